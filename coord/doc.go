@@ -1,0 +1,74 @@
+// Package coord is the border between generators of IDs and the systems that
+// lease worker IDs to them: etcd, Redis, ZooKeeper, or a file.
+//
+// A [Coordinator] hands out a [Grant]: a worker ID together with a window of
+// ticks (NotBefore, NotAfter]. The holder stamps IDs with ticks of that window
+// and with no others, and it extends the window while it lives. The next holder
+// of the same worker ID gets a window that begins where the stored one ended.
+// Windows of one worker ID never overlap, and therefore no ID is issued twice,
+// whether or not a lease was valid when the ID was made. The lease, whatever it
+// is in the back end, only decides when a worker ID may be given to somebody
+// else.
+//
+// # Using a coordinator
+//
+// Open makes one from a URL whose driver has been imported, as database/sql
+// does; the constructors of the driver packages take a client of yours:
+//
+//	import _ "github.com/unalike-id/unalike/coord/static"
+//
+//	c, err := coord.Open(ctx, "static://?worker=7&state=/var/lib/app/unalike.state")
+//
+// Pass it to core.New. A coordinator can serve any number of generators; closing
+// it is up to whoever made it, after the generators.
+//
+// # The protocol, for those who write a driver
+//
+// A slot is what a driver stores for a worker ID, durably and without a TTL: the
+// token of its holder, a generation and the stored NotAfter. A namespace has one
+// slot for each worker ID, one layout fingerprint and one floor, which is a tick
+// below which nobody is granted anything.
+//
+//  1. Acquire is one atomic step in the back end. It compares the fingerprint of
+//     the namespace with that of the request and fails with [ErrLayoutMismatch]
+//     if they differ; the first acquisition stores it.
+//  2. Acquire gives generation = stored generation + 1, NotBefore = max(stored
+//     NotAfter, floor), NotAfter = max(NotBefore, wanted), and stores
+//     max(stored NotAfter, NotAfter). NotBefore never comes from a clock alone. A
+//     window may be empty, with NotAfter equal to NotBefore: the holder waits
+//     and renews.
+//  3. What a grant says is stored before Acquire or Renew returns it. A grant
+//     whose fate is unknown is not returned.
+//  4. Acquire with a token that holds a slot already returns that same grant, with
+//     the last stored piece of its window: a replay changes nothing. The token of a
+//     new attempt is always new.
+//  5. A worker ID is given away only when its lease is over or was released.
+//     Picking one does not scan all of them; it prefers a worker ID whose
+//     NotBefore would be at or below Request.OpenBy, and takes the identity's last
+//     worker ID as its first candidate, never as a grant.
+//  6. Renew succeeds only if token and generation both are those stored. It stores
+//     max(stored NotAfter, wanted) and returns that as NotAfter.
+//  7. If the floor lies above the NotAfter of the grant that the caller passed,
+//     the result is a separate piece: NotBefore = floor. The comparison is with
+//     the caller's grant and not with the stored NotAfter, because an earlier
+//     renewal may have stored a piece of which the caller never learned. Nothing
+//     between the old NotAfter and the floor may ever be stamped. Otherwise
+//     NotBefore is that of the grant passed.
+//  8. Renew returns [ErrLeaseLost] only if it knows that the slot is no longer the
+//     caller's. Any other error means that the outcome is unknown: the holder goes
+//     on inside the window it has. A lease or session that lapsed while the slot
+//     is unchanged is put back by Renew, with the same generation.
+//  9. Release compares token and generation, lowers the stored NotAfter to last,
+//     never below it and never raising it, and frees the worker ID. The holder has
+//     closed its gate before, so nothing above last was or will be stamped. Release
+//     of a grant that is no longer held returns [ErrLeaseLost] and changes nothing.
+//  10. Slots are never deleted.
+//  11. If the state of the back end may have been lost or reverted, the driver
+//     raises the floor to at least detection + MaxHorizon + skew bound, where
+//     MaxHorizon is a constant of the driver; acquisitions and renewals obey it.
+//  12. A driver only makes calls. Retries, jitter, renewal and recovery live in
+//     the one keeper that all drivers share. Every call ends promptly when its
+//     context does.
+//
+// Package coordtest has the suite that holds a driver to these rules.
+package coord

@@ -1,0 +1,25 @@
+package coord
+
+import "fmt"
+
+// Grant is what a coordinator hands out: a worker ID and the window of ticks in
+// which its holder may stamp. It is a value; a renewal returns a new one.
+type Grant struct {
+	// WorkerID is the leased worker ID.
+	WorkerID int
+	// Generation is the fencing number of the worker ID: it goes up with every new
+	// grant and stays the same through renewals.
+	Generation uint64
+	// Token is the token of the acquisition that this grant came from.
+	Token string
+	// NotBefore and NotAfter bound the window (NotBefore, NotAfter], in ticks. The
+	// window is empty if they are equal.
+	NotBefore, NotAfter int64
+	// Handle is the driver's own; callers pass it back unchanged.
+	Handle any
+}
+
+// String prints the grant for logs: worker ID, generation and window.
+func (g Grant) String() string {
+	return fmt.Sprintf("worker ID %d, generation %d, window (%d, %d]", g.WorkerID, g.Generation, g.NotBefore, g.NotAfter)
+}

@@ -1,0 +1,148 @@
+package coord
+
+import (
+	"fmt"
+	"time"
+)
+
+// Defaults of [LeaseConfig], for drivers that have none of their own.
+const (
+	DefaultTTL     = 15 * time.Second
+	DefaultHorizon = 30 * time.Second
+
+	// maxHorizon bounds what a typing error can do: a holder that died with a
+	// horizon of a day keeps its worker ID's next holder waiting for as long.
+	maxHorizon = 24 * time.Hour
+)
+
+// LeaseConfig says how a worker ID is leased. Zero fields take the driver's
+// defaults, which are 15 s, 30 s and a third of the shorter one unless the driver
+// says otherwise.
+type LeaseConfig struct {
+	// TTL is how long after the last renewal the coordinator may give the worker ID
+	// to somebody else.
+	TTL time.Duration
+	// Horizon is how far past now a renewal pushes the end of the window: for so
+	// long a generator outlives its coordinator, and for up to so long the next
+	// holder of a worker ID waits after a crash. It is cut to whole ticks, and is 3
+	// ticks at the least. At most 24 h, and at most the driver's own limit.
+	Horizon time.Duration
+	// RenewEvery is the interval of renewals, before jitter. It is less than TTL
+	// and at most half of Horizon.
+	RenewEvery time.Duration
+	// WorkerIDs is the share of worker IDs to choose from, a datacenter's for
+	// example. The zero Range means all that the layout has.
+	WorkerIDs Range
+	// Identity names this holder across restarts: it gets its last worker ID back
+	// where that is free. Empty: none. At most 128 bytes of printable text.
+	Identity string
+}
+
+// Range is a run of worker IDs: First, First+1, and so on, Count of them. Count 0
+// means all from First on.
+type Range struct {
+	First, Count int
+}
+
+// String prints the first and the last worker ID of the range.
+func (r Range) String() string {
+	if r.Count == 0 {
+		return fmt.Sprintf("%d-", r.First)
+	}
+	return fmt.Sprintf("%d-%d", r.First, r.First+r.Count-1)
+}
+
+// Within returns the range with its Count filled in for a layout of capacity
+// worker IDs, or an error that wraps [ErrInvalid] if it does not fit.
+func (r Range) Within(capacity int) (Range, error) {
+	if r.First < 0 || r.First >= capacity {
+		return r, fmt.Errorf("%w: WorkerIDs.First is %d; the layout has worker IDs 0 to %d", ErrInvalid, r.First, capacity-1)
+	}
+	if r.Count == 0 {
+		r.Count = capacity - r.First
+	}
+	if r.Count < 0 || r.Count > capacity-r.First {
+		return r, fmt.Errorf("%w: WorkerIDs.Count is %d; from %d on the layout has %d worker IDs", ErrInvalid, r.Count, r.First, capacity-r.First)
+	}
+	return r, nil
+}
+
+// LeaseRules is what a driver says of lease times.
+type LeaseRules struct {
+	// Set are the times that were given to the coordinator itself, in its URL or
+	// its options. A different value in the generator's configuration is an error.
+	Set LeaseConfig
+	// Default are the times to use where nothing is set. Zero fields: the package's
+	// defaults.
+	Default LeaseConfig
+	// MinTTL is the shortest TTL that the back end can keep; 0: any.
+	MinTTL time.Duration
+	// MaxHorizon is the driver's constant, see rule 11 of the package comment; 0:
+	// no limit but that of [LeaseConfig].
+	MaxHorizon time.Duration
+}
+
+// LeaseRuler is implemented by coordinators that have [LeaseRules].
+type LeaseRuler interface {
+	LeaseRules() LeaseRules
+}
+
+// ResolveLease fills in and checks the lease configuration cfg for coordinator c:
+// what cfg sets, what c was given, and defaults, in this order. Errors wrap
+// [ErrInvalid] and name the field, its value and what is allowed. WorkerIDs is
+// left as it is: what fits depends on the layout.
+func ResolveLease(c Coordinator, cfg LeaseConfig) (LeaseConfig, error) {
+	var rules LeaseRules
+	if r, ok := c.(LeaseRuler); ok {
+		rules = r.LeaseRules()
+	}
+	pick := func(field string, own, set, def, fallback time.Duration) (time.Duration, error) {
+		switch {
+		case own < 0 || set < 0:
+			return 0, fmt.Errorf("%w: %s is %v; it must be positive, or 0 for the default", ErrInvalid, field, min(own, set))
+		case own != 0 && set != 0 && own != set:
+			return 0, fmt.Errorf("%w: %s is %v in the configuration and %v in the coordinator's URL or options; set it in one place", ErrInvalid, field, own, set)
+		case own != 0:
+			return own, nil
+		case set != 0:
+			return set, nil
+		case def != 0:
+			return def, nil
+		}
+		return fallback, nil
+	}
+	out := cfg
+	var err error
+	if out.TTL, err = pick("TTL", cfg.TTL, rules.Set.TTL, rules.Default.TTL, DefaultTTL); err != nil {
+		return out, err
+	}
+	if out.Horizon, err = pick("Horizon", cfg.Horizon, rules.Set.Horizon, rules.Default.Horizon, DefaultHorizon); err != nil {
+		return out, err
+	}
+	third := min(out.TTL, out.Horizon) / 3
+	if out.RenewEvery, err = pick("RenewEvery", cfg.RenewEvery, rules.Set.RenewEvery, rules.Default.RenewEvery, third); err != nil {
+		return out, err
+	}
+	return out, out.check(rules)
+}
+
+// check tells whether resolved lease times fit together.
+func (l LeaseConfig) check(rules LeaseRules) error {
+	limit := maxHorizon
+	if rules.MaxHorizon != 0 {
+		limit = min(limit, rules.MaxHorizon)
+	}
+	switch {
+	case l.TTL < rules.MinTTL:
+		return fmt.Errorf("%w: TTL is %v; this coordinator needs at least %v", ErrInvalid, l.TTL, rules.MinTTL)
+	case l.Horizon > limit:
+		return fmt.Errorf("%w: Horizon is %v; at most %v is allowed here", ErrInvalid, l.Horizon, limit)
+	case l.RenewEvery <= 0:
+		return fmt.Errorf("%w: RenewEvery is %v; it must be positive (TTL %v, Horizon %v)", ErrInvalid, l.RenewEvery, l.TTL, l.Horizon)
+	case l.RenewEvery >= l.TTL:
+		return fmt.Errorf("%w: RenewEvery is %v; it must be less than TTL, which is %v", ErrInvalid, l.RenewEvery, l.TTL)
+	case l.RenewEvery > l.Horizon/2:
+		return fmt.Errorf("%w: RenewEvery is %v; it must be at most half of Horizon, which is %v", ErrInvalid, l.RenewEvery, l.Horizon)
+	}
+	return checkText("Identity", l.Identity, true)
+}

@@ -1,0 +1,61 @@
+package coord
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Opener makes a coordinator from a parsed URL. The coordinator owns whatever
+// the opener created and frees it in Close.
+type Opener func(ctx context.Context, u *URL) (Coordinator, error)
+
+// schemes is the table of drivers, filled by their init functions.
+var schemes = struct {
+	sync.RWMutex
+	openers map[string][]Opener
+}{openers: map[string][]Opener{}}
+
+// Register makes a driver known to [Open] by its URL scheme. Drivers call it from
+// init. If a scheme is registered twice, Open refuses that scheme and says so.
+// Register is safe for concurrent use.
+func Register(scheme string, o Opener) {
+	schemes.Lock()
+	defer schemes.Unlock()
+	schemes.openers[scheme] = append(schemes.openers[scheme], o)
+}
+
+// Schemes lists the registered URL schemes in alphabetical order.
+func Schemes() []string {
+	schemes.RLock()
+	defer schemes.RUnlock()
+	return slices.Sorted(maps.Keys(schemes.openers))
+}
+
+// Open returns a coordinator for rawURL. The driver of its scheme must have been
+// imported, for its side effect alone:
+//
+//	import _ "github.com/unalike-id/unalike/coord/static"
+//
+// Close the coordinator after the generators that use it. Errors wrap
+// [ErrInvalid] if the URL is wrong, and never contain its password. ctx bounds
+// the call; some drivers contact their back end here and some only later.
+func Open(ctx context.Context, rawURL string) (Coordinator, error) {
+	u, err := ParseURL(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	schemes.RLock()
+	openers := schemes.openers[u.Scheme]
+	schemes.RUnlock()
+	switch len(openers) {
+	case 1:
+		return openers[0](ctx, u)
+	case 0:
+		return nil, fmt.Errorf("%w URL: unknown scheme %q; known are %s; a driver is made known by importing its package", ErrInvalid, u.Scheme, strings.Join(Schemes(), ", "))
+	}
+	return nil, fmt.Errorf("%w URL: scheme %q is registered by %d drivers; import one of them", ErrInvalid, u.Scheme, len(openers))
+}

@@ -1,0 +1,195 @@
+package coord
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// URL is a parsed coordinator URL: scheme://user:password@host1:port,host2/path?options.
+// Unlike net/url it knows lists of hosts, and none of its errors contains a
+// password.
+type URL struct {
+	Scheme  string
+	User    *url.Userinfo // nil: none
+	Hosts   []string      // host or host:port, IPv6 in brackets, in the order given
+	Path    string        // unescaped, with its leading slash; may be empty
+	options url.Values
+}
+
+// ParseURL parses s. Errors wrap [ErrInvalid], say what is wrong and what is
+// allowed, and never contain the user information.
+func ParseURL(s string) (*URL, error) {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok || scheme == "" {
+		return nil, fmt.Errorf("%w URL: it has the form scheme://hosts/path?options, for example static://?worker=7", ErrInvalid)
+	}
+	u := &URL{Scheme: strings.ToLower(scheme)}
+	rest, query, _ := strings.Cut(rest, "?")
+	authority, path := rest, ""
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		authority, path = rest[:i], rest[i:]
+	}
+	var err error
+	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
+		if u.User, err = parseUser(authority[:i]); err != nil {
+			return nil, u.invalid("%w", err)
+		}
+		authority = authority[i+1:]
+	}
+	if u.Hosts, err = parseHosts(authority); err != nil {
+		return nil, u.invalid("%w", err)
+	}
+	if u.Path, err = url.PathUnescape(path); err != nil {
+		return nil, u.invalid("the path %q is not escaped correctly", path)
+	}
+	if u.options, err = url.ParseQuery(query); err != nil {
+		return nil, u.invalid("the options after the question mark are not escaped correctly")
+	}
+	for _, name := range u.optionNames() {
+		if n := len(u.options[name]); n > 1 {
+			return nil, u.invalid("option %q is given %d times; give it once", name, n)
+		}
+	}
+	return u, nil
+}
+
+// Option returns the value of an option, or "" if it is not given.
+func (u *URL) Option(name string) string { return u.options.Get(name) }
+
+// Has tells whether an option is given, with whatever value.
+func (u *URL) Has(name string) bool { return u.options.Has(name) }
+
+// leaseOptions are the options that every driver has.
+var leaseOptions = []string{"ttl", "horizon", "renew"}
+
+// CheckOptions returns an error that lists the known options if u has another
+// one. Known are those given and the lease times ttl, horizon and renew.
+func (u *URL) CheckOptions(known ...string) error {
+	all := append(slices.Clone(known), leaseOptions...)
+	slices.Sort(all)
+	for _, name := range u.optionNames() {
+		if !slices.Contains(all, name) {
+			return u.invalid("unknown option %q; known are %s", name, strings.Join(all, ", "))
+		}
+	}
+	return nil
+}
+
+// Lease returns the lease times that the options ttl, horizon and renew set.
+func (u *URL) Lease() (LeaseConfig, error) {
+	var l LeaseConfig
+	for name, d := range map[string]*time.Duration{"ttl": &l.TTL, "horizon": &l.Horizon, "renew": &l.RenewEvery} {
+		if !u.Has(name) {
+			continue
+		}
+		v, err := time.ParseDuration(u.Option(name))
+		if err != nil || v <= 0 {
+			return l, u.invalid("option %s is %q; it is a positive duration with a unit, for example 15s", name, u.Option(name))
+		}
+		*d = v
+	}
+	return l, nil
+}
+
+// String prints the URL with its password replaced.
+func (u *URL) String() string {
+	var b strings.Builder
+	b.WriteString(u.Scheme + "://")
+	if u.User != nil {
+		b.WriteString(url.PathEscape(u.User.Username()))
+		if _, ok := u.User.Password(); ok {
+			b.WriteString(":xxxxx")
+		}
+		b.WriteString("@")
+	}
+	b.WriteString(strings.Join(u.Hosts, ",") + u.Path)
+	if len(u.options) > 0 {
+		b.WriteString("?" + u.options.Encode())
+	}
+	return b.String()
+}
+
+func (u *URL) invalid(format string, args ...any) error {
+	return fmt.Errorf("%w %s URL: %w", ErrInvalid, u.Scheme, fmt.Errorf(format, args...))
+}
+
+func (u *URL) optionNames() []string {
+	names := make([]string, 0, len(u.options))
+	for name := range u.options {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func parseUser(s string) (*url.Userinfo, error) {
+	if strings.ContainsAny(s, "@ ") {
+		return nil, errors.New("the user information contains an unescaped @ or space; write %40 or %20")
+	}
+	name, password, has := strings.Cut(s, ":")
+	n, err1 := url.PathUnescape(name)
+	p, err2 := url.PathUnescape(password)
+	if err1 != nil || err2 != nil {
+		return nil, errors.New("the user information is not escaped correctly; write % as %25")
+	}
+	if !has {
+		return url.User(n), nil
+	}
+	return url.UserPassword(n, p), nil
+}
+
+func parseHosts(s string) ([]string, error) {
+	if s == "" {
+		return nil, nil
+	}
+	hosts := strings.Split(s, ",")
+	for i, h := range hosts {
+		if h == "" {
+			return nil, fmt.Errorf("host %d of the list is empty", i+1)
+		}
+		if slices.Contains(hosts[:i], h) {
+			return nil, fmt.Errorf("host %q is listed twice", h)
+		}
+		if err := checkHost(h); err != nil {
+			return nil, err
+		}
+	}
+	return hosts, nil
+}
+
+func checkHost(h string) error {
+	name, port, hasPort := h, "", false
+	if strings.HasPrefix(h, "[") {
+		end := strings.IndexByte(h, ']')
+		if end < 0 || net.ParseIP(h[1:end]) == nil {
+			return fmt.Errorf("host %q is not an IPv6 address in brackets", h)
+		}
+		name, port = h[1:end], h[end+1:]
+		if port != "" {
+			if port, hasPort = strings.CutPrefix(port, ":"); !hasPort {
+				return fmt.Errorf("host %q has text after the bracket; a port is written [address]:port", h)
+			}
+		}
+	} else {
+		if strings.Count(h, ":") > 1 {
+			return fmt.Errorf("host %q has several colons; write an IPv6 address as [address]:port", h)
+		}
+		name, port, hasPort = strings.Cut(h, ":")
+	}
+	if name == "" || strings.ContainsAny(name, " \t\r\n[]") {
+		return fmt.Errorf("host %q has no valid name", h)
+	}
+	if !hasPort {
+		return nil
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return fmt.Errorf("host %q has port %q; a port is a number from 1 to 65535", h, port)
+	}
+	return nil
+}

@@ -1,0 +1,3 @@
+module github.com/unalike-id/unalike
+
+go 1.26
