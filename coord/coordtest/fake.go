@@ -1,0 +1,199 @@
+package coordtest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+)
+
+// FakeConfig says what a [Fake] is like. The zero FakeConfig works.
+type FakeConfig struct {
+	// Namespace is the name in errors; empty: "fake".
+	Namespace string
+	// Workers is how many worker IDs there are, from 0 on; 0: as many as the share
+	// of a request.
+	Workers int
+	// Clock ends leases. Nil: time.Now, which in a bubble of testing/synctest is the
+	// bubble's time.
+	Clock clock.Clock
+	// Rules are what the clients say of lease times.
+	Rules coord.LeaseRules
+}
+
+// Fake is a back end in memory, correct by the rules of package coord, with faults
+// that tests ask for. Make participants with [Fake.Client]. All methods are safe
+// for concurrent use and none blocks.
+type Fake struct {
+	cfg FakeConfig
+
+	mu      sync.Mutex
+	space   *space
+	faults  [numOps][]fault
+	outage  *fault
+	calls   []*record
+	clients int
+	// watchers are the channels of Lost, by token.
+	watchers map[string]chan struct{}
+}
+
+// NewFake returns an empty back end.
+func NewFake(cfg FakeConfig) *Fake {
+	if cfg.Namespace == "" {
+		cfg.Namespace = "fake"
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = timeNow{}
+	}
+	return &Fake{cfg: cfg, space: newSpace(cfg.Namespace, cfg.Workers, cfg.Clock), watchers: map[string]chan struct{}{}}
+}
+
+// timeNow is the clock of a bubble, where clock.System is not.
+type timeNow struct{}
+
+func (timeNow) UnixMicro() int64 { return time.Now().UnixMicro() }
+
+// Client returns a new participant of the back end.
+func (f *Fake) Client() *FakeClient {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.clients++
+	return &FakeClient{fake: f, number: f.clients, done: make(chan struct{})}
+}
+
+// FakeClient is one participant of a [Fake]. It implements [coord.Coordinator],
+// [coord.Notifier] and [coord.LeaseRuler] and is safe for concurrent use.
+type FakeClient struct {
+	fake   *Fake
+	number int
+	once   sync.Once
+	done   chan struct{} // closed by Close
+}
+
+var (
+	_ coord.Coordinator = (*FakeClient)(nil)
+	_ coord.Notifier    = (*FakeClient)(nil)
+	_ coord.LeaseRuler  = (*FakeClient)(nil)
+)
+
+// Acquire implements [coord.Coordinator].
+func (c *FakeClient) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
+	return c.do(ctx, Call{Op: Acquire, Request: req})
+}
+
+// Renew implements [coord.Coordinator].
+func (c *FakeClient) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
+	return c.do(ctx, Call{Op: Renew, Grant: g, Until: until})
+}
+
+// Release implements [coord.Coordinator].
+func (c *FakeClient) Release(ctx context.Context, g coord.Grant, last int64) error {
+	_, err := c.do(ctx, Call{Op: Release, Grant: g, Last: last})
+	return err
+}
+
+// Close implements [coord.Coordinator]. Calls under way return as well.
+func (c *FakeClient) Close() error {
+	c.once.Do(func() { close(c.done) })
+	return nil
+}
+
+// Lost implements [coord.Notifier]. The channel is closed by [Fake.Expire] and
+// [Fake.Steal]; a lease that merely runs out gives no hint.
+func (c *FakeClient) Lost(g coord.Grant) <-chan struct{} {
+	f := c.fake
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ch := f.watchers[g.Token]
+	if ch == nil {
+		ch = make(chan struct{})
+		f.watchers[g.Token] = ch
+	}
+	return ch
+}
+
+// LeaseRules implements [coord.LeaseRuler].
+func (c *FakeClient) LeaseRules() coord.LeaseRules { return c.fake.cfg.Rules }
+
+type result struct {
+	grant coord.Grant
+	err   error
+}
+
+// do makes a call with whatever fault is planned for it.
+func (c *FakeClient) do(ctx context.Context, call Call) (coord.Grant, error) {
+	select {
+	case <-c.done:
+		return coord.Grant{}, coord.ErrClosed
+	case <-ctx.Done():
+		return coord.Grant{}, noReply(call.Op, ctx)
+	default:
+	}
+	f := c.fake
+	call.Client = c.number
+	reply := make(chan result, 1)
+	rec, ft := f.arrive(call, reply)
+	switch ft.kind {
+	case failCall:
+		return coord.Grant{}, fmt.Errorf("coordtest: %v of the fake: %w", call.Op, ft.err)
+	case loseRequest, holdRequest:
+	case loseReply:
+		f.apply(rec)
+	case delayRequest:
+		time.AfterFunc(ft.delay, func() { reply <- f.apply(rec) })
+	case delayReply:
+		r := f.apply(rec)
+		time.AfterFunc(ft.delay, func() { reply <- r })
+	default:
+		r := f.apply(rec)
+		return r.grant, r.err
+	}
+	select {
+	case r := <-reply:
+		return r.grant, r.err
+	case <-c.done:
+		return coord.Grant{}, coord.ErrClosed
+	case <-ctx.Done():
+		return coord.Grant{}, noReply(call.Op, ctx)
+	}
+}
+
+func noReply(op Op, ctx context.Context) error {
+	return fmt.Errorf("coordtest: no reply to %v of the fake: %w", op, ctx.Err())
+}
+
+// arrive logs a call and takes the fault that is planned for it.
+func (f *Fake) arrive(call Call, reply chan<- result) (*record, fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	call.At = time.UnixMicro(f.cfg.Clock.UnixMicro())
+	rec := &record{Call: call}
+	f.calls = append(f.calls, rec)
+	ft := f.nextFault(call.Op)
+	if ft.held != nil {
+		ft.held.requests = append(ft.held.requests, heldRequest{call: rec, reply: reply})
+	}
+	return rec, ft
+}
+
+// apply lets the back end do a call.
+func (f *Fake) apply(rec *record) result {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var r result
+	switch rec.Op {
+	case Acquire:
+		r.grant, r.err = f.space.acquire(rec.Request)
+	case Renew:
+		r.grant, r.err = f.space.renew(rec.Grant, rec.Until)
+	case Release:
+		if r.err = f.space.release(rec.Grant, rec.Last); r.err == nil {
+			delete(f.watchers, rec.Grant.Token)
+		}
+	}
+	rec.Applied, rec.Result, rec.Err = true, r.grant, r.err
+	return r
+}

@@ -1,0 +1,157 @@
+package coordtest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// Call is an entry of the log of a [Fake].
+type Call struct {
+	Op     Op
+	Client int       // the number of the participant, from 1 on
+	At     time.Time // when it was made, by the fake's clock
+
+	Request coord.Request // of Acquire
+	Grant   coord.Grant   // that was passed to Renew or Release
+	Until   int64         // of Renew
+	Last    int64         // of Release
+
+	Applied bool        // the back end has done it
+	Result  coord.Grant // if Applied: what the back end answered
+	Err     error       // if Applied
+}
+
+// record is an entry that is still being written to.
+type record struct{ Call }
+
+// Slot is what a [Fake] stores for a worker ID.
+type Slot struct {
+	Token      string // of the holder; empty: nobody holds it
+	Identity   string // of the last holder
+	Holder     string
+	Generation uint64    // 0: it was never held
+	NotBefore  int64     // of the last stored piece
+	NotAfter   int64     // stored
+	LeaseEnd   time.Time // by the fake's clock
+}
+
+// Calls returns the log: all calls so far, in the order in which they were made.
+func (f *Fake) Calls() []Call {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := make([]Call, len(f.calls))
+	for i, r := range f.calls {
+		out[i] = r.Call
+	}
+	return out
+}
+
+// CallsOf returns the calls of op.
+func (f *Fake) CallsOf(op Op) []Call {
+	return slices.DeleteFunc(f.Calls(), func(c Call) bool { return c.Op != op })
+}
+
+// Count returns how many calls of op were made, whatever became of them.
+func (f *Fake) Count(op Op) int { return len(f.CallsOf(op)) }
+
+// Applied returns how many calls of op the back end has done, in error or not.
+func (f *Fake) Applied(op Op) int {
+	return len(slices.DeleteFunc(f.CallsOf(op), func(c Call) bool { return !c.Applied }))
+}
+
+// Slot returns what is stored for a worker ID.
+func (f *Fake) Slot(worker int) Slot {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	sl := f.space.slots[worker]
+	if sl == nil {
+		return Slot{}
+	}
+	return Slot{
+		Token: sl.token, Identity: sl.identity, Holder: sl.holder, Generation: sl.generation,
+		NotBefore: sl.from, NotAfter: sl.stored, LeaseEnd: time.UnixMicro(sl.leaseEnd),
+	}
+}
+
+// Holders returns the worker IDs whose lease is not over, in ascending order.
+func (f *Fake) Holders() []int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.cfg.Clock.UnixMicro()
+	var ids []int
+	for id, sl := range f.space.slots {
+		if sl.token != "" && sl.leaseEnd > now {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Floor returns the floor of the namespace, in ticks.
+func (f *Fake) Floor() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.space.floor
+}
+
+// RaiseFloor raises the floor of the namespace to tick, as a driver does that
+// mistrusts its back end's memory. It is never lowered.
+func (f *Fake) RaiseFloor(tick int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.space.floor = max(f.space.floor, tick)
+}
+
+// Expire ends the lease of a worker ID now. Its slot stays as it is until somebody
+// acquires it, so its holder can put the lease back by a renewal. The holder gets
+// the hint of [coord.Notifier].
+func (f *Fake) Expire(worker int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if sl := f.space.slots[worker]; sl != nil {
+		sl.leaseEnd = min(sl.leaseEnd, f.cfg.Clock.UnixMicro())
+		f.hint(sl.token)
+	}
+}
+
+// Steal gives a worker ID to somebody else, by the rules, as if its lease had
+// expired, and returns the thief's grant. The thief keeps it until [Fake.Expire]
+// or until its grant is released. The old holder gets the hint of
+// [coord.Notifier].
+func (f *Fake) Steal(worker int) coord.Grant {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.space
+	sl := s.slots[worker]
+	if sl == nil {
+		sl = &slot{req: coord.Request{LastTick: math.MaxInt64}}
+		s.slots[worker] = sl
+	}
+	f.hint(sl.token)
+	horizon := sl.req.Until - sl.req.Now
+	now := sl.req.Now
+	if sl.req.Scale.Unit > 0 {
+		now = sl.req.Scale.Tick(f.cfg.Clock.UnixMicro())
+	}
+	sl.generation = s.rules.next(sl.generation)
+	sl.token = fmt.Sprintf("thief-%d-%d", worker, sl.generation)
+	sl.identity, sl.holder = "", "thief"
+	sl.from = s.rules.opens(*sl, s.floor, now)
+	until := max(sl.from, s.rules.clamp(now+horizon, sl.req.LastTick))
+	sl.stored = s.rules.stores(sl.stored, until)
+	sl.leaseEnd = math.MaxInt64
+	return sl.grant(worker)
+}
+
+// hint closes the channel of Lost for token. The lock is held.
+func (f *Fake) hint(token string) {
+	if ch := f.watchers[token]; ch != nil {
+		close(ch)
+		delete(f.watchers, token)
+	}
+}
