@@ -1,0 +1,124 @@
+package core
+
+// attempt is the result of trying to stamp IDs.
+type attempt struct {
+	stripe  *stripe
+	term    *term
+	verdict verdict
+	asked   int    // how many IDs were asked for
+	got     int    // issue: how many IDs were taken, with consecutive sequence numbers
+	word    uint64 // issue: the state word of the first
+	old     uint64 // otherwise: the state that was judged
+	now     int64  // the clock that it was judged by
+	tick    int64  // wait: the tick that has to come
+}
+
+// worthWaiting tells whether time alone can make the attempt succeed: the clock's,
+// or, for the patient, the coordinator's.
+func (a *attempt) worthWaiting(patient bool) bool {
+	switch a.verdict {
+	case wait:
+		return true
+	case ended, notOpen, closed:
+		return patient
+	}
+	return false
+}
+
+// explain makes the error for an attempt that failed.
+func (a *attempt) explain() error {
+	return a.stripe.explain(a.verdict, a.term, a.old, a.now)
+}
+
+// refuse makes the error of an attempt, counts it and tells the keeper.
+func (g *Generator) refuse(a attempt) error {
+	v := a.verdict
+	if v == closed && !g.closing.Load() {
+		v = ended // what the caller sees of a lost lease
+	}
+	g.refused[v].Add(1)
+	if v != wait {
+		a.stripe.note(v)
+	}
+	return a.explain()
+}
+
+// hint remembers which stripe served a processor last, so that goroutines on
+// different processors keep to different stripes. Hints live in a sync.Pool, which
+// is per processor.
+type hint struct {
+	at int
+	_  [cacheLine - 8]byte
+}
+
+// grab takes up to n IDs from whichever stripe has some. If none has, the result
+// is the most hopeful one: the earliest tick to wait for, or else the reason of
+// the stripe that was asked first.
+func (g *Generator) grab(n int) attempt {
+	if len(g.stripes) == 1 {
+		return g.take(g.stripes[0], n)
+	}
+	h := g.hints.Get().(*hint)
+	defer g.hints.Put(h)
+	var best attempt
+	for i := range g.stripes {
+		at := (h.at + i) % len(g.stripes)
+		a := g.take(g.stripes[at], n)
+		if a.verdict == issue {
+			h.at = at
+			return a
+		}
+		if i == 0 || a.verdict == wait && (best.verdict != wait || a.tick < best.tick) {
+			best = a
+		}
+	}
+	return best
+}
+
+// take takes up to n IDs from one stripe: as many as its tick has left, with one
+// compare-and-swap.
+//
+// One reading of the clock serves however many times the swap has to be tried.
+// But a refusal or a wait is decided only on a reading taken after the state that
+// it judges was loaded. Otherwise a goroutine that was preempted between the two
+// would compare an old clock with a state that has moved on meanwhile, and report a
+// rollback that never happened.
+func (g *Generator) take(s *stripe, n int) attempt {
+	t := s.term.Load()
+	old := t.state.Load()
+	now, fresh := g.tickNow(), g.fresher == nil
+	for {
+		next, v := g.rule.step(old, t.start, t.seed, now, t.notAfter.Load())
+		switch {
+		case v == issue:
+			got := g.rule.run(next, n)
+			if t.state.CompareAndSwap(old, next+uint64(got)-1) {
+				if next>>g.rule.shift != old>>g.rule.shift {
+					g.leave(t, old)
+				}
+				return attempt{stripe: s, term: t, asked: n, got: got, word: next}
+			}
+			old, fresh = t.state.Load(), false
+		case v == closed:
+			latest := s.settle()
+			if latest == t {
+				return attempt{stripe: s, term: t, verdict: v, asked: n, old: old, now: now}
+			}
+			t = latest
+			old, fresh = t.state.Load(), false
+		case !fresh:
+			now, fresh = g.freshTick(), true
+		default:
+			return attempt{stripe: s, term: t, verdict: v, asked: n, old: old, now: now, tick: int64(next >> g.rule.shift)}
+		}
+	}
+}
+
+// leave counts the IDs of the tick that the state word old belongs to. Whoever
+// moved the state on from that tick calls it, so that counting costs nothing per
+// ID.
+func (g *Generator) leave(t *term, old uint64) {
+	if n := g.rule.used(old, t.start, t.seed); n != 0 {
+		g.counted.Add(n)
+	}
+}

@@ -1,0 +1,162 @@
+package core
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+)
+
+// DefaultRollbackTolerance is the rollback tolerance of a zero [Config].
+const DefaultRollbackTolerance = 5 * time.Millisecond
+
+// maxStripes bounds what a typing error can lease.
+const maxStripes = 1024
+
+// Config says how a [Generator] works. The zero Config is ready to use: every
+// field has a documented zero value. It is read by New alone.
+type Config struct {
+	// Layout divides the bits of an ID. The zero Layout means DefaultLayout. All
+	// generators of a namespace must have the same.
+	Layout Layout
+	// Clock tells the time. Nil means clock.System().
+	Clock clock.Clock
+	// RollbackTolerance is how far the clock may step back, beyond Lead, without an
+	// error: meanwhile IDs go on within the last tick, and Next waits when that is
+	// spent. 0 means 5 ms; a negative value means none. It is rounded up to ticks.
+	RollbackTolerance time.Duration
+	// Lead is how far IDs may run ahead of the clock, so that a burst need not wait
+	// for the next tick. 0, the default, means that the time in an ID is never later
+	// than the clock was. It is rounded up to ticks, and must not lie between 0 and
+	// the layout's unit.
+	Lead time.Duration
+	// SequenceStart n > 1 starts the sequence of each tick at a hash of the tick
+	// below n, so that the IDs of a service that makes few of them spread evenly
+	// under ID modulo m. A tick has up to n-1 IDs less. 0 to 2^SequenceBits.
+	SequenceStart int
+	// Stripes is how many worker IDs the generator leases and spreads its callers
+	// over: its rate grows with it. IDs are then in order per worker ID and not
+	// across them. 0 means 1; at most 1024 and at most the worker IDs available.
+	Stripes int
+	// Lease says how the worker ID is leased. The zero LeaseConfig means the
+	// coordinator's defaults.
+	Lease coord.LeaseConfig
+	// OnChange, if not nil, is called when the generator begins or ceases to be able
+	// to issue, when its reason changes, and when a worker ID changes: one call at a
+	// time, from a goroutine of its own, and with the latest state if several changes
+	// came during one call. It may call the generator's methods.
+	OnChange func(Health)
+	// Logger gets transitions, and never single IDs. Nil means no log.
+	Logger *slog.Logger
+}
+
+// settings is a checked Config in ticks.
+type settings struct {
+	Config
+	horizon int64 // ticks
+	rule    rule
+	workers coord.Range
+}
+
+// resolve fills in the defaults of cfg and checks it.
+func (cfg Config) resolve(c coord.Coordinator) (settings, error) {
+	s := settings{Config: cfg}
+	if c == nil {
+		return s, fmt.Errorf("%w: the coordinator is nil; make one with coord.Open or a driver's New", ErrInvalidConfig)
+	}
+	if s.Layout == (Layout{}) {
+		s.Layout = DefaultLayout()
+	}
+	if s.Clock == nil {
+		s.Clock = clock.System()
+	}
+	if s.Logger == nil {
+		s.Logger = slog.New(slog.DiscardHandler)
+	}
+	if s.RollbackTolerance == 0 {
+		s.RollbackTolerance = DefaultRollbackTolerance
+	}
+	s.RollbackTolerance = max(s.RollbackTolerance, 0)
+	s.Stripes = max(s.Stripes, 1)
+	if err := cfg.check(s.Layout, clock.Fresh(s.Clock)); err != nil {
+		return s, err
+	}
+	var err error
+	if s.Lease, err = coord.ResolveLease(c, cfg.Lease); err != nil {
+		return s, fmt.Errorf("%w: Lease: %w", ErrInvalidConfig, err)
+	}
+	if s.workers, err = s.Lease.WorkerIDs.Within(s.Layout.workers()); err != nil {
+		return s, fmt.Errorf("%w: Lease: %w", ErrInvalidConfig, err)
+	}
+	if s.Stripes > s.workers.Count {
+		return s, fmt.Errorf("%w: Stripes is %d; there are %d worker IDs to lease (%v)", ErrInvalidConfig, s.Stripes, s.workers.Count, s.workers)
+	}
+	s.convert()
+	return s, nil
+}
+
+// check tells whether the fields that need no defaults are allowed.
+func (cfg Config) check(l Layout, unixMicro int64) error {
+	if err := l.Validate(); err != nil {
+		return fmt.Errorf("%w: Layout: %w", ErrInvalidConfig, err)
+	}
+	if err := l.checkEpoch(time.UnixMicro(unixMicro)); err != nil {
+		return fmt.Errorf("%w: Layout: %w", ErrInvalidConfig, err)
+	}
+	switch {
+	case cfg.Lead < 0 || cfg.Lead > 0 && cfg.Lead < l.Unit:
+		return fmt.Errorf("%w: Lead is %v; it must be 0 or at least the layout's unit, %v", ErrInvalidConfig, cfg.Lead, l.Unit)
+	case cfg.Lead > time.Minute || cfg.RollbackTolerance > time.Minute:
+		return fmt.Errorf("%w: Lead is %v and RollbackTolerance %v; at most %v is allowed", ErrInvalidConfig, cfg.Lead, cfg.RollbackTolerance, time.Minute)
+	case cfg.SequenceStart < 0 || cfg.SequenceStart > l.SequencesPerTick():
+		return fmt.Errorf("%w: SequenceStart is %d; 0 to %d are allowed with %d sequence bits", ErrInvalidConfig, cfg.SequenceStart, l.SequencesPerTick(), l.SequenceBits)
+	case cfg.Stripes < 0 || cfg.Stripes > maxStripes:
+		return fmt.Errorf("%w: Stripes is %d; 1 to %d are allowed, 0 means 1", ErrInvalidConfig, cfg.Stripes, maxStripes)
+	}
+	return nil
+}
+
+// convert turns durations into ticks: the tolerance and the lead up, so that what
+// was asked for is tolerated, and the horizon down.
+func (s *settings) convert() {
+	scale := s.Layout.scale()
+	lead := scale.TicksUp(s.Lead.Microseconds())
+	s.horizon = max(scale.TicksDown(s.Lease.Horizon.Microseconds()), 3)
+	s.rule = rule{
+		shift:    s.Layout.SequenceBits,
+		lead:     lead,
+		limit:    lead + scale.TicksUp(ceilMicro(s.RollbackTolerance)),
+		lastTick: uint64(s.Layout.lastTick()),
+		spread:   uint64(s.SequenceStart),
+	}
+	if s.SequenceStart == 1 {
+		s.rule.spread = 0 // every hash below 1 is 0
+	}
+}
+
+// ceilMicro returns d in microseconds, rounded up.
+func ceilMicro(d time.Duration) int64 {
+	return int64((d + time.Microsecond - 1) / time.Microsecond)
+}
+
+// request is what every acquisition of this generator asks for.
+func (s *settings) request() coord.Request {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return coord.Request{
+		Identity:    s.Lease.Identity,
+		Holder:      fmt.Sprintf("%s:%d", host, os.Getpid()),
+		Fingerprint: s.Layout.String(),
+		Scale:       s.Layout.scale(),
+		LastTick:    s.Layout.lastTick(),
+		Workers:     s.workers,
+		Capacity:    s.Layout.workers(),
+		TTL:         s.Lease.TTL,
+		Ahead:       s.rule.limit,
+	}
+}

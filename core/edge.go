@@ -1,0 +1,149 @@
+package core
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+)
+
+const (
+	// timerSlack is how late a timer of the Go runtime may ring on an idle machine,
+	// where the poller counts in whole milliseconds.
+	timerSlack = 1200 * time.Microsecond
+	// napSlack is how late a nap may end. The rest of the way is spun, so that the
+	// first ID of a tick is not late.
+	napSlack = 150 * time.Microsecond
+	// relaxedLead is from how much lead on being late costs nothing: the generator is
+	// ahead by more than a timer's lateness, and catches up.
+	relaxedLead = 2 * time.Millisecond
+	// spinsAtMost bounds the spinning on a clock that stands still.
+	spinsAtMost = 1 << 12
+)
+
+// edges lets one goroutine wait for an edge of the clock on behalf of all who need
+// it: it sleeps, then spins for the last bit, and wakes the others, who are parked.
+type edges struct {
+	mu      sync.Mutex
+	current *edge
+}
+
+// edge is one wait for the clock to read at, in microseconds since 1970.
+type edge struct {
+	at      int64
+	reached chan struct{}
+}
+
+// join returns the wait that is under way if it ends at or before at. Otherwise it
+// begins a new one, and the caller has to lead it.
+func (e *edges) join(at int64) (w *edge, lead bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.current != nil && e.current.at <= at {
+		return e.current, false
+	}
+	e.current = &edge{at: at, reached: make(chan struct{})}
+	return e.current, true
+}
+
+// leave ends a wait and wakes everybody who joined it.
+func (e *edges) leave(w *edge) {
+	e.mu.Lock()
+	if e.current == w {
+		e.current = nil
+	}
+	e.mu.Unlock()
+	close(w.reached)
+}
+
+// awaitEdge waits until the clock reads at, or changed is closed, or ctx ends, or
+// there is another reason to look again. A nil ctx never ends.
+func (g *Generator) awaitEdge(ctx context.Context, changed <-chan struct{}, at int64) {
+	var ended <-chan struct{}
+	if ctx != nil {
+		ended = ctx.Done()
+	}
+	w, lead := g.edges.join(at)
+	if !lead {
+		select {
+		case <-w.reached:
+		case <-changed:
+		case <-ended:
+		}
+		return
+	}
+	// Whoever leads also wakes the others when it is called away. One of them then
+	// leads.
+	defer g.edges.leave(w)
+	if a, ok := g.clock.(clock.Alarmer); ok {
+		ring, stop := a.Alarm(at)
+		defer stop()
+		pause(ring, changed, ended)
+		return
+	}
+	g.approach(at, changed, ended)
+}
+
+// pause waits for the first of three channels, and tells whether it was ring.
+func pause(ring, changed, ended <-chan struct{}) bool {
+	select {
+	case <-ring:
+		return true
+	case <-changed:
+	case <-ended:
+	}
+	return false
+}
+
+// approach waits until the clock reads at: with a timer while it is far, with a nap
+// when it is near, spinning at the end. It gives up if the clock steps back, which
+// is for the caller to judge.
+func (g *Generator) approach(at int64, changed, ended <-chan struct{}) {
+	relaxed := g.rule.lead*g.scale.Unit >= relaxedLead.Microseconds()
+	first := at - clock.Fresh(g.clock)
+	for spins := 0; ; {
+		left := at - clock.Fresh(g.clock)
+		d := time.Duration(left) * time.Microsecond
+		switch {
+		case left <= 0 || left > first+g.scale.Unit:
+			return
+		case relaxed || d > 2*timerSlack:
+			if !relaxed {
+				d -= timerSlack
+			}
+			if !pauseFor(d, changed, ended) {
+				return
+			}
+			continue
+		case d > 2*napSlack:
+			nap(d - napSlack)
+		case spins > spinsAtMost:
+			nap(napSlack)
+		default:
+			spins++
+			runtime.Gosched()
+		}
+		select {
+		case <-changed:
+			return
+		case <-ended:
+			return
+		default:
+		}
+	}
+}
+
+// pauseFor waits for d on a timer, unless one of the channels cuts it short.
+func pauseFor(d time.Duration, changed, ended <-chan struct{}) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-changed:
+	case <-ended:
+	}
+	return false
+}

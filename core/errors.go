@@ -1,0 +1,96 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Errors of a [Generator]. Test with errors.Is; some have a type that tells more.
+var (
+	// ErrClosed is returned by every call after Close.
+	ErrClosed = errors.New("core: generator closed")
+	// ErrClockRollback says that the clock stepped back by more than the tolerance.
+	// The error is a [*ClockRollbackError]. Service resumes by itself when the clock
+	// has caught up, or when another worker ID was leased.
+	ErrClockRollback = errors.New("core: clock stepped back")
+	// ErrSequenceExhausted is returned by TryNext if this tick's sequence is spent.
+	// Try again in the next tick, or call Next, which waits.
+	ErrSequenceExhausted = errors.New("core: sequence of this tick spent; try again in the next tick or call Next, which waits")
+	// ErrWindowNotOpen says that the window of the worker ID begins later than now,
+	// because its last holder's clock, or this one's before a step, was ahead. The
+	// error is a [*WindowNotOpenError].
+	ErrWindowNotOpen = errors.New("core: issue window not open yet")
+	// ErrWindowEnded says that the window has ended and could not be extended: the
+	// lease was lost or the coordinator is down. The error is a [*WindowEndedError].
+	// Service resumes by itself.
+	ErrWindowEnded = errors.New("core: issue window ended")
+	// ErrTimeExhausted says that the layout's time bits are spent. It is final: move
+	// to a layout with a later epoch or more time bits, in a new namespace.
+	ErrTimeExhausted = errors.New("core: time bits of the layout spent; use a layout with a later epoch or more time bits, in a new namespace")
+	// ErrInvalidConfig says that a Config or a Layout is wrong. The message names the
+	// field, its value and what is allowed.
+	ErrInvalidConfig = errors.New("core: invalid configuration")
+)
+
+// ClockRollbackError is an [ErrClockRollback] with the times.
+type ClockRollbackError struct {
+	WorkerID  int
+	Last      time.Time     // the time of the last ID stamped, cut to the layout's unit
+	Now       time.Time     // what the clock says
+	Tolerance time.Duration // how much is tolerated
+}
+
+// Error says how far the clock went back and what happens next.
+func (e *ClockRollbackError) Error() string {
+	return fmt.Sprintf("%v by %v: it says %s, the last ID of worker ID %d carries %s; %v is tolerated; service resumes by itself when the clock has caught up or another worker ID is leased",
+		ErrClockRollback, e.Last.Sub(e.Now), stamp(e.Now), e.WorkerID, stamp(e.Last), e.Tolerance)
+}
+
+// Unwrap returns [ErrClockRollback].
+func (e *ClockRollbackError) Unwrap() error { return ErrClockRollback }
+
+// WindowNotOpenError is an [ErrWindowNotOpen] with the times.
+type WindowNotOpenError struct {
+	WorkerID int
+	Opens    time.Time // when the window opens
+	Now      time.Time // what the clock says
+}
+
+// Error says when the window opens.
+func (e *WindowNotOpenError) Error() string {
+	return fmt.Sprintf("%v: worker ID %d may stamp from %s on, the clock says %s; wait, or check this machine's clock",
+		ErrWindowNotOpen, e.WorkerID, stamp(e.Opens), stamp(e.Now))
+}
+
+// Unwrap returns [ErrWindowNotOpen].
+func (e *WindowNotOpenError) Unwrap() error { return ErrWindowNotOpen }
+
+// WindowEndedError is an [ErrWindowEnded] with its reason and times.
+type WindowEndedError struct {
+	WorkerID int
+	Ended    time.Time // the end of the window
+	Renewed  time.Time // the last renewal that succeeded
+	Cause    error     // what keeps the window from being extended; nil: not known yet
+}
+
+// Error says what happened, since when, and what to do.
+func (e *WindowEndedError) Error() string {
+	cause := "no renewal since"
+	if e.Cause != nil {
+		cause = e.Cause.Error() + "; last renewed"
+	}
+	return fmt.Sprintf("%v: worker ID %d could stamp until %s: %s %s; service resumes by itself once the coordinator answers; check that it is up and reachable",
+		ErrWindowEnded, e.WorkerID, stamp(e.Ended), cause, stamp(e.Renewed))
+}
+
+// Unwrap returns [ErrWindowEnded] and the cause.
+func (e *WindowEndedError) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{ErrWindowEnded}
+	}
+	return []error{ErrWindowEnded, e.Cause}
+}
+
+// stamp prints a time for an error message, to the millisecond and in UTC.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

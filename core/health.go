@@ -1,0 +1,149 @@
+package core
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+)
+
+// Health is a snapshot of a generator. Reading one takes a lock and allocates; it
+// is meant for probes, metrics and logs, not for every ID.
+type Health struct {
+	// Healthy tells whether the generator can issue an ID now, if need be after
+	// waiting for the next tick.
+	Healthy bool
+	// Err is why it cannot; nil if Healthy. With several worker IDs it can as long as
+	// one of them can.
+	Err error
+	// Workers has one entry for each worker ID leased, in the order of the stripes.
+	Workers []WorkerHealth
+	// LastRenewal is the oldest of the workers' last successful renewals.
+	LastRenewal time.Time
+	// WindowLeft is for how long IDs can be issued without a further renewal, the
+	// shortest of the workers'; 0 if a window has ended.
+	WindowLeft time.Duration
+	// Lead is how far the last ID is ahead of the clock, the largest of the workers';
+	// 0 if none is.
+	Lead time.Duration
+	// Issued is how many IDs were issued since New. It never decreases, and it is
+	// exact while no call is under way.
+	Issued uint64
+	// Errors counts the errors returned, by kind.
+	Errors ErrorCounts
+	// Rollbacks counts how often the clock was found to have stepped back by more
+	// than the tolerance. One step counts once for each worker ID that met it.
+	Rollbacks uint64
+	// Warnings are standing remarks of the coordinator on what it cannot protect
+	// from, as it is configured.
+	Warnings []string
+}
+
+// WorkerHealth is the part of [Health] that concerns one worker ID.
+type WorkerHealth struct {
+	WorkerID    int
+	Generation  uint64
+	Since       time.Time     // when this process got it
+	LastRenewal time.Time     // the last renewal that succeeded, or the acquisition
+	WindowLeft  time.Duration // until the end of its window; 0 if it has ended
+	Lead        time.Duration // how far its last ID is ahead of the clock
+	Err         error         // why it cannot issue; nil if it can
+	Failing     error         // why its window does not grow at the moment; nil if it does
+}
+
+// ErrorCounts counts the errors that a generator returned, by kind.
+type ErrorCounts struct {
+	ClockRollback     uint64
+	SequenceExhausted uint64 // by TryNext
+	WindowNotOpen     uint64
+	WindowEnded       uint64
+	TimeExhausted     uint64
+	Closed            uint64
+}
+
+// reported is what Health said last, so that it never goes back.
+type reported struct {
+	mu     sync.Mutex
+	issued uint64
+}
+
+// Health returns a snapshot of the generator. It does not block on anything but
+// short locks, and never on the coordinator.
+func (g *Generator) Health() Health {
+	h := Health{
+		Issued:    g.issued(),
+		Rollbacks: g.rollbacks.Load(),
+		Warnings:  slices.Clone(g.warnings),
+		Errors: ErrorCounts{
+			ClockRollback:     g.refused[rollback].Load(),
+			SequenceExhausted: g.refused[wait].Load(),
+			WindowNotOpen:     g.refused[notOpen].Load(),
+			WindowEnded:       g.refused[ended].Load(),
+			TimeExhausted:     g.refused[exhausted].Load(),
+			Closed:            g.refused[closed].Load(),
+		},
+	}
+	_, h.Err = g.anyAble()
+	h.Healthy = h.Err == nil
+	for i, st := range g.stripes {
+		w := st.health()
+		h.Workers = append(h.Workers, w)
+		if i == 0 || w.WindowLeft < h.WindowLeft {
+			h.WindowLeft = w.WindowLeft
+		}
+		if i == 0 || w.LastRenewal.Before(h.LastRenewal) {
+			h.LastRenewal = w.LastRenewal
+		}
+		h.Lead = max(h.Lead, w.Lead)
+	}
+	return h
+}
+
+// health describes one worker ID.
+func (s *stripe) health() WorkerHealth {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.term.Load()
+	if t == nil {
+		return WorkerHealth{Err: ErrClosed}
+	}
+	now := clock.Fresh(s.g.clock)
+	left := func(tick int64) time.Duration {
+		return time.Duration(max(s.g.scale.Micro(tick)-now, 0)) * time.Microsecond
+	}
+	last, stamped := s.Last()
+	w := WorkerHealth{
+		WorkerID:    t.workerID,
+		Generation:  t.generation,
+		Since:       t.began,
+		LastRenewal: s.renewed,
+		WindowLeft:  left(t.notAfter.Load() + 1),
+		Err:         s.g.able(s),
+		Failing:     s.failing,
+	}
+	if stamped {
+		w.Lead = left(last)
+	}
+	return w
+}
+
+// issued counts the IDs. The ticks that were left are read before the state words:
+// a tick that is left in between is missed, which the maximum makes up for, and
+// none is counted twice.
+func (g *Generator) issued() uint64 {
+	g.reported.mu.Lock()
+	defer g.reported.mu.Unlock()
+	n := g.counted.Load()
+	for _, st := range g.stripes {
+		t := st.term.Load()
+		if t == nil {
+			continue
+		}
+		if word := t.state.Load(); word&closedBit == 0 {
+			n += g.rule.used(word, t.start, t.seed)
+		}
+	}
+	g.reported.issued = max(g.reported.issued, n)
+	return g.reported.issued
+}

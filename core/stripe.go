@@ -1,0 +1,198 @@
+package core
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/unalike-id/unalike/internal/keeper"
+)
+
+// stripe is a generator's place for one worker ID: the term in use, and what its
+// keeper said of it. Callers read the term pointer; everything else happens under
+// the lock and off the hot path.
+type stripe struct {
+	term   atomic.Pointer[term]
+	_      [cacheLine]byte
+	g      *Generator
+	keeper *keeper.Keeper
+
+	poked      atomic.Bool // the keeper knows of the refusals since it last looked
+	rolledBack atomic.Bool // the present rollback is counted
+
+	mu      sync.Mutex // serializes changes of the term
+	renewed time.Time  // the last renewal that succeeded
+	failing error      // why the window does not grow; nil: it does
+	// refusal is what a caller gets who finds the gate closed or the window over. It
+	// is made here, so that refusing costs nothing.
+	refusal atomic.Pointer[error]
+}
+
+var _ keeper.Gate = (*stripe)(nil)
+
+// Swap implements keeper.Gate: it closes the term in use and only then publishes
+// the new one, so that with one worker ID the order of IDs holds across terms.
+func (s *stripe) Swap(t keeper.Term) (last int64, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from := t.Grant.NotBefore
+	if old := s.term.Load(); old != nil {
+		last = s.closeTerm(old)
+		if !t.Heal {
+			from = max(from, last)
+		}
+	}
+	if s.g.closing.Load() {
+		return last, false
+	}
+	s.renewed = s.g.readClock()
+	s.term.Store(newTerm(&s.g.rule, t.Grant, from, s.renewed))
+	s.prepare()
+	s.g.changed.broadcast()
+	return last, true
+}
+
+// Extend implements keeper.Gate.
+func (s *stripe) Extend(notAfter int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.term.Load().extend(notAfter)
+	s.prepare()
+}
+
+// Shut implements keeper.Gate.
+func (s *stripe) Shut(reason error) (last int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.term.Load()
+	if t == nil {
+		return 0
+	}
+	if s.failing == nil {
+		s.failing = reason
+	}
+	s.prepare()
+	last = s.closeTerm(t)
+	s.g.changed.broadcast()
+	return last
+}
+
+// Explain implements keeper.Gate.
+func (s *stripe) Explain(reason error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if reason == nil {
+		s.renewed = s.g.readClock()
+	}
+	s.failing = reason
+	s.prepare()
+	s.g.changed.broadcast()
+}
+
+// Last implements keeper.Gate.
+func (s *stripe) Last() (tick int64, stamped bool) {
+	t := s.term.Load()
+	if t == nil {
+		return 0, false
+	}
+	word := t.state.Load() &^ closedBit
+	return s.g.rule.tick(word), word != t.start
+}
+
+// Notice implements keeper.Gate.
+func (s *stripe) Notice() {
+	s.poked.Store(false)
+	if s.rolledBack.Load() && s.look() != rollback {
+		s.rolledBack.Store(false)
+	}
+	s.g.changed.broadcast()
+}
+
+// poke tells the keeper, once until it has looked, that an ID was refused.
+func (s *stripe) poke() {
+	if !s.poked.Load() && s.poked.CompareAndSwap(false, true) {
+		s.keeper.Poke()
+	}
+}
+
+// closeTerm shuts the gate of t and counts the IDs of its last tick.
+func (s *stripe) closeTerm(t *term) (last int64) {
+	word, first := t.close()
+	if first {
+		s.g.counted.Add(s.g.rule.used(word, t.start, t.seed))
+	}
+	return s.g.rule.tick(word)
+}
+
+// prepare makes the error that callers get from now on when they find the gate
+// closed or the window over. It runs under the lock.
+func (s *stripe) prepare() {
+	t := s.term.Load()
+	if t == nil {
+		return
+	}
+	end := s.g.scale.Micro(t.notAfter.Load() + 1)
+	var err error = &WindowEndedError{
+		WorkerID: t.workerID,
+		Ended:    time.UnixMicro(end).UTC(),
+		Renewed:  s.renewed,
+		Cause:    s.failing,
+	}
+	s.refusal.Store(&err)
+}
+
+// settle waits for a change of the term that is under way, and returns the term
+// after it. A caller that met a closed gate would otherwise report a failure
+// between the closing of one term and the publication of the next.
+func (s *stripe) settle() *term {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.term.Load()
+}
+
+// note tells the keeper of a refusal that it may be able to do something about.
+func (s *stripe) note(v verdict) {
+	if v == rollback && !s.rolledBack.Load() && s.rolledBack.CompareAndSwap(false, true) {
+		s.g.rollbacks.Add(1)
+	}
+	if v != exhausted && v != closed {
+		s.poke()
+	}
+}
+
+// explain makes the error for a verdict other than issue, which was reached from
+// state word old of term t and clock tick now.
+func (s *stripe) explain(v verdict, t *term, old uint64, now int64) error {
+	g := s.g
+	switch {
+	case v == wait:
+		return ErrSequenceExhausted
+	case v == exhausted:
+		return ErrTimeExhausted
+	case v == closed && g.closing.Load():
+		return ErrClosed
+	case v == notOpen:
+		return &WindowNotOpenError{WorkerID: t.workerID, Opens: g.timeOf(g.rule.tick(t.start) + 1), Now: g.timeOf(now)}
+	case v == rollback:
+		return &ClockRollbackError{
+			WorkerID:  t.workerID,
+			Last:      g.timeOf(g.rule.tick(old)),
+			Now:       g.timeOf(now),
+			Tolerance: g.tolerance,
+		}
+	}
+	// The window has ended, or the gate is closed because the lease was lost. In
+	// both cases it is the keeper who knows why.
+	return *s.refusal.Load()
+}
+
+// look says what the rule would answer now, without stamping anything.
+func (s *stripe) look() verdict {
+	t := s.term.Load()
+	if t == nil {
+		return closed
+	}
+	old := t.state.Load()
+	_, v := s.g.rule.step(old, t.start, t.seed, s.g.freshTick(), t.notAfter.Load())
+	return v
+}

@@ -1,0 +1,100 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// errStopped says that the generator was closed while its keeper acquired.
+var errStopped = errors.New("generator closed meanwhile")
+
+// acquireTime bounds one acquisition, which takes several round trips with some
+// back ends.
+const acquireTime = 5 * time.Second
+
+// acquire leases a worker ID and opens the gate with it.
+func (k *Keeper) acquire(ctx context.Context) error {
+	now := k.now()
+	g, err := k.lease(ctx, now, k.cfg.Request.Identity)
+	if err != nil {
+		return err
+	}
+	// If the clock stepped back while nothing was held, going on above the last
+	// tick would mean waiting for the clock to catch up.
+	return k.open(Term{Grant: g, Heal: k.rolledBack(now)})
+}
+
+// reacquire tries once to lease a worker ID anew, and pauses if that failed.
+func (k *Keeper) reacquire() {
+	ctx, cancel := k.attempt(acquireTime)
+	err := k.acquire(ctx)
+	cancel()
+	if err == nil || k.ctx.Err() != nil {
+		return
+	}
+	if k.retries.pause == 0 {
+		k.log.Warn("worker ID not acquired, trying again", "error", err)
+	}
+	k.cfg.Gate.Explain(fmt.Errorf("no worker ID: %w", err))
+	k.cfg.Gate.Notice()
+	sleep(k.ctx, k.retries.next())
+}
+
+// lease makes one call to Acquire. An acquisition whose outcome is unknown is
+// tried again with its own token, so that a grant whose reply was lost is found
+// and not left to its TTL; everything definite ends it.
+func (k *Keeper) lease(ctx context.Context, now int64, identity string) (coord.Grant, error) {
+	if k.token == "" {
+		k.token = newToken()
+	}
+	req := k.cfg.Request
+	req.Token, req.Identity = k.token, identity
+	req.Now, req.Until, req.OpenBy = now, k.until(now), now
+	g, err := k.cfg.Coordinator.Acquire(ctx, req)
+	if err == nil {
+		err = checkGrant(g, req)
+	}
+	if err == nil || coord.Permanent(err) {
+		k.token = ""
+	}
+	return g, err
+}
+
+// open publishes a term of a new grant, or gives the grant back if the generator
+// was closed meanwhile.
+func (k *Keeper) open(t Term) error {
+	g := t.Grant
+	if _, ok := k.cfg.Gate.Swap(t); !ok {
+		return errors.Join(errStopped, k.giveBack(g, g.NotBefore))
+	}
+	k.adopt(g)
+	k.log.Info("worker ID acquired", "worker_id", g.WorkerID, "generation", g.Generation, "not_before", g.NotBefore, "not_after", g.NotAfter)
+	return nil
+}
+
+// adopt makes g the grant that is kept from now on.
+func (k *Keeper) adopt(g coord.Grant) {
+	k.held, k.grant, k.pieces, k.lost = true, g, []coord.Grant{g}, nil
+	k.openedAt = k.now()
+	k.renewAt = time.Now().Add(jitter(k.cfg.Lease.RenewEvery))
+	k.retries.reset()
+	k.cfg.Gate.Explain(nil)
+	k.watch()
+}
+
+// checkGrant holds a driver to what Acquire promises.
+func checkGrant(g coord.Grant, req coord.Request) error {
+	switch {
+	case g.Token != req.Token || g.Generation == 0:
+		return fmt.Errorf("%w grant: the driver returned %v with another token or without a generation", coord.ErrInvalid, g)
+	case g.WorkerID < req.Workers.First || g.WorkerID-req.Workers.First >= req.Workers.Count:
+		return fmt.Errorf("%w grant: the driver returned %v; asked for was one of %v", coord.ErrInvalid, g, req.Workers)
+	case g.NotBefore < 0 || g.NotAfter < g.NotBefore || g.NotAfter > req.LastTick:
+		return fmt.Errorf("%w grant: the driver returned %v; ticks run from 0 to %d", coord.ErrInvalid, g, req.LastTick)
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package keeper
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	// shortest and longest bound the pause between two attempts. The longest is
+	// well below what an operator calls "at once" after an outage.
+	shortestPause = 20 * time.Millisecond
+	longestPause  = time.Second
+
+	// longestCall bounds one renewal. After an outage, a call that hangs on a dead
+	// connection is given up and made again within this time.
+	longestCall  = 2 * time.Second
+	shortestCall = 250 * time.Millisecond
+)
+
+// backoff gives pauses that double from one to the next, each cut by a random
+// amount, so that many holders do not come back at the same moment.
+type backoff struct {
+	pause, most time.Duration
+}
+
+// newBackoff returns a backoff that never pauses longer than every.
+func newBackoff(every time.Duration) backoff {
+	return backoff{most: max(min(every, longestPause), shortestPause)}
+}
+
+// next returns the next pause: between half and all of twice the last one.
+func (b *backoff) next() time.Duration {
+	b.pause = min(max(2*b.pause, shortestPause), b.most)
+	return b.pause/2 + rand.N(b.pause/2)
+}
+
+// reset begins again with the shortest pause.
+func (b *backoff) reset() { b.pause = 0 }
+
+// jitter returns d give or take a fifth.
+func jitter(d time.Duration) time.Duration {
+	return d*4/5 + rand.N(d*2/5+1)
+}
+
+// callTime is the deadline of one renewal.
+func callTime(every time.Duration) time.Duration {
+	return max(min(every, longestCall), shortestCall)
+}

@@ -1,0 +1,180 @@
+package keeper
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+)
+
+// Gate is a generator's place for one worker ID. The keeper is its only writer,
+// but for Shut, which the generator calls as well when it is closed. Calls do not
+// block.
+type Gate interface {
+	// Swap closes the term in use, if there is one, and then publishes a new one. If
+	// the generator was closed meanwhile, nothing is published and ok is false. The
+	// last tick that the closed term stamped is returned in either case.
+	Swap(t Term) (last int64, ok bool)
+	// Extend moves the end of the window of the term in use, never back.
+	Extend(notAfter int64)
+	// Shut closes the gate until the next Swap, for the given reason, and returns the
+	// last tick stamped.
+	Shut(reason error) (last int64)
+	// Explain tells why the window does not grow; nil: it does.
+	Explain(reason error)
+	// Last returns the tick of the last ID stamped, or the one that the term began
+	// after if none was, which is what stamped tells.
+	Last() (tick int64, stamped bool)
+	// Notice asks the generator to look whether its health has changed.
+	Notice()
+}
+
+// Term is what a keeper publishes at a gate.
+type Term struct {
+	Grant coord.Grant
+	// Heal says that the clock stepped back: the term begins at its own NotBefore,
+	// although the last one went further.
+	Heal bool
+}
+
+// Config is what a keeper works with. All fields but Logger are required.
+type Config struct {
+	Coordinator coord.Coordinator
+	Gate        Gate
+	Clock       clock.Clock
+	Logger      *slog.Logger
+	Lease       coord.LeaseConfig // resolved: every time is set
+	Request     coord.Request     // what stays the same for every acquisition
+	Horizon     int64             // in ticks
+	Limit       int64             // how far the clock may step back, in ticks, before that is healed
+}
+
+// Keeper leases one worker ID and keeps it. Make one with [New], start it once,
+// and stop it.
+type Keeper struct {
+	cfg    Config
+	log    *slog.Logger
+	poke   chan struct{}      // the generator asks for a look
+	ctx    context.Context    // ends when the keeper is to stop
+	cancel context.CancelFunc // ends ctx
+	hurry  context.Context    // ends when whoever stops the keeper waits no longer
+	rush   context.CancelFunc // ends hurry
+	done   chan struct{}      // closed when the loop has ended; nil before Start
+	result error              // of the release; read after done
+
+	// What follows belongs to the loop.
+	held     bool
+	token    string        // of an acquisition whose outcome is unknown; empty: none
+	grant    coord.Grant   // as the last renewal returned it
+	pieces   []coord.Grant // the piece in use, then those held back; empty if not held
+	openedAt int64         // the clock when the term in use was published
+	lost     <-chan struct{}
+	renewAt  time.Time // when to renew, by the machine's monotonic clock
+	healAt   time.Time // not before this may another worker ID be tried
+	retries  backoff   // between failed renewals
+	heals    backoff   // between failed attempts to heal
+}
+
+// New returns a keeper that does nothing yet.
+func New(cfg Config) *Keeper {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	k := &Keeper{cfg: cfg, log: cfg.Logger, poke: make(chan struct{}, 1)}
+	k.ctx, k.cancel = context.WithCancel(context.Background())
+	k.hurry, k.rush = context.WithCancel(context.Background())
+	k.retries = newBackoff(cfg.Lease.RenewEvery)
+	k.heals = newBackoff(cfg.Lease.RenewEvery)
+	return k
+}
+
+// Start acquires a worker ID, publishes it, and starts the loop that keeps it. It
+// blocks until the worker ID is acquired, ctx ends, or it is clear that trying
+// again cannot help; transient errors are tried again for as long as the TTL.
+// After an error the keeper cannot be used.
+func (k *Keeper) Start(ctx context.Context) error {
+	patience, cancel := context.WithTimeout(ctx, k.cfg.Lease.TTL)
+	defer cancel()
+	retry := newBackoff(k.cfg.Lease.RenewEvery)
+	for {
+		err := k.acquire(patience)
+		if err == nil {
+			k.done = make(chan struct{})
+			go k.loop()
+			return nil
+		}
+		if coord.Permanent(err) || ctx.Err() != nil {
+			return err
+		}
+		k.log.Warn("worker ID not acquired, trying again", "error", err)
+		if !sleep(patience, retry.next()) {
+			return fmt.Errorf("no worker ID after %v of trying: %w", k.cfg.Lease.TTL, err)
+		}
+	}
+}
+
+// Poke asks the keeper to look at the clock and at its lease: the generator has
+// refused an ID. It does not block, and it is safe for concurrent use.
+func (k *Keeper) Poke() {
+	select {
+	case k.poke <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// Stop ends the loop and gives the worker ID back. The gate must have been shut.
+// It blocks until the worker ID is released or ctx ends, in which case the lease
+// ends by itself after its TTL. Stop of a keeper that was not started does
+// nothing. It may be called more than once.
+func (k *Keeper) Stop(ctx context.Context) error {
+	k.cancel()
+	if k.done == nil {
+		k.rush()
+		return nil
+	}
+	defer context.AfterFunc(ctx, k.rush)()
+	select {
+	case <-k.done:
+		return k.result
+	case <-ctx.Done():
+		return fmt.Errorf("worker ID not released, it becomes free when its lease ends: %w", context.Cause(ctx))
+	}
+}
+
+// now reads the clock in ticks.
+func (k *Keeper) now() int64 { return k.cfg.Request.Scale.Tick(clock.Fresh(k.cfg.Clock)) }
+
+// until is the end of the window to ask for at tick now.
+func (k *Keeper) until(now int64) int64 {
+	last := k.cfg.Request.LastTick
+	if now >= last-k.cfg.Horizon {
+		return last
+	}
+	return max(now+k.cfg.Horizon, 0)
+}
+
+// attempt returns the context of one call to the coordinator. It goes on for a
+// moment after the keeper was told to stop, because a call that is cut off leaves
+// a worker ID leased that nobody uses.
+func (k *Keeper) attempt(limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(k.hurry, limit)
+}
+
+// newToken names an acquisition attempt: 128 random bits.
+func newToken() string { return rand.Text() }
+
+// sleep waits for d or the end of ctx, and tells whether it was d.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,143 @@
+package keeper
+
+import (
+	"math"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+)
+
+// pokePause is how long the keeper turns a deaf ear to pokes after one: a
+// generator that refuses a million times a second must not keep it busy.
+const pokePause = 10 * time.Millisecond
+
+// loop keeps a worker ID until the keeper is told to stop, and gives it back.
+func (k *Keeper) loop() {
+	defer close(k.done)
+	defer k.rush()
+	var poked time.Time
+	for k.ctx.Err() == nil {
+		if !k.held {
+			k.reacquire()
+			continue
+		}
+		k.await(&poked)
+	}
+	k.finish()
+}
+
+// await waits for the next thing to do, and does it.
+func (k *Keeper) await(poked *time.Time) {
+	pokes, wake := k.poke, k.renewAt
+	if deaf := poked.Add(pokePause); time.Now().Before(deaf) {
+		pokes, wake = nil, earlier(wake, deaf)
+	}
+	now := k.now()
+	if k.rolledBack(now) {
+		wake = earlier(wake, k.healAt)
+	}
+	timer := time.NewTimer(time.Until(wake))
+	defer timer.Stop()
+	ring, stop := clock.Alarm(k.cfg.Clock, k.nextEvent(now))
+	defer stop()
+
+	select {
+	case <-k.ctx.Done():
+		return
+	case <-k.lost:
+		k.lost = nil
+		k.log.Warn("the coordinator says that the lease is gone, renewing", "worker_id", k.grant.WorkerID)
+		k.renew()
+	case <-pokes:
+		*poked = time.Now()
+		// The window ended although the last renewal was fine: the machine was
+		// suspended, or its clock stepped forward. There is no reason to wait.
+		if k.ended(k.now()) && k.retries.pause == 0 {
+			k.renew()
+		}
+	case <-ring:
+	case <-timer.C:
+		if !time.Now().Before(k.renewAt) {
+			k.renew()
+		}
+	}
+	k.look()
+}
+
+// look does what is due by the generator's clock.
+func (k *Keeper) look() {
+	if k.held {
+		now := k.now()
+		for len(k.pieces) > 1 && now > k.pieces[0].NotAfter {
+			k.nextPiece()
+		}
+		if k.rolledBack(now) && !time.Now().Before(k.healAt) {
+			k.heal(now)
+		}
+	}
+	k.cfg.Gate.Notice()
+}
+
+// ended tells whether the window in use lies in the past and nothing follows it.
+func (k *Keeper) ended(now int64) bool {
+	return len(k.pieces) == 1 && now > k.pieces[0].NotAfter
+}
+
+// nextEvent returns when, by the clock, something changes without anybody doing
+// anything: the window in use opens or ends, or the clock has caught up after a
+// step backward. In microseconds since 1970, always later than tick now.
+func (k *Keeper) nextEvent(now int64) int64 {
+	last, _ := k.cfg.Gate.Last()
+	next := int64(math.MaxInt64)
+	for _, tick := range []int64{k.pieces[0].NotBefore + 1, k.pieces[0].NotAfter + 1, last - k.cfg.Limit} {
+		if tick > now {
+			next = min(next, k.cfg.Request.Scale.Micro(tick))
+		}
+	}
+	return next
+}
+
+// rolledBack tells whether the clock has gone back so far that the term in use
+// refuses: behind what it has stamped, or behind the moment at which it began.
+// A window that lay in the future from the start is no rollback.
+func (k *Keeper) rolledBack(now int64) bool {
+	last, stamped := k.cfg.Gate.Last()
+	return last-now > k.cfg.Limit && (stamped || now+k.cfg.Limit < k.openedAt)
+}
+
+// nextPiece ends the piece in use, whose window is over, and goes on with the one
+// after the gap.
+func (k *Keeper) nextPiece() {
+	next := k.pieces[1]
+	if _, ok := k.cfg.Gate.Swap(Term{Grant: next}); !ok {
+		return
+	}
+	k.pieces = k.pieces[1:]
+	k.openedAt = k.now()
+	k.log.Info("continuing above the raised floor", "worker_id", next.WorkerID, "not_before", next.NotBefore)
+}
+
+// extended takes over the result of a renewal.
+func (k *Keeper) extended(g coord.Grant) {
+	newest := len(k.pieces) - 1
+	switch {
+	case g.NotBefore != k.pieces[newest].NotBefore:
+		k.pieces = append(k.pieces, g)
+		k.log.Warn("the floor was raised, the window goes on above it", "worker_id", g.WorkerID, "not_before", g.NotBefore)
+	case newest == 0:
+		k.cfg.Gate.Extend(g.NotAfter)
+		fallthrough
+	default:
+		k.pieces[newest] = g
+	}
+	k.grant = g
+}
+
+// earlier returns the earlier one of two times.
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
