@@ -1,0 +1,63 @@
+// Package static is the coordinator for worker IDs that are configured: no
+// server, one state file.
+//
+//	c, err := static.New(7, &static.Options{State: "/var/lib/app/unalike.state"})
+//
+// or, as a URL for coord.Open, with this package imported for its side effect:
+//
+//	static://?worker=7&state=/var/lib/app/unalike.state
+//
+// # What it does
+//
+// Nobody else knows who has which worker ID, so that every process has its own is
+// up to whoever configures them. Against everything that happens on one machine
+// the state file helps. It holds the end of the window that has been promised to
+// the holder, and is on the disk before the window is used. A process that starts
+// again begins where that window ended, even if the clock was set back meanwhile:
+// it waits. A lock beside the state file keeps a second process from using the
+// worker ID at the same time; the refusal names the process that has it.
+//
+// The window reaches three seconds ahead and is renewed every second, so a start
+// after a crash waits three seconds at most, and a start after an orderly end not
+// at all.
+//
+// # The state file
+//
+// There is one for every namespace and worker ID. With [Options].Count above 1,
+// or its URL option count, the first worker ID has the file itself and each
+// further one a file whose name ends in a point and the worker ID. A file that
+// belongs to another namespace or worker ID, that was made with another layout,
+// or that is damaged is refused and never overwritten. Beside it lies a lock file,
+// with ".lock" at the end; it stays when the process ends, and must not be deleted
+// while one runs. The folder must exist.
+//
+// If the state file is missing, it may have been lost: a start then waits out one
+// horizon, which is as far as a predecessor's window can have reached. If it is
+// certain that this worker ID is new, [Options].AcceptFresh or the URL option
+// fresh=true skips that. If the file is deleted or replaced under a running
+// holder, the next renewal reports the lease lost, and acquiring again begins
+// after the window that the process knows it had.
+//
+// # Without a state file
+//
+// A start waits as long as a predecessor can have been ahead of the clock, and
+// the same worker ID is refused twice in one process. That is all: restarts after
+// a step of the clock and other processes are not protected. Warnings, and
+// through it the generator's health, says so.
+//
+// In both modes the process remembers how far each of its worker IDs has come,
+// and with what layout, for as long as it runs. Tests that want a clean slate use
+// a namespace of their own.
+//
+// # What it cannot promise
+//
+//   - Two machines with the same worker ID issue duplicates, whatever the files say.
+//     In Kubernetes, deleting a StatefulSet's pod by force can leave two with one
+//     ordinal running.
+//   - A copied disk or a restored backup of the state file forgets windows.
+//   - Locks on network file systems may be kept per machine or not at all. Put the
+//     state file on a local disk.
+//   - A missing state file is waited out by the clock and the horizon of the process
+//     that starts. If the clock was set back or the horizon made shorter since the
+//     file was lost, that is not long enough.
+package static

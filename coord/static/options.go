@@ -1,0 +1,107 @@
+package static
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+const (
+	// DefaultNamespace is the namespace of a coordinator that is given none.
+	DefaultNamespace = "default"
+	// DefaultHorizon is how far ahead a window reaches: the longest wait at a start
+	// after a crash.
+	DefaultHorizon = 3 * time.Second
+)
+
+// Options are the settings of [New] beyond the worker ID. The zero Options is
+// usable, and so is nil.
+type Options struct {
+	// Namespace is the domain in which IDs are unique. Empty: "default".
+	Namespace string
+	// State is the path of the state file; its folder must exist. Empty: none, see
+	// the package comment for what that costs.
+	State string
+	// AcceptFresh declares that nobody has ever used the worker ID if the state file
+	// is missing, so that the first start need not wait. It is for first starts: left
+	// on, a lost state file goes unnoticed.
+	AcceptFresh bool
+	// Count is how many worker IDs there are, from the given one on; a generator
+	// needs one for each of its stripes. 0: one.
+	Count int
+	// Lease sets the times of the lease: Horizon and RenewEvery matter here. Zero
+	// fields: 3 s and a third of that. WorkerIDs and Identity must be zero.
+	Lease coord.LeaseConfig
+	// Logger receives what an operator may want to know. Nil: nothing is logged.
+	Logger *slog.Logger
+}
+
+// New returns a coordinator for the configured worker ID. Errors wrap
+// [coord.ErrInvalid]. New touches no file; that is left to Acquire.
+func New(worker int, o *Options) (*Coordinator, error) {
+	return newCoordinator(fixed(int64(worker)), o)
+}
+
+// newCoordinator is New for any source of the worker ID.
+func newCoordinator(src source, o *Options) (*Coordinator, error) {
+	var opts Options
+	if o != nil {
+		opts = *o
+	}
+	if opts.Namespace == "" {
+		opts.Namespace = DefaultNamespace
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if err := coord.CheckNamespace(opts.Namespace); err != nil {
+		return nil, err
+	}
+	if opts.Count == 0 {
+		opts.Count = 1
+	}
+	if opts.Count < 0 || opts.Count > math.MaxInt32 {
+		return nil, fmt.Errorf("%w: Count is %d; it is the number of worker IDs, at least 1", coord.ErrInvalid, opts.Count)
+	}
+	if err := src.check(opts.Count); err != nil {
+		return nil, err
+	}
+	if l := opts.Lease; l.WorkerIDs != (coord.Range{}) || l.Identity != "" {
+		return nil, fmt.Errorf("%w: Lease.WorkerIDs is %v and Lease.Identity is %q; both must be zero, a static coordinator has the worker IDs that it is given", coord.ErrInvalid, l.WorkerIDs, l.Identity)
+	}
+	c := &Coordinator{
+		opts:    opts,
+		source:  src,
+		storage: realStorage(),
+		held:    map[int]*hold{},
+		turn:    make(chan struct{}, 1),
+		done:    make(chan struct{}),
+	}
+	if _, err := coord.ResolveLease(c, coord.LeaseConfig{}); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// LeaseRules implements [coord.LeaseRuler]: a horizon of 3 s, renewed every
+// second.
+func (c *Coordinator) LeaseRules() coord.LeaseRules {
+	return coord.LeaseRules{
+		Set:     c.opts.Lease,
+		Default: coord.LeaseConfig{Horizon: DefaultHorizon},
+	}
+}
+
+// Warnings implements [coord.Warner].
+func (c *Coordinator) Warnings() []string {
+	switch {
+	case c.opts.State == "":
+		return []string{"static worker ID without a state file: restarts after a step of the clock, and other processes with the same worker ID, are not protected against"}
+	case c.opts.AcceptFresh:
+		return []string{"fresh is set: a state file that was lost is taken for one that never was; unset it after the first start"}
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package static
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+func init() { coord.Register("static", opener{thisMachine()}.open) }
+
+// opener makes coordinators from URLs.
+type opener struct{ machine machine }
+
+func (o opener) open(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
+	src, opts, err := o.parse(u)
+	if err != nil {
+		if !errors.Is(err, coord.ErrInvalid) {
+			err = fmt.Errorf("%w static URL: %w", coord.ErrInvalid, err)
+		}
+		return nil, err
+	}
+	c, err := newCoordinator(src, &opts)
+	if err != nil {
+		return nil, err // not a nil *Coordinator in a Coordinator that is not nil
+	}
+	return c, nil
+}
+
+// parse reads the options; what it returns without coord.ErrInvalid lacks the
+// words "static URL".
+func (o opener) parse(u *coord.URL) (source, Options, error) {
+	var opts Options
+	switch {
+	case u.User != nil:
+		return source{}, opts, errors.New("there is a user or password; write static://?worker=7 without one")
+	case len(u.Hosts) > 0:
+		return source{}, opts, fmt.Errorf("there is a host, %q; a static coordinator has none, write static://?worker=7", u.Hosts[0])
+	case u.Path != "":
+		return source{}, opts, fmt.Errorf("there is a path, %q; write static://?worker=7, and the state file as the option state", u.Path)
+	}
+	if err := u.CheckOptions("worker", "state", "namespace", "count", "fresh"); err != nil {
+		return source{}, opts, err
+	}
+	src, err := parseWorker(u.Option("worker"), o.machine)
+	if err != nil {
+		return source{}, opts, err
+	}
+	if opts.State = u.Option("state"); opts.State == "" && u.Has("state") {
+		return source{}, opts, errors.New("option state is empty; name a file, or leave the option out")
+	}
+	if opts.Namespace = u.Option("namespace"); u.Has("namespace") {
+		if err := coord.CheckNamespace(opts.Namespace); err != nil {
+			return source{}, opts, err
+		}
+	}
+	if u.Has("count") {
+		n, err := parseNumber(u.Option("count"))
+		if err != nil || n == 0 {
+			return source{}, opts, fmt.Errorf("option count is %q; it is the number of worker IDs, at least 1", u.Option("count"))
+		}
+		opts.Count = int(n)
+	}
+	switch v := u.Option("fresh"); {
+	case v == "true":
+		opts.AcceptFresh = true
+	case v != "false" && u.Has("fresh"):
+		return source{}, opts, fmt.Errorf("option fresh is %q; it is true or false", v)
+	}
+	opts.Lease, err = u.Lease()
+	return src, opts, err
+}

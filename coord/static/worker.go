@@ -1,0 +1,194 @@
+package static
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// source tells the first worker ID. What it can, it finds out when it is made;
+// the low bits of an address have to wait for the layout.
+type source struct {
+	first   int64
+	ordinal bool // first is the number of a replica, each of which has count worker IDs
+	ip      bool
+	machine machine
+}
+
+func fixed(worker int64) source { return source{first: worker} }
+
+// machine is where worker IDs are read from. It is a value so that tests can
+// have their own.
+type machine struct {
+	hostname  func() (string, error)
+	lookupEnv func(name string) (string, bool)
+	// addresses lists those of the network interfaces that are up.
+	addresses func() ([]netip.Addr, error)
+}
+
+func thisMachine() machine {
+	return machine{hostname: os.Hostname, lookupEnv: os.LookupEnv, addresses: interfaceAddresses}
+}
+
+const workerForms = "a decimal number, env:NAME, hostname, or ip"
+
+// parseWorker reads the worker option of a URL.
+func parseWorker(s string, m machine) (source, error) {
+	switch {
+	case s == "":
+		return source{}, fmt.Errorf("option worker is missing; it is %s", workerForms)
+	case s == "ip":
+		return source{ip: true, machine: m}, nil
+	case s == "hostname":
+		return hostnameOrdinal(m)
+	}
+	if name, ok := strings.CutPrefix(s, "env:"); ok {
+		return environment(name, m)
+	}
+	n, err := parseNumber(s)
+	if err != nil {
+		return source{}, fmt.Errorf("option worker is %q; it is %s: %w", s, workerForms, err)
+	}
+	return fixed(n), nil
+}
+
+func environment(name string, m machine) (source, error) {
+	if name == "" {
+		return source{}, errors.New(`option worker is "env:"; the name of an environment variable must follow`)
+	}
+	v, ok := m.lookupEnv(name)
+	if !ok {
+		return source{}, fmt.Errorf("option worker is \"env:%s\" and the environment variable %s is not set; set it to a decimal number", name, name)
+	}
+	n, err := parseNumber(v)
+	if err != nil {
+		return source{}, fmt.Errorf("option worker is \"env:%s\" and the environment variable %s is %q; set it to a decimal number: %w", name, name, v, err)
+	}
+	return fixed(n), nil
+}
+
+// hostnameOrdinal reads the number that a StatefulSet gives its pods, web-3 for
+// example. A domain that follows the name is ignored.
+func hostnameOrdinal(m machine) (source, error) {
+	full, err := m.hostname()
+	if err != nil {
+		return source{}, fmt.Errorf("option worker is hostname and the host's name cannot be read: %w", err)
+	}
+	name, _, _ := strings.Cut(full, ".")
+	i := strings.LastIndexByte(name, '-')
+	if i < 0 {
+		return source{}, fmt.Errorf("option worker is hostname and the host's name is %q; it must end in a minus sign and a number, as StatefulSets name their pods", full)
+	}
+	n, err := parseNumber(name[i+1:])
+	if err != nil {
+		return source{}, fmt.Errorf("option worker is hostname and the host's name is %q; it must end in a minus sign and a number, as StatefulSets name their pods: %w", full, err)
+	}
+	return source{first: n, ordinal: true}, nil
+}
+
+// parseNumber reads digits and nothing else: no sign, no space, no zero in front.
+// What other forms mean, 007 for example, is not agreed on everywhere.
+func parseNumber(s string) (int64, error) {
+	if s == "" {
+		return 0, errors.New("there are no digits")
+	}
+	for _, r := range s {
+		if r < '0' || r > '9' {
+			return 0, fmt.Errorf("%q is not a decimal digit", r)
+		}
+	}
+	if s[0] == '0' && s != "0" {
+		return 0, errors.New("a leading zero is not allowed")
+	}
+	n, err := strconv.ParseInt(s, 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("the largest possible worker ID is %d", math.MaxInt32)
+	}
+	return n, nil
+}
+
+// check tells whether the source suits count worker IDs, as far as it is known
+// without a layout.
+func (s source) check(count int) error {
+	if s.ip {
+		if count != 1 {
+			return fmt.Errorf("%w: count is %d; an address gives one worker ID only, so it must be 1 with worker=ip", coord.ErrInvalid, count)
+		}
+		return nil
+	}
+	if s.first < 0 {
+		return fmt.Errorf("%w: worker is %d; a worker ID is 0 or more", coord.ErrInvalid, s.first)
+	}
+	first, err := s.resolve(count, math.MaxInt32)
+	if err == nil && first > math.MaxInt32-int64(count)+1 {
+		err = fmt.Errorf("%w: worker is %d and count is %d; the largest possible worker ID is %d", coord.ErrInvalid, s.first, count, math.MaxInt32)
+	}
+	return err
+}
+
+// resolve returns the first worker ID for a layout of capacity worker IDs.
+func (s source) resolve(count, capacity int) (int64, error) {
+	switch {
+	case s.ip:
+		return s.machine.lowBits(capacity)
+	case s.ordinal:
+		return s.first * int64(count), nil // at most 2^62
+	}
+	return s.first, nil
+}
+
+// lowBits returns the low bits of the one private IPv4 address. Within a subnet
+// that is no larger than the layout's capacity they differ from host to host.
+func (m machine) lowBits(capacity int) (int64, error) {
+	all, err := m.addresses()
+	if err != nil {
+		return 0, fmt.Errorf("worker is ip and the network interfaces cannot be listed: %w", err)
+	}
+	var private []string
+	var found netip.Addr
+	for _, a := range all {
+		if a = a.Unmap(); a.Is4() && a.IsPrivate() && !slices.Contains(private, a.String()) {
+			found, private = a, append(private, a.String())
+		}
+	}
+	switch len(private) {
+	case 1:
+		b := found.As4()
+		v := int64(b[0])<<24 | int64(b[1])<<16 | int64(b[2])<<8 | int64(b[3])
+		return v & int64(capacity-1), nil
+	case 0:
+		return 0, fmt.Errorf("%w: worker is ip and this machine has no private IPv4 address; set worker to a number", coord.ErrInvalid)
+	}
+	return 0, fmt.Errorf("%w: worker is ip and this machine has %d private IPv4 addresses, %s; set worker to a number", coord.ErrInvalid, len(private), strings.Join(private, ", "))
+}
+
+func interfaceAddresses() ([]netip.Addr, error) {
+	interfaces, err := net.Interfaces()
+	if err != nil {
+		return nil, err
+	}
+	var out []netip.Addr
+	for _, i := range interfaces {
+		if i.Flags&net.FlagUp == 0 || i.Flags&net.FlagLoopback != 0 {
+			continue
+		}
+		addrs, err := i.Addrs()
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range addrs {
+			if p, err := netip.ParsePrefix(a.String()); err == nil {
+				out = append(out, p.Addr())
+			}
+		}
+	}
+	return out, nil
+}
