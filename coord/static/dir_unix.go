@@ -22,3 +22,7 @@ func syncDir(dir string) error {
 	}
 	return errors.Join(err, f.Close())
 }
+
+func readOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
+
+func notAFolder(err error) bool { return errors.Is(err, syscall.ENOTDIR) }

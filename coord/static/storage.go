@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
 
 	"github.com/unalike-id/unalike/coord"
 )
@@ -125,9 +124,9 @@ func (s storage) write(path string, b []byte) error {
 // others pass with what was being done.
 func fileError(doing string, err error) error {
 	switch {
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+	case errors.Is(err, fs.ErrPermission), readOnly(err):
 		return fmt.Errorf("%w state file: %s: %w; let this user read and write the file and its folder", coord.ErrInvalid, doing, err)
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(err, fs.ErrNotExist), notAFolder(err):
 		return fmt.Errorf("%w state file: %s: %w; create the folder", coord.ErrInvalid, doing, err)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
