@@ -1,0 +1,63 @@
+package imports
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/unalike-id/unalike/"
+
+// allowed lists the packages that need nothing but the standard library, each with
+// the packages of this module that it may reach, directly or not. Whoever imports
+// the library gets no other dependency unless a driver is imported as well.
+var allowed = map[string][]string{
+	"clock":           nil,
+	"clock/clocktest": {"clock"},
+	"coord":           {"clock"},
+	"coord/coordtest": {"clock", "coord", "clock/clocktest"},
+	"coord/static":    {"clock", "coord"},
+	"core":            {"clock", "coord", "internal/keeper"},
+	"core/coretest":   {"clock", "coord", "internal/keeper", "core", "clock/clocktest"},
+	"internal/keeper": {"clock", "coord"},
+}
+
+// platforms differ in the files that are built.
+var platforms = []string{"linux/amd64", "linux/386", "darwin/arm64", "windows/amd64"}
+
+func TestStandardLibraryOnly(t *testing.T) {
+	for _, platform := range platforms {
+		t.Run(platform, func(t *testing.T) {
+			t.Parallel()
+			for pkg, inside := range allowed {
+				for _, dep := range dependencies(t, platform, pkg) {
+					name, ours := strings.CutPrefix(dep, module)
+					switch {
+					case !ours:
+						t.Errorf("%s depends on %s, which is not in the standard library", pkg, dep)
+					case name != pkg && !slices.Contains(inside, name):
+						t.Errorf("%s depends on %s; allowed are %v", pkg, name, inside)
+					}
+				}
+			}
+		})
+	}
+}
+
+// dependencies returns what pkg needs on the platform, directly or not, apart from
+// the standard library.
+func dependencies(t *testing.T, platform, pkg string) []string {
+	t.Helper()
+	goos, goarch, _ := strings.Cut(platform, "/")
+	cmd := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", module+pkg)
+	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", cmd, err, &stderr)
+	}
+	return strings.Fields(string(out))
+}
