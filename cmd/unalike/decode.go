@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// decodeOptions are the flags of decode.
+type decodeOptions struct {
+	layout layoutValue
+	format choiceValue
+	json   bool
+}
+
+// formatAuto recognizes the format by the ID's looks.
+const formatAuto = "auto"
+
+// decodeCommand returns the command that reads IDs.
+func (a *app) decodeCommand() *cobra.Command {
+	o := decodeOptions{format: choiceValue{formatAuto, append([]string{formatAuto}, formats()...), "FORMAT"}}
+	c := &cobra.Command{
+		Use:   "decode ID...",
+		Short: "Print the time, worker ID and sequence number of IDs",
+		Long: `decode prints what IDs are made of, one a line: the ID in decimal, its time, worker
+ID and sequence number, and its age, or how far it lies in the future. The argument -
+reads IDs from the standard input, one a line.
+
+The format is recognized: only digits are decimal, unless a leading zero makes that
+impossible; otherwise 11 characters are base62, 13 characters base32, and what starts
+with a quote or a brace is JSON. An ID in base62 or base32 that happens to have only
+digits and no leading zero is taken for decimal: --format settles it.
+
+What cannot be read is reported on the standard error output, the rest is printed,
+and the exit code is 1.`,
+		Example: `  unalike decode 1541815603606036480 --layout twitter
+  unalike decode 1ptWyK4WgZU 1ASD13XH1F800
+  unalike generate --count 3 --format json | unalike decode --json -`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.decode(args, &o) },
+	}
+	addLayoutFlag(c, &o.layout)
+	addChoiceFlag(c, &o.format, "format", "format of the IDs")
+	c.Flags().BoolVar(&o.json, "json", false, "print JSON objects, one a line")
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if strings.HasPrefix(err.Error(), "unknown shorthand flag: '") {
+			return fmt.Errorf("%w; IDs are never negative", err)
+		}
+		return err
+	})
+	return c
+}
+
+// decode prints the parts of the IDs in args.
+func (a *app) decode(args []string, o *decodeOptions) error {
+	out := bufio.NewWriter(a.out)
+	d := decoder{decodeOptions: o, streams: a.streams, buffer: out, now: time.Now}
+	for _, arg := range args {
+		err := error(nil)
+		if arg == "-" {
+			err = d.lines()
+		} else {
+			err = d.line(arg, "")
+		}
+		if err != nil {
+			return errors.Join(err, out.Flush())
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("writing: %w", err)
+	}
+	if d.bad > 0 {
+		return fmt.Errorf("%d of %d could not be decoded", d.bad, d.seen)
+	}
+	return nil
+}
+
+// decoder prints IDs taken apart, and reports what is not an ID.
+type decoder struct {
+	*decodeOptions
+	streams
+	buffer    *bufio.Writer // in front of out
+	now       func() time.Time
+	seen, bad int
+}
+
+// decoded is an ID taken apart, in JSON.
+type decoded struct {
+	idObject
+	Base62     string  `json:"base62"`
+	Base32     string  `json:"base32"`
+	Layout     string  `json:"layout"`
+	Future     bool    `json:"future"`
+	AgeSeconds float64 `json:"age_seconds"`
+}
+
+// lines decodes the lines of the standard input. Empty ones are left out.
+func (d *decoder) lines() error {
+	lines := bufio.NewReader(d.in)
+	for n := 1; ; n++ {
+		line, err := lines.ReadString('\n')
+		end := errors.Is(err, io.EOF)
+		if err != nil && !end {
+			return fmt.Errorf("reading the standard input: %w", err)
+		}
+		if text := strings.TrimRight(line, "\r\n"); text != "" {
+			if werr := d.line(text, fmt.Sprintf("line %d: ", n)); werr != nil {
+				return werr
+			}
+		}
+		if end {
+			return nil
+		}
+	}
+}
+
+// line prints the parts of the ID that s is, or reports that it is none. The error
+// is one of writing.
+func (d *decoder) line(s, where string) error {
+	d.seen++
+	text, err := d.describe(s)
+	if err != nil {
+		d.bad++
+		d.complain("unalike: %s%v\n", where, err)
+		return nil
+	}
+	if _, err := d.buffer.Write(text); err != nil {
+		return fmt.Errorf("writing: %w", err)
+	}
+	return nil
+}
+
+// describe returns the line that is printed for the ID that s is.
+func (d *decoder) describe(s string) ([]byte, error) {
+	id, err := readID(s, d.format.value)
+	if err != nil {
+		return nil, err
+	}
+	if id > d.layout.MaxID() {
+		return nil, fmt.Errorf("%s has more bits than layout %v, whose largest ID is %d; name the ID's own layout with --layout", s, d.layout, d.layout.MaxID())
+	}
+	parts := d.layout.Decompose(id)
+	age := d.now().UnixMilli() - parts.Time.UnixMilli()
+	if !d.json {
+		return fmt.Appendf(nil, "%d  %s  worker %d  sequence %d  %s\n",
+			id, parts.Time.Format(timeForm), parts.WorkerID, parts.Sequence, describeAge(age)), nil
+	}
+	text, err := json.Marshal(decoded{
+		idObject: idObject{ID: id, partsObject: newParts(parts)},
+		Base62:   id.Base62(), Base32: id.Base32(), Layout: d.layout.String(),
+		Future: age < 0, AgeSeconds: float64(age) / 1000,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return append(text, '\n'), nil
+}
+
+// describeAge says how many milliseconds ago something was, or how far it is in the
+// future.
+func describeAge(milli int64) string {
+	if milli < 0 {
+		return "in the future by " + describe(-milli)
+	}
+	return "age " + describe(milli)
+}
+
+// describe prints milliseconds in the way people count: days from a day on. The days
+// of an ID's time can be more than a time.Duration holds.
+func describe(milli int64) string {
+	const day = 24 * 60 * 60 * 1000
+	rest := time.Duration(milli%day) * time.Millisecond
+	switch {
+	case milli < 60*1000:
+		return rest.String()
+	case milli < day:
+		return rest.Truncate(time.Second).String()
+	}
+	return fmt.Sprintf("%d days %v", milli/day, rest.Truncate(time.Second))
+}

@@ -1,0 +1,6 @@
+package main
+
+// The drivers that a coordinator URL can name.
+import (
+	_ "github.com/unalike-id/unalike/coord/static"
+)

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// progressAfter is from how many IDs on progress is worth showing: about a quarter
+// of a second at the default layout.
+const progressAfter = 1_000_000
+
+// progress shows how far a run is. The nil progress shows nothing.
+type progress struct{ bar *progressbar.ProgressBar }
+
+// newProgress returns a progress for count IDs: nil for a short run, where nobody
+// watches, or where the IDs themselves run over the same terminal.
+func (a *app) newProgress(count int64) *progress {
+	if count < progressAfter || !isTerminal(a.err) || isTerminal(a.out) {
+		return nil
+	}
+	return &progress{progressbar.NewOptions64(count,
+		progressbar.OptionSetWriter(a.err),
+		progressbar.OptionSetDescription("generating"),
+		progressbar.OptionShowCount(),
+		progressbar.OptionShowIts(),
+		progressbar.OptionSetItsString("IDs"),
+		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionClearOnFinish(),
+	)}
+}
+
+// add counts n more IDs.
+func (p *progress) add(n int) {
+	if p != nil {
+		_ = p.bar.Add(n) // a progress that cannot be shown must not end the run
+	}
+}
+
+// finish takes the bar off the screen.
+func (p *progress) finish() {
+	if p != nil {
+		_ = p.bar.Exit()
+	}
+}
+
+// isTerminal tells whether w is a file that a person looks at.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

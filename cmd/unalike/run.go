@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes, besides 128 plus the number of a signal.
+const (
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// streams are the three standard streams.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// app is what all commands share.
+type app struct {
+	streams
+	lookupEnv func(string) (string, bool)
+	verbose   bool
+	started   bool // the command line was understood and the command runs
+}
+
+// usageError is a mistake on the command line that shows only while the command
+// runs.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// run executes the command line args and returns the exit code. It returns soon after
+// ctx ends.
+func run(ctx context.Context, args []string, std streams, lookupEnv func(string) (string, bool)) int {
+	a := &app{streams: std, lookupEnv: lookupEnv}
+	root := a.rootCommand()
+	root.SetArgs(args)
+	command, err := root.ExecuteContextC(ctx)
+	return a.exitCode(command, err)
+}
+
+// exitCode reports err and says what it means for the caller.
+func (a *app) exitCode(command *cobra.Command, err error) int {
+	stopped := signalled{}
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &stopped):
+		return stopped.exitCode()
+	case errors.Is(err, brokenPipe):
+		// The reader has what it wanted, as head has: nothing to complain about.
+		return exitOK
+	}
+	a.complain("unalike: %v\n", err)
+	if usage := (usageError{}); !a.started || errors.As(err, &usage) {
+		a.complain("Run '%s --help' for usage.\n", command.CommandPath())
+		return exitUsage
+	}
+	return exitFailure
+}
+
+// complain writes to the standard error output. If that fails there is nobody to tell.
+func (s streams) complain(format string, args ...any) {
+	_, _ = fmt.Fprintf(s.err, format, args...)
+}
+
+// rootCommand returns the whole tree of commands.
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "unalike",
+		Short: "Make and read unique, time-ordered 64-bit IDs",
+		Long: `unalike makes and reads unique, time-ordered 64-bit IDs (Snowflake IDs).
+
+Results go to the standard output, logs and progress to the standard error output.
+
+Exit codes: 0 success, 1 failure, 2 a mistake on the command line,
+128 plus the signal's number after a signal.`,
+		Args:          cobra.NoArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		Version:       buildVersion(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRun: func(*cobra.Command, []string) {
+			a.started = true
+		},
+	}
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetVersionTemplate("unalike {{.Version}}\n")
+	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "log more than warnings")
+	root.AddCommand(a.generateCommand(), a.decodeCommand(), a.layoutCommand(), a.versionCommand())
+	return root
+}
+
+// logger writes to the standard error output: warnings, or more if asked for.
+func (a *app) logger() *slog.Logger {
+	level := slog.LevelWarn
+	if a.verbose {
+		level = slog.LevelInfo
+	}
+	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// versionCommand returns the command that says what this program was built from.
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of the program and of Go",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(a.out, "unalike %s\n", buildVersion())
+			return err
+		},
+	}
+}
+
+// buildVersion returns the module version, the commit and Go's version, as far as
+// the build recorded them.
+func buildVersion() string {
+	version, commit := "(devel)", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if info.Main.Version != "" {
+			version = info.Main.Version
+		}
+		commit = describeCommit(info.Settings)
+	}
+	return fmt.Sprintf("%s%s %s %s/%s", version, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// describeCommit returns the commit among the build settings, in parentheses.
+func describeCommit(settings []debug.BuildSetting) string {
+	values := map[string]string{}
+	for _, s := range settings {
+		values[s.Key] = s.Value
+	}
+	commit := values["vcs.revision"]
+	if commit == "" {
+		return ""
+	}
+	s := " (commit " + commit
+	if t := values["vcs.time"]; t != "" {
+		s += " of " + t
+	}
+	if values["vcs.modified"] == "true" {
+		s += ", modified"
+	}
+	return s + ")"
+}
