@@ -22,6 +22,7 @@ type Coordinator struct {
 
 	turn      chan struct{} // holds one value while an operation is under way
 	held      map[int]*hold // by worker ID; only in one's turn
+	checked   string        // the layout that all state files agree with; likewise
 	done      chan struct{} // closed by Close
 	closeOnce sync.Once
 }
@@ -164,6 +165,9 @@ func (c *Coordinator) acquire(req coord.Request) (coord.Grant, error) {
 	if err != nil {
 		return coord.Grant{}, err
 	}
+	if err := c.checkLayouts(req, first); err != nil {
+		return coord.Grant{}, err
+	}
 	var refusals []error
 	for id := first; id < first+c.opts.Count; id++ {
 		h, err := c.take(req, first, id)
@@ -182,6 +186,28 @@ func (c *Coordinator) acquire(req coord.Request) (coord.Grant, error) {
 	return coord.Grant{}, fmt.Errorf("%w in namespace %q: all %d are held: %w", coord.ErrNoWorkerID, c.opts.Namespace, len(refusals), errors.Join(refusals...))
 }
 
+// checkLayouts compares the layout with that in the state files of all worker IDs
+// that this coordinator has, those that others hold among them. It reads without
+// locks: files are replaced whole. What is wrong with a file in other ways is said
+// when it is taken.
+func (c *Coordinator) checkLayouts(req coord.Request, first int) error {
+	if c.opts.State == "" || c.opts.Count == 1 || c.checked == req.Fingerprint {
+		return nil
+	}
+	for id := first; id < first+c.opts.Count; id++ {
+		path, err := statePath(c.opts.State, first, id)
+		if err != nil {
+			return err
+		}
+		stored, err := load(path)
+		if err == nil && stored.Namespace == c.opts.Namespace && stored.Layout != req.Fingerprint {
+			return misplaced(path, stored.owned(pair{c.opts.Namespace, stored.Worker}, req.Fingerprint, req.LastTick))
+		}
+	}
+	c.checked = req.Fingerprint
+	return nil
+}
+
 // take acquires one worker ID: for this process, then by its lock, then on disk.
 func (c *Coordinator) take(req coord.Request, first, id int) (_ *hold, err error) {
 	h := &hold{pair: pair{c.opts.Namespace, id}, lastTick: req.LastTick}
@@ -194,9 +220,6 @@ func (c *Coordinator) take(req coord.Request, first, id int) (_ *hold, err error
 			c.drop(h)
 		}
 	}()
-	if known.layout != "" && known.layout != req.Fingerprint {
-		return nil, fmt.Errorf("worker ID %d was used in this process: %w", id, &coord.LayoutMismatchError{Namespace: c.opts.Namespace, Stored: known.layout, Wanted: req.Fingerprint})
-	}
 	h.notBefore = known.notAfter
 	h.record = record{
 		Version: stateVersion, Namespace: c.opts.Namespace, Worker: id,
@@ -209,6 +232,9 @@ func (c *Coordinator) take(req coord.Request, first, id int) (_ *hold, err error
 			h.notBefore = max(h.notBefore, min(req.Now+req.Ahead, req.LastTick))
 		}
 	} else if err = c.open(h, req, first); err != nil {
+		return nil, err
+	}
+	if err = h.pair.settle(req.Fingerprint); err != nil {
 		return nil, err
 	}
 	h.record.Generation++
@@ -232,7 +258,7 @@ func (c *Coordinator) open(h *hold, req coord.Request, first int) error {
 	if h.lock, err = lock(path + ".lock"); err != nil {
 		// Another worker ID's file by mistake is the better explanation.
 		if r, err := load(path); err == nil && (r.Namespace != h.pair.namespace || r.Worker != h.pair.worker) {
-			return h.misplaced(path, r.owned(h.pair, req.Fingerprint, req.LastTick))
+			return misplaced(path, r.owned(h.pair, req.Fingerprint, req.LastTick))
 		}
 		return fmt.Errorf("worker ID %d of namespace %q: %w", h.pair.worker, h.pair.namespace, err)
 	}
@@ -241,7 +267,7 @@ func (c *Coordinator) open(h *hold, req coord.Request, first int) error {
 	switch {
 	case err == nil:
 		if err := stored.owned(h.pair, req.Fingerprint, req.LastTick); err != nil {
-			return h.misplaced(path, err)
+			return misplaced(path, err)
 		}
 		h.notBefore = max(h.notBefore, stored.NotAfter)
 		h.record.Generation = max(h.record.Generation, stored.Generation)
@@ -257,7 +283,7 @@ func (c *Coordinator) open(h *hold, req coord.Request, first int) error {
 }
 
 // misplaced adds the path to an error of record.owned.
-func (h *hold) misplaced(path string, err error) error {
+func misplaced(path string, err error) error {
 	return fmt.Errorf("state file %q: %w", path, err)
 }
 
@@ -351,7 +377,7 @@ func (c *Coordinator) drop(h *hold) {
 }
 
 // remember keeps the record in the process's memory.
-func (h *hold) remember() { h.pair.remember(h.record.Layout, h.record.Generation, h.record.NotAfter) }
+func (h *hold) remember() { h.pair.remember(h.record.Generation, h.record.NotAfter) }
 
 func (h *hold) grant() coord.Grant {
 	return coord.Grant{

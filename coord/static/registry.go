@@ -15,8 +15,9 @@ import (
 // kept for as long as the process runs.
 var registry = struct {
 	sync.Mutex
-	pairs map[pair]*memory
-}{pairs: map[pair]*memory{}}
+	pairs   map[pair]*memory
+	layouts map[string]string // fingerprint of each namespace
+}{pairs: map[pair]*memory{}, layouts: map[string]string{}}
 
 type pair struct {
 	namespace string
@@ -27,8 +28,7 @@ type pair struct {
 // would say.
 type memory struct {
 	held       bool
-	layout     string // fingerprint; empty: never granted
-	generation uint64
+	generation uint64 // 0: never granted
 	notAfter   int64
 }
 
@@ -49,12 +49,24 @@ func (p pair) claim() (memory, error) {
 	return *m, nil
 }
 
+// settle makes layout that of the namespace, or returns a mismatch if it has
+// another one already.
+func (p pair) settle(layout string) error {
+	registry.Lock()
+	defer registry.Unlock()
+	if known := registry.layouts[p.namespace]; known != "" && known != layout {
+		return fmt.Errorf("in this process: %w", &coord.LayoutMismatchError{Namespace: p.namespace, Stored: known, Wanted: layout})
+	}
+	registry.layouts[p.namespace] = layout
+	return nil
+}
+
 // remember keeps what was granted or stored. Only the caller of claim calls it.
-func (p pair) remember(layout string, generation uint64, notAfter int64) {
+func (p pair) remember(generation uint64, notAfter int64) {
 	registry.Lock()
 	defer registry.Unlock()
 	m := registry.pairs[p]
-	m.layout, m.generation, m.notAfter = layout, generation, notAfter
+	m.generation, m.notAfter = generation, notAfter
 }
 
 // drop gives the worker ID back.

@@ -1,0 +1,257 @@
+package coordtest
+
+import (
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// acquireCases are about rules 1 to 5.
+var acquireCases = []testCase{
+	{"AcquireGrantsWhatIsWanted", 0, func(s *suite) {
+		p := s.client(1)
+		req := s.request(p)
+		if g := s.acquireWith(p, req); g.NotAfter != max(g.NotBefore, req.Until) {
+			s.Fatalf("Acquire until %d granted %v", req.Until, g)
+		}
+	}},
+	{"AcquireUnique", 0, func(s *suite) {
+		seen := map[int]coord.Grant{}
+		for range 4 {
+			g := s.acquire(s.client(4))
+			if other, ok := seen[g.WorkerID]; ok {
+				s.Fatalf("%v and %v are held at the same time", other, g)
+			}
+			seen[g.WorkerID] = g
+		}
+	}},
+	{"AcquireTwiceByOneClient", 0, func(s *suite) {
+		p := s.client(2)
+		if a, b := s.acquire(p), s.acquire(p); a.WorkerID == b.WorkerID {
+			s.Fatalf("%v and %v are held at the same time", a, b)
+		}
+	}},
+	{"AcquireConcurrent", 0, acquireConcurrent},
+	{"Exhausted", 0, func(s *suite) {
+		for range 2 {
+			s.acquire(s.client(2))
+		}
+		s.wantFull("Acquire with all worker IDs held", s.client(2))
+	}},
+	{"ShareIsRespected", 0, func(s *suite) {
+		p := s.sharer(2, 1)
+		if g := s.acquire(p); g.WorkerID != 2 {
+			s.Fatalf("the share is worker ID 2 alone, granted was %v", g)
+		}
+		s.wantFull("Acquire with the share held and others free", s.sharer(2, 1))
+	}},
+	{"ReplayedAcquireIsTheSameGrant", 0, func(s *suite) {
+		p := s.client(3)
+		req := s.request(p)
+		g := s.acquireWith(p, req)
+		s.wantSame("Acquire replayed", s.acquireWith(p, req), g)
+		r := s.renew(p, g, s.now+2*s.horizon)
+		s.wantSame("Acquire replayed after a renewal", s.acquireWith(p, req), r)
+	}},
+	{"DelayedAcquireResurrectsNothing", needExpire, delayedAcquire},
+	{"ReleasedTokenIsNewGrant", 0, func(s *suite) {
+		p := s.client(1)
+		req := s.request(p)
+		old := s.acquireWith(p, req)
+		s.release(p, old, old.NotBefore+1)
+		// The request comes once more, late. Whatever it is granted is fenced from what
+		// the holder had.
+		g := s.acquireWith(p, req)
+		s.wantAfter("Acquire replayed after Release", g, old, old.NotBefore+1)
+		_, err := p.Renew(s.ctx(), old, s.now+2*s.horizon)
+		s.wantErr("Renew of the released grant, its token being a holder again", err, coord.ErrLeaseLost)
+		s.wantErr("Release of the released grant", p.Release(s.ctx(), old, old.NotBefore+1), coord.ErrLeaseLost)
+	}},
+	{"GenerationIncreases", 0, func(s *suite) {
+		p := s.client(1)
+		var last uint64
+		for range 3 {
+			g := s.acquire(p)
+			if g.Generation <= last {
+				s.Fatalf("%v follows generation %d", g, last)
+			}
+			last = g.Generation
+			g = s.renew(p, g, s.now+2*s.horizon)
+			s.release(p, g, g.NotBefore)
+		}
+	}},
+	{"WindowSurvivesCrash", needCrash, func(s *suite) {
+		a := s.client(1)
+		g := s.acquire(a)
+		s.crash(a, g)
+		b := s.client(1)
+		h := s.acquire(b)
+		s.wantAfter("Acquire after a crash", h, g, g.NotAfter)
+		h = s.renew(b, h, s.now+2*s.horizon)
+		s.crash(b, h)
+		c := s.acquire(s.client(1))
+		s.wantAfter("Acquire after a renewal and a crash", c, h, h.NotAfter)
+	}},
+	{"WindowBehindTheStoredOneIsEmpty", needCrash, emptyWindow},
+	{"LayoutMismatch", 0, layoutMismatch},
+	{"AcquireStopsAtLastTick", 0, func(s *suite) {
+		p := s.client(2)
+		req := s.request(p)
+		req.LastTick = s.now + s.horizon/2
+		g, err := p.Acquire(s.ctx(), req)
+		if err == nil && g.NotAfter != req.LastTick || err != nil && !errors.Is(err, coord.ErrInvalid) {
+			s.Fatalf("Acquire until %d in a layout that ends at %d: %v, %v", req.Until, req.LastTick, g, err)
+		}
+		req = s.request(p)
+		req.LastTick = req.Until
+		g = s.acquireWith(p, req)
+		r, err := p.Renew(s.ctx(), g, req.LastTick+1)
+		if err == nil && r.NotAfter != req.LastTick {
+			s.Fatalf("Renew until %d in a layout that ends at %d: %v", req.LastTick+1, req.LastTick, r)
+		}
+	}},
+	{"StickyIdentity", needSticky, func(s *suite) {
+		p := s.client(4)
+		req := s.request(p)
+		req.Identity = "pod-a"
+		g := s.acquireWith(p, req)
+		s.release(p, g, g.NotBefore)
+		again := s.request(p)
+		again.Identity, again.OpenBy = "pod-a", s.now+s.horizon
+		h := s.acquireWith(p, again)
+		if h.WorkerID != g.WorkerID {
+			s.Fatalf("the identity had %v and got %v", g, h)
+		}
+		s.wantAfter("Acquire by the same identity", h, g, g.NotBefore)
+	}},
+	{"StickyIdentityPrefersToOpenInTime", needSticky | needCrash, func(s *suite) {
+		p := s.client(2)
+		req := s.request(p)
+		req.Identity = "pod-a"
+		g := s.acquireWith(p, req)
+		s.crash(p, g)
+		p = s.client(2)
+		again := s.request(p)
+		again.Identity = "pod-a"
+		if h := s.acquireWith(p, again); h.WorkerID == g.WorkerID {
+			s.Fatalf("%v opens late and was granted all the same, with the other worker ID free", h)
+		}
+	}},
+	{"InvalidRequest", 0, func(s *suite) {
+		p := s.client(1)
+		for name, spoil := range map[string]func(*coord.Request){
+			"no token":                func(r *coord.Request) { r.Token = "" },
+			"no fingerprint":          func(r *coord.Request) { r.Fingerprint = "" },
+			"share beyond the layout": func(r *coord.Request) { r.Workers = coord.Range{First: capacity, Count: 1} },
+			"empty share":             func(r *coord.Request) { r.Workers.Count = 0 },
+		} {
+			req := s.request(p)
+			spoil(&req)
+			_, err := p.Acquire(s.ctx(), req)
+			s.wantErr("Acquire with "+name, err, coord.ErrInvalid)
+		}
+		s.acquire(p)
+	}},
+}
+
+func acquireConcurrent(s *suite) {
+	const n = 8
+	parties := make([]party, n)
+	for i := range parties {
+		parties[i] = s.client(n)
+	}
+	grants, errs := make([]coord.Grant, n), make([]error, n)
+	requests := make([]coord.Request, n)
+	for i := range requests {
+		requests[i] = s.request(parties[i])
+	}
+	ctx := s.ctx()
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { grants[i], errs[i] = parties[i].Acquire(ctx, requests[i]) })
+	}
+	wg.Wait()
+	seen := map[int]bool{}
+	for i, g := range grants {
+		if errs[i] != nil {
+			s.Errorf("%d participants for %d worker IDs: %v", n, n, errs[i])
+		} else if seen[g.WorkerID] {
+			s.Errorf("%v is held twice", g)
+		}
+		seen[g.WorkerID] = true
+	}
+}
+
+// delayedAcquire is the attack that comparing owners alone does not stop: an old
+// acquisition arrives again after others have had the slot.
+func delayedAcquire(s *suite) {
+	a, b := s.client(1), s.client(1)
+	req := s.request(a)
+	old := s.acquireWith(a, req)
+	s.h.Expire(s.TB, old)
+	g := s.acquire(b)
+
+	if h, err := a.Acquire(s.ctx(), req); err == nil {
+		s.Fatalf("%v is held, and a delayed Acquire was granted %v", g, h)
+	}
+	g = s.renew(b, g, s.now+2*s.horizon) // b is undisturbed
+	s.h.Expire(s.TB, g)
+
+	h := s.acquireWith(a, req)
+	s.wantAfter("delayed Acquire", h, g, g.NotAfter)
+	if _, err := a.Renew(s.ctx(), old, s.now+3*s.horizon); !errors.Is(err, coord.ErrLeaseLost) {
+		s.Fatalf("Renew of %v, over which %v and %v have been granted: %v; want %v", old, g, h, err, coord.ErrLeaseLost)
+	}
+	s.wantErr("Release of the first grant", a.Release(s.ctx(), old, old.NotBefore), coord.ErrLeaseLost)
+}
+
+func emptyWindow(s *suite) {
+	a := s.client(1)
+	g := s.renew(a, s.acquire(a), s.now+2*s.horizon)
+	s.crash(a, g)
+
+	b := s.client(1)
+	req := s.request(b) // wants less than what is stored
+	h := s.acquireWith(b, req)
+	s.wantAfter("Acquire with a clock behind the window", h, g, g.NotAfter)
+	if h.NotAfter != h.NotBefore {
+		s.Fatalf("Acquire until %d after %v granted %v; want an empty window", req.Until, g, h)
+	}
+	s.crash(b, h)
+
+	c := s.client(1)
+	i := s.acquire(c)
+	s.wantAfter("Acquire after an empty window", i, h, g.NotAfter)
+	until := s.now + 3*s.horizon
+	if r := s.renew(c, i, until); r.NotBefore != i.NotBefore || r.NotAfter != until {
+		s.Fatalf("Renew of the empty window %v until %d: %v", i, until, r)
+	}
+}
+
+func layoutMismatch(s *suite) {
+	p := s.client(2)
+	g := s.acquire(p)
+	other := s.client(2)
+	req := s.request(other)
+	req.Fingerprint = layoutB
+	check := func(when string) {
+		s.Helper()
+		_, err := other.Acquire(s.ctx(), req)
+		s.wantErr("Acquire with another layout "+when, err, coord.ErrLayoutMismatch)
+		for _, fingerprint := range []string{layoutA, layoutB} {
+			if !strings.Contains(err.Error(), fingerprint) {
+				s.Fatalf("the refusal does not name the layout %s: %v", fingerprint, err)
+			}
+		}
+		var mismatch *coord.LayoutMismatchError
+		if !errors.As(err, &mismatch) || mismatch.Stored != layoutA || mismatch.Wanted != layoutB {
+			s.Fatalf("the refusal is no LayoutMismatchError with both layouts: %#v", err)
+		}
+	}
+	check("while the first is in use")
+	s.release(p, g, g.NotBefore)
+	check("after the first was released")
+	s.acquire(p)
+}

@@ -1,0 +1,79 @@
+package coordtest
+
+import "github.com/unalike-id/unalike/coord"
+
+// releaseCases are about rules 9 and 10.
+var releaseCases = []testCase{
+	{"ReleaseFreesAndTrims", 0, func(s *suite) {
+		a := s.client(1)
+		g := s.renew(a, s.acquire(a), s.now+2*s.horizon)
+		last := g.NotBefore + (g.NotAfter-g.NotBefore)/4
+		s.release(a, g, last)
+		h := s.acquire(s.client(1))
+		s.wantAfter("Acquire after Release", h, g, last)
+		if h.NotBefore >= g.NotAfter {
+			s.Fatalf("%v was released at %d, and the next grant is %v: nothing was trimmed", g, last, h)
+		}
+	}},
+	{"ReleaseNeverRaises", 0, func(s *suite) {
+		a := s.client(1)
+		g := s.acquire(a)
+		s.release(a, g, g.NotAfter+2*s.horizon)
+		h := s.acquire(s.client(1))
+		if h.NotBefore > g.NotAfter {
+			s.Fatalf("%v was released, and the next grant is %v: its stored NotAfter was raised", g, h)
+		}
+	}},
+	{"ReleaseUnused", 0, func(s *suite) {
+		a := s.client(1)
+		first := s.acquire(a)
+		s.release(a, first, first.NotAfter)
+		g := s.acquire(a)
+		s.release(a, g, g.NotBefore)
+		s.wantAfter("Acquire after a grant that was not used", s.acquire(a), g, first.NotAfter)
+	}},
+	{"ReleaseTwice", 0, func(s *suite) {
+		a := s.client(1)
+		g := s.acquire(a)
+		s.release(a, g, g.NotAfter)
+		s.wantErr("Release again", a.Release(s.ctx(), g, g.NotBefore), coord.ErrLeaseLost)
+		s.wantAfter("Acquire after it", s.acquire(s.client(1)), g, g.NotAfter)
+	}},
+	{"ReleaseWithWrongTokenOrGeneration", needCrash, func(s *suite) {
+		p := s.client(1)
+		g := s.acquire(p)
+		for name, spoil := range map[string]func(*coord.Grant){
+			"another token":      func(g *coord.Grant) { g.Token += "x" },
+			"a later generation": func(g *coord.Grant) { g.Generation++ },
+			"an old generation":  func(g *coord.Grant) { g.Generation-- },
+		} {
+			wrong := g
+			spoil(&wrong)
+			s.wantErr("Release with "+name, p.Release(s.ctx(), wrong, g.NotBefore), coord.ErrLeaseLost)
+		}
+		s.wantFull("Acquire after Releases that must not count", s.client(1))
+		g = s.renew(p, g, s.now+2*s.horizon)
+		s.crash(p, g)
+		s.wantAfter("Acquire after Releases that must not count", s.acquire(s.client(1)), g, g.NotAfter)
+	}},
+	{"OldReleaseKeepsNewHolder", needExpire, func(s *suite) {
+		a, b := s.client(1), s.client(1)
+		g := s.acquire(a)
+		s.h.Expire(s.TB, g)
+		h := s.acquire(b)
+		s.wantErr("Release by the old holder", a.Release(s.ctx(), g, g.NotBefore), coord.ErrLeaseLost)
+		s.wantFull("Acquire after the old holder's Release", s.client(1))
+		h = s.renew(b, h, s.now+2*s.horizon)
+		s.h.Expire(s.TB, h)
+		s.wantAfter("Acquire after the new holder", s.acquire(s.client(1)), h, h.NotAfter)
+	}},
+	{"ReleaseAfterExpiry", needExpire, func(s *suite) {
+		a := s.client(1)
+		g := s.acquire(a)
+		s.h.Expire(s.TB, g)
+		last := g.NotBefore + 1
+		// The slot is the holder's still: nobody has taken it.
+		s.release(a, g, last)
+		s.wantAfter("Acquire after it", s.acquire(s.client(1)), g, last)
+	}},
+}

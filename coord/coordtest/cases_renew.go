@@ -1,0 +1,118 @@
+package coordtest
+
+import (
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// renewCases are about rules 6 and 8.
+var renewCases = []testCase{
+	{"RenewExtends", 0, func(s *suite) {
+		p := s.client(1)
+		g := s.acquire(p)
+		for i := range int64(3) {
+			until := g.NotAfter + 1 + i
+			r := s.renew(p, g, until)
+			if r.NotBefore != g.NotBefore || r.NotAfter != until {
+				s.Fatalf("Renew of %v until %d: %v", g, until, r)
+			}
+			g = r
+		}
+	}},
+	{"RenewNeverLowers", 0, func(s *suite) {
+		p := s.client(1)
+		g := s.acquire(p)
+		if r := s.renew(p, g, g.NotAfter-1); r.NotAfter < g.NotAfter {
+			s.Fatalf("Renew of %v until %d took back what was granted: %v", g, g.NotAfter-1, r)
+		}
+	}},
+	{"ReorderedRenewalsNeverLower", needCrash, func(s *suite) {
+		p := s.client(1)
+		g := s.acquire(p)
+		late := s.now + 2*s.horizon
+		adopted := s.renew(p, g, late)
+		// The renewal that was sent before arrives now, with the grant of then.
+		if r := s.renew(p, g, late-s.horizon/2); r.NotAfter < late {
+			s.Fatalf("%d is stored, an earlier renewal returned %v", late, r)
+		}
+		s.crash(p, adopted)
+		s.wantAfter("Acquire after reordered renewals", s.acquire(s.client(1)), adopted, late)
+	}},
+	{"RenewTwiceIsHarmless", 0, func(s *suite) {
+		p := s.client(1)
+		g := s.acquire(p)
+		until := s.now + 2*s.horizon
+		s.wantSame("Renew replayed", s.renew(p, g, until), s.renew(p, g, until))
+	}},
+	{"RenewWithWrongTokenOrGeneration", 0, func(s *suite) {
+		p := s.client(1)
+		g := s.acquire(p)
+		until := s.now + 2*s.horizon
+		for name, spoil := range map[string]func(*coord.Grant){
+			"another token":      func(g *coord.Grant) { g.Token += "x" },
+			"a later generation": func(g *coord.Grant) { g.Generation++ },
+			"an old generation":  func(g *coord.Grant) { g.Generation-- },
+		} {
+			wrong := g
+			spoil(&wrong)
+			_, err := p.Renew(s.ctx(), wrong, until)
+			s.wantErr("Renew with "+name, err, coord.ErrLeaseLost)
+		}
+		s.renew(p, g, until)
+	}},
+	{"RenewOfNewHolderOnly", needExpire, func(s *suite) {
+		a, b := s.client(1), s.client(1)
+		g := s.acquire(a)
+		s.h.Expire(s.TB, g)
+		h := s.acquire(b)
+		_, err := a.Renew(s.ctx(), g, s.now+2*s.horizon)
+		s.wantErr("Renew after somebody else was granted the worker ID", err, coord.ErrLeaseLost)
+		s.renew(b, h, s.now+2*s.horizon)
+	}},
+	{"RenewResumesExpiredLease", needExpire, func(s *suite) {
+		a := s.client(1)
+		g := s.acquire(a)
+		s.h.Expire(s.TB, g)
+		r := s.renew(a, g, s.now+2*s.horizon)
+		if r.NotBefore != g.NotBefore {
+			s.Fatalf("Renew of %v after its lease had expired: %v", g, r)
+		}
+		s.wantFull("Acquire after the lease was put back", s.client(1))
+		s.h.Expire(s.TB, r)
+		s.wantAfter("Acquire after it expired again", s.acquire(s.client(1)), r, r.NotAfter)
+	}},
+	{"RenewAfterRelease", 0, func(s *suite) {
+		p := s.client(1)
+		g := s.acquire(p)
+		s.release(p, g, g.NotBefore)
+		_, err := p.Renew(s.ctx(), g, s.now+2*s.horizon)
+		s.wantErr("Renew after Release", err, coord.ErrLeaseLost)
+	}},
+	{"RenewWithoutAcquire", 0, func(s *suite) {
+		p := s.client(1)
+		_, err := p.Renew(s.ctx(), coord.Grant{Generation: 1, Token: "never-granted", NotAfter: s.now}, s.now+s.horizon)
+		s.wantErr("Renew of what was never granted", err, coord.ErrLeaseLost)
+	}},
+	{"LostHint", needExpire, func(s *suite) {
+		p := s.client(1)
+		n, ok := p.Coordinator.(coord.Notifier)
+		if !ok {
+			s.Skip("skipped: this driver gives no hint of a lost lease (no coord.Notifier)")
+		}
+		g := s.acquire(p)
+		lost := n.Lost(g)
+		select {
+		case <-lost:
+			s.Fatalf("hint that %v is lost, and it is not", g)
+		default:
+		}
+		s.h.Expire(s.TB, g)
+		select {
+		case <-lost:
+		case <-time.After(callTimeout):
+			s.Fatalf("no hint that the lease of %v expired, for %v", g, callTimeout)
+		}
+		s.renew(p, g, s.now+2*s.horizon)
+	}},
+}
