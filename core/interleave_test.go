@@ -1,0 +1,297 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/keeper"
+)
+
+// still is a coordinator that grants everything and is never asked for more.
+type still struct{ notBefore, notAfter int64 }
+
+func (s still) Acquire(_ context.Context, r coord.Request) (coord.Grant, error) {
+	return coord.Grant{WorkerID: r.Workers.First, Generation: 1, Token: r.Token, NotBefore: s.notBefore, NotAfter: s.notAfter}, nil
+}
+func (still) Renew(_ context.Context, g coord.Grant, _ int64) (coord.Grant, error) { return g, nil }
+func (still) Release(context.Context, coord.Grant, int64) error                    { return nil }
+func (still) Close() error                                                         { return nil }
+
+// hooked is a clock that lets something happen at the moment at which it is read:
+// before the reading is taken, or between taking it and returning it.
+type hooked struct {
+	micro         int64
+	before, after func()
+}
+
+func (h *hooked) UnixMicro() int64 {
+	if f := h.before; f != nil {
+		h.before = nil
+		f()
+	}
+	now := h.micro
+	if f := h.after; f != nil {
+		h.after = nil
+		f()
+	}
+	return now
+}
+
+// Alarm implements clock.Alarmer: time stands still.
+func (h *hooked) Alarm(int64) (<-chan struct{}, func()) { return make(chan struct{}), func() {} }
+
+// hookedGenerator returns a generator with layout 41/10/12 whose clock stands at
+// tick 1000 and whose window is (500, 1e6].
+func hookedGenerator(t *testing.T, cfg Config) (*Generator, *hooked) {
+	t.Helper()
+	layout := DefaultLayout()
+	h := &hooked{micro: layout.scale().Micro(1000)}
+	cfg.Clock, cfg.Layout = h, layout
+	g, err := New(context.Background(), still{500, 1e6}, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return g, h
+}
+
+// mustNext takes an ID that cannot be refused.
+func mustNext(t *testing.T, g *Generator) ID {
+	t.Helper()
+	id, err := g.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// TestClockReadBeforeState is the goroutine that is preempted right after it has
+// read the clock. When it goes on, others have moved the state by ten seconds. It
+// must not judge them by its old reading.
+func TestClockReadBeforeState(t *testing.T) {
+	for name, call := range map[string]func(*Generator) (ID, error){
+		"Next":    (*Generator).Next,
+		"TryNext": (*Generator).TryNext,
+		"NextContext": func(g *Generator) (ID, error) {
+			return g.NextContext(context.Background())
+		},
+		"Fill": func(g *Generator) (ID, error) {
+			var dst [1]ID
+			_, err := g.Fill(context.Background(), dst[:])
+			return dst[0], err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, h := hookedGenerator(t, Config{RollbackTolerance: -1})
+			var other ID
+			h.after = func() {
+				h.micro += 10_000_000
+				other = mustNext(t, g)
+			}
+			id, err := call(g)
+			if err != nil {
+				t.Fatalf("a rollback that never happened: %v", err)
+			}
+			if id <= other {
+				t.Errorf("got %d after %d", id, other)
+			}
+			if h := g.Health(); h.Rollbacks != 0 || h.Errors != (ErrorCounts{}) || h.Issued != 2 {
+				t.Errorf("health: %+v", h)
+			}
+		})
+	}
+}
+
+// TestClockReadBeforeStateInEveryRetry is the same goroutine, preempted again at
+// each of its next readings.
+func TestClockReadBeforeStateInEveryRetry(t *testing.T) {
+	g, h := hookedGenerator(t, Config{RollbackTolerance: -1})
+	var again func()
+	rounds := 0
+	again = func() {
+		h.micro += 10_000_000
+		mustNext(t, g)
+		if rounds++; rounds < 20 {
+			h.after = again
+		}
+	}
+	h.after = again
+	if _, err := g.Next(); err != nil {
+		t.Fatalf("a rollback that never happened, after %d rounds: %v", rounds, err)
+	}
+}
+
+// TestWindowReadAfterState is the goroutine that finds its window at an end, while
+// the keeper extends it: what it refuses on must have been read after the state.
+func TestWindowReadAfterState(t *testing.T) {
+	g, h := hookedGenerator(t, Config{})
+	mustNext(t, g)
+	h.micro = g.scale.Micro(1e6 + 1)
+	h.before = func() { // the first reading, of the short way
+		h.before = func() { g.stripes[0].Extend(2e6) } // the second one, of the long way
+	}
+	if _, err := g.Next(); err != nil {
+		t.Errorf("the window was extended before the call judged it: %v", err)
+	}
+	if h.before != nil {
+		t.Error("the test never came to extend the window")
+	}
+}
+
+// TestStalledCallCannotReachTheNextTerm is the goroutine that is preempted before
+// its compare-and-swap, while the keeper moves the generator to another worker ID
+// with a lower window. Its swap must fail, and must not touch the new term.
+func TestStalledCallCannotReachTheNextTerm(t *testing.T) {
+	g, h := hookedGenerator(t, Config{})
+	mustNext(t, g)
+	h.after = func() {
+		last, ok := g.stripes[0].Swap(keeper.Term{Grant: coord.Grant{WorkerID: 9, Generation: 1, NotBefore: 400, NotAfter: 1e6}, Heal: true})
+		if last != 1000 || !ok {
+			t.Errorf("Swap: %d, %v", last, ok)
+		}
+	}
+	id := mustNext(t, g)
+	if p := DefaultLayout().Decompose(id); p.WorkerID != 9 || p.Sequence != 0 {
+		t.Errorf("got %+v, want the first ID of worker ID 9", p)
+	}
+	if n := g.Health().Issued; n != 2 {
+		t.Errorf("Issued is %d, want 2", n)
+	}
+}
+
+// TestClosedTermNeverReopens closes a term and does everything to it that could
+// bring it back.
+func TestClosedTermNeverReopens(t *testing.T) {
+	g, h := hookedGenerator(t, Config{})
+	id := mustNext(t, g)
+	st := g.stripes[0]
+	old := st.term.Load()
+	if last := st.Shut(coord.ErrLeaseLost); last != 1000 {
+		t.Errorf("Shut returned tick %d, want 1000", last)
+	}
+	st.Extend(2e6)
+	st.Explain(nil)
+	h.micro += 1_000_000
+	for range 3 {
+		if _, err := g.Next(); !errors.Is(err, ErrWindowEnded) {
+			t.Fatalf("after the gate was shut: %v", err)
+		}
+	}
+	if last := st.Shut(nil); last != 1000 {
+		t.Errorf("the second Shut returned tick %d, want 1000", last)
+	}
+	st.Swap(keeper.Term{Grant: coord.Grant{WorkerID: 3, Generation: 2, NotBefore: 700, NotAfter: 1e6}})
+	if next := mustNext(t, g); next <= id {
+		t.Errorf("got %d after %d", next, id)
+	}
+	if word := old.state.Load(); word&closedBit == 0 || g.rule.tick(word) != 1000 {
+		t.Errorf("the closed word is %#x", word)
+	}
+	if n := g.Health().Issued; n != 2 {
+		t.Errorf("Issued is %d, want 2", n)
+	}
+}
+
+// TestSwapKeepsOrder swaps to a window that begins below the last ID.
+func TestSwapKeepsOrder(t *testing.T) {
+	g, _ := hookedGenerator(t, Config{})
+	mustNext(t, g)
+	st := g.stripes[0]
+	grant := coord.Grant{WorkerID: 0, Generation: 2, NotBefore: 600, NotAfter: 1e6}
+	if last, ok := st.Swap(keeper.Term{Grant: grant}); last != 1000 || !ok {
+		t.Fatalf("Swap: %d, %v", last, ok)
+	}
+	if _, err := g.TryNext(); !errors.Is(err, ErrSequenceExhausted) {
+		t.Fatalf("tick 1000 is used up by the term before: %v", err)
+	}
+	if last, _ := st.Last(); last != 1000 {
+		t.Errorf("the new term begins after tick %d, want 1000", last)
+	}
+}
+
+// TestSwapAfterCloseIsRefused is the keeper that comes back from the coordinator
+// with a grant after the generator was closed.
+func TestSwapAfterCloseIsRefused(t *testing.T) {
+	g, _ := hookedGenerator(t, Config{})
+	if err := g.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := g.stripes[0].Swap(keeper.Term{Grant: coord.Grant{WorkerID: 5, Generation: 1, NotAfter: 1e6}}); ok {
+		t.Error("a closed generator took a grant")
+	}
+	if _, err := g.Next(); !errors.Is(err, ErrClosed) {
+		t.Errorf("Next: %v", err)
+	}
+}
+
+// TestCallDuringSwap meets the closed gate between the closing of one term and the
+// publication of the next. It must wait for the new term and not report a failure.
+func TestCallDuringSwap(t *testing.T) {
+	g, _ := hookedGenerator(t, Config{})
+	st := g.stripes[0]
+	st.mu.Lock() // a swap is under way
+	st.closeTerm(st.term.Load())
+	result := make(chan error)
+	go func() {
+		_, err := g.TryNext()
+		result <- err
+	}()
+	select {
+	case err := <-result:
+		t.Fatalf("the call did not wait for the swap: %v", err)
+	case <-time.After(20 * time.Millisecond): // it is waiting, or has not begun: both are fine
+	}
+	st.term.Store(newTerm(&g.rule, coord.Grant{WorkerID: 4, Generation: 1, NotBefore: 600, NotAfter: 1e6}, 600, time.Time{}))
+	st.mu.Unlock()
+	if err := <-result; err != nil {
+		t.Errorf("the call after the swap: %v", err)
+	}
+}
+
+// TestExtendNeverShrinks reorders renewals.
+func TestExtendNeverShrinks(t *testing.T) {
+	g, h := hookedGenerator(t, Config{})
+	st := g.stripes[0]
+	st.Extend(3e6)
+	st.Extend(2e6)
+	h.micro = g.scale.Micro(3e6)
+	mustNext(t, g)
+	if n := st.term.Load().notAfter.Load(); n != 3e6 {
+		t.Errorf("NotAfter is %d, want 3e6", n)
+	}
+}
+
+// TestHashedStarts checks that first sequence numbers are spread, stay below n, and
+// do not disturb the count.
+func TestHashedStarts(t *testing.T) {
+	const n = 8
+	g, h := hookedGenerator(t, Config{SequenceStart: n})
+	seen := map[int]int{}
+	for range 400 {
+		h.micro += 1000
+		for k := range 3 {
+			p := DefaultLayout().Decompose(mustNext(t, g))
+			if k == 0 {
+				seen[p.Sequence]++
+			}
+		}
+	}
+	if len(seen) != n {
+		t.Errorf("first sequence numbers: %v, want each of 0 to %d", seen, n-1)
+	}
+	for s, k := range seen {
+		if s >= n || k < 20 || k > 90 {
+			t.Errorf("first sequence number %d came %d times of 400", s, k)
+		}
+	}
+	if got := g.Health().Issued; got != 1200 {
+		t.Errorf("Issued is %d, want 1200", got)
+	}
+}
