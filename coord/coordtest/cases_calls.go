@@ -46,8 +46,8 @@ func cancelledContext(s *suite) {
 		select {
 		case err := <-reply:
 			s.wantErr(what+" with a cancelled context", err, context.Canceled)
-		case <-time.After(callTimeout):
-			s.Fatalf("%s with a cancelled context has not returned for %v", what, callTimeout)
+		case <-time.After(s.patience):
+			s.Fatalf("%s with a cancelled context has not returned for %v", what, s.patience)
 		}
 	}
 	req := s.request(p)
@@ -109,7 +109,7 @@ func (s *suite) wantGoroutines(after string, n int) {
 	s.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(10 * time.Second); ownGoroutines() > n; <-tick.C {
+	for deadline := time.Now().Add(s.patience); ownGoroutines() > n; <-tick.C {
 		if time.Now().After(deadline) {
 			s.Fatalf("%d goroutines before, %d after %s:\n%s", n, ownGoroutines(), after, stacks())
 		}

@@ -110,8 +110,8 @@ var renewCases = []testCase{
 		s.h.Expire(s.TB, g)
 		select {
 		case <-lost:
-		case <-time.After(callTimeout):
-			s.Fatalf("no hint that the lease of %v expired, for %v", g, callTimeout)
+		case <-time.After(s.patience):
+			s.Fatalf("no hint that the lease of %v expired, for %v", g, s.patience)
 		}
 		s.renew(p, g, s.now+2*s.horizon)
 	}},

@@ -29,16 +29,21 @@ type rules struct {
 	sameLayout func(stored, wanted string) bool
 	// opens is rule 2: NotBefore of a new grant.
 	opens func(s slot, floor, now int64) int64
+	// ends is rule 2: NotAfter of a new grant.
+	ends func(from, wanted int64) int64
 	// stores is rules 2 and 6: the stored NotAfter.
 	stores func(stored, wanted int64) int64
 	// holds is rule 4: whether a token holds the slot already.
-	holds func(s slot, token string) bool
+	holds func(s *slot, token string) bool
 	// free is rule 5: whether the slot may be given away.
 	free func(s slot, now int64) bool
 	// next is the generation of a new grant.
 	next func(stored uint64) uint64
-	// mine is rules 6, 8 and 9: whether the slot is still that of the grant.
-	mine func(s slot, g coord.Grant) bool
+	// mine is rules 6, 8 and 9: whether the slot is still that of the grant, for Renew
+	// or Release.
+	mine func(op Op, s slot, g coord.Grant) bool
+	// resumes is rule 8: whether Renew puts a lease back that has lapsed.
+	resumes func(lapsed bool) bool
 	// piece is rule 7: NotBefore of a renewal.
 	piece func(g coord.Grant, stored, floor int64) int64
 	// trim is rule 9: the stored NotAfter after a release.
@@ -52,13 +57,15 @@ func correct() rules {
 	return rules{
 		sameLayout: func(stored, wanted string) bool { return stored == wanted },
 		opens:      func(s slot, floor, _ int64) int64 { return max(s.stored, floor) },
+		ends:       func(from, wanted int64) int64 { return max(from, wanted) },
 		stores:     func(stored, wanted int64) int64 { return max(stored, wanted) },
-		holds:      func(s slot, token string) bool { return s.token == token },
+		holds:      func(s *slot, token string) bool { return s.token == token },
 		free:       func(s slot, now int64) bool { return s.token == "" || s.leaseEnd <= now },
 		next:       func(stored uint64) uint64 { return stored + 1 },
-		mine: func(s slot, g coord.Grant) bool {
+		mine: func(_ Op, s slot, g coord.Grant) bool {
 			return s.token == g.Token && s.generation == g.Generation
 		},
+		resumes: func(bool) bool { return true },
 		piece: func(g coord.Grant, _, floor int64) int64 {
 			if floor > g.NotAfter {
 				return floor
@@ -96,7 +103,7 @@ func (s *space) acquire(req coord.Request) (coord.Grant, error) {
 	}
 	s.fingerprint = req.Fingerprint
 	for id, sl := range s.slots {
-		if s.rules.holds(*sl, req.Token) {
+		if s.rules.holds(sl, req.Token) {
 			s.extendLease(sl)
 			return sl.grant(id), nil
 		}
@@ -113,7 +120,7 @@ func (s *space) acquire(req coord.Request) (coord.Grant, error) {
 	if from > req.LastTick {
 		return coord.Grant{}, fmt.Errorf("%w: the window of worker ID %d opens after tick %d and the layout ends at tick %d", coord.ErrInvalid, id, from, req.LastTick)
 	}
-	until := max(from, s.rules.clamp(req.Until, req.LastTick))
+	until := s.rules.ends(from, s.rules.clamp(req.Until, req.LastTick))
 	s.uses++
 	*sl = slot{
 		token: req.Token, identity: req.Identity, holder: req.Holder, generation: s.rules.next(sl.generation),
@@ -175,7 +182,7 @@ func (s *space) choose(req coord.Request) (int, error) {
 
 func (s *space) renew(g coord.Grant, until int64) (coord.Grant, error) {
 	sl := s.slots[g.WorkerID]
-	if sl == nil || !s.rules.mine(*sl, g) {
+	if sl == nil || !s.rules.mine(Renew, *sl, g) || !s.rules.resumes(sl.leaseEnd <= s.clock.UnixMicro()) {
 		return coord.Grant{}, s.lost(g, sl)
 	}
 	s.extendLease(sl)
@@ -191,7 +198,7 @@ func (s *space) renew(g coord.Grant, until int64) (coord.Grant, error) {
 
 func (s *space) release(g coord.Grant, last int64) error {
 	sl := s.slots[g.WorkerID]
-	if sl == nil || !s.rules.mine(*sl, g) {
+	if sl == nil || !s.rules.mine(Release, *sl, g) {
 		return s.lost(g, sl)
 	}
 	s.uses++

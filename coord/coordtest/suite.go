@@ -51,6 +51,9 @@ type suite struct {
 	now     int64 // the tick at the start of the case
 	horizon int64 // ticks
 	ttl     time.Duration
+	// patience is for what should happen at once. No case that passes waits for it
+	// to end.
+	patience time.Duration
 }
 
 // testCase is one rule, or one way to break it.
@@ -79,7 +82,7 @@ const (
 	capacity = 1024
 	lastTick = 1<<41 - 1
 
-	// callTimeout is for a back end that hangs. No case waits for it to pass.
+	// callTimeout is for a back end that hangs.
 	callTimeout = 30 * time.Second
 )
 
@@ -105,14 +108,15 @@ func Run(t *testing.T, newHarness func(tb testing.TB) Harness) {
 					skipped++
 				}
 			}()
-			runCase(t, tc, newHarness)
+			runCase(t, tc, newHarness, callTimeout)
 		})
 	}
 	t.Logf("conformance: %d cases, %d of them skipped", len(cases()), skipped)
 }
 
-// runCase runs one case on tb.
-func runCase(tb testing.TB, tc testCase, newHarness func(tb testing.TB) Harness) {
+// runCase runs one case on tb. Patience is how long it waits for what should happen
+// at once.
+func runCase(tb testing.TB, tc testCase, newHarness func(tb testing.TB) Harness, patience time.Duration) {
 	tb.Helper()
 	h := newHarness(tb)
 	if why := skipReason(h, tc.needs); why != "" {
@@ -124,7 +128,7 @@ func runCase(tb testing.TB, tc testCase, newHarness func(tb testing.TB) Harness)
 	if h.Now == nil {
 		h.Now = func() int64 { return h.Scale.Tick(time.Now().UnixMicro()) }
 	}
-	s := &suite{TB: tb, h: h, now: h.Now()}
+	s := &suite{TB: tb, h: h, now: h.Now(), patience: patience}
 	var err error
 	if s.ttl, s.horizon, err = leaseTimes(s.client(1), h.Scale); err != nil {
 		tb.Fatalf("lease times of the driver: %v", err)
@@ -193,7 +197,7 @@ func (s *suite) request(p party) coord.Request {
 
 // ctx returns a context that ends with the case, or when the back end hangs.
 func (s *suite) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(s.Context(), callTimeout)
+	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
 	s.Cleanup(cancel)
 	return ctx
 }

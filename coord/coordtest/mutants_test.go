@@ -1,0 +1,290 @@
+package coordtest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// wrap is a client that breaks something.
+type wrap struct {
+	*FakeClient
+	acquire func(context.Context, coord.Request) (coord.Grant, error)
+	renew   func(context.Context, coord.Grant, int64) (coord.Grant, error)
+	close   func() error
+}
+
+func (w wrap) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
+	if w.acquire == nil {
+		return w.FakeClient.Acquire(ctx, req)
+	}
+	return w.acquire(ctx, req)
+}
+
+func (w wrap) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
+	if w.renew == nil {
+		return w.FakeClient.Renew(ctx, g, until)
+	}
+	return w.renew(ctx, g, until)
+}
+
+func (w wrap) Close() error {
+	if w.close == nil {
+		return w.FakeClient.Close()
+	}
+	return w.close()
+}
+
+// broken makes a harness whose rules were changed.
+func broken(change func(*rules)) func() Harness {
+	return func() Harness {
+		f := NewFake(FakeConfig{})
+		change(&f.space.rules)
+		return fakeHarness(f)
+	}
+}
+
+// brokenClient makes a harness whose clients were changed.
+func brokenClient(change func(*Fake, *wrap)) func() Harness {
+	return func() Harness {
+		f := NewFake(FakeConfig{})
+		h := fakeHarness(f)
+		h.Client = func(testing.TB, coord.Range) coord.Coordinator {
+			w := wrap{FakeClient: f.Client()}
+			change(f, &w)
+			return w
+		}
+		return h
+	}
+}
+
+// mutants are coordinators that are wrong in one way each, with the cases that are
+// there to find it. Others may fail too.
+var mutants = []struct {
+	name    string
+	found   string // cases, with spaces between
+	harness func() Harness
+}{
+	{"generation ignored", "DelayedAcquireResurrectsNothing", broken(func(r *rules) {
+		r.mine = func(_ Op, s slot, g coord.Grant) bool { return s.token == g.Token }
+	})},
+	{"generation ignored at release", "ReleasedTokenIsNewGrant", broken(func(r *rules) {
+		mine := r.mine
+		r.mine = func(op Op, s slot, g coord.Grant) bool { return mine(op, s, g) || op == Release && s.token == g.Token }
+	})},
+	{"token ignored", "RenewWithWrongTokenOrGeneration ReleaseWithWrongTokenOrGeneration", broken(func(r *rules) {
+		r.mine = func(_ Op, s slot, g coord.Grant) bool { return s.generation == g.Generation }
+	})},
+	{"owner ignored at renewal", "RenewOfNewHolderOnly", broken(func(r *rules) {
+		mine := r.mine
+		r.mine = func(op Op, s slot, g coord.Grant) bool { return mine(op, s, g) || op == Renew }
+	})},
+	{"owner ignored at release", "OldReleaseKeepsNewHolder ReleaseTwice", broken(func(r *rules) {
+		mine := r.mine
+		r.mine = func(op Op, s slot, g coord.Grant) bool { return mine(op, s, g) || op == Release }
+	})},
+	{"released grant still renews", "RenewAfterRelease", broken(func(r *rules) {
+		mine := r.mine
+		r.mine = func(op Op, s slot, g coord.Grant) bool { return mine(op, s, g) || s.token == "" }
+	})},
+	{"stored window without max", "ReorderedRenewalsNeverLower RenewNeverLowers History", broken(func(r *rules) {
+		r.stores = func(_, wanted int64) int64 { return wanted }
+	})},
+	{"window not stored", "WindowSurvivesCrash History", broken(func(r *rules) {
+		r.stores = func(stored, _ int64) int64 { return stored }
+	})},
+	{"window from the clock", "WindowSurvivesCrash History", broken(func(r *rules) {
+		r.opens = func(_ slot, _, now int64) int64 { return now }
+	})},
+	{"window from the clock, at least", "FloorHoldsForAcquire", broken(func(r *rules) {
+		r.opens = func(s slot, _, now int64) int64 { return max(s.stored, now) }
+	})},
+	{"inclusive lower bound", "WindowSurvivesCrash History", broken(func(r *rules) {
+		r.opens = func(s slot, floor, _ int64) int64 { return max(s.stored-1, floor) }
+	})},
+	{"window in a key with a TTL", "WindowSurvivesCrash History", broken(func(r *rules) {
+		opens := r.opens
+		r.opens = func(s slot, floor, now int64) int64 {
+			if s.token != "" { // its lease is over, or it would not be asked for
+				s.stored = 0
+			}
+			return opens(s, floor, now)
+		}
+	})},
+	{"holder resumes its old window", "WindowSurvivesCrash History", broken(func(r *rules) {
+		r.opens = func(s slot, _, _ int64) int64 { return s.from }
+	})},
+	{"window that ends before it begins", "WindowBehindTheStoredOneIsEmpty", broken(func(r *rules) {
+		r.ends = func(_, wanted int64) int64 { return wanted }
+	})},
+	{"floor ignored at acquire", "FloorHoldsForAcquire FloorAboveWantedForAcquire", broken(func(r *rules) {
+		r.opens = func(s slot, _, _ int64) int64 { return s.stored }
+	})},
+	{"floor ignored at renewal", "FloorMakesSeparatePiece FloorAboveWantedForRenew", broken(func(r *rules) {
+		r.piece = func(g coord.Grant, _, _ int64) int64 { return g.NotBefore }
+	})},
+	{"floor compared with what is stored", "FloorAfterLostReply", broken(func(r *rules) {
+		r.piece = func(g coord.Grant, stored, floor int64) int64 {
+			if floor > stored {
+				return floor
+			}
+			return g.NotBefore
+		}
+	})},
+	{"floor compared with what is stored, otherwise", "FloorAfterUnnoticedRenewal", broken(func(r *rules) {
+		r.piece = func(g coord.Grant, stored, floor int64) int64 {
+			if floor > max(stored, g.NotAfter) {
+				return floor
+			}
+			return g.NotBefore
+		}
+	})},
+	{"floor always cuts", "FloorWithinWindowChangesNothing", broken(func(r *rules) {
+		r.piece = func(g coord.Grant, _, floor int64) int64 { return max(g.NotBefore, floor) }
+	})},
+	{"release raises", "ReleaseNeverRaises", broken(func(r *rules) {
+		r.trim = func(_, last int64) int64 { return last }
+	})},
+	{"release forgets the window", "ReleaseUnused", broken(func(r *rules) {
+		r.trim = func(int64, int64) int64 { return 0 }
+	})},
+	{"release trims below last", "ReleaseFreesAndTrims History", broken(func(r *rules) {
+		r.trim = func(stored, last int64) int64 { return min(stored, last-1) }
+	})},
+	{"release does not trim", "ReleaseFreesAndTrims", broken(func(r *rules) {
+		r.trim = func(stored, _ int64) int64 { return stored }
+	})},
+	{"replayed acquire is a new grant", "ReplayedAcquireIsTheSameGrant", broken(func(r *rules) {
+		r.holds = func(*slot, string) bool { return false }
+	})},
+	{"replayed acquire takes the slot back", "DelayedAcquireResurrectsNothing", broken(func(r *rules) {
+		had := map[string]*slot{}
+		r.holds = func(s *slot, token string) bool {
+			had[s.token] = s
+			if token != "" && had[token] == s {
+				s.token = token
+			}
+			return s.token == token
+		}
+	})},
+	{"layout ignored", "LayoutMismatch", broken(func(r *rules) {
+		r.sameLayout = func(string, string) bool { return true }
+	})},
+	{"generation stands still", "GenerationIncreases History", broken(func(r *rules) {
+		r.next = func(uint64) uint64 { return 1 }
+	})},
+	{"generation starts at 0", "AcquireGrantsWhatIsWanted", broken(func(r *rules) {
+		r.next = func(stored uint64) uint64 { return stored }
+	})},
+	{"held worker IDs are given away", "Exhausted", broken(func(r *rules) {
+		r.free = func(slot, int64) bool { return true }
+	})},
+	{"expired worker IDs are not given away", "WindowSurvivesCrash", broken(func(r *rules) {
+		r.free = func(s slot, _ int64) bool { return s.token == "" }
+	})},
+	{"end of the layout ignored", "AcquireStopsAtLastTick", broken(func(r *rules) {
+		r.clamp = func(wanted, _ int64) int64 { return wanted }
+	})},
+	{"lapsed lease is lost", "RenewResumesExpiredLease", broken(func(r *rules) {
+		r.resumes = func(lapsed bool) bool { return !lapsed }
+	})},
+	{"expired grant cannot be released", "ReleaseAfterExpiry", broken(func(r *rules) {
+		mine := r.mine
+		r.mine = func(op Op, s slot, g coord.Grant) bool {
+			return mine(op, s, g) && (op != Release || s.leaseEnd > time.Now().UnixMicro())
+		}
+	})},
+	{"renewal extends nothing", "RenewExtends", broken(func(r *rules) {
+		r.stores = func(stored, wanted int64) int64 {
+			if stored > 0 {
+				return stored
+			}
+			return wanted
+		}
+	})},
+	{"renewal adds to what is stored", "RenewTwiceIsHarmless", broken(func(r *rules) {
+		r.stores = func(stored, wanted int64) int64 { return max(stored+1, wanted) }
+	})},
+	{"renewal makes slots", "RenewWithoutAcquire", brokenClient(func(_ *Fake, w *wrap) {
+		w.renew = func(_ context.Context, g coord.Grant, _ int64) (coord.Grant, error) { return g, nil }
+	})},
+	{"one worker ID for all", "AcquireUnique AcquireConcurrent", brokenClient(func(f *Fake, w *wrap) {
+		f.space.rules.free = func(slot, int64) bool { return true }
+		w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
+			req.Workers.Count = 1
+			return w.FakeClient.Acquire(ctx, req)
+		}
+	})},
+	{"one grant for each client", "AcquireTwiceByOneClient", brokenClient(func(_ *Fake, w *wrap) {
+		var first coord.Grant
+		w.acquire = func(ctx context.Context, req coord.Request) (g coord.Grant, err error) {
+			if g = first; g.Generation == 0 {
+				g, err = w.FakeClient.Acquire(ctx, req)
+				first = g
+			}
+			g.Token = req.Token
+			return g, err
+		}
+	})},
+	{"share ignored", "ShareIsRespected", brokenClient(func(f *Fake, w *wrap) {
+		w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
+			req.Workers = coord.Range{Count: req.Capacity}
+			return w.FakeClient.Acquire(ctx, req)
+		}
+	})},
+	{"context ignored", "CancelledContext", brokenClient(func(f *Fake, w *wrap) {
+		w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
+			return w.FakeClient.Acquire(context.WithoutCancel(ctx), req)
+		}
+	})},
+	{"identity ignored", "StickyIdentity", brokenClient(func(f *Fake, w *wrap) {
+		w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
+			req.Identity = ""
+			return w.FakeClient.Acquire(ctx, req)
+		}
+	})},
+	{"identity above all", "StickyIdentityPrefersToOpenInTime", brokenClient(func(f *Fake, w *wrap) {
+		w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
+			if req.Identity != "" {
+				req.OpenBy = req.LastTick
+			}
+			return w.FakeClient.Acquire(ctx, req)
+		}
+	})},
+	{"request not checked", "InvalidRequest", brokenClient(func(f *Fake, w *wrap) {
+		w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
+			if req.Fingerprint == "" {
+				req.Fingerprint = layoutA
+			}
+			return w.FakeClient.Acquire(ctx, req)
+		}
+	})},
+	{"close does nothing", "Closed", brokenClient(func(f *Fake, w *wrap) {
+		w.close = func() error { return nil }
+	})},
+	{"goroutine for every grant", "NoGoroutineLeak", brokenClient(func(f *Fake, w *wrap) {
+		w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
+			go func() { <-w.done }()
+			return w.FakeClient.Acquire(ctx, req)
+		}
+	})},
+	{"one namespace for all", "NamespacesAreIsolated", func() Harness {
+		f := NewFake(FakeConfig{})
+		h := fakeHarness(f)
+		h.OtherNamespace = h.Client
+		return h
+	}},
+	{"no hint", "LostHint", func() Harness {
+		f := NewFake(FakeConfig{})
+		h := fakeHarness(f)
+		h.Expire = func(_ testing.TB, g coord.Grant) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.watchers = map[string]chan struct{}{}
+			f.space.slots[g.WorkerID].leaseEnd = 0
+		}
+		return h
+	}},
+}
