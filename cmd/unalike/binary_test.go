@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/core"
+)
+
+// builtIn is the folder of the program under test.
+var builtIn string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		var err error
+		if builtIn, err = os.MkdirTemp("", "unalike-test-"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer func() { _ = os.RemoveAll(builtIn) }() // a leftover in the temporary folder
+		return m.Run()
+	}())
+}
+
+// build builds the program once and returns its path.
+var build = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(builtIn, "unalike.exe") // the ending is needed on one system and allowed on all
+	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// program is a run of the real program.
+type program struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	out    *bufio.Reader
+	pipe   io.ReadCloser
+	stderr strings.Builder
+	last   core.ID // the last ID that was read
+	count  int     // how many
+}
+
+// start starts the program with a data folder of its own, and nothing else in its
+// environment that matters to it.
+func start(t *testing.T, data string, args ...string) *program {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &program{t: t, cmd: exec.Command(path, args...), last: -1}
+	p.cmd.Env = append(os.Environ(), "XDG_DATA_HOME="+data, "LOCALAPPDATA="+data, envCoordinator+"=")
+	p.cmd.Stderr = &p.stderr
+	if p.pipe, err = p.cmd.StdoutPipe(); err != nil {
+		t.Fatal(err)
+	}
+	p.out = bufio.NewReaderSize(p.pipe, 1<<16)
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill() // it has ended already unless the test failed
+		_ = p.cmd.Wait()
+	})
+	return p
+}
+
+// read reads up to n decimal IDs and checks that each is larger than the one before.
+// It stops early at the end of the output; a line that was cut there does not count.
+func (p *program) read(n int) {
+	p.t.Helper()
+	for range n {
+		line, err := p.out.ReadString('\n')
+		if err != nil {
+			return
+		}
+		id, err := core.ParseID(strings.TrimSuffix(line, "\n"))
+		if err != nil || id <= p.last {
+			p.t.Fatalf("%q follows %d: %v\n%s", line, p.last, err, &p.stderr)
+		}
+		p.last = id
+		p.count++
+	}
+}
+
+// drain reads all that is left.
+func (p *program) drain() { p.read(math.MaxInt) }
+
+// wait waits for the end and returns the exit code.
+func (p *program) wait() int {
+	p.t.Helper()
+	_ = p.cmd.Wait() // the exit code says it
+	return p.cmd.ProcessState.ExitCode()
+}
+
+func TestLongRun(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir(), "generate", "--count", "1000000")
+	p.drain()
+	if code := p.wait(); code != exitOK || p.count != 1_000_000 {
+		t.Errorf("exit code %d, %d IDs in order; want 0 and 1000000\n%s", code, p.count, &p.stderr)
+	}
+}
+
+// TestKilledTenTimes kills the program in the middle of a run and starts it again:
+// all IDs of all runs are in ascending order, so none comes twice.
+func TestKilledTenTimes(t *testing.T) {
+	t.Parallel()
+	url := "static://?worker=5&horizon=600ms&state=" + filepath.ToSlash(filepath.Join(t.TempDir(), "state"))
+	last := core.ID(-1)
+	for i := range 10 {
+		p := start(t, t.TempDir(), "generate", "--count", "100000000", "--coordinator", url)
+		p.last = last
+		p.read(20_000 + 10_000*i)
+		if err := p.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		p.drain()
+		if code := p.wait(); code == exitOK || p.count < 20_000+10_000*i {
+			t.Fatalf("run %d: exit code %d after %d IDs\n%s", i, code, p.count, &p.stderr)
+		}
+		last = p.last
+	}
+	p := start(t, t.TempDir(), "generate", "--count", "1000", "--coordinator", url)
+	p.last = last
+	p.drain()
+	if code := p.wait(); code != exitOK || p.count != 1000 {
+		t.Errorf("last run: exit code %d, %d IDs\n%s", code, p.count, &p.stderr)
+	}
+}
+
+// TestSecondProcessIsRefused: one state file serves one process at a time, and the
+// refusal says which process it is.
+func TestSecondProcessIsRefused(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	first := start(t, data, "generate", "--count", "100000000")
+	first.read(1) // it holds the worker ID now, and goes on until the pipe is full
+	second := start(t, data, "generate")
+	second.drain()
+	want := fmt.Sprintf("is locked by process %d; stop it or give this process another worker ID\n", first.cmd.Process.Pid)
+	if code := second.wait(); code != exitFailure || second.count != 0 || !strings.HasSuffix(second.stderr.String(), want) {
+		t.Errorf("exit code %d, %d IDs, stderr %q; want one that ends in %q", code, second.count, &second.stderr, want)
+	}
+	// Another layout is another namespace with a file of its own.
+	other := start(t, data, "generate", "--layout", "javascript")
+	other.drain()
+	if code := other.wait(); code != exitOK || other.count != 1 {
+		t.Errorf("another layout: exit code %d\n%s", code, &other.stderr)
+	}
+}
+
+// TestOrderlyEndCostsNoWait: a run after an orderly end starts at once, though a
+// window reaches three seconds ahead.
+func TestOrderlyEndCostsNoWait(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	first := start(t, data, "generate")
+	first.drain()
+	if code := first.wait(); code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, &first.stderr)
+	}
+	began := time.Now()
+	second := start(t, data, "generate", "--count", "5")
+	second.last = first.last
+	second.drain()
+	if code := second.wait(); code != exitOK || second.count != 5 || time.Since(began) > 2*time.Second {
+		t.Errorf("exit code %d, %d IDs after %v\n%s", code, second.count, time.Since(began), &second.stderr)
+	}
+}

@@ -1,0 +1,80 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestSignals: a signal prints what was made, gives the worker ID back, and shows in
+// the exit code.
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	for _, tt := range []struct {
+		signal os.Signal
+		code   int
+	}{{os.Interrupt, 130}, {syscall.SIGTERM, 143}} {
+		p := start(t, data, "generate", "--count", "100000000")
+		p.read(10_000)
+		if err := p.cmd.Process.Signal(tt.signal); err != nil {
+			t.Fatal(err)
+		}
+		p.drain()
+		if code := p.wait(); code != tt.code || p.count == 100_000_000 {
+			t.Errorf("%v: exit code %d after %d IDs, want %d", tt.signal, code, p.count, tt.code)
+		}
+		if strings.Contains(p.stderr.String(), "unalike:") {
+			t.Errorf("%v: stderr %q", tt.signal, &p.stderr)
+		}
+		checkReleased(t, data, p)
+	}
+}
+
+// TestSignalWhileWaiting: a signal ends the wait for a window too.
+func TestSignalWhileWaiting(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir(), "generate")
+	time.Sleep(500 * time.Millisecond) // the first start waits three seconds
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	p.drain()
+	if code := p.wait(); code != 130 || p.count != 0 || time.Since(began) > time.Second {
+		t.Errorf("exit code %d after %v, %d IDs\n%s", code, time.Since(began), p.count, &p.stderr)
+	}
+}
+
+// TestBrokenPipe: a reader that has enough is no failure.
+func TestBrokenPipe(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	p := start(t, data, "generate", "--count", "100000000")
+	p.read(10)
+	if err := p.pipe.Close(); err != nil {
+		t.Fatal(err)
+	}
+	code := p.wait()
+	if code != exitOK || strings.Contains(p.stderr.String(), "unalike:") {
+		t.Errorf("exit code %d, stderr %q", code, &p.stderr)
+	}
+	checkReleased(t, data, p)
+}
+
+// checkReleased checks that the worker ID of p was given back, which shows in the
+// next start not waiting for the window that p had.
+func checkReleased(t *testing.T, data string, p *program) {
+	t.Helper()
+	began := time.Now()
+	next := start(t, data, "generate")
+	next.last = p.last
+	next.drain()
+	if code := next.wait(); code != exitOK || next.count != 1 || time.Since(began) > 2*time.Second {
+		t.Errorf("after %v: exit code %d, %d IDs, %v\n%s", p.cmd.Args[1:], code, next.count, time.Since(began), &next.stderr)
+	}
+}

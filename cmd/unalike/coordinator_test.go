@@ -1,0 +1,93 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/unalike-id/unalike/core"
+)
+
+func TestDataFolder(t *testing.T) {
+	abs := t.TempDir() // absolute on the system that runs the test
+	for _, tt := range []struct {
+		name, goos string
+		env        map[string]string
+		want, err  string
+	}{
+		{"linux", "linux", map[string]string{"HOME": abs}, filepath.Join(abs, ".local", "share"), ""},
+		{"linux with XDG", "linux", map[string]string{"HOME": "/h", "XDG_DATA_HOME": abs}, abs, ""},
+		{"XDG relative", "linux", map[string]string{"XDG_DATA_HOME": "data"}, "", `XDG_DATA_HOME is "data"; it must be an absolute path`},
+		{"no home", "linux", nil, "", "HOME is not set; set it, or name a coordinator with --coordinator or UNALIKE_COORDINATOR"},
+		{"darwin", "darwin", map[string]string{"HOME": abs}, filepath.Join(abs, "Library", "Application Support"), ""},
+		{"windows", "windows", map[string]string{"LOCALAPPDATA": abs, "HOME": "/h"}, abs, ""},
+		{"windows profile", "windows", map[string]string{"USERPROFILE": abs}, filepath.Join(abs, "AppData", "Local"), ""},
+		{"windows none", "windows", map[string]string{"HOME": abs}, "", "USERPROFILE is not set"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := dataFolder(tt.goos, func(name string) (string, bool) {
+				v, ok := tt.env[name]
+				return v, ok
+			})
+			if got != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestLocalCoordinator(t *testing.T) {
+	data := t.TempDir()
+	env := map[string]string{"XDG_DATA_HOME": data, "LOCALAPPDATA": data}
+	a := &app{lookupEnv: func(name string) (string, bool) {
+		v, ok := env[name]
+		return v, ok
+	}}
+	urls := map[string]bool{}
+	for _, l := range []core.Layout{core.DefaultLayout(), core.TwitterLayout(), core.JavaScriptLayout()} {
+		u, err := a.localCoordinator(l)
+		if err != nil || !strings.HasPrefix(u, "static://?state=") {
+			t.Errorf("%q, %v", u, err)
+		}
+		urls[u] = true
+	}
+	if len(urls) != 3 {
+		t.Errorf("layouts share a state file: %v", urls)
+	}
+	info, err := os.Stat(filepath.Join(data, "unalike"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder has mode %v", info.Mode())
+	}
+
+	env["XDG_DATA_HOME"] = filepath.Join(data, "file")
+	env["LOCALAPPDATA"] = env["XDG_DATA_HOME"]
+	if err := os.WriteFile(env["XDG_DATA_HOME"], nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := call(t, env, "", "generate")
+	if got.code != exitFailure || !strings.Contains(got.stderr, "unalike: the default coordinator: the folder of its state file cannot be made: ") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestCoordinatorFromEnvironment holds that the flag wins over the environment and
+// that an error says which of them is wrong.
+func TestCoordinatorFromEnvironment(t *testing.T) {
+	env := map[string]string{envCoordinator: noState(t, "17")}
+	if got := call(t, env, "", "generate", "--explain"); got.code != exitOK || !strings.Contains(got.out, "  worker 17  ") {
+		t.Errorf("%+v", got)
+	}
+	if got := call(t, env, "", "generate", "--explain", "--coordinator", noState(t, "18")); got.code != exitOK || !strings.Contains(got.out, "  worker 18  ") {
+		t.Errorf("%+v", got)
+	}
+	env[envCoordinator] = "nowhere://user:secret@host/"
+	got := call(t, env, "", "generate")
+	if got.code != exitUsage || !strings.HasPrefix(got.stderr, "unalike: UNALIKE_COORDINATOR: coord: invalid URL: unknown scheme \"nowhere\"") || strings.Contains(got.stderr, "secret") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"unsafe"
+)
+
+// openTerminal returns both ends of a pseudo-terminal: what is written to tty is read
+// from screen.
+func openTerminal(t *testing.T) (screen, tty *os.File) {
+	t.Helper()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		if os.Getenv("UNALIKE_STRICT") != "" {
+			t.Fatal(err)
+		}
+		t.Skip("there are no pseudo-terminals here:", err)
+	}
+	t.Cleanup(func() { screen.Close() })
+	var number, unlock uint32
+	for request, arg := range map[uintptr]*uint32{syscall.TIOCSPTLCK: &unlock, syscall.TIOCGPTN: &number} {
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, screen.Fd(), request, uintptr(unsafe.Pointer(arg))); errno != 0 {
+			t.Fatal(errno)
+		}
+	}
+	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return screen, tty
+}
+
+// TestProgressOnTerminal runs the program with a terminal for its standard error
+// output, where a long run shows how far it is, and a short one does not.
+func TestProgressOnTerminal(t *testing.T) {
+	t.Parallel()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for count, want := range map[string]bool{"1500000": true, "1000": false} {
+		screen, tty := openTerminal(t)
+		shown := make(chan []byte)
+		go func() {
+			var all []byte
+			buf := make([]byte, 4096)
+			for {
+				n, err := screen.Read(buf)
+				all = append(all, buf[:n]...)
+				if err != nil { // the program has ended and closed its end
+					shown <- all
+					return
+				}
+			}
+		}()
+		cmd := exec.Command(path, "generate", "--count", count, "--coordinator", noState(t, "6"))
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, tty
+		if err := cmd.Run(); err != nil {
+			t.Fatal(err)
+		}
+		if err := tty.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got := <-shown
+		if bytes.Contains(got, []byte("generating")) != want || bytes.Contains(got, []byte("IDs/s")) != want {
+			t.Errorf("%s IDs: the terminal shows %q", count, got)
+		}
+		if fmt.Sprint(bytes.Count(out.Bytes(), []byte("\n"))) != count {
+			t.Errorf("%d lines, want %s", bytes.Count(out.Bytes(), []byte("\n")), count)
+		}
+	}
+}
