@@ -10,16 +10,6 @@ import (
 	"github.com/unalike-id/unalike/internal/keeper"
 )
 
-// still is a coordinator that grants everything and is never asked for more.
-type still struct{ notBefore, notAfter int64 }
-
-func (s still) Acquire(_ context.Context, r coord.Request) (coord.Grant, error) {
-	return coord.Grant{WorkerID: r.Workers.First, Generation: 1, Token: r.Token, NotBefore: s.notBefore, NotAfter: s.notAfter}, nil
-}
-func (still) Renew(_ context.Context, g coord.Grant, _ int64) (coord.Grant, error) { return g, nil }
-func (still) Release(context.Context, coord.Grant, int64) error                    { return nil }
-func (still) Close() error                                                         { return nil }
-
 // hooked is a clock that lets something happen at the moment at which it is read:
 // before the reading is taken, or between taking it and returning it.
 type hooked struct {
@@ -44,23 +34,26 @@ func (h *hooked) UnixMicro() int64 {
 func (h *hooked) Alarm(int64) (<-chan struct{}, func()) { return make(chan struct{}), func() {} }
 
 // hookedGenerator returns a generator with layout 41/10/12 whose clock stands at
-// tick 1000 and whose window is (500, 1e6].
+// tick 1000 and whose window is (500, 1e6]. Its keeper is not started: the test is
+// the only one who reads the clock and changes terms.
 func hookedGenerator(t *testing.T, cfg Config) (*Generator, *hooked) {
 	t.Helper()
 	layout := DefaultLayout()
 	h := &hooked{micro: layout.scale().Micro(1000)}
 	cfg.Clock, cfg.Layout = h, layout
-	g, err := New(context.Background(), still{500, 1e6}, cfg)
+	s, err := cfg.resolve(nobody{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := g.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	g := newGenerator(&s)
+	st := g.stripes[0]
+	st.keeper = keeper.New(keeper.Config{Lease: s.Lease})
+	st.Swap(keeper.Term{Grant: coord.Grant{Generation: 1, NotBefore: 500, NotAfter: 1e6}})
 	return g, h
 }
+
+// nobody is a coordinator that is never asked.
+type nobody struct{ coord.Coordinator }
 
 // mustNext takes an ID that cannot be refused.
 func mustNext(t *testing.T, g *Generator) ID {

@@ -68,6 +68,7 @@ func TestStep(t *testing.T) {
 		{"last ID of the layout", 0, 5, w(255, 2), 255, 255, w(255, 3), issue},
 		{"time bits spent", 0, 5, w(255, 3), 255, 255, w(256, 0), exhausted},
 		{"clock past the layout", 0, 5, w(20, 1), 256, 255, 0, exhausted},
+		{"clock past the layout, whose shift overflows", 0, 5, w(20, 1), 1 << 62, 255, 0, exhausted},
 		{"clock far past the layout", 0, 5, w(20, 1), math.MaxInt64, 255, 0, exhausted},
 	}
 	for _, tt := range tests {
@@ -173,14 +174,47 @@ func FuzzStep(f *testing.F) {
 	})
 }
 
-func TestFastServesTheOrdinaryCase(t *testing.T) {
+// TestFast checks that the short way serves what is ordinary, and leaves everything
+// else to the long one.
+func TestFast(t *testing.T) {
 	r := testRule(0, 5)
 	for _, tt := range []struct {
-		old uint64
-		now int64
-	}{{w(20, 1), 20}, {w(20, 1), 21}, {w(10, 3), 20}} {
-		if _, ok := r.fast(tt.old, tt.now, 100); !ok {
-			t.Errorf("word %d, tick %d: not served", tt.old, tt.now)
+		name          string
+		old           uint64
+		now, notAfter int64
+		want          bool
+	}{
+		{"same tick", w(20, 1), 20, 100, true},
+		{"new tick", w(20, 1), 21, 100, true},
+		{"first ID", w(10, 3), 20, 100, true},
+		{"last tick of the window", w(20, 1), 100, 100, true},
+		{"spent", w(20, 3), 20, 100, false},
+		{"small rollback", w(20, 1), 19, 100, false},
+		{"after the window", w(20, 1), 101, 100, false},
+		{"closed", w(20, 1) | closedBit, 20, 100, false},
+		{"before the epoch", w(20, 1), -1, 100, false},
+		{"past the layout", w(20, 1), 256, 255, false},
+		{"past the layout, whose shift overflows", w(20, 1), 1 << 62, 255, false},
+	} {
+		if next, ok := r.fast(tt.old, tt.now, tt.notAfter); ok != tt.want {
+			t.Errorf("%s: %d, %v, want %v", tt.name, next, ok, tt.want)
+		}
+	}
+	r.lead, r.limit = 3, 8
+	if next, ok := r.fast(w(22, 3), 20, 100); !ok || next != w(23, 0) {
+		t.Errorf("with lead: %d, %v", next, ok)
+	}
+	if _, ok := r.fast(w(23, 3), 20, 100); ok {
+		t.Error("past the lead: served")
+	}
+}
+
+// TestStartWord checks that a term begins with its NotBefore used up, to the end.
+func TestStartWord(t *testing.T) {
+	r := testRule(0, 5)
+	for _, tick := range []int64{0, 10, 255} {
+		if got := r.startWord(tick); got != w(uint64(tick), 3) || r.tick(got) != tick || r.used(got, got, 0) != 0 {
+			t.Errorf("startWord(%d) is %d, want %d", tick, got, w(uint64(tick), 3))
 		}
 	}
 }

@@ -1,0 +1,8 @@
+// Package mutants checks the checks: it breaks the protocol in one place at a time,
+// in every way in which generators are known to have been broken, and demands that
+// the test named for it fails.
+//
+// The sources are not touched: the go command builds the changed file from an
+// overlay. Each mutant is built and tested by itself, so all of them take minutes;
+// they run only if UNALIKE_MUTANTS is set, which make mutants does.
+package mutants
