@@ -1,0 +1,113 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/unalike-id/unalike/core"
+)
+
+// root is the top folder of the module, as seen from this package.
+const root = "../.."
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(data), "\r\n", "\n")
+}
+
+// blocks returns the fenced blocks of a language in a text.
+func blocks(text, language string) []string {
+	var found []string
+	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
+		found = append(found, m[1])
+	}
+	return found
+}
+
+// TestReadmeProgram builds the program in the README as it stands there, and runs it.
+func TestReadmeProgram(t *testing.T) {
+	t.Parallel()
+	programs := blocks(readFile(t, "README.md"), "go")
+	if len(programs) != 1 {
+		t.Fatalf("%d Go blocks in the README, want 1", len(programs))
+	}
+	dir := t.TempDir()
+	source, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "readme.exe")
+	if err := os.WriteFile(source, []byte(programs[0]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	compile := exec.Command("go", "build", "-o", binary, source)
+	compile.Dir = root // where its imports are found
+	if out, err := compile.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd := exec.Command(binary)
+	cmd.Dir = dir // its state file goes there
+	out, err := cmd.CombinedOutput()
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if err != nil || len(lines) != 5 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, line := range lines {
+		f := strings.Fields(line)
+		id, err := core.ParseID(f[0])
+		if err != nil || id.Base62() != f[1] || core.DefaultLayout().Decompose(id).WorkerID != 7 {
+			t.Errorf("%q, %v", line, err)
+		}
+	}
+}
+
+// TestReadmeCommands holds the README's two commands to those that CI runs.
+func TestReadmeCommands(t *testing.T) {
+	shell := blocks(readFile(t, "README.md"), "sh")
+	if len(shell) == 0 || shell[0] != "go run ./cmd/unalike generate --count 5\nmake test\n" {
+		t.Fatalf("the README starts with %q", shell)
+	}
+	ci := readFile(t, ".ci/run")
+	for command := range strings.Lines(shell[0]) {
+		if !strings.Contains(ci, command) {
+			t.Errorf(".ci/run does not run %q", command)
+		}
+	}
+}
+
+// TestReadmeLayouts holds the README's diagram and table to what the layouts are.
+func TestReadmeLayouts(t *testing.T) {
+	readme := readFile(t, "README.md")
+	if !strings.Contains(readme, "```\n"+bitDiagram(core.DefaultLayout())+"```\n") {
+		t.Error("the bit diagram is not that of the default layout")
+	}
+	for _, name := range core.LayoutNames() {
+		l, err := core.ParseLayout(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, perWorker, _ := strings.Cut(describeLayout(l, l.Epoch), "IDs per worker")
+		_, perWorker, _ = strings.Cut(perWorker, "1ms, ")
+		perWorker, _, _ = strings.Cut(perWorker, " a second")
+		row := "| `" + name + "` | `" + l.String() + "` | " + group(strconv.Itoa(l.Workers())) + " | " + perWorker + " | " + l.Expires().Format("2006-01-02") + " |\n"
+		if !strings.Contains(readme, row) {
+			t.Errorf("the table lacks %q", row)
+		}
+	}
+}
+
+// TestReadmeLinks: what a document points at is there.
+func TestReadmeLinks(t *testing.T) {
+	for _, name := range []string{"README.md", "CONTRIBUTING.md"} {
+		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(readFile(t, name), -1) {
+			if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
