@@ -142,14 +142,19 @@ func ceilMicro(d time.Duration) int64 {
 	return int64((d + time.Microsecond - 1) / time.Microsecond)
 }
 
-// request is what every acquisition of this generator asks for.
-func (s *settings) request() coord.Request {
+// request is what every acquisition of the given stripe asks for. Stripes differ in
+// their identity, because each of them wants a worker ID of its own back.
+func (s *settings) request(stripe int) coord.Request {
+	identity := s.Lease.Identity
+	if identity != "" && stripe > 0 {
+		identity = fmt.Sprintf("%s#%d", identity, stripe)
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
 	return coord.Request{
-		Identity:    s.Lease.Identity,
+		Identity:    identity,
 		Holder:      fmt.Sprintf("%s:%d", host, os.Getpid()),
 		Fingerprint: s.Layout.String(),
 		Scale:       s.Layout.scale(),

@@ -68,14 +68,14 @@ func New(ctx context.Context, c coord.Coordinator, cfg Config) (*Generator, erro
 	if w, ok := c.(coord.Warner); ok {
 		g.warnings = w.Warnings()
 	}
-	for _, st := range g.stripes {
+	for i, st := range g.stripes {
 		st.keeper = keeper.New(keeper.Config{
 			Coordinator: c,
 			Gate:        st,
 			Clock:       s.Clock,
 			Logger:      s.Logger,
 			Lease:       s.Lease,
-			Request:     s.request(),
+			Request:     s.request(i),
 			Horizon:     s.horizon,
 			Limit:       s.rule.limit,
 		})

@@ -68,7 +68,7 @@ func (s *stripe) Shut(reason error) (last int64) {
 	if t == nil {
 		return 0
 	}
-	if s.failing == nil {
+	if reason != nil {
 		s.failing = reason
 	}
 	s.prepare()
