@@ -12,27 +12,23 @@ import (
 // errStopped says that the generator was closed while its keeper acquired.
 var errStopped = errors.New("generator closed meanwhile")
 
-// acquireTime bounds one acquisition, which takes several round trips with some
-// back ends.
-const acquireTime = 5 * time.Second
-
 // acquire leases a worker ID and opens the gate with it.
 func (k *Keeper) acquire(ctx context.Context) error {
-	now := k.now()
-	g, err := k.lease(ctx, now, k.cfg.Request.Identity)
+	ctx, cancel := context.WithTimeout(ctx, acquireTime(k.cfg.Lease.TTL))
+	defer cancel()
+	asked := k.now()
+	g, err := k.lease(ctx, asked, k.cfg.Request.Identity)
 	if err != nil {
 		return err
 	}
 	// If the clock stepped back while nothing was held, going on above the last
 	// tick would mean waiting for the clock to catch up.
-	return k.open(Term{Grant: g, Heal: k.rolledBack(now)})
+	return k.open(Term{Grant: g, Heal: k.rolledBack()}, asked)
 }
 
 // reacquire tries once to lease a worker ID anew, and pauses if that failed.
 func (k *Keeper) reacquire() {
-	ctx, cancel := k.attempt(acquireTime)
-	err := k.acquire(ctx)
-	cancel()
+	err := k.acquire(k.hurry)
 	if err == nil || k.ctx.Err() != nil {
 		return
 	}
@@ -64,22 +60,26 @@ func (k *Keeper) lease(ctx context.Context, now int64, identity string) (coord.G
 	return g, err
 }
 
-// open publishes a term of a new grant, or gives the grant back if the generator
-// was closed meanwhile.
-func (k *Keeper) open(t Term) error {
+// open publishes a term of a new grant, which was asked for at the given tick, or
+// gives the grant back if the generator was closed meanwhile.
+func (k *Keeper) open(t Term, asked int64) error {
 	g := t.Grant
 	if _, ok := k.cfg.Gate.Swap(t); !ok {
-		return errors.Join(errStopped, k.giveBack(g, g.NotBefore))
+		k.result = k.giveBack(g, g.NotBefore)
+		k.logRelease(g, k.result)
+		return errors.Join(errStopped, k.result)
 	}
-	k.adopt(g)
+	k.adopt(g, asked)
 	k.log.Info("worker ID acquired", "worker_id", g.WorkerID, "generation", g.Generation, "not_before", g.NotBefore, "not_after", g.NotAfter)
 	return nil
 }
 
 // adopt makes g the grant that is kept from now on.
-func (k *Keeper) adopt(g coord.Grant) {
+func (k *Keeper) adopt(g coord.Grant, asked int64) {
 	k.held, k.grant, k.pieces, k.lost = true, g, []coord.Grant{g}, nil
-	k.openedAt = k.now()
+	// The window was chosen for the time at which it was asked for. A clock that
+	// stepped back since then has stepped back behind this term's beginning.
+	k.openedAt = max(asked, k.now())
 	k.renewAt = time.Now().Add(jitter(k.cfg.Lease.RenewEvery))
 	k.retries.reset()
 	k.cfg.Gate.Explain(nil)

@@ -11,10 +11,14 @@ const (
 	shortestPause = 20 * time.Millisecond
 	longestPause  = time.Second
 
-	// longestCall bounds one renewal. After an outage, a call that hangs on a dead
-	// connection is given up and made again within this time.
-	longestCall  = 2 * time.Second
+	// longestCall bounds one renewal or release. After an outage, a call that hangs
+	// on a dead connection is given up and made again within this time.
+	longestCall  = 1500 * time.Millisecond
 	shortestCall = 250 * time.Millisecond
+
+	// longestAcquire bounds one acquisition, which takes several round trips with
+	// some back ends.
+	longestAcquire = 5 * time.Second
 )
 
 // backoff gives pauses that double from one to the next, each cut by a random
@@ -42,7 +46,13 @@ func jitter(d time.Duration) time.Duration {
 	return d*4/5 + rand.N(d*2/5+1)
 }
 
-// callTime is the deadline of one renewal.
+// callTime is the deadline of one renewal or release.
 func callTime(every time.Duration) time.Duration {
 	return max(min(every, longestCall), shortestCall)
+}
+
+// acquireTime is the deadline of one acquisition. It is a part of the TTL, because
+// that is for how long Start tries: a lost reply must leave time to ask again.
+func acquireTime(ttl time.Duration) time.Duration {
+	return max(min(ttl/3, longestAcquire), shortestCall)
 }

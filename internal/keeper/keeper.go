@@ -3,6 +3,7 @@ package keeper
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -62,18 +63,19 @@ type Keeper struct {
 	ctx    context.Context    // ends when the keeper is to stop
 	cancel context.CancelFunc // ends ctx
 	hurry  context.Context    // ends when whoever stops the keeper waits no longer
-	rush   context.CancelFunc // ends hurry
-	done   chan struct{}      // closed when the loop has ended; nil before Start
-	result error              // of the release; read after done
+	rush   context.CancelCauseFunc
+	done   chan struct{} // closed when the loop has ended; nil before Start
+	result error         // of the release; read after done
 
 	// What follows belongs to the loop.
 	held     bool
 	token    string        // of an acquisition whose outcome is unknown; empty: none
 	grant    coord.Grant   // as the last renewal returned it
 	pieces   []coord.Grant // the piece in use, then those held back; empty if not held
-	openedAt int64         // the clock when the term in use was published
+	openedAt int64         // the clock when the term in use was asked for or published
 	lost     <-chan struct{}
 	renewAt  time.Time // when to renew, by the machine's monotonic clock
+	urgedAt  time.Time // when it renewed ahead of time
 	healAt   time.Time // not before this may another worker ID be tried
 	retries  backoff   // between failed renewals
 	heals    backoff   // between failed attempts to heal
@@ -86,7 +88,7 @@ func New(cfg Config) *Keeper {
 	}
 	k := &Keeper{cfg: cfg, log: cfg.Logger, poke: make(chan struct{}, 1)}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
-	k.hurry, k.rush = context.WithCancel(context.Background())
+	k.hurry, k.rush = context.WithCancelCause(context.Background())
 	k.retries = newBackoff(cfg.Lease.RenewEvery)
 	k.heals = newBackoff(cfg.Lease.RenewEvery)
 	return k
@@ -101,19 +103,26 @@ func (k *Keeper) Start(ctx context.Context) error {
 	defer cancel()
 	retry := newBackoff(k.cfg.Lease.RenewEvery)
 	for {
+		if k.ctx.Err() != nil {
+			return errStopped
+		}
 		err := k.acquire(patience)
 		if err == nil {
 			k.done = make(chan struct{})
 			go k.loop()
 			return nil
 		}
-		if coord.Permanent(err) || ctx.Err() != nil {
+		if coord.Permanent(err) || errors.Is(err, errStopped) {
 			return err
 		}
 		k.log.Warn("worker ID not acquired, trying again", "error", err)
-		if !sleep(patience, retry.next()) {
-			return fmt.Errorf("no worker ID after %v of trying: %w", k.cfg.Lease.TTL, err)
+		if sleep(patience, retry.next()) {
+			continue
 		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("no worker ID, %w: %w", context.Cause(ctx), err)
+		}
+		return fmt.Errorf("no worker ID after %v of trying: %w", k.cfg.Lease.TTL, err)
 	}
 }
 
@@ -133,14 +142,19 @@ func (k *Keeper) Poke() {
 func (k *Keeper) Stop(ctx context.Context) error {
 	k.cancel()
 	if k.done == nil {
-		k.rush()
+		k.rush(nil)
 		return nil
 	}
-	defer context.AfterFunc(ctx, k.rush)()
+	defer context.AfterFunc(ctx, func() { k.rush(context.Cause(ctx)) })()
 	select {
 	case <-k.done:
 		return k.result
 	case <-ctx.Done():
+	}
+	select {
+	case <-k.done: // it was over already
+		return k.result
+	default:
 		return fmt.Errorf("worker ID not released, it becomes free when its lease ends: %w", context.Cause(ctx))
 	}
 }

@@ -15,7 +15,7 @@ const pokePause = 10 * time.Millisecond
 // loop keeps a worker ID until the keeper is told to stop, and gives it back.
 func (k *Keeper) loop() {
 	defer close(k.done)
-	defer k.rush()
+	defer k.rush(nil)
 	var poked time.Time
 	for k.ctx.Err() == nil {
 		if !k.held {
@@ -33,13 +33,12 @@ func (k *Keeper) await(poked *time.Time) {
 	if deaf := poked.Add(pokePause); time.Now().Before(deaf) {
 		pokes, wake = nil, earlier(wake, deaf)
 	}
-	now := k.now()
-	if k.rolledBack(now) {
+	if k.rolledBack() {
 		wake = earlier(wake, k.healAt)
 	}
 	timer := time.NewTimer(time.Until(wake))
 	defer timer.Stop()
-	ring, stop := clock.Alarm(k.cfg.Clock, k.nextEvent(now))
+	ring, stop := clock.Alarm(k.cfg.Clock, k.nextEvent(k.now()))
 	defer stop()
 
 	select {
@@ -48,13 +47,13 @@ func (k *Keeper) await(poked *time.Time) {
 	case <-k.lost:
 		k.lost = nil
 		k.log.Warn("the coordinator says that the lease is gone, renewing", "worker_id", k.grant.WorkerID)
-		k.renew()
+		k.urge()
 	case <-pokes:
 		*poked = time.Now()
 		// The window ended although the last renewal was fine: the machine was
 		// suspended, or its clock stepped forward. There is no reason to wait.
 		if k.ended(k.now()) && k.retries.pause == 0 {
-			k.renew()
+			k.urge()
 		}
 	case <-ring:
 	case <-timer.C:
@@ -65,15 +64,24 @@ func (k *Keeper) await(poked *time.Time) {
 	k.look()
 }
 
+// urge renews ahead of time, but not twice within a moment: whoever asks for it may
+// go on asking, because the renewal did not help.
+func (k *Keeper) urge() {
+	if again := k.urgedAt.Add(longestPause); time.Now().Before(again) {
+		k.renewAt = earlier(k.renewAt, again)
+		return
+	}
+	k.urgedAt = time.Now()
+	k.renew()
+}
+
 // look does what is due by the generator's clock.
 func (k *Keeper) look() {
 	if k.held {
-		now := k.now()
-		for len(k.pieces) > 1 && now > k.pieces[0].NotAfter {
-			k.nextPiece()
+		for k.nextPiece() {
 		}
-		if k.rolledBack(now) && !time.Now().Before(k.healAt) {
-			k.heal(now)
+		if k.rolledBack() && !time.Now().Before(k.healAt) {
+			k.heal()
 		}
 	}
 	k.cfg.Gate.Notice()
@@ -101,21 +109,30 @@ func (k *Keeper) nextEvent(now int64) int64 {
 // rolledBack tells whether the clock has gone back so far that the term in use
 // refuses: behind what it has stamped, or behind the moment at which it began.
 // A window that lay in the future from the start is no rollback.
-func (k *Keeper) rolledBack(now int64) bool {
+//
+// The clock is read after the tick that it judges. The other way round, a keeper
+// that was preempted in between would compare an old clock with what was stamped
+// meanwhile, and see a step that never happened.
+func (k *Keeper) rolledBack() bool {
 	last, stamped := k.cfg.Gate.Last()
+	now := k.now()
 	return last-now > k.cfg.Limit && (stamped || now+k.cfg.Limit < k.openedAt)
 }
 
-// nextPiece ends the piece in use, whose window is over, and goes on with the one
-// after the gap.
-func (k *Keeper) nextPiece() {
+// nextPiece ends the piece in use if its window is over, goes on with the one after
+// the gap, and tells whether it did.
+func (k *Keeper) nextPiece() bool {
+	now := k.now()
+	if len(k.pieces) < 2 || now <= k.pieces[0].NotAfter {
+		return false
+	}
 	next := k.pieces[1]
 	if _, ok := k.cfg.Gate.Swap(Term{Grant: next}); !ok {
-		return
+		return false // the generator is being closed
 	}
-	k.pieces = k.pieces[1:]
-	k.openedAt = k.now()
+	k.pieces, k.openedAt = k.pieces[1:], now
 	k.log.Info("continuing above the raised floor", "worker_id", next.WorkerID, "not_before", next.NotBefore)
+	return true
 }
 
 // extended takes over the result of a renewal.
@@ -132,6 +149,14 @@ func (k *Keeper) extended(g coord.Grant) {
 		k.pieces[newest] = g
 	}
 	k.grant = g
+}
+
+// later returns the later one of two times.
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // earlier returns the earlier one of two times.

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -16,23 +17,30 @@ func (k *Keeper) finish() {
 	// was doing, the window is trimmed to what a closed gate has returned.
 	last := k.cfg.Gate.Shut(errStopped)
 	k.held = false
-	k.result = k.giveBack(k.grant, last)
-	k.logRelease(k.grant, k.result)
+	err := k.giveBack(k.grant, last)
+	k.logRelease(k.grant, err)
+	k.result = errors.Join(k.result, err)
 }
 
 // giveBack releases a grant under which nothing above tick last was stamped or
 // ever will be. A lost reply is no reason to leave a worker ID leased, so it is
 // tried again for a while.
 func (k *Keeper) giveBack(g coord.Grant, last int64) error {
-	ctx, cancel := k.attempt(2 * longestCall)
+	limit := callTime(k.cfg.Lease.RenewEvery)
+	ctx, cancel := k.attempt(3 * limit)
 	defer cancel()
 	retry := newBackoff(k.cfg.Lease.RenewEvery)
 	for {
-		err := k.cfg.Coordinator.Release(ctx, g, last)
+		call, done := context.WithTimeout(ctx, limit)
+		err := k.cfg.Coordinator.Release(call, g, last)
+		done()
 		switch {
 		case err == nil, errors.Is(err, coord.ErrLeaseLost):
 			return nil // given back, now or earlier, or somebody else's already
 		case coord.Permanent(err) || !sleep(ctx, retry.next()):
+			if k.hurry.Err() != nil {
+				err = fmt.Errorf("%w: %w", context.Cause(k.hurry), err)
+			}
 			return fmt.Errorf("worker ID %d not released, it becomes free when its lease ends: %w", g.WorkerID, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 // renew makes one renewal and acts on its result.
 func (k *Keeper) renew() {
+	began := time.Now()
 	ctx, cancel := k.attempt(callTime(k.cfg.Lease.RenewEvery))
 	g, err := k.cfg.Coordinator.Renew(ctx, k.grant, k.until(k.now()))
 	cancel()
@@ -24,7 +25,7 @@ func (k *Keeper) renew() {
 		k.extended(g)
 		k.cfg.Gate.Explain(nil)
 		k.retries.reset()
-		k.renewAt = time.Now().Add(jitter(k.cfg.Lease.RenewEvery))
+		k.renewAt = began.Add(jitter(k.cfg.Lease.RenewEvery))
 		k.watch()
 	case errors.Is(err, coord.ErrLeaseLost):
 		k.lose(err)
@@ -33,7 +34,8 @@ func (k *Keeper) renew() {
 			k.log.Warn("renewal failed, going on inside the window", "worker_id", k.grant.WorkerID, "error", err)
 		}
 		k.cfg.Gate.Explain(fmt.Errorf("renewal failed: %w", err))
-		k.renewAt = time.Now().Add(k.retries.next())
+		// A call that hung for longer than the pause was pause enough.
+		k.renewAt = later(began.Add(k.retries.next()), time.Now().Add(shortestPause))
 	}
 }
 

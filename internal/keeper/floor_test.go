@@ -1,0 +1,163 @@
+package keeper_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/internal/keeper"
+)
+
+// raise raises the floor to some time from now.
+func (r *rig) raise(d time.Duration) int64 {
+	floor := r.now() + d.Milliseconds()
+	r.led.raiseFloor(floor, 4)
+	return floor
+}
+
+func TestPieceAboveARaisedFloorIsHeldBackUntilTheOldWindowHasEnded(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 1)
+		end := r.gate.at().notAfter
+		floor := r.raise(33 * time.Second)
+		for r.now() <= end {
+			if got := r.gate.at(); got.shut || got.notAfter != end || got.from >= floor || !r.gate.stamp() {
+				t.Fatalf("tick %d: the window ends at %d, and the term is %+v", r.now(), end, got)
+			}
+			pass(50 * time.Millisecond)
+		}
+		got := r.gate.at()
+		if got.Grant.NotBefore != floor || got.Grant.Generation != 1 || r.gate.published() != 2 {
+			t.Fatalf("tick %d, after the old window: %+v", r.now(), got)
+		}
+		for r.now() <= floor {
+			if r.gate.stamp() {
+				t.Fatalf("tick %d was stamped: nobody may use (%d, %d]", r.now(), end, floor)
+			}
+			pass(50 * time.Millisecond)
+		}
+		if !r.gate.stamp() {
+			t.Errorf("tick %d is above the floor and is not stamped", r.now())
+		}
+		if _, not := r.stampFor(time.Minute); not != 0 {
+			t.Errorf("after the floor %d IDs were refused", not)
+		}
+		if n := r.gate.published(); n != 2 {
+			t.Errorf("%d terms were published, want 2", n)
+		}
+		r.led.checkAll()
+	})
+}
+
+// What the back end stored for a renewal whose reply was lost must not become a
+// window that reaches across the floor.
+func TestPieceWhoseReplyWasLostIsAskedForAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 1)
+		r.raise(33 * time.Second)
+		pass(3 * time.Second) // from now on the piece has ticks
+		r.fake.LoseReplies(coordtest.Renew, 3)
+		r.stampFor(2 * time.Minute)
+		if !r.gate.stamp() || r.gate.published() != 2 {
+			t.Errorf("after %d terms: %+v", r.gate.published(), r.gate.at())
+		}
+		r.led.checkAll()
+	})
+}
+
+func TestFloorsThatRiseOneAfterTheOtherLeaveEveryGapUnused(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 1)
+		for _, d := range []time.Duration{33, 0, 38, 45, 0, 0, 32, 70} {
+			if d > 0 {
+				r.raise(d * time.Second)
+			}
+			r.stampFor(7 * time.Second)
+		}
+		r.stampFor(2 * time.Minute)
+		if !r.gate.stamp() {
+			t.Errorf("in the end: %+v at tick %d", r.gate.at(), r.now())
+		}
+		if n := len(r.led.gaps[0]); n < 4 {
+			t.Errorf("only %d floors left a gap", n)
+		}
+		r.led.checkAll()
+	})
+}
+
+// Two pieces that wait, and a clock that jumps past both.
+func TestClockThatJumpsPastAPieceGoesOnWithTheLastOne(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 1)
+		r.raise(31 * time.Second)
+		within(t, 10*time.Second, "a piece is stored", func() bool { return r.fake.Slot(0).NotBefore == r.fake.Floor() })
+		r.raise(34 * time.Second)
+		within(t, 15*time.Second, "a second piece is stored", func() bool { return r.fake.Slot(0).NotBefore == r.fake.Floor() })
+		if r.gate.published() != 1 {
+			t.Fatalf("%d terms were published before the first window's end", r.gate.published())
+		}
+		r.clock.Step(time.Hour)
+		pass(time.Millisecond)
+		if got := r.gate.at(); got.Grant.NotBefore != r.fake.Floor() {
+			t.Errorf("after the jump: %+v", got)
+		}
+		r.Poke()
+		within(t, 20*time.Millisecond, "an ID is stamped", r.gate.stamp)
+		r.led.checkAll()
+	})
+}
+
+// scripted is a coordinator that grants (0, end] and renews as it is told.
+type scripted struct {
+	coord.Coordinator
+	end   int64
+	renew func(g coord.Grant, until int64) (coord.Grant, error)
+}
+
+func (s *scripted) Acquire(_ context.Context, req coord.Request) (coord.Grant, error) {
+	return coord.Grant{Token: req.Token, Generation: 1, NotAfter: s.end}, nil
+}
+
+func (s *scripted) Renew(_ context.Context, g coord.Grant, until int64) (coord.Grant, error) {
+	return s.renew(g, until)
+}
+
+func (s *scripted) Release(context.Context, coord.Grant, int64) error { return nil }
+
+// script makes a keeper of a scripted coordinator. What is stored is not checked.
+func script(t *testing.T, window time.Duration, renew func(g coord.Grant, until int64) (coord.Grant, error)) *rig {
+	t.Helper()
+	s := &scripted{renew: renew}
+	r := newRig(t, 1, func(c *keeper.Config) { c.Coordinator = s })
+	r.led.fake = nil
+	s.end = r.now() + window.Milliseconds()
+	r.start()
+	return r
+}
+
+func TestEmptyPieceIsOpenedByTheNextRenewal(t *testing.T) {
+	for name, window := range map[string]time.Duration{"while it is held back": horizon, "while it is in use": 7 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				floor := scale.Tick(time.Now().UnixMicro()) + 40_000
+				r := script(t, window, func(g coord.Grant, until int64) (coord.Grant, error) {
+					if floor > g.NotAfter {
+						g.NotBefore, g.NotAfter = floor, floor
+					}
+					g.NotAfter = max(g.NotAfter, until)
+					return g, nil
+				})
+				end := r.gate.at().notAfter
+				r.led.gaps[0] = []span{{end, floor}}
+				within(t, 41*time.Second, "an ID above the floor", func() bool {
+					return r.gate.stamp() && r.gate.at().last > floor
+				})
+				if _, not := r.stampFor(time.Minute); not != 0 || r.gate.published() != 2 {
+					t.Errorf("%d IDs were refused, %d terms published", not, r.gate.published())
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,224 @@
+package keeper_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/internal/keeper"
+)
+
+func TestStartPublishesTheGrant(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 1)
+		got := r.gate.at()
+		if got.shut || got.Heal || got.notAfter != r.now()+horizon.Milliseconds() {
+			t.Errorf("published is %+v at tick %d", got, r.now())
+		}
+		if s := r.fake.Slot(0); s.Token != got.Grant.Token || s.NotAfter != got.notAfter || s.Generation != got.Grant.Generation {
+			t.Errorf("stored is %+v, published %+v", s, got.Grant)
+		}
+	})
+}
+
+func TestRenewalsComeAtTheIntervalGiveOrTakeAFifth(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 1)
+		pass(20 * time.Minute)
+		gaps := gapsOf(r.fake.Calls())
+		least, most := gaps[0], gaps[0]
+		for _, g := range gaps {
+			least, most = min(least, g), max(most, g)
+		}
+		if least < every*8/10 || most > every*12/10 {
+			t.Errorf("renewals came %v to %v apart, want %v give or take a fifth", least, most, every)
+		}
+		if least > every*9/10 || most < every*11/10 {
+			t.Errorf("renewals came %v to %v apart: hardly any jitter", least, most)
+		}
+		if got := r.gate.published(); got != 1 {
+			t.Errorf("%d terms were published, want 1 that grows", got)
+		}
+	})
+}
+
+// A slow back end does not make renewals rarer: what was asked for is counted from
+// when it was asked.
+func TestSlowRepliesDoNotDelayTheNextRenewal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 1)
+		r.fake.DelayReplies(coordtest.Renew, time.Second, coordtest.Forever)
+		pass(5 * time.Minute)
+		for _, g := range gapsOf(r.fake.Calls()) {
+			if g > every*12/10 {
+				t.Errorf("two renewals were %v apart, want at most %v", g, every*12/10)
+			}
+		}
+	})
+}
+
+func TestRenewalAsksForTheClockPlusTheHorizon(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		// A generator that runs ahead of its clock must not carry that over.
+		r := start(t, 1, func(c *keeper.Config) { c.Limit = 60_000 })
+		for range 20 {
+			pass(every)
+			if end := r.gate.at().notAfter; !r.gate.stampUpTo(end) {
+				t.Fatalf("tick %d is not stamped", end)
+			}
+		}
+		for _, c := range r.fake.CallsOf(coordtest.Renew) {
+			if want := scale.Tick(c.At.UnixMicro()) + horizon.Milliseconds(); c.Until != want {
+				t.Errorf("a renewal asked for tick %d, want %d", c.Until, want)
+			}
+		}
+	})
+}
+
+func TestNothingIsAskedForAboveTheLastTick(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		last := scale.Tick(time.Now().Add(40 * time.Second).UnixMicro())
+		r := start(t, 1, func(c *keeper.Config) { c.Request.LastTick = last })
+		r.stampFor(2 * time.Minute)
+		for _, c := range r.fake.Calls() {
+			if c.Until > last || c.Request.Until > last {
+				t.Errorf("%v asked for tick %d, the layout ends at %d", c.Op, max(c.Until, c.Request.Until), last)
+			}
+		}
+		if got := r.gate.at().notAfter; got != last {
+			t.Errorf("the window ends at tick %d, the layout at %d", got, last)
+		}
+		if n := r.fake.Count(coordtest.Renew); n > 40 {
+			t.Errorf("%d renewals in 2 minutes, most of them after the layout's end", n)
+		}
+	})
+}
+
+func TestFailedRenewalLeavesTheWindowOpenAndUnchanged(t *testing.T) {
+	fails := map[string]func(*coordtest.Fake){
+		"request lost":  func(f *coordtest.Fake) { f.LoseRequests(coordtest.Renew, 2) },
+		"reply lost":    func(f *coordtest.Fake) { f.LoseReplies(coordtest.Renew, 2) },
+		"reply late":    func(f *coordtest.Fake) { f.DelayReplies(coordtest.Renew, 3*time.Second, 2) },
+		"request late":  func(f *coordtest.Fake) { f.DelayRequests(coordtest.Renew, 3*time.Second, 2) },
+		"refused":       func(f *coordtest.Fake) { f.Fail(coordtest.Renew, coordtest.ErrUnreachable, 5) },
+		"quarantined":   func(f *coordtest.Fake) { f.Fail(coordtest.Renew, &coord.QuarantinedError{}, 5) },
+		"closed":        func(f *coordtest.Fake) { f.Fail(coordtest.Renew, coord.ErrClosed, 5) },
+		"invalid":       func(f *coordtest.Fake) { f.Fail(coordtest.Renew, coord.ErrInvalid, 5) },
+		"no worker ID":  func(f *coordtest.Fake) { f.Fail(coordtest.Renew, coord.ErrNoWorkerID, 5) },
+		"unknown error": func(f *coordtest.Fake) { f.Fail(coordtest.Renew, errors.New("odd"), 5) },
+	}
+	for name, fail := range fails {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				r := start(t, 2)
+				before := r.gate.at()
+				fail(r.fake)
+				within(t, 2*every, "the failure is explained", func() bool { return r.gate.reason() != nil })
+				if now := r.gate.at(); now.shut || now.notAfter != before.notAfter || !r.gate.stamp() {
+					t.Errorf("after a failed renewal the term is %+v, before it was %+v", now, before)
+				}
+				within(t, 4*time.Second, "the window grows again", func() bool { return r.gate.at().notAfter > before.notAfter })
+				if why := r.gate.reason(); why != nil {
+					t.Errorf("after a renewal that succeeded the reason is still %q", why)
+				}
+				if n := r.gate.published(); n != 1 || r.fake.Count(coordtest.Acquire) != 1 {
+					t.Errorf("%d terms were published and %d worker IDs acquired, want 1", n, r.fake.Count(coordtest.Acquire))
+				}
+			})
+		})
+	}
+}
+
+func TestFailureIsExplainedByTheCoordinatorsError(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 1)
+		r.fake.Refuse(true)
+		pass(2 * every)
+		why := r.gate.reason()
+		const want = "renewal failed: coordtest: Renew of the fake: coordtest: back end unreachable"
+		if !errors.Is(why, coordtest.ErrUnreachable) || why.Error() != want {
+			t.Errorf("the reason is %q, want %q", why, want)
+		}
+		r.fake.Refuse(false)
+	})
+}
+
+func TestRetriesComeWithGrowingPausesOfASecondAtMost(t *testing.T) {
+	for _, interval := range []time.Duration{every, 400 * time.Millisecond} {
+		t.Run(interval.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				r := start(t, 1, func(c *keeper.Config) { c.Lease.RenewEvery = interval })
+				r.fake.Refuse(true)
+				pass(time.Minute)
+				gaps := gapsOf(r.calls(coordtest.Renew, 0))
+				most := min(interval, time.Second)
+				if gaps[0] > 50*time.Millisecond {
+					t.Errorf("the first retry came after %v", gaps[0])
+				}
+				for i, g := range gaps {
+					if g > most || i > 10 && g < most/2 {
+						t.Errorf("retry %d came after %v, want %v to %v", i, g, most/2, most)
+					}
+				}
+				r.fake.Refuse(false)
+			})
+		})
+	}
+}
+
+func TestServiceResumesWithin2sAfterAnOutage(t *testing.T) {
+	outages := map[string]func(*coordtest.Fake, bool){"dead link": (*coordtest.Fake).Outage, "refused": (*coordtest.Fake).Refuse}
+	for name, outage := range outages {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				r := start(t, 1)
+				for i := range 60 {
+					outage(r.fake, true)
+					pass(horizon + 10*time.Millisecond + time.Duration(i)*330*time.Millisecond)
+					if r.gate.stamp() {
+						t.Fatal("an ID was stamped after the window's end")
+					}
+					outage(r.fake, false)
+					within(t, 2*time.Second, "an ID is stamped again", r.gate.stamp)
+					pass(10 * time.Second)
+				}
+				if n := r.gate.published(); n != 1 {
+					t.Errorf("%d terms were published, want 1: nobody else took the worker ID", n)
+				}
+			})
+		})
+	}
+}
+
+func TestLostReplyThenSuccessExtends(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 1)
+		r.fake.LoseReplies(coordtest.Renew, 1)
+		within(t, 2*every, "the second renewal", func() bool { return r.fake.Count(coordtest.Renew) == 2 })
+		c := r.fake.CallsOf(coordtest.Renew)
+		if got := r.gate.at().notAfter; got != c[1].Until || got <= c[0].Until {
+			t.Errorf("the window ends at tick %d, want %d", got, c[1].Until)
+		}
+		if c[1].Grant != c[0].Grant {
+			t.Errorf("the second renewal was of %v, and the result of the first is unknown: %v", c[1].Grant, c[0].Grant)
+		}
+	})
+}
+
+func TestReorderedRenewalsNeverLowerTheWindow(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 1)
+		held := r.fake.Hold(coordtest.Renew, 1)
+		within(t, 2*every, "a renewal is held back", func() bool { return held.Len() == 1 })
+		pass(3 * every)
+		before := r.gate.at().notAfter
+		held.Deliver()
+		pass(100 * time.Millisecond)
+		if got := r.gate.at().notAfter; got < before {
+			t.Errorf("an old renewal lowered the window from tick %d to %d", before, got)
+		}
+		r.led.checkAll()
+	})
+}

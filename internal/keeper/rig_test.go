@@ -1,0 +1,236 @@
+package keeper_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/clock/clocktest"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/internal/keeper"
+)
+
+const (
+	ttl     = 15 * time.Second
+	every   = 5 * time.Second
+	horizon = 30 * time.Second
+	limit   = 5 // ticks
+)
+
+// scale is that of the layout: milliseconds, from before the year in which a
+// bubble begins.
+var scale = clock.Scale{Epoch: time.Date(1990, time.January, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000}
+
+// line is a participant's way to the back end. It can be cut for this participant
+// alone, and what passes can be watched and changed.
+type line struct {
+	*coordtest.FakeClient
+
+	mu        sync.Mutex
+	cut       bool
+	onAcquire func(coord.Request)
+	onRelease func(coord.Grant, int64)
+	acquired  func(coord.Grant, error) (coord.Grant, error) // changes the reply
+	renewed   func(old, g coord.Grant, err error) (coord.Grant, error)
+	lost      func(coord.Grant) <-chan struct{}
+}
+
+func (l *line) set(f func(*line)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f(l)
+}
+
+// look returns the line as it is now; a call on a line that is cut waits until ctx
+// ends.
+func (l *line) look(ctx context.Context) (line, error) {
+	l.mu.Lock()
+	now := line{cut: l.cut, onAcquire: l.onAcquire, onRelease: l.onRelease, acquired: l.acquired, renewed: l.renewed, lost: l.lost}
+	l.mu.Unlock()
+	if now.cut {
+		<-ctx.Done()
+		return now, ctx.Err()
+	}
+	return now, nil
+}
+
+func (l *line) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
+	now, err := l.look(ctx)
+	if err != nil {
+		return coord.Grant{}, err
+	}
+	if now.onAcquire != nil {
+		now.onAcquire(req)
+	}
+	g, err := l.FakeClient.Acquire(ctx, req)
+	if now.acquired != nil {
+		return now.acquired(g, err)
+	}
+	return g, err
+}
+
+func (l *line) Renew(ctx context.Context, old coord.Grant, until int64) (coord.Grant, error) {
+	now, err := l.look(ctx)
+	if err != nil {
+		return coord.Grant{}, err
+	}
+	g, err := l.FakeClient.Renew(ctx, old, until)
+	if now.renewed != nil {
+		return now.renewed(old, g, err)
+	}
+	return g, err
+}
+
+func (l *line) Release(ctx context.Context, g coord.Grant, last int64) error {
+	now, err := l.look(ctx)
+	if err != nil {
+		return err
+	}
+	if now.onRelease != nil {
+		now.onRelease(g, last)
+	}
+	return l.FakeClient.Release(ctx, g, last)
+}
+
+func (l *line) Lost(g coord.Grant) <-chan struct{} {
+	l.mu.Lock()
+	f := l.lost
+	l.mu.Unlock()
+	if f != nil {
+		return f(g)
+	}
+	return l.FakeClient.Lost(g)
+}
+
+// rig is a keeper with everything around it.
+type rig struct {
+	t     *testing.T
+	fake  *coordtest.Fake
+	led   *ledger
+	line  *line
+	clock *clocktest.Shifted
+	gate  *gate
+	*keeper.Keeper
+	stopped bool
+}
+
+// newRig makes a keeper for a back end with some worker IDs. It is stopped at the
+// end of the test, which also fails if the keeper leaves a goroutine behind.
+func newRig(t *testing.T, workers int, edit ...func(*keeper.Config)) *rig {
+	t.Helper()
+	f := coordtest.NewFake(coordtest.FakeConfig{Workers: workers})
+	return join(t, f, newLedger(t, f), edit...)
+}
+
+// join makes one more keeper for a back end.
+func join(t *testing.T, f *coordtest.Fake, led *ledger, edit ...func(*keeper.Config)) *rig {
+	t.Helper()
+	r := &rig{t: t, fake: f, led: led, line: &line{FakeClient: f.Client()}, clock: clocktest.NewShifted(time.Now())}
+	cfg := keeper.Config{
+		Coordinator: r.line,
+		Clock:       r.clock,
+		Lease:       coord.LeaseConfig{TTL: ttl, Horizon: horizon, RenewEvery: every},
+		Request: coord.Request{
+			Holder: "test", Fingerprint: "layout", Scale: scale, LastTick: 1 << 41,
+			Workers: coord.Range{Count: 8}, Capacity: 8, TTL: ttl,
+		},
+		Horizon: horizon.Milliseconds(),
+		Limit:   limit,
+	}
+	for _, f := range edit {
+		f(&cfg)
+	}
+	r.gate = &gate{led: led, now: r.now, limit: cfg.Limit}
+	cfg.Gate = r.gate
+	r.Keeper = keeper.New(cfg)
+	t.Cleanup(func() {
+		if !r.stopped {
+			_ = r.close(context.Background()) // what it returns is for the tests of Stop
+		}
+	})
+	return r
+}
+
+// start makes a rig whose keeper runs.
+func start(t *testing.T, workers int, edit ...func(*keeper.Config)) *rig {
+	t.Helper()
+	r := newRig(t, workers, edit...)
+	r.start()
+	return r
+}
+
+func (r *rig) start() {
+	r.t.Helper()
+	if err := r.Start(context.Background()); err != nil {
+		r.t.Fatalf("Start: %v", err)
+	}
+}
+
+// close does what a generator does when it is closed.
+func (r *rig) close(ctx context.Context) error {
+	r.stopped = true
+	r.gate.close()
+	return r.Stop(ctx)
+}
+
+// now is the generator's clock in ticks.
+func (r *rig) now() int64 { return scale.Tick(r.clock.UnixMicro()) }
+
+// pass lets time pass, and everything settle.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// stampFor makes an ID every 100 ms for some time, and returns how many it got and
+// how many not.
+func (r *rig) stampFor(d time.Duration) (got, not int) {
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		pass(100 * time.Millisecond)
+		if r.gate.stamp() {
+			got++
+		} else {
+			not++
+		}
+	}
+	return got, not
+}
+
+// within waits until cond holds, and returns how long that took. After d the test
+// has failed.
+func within(t *testing.T, d time.Duration, what string, cond func() bool) time.Duration {
+	t.Helper()
+	began := time.Now()
+	for {
+		synctest.Wait()
+		if cond() {
+			return time.Since(began)
+		}
+		if time.Since(began) >= d {
+			t.Fatalf("%v passed and still not: %s", d, what)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// calls returns when the calls of op were made, from the given one on.
+func (r *rig) calls(op coordtest.Op, from int) []coordtest.Call { return r.fake.CallsOf(op)[from:] }
+
+// gapsOf returns the times between calls.
+func gapsOf(calls []coordtest.Call) []time.Duration {
+	var gaps []time.Duration
+	for i := 1; i < len(calls); i++ {
+		gaps = append(gaps, calls[i].At.Sub(calls[i-1].At))
+	}
+	return gaps
+}
+
+// bubble runs a test in virtual time.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, f)
+}
