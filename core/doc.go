@@ -11,9 +11,64 @@
 //	g, err := core.New(ctx, c, core.Config{})
 //	...
 //	id, err := g.Next()
+//	...
+//	err = g.Close(ctx) // frees the worker ID
+//	err = c.Close()
 //
 // # IDs
 //
 // [ID] is an int64 with its text, JSON, binary and database forms. [Layout] says
 // which of its bits are time, worker ID and sequence number.
+//
+// # Which call
+//
+//   - [Generator.Next] returns an ID, or an error at once. It waits for the clock if
+//     the IDs of this tick are spent, and for nothing else.
+//   - [Generator.TryNext] does not wait at all.
+//   - [Generator.NextContext] waits for the coordinator, too, within a context.
+//   - [Generator.Fill] takes many IDs at a small part of the price, and
+//     [Generator.All] is an iterator.
+//
+// # How an ID is made
+//
+// Time is counted in ticks, the layout's unit. The generator has one word of state,
+// the tick and the sequence number of the last ID, and moves it on with a
+// compare-and-swap to the greater one of "the next number" and "the clock's tick,
+// first number":
+//
+//	next = max(old + 1, now << sequenceBits)
+//
+// That one expression covers a new tick, the same tick, the carry into the next one,
+// and a clock that stepped back. Whether next may be issued is the rule, with t the
+// tick of next, L the lead and R the rollback tolerance:
+//
+//  1. If t is at most L ahead of the clock: issue it.
+//  2. If the last tick is more than L + R ahead of the clock: refuse. The clock was
+//     stepped back, or the window has not opened yet.
+//  3. If t is still the last tick: issue it. This is a small rollback.
+//  4. Otherwise wait until the clock allows rule 1.
+//
+// Nothing is issued outside the window, or once the gate is closed. A refusal or a
+// wait is always decided by a clock that was read after the state it judges.
+//
+// # Terms
+//
+// A grant of the coordinator becomes a term: a worker ID, a window, and a state word
+// of its own. A generator that has to change its worker ID closes the gate of the
+// old term, which is one bit in the state word, and only then publishes the new
+// one. So a goroutine that was stalled in the middle of a call either finishes
+// under the worker ID that it began with, before the gate was closed, or begins
+// again under the new one.
+//
+// # When the coordinator is away
+//
+// The generator goes on to the end of its window, up to the lease's horizon past
+// the last renewal. Then it returns [ErrWindowEnded], and resumes by itself as soon
+// as the coordinator answers. [Generator.Ready] and [Generator.Health] tell how
+// things stand, and Config.OnChange is called when they change.
+//
+// # Tests of programs that use this package
+//
+// Package coretest makes generators that need no coordinator and give the same IDs
+// in every run.
 package core

@@ -1,0 +1,107 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/unalike-id/unalike/coord/static"
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/core/coretest"
+)
+
+// The usual life of a generator: lease, issue, give back.
+func ExampleNew() {
+	dir, err := os.MkdirTemp("", "unalike")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+
+	// AcceptFresh says that this worker ID was never used before, so there is no
+	// earlier window to wait out.
+	c, err := static.New(7, &static.Options{State: filepath.Join(dir, "state"), AcceptFresh: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	g, err := core.New(ctx, c, core.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer g.Close(ctx)
+
+	id, err := g.Next()
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(core.DefaultLayout().Decompose(id).WorkerID)
+	// Output: 7
+}
+
+func ExampleGenerator_Next() {
+	g := coretest.New(example)
+	for range 3 {
+		id, err := g.Next()
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(id, id.Base62())
+	}
+	// Output:
+	// 132815152742404096 09oIHF9KWPY
+	// 132815152742404097 09oIHF9KWPZ
+	// 132815152742404098 09oIHF9KWPa
+}
+
+// Next tells a clock that was set back from other errors. The generator heals by
+// itself, so a service answers "try again" and goes on.
+func ExampleClockRollbackError() {
+	err := error(&core.ClockRollbackError{
+		WorkerID:  7,
+		Last:      time.Date(2025, 1, 1, 12, 0, 10, 0, time.UTC),
+		Now:       time.Date(2025, 1, 1, 12, 0, 0, 0, time.UTC),
+		Tolerance: 5 * time.Millisecond,
+	})
+	if back := (*core.ClockRollbackError)(nil); errors.As(err, &back) {
+		fmt.Println("the clock was set back by", back.Last.Sub(back.Now))
+	}
+	// Output: the clock was set back by 10s
+}
+
+func ExampleGenerator_Fill() {
+	g := coretest.New(example)
+	batch := make([]core.ID, 5000)
+	n, err := g.Fill(context.Background(), batch)
+	fmt.Println(n, err, batch[0], batch[n-1])
+	// Output: 5000 <nil> 132815152742404096 132815152746599303
+}
+
+func ExampleGenerator_All() {
+	g := coretest.New(example)
+	for id, err := range g.All(context.Background()) {
+		if err != nil || id == coretest.First+3 {
+			break
+		}
+		fmt.Println(id)
+	}
+	// Output:
+	// 132815152742404096
+	// 132815152742404097
+	// 132815152742404098
+}
+
+func ExampleGenerator_Health() {
+	g := coretest.New(example)
+	if _, err := g.Next(); err != nil {
+		log.Fatal(err)
+	}
+	h := g.Health()
+	fmt.Println(h.Healthy, h.Issued, h.Workers[0].WorkerID, h.Errors)
+	// Output: true 1 1 {0 0 0 0 0 0}
+}
