@@ -52,10 +52,17 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
   unalike generate --count 1000000 --format base62 > ids.txt
   unalike generate --coordinator 'static://?worker=7&state=/var/lib/app/unalike.state'`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.generate(c.Context(), &o) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if o.coordinator == "" && c.Flags().Changed("coordinator") {
+				// Most likely a shell variable that is not set. Falling back to the default
+				// would make IDs of another namespace.
+				return usageError{errors.New("--coordinator is empty; name a URL, or leave the flag out")}
+			}
+			return a.generate(c.Context(), &o)
+		},
 	}
 	c.Flags().VarP(&o.count, "count", "n", "how many IDs to make")
-	c.Flags().StringVar(&o.coordinator, "coordinator", "", "URL of the coordinator that leases the worker ID (default: $"+envCoordinator+", else worker 0 on this machine)")
+	c.Flags().StringVar(&o.coordinator, "coordinator", "", "`URL` of the coordinator that leases the worker ID (default: $"+envCoordinator+", else worker 0 on this machine)")
 	addLayoutFlag(c, &o.layout)
 	addChoiceFlag(c, &o.format, "format", "how to print an ID")
 	c.Flags().BoolVar(&o.explain, "explain", false, "print time, worker ID and sequence number beside each ID")

@@ -47,6 +47,7 @@ func TestUsageErrors(t *testing.T) {
 		{"count missing", []string{"generate", "--count"}, "unalike: flag needs an argument: --count\n" + generateHelp},
 		{"format", []string{"generate", "--format", "hex"}, "unalike: invalid argument \"hex\" for \"--format\" flag: it is one of decimal, base62, base32, json\n" + generateHelp},
 		{"layout", []string{"generate", "--layout", "41/10/13/1ms/2024-01-01T00:00:00Z"}, "unalike: invalid argument \"41/10/13/1ms/2024-01-01T00:00:00Z\" for \"--layout\" flag: core: invalid layout: TimeBits 41, WorkerBits 10 and SequenceBits 13 are 64 bits together; at most 63 are allowed, because the sign bit stays 0\n" + generateHelp},
+		{"empty URL", []string{"generate", "--coordinator", ""}, "unalike: --coordinator is empty; name a URL, or leave the flag out\n" + generateHelp},
 		{"no URL", []string{"generate", "--coordinator", "worker7"}, "unalike: --coordinator: coord: invalid URL: it has the form scheme://hosts/path?options, for example static://?worker=7\n" + generateHelp},
 		{"unknown scheme", []string{"generate", "--coordinator", "etcd3://user:secret@host/"}, "unalike: --coordinator: coord: invalid URL: unknown scheme \"etcd3\"; known are static; a driver is made known by importing its package\n" + generateHelp},
 		{"bad port", []string{"generate", "--coordinator", "static://user:secret@host:70000/"}, "unalike: --coordinator: coord: invalid static URL: host \"host:70000\" has port \"70000\"; a port is a number from 1 to 65535\n" + generateHelp},
