@@ -59,12 +59,9 @@ func (e *edges) leave(w *edge) {
 }
 
 // awaitEdge waits until the clock reads at, or changed is closed, or ctx ends, or
-// there is another reason to look again. A nil ctx never ends.
+// there is another reason to look again.
 func (g *Generator) awaitEdge(ctx context.Context, changed <-chan struct{}, at int64) {
-	var ended <-chan struct{}
-	if ctx != nil {
-		ended = ctx.Done()
-	}
+	ended := ctx.Done()
 	w, lead := g.edges.join(at)
 	if !lead {
 		select {

@@ -16,31 +16,35 @@ import (
 
 // The usual life of a generator: lease, issue, give back.
 func ExampleNew() {
+	issueOne := func(ctx context.Context, stateFile string) (err error) {
+		// AcceptFresh says that this worker ID was never used before, so there is no
+		// earlier window to wait out.
+		c, err := static.New(7, &static.Options{State: stateFile, AcceptFresh: true})
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.Close()) }()
+		g, err := core.New(ctx, c, core.Config{})
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, g.Close(ctx)) }()
+
+		id, err := g.Next()
+		if err != nil {
+			return err
+		}
+		fmt.Println(core.DefaultLayout().Decompose(id).WorkerID)
+		return nil
+	}
+
 	dir, err := os.MkdirTemp("", "unalike")
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
-	ctx := context.Background()
-
-	// AcceptFresh says that this worker ID was never used before, so there is no
-	// earlier window to wait out.
-	c, err := static.New(7, &static.Options{State: filepath.Join(dir, "state"), AcceptFresh: true})
-	if err != nil {
+	if err := errors.Join(issueOne(context.Background(), filepath.Join(dir, "state")), os.RemoveAll(dir)); err != nil {
 		log.Fatal(err)
 	}
-	defer c.Close()
-	g, err := core.New(ctx, c, core.Config{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer g.Close(ctx)
-
-	id, err := g.Next()
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(core.DefaultLayout().Decompose(id).WorkerID)
 	// Output: 7
 }
 

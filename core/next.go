@@ -20,7 +20,7 @@ func (g *Generator) Next() (ID, error) {
 	if id, ok := g.fast(); ok {
 		return id, nil
 	}
-	return g.slow(nil, false)
+	return g.slow(context.Background(), false)
 }
 
 // TryNext is Next without any wait: it returns [ErrSequenceExhausted] where Next
@@ -82,8 +82,8 @@ func (g *Generator) fast() (ID, bool) {
 	return g.id(t, next), true
 }
 
-// slow gets an ID or an error, waiting where that helps. Ctx may be nil: then
-// nothing ends a wait early. Patient waits for the coordinator, too.
+// slow gets an ID or an error, waiting where that helps; the patient wait for the
+// coordinator, too.
 func (g *Generator) slow(ctx context.Context, patient bool) (ID, error) {
 	a := g.grab(1)
 	for a.verdict != issue {
@@ -117,8 +117,8 @@ func (g *Generator) waitFor(ctx context.Context, a *attempt, patient bool) error
 		// Its only error is ctx's, which is dealt with below.
 		_ = g.await(ctx, a.stripe, changed)
 	}
-	if ctx != nil && ctx.Err() != nil {
-		return errors.Join(ctx.Err(), a.explain())
+	if err := ctx.Err(); err != nil {
+		return errors.Join(err, a.explain())
 	}
 	*a = g.grab(n)
 	return nil

@@ -91,7 +91,7 @@ func oracle(r *rule, old, start uint64, seed uint64, now, notAfter int64) (tick,
 	if old&closedBit != 0 {
 		return nil, nil, closed
 	}
-	n := func(x int64) *big.Int { return big.NewInt(x) }
+	n := big.NewInt
 	last, clock := new(big.Int).SetUint64(r.lastTick), n(now)
 	if clock.Cmp(last) > 0 {
 		return nil, nil, exhausted
