@@ -59,13 +59,13 @@ type Config struct {
 type Keeper struct {
 	cfg    Config
 	log    *slog.Logger
-	poke   chan struct{}      // the generator asks for a look
-	ctx    context.Context    // ends when the keeper is to stop
-	cancel context.CancelFunc // ends ctx
-	hurry  context.Context    // ends when whoever stops the keeper waits no longer
-	rush   context.CancelCauseFunc
-	done   chan struct{} // closed when the loop has ended; nil before Start
-	result error         // of the release; read after done
+	poke   chan struct{}           // the generator asks for a look
+	ctx    context.Context         // ends when the keeper is to stop
+	cancel context.CancelFunc      // ends ctx
+	hurry  context.Context         // ends when whoever stops the keeper waits no longer
+	rush   context.CancelCauseFunc // ends hurry, and says why
+	done   chan struct{}           // closed when the loop has ended; nil before Start
+	result error                   // of the release; read after done
 
 	// What follows belongs to the loop.
 	held     bool
