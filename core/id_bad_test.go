@@ -1,6 +1,7 @@
 package core
 
 import (
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"math"
@@ -163,6 +164,20 @@ func TestScanErrors(t *testing.T) {
 		if err := id.Scan(src); err != nil || id != 12 {
 			t.Errorf("Scan(%v) = %d, %v", src, id, err)
 		}
+	}
+}
+
+// TestNullColumn does what the error about NULL recommends.
+func TestNullColumn(t *testing.T) {
+	var id sql.Null[ID]
+	if err := id.Scan(nil); err != nil || id.Valid {
+		t.Errorf("NULL was read as %v, %v", id, err)
+	}
+	if err := id.Scan(int64(12)); err != nil || !id.Valid || id.V != 12 {
+		t.Errorf("12 was read as %v, %v", id, err)
+	}
+	if v, err := id.Value(); err != nil || v != int64(12) {
+		t.Errorf("12 was written as %v (%T), %v", v, v, err)
 	}
 }
 

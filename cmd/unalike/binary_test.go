@@ -47,9 +47,27 @@ type program struct {
 	cmd    *exec.Cmd
 	out    *bufio.Reader
 	pipe   io.ReadCloser
-	stderr strings.Builder
+	stderr locked
 	last   core.ID // the last ID that was read
 	count  int     // how many
+}
+
+// locked is a text that can be read while it is written.
+type locked struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *locked) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *locked) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // start starts the program with a data folder of its own, and nothing else in its

@@ -39,7 +39,10 @@ func TestSignals(t *testing.T) {
 func TestSignalWhileWaiting(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir(), "generate")
-	time.Sleep(500 * time.Millisecond) // the first start waits three seconds
+	// The first start waits three seconds, and says so.
+	for !strings.Contains(p.stderr.String(), "waiting for the issue window to open") {
+		time.Sleep(10 * time.Millisecond)
+	}
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func readJSON(s string) (core.ID, error) {
 	if !strings.HasPrefix(s, "{") {
 		var id core.ID
 		if err := json.Unmarshal([]byte(s), &id); err != nil {
-			return 0, fmt.Errorf("%q in JSON: %w", s, err)
+			return 0, fmt.Errorf("%.60q in JSON: %w", s, err)
 		}
 		return id, nil
 	}
@@ -58,9 +58,9 @@ func readJSON(s string) (core.ID, error) {
 	}
 	switch err := json.Unmarshal([]byte(s), &o); {
 	case err != nil:
-		return 0, fmt.Errorf("%q in JSON: %w", s, err)
+		return 0, fmt.Errorf("%.60q in JSON: %w", s, err)
 	case o.ID == nil:
-		return 0, fmt.Errorf(`%q in JSON: the object has no "id"`, s)
+		return 0, fmt.Errorf(`%.60q in JSON: the object has no "id"`, s)
 	}
 	return *o.ID, nil
 }
