@@ -19,4 +19,29 @@
 //
 // Faults of one operation are used up in the order in which they were asked for,
 // one a call; calls without a fault go through.
+//
+// # The suite
+//
+// The test of a driver hands [Run] a function that makes a [Harness]: participants
+// on one back end, and the means to do to them what happens in life.
+//
+//	func TestConformance(t *testing.T) {
+//		coordtest.Run(t, func(tb testing.TB) coordtest.Harness {
+//			ns := newNamespace(tb)
+//			return coordtest.Harness{
+//				Client: func(tb testing.TB, _ coord.Range) coord.Coordinator { return connect(tb, ns) },
+//				Expire: func(tb testing.TB, g coord.Grant) { deleteLease(tb, ns, g.WorkerID) },
+//			}
+//		})
+//	}
+//
+// The names of the cases say what is required; package coord has the numbered
+// rules. What a back end cannot do is left out of the harness, and the cases that
+// need it are skipped with a message. The suite waits for nothing to happen by
+// itself: Expire and Crash return when what they do is done. It stays within 30 s
+// of the present, so that a back end with a clock accepts its requests, and makes
+// some 500 calls in all.
+//
+// The suite is itself tested with coordinators that are wrong in one way each: for
+// every case there is one that only a case like it finds.
 package coordtest
