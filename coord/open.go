@@ -55,7 +55,11 @@ func Open(ctx context.Context, rawURL string) (Coordinator, error) {
 	case 1:
 		return openers[0](ctx, u)
 	case 0:
-		return nil, fmt.Errorf("%w URL: unknown scheme %q; known are %s; a driver is made known by importing its package", ErrInvalid, u.Scheme, strings.Join(Schemes(), ", "))
+		known := "no driver is known"
+		if all := Schemes(); len(all) > 0 {
+			known = "known are " + strings.Join(all, ", ")
+		}
+		return nil, fmt.Errorf("%w URL: unknown scheme %q; %s; a driver is made known by importing its package", ErrInvalid, u.Scheme, known)
 	}
 	return nil, fmt.Errorf("%w URL: scheme %q is registered by %d drivers; import one of them", ErrInvalid, u.Scheme, len(openers))
 }

@@ -1,6 +1,9 @@
 package coord
 
-import "fmt"
+import (
+	"fmt"
+	"unicode/utf8"
+)
 
 // Validate tells whether a driver can serve the request at all; every driver
 // calls it first. Errors wrap [ErrInvalid] and name the field, its value and what
@@ -15,6 +18,8 @@ func (r Request) Validate() error {
 	switch {
 	case r.Fingerprint == "":
 		return fmt.Errorf("%w: Request.Fingerprint is empty; it is the layout as core.Layout.String prints it", ErrInvalid)
+	case !utf8.ValidString(r.Fingerprint):
+		return fmt.Errorf("%w: Request.Fingerprint %q is not valid UTF-8", ErrInvalid, r.Fingerprint)
 	case r.Scale.Unit <= 0:
 		return fmt.Errorf("%w: Request.Scale.Unit is %d microseconds; it must be positive", ErrInvalid, r.Scale.Unit)
 	case r.LastTick <= 0:

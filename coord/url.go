@@ -35,6 +35,10 @@ func ParseURL(s string) (*URL, error) {
 	if i := strings.IndexByte(rest, '/'); i >= 0 {
 		authority, path = rest[:i], rest[i:]
 	}
+	// With a / or ? in it that is not escaped, a password reaches into what follows.
+	if authority != "" && strings.Contains(path+query, "@") {
+		return nil, u.invalid("there is an unescaped @ after the hosts; write %%40, and in a password / as %%2F and ? as %%3F")
+	}
 	var err error
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
 		if u.User, err = parseUser(authority[:i]); err != nil {
@@ -153,42 +157,48 @@ func parseHosts(s string) ([]string, error) {
 		if h == "" {
 			return nil, fmt.Errorf("host %d of the list is empty", i+1)
 		}
+		if err := checkHost(i+1, h); err != nil {
+			return nil, err
+		}
 		if slices.Contains(hosts[:i], h) {
 			return nil, fmt.Errorf("host %q is listed twice", h)
-		}
-		if err := checkHost(h); err != nil {
-			return nil, err
 		}
 	}
 	return hosts, nil
 }
 
-func checkHost(h string) error {
+// checkHost checks the n-th host of the list. What follows a colon is printed only
+// if it is a number: without the @ and a host, it is a password.
+func checkHost(n int, h string) error {
 	name, port, hasPort := h, "", false
 	if strings.HasPrefix(h, "[") {
 		end := strings.IndexByte(h, ']')
 		if end < 0 || net.ParseIP(h[1:end]) == nil {
-			return fmt.Errorf("host %q is not an IPv6 address in brackets", h)
+			return fmt.Errorf("host %d of the list begins with a bracket and is not an IPv6 address in brackets", n)
 		}
 		name, port = h[1:end], h[end+1:]
 		if port != "" {
 			if port, hasPort = strings.CutPrefix(port, ":"); !hasPort {
-				return fmt.Errorf("host %q has text after the bracket; a port is written [address]:port", h)
+				return fmt.Errorf("host %q has text after the bracket; a port is written [address]:port", h[:end+1])
 			}
 		}
 	} else {
-		if strings.Count(h, ":") > 1 {
-			return fmt.Errorf("host %q has several colons; write an IPv6 address as [address]:port", h)
-		}
 		name, port, hasPort = strings.Cut(h, ":")
+		if strings.Contains(port, ":") {
+			return fmt.Errorf("host %d of the list, %q, has several colons; write an IPv6 address as [address]:port", n, name+":...")
+		}
 	}
-	if name == "" || strings.ContainsAny(name, " \t\r\n[]") {
-		return fmt.Errorf("host %q has no valid name", h)
-	}
-	if !hasPort {
+	switch {
+	case name == "":
+		return fmt.Errorf("host %d of the list has no name", n)
+	case strings.ContainsAny(name, " \t\r\n[]"):
+		return fmt.Errorf("host %d of the list, %q, contains a space or a bracket", n, name)
+	case !hasPort:
 		return nil
+	case port == "" || strings.Trim(port, "0123456789") != "":
+		return fmt.Errorf("host %d of the list, %q, has a port that is not a number; a port is a number from 1 to 65535, and a user and password end in @", n, name)
 	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+	if v, err := strconv.ParseUint(port, 10, 16); err != nil || v == 0 {
 		return fmt.Errorf("host %q has port %q; a port is a number from 1 to 65535", h, port)
 	}
 	return nil

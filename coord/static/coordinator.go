@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/unalike-id/unalike/coord"
 )
@@ -51,9 +50,6 @@ type hold struct {
 func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
 	if err := req.Validate(); err != nil {
 		return coord.Grant{}, err
-	}
-	if !utf8.ValidString(req.Fingerprint) {
-		return coord.Grant{}, fmt.Errorf("%w: Request.Fingerprint %q is not valid UTF-8", coord.ErrInvalid, req.Fingerprint)
 	}
 	return c.do(ctx, "acquire", func() (coord.Grant, error) { return c.acquire(req) }, func(g coord.Grant) {
 		// Nobody has been told of this grant, so nobody has stamped.

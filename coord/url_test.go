@@ -1,0 +1,213 @@
+package coord
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// wantInvalid checks the exact text of an error that wraps ErrInvalid.
+func wantInvalid(t *testing.T, what string, err error, text string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%s is accepted; want %s", what, text)
+		return
+	}
+	if !errors.Is(err, ErrInvalid) || err.Error() != text {
+		t.Errorf("%s: error is\n\t%v\nwant, being ErrInvalid,\n\t%s", what, err, text)
+	}
+}
+
+func TestParseURL(t *testing.T) {
+	for _, tt := range []struct {
+		url            string
+		scheme, user   string
+		hosts          []string
+		path, password string
+		options        map[string]string
+	}{
+		{url: "static://?worker=7", scheme: "static", options: map[string]string{"worker": "7"}},
+		{url: "ETCD://h1:2379,h2:2379/ns?ttl=15s", scheme: "etcd", hosts: []string{"h1:2379", "h2:2379"}, path: "/ns", options: map[string]string{"ttl": "15s"}},
+		{url: "redis://user:pass@h:6379/0?namespace=n", scheme: "redis", user: "user", password: "pass", hosts: []string{"h:6379"}, path: "/0", options: map[string]string{"namespace": "n"}},
+		{url: "redis://:p%40ss%3A%25@h", scheme: "redis", password: "p@ss:%", hosts: []string{"h"}},
+		{url: "zk://[::1]:2181,[fe80::1]/ch%20root", scheme: "zk", hosts: []string{"[::1]:2181", "[fe80::1]"}, path: "/ch root"},
+		{url: "embed:///dir/b?namespace=n", scheme: "embed", path: "/dir/b", options: map[string]string{"namespace": "n"}},
+		{url: "x://h:65535/?a=", scheme: "x", hosts: []string{"h:65535"}, path: "/", options: map[string]string{"a": ""}},
+		{url: "static://?state=/home/a@b/c", scheme: "static", options: map[string]string{"state": "/home/a@b/c"}},
+		{url: "x://h/a%40b?c=d%40e", scheme: "x", hosts: []string{"h"}, path: "/a@b", options: map[string]string{"c": "d@e"}},
+		{url: "x://h?a=%2F%3F%26", scheme: "x", hosts: []string{"h"}, options: map[string]string{"a": "/?&"}},
+	} {
+		u, err := ParseURL(tt.url)
+		if err != nil {
+			t.Errorf("%s: %v", tt.url, err)
+			continue
+		}
+		user, password := "", ""
+		if u.User != nil {
+			user = u.User.Username()
+			password, _ = u.User.Password()
+		}
+		if u.Scheme != tt.scheme || user != tt.user || password != tt.password || !slices.Equal(u.Hosts, tt.hosts) || u.Path != tt.path {
+			t.Errorf("%s: parsed as %+v", tt.url, u)
+		}
+		for name, want := range tt.options {
+			if !u.Has(name) || u.Option(name) != want {
+				t.Errorf("%s: option %s is %q; want %q", tt.url, name, u.Option(name), want)
+			}
+		}
+		if u.Has("none") || u.Option("none") != "" {
+			t.Errorf("%s has an option that was not given", tt.url)
+		}
+	}
+}
+
+// TestBadURL has every wrong form that is wrong for all drivers.
+func TestBadURL(t *testing.T) {
+	const form = "coord: invalid URL: it has the form scheme://hosts/path?options, for example static://?worker=7"
+	for _, tt := range []struct{ url, want string }{
+		{"", form},
+		{"static", form},
+		{"://h", form},
+		{"localhost:2379", form},
+		{"static:?worker=7", form},
+		{"etcd://a,,b", `coord: invalid etcd URL: host 2 of the list is empty`},
+		{"etcd://a,", `coord: invalid etcd URL: host 2 of the list is empty`},
+		{"etcd://,a", `coord: invalid etcd URL: host 1 of the list is empty`},
+		{"etcd://a:1,b:1,a:1", `coord: invalid etcd URL: host "a:1" is listed twice`},
+		{"etcd://h:0", `coord: invalid etcd URL: host "h:0" has port "0"; a port is a number from 1 to 65535`},
+		{"etcd://h:70000", `coord: invalid etcd URL: host "h:70000" has port "70000"; a port is a number from 1 to 65535`},
+		{"etcd://h:http", `coord: invalid etcd URL: host 1 of the list, "h", has a port that is not a number; a port is a number from 1 to 65535, and a user and password end in @`},
+		{"etcd://h:", `coord: invalid etcd URL: host 1 of the list, "h", has a port that is not a number; a port is a number from 1 to 65535, and a user and password end in @`},
+		{"etcd://h:+80", `coord: invalid etcd URL: host 1 of the list, "h", has a port that is not a number; a port is a number from 1 to 65535, and a user and password end in @`},
+		{"etcd://:2379", `coord: invalid etcd URL: host 1 of the list has no name`},
+		{"etcd://a b", `coord: invalid etcd URL: host 1 of the list, "a b", contains a space or a bracket`},
+		{"etcd://a]", `coord: invalid etcd URL: host 1 of the list, "a]", contains a space or a bracket`},
+		{"etcd://::1", `coord: invalid etcd URL: host 1 of the list, ":...", has several colons; write an IPv6 address as [address]:port`},
+		{"etcd://fe80::1:2379", `coord: invalid etcd URL: host 1 of the list, "fe80:...", has several colons; write an IPv6 address as [address]:port`},
+		{"etcd://[::1", `coord: invalid etcd URL: host 1 of the list begins with a bracket and is not an IPv6 address in brackets`},
+		{"etcd://[h]:1", `coord: invalid etcd URL: host 1 of the list begins with a bracket and is not an IPv6 address in brackets`},
+		{"etcd://[::1]2379", `coord: invalid etcd URL: host "[::1]" has text after the bracket; a port is written [address]:port`},
+		{"etcd://[::1]:", `coord: invalid etcd URL: host 1 of the list, "::1", has a port that is not a number; a port is a number from 1 to 65535, and a user and password end in @`},
+		{"etcd://h,u:geheim", `coord: invalid etcd URL: host 2 of the list, "u", has a port that is not a number; a port is a number from 1 to 65535, and a user and password end in @`},
+		{"redis://u:ge/heim@h/0", `coord: invalid redis URL: there is an unescaped @ after the hosts; write %40, and in a password / as %2F and ? as %3F`},
+		{"redis://u:12?34@h/0", `coord: invalid redis URL: there is an unescaped @ after the hosts; write %40, and in a password / as %2F and ? as %3F`},
+		{"etcd://h/a%zz", `coord: invalid etcd URL: the path "/a%zz" is not escaped correctly`},
+		{"etcd://h?a=%zz", `coord: invalid etcd URL: the options after the question mark are not escaped correctly`},
+		{"etcd://h?a=1;b=2", `coord: invalid etcd URL: the options after the question mark are not escaped correctly`},
+		{"etcd://h?ttl=1s&ttl=2s", `coord: invalid etcd URL: option "ttl" is given 2 times; give it once`},
+		{"etcd://h?ttl=1s&ttl=1s", `coord: invalid etcd URL: option "ttl" is given 2 times; give it once`},
+		{"redis://u:ge@heim@h", `coord: invalid redis URL: the user information contains an unescaped @ or space; write %40 or %20`},
+		{"redis://u:ge heim@h", `coord: invalid redis URL: the user information contains an unescaped @ or space; write %40 or %20`},
+		{"redis://u:geheim%@h", `coord: invalid redis URL: the user information is not escaped correctly; write % as %25`},
+		{"redis://u%zz:geheim@h", `coord: invalid redis URL: the user information is not escaped correctly; write % as %25`},
+	} {
+		_, err := ParseURL(tt.url)
+		wantInvalid(t, tt.url, err, tt.want)
+	}
+}
+
+// TestPasswordIsNeverPrinted: whatever is wrong with a URL, neither its error nor
+// its text has the password in it.
+func TestPasswordIsNeverPrinted(t *testing.T) {
+	const secret = "geheim"
+	for _, password := range []string{
+		secret, secret + "%", secret + "%zz", secret + "@", "@" + secret, secret + "/x", "/" + secret, secret + "?x", "?" + secret,
+		secret + "#", secret + " x", secret + ":", secret + ",", "," + secret, secret + "[", "]" + secret, secret + "\x00", "%00" + secret,
+	} {
+		for _, rest := range []string{"@h:1/0?a=b", "@h:0", "@a,,b", "@", "", "@h/%zz", "@h?%zz", "@h?a=1&a=2", "@[::1", "@h h", "@h?b=%"} {
+			for _, user := range []string{"u:", ":", "u%zz:"} {
+				if rest == "" && password == "@"+secret {
+					continue // it is the host's name then
+				}
+				raw := "redis://" + user + password + rest
+				u, err := ParseURL(raw)
+				if err != nil {
+					if strings.Contains(err.Error(), secret) {
+						t.Errorf("%s: the error has the password: %v", raw, err)
+					}
+					continue
+				}
+				for what, text := range map[string]string{"String": u.String(), "CheckOptions": errorText(u.CheckOptions())} {
+					if strings.Contains(text, secret) {
+						t.Errorf("%s: %s has the password: %s", raw, what, text)
+					}
+				}
+			}
+		}
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestURLString(t *testing.T) {
+	for _, tt := range []struct{ url, want string }{
+		{"static://?worker=7", "static://?worker=7"},
+		{"redis://user:secret@h:1/0?b=2&a=1", "redis://user:xxxxx@h:1/0?a=1&b=2"},
+		{"redis://:secret@h", "redis://:xxxxx@h"},
+		{"redis://user@h1,h2", "redis://user@h1,h2"},
+		{"x://h", "x://h"},
+	} {
+		u, err := ParseURL(tt.url)
+		if err != nil {
+			t.Errorf("%s: %v", tt.url, err)
+		} else if got := u.String(); got != tt.want {
+			t.Errorf("%s is printed as %s; want %s", tt.url, got, tt.want)
+		}
+	}
+}
+
+func TestCheckOptions(t *testing.T) {
+	u, err := ParseURL("etcd://h?namespace=n&ttl=15s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := u.CheckOptions("namespace"); err != nil {
+		t.Error(err)
+	}
+	wantInvalid(t, "an unknown option", u.CheckOptions("prefix", "db"), `coord: invalid etcd URL: unknown option "namespace"; known are db, horizon, prefix, renew, ttl`)
+}
+
+func TestURLLease(t *testing.T) {
+	u, err := ParseURL("x://h?ttl=15s&horizon=1m&renew=500ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := u.Lease()
+	if want := (LeaseConfig{TTL: 15 * time.Second, Horizon: time.Minute, RenewEvery: 500 * time.Millisecond}); err != nil || l != want {
+		t.Errorf("Lease is %+v, %v; want %+v", l, err, want)
+	}
+	for _, name := range []string{"ttl", "horizon", "renew"} {
+		for _, value := range []string{"10", "0s", "-1s", "1e3s", "NaN", "Inf", "1d", "", "300000000h", "%201s"} {
+			u, err := ParseURL("x://h?" + name + "=" + value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = u.Lease()
+			wantInvalid(t, name+"="+value, err, `coord: invalid x URL: option `+name+` is "`+u.Option(name)+`"; it is a positive duration with a unit, for example 15s`)
+		}
+	}
+}
+
+func FuzzParseURL(f *testing.F) {
+	f.Add("redis://user:pass@h1:1,[::1]:2/path?a=b")
+	f.Add("static://?worker=7")
+	f.Fuzz(func(t *testing.T, s string) {
+		u, err := ParseURL(s)
+		if err != nil {
+			if !errors.Is(err, ErrInvalid) {
+				t.Fatalf("%q: %v is not ErrInvalid", s, err)
+			}
+			return
+		}
+		if u.Scheme == "" || u.String() == "" {
+			t.Fatalf("%q: parsed as %+v", s, u)
+		}
+	})
+}
