@@ -208,6 +208,11 @@ func (g *Generator) Ready(ctx context.Context) error {
 		if err == nil || errors.Is(err, ErrClosed) || errors.Is(err, ErrTimeExhausted) {
 			return err
 		}
+		// Whoever waits for readiness sends no traffic, and without traffic nobody else
+		// tells the keepers that a window is over.
+		for _, st := range g.stripes {
+			st.poke()
+		}
 		if werr := g.await(ctx, st, changed); werr != nil {
 			return errors.Join(werr, err)
 		}
