@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Checks the models in this folder with spin: the correct ones exhaustively, and every mutant.
+#
+#	check.sh quick		everything, at small bounds; under two minutes
+#	check.sh full		the large bounds as well; some minutes and up to 8 GiB of memory
+#
+# A correct model passes only if the search was complete: no error, no search depth or memory limit met. A mutant
+# passes only if it breaks the invariant that is named for it. Anything else fails, and the script says so at the end.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+mode=${1:-quick}
+only=${2:-}                     # a pattern: run only the rows whose model and name match it
+case $mode in
+quick | full) ;;
+*)
+	echo "usage: check.sh [quick|full] [pattern]" >&2
+	exit 2
+	;;
+esac
+
+need() {
+	command -v "$1" >/dev/null && return
+	echo "installing $2 ..."
+	apt-get update -qq >/dev/null && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >/dev/null
+}
+need spin spin
+need gcc gcc
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+cp "$here"/*.pml "$here"/*.h "$work"
+cd "$work"
+
+passed=0
+failed=0
+
+verdict() { # verdict ok|FAIL model name, what was found
+	if [ "$1" = ok ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+	printf '%-4s  %-10s  %-22s  %s\n' "$@"
+}
+
+# row model, name, expected, defines: one search. `expected` is `safe` (complete, nothing broken) or the assertion that
+# must fail. A name in capitals is a mutant.
+row() {
+	local model=$1 name=$2 expected=$3 opt=-O2
+	shift 3
+	[[ -z $only || "$model $name" == *$only* ]] || return 0
+	local spinflags=() d
+	for d in "$@"; do spinflags+=("-D$d"); done
+	rm -f pan pan.* ./*.trail
+	# What a mutant saves in searching it would spend on compiling.
+	[ "$expected" = safe ] || opt=-O1
+	# SAFETY: assertions only. NOREDUCE: every step reads or writes what the others do, so partial order reduction
+	# finds nothing to leave out. COLLAPSE: compresses states without loss.
+	if ! spin -a "${spinflags[@]}" "$model.pml" >log 2>&1 ||
+		! gcc $opt -w -DSAFETY -DNOREDUCE -DCOLLAPSE -DMEMLIM=8000 -o pan pan.c >>log 2>&1; then
+		verdict FAIL "$model" "$name" "does not compile: $(head -1 log)"
+		return
+	fi
+	# -E: a process that has nothing more to do is no error here. The search depth is bounded by -m alone.
+	nice -n 10 ./pan -E -n -m1000000 -w22 >log 2>&1 || true
+	local states depth time broken complete=yes found
+	states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' log)
+	depth=$(sed -n 's/.*depth reached \([0-9]*\).*/\1/p' log)
+	time=$(sed -n 's/^pan: elapsed time \([0-9.e-]*\) seconds/\1/p' log)
+	broken=$(sed -n 's/^pan:[0-9]*: assertion violated (\(S[0-9]_[a-z_]*\|L[0-9]_[a-z_]*\)||.*/\1/p' log)
+	if ! grep -q 'errors: 0$' log || grep -Eq 'Search not completed|max search depth too small|out of memory|memory limit|hash-table' log; then
+		complete=no
+	fi
+	printf -v states %.0f "${states:-0}"
+	found="$states states, depth ${depth:-?}, ${time:-?} s"
+	if [ "$expected" = safe ]; then
+		if [ $complete = yes ] && [ "$states" -gt 1000 ]; then
+			verdict ok "$model" "$name" "safe, complete: $found"
+		else
+			verdict FAIL "$model" "$name" "not safe or not complete: $(grep -m1 -E '^pan:1|error|limit|memory' log) ($found)"
+		fi
+	elif [[ -n $broken && $broken == "$expected"* ]]; then
+		verdict ok "$model" "$name" "breaks $broken: $found"
+	else
+		verdict FAIL "$model" "$name" "should break $expected, found ${broken:-nothing of that kind}: $(grep -m1 '^pan:1' log || true) ($found)"
+	fi
+}
+
+source "$here/rows.sh"
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
