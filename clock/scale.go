@@ -42,13 +42,23 @@ func (s Scale) tickBeforeEpoch(unixMicro int64) int64 {
 // Micro returns the reading at which tick begins, in microseconds since
 // 1970-01-01T00:00:00Z. Values that do not fit saturate.
 func (s Scale) Micro(tick int64) int64 {
+	if tick < 0 {
+		return s.microBeforeEpoch(tick)
+	}
 	if tick > (math.MaxInt64-s.Epoch)/s.Unit {
 		return math.MaxInt64
 	}
-	if tick < math.MinInt64/s.Unit {
+	return s.Epoch + tick*s.Unit
+}
+
+// microBeforeEpoch is Micro for the ticks whose distance to the epoch is negative
+// and may not fit though the reading does. The distance fits into a uint64.
+func (s Scale) microBeforeEpoch(tick int64) int64 {
+	ticks := -uint64(tick)
+	if ticks > (1<<63+uint64(s.Epoch))/uint64(s.Unit) {
 		return math.MinInt64
 	}
-	return s.Epoch + tick*s.Unit
+	return int64(uint64(s.Epoch) - ticks*uint64(s.Unit))
 }
 
 // TicksDown returns how many whole ticks fit into micros microseconds.

@@ -26,7 +26,7 @@ type URL struct {
 // allowed, and never contain the user information.
 func ParseURL(s string) (*URL, error) {
 	scheme, rest, ok := strings.Cut(s, "://")
-	if !ok || scheme == "" {
+	if !ok || !isScheme(scheme) {
 		return nil, fmt.Errorf("%w URL: it has the form scheme://hosts/path?options, for example static://?worker=7", ErrInvalid)
 	}
 	u := &URL{Scheme: strings.ToLower(scheme)}
@@ -130,6 +130,18 @@ func (u *URL) optionNames() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// isScheme tells whether s is one: what is not may be a password, and is not
+// printed.
+func isScheme(s string) bool {
+	for i, r := range s {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || (r < '0' || r > '9') && r != '+' && r != '-' && r != '.') {
+			return false
+		}
+	}
+	return s != ""
 }
 
 func parseUser(s string) (*url.Userinfo, error) {

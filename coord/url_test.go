@@ -72,6 +72,8 @@ func TestBadURL(t *testing.T) {
 		{"://h", form},
 		{"localhost:2379", form},
 		{"static:?worker=7", form},
+		{"redis:u:geheim@h://", form},
+		{"3d://h", form},
 		{"etcd://a,,b", `coord: invalid etcd URL: host 2 of the list is empty`},
 		{"etcd://a,", `coord: invalid etcd URL: host 2 of the list is empty`},
 		{"etcd://,a", `coord: invalid etcd URL: host 1 of the list is empty`},
