@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -325,6 +326,7 @@ func TestHealthTellsOfAnOutage(t *testing.T) {
 
 func TestOnChangeTellsEveryTransition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		var told []string
 		g := lease(t, newFake(2), func(c *core.Config) {
 			c.OnChange = func(h core.Health) {
@@ -334,12 +336,16 @@ func TestOnChangeTellsEveryTransition(t *testing.T) {
 						what = fmt.Sprint(h.Workers[0].WorkerID, " ", err)
 					}
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				told = append(told, what)
 			}
 		})
 		expect := func(want ...string) {
 			t.Helper()
 			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
 			if strings.Join(told, "; ") != strings.Join(want, "; ") {
 				t.Errorf("told was %q, want %q", told, want)
 			}
@@ -373,10 +379,12 @@ func TestOnChangeTellsEveryTransition(t *testing.T) {
 		g.next()
 		g.clock.Step(-time.Minute)
 		settle(time.Second)
+		mu.Lock()
 		if len(told) == 0 || told[len(told)-1] != "0 healthy" {
 			t.Errorf("after another worker ID was taken, told was %q", told)
 		}
 		told = nil
+		mu.Unlock()
 		if err := g.Close(t.Context()); err != nil {
 			t.Errorf("Close: %v", err)
 		}
