@@ -54,6 +54,7 @@ func TestFailedWrite(t *testing.T) {
 			c.storage = realStorage()
 			c.storage.syncDir = func(dir string) error { syncs++; return syncDir(dir) }
 			window(t, renew(t, c, g, 5000), 0, 5000)
+			window(t, renew(t, c, g, 5000), 0, 5000) // nothing new, nothing to write
 			if syncs != 1 {
 				t.Errorf("the folder was synced %d times; want once", syncs)
 			}
@@ -85,6 +86,49 @@ func TestFailedRelease(t *testing.T) {
 		t.Fatalf("a second release: %v", err)
 	}
 	window(t, acquire(t, c, request("b", 1000)), 4000, 4000)
+}
+
+// TestReleaseOfDeletedFile: lost is lost, and the worker ID is free.
+func TestReleaseOfDeletedFile(t *testing.T) {
+	c, g, path := held(t)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Release(t.Context(), g, 1500); !errors.Is(err, coord.ErrLeaseLost) {
+		t.Fatalf("error is %v; want %v", err, coord.ErrLeaseLost)
+	}
+	window(t, acquire(t, c, request("b", 1000)), 4000, 4000)
+}
+
+// TestReleaseTrims: to the last tick stamped, not below the window, and the lock
+// file names nobody afterwards.
+func TestReleaseTrims(t *testing.T) {
+	c, g, path := held(t)
+	for _, tt := range []struct{ last, want int64 }{{1500, 1500}, {10, 1500}, {9000, 4500}} {
+		if err := c.Release(t.Context(), g, tt.last); err != nil {
+			t.Fatal(err)
+		}
+		if r := stored(t, path); r.NotAfter != tt.want || r.Token != "" || r.Generation != g.Generation {
+			t.Errorf("%v was released at %d, stored is %+v", g, tt.last, r)
+		}
+		untouched(t, path+".lock", "")
+		g = acquire(t, c, request(rand.Text(), 1500))
+	}
+}
+
+// TestLayoutReplaced: a file of another layout under a holder is not written to,
+// and cannot be acquired with the old layout.
+func TestLayoutReplaced(t *testing.T) {
+	c, g, path := held(t)
+	r := stored(t, path)
+	r.Layout = "layout-b"
+	if err := realStorage().save(path, r); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Renew(t.Context(), g, 5000)
+	wantError(t, err, coord.ErrLeaseLost, "coord: lease lost: worker ID 7, generation 1, window (0, 4000]: the state file "+path+" was replaced: it has layout layout-b now")
+	_, err = c.Acquire(t.Context(), request("b", 1000))
+	wantError(t, err, coord.ErrLayoutMismatch, `state file "`+path+`": coord: layout mismatch: namespace "`+c.opts.Namespace+`" has layout layout-b, this generator has layout-a; use the stored layout or another namespace`)
 }
 
 // TestLeftovers: a temporary file from a crash is neither read nor in the way.
