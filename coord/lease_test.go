@@ -27,7 +27,8 @@ func TestResolveLease(t *testing.T) {
 		{"at the limits", LeaseRules{MinTTL: 2 * s, MaxHorizon: 30 * s}, LeaseConfig{TTL: 2 * s, Horizon: 30 * s, RenewEvery: 2*s - 1}, LeaseConfig{TTL: 2 * s, Horizon: 30 * s, RenewEvery: 2*s - 1}},
 		{"a day", LeaseRules{}, LeaseConfig{Horizon: 24 * time.Hour}, LeaseConfig{TTL: 15 * s, Horizon: 24 * time.Hour, RenewEvery: 5 * s}},
 		{
-			"the rest is kept", LeaseRules{},
+			"the rest is kept",
+			LeaseRules{},
 			LeaseConfig{WorkerIDs: Range{First: 3, Count: 4}, Identity: "pod-a"},
 			LeaseConfig{TTL: 15 * s, Horizon: 30 * s, RenewEvery: 5 * s, WorkerIDs: Range{First: 3, Count: 4}, Identity: "pod-a"},
 		},

@@ -182,7 +182,8 @@ func parseHosts(s string) ([]string, error) {
 // checkHost checks the n-th host of the list. What follows a colon is printed only
 // if it is a number: without the @ and a host, it is a password.
 func checkHost(n int, h string) error {
-	name, port, hasPort := h, "", false
+	var name, port string
+	hasPort := false
 	if strings.HasPrefix(h, "[") {
 		end := strings.IndexByte(h, ']')
 		if end < 0 || net.ParseIP(h[1:end]) == nil {

@@ -129,7 +129,7 @@ func (c *FakeClient) do(ctx context.Context, call Call) (coord.Grant, error) {
 	case <-c.done:
 		return coord.Grant{}, coord.ErrClosed
 	case <-ctx.Done():
-		return coord.Grant{}, noReply(call.Op, ctx)
+		return coord.Grant{}, noReply(ctx, call.Op)
 	default:
 	}
 	f := c.fake
@@ -157,11 +157,11 @@ func (c *FakeClient) do(ctx context.Context, call Call) (coord.Grant, error) {
 	case <-c.done:
 		return coord.Grant{}, coord.ErrClosed
 	case <-ctx.Done():
-		return coord.Grant{}, noReply(call.Op, ctx)
+		return coord.Grant{}, noReply(ctx, call.Op)
 	}
 }
 
-func noReply(op Op, ctx context.Context) error {
+func noReply(ctx context.Context, op Op) error {
 	return fmt.Errorf("coordtest: no reply to %v of the fake: %w", op, ctx.Err())
 }
 

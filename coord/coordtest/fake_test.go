@@ -226,7 +226,7 @@ func TestFakeClock(t *testing.T) {
 	if f.Floor() != 7 {
 		t.Errorf("the floor is %d; want 7", f.Floor())
 	}
-	if s := (f.Slot(99)); s.Generation != 0 {
+	if s := f.Slot(99); s.Generation != 0 {
 		t.Errorf("the slot of an unused worker ID is %+v", s)
 	}
 	if thief := f.Steal(5); thief.NotBefore != 7 || thief.NotAfter != 7 {

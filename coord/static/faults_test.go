@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -175,6 +176,9 @@ func TestFileTakenAway(t *testing.T) {
 		{"another holder's", change(`"token":"a"`, `"token":"x"`), coord.ErrLeaseLost, "the state file PATH was replaced: it has generation 1 now", [2]int64{5000, 5500}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.name == "lock deleted" && runtime.GOOS == "windows" {
+				t.Skip("skipped: Windows does not delete a file that is open")
+			}
 			c, g, path := held(t)
 			g = renew(t, c, g, 5000)
 			tt.do(t, path)

@@ -38,7 +38,7 @@ func lock(path string) (*lockFile, error) {
 				l.sign(strconv.Itoa(os.Getpid()) + "\n")
 				return l, nil
 			}
-			f.Close()
+			_ = f.Close()
 			continue
 		}
 		defer f.Close()
