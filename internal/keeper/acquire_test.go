@@ -6,6 +6,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/internal/keeper"
 )
 
 func TestAcquisitionWithALostReplyIsAskedForAgainByItsToken(t *testing.T) {
@@ -94,17 +95,18 @@ func TestTokensNeverRepeatAcrossGrants(t *testing.T) {
 	})
 }
 
-func TestIdentityIsPassedOnAndGetsItsWorkerIDBack(t *testing.T) {
+func TestIdentityGetsItsWorkerIDBackAboveItsLastTick(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		r := start(t, 4)
+		named := func(c *keeper.Config) { c.Request.Identity = "host-1" }
+		r := start(t, 4, named)
+		r.stampFor(time.Second)
 		if err := r.close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		again := join(t, r.fake, r.led)
+		again := join(t, r.fake, r.led, named)
 		again.start()
-		first, second := r.gate.at().Grant, again.gate.at().Grant
-		if second.WorkerID == first.WorkerID && second.NotBefore < first.NotBefore {
-			t.Errorf("%v after %v", second, first)
+		if first, second := r.gate.at(), again.gate.at(); second.Grant.WorkerID != first.Grant.WorkerID || second.from != first.last {
+			t.Errorf("%v stamped up to tick %d; after it %v", first.Grant, first.last, second.Grant)
 		}
 	})
 }

@@ -22,12 +22,18 @@ func TestPieceAboveARaisedFloorIsHeldBackUntilTheOldWindowHasEnded(t *testing.T)
 		r := start(t, 1)
 		end := r.gate.at().notAfter
 		floor := r.raise(33 * time.Second)
-		for r.now() <= end {
+		for r.now() < end {
 			if got := r.gate.at(); got.shut || got.notAfter != end || got.from >= floor || !r.gate.stamp() {
 				t.Fatalf("tick %d: the window ends at %d, and the term is %+v", r.now(), end, got)
 			}
-			pass(50 * time.Millisecond)
+			pass(min(50, time.Duration(end-r.now())) * time.Millisecond)
 		}
+		r.Poke()
+		pass(0)
+		if got := r.gate.at(); r.now() != end || got.notAfter != end || !r.gate.stamp() {
+			t.Fatalf("tick %d is the last one of the old window, and the term is %+v", r.now(), got)
+		}
+		pass(time.Millisecond)
 		got := r.gate.at()
 		if got.Grant.NotBefore != floor || got.Grant.Generation != 1 || r.gate.published() != 2 {
 			t.Fatalf("tick %d, after the old window: %+v", r.now(), got)
@@ -48,6 +54,24 @@ func TestPieceAboveARaisedFloorIsHeldBackUntilTheOldWindowHasEnded(t *testing.T)
 			t.Errorf("%d terms were published, want 2", n)
 		}
 		r.led.checkAll()
+	})
+}
+
+// A piece grows while it waits, so that an outage after that is bridged by it.
+func TestPieceThatIsHeldBackGrows(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 1)
+		floor := r.raise(31 * time.Second)
+		pass(25 * time.Second)
+		r.fake.Refuse(true)
+		grown := r.fake.Slot(0).NotAfter
+		if grown < floor+10_000 {
+			t.Fatalf("stored is tick %d, the floor %d", grown, floor)
+		}
+		within(t, 10*time.Second, "an ID above the floor", func() bool { return r.gate.stamp() && r.gate.at().last > floor })
+		if got := r.gate.at(); got.notAfter != grown {
+			t.Errorf("the piece ends at tick %d, stored is %d", got.notAfter, grown)
+		}
 	})
 }
 

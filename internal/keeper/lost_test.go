@@ -64,6 +64,9 @@ func TestWorkerIDIsTakenBackAboveItsThief(t *testing.T) {
 		if got.Generation <= thief.Generation || got.NotBefore < thief.NotAfter {
 			t.Errorf("taken back is %v, the thief had %v", got, thief)
 		}
+		if why := r.gate.reason(); why != nil {
+			t.Errorf("the worker ID is held again, and the reason is still %q", why)
+		}
 		within(t, horizon, "the window opens", r.gate.stamp)
 	})
 }
