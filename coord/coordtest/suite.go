@@ -76,8 +76,8 @@ const (
 
 // layoutA and layoutB are fingerprints. The suite does not read them.
 const (
-	layoutA = "41/10/12,1ms,2024-01-01T00:00:00Z"
-	layoutB = "40/10/13,1ms,2024-01-01T00:00:00Z"
+	layoutA = "41/10/12/1ms/2024-01-01T00:00:00Z"
+	layoutB = "40/10/13/1ms/2024-01-01T00:00:00Z"
 
 	capacity = 1024
 	lastTick = 1<<41 - 1

@@ -252,6 +252,9 @@ func (c *Coordinator) open(h *hold, req coord.Request, first int) error {
 		return err
 	}
 	if h.lock, err = lock(path + ".lock"); err != nil {
+		if !errors.Is(err, coord.ErrNoWorkerID) {
+			return err
+		}
 		// Another worker ID's file by mistake is the better explanation.
 		if r, err := load(path); err == nil && (r.Namespace != h.pair.namespace || r.Worker != h.pair.worker) {
 			return misplaced(path, r.owned(h.pair, req.Fingerprint, req.LastTick))

@@ -20,7 +20,8 @@ import (
 const (
 	childState = "UNALIKE_TEST_CHILD_STATE" // path of the state file; set: be a child
 	childName  = "UNALIKE_TEST_CHILD_NAMESPACE"
-	childDie   = "UNALIKE_TEST_CHILD_DIE" // the step of saving to die in, at the third save
+	childDie   = "UNALIKE_TEST_CHILD_DIE"    // the step of saving to die in, at the third save
+	childWeak  = "UNALIKE_TEST_CHILD_NOBODY" // not empty: give up the rights of root
 )
 
 func TestMain(m *testing.M) {
@@ -36,6 +37,11 @@ func TestMain(m *testing.M) {
 // child acquires, and renews for every line that it reads. It prints the NotAfter
 // of each window that it was given.
 func child() error {
+	if os.Getenv(childWeak) != "" {
+		if err := becomeNobody(); err != nil {
+			return err
+		}
+	}
 	c, err := New(7, &Options{Namespace: os.Getenv(childName), State: os.Getenv(childState), AcceptFresh: true})
 	if err != nil {
 		return err
@@ -92,7 +98,7 @@ type process struct {
 	out *bufio.Scanner
 }
 
-func start(t *testing.T, namespace, state, die string) *process {
+func start(t *testing.T, namespace, state, die string, env ...string) *process {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -100,6 +106,7 @@ func start(t *testing.T, namespace, state, die string) *process {
 	}
 	cmd := exec.CommandContext(t.Context(), exe)
 	cmd.Env = append(os.Environ(), childState+"="+state, childName+"="+namespace, childDie+"="+die)
+	cmd.Env = append(cmd.Env, env...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -210,6 +211,19 @@ func TestWithoutStateFile(t *testing.T) {
 	last.Close()
 	// The tolerance is for predecessors that it cannot know: only at first.
 	window(t, acquire(t, open(t, Options{Namespace: ns}), request("d", 5000)), 3100, 8000)
+}
+
+// TestSameProcess: with or without a state file, one worker ID has one holder in a
+// process.
+func TestSameProcess(t *testing.T) {
+	ns := rand.Text()
+	acquire(t, open(t, Options{Namespace: ns}), request("a", 1000))
+	for _, state := range []string{"", statePathOf(t)} {
+		_, err := open(t, Options{Namespace: ns, State: state}).Acquire(t.Context(), request("b", 1000))
+		wantError(t, err, coord.ErrNoWorkerID, fmt.Sprintf("coord: no free worker ID: worker ID 7 of namespace %q is held in this process already (process %d); use one generator for both, or give one another worker ID", ns, os.Getpid()))
+	}
+	// Another namespace is another domain.
+	acquire(t, open(t, Options{}), request("c", 1000))
 }
 
 func TestWarnings(t *testing.T) {
