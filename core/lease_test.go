@@ -702,3 +702,21 @@ func TestQuarantineLeavesAGapAndEndsByItself(t *testing.T) {
 		}
 	})
 }
+
+// The change to the piece above a floor is neither a renewal nor a new worker ID.
+func TestPieceIsNoRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := lease(t, newFake(1))
+		start := time.Now()
+		g.fake.RaiseFloor(g.tick() + 32_000)
+		settle(25 * time.Second)
+		g.fake.Refuse(true)
+		before := g.Health()
+		settle(8 * time.Second)
+		g.next()
+		h := g.Health()
+		if w := h.Workers[0]; !w.Since.Equal(start) || !w.LastRenewal.Equal(before.LastRenewal) || !h.LastRenewal.Equal(before.LastRenewal) {
+			t.Errorf("held since %v and renewed at %v; Health says %+v", start, before.LastRenewal, w)
+		}
+	})
+}

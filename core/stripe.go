@@ -35,8 +35,12 @@ var _ keeper.Gate = (*stripe)(nil)
 func (s *stripe) Swap(t keeper.Term) (last int64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	from := t.Grant.NotBefore
+	from, now := t.Grant.NotBefore, s.g.readClock()
+	since, renewed := now, now
 	if old := s.term.Load(); old != nil {
+		if old.workerID == t.Grant.WorkerID && old.generation == t.Grant.Generation {
+			since, renewed = old.began, s.renewed // a piece of the same grant
+		}
 		last = s.closeTerm(old)
 		if !t.Heal {
 			from = max(from, last)
@@ -45,8 +49,8 @@ func (s *stripe) Swap(t keeper.Term) (last int64, ok bool) {
 	if s.g.closing.Load() {
 		return last, false
 	}
-	s.renewed = s.g.readClock()
-	s.term.Store(newTerm(&s.g.rule, t.Grant, from, s.renewed))
+	s.renewed = renewed
+	s.term.Store(newTerm(&s.g.rule, t.Grant, from, since))
 	s.prepare()
 	s.g.changed.broadcast()
 	return last, true
