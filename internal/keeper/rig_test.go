@@ -30,8 +30,13 @@ var scale = clock.Scale{Epoch: time.Date(1990, time.January, 1, 0, 0, 0, 0, time
 type line struct {
 	*coordtest.FakeClient
 
-	mu        sync.Mutex
-	cut       bool
+	mu sync.Mutex
+	taps
+}
+
+// taps are what a test does to a line.
+type taps struct {
+	cut       bool // calls wait until their context ends
 	onAcquire func(coord.Request)
 	onRelease func(coord.Grant, int64)
 	acquired  func(coord.Grant, error) (coord.Grant, error) // changes the reply
@@ -45,11 +50,10 @@ func (l *line) set(f func(*line)) {
 	f(l)
 }
 
-// look returns the line as it is now; a call on a line that is cut waits until ctx
-// ends.
-func (l *line) look(ctx context.Context) (line, error) {
+// look returns the taps as they are now, or an error after ctx if the line is cut.
+func (l *line) look(ctx context.Context) (taps, error) {
 	l.mu.Lock()
-	now := line{cut: l.cut, onAcquire: l.onAcquire, onRelease: l.onRelease, acquired: l.acquired, renewed: l.renewed, lost: l.lost}
+	now := l.taps
 	l.mu.Unlock()
 	if now.cut {
 		<-ctx.Done()
