@@ -70,5 +70,7 @@
 //     the one keeper that all drivers share. Every call ends promptly when its
 //     context does.
 //
-// Package coordtest has the suite that holds a driver to these rules.
+// Acquire begins with [Request.Validate], so that what no driver can serve is
+// refused in the same words by all. Package coordtest has the suite that holds a
+// driver to these rules.
 package coord

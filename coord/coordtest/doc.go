@@ -39,8 +39,8 @@
 // rules. What a back end cannot do is left out of the harness, and the cases that
 // need it are skipped with a message. The suite waits for nothing to happen by
 // itself: Expire and Crash return when what they do is done. It stays within 30 s
-// of the present, so that a back end with a clock accepts its requests, and makes
-// some 500 calls in all.
+// of the present, so that a back end with a clock accepts its requests; in all it
+// makes some 250 calls and ends two dozen leases.
 //
 // The suite is itself tested with coordinators that are wrong in one way each: for
 // every case there is one that only a case like it finds.

@@ -89,7 +89,7 @@ func (c *Coordinator) Close() error {
 // undo then gets a grant that nobody has been told of.
 func (c *Coordinator) do(ctx context.Context, name string, op func() (coord.Grant, error), undo func(coord.Grant)) (coord.Grant, error) {
 	ended := func() error {
-		return fmt.Errorf("%s static worker ID of namespace %q: %w", name, c.opts.Namespace, context.Cause(ctx))
+		return fmt.Errorf("%s static worker ID of namespace %q: %w", name, c.opts.Namespace, ctx.Err())
 	}
 	if ctx.Err() != nil {
 		return coord.Grant{}, ended()

@@ -54,6 +54,8 @@
 //   - Two machines with the same worker ID issue duplicates, whatever the files say.
 //     In Kubernetes, deleting a StatefulSet's pod by force can leave two with one
 //     ordinal running.
+//   - So do two processes of one machine that are configured with the same worker ID
+//     and different state files.
 //   - A copied disk or a restored backup of the state file forgets windows.
 //   - Locks on network file systems may be kept per machine or not at all. Put the
 //     state file on a local disk.
