@@ -42,6 +42,6 @@
 // of the present, so that a back end with a clock accepts its requests; in all it
 // makes some 250 calls and ends two dozen leases.
 //
-// The suite is itself tested with coordinators that are wrong in one way each: for
-// every case there is one that only a case like it finds.
+// The suite is itself tested with coordinators that are wrong in one way each:
+// every case has to find at least one of them.
 package coordtest

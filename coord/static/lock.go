@@ -23,7 +23,9 @@ type lockFile struct {
 
 // lock locks the file at path, which it creates if need be. If another holds the
 // lock, the error wraps [coord.ErrNoWorkerID] and names that process.
-func lock(path string) (*lockFile, error) {
+func lock(path string) (*lockFile, error) { return lockWith(path, tryLock) }
+
+func lockWith(path string, try func(*os.File) (bool, error)) (*lockFile, error) {
 	// Somebody may delete the file between opening and locking it. Its lock would
 	// then keep nobody out, so look again; more than a few times is no accident.
 	for range 10 {
@@ -32,7 +34,7 @@ func lock(path string) (*lockFile, error) {
 			return nil, fileError("open lock file", err)
 		}
 		l := &lockFile{path: path, file: f}
-		ok, err := tryLock(f)
+		ok, err := try(f)
 		if err == nil && ok {
 			if l.current() {
 				l.sign(strconv.Itoa(os.Getpid()) + "\n")
