@@ -19,8 +19,10 @@
 #ifndef EPS
 #define EPS 1                   /* clock skew bound */
 #endif
+#ifndef MAXH
 #define MAXH 2                  /* the driver's constant MaxHorizon: no horizon is longer */
-#define H0   2                  /* horizon of process 0 */
+#endif
+#define H0   MAXH               /* horizon of process 0 */
 #define H1   1                  /* horizon of process 1, which knows no other */
 #ifndef GMAX
 #define GMAX 3                  /* the search ends where a generation would pass this */
@@ -91,7 +93,11 @@ byte seen, by;
 #define DEAD(p)  (3 + (p))
 #define NOBODY   7              /* a dead incarnation of which no renewal or release is under way: nameless */
 
+#ifdef M_GENONLY                /* renewals compare a number alone, as a version or revision check does */
+#define MINE(m)   (s_tok != 0 && s_gen == GEN(m))
+#else
 #define MINE(m)   (s_tok == TOKEN(m) && s_gen == GEN(m))
+#endif
 
 hidden byte k;                  /* counts inside one d_step only; no part of the state */
 
@@ -108,8 +114,14 @@ inline sortNet() {
 
 /* May (token, generation) match the slot again, although it does not match now? If the loss brings it back, or if a late
  * acquire of the same token is executed after the loss and gets the same generation. */
+#ifdef M_GENONLY
+#define AGAIN(tk, g)   true
+#define FORGETFUL      false
+#else
 #define AGAIN(tk, g)  (!lost && (tk) == old_tok && (g) == old_gen || \
 	IN_NET(ACQUIRES(net[0], tk), ACQUIRES(net[1], tk)) && (!lost || (g) > s_gen))
+#define FORGETFUL      true
+#endif
 
 /* What can have no effect any more is forgotten, which saves states. */
 inline tidy() {
@@ -129,7 +141,7 @@ inline tidy() {
 	}
 	sortNet();
 	if
-	:: s_tok >= DEAD(0) && !IN_NET(HOLDS(net[0], s_tok), HOLDS(net[1], s_tok)) -> s_tok = 0
+	:: FORGETFUL && s_tok >= DEAD(0) && !IN_NET(HOLDS(net[0], s_tok), HOLDS(net[1], s_tok)) -> s_tok = 0
 	:: else
 	fi;
 	if
@@ -137,7 +149,7 @@ inline tidy() {
 	:: else
 	fi;
 	if
-	:: old_tok >= DEAD(0) && !IN_NET(HOLDS(net[0], old_tok), HOLDS(net[1], old_tok)) -> old_tok = 0
+	:: FORGETFUL && old_tok >= DEAD(0) && !IN_NET(HOLDS(net[0], old_tok), HOLDS(net[1], old_tok)) -> old_tok = 0
 	:: else
 	fi;
 	if
