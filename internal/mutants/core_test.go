@@ -165,9 +165,3 @@ var coreMutants = []mutant{
 		pkg:  "./core", test: "TestFillIsManyNexts",
 	},
 }
-
-// keeperMutants break the loop that keeps a worker ID.
-var keeperMutants = []mutant{}
-
-// driverMutants break coordinators.
-var driverMutants = []mutant{}
