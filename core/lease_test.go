@@ -453,6 +453,45 @@ func TestNewWhoseContextEndsWhileItWaitsReleasesTheWorkerID(t *testing.T) {
 	})
 }
 
+// A quarantined namespace grants windows that are empty at first.
+func TestNewWaitsForTheFloor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(1)
+		cfg := leaseConfig(clocktest.NewShifted(time.Now()))
+		const wait = 45 * time.Second
+		opens := time.Now().Add(wait)
+		f.RaiseFloor(opens.Sub(cfg.Layout.Epoch).Milliseconds() - 1)
+		g, err := core.New(t.Context(), f.Client(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = g.Close(context.Background()) }()
+		id, err := g.Next()
+		if p := cfg.Layout.Decompose(id); err != nil || !p.Time.Equal(opens) || time.Since(opens) > time.Millisecond {
+			t.Errorf("at %v the first ID is of %v, %v, the floor is passed at %v", time.Now(), p, err, opens)
+		}
+		if n := f.Count(coordtest.Acquire); n != 1 {
+			t.Errorf("%d worker IDs were acquired", n)
+		}
+	})
+}
+
+func TestNewWithAnotherLayoutPrintsBoth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := lease(t, newFake(2))
+		cfg := leaseConfig(clocktest.NewShifted(time.Now()))
+		cfg.Layout.SequenceBits = 11
+		_, err := core.New(t.Context(), g.fake.Client(), cfg)
+		if !errors.Is(err, coord.ErrLayoutMismatch) {
+			t.Errorf("New: %v", err)
+		}
+		wantText(t, err, fmt.Sprintf("core: starting a generator: coord: layout mismatch: namespace %q has layout %v, this generator has %v; use the stored layout or another namespace", "fake", g.layout, cfg.Layout))
+		if h := g.fake.Holders(); len(h) != 1 {
+			t.Errorf("held are %v", h)
+		}
+	})
+}
+
 func TestNewOfAnUnreachableBackEndSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(1)

@@ -138,7 +138,7 @@ func (k *Keeper) Poke() {
 // Stop ends the loop and gives the worker ID back. The gate must have been shut.
 // It blocks until the worker ID is released or ctx ends, in which case the lease
 // ends by itself after its TTL. Stop of a keeper that was not started does
-// nothing. It may be called more than once.
+// nothing. It may be called more than once, though not while Start is under way.
 func (k *Keeper) Stop(ctx context.Context) error {
 	k.cancel()
 	if k.done == nil {
