@@ -1,0 +1,94 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/core"
+)
+
+func TestCloseWhileAWorkerIDIsAcquired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := lease(t, newFake(2))
+		g.next()
+		g.fake.DelayReplies(coordtest.Acquire, 2*time.Second, 1)
+		g.fake.Steal(0)
+		settle(100 * time.Millisecond)
+		waiting := make(chan error, 1)
+		go func() {
+			_, err := g.NextContext(t.Context())
+			waiting <- err
+		}()
+		settle(100 * time.Millisecond)
+		began := time.Now()
+		if err := g.Close(t.Context()); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("Close took %v", took)
+		}
+		if err := <-waiting; !errors.Is(err, core.ErrClosed) {
+			t.Errorf("NextContext: %v", err)
+		}
+		if _, err := g.Next(); !errors.Is(err, core.ErrClosed) {
+			t.Errorf("Next after Close: %v", err)
+		}
+		if h := g.fake.Holders(); len(h) != 1 || h[0] != 0 {
+			t.Errorf("held are %v, want the thief's 0 alone", h)
+		}
+	})
+}
+
+func TestCloseEndsWaitsAtOnceEvenIfTheBackEndHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := lease(t, newFake(1))
+		g.fake.Outage(true)
+		settle(leaseHorizon + 10*time.Millisecond)
+		ended := make(chan time.Time, 2)
+		for _, wait := range []func() error{
+			func() error { _, err := g.NextContext(t.Context()); return err },
+			func() error { return g.Ready(t.Context()) },
+		} {
+			go func() {
+				if err := wait(); !errors.Is(err, core.ErrClosed) {
+					t.Errorf("a wait ended with %v", err)
+				}
+				ended <- time.Now()
+			}()
+		}
+		settle(10 * time.Millisecond)
+		began := time.Now()
+		_ = g.Close(t.Context()) // its error is the next test's
+		for range 2 {
+			if late := (<-ended).Sub(began); late > 10*time.Millisecond {
+				t.Errorf("a wait ended %v after Close was called", late)
+			}
+		}
+	})
+}
+
+func TestCloseSaysThatAWorkerIDIsNotReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := lease(t, newFake(1))
+		g.fake.Refuse(true)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		err := g.Close(ctx)
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("Close took %v, its context 1s", took)
+		}
+		const want = "not released, it becomes free when its lease ends: context deadline exceeded"
+		if err == nil || !strings.HasPrefix(err.Error(), "core: closing a generator: worker ID ") || !strings.Contains(err.Error(), want) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Close: %v, want %s", err, want)
+		}
+		if again := g.Close(t.Context()); again == nil || again.Error() != err.Error() {
+			t.Errorf("Close: %v, and again: %v", err, again)
+		}
+	})
+}

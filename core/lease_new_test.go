@@ -1,0 +1,201 @@
+package core_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/unalike-id/unalike/clock/clocktest"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/core"
+)
+
+// ahead makes a worker ID's window begin some time from now, as a predecessor does
+// whose clock was ahead.
+func ahead(t *testing.T, f *coordtest.Fake, l core.Layout, d time.Duration) (opens time.Time) {
+	t.Helper()
+	opens = time.Now().Add(d)
+	g := f.Steal(0)
+	if _, err := f.Client().Renew(t.Context(), g, opens.Sub(l.Epoch).Milliseconds()-1); err != nil {
+		t.Fatal(err)
+	}
+	f.Expire(0)
+	return opens
+}
+
+func TestNewWaitsForItsWindowAndSaysWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, log := newFake(1), new(bytes.Buffer)
+		cfg := leaseConfig(clocktest.NewShifted(time.Now()))
+		cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
+		opens, began := ahead(t, f, cfg.Layout, 20*time.Second), time.Now()
+		g, err := core.New(t.Context(), f.Client(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = g.Close(context.Background()) }()
+		// Within the tolerance, Next waits by itself.
+		if late := time.Since(opens); late < -6*time.Millisecond || late > 0 {
+			t.Errorf("New returned %v after the window had opened", late)
+		}
+		want := fmt.Sprintf(`msg="waiting for the issue window to open" reason="core: issue window not open yet: worker ID 0 may stamp from %s on, the clock says %s; wait, or check this machine's clock"`, at(opens), at(began))
+		if n := strings.Count(log.String(), want); n != 1 {
+			t.Errorf("the log has %d times\n%s\nin\n%s", n, want, log)
+		}
+		id, err := g.Next()
+		if p := cfg.Layout.Decompose(id); err != nil || !p.Time.Equal(opens) || p.Sequence != 0 {
+			t.Errorf("the first ID is of %v, %v, the window opened at %v", p, err, opens)
+		}
+		if n := f.Count(coordtest.Renew); n < 3 {
+			t.Errorf("%d renewals in 20 s of waiting", n)
+		}
+	})
+}
+
+func TestNewWhoseContextEndsWhileItWaitsReleasesTheWorkerID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(1)
+		cfg := leaseConfig(clocktest.NewShifted(time.Now()))
+		opens := ahead(t, f, cfg.Layout, 20*time.Second)
+		stored := f.Slot(0).NotAfter
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		g, err := core.New(ctx, f.Client(), cfg)
+		if g != nil || !errors.Is(err, core.ErrWindowNotOpen) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("New: %v, %v", g, err)
+		}
+		wantText(t, err, fmt.Sprintf("core: starting a generator: context deadline exceeded\ncore: issue window not open yet: worker ID 0 may stamp from %s on, the clock says %s; wait, or check this machine's clock", at(opens), at(time.Now())))
+		if h, s := f.Holders(), f.Slot(0); len(h) != 0 || s.NotAfter != stored {
+			t.Errorf("held are %v; stored is %d, it was %d", h, s.NotAfter, stored)
+		}
+	})
+}
+
+// A quarantined namespace grants windows that are empty at first.
+func TestNewWaitsForTheFloor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(1)
+		cfg := leaseConfig(clocktest.NewShifted(time.Now()))
+		const wait = 45 * time.Second
+		opens := time.Now().Add(wait)
+		f.RaiseFloor(opens.Sub(cfg.Layout.Epoch).Milliseconds() - 1)
+		g, err := core.New(t.Context(), f.Client(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = g.Close(context.Background()) }()
+		id, err := g.Next()
+		if p := cfg.Layout.Decompose(id); err != nil || !p.Time.Equal(opens) || time.Since(opens) > time.Millisecond {
+			t.Errorf("at %v the first ID is of %v, %v, the floor is passed at %v", time.Now(), p, err, opens)
+		}
+		if n := f.Count(coordtest.Acquire); n != 1 {
+			t.Errorf("%d worker IDs were acquired", n)
+		}
+	})
+}
+
+func TestNewWithAnotherLayoutPrintsBoth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := lease(t, newFake(2))
+		cfg := leaseConfig(clocktest.NewShifted(time.Now()))
+		cfg.Layout.SequenceBits = 11
+		_, err := core.New(t.Context(), g.fake.Client(), cfg)
+		if !errors.Is(err, coord.ErrLayoutMismatch) {
+			t.Errorf("New: %v", err)
+		}
+		wantText(t, err, fmt.Sprintf("core: starting a generator: coord: layout mismatch: namespace %q has layout %v, this generator has %v; use the stored layout or another namespace", "fake", g.layout, cfg.Layout))
+		if h := g.fake.Holders(); len(h) != 1 {
+			t.Errorf("held are %v", h)
+		}
+	})
+}
+
+func TestNewOfAnUnreachableBackEndSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(1)
+		f.Refuse(true)
+		_, err := core.New(t.Context(), f.Client(), leaseConfig(clocktest.NewShifted(time.Now())))
+		wantText(t, err, "core: starting a generator: no worker ID after 15s of trying: coordtest: Acquire of the fake: coordtest: back end unreachable")
+	})
+}
+
+// With one worker ID in the namespace, every restart goes on above all that came
+// before, whatever the clock did meanwhile.
+func TestRestartsWithOneWorkerIDNeverGoBack(t *testing.T) {
+	for _, crash := range []bool{false, true} {
+		t.Run(fmt.Sprintf("crash=%t", crash), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(1)
+				seen, last := map[core.ID]bool{}, core.ID(0)
+				step := time.Duration(0)
+				for i := range 25 {
+					cfg := leaseConfig(clocktest.NewShifted(time.Now().Add(step)))
+					client := f.Client()
+					g, err := core.New(t.Context(), client, cfg)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for range 5000 { // more than a tick has
+						id, err := g.Next()
+						if err != nil || id <= last || seen[id] {
+							t.Fatalf("start %d: after %d came %d, %v", i, last, id, err)
+						}
+						seen[id], last = true, id
+					}
+					if crash {
+						_ = client.Close() // nothing is released
+						f.Expire(0)
+					}
+					if err := g.Close(t.Context()); (err != nil) != crash {
+						t.Fatalf("Close: %v", err)
+					}
+					step = []time.Duration{0, -time.Second, 5 * time.Second}[i%3]
+				}
+			})
+		})
+	}
+}
+
+func TestMoreStripesThanWorkerIDsLeavesNothingLeased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(2)
+		cfg := leaseConfig(clocktest.NewShifted(time.Now()))
+		cfg.Stripes = 3
+		g, err := core.New(t.Context(), f.Client(), cfg)
+		if g != nil || !errors.Is(err, coord.ErrNoWorkerID) {
+			t.Errorf("New: %v, %v", g, err)
+		}
+		const want = `core: starting a generator: coord: no free worker ID in namespace "fake": 2 of 2 are held; the next is free at `
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("New: %v, want %s...", err, want)
+		}
+		if h := f.Holders(); len(h) != 0 {
+			t.Errorf("held are %v", h)
+		}
+	})
+}
+
+func TestStripesWithEnoughWorkerIDsShareThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := lease(t, newFake(3), func(c *core.Config) { c.Stripes = 3 })
+		if h := g.fake.Holders(); len(h) != 3 || len(g.Health().Workers) != 3 {
+			t.Errorf("held are %v", h)
+		}
+		g.fake.Steal(0)
+		settle(time.Second)
+		for range 100 { // two of three go on
+			g.next()
+		}
+		h := g.Health()
+		if !h.Healthy || h.Err != nil {
+			t.Errorf("with two of three worker IDs: %+v", h)
+		}
+	})
+}
