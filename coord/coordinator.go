@@ -79,7 +79,8 @@ type Request struct {
 type Notifier interface {
 	// Lost returns a channel that is closed when the lease of g seems to be gone.
 	// It is a hint: the holder answers with a renewal. Lost does not block. What
-	// it holds is freed by Release of g, by Close, or when the hint was given.
+	// it holds is freed by Release of g, by a Renew of g that returned
+	// [ErrLeaseLost], by Close, or when the hint was given.
 	Lost(g Grant) <-chan struct{}
 }
 

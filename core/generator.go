@@ -55,8 +55,9 @@ type Generator struct {
 // The errors wrap [ErrInvalidConfig] for a wrong Config, those of package coord for
 // what the coordinator refused, [ErrWindowNotOpen] if ctx ended while the window
 // was still in the future, and ctx's own error. An unreachable coordinator is tried
-// again for as long as the lease's TTL. After an error nothing is left leased,
-// unless the coordinator cannot be reached.
+// again for as long as the lease's TTL, and a quarantine is waited out. After an
+// error nothing is left leased, unless the coordinator cannot be reached or its
+// answer was still under way: such a lease ends by itself after its TTL.
 //
 // The generator never closes c. Close c after the generator.
 func New(ctx context.Context, c coord.Coordinator, cfg Config) (*Generator, error) {

@@ -96,33 +96,41 @@ func New(cfg Config) *Keeper {
 
 // Start acquires a worker ID, publishes it, and starts the loop that keeps it. It
 // blocks until the worker ID is acquired, ctx ends, or it is clear that trying
-// again cannot help; transient errors are tried again for as long as the TTL.
-// After an error the keeper cannot be used.
+// again cannot help; transient errors are tried again for as long as the TTL. A
+// quarantine is waited out, however long it takes: the back end has said when it
+// ends. After an error the keeper cannot be used.
 func (k *Keeper) Start(ctx context.Context) error {
-	patience, cancel := context.WithTimeout(ctx, k.cfg.Lease.TTL)
-	defer cancel()
+	giveUp := time.Now().Add(k.cfg.Lease.TTL)
 	retry := newBackoff(k.cfg.Lease.RenewEvery)
 	for {
 		if k.ctx.Err() != nil {
 			return errStopped
 		}
+		patience, cancel := context.WithDeadline(ctx, giveUp)
 		err := k.acquire(patience)
 		if err == nil {
+			cancel()
 			k.done = make(chan struct{})
 			go k.loop()
 			return nil
 		}
 		if coord.Permanent(err) || errors.Is(err, errStopped) {
+			cancel()
 			return err
 		}
-		k.log.Warn("worker ID not acquired, trying again", "error", err)
-		if sleep(patience, retry.next()) {
-			continue
+		if retry.pause == 0 {
+			k.log.Warn("worker ID not acquired, trying again", "error", err)
 		}
-		if ctx.Err() != nil {
+		rested := sleep(patience, retry.next())
+		cancel()
+		switch {
+		case ctx.Err() != nil:
 			return fmt.Errorf("no worker ID, %w: %w", context.Cause(ctx), err)
+		case errors.Is(err, coord.ErrQuarantined):
+			giveUp = time.Now().Add(k.cfg.Lease.TTL)
+		case !rested:
+			return fmt.Errorf("no worker ID after %v of trying: %w", k.cfg.Lease.TTL, err)
 		}
-		return fmt.Errorf("no worker ID after %v of trying: %w", k.cfg.Lease.TTL, err)
 	}
 }
 

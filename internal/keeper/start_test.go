@@ -76,6 +76,21 @@ func TestStartEndsWithTheTTLWhenEveryCallHangs(t *testing.T) {
 	})
 }
 
+func TestStartWaitsOutAQuarantineHoweverLong(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, 1)
+		began := time.Now()
+		r.fake.Fail(coordtest.Acquire, &coord.QuarantinedError{Until: began.Add(4 * ttl)}, coordtest.Forever)
+		time.AfterFunc(4*ttl, r.fake.Heal)
+		if err := r.Start(t.Context()); err != nil {
+			t.Errorf("Start: %v", err)
+		}
+		if took := time.Since(began); took < 4*ttl || took > 4*ttl+2*time.Second {
+			t.Errorf("Start took %v, want %v and a moment", took, 4*ttl)
+		}
+	})
+}
+
 func TestStartEndsWithItsContext(t *testing.T) {
 	outages := map[string]func(*coordtest.Fake, bool){"dead link": (*coordtest.Fake).Outage, "refused": (*coordtest.Fake).Refuse}
 	for name, outage := range outages {
