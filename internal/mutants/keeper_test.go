@@ -425,16 +425,23 @@ var keeperMutants = []mutant{
 	{
 		name: "Start asks once",
 		file: "internal/keeper/keeper.go",
-		old:  "\t\tif sleep(patience, retry.next()) {\n\t\t\tcontinue",
-		new:  "\t\tif retry.next() < 0 {\n\t\t\tcontinue",
+		old:  "rested := sleep(patience, retry.next())",
+		new:  "rested := retry.next() < 0",
 		pkg:  "./internal/keeper", test: "TestStartGoesOnWhenTheBackEndComesUp",
 	},
 	{
 		name: "Start never gives up",
 		file: "internal/keeper/keeper.go",
-		old:  "context.WithTimeout(ctx, k.cfg.Lease.TTL)",
-		new:  "context.WithTimeout(ctx, 100*k.cfg.Lease.TTL)",
+		old:  "\tgiveUp := time.Now().Add(k.cfg.Lease.TTL)",
+		new:  "\tgiveUp := time.Now().Add(100 * k.cfg.Lease.TTL)",
 		pkg:  "./internal/keeper", test: "TestStartTriesAgainForAsLongAsTheTTL",
+	},
+	{
+		name: "Start gives up in a quarantine",
+		file: "internal/keeper/keeper.go",
+		old:  "case errors.Is(err, coord.ErrQuarantined):",
+		new:  "case false:",
+		pkg:  "./internal/keeper", test: "TestStartWaitsOutAQuarantineHoweverLong",
 	},
 	{
 		name: "Start tries permanent errors again",
@@ -453,7 +460,7 @@ var keeperMutants = []mutant{
 	{
 		name: "Start hides its context's end",
 		file: "internal/keeper/keeper.go",
-		old:  "\t\tif ctx.Err() != nil {\n\t\t\treturn fmt.Errorf(\"no worker ID, %w: %w\", context.Cause(ctx), err)\n\t\t}\n",
+		old:  "\t\tcase ctx.Err() != nil:\n\t\t\treturn fmt.Errorf(\"no worker ID, %w: %w\", context.Cause(ctx), err)\n",
 		new:  "",
 		pkg:  "./internal/keeper", test: "TestStartEndsWithItsContext",
 	},
