@@ -1,6 +1,7 @@
 /*
  * checks.h: the invariants as assertions. The name in front of each condition is what the checker prints when it
- * fails, so that check.sh can tell which invariant a mutant broke. They are always 0 and no part of the state.
+ * fails, so that check.sh can tell which invariant a mutant broke. The names are variables which are always 0, and no part
+ * of the state.
  *
  * With -DONLY=n just invariant n is watched: this is how a mutant which breaks, say, S3 at once is shown to end in a
  * duplicate ID (S1) as well.
@@ -60,5 +61,5 @@ hidden byte S1_uniqueness, S2_stamp_guard, S3_persist_before_use, S4_grant, S5_r
 
 /* S3: the stored NotAfter covers every window that a holder believes in. An empty window (NotAfter == NotBefore) has
  * nothing to cover: it may stand at a floor that no stored NotAfter has reached yet. */
-#define COVERED(p)        (st[p] != HELD || (spent[p] && na[p] <= last[p]) || s_na >= na[p])
+#define COVERED(p)        (st[p] != HELD || ((spent[p] && na[p] <= last[p]) || s_na >= na[p]) && s_na >= phi[p])
 #define CHECK_S3_ALL()    CHECK_S3(COVERED(0) && COVERED(1))

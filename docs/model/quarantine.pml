@@ -52,6 +52,7 @@ bit  copied, lost;
 #define WAIT 1
 #define HELD 2
 byte st[2], tok[2], gen[2], na[2], last[2];
+byte plo[2], phi[2];            /* a further piece (lo, hi] that is held back until the window in use has ended; phi 0: none */
 bit  spent[2];
 
 #define ACQ 1
@@ -199,7 +200,7 @@ inline end(p) {
 	:: seen != 0 && by == p -> by = GONE
 	:: else
 	fi;
-	st[p] = IDLE; tok[p] = 0; reply[p] = 0; last[p] = 0; gen[p] = 0; na[p] = 0; spent[p] = 0;
+	st[p] = IDLE; tok[p] = 0; reply[p] = 0; last[p] = 0; gen[p] = 0; na[p] = 0; spent[p] = 0; plo[p] = 0; phi[p] = 0;
 	rename(p)
 }
 
@@ -209,9 +210,12 @@ inline end(p) {
 #define MAYSTART(p)  true
 #endif
 
+/* The end of the newest piece that was granted: a renewal carries it. */
+#define NEWEST(p)  (phi[p] > 0 -> phi[p] : na[p])
+
 proctype holder(byte p)
 {
-	byte v;
+	byte v, own;
 	do
 	:: d_step { st[p] == IDLE && MAYSTART(p) -> tok[p] = LIVE(p); st[p] = WAIT }
 
@@ -223,19 +227,28 @@ proctype holder(byte p)
 		gen[p] = RGEN(reply[p]); na[p] = RHI(reply[p]); last[p] = RLO(reply[p]); spent[p] = 1;
 		reply[p] = 0; st[p] = HELD; tidy() }
 
-	:: atomic { st[p] == HELD && ROOM && na[p] < now + EPS + HORIZON(p) -> v = MAX(now - EPS, 0);
+	:: atomic { st[p] == HELD && ROOM && NEWEST(p) < now + EPS + HORIZON(p) -> v = MAX(now - EPS, 0);
 		do :: v < now + EPS -> v++ :: break od;
-		v + HORIZON(p) > na[p];
-		d_step { v = v + HORIZON(p); send(REQUEST(REN, tok[p], gen[p], na[p], v)); v = 0 } }
+		v + HORIZON(p) > NEWEST(p);
+		d_step { v = v + HORIZON(p); own = NEWEST(p); send(REQUEST(REN, tok[p], gen[p], own, v)); v = 0; own = 0 } }
 
 	:: d_step { st[p] == HELD && RKIND(reply[p]) == EXTENDED ->
-		na[p] = MAX(na[p], RHI(reply[p])); reply[p] = 0 }
+		if
+		:: phi[p] > 0 -> phi[p] = MAX(phi[p], RHI(reply[p]))
+		:: else -> na[p] = MAX(na[p], RHI(reply[p]))
+		fi;
+		reply[p] = 0 }
 
-	:: d_step { st[p] == HELD && RKIND(reply[p]) == PIECE ->
-#ifndef M_JOIN	/* the holder takes a piece for a longer window, and uses the gap too */
-		spent[p] = (RLO(reply[p]) >= last[p] -> 1 : spent[p]); last[p] = MAX(last[p], RLO(reply[p]));
+	:: d_step { st[p] == HELD && RKIND(reply[p]) == PIECE && (phi[p] == 0 || plo[p] == RLO(reply[p])) ->
+#ifdef M_JOIN	/* the holder takes a piece for a longer window, and uses the gap too */
+		na[p] = RHI(reply[p]);
+#else
+		plo[p] = RLO(reply[p]); phi[p] = MAX(phi[p], RHI(reply[p]));
 #endif
-		na[p] = RHI(reply[p]); reply[p] = 0 }
+		reply[p] = 0 }
+	:: d_step { st[p] == HELD && phi[p] > 0 ->
+		spent[p] = (plo[p] >= last[p] -> 1 : spent[p]); last[p] = MAX(last[p], plo[p]); na[p] = phi[p];
+		plo[p] = 0; phi[p] = 0 }
 
 	:: atomic { st[p] == HELD && last[p] + spent[p] <= na[p] -> v = last[p] + spent[p];
 		do :: v < na[p] -> v++ :: break od;
@@ -265,7 +278,11 @@ inline answer(m, state, r) {
 inline acquire(m) {
 	if
 	:: s_lease && s_tok == TOKEN(m) ->
+#ifdef SAMEGRANT	/* not a mutant: the stored grant may be repeated as it is, even if the floor has passed it */
+		lo = s_nb; hi = MAX(s_na, lo);
+#else
 		lo = MAX(s_nb, floor); hi = MAX(s_na, lo);
+#endif
 		answer(m, WAIT, REPLY(GRANTED, s_gen, lo, hi))
 	:: s_lease && s_tok != TOKEN(m)
 	:: !s_lease && s_gen == GMAX                            /* the bound of the search */

@@ -30,7 +30,8 @@ row window WRAP S1 T=2 ONLY=1 M_WRAP
 
 # ---- quarantine.pml: one loss of state, S9 ----
 small="EPS=0 TM=1 ONEREPLY"
-row quarantine "no skew, 2 grants" safe GMAX=2 $small
+row quarantine "two horizons" safe GMAX=2 $small
+row quarantine "longer time" safe GMAX=2 EPS=0 TM=2 MAXH=1 ONEREPLY
 row quarantine "skew 1, all is lost" safe GMAX=2 MAXH=1 FLUSH EPS=1 TM=1 ONEREPLY
 tiny=yes
 row quarantine NOFLOOR S1 ONLY=1 EXACT $small M_NOFLOOR
@@ -84,10 +85,14 @@ row quarantine FLOORSHORT S9 EXACT $small M_FLOORSHORT
 
 # ---- The large bounds. ----
 row window "3 ticks" safe T=3
-row window "3 ticks, identity" safe T=3 M_IDENTITY
-row quarantine "no skew, 3 grants" safe GMAX=3 $small
-row quarantine "skew 1, 2 grants" safe GMAX=2 EPS=1 TM=1 ONEREPLY
+row window "3 ticks, 3 requests" safe T=3 R=3 ONEREPLY
+row window "4 ticks, 1 reply" safe T=4 ONEREPLY
+row window "3 ticks, identity" safe T=3 ONEREPLY M_IDENTITY
+row quarantine "3 grants" safe GMAX=3 $small
+row quarantine "same grant repeated" safe GMAX=3 SAMEGRANT $small
+row quarantine "longer time, 2 horizons" safe GMAX=2 EPS=0 TM=2 ONEREPLY
+row quarantine "skew 1, 2 horizons" safe GMAX=2 EPS=1 TM=1 ONEREPLY
 row term "3 terms, 3 ticks" safe T=3
 row term "4 terms, 3 ticks" safe T=3 TERMS=4
 row liveness "longer horizon" safe LEASE=3 HORIZON=5
-row liveness "renewal every 2" safe LEASE=5 RENEW=2 HORIZON=5
+row liveness "renewal every 2" safe LEASE=5 RENEW=2 HORIZON=4

@@ -52,6 +52,7 @@ byte floor;
 #define WAIT 1                  /* has a token, waits for a grant */
 #define HELD 2                  /* has a grant, and the gate is open */
 byte st[2], tok[2], na[2], last[2];
+byte plo[2], phi[2];            /* a further piece (lo, hi] that is held back until the window in use has ended; phi 0: none */
 bit  gen[2];
 bit  spent[2];                   /* no sequence number is left in tick last[p]: so it is when a term starts at NotBefore */
 #ifdef M_RESUME
@@ -230,7 +231,7 @@ inline end(p) {
 	fi;
 	st[p] = IDLE; tok[p] = 0; reply[p] = 0; last[p] = 0;
 #ifndef M_RESUME
-	gen[p] = OLD; na[p] = 0; spent[p] = 0;
+	gen[p] = OLD; na[p] = 0; spent[p] = 0; plo[p] = 0; phi[p] = 0;
 #endif
 	rename(p)
 }
@@ -243,9 +244,12 @@ inline end(p) {
 #define START  1
 #endif
 
+/* The end of the newest piece that was granted: a renewal carries it. */
+#define NEWEST(p)  (phi[p] > 0 -> phi[p] : na[p])
+
 proctype holder(byte p)
 {
-	byte v;
+	byte v, own;
 	do
 	:: d_step { st[p] == IDLE -> tok[p] = LIVE(p); st[p] = WAIT;
 #ifdef M_RESUME	/* a restart goes on with the window that it remembers */
@@ -276,24 +280,33 @@ proctype holder(byte p)
 
 	/* Renew: carries the holder's own grant. One that asks for less than the holder has changes nothing stored, so
 	 * only those that ask for more are modelled; two of them may still be executed in the wrong order. */
-	:: atomic { st[p] == HELD && ROOM && na[p] <= T -> v = na[p] + 1;
+	:: atomic { st[p] == HELD && ROOM && NEWEST(p) <= T -> v = NEWEST(p) + 1;
 		do :: v <= T -> v++ :: break od;
-		d_step { v = CLAMP(v); send(REQUEST(REN, tok[p], gen[p], layout[p], na[p], v));
+		d_step { v = CLAMP(v); own = NEWEST(p); send(REQUEST(REN, tok[p], gen[p], layout[p], own, v));
 #ifdef M_EARLY	/* the window is used when it is asked for, not when it is stored */
 			na[p] = MAX(na[p], v); CHECK_S3_ALL();
 #endif
-			v = 0 } }
+			v = 0; own = 0 } }
 
 	:: d_step { st[p] == HELD && RKIND(reply[p]) == EXTENDED ->
-		na[p] = MAX(na[p], RHI(reply[p])); reply[p] = 0; CHECK_S3_ALL() }
+		if
+		:: phi[p] > 0 -> phi[p] = MAX(phi[p], RHI(reply[p]))
+		:: else -> na[p] = MAX(na[p], RHI(reply[p]))
+		fi;
+		reply[p] = 0; CHECK_S3_ALL() }
 
-	/* A piece across a floor is a new term: the old one is closed, and the gap between them belongs to nobody. The
-	 * keeper holds the piece back until the old window has ended; here that is a reply which is not taken yet. */
-	:: d_step { st[p] == HELD && RKIND(reply[p]) == PIECE ->
-#ifndef M_JOIN	/* the holder takes a piece for a longer window, and uses the gap too */
-		spent[p] = (RLO(reply[p]) >= last[p] -> START : spent[p]); last[p] = MAX(last[p], RLO(reply[p]));
+	/* A piece across a floor is a new term, and the gap between them belongs to nobody. The keeper holds the piece
+	 * back, renews it meanwhile, and swaps to it when the old window has ended; here: at any moment. */
+	:: d_step { st[p] == HELD && RKIND(reply[p]) == PIECE && (phi[p] == 0 || plo[p] == RLO(reply[p])) ->
+#ifdef M_JOIN	/* the holder takes a piece for a longer window, and uses the gap too */
+		na[p] = RHI(reply[p]);
+#else
+		plo[p] = RLO(reply[p]); phi[p] = MAX(phi[p], RHI(reply[p]));
 #endif
-		na[p] = RHI(reply[p]); reply[p] = 0; CHECK_S3_ALL() }
+		reply[p] = 0; CHECK_S3_ALL() }
+	:: d_step { st[p] == HELD && phi[p] > 0 ->
+		spent[p] = (plo[p] >= last[p] -> START : spent[p]); last[p] = MAX(last[p], plo[p]); na[p] = phi[p];
+		plo[p] = 0; phi[p] = 0; CHECK_S3_ALL() }
 
 	/* Stamp any tick that the guard S2 permits, and perhaps pick this stamp as the witness. */
 	:: atomic { st[p] == HELD && FIRST(p) <= na[p] -> v = FIRST(p);
@@ -416,7 +429,8 @@ inline release(m) {
 	if
 	:: !MINE(m)
 	:: else ->
-		s_na = MIN(s_na, WANT(m)); s_tok = 0; s_lease = 0;
+		/* Not below the stored NotBefore: see TRIMLOW in quarantine.pml. */
+		s_na = MIN(s_na, MAX(WANT(m), s_nb)); s_tok = 0; s_lease = 0;
 		CHECK_S6(seen == 0 || seenTick <= s_na)
 	fi
 }
