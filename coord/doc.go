@@ -25,9 +25,10 @@
 // # The protocol, for those who write a driver
 //
 // A slot is what a driver stores for a worker ID, durably and without a TTL: the
-// token of its holder, a generation and the stored NotAfter. A namespace has one
-// slot for each worker ID, one layout fingerprint and one floor, which is a tick
-// below which nobody is granted anything.
+// token of its holder, a generation, and NotBefore and NotAfter of the last window
+// or piece. A namespace has one slot for each worker ID, one layout fingerprint and
+// one floor, which is a tick below which nobody is granted anything. The argument
+// for each rule is in docs/guarantees.md.
 //
 //  1. Acquire is one atomic step in the back end. It compares the fingerprint of
 //     the namespace with that of the request and fails with [ErrLayoutMismatch]
@@ -48,20 +49,24 @@
 //     worker ID as its first candidate, never as a grant.
 //  6. Renew succeeds only if token and generation both are those stored. It stores
 //     max(stored NotAfter, wanted) and returns that as NotAfter.
-//  7. If the floor lies above the NotAfter of the grant that the caller passed,
-//     the result is a separate piece: NotBefore = floor. The comparison is with
-//     the caller's grant and not with the stored NotAfter, because an earlier
-//     renewal may have stored a piece of which the caller never learned. Nothing
-//     between the old NotAfter and the floor may ever be stamped. Otherwise
-//     NotBefore is that of the grant passed.
+//  7. If max(floor, stored NotBefore) lies above the NotAfter of the grant that the
+//     caller passed, the result is a separate piece that begins there, and the slot
+//     remembers its NotBefore. Nothing between the old NotAfter and the piece may
+//     ever be stamped. Otherwise NotBefore is that of the grant passed. The
+//     comparison is with the caller's grant and not with the stored NotAfter,
+//     because an earlier renewal may have stored a piece of which the caller never
+//     learned. The stored NotBefore takes part because generations come again after
+//     a loss of state, and with them, if an old Acquire is repeated by the network,
+//     a slot that names the caller but is not the one that it was granted.
 //  8. Renew returns [ErrLeaseLost] only if it knows that the slot is no longer the
 //     caller's. Any other error means that the outcome is unknown: the holder goes
 //     on inside the window it has. A lease or session that lapsed while the slot
 //     is unchanged is put back by Renew, with the same generation.
-//  9. Release compares token and generation, lowers the stored NotAfter to last,
-//     never below it and never raising it, and frees the worker ID. The holder has
-//     closed its gate before, so nothing above last was or will be stamped. Release
-//     of a grant that is no longer held returns [ErrLeaseLost] and changes nothing.
+//  9. Release compares token and generation, lowers the stored NotAfter to
+//     max(last, stored NotBefore), never raising it, and frees the worker ID. The
+//     holder has closed its gate before, so nothing above last was or will be
+//     stamped. Release of a grant that is no longer held returns [ErrLeaseLost] and
+//     changes nothing.
 //  10. Slots are never deleted.
 //  11. If the state of the back end may have been lost or reverted, the driver
 //     raises the floor to at least detection + MaxHorizon + skew bound, where

@@ -157,11 +157,12 @@ func TestOnChangeTellsEveryTransition(t *testing.T) {
 		settle(15 * time.Second)
 		expect("1 healthy")
 
-		if err := g.fake.Client().Release(t.Context(), thief, 0); err != nil {
+		if err := g.fake.Client().Release(t.Context(), thief, thief.NotBefore); err != nil {
 			t.Fatal(err)
 		}
+		settle(time.Minute) // its window lies behind then
 		g.next()
-		g.clock.Step(-time.Minute)
+		g.clock.Step(-20 * time.Second)
 		settle(time.Second)
 		mu.Lock()
 		if len(told) == 0 || told[len(told)-1] != "0 healthy" {

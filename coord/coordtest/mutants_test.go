@@ -123,38 +123,38 @@ var mutants = []struct {
 		r.opens = func(s slot, _, _ int64) int64 { return s.stored }
 	})},
 	{"floor ignored at renewal", "FloorMakesSeparatePiece FloorAboveWantedForRenew", broken(func(r *rules) {
-		r.piece = func(g coord.Grant, _, _ int64) int64 { return g.NotBefore }
+		r.piece = func(g coord.Grant, _ slot, _ int64) int64 { return g.NotBefore }
 	})},
 	{"floor compared with what is stored", "FloorAfterLostReply", broken(func(r *rules) {
-		r.piece = func(g coord.Grant, stored, floor int64) int64 {
-			if floor > stored {
+		r.piece = func(g coord.Grant, s slot, floor int64) int64 {
+			if floor > s.stored {
 				return floor
 			}
 			return g.NotBefore
 		}
 	})},
 	{"floor compared with what is stored, otherwise", "FloorAfterUnnoticedRenewal", broken(func(r *rules) {
-		r.piece = func(g coord.Grant, stored, floor int64) int64 {
-			if floor > max(stored, g.NotAfter) {
+		r.piece = func(g coord.Grant, s slot, floor int64) int64 {
+			if floor > max(s.stored, g.NotAfter) {
 				return floor
 			}
 			return g.NotBefore
 		}
 	})},
 	{"floor always cuts", "FloorWithinWindowChangesNothing", broken(func(r *rules) {
-		r.piece = func(g coord.Grant, _, floor int64) int64 { return max(g.NotBefore, floor) }
+		r.piece = func(g coord.Grant, _ slot, floor int64) int64 { return max(g.NotBefore, floor) }
 	})},
 	{"release raises", "ReleaseNeverRaises", broken(func(r *rules) {
-		r.trim = func(_, last int64) int64 { return last }
+		r.trim = func(_ slot, last int64) int64 { return last }
 	})},
 	{"release forgets the window", "ReleaseUnused", broken(func(r *rules) {
-		r.trim = func(int64, int64) int64 { return 0 }
+		r.trim = func(slot, int64) int64 { return 0 }
 	})},
 	{"release trims below last", "ReleaseFreesAndTrims History", broken(func(r *rules) {
-		r.trim = func(stored, last int64) int64 { return min(stored, last-1) }
+		r.trim = func(s slot, last int64) int64 { return min(s.stored, last-1) }
 	})},
 	{"release does not trim", "ReleaseFreesAndTrims", broken(func(r *rules) {
-		r.trim = func(stored, _ int64) int64 { return stored }
+		r.trim = func(s slot, _ int64) int64 { return s.stored }
 	})},
 	{"replayed acquire is a new grant", "ReplayedAcquireIsTheSameGrant", broken(func(r *rules) {
 		r.holds = func(*slot, string) bool { return false }

@@ -45,9 +45,9 @@ type rules struct {
 	// resumes is rule 8: whether Renew puts a lease back that has lapsed.
 	resumes func(lapsed bool) bool
 	// piece is rule 7: NotBefore of a renewal.
-	piece func(g coord.Grant, stored, floor int64) int64
+	piece func(g coord.Grant, s slot, floor int64) int64
 	// trim is rule 9: the stored NotAfter after a release.
-	trim func(stored, last int64) int64
+	trim func(s slot, last int64) int64
 	// clamp is the layout's end.
 	clamp func(wanted, last int64) int64
 }
@@ -66,13 +66,13 @@ func correct() rules {
 			return s.token == g.Token && s.generation == g.Generation
 		},
 		resumes: func(bool) bool { return true },
-		piece: func(g coord.Grant, _, floor int64) int64 {
-			if floor > g.NotAfter {
-				return floor
+		piece: func(g coord.Grant, s slot, floor int64) int64 {
+			if cut := max(floor, s.from); cut > g.NotAfter {
+				return cut
 			}
 			return g.NotBefore
 		},
-		trim:  func(stored, last int64) int64 { return min(stored, last) },
+		trim:  func(s slot, last int64) int64 { return min(s.stored, max(last, s.from)) },
 		clamp: func(wanted, last int64) int64 { return min(wanted, last) },
 	}
 }
@@ -186,14 +186,15 @@ func (s *space) renew(g coord.Grant, until int64) (coord.Grant, error) {
 		return coord.Grant{}, s.lost(g, sl)
 	}
 	s.extendLease(sl)
-	from := s.rules.piece(g, sl.stored, s.floor)
+	from := s.rules.piece(g, *sl, s.floor)
 	stored := s.rules.stores(sl.stored, s.rules.clamp(until, sl.req.LastTick))
 	if from >= stored && from > g.NotAfter {
 		// A piece with nothing in it. The lease is kept, the window is not.
 		return coord.Grant{}, &coord.QuarantinedError{Namespace: s.name, Until: time.UnixMicro(sl.req.Scale.Micro(from + 1))}
 	}
-	sl.from, sl.stored = from, stored
-	return sl.grant(g.WorkerID), nil
+	sl.from, sl.stored = max(sl.from, from), stored
+	g.NotBefore, g.NotAfter = from, stored
+	return g, nil
 }
 
 func (s *space) release(g coord.Grant, last int64) error {
@@ -202,8 +203,7 @@ func (s *space) release(g coord.Grant, last int64) error {
 		return s.lost(g, sl)
 	}
 	s.uses++
-	sl.stored = s.rules.trim(sl.stored, last)
-	sl.from = min(sl.from, sl.stored)
+	sl.stored = s.rules.trim(*sl, last)
 	sl.token, sl.holder, sl.leaseEnd, sl.used = "", "", 0, s.uses
 	return nil
 }

@@ -42,7 +42,9 @@ func TestStopWithoutAnIDTrimsToTheBeginning(t *testing.T) {
 	})
 }
 
-func TestStopWithAPieceHeldBackTrimsToTheLastTick(t *testing.T) {
+// The back end trims to where the piece begins, and no further: what lies below it
+// is the floor's affair.
+func TestStopWithAPieceHeldBackReleasesAtTheLastTick(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := start(t, 1)
 		r.raise(31 * time.Second)
@@ -53,8 +55,11 @@ func TestStopWithAPieceHeldBackTrimsToTheLastTick(t *testing.T) {
 		if err := r.close(t.Context()); err != nil {
 			t.Errorf("Stop: %v", err)
 		}
-		if s, last := r.fake.Slot(0), r.gate.at().last; s.NotAfter != last {
-			t.Errorf("stored is %+v, the last tick stamped %d", s, last)
+		if calls, last := r.fake.CallsOf(coordtest.Release), r.gate.at().last; len(calls) != 1 || calls[0].Last != last {
+			t.Errorf("released by %+v, the last tick stamped is %d", calls, last)
+		}
+		if s := r.fake.Slot(0); s.NotAfter != r.fake.Floor() || s.Token != "" {
+			t.Errorf("stored is %+v, the piece began at %d", s, r.fake.Floor())
 		}
 	})
 }
