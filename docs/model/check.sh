@@ -28,7 +28,8 @@ need spin spin
 need gcc gcc
 
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+child=
+trap 'kill ${child:-} 2>/dev/null || true; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 cp "$here"/*.pml "$here"/*.h "$work"
 cd "$work"
@@ -64,7 +65,10 @@ row() {
 	# liveness.pml it would be one: there time must always go on.
 	local ends=-E
 	[ "$model" != liveness ] || ends=-n
-	nice -n 10 ./pan $ends -n -m2000000 -w23 >log 2>&1 || true
+	nice -n 10 ./pan $ends -n -m2000000 -w23 >log 2>&1 &
+	child=$!                        # so that a signal to this script ends the search as well
+	wait $child || true
+	child=
 	local states depth time broken complete=yes found
 	states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' log)
 	depth=$(sed -n 's/.*depth reached \([0-9]*\).*/\1/p' log)

@@ -42,8 +42,8 @@ byte s_tok, s_gen, s_nb, s_na;
 bit  s_lease;
 byte floor;
 
-/* The state that the loss goes back to: a copy taken at any one moment before it, or empty. The floor in it is 0, and the
- * lease is taken to be gone: it can expire at any time anyway. */
+/* The state that the loss goes back to: a copy taken at any one moment before it, or empty. The floor in it is 0. The lease
+ * that comes back with it is alive or gone. */
 byte old_tok, old_gen, old_nb, old_na;
 bit  copied, lost;
 
@@ -367,7 +367,7 @@ inline release(m) {
 /* The loss, and its detection by the request m. Between the two the coordinator does nothing, so the model may as well
  * put them together: this is the worst case, because the floor is computed from the time of detection. */
 inline lose(m) {
-	s_tok = old_tok; s_gen = old_gen; s_nb = old_nb; s_na = old_na; s_lease = 0;
+	s_tok = old_tok; s_gen = old_gen; s_nb = old_nb; s_na = old_na; s_lease = alive;
 	floor = FLOOR(m);
 	old_tok = 0; old_gen = 0; old_nb = 0; old_na = 0; copied = 0; lost = 1;
 	CHECK_S9(BELOW(0) && BELOW(1) && LATER(0) && LATER(1))
@@ -376,11 +376,15 @@ inline lose(m) {
 proctype coordinator()
 {
 	byte i, lo, hi;
-	bit loses;
+	bit loses, alive;
 	do
 	:: atomic { net[0] != 0 -> i = 0;
 		do :: i < R - 1 && net[i+1] != 0 -> i++ :: break od;
-		if :: loses = 0 :: !lost -> loses = 1 fi;
+		if
+		:: loses = 0
+		:: !lost -> loses = 1
+		:: !lost && copied -> loses = 1; alive = 1
+		fi;
 		d_step {
 			if
 			:: loses -> lose(net[i])
@@ -392,7 +396,7 @@ proctype coordinator()
 			:: KIND(net[i]) == REL -> release(net[i])
 			fi;
 			tidy();
-			i = 0; lo = 0; hi = 0; loses = 0 } }
+			i = 0; lo = 0; hi = 0; loses = 0; alive = 0 } }
 
 	:: d_step { s_lease -> s_lease = 0 }
 
