@@ -32,7 +32,6 @@ row window WRAP S1 T=2 ONLY=1 M_WRAP
 small="EPS=0 TM=1 ONEREPLY"
 row quarantine "two horizons" safe GMAX=2 $small
 row quarantine "longer time" safe GMAX=2 EPS=0 TM=2 MAXH=1 ONEREPLY
-row quarantine "skew 1, all is lost" safe GMAX=2 MAXH=1 FLUSH EPS=1 TM=1 ONEREPLY
 tiny=yes
 row quarantine NOFLOOR S1 ONLY=1 EXACT $small M_NOFLOOR
 row quarantine FLOORSHORT S1 ONLY=1 EXACT $small M_FLOORSHORT
@@ -91,6 +90,7 @@ row window "3 ticks, identity" safe T=3 ONEREPLY M_IDENTITY
 row quarantine "3 grants" safe GMAX=3 $small
 row quarantine "same grant repeated" safe GMAX=3 SAMEGRANT $small
 row quarantine "longer time, 2 horizons" safe GMAX=2 EPS=0 TM=2 ONEREPLY
+row quarantine "skew 1, all is lost" safe GMAX=2 MAXH=1 FLUSH EPS=1 TM=1 ONEREPLY
 row quarantine "skew 1, 2 horizons" safe GMAX=2 EPS=1 TM=1 ONEREPLY
 row term "3 terms, 3 ticks" safe T=3
 row term "4 terms, 3 ticks" safe T=3 TERMS=4
