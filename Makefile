@@ -20,7 +20,7 @@ test: ## Run every check: format, vet, lint, all platforms, tests, race, mutants
 	@scripts/step "go vet" $(GO) vet ./...
 	@scripts/step "go.mod and go.sum" $(MAKE) --no-print-directory tidy
 	@scripts/step "lint" $(MAKE) --no-print-directory lint
-	@scripts/step "model" scripts/model
+	@scripts/step "model" scripts/model quick
 	@scripts/step "all platforms" scripts/cross
 	@scripts/step "tests" $(GO) test ./...
 	@scripts/step "tests under the race detector" scripts/race
@@ -49,8 +49,8 @@ cross: ## Build and vet for every supported platform
 mutants: ## Break the code in known ways; a test must notice each
 	UNALIKE_MUTANTS=1 $(GO) test -count=1 -timeout 20m ./internal/mutants
 
-model: ## Check the protocol's model with spin, the quick sizes
-	@scripts/model
+model: ## Check the protocol's model with spin at its large bounds: minutes, up to 8 GiB
+	@scripts/model full
 
 bench: ## Run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -48,7 +48,8 @@
 //     NotBefore would be at or below Request.OpenBy, and takes the identity's last
 //     worker ID as its first candidate, never as a grant.
 //  6. Renew succeeds only if token and generation both are those stored. It stores
-//     max(stored NotAfter, wanted) and returns that as NotAfter.
+//     max(stored NotAfter, NotAfter of the grant passed, wanted) and returns that as
+//     NotAfter.
 //  7. If max(floor, stored NotBefore) lies above the NotAfter of the grant that the
 //     caller passed, the result is a separate piece that begins there, and the slot
 //     remembers its NotBefore. Nothing between the old NotAfter and the piece may

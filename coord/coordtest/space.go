@@ -187,7 +187,7 @@ func (s *space) renew(g coord.Grant, until int64) (coord.Grant, error) {
 	}
 	s.extendLease(sl)
 	from := s.rules.piece(g, *sl, s.floor)
-	stored := s.rules.stores(sl.stored, s.rules.clamp(until, sl.req.LastTick))
+	stored := s.rules.stores(max(sl.stored, g.NotAfter), s.rules.clamp(until, sl.req.LastTick))
 	if from >= stored && from > g.NotAfter {
 		// A piece with nothing in it. The lease is kept, the window is not.
 		return coord.Grant{}, &coord.QuarantinedError{Namespace: s.name, Until: time.UnixMicro(sl.req.Scale.Micro(from + 1))}
