@@ -3,6 +3,8 @@ package coord
 import (
 	"fmt"
 	"time"
+
+	"github.com/unalike-id/unalike/clock"
 )
 
 // Defaults of [LeaseConfig], for drivers that have none of their own.
@@ -10,6 +12,10 @@ const (
 	DefaultTTL     = 15 * time.Second
 	DefaultHorizon = 30 * time.Second
 
+	// minRenewEvery bounds how busy a typing error can keep a coordinator or a disk.
+	minRenewEvery = 5 * time.Millisecond
+	// minHorizonTicks is the shortest window that a renewal asks for.
+	minHorizonTicks = 3
 	// maxHorizon bounds what a typing error can do: a holder that died with a
 	// horizon of a day keeps its worker ID's next holder waiting for as long.
 	maxHorizon = 24 * time.Hour
@@ -126,19 +132,41 @@ func ResolveLease(c Coordinator, cfg LeaseConfig) (LeaseConfig, error) {
 	return out, out.check(rules)
 }
 
+// HorizonTicks returns the horizon of a resolved lease in ticks of scale: rounded
+// down, and 3 at the least. The error wraps [ErrInvalid] if that is further than
+// coordinator c allows, which happens with very long ticks: what a window may reach
+// is what a quarantine has to wait out.
+func HorizonTicks(c Coordinator, l LeaseConfig, scale clock.Scale) (int64, error) {
+	var rules LeaseRules
+	if r, ok := c.(LeaseRuler); ok {
+		rules = r.LeaseRules()
+	}
+	ticks := max(scale.TicksDown(l.Horizon.Microseconds()), minHorizonTicks)
+	if limit := rules.horizonLimit(); ticks > scale.TicksDown(limit.Microseconds()) {
+		return 0, fmt.Errorf("%w: Horizon is %v, which makes %d ticks of %v; at most %v is allowed here; use a layout with a shorter unit",
+			ErrInvalid, l.Horizon, ticks, time.Duration(scale.Unit)*time.Microsecond, limit)
+	}
+	return ticks, nil
+}
+
+// horizonLimit is the longest horizon that the driver and this package allow.
+func (r LeaseRules) horizonLimit() time.Duration {
+	if r.MaxHorizon != 0 {
+		return min(maxHorizon, r.MaxHorizon)
+	}
+	return maxHorizon
+}
+
 // check tells whether resolved lease times fit together.
 func (l LeaseConfig) check(rules LeaseRules) error {
-	limit := maxHorizon
-	if rules.MaxHorizon != 0 {
-		limit = min(limit, rules.MaxHorizon)
-	}
+	limit := rules.horizonLimit()
 	switch {
 	case l.TTL < rules.MinTTL:
 		return fmt.Errorf("%w: TTL is %v; this coordinator needs at least %v", ErrInvalid, l.TTL, rules.MinTTL)
 	case l.Horizon > limit:
 		return fmt.Errorf("%w: Horizon is %v; at most %v is allowed here", ErrInvalid, l.Horizon, limit)
-	case l.RenewEvery <= 0:
-		return fmt.Errorf("%w: RenewEvery is %v; it must be positive (TTL %v, Horizon %v)", ErrInvalid, l.RenewEvery, l.TTL, l.Horizon)
+	case l.RenewEvery < minRenewEvery:
+		return fmt.Errorf("%w: RenewEvery is %v, with TTL %v and Horizon %v; it must be at least %v", ErrInvalid, l.RenewEvery, l.TTL, l.Horizon, minRenewEvery)
 	case l.RenewEvery >= l.TTL:
 		return fmt.Errorf("%w: RenewEvery is %v; it must be less than TTL, which is %v", ErrInvalid, l.RenewEvery, l.TTL)
 	case l.RenewEvery > l.Horizon/2:

@@ -58,7 +58,9 @@ func TestResolveLeaseRefuses(t *testing.T) {
 		{LeaseRules{MinTTL: 2 * s}, LeaseConfig{TTL: s}, `TTL is 1s; this coordinator needs at least 2s`},
 		{LeaseRules{MaxHorizon: 30 * s}, LeaseConfig{Horizon: 31 * s}, `Horizon is 31s; at most 30s is allowed here`},
 		{LeaseRules{}, LeaseConfig{Horizon: 24*time.Hour + 1}, `Horizon is 24h0m0.000000001s; at most 24h0m0s is allowed here`},
-		{LeaseRules{}, LeaseConfig{TTL: 2}, `RenewEvery is 0s; it must be positive (TTL 2ns, Horizon 30s)`},
+		{LeaseRules{}, LeaseConfig{TTL: 2}, `RenewEvery is 0s, with TTL 2ns and Horizon 30s; it must be at least 5ms`},
+		{LeaseRules{}, LeaseConfig{Horizon: 3}, `RenewEvery is 1ns, with TTL 15s and Horizon 3ns; it must be at least 5ms`},
+		{LeaseRules{}, LeaseConfig{RenewEvery: 4 * time.Millisecond}, `RenewEvery is 4ms, with TTL 15s and Horizon 30s; it must be at least 5ms`},
 		{LeaseRules{}, LeaseConfig{TTL: s, RenewEvery: s}, `RenewEvery is 1s; it must be less than TTL, which is 1s`},
 		{LeaseRules{}, LeaseConfig{Horizon: 8 * s, RenewEvery: 5 * s}, `RenewEvery is 5s; it must be at most half of Horizon, which is 8s`},
 		{LeaseRules{}, LeaseConfig{Identity: strings.Repeat("x", 129)}, `Identity is 129 bytes long; at most 128 are allowed`},
@@ -66,6 +68,28 @@ func TestResolveLeaseRefuses(t *testing.T) {
 	} {
 		_, err := ResolveLease(&stub{rules: tt.rules}, tt.cfg)
 		wantInvalid(t, tt.want, err, "coord: invalid: "+tt.want)
+	}
+}
+
+func TestHorizonTicks(t *testing.T) {
+	for _, tt := range []struct {
+		max, horizon, unit time.Duration
+		want               int64
+		err                string
+	}{
+		{0, 30 * s, time.Millisecond, 30_000, ""},
+		{0, 30*s - 1, 10 * time.Millisecond, 2999, ""},
+		{30 * s, 30 * s, 10 * s, 3, ""},
+		{30 * s, 30 * s, 11 * s, 0, `Horizon is 30s, which makes 3 ticks of 11s; at most 30s is allowed here; use a layout with a shorter unit`},
+		{0, 30 * s, 8 * time.Hour, 3, ""},
+		{0, 30 * s, 9 * time.Hour, 0, `Horizon is 30s, which makes 3 ticks of 9h0m0s; at most 24h0m0s is allowed here; use a layout with a shorter unit`},
+	} {
+		got, err := HorizonTicks(&stub{rules: LeaseRules{MaxHorizon: tt.max}}, LeaseConfig{Horizon: tt.horizon}, clock.Scale{Unit: tt.unit.Microseconds()})
+		if tt.err != "" {
+			wantInvalid(t, tt.err, err, "coord: invalid: "+tt.err)
+		} else if got != tt.want || err != nil {
+			t.Errorf("%v in ticks of %v: %d, %v; want %d", tt.horizon, tt.unit, got, err, tt.want)
+		}
 	}
 }
 

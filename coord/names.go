@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxName is the longest namespace or identity, in bytes.
-const maxName = 128
+// MaxName is the longest namespace or identity, in bytes.
+const MaxName = 128
 
 // CheckNamespace tells whether s can name a namespace: 1 to 128 bytes of
 // printable UTF-8 without spaces and without any of / { } : * \, and not "." or
@@ -29,9 +29,9 @@ func CheckNamespace(s string) error {
 func checkText(field, s string, empty bool) error {
 	switch {
 	case s == "" && !empty:
-		return fmt.Errorf("%w: %s is empty; 1 to %d bytes are allowed", ErrInvalid, field, maxName)
-	case len(s) > maxName:
-		return fmt.Errorf("%w: %s is %d bytes long; at most %d are allowed", ErrInvalid, field, len(s), maxName)
+		return fmt.Errorf("%w: %s is empty; 1 to %d bytes are allowed", ErrInvalid, field, MaxName)
+	case len(s) > MaxName:
+		return fmt.Errorf("%w: %s is %d bytes long; at most %d are allowed", ErrInvalid, field, len(s), MaxName)
 	case !utf8.ValidString(s):
 		return fmt.Errorf("%w: %s %q is not valid UTF-8", ErrInvalid, field, s)
 	}

@@ -19,19 +19,27 @@ func (a *attempt) worthWaiting(patient bool) bool {
 	switch a.verdict {
 	case wait:
 		return true
-	case ended, notOpen, closed:
+	case ended, notOpen:
 		return patient
+	case closed:
+		return patient && a.stripe != nil && !a.stripe.g.closing.Load()
 	}
 	return false
 }
 
 // explain makes the error for an attempt that failed.
 func (a *attempt) explain() error {
+	if a.stripe == nil {
+		return ErrClosed
+	}
 	return a.stripe.explain(a.verdict, a.term, a.old, a.now)
 }
 
 // refuse makes the error of an attempt, counts it and tells the keeper.
 func (g *Generator) refuse(a attempt) error {
+	if a.stripe == nil {
+		return ErrClosed
+	}
 	v := a.verdict
 	if v == closed && !g.closing.Load() {
 		v = ended // what the caller sees of a lost lease
@@ -44,8 +52,8 @@ func (g *Generator) refuse(a attempt) error {
 }
 
 // hint remembers which stripe served a processor last, so that goroutines on
-// different processors keep to different stripes. Hints live in a sync.Pool, which
-// is per processor.
+// different processors keep to different stripes: hints begin at the stripes in
+// turn, and live in a sync.Pool, which is per processor.
 type hint struct {
 	at int
 	_  [cacheLine - 8]byte
@@ -55,7 +63,10 @@ type hint struct {
 // is the most hopeful one: the earliest tick to wait for, or else the reason of
 // the stripe that was asked first.
 func (g *Generator) grab(n int) attempt {
-	if len(g.stripes) == 1 {
+	switch len(g.stripes) {
+	case 0: // a zero Generator, which New did not make
+		return attempt{verdict: closed}
+	case 1:
 		return g.take(g.stripes[0], n)
 	}
 	h := g.hints.Get().(*hint)

@@ -30,8 +30,8 @@ type Config struct {
 	RollbackTolerance time.Duration
 	// Lead is how far IDs may run ahead of the clock, so that a burst need not wait
 	// for the next tick. 0, the default, means that the time in an ID is never later
-	// than the clock was. It is rounded up to ticks, and must not lie between 0 and
-	// the layout's unit.
+	// than the clock was. It is rounded up to ticks, must not lie between 0 and the
+	// layout's unit, and is at most a third of the lease's horizon.
 	Lead time.Duration
 	// SequenceStart n > 1 starts the sequence of each tick at a hash of the tick
 	// below n, so that the IDs of a service that makes few of them spread evenly
@@ -47,7 +47,9 @@ type Config struct {
 	// OnChange, if not nil, is called when the generator begins or ceases to be able
 	// to issue, when its reason changes, and when a worker ID changes: one call at a
 	// time, from a goroutine of its own, and with the latest state if several changes
-	// came during one call. It may call the generator's methods.
+	// came during one call. It is not called for the state in which New returns; the
+	// last call, for Close, may come after Close has returned. It may call the
+	// generator's methods.
 	OnChange func(Health)
 	// Logger gets transitions, and never single IDs. Nil means no log.
 	Logger *slog.Logger
@@ -88,11 +90,19 @@ func (cfg Config) resolve(c coord.Coordinator) (settings, error) {
 	if s.Lease, err = coord.ResolveLease(c, cfg.Lease); err != nil {
 		return s, fmt.Errorf("%w: Lease: %w", ErrInvalidConfig, err)
 	}
-	if s.workers, err = s.Lease.WorkerIDs.Within(s.Layout.workers()); err != nil {
+	if s.horizon, err = coord.HorizonTicks(c, s.Lease, s.Layout.scale()); err != nil {
 		return s, fmt.Errorf("%w: Lease: %w", ErrInvalidConfig, err)
 	}
-	if s.Stripes > s.workers.Count {
+	if s.workers, err = s.Lease.WorkerIDs.Within(s.Layout.Workers()); err != nil {
+		return s, fmt.Errorf("%w: Lease: %w", ErrInvalidConfig, err)
+	}
+	switch n := len(identityOf(s.Lease.Identity, s.Stripes-1)); {
+	case s.Stripes > s.workers.Count:
 		return s, fmt.Errorf("%w: Stripes is %d; there are %d worker IDs to lease (%v)", ErrInvalidConfig, s.Stripes, s.workers.Count, s.workers)
+	case s.Lead > s.Lease.Horizon/3:
+		return s, fmt.Errorf("%w: Lead is %v; at most a third of the lease's Horizon, which is %v, is allowed, because IDs never leave the window", ErrInvalidConfig, s.Lead, s.Lease.Horizon)
+	case n > coord.MaxName:
+		return s, fmt.Errorf("%w: Lease.Identity is %d bytes long with the number of a stripe; at most %d are allowed", ErrInvalidConfig, n, coord.MaxName)
 	}
 	s.convert()
 	return s, nil
@@ -119,12 +129,10 @@ func (cfg Config) check(l Layout, unixMicro int64) error {
 	return nil
 }
 
-// convert turns durations into ticks: the tolerance and the lead up, so that what
-// was asked for is tolerated, and the horizon down.
+// convert turns durations into ticks, up, so that what was asked for is tolerated.
 func (s *settings) convert() {
 	scale := s.Layout.scale()
 	lead := scale.TicksUp(s.Lead.Microseconds())
-	s.horizon = max(scale.TicksDown(s.Lease.Horizon.Microseconds()), 3)
 	s.rule = rule{
 		shift:    s.Layout.SequenceBits,
 		lead:     lead,
@@ -142,25 +150,29 @@ func ceilMicro(d time.Duration) int64 {
 	return int64((d + time.Microsecond - 1) / time.Microsecond)
 }
 
-// request is what every acquisition of the given stripe asks for. Stripes differ in
-// their identity, because each of them wants a worker ID of its own back.
-func (s *settings) request(stripe int) coord.Request {
-	identity := s.Lease.Identity
-	if identity != "" && stripe > 0 {
-		identity = fmt.Sprintf("%s#%d", identity, stripe)
+// identityOf returns the identity of a stripe. They differ, because each wants a
+// worker ID of its own back.
+func identityOf(identity string, stripe int) string {
+	if identity == "" || stripe == 0 {
+		return identity
 	}
+	return fmt.Sprintf("%s#%d", identity, stripe)
+}
+
+// request is what every acquisition of the given stripe asks for.
+func (s *settings) request(stripe int) coord.Request {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
 	return coord.Request{
-		Identity:    identity,
+		Identity:    identityOf(s.Lease.Identity, stripe),
 		Holder:      fmt.Sprintf("%s:%d", host, os.Getpid()),
 		Fingerprint: s.Layout.String(),
 		Scale:       s.Layout.scale(),
 		LastTick:    s.Layout.lastTick(),
 		Workers:     s.workers,
-		Capacity:    s.Layout.workers(),
+		Capacity:    s.Layout.Workers(),
 		TTL:         s.Lease.TTL,
 		Ahead:       s.rule.limit,
 	}

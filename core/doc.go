@@ -12,7 +12,7 @@
 //	...
 //	id, err := g.Next()
 //	...
-//	err = g.Close(ctx) // frees the worker ID
+//	err = g.Close(last) // frees the worker ID; last is a context that has not ended
 //	err = c.Close()
 //
 // # IDs

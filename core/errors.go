@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -32,6 +33,17 @@ var (
 	// field, its value and what is allowed.
 	ErrInvalidConfig = errors.New("core: invalid configuration")
 )
+
+// errNoContext is returned for a nil context.
+var errNoContext = fmt.Errorf("%w: ctx is nil; pass context.Background()", ErrInvalidConfig)
+
+// contextError returns the error of a context that has ended, or is none.
+func contextError(ctx context.Context) error {
+	if ctx == nil {
+		return errNoContext
+	}
+	return ctx.Err()
+}
 
 // ClockRollbackError is an [ErrClockRollback] with the times.
 type ClockRollbackError struct {
@@ -69,13 +81,18 @@ func (e *WindowNotOpenError) Unwrap() error { return ErrWindowNotOpen }
 // WindowEndedError is an [ErrWindowEnded] with its reason and times.
 type WindowEndedError struct {
 	WorkerID int
-	Ended    time.Time // the end of the window
+	Lost     bool      // the worker ID may be somebody else's now, and another is being leased
+	Ended    time.Time // the end of the window; with Lost, when it was closed
 	Renewed  time.Time // the last renewal that succeeded
 	Cause    error     // what keeps the window from being extended; nil: not known yet
 }
 
 // Error says what happened, since when, and what to do.
 func (e *WindowEndedError) Error() string {
+	if e.Lost {
+		return fmt.Sprintf("%v: worker ID %d was given up at %s: %v; last renewed %s; service resumes by itself once a worker ID is leased anew",
+			ErrWindowEnded, e.WorkerID, stamp(e.Ended), e.Cause, stamp(e.Renewed))
+	}
 	cause := "no renewal since"
 	if e.Cause != nil {
 		cause = e.Cause.Error() + "; last renewed"

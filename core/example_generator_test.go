@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
@@ -28,7 +29,12 @@ func ExampleNew() {
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, g.Close(ctx)) }()
+		defer func() {
+			// If ctx is what makes the program stop, it has ended when it gets here.
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			err = errors.Join(err, g.Close(last))
+		}()
 
 		id, err := g.Next()
 		if err != nil {
@@ -108,4 +114,16 @@ func ExampleGenerator_Health() {
 	h := g.Health()
 	fmt.Println(h.Healthy, h.Issued, h.Workers[0].WorkerID, h.Errors)
 	// Output: true 1 1 {0 0 0 0 0 0}
+}
+
+// A health endpoint needs no more than this.
+func ExampleHealth_MarshalJSON() {
+	g := coretest.New(example)
+	if err := g.Close(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(g.Health()); err != nil {
+		log.Fatal(err)
+	}
+	// Output: {"healthy":false,"error":"core: generator closed","workers":[{"worker_id":1,"generation":1,"since":"2025-01-01T12:00:00Z","last_renewal":"2025-01-01T12:00:00Z","window_left_seconds":0,"lead_seconds":0,"error":"core: generator closed","failing":"core: generator closed"}],"last_renewal":"2025-01-01T12:00:00Z","window_left_seconds":0,"lead_seconds":0,"issued":0,"errors":{"clock_rollback":0,"sequence_exhausted":0,"window_not_open":0,"window_ended":0,"time_exhausted":0,"closed":0},"rollbacks":0}
 }

@@ -27,6 +27,7 @@ type Generator struct {
 	tolerance time.Duration
 	stripes   []*stripe
 	hints     sync.Pool // of *hint: the stripe that served this processor last
+	nextHint  atomic.Uint32
 	log       *slog.Logger
 
 	_ [cacheLine]byte
@@ -53,7 +54,8 @@ type Generator struct {
 // logged. ctx bounds the start alone.
 //
 // The errors wrap [ErrInvalidConfig] for a wrong Config, those of package coord for
-// what the coordinator refused, [ErrWindowNotOpen] if ctx ended while the window
+// what the coordinator refused, which ends New at once, as [coord.ErrNoWorkerID] does
+// even where a crashed holder's lease is about to end, [ErrWindowNotOpen] if ctx ended while the window
 // was still in the future, and ctx's own error. An unreachable coordinator is tried
 // again for as long as the lease's TTL, and a quarantine is waited out. After an
 // error nothing is left leased, unless the coordinator cannot be reached or its
@@ -61,6 +63,9 @@ type Generator struct {
 //
 // The generator never closes c. Close c after the generator.
 func New(ctx context.Context, c coord.Coordinator, cfg Config) (*Generator, error) {
+	if ctx == nil {
+		return nil, errNoContext
+	}
 	s, err := cfg.resolve(c)
 	if err != nil {
 		return nil, err
@@ -101,7 +106,9 @@ func newGenerator(s *settings) *Generator {
 		log:       s.Logger,
 	}
 	g.fresher, _ = s.Clock.(clock.Fresher)
-	g.hints.New = func() any { return new(hint) }
+	g.hints.New = func() any {
+		return &hint{at: int(g.nextHint.Add(1)-1) % len(g.stripes)}
+	}
 	for range s.Stripes {
 		g.stripes = append(g.stripes, &stripe{g: g})
 	}
@@ -117,24 +124,25 @@ func (g *Generator) start(ctx context.Context) error {
 		all.Go(func() { errs[i] = st.keeper.Start(ctx) })
 	}
 	all.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("core: starting a generator: %w", errs[firstError(errs)])
+	err := firstError(errs) // one is enough: the stripes' are alike
+	if err == nil {
+		err = g.awaitOpen(ctx)
 	}
-	if err := g.awaitOpen(ctx); err != nil {
+	if err != nil {
 		return fmt.Errorf("core: starting a generator: %w", err)
 	}
 	g.observer.start()
 	return nil
 }
 
-// firstError returns the index of the first error that is not nil.
-func firstError(errs []error) int {
-	for i, err := range errs {
+// firstError returns the first error of a list that is not nil.
+func firstError(errs []error) error {
+	for _, err := range errs {
 		if err != nil {
-			return i
+			return err
 		}
 	}
-	return 0
+	return nil
 }
 
 // awaitOpen waits until every stripe can issue, and says why it waits.
@@ -203,6 +211,9 @@ func (g *Generator) await(ctx context.Context, st *stripe, changed <-chan struct
 // on. With a context that has ended it only looks, which suits a readiness probe.
 // After Close it returns [ErrClosed].
 func (g *Generator) Ready(ctx context.Context) error {
+	if ctx == nil {
+		return errNoContext
+	}
 	for {
 		changed := g.changed.wait()
 		st, err := g.anyAble()
@@ -222,8 +233,8 @@ func (g *Generator) Ready(ctx context.Context) error {
 
 // anyAble returns nil if any stripe could issue now, or the first one's reason.
 func (g *Generator) anyAble() (*stripe, error) {
-	if g.closing.Load() {
-		return g.stripes[0], ErrClosed
+	if g.closing.Load() || len(g.stripes) == 0 {
+		return nil, ErrClosed
 	}
 	var first error
 	for _, st := range g.stripes {
@@ -241,9 +252,14 @@ func (g *Generator) anyAble() (*stripe, error) {
 // Close stops the generator and gives its worker IDs back. From the moment it is
 // called, no ID is issued and every call returns [ErrClosed]. It blocks until the
 // worker IDs are released or ctx ends; its error says if one could not be
-// released, which then becomes free when its lease ends. Further calls wait for
-// the first one and return its result. It does not close the coordinator.
+// released, which then becomes free when its lease ends. Give it a context that has
+// not ended, with a few seconds left: the one whose end made the program stop is
+// the wrong one. Further calls wait for the first one and return its result. It does
+// not close the coordinator.
 func (g *Generator) Close(ctx context.Context) error {
+	if ctx == nil {
+		return errNoContext
+	}
 	g.end.Do(func() {
 		g.closing.Store(true)
 		errs := make([]error, len(g.stripes))

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -54,12 +55,12 @@ type WorkerHealth struct {
 
 // ErrorCounts counts the errors that a generator returned, by kind.
 type ErrorCounts struct {
-	ClockRollback     uint64
-	SequenceExhausted uint64 // by TryNext
-	WindowNotOpen     uint64
-	WindowEnded       uint64
-	TimeExhausted     uint64
-	Closed            uint64
+	ClockRollback     uint64 `json:"clock_rollback"`
+	SequenceExhausted uint64 `json:"sequence_exhausted"` // by TryNext
+	WindowNotOpen     uint64 `json:"window_not_open"`
+	WindowEnded       uint64 `json:"window_ended"`
+	TimeExhausted     uint64 `json:"time_exhausted"`
+	Closed            uint64 `json:"closed"`
 }
 
 // reported is what Health said last, so that it never goes back.
@@ -110,7 +111,8 @@ func (s *stripe) health() WorkerHealth {
 	}
 	now := clock.Fresh(s.g.clock)
 	left := func(tick int64) time.Duration {
-		return time.Duration(max(s.g.scale.Micro(tick)-now, 0)) * time.Microsecond
+		micros := min(max(s.g.scale.Micro(tick)-now, 0), math.MaxInt64/int64(time.Microsecond))
+		return time.Duration(micros) * time.Microsecond
 	}
 	last, stamped := s.Last()
 	w := WorkerHealth{
@@ -124,6 +126,9 @@ func (s *stripe) health() WorkerHealth {
 	}
 	if stamped {
 		w.Lead = left(last)
+	}
+	if t.state.Load()&closedBit != 0 {
+		w.WindowLeft = 0 // no more of it will be used
 	}
 	return w
 }

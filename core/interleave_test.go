@@ -1,8 +1,10 @@
 package core
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 
@@ -236,10 +238,13 @@ func TestCallDuringSwap(t *testing.T) {
 		_, err := g.TryNext()
 		result <- err
 	}()
-	select {
-	case err := <-result:
-		t.Fatalf("the call did not wait for the swap: %v", err)
-	case <-time.After(20 * time.Millisecond): // it is waiting, or has not begun: both are fine
+	for stacks := make([]byte, 1<<20); !bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("(*stripe).settle(")); {
+		select {
+		case err := <-result:
+			t.Fatalf("the call did not wait for the swap: %v", err)
+		default:
+			runtime.Gosched()
+		}
 	}
 	st.term.Store(newTerm(&g.rule, coord.Grant{WorkerID: 4, Generation: 1, NotBefore: 600, NotAfter: 1e6}, 600, time.Time{}))
 	st.mu.Unlock()
@@ -286,5 +291,38 @@ func TestHashedStarts(t *testing.T) {
 	}
 	if got := g.Health().Issued; got != 1200 {
 		t.Errorf("Issued is %d, want 1200", got)
+	}
+}
+
+// TestNoticeWakesOnChange checks that a look of the keeper wakes those who wait only
+// if it found something new: otherwise thousands of them ask again and again, all
+// through an outage.
+func TestNoticeWakesOnChange(t *testing.T) {
+	g, h := hookedGenerator(t, Config{})
+	st := g.stripes[0]
+	woken := func(f func()) bool {
+		changed := g.changed.wait()
+		f()
+		select {
+		case <-changed:
+			return true
+		default:
+			return false
+		}
+	}
+	st.Notice()
+	if woken(st.Notice) {
+		t.Error("nothing changed, and everybody was woken")
+	}
+	h.micro = g.scale.Micro(1e6 + 1)
+	if !woken(st.Notice) {
+		t.Error("the window has ended, and nobody was woken")
+	}
+	if woken(st.Notice) {
+		t.Error("the window has still ended, and everybody was woken again")
+	}
+	st.Extend(2e6)
+	if !woken(st.Notice) {
+		t.Error("the window was extended, and nobody was woken")
 	}
 }

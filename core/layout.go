@@ -164,9 +164,6 @@ func (l Layout) Expires() time.Time {
 // result is meaningful only if [Layout.Validate] passes.
 func (l Layout) MaxID() ID { return ID(lowBits(uint8(min(l.bits(), maxBits)))) }
 
-// workers is Workers under the name that the rest of the package uses.
-func (l Layout) workers() int { return l.Workers() }
-
 // bits is the sum of the three widths.
 func (l Layout) bits() int { return int(l.TimeBits) + int(l.WorkerBits) + int(l.SequenceBits) }
 

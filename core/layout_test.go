@@ -44,7 +44,7 @@ func TestNamedLayouts(t *testing.T) {
 			if got := l.Expires().Format(time.RFC3339Nano); got != tt.expires {
 				t.Errorf("Expires() = %s, want %s", got, tt.expires)
 			}
-			if l.Workers() != tt.workers || l.workers() != tt.workers || l.SequencesPerTick() != tt.sequences {
+			if l.Workers() != tt.workers || l.SequencesPerTick() != tt.sequences {
 				t.Errorf("%d workers, %d sequences; want %d and %d", l.Workers(), l.SequencesPerTick(), tt.workers, tt.sequences)
 			}
 			if l.MaxID() != tt.maxID {

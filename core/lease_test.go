@@ -102,8 +102,11 @@ func TestStolenLeaseIsNamedAndAnotherWorkerIDGoesOnInOrder(t *testing.T) {
 		if !errors.Is(err, core.ErrWindowEnded) || !errors.Is(err, coord.ErrLeaseLost) {
 			t.Errorf("Next: %v, want one that wraps both %v and %v", err, core.ErrWindowEnded, coord.ErrLeaseLost)
 		}
-		wantText(t, err, fmt.Sprintf("core: issue window ended: worker ID 0 could stamp until %s: coord: lease lost: %v; the slot has generation 2, holder %q; last renewed %s; service resumes by itself once the coordinator answers; check that it is up and reachable",
-			at(acquired.At.Add(leaseHorizon+time.Millisecond)), acquired.Result, "thief", at(acquired.At)))
+		wantText(t, err, fmt.Sprintf("core: issue window ended: worker ID 0 was given up at %s: coord: lease lost: %v; the slot has generation 2, holder %q; last renewed %s; service resumes by itself once a worker ID is leased anew",
+			at(g.clock.Time().Add(-10*time.Millisecond)), acquired.Result, "thief", at(acquired.At)))
+		if h := g.Health(); h.Healthy || h.WindowLeft != 0 {
+			t.Errorf("a worker ID that is lost has a window left: %+v", h)
+		}
 
 		settle(time.Second)
 		id := g.next()

@@ -41,7 +41,7 @@ func (g *Generator) TryNext() (ID, error) {
 // It returns ctx's error, together with the reason for the wait, when ctx ends;
 // [ErrClockRollback], [ErrTimeExhausted] and [ErrClosed] at once.
 func (g *Generator) NextContext(ctx context.Context) (ID, error) {
-	if err := ctx.Err(); err != nil {
+	if err := contextError(ctx); err != nil {
 		return 0, err
 	}
 	if id, ok := g.fast(); ok {
@@ -97,22 +97,19 @@ func (g *Generator) slow(ctx context.Context, patient bool) (ID, error) {
 // waitFor waits once for whatever the failed attempt a lacks, and tries again. It
 // returns an error if waiting does not help or ctx ends.
 func (g *Generator) waitFor(ctx context.Context, a *attempt, patient bool) error {
-	if !a.worthWaiting(patient) || a.verdict == closed && g.closing.Load() {
+	if !a.worthWaiting(patient) {
 		return g.refuse(*a)
 	}
 	// From here on no change is missed: the attempt is made again after the signal
 	// was taken, and what changes later is signalled.
 	changed := g.changed.wait()
-	n := a.asked
-	if *a = g.grab(n); a.verdict == issue {
-		return nil
-	}
-	if !a.worthWaiting(patient) || a.verdict == closed && g.closing.Load() {
-		return g.refuse(*a)
-	}
-	if a.verdict == wait {
+	*a = g.grab(a.asked)
+	switch {
+	case a.verdict == issue || !a.worthWaiting(patient):
+		return nil // the caller sees what it is
+	case a.verdict == wait:
 		g.awaitEdge(ctx, changed, g.scale.Micro(a.tick-g.rule.lead))
-	} else {
+	default:
 		a.stripe.note(a.verdict)
 		// Its only error is ctx's, which is dealt with below.
 		_ = g.await(ctx, a.stripe, changed)
@@ -120,6 +117,6 @@ func (g *Generator) waitFor(ctx context.Context, a *attempt, patient bool) error
 	if err := ctx.Err(); err != nil {
 		return errors.Join(err, a.explain())
 	}
-	*a = g.grab(n)
+	*a = g.grab(a.asked)
 	return nil
 }

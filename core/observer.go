@@ -38,7 +38,13 @@ func (o *observer) start() {
 
 // stop ends the observation after a last look. It does not wait for a callback
 // that is under way, because that may be the caller.
-func (o *observer) stop() { o.once.Do(func() { close(o.quit) }) }
+func (o *observer) stop() {
+	o.once.Do(func() {
+		if o.quit != nil {
+			close(o.quit)
+		}
+	})
+}
 
 func (o *observer) run() {
 	for {

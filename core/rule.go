@@ -72,7 +72,10 @@ func (r *rule) used(word, start, seed uint64) uint64 {
 // the clock allows it at once and entering a tick needs no hash. It is small
 // enough to be inlined; ok false says nothing but "ask step".
 func (r *rule) fast(old uint64, now, notAfter int64) (next uint64, ok bool) {
-	if uint64(now) > r.lastTick { // before the epoch, or past the layout's end
+	if uint64(now) > r.lastTick || old&closedBit != 0 {
+		// Before the epoch, past the layout's end, or closed. A closed word lies above
+		// every window, but where the layout uses all 63 bits, the last one of all plus 1
+		// would wrap to 0.
 		return 0, false
 	}
 	next = max(old+1, uint64(now)<<r.shift)

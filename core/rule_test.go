@@ -192,6 +192,7 @@ func TestFast(t *testing.T) {
 		{"small rollback", w(20, 1), 19, 100, false},
 		{"after the window", w(20, 1), 101, 100, false},
 		{"closed", w(20, 1) | closedBit, 20, 100, false},
+		{"closed at the very end of 63 bits", 1<<64 - 1, 20, 100, false},
 		{"before the epoch", w(20, 1), -1, 100, false},
 		{"past the layout", w(20, 1), 256, 255, false},
 		{"past the layout, whose shift overflows", w(20, 1), 1 << 62, 255, false},

@@ -19,9 +19,11 @@ type stripe struct {
 
 	poked      atomic.Bool // the keeper knows of the refusals since it last looked
 	rolledBack atomic.Bool // the present rollback is counted
+	seen       verdict     // what the keeper's last look found; the keeper's alone
 
 	mu      sync.Mutex // serializes changes of the term
 	renewed time.Time  // the last renewal that succeeded
+	shutAt  time.Time  // when the gate was closed; zero: it is open
 	failing error      // why the window does not grow; nil: it does
 	// refusal is what a caller gets who finds the gate closed or the window over. It
 	// is made here, so that refusing costs nothing.
@@ -72,11 +74,14 @@ func (s *stripe) Shut(reason error) (last int64) {
 	if t == nil {
 		return 0
 	}
+	if s.g.closing.Load() {
+		reason = ErrClosed // whatever the keeper calls it
+	}
 	if reason != nil {
 		s.failing = reason
 	}
-	s.prepare()
 	last = s.closeTerm(t)
+	s.prepare()
 	s.g.changed.broadcast()
 	return last
 }
@@ -106,10 +111,19 @@ func (s *stripe) Last() (tick int64, stamped bool) {
 // Notice implements keeper.Gate.
 func (s *stripe) Notice() {
 	s.poked.Store(false)
-	if s.rolledBack.Load() && s.look() != rollback {
+	v := s.look()
+	if v == wait {
+		v = issue // both serve
+	}
+	if v != rollback {
 		s.rolledBack.Store(false)
 	}
-	s.g.changed.broadcast()
+	// Whoever waits wants to know of a change. A signal for every look would have
+	// thousands of them ask again, a hundred times a second, all through an outage.
+	if v != s.seen {
+		s.seen = v
+		s.g.changed.broadcast()
+	}
 }
 
 // poke tells the keeper, once until it has looked, that an ID was refused.
@@ -135,13 +149,22 @@ func (s *stripe) prepare() {
 	if t == nil {
 		return
 	}
-	end := s.g.scale.Micro(t.notAfter.Load() + 1)
-	var err error = &WindowEndedError{
+	e := &WindowEndedError{
 		WorkerID: t.workerID,
-		Ended:    time.UnixMicro(end).UTC(),
+		Lost:     t.state.Load()&closedBit != 0,
+		Ended:    s.g.timeOf(t.notAfter.Load() + 1),
 		Renewed:  s.renewed,
 		Cause:    s.failing,
 	}
+	if e.Lost {
+		if s.shutAt.IsZero() {
+			s.shutAt = s.g.readClock()
+		}
+		e.Ended = s.shutAt
+	} else {
+		s.shutAt = time.Time{}
+	}
+	var err error = e
 	s.refusal.Store(&err)
 }
 

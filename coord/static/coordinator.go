@@ -88,6 +88,9 @@ func (c *Coordinator) Close() error {
 // do runs op in its turn. If ctx ends before op does, do returns and op runs on;
 // undo then gets a grant that nobody has been told of.
 func (c *Coordinator) do(ctx context.Context, name string, op func() (coord.Grant, error), undo func(coord.Grant)) (coord.Grant, error) {
+	if c == nil || c.turn == nil {
+		return coord.Grant{}, fmt.Errorf("%w: this static coordinator was not made by New", coord.ErrInvalid)
+	}
 	ended := func() error {
 		return fmt.Errorf("%s static worker ID of namespace %q: %w", name, c.opts.Namespace, ctx.Err())
 	}

@@ -35,8 +35,8 @@
 // horizon, which is as far as a predecessor's window can have reached. If it is
 // certain that this worker ID is new, [Options].AcceptFresh or the URL option
 // fresh=true skips that. If the file is deleted or replaced under a running
-// holder, the next renewal reports the lease lost, and acquiring again begins
-// after the window that the process knows it had.
+// holder, the next renewal reports the lease lost; acquiring again then waits out
+// one horizon, as at a start, and the window that the process knows it had.
 //
 // # Without a state file
 //

@@ -43,7 +43,10 @@ func New(tb testing.TB) *core.Generator {
 
 // NewWith is [New] with a configuration. A nil Clock in it means the clock of New,
 // the zero Layout the default layout; Lease is not looked at except for WorkerIDs.
-// With WorkerIDs left empty, the worker ID is [WorkerID].
+// With WorkerIDs left empty, there is [WorkerID], and for further stripes what
+// follows it. There are no more, so a clock that is stepped back by more than the
+// tolerance stays a rollback until it has caught up; give WorkerIDs a greater Count
+// to have it healed.
 func NewWith(tb testing.TB, cfg core.Config) *core.Generator {
 	tb.Helper()
 	if cfg.Layout == (core.Layout{}) {
@@ -52,8 +55,11 @@ func NewWith(tb testing.TB, cfg core.Config) *core.Generator {
 	if cfg.Clock == nil {
 		cfg.Clock = &obliging{Manual: clocktest.NewManual(Start()), reach: 2 * cfg.Layout.Unit}
 	}
-	if cfg.Lease.WorkerIDs == (coord.Range{}) && cfg.Layout.WorkerBits > 0 {
-		cfg.Lease.WorkerIDs.First = WorkerID
+	if cfg.Lease.WorkerIDs == (coord.Range{}) {
+		cfg.Lease.WorkerIDs.Count = max(cfg.Stripes, 1)
+		if cfg.Layout.WorkerBits > 0 {
+			cfg.Lease.WorkerIDs.First = WorkerID
+		}
 	}
 	g, err := core.New(context.Background(), new(forever), cfg)
 	if err != nil {

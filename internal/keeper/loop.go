@@ -80,7 +80,10 @@ func (k *Keeper) look() {
 	if k.held {
 		for k.nextPiece() {
 		}
-		if k.rolledBack() && !time.Now().Before(k.healAt) {
+		switch {
+		case !k.rolledBack():
+			k.heals.reset()
+		case !time.Now().Before(k.healAt):
 			k.heal()
 		}
 	}

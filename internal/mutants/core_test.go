@@ -48,8 +48,8 @@ var coreMutants = []mutant{
 	{
 		name: "short way without the range",
 		file: "core/rule.go",
-		old:  "if uint64(now) > r.lastTick {",
-		new:  "if false {",
+		old:  "if uint64(now) > r.lastTick || old&closedBit != 0 {",
+		new:  "if old&closedBit != 0 {",
 		pkg:  "./core", test: "TestFast",
 	},
 	{
@@ -76,9 +76,30 @@ var coreMutants = []mutant{
 	{
 		name: "closed word reopens on the short way",
 		file: "core/rule.go",
-		old:  "next = max(old+1, uint64(now)<<r.shift)",
-		new:  "next = max(old&^closedBit+1, uint64(now)<<r.shift)",
-		pkg:  "./core", test: "TestClosedTermNeverReopens",
+		old:  "if uint64(now) > r.lastTick || old&closedBit != 0 {",
+		new:  "if old &^= closedBit; uint64(now) > r.lastTick {",
+		pkg:  "./core", test: "TestFast",
+	},
+	{
+		name: "closed word wraps where 63 bits are used",
+		file: "core/rule.go",
+		old:  "if uint64(now) > r.lastTick || old&closedBit != 0 {",
+		new:  "if uint64(now) > r.lastTick {",
+		pkg:  "./core", test: "TestLastWordOfAll",
+	},
+	{
+		name: "every look wakes everybody",
+		file: "core/stripe.go",
+		old:  "if v != s.seen {",
+		new:  "if true {",
+		pkg:  "./core", test: "TestNoticeWakesOnChange",
+	},
+	{
+		name: "all processors on one stripe",
+		file: "core/generator.go",
+		old:  "return &hint{at: int(g.nextHint.Add(1)-1) % len(g.stripes)}",
+		new:  "return new(hint)",
+		pkg:  "./core", test: "TestHintsBeginAtDifferentStripes",
 	},
 	{
 		name: "closed word reopens on the long way",
@@ -97,8 +118,8 @@ var coreMutants = []mutant{
 	{
 		name: "trim without close",
 		file: "core/stripe.go",
-		old:  "\ts.prepare()\n\tlast = s.closeTerm(t)\n",
-		new:  "\ts.prepare()\n\tlast, _ = s.Last()\n",
+		old:  "\tlast = s.closeTerm(t)\n\ts.prepare()\n",
+		new:  "\tlast, _ = s.Last()\n\ts.prepare()\n",
 		pkg:  "./core", test: "TestCloseUnderLoad",
 	},
 	{
