@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
@@ -13,9 +14,10 @@ const (
 	// timerSlack is how late a timer of the Go runtime may ring on an idle machine,
 	// where the poller counts in whole milliseconds.
 	timerSlack = 1200 * time.Microsecond
-	// napSlack is how late a nap may end. The rest of the way is spun, so that the
-	// first ID of a tick is not late.
-	napSlack = 150 * time.Microsecond
+	// leastSlack and mostSlack bound how late a nap is taken to end. The rest of the
+	// way is spun, so that the first ID of a tick is not late.
+	leastSlack = 150 * time.Microsecond
+	mostSlack  = time.Millisecond
 	// relaxedLead is from how much lead on being late costs nothing: the generator is
 	// ahead by more than a timer's lateness, and catches up.
 	relaxedLead = 2 * time.Millisecond
@@ -28,6 +30,7 @@ const (
 type edges struct {
 	mu      sync.Mutex
 	current *edge
+	late    atomic.Int64 // how late naps were, in nanoseconds, and slowly forgotten
 }
 
 // edge is one wait for the clock to read at, in microseconds since 1970.
@@ -56,6 +59,19 @@ func (e *edges) leave(w *edge) {
 	}
 	e.mu.Unlock()
 	close(w.reached)
+}
+
+// slack is how much earlier than an edge a nap should end: more on a busy machine,
+// where whoever sleeps is not woken at once.
+func (e *edges) slack() time.Duration {
+	return min(max(time.Duration(e.late.Load()), leastSlack), mostSlack)
+}
+
+// learn takes note of how late a nap was. A lateness counts double at once, and is
+// forgotten over some hundred edges.
+func (e *edges) learn(late time.Duration) {
+	old := e.late.Load()
+	e.late.Store(max(2*int64(late), old-old/64))
 }
 
 // awaitEdge waits until the clock reads at, or changed is closed, or ctx ends, or
@@ -100,6 +116,8 @@ func pause(ring, changed, ended <-chan struct{}) bool {
 func (g *Generator) approach(at int64, changed, ended <-chan struct{}) {
 	relaxed := g.rule.lead*g.scale.Unit >= relaxedLead.Microseconds()
 	first := at - clock.Fresh(g.clock)
+	slack := g.edges.slack()
+	defer g.edges.learn(0)
 	for spins := 0; ; {
 		left := at - clock.Fresh(g.clock)
 		d := time.Duration(left) * time.Microsecond
@@ -114,10 +132,11 @@ func (g *Generator) approach(at int64, changed, ended <-chan struct{}) {
 				return
 			}
 			continue
-		case d > 2*napSlack:
-			nap(d - napSlack)
+		case d > 2*slack:
+			nap(d - slack)
+			g.edges.learn(time.Duration(clock.Fresh(g.clock)-at)*time.Microsecond + slack)
 		case spins > spinsAtMost:
-			nap(napSlack)
+			nap(leastSlack)
 		default:
 			spins++
 			runtime.Gosched()
