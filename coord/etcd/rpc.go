@@ -21,6 +21,8 @@ const (
 	longestCall = 5 * time.Second
 	// shortestCall is enough for a round trip on a slow link.
 	shortestCall = 100 * time.Millisecond
+	// readTries is how often something is read before its error counts.
+	readTries = 3
 	// tidyTime bounds what is done after a call was answered: revoking a lease that is
 	// not needed.
 	tidyTime = time.Second
@@ -56,8 +58,18 @@ func (c *Coordinator) propose(ctx context.Context, compare []clientv3.Cmp, then,
 	return resp, nil
 }
 
-// fetch reads several keys at one moment.
+// fetch reads several keys at one moment. Reading twice does no harm, so a broken
+// connection or a member that hangs is given another chance.
 func (c *Coordinator) fetch(ctx context.Context, ops ...clientv3.Op) (*clientv3.TxnResponse, error) {
+	for try := 1; ; try++ {
+		resp, err := c.fetchOnce(ctx, ops)
+		if err == nil || try == readTries || ctx.Err() != nil || !transient(err) {
+			return resp, err
+		}
+	}
+}
+
+func (c *Coordinator) fetchOnce(ctx context.Context, ops []clientv3.Op) (*clientv3.TxnResponse, error) {
 	ctx, cancel := step(ctx)
 	defer cancel()
 	return c.client.Txn(ctx).Then(ops...).Commit()
