@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -24,6 +25,7 @@ type Coordinator struct {
 	opts      Options
 	log       *slog.Logger
 	memory    memory
+	unwell    atomic.Bool // the last call got no answer
 
 	life    context.Context // ends at Close
 	end     context.CancelFunc
@@ -108,7 +110,13 @@ func (c *Coordinator) do(ctx context.Context, what string, call func(context.Con
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.life, cancel)()
+	if c.unwell.Load() {
+		// The client waits longer and longer between attempts to connect. Whoever makes
+		// this call has waited already.
+		c.client.ActiveConnection().ResetConnectBackoff()
+	}
 	err := call(ctx)
+	c.unwell.Store(err != nil && transient(err))
 	switch {
 	case err == nil:
 		return nil

@@ -17,6 +17,7 @@ const callTime = 30 * time.Second
 
 func TestMain(m *testing.M) {
 	etcdtest.Main()
+	holderMain()
 	os.Exit(m.Run())
 }
 
