@@ -171,7 +171,10 @@ func (a *acquisition) probe(ctx context.Context, free []int) ([]candidate, error
 	wg.Go(func() { leaseErr = a.needLease(ctx) })
 	resp, err := a.fetch(ctx, ops...)
 	wg.Wait()
-	if err = errors.Join(err, leaseErr); err != nil {
+	if err == nil {
+		err = leaseErr
+	}
+	if err != nil {
 		return nil, err
 	}
 	var all []candidate
@@ -283,7 +286,7 @@ func (a *acquisition) resolve(ctx context.Context, cause error) (*view, error) {
 	resp, err := a.fetch(ctx, clientv3.OpGet(tokenKey))
 	if err != nil {
 		a.lease = 0 // it may be somebody's: the next call with this token finds out
-		return nil, errors.Join(cause, err)
+		return nil, unclear(cause, err)
 	}
 	kv := one(resp, 0)
 	if kv == nil {

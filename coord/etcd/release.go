@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"errors"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -13,14 +12,17 @@ import (
 // looked into, and made once more if it was not done.
 func (c *Coordinator) release(ctx context.Context, g coord.Grant, last int64) error {
 	v := viewOf(g)
-	var unclear error // of an attempt that may have been done
+	var attempt error // of an attempt that may have been done
 	for range turns {
 		if v == nil {
 			var err error
 			if v, err = c.look(ctx, g.WorkerID); err != nil {
-				return errors.Join(unclear, err)
+				if attempt != nil {
+					err = unclear(attempt, err)
+				}
+				return err
 			}
-			if unclear != nil && v.slot.Token == "" && v.slot.Generation == g.Generation && !v.slot.Retired {
+			if attempt != nil && v.slot.Token == "" && v.slot.Generation == g.Generation && !v.slot.Retired {
 				return nil // nobody but this holder can have done that
 			}
 		}
@@ -29,10 +31,10 @@ func (c *Coordinator) release(ctx context.Context, g coord.Grant, last int64) er
 		}
 		resp, err := c.tryRelease(ctx, g, v, last)
 		switch {
-		case err != nil && unclear != nil:
+		case err != nil && attempt != nil:
 			return err
 		case err != nil:
-			unclear, v = err, nil
+			attempt, v = err, nil
 		case resp.Succeeded:
 			c.revoke(ctx, v.lease)
 			return nil

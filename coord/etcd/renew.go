@@ -167,7 +167,7 @@ func (r *renewal) resolve(ctx context.Context, next slotRecord, lease clientv3.L
 		if resumes {
 			r.spare = 0 // the owner key may be on it
 		}
-		return false, errors.Join(cause, err)
+		return false, unclear(cause, err)
 	}
 	if v.slot == next && v.lease == lease && v.metaRev == r.v.metaRev && backward(r.known, v) == "" {
 		r.v = v

@@ -135,6 +135,15 @@ func transient(err error) bool {
 	return ok && (s.Code() == codes.Unavailable || s.Code() == codes.DeadlineExceeded)
 }
 
+// unclear is the error of a write of which not even reading tells whether it was
+// done.
+func unclear(write, read error) error {
+	if read.Error() == write.Error() {
+		return write
+	}
+	return fmt.Errorf("%w (what became of it is not known: %w)", write, read)
+}
+
 // explain adds what an error of the client leaves out.
 func (c *Coordinator) explain(ctx context.Context, err error) error {
 	switch {

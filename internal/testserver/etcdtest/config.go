@@ -15,6 +15,9 @@ import (
 // readyTime is for a machine that is busy with other things.
 const readyTime = 60 * time.Second
 
+// Two segments are set aside when a member starts; 64 MB each would fill disks.
+func init() { wal.SegmentSizeBytes = 1 << 20 }
+
 // config is what a member needs to know. It is passed to processes as JSON.
 type config struct {
 	Name   string // of the member
@@ -37,8 +40,6 @@ func (c config) embedded() (*embed.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Two segments are set aside when a member starts; 64 MB each would fill disks.
-	wal.SegmentSizeBytes = 1 << 20
 	cfg := embed.NewConfig()
 	cfg.Name, cfg.Dir = c.Name, c.Dir
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{*client}, []url.URL{*client}
