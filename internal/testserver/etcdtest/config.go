@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/client/pkg/v3/transport"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.uber.org/zap"
@@ -28,11 +29,22 @@ type config struct {
 	Tick   time.Duration
 	Elect  time.Duration
 	Sync   bool // whether writes reach the disk
+	TLS    TLS
+}
+
+// TLS is the files of a server that wants certificates of its clients. The zero TLS
+// is none.
+type TLS struct {
+	CA, Cert, Key string
 }
 
 // embedded returns the configuration of the server.
 func (c config) embedded() (*embed.Config, error) {
-	client, err := url.Parse("http://" + c.Client)
+	protocol := "http://"
+	if c.TLS != (TLS{}) {
+		protocol = "https://"
+	}
+	client, err := url.Parse(protocol + c.Client)
 	if err != nil {
 		return nil, err
 	}
@@ -47,6 +59,9 @@ func (c config) embedded() (*embed.Config, error) {
 	cfg.InitialCluster = c.Peers
 	cfg.TickMs, cfg.ElectionMs = uint(c.Tick.Milliseconds()), uint(c.Elect.Milliseconds())
 	cfg.UnsafeNoFsync = !c.Sync
+	if c.TLS != (TLS{}) {
+		cfg.ClientTLSInfo = transport.TLSInfo{TrustedCAFile: c.TLS.CA, CertFile: c.TLS.Cert, KeyFile: c.TLS.Key, ClientCertAuth: true}
+	}
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	return cfg, nil
 }

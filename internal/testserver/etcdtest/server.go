@@ -22,11 +22,17 @@ type Server struct {
 // etcd's own, and it does not wait for the disk.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
+	return StartTLS(tb, TLS{})
+}
+
+// StartTLS is Start for a server that wants certificates of its clients.
+func StartTLS(tb testing.TB, files TLS) *Server {
+	tb.Helper()
 	addrs := freePorts(tb, 2)
 	s := &Server{Endpoint: addrs[0], Dir: tb.TempDir()}
 	s.cfg = config{
 		Name: "single", Dir: s.Dir, Client: addrs[0], Peer: addrs[1], Peers: "single=http://" + addrs[1],
-		Tick: 10 * time.Millisecond, Elect: 100 * time.Millisecond,
+		Tick: 10 * time.Millisecond, Elect: 100 * time.Millisecond, TLS: files,
 	}
 	tb.Cleanup(s.Stop)
 	s.Restart(tb)
