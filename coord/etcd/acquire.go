@@ -91,14 +91,10 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 		if !errors.Is(err, errTaken) {
 			return v, err
 		}
-		s.disown(hint.id)
 	}
 	free := freeFrom(a.req.Workers, s.owned, s.ticket, probes)
-	if i := slices.Index(free, hint.id); hint.rev != 0 && !usable && s.free(a.req.Workers, hint.id) && i != 0 {
-		if i > 0 {
-			free = slices.Delete(free, i, i+1)
-		}
-		free = slices.Insert(free, 0, hint.id)
+	if hint.rev != 0 && s.free(a.req.Workers, hint.id) {
+		free = first(free, hint.id)
 	}
 	all, err := a.probe(ctx, free)
 	if err != nil {
@@ -127,11 +123,12 @@ func (s *survey) free(share coord.Range, id int) bool {
 	return !owned && id >= share.First && id < share.First+share.Count
 }
 
-// disown takes note that a worker ID cannot be had after all.
-func (s *survey) disown(id int) {
-	if i, found := slices.BinarySearch(s.owned, id); !found {
-		s.owned = slices.Insert(s.owned, i, id)
+// first puts id in front.
+func first(ids []int, id int) []int {
+	if i := slices.Index(ids, id); i >= 0 {
+		ids = slices.Delete(ids, i, i+1)
 	}
+	return slices.Insert(ids, 0, id)
 }
 
 // hint returns what the identity held last. It is usable if nobody holds it and its
@@ -208,16 +205,15 @@ func (a *acquisition) take(ctx context.Context, s *survey, candidates []candidat
 			return granted, nil
 		case now.metaRev != s.metaRev:
 			return nil, errAgain
-		case now.ownRev == 0 && now.slotRev != cand.rev:
-			// Somebody had it and gave it back.
-			candidates[0] = candidate{id: cand.id, rev: now.slotRev, slot: now.slot}
-			if err := unusable(candidates[0], s.meta, a.req, a.reach()); err != nil {
-				return nil, err
-			}
-		default:
-			candidates = candidates[1:]
-			a.shuffle(candidates, s.meta.Floor)
 		}
+		// Somebody may have had it and given it back.
+		cand = candidate{id: cand.id, rev: now.slotRev, slot: now.slot}
+		if now.ownRev == 0 && late(cand, s.meta.Floor, a.req.OpenBy) == 0 && unusable(cand, s.meta, a.req, a.reach()) == nil {
+			candidates[0] = cand
+			continue
+		}
+		candidates = candidates[1:]
+		a.shuffle(candidates, s.meta.Floor)
 	}
 	return nil, errTaken
 }
@@ -256,7 +252,7 @@ func (a *acquisition) grant(ctx context.Context, s *survey, cand candidate) (gra
 		granted, err = a.resolve(ctx, err)
 		return granted, nil, err
 	case a.memory.loss() != "":
-		return nil, nil, errAgain // the next round raises the floor; the lease goes with this one
+		return nil, nil, a.undo(ctx)
 	case !resp.Succeeded && one(resp, 3) != nil:
 		return nil, nil, errAgain // an earlier attempt has come through
 	case !resp.Succeeded:
@@ -267,6 +263,18 @@ func (a *acquisition) grant(ctx context.Context, s *survey, cand candidate) (gra
 	granted = &view{meta: s.meta, metaRev: s.metaRev, slot: rec, slotRev: rev, ownRev: rev, lease: a.lease}
 	a.lease = 0 // it is the grant's
 	return granted, nil, nil
+}
+
+// undo takes back what may have been granted by a cluster that turned out to have
+// lost writes. The next round raises the floor.
+func (a *acquisition) undo(ctx context.Context) error {
+	ctx, cancel := step(ctx)
+	defer cancel()
+	if _, err := a.client.Revoke(ctx, a.lease); err != nil && !errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		return err
+	}
+	a.lease = 0
+	return errAgain
 }
 
 // newSlot is the record of a new grant of the candidate.

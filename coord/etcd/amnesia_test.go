@@ -115,6 +115,26 @@ func TestDeletedKeys(t *testing.T) {
 	}
 }
 
+// TestReleaseAfterLoss: a release notices a loss, too.
+func TestReleaseAfterLoss(t *testing.T) {
+	server := etcdtest.Start(t)
+	ns := rand.Text()
+	c := newCoordinator(t, server.Client(t), ns, nil)
+	g := mustAcquire(t, c, request(1))
+	g, err := c.Renew(within(t), g, g.NotAfter+60_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.Client(t).Delete(within(t), "/unalike/"+ns+"/", clientv3.WithPrefix()); err != nil {
+		t.Fatal(err)
+	}
+	noticed := tickNow()
+	if err := c.Release(within(t), g, g.NotAfter); !errors.Is(err, coord.ErrLeaseLost) {
+		t.Errorf("Release of %v, which was deleted: %v; want %v", g, err, coord.ErrLeaseLost)
+	}
+	wantFloor(t, newCoordinator(t, server.Client(t), ns, nil), noticed, g)
+}
+
 // TestDeletedNamespaceIsRemembered: whoever knew the namespace makes it anew with a
 // floor.
 func TestDeletedNamespaceIsRemembered(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 // release gives a worker ID back, by rule 9. A transaction whose reply was lost is
 // looked into, and made once more if it was not done.
 func (c *Coordinator) release(ctx context.Context, g coord.Grant, last int64) error {
-	v := viewOf(g)
+	known := viewOf(g)
+	v := known
 	var attempt error // of an attempt that may have been done
 	for range turns {
 		if v == nil {
@@ -26,6 +27,14 @@ func (c *Coordinator) release(ctx context.Context, g coord.Grant, last int64) er
 				return nil // nobody but this holder can have done that
 			}
 		}
+		if why := backward(known, v); why != "" {
+			// A slot that was reverted no longer says how far its holder has come.
+			c.memory.suspect(why)
+			known = nil
+		}
+		if err := c.heal(ctx, 0); err != nil {
+			return err
+		}
 		if !v.holds(g.Token, g.Generation) {
 			return lost(g, v)
 		}
@@ -37,7 +46,7 @@ func (c *Coordinator) release(ctx context.Context, g coord.Grant, last int64) er
 			attempt, v = err, nil
 		case resp.Succeeded:
 			c.revoke(ctx, v.lease)
-			return nil
+			return c.heal(ctx, 0)
 		default:
 			if v, err = c.viewFrom(g.WorkerID, resp); err != nil {
 				return err

@@ -74,11 +74,8 @@ func (r *renewal) turn(ctx context.Context) (done bool, err error) {
 		r.memory.suspect(why)
 	}
 	if r.memory.loss() != "" {
-		if err := r.heal(ctx, 0); err != nil {
-			return false, err
-		}
 		r.v, r.known = nil, nil
-		return false, nil
+		return false, r.heal(ctx, 0)
 	}
 	if !r.v.holds(r.g.Token, r.g.Generation) {
 		return false, lost(r.g, r.v)
