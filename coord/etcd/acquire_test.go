@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,7 +62,7 @@ func TestRoundTrips(t *testing.T) {
 	for _, held := range []int{0, 1000} {
 		ns := rand.Text()
 		crowd := newCoordinator(t, others, ns, nil)
-		acquireMany(t, []*etcd.Coordinator{crowd}, held, nil)
+		acquireMany(t, []*etcd.Coordinator{crowd}, held, 32)
 		c := newCoordinator(t, counted, ns, nil)
 		expect := func(what string, most int, req coord.Request) coord.Grant {
 			t.Helper()
@@ -139,7 +138,7 @@ func TestStarters(t *testing.T) {
 		crowd = append(crowd, newCoordinator(t, server.Client(t), ns, nil))
 	}
 	began := time.Now()
-	acquireMany(t, crowd, capacity, nil)
+	acquireMany(t, crowd, capacity, capacity)
 	took := time.Since(began)
 	t.Logf("%d starters, %d connections: %v", capacity, len(crowd), took)
 	if took > slowdown*10*time.Second {
@@ -164,31 +163,27 @@ func TestStarters(t *testing.T) {
 	}
 }
 
-// acquireMany lets n holders acquire at once, spread over the coordinators, and
-// checks that no worker ID is held twice. Seen gets the grants; it may be nil.
-func acquireMany(t *testing.T, crowd []*etcd.Coordinator, n int, seen func(coord.Grant)) {
+// acquireMany lets n holders acquire, so many at once, spread over the coordinators,
+// and checks that no worker ID is held twice.
+func acquireMany(t *testing.T, crowd []*etcd.Coordinator, n, atOnce int) {
 	t.Helper()
-	ctx := within(t)
-	grants := make([]coord.Grant, n)
-	var failed atomic.Pointer[error]
+	ctx, cancel := context.WithTimeout(t.Context(), 4*callTime)
+	defer cancel()
+	ids, errs := make([]int, n), make([]error, n)
+	places := make(chan struct{}, atOnce)
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			var err error
-			if grants[i], err = crowd[i%len(crowd)].Acquire(ctx, request(capacity)); err != nil {
-				failed.Store(&err)
-			}
+			places <- struct{}{}
+			defer func() { <-places }()
+			g, err := crowd[i%len(crowd)].Acquire(ctx, request(capacity))
+			ids[i], errs[i] = g.WorkerID, err
 		})
 	}
 	wg.Wait()
-	if err := failed.Load(); err != nil {
-		t.Fatalf("one of %d starters: %v", n, *err)
-	}
-	ids := make([]int, n)
-	for i, g := range grants {
-		ids[i] = g.WorkerID
-		if seen != nil {
-			seen(g)
+	for _, err := range errs {
+		if err != nil {
+			t.Fatalf("one of %d starters: %v", n, err)
 		}
 	}
 	slices.Sort(ids)

@@ -19,6 +19,7 @@ func TestConformance(t *testing.T) {
 	server := etcdtest.Start(t)
 	operator := server.Client(t)
 	coordtest.Run(t, func(tb testing.TB) coordtest.Harness {
+		tb.Helper()
 		ns := rand.Text()
 		expire := func(tb testing.TB, g coord.Grant) {
 			tb.Helper()

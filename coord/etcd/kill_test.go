@@ -71,7 +71,7 @@ func hold(endpoint, namespace string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Println(int64(id)); err != nil {
+		if _, err := fmt.Fprintln(os.Stdout, int64(id)); err != nil {
 			return err
 		}
 	}

@@ -53,6 +53,7 @@ func request(n int) coord.Request {
 
 // within returns a context for one call.
 func within(tb testing.TB) context.Context {
+	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), callTime)
 	tb.Cleanup(cancel)
 	return ctx

@@ -18,7 +18,7 @@ import (
 const (
 	// longestCall bounds one call to etcd. A member that hangs costs no more than
 	// this; the next call goes to another one.
-	longestCall = 5 * time.Second
+	longestCall = 10 * time.Second
 	// shortestCall is enough for a round trip on a slow link.
 	shortestCall = 100 * time.Millisecond
 	// readTries is how often something is read before its error counts.

@@ -59,7 +59,7 @@ func TestClockSkew(t *testing.T) {
 			if !errors.Is(err, coord.ErrClockSkew) || !errors.As(err, &skew) {
 				t.Fatalf("a clock that is off by %v, with %d holders: %v, %v; want %v", tc.off, tc.peers, g, err, coord.ErrClockSkew)
 			}
-			if off := skew.Local.Sub(time.Now()) - tc.off; off.Abs() > callTime || skew.Max != etcd.DefaultSkewBound {
+			if off := time.Until(skew.Local) - tc.off; off.Abs() > callTime || skew.Max != etcd.DefaultSkewBound {
 				t.Errorf("the error is %#v; the clock was off by %v", skew, tc.off)
 			}
 			// The slots are as they were: nothing was pushed into the future.

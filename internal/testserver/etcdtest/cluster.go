@@ -14,22 +14,38 @@ import (
 // Cluster is several members in processes of their own.
 type Cluster struct {
 	Members []*Member
+	net     *network // between the members; nil: they are connected directly
 }
 
 // StartCluster runs n members with etcd's standard ticks. They end with the test.
 // With one member it is a server that can be frozen and killed.
 func StartCluster(tb testing.TB, n int) *Cluster {
 	tb.Helper()
+	return start(tb, n, new(Cluster))
+}
+
+// StartDivisible is StartCluster for a cluster whose members can be cut off from
+// each other.
+func StartDivisible(tb testing.TB, n int) *Cluster {
+	tb.Helper()
+	return start(tb, n, &Cluster{net: newNetwork(tb)})
+}
+
+func start(tb testing.TB, n int, c *Cluster) *Cluster {
+	tb.Helper()
 	addrs := freePorts(tb, 2*n)
-	peers := make([]string, n)
+	peers, known := make([]string, n), make([]string, n)
 	for i := range peers {
-		peers[i] = fmt.Sprintf("m%d=http://%s", i, addrs[2*i+1])
+		known[i] = addrs[2*i+1]
+		if c.net != nil {
+			known[i] = c.net.gate(tb, known[i])
+		}
+		peers[i] = fmt.Sprintf("m%d=http://%s", i, known[i])
 	}
-	c := new(Cluster)
 	for i := range n {
 		m := &Member{Endpoint: addrs[2*i], Dir: tb.TempDir()}
 		m.cfg = config{
-			Name: fmt.Sprintf("m%d", i), Dir: m.Dir, Client: addrs[2*i], Peer: addrs[2*i+1], Peers: strings.Join(peers, ","),
+			Name: fmt.Sprintf("m%d", i), Dir: m.Dir, Client: addrs[2*i], Peer: addrs[2*i+1], Known: known[i], Peers: strings.Join(peers, ","),
 			Tick: 100 * time.Millisecond, Elect: time.Second,
 		}
 		tb.Cleanup(m.Kill)

@@ -24,7 +24,8 @@ type config struct {
 	Name   string // of the member
 	Dir    string // its data folder
 	Client string // host:port
-	Peer   string // host:port
+	Peer   string // host:port to listen on for other members
+	Known  string // host:port by which they know it
 	Peers  string // initial cluster: name=URL,name=URL
 	Tick   time.Duration
 	Elect  time.Duration
@@ -52,10 +53,14 @@ func (c config) embedded() (*embed.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	known, err := url.Parse("http://" + c.Known)
+	if err != nil {
+		return nil, err
+	}
 	cfg := embed.NewConfig()
 	cfg.Name, cfg.Dir = c.Name, c.Dir
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{*client}, []url.URL{*client}
-	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*peer}
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*known}
 	cfg.InitialCluster = c.Peers
 	cfg.TickMs, cfg.ElectionMs = uint(c.Tick.Milliseconds()), uint(c.Elect.Milliseconds())
 	cfg.UnsafeNoFsync = !c.Sync

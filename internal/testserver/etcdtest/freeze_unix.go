@@ -8,10 +8,16 @@ import (
 )
 
 // Freeze stops the process without ending it, as SIGSTOP does.
-func (m *Member) Freeze(tb testing.TB) { m.signal(tb, syscall.SIGSTOP) }
+func (m *Member) Freeze(tb testing.TB) {
+	tb.Helper()
+	m.signal(tb, syscall.SIGSTOP)
+}
 
 // Thaw lets a frozen process go on.
-func (m *Member) Thaw(tb testing.TB) { m.signal(tb, syscall.SIGCONT) }
+func (m *Member) Thaw(tb testing.TB) {
+	tb.Helper()
+	m.signal(tb, syscall.SIGCONT)
+}
 
 func (m *Member) signal(tb testing.TB, s syscall.Signal) {
 	tb.Helper()

@@ -54,6 +54,7 @@ type Member struct {
 	Endpoint string // host:port
 	Dir      string // the data folder
 	cfg      config
+	id       string    // as members call each other; empty: not known yet
 	cmd      *exec.Cmd // nil: not running
 	ready    chan error
 }
