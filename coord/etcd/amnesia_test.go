@@ -55,6 +55,7 @@ func quarantined(t *testing.T, c *etcd.Coordinator, g coord.Grant, noticed int64
 
 // TestRollback: the server comes back with the data folder of an earlier moment.
 func TestRollback(t *testing.T) {
+	t.Parallel()
 	server := etcdtest.Start(t)
 	ns := rand.Text()
 	a := newCoordinator(t, server.Client(t), ns, nil)

@@ -16,6 +16,7 @@ import (
 // The leader of three members goes away: nobody who wants IDs notices, and the
 // window is extended again soon.
 func TestLeaderGone(t *testing.T) {
+	t.Parallel()
 	for _, o := range outages() {
 		t.Run(o.name, func(t *testing.T) {
 			cluster := etcdtest.StartCluster(t, 3)
@@ -51,6 +52,7 @@ func TestLeaderGone(t *testing.T) {
 // A holder sees only the leader, which is cut off from the others: it issues to the
 // end of its window, and then says so. The others go on and give its worker ID away.
 func TestMinority(t *testing.T) {
+	t.Parallel()
 	cluster := etcdtest.StartDivisible(t, 3)
 	ns := rand.Text()
 	leader := cluster.Leader(t)

@@ -80,6 +80,7 @@ func hold(endpoint, namespace string) error {
 // TestKill: in a namespace with one worker ID, kill -9 of the holder and start of
 // another process; every ID lies above all IDs before, ten times.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	server := etcdtest.Start(t)
 	ns := rand.Text()
 	exe, err := os.Executable()

@@ -141,6 +141,7 @@ func (r *robbed) held(t *testing.T) int {
 
 // The reply to the transaction that grants is lost: the call finds out by itself.
 func TestLostReplyOnAcquire(t *testing.T) {
+	t.Parallel()
 	r := newRobbed(t)
 	r.rob(3, false) // the survey, the slots, the grant
 	req := request(capacity)
@@ -167,6 +168,7 @@ func TestLostReplyOnAcquire(t *testing.T) {
 // All replies from the grant on are lost: the call fails, and the next one with the
 // same token finds the same grant.
 func TestLostRepliesOnAcquire(t *testing.T) {
+	t.Parallel()
 	r := newRobbed(t)
 	r.rob(3, true)
 	req := request(1)
@@ -187,6 +189,7 @@ func TestLostRepliesOnAcquire(t *testing.T) {
 
 // The reply to a renewal is lost: what was stored is adopted.
 func TestLostReplyOnRenew(t *testing.T) {
+	t.Parallel()
 	r := newRobbed(t)
 	g := mustAcquire(t, r.Coordinator, request(1))
 	for i := range int64(3) {
@@ -206,6 +209,7 @@ func TestLostReplyOnRenew(t *testing.T) {
 // All replies are lost: the call fails, and a renewal of the old grant goes on from
 // what was stored.
 func TestLostRepliesOnRenew(t *testing.T) {
+	t.Parallel()
 	r := newRobbed(t)
 	g := mustAcquire(t, r.Coordinator, request(1))
 	r.rob(1, true)
@@ -221,6 +225,7 @@ func TestLostRepliesOnRenew(t *testing.T) {
 
 // The reply to a release is lost: the call finds out that it was done.
 func TestLostReplyOnRelease(t *testing.T) {
+	t.Parallel()
 	r := newRobbed(t)
 	g := mustAcquire(t, r.Coordinator, request(1))
 	r.rob(1, false)
@@ -239,6 +244,7 @@ func TestLostReplyOnRelease(t *testing.T) {
 
 // All replies are lost: the call fails, and asking again says that the grant is over.
 func TestLostRepliesOnRelease(t *testing.T) {
+	t.Parallel()
 	r := newRobbed(t)
 	g := mustAcquire(t, r.Coordinator, request(1))
 	r.rob(1, true)

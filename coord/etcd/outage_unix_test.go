@@ -29,6 +29,7 @@ func outages() []outage {
 // An outage that is shorter than the horizon less the renewal interval is not
 // noticed by those who want IDs, although the lease ends meanwhile.
 func TestShortOutage(t *testing.T) {
+	t.Parallel()
 	for _, o := range outages() {
 		t.Run(o.name, func(t *testing.T) {
 			cluster := etcdtest.StartCluster(t, 1)
@@ -55,6 +56,7 @@ func TestShortOutage(t *testing.T) {
 
 // A longer outage gives an error that says what to do, and ends by itself.
 func TestLongOutage(t *testing.T) {
+	t.Parallel()
 	for _, o := range outages() {
 		t.Run(o.name, func(t *testing.T) {
 			cluster := etcdtest.StartCluster(t, 1)

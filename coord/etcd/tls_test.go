@@ -87,6 +87,7 @@ func write(t *testing.T, path, kind string, der []byte) {
 
 // TestTLS: a server that wants certificates, through the URL.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	ca := newAuthority(t)
 	now := time.Now()
 	servers, mine := ca.issue(t, now.Add(-time.Hour), now.Add(time.Hour)), ca.issue(t, now.Add(-time.Hour), now.Add(time.Hour))

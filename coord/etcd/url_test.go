@@ -151,6 +151,7 @@ func TestBadRequest(t *testing.T) {
 // TestWrongPort: a port where nobody listens, one that speaks HTTP, and one that
 // says nothing are told apart.
 func TestWrongPort(t *testing.T) {
+	t.Parallel()
 	web := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(web.Close)
 	mute, err := net.Listen("tcp", "127.0.0.1:0")
@@ -188,6 +189,7 @@ func TestWrongPort(t *testing.T) {
 
 // TestPassword logs in through the URL, rightly and wrongly.
 func TestPassword(t *testing.T) {
+	t.Parallel()
 	server := etcdtest.Start(t)
 	admin := server.Client(t)
 	ctx := within(t)
