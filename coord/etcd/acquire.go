@@ -67,6 +67,10 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 	case s.meta.Fingerprint != a.req.Fingerprint:
 		return nil, &coord.LayoutMismatchError{Namespace: a.namespace, Stored: s.meta.Fingerprint, Wanted: a.req.Fingerprint}
 	case a.memory.loss() != "":
+		// A floor far in the future would be as bad as the loss.
+		if err := checkSkew(a.now, s.peers, a.opts.SkewBound); err != nil {
+			return nil, err
+		}
 		if err := a.heal(ctx, a.now); err != nil {
 			return nil, err
 		}

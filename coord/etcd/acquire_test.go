@@ -128,6 +128,68 @@ func TestHintAfterCrash(t *testing.T) {
 	}
 }
 
+// TestStaleHint: the copy that an identity has of its slot is older than the slot,
+// because somebody else had it since. It is not taken at its word.
+func TestStaleHint(t *testing.T) {
+	server := etcdtest.Start(t)
+	for _, share := range []int{1, 2} {
+		ns := rand.Text()
+		c := newCoordinator(t, server.Client(t), ns, nil)
+		mine := request(1)
+		mine.Identity = "pod-a"
+		g := mustAcquire(t, c, mine)
+		if err := c.Release(within(t), g, g.NotBefore); err != nil {
+			t.Fatal(err)
+		}
+		theirs := request(1)
+		theirs.Identity = "pod-b"
+		h := mustAcquire(t, c, theirs)
+		endLease(t, server.Client(t), ns, h.WorkerID) // their window reaches into the future
+		mine = request(share)
+		mine.Identity = "pod-a"
+		i := mustAcquire(t, c, mine)
+		if share == 1 && (i.WorkerID != h.WorkerID || i.NotBefore != h.NotAfter || i.Generation != 3) {
+			t.Errorf("after %v the only worker ID was granted as %v", h, i)
+		}
+		if share == 2 && i.WorkerID == h.WorkerID {
+			t.Errorf("%v opens late and was granted all the same, with the other worker ID free", i)
+		}
+	}
+}
+
+// TestContention: of many who want a few worker IDs, as many get one as there are.
+func TestContention(t *testing.T) {
+	server := etcdtest.Start(t)
+	c := newCoordinator(t, server.Client(t), rand.Text(), nil)
+	const starters, free = 64, 16
+	ctx := within(t)
+	ids, errs := make([]int, starters), make([]error, starters)
+	var wg sync.WaitGroup
+	for i := range starters {
+		wg.Go(func() {
+			req := request(free)
+			req.Identity = "the-same-for-all" // so that all have the same hint
+			g, err := c.Acquire(ctx, req)
+			ids[i], errs[i] = g.WorkerID, err
+		})
+	}
+	wg.Wait()
+	seen := map[int]bool{}
+	for i, err := range errs {
+		switch {
+		case err == nil && seen[ids[i]]:
+			t.Errorf("worker ID %d is held twice", ids[i])
+		case err == nil:
+			seen[ids[i]] = true
+		case !errors.Is(err, coord.ErrNoWorkerID):
+			t.Errorf("a starter: %v; want a worker ID or %v", err, coord.ErrNoWorkerID)
+		}
+	}
+	if len(seen) != free {
+		t.Errorf("%d worker IDs are held; want %d", len(seen), free)
+	}
+}
+
 // TestStarters: 1024 holders start at once on 1024 worker IDs. They are goroutines of
 // one process, on 16 connections: to etcd, a process is a connection and a token.
 func TestStarters(t *testing.T) {

@@ -103,8 +103,7 @@ func (c *Coordinator) ward(meta metaRecord, now int64) int64 {
 }
 
 // heal raises the floor if writes of the cluster were lost, see rule 11 of package
-// coord. Space is what to make the namespace of if it is gone as well; nil: what is
-// known. Now is a clock reading to take into account.
+// coord. Now is a clock reading to take into account beside this coordinator's own.
 func (c *Coordinator) heal(ctx context.Context, now int64) error {
 	if c.memory.loss() == "" {
 		return nil

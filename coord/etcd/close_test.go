@@ -54,12 +54,22 @@ func TestWatchersEnd(t *testing.T) {
 		t.Fatal("no hint")
 	}
 	eventually(t, "the hint ends one", counts(1))
+	if err := c.Retire(within(t), grants[2].WorkerID); err != nil { // its key stays
+		t.Fatal(err)
+	}
+	if _, err := c.Renew(within(t), grants[2], grants[2].NotAfter); !errors.Is(err, coord.ErrLeaseLost) {
+		t.Fatal(err)
+	}
+	eventually(t, "knowing it is lost ends one", counts(0))
+	last := mustAcquire(t, c, request(capacity))
+	c.Lost(last)
+	eventually(t, "one watcher runs", counts(1))
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "Close ends the last", counts(0))
 	select {
-	case <-c.Lost(grants[2]):
+	case <-c.Lost(last):
 		t.Error("a closed coordinator gives a hint")
 	default:
 	}

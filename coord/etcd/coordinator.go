@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -69,6 +70,9 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (co
 		r, err = c.renew(ctx, g, until)
 		return err
 	})
+	if errors.Is(err, coord.ErrLeaseLost) {
+		c.unwatch(g)
+	}
 	return r, err
 }
 
@@ -77,7 +81,7 @@ func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) er
 	err := c.do(ctx, fmt.Sprintf("release worker ID %d", g.WorkerID), func(ctx context.Context) error {
 		return c.release(ctx, g, last)
 	})
-	if err == nil {
+	if err == nil || errors.Is(err, coord.ErrLeaseLost) {
 		c.unwatch(g)
 	}
 	return err
