@@ -157,6 +157,24 @@ func TestStaleHint(t *testing.T) {
 	}
 }
 
+// TestReleaseKeepsPredecessors: whatever a release says, it gives back no more than
+// its own grant.
+func TestReleaseKeepsPredecessors(t *testing.T) {
+	server := etcdtest.Start(t)
+	c := newCoordinator(t, server.Client(t), rand.Text(), nil)
+	g := mustAcquire(t, c, request(1))
+	if err := c.Release(within(t), g, g.NotAfter); err != nil {
+		t.Fatal(err)
+	}
+	h := mustAcquire(t, c, request(1))
+	if err := c.Release(within(t), h, 0); err != nil {
+		t.Fatal(err)
+	}
+	if i := mustAcquire(t, c, request(1)); i.NotBefore < g.NotAfter {
+		t.Errorf("%v follows %v", i, g)
+	}
+}
+
 // TestContention: of many who want a few worker IDs, as many get one as there are.
 func TestContention(t *testing.T) {
 	server := etcdtest.Start(t)

@@ -53,6 +53,29 @@ func quarantined(t *testing.T, c *etcd.Coordinator, g coord.Grant, noticed int64
 	}
 }
 
+// rollBack puts the data folder of the server back to what it was when rollBack was
+// called, when the returned function is called.
+func rollBack(t *testing.T, server *etcdtest.Server) func() {
+	t.Helper()
+	backup := filepath.Join(t.TempDir(), "backup")
+	server.Stop()
+	if err := os.CopyFS(backup, os.DirFS(server.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	server.Restart(t)
+	return func() {
+		t.Helper()
+		server.Stop()
+		if err := os.RemoveAll(server.Dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.CopyFS(server.Dir, os.DirFS(backup)); err != nil {
+			t.Fatal(err)
+		}
+		server.Restart(t)
+	}
+}
+
 // TestRollback: the server comes back with the data folder of an earlier moment.
 func TestRollback(t *testing.T) {
 	t.Parallel()
@@ -65,35 +88,35 @@ func TestRollback(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-
-	backup := filepath.Join(t.TempDir(), "backup")
-	server.Stop()
-	if err := os.CopyFS(backup, os.DirFS(server.Dir)); err != nil {
-		t.Fatal(err)
-	}
-	server.Restart(t)
-
+	restore := rollBack(t, server)
 	gone := mustAcquire(t, b, request(capacity))
 	moved, err := a.Renew(within(t), kept, kept.NotAfter+1000)
 	if err != nil {
 		t.Fatal(err)
 	}
-
-	server.Stop()
-	if err := os.RemoveAll(server.Dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(server.Dir, os.DirFS(backup)); err != nil {
-		t.Fatal(err)
-	}
-	server.Restart(t)
-
+	restore()
 	noticed := tickNow()
 	quarantined(t, a, moved, noticed)
 	if h, err := b.Renew(within(t), gone, gone.NotAfter+1000); !errors.Is(err, coord.ErrLeaseLost) {
 		t.Errorf("Renew of %v, which the cluster has forgotten: %v, %v; want %v", gone, h, err, coord.ErrLeaseLost)
 	}
 	wantFloor(t, newCoordinator(t, server.Client(t), ns, nil), noticed, kept, moved, gone)
+}
+
+// TestRollbackOfOthers: the holder's own slot is as it was, and only the cluster's
+// revision shows that writes were lost.
+func TestRollbackOfOthers(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	ns := rand.Text()
+	c := newCoordinator(t, server.Client(t), ns, nil)
+	kept := mustAcquire(t, c, request(capacity))
+	restore := rollBack(t, server)
+	gone := mustAcquire(t, c, request(capacity))
+	restore()
+	noticed := tickNow()
+	quarantined(t, c, kept, noticed)
+	wantFloor(t, newCoordinator(t, server.Client(t), ns, nil), noticed, kept, gone)
 }
 
 // TestDeletedKeys: somebody deletes the namespace under its holders.

@@ -22,6 +22,8 @@ type recorder struct {
 	mu   sync.Mutex
 	txns []*pb.TxnRequest
 	hold bool // they are kept from the server
+	// cut keeps everything from the server, from the first transaction on that grants.
+	cut bool
 }
 
 var errHeld = errors.New("held back")
@@ -31,6 +33,7 @@ func (r *recorder) option() grpc.DialOption {
 		if txn, ok := req.(*pb.TxnRequest); ok && strings.HasSuffix(method, "/Txn") {
 			r.mu.Lock()
 			r.txns = append(r.txns, txn)
+			r.hold = r.hold || r.cut && grants(txn)
 			held := r.hold
 			r.mu.Unlock()
 			if held {
@@ -39,6 +42,28 @@ func (r *recorder) option() grpc.DialOption {
 		}
 		return invoke(ctx, method, req, reply, cc, opts...)
 	})
+}
+
+// grants tells whether a transaction stores a slot.
+func grants(txn *pb.TxnRequest) bool {
+	for _, op := range txn.GetSuccess() {
+		if strings.Contains(string(op.GetRequestPut().GetKey()), "/slot/") {
+			return true
+		}
+	}
+	return false
+}
+
+// granting returns the first transaction that stores a slot.
+func (r *recorder) granting() *pb.TxnRequest {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, txn := range r.txns {
+		if grants(txn) {
+			return txn
+		}
+	}
+	return nil
 }
 
 // last returns the transaction that was made last.
@@ -84,6 +109,26 @@ func TestReplayedAcquire(t *testing.T) {
 	}
 }
 
+// TestDelayedAcquire: the transaction of an acquisition arrives when the same token
+// has been granted another worker ID already. One token holds one worker ID.
+func TestDelayedAcquire(t *testing.T) {
+	server := etcdtest.Start(t)
+	ns := rand.Text()
+	raw := pb.NewKVClient(server.Client(t).ActiveConnection())
+	rec := &recorder{cut: true}
+	req := request(capacity)
+	if g, err := newCoordinator(t, server.Client(t, rec.option()), ns, nil).Acquire(within(t), req); err == nil {
+		t.Fatalf("Acquire without an answer: %v", g)
+	}
+	c := newCoordinator(t, server.Client(t), ns, nil)
+	g := mustAcquire(t, c, req)
+	resp, err := raw.Txn(within(t), rec.granting())
+	if err != nil || resp.GetSucceeded() {
+		t.Errorf("%v is held, and the delayed transaction ended with %v, %v; want it refused by what it compares", g, resp.GetSucceeded(), err)
+	}
+	wantStored(t, c, g)
+}
+
 // TestReorderedRenewals: a renewal is overtaken by the one after it. The stored
 // window does not shrink.
 func TestReorderedRenewals(t *testing.T) {
@@ -98,10 +143,14 @@ func TestReorderedRenewals(t *testing.T) {
 		t.Fatalf("Renew without an answer: %v, %v", h, err)
 	}
 	rec.keep(false)
-	first := rec.txns[len(rec.txns)-2] // then came the look at what it did
-	if len(first.GetSuccess()) < 2 {
-		first = rec.last()
+	rec.mu.Lock()
+	var first *pb.TxnRequest // after it came the look at what it did
+	for _, txn := range rec.txns {
+		if grants(txn) {
+			first = txn
+		}
 	}
+	rec.mu.Unlock()
 	g, err := c.Renew(within(t), g, g.NotAfter+2000)
 	if err != nil {
 		t.Fatal(err)
