@@ -1,0 +1,361 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// tokenRecord is the value of a token key.
+type tokenRecord struct {
+	Version int `json:"version"`
+	Worker  int `json:"worker"`
+}
+
+func (t tokenRecord) check() error { return nil }
+
+// acquisition is one call of Acquire.
+type acquisition struct {
+	*Coordinator
+	req   coord.Request
+	now   int64            // the caller's clock, microseconds since 1970
+	lease clientv3.LeaseID // made for it and not used yet; 0: none
+}
+
+// errAgain says that somebody else was faster.
+var errAgain = errors.New("the namespace changed meanwhile")
+
+func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
+	a := &acquisition{Coordinator: c, req: req, now: c.callersClock(req)}
+	defer func() { c.drop(a.lease) }()
+	for {
+		v, err := a.round(ctx)
+		if err == nil {
+			c.memory.know(v.meta)
+			return v.grant(), nil
+		}
+		if !errors.Is(err, errAgain) || ctx.Err() != nil {
+			return coord.Grant{}, err
+		}
+	}
+}
+
+// callersClock is the caller's clock as a time: that of the coordinator, which is
+// finer than a tick, where the two agree.
+func (c *Coordinator) callersClock(req coord.Request) int64 {
+	if now := c.now(); req.Scale.Tick(now) == req.Now {
+		return now
+	}
+	return req.Scale.Micro(req.Now)
+}
+
+// round makes one attempt, from the first call to the last.
+func (a *acquisition) round(ctx context.Context) (*view, error) {
+	s, err := a.survey(ctx, a.req, a.now)
+	switch {
+	case err != nil:
+		return nil, err
+	case s.meta.Fingerprint != a.req.Fingerprint:
+		return nil, &coord.LayoutMismatchError{Namespace: a.namespace, Stored: s.meta.Fingerprint, Wanted: a.req.Fingerprint}
+	case a.memory.loss() != "":
+		// A floor far in the future would be as bad as the loss.
+		if err := checkSkew(a.now, s.peers, a.opts.SkewBound); err != nil {
+			return nil, err
+		}
+		if err := a.heal(ctx, a.now); err != nil {
+			return nil, err
+		}
+		return nil, errAgain
+	case s.token != nil:
+		return a.regrant(ctx, s.token.Value)
+	case len(s.owned) >= a.req.Workers.Count:
+		return nil, a.exhausted(ctx, s)
+	}
+	if err := checkSkew(a.now, s.peers, a.opts.SkewBound); err != nil {
+		return nil, err
+	}
+	hint, usable, err := a.hint(s)
+	if err != nil {
+		return nil, err
+	}
+	if usable {
+		if err := a.needLease(ctx); err != nil {
+			return nil, err
+		}
+		v, err := a.take(ctx, s, []candidate{hint})
+		if !errors.Is(err, errTaken) {
+			return v, err
+		}
+	}
+	free := freeFrom(a.req.Workers, s.owned, s.ticket, probes)
+	if hint.rev != 0 && s.free(a.req.Workers, hint.id) {
+		free = first(free, hint.id)
+	}
+	all, err := a.probe(ctx, free)
+	if err != nil {
+		return nil, err
+	}
+	usables, err := rank(all, s.meta, a.req, a.reach())
+	if len(usables) == 0 {
+		return nil, err
+	}
+	v, err := a.take(ctx, s, usables)
+	if errors.Is(err, errTaken) {
+		err = errAgain
+	}
+	return v, err
+}
+
+// reach is the tick beyond which no right clock can have pushed a window.
+func (a *acquisition) reach() int64 {
+	s := a.req.Scale
+	return s.Tick(a.now) + s.TicksUp(MaxHorizon.Microseconds()) + s.TicksUp(a.opts.SkewBound.Microseconds())
+}
+
+// free tells whether a worker ID of the share can be had.
+func (s *survey) free(share coord.Range, id int) bool {
+	_, owned := slices.BinarySearch(s.owned, id)
+	return !owned && id >= share.First && id < share.First+share.Count
+}
+
+// first puts id in front.
+func first(ids []int, id int) []int {
+	if i := slices.Index(ids, id); i >= 0 {
+		ids = slices.Delete(ids, i, i+1)
+	}
+	return slices.Insert(ids, 0, id)
+}
+
+// hint returns what the identity held last. It is usable if nobody holds it and its
+// window opens in time: then its slot need not be read, because the copy that the
+// identity has was written together with it. Whether it is still the same, the
+// transaction compares.
+func (a *acquisition) hint(s *survey) (_ candidate, usable bool, _ error) {
+	if s.identity == nil {
+		return candidate{}, false, nil
+	}
+	slot, err := decode[slotRecord](string(s.identity.Key), s.identity.Value)
+	if err != nil {
+		return candidate{}, false, err
+	}
+	h := candidate{id: slot.Worker, rev: s.identity.ModRevision, slot: slot}
+	usable = s.free(a.req.Workers, h.id) && unusable(h, s.meta, a.req, a.reach()) == nil && late(h, s.meta.Floor, a.req.OpenBy) == 0
+	return h, usable, nil
+}
+
+// needLease makes sure that there is a lease to put the owner key on.
+func (a *acquisition) needLease(ctx context.Context) (err error) {
+	if a.lease == 0 {
+		a.lease, err = a.newLease(ctx, a.req.TTL)
+	}
+	return err
+}
+
+// probe reads the slots of free worker IDs, and grants the lease at the same time.
+// Slots that cannot be read are left out, unless all of them are.
+func (a *acquisition) probe(ctx context.Context, free []int) ([]candidate, error) {
+	ops := make([]clientv3.Op, len(free))
+	for i, id := range free {
+		ops[i] = clientv3.OpGet(a.keys.slot(id))
+	}
+	var wg sync.WaitGroup
+	var leaseErr error
+	wg.Go(func() { leaseErr = a.needLease(ctx) })
+	resp, err := a.fetch(ctx, ops...)
+	wg.Wait()
+	if err == nil {
+		err = leaseErr
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []candidate
+	for i, id := range free {
+		slot, rev, slotErr := a.slotOf(id, one(resp, i))
+		if slotErr != nil {
+			a.log.Error("a slot cannot be read, its worker ID is not granted", "namespace", a.namespace, "worker_id", id, "error", slotErr)
+			err = slotErr
+			continue
+		}
+		all = append(all, candidate{id: id, rev: rev, slot: slot})
+	}
+	if len(all) == 0 {
+		return nil, err
+	}
+	return all, nil
+}
+
+// errTaken says that others were faster with every candidate.
+var errTaken = errors.New("all candidates were taken meanwhile")
+
+// take grants the first of the candidates that is still free.
+func (a *acquisition) take(ctx context.Context, s *survey, candidates []candidate) (*view, error) {
+	for len(candidates) > 0 {
+		cand := candidates[0]
+		granted, now, err := a.grant(ctx, s, cand)
+		switch {
+		case err != nil:
+			return nil, err
+		case granted != nil:
+			return granted, nil
+		case now.metaRev != s.metaRev:
+			return nil, errAgain
+		}
+		// Somebody may have had it and given it back.
+		cand = candidate{id: cand.id, rev: now.slotRev, slot: now.slot}
+		if now.ownRev == 0 && late(cand, s.meta.Floor, a.req.OpenBy) == 0 && unusable(cand, s.meta, a.req, a.reach()) == nil {
+			candidates[0] = cand
+			continue
+		}
+		candidates = candidates[1:]
+		a.shuffle(candidates, s.meta.Floor)
+	}
+	return nil, errTaken
+}
+
+// shuffle reorders the candidates that open in time: whoever was faster goes on to
+// the next one, too.
+func (a *acquisition) shuffle(c []candidate, floor int64) {
+	n := 0
+	for n < len(c) && late(c[n], floor, a.req.OpenBy) == 0 {
+		n++
+	}
+	rand.Shuffle(n, func(i, j int) { c[i], c[j] = c[j], c[i] })
+}
+
+// grant is the one atomic step. It returns what was granted, or what is in the way.
+func (a *acquisition) grant(ctx context.Context, s *survey, cand candidate) (granted, inWay *view, _ error) {
+	rec := a.newSlot(s.meta, cand)
+	before := &view{meta: s.meta, metaRev: s.metaRev, slotRev: cand.rev}
+	then, err := a.writes(rec, a.lease, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	tokenKey := a.keys.token(a.req.Token)
+	compare := append(a.unchanged(cand.id, before), clientv3.Compare(clientv3.CreateRevision(tokenKey), "=", 0))
+	orElse := append(a.gets(cand.id), clientv3.OpGet(tokenKey))
+	if !s.settled {
+		// Every reply carries it; this is the first write that can.
+		then = append(then, clientv3.OpPut(a.keys.cluster(), clusterName(a.memory.clusterID())))
+	}
+	resp, err := a.propose(ctx, compare, then, orElse)
+	switch {
+	case errors.Is(err, rpctypes.ErrLeaseNotFound):
+		a.lease = 0
+		return nil, nil, errAgain
+	case err != nil:
+		granted, err = a.resolve(ctx, err)
+		return granted, nil, err
+	case a.memory.loss() != "":
+		return nil, nil, a.undo(ctx)
+	case !resp.Succeeded && one(resp, 3) != nil:
+		return nil, nil, errAgain // an earlier attempt has come through
+	case !resp.Succeeded:
+		inWay, err = a.viewFrom(cand.id, resp)
+		return nil, inWay, err
+	}
+	rev := resp.Header.GetRevision()
+	granted = &view{meta: s.meta, metaRev: s.metaRev, slot: rec, slotRev: rev, ownRev: rev, lease: a.lease}
+	a.lease = 0 // it is the grant's
+	return granted, nil, nil
+}
+
+// undo takes back what may have been granted by a cluster that turned out to have
+// lost writes. The next round raises the floor.
+func (a *acquisition) undo(ctx context.Context) error {
+	ctx, cancel := step(ctx)
+	defer cancel()
+	if _, err := a.client.Revoke(ctx, a.lease); err != nil && !errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		return err
+	}
+	a.lease = 0
+	return errAgain
+}
+
+// newSlot is the record of a new grant of the candidate.
+func (a *acquisition) newSlot(meta metaRecord, cand candidate) slotRecord {
+	from := cand.opens(meta.Floor)
+	return slotRecord{
+		Version: recordVersion, Worker: cand.id, Token: a.req.Token, Identity: a.req.Identity, Holder: printable(a.req.Holder),
+		Generation: cand.slot.Generation + 1, Opened: from, NotBefore: from, NotAfter: max(from, min(a.req.Until, a.req.LastTick)),
+		LastTick: a.req.LastTick, Fingerprint: a.req.Fingerprint,
+		Since: a.now, Renewed: a.now, TTL: a.req.TTL.Milliseconds(),
+	}
+}
+
+// resolve looks what became of a grant whose reply was lost.
+func (a *acquisition) resolve(ctx context.Context, cause error) (*view, error) {
+	tokenKey := a.keys.token(a.req.Token)
+	resp, err := a.fetch(ctx, clientv3.OpGet(tokenKey))
+	if err != nil {
+		a.lease = 0 // it may be somebody's: the next call with this token finds out
+		return nil, unclear(cause, err)
+	}
+	kv := one(resp, 0)
+	if kv == nil {
+		// Not done. Without its lease it cannot be done any more.
+		return nil, cause
+	}
+	if clientv3.LeaseID(kv.Lease) == a.lease {
+		a.lease = 0 // it is the grant's
+	}
+	return a.regrant(ctx, kv.Value)
+}
+
+// regrant returns the grant that the token holds already.
+func (a *acquisition) regrant(ctx context.Context, value []byte) (*view, error) {
+	t, err := decode[tokenRecord](a.keys.token(a.req.Token), value)
+	if err != nil {
+		return nil, err
+	}
+	v, err := a.look(ctx, t.Worker)
+	if err != nil {
+		return nil, err
+	}
+	if v.slot.Token != a.req.Token || v.ownRev == 0 {
+		return nil, fmt.Errorf("the token had worker ID %d until just now: %w", t.Worker, errGone)
+	}
+	if err := a.keepAlive(ctx, v.lease); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// errGone says that a grant ended while it was looked at.
+var errGone = errors.New("its lease has ended; try again")
+
+// exhausted is the error if every worker ID of the share is held. Its lease ends
+// first whose slot was not written for the longest time.
+func (a *acquisition) exhausted(ctx context.Context, s *survey) error {
+	share := a.req.Workers
+	full := &coord.NoWorkerIDError{Namespace: a.namespace, Capacity: share.Count - s.retired, InUse: len(s.owned) - s.retired}
+	resp, err := a.fetch(ctx, clientv3.OpGet(a.keys.slot(share.First),
+		clientv3.WithRange(a.keys.slot(share.First+share.Count)),
+		clientv3.WithSort(clientv3.SortByModRevision, clientv3.SortAscend), clientv3.WithLimit(probes)))
+	if err != nil {
+		return fmt.Errorf("%w (when the next is free is not known: %w)", full, err)
+	}
+	for _, kv := range rangeOf(resp, 0).GetKvs() {
+		slot, err := decode[slotRecord](string(kv.Key), kv.Value)
+		if err != nil || slot.Token == "" {
+			continue
+		}
+		end := unixMicro(max(slot.Renewed, 0)).Add(slot.ttl())
+		if full.Soonest.IsZero() || end.Before(full.Soonest) {
+			full.Soonest = end
+		}
+	}
+	if now := unixMicro(a.now); !full.Soonest.IsZero() && full.Soonest.Before(now) {
+		full.Soonest = now.Add(time.Second) // any moment: etcd is late by up to a second
+	}
+	return full
+}

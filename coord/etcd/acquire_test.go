@@ -1,0 +1,295 @@
+package etcd_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/etcd"
+	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+)
+
+// callCounter counts the calls that a client makes, tries of its own among them.
+type callCounter struct {
+	mu    sync.Mutex
+	calls []string
+}
+
+func (c *callCounter) options() []grpc.DialOption {
+	return []grpc.DialOption{
+		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			c.add(method)
+			return invoke(ctx, method, req, reply, cc, opts...)
+		}),
+		grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			c.add(method)
+			return stream(ctx, desc, cc, method, opts...)
+		}),
+	}
+}
+
+func (c *callCounter) add(method string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls = append(c.calls, method[strings.LastIndexByte(method, '/')+1:])
+}
+
+// take returns the calls since it was last asked.
+func (c *callCounter) take() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	calls := c.calls
+	c.calls = nil
+	return calls
+}
+
+// TestRoundTrips counts the calls of an acquisition, with nothing held and with
+// nearly everything held, with and without an identity that had a worker ID before.
+func TestRoundTrips(t *testing.T) {
+	server := etcdtest.Start(t)
+	counter := new(callCounter)
+	counted := server.Client(t, counter.options()...)
+	others := server.Client(t)
+	for _, held := range []int{0, 1000} {
+		ns := rand.Text()
+		crowd := newCoordinator(t, others, ns, nil)
+		acquireMany(t, []*etcd.Coordinator{crowd}, held, 32)
+		c := newCoordinator(t, counted, ns, nil)
+		expect := func(what string, most int, req coord.Request) coord.Grant {
+			t.Helper()
+			counter.take()
+			g, err := c.Acquire(within(t), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls := counter.take()
+			t.Logf("%d held, %s: %v", held, what, calls)
+			if len(calls) > most {
+				t.Errorf("%d held, %s: %d calls, %v; at most %d are allowed", held, what, len(calls), calls, most)
+			}
+			return g
+		}
+		req := request(capacity)
+		req.Identity = "pod-a"
+		first := expect("first", 4, req)
+		if err := c.Release(within(t), first, first.NotBefore); err != nil {
+			t.Fatal(err)
+		}
+		for _, what := range []string{"same identity after a release", "same identity again"} {
+			req = request(capacity)
+			req.Identity = "pod-a"
+			again := expect(what, 3, req)
+			if again.WorkerID != first.WorkerID {
+				t.Errorf("the identity had worker ID %d and got %d", first.WorkerID, again.WorkerID)
+			}
+			again, err := c.Renew(within(t), again, again.NotAfter+1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Release(within(t), again, again.NotBefore); err != nil {
+				t.Fatal(err)
+			}
+		}
+		expect("without an identity", 4, request(capacity))
+		expect("again", 4, request(capacity))
+	}
+}
+
+// TestHintAfterCrash: the copy that an identity has of its slot is as new as the
+// slot, even if nobody released it.
+func TestHintAfterCrash(t *testing.T) {
+	server := etcdtest.Start(t)
+	counter := new(callCounter)
+	ns := rand.Text()
+	c := newCoordinator(t, server.Client(t, counter.options()...), ns, nil)
+	req := request(capacity)
+	req.Identity = "pod-a"
+	g := mustAcquire(t, c, req)
+	g, err := c.Renew(within(t), g, g.NotAfter+1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	endLease(t, server.Client(t), ns, g.WorkerID)
+	req = request(capacity)
+	req.Identity, req.OpenBy = "pod-a", g.NotAfter
+	counter.take()
+	h := mustAcquire(t, c, req)
+	if calls := counter.take(); len(calls) > 3 || h.WorkerID != g.WorkerID || h.NotBefore != g.NotAfter {
+		t.Errorf("%v had %v and got %v with the calls %v; want the same worker ID, with 3 calls", req.Identity, g, h, calls)
+	}
+}
+
+// TestStaleHint: the copy that an identity has of its slot is older than the slot,
+// because somebody else had it since. It is not taken at its word.
+func TestStaleHint(t *testing.T) {
+	server := etcdtest.Start(t)
+	for _, share := range []int{1, 2} {
+		ns := rand.Text()
+		c := newCoordinator(t, server.Client(t), ns, nil)
+		mine := request(1)
+		mine.Identity = "pod-a"
+		g := mustAcquire(t, c, mine)
+		if err := c.Release(within(t), g, g.NotBefore); err != nil {
+			t.Fatal(err)
+		}
+		theirs := request(1)
+		theirs.Identity = "pod-b"
+		h := mustAcquire(t, c, theirs)
+		endLease(t, server.Client(t), ns, h.WorkerID) // their window reaches into the future
+		mine = request(share)
+		mine.Identity = "pod-a"
+		i := mustAcquire(t, c, mine)
+		if share == 1 && (i.WorkerID != h.WorkerID || i.NotBefore != h.NotAfter || i.Generation != 3) {
+			t.Errorf("after %v the only worker ID was granted as %v", h, i)
+		}
+		if share == 2 && i.WorkerID == h.WorkerID {
+			t.Errorf("%v opens late and was granted all the same, with the other worker ID free", i)
+		}
+	}
+}
+
+// TestReleaseKeepsPredecessors: whatever a release says, it gives back no more than
+// its own grant.
+func TestReleaseKeepsPredecessors(t *testing.T) {
+	server := etcdtest.Start(t)
+	c := newCoordinator(t, server.Client(t), rand.Text(), nil)
+	g := mustAcquire(t, c, request(1))
+	if err := c.Release(within(t), g, g.NotAfter); err != nil {
+		t.Fatal(err)
+	}
+	h := mustAcquire(t, c, request(1))
+	if err := c.Release(within(t), h, 0); err != nil {
+		t.Fatal(err)
+	}
+	if i := mustAcquire(t, c, request(1)); i.NotBefore < g.NotAfter {
+		t.Errorf("%v follows %v", i, g)
+	}
+}
+
+// TestContention: of many who want a few worker IDs, as many get one as there are.
+func TestContention(t *testing.T) {
+	server := etcdtest.Start(t)
+	c := newCoordinator(t, server.Client(t), rand.Text(), nil)
+	const starters, free = 64, 16
+	ctx := within(t)
+	ids, errs := make([]int, starters), make([]error, starters)
+	var wg sync.WaitGroup
+	for i := range starters {
+		wg.Go(func() {
+			req := request(free)
+			req.Identity = "the-same-for-all" // so that all have the same hint
+			g, err := c.Acquire(ctx, req)
+			ids[i], errs[i] = g.WorkerID, err
+		})
+	}
+	wg.Wait()
+	seen := map[int]bool{}
+	for i, err := range errs {
+		switch {
+		case err == nil && seen[ids[i]]:
+			t.Errorf("worker ID %d is held twice", ids[i])
+		case err == nil:
+			seen[ids[i]] = true
+		case !errors.Is(err, coord.ErrNoWorkerID):
+			t.Errorf("a starter: %v; want a worker ID or %v", err, coord.ErrNoWorkerID)
+		}
+	}
+	if len(seen) != free {
+		t.Errorf("%d worker IDs are held; want %d", len(seen), free)
+	}
+}
+
+// TestStarters: 1024 holders start at once on 1024 worker IDs. They are goroutines of
+// one process, on 16 connections: to etcd, a process is a connection and a token.
+func TestStarters(t *testing.T) {
+	server := etcdtest.Start(t)
+	ns := rand.Text()
+	var crowd []*etcd.Coordinator
+	for range 16 {
+		crowd = append(crowd, newCoordinator(t, server.Client(t), ns, nil))
+	}
+	began := time.Now()
+	acquireMany(t, crowd, capacity, capacity)
+	took := time.Since(began)
+	t.Logf("%d starters, %d connections: %v", capacity, len(crowd), took)
+	if took > slowdown*10*time.Second {
+		t.Errorf("%d starters took %v; want at most 10 s", capacity, took)
+	}
+
+	began = time.Now()
+	_, err := crowd[0].Acquire(within(t), request(capacity))
+	took = time.Since(began)
+	var full *coord.NoWorkerIDError
+	switch {
+	case !errors.As(err, &full) || !errors.Is(err, coord.ErrNoWorkerID):
+		t.Fatalf("one starter more: %v; want a NoWorkerIDError", err)
+	case full.Capacity != capacity || full.InUse != capacity || full.Namespace != ns:
+		t.Errorf("one starter more: %#v; want all %d worker IDs of %s in use", full, capacity, ns)
+	case full.Soonest.Before(began) || full.Soonest.After(began.Add(20*time.Second)):
+		t.Errorf("one starter more: the next worker ID is free at %v; now is %v and the TTL 15 s", full.Soonest, began)
+	}
+	t.Logf("one starter more: refused after %v: %v", took, err)
+	if took > slowdown*2*time.Second {
+		t.Errorf("one starter more: refused after %v; want at most 2 s", took)
+	}
+}
+
+// acquireMany lets n holders acquire, so many at once, spread over the coordinators,
+// and checks that no worker ID is held twice.
+func acquireMany(t *testing.T, crowd []*etcd.Coordinator, n, atOnce int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 4*callTime)
+	defer cancel()
+	ids, errs := make([]int, n), make([]error, n)
+	places := make(chan struct{}, atOnce)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			g, err := crowd[i%len(crowd)].Acquire(ctx, request(capacity))
+			ids[i], errs[i] = g.WorkerID, err
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatalf("one of %d starters: %v", n, err)
+		}
+	}
+	slices.Sort(ids)
+	if unique := len(slices.Compact(ids)); unique != n {
+		t.Fatalf("%d starters hold %d different worker IDs", n, unique)
+	}
+}
+
+func mustAcquire(tb testing.TB, c *etcd.Coordinator, req coord.Request) coord.Grant {
+	tb.Helper()
+	g, err := c.Acquire(within(tb), req)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return g
+}
+
+// stored returns the value of a key; empty if there is none.
+func stored(tb testing.TB, client *clientv3.Client, key string) string {
+	tb.Helper()
+	resp, err := client.Get(within(tb), key)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if len(resp.Kvs) == 0 {
+		return ""
+	}
+	return string(resp.Kvs[0].Value)
+}

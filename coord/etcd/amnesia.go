@@ -1,0 +1,202 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// memory is what a coordinator has seen of its cluster. Revisions of etcd only
+// rise, and a cluster keeps its ID; where that is not so, writes were lost, and
+// windows with them.
+type memory struct {
+	mu      sync.Mutex
+	cluster uint64
+	highest int64
+	lost    string // what shows that writes were lost; empty: nothing does
+	meta    *metaRecord
+	raising sync.Mutex // held while the floor is raised, so that it is raised once
+}
+
+// mark returns the highest revision seen so far. A reply to a request made from now
+// on that has a lower one is proof of a loss.
+func (m *memory) mark() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.highest
+}
+
+// learn takes note of the header of a reply, which answers a request made after
+// mark returned before.
+func (m *memory) learn(before int64, h *pb.ResponseHeader) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.cluster != 0 && h.GetClusterId() != m.cluster:
+		m.lost = fmt.Sprintf("the cluster's ID was %x and is %x", m.cluster, h.GetClusterId())
+	case h.GetRevision() < before:
+		m.lost = fmt.Sprintf("the cluster's revision was %d and is %d", before, h.GetRevision())
+	default:
+		m.cluster = h.GetClusterId()
+		m.highest = max(m.highest, h.GetRevision())
+	}
+}
+
+// clusterID returns the ID of the cluster; 0: no reply has come yet.
+func (m *memory) clusterID() uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.cluster
+}
+
+// suspect takes note of another proof of a loss.
+func (m *memory) suspect(why string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lost = why
+}
+
+// loss returns what shows that writes were lost; empty: nothing does.
+func (m *memory) loss() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lost
+}
+
+// know remembers that the namespace exists.
+func (m *memory) know(meta metaRecord) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.meta = &meta
+}
+
+// known returns the namespace as it was seen last.
+func (m *memory) known() *metaRecord {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.meta
+}
+
+// forgive starts again with the state that the cluster has now.
+func (m *memory) forgive(h *pb.ResponseHeader, meta metaRecord) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.cluster, m.highest, m.lost, m.meta = h.GetClusterId(), h.GetRevision(), "", &meta
+}
+
+// clusterName is what is stored of a cluster's ID.
+func clusterName(id uint64) string { return strconv.FormatUint(id, 16) }
+
+// ward is the tick until which windows that were forgotten can reach, if the loss is
+// noticed now. The later one of two clocks counts.
+func (c *Coordinator) ward(meta metaRecord, now int64) int64 {
+	s := meta.scale()
+	return s.Tick(max(now, c.now())) + s.TicksUp(MaxHorizon.Microseconds()) + s.TicksUp(c.opts.SkewBound.Microseconds())
+}
+
+// heal raises the floor if writes of the cluster were lost, see rule 11 of package
+// coord. Now is a clock reading to take into account beside this coordinator's own.
+func (c *Coordinator) heal(ctx context.Context, now int64) error {
+	if c.memory.loss() == "" {
+		return nil
+	}
+	c.memory.raising.Lock()
+	defer c.memory.raising.Unlock()
+	for {
+		why := c.memory.loss()
+		if why == "" {
+			return nil // somebody else has done it
+		}
+		if done, err := c.raise(ctx, why, now); done || err != nil {
+			return err
+		}
+	}
+}
+
+// raise makes one attempt at raising the floor.
+func (c *Coordinator) raise(ctx context.Context, why string, now int64) (done bool, err error) {
+	ns, err := c.readNamespace(ctx)
+	if err != nil {
+		return false, err
+	}
+	meta, created := ns.meta, ns.metaRev == 0
+	if created {
+		known := c.memory.known()
+		if ns.slots > 0 || known == nil {
+			return false, damaged(c.keys.meta(), errors.New("the key is missing and there are slots"))
+		}
+		meta = *known
+	}
+	meta.Floor = max(meta.Floor, c.ward(meta, now))
+	value, err := encode(meta)
+	if err != nil {
+		return false, err
+	}
+	resp, err := c.propose(ctx,
+		[]clientv3.Cmp{
+			clientv3.Compare(clientv3.ModRevision(c.keys.meta()), "=", ns.metaRev),
+			clientv3.Compare(clientv3.ModRevision(c.keys.cluster()), "=", ns.clusterRev),
+		},
+		[]clientv3.Op{
+			clientv3.OpPut(c.keys.meta(), value),
+			clientv3.OpPut(c.keys.cluster(), clusterName(ns.header.GetClusterId())),
+		}, nil)
+	if err != nil || !resp.Succeeded {
+		return false, err
+	}
+	c.memory.forgive(resp.Header, meta)
+	c.log.Error("the etcd cluster has lost writes; nothing is granted until the windows that may be lost with them are over",
+		"namespace", c.namespace, "reason", why, "until", stamp(meta.scale().Micro(meta.Floor+1)))
+	return true, nil
+}
+
+// namespaceState is what is stored of the namespace itself.
+type namespaceState struct {
+	meta       metaRecord
+	metaRev    int64 // 0: there is none
+	cluster    string
+	clusterRev int64
+	slots      int64 // how many slots and owners there are
+	header     *pb.ResponseHeader
+}
+
+// readNamespace reads the namespace's own keys.
+func (c *Coordinator) readNamespace(ctx context.Context) (namespaceState, error) {
+	resp, err := c.fetch(ctx,
+		clientv3.OpGet(c.keys.meta()), clientv3.OpGet(c.keys.cluster()),
+		clientv3.OpGet(c.keys.slots(), clientv3.WithPrefix(), clientv3.WithCountOnly()),
+		clientv3.OpGet(c.keys.owners(), clientv3.WithPrefix(), clientv3.WithCountOnly()))
+	if err != nil {
+		return namespaceState{}, err
+	}
+	ns := namespaceState{header: resp.Header, slots: rangeOf(resp, 2).GetCount() + rangeOf(resp, 3).GetCount()}
+	if ns.meta, ns.metaRev, err = metaOf(one(resp, 0)); err != nil {
+		return ns, err
+	}
+	if kv := one(resp, 1); kv != nil {
+		ns.cluster, ns.clusterRev = string(kv.Value), kv.ModRevision
+	}
+	return ns, nil
+}
+
+// metaOf decodes the namespace's record; revision 0 if there is none.
+func metaOf(kv *mvccpb.KeyValue) (metaRecord, int64, error) {
+	if kv == nil {
+		return metaRecord{}, 0, nil
+	}
+	m, err := decode[metaRecord](string(kv.Key), kv.Value)
+	return m, kv.ModRevision, err
+}
+
+// quarantined is the error of a window that cannot begin before the floor is passed.
+func (c *Coordinator) quarantined(meta metaRecord) error {
+	return &coord.QuarantinedError{Namespace: c.namespace, Until: unixMicro(meta.scale().Micro(meta.Floor + 1))}
+}

@@ -1,0 +1,136 @@
+package etcd_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/etcd"
+	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/proxytest"
+)
+
+// watchers counts the goroutines that watch owner keys.
+func watchers() int {
+	b := make([]byte, 4<<20)
+	return strings.Count(string(b[:runtime.Stack(b, true)]), "coord/etcd.(*Coordinator).watch(")
+}
+
+// TestWatchersEnd: there is one watcher a grant, and Release, a hint and Close end
+// it.
+func TestWatchersEnd(t *testing.T) {
+	server := etcdtest.Start(t)
+	operator, ns := server.Client(t), rand.Text()
+	c := newCoordinator(t, server.Client(t), ns, nil)
+	var grants []coord.Grant
+	for range 3 {
+		g := mustAcquire(t, c, request(capacity))
+		hint := c.Lost(g)
+		g, err := c.Renew(within(t), g, g.NotAfter+1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Lost(g) != hint {
+			t.Error("a renewal made another watcher")
+		}
+		grants = append(grants, g)
+	}
+	counts := func(n int) func() bool { return func() bool { return watchers() == n } }
+	eventually(t, "three watchers run", counts(3))
+	if err := c.Release(within(t), grants[0], grants[0].NotBefore); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "Release ends one", counts(2))
+	hint := c.Lost(grants[1])
+	endLease(t, operator, ns, grants[1].WorkerID)
+	select {
+	case <-hint:
+	case <-time.After(callTime):
+		t.Fatal("no hint")
+	}
+	eventually(t, "the hint ends one", counts(1))
+	if err := c.Retire(within(t), grants[2].WorkerID); err != nil { // its key stays
+		t.Fatal(err)
+	}
+	if _, err := c.Renew(within(t), grants[2], grants[2].NotAfter); !errors.Is(err, coord.ErrLeaseLost) {
+		t.Fatal(err)
+	}
+	eventually(t, "knowing it is lost ends one", counts(0))
+	last := mustAcquire(t, c, request(capacity))
+	c.Lost(last)
+	eventually(t, "one watcher runs", counts(1))
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "Close ends the last", counts(0))
+	select {
+	case <-c.Lost(last):
+		t.Error("a closed coordinator gives a hint")
+	default:
+	}
+}
+
+// TestWatchGoesOn: a watch whose connection breaks is taken up again, and what was
+// missed meanwhile is noticed.
+func TestWatchGoesOn(t *testing.T) {
+	server := etcdtest.Start(t)
+	operator, ns := server.Client(t), rand.Text()
+	proxy := proxytest.Start(t, server.Endpoint)
+	c := newCoordinator(t, etcdtest.Connect(t, []string{proxy.Addr}), ns, nil)
+	g := mustAcquire(t, c, request(1))
+	hint := c.Lost(g)
+	proxy.Refuse()
+	endLease(t, operator, ns, g.WorkerID)
+	proxy.Heal()
+	select {
+	case <-hint:
+	case <-time.After(callTime):
+		t.Fatal("no hint after the connection was broken")
+	}
+}
+
+// TestCloseEndsCalls: calls that wait for an answer end with Close, and with their
+// contexts.
+func TestCloseEndsCalls(t *testing.T) {
+	server := etcdtest.Start(t)
+	proxy := proxytest.Start(t, server.Endpoint)
+	client := etcdtest.Connect(t, []string{proxy.Addr})
+	c, err := etcd.New(client, rand.Text(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := mustAcquire(t, c, request(1))
+	proxy.Hang()
+	for _, end := range []string{"context", "Close"} {
+		ctx, cancel := context.WithCancel(within(t))
+		results := make(chan error, 3)
+		go func() { _, err := c.Acquire(ctx, request(2)); results <- err }()
+		go func() { _, err := c.Renew(ctx, g, g.NotAfter+1000); results <- err }()
+		go func() { results <- c.Release(ctx, g, g.NotBefore) }()
+		want := context.Canceled
+		if end == "Close" {
+			want = coord.ErrClosed
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		} else {
+			cancel()
+		}
+		for range 3 {
+			select {
+			case err := <-results:
+				if !errors.Is(err, want) {
+					t.Errorf("a call that was ended by its %s: %v; want %v", end, err, want)
+				}
+			case <-time.After(callTime):
+				t.Fatalf("a call goes on after the end of its %s", end)
+			}
+		}
+		cancel()
+	}
+}

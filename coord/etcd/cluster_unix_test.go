@@ -1,0 +1,100 @@
+//go:build unix
+
+package etcd_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+)
+
+// The leader of three members goes away: nobody who wants IDs notices, and the
+// window is extended again soon.
+func TestLeaderGone(t *testing.T) {
+	t.Parallel()
+	for _, o := range outages() {
+		t.Run(o.name, func(t *testing.T) {
+			cluster := etcdtest.StartCluster(t, 3)
+			ns := rand.Text()
+			g := generate(t, newCoordinator(t, cluster.Client(t), ns, nil), core.Config{Lease: lease()})
+			before := worker(t, g)
+			ids := run(g)
+			renewedSince(t, g, time.Now())
+			leader := cluster.Leader(t)
+			moment := time.Now()
+			o.begin(t, leader)
+			renewedSince(t, g, moment)
+			took := time.Since(moment)
+			t.Logf("renewed %v after the leader was %s", took, o.name)
+			if took > slowdown*5*time.Second {
+				t.Errorf("renewed after %v; want at most 5 s", took)
+			}
+			// Newcomers are served by the other two.
+			other := newCoordinator(t, cluster.Client(t), ns, nil)
+			if h := worker(t, generate(t, other, core.Config{Lease: lease()})); h.WorkerID == before.WorkerID {
+				t.Errorf("worker ID %d is held twice", h.WorkerID)
+			}
+			o.over(t, leader)
+			renewedSince(t, g, time.Now())
+			ids.stop(t, 100)
+			if after := worker(t, g); after.WorkerID != before.WorkerID || after.Generation != before.Generation {
+				t.Errorf("worker ID %d, generation %d became worker ID %d, generation %d", before.WorkerID, before.Generation, after.WorkerID, after.Generation)
+			}
+		})
+	}
+}
+
+// A holder sees only the leader, which is cut off from the others: it issues to the
+// end of its window, and then says so. The others go on and give its worker ID away.
+func TestMinority(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.StartDivisible(t, 3)
+	ns := rand.Text()
+	leader := cluster.Leader(t)
+	var majority []string
+	for _, m := range cluster.Members {
+		if m != leader {
+			majority = append(majority, m.Endpoint)
+		}
+	}
+	cfg := core.Config{Lease: lease()}
+	cfg.Lease.WorkerIDs = coord.Range{Count: 1}
+	g := generate(t, newCoordinator(t, etcdtest.Connect(t, []string{leader.Endpoint}), ns, nil), cfg)
+	old := run(g)
+	renewedSince(t, g, time.Now())
+
+	cluster.CutOff(t, leader)
+	other := newCoordinator(t, etcdtest.Connect(t, majority), ns, nil)
+	var next *core.Generator
+	eventually(t, "the worker ID is given to somebody else", func() bool {
+		var err error
+		next, err = core.New(within(t), other, cfg)
+		return err == nil
+	})
+	t.Cleanup(func() { _ = next.Close(within(t)) })
+	first, err := next.NextContext(within(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the window of the minority ends", old.failed)
+	t.Logf("the minority issued %d IDs and then said: %v", old.n, old.err)
+	if !errors.Is(old.err, core.ErrWindowEnded) || old.n < 100 {
+		t.Errorf("after %d IDs the minority said: %v; want %v", old.n, old.err, core.ErrWindowEnded)
+	}
+	if first <= old.last {
+		t.Errorf("the first ID of the majority, %d, is not above the last of the minority, %d", first, old.last)
+	}
+
+	ids := run(next)
+	cluster.Rejoin(t, leader)
+	eventually(t, "the old holder learns that it is none", func() bool {
+		return errors.Is(g.Health().Err, coord.ErrNoWorkerID)
+	})
+	renewedSince(t, next, time.Now())
+	ids.stop(t, 100)
+}

@@ -1,0 +1,168 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+)
+
+// Coordinator leases worker IDs of one namespace in an etcd cluster. It is safe for
+// concurrent use, and one serves any number of generators. Make it with [New], or
+// with coord.Open.
+type Coordinator struct {
+	client    *clientv3.Client
+	owned     bool // the client was made here, and is closed here
+	namespace string
+	keys      keyspace
+	opts      Options
+	log       *slog.Logger
+	memory    memory
+	unwell    atomic.Bool // the last call got no answer
+
+	life    context.Context // ends at Close
+	end     context.CancelFunc
+	closing sync.Once
+	closed  error // what closing the client said
+
+	mu       sync.Mutex // guards what follows
+	shut     bool
+	work     sync.WaitGroup // goroutines of this coordinator; added to under mu
+	watchers map[hold]*watcher
+}
+
+var (
+	_ coord.Coordinator = (*Coordinator)(nil)
+	_ coord.LeaseRuler  = (*Coordinator)(nil)
+	_ coord.Notifier    = (*Coordinator)(nil)
+	_ coord.Lister      = (*Coordinator)(nil)
+	_ coord.Admin       = (*Coordinator)(nil)
+)
+
+// Acquire implements [coord.Coordinator]. It makes four calls to etcd, or three
+// where the identity's last worker ID can be had at once, however many worker IDs
+// are held; more only if others take the same ones at the same moment.
+func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
+	if err := c.checkRequest(req); err != nil {
+		return coord.Grant{}, err
+	}
+	var g coord.Grant
+	err := c.do(ctx, "acquire a worker ID", func(ctx context.Context) (err error) {
+		g, err = c.acquire(ctx, req)
+		return err
+	})
+	return g, err
+}
+
+// Renew implements [coord.Coordinator]. The window is extended and the lease kept
+// alive at the same time.
+func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
+	var r coord.Grant
+	err := c.do(ctx, fmt.Sprintf("renew worker ID %d", g.WorkerID), func(ctx context.Context) (err error) {
+		r, err = c.renew(ctx, g, until)
+		return err
+	})
+	if errors.Is(err, coord.ErrLeaseLost) {
+		c.unwatch(g)
+	}
+	return r, err
+}
+
+// Release implements [coord.Coordinator].
+func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) error {
+	err := c.do(ctx, fmt.Sprintf("release worker ID %d", g.WorkerID), func(ctx context.Context) error {
+		return c.release(ctx, g, last)
+	})
+	if err == nil || errors.Is(err, coord.ErrLeaseLost) {
+		c.unwatch(g)
+	}
+	return err
+}
+
+// Close ends what this coordinator has under way and waits for its goroutines. It
+// releases no worker ID, and leaves a client that was passed to [New] as it is.
+func (c *Coordinator) Close() error {
+	c.closing.Do(func() {
+		c.mu.Lock()
+		c.shut = true
+		c.mu.Unlock()
+		c.end()
+		c.work.Wait()
+		if c.owned {
+			c.closed = c.client.Close()
+		}
+	})
+	return c.closed
+}
+
+// do makes a call that ends with ctx and with the coordinator, and wraps its error.
+func (c *Coordinator) do(ctx context.Context, what string, call func(context.Context) error) error {
+	if c.life.Err() != nil {
+		return coord.ErrClosed
+	}
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("etcd: %s of namespace %q: %w", what, c.namespace, err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.life, cancel)()
+	if c.unwell.Load() {
+		// The client waits longer and longer between attempts to connect. Whoever makes
+		// this call has waited already.
+		c.client.ActiveConnection().ResetConnectBackoff()
+	}
+	err := call(ctx)
+	c.unwell.Store(err != nil && transient(err))
+	switch {
+	case err == nil:
+		return nil
+	case c.life.Err() != nil:
+		return fmt.Errorf("%w while it was to %s: %w", coord.ErrClosed, what, err)
+	}
+	return fmt.Errorf("etcd: %s of namespace %q: %w", what, c.namespace, c.explain(ctx, err))
+}
+
+// spawn runs f in a goroutine that Close waits for. It tells false, and runs
+// nothing, after Close.
+func (c *Coordinator) spawn(f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.shut {
+		return false
+	}
+	c.work.Go(f)
+	return true
+}
+
+// checkRequest tells whether this driver can serve a request at all.
+func (c *Coordinator) checkRequest(req coord.Request) error {
+	if err := req.Validate(); err != nil {
+		return err
+	}
+	if err := checkTTL(req.TTL); err != nil {
+		return err
+	}
+	switch horizon := req.Until - req.Now; {
+	case req.TTL < MinTTL:
+		return fmt.Errorf("%w: TTL is %v; etcd needs at least %v", coord.ErrInvalid, req.TTL, MinTTL)
+	case req.Until > req.Now && req.Now >= 0 && horizon > req.Scale.TicksUp(MaxHorizon.Microseconds()):
+		return fmt.Errorf("%w: the window is to reach %v ahead; at most %v is allowed", coord.ErrInvalid, time.Duration(horizon*req.Scale.Unit)*time.Microsecond, MaxHorizon)
+	}
+	return nil
+}
+
+// now reads this machine's clock, in microseconds since 1970.
+func (c *Coordinator) now() int64 { return clock.Fresh(c.opts.Clock) }
+
+// stamp prints a time for an error message.
+func stamp(unixMicro int64) string {
+	return time.UnixMicro(unixMicro).UTC().Format(time.RFC3339Nano)
+}

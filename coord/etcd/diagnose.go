@@ -1,0 +1,30 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// diagnose asks for something that costs nothing and does not wait for a connection,
+// and returns why there is none; nil: that is not the trouble.
+func diagnose(ctx context.Context, client *clientv3.Client) error {
+	_, err := pb.NewKVClient(client.ActiveConnection()).Range(ctx,
+		&pb.RangeRequest{Key: []byte{0}, Serializable: true, KeysOnly: true}, grpc.WaitForReady(false))
+	s, ok := status.FromError(err)
+	switch {
+	case err == nil || !ok:
+		return nil
+	case s.Code() == codes.Unavailable:
+		return errors.New(s.Message())
+	case s.Code() == codes.DeadlineExceeded && strings.Contains(s.Message(), "balancer error"):
+		return errors.New(s.Message())
+	}
+	return nil
+}

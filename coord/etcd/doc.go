@@ -1,0 +1,102 @@
+// Package etcd leases worker IDs in an etcd cluster. It is the recommended
+// coordinator: what etcd has committed survives the loss of a minority of its
+// members, and every decision is one transaction.
+//
+// With a client of your own, which stays yours:
+//
+//	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints})
+//	c, err := etcd.New(client, "orders", nil)
+//	g, err := core.New(ctx, c, core.Config{})
+//
+// Or as a URL for coord.Open, with this package imported for its side effect:
+//
+//	etcd://host1:2379,host2:2379/orders
+//	etcds://user:password@host1:2379/orders?ca=/etc/ca.pem&cert=/etc/me.pem&key=/etc/me.key
+//
+// # The URL
+//
+// The scheme etcds is etcd with TLS. The path is the namespace; the port may be left
+// out and is 2379 then. A user and a password log in to a cluster that has
+// authentication enabled; that is the only thing for which Open contacts it. Options:
+//
+//	ttl, horizon, renew   times of the lease, see coord.LeaseConfig
+//	skew                  how far a newcomer's clock may be from the holders', 1s
+//	ca                    certificates in PEM form that sign the servers'; the system's
+//	cert, key             the client's certificate and its key
+//
+// Certificates are read once. A program whose certificates change makes its own
+// client.
+//
+// # Your own client
+//
+// Set DialKeepAliveTime to 10 s and DialKeepAliveTimeout to 3 s: without them, a
+// connection whose other end vanished is noticed only after minutes. Name all
+// members as endpoints, so that a call that failed on one goes to another. If the
+// cluster has authentication, the user needs the right to read and write the keys
+// with the prefix /unalike/NAMESPACE/.
+//
+// # What is stored
+//
+// All keys of a namespace begin with /unalike/NAMESPACE/. Values are JSON; a value
+// that this driver cannot have written is an error that names the key, and is never
+// overwritten.
+//
+//	meta               layout and floor
+//	cluster            the ID of the cluster
+//	slot/0000000007    the window of worker ID 7 and who has it; for ever
+//	owner/0000000007   there while the holder's lease lives
+//	token/...          leads from an acquisition to its worker ID; on the same lease
+//	identity/...       what an identity held last: a copy of its slot
+//	ticket             its Version numbers the acquisitions
+//
+// An acquisition draws a ticket, and with it reads everything but the slots. Tickets
+// are numbered without gaps, so a thousand processes that start together begin at a
+// thousand different worker IDs. It then reads some 30 free slots from there on,
+// grants a lease, and takes the first slot whose window opens in time: one
+// transaction, on condition that the slot, its owner and the namespace are as they
+// were read. That makes four calls; three if an identity gets its last worker ID
+// back. Others who take the same slot at the same moment cost two calls more.
+//
+// A renewal is one transaction on the same condition, and a keep-alive of the lease
+// at the same time. If the reply to a transaction is lost, reading tells whether it
+// was done. If the lease ended while its holder lives, the renewal puts it back,
+// provided that nobody has taken the worker ID. [Coordinator.Lost] watches the owner
+// key, so that this happens at once.
+//
+// # Clocks
+//
+// A holder with a clock far ahead would push the end of its slot's window into the
+// future, where it helps nobody. So a newcomer compares its clock with the holders':
+// each renewal stores the holder's time. If there are two holders or more, a newcomer
+// whose clock is behind the median of their last renewals, or more than a TTL ahead
+// of it, by more than [Options.SkewBound] is refused with coord.ErrClockSkew. With
+// fewer holders nobody can say whose clock is wrong. A slot whose window reaches
+// further than [MaxHorizon] and the bound is not granted any more; retire its worker
+// ID.
+//
+// # If etcd forgets
+//
+// Uniqueness holds for as long as committed writes survive. Where they do not, a
+// backup restored or a data folder rolled back, the windows of that time are not on
+// record. The driver notices when the revision of the cluster or of a slot falls, when
+// the cluster has another ID than the namespace remembers, and when a namespace or a
+// slot that it knew is gone. It then raises the floor: nothing is granted or extended
+// until [MaxHorizon] and the skew bound have passed, because no window that was lost
+// reaches further.
+//
+// What has no memory cannot notice. A process that starts on a cluster that was rolled
+// back takes it as it is, until a holder from before renews. After a restore,
+// therefore, call [Coordinator.Quarantine] before anything else starts; restore with a
+// new cluster token (etcdutl snapshot restore --initial-cluster-token) and with
+// --bump-revision and --mark-compacted. A namespace whose keys were all deleted looks
+// like a new one: do not delete namespaces that are in use, or wait [MaxHorizon] after
+// the last holder has ended.
+//
+// # If etcd is away
+//
+// Holders issue to the end of their windows: with the default horizon of 30 s and a
+// renewal every 5 s, an outage of up to 25 s is not noticed. What comes after it is an
+// error that says so, and service resumes by itself when etcd answers. A longer
+// horizon bridges longer outages; the price is that the next holder of a worker ID
+// waits as long after a crash, if no other worker ID is free.
+package etcd

@@ -1,0 +1,104 @@
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/etcd"
+	"github.com/unalike-id/unalike/core"
+)
+
+// A program that has an etcd client already.
+func ExampleNew() {
+	issue := func(ctx context.Context) (err error) {
+		client, err := clientv3.New(clientv3.Config{
+			Endpoints:            []string{"etcd1:2379", "etcd2:2379", "etcd3:2379"},
+			DialKeepAliveTime:    10 * time.Second,
+			DialKeepAliveTimeout: 3 * time.Second,
+		})
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, client.Close()) }()
+		c, err := etcd.New(client, "orders", nil)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.Close()) }()
+		g, err := core.New(ctx, c, core.Config{})
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, g.Close(ctx)) }()
+
+		id, err := g.Next()
+		if err != nil {
+			return err
+		}
+		fmt.Println(id)
+		return nil
+	}
+	if err := issue(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A program that takes the coordinator from its configuration. The import of this
+// package, for its side effect alone, makes the scheme known.
+func Example_url() {
+	ctx := context.Background()
+	c, err := coord.Open(ctx, "etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders?ttl=15s&horizon=60s")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close() // after the generators
+	g, err := core.New(ctx, c, core.Config{Lease: coord.LeaseConfig{Identity: "orders-0"}})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	defer g.Close(ctx)
+	fmt.Println(g.Next())
+}
+
+// Longer outages of etcd are bridged with a longer horizon.
+func ExampleOptions() {
+	start := func(client *clientv3.Client) (*etcd.Coordinator, error) {
+		return etcd.New(client, "orders", &etcd.Options{
+			Lease:     coord.LeaseConfig{TTL: 20 * time.Second, Horizon: 90 * time.Second, RenewEvery: 5 * time.Second},
+			SkewBound: 500 * time.Millisecond,
+		})
+	}
+	_ = start
+}
+
+// Who holds which worker ID?
+func ExampleCoordinator_List() {
+	show := func(ctx context.Context, c *etcd.Coordinator) error {
+		slots, err := c.List(ctx)
+		for _, s := range slots {
+			fmt.Println(s.WorkerID, s.State, s.Holder, "since", s.Since.Format(time.RFC3339), "until", s.Until.Format(time.RFC3339))
+		}
+		return err
+	}
+	_ = show
+}
+
+// After a backup was restored, before anything else starts.
+func ExampleCoordinator_Quarantine() {
+	restored := func(ctx context.Context, c *etcd.Coordinator) error {
+		floor, err := c.Quarantine(ctx, time.Time{})
+		if err != nil {
+			return err
+		}
+		fmt.Println("nothing is granted before", floor.Format(time.RFC3339))
+		return nil
+	}
+	_ = restored
+}

@@ -1,0 +1,53 @@
+package etcd
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// root is the folder of all namespaces.
+const root = "/unalike/"
+
+// keyspace gives the names of a namespace's keys. It is the prefix they share.
+type keyspace string
+
+func newKeyspace(namespace string) keyspace { return keyspace(root + namespace + "/") }
+
+// meta is the namespace's layout and floor.
+func (k keyspace) meta() string { return string(k) + "meta" }
+
+// cluster is the ID of the cluster that the namespace lives in.
+func (k keyspace) cluster() string { return string(k) + "cluster" }
+
+// ticket is put once for each acquisition; its Version numbers them.
+func (k keyspace) ticket() string { return string(k) + "ticket" }
+
+// slots and owners are the folders of the windows and of the leases.
+func (k keyspace) slots() string  { return string(k) + "slot/" }
+func (k keyspace) owners() string { return string(k) + "owner/" }
+
+// slot is the window of a worker ID, without a lease.
+func (k keyspace) slot(id int) string { return k.slots() + digits(id) }
+
+// owner is there for as long as the lease of the worker ID's holder.
+func (k keyspace) owner(id int) string { return k.owners() + digits(id) }
+
+// token leads from an acquisition to its worker ID. It is on the holder's lease.
+func (k keyspace) token(token string) string { return string(k) + "token/" + token }
+
+// identity is a copy of the slot that an identity has written last.
+func (k keyspace) identity(identity string) string { return string(k) + "identity/" + identity }
+
+// digits prints a worker ID so that the order of keys is that of worker IDs.
+func digits(id int) string { return fmt.Sprintf("%010d", id) }
+
+// workerOf returns the worker ID that a key in folder is about.
+func workerOf(folder, key string) (int, error) {
+	s, ok := strings.CutPrefix(key, folder)
+	n, err := strconv.ParseInt(s, 10, 32)
+	if !ok || err != nil || n < 0 || digits(int(n)) != s {
+		return 0, damaged(key, fmt.Errorf("the key is not one of this driver: after %q it has ten digits", folder))
+	}
+	return int(n), nil
+}

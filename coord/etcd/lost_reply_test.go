@@ -1,0 +1,271 @@
+package etcd_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/etcd"
+	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/proxytest"
+)
+
+// patience is the deadline of calls of which a reply is lost: it costs a third.
+const patience = 3 * time.Second
+
+// thief makes the proxy lose the replies to certain transactions.
+type thief struct {
+	proxy *proxytest.Proxy
+	mu    sync.Mutex
+	next  int // transactions to let through before the one to rob; negative: rob none
+	keep  bool
+	stole int
+}
+
+// rob loses the reply to the n-th transaction from now on, counted from 1; with all,
+// also every reply after it, until the next call of heal.
+func (th *thief) rob(n int, all bool) {
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	th.next, th.keep, th.stole = n-1, all, 0
+}
+
+// heal lets everything through, and returns how many replies were lost.
+func (th *thief) heal() int {
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	th.next = -1
+	th.proxy.Heal()
+	return th.stole
+}
+
+// reconnect is heal, and waits until there is a connection again.
+func (r *robbed) reconnect(t *testing.T) {
+	t.Helper()
+	r.heal()
+	eventually(t, "there is a connection again", func() bool {
+		_, err := r.List(within(t))
+		return err == nil
+	})
+}
+
+// arm is called before each transaction; it returns what to call after it.
+func (th *thief) arm() func() {
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	if th.next != 0 {
+		if th.next > 0 {
+			th.next--
+		}
+		return func() {}
+	}
+	th.stole++
+	th.proxy.Swallow()
+	if th.keep {
+		return func() {}
+	}
+	th.next = -1
+	return th.proxy.Heal
+}
+
+func (th *thief) option() grpc.DialOption {
+	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		if strings.HasSuffix(method, "/Txn") {
+			defer th.arm()()
+		}
+		return invoke(ctx, method, req, reply, cc, opts...)
+	})
+}
+
+// robbed is a coordinator behind a thief.
+type robbed struct {
+	*etcd.Coordinator
+	*thief
+	direct    *clientv3.Client
+	namespace string
+}
+
+func newRobbed(t *testing.T) *robbed {
+	t.Helper()
+	server := etcdtest.Start(t)
+	r := &robbed{
+		thief:     &thief{proxy: proxytest.Start(t, server.Endpoint), next: -1},
+		direct:    server.Client(t),
+		namespace: rand.Text(),
+	}
+	r.Coordinator = newCoordinator(t, etcdtest.Connect(t, []string{r.proxy.Addr}, r.option()), r.namespace, nil)
+	return r
+}
+
+// hurried returns a context for a call of which a reply is lost.
+func hurried(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// leases returns how many leases there are.
+func (r *robbed) leases(t *testing.T) int {
+	t.Helper()
+	resp, err := r.direct.Leases(within(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(resp.Leases)
+}
+
+// wantLeases waits until there are n leases.
+func (r *robbed) wantLeases(t *testing.T, n int) {
+	t.Helper()
+	eventually(t, "leases that nobody uses are revoked", func() bool { return r.leases(t) == n })
+}
+
+// held returns how many worker IDs are held.
+func (r *robbed) held(t *testing.T) int {
+	t.Helper()
+	resp, err := r.direct.Get(within(t), "/unalike/"+r.namespace+"/owner/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(resp.Count)
+}
+
+// The reply to the transaction that grants is lost: the call finds out by itself.
+func TestLostReplyOnAcquire(t *testing.T) {
+	t.Parallel()
+	r := newRobbed(t)
+	r.rob(3, false) // the survey, the slots, the grant
+	req := request(capacity)
+	g, err := r.Acquire(hurried(t), req)
+	if stole := r.heal(); stole != 1 {
+		t.Fatalf("%d replies were lost; want 1", stole)
+	}
+	if err != nil {
+		t.Fatalf("Acquire with its reply lost: %v", err)
+	}
+	if n := r.held(t); n != 1 {
+		t.Errorf("%d worker IDs are held; want 1", n)
+	}
+	g, err = r.Renew(within(t), g, g.NotAfter+1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Release(within(t), g, g.NotBefore); err != nil {
+		t.Fatal(err)
+	}
+	r.wantLeases(t, 0)
+}
+
+// All replies from the grant on are lost: the call fails, and the next one with the
+// same token finds the same grant.
+func TestLostRepliesOnAcquire(t *testing.T) {
+	t.Parallel()
+	r := newRobbed(t)
+	r.rob(3, true)
+	req := request(1)
+	if g, err := r.Acquire(hurried(t), req); err == nil {
+		t.Fatalf("Acquire without replies returned %v", g)
+	}
+	r.reconnect(t)
+	eventually(t, "the grant is stored", func() bool { return r.held(t) == 1 })
+	g, err := r.Acquire(within(t), req)
+	if err != nil {
+		t.Fatalf("Acquire with the same token: %v", err)
+	}
+	if g.Generation != 1 || g.NotAfter != req.Until {
+		t.Errorf("Acquire with the same token: %v; want generation 1, until %d", g, req.Until)
+	}
+	r.wantLeases(t, 1)
+}
+
+// The reply to a renewal is lost: what was stored is adopted.
+func TestLostReplyOnRenew(t *testing.T) {
+	t.Parallel()
+	r := newRobbed(t)
+	g := mustAcquire(t, r.Coordinator, request(1))
+	for i := range int64(3) {
+		until := g.NotAfter + 1000
+		r.rob(1, false)
+		h, err := r.Renew(hurried(t), g, until)
+		if stole := r.heal(); stole != 1 {
+			t.Fatalf("%d replies were lost; want 1", stole)
+		}
+		if err != nil || h.NotAfter != until || h.NotBefore != g.NotBefore {
+			t.Fatalf("renewal %d of %v until %d with its reply lost: %v, %v", i, g, until, h, err)
+		}
+		g = h
+	}
+}
+
+// All replies are lost: the call fails, and a renewal of the old grant goes on from
+// what was stored.
+func TestLostRepliesOnRenew(t *testing.T) {
+	t.Parallel()
+	r := newRobbed(t)
+	g := mustAcquire(t, r.Coordinator, request(1))
+	r.rob(1, true)
+	if h, err := r.Renew(hurried(t), g, g.NotAfter+2000); err == nil || errors.Is(err, coord.ErrLeaseLost) {
+		t.Fatalf("Renew without replies: %v, %v; want an error that is not definite", h, err)
+	}
+	r.reconnect(t)
+	h, err := r.Renew(within(t), g, g.NotAfter+1000)
+	if err != nil || h.NotAfter != g.NotAfter+2000 {
+		t.Errorf("Renew of %v until %d after a lost one until %d: %v, %v", g, g.NotAfter+1000, g.NotAfter+2000, h, err)
+	}
+}
+
+// The reply to a release is lost: the call finds out that it was done.
+func TestLostReplyOnRelease(t *testing.T) {
+	t.Parallel()
+	r := newRobbed(t)
+	g := mustAcquire(t, r.Coordinator, request(1))
+	r.rob(1, false)
+	err := r.Release(hurried(t), g, g.NotBefore+1)
+	if stole := r.heal(); stole != 1 || err != nil {
+		t.Fatalf("Release with %d replies lost: %v; want 1 and no error", stole, err)
+	}
+	if n := r.held(t); n != 0 {
+		t.Errorf("%d worker IDs are held; want none", n)
+	}
+	h := mustAcquire(t, r.Coordinator, request(1))
+	if h.NotBefore != g.NotBefore+1 {
+		t.Errorf("%v was released at %d, the next is %v", g, g.NotBefore+1, h)
+	}
+}
+
+// All replies are lost: the call fails, and asking again says that the grant is over.
+func TestLostRepliesOnRelease(t *testing.T) {
+	t.Parallel()
+	r := newRobbed(t)
+	g := mustAcquire(t, r.Coordinator, request(1))
+	r.rob(1, true)
+	if err := r.Release(hurried(t), g, g.NotBefore); err == nil {
+		t.Fatal("Release without replies returned no error")
+	}
+	r.reconnect(t)
+	if err := r.Release(within(t), g, g.NotBefore); !errors.Is(err, coord.ErrLeaseLost) {
+		t.Errorf("Release again: %v; want %v", err, coord.ErrLeaseLost)
+	}
+	mustAcquire(t, r.Coordinator, request(1))
+}
+
+// eventually waits until something is so.
+func eventually(tb testing.TB, what string, so func() bool) {
+	tb.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(callTime); !so(); <-tick.C {
+		if time.Now().After(deadline) {
+			tb.Fatalf("not within %v: %s", callTime, what)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+)
+
+const (
+	// MinTTL is the shortest TTL: etcd keeps leases by whole seconds, and raises
+	// shorter ones to 2 s by itself with its default ticks.
+	MinTTL = 2 * time.Second
+	// MaxHorizon is the longest horizon. It is a constant, because after a loss of
+	// data it is all that is known of the windows that were lost: nothing is granted
+	// until the longest one that there can have been is over.
+	MaxHorizon = 2 * time.Minute
+	// DefaultSkewBound is how far a newcomer's clock may be from those of the holders.
+	DefaultSkewBound = time.Second
+)
+
+// Options are the settings of [New] beyond client and namespace. The zero Options
+// is usable, and so is nil.
+type Options struct {
+	// Lease sets the times of the lease, for all generators that use this
+	// coordinator. TTL is in whole seconds. Zero fields: TTL 15 s, Horizon 30 s,
+	// RenewEvery a third of the shorter one. WorkerIDs and Identity must be zero; they
+	// belong in the generator's configuration.
+	Lease coord.LeaseConfig
+	// SkewBound is how far a newcomer's clock may be from the clocks of the holders.
+	// 0: 1 s. It is less than MaxHorizon.
+	SkewBound time.Duration
+	// Clock tells the time of renewals, with which newcomers compare their clocks. Nil:
+	// the system's. Give the same clock to the generator.
+	Clock clock.Clock
+	// Logger receives what an operator may want to know. Nil: nothing is logged.
+	Logger *slog.Logger
+}
+
+// resolve fills in defaults and checks the options.
+func (o *Options) resolve() (Options, error) {
+	var opts Options
+	if o != nil {
+		opts = *o
+	}
+	if opts.SkewBound == 0 {
+		opts.SkewBound = DefaultSkewBound
+	}
+	if opts.SkewBound < 0 || opts.SkewBound >= MaxHorizon {
+		return opts, fmt.Errorf("%w: SkewBound is %v; it is positive and less than %v", coord.ErrInvalid, opts.SkewBound, MaxHorizon)
+	}
+	if opts.Clock == nil {
+		opts.Clock = clock.System()
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if l := opts.Lease; l.WorkerIDs != (coord.Range{}) || l.Identity != "" {
+		return opts, fmt.Errorf("%w: Lease.WorkerIDs is %v and Lease.Identity is %q; both must be zero here, they belong in the generator's configuration", coord.ErrInvalid, l.WorkerIDs, l.Identity)
+	}
+	if err := checkTTL(opts.Lease.TTL); err != nil {
+		return opts, err
+	}
+	return opts, nil
+}
+
+// checkTTL refuses what etcd would round. 0 is left to the caller.
+func checkTTL(ttl time.Duration) error {
+	if ttl%time.Second != 0 {
+		return fmt.Errorf("%w: TTL is %v; etcd keeps leases by whole seconds, at least %v", coord.ErrInvalid, ttl, MinTTL)
+	}
+	return nil
+}
+
+// New returns a coordinator for a namespace of the etcd cluster that client is
+// connected to. It contacts nobody. The client stays the caller's: close it after
+// the coordinator. Errors wrap [coord.ErrInvalid].
+func New(client *clientv3.Client, namespace string, o *Options) (*Coordinator, error) {
+	if client == nil {
+		return nil, fmt.Errorf("%w: the etcd client is nil", coord.ErrInvalid)
+	}
+	if err := coord.CheckNamespace(namespace); err != nil {
+		return nil, err
+	}
+	opts, err := o.resolve()
+	if err != nil {
+		return nil, err
+	}
+	c := &Coordinator{
+		client:    client,
+		namespace: namespace,
+		keys:      newKeyspace(namespace),
+		opts:      opts,
+		log:       opts.Logger,
+		watchers:  map[hold]*watcher{},
+	}
+	c.life, c.end = context.WithCancel(context.Background())
+	if _, err := coord.ResolveLease(c, coord.LeaseConfig{}); err != nil {
+		c.end()
+		return nil, err
+	}
+	return c, nil
+}
+
+// LeaseRules implements [coord.LeaseRuler].
+func (c *Coordinator) LeaseRules() coord.LeaseRules {
+	return coord.LeaseRules{Set: c.opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon}
+}

@@ -1,0 +1,99 @@
+//go:build unix
+
+package etcd_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+)
+
+// outage is a way to take a server away and to bring it back.
+type outage struct {
+	name        string
+	begin, over func(t *testing.T, m *etcdtest.Member)
+}
+
+func outages() []outage {
+	return []outage{
+		{"frozen", func(t *testing.T, m *etcdtest.Member) { t.Helper(); m.Freeze(t) }, func(t *testing.T, m *etcdtest.Member) { t.Helper(); m.Thaw(t) }},
+		{"killed", func(t *testing.T, m *etcdtest.Member) { t.Helper(); m.Kill() }, func(t *testing.T, m *etcdtest.Member) { t.Helper(); m.Restart(t) }},
+	}
+}
+
+// An outage that is shorter than the horizon less the renewal interval is not
+// noticed by those who want IDs, although the lease ends meanwhile.
+func TestShortOutage(t *testing.T) {
+	t.Parallel()
+	for _, o := range outages() {
+		t.Run(o.name, func(t *testing.T) {
+			cluster := etcdtest.StartCluster(t, 1)
+			g := generate(t, newCoordinator(t, cluster.Client(t), rand.Text(), nil), core.Config{Lease: lease()})
+			before := worker(t, g)
+			ids := run(g)
+			for range 2 {
+				renewedSince(t, g, time.Now())
+				began := time.Now()
+				o.begin(t, cluster.Members[0])
+				eventually(t, "half of the window is used up", func() bool { return worker(t, g).WindowLeft < lease().Horizon/2 })
+				o.over(t, cluster.Members[0])
+				lasted, moment := time.Since(began), time.Now()
+				renewedSince(t, g, moment)
+				t.Logf("an outage of %v; renewed %v after it", lasted, time.Since(moment))
+			}
+			ids.stop(t, 1000)
+			if after := worker(t, g); after.WorkerID != before.WorkerID || after.Generation != before.Generation {
+				t.Errorf("worker ID %d, generation %d became worker ID %d, generation %d", before.WorkerID, before.Generation, after.WorkerID, after.Generation)
+			}
+		})
+	}
+}
+
+// A longer outage gives an error that says what to do, and ends by itself.
+func TestLongOutage(t *testing.T) {
+	t.Parallel()
+	for _, o := range outages() {
+		t.Run(o.name, func(t *testing.T) {
+			cluster := etcdtest.StartCluster(t, 1)
+			l := lease()
+			l.Horizon = 3 * time.Second
+			g := generate(t, newCoordinator(t, cluster.Client(t), rand.Text(), nil), core.Config{Lease: l})
+			ids := run(g)
+			renewedSince(t, g, time.Now())
+			o.begin(t, cluster.Members[0])
+			eventually(t, "the window ends", ids.failed)
+			var ended *core.WindowEndedError
+			if !errors.Is(ids.err, core.ErrWindowEnded) || !errors.As(ids.err, &ended) {
+				t.Fatalf("error in the outage: %v; want %v", ids.err, core.ErrWindowEnded)
+			}
+			t.Logf("error in the outage: %v", ids.err)
+			for _, part := range []string{"renewal failed", cluster.Members[0].Endpoint, "last renewed", "service resumes by itself"} {
+				if !strings.Contains(ids.err.Error(), part) {
+					t.Errorf("the error does not say %q", part)
+				}
+			}
+			// Long enough for every pause between tries to have grown to its longest.
+			long := time.Now().Add(3 * l.Horizon)
+			eventually(t, "the outage is long", func() bool { return time.Now().After(long) })
+			o.over(t, cluster.Members[0])
+			moment := time.Now()
+			eventually(t, "IDs are issued again", func() bool {
+				id, err := g.Next()
+				if err == nil && id <= ids.last {
+					t.Fatalf("ID %d is not above %d, the last before the outage", id, ids.last)
+				}
+				return err == nil
+			})
+			took := time.Since(moment)
+			t.Logf("IDs again after %v", took)
+			if took > slowdown*2*time.Second {
+				t.Errorf("IDs again %v after the outage; want at most 2 s", took)
+			}
+		})
+	}
+}

@@ -1,0 +1,88 @@
+package etcd
+
+import (
+	"context"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// release gives a worker ID back, by rule 9. A transaction whose reply was lost is
+// looked into, and made once more if it was not done.
+func (c *Coordinator) release(ctx context.Context, g coord.Grant, last int64) error {
+	known := viewOf(g)
+	v := known
+	var attempt error // of an attempt that may have been done
+	for range turns {
+		if v == nil {
+			var err error
+			if v, err = c.look(ctx, g.WorkerID); err != nil {
+				if attempt != nil {
+					err = unclear(attempt, err)
+				}
+				return err
+			}
+			if attempt != nil && v.slot.Token == "" && v.slot.Generation == g.Generation && !v.slot.Retired {
+				return nil // nobody but this holder can have done that
+			}
+		}
+		if why := backward(known, v); why != "" {
+			// A slot that was reverted no longer says how far its holder has come.
+			c.memory.suspect(why)
+			known = nil
+		}
+		if err := c.heal(ctx, 0); err != nil {
+			return err
+		}
+		if !v.holds(g.Token, g.Generation) {
+			return lost(g, v)
+		}
+		resp, err := c.tryRelease(ctx, g, v, last)
+		switch {
+		case err != nil && attempt != nil:
+			return err
+		case err != nil:
+			attempt, v = err, nil
+		case resp.Succeeded:
+			c.revoke(ctx, v.lease)
+			return c.heal(ctx, 0)
+		default:
+			if v, err = c.viewFrom(g.WorkerID, resp); err != nil {
+				return err
+			}
+		}
+	}
+	return errBusy
+}
+
+// tryRelease makes the transaction of a release.
+func (c *Coordinator) tryRelease(ctx context.Context, g coord.Grant, v *view, last int64) (*clientv3.TxnResponse, error) {
+	then, err := c.slotWrites(trimmed(v.slot, last))
+	if err != nil {
+		return nil, err
+	}
+	then = append(then, clientv3.OpDelete(c.keys.owner(g.WorkerID)), clientv3.OpDelete(c.keys.token(g.Token)))
+	return c.propose(ctx, c.unchanged(g.WorkerID, v), then, c.gets(g.WorkerID))
+}
+
+// trimmed is a slot after its release: what lies above the last tick stamped goes
+// to the next holder. What this generation was granted begins at Opened, and nothing
+// below that is its own to give back.
+func trimmed(s slotRecord, last int64) slotRecord {
+	s.Token = ""
+	s.NotAfter = min(s.NotAfter, max(last, s.Opened))
+	s.NotBefore = min(s.NotBefore, s.NotAfter)
+	return s
+}
+
+// revoke ends a lease that carries nothing any more. If that fails, it ends by
+// itself.
+func (c *Coordinator) revoke(ctx context.Context, lease clientv3.LeaseID) {
+	if lease == 0 || ctx.Err() != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, tidyTime)
+	defer cancel()
+	_, _ = c.client.Revoke(ctx, lease)
+}

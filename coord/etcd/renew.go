@@ -1,0 +1,248 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// turns is how often a renewal or release looks again after it found something
+// changed. Only the holder changes its slot, so more than two are rare.
+const turns = 5
+
+// errBusy says that a call gave up because what it looked at kept changing.
+var errBusy = errors.New("the slot kept changing; try again")
+
+func (c *Coordinator) renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
+	r := renewal{Coordinator: c, g: g, until: until, v: viewOf(g)}
+	r.known = r.v
+	if r.v != nil && r.v.lease != 0 {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		r.alive = make(chan error, 1)
+		lease := r.v.lease
+		if !c.spawn(func() { r.alive <- c.keepAlive(ctx, lease) }) {
+			return g, coord.ErrClosed
+		}
+	}
+	defer func() { c.drop(r.spare) }()
+	for range turns {
+		done, err := r.turn(ctx)
+		switch {
+		case err != nil:
+			return coord.Grant{}, err
+		case done && r.floored:
+			return coord.Grant{}, c.quarantined(r.v.meta)
+		case done:
+			out := r.v.grant()
+			out.NotBefore = r.from
+			return out, nil
+		}
+	}
+	return coord.Grant{}, errBusy
+}
+
+// renewal is one call of Renew.
+type renewal struct {
+	*Coordinator
+	g       coord.Grant
+	until   int64
+	known   *view            // that came with the grant; nil: none
+	v       *view            // what is stored, as far as is known; nil: look
+	alive   chan error       // the result of keeping the lease alive; nil: none is under way
+	spare   clientv3.LeaseID // made and not used
+	from    int64            // NotBefore of the result
+	floored bool             // the window could not grow
+}
+
+// turn makes one attempt. If it is not done and there is no error, the view is
+// newer.
+func (r *renewal) turn(ctx context.Context) (done bool, err error) {
+	if r.v == nil {
+		if r.v, err = r.look(ctx, r.g.WorkerID); err != nil {
+			return false, err
+		}
+	}
+	if why := backward(r.known, r.v); why != "" {
+		r.memory.suspect(why)
+	}
+	if r.memory.loss() != "" {
+		r.v, r.known = nil, nil
+		return false, r.heal(ctx, 0)
+	}
+	if !r.v.holds(r.g.Token, r.g.Generation) {
+		return false, lost(r.g, r.v)
+	}
+	if r.v.metaRev == 0 {
+		return false, damaged(r.keys.meta(), errors.New("the key is missing and there are slots"))
+	}
+	next := r.extend()
+	lease := r.v.lease
+	resumes := r.v.ownRev == 0
+	if resumes {
+		if r.spare == 0 {
+			if r.spare, err = r.newLease(ctx, next.ttl()); err != nil {
+				return false, err
+			}
+		}
+		lease = r.spare
+	}
+	if done, err = r.write(ctx, next, lease, resumes); !done || err != nil {
+		return false, err
+	}
+	if resumes {
+		r.spare = 0
+		r.log.Info("lease put back", "namespace", r.namespace, "worker_id", next.Worker)
+		return true, nil
+	}
+	return r.stillAlive(), nil
+}
+
+// extend returns the slot as the renewal makes it, by rules 6 and 7.
+func (r *renewal) extend() slotRecord {
+	next := r.v.slot
+	next.Renewed = r.now()
+	r.from, r.floored = r.g.NotBefore, false
+	notAfter := max(next.NotAfter, min(r.until, next.LastTick))
+	if floor := r.v.meta.Floor; floor > r.g.NotAfter {
+		// The window of this caller ends below the floor, whatever is stored.
+		if floor >= notAfter {
+			r.floored = true // the lease is kept, the window is not extended
+			return next
+		}
+		r.from = floor
+		next.NotBefore = floor
+	}
+	next.NotAfter = notAfter
+	return next
+}
+
+// write makes the transaction, and looks what happened if that is not clear.
+func (r *renewal) write(ctx context.Context, next slotRecord, lease clientv3.LeaseID, resumes bool) (bool, error) {
+	then, err := r.writes(next, lease, resumes)
+	if err != nil {
+		return false, err
+	}
+	resp, err := r.propose(ctx, r.unchanged(next.Worker, r.v), then, r.gets(next.Worker))
+	switch {
+	case errors.Is(err, rpctypes.ErrLeaseNotFound):
+		r.v = nil // the lease is over, and the owner key with it
+		if resumes {
+			r.spare = 0
+		}
+		return false, nil
+	case err != nil:
+		return r.resolve(ctx, next, lease, resumes, err)
+	case !resp.Succeeded:
+		r.v, err = r.viewFrom(next.Worker, resp)
+		return false, err
+	case r.memory.loss() != "":
+		r.v = nil
+		return false, nil // what was extended may not be used; the next turn raises the floor
+	}
+	rev := resp.Header.GetRevision()
+	v := &view{meta: r.v.meta, metaRev: r.v.metaRev, slot: next, slotRev: rev, ownRev: r.v.ownRev, lease: lease}
+	if resumes {
+		v.ownRev = rev
+	}
+	r.v = v
+	return true, nil
+}
+
+// resolve looks what became of a transaction whose reply was lost. If it was done,
+// what is stored is adopted.
+func (r *renewal) resolve(ctx context.Context, next slotRecord, lease clientv3.LeaseID, resumes bool, cause error) (bool, error) {
+	v, err := r.look(ctx, next.Worker)
+	if err != nil {
+		if resumes {
+			r.spare = 0 // the owner key may be on it
+		}
+		return false, unclear(cause, err)
+	}
+	if v.slot == next && v.lease == lease && v.metaRev == r.v.metaRev && backward(r.known, v) == "" {
+		r.v = v
+		return true, nil
+	}
+	if v.slotRev == r.v.slotRev {
+		return false, cause // not done; trying again is up to the caller
+	}
+	r.v = v
+	return false, nil
+}
+
+// stillAlive waits for what keeping the lease alive has come to. If the lease is
+// gone, it has to be put back; if the outcome is unknown, the window is extended all
+// the same, and the next renewal tries again.
+func (r *renewal) stillAlive() bool {
+	if r.alive == nil {
+		return true
+	}
+	err := <-r.alive
+	r.alive = nil
+	switch {
+	case errors.Is(err, rpctypes.ErrLeaseNotFound):
+		r.v = nil
+		return false
+	case err != nil:
+		r.log.Warn("window extended, but the lease was not kept alive", "namespace", r.namespace, "worker_id", r.g.WorkerID, "error", err)
+	}
+	return true
+}
+
+// writes are the operations that store a slot and keep its holder: the identity's
+// copy always changes together with it. Entering, the token key is written too.
+func (c *Coordinator) writes(s slotRecord, lease clientv3.LeaseID, entering bool) ([]clientv3.Op, error) {
+	ops, err := c.slotWrites(s)
+	if err != nil {
+		return nil, err
+	}
+	owner, err := encode(ownerRecord{Version: recordVersion, Renewed: s.Renewed, TTL: s.TTL})
+	if err != nil {
+		return nil, err
+	}
+	ops = append(ops, clientv3.OpPut(c.keys.owner(s.Worker), owner, clientv3.WithLease(lease)))
+	if entering {
+		token, err := encode(tokenRecord{Version: recordVersion, Worker: s.Worker})
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, clientv3.OpPut(c.keys.token(s.Token), token, clientv3.WithLease(lease)))
+	}
+	return ops, nil
+}
+
+// slotWrites are the operations that store a slot.
+func (c *Coordinator) slotWrites(s slotRecord) ([]clientv3.Op, error) {
+	value, err := encode(s)
+	if err != nil {
+		return nil, err
+	}
+	ops := []clientv3.Op{clientv3.OpPut(c.keys.slot(s.Worker), value)}
+	if s.Identity != "" {
+		ops = append(ops, clientv3.OpPut(c.keys.identity(s.Identity), value))
+	}
+	return ops, nil
+}
+
+// lost is the error of a grant whose slot is somebody else's.
+func lost(g coord.Grant, v *view) error {
+	switch {
+	case v == nil || v.slotRev == 0:
+		return fmt.Errorf("%w: %v: its slot is not there", coord.ErrLeaseLost, g)
+	case v.slot.Retired:
+		return fmt.Errorf("%w: %v: the worker ID was retired", coord.ErrLeaseLost, g)
+	case v.slot.Token == "":
+		return fmt.Errorf("%w: %v: it was released", coord.ErrLeaseLost, g)
+	}
+	return fmt.Errorf("%w: %v: %s has it since %s, with generation %d", coord.ErrLeaseLost, g, v.slot.Holder, unixMicro(v.slot.Since).Format(time.RFC3339Nano), v.slot.Generation)
+}
+
+// printable makes text fit for storing.
+func printable(s string) string { return strings.ToValidUTF8(s, "?") }

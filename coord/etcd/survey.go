@@ -1,0 +1,128 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// survey is what an acquisition learns with its first call: everything but the slots.
+type survey struct {
+	meta     metaRecord
+	metaRev  int64
+	settled  bool  // the namespace's cluster is on record
+	ticket   int64 // from 0 on, without gaps
+	token    *mvccpb.KeyValue
+	identity *mvccpb.KeyValue
+	owned    []int // worker IDs of the share that cannot be had, in ascending order
+	retired  int   // of those, taken out of use
+	peers    []ownerRecord
+}
+
+// survey draws a ticket and reads the namespace, in one step. A namespace that is
+// not there is made.
+func (c *Coordinator) survey(ctx context.Context, req coord.Request, now int64) (*survey, error) {
+	fresh, err := encode(c.firstMeta(req, now))
+	if err != nil {
+		return nil, err
+	}
+	share := req.Workers
+	reads := []clientv3.Op{
+		clientv3.OpPut(c.keys.ticket(), ""),
+		clientv3.OpGet(c.keys.ticket()),
+		clientv3.OpGet(c.keys.meta()),
+		clientv3.OpGet(c.keys.cluster()),
+		clientv3.OpGet(c.keys.token(req.Token)),
+		clientv3.OpGet(c.keys.owner(share.First), clientv3.WithRange(c.keys.owner(share.First+share.Count))),
+	}
+	if req.Identity != "" {
+		reads = append(reads, clientv3.OpGet(c.keys.identity(req.Identity)))
+	}
+	create := append([]clientv3.Op{clientv3.OpPut(c.keys.meta(), fresh)}, reads...)
+	resp, err := c.propose(ctx, c.absent(), create, reads)
+	if err != nil {
+		return nil, err
+	}
+	if resp.Succeeded {
+		resp.Responses = resp.Responses[1:]
+	}
+	s := new(survey)
+	if s.meta, s.metaRev, err = metaOf(one(resp, 2)); err != nil {
+		return nil, err
+	}
+	if s.metaRev == 0 {
+		return nil, damaged(c.keys.meta(), errors.New("the key is missing and there are slots"))
+	}
+	if kv := one(resp, 1); kv != nil {
+		s.ticket = max(kv.Version-1, 0)
+	}
+	if kv := one(resp, 3); kv != nil {
+		s.settled = true
+		if now := clusterName(resp.Header.GetClusterId()); string(kv.Value) != now {
+			c.memory.suspect(fmt.Sprintf("the cluster's ID was %s and is %s", kv.Value, now))
+		}
+	}
+	s.token, s.identity = one(resp, 4), one(resp, 6)
+	return s, s.readOwners(c.keys.owners(), rangeOf(resp, 5).GetKvs())
+}
+
+// absent compares true if the namespace is not there, nor any part of it.
+func (c *Coordinator) absent() []clientv3.Cmp {
+	return []clientv3.Cmp{
+		clientv3.Compare(clientv3.CreateRevision(c.keys.meta()), "=", 0),
+		clientv3.Compare(clientv3.CreateRevision(c.keys.slots()), "=", 0).WithPrefix(),
+		clientv3.Compare(clientv3.CreateRevision(c.keys.owners()), "=", 0).WithPrefix(),
+	}
+}
+
+// firstMeta is the record of a namespace that is made for a request. If this
+// coordinator remembers the namespace, it has not been new but lost.
+func (c *Coordinator) firstMeta(req coord.Request, now int64) metaRecord {
+	m := newMeta(coord.Space{Fingerprint: req.Fingerprint, Scale: req.Scale, LastTick: req.LastTick, Capacity: req.Capacity})
+	if known := c.memory.known(); known != nil {
+		m.Floor = c.ward(m, now)
+		if known.Fingerprint == m.Fingerprint {
+			m.Floor = max(m.Floor, known.Floor)
+		}
+	}
+	return m
+}
+
+// newMeta is the record of a new namespace.
+func newMeta(s coord.Space) metaRecord {
+	return metaRecord{
+		Version: recordVersion, Fingerprint: s.Fingerprint, Epoch: s.Scale.Epoch, Unit: s.Scale.Unit,
+		LastTick: s.LastTick, Capacity: s.Capacity,
+	}
+}
+
+// readOwners takes note of who holds what.
+func (s *survey) readOwners(folder string, kvs []*mvccpb.KeyValue) error {
+	s.owned = make([]int, 0, len(kvs))
+	held := make([]*mvccpb.KeyValue, 0, len(kvs))
+	for _, kv := range kvs {
+		id, err := workerOf(folder, string(kv.Key))
+		if err != nil {
+			return err
+		}
+		s.owned = append(s.owned, id)
+		if kv.Lease == 0 {
+			s.retired++
+		} else {
+			held = append(held, kv)
+		}
+	}
+	for _, i := range spread(len(held), samples) {
+		o, err := decode[ownerRecord](string(held[i].Key), held[i].Value)
+		if err != nil {
+			return err
+		}
+		s.peers = append(s.peers, o)
+	}
+	return nil
+}

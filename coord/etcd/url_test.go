@@ -1,0 +1,246 @@
+package etcd_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/etcd"
+	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+)
+
+// open opens a URL and closes what comes of it with the test.
+func open(t *testing.T, url string) (coord.Coordinator, error) {
+	t.Helper()
+	c, err := coord.Open(within(t), url)
+	if err == nil {
+		t.Cleanup(func() {
+			if err := c.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+		})
+	}
+	return c, err
+}
+
+func TestOpen(t *testing.T) {
+	server := etcdtest.Start(t)
+	c, err := open(t, "etcd://"+server.Endpoint+"/"+rand.Text()+"?ttl=20s&horizon=40s&renew=4s&skew=2s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := coord.ResolveLease(c, coord.LeaseConfig{})
+	if err != nil || l.TTL != 20*time.Second || l.Horizon != 40*time.Second || l.RenewEvery != 4*time.Second {
+		t.Errorf("lease times are %+v, %v", l, err)
+	}
+	g, err := c.Acquire(within(t), request(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Release(within(t), g, g.NotBefore); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBadURL: errors name what is wrong, and no password.
+func TestBadURL(t *testing.T) {
+	dir := t.TempDir()
+	junk := filepath.Join(dir, "junk.pem")
+	if err := os.WriteFile(junk, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	old := newAuthority(t).issue(t, time.Now().Add(-48*time.Hour), time.Now().Add(-24*time.Hour))
+	for url, says := range map[string]string{
+		"etcd3://h/ns":                    "unknown scheme",
+		"etcd:///ns":                      "no host",
+		"etcd://h":                        "no namespace",
+		"etcd://h/":                       "no namespace",
+		"etcd://h/a/b":                    "namespace",
+		"etcd://h,h/ns":                   "twice",
+		"etcd://h,,i/ns":                  "empty",
+		"etcd://h:0/ns":                   "port",
+		"etcd://h:70000/ns":               "port",
+		"etcd://::1/ns":                   "IPv6",
+		"etcd://h/ns?colour=red":          "known are ca, cert",
+		"etcd://h/ns?ttl=15s&ttl=16s":     "2 times",
+		"etcd://h/ns?ttl=10":              "unit",
+		"etcd://h/ns?ttl=2500ms":          "2.5s; etcd keeps leases by whole seconds",
+		"etcd://h/ns?ttl=1s":              "at least 2s",
+		"etcd://h/ns?horizon=5m":          "at most 2m0s",
+		"etcd://h/ns?skew=-1s":            "skew",
+		"etcd://h/ns?skew=5m":             "SkewBound",
+		"etcd://user@h/ns":                "password",
+		"etcd://:secret@h/ns":             "password",
+		"etcd://user:sec%ret@h/ns":        "%25",
+		"etcd://u:sec@ret@h/ns":           "%40",
+		"etcd://h/ns?ca=x":                "etcds://",
+		"etcds://h/ns?cert=x":             "cert and key",
+		"etcds://h/ns?key=x":              "cert and key",
+		"etcds://h/ns?ca=/no/such/file":   "no such file",
+		"etcds://h/ns?ca=" + junk:         "no certificate",
+		"etcds://h/ns?cert=/no&key=/such": "no such file",
+		"etcds://h/ns?cert=" + old.cert + "&key=" + old.key: "valid from",
+	} {
+		_, err := open(t, url)
+		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v; want an error that says %q", url, err, says)
+		}
+		for _, password := range []string{"secret", "sec%ret", "sec@ret"} {
+			if err != nil && strings.Contains(err.Error(), password) {
+				t.Errorf("%s: the error has the password: %v", url, err)
+			}
+		}
+	}
+}
+
+func TestBadOptions(t *testing.T) {
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for says, tc := range map[string]struct {
+		client    *clientv3.Client
+		namespace string
+		options   etcd.Options
+	}{
+		"client is nil":   {nil, "ns", etcd.Options{}},
+		"empty":           {client, "", etcd.Options{}},
+		"namespace":       {client, "a/b", etcd.Options{}},
+		"whole seconds":   {client, "ns", etcd.Options{Lease: coord.LeaseConfig{TTL: 2500 * time.Millisecond}}},
+		"at least 2s":     {client, "ns", etcd.Options{Lease: coord.LeaseConfig{TTL: time.Second}}},
+		"at most 2m0s":    {client, "ns", etcd.Options{Lease: coord.LeaseConfig{Horizon: time.Hour}}},
+		"SkewBound is -1": {client, "ns", etcd.Options{SkewBound: -1}},
+		"WorkerIDs":       {client, "ns", etcd.Options{Lease: coord.LeaseConfig{WorkerIDs: coord.Range{Count: 1}}}},
+		"Identity":        {client, "ns", etcd.Options{Lease: coord.LeaseConfig{Identity: "pod-a"}}},
+	} {
+		if _, err := etcd.New(tc.client, tc.namespace, &tc.options); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
+			t.Errorf("New: %v; want an error that says %q", err, says)
+		}
+	}
+}
+
+// TestBadRequest: what etcd cannot do is refused before anything is sent.
+func TestBadRequest(t *testing.T) {
+	server := etcdtest.Start(t)
+	c := newCoordinator(t, server.Client(t), rand.Text(), nil)
+	for says, spoil := range map[string]func(*coord.Request){
+		"2.5s; etcd keeps leases by whole seconds": func(r *coord.Request) { r.TTL = 2500 * time.Millisecond },
+		"1s; etcd needs at least 2s":               func(r *coord.Request) { r.TTL = time.Second },
+		"at most 2m0s is allowed":                  func(r *coord.Request) { r.Until = r.Now + 121_000 },
+	} {
+		req := request(1)
+		spoil(&req)
+		if g, err := c.Acquire(within(t), req); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
+			t.Errorf("Acquire: %v, %v; want an error that says %q", g, err, says)
+		}
+	}
+}
+
+// TestWrongPort: a port where nobody listens, one that speaks HTTP, and one that
+// says nothing are told apart.
+func TestWrongPort(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(web.Close)
+	mute, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = mute.Close() })
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = closed.Close()
+	for says, addr := range map[string]string{
+		"HTTP/1.1": web.Listener.Addr().String(),
+		"refused":  closed.Addr().String(),
+		"":         mute.Addr().String(),
+	} {
+		c, err := open(t, "etcd://"+addr+"/ns")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		began := time.Now()
+		_, err = c.Acquire(ctx, request(1))
+		cancel()
+		if took := time.Since(began); took > slowdown*2*time.Second {
+			t.Errorf("%s: the call took %v", addr, took)
+		}
+		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), addr) {
+			t.Errorf("%s: %v; want an error that names the address and says %q", addr, err, says)
+		}
+		t.Log(err)
+	}
+}
+
+// TestPassword logs in through the URL, rightly and wrongly.
+func TestPassword(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	admin := server.Client(t)
+	ctx := within(t)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const password = "p@ss%word:/?"
+	const escaped = "p%40ss%25word%3A%2F%3F"
+	_, err := admin.UserAdd(ctx, "root", password)
+	must(err)
+	_, err = admin.UserGrantRole(ctx, "root", "root")
+	must(err)
+	for _, user := range []string{"holder", "stranger"} {
+		_, err = admin.UserAdd(ctx, user, password)
+		must(err)
+	}
+	_, err = admin.RoleAdd(ctx, "holders")
+	must(err)
+	_, err = admin.RoleGrantPermission(ctx, "holders", "/unalike/ns/", "/unalike/ns0", clientv3.PermissionType(clientv3.PermReadWrite))
+	must(err)
+	_, err = admin.UserGrantRole(ctx, "holder", "holders")
+	must(err)
+	_, err = admin.AuthEnable(ctx)
+	must(err)
+
+	c, err := open(t, "etcd://holder:"+escaped+"@"+server.Endpoint+"/ns")
+	must(err)
+	g, err := c.Acquire(within(t), request(1))
+	must(err)
+	g, err = c.Renew(within(t), g, g.NotAfter+1)
+	must(err)
+	must(c.Release(within(t), g, g.NotBefore))
+
+	for name, tc := range map[string]struct{ userinfo, says string }{
+		"wrong password": {"holder:wrong" + escaped + "@", "user name or the password is wrong"},
+		"unknown user":   {"nobody:" + escaped + "@", "user name or the password is wrong"},
+		"no user":        {"", "wants a user and a password"},
+		"no right":       {"stranger:" + escaped + "@", "may not read and write keys under /unalike/ns/"},
+	} {
+		c, err := open(t, "etcd://"+tc.userinfo+server.Endpoint+"/ns")
+		if err == nil {
+			_, err = c.Acquire(within(t), request(1))
+		}
+		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: %v; want an error that says %q", name, err, tc.says)
+		}
+		if err != nil && (strings.Contains(err.Error(), "p@ss") || strings.Contains(err.Error(), "p%40")) {
+			t.Errorf("%s: the error has the password: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package coord
+
+import (
+	"context"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+)
+
+// Slot is what a back end has stored for one worker ID, as an operator wants to
+// see it. Times are those of the machine that wrote them.
+type Slot struct {
+	WorkerID   int
+	State      SlotState
+	Holder     string // who holds it, or held it last: host and process
+	Identity   string // of the holder, or of the last one; empty: none
+	Generation uint64
+	NotBefore  int64     // the window (NotBefore, NotAfter] that is stored, in ticks
+	NotAfter   int64     //
+	Until      time.Time // when tick NotAfter ends
+	Since      time.Time // when the holder, or the last one, acquired it
+	Renewed    time.Time // its last renewal
+}
+
+// SlotState tells whether a worker ID can be had.
+type SlotState int
+
+// The states of a slot.
+const (
+	SlotFree    SlotState = iota // nobody holds it; its next window begins at NotAfter or above
+	SlotHeld                     // its lease is alive
+	SlotRetired                  // it is never granted again
+)
+
+// String returns "free", "held" or "retired".
+func (s SlotState) String() string {
+	switch s {
+	case SlotFree:
+		return "free"
+	case SlotHeld:
+		return "held"
+	case SlotRetired:
+		return "retired"
+	}
+	return "unknown"
+}
+
+// Lister is implemented by coordinators that can show what their namespace holds.
+type Lister interface {
+	// List returns the slots of all worker IDs that were ever granted or retired, in
+	// the order of worker IDs, at one moment. A slot that cannot be read is left out
+	// and described in the error; the others are returned all the same. A namespace
+	// without slots gives none, and no error. List blocks for as long as the back end
+	// needs, and changes nothing.
+	List(ctx context.Context) ([]Slot, error)
+}
+
+// Space is what a namespace needs to know of its layout. The fields are those of
+// [Request].
+type Space struct {
+	Fingerprint string
+	Scale       clock.Scale
+	LastTick    int64
+	Capacity    int
+}
+
+// Admin is implemented by coordinators whose namespaces an operator can change.
+// Errors wrap [ErrInvalid] if what was asked for is refused; after any other error
+// the outcome is unknown, and asking again is safe. All methods block for as long
+// as the back end needs.
+type Admin interface {
+	// Init declares the namespace to be new: nobody has ever been granted a worker ID
+	// in it, or whatever was granted is past. It stores the layout, and it ends a
+	// quarantine that only protects against what a lost namespace may have granted.
+	// Init is refused where there are slots. Where the namespace has another layout,
+	// the error is a [*LayoutMismatchError].
+	Init(ctx context.Context, s Space) error
+
+	// Quarantine raises the floor of the namespace, so that nothing is granted or
+	// extended below it, to the tick that the given time lies in, and returns the
+	// floor that holds then. The floor is never lowered: an earlier time changes
+	// nothing. The zero time means as long as windows that the back end has forgotten
+	// can reach: now + MaxHorizon + skew bound. Holders go on inside the windows they
+	// have. To make a namespace follow another one whose IDs it must stay above, pass
+	// the latest Until of the other's slots. The namespace must exist, see Init.
+	Quarantine(ctx context.Context, until time.Time) (floor time.Time, err error)
+
+	// Retire takes a worker ID out of use for ever: because a wrong clock has pushed
+	// its window far into the future, for example. Whoever holds it loses it with the
+	// next renewal. What it has issued stays valid. Retiring twice is no error.
+	Retire(ctx context.Context, workerID int) error
+}

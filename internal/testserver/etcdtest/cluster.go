@@ -1,0 +1,99 @@
+package etcdtest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+)
+
+// Cluster is several members in processes of their own.
+type Cluster struct {
+	Members []*Member
+	net     *network // between the members; nil: they are connected directly
+}
+
+// StartCluster runs n members with etcd's standard ticks. They end with the test.
+// With one member it is a server that can be frozen and killed.
+func StartCluster(tb testing.TB, n int) *Cluster {
+	tb.Helper()
+	return start(tb, n, new(Cluster))
+}
+
+// StartDivisible is StartCluster for a cluster whose members can be cut off from
+// each other.
+func StartDivisible(tb testing.TB, n int) *Cluster {
+	tb.Helper()
+	return start(tb, n, &Cluster{net: newNetwork(tb)})
+}
+
+func start(tb testing.TB, n int, c *Cluster) *Cluster {
+	tb.Helper()
+	addrs := freePorts(tb, 2*n)
+	peers, known := make([]string, n), make([]string, n)
+	for i := range peers {
+		known[i] = addrs[2*i+1]
+		if c.net != nil {
+			known[i] = c.net.gate(tb, known[i])
+		}
+		peers[i] = fmt.Sprintf("m%d=http://%s", i, known[i])
+	}
+	for i := range n {
+		m := &Member{Endpoint: addrs[2*i], Dir: tb.TempDir()}
+		m.cfg = config{
+			Name: fmt.Sprintf("m%d", i), Dir: m.Dir, Client: addrs[2*i], Peer: addrs[2*i+1], Known: known[i], Peers: strings.Join(peers, ","),
+			Tick: 100 * time.Millisecond, Elect: time.Second,
+		}
+		tb.Cleanup(m.Kill)
+		c.Members = append(c.Members, m)
+		m.launch(tb)
+	}
+	for _, m := range c.Members {
+		m.await(tb)
+	}
+	return c
+}
+
+// Endpoints returns the addresses of all members.
+func (c *Cluster) Endpoints() []string {
+	var all []string
+	for _, m := range c.Members {
+		all = append(all, m.Endpoint)
+	}
+	return all
+}
+
+// Client returns a client of all members that is closed with the test.
+func (c *Cluster) Client(tb testing.TB, opts ...grpc.DialOption) *clientv3.Client {
+	tb.Helper()
+	return Connect(tb, c.Endpoints(), opts...)
+}
+
+// Leader returns the member that leads; it waits until one does.
+func (c *Cluster) Leader(tb testing.TB) *Member {
+	tb.Helper()
+	client := c.Client(tb)
+	ctx, cancel := context.WithTimeout(tb.Context(), readyTime)
+	defer cancel()
+	for {
+		for _, m := range c.Members {
+			if leads(ctx, client, m) {
+				return m
+			}
+		}
+		if ctx.Err() != nil {
+			tb.Fatalf("no leader after %v", readyTime)
+		}
+	}
+}
+
+func leads(ctx context.Context, client *clientv3.Client, m *Member) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	s, err := client.Status(ctx, m.Endpoint)
+	return err == nil && s.Leader != 0 && s.Leader == s.Header.GetMemberId()
+}

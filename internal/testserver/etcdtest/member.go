@@ -1,0 +1,131 @@
+package etcdtest
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// memberEnv carries the configuration to a process that is to be a member.
+const memberEnv = "UNALIKE_TEST_ETCD_MEMBER"
+
+// readyLine is what a member prints when it serves.
+const readyLine = "ready"
+
+// Main runs a member and ends the process if it was started to be one. Otherwise it
+// does nothing.
+func Main() {
+	raw, ok := os.LookupEnv(memberEnv)
+	if !ok {
+		return
+	}
+	if err := serve(raw); err != nil {
+		fmt.Fprintln(os.Stderr, "etcd member:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// serve is a member until its standard input ends, which it does with the test.
+func serve(raw string) error {
+	var cfg config
+	if err := json.Unmarshal([]byte(raw), &cfg); err != nil {
+		return err
+	}
+	e, err := cfg.start()
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(os.Stdout, readyLine); err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, os.Stdin)
+	e.Close()
+	return err
+}
+
+// Member is an etcd in a process of its own.
+type Member struct {
+	Endpoint string // host:port
+	Dir      string // the data folder
+	cfg      config
+	id       string    // as members call each other; empty: not known yet
+	cmd      *exec.Cmd // nil: not running
+	ready    chan error
+}
+
+// launch starts the process, and does not wait until it serves.
+func (m *Member) launch(tb testing.TB) {
+	tb.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	raw, err := json.Marshal(m.cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), memberEnv+"="+string(raw))
+	cmd.Stderr = os.Stderr
+	endWithParent(cmd)
+	in, err := cmd.StdinPipe() // its end is the member's end
+	if err != nil {
+		tb.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	_ = in // stays open for as long as this process lives
+	m.cmd = cmd
+	ready := make(chan error, 1)
+	m.ready = ready
+	go func() {
+		lines := bufio.NewScanner(out)
+		if lines.Scan() && lines.Text() == readyLine {
+			ready <- nil
+			return
+		}
+		ready <- fmt.Errorf("member %s ended before it served", m.cfg.Name)
+	}()
+}
+
+// await waits until the member serves.
+func (m *Member) await(tb testing.TB) {
+	tb.Helper()
+	select {
+	case err := <-m.ready:
+		if err != nil {
+			tb.Fatal(err)
+		}
+	case <-time.After(readyTime):
+		tb.Fatalf("member %s does not serve after %v", m.cfg.Name, readyTime)
+	}
+}
+
+// Restart starts the member again with what is in its folder, and waits until it
+// serves.
+func (m *Member) Restart(tb testing.TB) {
+	tb.Helper()
+	m.launch(tb)
+	m.await(tb)
+}
+
+// Kill ends the process as kill -9 does, frozen or not, and returns when it is gone.
+func (m *Member) Kill() {
+	if m.cmd == nil {
+		return
+	}
+	_ = m.cmd.Process.Kill()
+	_ = m.cmd.Wait()
+	m.cmd = nil
+}

@@ -1,0 +1,12 @@
+package etcdtest
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// endWithParent lets the system kill the process when this one dies, however it
+// dies, and even if the process is frozen then.
+func endWithParent(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+}
