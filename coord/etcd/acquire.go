@@ -235,13 +235,17 @@ func (a *acquisition) shuffle(c []candidate, floor int64) {
 // grant is the one atomic step. It returns what was granted, or what is in the way.
 func (a *acquisition) grant(ctx context.Context, s *survey, cand candidate) (granted, inWay *view, _ error) {
 	rec := a.newSlot(s.meta, cand)
-	before := &view{meta: s.meta, metaRev: s.metaRev, slotRev: cand.rev}
+	before := &view{meta: s.meta, metaRev: s.metaRev, slot: cand.slot, slotRev: cand.rev}
 	then, err := a.writes(rec, a.lease, true)
 	if err != nil {
 		return nil, nil, err
 	}
 	tokenKey := a.keys.token(a.req.Token)
-	compare := append(a.unchanged(cand.id, before), clientv3.Compare(clientv3.CreateRevision(tokenKey), "=", 0))
+	compare, err := a.unchanged(cand.id, before)
+	if err != nil {
+		return nil, nil, err
+	}
+	compare = append(compare, clientv3.Compare(clientv3.CreateRevision(tokenKey), "=", 0))
 	orElse := append(a.gets(cand.id), clientv3.OpGet(tokenKey))
 	if !s.settled {
 		// Every reply carries it; this is the first write that can.

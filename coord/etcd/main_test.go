@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 }
 
 // layout is the fingerprint of the default layout.
-const layout = "41/10/12,1ms,2024-01-01T00:00:00Z"
+const layout = "41/10/12/1ms/2024-01-01T00:00:00Z"
 
 const (
 	capacity = 1024

@@ -63,16 +63,18 @@ func (c *Coordinator) tryRelease(ctx context.Context, g coord.Grant, v *view, la
 		return nil, err
 	}
 	then = append(then, clientv3.OpDelete(c.keys.owner(g.WorkerID)), clientv3.OpDelete(c.keys.token(g.Token)))
-	return c.propose(ctx, c.unchanged(g.WorkerID, v), then, c.gets(g.WorkerID))
+	compare, err := c.unchanged(g.WorkerID, v)
+	if err != nil {
+		return nil, err
+	}
+	return c.propose(ctx, compare, then, c.gets(g.WorkerID))
 }
 
-// trimmed is a slot after its release: what lies above the last tick stamped goes
-// to the next holder. What this generation was granted begins at Opened, and nothing
-// below that is its own to give back.
+// trimmed is a slot after its release, by rule 9: what lies above the last tick
+// stamped goes to the next holder.
 func trimmed(s slotRecord, last int64) slotRecord {
 	s.Token = ""
-	s.NotAfter = min(s.NotAfter, max(last, s.Opened))
-	s.NotBefore = min(s.NotBefore, s.NotAfter)
+	s.NotAfter = min(s.NotAfter, max(last, s.NotBefore))
 	return s
 }
 

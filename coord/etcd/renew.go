@@ -110,15 +110,15 @@ func (r *renewal) extend() slotRecord {
 	next := r.v.slot
 	next.Renewed = r.now()
 	r.from, r.floored = r.g.NotBefore, false
-	notAfter := max(next.NotAfter, min(r.until, next.LastTick))
-	if floor := r.v.meta.Floor; floor > r.g.NotAfter {
-		// The window of this caller ends below the floor, whatever is stored.
-		if floor >= notAfter {
+	notAfter := min(max(next.NotAfter, r.g.NotAfter, r.until), next.LastTick)
+	if cut := max(r.v.meta.Floor, next.NotBefore); cut > r.g.NotAfter {
+		// The window of this caller ends below it, whatever is stored.
+		if cut >= notAfter {
 			r.floored = true // the lease is kept, the window is not extended
 			return next
 		}
-		r.from = floor
-		next.NotBefore = floor
+		r.from = cut
+		next.NotBefore = cut
 	}
 	next.NotAfter = notAfter
 	return next
@@ -130,7 +130,11 @@ func (r *renewal) write(ctx context.Context, next slotRecord, lease clientv3.Lea
 	if err != nil {
 		return false, err
 	}
-	resp, err := r.propose(ctx, r.unchanged(next.Worker, r.v), then, r.gets(next.Worker))
+	compare, err := r.unchanged(next.Worker, r.v)
+	if err != nil {
+		return false, err
+	}
+	resp, err := r.propose(ctx, compare, then, r.gets(next.Worker))
 	switch {
 	case errors.Is(err, rpctypes.ErrLeaseNotFound):
 		r.v = nil // the lease is over, and the owner key with it

@@ -57,12 +57,19 @@ func (c *Coordinator) gets(id int) []clientv3.Op {
 }
 
 // unchanged compares what is stored with a view of it.
-func (c *Coordinator) unchanged(id int, v *view) []clientv3.Cmp {
-	return []clientv3.Cmp{
+func (c *Coordinator) unchanged(id int, v *view) ([]clientv3.Cmp, error) {
+	cmps := []clientv3.Cmp{
 		clientv3.Compare(clientv3.ModRevision(c.keys.meta()), "=", v.metaRev),
 		clientv3.Compare(clientv3.CreateRevision(c.keys.owner(id)), "=", v.ownRev),
 		clientv3.Compare(clientv3.ModRevision(c.keys.slot(id)), "=", v.slotRev),
 	}
+	if v.slotRev == 0 {
+		return cmps, nil
+	}
+	// Revisions are enough for as long as etcd keeps what it has. After a loss they
+	// come again, for other contents: docs/guarantees.md, S9.
+	value, err := encode(v.slot)
+	return append(cmps, clientv3.Compare(clientv3.Value(c.keys.slot(id)), "=", value)), err
 }
 
 // viewFrom decodes the answers to gets.

@@ -67,4 +67,32 @@ var driverMutants = []mutant{
 		new:  "",
 		pkg:  "./coord/static", test: "TestFailedWrite",
 	},
+	{
+		name: "etcd: renewal looks at the floor alone",
+		file: "coord/etcd/renew.go",
+		old:  "cut := max(r.v.meta.Floor, next.NotBefore); cut > r.g.NotAfter",
+		new:  "cut := r.v.meta.Floor; cut > r.g.NotAfter",
+		pkg:  "./coord/etcd", test: "TestRulesAfterALossOfState",
+	},
+	{
+		name: "etcd: floor compared with what is stored",
+		file: "coord/etcd/renew.go",
+		old:  "cut := max(r.v.meta.Floor, next.NotBefore); cut > r.g.NotAfter",
+		new:  "cut := max(r.v.meta.Floor, next.NotBefore); cut > next.NotAfter",
+		pkg:  "./coord/etcd", test: "TestConformance",
+	},
+	{
+		name: "etcd: trim below the stored window",
+		file: "coord/etcd/release.go",
+		old:  "max(last, s.NotBefore)",
+		new:  "last",
+		pkg:  "./coord/etcd", test: "TestRulesAfterALossOfState",
+	},
+	{
+		name: "etcd: token and generation not compared",
+		file: "coord/etcd/view.go",
+		old:  "v.slot.Token == token && v.slot.Generation == generation && token",
+		new:  "token",
+		pkg:  "./coord/etcd", test: "TestConformance",
+	},
 }
