@@ -93,15 +93,20 @@ type LeaseRuler interface {
 	LeaseRules() LeaseRules
 }
 
+// rulesOf returns the rules of c: none if it has none.
+func rulesOf(c Coordinator) LeaseRules {
+	if r, ok := c.(LeaseRuler); ok {
+		return r.LeaseRules()
+	}
+	return LeaseRules{}
+}
+
 // ResolveLease fills in and checks the lease configuration cfg for coordinator c:
 // what cfg sets, what c was given, and defaults, in this order. Errors wrap
 // [ErrInvalid] and name the field, its value and what is allowed. WorkerIDs is
 // left as it is: what fits depends on the layout.
 func ResolveLease(c Coordinator, cfg LeaseConfig) (LeaseConfig, error) {
-	var rules LeaseRules
-	if r, ok := c.(LeaseRuler); ok {
-		rules = r.LeaseRules()
-	}
+	rules := rulesOf(c)
 	pick := func(field string, own, set, def, fallback time.Duration) (time.Duration, error) {
 		switch {
 		case own < 0 || set < 0:
@@ -137,10 +142,7 @@ func ResolveLease(c Coordinator, cfg LeaseConfig) (LeaseConfig, error) {
 // coordinator c allows, which happens with very long ticks: what a window may reach
 // is what a quarantine has to wait out.
 func HorizonTicks(c Coordinator, l LeaseConfig, scale clock.Scale) (int64, error) {
-	var rules LeaseRules
-	if r, ok := c.(LeaseRuler); ok {
-		rules = r.LeaseRules()
-	}
+	rules := rulesOf(c)
 	ticks := max(scale.TicksDown(l.Horizon.Microseconds()), minHorizonTicks)
 	if limit := rules.horizonLimit(); ticks > scale.TicksDown(limit.Microseconds()) {
 		return 0, fmt.Errorf("%w: Horizon is %v, which makes %d ticks of %v; at most %v is allowed here; use a layout with a shorter unit",

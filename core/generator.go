@@ -151,7 +151,7 @@ func (g *Generator) awaitOpen(ctx context.Context) error {
 		logged := false
 		for {
 			changed := g.changed.wait()
-			err := g.able(st)
+			err := st.able()
 			if err == nil {
 				break
 			}
@@ -163,26 +163,11 @@ func (g *Generator) awaitOpen(ctx context.Context) error {
 				g.log.Warn("waiting for the issue window to open", "reason", err)
 			}
 			if err := g.await(ctx, st, changed); err != nil {
-				return errors.Join(err, g.able(st))
+				return errors.Join(err, st.able())
 			}
 		}
 	}
 	return nil
-}
-
-// able tells whether st could issue an ID now, after a short wait at most.
-func (g *Generator) able(st *stripe) error {
-	t := st.term.Load()
-	if t == nil {
-		return ErrClosed
-	}
-	old := t.state.Load()
-	now := g.freshTick()
-	_, v := g.rule.step(old, t.start, t.seed, now, t.notAfter.Load())
-	if v == issue || v == wait {
-		return nil
-	}
-	return st.explain(v, t, old, now)
 }
 
 // await blocks until something changes that could make st able to issue: its
@@ -238,7 +223,7 @@ func (g *Generator) anyAble() (*stripe, error) {
 	}
 	var first error
 	for _, st := range g.stripes {
-		err := g.able(st)
+		err := st.able()
 		if err == nil {
 			return st, nil
 		}

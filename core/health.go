@@ -121,7 +121,7 @@ func (s *stripe) health() WorkerHealth {
 		Since:       t.began,
 		LastRenewal: s.renewed,
 		WindowLeft:  left(t.notAfter.Load() + 1),
-		Err:         s.g.able(s),
+		Err:         s.able(),
 		Failing:     s.failing,
 	}
 	if stamped {

@@ -69,7 +69,7 @@ func (o *observer) run() {
 func (o *observer) conditions() []condition {
 	all := make([]condition, len(o.g.stripes))
 	for i, st := range o.g.stripes {
-		v := st.look()
+		v := st.look().verdict
 		c := condition{worker: st.term.Load().workerID, able: v == issue || v == wait}
 		if !c.able {
 			c.why = v

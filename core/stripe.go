@@ -111,7 +111,7 @@ func (s *stripe) Last() (tick int64, stamped bool) {
 // Notice implements keeper.Gate.
 func (s *stripe) Notice() {
 	s.poked.Store(false)
-	v := s.look()
+	v := s.look().verdict
 	if v == wait {
 		v = issue // both serve
 	}
@@ -213,13 +213,24 @@ func (s *stripe) explain(v verdict, t *term, old uint64, now int64) error {
 	return *s.refusal.Load()
 }
 
-// look says what the rule would answer now, without stamping anything.
-func (s *stripe) look() verdict {
+// look asks the rule what it would answer now, without stamping anything.
+func (s *stripe) look() attempt {
 	t := s.term.Load()
 	if t == nil {
-		return closed
+		return attempt{verdict: closed}
 	}
 	old := t.state.Load()
-	_, v := s.g.rule.step(old, t.start, t.seed, s.g.freshTick(), t.notAfter.Load())
-	return v
+	now := s.g.freshTick() // after the state that it judges
+	_, v := s.g.rule.step(old, t.start, t.seed, now, t.notAfter.Load())
+	return attempt{stripe: s, term: t, verdict: v, old: old, now: now}
+}
+
+// able tells why the stripe could not issue an ID now, not even after a short wait
+// for the clock; nil: it could.
+func (s *stripe) able() error {
+	a := s.look()
+	if a.verdict == issue || a.verdict == wait {
+		return nil
+	}
+	return a.explain()
 }
