@@ -22,6 +22,7 @@ test: ## Run every check: format, vet, lint, all platforms, tests, race, mutants
 	@scripts/step "lint" $(MAKE) --no-print-directory lint
 	@scripts/step "model" scripts/model quick
 	@scripts/step "all platforms" scripts/cross
+	@scripts/step "servers for tests" scripts/servers
 	@scripts/step "tests" $(GO) test ./...
 	@scripts/step "tests under the race detector" scripts/race
 	@scripts/step "mutants" $(MAKE) --no-print-directory mutants

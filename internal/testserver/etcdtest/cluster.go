@@ -33,7 +33,7 @@ func StartDivisible(tb testing.TB, n int) *Cluster {
 
 func start(tb testing.TB, n int, c *Cluster) *Cluster {
 	tb.Helper()
-	addrs := freePorts(tb, 2*n)
+	addrs := freeAddrs(tb, 2*n)
 	peers, known := make([]string, n), make([]string, n)
 	for i := range peers {
 		known[i] = addrs[2*i+1]
@@ -48,7 +48,6 @@ func start(tb testing.TB, n int, c *Cluster) *Cluster {
 			Name: fmt.Sprintf("m%d", i), Dir: m.Dir, Client: addrs[2*i], Peer: addrs[2*i+1], Known: known[i], Peers: strings.Join(peers, ","),
 			Tick: 100 * time.Millisecond, Elect: time.Second,
 		}
-		tb.Cleanup(m.Kill)
 		c.Members = append(c.Members, m)
 		m.launch(tb)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strconv"
 	"testing"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.uber.org/zap"
+
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
 // readyTime is for a machine that is busy with other things.
@@ -92,17 +95,12 @@ func (c config) start() (*embed.Etcd, error) {
 	return nil, err
 }
 
-// freePorts returns n addresses on loopback that nobody listens on.
-func freePorts(tb testing.TB, n int) []string {
+// freeAddrs returns n addresses on loopback that nobody listens on.
+func freeAddrs(tb testing.TB, n int) []string {
 	tb.Helper()
 	addrs := make([]string, n)
-	for i := range addrs {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			tb.Fatal(err)
-		}
-		defer l.Close() // all stay open until all are known: no address comes twice
-		addrs[i] = l.Addr().String()
+	for i, port := range proctest.FreePorts(tb, n) {
+		addrs[i] = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	}
 	return addrs
 }

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
 // memberEnv carries the configuration to a process that is to be a member.
@@ -51,12 +53,12 @@ func serve(raw string) error {
 
 // Member is an etcd in a process of its own.
 type Member struct {
-	Endpoint string // host:port
-	Dir      string // the data folder
-	cfg      config
-	id       string    // as members call each other; empty: not known yet
-	cmd      *exec.Cmd // nil: not running
-	ready    chan error
+	Endpoint          string // host:port
+	Dir               string // the data folder
+	cfg               config
+	id                string // as members call each other; empty: not known yet
+	ready             chan error
+	*proctest.Process // of the last launch
 }
 
 // launch starts the process, and does not wait until it serves.
@@ -73,7 +75,6 @@ func (m *Member) launch(tb testing.TB) {
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), memberEnv+"="+string(raw))
 	cmd.Stderr = os.Stderr
-	endWithParent(cmd)
 	in, err := cmd.StdinPipe() // its end is the member's end
 	if err != nil {
 		tb.Fatal(err)
@@ -82,11 +83,8 @@ func (m *Member) launch(tb testing.TB) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
+	m.Process = proctest.Start(tb, cmd)
 	_ = in // stays open for as long as this process lives
-	m.cmd = cmd
 	ready := make(chan error, 1)
 	m.ready = ready
 	go func() {
@@ -118,14 +116,4 @@ func (m *Member) Restart(tb testing.TB) {
 	tb.Helper()
 	m.launch(tb)
 	m.await(tb)
-}
-
-// Kill ends the process as kill -9 does, frozen or not, and returns when it is gone.
-func (m *Member) Kill() {
-	if m.cmd == nil {
-		return
-	}
-	_ = m.cmd.Process.Kill()
-	_ = m.cmd.Wait()
-	m.cmd = nil
 }

@@ -28,7 +28,7 @@ func Start(tb testing.TB) *Server {
 // StartTLS is Start for a server that wants certificates of its clients.
 func StartTLS(tb testing.TB, files TLS) *Server {
 	tb.Helper()
-	addrs := freePorts(tb, 2)
+	addrs := freeAddrs(tb, 2)
 	s := &Server{Endpoint: addrs[0], Dir: tb.TempDir()}
 	s.cfg = config{
 		Name: "single", Dir: s.Dir, Client: addrs[0], Peer: addrs[1], Known: addrs[1], Peers: "single=http://" + addrs[1],

@@ -1,4 +1,4 @@
-package etcdtest
+package proctest
 
 import (
 	"os/exec"

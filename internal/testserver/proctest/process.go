@@ -1,0 +1,43 @@
+package proctest
+
+import (
+	"os/exec"
+	"testing"
+)
+
+// Process is a process that was started for a test. Its methods are not for
+// concurrent use, except Done.
+type Process struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+// Start starts cmd, which is not started yet, and kills it when the test ends. What
+// else is to be set in cmd, such as its output, is up to the caller.
+func Start(tb testing.TB, cmd *exec.Cmd) *Process {
+	tb.Helper()
+	endWithParent(cmd)
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	p := &Process{cmd: cmd, done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		_ = cmd.Wait() // how a server ends that was killed tells nothing
+	}()
+	tb.Cleanup(p.Kill)
+	return p
+}
+
+// Kill ends the process as kill -9 does, frozen or not, and returns when it is gone.
+// Killing what is gone does nothing.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.done
+}
+
+// Done is closed when the process is gone.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// PID returns the number of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
