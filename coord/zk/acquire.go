@@ -1,0 +1,321 @@
+package zk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	client "github.com/go-zookeeper/zk"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/record"
+)
+
+// probes is how many free worker IDs an acquisition looks at before it chooses.
+const probes = 32
+
+// acquisition is one call of Acquire.
+type acquisition struct {
+	*Coordinator
+	req   coord.Request
+	inc   *incarnation
+	ahead int64                       // the caller's clock less the coordinator's, in microseconds
+	slots map[int]stored[record.Slot] // those that were looked at
+}
+
+func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (_ coord.Grant, err error) {
+	a := &acquisition{Coordinator: c, req: req}
+	if now := c.now(); req.Scale.Tick(now) != req.Now {
+		a.ahead = req.Scale.Micro(req.Now) - now
+	}
+	if a.inc, err = c.enter(ctx, req.Token); err != nil {
+		return coord.Grant{}, err
+	}
+	defer c.leave(a.inc)
+	a.inc.view = nil
+	for {
+		v, err := a.round(ctx)
+		switch {
+		case err == nil:
+			a.inc.view = v
+			return v.grant(), nil
+		case errors.Is(err, errAgain) && ctx.Err() == nil:
+		case transient(err) || errors.Is(err, errAgain) || errors.Is(err, context.Canceled):
+			c.forsake(a.inc, req.TTL)
+			return coord.Grant{}, err
+		default:
+			c.drop(a.inc)
+			return coord.Grant{}, err
+		}
+	}
+}
+
+// clock is the caller's clock.
+func (a *acquisition) clock() int64 { return a.now() + a.ahead }
+
+// round makes one attempt, from the first call to the last.
+func (a *acquisition) round(ctx context.Context) (*view, error) {
+	if err := func() error {
+		ctx, cancel := step(ctx)
+		defer cancel()
+		_, err := a.connected(ctx, a.inc, a.req.TTL, a.req.Capacity)
+		return err
+	}(); err != nil {
+		return nil, err
+	}
+	s := a.inc.session
+	sv, err := a.survey(ctx, s)
+	switch {
+	case errors.Is(err, errNoNamespace):
+		if err := a.makeNamespace(ctx, s, record.NewMeta(record.SpaceOf(a.req))); err != nil {
+			return nil, err
+		}
+		if sv, err = a.survey(ctx, s); errors.Is(err, errNoNamespace) {
+			err = damaged(a.nodes.ticket(), errors.New("the node is missing and there are others of the namespace"))
+		}
+		if err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, err
+	}
+	switch {
+	case a.memory.loss() != "":
+		if err := a.heal(ctx, s); err != nil {
+			return nil, err
+		}
+		return nil, errAgain
+	case sv.token.there():
+		return a.regrant(ctx, sv.token.rec.Worker)
+	case len(sv.owned) >= a.req.Workers.Count:
+		return nil, a.exhausted(ctx, s, sv)
+	}
+	all, err := a.probe(ctx, s, a.choose(sv))
+	if err != nil {
+		return nil, err
+	}
+	usable, err := record.Rank(all, sv.meta.rec, a.req, a.reach())
+	if len(usable) == 0 {
+		return nil, err
+	}
+	return a.take(ctx, s, sv, usable)
+}
+
+// reach is the tick beyond which no right clock can have pushed a window.
+func (a *acquisition) reach() int64 {
+	return record.Reach(a.req.Scale, a.clock(), MaxHorizon, a.opts.SkewBound)
+}
+
+// choose returns free worker IDs in the order in which they are to be looked at: the
+// one that the identity had last, if it is free, and then those from the ticket on.
+func (a *acquisition) choose(sv *survey) []int {
+	free := record.FreeFrom(a.req.Workers, sv.owned, sv.ticket, probes)
+	if !sv.identity.there() {
+		return free
+	}
+	share, id := a.req.Workers, sv.identity.rec.Worker
+	if _, owned := slices.BinarySearch(sv.owned, id); owned || id < share.First || id-share.First >= share.Count {
+		return free
+	}
+	if i := slices.Index(free, id); i >= 0 {
+		free = slices.Delete(free, i, i+1)
+	}
+	return slices.Insert(free, 0, id)
+}
+
+// probe reads the slots of free worker IDs. Those that cannot be read are left out,
+// unless all of them are.
+func (a *acquisition) probe(ctx context.Context, s *session, free []int) ([]record.Candidate, error) {
+	ctx, cancel := step(ctx)
+	defer cancel()
+	reads := make([]request, len(free))
+	for i, id := range free {
+		reads[i] = get(a.nodes.slot(id))
+	}
+	replies, err := s.together(ctx, reads...)
+	if err != nil {
+		return nil, err
+	}
+	a.memory.note(s.era.Load(), s.zxid.Load())
+	a.slots = make(map[int]stored[record.Slot], len(free))
+	var all []record.Candidate
+	for i, id := range free {
+		slot, slotErr := a.slotOf(id, replies[i])
+		if slotErr != nil {
+			a.log.Error("a slot cannot be read, its worker ID is not granted", "namespace", a.namespace, "worker_id", id, "error", slotErr)
+			err = slotErr
+			continue
+		}
+		a.slots[id] = slot
+		all = append(all, record.Candidate{ID: id, Rev: int64(slot.version), Slot: slot.rec})
+	}
+	if len(all) == 0 {
+		return nil, err
+	}
+	return all, nil
+}
+
+// take grants the first of the candidates that is still free.
+func (a *acquisition) take(ctx context.Context, s *session, sv *survey, candidates []record.Candidate) (*view, error) {
+	for len(candidates) > 0 {
+		v, err := a.grant(ctx, s, sv, candidates[0])
+		if !errors.Is(err, errTaken) {
+			return v, err
+		}
+		candidates = candidates[1:]
+		a.shuffle(candidates, sv.meta.rec.Floor)
+	}
+	return nil, errAgain
+}
+
+// errTaken says that somebody else was faster with a candidate.
+var errTaken = errors.New("the worker ID was taken meanwhile")
+
+// shuffle reorders the candidates that open in time: whoever was faster goes on to
+// the next one, too.
+func (a *acquisition) shuffle(c []record.Candidate, floor int64) {
+	n := 0
+	for n < len(c) && c[n].Late(floor, a.req.OpenBy) == 0 {
+		n++
+	}
+	rand.Shuffle(n, func(i, j int) { c[i], c[j] = c[j], c[i] })
+}
+
+// grant is the one atomic step.
+func (a *acquisition) grant(ctx context.Context, s *session, sv *survey, cand record.Candidate) (*view, error) {
+	rec := cand.Granted(sv.meta.rec, a.req, a.clock())
+	value, err := record.Encode(rec)
+	if err != nil {
+		return nil, err
+	}
+	if len(value) > sendRoom/2 {
+		return nil, fmt.Errorf("%w: the slot would have %d bytes, and %d are allowed; Request.Holder has %d", coord.ErrInvalid, len(value), sendRoom/2, len(a.req.Holder))
+	}
+	path, old := a.nodes.slot(cand.ID), a.slots[cand.ID]
+	ops := []any{unchanged(a.nodes.meta(), sv.meta.raw)}
+	hold, err := a.holding(&view{}, a.req.Token, cand.ID)
+	if err != nil {
+		return nil, err
+	}
+	ops = append(ops, hold...)
+	if old.there() {
+		ops = append(ops, a.replaces(path, old.raw, []byte(value), old.version)...)
+	} else {
+		ops = append(ops, a.creates(path, []byte(value))...)
+	}
+	hint, err := a.remember(sv, cand.ID)
+	if err != nil {
+		return nil, err
+	}
+	ops = append(ops, hint...)
+	_, failed, err := a.write(ctx, s, ops)
+	switch {
+	case err != nil && failed < 0:
+		return a.resolve(ctx, err)
+	case definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion):
+		switch at := ops[failed].(type) {
+		case *client.CreateRequest:
+			if at.Path == a.nodes.owner(cand.ID) || at.Path == path {
+				return nil, errTaken
+			}
+		case *client.DeleteRequest, *client.SetDataRequest:
+			return nil, errTaken
+		}
+		return nil, errAgain
+	case err != nil:
+		return nil, err
+	case a.memory.loss() != "":
+		// What was granted may not be used. The next round raises the floor.
+		a.drop(a.inc)
+		return nil, errAgain
+	}
+	return &view{meta: sv.meta, slot: old.then(rec, []byte(value)), owned: true, owner: s.ident()}, nil
+}
+
+// remember are the operations that note which worker ID the identity has.
+func (a *acquisition) remember(sv *survey, id int) ([]any, error) {
+	if a.req.Identity == "" || sv.identity.there() && sv.identity.rec.Worker == id {
+		return nil, nil
+	}
+	value, err := record.Encode(workerRecord{Version: record.Version, Worker: id})
+	if err != nil {
+		return nil, err
+	}
+	path := a.nodes.identity(a.req.Identity)
+	if sv.identity.there() {
+		return []any{&client.SetDataRequest{Path: path, Data: []byte(value), Version: sv.identity.version}}, nil
+	}
+	return []any{&client.CreateRequest{Path: path, Data: []byte(value), Acl: a.acl}}, nil
+}
+
+// resolve looks what became of a grant whose reply was lost.
+func (a *acquisition) resolve(ctx context.Context, cause error) (*view, error) {
+	path := a.nodes.token(a.req.Token)
+	replies, err := a.fetch(ctx, a.inc.session, get(path))
+	if err != nil {
+		return nil, unclear(cause, err)
+	}
+	token, err := read[workerRecord](path, replies[0])
+	switch {
+	case err != nil:
+		return nil, err
+	case !token.there():
+		return nil, cause
+	}
+	return a.regrant(ctx, token.rec.Worker)
+}
+
+// regrant returns the grant that the token holds already.
+func (a *acquisition) regrant(ctx context.Context, worker int) (*view, error) {
+	v, err := a.look(ctx, a.inc.session, worker)
+	if err != nil {
+		return nil, err
+	}
+	if v.slot.rec.Token != a.req.Token || !v.owned {
+		return nil, errAgain // its session has ended just now
+	}
+	return v, nil
+}
+
+// exhausted is the error if every worker ID of the share is held. The session of a
+// holder ends no later than its TTL after its last sign of life, of which the last
+// renewal is one that is on record.
+func (a *acquisition) exhausted(ctx context.Context, s *session, sv *survey) error {
+	share := a.req.Workers
+	full := &coord.NoWorkerIDError{Namespace: a.namespace, Capacity: share.Count, InUse: len(sv.owned)}
+	reads := make([]request, 0, min(share.Count, surveyed))
+	for i := range cap(reads) {
+		reads = append(reads, get(a.nodes.slot(sv.owned[i*len(sv.owned)/cap(reads)])))
+	}
+	replies, err := a.fetch(ctx, s, reads...)
+	if err != nil {
+		return fmt.Errorf("%w (when the next is free is not known: %w)", full, err)
+	}
+	for _, r := range replies {
+		slot, err := read[record.Slot]("", r)
+		switch {
+		case err != nil:
+			continue
+		case slot.rec.Retired:
+			full.Capacity--
+			full.InUse--
+			continue
+		case slot.rec.Token == "":
+			continue
+		}
+		end := record.Time(max(slot.rec.Renewed, 0)).Add(slot.rec.Lease())
+		if full.Soonest.IsZero() || end.Before(full.Soonest) {
+			full.Soonest = end
+		}
+	}
+	if now := record.Time(a.clock()); !full.Soonest.IsZero() && full.Soonest.Before(now) {
+		full.Soonest = now.Add(time.Second) // any moment: sessions end with the servers' ticks
+	}
+	return full
+}
+
+// surveyed is how many slots are read to tell when the next one is free.
+const surveyed = 1024

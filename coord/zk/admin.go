@@ -1,0 +1,137 @@
+package zk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	client "github.com/go-zookeeper/zk"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/record"
+)
+
+// Init implements [coord.Admin]. With ZooKeeper, a namespace need not be declared
+// before it is used: one that was never seen is taken to be new.
+func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
+	meta := record.NewMeta(space)
+	if err := meta.Check(); err != nil {
+		return fmt.Errorf("%w: Space: %w", coord.ErrInvalid, err)
+	}
+	return c.admin(ctx, "declare the namespace new", func(ctx context.Context, s *session) error {
+		old, err := c.readMeta(ctx, s)
+		switch {
+		case errors.Is(err, errNoNamespace):
+			if err := c.makeNamespace(ctx, s, meta); err != nil {
+				return err
+			}
+			return errAgain
+		case err != nil:
+			return err
+		case old.rec.Fingerprint != space.Fingerprint:
+			return &coord.LayoutMismatchError{Namespace: c.namespace, Stored: old.rec.Fingerprint, Wanted: space.Fingerprint}
+		}
+		value, err := record.Encode(meta)
+		if err != nil {
+			return err
+		}
+		ops := c.replaces(c.nodes.meta(), old.raw, []byte(value), old.version)
+		// What has children cannot be deleted.
+		for _, path := range []string{c.nodes.slots(), c.nodes.owners()} {
+			ops = append(ops, &client.DeleteRequest{Path: path, Version: -1}, &client.CreateRequest{Path: path, Acl: c.acl})
+		}
+		_, _, err = c.write(ctx, s, ops)
+		switch {
+		case definite(err, client.ErrNotEmpty):
+			return fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use another namespace", coord.ErrInvalid)
+		case definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion):
+			return errAgain
+		}
+		return err
+	})
+}
+
+// Quarantine implements [coord.Admin].
+func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
+	var floor time.Time
+	err := c.admin(ctx, "raise the floor", func(ctx context.Context, s *session) error {
+		old, err := c.readMeta(ctx, s)
+		switch {
+		case errors.Is(err, errNoNamespace):
+			return fmt.Errorf("%w: there is no such namespace; declare it with Init first", coord.ErrInvalid)
+		case err != nil:
+			return err
+		}
+		meta := old.rec
+		want := c.ward(meta, s.leaderTime())
+		if !until.IsZero() {
+			want = meta.Scale().Tick(until.UnixMicro())
+		}
+		if want > meta.LastTick {
+			return fmt.Errorf("%w: the floor is to be raised to %s; the layout ends at %s", coord.ErrInvalid, until.UTC().Format(time.RFC3339Nano), record.Stamp(meta.Scale().Micro(meta.LastTick)))
+		}
+		meta.Floor = max(meta.Floor, want)
+		floor = record.Time(meta.Scale().Micro(meta.Floor))
+		return c.writeMeta(ctx, s, old, meta)
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return floor, nil
+}
+
+// Retire implements [coord.Admin].
+func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
+	return c.admin(ctx, fmt.Sprintf("retire worker ID %d", workerID), func(ctx context.Context, s *session) error {
+		if workerID < 0 {
+			return fmt.Errorf("%w: worker ID %d; worker IDs are 0 or more", coord.ErrInvalid, workerID)
+		}
+		v, err := c.look(ctx, s, workerID)
+		switch {
+		case err != nil:
+			return err
+		case !v.meta.there():
+			return fmt.Errorf("%w: %w", coord.ErrInvalid, errNoNamespace)
+		case workerID >= v.meta.rec.Capacity:
+			return fmt.Errorf("%w: worker ID %d; the layout has worker IDs 0 to %d", coord.ErrInvalid, workerID, v.meta.rec.Capacity-1)
+		case v.slot.rec.Retired && v.owned:
+			return nil
+		}
+		value, err := record.Encode(v.slot.rec.Withdrawn(v.meta.rec, workerID, c.now()))
+		if err != nil {
+			return err
+		}
+		ops := []any{unchanged(c.nodes.meta(), v.meta.raw)}
+		if v.owned {
+			ops = append(ops, &client.DeleteRequest{Path: c.nodes.owner(workerID), Version: -1})
+		}
+		// An owner node that is not ephemeral is there for ever.
+		ops = append(ops, &client.CreateRequest{Path: c.nodes.owner(workerID), Acl: c.acl})
+		if path := c.nodes.slot(workerID); v.slot.there() {
+			ops = append(ops, c.replaces(path, v.slot.raw, []byte(value), v.slot.version)...)
+		} else {
+			ops = append(ops, c.creates(path, []byte(value))...)
+		}
+		_, _, err = c.write(ctx, s, ops)
+		if definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion) {
+			return errAgain
+		}
+		return err
+	})
+}
+
+// admin makes a change to the namespace; change is called again after errAgain.
+func (c *Coordinator) admin(ctx context.Context, what string, change func(context.Context, *session) error) error {
+	return c.visit(ctx, what, func(ctx context.Context, s *session) error {
+		for {
+			err := change(ctx, s)
+			if !errors.Is(err, errAgain) {
+				return err
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+	})
+}

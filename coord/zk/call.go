@@ -1,0 +1,281 @@
+package zk
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	client "github.com/go-zookeeper/zk"
+)
+
+const (
+	// longestCall bounds one call to the servers.
+	longestCall = 10 * time.Second
+	// shortestCall is enough for a round trip on a slow link.
+	shortestCall = 100 * time.Millisecond
+	// hungAfter is how long a connection may owe an answer before a call that runs out
+	// of time ends the connection as well.
+	hungAfter = 400 * time.Millisecond
+)
+
+// Operations of the protocol.
+const (
+	opCreate   = 1
+	opExists   = 3
+	opGet      = 4
+	opSet      = 5
+	opSync     = 9
+	opChildren = 12
+	opMulti    = 14
+	opAuth     = 100
+)
+
+// request is one request to the servers, and what it is called in the protocol.
+type request struct {
+	op int32
+	do func(*client.Conn) reply
+}
+
+// reply is the answer to a request; what it has depends on the request.
+type reply struct {
+	err      error
+	data     []byte
+	stat     *client.Stat
+	children []string
+	results  []client.MultiResponse
+}
+
+func get(path string) request {
+	return request{opGet, func(c *client.Conn) (r reply) {
+		r.data, r.stat, r.err = c.Get(path)
+		return r
+	}}
+}
+
+func set(path string, data []byte) request {
+	return request{opSet, func(c *client.Conn) (r reply) {
+		r.stat, r.err = c.Set(path, data, -1)
+		return r
+	}}
+}
+
+func exists(path string) request {
+	return request{opExists, func(c *client.Conn) (r reply) {
+		var there bool
+		if there, r.stat, r.err = c.Exists(path); r.err == nil && !there {
+			r.err = client.ErrNoNode
+		}
+		return r
+	}}
+}
+
+// watch is exists with a watch: the session's event is called when the node goes.
+func watch(path string) request {
+	return request{opExists, func(c *client.Conn) (r reply) {
+		var there bool
+		if there, r.stat, _, r.err = c.ExistsW(path); r.err == nil && !there {
+			r.err = client.ErrNoNode
+		}
+		return r
+	}}
+}
+
+func children(path string) request {
+	return request{opChildren, func(c *client.Conn) (r reply) {
+		r.children, r.stat, r.err = c.Children(path)
+		return r
+	}}
+}
+
+func create(path string, acl []client.ACL) request {
+	return request{opCreate, func(c *client.Conn) (r reply) {
+		_, r.err = c.Create(path, nil, client.FlagPersistent, acl)
+		return r
+	}}
+}
+
+// catchUp has the server that the session is connected to catch up with the leader.
+func catchUp(path string) request {
+	return request{opSync, func(c *client.Conn) (r reply) {
+		_, r.err = c.Sync(path)
+		return r
+	}}
+}
+
+func multi(ops []any) request {
+	return request{opMulti, func(c *client.Conn) (r reply) {
+		r.results, r.err = c.Multi(ops...)
+		return r
+	}}
+}
+
+func login(user, password string) request {
+	return request{opAuth, func(c *client.Conn) reply {
+		return reply{err: c.AddAuth("digest", []byte(user+":"+password))}
+	}}
+}
+
+// step bounds one of several calls that are made in turn within ctx: by a third of
+// the time that is left, so that a reply that is lost leaves time to look what
+// happened.
+func step(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := longestCall
+	if end, ok := ctx.Deadline(); ok {
+		limit = min(limit, max(until(end)/3, shortestCall))
+	}
+	return context.WithTimeout(ctx, limit)
+}
+
+// until is how long it takes until a deadline of a context.
+func until(end time.Time) time.Duration {
+	return time.Until(end) //nolint:forbidigo // a context's deadline is kept by the machine's timers and not by anybody's clock
+}
+
+// now and since measure how much time has passed on this machine.
+func now() time.Time { return time.Now() } //nolint:forbidigo // for measuring how much time passes, which no clock that is set can tell
+
+func since(t time.Time) time.Duration {
+	return time.Since(t) //nolint:forbidigo // measures how much time has passed, which no clock that is set can tell
+}
+
+// deadline is the end of a network operation.
+func deadline(d time.Duration) time.Time { return now().Add(d) }
+
+// together makes requests, in their order and without waiting for answers in
+// between: servers handle those of a session one after the other, so reads see what a
+// write before them has done, and all of them cost one round trip. The error is that
+// of the connection; what servers say is in the replies.
+//
+// A request has no deadline in the client: it waits for a connection for as long as
+// that takes. So each is made in a goroutine, which is left alone when ctx ends. It
+// ends with the connection; a session has one such group of requests at a time, so
+// there are never more, and what comes after waits for them. A request that is left
+// alone may still be carried out, as one that is delayed by the network may be.
+func (s *session) together(ctx context.Context, requests ...request) ([]reply, error) {
+	select {
+	case s.lane <- struct{}{}:
+	case <-s.life.Done():
+		return nil, context.Cause(s.life)
+	case <-ctx.Done():
+		return nil, s.unreached(ctx)
+	}
+	if _, err := s.await(ctx); err != nil {
+		<-s.lane
+		return nil, err
+	}
+	g := &group{session: s, line: s.line(), began: now(), answers: make(chan answer, len(requests))}
+	for i, r := range requests {
+		if err := g.start(ctx, i, r); err != nil {
+			break
+		}
+	}
+	return g.wait(ctx, len(requests))
+}
+
+// answer is the reply to the i-th request of a group.
+type answer struct {
+	i int
+	reply
+}
+
+// group is requests that are made together.
+type group struct {
+	*session
+	line    *wire
+	began   time.Time
+	started int
+	got     []answer // so far
+	answers chan answer
+}
+
+// start makes a request and returns when it was sent.
+func (g *group) start(ctx context.Context, i int, r request) error {
+	before, bell := g.line.count(r.op)
+	g.started++
+	go func() { g.answers <- answer{i, r.do(g.conn)} }()
+	for {
+		select {
+		case <-bell:
+			var n int
+			if n, bell = g.line.count(r.op); n > before {
+				return nil
+			}
+		case a := <-g.answers:
+			// Of this request or of one before.
+			g.got = append(g.got, a)
+			if a.i == i {
+				return nil
+			}
+		case <-g.life.Done():
+			return context.Cause(g.life)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// wait collects the answers.
+func (g *group) wait(ctx context.Context, want int) ([]reply, error) {
+	for len(g.got) < g.started {
+		select {
+		case a := <-g.answers:
+			g.got = append(g.got, a)
+			continue
+		case <-g.life.Done():
+			g.leave()
+			return nil, context.Cause(g.life)
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) && since(g.began) >= hungAfter {
+				g.cut(g.line)
+			}
+			g.leave()
+			return nil, g.unreached(ctx)
+		}
+	}
+	<-g.lane
+	if g.started < want {
+		if err := context.Cause(g.life); err != nil {
+			return nil, err
+		}
+		return nil, g.unreached(ctx)
+	}
+	slices.SortFunc(g.got, func(a, b answer) int { return a.i - b.i })
+	replies := make([]reply, 0, want)
+	var lost error
+	for _, a := range g.got {
+		if a.err != nil && !definite(a.err) {
+			lost = a.err
+		}
+		replies = append(replies, a.reply)
+	}
+	return replies, lost
+}
+
+// leave lets the requests go that have no answer yet, and keeps the lane for them.
+func (g *group) leave() {
+	missing := g.started - len(g.got)
+	go func() {
+		for range missing {
+			<-g.answers
+		}
+		<-g.lane
+	}()
+}
+
+// definite tells whether a server has answered with an error, of these if any are
+// given. After all other errors the outcome is unknown.
+func definite(err error, which ...error) bool {
+	if len(which) == 0 {
+		which = []error{
+			client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion, client.ErrNoAuth, client.ErrInvalidACL,
+			client.ErrNotEmpty, client.ErrNoChildrenForEphemerals, client.ErrBadArguments, client.ErrInvalidPath,
+		}
+	}
+	for _, w := range which {
+		if errors.Is(err, w) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,78 @@
+package zk_test
+
+import (
+	"context"
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/internal/testserver/zktest"
+)
+
+func TestConformance(t *testing.T) {
+	server := zktest.Start(t, zktest.Options{})
+	conformance(t, []*zktest.Server{server})
+}
+
+func TestConformanceOfEnsemble(t *testing.T) {
+	conformance(t, zktest.StartEnsemble(t, 3, zktest.Options{}).Servers)
+}
+
+// conformance runs the suite on servers that all cases share.
+func conformance(t *testing.T, servers []*zktest.Server) {
+	t.Helper()
+	var addrs []string
+	for _, s := range servers {
+		addrs = append(addrs, s.Addr)
+	}
+	o := newOperator(t, addrs)
+	coordtest.Run(t, func(tb testing.TB) coordtest.Harness {
+		tb.Helper()
+		ns := rand.Text()
+		return coordtest.Harness{
+			Client:         participant(addrs, ns),
+			OtherNamespace: participant(addrs, rand.Text()),
+			Expire: func(tb testing.TB, g coord.Grant) {
+				tb.Helper()
+				endSession(tb, o, servers[0], ns, g.WorkerID)
+			},
+			RaiseFloor: func(tb testing.TB, tick int64) {
+				tb.Helper()
+				raiseFloor(tb, addrs, ns, tick)
+			},
+			Sticky: true,
+		}
+	})
+}
+
+// participant makes participants. The suite's requests stay within 30 s of the
+// present.
+func participant(servers []string, namespace string) func(testing.TB, coord.Range) coord.Coordinator {
+	return func(tb testing.TB, _ coord.Range) coord.Coordinator {
+		tb.Helper()
+		return newCoordinator(tb, servers, namespace, &zk.Options{SkewBound: 40 * time.Second})
+	}
+}
+
+// raiseFloor raises the floor of a namespace, which it makes if need be.
+func raiseFloor(tb testing.TB, servers []string, namespace string, tick int64) {
+	tb.Helper()
+	c := newCoordinator(tb, servers, namespace, nil)
+	ctx, cancel := context.WithTimeout(tb.Context(), callTime)
+	defer cancel()
+	slots, err := c.List(ctx)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if len(slots) == 0 {
+		if err := c.Init(ctx, space()); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if _, err := c.Quarantine(ctx, time.UnixMicro(scale().Micro(tick))); err != nil {
+		tb.Fatal(err)
+	}
+}

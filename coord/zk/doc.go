@@ -1,0 +1,2 @@
+// Package zk leases worker IDs in a ZooKeeper ensemble.
+package zk

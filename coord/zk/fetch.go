@@ -1,0 +1,104 @@
+package zk
+
+import (
+	"context"
+	"errors"
+
+	client "github.com/go-zookeeper/zk"
+)
+
+// errNoNamespace says that the namespace was not made yet.
+var errNoNamespace = errors.New("there is no such namespace")
+
+// readTries is how often something is read before its error counts.
+const readTries = 3
+
+// fetch reads nodes as they are now. It writes the ticket first: what follows a write
+// in a session is at least as new as the write, on whichever server, while reads
+// alone may be old, those after a sync among them. The write also tells the leader's
+// time, and whether the ensemble has lost transactions. Doing it twice does no harm,
+// so a broken connection is given another chance.
+func (c *Coordinator) fetch(ctx context.Context, s *session, reads ...request) ([]reply, error) {
+	_, replies, err := c.draw(ctx, s, reads...)
+	return replies, err
+}
+
+// draw is fetch that also returns the ticket.
+func (c *Coordinator) draw(ctx context.Context, s *session, reads ...request) (*client.Stat, []reply, error) {
+	for try := 1; ; try++ {
+		ticket, replies, err := c.drawOnce(ctx, s, reads)
+		if err == nil || try == readTries || !transient(err) || ctx.Err() != nil || s.life.Err() != nil {
+			return ticket, replies, err
+		}
+	}
+}
+
+func (c *Coordinator) drawOnce(ctx context.Context, s *session, reads []request) (*client.Stat, []reply, error) {
+	ctx, cancel := step(ctx)
+	defer cancel()
+	requests := append([]request{set(c.nodes.ticket(), nil)}, reads...)
+	first := 0 // of the above
+	if c.opts.User != "" && !s.loggedIn() {
+		requests = append([]request{login(c.opts.User, c.opts.Password)}, requests...)
+		first = 1
+	}
+	before := c.memory.mark()
+	replies, err := s.together(ctx, requests...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if first > 0 {
+		if replies[0].err != nil {
+			return nil, nil, replies[0].err
+		}
+		s.logIn()
+	}
+	ticket := replies[first]
+	switch {
+	case definite(ticket.err, client.ErrNoNode):
+		return nil, nil, errNoNamespace
+	case ticket.err != nil:
+		return nil, nil, ticket.err
+	}
+	s.tick(ticket.stat.Mtime)
+	c.memory.learn(s.era.Load(), before, s.zxid.Load())
+	return ticket.stat, replies[first+1:], nil
+}
+
+// write makes a transaction. If a server refuses it, failed is the operation that is
+// to blame; negative: what became of it is not known.
+func (c *Coordinator) write(ctx context.Context, s *session, ops []any) (results []client.MultiResponse, failed int, err error) {
+	ctx, cancel := step(ctx)
+	defer cancel()
+	before := c.memory.mark()
+	replies, err := s.together(ctx, multi(ops))
+	if err != nil {
+		return nil, -1, err
+	}
+	r := replies[0]
+	if r.err != nil {
+		for i, one := range r.results {
+			if one.Error != nil {
+				return nil, i, r.err
+			}
+		}
+		return nil, len(ops), r.err
+	}
+	for _, one := range r.results {
+		if one.Stat != nil {
+			s.tick(one.Stat.Mtime)
+		}
+	}
+	c.memory.learn(s.era.Load(), before, s.zxid.Load())
+	return r.results, 0, nil
+}
+
+// transient tells whether an error may be gone with the next try.
+func transient(err error) bool {
+	for _, e := range []error{context.DeadlineExceeded, client.ErrConnectionClosed, client.ErrNoServer, client.ErrSessionMoved, client.ErrClosing} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}

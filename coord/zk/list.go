@@ -1,0 +1,110 @@
+package zk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	client "github.com/go-zookeeper/zk"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/record"
+)
+
+// listed is how many slots are read at a time.
+const listed = 1024
+
+// List implements [coord.Lister]. ZooKeeper has no way to read many nodes at one
+// moment: each slot is as it was at some moment of the call.
+func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
+	var slots []coord.Slot
+	var unreadable []error
+	err := c.visit(ctx, "list the worker IDs", func(ctx context.Context, s *session) (err error) {
+		slots, unreadable, err = c.list(ctx, s)
+		return err
+	})
+	return slots, errors.Join(append([]error{err}, unreadable...)...)
+}
+
+func (c *Coordinator) list(ctx context.Context, s *session) (slots []coord.Slot, unreadable []error, _ error) {
+	n := c.nodes
+	first := []request{catchUp(n.root), get(n.meta()), children(n.owners()), children(n.slots())}
+	if c.opts.User != "" {
+		first = append([]request{login(c.opts.User, c.opts.Password)}, first...)
+	}
+	replies, err := s.together(ctx, first...)
+	if err != nil {
+		return nil, nil, err
+	}
+	replies = replies[len(replies)-3:]
+	meta, err := read[record.Meta](n.meta(), replies[0])
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case !meta.there() && definite(replies[2].err, client.ErrNoNode):
+		return nil, nil, nil
+	case !meta.there():
+		_, err := c.metaOf(replies[0])
+		return nil, nil, err
+	case replies[1].err != nil:
+		return nil, nil, missing(n.owners(), replies[1].err)
+	case replies[2].err != nil:
+		return nil, nil, missing(n.slots(), replies[2].err)
+	}
+	owners, unreadable := workersOf(n.owners(), replies[1].children)
+	ids, more := workersOf(n.slots(), replies[2].children)
+	unreadable = append(unreadable, more...)
+	for part := range slices.Chunk(ids, listed) {
+		reads := make([]request, len(part))
+		for i, id := range part {
+			reads[i] = get(n.slot(id))
+		}
+		replies, err := s.together(ctx, reads...)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i, id := range part {
+			slot, err := c.slotOf(id, replies[i])
+			if err != nil {
+				unreadable = append(unreadable, fmt.Errorf("zookeeper: %w", err))
+				continue
+			}
+			_, owned := slices.BinarySearch(owners, id)
+			slots = append(slots, slot.rec.Listed(meta.rec, owned))
+		}
+	}
+	return slots, unreadable, nil
+}
+
+// workersOf returns the worker IDs that children are about, in ascending order.
+func workersOf(path string, names []string) (ids []int, unreadable []error) {
+	for _, name := range names {
+		id, err := workerOf(path, name)
+		if err != nil {
+			unreadable = append(unreadable, fmt.Errorf("zookeeper: %w", err))
+			continue
+		}
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids, unreadable
+}
+
+// visitRoom is for how many worker IDs there is room in the answers to an operator.
+const visitRoom = 1 << 20
+
+// visit makes calls for an operator, in a session that ends with them.
+func (c *Coordinator) visit(ctx context.Context, what string, call func(context.Context, *session) error) error {
+	return c.do(ctx, what, func(ctx context.Context) error {
+		s, err := c.newSession(c.ttl(), visitRoom)
+		if err != nil {
+			return err
+		}
+		defer s.over(true, errEnded)
+		if _, err := s.await(ctx); err != nil {
+			return err
+		}
+		return call(ctx, s)
+	})
+}

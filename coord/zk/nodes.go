@@ -1,0 +1,149 @@
+package zk
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	client "github.com/go-zookeeper/zk"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/record"
+)
+
+// rootName is the node of all namespaces, below the chroot.
+const rootName = "/unalike"
+
+// folder gives the paths of a namespace's nodes.
+type folder struct{ root, space string }
+
+func newFolder(chroot, namespace string) folder {
+	return folder{root: chroot + rootName, space: chroot + rootName + "/" + escape(namespace)}
+}
+
+// meta is the namespace's layout and floor.
+func (f folder) meta() string { return f.space + "/meta" }
+
+// ticket is written once for each acquisition; its version numbers them, and the
+// time of the write is a reading of the leader's clock.
+func (f folder) ticket() string { return f.space + "/ticket" }
+
+// slots, owners, tokens and identities are folders.
+func (f folder) slots() string      { return f.space + "/slots" }
+func (f folder) owners() string     { return f.space + "/owners" }
+func (f folder) tokens() string     { return f.space + "/tokens" }
+func (f folder) identities() string { return f.space + "/identities" }
+
+// slot is the window of a worker ID.
+func (f folder) slot(id int) string { return f.slots() + "/" + digits(id) }
+
+// owner is there for as long as the session of the worker ID's holder.
+func (f folder) owner(id int) string { return f.owners() + "/" + digits(id) }
+
+// token leads from an acquisition to its worker ID. It is on the holder's session.
+func (f folder) token(token string) string { return f.tokens() + "/" + escape(token) }
+
+// identity is the worker ID that an identity had last.
+func (f folder) identity(identity string) string { return f.identities() + "/" + escape(identity) }
+
+// digits prints a worker ID so that the order of names is that of worker IDs.
+func digits(id int) string { return fmt.Sprintf("%010d", id) }
+
+// workerOf returns the worker ID that a child of path is about.
+func workerOf(path, name string) (int, error) {
+	n, err := strconv.ParseInt(name, 10, 32)
+	if err != nil || n < 0 || digits(int(n)) != name {
+		return 0, damaged(path+"/"+name, fmt.Errorf("the node is not one of this driver: its name has ten digits"))
+	}
+	return int(n), nil
+}
+
+// escape makes a name of a node from any text, and different ones from different
+// texts. ZooKeeper refuses some characters, and a dot and two dots.
+func escape(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		c := s[i]
+		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.' && i > 0
+		if plain {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// mark is the path of the child that says what a node's value is. A transaction of
+// ZooKeeper can compare versions, which come again after a loss of data, but no
+// values. So each record has one child, whose name is the digest of the value, and
+// which is replaced together with it: that this child is there is what a transaction
+// can ask for, and it is the same as comparing the value.
+func mark(path string, value []byte) string {
+	sum := sha256.Sum256(value)
+	return path + "/" + hex.EncodeToString(sum[:16])
+}
+
+// unchanged compares a record with its value.
+func unchanged(path string, value []byte) any {
+	return &client.CheckVersionRequest{Path: mark(path, value), Version: 0}
+}
+
+// replaces puts next in the place of old, if old is what is stored, with this version.
+func (c *Coordinator) replaces(path string, old, next []byte, version int32) []any {
+	return []any{
+		&client.DeleteRequest{Path: mark(path, old), Version: -1},
+		&client.CreateRequest{Path: mark(path, next), Acl: c.acl},
+		&client.SetDataRequest{Path: path, Data: next, Version: version},
+	}
+}
+
+// creates makes a record that is not there.
+func (c *Coordinator) creates(path string, value []byte) []any {
+	return []any{
+		&client.CreateRequest{Path: path, Data: value, Acl: c.acl},
+		&client.CreateRequest{Path: mark(path, value), Acl: c.acl},
+	}
+}
+
+// workerRecord is the value of a token's and of an identity's node.
+type workerRecord struct {
+	Version int `json:"version"`
+	Worker  int `json:"worker"`
+}
+
+// Check implements [record.Record].
+func (w workerRecord) Check() error { return nil }
+
+// stored is a record as it was read.
+type stored[R record.Record] struct {
+	rec     R
+	raw     []byte
+	version int32
+	czxid   int64 // when the node was made; 0: it is not there
+}
+
+// there tells whether there is a node.
+func (s stored[R]) there() bool { return s.czxid != 0 }
+
+// read decodes the answer to a Get; the zero value if there is no node.
+func read[R record.Record](path string, r reply) (stored[R], error) {
+	if r.err != nil {
+		if definite(r.err, client.ErrNoNode) {
+			return stored[R]{}, nil
+		}
+		return stored[R]{}, r.err
+	}
+	rec, err := record.Decode[R](r.data)
+	if err != nil {
+		return stored[R]{}, damaged(path, err)
+	}
+	return stored[R]{rec: rec, raw: r.data, version: r.stat.Version, czxid: r.stat.Czxid}, nil
+}
+
+// damaged is the error of a node whose value this driver cannot have written.
+func damaged(path string, err error) error {
+	return fmt.Errorf("%w ZooKeeper node %q: %w; it is not overwritten: restore it from a backup, or use another namespace", coord.ErrInvalid, path, err)
+}

@@ -1,0 +1,204 @@
+package zk
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	client "github.com/go-zookeeper/zk"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
+)
+
+const (
+	// MinTTL is the shortest TTL. What a server accepts depends on its settings: by
+	// default between 2 and 20 of its ticks of 2 s.
+	MinTTL = time.Second
+	// MaxHorizon is the longest horizon. It is a constant, because after a loss of
+	// data it is all that is known of the windows that were lost: nothing is granted
+	// until the longest one that there can have been is over.
+	MaxHorizon = 2 * time.Minute
+	// DefaultSkewBound is how far a holder's clock may be from that of the servers.
+	DefaultSkewBound = time.Second
+
+	// maxTTL is what fits into the protocol: milliseconds in 32 bits.
+	maxTTL = (1<<31 - 1) * time.Millisecond
+	// defaultPort is ZooKeeper's port for clients.
+	defaultPort = "2181"
+)
+
+// Options are the settings of [New] beyond servers and namespace. The zero Options
+// is usable, and so is nil.
+type Options struct {
+	// Chroot is the node under which everything lies, an absolute path such as
+	// "/apps". It must exist. Empty: the root.
+	Chroot string
+	// User and Password log in with ZooKeeper's digest scheme. Nodes are made so that
+	// nobody else can read or change them. Both or neither; without them, anybody who
+	// reaches the servers can. The user name contains no colon.
+	User, Password string
+	// Lease sets the times of the lease, for all generators that use this
+	// coordinator. TTL is the timeout of the session, in whole milliseconds; a server
+	// that insists on another one is refused. Zero fields: TTL 15 s, Horizon 30 s,
+	// RenewEvery a third of the shorter one. WorkerIDs and Identity must be zero; they
+	// belong in the generator's configuration.
+	Lease coord.LeaseConfig
+	// SkewBound is how far a holder's clock may be from that of the servers. 0: 1 s.
+	// It is less than MaxHorizon.
+	SkewBound time.Duration
+	// Clock tells the time that is compared with the servers'. Nil: the system's. Give
+	// the same clock to the generator.
+	Clock clock.Clock
+	// Logger receives what an operator may want to know, and what the client library
+	// has to say at level debug. Nil: nothing is logged.
+	Logger *slog.Logger
+}
+
+// resolve fills in defaults and checks the options.
+func (o *Options) resolve() (Options, error) {
+	var opts Options
+	if o != nil {
+		opts = *o
+	}
+	if opts.SkewBound == 0 {
+		opts.SkewBound = DefaultSkewBound
+	}
+	if opts.SkewBound < 0 || opts.SkewBound >= MaxHorizon {
+		return opts, fmt.Errorf("%w: SkewBound is %v; it is positive and less than %v", coord.ErrInvalid, opts.SkewBound, MaxHorizon)
+	}
+	if opts.Clock == nil {
+		opts.Clock = clock.System()
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if l := opts.Lease; l.WorkerIDs != (coord.Range{}) || l.Identity != "" {
+		return opts, fmt.Errorf("%w: Lease.WorkerIDs is %v and Lease.Identity is %q; both must be zero here, they belong in the generator's configuration", coord.ErrInvalid, l.WorkerIDs, l.Identity)
+	}
+	if err := checkTTL(opts.Lease.TTL); err != nil {
+		return opts, err
+	}
+	if err := checkChroot(opts.Chroot); err != nil {
+		return opts, err
+	}
+	switch {
+	case (opts.User == "") != (opts.Password == ""):
+		return opts, fmt.Errorf("%w: User is %q; a user and a password belong together: give both, or neither", coord.ErrInvalid, opts.User)
+	case strings.Contains(opts.User, ":"):
+		return opts, fmt.Errorf("%w: User %q contains a colon; ZooKeeper's digest scheme ends the user name there", coord.ErrInvalid, opts.User)
+	}
+	return opts, nil
+}
+
+// checkTTL refuses what the protocol cannot express. 0 is left to the caller.
+func checkTTL(ttl time.Duration) error {
+	if ttl%time.Millisecond != 0 || ttl > maxTTL {
+		return fmt.Errorf("%w: TTL is %v; ZooKeeper has whole milliseconds, at most %v", coord.ErrInvalid, ttl, maxTTL)
+	}
+	return nil
+}
+
+// checkChroot tells whether a path can be a chroot; empty: none.
+func checkChroot(path string) error {
+	bad := func(why string) error {
+		return fmt.Errorf("%w: the chroot %q %s; it is an absolute path without a slash at its end, for example /apps", coord.ErrInvalid, path, why)
+	}
+	switch {
+	case path == "":
+		return nil
+	case !strings.HasPrefix(path, "/"):
+		return bad("does not begin with a slash")
+	case strings.HasSuffix(path, "/"):
+		return bad("ends with a slash")
+	}
+	for _, name := range strings.Split(path[1:], "/") {
+		switch {
+		case name == "":
+			return bad("has two slashes in a row")
+		case name == "." || name == "..":
+			return bad("contains " + name)
+		case strings.ContainsFunc(name, unfit):
+			return bad("contains a character that ZooKeeper does not allow")
+		}
+	}
+	return nil
+}
+
+// unfit tells whether ZooKeeper refuses a character in a path.
+func unfit(r rune) bool {
+	return r < ' ' || r >= 0x7f && r <= 0x9f || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0
+}
+
+// New returns a coordinator for a namespace of the ZooKeeper ensemble with the given
+// servers, each host or host:port. It contacts nobody; every grant has a connection
+// of its own, which lasts as long as the grant. Errors wrap [coord.ErrInvalid].
+func New(servers []string, namespace string, o *Options) (*Coordinator, error) {
+	addresses, err := addressesOf(servers)
+	if err != nil {
+		return nil, err
+	}
+	if err := coord.CheckNamespace(namespace); err != nil {
+		return nil, err
+	}
+	opts, err := o.resolve()
+	if err != nil {
+		return nil, err
+	}
+	c := &Coordinator{
+		servers:      addresses,
+		namespace:    namespace,
+		nodes:        newFolder(opts.Chroot, namespace),
+		opts:         opts,
+		log:          opts.Logger,
+		acl:          client.WorldACL(client.PermAll),
+		life:         lifetime.Begin("zookeeper", namespace),
+		incarnations: map[string]*incarnation{},
+	}
+	if opts.User != "" {
+		c.acl = client.AuthACL(client.PermAll)
+	}
+	if _, err := coord.ResolveLease(c, coord.LeaseConfig{}); err != nil {
+		c.life.End()
+		return nil, err
+	}
+	return c, nil
+}
+
+// addressesOf checks servers and adds the port where it is left out.
+func addressesOf(servers []string) ([]string, error) {
+	if len(servers) == 0 {
+		return nil, fmt.Errorf("%w: there is no server; give at least one host:port", coord.ErrInvalid)
+	}
+	var all []string
+	for i, s := range servers {
+		host, port, err := net.SplitHostPort(s)
+		if err != nil {
+			host, port = strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"), defaultPort
+			if strings.Contains(host, ":") && net.ParseIP(host) == nil {
+				return nil, fmt.Errorf("%w: server %d, %q, is neither host nor host:port; an IPv6 address is written [address]:port", coord.ErrInvalid, i+1, s)
+			}
+		}
+		if host == "" || port == "" || strings.ContainsAny(host, " \t\r\n/@,") {
+			return nil, fmt.Errorf("%w: server %d, %q, is neither host nor host:port", coord.ErrInvalid, i+1, s)
+		}
+		if n, err := net.LookupPort("tcp", port); err != nil || n == 0 {
+			return nil, fmt.Errorf("%w: server %q has port %q; a port is a number from 1 to 65535", coord.ErrInvalid, s, port)
+		}
+		address := net.JoinHostPort(host, port)
+		if slices.Contains(all, address) {
+			return nil, fmt.Errorf("%w: server %q is given twice", coord.ErrInvalid, address)
+		}
+		all = append(all, address)
+	}
+	return all, nil
+}
+
+// LeaseRules implements [coord.LeaseRuler].
+func (c *Coordinator) LeaseRules() coord.LeaseRules {
+	return coord.LeaseRules{Set: c.opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon}
+}

@@ -1,0 +1,334 @@
+package zk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	client "github.com/go-zookeeper/zk"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+var (
+	// errExpired says that the servers have ended a session.
+	errExpired = errors.New("the session has expired")
+	// errSilent says that there was no connection for so long that the session is over
+	// or as good as over.
+	errSilent = errors.New("there was no connection for as long as the session lasts without one")
+	// errEnded says that a session is not needed any more.
+	errEnded = errors.New("the session was ended")
+)
+
+const (
+	// sendRoom is the longest request. The client sets it aside for each connection.
+	sendRoom = 64 << 10
+	// answerRoom is how long an answer may be besides the names of worker IDs.
+	answerRoom = 128 << 10
+	// nameRoom is how long an answer may be for each worker ID.
+	nameRoom = 16
+	// sayingHello bounds the handshake by a part of the TTL.
+	sayingHello = 5
+)
+
+// session is a session with the ensemble, and the client that keeps it connected. It
+// serves one grant: when it ends, what it holds is free. The client would open
+// another session by itself then, and make requests of the old one in it; here, it
+// finds no server any more.
+type session struct {
+	conn  *client.Conn
+	hosts *hosts
+	ttl   time.Duration
+	limit int // the longest answer
+	log   *slog.Logger
+	lane  chan struct{} // held while requests are under way
+	era   atomic.Int64  // of the memory, when the session began
+
+	life context.Context // its cause says why the session is over
+	end  context.CancelCauseFunc
+
+	zxid atomic.Int64 // the highest that was seen
+
+	mu      sync.Mutex
+	id      int64         // 0: not yet
+	wire    *wire         // the last connection; nil: none was made yet
+	ready   chan struct{} // closed while there is a connection with the session
+	up      bool          // ready is closed
+	trouble error         // why there is no connection
+	silent  *time.Timer   // runs while there is none
+	watched string        // path of the owner node
+	gone    chan struct{} // closed when the session is over or the owner node is gone
+	told    bool          // gone is closed
+	authed  bool          // credentials were accepted
+
+	serverTime int64     // the leader's clock at the last write, microseconds since 1970
+	heard      time.Time // when that was learned
+}
+
+// newSession begins to connect. The answers that it accepts have the names of up to
+// so many worker IDs.
+func (c *Coordinator) newSession(ttl time.Duration, workers int) (*session, error) {
+	s := &session{
+		ttl: ttl, log: c.log, limit: answerRoom + nameRoom*workers, lane: make(chan struct{}, 1),
+		ready: make(chan struct{}), gone: make(chan struct{}),
+	}
+	s.era.Store(c.memory.era())
+	s.life, s.end = context.WithCancelCause(context.Background())
+	s.hosts = newHosts(s.life, c.servers)
+	conn, _, err := client.Connect(c.servers, ttl,
+		client.WithHostProvider(s.hosts),
+		client.WithDialer(s.dial),
+		client.WithEventCallback(s.event),
+		client.WithLogger(printer{c.log}),
+		client.WithLogInfo(c.log.Enabled(context.Background(), slog.LevelDebug)),
+		client.WithMaxConnBufferSize(sendRoom),
+		client.WithMaxBufferSize(s.limit))
+	if err != nil {
+		s.end(err)
+		return nil, err
+	}
+	s.conn = conn
+	if !c.life.Spawn(func() { s.wait(c.life.Context()) }) {
+		s.over(false, coord.ErrClosed)
+		conn.Close()
+		return nil, coord.ErrClosed
+	}
+	return s, nil
+}
+
+// printer passes on what the client has to say.
+type printer struct{ log *slog.Logger }
+
+// Printf implements the client's Logger.
+func (p printer) Printf(format string, args ...any) {
+	p.log.Debug("zookeeper client: " + fmt.Sprintf(format, args...))
+}
+
+// dial makes a connection to a server, for the client.
+func (s *session) dial(_, address string, _ time.Duration) (net.Conn, error) {
+	conn, err := s.hosts.dial(address)
+	if err != nil {
+		s.worry(err)
+		return nil, err
+	}
+	w, err := newWire(conn, s.limit, max(s.ttl/sayingHello, dialTime), s.greeted, s.saw, s.worry)
+	if err != nil {
+		_ = conn.Close()
+		s.worry(err)
+		return nil, err
+	}
+	s.mu.Lock()
+	s.wire = w
+	s.mu.Unlock()
+	if s.life.Err() != nil {
+		w.hush()
+	}
+	return w, nil
+}
+
+// worry remembers what is wrong with the connection.
+func (s *session) worry(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.up {
+		s.trouble = err
+	}
+}
+
+// saw remembers the number of a transaction.
+func (s *session) saw(zxid int64) {
+	for {
+		old := s.zxid.Load()
+		if zxid <= old || s.zxid.CompareAndSwap(old, zxid) {
+			return
+		}
+	}
+}
+
+// greeted is called with the answer to the request for a session. A server that
+// makes the session shorter or longer than asked changes the TTL: that is no lease
+// that anybody configured.
+func (s *session) greeted(g greeting) {
+	if g.session == 0 || g.timeout == s.ttl {
+		return // expired, which the client finds out, or as it should be
+	}
+	s.over(true, fmt.Errorf("%w: TTL is %v; the ZooKeeper server makes it %v: its bounds are minSessionTimeout and maxSessionTimeout, by default 2 and 20 times its tickTime; choose a TTL within them", coord.ErrInvalid, s.ttl, g.timeout))
+}
+
+// event is told by the client what happens. It does not block: the client's
+// goroutines call it.
+func (s *session) event(e client.Event) {
+	switch {
+	case e.Type == client.EventNodeDeleted:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if e.Path == s.watched {
+			s.tell()
+		}
+	case e.Type != client.EventSession:
+	case e.State == client.StateHasSession:
+		s.connected()
+	case e.State == client.StateExpired:
+		s.over(false, errExpired)
+	case e.State == client.StateDisconnected:
+		s.disconnected()
+	}
+}
+
+func (s *session) connected() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.id = s.conn.SessionID()
+	if s.silent != nil {
+		s.silent.Stop()
+		s.silent = nil
+	}
+	if !s.up && s.life.Err() == nil {
+		s.up, s.trouble = true, nil
+		close(s.ready)
+	}
+}
+
+func (s *session) disconnected() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.up {
+		s.up = false
+		s.ready = make(chan struct{})
+	}
+	if s.id != 0 && s.silent == nil && s.life.Err() == nil {
+		s.silent = time.AfterFunc(s.ttl, func() { s.over(false, errSilent) })
+	}
+}
+
+// over ends the session. With farewell it is ended on the servers as well, if they
+// can be reached, and what it holds is deleted; without, it ends there by itself.
+func (s *session) over(farewell bool, why error) {
+	s.end(why)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.silent != nil {
+		s.silent.Stop()
+		s.silent = nil
+	}
+	if s.wire != nil && !farewell {
+		s.wire.hush()
+	}
+	s.tell()
+}
+
+// tell closes the channel of the hint. The lock is held.
+func (s *session) tell() {
+	if !s.told {
+		s.told = true
+		close(s.gone)
+	}
+}
+
+// wait blocks until the session or the coordinator is over, and then until the
+// client has ended, for up to 3 s if the servers do not answer.
+func (s *session) wait(coordinator context.Context) {
+	select {
+	case <-s.life.Done():
+	case <-coordinator.Done():
+		s.over(false, coord.ErrClosed)
+	}
+	s.conn.Close()
+}
+
+// await waits until there is a connection, and returns the session's ID.
+func (s *session) await(ctx context.Context) (int64, error) {
+	for {
+		s.mu.Lock()
+		ready, up, id := s.ready, s.up, s.id
+		s.mu.Unlock()
+		if err := context.Cause(s.life); err != nil {
+			return 0, err
+		}
+		if up {
+			return id, nil
+		}
+		select {
+		case <-ready:
+		case <-s.life.Done():
+		case <-ctx.Done():
+			return 0, s.unreached(ctx)
+		}
+	}
+}
+
+// unreached is the error of a call that ended without an answer.
+func (s *session) unreached(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.trouble != nil {
+		return &unreachedError{context.Cause(ctx), s.trouble}
+	}
+	return context.Cause(ctx)
+}
+
+// unreachedError is why a call got no answer, and why there is no connection.
+type unreachedError struct{ cause, trouble error }
+
+func (e *unreachedError) Error() string   { return e.cause.Error() + " (" + e.trouble.Error() + ")" }
+func (e *unreachedError) Unwrap() []error { return []error{e.cause, e.trouble} }
+
+// cut ends the connection that was in use when a request was made, if it still is:
+// the next one may be to a server that answers.
+func (s *session) cut(w *wire) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w != nil && w == s.wire && s.up {
+		_ = w.Close()
+	}
+}
+
+// line returns the connection in use.
+func (s *session) line() *wire {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.wire
+}
+
+// tick takes note of the leader's clock at a write, in milliseconds.
+func (s *session) tick(milli int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.serverTime, s.heard = milli*1000, now()
+}
+
+// leaderTime is the leader's clock as of now; 0: it is not known.
+func (s *session) leaderTime() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.serverTime == 0 {
+		return 0
+	}
+	return s.serverTime + since(s.heard).Microseconds()
+}
+
+// loggedIn tells whether the session has shown its credentials. The client shows them
+// again on each connection.
+func (s *session) loggedIn() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.authed
+}
+
+func (s *session) logIn() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.authed = true
+}
+
+// ident returns the session's ID.
+func (s *session) ident() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.id
+}

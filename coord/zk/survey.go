@@ -1,0 +1,148 @@
+package zk
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	client "github.com/go-zookeeper/zk"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/record"
+)
+
+// survey is what an acquisition learns with its first requests: everything but the
+// slots.
+type survey struct {
+	meta     stored[record.Meta]
+	ticket   int64 // 0 or more
+	token    stored[workerRecord]
+	identity stored[workerRecord]
+	owned    []int // worker IDs of the share that cannot be had, in ascending order
+}
+
+// survey draws a ticket and reads the namespace.
+func (a *acquisition) survey(ctx context.Context, s *session) (*survey, error) {
+	n := a.nodes
+	reads := []request{get(n.meta()), get(n.token(a.req.Token)), children(n.owners())}
+	if a.req.Identity != "" {
+		reads = append(reads, get(n.identity(a.req.Identity)))
+	}
+	earliest := a.clock()
+	ticket, replies, err := a.draw(ctx, s, reads...)
+	if err != nil {
+		return nil, err
+	}
+	sv := &survey{ticket: ticketNumber(ticket)}
+	if sv.meta, err = a.metaOf(replies[0]); err != nil {
+		return nil, err
+	}
+	a.memory.know(sv.meta)
+	if sv.meta.rec.Fingerprint != a.req.Fingerprint {
+		return nil, &coord.LayoutMismatchError{Namespace: a.namespace, Stored: sv.meta.rec.Fingerprint, Wanted: a.req.Fingerprint}
+	}
+	if err := checkSkew(earliest, a.clock(), ticket.Mtime, a.opts.SkewBound); err != nil {
+		return nil, err
+	}
+	if sv.token, err = read[workerRecord](n.token(a.req.Token), replies[1]); err != nil {
+		return nil, err
+	}
+	if sv.owned, err = ownedIn(n.owners(), replies[2], a.req.Workers); err != nil {
+		return nil, err
+	}
+	if a.req.Identity != "" {
+		sv.identity, err = read[workerRecord](n.identity(a.req.Identity), replies[3])
+	}
+	return sv, err
+}
+
+// ticketNumber makes 0 or more of the version of the ticket, which goes on below zero
+// after 2^31 - 1: the numbers stay without gaps but for that one place.
+func ticketNumber(s *client.Stat) int64 { return int64(uint32(s.Version)) }
+
+// ownedIn lists the worker IDs of a share that have an owner node.
+func ownedIn(path string, r reply, share coord.Range) ([]int, error) {
+	if r.err != nil {
+		return nil, missing(path, r.err)
+	}
+	var owned []int
+	for _, name := range r.children {
+		id, err := workerOf(path, name)
+		if err != nil {
+			return nil, err
+		}
+		if id >= share.First && id-share.First < share.Count {
+			owned = append(owned, id)
+		}
+	}
+	slices.Sort(owned)
+	return owned, nil
+}
+
+// missing is the error of a folder that is part of every namespace.
+func missing(path string, err error) error {
+	if definite(err, client.ErrNoNode) {
+		return damaged(path, errors.New("the node is missing and there are others of the namespace"))
+	}
+	return err
+}
+
+// makeNamespace makes the nodes of a namespace, all of them or none. That they are
+// there already is no error.
+func (c *Coordinator) makeNamespace(ctx context.Context, s *session, meta record.Meta) error {
+	if known := c.memory.known(); known != nil {
+		// It has not been new but lost.
+		meta.Floor = c.ward(meta, s.leaderTime())
+		if known.rec.Fingerprint == meta.Fingerprint {
+			meta.Floor = max(meta.Floor, known.rec.Floor)
+		}
+	}
+	value, err := record.Encode(meta)
+	if err != nil {
+		return err
+	}
+	if err := c.makeRoot(ctx, s); err != nil {
+		return err
+	}
+	n := c.nodes
+	var ops []any
+	for _, path := range []string{n.space, n.ticket(), n.slots(), n.owners(), n.tokens(), n.identities()} {
+		ops = append(ops, &client.CreateRequest{Path: path, Acl: c.acl})
+	}
+	_, _, err = c.write(ctx, s, append(ops, c.creates(n.meta(), []byte(value))...))
+	switch {
+	case definite(err, client.ErrNodeExists):
+		return nil
+	case err != nil:
+		return err
+	}
+	if c.memory.known() != nil {
+		c.memory.forgive(s.zxid.Load(), nil)
+		s.era.Store(c.memory.era())
+		c.log.Error("the namespace was gone; it is made anew, and nothing is granted until the windows that may be lost with it are over",
+			"namespace", c.namespace, "until", record.Stamp(meta.Scale().Micro(meta.Floor+1)))
+	}
+	return nil
+}
+
+// makeRoot makes the node of all namespaces. Others may add namespaces of theirs.
+func (c *Coordinator) makeRoot(ctx context.Context, s *session) error {
+	ctx, cancel := step(ctx)
+	defer cancel()
+	acl := c.acl
+	if c.opts.User != "" {
+		acl = slices.Concat(acl, client.WorldACL(client.PermRead|client.PermCreate))
+	}
+	replies, err := s.together(ctx, create(c.nodes.root, acl))
+	if err != nil {
+		return err
+	}
+	switch err := replies[0].err; {
+	case err == nil, definite(err, client.ErrNodeExists):
+		return nil
+	case definite(err, client.ErrNoNode):
+		return c.noChroot()
+	default:
+		return err
+	}
+}

@@ -1,0 +1,135 @@
+package zk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	client "github.com/go-zookeeper/zk"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/record"
+)
+
+// view is what is stored of a worker ID, as it was seen last. The handle of a grant
+// is a view: it saves reading, and nothing is decided on it, because every write
+// compares it. A view is not changed once others have it.
+type view struct {
+	meta  stored[record.Meta]
+	slot  stored[record.Slot]
+	owned bool
+	owner int64 // the session of the owner node; 0: retired, or there is none
+}
+
+// viewOf returns the view that comes with a grant; nil if it is not this driver's or
+// not of this grant.
+func viewOf(g coord.Grant) *view {
+	v, ok := g.Handle.(*view)
+	if !ok || v == nil || v.slot.rec.Worker != g.WorkerID || !v.slot.rec.Holds(g.Token, g.Generation) {
+		return nil
+	}
+	return v
+}
+
+// grant returns the last stored piece as a grant.
+func (v *view) grant() coord.Grant { return v.slot.rec.Grant(v) }
+
+// look reads a view: an empty one if there is no namespace.
+func (c *Coordinator) look(ctx context.Context, s *session, id int) (*view, error) {
+	replies, err := c.fetch(ctx, s, get(c.nodes.meta()), get(c.nodes.slot(id)), exists(c.nodes.owner(id)))
+	v := new(view)
+	switch {
+	case errors.Is(err, errNoNamespace):
+		if c.memory.known() != nil {
+			c.memory.suspect("the namespace is gone")
+		}
+		return v, nil
+	case err != nil:
+		return nil, err
+	}
+	if v.meta, err = c.metaOf(replies[0]); err != nil {
+		return nil, err
+	}
+	if v.slot, err = c.slotOf(id, replies[1]); err != nil {
+		return nil, err
+	}
+	switch owner := replies[2]; {
+	case owner.err == nil:
+		v.owned, v.owner = true, owner.stat.EphemeralOwner
+	case !definite(owner.err, client.ErrNoNode):
+		return nil, owner.err
+	}
+	c.memory.know(v.meta)
+	return v, nil
+}
+
+// slotOf decodes a slot.
+func (c *Coordinator) slotOf(id int, r reply) (stored[record.Slot], error) {
+	path := c.nodes.slot(id)
+	s, err := read[record.Slot](path, r)
+	if err == nil && s.there() && s.rec.Worker != id {
+		err = damaged(path, fmt.Errorf("worker is %d and the node is that of %d", s.rec.Worker, id))
+	}
+	return s, err
+}
+
+// backward tells what shows, if anything does, that writes were lost between two
+// views of one worker ID: a slot is never deleted, and no version or generation
+// falls.
+func backward(known, now *view) string {
+	switch {
+	case known == nil || now == nil || known == now:
+		return ""
+	case !now.slot.there():
+		return fmt.Sprintf("the slot of worker ID %d is gone", known.slot.rec.Worker)
+	case now.slot.czxid != known.slot.czxid && known.slot.czxid != unknownCzxid:
+		return fmt.Sprintf("the slot of worker ID %d was made in transaction %#x, and now it is one that was made in %#x", known.slot.rec.Worker, known.slot.czxid, now.slot.czxid)
+	case now.slot.version < known.slot.version:
+		return fmt.Sprintf("the version of worker ID %d's slot was %d and is %d", known.slot.rec.Worker, known.slot.version, now.slot.version)
+	case now.slot.rec.Generation < known.slot.rec.Generation:
+		return fmt.Sprintf("the generation of worker ID %d was %d and is %d", known.slot.rec.Worker, known.slot.rec.Generation, now.slot.rec.Generation)
+	}
+	return ""
+}
+
+// holding are the operations that put a holder's ephemeral nodes there, instead of
+// those that another session of the same holder may have left.
+func (c *Coordinator) holding(v *view, token string, worker int) ([]any, error) {
+	value, err := record.Encode(workerRecord{Version: record.Version, Worker: worker})
+	if err != nil {
+		return nil, err
+	}
+	var ops []any
+	if v.owned {
+		ops = append(ops, &client.DeleteRequest{Path: c.nodes.owner(worker), Version: -1}, &client.DeleteRequest{Path: c.nodes.token(token), Version: -1})
+	}
+	return append(ops,
+		&client.CreateRequest{Path: c.nodes.owner(worker), Acl: c.acl, Flags: client.FlagEphemeral},
+		&client.CreateRequest{Path: c.nodes.token(token), Data: []byte(value), Acl: c.acl, Flags: client.FlagEphemeral},
+	), nil
+}
+
+// errAgain says that somebody else was faster.
+var errAgain = errors.New("the namespace changed meanwhile")
+
+// unclear is the error of a write of which not even reading tells whether it was
+// done.
+func unclear(write, read error) error {
+	if read.Error() == write.Error() {
+		return write
+	}
+	return fmt.Errorf("%w (what became of it is not known: %w)", write, read)
+}
+
+// then is what is stored after a write that replaced s.
+func (s stored[R]) then(rec R, raw []byte) stored[R] {
+	next := stored[R]{rec: rec, raw: raw, version: s.version + 1, czxid: s.czxid}
+	if !s.there() {
+		next.version, next.czxid = 0, unknownCzxid
+	}
+	return next
+}
+
+// unknownCzxid stands for that of a node that was made just now: the answer to the
+// transaction does not tell it.
+const unknownCzxid = -1

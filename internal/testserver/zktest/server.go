@@ -1,0 +1,202 @@
+package zktest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+)
+
+const (
+	jars    = "/usr/share/java"
+	mainJar = jars + "/zookeeper.jar"
+	// readyTime is for a machine that is busy with other things.
+	readyTime = 60 * time.Second
+	// startTries is how often a server is started on other ports, because somebody
+	// was faster.
+	startTries = 3
+	// classes that the server needs; the manifest of the first names the rest.
+	classPath = mainJar + ":" + jars + "/slf4j-log4j12.jar:" + jars + "/log4j-1.2.jar"
+	mainClass = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+)
+
+// Options change how servers are set up. The zero Options is a server with ticks of
+// 200 ms that accepts sessions of 0.4 to 60 s.
+type Options struct {
+	// Tick is the tick time; 0: 200 ms.
+	Tick time.Duration
+	// OwnBounds leaves the bounds of sessions as ZooKeeper has them: 2 and 20 ticks.
+	OwnBounds bool
+}
+
+func (o Options) tick() time.Duration {
+	if o.Tick == 0 {
+		return 200 * time.Millisecond
+	}
+	return o.Tick
+}
+
+// Server is a ZooKeeper in a process of its own.
+type Server struct {
+	Addr              string // host:port for clients
+	Dir               string // the data folder
+	home              string // configuration and log
+	*proctest.Process        // of the last launch
+}
+
+// Start runs a single server that ends with the test.
+func Start(tb testing.TB, o Options) *Server {
+	tb.Helper()
+	need(tb)
+	for try := 1; ; try++ {
+		s := newServer(tb, proctest.FreePorts(tb, 1)[0])
+		host, port, _ := net.SplitHostPort(s.Addr)
+		s.configure(tb, o, "clientPort="+port, "clientPortAddress="+host)
+		s.launch(tb)
+		err := s.await()
+		if err == nil {
+			return s
+		}
+		s.Kill()
+		if try == startTries {
+			tb.Fatalf("ZooKeeper does not start: %v\n%s", err, s.log())
+		}
+	}
+}
+
+func need(tb testing.TB) {
+	tb.Helper()
+	proctest.Need(tb, "zookeeper default-jre-headless", "java", mainJar)
+}
+
+func newServer(tb testing.TB, port int) *Server {
+	tb.Helper()
+	home := tb.TempDir()
+	s := &Server{Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), home: home, Dir: filepath.Join(home, "data")}
+	if err := os.Mkdir(s.Dir, 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			tb.Logf("the end of the log of %s:\n%s", s.Addr, s.log())
+		}
+	})
+	return s
+}
+
+// configure writes the server's files.
+func (s *Server) configure(tb testing.TB, o Options, lines ...string) {
+	tb.Helper()
+	config := append([]string{
+		"tickTime=" + strconv.FormatInt(o.tick().Milliseconds(), 10),
+		"initLimit=50", "syncLimit=20", "dataDir=" + s.Dir,
+		"admin.enableServer=false", "4lw.commands.whitelist=*", "maxClientCnxns=0", "autopurge.purgeInterval=0", "preAllocSize=1024",
+	}, lines...)
+	if !o.OwnBounds {
+		config = append(config, "minSessionTimeout=400", "maxSessionTimeout=60000")
+	}
+	logging := []string{
+		// What is said of every connection and of every one that ends is left out.
+		"log4j.logger.org.apache.zookeeper.server.NIOServerCnxn=ERROR", "log4j.logger.org.apache.zookeeper.server.ZooKeeperServer=ERROR",
+		"log4j.rootLogger=WARN, FILE", "log4j.appender.FILE=org.apache.log4j.FileAppender",
+		"log4j.appender.FILE.File=" + s.logFile(), "log4j.appender.FILE.layout=org.apache.log4j.PatternLayout",
+		"log4j.appender.FILE.layout.ConversionPattern=%d{ISO8601} %-5p %c{1} %m%n",
+	}
+	for name, content := range map[string][]string{"zoo.cfg": config, "log4j.properties": logging} {
+		if err := os.WriteFile(filepath.Join(s.home, name), []byte(strings.Join(content, "\n")+"\n"), 0o600); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+func (s *Server) logFile() string { return filepath.Join(s.home, "zk.log") }
+
+// log returns the end of the server's log.
+func (s *Server) log() string {
+	b, err := os.ReadFile(s.logFile())
+	if err != nil {
+		return err.Error()
+	}
+	const most = 8 << 10
+	return string(b[max(0, len(b)-most):])
+}
+
+// launch starts the process, and does not wait until it serves.
+func (s *Server) launch(tb testing.TB) {
+	tb.Helper()
+	cmd := exec.Command("java",
+		"-Xms32m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Djava.net.preferIPv4Stack=true",
+		"-Dzookeeper.forceSync=yes", "-Dzookeeper.jmx.log4j.disable=true",
+		"-cp", s.home+":"+classPath, mainClass, filepath.Join(s.home, "zoo.cfg"))
+	cmd.Dir = s.home
+	s.Process = proctest.Start(tb, cmd)
+}
+
+// await waits until the server serves.
+func (s *Server) await() error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(readyTime); ; <-tick.C {
+		if s.Mode() != "" {
+			return nil
+		}
+		select {
+		case <-s.Done():
+			return fmt.Errorf("the process of %s has ended", s.Addr)
+		default:
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s does not serve after %v", s.Addr, readyTime)
+		}
+	}
+}
+
+// Restart starts the server again with what is in its folder, and waits until it
+// serves.
+func (s *Server) Restart(tb testing.TB) {
+	tb.Helper()
+	s.launch(tb)
+	if err := s.await(); err != nil {
+		tb.Fatalf("%v\n%s", err, s.log())
+	}
+}
+
+// Mode returns what the server is: standalone, leader or follower; empty: it does not
+// serve.
+func (s *Server) Mode() string {
+	answer, err := s.ask("srvr")
+	if err != nil {
+		return ""
+	}
+	for line := range bytes.Lines(answer) {
+		if mode, ok := bytes.CutPrefix(line, []byte("Mode: ")); ok {
+			return string(bytes.TrimSpace(mode))
+		}
+	}
+	return ""
+}
+
+// ask sends one of the commands of four letters.
+func (s *Server) ask(command string) ([]byte, error) {
+	conn, err := net.DialTimeout("tcp", s.Addr, time.Second)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return nil, err
+	}
+	if _, err := io.WriteString(conn, command); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(conn)
+}

@@ -1,0 +1,110 @@
+package zktest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+	"time"
+)
+
+// KillSession ends a session on the server, as the servers do when they have not
+// heard of its client for its timeout, and returns when its ephemeral nodes are gone.
+// The client notices when it connects again.
+//
+// It does what the documentation of ZooKeeper recommends for tests: it opens the
+// session a second time and closes it. The password that this needs is what the server
+// computes from the session's number.
+func (s *Server) KillSession(tb testing.TB, id int64) {
+	tb.Helper()
+	for deadline := time.Now().Add(readyTime); ; {
+		err := killSession(s.Addr, id)
+		if err == nil {
+			return
+		}
+		// Its client was faster to connect again.
+		if time.Now().After(deadline) {
+			tb.Fatalf("ending session %#x: %v", id, err)
+		}
+	}
+}
+
+func killSession(addr string, id int64) error {
+	conn, err := net.DialTimeout("tcp", addr, readyTime)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(readyTime)); err != nil {
+		return err
+	}
+	// The request for a session: version, last transaction, timeout, session, password.
+	hello := binary.BigEndian.AppendUint32(nil, 0)
+	hello = binary.BigEndian.AppendUint64(hello, 0)
+	hello = binary.BigEndian.AppendUint32(hello, 10_000)
+	hello = binary.BigEndian.AppendUint64(hello, uint64(id))
+	hello = binary.BigEndian.AppendUint32(hello, passwordBytes)
+	hello = append(hello, passwordOf(id)...)
+	// And that to close it, at once: its client connects again as soon as it is cut off,
+	// which cuts this connection off.
+	const opClose = -11
+	op := int32(opClose)
+	bye := binary.BigEndian.AppendUint32(nil, 1)
+	bye = binary.BigEndian.AppendUint32(bye, uint32(op))
+	if _, err := conn.Write(append(packet(hello), packet(bye)...)); err != nil {
+		return err
+	}
+	answer, err := readPacket(conn)
+	if err != nil {
+		return err
+	}
+	if got := int64(binary.BigEndian.Uint64(answer[8:])); got != id {
+		return nil // it had ended already
+	}
+	_, err = readPacket(conn)
+	return err
+}
+
+// packet puts the length before a packet.
+func packet(b []byte) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)
+}
+
+// readPacket reads one packet, without its length.
+func readPacket(r io.Reader) ([]byte, error) {
+	var length [4]byte
+	if _, err := io.ReadFull(r, length[:]); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(length[:])
+	if n < 16 || n > 64<<20 {
+		return nil, fmt.Errorf("a packet of %d bytes", n)
+	}
+	packet := make([]byte, n)
+	_, err := io.ReadFull(r, packet)
+	return packet, err
+}
+
+const (
+	passwordBytes = 16
+	// superSecret is the constant of that name in ZooKeeperServer.java.
+	superSecret = 0xB3415C00
+)
+
+// passwordOf is the password that a server has made for a session: 16 bytes of Java's
+// random generator with a seed made of the session's number.
+func passwordOf(session int64) []byte {
+	const multiplier, mask = 0x5DEECE66D, 1<<48 - 1
+	state := (uint64(session^superSecret) ^ multiplier) & mask
+	var password []byte
+	for len(password) < passwordBytes {
+		state = (state*multiplier + 0xB) & mask
+		word := uint32(state >> 16)
+		for range 4 {
+			password = append(password, byte(word))
+			word >>= 8
+		}
+	}
+	return password
+}
