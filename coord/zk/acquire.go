@@ -211,7 +211,7 @@ func (a *acquisition) grant(ctx context.Context, s *session, sv *survey, cand re
 		return nil, err
 	}
 	ops = append(ops, hint...)
-	_, failed, err := a.write(ctx, s, ops)
+	failed, err := a.write(ctx, s, ops)
 	switch {
 	case err != nil && failed < 0:
 		return a.resolve(ctx, err)

@@ -41,7 +41,7 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 		for _, path := range []string{c.nodes.slots(), c.nodes.owners()} {
 			ops = append(ops, &client.DeleteRequest{Path: path, Version: -1}, &client.CreateRequest{Path: path, Acl: c.acl})
 		}
-		_, _, err = c.write(ctx, s, ops)
+		_, err = c.write(ctx, s, ops)
 		switch {
 		case definite(err, client.ErrNotEmpty):
 			return fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use another namespace", coord.ErrInvalid)
@@ -113,7 +113,7 @@ func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
 		} else {
 			ops = append(ops, c.creates(path, []byte(value))...)
 		}
-		_, _, err = c.write(ctx, s, ops)
+		_, err = c.write(ctx, s, ops)
 		if definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion) {
 			return errAgain
 		}

@@ -66,23 +66,23 @@ func (c *Coordinator) drawOnce(ctx context.Context, s *session, reads []request)
 }
 
 // write makes a transaction. If a server refuses it, failed is the operation that is
-// to blame; negative: what became of it is not known.
-func (c *Coordinator) write(ctx context.Context, s *session, ops []any) (results []client.MultiResponse, failed int, err error) {
+// to blame, and otherwise negative: what became of it is not known.
+func (c *Coordinator) write(ctx context.Context, s *session, ops []any) (failed int, err error) {
 	ctx, cancel := step(ctx)
 	defer cancel()
 	before := c.memory.mark()
 	replies, err := s.together(ctx, multi(ops))
 	if err != nil {
-		return nil, -1, err
+		return -1, err
 	}
 	r := replies[0]
 	if r.err != nil {
 		for i, one := range r.results {
 			if one.Error != nil {
-				return nil, i, r.err
+				return i, r.err
 			}
 		}
-		return nil, len(ops), r.err
+		return len(ops), r.err
 	}
 	for _, one := range r.results {
 		if one.Stat != nil {
@@ -90,7 +90,7 @@ func (c *Coordinator) write(ctx context.Context, s *session, ops []any) (results
 		}
 	}
 	c.memory.learn(s.era.Load(), before, s.zxid.Load())
-	return r.results, 0, nil
+	return 0, nil
 }
 
 // transient tells whether an error may be gone with the next try.

@@ -168,7 +168,7 @@ func (c *Coordinator) writeMeta(ctx context.Context, s *session, old stored[reco
 	if err != nil {
 		return err
 	}
-	_, _, err = c.write(ctx, s, append(c.replaces(c.nodes.meta(), old.raw, []byte(value), old.version), and...))
+	_, err = c.write(ctx, s, append(c.replaces(c.nodes.meta(), old.raw, []byte(value), old.version), and...))
 	if definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion) {
 		return errAgain
 	}

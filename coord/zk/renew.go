@@ -17,102 +17,135 @@ const turns = 5
 // errBusy says that a call gave up because what it looked at kept changing.
 var errBusy = errors.New("the slot kept changing; try again")
 
-// renewal is one call of Renew.
-type renewal struct {
+// tenure is one call of Renew or Release: what is done with a grant.
+type tenure struct {
 	*Coordinator
 	g       coord.Grant
-	until   int64
 	inc     *incarnation
 	known   *view // that came with the grant; nil: none
 	v       *view // what is stored, as far as is known; nil: look
-	from    int64 // NotBefore of the result
-	floored bool  // the window could not grow
+	attempt error // of a release that may have been done
 }
 
-func (c *Coordinator) renew(ctx context.Context, g coord.Grant, until int64) (_ coord.Grant, err error) {
-	r := &renewal{Coordinator: c, g: g, until: until, known: viewOf(g)}
-	r.v = r.known
-	if r.inc, err = c.enter(ctx, g.Token); err != nil {
-		return coord.Grant{}, err
+// hold enters the incarnation of a grant; leave ends it.
+func (c *Coordinator) hold(ctx context.Context, g coord.Grant) (*tenure, error) {
+	inc, err := c.enter(ctx, g.Token)
+	if err != nil {
+		return nil, err
 	}
-	defer c.leave(r.inc)
-	if held := r.inc.view; held != nil && r.v != nil && held.slot.rec.Holds(g.Token, g.Generation) && held.slot.version > r.v.slot.version {
-		r.v = held
+	t := &tenure{Coordinator: c, g: g, inc: inc, known: viewOf(g)}
+	t.v = t.known
+	// An earlier call may have changed the slot without the caller's learning of it.
+	if last := inc.view; last != nil && t.v != nil && last.slot.rec.Holds(g.Token, g.Generation) && last.slot.version > t.v.slot.version {
+		t.v = last
 	}
+	return t, nil
+}
+
+// keep makes turns until one is done. What a turn gets is a session, and a view in
+// which the grant is held.
+func (t *tenure) keep(ctx context.Context, turn func(context.Context, *session, int64) (done bool, err error)) error {
 	for range turns {
-		done, err := r.turn(ctx)
+		done, err := t.once(ctx, turn)
 		switch {
-		case errors.Is(err, coord.ErrLeaseLost):
-			c.lose(r.inc, g)
-			return coord.Grant{}, err
+		case done || errors.Is(err, coord.ErrLeaseLost):
+			return err
+		case err != nil && !t.outlived(ctx):
+			return err
 		case err != nil:
-			c.spare(r.inc)
-			return coord.Grant{}, err
-		case done && r.floored:
-			return coord.Grant{}, r.v.meta.rec.Quarantined(c.namespace)
-		case done:
-			out := r.v.grant()
-			out.NotBefore = r.from
-			return out, nil
+			t.v = nil // its session has ended; the next turn has another one
 		}
 	}
-	c.spare(r.inc)
-	return coord.Grant{}, errBusy
+	return errBusy
+}
+
+func (t *tenure) once(ctx context.Context, turn func(context.Context, *session, int64) (done bool, err error)) (bool, error) {
+	ttl := t.ttl()
+	if t.known != nil {
+		ttl = t.known.slot.rec.Lease()
+	}
+	id, err := t.connected(ctx, t.inc, ttl, 0)
+	if err != nil {
+		return false, err
+	}
+	s := t.inc.session
+	if t.v == nil {
+		if t.v, err = t.look(ctx, s, t.g.WorkerID); err != nil {
+			if t.attempt != nil {
+				err = unclear(t.attempt, err)
+			}
+			return false, err
+		}
+	}
+	if rec := t.v.slot.rec; t.attempt != nil && rec.Token == "" && rec.Generation == t.g.Generation && !rec.Retired {
+		return true, nil // nobody but this holder can have released it
+	}
+	if why := backward(t.known, t.v); why != "" {
+		t.memory.suspect(why)
+	}
+	if t.memory.loss() != "" {
+		t.v, t.known = nil, nil
+		return false, t.heal(ctx, s)
+	}
+	if !t.v.slot.rec.Holds(t.g.Token, t.g.Generation) {
+		return false, t.v.slot.rec.Lost(t.g)
+	}
+	return turn(ctx, s, id)
+}
+
+// outlived tells whether the session has ended for a reason that another one need not
+// have, and there is time for one.
+func (t *tenure) outlived(ctx context.Context) bool {
+	if ctx.Err() != nil || t.inc.session == nil {
+		return false
+	}
+	why := context.Cause(t.inc.session.life)
+	return errors.Is(why, errExpired) || errors.Is(why, errSilent)
 }
 
 // lose ends the session of a grant that is not held any more, unless it serves
 // another grant of the same token.
-func (c *Coordinator) lose(inc *incarnation, g coord.Grant) {
-	if inc.view == nil || inc.view.slot.rec.Generation == g.Generation && inc.view.slot.rec.Worker == g.WorkerID {
-		c.drop(inc)
+func (t *tenure) lose() {
+	if v := t.inc.view; v == nil || v.slot.rec.Generation == t.g.Generation && v.slot.rec.Worker == t.g.WorkerID {
+		t.drop(t.inc)
 	}
 }
 
 // spare ends a session that was made to look at what turned out not to be there.
-func (c *Coordinator) spare(inc *incarnation) {
-	if inc.view == nil {
-		c.drop(inc)
+func (t *tenure) spare() {
+	if t.inc.view == nil && t.known == nil {
+		t.drop(t.inc)
 	}
 }
 
-// turn makes one attempt. If it is not done and there is no error, the view is
-// newer, or to be looked at.
-func (r *renewal) turn(ctx context.Context) (done bool, err error) {
-	ttl := r.ttl()
-	if r.v != nil {
-		ttl = r.v.slot.rec.Lease()
-	}
-	id, err := r.connected(ctx, r.inc, ttl, 0)
+// renewal is one call of Renew.
+type renewal struct {
+	*tenure
+	until   int64
+	from    int64 // NotBefore of the result
+	floored bool  // the window could not grow
+}
+
+func (c *Coordinator) renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
+	t, err := c.hold(ctx, g)
 	if err != nil {
-		if r.inc.session != nil && r.inc.session.life.Err() != nil && transientEnd(r.inc.session) && ctx.Err() == nil {
-			return false, nil // another session
-		}
-		return false, err
+		return coord.Grant{}, err
 	}
-	s := r.inc.session
-	if r.v == nil {
-		if r.v, err = r.look(ctx, s, r.g.WorkerID); err != nil {
-			return false, err
-		}
+	defer c.leave(t.inc)
+	r := &renewal{tenure: t, until: until}
+	switch err := t.keep(ctx, r.turn); {
+	case errors.Is(err, coord.ErrLeaseLost):
+		t.lose()
+		return coord.Grant{}, err
+	case err != nil:
+		t.spare()
+		return coord.Grant{}, err
+	case r.floored:
+		return coord.Grant{}, r.v.meta.rec.Quarantined(c.namespace)
 	}
-	if why := backward(r.known, r.v); why != "" {
-		r.memory.suspect(why)
-	}
-	if r.memory.loss() != "" {
-		r.v, r.known = nil, nil
-		return false, r.heal(ctx, s)
-	}
-	if !r.v.slot.rec.Holds(r.g.Token, r.g.Generation) {
-		return false, r.v.slot.rec.Lost(r.g)
-	}
-	return r.write(ctx, s, id)
-}
-
-// transientEnd tells whether a session is over for a reason that another one need
-// not have.
-func transientEnd(s *session) bool {
-	why := context.Cause(s.life)
-	return errors.Is(why, errExpired) || errors.Is(why, errSilent)
+	out := r.v.grant()
+	out.NotBefore = r.from
+	return out, nil
 }
 
 // clamped is the tick until which the window is to be extended: not further than any
@@ -125,8 +158,8 @@ func (r *renewal) clamped(s *session) int64 {
 	return min(r.until, record.Reach(r.v.meta.rec.Scale(), leader, MaxHorizon, r.opts.SkewBound))
 }
 
-// write makes the transaction, and looks what happened if that is not clear.
-func (r *renewal) write(ctx context.Context, s *session, id int64) (bool, error) {
+// turn makes the transaction, and looks what happened if that is not clear.
+func (r *renewal) turn(ctx context.Context, s *session, id int64) (bool, error) {
 	rec, from, grows := r.v.slot.rec.Extended(r.g, r.v.meta.rec.Floor, r.clamped(s), r.now())
 	r.from, r.floored = from, !grows
 	value, err := record.Encode(rec)
@@ -145,7 +178,7 @@ func (r *renewal) write(ctx context.Context, s *session, id int64) (bool, error)
 		ops = append(ops, &client.CheckVersionRequest{Path: r.nodes.owner(rec.Worker), Version: 0})
 	}
 	ops = append(ops, r.replaces(r.nodes.slot(rec.Worker), r.v.slot.raw, []byte(value), r.v.slot.version)...)
-	_, failed, err := r.Coordinator.write(ctx, s, ops)
+	failed, err := r.write(ctx, s, ops)
 	switch {
 	case err != nil && failed < 0:
 		return r.resolve(ctx, s, []byte(value), id, err)
@@ -171,10 +204,6 @@ func (r *renewal) adopt(v *view) { r.v, r.inc.view = v, v }
 // resolve looks what became of a transaction whose reply was lost. If it was done,
 // what is stored is adopted.
 func (r *renewal) resolve(ctx context.Context, s *session, value []byte, id int64, cause error) (bool, error) {
-	if s.life.Err() != nil {
-		r.v = nil
-		return false, ctx.Err()
-	}
 	v, err := r.look(ctx, s, r.g.WorkerID)
 	if err != nil {
 		return false, unclear(cause, err)

@@ -109,7 +109,7 @@ func (c *Coordinator) makeNamespace(ctx context.Context, s *session, meta record
 	for _, path := range []string{n.space, n.ticket(), n.slots(), n.owners(), n.tokens(), n.identities()} {
 		ops = append(ops, &client.CreateRequest{Path: path, Acl: c.acl})
 	}
-	_, _, err = c.write(ctx, s, append(ops, c.creates(n.meta(), []byte(value))...))
+	_, err = c.write(ctx, s, append(ops, c.creates(n.meta(), []byte(value))...))
 	switch {
 	case definite(err, client.ErrNodeExists):
 		return nil
