@@ -58,12 +58,7 @@ func (a *acquisition) clock() int64 { return a.now() + a.ahead }
 
 // round makes one attempt, from the first call to the last.
 func (a *acquisition) round(ctx context.Context) (*view, error) {
-	if err := func() error {
-		ctx, cancel := step(ctx)
-		defer cancel()
-		_, err := a.connected(ctx, a.inc, a.req.TTL, a.req.Capacity)
-		return err
-	}(); err != nil {
+	if _, err := a.connected(ctx, a.inc, a.req.TTL, a.req.Capacity); err != nil {
 		return nil, err
 	}
 	s := a.inc.session
@@ -129,7 +124,7 @@ func (a *acquisition) choose(sv *survey) []int {
 // probe reads the slots of free worker IDs. Those that cannot be read are left out,
 // unless all of them are.
 func (a *acquisition) probe(ctx context.Context, s *session, free []int) ([]record.Candidate, error) {
-	ctx, cancel := step(ctx)
+	ctx, cancel := s.step(ctx)
 	defer cancel()
 	reads := make([]request, len(free))
 	for i, id := range free {

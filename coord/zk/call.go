@@ -10,8 +10,10 @@ import (
 )
 
 const (
-	// longestCall bounds one call to the servers.
-	longestCall = 10 * time.Second
+	// patience says which part of a session's time may be spent waiting for an answer.
+	patience = 5
+	// shortestStep is how long there is time for an answer if the caller has it.
+	shortestStep = 500 * time.Millisecond
 	// shortestCall is enough for a round trip on a slow link.
 	shortestCall = 100 * time.Millisecond
 	// hungAfter is how long a connection may owe an answer before a call that runs out
@@ -118,9 +120,10 @@ func login(user, password string) request {
 
 // step bounds one of several calls that are made in turn within ctx: by a third of
 // the time that is left, so that a reply that is lost leaves time to look what
-// happened.
-func step(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := longestCall
+// happened, and by a part of the TTL, so that a connection on which nothing comes
+// does not cost the session.
+func (s *session) step(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := max(s.ttl/patience, shortestStep)
 	if end, ok := ctx.Deadline(); ok {
 		limit = min(limit, max(until(end)/3, shortestCall))
 	}

@@ -34,7 +34,7 @@ func (c *Coordinator) draw(ctx context.Context, s *session, reads ...request) (*
 }
 
 func (c *Coordinator) drawOnce(ctx context.Context, s *session, reads []request) (*client.Stat, []reply, error) {
-	ctx, cancel := step(ctx)
+	ctx, cancel := s.step(ctx)
 	defer cancel()
 	requests := append([]request{set(c.nodes.ticket(), nil)}, reads...)
 	first := 0 // of the above
@@ -68,7 +68,7 @@ func (c *Coordinator) drawOnce(ctx context.Context, s *session, reads []request)
 // write makes a transaction. If a server refuses it, failed is the operation that is
 // to blame, and otherwise negative: what became of it is not known.
 func (c *Coordinator) write(ctx context.Context, s *session, ops []any) (failed int, err error) {
-	ctx, cancel := step(ctx)
+	ctx, cancel := s.step(ctx)
 	defer cancel()
 	before := c.memory.mark()
 	replies, err := s.together(ctx, multi(ops))

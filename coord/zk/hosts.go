@@ -28,8 +28,9 @@ type hosts struct {
 	mu      sync.Mutex
 	servers []string
 	next    int
-	tried   int // since the last session or the last rest
-	rests   int // since the last session
+	tried   int  // since the last connection or the last rest
+	rests   int  // since the last connection
+	lost    bool // there was a connection before the next one
 }
 
 func newHosts(life context.Context, servers []string) *hosts {
@@ -58,19 +59,26 @@ func (h *hosts) Next() (string, bool) {
 func (h *hosts) Connected() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.tried, h.rests = 0, 0
+	h.tried, h.rests, h.lost = 0, 0, true
 }
 
-// rest pauses if all servers were tried since the last session or rest, longer and
-// longer.
+// rest pauses if all servers were tried since the last connection or rest, longer and
+// longer; and for a moment if a connection was lost, because many clients may have
+// lost theirs together.
 func (h *hosts) rest() error {
 	h.mu.Lock()
 	var pause time.Duration
-	if h.tried++; h.tried > len(h.servers) {
-		h.tried = 1
+	switch h.tried++; {
+	case h.lost:
+		pause = shortestRest
+		h.lost = false
+	case h.tried > len(h.servers):
 		pause = min(shortestRest<<min(h.rests, 10), longestRest)
-		pause = pause/2 + rand.N(pause/2)
+		h.tried = 1
 		h.rests++
+	}
+	if pause > 0 {
+		pause = pause/2 + rand.N(pause)
 	}
 	h.mu.Unlock()
 	timer := time.NewTimer(pause)

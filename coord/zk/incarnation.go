@@ -153,7 +153,7 @@ func (s *session) lost() <-chan struct{} {
 // watch asks the servers to tell when an owner node goes. Where that fails, there is
 // no hint: the next renewal finds out.
 func (c *Coordinator) watch(s *session, path string) {
-	ctx, cancel := context.WithTimeout(c.life.Context(), longestCall)
+	ctx, cancel := s.step(c.life.Context())
 	defer cancel()
 	replies, err := s.together(ctx, watch(path))
 	if err == nil && replies[0].err != nil {

@@ -32,8 +32,6 @@ const (
 	answerRoom = 128 << 10
 	// nameRoom is how long an answer may be for each worker ID.
 	nameRoom = 16
-	// sayingHello bounds the handshake by a part of the TTL.
-	sayingHello = 5
 )
 
 // session is a session with the ensemble, and the client that keeps it connected. It
@@ -116,7 +114,7 @@ func (s *session) dial(_, address string, _ time.Duration) (net.Conn, error) {
 		s.worry(err)
 		return nil, err
 	}
-	w, err := newWire(conn, s.limit, max(s.ttl/sayingHello, dialTime), s.greeted, s.saw, s.worry)
+	w, err := newWire(conn, s.limit, max(s.ttl/patience, dialTime), s.greeted, s.saw, s.worry)
 	if err != nil {
 		_ = conn.Close()
 		s.worry(err)

@@ -127,7 +127,7 @@ func (c *Coordinator) makeNamespace(ctx context.Context, s *session, meta record
 
 // makeRoot makes the node of all namespaces. Others may add namespaces of theirs.
 func (c *Coordinator) makeRoot(ctx context.Context, s *session) error {
-	ctx, cancel := step(ctx)
+	ctx, cancel := s.step(ctx)
 	defer cancel()
 	acl := c.acl
 	if c.opts.User != "" {
