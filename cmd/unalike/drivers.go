@@ -4,4 +4,5 @@ package main
 import (
 	_ "github.com/unalike-id/unalike/coord/etcd"
 	_ "github.com/unalike-id/unalike/coord/static"
+	_ "github.com/unalike-id/unalike/coord/zk"
 )

@@ -227,7 +227,7 @@ func (a *acquisition) grant(ctx context.Context, s *session, sv *survey, cand re
 		a.drop(a.inc)
 		return nil, errAgain
 	}
-	return &view{meta: sv.meta, slot: old.then(rec, []byte(value)), owned: true, owner: s.ident()}, nil
+	return &view{meta: sv.meta, slot: old.then(rec, []byte(value)), owned: true, owner: s.ident(), token: true}, nil
 }
 
 // remember are the operations that note which worker ID the identity has.
@@ -263,14 +263,17 @@ func (a *acquisition) resolve(ctx context.Context, cause error) (*view, error) {
 	return a.regrant(ctx, token.rec.Worker)
 }
 
-// regrant returns the grant that the token holds already.
+// regrant returns the grant that the token holds already. If its owner node is gone,
+// the next renewal puts it back.
 func (a *acquisition) regrant(ctx context.Context, worker int) (*view, error) {
-	v, err := a.look(ctx, a.inc.session, worker)
+	v, err := a.look(ctx, a.inc.session, worker, a.req.Token)
 	if err != nil {
 		return nil, err
 	}
-	if v.slot.rec.Token != a.req.Token || !v.owned {
-		return nil, errAgain // its session has ended just now
+	if v.slot.rec.Token != a.req.Token {
+		// Somebody else was granted it, and the token's node is in the way.
+		a.drop(a.inc)
+		return nil, errAgain
 	}
 	return v, nil
 }

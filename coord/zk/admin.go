@@ -87,7 +87,7 @@ func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
 		if workerID < 0 {
 			return fmt.Errorf("%w: worker ID %d; worker IDs are 0 or more", coord.ErrInvalid, workerID)
 		}
-		v, err := c.look(ctx, s, workerID)
+		v, err := c.look(ctx, s, workerID, "")
 		switch {
 		case err != nil:
 			return err

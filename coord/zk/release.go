@@ -41,11 +41,7 @@ func (t *tenure) giveBack(ctx context.Context, s *session, last int64) (bool, er
 		return false, err
 	}
 	ops := []any{unchanged(t.nodes.meta(), t.v.meta.raw)}
-	if t.v.owned {
-		ops = append(ops,
-			&client.DeleteRequest{Path: t.nodes.owner(rec.Worker), Version: -1},
-			&client.DeleteRequest{Path: t.nodes.token(t.g.Token), Version: -1})
-	}
+	ops = append(ops, t.parting(t.v, t.g.Token, rec.Worker)...)
 	ops = append(ops, t.replaces(t.nodes.slot(rec.Worker), t.v.slot.raw, []byte(value), t.v.slot.version)...)
 	failed, err := t.write(ctx, s, ops)
 	switch {

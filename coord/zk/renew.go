@@ -70,7 +70,7 @@ func (t *tenure) once(ctx context.Context, turn func(context.Context, *session, 
 	}
 	s := t.inc.session
 	if t.v == nil {
-		if t.v, err = t.look(ctx, s, t.g.WorkerID); err != nil {
+		if t.v, err = t.look(ctx, s, t.g.WorkerID, t.g.Token); err != nil {
 			if t.attempt != nil {
 				err = unclear(t.attempt, err)
 			}
@@ -191,8 +191,9 @@ func (r *renewal) turn(ctx context.Context, s *session, id int64) (bool, error) 
 		r.v = nil
 		return false, nil // what was extended may not be used; the next turn raises the floor
 	}
-	r.adopt(&view{meta: r.v.meta, slot: r.v.slot.then(rec, []byte(value)), owned: true, owner: id})
+	r.adopt(&view{meta: r.v.meta, slot: r.v.slot.then(rec, []byte(value)), owned: true, owner: id, token: true})
 	if resumes {
+		s.held()
 		r.log.Info("lease put back", "namespace", r.namespace, "worker_id", rec.Worker)
 	}
 	return true, nil
@@ -204,7 +205,7 @@ func (r *renewal) adopt(v *view) { r.v, r.inc.view = v, v }
 // resolve looks what became of a transaction whose reply was lost. If it was done,
 // what is stored is adopted.
 func (r *renewal) resolve(ctx context.Context, s *session, value []byte, id int64, cause error) (bool, error) {
-	v, err := r.look(ctx, s, r.g.WorkerID)
+	v, err := r.look(ctx, s, r.g.WorkerID, r.g.Token)
 	if err != nil {
 		return false, unclear(cause, err)
 	}

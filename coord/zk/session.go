@@ -220,6 +220,15 @@ func (s *session) over(farewell bool, why error) {
 	s.tell()
 }
 
+// held begins anew with the hint, after the owner node was put back.
+func (s *session) held() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.told && s.life.Err() == nil {
+		s.told, s.gone, s.watched = false, make(chan struct{}), ""
+	}
+}
+
 // tell closes the channel of the hint. The lock is held.
 func (s *session) tell() {
 	if !s.told {

@@ -17,8 +17,9 @@ import (
 type view struct {
 	meta  stored[record.Meta]
 	slot  stored[record.Slot]
-	owned bool
-	owner int64 // the session of the owner node; 0: retired, or there is none
+	owned bool  // there is an owner node
+	owner int64 // its session; 0: it has none, because the worker ID is retired
+	token bool  // there is a token node
 }
 
 // viewOf returns the view that comes with a grant; nil if it is not this driver's or
@@ -34,9 +35,10 @@ func viewOf(g coord.Grant) *view {
 // grant returns the last stored piece as a grant.
 func (v *view) grant() coord.Grant { return v.slot.rec.Grant(v) }
 
-// look reads a view: an empty one if there is no namespace.
-func (c *Coordinator) look(ctx context.Context, s *session, id int) (*view, error) {
-	replies, err := c.fetch(ctx, s, get(c.nodes.meta()), get(c.nodes.slot(id)), exists(c.nodes.owner(id)))
+// look reads what is stored of a worker ID and a token: an empty view if there is no
+// namespace.
+func (c *Coordinator) look(ctx context.Context, s *session, id int, token string) (*view, error) {
+	replies, err := c.fetch(ctx, s, get(c.nodes.meta()), get(c.nodes.slot(id)), exists(c.nodes.owner(id)), exists(c.nodes.token(token)))
 	v := new(view)
 	switch {
 	case errors.Is(err, errNoNamespace):
@@ -58,6 +60,9 @@ func (c *Coordinator) look(ctx context.Context, s *session, id int) (*view, erro
 		v.owned, v.owner = true, owner.stat.EphemeralOwner
 	case !definite(owner.err, client.ErrNoNode):
 		return nil, owner.err
+	}
+	if v.token = replies[3].err == nil; !v.token && !definite(replies[3].err, client.ErrNoNode) {
+		return nil, replies[3].err
 	}
 	c.memory.know(v.meta)
 	return v, nil
@@ -99,14 +104,21 @@ func (c *Coordinator) holding(v *view, token string, worker int) ([]any, error) 
 	if err != nil {
 		return nil, err
 	}
-	var ops []any
-	if v.owned {
-		ops = append(ops, &client.DeleteRequest{Path: c.nodes.owner(worker), Version: -1}, &client.DeleteRequest{Path: c.nodes.token(token), Version: -1})
-	}
-	return append(ops,
+	return append(c.parting(v, token, worker),
 		&client.CreateRequest{Path: c.nodes.owner(worker), Acl: c.acl, Flags: client.FlagEphemeral},
 		&client.CreateRequest{Path: c.nodes.token(token), Data: []byte(value), Acl: c.acl, Flags: client.FlagEphemeral},
 	), nil
+}
+
+// parting are the operations that delete a holder's ephemeral nodes.
+func (c *Coordinator) parting(v *view, token string, worker int) (ops []any) {
+	if v.owned {
+		ops = append(ops, &client.DeleteRequest{Path: c.nodes.owner(worker), Version: -1})
+	}
+	if v.token {
+		ops = append(ops, &client.DeleteRequest{Path: c.nodes.token(token), Version: -1})
+	}
+	return ops
 }
 
 // errAgain says that somebody else was faster.

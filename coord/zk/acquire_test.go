@@ -1,0 +1,181 @@
+package zk_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	client "github.com/go-zookeeper/zk"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/internal/testserver/zktest"
+)
+
+// TestRoundTrips counts the round trips of an acquisition, with nothing held and with
+// nearly everything held, with and without an identity and credentials. The handshake
+// is one of them.
+func TestRoundTrips(t *testing.T) {
+	server := zktest.Start(t, zktest.Options{})
+	proxy := zktest.StartProxy(t, server.Addr)
+	for _, held := range []int{0, 1000} {
+		ns := rand.Text()
+		opts := zk.Options{User: "ann", Password: "secret"}
+		acquireMany(t, []*zk.Coordinator{newCoordinator(t, []string{server.Addr}, ns, &opts)}, max(held, 1), 32)
+		c := newCoordinator(t, []string{proxy.Addr}, ns, &opts)
+		for _, identity := range []string{"", "pod-a"} {
+			// A busy machine can only make it more, so the least counts.
+			least := 100
+			for range 8 {
+				req := request(capacity)
+				req.Identity = identity
+				proxy.Measure(50 * time.Millisecond)
+				g := mustAcquire(t, c, req)
+				least = min(least, proxy.Waves())
+				proxy.Measure(0)
+				if err := c.Release(within(t), g, g.NotBefore); err != nil {
+					t.Fatal(err)
+				}
+				if least <= 4 {
+					break
+				}
+			}
+			t.Logf("%d held, identity %q: %d round trips", held, identity, least)
+			if least > 4 {
+				t.Errorf("%d held, identity %q: %d round trips; at most 4 are allowed", held, identity, least)
+			}
+		}
+	}
+}
+
+// TestStarters: 1024 holders start at once on 1024 worker IDs, each with a connection
+// of its own.
+func TestStarters(t *testing.T) {
+	server := zktest.Start(t, zktest.Options{})
+	ns := rand.Text()
+	var crowd []*zk.Coordinator
+	for range 16 {
+		crowd = append(crowd, newCoordinator(t, []string{server.Addr}, ns, nil))
+	}
+	began := time.Now()
+	acquireMany(t, crowd, capacity, capacity)
+	took := time.Since(began)
+	t.Logf("%d starters: %v", capacity, took)
+	if took > slowdown*10*time.Second {
+		t.Errorf("%d starters took %v; want at most 10 s", capacity, took)
+	}
+
+	began = time.Now()
+	_, err := crowd[0].Acquire(within(t), request(capacity))
+	took = time.Since(began)
+	var full *coord.NoWorkerIDError
+	switch {
+	case !errors.As(err, &full) || !errors.Is(err, coord.ErrNoWorkerID):
+		t.Fatalf("one starter more: %v; want a NoWorkerIDError", err)
+	case full.Capacity != capacity || full.InUse != capacity || full.Namespace != ns:
+		t.Errorf("one starter more: %#v; want all %d worker IDs of %s in use", full, capacity, ns)
+	case full.Soonest.Before(began) || full.Soonest.After(began.Add(20*time.Second)):
+		t.Errorf("one starter more: the next worker ID is free at %v; now is %v and the TTL 15 s", full.Soonest, began)
+	}
+	t.Logf("one starter more: refused after %v: %v", took, err)
+	if took > slowdown*2*time.Second {
+		t.Errorf("one starter more: refused after %v; want at most 2 s", took)
+	}
+}
+
+// acquireMany lets n holders acquire, so many at once, spread over the coordinators,
+// and checks that no worker ID is held twice.
+func acquireMany(t *testing.T, crowd []*zk.Coordinator, n, atOnce int) {
+	t.Helper()
+	ctx := within(t)
+	ids, errs := make([]int, n), make([]error, n)
+	places := make(chan struct{}, atOnce)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			req := request(capacity)
+			g, err := crowd[i%len(crowd)].Acquire(ctx, req)
+			for err != nil && !coord.Permanent(err) && ctx.Err() == nil {
+				g, err = crowd[i%len(crowd)].Acquire(ctx, req)
+			}
+			ids[i], errs[i] = g.WorkerID, err
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatalf("one of %d starters: %v", n, err)
+		}
+	}
+	slices.Sort(ids)
+	if unique := len(slices.Compact(ids)); unique != n {
+		t.Fatalf("%d starters hold %d different worker IDs", n, unique)
+	}
+}
+
+// TestContention: of many who want a few worker IDs, as many get one as there are.
+func TestContention(t *testing.T) {
+	server := zktest.Start(t, zktest.Options{})
+	c := newCoordinator(t, []string{server.Addr}, rand.Text(), nil)
+	const starters, free = 64, 16
+	ctx := within(t)
+	ids, errs := make([]int, starters), make([]error, starters)
+	var wg sync.WaitGroup
+	for i := range starters {
+		wg.Go(func() {
+			req := request(free)
+			req.Identity = "the-same-for-all" // so that all have the same hint
+			g, err := c.Acquire(ctx, req)
+			ids[i], errs[i] = g.WorkerID, err
+		})
+	}
+	wg.Wait()
+	seen := map[int]bool{}
+	for i, err := range errs {
+		switch {
+		case err == nil && seen[ids[i]]:
+			t.Errorf("worker ID %d is held twice", ids[i])
+		case err == nil:
+			seen[ids[i]] = true
+		case !errors.Is(err, coord.ErrNoWorkerID):
+			t.Errorf("a starter: %v; want a worker ID or %v", err, coord.ErrNoWorkerID)
+		}
+	}
+	if len(seen) != free {
+		t.Errorf("%d worker IDs are held; want %d", len(seen), free)
+	}
+}
+
+// TestNodesOfTheDead: what a session has made is gone when it ends, and nothing of it
+// stays but the slot and the identity's hint.
+func TestNodesOfTheDead(t *testing.T) {
+	server := zktest.Start(t, zktest.Options{})
+	ns, o := rand.Text(), newOperator(t, []string{server.Addr})
+	c := newCoordinator(t, []string{server.Addr}, ns, nil)
+	req := request(1)
+	req.Identity = "pod/a ☃" // ZooKeeper would take none of these
+	g := mustAcquire(t, c, req)
+	endSession(t, o, server, ns, g.WorkerID)
+	for name, want := range map[string]int{"owners": 0, "tokens": 0, "slots": 1, "identities": 1} {
+		names, _, err := o.Children(spacePath(ns) + "/" + name)
+		if err != nil || len(names) != want {
+			t.Errorf("%s has %v, %v; want %d", name, names, err, want)
+		}
+	}
+}
+
+// TestTicketBelowZero: the version of the ticket becomes negative after 2^31 - 1.
+// That cannot be had in a test; but tickets of any number are as good as others.
+func TestTicketBelowZero(t *testing.T) {
+	for _, version := range []int32{0, 1, 1023, 1024, 1<<31 - 1, -1 << 31, -1024, -2, -1} {
+		n := zk.TicketNumber(&client.Stat{Version: version})
+		if n < 0 || n != int64(uint32(version)) {
+			t.Errorf("version %d is ticket %d", version, n)
+		}
+	}
+}

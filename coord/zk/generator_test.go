@@ -1,0 +1,69 @@
+package zk_test
+
+import (
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
+	"github.com/unalike-id/unalike/internal/testserver/zktest"
+)
+
+// lease are times that make a test short.
+func lease() coord.LeaseConfig {
+	return coord.LeaseConfig{TTL: 2 * time.Second, Horizon: 8 * time.Second, RenewEvery: 500 * time.Millisecond}
+}
+
+// TestSessionKilled: the session ends while its holder lives. The lease is put back at
+// once; nobody who wants IDs notices.
+func TestSessionKilled(t *testing.T) {
+	t.Parallel()
+	server := zktest.Start(t, zktest.Options{})
+	ns, o := rand.Text(), newOperator(t, []string{server.Addr})
+	g := streamtest.Generate(t, newCoordinator(t, []string{server.Addr}, ns, nil), core.Config{Lease: lease()})
+	before := streamtest.Worker(t, g)
+	ids := streamtest.Run(g)
+	for range 3 {
+		streamtest.RenewedSince(t, g, time.Now())
+		old := o.owner(t, ns, before.WorkerID)
+		moment := time.Now()
+		server.KillSession(t, old)
+		streamtest.Eventually(t, "the lease is put back", func() bool {
+			now := o.owner(t, ns, before.WorkerID)
+			return now != 0 && now != old
+		})
+		took := time.Since(moment)
+		t.Logf("the lease was put back %v after its session had ended", took)
+		if took > slowdown*2*time.Second {
+			t.Errorf("the lease was put back after %v; want at most 2 s", took)
+		}
+	}
+	ids.Stop(t, 100)
+	streamtest.SameTerm(t, g, before)
+}
+
+// TestOwnerDeleted: somebody deletes the owner node. The holder is told and puts it
+// back.
+func TestOwnerDeleted(t *testing.T) {
+	t.Parallel()
+	server := zktest.Start(t, zktest.Options{})
+	ns, o := rand.Text(), newOperator(t, []string{server.Addr})
+	l := lease()
+	l.TTL, l.RenewEvery = 40*time.Second, 4*time.Second // so that the next renewal is far
+	g := streamtest.Generate(t, newCoordinator(t, []string{server.Addr}, ns, nil), core.Config{Lease: l})
+	before := streamtest.Worker(t, g)
+	ids := streamtest.Run(g)
+	streamtest.Eventually(t, "the owner node is put back", func() bool {
+		// The watch is set a moment after the grant; deleting again does no harm.
+		if err := o.Delete(ownerPath(ns, before.WorkerID), -1); err != nil {
+			return false
+		}
+		pause := time.NewTimer(100 * time.Millisecond)
+		<-pause.C
+		return o.owner(t, ns, before.WorkerID) != 0
+	})
+	ids.Stop(t, 10)
+	streamtest.SameTerm(t, g, before)
+}

@@ -1,0 +1,67 @@
+package zk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// scheme is that of this driver's URLs.
+const scheme = "zk"
+
+func init() { coord.Register(scheme, open) }
+
+// open makes a coordinator from a URL. It contacts nobody.
+func open(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
+	namespace, opts, err := parse(u)
+	if err == nil {
+		var c *Coordinator
+		if c, err = New(u.Hosts, namespace, &opts); err == nil {
+			return c, nil
+		}
+	}
+	if !errors.Is(err, coord.ErrInvalid) {
+		err = fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
+	}
+	return nil, err
+}
+
+// parse reads a URL; errors without coord.ErrInvalid lack the words "zk URL".
+func parse(u *coord.URL) (namespace string, opts Options, _ error) {
+	if err := u.CheckOptions("namespace", "skew"); err != nil {
+		return "", opts, err
+	}
+	if len(u.Hosts) == 0 {
+		return "", opts, errors.New("there is no host; write zk://host1:2181,host2:2181/chroot?namespace=name")
+	}
+	namespace = u.Option("namespace")
+	if namespace == "" {
+		return "", opts, fmt.Errorf("there is no namespace; write zk://%s%s?namespace=name", strings.Join(u.Hosts, ","), u.Path)
+	}
+	if u.Path != "/" {
+		opts.Chroot = u.Path
+	}
+	if u.User != nil {
+		password, has := u.User.Password()
+		if u.User.Username() == "" || !has || password == "" {
+			return "", opts, errors.New("a user and a password belong together; write user:password@, or neither")
+		}
+		opts.User, opts.Password = u.User.Username(), password
+	}
+	var err error
+	if opts.Lease, err = u.Lease(); err != nil {
+		return "", opts, err
+	}
+	if u.Has("skew") {
+		d, err := time.ParseDuration(u.Option("skew"))
+		if err != nil || d <= 0 {
+			return "", opts, fmt.Errorf("option skew is %q; it is a positive duration with a unit, for example 1s", u.Option("skew"))
+		}
+		opts.SkewBound = d
+	}
+	return namespace, opts, nil
+}

@@ -1,0 +1,205 @@
+package zktest
+
+import (
+	"encoding/binary"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Operations of the protocol, for [Proxy.Rob].
+const (
+	OpSet   = 5
+	OpMulti = 14
+
+	opPing  = 11
+	opClose = -11
+)
+
+// Proxy forwards connections to a server and knows the protocol. It ends with the
+// test.
+type Proxy struct {
+	Addr     string // host:port to connect to
+	target   string
+	listener net.Listener
+	done     sync.WaitGroup
+
+	mu     sync.Mutex
+	conns  map[net.Conn]struct{}
+	refuse bool
+
+	op    int32 // of the request to rob
+	after int   // of these to let through first; negative: rob none
+	all   bool  // cut off everything from then on
+	stole int
+
+	quiet  time.Duration // answers wait until the client was quiet for so long
+	spoke  time.Time     // when the client last sent a request
+	waves  int
+	closed bool // an answer was passed on since the last request
+}
+
+// StartProxy runs a proxy for the server at the address target.
+func StartProxy(tb testing.TB, target string) *Proxy {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p := &Proxy{Addr: l.Addr().String(), target: target, listener: l, conns: map[net.Conn]struct{}{}, after: -1}
+	p.done.Go(p.accept)
+	tb.Cleanup(func() {
+		_ = l.Close()
+		p.Refuse()
+		p.done.Wait()
+	})
+	return p
+}
+
+// Rob has the n-th request from now on of an operation, counted from 1, carried out
+// and its answer lost: the connection is cut instead. With all, there are no
+// connections after that until Heal.
+func (p *Proxy) Rob(op int32, n int, all bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.op, p.after, p.all, p.stole = op, n-1, all, 0
+}
+
+// Refuse cuts all connections, and new ones.
+func (p *Proxy) Refuse() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refuse = true
+	p.cut()
+}
+
+// Heal lets everything through again, and returns how many answers were robbed.
+func (p *Proxy) Heal() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.after, p.refuse = -1, false
+	return p.stole
+}
+
+// Measure begins to count waves: requests that are sent without waiting for an
+// answer in between are one, so it is the number of round trips. For that, answers
+// are held back until the client has been quiet for some time. A client that is
+// slower than that counts for more waves than it should, never for less.
+func (p *Proxy) Measure(quiet time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.quiet, p.waves, p.closed = quiet, 0, true
+}
+
+// Waves returns how many there were since Measure.
+func (p *Proxy) Waves() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waves
+}
+
+// cut ends all connections. The lock is held.
+func (p *Proxy) cut() {
+	for c := range p.conns {
+		_ = c.Close()
+	}
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", p.target)
+		if err != nil {
+			_ = client.Close()
+			continue
+		}
+		p.mu.Lock()
+		p.conns[client], p.conns[server] = struct{}{}, struct{}{}
+		if p.refuse {
+			p.cut()
+		}
+		p.mu.Unlock()
+		robbed := make(chan int32, 1)
+		p.done.Go(func() { p.relay(client, server, func(n int, b []byte) bool { return p.request(n, b, robbed) }) })
+		p.done.Go(func() {
+			var mark int32 = -100 // no request has it
+			p.relay(server, client, func(n int, b []byte) bool {
+				select {
+				case mark = <-robbed:
+				default:
+				}
+				return p.answer(n, b, mark)
+			})
+		})
+	}
+}
+
+// relay passes packets on, for as long as pass says so; n counts them from 0.
+func (p *Proxy) relay(from, to net.Conn, pass func(n int, packet []byte) bool) {
+	for n := 0; ; n++ {
+		b, err := readPacket(from)
+		if err != nil || !pass(n, b) {
+			break
+		}
+		if _, err := to.Write(packet(b)); err != nil {
+			break
+		}
+	}
+	_ = from.Close()
+	_ = to.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.conns, from)
+}
+
+// request looks at a packet of the client.
+func (p *Proxy) request(n int, b []byte, robbed chan<- int32) bool {
+	op := int32(binary.BigEndian.Uint32(b[4:]))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n > 0 && (op == opPing || op == opClose) {
+		return true
+	}
+	p.spoke = time.Now()
+	if p.closed {
+		p.waves++
+		p.closed = false
+	}
+	if n > 0 && op == p.op && p.after >= 0 {
+		if p.after == 0 {
+			robbed <- int32(binary.BigEndian.Uint32(b))
+		}
+		p.after--
+	}
+	return true
+}
+
+// answer looks at a packet of the server. Mark is the number of the request whose
+// answer is to be lost.
+func (p *Proxy) answer(n int, b []byte, mark int32) bool {
+	for {
+		p.mu.Lock()
+		wait := p.quiet - time.Since(p.spoke)
+		if p.quiet == 0 || wait <= 0 {
+			break
+		}
+		p.mu.Unlock()
+		timer := time.NewTimer(wait)
+		<-timer.C
+	}
+	defer p.mu.Unlock()
+	p.closed = true
+	if n > 0 && int32(binary.BigEndian.Uint32(b)) == mark {
+		p.stole++
+		if p.all {
+			p.refuse = true
+			p.cut()
+		}
+		return false
+	}
+	return true
+}
