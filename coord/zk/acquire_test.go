@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	client "github.com/go-zookeeper/zk"
-
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
@@ -165,17 +163,6 @@ func TestNodesOfTheDead(t *testing.T) {
 		names, _, err := o.Children(spacePath(ns) + "/" + name)
 		if err != nil || len(names) != want {
 			t.Errorf("%s has %v, %v; want %d", name, names, err, want)
-		}
-	}
-}
-
-// TestTicketBelowZero: the version of the ticket becomes negative after 2^31 - 1.
-// That cannot be had in a test; but tickets of any number are as good as others.
-func TestTicketBelowZero(t *testing.T) {
-	for _, version := range []int32{0, 1, 1023, 1024, 1<<31 - 1, -1 << 31, -1024, -2, -1} {
-		n := zk.TicketNumber(&client.Stat{Version: version})
-		if n < 0 || n != int64(uint32(version)) {
-			t.Errorf("version %d is ticket %d", version, n)
 		}
 	}
 }

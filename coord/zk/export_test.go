@@ -1,4 +1,4 @@
 package zk
 
-// TicketNumber is for tests outside of this package.
-var TicketNumber = ticketNumber
+// Mark is for tests that write nodes as another driver of this kind would.
+var Mark = mark

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"regexp"
 	"testing"
 	"time"
 
@@ -133,4 +134,11 @@ func endSession(tb testing.TB, o operator, s *zktest.Server, namespace string, w
 	if id := o.owner(tb, namespace, worker); id != 0 {
 		s.KillSession(tb, id)
 	}
+}
+
+// replaceField replaces the value of a field of a JSON object, and leaves everything
+// else as it is, the order among it.
+func replaceField(object []byte, name string, value []byte) []byte {
+	field := regexp.MustCompile(`"` + name + `":("[^"]*"|[^,}]*)`)
+	return field.ReplaceAllLiteral(object, append([]byte(`"`+name+`":`), value...))
 }

@@ -1,0 +1,125 @@
+package zk
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+)
+
+// framed puts the length before a packet.
+func framed(n uint32, b []byte) []byte { return append(binary.BigEndian.AppendUint32(nil, n), b...) }
+
+// hello is a server's answer to the request for a session.
+func hello(timeout time.Duration, session int64) []byte {
+	b := binary.BigEndian.AppendUint32(nil, 0)
+	b = binary.BigEndian.AppendUint32(b, uint32(timeout.Milliseconds()))
+	b = binary.BigEndian.AppendUint64(b, uint64(session))
+	return append(b, make([]byte, 21)...)
+}
+
+// A wire reads along, in whatever pieces the answers come.
+func TestWireReadsAlong(t *testing.T) {
+	for _, piece := range []int{1, 3, 7, 1000} {
+		server, far := net.Pipe()
+		var greeted greeting
+		var zxids []int64
+		w, err := newWire(far, 1000, time.Minute, func(g greeting) { greeted = g }, func(z int64) { zxids = append(zxids, z) }, func(error) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stream := framed(37, hello(4*time.Second, 42))
+		for _, zxid := range []int64{7, -1, 1 << 40} {
+			answer := binary.BigEndian.AppendUint32(nil, 5)
+			answer = binary.BigEndian.AppendUint64(answer, uint64(zxid))
+			stream = append(stream, framed(40, append(answer, make([]byte, 28)...))...)
+		}
+		go func() {
+			_, _ = server.Write(stream)
+			_ = server.Close()
+		}()
+		got := 0
+		for {
+			n, err := w.Read(make([]byte, piece))
+			if got += n; err != nil {
+				if !errors.Is(err, io.EOF) {
+					t.Errorf("pieces of %d: %v", piece, err)
+				}
+				break
+			}
+		}
+		if got != len(stream) || greeted != (greeting{4 * time.Second, 42}) || len(zxids) != 2 || zxids[0] != 7 || zxids[1] != 1<<40 {
+			t.Errorf("pieces of %d: %d of %d bytes, %v, transactions %v", piece, got, len(stream), greeted, zxids)
+		}
+	}
+}
+
+// What is no answer of ZooKeeper is refused before the client believes its length.
+func TestWireRefuses(t *testing.T) {
+	for name, b := range map[string][]byte{
+		"HTTP":            []byte("HTTP/1.1 400 Bad Request\r\n\r\n"),
+		"Redis":           []byte("-ERR unknown command\r\n"),
+		"empty packet":    framed(0, nil),
+		"negative length": framed(1<<31+5, nil),
+		"wrong version":   framed(37, append([]byte{0, 0, 0, 9}, hello(time.Second, 1)[4:]...)),
+		"too long":        append(framed(37, hello(time.Second, 1)), framed(2000, nil)...),
+	} {
+		server, far := net.Pipe()
+		var trouble error
+		w, err := newWire(far, 1000, time.Minute, func(greeting) {}, func(int64) {}, func(err error) { trouble = err })
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { _, _ = server.Write(b) }()
+		for err == nil {
+			_, err = w.Read(make([]byte, 64))
+		}
+		if foreign := name != "too long"; errors.Is(err, errForeign) != foreign || errors.Is(trouble, errForeign) != foreign {
+			t.Errorf("%s: %v, and the trouble is %v", name, err, trouble)
+		}
+		_ = server.Close()
+		_ = far.Close()
+	}
+}
+
+// A server that says nothing is given up.
+func TestWireDeadline(t *testing.T) {
+	server, far := net.Pipe()
+	defer server.Close()
+	var trouble error
+	w, err := newWire(far, 1000, time.Millisecond, func(greeting) {}, func(int64) {}, func(err error) { trouble = err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The client would wait for much longer.
+	if err := w.SetReadDeadline(time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := w.Read(make([]byte, 4)); err == nil || trouble == nil {
+		t.Errorf("read %d bytes, %v, and the trouble is %v", n, err, trouble)
+	}
+}
+
+// A clock is compared with the leader's at the moment at which they were nearest.
+func TestCheckSkew(t *testing.T) {
+	const bound = time.Second
+	for _, tc := range []struct {
+		name                    string
+		earliest, latest, milli int64
+		ok                      bool
+	}{
+		{"the same", 5_000_000, 5_000_000, 5000, true},
+		{"ahead by the bound", 6_000_000, 6_000_000, 5000, true},
+		{"ahead by more", 6_001_001, 6_001_001, 5000, false},
+		{"behind by the bound", 4_000_000, 4_000_000, 5000, true},
+		{"behind by more", 3_999_999, 3_999_999, 5000, false},
+		{"a slow call", 1_000_000, 9_000_000, 5000, true},
+		{"a slow call that began too late", 6_001_001, 99_000_000, 5000, false},
+	} {
+		if err := checkSkew(tc.earliest, tc.latest, tc.milli, bound); (err == nil) != tc.ok {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+	}
+}
