@@ -58,6 +58,7 @@ type session struct {
 	ready   chan struct{} // closed while there is a connection with the session
 	up      bool          // ready is closed
 	trouble error         // why there is no connection
+	foreign int           // how many of the last servers were something else
 	silent  *time.Timer   // runs while there is none
 	watched string        // path of the owner node
 	gone    chan struct{} // closed when the session is over or the owner node is gone
@@ -129,12 +130,21 @@ func (s *session) dial(_, address string, _ time.Duration) (net.Conn, error) {
 	return w, nil
 }
 
-// worry remembers what is wrong with the connection.
+// worry remembers what is wrong with the connection. If all servers turn out to be
+// something else, there will never be a session.
 func (s *session) worry(err error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if !s.up {
 		s.trouble = err
+	}
+	s.foreign++
+	if !errors.Is(err, errForeign) {
+		s.foreign = 0
+	}
+	hopeless := s.id == 0 && s.foreign >= s.hosts.Len()
+	s.mu.Unlock()
+	if hopeless {
+		s.over(false, err)
 	}
 }
 

@@ -35,10 +35,14 @@ func viewOf(g coord.Grant) *view {
 // grant returns the last stored piece as a grant.
 func (v *view) grant() coord.Grant { return v.slot.rec.Grant(v) }
 
-// look reads what is stored of a worker ID and a token: an empty view if there is no
-// namespace.
+// look reads what is stored of a worker ID, and of a token if it is not empty. It
+// returns an empty view if there is no namespace.
 func (c *Coordinator) look(ctx context.Context, s *session, id int, token string) (*view, error) {
-	replies, err := c.fetch(ctx, s, get(c.nodes.meta()), get(c.nodes.slot(id)), exists(c.nodes.owner(id)), exists(c.nodes.token(token)))
+	reads := []request{get(c.nodes.meta()), get(c.nodes.slot(id)), exists(c.nodes.owner(id))}
+	if token != "" {
+		reads = append(reads, exists(c.nodes.token(token)))
+	}
+	replies, err := c.fetch(ctx, s, reads...)
 	v := new(view)
 	switch {
 	case errors.Is(err, errNoNamespace):
@@ -61,8 +65,10 @@ func (c *Coordinator) look(ctx context.Context, s *session, id int, token string
 	case !definite(owner.err, client.ErrNoNode):
 		return nil, owner.err
 	}
-	if v.token = replies[3].err == nil; !v.token && !definite(replies[3].err, client.ErrNoNode) {
-		return nil, replies[3].err
+	for _, r := range replies[3:] {
+		if v.token = r.err == nil; !v.token && !definite(r.err, client.ErrNoNode) {
+			return nil, r.err
+		}
 	}
 	c.memory.know(v.meta)
 	return v, nil

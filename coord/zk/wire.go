@@ -95,7 +95,7 @@ func (w *wire) refused(err error) error {
 	case errors.Is(err, errForeign):
 		return fmt.Errorf("%v: %w", server, err)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Errorf("%v does not answer", server)
+		return fmt.Errorf("%v accepts connections and does not answer: is this ZooKeeper's port for clients, without TLS?", server)
 	}
 	return fmt.Errorf("%v ends connections without an answer: it has no quorum, or it has as many connections from this host as its maxClientCnxns allows, or its data are older than what was seen before", server)
 }

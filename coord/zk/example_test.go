@@ -1,0 +1,71 @@
+package zk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/core"
+)
+
+// A generator on a worker ID that ZooKeeper leases.
+func Example() {
+	servers := []string{"zk1:2181", "zk2:2181", "zk3:2181"}
+	c, err := zk.New(servers, "orders", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+
+	ctx := context.Background()
+	g, err := core.New(ctx, c, core.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close(ctx) // gives the worker ID back
+	fmt.Println(g.Next())
+}
+
+// The same from a URL, with credentials and below a node of its own.
+func Example_url() {
+	ctx := context.Background()
+	c, err := coord.Open(ctx, "zk://orders:secret@zk1:2181,zk2:2181,zk3:2181/apps?namespace=orders&ttl=10s")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+}
+
+func ExampleNew() {
+	c, err := zk.New([]string{"zk1", "zk2", "zk3"}, "orders", &zk.Options{
+		Chroot: "/apps",
+		User:   "orders", Password: "secret",
+		Lease: coord.LeaseConfig{TTL: 10 * time.Second},
+	})
+	fmt.Println(err)
+	c.Close()
+
+	_, err = zk.New([]string{"zk1"}, "orders", &zk.Options{Chroot: "apps"})
+	fmt.Println(errors.Is(err, coord.ErrInvalid), err)
+	// Output:
+	// <nil>
+	// true coord: invalid: the chroot "apps" does not begin with a slash; it is an absolute path without a slash at its end, for example /apps
+}
+
+// After ZooKeeper was restored from a backup, and before anything else starts.
+func ExampleCoordinator_Quarantine() {
+	c, err := zk.New([]string{"zk1", "zk2", "zk3"}, "orders", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	floor, err := c.Quarantine(context.Background(), time.Time{})
+	fmt.Println("nothing is granted before", floor, err)
+}

@@ -1,0 +1,165 @@
+package zk_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	client "github.com/go-zookeeper/zk"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+	"github.com/unalike-id/unalike/internal/testserver/proxytest"
+	"github.com/unalike-id/unalike/internal/testserver/zktest"
+)
+
+func worldACL() []client.ACL { return client.WorldACL(client.PermAll) }
+
+// wantRefused checks that an acquisition fails for good, and that the error says why
+// and has no password.
+func wantRefused(t *testing.T, c coord.Coordinator, req coord.Request, says ...string) {
+	t.Helper()
+	g, err := c.Acquire(within(t), req)
+	if !errors.Is(err, coord.ErrInvalid) {
+		t.Fatalf("Acquire: %v, %v; want %v", g, err, coord.ErrInvalid)
+	}
+	t.Log(err)
+	for _, part := range says {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("the error does not say %q", part)
+		}
+	}
+	if strings.Contains(err.Error(), "secret") {
+		t.Error("the error has the password")
+	}
+}
+
+// TestSessionBounds: a server that makes sessions shorter or longer than the TTL is
+// refused, with both.
+func TestSessionBounds(t *testing.T) {
+	server := zktest.Start(t, zktest.Options{OwnBounds: true, Tick: 600 * time.Millisecond}) // 1.2 to 12 s
+	c := newCoordinator(t, []string{server.Addr}, rand.Text(), nil)
+	wantRefused(t, c, request(1), "TTL is 15s", "makes it 12s", "tickTime")
+	req := request(1)
+	req.TTL = time.Second
+	wantRefused(t, c, req, "TTL is 1s", "makes it 1.2s")
+	req = request(1)
+	req.TTL = 12 * time.Second
+	mustAcquire(t, c, req)
+}
+
+// TestAccess: who may use a namespace is up to who made it.
+func TestAccess(t *testing.T) {
+	server := zktest.Start(t, zktest.Options{})
+	o := newOperator(t, []string{server.Addr})
+	servers := []string{server.Addr}
+	ann := &zk.Options{User: "ann", Password: "secret"}
+
+	wantRefused(t, newCoordinator(t, servers, "ns", &zk.Options{Chroot: "/no/such"}), request(1), `chroot "/no/such" does not exist`)
+
+	if _, err := o.Create("/locked", nil, 0, client.WorldACL(client.PermRead)); err != nil {
+		t.Fatal(err)
+	}
+	wantRefused(t, newCoordinator(t, servers, "ns", &zk.Options{Chroot: "/locked"}), request(1), "refuses access", "/locked/unalike/ns", "without a user")
+
+	c := newCoordinator(t, servers, "ns", ann)
+	g := mustAcquire(t, c, request(2))
+	if _, err := c.Renew(within(t), g, g.NotAfter+1000); err != nil {
+		t.Error(err)
+	}
+	wantRefused(t, newCoordinator(t, servers, "ns", nil), request(1), "refuses access", "without a user")
+	wantRefused(t, newCoordinator(t, servers, "ns", &zk.Options{User: "ann", Password: "secret2"}), request(1), "refuses access", `user "ann"`, "wrong password")
+	if slots, err := newCoordinator(t, servers, "ns", nil).List(within(t)); !errors.Is(err, coord.ErrInvalid) {
+		t.Errorf("List without a user: %v, %v; want %v", slots, err, coord.ErrInvalid)
+	}
+	// Namespaces of others are made beside it.
+	mustAcquire(t, newCoordinator(t, servers, "others", &zk.Options{User: "bob", Password: "secret"}), request(1))
+	if slots, err := newCoordinator(t, servers, "ns", ann).List(within(t)); err != nil || len(slots) != 1 || slots[0].State != coord.SlotHeld {
+		t.Errorf("List: %v, %v", slots, err)
+	}
+	for _, path := range []string{"", "/meta", "/ticket", "/slots", "/owners", "/tokens", "/identities", "/slots/0000000000"} {
+		acl, _, err := o.GetACL(spacePath("ns") + path)
+		if err == nil && len(acl) == 1 && acl[0].Scheme != "digest" {
+			t.Errorf("anybody may use %s: %v", path, acl)
+		}
+	}
+}
+
+// TestForeign: a port that speaks another protocol.
+func TestForeign(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, "220 mail.example.com ESMTP\r\n")
+		}
+	}()
+	c := newCoordinator(t, []string{l.Addr().String()}, "ns", nil)
+	wantRefused(t, c, request(1), l.Addr().String(), "not in ZooKeeper's protocol")
+}
+
+// TestUnreachable: nobody answers. The error says who, and what the network says; it
+// is no reason to give up.
+func TestUnreachable(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	closed := "127.0.0.1:" + strconv.Itoa(proctest.FreePorts(t, 1)[0])
+	for addr, says := range map[string]string{
+		silent.Addr().String(): "no answer from",
+		closed:                 "refused",
+	} {
+		c := newCoordinator(t, []string{addr}, "ns", nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		began := time.Now()
+		g, err := c.Acquire(ctx, request(1))
+		cancel()
+		if err == nil || coord.Permanent(err) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("Acquire from %s: %v, %v; want an error that may pass", addr, g, err)
+		}
+		if took := time.Since(began); took > slowdown*2*time.Second {
+			t.Errorf("the call was to end after 1 s and took %v", took)
+		}
+		if !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), addr) {
+			t.Errorf("the error is %v; want one that says %q and %s", err, says, addr)
+		}
+	}
+}
+
+// TestHungServer: requests get no answer. Calls end with their context, and what they
+// leave behind ends when the server answers again.
+func TestHungServer(t *testing.T) {
+	server := zktest.Start(t, zktest.Options{})
+	proxy := proxytest.Start(t, server.Addr)
+	c := newCoordinator(t, []string{proxy.Addr}, rand.Text(), nil)
+	g := mustAcquire(t, c, request(1))
+	proxy.Hang()
+	for range 5 {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		h, err := c.Renew(ctx, g, g.NotAfter+1000)
+		cancel()
+		if err == nil || errors.Is(err, coord.ErrLeaseLost) {
+			t.Fatalf("Renew without an answer: %v, %v", h, err)
+		}
+	}
+	proxy.Heal()
+	if _, err := c.Renew(within(t), g, g.NotAfter+1000); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,220 @@
+package zk_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/clock/clocktest"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/internal/testserver/zktest"
+)
+
+// value returns the value of a node.
+func (o operator) value(tb testing.TB, path string) string {
+	tb.Helper()
+	b, _, err := o.Get(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(b)
+}
+
+// put changes the value of a node, and nothing else.
+func (o operator) put(tb testing.TB, path, value string) {
+	tb.Helper()
+	if _, err := o.Set(path, []byte(value), -1); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// TestDamagedSlot: a slot that this driver cannot have written is refused with the
+// name of its node, and stays as it is.
+func TestDamagedSlot(t *testing.T) {
+	server := zktest.Start(t, zktest.Options{})
+	o := newOperator(t, []string{server.Addr})
+	replace := func(old, new string) func(string) string {
+		return func(s string) string { return strings.Replace(s, old, new, 1) }
+	}
+	for name, tc := range map[string]struct {
+		spoil func(string) string
+		says  string
+	}{
+		"empty":           {func(string) string { return "" }, "truncated"},
+		"truncated":       {func(s string) string { return s[:len(s)/2] }, "truncated"},
+		"another version": {replace(`"version":1`, `"version":2`), "version 2"},
+		"field unknown":   {replace(`"generation":1,`, `"generation":1,"colour":"red",`), "colour"},
+		"generation 0":    {replace(`"generation":1`, `"generation":0`), "generation is 0"},
+		"another worker":  {replace(`"worker":0`, `"worker":5`), "worker is 5"},
+		"another layout":  {replace(`"fingerprint":"41/`, `"fingerprint":"40/`), "layout 40/"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ns := rand.Text()
+			c := newCoordinator(t, []string{server.Addr}, ns, nil)
+			g := mustAcquire(t, c, request(1))
+			if err := c.Release(within(t), g, g.NotBefore+2); err != nil {
+				t.Fatal(err)
+			}
+			path := slotPath(ns, 0)
+			bad := tc.spoil(o.value(t, path))
+			o.put(t, path, bad)
+			g, err := c.Acquire(within(t), request(1))
+			if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("Acquire: %v, %v; want an error that says %q", g, err, tc.says)
+			}
+			if now := o.value(t, path); now != bad {
+				t.Errorf("the slot was overwritten: %s; it was %s", now, bad)
+			}
+			// The others are as good as before.
+			if g := mustAcquire(t, c, request(2)); g.WorkerID != 1 {
+				t.Errorf("%v was granted; the slot of worker ID 0 is damaged", g)
+			}
+		})
+	}
+}
+
+// TestDamagedWhileHeld: the holder goes on inside its window, because nothing is
+// definite.
+func TestDamagedWhileHeld(t *testing.T) {
+	server := zktest.Start(t, zktest.Options{})
+	ns, o := rand.Text(), newOperator(t, []string{server.Addr})
+	c := newCoordinator(t, []string{server.Addr}, ns, nil)
+	g := mustAcquire(t, c, request(1))
+	o.put(t, slotPath(ns, 0), "{")
+	if h, err := c.Renew(within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrInvalid) || errors.Is(err, coord.ErrLeaseLost) {
+		t.Errorf("Renew: %v, %v; want %v", h, err, coord.ErrInvalid)
+	}
+	if err := c.Release(within(t), g, g.NotBefore); !errors.Is(err, coord.ErrInvalid) {
+		t.Errorf("Release: %v; want %v", err, coord.ErrInvalid)
+	}
+}
+
+// TestForeignNodes: what others have put into the namespace, or taken from it, is
+// named in the error.
+func TestForeignNodes(t *testing.T) {
+	server := zktest.Start(t, zktest.Options{})
+	o := newOperator(t, []string{server.Addr})
+	for name, spoil := range map[string]func(ns string){
+		"meta":              func(ns string) { o.put(t, ns+"/meta", `{"version":1}`) },
+		"meta gone":         func(ns string) { o.deleteTree(t, ns+"/meta") },
+		"ticket gone":       func(ns string) { o.deleteTree(t, ns+"/ticket") },
+		"owners gone":       func(ns string) { o.deleteTree(t, ns+"/owners") },
+		"identity":          func(ns string) { o.create(t, ns+"/identities/pod-a") },
+		"owner of nobody":   func(ns string) { o.create(t, ns+"/owners/me") },
+		"a namespace alone": func(ns string) { o.deleteTree(t, ns); o.create(t, ns) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ns := rand.Text()
+			if err := newCoordinator(t, []string{server.Addr}, ns, nil).Init(within(t), space()); err != nil {
+				t.Fatal(err)
+			}
+			spoil(spacePath(ns))
+			req := request(capacity)
+			req.Identity = "pod-a"
+			g, err := newCoordinator(t, []string{server.Addr}, ns, nil).Acquire(within(t), req)
+			if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), spacePath(ns)+"/") {
+				t.Errorf("Acquire: %v, %v; want %v that names a node", g, err, coord.ErrInvalid)
+			}
+		})
+	}
+}
+
+// at is a request of somebody whose clock is off by d.
+func at(d time.Duration) coord.Request {
+	req := request(capacity)
+	req.Now += d.Milliseconds()
+	req.Until += d.Milliseconds()
+	req.OpenBy += d.Milliseconds()
+	return req
+}
+
+// TestClockSkew: a newcomer's clock is compared with the leader's, also if nobody
+// else is there.
+func TestClockSkew(t *testing.T) {
+	server := zktest.Start(t, zktest.Options{})
+	const year = 365 * 24 * time.Hour
+	for _, tc := range []struct {
+		off     time.Duration
+		refused bool
+	}{
+		{0, false},
+		{-500 * time.Millisecond, false},
+		{500 * time.Millisecond, false},
+		{-10 * time.Second, true},
+		{10 * time.Second, true},
+		{-year, true},
+		{10 * year, true},
+	} {
+		t.Run(tc.off.String(), func(t *testing.T) {
+			c := newCoordinator(t, []string{server.Addr}, rand.Text(), nil)
+			g, err := c.Acquire(within(t), at(tc.off))
+			if !tc.refused {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			var skew *coord.ClockSkewError
+			if !errors.Is(err, coord.ErrClockSkew) || !errors.As(err, &skew) {
+				t.Fatalf("Acquire: %v, %v; want %v", g, err, coord.ErrClockSkew)
+			}
+			if off := skew.Local.Sub(skew.Reference) - tc.off; off.Abs() > callTime || skew.Max != zk.DefaultSkewBound {
+				t.Errorf("the error is %#v; the clock was off by %v", skew, tc.off)
+			}
+			// The slots are as they were: nothing was pushed into the future.
+			if h := mustAcquire(t, c, request(capacity)); h.NotBefore > tickNow() {
+				t.Errorf("after the refusal %v was granted", h)
+			}
+		})
+	}
+}
+
+// TestClockSteps: the clock of a holder steps far ahead. Its window is extended as far
+// as the leader's clock allows and no further.
+func TestClockSteps(t *testing.T) {
+	server := zktest.Start(t, zktest.Options{})
+	shifted := clocktest.NewShifted(time.Now())
+	c := newCoordinator(t, []string{server.Addr}, rand.Text(), &zk.Options{Clock: shifted})
+	g := mustAcquire(t, c, request(1))
+	shifted.Step(24 * time.Hour)
+	r, err := c.Renew(within(t), g, at(24*time.Hour).Until)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if limit := tickNow() + ward; r.NotAfter > limit || r.NotAfter < g.NotAfter {
+		t.Errorf("Renew with a clock that is a day ahead: %v; want at most %d", r, limit)
+	}
+}
+
+// TestPoisonedSlot: a window that reaches further than any right clock can have pushed
+// it is not granted while there are others, and named when there are none.
+func TestPoisonedSlot(t *testing.T) {
+	server := zktest.Start(t, zktest.Options{})
+	ns, o := rand.Text(), newOperator(t, []string{server.Addr})
+	c := newCoordinator(t, []string{server.Addr}, ns, nil)
+	g := mustAcquire(t, c, request(1))
+	if err := c.Release(within(t), g, g.NotBefore); err != nil {
+		t.Fatal(err)
+	}
+	far := tickNow() + 10*365*24*time.Hour.Milliseconds()
+	o.forge(t, slotPath(ns, 0), func(fields map[string]any) { fields["notAfter"] = far })
+	c = newCoordinator(t, []string{server.Addr}, ns, nil) // that remembers nothing
+	for range 3 {
+		if h := mustAcquire(t, c, request(4)); h.WorkerID == 0 {
+			t.Errorf("%v was granted, with others free", h)
+		}
+	}
+	h, err := c.Acquire(within(t), request(4))
+	if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "worker ID 0") || !strings.Contains(err.Error(), "retire") {
+		t.Errorf("Acquire with the poisoned one alone: %v, %v; want an error that says to retire it", h, err)
+	}
+	if err := c.Retire(within(t), 0); err != nil {
+		t.Fatal(err)
+	}
+	if h, err = c.Acquire(within(t), request(4)); !errors.Is(err, coord.ErrNoWorkerID) {
+		t.Errorf("Acquire after it was retired: %v, %v; want %v", h, err, coord.ErrNoWorkerID)
+	}
+}

@@ -1,0 +1,143 @@
+package zk_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/internal/testserver/zktest"
+)
+
+// open opens a URL and closes what comes of it with the test.
+func open(t *testing.T, url string) (coord.Coordinator, error) {
+	t.Helper()
+	c, err := coord.Open(within(t), url)
+	if err == nil {
+		t.Cleanup(func() {
+			if err := c.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+		})
+	}
+	return c, err
+}
+
+func TestOpen(t *testing.T) {
+	server := zktest.Start(t, zktest.Options{})
+	o := newOperator(t, []string{server.Addr})
+	o.create(t, "/apps")
+	c, err := open(t, "zk://ann:s%40cret@"+server.Addr+"/apps?namespace="+rand.Text()+"&ttl=20s&horizon=40s&renew=4s&skew=2s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := coord.ResolveLease(c, coord.LeaseConfig{})
+	if err != nil || l.TTL != 20*time.Second || l.Horizon != 40*time.Second || l.RenewEvery != 4*time.Second {
+		t.Errorf("lease times are %+v, %v", l, err)
+	}
+	req := request(1)
+	req.TTL = l.TTL
+	g := mustAcquire(t, c, req)
+	if names, _, err := o.Children("/apps"); err != nil || len(names) != 1 || names[0] != "unalike" {
+		t.Errorf("below the chroot are %v, %v", names, err)
+	}
+	if err := c.Release(within(t), g, g.NotBefore); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBadURL: errors name what is wrong, and no password.
+func TestBadURL(t *testing.T) {
+	for url, says := range map[string]string{
+		"zookeeper://h/?namespace=ns":         "unknown scheme",
+		"zk:///apps?namespace=ns":             "no host",
+		"zk://h":                              "no namespace",
+		"zk://h/apps":                         "no namespace",
+		"zk://h/?namespace=a/b":               "namespace",
+		"zk://h,h/?namespace=ns":              "twice",
+		"zk://h,h:2181/?namespace=ns":         "twice",
+		"zk://h,,i/?namespace=ns":             "empty",
+		"zk://h:0/?namespace=ns":              "port",
+		"zk://h:70000/?namespace=ns":          "port",
+		"zk://::1/?namespace=ns":              "IPv6",
+		"zk://h/apps/?namespace=ns":           "ends with a slash",
+		"zk://h//apps?namespace=ns":           "two slashes",
+		"zk://h/a/../b?namespace=ns":          "absolute path",
+		"zk://h/a%01?namespace=ns":            "does not allow",
+		"zk://h/?namespace=ns&colour=red":     "known are horizon, namespace",
+		"zk://h/?namespace=ns&namespace=ms":   "2 times",
+		"zk://h/?namespace=ns&ttl=10":         "unit",
+		"zk://h/?namespace=ns&ttl=1.0005s":    "whole milliseconds",
+		"zk://h/?namespace=ns&ttl=600h":       "at most 596h",
+		"zk://h/?namespace=ns&ttl=100ms":      "at least 1s",
+		"zk://h/?namespace=ns&horizon=5m":     "at most 2m0s",
+		"zk://h/?namespace=ns&skew=-1s":       "skew",
+		"zk://h/?namespace=ns&skew=5m":        "SkewBound",
+		"zk://user@h/?namespace=ns":           "password",
+		"zk://:secret@h/?namespace=ns":        "password",
+		"zk://u%3Aser:secret@h/?namespace=ns": "colon",
+		"zk://user:sec%ret@h/?namespace=ns":   "%25",
+		"zk://u:sec@ret@h/?namespace=ns":      "%40",
+	} {
+		_, err := open(t, url)
+		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v; want an error that says %q", url, err, says)
+		}
+		for _, password := range []string{"secret", "sec%ret", "sec@ret"} {
+			if err != nil && strings.Contains(err.Error(), password) {
+				t.Errorf("%s: the error has the password: %v", url, err)
+			}
+		}
+	}
+}
+
+func TestBadOptions(t *testing.T) {
+	for says, tc := range map[string]struct {
+		servers   []string
+		namespace string
+		options   zk.Options
+	}{
+		"no server":          {nil, "ns", zk.Options{}},
+		"neither host":       {[]string{"h i"}, "ns", zk.Options{}},
+		"server 2":           {[]string{"h", "a:b:c"}, "ns", zk.Options{}},
+		"given twice":        {[]string{"h", "h:2181"}, "ns", zk.Options{}},
+		"port":               {[]string{"h:nosuchport"}, "ns", zk.Options{}},
+		"empty":              {[]string{"h"}, "", zk.Options{}},
+		"namespace":          {[]string{"h"}, "a b", zk.Options{}},
+		"negative":           {[]string{"h"}, "ns", zk.Options{Lease: coord.LeaseConfig{TTL: -time.Second}}},
+		"WorkerIDs":          {[]string{"h"}, "ns", zk.Options{Lease: coord.LeaseConfig{WorkerIDs: coord.Range{First: 1}}}},
+		"Identity":           {[]string{"h"}, "ns", zk.Options{Lease: coord.LeaseConfig{Identity: "x"}}},
+		"SkewBound":          {[]string{"h"}, "ns", zk.Options{SkewBound: -1}},
+		"give both":          {[]string{"h"}, "ns", zk.Options{User: "ann"}},
+		"begin with a slash": {[]string{"h"}, "ns", zk.Options{Chroot: "apps"}},
+		"slash at its end":   {[]string{"h"}, "ns", zk.Options{Chroot: "/"}},
+		"RenewEvery is 20s":  {[]string{"h"}, "ns", zk.Options{Lease: coord.LeaseConfig{RenewEvery: 20 * time.Second}}},
+	} {
+		if tc.options.Lease.TTL < 0 {
+			says = "positive"
+		}
+		c, err := zk.New(tc.servers, tc.namespace, &tc.options)
+		if c != nil || !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%+v: %v; want an error that says %q", tc, err, says)
+		}
+	}
+	for _, server := range []string{"h", "h:2181", "10.0.0.1", "[::1]:2181", "[::1]", "::1"} {
+		c, err := zk.New([]string{server}, "ns", nil)
+		if err != nil {
+			t.Errorf("server %s: %v", server, err)
+			continue
+		}
+		c.Close()
+	}
+}
+
+// create makes an empty node that anybody may use.
+func (o operator) create(tb testing.TB, path string) {
+	tb.Helper()
+	if _, err := o.Create(path, nil, 0, worldACL()); err != nil {
+		tb.Fatal(err)
+	}
+}
