@@ -34,6 +34,9 @@ type Proxy struct {
 	all   bool  // cut off everything from then on
 	stole int
 
+	beforeOp int32
+	before   func() // called once, before a request of beforeOp is passed on
+
 	quiet  time.Duration // answers wait until the client was quiet for so long
 	spoke  time.Time     // when the client last sent a request
 	waves  int
@@ -64,6 +67,13 @@ func (p *Proxy) Rob(op int32, n int, all bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.op, p.after, p.all, p.stole = op, n-1, all, 0
+}
+
+// Before calls f before the next request of an operation is passed on.
+func (p *Proxy) Before(op int32, f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.beforeOp, p.before = op, f
 }
 
 // Refuse cuts all connections, and new ones.
@@ -160,6 +170,12 @@ func (p *Proxy) relay(from, to net.Conn, pass func(n int, packet []byte) bool) {
 func (p *Proxy) request(n int, b []byte, robbed chan<- int32) bool {
 	op := int32(binary.BigEndian.Uint32(b[4:]))
 	p.mu.Lock()
+	if f := p.before; f != nil && n > 0 && op == p.beforeOp {
+		p.before = nil
+		p.mu.Unlock()
+		f()
+		p.mu.Lock()
+	}
 	defer p.mu.Unlock()
 	if n > 0 && (op == opPing || op == opClose) {
 		return true
