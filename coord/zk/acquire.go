@@ -27,10 +27,7 @@ type acquisition struct {
 }
 
 func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (_ coord.Grant, err error) {
-	a := &acquisition{Coordinator: c, req: req}
-	if now := c.now(); req.Scale.Tick(now) != req.Now {
-		a.ahead = req.Scale.Micro(req.Now) - now
-	}
+	a := &acquisition{Coordinator: c, req: req, ahead: c.ahead(req)}
 	if a.inc, err = c.enter(ctx, req.Token); err != nil {
 		return coord.Grant{}, err
 	}
@@ -51,6 +48,22 @@ func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (_ coord.G
 			return coord.Grant{}, err
 		}
 	}
+}
+
+// staleRequest is how much later than it was made a request may arrive here, on a
+// machine that has no time for it.
+const staleRequest = 5 * time.Second
+
+// ahead is by how much the caller's clock is ahead of the coordinator's, in
+// microseconds. The two should be the same, and are taken to be where the request can
+// just have waited.
+func (c *Coordinator) ahead(req coord.Request) int64 {
+	now := c.now()
+	d := req.Scale.Micro(req.Now) - now
+	if req.Scale.Tick(now) == req.Now || d < 0 && d >= -staleRequest.Microseconds() {
+		return 0
+	}
+	return d
 }
 
 // clock is the caller's clock.

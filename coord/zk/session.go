@@ -54,6 +54,7 @@ type session struct {
 
 	mu      sync.Mutex
 	id      int64         // 0: not yet
+	offered int64         // the ID in the last answer to the request for a session
 	wire    *wire         // the last connection; nil: none was made yet
 	ready   chan struct{} // closed while there is a connection with the session
 	up      bool          // ready is closed
@@ -162,6 +163,9 @@ func (s *session) saw(zxid int64) {
 // makes the session shorter or longer than asked changes the TTL: that is no lease
 // that anybody configured.
 func (s *session) greeted(g greeting) {
+	s.mu.Lock()
+	s.offered = g.session
+	s.mu.Unlock()
 	if g.session == 0 || g.timeout == s.ttl {
 		return // expired, which the client finds out, or as it should be
 	}
@@ -191,7 +195,7 @@ func (s *session) event(e client.Event) {
 func (s *session) connected() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.id = s.conn.SessionID()
+	s.id = s.offered
 	if s.silent != nil {
 		s.silent.Stop()
 		s.silent = nil
