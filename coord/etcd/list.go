@@ -69,7 +69,7 @@ func (c *Coordinator) listed(resp *clientv3.TxnResponse) (slots []coord.Slot, un
 // listed is the slot as an operator sees it.
 func (s slotRecord) listed(meta metaRecord, owned bool) coord.Slot {
 	out := coord.Slot{
-		WorkerID: s.Worker, State: coord.SlotFree, Holder: s.Holder, Identity: s.Identity, Generation: s.Generation,
+		WorkerID: s.Worker, State: coord.SlotFree, Layout: s.Fingerprint, Holder: s.Holder, Identity: s.Identity, Generation: s.Generation,
 		NotBefore: s.NotBefore, NotAfter: s.NotAfter, Until: unixMicro(meta.scale().Micro(s.NotAfter + 1)),
 		Since: unixMicro(s.Since), Renewed: unixMicro(s.Renewed),
 	}

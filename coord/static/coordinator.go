@@ -29,6 +29,7 @@ type Coordinator struct {
 var (
 	_ coord.Coordinator = (*Coordinator)(nil)
 	_ coord.LeaseRuler  = (*Coordinator)(nil)
+	_ coord.Lister      = (*Coordinator)(nil)
 	_ coord.Warner      = (*Coordinator)(nil)
 )
 

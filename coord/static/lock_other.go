@@ -14,3 +14,6 @@ import (
 func tryLock(*os.File) (bool, error) {
 	return false, fmt.Errorf("%w: file locks are not available on %s; leave the state file out", coord.ErrInvalid, runtime.GOOS)
 }
+
+// tryShare fails likewise.
+func tryShare(f *os.File) (bool, error) { return tryLock(f) }
