@@ -41,7 +41,9 @@ worker IDs is held. It then declares the new namespace new, raises its floor to 
 end of the last window of the old one, and retires what is retired there. Start the
 generators of the new namespace only after init has succeeded, and never start those
 of the old one again. init looks whether any of them runs, before and after, and
-fails if so. If it is interrupted, run it again.
+fails if so. If it is interrupted, run it again. To follow several namespaces, the
+static worker IDs of several machines for example, run init once for each of them
+before the first start.
 
 The old namespace is left as it is. A floor is never lowered, so --after asks first.`,
 		Example: `  unalike init --coordinator etcd://localhost:2379/orders

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/static"
 )
 
 // namespaceOptions are the flags that say which namespace an operator means.
@@ -92,6 +93,13 @@ func (n *namespace) lister() (coord.Lister, error) {
 		return l, nil
 	}
 	return nil, n.lacks("list who holds which worker ID", nil)
+}
+
+// whole tells whether the namespace's list has all its worker IDs. A static
+// coordinator knows only those that it is configured with.
+func (n *namespace) whole() bool {
+	_, part := n.Coordinator.(*static.Coordinator)
+	return !part
 }
 
 // admin returns the namespace as one that can be changed.

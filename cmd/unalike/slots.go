@@ -114,8 +114,9 @@ func describeWindow(s coord.Slot, now time.Time) string {
 }
 
 // summary says in one line how many worker IDs there are of each kind, and how far
-// windows reach.
-func summary(slots []coord.Slot, now time.Time) string {
+// windows reach. Those that were never granted are counted only if the slots are those
+// of the whole namespace.
+func summary(slots []coord.Slot, whole bool, now time.Time) string {
 	if len(slots) == 0 {
 		return "no worker ID was ever granted\n"
 	}
@@ -129,7 +130,7 @@ func summary(slots []coord.Slot, now time.Time) string {
 	}
 	free := fmt.Sprintf("%d free", count[coord.SlotFree])
 	total := ""
-	if l, err := core.ParseLayout(slots[0].Layout); err == nil {
+	if l, err := core.ParseLayout(slots[0].Layout); whole && err == nil {
 		never := l.Workers() - len(slots)
 		free = fmt.Sprintf("%s free (%s of them never granted)", group(fmt.Sprint(count[coord.SlotFree]+never)), group(fmt.Sprint(never)))
 		total = fmt.Sprintf(", of %s", group(fmt.Sprint(l.Workers())))

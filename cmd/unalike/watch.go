@@ -20,6 +20,7 @@ const lookTime = 20 * time.Second
 type watch struct {
 	*app
 	lister coord.Lister
+	whole  bool // it lists all of the namespace
 	held   bool
 	json   bool
 	screen *os.File // the terminal that the table is drawn on; nil: changes are printed
@@ -30,8 +31,8 @@ type watch struct {
 	trouble string             // what the last look could not read
 }
 
-func (a *app) newWatch(l coord.Lister, o *workersOptions) *watch {
-	w := &watch{app: a, lister: l, held: o.held, json: o.format.value == formatJSON, now: time.Now}
+func (a *app) newWatch(l coord.Lister, whole bool, o *workersOptions) *watch {
+	w := &watch{app: a, lister: l, whole: whole, held: o.held, json: o.format.value == formatJSON, now: time.Now}
 	if !w.json && isTerminal(a.out) {
 		w.screen, _ = a.out.(*os.File)
 	}
@@ -100,7 +101,7 @@ const (
 // draw replaces what is on the terminal, cut to what fits.
 func (w *watch) draw() error {
 	now := w.now()
-	text := now.UTC().Format(timeForm) + "  " + summary(w.slots, now)
+	text := now.UTC().Format(timeForm) + "  " + summary(w.slots, w.whole, now)
 	if w.trouble != "" {
 		text += "unalike: " + strings.Map(keepLines, w.trouble) + "\n"
 	}

@@ -81,13 +81,13 @@ func (a *app) workers(ctx context.Context, n *namespace, o *workersOptions) erro
 	if o.watch {
 		t := time.NewTicker(time.Duration(o.interval))
 		defer t.Stop()
-		return a.newWatch(l, o).run(ctx, t.C)
+		return a.newWatch(l, n.whole(), o).run(ctx, t.C)
 	}
 	slots, unreadable := l.List(ctx)
 	if unreadable != nil && len(slots) == 0 {
 		return unreadable
 	}
-	if err := a.writeSlots(slots, o); err != nil {
+	if err := a.writeSlots(slots, n.whole(), o); err != nil {
 		return err
 	}
 	if unreadable != nil {
@@ -96,12 +96,13 @@ func (a *app) workers(ctx context.Context, n *namespace, o *workersOptions) erro
 	return nil
 }
 
-// writeSlots writes slots in the format that o asks for.
-func (a *app) writeSlots(slots []coord.Slot, o *workersOptions) error {
+// writeSlots writes slots, those of a whole namespace or some, in the format that o
+// asks for.
+func (a *app) writeSlots(slots []coord.Slot, whole bool, o *workersOptions) error {
 	now := time.Now()
 	shown := chosen(slots, o.held)
 	if o.format.value == formatTable {
-		return a.write([]byte(slotTable(shown, now) + summary(slots, now)))
+		return a.write([]byte(slotTable(shown, now) + summary(slots, whole, now)))
 	}
 	var text []byte
 	for _, s := range shown {
