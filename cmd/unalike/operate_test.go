@@ -119,13 +119,17 @@ func TestNotAble(t *testing.T) {
 // TestLacks is about a coordinator that has no optional interface at all.
 func TestLacks(t *testing.T) {
 	n := newNamespace(bare{}, "bare://user:secret@h")
-	for what, ask := range map[string]func() error{
-		"list who holds which worker ID; those of these schemes can: " + strings.Join(coord.Schemes(), ", "): func() error { _, err := n.lister(); return err },
-		"change a namespace; those of these schemes can: ":                                                   func() error { _, err := n.admin(); return err },
+	_, noList := n.lister()
+	_, noAdmin := n.admin()
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{noList, "list who holds which worker ID; those of these schemes can: " + strings.Join(coord.Schemes(), ", ")},
+		{noAdmin, "change a namespace; those of these schemes can: "},
 	} {
-		err := ask()
-		if usage := (usageError{}); !errors.As(err, &usage) || !strings.HasPrefix(err.Error(), "a coordinator of the scheme bare cannot "+what) {
-			t.Errorf("%v; want %q", err, what)
+		if usage := (usageError{}); !errors.As(tt.err, &usage) || !strings.HasPrefix(tt.err.Error(), "a coordinator of the scheme bare cannot "+tt.want) {
+			t.Errorf("%v; want %q", tt.err, tt.want)
 		}
 	}
 	if n.name != "bare://user:xxxxx@h" {

@@ -207,6 +207,31 @@ func TestListKeepsNobodyOut(t *testing.T) {
 	}
 }
 
+// TestLockWaitsForLook: a start that meets somebody who only looks tries again.
+func TestLockWaitsForLook(t *testing.T) {
+	path := statePathOf(t) + ".lock"
+	write(t, path, "")
+	look, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer look.Close()
+	if ok, err := tryShare(look); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	tries := 0
+	l, err := lockWith(path, func(f *os.File) (bool, error) {
+		if tries++; tries == 4 {
+			look.Close() // the look is over
+		}
+		return tryLock(f)
+	})
+	if err != nil || tries != 4 {
+		t.Fatalf("after %d tries: %v", tries, err)
+	}
+	l.unlock()
+}
+
 // TestScaleOf holds the reading of fingerprints to what package core makes of them.
 func TestScaleOf(t *testing.T) {
 	for _, name := range append(core.LayoutNames(), "40/8/15/10ms/2025-01-01T00:00:00.500Z") {
