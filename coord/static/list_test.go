@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -109,7 +108,7 @@ func TestListErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.unlock()
+	defer l.Unlock()
 	for _, tt := range []struct {
 		options Options
 		want    string
@@ -156,80 +155,6 @@ func TestListByAddress(t *testing.T) {
 	if slots := list(t, c); len(slots) != 1 || slots[0].WorkerID != 7 {
 		t.Errorf("List: %v", slots)
 	}
-}
-
-// TestListKeepsNobodyOut: whoever looks takes the lock for a moment, and a start at
-// that moment must not fail.
-func TestListKeepsNobodyOut(t *testing.T) {
-	path := statePathOf(t)
-	write(t, path, strings.Replace(goodState, "layout-a", listLayout, 1))
-	write(t, path+".lock", "")
-	c := open(t, Options{Namespace: "n", State: path})
-	stop := make(chan struct{})
-	var looking sync.WaitGroup
-	looking.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			if _, _, err := lockedBy(path + ".lock"); err != nil {
-				t.Error(err)
-				return
-			}
-		}
-	})
-	for range 50 {
-		l, err := lock(path + ".lock")
-		if err != nil {
-			t.Error(err)
-			break
-		}
-		l.unlock()
-	}
-	close(stop)
-	looking.Wait()
-	// One who looks for very long is not waited for; it is not a holder either.
-	f, err := os.Open(path + ".lock")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if ok, err := tryShare(f); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	if _, err := c.Acquire(t.Context(), request("a", 1000)); !errors.Is(err, coord.ErrNoWorkerID) {
-		t.Errorf("Acquire while somebody looks without end: %v", err)
-	}
-	if who, _, err := lockedBy(path + ".lock"); who != "" || err != nil {
-		t.Errorf("two look, and one sees a holder: %q, %v", who, err)
-	}
-}
-
-// TestLockWaitsForLook: a start that meets somebody who only looks tries again.
-func TestLockWaitsForLook(t *testing.T) {
-	path := statePathOf(t) + ".lock"
-	write(t, path, "")
-	look, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer look.Close()
-	if ok, err := tryShare(look); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	tries := 0
-	l, err := lockWith(path, func(f *os.File) (bool, error) {
-		if tries++; tries == 4 {
-			look.Close() // the look is over
-		}
-		return tryLock(f)
-	})
-	if err != nil || tries != 4 {
-		t.Fatalf("after %d tries: %v", tries, err)
-	}
-	l.unlock()
 }
 
 // TestScaleOf holds the reading of fingerprints to what package core makes of them.

@@ -41,7 +41,7 @@ var driverMutants = []mutant{
 	},
 	{
 		name: "static: lock not looked at",
-		file: "coord/static/lock.go",
+		file: "internal/filelock/lock.go",
 		old:  "if err == nil && ok {",
 		new:  "if err == nil && (ok || !ok) {",
 		pkg:  "./coord/static", test: "TestLockedByAnotherProcess",

@@ -1,18 +1,16 @@
 //go:build !(darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd || windows)
 
-package static
+package filelock
 
 import (
 	"fmt"
 	"os"
 	"runtime"
-
-	"github.com/unalike-id/unalike/coord"
 )
 
-// tryLock fails: a state file without a lock would promise what it cannot keep.
+// tryLock fails: who asks for a lock must not be told that there is one.
 func tryLock(*os.File) (bool, error) {
-	return false, fmt.Errorf("%w: file locks are not available on %s; leave the state file out", coord.ErrInvalid, runtime.GOOS)
+	return false, fmt.Errorf("%w on %s", ErrUnsupported, runtime.GOOS)
 }
 
 // tryShare fails likewise.
