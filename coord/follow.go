@@ -143,9 +143,9 @@ func (s Space) check() error {
 // it raises the floor, and returns an error that wraps [ErrInvalid] if not; what it
 // cannot see is a generator of prev that comes back later.
 //
-// If Follow is interrupted, or its error is not an ErrInvalid, the namespace of next
-// must not be used; calling Follow again is safe and finishes what was begun. Follow
-// blocks for as long as the back ends need.
+// Unless Follow has returned nil, the namespace of next must not be used; calling
+// Follow again is safe and finishes what was begun. Follow blocks for as long as the
+// back ends need.
 func Follow(ctx context.Context, next, prev Coordinator, s Space) (floor time.Time, err error) {
 	m, err := newMove(next, prev, s)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/etcd"
+	_ "github.com/unalike-id/unalike/coord/static"
 	"github.com/unalike-id/unalike/core"
 )
 
