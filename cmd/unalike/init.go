@@ -137,8 +137,8 @@ func (a *app) move(ctx context.Context, n, old *namespace, o *initOptions) error
 // describeMove says what happens to the new namespace n.
 func describeMove(n, old *namespace, end coord.Ending, layout core.Layout, now time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s is declared new, with layout %s, to follow %s.\n", n.name, layout, old.name)
-	fmt.Fprintf(&b, "Its floor is raised to %s, %s: nothing is granted below it, and it is never lowered.", end.Until.UTC().Format(timeForm), describeWhen(end.Until, now))
+	fmt.Fprintf(&b, "%s will be declared new, with layout %s, to follow %s.\n", n.name, layout, old.name)
+	fmt.Fprintf(&b, "Its floor will be raised to %s, %s: nothing is granted below it, and it is never lowered.", end.Until.UTC().Format(timeForm), describeWhen(end.Until, now))
 	if end.Furthest.Until.Equal(end.Until) && end.Until.After(now.Add(far)) {
 		fmt.Fprintf(&b, "\nThat far reaches the window of worker ID %d of the old namespace. If a wrong clock has pushed it there, retire that worker ID first.", end.Furthest.WorkerID)
 	}

@@ -18,7 +18,7 @@ func TestQuarantine(t *testing.T) {
 	wantCall(t, call(t, nil, "", "init", "--coordinator", url), exitOK, url+" is new, with layout 41/10/12/1ms/2024-01-01T00:00:00Z\n", "")
 	until := time.Now().Add(time.Hour).Truncate(time.Millisecond).UTC().Format(time.RFC3339Nano)
 	got := call(t, nil, "", "quarantine", "--until", until, "--yes", "--coordinator", url)
-	wantCall(t, got, exitOK, "the floor of "+url+" is ", "The floor of "+url+" is raised to ")
+	wantCall(t, got, exitOK, "the floor of "+url+" is ", "The floor of "+url+" will be raised to ")
 	wantCall(t, got, exitOK, ", in 59m", "No worker ID is held.\n")
 	for _, args := range [][]string{nil, {"--for", "5m"}, {"--until", "2025-01-01T00:00:00+01:00"}} {
 		got = call(t, nil, "", append([]string{"quarantine", "--yes", "--coordinator", url}, args...)...)
@@ -120,7 +120,7 @@ func TestMove(t *testing.T) {
 		held := call(t, nil, "", "init", "--yes", "--coordinator", url, "--after", old)
 		wantCall(t, held, exitFailure, "", "1 of its worker IDs are held; stop the generators first")
 		wantCall(t, held, exitFailure, "", "0          held   "+holderHere(t)+"  ")
-		if strings.Contains(held.stderr, "is declared new") {
+		if strings.Contains(held.stderr, "will be declared new") {
 			t.Errorf("it is held, and the question was asked:\n%s", held.stderr)
 		}
 		closeGenerator(t, g)
@@ -152,7 +152,7 @@ func TestMoveAfterCrash(t *testing.T) {
 	p.wait()
 	end := listed(t, "--coordinator", old)[0].WindowEnd
 	got := call(t, nil, "", "init", "--yes", "--coordinator", url, "--after", old)
-	wantCall(t, got, exitOK, "it grants from ", "Its floor is raised to "+*end)
+	wantCall(t, got, exitOK, "it grants from ", "Its floor will be raised to "+*end)
 	next := start(t, t.TempDir(), "generate", "--count", "1000", "--coordinator", url)
 	next.last = p.last
 	next.read(1)

@@ -73,7 +73,7 @@ func (a *app) quarantine(ctx context.Context, n *namespace, o *quarantineOptions
 	if !until.IsZero() {
 		where = fmt.Sprintf("to %s, %s", until.UTC().Format(timeForm), describeWhen(until, now))
 	}
-	plan := fmt.Sprintf("The floor of %s is raised %s.\nNothing is granted or extended below it, and it is never lowered.", n.name, where)
+	plan := fmt.Sprintf("The floor of %s will be raised %s.\nNothing is granted or extended below it, and it is never lowered.", n.name, where)
 	if l, ok := n.Coordinator.(coord.Lister); ok {
 		slots, unreadable := l.List(ctx)
 		if unreadable != nil && len(slots) == 0 {

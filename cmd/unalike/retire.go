@@ -48,7 +48,7 @@ func (a *app) retire(ctx context.Context, n *namespace, id int, yes bool) error 
 	if err != nil {
 		return err
 	}
-	plan := fmt.Sprintf("Worker ID %d of %s is retired: nobody is granted it again.", id, n.name)
+	plan := fmt.Sprintf("Worker ID %d of %s will be retired: nobody is granted it again.", id, n.name)
 	if l, ok := n.Coordinator.(coord.Lister); ok {
 		slots, unreadable := l.List(ctx)
 		s, known := index(slots)[id]

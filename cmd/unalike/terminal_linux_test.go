@@ -145,3 +145,25 @@ func TestWatchOnTerminal(t *testing.T) {
 		}
 	}
 }
+
+// TestMoveAsked: before the answer, and after a no, the new namespace does not exist.
+func TestMoveAsked(t *testing.T) {
+	_, newSpace := newSpaces(t)
+	old, url := newSpace(), newSpace()
+	closeGenerator(t, generator(t, old, core.Config{}))
+	for _, tt := range []struct {
+		answer string
+		code   int
+	}{{"no\n", exitFailure}, {"yes\n", exitOK}} {
+		code, shown := onTerminal(t, func(screen string) string {
+			if !strings.Contains(screen, url+" will be declared new, with layout "+core.DefaultLayout().String()+", to follow "+old+".\r\n") {
+				t.Errorf("before the question the screen shows\n%s", screen)
+			}
+			wantCall(t, call(t, nil, "", "quarantine", "--yes", "--coordinator", url), exitFailure, "", "there is no such namespace")
+			return tt.answer
+		}, "init", "--coordinator", url, "--after", old)
+		if code != tt.code || strings.Contains(shown, "it grants from ") != (code == exitOK) {
+			t.Errorf("answer %q: exit code %d, screen\n%s", tt.answer, code, shown)
+		}
+	}
+}
