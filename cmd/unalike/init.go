@@ -45,7 +45,10 @@ fails if so. If it is interrupted, run it again. To follow several namespaces, t
 static worker IDs of several machines for example, run init once for each of them
 before the first start.
 
-The old namespace is left as it is. A floor is never lowered, so --after asks first.`,
+The old namespace is left as it is. To be sure that nobody uses it again, raise its
+floor far into the future afterwards, with 'unalike quarantine --until'.
+
+A floor is never lowered, so --after asks first.`,
 		Example: `  unalike init --coordinator etcd://localhost:2379/orders
   unalike init --coordinator etcd://localhost:2379/orders --layout javascript
   unalike init --coordinator etcd://new:2379/orders --after etcd://old:2379/orders
@@ -139,7 +142,11 @@ func describeMove(n, old *namespace, end coord.Ending, layout core.Layout, now t
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s will be declared new, with layout %s, to follow %s.\n", n.name, layout, old.name)
 	fmt.Fprintf(&b, "Its floor will be raised to %s, %s: nothing is granted below it, and it is never lowered.", end.Until.UTC().Format(timeForm), describeWhen(end.Until, now))
-	if end.Furthest.Until.Equal(end.Until) && end.Until.After(now.Add(far)) {
+	switch {
+	case !end.Until.After(now.Add(far)):
+	case end.Until.After(end.Furthest.Until):
+		b.WriteString("\nThat far reaches the floor of the old namespace.")
+	default:
 		fmt.Fprintf(&b, "\nThat far reaches the window of worker ID %d of the old namespace. If a wrong clock has pushed it there, retire that worker ID first.", end.Furthest.WorkerID)
 	}
 	if len(end.Retired) > 0 {

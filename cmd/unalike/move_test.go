@@ -205,3 +205,21 @@ func TestMoveRetired(t *testing.T) {
 		t.Errorf("in the new namespace: %+v", all)
 	}
 }
+
+// TestDescribeMove: a floor far away is explained before anybody agrees to it.
+func TestDescribeMove(t *testing.T) {
+	n, old := &namespace{name: "new://"}, &namespace{name: "old://"}
+	window := coord.Slot{WorkerID: 17, Until: at.Add(time.Hour)}
+	for _, tt := range []struct {
+		end  coord.Ending
+		want string
+	}{
+		{coord.Ending{Until: at.Add(time.Hour), Furthest: window}, "That far reaches the window of worker ID 17 of the old namespace."},
+		{coord.Ending{Until: at.Add(2 * time.Hour), Furthest: window}, "That far reaches the floor of the old namespace."},
+		{coord.Ending{Until: at.Add(time.Minute)}, "in 1m0s: nothing is granted below it, and it is never lowered.\nThe generators"},
+	} {
+		if got := describeMove(n, old, tt.end, core.DefaultLayout(), at); !strings.Contains(got, tt.want) {
+			t.Errorf("%+v is described as\n%s\nwant %q", tt.end, got, tt.want)
+		}
+	}
+}
