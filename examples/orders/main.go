@@ -38,16 +38,16 @@ func main() {
 	listen := flag.String("listen", "127.0.0.1:8080", "the `ADDRESS` to serve at; port 0 is any that is free")
 	flag.Parse()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, *file, *listen, log); err != nil {
+	if err := run(*file, *listen, log); err != nil {
 		log.Error("orders failed", "error", err)
 		os.Exit(1)
 	}
 }
 
-// run serves until ctx ends.
-func run(ctx context.Context, file, listen string, log *slog.Logger) (err error) {
+// run serves until a signal asks it to end.
+func run(file, listen string, log *slog.Logger) (err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	cfg, err := config.Load(file)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func run(ctx context.Context, file, listen string, log *slog.Logger) (err error)
 	if err != nil {
 		return err
 	}
-	// ctx has ended when it gets here, so tidying up has a time of its own.
+	// When it gets here ctx has ended, so tidying up has a time of its own.
 	defer func() { err = errors.Join(err, within(tidyTime, ids.Close)) }()
 
 	l, err := net.Listen("tcp", listen)
