@@ -32,6 +32,11 @@ func (a *app) openCoordinator(ctx context.Context, flag string, layout core.Layo
 		}
 		from = "the default coordinator"
 	}
+	return openURL(ctx, from, rawURL)
+}
+
+// openURL opens a URL that comes from where from says.
+func openURL(ctx context.Context, from, rawURL string) (coord.Coordinator, error) {
 	c, err := coord.Open(ctx, rawURL)
 	if err != nil {
 		// The URL itself is not printed: it may contain a password.
