@@ -1,0 +1,2 @@
+// Package embedded runs a real etcd inside the user's process.
+package embedded

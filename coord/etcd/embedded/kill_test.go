@@ -1,0 +1,65 @@
+package embedded
+
+import (
+	"strconv"
+	"testing"
+	"time"
+)
+
+// TestKill: in a namespace with one worker ID, kill -9 of the process that runs the
+// server and start of another one; every ID lies above all IDs before.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	dir, rounds := newDir(t), 10
+	if testing.Short() {
+		rounds = 2
+	}
+	var highest int64
+	total := 0
+	for round := range rounds {
+		began := time.Now()
+		c := startChild(t, dir, "only")
+		n := 0
+		var first time.Duration
+		for c.lines.Scan() {
+			id, err := strconv.ParseInt(c.lines.Text(), 10, 64)
+			if err != nil {
+				break // the last line may be cut
+			}
+			if id <= highest {
+				t.Fatalf("round %d: ID %d is not above %d", round, id, highest)
+			}
+			highest = id
+			if n++; n == 1 {
+				first = time.Since(began)
+			}
+			if n == 1000 {
+				c.Kill() // what it has printed is read to its end
+			}
+		}
+		if n < 1000 {
+			t.Fatalf("round %d: the child ended after %d IDs", round, n)
+		}
+		total += n
+		t.Logf("round %d: first ID after %v, %d IDs", round, first, n)
+	}
+	t.Logf("%d IDs, each above all before", total)
+}
+
+// TestKilledWhileMaking: a folder whose first server died in the middle of making it
+// is made again.
+func TestKilledWhileMaking(t *testing.T) {
+	t.Parallel()
+	for n := range 8 {
+		dir := newDir(t)
+		c := startChild(t, dir, "stay")
+		// Somewhere between the first file and the last.
+		after := time.NewTimer(time.Duration(n*4) * time.Millisecond)
+		<-after.C
+		c.Kill()
+		g := mustAcquire(t, openFolder(t, dir, "n", nil), request(1))
+		if g.WorkerID != 0 {
+			t.Errorf("granted was %v", g)
+		}
+	}
+}
