@@ -45,6 +45,7 @@ type Coordinator struct {
 
 	secret secret               // shown to the server with each call
 	host   atomic.Pointer[post] // where the server is; nil: not known
+	moves  moves                // tells when host changes
 	server *server              // nil: it runs elsewhere. New's, then follow's, then Close's
 
 	end      context.CancelFunc // ends following
@@ -74,7 +75,7 @@ func New(ctx context.Context, dir, namespace string, o *Options) (*Coordinator, 
 	if err != nil {
 		return nil, err
 	}
-	c := &Coordinator{folder: f, log: slog.New(slog.DiscardHandler), followed: make(chan struct{})}
+	c := &Coordinator{folder: f, log: slog.New(slog.DiscardHandler), moves: newMoves(), followed: make(chan struct{})}
 	if o != nil && o.Logger != nil {
 		c.log = o.Logger
 	}
@@ -90,7 +91,10 @@ func New(ctx context.Context, dir, namespace string, o *Options) (*Coordinator, 
 	if c.inner, err = etcd.New(c.client, namespace, (*etcd.Options)(o)); err != nil {
 		return nil, errors.Join(err, c.client.Close())
 	}
-	if err := c.start(ctx); err != nil {
+	if err = f.prepare(); err == nil {
+		err = c.start(ctx)
+	}
+	if err != nil {
 		c.server.stop()
 		return nil, errors.Join(err, c.inner.Close(), c.client.Close())
 	}
@@ -105,25 +109,42 @@ func New(ctx context.Context, dir, namespace string, o *Options) (*Coordinator, 
 
 // Acquire implements [coord.Coordinator].
 func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
-	g, err := c.inner.Acquire(ctx, req)
-	return g, c.explain(err)
+	var g coord.Grant
+	err := c.moving(ctx, func() (err error) {
+		g, err = c.inner.Acquire(ctx, req)
+		return err
+	})
+	return g, err
 }
 
 // Renew implements [coord.Coordinator].
 func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
-	r, err := c.inner.Renew(ctx, g, until)
-	return r, c.explain(err)
+	var r coord.Grant
+	err := c.moving(ctx, func() (err error) {
+		r, err = c.inner.Renew(ctx, g, until)
+		return err
+	})
+	return r, err
 }
 
 // Release implements [coord.Coordinator].
 func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) error {
-	return c.explain(c.inner.Release(ctx, g, last))
+	again := false
+	return c.moving(ctx, func() error {
+		err := c.inner.Release(ctx, g, last)
+		if again && errors.Is(err, coord.ErrLeaseLost) {
+			return nil // the first time did it, and only the reply was lost
+		}
+		again = true
+		return err
+	})
 }
 
 // Close ends what this coordinator has under way. It releases no worker ID. If the
 // server runs here it ends, and another process that uses the folder starts it again.
 func (c *Coordinator) Close() error {
 	c.closing.Do(func() {
+		c.moves.end()
 		c.closed = errors.Join(c.inner.Close(), c.client.Close())
 		c.end()
 		<-c.followed

@@ -33,7 +33,7 @@ const (
 // folder is a folder with an etcd in it.
 type folder struct{ path string }
 
-// newFolder checks that dir can be such a folder, and makes it if need be.
+// newFolder names a folder. It does not look whether there is one, see prepare.
 func newFolder(dir string) (folder, error) {
 	if dir == "" {
 		return folder{}, fmt.Errorf("%w folder: its name is empty; name a folder", coord.ErrInvalid)
@@ -42,8 +42,7 @@ func newFolder(dir string) (folder, error) {
 	if err != nil {
 		return folder{}, fmt.Errorf("%w folder %q: %w", coord.ErrInvalid, dir, err)
 	}
-	f := folder{path}
-	return f, f.prepare()
+	return folder{path}, nil
 }
 
 func (f folder) file(name string) string { return filepath.Join(f.path, name) }

@@ -72,6 +72,7 @@ func (c *Coordinator) follow(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-c.moves.look:
 		case <-timer.C:
 		}
 		if _, err := c.look(ctx); err != nil {
@@ -123,18 +124,17 @@ func (c *Coordinator) look(ctx context.Context) (*filelock.HeldError, error) {
 
 // turnTo makes the client talk to the server that p names; nil: to nobody.
 func (c *Coordinator) turnTo(p *post) {
-	old := c.host.Load()
-	if p == nil {
-		c.host.Store(nil)
-		c.client.SetEndpoints(nowhere)
+	old, endpoint := c.host.Load(), nowhere
+	switch {
+	case old == nil && p == nil, old != nil && p != nil && *old == *p:
 		return
+	case p != nil:
+		c.secret.set(p.Folder)
+		endpoint = p.endpoint()
 	}
-	if old != nil && *old == *p {
-		return
-	}
+	c.client.SetEndpoints(endpoint)
 	c.host.Store(p)
-	c.secret.set(p.Folder)
-	c.client.SetEndpoints(p.endpoint())
+	c.moves.tell()
 }
 
 // lock takes the folder's lock, in a folder that it makes if somebody deleted it.
