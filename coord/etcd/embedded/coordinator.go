@@ -46,12 +46,17 @@ type Coordinator struct {
 	secret secret               // shown to the server with each call
 	host   atomic.Pointer[post] // where the server is; nil: not known
 	moves  moves                // tells when host changes
-	server *server              // nil: it runs elsewhere. New's, then follow's, then Close's
+
+	// These are New's, then follow's, then Close's.
+	server *server // nil: it runs elsewhere
+	stuck  error   // why no server can run in this process any more; nil: one can
+
+	trouble atomic.Pointer[error] // what follow has met, if it is not nil
 
 	end      context.CancelFunc // ends following
 	followed chan struct{}      // closed when following has ended
 	closing  sync.Once
-	closed   error // what closing the client said
+	closed   error // what closing said
 }
 
 var (
@@ -95,8 +100,7 @@ func New(ctx context.Context, dir, namespace string, o *Options) (*Coordinator, 
 		err = c.start(ctx)
 	}
 	if err != nil {
-		c.server.stop()
-		return nil, errors.Join(err, c.inner.Close(), c.client.Close())
+		return nil, errors.Join(err, c.inner.Close(), c.client.Close(), c.server.stop())
 	}
 	life, end := context.WithCancel(context.Background())
 	c.end = end
@@ -148,7 +152,7 @@ func (c *Coordinator) Close() error {
 		c.closed = errors.Join(c.inner.Close(), c.client.Close())
 		c.end()
 		<-c.followed
-		c.server.stop()
+		c.closed = errors.Join(c.closed, c.server.stop(), c.stuck)
 	})
 	return c.closed
 }
@@ -169,6 +173,9 @@ func (c *Coordinator) explain(err error) error {
 		if errors.Is(err, answer) {
 			return err
 		}
+	}
+	if trouble := c.trouble.Load(); trouble != nil && *trouble != nil {
+		return fmt.Errorf("embed: folder %s, whose etcd does not run: %w (%w)", c.folder.path, *trouble, err)
 	}
 	if p := c.host.Load(); p != nil {
 		return fmt.Errorf("embed: folder %s, whose etcd runs in %s: %w", c.folder.path, p.process(), err)

@@ -75,7 +75,8 @@ func (c *Coordinator) follow(ctx context.Context) {
 		case <-c.moves.look:
 		case <-timer.C:
 		}
-		if _, err := c.look(ctx); err != nil {
+		_, err := c.look(ctx)
+		if c.trouble.Store(&err); err != nil {
 			if wait == lookEvery && ctx.Err() == nil {
 				c.log.Error("the embedded etcd does not run and cannot be started; trying again", "folder", c.folder.path, "error", err)
 			}
@@ -97,9 +98,15 @@ func (c *Coordinator) look(ctx context.Context) (*filelock.HeldError, error) {
 			return nil, nil
 		}
 		c.log.Error("the embedded etcd has failed", "folder", c.folder.path, "error", err)
+		c.trouble.Store(&err) // ending it may take a while
 		c.turnTo(nil)
-		c.server.stop()
+		if stuck := c.server.stop(); stuck != nil {
+			c.stuck = errors.Join(err, stuck)
+		}
 		c.server = nil
+	}
+	if c.stuck != nil {
+		return nil, c.stuck
 	}
 	lock, err := c.folder.lock()
 	var held *filelock.HeldError
@@ -114,6 +121,9 @@ func (c *Coordinator) look(ctx context.Context) (*filelock.HeldError, error) {
 	}
 	s, err := host(ctx, c.folder, lock)
 	if err != nil {
+		if errors.Is(err, errStuck) {
+			c.stuck = err
+		}
 		return nil, err
 	}
 	c.server = s

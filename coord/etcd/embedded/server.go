@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/server/v3/embed"
 	"google.golang.org/grpc"
 
@@ -43,12 +44,11 @@ type server struct {
 }
 
 // host starts the server of a folder whose lock the caller has, and says where it is.
-// If it fails, the lock is free again.
+// If it fails, the lock is free again, unless the error wraps errStuck.
 func host(ctx context.Context, f folder, lock *filelock.File) (*server, error) {
 	s := &server{folder: f, lock: lock, trap: newTrap()}
 	if err := s.start(ctx); err != nil {
-		s.stop()
-		return nil, err
+		return nil, errors.Join(err, s.stop())
 	}
 	return s, nil
 }
@@ -81,7 +81,18 @@ func (s *server) start(ctx context.Context) error {
 			return err
 		}
 	}
+	s.compact(ctx)
 	return f.write(namePost, s.post)
+}
+
+// compact forgets past revisions, as etcd itself does every five minutes; many programs
+// end sooner.
+func (s *server) compact(ctx context.Context) {
+	kv := s.etcd.Server.KV()
+	if now := kv.Rev(); now-kv.FirstRev() > 2*keepRevisions {
+		// If this fails, the next start tries again.
+		_, _ = s.etcd.Server.Compact(ctx, &pb.CompactionRequest{Revision: now - keepRevisions})
+	}
 }
 
 // run starts etcd and waits until it serves.
@@ -145,11 +156,15 @@ func (s *server) failed() error {
 	return nil
 }
 
-// stop ends the server, takes back where it is, and frees the lock. The nil server
-// does nothing.
-func (s *server) stop() {
+// errStuck says that etcd is half dead. It has its files open still and could write to
+// them, so nobody else may until this process ends.
+var errStuck = fmt.Errorf("part of the etcd does not end; its folder stays locked until this process, %d, ends", os.Getpid())
+
+// stop ends the server, takes back where it is, and frees the lock; or else it returns
+// errStuck. The nil server does nothing.
+func (s *server) stop() error {
 	if s == nil {
-		return
+		return nil
 	}
 	if s.grpc != nil {
 		// Watches of others would hold up an orderly end for seconds. Calls that are
@@ -157,14 +172,13 @@ func (s *server) stop() {
 		s.grpc.Stop()
 	}
 	if !s.close() {
-		// What still has etcd's files open could write to them. With the lock held,
-		// nobody else does, until this process ends.
-		return
+		return errStuck
 	}
 	if s.lock.Current() {
 		_ = s.folder.removePost() // if it stays, it leads nowhere
 	}
 	s.lock.Unlock()
+	return nil
 }
 
 // close ends etcd and tells whether all of it has ended.
