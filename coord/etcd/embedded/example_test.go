@@ -2,8 +2,8 @@ package embedded_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"log"
 	"os"
 	"path/filepath"
 
@@ -15,55 +15,62 @@ import (
 // A program that needs no server: the etcd runs in it, and a second program on the
 // same folder joins.
 func ExampleNew() {
+	dir, remove := folder()
+	defer remove()
 	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "example-")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // a leftover in the temporary folder
 
-	c, err := embedded.New(ctx, filepath.Join(dir, "ids"), "orders", nil)
-	if err != nil {
-		log.Fatal(err)
+	run := func() (err error) {
+		c, err := embedded.New(ctx, dir, "orders", nil)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.Close()) }()
+		g, err := core.New(ctx, c, core.Config{})
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, g.Close(ctx)) }()
+		a, err := g.Next()
+		if err != nil {
+			return err
+		}
+		b, err := g.Next()
+		if err != nil {
+			return err
+		}
+		fmt.Println(a < b)
+		return nil
 	}
-	g, err := core.New(ctx, c, core.Config{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	a, err := g.Next()
-	if err != nil {
-		log.Fatal(err)
-	}
-	b, err := g.Next()
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(a < b)
-	if err := g.Close(ctx); err != nil {
-		log.Fatal(err)
-	}
-	if err := c.Close(); err != nil {
-		log.Fatal(err)
+	if err := run(); err != nil {
+		fmt.Println(err)
 	}
 	// Output: true
 }
 
 // With a URL, the coordinator can come from the configuration.
 func Example_url() {
-	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "example-")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // a leftover in the temporary folder
+	dir, remove := folder()
+	defer remove()
 
 	// On Windows, write embed:///C:/folder.
-	c, err := coord.Open(ctx, "embed://"+filepath.ToSlash(dir)+"/ids?namespace=orders&ttl=10s")
+	url := "embed://" + filepath.ToSlash(dir) + "?namespace=orders&ttl=10s"
+	c, err := coord.Open(context.Background(), url)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
-	fmt.Println(coord.ResolveLease(c, coord.LeaseConfig{}))
+	lease, err := coord.ResolveLease(c, coord.LeaseConfig{})
+	fmt.Println(lease.TTL, lease.Horizon, err)
 	if err := c.Close(); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
 	}
+}
+
+// folder names a folder for an example, and a function that removes it.
+func folder() (dir string, remove func()) {
+	top, err := os.MkdirTemp("", "example-")
+	if err != nil {
+		fmt.Println(err)
+	}
+	return filepath.Join(top, "ids"), func() { _ = os.RemoveAll(top) } // a leftover among temporary files
 }

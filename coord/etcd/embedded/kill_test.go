@@ -1,6 +1,9 @@
 package embedded
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -61,5 +64,31 @@ func TestKilledWhileMaking(t *testing.T) {
 		if g.WorkerID != 0 {
 			t.Errorf("granted was %v", g)
 		}
+	}
+}
+
+// TestHalfMade: what a first start left behind is no obstacle; data of a server that was
+// ever ready is not touched.
+func TestHalfMade(t *testing.T) {
+	t.Parallel()
+	f := folder{newDir(t)}
+	wal := filepath.Join(f.file(nameData), "member", "wal")
+	if err := os.MkdirAll(wal, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	m := mark{Version: formatVersion, Folder: "made by a test"}
+	if err := errors.Join(put(wal, "0000000000000000-0000000000000000.wal", ""), f.write(nameMark, m)); err != nil {
+		t.Fatal(err)
+	}
+	c := openFolder(t, f.path, "n", nil)
+	mustAcquire(t, c, request(1))
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := f.readMark(); err != nil || !got.Served || got.Folder != m.Folder {
+		t.Errorf("the mark is %+v, %v", got, err)
+	}
+	if slots, err := openFolder(t, f.path, "n", nil).List(within(t)); err != nil || len(slots) != 1 {
+		t.Errorf("slots are %+v, %v; want the one that was granted", slots, err)
 	}
 }
