@@ -99,7 +99,7 @@ var driverMutants = []mutant{
 		name: "embed: every client is let in",
 		file: "coord/etcd/embedded/secret.go",
 		old:  "return status.Error(codes.Unavailable, \"this is the server of another folder\")",
-		new:  "return nil",
+		new:  "_ = status.Error(codes.Unavailable, \"\")\n\t\treturn nil",
 		pkg:  "./coord/etcd/embedded", test: "TestStalePost",
 	},
 	{
@@ -141,7 +141,7 @@ var driverMutants = []mutant{
 		name: "embed: foreign folder taken",
 		file: "coord/etcd/embedded/folder.go",
 		old:  "if !slices.Contains(ours, e.Name()) {",
-		new:  "if len(ours) == 0 {",
+		new:  "if !slices.Contains(ours, e.Name()) && len(ours) == 0 {",
 		pkg:  "./coord/etcd/embedded", test: "TestFolderRefused",
 	},
 	{

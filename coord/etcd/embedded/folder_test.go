@@ -160,3 +160,30 @@ func TestPermissions(t *testing.T) {
 		t.Errorf("the folder has mode %v", info.Mode())
 	}
 }
+
+// TestDamagedData: data that etcd cannot read is an error, and stays as it is.
+func TestDamagedData(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	if c := openFolder(t, dir, "n", nil); c.Close() != nil {
+		t.Fatal("it does not close")
+	}
+	logs, err := filepath.Glob(filepath.Join(dir, nameData, "member", "wal", "*.wal"))
+	if err != nil || len(logs) != 1 {
+		t.Fatalf("%v, %v", logs, err)
+	}
+	if err := os.Truncate(logs[0], 0); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		_, err = New(ctx, dir, "n", nil)
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), dir) {
+			t.Errorf("error is %v", err)
+		}
+	}
+	if info, err := os.Stat(logs[0]); err != nil || info.Size() != 0 {
+		t.Errorf("the damaged file was touched: %v", err)
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -186,35 +185,5 @@ func TestClose(t *testing.T) {
 	r, err := staying.Renew(within(t), g, g.NotAfter+1000)
 	if err != nil || r.Generation != g.Generation || r.NotAfter != g.NotAfter+1000 || r.NotBefore != g.NotBefore {
 		t.Errorf("renewed to %v, %v; want more of %v", r, err, g)
-	}
-}
-
-// TestCallsFollow: a call that is made while the folder has no server waits for the next
-// one.
-func TestCallsFollow(t *testing.T) {
-	t.Parallel()
-	dir := newDir(t)
-	var g coord.Grant
-	for _, tt := range []struct {
-		name string
-		call func(c *Coordinator) error
-	}{
-		{"Acquire", func(c *Coordinator) (err error) { g, err = c.Acquire(within(t), request(1)); return err }},
-		{"Renew", func(c *Coordinator) (err error) { g, err = c.Renew(within(t), g, g.NotAfter+1000); return err }},
-		{"Release", func(c *Coordinator) error { return c.Release(within(t), g, g.NotBefore) }},
-	} {
-		host := startChild(t, dir, "stay")
-		where := host.line(t)
-		c := openFolder(t, dir, "n", nil)
-		if address(c) != where {
-			t.Fatal("it did not join")
-		}
-		host.Kill()
-		if err := tt.call(c); err != nil {
-			t.Errorf("%s: %v", tt.name, err)
-		}
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
 	}
 }

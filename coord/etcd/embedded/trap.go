@@ -28,11 +28,16 @@ func (t *trap) logger() *zap.Logger {
 
 // OnWrite implements zapcore.CheckWriteHook. It does not return.
 func (t *trap) OnWrite(e *zapcore.CheckedEntry, fields []zapcore.Field) {
+	t.spring(e.Message + causes(fields))
+	runtime.Goexit()
+}
+
+// spring notes why etcd cannot go on, if it could so far.
+func (t *trap) spring(why string) {
 	t.once.Do(func() {
-		t.err = fmt.Errorf("etcd cannot go on: %s%s", e.Message, causes(fields))
+		t.err = fmt.Errorf("etcd cannot go on: %s", why)
 		close(t.sprung)
 	})
-	runtime.Goexit()
 }
 
 // causes prints the errors among the fields of a log entry.
@@ -47,11 +52,16 @@ func causes(fields []zapcore.Field) string {
 }
 
 // guarded runs f, which may spring the trap, in a goroutine of its own, and returns
-// the error if it did.
+// the error if it did. A panic of f springs it too: damaged data makes etcd panic.
 func (t *trap) guarded(f func()) error {
 	returned, ended := false, make(chan struct{})
 	go func() {
 		defer close(ended)
+		defer func() {
+			if p := recover(); p != nil {
+				t.spring(fmt.Sprintf("it panicked: %v; its data may be damaged", p))
+			}
+		}()
 		f()
 		returned = true
 	}()
