@@ -20,6 +20,7 @@ import (
 const (
 	childDir  = "UNALIKE_TEST_CHILD_DIR"  // set: be a child
 	childWork = "UNALIKE_TEST_CHILD_WORK" // what to do there, see works
+	childWeak = "UNALIKE_TEST_CHILD_WEAK" // not empty: give up the rights of root
 )
 
 // works are what a child can do with the folder's coordinator.
@@ -52,13 +53,18 @@ func childMain() {
 		return
 	}
 	if err := beChild(dir); err != nil {
-		fmt.Fprintln(os.Stderr, "child:", err)
+		fmt.Println("error:", err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
 func beChild(dir string) error {
+	if os.Getenv(childWeak) != "" {
+		if err := becomeNobody(); err != nil {
+			return err
+		}
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*callTime)
 	defer cancel()
 	c, err := New(ctx, dir, "children", nil)
