@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -33,7 +34,7 @@ func (c *Coordinator) start(ctx context.Context) error {
 	defer cancel()
 	pause := time.NewTicker(lookEvery / 4)
 	defer pause.Stop()
-	var holder string
+	holder := post{PID: os.Getpid()}.process()
 	for {
 		// What cannot work now is an error here; later, somebody may mend it.
 		held, err := c.look(ctx)

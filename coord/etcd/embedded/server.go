@@ -135,6 +135,7 @@ func (f folder) config(token string, t *trap) *embed.Config {
 	cfg.SnapshotCount, cfg.SnapshotCatchUpEntries = snapshotEvery, 100
 	cfg.MaxSnapFiles, cfg.MaxWalFiles = keepFiles, keepFiles
 	cfg.AutoCompactionMode, cfg.AutoCompactionRetention = embed.CompactorModeRevision, fmt.Sprint(keepRevisions)
+	cfg.EnableGRPCGateway = false // it would pass calls on that say nothing of a folder
 	cfg.GRPCAdditionalServerOptions = guard(token)
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(t.logger())
 	return cfg

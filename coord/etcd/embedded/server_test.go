@@ -3,11 +3,15 @@ package embedded
 import (
 	"context"
 	"errors"
+	"io"
+	"net/http"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 )
 
@@ -106,5 +110,49 @@ func TestClosed(t *testing.T) {
 	cancel()
 	if _, err := New(ended, newDir(t), "n", nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that has ended: %v", err)
+	}
+}
+
+// TestGuarded: who does not know the folder's name gets nothing that is stored, by
+// whatever protocol.
+func TestGuarded(t *testing.T) {
+	t.Parallel()
+	c := openFolder(t, newDir(t), "n", nil)
+	mustAcquire(t, c, request(1))
+	for _, path := range []string{"/v3/kv/range", "/v3/cluster/member/list", "/v3/maintenance/status"} {
+		resp, err := http.Post("http://"+address(c)+path, "application/json", strings.NewReader(`{"key":"AA==","range_end":"AA=="}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %s", path, resp.Status)
+		}
+	}
+	stranger, err := clientv3.New(clientv3.Config{Endpoints: []string{address(c)}, Logger: zap.NewNop(), MaxUnaryRetries: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	short := func() context.Context { // the client tries again and again
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		t.Cleanup(cancel)
+		return ctx
+	}
+	if resp, err := stranger.Get(short(), "/unalike", clientv3.WithPrefix()); err == nil {
+		t.Errorf("a stranger read %v", resp)
+	}
+	if _, err := stranger.Put(short(), "/unalike/n/ticket", "x"); err == nil {
+		t.Error("a stranger wrote")
+	}
+	if snapshot, err := stranger.Snapshot(short()); err == nil {
+		if n, err := io.Copy(io.Discard, snapshot); err == nil {
+			t.Errorf("a stranger has a copy of %d bytes", n)
+		}
+	}
+	for r := range stranger.Watch(short(), "/unalike", clientv3.WithPrefix(), clientv3.WithRev(1)) {
+		if len(r.Events) > 0 {
+			t.Errorf("a stranger watched %v", r.Events)
+		}
 	}
 }
