@@ -41,11 +41,10 @@ func (a *app) generateCommand() *cobra.Command {
 		Long: `generate leases a worker ID from a coordinator, prints new IDs, one a line and in
 ascending order, and gives the worker ID back.
 
-Without --coordinator and ` + envCoordinator + `, it uses worker ID 0 with a state file in the
-user's data folder. Its IDs are then unique among all runs by this user on this
-machine with the same layout, and one process can run at a time. The first run, and
-the first after a crash, waits up to three seconds, so that an earlier run's IDs
-cannot come again.
+Without --coordinator and ` + envCoordinator + `, it uses an etcd of its own, which runs in
+this process, or in another one that is at it already, with its data in the user's
+data folder. The IDs are then unique among all runs by this user on this machine with
+the same layout, whether one runs or many at once, as long as that data is not deleted.
 
 With --config, the settings come from a YAML file: coordinator, layout, ttl, horizon,
 renew, worker_ids, identity, rollback_tolerance, lead, sequence_start, stripes. For each
@@ -58,6 +57,7 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
   unalike generate --count 5 --explain
   unalike generate --count 1000000 --format base62 > ids.txt
   unalike generate --config unalike.yaml
+  unalike generate --coordinator embed:///var/lib/app/unalike
   unalike generate --coordinator 'static://?worker=7&state=/var/lib/app/unalike.state'`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -72,7 +72,7 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
 		},
 	}
 	c.Flags().VarP(&o.count, "count", "n", "how many IDs to make")
-	c.Flags().StringVar(&o.coordinator, "coordinator", "", "`URL` of the coordinator that leases the worker ID (default: $"+envCoordinator+", else worker 0 on this machine)")
+	c.Flags().StringVar(&o.coordinator, "coordinator", "", "`URL` of the coordinator that leases the worker ID (default: $"+envCoordinator+", else an etcd of this user on this machine)")
 	addConfigFlag(c, &o.config)
 	addLayoutFlag(c, &o.layout)
 	addChoiceFlag(c, &o.format, "format", "how to print an ID")
@@ -173,11 +173,14 @@ func completeCoordinator(c *cobra.Command) { completeURL(c, "coordinator") }
 func completeURL(c *cobra.Command, flag string) {
 	var urls []string
 	for _, scheme := range coord.Schemes() {
-		if scheme == "static" {
+		switch scheme {
+		case "static":
 			urls = append(urls, "static://?worker=", "static://?worker=hostname&state=")
-			continue
+		case "embed":
+			urls = append(urls, "embed:///")
+		default:
+			urls = append(urls, scheme+"://")
 		}
-		urls = append(urls, scheme+"://")
 	}
 	err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(urls, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 	if err != nil {

@@ -38,6 +38,9 @@ var backends = []backend{
 	{"etcd", func(t *testing.T) string {
 		return "etcd://" + etcdtest.Start(t).Endpoint + "/orders"
 	}, true},
+	{"embedded etcd", func(t *testing.T) string {
+		return "embed://" + filepath.ToSlash(filepath.Join(t.TempDir(), "etcd"))
+	}, true},
 }
 
 // build builds the service once; TestMain removes it.
