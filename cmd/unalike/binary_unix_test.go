@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,8 +39,9 @@ func TestSignals(t *testing.T) {
 // TestSignalWhileWaiting: a signal ends the wait for a window too.
 func TestSignalWhileWaiting(t *testing.T) {
 	t.Parallel()
-	p := start(t, t.TempDir(), "generate")
-	// The first start waits three seconds, and says so.
+	data := t.TempDir()
+	p := start(t, data, "generate", "--coordinator", "static://?worker=5&state="+filepath.Join(data, "state"))
+	// With a new state file the start waits three seconds, and says so.
 	for !strings.Contains(p.stderr.String(), "waiting for the issue window to open") {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -50,6 +52,25 @@ func TestSignalWhileWaiting(t *testing.T) {
 	p.drain()
 	if code := p.wait(); code != 130 || p.count != 0 || time.Since(began) > time.Second {
 		t.Errorf("exit code %d after %v, %d IDs\n%s", code, time.Since(began), p.count, &p.stderr)
+	}
+}
+
+// TestWatchSignals: a signal ends a watch, as it ends any command.
+func TestWatchSignals(t *testing.T) {
+	t.Parallel()
+	url := stateFile(t, "5")
+	first := start(t, t.TempDir(), "generate", "--count", "1", "--coordinator", url)
+	first.drain()
+	first.wait()
+	p := start(t, t.TempDir(), "workers", "--watch", "--interval", "1h", "--coordinator", url)
+	if line, err := p.out.ReadString('\n'); err != nil || !strings.Contains(line, "  worker ID 5  free, last held by ") {
+		t.Fatalf("%q, %v\n%s", line, err, &p.stderr)
+	}
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.wait(); code != 130 || p.stderr.String() != "" {
+		t.Errorf("exit code %d, stderr %q", code, &p.stderr)
 	}
 }
 

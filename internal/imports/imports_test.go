@@ -18,9 +18,10 @@ var allowed = map[string][]string{
 	"clock/clocktest":   {"clock"},
 	"coord":             {"clock"},
 	"coord/coordtest":   {"clock", "coord", "clock/clocktest"},
-	"coord/static":      {"clock", "coord"},
+	"coord/static":      {"clock", "coord", "internal/filelock"},
 	"core":              {"clock", "coord", "internal/keeper"},
 	"core/coretest":     {"clock", "coord", "internal/keeper", "core", "clock/clocktest"},
+	"internal/filelock": nil,
 	"internal/keeper":   {"clock", "coord"},
 	"internal/lifetime": {"clock", "coord"},
 	"internal/record":   {"clock", "coord"},
@@ -45,6 +46,19 @@ func TestStandardLibraryOnly(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestConfigImports: a program that is configured by a file gets a reader of YAML, and no
+// driver that it has not imported itself.
+func TestConfigImports(t *testing.T) {
+	want := []string{module + "clock", module + "config", module + "coord", module + "core", module + "internal/keeper", "go.yaml.in/yaml/v3"}
+	for _, platform := range platforms {
+		for _, dep := range dependencies(t, platform, "config") {
+			if !slices.Contains(want, dep) {
+				t.Errorf("%s: config depends on %s", platform, dep)
+			}
+		}
 	}
 }
 
