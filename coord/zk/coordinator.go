@@ -94,13 +94,10 @@ func (c *Coordinator) checkRequest(req coord.Request) error {
 	if err := checkTTL(req.TTL); err != nil {
 		return err
 	}
-	switch horizon := req.Until - req.Now; {
-	case req.TTL < MinTTL:
+	if req.TTL < MinTTL {
 		return fmt.Errorf("%w: TTL is %v; at least %v is allowed here", coord.ErrInvalid, req.TTL, MinTTL)
-	case req.Until > req.Now && req.Now >= 0 && horizon > req.Scale.TicksUp(MaxHorizon.Microseconds()):
-		return fmt.Errorf("%w: the window is to reach %v ahead; at most %v is allowed", coord.ErrInvalid, time.Duration(horizon*req.Scale.Unit)*time.Microsecond, MaxHorizon)
 	}
-	return nil
+	return lifetime.CheckHorizon(req, MaxHorizon)
 }
 
 // now reads this machine's clock, in microseconds since 1970.

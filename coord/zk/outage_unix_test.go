@@ -35,14 +35,16 @@ func TestShortOutage(t *testing.T) {
 	for _, o := range outages() {
 		t.Run(o.name, func(t *testing.T) {
 			server := zktest.Start(t, zktest.Options{})
-			g := streamtest.Generate(t, newCoordinator(t, []string{server.Addr}, rand.Text(), nil), core.Config{Lease: lease()})
+			l := lease()
+			l.Horizon = 6 * time.Second
+			g := streamtest.Generate(t, newCoordinator(t, []string{server.Addr}, rand.Text(), nil), core.Config{Lease: l})
 			before := streamtest.Worker(t, g)
 			ids := streamtest.Run(g)
 			for range 2 {
 				streamtest.RenewedSince(t, g, time.Now())
 				began := time.Now()
 				o.begin(t, server)
-				streamtest.Eventually(t, "half of the window is used up", func() bool { return streamtest.Worker(t, g).WindowLeft < lease().Horizon/2 })
+				streamtest.Eventually(t, "half of the window is used up", func() bool { return streamtest.Worker(t, g).WindowLeft < l.Horizon/2 })
 				o.over(t, server)
 				lasted, moment := time.Since(began), time.Now()
 				streamtest.RenewedSince(t, g, moment)
@@ -99,7 +101,7 @@ func TestLongOutageOfEnsemble(t *testing.T) {
 func interrupted(t *testing.T, c *zk.Coordinator, begin func()) (*core.Generator, *streamtest.Stream) {
 	t.Helper()
 	l := lease()
-	l.Horizon = 3 * time.Second
+	l.Horizon = 2 * time.Second
 	g := streamtest.Generate(t, c, core.Config{Lease: l})
 	ids := streamtest.Run(g)
 	streamtest.RenewedSince(t, g, time.Now())
@@ -115,7 +117,7 @@ func interrupted(t *testing.T, c *zk.Coordinator, begin func()) (*core.Generator
 		}
 	}
 	// Long enough for every pause between tries to have grown to its longest.
-	long := time.Now().Add(2 * l.Horizon)
+	long := time.Now().Add(3 * time.Second)
 	streamtest.Eventually(t, "the outage is long", func() bool { return time.Now().After(long) })
 	return g, ids
 }

@@ -1,5 +1,6 @@
-// Package lifetime is the life of a driver's coordinator: calls that end when it is
-// closed, goroutines that Close waits for, and errors that say what was being done.
+// Package lifetime is what the coordinators of all drivers have around their calls:
+// settings, calls that end when the coordinator is closed, goroutines that Close waits
+// for, and errors that say what was being done.
 package lifetime
 
 import (
