@@ -41,7 +41,8 @@ func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (_ coord.G
 			return v.grant(), nil
 		case errors.Is(err, errAgain) && ctx.Err() == nil:
 		case transient(err) || errors.Is(err, errAgain) || errors.Is(err, context.Canceled):
-			c.forsake(a.inc, req.TTL)
+			// What it holds is not known; its session is kept for one TTL, so that the same
+			// token can find it.
 			return coord.Grant{}, err
 		default:
 			c.drop(a.inc)

@@ -67,3 +67,25 @@ func TestOwnerDeleted(t *testing.T) {
 	ids.Stop(t, 10)
 	streamtest.SameTerm(t, g, before)
 }
+
+// TestNobodyRenews: a lease ends when nobody renews it, although the process lives
+// and so does its connection.
+func TestNobodyRenews(t *testing.T) {
+	t.Parallel()
+	server := zktest.Start(t, zktest.Options{})
+	ns, o := rand.Text(), newOperator(t, []string{server.Addr})
+	c := newCoordinator(t, []string{server.Addr}, ns, nil)
+	req := request(1)
+	req.TTL = time.Second
+	g := mustAcquire(t, c, req)
+	select {
+	case <-c.Lost(g):
+	case <-time.After(callTime):
+		t.Error("there is no hint")
+	}
+	streamtest.Eventually(t, "the worker ID is free", func() bool { return o.owner(t, ns, g.WorkerID) == 0 })
+	r, err := c.Renew(within(t), g, g.NotAfter+1000)
+	if err != nil || r.NotBefore != g.NotBefore || o.owner(t, ns, g.WorkerID) == 0 {
+		t.Errorf("Renew of %v after that: %v, %v", g, r, err)
+	}
+}

@@ -42,22 +42,46 @@ func (c *Coordinator) enter(ctx context.Context, token string) (*incarnation, er
 		gone := inc.gone
 		c.mu.Unlock()
 		if !gone {
+			if inc.session != nil {
+				inc.session.busy()
+			}
 			return inc, nil
 		}
 		<-inc.turn
 	}
 }
 
-// leave ends a turn. What holds nothing is forgotten.
+// leave ends a turn. What holds nothing is forgotten. What holds a grant is left alone
+// for as long as its TTL: the client would keep the session alive for ever, and a
+// lease ends when nobody renews it.
 func (c *Coordinator) leave(inc *incarnation) {
 	c.mu.Lock()
 	inc.hint = inc.session
 	if inc.view == nil && inc.session == nil {
 		inc.gone = true
-		delete(c.incarnations, inc.token)
+		if c.incarnations[inc.token] == inc {
+			delete(c.incarnations, inc.token)
+		}
+	}
+	if inc.session != nil {
+		inc.session.idle(func() { c.tidy(inc) })
 	}
 	c.mu.Unlock()
 	<-inc.turn
+}
+
+// tidy forgets an incarnation that held nothing that is known of, and that nobody has
+// asked for again until its session was over.
+func (c *Coordinator) tidy(inc *incarnation) {
+	select {
+	case inc.turn <- struct{}{}:
+	default:
+		return // somebody asks just now
+	}
+	if inc.view == nil && inc.session != nil && inc.session.life.Err() != nil {
+		inc.session = nil
+	}
+	c.leave(inc)
 }
 
 // drop ends the session of an incarnation, and what it holds.
@@ -66,37 +90,6 @@ func (c *Coordinator) drop(inc *incarnation) {
 		inc.session.over(true, errEnded)
 	}
 	inc.session, inc.view = nil, nil
-}
-
-// forsake drops an incarnation of which it is not known what it holds, if nobody asks
-// for it within its TTL.
-func (c *Coordinator) forsake(inc *incarnation, ttl time.Duration) {
-	s := inc.session
-	if s == nil {
-		return
-	}
-	spawned := c.life.Spawn(func() {
-		timer := time.NewTimer(ttl)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-s.life.Done():
-		case <-c.life.Context().Done():
-			return
-		}
-		select {
-		case inc.turn <- struct{}{}:
-		case <-c.life.Context().Done():
-			return
-		}
-		if inc.session == s && inc.view == nil {
-			c.drop(inc)
-		}
-		c.leave(inc)
-	})
-	if !spawned {
-		c.drop(inc)
-	}
 }
 
 // connected makes sure that an incarnation has a session that is not over, and

@@ -28,7 +28,8 @@ func (c *Coordinator) release(ctx context.Context, g coord.Grant, last int64) er
 	case errors.Is(err, coord.ErrLeaseLost):
 		t.lose()
 	default:
-		t.spare()
+		// If it was not done, the worker ID is free all the same when the session ends.
+		c.drop(t.inc)
 	}
 	return err
 }

@@ -69,7 +69,7 @@ func (t *tenure) once(ctx context.Context, turn func(context.Context, *session, 
 		return false, err
 	}
 	s := t.inc.session
-	if t.v == nil {
+	if t.v == nil || s.leaderTime() == 0 { // a new session has to learn the time
 		if t.v, err = t.look(ctx, s, t.g.WorkerID, t.g.Token); err != nil {
 			if t.attempt != nil {
 				err = unclear(t.attempt, err)
@@ -100,7 +100,7 @@ func (t *tenure) outlived(ctx context.Context) bool {
 		return false
 	}
 	why := context.Cause(t.inc.session.life)
-	return errors.Is(why, errExpired) || errors.Is(why, errSilent)
+	return errors.Is(why, errExpired) || errors.Is(why, errSilent) || errors.Is(why, errIdle)
 }
 
 // lose ends the session of a grant that is not held any more, unless it serves

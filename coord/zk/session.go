@@ -21,6 +21,8 @@ var (
 	// errSilent says that there was no connection for so long that the session is over
 	// or as good as over.
 	errSilent = errors.New("there was no connection for as long as the session lasts without one")
+	// errIdle says that nobody has renewed what a session holds.
+	errIdle = errors.New("nobody has renewed for as long as the lease lasts")
 	// errEnded says that a session is not needed any more.
 	errEnded = errors.New("the session was ended")
 )
@@ -61,6 +63,7 @@ type session struct {
 	trouble error         // why there is no connection
 	foreign int           // how many of the last servers were something else
 	silent  *time.Timer   // runs while there is none
+	unused  *time.Timer   // runs between calls
 	watched string        // path of the owner node
 	gone    chan struct{} // closed when the session is over or the owner node is gone
 	told    bool          // gone is closed
@@ -196,10 +199,7 @@ func (s *session) connected() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.id = s.offered
-	if s.silent != nil {
-		s.silent.Stop()
-		s.silent = nil
-	}
+	s.silent = stopped(s.silent)
 	if !s.up && s.life.Err() == nil {
 		s.up, s.trouble = true, nil
 		close(s.ready)
@@ -224,10 +224,7 @@ func (s *session) over(farewell bool, why error) {
 	s.end(why)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.silent != nil {
-		s.silent.Stop()
-		s.silent = nil
-	}
+	s.silent, s.unused = stopped(s.silent), stopped(s.unused)
 	if s.wire != nil && !farewell {
 		s.wire.hush()
 	}
@@ -249,6 +246,34 @@ func (s *session) tell() {
 		s.told = true
 		close(s.gone)
 	}
+}
+
+// idle begins the time in which the next call has to come. After it, the session is
+// over, and then is called.
+func (s *session) idle(then func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unused == nil && s.life.Err() == nil {
+		s.unused = time.AfterFunc(s.ttl, func() {
+			s.over(true, errIdle)
+			then()
+		})
+	}
+}
+
+// busy ends that time.
+func (s *session) busy() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unused = stopped(s.unused)
+}
+
+// stopped stops a timer, which may be nil.
+func stopped(t *time.Timer) *time.Timer {
+	if t != nil {
+		t.Stop()
+	}
+	return nil
 }
 
 // wait blocks until the session or the coordinator is over, and then until the
