@@ -199,7 +199,7 @@ func (s *session) connected() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.id = s.offered
-	s.silent = stopped(s.silent)
+	stop(&s.silent)
 	if !s.up && s.life.Err() == nil {
 		s.up, s.trouble = true, nil
 		close(s.ready)
@@ -224,7 +224,8 @@ func (s *session) over(farewell bool, why error) {
 	s.end(why)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.silent, s.unused = stopped(s.silent), stopped(s.unused)
+	stop(&s.silent)
+	stop(&s.unused)
 	if s.wire != nil && !farewell {
 		s.wire.hush()
 	}
@@ -265,15 +266,15 @@ func (s *session) idle(then func()) {
 func (s *session) busy() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.unused = stopped(s.unused)
+	stop(&s.unused)
 }
 
-// stopped stops a timer, which may be nil.
-func stopped(t *time.Timer) *time.Timer {
-	if t != nil {
-		t.Stop()
+// stop stops a timer, if there is one, and forgets it.
+func stop(t **time.Timer) {
+	if *t != nil {
+		(*t).Stop()
+		*t = nil
 	}
-	return nil
 }
 
 // wait blocks until the session or the coordinator is over, and then until the
