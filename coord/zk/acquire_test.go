@@ -99,6 +99,9 @@ func acquireMany(t *testing.T, crowd []*zk.Coordinator, n, atOnce int) {
 			req := request(capacity)
 			g, err := crowd[i%len(crowd)].Acquire(ctx, req)
 			for err != nil && !coord.Permanent(err) && ctx.Err() == nil {
+				token := req.Token
+				req = request(capacity)
+				req.Token = token
 				g, err = crowd[i%len(crowd)].Acquire(ctx, req)
 			}
 			ids[i], errs[i] = g.WorkerID, err

@@ -36,6 +36,9 @@
 // tells of it at once: when the client learns that its session has ended, and, by a
 // watch, when the owner node is deleted.
 //
+// A connection keeps its session alive by itself, also for a holder that has stopped
+// renewing. So the driver ends the session of a grant that was not renewed for a TTL.
+//
 // Servers make sessions no shorter and no longer than their bounds, without a word: by
 // default 2 and 20 of their ticks, 4 s and 40 s. A TTL outside of them is refused, with
 // both figures, because the lease would not be the one that was configured.
