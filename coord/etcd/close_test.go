@@ -13,6 +13,7 @@ import (
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
 // watchers counts the goroutines that watch owner keys.
@@ -41,11 +42,11 @@ func TestWatchersEnd(t *testing.T) {
 		grants = append(grants, g)
 	}
 	counts := func(n int) func() bool { return func() bool { return watchers() == n } }
-	eventually(t, "three watchers run", counts(3))
+	streamtest.Eventually(t, "three watchers run", counts(3))
 	if err := c.Release(within(t), grants[0], grants[0].NotBefore); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "Release ends one", counts(2))
+	streamtest.Eventually(t, "Release ends one", counts(2))
 	hint := c.Lost(grants[1])
 	endLease(t, operator, ns, grants[1].WorkerID)
 	select {
@@ -53,21 +54,21 @@ func TestWatchersEnd(t *testing.T) {
 	case <-time.After(callTime):
 		t.Fatal("no hint")
 	}
-	eventually(t, "the hint ends one", counts(1))
+	streamtest.Eventually(t, "the hint ends one", counts(1))
 	if err := c.Retire(within(t), grants[2].WorkerID); err != nil { // its key stays
 		t.Fatal(err)
 	}
 	if _, err := c.Renew(within(t), grants[2], grants[2].NotAfter); !errors.Is(err, coord.ErrLeaseLost) {
 		t.Fatal(err)
 	}
-	eventually(t, "knowing it is lost ends one", counts(0))
+	streamtest.Eventually(t, "knowing it is lost ends one", counts(0))
 	last := mustAcquire(t, c, request(capacity))
 	c.Lost(last)
-	eventually(t, "one watcher runs", counts(1))
+	streamtest.Eventually(t, "one watcher runs", counts(1))
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "Close ends the last", counts(0))
+	streamtest.Eventually(t, "Close ends the last", counts(0))
 	select {
 	case <-c.Lost(last):
 		t.Error("a closed coordinator gives a hint")

@@ -11,6 +11,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
 // The leader of three members goes away: nobody who wants IDs notices, and the
@@ -21,14 +22,14 @@ func TestLeaderGone(t *testing.T) {
 		t.Run(o.name, func(t *testing.T) {
 			cluster := etcdtest.StartCluster(t, 3)
 			ns := rand.Text()
-			g := generate(t, newCoordinator(t, cluster.Client(t), ns, nil), core.Config{Lease: lease()})
-			before := worker(t, g)
-			ids := run(g)
-			renewedSince(t, g, time.Now())
+			g := streamtest.Generate(t, newCoordinator(t, cluster.Client(t), ns, nil), core.Config{Lease: lease()})
+			before := streamtest.Worker(t, g)
+			ids := streamtest.Run(g)
+			streamtest.RenewedSince(t, g, time.Now())
 			leader := cluster.Leader(t)
 			moment := time.Now()
 			o.begin(t, leader)
-			renewedSince(t, g, moment)
+			streamtest.RenewedSince(t, g, moment)
 			took := time.Since(moment)
 			t.Logf("renewed %v after the leader was %s", took, o.name)
 			if took > slowdown*5*time.Second {
@@ -36,13 +37,13 @@ func TestLeaderGone(t *testing.T) {
 			}
 			// Newcomers are served by the other two.
 			other := newCoordinator(t, cluster.Client(t), ns, nil)
-			if h := worker(t, generate(t, other, core.Config{Lease: lease()})); h.WorkerID == before.WorkerID {
+			if h := streamtest.Worker(t, streamtest.Generate(t, other, core.Config{Lease: lease()})); h.WorkerID == before.WorkerID {
 				t.Errorf("worker ID %d is held twice", h.WorkerID)
 			}
 			o.over(t, leader)
-			renewedSince(t, g, time.Now())
-			ids.stop(t, 100)
-			if after := worker(t, g); after.WorkerID != before.WorkerID || after.Generation != before.Generation {
+			streamtest.RenewedSince(t, g, time.Now())
+			ids.Stop(t, 100)
+			if after := streamtest.Worker(t, g); after.WorkerID != before.WorkerID || after.Generation != before.Generation {
 				t.Errorf("worker ID %d, generation %d became worker ID %d, generation %d", before.WorkerID, before.Generation, after.WorkerID, after.Generation)
 			}
 		})
@@ -64,14 +65,14 @@ func TestMinority(t *testing.T) {
 	}
 	cfg := core.Config{Lease: lease()}
 	cfg.Lease.WorkerIDs = coord.Range{Count: 1}
-	g := generate(t, newCoordinator(t, etcdtest.Connect(t, []string{leader.Endpoint}), ns, nil), cfg)
-	old := run(g)
-	renewedSince(t, g, time.Now())
+	g := streamtest.Generate(t, newCoordinator(t, etcdtest.Connect(t, []string{leader.Endpoint}), ns, nil), cfg)
+	old := streamtest.Run(g)
+	streamtest.RenewedSince(t, g, time.Now())
 
 	cluster.CutOff(t, leader)
 	other := newCoordinator(t, etcdtest.Connect(t, majority), ns, nil)
 	var next *core.Generator
-	eventually(t, "the worker ID is given to somebody else", func() bool {
+	streamtest.Eventually(t, "the worker ID is given to somebody else", func() bool {
 		var err error
 		next, err = core.New(within(t), other, cfg)
 		return err == nil
@@ -81,20 +82,20 @@ func TestMinority(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the window of the minority ends", old.failed)
-	t.Logf("the minority issued %d IDs and then said: %v", old.n, old.err)
-	if !errors.Is(old.err, core.ErrWindowEnded) || old.n < 100 {
-		t.Errorf("after %d IDs the minority said: %v; want %v", old.n, old.err, core.ErrWindowEnded)
+	streamtest.Eventually(t, "the window of the minority ends", old.Failed)
+	t.Logf("the minority issued %d IDs and then said: %v", old.N, old.Err)
+	if !errors.Is(old.Err, core.ErrWindowEnded) || old.N < 100 {
+		t.Errorf("after %d IDs the minority said: %v; want %v", old.N, old.Err, core.ErrWindowEnded)
 	}
-	if first <= old.last {
-		t.Errorf("the first ID of the majority, %d, is not above the last of the minority, %d", first, old.last)
+	if first <= old.Last {
+		t.Errorf("the first ID of the majority, %d, is not above the last of the minority, %d", first, old.Last)
 	}
 
-	ids := run(next)
+	ids := streamtest.Run(next)
 	cluster.Rejoin(t, leader)
-	eventually(t, "the old holder learns that it is none", func() bool {
+	streamtest.Eventually(t, "the old holder learns that it is none", func() bool {
 		return errors.Is(g.Health().Err, coord.ErrNoWorkerID)
 	})
-	renewedSince(t, next, time.Now())
-	ids.stop(t, 100)
+	streamtest.RenewedSince(t, next, time.Now())
+	ids.Stop(t, 100)
 }

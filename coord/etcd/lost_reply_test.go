@@ -16,6 +16,7 @@ import (
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
 // patience is the deadline of calls of which a reply is lost: it costs a third.
@@ -51,7 +52,7 @@ func (th *thief) heal() int {
 func (r *robbed) reconnect(t *testing.T) {
 	t.Helper()
 	r.heal()
-	eventually(t, "there is a connection again", func() bool {
+	streamtest.Eventually(t, "there is a connection again", func() bool {
 		_, err := r.List(within(t))
 		return err == nil
 	})
@@ -126,7 +127,7 @@ func (r *robbed) leases(t *testing.T) int {
 // wantLeases waits until there are n leases.
 func (r *robbed) wantLeases(t *testing.T, n int) {
 	t.Helper()
-	eventually(t, "leases that nobody uses are revoked", func() bool { return r.leases(t) == n })
+	streamtest.Eventually(t, "leases that nobody uses are revoked", func() bool { return r.leases(t) == n })
 }
 
 // held returns how many worker IDs are held.
@@ -176,7 +177,7 @@ func TestLostRepliesOnAcquire(t *testing.T) {
 		t.Fatalf("Acquire without replies returned %v", g)
 	}
 	r.reconnect(t)
-	eventually(t, "the grant is stored", func() bool { return r.held(t) == 1 })
+	streamtest.Eventually(t, "the grant is stored", func() bool { return r.held(t) == 1 })
 	g, err := r.Acquire(within(t), req)
 	if err != nil {
 		t.Fatalf("Acquire with the same token: %v", err)
@@ -256,16 +257,4 @@ func TestLostRepliesOnRelease(t *testing.T) {
 		t.Errorf("Release again: %v; want %v", err, coord.ErrLeaseLost)
 	}
 	mustAcquire(t, r.Coordinator, request(1))
-}
-
-// eventually waits until something is so.
-func eventually(tb testing.TB, what string, so func() bool) {
-	tb.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(callTime); !so(); <-tick.C {
-		if time.Now().After(deadline) {
-			tb.Fatalf("not within %v: %s", callTime, what)
-		}
-	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
 // outage is a way to take a server away and to bring it back.
@@ -33,21 +34,21 @@ func TestShortOutage(t *testing.T) {
 	for _, o := range outages() {
 		t.Run(o.name, func(t *testing.T) {
 			cluster := etcdtest.StartCluster(t, 1)
-			g := generate(t, newCoordinator(t, cluster.Client(t), rand.Text(), nil), core.Config{Lease: lease()})
-			before := worker(t, g)
-			ids := run(g)
+			g := streamtest.Generate(t, newCoordinator(t, cluster.Client(t), rand.Text(), nil), core.Config{Lease: lease()})
+			before := streamtest.Worker(t, g)
+			ids := streamtest.Run(g)
 			for range 2 {
-				renewedSince(t, g, time.Now())
+				streamtest.RenewedSince(t, g, time.Now())
 				began := time.Now()
 				o.begin(t, cluster.Members[0])
-				eventually(t, "half of the window is used up", func() bool { return worker(t, g).WindowLeft < lease().Horizon/2 })
+				streamtest.Eventually(t, "half of the window is used up", func() bool { return streamtest.Worker(t, g).WindowLeft < lease().Horizon/2 })
 				o.over(t, cluster.Members[0])
 				lasted, moment := time.Since(began), time.Now()
-				renewedSince(t, g, moment)
+				streamtest.RenewedSince(t, g, moment)
 				t.Logf("an outage of %v; renewed %v after it", lasted, time.Since(moment))
 			}
-			ids.stop(t, 1000)
-			if after := worker(t, g); after.WorkerID != before.WorkerID || after.Generation != before.Generation {
+			ids.Stop(t, 1000)
+			if after := streamtest.Worker(t, g); after.WorkerID != before.WorkerID || after.Generation != before.Generation {
 				t.Errorf("worker ID %d, generation %d became worker ID %d, generation %d", before.WorkerID, before.Generation, after.WorkerID, after.Generation)
 			}
 		})
@@ -62,30 +63,30 @@ func TestLongOutage(t *testing.T) {
 			cluster := etcdtest.StartCluster(t, 1)
 			l := lease()
 			l.Horizon = 3 * time.Second
-			g := generate(t, newCoordinator(t, cluster.Client(t), rand.Text(), nil), core.Config{Lease: l})
-			ids := run(g)
-			renewedSince(t, g, time.Now())
+			g := streamtest.Generate(t, newCoordinator(t, cluster.Client(t), rand.Text(), nil), core.Config{Lease: l})
+			ids := streamtest.Run(g)
+			streamtest.RenewedSince(t, g, time.Now())
 			o.begin(t, cluster.Members[0])
-			eventually(t, "the window ends", ids.failed)
+			streamtest.Eventually(t, "the window ends", ids.Failed)
 			var ended *core.WindowEndedError
-			if !errors.Is(ids.err, core.ErrWindowEnded) || !errors.As(ids.err, &ended) {
-				t.Fatalf("error in the outage: %v; want %v", ids.err, core.ErrWindowEnded)
+			if !errors.Is(ids.Err, core.ErrWindowEnded) || !errors.As(ids.Err, &ended) {
+				t.Fatalf("error in the outage: %v; want %v", ids.Err, core.ErrWindowEnded)
 			}
-			t.Logf("error in the outage: %v", ids.err)
+			t.Logf("error in the outage: %v", ids.Err)
 			for _, part := range []string{"renewal failed", cluster.Members[0].Endpoint, "last renewed", "service resumes by itself"} {
-				if !strings.Contains(ids.err.Error(), part) {
+				if !strings.Contains(ids.Err.Error(), part) {
 					t.Errorf("the error does not say %q", part)
 				}
 			}
 			// Long enough for every pause between tries to have grown to its longest.
 			long := time.Now().Add(3 * l.Horizon)
-			eventually(t, "the outage is long", func() bool { return time.Now().After(long) })
+			streamtest.Eventually(t, "the outage is long", func() bool { return time.Now().After(long) })
 			o.over(t, cluster.Members[0])
 			moment := time.Now()
-			eventually(t, "IDs are issued again", func() bool {
+			streamtest.Eventually(t, "IDs are issued again", func() bool {
 				id, err := g.Next()
-				if err == nil && id <= ids.last {
-					t.Fatalf("ID %d is not above %d, the last before the outage", id, ids.last)
+				if err == nil && id <= ids.Last {
+					t.Fatalf("ID %d is not above %d, the last before the outage", id, ids.Last)
 				}
 				return err == nil
 			})

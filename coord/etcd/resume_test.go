@@ -7,6 +7,7 @@ import (
 
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
 // The lease is revoked while its holder lives: the holder puts it back, with the
@@ -18,18 +19,18 @@ func TestLeaseRevoked(t *testing.T) {
 	// The renewals are too far apart to notice: it is the watch that does.
 	l := lease()
 	l.TTL, l.Horizon, l.RenewEvery = 60*time.Second, 120*time.Second, 59*time.Second
-	g := generate(t, newCoordinator(t, server.Client(t), ns, nil), core.Config{Lease: l})
-	before := worker(t, g)
-	ids := run(g)
+	g := streamtest.Generate(t, newCoordinator(t, server.Client(t), ns, nil), core.Config{Lease: l})
+	before := streamtest.Worker(t, g)
+	ids := streamtest.Run(g)
 	for range 3 {
 		moment := time.Now()
-		eventually(t, "the worker ID is held", func() bool { return stored(t, operator, ownerKey(ns, before.WorkerID)) != "" })
+		streamtest.Eventually(t, "the worker ID is held", func() bool { return stored(t, operator, ownerKey(ns, before.WorkerID)) != "" })
 		endLease(t, operator, ns, before.WorkerID)
-		renewedSince(t, g, moment)
-		eventually(t, "the lease is put back", func() bool { return stored(t, operator, ownerKey(ns, before.WorkerID)) != "" })
+		streamtest.RenewedSince(t, g, moment)
+		streamtest.Eventually(t, "the lease is put back", func() bool { return stored(t, operator, ownerKey(ns, before.WorkerID)) != "" })
 	}
-	ids.stop(t, 10)
-	if after := worker(t, g); after.WorkerID != before.WorkerID || after.Generation != before.Generation {
+	ids.Stop(t, 10)
+	if after := streamtest.Worker(t, g); after.WorkerID != before.WorkerID || after.Generation != before.Generation {
 		t.Errorf("worker ID %d, generation %d became worker ID %d, generation %d", before.WorkerID, before.Generation, after.WorkerID, after.Generation)
 	}
 }

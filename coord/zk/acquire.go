@@ -32,6 +32,7 @@ func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (_ coord.G
 		return coord.Grant{}, err
 	}
 	defer c.leave(a.inc)
+	held := a.inc.view
 	a.inc.view = nil
 	for {
 		v, err := a.round(ctx)
@@ -43,6 +44,9 @@ func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (_ coord.G
 		case transient(err) || errors.Is(err, errAgain) || errors.Is(err, context.Canceled):
 			// What it holds is not known; its session is kept for one TTL, so that the same
 			// token can find it.
+			return coord.Grant{}, err
+		case held != nil:
+			a.inc.view = held // what the token has is not touched by a request that fails
 			return coord.Grant{}, err
 		default:
 			c.drop(a.inc)

@@ -252,9 +252,16 @@ var driverMutants = []mutant{
 	{
 		name: "zk: refused session never given up",
 		file: "coord/zk/session.go",
-		old:  "time.AfterFunc(s.ttl",
-		new:  "time.AfterFunc(1000*s.ttl",
+		old:  "s.silent = time.AfterFunc(s.ttl",
+		new:  "s.silent = time.AfterFunc(1000*s.ttl",
 		pkg:  "./coord/zk", test: "TestRolledBack",
+	},
+	{
+		name: "zk: session kept alive that nobody renews",
+		file: "coord/zk/session.go",
+		old:  "s.unused = time.AfterFunc(s.ttl",
+		new:  "s.unused = time.AfterFunc(1000*s.ttl",
+		pkg:  "./coord/zk", test: "TestNobodyRenews",
 	},
 	{
 		name: "zk: lengths of answers believed",
