@@ -41,12 +41,12 @@ func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (_ coord.G
 			a.inc.view = v
 			return v.grant(), nil
 		case errors.Is(err, errAgain) && ctx.Err() == nil:
+		case held != nil:
+			a.inc.view = held // what the token has is not touched by a request that fails
+			return coord.Grant{}, err
 		case transient(err) || errors.Is(err, errAgain) || errors.Is(err, context.Canceled):
 			// What it holds is not known; its session is kept for one TTL, so that the same
 			// token can find it.
-			return coord.Grant{}, err
-		case held != nil:
-			a.inc.view = held // what the token has is not touched by a request that fails
 			return coord.Grant{}, err
 		default:
 			c.drop(a.inc)

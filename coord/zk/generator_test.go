@@ -81,7 +81,7 @@ func TestNobodyRenews(t *testing.T) {
 	select {
 	case <-c.Lost(g):
 	case <-time.After(callTime):
-		t.Error("there is no hint")
+		t.Fatal("there is no hint")
 	}
 	streamtest.Eventually(t, "the worker ID is free", func() bool { return o.owner(t, ns, g.WorkerID) == 0 })
 	r, err := c.Renew(within(t), g, g.NotAfter+1000)
