@@ -14,6 +14,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/tlsfiles"
 )
 
 const (
@@ -133,7 +134,7 @@ func clientConfig(u *coord.URL) (clientv3.Config, error) {
 		return cfg, nil
 	}
 	var err error
-	cfg.TLS, err = tlsConfig(u, clock.System())
+	cfg.TLS, err = tlsfiles.Config(u, clock.System())
 	return cfg, err
 }
 

@@ -1,0 +1,2 @@
+// Package redis leases worker IDs in Redis.
+package redis
