@@ -126,12 +126,7 @@ func clientConfig(u *coord.URL) (clientv3.Config, error) {
 		cfg.Username, cfg.Password = u.User.Username(), password
 	}
 	if u.Scheme != schemeTLS {
-		for _, name := range []string{"ca", "cert", "key"} {
-			if u.Has(name) {
-				return cfg, fmt.Errorf("option %s is about TLS; write %s:// for TLS", name, schemeTLS)
-			}
-		}
-		return cfg, nil
+		return cfg, tlsfiles.None(u, schemeTLS)
 	}
 	var err error
 	cfg.TLS, err = tlsfiles.Config(u, clock.System())

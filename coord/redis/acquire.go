@@ -37,10 +37,9 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 		return coord.Grant{}, err
 	}
 	space := coord.Space{Fingerprint: req.Fingerprint, Scale: req.Scale, LastTick: req.LastTick, Capacity: req.Capacity}
-	look := !c.looked.Load()
 	args := append(spaceArgs(space),
 		req.Workers.First, req.Workers.Count, req.Token, req.Identity, strings.ToValidUTF8(req.Holder, "?"), req.TTL.Milliseconds(),
-		req.Now, min(req.Until, req.LastTick), min(req.OpenBy, req.LastTick), flag(look))
+		req.Now, min(req.Until, req.LastTick), min(req.OpenBy, req.LastTick))
 	began := c.now()
 	r, err := c.do(ctx, operation{
 		what:     "acquire a worker ID",
@@ -53,20 +52,10 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 	if err != nil {
 		return coord.Grant{}, err
 	}
-	if look {
-		c.looked.Store(true)
-		c.advise(r)
-	}
+	c.advise(r)
 	return coord.Grant{
 		WorkerID: int(v[0]), Generation: uint64(v[1]), Token: req.Token, NotBefore: v[2], NotAfter: v[3], Handle: &handle{space},
 	}, nil
-}
-
-func flag(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // refused completes the error of an acquisition with what the request says.
@@ -94,11 +83,11 @@ func mismatched(err error, wanted string) error {
 	return err
 }
 
-// advise logs what the server's settings cost.
+// advise logs what the server's settings cost, once.
 func (c *Coordinator) advise(r reply) {
 	policy, err1 := r.text(5)
 	guard, err2 := r.text(6)
-	if err1 != nil || err2 != nil {
+	if err1 != nil || err2 != nil || c.advised.Swap(true) {
 		return
 	}
 	if strings.HasPrefix(policy, "volatile") {

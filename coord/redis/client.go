@@ -2,6 +2,7 @@ package redis
 
 import (
 	"fmt"
+	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -71,3 +72,20 @@ func checkTimeouts(read, write int64) error {
 	}
 	return nil
 }
+
+// address is where a client connects to, for error messages.
+func address(client goredis.UniversalClient) string {
+	switch client := client.(type) {
+	case *goredis.Client:
+		if addr := client.Options().Addr; addr != viaSentinel {
+			return addr
+		}
+		return "the master that Sentinel names"
+	case *goredis.ClusterClient:
+		return strings.Join(client.Options().Addrs, ", ")
+	}
+	return "Redis"
+}
+
+// viaSentinel is what the client library has for an address where Sentinel is asked.
+const viaSentinel = "FailoverClient"

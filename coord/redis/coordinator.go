@@ -22,13 +22,14 @@ const longestCall = 10 * time.Second
 // coord.Open.
 type Coordinator struct {
 	client    goredis.UniversalClient
-	owned     bool // the client was made here, and is closed here
+	owned     bool   // the client was made here, and is closed here
+	at        string // where the client connects to
 	namespace string
 	opts      Options
 	log       *slog.Logger
 
 	maxHorizon time.Duration // MaxHorizon; tests of this package shorten it
-	looked     atomic.Bool   // the server's settings were looked at
+	advised    atomic.Bool   // the server's settings were looked at
 
 	life    context.Context // ends at Close
 	end     context.CancelFunc

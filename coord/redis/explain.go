@@ -17,7 +17,7 @@ const minVersion = "7.0"
 
 // explain adds what an error of the client leaves out.
 func (c *Coordinator) explain(err error) error {
-	at := c.address()
+	at := c.at
 	switch {
 	case errors.Is(err, coord.ErrClosed), errors.Is(err, context.Canceled):
 		return err
@@ -39,13 +39,3 @@ func (c *Coordinator) explain(err error) error {
 	return fmt.Errorf("%s cannot serve now: %w", at, err)
 }
 
-// address is where the client connects to.
-func (c *Coordinator) address() string {
-	switch client := c.client.(type) {
-	case *goredis.Client:
-		return client.Options().Addr
-	case *goredis.ClusterClient:
-		return strings.Join(client.Options().Addrs, ", ")
-	}
-	return "Redis"
-}

@@ -95,7 +95,7 @@ func New(client goredis.UniversalClient, namespace string, o *Options) (*Coordin
 	if err != nil {
 		return nil, err
 	}
-	c := &Coordinator{client: client, namespace: namespace, opts: opts, log: opts.Logger, maxHorizon: MaxHorizon}
+	c := &Coordinator{client: client, at: address(client), namespace: namespace, opts: opts, log: opts.Logger, maxHorizon: MaxHorizon}
 	c.life, c.end = context.WithCancel(context.Background())
 	if _, err := coord.ResolveLease(c, coord.LeaseConfig{}); err != nil {
 		c.end()

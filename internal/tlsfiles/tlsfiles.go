@@ -39,6 +39,17 @@ func Config(u *coord.URL, now clock.Clock) (*tls.Config, error) {
 	return cfg, nil
 }
 
+// None refuses the options of a URL without TLS that are about TLS, for which the
+// scheme is secure.
+func None(u *coord.URL, secure string) error {
+	for _, name := range []string{"ca", "cert", "key"} {
+		if u.Has(name) {
+			return fmt.Errorf("option %s is about TLS; write %s:// for TLS", name, secure)
+		}
+	}
+	return nil
+}
+
 // keyPair reads a client certificate that is valid now.
 func keyPair(cert, key string, now time.Time) (tls.Certificate, error) {
 	pair, err := tls.LoadX509KeyPair(cert, key)

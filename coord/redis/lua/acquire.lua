@@ -3,7 +3,7 @@
 -- ARGV[3..7] the namespace; [8] first and [9] count of the share; [10] token,
 -- [11] identity, [12] holder; [13] TTL in milliseconds; in ticks, [14] the caller's
 -- clock, [15] the end of the window that it wants and [16] the tick by which it should
--- open; [17] whether to look at how the server evicts keys, 1 or 0.
+-- open.
 
 local asked = space(3)
 local share = {first = tonumber(ARGV[8]), count = tonumber(ARGV[9])}
@@ -131,9 +131,10 @@ local function choose(meta)
   stop('FULL', inUse + call('ZCARD', free), inUse, inUse > 0 and tonumber(soonest) or 0)
 end
 
--- settings are what the server is asked for once in a while, because that takes time.
+-- settings returns what an operator may want to know of the server's settings: how it
+-- evicts keys, and whether a master without replicas goes on. One that may evict the
+-- namespace is refused.
 local function settings(replication)
-  if ARGV[17] ~= '1' then return '', '' end
   local memory = call('INFO', 'memory')
   local limit, policy = string.match(memory, '\nmaxmemory:(%d+)'), string.match(memory, 'maxmemory_policy:([%w-]+)') or ''
   if limit == '0' then policy = '' end
