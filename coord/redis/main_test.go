@@ -13,8 +13,12 @@ import (
 	"github.com/unalike-id/unalike/coord/redis"
 )
 
-// callTime is for one call on a machine that is busy with other things.
-const callTime = 30 * time.Second
+const (
+	// callTime is for one call on a machine that is busy with other things.
+	callTime = 30 * time.Second
+	// patience is for what takes a quarantine.
+	patience = 2 * time.Minute
+)
 
 // layout is the fingerprint of the default layout, otherLayout that of another.
 const (
@@ -99,9 +103,9 @@ func eventually(tb testing.TB, what string, so func() bool) {
 	tb.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(callTime); !so(); <-tick.C {
+	for deadline := time.Now().Add(patience); !so(); <-tick.C {
 		if time.Now().After(deadline) {
-			tb.Fatalf("not within %v: %s", callTime, what)
+			tb.Fatalf("not within %v: %s", patience, what)
 		}
 	}
 }

@@ -225,9 +225,11 @@ local function slot(id)
   end
   local s, why = decode(SLOT, text)
   if not s then return nil, why end
-  if s.generation == 0 or s.notAfter < s.notBefore or s.notAfter > s.lastTick or s.ttl == 0 or s.retired and s.token ~= '' then
-    return nil, 'generation or ttl is 0, notAfter is before notBefore or after lastTick, or it is retired and has a token'
-  end
+  if s.generation == 0 then return nil, 'generation is 0; it starts at 1' end
+  if s.ttl == 0 then return nil, 'ttl is 0' end
+  if s.notAfter < s.notBefore then return nil, 'notAfter is ' .. int(s.notAfter) .. ' and notBefore is ' .. int(s.notBefore) .. '; a window does not end before it begins' end
+  if s.notAfter > s.lastTick then return nil, 'notAfter is ' .. int(s.notAfter) .. '; the layout ends at tick ' .. int(s.lastTick) end
+  if s.retired and s.token ~= '' then return nil, 'it is retired and has a token; one of them is wrong' end
   return s
 end
 

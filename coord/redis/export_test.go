@@ -1,0 +1,7 @@
+package redis
+
+import "time"
+
+// SetMaxHorizon shortens what a test has to wait for after a loss. It is for before
+// the coordinator is used.
+func (c *Coordinator) SetMaxHorizon(d time.Duration) { c.maxHorizon = d }
