@@ -34,7 +34,7 @@ func TestConformanceOnCluster(t *testing.T) {
 	t.Parallel()
 	conform(t, func(tb testing.TB) func(testing.TB) goredis.UniversalClient {
 		tb.Helper()
-		cluster := redistest.StartCluster(tb, 3)
+		cluster := redistest.StartCluster(tb, redistest.Options{}, 3)
 		return func(tb testing.TB) goredis.UniversalClient { tb.Helper(); return cluster.Client(tb) }
 	})
 }

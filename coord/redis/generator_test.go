@@ -29,7 +29,7 @@ func (quiet) Printf(context.Context, string, ...any) {}
 
 // shortHorizon stands in for MaxHorizon where waiting for that would take half a
 // minute.
-const shortHorizon = 4 * time.Second
+const shortHorizon = 3 * time.Second
 
 // lease are times that make a test short. The horizon is as long as it can be.
 func lease() coord.LeaseConfig {

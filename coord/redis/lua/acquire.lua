@@ -44,6 +44,7 @@ local function register(meta)
     local id = int(n)
     local s, left = slot(id), call('PTTL', lease(id))
     local key, score = free, s and int(s.notAfter) or int(LARGEST)
+    if s and s.generation == 0 then score = int(n - LARGEST) end -- in order, before all others
     if s and s.retired then
       key, score = held, '+inf'
     elseif left ~= -2 then

@@ -268,8 +268,12 @@ local function names(first, count, capacity)
   return prefix .. 'free' .. suffix, prefix .. 'held' .. suffix
 end
 
+local registered -- the shares that have indexes, once they were read
+
 local function shares()
+  if registered then return registered end
   local all = {}
+  registered = all
   for first, count in string.gmatch(call('HGET', hash, 'shares') or '', '(%d+)%+(%d+)') do
     all[#all + 1] = {first = tonumber(first), count = tonumber(count)}
   end

@@ -19,11 +19,11 @@ type Cluster struct {
 
 // StartCluster runs a Cluster of so many masters that ends with the test, and returns
 // when all of them serve. A node that is silent for a second is taken for dead.
-func StartCluster(tb testing.TB, nodes int) *Cluster {
+func StartCluster(tb testing.TB, o Options, nodes int) *Cluster {
 	tb.Helper()
 	proctest.Need(tb, packages, "redis-server")
 	for range starts {
-		if c := launchCluster(tb, nodes); c != nil {
+		if c := launchCluster(tb, o, nodes); c != nil {
 			c.join(tb)
 			return c
 		}
@@ -34,13 +34,13 @@ func StartCluster(tb testing.TB, nodes int) *Cluster {
 
 // launchCluster starts the nodes, which know nothing of each other yet; nil: a port
 // was taken.
-func launchCluster(tb testing.TB, nodes int) *Cluster {
+func launchCluster(tb testing.TB, o Options, nodes int) *Cluster {
 	tb.Helper()
 	ports := proctest.FreePorts(tb, 2*nodes)
 	c := &Cluster{}
 	for i := range nodes {
 		_, bus, _ := strings.Cut(addr(ports[nodes+i]), ":")
-		s := &Server{Addr: addr(ports[i]), Dir: tb.TempDir(), args: []string{
+		s := &Server{Addr: addr(ports[i]), Dir: tb.TempDir(), opts: o, args: []string{
 			"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port", bus,
 			"--cluster-node-timeout", "1000", "--cluster-announce-ip", "127.0.0.1",
 		}}
@@ -100,7 +100,7 @@ func (c *Cluster) Of(tb testing.TB, key string) *Server {
 // closed with the test.
 func (c *Cluster) Client(tb testing.TB) *goredis.ClusterClient {
 	tb.Helper()
-	o := &goredis.ClusterOptions{ContextTimeoutEnabled: true, DialerRetries: 1, Protocol: 2}
+	o := &goredis.ClusterOptions{Password: c.Nodes[0].opts.Password, ContextTimeoutEnabled: true, DialerRetries: 1, Protocol: 2}
 	for _, s := range c.Nodes {
 		o.Addrs = append(o.Addrs, s.Addr)
 	}
