@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
@@ -31,8 +30,8 @@ func (c *Coordinator) Init(ctx context.Context, s coord.Space) error {
 func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
 	arg := any("")
 	if !until.IsZero() {
-		if v := until.UnixMicro(); v < 0 || v > math.MaxInt64/2 {
-			return time.Time{}, fmt.Errorf("%w: the floor is to be raised to %v; it is a time after 1970", coord.ErrInvalid, until)
+		if latest := unixMicro(largestTick); until.Before(unixMicro(0)) || until.After(latest) {
+			return time.Time{}, fmt.Errorf("%w: the floor is to be raised to %v; it is a time from 1970 to %s", coord.ErrInvalid, until, latest.Format(time.DateOnly))
 		}
 		arg = until.UnixMicro()
 	}

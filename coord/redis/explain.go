@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"github.com/unalike-id/unalike/coord"
 )
 
@@ -15,27 +13,50 @@ import (
 // with its first number.
 const minVersion = "7.0"
 
+// hints are what errors of servers and of the client mean; the first one that is found
+// in the text counts.
+var hints = []struct {
+	text    string
+	invalid bool // whether trying again cannot help
+	meaning func(c *Coordinator) string
+}{
+	{"WRONGPASS", true, func(c *Coordinator) string { return "Redis at " + c.at + " refuses the user name or the password" }},
+	{"invalid password", true, func(c *Coordinator) string { return "Redis at " + c.at + " refuses the user name or the password" }},
+	{"NOAUTH", true, func(c *Coordinator) string { return "Redis at " + c.at + " wants a password" }},
+	{"unauthenticated", true, func(c *Coordinator) string { return "Redis at " + c.at + " wants a password" }},
+	{"NOPERM", true, func(c *Coordinator) string { return "the Redis user lacks a right; grant it " + c.rights() }},
+	{"READONLY", false, func(c *Coordinator) string {
+		return c.at + " is a replica, which cannot lease: connect to the master, or through Sentinel, which finds it"
+	}},
+	{"unknown command 'sentinel'", true, func(c *Coordinator) string { return "what answers at " + c.at + " is no Sentinel" }},
+	{"unreachable: redis: nil", true, func(c *Coordinator) string { return "the Sentinels at " + c.at + " know no master of that name" }},
+	{"cluster support disabled", true, func(c *Coordinator) string { return "the server at " + c.at + " is not part of a Cluster" }},
+	{"DB index is out of range", true, func(c *Coordinator) string { return "the server at " + c.at + " has no such database" }},
+	{"unknown command", true, func(c *Coordinator) string {
+		return "the server at " + c.at + " cannot run scripts; Redis " + minVersion + " or later is needed"
+	}},
+	{"can't parse", true, func(c *Coordinator) string {
+		return "what answers at " + c.at + " does not speak the protocol of Redis"
+	}},
+	{"", false, func(c *Coordinator) string { return c.at + " cannot serve now" }},
+}
+
 // explain adds what an error of the client leaves out.
 func (c *Coordinator) explain(err error) error {
-	at := c.at
 	switch {
 	case errors.Is(err, coord.ErrClosed), errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no answer from %s in time: %w", at, err)
-	case goredis.HasErrorPrefix(err, "WRONGPASS"):
-		return fmt.Errorf("%w: Redis at %s refuses the user name or the password: %w", coord.ErrInvalid, at, err)
-	case goredis.HasErrorPrefix(err, "NOAUTH"):
-		return fmt.Errorf("%w: Redis at %s wants a password: %w", coord.ErrInvalid, at, err)
-	case goredis.HasErrorPrefix(err, "NOPERM"):
-		return fmt.Errorf("%w: the Redis user lacks a right; grant it %s: %w", coord.ErrInvalid, c.rights(), err)
-	case goredis.HasErrorPrefix(err, "READONLY"):
-		return fmt.Errorf("%s is a replica, which cannot lease: connect to the master, or through Sentinel, which finds it: %w", at, err)
-	case goredis.HasErrorPrefix(err, "unknown command"):
-		return fmt.Errorf("%w: the server at %s cannot run scripts; Redis %s or later is needed: %w", coord.ErrInvalid, at, minVersion, err)
-	case strings.Contains(err.Error(), "can't parse"):
-		return fmt.Errorf("%w: what answers at %s does not speak the protocol of Redis: %w", coord.ErrInvalid, at, err)
+		return fmt.Errorf("no answer from %s in time: %w", c.at, err)
 	}
-	return fmt.Errorf("%s cannot serve now: %w", at, err)
+	for _, h := range hints {
+		switch {
+		case !strings.Contains(err.Error(), h.text):
+		case h.invalid:
+			return fmt.Errorf("%w: %s: %w", coord.ErrInvalid, h.meaning(c), err)
+		default:
+			return fmt.Errorf("%s: %w", h.meaning(c), err)
+		}
+	}
+	return err
 }
-

@@ -19,8 +19,10 @@ local VERSION = 1 -- of everything that is stored
 
 local function int(n) return string.format('%.0f', n) end
 
--- stop ends the script with a reply.
-local function stop(...) error({stop = {...}}, 0) end
+-- stop ends the script with a reply, fail with an error. (The pcall of Redis makes
+-- text of a table with a field err, so that is wrapped.)
+local function stop(...) error({reply = {...}}, 0) end
+local function fail(message) error({reply = {err = message}}, 0) end
 
 -- call makes a call to Redis. An error ends the script; nothing is written before
 -- everything that can fail for another reason than a missing right has been read.
@@ -32,21 +34,24 @@ local function call(command, ...)
   elseif string.find(r.err, 'WRONGTYPE') then
     stop('FOREIGN', (...))
   end
-  error({err = r.err}, 0)
+  fail(r.err)
 end
 
--- run runs a script's main function and returns its reply, or that of stop.
+local now -- the server's clock, microseconds since 1970
+
+-- run runs a script's main function and returns its reply, or that of stop or fail.
 local function run(main)
-  local ok, r = pcall(main)
+  local ok, r = pcall(function()
+    local clock = call('TIME')
+    now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
+    return main()
+  end)
   if ok then return r end
   if type(r) ~= 'table' then error(r, 0) end
-  return r.stop or r
+  return r.reply
 end
 
 -- Time --------------------------------------------------------------------------
-
-local clock = call('TIME')
-local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2]) -- microseconds since 1970
 
 -- tick returns the tick that a time lies in, rounded down, and exact.
 local function tick(scale, micros)
@@ -150,7 +155,7 @@ local function lineage()
   if string.match(replication, 'role:(%l+)') ~= 'master' then
     -- What a replica has may be old, so that nothing can be concluded from it. In
     -- these words, clients drop the connection and look for the master again.
-    error({err = "READONLY You can't write against a read only replica."}, 0)
+    fail("READONLY You can't write against a read only replica.")
   end
   local id, history = string.match(server, 'run_id:(%x+)'), string.match(replication, 'master_replid:(%x+)')
   if not id or not history then stop('LINEAGE') end
