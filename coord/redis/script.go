@@ -33,16 +33,18 @@ var (
 // know it yet is sent the text, which costs one more round trip.
 type script struct{ *goredis.Script }
 
-func newScript(source string) script { return script{goredis.NewScript(preamble + "\n" + source)} }
+func newScript(preamble, source string) script {
+	return script{goredis.NewScript(preamble + "\n" + source)}
+}
 
 var (
-	acquireScript    = newScript(acquireSource)
-	renewScript      = newScript(renewSource)
-	releaseScript    = newScript(releaseSource)
-	initScript       = newScript(initSource)
-	quarantineScript = newScript(quarantineSource)
-	retireScript     = newScript(retireSource)
-	listScript       = newScript(listSource)
+	acquireScript    = newScript(preamble, acquireSource)
+	renewScript      = newScript(preamble, renewSource)
+	releaseScript    = newScript(preamble, releaseSource)
+	initScript       = newScript(preamble, initSource)
+	quarantineScript = newScript(preamble, quarantineSource)
+	retireScript     = newScript(preamble, retireSource)
+	listScript       = newScript(preamble, listSource)
 )
 
 // reply is what a script returned: a status, and what belongs to it.
