@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 
 	"github.com/unalike-id/unalike/coord"
@@ -43,10 +44,11 @@ var hints = []struct {
 
 // explain adds what an error of the client leaves out.
 func (c *Coordinator) explain(err error) error {
+	var network net.Error
 	switch {
 	case errors.Is(err, coord.ErrClosed), errors.Is(err, context.Canceled):
 		return err
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return fmt.Errorf("no answer from %s in time: %w", c.at, err)
 	}
 	for _, h := range hints {

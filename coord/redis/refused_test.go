@@ -321,3 +321,19 @@ func TestReplicaHeals(t *testing.T) {
 		t.Errorf("Renew after it: %v", err)
 	}
 }
+
+// TestReplicaIsNotBelieved: a replica that has nothing yet proves nothing.
+func TestReplicaIsNotBelieved(t *testing.T) {
+	client := redistest.Start(t, redistest.Options{}).Client(t)
+	g := mustAcquire(t, newCoordinator(t, client, newNamespace(t, client, layout), nil), request(1))
+	replica := redistest.Start(t, redistest.Options{})
+	replica.Do(t, "REPLICAOF", "127.0.0.1", 1)
+	c := newCoordinator(t, replica.Client(t), "ns", nil)
+	err := c.Release(within(t), g, g.NotBefore)
+	if err == nil || errors.Is(err, coord.ErrLeaseLost) || !strings.Contains(err.Error(), "replica") {
+		t.Errorf("Release at an empty replica: %v; want an error that is not definite", err)
+	}
+	if slots, err := c.List(within(t)); err == nil {
+		t.Errorf("List at an empty replica: %v", slots)
+	}
+}

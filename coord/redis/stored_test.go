@@ -257,7 +257,27 @@ func TestClampedAhead(t *testing.T) {
 	c := shortCoordinator(t, client, newNamespace(t, client, layout))
 	g := mustAcquire(t, c, shortRequest(1))
 	h, err := c.Renew(within(t), g, g.NotAfter+time.Hour.Milliseconds())
-	if limit := tickNow() + (shortHorizon + 2*time.Second).Milliseconds(); err != nil || h.NotAfter > limit {
+	if limit := tickNow() + shortHorizon.Milliseconds(); err != nil || h.NotAfter > limit {
 		t.Errorf("Renew an hour ahead: %v, %v; want at most %d", h, err, limit)
+	}
+	req := shortRequest(2)
+	req.Now, req.Until = req.Now+500, req.Until+500 // a clock that is a little ahead
+	g = mustAcquire(t, c, req)
+	if limit := tickNow() + shortHorizon.Milliseconds(); g.NotAfter > limit {
+		t.Errorf("Acquire with a clock that is ahead: %v; want at most %d", g, limit)
+	}
+}
+
+// TestIdentityIsHeld: a process that comes with the identity of one that lives gets
+// another worker ID, although the window of the first would end in time.
+func TestIdentityIsHeld(t *testing.T) {
+	client := redistest.Start(t, redistest.Options{}).Client(t)
+	c := newCoordinator(t, client, newNamespace(t, client, layout), nil)
+	first, second := request(2), request(2)
+	first.Identity, second.Identity = "pod-a", "pod-a"
+	g := mustAcquire(t, c, first)
+	second.OpenBy = g.NotAfter + 1
+	if h := mustAcquire(t, c, second); h.WorkerID == g.WorkerID {
+		t.Errorf("%v is held, and %v was granted", g, h)
 	}
 }

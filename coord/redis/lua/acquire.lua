@@ -148,12 +148,11 @@ end
 -- grant gives the worker ID to the caller.
 local function grant(meta, id, old)
   local from = opens(meta, old)
-  local reach = tick(meta, now) + ticks(meta, horizon) + ticks(meta, skew)
-  if old.notAfter > math.max(floor(meta), reach) then stop('AHEAD', tonumber(id), old.notAfter) end
+  if old.notAfter > math.max(floor(meta), reach(meta) + ticks(meta, skew)) then stop('AHEAD', tonumber(id), old.notAfter) end
   if from > asked.lastTick then stop('SPENT', tonumber(id), from) end
   local s = {
     version = VERSION, token = token, identity = identity, holder = holder, generation = nextGeneration(old),
-    notBefore = from, notAfter = math.max(from, math.min(wanted, asked.lastTick, reach)), lastTick = asked.lastTick,
+    notBefore = from, notAfter = math.max(from, math.min(wanted, asked.lastTick, reach(meta))), lastTick = asked.lastTick,
     since = stamp(now), renewed = stamp(now), ttl = ttl, retired = false,
   }
   local fields = {'gen', int(s.generation), id, encode(SLOT, s), 't:' .. token, id}

@@ -170,6 +170,11 @@ local function ward(scale)
   return math.min(tick(scale, now) + ticks(scale, horizon) + ticks(scale, skew), LARGEST)
 end
 
+-- reach is the tick that no window reaches beyond, whatever its holder's clock says.
+-- A server that succeeds this one, and whose clock may be behind by the skew bound,
+-- does not end a quarantine before it.
+local function reach(scale) return tick(scale, now) + ticks(scale, horizon) end
+
 local function floor(meta) return math.max(meta.floor, meta.quarantine) end
 
 -- space reads the five arguments from i on that describe a namespace; nil if the

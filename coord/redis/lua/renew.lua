@@ -20,8 +20,7 @@ return run(function()
     end
     stop('LOST', s.retired and 'retired' or s.token == '' and 'free' or 'held', s.holder, s.since, int(s.generation))
   end
-  local reach = tick(meta, now) + ticks(meta, horizon) + ticks(meta, skew)
-  local till = math.min(math.max(s.notAfter, notAfter, math.min(wanted, reach)), s.lastTick)
+  local till = math.min(math.max(s.notAfter, notAfter, math.min(wanted, reach(meta))), s.lastTick)
   local from = notBefore
   local cut = math.max(floor(meta), s.notBefore)
   local floored = false
