@@ -2,6 +2,7 @@ package clock
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,7 +10,8 @@ import (
 
 // readings are all ways to read the wall clock truthfully.
 var readings = map[string]func() int64{
-	"System":                System().UnixMicro,
+	"system":                system{}.UnixMicro,
+	"counted.fresh":         counted{}.FreshUnixMicro,
 	"Fresh(System)":         func() int64 { return Fresh(System()) },
 	"Coarse.FreshUnixMicro": coarse{}.FreshUnixMicro,
 	"Fresh(Coarse)":         func() int64 { return Fresh(Coarse()) },
@@ -31,7 +33,20 @@ func TestReadingsAreTrue(t *testing.T) {
 	}
 }
 
+// TestSystemIsRecent: 2^15 cycles of the slowest counter are 33 us.
+func TestSystemIsRecent(t *testing.T) {
+	for range 100_000 {
+		before := time.Now().UnixMicro()
+		got := System().UnixMicro()
+		if after := time.Now().UnixMicro(); got < before-33 || got > after {
+			t.Fatalf("a reading is %d; time.Now was %d before and %d after", got, before, after)
+		}
+	}
+}
+
 func TestReadingsDoNotAllocate(t *testing.T) {
+	readings := maps.Clone(readings)
+	readings["System"] = System().UnixMicro
 	for name, read := range readings {
 		if n := testing.AllocsPerRun(1000, func() { read() }); n != 0 {
 			t.Errorf("%s allocates %v times", name, n)

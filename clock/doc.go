@@ -8,7 +8,7 @@
 //
 // # Which clock to use
 //
-//   - [System] reads the operating system's wall clock on every call. It is the
+//   - [System] is the operating system's wall clock, to within 33 us. It is the
 //     default and what nearly everybody wants.
 //   - [Coarse] returns a reading that a background tick refreshes about once a
 //     millisecond. A call costs a memory load; the price is that IDs may carry a

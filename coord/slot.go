@@ -8,10 +8,12 @@ import (
 )
 
 // Slot is what a back end has stored for one worker ID, as an operator wants to
-// see it. Times are those of the machine that wrote them.
+// see it. Times are those of the machine that wrote them; the zero time means that
+// the back end does not store it.
 type Slot struct {
 	WorkerID   int
 	State      SlotState
+	Layout     string // the fingerprint that it was granted with; empty: not stored
 	Holder     string // who holds it, or held it last: host and process
 	Identity   string // of the holder, or of the last one; empty: none
 	Generation uint64

@@ -89,7 +89,8 @@ func (g *Generator) grab(n int) attempt {
 // take takes up to n IDs from one stripe: as many as its tick has left, with one
 // compare-and-swap.
 //
-// One reading of the clock serves however many times the swap has to be tried.
+// One reading of the clock serves however many times the swap has to be tried, with
+// growing pauses in between.
 // But a refusal or a wait is decided only on a reading taken after the state that
 // it judges was loaded. Otherwise a goroutine that was preempted between the two
 // would compare an old clock with a state that has moved on meanwhile, and report a
@@ -97,6 +98,7 @@ func (g *Generator) grab(n int) attempt {
 func (g *Generator) take(s *stripe, n int) attempt {
 	t := s.term.Load()
 	old := t.state.Load()
+	lost := 0 // races with other callers
 	now, fresh := g.tickNow(), g.fresher == nil
 	for {
 		next, v := g.rule.step(old, t.start, t.seed, now, t.notAfter.Load())
@@ -109,6 +111,8 @@ func (g *Generator) take(s *stripe, n int) attempt {
 				}
 				return attempt{stripe: s, term: t, asked: n, got: got, word: next}
 			}
+			backOff(lost)
+			lost++
 			old, fresh = t.state.Load(), false
 		case v == closed:
 			latest := s.settle()

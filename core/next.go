@@ -73,7 +73,11 @@ func (g *Generator) fast() (ID, bool) {
 	t := g.stripes[0].term.Load()
 	old := t.state.Load()
 	next, ok := g.rule.fast(old, g.tickNow(), t.notAfter.Load())
-	if !ok || !t.state.CompareAndSwap(old, next) {
+	if !ok {
+		return 0, false
+	}
+	if !t.state.CompareAndSwap(old, next) {
+		backOff(0)
 		return 0, false
 	}
 	if next>>g.rule.shift != old>>g.rule.shift {

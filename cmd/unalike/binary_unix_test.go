@@ -53,6 +53,25 @@ func TestSignalWhileWaiting(t *testing.T) {
 	}
 }
 
+// TestWatchSignals: a signal ends a watch, as it ends any command.
+func TestWatchSignals(t *testing.T) {
+	t.Parallel()
+	url := stateFile(t, "5")
+	first := start(t, t.TempDir(), "generate", "--count", "1", "--coordinator", url)
+	first.drain()
+	first.wait()
+	p := start(t, t.TempDir(), "workers", "--watch", "--interval", "1h", "--coordinator", url)
+	if line, err := p.out.ReadString('\n'); err != nil || !strings.Contains(line, "  worker ID 5  free, last held by ") {
+		t.Fatalf("%q, %v\n%s", line, err, &p.stderr)
+	}
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.wait(); code != 130 || p.stderr.String() != "" {
+		t.Errorf("exit code %d, stderr %q", code, &p.stderr)
+	}
+}
+
 // TestBrokenPipe: a reader that has enough is no failure.
 func TestBrokenPipe(t *testing.T) {
 	t.Parallel()

@@ -53,10 +53,8 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
   unalike generate --coordinator 'static://?worker=7&state=/var/lib/app/unalike.state'`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if o.coordinator == "" && c.Flags().Changed("coordinator") {
-				// Most likely a shell variable that is not set. Falling back to the default
-				// would make IDs of another namespace.
-				return usageError{errors.New("--coordinator is empty; name a URL, or leave the flag out")}
+			if err := checkCoordinatorFlag(c); err != nil {
+				return err
 			}
 			return a.generate(c.Context(), &o)
 		},
@@ -73,13 +71,7 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
 // generate prints the IDs that o asks for. After a signal it tidies up and returns
 // that as its error.
 func (a *app) generate(ctx context.Context, o *generateOptions) error {
-	ctx, stop := untilSignal(ctx)
-	defer stop()
-	err := a.generateUntil(ctx, o)
-	if s, ok := causeOf(ctx); ok && errors.Is(err, context.Canceled) {
-		return s
-	}
-	return err
+	return untilStopped(ctx, func(ctx context.Context) error { return a.generateUntil(ctx, o) })
 }
 
 // generateUntil is generate until ctx ends.
@@ -161,7 +153,10 @@ func (a *app) writeBatch(text []byte, p printer, ids []core.ID) error {
 }
 
 // completeCoordinator makes the shell offer the schemes that have a driver.
-func completeCoordinator(c *cobra.Command) {
+func completeCoordinator(c *cobra.Command) { completeURL(c, "coordinator") }
+
+// completeURL does so for any flag that is a coordinator's URL.
+func completeURL(c *cobra.Command, flag string) {
 	var urls []string
 	for _, scheme := range coord.Schemes() {
 		if scheme == "static" {
@@ -170,8 +165,8 @@ func completeCoordinator(c *cobra.Command) {
 		}
 		urls = append(urls, scheme+"://")
 	}
-	err := c.RegisterFlagCompletionFunc("coordinator", cobra.FixedCompletions(urls, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+	err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(urls, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 	if err != nil {
-		c.PrintErrln("unalike: completion of --coordinator:", err)
+		c.PrintErrln("unalike: completion of --"+flag+":", err)
 	}
 }

@@ -2,6 +2,7 @@
 //
 //	unalike generate --count 5
 //	unalike decode 1541815603606036480
+//	unalike workers --coordinator etcd://localhost:2379/orders
 //
 // Results go to the standard output; logs and progress go to the standard error
 // output. The exit code is 0 for success, 1 for a failure, 2 for a mistake on the

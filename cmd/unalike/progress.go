@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"os"
 	"time"
 
@@ -47,8 +46,8 @@ func (p *progress) finish() {
 	}
 }
 
-// isTerminal tells whether w is a file that a person looks at.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// isTerminal tells whether a stream is a file that a person looks at, or types into.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

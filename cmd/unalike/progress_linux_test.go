@@ -35,6 +35,15 @@ func openTerminal(t *testing.T) (screen, tty *os.File) {
 	return screen, tty
 }
 
+// setSize makes a terminal so many lines and columns large.
+func setSize(t *testing.T, tty *os.File, lines, columns uint16) {
+	t.Helper()
+	size := [4]uint16{lines, columns}
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, tty.Fd(), syscall.TIOCSWINSZ, uintptr(unsafe.Pointer(&size))); errno != 0 {
+		t.Fatal(errno)
+	}
+}
+
 // TestProgressOnTerminal runs the program with a terminal for its standard error
 // output, where a long run shows how far it is, and a short one does not.
 func TestProgressOnTerminal(t *testing.T) {

@@ -58,6 +58,19 @@ func TestUsageErrors(t *testing.T) {
 		{"decode format", []string{"decode", "--format", "hex", "1"}, "unalike: invalid argument \"hex\" for \"--format\" flag: it is one of auto, decimal, base62, base32, json\nRun 'unalike decode --help' for usage.\n"},
 		{"layout argument", []string{"layout", "Twitter"}, "unalike: core: invalid layout: \"Twitter\" is neither a name (default, twitter, javascript) nor of the form time/worker/sequence bits/unit/epoch, for example 41/10/12/1ms/2024-01-01T00:00:00Z\nRun 'unalike layout --help' for usage.\n"},
 		{"layouts", []string{"layout", "default", "twitter"}, "unalike: accepts at most 1 arg(s), received 2\nRun 'unalike layout --help' for usage.\n"},
+		{"workers format", []string{"workers", "--format", "xml"}, "unalike: invalid argument \"xml\" for \"--format\" flag: it is one of table, json\nRun 'unalike workers --help' for usage.\n"},
+		{"workers argument", []string{"workers", "7"}, "unalike: unknown command \"7\" for \"unalike workers\"\n"},
+		{"workers empty URL", []string{"workers", "--coordinator", ""}, "unalike: --coordinator is empty; name a URL, or leave the flag out\nRun 'unalike workers --help' for usage.\n"},
+		{"interval without watch", []string{"workers", "--interval", "5s"}, "unalike: --interval is for --watch; add --watch, or leave it out\n"},
+		{"interval too short", []string{"workers", "--watch", "--interval", "99ms"}, "unalike: invalid argument \"99ms\" for \"--interval\" flag: a duration of at least 100ms is needed, for example 2s\n"},
+		{"retire nothing", []string{"retire", "--yes"}, "unalike: accepts 1 arg(s), received 0\nRun 'unalike retire --help' for usage.\n"},
+		{"retire no number", []string{"retire", "007", "--yes"}, "unalike: worker ID \"007\": a whole number from 0 to 2147483647 is needed\n"},
+		{"retire too large", []string{"retire", "2147483648", "--yes"}, "unalike: worker ID \"2147483648\": a whole number from 0 to 2147483647 is needed\n"},
+		{"quarantine twice", []string{"quarantine", "--until", "2026-05-17T09:30:00Z", "--for", "5m", "--yes"}, "unalike: --until and --for exclude each other; give one of them\n"},
+		{"quarantine no time", []string{"quarantine", "--until", "tomorrow"}, "unalike: invalid argument \"tomorrow\" for \"--until\" flag: a moment from 1970 on is needed, in RFC 3339, for example 2026-05-17T09:30:00Z\n"},
+		{"quarantine zero time", []string{"quarantine", "--until", "0001-01-01T00:00:00Z"}, "unalike: invalid argument \"0001-01-01T00:00:00Z\" for \"--until\" flag: a moment from 1970 on"},
+		{"quarantine negative", []string{"quarantine", "--for=-5m"}, "unalike: invalid argument \"-5m\" for \"--for\" flag: a positive duration with a unit is needed, for example 90s or 1h30m\n"},
+		{"init empty after", []string{"init", "--after", ""}, "unalike: --after is empty; name the URL of the old namespace, or leave the flag out\n"},
 		{"version argument", []string{"version", "now"}, "unalike: unknown command \"now\" for \"unalike version\"\nRun 'unalike version --help' for usage.\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -79,9 +92,9 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%v: %+v", args, got)
 		}
 	}
-	for _, command := range []string{"generate", "decode", "layout"} {
+	for _, command := range []string{"generate", "decode", "layout", "workers", "init", "quarantine", "retire"} {
 		got := call(t, nil, "", command, "--help")
-		if got.code != exitOK || !strings.Contains(got.out, "Examples:\n  unalike "+command) || got.stderr != "" {
+		if got.code != exitOK || !strings.Contains(got.out, "Examples:\n  unalike ") || strings.Count(got.out, "  unalike "+command) < 2 || got.stderr != "" {
 			t.Errorf("%s: %+v", command, got)
 		}
 	}
@@ -106,6 +119,12 @@ func TestCompletion(t *testing.T) {
 		{[]string{"generate", "--coordinator", ""}, "static://?worker=\n"},
 		{[]string{"decode", "--format", ""}, "auto\ndecimal\nbase62\nbase32\njson\n"},
 		{[]string{"layout", ""}, "default\ntwitter\njavascript\n"},
+		{[]string{"workers", "--format", ""}, "table\njson\n"},
+		{[]string{"workers", "--interval", ""}, "2s\n"},
+		{[]string{"workers", "--coordinator", ""}, "etcd://\n"},
+		{[]string{"init", "--after", ""}, "static://?worker=hostname&state=\n"},
+		{[]string{"quarantine", "--for", ""}, "10m\n"},
+		{[]string{"retire", "--layout", ""}, "default\ntwitter\njavascript\n"},
 	} {
 		got := call(t, nil, "", append([]string{"__complete"}, tt.args...)...)
 		if got.code != exitOK || !strings.Contains(got.out, tt.want) {

@@ -49,3 +49,15 @@ func causeOf(ctx context.Context) (s signalled, ok bool) {
 	ok = errors.As(context.Cause(ctx), &s)
 	return s, ok
 }
+
+// untilStopped runs f with a context that ends at a signal, and returns that as the
+// error of a run that it ended.
+func untilStopped(parent context.Context, f func(context.Context) error) error {
+	ctx, stop := untilSignal(parent)
+	defer stop()
+	err := f(ctx)
+	if s, ok := causeOf(ctx); ok && errors.Is(err, context.Canceled) {
+		return s
+	}
+	return err
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +28,78 @@ func (v *countValue) Set(s string) error {
 	}
 	*v = countValue(n)
 	return nil
+}
+
+// durationValue is a flag for a positive duration; 0: not given.
+type durationValue time.Duration
+
+func (*durationValue) Type() string { return "DURATION" }
+
+func (v *durationValue) String() string {
+	if *v == 0 {
+		return ""
+	}
+	return time.Duration(*v).String()
+}
+
+// Set implements pflag.Value.
+func (v *durationValue) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return errors.New("a positive duration with a unit is needed, for example 90s or 1h30m")
+	}
+	*v = durationValue(d)
+	return nil
+}
+
+// minInterval keeps a watch from being a load on its coordinator.
+const minInterval = 100 * time.Millisecond
+
+// intervalValue is a flag for how often something is done.
+type intervalValue time.Duration
+
+func (*intervalValue) Type() string     { return "DURATION" }
+func (v *intervalValue) String() string { return time.Duration(*v).String() }
+
+// Set implements pflag.Value.
+func (v *intervalValue) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < minInterval {
+		return fmt.Errorf("a duration of at least %v is needed, for example 2s", minInterval)
+	}
+	*v = intervalValue(d)
+	return nil
+}
+
+// timeValue is a flag for a moment; the zero time: not given.
+type timeValue struct{ time.Time }
+
+func (*timeValue) Type() string { return "TIME" }
+
+func (v *timeValue) String() string {
+	if v.IsZero() {
+		return ""
+	}
+	return v.Format(time.RFC3339Nano)
+}
+
+// Set implements pflag.Value.
+func (v *timeValue) Set(s string) error {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil || t.Unix() < 0 {
+		return errors.New("a moment from 1970 on is needed, in RFC 3339, for example 2026-05-17T09:30:00Z")
+	}
+	v.Time = t
+	return nil
+}
+
+// workerValue reads a worker ID in decimal.
+func workerValue(s string) (int, error) {
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil || strconv.FormatUint(n, 10) != s {
+		return 0, usageError{fmt.Errorf("worker ID %q: a whole number from 0 to %d is needed", s, math.MaxInt32)}
+	}
+	return int(n), nil
 }
 
 // choiceValue is a flag for one of several words.

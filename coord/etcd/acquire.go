@@ -13,15 +13,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/record"
 )
-
-// tokenRecord is the value of a token key.
-type tokenRecord struct {
-	Version int `json:"version"`
-	Worker  int `json:"worker"`
-}
-
-func (t tokenRecord) check() error { return nil }
 
 // acquisition is one call of Acquire.
 type acquisition struct {
@@ -91,20 +84,20 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 		if err := a.needLease(ctx); err != nil {
 			return nil, err
 		}
-		v, err := a.take(ctx, s, []candidate{hint})
+		v, err := a.take(ctx, s, []record.Candidate{hint})
 		if !errors.Is(err, errTaken) {
 			return v, err
 		}
 	}
-	free := freeFrom(a.req.Workers, s.owned, s.ticket, probes)
-	if hint.rev != 0 && s.free(a.req.Workers, hint.id) {
-		free = first(free, hint.id)
+	free := record.FreeFrom(a.req.Workers, s.owned, s.ticket, probes)
+	if hint.Rev != 0 && s.free(a.req.Workers, hint.ID) {
+		free = first(free, hint.ID)
 	}
 	all, err := a.probe(ctx, free)
 	if err != nil {
 		return nil, err
 	}
-	usables, err := rank(all, s.meta, a.req, a.reach())
+	usables, err := record.Rank(all, s.meta, a.req, a.reach())
 	if len(usables) == 0 {
 		return nil, err
 	}
@@ -115,10 +108,12 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 	return v, err
 }
 
+// probes is how many free worker IDs an acquisition looks at before it chooses.
+const probes = 32
+
 // reach is the tick beyond which no right clock can have pushed a window.
 func (a *acquisition) reach() int64 {
-	s := a.req.Scale
-	return s.Tick(a.now) + s.TicksUp(MaxHorizon.Microseconds()) + s.TicksUp(a.opts.SkewBound.Microseconds())
+	return record.Reach(a.req.Scale, a.now, MaxHorizon, a.opts.SkewBound)
 }
 
 // free tells whether a worker ID of the share can be had.
@@ -139,16 +134,16 @@ func first(ids []int, id int) []int {
 // window opens in time: then its slot need not be read, because the copy that the
 // identity has was written together with it. Whether it is still the same, the
 // transaction compares.
-func (a *acquisition) hint(s *survey) (_ candidate, usable bool, _ error) {
+func (a *acquisition) hint(s *survey) (_ record.Candidate, usable bool, _ error) {
 	if s.identity == nil {
-		return candidate{}, false, nil
+		return record.Candidate{}, false, nil
 	}
-	slot, err := decode[slotRecord](string(s.identity.Key), s.identity.Value)
+	slot, err := decode[record.Slot](string(s.identity.Key), s.identity.Value)
 	if err != nil {
-		return candidate{}, false, err
+		return record.Candidate{}, false, err
 	}
-	h := candidate{id: slot.Worker, rev: s.identity.ModRevision, slot: slot}
-	usable = s.free(a.req.Workers, h.id) && unusable(h, s.meta, a.req, a.reach()) == nil && late(h, s.meta.Floor, a.req.OpenBy) == 0
+	h := record.Candidate{ID: slot.Worker, Rev: s.identity.ModRevision, Slot: slot}
+	usable = s.free(a.req.Workers, h.ID) && h.Unusable(s.meta, a.req, a.reach()) == nil && h.Late(s.meta.Floor, a.req.OpenBy) == 0
 	return h, usable, nil
 }
 
@@ -162,7 +157,7 @@ func (a *acquisition) needLease(ctx context.Context) (err error) {
 
 // probe reads the slots of free worker IDs, and grants the lease at the same time.
 // Slots that cannot be read are left out, unless all of them are.
-func (a *acquisition) probe(ctx context.Context, free []int) ([]candidate, error) {
+func (a *acquisition) probe(ctx context.Context, free []int) ([]record.Candidate, error) {
 	ops := make([]clientv3.Op, len(free))
 	for i, id := range free {
 		ops[i] = clientv3.OpGet(a.keys.slot(id))
@@ -178,7 +173,7 @@ func (a *acquisition) probe(ctx context.Context, free []int) ([]candidate, error
 	if err != nil {
 		return nil, err
 	}
-	var all []candidate
+	var all []record.Candidate
 	for i, id := range free {
 		slot, rev, slotErr := a.slotOf(id, one(resp, i))
 		if slotErr != nil {
@@ -186,7 +181,7 @@ func (a *acquisition) probe(ctx context.Context, free []int) ([]candidate, error
 			err = slotErr
 			continue
 		}
-		all = append(all, candidate{id: id, rev: rev, slot: slot})
+		all = append(all, record.Candidate{ID: id, Rev: rev, Slot: slot})
 	}
 	if len(all) == 0 {
 		return nil, err
@@ -198,7 +193,7 @@ func (a *acquisition) probe(ctx context.Context, free []int) ([]candidate, error
 var errTaken = errors.New("all candidates were taken meanwhile")
 
 // take grants the first of the candidates that is still free.
-func (a *acquisition) take(ctx context.Context, s *survey, candidates []candidate) (*view, error) {
+func (a *acquisition) take(ctx context.Context, s *survey, candidates []record.Candidate) (*view, error) {
 	for len(candidates) > 0 {
 		cand := candidates[0]
 		granted, now, err := a.grant(ctx, s, cand)
@@ -211,8 +206,8 @@ func (a *acquisition) take(ctx context.Context, s *survey, candidates []candidat
 			return nil, errAgain
 		}
 		// Somebody may have had it and given it back.
-		cand = candidate{id: cand.id, rev: now.slotRev, slot: now.slot}
-		if now.ownRev == 0 && late(cand, s.meta.Floor, a.req.OpenBy) == 0 && unusable(cand, s.meta, a.req, a.reach()) == nil {
+		cand = record.Candidate{ID: cand.ID, Rev: now.slotRev, Slot: now.slot}
+		if now.ownRev == 0 && cand.Late(s.meta.Floor, a.req.OpenBy) == 0 && cand.Unusable(s.meta, a.req, a.reach()) == nil {
 			candidates[0] = cand
 			continue
 		}
@@ -224,29 +219,29 @@ func (a *acquisition) take(ctx context.Context, s *survey, candidates []candidat
 
 // shuffle reorders the candidates that open in time: whoever was faster goes on to
 // the next one, too.
-func (a *acquisition) shuffle(c []candidate, floor int64) {
+func (a *acquisition) shuffle(c []record.Candidate, floor int64) {
 	n := 0
-	for n < len(c) && late(c[n], floor, a.req.OpenBy) == 0 {
+	for n < len(c) && c[n].Late(floor, a.req.OpenBy) == 0 {
 		n++
 	}
 	rand.Shuffle(n, func(i, j int) { c[i], c[j] = c[j], c[i] })
 }
 
 // grant is the one atomic step. It returns what was granted, or what is in the way.
-func (a *acquisition) grant(ctx context.Context, s *survey, cand candidate) (granted, inWay *view, _ error) {
-	rec := a.newSlot(s.meta, cand)
-	before := &view{meta: s.meta, metaRev: s.metaRev, slot: cand.slot, slotRev: cand.rev}
+func (a *acquisition) grant(ctx context.Context, s *survey, cand record.Candidate) (granted, inWay *view, _ error) {
+	rec := cand.Granted(s.meta, a.req, a.now)
+	before := &view{meta: s.meta, metaRev: s.metaRev, slot: cand.Slot, slotRev: cand.Rev}
 	then, err := a.writes(rec, a.lease, true)
 	if err != nil {
 		return nil, nil, err
 	}
 	tokenKey := a.keys.token(a.req.Token)
-	compare, err := a.unchanged(cand.id, before)
+	compare, err := a.unchanged(cand.ID, before)
 	if err != nil {
 		return nil, nil, err
 	}
 	compare = append(compare, clientv3.Compare(clientv3.CreateRevision(tokenKey), "=", 0))
-	orElse := append(a.gets(cand.id), clientv3.OpGet(tokenKey))
+	orElse := append(a.gets(cand.ID), clientv3.OpGet(tokenKey))
 	if !s.settled {
 		// Every reply carries it; this is the first write that can.
 		then = append(then, clientv3.OpPut(a.keys.cluster(), clusterName(a.memory.clusterID())))
@@ -264,7 +259,7 @@ func (a *acquisition) grant(ctx context.Context, s *survey, cand candidate) (gra
 	case !resp.Succeeded && one(resp, 3) != nil:
 		return nil, nil, errAgain // an earlier attempt has come through
 	case !resp.Succeeded:
-		inWay, err = a.viewFrom(cand.id, resp)
+		inWay, err = a.viewFrom(cand.ID, resp)
 		return nil, inWay, err
 	}
 	rev := resp.Header.GetRevision()
@@ -283,17 +278,6 @@ func (a *acquisition) undo(ctx context.Context) error {
 	}
 	a.lease = 0
 	return errAgain
-}
-
-// newSlot is the record of a new grant of the candidate.
-func (a *acquisition) newSlot(meta metaRecord, cand candidate) slotRecord {
-	from := cand.opens(meta.Floor)
-	return slotRecord{
-		Version: recordVersion, Worker: cand.id, Token: a.req.Token, Identity: a.req.Identity, Holder: printable(a.req.Holder),
-		Generation: cand.slot.Generation + 1, Opened: from, NotBefore: from, NotAfter: max(from, min(a.req.Until, a.req.LastTick)),
-		LastTick: a.req.LastTick, Fingerprint: a.req.Fingerprint,
-		Since: a.now, Renewed: a.now, TTL: a.req.TTL.Milliseconds(),
-	}
 }
 
 // resolve looks what became of a grant whose reply was lost.
@@ -349,16 +333,16 @@ func (a *acquisition) exhausted(ctx context.Context, s *survey) error {
 		return fmt.Errorf("%w (when the next is free is not known: %w)", full, err)
 	}
 	for _, kv := range rangeOf(resp, 0).GetKvs() {
-		slot, err := decode[slotRecord](string(kv.Key), kv.Value)
+		slot, err := decode[record.Slot](string(kv.Key), kv.Value)
 		if err != nil || slot.Token == "" {
 			continue
 		}
-		end := unixMicro(max(slot.Renewed, 0)).Add(slot.ttl())
+		end := record.Time(max(slot.Renewed, 0)).Add(slot.Lease())
 		if full.Soonest.IsZero() || end.Before(full.Soonest) {
 			full.Soonest = end
 		}
 	}
-	if now := unixMicro(a.now); !full.Soonest.IsZero() && full.Soonest.Before(now) {
+	if now := record.Time(a.now); !full.Soonest.IsZero() && full.Soonest.Before(now) {
 		full.Soonest = now.Add(time.Second) // any moment: etcd is late by up to a second
 	}
 	return full

@@ -9,13 +9,14 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/record"
 )
 
 // Init implements [coord.Admin]. With etcd, a namespace need not be declared before
 // it is used: one that was never seen is taken to be new.
 func (c *Coordinator) Init(ctx context.Context, s coord.Space) error {
-	meta := newMeta(s)
-	if err := meta.check(); err != nil {
+	meta := record.NewMeta(s)
+	if err := meta.Check(); err != nil {
 		return fmt.Errorf("%w: Space: %w", coord.ErrInvalid, err)
 	}
 	return c.admin(ctx, "declare the namespace new", func(ctx context.Context, ns namespaceState) ([]clientv3.Cmp, []clientv3.Op, error) {
@@ -25,7 +26,7 @@ func (c *Coordinator) Init(ctx context.Context, s coord.Space) error {
 		case ns.slots > 0:
 			return nil, nil, fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use another namespace", coord.ErrInvalid)
 		}
-		value, err := encode(meta)
+		value, err := record.Encode(meta)
 		none := func(folder string) clientv3.Cmp {
 			return clientv3.Compare(clientv3.CreateRevision(folder), "=", 0).WithPrefix()
 		}
@@ -46,14 +47,14 @@ func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Tim
 		meta := ns.meta
 		want := c.ward(meta, 0)
 		if !until.IsZero() {
-			want = meta.scale().Tick(until.UnixMicro())
+			want = meta.Scale().Tick(until.UnixMicro())
 		}
 		if want > meta.LastTick {
-			return nil, nil, fmt.Errorf("%w: the floor is to be raised to %s; the layout ends at %s", coord.ErrInvalid, until.UTC().Format(time.RFC3339Nano), stamp(meta.scale().Micro(meta.LastTick)))
+			return nil, nil, fmt.Errorf("%w: the floor is to be raised to %s; the layout ends at %s", coord.ErrInvalid, until.UTC().Format(time.RFC3339Nano), record.Stamp(meta.Scale().Micro(meta.LastTick)))
 		}
 		meta.Floor = max(meta.Floor, want)
-		floor = unixMicro(meta.scale().Micro(meta.Floor))
-		value, err := encode(meta)
+		floor = record.Time(meta.Scale().Micro(meta.Floor))
+		value, err := record.Encode(meta)
 		return nil, []clientv3.Op{clientv3.OpPut(c.keys.meta(), value)}, err
 	})
 	if err != nil {
@@ -75,21 +76,16 @@ func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
 		if err != nil {
 			return nil, nil, err
 		}
-		s := v.slot
-		if s.Retired {
+		if v.slot.Retired {
 			return nil, nil, errDone
 		}
-		if v.slotRev == 0 {
-			s = slotRecord{Version: recordVersion, Worker: workerID, LastTick: ns.meta.LastTick, Fingerprint: ns.meta.Fingerprint, Since: c.now(), TTL: 1}
-		}
-		// A new generation, so that the holder's next renewal is refused.
-		s.Token, s.Retired, s.Generation, s.Renewed = "", true, s.Generation+1, c.now()
+		s := v.slot.Withdrawn(ns.meta, workerID, c.now())
 		then, err := c.slotWrites(s)
 		if err != nil {
 			return nil, nil, err
 		}
 		// An owner key without a lease is there for ever.
-		owner, err := encode(ownerRecord{Version: recordVersion, Renewed: s.Renewed})
+		owner, err := record.Encode(ownerRecord{Version: record.Version, Renewed: s.Renewed})
 		then = append(then, clientv3.OpPut(c.keys.owner(workerID), owner))
 		return []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(c.keys.slot(workerID)), "=", v.slotRev)}, then, err
 	})

@@ -11,7 +11,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/record"
 )
 
 // memory is what a coordinator has seen of its cluster. Revisions of etcd only
@@ -22,7 +22,7 @@ type memory struct {
 	cluster uint64
 	highest int64
 	lost    string // what shows that writes were lost; empty: nothing does
-	meta    *metaRecord
+	meta    *record.Meta
 	raising sync.Mutex // held while the floor is raised, so that it is raised once
 }
 
@@ -72,21 +72,21 @@ func (m *memory) loss() string {
 }
 
 // know remembers that the namespace exists.
-func (m *memory) know(meta metaRecord) {
+func (m *memory) know(meta record.Meta) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.meta = &meta
 }
 
 // known returns the namespace as it was seen last.
-func (m *memory) known() *metaRecord {
+func (m *memory) known() *record.Meta {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.meta
 }
 
 // forgive starts again with the state that the cluster has now.
-func (m *memory) forgive(h *pb.ResponseHeader, meta metaRecord) {
+func (m *memory) forgive(h *pb.ResponseHeader, meta record.Meta) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.cluster, m.highest, m.lost, m.meta = h.GetClusterId(), h.GetRevision(), "", &meta
@@ -97,9 +97,8 @@ func clusterName(id uint64) string { return strconv.FormatUint(id, 16) }
 
 // ward is the tick until which windows that were forgotten can reach, if the loss is
 // noticed now. The later one of two clocks counts.
-func (c *Coordinator) ward(meta metaRecord, now int64) int64 {
-	s := meta.scale()
-	return s.Tick(max(now, c.now())) + s.TicksUp(MaxHorizon.Microseconds()) + s.TicksUp(c.opts.SkewBound.Microseconds())
+func (c *Coordinator) ward(meta record.Meta, now int64) int64 {
+	return meta.Ward(max(now, c.now()), MaxHorizon, c.opts.SkewBound)
 }
 
 // heal raises the floor if writes of the cluster were lost, see rule 11 of package
@@ -136,7 +135,7 @@ func (c *Coordinator) raise(ctx context.Context, why string, now int64) (done bo
 		meta = *known
 	}
 	meta.Floor = max(meta.Floor, c.ward(meta, now))
-	value, err := encode(meta)
+	value, err := record.Encode(meta)
 	if err != nil {
 		return false, err
 	}
@@ -154,13 +153,13 @@ func (c *Coordinator) raise(ctx context.Context, why string, now int64) (done bo
 	}
 	c.memory.forgive(resp.Header, meta)
 	c.log.Error("the etcd cluster has lost writes; nothing is granted until the windows that may be lost with them are over",
-		"namespace", c.namespace, "reason", why, "until", stamp(meta.scale().Micro(meta.Floor+1)))
+		"namespace", c.namespace, "reason", why, "until", record.Stamp(meta.Scale().Micro(meta.Floor+1)))
 	return true, nil
 }
 
 // namespaceState is what is stored of the namespace itself.
 type namespaceState struct {
-	meta       metaRecord
+	meta       record.Meta
 	metaRev    int64 // 0: there is none
 	cluster    string
 	clusterRev int64
@@ -188,15 +187,10 @@ func (c *Coordinator) readNamespace(ctx context.Context) (namespaceState, error)
 }
 
 // metaOf decodes the namespace's record; revision 0 if there is none.
-func metaOf(kv *mvccpb.KeyValue) (metaRecord, int64, error) {
+func metaOf(kv *mvccpb.KeyValue) (record.Meta, int64, error) {
 	if kv == nil {
-		return metaRecord{}, 0, nil
+		return record.Meta{}, 0, nil
 	}
-	m, err := decode[metaRecord](string(kv.Key), kv.Value)
+	m, err := decode[record.Meta](string(kv.Key), kv.Value)
 	return m, kv.ModRevision, err
-}
-
-// quarantined is the error of a window that cannot begin before the floor is passed.
-func (c *Coordinator) quarantined(meta metaRecord) error {
-	return &coord.QuarantinedError{Namespace: c.namespace, Until: unixMicro(meta.scale().Micro(meta.Floor + 1))}
 }

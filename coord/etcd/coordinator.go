@@ -13,6 +13,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // Coordinator leases worker IDs of one namespace in an etcd cluster. It is safe for
@@ -28,14 +29,11 @@ type Coordinator struct {
 	memory    memory
 	unwell    atomic.Bool // the last call got no answer
 
-	life    context.Context // ends at Close
-	end     context.CancelFunc
+	life    *lifetime.Life
 	closing sync.Once
 	closed  error // what closing the client said
 
-	mu       sync.Mutex // guards what follows
-	shut     bool
-	work     sync.WaitGroup // goroutines of this coordinator; added to under mu
+	mu       sync.Mutex // guards watchers
 	watchers map[hold]*watcher
 }
 
@@ -91,11 +89,7 @@ func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) er
 // releases no worker ID, and leaves a client that was passed to [New] as it is.
 func (c *Coordinator) Close() error {
 	c.closing.Do(func() {
-		c.mu.Lock()
-		c.shut = true
-		c.mu.Unlock()
-		c.end()
-		c.work.Wait()
+		c.life.End()
 		if c.owned {
 			c.closed = c.client.Close()
 		}
@@ -105,41 +99,16 @@ func (c *Coordinator) Close() error {
 
 // do makes a call that ends with ctx and with the coordinator, and wraps its error.
 func (c *Coordinator) do(ctx context.Context, what string, call func(context.Context) error) error {
-	if c.life.Err() != nil {
-		return coord.ErrClosed
-	}
-	if err := context.Cause(ctx); err != nil {
-		return fmt.Errorf("etcd: %s of namespace %q: %w", what, c.namespace, err)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(c.life, cancel)()
-	if c.unwell.Load() {
-		// The client waits longer and longer between attempts to connect. Whoever makes
-		// this call has waited already.
-		c.client.ActiveConnection().ResetConnectBackoff()
-	}
-	err := call(ctx)
-	c.unwell.Store(err != nil && transient(err))
-	switch {
-	case err == nil:
-		return nil
-	case c.life.Err() != nil:
-		return fmt.Errorf("%w while it was to %s: %w", coord.ErrClosed, what, err)
-	}
-	return fmt.Errorf("etcd: %s of namespace %q: %w", what, c.namespace, c.explain(ctx, err))
-}
-
-// spawn runs f in a goroutine that Close waits for. It tells false, and runs
-// nothing, after Close.
-func (c *Coordinator) spawn(f func()) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.shut {
-		return false
-	}
-	c.work.Go(f)
-	return true
+	return c.life.Do(ctx, what, func(ctx context.Context) error {
+		if c.unwell.Load() {
+			// The client waits longer and longer between attempts to connect. Whoever makes
+			// this call has waited already.
+			c.client.ActiveConnection().ResetConnectBackoff()
+		}
+		err := call(ctx)
+		c.unwell.Store(err != nil && transient(err))
+		return c.explain(ctx, err)
+	})
 }
 
 // checkRequest tells whether this driver can serve a request at all.
@@ -161,8 +130,3 @@ func (c *Coordinator) checkRequest(req coord.Request) error {
 
 // now reads this machine's clock, in microseconds since 1970.
 func (c *Coordinator) now() int64 { return clock.Fresh(c.opts.Clock) }
-
-// stamp prints a time for an error message.
-func stamp(unixMicro int64) string {
-	return time.UnixMicro(unixMicro).UTC().Format(time.RFC3339Nano)
-}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/etcd"
+	_ "github.com/unalike-id/unalike/coord/static"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -101,4 +102,30 @@ func ExampleCoordinator_Quarantine() {
 		return nil
 	}
 	_ = restored
+}
+
+// An operator's program that moves a namespace from state files to etcd. The
+// generators of both are stopped while it runs.
+func Example_follow() {
+	move := func(ctx context.Context) (err error) {
+		prev, err := coord.Open(ctx, "static://?worker=7&state=/var/lib/app/unalike.state")
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, prev.Close()) }()
+		next, err := coord.Open(ctx, "etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders")
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, next.Close()) }()
+		floor, err := coord.Follow(ctx, next, prev, core.DefaultLayout().Space())
+		if err != nil {
+			return err
+		}
+		fmt.Println("IDs begin after", floor)
+		return nil
+	}
+	if err := move(context.Background()); err != nil {
+		log.Fatal(err)
+	}
 }

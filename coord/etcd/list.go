@@ -9,6 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/record"
 )
 
 // List implements [coord.Lister].
@@ -53,7 +54,7 @@ func (c *Coordinator) listed(resp *clientv3.TxnResponse) (slots []coord.Slot, un
 	}
 	for _, kv := range records {
 		id, err := workerOf(c.keys.slots(), string(kv.Key))
-		var s slotRecord
+		var s record.Slot
 		if err == nil {
 			s, _, err = c.slotOf(id, kv)
 		}
@@ -61,23 +62,7 @@ func (c *Coordinator) listed(resp *clientv3.TxnResponse) (slots []coord.Slot, un
 			unreadable = append(unreadable, fmt.Errorf("etcd: %w", err))
 			continue
 		}
-		slots = append(slots, s.listed(meta, owners[id] != nil))
+		slots = append(slots, s.Listed(meta, owners[id] != nil))
 	}
 	return slots, unreadable, nil
-}
-
-// listed is the slot as an operator sees it.
-func (s slotRecord) listed(meta metaRecord, owned bool) coord.Slot {
-	out := coord.Slot{
-		WorkerID: s.Worker, State: coord.SlotFree, Holder: s.Holder, Identity: s.Identity, Generation: s.Generation,
-		NotBefore: s.NotBefore, NotAfter: s.NotAfter, Until: unixMicro(meta.scale().Micro(s.NotAfter + 1)),
-		Since: unixMicro(s.Since), Renewed: unixMicro(s.Renewed),
-	}
-	switch {
-	case s.Retired:
-		out.State = coord.SlotRetired
-	case owned:
-		out.State = coord.SlotHeld
-	}
-	return out
 }

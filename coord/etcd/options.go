@@ -1,7 +1,6 @@
 package etcd
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 const (
@@ -97,11 +97,11 @@ func New(client *clientv3.Client, namespace string, o *Options) (*Coordinator, e
 		keys:      newKeyspace(namespace),
 		opts:      opts,
 		log:       opts.Logger,
+		life:      lifetime.Begin("etcd", namespace),
 		watchers:  map[hold]*watcher{},
 	}
-	c.life, c.end = context.WithCancel(context.Background())
 	if _, err := coord.ResolveLease(c, coord.LeaseConfig{}); err != nil {
-		c.end()
+		c.life.End()
 		return nil, err
 	}
 	return c, nil

@@ -36,7 +36,7 @@ func (c *Coordinator) release(ctx context.Context, g coord.Grant, last int64) er
 			return err
 		}
 		if !v.holds(g.Token, g.Generation) {
-			return lost(g, v)
+			return v.slot.Lost(g)
 		}
 		resp, err := c.tryRelease(ctx, g, v, last)
 		switch {
@@ -58,7 +58,7 @@ func (c *Coordinator) release(ctx context.Context, g coord.Grant, last int64) er
 
 // tryRelease makes the transaction of a release.
 func (c *Coordinator) tryRelease(ctx context.Context, g coord.Grant, v *view, last int64) (*clientv3.TxnResponse, error) {
-	then, err := c.slotWrites(trimmed(v.slot, last))
+	then, err := c.slotWrites(v.slot.Trimmed(last))
 	if err != nil {
 		return nil, err
 	}
@@ -68,14 +68,6 @@ func (c *Coordinator) tryRelease(ctx context.Context, g coord.Grant, v *view, la
 		return nil, err
 	}
 	return c.propose(ctx, compare, then, c.gets(g.WorkerID))
-}
-
-// trimmed is a slot after its release, by rule 9: what lies above the last tick
-// stamped goes to the next holder.
-func trimmed(s slotRecord, last int64) slotRecord {
-	s.Token = ""
-	s.NotAfter = min(s.NotAfter, max(last, s.NotBefore))
-	return s
 }
 
 // revoke ends a lease that carries nothing any more. If that fails, it ends by

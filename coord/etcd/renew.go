@@ -3,14 +3,12 @@ package etcd
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
-	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/record"
 )
 
 // turns is how often a renewal or release looks again after it found something
@@ -28,7 +26,7 @@ func (c *Coordinator) renew(ctx context.Context, g coord.Grant, until int64) (co
 		defer cancel()
 		r.alive = make(chan error, 1)
 		lease := r.v.lease
-		if !c.spawn(func() { r.alive <- c.keepAlive(ctx, lease) }) {
+		if !c.life.Spawn(func() { r.alive <- c.keepAlive(ctx, lease) }) {
 			return g, coord.ErrClosed
 		}
 	}
@@ -39,7 +37,7 @@ func (c *Coordinator) renew(ctx context.Context, g coord.Grant, until int64) (co
 		case err != nil:
 			return coord.Grant{}, err
 		case done && r.floored:
-			return coord.Grant{}, c.quarantined(r.v.meta)
+			return coord.Grant{}, r.v.meta.Quarantined(c.namespace)
 		case done:
 			out := r.v.grant()
 			out.NotBefore = r.from
@@ -78,17 +76,18 @@ func (r *renewal) turn(ctx context.Context) (done bool, err error) {
 		return false, r.heal(ctx, 0)
 	}
 	if !r.v.holds(r.g.Token, r.g.Generation) {
-		return false, lost(r.g, r.v)
+		return false, r.v.slot.Lost(r.g)
 	}
 	if r.v.metaRev == 0 {
 		return false, damaged(r.keys.meta(), errors.New("the key is missing and there are slots"))
 	}
-	next := r.extend()
+	next, from, grows := r.v.slot.Extended(r.g, r.v.meta.Floor, r.until, r.now())
+	r.from, r.floored = from, !grows
 	lease := r.v.lease
 	resumes := r.v.ownRev == 0
 	if resumes {
 		if r.spare == 0 {
-			if r.spare, err = r.newLease(ctx, next.ttl()); err != nil {
+			if r.spare, err = r.newLease(ctx, next.Lease()); err != nil {
 				return false, err
 			}
 		}
@@ -105,27 +104,8 @@ func (r *renewal) turn(ctx context.Context) (done bool, err error) {
 	return r.stillAlive(), nil
 }
 
-// extend returns the slot as the renewal makes it, by rules 6 and 7.
-func (r *renewal) extend() slotRecord {
-	next := r.v.slot
-	next.Renewed = r.now()
-	r.from, r.floored = r.g.NotBefore, false
-	notAfter := min(max(next.NotAfter, r.g.NotAfter, r.until), next.LastTick)
-	if cut := max(r.v.meta.Floor, next.NotBefore); cut > r.g.NotAfter {
-		// The window of this caller ends below it, whatever is stored.
-		if cut >= notAfter {
-			r.floored = true // the lease is kept, the window is not extended
-			return next
-		}
-		r.from = cut
-		next.NotBefore = cut
-	}
-	next.NotAfter = notAfter
-	return next
-}
-
 // write makes the transaction, and looks what happened if that is not clear.
-func (r *renewal) write(ctx context.Context, next slotRecord, lease clientv3.LeaseID, resumes bool) (bool, error) {
+func (r *renewal) write(ctx context.Context, next record.Slot, lease clientv3.LeaseID, resumes bool) (bool, error) {
 	then, err := r.writes(next, lease, resumes)
 	if err != nil {
 		return false, err
@@ -162,7 +142,7 @@ func (r *renewal) write(ctx context.Context, next slotRecord, lease clientv3.Lea
 
 // resolve looks what became of a transaction whose reply was lost. If it was done,
 // what is stored is adopted.
-func (r *renewal) resolve(ctx context.Context, next slotRecord, lease clientv3.LeaseID, resumes bool, cause error) (bool, error) {
+func (r *renewal) resolve(ctx context.Context, next record.Slot, lease clientv3.LeaseID, resumes bool, cause error) (bool, error) {
 	v, err := r.look(ctx, next.Worker)
 	if err != nil {
 		if resumes {
@@ -202,18 +182,18 @@ func (r *renewal) stillAlive() bool {
 
 // writes are the operations that store a slot and keep its holder: the identity's
 // copy always changes together with it. Entering, the token key is written too.
-func (c *Coordinator) writes(s slotRecord, lease clientv3.LeaseID, entering bool) ([]clientv3.Op, error) {
+func (c *Coordinator) writes(s record.Slot, lease clientv3.LeaseID, entering bool) ([]clientv3.Op, error) {
 	ops, err := c.slotWrites(s)
 	if err != nil {
 		return nil, err
 	}
-	owner, err := encode(ownerRecord{Version: recordVersion, Renewed: s.Renewed, TTL: s.TTL})
+	owner, err := record.Encode(ownerRecord{Version: record.Version, Renewed: s.Renewed, TTL: s.TTL})
 	if err != nil {
 		return nil, err
 	}
 	ops = append(ops, clientv3.OpPut(c.keys.owner(s.Worker), owner, clientv3.WithLease(lease)))
 	if entering {
-		token, err := encode(tokenRecord{Version: recordVersion, Worker: s.Worker})
+		token, err := record.Encode(tokenRecord{Version: record.Version, Worker: s.Worker})
 		if err != nil {
 			return nil, err
 		}
@@ -223,8 +203,8 @@ func (c *Coordinator) writes(s slotRecord, lease clientv3.LeaseID, entering bool
 }
 
 // slotWrites are the operations that store a slot.
-func (c *Coordinator) slotWrites(s slotRecord) ([]clientv3.Op, error) {
-	value, err := encode(s)
+func (c *Coordinator) slotWrites(s record.Slot) ([]clientv3.Op, error) {
+	value, err := record.Encode(s)
 	if err != nil {
 		return nil, err
 	}
@@ -234,19 +214,3 @@ func (c *Coordinator) slotWrites(s slotRecord) ([]clientv3.Op, error) {
 	}
 	return ops, nil
 }
-
-// lost is the error of a grant whose slot is somebody else's.
-func lost(g coord.Grant, v *view) error {
-	switch {
-	case v == nil || v.slotRev == 0:
-		return fmt.Errorf("%w: %v: its slot is not there", coord.ErrLeaseLost, g)
-	case v.slot.Retired:
-		return fmt.Errorf("%w: %v: the worker ID was retired", coord.ErrLeaseLost, g)
-	case v.slot.Token == "":
-		return fmt.Errorf("%w: %v: it was released", coord.ErrLeaseLost, g)
-	}
-	return fmt.Errorf("%w: %v: %s has it since %s, with generation %d", coord.ErrLeaseLost, g, v.slot.Holder, unixMicro(v.slot.Since).Format(time.RFC3339Nano), v.slot.Generation)
-}
-
-// printable makes text fit for storing.
-func printable(s string) string { return strings.ToValidUTF8(s, "?") }

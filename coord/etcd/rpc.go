@@ -114,7 +114,7 @@ func (c *Coordinator) drop(lease clientv3.LeaseID) {
 	if lease == 0 {
 		return
 	}
-	c.spawn(func() {
+	c.life.Spawn(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), tidyTime)
 		defer cancel()
 		// If this fails, the lease ends by itself.

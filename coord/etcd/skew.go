@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/record"
 )
 
 const (
@@ -36,7 +37,7 @@ func checkSkew(now int64, peers []ownerRecord, bound time.Duration) error {
 	if d := now - reference; d >= -bound.Microseconds() && d <= bound.Microseconds() {
 		return nil
 	}
-	return &coord.ClockSkewError{Local: time.UnixMicro(now), Reference: time.UnixMicro(reference), Max: bound}
+	return &coord.ClockSkewError{Local: record.Time(now), Reference: record.Time(reference), Max: bound}
 }
 
 // spread returns up to n indices of 0 to length-1, evenly spread.

@@ -9,11 +9,12 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/record"
 )
 
 // survey is what an acquisition learns with its first call: everything but the slots.
 type survey struct {
-	meta     metaRecord
+	meta     record.Meta
 	metaRev  int64
 	settled  bool  // the namespace's cluster is on record
 	ticket   int64 // from 0 on, without gaps
@@ -27,7 +28,7 @@ type survey struct {
 // survey draws a ticket and reads the namespace, in one step. A namespace that is
 // not there is made.
 func (c *Coordinator) survey(ctx context.Context, req coord.Request, now int64) (*survey, error) {
-	fresh, err := encode(c.firstMeta(req, now))
+	fresh, err := record.Encode(c.firstMeta(req, now))
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +83,8 @@ func (c *Coordinator) absent() []clientv3.Cmp {
 
 // firstMeta is the record of a namespace that is made for a request. If this
 // coordinator remembers the namespace, it has not been new but lost.
-func (c *Coordinator) firstMeta(req coord.Request, now int64) metaRecord {
-	m := newMeta(coord.Space{Fingerprint: req.Fingerprint, Scale: req.Scale, LastTick: req.LastTick, Capacity: req.Capacity})
+func (c *Coordinator) firstMeta(req coord.Request, now int64) record.Meta {
+	m := record.NewMeta(record.SpaceOf(req))
 	if known := c.memory.known(); known != nil {
 		m.Floor = c.ward(m, now)
 		if known.Fingerprint == m.Fingerprint {
@@ -91,14 +92,6 @@ func (c *Coordinator) firstMeta(req coord.Request, now int64) metaRecord {
 		}
 	}
 	return m
-}
-
-// newMeta is the record of a new namespace.
-func newMeta(s coord.Space) metaRecord {
-	return metaRecord{
-		Version: recordVersion, Fingerprint: s.Fingerprint, Epoch: s.Scale.Epoch, Unit: s.Scale.Unit,
-		LastTick: s.LastTick, Capacity: s.Capacity,
-	}
 }
 
 // readOwners takes note of who holds what.

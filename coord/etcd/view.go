@@ -3,22 +3,22 @@ package etcd
 import (
 	"context"
 	"fmt"
-	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/record"
 )
 
 // view is what is stored of a worker ID, as it was seen last. The handle of a grant
 // is a view: it saves reading, and nothing is decided on it, because every write
 // compares its revisions. A view is not changed once others have it.
 type view struct {
-	meta    metaRecord
+	meta    record.Meta
 	metaRev int64
-	slot    slotRecord
+	slot    record.Slot
 	slotRev int64            // 0: there is no slot
 	ownRev  int64            // CreateRevision of the owner key; 0: there is none
 	lease   clientv3.LeaseID // of the owner key; 0: none
@@ -36,15 +36,12 @@ func viewOf(g coord.Grant) *view {
 
 // holds tells whether token and generation are those stored.
 func (v *view) holds(token string, generation uint64) bool {
-	return v.slotRev != 0 && v.slot.Token == token && v.slot.Generation == generation && token != ""
+	return v.slotRev != 0 && v.slot.Holds(token, generation)
 }
 
 // grant returns the last stored piece as a grant.
 func (v *view) grant() coord.Grant {
-	return coord.Grant{
-		WorkerID: v.slot.Worker, Generation: v.slot.Generation, Token: v.slot.Token,
-		NotBefore: v.slot.NotBefore, NotAfter: v.slot.NotAfter, Handle: v,
-	}
+	return v.slot.Grant(v)
 }
 
 // gets are the operations that read a view; viewFrom reads their answers.
@@ -68,7 +65,7 @@ func (c *Coordinator) unchanged(id int, v *view) ([]clientv3.Cmp, error) {
 	}
 	// Revisions are enough for as long as etcd keeps what it has. After a loss they
 	// come again, for other contents: docs/guarantees.md, S9.
-	value, err := encode(v.slot)
+	value, err := record.Encode(v.slot)
 	return append(cmps, clientv3.Compare(clientv3.Value(c.keys.slot(id)), "=", value)), err
 }
 
@@ -89,11 +86,11 @@ func (c *Coordinator) viewFrom(id int, resp *clientv3.TxnResponse) (*view, error
 }
 
 // slotOf decodes a slot; revision 0 if there is none.
-func (c *Coordinator) slotOf(id int, kv *mvccpb.KeyValue) (slotRecord, int64, error) {
+func (c *Coordinator) slotOf(id int, kv *mvccpb.KeyValue) (record.Slot, int64, error) {
 	if kv == nil {
-		return slotRecord{}, 0, nil
+		return record.Slot{}, 0, nil
 	}
-	s, err := decode[slotRecord](string(kv.Key), kv.Value)
+	s, err := decode[record.Slot](string(kv.Key), kv.Value)
 	if err == nil && s.Worker != id {
 		err = damaged(string(kv.Key), fmt.Errorf("worker is %d and the key is that of %d", s.Worker, id))
 	}
@@ -143,6 +140,3 @@ func one(resp *clientv3.TxnResponse, i int) *mvccpb.KeyValue {
 	}
 	return nil
 }
-
-// unixMicro is time.UnixMicro in UTC.
-func unixMicro(us int64) time.Time { return time.UnixMicro(us).UTC() }

@@ -37,13 +37,12 @@ func (c *Coordinator) Lost(g coord.Grant) <-chan struct{} {
 	}
 	w := &watcher{gone: make(chan struct{})}
 	v := viewOf(g)
-	if c.shut || v == nil {
+	if v == nil {
 		return w.gone // no hint will come
 	}
-	ctx, cancel := context.WithCancel(c.life)
+	ctx, cancel := context.WithCancel(c.life.Context())
 	w.cancel = cancel
-	c.watchers[key] = w
-	c.work.Go(func() {
+	if c.life.Spawn(func() {
 		defer cancel()
 		if !c.watch(ctx, v) {
 			return
@@ -54,7 +53,11 @@ func (c *Coordinator) Lost(g coord.Grant) <-chan struct{} {
 		}
 		c.mu.Unlock()
 		close(w.gone)
-	})
+	}) {
+		c.watchers[key] = w
+	} else {
+		cancel()
+	}
 	return w.gone
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/filelock"
 )
 
 // Coordinator grants the configured worker IDs. It is safe for concurrent use.
@@ -29,15 +30,16 @@ type Coordinator struct {
 var (
 	_ coord.Coordinator = (*Coordinator)(nil)
 	_ coord.LeaseRuler  = (*Coordinator)(nil)
+	_ coord.Lister      = (*Coordinator)(nil)
 	_ coord.Warner      = (*Coordinator)(nil)
 )
 
 // hold is a worker ID that this coordinator has granted.
 type hold struct {
 	pair      pair
-	path      string    // of the state file; empty: none
-	lock      *lockFile // nil without a state file
-	record    record    // as stored last, or as it would be
+	path      string         // of the state file; empty: none
+	lock      *filelock.File // nil without a state file
+	record    record         // as stored last, or as it would be
 	notBefore int64
 	lastTick  int64
 	// unsure says that the last save failed: what the file says may not be on the
@@ -318,8 +320,8 @@ func (c *Coordinator) find(g coord.Grant) (*hold, record, error) {
 		err = lost(fmt.Sprintf("the state file %s was replaced: it has layout %s now", h.path, stored.Layout))
 	case stored.NotAfter > h.lastTick:
 		err = fmt.Errorf("%w state file %q: notAfter is %d; the layout ends at tick %d", coord.ErrInvalid, h.path, stored.NotAfter, h.lastTick)
-	case !h.lock.current():
-		err = lost(fmt.Sprintf("the lock file %s was deleted", h.lock.path))
+	case !h.lock.Current():
+		err = lost(fmt.Sprintf("the lock file %s was deleted", h.lock.Path()))
 	}
 	return h, stored, err
 }
@@ -370,7 +372,7 @@ func (c *Coordinator) release(g coord.Grant, last int64) error {
 // drop gives up a worker ID within this process.
 func (c *Coordinator) drop(h *hold) {
 	if h.lock != nil {
-		h.lock.unlock()
+		h.lock.Unlock()
 	}
 	h.pair.drop()
 	if c.held[h.pair.worker] == h {

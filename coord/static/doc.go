@@ -38,6 +38,10 @@
 // holder, the next renewal reports the lease lost; acquiring again then waits out
 // one horizon, as at a start, and the window that the process knows it had.
 //
+// List shows what the state files say, and whether their locks are held, to any
+// process that may read them; so does "unalike workers". A process that looks keeps
+// nobody from starting.
+//
 // # Without a state file
 //
 // A start waits as long as a predecessor can have been ahead of the clock, and

@@ -1,88 +1,46 @@
 package static
 
 import (
+	"errors"
 	"fmt"
-	"io"
-	"os"
-	"strconv"
-	"strings"
+	"io/fs"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/filelock"
 )
 
-// lockFile is a file whose lock says that a worker ID is held. The operating
-// system frees the lock when the process ends, however it ends.
-//
-// It is not the state file, because that is replaced by renaming another file
-// over it: a lock belongs to the file and not to its name, so whoever opened the
-// new file would find it free. The lock file is never renamed and never deleted.
-type lockFile struct {
-	path string
-	file *os.File
-}
-
-// lock locks the file at path, which it creates if need be. If another holds the
-// lock, the error wraps [coord.ErrNoWorkerID] and names that process.
-func lock(path string) (*lockFile, error) { return lockWith(path, tryLock) }
-
-func lockWith(path string, try func(*os.File) (bool, error)) (*lockFile, error) {
-	// Somebody may delete the file between opening and locking it. Its lock would
-	// then keep nobody out, so look again; more than a few times is no accident.
-	for range 10 {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-		if err != nil {
-			return nil, fileError("open lock file", err)
-		}
-		l := &lockFile{path: path, file: f}
-		ok, err := try(f)
-		if err == nil && ok {
-			if l.current() {
-				l.sign(strconv.Itoa(os.Getpid()) + "\n")
-				return l, nil
-			}
-			_ = f.Close()
-			continue
-		}
-		defer f.Close()
-		if err != nil {
-			return nil, fmt.Errorf("lock %s: %w", path, err)
-		}
-		return nil, fmt.Errorf("%w: %s is locked by %s; stop it or give this process another worker ID", coord.ErrNoWorkerID, path, holder(f))
+// lock locks the file at path, whose lock says that a worker ID is held. It is not
+// the state file, because that is replaced by renaming another file over it. If
+// another process holds the lock, the error wraps [coord.ErrNoWorkerID] and names it.
+func lock(path string) (*filelock.File, error) {
+	l, err := filelock.Lock(path)
+	var held *filelock.HeldError
+	if errors.As(err, &held) {
+		return nil, fmt.Errorf("%w: %w; stop it or give this process another worker ID", coord.ErrNoWorkerID, err)
 	}
-	return nil, fmt.Errorf("lock %s: the file is deleted again and again; leave it in place", path)
+	return l, lockError(err)
 }
 
-// current tells whether the locked file is still the one that the path names.
-func (l *lockFile) current() bool {
-	mine, err1 := l.file.Stat()
-	named, err2 := os.Stat(l.path)
-	return err1 == nil && err2 == nil && os.SameFile(mine, named)
-}
-
-// sign writes who holds the lock, for the refusals of others. It is of no
-// consequence if it fails.
-func (l *lockFile) sign(s string) {
-	if l.file.Truncate(0) == nil {
-		_, _ = l.file.WriteAt([]byte(s), 0)
+// lockedBy tells which process holds the lock of the file at path, and since when;
+// nobody if who is empty.
+func lockedBy(path string) (who string, since time.Time, err error) {
+	held, since, err := filelock.Look(path)
+	if held != nil {
+		who = held.Holder()
 	}
+	return who, since, lockError(err)
 }
 
-// unlock frees the lock. The file stays.
-func (l *lockFile) unlock() {
-	l.sign("")
-	_ = l.file.Close() // nothing was written that matters; closing frees the lock
-}
-
-// holder reads who holds the lock of f.
-func holder(f *os.File) string {
-	b, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
-	if err == nil {
-		if pid, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && pid > 0 {
-			if pid == os.Getpid() {
-				return fmt.Sprintf("this process, %d", pid)
-			}
-			return fmt.Sprintf("process %d", pid)
-		}
+// lockError says what to do about an error of package filelock.
+func lockError(err error) error {
+	var opening *fs.PathError
+	switch {
+	case errors.Is(err, filelock.ErrUnsupported):
+		// A state file without a lock would promise what it cannot keep.
+		return fmt.Errorf("%w: %w; leave the state file out", coord.ErrInvalid, err)
+	case errors.As(err, &opening):
+		return fileError("open lock file", err)
 	}
-	return "another process"
+	return err
 }

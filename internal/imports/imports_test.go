@@ -14,14 +14,17 @@ const module = "github.com/unalike-id/unalike/"
 // the packages of this module that it may reach, directly or not. Whoever imports
 // the library gets no other dependency unless a driver is imported as well.
 var allowed = map[string][]string{
-	"clock":           nil,
-	"clock/clocktest": {"clock"},
-	"coord":           {"clock"},
-	"coord/coordtest": {"clock", "coord", "clock/clocktest"},
-	"coord/static":    {"clock", "coord"},
-	"core":            {"clock", "coord", "internal/keeper"},
-	"core/coretest":   {"clock", "coord", "internal/keeper", "core", "clock/clocktest"},
-	"internal/keeper": {"clock", "coord"},
+	"clock":             nil,
+	"clock/clocktest":   {"clock"},
+	"coord":             {"clock"},
+	"coord/coordtest":   {"clock", "coord", "clock/clocktest"},
+	"coord/static":      {"clock", "coord", "internal/filelock"},
+	"core":              {"clock", "coord", "internal/keeper"},
+	"core/coretest":     {"clock", "coord", "internal/keeper", "core", "clock/clocktest"},
+	"internal/filelock": nil,
+	"internal/keeper":   {"clock", "coord"},
+	"internal/lifetime": {"clock", "coord"},
+	"internal/record":   {"clock", "coord"},
 }
 
 // platforms differ in the files that are built.

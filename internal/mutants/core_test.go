@@ -6,15 +6,15 @@ var coreMutants = []mutant{
 	{
 		name: "clock read before the state in a retry",
 		file: "core/attempt.go",
-		old:  "got: got, word: next}\n\t\t\t}\n\t\t\told, fresh = t.state.Load(), false",
-		new:  "got: got, word: next}\n\t\t\t}\n\t\t\told, fresh = t.state.Load(), true",
+		old:  "lost++\n\t\t\told, fresh = t.state.Load(), false",
+		new:  "lost++\n\t\t\told, fresh = t.state.Load(), true",
 		pkg:  "./core", test: "TestClockReadBeforeStateInEveryRetry",
 	},
 	{
 		name: "clock read before the state at first",
 		file: "core/attempt.go",
-		old:  "\told := t.state.Load()\n\tnow, fresh := g.tickNow(), g.fresher == nil\n",
-		new:  "\tnow, fresh := g.tickNow(), g.fresher == nil\n\told := t.state.Load()\n",
+		old:  "\told := t.state.Load()\n\tlost := 0 // races with other callers\n\tnow, fresh := g.tickNow(), g.fresher == nil\n",
+		new:  "\tlost := 0 // races with other callers\n\tnow, fresh := g.tickNow(), g.fresher == nil\n\told := t.state.Load()\n",
 		pkg:  "./core", test: "TestClockReadBeforeStateInEveryRetry",
 	},
 	{

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -28,7 +29,7 @@ func TestMutants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range append(append(coreMutants, keeperMutants...), driverMutants...) {
+	for _, m := range slices.Concat(clockMutants, coreMutants, keeperMutants, driverMutants, operatorMutants) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			out, err := m.run(t, root)
 			switch {

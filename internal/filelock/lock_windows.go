@@ -1,4 +1,4 @@
-package static
+package filelock
 
 import (
 	"errors"
@@ -24,12 +24,18 @@ var lockFileEx = syscall.NewLazyDLL("kernel32.dll").NewProc("LockFileEx")
 
 // tryLock locks f for this handle, also against others in the same process, and
 // returns false if it is locked already.
-func tryLock(f *os.File) (bool, error) {
+func tryLock(f *os.File) (bool, error) { return lockByte(f, lockExclusive) }
+
+// tryShare is tryLock for a lock that several can have, as long as nobody has the
+// one of tryLock.
+func tryShare(f *os.File) (bool, error) { return lockByte(f, 0) }
+
+func lockByte(f *os.File, how uintptr) (bool, error) {
 	if err := lockFileEx.Find(); err != nil { // Call would panic
 		return false, err
 	}
 	at := &syscall.Overlapped{OffsetHigh: lockOffsetHigh}
-	r, _, err := lockFileEx.Call(f.Fd(), lockExclusive|lockFailImmediately, 0, 1, 0, uintptr(unsafe.Pointer(at)))
+	r, _, err := lockFileEx.Call(f.Fd(), how|lockFailImmediately, 0, 1, 0, uintptr(unsafe.Pointer(at)))
 	switch {
 	case r != 0:
 		return true, nil

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
+)
+
+// far is more than windows reach ahead, unless a horizon is very long.
+const far = 2 * time.Minute
+
+// initOptions are the flags of init.
+type initOptions struct {
+	namespaceOptions
+	after string
+	yes   bool
+}
+
+// initCommand returns the command that declares a namespace new.
+func (a *app) initCommand() *cobra.Command {
+	o := initOptions{}
+	c := &cobra.Command{
+		Use:   "init",
+		Short: "Declare a namespace new, or let it follow another one",
+		Long: `init declares a namespace new: nobody was ever granted a worker ID in it. It stores
+the layout. Back ends that cannot tell "new" from "lost" then grant at once, without
+the quarantine that a lost namespace needs. It is refused where worker IDs were
+granted.
+
+With --after, the new namespace goes on where another one has ended, so that a
+namespace moves to another back end without a duplicate. Both must have the same
+layout. First stop the generators of the old namespace: init refuses if any of its
+worker IDs is held. It then declares the new namespace new, raises its floor to the
+end of the last window of the old one, and retires what is retired there. Start the
+generators of the new namespace only after init has succeeded, and never start those
+of the old one again. init looks whether any of them runs, before and after, and
+fails if so. If it is interrupted, run it again. To follow several namespaces, the
+static worker IDs of several machines for example, run init once for each of them
+before the first start.
+
+The old namespace is left as it is. To be sure that nobody uses it again, raise its
+floor far into the future afterwards, with 'unalike quarantine --until'.
+
+A floor is never lowered, so --after asks first.`,
+		Example: `  unalike init --coordinator etcd://localhost:2379/orders
+  unalike init --coordinator etcd://localhost:2379/orders --layout javascript
+  unalike init --coordinator etcd://new:2379/orders --after etcd://old:2379/orders
+  unalike init --coordinator etcd://localhost:2379/orders --after 'static://?worker=7&state=/var/lib/app/unalike.state'`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if c.Flags().Changed("after") {
+				if o.after == "" {
+					return usageError{errors.New("--after is empty; name the URL of the old namespace, or leave the flag out")}
+				}
+				if err := a.checkYes(o.yes); err != nil {
+					return err
+				}
+			}
+			return a.operate(c, &o.namespaceOptions, func(ctx context.Context, n *namespace) error { return a.init(ctx, n, &o) })
+		},
+	}
+	addNamespaceFlags(c, &o.namespaceOptions)
+	c.Flags().StringVar(&o.after, "after", "", "`URL` of the namespace that the new one follows")
+	addYesFlag(c, &o.yes)
+	completeURL(c, "after")
+	return c
+}
+
+// init declares n new.
+func (a *app) init(ctx context.Context, n *namespace, o *initOptions) error {
+	admin, err := n.admin()
+	if err != nil {
+		return err
+	}
+	layout := o.layout.Layout
+	if o.after != "" {
+		return a.follow(ctx, n, o)
+	}
+	if err := admin.Init(ctx, layout.Space()); err != nil {
+		return err
+	}
+	return a.write(fmt.Appendf(nil, "%s is new, with layout %s\n", n.name, layout))
+}
+
+// follow makes the new namespace n follow the one that o names.
+func (a *app) follow(ctx context.Context, n *namespace, o *initOptions) error {
+	if _, err := n.lister(); err != nil {
+		return err
+	}
+	c, err := coord.Open(ctx, o.after)
+	if err != nil {
+		err = fmt.Errorf("--after: %w", err)
+		if errors.Is(err, coord.ErrInvalid) {
+			err = usageError{err}
+		}
+		return err
+	}
+	old := newNamespace(c, o.after)
+	return a.with(old, func() error {
+		if _, err := old.lister(); err != nil {
+			return err
+		}
+		if old.name == n.name {
+			return usageError{errors.New("--after and the coordinator name the same namespace; a namespace cannot follow itself")}
+		}
+		return a.move(ctx, n, old, o)
+	})
+}
+
+// move shows what is to be done, asks, and does it.
+func (a *app) move(ctx context.Context, n, old *namespace, o *initOptions) error {
+	layout := o.layout.Layout
+	end, err := coord.EndOf(ctx, old.Coordinator, layout.Space())
+	if held := (&coord.HeldError{}); errors.As(err, &held) {
+		a.complain("%s", slotTable(held.Slots, time.Now()))
+		return fmt.Errorf("%s cannot be followed: %d of its worker IDs are held; stop the generators first, and wait until the leases of those that crashed have ended", old.name, len(held.Slots))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", old.name, err)
+	}
+	if err := a.confirm(ctx, o.yes, describeMove(n, old, end, layout, time.Now())); err != nil {
+		return err
+	}
+	floor, err := coord.Follow(ctx, n.Coordinator, old.Coordinator, layout.Space())
+	if err != nil {
+		return fmt.Errorf("%s is to follow %s: %w", n.name, old.name, err)
+	}
+	opens := floor.Add(layout.Unit)
+	return a.write(fmt.Appendf(nil, "%s is new, with layout %s, and follows %s\nit grants from %s on, %s\n",
+		n.name, layout, old.name, opens.UTC().Format(timeForm), describeWhen(opens, time.Now())))
+}
+
+// describeMove says what happens to the new namespace n.
+func describeMove(n, old *namespace, end coord.Ending, layout core.Layout, now time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s will be declared new, with layout %s, to follow %s.\n", n.name, layout, old.name)
+	fmt.Fprintf(&b, "Its floor will be raised to %s, %s: nothing is granted below it, and it is never lowered.", end.Until.UTC().Format(timeForm), describeWhen(end.Until, now))
+	switch {
+	case !end.Until.After(now.Add(far)):
+	case end.Until.After(end.Furthest.Until):
+		b.WriteString("\nThat far reaches the floor of the old namespace.")
+	default:
+		fmt.Fprintf(&b, "\nThat far reaches the window of worker ID %d of the old namespace. If a wrong clock has pushed it there, retire that worker ID first.", end.Furthest.WorkerID)
+	}
+	if len(end.Retired) > 0 {
+		fmt.Fprintf(&b, "\nRetired as in the old namespace: %s.", strings.Trim(fmt.Sprint(end.Retired), "[]"))
+	}
+	b.WriteString("\nThe generators of the old namespace must never run again.")
+	return b.String()
+}

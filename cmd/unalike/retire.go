@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// retireCommand returns the command that takes a worker ID out of use.
+func (a *app) retireCommand() *cobra.Command {
+	var o namespaceOptions
+	var yes bool
+	c := &cobra.Command{
+		Use:   "retire WORKER_ID",
+		Short: "Take a worker ID out of use for ever",
+		Long: `retire takes a worker ID out of use for ever, because a wrong clock has pushed its
+window far into the future for example. Whoever holds it loses it at its next renewal
+and takes another worker ID. What it has issued stays valid.
+
+This cannot be undone.`,
+		Example: `  unalike workers --coordinator etcd://localhost:2379/orders
+  unalike retire 17 --coordinator etcd://localhost:2379/orders`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			id, err := workerValue(args[0])
+			if err != nil {
+				return err
+			}
+			if err := a.checkYes(yes); err != nil {
+				return err
+			}
+			return a.operate(c, &o, func(ctx context.Context, n *namespace) error { return a.retire(ctx, n, id, yes) })
+		},
+	}
+	addNamespaceFlags(c, &o)
+	addYesFlag(c, &yes)
+	return c
+}
+
+// retire takes worker ID id of n out of use.
+func (a *app) retire(ctx context.Context, n *namespace, id int, yes bool) error {
+	admin, err := n.admin()
+	if err != nil {
+		return err
+	}
+	plan := fmt.Sprintf("Worker ID %d of %s will be retired: nobody is granted it again.", id, n.name)
+	if l, ok := n.Coordinator.(coord.Lister); ok {
+		slots, unreadable := l.List(ctx)
+		s, known := index(slots)[id]
+		switch {
+		case unreadable != nil && len(slots) == 0:
+			return unreadable
+		case s.State == coord.SlotRetired:
+			return a.write(fmt.Appendf(nil, "worker ID %d of %s is retired already\n", id, n.name))
+		case unreadable != nil && !known:
+			plan += fmt.Sprintf("\nWho holds it cannot be read: %v", unreadable)
+		default:
+			plan += "\n" + describeHolder(s, known, time.Now())
+		}
+	}
+	if err := a.confirm(ctx, yes, plan); err != nil {
+		return err
+	}
+	if err := admin.Retire(ctx, id); err != nil {
+		return err
+	}
+	return a.write(fmt.Appendf(nil, "worker ID %d of %s is retired\n", id, n.name))
+}
+
+// describeHolder says who has the worker ID that is to be retired.
+func describeHolder(s coord.Slot, known bool, now time.Time) string {
+	holder := printable(s.Holder)
+	if s.Identity != "" {
+		holder += " (identity " + printable(s.Identity) + ")"
+	}
+	switch {
+	case !known:
+		return "It was never granted."
+	case s.State == coord.SlotHeld:
+		since := ""
+		if !s.Since.IsZero() {
+			since = fmt.Sprintf(" since %s", s.Since.UTC().Format(timeForm))
+		}
+		return fmt.Sprintf("It is held by %s%s, generation %d, with a window to %s, %s. The holder loses it at its next renewal and takes another one.",
+			holder, since, s.Generation, s.Until.UTC().Format(timeForm), describeWhen(s.Until, now))
+	}
+	return fmt.Sprintf("It is free; it was held last by %s, with a window to %s, %s.", holder, s.Until.UTC().Format(timeForm), describeWhen(s.Until, now))
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
+)
+
+// slotObject is a worker ID in JSON. Times are null where they are not stored.
+type slotObject struct {
+	Seen        string  `json:"seen"` // when this machine looked, by its clock
+	WorkerID    int     `json:"worker_id"`
+	State       string  `json:"state"` // held, free, retired; gone: its record has vanished
+	Holder      string  `json:"holder"`
+	Identity    string  `json:"identity"`
+	Generation  uint64  `json:"generation"`
+	Since       *string `json:"since"`
+	Renewed     *string `json:"renewed"`
+	WindowEnd   *string `json:"window_end"`
+	WindowLeft  float64 `json:"window_left_seconds"` // negative: it has ended
+	NotAfter    int64   `json:"not_after"`           // the last tick of the window
+	Fingerprint string  `json:"layout"`              // empty: not stored
+}
+
+// stateGone is the state of a slot that was there and is not.
+const stateGone = "gone"
+
+// appendSlot appends s as a line of JSON to b.
+func appendSlot(b []byte, s coord.Slot, state string, now time.Time) ([]byte, error) {
+	text, err := json.Marshal(slotObject{
+		Seen: now.UTC().Format(timeForm), WorkerID: s.WorkerID, State: state, Holder: s.Holder, Identity: s.Identity,
+		Generation: s.Generation, Since: timeOrNull(s.Since), Renewed: timeOrNull(s.Renewed), WindowEnd: timeOrNull(s.Until),
+		WindowLeft: float64(millisLeft(s, now)) / 1000, NotAfter: s.NotAfter, Fingerprint: s.Layout,
+	})
+	return append(append(b, text...), '\n'), err
+}
+
+func timeOrNull(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	s := t.UTC().Format(timeForm)
+	return &s
+}
+
+// millisLeft is how long the window of s is still open, by the clock that says now.
+func millisLeft(s coord.Slot, now time.Time) int64 { return s.Until.UnixMilli() - now.UnixMilli() }
+
+// chosen returns the slots in the order in which they are shown: those that are held,
+// then, unless only these are wanted, the free ones and the retired ones.
+func chosen(slots []coord.Slot, onlyHeld bool) []coord.Slot {
+	order := []coord.SlotState{coord.SlotHeld, coord.SlotFree, coord.SlotRetired}
+	if onlyHeld {
+		order = order[:1]
+	}
+	var out []coord.Slot
+	for _, state := range order {
+		for _, s := range slots {
+			if s.State == state {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// slotTable returns the slots as a table, as of now; nothing if there are none.
+func slotTable(slots []coord.Slot, now time.Time) string {
+	if len(slots) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "WORKER ID\tSTATE\tHOLDER\tIDENTITY\tSINCE\tWINDOW LEFT\tGENERATION")
+	for _, s := range slots {
+		since := "-"
+		if !s.Since.IsZero() {
+			since = s.Since.UTC().Format(timeForm)
+		}
+		_, _ = fmt.Fprintf(w, "%d\t%v\t%s\t%s\t%s\t%s\t%d\n",
+			s.WorkerID, s.State, printable(s.Holder), printable(s.Identity), since, describeWindow(s, now), s.Generation)
+	}
+	_ = w.Flush() // a strings.Builder takes everything
+	return b.String()
+}
+
+// printable returns a name that a holder has chosen so that it does no harm to a
+// terminal or a table.
+func printable(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// describeWindow says how long a window is still open, or how long ago it ended.
+func describeWindow(s coord.Slot, now time.Time) string {
+	left := millisLeft(s, now)
+	if left <= 0 {
+		return "ended " + describe(-left) + " ago"
+	}
+	return describe(left)
+}
+
+// summary says in one line how many worker IDs there are of each kind, and how far
+// windows reach. Those that were never granted are counted only if the slots are those
+// of the whole namespace.
+func summary(slots []coord.Slot, whole bool, now time.Time) string {
+	if len(slots) == 0 {
+		return "no worker ID was ever granted\n"
+	}
+	count := map[coord.SlotState]int{}
+	var latest coord.Slot
+	for _, s := range slots {
+		count[s.State]++
+		if s.State != coord.SlotRetired && s.Until.After(latest.Until) {
+			latest = s
+		}
+	}
+	free := fmt.Sprintf("%d free", count[coord.SlotFree])
+	total := ""
+	if l, err := core.ParseLayout(slots[0].Layout); whole && err == nil {
+		never := l.Workers() - len(slots)
+		free = fmt.Sprintf("%s free (%s of them never granted)", group(fmt.Sprint(count[coord.SlotFree]+never)), group(fmt.Sprint(never)))
+		total = fmt.Sprintf(", of %s", group(fmt.Sprint(l.Workers())))
+	}
+	line := fmt.Sprintf("%d held, %s, %d retired%s", count[coord.SlotHeld], free, count[coord.SlotRetired], total)
+	if !latest.Until.IsZero() {
+		line += fmt.Sprintf("; the latest window, of worker ID %d, reaches %s, %s", latest.WorkerID, latest.Until.UTC().Format(timeForm), describeWhen(latest.Until, now))
+	}
+	return line + "\n"
+}
+
+// describeWhen says how far t is from now.
+func describeWhen(t, now time.Time) string {
+	if left := t.UnixMilli() - now.UnixMilli(); left > 0 {
+		return "in " + describe(left)
+	}
+	return describe(now.UnixMilli()-t.UnixMilli()) + " ago"
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// looks is a namespace as it looks each time.
+type looks struct {
+	slots [][]coord.Slot
+	errs  []error
+	n     int
+}
+
+func (l *looks) List(ctx context.Context) ([]coord.Slot, error) {
+	if l.n == len(l.slots) {
+		return nil, ctx.Err()
+	}
+	l.n++
+	return l.slots[l.n-1], l.errs[l.n-1]
+}
+
+func (l *looks) then(err error, slots ...coord.Slot) *looks {
+	l.slots, l.errs = append(l.slots, slots), append(l.errs, err)
+	return l
+}
+
+// watched runs a watch for as long as l has something to show.
+func watched(t *testing.T, l *looks, change func(*watch)) (out, stderr string, err error) {
+	t.Helper()
+	var o, e strings.Builder
+	a := &app{streams: streams{out: &o, err: &e}}
+	w := a.newWatch(l, true, &workersOptions{format: choiceValue{value: formatTable}})
+	moment := at
+	w.now = func() time.Time { moment = moment.Add(time.Second); return moment }
+	if change != nil {
+		change(w)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ticks := make(chan time.Time)
+	go func() {
+		for range len(l.slots) - 1 {
+			select {
+			case ticks <- at:
+			case <-ctx.Done():
+			}
+		}
+		// The watch takes this tick after its last look but one.
+		cancel()
+	}()
+	err = w.run(ctx, ticks)
+	return o.String(), e.String(), err
+}
+
+func TestWatchPrintsChanges(t *testing.T) {
+	s := func(id int, state coord.SlotState, generation uint64, holder string) coord.Slot {
+		return coord.Slot{WorkerID: id, State: state, Generation: generation, Holder: holder, Until: at}
+	}
+	renewed := s(0, coord.SlotHeld, 1, "a:1")
+	renewed.Until, renewed.Renewed = at.Add(time.Minute), at
+	named := s(1, coord.SlotHeld, 1, "b:2")
+	named.Identity = "pod-b"
+	story := func() *looks {
+		return new(looks).
+			then(nil, s(0, coord.SlotHeld, 1, "a:1"), s(2, coord.SlotFree, 4, "z:9")).
+			then(nil, renewed, s(2, coord.SlotFree, 4, "z:9")). // no news
+			then(nil, renewed, named, s(2, coord.SlotFree, 4, "z:9")).
+			then(errors.New("broken")).
+			then(errors.New("broken")).                                                        // reported once
+			then(errors.New("damaged"), s(0, coord.SlotFree, 1, "a:1"), named).                // worker ID 2 is not gone
+			then(nil, s(0, coord.SlotHeld, 2, "c:3"), named, s(2, coord.SlotRetired, 5, "")).  //
+			then(nil, s(0, coord.SlotHeld, 3, "c:3"), named, s(2, coord.SlotRetired, 5, "")).  // taken over between two looks
+			then(nil, s(0, coord.SlotHeld, 3, "c:3"), s(2, coord.SlotRetired, 5, "")).         // which should never happen
+			then(nil, s(0, coord.SlotHeld, 3, "c:3"), s(2, coord.SlotRetired, 5, ""), renewed) // the last one is not waited for
+	}
+	out, stderr, err := watched(t, story(), nil)
+	var lines []string
+	for line := range strings.Lines(out) {
+		stamp, line, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		if _, err := time.Parse(time.RFC3339, stamp); err != nil {
+			t.Error(err)
+		}
+		lines = append(lines, line)
+	}
+	want := []string{
+		"worker ID 0  held by a:1, generation 1",
+		"worker ID 2  free, last held by z:9, generation 4",
+		"worker ID 1  held by b:2, identity pod-b, generation 1",
+		"worker ID 0  free, last held by a:1, generation 1",
+		"worker ID 0  held by c:3, generation 2",
+		"worker ID 2  retired, generation 5",
+		"worker ID 0  held by c:3, generation 3",
+		"worker ID 1  gone, last held by b:2, identity pod-b, generation 1",
+	}
+	if !errors.Is(err, context.Canceled) || len(lines) < len(want) || !slices.Equal(lines[:len(want)], want) {
+		t.Errorf("%v\n%s\nwant\n%s", err, strings.Join(lines, "\n"), strings.Join(want, "\n"))
+	}
+	if strings.Count(stderr, "broken") != 1 || strings.Count(stderr, "damaged") != 1 {
+		t.Errorf("the standard error output is %q", stderr)
+	}
+
+	out, _, _ = watched(t, story(), func(w *watch) { w.held = true })
+	if strings.Contains(out, "worker ID 2 ") || strings.Count(out, "\n") < 6 {
+		t.Errorf("--held prints\n%s", out)
+	}
+	out, _, _ = watched(t, story(), func(w *watch) { w.json = true })
+	if strings.Count(out, "\n") < len(want) || !strings.Contains(out, `"worker_id":1,"state":"gone"`) || !strings.HasPrefix(out, `{"seen":"2026-05-17T09:30:01.000Z","worker_id":0,"state":"held"`) {
+		t.Errorf("in JSON:\n%s", out)
+	}
+}
+
+// TestWatchFirstLook: a mistake in the URL shows at once.
+func TestWatchFirstLook(t *testing.T) {
+	broken := errors.New("broken")
+	if _, _, err := watched(t, new(looks).then(broken), nil); !errors.Is(err, broken) {
+		t.Errorf("the first look fails: %v", err)
+	}
+	if _, _, err := watched(t, new(looks).then(nil, someSlots()...).then(nil), func(w *watch) { w.out = full{broken} }); !errors.Is(err, broken) {
+		t.Errorf("writing fails: %v", err)
+	}
+}
+
+// TestWatchProgram runs the real program while a generator comes and goes.
+func TestWatchProgram(t *testing.T) {
+	t.Parallel()
+	_, newSpace := newSpaces(t)
+	url := newSpace()
+	wantCall(t, call(t, nil, "", "init", "--coordinator", url), exitOK, "is new", "")
+	p := start(t, t.TempDir(), "workers", "--watch", "--interval", "100ms", "--coordinator", url)
+	next := func(want string) {
+		t.Helper()
+		for {
+			line, err := p.out.ReadString('\n')
+			if err != nil {
+				t.Fatalf("waiting for %q: %v\n%s", want, err, &p.stderr)
+			}
+			if strings.Contains(line, want) {
+				return
+			}
+		}
+	}
+	for range 2 {
+		got := start(t, t.TempDir(), "generate", "--count", "100000000", "--coordinator", url)
+		next("  held by ")
+		if err := got.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		// Its lease ends after 15 s; that is not waited for.
+	}
+	if got := call(t, nil, "", "retire", "0", "--yes", "--coordinator", url); got.code != exitOK {
+		t.Fatalf("%+v", got)
+	}
+	next("worker ID 0  retired")
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, p.out); err != nil {
+		t.Log(err)
+	}
+}

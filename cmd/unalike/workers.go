@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+const formatTable = "table"
+
+// workersOptions are the flags of workers.
+type workersOptions struct {
+	namespaceOptions
+	format   choiceValue
+	held     bool
+	watch    bool
+	interval intervalValue
+}
+
+// workersCommand returns the command that shows who holds which worker ID.
+func (a *app) workersCommand() *cobra.Command {
+	o := workersOptions{format: choiceValue{formatTable, []string{formatTable, formatJSON}, "FORMAT"}, interval: intervalValue(2 * time.Second)}
+	c := &cobra.Command{
+		Use:   "workers",
+		Short: "Show who holds which worker ID",
+		Long: `workers lists the worker IDs of a namespace that were ever granted or retired: those
+that are held first, then the free ones, then the retired ones. It changes nothing.
+
+HOLDER is the host and process that holds the worker ID, or held it last. WINDOW LEFT
+is how long the window that is stored for it is still open: the holder issues IDs
+inside it and extends it, and the next holder begins where it ends. It is computed
+with the clock of this machine; the other times are by the clock of the machine that
+wrote them.
+
+--format json prints one object a line: seen (when this machine looked), worker_id,
+state (held, free, retired), holder, identity, generation, since, renewed, window_end,
+window_left_seconds (negative: it has ended), not_after (the window's last tick) and
+layout. Times are in RFC 3339, and null where they are not stored.
+
+--watch looks again and again until it is interrupted. On a terminal it draws the
+table anew; elsewhere, and with --format json, it prints a line for each worker ID and
+then one for each that is granted, lost, given back or retired, not for renewals. In
+JSON, the state of a worker ID whose record has vanished is then "gone".
+
+What cannot be read is reported on the standard error output, the rest is shown, and
+the exit code is 1.
+
+--layout matters only where no coordinator is named: the default one has a namespace
+for each layout.`,
+		Example: `  unalike workers --coordinator etcd://localhost:2379/orders
+  unalike workers --held --watch --interval 5s
+  unalike workers --format json | jq 'select(.state == "held") | .holder'
+  unalike workers --coordinator 'static://?worker=7&state=/var/lib/app/unalike.state'`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if c.Flags().Changed("interval") && !o.watch {
+				return usageError{fmt.Errorf("--interval is for --watch; add --watch, or leave it out")}
+			}
+			return a.operate(c, &o.namespaceOptions, func(ctx context.Context, n *namespace) error { return a.workers(ctx, n, &o) })
+		},
+	}
+	addNamespaceFlags(c, &o.namespaceOptions)
+	addChoiceFlag(c, &o.format, "format", "how to print them")
+	c.Flags().BoolVar(&o.held, "held", false, "only those that are held")
+	c.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on and show what changes")
+	c.Flags().Var(&o.interval, "interval", "how often --watch looks")
+	complete(c, "interval", []string{"1s", "2s", "5s", "10s", "1m"})
+	return c
+}
+
+// workers prints the worker IDs of n.
+func (a *app) workers(ctx context.Context, n *namespace, o *workersOptions) error {
+	l, err := n.lister()
+	if err != nil {
+		return err
+	}
+	if o.watch {
+		t := time.NewTicker(time.Duration(o.interval))
+		defer t.Stop()
+		return a.newWatch(l, n.whole(), o).run(ctx, t.C)
+	}
+	slots, unreadable := l.List(ctx)
+	if unreadable != nil && len(slots) == 0 {
+		return unreadable
+	}
+	if err := a.writeSlots(slots, n.whole(), o); err != nil {
+		return err
+	}
+	if unreadable != nil {
+		return fmt.Errorf("not every worker ID can be read: %w", unreadable)
+	}
+	return nil
+}
+
+// writeSlots writes slots, those of a whole namespace or some, in the format that o
+// asks for.
+func (a *app) writeSlots(slots []coord.Slot, whole bool, o *workersOptions) error {
+	now := time.Now()
+	shown := chosen(slots, o.held)
+	if o.format.value == formatTable {
+		return a.write([]byte(slotTable(shown, now) + summary(slots, whole, now)))
+	}
+	var text []byte
+	for _, s := range shown {
+		var err error
+		if text, err = appendSlot(text, s, s.State.String(), now); err != nil {
+			return err
+		}
+	}
+	return a.write(text)
+}
+
+// write writes results.
+func (a *app) write(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	if _, err := a.out.Write(text); err != nil {
+		return fmt.Errorf("writing: %w", err)
+	}
+	return nil
+}

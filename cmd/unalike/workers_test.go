@@ -1,0 +1,170 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
+)
+
+// at is a moment of the tests without a clock.
+var at = time.Date(2026, 5, 17, 9, 30, 0, 0, time.UTC)
+
+// someSlots are one slot of each kind, and names that would harm a terminal.
+func someSlots() []coord.Slot {
+	layout := core.DefaultLayout().String()
+	return []coord.Slot{
+		{WorkerID: 0, State: coord.SlotRetired, Layout: layout, Generation: 3, NotAfter: 1, Until: at.AddDate(20, 0, 0)},
+		{
+			WorkerID: 1, State: coord.SlotFree, Layout: layout, Holder: "old:3", Identity: "pod-b", Generation: 2, NotAfter: 74943000000,
+			Until: at.Add(-90 * time.Second), Since: at.Add(-time.Hour), Renewed: at.Add(-2 * time.Minute),
+		},
+		{
+			WorkerID: 12, State: coord.SlotHeld, Layout: layout, Holder: "new:\x1b[31m\t4", Generation: 7, NotAfter: 74943024000,
+			Until: at.Add(24*time.Second + 500*time.Millisecond), Since: at.Add(-time.Minute), Renewed: at.Add(-5 * time.Second),
+		},
+	}
+}
+
+func TestSlotTable(t *testing.T) {
+	const want = `WORKER ID  STATE    HOLDER       IDENTITY  SINCE                     WINDOW LEFT      GENERATION
+12         held     new:?[31m?4  -         2026-05-17T09:29:00.000Z  24.5s            7
+1          free     old:3        pod-b     2026-05-17T08:30:00.000Z  ended 1m30s ago  2
+0          retired  -            -         -                         7305 days 0s     3
+`
+	if got := slotTable(chosen(someSlots(), false), at); got != want {
+		t.Errorf("the table is\n%swant\n%s", got, want)
+	}
+	for _, tt := range []struct {
+		slots []coord.Slot
+		whole bool
+		want  string
+	}{
+		{someSlots(), true, "1 held, 1,022 free (1,021 of them never granted), 1 retired, of 1,024; the latest window, of worker ID 12, reaches 2026-05-17T09:30:24.500Z, in 24.5s\n"},
+		{someSlots(), false, "1 held, 1 free, 1 retired; the latest window, of worker ID 12, reaches 2026-05-17T09:30:24.500Z, in 24.5s\n"},
+		{someSlots()[:2], false, "0 held, 1 free, 1 retired; the latest window, of worker ID 1, reaches 2026-05-17T09:28:30.000Z, 1m30s ago\n"},
+		{someSlots()[:1], false, "0 held, 0 free, 1 retired\n"},
+		{nil, true, "no worker ID was ever granted\n"},
+	} {
+		if got := summary(tt.slots, tt.whole, at); got != tt.want {
+			t.Errorf("the summary is %q, want %q", got, tt.want)
+		}
+	}
+}
+
+// TestSlotJSON holds the objects to the form that scripts rely on.
+func TestSlotJSON(t *testing.T) {
+	const want = `{"seen":"2026-05-17T09:30:00.000Z","worker_id":0,"state":"retired","holder":"","identity":"","generation":3,"since":null,"renewed":null,"window_end":"2046-05-17T09:30:00.000Z","window_left_seconds":631152000,"not_after":1,"layout":"41/10/12/1ms/2024-01-01T00:00:00Z"}
+{"seen":"2026-05-17T09:30:00.000Z","worker_id":1,"state":"free","holder":"old:3","identity":"pod-b","generation":2,"since":"2026-05-17T08:30:00.000Z","renewed":"2026-05-17T09:28:00.000Z","window_end":"2026-05-17T09:28:30.000Z","window_left_seconds":-90,"not_after":74943000000,"layout":"41/10/12/1ms/2024-01-01T00:00:00Z"}
+{"seen":"2026-05-17T09:30:00.000Z","worker_id":12,"state":"held","holder":"new:\u001b[31m\t4","identity":"","generation":7,"since":"2026-05-17T09:29:00.000Z","renewed":"2026-05-17T09:29:55.000Z","window_end":"2026-05-17T09:30:24.500Z","window_left_seconds":24.5,"not_after":74943024000,"layout":"41/10/12/1ms/2024-01-01T00:00:00Z"}
+`
+	var got []byte
+	for _, s := range someSlots() {
+		var err error
+		if got, err = appendSlot(got, s, s.State.String(), at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if string(got) != want {
+		t.Errorf("the objects are\n%swant\n%s", got, want)
+	}
+}
+
+// listed runs workers in JSON and returns what it says.
+func listed(t *testing.T, args ...string) []slotObject {
+	t.Helper()
+	got := call(t, nil, "", append([]string{"workers", "--format", "json"}, args...)...)
+	if got.code != exitOK || got.stderr != "" {
+		t.Fatalf("%+v", got)
+	}
+	var all []slotObject
+	for line := range strings.Lines(got.out) {
+		var o slotObject
+		if err := json.Unmarshal([]byte(line), &o); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+func TestWorkers(t *testing.T) {
+	server, newSpace := newSpaces(t)
+	url := newSpace()
+	wantCall(t, call(t, nil, "", "workers", "--coordinator", url), exitOK, "no worker ID was ever granted\n", "")
+	began := time.Now().Add(-time.Millisecond)
+	g := generator(t, url, core.Config{Lease: coord.LeaseConfig{Identity: "pod-a"}})
+	first := generator(t, url, core.Config{})
+	ids(t, g, 10)
+	closeGenerator(t, first)
+
+	all := listed(t, "--coordinator", url)
+	if len(all) != 2 || all[0].State != "held" || all[1].State != "free" {
+		t.Fatalf("%+v", all)
+	}
+	held := all[0]
+	worker := g.Health().Workers[0]
+	if held.WorkerID != worker.WorkerID || held.Generation != worker.Generation || held.Holder != holderHere(t) || held.Identity != "pod-a" || held.Fingerprint != core.DefaultLayout().String() {
+		t.Errorf("%+v; the generator says %+v", held, worker)
+	}
+	since, err := time.Parse(time.RFC3339, *held.Since)
+	if err != nil || since.Before(began) || since.After(time.Now()) {
+		t.Errorf("held since %v, %v", since, err)
+	}
+	if end, err := time.Parse(time.RFC3339, *held.WindowEnd); err != nil || math.Abs(time.Until(end).Seconds()-held.WindowLeft) > callTime.Seconds() {
+		t.Errorf("the window ends %v, in %v s, %v", end, held.WindowLeft, err)
+	}
+	if only := listed(t, "--held", "--coordinator", url); len(only) != 1 || only[0].WorkerID != held.WorkerID {
+		t.Errorf("--held gives %+v", only)
+	}
+	got := call(t, map[string]string{envCoordinator: url}, "", "workers")
+	wantCall(t, got, exitOK, "1 held, 1,023 free (1,022 of them never granted), 0 retired, of 1,024; the latest window, of worker ID "+fmt.Sprint(held.WorkerID), "")
+	if lines := strings.Split(got.out, "\n"); len(lines) != 5 || !strings.Contains(lines[1], "  held   "+holderHere(t)+"  pod-a  ") {
+		t.Errorf("the table is\n%s", got.out)
+	}
+
+	// One that cannot be read is reported, and the other shown.
+	name := url[strings.LastIndex(url, "/"):]
+	if _, err := server.Client(t).Put(t.Context(), fmt.Sprintf("/unalike%s/slot/%010d", name, all[1].WorkerID), "x"); err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{"table", "json"} {
+		got = call(t, nil, "", "workers", "--coordinator", url, "--format", format)
+		wantCall(t, got, exitFailure, "pod-a", "unalike: not every worker ID can be read: etcd: coord: invalid etcd key ")
+	}
+}
+
+// TestWorkersStatic: a state file tells who holds its worker ID, another process
+// included.
+func TestWorkersStatic(t *testing.T) {
+	t.Parallel()
+	url := stateFile(t, "5")
+	p := start(t, t.TempDir(), "generate", "--count", "100000000", "--coordinator", url)
+	p.read(1)
+	all := listed(t, "--coordinator", url)
+	if len(all) != 1 || all[0].State != "held" || all[0].WorkerID != 5 || !strings.HasSuffix(all[0].Holder, fmt.Sprintf(":%d", p.cmd.Process.Pid)) || all[0].Since == nil {
+		t.Errorf("while process %d generates: %+v", p.cmd.Process.Pid, all)
+	}
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	p.wait()
+	if all = listed(t, "--coordinator", url); len(all) != 1 || all[0].State != "free" || all[0].Since != nil {
+		t.Errorf("after it was killed: %+v", all)
+	}
+	wantCall(t, call(t, nil, "", "workers", "--coordinator", url), exitOK, "0 held, 1 free, 0 retired; the latest window", "")
+	wantCall(t, call(t, nil, "", "workers", "--coordinator", noState(t, "5")), exitFailure, "", "cannot tell who holds its worker IDs; name the state file\n")
+	// The default coordinator can be asked as well.
+	data := t.TempDir()
+	env := map[string]string{"XDG_DATA_HOME": data, "LOCALAPPDATA": data}
+	wantCall(t, call(t, env, "", "workers", "--layout", "twitter"), exitOK, "no worker ID was ever granted\n", "")
+	if err := os.RemoveAll(data); err != nil {
+		t.Fatal(err)
+	}
+}

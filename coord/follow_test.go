@@ -1,0 +1,300 @@
+package coord_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+)
+
+// ledger is a namespace in memory, as an operator sees it. Before a call it runs what
+// a test has planned.
+type ledger struct {
+	coord.Coordinator // none
+	space             *coord.Space
+	slots             []coord.Slot
+	floor             int64
+	calls             []string
+	before            func(call string, n int) error // the n-th call of this name, from 1 on
+	unreadable        error
+}
+
+func (l *ledger) call(name string) error {
+	l.calls = append(l.calls, name)
+	n := 0
+	for _, c := range l.calls {
+		if c == name {
+			n++
+		}
+	}
+	if l.before == nil {
+		return nil
+	}
+	return l.before(name, n)
+}
+
+func (l *ledger) List(context.Context) ([]coord.Slot, error) {
+	if err := l.call("List"); err != nil {
+		return nil, err
+	}
+	return slices.Clone(l.slots), l.unreadable
+}
+
+func (l *ledger) Init(_ context.Context, s coord.Space) error {
+	if err := l.call("Init"); err != nil {
+		return err
+	}
+	switch {
+	case l.space != nil && l.space.Fingerprint != s.Fingerprint:
+		return &coord.LayoutMismatchError{Stored: l.space.Fingerprint, Wanted: s.Fingerprint}
+	case len(l.slots) > 0:
+		return coord.ErrInvalid
+	}
+	l.space = &s
+	return nil
+}
+
+func (l *ledger) Quarantine(_ context.Context, until time.Time) (time.Time, error) {
+	if err := l.call("Quarantine"); err != nil {
+		return time.Time{}, err
+	}
+	if l.space == nil {
+		return time.Time{}, coord.ErrInvalid
+	}
+	l.floor = max(l.floor, l.space.Scale.Tick(until.UnixMicro()))
+	return l.micro(l.floor), nil
+}
+
+func (l *ledger) Retire(_ context.Context, id int) error {
+	if err := l.call("Retire"); err != nil {
+		return err
+	}
+	for i := range l.slots {
+		if l.slots[i].WorkerID == id {
+			l.slots[i].State = coord.SlotRetired
+			return nil
+		}
+	}
+	l.slots = append(l.slots, coord.Slot{WorkerID: id, State: coord.SlotRetired, Generation: 1, Until: l.micro(1)})
+	return nil
+}
+
+func (l *ledger) micro(tick int64) time.Time { return time.UnixMicro(l.space.Scale.Micro(tick)) }
+
+// add stores a slot with a window to the tick.
+func (l *ledger) add(id int, state coord.SlotState, notAfter int64) *ledger {
+	l.slots = append(l.slots, coord.Slot{
+		WorkerID: id, State: state, Layout: l.space.Fingerprint, Holder: "host:1", Generation: 1, NotAfter: notAfter, Until: l.micro(notAfter + 1),
+	})
+	return l
+}
+
+func followSpace() coord.Space {
+	return coord.Space{Fingerprint: "f", Scale: clock.Scale{Epoch: 1_000_000, Unit: 1000}, LastTick: 1<<41 - 1, Capacity: 1024}
+}
+
+func existing() *ledger {
+	s := followSpace()
+	return &ledger{space: &s}
+}
+
+func TestFollow(t *testing.T) {
+	prev := existing().add(0, coord.SlotFree, 500).add(3, coord.SlotRetired, 1<<40).add(7, coord.SlotFree, 900)
+	next := &ledger{}
+	for range 2 { // repeating it is safe
+		floor, err := coord.Follow(t.Context(), next, prev, followSpace())
+		if err != nil || next.floor != 901 || !floor.Equal(next.micro(901)) {
+			t.Fatalf("Follow: %v, %v; the floor is %d, want 901", floor, err, next.floor)
+		}
+		if len(next.slots) != 1 || next.slots[0].WorkerID != 3 || next.slots[0].State != coord.SlotRetired {
+			t.Fatalf("slots of the new namespace: %+v; want worker ID 3 retired", next.slots)
+		}
+	}
+	if prev.floor != 0 {
+		t.Errorf("the floor of the old namespace is %d; it must not change", prev.floor)
+	}
+	// What the old back end has forgotten lies below its floor.
+	prev.floor = 5000
+	if _, err := coord.Follow(t.Context(), next, prev, followSpace()); err != nil || next.floor != 5000 {
+		t.Errorf("following a floor of 5000: %v, floor %d", err, next.floor)
+	}
+}
+
+// TestFollowOfRetired: a namespace of which only retired worker IDs are left.
+func TestFollowOfRetired(t *testing.T) {
+	next := &ledger{}
+	if _, err := coord.Follow(t.Context(), next, existing().add(3, coord.SlotRetired, 1<<40), followSpace()); err != nil || next.floor != 0 || len(next.slots) != 1 {
+		t.Errorf("Follow: %v, floor %d, slots %v", err, next.floor, next.slots)
+	}
+}
+
+func TestFollowRefuses(t *testing.T) {
+	broken := errors.New("broken")
+	for _, tt := range []struct {
+		name       string
+		next, prev *ledger
+		kind       error
+		want       string
+	}{
+		{"held", &ledger{}, existing().add(0, coord.SlotFree, 5).add(4, coord.SlotHeld, 9), coord.ErrInvalid, `these worker IDs are held: 4 (by "host:1"); stop the generators first`},
+		{"empty", &ledger{}, existing(), coord.ErrInvalid, "no worker ID was ever granted in this namespace"},
+		{"unreadable", &ledger{}, func() *ledger { l := existing().add(0, coord.SlotFree, 5); l.unreadable = broken; return l }(), broken, "not all worker IDs can be read"},
+		{"used", existing().add(2, coord.SlotFree, 5), existing().add(0, coord.SlotFree, 5), coord.ErrInvalid, `the new namespace is in use: these worker IDs were granted in it already: 2 (by "host:1")`},
+		{"used and retired", existing().add(2, coord.SlotRetired, 5), existing().add(0, coord.SlotFree, 5), coord.ErrInvalid, "the new namespace is in use"},
+		{"worker ID", &ledger{}, existing().add(1024, coord.SlotFree, 5), coord.ErrInvalid, "has worker ID 1024; the layout has worker IDs 0 to 1023"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := coord.Follow(t.Context(), tt.next, tt.prev, followSpace())
+			if !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Follow: %v; want %v, with %q", err, tt.kind, tt.want)
+			}
+			if slices.Contains(tt.next.calls, "Init") || slices.Contains(tt.next.calls, "Quarantine") {
+				t.Errorf("the new namespace was changed: %v", tt.next.calls)
+			}
+		})
+	}
+	var held *coord.HeldError
+	prev := existing()
+	for id := range 12 {
+		prev.add(id, coord.SlotHeld, 9)
+	}
+	if _, err := coord.EndOf(t.Context(), prev, followSpace()); !errors.As(err, &held) || len(held.Slots) != 12 || !strings.Contains(err.Error(), "and 4 more") {
+		t.Errorf("EndOf with 12 held: %v", err)
+	}
+}
+
+func TestFollowNeedsInterfaces(t *testing.T) {
+	var bare struct{ coord.Coordinator }
+	if _, err := coord.Follow(t.Context(), bare, existing(), followSpace()); !errors.Is(err, coord.ErrInvalid) {
+		t.Errorf("a new namespace that cannot be changed: %v", err)
+	}
+	if _, err := coord.Follow(t.Context(), &ledger{}, bare, followSpace()); !errors.Is(err, coord.ErrInvalid) {
+		t.Errorf("an old namespace that cannot be listed: %v", err)
+	}
+	if _, err := coord.Follow(t.Context(), &ledger{}, existing().add(0, coord.SlotFree, 5), coord.Space{}); !errors.Is(err, coord.ErrInvalid) {
+		t.Errorf("no layout: %v", err)
+	}
+}
+
+// TestFollowLayouts: IDs of two layouts can be equal. Where a back end does not store
+// the fingerprint, unit and epoch show in the window's end.
+func TestFollowLayouts(t *testing.T) {
+	for name, change := range map[string]func(*coord.Space){
+		"epoch": func(s *coord.Space) { s.Scale.Epoch += 1000 },
+		"unit":  func(s *coord.Space) { s.Scale.Unit = 10_000 },
+		"bits":  func(*coord.Space) {},
+	} {
+		for _, stored := range []string{"other", ""} {
+			prev := existing()
+			change(prev.space)
+			prev.space.Fingerprint = stored
+			prev.add(0, coord.SlotFree, 500)
+			_, err := coord.Follow(t.Context(), &ledger{}, prev, followSpace())
+			if want := name != "bits" || stored != ""; errors.Is(err, coord.ErrLayoutMismatch) != want {
+				t.Errorf("another %s, stored %q: %v", name, stored, err)
+			}
+		}
+	}
+	next := existing()
+	next.space.Fingerprint = "other"
+	if _, err := coord.Follow(t.Context(), next, existing().add(0, coord.SlotFree, 5), followSpace()); !errors.Is(err, coord.ErrLayoutMismatch) {
+		t.Errorf("a new namespace with another layout: %v", err)
+	}
+	// Neither does it pass for one that an earlier run has declared.
+	next.slots = []coord.Slot{{WorkerID: 3, State: coord.SlotRetired}}
+	if _, err := coord.Follow(t.Context(), next, existing().add(0, coord.SlotFree, 5), followSpace()); !errors.Is(err, coord.ErrLayoutMismatch) {
+		t.Errorf("a new namespace with another layout and a retired worker ID: %v", err)
+	}
+}
+
+// TestFollowSeesOthers: whoever is granted a worker ID while the namespace moves is
+// found out, at every step.
+func TestFollowSeesOthers(t *testing.T) {
+	for _, tt := range []struct {
+		call string
+		n    int
+	}{{"Init", 1}, {"Quarantine", 1}, {"Retire", 1}, {"List", 2}} {
+		prev := existing().add(0, coord.SlotFree, 500).add(3, coord.SlotRetired, 600)
+		next := existing()
+		next.before = func(call string, n int) error {
+			if call == tt.call && n == tt.n {
+				next.add(5, coord.SlotHeld, 499)
+			}
+			return nil
+		}
+		if _, err := coord.Follow(t.Context(), next, prev, followSpace()); !errors.Is(err, coord.ErrInvalid) {
+			t.Errorf("a grant in the new namespace before %s: %v; want it to be noticed", tt.call, err)
+		}
+	}
+	for what, change := range map[string]func(*ledger){
+		"held":     func(l *ledger) { l.slots[0].State, l.slots[0].Generation = coord.SlotHeld, 2 },
+		"released": func(l *ledger) { l.slots[0].Generation = 2 },
+		"extended": func(l *ledger) { l.slots[0].NotAfter++ },
+		"another":  func(l *ledger) { l.add(1, coord.SlotFree, 3) },
+		"retired":  func(l *ledger) { l.slots[0].State = coord.SlotRetired },
+	} {
+		prev := existing().add(0, coord.SlotFree, 500)
+		prev.before = func(call string, n int) error {
+			if call == "List" && n == 2 {
+				change(prev)
+			}
+			return nil
+		}
+		if _, err := coord.Follow(t.Context(), &ledger{}, prev, followSpace()); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "looking at the old namespace again") {
+			t.Errorf("a worker ID of the old namespace %s meanwhile: %v; want it to be noticed", what, err)
+		}
+	}
+}
+
+// TestFollowInterrupted: whatever call fails, before or after it has had its effect,
+// the error is reported, and repeating finishes the work.
+func TestFollowInterrupted(t *testing.T) {
+	broken := errors.New("broken")
+	for _, call := range []string{"List", "Init", "Quarantine", "Retire"} {
+		for _, side := range []string{"next", "prev"} {
+			prev := existing().add(0, coord.SlotFree, 500).add(3, coord.SlotRetired, 600)
+			next := &ledger{}
+			failing := map[string]*ledger{"next": next, "prev": prev}[side]
+			for n := 1; ; n++ {
+				failed := false
+				failing.calls = nil
+				failing.before = func(c string, k int) error {
+					if c == call && k == n {
+						failed = true
+						return broken
+					}
+					return nil
+				}
+				_, err := coord.Follow(t.Context(), next, prev, followSpace())
+				if !failed && err == nil {
+					break
+				}
+				if !errors.Is(err, broken) {
+					t.Fatalf("call %d of %s on %s fails, and Follow returns %v", n, call, side, err)
+				}
+			}
+			if next.floor != 501 || len(next.slots) != 1 {
+				t.Errorf("after failures of %s on %s: floor %d, slots %v", call, side, next.floor, next.slots)
+			}
+		}
+	}
+}
+
+// TestFollowFloorTooLow: a back end that does not do what it was told is not trusted.
+func TestFollowFloorTooLow(t *testing.T) {
+	next := &lowFloor{}
+	if _, err := coord.Follow(t.Context(), next, existing().add(0, coord.SlotFree, 500), followSpace()); err == nil {
+		t.Error("a floor that was not raised went unnoticed")
+	}
+}
+
+type lowFloor struct{ ledger }
+
+func (l *lowFloor) Quarantine(context.Context, time.Time) (time.Time, error) {
+	return l.micro(500), nil
+}

@@ -1,0 +1,95 @@
+package record
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// Candidate is a worker ID that nobody holds.
+type Candidate struct {
+	ID   int
+	Rev  int64 // what the back end calls the revision or version of its slot
+	Slot Slot  // zero: it has none
+}
+
+// opens is NotBefore of the next grant.
+func (c Candidate) opens(floor int64) int64 { return max(c.Slot.NotAfter, floor) }
+
+// Late is 0 for a window that opens in time, and otherwise grows with the tick.
+func (c Candidate) Late(floor, openBy int64) int64 {
+	return max(c.opens(floor)-max(openBy, 0), 0)
+}
+
+// Unusable tells why a candidate cannot be granted, if it cannot. Reach is the tick
+// beyond which no right clock can have pushed a window.
+func (c Candidate) Unusable(meta Meta, req coord.Request, reach int64) error {
+	switch {
+	case c.Slot.Retired:
+		return fmt.Errorf("%w: worker ID %d was retired and its owner key is gone; retire it again", coord.ErrInvalid, c.ID)
+	case c.Slot.NotAfter > max(meta.Floor, reach):
+		return fmt.Errorf("%w: the window of worker ID %d ends at %s, further ahead than any holder with a right clock can have pushed it; retire the worker ID, or set this machine's clock if it is behind",
+			coord.ErrInvalid, c.ID, Stamp(req.Scale.Micro(c.Slot.NotAfter)))
+	case c.opens(meta.Floor) > req.LastTick:
+		return fmt.Errorf("%w: the window of worker ID %d opens after tick %d and the layout ends at tick %d", coord.ErrInvalid, c.ID, c.opens(meta.Floor), req.LastTick)
+	case c.Slot.Generation != 0 && c.Slot.Fingerprint != req.Fingerprint:
+		return fmt.Errorf("%w: the slot of worker ID %d has layout %s and its namespace has %s", coord.ErrInvalid, c.ID, c.Slot.Fingerprint, req.Fingerprint)
+	}
+	return nil
+}
+
+// Granted is the slot of a new grant of the candidate, by rule 2 of package coord.
+func (c Candidate) Granted(meta Meta, req coord.Request, now int64) Slot {
+	from := c.opens(meta.Floor)
+	return Slot{
+		Version: Version, Worker: c.ID, Token: req.Token, Identity: req.Identity, Holder: Printable(req.Holder),
+		Generation: c.Slot.Generation + 1, Opened: from, NotBefore: from, NotAfter: max(from, min(req.Until, req.LastTick)),
+		LastTick: req.LastTick, Fingerprint: req.Fingerprint,
+		Since: now, Renewed: now, TTL: req.TTL.Milliseconds(),
+	}
+}
+
+// FreeFrom returns up to n worker IDs of the share that are not owned, in the order
+// in which a ticket tries them: from its own place round the ring. Tickets are
+// numbered without gaps, so simultaneous starters begin at different places, and
+// what was freed last comes last. Owned is in ascending order; tickets are 0 or more.
+func FreeFrom(share coord.Range, owned []int, ticket int64, n int) []int {
+	var free []int
+	start := share.First + int(ticket%int64(share.Count))
+	run := func(from, to int) {
+		i, _ := slices.BinarySearch(owned, from)
+		for id := from; id < to && len(free) < n; id++ {
+			if i < len(owned) && owned[i] == id {
+				i++
+				continue
+			}
+			free = append(free, id)
+		}
+	}
+	run(start, share.First+share.Count)
+	run(share.First, start)
+	return free
+}
+
+// Rank orders candidates: first those whose window opens in time, as they come,
+// then the others by when they open. Those that can never serve the request are
+// left out, and the error says why; it is nil if all of them can.
+func Rank(all []Candidate, meta Meta, req coord.Request, reach int64) ([]Candidate, error) {
+	var usable []Candidate
+	var why error
+	for _, c := range all {
+		if err := c.Unusable(meta, req, reach); err != nil {
+			if why == nil {
+				why = err
+			}
+			continue
+		}
+		usable = append(usable, c)
+	}
+	slices.SortStableFunc(usable, func(a, b Candidate) int {
+		return cmp.Compare(a.Late(meta.Floor, req.OpenBy), b.Late(meta.Floor, req.OpenBy))
+	})
+	return usable, why
+}

@@ -1,0 +1,77 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Version is the version of everything that is stored.
+const Version = 1
+
+// Record is anything that is stored. Check tells whether what was read makes sense.
+type Record interface{ Check() error }
+
+// Encode returns what is stored for r.
+func Encode(r Record) (string, error) {
+	b, err := json.Marshal(r)
+	return string(b), err
+}
+
+// Decode reads what Encode wrote, strictly: every field once, in order, and none
+// besides, and the version first. The error lacks the name under which the value was
+// stored.
+func Decode[R Record](b []byte) (R, error) {
+	var r, zero R
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(b, &fields); err != nil {
+		return zero, fmt.Errorf("the value is not a JSON object, perhaps truncated: %w", err)
+	}
+	// The version first: what follows is only known for this one.
+	if v, ok := fields["version"]; ok && string(v) != strconv.Itoa(Version) {
+		return zero, fmt.Errorf("the value has version %s and this program reads version %d", v, Version)
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&r); err != nil {
+		return zero, fmt.Errorf("the value is none of this driver: %w", err)
+	}
+	again, err := json.Marshal(r)
+	switch {
+	case err != nil:
+		return zero, err
+	case !bytes.Equal(again, b):
+		return zero, unlike(fields, again)
+	}
+	if err := r.Check(); err != nil {
+		return zero, err
+	}
+	return r, nil
+}
+
+// unlike says why a value is not what the driver would have written for it.
+func unlike(fields map[string]json.RawMessage, again []byte) error {
+	var want map[string]json.RawMessage
+	if err := json.Unmarshal(again, &want); err != nil {
+		return err
+	}
+	for name := range want {
+		if _, ok := fields[name]; !ok {
+			return fmt.Errorf("the field %q is missing", name)
+		}
+	}
+	return errors.New("a field is given twice, out of order, or in a form that this driver does not write")
+}
+
+// Printable makes text fit for storing.
+func Printable(s string) string { return strings.ToValidUTF8(s, "?") }
+
+// Time is time.UnixMicro in UTC.
+func Time(unixMicro int64) time.Time { return time.UnixMicro(unixMicro).UTC() }
+
+// Stamp prints a time for an error message.
+func Stamp(unixMicro int64) string { return Time(unixMicro).Format(time.RFC3339Nano) }

@@ -1,0 +1,55 @@
+package record
+
+import (
+	"testing"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// After a loss of state a slot may name a grant's token and generation and yet be for
+// another window. Two rules look at its NotBefore for that reason.
+func TestRulesAfterALossOfState(t *testing.T) {
+	slot := Slot{Token: "a", NotBefore: 70, NotAfter: 90, LastTick: 1000}
+	if got := slot.Trimmed(20); got.NotAfter != 70 || got.Token != "" {
+		t.Errorf("released at 20: %+v; (50, 70] was another holder's", got)
+	}
+	if got := slot.Trimmed(80); got.NotAfter != 80 {
+		t.Errorf("released at 80: %+v", got)
+	}
+	g := coord.Grant{NotBefore: 10, NotAfter: 20}
+	if got, from, grows := slot.Extended(g, 50, 95, 1); from != 70 || got.NotBefore != 70 || got.NotAfter != 95 || !grows {
+		t.Errorf("renewed from %d: %+v; want a piece from 70", from, got)
+	}
+	// In place: what the holder has adopted is never below what is stored.
+	g = coord.Grant{NotBefore: 70, NotAfter: 120}
+	if got, from, grows := slot.Extended(g, 50, 100, 1); from != 70 || got.NotAfter != 120 || !grows {
+		t.Errorf("renewed in place from %d: %+v; want up to 120", from, got)
+	}
+}
+
+// A floor above what is wanted leaves the window as it is, and the lease is kept.
+func TestExtendedBelowTheFloor(t *testing.T) {
+	slot := Slot{Token: "a", NotBefore: 10, NotAfter: 20, LastTick: 1000, Renewed: 1}
+	want := slot
+	want.Renewed = 7
+	if got, _, grows := slot.Extended(coord.Grant{NotBefore: 10, NotAfter: 20}, 50, 50, 7); grows || got != want {
+		t.Errorf("renewed to the floor itself: %+v, grows %v; want %+v", got, grows, want)
+	}
+}
+
+// Windows end where the layout does.
+func TestLastTick(t *testing.T) {
+	slot := Slot{Token: "a", NotBefore: 10, NotAfter: 20, LastTick: 1000}
+	if got, _, _ := slot.Extended(coord.Grant{NotBefore: 10, NotAfter: 20}, 0, 2000, 1); got.NotAfter != 1000 {
+		t.Errorf("renewed until 2000: %+v", got)
+	}
+	c := Candidate{ID: 3, Slot: slot}
+	req := coord.Request{Until: 2000, LastTick: 1000}
+	if got := c.Granted(Meta{}, req, 1); got.NotBefore != 20 || got.NotAfter != 1000 {
+		t.Errorf("granted until 2000: %+v", got)
+	}
+	req.Until = 5
+	if got := c.Granted(Meta{}, req, 1); got.NotBefore != 20 || got.NotAfter != 20 {
+		t.Errorf("granted until 5: %+v; want an empty window", got)
+	}
+}
