@@ -9,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/record"
 )
 
 // largestTick is where the numbers of Redis' scripts stop being exact.
@@ -36,9 +37,9 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 	if err := c.checkRequest(req); err != nil {
 		return coord.Grant{}, err
 	}
-	space := coord.Space{Fingerprint: req.Fingerprint, Scale: req.Scale, LastTick: req.LastTick, Capacity: req.Capacity}
+	space := record.SpaceOf(req)
 	args := append(spaceArgs(space),
-		req.Workers.First, req.Workers.Count, req.Token, req.Identity, strings.ToValidUTF8(req.Holder, "?"), req.TTL.Milliseconds(),
+		req.Workers.First, req.Workers.Count, req.Token, req.Identity, record.Printable(req.Holder), req.TTL.Milliseconds(),
 		req.Now, min(req.Until, req.LastTick), min(req.OpenBy, req.LastTick))
 	began := c.now()
 	r, err := c.do(ctx, operation{
@@ -65,7 +66,7 @@ func (c *Coordinator) refused(err error, req coord.Request, took int64) error {
 	if !errors.As(err, &skew) {
 		return err
 	}
-	skew.Local = unixMicro(req.Scale.Micro(req.Now))
+	skew.Local = record.Time(req.Scale.Micro(req.Now))
 	// The call may have been on its way for long, in which time the clock was not
 	// wrong but old.
 	if behind := skew.Reference.Sub(skew.Local); behind > 0 && behind.Microseconds() <= took+c.opts.SkewBound.Microseconds() {

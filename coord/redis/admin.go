@@ -7,6 +7,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/record"
 )
 
 // Init implements [coord.Admin]. A namespace that was not declared new is quarantined
@@ -30,7 +31,7 @@ func (c *Coordinator) Init(ctx context.Context, s coord.Space) error {
 func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
 	arg := any("")
 	if !until.IsZero() {
-		if latest := unixMicro(largestTick); until.Before(unixMicro(0)) || until.After(latest) {
+		if latest := record.Time(largestTick); until.Before(record.Time(0)) || until.After(latest) {
 			return time.Time{}, fmt.Errorf("%w: the floor is to be raised to %v; it is a time from 1970 to %s", coord.ErrInvalid, until, latest.Format(time.DateOnly))
 		}
 		arg = until.UnixMicro()
@@ -43,15 +44,14 @@ func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Tim
 	if err != nil {
 		return time.Time{}, err
 	}
-	return unixMicro(clock.Scale{Epoch: v[1], Unit: v[2]}.Micro(v[0])), nil
+	return record.Time(clock.Scale{Epoch: v[1], Unit: v[2]}.Micro(v[0])), nil
 }
 
 // Retire implements [coord.Admin].
 func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
-	op := operation{what: fmt.Sprintf("retire worker ID %d", workerID)}
 	if workerID < 0 {
-		return c.failed(op, fmt.Errorf("%w: worker IDs are 0 or more", coord.ErrInvalid))
+		return fmt.Errorf("%w: worker ID %d; worker IDs are 0 or more", coord.ErrInvalid, workerID)
 	}
-	_, err := c.do(ctx, op, retireScript, workerID)
+	_, err := c.do(ctx, operation{what: fmt.Sprintf("retire worker ID %d", workerID)}, retireScript, workerID)
 	return err
 }

@@ -35,7 +35,7 @@ func TestList(t *testing.T) {
 	}
 	states := []coord.SlotState{coord.SlotHeld, coord.SlotFree, coord.SlotRetired}
 	for i, s := range slots {
-		if s.WorkerID != i || s.State != states[i] || s.Holder != "host:17" || s.Identity != "pod/ä" {
+		if s.WorkerID != i || s.State != states[i] || s.Layout != layout || s.Holder != "host:17" || s.Identity != "pod/ä" {
 			t.Errorf("slot %d is %+v; want it %v, held by host:17, pod/ä", i, s, states[i])
 		}
 		if s.Since.Before(began) || s.Renewed.Before(s.Since) {

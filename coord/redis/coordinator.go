@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // longestCall bounds a call whose context has no deadline.
@@ -31,14 +31,9 @@ type Coordinator struct {
 	maxHorizon time.Duration // MaxHorizon; tests of this package shorten it
 	advised    atomic.Bool   // the server's settings were looked at
 
-	life    context.Context // ends at Close
-	end     context.CancelFunc
+	life    *lifetime.Life
 	closing sync.Once
 	closed  error // what closing the client said
-
-	mu   sync.Mutex // guards what follows
-	shut bool
-	work sync.WaitGroup // calls under way; added to under mu
 }
 
 var (
@@ -53,13 +48,9 @@ var (
 // there with the client's ReadTimeout, or when the client is closed.
 func (c *Coordinator) Close() error {
 	c.closing.Do(func() {
-		c.mu.Lock()
-		c.shut = true
-		c.mu.Unlock()
-		c.end()
+		c.life.End()
 		if c.owned {
-			c.closed = c.client.Close() // ends what is under way
-			c.work.Wait()
+			c.closed = c.client.Close()
 		}
 	})
 	return c.closed
@@ -74,34 +65,21 @@ type operation struct {
 
 // do runs a script in the server and returns its reply, or the error that it stands
 // for.
-func (c *Coordinator) do(ctx context.Context, op operation, s script, args ...any) (reply, error) {
-	if c.life.Err() != nil {
-		return nil, coord.ErrClosed
-	}
-	if err := context.Cause(ctx); err != nil {
-		return nil, c.failed(op, err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, longestCall)
-	defer cancel()
-	defer context.AfterFunc(c.life, cancel)()
-	r, err := c.call(ctx, s, append([]any{c.maxHorizon.Microseconds(), c.opts.SkewBound.Microseconds()}, args...))
-	switch {
-	case err != nil && c.life.Err() != nil:
-		return nil, fmt.Errorf("%w while it was to %s: %w", coord.ErrClosed, op.what, err)
-	case err != nil:
-		return nil, c.failed(op, c.explain(err))
-	}
-	if err := c.refusal(r); err != nil {
-		if op.complete != nil {
+func (c *Coordinator) do(ctx context.Context, op operation, s script, args ...any) (r reply, err error) {
+	err = c.life.Do(ctx, op.what, func(ctx context.Context) (err error) {
+		ctx, cancel := context.WithTimeout(ctx, longestCall)
+		defer cancel()
+		r, err = c.call(ctx, s, append([]any{c.maxHorizon.Microseconds(), c.opts.SkewBound.Microseconds()}, args...))
+		if err != nil {
+			return c.explain(err)
+		}
+		err = c.refusal(r)
+		if err != nil && op.complete != nil {
 			err = op.complete(err)
 		}
-		return nil, c.failed(op, err)
-	}
-	return r, nil
-}
-
-func (c *Coordinator) failed(op operation, err error) error {
-	return fmt.Errorf("redis: %s of namespace %q: %w", op.what, c.namespace, err)
+		return err
+	})
+	return r, err
 }
 
 // call makes a call that ends with ctx. The client looks at a context's deadline, but
@@ -112,16 +90,10 @@ func (c *Coordinator) call(ctx context.Context, s script, args []any) (reply, er
 		err   error
 	}
 	done := make(chan result, 1)
-	c.mu.Lock()
-	if c.shut {
-		c.mu.Unlock()
-		return nil, coord.ErrClosed
-	}
-	c.work.Go(func() {
+	go func() {
 		r, err := s.Run(ctx, c.client, []string{slotsKey(c.namespace)}, args...).Slice()
 		done <- result{r, err}
-	})
-	c.mu.Unlock()
+	}()
 	select {
 	case r := <-done:
 		return r.reply, r.err
@@ -132,6 +104,3 @@ func (c *Coordinator) call(ctx context.Context, s script, args []any) (reply, er
 
 // now reads this machine's clock, in microseconds since 1970.
 func (c *Coordinator) now() int64 { return clock.Fresh(c.opts.Clock) }
-
-// unixMicro is a time in microseconds since 1970, as a time.
-func unixMicro(v int64) time.Time { return time.UnixMicro(v).UTC() }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/record"
 )
 
 // List implements [coord.Lister]. It keeps the server busy for some 30 us a slot.
@@ -19,9 +20,10 @@ func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
 		return nil, err
 	}
 	scale, err1 := r.ints(1, 2)
-	rows, err2 := r.list(3)
-	unreadable, err3 := r.list(4)
-	if err := errors.Join(err1, err2, err3); err != nil {
+	layout, err2 := r.text(3)
+	rows, err3 := r.list(4)
+	unreadable, err4 := r.list(5)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, err
 	}
 	var slots []coord.Slot
@@ -31,6 +33,7 @@ func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
 		if err != nil {
 			return nil, err
 		}
+		s.Layout = layout
 		slots = append(slots, s)
 	}
 	for _, u := range unreadable {
@@ -65,6 +68,6 @@ func listed(row reply, scale clock.Scale) (coord.Slot, error) {
 	states := map[string]coord.SlotState{"free": coord.SlotFree, "held": coord.SlotHeld, "retired": coord.SlotRetired}
 	return coord.Slot{
 		WorkerID: int(id[0]), State: states[texts[0]], Holder: texts[1], Identity: texts[2], Generation: uint64(v[0]),
-		NotBefore: v[1], NotAfter: v[2], Until: unixMicro(scale.Micro(v[2] + 1)), Since: since, Renewed: renewed,
+		NotBefore: v[1], NotAfter: v[2], Until: record.Time(scale.Micro(v[2] + 1)), Since: since, Renewed: renewed,
 	}, nil
 }

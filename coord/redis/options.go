@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 const (
@@ -96,11 +96,10 @@ func New(client goredis.UniversalClient, namespace string, o *Options) (*Coordin
 		return nil, err
 	}
 	c := &Coordinator{client: client, at: address(client), namespace: namespace, opts: opts, log: opts.Logger, maxHorizon: MaxHorizon}
-	c.life, c.end = context.WithCancel(context.Background())
 	if _, err := coord.ResolveLease(c, coord.LeaseConfig{}); err != nil {
-		c.end()
 		return nil, err
 	}
+	c.life = lifetime.Begin("redis", namespace)
 	return c, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/record"
 )
 
 // refusal returns the error that a script's reply stands for; nil if it is none.
@@ -31,7 +32,7 @@ var refusals = map[string]func(*Coordinator, reply) error{
 		}
 		full := &coord.NoWorkerIDError{Namespace: c.namespace, Capacity: int(v[0]), InUse: int(v[1])}
 		if v[2] != 0 {
-			full.Soonest = unixMicro(v[2])
+			full.Soonest = record.Time(v[2])
 		}
 		return full
 	},
@@ -47,7 +48,7 @@ var refusals = map[string]func(*Coordinator, reply) error{
 		if err != nil {
 			return err
 		}
-		return &coord.ClockSkewError{Reference: unixMicro(v[0]), Max: c.opts.SkewBound}
+		return &coord.ClockSkewError{Reference: record.Time(v[0]), Max: c.opts.SkewBound}
 	},
 	"QUARANTINED": func(c *Coordinator, r reply) error {
 		v, err := r.ints(1, 3)
@@ -55,7 +56,7 @@ var refusals = map[string]func(*Coordinator, reply) error{
 			return err
 		}
 		scale := clock.Scale{Epoch: v[1], Unit: v[2]}
-		return &coord.QuarantinedError{Namespace: c.namespace, Until: unixMicro(scale.Micro(v[0] + 1))}
+		return &coord.QuarantinedError{Namespace: c.namespace, Until: record.Time(scale.Micro(v[0] + 1))}
 	},
 	"LOST": func(_ *Coordinator, r reply) error {
 		why, err := r.text(1)
@@ -144,7 +145,7 @@ var refusals = map[string]func(*Coordinator, reply) error{
 			return err
 		}
 		scale := clock.Scale{Epoch: v[1], Unit: v[2]}
-		return fmt.Errorf("%w: the floor would lie after the end of the layout, which is at %s", coord.ErrInvalid, unixMicro(scale.Micro(v[0])).Format(time.RFC3339Nano))
+		return fmt.Errorf("%w: the floor would lie after the end of the layout, which is at %s", coord.ErrInvalid, record.Time(scale.Micro(v[0])).Format(time.RFC3339Nano))
 	},
 }
 

@@ -22,8 +22,13 @@ func TestClockSkew(t *testing.T) {
 		off     time.Duration
 		refused bool
 	}{
-		{0, false}, {-500 * time.Millisecond, false}, {500 * time.Millisecond, false},
-		{-10 * time.Second, true}, {10 * time.Second, true}, {10 * year, true}, {-2 * year, true},
+		{0, false},
+		{-500 * time.Millisecond, false},
+		{500 * time.Millisecond, false},
+		{-10 * time.Second, true},
+		{10 * time.Second, true},
+		{10 * year, true},
+		{-2 * year, true},
 	} {
 		ns := rand.Text()
 		c := newCoordinator(t, client, ns, nil)

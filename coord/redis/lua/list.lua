@@ -4,7 +4,7 @@
 return run(function()
   lineage()
   local meta = peek()
-  if not meta then return {'OK', 0, 0, {}, {}} end
+  if not meta then return {'OK', 0, 0, '', {}, {}} end
   local rows, unreadable = {}, {}
   for _, id in ipairs(call('HKEYS', hash)) do
     if string.find(id, '^%d+$') then
@@ -17,5 +17,5 @@ return run(function()
       end
     end
   end
-  return {'OK', meta.epoch, meta.unit, rows, unreadable}
+  return {'OK', meta.epoch, meta.unit, meta.fingerprint, rows, unreadable}
 end)
