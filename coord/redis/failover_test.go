@@ -1,5 +1,3 @@
-//go:build unix
-
 package redis_test
 
 import (

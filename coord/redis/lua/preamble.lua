@@ -103,6 +103,10 @@ local SLOT = {
   {'retired', 'boolean'},
 }
 
+-- quote writes a text as JSON has it, without the strokes that cjson puts before
+-- slashes.
+local function quote(text) return (string.gsub(cjson.encode(text), '\\/', '/')) end
+
 local function encode(fields, record)
   local out = {}
   for i, field in ipairs(fields) do
@@ -110,7 +114,7 @@ local function encode(fields, record)
     if field[2] == 'number' then
       v = int(v)
     elseif field[2] == 'string' then
-      v = cjson.encode(v)
+      v = quote(v)
     else
       v = tostring(v)
     end
@@ -254,7 +258,7 @@ local function lease(id) return prefix .. 'worker:' .. id end
 
 -- hold makes the lease of a slot's holder last from now on. Its value is for people.
 local function hold(id, s)
-  call('SET', lease(id), '{"token":' .. cjson.encode(s.token) .. ',"holder":' .. cjson.encode(s.holder) .. ',"since":' .. cjson.encode(s.since) .. '}', 'PX', int(s.ttl))
+  call('SET', lease(id), '{"token":' .. quote(s.token) .. ',"holder":' .. quote(s.holder) .. ',"since":' .. quote(s.since) .. '}', 'PX', int(s.ttl))
 end
 
 -- nextGeneration is above all that were given out before.
