@@ -41,10 +41,9 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 	args := append(spaceArgs(space),
 		req.Workers.First, req.Workers.Count, req.Token, req.Identity, record.Printable(req.Holder), req.TTL.Milliseconds(),
 		req.Now, min(req.Until, req.LastTick), min(req.OpenBy, req.LastTick))
-	began := c.now()
 	r, err := c.do(ctx, operation{
 		what:     "acquire a worker ID",
-		complete: func(err error) error { return c.refused(err, req, c.now()-began) },
+		complete: func(err error) error { return refused(err, req) },
 	}, acquireScript, args...)
 	if err != nil {
 		return coord.Grant{}, err
@@ -60,19 +59,12 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 }
 
 // refused completes the error of an acquisition with what the request says.
-func (c *Coordinator) refused(err error, req coord.Request, took int64) error {
-	err = mismatched(err, req.Fingerprint)
+func refused(err error, req coord.Request) error {
 	var skew *coord.ClockSkewError
-	if !errors.As(err, &skew) {
-		return err
+	if errors.As(err, &skew) {
+		skew.Local = record.Time(req.Scale.Micro(req.Now))
 	}
-	skew.Local = record.Time(req.Scale.Micro(req.Now))
-	// The call may have been on its way for long, in which time the clock was not
-	// wrong but old.
-	if behind := skew.Reference.Sub(skew.Local); behind > 0 && behind.Microseconds() <= took+c.opts.SkewBound.Microseconds() {
-		return fmt.Errorf("the request took up to %v to reach the server, so that its clock reading was too old; try again", behind)
-	}
-	return err
+	return mismatched(err, req.Fingerprint)
 }
 
 // mismatched completes the error of another layout.

@@ -2,6 +2,8 @@ package redis
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -12,6 +14,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
+	"github.com/unalike-id/unalike/internal/record"
 )
 
 // longestCall bounds a call whose context has no deadline.
@@ -69,7 +72,9 @@ func (c *Coordinator) do(ctx context.Context, op operation, s script, args ...an
 	err = c.life.Do(ctx, op.what, func(ctx context.Context) (err error) {
 		ctx, cancel := context.WithTimeout(ctx, longestCall)
 		defer cancel()
-		r, err = c.call(ctx, s, append([]any{c.maxHorizon.Microseconds(), c.opts.SkewBound.Microseconds()}, args...))
+		began := c.now()
+		args = append([]any{c.maxHorizon.Microseconds(), c.opts.SkewBound.Microseconds()}, append(args, began)...)
+		r, err = c.call(ctx, s, args)
 		if err != nil {
 			return c.explain(err)
 		}
@@ -77,7 +82,7 @@ func (c *Coordinator) do(ctx context.Context, op operation, s script, args ...an
 		if err != nil && op.complete != nil {
 			err = op.complete(err)
 		}
-		return err
+		return c.skewed(err, began)
 	})
 	return r, err
 }
@@ -100,6 +105,24 @@ func (c *Coordinator) call(ctx context.Context, s script, args []any) (reply, er
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// skewed completes the error of a clock that is off, of a call that began at a time.
+func (c *Coordinator) skewed(err error, began int64) error {
+	var skew *coord.ClockSkewError
+	if !errors.As(err, &skew) {
+		return err
+	}
+	if skew.Local.IsZero() {
+		skew.Local = record.Time(began)
+	}
+	// The call may have been on its way for long, in which time the clock was not wrong
+	// but old.
+	took := time.Duration(c.now()-began) * time.Microsecond
+	if behind := skew.Reference.Sub(skew.Local); behind > 0 && behind <= took+c.opts.SkewBound {
+		return fmt.Errorf("the request took up to %v to reach the server, so that its clock reading was too old; try again", behind)
+	}
+	return err
 }
 
 // now reads this machine's clock, in microseconds since 1970.

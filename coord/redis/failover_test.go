@@ -34,6 +34,8 @@ func TestSentinelFailover(t *testing.T) {
 	failover := time.Since(began)
 	late := run(generate(t, shortCoordinator(t, servers.Client(t), ns), lease()))
 	streams = append(streams, late)
+	servers.Primary.Restart(t) // it comes back, and follows the one that took its place
+	eventually(t, "the old primary is a replica", func() bool { return role(servers.Primary.Client(t)) == "slave" })
 	for i, s := range streams {
 		s.more(t, 500)
 		s.stop(t, 600)

@@ -69,8 +69,8 @@ func flush(t *testing.T, server *redistest.Server, ns string, most time.Duration
 	streams = append(streams, run(late))
 	for i, s := range streams {
 		s.more(t, 100)
-		t.Logf("generator %d was without an ID for %v; first error: %v", i, s.pause, s.err)
 		s.stop(t, 200)
+		t.Logf("generator %d was without an ID for %v; first error: %v", i, s.pause, s.err)
 		if s.err != nil && !errors.Is(s.err, core.ErrWindowEnded) && !errors.Is(s.err, core.ErrWindowNotOpen) {
 			t.Errorf("the error in the quarantine: %v", s.err)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -164,6 +166,11 @@ func TestCancelWhileHanging(t *testing.T) {
 	if took := time.Since(began); took > slowdown*time.Second {
 		t.Errorf("Acquire ended %v after it was cancelled", took)
 	}
+	proxy.Refuse()
+	eventually(t, "what was left behind ends", func() bool {
+		b := make([]byte, 4<<20)
+		return !strings.Contains(string(b[:runtime.Stack(b, true)]), "coord/redis.(*Coordinator).call")
+	})
 }
 
 // TestCloseWhileHanging: Close ends calls under way.

@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/redis"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
@@ -65,5 +67,37 @@ func TestSlowRequestIsNoSkew(t *testing.T) {
 	server.Thaw(t)
 	if err := <-done; err == nil || errors.Is(err, coord.ErrClockSkew) || !strings.Contains(err.Error(), "try again") {
 		t.Errorf("Acquire of a request that took 1.3 s: %v", err)
+	}
+}
+
+// TestClocksAgreeOnAQuarantine: how long a quarantine takes, a server's clock decides.
+// One that is far from the holders' does not.
+func TestClocksAgreeOnAQuarantine(t *testing.T) {
+	client := redistest.Start(t, redistest.Options{}).Client(t)
+	ns := newNamespace(t, client, layout)
+	right := newCoordinator(t, client, ns, nil)
+	g := mustAcquire(t, right, request(1))
+	meta := stored(t, client, ns, "meta")
+	at := strings.Index(meta, `"lineage":"`) + len(`"lineage":"`)
+	moved := meta[:at] + strings.Repeat("0", 40) + meta[at+40:]
+	store(t, client, ns, "meta", moved)
+	for _, off := range []time.Duration{-time.Hour, time.Hour} {
+		c := newCoordinator(t, client, ns, &redis.Options{Clock: clocktest.NewManual(time.Now().Add(off))})
+		_, renewed := c.Renew(within(t), g, g.NotAfter+1)
+		_, quarantined := c.Quarantine(within(t), time.Time{})
+		for what, err := range map[string]error{
+			"Renew": renewed, "Quarantine": quarantined, "Release": c.Release(within(t), g, g.NotBefore), "Init": c.Init(within(t), space()),
+		} {
+			var skew *coord.ClockSkewError
+			if !errors.As(err, &skew) || skew.Local.Sub(skew.Reference).Round(time.Minute) != off {
+				t.Errorf("%s at another server whose clock differs by %v: %v; want %v", what, off, err, coord.ErrClockSkew)
+			}
+		}
+		if now := stored(t, client, ns, "meta"); now != moved {
+			t.Errorf("a server whose clock differs by %v has written %s", off, now)
+		}
+	}
+	if h, err := right.Renew(within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrQuarantined) {
+		t.Errorf("Renew at another server: %v, %v; want %v", h, err, coord.ErrQuarantined)
 	}
 }

@@ -208,6 +208,13 @@ var driverMutants = []mutant{
 		pkg:  "./coord/redis", test: "TestNewNamespaceIsQuarantined",
 	},
 	{
+		name: "redis: quarantine by a clock that nobody agrees with",
+		file: "coord/redis/lua/preamble.lua",
+		old:  "    vet(meta)\n",
+		new:  "",
+		pkg:  "./coord/redis", test: "TestClocksAgreeOnAQuarantine",
+	},
+	{
 		name: "redis: quarantine forgets the skew",
 		file: "coord/redis/lua/preamble.lua",
 		old:  "ticks(scale, horizon) + ticks(scale, skew), LARGEST)",

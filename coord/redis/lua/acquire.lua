@@ -172,7 +172,6 @@ local function grant(meta, id, old)
 end
 
 return run(function()
-  -- A namespace is not made by a caller that is refused.
   local meta, replication = enter(asked, checkClock)
   if meta.fingerprint ~= asked.fingerprint then stop('LAYOUT', meta.fingerprint) end
   if meta.epoch ~= asked.epoch or meta.unit ~= asked.unit then stop('SCALE', int(meta.epoch), int(meta.unit)) end

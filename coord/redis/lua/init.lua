@@ -2,6 +2,7 @@
 
 return run(function()
   local current = lineage()
+  agree()
   local meta, given = peek(), space(3)
   if meta then
     if meta.fingerprint ~= given.fingerprint then stop('LAYOUT', meta.fingerprint) end

@@ -2,7 +2,8 @@
 --
 -- KEYS[1] is the hash of the namespace; the names of all other keys follow from it,
 -- and its braces put them in one slot of a Cluster. ARGV[1] is MaxHorizon and
--- ARGV[2] the skew bound, both in microseconds; what follows is each script's own.
+-- ARGV[2] the skew bound, both in microseconds; what follows is each script's own, and
+-- the last is the caller's clock, in microseconds since 1970.
 --
 -- Numbers of Lua are doubles: whole up to 2^53 and no further. No number is ever
 -- turned into text but by int(), because tostring and cjson round.
@@ -208,20 +209,28 @@ local function peek()
   return meta
 end
 
+-- agree refuses a caller whose clock is too far from this server's.
+local function agree()
+  if math.abs(tonumber(ARGV[#ARGV]) - now) > skew then stop('SKEW', now) end
+end
+
 -- enter returns the namespace's record. If there is none it is made from the given
--- space, or nil is returned without one; vet can refuse that. A record that is new, or
--- that another server or another history of it has left, means that windows may have
--- been forgotten: nothing is granted or extended until they are over.
+-- space, or nil is returned without one. A record that is new, or that another server
+-- or another history of it has left, means that windows may have been forgotten:
+-- nothing is granted or extended until they are over. For how long that is, this
+-- server's clock decides, so it has to agree with the caller's first; vet says whether
+-- it does.
 local function enter(given, vet)
   local current, replication = lineage()
   local meta = peek()
   if not meta then
     if not given then return nil end
-    if vet then vet(given) end
+    vet(given)
     meta = given
     meta.version, meta.floor, meta.quarantine, meta.lineage = VERSION, 0, ward(given), current
     save(meta)
   elseif meta.lineage ~= current then
+    vet(meta)
     meta.lineage, meta.quarantine = current, math.max(meta.quarantine, ward(meta))
     save(meta)
   end

@@ -2,7 +2,7 @@
 -- for as long as windows that were forgotten can reach.
 
 return run(function()
-  local meta = enter(nil)
+  local meta = enter(nil, agree)
   if not meta then stop('NONE') end
   local want = ward(meta)
   if ARGV[3] ~= '' then want = tick(meta, tonumber(ARGV[3])) end

@@ -5,7 +5,7 @@
 local id, token, generation, last = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
 
 return run(function()
-  local meta = enter(nil)
+  local meta = enter(nil, agree)
   if not meta then stop('LOST', '') end
   local s = sound(id)
   if s.token ~= token or int(s.generation) ~= generation then

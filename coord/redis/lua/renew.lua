@@ -8,7 +8,7 @@ local id, token, generation = ARGV[8], ARGV[9], ARGV[10]
 local notBefore, notAfter, wanted = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
 
 return run(function()
-  local meta = enter(space(3))
+  local meta = enter(space(3), agree)
   if not meta then stop('LOST', '') end
   local s = sound(id)
   if s.token ~= token or int(s.generation) ~= generation then

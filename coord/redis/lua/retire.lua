@@ -1,7 +1,7 @@
 -- Takes a worker ID out of use for ever. ARGV[3] the worker ID.
 
 return run(function()
-  local meta, id = enter(nil), ARGV[3]
+  local meta, id = enter(nil, agree), ARGV[3]
   if not meta then stop('NONE') end
   if tonumber(id) >= meta.capacity then stop('RANGE', meta.capacity - 1) end
   local s = sound(id)
