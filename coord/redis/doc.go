@@ -87,8 +87,8 @@
 // acquisition takes the worker ID whose window opens first. It looks at 16 of each
 // index at the most, however many are held; the leases that have ended are filed by
 // whoever comes next, 16 at a time. Only the first acquisition in a share costs more,
-// because it makes the indexes: a share has at most [MaxShare] worker IDs, and 32
-// different shares have indexes at a time. If a lease key is deleted by hand, its
+// because it makes the indexes: 0.2 s for a share of [MaxShare] worker IDs, which is the
+// most that a share can have. 32 different shares have indexes at a time. If a lease key is deleted by hand, its
 // worker ID can be had when the lease would have ended, or earlier if no other is free.
 //
 // Scripts count exactly up to 2^53; a layout that ends at a later tick is refused.
@@ -96,8 +96,10 @@
 // # Clocks
 //
 // The server's clock decides. A newcomer whose clock is further from it than
-// [Options.SkewBound] is refused with coord.ErrClockSkew, and no window reaches further
-// ahead of it than [MaxHorizon] and the bound.
+// [Options.SkewBound] is refused with coord.ErrClockSkew. No window reaches further
+// ahead of it than [MaxHorizon]: what is asked for beyond that is cut. A slot whose
+// window reaches further all the same, because the server's clock was set back, is not
+// granted any more.
 //
 // # If Redis forgets
 //
@@ -106,7 +108,10 @@
 // compares the server and the history of its data (run_id and master_replid) with those
 // that the namespace was written by. Where they differ, and where the namespace is not
 // there, it is quarantined: nothing is granted or extended until [MaxHorizon] and the
-// skew bound have passed, because no window that was forgotten reaches further.
+// skew bound have passed, because no window that was forgotten reaches further. Whoever
+// notices has to agree with the new server on what time it is, within the bound;
+// otherwise the call fails with coord.ErrClockSkew and changes nothing.
+//
 // Holders go on to the end of the windows that they have. With the default horizon,
 // that is as long as MaxHorizon, and they are without IDs for about as long as Redis
 // was away, the renewal interval and the skew bound: some seconds. Shorter horizons
@@ -119,7 +124,7 @@
 // # What Redis cannot promise
 //
 // No ID is issued twice as long as the clocks of servers that succeed each other differ
-// by less than the skew bound, and as long as one master at a time accepts writes. A
+// by less than the skew bound (or, if not, nobody shares the new one's mistake), and as long as one master at a time accepts writes. A
 // master that is cut off, while another one was elected, knows of no quarantine and
 // goes on: set min-replicas-to-write to 1, and min-replicas-max-lag to some seconds,
 // and add as much to the skew bound. Deleting single fields of the hash is not noticed

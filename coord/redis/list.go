@@ -13,7 +13,7 @@ import (
 	"github.com/unalike-id/unalike/internal/record"
 )
 
-// List implements [coord.Lister]. It keeps the server busy for some 30 us a slot.
+// List implements [coord.Lister]. It keeps the server busy for some 15 us a slot.
 func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
 	r, err := c.do(ctx, operation{what: "list the worker IDs"}, listScript)
 	if err != nil {
