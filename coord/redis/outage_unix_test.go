@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/coord/redis"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
@@ -20,8 +21,8 @@ func TestShortOutage(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	ns := newNamespace(t, server.Client(t), layout)
 	l := lease()
-	l.TTL = time.Second
-	g := generate(t, shortCoordinator(t, server.Client(t), ns), l)
+	l.TTL, l.Horizon = time.Second, 2*shortHorizon
+	g := generate(t, newCoordinator(t, server.Client(t), ns, nil), l)
 	before := worker(t, g)
 	ids := run(g)
 	renewedSince(t, g, time.Now())
@@ -107,7 +108,13 @@ func TestClusterNodeLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := lease()
-	ids := run(generate(t, shortCoordinator(t, cluster.Client(t), ns), l))
+	l.Horizon = 2 * shortHorizon // the Cluster stops for more than a second
+	coordinator := func() *redis.Coordinator {
+		c := newCoordinator(t, cluster.Client(t), ns, nil)
+		c.SetMaxHorizon(l.Horizon)
+		return c
+	}
+	ids := run(generate(t, coordinator(), l))
 	ids.more(t, 100)
 	for _, s := range cluster.Nodes {
 		if s == owner {
@@ -130,7 +137,7 @@ func TestClusterNodeLoss(t *testing.T) {
 	owner.Restart(t)
 	cluster.Await(t)
 	eventually(t, "the floor takes effect", func() bool { return ids.failed() })
-	other := run(generate(t, shortCoordinator(t, cluster.Client(t), ns), l))
+	other := run(generate(t, coordinator(), l))
 	other.more(t, 100)
 	ids.more(t, 100)
 	for _, s := range []*stream{ids, other} {
