@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -172,5 +173,36 @@ func TestFailback(t *testing.T) {
 	}
 	if g.WorkerID != lost.WorkerID {
 		t.Errorf("%v was lost, and then %v granted: nothing was lost, and the test proves nothing", lost, g)
+	}
+}
+
+// TestCutOffMaster: a master that is cut off from its replica, and that is told to need
+// one, confirms nothing any more.
+func TestCutOffMaster(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	p.a.Do(t, "CONFIG", "SET", "min-replicas-to-write", 1)
+	p.a.Do(t, "CONFIG", "SET", "min-replicas-max-lag", 1)
+	c := shortCoordinator(t, p.client(t), newNamespace(t, p.client(t), layout))
+	g := mustAcquire(t, c, shortRequest(1))
+	p.link.Hang()
+	eventually(t, "the master stops", func() bool {
+		h, err := c.Renew(within(t), g, g.NotAfter+1)
+		if err == nil {
+			g = h
+			return false
+		}
+		if errors.Is(err, coord.ErrLeaseLost) || !strings.Contains(err.Error(), "NOREPLICAS") {
+			t.Fatalf("Renew at a master that is cut off: %v", err)
+		}
+		return true
+	})
+	for what, err := range map[string]error{
+		"Acquire": func() error { _, err := c.Acquire(within(t), shortRequest(2)); return err }(),
+		"Release": c.Release(within(t), g, g.NotBefore),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "NOREPLICAS") {
+			t.Errorf("%s at a master that is cut off: %v", what, err)
+		}
 	}
 }
