@@ -124,11 +124,13 @@
 // # What Redis cannot promise
 //
 // No ID is issued twice as long as the clocks of servers that succeed each other differ
-// by less than the skew bound (or, if not, nobody shares the new one's mistake), and as long as one master at a time accepts writes. A
-// master that is cut off, while another one was elected, knows of no quarantine and
-// goes on: set min-replicas-to-write to 1, and min-replicas-max-lag to some seconds,
-// and add as much to the skew bound. Deleting single fields of the hash is not noticed
-// at all. If that is not enough, use etcd or ZooKeeper.
+// by less than the skew bound (or, if not, nobody shares the new one's mistake), and as
+// long as one master at a time accepts writes. A master that is cut off, while another
+// one was elected, knows of no quarantine and goes on: set min-replicas-to-write to 1,
+// and min-replicas-max-lag to some seconds, and add as much to the skew bound. Deleting
+// single fields of the hash, or putting an older copy of it back into the same running
+// server, is not noticed at all: call [Coordinator.Quarantine] then. If that is not
+// enough, use etcd or ZooKeeper.
 //
 // docs/runbooks/redis.md says how to set up the server, and what to do when.
 package redis
