@@ -159,20 +159,22 @@ func TestKilledTenTimes(t *testing.T) {
 	}
 }
 
-// TestSecondProcessIsRefused: one state file serves one process at a time, and the
-// refusal says which process it is.
-func TestSecondProcessIsRefused(t *testing.T) {
+// TestSecondProcess: a second process joins the first one's etcd and has a worker ID of
+// its own.
+func TestSecondProcess(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	first := start(t, data, "generate", "--count", "100000000")
-	first.read(1) // it holds the worker ID now, and goes on until the pipe is full
-	second := start(t, data, "generate")
+	first.read(1) // it holds a worker ID now, and goes on until the pipe is full
+	second := start(t, data, "generate", "--count", "5")
 	second.drain()
-	want := fmt.Sprintf("is locked by process %d; stop it or give this process another worker ID\n", first.cmd.Process.Pid)
-	if code := second.wait(); code != exitFailure || second.count != 0 || !strings.HasSuffix(second.stderr.String(), want) {
-		t.Errorf("exit code %d, %d IDs, stderr %q; want one that ends in %q", code, second.count, &second.stderr, want)
+	if code := second.wait(); code != exitOK || second.count != 5 || second.stderr.String() != "" {
+		t.Errorf("exit code %d, %d IDs, stderr %q", code, second.count, &second.stderr)
 	}
-	// Another layout is another namespace with a file of its own.
+	if a, b := core.DefaultLayout().Decompose(first.last).WorkerID, core.DefaultLayout().Decompose(second.last).WorkerID; a == b {
+		t.Errorf("both have worker ID %d", a)
+	}
+	// Another layout is another namespace with a folder of its own.
 	other := start(t, data, "generate", "--layout", "javascript")
 	other.drain()
 	if code := other.wait(); code != exitOK || other.count != 1 {
@@ -180,8 +182,28 @@ func TestSecondProcessIsRefused(t *testing.T) {
 	}
 }
 
+// TestManyAtOnce: whichever of them runs the etcd ends while others need it.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	ids := map[core.ID]bool{}
+	for range 3 {
+		var programs []*program
+		for range 4 {
+			programs = append(programs, start(t, data, "generate"))
+		}
+		for _, p := range programs {
+			p.drain()
+			if code := p.wait(); code != exitOK || p.count != 1 || ids[p.last] || p.stderr.String() != "" {
+				t.Errorf("exit code %d, %d IDs, the last is %d, stderr %q", code, p.count, p.last, &p.stderr)
+			}
+			ids[p.last] = true
+		}
+	}
+}
+
 // TestOrderlyEndCostsNoWait: a run after an orderly end starts at once, though a
-// window reaches three seconds ahead.
+// window reaches far ahead.
 func TestOrderlyEndCostsNoWait(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()

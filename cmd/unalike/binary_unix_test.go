@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,8 +39,9 @@ func TestSignals(t *testing.T) {
 // TestSignalWhileWaiting: a signal ends the wait for a window too.
 func TestSignalWhileWaiting(t *testing.T) {
 	t.Parallel()
-	p := start(t, t.TempDir(), "generate")
-	// The first start waits three seconds, and says so.
+	data := t.TempDir()
+	p := start(t, data, "generate", "--coordinator", "static://?worker=5&state="+filepath.Join(data, "state"))
+	// With a new state file the start waits three seconds, and says so.
 	for !strings.Contains(p.stderr.String(), "waiting for the issue window to open") {
 		time.Sleep(10 * time.Millisecond)
 	}

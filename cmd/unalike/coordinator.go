@@ -17,8 +17,8 @@ import (
 // envCoordinator names the coordinator where the flag does not.
 const envCoordinator = "UNALIKE_COORDINATOR"
 
-// openCoordinator opens what the flag names, else the environment, else a worker ID
-// of this machine alone. Mistakes in the URL are usage errors.
+// openCoordinator opens what the flag names, else the environment, else the etcd of
+// this user on this machine. Mistakes in the URL are usage errors.
 func (a *app) openCoordinator(ctx context.Context, flag string, layout core.Layout) (coord.Coordinator, error) {
 	from, rawURL := "--coordinator", flag
 	if rawURL == "" {
@@ -32,6 +32,11 @@ func (a *app) openCoordinator(ctx context.Context, flag string, layout core.Layo
 		}
 		from = "the default coordinator"
 	}
+	return openURL(ctx, from, rawURL)
+}
+
+// openURL opens a URL that comes from where from says.
+func openURL(ctx context.Context, from, rawURL string) (coord.Coordinator, error) {
 	c, err := coord.Open(ctx, rawURL)
 	if err != nil {
 		// The URL itself is not printed: it may contain a password.
@@ -44,9 +49,8 @@ func (a *app) openCoordinator(ctx context.Context, flag string, layout core.Layo
 	return c, nil
 }
 
-// localCoordinator returns the URL of worker ID 0 with a state file in the user's
-// data folder, which it creates. Each layout has a file of its own, as it is a
-// namespace of its own.
+// localCoordinator returns the URL of an embedded etcd in the user's data folder. Each
+// layout has a folder of its own, as it is a namespace of its own.
 func (a *app) localCoordinator(layout core.Layout) (string, error) {
 	folder, err := dataFolder(runtime.GOOS, a.lookupEnv)
 	if err != nil {
@@ -54,14 +58,20 @@ func (a *app) localCoordinator(layout core.Layout) (string, error) {
 	}
 	folder = filepath.Join(folder, "unalike")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", fmt.Errorf("the folder of its state file cannot be made: %w; name another coordinator with --coordinator or %s", err, envCoordinator)
+		return "", fmt.Errorf("the folder of its data cannot be made: %w; name another coordinator with --coordinator or %s", err, envCoordinator)
 	}
 	name := strings.NewReplacer("/", "_", ":", "").Replace(layout.String())
-	options := url.Values{
-		"worker": {"0"},
-		"state":  {filepath.Join(folder, "worker0_"+name+".state")},
+	return "embed://" + urlPath(filepath.Join(folder, "etcd_"+name)), nil
+}
+
+// urlPath returns an absolute path as a URL has it: with slashes, one in front of a
+// drive, and escaped, also what a reader could take for the end of a user's name.
+func urlPath(path string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
 	}
-	return "static://?" + options.Encode(), nil
+	return strings.ReplaceAll((&url.URL{Path: path}).EscapedPath(), "@", "%40")
 }
 
 // dataFolder returns where programs keep a user's data on the system goos.

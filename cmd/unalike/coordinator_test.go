@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -48,13 +49,13 @@ func TestLocalCoordinator(t *testing.T) {
 	urls := map[string]bool{}
 	for _, l := range []core.Layout{core.DefaultLayout(), core.TwitterLayout(), core.JavaScriptLayout()} {
 		u, err := a.localCoordinator(l)
-		if err != nil || !strings.HasPrefix(u, "static://?state=") {
+		if err != nil || !strings.HasPrefix(u, "embed:///") {
 			t.Errorf("%q, %v", u, err)
 		}
 		urls[u] = true
 	}
 	if len(urls) != 3 {
-		t.Errorf("layouts share a state file: %v", urls)
+		t.Errorf("layouts share a folder: %v", urls)
 	}
 	info, err := os.Stat(filepath.Join(data, "unalike"))
 	if err != nil {
@@ -70,7 +71,7 @@ func TestLocalCoordinator(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := call(t, env, "", "generate")
-	if got.code != exitFailure || !strings.Contains(got.stderr, "unalike: the default coordinator: the folder of its state file cannot be made: ") {
+	if got.code != exitFailure || !strings.Contains(got.stderr, "unalike: the default coordinator: the folder of its data cannot be made: ") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -89,5 +90,22 @@ func TestCoordinatorFromEnvironment(t *testing.T) {
 	got := call(t, env, "", "generate")
 	if got.code != exitUsage || !strings.HasPrefix(got.stderr, "unalike: UNALIKE_COORDINATOR: coord: invalid URL: unknown scheme \"nowhere\"") || strings.Contains(got.stderr, "secret") {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestURLPath(t *testing.T) {
+	for path, want := range map[string]string{
+		"/home/me/.local":     "/home/me/.local",
+		"/home/a b?c%d#e":     "/home/a%20b%3Fc%25d%23e",
+		"C:/Users/me/unal@ke": "/C:/Users/me/unal@ke",
+	} {
+		got := urlPath(path)
+		if want = strings.ReplaceAll(want, "@", "%40"); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+		u, err := coord.ParseURL("embed://" + got)
+		if err != nil || strings.TrimPrefix(u.Path, "/") != strings.TrimPrefix(path, "/") {
+			t.Errorf("%s is read as %v, %v", got, u, err)
+		}
 	}
 }

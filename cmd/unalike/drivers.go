@@ -5,11 +5,18 @@ import (
 	"context"
 
 	goredis "github.com/redis/go-redis/v9"
+	"go.etcd.io/etcd/server/v3/storage/wal"
 
 	_ "github.com/unalike-id/unalike/coord/etcd"
+	_ "github.com/unalike-id/unalike/coord/etcd/embedded"
 	_ "github.com/unalike-id/unalike/coord/redis"
 	_ "github.com/unalike-id/unalike/coord/static"
 )
+
+// etcd sets aside 64 MB twice for its log, in each folder. The size is the process's
+// and not a server's, so a library must leave it alone; this program has no other use
+// for it.
+func init() { wal.SegmentSizeBytes = 4 << 20 }
 
 // The client of Redis prints on standard error what it returns as well.
 func init() { goredis.SetLogger(mute{}) }

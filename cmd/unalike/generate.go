@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 )
@@ -25,6 +26,7 @@ const (
 type generateOptions struct {
 	count       countValue
 	coordinator string
+	config      string
 	layout      layoutValue
 	format      choiceValue
 	explain     bool
@@ -39,28 +41,39 @@ func (a *app) generateCommand() *cobra.Command {
 		Long: `generate leases a worker ID from a coordinator, prints new IDs, one a line and in
 ascending order, and gives the worker ID back.
 
-Without --coordinator and ` + envCoordinator + `, it uses worker ID 0 with a state file in the
-user's data folder. Its IDs are then unique among all runs by this user on this
-machine with the same layout, and one process can run at a time. The first run, and
-the first after a crash, waits up to three seconds, so that an earlier run's IDs
-cannot come again.
+Without --coordinator and ` + envCoordinator + `, it uses an etcd of its own, which runs in
+this process, or in another one that is at it already, with its data in the user's
+data folder. The IDs are then unique among all runs by this user on this machine with
+the same layout, whether one runs or many at once, as long as that data is not deleted.
+
+With --config, the settings come from a YAML file: coordinator, layout, ttl, horizon,
+renew, worker_ids, identity, rollback_tolerance, lead, sequence_start, stripes. For each
+of them a variable of the environment, UNALIKE_TTL for ttl, wins over the file, and a
+flag wins over both.
 
 An interrupt prints what was made so far, gives the worker ID back, and exits with
 128 plus the signal's number.`,
 		Example: `  unalike generate
   unalike generate --count 5 --explain
   unalike generate --count 1000000 --format base62 > ids.txt
+  unalike generate --config unalike.yaml
+  unalike generate --coordinator embed:///var/lib/app/unalike
   unalike generate --coordinator 'static://?worker=7&state=/var/lib/app/unalike.state'`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := checkCoordinatorFlag(c); err != nil {
 				return err
 			}
-			return a.generate(c.Context(), &o)
+			cfg, err := a.settings(c, &o)
+			if err != nil {
+				return err
+			}
+			return a.generate(c.Context(), &o, cfg)
 		},
 	}
 	c.Flags().VarP(&o.count, "count", "n", "how many IDs to make")
-	c.Flags().StringVar(&o.coordinator, "coordinator", "", "`URL` of the coordinator that leases the worker ID (default: $"+envCoordinator+", else worker 0 on this machine)")
+	c.Flags().StringVar(&o.coordinator, "coordinator", "", "`URL` of the coordinator that leases the worker ID (default: $"+envCoordinator+", else an etcd of this user on this machine)")
+	addConfigFlag(c, &o.config)
 	addLayoutFlag(c, &o.layout)
 	addChoiceFlag(c, &o.format, "format", "how to print an ID")
 	c.Flags().BoolVar(&o.explain, "explain", false, "print time, worker ID and sequence number beside each ID")
@@ -70,21 +83,22 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
 
 // generate prints the IDs that o asks for. After a signal it tidies up and returns
 // that as its error.
-func (a *app) generate(ctx context.Context, o *generateOptions) error {
-	return untilStopped(ctx, func(ctx context.Context) error { return a.generateUntil(ctx, o) })
+func (a *app) generate(ctx context.Context, o *generateOptions, cfg config.Config) error {
+	return untilStopped(ctx, func(ctx context.Context) error { return a.generateUntil(ctx, o, cfg) })
 }
 
 // generateUntil is generate until ctx ends.
-func (a *app) generateUntil(ctx context.Context, o *generateOptions) (err error) {
+func (a *app) generateUntil(ctx context.Context, o *generateOptions, cfg config.Config) (err error) {
 	log := a.logger()
-	c, err := a.openCoordinator(ctx, o.coordinator, o.layout.Layout)
+	cfg.Logger = log
+	c, err := a.openConfigured(ctx, o, cfg)
 	if err != nil {
 		return err
 	}
 	defer func() { err = firstOf(log, err, c.Close(), "closing the coordinator") }()
-	g, err := core.New(ctx, c, core.Config{Layout: o.layout.Layout, Logger: log})
+	g, err := core.New(ctx, c, cfg.Config)
 	if err != nil {
-		return err
+		return explainSettings(o, err)
 	}
 	defer func() {
 		// The worker ID goes back even if ctx has ended.
@@ -92,7 +106,7 @@ func (a *app) generateUntil(ctx context.Context, o *generateOptions) (err error)
 		defer cancel()
 		err = firstOf(log, err, g.Close(tidy), "giving the worker ID back")
 	}()
-	p := printer{format: o.format.value, layout: o.layout.Layout, explain: o.explain}
+	p := printer{format: o.format.value, layout: cfg.Layout, explain: o.explain}
 	return a.writeIDs(ctx, g, p, int64(o.count))
 }
 
@@ -159,11 +173,14 @@ func completeCoordinator(c *cobra.Command) { completeURL(c, "coordinator") }
 func completeURL(c *cobra.Command, flag string) {
 	var urls []string
 	for _, scheme := range coord.Schemes() {
-		if scheme == "static" {
+		switch scheme {
+		case "static":
 			urls = append(urls, "static://?worker=", "static://?worker=hostname&state=")
-			continue
+		case "embed":
+			urls = append(urls, "embed:///")
+		default:
+			urls = append(urls, scheme+"://")
 		}
-		urls = append(urls, scheme+"://")
 	}
 	err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(urls, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 	if err != nil {

@@ -49,6 +49,19 @@ func TestStandardLibraryOnly(t *testing.T) {
 	}
 }
 
+// TestConfigImports: a program that is configured by a file gets a reader of YAML, and no
+// driver that it has not imported itself.
+func TestConfigImports(t *testing.T) {
+	want := []string{module + "clock", module + "config", module + "coord", module + "core", module + "internal/keeper", "go.yaml.in/yaml/v3"}
+	for _, platform := range platforms {
+		for _, dep := range dependencies(t, platform, "config") {
+			if !slices.Contains(want, dep) {
+				t.Errorf("%s: config depends on %s", platform, dep)
+			}
+		}
+	}
+}
+
 // dependencies returns what pkg needs on the platform, directly or not, apart from
 // the standard library.
 func dependencies(t *testing.T, platform, pkg string) []string {

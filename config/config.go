@@ -1,0 +1,107 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
+)
+
+// Config is what a file and the environment say of a generator and its coordinator.
+// It can also be filled in by hand, and what no file can say is: set Logger, Clock and
+// OnChange, which are fields of [core.Config], before Open.
+//
+// A Config is a value, and its methods change nothing; they are safe for concurrent
+// use. Printed with any verb, or logged with log/slog, it shows the settings that have
+// a key, without the password.
+type Config struct {
+	// Coordinator is the URL for [coord.Open]. It may contain a password.
+	Coordinator string
+	// Config is the rest: layout, lease, tolerances.
+	core.Config
+
+	origins map[string]string // by key: where the value comes from
+}
+
+// Open opens the coordinator and starts a generator on it. The driver of the URL's
+// scheme must have been imported. It blocks as [core.New] does, until a worker ID is
+// leased and its window is open; ctx bounds the start alone.
+//
+// Errors wrap [coord.ErrInvalid] if it is the settings that are wrong, and are
+// otherwise those of coord.Open and core.New. None contains a password. After an error
+// nothing is left open.
+func (c Config) Open(ctx context.Context) (*Generator, error) {
+	if c.Coordinator == "" {
+		return nil, invalid("config: no coordinator is set; name its URL with the key coordinator of the file, or in %s", envName(keyCoordinator))
+	}
+	if _, err := expand(c.Coordinator, nil); err != nil {
+		return nil, invalid("config: coordinator: %w", err)
+	}
+	coordinator, err := coord.Open(ctx, c.Coordinator)
+	if err != nil {
+		return nil, fmt.Errorf("config: %scoordinator: %w", c.at(keyCoordinator), err)
+	}
+	g, err := core.New(ctx, coordinator, c.Config)
+	if err != nil {
+		return nil, errors.Join(c.explain(err), coordinator.Close())
+	}
+	return &Generator{Generator: g, coordinator: coordinator}, nil
+}
+
+// explain adds to an error about settings that do not fit together where they are.
+func (c Config) explain(err error) error {
+	if !errors.Is(err, core.ErrInvalidConfig) {
+		return err
+	}
+	var from []string
+	for _, s := range settings {
+		if origin, ok := c.origins[s.key]; ok {
+			from = append(from, s.key+" is set in "+origin)
+		}
+	}
+	if len(from) == 0 {
+		return invalid("config: %w", err)
+	}
+	return invalid("config: %w (%s)", err, strings.Join(from, ", "))
+}
+
+// at is the origin of a key as the beginning of a message.
+func (c Config) at(key string) string {
+	if origin, ok := c.origins[key]; ok {
+		return origin + ": "
+	}
+	return ""
+}
+
+// String prints the settings that are not at their defaults, as key=value, without the
+// password.
+func (c Config) String() string {
+	var b strings.Builder
+	for _, s := range settings {
+		if v := s.get(c); v != "" {
+			fmt.Fprintf(&b, " %s=%q", s.key, v)
+		}
+	}
+	return strings.TrimPrefix(b.String(), " ")
+}
+
+// Format prints what String returns, for all verbs: no verb shows the password.
+func (c Config) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprint(f, c.String()) // what goes wrong with f is known to its owner
+}
+
+// LogValue is the group of the settings that are not at their defaults, without the
+// password.
+func (c Config) LogValue() slog.Value {
+	var attrs []slog.Attr
+	for _, s := range settings {
+		if v := s.get(c); v != "" {
+			attrs = append(attrs, slog.String(s.key, v))
+		}
+	}
+	return slog.GroupValue(attrs...)
+}

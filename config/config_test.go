@@ -1,0 +1,290 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	_ "github.com/unalike-id/unalike/coord/static"
+	"github.com/unalike-id/unalike/core"
+)
+
+// values has for each key a value, and a test of what it makes of a Config.
+var values = []struct {
+	key, value, other string
+	check             func(Config) bool
+}{
+	{"coordinator", "static://?worker=7", "static://?worker=8", func(c Config) bool { return c.Coordinator == "static://?worker=7" }},
+	{"layout", "twitter", "javascript", func(c Config) bool { return c.Layout.String() == core.TwitterLayout().String() }},
+	{"ttl", "20s", "30s", func(c Config) bool { return c.Lease.TTL == 20*time.Second }},
+	{"horizon", "1m30s", "2m", func(c Config) bool { return c.Lease.Horizon == 90*time.Second }},
+	{"renew", "500ms", "1s", func(c Config) bool { return c.Lease.RenewEvery == 500*time.Millisecond }},
+	{"worker_ids", "512-767", "0-", func(c Config) bool { return c.Lease.WorkerIDs == coord.Range{First: 512, Count: 256} }},
+	{"identity", "orders-0", "7", func(c Config) bool { return c.Lease.Identity == "orders-0" }},
+	{"rollback_tolerance", "0s", "1ms", func(c Config) bool { return c.RollbackTolerance == -1 }},
+	{"lead", "3ms", "0s", func(c Config) bool { return c.Lead == 3*time.Millisecond }},
+	{"sequence_start", "256", "0", func(c Config) bool { return c.SequenceStart == 256 }},
+	{"stripes", "4", "1", func(c Config) bool { return c.Stripes == 4 }},
+}
+
+func lookupIn(env map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		v, ok := env[name]
+		return v, ok
+	}
+}
+
+// TestKeys: each key works in the file and in the environment, which wins, and in
+// quotes.
+func TestKeys(t *testing.T) {
+	if len(values) != len(Keys()) {
+		t.Errorf("%d keys are tested, there are %d", len(values), len(Keys()))
+	}
+	for _, v := range values {
+		t.Run(v.key, func(t *testing.T) {
+			for _, text := range []string{v.key + ": " + v.value, v.key + ": '" + v.value + "'\n", "---\n{" + v.key + ": \"" + v.value + "\"}\n...\n"} {
+				if c, err := Parse([]byte(text)); err != nil || !v.check(c) {
+					t.Errorf("%q: %v, %v", text, c, err)
+				}
+			}
+			file, err := Parse([]byte(v.key + ": " + v.other))
+			if err != nil || v.check(file) {
+				t.Fatalf("%v, %v", file, err)
+			}
+			env := map[string]string{"UNALIKE_" + strings.ToUpper(v.key): v.value, "UNALIKE_STRICT": "1", "UNALIKE_PORT": "tcp://10.0.0.1:80"}
+			c, err := file.WithEnv(lookupIn(env))
+			if err != nil || !v.check(c) || v.check(file) {
+				t.Errorf("%v, %v; the file's %v", c, err, file)
+			}
+			if !strings.Contains(c.String(), v.key+"=") {
+				t.Errorf("%q does not show %s", c, v.key)
+			}
+			env["UNALIKE_"+strings.ToUpper(v.key)] = ""
+			if c, err = file.WithEnv(lookupIn(env)); err != nil || c.String() != file.String() {
+				t.Errorf("an empty variable: %v, %v", c, err)
+			}
+		})
+	}
+}
+
+func TestBadFiles(t *testing.T) {
+	all := strings.Join(Keys(), ", ")
+	bomb := "a: &a [x,x]\n"
+	for i := range 25 {
+		bomb += fmt.Sprintf("%c: &%c [*%c,*%c]\n", 'b'+i, 'b'+i, 'a'+i, 'a'+i)
+	}
+	for _, tt := range []struct{ name, file, want string }{
+		{"empty", "", "config: f: the file is empty; the known keys are " + all},
+		{"comment alone", "# nothing\n", "config: f: the file is empty"},
+		{"null", "null\n", "config: f:1: the file is not a mapping; write lines of the form key: value"},
+		{"list", "- ttl\n", "config: f:1: the file is not a mapping"},
+		{"scalar", "redis://user:secret@host", "config: f:1: the file is not a mapping"},
+		{"two documents", "ttl: 1s\n---\nttl: 2s\n", "config: f:2: a second document begins here; a file has one"},
+		{"not UTF-8", "ttl: 1s\nidentity: \xff\n", "config: f:2: this is not valid UTF-8"},
+		{"too large", "# " + strings.Repeat("x", MaxFile), "config: f: the file has more than 65536 bytes"},
+		{"not YAML", "ttl: [\n", "config: f: this is not valid YAML: line 1: did not find expected node content"},
+		{"tab", "\tttl: 1s\n", "config: f: this is not valid YAML: "},
+		{"deep", strings.Repeat("[", 20000), "config: f: this is not valid YAML: exceeded max depth"},
+		{"NUL", "ttl: 1s\x00\n", "config: f: this is not valid YAML: control characters are not allowed"},
+		{"unknown alias", "coordinator: *secret\n", "config: f: this is not valid YAML: an alias refers to no anchor"},
+		{"bomb", bomb, "config: f:1: unknown key \"a\""},
+		{"anchor", "ttl: &x 1s\nhorizon: *x\n", "config: f:1: ttl has an anchor or an alias; write the value itself"},
+		{"anchored file", "&x\nttl: 1s\n", "config: f:1: the file has an anchor"},
+		{"merge", "<<: {ttl: 1s}\n", "config: f:1: unknown key \"<<\"; known are " + all},
+		{"tag", "ttl: !!str 1s\n", "config: f:1: ttl has a tag"},
+		{"own tag", "ttl: !secret 1s\n", "config: f:1: ttl has a tag"},
+		{"key twice", "ttl: 1s\nhorizon: 3s\nttl: 1s\n", "config: f:3: ttl is set a second time; it is in line 1 already"},
+		{"unknown key", "tll: 1s\n", "config: f:1: unknown key \"tll\"; did you mean ttl? Known are " + all},
+		{"case", "TTL: 1s\n", "did you mean ttl?"},
+		{"hyphen", "worker-ids: 0-5\n", "did you mean worker_ids?"},
+		{"far from all", "password: secret\n", "config: f:1: unknown key \"password\"; known are " + all},
+		{"URL as key", "redis://user:secret@host: x\n", "config: f:1: unknown key not shown, as it may contain a password"},
+		{"key that is a list", "? [a]\n: 1\n", "config: f:1: a key that is no word; known are " + all},
+		{"no value", "ttl:\n", "config: f:1: ttl has no value; write one, or leave the key out for the default"},
+		{"null value", "ttl: ~\n", "config: f:1: ttl has no value"},
+		{"empty value", "identity: \"\"\n", "config: f:1: identity has no value"},
+		{"list as value", "ttl: [1s]\n", "config: f:1: ttl has several values; it has a single one"},
+		{"mapping as value", "worker_ids: {first: 0, count: 5}\n", "config: f:1: worker_ids has several values"},
+		{"URL in another key", "ttl: redis://user:secret@host\n", "config: f:1: ttl is not shown, as it may contain a password: it is a positive duration"},
+
+		{"no unit", "ttl: 10\n", "config: f:1: ttl is \"10\": it is a positive duration with a unit, for example 15s or 500ms; leave the key out for the default"},
+		{"exponent", "ttl: 1e3\n", "config: f:1: ttl is \"1e3\": it is"},
+		{"zero", "ttl: 0s\n", "config: f:1: ttl is \"0s\": it is"},
+		{"negative", "horizon: -3s\n", "config: f:1: horizon is \"-3s\": it is"},
+		{"NaN", "renew: .nan\n", "config: f:1: renew is \".nan\": it is"},
+		{"infinite", "renew: .inf\n", "config: f:1: renew is \".inf\": it is"},
+		{"overflow", "ttl: 9999999999h\n", "config: f:1: ttl is \"9999999999h\": it is"},
+		{"below a nanosecond", "lead: 0.1ns\n", "config: f:1: lead is \"0.1ns\": it is 0s or a positive duration"},
+		{"sexagesimal", "ttl: 1:30\n", "config: f:1: ttl is \"1:30\": it is"},
+		{"negative lead", "lead: -1ms\n", "config: f:1: lead is \"-1ms\": it is 0s or a positive duration with a unit, for example 5ms"},
+		{"negative tolerance", "rollback_tolerance: -1ms\n", "config: f:1: rollback_tolerance is \"-1ms\": it is 0s or a positive duration"},
+		{"no stripes", "stripes: 0\n", "config: f:1: stripes is \"0\": it is a whole number from 1 on, in plain digits"},
+		{"negative stripes", "stripes: -1\n", "config: f:1: stripes is \"-1\": it is a whole number from 1 on"},
+		{"half a stripe", "stripes: 1.5\n", "config: f:1: stripes is \"1.5\": it is"},
+		{"stripes as a float", "stripes: 4.0\n", "config: f:1: stripes is \"4.0\": it is"},
+		{"exponent of stripes", "stripes: 1e3\n", "config: f:1: stripes is \"1e3\": it is"},
+		{"octal", "sequence_start: 010\n", "config: f:1: sequence_start is \"010\": it is a whole number from 0 on"},
+		{"hexadecimal", "sequence_start: 0x10\n", "config: f:1: sequence_start is \"0x10\": it is"},
+		{"underscore", "sequence_start: 1_000\n", "config: f:1: sequence_start is \"1_000\": it is"},
+		{"plus", "sequence_start: +1\n", "config: f:1: sequence_start is \"+1\": it is"},
+		{"large number", "sequence_start: 99999999999999999999\n", "config: f:1: sequence_start is \"99999999999999999999\": it is"},
+		{"word", "stripes: many\n", "config: f:1: stripes is \"many\": it is"},
+		{"one worker ID", "worker_ids: 7\n", "config: f:1: worker_ids is \"7\": it is the first and the last worker ID, for example 0-511, or 512- for all from 512 on"},
+		{"range backward", "worker_ids: 9-7\n", "config: f:1: worker_ids is \"9-7\": it is"},
+		{"negative range", "worker_ids: -5\n", "config: f:1: worker_ids is \"-5\": it is"},
+		{"range of words", "worker_ids: a-b\n", "config: f:1: worker_ids is \"a-b\": it is"},
+		{"range with spaces", "worker_ids: 0 - 5\n", "config: f:1: worker_ids is \"0 - 5\": it is"},
+		{"range too large", "worker_ids: 0-99999999999999999999\n", "config: f:1: worker_ids is \"0-99999999999999999999\": it is"},
+		{"identity too long", "identity: " + strings.Repeat("x", 129) + "\n", "at most 128 are allowed"},
+		{"identity unprintable", "identity: \"a\\tb\"\n", "contains the unprintable character U+0009"},
+		{"layout", "layout: Twitter\n", "config: f:1: layout is \"Twitter\": core: invalid layout: \"Twitter\" is neither a name (default, twitter, javascript)"},
+		{"layout of 64 bits", "layout: 41/10/13/1ms/2024-01-01T00:00:00Z\n", "are 64 bits together; at most 63 are allowed"},
+		{"URL", "coordinator: orders\n", "config: f:1: coordinator: coord: invalid URL: it has the form scheme://"},
+		{"URL with a bad port", "coordinator: etcd://user:secret@host:70000/ns\n", "config: f:1: coordinator: coord: invalid etcd URL: host \"host:70000\" has port \"70000\""},
+		{"reference in a host", "coordinator: etcd://${HOST}/ns\n", "config: f:1: coordinator: ${NAME} is allowed in place of the user and of the password alone"},
+		{"reference without end", "coordinator: etcd://u:${SECRET@h/ns\n", "config: f:1: coordinator: a reference to a variable has the form ${NAME}"},
+		{"reference to nothing", "coordinator: etcd://u:${}@h/ns\n", "a reference to a variable has the form ${NAME}"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := parse([]byte(tt.file), "f")
+			if err == nil {
+				t.Fatalf("no error, but %v", c)
+			}
+			if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%v\nwant %s", err, tt.want)
+			}
+			if c.String() != "" {
+				t.Errorf("with the error comes %v", c)
+			}
+		})
+	}
+}
+
+// TestAllMistakesAtOnce: nobody has to run a program five times to repair a file.
+func TestAllMistakesAtOnce(t *testing.T) {
+	_, err := Parse([]byte("tll: 1s\nttl: 1\nstripes: 0\n"))
+	for _, want := range []string{"line 1: unknown key", "line 2: ttl is \"1\"", "line 3: stripes is \"0\""} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nlacks %s", err, want)
+		}
+	}
+	_, err = Config{}.WithEnv(lookupIn(map[string]string{"UNALIKE_TTL": "1", "UNALIKE_STRIPES": "x"}))
+	for _, want := range []string{"config: UNALIKE_TTL: ttl is \"1\"", "config: UNALIKE_STRIPES: stripes is \"x\""} {
+		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nlacks %s", err, want)
+		}
+	}
+}
+
+func TestByteOrderMark(t *testing.T) {
+	if c, err := Parse([]byte("\ufeffttl: 3s\r\n")); err != nil || c.Lease.TTL != 3*time.Second {
+		t.Errorf("%v, %v", c, err)
+	}
+}
+
+func TestLoad(t *testing.T) {
+	for _, key := range Keys() {
+		t.Setenv(envName(key), "")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "unalike.yaml")
+	if err := os.WriteFile(path, []byte("ttl: 3s\nstripes: 2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("UNALIKE_TTL", "4s")
+	if c, err := Load(path); err != nil || c.Lease.TTL != 4*time.Second || c.Stripes != 2 {
+		t.Errorf("Load: %v, %v", c, err)
+	}
+	if c, err := ReadFile(path); err != nil || c.Lease.TTL != 3*time.Second {
+		t.Errorf("ReadFile: %v, %v", c, err)
+	}
+	if c, err := FromEnv(); err != nil || c.Lease.TTL != 4*time.Second || c.Stripes != 0 {
+		t.Errorf("FromEnv: %v, %v", c, err)
+	}
+	missing := filepath.Join(dir, "none.yaml")
+	if _, err := Load(missing); !errors.Is(err, fs.ErrNotExist) || !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), missing) {
+		t.Errorf("a missing file: %v", err)
+	}
+	for _, bad := range []string{"", dir} {
+		if _, err := Load(bad); !errors.Is(err, coord.ErrInvalid) {
+			t.Errorf("the path %q: %v", bad, err)
+		}
+	}
+	large := filepath.Join(dir, "large.yaml")
+	if err := os.WriteFile(large, bytes.Repeat([]byte("\n"), MaxFile+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(large); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "large.yaml: the file has more than") {
+		t.Errorf("a large file: %v", err)
+	}
+}
+
+func TestSecrets(t *testing.T) {
+	c, err := Parse([]byte("coordinator: redis+x://${WHO}:a${PASS}@h:6379/0?namespace=n\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Open(t.Context()); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "${WHO} was not replaced; load the file with Load, or call WithEnv") {
+		t.Errorf("Open without the environment: %v", err)
+	}
+	env := map[string]string{"WHO": "me", "PASS": "s3cr@t/ +?%:${WHO}"}
+	full, err := c.WithEnv(lookupIn(env))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := coord.ParseURL(full.Coordinator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, _ := u.User.Password(); p != "a"+env["PASS"] || u.User.Username() != "me" || u.Scheme != "redis+x" || u.Hosts[0] != "h:6379" {
+		t.Errorf("%q as %q", p, u.User.Username())
+	}
+	var log bytes.Buffer
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "config", full)
+	shown := []string{log.String(), full.String()}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+		shown = append(shown, fmt.Sprintf(verb, full), fmt.Sprintf(verb, &full), fmt.Sprintf(verb, []Config{full}))
+	}
+	for _, s := range shown {
+		if strings.Contains(s, "s3cr") || !strings.Contains(s, "redis") {
+			t.Errorf("shown as %s", s)
+		}
+	}
+	delete(env, "PASS")
+	if _, err := c.WithEnv(lookupIn(env)); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "config: line 1: coordinator: ${PASS} refers to a variable that is not set or empty") {
+		t.Errorf("a variable that is not set: %v", err)
+	}
+	env["UNALIKE_COORDINATOR"] = "static://?worker=1"
+	if got, err := c.WithEnv(lookupIn(env)); err != nil || got.Coordinator != "static://?worker=1" {
+		t.Errorf("what the environment replaces needs no password: %v, %v", got, err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, v := range values {
+		f.Add([]byte(v.key + ": " + v.value + "\n"))
+	}
+	f.Add([]byte("coordinator: etcd://u:${P}@h/n\nttl: &x 1s\nhorizon: *x\n---\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Parse(data)
+		switch {
+		case err != nil && (!errors.Is(err, coord.ErrInvalid) || c.String() != ""):
+			t.Errorf("%v with %v", err, c)
+		case err != nil:
+			return
+		case c.Lease.TTL < 0 || c.Lease.Horizon < 0 || c.Lease.RenewEvery < 0 || c.Lead < 0 || c.Stripes < 0 || c.SequenceStart < 0 || c.Lease.WorkerIDs.First < 0 || c.Lease.WorkerIDs.Count < 0:
+			t.Errorf("%v", c)
+		}
+		if c.Layout != (core.Layout{}) && c.Layout.Validate() != nil {
+			t.Errorf("layout %v", c.Layout)
+		}
+	})
+}

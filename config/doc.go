@@ -1,0 +1,78 @@
+// Package config makes a generator and its coordinator from a YAML file and the
+// environment, so that a program moves from one back end to another by one line of
+// configuration.
+//
+//	cfg, err := config.Load("unalike.yaml")
+//	...
+//	cfg.Logger = logger
+//	ids, err := cfg.Open(ctx)
+//	...
+//	defer ids.Close(last) // last is a context that has not ended
+//	id, err := ids.Next()
+//
+// [Generator] is a core.Generator with its coordinator; one Close ends both in the right
+// order.
+//
+// # Drivers
+//
+// The package imports no driver, as database/sql imports none. The program imports
+// those that it wants to choose from, for their side effect alone:
+//
+//	import (
+//		_ "github.com/unalike-id/unalike/coord/etcd"
+//		_ "github.com/unalike-id/unalike/coord/static"
+//	)
+//
+// A URL whose driver was not imported is an error that says so.
+//
+// # The file
+//
+//	coordinator: etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders
+//	layout: default
+//	horizon: 60s
+//
+// A file is one YAML document of at most 64 KiB, a mapping of keys to single values.
+// All keys may be left out:
+//
+//	key                 variable                    value                                   left out
+//	coordinator         UNALIKE_COORDINATOR         URL, see package coord and its drivers  Open fails
+//	layout              UNALIKE_LAYOUT              name or fingerprint, core.ParseLayout   default
+//	ttl                 UNALIKE_TTL                 duration, positive                      the driver's
+//	horizon             UNALIKE_HORIZON             duration, positive                      the driver's
+//	renew               UNALIKE_RENEW               duration, positive                      a third of the shorter
+//	worker_ids          UNALIKE_WORKER_IDS          0-511, or 512- for all from 512 on      all of the layout
+//	identity            UNALIKE_IDENTITY            text, at most 128 bytes                 none
+//	rollback_tolerance  UNALIKE_ROLLBACK_TOLERANCE  duration; 0s is none                    5ms
+//	lead                UNALIKE_LEAD                duration; 0s is none                    0s
+//	sequence_start      UNALIKE_SEQUENCE_START      number, 0 or more                       0
+//	stripes             UNALIKE_STRIPES             number, 1 or more                       1
+//
+// Durations have a unit, as 500ms, 15s and 1m30s have. What each setting does is said at
+// the fields of core.Config and coord.LeaseConfig. The lease times can stand in the
+// coordinator's URL as well; there and here with different values is an error.
+//
+// A value is its text: 7, "7" and '7' are the same. A key without a value, a key given
+// twice, an unknown key, anchors, aliases and tags are errors. Nothing is corrected: a
+// value that is not allowed is an error, and so is a 0 where 0 is not allowed, although a
+// key that is left out means the default.
+//
+// # The environment
+//
+// The order of precedence is: environment, file, defaults. A variable that is set and
+// empty counts as not set. Variables that begin with UNALIKE_ and are none of these are
+// ignored, because others set such: Kubernetes gives every container of a namespace
+// with a Service named unalike a variable UNALIKE_PORT. To see what took effect, log the
+// [Config].
+//
+// # Passwords
+//
+// A password need not stand in the file. In the user information of the coordinator's
+// URL, ${NAME} stands for a variable of the environment:
+//
+//	coordinator: redis://orders:${REDIS_PASSWORD}@redis1:6379/0?namespace=orders
+//
+// The value is escaped when it is put in, so any password will do; one that is not set or
+// empty is an error. Elsewhere in the URL, and in other settings, there are no
+// references. UNALIKE_COORDINATOR can carry the whole URL instead. Neither errors nor a
+// Config that is printed or logged show a password.
+package config

@@ -1,0 +1,60 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+)
+
+// FromEnv returns what the environment says, without a file. Errors are those of
+// [Config.WithEnv].
+func FromEnv() (Config, error) { return Config{}.WithEnv(os.LookupEnv) }
+
+// WithEnv returns c with what the environment says in place of what c says: for each
+// key the variable UNALIKE_KEY, in capitals. A variable that is empty counts as not
+// set, and other variables are ignored. Then it replaces each ${NAME} in the
+// coordinator's user information. lookup is os.LookupEnv or something like it.
+//
+// Errors wrap [coord.ErrInvalid] and name the variable, its value unless that may be a
+// password, and what is allowed; all mistakes are reported at once.
+func (c Config) WithEnv(lookup func(name string) (value string, ok bool)) (Config, error) {
+	out := c
+	out.origins = maps.Clone(c.origins)
+	var errs []error
+	for _, s := range settings {
+		name := envName(s.key)
+		if v, ok := lookup(name); ok && v != "" {
+			errs = append(errs, out.store(s, v, name))
+		}
+	}
+	url, err := expand(out.Coordinator, lookup)
+	if err != nil && errors.Join(errs...) == nil {
+		errs = append(errs, invalid("config: %scoordinator: %w", out.at(keyCoordinator), err))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return Config{}, err
+	}
+	out.Coordinator = url
+	return out, nil
+}
+
+// store stores a value and where it comes from. An error names both.
+func (c *Config) store(s setting, v, origin string) error {
+	if err := s.set(c, v); err != nil {
+		if s.key == keyCoordinator {
+			return invalid("config: %s: %s: %w", origin, s.key, err)
+		}
+		return invalid("config: %s: %s is %s: %w", origin, s.key, quote(v), err)
+	}
+	if c.origins == nil {
+		c.origins = map[string]string{}
+	}
+	c.origins[s.key] = origin
+	return nil
+}
+
+// invalid returns an error that wraps [coord.ErrInvalid] without repeating its text.
+func invalid(format string, args ...any) error {
+	return &settingsError{fmt.Errorf(format, args...)}
+}

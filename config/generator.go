@@ -1,0 +1,28 @@
+package config
+
+import (
+	"context"
+	"errors"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
+)
+
+// Generator is a [core.Generator] together with the coordinator that was opened for
+// it. All its methods are safe for concurrent use.
+type Generator struct {
+	*core.Generator
+	coordinator coord.Coordinator
+}
+
+// Close stops the generator, gives its worker IDs back, and closes the coordinator, in
+// this order. It blocks until that is done or ctx ends; the coordinator is closed in
+// any case. Give it a context that has not ended, with a few seconds left. Closing
+// again returns the generator's first result.
+func (g *Generator) Close(ctx context.Context) error {
+	return errors.Join(g.Generator.Close(ctx), g.coordinator.Close())
+}
+
+// Coordinator returns the coordinator, for what it offers beside leases: see
+// [coord.Lister] and [coord.Admin]. It is closed by Close.
+func (g *Generator) Coordinator() coord.Coordinator { return g.coordinator }

@@ -1,0 +1,91 @@
+package config_test
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/config"
+	"github.com/unalike-id/unalike/coord"
+	_ "github.com/unalike-id/unalike/coord/static"
+	"github.com/unalike-id/unalike/core"
+)
+
+func parse(t *testing.T, text string) config.Config {
+	t.Helper()
+	c, err := config.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestOpen: what the program sets and what the file says meet in one generator, and
+// Close frees the worker ID for the next.
+func TestOpen(t *testing.T) {
+	c := parse(t, "coordinator: static://?worker=5&namespace=config-open\nlayout: javascript\nworker_ids: 0-7\n")
+	changes := make(chan core.Health, 10)
+	c.Clock, c.Logger = clock.System(), slog.New(slog.DiscardHandler)
+	c.OnChange = func(h core.Health) { changes <- h }
+	for range 2 {
+		g, err := c.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := g.Next()
+		if err != nil || core.JavaScriptLayout().Decompose(id).WorkerID != 5 {
+			t.Errorf("%v, %v", id, err)
+		}
+		if g.Coordinator() == nil {
+			t.Error("no coordinator")
+		}
+		for range 2 {
+			if err := g.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := g.Next(); !errors.Is(err, core.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+		if h := <-changes; h.Healthy {
+			t.Errorf("OnChange got %+v", h)
+		}
+		if _, err := g.Coordinator().Acquire(t.Context(), coord.Request{}); !errors.Is(err, coord.ErrClosed) && !errors.Is(err, coord.ErrInvalid) {
+			t.Errorf("the coordinator after Close: %v", err)
+		}
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	const static = "coordinator: static://?worker=5&namespace=config-errors"
+	for _, tt := range []struct{ name, file, want string }{
+		{"no coordinator", "ttl: 3s\n", "config: no coordinator is set; name its URL with the key coordinator of the file, or in UNALIKE_COORDINATOR"},
+		{"unknown scheme", "coordinator: etcd3://u:secret@h/n\n", "config: line 1: coordinator: coord: invalid URL: unknown scheme \"etcd3\"; known are static; a driver is made known by importing its package"},
+		{"option of the driver", static + "&wrker=1\n", "config: line 1: coordinator: coord: invalid static URL: unknown option \"wrker\""},
+		{"two horizons", static + "&horizon=4s\nhorizon: 5s\n", "Horizon is 5s in the configuration and 4s in the coordinator's URL or options; set it in one place (coordinator is set in line 1, horizon is set in line 2)"},
+		{"renewal too rare", static + "\nhorizon: 4s\nrenew: 3s\n", "RenewEvery is 3s; it must be at most half of Horizon"},
+		{"lead too far", static + "\nlead: 20s\n", "Lead is 20s; at most a third of the lease's Horizon"},
+		{"lead below a tick", static + "\nlead: 1us\n", "Lead is 1µs; it must be 0 or at least the layout's unit"},
+		{"sequence", static + "\nsequence_start: 4097\n", "SequenceStart is 4097; 0 to 4096 are allowed"},
+		{"stripes", static + "\nstripes: 1025\n", "Stripes is 1025; 1 to 1024 are allowed"},
+		{"range", static + "\nworker_ids: 0-1024\n", "WorkerIDs.Count is 1025; from 0 on the layout has 1024 worker IDs"},
+		{"range start", static + "\nworker_ids: 1024-\n", "WorkerIDs.First is 1024; the layout has worker IDs 0 to 1023"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g, err := parse(t, tt.file).Open(t.Context())
+			if g != nil || !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%v\nwant %s", err, tt.want)
+			}
+		})
+	}
+	// Nothing stays open behind an error: the worker ID can be had.
+	g, err := parse(t, static+"\n").Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

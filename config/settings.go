@@ -1,0 +1,116 @@
+package config
+
+import (
+	"strings"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
+)
+
+const (
+	// envPrefix begins the names of all variables.
+	envPrefix = "UNALIKE_"
+
+	keyCoordinator = "coordinator"
+)
+
+// setting is a key of the file and a variable of the environment.
+type setting struct {
+	key string
+	// set stores a value. Its error says what is allowed, without key and value.
+	set func(c *Config, value string) error
+	// get returns the value, fit to be shown; "" if it is not set.
+	get func(c Config) string
+}
+
+// settings are all there are, in the order in which they are shown.
+var settings = []setting{
+	{keyCoordinator, setCoordinator, showCoordinator},
+	{
+		"layout",
+		func(c *Config, v string) (err error) { c.Layout, err = core.ParseLayout(v); return err },
+		func(c Config) string {
+			if c.Layout == (core.Layout{}) {
+				return ""
+			}
+			return c.Layout.String()
+		},
+	},
+	durationSetting("ttl", func(c *Config) *time.Duration { return &c.Lease.TTL }, positive),
+	durationSetting("horizon", func(c *Config) *time.Duration { return &c.Lease.Horizon }, positive),
+	durationSetting("renew", func(c *Config) *time.Duration { return &c.Lease.RenewEvery }, positive),
+	{
+		"worker_ids",
+		func(c *Config, v string) (err error) { c.Lease.WorkerIDs, err = parseRange(v); return err },
+		func(c Config) string {
+			if c.Lease.WorkerIDs == (coord.Range{}) {
+				return ""
+			}
+			return c.Lease.WorkerIDs.String()
+		},
+	},
+	{
+		"identity",
+		func(c *Config, v string) error {
+			// Nothing but the identity is set, so nothing but it can be refused.
+			_, err := coord.ResolveLease(nil, coord.LeaseConfig{Identity: v})
+			c.Lease.Identity = v
+			return err
+		},
+		func(c Config) string { return c.Lease.Identity },
+	},
+	{
+		"rollback_tolerance",
+		func(c *Config, v string) (err error) {
+			c.RollbackTolerance, err = parseDuration(v, orZero)
+			if c.RollbackTolerance == 0 {
+				c.RollbackTolerance = -1 // how core.Config spells none; its 0 is the default
+			}
+			return err
+		},
+		func(c Config) string { return showDuration(max(c.RollbackTolerance, -1)) },
+	},
+	durationSetting("lead", func(c *Config) *time.Duration { return &c.Lead }, orZero),
+	numberSetting("sequence_start", func(c *Config) *int { return &c.SequenceStart }, 0),
+	numberSetting("stripes", func(c *Config) *int { return &c.Stripes }, 1),
+}
+
+// find returns the setting of a key, or false.
+func find(key string) (setting, bool) {
+	for _, s := range settings {
+		if s.key == key {
+			return s, true
+		}
+	}
+	return setting{}, false
+}
+
+// Keys returns the keys of a file in the order in which they are documented. The
+// caller may keep the slice.
+func Keys() []string {
+	keys := make([]string, len(settings))
+	for i, s := range settings {
+		keys[i] = s.key
+	}
+	return keys
+}
+
+// envName returns the variable for a key.
+func envName(key string) string { return envPrefix + strings.ToUpper(key) }
+
+func durationSetting(key string, field func(*Config) *time.Duration, least sign) setting {
+	return setting{
+		key: key,
+		set: func(c *Config, v string) (err error) { *field(c), err = parseDuration(v, least); return err },
+		get: func(c Config) string { return showDuration(*field(&c)) },
+	}
+}
+
+func numberSetting(key string, field func(*Config) *int, least int) setting {
+	return setting{
+		key: key,
+		set: func(c *Config, v string) (err error) { *field(c), err = parseNumber(v, least); return err },
+		get: func(c Config) string { return showNumber(*field(&c)) },
+	}
+}

@@ -1,0 +1,87 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// sign says which durations are allowed.
+type sign int
+
+const (
+	positive sign = iota
+	orZero
+)
+
+// parseDuration reads a duration with a unit.
+func parseDuration(v string, least sign) (time.Duration, error) {
+	d, err := time.ParseDuration(v)
+	// A duration of less than a nanosecond reads as 0, which means something else.
+	lost := d == 0 && strings.ContainsAny(v, "123456789")
+	if err == nil && !lost && (d > 0 || d == 0 && least == orZero) {
+		return d, nil
+	}
+	if least == orZero {
+		return 0, errors.New("it is 0s or a positive duration with a unit, for example 5ms")
+	}
+	return 0, errors.New("it is a positive duration with a unit, for example 15s or 500ms; leave the key out for the default")
+}
+
+func showDuration(d time.Duration) string {
+	switch {
+	case d == 0:
+		return ""
+	case d < 0:
+		return "0s"
+	}
+	return d.String()
+}
+
+// parseNumber reads a whole number in plain digits.
+func parseNumber(v string, least int) (int, error) {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < least || strconv.Itoa(n) != v {
+		return 0, fmt.Errorf("it is a whole number from %d on, in plain digits, and at most %d", least, math.MaxInt)
+	}
+	return n, nil
+}
+
+func showNumber(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// parseRange reads what [coord.Range.String] prints: 0-511, or 512- for all from 512
+// on.
+func parseRange(v string) (coord.Range, error) {
+	first, last, ok := strings.Cut(v, "-")
+	from, err1 := parseNumber(first, 0)
+	to, err2 := math.MaxInt, error(nil)
+	if last != "" {
+		to, err2 = parseNumber(last, 0)
+	}
+	if !ok || err1 != nil || err2 != nil || to < from || last != "" && to-from == math.MaxInt {
+		return coord.Range{}, errors.New("it is the first and the last worker ID, for example 0-511, or 512- for all from 512 on")
+	}
+	r := coord.Range{First: from}
+	if last != "" {
+		r.Count = to - from + 1
+	}
+	return r, nil
+}
+
+// quote prints a value for an error, unless it looks as if it contained a password.
+func quote(v string) string {
+	if strings.Contains(v, "@") || strings.Contains(v, "://") {
+		return "not shown, as it may contain a password"
+	}
+	return fmt.Sprintf("%.80q", v)
+}

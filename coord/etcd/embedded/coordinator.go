@@ -1,0 +1,184 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/etcd"
+)
+
+// DefaultNamespace is the namespace of a URL that names none.
+const DefaultNamespace = "default"
+
+// Options are the settings of [New] beyond folder and namespace. Fields and defaults
+// are those of [etcd.Options]. The zero Options is usable, and so is nil.
+type Options etcd.Options
+
+const (
+	// A connection to a host that hangs is found out by pings; the server refuses
+	// more than one in 5 s.
+	pingEvery   = 10 * time.Second
+	pingTimeout = 3 * time.Second
+)
+
+// inner is embedded for its methods, and is not to be seen as a field.
+type inner = etcd.Coordinator
+
+// Coordinator leases worker IDs of one namespace in the etcd of a folder, which runs
+// in this process or in another one. It is safe for concurrent use, and one serves
+// any number of generators. Make it with [New], or with coord.Open. Methods that are
+// not described here are those of [etcd.Coordinator].
+type Coordinator struct {
+	*inner
+	folder folder
+	client *clientv3.Client
+	log    *slog.Logger
+
+	secret secret               // shown to the server with each call
+	host   atomic.Pointer[post] // where the server is; nil: not known
+	moves  moves                // tells when host changes
+
+	// These are New's, then follow's, then Close's.
+	server *server // nil: it runs elsewhere
+	stuck  error   // why no server can run in this process any more; nil: one can
+
+	trouble atomic.Pointer[error] // what follow has met, if it is not nil
+
+	end      context.CancelFunc // ends following
+	followed chan struct{}      // closed when following has ended
+	closing  sync.Once
+	closed   error // what closing said
+}
+
+var (
+	_ coord.Coordinator = (*Coordinator)(nil)
+	_ coord.LeaseRuler  = (*Coordinator)(nil)
+	_ coord.Notifier    = (*Coordinator)(nil)
+	_ coord.Lister      = (*Coordinator)(nil)
+	_ coord.Admin       = (*Coordinator)(nil)
+)
+
+// New returns a coordinator for a namespace of the etcd in the folder dir. It makes
+// the folder if need be, starts the server there unless another process, or another
+// coordinator of this process, runs it already, and returns when the server answers.
+// It ends with ctx, and after 30 s at the latest; then the error names the process
+// that has the folder.
+//
+// dir may be relative. Errors wrap [coord.ErrInvalid] if the namespace, an option or
+// the folder is wrong: it holds something else, or cannot be written.
+func New(ctx context.Context, dir, namespace string, o *Options) (*Coordinator, error) {
+	f, err := newFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	c := &Coordinator{folder: f, log: slog.New(slog.DiscardHandler), moves: newMoves(), followed: make(chan struct{})}
+	if o != nil && o.Logger != nil {
+		c.log = o.Logger
+	}
+	if c.client, err = clientv3.New(clientv3.Config{
+		Endpoints:            []string{nowhere},
+		DialKeepAliveTime:    pingEvery,
+		DialKeepAliveTimeout: pingTimeout,
+		DialOptions:          c.secret.dialOptions(),
+		Logger:               zap.NewNop(), // what goes wrong is in the errors
+	}); err != nil {
+		return nil, fmt.Errorf("embed: %w", err)
+	}
+	if c.inner, err = etcd.New(c.client, namespace, (*etcd.Options)(o)); err != nil {
+		return nil, errors.Join(err, c.client.Close())
+	}
+	if err = f.prepare(); err == nil {
+		err = c.start(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.inner.Close(), c.client.Close(), c.server.stop())
+	}
+	life, end := context.WithCancel(context.Background())
+	c.end = end
+	go func() {
+		defer close(c.followed)
+		c.follow(life)
+	}()
+	return c, nil
+}
+
+// Acquire implements [coord.Coordinator].
+func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
+	var g coord.Grant
+	err := c.moving(ctx, func() (err error) {
+		g, err = c.inner.Acquire(ctx, req)
+		return err
+	})
+	return g, err
+}
+
+// Renew implements [coord.Coordinator].
+func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
+	var r coord.Grant
+	err := c.moving(ctx, func() (err error) {
+		r, err = c.inner.Renew(ctx, g, until)
+		return err
+	})
+	return r, err
+}
+
+// Release implements [coord.Coordinator].
+func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) error {
+	again := false
+	return c.moving(ctx, func() error {
+		err := c.inner.Release(ctx, g, last)
+		if again && errors.Is(err, coord.ErrLeaseLost) {
+			return nil // the first time did it, and only the reply was lost
+		}
+		again = true
+		return err
+	})
+}
+
+// Close ends what this coordinator has under way. It releases no worker ID. If the
+// server runs here it ends, and another process that uses the folder starts it again.
+func (c *Coordinator) Close() error {
+	c.closing.Do(func() {
+		c.moves.end()
+		c.closed = errors.Join(c.inner.Close(), c.client.Close())
+		c.end()
+		<-c.followed
+		c.closed = errors.Join(c.closed, c.server.stop(), c.stuck)
+	})
+	return c.closed
+}
+
+// answers are the errors that a server gave: they say all there is to say.
+var answers = []error{
+	coord.ErrNoWorkerID, coord.ErrLeaseLost, coord.ErrQuarantined, coord.ErrLayoutMismatch,
+	coord.ErrClockSkew, coord.ErrClosed, coord.ErrInvalid, context.Canceled,
+}
+
+// explain adds to an error which process did not answer, so that somebody can look
+// after it.
+func (c *Coordinator) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, answer := range answers {
+		if errors.Is(err, answer) {
+			return err
+		}
+	}
+	if trouble := c.trouble.Load(); trouble != nil && *trouble != nil {
+		return fmt.Errorf("embed: folder %s, whose etcd does not run: %w (%w)", c.folder.path, *trouble, err)
+	}
+	if p := c.host.Load(); p != nil {
+		return fmt.Errorf("embed: folder %s, whose etcd runs in %s: %w", c.folder.path, p.process(), err)
+	}
+	return fmt.Errorf("embed: folder %s, whose etcd does not run now: %w", c.folder.path, err)
+}

@@ -1,0 +1,190 @@
+package embedded
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// What a folder holds.
+const (
+	nameLock = "lock"          // locked by whoever runs the server
+	nameMark = "folder.json"   // a mark: what the folder is
+	namePost = "endpoint.json" // a post: where the server is
+	nameData = "etcd"          // etcd's own data
+
+	temporary = ".tmp" // at the end of the name of a file that is being written
+
+	// formatVersion is the version of both files.
+	formatVersion = 1
+	// maxFile is more than either file has.
+	maxFile = 4096
+)
+
+// folder is a folder with an etcd in it.
+type folder struct{ path string }
+
+// newFolder names a folder. It does not look whether there is one, see prepare.
+func newFolder(dir string) (folder, error) {
+	if dir == "" {
+		return folder{}, fmt.Errorf("%w folder: its name is empty; name a folder", coord.ErrInvalid)
+	}
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return folder{}, fmt.Errorf("%w folder %q: %w", coord.ErrInvalid, dir, err)
+	}
+	return folder{path}, nil
+}
+
+func (f folder) file(name string) string { return filepath.Join(f.path, name) }
+
+// prepare makes the folder if there is none, and refuses one that is not ours.
+func (f folder) prepare() error {
+	if err := os.MkdirAll(f.path, 0o700); err != nil {
+		return f.fail("make it", err)
+	}
+	entries, err := os.ReadDir(f.path)
+	if err != nil {
+		return f.fail("read it", err)
+	}
+	if _, err := os.Lstat(f.file(nameMark)); err == nil {
+		return nil
+	}
+	// Without a mark: new, or being made at this moment, by this process or another.
+	ours := []string{nameLock, nameMark, nameMark + temporary, namePost, namePost + temporary}
+	for _, e := range entries {
+		if !slices.Contains(ours, e.Name()) {
+			return fmt.Errorf("%w folder %s: it holds %q and is not the folder of an embedded etcd (there is no %s); name an empty folder, or one that does not exist",
+				coord.ErrInvalid, f.path, e.Name(), nameMark)
+		}
+	}
+	return nil
+}
+
+// mark says what a folder is.
+type mark struct {
+	Version int `json:"version"`
+	// Folder is the folder's random name: the token of its cluster, and what clients
+	// show to its server. A folder that was deleted and made again has another one.
+	Folder string `json:"folder"`
+	// Served tells whether the server was ever ready. Before, the data may be half of
+	// what a server needs to start, and nobody was granted anything from it.
+	Served bool `json:"served"`
+}
+
+// post says where the server of a folder is.
+type post struct {
+	Version int    `json:"version"`
+	Folder  string `json:"folder"`
+	Address string `json:"address"` // host:port
+	PID     int    `json:"pid"`
+}
+
+// process names the process that runs the server.
+func (p post) process() string {
+	if p.PID == os.Getpid() {
+		return fmt.Sprintf("this process, %d", p.PID)
+	}
+	return fmt.Sprintf("process %d", p.PID)
+}
+
+// endpoint is the server's address in the form that a client takes.
+func (p post) endpoint() string { return "http://" + p.Address }
+
+// readMark returns what the folder is; a new mark if it has none. The caller has the
+// lock.
+func (f folder) readMark() (mark, error) {
+	var m mark
+	err := f.read(nameMark, &m)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return mark{Version: formatVersion, Folder: rand.Text()}, nil
+	case err != nil:
+		return m, f.fail("read "+nameMark, err)
+	case m.Version != formatVersion || m.Folder == "":
+		return m, fmt.Errorf("%w folder %s: %s has version %d and folder %q; this program knows version %d; use the program that wrote it",
+			coord.ErrInvalid, f.path, nameMark, m.Version, m.Folder, formatVersion)
+	}
+	return m, nil
+}
+
+// readPost returns where the server is; nil: nobody says.
+func (f folder) readPost() *post {
+	var p post
+	// A post that cannot be read is one that is not there yet: whoever has the lock
+	// writes it again.
+	if err := f.read(namePost, &p); err != nil || p.Version != formatVersion || p.Folder == "" || p.Address == "" {
+		return nil
+	}
+	return &p
+}
+
+// removePost takes back where the server is.
+func (f folder) removePost() error {
+	if err := os.Remove(f.file(namePost)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return f.fail("remove "+namePost, err)
+	}
+	return nil
+}
+
+func (f folder) read(name string, v any) error {
+	file, err := os.Open(f.file(name))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	b, err := io.ReadAll(io.LimitReader(file, maxFile))
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return fmt.Errorf("%w: %s is damaged: %w", coord.ErrInvalid, name, err)
+	}
+	return nil
+}
+
+// write replaces a file of the folder, so that others see the old or the new one,
+// whole. The caller has the lock.
+func (f folder) write(name string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	temp := f.file(name + temporary)
+	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return f.fail("write "+name, err)
+	}
+	_, err = file.Write(append(b, '\n'))
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = os.Rename(temp, f.file(name))
+	}
+	if err != nil {
+		return f.fail("write "+name, err)
+	}
+	return nil
+}
+
+// fail says what to do about an error of the file system, where something can be done.
+func (f folder) fail(doing string, err error) error {
+	switch {
+	case errors.Is(err, coord.ErrInvalid):
+		return fmt.Errorf("folder %s: %s: %w", f.path, doing, err)
+	case errors.Is(err, fs.ErrPermission), readOnly(err):
+		return fmt.Errorf("%w folder %s: %s: %w; let this user read and write the folder", coord.ErrInvalid, f.path, doing, err)
+	case notAFolder(err):
+		return fmt.Errorf("%w folder %s: %s: %w; name a folder", coord.ErrInvalid, f.path, doing, err)
+	}
+	return fmt.Errorf("embed: folder %s: %s: %w", f.path, doing, err)
+}

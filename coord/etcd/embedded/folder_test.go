@@ -1,0 +1,189 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/etcd"
+)
+
+// TestFolderDeleted: the folder is deleted under a process that runs the server and
+// one that has joined, which holds a worker ID. Whoever makes the folder again, the
+// holder notices, and nothing is granted until its window is over.
+func TestFolderDeleted(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	host := startChild(t, dir, "stay")
+	host.line(t)
+	c := openFolder(t, dir, "children", nil)
+	old := address(c)
+	g := mustAcquire(t, c, request(2))
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	newcomer := openFolder(t, dir, "children", nil)
+	eventually(t, "the holder follows", func() bool { return address(c) != old && address(c) == address(newcomer) })
+	if r, err := c.Renew(within(t), g, g.NotAfter+1000); err == nil && r.NotBefore <= g.NotAfter {
+		t.Errorf("renewed to %v after its window %v was lost", r, g)
+	}
+	req := request(2)
+	floor := req.Now + req.Scale.TicksDown((etcd.MaxHorizon - callTime).Microseconds())
+	if n, err := newcomer.Acquire(within(t), req); !errors.Is(err, coord.ErrQuarantined) && (err != nil || n.NotBefore < floor) {
+		t.Errorf("granted was %v, %v; want nothing below %d", n, err, floor)
+	}
+}
+
+// TestFolderDeletedUnderHost: alone, it makes the folder again.
+func TestFolderDeletedUnderHost(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	c := openFolder(t, dir, "n", nil)
+	old := address(c)
+	g := mustAcquire(t, c, request(2))
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the server runs again", func() bool { return address(c) != old && address(c) != "" })
+	if r, err := c.Renew(within(t), g, g.NotAfter+1000); err == nil && r.NotBefore <= g.NotAfter {
+		t.Errorf("renewed to %v after its window %v was lost", r, g)
+	}
+	if n, err := c.Acquire(within(t), request(2)); !errors.Is(err, coord.ErrQuarantined) && (err != nil || n.NotBefore <= g.NotAfter) {
+		t.Errorf("granted was %v, %v; want nothing before %v has ended", n, err, g)
+	}
+}
+
+// TestFolderRefused: what is not ours stays as it is.
+func TestFolderRefused(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		prepare func(dir string) error
+		want    string
+	}{
+		{"other file", func(dir string) error { return put(dir, "letter.txt", "dear") }, `it holds "letter.txt" and is not the folder of an embedded etcd (there is no folder.json); name an empty folder, or one that does not exist`},
+		{"other etcd", func(dir string) error { return os.Mkdir(filepath.Join(dir, "member"), 0o700) }, `it holds "member" and is not`},
+		{"no mark", func(dir string) error { return os.Mkdir(filepath.Join(dir, nameData), 0o700) }, `it holds "etcd" and is not`},
+		{"damaged mark", func(dir string) error { return put(dir, nameMark, "{") }, "read folder.json: coord: invalid: folder.json is damaged"},
+		{"newer mark", func(dir string) error { return put(dir, nameMark, `{"version":2,"folder":"x"}`) }, "folder.json has version 2 and folder \"x\"; this program knows version 1"},
+		{"file", func(dir string) error {
+			return errors.Join(os.Remove(dir), put(filepath.Dir(dir), filepath.Base(dir), ""))
+		}, "name a folder"},
+	} {
+		t.Run(strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {
+			dir := newDir(t)
+			if err := errors.Join(os.Mkdir(dir, 0o700), tt.prepare(dir)); err != nil {
+				t.Fatal(err)
+			}
+			_, err := New(within(t), dir, "n", nil)
+			if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), dir) {
+				t.Errorf("error is %v; want one with %q", err, tt.want)
+			}
+		})
+	}
+	if _, err := New(within(t), "", "n", nil); !errors.Is(err, coord.ErrInvalid) {
+		t.Errorf("no folder: %v", err)
+	}
+	dir := newDir(t)
+	if _, err := New(within(t), dir, "a/b", nil); !errors.Is(err, coord.ErrInvalid) {
+		t.Errorf("bad namespace: %v", err)
+	}
+	if _, err := New(within(t), dir, "n", &Options{SkewBound: -1}); !errors.Is(err, coord.ErrInvalid) {
+		t.Errorf("bad option: %v", err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("a call that was refused made the folder")
+	}
+}
+
+func put(dir, name, content string) error {
+	return os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600)
+}
+
+// TestStalePost: what a crash left behind leads nobody to another folder's server.
+func TestStalePost(t *testing.T) {
+	t.Parallel()
+	dir, other := newDir(t), newDir(t)
+	foreign := openFolder(t, other, "n", nil)
+	if c := openFolder(t, dir, "n", nil); c.Close() != nil {
+		t.Fatal("it does not close")
+	}
+	f := folder{dir}
+	m, err := f.readMark()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale := post{Version: formatVersion, Folder: m.Folder, Address: address(foreign), PID: 1 << 30}
+	if err := f.write(namePost, stale); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := f.lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Somebody has the folder and has not got as far as saying where.
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err = New(ctx, dir, "n", nil)
+	want := fmt.Sprintf("embed: folder %s: its etcd belongs to this process, %d, which does not answer; end that process: ", dir, os.Getpid())
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("error is %v; want %s", err, want)
+	}
+	lock.Unlock()
+	c := openFolder(t, dir, "n", nil)
+	if address(c) == address(foreign) {
+		t.Error("joined the server of another folder")
+	}
+	// A client that does have the wrong address is not let in.
+	foreign.secret.set(m.Folder)
+	if _, err := foreign.List(within(t)); err == nil || !strings.Contains(err.Error(), "this is the server of another folder") {
+		t.Errorf("with the name of another folder: %v", err)
+	}
+}
+
+// TestPermissions: nobody else can read the folder.
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	openFolder(t, dir, "n", nil)
+	info, err := os.Stat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o700 && os.PathSeparator == '/' {
+		t.Errorf("the folder has mode %v", info.Mode())
+	}
+}
+
+// TestDamagedData: data that etcd cannot read is an error, and stays as it is.
+func TestDamagedData(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	if c := openFolder(t, dir, "n", nil); c.Close() != nil {
+		t.Fatal("it does not close")
+	}
+	logs, err := filepath.Glob(filepath.Join(dir, nameData, "member", "wal", "*.wal"))
+	if err != nil || len(logs) != 1 {
+		t.Fatalf("%v, %v", logs, err)
+	}
+	if err := os.Truncate(logs[0], 0); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		_, err = New(ctx, dir, "n", nil)
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), dir) {
+			t.Errorf("error is %v", err)
+		}
+	}
+	if info, err := os.Stat(logs[0]); err != nil || info.Size() != 0 {
+		t.Errorf("the damaged file was touched: %v", err)
+	}
+}

@@ -1,0 +1,94 @@
+package embedded
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// TestKill: in a namespace with one worker ID, kill -9 of the process that runs the
+// server and start of another one; every ID lies above all IDs before.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	dir, rounds := newDir(t), 10
+	if testing.Short() {
+		rounds = 2
+	}
+	var highest int64
+	total := 0
+	for round := range rounds {
+		began := time.Now()
+		c := startChild(t, dir, "only")
+		n := 0
+		var first time.Duration
+		for c.lines.Scan() {
+			id, err := strconv.ParseInt(c.lines.Text(), 10, 64)
+			if err != nil {
+				break // the last line may be cut
+			}
+			if id <= highest {
+				t.Fatalf("round %d: ID %d is not above %d", round, id, highest)
+			}
+			highest = id
+			if n++; n == 1 {
+				first = time.Since(began)
+			}
+			if n == 1000 {
+				c.Kill() // what it has printed is read to its end
+			}
+		}
+		if n < 1000 {
+			t.Fatalf("round %d: the child ended after %d IDs", round, n)
+		}
+		total += n
+		t.Logf("round %d: first ID after %v, %d IDs", round, first, n)
+	}
+	t.Logf("%d IDs, each above all before", total)
+}
+
+// TestKilledWhileMaking: a folder whose first server died in the middle of making it
+// is made again.
+func TestKilledWhileMaking(t *testing.T) {
+	t.Parallel()
+	for n := range 8 {
+		dir := newDir(t)
+		c := startChild(t, dir, "stay")
+		// Somewhere between the first file and the last.
+		after := time.NewTimer(time.Duration(n*4) * time.Millisecond)
+		<-after.C
+		c.Kill()
+		g := mustAcquire(t, openFolder(t, dir, "n", nil), request(1))
+		if g.WorkerID != 0 {
+			t.Errorf("granted was %v", g)
+		}
+	}
+}
+
+// TestHalfMade: what a first start left behind is no obstacle; data of a server that was
+// ever ready is not touched.
+func TestHalfMade(t *testing.T) {
+	t.Parallel()
+	f := folder{newDir(t)}
+	wal := filepath.Join(f.file(nameData), "member", "wal")
+	if err := os.MkdirAll(wal, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	m := mark{Version: formatVersion, Folder: "made by a test"}
+	if err := errors.Join(put(wal, "0000000000000000-0000000000000000.wal", ""), f.write(nameMark, m)); err != nil {
+		t.Fatal(err)
+	}
+	c := openFolder(t, f.path, "n", nil)
+	mustAcquire(t, c, request(1))
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := f.readMark(); err != nil || !got.Served || got.Folder != m.Folder {
+		t.Errorf("the mark is %+v, %v", got, err)
+	}
+	if slots, err := openFolder(t, f.path, "n", nil).List(within(t)); err != nil || len(slots) != 1 {
+		t.Errorf("slots are %+v, %v; want the one that was granted", slots, err)
+	}
+}

@@ -1,0 +1,211 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/server/v3/embed"
+	"google.golang.org/grpc"
+
+	"github.com/unalike-id/unalike/internal/filelock"
+)
+
+const (
+	// A cluster of one has nobody to wait for: an election is over when its timeout is.
+	tick     = 10 * time.Millisecond
+	election = 50 * time.Millisecond
+
+	// snapshotEvery is after how many writes the log may begin anew: what a start reads.
+	snapshotEvery = 5000
+	// keepRevisions is how many past revisions etcd keeps; nobody here reads any.
+	keepRevisions = 1000
+	// keepFiles is how many files that are not needed any more are kept.
+	keepFiles = 1
+
+	// readyTime is how long a server may take to start.
+	readyTime = 20 * time.Second
+	// stopTime is how long a server that failed may take to end.
+	stopTime = 5 * time.Second
+)
+
+// server is an etcd that runs in this process, and the lock that says so.
+type server struct {
+	folder folder
+	lock   *filelock.File
+	trap   *trap
+	etcd   *embed.Etcd
+	grpc   *grpc.Server
+	post   post
+}
+
+// host starts the server of a folder whose lock the caller has, and says where it is.
+// If it fails, the lock is free again, unless the error wraps errStuck.
+func host(ctx context.Context, f folder, lock *filelock.File) (*server, error) {
+	s := &server{folder: f, lock: lock, trap: newTrap()}
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	return s, nil
+}
+
+func (s *server) start(ctx context.Context) error {
+	f := s.folder
+	if err := f.removePost(); err != nil {
+		return err
+	}
+	m, err := f.readMark()
+	if err != nil {
+		return err
+	}
+	if !m.Served {
+		// A server that died in its first start may have left half of its data, with
+		// which it never gets ready. Nobody was granted anything from it.
+		if err := os.RemoveAll(f.file(nameData)); err != nil {
+			return f.fail("remove what a crash left", err)
+		}
+		if err := f.write(nameMark, m); err != nil {
+			return err
+		}
+	}
+	if err := s.run(ctx, m); err != nil {
+		return f.fail("start etcd", err)
+	}
+	if !m.Served {
+		m.Served = true
+		if err := f.write(nameMark, m); err != nil {
+			return err
+		}
+	}
+	s.compact(ctx)
+	return f.write(namePost, s.post)
+}
+
+// compact forgets past revisions, as etcd itself does every five minutes; many programs
+// end sooner.
+func (s *server) compact(ctx context.Context) {
+	kv := s.etcd.Server.KV()
+	if now := kv.Rev(); now-kv.FirstRev() > 2*keepRevisions {
+		// If this fails, the next start tries again.
+		_, _ = s.etcd.Server.Compact(ctx, &pb.CompactionRequest{Revision: now - keepRevisions})
+	}
+}
+
+// run starts etcd and waits until it serves.
+func (s *server) run(ctx context.Context, m mark) error {
+	registered := make(chan *grpc.Server, 1)
+	cfg := s.folder.config(m.Folder, s.trap)
+	cfg.ServiceRegister = func(g *grpc.Server) { registered <- g }
+	var failed error
+	if err := s.trap.guarded(func() { s.etcd, failed = embed.StartEtcd(cfg) }); err != nil || failed != nil {
+		return errors.Join(err, failed)
+	}
+	late := time.NewTimer(readyTime)
+	defer late.Stop()
+	select {
+	case s.grpc = <-registered: // is done when the server is ready
+	case err := <-s.etcd.Err():
+		return err
+	case <-s.trap.sprung:
+		return s.trap.err
+	case <-late.C:
+		return fmt.Errorf("it is not ready after %v", readyTime)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	s.post = post{Version: formatVersion, Folder: m.Folder, Address: s.etcd.Clients[0].Addr().String(), PID: os.Getpid()}
+	return nil
+}
+
+// config is how etcd is to run in the folder.
+func (f folder) config(token string, t *trap) *embed.Config {
+	// There are no other members. An address that nobody listens on is enough.
+	anyPort := url.URL{Scheme: "http", Host: "127.0.0.1:0"}
+	cfg := embed.NewConfig()
+	cfg.Name, cfg.Dir = "unalike", f.file(nameData)
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = nil, []url.URL{anyPort}
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{anyPort}, []url.URL{anyPort}
+	cfg.InitialCluster = cfg.Name + "=" + anyPort.String()
+	cfg.InitialClusterToken = token
+	cfg.TickMs, cfg.ElectionMs = uint(tick.Milliseconds()), uint(election.Milliseconds())
+	cfg.SnapshotCount, cfg.SnapshotCatchUpEntries = snapshotEvery, 100
+	cfg.MaxSnapFiles, cfg.MaxWalFiles = keepFiles, keepFiles
+	cfg.AutoCompactionMode, cfg.AutoCompactionRetention = embed.CompactorModeRevision, fmt.Sprint(keepRevisions)
+	cfg.EnableGRPCGateway = false // it would pass calls on that say nothing of a folder
+	cfg.GRPCAdditionalServerOptions = guard(token)
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(t.logger())
+	return cfg
+}
+
+// failed tells whether the server cannot go on: its disk failed, or somebody deleted
+// its folder. Err is then not nil.
+func (s *server) failed() error {
+	select {
+	case <-s.trap.sprung:
+		return s.trap.err
+	case <-s.etcd.Server.StopNotify():
+		return errors.New("it has stopped")
+	default:
+	}
+	if !s.lock.Current() {
+		return errors.New("the folder was deleted or its lock file was")
+	}
+	return nil
+}
+
+// errStuck says that etcd is half dead. It has its files open still and could write to
+// them, so nobody else may until this process ends.
+var errStuck = fmt.Errorf("part of the etcd does not end; its folder stays locked until this process, %d, ends", os.Getpid())
+
+// stop ends the server, takes back where it is, and frees the lock; or else it returns
+// errStuck. The nil server does nothing.
+func (s *server) stop() error {
+	if s == nil {
+		return nil
+	}
+	if s.grpc != nil {
+		// Watches of others would hold up an orderly end for seconds. Calls that are
+		// under way fail, and are made again elsewhere.
+		s.grpc.Stop()
+	}
+	if !s.close() {
+		return errStuck
+	}
+	if s.lock.Current() {
+		_ = s.folder.removePost() // if it stays, it leads nowhere
+	}
+	s.lock.Unlock()
+	return nil
+}
+
+// close ends etcd and tells whether all of it has ended.
+func (s *server) close() bool {
+	if s.etcd == nil {
+		return s.trap.err == nil // it never started, or only half
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.etcd.Close()
+		if s.etcd.Server != nil {
+			<-s.etcd.Server.StopNotify()
+		}
+	}()
+	select {
+	case <-s.trap.sprung:
+		// Part of it is missing, so it may not end.
+		late := time.NewTimer(stopTime)
+		defer late.Stop()
+		select {
+		case <-done:
+		case <-late.C:
+			return false
+		}
+	case <-done:
+	}
+	return true
+}

@@ -1,0 +1,158 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+)
+
+// TestCompact: what is past is forgotten by a start, however short the program's runs
+// are.
+func TestCompact(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	c := openFolder(t, dir, "n", nil)
+	var writers sync.WaitGroup
+	for range 32 {
+		writers.Go(func() {
+			for range 3 * keepRevisions / 32 {
+				if _, err := c.client.Put(within(t), "key", "value"); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	writers.Wait()
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c = openFolder(t, dir, "n", nil)
+	kv := c.server.etcd.Server.KV()
+	if kept := kv.Rev() - kv.FirstRev(); kept > keepRevisions {
+		t.Errorf("%d revisions are kept; want %d at the most", kept, keepRevisions)
+	}
+}
+
+// TestNothingIsLeft: a coordinator leaves no goroutines behind, whether it ran the
+// server or joined it.
+func TestNothingIsLeft(t *testing.T) {
+	dir := newDir(t)
+	begin := func() (close func()) {
+		host, joined := openFolder(t, dir, "n", nil), openFolder(t, dir, "n", nil)
+		g := mustAcquire(t, joined, request(1))
+		joined.Lost(g)
+		if err := joined.Release(within(t), g, g.NotBefore); err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			if err := errors.Join(host.Close(), joined.Close()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	begin()() // libraries start what runs for ever
+	before := runtime.NumGoroutine()
+	for range 5 {
+		begin()()
+	}
+	eventually(t, "the goroutines have ended", func() bool { return runtime.NumGoroutine() <= before+2 })
+}
+
+// TestTrap: what ends a process otherwise ends a goroutine.
+func TestTrap(t *testing.T) {
+	for _, log := range []func(*zap.Logger){
+		func(l *zap.Logger) { l.Fatal("disk on fire", zap.Error(errors.New("smoke")), zap.String("disk", "a")) },
+		func(l *zap.Logger) { l.Panic("disk on fire", zap.Error(errors.New("smoke"))) },
+	} {
+		trap := newTrap()
+		err := trap.guarded(func() {
+			trap.logger().Error("of no consequence")
+			log(trap.logger())
+			t.Error("went on")
+		})
+		if err == nil || err.Error() != "etcd cannot go on: disk on fire: smoke" {
+			t.Errorf("error is %v", err)
+		}
+		select {
+		case <-trap.sprung:
+		default:
+			t.Error("the trap is not sprung")
+		}
+	}
+	if err := newTrap().guarded(func() {}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestClosed: calls after Close say so.
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	c := openFolder(t, dir, "n", nil)
+	if err := errors.Join(c.Close(), c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Acquire(within(t), request(1))
+	if err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("after Close: %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := New(ended, newDir(t), "n", nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that has ended: %v", err)
+	}
+}
+
+// TestGuarded: who does not know the folder's name gets nothing that is stored, by
+// whatever protocol.
+func TestGuarded(t *testing.T) {
+	t.Parallel()
+	c := openFolder(t, newDir(t), "n", nil)
+	mustAcquire(t, c, request(1))
+	for _, path := range []string{"/v3/kv/range", "/v3/cluster/member/list", "/v3/maintenance/status"} {
+		resp, err := http.Post("http://"+address(c)+path, "application/json", strings.NewReader(`{"key":"AA==","range_end":"AA=="}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %s", path, resp.Status)
+		}
+	}
+	stranger, err := clientv3.New(clientv3.Config{Endpoints: []string{address(c)}, Logger: zap.NewNop(), MaxUnaryRetries: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	short := func() context.Context { // the client tries again and again
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		t.Cleanup(cancel)
+		return ctx
+	}
+	if resp, err := stranger.Get(short(), "/unalike", clientv3.WithPrefix()); err == nil {
+		t.Errorf("a stranger read %v", resp)
+	}
+	if _, err := stranger.Put(short(), "/unalike/n/ticket", "x"); err == nil {
+		t.Error("a stranger wrote")
+	}
+	if snapshot, err := stranger.Snapshot(short()); err == nil {
+		if n, err := io.Copy(io.Discard, snapshot); err == nil {
+			t.Errorf("a stranger has a copy of %d bytes", n)
+		}
+	}
+	for r := range stranger.Watch(short(), "/unalike", clientv3.WithPrefix(), clientv3.WithRev(1)) {
+		if len(r.Events) > 0 {
+			t.Errorf("a stranger watched %v", r.Events)
+		}
+	}
+}

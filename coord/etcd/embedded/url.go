@@ -1,0 +1,70 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+const scheme = "embed"
+
+func init() { coord.Register(scheme, open) }
+
+// open makes a coordinator from a URL.
+func open(ctx context.Context, u *coord.URL) (coord.Coordinator, error) {
+	t, err := parse(u, runtime.GOOS)
+	if err != nil {
+		if !errors.Is(err, coord.ErrInvalid) {
+			err = fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, scheme, err)
+		}
+		return nil, err
+	}
+	c, err := New(ctx, t.dir, t.namespace, &t.options)
+	if err != nil {
+		return nil, err // not a nil *Coordinator in a Coordinator that is not nil
+	}
+	return c, nil
+}
+
+// target is what a URL says.
+type target struct {
+	dir, namespace string
+	options        Options
+}
+
+// parse reads a URL on the system goos; errors without coord.ErrInvalid lack the words
+// "embed URL".
+func parse(u *coord.URL, goos string) (target, error) {
+	t := target{namespace: DefaultNamespace}
+	switch {
+	case u.User != nil:
+		return t, fmt.Errorf("there is a user or password; write %s:///folder without one", scheme)
+	case len(u.Hosts) > 0:
+		return t, fmt.Errorf("there is a host, %q; a folder is on this machine, write %s:///folder with three slashes", u.Hosts[0], scheme)
+	case u.Path == "" || u.Path == "/":
+		return t, fmt.Errorf("there is no folder; write %s:///folder, with the absolute path of the folder", scheme)
+	}
+	if err := u.CheckOptions("namespace"); err != nil {
+		return t, err
+	}
+	if u.Has("namespace") {
+		t.namespace = u.Option("namespace")
+		if err := coord.CheckNamespace(t.namespace); err != nil {
+			return t, err
+		}
+	}
+	t.dir = u.Path
+	if goos == "windows" {
+		if len(t.dir) < 4 || t.dir[2] != ':' || t.dir[3] != '/' {
+			return t, fmt.Errorf("the folder %q has no drive; write %s:///C:/folder", t.dir, scheme)
+		}
+		t.dir = filepath.FromSlash(t.dir[1:])
+	}
+	var err error
+	t.options.Lease, err = u.Lease()
+	return t, err
+}

@@ -1,0 +1,8 @@
+package main
+
+// The back ends that unalike.yaml can name, one line each.
+import (
+	_ "github.com/unalike-id/unalike/coord/etcd"
+	_ "github.com/unalike-id/unalike/coord/etcd/embedded"
+	_ "github.com/unalike-id/unalike/coord/static"
+)

@@ -1,0 +1,309 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+)
+
+// backend is one that the service can be moved to. Another one is another line.
+type backend struct {
+	name string
+	// start starts a server where one is needed and returns the URL of a new namespace.
+	start  func(t *testing.T) string
+	leases bool // gives replicas worker IDs of their own
+}
+
+var backends = []backend{
+	{"static", func(t *testing.T) string {
+		return "static://?worker=7&state=" + filepath.Join(t.TempDir(), "state")
+	}, false},
+	{"etcd", func(t *testing.T) string {
+		return "etcd://" + etcdtest.Start(t).Endpoint + "/orders"
+	}, true},
+	{"embedded etcd", func(t *testing.T) string {
+		return "embed://" + filepath.ToSlash(filepath.Join(t.TempDir(), "etcd"))
+	}, true},
+}
+
+// build builds the service once; TestMain removes it.
+var (
+	builtIn string
+	build   = sync.OnceValues(func() (string, error) {
+		path := filepath.Join(builtIn, "orders")
+		out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
+		if err != nil {
+			return "", fmt.Errorf("go build: %w\n%s", err, out)
+		}
+		return path, nil
+	})
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		var err error
+		if builtIn, err = os.MkdirTemp("", "orders-test-"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer func() { _ = os.RemoveAll(builtIn) }() // a leftover in the temporary folder
+		return m.Run()
+	}())
+}
+
+// service is a running replica.
+type service struct {
+	*proctest.Process
+	cmd *exec.Cmd
+	url string
+	log *bytes.Buffer // to be read when the process has ended
+}
+
+// configure writes a settings file, which differs from another one in its line alone.
+func configure(t *testing.T, coordinator string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "unalike.yaml")
+	if err := os.WriteFile(path, []byte("coordinator: "+coordinator+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var listening = regexp.MustCompile(`msg=listening address=(\S+)`)
+
+// serve starts a replica and returns when it serves.
+func serve(t *testing.T, file string) *service {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &service{cmd: exec.Command(path, "-config", file, "-listen", "127.0.0.1:0"), log: &bytes.Buffer{}}
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "UNALIKE_") {
+			s.cmd.Env = append(s.cmd.Env, v)
+		}
+	}
+	// A pipe of the test's own: what Start returns of exec is closed when the process
+	// ends, with its last words unread.
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.cmd.Stderr = w
+	s.Process = proctest.Start(t, s.cmd)
+	_ = w.Close() // the process has its own
+	address, done := make(chan string, 1), make(chan struct{})
+	go func() {
+		defer close(done)
+		defer r.Close()
+		for lines := bufio.NewScanner(r); lines.Scan(); {
+			s.log.WriteString(lines.Text() + "\n")
+			if m := listening.FindStringSubmatch(lines.Text()); m != nil {
+				address <- m[1]
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		s.Kill()
+		<-done
+		if t.Failed() {
+			t.Logf("the log of %s:\n%s", file, s.log)
+		}
+	})
+	select {
+	case a := <-address:
+		s.url = "http://" + a
+	case <-done:
+		t.Fatal("the service ended before it served")
+	}
+	return s
+}
+
+// get asks the service and returns the status and the body.
+func (s *service) get(t *testing.T, method, path string) (int, []byte) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, body
+}
+
+// order places an order and returns its number.
+func (s *service) order(t *testing.T) core.ID {
+	t.Helper()
+	code, body := s.get(t, http.MethodPost, "/orders")
+	var o struct{ ID core.ID }
+	if err := json.Unmarshal(body, &o); err != nil || code != http.StatusCreated {
+		t.Fatalf("status %d, %s, %v", code, body, err)
+	}
+	return o.ID
+}
+
+// stop asks the service to end, and holds it to a clean exit.
+func (s *service) stop(t *testing.T) {
+	t.Helper()
+	http.DefaultClient.CloseIdleConnections()
+	s.Terminate(t)
+	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// worker returns the worker ID in an ID.
+func worker(id core.ID) int { return core.DefaultLayout().Decompose(id).WorkerID }
+
+// slots returns what the namespace holds.
+func slots(t *testing.T, url string) []coord.Slot {
+	t.Helper()
+	c, err := coord.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	lister, ok := c.(coord.Lister)
+	if !ok {
+		t.Fatalf("%T has no list", c)
+	}
+	found, err := lister.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestService runs as many replicas as the back end can tell apart.
+func TestService(t *testing.T) {
+	for _, b := range backends {
+		t.Run(b.name, func(t *testing.T) {
+			url := b.start(t)
+			file := configure(t, url)
+			replicas := []*service{serve(t, file)}
+			if b.leases {
+				replicas = append(replicas, serve(t, file))
+			}
+			seen, workers := map[core.ID]bool{}, map[int]bool{}
+			for range 200 {
+				for _, s := range replicas {
+					id := s.order(t)
+					if seen[id] {
+						t.Fatalf("%d was given twice", id)
+					}
+					seen[id], workers[worker(id)] = true, true
+				}
+			}
+			if len(workers) != len(replicas) {
+				t.Errorf("%d replicas have the worker IDs %v", len(replicas), workers)
+			}
+			for _, s := range replicas {
+				if code, body := s.get(t, http.MethodGet, "/ready"); code != http.StatusNoContent {
+					t.Errorf("ready: status %d, %s", code, body)
+				}
+				code, body := s.get(t, http.MethodGet, "/health")
+				var h struct{ Healthy bool }
+				if err := json.Unmarshal(body, &h); err != nil || code != http.StatusOK || !h.Healthy {
+					t.Errorf("health: status %d, %s, %v", code, body, err)
+				}
+			}
+			for _, s := range replicas {
+				s.stop(t)
+			}
+			for _, slot := range slots(t, url) {
+				if slot.State != coord.SlotFree {
+					t.Errorf("after the end: %+v", slot)
+				}
+			}
+		})
+	}
+}
+
+// TestMove moves the service between all back ends whose namespaces can follow others,
+// by changing its line.
+func TestMove(t *testing.T) {
+	for _, from := range backends {
+		for _, to := range backends {
+			t.Run(from.name+" to "+to.name, func(t *testing.T) {
+				t.Parallel()
+				before, after := from.start(t), to.start(t)
+				if !follow(t, after, before, false) {
+					t.Skipf("a namespace of %s cannot follow another one", to.name)
+				}
+				s := serve(t, configure(t, before))
+				last := s.order(t)
+				s.stop(t)
+				follow(t, after, before, true)
+				s = serve(t, configure(t, after))
+				for range 100 {
+					id := s.order(t)
+					if id <= last {
+						t.Fatalf("%d after %d", id, last)
+					}
+					last = id
+				}
+				s.stop(t)
+			})
+		}
+	}
+}
+
+// follow does what `unalike init --coordinator NEXT --after PREV` does, or without doIt
+// tells whether it could.
+func follow(t *testing.T, next, prev string, doIt bool) bool {
+	t.Helper()
+	n, err := coord.Open(t.Context(), next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	if _, ok := n.(coord.Admin); !ok || !doIt {
+		return ok
+	}
+	p, err := coord.Open(t.Context(), prev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if _, err := coord.Follow(t.Context(), n, p, core.DefaultLayout().Space()); err != nil {
+		t.Fatal(err)
+	}
+	return true
+}
+
+// TestMistakes: what is wrong with the settings is said in the log, and ends the service.
+func TestMistakes(t *testing.T) {
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(path, "-config", configure(t, "etcd4://user:secret@host/orders")).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "unknown scheme") || strings.Contains(string(out), "secret") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
