@@ -183,6 +183,9 @@ func TestCutOffMaster(t *testing.T) {
 	p := newPair(t)
 	p.a.Do(t, "CONFIG", "SET", "min-replicas-to-write", 1)
 	p.a.Do(t, "CONFIG", "SET", "min-replicas-max-lag", 1)
+	eventually(t, "the master sees its replica", func() bool {
+		return strings.Contains(p.a.Do(t, "INFO", "replication"), "min_slaves_good_slaves:1")
+	})
 	c := shortCoordinator(t, p.client(t), newNamespace(t, p.client(t), layout))
 	g := mustAcquire(t, c, shortRequest(1))
 	p.link.Hang()
