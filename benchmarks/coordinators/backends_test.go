@@ -36,6 +36,7 @@ var backends = []backend{
 
 // perBackend runs f for each back end, with a server that serves all of f.
 func perBackend(b *testing.B, f func(b *testing.B, s *site)) {
+	b.Helper()
 	for _, k := range backends {
 		b.Run("coordinator="+k.name, func(b *testing.B) {
 			f(b, &site{url: k.start(b)})
@@ -98,6 +99,7 @@ func (s *space) request(ttl time.Duration) coord.Request {
 
 // acquire leases a worker ID.
 func (s *space) acquire(b *testing.B) coord.Grant {
+	b.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	g, err := s.Acquire(ctx, s.request(time.Minute/2))
@@ -109,6 +111,7 @@ func (s *space) acquire(b *testing.B) coord.Grant {
 
 // renew extends the window of g.
 func (s *space) renew(b *testing.B, g coord.Grant) coord.Grant {
+	b.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	r, err := s.Renew(ctx, g, s.until())
@@ -121,6 +124,7 @@ func (s *space) renew(b *testing.B, g coord.Grant) coord.Grant {
 
 // release gives g back, with nothing stamped.
 func (s *space) release(b *testing.B, g coord.Grant) {
+	b.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := s.Release(ctx, g, g.NotBefore); err != nil {
@@ -130,6 +134,7 @@ func (s *space) release(b *testing.B, g coord.Grant) {
 
 // hold leases n worker IDs.
 func (s *space) hold(b *testing.B, n int) []coord.Grant {
+	b.Helper()
 	grants := make([]coord.Grant, n)
 	atOnce(n, func(i int) { grants[i] = s.acquire(b) })
 	if b.Failed() {
@@ -140,6 +145,7 @@ func (s *space) hold(b *testing.B, n int) []coord.Grant {
 
 // free gives worker IDs back.
 func (s *space) free(b *testing.B, grants []coord.Grant) {
+	b.Helper()
 	atOnce(len(grants), func(i int) { s.release(b, grants[i]) })
 }
 

@@ -15,7 +15,7 @@ var held = []int{0, 100, 1000}
 
 // BenchmarkCalls is the time of one call, with nobody else at it.
 func BenchmarkCalls(b *testing.B) {
-	perBackend(b, func(b *testing.B, site *site) {
+	perBackend(b, func(b *testing.B, site *site) { //nolint:thelper // it is the benchmark
 		for _, n := range held {
 			s := site.space(b, core.DefaultLayout())
 			others := s.hold(b, n)
@@ -51,7 +51,7 @@ func BenchmarkCalls(b *testing.B) {
 // BenchmarkStarters is the time until the last one of many that start at the same
 // moment has a worker ID.
 func BenchmarkStarters(b *testing.B) {
-	perBackend(b, func(b *testing.B, site *site) {
+	perBackend(b, func(b *testing.B, site *site) { //nolint:thelper // it is the benchmark
 		for _, n := range []int{1, 16, 128, 1024} {
 			b.Run(fmt.Sprintf("starters=%d", n), func(b *testing.B) {
 				for b.Loop() {
@@ -73,7 +73,7 @@ func BenchmarkStarters(b *testing.B) {
 // "load" is which share that is of what the server was able to do here.
 func BenchmarkRenewAll(b *testing.B) {
 	const holders, workers, interval = 1024, 8, 5.0
-	perBackend(b, func(b *testing.B, site *site) {
+	perBackend(b, func(b *testing.B, site *site) { //nolint:thelper // it is the benchmark
 		s := site.space(b, core.DefaultLayout())
 		grants := s.hold(b, holders)
 		for b.Loop() {
@@ -97,7 +97,7 @@ func BenchmarkTakeover(b *testing.B) {
 	const ttl = 2 * time.Second
 	one := core.DefaultLayout()
 	one.WorkerBits = 0
-	perBackend(b, func(b *testing.B, site *site) {
+	perBackend(b, func(b *testing.B, site *site) { //nolint:thelper // it is the benchmark
 		for b.Loop() {
 			b.StopTimer()
 			s := site.space(b, one)
