@@ -5,7 +5,7 @@ GO ?= go
 LINT := bin/golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help build test unit test-race fmt vet lint cross mutants model bench tidy ci
+.PHONY: help build test unit test-race fmt vet lint cross mutants model bench bench-smoke tidy ci
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,7 @@ test: ## Run every check: format, vet, lint, all platforms, tests, race, mutants
 	@scripts/step "servers for tests" scripts/servers
 	@scripts/step "tests" $(GO) test ./...
 	@scripts/step "tests under the race detector" scripts/race
+	@scripts/step "benchmarks, for a moment" $(MAKE) --no-print-directory bench-smoke
 	@scripts/step "mutants" $(MAKE) --no-print-directory mutants
 
 unit: ## Run the tests alone
@@ -53,8 +54,11 @@ mutants: ## Break the code in known ways; a test must notice each
 model: ## Check the protocol's model with spin at its large bounds: minutes, up to 8 GiB
 	@scripts/model full
 
-bench: ## Run the benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: ## Run the benchmarks, a quarter of an hour, and write benchmarks/results
+	@scripts/bench
+
+bench-smoke: ## Run each benchmark for a moment
+	@scripts/bench smoke
 
 tidy: ## Check that go.mod and go.sum are complete and unchanged
 	$(GO) mod tidy -diff

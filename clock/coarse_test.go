@@ -134,18 +134,3 @@ func TestCoarseConcurrently(t *testing.T) {
 		time.Sleep(idle)
 	})
 }
-
-func BenchmarkReading(b *testing.B) {
-	for _, c := range []Clock{System(), Coarse()} {
-		b.Run("clock="+c.(interface{ String() string }).String(), func(b *testing.B) {
-			for b.Loop() {
-				c.UnixMicro()
-			}
-		})
-	}
-	b.Run("clock=time.Now", func(b *testing.B) {
-		for b.Loop() {
-			wallPortable()
-		}
-	})
-}

@@ -3,6 +3,7 @@ package coord
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"slices"
@@ -101,7 +102,8 @@ func (u *URL) Lease() (LeaseConfig, error) {
 	return l, nil
 }
 
-// String prints the URL with its password replaced.
+// String prints the URL with its password replaced, and the values of options whose
+// names end in "password".
 func (u *URL) String() string {
 	var b strings.Builder
 	b.WriteString(u.Scheme + "://")
@@ -114,7 +116,13 @@ func (u *URL) String() string {
 	}
 	b.WriteString(strings.Join(u.Hosts, ",") + u.Path)
 	if len(u.options) > 0 {
-		b.WriteString("?" + u.options.Encode())
+		shown := maps.Clone(u.options)
+		for name := range shown {
+			if strings.HasSuffix(name, "password") {
+				shown[name] = []string{"xxxxx"}
+			}
+		}
+		b.WriteString("?" + shown.Encode())
 	}
 	return b.String()
 }

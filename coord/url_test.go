@@ -153,6 +153,7 @@ func TestURLString(t *testing.T) {
 		{"static://?worker=7", "static://?worker=7"},
 		{"redis://user:secret@h:1/0?b=2&a=1", "redis://user:xxxxx@h:1/0?a=1&b=2"},
 		{"redis://:secret@h", "redis://:xxxxx@h"},
+		{"redis-sentinel://h/m?sentinel_password=secret&skew=1s", "redis-sentinel://h/m?sentinel_password=xxxxx&skew=1s"},
 		{"redis://user@h1,h2", "redis://user@h1,h2"},
 		{"x://h", "x://h"},
 	} {

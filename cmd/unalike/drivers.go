@@ -2,10 +2,14 @@ package main
 
 // The drivers that a coordinator URL can name.
 import (
+	"context"
+
+	goredis "github.com/redis/go-redis/v9"
 	"go.etcd.io/etcd/server/v3/storage/wal"
 
 	_ "github.com/unalike-id/unalike/coord/etcd"
 	_ "github.com/unalike-id/unalike/coord/etcd/embedded"
+	_ "github.com/unalike-id/unalike/coord/redis"
 	_ "github.com/unalike-id/unalike/coord/static"
 	_ "github.com/unalike-id/unalike/coord/zk"
 )
@@ -14,3 +18,12 @@ import (
 // and not a server's, so a library must leave it alone; this program has no other use
 // for it.
 func init() { wal.SegmentSizeBytes = 4 << 20 }
+
+// The client of Redis prints on standard error what it returns as well.
+func init() { goredis.SetLogger(mute{}) }
+
+// mute is a logger that logs nothing.
+type mute struct{}
+
+// Printf does nothing.
+func (mute) Printf(context.Context, string, ...any) {}

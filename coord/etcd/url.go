@@ -14,6 +14,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/tlsfiles"
 )
 
 const (
@@ -125,15 +126,10 @@ func clientConfig(u *coord.URL) (clientv3.Config, error) {
 		cfg.Username, cfg.Password = u.User.Username(), password
 	}
 	if u.Scheme != schemeTLS {
-		for _, name := range []string{"ca", "cert", "key"} {
-			if u.Has(name) {
-				return cfg, fmt.Errorf("option %s is about TLS; write %s:// for TLS", name, schemeTLS)
-			}
-		}
-		return cfg, nil
+		return cfg, tlsfiles.None(u, schemeTLS)
 	}
 	var err error
-	cfg.TLS, err = tlsConfig(u, clock.System())
+	cfg.TLS, err = tlsfiles.Config(u, clock.System())
 	return cfg, err
 }
 

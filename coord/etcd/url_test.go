@@ -17,6 +17,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/etcd"
+	"github.com/unalike-id/unalike/internal/testserver/certtest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
@@ -60,7 +61,7 @@ func TestBadURL(t *testing.T) {
 	if err := os.WriteFile(junk, []byte("no certificate"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	old := newAuthority(t).issue(t, time.Now().Add(-48*time.Hour), time.Now().Add(-24*time.Hour))
+	old := certtest.New(t).IssueFor(t, time.Now().Add(-48*time.Hour), time.Now().Add(-24*time.Hour))
 	for url, says := range map[string]string{
 		"etcd3://h/ns":                    "unknown scheme",
 		"etcd:///ns":                      "no host",
@@ -90,7 +91,7 @@ func TestBadURL(t *testing.T) {
 		"etcds://h/ns?ca=/no/such/file":   "no such file",
 		"etcds://h/ns?ca=" + junk:         "no certificate",
 		"etcds://h/ns?cert=/no&key=/such": "no such file",
-		"etcds://h/ns?cert=" + old.cert + "&key=" + old.key: "valid from",
+		"etcds://h/ns?cert=" + old.Cert + "&key=" + old.Key: "valid from",
 	} {
 		_, err := open(t, url)
 		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {

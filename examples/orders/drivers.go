@@ -4,5 +4,6 @@ package main
 import (
 	_ "github.com/unalike-id/unalike/coord/etcd"
 	_ "github.com/unalike-id/unalike/coord/etcd/embedded"
+	_ "github.com/unalike-id/unalike/coord/redis"
 	_ "github.com/unalike-id/unalike/coord/static"
 )

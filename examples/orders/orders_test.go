@@ -21,6 +21,7 @@ import (
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
+	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
 // backend is one that the service can be moved to. Another one is another line.
@@ -37,6 +38,12 @@ var backends = []backend{
 	}, false},
 	{"etcd", func(t *testing.T) string {
 		return "etcd://" + etcdtest.Start(t).Endpoint + "/orders"
+	}, true},
+	{"redis", func(t *testing.T) string {
+		// Without being declared new, a namespace waits for half a minute.
+		url := "redis://" + redistest.Start(t, redistest.Options{}).Addr + "/0?namespace=orders"
+		declare(t, url)
+		return url
 	}, true},
 	{"embedded etcd", func(t *testing.T) string {
 		return "embed://" + filepath.ToSlash(filepath.Join(t.TempDir(), "etcd"))
@@ -294,6 +301,23 @@ func follow(t *testing.T, next, prev string, doIt bool) bool {
 		t.Fatal(err)
 	}
 	return true
+}
+
+// declare does what `unalike init` does.
+func declare(t *testing.T, url string) {
+	t.Helper()
+	c, err := coord.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	admin, ok := c.(coord.Admin)
+	if !ok {
+		t.Fatalf("%T cannot declare a namespace new", c)
+	}
+	if err := admin.Init(t.Context(), core.DefaultLayout().Space()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestMistakes: what is wrong with the settings is said in the log, and ends the service.

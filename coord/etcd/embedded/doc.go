@@ -75,7 +75,7 @@
 // The server listens on a port of 127.0.0.1, without TLS. Any user of the machine can
 // connect to it. Calls carry the folder's random name, and the server refuses those
 // that do not, so whoever cannot read the folder can neither read nor change what is
-// stored; version and metrics are for everybody. That also keeps apart folders whose
+// stored; its version, health and metrics are for everybody. That also keeps apart folders whose
 // servers had the same port in turn. It is no protection from somebody who can listen
 // to loopback, or who takes the port over when the server ends and waits for clients:
 // on a machine whose users do not trust each other, run an etcd with certificates.

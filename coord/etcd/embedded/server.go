@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"sync"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -161,6 +162,13 @@ func (s *server) failed() error {
 // them, so nobody else may until this process ends.
 var errStuck = fmt.Errorf("part of the etcd does not end; its folder stays locked until this process, %d, ends", os.Getpid())
 
+// kept are the locks of such folders. A lock that nothing refers to would be collected
+// as garbage, and so be freed.
+var kept struct {
+	sync.Mutex
+	locks []*filelock.File
+}
+
 // stop ends the server, takes back where it is, and frees the lock; or else it returns
 // errStuck. The nil server does nothing.
 func (s *server) stop() error {
@@ -173,6 +181,9 @@ func (s *server) stop() error {
 		s.grpc.Stop()
 	}
 	if !s.close() {
+		kept.Lock()
+		defer kept.Unlock()
+		kept.locks = append(kept.locks, s.lock)
 		return errStuck
 	}
 	if s.lock.Current() {

@@ -1,4 +1,4 @@
-package etcd
+package tlsfiles
 
 import (
 	"crypto/tls"
@@ -12,9 +12,9 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// tlsConfig reads the certificates that a URL names. They are read once; a program
-// whose certificates change makes its own client and passes that to [New].
-func tlsConfig(u *coord.URL, now clock.Clock) (*tls.Config, error) {
+// Config reads the certificates that a URL names. They are read once; a program
+// whose certificates change makes its own client and passes that to the driver.
+func Config(u *coord.URL, now clock.Clock) (*tls.Config, error) {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
 	if u.Has("ca") {
 		pem, err := os.ReadFile(u.Option("ca"))
@@ -37,6 +37,17 @@ func tlsConfig(u *coord.URL, now clock.Clock) (*tls.Config, error) {
 		cfg.Certificates = []tls.Certificate{pair}
 	}
 	return cfg, nil
+}
+
+// None refuses the options of a URL without TLS that are about TLS, for which the
+// scheme is secure.
+func None(u *coord.URL, secure string) error {
+	for _, name := range []string{"ca", "cert", "key"} {
+		if u.Has(name) {
+			return fmt.Errorf("option %s is about TLS; write %s:// for TLS", name, secure)
+		}
+	}
+	return nil
 }
 
 // keyPair reads a client certificate that is valid now.

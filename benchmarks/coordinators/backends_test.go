@@ -1,0 +1,164 @@
+package coordinators
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	_ "github.com/unalike-id/unalike/coord/etcd"
+	_ "github.com/unalike-id/unalike/coord/redis"
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/redistest"
+)
+
+// backend is a kind of coordinator.
+type backend struct {
+	name string
+	// start starts a server and returns the URL of a namespace of it.
+	start func(tb testing.TB) func(namespace string) string
+}
+
+var backends = []backend{
+	{"etcd", func(tb testing.TB) func(string) string {
+		s := etcdtest.StartCluster(tb, 1).Members[0]
+		return func(namespace string) string { return "etcd://" + s.Endpoint + "/" + namespace }
+	}},
+	{"redis", func(tb testing.TB) func(string) string {
+		s := redistest.Start(tb, redistest.Options{})
+		return func(namespace string) string { return "redis://" + s.Addr + "/0?namespace=" + namespace }
+	}},
+}
+
+// perBackend runs f for each back end, with a server that serves all of f.
+func perBackend(b *testing.B, f func(b *testing.B, s *site)) {
+	b.Helper()
+	for _, k := range backends {
+		b.Run("coordinator="+k.name, func(b *testing.B) {
+			f(b, &site{url: k.start(b)})
+		})
+	}
+}
+
+// site is a server with its namespaces.
+type site struct{ url func(namespace string) string }
+
+// space is a new namespace that is to be measured.
+type space struct {
+	coord.Coordinator
+	layout core.Layout
+}
+
+// space makes a namespace with a coordinator of its own.
+func (s *site) space(b *testing.B, layout core.Layout) *space {
+	b.Helper()
+	c, err := coord.Open(b.Context(), s.url("bench-"+rand.Text()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	admin, ok := c.(coord.Admin)
+	if !ok {
+		b.Fatalf("%T cannot declare a namespace new", c)
+	}
+	if err := admin.Init(b.Context(), layout.Space()); err != nil {
+		b.Fatal(err)
+	}
+	return &space{Coordinator: c, layout: layout}
+}
+
+const (
+	horizon = 25 * time.Second
+	// patience is for a thousand that start at once on a slow machine.
+	patience = 2 * time.Minute
+)
+
+// until is the end of the window that is asked for now.
+func (s *space) until() int64 {
+	return s.layout.Space().Scale.Tick(time.Now().Add(horizon).UnixMicro())
+}
+
+// request asks for any worker ID.
+func (s *space) request(ttl time.Duration) coord.Request {
+	l := s.layout.Space()
+	now := l.Scale.Tick(time.Now().UnixMicro())
+	return coord.Request{
+		Token: rand.Text(), Holder: "bench", Fingerprint: l.Fingerprint, Scale: l.Scale, LastTick: l.LastTick,
+		Workers: coord.Range{Count: l.Capacity}, Capacity: l.Capacity,
+		Now: now, Until: s.until(), OpenBy: now, TTL: ttl,
+	}
+}
+
+// acquire leases a worker ID.
+func (s *space) acquire(b *testing.B) coord.Grant {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	g, err := s.Acquire(ctx, s.request(time.Minute/2))
+	if err != nil {
+		b.Error(err)
+	}
+	return g
+}
+
+// renew extends the window of g.
+func (s *space) renew(b *testing.B, g coord.Grant) coord.Grant {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	r, err := s.Renew(ctx, g, s.until())
+	if err != nil {
+		b.Error(err)
+		return g
+	}
+	return r
+}
+
+// release gives g back, with nothing stamped.
+func (s *space) release(b *testing.B, g coord.Grant) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := s.Release(ctx, g, g.NotBefore); err != nil {
+		b.Error(err)
+	}
+}
+
+// hold leases n worker IDs.
+func (s *space) hold(b *testing.B, n int) []coord.Grant {
+	b.Helper()
+	grants := make([]coord.Grant, n)
+	atOnce(n, func(i int) { grants[i] = s.acquire(b) })
+	if b.Failed() {
+		b.FailNow()
+	}
+	return grants
+}
+
+// free gives worker IDs back.
+func (s *space) free(b *testing.B, grants []coord.Grant) {
+	b.Helper()
+	atOnce(len(grants), func(i int) { s.release(b, grants[i]) })
+}
+
+// atOnce calls f with 0 to n-1, all at the same time.
+func atOnce(n int, f func(i int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { f(i) })
+	}
+	all.Wait()
+}
+
+func TestMain(m *testing.M) {
+	etcdtest.Main()
+	os.Exit(m.Run())
+}

@@ -1,0 +1,10 @@
+// Package coordinators measures the coordinators on real servers on this machine: one
+// etcd and one ZooKeeper, which sync every write to the disk, and one Redis, which
+// keeps everything in memory.
+//
+//	go test -run '^$' -bench . ./benchmarks/coordinators
+//
+// None of this is on the way of an ID: it is what a start, a renewal and a shutdown of
+// a generator cost, and what generators cost their back end. A server that is not
+// installed is skipped; scripts/servers installs it.
+package coordinators

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// bar is a ratio of two medians of one run, and what it is to be.
+type bar struct {
+	what, against string
+	unit          string
+	a, b          string // benchmarks
+	limit         float64
+	atLeast       bool
+}
+
+var bars = []bar{
+	{
+		what: "41/4/18, Next, System clock, 1 goroutine", against: "bwmarrin with the same bits", unit: "ns/op", limit: 0.90,
+		a: "Next/layout=41-4-18/gen=unalike/goroutines=1", b: "Next/layout=41-4-18/gen=bwmarrin/goroutines=1",
+	},
+	{
+		what: "the same, 2 goroutines", against: "bwmarrin, 2 goroutines", unit: "ns/op", limit: 1.0,
+		a: "Next/layout=41-4-18/gen=unalike/goroutines=2", b: "Next/layout=41-4-18/gen=bwmarrin/goroutines=2",
+	},
+	{
+		what: "41/4/18, Next, Coarse clock, 1 goroutine", against: "bwmarrin", unit: "ns/op", limit: 0.40,
+		a: "Next/layout=41-4-18/gen=unalike-coarse/goroutines=1", b: "Next/layout=41-4-18/gen=bwmarrin/goroutines=1",
+	},
+	{
+		what: "the same, 2 goroutines", against: "bwmarrin, 2 goroutines", unit: "ns/op", limit: 0.50,
+		a: "Next/layout=41-4-18/gen=unalike-coarse/goroutines=2", b: "Next/layout=41-4-18/gen=bwmarrin/goroutines=2",
+	},
+	{
+		what: "processor time of an ID at the default ceiling, Lead 5 ms", against: "bwmarrin there", unit: "cpu-ns/id", limit: 0.25,
+		a: "Saturated/gen=unalike/lead=5ms", b: "Saturated/gen=bwmarrin",
+	},
+	{
+		what: "41/1/21, Fill 1000, per ID", against: "a loop that fills the slice with i+base", unit: "ns/id", limit: 3.0,
+		a: "Fill/gen=unalike", b: "Fill/gen=loop",
+	},
+	{
+		what: "default layout, 2 stripes, 2 goroutines, rate", against: "one worker ID", unit: "ids/s", limit: 1.95, atLeast: true,
+		a: "Stripes/stripes=2/goroutines=2", b: "Stripes/stripes=1/goroutines=1",
+	},
+	{
+		what: "p99.9 of Next, one ID every 488 ns", against: "bwmarrin", unit: "p99.9-ns", limit: 1.10,
+		a: "Latency/gen=unalike", b: "Latency/gen=bwmarrin",
+	},
+}
+
+// table prints the bars. A figure that is missing is said to be.
+func table(m measures) string {
+	var s strings.Builder
+	s.WriteString("Ratios of medians, from one run.\n\n| case | measured | against | measured | ratio | is to be | runs | |\n|---|---|---|---|---|---|---|---|\n")
+	for _, b := range bars {
+		s.WriteString(b.row(m))
+	}
+	s.WriteString(allocations(m))
+	return s.String()
+}
+
+func (b bar) row(m measures) string {
+	a, runs, err := m.median(b.a, b.unit)
+	if err != nil {
+		return fmt.Sprintf("| %s | %v | %s | | | | | |\n", b.what, err, b.against)
+	}
+	base, _, err := m.median(b.b, b.unit)
+	if err != nil {
+		return fmt.Sprintf("| %s | | %s | %v | | | | |\n", b.what, b.against, err)
+	}
+	ratio, is, word := a/base, "missed", "at most"
+	if b.atLeast {
+		word = "at least"
+	}
+	if ratio <= b.limit != b.atLeast {
+		is = "met"
+	}
+	return fmt.Sprintf("| %s | %.4g %s | %s | %.4g %s | %.3f | %s %.2f | %d | %s |\n", b.what, a, b.unit, b.against, base, b.unit, ratio, word, b.limit, runs, is)
+}
+
+// allocations is the row of what no benchmark of ours may do.
+func allocations(m measures) string {
+	worst, of := 0.0, 0
+	for name, units := range m {
+		if !strings.Contains(name, "gen=unalike") && !strings.HasPrefix(name, "Stripes/") {
+			continue
+		}
+		for _, v := range units["allocs/op"] {
+			worst, of = max(worst, v), of+1
+		}
+	}
+	is := "met"
+	if worst > 0 || of == 0 {
+		is = "missed"
+	}
+	return fmt.Sprintf("| allocations, all of ours | %g | | | | 0 | %d | %s |\n", worst, of, is)
+}

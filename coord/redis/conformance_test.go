@@ -1,0 +1,87 @@
+package redis_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/internal/testserver/redistest"
+)
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	conform(t, func(tb testing.TB) func(testing.TB) goredis.UniversalClient {
+		tb.Helper()
+		server := redistest.Start(tb, redistest.Options{})
+		return func(tb testing.TB) goredis.UniversalClient { tb.Helper(); return server.Client(tb) }
+	})
+}
+
+func TestConformanceWithSentinel(t *testing.T) {
+	t.Parallel()
+	conform(t, func(tb testing.TB) func(testing.TB) goredis.UniversalClient {
+		tb.Helper()
+		servers := redistest.StartReplicated(tb, redistest.Options{})
+		return func(tb testing.TB) goredis.UniversalClient { tb.Helper(); return servers.Client(tb) }
+	})
+}
+
+func TestConformanceOnCluster(t *testing.T) {
+	t.Parallel()
+	conform(t, func(tb testing.TB) func(testing.TB) goredis.UniversalClient {
+		tb.Helper()
+		cluster := redistest.StartCluster(tb, redistest.Options{}, 3)
+		return func(tb testing.TB) goredis.UniversalClient { tb.Helper(); return cluster.Client(tb) }
+	})
+}
+
+// conform runs the suite on servers, for which start returns a function that makes
+// clients.
+func conform(t *testing.T, start func(testing.TB) func(testing.TB) goredis.UniversalClient) {
+	t.Helper()
+	connect := start(t)
+	operator := connect(t)
+	coordtest.Run(t, func(tb testing.TB) coordtest.Harness {
+		tb.Helper()
+		ns := newNamespace(tb, operator, layout)
+		participant := func(namespace string) func(testing.TB, coord.Range) coord.Coordinator {
+			return func(tb testing.TB, _ coord.Range) coord.Coordinator {
+				tb.Helper()
+				return newCoordinator(tb, connect(tb), namespace, nil)
+			}
+		}
+		return coordtest.Harness{
+			Client:         participant(ns),
+			OtherNamespace: participant(newNamespace(tb, operator, otherLayout)),
+			Expire: func(tb testing.TB, g coord.Grant) {
+				tb.Helper()
+				endLease(tb, operator, ns, g.WorkerID)
+			},
+			RaiseFloor: func(tb testing.TB, tick int64) {
+				tb.Helper()
+				until := time.UnixMicro(scale().Micro(tick))
+				if _, err := newCoordinator(tb, operator, ns, nil).Quarantine(within(tb), until); err != nil {
+					tb.Fatal(err)
+				}
+			},
+			Sticky: true,
+		}
+	})
+}
+
+// leaseKey is there for as long as the lease of a worker ID's holder.
+func leaseKey(namespace string, worker int) string {
+	return fmt.Sprintf("{%s}:worker:%d", namespace, worker)
+}
+
+// endLease ends the lease of whoever holds a worker ID, if anybody does.
+func endLease(tb testing.TB, client goredis.UniversalClient, namespace string, worker int) {
+	tb.Helper()
+	if err := client.Del(within(tb), leaseKey(namespace, worker)).Err(); err != nil {
+		tb.Fatal(err)
+	}
+}

@@ -1,0 +1,136 @@
+// Package redis leases worker IDs in Redis: one server, a master that Sentinel looks
+// after, or a Cluster. It is the fastest coordinator, one round trip for everything,
+// and the one that promises least: see "What Redis cannot promise" below.
+//
+// With a client of your own, which stays yours:
+//
+//	client := goredis.NewClient(&goredis.Options{
+//		Addr: "redis:6379", MaxRetries: -1, ContextTimeoutEnabled: true,
+//	})
+//	c, err := redis.New(client, "orders", nil)
+//	g, err := core.New(ctx, c, core.Config{})
+//
+// Or as a URL for coord.Open, with this package imported for its side effect:
+//
+//	redis://user:password@host:6379/0?namespace=orders
+//	redis-sentinel://host1,host2,host3/mymaster/0?namespace=orders
+//	redis-cluster://host1,host2,host3?namespace=orders
+//
+// Declare a namespace new before its first use, with the tool (unalike init URL) or
+// with [Coordinator.Init]. Otherwise the first holder waits for half a minute: to
+// Redis, a namespace that never was and one that was lost look the same.
+//
+// # The URL
+//
+// With rediss in place of redis (rediss, rediss-sentinel, rediss-cluster) connections
+// use TLS. Ports may be left out and are 6379 then, or 26379 for Sentinels. The path
+// is the database; for Sentinel, the name of the master and then the database; a
+// Cluster has one database and no path. A password without a user is that of the user
+// default. Open contacts nobody. Options:
+//
+//	namespace             required
+//	ttl, horizon, renew   times of the lease, see coord.LeaseConfig
+//	skew                  how far apart clocks may be, 1s
+//	ca                    certificates in PEM form that sign the servers'; the system's
+//	cert, key             the client's certificate and its key
+//	sentinel_user, sentinel_password
+//	                      for the Sentinels themselves, if they want them
+//
+// # Your own client
+//
+// [New] takes a [goredis.Client], also one from NewFailoverClient, or a
+// [goredis.ClusterClient]. It refuses clients that would not do what this package
+// relies on:
+//
+//   - MaxRetries must be -1, because 0 means three retries. The keeper makes the
+//     retries, and knows when to stop. (A ClusterClient follows redirections and makes
+//     attempts on its own; the scripts are made to be repeated.)
+//   - ContextTimeoutEnabled must be true, or the client ignores deadlines. ReadTimeout
+//     and WriteTimeout must not be -2.
+//   - A Ring, and a Cluster client with ReadOnly, RouteByLatency or RouteRandomly,
+//     may go to servers that do not have what is stored.
+//
+// The client does not notice that a context is cancelled while it waits for an answer;
+// this package returns at once, and leaves the call to end by itself, with its deadline
+// or with the client's ReadTimeout. The client library logs to standard error, for the
+// whole process: goredis.SetLogger changes that.
+//
+// Redis 7.0 or later is needed. A user with restricted rights needs these on the keys
+// of the namespace:
+//
+//	ACL SETUSER app on >password ~{orders}:* +evalsha +eval +time +info +exists +set
+//	    +del +pttl +hget +hset +hdel +hexists +hlen +hkeys +zadd +zrem +zcard +zrange
+//	    +zcount
+//
+// # What is stored
+//
+// The names of all keys begin with the namespace in braces, which puts them into one
+// slot of a Cluster:
+//
+//	{orders}:slots        a hash: everything that must not be forgotten
+//	    meta              layout, floor, quarantine, and which server wrote it
+//	    gen               the last generation given out
+//	    7                 the window of worker ID 7 and who has it; for ever
+//	    t:TOKEN           leads from an acquisition to its worker ID
+//	    h:IDENTITY        the worker ID that an identity held last
+//	    shares            the shares of worker IDs that have indexes
+//	{orders}:worker:7     there while the lease of worker ID 7 lives; for people, it
+//	                      says who holds it and since when
+//	{orders}:free, :held  indexes: worker IDs by the end of their window, and by the
+//	                      end of their lease; for a share, with its first and last
+//	                      worker ID after the name
+//
+// Values are JSON; one that this driver cannot have written is an error that names it,
+// and is never overwritten. The indexes are made anew where they are missing.
+//
+// Each operation is one script in the server: one round trip, and atomic. An
+// acquisition takes the worker ID whose window opens first. It looks at 16 of each
+// index at the most, however many are held; the leases that have ended are filed by
+// whoever comes next, 16 at a time. Only the first acquisition in a share costs more,
+// because it makes the indexes: 0.2 s for a share of [MaxShare] worker IDs, which is the
+// most that a share can have. 32 different shares have indexes at a time. If a lease key is deleted by hand, its
+// worker ID can be had when the lease would have ended, or earlier if no other is free.
+//
+// Scripts count exactly up to 2^53; a layout that ends at a later tick is refused.
+//
+// # Clocks
+//
+// The server's clock decides. A newcomer whose clock is further from it than
+// [Options.SkewBound] is refused with coord.ErrClockSkew. No window reaches further
+// ahead of it than [MaxHorizon]: what is asked for beyond that is cut. A slot whose
+// window reaches further all the same, because the server's clock was set back, is not
+// granted any more.
+//
+// # If Redis forgets
+//
+// Redis confirms a write before it is on a disk or at a replica. A restart, a failover
+// or FLUSHALL may take back what was confirmed, windows among it. Each script therefore
+// compares the server and the history of its data (run_id and master_replid) with those
+// that the namespace was written by. Where they differ, and where the namespace is not
+// there, it is quarantined: nothing is granted or extended until [MaxHorizon] and the
+// skew bound have passed, because no window that was forgotten reaches further. Whoever
+// notices has to agree with the new server on what time it is, within the bound;
+// otherwise the call fails with coord.ErrClockSkew and changes nothing.
+//
+// Holders go on to the end of the windows that they have. With the default horizon,
+// that is as long as MaxHorizon, and they are without IDs for about as long as Redis
+// was away, the renewal interval and the skew bound: some seconds. Shorter horizons
+// wait for longer.
+//
+// The same happens, for nothing, when a slot of a Cluster moves to another node, and
+// when a master has had no replica for an hour and drops its backlog (set
+// repl-backlog-ttl to 0 to prevent it).
+//
+// # What Redis cannot promise
+//
+// No ID is issued twice as long as the clocks of servers that succeed each other differ
+// by less than the skew bound (or, if not, nobody shares the new one's mistake), and as
+// long as one master at a time accepts writes. A master that is cut off, while another
+// one was elected, knows of no quarantine and goes on: set min-replicas-to-write to 1,
+// and min-replicas-max-lag to some seconds, and add as much to the skew bound. Deleting
+// single fields of the hash, or putting an older copy of it back into the same running
+// server, is not noticed at all: call [Coordinator.Quarantine] then. If that is not
+// enough, use etcd or ZooKeeper.
+//
+// docs/runbooks/redis.md says how to set up the server, and what to do when.
+package redis

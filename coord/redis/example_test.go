@@ -1,0 +1,113 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/redis"
+	"github.com/unalike-id/unalike/core"
+)
+
+// A program that has a Redis client already.
+func ExampleNew() {
+	issue := func(ctx context.Context) (err error) {
+		client := goredis.NewClient(&goredis.Options{
+			Addr:                  "redis:6379",
+			MaxRetries:            -1,
+			ContextTimeoutEnabled: true,
+		})
+		defer func() { err = errors.Join(err, client.Close()) }()
+		c, err := redis.New(client, "orders", nil)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.Close()) }()
+		g, err := core.New(ctx, c, core.Config{})
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, g.Close(ctx)) }()
+
+		id, err := g.Next()
+		if err != nil {
+			return err
+		}
+		fmt.Println(id)
+		return nil
+	}
+	if err := issue(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// The master is found through Sentinel.
+func ExampleNew_sentinel() {
+	connect := func() (*redis.Coordinator, error) {
+		client := goredis.NewFailoverClient(&goredis.FailoverOptions{
+			MasterName:            "mymaster",
+			SentinelAddrs:         []string{"sentinel1:26379", "sentinel2:26379", "sentinel3:26379"},
+			MaxRetries:            -1,
+			ContextTimeoutEnabled: true,
+		})
+		// min-replicas-max-lag of the servers is 2 s.
+		return redis.New(client, "orders", &redis.Options{SkewBound: 3 * time.Second})
+	}
+	_ = connect
+}
+
+// A program that takes the coordinator from its configuration. The import of this
+// package, for its side effect alone, makes the schemes known.
+func Example_url() {
+	ctx := context.Background()
+	c, err := coord.Open(ctx, "redis-sentinel://sentinel1,sentinel2,sentinel3/mymaster/0?namespace=orders")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close() // after the generators
+	g, err := core.New(ctx, c, core.Config{Lease: coord.LeaseConfig{Identity: "orders-0"}})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	defer g.Close(ctx)
+	fmt.Println(g.Next())
+}
+
+// Once, before a namespace is used for the first time.
+func ExampleCoordinator_Init() {
+	declare := func(ctx context.Context, c *redis.Coordinator, s coord.Space) error {
+		return c.Init(ctx, s) // refused if worker IDs were ever granted in it
+	}
+	_ = declare
+}
+
+// Who holds which worker ID?
+func ExampleCoordinator_List() {
+	show := func(ctx context.Context, c *redis.Coordinator) error {
+		slots, err := c.List(ctx)
+		for _, s := range slots {
+			fmt.Println(s.WorkerID, s.State, s.Holder, "since", s.Since.Format(time.RFC3339), "until", s.Until.Format(time.RFC3339))
+		}
+		return err
+	}
+	_ = show
+}
+
+// After data was moved from another Redis, or restored, before anything else starts.
+func ExampleCoordinator_Quarantine() {
+	restored := func(ctx context.Context, c *redis.Coordinator) error {
+		floor, err := c.Quarantine(ctx, time.Time{})
+		if err != nil {
+			return err
+		}
+		fmt.Println("nothing is granted before", floor.Format(time.RFC3339))
+		return nil
+	}
+	_ = restored
+}

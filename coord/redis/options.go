@@ -1,0 +1,109 @@
+package redis
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
+)
+
+const (
+	// MinTTL is the shortest TTL. Redis keeps leases by the millisecond; what bounds
+	// them is that a failover should be over before a lease is.
+	MinTTL = time.Second
+	// MaxHorizon is the longest horizon. It is a constant, because after a loss of
+	// data it is all that is known of the windows that were lost: nothing is granted
+	// until the longest one that there can have been is over.
+	MaxHorizon = 30 * time.Second
+	// DefaultSkewBound is how far apart the clocks of holders and servers may be.
+	DefaultSkewBound = time.Second
+	// MaxShare is how many worker IDs a share can have: the server keeps an index of
+	// them.
+	MaxShare = 1 << 16
+)
+
+// Options are the settings of [New] beyond client and namespace. The zero Options
+// is usable, and so is nil.
+type Options struct {
+	// Lease sets the times of the lease, for all generators that use this
+	// coordinator. TTL is at least 1 s, in whole milliseconds. Horizon is at most
+	// [MaxHorizon]. Zero fields: TTL 15 s, Horizon 30 s, RenewEvery a third of the
+	// shorter one. WorkerIDs and Identity must be zero; they belong in the generator's
+	// configuration.
+	Lease coord.LeaseConfig
+	// SkewBound is how far a newcomer's clock may be from the server's, and how far
+	// apart the clocks of servers that succeed each other may be. 0: 1 s. It is less
+	// than MaxHorizon, and the same for all who use a namespace.
+	SkewBound time.Duration
+	// Clock tells how long a call took. Nil: the system's. Give the same clock to the
+	// generator.
+	Clock clock.Clock
+	// Logger receives what an operator may want to know. Nil: nothing is logged.
+	Logger *slog.Logger
+}
+
+// resolve fills in defaults and checks the options.
+func (o *Options) resolve() (Options, error) {
+	var opts Options
+	if o != nil {
+		opts = *o
+	}
+	if opts.SkewBound == 0 {
+		opts.SkewBound = DefaultSkewBound
+	}
+	if opts.SkewBound < 0 || opts.SkewBound >= MaxHorizon {
+		return opts, fmt.Errorf("%w: SkewBound is %v; it is positive and less than %v", coord.ErrInvalid, opts.SkewBound, MaxHorizon)
+	}
+	if opts.Clock == nil {
+		opts.Clock = clock.System()
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if l := opts.Lease; l.WorkerIDs != (coord.Range{}) || l.Identity != "" {
+		return opts, fmt.Errorf("%w: Lease.WorkerIDs is %v and Lease.Identity is %q; both must be zero here, they belong in the generator's configuration", coord.ErrInvalid, l.WorkerIDs, l.Identity)
+	}
+	return opts, checkTTL(opts.Lease.TTL)
+}
+
+// checkTTL refuses what Redis would round. 0 is left to the caller.
+func checkTTL(ttl time.Duration) error {
+	if ttl%time.Millisecond != 0 {
+		return fmt.Errorf("%w: TTL is %v; Redis keeps leases by whole milliseconds, at least %v", coord.ErrInvalid, ttl, MinTTL)
+	}
+	return nil
+}
+
+// New returns a coordinator for a namespace of the Redis that client is connected
+// to: a [goredis.Client], also one that asks Sentinel, or a [goredis.ClusterClient].
+// The package comment says how it has to be set up; one that is not is refused. New
+// contacts nobody. The client stays the caller's: close it after the coordinator.
+// Errors wrap [coord.ErrInvalid].
+func New(client goredis.UniversalClient, namespace string, o *Options) (*Coordinator, error) {
+	if err := checkClient(client); err != nil {
+		return nil, err
+	}
+	if err := coord.CheckNamespace(namespace); err != nil {
+		return nil, err
+	}
+	opts, err := o.resolve()
+	if err != nil {
+		return nil, err
+	}
+	c := &Coordinator{client: client, at: address(client), namespace: namespace, opts: opts, log: opts.Logger, maxHorizon: MaxHorizon}
+	if _, err := coord.ResolveLease(c, coord.LeaseConfig{}); err != nil {
+		return nil, err
+	}
+	c.life = lifetime.Begin("redis", namespace)
+	return c, nil
+}
+
+// LeaseRules implements [coord.LeaseRuler].
+func (c *Coordinator) LeaseRules() coord.LeaseRules {
+	return coord.LeaseRules{Set: c.opts.Lease, MinTTL: MinTTL, MaxHorizon: c.maxHorizon}
+}

@@ -1,0 +1,339 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/redis"
+	"github.com/unalike-id/unalike/internal/testserver/redistest"
+)
+
+// TestClientRefused: clients that would not do what is relied on.
+func TestClientRefused(t *testing.T) {
+	cluster := func(change func(*goredis.ClusterOptions)) goredis.UniversalClient {
+		o := &goredis.ClusterOptions{Addrs: []string{"localhost:1"}, ContextTimeoutEnabled: true}
+		change(o)
+		return goredis.NewClusterClient(o)
+	}
+	single := func(change func(*goredis.Options)) goredis.UniversalClient {
+		o := &goredis.Options{Addr: "localhost:1", MaxRetries: -1, ContextTimeoutEnabled: true}
+		change(o)
+		return goredis.NewClient(o)
+	}
+	ring := goredis.NewRing(&goredis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}})
+	for name, tc := range map[string]struct {
+		client goredis.UniversalClient
+		says   string // empty: it is accepted
+	}{
+		"nothing":             {nil, "is nil"},
+		"no client":           {(*goredis.Client)(nil), "is nil"},
+		"no Cluster client":   {(*goredis.ClusterClient)(nil), "is nil"},
+		"Ring":                {ring, "Ring"},
+		"another type":        {struct{ goredis.UniversalClient }{ring}, "*redis.ClusterClient is needed"},
+		"as it should be":     {single(func(*goredis.Options) {}), ""},
+		"retries":             {single(func(o *goredis.Options) { o.MaxRetries = 0 }), "MaxRetries"},
+		"no deadlines":        {single(func(o *goredis.Options) { o.ContextTimeoutEnabled = false }), "ContextTimeoutEnabled"},
+		"no read deadline":    {single(func(o *goredis.Options) { o.ReadTimeout = -2 }), "ReadTimeout"},
+		"no write deadline":   {single(func(o *goredis.Options) { o.WriteTimeout = -2 }), "WriteTimeout"},
+		"no timeouts":         {single(func(o *goredis.Options) { o.ReadTimeout, o.WriteTimeout = -1, -1 }), ""},
+		"Cluster":             {cluster(func(*goredis.ClusterOptions) {}), ""},
+		"Cluster, latency":    {cluster(func(o *goredis.ClusterOptions) { o.RouteByLatency = true }), "RouteByLatency"},
+		"Cluster, randomly":   {cluster(func(o *goredis.ClusterOptions) { o.RouteRandomly = true }), "RouteRandomly"},
+		"Cluster, replicas":   {cluster(func(o *goredis.ClusterOptions) { o.ReadOnly = true }), "ReadOnly"},
+		"Cluster, retries":    {cluster(func(o *goredis.ClusterOptions) { o.MaxRetries = 2 }), "MaxRetries"},
+		"Cluster, deadlines":  {cluster(func(o *goredis.ClusterOptions) { o.ContextTimeoutEnabled = false }), "ContextTimeoutEnabled"},
+		"Cluster, no timeout": {cluster(func(o *goredis.ClusterOptions) { o.ReadTimeout = -2 }), "ReadTimeout"},
+	} {
+		c, err := redis.New(tc.client, "ns", nil)
+		switch {
+		case tc.says == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case tc.says != "" && (!errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), tc.says)):
+			t.Errorf("%s: %v; want an error that says %q", name, err, tc.says)
+		}
+		if err == nil {
+			_ = c.Close()
+		}
+	}
+}
+
+func TestOptionsRefused(t *testing.T) {
+	client := goredis.NewClient(&goredis.Options{Addr: "localhost:1", MaxRetries: -1, ContextTimeoutEnabled: true})
+	t.Cleanup(func() { _ = client.Close() })
+	for name, tc := range map[string]struct {
+		namespace string
+		options   redis.Options
+		says      string
+	}{
+		"no namespace":     {"", redis.Options{}, "namespace"},
+		"braces":           {"a{b}", redis.Options{}, "namespace"},
+		"negative skew":    {"ns", redis.Options{SkewBound: -1}, "SkewBound"},
+		"skew too large":   {"ns", redis.Options{SkewBound: redis.MaxHorizon}, "SkewBound"},
+		"long horizon":     {"ns", redis.Options{Lease: coord.LeaseConfig{Horizon: redis.MaxHorizon + 1}}, "Horizon"},
+		"short TTL":        {"ns", redis.Options{Lease: coord.LeaseConfig{TTL: time.Second / 2}}, "TTL"},
+		"TTL of part ms":   {"ns", redis.Options{Lease: coord.LeaseConfig{TTL: 2*time.Second + 1}}, "milliseconds"},
+		"identity":         {"ns", redis.Options{Lease: coord.LeaseConfig{Identity: "a"}}, "Identity"},
+		"share":            {"ns", redis.Options{Lease: coord.LeaseConfig{WorkerIDs: coord.Range{First: 1}}}, "WorkerIDs"},
+		"renewals too few": {"ns", redis.Options{Lease: coord.LeaseConfig{TTL: 2 * time.Second, RenewEvery: 2 * time.Second}}, "RenewEvery"},
+	} {
+		if _, err := redis.New(client, tc.namespace, &tc.options); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: %v; want an error that says %q", name, err, tc.says)
+		}
+	}
+}
+
+// TestRequestRefused: what the scripts in the server cannot count.
+func TestRequestRefused(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	c := newCoordinator(t, server.Client(t), "ns", nil)
+	for name, tc := range map[string]struct {
+		spoil func(*coord.Request)
+		says  string
+	}{
+		"ticks beyond 2^53":  {func(r *coord.Request) { r.LastTick = 1 << 53 }, "ends at tick 9007199254740992"},
+		"epoch beyond 2^53":  {func(r *coord.Request) { r.Scale.Epoch = 1 << 53 }, "epoch"},
+		"share too large":    {func(r *coord.Request) { r.Capacity, r.Workers.Count = 1<<20, 1<<16+1 }, "Workers.Count"},
+		"TTL too short":      {func(r *coord.Request) { r.TTL = time.Second / 2 }, "TTL"},
+		"horizon too long":   {func(r *coord.Request) { r.Until = r.Now + redis.MaxHorizon.Milliseconds() + 1 }, "30s is allowed"},
+		"beyond the layout":  {func(r *coord.Request) { r.LastTick = r.Now - 1 }, "layout ends"},
+		"nobody's worker ID": {func(r *coord.Request) { r.Workers.First = capacity }, "WorkerIDs"},
+	} {
+		req := request(1)
+		tc.spoil(&req)
+		g, err := c.Acquire(within(t), req)
+		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: %v, %v; want an error that says %q", name, g, err, tc.says)
+		}
+	}
+	last := coord.Space{Fingerprint: layout, Scale: scale(), LastTick: 1<<53 - 1, Capacity: 4}
+	if err := c.Init(within(t), coord.Space{Fingerprint: layout, Scale: scale(), LastTick: 1 << 53, Capacity: 4}); !errors.Is(err, coord.ErrInvalid) {
+		t.Errorf("Init of a layout with too many ticks: %v", err)
+	}
+	c = newCoordinator(t, server.Client(t), "large", nil)
+	if err := c.Init(within(t), last); err != nil {
+		t.Errorf("Init of a layout with as many ticks as can be: %v", err)
+	}
+}
+
+// TestLargeTicks: ticks of sixteen digits come back as they were stored.
+func TestLargeTicks(t *testing.T) {
+	const last = 1<<53 - 1
+	server := redistest.Start(t, redistest.Options{})
+	c := newCoordinator(t, server.Client(t), "large", nil)
+	micros := coord.Space{Fingerprint: layout, Scale: clock.Scale{Unit: 1}, LastTick: last, Capacity: capacity}
+	if err := c.Init(within(t), micros); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().UnixMicro()
+	req := request(1)
+	req.Scale, req.LastTick, req.Now, req.Until, req.OpenBy = micros.Scale, last, now, now+7_654_321, now
+	g := mustAcquire(t, c, req)
+	if g.NotAfter != req.Until {
+		t.Errorf("Acquire until %d: %v", req.Until, g)
+	}
+	if g = mustAcquire(t, c, req); g.NotAfter != req.Until {
+		t.Errorf("Acquire until %d, repeated: %v", req.Until, g)
+	}
+	h, err := c.Renew(within(t), g, g.NotAfter+1)
+	if err != nil || h.NotAfter != g.NotAfter+1 {
+		t.Errorf("Renew until %d: %v, %v", g.NotAfter+1, h, err)
+	}
+	floor := h.NotAfter + 1_000_003
+	if got, err := c.Quarantine(within(t), time.UnixMicro(floor)); err != nil || got.UnixMicro() != floor {
+		t.Errorf("Quarantine until %d: %d, %v", floor, got.UnixMicro(), err)
+	}
+	if h, err = c.Renew(within(t), h, floor+1); err != nil || h.NotBefore != floor || h.NotAfter != floor+1 {
+		t.Errorf("Renew until %d with the floor at %d: %v, %v", floor+1, floor, h, err)
+	}
+	if err := c.Release(within(t), h, floor+1); err != nil {
+		t.Fatal(err)
+	}
+	if slots, err := c.List(within(t)); err != nil || slots[0].NotAfter != floor+1 {
+		t.Errorf("List: %+v, %v; want it to end at %d", slots, err, floor+1)
+	}
+}
+
+// TestWrongServer: what the error says if the server is not as it has to be.
+func TestWrongServer(t *testing.T) {
+	locked := redistest.Start(t, redistest.Options{Password: "s3cret"})
+	pair := redistest.StartPair(t, redistest.Options{})
+	sentinel := redistest.StartReplicated(t, redistest.Options{}).Sentinel
+	web := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(web.Close)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	full := redistest.Start(t, redistest.Options{Args: []string{"--maxmemory", "1", "--maxmemory-policy", "noeviction"}})
+	for name, tc := range map[string]struct {
+		url     string
+		invalid bool
+		says    string
+	}{
+		"no password":      {"redis://" + locked.Addr + "/0?namespace=ns", true, "wants a password"},
+		"wrong password":   {"redis://:wr0ng@" + locked.Addr + "/0?namespace=ns", true, "refuses the user name or the password"},
+		"unknown user":     {"redis://eve:s3cret@" + locked.Addr + "/0?namespace=ns", true, "refuses the user name or the password"},
+		"replica":          {"redis://" + pair.Replica.Addr + "?namespace=ns", false, "is a replica"},
+		"no such database": {"redis://" + pair.Primary.Addr + "/99?namespace=ns", true, "database"},
+		"not a Cluster":    {"redis-cluster://" + pair.Primary.Addr + "?namespace=ns", true, "Cluster"},
+		"not a Sentinel":   {"redis-sentinel://" + pair.Primary.Addr + "/mymaster?namespace=ns", true, "Sentinel"},
+		"unknown master":   {"redis-sentinel://" + sentinel + "/who?namespace=ns", true, "know no master of that name"},
+		"a web server":     {"redis://" + web.Listener.Addr().String() + "?namespace=ns", true, "does not speak the protocol of Redis"},
+		"silence":          {"redis://" + silent.Addr().String() + "?namespace=ns", false, "no answer"},
+		"nobody":           {"redis://127.0.0.1:1?namespace=ns", false, "connection refused"},
+		"TLS":              {"rediss://" + pair.Primary.Addr + "?namespace=ns", false, "no answer"},
+		"out of memory":    {"redis://" + full.Addr + "?namespace=ns", false, "maxmemory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := coord.Open(within(t), tc.url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Close() })
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			g, err := c.Acquire(ctx, request(1))
+			if err == nil || errors.Is(err, coord.ErrInvalid) != tc.invalid || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("%v, %v; want an error that says %q, invalid: %t", g, err, tc.says, tc.invalid)
+			}
+			if err != nil && (strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "wr0ng")) {
+				t.Errorf("the error contains the password: %v", err)
+			}
+			t.Log(err)
+		})
+	}
+}
+
+// TestEviction: a server that may throw a namespace away is refused.
+func TestEviction(t *testing.T) {
+	for policy, refused := range map[string]bool{"allkeys-lru": true, "allkeys-random": true, "volatile-lru": false, "noeviction": false} {
+		server := redistest.Start(t, redistest.Options{Args: []string{"--maxmemory", "100mb", "--maxmemory-policy", policy}})
+		c := newCoordinator(t, server.Client(t), "ns", nil)
+		_, err := c.Acquire(within(t), request(1))
+		if refused && (!errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), policy)) || !refused && err != nil {
+			t.Errorf("%s: %v; refused: %t", policy, err, refused)
+		}
+		server.Do(t, "CONFIG", "SET", "maxmemory", "0")
+		if _, err := c.Acquire(within(t), request(2)); err != nil {
+			t.Errorf("%s, without a limit of memory: %v", policy, err)
+		}
+	}
+}
+
+// TestRights: the rights that the error names are enough, and each of them is needed.
+func TestRights(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	client := server.Client(t)
+	everything := func(ns string, user *goredis.Client) error {
+		c := newCoordinator(t, user, ns, nil)
+		ctx := within(t)
+		if err := c.Init(ctx, space()); err != nil {
+			return err
+		}
+		if err := c.Init(ctx, space()); err != nil {
+			return err
+		}
+		req := request(2)
+		req.Identity = "pod-a"
+		g, err := c.Acquire(ctx, req)
+		if err != nil {
+			return err
+		}
+		if g, err = c.Renew(ctx, g, g.NotAfter+1); err != nil {
+			return err
+		}
+		if err := c.Release(ctx, g, g.NotBefore); err != nil {
+			return err
+		}
+		for range 2 {
+			mustAcquire(t, newCoordinator(t, client, ns, nil), request(2))
+		}
+		if _, err := c.Acquire(ctx, request(2)); !errors.Is(err, coord.ErrNoWorkerID) {
+			return err
+		}
+		_, err = c.Quarantine(ctx, time.Time{})
+		_, err1 := c.List(ctx)
+		return errors.Join(err, err1, c.Retire(ctx, 1))
+	}
+	login := func(user string) *goredis.Client {
+		c := goredis.NewClient(&goredis.Options{
+			Addr: server.Addr, Username: user, Password: "pw", MaxRetries: -1, ContextTimeoutEnabled: true, Protocol: 2,
+		})
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	setUser := func(user, ns string, rights []string) {
+		args := []any{"ACL", "SETUSER", user, "reset", "on", ">pw", "~{" + ns + "}:*"}
+		for _, r := range rights {
+			args = append(args, r)
+		}
+		server.Do(t, args...)
+	}
+	setUser("enough", "enough", redis.Commands())
+	if err := everything("enough", login("enough")); err != nil {
+		t.Errorf("with all the rights that are named: %v", err)
+	}
+	for i, right := range redis.Commands() {
+		name := strings.TrimPrefix(right, "+")
+		setUser(name, name, slices.Delete(slices.Clone(redis.Commands()), i, i+1))
+		if name == "eval" {
+			server.Do(t, "SCRIPT", "FLUSH")
+		}
+		err := everything(name, login(name))
+		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(strings.ToLower(err.Error()), name) {
+			t.Errorf("without the right %s: %v; want an error that names it", right, err)
+		}
+	}
+	setUser("elsewhere", "another", redis.Commands())
+	if err := everything("ns", login("elsewhere")); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "~{ns}:*") {
+		t.Errorf("with rights on other keys: %v", err)
+	}
+}
+
+// TestReplicaHeals: a client that is still connected to a master that has become a
+// replica gets an error that says so, and then finds the new one.
+func TestReplicaHeals(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	c := shortCoordinator(t, p.client(t), newNamespace(t, p.client(t), layout))
+	g := mustAcquire(t, c, shortRequest(1))
+	p.synced(t)
+	p.b.Do(t, "REPLICAOF", "NO", "ONE")
+	follow(t, p.a, p.b.Addr)
+	p.active.Store(p.b) // the connection is still to a
+	_, err := c.Renew(within(t), g, g.NotAfter)
+	if err == nil || errors.Is(err, coord.ErrLeaseLost) || !strings.Contains(err.Error(), "replica") {
+		t.Errorf("Renew at a replica: %v", err)
+	}
+	if _, err := c.Renew(within(t), g, g.NotAfter); err != nil && !errors.Is(err, coord.ErrQuarantined) {
+		t.Errorf("Renew after it: %v", err)
+	}
+}
+
+// TestReplicaIsNotBelieved: a replica that has nothing yet proves nothing.
+func TestReplicaIsNotBelieved(t *testing.T) {
+	client := redistest.Start(t, redistest.Options{}).Client(t)
+	g := mustAcquire(t, newCoordinator(t, client, newNamespace(t, client, layout), nil), request(1))
+	replica := redistest.Start(t, redistest.Options{})
+	replica.Do(t, "REPLICAOF", "127.0.0.1", 1)
+	c := newCoordinator(t, replica.Client(t), "ns", nil)
+	err := c.Release(within(t), g, g.NotBefore)
+	if err == nil || errors.Is(err, coord.ErrLeaseLost) || !strings.Contains(err.Error(), "replica") {
+		t.Errorf("Release at an empty replica: %v; want an error that is not definite", err)
+	}
+	if slots, err := c.List(within(t)); err == nil {
+		t.Errorf("List at an empty replica: %v", slots)
+	}
+}

@@ -1,0 +1,97 @@
+package redis
+
+import (
+	_ "embed" // the scripts are files of their own
+	"errors"
+	"fmt"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// The scripts. Each is one atomic step in the server, and one call; the preamble is
+// in front of all of them.
+var (
+	//go:embed lua/preamble.lua
+	preamble string
+	//go:embed lua/acquire.lua
+	acquireSource string
+	//go:embed lua/renew.lua
+	renewSource string
+	//go:embed lua/release.lua
+	releaseSource string
+	//go:embed lua/init.lua
+	initSource string
+	//go:embed lua/quarantine.lua
+	quarantineSource string
+	//go:embed lua/retire.lua
+	retireSource string
+	//go:embed lua/list.lua
+	listSource string
+)
+
+// script is what the server runs. The server knows it by its hash; one that does not
+// know it yet is sent the text, which costs one more round trip.
+type script struct{ *goredis.Script }
+
+func newScript(preamble, source string) script {
+	return script{goredis.NewScript(preamble + "\n" + source)}
+}
+
+var (
+	acquireScript    = newScript(preamble, acquireSource)
+	renewScript      = newScript(preamble, renewSource)
+	releaseScript    = newScript(preamble, releaseSource)
+	initScript       = newScript(preamble, initSource)
+	quarantineScript = newScript(preamble, quarantineSource)
+	retireScript     = newScript(preamble, retireSource)
+	listScript       = newScript(preamble, listSource)
+)
+
+// reply is what a script returned: a status, and what belongs to it.
+type reply []any
+
+var errReply = errors.New("the script's reply is not one that this program knows; is something between here and Redis that changes replies?")
+
+func (r reply) status() string { s, _ := r.text(0); return s }
+
+// text returns the i-th part, which is a text.
+func (r reply) text(i int) (string, error) {
+	if i < len(r) {
+		if s, ok := r[i].(string); ok {
+			return s, nil
+		}
+	}
+	return "", fmt.Errorf("%w (part %d of %d)", errReply, i, len(r))
+}
+
+// ints returns the n parts from i on, which are numbers.
+func (r reply) ints(i, n int) ([]int64, error) {
+	out := make([]int64, n)
+	for j := range out {
+		v, ok := int64(0), false
+		if i+j < len(r) {
+			v, ok = r[i+j].(int64)
+		}
+		if !ok {
+			return out, fmt.Errorf("%w (part %d of %d)", errReply, i+j, len(r))
+		}
+		out[j] = v
+	}
+	return out, nil
+}
+
+// list returns the i-th part, which is a list of replies.
+func (r reply) list(i int) ([]reply, error) {
+	if i < len(r) {
+		if all, ok := r[i].([]any); ok {
+			out := make([]reply, len(all))
+			for j := range all {
+				if out[j], ok = all[j].([]any); !ok {
+					return nil, fmt.Errorf("%w (part %d of list %d)", errReply, j, i)
+				}
+			}
+			return out, nil
+		}
+	}
+	return nil, fmt.Errorf("%w (part %d of %d)", errReply, i, len(r))
+}

@@ -1,0 +1,220 @@
+package redis
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/tlsfiles"
+)
+
+// kind is a way in which servers work together.
+type kind struct {
+	scheme  string // with TLS, "redis" is "rediss" in it
+	port    string // if the URL names none
+	example string // what follows the scheme
+	options []string
+	client  func(target) goredis.UniversalClient
+}
+
+var (
+	single   = kind{"redis", "6379", "user:password@host:6379/0?namespace=orders", nil, target.single}
+	sentinel = kind{"redis-sentinel", "26379", "host1:26379,host2:26379/master/0?namespace=orders", []string{"sentinel_user", "sentinel_password"}, target.failover}
+	cluster  = kind{"redis-cluster", "6379", "host1:6379,host2:6379?namespace=orders", nil, target.cluster}
+)
+
+func init() {
+	for _, k := range []kind{single, sentinel, cluster} {
+		for _, secure := range []bool{false, true} {
+			coord.Register(k.name(secure), func(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
+				return open(k, secure, u)
+			})
+		}
+	}
+}
+
+// name is the scheme, with TLS or without.
+func (k kind) name(secure bool) string {
+	if secure {
+		return strings.Replace(k.scheme, "redis", "rediss", 1)
+	}
+	return k.scheme
+}
+
+// open makes a coordinator, and a client of its own, from a URL. It contacts nobody.
+func open(k kind, secure bool, u *coord.URL) (coord.Coordinator, error) {
+	t, err := k.parse(secure, u)
+	if err != nil {
+		if !errors.Is(err, coord.ErrInvalid) {
+			err = fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
+		}
+		return nil, err
+	}
+	client := k.client(t)
+	c, err := New(client, t.namespace, &t.options)
+	if err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	c.owned, c.at = true, strings.Join(t.addrs, ", ")
+	return c, nil
+}
+
+// target is what a URL says.
+type target struct {
+	namespace                  string
+	options                    Options
+	addrs                      []string
+	user, password             string
+	sentinelUser, sentinelPass string
+	master                     string
+	db                         int
+	tls                        *tls.Config
+}
+
+// parse reads a URL; errors without coord.ErrInvalid lack the words "redis URL".
+func (k kind) parse(secure bool, u *coord.URL) (target, error) {
+	var t target
+	if err := u.CheckOptions(append(slices.Clone(k.options), "namespace", "ca", "cert", "key", "skew")...); err != nil {
+		return t, err
+	}
+	usage := u.Scheme + "://" + k.example
+	if len(u.Hosts) == 0 {
+		return t, fmt.Errorf("there is no host; write %s", usage)
+	}
+	if len(u.Hosts) > 1 && k.scheme == single.scheme {
+		return t, fmt.Errorf("there are %d hosts; one server is one host, several are a Cluster (%s://) or Sentinels (%s://)", len(u.Hosts), cluster.name(secure), sentinel.name(secure))
+	}
+	for _, h := range u.Hosts {
+		t.addrs = append(t.addrs, withPort(h, k.port))
+	}
+	t.namespace = u.Option("namespace")
+	if t.namespace == "" {
+		return t, fmt.Errorf("there is no namespace; write %s", usage)
+	}
+	if err := coord.CheckNamespace(t.namespace); err != nil {
+		return t, err
+	}
+	if err := t.parsePath(k, u.Path, usage); err != nil {
+		return t, err
+	}
+	if err := t.parseUsers(u); err != nil {
+		return t, err
+	}
+	if err := t.parseOptions(u); err != nil {
+		return t, err
+	}
+	return t, t.parseTLS(k, secure, u)
+}
+
+func withPort(host, port string) string {
+	if strings.HasSuffix(host, "]") || !strings.Contains(host, ":") {
+		return net.JoinHostPort(strings.Trim(host, "[]"), port)
+	}
+	return host
+}
+
+// parsePath reads the database, and the name of the master before it.
+func (t *target) parsePath(k kind, path, usage string) error {
+	path, db := strings.TrimPrefix(path, "/"), ""
+	switch k.scheme {
+	case cluster.scheme:
+		if path != "" {
+			return fmt.Errorf("the path is %q; a Cluster has one database, and its URL no path", path)
+		}
+		return nil
+	case sentinel.scheme:
+		t.master, db, _ = strings.Cut(path, "/")
+		if t.master == "" {
+			return fmt.Errorf("there is no name of a master; write %s", usage)
+		}
+	default:
+		db = path
+	}
+	if db == "" {
+		return nil
+	}
+	n, err := strconv.ParseUint(db, 10, 31)
+	if err != nil || strconv.FormatUint(n, 10) != db {
+		return fmt.Errorf("the database is %q; it is a number from 0 on, as in %s", db, usage)
+	}
+	t.db = int(n)
+	return nil
+}
+
+// parseUsers reads the user and the password of the servers and of the Sentinels.
+func (t *target) parseUsers(u *coord.URL) error {
+	if u.User != nil {
+		t.user = u.User.Username()
+		t.password, _ = u.User.Password()
+		if t.password == "" {
+			return errors.New("there is a user without a password; write user:password@, or :password@ for the user that Redis has by default")
+		}
+	}
+	t.sentinelUser, t.sentinelPass = u.Option("sentinel_user"), u.Option("sentinel_password")
+	if t.sentinelUser != "" && t.sentinelPass == "" {
+		return errors.New("option sentinel_user needs option sentinel_password")
+	}
+	return nil
+}
+
+func (t *target) parseOptions(u *coord.URL) (err error) {
+	if t.options.Lease, err = u.Lease(); err != nil {
+		return err
+	}
+	if u.Has("skew") {
+		d, err := time.ParseDuration(u.Option("skew"))
+		if err != nil || d <= 0 {
+			return fmt.Errorf("option skew is %q; it is a positive duration with a unit, for example 1s", u.Option("skew"))
+		}
+		t.options.SkewBound = d
+	}
+	_, err = t.options.resolve()
+	return err
+}
+
+func (t *target) parseTLS(k kind, secure bool, u *coord.URL) (err error) {
+	if secure {
+		t.tls, err = tlsfiles.Config(u, clock.System())
+		return err
+	}
+	return tlsfiles.None(u, k.name(true))
+}
+
+// Clients that are made here make no retries of their own and end with the contexts
+// of their calls. They say nothing to the server that a user with few rights may not
+// say.
+
+func (t target) single() goredis.UniversalClient {
+	return goredis.NewClient(&goredis.Options{
+		Addr: t.addrs[0], Username: t.user, Password: t.password, DB: t.db, TLSConfig: t.tls,
+		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+}
+
+func (t target) failover() goredis.UniversalClient {
+	return goredis.NewFailoverClient(&goredis.FailoverOptions{
+		MasterName: t.master, SentinelAddrs: t.addrs, SentinelUsername: t.sentinelUser, SentinelPassword: t.sentinelPass,
+		Username: t.user, Password: t.password, DB: t.db, TLSConfig: t.tls,
+		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
+	})
+}
+
+func (t target) cluster() goredis.UniversalClient {
+	return goredis.NewClusterClient(&goredis.ClusterOptions{
+		Addrs: t.addrs, Username: t.user, Password: t.password, TLSConfig: t.tls,
+		DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+}

@@ -1,0 +1,138 @@
+package redis_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/testserver/certtest"
+	"github.com/unalike-id/unalike/internal/testserver/redistest"
+)
+
+// open opens a URL and closes what comes of it with the test.
+func open(t *testing.T, url string) (coord.Coordinator, error) {
+	t.Helper()
+	c, err := coord.Open(within(t), url)
+	if err == nil {
+		t.Cleanup(func() {
+			if err := c.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+		})
+	}
+	return c, err
+}
+
+// TestOpen: each kind of URL leads to a grant.
+func TestOpen(t *testing.T) {
+	const password = "p@ss:w/rd"
+	escaped := "p%40ss%3Aw%2Frd"
+	single := redistest.Start(t, redistest.Options{Password: password})
+	watched := redistest.StartReplicated(t, redistest.Options{Password: password})
+	cluster := redistest.StartCluster(t, redistest.Options{}, 3)
+	ca := certtest.New(t)
+	servers, mine := ca.Issue(t), ca.Issue(t)
+	secure := redistest.Start(t, redistest.Options{TLS: redistest.TLS{CA: ca.Path, Cert: servers.Cert, Key: servers.Key}})
+	for name, url := range map[string]string{
+		"single":      "redis://:" + escaped + "@" + single.Addr + "?",
+		"database":    "redis://default:" + escaped + "@" + single.Addr + "/3?",
+		"Sentinel":    "redis-sentinel://:" + escaped + "@" + watched.Sentinel + "/" + redistest.MasterName + "/1?",
+		"Cluster":     "redis-cluster://" + cluster.Nodes[0].Addr + "," + cluster.Nodes[1].Addr + "?",
+		"TLS":         "rediss://" + secure.Addr + "/0?ca=" + ca.Path + "&cert=" + mine.Cert + "&key=" + mine.Key + "&",
+		"lease times": "redis://:" + escaped + "@" + single.Addr + "?ttl=20s&horizon=25s&renew=4s&skew=2s&",
+	} {
+		c, err := open(t, url+"namespace="+rand.Text())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		g, err := c.Acquire(within(t), request(1))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := c.Release(within(t), g, g.NotBefore); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		l, err := coord.ResolveLease(c, coord.LeaseConfig{})
+		if name == "lease times" && (err != nil || l.TTL != 20*time.Second || l.Horizon != 25*time.Second || l.RenewEvery != 4*time.Second) {
+			t.Errorf("lease times are %+v, %v", l, err)
+		}
+	}
+}
+
+// TestTLS: what is wrong with certificates is said.
+func TestTLS(t *testing.T) {
+	ca := certtest.New(t)
+	servers, mine := ca.Issue(t), ca.Issue(t)
+	secure := redistest.Start(t, redistest.Options{TLS: redistest.TLS{CA: ca.Path, Cert: servers.Cert, Key: servers.Key}})
+	for name, tc := range map[string]struct{ url, says string }{
+		"no client certificate": {"rediss://" + secure.Addr + "?namespace=ns&ca=" + ca.Path, secure.Addr},
+		"unknown authority":     {"rediss://" + secure.Addr + "?namespace=ns&cert=" + mine.Cert + "&key=" + mine.Key, "unknown authority"},
+		"no TLS":                {"redis://" + secure.Addr + "?namespace=ns", secure.Addr},
+	} {
+		c, err := open(t, tc.url)
+		if err == nil {
+			_, err = c.Acquire(hurried(t), request(1))
+		}
+		if err == nil || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: %v; want an error that says %q", name, err, tc.says)
+		}
+		t.Logf("%s: %v", name, err)
+	}
+}
+
+// TestBadURL: errors name what is wrong, and no password.
+func TestBadURL(t *testing.T) {
+	junk := filepath.Join(t.TempDir(), "junk.pem")
+	if err := os.WriteFile(junk, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	old := certtest.New(t).IssueFor(t, time.Now().Add(-48*time.Hour), time.Now().Add(-24*time.Hour))
+	for url, says := range map[string]string{
+		"redis3://h?namespace=ns":                                      "unknown scheme",
+		"redis:///0?namespace=ns":                                      "no host",
+		"redis://h":                                                    "no namespace",
+		"redis://h?namespace=":                                         "no namespace",
+		"redis://h?namespace=a:b":                                      "namespace",
+		"redis://h,i?namespace=ns":                                     "redis-cluster://",
+		"redis://h:0?namespace=ns":                                     "port",
+		"redis://h/x?namespace=ns":                                     `database is "x"`,
+		"redis://h/-1?namespace=ns":                                    `database is "-1"`,
+		"redis://h/01?namespace=ns":                                    `database is "01"`,
+		"redis://h?namespace=ns&colour=red":                            "known are ca, cert",
+		"redis://h?namespace=ns&ttl=10":                                "unit",
+		"redis://h?namespace=ns&ttl=500ms":                             "at least 1s",
+		"redis://h?namespace=ns&horizon=31s":                           "at most 30s",
+		"redis://h?namespace=ns&skew=-1s":                              "skew",
+		"redis://h?namespace=ns&skew=5m":                               "SkewBound",
+		"redis://user@h?namespace=ns":                                  "password",
+		"redis://u:sec@ret@h?namespace=ns":                             "%40",
+		"redis://h?namespace=ns&ca=x":                                  "rediss://",
+		"redis://h?namespace=ns&sentinel_password=secret":              "unknown option",
+		"redis-cluster://h/0?namespace=ns":                             "Cluster has one database",
+		"redis-cluster://h?namespace=ns&ca=x":                          "rediss-cluster://",
+		"redis-sentinel://h?namespace=ns":                              "name of a master",
+		"redis-sentinel://h/m/x?namespace=ns":                          `database is "x"`,
+		"redis-sentinel://h/m?namespace=ns&sentinel_user=a":            "sentinel_password",
+		"rediss://h?namespace=ns&cert=x":                               "cert and key",
+		"rediss-sentinel://h/m?namespace=ns&ca=/no/such/file":          "no such file",
+		"rediss-cluster://h?namespace=ns&ca=" + junk:                   "no certificate",
+		"rediss://h?namespace=ns&cert=" + old.Cert + "&key=" + old.Key: "valid from",
+	} {
+		_, err := open(t, url)
+		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v; want an error that says %q", url, err, says)
+		}
+		for _, password := range []string{"secret", "sec@ret"} {
+			if err != nil && strings.Contains(err.Error(), password) {
+				t.Errorf("%s: the error has the password: %v", url, err)
+			}
+		}
+	}
+}

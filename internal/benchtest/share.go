@@ -1,0 +1,41 @@
+// Package benchtest has what the benchmarks of this project share: work that is
+// divided between goroutines, and the processor time that it takes.
+package benchtest
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// Share divides b.N calls of f between goroutines in small portions, and reports the
+// rate and the processor time of a call, for calls that make n IDs each.
+func Share(b *testing.B, goroutines, n int, f func()) {
+	b.Helper()
+	const portion = 256
+	var taken atomic.Int64
+	var all sync.WaitGroup
+	b.ReportAllocs()
+	before, known := cpuTime()
+	b.ResetTimer()
+	for range goroutines {
+		all.Go(func() {
+			for {
+				from := taken.Add(portion) - portion
+				if from >= int64(b.N) {
+					return
+				}
+				for range min(portion, int64(b.N)-from) {
+					f()
+				}
+			}
+		})
+	}
+	all.Wait()
+	b.StopTimer()
+	ids := float64(b.N * n)
+	b.ReportMetric(ids/b.Elapsed().Seconds(), "ids/s")
+	if after, ok := cpuTime(); ok && known {
+		b.ReportMetric(float64(after-before)/ids, "cpu-ns/id")
+	}
+}

@@ -1,0 +1,93 @@
+// Package certtest issues certificates for tests of TLS.
+package certtest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Authority issues certificates.
+type Authority struct {
+	Path string // of its own certificate
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+// Pair is the paths of a certificate and its key.
+type Pair struct{ Cert, Key string }
+
+// New returns an authority that is valid for an hour. Its files end with the test.
+func New(tb testing.TB) *Authority {
+	tb.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	a := &Authority{key: key, Path: filepath.Join(tb.TempDir(), "ca.pem")}
+	if a.cert, err = x509.ParseCertificate(der); err != nil {
+		tb.Fatal(err)
+	}
+	write(tb, a.Path, "CERTIFICATE", der)
+	return a
+}
+
+// Issue makes a certificate for 127.0.0.1, for servers and clients, that is valid from
+// an hour ago on for another hour from now.
+func (a *Authority) Issue(tb testing.TB) Pair {
+	tb.Helper()
+	now := time.Now()
+	return a.IssueFor(tb, now.Add(-time.Hour), now.Add(time.Hour))
+}
+
+// IssueFor makes a certificate like that of Issue for another time.
+func (a *Authority) IssueFor(tb testing.TB, from, to time.Time) Pair {
+	tb.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "test"}, NotBefore: from, NotAfter: to,
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	private, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	dir := tb.TempDir()
+	p := Pair{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
+	write(tb, p.Cert, "CERTIFICATE", der)
+	write(tb, p.Key, "EC PRIVATE KEY", private)
+	return p
+}
+
+func write(tb testing.TB, path, kind string, der []byte) {
+	tb.Helper()
+	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+}

@@ -1,0 +1,102 @@
+package redistest
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+)
+
+// MasterName is what the Sentinel calls its master.
+const MasterName = "mymaster"
+
+// Replicated is a primary with a replica, and a Sentinel that looks after them.
+type Replicated struct {
+	Primary, Replica *Server // as they were at the start
+	Sentinel         string  // host:port
+	process          *proctest.Process
+}
+
+// StartReplicated runs two servers and a Sentinel that end with the test, and returns
+// when the replica follows the primary and the Sentinel knows both. The Sentinel
+// takes a primary for dead that is silent for half a second.
+func StartReplicated(tb testing.TB, o Options) *Replicated {
+	tb.Helper()
+	r := StartPair(tb, o)
+	proctest.Need(tb, packages, "redis-sentinel")
+	for range starts {
+		r.Sentinel = addr(proctest.FreePorts(tb, 1)[0])
+		if r.startSentinel(tb, o) {
+			sentinel := Connect(tb, r.Sentinel, "")
+			eventually(tb, "the Sentinel knows the replica", func() bool {
+				all, err := sentinel.Do(tb.Context(), "SENTINEL", "REPLICAS", MasterName).Slice()
+				return err == nil && len(all) == 1 && !strings.Contains(fmt.Sprint(all), "disconnected")
+			})
+			return r
+		}
+	}
+	tb.Fatal("redis-sentinel does not start")
+	return nil
+}
+
+// StartPair runs a primary and a replica that end with the test, without a Sentinel,
+// and returns when the replica follows the primary.
+func StartPair(tb testing.TB, o Options) *Replicated {
+	tb.Helper()
+	proctest.Need(tb, packages, "redis-server")
+	often := []string{"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"}
+	r := &Replicated{}
+	r.Primary = &Server{Dir: tb.TempDir(), opts: o, args: often}
+	r.Primary.startAnywhere(tb)
+	r.Replica = &Server{Dir: tb.TempDir(), opts: o, args: append(often, "--replicaof", strings.ReplaceAll(r.Primary.Addr, ":", " "))}
+	r.Replica.startAnywhere(tb)
+	AwaitLink(tb, r.Replica)
+	return r
+}
+
+// AwaitLink waits until a replica follows its primary.
+func AwaitLink(tb testing.TB, replica *Server) {
+	tb.Helper()
+	c := replica.Client(tb)
+	eventually(tb, "the replica follows the primary", func() bool {
+		info, err := c.Info(tb.Context(), "replication").Result()
+		return err == nil && strings.Contains(info, "master_link_status:up")
+	})
+}
+
+func (r *Replicated) startSentinel(tb testing.TB, o Options) bool {
+	tb.Helper()
+	host, port, _ := strings.Cut(r.Sentinel, ":")
+	lines := []string{
+		"port " + port, "bind " + host, "dir " + tb.TempDir(), "protected-mode no",
+		"sentinel monitor " + MasterName + " " + strings.ReplaceAll(r.Primary.Addr, ":", " ") + " 1",
+		"sentinel down-after-milliseconds " + MasterName + " 500",
+		"sentinel failover-timeout " + MasterName + " 2000",
+		"sentinel parallel-syncs " + MasterName + " 1",
+	}
+	if o.Password != "" {
+		lines = append(lines, "sentinel auth-pass "+MasterName+" "+o.Password)
+	}
+	conf := filepath.Join(tb.TempDir(), "sentinel.conf")
+	write(tb, conf, strings.Join(lines, "\n")+"\n")
+	cmd := exec.Command("redis-sentinel", conf)
+	r.process = proctest.Start(tb, cmd)
+	return awaitPort(tb, r.Sentinel, r.process)
+}
+
+// Client returns a client that finds the primary through the Sentinel, as package
+// coord/redis wants one, and is closed with the test.
+func (r *Replicated) Client(tb testing.TB) *goredis.Client {
+	tb.Helper()
+	c := goredis.NewFailoverClient(&goredis.FailoverOptions{
+		MasterName: MasterName, SentinelAddrs: []string{r.Sentinel}, Password: r.Primary.opts.Password,
+		MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1, Protocol: 2,
+	})
+	tb.Cleanup(func() { _ = c.Close() })
+	return c
+}
