@@ -11,9 +11,11 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	_ "github.com/unalike-id/unalike/coord/etcd"
 	_ "github.com/unalike-id/unalike/coord/redis"
+	_ "github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
+	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
 // backend is a kind of coordinator.
@@ -31,6 +33,10 @@ var backends = []backend{
 	{"redis", func(tb testing.TB) func(string) string {
 		s := redistest.Start(tb, redistest.Options{})
 		return func(namespace string) string { return "redis://" + s.Addr + "/0?namespace=" + namespace }
+	}},
+	{"zk", func(tb testing.TB) func(string) string {
+		s := zktest.Start(tb, zktest.Options{Tick: 2 * time.Second})
+		return func(namespace string) string { return "zk://" + s.Addr + "?namespace=" + namespace }
 	}},
 }
 

@@ -6,4 +6,5 @@ import (
 	_ "github.com/unalike-id/unalike/coord/etcd/embedded"
 	_ "github.com/unalike-id/unalike/coord/redis"
 	_ "github.com/unalike-id/unalike/coord/static"
+	_ "github.com/unalike-id/unalike/coord/zk"
 )

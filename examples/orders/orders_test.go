@@ -22,6 +22,7 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
+	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
 // backend is one that the service can be moved to. Another one is another line.
@@ -44,6 +45,10 @@ var backends = []backend{
 		url := "redis://" + redistest.Start(t, redistest.Options{}).Addr + "/0?namespace=orders"
 		declare(t, url)
 		return url
+	}, true},
+	{"zookeeper", func(t *testing.T) string {
+		// Its ticks are short, and so are the sessions that it allows.
+		return "zk://" + zktest.Start(t, zktest.Options{}).Addr + "?namespace=orders&ttl=4s"
 	}, true},
 	{"embedded etcd", func(t *testing.T) string {
 		return "embed://" + filepath.ToSlash(filepath.Join(t.TempDir(), "etcd"))
