@@ -87,7 +87,7 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 			return nil, err
 		}
 		if sv, err = a.survey(ctx, s); errors.Is(err, errNoNamespace) {
-			err = damaged(a.nodes.ticket(), errors.New("the node is missing and there are others of the namespace"))
+			err = damaged(a.nodes.clock(), errors.New("the node is missing and there are others of the namespace"))
 		}
 		if err != nil {
 			return nil, err

@@ -45,6 +45,7 @@ type reply struct {
 	data     []byte
 	stat     *client.Stat
 	children []string
+	path     string // of what was made
 	results  []client.MultiResponse
 }
 
@@ -93,6 +94,15 @@ func children(path string) request {
 func create(path string, acl []client.ACL) request {
 	return request{opCreate, func(c *client.Conn) (r reply) {
 		_, r.err = c.Create(path, nil, client.FlagPersistent, acl)
+		return r
+	}}
+}
+
+// draw makes an ephemeral sequential node: the server adds the number of the node
+// among all that were ever made in its folder, and deletes it with the session.
+func draw(path string, acl []client.ACL) request {
+	return request{opCreate, func(c *client.Conn) (r reply) {
+		r.path, r.err = c.Create(path, nil, client.FlagEphemeral|client.FlagSequence, acl)
 		return r
 	}}
 }

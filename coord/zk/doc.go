@@ -55,7 +55,8 @@
 //	owners/0000000007     there while the holder's session lives
 //	tokens/TOKEN          leads from an acquisition to its worker ID; on the same session
 //	identities/IDENTITY   the worker ID that an identity had last
-//	ticket                its version numbers the acquisitions
+//	tickets/TOKEN-NNNN    ephemeral sequential: numbers the acquisitions
+//	clock                 written before anything is read
 //
 // meta and each slot have one child, the mark, whose name is a digest of their value.
 //
@@ -81,12 +82,13 @@
 // # An acquisition
 //
 //  1. Connect and get a session.
-//  2. Write the ticket and read meta, the token, the names of the owners and the
-//     identity. The requests are sent one after the other without waiting, and servers
-//     handle those of a session in their order, so this is one round trip; and what is
-//     read after a write in the same session is at least as new as the write. Reads
-//     alone may be old. The answer to the write has its number, the ticket, and the
-//     time on the leader's clock.
+//  2. Write the clock, make the ticket, which is an ephemeral sequential node, and read
+//     meta, the token, the names of the owners and the identity. The requests are sent
+//     one after the other without waiting, and servers handle those of a session in
+//     their order, so this is one round trip; and what is read after a write in the
+//     same session is at least as new as the write. Reads alone may be old. The answer
+//     to the first write has the time on the leader's clock, that to the second the
+//     ticket's number.
 //  3. Read some 30 free slots, from the ticket on: tickets have no gaps, so a thousand
 //     processes that start together begin at a thousand different worker IDs. The
 //     worker ID that the identity had last comes first.
@@ -97,14 +99,15 @@
 // who take the same slot at the same moment cost one more each; the first acquisition
 // in a namespace makes its nodes. A renewal is one round trip, and so is a release.
 //
-// The ticket is the version of a node and not a sequential node of ZooKeeper's: it
-// needs no clean-up, nothing is lost with a lost answer but a number, and the numbers
-// stay without gaps where those of sequential nodes overflow, at 2^31.
+// A ticket's name begins with the acquisition's token, and the session owns it. One
+// whose answer was lost costs a number and nothing else: the acquisition draws another
+// one, and both go with the session. Numbers end at 2^31 - 1; after that, acquisitions
+// begin anywhere.
 //
 // # Lost answers
 //
 // If the answer to a transaction is lost, the call looks what was done. On the same
-// session, it writes the ticket and then reads: requests of a session are carried out
+// session, it writes the clock and then reads: requests of a session are carried out
 // in order, so what the lost one has done is visible then, or it never will be done.
 // An acquisition finds its token's node, which is on its own session; a renewal finds
 // the slot that it meant to write; a release finds its slot free. If time is up before

@@ -13,30 +13,30 @@ var errNoNamespace = errors.New("there is no such namespace")
 // readTries is how often something is read before its error counts.
 const readTries = 3
 
-// fetch reads nodes as they are now. It writes the ticket first: what follows a write
+// fetch reads nodes as they are now. It writes the clock first: what follows a write
 // in a session is at least as new as the write, on whichever server, while reads
 // alone may be old, those after a sync among them. The write also tells the leader's
 // time, and whether the ensemble has lost transactions. Doing it twice does no harm,
 // so a broken connection is given another chance.
 func (c *Coordinator) fetch(ctx context.Context, s *session, reads ...request) ([]reply, error) {
-	_, replies, err := c.draw(ctx, s, reads...)
+	_, replies, err := c.fetchAt(ctx, s, reads...)
 	return replies, err
 }
 
-// draw is fetch that also returns the ticket.
-func (c *Coordinator) draw(ctx context.Context, s *session, reads ...request) (*client.Stat, []reply, error) {
+// fetchAt is fetch that also returns the clock's node.
+func (c *Coordinator) fetchAt(ctx context.Context, s *session, reads ...request) (*client.Stat, []reply, error) {
 	for try := 1; ; try++ {
-		ticket, replies, err := c.drawOnce(ctx, s, reads)
+		clock, replies, err := c.fetchOnce(ctx, s, reads)
 		if err == nil || try == readTries || !transient(err) || ctx.Err() != nil || s.life.Err() != nil {
-			return ticket, replies, err
+			return clock, replies, err
 		}
 	}
 }
 
-func (c *Coordinator) drawOnce(ctx context.Context, s *session, reads []request) (*client.Stat, []reply, error) {
+func (c *Coordinator) fetchOnce(ctx context.Context, s *session, reads []request) (*client.Stat, []reply, error) {
 	ctx, cancel := s.step(ctx)
 	defer cancel()
-	requests := append([]request{set(c.nodes.ticket(), nil)}, reads...)
+	requests := append([]request{set(c.nodes.clock(), nil)}, reads...)
 	first := 0 // of the above
 	if c.opts.User != "" && !s.loggedIn() {
 		requests = append([]request{login(c.opts.User, c.opts.Password)}, requests...)
@@ -53,16 +53,16 @@ func (c *Coordinator) drawOnce(ctx context.Context, s *session, reads []request)
 		}
 		s.logIn()
 	}
-	ticket := replies[first]
+	clock := replies[first]
 	switch {
-	case definite(ticket.err, client.ErrNoNode):
+	case definite(clock.err, client.ErrNoNode):
 		return nil, nil, errNoNamespace
-	case ticket.err != nil:
-		return nil, nil, ticket.err
+	case clock.err != nil:
+		return nil, nil, clock.err
 	}
-	s.tick(ticket.stat.Mtime)
+	s.tick(clock.stat.Mtime)
 	c.memory.learn(s.era.Load(), before, s.zxid.Load())
-	return ticket.stat, replies[first+1:], nil
+	return clock.stat, replies[first+1:], nil
 }
 
 // write makes a transaction. If a server refuses it, failed is the operation that is

@@ -184,7 +184,7 @@ func (c *Coordinator) readMeta(ctx context.Context, s *session) (stored[record.M
 	return c.metaOf(replies[0])
 }
 
-// metaOf decodes the namespace's record, which is there if the ticket is.
+// metaOf decodes the namespace's record, which is there if the clock is.
 func (c *Coordinator) metaOf(r reply) (stored[record.Meta], error) {
 	meta, err := read[record.Meta](c.nodes.meta(), r)
 	if err == nil && !meta.there() {

@@ -26,11 +26,12 @@ func newFolder(chroot, namespace string) folder {
 // meta is the namespace's layout and floor.
 func (f folder) meta() string { return f.space + "/meta" }
 
-// ticket is written once for each acquisition; its version numbers them, and the
-// time of the write is a reading of the leader's clock.
-func (f folder) ticket() string { return f.space + "/ticket" }
+// clock is written before anything is read: what is read after it is at least as new,
+// and the time of the write is a reading of the leader's clock.
+func (f folder) clock() string { return f.space + "/clock" }
 
-// slots, owners, tokens and identities are folders.
+// tickets, slots, owners, tokens and identities are folders.
+func (f folder) tickets() string    { return f.space + "/tickets" }
 func (f folder) slots() string      { return f.space + "/slots" }
 func (f folder) owners() string     { return f.space + "/owners" }
 func (f folder) tokens() string     { return f.space + "/tokens" }
@@ -41,6 +42,10 @@ func (f folder) slot(id int) string { return f.slots() + "/" + digits(id) }
 
 // owner is there for as long as the session of the worker ID's holder.
 func (f folder) owner(id int) string { return f.owners() + "/" + digits(id) }
+
+// ticket is what the names of an acquisition's tickets begin with; ZooKeeper adds the
+// number.
+func (f folder) ticket(token string) string { return f.tickets() + "/" + escape(token) + "-" }
 
 // token leads from an acquisition to its worker ID. It is on the holder's session.
 func (f folder) token(token string) string { return f.tokens() + "/" + escape(token) }

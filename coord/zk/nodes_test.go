@@ -4,21 +4,22 @@ import (
 	"strings"
 	"testing"
 
-	client "github.com/go-zookeeper/zk"
-
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/record"
 )
 
-// The version of the ticket becomes negative after 2^31 - 1, and comes back to 0
-// after 2^32. Tickets of any number begin at some worker ID of the share.
+// Numbers of tickets end at 2^31 - 1. Tickets of any number, and of none, begin at some
+// worker ID of the share.
 func TestTicketNumber(t *testing.T) {
 	share := coord.Range{First: 10, Count: 1024}
-	for _, version := range []int32{0, 1, 1023, 1024, 1<<31 - 1, -1 << 31, -1024, -2, -1} {
-		n := ticketNumber(&client.Stat{Version: version})
+	for suffix, want := range map[string]int{
+		"0000000000": 10, "0000000001": 11, "0000001023": 1033, "0000001024": 10, "2147483646": 10 + (1<<31-2)%1024,
+		"2147483647": -1, "-2147483648": -1, "-000000001": -1, "": -1, "9999999999": -1, // anywhere
+	} {
+		n := ticketNumber(suffix)
 		free := record.FreeFrom(share, nil, n, 2)
-		if n < 0 || len(free) != 2 || free[0] != 10+int(uint32(version)%1024) {
-			t.Errorf("version %d is ticket %d, which begins at %v", version, n, free)
+		if n < 0 || len(free) != 2 || want >= 0 && free[0] != want {
+			t.Errorf("%q is ticket %d, which begins at %v; want %d", suffix, n, free, want)
 		}
 	}
 }

@@ -100,7 +100,8 @@ func TestForeignNodes(t *testing.T) {
 	for name, spoil := range map[string]func(ns string){
 		"meta":              func(ns string) { o.put(t, ns+"/meta", `{"version":1}`) },
 		"meta gone":         func(ns string) { o.deleteTree(t, ns+"/meta") },
-		"ticket gone":       func(ns string) { o.deleteTree(t, ns+"/ticket") },
+		"clock gone":        func(ns string) { o.deleteTree(t, ns+"/clock") },
+		"tickets gone":      func(ns string) { o.deleteTree(t, ns+"/tickets") },
 		"owners gone":       func(ns string) { o.deleteTree(t, ns+"/owners") },
 		"identity":          func(ns string) { o.create(t, ns+"/identities/pod-a") },
 		"owner of nobody":   func(ns string) { o.create(t, ns+"/owners/me") },

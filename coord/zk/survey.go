@@ -3,7 +3,11 @@ package zk
 import (
 	"context"
 	"errors"
+	"math"
+	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 
 	client "github.com/go-zookeeper/zk"
 
@@ -24,16 +28,20 @@ type survey struct {
 // survey draws a ticket and reads the namespace.
 func (a *acquisition) survey(ctx context.Context, s *session) (*survey, error) {
 	n := a.nodes
-	reads := []request{get(n.meta()), get(n.token(a.req.Token)), children(n.owners())}
+	reads := []request{draw(n.ticket(a.req.Token), a.acl), get(n.meta()), get(n.token(a.req.Token)), children(n.owners())}
 	if a.req.Identity != "" {
 		reads = append(reads, get(n.identity(a.req.Identity)))
 	}
 	earliest := a.clock()
-	ticket, replies, err := a.draw(ctx, s, reads...)
+	clock, replies, err := a.fetchAt(ctx, s, reads...)
 	if err != nil {
 		return nil, err
 	}
-	sv := &survey{ticket: ticketNumber(ticket)}
+	ticket, replies := replies[0], replies[1:]
+	if ticket.err != nil {
+		return nil, missing(n.tickets(), ticket.err)
+	}
+	sv := &survey{ticket: ticketNumber(strings.TrimPrefix(ticket.path, n.ticket(a.req.Token)))}
 	if sv.meta, err = a.metaOf(replies[0]); err != nil {
 		return nil, err
 	}
@@ -41,7 +49,7 @@ func (a *acquisition) survey(ctx context.Context, s *session) (*survey, error) {
 	if sv.meta.rec.Fingerprint != a.req.Fingerprint {
 		return nil, &coord.LayoutMismatchError{Namespace: a.namespace, Stored: sv.meta.rec.Fingerprint, Wanted: a.req.Fingerprint}
 	}
-	if err := checkSkew(earliest, a.clock(), ticket.Mtime, a.opts.SkewBound); err != nil {
+	if err := checkSkew(earliest, a.clock(), clock.Mtime, a.opts.SkewBound); err != nil {
 		return nil, err
 	}
 	if sv.token, err = read[workerRecord](n.token(a.req.Token), replies[1]); err != nil {
@@ -56,9 +64,17 @@ func (a *acquisition) survey(ctx context.Context, s *session) (*survey, error) {
 	return sv, err
 }
 
-// ticketNumber makes 0 or more of the version of the ticket, which goes on below zero
-// after 2^31 - 1: the numbers stay without gaps but for that one place.
-func ticketNumber(s *client.Stat) int64 { return int64(uint32(s.Version)) }
+// ticketNumber reads the number that ZooKeeper has added to a ticket's name. Numbers
+// have 32 bits with a sign: after 2^31 - 1 they stay there, or go on below zero, and
+// then any place to begin at is as good as another. The same goes for a number that is
+// none.
+func ticketNumber(suffix string) int64 {
+	n, err := strconv.ParseInt(suffix, 10, 32)
+	if err != nil || n < 0 || n == math.MaxInt32 {
+		return rand.Int64N(math.MaxInt32)
+	}
+	return n
+}
 
 // ownedIn lists the worker IDs of a share that have an owner node.
 func ownedIn(path string, r reply, share coord.Range) ([]int, error) {
@@ -106,7 +122,7 @@ func (c *Coordinator) makeNamespace(ctx context.Context, s *session, meta record
 	}
 	n := c.nodes
 	var ops []any
-	for _, path := range []string{n.space, n.ticket(), n.slots(), n.owners(), n.tokens(), n.identities()} {
+	for _, path := range []string{n.space, n.clock(), n.tickets(), n.slots(), n.owners(), n.tokens(), n.identities()} {
 		ops = append(ops, &client.CreateRequest{Path: path, Acl: c.acl})
 	}
 	_, err = c.write(ctx, s, append(ops, c.creates(n.meta(), []byte(value))...))

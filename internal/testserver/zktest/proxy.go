@@ -10,8 +10,9 @@ import (
 
 // Operations of the protocol, for [Proxy.Rob].
 const (
-	OpSet   = 5
-	OpMulti = 14
+	OpCreate = 1
+	OpSet    = 5
+	OpMulti  = 14
 
 	opPing  = 11
 	opClose = -11
