@@ -12,15 +12,17 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// looks is a namespace as it looks each time.
+// looks is a namespace as it looks each time; after the last, the watch is ended.
 type looks struct {
 	slots [][]coord.Slot
 	errs  []error
 	n     int
+	end   context.CancelFunc
 }
 
 func (l *looks) List(ctx context.Context) ([]coord.Slot, error) {
 	if l.n == len(l.slots) {
+		l.end()
 		return nil, ctx.Err()
 	}
 	l.n++
@@ -45,17 +47,9 @@ func watched(t *testing.T, l *looks, change func(*watch)) (out, stderr string, e
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	l.end = cancel
 	ticks := make(chan time.Time)
-	go func() {
-		for range len(l.slots) - 1 {
-			select {
-			case ticks <- at:
-			case <-ctx.Done():
-			}
-		}
-		// The watch takes this tick after its last look but one.
-		cancel()
-	}()
+	close(ticks) // the next look follows at once
 	err = w.run(ctx, ticks)
 	return o.String(), e.String(), err
 }
@@ -74,12 +68,11 @@ func TestWatchPrintsChanges(t *testing.T) {
 			then(nil, renewed, s(2, coord.SlotFree, 4, "z:9")). // no news
 			then(nil, renewed, named, s(2, coord.SlotFree, 4, "z:9")).
 			then(errors.New("broken")).
-			then(errors.New("broken")).                                                        // reported once
-			then(errors.New("damaged"), s(0, coord.SlotFree, 1, "a:1"), named).                // worker ID 2 is not gone
-			then(nil, s(0, coord.SlotHeld, 2, "c:3"), named, s(2, coord.SlotRetired, 5, "")).  //
-			then(nil, s(0, coord.SlotHeld, 3, "c:3"), named, s(2, coord.SlotRetired, 5, "")).  // taken over between two looks
-			then(nil, s(0, coord.SlotHeld, 3, "c:3"), s(2, coord.SlotRetired, 5, "")).         // which should never happen
-			then(nil, s(0, coord.SlotHeld, 3, "c:3"), s(2, coord.SlotRetired, 5, ""), renewed) // the last one is not waited for
+			then(errors.New("broken")).                                                       // reported once
+			then(errors.New("damaged"), s(0, coord.SlotFree, 1, "a:1"), named).               // worker ID 2 is not gone
+			then(nil, s(0, coord.SlotHeld, 2, "c:3"), named, s(2, coord.SlotRetired, 5, "")). //
+			then(nil, s(0, coord.SlotHeld, 3, "c:3"), named, s(2, coord.SlotRetired, 5, "")). // taken over between two looks
+			then(nil, s(0, coord.SlotHeld, 3, "c:3"), s(2, coord.SlotRetired, 5, ""))         // which should never happen
 	}
 	out, stderr, err := watched(t, story(), nil)
 	var lines []string
@@ -100,7 +93,7 @@ func TestWatchPrintsChanges(t *testing.T) {
 		"worker ID 0  held by c:3, generation 3",
 		"worker ID 1  gone, last held by b:2, identity pod-b, generation 1",
 	}
-	if !errors.Is(err, context.Canceled) || len(lines) < len(want) || !slices.Equal(lines[:len(want)], want) {
+	if !errors.Is(err, context.Canceled) || !slices.Equal(lines, want) {
 		t.Errorf("%v\n%s\nwant\n%s", err, strings.Join(lines, "\n"), strings.Join(want, "\n"))
 	}
 	if strings.Count(stderr, "broken") != 1 || strings.Count(stderr, "damaged") != 1 {
@@ -108,11 +101,11 @@ func TestWatchPrintsChanges(t *testing.T) {
 	}
 
 	out, _, _ = watched(t, story(), func(w *watch) { w.held = true })
-	if strings.Contains(out, "worker ID 2 ") || strings.Count(out, "\n") < 6 {
+	if strings.Contains(out, "worker ID 2 ") || strings.Count(out, "\n") != 6 {
 		t.Errorf("--held prints\n%s", out)
 	}
 	out, _, _ = watched(t, story(), func(w *watch) { w.json = true })
-	if strings.Count(out, "\n") < len(want) || !strings.Contains(out, `"worker_id":1,"state":"gone"`) || !strings.HasPrefix(out, `{"seen":"2026-05-17T09:30:01.000Z","worker_id":0,"state":"held"`) {
+	if strings.Count(out, "\n") != len(want) || !strings.Contains(out, `"worker_id":1,"state":"gone"`) || !strings.HasPrefix(out, `{"seen":"2026-05-17T09:30:01.000Z","worker_id":0,"state":"held"`) {
 		t.Errorf("in JSON:\n%s", out)
 	}
 }
