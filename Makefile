@@ -44,6 +44,7 @@ vet: ## Run go vet
 lint: ## Run golangci-lint, which is built from tools/go.mod on first use
 lint: $(LINT)
 	$(LINT) run ./...
+	cd benchmarks/peers && ../../$(LINT) run ./...
 
 cross: ## Build and vet for every supported platform
 	@scripts/cross
@@ -60,9 +61,10 @@ bench: ## Run the benchmarks, a quarter of an hour, and write benchmarks/results
 bench-smoke: ## Run each benchmark for a moment
 	@scripts/bench smoke
 
-tidy: ## Check that go.mod and go.sum are complete and unchanged
+tidy: ## Check that the files go.mod and go.sum are complete and unchanged
 	$(GO) mod tidy -diff
 	$(GO) mod verify
+	$(GO) mod tidy -C benchmarks/peers -diff
 
 ci: ## Do what CI does
 	@.ci/run
