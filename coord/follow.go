@@ -19,6 +19,9 @@ type Ending struct {
 	// Until: a window that a wrong clock has pushed far into the future would stop
 	// whoever has to wait for its end.
 	Retired []int
+	// Closed tells that [Follow] has closed the namespace. Its floor then says nothing,
+	// and Until is the end of the last window.
+	Closed bool
 	// slots are all of them, to see whether anything happens later.
 	slots []Slot
 }
@@ -55,8 +58,8 @@ func nameSlots(slots []Slot) string {
 // and its coordinator must be a [Lister]. If worker IDs are held, the error is a
 // [*HeldError]; other errors wrap [ErrInvalid] if what was found forbids that the
 // namespace is followed. That includes a namespace without slots, because most
-// likely it is not the one that was meant. EndOf changes nothing; it blocks for as
-// long as the back end needs.
+// likely it is not the one that was meant. EndOf changes nothing of what was granted
+// and may be granted; it blocks for as long as the back end needs.
 func EndOf(ctx context.Context, c Coordinator, s Space) (Ending, error) {
 	if err := s.check(); err != nil {
 		return Ending{}, err
@@ -99,7 +102,8 @@ func EndOf(ctx context.Context, c Coordinator, s Space) (Ending, error) {
 		if err != nil {
 			return Ending{}, fmt.Errorf("its floor cannot be read: %w", err)
 		}
-		if floor.After(end.Until) {
+		end.Closed = s.Scale.Tick(floor.UnixMicro()) >= s.LastTick
+		if floor.After(end.Until) && !end.Closed {
 			end.Until = floor
 		}
 	}
@@ -138,14 +142,18 @@ func (s Space) check() error {
 // Follow returns the floor: next grants only what lies above it. Worker IDs that are
 // retired in prev are retired in next; what they have issued may be above.
 //
-// All generators of prev must have stopped for good, and those of next must start
-// only after Follow has returned nil. Follow looks whether they do, before and after
-// it raises the floor, and returns an error that wraps [ErrInvalid] if not; what it
-// cannot see is a generator of prev that comes back later.
+// Follow closes prev for good, if prev is an [Admin]: its floor becomes the end of the
+// layout, so that nothing is granted or extended in it again, not even for a
+// generator that was paused all the while. Where prev is not, as with a static worker
+// ID, whoever moves it has to see to that.
+//
+// All generators of prev must have stopped, and those of next must start only after
+// Follow has returned nil. Follow looks whether they do, before and after it raises
+// the floors, and returns an error that wraps [ErrInvalid] if not.
 //
 // Unless Follow has returned nil, the namespace of next must not be used; calling
-// Follow again is safe and finishes what was begun. Follow blocks for as long as the
-// back ends need.
+// Follow again with both is safe and finishes what was begun. Follow blocks for as
+// long as the back ends need.
 func Follow(ctx context.Context, next, prev Coordinator, s Space) (floor time.Time, err error) {
 	m, err := newMove(next, prev, s)
 	if err != nil {
@@ -158,15 +166,34 @@ func Follow(ctx context.Context, next, prev Coordinator, s Space) (floor time.Ti
 	if err := m.declare(ctx); err != nil {
 		return time.Time{}, err
 	}
-	// Between the declaration and the floor somebody can be granted what lies below it.
-	// That shows afterwards: slots are never deleted.
+	if err := m.checkBegun(ctx, end); err != nil {
+		return time.Time{}, err
+	}
 	if floor, err = m.raise(ctx, end); err != nil {
 		return time.Time{}, err
 	}
+	// Whoever finds the new namespace in use has to take another one. So this is looked
+	// at before the old one is closed, and again at the end.
 	if err := m.checkUnused(ctx); err != nil {
 		return time.Time{}, err
 	}
-	return floor, m.checkUnchanged(ctx, end)
+	closed, err := m.closeOld(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	last, err := m.lookAgain(ctx, end, closed)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if floor, err = m.raise(ctx, last); err != nil {
+		return time.Time{}, err
+	}
+	// Between the declaration and the floor somebody can be granted what lies below it.
+	// That shows afterwards: slots are never deleted.
+	if err := m.checkUnused(ctx); err != nil {
+		return time.Time{}, err
+	}
+	return floor, nil
 }
 
 // move is one run of Follow.
@@ -205,15 +232,26 @@ func (m *move) declare(ctx context.Context) error {
 	return err
 }
 
-// raise raises the floor of the new namespace and retires what is retired in the old
-// one.
-func (m *move) raise(ctx context.Context, end Ending) (time.Time, error) {
-	floor, err := m.next.Quarantine(ctx, end.Until)
-	if err != nil {
-		return time.Time{}, err
+// checkBegun tells whether the new namespace may follow one that is closed. What its
+// floor said before it was closed, only a namespace knows that it was followed by.
+func (m *move) checkBegun(ctx context.Context, end Ending) error {
+	if !end.Closed {
+		return nil
 	}
-	if tick := m.space.Scale.Tick; tick(floor.UnixMicro()) < tick(end.Until.UnixMicro()) {
-		return time.Time{}, fmt.Errorf("coord: the floor was to be raised to %v and is %v; the new namespace must not be used", end.Until, floor)
+	floor, err := m.next.Quarantine(ctx, m.timeOf(0)) // so early that it changes nothing
+	if err != nil || m.tick(floor) > 0 {
+		return err
+	}
+	return fmt.Errorf("%w: the old namespace is closed, because another one follows it; continue with that one; if nobody ever used that one, declare a new one with Init and raise its floor with Quarantine to where the last window of the old one ends, at %s, or to two minutes from now if that is later", ErrInvalid, end.Until.UTC().Format(time.RFC3339Nano))
+}
+
+// raise raises the floor of the new namespace and retires what is retired in the old
+// one. The floor is never left at zero: it shows that the move has begun.
+func (m *move) raise(ctx context.Context, end Ending) (time.Time, error) {
+	want := max(m.tick(end.Until), 1)
+	floor, err := m.raised(ctx, m.next, want)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("raising the floor of the new namespace, which must not be used now: %w", err)
 	}
 	for _, id := range end.Retired {
 		if err := m.next.Retire(ctx, id); err != nil {
@@ -222,6 +260,31 @@ func (m *move) raise(ctx context.Context, end Ending) (time.Time, error) {
 	}
 	return floor, nil
 }
+
+// closeOld makes the old namespace grant and extend nothing any more, where its back
+// end can do that.
+func (m *move) closeOld(ctx context.Context) (closed bool, err error) {
+	admin, ok := m.prev.(Admin)
+	if !ok {
+		return false, nil
+	}
+	if _, err := m.raised(ctx, admin, m.space.LastTick); err != nil {
+		return false, fmt.Errorf("closing the old namespace: %w; the new one must not be used before this has been repeated", err)
+	}
+	return true, nil
+}
+
+// raised raises a floor to a tick and checks that it is there.
+func (m *move) raised(ctx context.Context, a Admin, tick int64) (time.Time, error) {
+	floor, err := a.Quarantine(ctx, m.timeOf(tick))
+	if err == nil && m.tick(floor) < tick {
+		err = fmt.Errorf("coord: the floor was to be raised to %v and is %v", m.timeOf(tick), floor)
+	}
+	return floor, err
+}
+
+func (m *move) tick(t time.Time) int64      { return m.space.Scale.Tick(t.UnixMicro()) }
+func (m *move) timeOf(tick int64) time.Time { return time.UnixMicro(m.space.Scale.Micro(tick)).UTC() }
 
 // unused returns an error if anything was ever granted in the new namespace. It tells
 // whether there are worker IDs that were retired without having been granted.
@@ -251,16 +314,21 @@ func (m *move) checkUnused(ctx context.Context) error {
 	return nil
 }
 
-// checkUnchanged tells whether somebody has used the old namespace meanwhile.
-func (m *move) checkUnchanged(ctx context.Context, end Ending) error {
-	again, err := EndOf(ctx, m.prev, m.space)
-	if err == nil && !same(again.slots, end.slots) {
+// lookAgain returns how far the old namespace has come in the end. One that could not
+// be closed must not have changed.
+func (m *move) lookAgain(ctx context.Context, end Ending, closed bool) (Ending, error) {
+	last, err := EndOf(ctx, m.prev, m.space)
+	switch {
+	case err != nil:
+	case closed && !last.Closed:
+		err = fmt.Errorf("%w: it was closed and is open again", ErrInvalid)
+	case !closed && !same(last.slots, end.slots):
 		err = fmt.Errorf("%w: worker IDs were granted in it meanwhile", ErrInvalid)
 	}
 	if err != nil {
-		return fmt.Errorf("looking at the old namespace again: %w; the new namespace must not be used before this has been repeated", err)
+		return Ending{}, fmt.Errorf("looking at the old namespace again: %w; the new namespace must not be used before this has been repeated", err)
 	}
-	return nil
+	return last, nil
 }
 
 // same tells whether nothing was granted, extended or retired between two lists.

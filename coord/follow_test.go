@@ -115,20 +115,44 @@ func TestFollow(t *testing.T) {
 			t.Fatalf("slots of the new namespace: %+v; want worker ID 3 retired", next.slots)
 		}
 	}
-	if prev.floor != 0 {
-		t.Errorf("the floor of the old namespace is %d; it must not change", prev.floor)
+	if want := followSpace().LastTick; prev.floor != want {
+		t.Errorf("the floor of the old namespace is %d; it is closed at %d", prev.floor, want)
 	}
-	// What the old back end has forgotten lies below its floor.
+	// A namespace can follow several.
+	other := existing().add(0, coord.SlotFree, 700)
+	if _, err := coord.Follow(t.Context(), next, other, followSpace()); err != nil || next.floor != 901 {
+		t.Errorf("following a second one: %v, floor %d; want 901", err, next.floor)
+	}
+}
+
+// TestFollowFloor: what the old back end has forgotten lies below its floor, and after
+// it was closed only the new namespace knows of it.
+func TestFollowFloor(t *testing.T) {
+	prev := existing().add(0, coord.SlotFree, 500)
 	prev.floor = 5000
-	if _, err := coord.Follow(t.Context(), next, prev, followSpace()); err != nil || next.floor != 5000 {
-		t.Errorf("following a floor of 5000: %v, floor %d", err, next.floor)
+	next := &ledger{}
+	for range 2 {
+		if floor, err := coord.Follow(t.Context(), next, prev, followSpace()); err != nil || !floor.Equal(next.micro(5000)) || next.floor != 5000 {
+			t.Errorf("following a floor of 5000: %v, %v, floor %d", floor, err, next.floor)
+		}
+	}
+	stranger := &ledger{}
+	if _, err := coord.Follow(t.Context(), stranger, prev, followSpace()); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "the old namespace is closed") {
+		t.Errorf("a second namespace follows it: %v", err)
 	}
 }
 
 // TestFollowOfRetired: a namespace of which only retired worker IDs are left.
 func TestFollowOfRetired(t *testing.T) {
-	next := &ledger{}
-	if _, err := coord.Follow(t.Context(), next, existing().add(3, coord.SlotRetired, 1<<40), followSpace()); err != nil || next.floor != 0 || len(next.slots) != 1 {
+	next, prev := &ledger{}, existing().add(3, coord.SlotRetired, 1<<40)
+	for range 2 {
+		followRetired(t, next, prev)
+	}
+}
+
+func followRetired(t *testing.T, next, prev *ledger) {
+	t.Helper()
+	if _, err := coord.Follow(t.Context(), next, prev, followSpace()); err != nil || next.floor != 1 || len(next.slots) != 1 {
 		t.Errorf("Follow: %v, floor %d, slots %v", err, next.floor, next.slots)
 	}
 }
@@ -218,7 +242,7 @@ func TestFollowSeesOthers(t *testing.T) {
 	for _, tt := range []struct {
 		call string
 		n    int
-	}{{"Init", 1}, {"Quarantine", 1}, {"Retire", 1}, {"List", 2}} {
+	}{{"Init", 1}, {"Quarantine", 1}, {"Retire", 1}, {"List", 2}, {"Quarantine", 2}, {"Retire", 2}, {"List", 3}} {
 		prev := existing().add(0, coord.SlotFree, 500).add(3, coord.SlotRetired, 600)
 		next := existing()
 		next.before = func(call string, n int) error {
@@ -230,23 +254,58 @@ func TestFollowSeesOthers(t *testing.T) {
 		if _, err := coord.Follow(t.Context(), next, prev, followSpace()); !errors.Is(err, coord.ErrInvalid) {
 			t.Errorf("a grant in the new namespace before %s: %v; want it to be noticed", tt.call, err)
 		}
-	}
-	for what, change := range map[string]func(*ledger){
-		"held":     func(l *ledger) { l.slots[0].State, l.slots[0].Generation = coord.SlotHeld, 2 },
-		"released": func(l *ledger) { l.slots[0].Generation = 2 },
-		"extended": func(l *ledger) { l.slots[0].NotAfter++ },
-		"another":  func(l *ledger) { l.add(1, coord.SlotFree, 3) },
-		"retired":  func(l *ledger) { l.slots[0].State = coord.SlotRetired },
-	} {
-		prev := existing().add(0, coord.SlotFree, 500)
-		prev.before = func(call string, n int) error {
-			if call == "List" && n == 2 {
-				change(prev)
-			}
-			return nil
+		if early := tt.n == 1 || tt.call == "List" && tt.n == 2; early && prev.floor != 0 {
+			t.Errorf("a grant in the new namespace before %s: the old one was closed all the same", tt.call)
 		}
-		if _, err := coord.Follow(t.Context(), &ledger{}, prev, followSpace()); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "looking at the old namespace again") {
-			t.Errorf("a worker ID of the old namespace %s meanwhile: %v; want it to be noticed", what, err)
+	}
+}
+
+// fixed is a namespace that cannot be changed, as a static worker ID is.
+type fixed struct {
+	coord.Coordinator
+	ledger *ledger
+}
+
+func (f fixed) List(ctx context.Context) ([]coord.Slot, error) { return f.ledger.List(ctx) }
+
+// TestFollowSeesReturn: a generator of the old namespace that comes back while it
+// moves is noticed. Where the namespace was closed, it is followed as far as it got.
+func TestFollowSeesReturn(t *testing.T) {
+	for what, tt := range map[string]struct {
+		change  func(*ledger)
+		floor   int64 // where the old namespace is closed; 0: it is refused there, too
+		retired int
+	}{
+		"held":     {change: func(l *ledger) { l.slots[0].State, l.slots[0].Generation = coord.SlotHeld, 2 }},
+		"released": {change: func(l *ledger) { l.slots[0].Generation = 2 }, floor: 501},
+		"extended": {change: func(l *ledger) { l.slots[0].NotAfter++; l.slots[0].Until = l.micro(502) }, floor: 502},
+		"another":  {change: func(l *ledger) { l.add(1, coord.SlotFree, 600) }, floor: 601},
+		"retired":  {change: func(l *ledger) { l.slots[0].State = coord.SlotRetired }, floor: 501, retired: 1},
+		"reopened": {change: func(l *ledger) { l.floor = 0 }, retired: -1},
+	} {
+		for _, closes := range []bool{true, false} {
+			if !closes && tt.retired < 0 {
+				continue // nobody closes what cannot be changed
+			}
+			prev, next := existing().add(0, coord.SlotFree, 500), &ledger{}
+			prev.before = func(call string, n int) error {
+				if call == "List" && n == 2 {
+					tt.change(prev)
+				}
+				return nil
+			}
+			var old coord.Coordinator = prev
+			if !closes {
+				old = fixed{ledger: prev}
+			}
+			_, err := coord.Follow(t.Context(), next, old, followSpace())
+			if closes && tt.floor != 0 {
+				if err != nil || next.floor != tt.floor || len(next.slots) != tt.retired {
+					t.Errorf("%s meanwhile: %v, floor %d, slots %v; want floor %d", what, err, next.floor, next.slots, tt.floor)
+				}
+			} else if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "looking at the old namespace again") {
+				t.Errorf("%s meanwhile: %v; want it to be noticed", what, err)
+			}
 		}
 	}
 }

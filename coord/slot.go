@@ -73,7 +73,8 @@ type Space struct {
 type Admin interface {
 	// Init declares the namespace to be new: nobody has ever been granted a worker ID
 	// in it, or whatever was granted is past. It stores the layout, and it ends a
-	// quarantine that only protects against what a lost namespace may have granted.
+	// quarantine that only protects against what a lost namespace may have granted. It
+	// never lowers a floor that was raised.
 	// Init is refused where there are slots. Where the namespace has another layout,
 	// the error is a [*LayoutMismatchError].
 	Init(ctx context.Context, s Space) error

@@ -39,14 +39,13 @@ namespace moves to another back end without a duplicate. Both must have the same
 layout. First stop the generators of the old namespace: init refuses if any of its
 worker IDs is held. It then declares the new namespace new, raises its floor to the
 end of the last window of the old one, and retires what is retired there. Start the
-generators of the new namespace only after init has succeeded, and never start those
-of the old one again. init looks whether any of them runs, before and after, and
-fails if so. If it is interrupted, run it again. To follow several namespaces, the
-static worker IDs of several machines for example, run init once for each of them
-before the first start.
+generators of the new namespace only after init has succeeded. If it is interrupted,
+run it again. To follow several namespaces, the static worker IDs of several machines
+for example, run init once for each of them before the first start.
 
-The old namespace is left as it is. To be sure that nobody uses it again, raise its
-floor far into the future afterwards, with 'unalike quarantine --until'.
+The old namespace is closed for good: its floor becomes the end of the layout, so that
+a generator that was forgotten, or that comes back from a pause, can extend nothing.
+Only a static one cannot be closed: take its configuration and its state file away.
 
 A floor is never lowered, so --after asks first.`,
 		Example: `  unalike init --coordinator etcd://localhost:2379/orders
@@ -152,6 +151,14 @@ func describeMove(n, old *namespace, end coord.Ending, layout core.Layout, now t
 	if len(end.Retired) > 0 {
 		fmt.Fprintf(&b, "\nRetired as in the old namespace: %s.", strings.Trim(fmt.Sprint(end.Retired), "[]"))
 	}
-	b.WriteString("\nThe generators of the old namespace must never run again.")
+	b.WriteString("\n" + describeClosing(old))
 	return b.String()
+}
+
+// describeClosing says what happens to the old namespace.
+func describeClosing(old *namespace) string {
+	if _, ok := old.Coordinator.(coord.Admin); ok {
+		return "The old namespace will be closed for good: nothing is granted or extended in it any more."
+	}
+	return "The old namespace cannot be closed: take its configuration and its state file away. Its generators must never run again."
 }

@@ -126,7 +126,7 @@ func TestMove(t *testing.T) {
 		closeGenerator(t, g)
 		for range 2 { // repeating it is safe
 			got := call(t, nil, "", "init", "--yes", "--coordinator", url, "--after", old)
-			wantCall(t, got, exitOK, "it grants from ", "The generators of the old namespace must never run again.\n")
+			wantCall(t, got, exitOK, "it grants from ", closing(old))
 		}
 		wantCall(t, call(t, nil, "", "workers", "--coordinator", url), exitOK, "no worker ID was ever granted", "")
 		old = url
@@ -134,6 +134,25 @@ func TestMove(t *testing.T) {
 	after := ids(t, generator(t, old, core.Config{Lead: lead, Lease: lease}), 1000)
 	above(t, last, after)
 	wantCall(t, call(t, nil, "", "init", "--yes", "--coordinator", old, "--after", newSpace()), exitFailure, "", "no worker ID was ever granted in this namespace")
+}
+
+// closing is what is said of the old namespace.
+func closing(old string) string {
+	if strings.HasPrefix(old, "static:") {
+		return "Its generators must never run again.\n"
+	}
+	return "The old namespace will be closed for good"
+}
+
+// TestMoveReturns: nobody comes back to a namespace that has moved.
+func TestMoveReturns(t *testing.T) {
+	_, newSpace := newSpaces(t)
+	old, url := newSpace(), newSpace()
+	closeGenerator(t, generator(t, old, core.Config{}))
+	wantCall(t, call(t, nil, "", "init", "--yes", "--coordinator", url, "--after", old), exitOK, "it grants from ", "")
+	got := call(t, nil, "", "generate", "--coordinator", old)
+	wantCall(t, got, exitFailure, "", "the namespace is closed: its floor is the end of the layout; another namespace follows it, use that one")
+	wantCall(t, call(t, nil, "", "init", "--yes", "--coordinator", newSpace(), "--after", old), exitFailure, "", "the old namespace is closed, because another one follows it")
 }
 
 // TestMoveAfterCrash: a generator that was killed leaves a window that reaches into
@@ -216,7 +235,7 @@ func TestDescribeMove(t *testing.T) {
 	}{
 		{coord.Ending{Until: at.Add(time.Hour), Furthest: window}, "That far reaches the window of worker ID 17 of the old namespace."},
 		{coord.Ending{Until: at.Add(2 * time.Hour), Furthest: window}, "That far reaches the floor of the old namespace."},
-		{coord.Ending{Until: at.Add(time.Minute)}, "in 1m0s: nothing is granted below it, and it is never lowered.\nThe generators"},
+		{coord.Ending{Until: at.Add(time.Minute)}, "in 1m0s: nothing is granted below it, and it is never lowered.\nThe old namespace"},
 	} {
 		if got := describeMove(n, old, tt.end, core.DefaultLayout(), at); !strings.Contains(got, tt.want) {
 			t.Errorf("%+v is described as\n%s\nwant %q", tt.end, got, tt.want)

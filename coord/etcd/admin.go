@@ -26,6 +26,7 @@ func (c *Coordinator) Init(ctx context.Context, s coord.Space) error {
 		case ns.slots > 0:
 			return nil, nil, fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use another namespace", coord.ErrInvalid)
 		}
+		meta.Floor = ns.meta.Floor // a floor is never lowered
 		value, err := record.Encode(meta)
 		none := func(folder string) clientv3.Cmp {
 			return clientv3.Compare(clientv3.CreateRevision(folder), "=", 0).WithPrefix()

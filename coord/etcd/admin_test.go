@@ -78,7 +78,17 @@ func TestInit(t *testing.T) {
 	if err := c.Init(within(t), coord.Space{}); !errors.Is(err, coord.ErrInvalid) {
 		t.Errorf("Init with nothing: %v; want %v", err, coord.ErrInvalid)
 	}
+	floor, err := c.Quarantine(within(t), time.Now().Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Init(within(t), space()); err != nil {
+		t.Fatal(err)
+	}
 	g := mustAcquire(t, c, request(capacity))
+	if want := scale().Tick(floor.UnixMicro()); g.NotBefore != want {
+		t.Errorf("the floor is %d, and %v was granted after the namespace was declared new again", want, g)
+	}
 	if err := c.Release(within(t), g, g.NotBefore); err != nil {
 		t.Fatal(err)
 	}

@@ -32,6 +32,7 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 		case old.rec.Fingerprint != space.Fingerprint:
 			return &coord.LayoutMismatchError{Namespace: c.namespace, Stored: old.rec.Fingerprint, Wanted: space.Fingerprint}
 		}
+		meta.Floor = old.rec.Floor // a floor is never lowered
 		value, err := record.Encode(meta)
 		if err != nil {
 			return err

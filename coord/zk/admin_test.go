@@ -18,15 +18,15 @@ func TestInit(t *testing.T) {
 			t.Fatalf("Init of a new namespace: %v", err)
 		}
 	}
-	if _, err := c.Quarantine(within(t), time.Time{}); err != nil {
+	floor, err := c.Quarantine(within(t), time.Now().Add(time.Minute))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Init(within(t), space()); err != nil {
 		t.Fatal(err)
 	}
-	g := mustAcquire(t, c, request(1))
-	if g.NotBefore != 0 {
-		t.Errorf("%v was granted in a namespace that was declared new", g)
+	if g, want := mustAcquire(t, c, request(1)), scale().Tick(floor.UnixMicro()); g.NotBefore != want {
+		t.Errorf("the floor is %d, and %v was granted after the namespace was declared new again", want, g)
 	}
 	if err := c.Init(within(t), space()); !errors.Is(err, coord.ErrInvalid) {
 		t.Errorf("Init of a namespace in use: %v; want %v", err, coord.ErrInvalid)
