@@ -169,7 +169,7 @@ func Follow(ctx context.Context, next, prev Coordinator, s Space) (floor time.Ti
 	if err := m.checkBegun(ctx, end); err != nil {
 		return time.Time{}, err
 	}
-	if floor, err = m.raise(ctx, end); err != nil {
+	if _, err := m.raise(ctx, end); err != nil {
 		return time.Time{}, err
 	}
 	// Whoever finds the new namespace in use has to take another one. So this is looked

@@ -54,8 +54,8 @@ var operatorMutants = []mutant{
 	{
 		name: "follow: floor skipped when repeated",
 		file: "coord/follow.go",
-		old:  "\tif floor, err = m.raise(ctx, end); err != nil {",
-		new:  "\tif _, err := m.unused(ctx); err != nil {\n\t\treturn time.Time{}, err\n\t}\n\tif l, _ := m.next.List(ctx); len(l) > 0 {\n\t\treturn floor, nil\n\t}\n\tif floor, err = m.raise(ctx, end); err != nil {",
+		old:  "\tif _, err := m.raise(ctx, end); err != nil {",
+		new:  "\tif l, _ := m.next.List(ctx); len(l) > 0 {\n\t\treturn floor, nil\n\t}\n\tif _, err := m.raise(ctx, end); err != nil {",
 		pkg:  "./coord", test: "TestFollow",
 	},
 	{
@@ -77,13 +77,13 @@ var operatorMutants = []mutant{
 		file: "coord/follow.go",
 		old:  "closed, err := m.closeOld(ctx)",
 		new:  "closed, err := false, error(nil)",
-		pkg:  "./coord", test: "TestFollow$",
+		pkg:  "./coord", test: "TestFollow",
 	},
 	{
 		name: "follow: what came before the closing left out",
 		file: "coord/follow.go",
-		old:  "if floor, err = m.raise(ctx, last); err != nil {",
-		new:  "if floor, err = m.raise(ctx, end); err != nil {",
+		old:  "\treturn last, nil\n",
+		new:  "\treturn end, nil\n",
 		pkg:  "./coord", test: "TestFollowSeesReturn",
 	},
 	{
