@@ -17,7 +17,8 @@ import (
 //
 // A Config is a value, and its methods change nothing; they are safe for concurrent
 // use. Printed with any verb, or logged with log/slog, it shows the settings that have
-// a key, without the password.
+// a key, without the password. Package fmt cannot call methods on what is in an
+// unexported field of another struct: there it shows the URL as it is.
 type Config struct {
 	// Coordinator is the URL for [coord.Open]. It may contain a password.
 	Coordinator string

@@ -33,7 +33,8 @@ type LeaseConfig struct {
 	// holder of a worker ID waits after a crash. It is cut to whole ticks, and is 3
 	// ticks at the least. At most 24 h, and at most the driver's own limit.
 	Horizon time.Duration
-	// RenewEvery is the interval of renewals, before jitter. It is less than TTL
+	// RenewEvery is the longest interval of renewals: each is up to a fifth shorter, at
+	// random. It is less than TTL
 	// and at most half of Horizon.
 	RenewEvery time.Duration
 	// WorkerIDs is the share of worker IDs to choose from, a datacenter's for

@@ -51,7 +51,7 @@ func ParseURL(s string) (*URL, error) {
 		return nil, u.invalid("%w", err)
 	}
 	if u.Path, err = url.PathUnescape(path); err != nil {
-		return nil, u.invalid("the path %q is not escaped correctly", path)
+		return nil, u.invalid("the path is not escaped correctly; a %% is written %%25")
 	}
 	if u.options, err = url.ParseQuery(query); err != nil {
 		return nil, u.invalid("the options after the question mark are not escaped correctly")
@@ -108,11 +108,11 @@ func (u *URL) String() string {
 	var b strings.Builder
 	b.WriteString(u.Scheme + "://")
 	if u.User != nil {
-		b.WriteString(url.PathEscape(u.User.Username()))
 		if _, ok := u.User.Password(); ok {
-			b.WriteString(":xxxxx")
+			b.WriteString(url.PathEscape(u.User.Username()) + ":")
 		}
-		b.WriteString("@")
+		// What stands alone may be a password whose colon was forgotten.
+		b.WriteString("xxxxx@")
 	}
 	b.WriteString(strings.Join(u.Hosts, ",") + u.Path)
 	if len(u.options) > 0 {

@@ -95,7 +95,7 @@ func TestBadURL(t *testing.T) {
 		{"etcd://h,u:geheim", `coord: invalid etcd URL: host 2 of the list, "u", has a port that is not a number; a port is a number from 1 to 65535, and a user and password end in @`},
 		{"redis://u:ge/heim@h/0", `coord: invalid redis URL: there is an unescaped @ after the hosts; write %40, and in a password / as %2F and ? as %3F`},
 		{"redis://u:12?34@h/0", `coord: invalid redis URL: there is an unescaped @ after the hosts; write %40, and in a password / as %2F and ? as %3F`},
-		{"etcd://h/a%zz", `coord: invalid etcd URL: the path "/a%zz" is not escaped correctly`},
+		{"etcd://h/a%zz", `coord: invalid etcd URL: the path is not escaped correctly; a % is written %25`},
 		{"etcd://h?a=%zz", `coord: invalid etcd URL: the options after the question mark are not escaped correctly`},
 		{"etcd://h?a=1;b=2", `coord: invalid etcd URL: the options after the question mark are not escaped correctly`},
 		{"etcd://h?ttl=1s&ttl=2s", `coord: invalid etcd URL: option "ttl" is given 2 times; give it once`},
@@ -154,7 +154,7 @@ func TestURLString(t *testing.T) {
 		{"redis://user:secret@h:1/0?b=2&a=1", "redis://user:xxxxx@h:1/0?a=1&b=2"},
 		{"redis://:secret@h", "redis://:xxxxx@h"},
 		{"redis-sentinel://h/m?sentinel_password=secret&skew=1s", "redis-sentinel://h/m?sentinel_password=xxxxx&skew=1s"},
-		{"redis://user@h1,h2", "redis://user@h1,h2"},
+		{"redis://secret@h1,h2", "redis://xxxxx@h1,h2"},
 		{"x://h", "x://h"},
 	} {
 		u, err := ParseURL(tt.url)

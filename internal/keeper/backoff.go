@@ -41,9 +41,11 @@ func (b *backoff) next() time.Duration {
 // reset begins again with the shortest pause.
 func (b *backoff) reset() { b.pause = 0 }
 
-// jitter returns d give or take a fifth.
+// jitter returns d less up to a fifth, so that processes that began together do not
+// ask together for ever. It is never more than d: what is left of a window at the
+// worst moment, and whether a lease outlives an interval, are reckoned with d.
 func jitter(d time.Duration) time.Duration {
-	return d*4/5 + rand.N(d*2/5+1)
+	return d - rand.N(d/5+1)
 }
 
 // callTime is the deadline of one renewal or release.

@@ -159,16 +159,16 @@ var keeperMutants = []mutant{
 	{
 		name: "no jitter",
 		file: "internal/keeper/backoff.go",
-		old:  "\treturn d*4/5 + rand.N(d*2/5+1)",
+		old:  "\treturn d - rand.N(d/5+1)",
 		new:  "\treturn d",
-		pkg:  "./internal/keeper", test: "TestRenewalsComeAtTheIntervalGiveOrTakeAFifth",
+		pkg:  "./internal/keeper", test: "TestRenewalsComeAtTheIntervalLessUpToAFifth",
 	},
 	{
 		name: "too much jitter",
 		file: "internal/keeper/backoff.go",
-		old:  "rand.N(d*2/5+1)",
-		new:  "rand.N(d*3/5+1)",
-		pkg:  "./internal/keeper", test: "TestRenewalsComeAtTheIntervalGiveOrTakeAFifth",
+		old:  "return d - rand.N(d/5+1)",
+		new:  "return d + rand.N(d/5+1)",
+		pkg:  "./internal/keeper", test: "TestRenewalsComeAtTheIntervalLessUpToAFifth",
 	},
 	{
 		name: "interval counted from the reply",
