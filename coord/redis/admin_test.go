@@ -3,6 +3,7 @@ package redis_test
 import (
 	"crypto/rand"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,8 +80,8 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// TestNewNamespaceIsQuarantined: what was never there looks like what was lost. Init
-// ends that, as long as nothing was granted, but not what an operator has raised.
+// TestNewNamespaceIsQuarantined: what was never there looks like what was lost, until a
+// holder shows which it is.
 func TestNewNamespaceIsQuarantined(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
 	ns := rand.Text()
@@ -102,19 +103,61 @@ func TestNewNamespaceIsQuarantined(t *testing.T) {
 	if h, err := c.Renew(within(t), g, g.NotAfter+100); !errors.As(err, &wait) || time.Until(wait.Until) < redis.MaxHorizon-time.Second {
 		t.Fatalf("Renew in a namespace that is lost: %v, %v", h, err)
 	}
-	floor := time.Now().Add(5 * time.Second).Truncate(time.Millisecond)
-	if got, err := c.Quarantine(within(t), floor); err != nil || got.Before(time.Now().Add(redis.MaxHorizon-time.Second)) {
-		t.Errorf("Quarantine below the one there is: %v, %v", got, err)
+	earlier := time.Now().Add(5 * time.Second)
+	floor, err := c.Quarantine(within(t), earlier)
+	if err != nil || floor.Before(time.Now().Add(redis.MaxHorizon-time.Second)) {
+		t.Errorf("Quarantine below the one there is: %v, %v", floor, err)
 	}
-	if err := c.Init(within(t), space()); err != nil {
-		t.Fatal(err)
+	// Declaring it new does not help: its holder has shown that it was lost.
+	for range 2 {
+		if err := c.Init(within(t), space()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if h, err := c.Renew(within(t), g, g.NotAfter+100); !errors.Is(err, coord.ErrLeaseLost) {
 		t.Errorf("Renew after the namespace was declared new: %v, %v; want %v", h, err, coord.ErrLeaseLost)
 	}
 	// The lease of worker ID 0 is still there.
-	if h := mustAcquire(t, c, request(2)); h.WorkerID != 1 || h.NotBefore != scale().Tick(floor.UnixMicro()) {
+	if h := mustAcquire(t, c, request(2)); h.WorkerID != 1 || h.NotBefore < scale().Tick(floor.UnixMicro()) {
+		t.Errorf("%v was granted; the floor is %d", h, scale().Tick(floor.UnixMicro()))
+	}
+}
+
+// TestInitEndsQuarantine: where nobody has shown that the namespace was lost, it was new.
+// What an operator has raised stays.
+func TestInitEndsQuarantine(t *testing.T) {
+	client := redistest.Start(t, redistest.Options{}).Client(t)
+	c := newCoordinator(t, client, newNamespace(t, client, layout), nil)
+	floor := time.Now().Add(5 * time.Second).Truncate(time.Millisecond)
+	if _, err := c.Quarantine(within(t), floor); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Init(within(t), space()); err != nil {
+		t.Fatal(err)
+	}
+	if h := mustAcquire(t, c, request(1)); h.NotBefore != scale().Tick(floor.UnixMicro()) {
 		t.Errorf("%v was granted; the floor that was raised is %d", h, scale().Tick(floor.UnixMicro()))
+	}
+}
+
+// TestClosed: in a namespace whose floor is the end of the layout nothing is granted or
+// extended, and the windows there are stay as they are.
+func TestClosed(t *testing.T) {
+	client := redistest.Start(t, redistest.Options{}).Client(t)
+	c := newCoordinator(t, client, newNamespace(t, client, layout), nil)
+	g := mustAcquire(t, c, request(2))
+	end := time.UnixMicro(scale().Micro(space().LastTick))
+	if _, err := c.Quarantine(within(t), end); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := c.Acquire(within(t), request(2)); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "the namespace is closed") {
+		t.Errorf("Acquire: %v, %v", h, err)
+	}
+	if h, err := c.Renew(within(t), g, g.NotAfter+1000); !errors.Is(err, coord.ErrQuarantined) {
+		t.Errorf("Renew: %v, %v; want %v", h, err, coord.ErrQuarantined)
+	}
+	if slots, err := c.List(within(t)); err != nil || len(slots) != 1 || slots[0].NotAfter != g.NotAfter {
+		t.Errorf("slots are %+v, %v; want one that ends at %d", slots, err, g.NotAfter)
 	}
 }
 

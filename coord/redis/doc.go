@@ -16,7 +16,7 @@
 //	redis-sentinel://host1,host2,host3/mymaster/0?namespace=orders
 //	redis-cluster://host1,host2,host3?namespace=orders
 //
-// Declare a namespace new before its first use, with the tool (unalike init URL) or
+// Declare a namespace new before its first use, with the tool (unalike init --coordinator URL) or
 // with [Coordinator.Init]. Otherwise the first holder waits for half a minute: to
 // Redis, a namespace that never was and one that was lost look the same.
 //
@@ -60,7 +60,10 @@
 //
 //	ACL SETUSER app on >password ~{orders}:* +evalsha +eval +time +info +exists +set
 //	    +del +pttl +hget +hset +hdel +hexists +hlen +hkeys +zadd +zrem +zcard +zrange
-//	    +zcount
+//	    +zcount +select +cluster|slots +command
+//
+// The last three are the client's: the first is for a database other than 0, the others
+// for a Cluster.
 //
 // # What is stored
 //
@@ -89,7 +92,8 @@
 // whoever comes next, 16 at a time. Only the first acquisition in a share costs more,
 // because it makes the indexes: 0.2 s for a share of [MaxShare] worker IDs, which is the
 // most that a share can have. 32 different shares have indexes at a time. If a lease key is deleted by hand, its
-// worker ID can be had when the lease would have ended, or earlier if no other is free.
+// worker ID can be had when the lease would have ended, or earlier if no other is free
+// and it is among those 16, or asked for by the identity that held it last.
 //
 // Scripts count exactly up to 2^53; a layout that ends at a later tick is refused.
 //
@@ -111,6 +115,11 @@
 // skew bound have passed, because no window that was forgotten reaches further. Whoever
 // notices has to agree with the new server on what time it is, within the bound;
 // otherwise the call fails with coord.ErrClockSkew and changes nothing.
+//
+// Init ends such a quarantine, because a namespace that was never used looks like one
+// that was lost. It does not once a holder has asked to be extended in vain: then the
+// namespace was not new. But where only newcomers have asked since, nobody can tell: do
+// not declare a namespace new that was in use.
 //
 // Holders go on to the end of the windows that they have. With the default horizon,
 // that is as long as MaxHorizon, and they are without IDs for about as long as Redis

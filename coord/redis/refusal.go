@@ -3,6 +3,7 @@ package redis
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,8 +127,11 @@ var refusals = map[string]func(*Coordinator, reply) error{
 		}
 		return fmt.Errorf("%w: the window of worker ID %d opens after tick %d, and the layout ends before that", coord.ErrInvalid, v[0], v[1])
 	},
+	"CLOSED": func(*Coordinator, reply) error {
+		return fmt.Errorf("%w: the namespace is closed: its floor is the end of the layout; another namespace follows it, use that one", coord.ErrInvalid)
+	},
 	"NONE": func(*Coordinator, reply) error {
-		return fmt.Errorf("%w: there is no such namespace; declare it with Init first", coord.ErrInvalid)
+		return fmt.Errorf("%w: there is no such namespace; if it was lost, do nothing: whoever uses it first has it quarantined; declare it with Init only if it is new", coord.ErrInvalid)
 	},
 	"NOTNEW": func(*Coordinator, reply) error {
 		return fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use another namespace", coord.ErrInvalid)
@@ -168,12 +172,12 @@ func lost(why string, r reply) error {
 	for i := range parts {
 		parts[i], _ = r.text(i + 2)
 	}
-	return fmt.Errorf("%w: %s has it since %s, with generation %s", coord.ErrLeaseLost, parts[0], parts[1], parts[2])
+	return fmt.Errorf("%w: %q has it since %s, with generation %s", coord.ErrLeaseLost, parts[0], parts[1], parts[2])
 }
 
 // rights is what a user of Redis needs, as ACL SETUSER takes it.
 func (c *Coordinator) rights() string {
-	return "~" + keyPrefix(c.namespace) + "* " + strings.Join(commands, " ")
+	return "~" + keyPrefix(c.namespace) + "* " + strings.Join(slices.Concat(commands, clientCommands), " ")
 }
 
 // commands are what the scripts need of Redis, and what runs them.
@@ -181,3 +185,7 @@ var commands = []string{
 	"+evalsha", "+eval", "+time", "+info", "+exists", "+set", "+del", "+pttl",
 	"+hget", "+hset", "+hdel", "+hexists", "+hlen", "+hkeys", "+zadd", "+zrem", "+zcard", "+zrange", "+zcount",
 }
+
+// clientCommands are what the client needs on its own: for a database other than 0, and
+// for a Cluster.
+var clientCommands = []string{"+select", "+cluster|slots", "+command"}

@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"net"
 	"net/http"
@@ -299,6 +300,44 @@ func TestRights(t *testing.T) {
 	setUser("elsewhere", "another", redis.Commands())
 	if err := everything("ns", login("elsewhere")); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "~{ns}:*") {
 		t.Errorf("with rights on other keys: %v", err)
+	}
+}
+
+// TestRightsOfClient: in a database other than 0 and in a Cluster the client makes calls
+// of its own.
+func TestRightsOfClient(t *testing.T) {
+	rights := func(without string) []any {
+		args := []any{"ACL", "SETUSER", "user", "reset", "on", ">pw", "~*"}
+		for _, r := range slices.Concat(redis.Commands(), redis.ClientCommands()) {
+			if r != without {
+				args = append(args, r)
+			}
+		}
+		return args
+	}
+	server, cluster := redistest.Start(t, redistest.Options{}), redistest.StartCluster(t, redistest.Options{}, 3)
+	for _, without := range append([]string{""}, redis.ClientCommands()...) {
+		server.Do(t, rights(without)...)
+		for _, s := range cluster.Nodes {
+			s.Do(t, rights(without)...)
+		}
+		single := goredis.NewClient(&goredis.Options{
+			Addr: server.Addr, DB: 1, Username: "user", Password: "pw", MaxRetries: -1, ContextTimeoutEnabled: true,
+		})
+		whole := goredis.NewClusterClient(&goredis.ClusterOptions{
+			Addrs: []string{cluster.Nodes[0].Addr}, Username: "user", Password: "pw", MaxRetries: -1, ContextTimeoutEnabled: true,
+		})
+		for what, client := range map[string]goredis.UniversalClient{"+select": single, "+cluster|slots": whole} {
+			err := newCoordinator(t, client, rand.Text(), nil).Init(within(t), space())
+			if want := without == what; want != (err != nil) {
+				t.Errorf("without %q, a client that needs %s: %v", without, what, err)
+			} else if want && !strings.Contains(err.Error(), without) {
+				t.Errorf("the error does not name %s: %v", without, err)
+			}
+			if err := client.Close(); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 

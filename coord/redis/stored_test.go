@@ -268,6 +268,28 @@ func TestClampedAhead(t *testing.T) {
 	}
 }
 
+// TestHintBeyondThePage: a lease that was deleted by hand is not among those that an
+// acquisition looks at, but its identity leads to it.
+func TestHintBeyondThePage(t *testing.T) {
+	client := redistest.Start(t, redistest.Options{}).Client(t)
+	ns := newNamespace(t, client, layout)
+	c := newCoordinator(t, client, ns, nil)
+	const all = 20
+	for i := range all {
+		req := request(all)
+		req.Identity = fmt.Sprint("pod-", i)
+		mustAcquire(t, c, req)
+	}
+	if err := client.Del(within(t), "{"+ns+"}:worker:19").Err(); err != nil {
+		t.Fatal(err)
+	}
+	req := request(all)
+	req.Identity = "pod-19"
+	if g := mustAcquire(t, c, req); g.WorkerID != 19 {
+		t.Errorf("granted was %v; want worker ID 19", g)
+	}
+}
+
 // TestIdentityIsHeld: a process that comes with the identity of one that lives gets
 // another worker ID, although the window of the first would end in time.
 func TestIdentityIsHeld(t *testing.T) {

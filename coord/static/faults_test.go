@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/filesys"
 )
 
 // held is a coordinator that holds worker ID 7 with the window (0, 4000].
@@ -53,7 +54,7 @@ func TestFailedWrite(t *testing.T) {
 			// Mended, the same renewal has to write, even where the file reads as wanted.
 			syncs := 0
 			c.storage = realStorage()
-			c.storage.syncDir = func(dir string) error { syncs++; return syncDir(dir) }
+			c.storage.syncDir = func(dir string) error { syncs++; return filesys.SyncDir(dir) }
 			window(t, renew(t, c, g, 5000), 0, 5000)
 			window(t, renew(t, c, g, 5000), 0, 5000) // nothing new, nothing to write
 			if syncs != 1 {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/filesys"
 )
 
 // storage reads and writes state files. Its fields are the steps that can fail
@@ -21,7 +22,7 @@ type storage struct {
 }
 
 func realStorage() storage {
-	return storage{sync: (*os.File).Sync, rename: os.Rename, syncDir: syncDir}
+	return storage{sync: (*os.File).Sync, rename: os.Rename, syncDir: filesys.SyncDir}
 }
 
 // statePath returns the path of the state file of one worker ID: the configured
@@ -124,9 +125,9 @@ func (s storage) write(path string, b []byte) error {
 // others pass with what was being done.
 func fileError(doing string, err error) error {
 	switch {
-	case errors.Is(err, fs.ErrPermission), readOnly(err):
+	case errors.Is(err, fs.ErrPermission), filesys.ReadOnly(err):
 		return fmt.Errorf("%w state file: %s: %w; let this user read and write the file and its folder", coord.ErrInvalid, doing, err)
-	case errors.Is(err, fs.ErrNotExist), notAFolder(err):
+	case errors.Is(err, fs.ErrNotExist), filesys.NotAFolder(err):
 		return fmt.Errorf("%w state file: %s: %w; create the folder", coord.ErrInvalid, doing, err)
 	}
 	return fmt.Errorf("%s: %w", doing, err)

@@ -117,6 +117,13 @@ var driverMutants = []mutant{
 		pkg:  "./coord/etcd/embedded", test: "TestHalfMade",
 	},
 	{
+		name: "embed: data without a mark taken for half-made ones",
+		file: "coord/etcd/embedded/server.go",
+		old:  "if err := f.prepare(); err != nil {",
+		new:  "if err := error(nil); err != nil {",
+		pkg:  "./coord/etcd/embedded", test: "TestMarkDeleted",
+	},
+	{
 		name: "embed: deleted folder unnoticed",
 		file: "coord/etcd/embedded/server.go",
 		old:  "if !s.lock.Current() {\n\t\treturn errors",
@@ -241,6 +248,20 @@ var driverMutants = []mutant{
 		old:  "tick(meta, now) <= meta.quarantine",
 		new:  "false",
 		pkg:  "./coord/redis", test: "TestNewNamespaceIsQuarantined",
+	},
+	{
+		name: "redis: a lost namespace declared new",
+		file: "coord/redis/lua/renew.lua",
+		old:  "if meta.floor < meta.quarantine then",
+		new:  "if false then",
+		pkg:  "./coord/redis", test: "TestNewNamespaceIsQuarantined",
+	},
+	{
+		name: "redis: hint dropped where nothing else is found",
+		file: "coord/redis/lua/acquire.lua",
+		old:  "if hinted and (not s or",
+		new:  "if hinted and s and (false or",
+		pkg:  "./coord/redis", test: "TestHintBeyondThePage",
 	},
 	{
 		name: "redis: trim below the stored window",

@@ -112,7 +112,7 @@ func (s Slot) Lost(g coord.Grant) error {
 	case s.Token == "":
 		return fmt.Errorf("%w: %v: it was released", coord.ErrLeaseLost, g)
 	}
-	return fmt.Errorf("%w: %v: %s has it since %s, with generation %d", coord.ErrLeaseLost, g, s.Holder, Stamp(s.Since), s.Generation)
+	return fmt.Errorf("%w: %v: %q has it since %s, with generation %d", coord.ErrLeaseLost, g, s.Holder, Stamp(s.Since), s.Generation)
 }
 
 // Listed is the slot as an operator sees it.

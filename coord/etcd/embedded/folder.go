@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/filesys"
 )
 
 // What a folder holds.
@@ -59,7 +60,8 @@ func (f folder) prepare() error {
 	if _, err := os.Lstat(f.file(nameMark)); err == nil {
 		return nil
 	}
-	// Without a mark: new, or being made at this moment, by this process or another.
+	// Without a mark: new, or being made at this moment, by this process or another. The
+	// mark is there before there are data.
 	ours := []string{nameLock, nameMark, nameMark + temporary, namePost, namePost + temporary}
 	for _, e := range entries {
 		if !slices.Contains(ours, e.Name()) {
@@ -100,8 +102,8 @@ func (p post) process() string {
 // endpoint is the server's address in the form that a client takes.
 func (p post) endpoint() string { return "http://" + p.Address }
 
-// readMark returns what the folder is; a new mark if it has none. The caller has the
-// lock.
+// readMark returns what the folder is; a new mark if it has none, which prepare
+// allows for a folder without data only. The caller has the lock.
 func (f folder) readMark() (mark, error) {
 	var m mark
 	err := f.read(nameMark, &m)
@@ -111,8 +113,8 @@ func (f folder) readMark() (mark, error) {
 	case err != nil:
 		return m, f.fail("read "+nameMark, err)
 	case m.Version != formatVersion || m.Folder == "":
-		return m, fmt.Errorf("%w folder %s: %s has version %d and folder %q; this program knows version %d; use the program that wrote it",
-			coord.ErrInvalid, f.path, nameMark, m.Version, m.Folder, formatVersion)
+		return m, fmt.Errorf("%w folder %s: %s has version %d, or names no folder; this program knows version %d; use the program that wrote it",
+			coord.ErrInvalid, f.path, nameMark, m.Version, formatVersion)
 	}
 	return m, nil
 }
@@ -155,7 +157,8 @@ func (f folder) read(name string, v any) error {
 }
 
 // write replaces a file of the folder, so that others see the old or the new one,
-// whole. The caller has the lock.
+// whole, and puts it on the disk: a mark of before the first grant must not come back
+// with a power failure. The caller has the lock.
 func (f folder) write(name string, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -170,6 +173,9 @@ func (f folder) write(name string, v any) error {
 	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
 		err = os.Rename(temp, f.file(name))
 	}
+	if err == nil {
+		err = filesys.SyncDir(f.path)
+	}
 	if err != nil {
 		return f.fail("write "+name, err)
 	}
@@ -181,9 +187,9 @@ func (f folder) fail(doing string, err error) error {
 	switch {
 	case errors.Is(err, coord.ErrInvalid):
 		return fmt.Errorf("folder %s: %s: %w", f.path, doing, err)
-	case errors.Is(err, fs.ErrPermission), readOnly(err):
+	case errors.Is(err, fs.ErrPermission), filesys.ReadOnly(err):
 		return fmt.Errorf("%w folder %s: %s: %w; let this user read and write the folder", coord.ErrInvalid, f.path, doing, err)
-	case notAFolder(err):
+	case filesys.NotAFolder(err):
 		return fmt.Errorf("%w folder %s: %s: %w; name a folder", coord.ErrInvalid, f.path, doing, err)
 	}
 	return fmt.Errorf("embed: folder %s: %s: %w", f.path, doing, err)

@@ -60,6 +60,32 @@ func TestFolderDeletedUnderHost(t *testing.T) {
 	}
 }
 
+// TestMarkDeleted: somebody deletes the file that says what the folder is, which looks
+// old enough. Whoever takes the folder over must not take its data for half-made ones.
+func TestMarkDeleted(t *testing.T) {
+	t.Parallel()
+	f := folder{newDir(t)}
+	first := openFolder(t, f.path, "n", nil)
+	joined := openFolder(t, f.path, "n", nil)
+	g := mustAcquire(t, first, request(1))
+	m, err := f.readMark()
+	if err = errors.Join(err, os.Remove(f.file(nameMark)), first.Close()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the takeover is refused", func() bool {
+		trouble := joined.trouble.Load()
+		return trouble != nil && errors.Is(*trouble, coord.ErrInvalid) && strings.Contains((*trouble).Error(), `it holds "etcd"`)
+	})
+	// Once it is back, service resumes with what was granted.
+	if err := f.write(nameMark, m); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "somebody serves the folder", func() bool { return address(joined) != "" })
+	if slots, err := joined.List(within(t)); err != nil || len(slots) != 1 || slots[0].NotAfter != g.NotAfter {
+		t.Errorf("slots are %+v, %v; want the one of %v", slots, err, g)
+	}
+}
+
 // TestFolderRefused: what is not ours stays as it is.
 func TestFolderRefused(t *testing.T) {
 	t.Parallel()
@@ -72,7 +98,7 @@ func TestFolderRefused(t *testing.T) {
 		{"other etcd", func(dir string) error { return os.Mkdir(filepath.Join(dir, "member"), 0o700) }, `it holds "member" and is not`},
 		{"no mark", func(dir string) error { return os.Mkdir(filepath.Join(dir, nameData), 0o700) }, `it holds "etcd" and is not`},
 		{"damaged mark", func(dir string) error { return put(dir, nameMark, "{") }, "read folder.json: coord: invalid: folder.json is damaged"},
-		{"newer mark", func(dir string) error { return put(dir, nameMark, `{"version":2,"folder":"x"}`) }, "folder.json has version 2 and folder \"x\"; this program knows version 1"},
+		{"newer mark", func(dir string) error { return put(dir, nameMark, `{"version":2,"folder":"x"}`) }, "folder.json has version 2, or names no folder; this program knows version 1"},
 		{"file", func(dir string) error {
 			return errors.Join(os.Remove(dir), put(filepath.Dir(dir), filepath.Base(dir), ""))
 		}, "name a folder"},

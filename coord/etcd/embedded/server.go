@@ -56,6 +56,11 @@ func host(ctx context.Context, f folder, lock *filelock.File) (*server, error) {
 
 func (s *server) start(ctx context.Context) error {
 	f := s.folder
+	// Whoever takes over a folder whose mark somebody has deleted must not take its
+	// data for what a first start has left.
+	if err := f.prepare(); err != nil {
+		return err
+	}
 	if err := f.removePost(); err != nil {
 		return err
 	}

@@ -1,0 +1,13 @@
+//go:build !unix
+
+package filesys
+
+// SyncDir does nothing: Windows cannot flush a folder. NTFS writes renames to its
+// journal, in order, so that a power failure leaves the old or the new file.
+func SyncDir(string) error { return nil }
+
+// ReadOnly is false: elsewhere this is reported as a missing permission.
+func ReadOnly(error) bool { return false }
+
+// NotAFolder is false: elsewhere this is reported as a missing file.
+func NotAFolder(error) bool { return false }

@@ -1,0 +1,29 @@
+//go:build unix
+
+package filesys
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// SyncDir puts the names in a folder on the disk. It blocks until they are there.
+func SyncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	// Some file systems have nothing to sync in a folder and say so.
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
+		err = nil
+	}
+	return errors.Join(err, f.Close())
+}
+
+// ReadOnly tells whether err is that of a file system that cannot be written to.
+func ReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
+
+// NotAFolder tells whether err says that something on the way is not a folder.
+func NotAFolder(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
