@@ -62,6 +62,10 @@
 //	    +del +pttl +hget +hset +hdel +hexists +hlen +hkeys +zadd +zrem +zcard +zrange
 //	    +zcount
 //
+// and these as well, which the client calls by itself: +select for a database other than
+// 0, and in a Cluster, on all nodes, +cluster|slots and +command. (Without +command
+// nothing fails, but the client asks again with each call, which costs two round trips.)
+//
 // # What is stored
 //
 // The names of all keys begin with the namespace in braces, which puts them into one
@@ -89,7 +93,9 @@
 // whoever comes next, 16 at a time. Only the first acquisition in a share costs more,
 // because it makes the indexes: 0.2 s for a share of [MaxShare] worker IDs, which is the
 // most that a share can have. 32 different shares have indexes at a time. If a lease key is deleted by hand, its
-// worker ID can be had when the lease would have ended, or earlier if no other is free.
+// worker ID can be had when the lease would have ended, or earlier
+// if no other is free and its lease is one of the 16 that would end first, or if the
+// identity that held it last comes back.
 //
 // Scripts count exactly up to 2^53; a layout that ends at a later tick is refused.
 //
@@ -111,6 +117,13 @@
 // skew bound have passed, because no window that was forgotten reaches further. Whoever
 // notices has to agree with the new server on what time it is, within the bound;
 // otherwise the call fails with coord.ErrClockSkew and changes nothing.
+//
+// Init ends the quarantine of a namespace in which nothing was granted, except if it is
+// known not to be new: a holder has shown, with a renewal or a release, a grant that Redis
+// has forgotten. Its quarantine is the floor from then on, which Init keeps. Before that,
+// nothing tells a lost namespace from a new one, also if an acquisition has seen it
+// after the loss and was refused (one that succeeds has granted something, after which Init
+// is refused). So declare a namespace new once, and never after a loss.
 //
 // Holders go on to the end of the windows that they have. With the default horizon,
 // that is as long as MaxHorizon, and they are without IDs for about as long as Redis

@@ -127,7 +127,7 @@ var refusals = map[string]func(*Coordinator, reply) error{
 		return fmt.Errorf("%w: the window of worker ID %d opens after tick %d, and the layout ends before that", coord.ErrInvalid, v[0], v[1])
 	},
 	"NONE": func(*Coordinator, reply) error {
-		return fmt.Errorf("%w: there is no such namespace; declare it with Init first", coord.ErrInvalid)
+		return fmt.Errorf("%w: there is no such namespace; if it was lost, do nothing: whoever uses it first has it quarantined; declare it with Init only if it is new", coord.ErrInvalid)
 	},
 	"NOTNEW": func(*Coordinator, reply) error {
 		return fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use another namespace", coord.ErrInvalid)
@@ -168,7 +168,7 @@ func lost(why string, r reply) error {
 	for i := range parts {
 		parts[i], _ = r.text(i + 2)
 	}
-	return fmt.Errorf("%w: %s has it since %s, with generation %s", coord.ErrLeaseLost, parts[0], parts[1], parts[2])
+	return fmt.Errorf("%w: %q has it since %q, with generation %s", coord.ErrLeaseLost, parts[0], parts[1], parts[2])
 }
 
 // rights is what a user of Redis needs, as ACL SETUSER takes it.
@@ -176,8 +176,11 @@ func (c *Coordinator) rights() string {
 	return "~" + keyPrefix(c.namespace) + "* " + strings.Join(commands, " ")
 }
 
-// commands are what the scripts need of Redis, and what runs them.
+// commands are what the scripts need of Redis, what runs them, and what the client
+// calls by itself: select for a database other than 0; in a Cluster cluster|slots, and
+// command, which it would otherwise send again with each call.
 var commands = []string{
+	"+select", "+cluster|slots", "+command",
 	"+evalsha", "+eval", "+time", "+info", "+exists", "+set", "+del", "+pttl",
 	"+hget", "+hset", "+hdel", "+hexists", "+hlen", "+hkeys", "+zadd", "+zrem", "+zcard", "+zrange", "+zcount",
 }

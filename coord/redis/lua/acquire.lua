@@ -124,7 +124,7 @@ local function choose(meta)
     collect(meta, held)
     id, s = first(meta, free)
   end
-  if hinted and s and late(meta, hinted) <= late(meta, s) then return hint, hinted end
+  if hinted and (not s or late(meta, hinted) <= late(meta, s)) then return hint, hinted end
   if s then return id, s end
   if broken then damaged(broken[1], broken[2]) end
   local soonest = call('ZRANGE', held, 0, 0, 'WITHSCORES')[2]

@@ -16,6 +16,7 @@ return run(function()
     -- not know whether it has forgotten this grant as well. Its holder goes on inside
     -- its window, which is its own whatever happens.
     if not s.retired and s.generation <= tonumber(generation) and tick(meta, now) <= meta.quarantine then
+      remember(meta)
       stop('QUARANTINED', meta.quarantine, meta.epoch, meta.unit)
     end
     stop('LOST', s.retired and 'retired' or s.token == '' and 'free' or 'held', s.holder, s.since, int(s.generation))
