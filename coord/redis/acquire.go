@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/record"
 )
 
@@ -104,16 +104,13 @@ func (c *Coordinator) checkRequest(req coord.Request) error {
 	if err := checkScale(req.Scale, req.LastTick); err != nil {
 		return err
 	}
-	horizon := req.Until - req.Now
 	switch {
 	case req.TTL < MinTTL:
 		return fmt.Errorf("%w: TTL is %v; Redis needs at least %v", coord.ErrInvalid, req.TTL, MinTTL)
 	case req.Workers.Count > MaxShare:
 		return fmt.Errorf("%w: Request.Workers.Count is %d; Redis keeps an index of the share, and at most %d are allowed; set WorkerIDs", coord.ErrInvalid, req.Workers.Count, MaxShare)
-	case req.Until > req.Now && req.Now >= 0 && horizon > req.Scale.TicksUp(c.maxHorizon.Microseconds()):
-		return fmt.Errorf("%w: the window is to reach %v ahead; at most %v is allowed", coord.ErrInvalid, time.Duration(horizon*req.Scale.Unit)*time.Microsecond, c.maxHorizon)
 	}
-	return nil
+	return lifetime.CheckHorizon(req, c.maxHorizon)
 }
 
 // checkScale refuses what the scripts cannot compute with.

@@ -52,8 +52,8 @@ func TestList(t *testing.T) {
 func TestInit(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
 	c := newCoordinator(t, client, rand.Text(), nil)
-	if _, err := c.Quarantine(within(t), time.Time{}); !errors.Is(err, coord.ErrInvalid) {
-		t.Errorf("Quarantine of nothing: %v; want %v", err, coord.ErrInvalid)
+	if _, err := c.Quarantine(within(t), time.Time{}); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "if it was lost, do nothing") {
+		t.Errorf("Quarantine of nothing: %v; want %v, and that Init is not for a loss", err, coord.ErrInvalid)
 	}
 	if err := c.Retire(within(t), 0); !errors.Is(err, coord.ErrInvalid) {
 		t.Errorf("Retire in nothing: %v; want %v", err, coord.ErrInvalid)
@@ -80,12 +80,10 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// TestNewNamespaceIsQuarantined: what was never there looks like what was lost, until a
-// holder shows which it is.
+// TestNewNamespaceIsQuarantined: what was never there looks like what was lost.
 func TestNewNamespaceIsQuarantined(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
-	ns := rand.Text()
-	c := newCoordinator(t, client, ns, nil)
+	c := newCoordinator(t, client, rand.Text(), nil)
 	before := tickNow()
 	g := mustAcquire(t, c, request(1))
 	if least := before + (redis.MaxHorizon + redis.DefaultSkewBound).Milliseconds(); g.NotBefore < least || g.NotAfter != g.NotBefore {
@@ -94,49 +92,86 @@ func TestNewNamespaceIsQuarantined(t *testing.T) {
 	if h, err := c.Renew(within(t), g, g.NotAfter+100); err != nil || h.NotBefore != g.NotBefore {
 		t.Errorf("Renew of it: %v, %v", h, err)
 	}
-
-	// A holder of a namespace that was lost makes it again, and waits.
-	if err := client.Del(within(t), slots(ns)).Err(); err != nil {
-		t.Fatal(err)
-	}
-	var wait *coord.QuarantinedError
-	if h, err := c.Renew(within(t), g, g.NotAfter+100); !errors.As(err, &wait) || time.Until(wait.Until) < redis.MaxHorizon-time.Second {
-		t.Fatalf("Renew in a namespace that is lost: %v, %v", h, err)
-	}
-	earlier := time.Now().Add(5 * time.Second)
-	floor, err := c.Quarantine(within(t), earlier)
-	if err != nil || floor.Before(time.Now().Add(redis.MaxHorizon-time.Second)) {
-		t.Errorf("Quarantine below the one there is: %v, %v", floor, err)
-	}
-	// Declaring it new does not help: its holder has shown that it was lost.
-	for range 2 {
-		if err := c.Init(within(t), space()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if h, err := c.Renew(within(t), g, g.NotAfter+100); !errors.Is(err, coord.ErrLeaseLost) {
-		t.Errorf("Renew after the namespace was declared new: %v, %v; want %v", h, err, coord.ErrLeaseLost)
-	}
-	// The lease of worker ID 0 is still there.
-	if h := mustAcquire(t, c, request(2)); h.WorkerID != 1 || h.NotBefore < scale().Tick(floor.UnixMicro()) {
-		t.Errorf("%v was granted; the floor is %d", h, scale().Tick(floor.UnixMicro()))
-	}
 }
 
-// TestInitEndsQuarantine: where nobody has shown that the namespace was lost, it was new.
-// What an operator has raised stays.
-func TestInitEndsQuarantine(t *testing.T) {
+// TestInitEndsAQuarantine: that of a namespace in which nothing was granted, of which
+// nobody has shown a grant either; but not what an operator has raised.
+func TestInitEndsAQuarantine(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
-	c := newCoordinator(t, client, newNamespace(t, client, layout), nil)
-	floor := time.Now().Add(5 * time.Second).Truncate(time.Millisecond)
-	if _, err := c.Quarantine(within(t), floor); err != nil {
-		t.Fatal(err)
+	c := newCoordinator(t, client, rand.Text(), nil)
+	// An acquisition makes the namespace and is refused: its layout ends in the quarantine.
+	spent := request(1)
+	spent.LastTick = spent.Now + 20_000
+	if g, err := c.Acquire(within(t), spent); !errors.Is(err, coord.ErrInvalid) {
+		t.Fatalf("Acquire in a layout that ends in the quarantine: %v, %v", g, err)
+	}
+	before := time.Now()
+	raised := before.Add(5 * time.Second).Truncate(time.Millisecond)
+	if got, err := c.Quarantine(within(t), raised); err != nil || !got.After(raised) {
+		t.Errorf("Quarantine below the one there is: %v, %v", got, err)
 	}
 	if err := c.Init(within(t), space()); err != nil {
 		t.Fatal(err)
 	}
-	if h := mustAcquire(t, c, request(1)); h.NotBefore != scale().Tick(floor.UnixMicro()) {
-		t.Errorf("%v was granted; the floor that was raised is %d", h, scale().Tick(floor.UnixMicro()))
+	if g := mustAcquire(t, c, request(1)); g.NotBefore != scale().Tick(raised.UnixMicro()) {
+		t.Errorf("%v was granted; the floor that was raised is %d", g, scale().Tick(raised.UnixMicro()))
+	}
+}
+
+// TestInitAfterALoss: a holder that shows a grant which the server has forgotten has
+// shown that the namespace is not new. However often it is declared new then, the
+// windows that were lost are waited out.
+func TestInitAfterALoss(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	client := server.Client(t)
+	for name, show := range map[string]func(*testing.T, *redis.Coordinator, coord.Grant){
+		"renewal": func(t *testing.T, c *redis.Coordinator, g coord.Grant) {
+			t.Helper()
+			var wait *coord.QuarantinedError
+			before := time.Now()
+			if h, err := c.Renew(within(t), g, g.NotAfter+100); !errors.As(err, &wait) || wait.Until.Before(before.Add(redis.MaxHorizon)) {
+				t.Fatalf("Renew in a namespace that is lost: %v, %v", h, err)
+			}
+		},
+		"release": func(t *testing.T, c *redis.Coordinator, g coord.Grant) {
+			t.Helper()
+			// A release alone does not know the layout: a refused acquisition makes the namespace.
+			spent := request(1)
+			spent.LastTick = spent.Now + 20_000
+			if h, err := c.Acquire(within(t), spent); !errors.Is(err, coord.ErrInvalid) {
+				t.Fatalf("Acquire in a layout that ends in the quarantine: %v, %v", h, err)
+			}
+			if err := c.Release(within(t), g, g.NotBefore); !errors.Is(err, coord.ErrLeaseLost) {
+				t.Fatalf("Release in a namespace that is lost: %v", err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ns := newNamespace(t, client, layout)
+			c := newCoordinator(t, client, ns, nil)
+			g := mustAcquire(t, c, request(1))
+			server.Do(t, "FLUSHALL")
+			least := tickNow() + redis.MaxHorizon.Milliseconds()
+			show(t, c, g)
+			meta := ""
+			for i := range 2 {
+				if err := c.Init(within(t), space()); err != nil {
+					t.Fatal(err)
+				}
+				// What is shown again changes nothing.
+				if _, err := c.Renew(within(t), g, g.NotAfter+100); !errors.Is(err, coord.ErrLeaseLost) {
+					t.Errorf("Renew after the namespace was declared new: %v; want %v", err, coord.ErrLeaseLost)
+				}
+				now := stored(t, client, ns, "meta")
+				if i > 0 && now != meta {
+					t.Errorf("repeated, Init and Renew have left %s; it was %s", now, meta)
+				}
+				meta = now
+			}
+			if h := mustAcquire(t, c, request(1)); h.NotBefore < least {
+				t.Errorf("%v was granted after the loss; windows that were lost reach up to %d", h, least)
+			}
+		})
 	}
 }
 

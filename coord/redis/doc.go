@@ -60,10 +60,11 @@
 //
 //	ACL SETUSER app on >password ~{orders}:* +evalsha +eval +time +info +exists +set
 //	    +del +pttl +hget +hset +hdel +hexists +hlen +hkeys +zadd +zrem +zcard +zrange
-//	    +zcount +select +cluster|slots +command
+//	    +zcount
 //
-// The last three are the client's: the first is for a database other than 0, the others
-// for a Cluster.
+// and these as well, which the client calls by itself: +select for a database other than
+// 0, and in a Cluster, on all nodes, +cluster|slots and +command. (Without +command
+// nothing fails, but the client asks again with each call, which costs two round trips.)
 //
 // # What is stored
 //
@@ -92,8 +93,9 @@
 // whoever comes next, 16 at a time. Only the first acquisition in a share costs more,
 // because it makes the indexes: 0.2 s for a share of [MaxShare] worker IDs, which is the
 // most that a share can have. 32 different shares have indexes at a time. If a lease key is deleted by hand, its
-// worker ID can be had when the lease would have ended, or earlier if no other is free
-// and it is among those 16, or asked for by the identity that held it last.
+// worker ID can be had when the lease would have ended, or earlier
+// if no other is free and its lease is one of the 16 that would end first, or if the
+// identity that held it last comes back.
 //
 // Scripts count exactly up to 2^53; a layout that ends at a later tick is refused.
 //
@@ -116,10 +118,12 @@
 // notices has to agree with the new server on what time it is, within the bound;
 // otherwise the call fails with coord.ErrClockSkew and changes nothing.
 //
-// Init ends such a quarantine, because a namespace that was never used looks like one
-// that was lost. It does not once a holder has asked to be extended in vain: then the
-// namespace was not new. But where only newcomers have asked since, nobody can tell: do
-// not declare a namespace new that was in use.
+// Init ends the quarantine of a namespace in which nothing was granted, except if it is
+// known not to be new: a holder has shown, with a renewal or a release, a grant that Redis
+// has forgotten. Its quarantine is the floor from then on, which Init keeps. Before that,
+// nothing tells a lost namespace from a new one, also if an acquisition has seen it
+// after the loss and was refused (one that succeeds has granted something, after which Init
+// is refused). So declare a namespace new once, and never after a loss.
 //
 // Holders go on to the end of the windows that they have. With the default horizon,
 // that is as long as MaxHorizon, and they are without IDs for about as long as Redis

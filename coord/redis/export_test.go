@@ -8,6 +8,3 @@ func (c *Coordinator) SetMaxHorizon(d time.Duration) { c.maxHorizon = d }
 
 // Commands are the rights that a user of Redis needs.
 func Commands() []string { return commands }
-
-// ClientCommands are the rights that the client needs on its own.
-func ClientCommands() []string { return clientCommands }

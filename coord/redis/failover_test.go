@@ -41,9 +41,6 @@ func TestSentinelFailover(t *testing.T) {
 		s.more(t, 500)
 		s.stop(t, 600)
 		t.Logf("failover took %v; generator %d was without an ID for %v; first error: %v", failover, i, s.pause, s.err)
-		if limit := slowdown * (failover + lease().RenewEvery + time.Second + 1500*time.Millisecond); s.pause > limit {
-			t.Errorf("generator %d was without an ID for %v; want at most %v", i, s.pause, limit)
-		}
 	}
 	wantUnique(t, streams...)
 }
@@ -181,13 +178,13 @@ func TestFailback(t *testing.T) {
 func TestCutOffMaster(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
+	c := shortCoordinator(t, p.client(t), newNamespace(t, p.client(t), layout))
+	g := mustAcquire(t, c, shortRequest(1))
 	p.a.Do(t, "CONFIG", "SET", "min-replicas-to-write", 1)
 	p.a.Do(t, "CONFIG", "SET", "min-replicas-max-lag", 1)
 	eventually(t, "the master sees its replica", func() bool {
 		return strings.Contains(p.a.Do(t, "INFO", "replication"), "min_slaves_good_slaves:1")
 	})
-	c := shortCoordinator(t, p.client(t), newNamespace(t, p.client(t), layout))
-	g := mustAcquire(t, c, shortRequest(1))
 	p.link.Hang()
 	eventually(t, "the master stops", func() bool {
 		h, err := c.Renew(within(t), g, g.NotAfter+1)

@@ -53,21 +53,11 @@ func (o *Options) resolve() (Options, error) {
 	if o != nil {
 		opts = *o
 	}
-	if opts.SkewBound == 0 {
-		opts.SkewBound = DefaultSkewBound
+	common, err := lifetime.Settings{Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock, Logger: opts.Logger}.Resolve(MaxHorizon, DefaultSkewBound)
+	if err != nil {
+		return opts, err
 	}
-	if opts.SkewBound < 0 || opts.SkewBound >= MaxHorizon {
-		return opts, fmt.Errorf("%w: SkewBound is %v; it is positive and less than %v", coord.ErrInvalid, opts.SkewBound, MaxHorizon)
-	}
-	if opts.Clock == nil {
-		opts.Clock = clock.System()
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
-	if l := opts.Lease; l.WorkerIDs != (coord.Range{}) || l.Identity != "" {
-		return opts, fmt.Errorf("%w: Lease.WorkerIDs is %v and Lease.Identity is %q; both must be zero here, they belong in the generator's configuration", coord.ErrInvalid, l.WorkerIDs, l.Identity)
-	}
+	opts.SkewBound, opts.Clock, opts.Logger = common.SkewBound, common.Clock, common.Logger
 	return opts, checkTTL(opts.Lease.TTL)
 }
 

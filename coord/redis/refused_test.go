@@ -2,12 +2,10 @@ package redis_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -229,114 +227,6 @@ func TestEviction(t *testing.T) {
 		server.Do(t, "CONFIG", "SET", "maxmemory", "0")
 		if _, err := c.Acquire(within(t), request(2)); err != nil {
 			t.Errorf("%s, without a limit of memory: %v", policy, err)
-		}
-	}
-}
-
-// TestRights: the rights that the error names are enough, and each of them is needed.
-func TestRights(t *testing.T) {
-	server := redistest.Start(t, redistest.Options{})
-	client := server.Client(t)
-	everything := func(ns string, user *goredis.Client) error {
-		c := newCoordinator(t, user, ns, nil)
-		ctx := within(t)
-		if err := c.Init(ctx, space()); err != nil {
-			return err
-		}
-		if err := c.Init(ctx, space()); err != nil {
-			return err
-		}
-		req := request(2)
-		req.Identity = "pod-a"
-		g, err := c.Acquire(ctx, req)
-		if err != nil {
-			return err
-		}
-		if g, err = c.Renew(ctx, g, g.NotAfter+1); err != nil {
-			return err
-		}
-		if err := c.Release(ctx, g, g.NotBefore); err != nil {
-			return err
-		}
-		for range 2 {
-			mustAcquire(t, newCoordinator(t, client, ns, nil), request(2))
-		}
-		if _, err := c.Acquire(ctx, request(2)); !errors.Is(err, coord.ErrNoWorkerID) {
-			return err
-		}
-		_, err = c.Quarantine(ctx, time.Time{})
-		_, err1 := c.List(ctx)
-		return errors.Join(err, err1, c.Retire(ctx, 1))
-	}
-	login := func(user string) *goredis.Client {
-		c := goredis.NewClient(&goredis.Options{
-			Addr: server.Addr, Username: user, Password: "pw", MaxRetries: -1, ContextTimeoutEnabled: true, Protocol: 2,
-		})
-		t.Cleanup(func() { _ = c.Close() })
-		return c
-	}
-	setUser := func(user, ns string, rights []string) {
-		args := []any{"ACL", "SETUSER", user, "reset", "on", ">pw", "~{" + ns + "}:*"}
-		for _, r := range rights {
-			args = append(args, r)
-		}
-		server.Do(t, args...)
-	}
-	setUser("enough", "enough", redis.Commands())
-	if err := everything("enough", login("enough")); err != nil {
-		t.Errorf("with all the rights that are named: %v", err)
-	}
-	for i, right := range redis.Commands() {
-		name := strings.TrimPrefix(right, "+")
-		setUser(name, name, slices.Delete(slices.Clone(redis.Commands()), i, i+1))
-		if name == "eval" {
-			server.Do(t, "SCRIPT", "FLUSH")
-		}
-		err := everything(name, login(name))
-		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(strings.ToLower(err.Error()), name) {
-			t.Errorf("without the right %s: %v; want an error that names it", right, err)
-		}
-	}
-	setUser("elsewhere", "another", redis.Commands())
-	if err := everything("ns", login("elsewhere")); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "~{ns}:*") {
-		t.Errorf("with rights on other keys: %v", err)
-	}
-}
-
-// TestRightsOfClient: in a database other than 0 and in a Cluster the client makes calls
-// of its own.
-func TestRightsOfClient(t *testing.T) {
-	rights := func(without string) []any {
-		args := []any{"ACL", "SETUSER", "user", "reset", "on", ">pw", "~*"}
-		for _, r := range slices.Concat(redis.Commands(), redis.ClientCommands()) {
-			if r != without {
-				args = append(args, r)
-			}
-		}
-		return args
-	}
-	server, cluster := redistest.Start(t, redistest.Options{}), redistest.StartCluster(t, redistest.Options{}, 3)
-	for _, without := range append([]string{""}, redis.ClientCommands()...) {
-		server.Do(t, rights(without)...)
-		for _, s := range cluster.Nodes {
-			s.Do(t, rights(without)...)
-		}
-		single := goredis.NewClient(&goredis.Options{
-			Addr: server.Addr, DB: 1, Username: "user", Password: "pw", MaxRetries: -1, ContextTimeoutEnabled: true,
-		})
-		whole := goredis.NewClusterClient(&goredis.ClusterOptions{
-			Addrs: []string{cluster.Nodes[0].Addr}, Username: "user", Password: "pw", MaxRetries: -1, ContextTimeoutEnabled: true,
-		})
-		for what, client := range map[string]goredis.UniversalClient{"+select": single, "+cluster|slots": whole} {
-			err := newCoordinator(t, client, rand.Text(), nil).Init(within(t), space())
-			if want := without == what; want != (err != nil) {
-				t.Errorf("without %q, a client that needs %s: %v", without, what, err)
-			} else if want && !strings.Contains(err.Error(), without) {
-				t.Errorf("the error does not name %s: %v", without, err)
-			}
-			if err := client.Close(); err != nil {
-				t.Error(err)
-			}
 		}
 	}
 }

@@ -268,28 +268,6 @@ func TestClampedAhead(t *testing.T) {
 	}
 }
 
-// TestHintBeyondThePage: a lease that was deleted by hand is not among those that an
-// acquisition looks at, but its identity leads to it.
-func TestHintBeyondThePage(t *testing.T) {
-	client := redistest.Start(t, redistest.Options{}).Client(t)
-	ns := newNamespace(t, client, layout)
-	c := newCoordinator(t, client, ns, nil)
-	const all = 20
-	for i := range all {
-		req := request(all)
-		req.Identity = fmt.Sprint("pod-", i)
-		mustAcquire(t, c, req)
-	}
-	if err := client.Del(within(t), "{"+ns+"}:worker:19").Err(); err != nil {
-		t.Fatal(err)
-	}
-	req := request(all)
-	req.Identity = "pod-19"
-	if g := mustAcquire(t, c, req); g.WorkerID != 19 {
-		t.Errorf("granted was %v; want worker ID 19", g)
-	}
-}
-
 // TestIdentityIsHeld: a process that comes with the identity of one that lives gets
 // another worker ID, although the window of the first would end in time.
 func TestIdentityIsHeld(t *testing.T) {
@@ -301,5 +279,44 @@ func TestIdentityIsHeld(t *testing.T) {
 	second.OpenBy = g.NotAfter + 1
 	if h := mustAcquire(t, c, second); h.WorkerID == g.WorkerID {
 		t.Errorf("%v is held, and %v was granted", g, h)
+	}
+}
+
+// TestHintBehindMany: a lease that was deleted is found by the identity that held it,
+// behind more leases than an acquisition looks at.
+func TestHintBehindMany(t *testing.T) {
+	const many = 20
+	client := redistest.Start(t, redistest.Options{}).Client(t)
+	ns := newNamespace(t, client, layout)
+	c := newCoordinator(t, client, ns, nil)
+	var last coord.Grant
+	for i := range many {
+		req := request(many)
+		req.Identity = fmt.Sprint("pod-", i)
+		req.TTL += time.Duration(i) * time.Minute // the last one's lease ends last
+		last = mustAcquire(t, c, req)
+	}
+	endLease(t, client, ns, last.WorkerID)
+	if g, err := c.Acquire(within(t), request(many)); !errors.Is(err, coord.ErrNoWorkerID) {
+		t.Errorf("Acquire without a hint: %v, %v; this test proves nothing if it is found", g, err)
+	}
+	req := request(many)
+	req.Identity = fmt.Sprint("pod-", many-1)
+	if g := mustAcquire(t, c, req); g.WorkerID != last.WorkerID {
+		t.Errorf("%v was granted; only worker ID %d is to be had", g, last.WorkerID)
+	}
+}
+
+// TestHolderIsQuoted: what a holder calls itself reaches no terminal as it is.
+func TestHolderIsQuoted(t *testing.T) {
+	client := redistest.Start(t, redistest.Options{}).Client(t)
+	c := newCoordinator(t, client, newNamespace(t, client, layout), nil)
+	req := request(1)
+	req.Holder = "web-3\x1b[31m"
+	other := mustAcquire(t, c, req)
+	other.Token = "another"
+	_, err := c.Renew(within(t), other, other.NotAfter)
+	if !errors.Is(err, coord.ErrLeaseLost) || strings.Contains(err.Error(), "\x1b") || !strings.Contains(err.Error(), `"web-3\x1b[31m"`) {
+		t.Errorf("Renew of a grant that another holder has: %q; want its name, quoted", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"path/filepath"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -42,7 +43,9 @@ func drawAll(m measures, out string) error {
 func save(p *plot.Plot, path string) error {
 	c := vgsvg.New(8*vg.Inch, 4*vg.Inch)
 	p.BackgroundColor = color.White
-	p.Draw(draw.New(c))
+	const margin = 8
+	p.Title.Padding = margin
+	p.Draw(draw.Crop(draw.New(c), margin, -margin, margin, -margin))
 	return write(c, path)
 }
 
@@ -79,6 +82,7 @@ func addBars(p *plot.Plot, values []float64) error {
 	labels.Offset = vg.Point{X: -vg.Points(10), Y: vg.Points(3)}
 	p.Add(labels)
 	p.NominalX(generators[:len(values)]...)
+	p.X.Min, p.X.Max = -0.5, float64(len(values))-0.5
 	p.Y.Min = 0
 	return nil
 }
@@ -127,16 +131,19 @@ func latencyChart(m measures) (*plot.Plot, error) {
 // scalingChart is the rate over the number of goroutines.
 func scalingChart(m measures) (*plot.Plot, error) {
 	p := plot.New()
-	p.Title.Text = "IDs a second of one generator, by goroutines (layout 41/4/18 where there is one)"
+	p.Title.Text = "IDs a second, by goroutines (layout 41/4/18 where there is one)"
 	p.X.Label.Text, p.Y.Label.Text = "goroutines", "millions a second"
-	p.Legend.Top = true
+	counts := []int{1, 2, 4, 8}
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, ticksAt(counts)
+	p.X.Min, p.X.Max = 1, 16 // there is room for the legend
 	p.Y.Min = 0
+	p.Legend.Top = true
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = faint, faint
 	p.Add(grid)
 	for i, gen := range generators {
 		var line plotter.XYs
-		for _, n := range []int{1, 2, 4, 8} {
+		for _, n := range counts {
 			v, _, err := m.median(nextName(gen, n), "ids/s")
 			if err != nil {
 				return nil, err
@@ -159,4 +166,13 @@ func scalingChart(m measures) (*plot.Plot, error) {
 		p.Legend.Add(gen, l, points)
 	}
 	return p, nil
+}
+
+// ticksAt labels whole numbers.
+func ticksAt(values []int) plot.ConstantTicks {
+	var t plot.ConstantTicks
+	for _, v := range values {
+		t = append(t, plot.Tick{Value: float64(v), Label: strconv.Itoa(v)})
+	}
+	return t
 }

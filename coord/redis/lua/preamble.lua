@@ -89,7 +89,7 @@ end
 local META = {
   {'version', 'number'}, {'fingerprint', 'string'}, {'epoch', 'number'}, {'unit', 'number'},
   {'lastTick', 'number'}, {'capacity', 'number'},
-  {'floor', 'number'}, -- raised by an operator
+  {'floor', 'number'}, -- raised by an operator, and by a grant that was forgotten
   {'quarantine', 'number'}, -- raised by a script that noticed a loss; the higher one counts
   {'lineage', 'string'}, -- the server, and the history of its data
 }
@@ -235,6 +235,16 @@ local function enter(given, vet)
     save(meta)
   end
   return meta, replication
+end
+
+-- remember makes a quarantine one that Init does not end. It is for a grant that the
+-- server does not know: whoever shows one had it before the loss, so that the
+-- namespace is not new.
+local function remember(meta)
+  if meta.quarantine > meta.floor then
+    meta.floor = meta.quarantine
+    save(meta)
+  end
 end
 
 -- Slots -------------------------------------------------------------------------

@@ -9,6 +9,7 @@ return run(function()
   if not meta then stop('LOST', '') end
   local s = sound(id)
   if s.token ~= token or int(s.generation) ~= generation then
+    remember(meta)
     stop('LOST', s.retired and 'retired' or s.token == '' and 'free' or 'held', s.holder, s.since, int(s.generation))
   end
   s.token = ''

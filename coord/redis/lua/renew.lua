@@ -16,12 +16,7 @@ return run(function()
     -- not know whether it has forgotten this grant as well. Its holder goes on inside
     -- its window, which is its own whatever happens.
     if not s.retired and s.generation <= tonumber(generation) and tick(meta, now) <= meta.quarantine then
-      -- That somebody holds it shows that the namespace was not new but lost. Init, which
-      -- ends the quarantine of a new one, leaves the floor as it is.
-      if meta.floor < meta.quarantine then
-        meta.floor = meta.quarantine
-        save(meta)
-      end
+      remember(meta)
       stop('QUARANTINED', meta.quarantine, meta.epoch, meta.unit)
     end
     stop('LOST', s.retired and 'retired' or s.token == '' and 'free' or 'held', s.holder, s.since, int(s.generation))

@@ -1,0 +1,174 @@
+package redis_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/redis"
+	"github.com/unalike-id/unalike/internal/testserver/redistest"
+)
+
+// unusedOnOne are the rights that only another database or a Cluster takes.
+var unusedOnOne = []string{"+select", "+cluster|slots", "+command"}
+
+// everything does with a user's client all that a coordinator can do. Others, who have
+// all rights, take worker IDs meanwhile.
+func everything(t *testing.T, ns string, user, others goredis.UniversalClient) error {
+	t.Helper()
+	c := newCoordinator(t, user, ns, nil)
+	ctx := within(t)
+	if err := c.Init(ctx, space()); err != nil {
+		return err
+	}
+	if err := c.Init(ctx, space()); err != nil {
+		return err
+	}
+	req := request(2)
+	req.Identity = "pod-a"
+	g, err := c.Acquire(ctx, req)
+	if err != nil {
+		return err
+	}
+	if g, err = c.Renew(ctx, g, g.NotAfter+1); err != nil {
+		return err
+	}
+	if err := c.Release(ctx, g, g.NotBefore); err != nil {
+		return err
+	}
+	for range 2 {
+		mustAcquire(t, newCoordinator(t, others, ns, nil), request(2))
+	}
+	if _, err := c.Acquire(ctx, request(2)); !errors.Is(err, coord.ErrNoWorkerID) {
+		return err
+	}
+	_, err = c.Quarantine(ctx, time.Time{})
+	_, err1 := c.List(ctx)
+	return errors.Join(err, err1, c.Retire(ctx, 1))
+}
+
+// setUser makes a user with the password pw that has these rights in a namespace, and
+// forgets what was denied before.
+func setUser(t *testing.T, s *redistest.Server, user, ns string, rights []string) {
+	t.Helper()
+	args := []any{"ACL", "SETUSER", user, "reset", "on", ">pw", "~{" + ns + "}:*"}
+	for _, r := range rights {
+		args = append(args, r)
+	}
+	s.Do(t, args...)
+	s.Do(t, "ACL", "LOG", "RESET")
+}
+
+// login returns a client of a server as a user that setUser has made.
+func login(t *testing.T, s *redistest.Server, user string, db int) *goredis.Client {
+	t.Helper()
+	c := goredis.NewClient(&goredis.Options{
+		Addr: s.Addr, Username: user, Password: "pw", DB: db,
+		MaxRetries: -1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
+	})
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// without returns all rights but one.
+func without(right string) []string {
+	return slices.DeleteFunc(slices.Clone(redis.Commands()), func(r string) bool { return r == right })
+}
+
+// wantNothingDenied checks that a server has denied nothing since setUser.
+func wantNothingDenied(t *testing.T, s *redistest.Server) {
+	t.Helper()
+	if denied := s.Do(t, "ACL", "LOG"); denied != "[]" {
+		t.Errorf("%s has denied: %s", s.Addr, denied)
+	}
+}
+
+// wantNamed checks that an error names the right that is missing.
+func wantNamed(t *testing.T, err error, right string) {
+	t.Helper()
+	if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), right) {
+		t.Errorf("without the right %s: %v; want an error that names it", right, err)
+	}
+}
+
+// TestRights: the rights that the error names are enough, and each of them is needed.
+func TestRights(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	client := server.Client(t)
+	setUser(t, server, "enough", "enough", redis.Commands())
+	if err := everything(t, "enough", login(t, server, "enough", 0), client); err != nil {
+		t.Errorf("with all the rights that are named: %v", err)
+	}
+	wantNothingDenied(t, server)
+	for _, right := range redis.Commands() {
+		if slices.Contains(unusedOnOne, right) {
+			continue
+		}
+		name := strings.TrimPrefix(right, "+")
+		setUser(t, server, name, name, without(right))
+		if name == "eval" {
+			server.Do(t, "SCRIPT", "FLUSH")
+		}
+		err := everything(t, name, login(t, server, name, 0), client)
+		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(strings.ToLower(err.Error()), name) {
+			t.Errorf("without the right %s: %v; want an error that names it", right, err)
+		}
+	}
+	setUser(t, server, "elsewhere", "another", redis.Commands())
+	wantNamed(t, everything(t, "ns", login(t, server, "elsewhere", 0), client), "~{ns}:*")
+}
+
+// TestRightsInADatabase: the same in a database other than 0, which has to be selected.
+func TestRightsInADatabase(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	others := goredis.NewClient(&goredis.Options{Addr: server.Addr, DB: 1, MaxRetries: -1, ContextTimeoutEnabled: true, Protocol: 2})
+	t.Cleanup(func() { _ = others.Close() })
+	setUser(t, server, "enough", "ns", redis.Commands())
+	if err := everything(t, "ns", login(t, server, "enough", 1), others); err != nil {
+		t.Errorf("with all the rights that are named: %v", err)
+	}
+	wantNothingDenied(t, server)
+	setUser(t, server, "less", "less", without("+select"))
+	wantNamed(t, everything(t, "less", login(t, server, "less", 1), others), "+select")
+}
+
+// TestRightsInACluster: the same in a Cluster, whose client asks for its map, and for
+// what commands there are.
+func TestRightsInACluster(t *testing.T) {
+	cluster := redistest.StartCluster(t, redistest.Options{}, 3)
+	others := cluster.Client(t)
+	user := func(ns string, rights []string) *goredis.ClusterClient {
+		for _, s := range cluster.Nodes {
+			setUser(t, s, ns, ns, rights)
+		}
+		o := *others.Options()
+		o.Username, o.Password, o.DisableIdentity = ns, "pw", true
+		c := goredis.NewClusterClient(&o)
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	if err := everything(t, "enough", user("enough", redis.Commands()), others); err != nil {
+		t.Errorf("with all the rights that are named: %v", err)
+	}
+	for _, s := range cluster.Nodes {
+		wantNothingDenied(t, s)
+	}
+	wantNamed(t, everything(t, "less", user("less", without("+cluster|slots")), others), "+cluster|slots")
+
+	// Without this one everything goes on, with calls that are denied each time.
+	if err := everything(t, "slow", user("slow", without("+command")), others); err != nil {
+		t.Errorf("without the right +command: %v", err)
+	}
+	denied := 0
+	for _, s := range cluster.Nodes {
+		denied += strings.Count(s.Do(t, "ACL", "LOG"), "object command ")
+	}
+	if denied == 0 {
+		t.Error("+command is in the list, and nobody needs it")
+	}
+}
