@@ -184,7 +184,7 @@ return run(function()
     fileHeld(meta, id, s.ttl)
   else
     checkClock(meta)
-    if floor(meta) >= asked.lastTick then stop('CLOSED') end
+    if meta.floor >= meta.lastTick then stop('CLOSED') end
     local old
     id, old = choose(meta)
     s = grant(meta, id, old)
