@@ -3,6 +3,7 @@ package redis_test
 import (
 	"crypto/rand"
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -170,6 +171,40 @@ func TestInitAfterALoss(t *testing.T) {
 			}
 			if h := mustAcquire(t, c, request(1)); h.NotBefore < least {
 				t.Errorf("%v was granted after the loss; windows that were lost reach up to %d", h, least)
+			}
+		})
+	}
+}
+
+// TestInitElsewhere: a namespace that was declared on another server, or on this one
+// before its data took another course, may have been used there.
+func TestInitElsewhere(t *testing.T) {
+	client := redistest.Start(t, redistest.Options{}).Client(t)
+	for name, look := range map[string]func(*testing.T, *redis.Coordinator){
+		"at once": func(*testing.T, *redis.Coordinator) {},
+		"after somebody has seen it": func(t *testing.T, c *redis.Coordinator) {
+			t.Helper()
+			if _, err := c.Quarantine(within(t), time.UnixMicro(scale().Epoch)); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ns := newNamespace(t, client, layout)
+			c := newCoordinator(t, client, ns, nil)
+			meta := regexp.MustCompile(`"lineage":"[^"]*"`).ReplaceAllString(stored(t, client, ns, "meta"), `"lineage":"elsewhere-1"`)
+			if err := client.HSet(within(t), slots(ns), "meta", meta).Err(); err != nil {
+				t.Fatal(err)
+			}
+			least := tickNow() + redis.MaxHorizon.Milliseconds()
+			look(t, c)
+			for range 2 {
+				if err := c.Init(within(t), space()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if g := mustAcquire(t, c, request(1)); g.NotBefore < least {
+				t.Errorf("%v was granted; windows that were granted elsewhere reach up to %d", g, least)
 			}
 		})
 	}

@@ -86,6 +86,7 @@ func (k *Keeper) look() {
 		case !time.Now().Before(k.healAt):
 			k.heal()
 		}
+		k.report()
 	}
 	k.cfg.Gate.Notice()
 }

@@ -264,6 +264,20 @@ var driverMutants = []mutant{
 		pkg:  "./coord/redis", test: "TestInitAfterALoss",
 	},
 	{
+		name: "redis: Init ends the quarantine of another history",
+		file: "coord/redis/lua/preamble.lua",
+		old:  "meta.floor = math.max(meta.floor, meta.quarantine)\n",
+		new:  "\n",
+		pkg:  "./coord/redis", test: "TestInitElsewhere",
+	},
+	{
+		name: "redis: Init of another history",
+		file: "coord/redis/lua/init.lua",
+		old:  "if meta and meta.lineage ~= current then",
+		new:  "if false then",
+		pkg:  "./coord/redis", test: "TestInitElsewhere",
+	},
+	{
 		name: "redis: Init forgets the floor",
 		file: "coord/redis/lua/init.lua",
 		old:  "meta and meta.floor or 0",

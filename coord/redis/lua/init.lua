@@ -11,6 +11,9 @@ return run(function()
     if call('HLEN', hash) > own then stop('NOTNEW') end
   end
   given.version, given.floor, given.quarantine, given.lineage = VERSION, meta and meta.floor or 0, 0, current
+  -- What another server, or this one with another history, knows as declared may have
+  -- been used there.
+  if meta and meta.lineage ~= current then given.floor = math.max(given.floor, ward(meta)) end
   save(given)
   return {'OK'}
 end)

@@ -232,6 +232,8 @@ local function enter(given, vet)
   elseif meta.lineage ~= current then
     vet(meta)
     meta.lineage, meta.quarantine = current, math.max(meta.quarantine, ward(meta))
+    -- It was declared, so it may have been used: Init does not end this one.
+    meta.floor = math.max(meta.floor, meta.quarantine)
     save(meta)
   end
   return meta, replication
