@@ -79,7 +79,7 @@ type Keeper struct {
 	healAt   time.Time // not before this may another worker ID be tried
 	retries  backoff   // between failed renewals
 	heals    backoff   // between failed attempts to heal
-	kind     error     // of the last failure
+	kind     int       // of the last failure
 	endedAt  time.Time // when the window was seen to have ended; zero: it has not
 }
 

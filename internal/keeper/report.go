@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -14,14 +15,9 @@ var kinds = []error{
 	coord.ErrQuarantined, coord.ErrNoWorkerID, coord.ErrClockSkew, coord.ErrLayoutMismatch, coord.ErrInvalid, coord.ErrClosed,
 }
 
-// kindOf returns the kind of an error; nil: none of them.
-func kindOf(err error) error {
-	for _, kind := range kinds {
-		if errors.Is(err, kind) {
-			return kind
-		}
-	}
-	return nil
+// kindOf returns which of the kinds an error is; -1: none of them.
+func kindOf(err error) int {
+	return slices.IndexFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
 }
 
 // failed logs a failure: the first one of a row, and those of another kind than the
