@@ -1,16 +1,18 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/unalike-id/unalike/config"
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 )
+
+// envPrefix begins the variables of the settings.
+const envPrefix = "UNALIKE_"
 
 // addConfigFlag gives c the flag --config.
 func addConfigFlag(c *cobra.Command, file *string) {
@@ -22,13 +24,16 @@ func addConfigFlag(c *cobra.Command, file *string) {
 
 // settings returns what the file says, the environment over it, and the flags over
 // both. Without a file it is the flags alone, and the environment names no more than
-// the coordinator, as for the other commands.
-func (a *app) settings(c *cobra.Command, o *generateOptions) (config.Config, error) {
+// the coordinator. What it names is not checked then, nor is what the flag names.
+func (a *app) settings(c *cobra.Command, o *namespaceOptions) (config.Config, error) {
 	var cfg config.Config
 	if c.Flags().Changed("config") {
+		if o.config == "" {
+			return cfg, usageError{errors.New("--config is empty; name a file, or leave the flag out")}
+		}
 		var err error
 		if cfg, err = config.ReadFile(o.config); err != nil {
-			return cfg, usageError{fmt.Errorf("--config: %w", err)}
+			return cfg, fmt.Errorf("--config: %w", err)
 		}
 		lookup := a.lookupEnv
 		if o.coordinator != "" {
@@ -36,13 +41,26 @@ func (a *app) settings(c *cobra.Command, o *generateOptions) (config.Config, err
 			lookup = without(lookup, envCoordinator)
 		}
 		if cfg, err = cfg.WithEnv(lookup); err != nil {
-			return cfg, usageError{fmt.Errorf("--config: %w", err)}
+			return cfg, fmt.Errorf("--config: %w", err)
 		}
+	} else {
+		cfg.Coordinator, _ = a.lookupEnv(envCoordinator)
+		a.warnOfUnused()
 	}
 	if cfg.Layout == (core.Layout{}) || c.Flags().Changed("layout") {
 		cfg.Layout = o.layout.Layout
 	}
 	return cfg, nil
+}
+
+// warnOfUnused names the variables that are set and count only with a file.
+func (a *app) warnOfUnused() {
+	for _, key := range config.Keys() {
+		name := envPrefix + strings.ToUpper(key)
+		if v, _ := a.lookupEnv(name); v != "" && name != envCoordinator {
+			a.complain("unalike: %s is set and not used without --config\n", name)
+		}
+	}
 }
 
 // without is lookup with one variable hidden.
@@ -55,23 +73,10 @@ func without(lookup func(string) (string, bool), hidden string) func(string) (st
 	}
 }
 
-// openConfigured opens the coordinator of the flag, else of the settings, else the
-// default.
-func (a *app) openConfigured(ctx context.Context, o *generateOptions, cfg config.Config) (coord.Coordinator, error) {
-	if o.coordinator != "" || cfg.Coordinator == "" {
-		return a.openCoordinator(ctx, o.coordinator, cfg.Layout)
-	}
-	from := envCoordinator
-	if v, _ := a.lookupEnv(envCoordinator); v == "" {
-		from = o.config + ": coordinator"
-	}
-	return openURL(ctx, from, cfg.Coordinator)
-}
-
-// explainSettings makes a mistake in a file a mistake of usage.
-func explainSettings(o *generateOptions, err error) error {
-	if o.config != "" && (errors.Is(err, core.ErrInvalidConfig) || errors.Is(err, coord.ErrInvalid)) {
-		return usageError{fmt.Errorf("--config: %s: %w", o.config, err)}
+// explainSettings says in which file settings are that do not fit together.
+func explainSettings(o *namespaceOptions, err error) error {
+	if o.config != "" && errors.Is(err, core.ErrInvalidConfig) {
+		return fmt.Errorf("--config: %s: %w", o.config, err)
 	}
 	return err
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 
+	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 )
@@ -17,31 +19,56 @@ import (
 // envCoordinator names the coordinator where the flag does not.
 const envCoordinator = "UNALIKE_COORDINATOR"
 
-// openCoordinator opens what the flag names, else the environment, else the etcd of
-// this user on this machine. Mistakes in the URL are usage errors.
-func (a *app) openCoordinator(ctx context.Context, flag string, layout core.Layout) (coord.Coordinator, error) {
-	from, rawURL := "--coordinator", flag
-	if rawURL == "" {
-		from = envCoordinator
-		rawURL, _ = a.lookupEnv(envCoordinator)
-	}
-	if rawURL == "" {
-		var err error
-		if rawURL, err = a.localCoordinator(layout); err != nil {
-			return nil, fmt.Errorf("the default coordinator: %w", err)
-		}
-		from = "the default coordinator"
-	}
-	return openURL(ctx, from, rawURL)
+// place is where a coordinator is, and who says so.
+type place struct {
+	from   string // the flag, the variable or the file that names it
+	rawURL string // may contain a password
+	typed  bool   // it stands on the command line
+	folder string // that of the default coordinator, with those of other layouts; empty: it is another one
 }
 
-// openURL opens a URL that comes from where from says.
-func openURL(ctx context.Context, from, rawURL string) (coord.Coordinator, error) {
-	c, err := coord.Open(ctx, rawURL)
+// String returns the URL without its password.
+func (p place) String() string {
+	u, err := coord.ParseURL(p.rawURL)
+	if err != nil {
+		return "a coordinator whose URL is wrong"
+	}
+	return u.String()
+}
+
+// find returns the coordinator that the flag names, else the settings, else the etcd of
+// this user on this machine.
+func (a *app) find(o *namespaceOptions, cfg config.Config) (place, error) {
+	switch {
+	case o.coordinator != "":
+		return place{from: "--coordinator", rawURL: o.coordinator, typed: true}, nil
+	case cfg.Coordinator != "":
+		p := place{from: envCoordinator, rawURL: cfg.Coordinator}
+		if v, _ := a.lookupEnv(envCoordinator); v == "" {
+			p.from = o.config + ": coordinator"
+		}
+		return p, nil
+	}
+	p, err := a.localCoordinator(cfg.Layout)
+	if err != nil {
+		return p, fmt.Errorf("%s: %w", theDefault, err)
+	}
+	return p, nil
+}
+
+// open opens the coordinator at p. A mistake in a URL on the command line is a usage
+// error.
+func (p place) open(ctx context.Context) (coord.Coordinator, error) {
+	if p.folder != "" {
+		if err := os.MkdirAll(p.folder, 0o700); err != nil {
+			return nil, fmt.Errorf("%s: the folder of its data cannot be made: %w; name another coordinator with --coordinator or %s", p.from, err, envCoordinator)
+		}
+	}
+	c, err := coord.Open(ctx, p.rawURL)
 	if err != nil {
 		// The URL itself is not printed: it may contain a password.
-		err = fmt.Errorf("%s: %w", from, err)
-		if errors.Is(err, coord.ErrInvalid) {
+		err = fmt.Errorf("%s: %w", p.from, err)
+		if p.typed && p.misspelled(err) {
 			err = usageError{err}
 		}
 		return nil, err
@@ -49,19 +76,51 @@ func openURL(ctx context.Context, from, rawURL string) (coord.Coordinator, error
 	return c, nil
 }
 
-// localCoordinator returns the URL of an embedded etcd in the user's data folder. Each
-// layout has a folder of its own, as it is a namespace of its own.
-func (a *app) localCoordinator(layout core.Layout) (string, error) {
+// misspelled tells whether err is about the URL itself, and not about what it leads to:
+// all drivers say so in the same words.
+func (p place) misspelled(err error) bool {
+	if !errors.Is(err, coord.ErrInvalid) {
+		return false
+	}
+	scheme, _, _ := strings.Cut(p.rawURL, "://")
+	for _, words := range []string{" URL: ", " " + strings.ToLower(scheme) + " URL: "} {
+		if strings.Contains(err.Error(), coord.ErrInvalid.Error()+words) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkThere refuses an embedded etcd that is not there, as opening it would make it.
+func (p place) checkThere() error {
+	u, _ := coord.ParseURL(p.rawURL)
+	if u == nil || u.Scheme != "embed" || len(u.Hosts) > 0 {
+		return nil // if something is wrong, opening it tells what
+	}
+	dir := u.Path
+	if runtime.GOOS == "windows" {
+		dir = filepath.FromSlash(strings.TrimPrefix(dir, "/"))
+	}
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return fmt.Errorf("%s: there is no etcd in folder %s; check the name ('unalike generate' and 'unalike init' make one where there is none)", p.from, dir)
+	}
+	return nil
+}
+
+// theDefault is what the default coordinator is called.
+const theDefault = "the default coordinator"
+
+// localCoordinator is an embedded etcd in the user's data folder. Each layout has a
+// folder of its own, as it is a namespace of its own.
+func (a *app) localCoordinator(layout core.Layout) (place, error) {
 	folder, err := dataFolder(runtime.GOOS, a.lookupEnv)
 	if err != nil {
-		return "", err
+		return place{}, err
 	}
 	folder = filepath.Join(folder, "unalike")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", fmt.Errorf("the folder of its data cannot be made: %w; name another coordinator with --coordinator or %s", err, envCoordinator)
-	}
 	name := strings.NewReplacer("/", "_", ":", "").Replace(layout.String())
-	return "embed://" + urlPath(filepath.Join(folder, "etcd_"+name)), nil
+	return place{from: theDefault, rawURL: "embed://" + urlPath(filepath.Join(folder, "etcd_"+name)), folder: folder}, nil
 }
 
 // urlPath returns an absolute path as a URL has it: with slashes, one in front of a

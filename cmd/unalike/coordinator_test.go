@@ -48,15 +48,16 @@ func TestLocalCoordinator(t *testing.T) {
 	}}
 	urls := map[string]bool{}
 	for _, l := range []core.Layout{core.DefaultLayout(), core.TwitterLayout(), core.JavaScriptLayout()} {
-		u, err := a.localCoordinator(l)
-		if err != nil || !strings.HasPrefix(u, "embed:///") {
-			t.Errorf("%q, %v", u, err)
+		p, err := a.localCoordinator(l)
+		if err != nil || !strings.HasPrefix(p.rawURL, "embed:///") || p.folder != filepath.Join(data, "unalike") {
+			t.Errorf("%+v, %v", p, err)
 		}
-		urls[u] = true
+		urls[p.rawURL] = true
 	}
 	if len(urls) != 3 {
 		t.Errorf("layouts share a folder: %v", urls)
 	}
+	wantCall(t, call(t, env, "", "generate"), exitOK, "", "")
 	info, err := os.Stat(filepath.Join(data, "unalike"))
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +89,7 @@ func TestCoordinatorFromEnvironment(t *testing.T) {
 	}
 	env[envCoordinator] = "nowhere://user:secret@host/"
 	got := call(t, env, "", "generate")
-	if got.code != exitUsage || !strings.HasPrefix(got.stderr, "unalike: UNALIKE_COORDINATOR: coord: invalid URL: unknown scheme \"nowhere\"") || strings.Contains(got.stderr, "secret") {
+	if got.code != exitFailure || !strings.HasPrefix(got.stderr, "unalike: UNALIKE_COORDINATOR: coord: invalid URL: unknown scheme \"nowhere\"") || strings.Contains(got.stderr, "secret") {
 		t.Errorf("%+v", got)
 	}
 }

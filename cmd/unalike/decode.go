@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 
@@ -42,7 +43,7 @@ and the exit code is 1.`,
 		Example: `  unalike decode 1541815603606036480 --layout twitter
   unalike decode 1ptWyK4WgZU 1ASD13XH1F800
   unalike generate --count 3 --format json | unalike decode --json -`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              arguments(1, math.MaxInt, "one ID or more, or - for the standard input"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.decode(args, &o) },
 	}

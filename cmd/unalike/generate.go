@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,12 +25,10 @@ const (
 
 // generateOptions are the flags of generate.
 type generateOptions struct {
-	count       countValue
-	coordinator string
-	config      string
-	layout      layoutValue
-	format      choiceValue
-	explain     bool
+	namespaceOptions
+	count   countValue
+	format  choiceValue
+	explain bool
 }
 
 // generateCommand returns the command that makes IDs.
@@ -59,12 +58,12 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
   unalike generate --config unalike.yaml
   unalike generate --coordinator embed:///var/lib/app/unalike
   unalike generate --coordinator 'static://?worker=7&state=/var/lib/app/unalike.state'`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := checkCoordinatorFlag(c); err != nil {
 				return err
 			}
-			cfg, err := a.settings(c, &o)
+			cfg, err := a.settings(c, &o.namespaceOptions)
 			if err != nil {
 				return err
 			}
@@ -90,37 +89,62 @@ func (a *app) generate(ctx context.Context, o *generateOptions, cfg config.Confi
 // generateUntil is generate until ctx ends.
 func (a *app) generateUntil(ctx context.Context, o *generateOptions, cfg config.Config) (err error) {
 	log := a.logger()
-	cfg.Logger = log
-	c, err := a.openConfigured(ctx, o, cfg)
+	notes := newNotes(log.Handler())
+	cfg.Logger = slog.New(notes)
+	where, err := a.find(&o.namespaceOptions, cfg)
 	if err != nil {
 		return err
 	}
-	defer func() { err = firstOf(log, err, c.Close(), "closing the coordinator") }()
-	g, err := core.New(ctx, c, cfg.Config)
+	log.Info("coordinator", "named_by", where.from, "url", where.String())
+	c, g, err := a.startGenerator(ctx, where, cfg, notes)
+	if c != nil {
+		defer func() { warnOf(log, c.Close(), "closing the coordinator failed") }()
+	}
 	if err != nil {
-		return explainSettings(o, err)
+		return explainSettings(&o.namespaceOptions, err)
 	}
 	defer func() {
 		// The worker ID goes back even if ctx has ended.
 		tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 		defer cancel()
-		err = firstOf(log, err, g.Close(tidy), "giving the worker ID back")
+		notes.calm.Store(true) // what goes wrong now is said once, here
+		said := "giving the worker ID back failed"
+		if err == nil {
+			said = "all IDs were printed"
+		}
+		warnOf(log, g.Close(tidy), said)
 	}()
 	p := printer{format: o.format.value, layout: cfg.Layout, explain: o.explain}
 	return a.writeIDs(ctx, g, p, int64(o.count))
 }
 
-// firstOf returns err, the reason why a run ended, or if that is nil, what went wrong
-// while tidying up after it. Where both did, the second is logged.
-func firstOf(log *slog.Logger, err, tidying error, doing string) error {
-	switch {
-	case tidying == nil:
-		return err
-	case err == nil:
-		return fmt.Errorf("%s: %w", doing, tidying)
+// startGenerator opens the coordinator and starts a generator on it. Where that takes
+// long and the log says nothing, it says what is being waited for. After an error the
+// coordinator may be open.
+func (a *app) startGenerator(ctx context.Context, where place, cfg config.Config, notes *notes) (c coord.Coordinator, g *core.Generator, err error) {
+	tell := func() {
+		if !notes.said.Load() {
+			slog.New(notes).Warn("still waiting for the coordinator", "url", where.String())
+		}
 	}
-	log.Warn(doing+" failed", "error", tidying)
-	return err
+	whileWaiting(a.quiet, tell, func() {
+		if c, err = where.open(ctx); err == nil {
+			g, err = core.New(ctx, c, cfg.Config)
+		}
+	})
+	return c, g, err
+}
+
+// warnOf logs what went wrong while tidying up. What was asked for is done, or has
+// failed for another reason; so this is no reason for an exit code.
+func warnOf(log *slog.Logger, tidying error, said string) {
+	if tidying == nil {
+		return
+	}
+	if inner := errors.Unwrap(tidying); inner != nil && strings.HasPrefix(tidying.Error(), "core: ") {
+		tidying = inner // which names the worker ID first
+	}
+	log.Warn(said + "; " + strings.ReplaceAll(tidying.Error(), "\n", "; "))
 }
 
 // source is the part of a generator that writeIDs needs.

@@ -52,7 +52,7 @@ A floor is never lowered, so --after asks first.`,
   unalike init --coordinator etcd://localhost:2379/orders --layout javascript
   unalike init --coordinator etcd://new:2379/orders --after etcd://old:2379/orders
   unalike init --coordinator etcd://localhost:2379/orders --after 'static://?worker=7&state=/var/lib/app/unalike.state'`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("after") {
 				if o.after == "" {
@@ -62,7 +62,7 @@ A floor is never lowered, so --after asks first.`,
 					return err
 				}
 			}
-			return a.operate(c, &o.namespaceOptions, func(ctx context.Context, n *namespace) error { return a.init(ctx, n, &o) })
+			return a.operate(c, &o.namespaceOptions, mayBeNew, func(ctx context.Context, n *namespace) error { return a.init(ctx, n, &o) })
 		},
 	}
 	addNamespaceFlags(c, &o.namespaceOptions)
@@ -93,15 +93,10 @@ func (a *app) follow(ctx context.Context, n *namespace, o *initOptions) error {
 	if _, err := n.lister(); err != nil {
 		return err
 	}
-	c, err := coord.Open(ctx, o.after)
+	old, err := a.openNamespace(ctx, place{from: "--after", rawURL: o.after, typed: true}, mustExist)
 	if err != nil {
-		err = fmt.Errorf("--after: %w", err)
-		if errors.Is(err, coord.ErrInvalid) {
-			err = usageError{err}
-		}
 		return err
 	}
-	old := newNamespace(c, o.after)
 	return a.with(old, func() error {
 		if _, err := old.lister(); err != nil {
 			return err

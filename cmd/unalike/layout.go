@@ -23,7 +23,7 @@ fingerprint: time, worker and sequence bits, unit and epoch, separated by slashe
 		Example: `  unalike layout
   unalike layout javascript
   unalike layout 40/8/15/10ms/2025-01-01T00:00:00Z`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              arguments(0, 1, "one layout at most"),
 		ValidArgsFunction: cobra.FixedCompletions(core.LayoutNames(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
 			l := core.DefaultLayout()

@@ -14,7 +14,7 @@ import (
 func TestQuarantine(t *testing.T) {
 	_, newSpace := newSpaces(t)
 	url := newSpace()
-	wantCall(t, call(t, nil, "", "quarantine", "--yes", "--coordinator", url), exitFailure, "", "there is no such namespace; declare it with Init first\n")
+	wantCall(t, call(t, nil, "", "quarantine", "--yes", "--coordinator", url), exitFailure, "", "there is no such namespace; 'unalike init' declares it\n")
 	wantCall(t, call(t, nil, "", "init", "--coordinator", url), exitOK, url+" is new, with layout 41/10/12/1ms/2024-01-01T00:00:00Z\n", "")
 	until := time.Now().Add(time.Hour).Truncate(time.Millisecond).UTC().Format(time.RFC3339Nano)
 	got := call(t, nil, "", "quarantine", "--until", until, "--yes", "--coordinator", url)

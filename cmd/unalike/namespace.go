@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,12 +18,14 @@ import (
 // namespaceOptions are the flags that say which namespace an operator means.
 type namespaceOptions struct {
 	coordinator string
+	config      string
 	layout      layoutValue
 }
 
 // addNamespaceFlags gives c the flags of o.
 func addNamespaceFlags(c *cobra.Command, o *namespaceOptions) {
 	c.Flags().StringVar(&o.coordinator, "coordinator", "", "`URL` of the coordinator (default: $"+envCoordinator+", else what 'unalike generate' uses on this machine)")
+	addConfigFlag(c, &o.config)
 	addLayoutFlag(c, &o.layout)
 	completeCoordinator(c)
 }
@@ -40,15 +44,35 @@ type namespace struct {
 	coord.Coordinator
 	name   string // the URL without its password
 	scheme string // empty: the default coordinator
+	whole  bool   // its list has all its worker IDs
+	asker  *asker // makes the calls
 }
 
-// operate runs f with the namespace that o names, until a signal ends it.
-func (a *app) operate(c *cobra.Command, o *namespaceOptions, f func(context.Context, *namespace) error) error {
+// presence says whether a namespace has to be there before a command.
+type presence bool
+
+const (
+	mayBeNew  presence = false
+	mustExist presence = true
+)
+
+// operate runs f with the namespace that o names, until a signal ends it. The layout of
+// o is then the one that the settings give.
+func (a *app) operate(c *cobra.Command, o *namespaceOptions, must presence, f func(context.Context, *namespace) error) error {
 	if err := checkCoordinatorFlag(c); err != nil {
 		return err
 	}
+	cfg, err := a.settings(c, o)
+	if err != nil {
+		return err
+	}
+	o.layout.Layout = cfg.Layout
+	p, err := a.find(o, cfg)
+	if err != nil {
+		return err
+	}
 	return untilStopped(c.Context(), func(ctx context.Context) error {
-		n, err := a.openNamespace(ctx, o)
+		n, err := a.openNamespace(ctx, p, must)
 		if err != nil {
 			return err
 		}
@@ -62,26 +86,49 @@ func (a *app) with(n *namespace, f func() error) (err error) {
 	return f()
 }
 
-// openNamespace opens the coordinator that o names.
-func (a *app) openNamespace(ctx context.Context, o *namespaceOptions) (*namespace, error) {
-	c, err := a.openCoordinator(ctx, o.coordinator, o.layout.Layout)
+// openNamespace opens the coordinator at p. Its calls have an end, and while one takes
+// long the operator is told.
+func (a *app) openNamespace(ctx context.Context, p place, must presence) (*namespace, error) {
+	if must == mustExist {
+		if err := p.checkThere(); err != nil {
+			return nil, err
+		}
+	}
+	tell := func() { a.complain("unalike: still waiting for %s ...\n", p) }
+	var c coord.Coordinator
+	var err error
+	whileWaiting(a.quiet, tell, func() { c, err = p.open(ctx) })
 	if err != nil {
 		return nil, err
 	}
-	rawURL := o.coordinator
-	if rawURL == "" {
-		rawURL, _ = a.lookupEnv(envCoordinator)
-	}
-	return newNamespace(c, rawURL), nil
+	n := newNamespace(c, p)
+	n.asker = &asker{waits: a.waits, tell: tell}
+	n.Coordinator = asked(c, n.asker)
+	return n, nil
 }
 
-// newNamespace names what was opened from rawURL; empty: the default coordinator.
-func newNamespace(c coord.Coordinator, rawURL string) *namespace {
-	n := &namespace{Coordinator: c, name: "the default coordinator"}
-	if u, err := coord.ParseURL(rawURL); err == nil {
+// newNamespace names the coordinator that was opened at p.
+func newNamespace(c coord.Coordinator, p place) *namespace {
+	// A static coordinator knows only the worker IDs that it is configured with.
+	_, part := c.(*static.Coordinator)
+	n := &namespace{Coordinator: c, name: theDefault, whole: !part}
+	if u, err := coord.ParseURL(p.rawURL); err == nil && p.folder == "" {
 		n.name, n.scheme = u.String(), u.Scheme
 	}
 	return n
+}
+
+// firstOf returns err, the reason why a run ended, or if that is nil, what went wrong
+// while tidying up after it. Where both did, the second is logged.
+func firstOf(log *slog.Logger, err, tidying error, doing string) error {
+	switch {
+	case tidying == nil:
+		return err
+	case err == nil:
+		return fmt.Errorf("%s: %w", doing, tidying)
+	}
+	log.Warn(doing+" failed", "error", tidying)
+	return err
 }
 
 // cannotChange are the schemes whose namespaces an operator cannot change.
@@ -93,13 +140,6 @@ func (n *namespace) lister() (coord.Lister, error) {
 		return l, nil
 	}
 	return nil, n.lacks("list who holds which worker ID", nil)
-}
-
-// whole tells whether the namespace's list has all its worker IDs. A static
-// coordinator knows only those that it is configured with.
-func (n *namespace) whole() bool {
-	_, part := n.Coordinator.(*static.Coordinator)
-	return !part
 }
 
 // admin returns the namespace as one that can be changed.
@@ -119,4 +159,11 @@ func (n *namespace) lacks(what string, except []string) error {
 	}
 	able := slices.DeleteFunc(coord.Schemes(), func(s string) bool { return s == n.scheme || slices.Contains(except, s) })
 	return usageError{fmt.Errorf("%s cannot %s; those of these schemes can: %s", kind, what, strings.Join(able, ", "))}
+}
+
+// checkExists tells whether the namespace is there. An operator who mistyped its name is
+// to learn that before anything is announced.
+func checkExists(ctx context.Context, admin coord.Admin) error {
+	_, err := admin.Quarantine(ctx, time.Unix(0, 0)) // so early that it changes nothing
+	return err
 }

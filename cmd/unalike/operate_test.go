@@ -116,7 +116,7 @@ func TestNotAble(t *testing.T) {
 
 // TestLacks is about a coordinator that has no optional interface at all.
 func TestLacks(t *testing.T) {
-	n := newNamespace(bare{}, "bare://user:secret@h")
+	n := newNamespace(bare{}, place{rawURL: "bare://user:secret@h"})
 	_, noList := n.lister()
 	_, noAdmin := n.admin()
 	for _, tt := range []struct {
@@ -133,7 +133,7 @@ func TestLacks(t *testing.T) {
 	if n.name != "bare://user:xxxxx@h" {
 		t.Errorf("it is called %s", n.name)
 	}
-	if _, err := newNamespace(bare{}, "").admin(); err == nil || !strings.HasPrefix(err.Error(), "the default coordinator cannot change a namespace; ") {
+	if _, err := newNamespace(bare{}, place{folder: "x"}).admin(); err == nil || !strings.HasPrefix(err.Error(), "the default coordinator cannot change a namespace; ") {
 		t.Errorf("the default coordinator: %v", err)
 	}
 }
@@ -147,7 +147,7 @@ func TestCanChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		n := newNamespace(c, rawURL)
+		n := newNamespace(c, place{rawURL: rawURL})
 		if _, err := n.lister(); err != nil {
 			t.Error(err)
 		}

@@ -39,7 +39,7 @@ changes nothing. The namespace must exist; 'unalike init' makes one.`,
 		Example: `  unalike quarantine --coordinator etcd://localhost:2379/orders
   unalike quarantine --coordinator etcd://localhost:2379/orders --for 10m
   unalike quarantine --until 2026-05-17T09:30:00Z --yes`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !o.until.IsZero() && o.span != 0 {
 				return usageError{errors.New("--until and --for exclude each other; give one of them")}
@@ -47,7 +47,7 @@ changes nothing. The namespace must exist; 'unalike init' makes one.`,
 			if err := a.checkYes(o.yes); err != nil {
 				return err
 			}
-			return a.operate(c, &o.namespaceOptions, func(ctx context.Context, n *namespace) error { return a.quarantine(ctx, n, &o) })
+			return a.operate(c, &o.namespaceOptions, mustExist, func(ctx context.Context, n *namespace) error { return a.quarantine(ctx, n, &o) })
 		},
 	}
 	addNamespaceFlags(c, &o.namespaceOptions)
@@ -80,6 +80,9 @@ func (a *app) quarantine(ctx context.Context, n *namespace, o *quarantineOptions
 			return unreadable
 		}
 		plan += "\n" + describeHolders(slots, now)
+	}
+	if err := checkExists(ctx, admin); err != nil {
+		return err
 	}
 	if err := a.confirm(ctx, o.yes, plan); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
 )
 
 // retireCommand returns the command that takes a worker ID out of use.
@@ -24,7 +25,7 @@ and takes another worker ID. What it has issued stays valid.
 This cannot be undone.`,
 		Example: `  unalike workers --coordinator etcd://localhost:2379/orders
   unalike retire 17 --coordinator etcd://localhost:2379/orders`,
-		Args:              cobra.ExactArgs(1),
+		Args:              arguments(1, 1, "one worker ID"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
 			id, err := workerValue(args[0])
@@ -34,7 +35,7 @@ This cannot be undone.`,
 			if err := a.checkYes(yes); err != nil {
 				return err
 			}
-			return a.operate(c, &o, func(ctx context.Context, n *namespace) error { return a.retire(ctx, n, id, yes) })
+			return a.operate(c, &o, mustExist, func(ctx context.Context, n *namespace) error { return a.retire(ctx, n, id, yes) })
 		},
 	}
 	addNamespaceFlags(c, &o)
@@ -62,6 +63,12 @@ func (a *app) retire(ctx context.Context, n *namespace, id int, yes bool) error 
 		default:
 			plan += "\n" + describeHolder(s, known, time.Now())
 		}
+		if err := checkWorker(id, slots); err != nil {
+			return err
+		}
+	}
+	if err := checkExists(ctx, admin); err != nil {
+		return err
 	}
 	if err := a.confirm(ctx, yes, plan); err != nil {
 		return err
@@ -70,6 +77,17 @@ func (a *app) retire(ctx context.Context, n *namespace, id int, yes bool) error 
 		return err
 	}
 	return a.write(fmt.Appendf(nil, "worker ID %d of %s is retired\n", id, n.name))
+}
+
+// checkWorker tells whether the layout of a namespace with these slots has worker ID id.
+// If there are none, only the back end knows.
+func checkWorker(id int, slots []coord.Slot) error {
+	for _, s := range slots {
+		if l, err := core.ParseLayout(s.Layout); err == nil && id >= l.Workers() {
+			return fmt.Errorf("worker ID %d; the layout has worker IDs 0 to %d", id, l.Workers()-1)
+		}
+	}
+	return nil
 }
 
 // describeHolder says who has the worker ID that is to be retired.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -28,7 +29,23 @@ type app struct {
 	streams
 	lookupEnv func(string) (string, bool)
 	verbose   bool
-	started   bool // the command line was understood and the command runs
+	waits
+	started bool // the command line was understood and the command runs
+}
+
+// sticky remembers the first error in writing, for those who forget it: cobra does when
+// it writes a help.
+type sticky struct {
+	io.Writer
+	err error
+}
+
+func (s *sticky) Write(b []byte) (int, error) {
+	n, err := s.Writer.Write(b)
+	if s.err == nil {
+		s.err = err
+	}
+	return n, err
 }
 
 // usageError is a mistake on the command line that shows only while the command
@@ -40,10 +57,21 @@ func (e usageError) Unwrap() error { return e.error }
 // run executes the command line args and returns the exit code. It returns soon after
 // ctx ends.
 func run(ctx context.Context, args []string, std streams, lookupEnv func(string) (string, bool)) int {
-	a := &app{streams: std, lookupEnv: lookupEnv}
+	a := &app{streams: std, lookupEnv: lookupEnv, waits: waits{answer: answerTime, quiet: quietTime}}
+	return a.run(ctx, args)
+}
+
+// run executes the command line args.
+func (a *app) run(ctx context.Context, args []string) int {
 	root := a.rootCommand()
 	root.SetArgs(args)
+	help := &sticky{Writer: a.out}
+	root.SetOut(help)
 	command, err := root.ExecuteContextC(ctx)
+	if err == nil && help.err != nil {
+		a.started = true // it was no mistake on the command line
+		err = fmt.Errorf("writing: %w", help.err)
+	}
 	return a.exitCode(command, err)
 }
 
@@ -59,13 +87,20 @@ func (a *app) exitCode(command *cobra.Command, err error) int {
 		// The reader has what it wanted, as head has: nothing to complain about.
 		return exitOK
 	}
-	a.complain("unalike: %v\n", err)
+	a.complain("unalike: %s\n", inCommands.Replace(err.Error()))
 	if usage := (usageError{}); !a.started || errors.As(err, &usage) {
 		a.complain("Run '%s --help' for usage.\n", command.CommandPath())
 		return exitUsage
 	}
 	return exitFailure
 }
+
+// inCommands turns what the library advises programs into what is typed here.
+var inCommands = strings.NewReplacer(
+	"declare it with Init first", "'unalike init' declares it",
+	"declare it with Init only if", "declare it with 'unalike init' only if",
+	"declare a new one with Init and raise its floor with Quarantine", "declare a new one with 'unalike init' and raise its floor with 'unalike quarantine'",
+)
 
 // complain writes to the standard error output. If that fails there is nobody to tell.
 func (s streams) complain(format string, args ...any) {
@@ -93,7 +128,6 @@ Exit codes: 0 success, 1 failure, 2 a mistake on the command line,
 		},
 	}
 	root.SetIn(a.in)
-	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.SetVersionTemplate("unalike {{.Version}}\n")
 	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "log more than warnings")

@@ -117,7 +117,10 @@ func describeWindow(s coord.Slot, now time.Time) string {
 // windows reach. Those that were never granted are counted only if the slots are those
 // of the whole namespace.
 func summary(slots []coord.Slot, whole bool, now time.Time) string {
-	if len(slots) == 0 {
+	switch {
+	case len(slots) == 0 && whole:
+		return "there is no such namespace, or it is new: no worker ID was ever granted\n"
+	case len(slots) == 0:
 		return "no worker ID was ever granted\n"
 	}
 	count := map[coord.SlotState]int{}

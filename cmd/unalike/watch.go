@@ -13,9 +13,6 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// lookTime bounds one look of a watch, so that a back end that hangs is noticed.
-const lookTime = 20 * time.Second
-
 // watch shows the worker IDs of a namespace again and again.
 type watch struct {
 	*app
@@ -56,9 +53,7 @@ func (w *watch) run(ctx context.Context, ticks <-chan time.Time) error {
 // look shows how things are, or what has changed. After the first time, a back end
 // that does not answer is reported and waited for.
 func (w *watch) look(ctx context.Context) error {
-	bounded, cancel := context.WithTimeout(ctx, lookTime)
-	defer cancel()
-	slots, err := w.lister.List(bounded)
+	slots, err := w.lister.List(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

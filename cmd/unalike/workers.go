@@ -55,12 +55,12 @@ for each layout.`,
   unalike workers --held --watch --interval 5s
   unalike workers --format json | jq 'select(.state == "held") | .holder'
   unalike workers --coordinator 'static://?worker=7&state=/var/lib/app/unalike.state'`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("interval") && !o.watch {
 				return usageError{fmt.Errorf("--interval is for --watch; add --watch, or leave it out")}
 			}
-			return a.operate(c, &o.namespaceOptions, func(ctx context.Context, n *namespace) error { return a.workers(ctx, n, &o) })
+			return a.operate(c, &o.namespaceOptions, mustExist, func(ctx context.Context, n *namespace) error { return a.workers(ctx, n, &o) })
 		},
 	}
 	addNamespaceFlags(c, &o.namespaceOptions)
@@ -79,15 +79,16 @@ func (a *app) workers(ctx context.Context, n *namespace, o *workersOptions) erro
 		return err
 	}
 	if o.watch {
+		n.asker.once = true
 		t := time.NewTicker(time.Duration(o.interval))
 		defer t.Stop()
-		return a.newWatch(l, n.whole(), o).run(ctx, t.C)
+		return a.newWatch(l, n.whole, o).run(ctx, t.C)
 	}
 	slots, unreadable := l.List(ctx)
 	if unreadable != nil && len(slots) == 0 {
 		return unreadable
 	}
-	if err := a.writeSlots(slots, n.whole(), o); err != nil {
+	if err := a.writeSlots(slots, n.whole, o); err != nil {
 		return err
 	}
 	if unreadable != nil {

@@ -50,7 +50,7 @@ func TestSlotTable(t *testing.T) {
 		{someSlots(), false, "1 held, 1 free, 1 retired; the latest window, of worker ID 12, reaches 2026-05-17T09:30:24.500Z, in 24.5s\n"},
 		{someSlots()[:2], false, "0 held, 1 free, 1 retired; the latest window, of worker ID 1, reaches 2026-05-17T09:28:30.000Z, 1m30s ago\n"},
 		{someSlots()[:1], false, "0 held, 0 free, 1 retired\n"},
-		{nil, true, "no worker ID was ever granted\n"},
+		{nil, true, "there is no such namespace, or it is new: no worker ID was ever granted\n"},
 	} {
 		if got := summary(tt.slots, tt.whole, at); got != tt.want {
 			t.Errorf("the summary is %q, want %q", got, tt.want)
@@ -163,7 +163,9 @@ func TestWorkersStatic(t *testing.T) {
 	// The default coordinator can be asked as well.
 	data := t.TempDir()
 	env := map[string]string{"XDG_DATA_HOME": data, "LOCALAPPDATA": data}
-	wantCall(t, call(t, env, "", "workers", "--layout", "twitter"), exitOK, "no worker ID was ever granted\n", "")
+	wantCall(t, call(t, env, "", "workers", "--layout", "twitter"), exitFailure, "", "the default coordinator: there is no etcd in folder ")
+	wantCall(t, call(t, env, "", "generate", "--layout", "twitter"), exitOK, "", "")
+	wantCall(t, call(t, env, "", "workers", "--layout", "twitter"), exitOK, "0 held, 1,024 free", "")
 	if err := os.RemoveAll(data); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+const (
+	// answerTime is how long an operator waits for the answer to one call.
+	answerTime = 15 * time.Second
+	// quietTime is how long nothing is said about what is being waited for.
+	quietTime = 2 * time.Second
+)
+
+// waits are how long things may take. Tests have their own.
+type waits struct{ answer, quiet time.Duration }
+
+// whileWaiting runs f, and tell as well if f takes longer than quiet. When it returns,
+// both have ended.
+func whileWaiting(quiet time.Duration, tell, f func()) {
+	done, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		late := time.NewTimer(quiet)
+		defer late.Stop()
+		select {
+		case <-late.C:
+			tell()
+		case <-done:
+		}
+	}()
+	f()
+	close(done)
+	<-over
+}
+
+// asker makes an operator's calls to a back end. None takes for ever, and somebody who
+// waits is told what for. The drivers' calls have no end of their own.
+type asker struct {
+	waits
+	tell  func() // says what is being waited for
+	once  bool   // only the first call is told of: later on, the screen shows more
+	asked bool
+}
+
+// ask makes a call. If it may change something, the error when no answer comes in time
+// says what that means.
+func (k *asker) ask(ctx context.Context, changes bool, call func(context.Context) error) error {
+	bounded, cancel := context.WithTimeout(ctx, k.answer)
+	defer cancel()
+	tell := k.tell
+	if k.once && k.asked {
+		tell = func() {}
+	}
+	k.asked = true
+	var err error
+	whileWaiting(k.quiet, tell, func() { err = call(bounded) })
+	late := bounded.Err() != nil || errors.Is(err, context.DeadlineExceeded)
+	if err == nil || ctx.Err() != nil || !late || !changes || errors.Is(err, coord.ErrInvalid) {
+		return err
+	}
+	return fmt.Errorf("%w; the outcome is unknown, and asking again is safe", err)
+}
+
+// askedLister lists with calls of an asker.
+type askedLister struct {
+	asker  *asker
+	lister coord.Lister
+}
+
+// List implements [coord.Lister].
+func (l askedLister) List(ctx context.Context) (slots []coord.Slot, err error) {
+	err = l.asker.ask(ctx, false, func(ctx context.Context) (err error) {
+		slots, err = l.lister.List(ctx)
+		return err
+	})
+	return slots, err
+}
+
+// askedAdmin changes a namespace with calls of an asker.
+type askedAdmin struct {
+	asker *asker
+	admin coord.Admin
+}
+
+// Init implements [coord.Admin].
+func (a askedAdmin) Init(ctx context.Context, s coord.Space) error {
+	return a.asker.ask(ctx, true, func(ctx context.Context) error { return a.admin.Init(ctx, s) })
+}
+
+// Quarantine implements [coord.Admin].
+func (a askedAdmin) Quarantine(ctx context.Context, until time.Time) (floor time.Time, err error) {
+	err = a.asker.ask(ctx, true, func(ctx context.Context) (err error) {
+		floor, err = a.admin.Quarantine(ctx, until)
+		return err
+	})
+	return floor, err
+}
+
+// Retire implements [coord.Admin].
+func (a askedAdmin) Retire(ctx context.Context, workerID int) error {
+	return a.asker.ask(ctx, true, func(ctx context.Context) error { return a.admin.Retire(ctx, workerID) })
+}
+
+// asked is c with an operator's calls made by k. It can do what c can, so that also
+// coord.Follow waits for no single call for ever.
+func asked(c coord.Coordinator, k *asker) coord.Coordinator {
+	l, lists := c.(coord.Lister)
+	a, changes := c.(coord.Admin)
+	switch {
+	case lists && changes:
+		return struct {
+			coord.Coordinator
+			askedLister
+			askedAdmin
+		}{c, askedLister{k, l}, askedAdmin{k, a}}
+	case lists:
+		return struct {
+			coord.Coordinator
+			askedLister
+		}{c, askedLister{k, l}}
+	}
+	return c
+}

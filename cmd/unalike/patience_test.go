@@ -1,0 +1,64 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// callWithin is call with an end for each call to a back end.
+func callWithin(t *testing.T, answer time.Duration, args ...string) result {
+	t.Helper()
+	var out, stderr strings.Builder
+	a := &app{
+		streams:   streams{in: strings.NewReader(""), out: &out, err: &stderr},
+		lookupEnv: func(string) (string, bool) { return "", false },
+		waits:     waits{answer: answer, quiet: time.Millisecond},
+	}
+	code := a.run(t.Context(), args)
+	return result{code: code, out: out.String(), stderr: stderr.String()}
+}
+
+// TestNobodyAnswers: no operator's command waits for ever, and while one waits it says
+// what for.
+func TestNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	commands := [][]string{{"workers"}, {"init"}, {"quarantine", "--yes"}, {"retire", "1", "--yes"}}
+	for scheme, url := range map[string]string{
+		"zk":    "zk://user:secret@127.0.0.1:1?namespace=x",
+		"etcd":  "etcd://127.0.0.1:1/x",
+		"redis": "redis://user:secret@127.0.0.1:1/0?namespace=x",
+	} {
+		for _, command := range commands {
+			t.Run(scheme+"/"+command[0], func(t *testing.T) {
+				t.Parallel()
+				got := callWithin(t, 2*time.Second, append(command, "--coordinator", url)...)
+				if got.code != exitFailure || got.out != "" || !strings.Contains(got.stderr, "127.0.0.1:1") || strings.Contains(got.stderr, "secret") {
+					t.Errorf("%+v", got)
+				}
+				if scheme == "redis" {
+					return // it is refused at once
+				}
+				if want := "unalike: still waiting for " + scheme + "://"; strings.Count(got.stderr, want) != 1 {
+					t.Errorf("%s\nwant once %q", got.stderr, want)
+				}
+				// The others look first.
+				if changes := command[0] == "init"; changes != strings.Contains(got.stderr, "the outcome is unknown, and asking again is safe") {
+					t.Errorf("changes something: %t; said was\n%s", changes, got.stderr)
+				}
+			})
+		}
+	}
+}
+
+// TestWhileWaiting: what was waited for has ended when it returns, and nothing is said
+// of what was quick.
+func TestWhileWaiting(t *testing.T) {
+	t.Parallel()
+	told, done := false, make(chan struct{})
+	whileWaiting(time.Nanosecond, func() { told = true; close(done) }, func() { <-done })
+	if !told {
+		t.Error("nobody was told")
+	}
+	whileWaiting(time.Hour, func() { t.Error("told at once") }, func() {})
+}
