@@ -71,7 +71,7 @@ type WindowNotOpenError struct {
 
 // Error says when the window opens.
 func (e *WindowNotOpenError) Error() string {
-	return fmt.Sprintf("%v: worker ID %d may stamp from %s on, the clock says %s; until then earlier holders may have stamped, or the coordinator may have forgotten that they have; wait; if it is far away, check this machine's clock",
+	return fmt.Sprintf("%v: worker ID %d may stamp from %s on, the clock says %s; wait, or check this machine's clock",
 		ErrWindowNotOpen, e.WorkerID, stamp(e.Opens), stamp(e.Now))
 }
 

@@ -74,9 +74,6 @@ func New(ctx context.Context, c coord.Coordinator, cfg Config) (*Generator, erro
 	if w, ok := c.(coord.Warner); ok {
 		g.warnings = w.Warnings()
 	}
-	for _, warning := range g.warnings {
-		g.log.Warn("the coordinator warns", "warning", warning)
-	}
 	for i, st := range g.stripes {
 		st.keeper = keeper.New(keeper.Config{
 			Coordinator: c,

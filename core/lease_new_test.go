@@ -30,27 +30,6 @@ func ahead(t *testing.T, f *coordtest.Fake, l core.Layout, d time.Duration) (ope
 	return opens
 }
 
-// warning is a coordinator that gives less than others.
-type warning struct{ coord.Coordinator }
-
-func (warning) Warnings() []string { return []string{"it forgets"} }
-
-func TestNewLogsWhatTheCoordinatorWarnsOf(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f, log := newFake(1), new(bytes.Buffer)
-		cfg := leaseConfig(clocktest.NewShifted(time.Now()))
-		cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
-		g, err := core.New(t.Context(), warning{f.Client()}, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = g.Close(context.Background()) }()
-		if n := strings.Count(log.String(), `level=WARN msg="the coordinator warns" warning="it forgets"`); n != 1 {
-			t.Errorf("the log has it %d times:\n%s", n, log)
-		}
-	})
-}
-
 func TestNewWaitsForItsWindowAndSaysWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, log := newFake(1), new(bytes.Buffer)
@@ -66,7 +45,7 @@ func TestNewWaitsForItsWindowAndSaysWhy(t *testing.T) {
 		if late := time.Since(opens); late < -6*time.Millisecond || late > 0 {
 			t.Errorf("New returned %v after the window had opened", late)
 		}
-		want := fmt.Sprintf(`msg="waiting for the issue window to open" reason="core: issue window not open yet: worker ID 0 may stamp from %s on, the clock says %s; until then earlier holders may have stamped, or the coordinator may have forgotten that they have; wait; if it is far away, check this machine's clock"`, at(opens), at(began))
+		want := fmt.Sprintf(`msg="waiting for the issue window to open" reason="core: issue window not open yet: worker ID 0 may stamp from %s on, the clock says %s; wait, or check this machine's clock"`, at(opens), at(began))
 		if n := strings.Count(log.String(), want); n != 1 {
 			t.Errorf("the log has %d times\n%s\nin\n%s", n, want, log)
 		}
@@ -92,7 +71,7 @@ func TestNewWhoseContextEndsWhileItWaitsReleasesTheWorkerID(t *testing.T) {
 		if g != nil || !errors.Is(err, core.ErrWindowNotOpen) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("New: %v, %v", g, err)
 		}
-		wantText(t, err, fmt.Sprintf("core: starting a generator: context deadline exceeded\ncore: issue window not open yet: worker ID 0 may stamp from %s on, the clock says %s; until then earlier holders may have stamped, or the coordinator may have forgotten that they have; wait; if it is far away, check this machine's clock", at(opens), at(time.Now())))
+		wantText(t, err, fmt.Sprintf("core: starting a generator: context deadline exceeded\ncore: issue window not open yet: worker ID 0 may stamp from %s on, the clock says %s; wait, or check this machine's clock", at(opens), at(time.Now())))
 		if h, s := f.Holders(), f.Slot(0); len(h) != 0 || s.NotAfter != stored {
 			t.Errorf("held are %v; stored is %d, it was %d", h, s.NotAfter, stored)
 		}

@@ -32,7 +32,9 @@ func (k *Keeper) reacquire() {
 	if err == nil || k.ctx.Err() != nil {
 		return
 	}
-	k.failed("worker ID not acquired, trying again", err)
+	if k.retries.pause == 0 {
+		k.log.Warn("worker ID not acquired, trying again", "error", err)
+	}
 	k.cfg.Gate.Explain(fmt.Errorf("no worker ID: %w", err))
 	k.cfg.Gate.Notice()
 	sleep(k.ctx, k.retries.next())
@@ -82,7 +84,6 @@ func (k *Keeper) adopt(g coord.Grant, asked int64) {
 	k.retries.reset()
 	k.cfg.Gate.Explain(nil)
 	k.watch()
-	k.report()
 }
 
 // checkGrant holds a driver to what Acquire promises.

@@ -79,8 +79,6 @@ type Keeper struct {
 	healAt   time.Time // not before this may another worker ID be tried
 	retries  backoff   // between failed renewals
 	heals    backoff   // between failed attempts to heal
-	kind     int       // of the last failure
-	endedAt  time.Time // when the window was seen to have ended; zero: it has not
 }
 
 // New returns a keeper that does nothing yet.
@@ -120,9 +118,8 @@ func (k *Keeper) Start(ctx context.Context) error {
 			cancel()
 			return err
 		}
-		if kind := kindOf(err); retry.pause == 0 || kind != k.kind {
+		if retry.pause == 0 {
 			k.log.Warn("worker ID not acquired, trying again", "error", err)
-			k.kind = kind
 		}
 		rested := sleep(patience, retry.next())
 		cancel()

@@ -86,7 +86,6 @@ func (k *Keeper) look() {
 		case !time.Now().Before(k.healAt):
 			k.heal()
 		}
-		k.report()
 	}
 	k.cfg.Gate.Notice()
 }

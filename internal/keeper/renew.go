@@ -30,7 +30,9 @@ func (k *Keeper) renew() {
 	case errors.Is(err, coord.ErrLeaseLost):
 		k.lose(err)
 	default:
-		k.failed("renewal failed, going on inside the window", err, "worker_id", k.grant.WorkerID)
+		if k.retries.pause == 0 {
+			k.log.Warn("renewal failed, going on inside the window", "worker_id", k.grant.WorkerID, "error", err)
+		}
 		k.cfg.Gate.Explain(fmt.Errorf("renewal failed: %w", err))
 		// A call that hung for longer than the pause was pause enough.
 		k.renewAt = later(began.Add(k.retries.next()), time.Now().Add(shortestPause))
