@@ -153,6 +153,7 @@ func TestLogIsSilentOnAWindowThatTheDueRenewalBringsBack(t *testing.T) {
 		log.news()
 		for range 20 {
 			r.clock.Step(time.Hour)
+			pass(0) // the keeper sees the end by itself
 			if !r.gate.stamp() {
 				r.Poke()
 			}
