@@ -18,9 +18,11 @@ var (
 	// ErrSequenceExhausted is returned by TryNext if this tick's sequence is spent.
 	// Try again in the next tick, or call Next, which waits.
 	ErrSequenceExhausted = errors.New("core: sequence of this tick spent; try again in the next tick or call Next, which waits")
-	// ErrWindowNotOpen says that the window of the worker ID begins later than now,
-	// because its last holder's clock, or this one's before a step, was ahead. The
-	// error is a [*WindowNotOpenError].
+	// ErrWindowNotOpen says that the window of the worker ID begins later than now:
+	// an earlier holder's window ends only then, or windows may be forgotten that do,
+	// which is so in a namespace that was not declared before its first use or has
+	// lost its state, or this machine's clock is behind. The error is a
+	// [*WindowNotOpenError].
 	ErrWindowNotOpen = errors.New("core: issue window not open yet")
 	// ErrWindowEnded says that the window has ended and could not be extended: the
 	// lease was lost or the coordinator is down. The error is a [*WindowEndedError].
@@ -69,9 +71,9 @@ type WindowNotOpenError struct {
 	Now      time.Time // what the clock says
 }
 
-// Error says when the window opens.
+// Error says when the window opens and what makes windows open late.
 func (e *WindowNotOpenError) Error() string {
-	return fmt.Sprintf("%v: worker ID %d may stamp from %s on, the clock says %s; wait, or check this machine's clock",
+	return fmt.Sprintf("%v: worker ID %d may stamp from %s on, and it is %s; until then an earlier holder's window lasts, or one that a new or emptied namespace may have forgotten; wait (before the first start of all, 'unalike init --coordinator URL', or fresh=true with a static state file, spares that); if it is long, check this machine's clock",
 		ErrWindowNotOpen, e.WorkerID, stamp(e.Opens), stamp(e.Now))
 }
 

@@ -51,7 +51,7 @@ type Generator struct {
 // New leases cfg.Stripes worker IDs from c and returns a generator that issues IDs
 // with them. It blocks until the worker IDs are leased and their windows are open;
 // both take a moment where a predecessor's window has not ended, and that is
-// logged. ctx bounds the start alone.
+// logged. So is each of c's warnings, if it is a [coord.Warner]. ctx bounds the start alone.
 //
 // The errors wrap [ErrInvalidConfig] for a wrong Config, those of package coord for
 // what the coordinator refused, which ends New at once, as [coord.ErrNoWorkerID] does
@@ -73,6 +73,9 @@ func New(ctx context.Context, c coord.Coordinator, cfg Config) (*Generator, erro
 	g := newGenerator(&s)
 	if w, ok := c.(coord.Warner); ok {
 		g.warnings = w.Warnings()
+	}
+	for _, w := range g.warnings {
+		g.log.Warn("the coordinator, as it is configured, does not protect against everything", "warning", w)
 	}
 	for i, st := range g.stripes {
 		st.keeper = keeper.New(keeper.Config{

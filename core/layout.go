@@ -28,8 +28,8 @@ const (
 // bits, then the worker ID, then the sequence number. It is fixed for the life of
 // a namespace: IDs of two layouts in one table can be equal.
 //
-// Layout is a value; all its methods are safe for concurrent use and none of them
-// blocks. The zero Layout is not valid by itself. Compare layouts by
+// Layout is a value. None of its methods blocks, and all but
+// [Layout.UnmarshalText], which changes its receiver, are safe for concurrent use. The zero Layout is not valid by itself. Compare layouts by
 // [Layout.String] rather than by ==, because equal times can differ as Go values.
 type Layout struct {
 	// Epoch is the moment at which tick 0 begins: whole milliseconds, from

@@ -17,6 +17,10 @@ import (
 	"github.com/unalike-id/unalike/core"
 )
 
+// whyLate is what a window that is not open yet is explained by: the clock comes
+// last, because it is right nearly always.
+const whyLate = "until then an earlier holder's window lasts, or one that a new or emptied namespace may have forgotten; wait (before the first start of all, 'unalike init --coordinator URL', or fresh=true with a static state file, spares that); if it is long, check this machine's clock"
+
 // ahead makes a worker ID's window begin some time from now, as a predecessor does
 // whose clock was ahead.
 func ahead(t *testing.T, f *coordtest.Fake, l core.Layout, d time.Duration) (opens time.Time) {
@@ -45,7 +49,7 @@ func TestNewWaitsForItsWindowAndSaysWhy(t *testing.T) {
 		if late := time.Since(opens); late < -6*time.Millisecond || late > 0 {
 			t.Errorf("New returned %v after the window had opened", late)
 		}
-		want := fmt.Sprintf(`msg="waiting for the issue window to open" reason="core: issue window not open yet: worker ID 0 may stamp from %s on, the clock says %s; wait, or check this machine's clock"`, at(opens), at(began))
+		want := fmt.Sprintf(`msg="waiting for the issue window to open" reason="core: issue window not open yet: worker ID 0 may stamp from %s on, and it is %s; `+whyLate+`"`, at(opens), at(began))
 		if n := strings.Count(log.String(), want); n != 1 {
 			t.Errorf("the log has %d times\n%s\nin\n%s", n, want, log)
 		}
@@ -55,6 +59,32 @@ func TestNewWaitsForItsWindowAndSaysWhy(t *testing.T) {
 		}
 		if n := f.Count(coordtest.Renew); n < 3 {
 			t.Errorf("%d renewals in 20 s of waiting", n)
+		}
+	})
+}
+
+// warned is a coordinator that has something to warn of.
+type warned struct{ coord.Coordinator }
+
+func (warned) Warnings() []string { return []string{"first thing", "second thing"} }
+
+func TestNewLogsEachWarningOfTheCoordinatorOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, log := newFake(2), new(bytes.Buffer)
+		cfg := leaseConfig(clocktest.NewShifted(time.Now()))
+		cfg.Stripes = 2
+		cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
+		g, err := core.New(t.Context(), warned{f.Client()}, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = g.Close(context.Background()) }()
+		settle(time.Minute)
+		for _, w := range []string{"first thing", "second thing"} {
+			want := `level=WARN msg="the coordinator, as it is configured, does not protect against everything" warning="` + w + `"`
+			if n := strings.Count(log.String(), want); n != 1 {
+				t.Errorf("the log has %d times\n%s\nin\n%s", n, want, log)
+			}
 		}
 	})
 }
@@ -71,7 +101,7 @@ func TestNewWhoseContextEndsWhileItWaitsReleasesTheWorkerID(t *testing.T) {
 		if g != nil || !errors.Is(err, core.ErrWindowNotOpen) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("New: %v, %v", g, err)
 		}
-		wantText(t, err, fmt.Sprintf("core: starting a generator: context deadline exceeded\ncore: issue window not open yet: worker ID 0 may stamp from %s on, the clock says %s; wait, or check this machine's clock", at(opens), at(time.Now())))
+		wantText(t, err, fmt.Sprintf("core: starting a generator: context deadline exceeded\ncore: issue window not open yet: worker ID 0 may stamp from %s on, and it is %s; "+whyLate, at(opens), at(time.Now())))
 		if h, s := f.Holders(), f.Slot(0); len(h) != 0 || s.NotAfter != stored {
 			t.Errorf("held are %v; stored is %d, it was %d", h, s.NotAfter, stored)
 		}

@@ -281,7 +281,7 @@ func (c *Coordinator) open(h *hold, req coord.Request, first int) error {
 		// Lost or new, that cannot be told: a predecessor's window has ended when one
 		// horizon has passed.
 		h.notBefore = max(h.notBefore, min(max(req.Now, req.Until), req.LastTick))
-		c.opts.Logger.Warn("state file is missing; waiting one horizon in case it was lost", "state_file", path, "worker_id", h.pair.worker)
+		c.opts.Logger.Warn("state file is missing; waiting one horizon in case it was lost; fresh=true (Options.AcceptFresh) spares that at the first start of all", "state_file", path, "worker_id", h.pair.worker)
 	}
 	return nil
 }

@@ -174,7 +174,7 @@ func TestBadPath(t *testing.T) {
 		kind       error
 	}{
 		{filepath.Join(dir, "none", "state"), `coord: invalid state file: find the folder of the state file: lstat ` + filepath.Join(dir, "none") + `: no such file or directory; create the folder`, fs.ErrNotExist},
-		{filepath.Join(file, "state"), `coord: invalid state file: look for state file: lstat ` + filepath.Join(file, "state") + `: not a directory; create the folder`, coord.ErrInvalid},
+		{filepath.Join(file, "state"), `coord: invalid state file: look for state file: lstat ` + filepath.Join(file, "state") + `: not a directory; a file is where a folder should be: name another path`, coord.ErrInvalid},
 		{dir, `coord: invalid state file "` + dir + `": it is not a regular file but d---------; name a file`, coord.ErrInvalid},
 	} {
 		c := open(t, Options{State: tt.path})
@@ -185,6 +185,23 @@ func TestBadPath(t *testing.T) {
 		if runtime.GOOS != "windows" { // where the system's own words differ
 			wantError(t, err, coord.ErrInvalid, tt.want)
 		}
+	}
+}
+
+// TestFolderWithoutFiles: the advice to create a folder that exists helps nobody.
+func TestFolderWithoutFiles(t *testing.T) {
+	file := filepath.Join(filepath.Dir(statePathOf(t)), "state.lock")
+	wantError(t, fileError("open lock file", &fs.PathError{Op: "open", Path: file, Err: fs.ErrNotExist}), coord.ErrInvalid,
+		`coord: invalid state file: open lock file: open `+file+`: file does not exist; its folder is there, but no file can be made in it: name another folder`)
+	gone := filepath.Join(file, "state.lock")
+	wantError(t, fileError("open lock file", &fs.PathError{Op: "open", Path: gone, Err: fs.ErrNotExist}), coord.ErrInvalid,
+		`coord: invalid state file: open lock file: open `+gone+`: file does not exist; create the folder`)
+	if runtime.GOOS != "linux" {
+		return
+	}
+	_, err := open(t, Options{State: "/proc/x.state"}).Acquire(t.Context(), request("a", 0))
+	if !errors.Is(err, coord.ErrInvalid) || strings.Contains(err.Error(), "create the folder") { // not everybody may try
+		t.Errorf("in /proc: %v", err)
 	}
 }
 

@@ -54,6 +54,9 @@ func statePath(configured string, first, worker int) (string, error) {
 		return "", fileError("look for state file", err)
 	}
 	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", noFolder("find the folder of the state file", err)
+	}
 	if err != nil {
 		return "", fileError("find the folder of the state file", err)
 	}
@@ -127,8 +130,29 @@ func fileError(doing string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission), filesys.ReadOnly(err):
 		return fmt.Errorf("%w state file: %s: %w; let this user read and write the file and its folder", coord.ErrInvalid, doing, err)
-	case errors.Is(err, fs.ErrNotExist), filesys.NotAFolder(err):
-		return fmt.Errorf("%w state file: %s: %w; create the folder", coord.ErrInvalid, doing, err)
+	case filesys.NotAFolder(err):
+		return fmt.Errorf("%w state file: %s: %w; a file is where a folder should be: name another path", coord.ErrInvalid, doing, err)
+	case errors.Is(err, fs.ErrNotExist) && !folderExists(err):
+		return noFolder(doing, err)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w state file: %s: %w; its folder is there, but no file can be made in it: name another folder", coord.ErrInvalid, doing, err)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// noFolder is the error for a folder that is missing.
+func noFolder(doing string, err error) error {
+	return fmt.Errorf("%w state file: %s: %w; create the folder", coord.ErrInvalid, doing, err)
+}
+
+// folderExists tells whether the folder of the file that err is about is there.
+// File systems that hold no files of users, such as /proc, say of a new file in a
+// folder that exists that there is no such file.
+func folderExists(err error) bool {
+	var file *fs.PathError
+	if !errors.As(err, &file) {
+		return false
+	}
+	_, err = os.Stat(filepath.Dir(file.Path))
+	return err == nil
 }

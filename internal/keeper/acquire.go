@@ -32,9 +32,7 @@ func (k *Keeper) reacquire() {
 	if err == nil || k.ctx.Err() != nil {
 		return
 	}
-	if k.retries.pause == 0 {
-		k.log.Warn("worker ID not acquired, trying again", "error", err)
-	}
+	k.notAcquired(err)
 	k.cfg.Gate.Explain(fmt.Errorf("no worker ID: %w", err))
 	k.cfg.Gate.Notice()
 	sleep(k.ctx, k.retries.next())
@@ -71,6 +69,7 @@ func (k *Keeper) open(t Term, asked int64) error {
 	}
 	k.adopt(g, asked)
 	k.log.Info("worker ID acquired", "worker_id", g.WorkerID, "generation", g.Generation, "not_before", g.NotBefore, "not_after", g.NotAfter)
+	k.tellService()
 	return nil
 }
 
@@ -82,6 +81,7 @@ func (k *Keeper) adopt(g coord.Grant, asked int64) {
 	k.openedAt = max(asked, k.now())
 	k.renewAt = time.Now().Add(jitter(k.cfg.Lease.RenewEvery))
 	k.retries.reset()
+	k.outage.settled()
 	k.cfg.Gate.Explain(nil)
 	k.watch()
 }

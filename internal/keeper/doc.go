@@ -32,6 +32,13 @@
 // that runs ahead of its clock would carry the lead over into the stored window,
 // and every holder after it would start further in the future.
 //
+// # What the log tells
+//
+// Changes, each once: that a renewal or an acquisition fails, and again when the
+// kind of the reason is another one; that the window has ended with nothing to
+// follow it, and why; that IDs can be issued again, and for how long they could
+// not. A quarantine has its end with it.
+//
 // # Time
 //
 // Renewals are paced by the machine's timers, because a step of the wall clock

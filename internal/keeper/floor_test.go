@@ -151,10 +151,10 @@ func (s *scripted) Renew(_ context.Context, g coord.Grant, until int64) (coord.G
 func (s *scripted) Release(context.Context, coord.Grant, int64) error { return nil }
 
 // script makes a keeper of a scripted coordinator. What is stored is not checked.
-func script(t *testing.T, window time.Duration, renew func(g coord.Grant, until int64) (coord.Grant, error)) *rig {
+func script(t *testing.T, window time.Duration, renew func(g coord.Grant, until int64) (coord.Grant, error), edit ...func(*keeper.Config)) *rig {
 	t.Helper()
 	s := &scripted{renew: renew}
-	r := newRig(t, 1, func(c *keeper.Config) { c.Coordinator = s })
+	r := newRig(t, 1, append(edit, func(c *keeper.Config) { c.Coordinator = s })...)
 	r.led.fake = nil
 	s.end = r.now() + window.Milliseconds()
 	r.start()

@@ -79,6 +79,7 @@ type Keeper struct {
 	healAt   time.Time // not before this may another worker ID be tried
 	retries  backoff   // between failed renewals
 	heals    backoff   // between failed attempts to heal
+	outage   outage    // why the window does not grow, as far as the log has it
 }
 
 // New returns a keeper that does nothing yet.
@@ -118,9 +119,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 			cancel()
 			return err
 		}
-		if retry.pause == 0 {
-			k.log.Warn("worker ID not acquired, trying again", "error", err)
-		}
+		k.notAcquired(err)
 		rested := sleep(patience, retry.next())
 		cancel()
 		switch {

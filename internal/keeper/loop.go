@@ -86,6 +86,7 @@ func (k *Keeper) look() {
 		case !time.Now().Before(k.healAt):
 			k.heal()
 		}
+		k.tellService()
 	}
 	k.cfg.Gate.Notice()
 }
@@ -129,11 +130,15 @@ func (k *Keeper) nextPiece() bool {
 	if len(k.pieces) < 2 || now <= k.pieces[0].NotAfter {
 		return false
 	}
-	next := k.pieces[1]
+	next, end := k.pieces[1], k.pieces[0].NotAfter+1
 	if _, ok := k.cfg.Gate.Swap(Term{Grant: next}); !ok {
 		return false // the generator is being closed
 	}
 	k.pieces, k.openedAt = k.pieces[1:], now
+	if opens := next.NotBefore + 1; now < opens && k.outage.stops(end) {
+		k.log.Warn("issue window ended: no IDs until the next one opens", "worker_id", next.WorkerID, "ended", k.timeOf(end), "opens", k.timeOf(opens))
+		return true
+	}
 	k.log.Info("continuing above the raised floor", "worker_id", next.WorkerID, "not_before", next.NotBefore)
 	return true
 }
@@ -144,7 +149,7 @@ func (k *Keeper) extended(g coord.Grant) {
 	switch {
 	case g.NotBefore != k.pieces[newest].NotBefore:
 		k.pieces = append(k.pieces, g)
-		k.log.Warn("the floor was raised, the window goes on above it", "worker_id", g.WorkerID, "not_before", g.NotBefore)
+		k.log.Warn("the floor was raised, the window goes on above it", "worker_id", g.WorkerID, "not_before", g.NotBefore, "opens", k.timeOf(g.NotBefore+1))
 	case newest == 0:
 		k.cfg.Gate.Extend(g.NotAfter)
 		fallthrough

@@ -19,10 +19,12 @@ func (k *Keeper) renew() {
 	}
 	switch {
 	case err == nil:
-		if k.retries.pause != 0 {
+		k.extended(g)
+		if k.ended(k.now()) {
+			k.notRenewed(errBehind)
+		} else if k.outage.settled() && !k.outage.silent {
 			k.log.Info("renewed again", "worker_id", g.WorkerID)
 		}
-		k.extended(g)
 		k.cfg.Gate.Explain(nil)
 		k.retries.reset()
 		k.renewAt = began.Add(jitter(k.cfg.Lease.RenewEvery))
@@ -30,9 +32,7 @@ func (k *Keeper) renew() {
 	case errors.Is(err, coord.ErrLeaseLost):
 		k.lose(err)
 	default:
-		if k.retries.pause == 0 {
-			k.log.Warn("renewal failed, going on inside the window", "worker_id", k.grant.WorkerID, "error", err)
-		}
+		k.notRenewed(err)
 		k.cfg.Gate.Explain(fmt.Errorf("renewal failed: %w", err))
 		// A call that hung for longer than the pause was pause enough.
 		k.renewAt = later(began.Add(k.retries.next()), time.Now().Add(shortestPause))
@@ -45,6 +45,8 @@ func (k *Keeper) lose(err error) {
 	k.log.Warn("lease lost, acquiring a worker ID anew", "worker_id", k.grant.WorkerID, "last_tick", last, "error", err)
 	k.held, k.pieces, k.lost = false, nil, nil
 	k.retries.reset()
+	k.outage.settled()
+	k.outage.stops(k.now())
 }
 
 // watch asks for early word of a lost lease, where the coordinator can give it.

@@ -185,4 +185,11 @@ var coreMutants = []mutant{
 		new:  "return int(min(room+1, uint64(n)))",
 		pkg:  "./core", test: "TestFillIsManyNexts",
 	},
+	{
+		name: "warnings of the coordinator not logged",
+		file: "core/generator.go",
+		old:  "for _, w := range g.warnings {",
+		new:  "for _, w := range g.warnings[:0] {",
+		pkg:  "./core", test: "TestNewLogsEachWarningOfTheCoordinatorOnce",
+	},
 }

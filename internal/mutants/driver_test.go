@@ -61,6 +61,13 @@ var driverMutants = []mutant{
 		pkg:  "./coord/static", test: "TestForeignState",
 	},
 	{
+		name: "static: advice to create a folder that exists",
+		file: "coord/static/storage.go",
+		old:  " && !folderExists(err):",
+		new:  ":",
+		pkg:  "./coord/static", test: "TestFolderWithoutFiles",
+	},
+	{
 		name: "static: renamed before it is on the disk",
 		file: "coord/static/storage.go",
 		old:  "\t\terr = s.sync(f)\n",

@@ -1,0 +1,231 @@
+package keeper_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/internal/keeper"
+)
+
+// journal is a log that a test reads.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(b)
+}
+
+// keep makes a keeper log to j.
+func (j *journal) keep(c *keeper.Config) {
+	c.Logger = slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+}
+
+// news returns the lines since the last call.
+func (j *journal) news() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	text := strings.TrimSuffix(j.text.String(), "\n")
+	j.text.Reset()
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+// wants compares what was logged since the last look: one text for each line, all
+// of whose words, between commas, are in it.
+func (j *journal) wants(t *testing.T, lines ...string) {
+	t.Helper()
+	got := j.news()
+	if len(got) != len(lines) {
+		t.Fatalf("logged was\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(lines, "\n\t"))
+	}
+	for i, line := range lines {
+		for word := range strings.SplitSeq(line, ", ") {
+			if !strings.Contains(got[i], word) {
+				t.Errorf("logged was\n\t%s\nwhich lacks\n\t%s", got[i], word)
+			}
+		}
+	}
+}
+
+// moment prints the beginning of a tick as the log does.
+func moment(tick int64) string {
+	return time.UnixMicro(scale.Micro(tick)).UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+func TestLogTellsOnceThatIDsStopAndWhyAndThatTheyGoOn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var log journal
+		r := start(t, 1, log.keep)
+		log.wants(t, `level=INFO, msg="worker ID acquired"`)
+		pass(12 * time.Second)
+		log.wants(t)
+
+		r.fake.Refuse(true)
+		end := r.gate.at().notAfter
+		r.storm(8 * time.Second)
+		log.wants(t, `level=WARN, msg="renewal failed, going on inside the window", worker_id=0, unreachable`)
+		for r.now() <= end+1 { // an alarm may be a microsecond late
+			pass(time.Millisecond)
+		}
+		log.wants(t, `level=WARN, msg="issue window ended: no IDs until the coordinator answers", worker_id=0, unreachable, ended=`+moment(end+1))
+		r.storm(10 * time.Second)
+		pass(time.Minute)
+		log.wants(t)
+
+		until := time.Now().Add(time.Hour)
+		r.line.set(func(l *line) {
+			l.renewed = func(coord.Grant, coord.Grant, error) (coord.Grant, error) {
+				return coord.Grant{}, &coord.QuarantinedError{Namespace: "n", Until: until}
+			}
+		})
+		pass(time.Minute)
+		log.wants(t, `level=WARN, msg="still no IDs, for another reason", worker_id=0, quarantined, until=`+until.UTC().Format("2006-01-02T15:04:05.000Z"))
+
+		r.line.set(func(l *line) { l.renewed = nil })
+		pass(time.Minute)
+		log.wants(t, `level=WARN, msg="still no IDs, for another reason", worker_id=0, unreachable`)
+
+		r.fake.Refuse(false)
+		within(t, 2*time.Second, "the window grows", func() bool { return r.gate.stamp() })
+		renewals := r.fake.CallsOf(coordtest.Renew)
+		resumed := scale.Tick(renewals[len(renewals)-1].At.UnixMicro())
+		outage := time.Duration(resumed-end-1) * time.Millisecond
+		log.wants(t, `level=INFO, msg="IDs can be issued again", worker_id=0, after=`+outage.String())
+
+		r.fake.Refuse(true)
+		pass(time.Minute)
+		log.wants(t, "going on inside the window", "no IDs until the coordinator answers")
+	})
+}
+
+func TestLogTellsAnotherKindOfCauseInsideTheWindow(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var log journal
+		r := start(t, 1, log.keep)
+		log.news()
+		r.fake.Fail(coordtest.Renew, coordtest.ErrUnreachable, 8)
+		r.fake.Fail(coordtest.Renew, context.DeadlineExceeded, 2) // the same kind: the back end is away
+		r.fake.Fail(coordtest.Renew, coord.ErrInvalid, 2)
+		pass(20 * time.Second)
+		log.wants(t,
+			`level=WARN, msg="renewal failed, going on inside the window", unreachable`,
+			`level=WARN, msg="renewal failed, going on inside the window", invalid`,
+			`level=INFO, msg="renewed again", worker_id=0`)
+	})
+}
+
+// A renewal that fails when the window is over already tells one thing, not two.
+func TestLogDoesNotSayInsideTheWindowAfterItsEnd(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var log journal
+		r := start(t, 1, log.keep)
+		log.news()
+		r.fake.Refuse(true)
+		r.clock.Step(time.Hour)
+		r.Poke()
+		pass(10 * time.Second)
+		log.wants(t, `level=WARN, msg="issue window ended: no IDs until the coordinator answers", unreachable`)
+	})
+}
+
+func TestLogIsSilentOnAWindowThatTheDueRenewalBringsBack(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var log journal
+		r := start(t, 1, log.keep)
+		log.news()
+		for range 20 {
+			r.clock.Step(time.Hour)
+			pass(0) // the keeper sees the end by itself
+			if !r.gate.stamp() {
+				r.Poke()
+			}
+			pass(10 * time.Second)
+		}
+		if !r.gate.stamp() {
+			t.Error("no IDs")
+		}
+		log.wants(t)
+	})
+}
+
+func TestLogTellsOfAWindowThatStaysInThePast(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var log journal
+		script(t, time.Second, func(g coord.Grant, _ int64) (coord.Grant, error) { return g, nil }, log.keep)
+		pass(time.Minute)
+		log.wants(t, "acquired", `level=WARN, msg="issue window ended: no IDs until the coordinator answers", over by this machine's clock`)
+	})
+}
+
+func TestLogTellsOfTheGapBelowARaisedFloor(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var log journal
+		r := start(t, 1, log.keep)
+		end := r.gate.at().notAfter
+		floor := r.raise(33 * time.Second)
+		pass(32 * time.Second)
+		log.wants(t, "acquired",
+			`level=WARN, msg="the floor was raised, the window goes on above it", opens=`+moment(floor+1),
+			`level=WARN, msg="issue window ended: no IDs until the next one opens", ended=`+moment(end+1)+`, opens=`+moment(floor+1))
+		pass(10 * time.Second)
+		log.wants(t, `level=INFO, msg="IDs can be issued again", after=3s`)
+	})
+}
+
+func TestLogTellsOfTheTimeWithoutAWorkerID(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var log journal
+		r := start(t, 1, log.keep)
+		log.news()
+		r.fake.Steal(0)
+		pass(10 * time.Second)
+		log.wants(t, "lease is gone, renewing", "lease lost, acquiring", `level=WARN, msg="worker ID not acquired, trying again", no free worker ID`)
+		r.fake.Fail(coordtest.Acquire, coord.ErrClockSkew, 3)
+		pass(5 * time.Second)
+		log.wants(t, `trying again, clock skew`, `trying again, no free worker ID`)
+		r.fake.Expire(0)
+		pass(time.Minute)
+		log.wants(t, "worker ID acquired", `level=INFO, msg="IDs can be issued again", worker_id=0`)
+	})
+}
+
+func TestLogTellsOfTheEndOfTheLayout(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var log journal
+		start(t, 1, log.keep, func(c *keeper.Config) {
+			c.Request.LastTick = scale.Tick(time.Now().Add(40 * time.Second).UnixMicro())
+		})
+		pass(2 * time.Minute)
+		log.wants(t, "acquired", `level=WARN, msg="the time bits of the layout are spent: no IDs any more"`)
+	})
+}
+
+func TestLogOfAStartTellsAnotherKindOfCause(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var log journal
+		r := newRig(t, 1, log.keep)
+		until := time.Now().Add(time.Minute)
+		r.fake.Fail(coordtest.Acquire, coordtest.ErrUnreachable, 5)
+		r.fake.Fail(coordtest.Acquire, &coord.QuarantinedError{Until: until}, 5)
+		r.start()
+		log.wants(t, "trying again, unreachable", "trying again, until="+until.UTC().Format("2006-01-02T15:04:05.000Z"), "acquired")
+	})
+}
