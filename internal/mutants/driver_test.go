@@ -163,7 +163,7 @@ var driverMutants = []mutant{
 		file: "coord/etcd/embedded/server.go",
 		old:  "s.grpc.Stop()",
 		new:  "_ = s.grpc",
-		pkg:  "./coord/etcd/embedded", test: "TestClose",
+		pkg:  "./coord/etcd/embedded", test: "TestCloseWithWatches",
 	},
 	{
 		name: "embed: nothing is compacted",
