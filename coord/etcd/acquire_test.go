@@ -186,6 +186,7 @@ func TestContention(t *testing.T) {
 	for i := range starters {
 		wg.Go(func() {
 			req := request(free)
+			req.TTL = 2 * callTime            // nobody's ends before all have started
 			req.Identity = "the-same-for-all" // so that all have the same hint
 			g, err := c.Acquire(ctx, req)
 			ids[i], errs[i] = g.WorkerID, err
@@ -221,9 +222,6 @@ func TestStarters(t *testing.T) {
 	acquireMany(t, crowd, capacity, capacity)
 	took := time.Since(began)
 	t.Logf("%d starters, %d connections: %v", capacity, len(crowd), took)
-	if took > slowdown*10*time.Second {
-		t.Errorf("%d starters took %v; want at most 10 s", capacity, took)
-	}
 
 	began = time.Now()
 	_, err := crowd[0].Acquire(within(t), request(capacity))
@@ -234,20 +232,21 @@ func TestStarters(t *testing.T) {
 		t.Fatalf("one starter more: %v; want a NoWorkerIDError", err)
 	case full.Capacity != capacity || full.InUse != capacity || full.Namespace != ns:
 		t.Errorf("one starter more: %#v; want all %d worker IDs of %s in use", full, capacity, ns)
-	case full.Soonest.Before(began) || full.Soonest.After(began.Add(20*time.Second)):
-		t.Errorf("one starter more: the next worker ID is free at %v; now is %v and the TTL 15 s", full.Soonest, began)
+	case full.Soonest.Before(began) || full.Soonest.After(began.Add(took+long+5*time.Second)):
+		t.Errorf("one starter more: the next worker ID is free at %v; it was %v then, and the TTL is %v", full.Soonest, began, long)
 	}
 	t.Logf("one starter more: refused after %v: %v", took, err)
-	if took > slowdown*2*time.Second {
-		t.Errorf("one starter more: refused after %v; want at most 2 s", took)
-	}
 }
+
+// long is how long many starters may take, and the TTL of what they hold: all of it is
+// still held when the last of them has started.
+const long = 4 * callTime
 
 // acquireMany lets n holders acquire, so many at once, spread over the coordinators,
 // and checks that no worker ID is held twice.
 func acquireMany(t *testing.T, crowd []*etcd.Coordinator, n, atOnce int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*callTime)
+	ctx, cancel := context.WithTimeout(t.Context(), long)
 	defer cancel()
 	ids, errs := make([]int, n), make([]error, n)
 	places := make(chan struct{}, atOnce)
@@ -256,7 +255,9 @@ func acquireMany(t *testing.T, crowd []*etcd.Coordinator, n, atOnce int) {
 		wg.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			g, err := crowd[i%len(crowd)].Acquire(ctx, request(capacity))
+			req := request(capacity)
+			req.TTL = long
+			g, err := crowd[i%len(crowd)].Acquire(ctx, req)
 			ids[i], errs[i] = g.WorkerID, err
 		})
 	}

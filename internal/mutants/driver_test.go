@@ -111,7 +111,7 @@ var driverMutants = []mutant{
 	},
 	{
 		name: "embed: half-made data kept",
-		file: "coord/etcd/embedded/server.go",
+		file: "coord/etcd/embedded/folder.go",
 		old:  "os.RemoveAll(f.file(nameData))",
 		new:  "os.RemoveAll(f.file(namePost))",
 		pkg:  "./coord/etcd/embedded", test: "TestHalfMade",
@@ -119,8 +119,8 @@ var driverMutants = []mutant{
 	{
 		name: "embed: data of a server that was ready removed",
 		file: "coord/etcd/embedded/server.go",
-		old:  "\tif !m.Served {\n\t\t// A server",
-		new:  "\tif true {\n\t\t// A server",
+		old:  "\tif !m.Served {\n\t\tif err := f.removeHalfMade()",
+		new:  "\tif true {\n\t\tif err := f.removeHalfMade()",
 		pkg:  "./coord/etcd/embedded", test: "TestHalfMade",
 	},
 	{
@@ -128,7 +128,35 @@ var driverMutants = []mutant{
 		file: "coord/etcd/embedded/server.go",
 		old:  "if err := f.prepare(); err != nil {",
 		new:  "if err := error(nil); err != nil {",
-		pkg:  "./coord/etcd/embedded", test: "TestMarkDeleted",
+		pkg:  "./coord/etcd/embedded", test: "TestMarkLost",
+	},
+	{
+		name: "embed: data that were in use removed under an older mark",
+		file: "coord/etcd/embedded/folder.go",
+		old:  "case err == nil:\n\t\treturn fmt.Errorf(\"%w folder %s: it holds %q, which",
+		new:  "case false:\n\t\treturn fmt.Errorf(\"%w folder %s: it holds %q, which",
+		pkg:  "./coord/etcd/embedded", test: "TestMarkLost",
+	},
+	{
+		name: "embed: rename not synced",
+		file: "coord/etcd/embedded/folder.go",
+		old:  "err = filesys.SyncDir(f.path)",
+		new:  "_ = filesys.SyncDir",
+		pkg:  "./coord/etcd/embedded", test: "TestRenameSynced",
+	},
+	{
+		name: "embed: ended listener unnoticed",
+		file: "coord/etcd/embedded/server.go",
+		old:  "\tcase err := <-s.etcd.Err(): // is closed by Close only, after which nobody asks\n\t\treturn silent(err)\n",
+		new:  "",
+		pkg:  "./coord/etcd/embedded", test: "TestListenerFails",
+	},
+	{
+		name: "lost: holder not quoted",
+		file: "internal/record/slot.go",
+		old:  "%q has it since",
+		new:  "%s has it since",
+		pkg:  "./internal/record", test: "TestLostQuotesTheHolder",
 	},
 	{
 		name: "embed: deleted folder unnoticed",
@@ -142,7 +170,7 @@ var driverMutants = []mutant{
 		file: "coord/etcd/embedded/server.go",
 		old:  "s.grpc.Stop()",
 		new:  "_ = s.grpc",
-		pkg:  "./coord/etcd/embedded", test: "TestClose",
+		pkg:  "./coord/etcd/embedded", test: "TestCloseWithWatches",
 	},
 	{
 		name: "embed: nothing is compacted",

@@ -1,7 +1,10 @@
 package record
 
 import (
+	"errors"
+	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/unalike-id/unalike/coord"
 )
@@ -34,6 +37,15 @@ func TestExtendedBelowTheFloor(t *testing.T) {
 	want.Renewed = 7
 	if got, _, grows := slot.Extended(coord.Grant{NotBefore: 10, NotAfter: 20}, 50, 50, 7); grows || got != want {
 		t.Errorf("renewed to the floor itself: %+v, grows %v; want %+v", got, grows, want)
+	}
+}
+
+// What a holder calls itself is stored by others, and reaches logs and terminals.
+func TestLostQuotesTheHolder(t *testing.T) {
+	slot := Slot{Token: "a", Generation: 2, Holder: "\x1b[2Jpod\n7"}
+	err := slot.Lost(coord.Grant{WorkerID: 3})
+	if !errors.Is(err, coord.ErrLeaseLost) || strings.ContainsFunc(err.Error(), unicode.IsControl) || !strings.Contains(err.Error(), `"\x1b[2Jpod\n7" has it since`) {
+		t.Errorf("the error is %q", err)
 	}
 }
 

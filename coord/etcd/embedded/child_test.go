@@ -33,16 +33,18 @@ var works = map[string]func(context.Context, *Coordinator) error{
 		return err
 	},
 	// The child prints IDs of the only worker ID there is. The TTL is short, because
-	// the next one waits for it.
+	// the next one waits for it, and the child waits where that is too short for its
+	// machine.
 	"only": func(ctx context.Context, c *Coordinator) error {
-		return printIDs(ctx, c, time.NewTicker(time.Microsecond), coord.LeaseConfig{
+		patient := func(g *core.Generator) (core.ID, error) { return g.NextContext(ctx) }
+		return printIDs(ctx, c, time.NewTicker(time.Microsecond), patient, coord.LeaseConfig{
 			TTL: 2 * time.Second, Horizon: 2 * time.Second, RenewEvery: 500 * time.Millisecond, WorkerIDs: coord.Range{Count: 1},
 		})
 	},
 	// The child prints IDs, at a pace that leaves the machine to others, with the
 	// default times but for renewals, so that some fall into every outage.
 	"many": func(ctx context.Context, c *Coordinator) error {
-		return printIDs(ctx, c, time.NewTicker(5*time.Millisecond), coord.LeaseConfig{RenewEvery: 100 * time.Millisecond})
+		return printIDs(ctx, c, time.NewTicker(5*time.Millisecond), (*core.Generator).Next, coord.LeaseConfig{RenewEvery: 100 * time.Millisecond})
 	},
 }
 
@@ -74,9 +76,9 @@ func beChild(dir string) error {
 	return errors.Join(works[os.Getenv(childWork)](ctx, c), c.Close())
 }
 
-// printIDs prints IDs until one cannot be had. It waits for a worker ID for as long as
+// printIDs prints IDs until next has none. It waits for a worker ID for as long as
 // another one holds it.
-func printIDs(ctx context.Context, c *Coordinator, pace *time.Ticker, lease coord.LeaseConfig) error {
+func printIDs(ctx context.Context, c *Coordinator, pace *time.Ticker, next func(*core.Generator) (core.ID, error), lease coord.LeaseConfig) error {
 	g, err := core.New(ctx, c, core.Config{Lease: lease})
 	for errors.Is(err, coord.ErrNoWorkerID) && ctx.Err() == nil {
 		pause := time.NewTimer(20 * time.Millisecond)
@@ -87,7 +89,7 @@ func printIDs(ctx context.Context, c *Coordinator, pace *time.Ticker, lease coor
 		return err
 	}
 	for range pace.C {
-		id, err := g.Next()
+		id, err := next(g)
 		if err != nil {
 			return err
 		}

@@ -39,7 +39,10 @@
 // issue inside their windows meanwhile, which reach 30 s ahead by default, so no Next
 // fails. A call that finds no server waits up to 2 s for the next one.
 //
-// Two things are not taken over:
+// A server that nobody can connect to any more, because what listens for it has failed,
+// ends as well, and is started again.
+//
+// Three things are not taken over:
 //
 //   - A process that is frozen (SIGSTOP, a debugger, a suspended container) keeps the
 //     lock. The others issue to the ends of their windows and then return errors, which
@@ -47,13 +50,21 @@
 //   - A process whose etcd fails because its disk does, in such a way that it cannot be
 //     ended cleanly, keeps the lock until it ends. It is told so by every call. An etcd
 //     on its own ends its process at such an error; this one does not end yours.
+//   - Data whose folder.json somebody has deleted, or replaced by an older one that knows of
+//     no use. They are left as they are, and calls say so until the right one is back.
+//     Programs that delete old files are to be kept from the folder: folder.json is
+//     written once.
 //
 // # The folder
 //
 //	lock            locked by the process that runs the server, and has its number
 //	folder.json     what the folder is: a random name, and whether it was ever in use
 //	endpoint.json   where the server is, while it runs
-//	etcd/           the data of etcd
+//	etcd/           the data of etcd, and a file, served, once they are in use
+//
+// A start that is killed before a server was ever ready leaves data from which none gets
+// ready. The next start removes them, if folder.json and the data both say that they were
+// never in use.
 //
 // New makes the folder, readable for its owner alone, and refuses one that holds
 // anything else. A namespace in a new folder is new, and nobody waits: see package etcd
@@ -67,8 +78,10 @@
 // granted there for two minutes; what others were granted before that, nobody can take
 // back.
 //
-// What was acknowledged is on the disk: every write is synced, and kill -9 or a power
-// failure loses none of it, as far as the disk keeps what it says.
+// What was acknowledged is on the disk: every write is synced, those of the files above
+// together with their names, and kill -9 or a power failure loses none of it, as far as
+// the disk keeps what it says. Windows cannot sync names; NTFS writes them to its journal,
+// in order.
 //
 // # Security
 //

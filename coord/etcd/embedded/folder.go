@@ -23,6 +23,9 @@ const (
 	namePost = "endpoint.json" // a post: where the server is
 	nameData = "etcd"          // etcd's own data
 
+	// nameServed is a file among the data: they were in use, whatever the mark says.
+	nameServed = nameData + "/served"
+
 	temporary = ".tmp" // at the end of the name of a file that is being written
 
 	// formatVersion is the version of both files.
@@ -79,7 +82,8 @@ type mark struct {
 	// show to its server. A folder that was deleted and made again has another one.
 	Folder string `json:"folder"`
 	// Served tells whether the server was ever ready. Before, the data may be half of
-	// what a server needs to start, and nobody was granted anything from it.
+	// what a server needs to start, and nobody was granted anything from it. See
+	// removeHalfMade.
 	Served bool `json:"served"`
 }
 
@@ -134,6 +138,39 @@ func (f folder) readPost() *post {
 func (f folder) removePost() error {
 	if err := os.Remove(f.file(namePost)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return f.fail("remove "+namePost, err)
+	}
+	return nil
+}
+
+// removeHalfMade removes what a first start has left that was killed; from half of its
+// data no server gets ready. The mark says that no server ever was.
+//
+// A first start writes that mark, has etcd make the data, and once the server is ready
+// writes a mark that says so, then the file nameServed, and then where the server is.
+// Nobody is granted anything sooner. So where that file is, the mark was right once and
+// is not now, because somebody has put an older one back.
+func (f folder) removeHalfMade() error {
+	switch _, err := os.Lstat(f.file(nameServed)); {
+	case err == nil:
+		return fmt.Errorf("%w folder %s: it holds %q, which was in use, and %s says that it never was; put back the %s of these data, or name an empty folder, or one that does not exist",
+			coord.ErrInvalid, f.path, nameData, nameMark, nameMark)
+	case !errors.Is(err, fs.ErrNotExist):
+		return f.fail("look for "+nameServed, err)
+	}
+	if err := os.RemoveAll(f.file(nameData)); err != nil {
+		return f.fail("remove what a crash left", err)
+	}
+	return nil
+}
+
+// noteServed says among the data that they were in use, and puts that on the disk.
+func (f folder) noteServed() error {
+	file, err := os.OpenFile(f.file(nameServed), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err == nil {
+		err = errors.Join(file.Close(), filesys.SyncDir(f.file(nameData)))
+	}
+	if err != nil {
+		return f.fail("write "+nameServed, err)
 	}
 	return nil
 }

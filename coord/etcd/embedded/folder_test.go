@@ -60,29 +60,51 @@ func TestFolderDeletedUnderHost(t *testing.T) {
 	}
 }
 
-// TestMarkDeleted: somebody deletes the file that says what the folder is, which looks
-// old enough. Whoever takes the folder over must not take its data for half-made ones.
-func TestMarkDeleted(t *testing.T) {
+// TestMarkLost: somebody deletes the file that says what the folder is, which looks
+// old enough, or puts back the one that the first start began with. Whoever takes the
+// folder over must not take its data for half-made ones.
+func TestMarkLost(t *testing.T) {
 	t.Parallel()
-	f := folder{newDir(t)}
-	first := openFolder(t, f.path, "n", nil)
-	joined := openFolder(t, f.path, "n", nil)
-	g := mustAcquire(t, first, request(1))
-	m, err := f.readMark()
-	if err = errors.Join(err, os.Remove(f.file(nameMark)), first.Close()); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the takeover is refused", func() bool {
-		trouble := joined.trouble.Load()
-		return trouble != nil && errors.Is(*trouble, coord.ErrInvalid) && strings.Contains((*trouble).Error(), `it holds "etcd"`)
-	})
-	// Once it is back, service resumes with what was granted.
-	if err := f.write(nameMark, m); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "somebody serves the folder", func() bool { return address(joined) != "" })
-	if slots, err := joined.List(within(t)); err != nil || len(slots) != 1 || slots[0].NotAfter != g.NotAfter {
-		t.Errorf("slots are %+v, %v; want the one of %v", slots, err, g)
+	for _, tt := range []struct {
+		name string
+		lose func(f folder, m mark) error
+		want string
+	}{
+		{"deleted", func(f folder, _ mark) error { return os.Remove(f.file(nameMark)) }, `it holds "etcd" and is not the folder of an embedded etcd (there is no folder.json)`},
+		{"older", func(f folder, m mark) error { m.Served = false; return f.write(nameMark, m) }, `it holds "etcd", which was in use, and folder.json says that it never was`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := folder{newDir(t)}
+			first := openFolder(t, f.path, "n", nil)
+			joined := openFolder(t, f.path, "n", nil)
+			g := mustAcquire(t, first, request(1))
+			m, err := f.readMark()
+			if err = errors.Join(err, tt.lose(f, m), first.Close()); err != nil {
+				t.Fatal(err)
+			}
+			refused := func(err error) bool {
+				return errors.Is(err, coord.ErrInvalid) && strings.Contains(err.Error(), tt.want) && !strings.Contains(err.Error(), m.Folder)
+			}
+			eventually(t, "the takeover is refused", func() bool {
+				trouble := joined.trouble.Load()
+				return trouble != nil && refused(*trouble)
+			})
+			// Once it is back, service resumes with what was granted.
+			if err := f.write(nameMark, m); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "somebody serves the folder", func() bool { return address(joined) != "" })
+			if slots, err := joined.List(within(t)); err != nil || len(slots) != 1 || slots[0].NotAfter != g.NotAfter {
+				t.Errorf("slots are %+v, %v; want the one of %v", slots, err, g)
+			}
+			// Nobody else is there who could take over: New says the same.
+			if err := errors.Join(joined.Close(), tt.lose(f, m)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := New(within(t), f.path, "n", nil); !refused(err) {
+				t.Errorf("New: %v; want an error with %q", err, tt.want)
+			}
+		})
 	}
 }
 

@@ -18,14 +18,17 @@ const moveTime = 2 * time.Second
 // moves wakes calls that wait for the server to be elsewhere, and the one who looks
 // where it is.
 type moves struct {
-	look chan struct{} // holds one value if somebody would like to know sooner
+	look     chan struct{} // holds one value if somebody would like to know sooner
+	patience time.Duration // how long a call waits for a move
 
 	mu    sync.Mutex // guards what follows
 	next  chan struct{}
 	ended bool
 }
 
-func newMoves() moves { return moves{look: make(chan struct{}, 1), next: make(chan struct{})} }
+func newMoves() moves {
+	return moves{look: make(chan struct{}, 1), patience: moveTime, next: make(chan struct{})}
+}
 
 // wait returns a channel that is closed with the next move, and whether there will be
 // any.
@@ -72,7 +75,7 @@ func (c *Coordinator) moved(ctx context.Context, was *post, next <-chan struct{}
 	case c.moves.look <- struct{}{}:
 	default:
 	}
-	late := time.NewTimer(moveTime)
+	late := time.NewTimer(c.moves.patience)
 	defer late.Stop()
 	for more := true; more; {
 		if at := c.host.Load(); at != nil && at != was {

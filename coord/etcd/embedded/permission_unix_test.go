@@ -3,6 +3,9 @@
 package embedded
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +19,33 @@ func becomeNobody() error {
 		return nil
 	}
 	return syscall.Setuid(65534)
+}
+
+func init() {
+	// The child may not read its folder, which is what syncing it takes, and prints what
+	// becomes of writing there.
+	works["unsynced"] = func(_ context.Context, c *Coordinator) error {
+		if err := os.Chmod(c.folder.path, 0o300); err != nil {
+			return err
+		}
+		fmt.Println(c.folder.write(namePost, c.host.Load()))
+		return os.Chmod(c.folder.path, 0o700)
+	}
+}
+
+// TestRenameSynced: a file is written once its new name is on the disk as well. That the
+// folder is synced is seen from what happens if it cannot be.
+func TestRenameSynced(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	top := filepath.Dir(dir)
+	if err := errors.Join(os.Chmod(top, 0o777), os.Chmod(filepath.Dir(top), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	got := startChild(t, dir, "unsynced", childWeak+"=1").line(t)
+	if !strings.HasPrefix(got, "coord: invalid folder "+dir+": write endpoint.json: ") || !strings.Contains(got, "permission denied") {
+		t.Errorf("where the folder cannot be synced, writing said %s", got)
+	}
 }
 
 // TestPermissionDenied needs a process of its own, because nothing is denied to root,

@@ -69,10 +69,8 @@ func (s *server) start(ctx context.Context) error {
 		return err
 	}
 	if !m.Served {
-		// A server that died in its first start may have left half of its data, with
-		// which it never gets ready. Nobody was granted anything from it.
-		if err := os.RemoveAll(f.file(nameData)); err != nil {
-			return f.fail("remove what a crash left", err)
+		if err := f.removeHalfMade(); err != nil {
+			return err
 		}
 		if err := f.write(nameMark, m); err != nil {
 			return err
@@ -86,6 +84,9 @@ func (s *server) start(ctx context.Context) error {
 		if err := f.write(nameMark, m); err != nil {
 			return err
 		}
+	}
+	if err := f.noteServed(); err != nil {
+		return err
 	}
 	s.compact(ctx)
 	return f.write(namePost, s.post)
@@ -115,7 +116,7 @@ func (s *server) run(ctx context.Context, m mark) error {
 	select {
 	case s.grpc = <-registered: // is done when the server is ready
 	case err := <-s.etcd.Err():
-		return err
+		return silent(err)
 	case <-s.trap.sprung:
 		return s.trap.err
 	case <-late.C:
@@ -147,14 +148,26 @@ func (f folder) config(token string, t *trap) *embed.Config {
 	return cfg
 }
 
-// failed tells whether the server cannot go on: its disk failed, or somebody deleted
-// its folder. Err is then not nil.
+// silent is the error of a server one of whose listeners has ended, with an error or
+// without. Nobody can connect to it any more.
+func silent(err error) error {
+	if err == nil {
+		return errors.New("it has stopped listening")
+	}
+	return fmt.Errorf("it has stopped listening: %w", err)
+}
+
+// failed tells whether the server cannot go on: its disk or its listener failed, or
+// somebody deleted its folder. Err is then not nil. The server is then to be stopped: what
+// a listener said is said once.
 func (s *server) failed() error {
 	select {
 	case <-s.trap.sprung:
 		return s.trap.err
 	case <-s.etcd.Server.StopNotify():
 		return errors.New("it has stopped")
+	case err := <-s.etcd.Err(): // is closed by Close only, after which nobody asks
+		return silent(err)
 	default:
 	}
 	if !s.lock.Current() {

@@ -68,6 +68,28 @@ func TestNothingIsLeft(t *testing.T) {
 	eventually(t, "the goroutines have ended", func() bool { return runtime.NumGoroutine() <= before+2 })
 }
 
+// TestListenerFails: a server that nobody can connect to any more gives the folder up,
+// and it is served again.
+func TestListenerFails(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	host := openFolder(t, dir, "n", nil)
+	joined := openFolder(t, dir, "n", nil)
+	g := mustAcquire(t, joined, request(1))
+	s := host.server
+	old := address(host)
+	if err := s.etcd.Clients[0].Close(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the folder is served again", func() bool {
+		a := address(host)
+		return a != "" && a != old && a == address(joined)
+	})
+	if r, err := joined.Renew(within(t), g, g.NotAfter+1000); err != nil || r.Generation != g.Generation || r.NotBefore != g.NotBefore {
+		t.Errorf("renewed to %v, %v; want more of %v", r, err, g)
+	}
+}
+
 // TestTrap: what ends a process otherwise ends a goroutine.
 func TestTrap(t *testing.T) {
 	for _, log := range []func(*zap.Logger){
