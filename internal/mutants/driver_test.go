@@ -166,13 +166,6 @@ var driverMutants = []mutant{
 		pkg:  "./coord/etcd/embedded", test: "TestFolderDeletedUnderHost",
 	},
 	{
-		name: "embed: watches hold up the end",
-		file: "coord/etcd/embedded/server.go",
-		old:  "s.grpc.Stop()",
-		new:  "_ = s.grpc",
-		pkg:  "./coord/etcd/embedded", test: "TestCloseWithWatches",
-	},
-	{
 		name: "embed: nothing is compacted",
 		file: "coord/etcd/embedded/server.go",
 		old:  "now-kv.FirstRev() > 2*keepRevisions",

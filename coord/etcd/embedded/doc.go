@@ -52,8 +52,8 @@
 //     on its own ends its process at such an error; this one does not end yours.
 //   - Data whose folder.json somebody has deleted, or replaced by an older one that knows of
 //     no use. They are left as they are, and calls say so until the right one is back.
-//     Programs that delete old files are to be kept from the folder: folder.json is
-//     written once.
+//     Keep programs that delete old files from the folder: folder.json is as old as the
+//     folder.
 //
 // # The folder
 //

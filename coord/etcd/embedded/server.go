@@ -194,7 +194,7 @@ func (s *server) stop() error {
 		return nil
 	}
 	if s.grpc != nil {
-		// Watches of others would hold up an orderly end for seconds. Calls that are
+		// Watches of others can hold up an orderly end for seconds. Calls that are
 		// under way fail, and are made again elsewhere.
 		s.grpc.Stop()
 	}
