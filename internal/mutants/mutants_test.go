@@ -19,7 +19,7 @@ type mutant struct {
 	test     string // which must fail
 }
 
-// TestMutants applies the mutants one by one. It fails for each that its test does
+// TestMutants applies each of the mutants, some at a time. It fails for each that its test does
 // not notice, and for each that does not build: that would prove nothing.
 func TestMutants(t *testing.T) {
 	if os.Getenv("UNALIKE_MUTANTS") == "" {
@@ -31,6 +31,7 @@ func TestMutants(t *testing.T) {
 	}
 	for _, m := range slices.Concat(clockMutants, coreMutants, keeperMutants, driverMutants, operatorMutants) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
 			out, err := m.run(t, root)
 			switch {
 			case err == nil:
