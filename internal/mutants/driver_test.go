@@ -317,7 +317,7 @@ var driverMutants = []mutant{
 		file: "coord/redis/lua/acquire.lua",
 		old:  "if hinted and (not s or",
 		new:  "if hinted and s and (false or",
-		pkg:  "./coord/redis", test: "TestHintBeyondThePage",
+		pkg:  "./coord/redis", test: "TestHintBehindMany",
 	},
 	{
 		name: "redis: trim below the stored window",
