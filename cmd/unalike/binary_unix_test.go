@@ -29,7 +29,7 @@ func TestSignals(t *testing.T) {
 		if code := p.wait(); code != tt.code || p.count == 100_000_000 {
 			t.Errorf("%v: exit code %d after %d IDs, want %d", tt.signal, code, p.count, tt.code)
 		}
-		if strings.Contains(p.stderr.String(), "unalike:") {
+		if strings.Contains(p.complaints(), "unalike:") {
 			t.Errorf("%v: stderr %q", tt.signal, &p.stderr)
 		}
 		checkReleased(t, data, p)
@@ -69,7 +69,7 @@ func TestWatchSignals(t *testing.T) {
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if code := p.wait(); code != 130 || p.stderr.String() != "" {
+	if code := p.wait(); code != 130 || p.complaints() != "" {
 		t.Errorf("exit code %d, stderr %q", code, &p.stderr)
 	}
 }
@@ -84,7 +84,7 @@ func TestBrokenPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	code := p.wait()
-	if code != exitOK || strings.Contains(p.stderr.String(), "unalike:") {
+	if code != exitOK || strings.Contains(p.complaints(), "unalike:") {
 		t.Errorf("exit code %d, stderr %q", code, &p.stderr)
 	}
 	checkReleased(t, data, p)

@@ -50,6 +50,9 @@ renew, worker_ids, identity, rollback_tolerance, lead, sequence_start, stripes. 
 of them a variable of the environment, UNALIKE_TTL for ttl, wins over the file, and a
 flag wins over both.
 
+Once all IDs are printed the exit code is 0, also if the worker ID cannot be given
+back; a warning says so, and it comes free when its lease ends.
+
 An interrupt prints what was made so far, gives the worker ID back, and exits with
 128 plus the signal's number.`,
 		Example: `  unalike generate

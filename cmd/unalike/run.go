@@ -68,7 +68,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	help := &sticky{Writer: a.out}
 	root.SetOut(help)
 	command, err := root.ExecuteContextC(ctx)
-	if err == nil && help.err != nil {
+	if help.err != nil {
 		a.started = true // it was no mistake on the command line
 		err = fmt.Errorf("writing: %w", help.err)
 	}

@@ -49,8 +49,11 @@ JSON, the state of a worker ID whose record has vanished is then "gone".
 What cannot be read is reported on the standard error output, the rest is shown, and
 the exit code is 1.
 
+A watch whose output nobody reads any more, as with "| head -1", ends when it has
+something to print the next time; nothing tells it sooner.
+
 --layout matters only where no coordinator is named: the default one has a namespace
-for each layout.`,
+for each layout. --config takes the coordinator and the layout from a file.`,
 		Example: `  unalike workers --coordinator etcd://localhost:2379/orders
   unalike workers --held --watch --interval 5s
   unalike workers --format json | jq 'select(.state == "held") | .holder'

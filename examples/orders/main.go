@@ -8,6 +8,10 @@
 // the state of the generator at /health, and an orderly end on SIGTERM that finishes the
 // requests under way and gives the worker ID back.
 //
+// In Redis, a namespace is declared new once with `unalike init --coordinator URL` before
+// the first start; without that it grants nothing for half a minute. The service listens
+// at once, and answers 503 until it has a worker ID.
+//
 // To move it to another back end: stop all replicas, let the new namespace follow the
 // old one with `unalike init --coordinator NEW --after OLD`, change the line, and start
 // them again. All numbers from then on are above those from before.
@@ -23,6 +27,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -55,21 +60,22 @@ func run(file, listen string, log *slog.Logger) (err error) {
 	cfg.Logger = log
 	cfg.OnChange = func(h core.Health) { log.Info("numbers", "available", h.Healthy, "reason", h.Err) }
 	log.Info("starting", "config", cfg)
-	ids, err := cfg.Open(ctx)
-	if err != nil {
-		return err
-	}
-	// When it gets here ctx has ended, so tidying up has a time of its own.
-	defer func() { err = errors.Join(err, within(tidyTime, ids.Close)) }()
-
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
 		return err
 	}
 	log.Info("listening", "address", l.Addr().String())
-	server := &http.Server{Handler: routes(ids.Generator), ReadHeaderTimeout: 5 * time.Second}
+	var ready atomic.Pointer[core.Generator]
+	server := &http.Server{Handler: routes(&ready), ReadHeaderTimeout: 5 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
+	ids, err := cfg.Open(ctx)
+	if err != nil {
+		return errors.Join(err, server.Close())
+	}
+	// When it gets here ctx has ended, so tidying up has a time of its own.
+	defer func() { err = errors.Join(err, within(tidyTime, ids.Close)) }()
+	ready.Store(ids.Generator)
 	select {
 	case err := <-served:
 		return err
@@ -85,10 +91,20 @@ func within(d time.Duration, do func(context.Context) error) error {
 	return do(ctx)
 }
 
-// routes are the service's pages.
-func routes(ids *core.Generator) http.Handler {
+// routes are the service's pages. Until ready has a generator, they say that there is none.
+func routes(ready *atomic.Pointer[core.Generator]) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /orders", func(w http.ResponseWriter, r *http.Request) {
+	handle := func(pattern string, page func(http.ResponseWriter, *http.Request, *core.Generator)) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			ids := ready.Load()
+			if ids == nil {
+				http.Error(w, "no worker ID yet", http.StatusServiceUnavailable)
+				return
+			}
+			page(w, r, ids)
+		})
+	}
+	handle("POST /orders", func(w http.ResponseWriter, r *http.Request, ids *core.Generator) {
 		id, err := ids.NextContext(r.Context()) // waits for the back end as long as the client does
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -96,7 +112,7 @@ func routes(ids *core.Generator) http.Handler {
 		}
 		reply(w, http.StatusCreated, map[string]core.ID{"id": id})
 	})
-	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
+	handle("GET /ready", func(w http.ResponseWriter, _ *http.Request, ids *core.Generator) {
 		look, cancel := context.WithCancel(context.Background())
 		cancel() // with a context that has ended, Ready only looks
 		if err := ids.Ready(look); err != nil {
@@ -105,7 +121,7 @@ func routes(ids *core.Generator) http.Handler {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
-	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
+	handle("GET /health", func(w http.ResponseWriter, _ *http.Request, ids *core.Generator) {
 		reply(w, http.StatusOK, ids.Health())
 	})
 	return mux

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
@@ -100,8 +102,8 @@ func configure(t *testing.T, coordinator string) string {
 
 var listening = regexp.MustCompile(`msg=listening address=(\S+)`)
 
-// serve starts a replica and returns when it serves.
-func serve(t *testing.T, file string) *service {
+// listen starts a replica and returns when it listens.
+func listen(t *testing.T, file string) *service {
 	t.Helper()
 	path, err := build()
 	if err != nil {
@@ -145,6 +147,21 @@ func serve(t *testing.T, file string) *service {
 		s.url = "http://" + a
 	case <-done:
 		t.Fatal("the service ended before it served")
+	}
+	return s
+}
+
+// serve starts a replica and returns when it has a worker ID.
+func serve(t *testing.T, file string) *service {
+	t.Helper()
+	s := listen(t, file)
+	for code := 0; code != http.StatusNoContent; {
+		select {
+		case <-s.Done():
+			t.Fatal("the service ended before it was ready")
+		case <-time.After(20 * time.Millisecond):
+		}
+		code, _ = s.get(t, http.MethodGet, "/ready")
 	}
 	return s
 }
@@ -253,6 +270,21 @@ func TestService(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestNotReady: a replica that has no worker ID yet says so.
+func TestNotReady(t *testing.T) {
+	back, err := net.Listen("tcp", "127.0.0.1:0") // where nobody answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer back.Close()
+	s := listen(t, configure(t, "zk://"+back.Addr().String()+"?namespace=orders"))
+	for path, method := range map[string]string{"/ready": http.MethodGet, "/health": http.MethodGet, "/orders": http.MethodPost} {
+		if code, body := s.get(t, method, path); code != http.StatusServiceUnavailable {
+			t.Errorf("%s: status %d, %s", path, code, body)
+		}
 	}
 }
 

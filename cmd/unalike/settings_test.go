@@ -1,0 +1,153 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/testserver/redistest"
+)
+
+// TestOperateConfig: operators' commands take coordinator and layout from a file, with
+// the precedence that generate has.
+func TestOperateConfig(t *testing.T) {
+	_, newSpace := newSpaces(t)
+	inFile, inEnv, inFlag := newSpace(), newSpace(), newSpace()
+	file := settingsFile(t, "coordinator: "+inFile+"\nlayout: twitter\n")
+	for _, tt := range []struct {
+		url    string
+		env    map[string]string
+		flags  []string
+		layout core.Layout
+	}{
+		{inFile, nil, nil, core.TwitterLayout()},
+		{inEnv, map[string]string{envCoordinator: inEnv, "UNALIKE_LAYOUT": "javascript"}, nil, core.JavaScriptLayout()},
+		{inFlag, map[string]string{envCoordinator: "nonsense", "UNALIKE_LAYOUT": "javascript"}, []string{"--coordinator", inFlag, "--layout", "default"}, core.DefaultLayout()},
+	} {
+		do := func(args ...string) result {
+			return call(t, tt.env, "", append(append(args, "--config", file), tt.flags...)...)
+		}
+		wantCall(t, do("init"), exitOK, tt.url+" is new, with layout "+tt.layout.String()+"\n", "")
+		wantCall(t, do("quarantine", "--yes"), exitOK, "the floor of "+tt.url, "")
+		wantCall(t, do("retire", "3", "--yes"), exitOK, "worker ID 3 of "+tt.url+" is retired\n", "")
+		wantCall(t, do("workers"), exitOK, "0 held", "")
+	}
+}
+
+// TestConfigPassword: a password in a variable stays off the command line, and one that
+// is refused is the same failure whatever names it.
+func TestConfigPassword(t *testing.T) {
+	s := redistest.Start(t, redistest.Options{Password: "secret/?@1"})
+	file := settingsFile(t, "coordinator: redis://:${PASSWORD}@"+s.Addr+"/0?namespace=n\n")
+	env := map[string]string{"PASSWORD": "secret/?@1"}
+	wantCall(t, call(t, env, "", "init", "--config", file), exitOK, "is new", "")
+	env["PASSWORD"] = "secret2"
+	url := "redis://:secret2@" + s.Addr + "/0?namespace=n"
+	for _, command := range []string{"generate", "workers"} {
+		for _, got := range []result{
+			call(t, env, "", command, "--config", file),
+			call(t, nil, "", command, "--coordinator", url),
+			call(t, map[string]string{envCoordinator: url}, "", command),
+		} {
+			wantCall(t, got, exitFailure, "", "refuses the user name or the password")
+			if strings.Contains(got.stderr, "secret") || strings.Contains(got.stderr, "--help") {
+				t.Errorf("%s: %s", command, got.stderr)
+			}
+		}
+	}
+}
+
+// TestUnusedSettings: what counts only with a file is named, without its value.
+func TestUnusedSettings(t *testing.T) {
+	env := map[string]string{envCoordinator: noState(t, "4"), "UNALIKE_LAYOUT": "hidden", "UNALIKE_TTL": "", "UNALIKE_PORT": "tcp://1.2.3.4"}
+	const want = "unalike: UNALIKE_LAYOUT is set and not used without --config\n"
+	if got := call(t, env, "", "generate"); got.code != exitOK || strings.Count(got.stderr, want) != 1 || strings.Count(got.stderr, "not used") != 1 || strings.Contains(got.stderr, "hidden") {
+		t.Errorf("%+v", got)
+	}
+	if got := call(t, env, "", "workers"); strings.Count(got.stderr, want) != 1 || strings.Contains(got.stderr, "hidden") {
+		t.Errorf("%+v", got)
+	}
+	env["UNALIKE_LAYOUT"], env[envCoordinator] = "twitter", noState(t, "4")+"-file"
+	if got := call(t, env, "", "generate", "--config", settingsFile(t, "horizon: 20s\n")); got.code != exitOK || strings.Contains(got.stderr, "not used") {
+		t.Errorf("with a file: %+v", got)
+	}
+}
+
+// TestURLMistakes: for every scheme, a mistake in a URL on the command line is one of
+// usage, and elsewhere it is a failure.
+func TestURLMistakes(t *testing.T) {
+	for _, scheme := range coord.Schemes() {
+		url := strings.ToUpper(scheme) + "://u:secret@h/?nonsense=1"
+		for code, got := range map[int]result{
+			exitUsage:   call(t, nil, "", "generate", "--coordinator", url),
+			exitFailure: call(t, map[string]string{envCoordinator: url}, "", "generate"),
+		} {
+			if got.code != code || strings.Contains(got.stderr, "secret") || strings.Contains(got.stderr, "--help") != (code == exitUsage) {
+				t.Errorf("%s: %+v, want exit code %d", scheme, got, code)
+			}
+		}
+	}
+}
+
+// TestUnusableFolder: what a URL leads to is no mistake on the command line.
+func TestUnusableFolder(t *testing.T) {
+	file := filepath.ToSlash(settingsFile(t, "x: y\n"))
+	for url, want := range map[string]string{
+		"embed://" + urlPath(file):                               "name a folder\n",
+		"embed://" + urlPath(filepath.Dir(file)):                 "is not the folder of an embedded etcd",
+		"static://?worker=1&fresh=true&state=" + file + "/state": "state",
+	} {
+		wantCall(t, call(t, nil, "", "generate", "--coordinator", url), exitFailure, "", want)
+	}
+}
+
+// TestNothingAnnounced: what is refused is not announced before.
+func TestNothingAnnounced(t *testing.T) {
+	_, newSpace := newSpaces(t)
+	used, none := newSpace(), newSpace()
+	closeGenerator(t, generator(t, used, core.Config{}))
+	for _, tt := range []struct {
+		url  string
+		args []string
+		want string
+	}{
+		{used, []string{"retire", "1024"}, "unalike: worker ID 1024; the layout has worker IDs 0 to 1023\n"},
+		{none, []string{"retire", "3"}, "there is no such namespace"},
+		{none, []string{"quarantine"}, "there is no such namespace"},
+	} {
+		got := call(t, nil, "", append(tt.args, "--yes", "--coordinator", tt.url)...)
+		wantCall(t, got, exitFailure, "", tt.want)
+		if strings.Contains(got.stderr, "will be") {
+			t.Errorf("%v: it was announced:\n%s", tt.args, got.stderr)
+		}
+	}
+	wantCall(t, call(t, nil, "", "workers", "--coordinator", none), exitOK, "there is no such namespace, or it is new: ", "")
+}
+
+// TestVerbose says which coordinator serves, and where the default one has its data.
+func TestVerbose(t *testing.T) {
+	data := t.TempDir()
+	got := call(t, map[string]string{"XDG_DATA_HOME": data, "LOCALAPPDATA": data}, "", "generate", "-v")
+	wantCall(t, got, exitOK, "", `msg=coordinator named_by="the default coordinator"`)
+	if runtime.GOOS != "windows" { // where a URL writes a path in another way
+		wantCall(t, got, exitOK, "", "url=embed://"+filepath.Join(data, "unalike", "etcd_"))
+	}
+	wantCall(t, call(t, nil, "", "generate", "-v", "--coordinator", noState(t, "4")), exitOK, "", "named_by=--coordinator")
+}
+
+// TestHelpUnwritten: a help that cannot be written is a failure.
+func TestHelpUnwritten(t *testing.T) {
+	broken := errors.New("disk full")
+	for _, args := range [][]string{{"generate", "--help"}, {"--version"}, {}} {
+		var stderr strings.Builder
+		code := run(t.Context(), args, streams{out: full{broken}, err: &stderr}, func(string) (string, bool) { return "", false })
+		if code != exitFailure || stderr.String() != fmt.Sprintf("unalike: writing: %v\n", broken) {
+			t.Errorf("%v: exit code %d, %q", args, code, &stderr)
+		}
+	}
+}
