@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -59,11 +60,18 @@ func (k *asker) ask(ctx context.Context, changes bool, call func(context.Context
 	k.asked = true
 	var err error
 	whileWaiting(k.quiet, tell, func() { err = call(bounded) })
-	late := bounded.Err() != nil || errors.Is(err, context.DeadlineExceeded)
+	late := bounded.Err() != nil || timedOut(err)
 	if err == nil || ctx.Err() != nil || !late || !changes || errors.Is(err, coord.ErrInvalid) {
 		return err
 	}
 	return fmt.Errorf("%w; the outcome is unknown, and asking again is safe", err)
+}
+
+// timedOut reports whether err is a deadline that passed: of a context, or of a
+// connection, which a client may set to the same time and see first.
+func timedOut(err error) bool {
+	timeout, ok := errors.AsType[net.Error](err)
+	return ok && timeout.Timeout()
 }
 
 // askedLister lists with calls of an asker.

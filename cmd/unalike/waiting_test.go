@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 // TestAsk: what an error says about a call whose answer did not come.
 func TestAsk(t *testing.T) {
 	hang := func(ctx context.Context) error { <-ctx.Done(); return fmt.Errorf("driver: %w", ctx.Err()) }
+	early := func(context.Context) error { return fmt.Errorf("driver: %w", os.ErrDeadlineExceeded) }
 	broken, refused := errors.New("broken"), fmt.Errorf("%w: no", coord.ErrInvalid)
 	for _, tt := range []struct {
 		name    string
@@ -27,6 +29,7 @@ func TestAsk(t *testing.T) {
 	}{
 		{"read", false, hang, "driver: context deadline exceeded"},
 		{"change", true, hang, "driver: context deadline exceeded; the outcome is unknown, and asking again is safe"},
+		{"change, seen by the connection first", true, early, "driver: i/o timeout; the outcome is unknown, and asking again is safe"},
 		{"late and refused", true, func(ctx context.Context) error { <-ctx.Done(); return refused }, refused.Error()},
 	} {
 		k := &asker{waits: waits{answer: time.Millisecond, quiet: callTime}, tell: func() {}}
