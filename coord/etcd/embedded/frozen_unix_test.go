@@ -7,27 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
 )
-
-// freeze stops a child, and returns when all of it has stopped: the signal alone lets it
-// answer for a while.
-func freeze(tb testing.TB, c *child) {
-	tb.Helper()
-	c.Freeze(tb)
-	var status syscall.WaitStatus
-	_, err := syscall.Wait4(c.PID(), &status, syscall.WUNTRACED, nil)
-	for errors.Is(err, syscall.EINTR) {
-		_, err = syscall.Wait4(c.PID(), &status, syscall.WUNTRACED, nil)
-	}
-	if err != nil || !status.Stopped() {
-		tb.Fatalf("process %d has not stopped: %v, %v", c.PID(), status, err)
-	}
-}
 
 // TestFrozen: a process that is stopped keeps the folder. Nobody can take it over; who
 // joins is told which process it is, and all goes on when it does.
@@ -38,7 +22,7 @@ func TestFrozen(t *testing.T) {
 	host.line(t)
 	c := openFolder(t, dir, "n", nil)
 	g := mustAcquire(t, c, request(1))
-	freeze(t, host)
+	host.Freeze(t)
 	short := func() context.Context {
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		t.Cleanup(cancel)
@@ -81,7 +65,7 @@ func TestCallsFollow(t *testing.T) {
 			t.Fatal("it did not join")
 		}
 		c.moves.patience = callTime // a slow machine starts a server slowly
-		freeze(t, host)
+		host.Freeze(t)
 		done := make(chan error, 1)
 		go func() { done <- tt.call(c) }()
 		sent := time.NewTimer(50 * time.Millisecond) // if it was not, that is right as well
