@@ -37,25 +37,31 @@ func BenchmarkBaseline(b *testing.B) {
 		name := map[int]string{1: "/goroutines=1", 2: "/goroutines=2"}[n]
 		b.Run("what=cas"+name, func(b *testing.B) {
 			var word atomic.Uint64
-			benchtest.Share(b, n, 1, func() {
-				for {
+			benchtest.Share(b, n, 1, func(calls int) {
+				for calls > 0 {
 					if old := word.Load(); word.CompareAndSwap(old, old+1) {
-						return
+						calls--
 					}
 				}
 			})
 		})
 		b.Run("what=add"+name, func(b *testing.B) {
 			var word atomic.Uint64
-			benchtest.Share(b, n, 1, func() { word.Add(1) })
+			benchtest.Share(b, n, 1, func(calls int) {
+				for range calls {
+					word.Add(1)
+				}
+			})
 		})
 		b.Run("what=mutex"+name, func(b *testing.B) {
 			var mu sync.Mutex
 			word := 0
-			benchtest.Share(b, n, 1, func() {
-				mu.Lock()
-				word++
-				mu.Unlock()
+			benchtest.Share(b, n, 1, func(calls int) {
+				for range calls {
+					mu.Lock()
+					word++
+					mu.Unlock()
+				}
 			})
 		})
 	}

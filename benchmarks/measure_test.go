@@ -40,9 +40,11 @@ func (m mode) name() string {
 // it.
 func (m mode) measure(b *testing.B) {
 	g := coretest.NewWith(b, m.cfg)
-	benchtest.Share(b, m.goroutines, m.ids, func() {
-		if err := m.run(g); err != nil {
-			b.Error(err)
+	benchtest.Share(b, m.goroutines, m.ids, func(calls int) {
+		for range calls {
+			if err := m.run(g); err != nil {
+				b.Error(err)
+			}
 		}
 	})
 	rate := float64(b.N*m.ids) / b.Elapsed().Seconds()

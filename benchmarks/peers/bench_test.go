@@ -66,7 +66,7 @@ func BenchmarkNext(b *testing.B) {
 					continue
 				}
 				b.Run(fmt.Sprintf("layout=%s/gen=%s/goroutines=%d", name, p.name, n), func(b *testing.B) {
-					benchtest.Share(b, n, 1, p.make(b, l).next)
+					benchtest.Share(b, n, 1, p.make(b, l).spend)
 				})
 			}
 		}
@@ -76,10 +76,10 @@ func BenchmarkNext(b *testing.B) {
 // BenchmarkSaturated asks for more IDs than the default layout has. The rate is the
 // layout's; what differs is the processor time that it takes.
 func BenchmarkSaturated(b *testing.B) {
-	b.Run("gen=bwmarrin", func(b *testing.B) { benchtest.Share(b, 1, 1, bwmarrin.make(b, regular).next) })
-	b.Run("gen=sonyflake", func(b *testing.B) { benchtest.Share(b, 1, 1, sonyflakePeer.make(b, regular).next) })
-	b.Run("gen=unalike/lead=0s", func(b *testing.B) { benchtest.Share(b, 1, 1, unalikeSystem.make(b, regular).next) })
-	b.Run("gen=unalike/lead=5ms", func(b *testing.B) { benchtest.Share(b, 1, 1, oursAhead(b, regular).next) })
+	b.Run("gen=bwmarrin", func(b *testing.B) { benchtest.Share(b, 1, 1, bwmarrin.make(b, regular).spend) })
+	b.Run("gen=sonyflake", func(b *testing.B) { benchtest.Share(b, 1, 1, sonyflakePeer.make(b, regular).spend) })
+	b.Run("gen=unalike/lead=0s", func(b *testing.B) { benchtest.Share(b, 1, 1, unalikeSystem.make(b, regular).spend) })
+	b.Run("gen=unalike/lead=5ms", func(b *testing.B) { benchtest.Share(b, 1, 1, oursAhead(b, regular).spend) })
 }
 
 // BenchmarkStripes asks a generator with several worker IDs for more than one worker
@@ -88,7 +88,7 @@ func BenchmarkStripes(b *testing.B) {
 	for _, stripes := range []int{1, 2} {
 		for _, n := range []int{1, 2} {
 			b.Run(fmt.Sprintf("stripes=%d/goroutines=%d", stripes, n), func(b *testing.B) {
-				benchtest.Share(b, n, 1, ours(b, core.Config{Layout: regular, Clock: clock.System(), Stripes: stripes}).next)
+				benchtest.Share(b, n, 1, ours(b, core.Config{Layout: regular, Clock: clock.System(), Stripes: stripes}).spend)
 			})
 		}
 	}
@@ -133,7 +133,7 @@ func BenchmarkLatency(b *testing.B) {
 	const every = 488 * time.Nanosecond
 	for _, p := range []peer{unalikeSystem, unalikeCoarse, bwmarrin, sonyflakePeer} {
 		b.Run("gen="+p.name, func(b *testing.B) {
-			next := p.make(b, regular).next
+			spend := p.make(b, regular).spend
 			h := hdrhistogram.New(1, time.Second.Nanoseconds(), 3)
 			b.ResetTimer()
 			start := time.Now()
@@ -141,7 +141,7 @@ func BenchmarkLatency(b *testing.B) {
 				due := time.Duration(i) * every
 				for time.Since(start) < due {
 				}
-				next()
+				spend(1)
 				if err := h.RecordValue(max(1, (time.Since(start) - due).Nanoseconds())); err != nil {
 					b.Fatal(err)
 				}

@@ -16,7 +16,11 @@ var bwmarrin = peer{name: "bwmarrin", layouts: true, make: func(tb testing.TB, l
 	snowflake.Epoch, snowflake.NodeBits, snowflake.StepBits = l.Epoch.UnixMilli(), l.WorkerBits, l.SequenceBits
 	node := must[*snowflake.Node](tb)(snowflake.NewNode(1))
 	return generator{
-		next: func() { node.Generate() },
+		spend: func(n int) {
+			for range n {
+				node.Generate()
+			}
+		},
 		text: func() string { return node.Generate().String() },
 	}
 }}

@@ -9,8 +9,9 @@ import (
 
 // generator is one generator, ready to make IDs.
 type generator struct {
-	// next makes an ID and throws it away. It is called by many goroutines at once.
-	next func()
+	// spend makes n IDs and throws them away. It is called by many goroutines at once.
+	// The loop is the adapter's, so that every peer is called directly.
+	spend func(n int)
 	// text makes an ID that is looked at.
 	text func() string
 }

@@ -19,7 +19,13 @@ var sonyflakePeer = peer{name: "sonyflake", layouts: true, make: func(tb testing
 	}))
 	next := must[int64](tb)
 	return generator{
-		next: func() { next(s.NextID()) },
+		spend: func(n int) {
+			for range n {
+				if _, err := s.NextID(); err != nil {
+					tb.Error(err)
+				}
+			}
+		},
 		text: func() string { return strconv.FormatInt(next(s.NextID()), 10) },
 	}
 }}

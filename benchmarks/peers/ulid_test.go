@@ -12,7 +12,11 @@ import (
 // the source of random numbers that is safe for concurrent use.
 var ulidPeer = peer{name: "ulid", make: func(testing.TB, core.Layout) generator {
 	return generator{
-		next: func() { ulid.Make() },
+		spend: func(n int) {
+			for range n {
+				ulid.Make()
+			}
+		},
 		text: func() string { return ulid.Make().String() },
 	}
 }}

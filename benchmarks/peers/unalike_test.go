@@ -26,7 +26,13 @@ func ours(tb testing.TB, cfg core.Config) generator {
 	g := coretest.NewWith(tb, cfg)
 	next := must[core.ID](tb)
 	return generator{
-		next: func() { next(g.Next()) },
+		spend: func(n int) {
+			for range n {
+				if _, err := g.Next(); err != nil {
+					tb.Error(err)
+				}
+			}
+		},
 		text: func() string { return next(g.Next()).String() },
 	}
 }

@@ -18,7 +18,13 @@ var (
 func uuids(tb testing.TB, f func() (uuid.UUID, error)) generator {
 	next := must[uuid.UUID](tb)
 	return generator{
-		next: func() { next(f()) },
+		spend: func(n int) {
+			for range n {
+				if _, err := f(); err != nil {
+					tb.Error(err)
+				}
+			}
+		},
 		text: func() string { return next(f()).String() },
 	}
 }

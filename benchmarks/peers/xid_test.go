@@ -13,7 +13,11 @@ import (
 // hashes of machines' names that differ.
 var xidPeer = peer{name: "xid", make: func(testing.TB, core.Layout) generator {
 	return generator{
-		next: func() { xid.New() },
+		spend: func(n int) {
+			for range n {
+				xid.New()
+			}
+		},
 		text: func() string { return xid.New().String() },
 	}
 }}
