@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	client "github.com/go-zookeeper/zk"
@@ -24,23 +25,39 @@ type acquisition struct {
 	inc   *incarnation
 	ahead int64                       // the caller's clock less the coordinator's, in microseconds
 	slots map[int]stored[record.Slot] // those that were looked at
+	held  bool                        // the token has a grant that the caller knows of
+	tried map[attempt]bool            // what was refused
+}
+
+// attempt is an operation of a grant, and what it took to be stored. As everybody who
+// comes between changes that, none is made twice.
+type attempt struct {
+	op                   string
+	meta, slot, identity int32 // versions
+	made                 int64 // when the identity was
 }
 
 func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (_ coord.Grant, err error) {
-	a := &acquisition{Coordinator: c, req: req, ahead: c.ahead(req)}
+	a := &acquisition{Coordinator: c, req: req, ahead: c.ahead(req), tried: map[attempt]bool{}}
 	if a.inc, err = c.enter(ctx, req.Token); err != nil {
 		return coord.Grant{}, err
 	}
 	defer c.leave(a.inc)
 	held := a.inc.view
-	a.inc.view = nil
-	for {
+	a.inc.view, a.held = nil, held != nil
+	for n := 0; ; n++ {
 		v, err := a.round(ctx)
+		if errors.Is(err, errAgain) {
+			ended := pause(ctx, n)
+			if ended == nil {
+				continue
+			}
+			err = fmt.Errorf("%w (%w)", ended, err)
+		}
 		switch {
 		case err == nil:
 			a.inc.view = v
 			return v.grant(), nil
-		case errors.Is(err, errAgain) && ctx.Err() == nil:
 		case held != nil:
 			a.inc.view = held // what the token has is not touched by a request that fails
 			return coord.Grant{}, err
@@ -102,7 +119,7 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 		}
 		return nil, errAgain
 	case sv.token.there():
-		return a.regrant(ctx, sv.token.rec.Worker)
+		return a.regrant(ctx, sv.era, sv.token.rec.Worker)
 	case len(sv.owned) >= a.req.Workers.Count:
 		return nil, a.exhausted(ctx, s, sv)
 	}
@@ -152,7 +169,6 @@ func (a *acquisition) probe(ctx context.Context, s *session, free []int) ([]reco
 	if err != nil {
 		return nil, err
 	}
-	a.memory.note(s.era.Load(), s.zxid.Load())
 	a.slots = make(map[int]stored[record.Slot], len(free))
 	var all []record.Candidate
 	for i, id := range free {
@@ -173,16 +189,28 @@ func (a *acquisition) probe(ctx context.Context, s *session, free []int) ([]reco
 
 // take grants the first of the candidates that is still free.
 func (a *acquisition) take(ctx context.Context, s *session, sv *survey, candidates []record.Candidate) (*view, error) {
-	for len(candidates) > 0 {
+	var unfit error
+	for all, bad := len(candidates), 0; len(candidates) > 0; {
 		v, err := a.grant(ctx, s, sv, candidates[0])
-		if !errors.Is(err, errTaken) {
+		if misfits, ok := errors.AsType[*slotError](err); ok {
+			a.log.Error("a slot cannot be used, its worker ID is not granted", "namespace", a.namespace, "worker_id", candidates[0].ID, "error", misfits.error)
+			if bad++; bad == all {
+				unfit = misfits.error
+			}
+		} else if !errors.Is(err, errTaken) {
 			return v, err
 		}
 		candidates = candidates[1:]
 		a.shuffle(candidates, sv.meta.rec.Floor)
 	}
+	if unfit != nil {
+		return nil, unfit
+	}
 	return nil, errAgain
 }
+
+// slotError is that of one slot, which does not keep others from being granted.
+type slotError struct{ error }
 
 // errTaken says that somebody else was faster with a candidate.
 var errTaken = errors.New("the worker ID was taken meanwhile")
@@ -227,25 +255,39 @@ func (a *acquisition) grant(ctx context.Context, s *session, sv *survey, cand re
 	failed, err := a.write(ctx, s, ops)
 	switch {
 	case err != nil && failed < 0:
-		return a.resolve(ctx, err)
+		return a.resolve(ctx, sv.era, err)
 	case definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion):
-		switch at := ops[failed].(type) {
-		case *client.CreateRequest:
-			if at.Path == a.nodes.owner(cand.ID) || at.Path == path {
-				return nil, errTaken
-			}
-		case *client.DeleteRequest, *client.SetDataRequest:
-			return nil, errTaken
-		}
-		return nil, errAgain
+		return nil, a.refused(ops[failed], sv, cand.ID, err)
 	case err != nil:
 		return nil, err
-	case a.memory.loss() != "":
+	case !a.memory.sound(sv.era):
 		// What was granted may not be used. The next round raises the floor.
 		a.drop(a.inc)
 		return nil, errAgain
 	}
-	return &view{meta: sv.meta, slot: old.then(rec, []byte(value)), owned: true, owner: s.ident(), token: true}, nil
+	return &view{era: sv.era, meta: sv.meta, slot: old.then(rec, []byte(value)), owned: true, owner: s.ident(), token: true}, nil
+}
+
+// refused is what it means that a transaction was refused for one of its operations.
+func (a *acquisition) refused(op any, sv *survey, id int, why error) error {
+	slot, owner := a.nodes.slot(id), a.nodes.owner(id)
+	at := nodeOf(op)
+	create, creates := op.(*client.CreateRequest)
+	ofSlot := at == slot || strings.HasPrefix(at, slot+"/")
+	this := attempt{at, sv.meta.version, a.slots[id].version, sv.identity.version, sv.identity.czxid}
+	switch again := a.tried[this]; {
+	case creates && definite(why, client.ErrNoNode):
+		return misfit(create, why) // everything else of the namespace is there
+	case again && ofSlot:
+		return &slotError{misfit(op, why)}
+	case again:
+		return misfit(op, why)
+	}
+	a.tried[this] = true
+	if ofSlot || at == owner {
+		return errTaken
+	}
+	return errAgain
 }
 
 // remember are the operations that note which worker ID the identity has.
@@ -265,7 +307,7 @@ func (a *acquisition) remember(sv *survey, id int) ([]any, error) {
 }
 
 // resolve looks what became of a grant whose reply was lost.
-func (a *acquisition) resolve(ctx context.Context, cause error) (*view, error) {
+func (a *acquisition) resolve(ctx context.Context, era int64, cause error) (*view, error) {
 	path := a.nodes.token(a.req.Token)
 	replies, err := a.fetch(ctx, a.inc.session, get(path))
 	if err != nil {
@@ -278,22 +320,45 @@ func (a *acquisition) resolve(ctx context.Context, cause error) (*view, error) {
 	case !token.there():
 		return nil, cause
 	}
-	return a.regrant(ctx, token.rec.Worker)
+	return a.regrant(ctx, era, token.rec.Worker)
 }
 
 // regrant returns the grant that the token holds already. If its owner node is gone,
 // the next renewal puts it back.
-func (a *acquisition) regrant(ctx context.Context, worker int) (*view, error) {
+//
+// A grant whose answer was lost and whose window the floor has overtaken meanwhile was
+// made when windows were lost that it may overlap with. Nobody has used it, and nobody
+// is to.
+func (a *acquisition) regrant(ctx context.Context, era int64, worker int) (*view, error) {
 	v, err := a.look(ctx, a.inc.session, worker, a.req.Token)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if v.slot.rec.Token != a.req.Token {
+	case v.slot.rec.Token != a.req.Token:
 		// Somebody else was granted it, and the token's node is in the way.
 		a.drop(a.inc)
 		return nil, errAgain
+	case a.held:
+		return v, nil
+	case !a.memory.sound(era):
+		return nil, errAgain
+	case v.slot.rec.NotBefore < v.meta.rec.Floor:
+		return nil, a.forgo(ctx, v)
 	}
 	return v, nil
+}
+
+// forgo gives back what is not to be used, whole: what is below the floor is over.
+func (a *acquisition) forgo(ctx context.Context, v *view) error {
+	ops, err := a.returns(v, a.req.Token, v.slot.rec.Trimmed(v.slot.rec.NotAfter))
+	if err != nil {
+		return err
+	}
+	_, err = a.write(ctx, a.inc.session, ops)
+	if err == nil || definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion) {
+		return errAgain
+	}
+	return err
 }
 
 // exhausted is the error if every worker ID of the share is held. The session of a

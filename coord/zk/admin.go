@@ -70,7 +70,7 @@ func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Tim
 			want = meta.Scale().Tick(until.UnixMicro())
 		}
 		if want > meta.LastTick {
-			return fmt.Errorf("%w: the floor is to be raised to %s; the layout ends at %s", coord.ErrInvalid, until.UTC().Format(time.RFC3339Nano), record.Stamp(meta.Scale().Micro(meta.LastTick)))
+			return fmt.Errorf("%w: the floor is to be raised to %s; the layout ends at %s", coord.ErrInvalid, record.Stamp(meta.Scale().Micro(want)), record.Stamp(meta.Scale().Micro(meta.LastTick)))
 		}
 		meta.Floor = max(meta.Floor, want)
 		floor = record.Time(meta.Scale().Micro(meta.Floor))
@@ -84,6 +84,7 @@ func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Tim
 
 // Retire implements [coord.Admin].
 func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
+	var refused *view // what a transaction was refused for that took it to be stored
 	return c.admin(ctx, fmt.Sprintf("retire worker ID %d", workerID), func(ctx context.Context, s *session) error {
 		if workerID < 0 {
 			return fmt.Errorf("%w: worker ID %d; worker IDs are 0 or more", coord.ErrInvalid, workerID)
@@ -114,24 +115,28 @@ func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
 		} else {
 			ops = append(ops, c.creates(path, []byte(value))...)
 		}
-		_, err = c.write(ctx, s, ops)
-		if definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion) {
-			return errAgain
+		failed, err := c.write(ctx, s, ops)
+		switch {
+		case !definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion):
+			return err
+		case refused != nil && refused.same(v):
+			return misfit(ops[failed], err)
 		}
-		return err
+		refused = v
+		return errAgain
 	})
 }
 
 // admin makes a change to the namespace; change is called again after errAgain.
 func (c *Coordinator) admin(ctx context.Context, what string, change func(context.Context, *session) error) error {
 	return c.visit(ctx, what, func(ctx context.Context, s *session) error {
-		for {
+		for n := 0; ; n++ {
 			err := change(ctx, s)
 			if !errors.Is(err, errAgain) {
 				return err
 			}
-			if ctx.Err() != nil {
-				return ctx.Err()
+			if ended := pause(ctx, n); ended != nil {
+				return fmt.Errorf("%w (%w)", ended, err)
 			}
 		}
 	})

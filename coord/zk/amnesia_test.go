@@ -78,6 +78,14 @@ func TestRolledBack(t *testing.T) {
 	if floor := scale().Tick(quarantined.Until.UnixMicro()); floor < before+ward {
 		t.Errorf("quarantined until tick %d; want at least %d", floor, before+ward)
 	}
+	// The holder comes with what it had before the loss, again and again. That is no
+	// further loss.
+	for range 3 {
+		var still *coord.QuarantinedError
+		if h, err := c.Renew(within(t), g, tickNow()+10_000); !errors.As(err, &still) || !still.Until.Equal(quarantined.Until) {
+			t.Errorf("Renew in quarantine until %v: %v, %v", quarantined.Until, h, err)
+		}
+	}
 	for _, who := range []*zk.Coordinator{c, newCoordinator(t, []string{server.Addr}, ns, nil)} {
 		if h := mustAcquire(t, who, request(4)); h.NotBefore < before+ward || h.NotBefore < lost.NotAfter {
 			t.Errorf("%v was granted after the loss, which forgot %v; want from %d on", h, lost, before+ward)
@@ -85,7 +93,37 @@ func TestRolledBack(t *testing.T) {
 	}
 }
 
-// TestNewcomerNoticesNothing documents what cannot be noticed: who starts after a loss
+// TestPingsBeforeALoss: what a holder has seen of the transactions of others in the
+// answers to its pings is enough to notice that they were lost. A server does not
+// refuse its session for that.
+func TestPingsBeforeALoss(t *testing.T) {
+	t.Parallel()
+	server := zktest.Start(t, zktest.Options{})
+	ns := rand.Text()
+	c := newCoordinator(t, []string{server.Addr}, ns, nil)
+	req := request(4)
+	req.TTL = 6 * time.Second
+	g := mustAcquire(t, c, req)
+	rollBack := keep(t, server)
+	other := newCoordinator(t, []string{server.Addr}, ns, nil)
+	for range 10 {
+		lost := mustAcquire(t, other, request(4))
+		if err := other.Release(within(t), lost, lost.NotAfter); err != nil {
+			t.Fatal(err)
+		}
+	}
+	streamtest.Eventually(t, "a ping is answered", func() bool { return zk.Highest(c) >= zk.Highest(other) })
+	rollBack()
+	streamtest.Eventually(t, "the loss is noticed", func() bool {
+		h, err := c.Renew(within(t), g, tickNow()+10_000)
+		if err == nil || errors.Is(err, coord.ErrLeaseLost) {
+			t.Fatalf("Renew of %v after the loss: %v, %v", g, h, err)
+		}
+		return errors.Is(err, coord.ErrQuarantined)
+	})
+}
+
+// TestQuarantineAfterRestore shows what cannot be noticed: who starts after a loss
 // takes the ensemble as it is. The runbook has the operator declare the quarantine.
 func TestQuarantineAfterRestore(t *testing.T) {
 	t.Parallel()
@@ -182,15 +220,21 @@ func TestVersionsComeAgain(t *testing.T) {
 // deleteTree deletes a node and everything below it.
 func (o operator) deleteTree(tb testing.TB, path string) {
 	tb.Helper()
+	o.deleteChildren(tb, path)
+	if err := o.Delete(path, -1); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// deleteChildren deletes everything below a node.
+func (o operator) deleteChildren(tb testing.TB, path string) {
+	tb.Helper()
 	names, _, err := o.Children(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	for _, name := range names {
 		o.deleteTree(tb, path+"/"+name)
-	}
-	if err := o.Delete(path, -1); err != nil {
-		tb.Fatal(err)
 	}
 }
 

@@ -26,7 +26,7 @@ type Coordinator struct {
 	opts      Options
 	log       *slog.Logger
 	acl       []client.ACL
-	memory    memory
+	memory    *memory
 	life      *lifetime.Life
 
 	mu           sync.Mutex // guards what follows
@@ -129,6 +129,8 @@ func (c *Coordinator) explain(err error) error {
 		return fmt.Errorf("%w: ZooKeeper refuses access to nodes under %s %s; the user that made them may use them, see their ACL: %w", coord.ErrInvalid, c.nodes.space, who, err)
 	case errors.Is(err, errForeign):
 		return fmt.Errorf("%w: %w", coord.ErrInvalid, err)
+	case errors.Is(err, errAgain):
+		return err
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("no answer from %v in time: %w", c.servers, err)
 	}

@@ -42,7 +42,7 @@ func (c *Coordinator) fetchOnce(ctx context.Context, s *session, reads []request
 		requests = append([]request{login(c.opts.User, c.opts.Password)}, requests...)
 		first = 1
 	}
-	before := c.memory.mark()
+	at := s.sight()
 	replies, err := s.together(ctx, requests...)
 	if err != nil {
 		return nil, nil, err
@@ -61,7 +61,7 @@ func (c *Coordinator) fetchOnce(ctx context.Context, s *session, reads []request
 		return nil, nil, clock.err
 	}
 	s.tick(clock.stat.Mtime)
-	c.memory.learn(s.era.Load(), before, s.zxid.Load())
+	c.memory.learn(at, clock.stat.Mzxid)
 	return clock.stat, replies[first+1:], nil
 }
 
@@ -70,7 +70,7 @@ func (c *Coordinator) fetchOnce(ctx context.Context, s *session, reads []request
 func (c *Coordinator) write(ctx context.Context, s *session, ops []any) (failed int, err error) {
 	ctx, cancel := s.step(ctx)
 	defer cancel()
-	before := c.memory.mark()
+	at := s.sight()
 	replies, err := s.together(ctx, multi(ops))
 	if err != nil {
 		return -1, err
@@ -82,14 +82,16 @@ func (c *Coordinator) write(ctx context.Context, s *session, ops []any) (failed 
 				return i, r.err
 			}
 		}
-		return len(ops), r.err
+		return 0, r.err // which one is to blame was not said
 	}
+	zxid := s.answered.Load()
 	for _, one := range r.results {
 		if one.Stat != nil {
 			s.tick(one.Stat.Mtime)
+			zxid = one.Stat.Mzxid
 		}
 	}
-	c.memory.learn(s.era.Load(), before, s.zxid.Load())
+	c.memory.learn(at, zxid)
 	return 0, nil
 }
 

@@ -183,3 +183,30 @@ func TestLostRepliesOnRelease(t *testing.T) {
 	}
 	mustAcquire(t, r, request(1))
 }
+
+// TestLostReplyAndALoss: the answer to a grant is lost, and before the call looks what
+// became of it, another grant of the coordinator finds that writes were lost and raises
+// the floor. What was granted before that is not used.
+func TestLostReplyAndALoss(t *testing.T) {
+	t.Parallel()
+	r := newRobbed(t)
+	held := mustAcquire(t, r, request(1))
+	r.Before(zktest.OpMulti, func() {
+		r.Before(zktest.OpSet, func() {
+			r.direct.deleteTree(t, slotPath(r.namespace, 0))
+			if h, err := r.Renew(within(t), held, held.NotAfter+10); !errors.Is(err, coord.ErrLeaseLost) {
+				t.Errorf("Renew without a slot: %v, %v; want %v", h, err, coord.ErrLeaseLost)
+			}
+		})
+	})
+	r.Rob(zktest.OpMulti, 1, false)
+	before := tickNow()
+	g, err := r.Acquire(within(t), request(2))
+	if stole := r.Heal(); stole != 1 || err != nil {
+		t.Fatalf("Acquire with %d answers lost: %v", stole, err)
+	}
+	if g.NotBefore < before+ward {
+		t.Errorf("%v was granted after the loss; want from %d on", g, before+ward)
+	}
+	streamtest.Eventually(t, "what was lost, and what was not to be used, is not held", func() bool { return r.held(t) == 1 })
+}

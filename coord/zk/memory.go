@@ -1,6 +1,7 @@
 package zk
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,58 +14,72 @@ import (
 
 // memory is what a coordinator has seen of its ensemble. The numbers of transactions
 // only rise; where that is not so, writes were lost, and windows with them.
+//
+// Each loss that was dealt with begins an era: what was seen before it tells nothing of
+// what comes after.
 type memory struct {
 	mu      sync.Mutex
+	era     int64
 	highest int64  // the number of a transaction
 	lost    string // what shows that writes were lost; empty: nothing does
 	meta    *stored[record.Meta]
-	eras    int64      // how often losses were dealt with
-	raising sync.Mutex // held while the floor is raised, so that it is raised once
+	raising chan struct{} // held while the floor is raised, so that it is raised once
 }
 
-// era counts the losses that were dealt with.
-func (m *memory) era() int64 {
+func newMemory() *memory { return &memory{raising: make(chan struct{}, 1)} }
+
+// sight is what had been seen at one moment. What is asked for after that moment can
+// only be newer.
+type sight struct {
+	era     int64
+	highest int64
+	meta    *stored[record.Meta]
+}
+
+// sight returns what has been seen so far.
+func (m *memory) sight() sight {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.eras
+	return sight{m.era, m.highest, m.meta}
 }
 
-// mark returns the highest number seen so far. A write that is begun from now on and
-// gets a lower one is proof of a loss.
-func (m *memory) mark() int64 {
+// sound tells whether what was seen since a sight can be relied on: nothing was lost
+// since.
+func (m *memory) sound(era int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.highest
+	return m.era == era && m.lost == ""
 }
 
-// note takes note of a number that a session has seen.
+// note takes note of a number that was seen in an era.
 func (m *memory) note(era int64, zxid int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if era == m.eras {
+	if era == m.era {
 		m.highest = max(m.highest, zxid)
 	}
 }
 
-// learn takes note of the highest number that a session has seen after a write that
-// was begun after mark returned before.
-func (m *memory) learn(era, before, zxid int64) {
+// learn takes note of the number of a write that was begun after a sight.
+func (m *memory) learn(at sight, zxid int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
-	case era != m.eras:
-	case zxid <= before:
-		m.lost = fmt.Sprintf("the number of the last transaction was %#x and that of a later one is %#x or less", before, zxid)
+	case at.era != m.era:
+	case zxid <= at.highest:
+		m.lost = fmt.Sprintf("the number of the last transaction was %#x and that of a later one is %#x", at.highest, zxid)
 	default:
 		m.highest = max(m.highest, zxid)
 	}
 }
 
-// suspect takes note of another proof of a loss.
-func (m *memory) suspect(why string) {
+// suspect takes note of another proof of a loss, which was found in an era.
+func (m *memory) suspect(era int64, why string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.lost = why
+	if era == m.era {
+		m.lost = why
+	}
 }
 
 // loss returns what shows that writes were lost; empty: nothing does.
@@ -74,17 +89,24 @@ func (m *memory) loss() string {
 	return m.lost
 }
 
-// know remembers the namespace, and notices if it is another one than before.
-func (m *memory) know(meta stored[record.Meta]) {
+// know remembers the namespace as it was read after a sight, and notices if it is
+// another one than before. Replies are not handled in the order in which they were
+// read, so one may be older than what is remembered by now.
+func (m *memory) know(at sight, meta stored[record.Meta]) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
-	case m.meta == nil || m.meta.czxid == meta.czxid && m.meta.version <= meta.version:
+	case at.era != m.era:
+		return
+	case at.meta != nil && at.meta.czxid != meta.czxid:
+		m.lost = fmt.Sprintf("the namespace was made in transaction %#x, and now it is one that was made in %#x", at.meta.czxid, meta.czxid)
+		return
+	case at.meta != nil && at.meta.version > meta.version:
+		m.lost = fmt.Sprintf("the version of the namespace was %d and is %d", at.meta.version, meta.version)
+		return
+	}
+	if m.meta == nil || m.meta.czxid == meta.czxid && m.meta.version <= meta.version {
 		m.meta = &meta
-	case m.meta.czxid != meta.czxid:
-		m.lost = fmt.Sprintf("the namespace was made in transaction %#x, and now it is one that was made in %#x", m.meta.czxid, meta.czxid)
-	case m.meta.version > meta.version:
-		m.lost = fmt.Sprintf("the version of the namespace was %d and is %d", m.meta.version, meta.version)
 	}
 }
 
@@ -96,11 +118,11 @@ func (m *memory) known() *stored[record.Meta] {
 }
 
 // forgive starts again with the state that the ensemble has now.
-func (m *memory) forgive(zxid int64, meta *stored[record.Meta]) {
+func (m *memory) forgive(zxid int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.highest, m.lost, m.meta = zxid, "", meta
-	m.eras++
+	m.highest, m.lost, m.meta = zxid, "", nil
+	m.era++
 }
 
 // ward is the tick until which windows that were forgotten can reach, if the loss is
@@ -119,17 +141,25 @@ func (c *Coordinator) heal(ctx context.Context, s *session) error {
 	if c.memory.loss() == "" {
 		return nil
 	}
-	c.memory.raising.Lock()
-	defer c.memory.raising.Unlock()
-	for {
+	select {
+	case c.memory.raising <- struct{}{}:
+		defer func() { <-c.memory.raising }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	for n := range turns {
 		why := c.memory.loss()
 		if why == "" {
 			return nil // somebody else has done it
+		}
+		if err := pause(ctx, n); err != nil {
+			return err
 		}
 		if done, err := c.raise(ctx, s, why); done || err != nil {
 			return err
 		}
 	}
+	return errBusy
 }
 
 // raise makes one attempt at raising the floor.
@@ -154,8 +184,7 @@ func (c *Coordinator) raise(ctx context.Context, s *session, why string) (done b
 		}
 		return false, err
 	}
-	c.memory.forgive(s.zxid.Load(), nil)
-	s.era.Store(c.memory.era())
+	c.memory.forgive(s.answered.Load())
 	c.log.Error("the ZooKeeper ensemble has lost writes; nothing is granted until the windows that may be lost with them are over",
 		"namespace", c.namespace, "reason", why, "until", record.Stamp(next.Scale().Micro(next.Floor+1)))
 	return true, nil
@@ -168,11 +197,15 @@ func (c *Coordinator) writeMeta(ctx context.Context, s *session, old stored[reco
 	if err != nil {
 		return err
 	}
-	_, err = c.write(ctx, s, append(c.replaces(c.nodes.meta(), old.raw, []byte(value), old.version), and...))
-	if definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion) {
-		return errAgain
+	ops := append(c.replaces(c.nodes.meta(), old.raw, []byte(value), old.version), and...)
+	failed, err := c.write(ctx, s, ops)
+	if !definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion) {
+		return err
 	}
-	return err
+	if now, _ := c.readMeta(ctx, s); now.version == old.version && bytes.Equal(now.raw, old.raw) {
+		return misfit(ops[failed], err)
+	}
+	return errAgain
 }
 
 // readMeta reads the namespace's record.

@@ -3,7 +3,9 @@ package zk
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 
@@ -111,6 +113,31 @@ func (c *Coordinator) creates(path string, value []byte) []any {
 		&client.CreateRequest{Path: path, Data: value, Acl: c.acl},
 		&client.CreateRequest{Path: mark(path, value), Acl: c.acl},
 	}
+}
+
+// misfit is the error of a transaction that was refused for op, though what it took to
+// be stored is what is stored.
+func misfit(op any, why error) error {
+	at := nodeOf(op)
+	if _, creates := op.(*client.CreateRequest); creates && definite(why, client.ErrNoNode) {
+		at = path.Dir(at) // that is what was missing
+	}
+	return damaged(at, errors.New("the node is missing, or is there and should not be: something else has changed what is stored"))
+}
+
+// nodeOf is the path of the node that an operation of a transaction is about.
+func nodeOf(op any) string {
+	switch op := op.(type) {
+	case *client.CreateRequest:
+		return op.Path
+	case *client.DeleteRequest:
+		return op.Path
+	case *client.SetDataRequest:
+		return op.Path
+	case *client.CheckVersionRequest:
+		return op.Path
+	}
+	return ""
 }
 
 // workerRecord is the value of a token's and of an identity's node.

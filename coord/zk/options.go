@@ -140,6 +140,7 @@ func New(servers []string, namespace string, o *Options) (*Coordinator, error) {
 		return nil, err
 	}
 	c := &Coordinator{
+		memory:       newMemory(),
 		servers:      addresses,
 		namespace:    namespace,
 		nodes:        newFolder(opts.Chroot, namespace),

@@ -36,14 +36,10 @@ func (c *Coordinator) release(ctx context.Context, g coord.Grant, last int64) er
 
 // giveBack makes the transaction of a release.
 func (t *tenure) giveBack(ctx context.Context, s *session, last int64) (bool, error) {
-	rec := t.v.slot.rec.Trimmed(last)
-	value, err := record.Encode(rec)
+	ops, err := t.returns(t.v, t.g.Token, t.v.slot.rec.Trimmed(last))
 	if err != nil {
 		return false, err
 	}
-	ops := []any{unchanged(t.nodes.meta(), t.v.meta.raw)}
-	ops = append(ops, t.parting(t.v, t.g.Token, rec.Worker)...)
-	ops = append(ops, t.replaces(t.nodes.slot(rec.Worker), t.v.slot.raw, []byte(value), t.v.slot.version)...)
 	failed, err := t.write(ctx, s, ops)
 	switch {
 	case err == nil:
@@ -54,8 +50,17 @@ func (t *tenure) giveBack(ctx context.Context, s *session, last int64) (bool, er
 		t.attempt, t.v = err, nil
 		return false, nil
 	case definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion):
-		t.v = nil
-		return false, nil
+		return false, t.again(ops[failed], err)
 	}
 	return false, err
+}
+
+// returns are the operations that leave a slot to whoever comes next.
+func (c *Coordinator) returns(v *view, token string, slot record.Slot) ([]any, error) {
+	value, err := record.Encode(slot)
+	if err != nil {
+		return nil, err
+	}
+	ops := append([]any{unchanged(c.nodes.meta(), v.meta.raw)}, c.parting(v, token, slot.Worker)...)
+	return append(ops, c.replaces(c.nodes.slot(slot.Worker), v.slot.raw, []byte(value), v.slot.version)...), nil
 }

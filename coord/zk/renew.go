@@ -15,7 +15,7 @@ import (
 const turns = 5
 
 // errBusy says that a call gave up because what it looked at kept changing.
-var errBusy = errors.New("the slot kept changing; try again")
+var errBusy = errors.New("what is stored kept changing; try again")
 
 // tenure is one call of Renew or Release: what is done with a grant.
 type tenure struct {
@@ -24,6 +24,7 @@ type tenure struct {
 	inc     *incarnation
 	known   *view // that came with the grant; nil: none
 	v       *view // what is stored, as far as is known; nil: look
+	refused *view // what a transaction was refused for that took it to be stored
 	attempt error // of a release that may have been done
 }
 
@@ -34,18 +35,30 @@ func (c *Coordinator) hold(ctx context.Context, g coord.Grant) (*tenure, error) 
 		return nil, err
 	}
 	t := &tenure{Coordinator: c, g: g, inc: inc, known: viewOf(g)}
-	t.v = t.known
+	t.v = t.fresh(t.known)
 	// An earlier call may have changed the slot without the caller's learning of it.
-	if last := inc.view; last != nil && t.v != nil && last.slot.rec.Holds(g.Token, g.Generation) && last.slot.version > t.v.slot.version {
+	if last := t.fresh(inc.view); last != nil && last.slot.rec.Holds(g.Token, g.Generation) && (t.v == nil || last.slot.version > t.v.slot.version) {
 		t.v = last
 	}
 	return t, nil
 }
 
+// fresh is v if nothing was lost since it was read: what a holder keeps of the time
+// before a loss is not what is stored, however high its version is.
+func (t *tenure) fresh(v *view) *view {
+	if v == nil || !t.memory.sound(v.era) {
+		return nil
+	}
+	return v
+}
+
 // keep makes turns until one is done. What a turn gets is a session, and a view in
 // which the grant is held.
 func (t *tenure) keep(ctx context.Context, turn func(context.Context, *session, int64) (done bool, err error)) error {
-	for range turns {
+	for n := range turns {
+		if err := pause(ctx, n-1); err != nil {
+			return err
+		}
 		done, err := t.once(ctx, turn)
 		switch {
 		case done || errors.Is(err, coord.ErrLeaseLost):
@@ -81,16 +94,27 @@ func (t *tenure) once(ctx context.Context, turn func(context.Context, *session, 
 		return true, nil // nobody but this holder can have released it
 	}
 	if why := backward(t.known, t.v); why != "" {
-		t.memory.suspect(why)
+		t.memory.suspect(t.v.era, why)
 	}
-	if t.memory.loss() != "" {
-		t.v, t.known = nil, nil
+	if !t.memory.sound(t.v.era) {
+		t.v = nil
 		return false, t.heal(ctx, s)
 	}
 	if !t.v.slot.rec.Holds(t.g.Token, t.g.Generation) {
 		return false, t.v.slot.rec.Lost(t.g)
 	}
 	return turn(ctx, s, id)
+}
+
+// again has the next turn look at what is stored, because a transaction was refused for
+// one of its operations.
+func (t *tenure) again(op any, why error) error {
+	refused := t.v
+	if t.refused != nil && t.refused.same(refused) {
+		return misfit(op, why)
+	}
+	t.v, t.refused = nil, refused
+	return nil
 }
 
 // outlived tells whether the session has ended for a reason that another one need not
@@ -183,15 +207,14 @@ func (r *renewal) turn(ctx context.Context, s *session, id int64) (bool, error) 
 	case err != nil && failed < 0:
 		return r.resolve(ctx, s, []byte(value), id, err)
 	case definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion):
-		r.v = nil
-		return false, nil
+		return false, r.again(ops[failed], err)
 	case err != nil:
 		return false, err
-	case r.memory.loss() != "":
+	case !r.memory.sound(r.v.era):
 		r.v = nil
 		return false, nil // what was extended may not be used; the next turn raises the floor
 	}
-	r.adopt(&view{meta: r.v.meta, slot: r.v.slot.then(rec, []byte(value)), owned: true, owner: id, token: true})
+	r.adopt(&view{era: r.v.era, meta: r.v.meta, slot: r.v.slot.then(rec, []byte(value)), owned: true, owner: id, token: true})
 	if resumes {
 		s.held()
 		r.log.Info("lease put back", "namespace", r.namespace, "worker_id", rec.Worker)
@@ -209,7 +232,7 @@ func (r *renewal) resolve(ctx context.Context, s *session, value []byte, id int6
 	if err != nil {
 		return false, unclear(cause, err)
 	}
-	if string(v.slot.raw) == string(value) && v.owner == id && string(v.meta.raw) == string(r.v.meta.raw) && backward(r.known, v) == "" {
+	if string(v.slot.raw) == string(value) && v.owner == id && string(v.meta.raw) == string(r.v.meta.raw) && backward(r.known, v) == "" && r.memory.sound(r.v.era) {
 		r.adopt(v)
 		return true, nil
 	}

@@ -47,12 +47,13 @@ type session struct {
 	limit int // the longest answer
 	log   *slog.Logger
 	lane  chan struct{} // held while requests are under way
-	era   atomic.Int64  // of the memory, when the session began
+
+	memory   *memory
+	era      atomic.Int64 // of the memory, at the last write
+	answered atomic.Int64 // the number in the last answer to a request
 
 	life context.Context // its cause says why the session is over
 	end  context.CancelCauseFunc
-
-	zxid atomic.Int64 // the highest that was seen
 
 	mu      sync.Mutex
 	id      int64         // 0: not yet
@@ -78,9 +79,9 @@ type session struct {
 func (c *Coordinator) newSession(ttl time.Duration, workers int) (*session, error) {
 	s := &session{
 		ttl: ttl, log: c.log, limit: answerRoom + nameRoom*workers, lane: make(chan struct{}, 1),
-		ready: make(chan struct{}), gone: make(chan struct{}),
+		ready: make(chan struct{}), gone: make(chan struct{}), memory: c.memory,
 	}
-	s.era.Store(c.memory.era())
+	s.sight()
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.hosts = newHosts(s.life, c.servers)
 	conn, _, err := client.Connect(c.servers, ttl,
@@ -138,9 +139,7 @@ func (s *session) dial(_, address string, _ time.Duration) (net.Conn, error) {
 // something else, there will never be a session.
 func (s *session) worry(err error) {
 	s.mu.Lock()
-	if !s.up {
-		s.trouble = err
-	}
+	s.trouble = err
 	s.foreign++
 	if !errors.Is(err, errForeign) {
 		s.foreign = 0
@@ -152,14 +151,20 @@ func (s *session) worry(err error) {
 	}
 }
 
-// saw remembers the number of a transaction.
-func (s *session) saw(zxid int64) {
-	for {
-		old := s.zxid.Load()
-		if zxid <= old || s.zxid.CompareAndSwap(old, zxid) {
-			return
-		}
+// saw remembers the number of the last transaction that a server had done when it
+// answered to a request or to a ping.
+func (s *session) saw(zxid int64, request bool) {
+	if request {
+		s.answered.Store(zxid)
 	}
+	s.memory.note(s.era.Load(), zxid)
+}
+
+// sight is what had been seen when a write begins.
+func (s *session) sight() sight {
+	at := s.memory.sight()
+	s.era.Store(at.era)
+	return at
 }
 
 // greeted is called with the answer to the request for a session. A server that
@@ -317,6 +322,16 @@ func (s *session) unreached(ctx context.Context) error {
 		return &unreachedError{context.Cause(ctx), s.trouble}
 	}
 	return context.Cause(ctx)
+}
+
+// why adds to the error of a request what is known of the connection that it was on.
+func (s *session) why(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil || s.trouble == nil {
+		return err
+	}
+	return &unreachedError{err, s.trouble}
 }
 
 // unreachedError is why a call got no answer, and why there is no connection.

@@ -18,6 +18,7 @@ import (
 // survey is what an acquisition learns with its first requests: everything but the
 // slots.
 type survey struct {
+	era      int64 // of the memory
 	meta     stored[record.Meta]
 	ticket   int64 // 0 or more
 	token    stored[workerRecord]
@@ -32,20 +33,20 @@ func (a *acquisition) survey(ctx context.Context, s *session) (*survey, error) {
 	if a.req.Identity != "" {
 		reads = append(reads, get(n.identity(a.req.Identity)))
 	}
-	earliest := a.clock()
+	earliest, at := a.clock(), a.memory.sight()
 	clock, replies, err := a.fetchAt(ctx, s, reads...)
 	if err != nil {
 		return nil, err
 	}
 	ticket, replies := replies[0], replies[1:]
-	if ticket.err != nil {
+	if ticket.err != nil && !definite(ticket.err, client.ErrNodeExists) { // see ticketNumber
 		return nil, missing(n.tickets(), ticket.err)
 	}
-	sv := &survey{ticket: ticketNumber(strings.TrimPrefix(ticket.path, n.ticket(a.req.Token)))}
+	sv := &survey{era: at.era, ticket: ticketNumber(strings.TrimPrefix(ticket.path, n.ticket(a.req.Token)))}
 	if sv.meta, err = a.metaOf(replies[0]); err != nil {
 		return nil, err
 	}
-	a.memory.know(sv.meta)
+	a.memory.know(at, sv.meta)
 	if sv.meta.rec.Fingerprint != a.req.Fingerprint {
 		return nil, &coord.LayoutMismatchError{Namespace: a.namespace, Stored: sv.meta.rec.Fingerprint, Wanted: a.req.Fingerprint}
 	}
@@ -65,9 +66,9 @@ func (a *acquisition) survey(ctx context.Context, s *session) (*survey, error) {
 }
 
 // ticketNumber reads the number that ZooKeeper has added to a ticket's name. Numbers
-// have 32 bits with a sign: after 2^31 - 1 they stay there, or go on below zero, and
-// then any place to begin at is as good as another. The same goes for a number that is
-// none.
+// have 32 bits with a sign: after 2^31 - 1 they stay there, so that a token's second
+// ticket is one that exists, or go on below zero, and then any place to begin at is as
+// good as another. The same goes for a number that is none.
 func ticketNumber(suffix string) int64 {
 	n, err := strconv.ParseInt(suffix, 10, 32)
 	if err != nil || n < 0 || n == math.MaxInt32 {
@@ -133,8 +134,7 @@ func (c *Coordinator) makeNamespace(ctx context.Context, s *session, meta record
 		return err
 	}
 	if c.memory.known() != nil {
-		c.memory.forgive(s.zxid.Load(), nil)
-		s.era.Store(c.memory.era())
+		c.memory.forgive(s.answered.Load())
 		c.log.Error("the namespace was gone; it is made anew, and nothing is granted until the windows that may be lost with it are over",
 			"namespace", c.namespace, "until", record.Stamp(meta.Scale().Micro(meta.Floor+1)))
 	}

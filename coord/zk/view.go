@@ -1,6 +1,7 @@
 package zk
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 // is a view: it saves reading, and nothing is decided on it, because every write
 // compares it. A view is not changed once others have it.
 type view struct {
+	era   int64 // of the memory, when it was read
 	meta  stored[record.Meta]
 	slot  stored[record.Slot]
 	owned bool  // there is an owner node
@@ -42,12 +44,13 @@ func (c *Coordinator) look(ctx context.Context, s *session, id int, token string
 	if token != "" {
 		reads = append(reads, exists(c.nodes.token(token)))
 	}
+	at := c.memory.sight()
 	replies, err := c.fetch(ctx, s, reads...)
-	v := new(view)
+	v := &view{era: at.era}
 	switch {
 	case errors.Is(err, errNoNamespace):
-		if c.memory.known() != nil {
-			c.memory.suspect("the namespace is gone")
+		if at.meta != nil {
+			c.memory.suspect(at.era, "the namespace is gone")
 		}
 		return v, nil
 	case err != nil:
@@ -70,7 +73,7 @@ func (c *Coordinator) look(ctx context.Context, s *session, id int, token string
 			return nil, r.err
 		}
 	}
-	c.memory.know(v.meta)
+	c.memory.know(at, v.meta)
 	return v, nil
 }
 
@@ -86,10 +89,10 @@ func (c *Coordinator) slotOf(id int, r reply) (stored[record.Slot], error) {
 
 // backward tells what shows, if anything does, that writes were lost between two
 // views of one worker ID: a slot is never deleted, and no version or generation
-// falls.
+// falls. Views of two eras tell nothing: that loss was dealt with.
 func backward(known, now *view) string {
 	switch {
-	case known == nil || now == nil || known == now:
+	case known == nil || now == nil || known == now || known.era != now.era:
 		return ""
 	case !now.slot.there():
 		return fmt.Sprintf("the slot of worker ID %d is gone", known.slot.rec.Worker)
@@ -101,6 +104,12 @@ func backward(known, now *view) string {
 		return fmt.Sprintf("the generation of worker ID %d was %d and is %d", known.slot.rec.Worker, known.slot.rec.Generation, now.slot.rec.Generation)
 	}
 	return ""
+}
+
+// same tells whether two views are of the same state.
+func (v *view) same(w *view) bool {
+	return v.meta.version == w.meta.version && v.slot.version == w.slot.version && v.owner == w.owner && v.owned == w.owned && v.token == w.token &&
+		bytes.Equal(v.meta.raw, w.meta.raw) && bytes.Equal(v.slot.raw, w.slot.raw)
 }
 
 // holding are the operations that put a holder's ephemeral nodes there, instead of
@@ -128,7 +137,7 @@ func (c *Coordinator) parting(v *view, token string, worker int) (ops []any) {
 }
 
 // errAgain says that somebody else was faster.
-var errAgain = errors.New("the namespace changed meanwhile")
+var errAgain = errors.New("what is stored changed meanwhile")
 
 // unclear is the error of a write of which not even reading tells whether it was
 // done.

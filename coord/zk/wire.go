@@ -30,7 +30,7 @@ type wire struct {
 	net.Conn
 	limit  int // the longest packet that is accepted
 	opened func(greeting)
-	saw    func(zxid int64)
+	saw    func(zxid int64, request bool)
 	worry  func(error)
 
 	// Of the packet that is being read. Only the client's one reader uses them.
@@ -54,7 +54,7 @@ type greeting struct {
 }
 
 // newWire watches conn, on which an answer must come within patience.
-func newWire(conn net.Conn, limit int, patience time.Duration, opened func(greeting), saw func(int64), worry func(error)) (*wire, error) {
+func newWire(conn net.Conn, limit int, patience time.Duration, opened func(greeting), saw func(int64, bool), worry func(error)) (*wire, error) {
 	w := &wire{Conn: conn, limit: limit, opened: opened, saw: saw, worry: worry, sent: map[int32]int{}, bell: make(chan struct{})}
 	return w, conn.SetDeadline(deadline(patience))
 }
@@ -81,6 +81,9 @@ func (w *wire) Read(b []byte) (int, error) {
 	n, err := w.Conn.Read(b)
 	if seen := w.look(b[:n]); seen != nil {
 		n, err = 0, seen
+		if w.shaken {
+			w.worry(fmt.Errorf("%v: %w", w.RemoteAddr(), seen))
+		}
 	}
 	if err != nil && !w.shaken {
 		w.worry(w.refused(err))
@@ -156,7 +159,8 @@ func (w *wire) end() error {
 		return w.Conn.SetDeadline(time.Time{})
 	}
 	if zxid := int64(binary.BigEndian.Uint64(w.head[4:])); zxid > 0 {
-		w.saw(zxid)
+		// Requests are numbered from 1 on; pings have a number below zero.
+		w.saw(zxid, int32(binary.BigEndian.Uint32(w.head[:])) > 0)
 	}
 	return nil
 }

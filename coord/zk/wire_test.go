@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net"
+	"slices"
 	"testing"
 	"time"
 )
@@ -25,14 +26,20 @@ func TestWireReadsAlong(t *testing.T) {
 		server, far := net.Pipe()
 		var greeted greeting
 		var zxids []int64
-		w, err := newWire(far, 1000, time.Minute, func(g greeting) { greeted = g }, func(z int64) { zxids = append(zxids, z) }, func(error) {})
+		var requests []bool
+		w, err := newWire(far, 1000, time.Minute, func(g greeting) { greeted = g }, func(z int64, request bool) {
+			zxids, requests = append(zxids, z), append(requests, request)
+		}, func(error) {})
 		if err != nil {
 			t.Fatal(err)
 		}
 		stream := framed(37, hello(4*time.Second, 42))
-		for _, zxid := range []int64{7, -1, 1 << 40} {
-			answer := binary.BigEndian.AppendUint32(nil, 5)
-			answer = binary.BigEndian.AppendUint64(answer, uint64(zxid))
+		for _, a := range []struct {
+			request int32 // or a ping
+			zxid    int64
+		}{{5, 7}, {5, -1}, {-2, 1 << 40}} {
+			answer := binary.BigEndian.AppendUint32(nil, uint32(a.request))
+			answer = binary.BigEndian.AppendUint64(answer, uint64(a.zxid))
 			stream = append(stream, framed(40, append(answer, make([]byte, 28)...))...)
 		}
 		go func() { _, _ = server.Write(stream) }()
@@ -45,8 +52,8 @@ func TestWireReadsAlong(t *testing.T) {
 			}
 		}
 		_ = server.Close()
-		if got != len(stream) || greeted != (greeting{4 * time.Second, 42}) || len(zxids) != 2 || zxids[0] != 7 || zxids[1] != 1<<40 {
-			t.Errorf("pieces of %d: %d of %d bytes, %v, transactions %v", piece, got, len(stream), greeted, zxids)
+		if got != len(stream) || greeted != (greeting{4 * time.Second, 42}) || !slices.Equal(zxids, []int64{7, 1 << 40}) || !slices.Equal(requests, []bool{true, false}) {
+			t.Errorf("pieces of %d: %d of %d bytes, %v, transactions %v, of requests %v", piece, got, len(stream), greeted, zxids, requests)
 		}
 	}
 }
@@ -63,7 +70,7 @@ func TestWireRefuses(t *testing.T) {
 	} {
 		server, far := net.Pipe()
 		var trouble error
-		w, err := newWire(far, 1000, time.Minute, func(greeting) {}, func(int64) {}, func(err error) { trouble = err })
+		w, err := newWire(far, 1000, time.Minute, func(greeting) {}, func(int64, bool) {}, func(err error) { trouble = err })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +91,7 @@ func TestWireDeadline(t *testing.T) {
 	server, far := net.Pipe()
 	defer server.Close()
 	var trouble error
-	w, err := newWire(far, 1000, time.Millisecond, func(greeting) {}, func(int64) {}, func(err error) { trouble = err })
+	w, err := newWire(far, 1000, time.Millisecond, func(greeting) {}, func(int64, bool) {}, func(err error) { trouble = err })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,8 +56,11 @@ func killSession(addr string, id int64) error {
 		return err
 	}
 	answer, err := readPacket(conn)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case len(answer) < 16:
+		return fmt.Errorf("%d bytes are no answer to the request for a session", len(answer))
 	}
 	if got := int64(binary.BigEndian.Uint64(answer[8:])); got != id {
 		return nil // it had ended already
@@ -78,7 +81,7 @@ func readPacket(r io.Reader) ([]byte, error) {
 		return nil, err
 	}
 	n := binary.BigEndian.Uint32(length[:])
-	if n < 16 || n > 64<<20 {
+	if n < shortest || n > 64<<20 {
 		return nil, fmt.Errorf("a packet of %d bytes", n)
 	}
 	packet := make([]byte, n)
@@ -87,6 +90,8 @@ func readPacket(r io.Reader) ([]byte, error) {
 }
 
 const (
+	// shortest is the length of a request to close a session: its number and its kind.
+	shortest      = 8
 	passwordBytes = 16
 	// superSecret is the constant of that name in ZooKeeperServer.java.
 	superSecret = 0xB3415C00
