@@ -42,7 +42,9 @@
 //     whose fate is unknown is not returned.
 //  4. Acquire with a token that holds a slot already returns that same grant, with
 //     the last stored piece of its window: a replay changes nothing. The token of a
-//     new attempt is always new.
+//     new attempt is always new. If the floor has overtaken that piece meanwhile, a
+//     driver may give it up and grant anew: nobody has used it, and if the floor was
+//     raised after a loss of state, what was granted before that is not to be used.
 //  5. A worker ID is given away only when its lease is over or was released.
 //     Picking one does not scan all of them; it prefers a worker ID whose
 //     NotBefore would be at or below Request.OpenBy, and takes the identity's last

@@ -69,7 +69,7 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 		}
 		return nil, errAgain
 	case s.token != nil:
-		return a.regrant(ctx, s.token.Value)
+		return a.regrant(ctx, s.era, s.token.Value)
 	case len(s.owned) >= a.req.Workers.Count:
 		return nil, a.exhausted(ctx, s)
 	}
@@ -230,7 +230,7 @@ func (a *acquisition) shuffle(c []record.Candidate, floor int64) {
 // grant is the one atomic step. It returns what was granted, or what is in the way.
 func (a *acquisition) grant(ctx context.Context, s *survey, cand record.Candidate) (granted, inWay *view, _ error) {
 	rec := cand.Granted(s.meta, a.req, a.now)
-	before := &view{meta: s.meta, metaRev: s.metaRev, slot: cand.Slot, slotRev: cand.Rev}
+	before := &view{era: s.era, meta: s.meta, metaRev: s.metaRev, slot: cand.Slot, slotRev: cand.Rev}
 	then, err := a.writes(rec, a.lease, true)
 	if err != nil {
 		return nil, nil, err
@@ -252,10 +252,13 @@ func (a *acquisition) grant(ctx context.Context, s *survey, cand record.Candidat
 		a.lease = 0
 		return nil, nil, errAgain
 	case err != nil:
-		granted, err = a.resolve(ctx, err)
+		granted, err = a.resolve(ctx, s.era, err)
 		return granted, nil, err
-	case a.memory.loss() != "":
-		return nil, nil, a.undo(ctx)
+	case !a.memory.sound(s.era):
+		if err = a.undo(ctx, a.lease); errors.Is(err, errAgain) {
+			a.lease = 0
+		}
+		return nil, nil, err
 	case !resp.Succeeded && one(resp, 3) != nil:
 		return nil, nil, errAgain // an earlier attempt has come through
 	case !resp.Succeeded:
@@ -263,25 +266,24 @@ func (a *acquisition) grant(ctx context.Context, s *survey, cand record.Candidat
 		return nil, inWay, err
 	}
 	rev := resp.Header.GetRevision()
-	granted = &view{meta: s.meta, metaRev: s.metaRev, slot: rec, slotRev: rev, ownRev: rev, lease: a.lease}
+	granted = &view{era: s.era, meta: s.meta, metaRev: s.metaRev, slot: rec, slotRev: rev, ownRev: rev, lease: a.lease}
 	a.lease = 0 // it is the grant's
 	return granted, nil, nil
 }
 
-// undo takes back what may have been granted by a cluster that turned out to have
-// lost writes. The next round raises the floor.
-func (a *acquisition) undo(ctx context.Context) error {
+// undo takes back what was granted on a lease by a cluster that turned out to have lost
+// writes. The next round raises the floor.
+func (a *acquisition) undo(ctx context.Context, lease clientv3.LeaseID) error {
 	ctx, cancel := step(ctx)
 	defer cancel()
-	if _, err := a.client.Revoke(ctx, a.lease); err != nil && !errors.Is(err, rpctypes.ErrLeaseNotFound) {
+	if _, err := a.client.Revoke(ctx, lease); err != nil && !errors.Is(err, rpctypes.ErrLeaseNotFound) {
 		return err
 	}
-	a.lease = 0
 	return errAgain
 }
 
 // resolve looks what became of a grant whose reply was lost.
-func (a *acquisition) resolve(ctx context.Context, cause error) (*view, error) {
+func (a *acquisition) resolve(ctx context.Context, era int64, cause error) (*view, error) {
 	tokenKey := a.keys.token(a.req.Token)
 	resp, err := a.fetch(ctx, clientv3.OpGet(tokenKey))
 	if err != nil {
@@ -296,11 +298,14 @@ func (a *acquisition) resolve(ctx context.Context, cause error) (*view, error) {
 	if clientv3.LeaseID(kv.Lease) == a.lease {
 		a.lease = 0 // it is the grant's
 	}
-	return a.regrant(ctx, kv.Value)
+	return a.regrant(ctx, era, kv.Value)
 }
 
 // regrant returns the grant that the token holds already.
-func (a *acquisition) regrant(ctx context.Context, value []byte) (*view, error) {
+//
+// A grant whose window the floor has overtaken meanwhile may have been made when windows
+// were lost that it overlaps with. Who asks for it again has not used it, and is not to.
+func (a *acquisition) regrant(ctx context.Context, era int64, value []byte) (*view, error) {
 	t, err := decode[tokenRecord](a.keys.token(a.req.Token), value)
 	if err != nil {
 		return nil, err
@@ -311,6 +316,12 @@ func (a *acquisition) regrant(ctx context.Context, value []byte) (*view, error) 
 	}
 	if v.slot.Token != a.req.Token || v.ownRev == 0 {
 		return nil, fmt.Errorf("the token had worker ID %d until just now: %w", t.Worker, errGone)
+	}
+	switch {
+	case !a.memory.sound(era):
+		return nil, errAgain
+	case v.slot.NotBefore < v.meta.Floor:
+		return nil, a.undo(ctx, v.lease)
 	}
 	if err := a.keepAlive(ctx, v.lease); err != nil {
 		return nil, err

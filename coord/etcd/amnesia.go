@@ -17,33 +17,49 @@ import (
 // memory is what a coordinator has seen of its cluster. Revisions of etcd only
 // rise, and a cluster keeps its ID; where that is not so, writes were lost, and
 // windows with them.
+//
+// Each loss that was dealt with begins an era: what was seen before it tells nothing of
+// what comes after.
 type memory struct {
 	mu      sync.Mutex
+	era     int64
 	cluster uint64
 	highest int64
 	lost    string // what shows that writes were lost; empty: nothing does
 	meta    *record.Meta
-	raising sync.Mutex // held while the floor is raised, so that it is raised once
+	raising chan struct{} // held while the floor is raised, so that it is raised once
 }
 
-// mark returns the highest revision seen so far. A reply to a request made from now
-// on that has a lower one is proof of a loss.
-func (m *memory) mark() int64 {
+func newMemory() *memory { return &memory{raising: make(chan struct{}, 1)} }
+
+// sight is the highest revision that had been seen at one moment. The reply to a request
+// made after it that has a lower one is proof of a loss.
+type sight struct{ era, highest int64 }
+
+// sight returns what has been seen so far.
+func (m *memory) sight() sight {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.highest
+	return sight{m.era, m.highest}
 }
 
-// learn takes note of the header of a reply, which answers a request made after
-// mark returned before.
-func (m *memory) learn(before int64, h *pb.ResponseHeader) {
+// sound tells whether what was seen in an era can be relied on: nothing was lost since.
+func (m *memory) sound(era int64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.era == era && m.lost == ""
+}
+
+// learn takes note of the header of a reply, which answers a request made after a sight.
+func (m *memory) learn(at sight, h *pb.ResponseHeader) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
+	case at.era != m.era:
 	case m.cluster != 0 && h.GetClusterId() != m.cluster:
 		m.lost = fmt.Sprintf("the cluster's ID was %x and is %x", m.cluster, h.GetClusterId())
-	case h.GetRevision() < before:
-		m.lost = fmt.Sprintf("the cluster's revision was %d and is %d", before, h.GetRevision())
+	case h.GetRevision() < at.highest:
+		m.lost = fmt.Sprintf("the cluster's revision was %d and is %d", at.highest, h.GetRevision())
 	default:
 		m.cluster = h.GetClusterId()
 		m.highest = max(m.highest, h.GetRevision())
@@ -57,11 +73,13 @@ func (m *memory) clusterID() uint64 {
 	return m.cluster
 }
 
-// suspect takes note of another proof of a loss.
-func (m *memory) suspect(why string) {
+// suspect takes note of another proof of a loss, which was found in an era.
+func (m *memory) suspect(era int64, why string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.lost = why
+	if era == m.era {
+		m.lost = why
+	}
 }
 
 // loss returns what shows that writes were lost; empty: nothing does.
@@ -90,6 +108,7 @@ func (m *memory) forgive(h *pb.ResponseHeader, meta record.Meta) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.cluster, m.highest, m.lost, m.meta = h.GetClusterId(), h.GetRevision(), "", &meta
+	m.era++
 }
 
 // clusterName is what is stored of a cluster's ID.
@@ -107,9 +126,13 @@ func (c *Coordinator) heal(ctx context.Context, now int64) error {
 	if c.memory.loss() == "" {
 		return nil
 	}
-	c.memory.raising.Lock()
-	defer c.memory.raising.Unlock()
-	for {
+	select {
+	case c.memory.raising <- struct{}{}:
+		defer func() { <-c.memory.raising }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	for range turns {
 		why := c.memory.loss()
 		if why == "" {
 			return nil // somebody else has done it
@@ -118,6 +141,7 @@ func (c *Coordinator) heal(ctx context.Context, now int64) error {
 			return err
 		}
 	}
+	return errBusy
 }
 
 // raise makes one attempt at raising the floor.

@@ -45,6 +45,14 @@ func quarantined(t *testing.T, c *etcd.Coordinator, g coord.Grant, noticed int64
 	if end := scale().Micro(noticed + ward.Milliseconds()); q.Until.UnixMicro() < end {
 		t.Errorf("quarantined until %v; the loss was noticed at %v", q.Until, time.UnixMicro(scale().Micro(noticed)))
 	}
+	// The holder comes with what it had before the loss, again and again. That is no
+	// further loss.
+	for range 3 {
+		var still *coord.QuarantinedError
+		if h, err := c.Renew(within(t), g, g.NotAfter+1000); !errors.As(err, &still) || !still.Until.Equal(q.Until) {
+			t.Errorf("Renew in quarantine until %v: %v, %v", q.Until, h, err)
+		}
+	}
 	// A clock that has come that far goes on above the floor.
 	until := tickNow() + 2*ward.Milliseconds()
 	h, err = c.Renew(within(t), g, until)
@@ -90,9 +98,11 @@ func TestRollback(t *testing.T) {
 	}
 	restore := rollBack(t, server)
 	gone := mustAcquire(t, b, request(capacity))
-	moved, err := a.Renew(within(t), kept, kept.NotAfter+1000)
-	if err != nil {
-		t.Fatal(err)
+	moved := kept
+	for range 20 {
+		if moved, err = a.Renew(within(t), moved, moved.NotAfter+100); err != nil {
+			t.Fatal(err)
+		}
 	}
 	restore()
 	noticed := tickNow()
@@ -117,6 +127,28 @@ func TestRollbackOfOthers(t *testing.T) {
 	noticed := tickNow()
 	quarantined(t, c, kept, noticed)
 	wantFloor(t, newCoordinator(t, server.Client(t), ns, nil), noticed, kept, gone)
+}
+
+// TestReplayBelowTheFloor: the answer to a grant does not arrive, and before the request
+// is made again, the floor is raised. What was granted is given up: if the floor was
+// raised because windows were lost, it may overlap with one of them.
+func TestReplayBelowTheFloor(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	ns, req := rand.Text(), request(1)
+	first := newCoordinator(t, server.Client(t), ns, nil)
+	unknown := mustAcquire(t, first, req)
+	floor, err := first.Quarantine(within(t), time.Now().Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := mustAcquire(t, newCoordinator(t, server.Client(t), ns, nil), req)
+	if again.NotBefore < scale().Tick(floor.UnixMicro()) {
+		t.Errorf("%v was granted again with a floor at %v", again, floor)
+	}
+	if h, err := first.Renew(within(t), unknown, unknown.NotAfter+1000); !errors.Is(err, coord.ErrLeaseLost) {
+		t.Errorf("Renew of %v, which was given up: %v, %v; want %v", unknown, h, err, coord.ErrLeaseLost)
+	}
 }
 
 // TestDeletedKeys: somebody deletes the namespace under its holders.

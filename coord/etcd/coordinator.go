@@ -25,7 +25,7 @@ type Coordinator struct {
 	keys      keyspace
 	opts      Options
 	log       *slog.Logger
-	memory    memory
+	memory    *memory
 	unwell    atomic.Bool // the last call got no answer
 
 	life    *lifetime.Life

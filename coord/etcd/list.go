@@ -31,7 +31,7 @@ func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
 }
 
 // listed reads the answer to what List asks.
-func (c *Coordinator) listed(resp *clientv3.TxnResponse) (slots []coord.Slot, unreadable []error, _ error) {
+func (c *Coordinator) listed(resp *reply) (slots []coord.Slot, unreadable []error, _ error) {
 	meta, rev, err := metaOf(one(resp, 0))
 	if err != nil {
 		return nil, nil, err

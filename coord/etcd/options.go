@@ -82,6 +82,7 @@ func New(client *clientv3.Client, namespace string, o *Options) (*Coordinator, e
 		return nil, err
 	}
 	c := &Coordinator{
+		memory:    newMemory(),
 		client:    client,
 		namespace: namespace,
 		keys:      newKeyspace(namespace),

@@ -12,7 +12,7 @@ import (
 // looked into, and made once more if it was not done.
 func (c *Coordinator) release(ctx context.Context, g coord.Grant, last int64) error {
 	known := viewOf(g)
-	v := known
+	v := c.fresh(known)
 	var attempt error // of an attempt that may have been done
 	for range turns {
 		if v == nil {
@@ -29,8 +29,7 @@ func (c *Coordinator) release(ctx context.Context, g coord.Grant, last int64) er
 		}
 		if why := backward(known, v); why != "" {
 			// A slot that was reverted no longer says how far its holder has come.
-			c.memory.suspect(why)
-			known = nil
+			c.memory.suspect(v.era, why)
 		}
 		if err := c.heal(ctx, 0); err != nil {
 			return err
@@ -57,7 +56,7 @@ func (c *Coordinator) release(ctx context.Context, g coord.Grant, last int64) er
 }
 
 // tryRelease makes the transaction of a release.
-func (c *Coordinator) tryRelease(ctx context.Context, g coord.Grant, v *view, last int64) (*clientv3.TxnResponse, error) {
+func (c *Coordinator) tryRelease(ctx context.Context, g coord.Grant, v *view, last int64) (*reply, error) {
 	then, err := c.slotWrites(v.slot.Trimmed(last))
 	if err != nil {
 		return nil, err

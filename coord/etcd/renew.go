@@ -16,22 +16,25 @@ import (
 const turns = 5
 
 // errBusy says that a call gave up because what it looked at kept changing.
-var errBusy = errors.New("the slot kept changing; try again")
+var errBusy = errors.New("what is stored kept changing; try again")
 
 func (c *Coordinator) renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
-	r := renewal{Coordinator: c, g: g, until: until, v: viewOf(g)}
-	r.known = r.v
-	if r.v != nil && r.v.lease != 0 {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		r.alive = make(chan error, 1)
-		lease := r.v.lease
-		if !c.life.Spawn(func() { r.alive <- c.keepAlive(ctx, lease) }) {
-			return g, coord.ErrClosed
-		}
-	}
+	r := renewal{Coordinator: c, g: g, until: until, known: viewOf(g)}
+	r.v = c.fresh(r.known)
+	alive, cancel := context.WithCancel(ctx)
+	defer cancel()
 	defer func() { c.drop(r.spare) }()
 	for range turns {
+		if r.v == nil {
+			v, err := r.look(ctx, g.WorkerID)
+			if err != nil {
+				return coord.Grant{}, err
+			}
+			r.v = v
+		}
+		if !r.stayAlive(alive) {
+			return coord.Grant{}, coord.ErrClosed
+		}
 		done, err := r.turn(ctx)
 		switch {
 		case err != nil:
@@ -60,19 +63,14 @@ type renewal struct {
 	floored bool             // the window could not grow
 }
 
-// turn makes one attempt. If it is not done and there is no error, the view is
-// newer.
+// turn makes one attempt on a view. If it is not done and there is no error, the view is
+// newer, or nil: look.
 func (r *renewal) turn(ctx context.Context) (done bool, err error) {
-	if r.v == nil {
-		if r.v, err = r.look(ctx, r.g.WorkerID); err != nil {
-			return false, err
-		}
-	}
 	if why := backward(r.known, r.v); why != "" {
-		r.memory.suspect(why)
+		r.memory.suspect(r.v.era, why)
 	}
-	if r.memory.loss() != "" {
-		r.v, r.known = nil, nil
+	if !r.memory.sound(r.v.era) {
+		r.v = nil
 		return false, r.heal(ctx, 0)
 	}
 	if !r.v.holds(r.g.Token, r.g.Generation) {
@@ -127,12 +125,12 @@ func (r *renewal) write(ctx context.Context, next record.Slot, lease clientv3.Le
 	case !resp.Succeeded:
 		r.v, err = r.viewFrom(next.Worker, resp)
 		return false, err
-	case r.memory.loss() != "":
+	case !r.memory.sound(r.v.era):
 		r.v = nil
 		return false, nil // what was extended may not be used; the next turn raises the floor
 	}
 	rev := resp.Header.GetRevision()
-	v := &view{meta: r.v.meta, metaRev: r.v.metaRev, slot: next, slotRev: rev, ownRev: r.v.ownRev, lease: lease}
+	v := &view{era: r.v.era, meta: r.v.meta, metaRev: r.v.metaRev, slot: next, slotRev: rev, ownRev: r.v.ownRev, lease: lease}
 	if resumes {
 		v.ownRev = rev
 	}
@@ -150,7 +148,7 @@ func (r *renewal) resolve(ctx context.Context, next record.Slot, lease clientv3.
 		}
 		return false, unclear(cause, err)
 	}
-	if v.slot == next && v.lease == lease && v.metaRev == r.v.metaRev && backward(r.known, v) == "" {
+	if v.slot == next && v.lease == lease && v.metaRev == r.v.metaRev && backward(r.known, v) == "" && r.memory.sound(r.v.era) {
 		r.v = v
 		return true, nil
 	}
@@ -159,6 +157,17 @@ func (r *renewal) resolve(ctx context.Context, next record.Slot, lease clientv3.
 	}
 	r.v = v
 	return false, nil
+}
+
+// stayAlive begins to keep the lease alive, if it is known and that was not begun yet; it
+// returns false if the coordinator is closed.
+func (r *renewal) stayAlive(ctx context.Context) bool {
+	if r.alive != nil || r.v == nil || r.v.lease == 0 {
+		return true
+	}
+	lease, alive := r.v.lease, make(chan error, 1)
+	r.alive = alive
+	return r.life.Spawn(func() { alive <- r.keepAlive(ctx, lease) })
 }
 
 // stillAlive waits for what keeping the lease alive has come to. If the lease is

@@ -44,27 +44,34 @@ func until(end time.Time) time.Duration {
 	return time.Until(end) //nolint:forbidigo // a context's deadline is kept by the machine's timers and not by anybody's clock
 }
 
+// reply is the answer to a transaction, and the era of the memory in which it was begun.
+type reply struct {
+	*clientv3.TxnResponse
+	era int64
+}
+
 // propose makes a transaction that may write, and remembers what its reply says of
 // the cluster.
-func (c *Coordinator) propose(ctx context.Context, compare []clientv3.Cmp, then, orElse []clientv3.Op) (*clientv3.TxnResponse, error) {
+func (c *Coordinator) propose(ctx context.Context, compare []clientv3.Cmp, then, orElse []clientv3.Op) (*reply, error) {
 	ctx, cancel := step(ctx)
 	defer cancel()
-	before := c.memory.mark()
+	at := c.memory.sight()
 	resp, err := c.client.Txn(ctx).If(compare...).Then(then...).Else(orElse...).Commit()
 	if err != nil {
 		return nil, err
 	}
-	c.memory.learn(before, resp.Header)
-	return resp, nil
+	c.memory.learn(at, resp.Header)
+	return &reply{resp, at.era}, nil
 }
 
 // fetch reads several keys at one moment. Reading twice does no harm, so a broken
 // connection or a member that hangs is given another chance.
-func (c *Coordinator) fetch(ctx context.Context, ops ...clientv3.Op) (*clientv3.TxnResponse, error) {
+func (c *Coordinator) fetch(ctx context.Context, ops ...clientv3.Op) (*reply, error) {
+	at := c.memory.sight()
 	for try := 1; ; try++ {
 		resp, err := c.fetchOnce(ctx, ops)
 		if err == nil || try == readTries || ctx.Err() != nil || !transient(err) {
-			return resp, err
+			return &reply{resp, at.era}, err
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 // survey is what an acquisition learns with its first call: everything but the slots.
 type survey struct {
+	era      int64 // of the memory
 	meta     record.Meta
 	metaRev  int64
 	settled  bool  // the namespace's cluster is on record
@@ -52,7 +53,7 @@ func (c *Coordinator) survey(ctx context.Context, req coord.Request, now int64) 
 	if resp.Succeeded {
 		resp.Responses = resp.Responses[1:]
 	}
-	s := new(survey)
+	s := &survey{era: resp.era}
 	if s.meta, s.metaRev, err = metaOf(one(resp, 2)); err != nil {
 		return nil, err
 	}
@@ -65,7 +66,7 @@ func (c *Coordinator) survey(ctx context.Context, req coord.Request, now int64) 
 	if kv := one(resp, 3); kv != nil {
 		s.settled = true
 		if now := clusterName(resp.Header.GetClusterId()); string(kv.Value) != now {
-			c.memory.suspect(fmt.Sprintf("the cluster's ID was %s and is %s", kv.Value, now))
+			c.memory.suspect(resp.era, fmt.Sprintf("the cluster's ID was %s and is %s", kv.Value, now))
 		}
 	}
 	s.token, s.identity = one(resp, 4), one(resp, 6)

@@ -16,6 +16,7 @@ import (
 // is a view: it saves reading, and nothing is decided on it, because every write
 // compares its revisions. A view is not changed once others have it.
 type view struct {
+	era     int64 // of the memory, when it was read
 	meta    record.Meta
 	metaRev int64
 	slot    record.Slot
@@ -29,6 +30,15 @@ type view struct {
 func viewOf(g coord.Grant) *view {
 	v, ok := g.Handle.(*view)
 	if !ok || v == nil || v.slot.Worker != g.WorkerID || !v.holds(g.Token, g.Generation) {
+		return nil
+	}
+	return v
+}
+
+// fresh is v if nothing was lost since it was read: what a holder keeps of the time
+// before a loss is not what is stored, however high its revisions are.
+func (c *Coordinator) fresh(v *view) *view {
+	if v == nil || !c.memory.sound(v.era) {
 		return nil
 	}
 	return v
@@ -70,8 +80,8 @@ func (c *Coordinator) unchanged(id int, v *view) ([]clientv3.Cmp, error) {
 }
 
 // viewFrom decodes the answers to gets.
-func (c *Coordinator) viewFrom(id int, resp *clientv3.TxnResponse) (*view, error) {
-	v := new(view)
+func (c *Coordinator) viewFrom(id int, resp *reply) (*view, error) {
+	v := &view{era: resp.era}
 	var err error
 	if v.meta, v.metaRev, err = metaOf(one(resp, 0)); err != nil {
 		return nil, err
@@ -108,10 +118,10 @@ func (c *Coordinator) look(ctx context.Context, id int) (*view, error) {
 
 // backward tells what shows, if anything does, that writes were lost between two
 // views of one worker ID: a slot is never deleted, and no revision or generation
-// falls.
+// falls. Views of two eras tell nothing: that loss was dealt with.
 func backward(known, now *view) string {
 	switch {
-	case known == nil || now == nil:
+	case known == nil || now == nil || known.era != now.era:
 		return ""
 	case now.slotRev == 0:
 		return fmt.Sprintf("the slot of worker ID %d is gone", known.slot.Worker)
@@ -126,7 +136,7 @@ func backward(known, now *view) string {
 }
 
 // rangeOf returns the answer to the i-th operation, which is a read.
-func rangeOf(resp *clientv3.TxnResponse, i int) *pb.RangeResponse {
+func rangeOf(resp *reply, i int) *pb.RangeResponse {
 	if i < 0 || i >= len(resp.Responses) {
 		return nil
 	}
@@ -134,7 +144,7 @@ func rangeOf(resp *clientv3.TxnResponse, i int) *pb.RangeResponse {
 }
 
 // one returns the key that the i-th operation read; nil if there was none.
-func one(resp *clientv3.TxnResponse, i int) *mvccpb.KeyValue {
+func one(resp *reply, i int) *mvccpb.KeyValue {
 	if kvs := rangeOf(resp, i).GetKvs(); len(kvs) > 0 {
 		return kvs[0]
 	}

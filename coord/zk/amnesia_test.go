@@ -101,9 +101,7 @@ func TestPingsBeforeALoss(t *testing.T) {
 	server := zktest.Start(t, zktest.Options{})
 	ns := rand.Text()
 	c := newCoordinator(t, []string{server.Addr}, ns, nil)
-	req := request(4)
-	req.TTL = 6 * time.Second
-	g := mustAcquire(t, c, req)
+	g := mustAcquire(t, c, request(4))
 	rollBack := keep(t, server)
 	other := newCoordinator(t, []string{server.Addr}, ns, nil)
 	for range 10 {
@@ -113,6 +111,9 @@ func TestPingsBeforeALoss(t *testing.T) {
 		}
 	}
 	streamtest.Eventually(t, "a ping is answered", func() bool { return zk.Highest(c) >= zk.Highest(other) })
+	if newOperator(t, []string{server.Addr}).owner(t, ns, g.WorkerID) == 0 {
+		t.Fatal("it was not a ping: the session has ended, because nobody has renewed for its TTL")
+	}
 	rollBack()
 	streamtest.Eventually(t, "the loss is noticed", func() bool {
 		h, err := c.Renew(within(t), g, tickNow()+10_000)
@@ -140,6 +141,28 @@ func TestQuarantineAfterRestore(t *testing.T) {
 	}
 	if h := mustAcquire(t, c, request(4)); h.NotBefore < lost.NotAfter || h.NotBefore < scale().Tick(floor.UnixMicro()) {
 		t.Errorf("%v was granted with a floor at %v, and %v was forgotten", h, floor, lost)
+	}
+}
+
+// TestReplayBelowTheFloor: the answer to a grant does not arrive, and before the request
+// is made again, the floor is raised. What was granted is given up: if the floor was
+// raised because windows were lost, it may overlap with one of them.
+func TestReplayBelowTheFloor(t *testing.T) {
+	t.Parallel()
+	server := zktest.Start(t, zktest.Options{})
+	ns, req := rand.Text(), request(1)
+	first := newCoordinator(t, []string{server.Addr}, ns, nil)
+	unknown := mustAcquire(t, first, req)
+	floor, err := first.Quarantine(within(t), time.Now().Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := mustAcquire(t, newCoordinator(t, []string{server.Addr}, ns, nil), req)
+	if again.NotBefore < scale().Tick(floor.UnixMicro()) {
+		t.Errorf("%v was granted again with a floor at %v", again, floor)
+	}
+	if h, err := first.Renew(within(t), unknown, unknown.NotAfter+1000); !errors.Is(err, coord.ErrLeaseLost) {
+		t.Errorf("Renew of %v, which was given up: %v, %v; want %v", unknown, h, err, coord.ErrLeaseLost)
 	}
 }
 

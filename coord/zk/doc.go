@@ -137,8 +137,9 @@
 // Uniqueness holds for as long as committed writes survive. Where they do not, a
 // backup restored or a data folder rolled back, the windows of that time are not on
 // record. The driver notices when a write gets a transaction number that is not above
-// all that were seen before, when the version or the generation of a slot falls, and
-// when a slot or the namespace was made anew or is gone. It then raises the floor:
+// all that were seen before, those in the answers to pings among them, when the version
+// or the generation of a slot falls, and when a slot or the namespace was made anew or
+// is gone. It then raises the floor, once:
 // nothing is granted or extended until [MaxHorizon] and the skew bound have passed,
 // because no window that was lost reaches further.
 //
