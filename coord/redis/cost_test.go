@@ -60,12 +60,20 @@ func work(tb testing.TB, client *goredis.Client) int {
 	return n
 }
 
+// lasting is request with a lease that is still there when a slow machine has made a
+// thousand more.
+func lasting(n int) coord.Request {
+	r := request(n)
+	r.TTL = 2 * patience
+	return r
+}
+
 // fill lets n worker IDs be held.
 func fill(tb testing.TB, c *redis.Coordinator, n int) []coord.Grant {
 	tb.Helper()
 	grants := make([]coord.Grant, n)
 	for i := range grants {
-		grants[i] = mustAcquire(tb, c, request(capacity))
+		grants[i] = mustAcquire(tb, c, lasting(capacity))
 	}
 	return grants
 }
@@ -83,7 +91,7 @@ func TestCostOfAcquire(t *testing.T) {
 	cost := func() (calls, commands int) {
 		before := work(t, client)
 		n := count.n.Load()
-		mustAcquire(t, c, request(capacity))
+		mustAcquire(t, c, lasting(capacity))
 		return int(count.n.Load() - n), work(t, client) - before
 	}
 	calls, few := cost()
@@ -103,7 +111,7 @@ func TestCostOfAcquire(t *testing.T) {
 	}
 	before := work(t, client)
 	for range 100 {
-		mustAcquire(t, c, request(capacity))
+		mustAcquire(t, c, lasting(capacity))
 	}
 	each := (work(t, client) - before) / 100
 	t.Logf("commands in the server for one acquisition after 1024 crashes: %d", each)
@@ -120,10 +128,10 @@ func TestCostInShare(t *testing.T) {
 	client := server.Client(t)
 	c := newCoordinator(t, client, newNamespace(t, client, layout), nil)
 	for range 1000 {
-		mustAcquire(t, c, request(1000))
+		mustAcquire(t, c, lasting(1000))
 	}
 	share := func() coord.Request {
-		r := request(0)
+		r := lasting(0)
 		r.Workers = coord.Range{First: 990, Count: 30}
 		return r
 	}
@@ -146,7 +154,7 @@ func TestCostInShare(t *testing.T) {
 	}
 	// Who asks for all sees what the share has taken.
 	for range capacity - 1020 {
-		if g := mustAcquire(t, c, request(capacity)); g.WorkerID < 1020 {
+		if g := mustAcquire(t, c, lasting(capacity)); g.WorkerID < 1020 {
 			t.Fatalf("%v was granted; it is held", g)
 		}
 	}
@@ -159,7 +167,7 @@ func TestManyShares(t *testing.T) {
 	c := newCoordinator(t, client, newNamespace(t, client, layout), nil)
 	for round := range 2 {
 		for i := range 40 {
-			r := request(0)
+			r := lasting(0)
 			r.Workers = coord.Range{First: 2 * i, Count: 2}
 			if g := mustAcquire(t, c, r); g.WorkerID != 2*i+round {
 				t.Fatalf("%v was granted in the share %v", g, r.Workers)
@@ -186,7 +194,7 @@ func TestStarters(t *testing.T) {
 	began := time.Now()
 	var wg sync.WaitGroup
 	for i := range capacity {
-		wg.Go(func() { grants[i], errs[i] = clients[i%len(clients)].Acquire(ctx, request(capacity)) })
+		wg.Go(func() { grants[i], errs[i] = clients[i%len(clients)].Acquire(ctx, lasting(capacity)) })
 	}
 	wg.Wait()
 	t.Logf("%d worker IDs in %v", capacity, time.Since(began))
@@ -202,7 +210,8 @@ func TestStarters(t *testing.T) {
 	if !errors.As(err, &full) || full.Capacity != capacity || full.InUse != capacity {
 		t.Fatalf("starter 1025: %v; want %v with the capacity", err, coord.ErrNoWorkerID)
 	}
-	if first := began.Add(15 * time.Second); full.Soonest.Before(first.Add(-redis.DefaultSkewBound)) || full.Soonest.After(time.Now().Add(16*time.Second)) {
+	ttl := lasting(1).TTL
+	if first := began.Add(ttl); full.Soonest.Before(first.Add(-redis.DefaultSkewBound)) || full.Soonest.After(time.Now().Add(ttl+time.Second)) {
 		t.Errorf("the next is said to be free at %v; the first lease ends about %v", full.Soonest, first)
 	}
 }

@@ -45,7 +45,7 @@ func TestFlushInRealTime(t *testing.T) {
 func flush(t *testing.T, server *redistest.Server, ns string, most time.Duration, lose func(*testing.T)) {
 	t.Helper()
 	coordinator := func() *redis.Coordinator {
-		c := newCoordinator(t, server.Client(t), ns, nil)
+		c := newCoordinator(t, server.Client(t), ns, &redis.Options{})
 		c.SetMaxHorizon(most)
 		return c
 	}

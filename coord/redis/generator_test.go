@@ -36,10 +36,11 @@ func lease() coord.LeaseConfig {
 	return coord.LeaseConfig{TTL: 2 * time.Second, Horizon: shortHorizon, RenewEvery: 500 * time.Millisecond}
 }
 
-// shortCoordinator is newCoordinator with shortHorizon.
+// shortCoordinator is newCoordinator with shortHorizon. Its skew bound is short as well,
+// because a quarantine takes both.
 func shortCoordinator(tb testing.TB, client goredis.UniversalClient, namespace string) *redis.Coordinator {
 	tb.Helper()
-	c := newCoordinator(tb, client, namespace, nil)
+	c := newCoordinator(tb, client, namespace, &redis.Options{})
 	c.SetMaxHorizon(shortHorizon)
 	return c
 }

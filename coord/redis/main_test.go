@@ -18,6 +18,10 @@ const (
 	callTime = 30 * time.Second
 	// patience is for what takes a quarantine.
 	patience = 2 * time.Minute
+	// wide is a skew bound with which a request that waits for a processor, here or in the
+	// server, is not taken for that of a wrong clock. Callers try again then, which tests
+	// of single calls do not.
+	wide = 20 * time.Second
 )
 
 // layout is the fingerprint of the default layout, otherLayout that of another.
@@ -61,9 +65,13 @@ func within(tb testing.TB) context.Context {
 	return ctx
 }
 
-// newCoordinator returns a coordinator that is closed with the test.
+// newCoordinator returns a coordinator that is closed with the test. Without options it
+// has a wide skew bound.
 func newCoordinator(tb testing.TB, client goredis.UniversalClient, namespace string, o *redis.Options) *redis.Coordinator {
 	tb.Helper()
+	if o == nil {
+		o = &redis.Options{SkewBound: wide}
+	}
 	c, err := redis.New(client, namespace, o)
 	if err != nil {
 		tb.Fatal(err)

@@ -144,7 +144,7 @@ func TestClusterNodeLoss(t *testing.T) {
 // node has that is returned.
 func clusterWithNamespace(t *testing.T) (*redistest.Cluster, string, *redistest.Server) {
 	t.Helper()
-	cluster := redistest.StartCluster(t, redistest.Options{AppendOnly: true}, 3)
+	cluster := redistest.StartCluster(t, redistest.Options{AppendOnly: true, Silence: time.Second}, 3)
 	ns := rand.Text()
 	if err := newCoordinator(t, cluster.Client(t), ns, nil).Init(within(t), space()); err != nil {
 		t.Fatal(err)

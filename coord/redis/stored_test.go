@@ -254,7 +254,8 @@ func TestPoisonedSlot(t *testing.T) {
 // a quarantine waits for.
 func TestClampedAhead(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
-	c := shortCoordinator(t, client, newNamespace(t, client, layout))
+	c := newCoordinator(t, client, newNamespace(t, client, layout), nil)
+	c.SetMaxHorizon(shortHorizon)
 	g := mustAcquire(t, c, shortRequest(1))
 	h, err := c.Renew(within(t), g, g.NotAfter+time.Hour.Milliseconds())
 	if limit := tickNow() + shortHorizon.Milliseconds(); err != nil || h.NotAfter > limit {

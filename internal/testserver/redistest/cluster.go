@@ -18,7 +18,7 @@ type Cluster struct {
 }
 
 // StartCluster runs a Cluster of so many masters that ends with the test, and returns
-// when all of them serve. A node that is silent for a second is taken for dead.
+// when all of them serve.
 func StartCluster(tb testing.TB, o Options, nodes int) *Cluster {
 	tb.Helper()
 	proctest.Need(tb, packages, "redis-server")
@@ -42,7 +42,7 @@ func launchCluster(tb testing.TB, o Options, nodes int) *Cluster {
 		_, bus, _ := strings.Cut(addr(ports[nodes+i]), ":")
 		s := &Server{Addr: addr(ports[i]), Dir: tb.TempDir(), opts: o, args: []string{
 			"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port", bus,
-			"--cluster-node-timeout", "1000", "--cluster-announce-ip", "127.0.0.1",
+			"--cluster-node-timeout", o.silence(), "--cluster-announce-ip", "127.0.0.1",
 		}}
 		c.Nodes = append(c.Nodes, s)
 		if !s.launch(tb) {
@@ -100,7 +100,10 @@ func (c *Cluster) Of(tb testing.TB, key string) *Server {
 // closed with the test.
 func (c *Cluster) Client(tb testing.TB) *goredis.ClusterClient {
 	tb.Helper()
-	o := &goredis.ClusterOptions{Password: c.Nodes[0].opts.Password, ContextTimeoutEnabled: true, DialerRetries: 1, Protocol: 2}
+	o := &goredis.ClusterOptions{
+		Password: c.Nodes[0].opts.Password, ContextTimeoutEnabled: true, DialerRetries: 1, Protocol: 2,
+		DialTimeout: readyTime, ReadTimeout: readyTime, WriteTimeout: readyTime, PoolTimeout: readyTime,
+	}
 	for _, s := range c.Nodes {
 		o.Addrs = append(o.Addrs, s.Addr)
 	}

@@ -23,8 +23,7 @@ type Replicated struct {
 }
 
 // StartReplicated runs two servers and a Sentinel that end with the test, and returns
-// when the replica follows the primary and the Sentinel knows both. The Sentinel
-// takes a primary for dead that is silent for half a second.
+// when the replica follows the primary and the Sentinel knows both.
 func StartReplicated(tb testing.TB, o Options) *Replicated {
 	tb.Helper()
 	r := StartPair(tb, o)
@@ -75,7 +74,7 @@ func (r *Replicated) startSentinel(tb testing.TB, o Options) bool {
 	lines := []string{
 		"port " + port, "bind " + host, "dir " + tb.TempDir(), "protected-mode no",
 		"sentinel monitor " + MasterName + " " + strings.ReplaceAll(r.Primary.Addr, ":", " ") + " 1",
-		"sentinel down-after-milliseconds " + MasterName + " 500",
+		"sentinel down-after-milliseconds " + MasterName + " " + o.silence(),
 		"sentinel failover-timeout " + MasterName + " 2000",
 		"sentinel parallel-syncs " + MasterName + " 1",
 	}
@@ -96,6 +95,7 @@ func (r *Replicated) Client(tb testing.TB) *goredis.Client {
 	c := goredis.NewFailoverClient(&goredis.FailoverOptions{
 		MasterName: MasterName, SentinelAddrs: []string{r.Sentinel}, Password: r.Primary.opts.Password,
 		MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1, Protocol: 2,
+		DialTimeout: readyTime, ReadTimeout: readyTime, WriteTimeout: readyTime, PoolTimeout: readyTime,
 	})
 	tb.Cleanup(func() { _ = c.Close() })
 	return c

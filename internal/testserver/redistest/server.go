@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -34,6 +35,14 @@ type Options struct {
 	TLS        TLS      // files; the zero TLS: none
 	AppendOnly bool     // whether every write reaches the disk
 	Args       []string // more arguments of redis-server, such as "--maxmemory", "100mb"
+	// Silence is how long a server says nothing until the Sentinel, or the other nodes of
+	// the Cluster, take it for dead. 0: longer than one waits for a processor.
+	Silence time.Duration
+}
+
+// silence returns o.Silence as an argument, in milliseconds.
+func (o Options) silence() string {
+	return strconv.FormatInt(cmp.Or(o.Silence, readyTime).Milliseconds(), 10)
 }
 
 // TLS is the files of a server that wants certificates of its clients. The zero TLS
@@ -140,6 +149,8 @@ func Connect(tb testing.TB, addr, password string) *goredis.Client {
 	tb.Helper()
 	c := goredis.NewClient(&goredis.Options{
 		Addr: addr, Password: password, MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1, Protocol: 2,
+		// The library's own are a few seconds; what ends a call is its context.
+		DialTimeout: readyTime, ReadTimeout: readyTime, WriteTimeout: readyTime, PoolTimeout: readyTime,
 	})
 	tb.Cleanup(func() { _ = c.Close() })
 	return c
