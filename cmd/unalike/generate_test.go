@@ -142,8 +142,12 @@ func TestWriteErrors(t *testing.T) {
 			{"version"},
 		} {
 			var stderr strings.Builder
-			none := func(string) (string, bool) { return "", false }
-			code := run(t.Context(), args, streams{in: strings.NewReader(""), out: full{tt.err}, err: &stderr}, none)
+			a := &app{
+				streams:   streams{in: strings.NewReader(""), out: full{tt.err}, err: &stderr},
+				lookupEnv: func(string) (string, bool) { return "", false },
+				waits:     waits{answer: callTime, quiet: callTime},
+			}
+			code := a.run(t.Context(), args)
 			said := stderr.String()
 			if strings.Contains(said, "static worker ID without a state file") { // a line of the log
 				_, said, _ = strings.Cut(said, "\n")

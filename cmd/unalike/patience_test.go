@@ -39,8 +39,10 @@ func TestNobodyAnswers(t *testing.T) {
 				if scheme == "redis" {
 					return // it is refused at once
 				}
-				if want := "unalike: still waiting for " + scheme + "://"; strings.Count(got.stderr, want) != 1 {
-					t.Errorf("%s\nwant once %q", got.stderr, want)
+				// Opening it takes no call; on a slow machine, it may take long enough to be told of.
+				want := "unalike: still waiting for " + scheme + "://"
+				if n := strings.Count(got.stderr, want); n < 1 || n > 2 {
+					t.Errorf("%s\nwant once %q, or twice", got.stderr, want)
 				}
 				// The others look first.
 				if changes := command[0] == "init"; changes != strings.Contains(got.stderr, "the outcome is unknown, and asking again is safe") {
