@@ -132,6 +132,7 @@ func TestContention(t *testing.T) {
 	for i := range starters {
 		wg.Go(func() {
 			req := request(free)
+			req.TTL = long                    // nobody's ends before all have started
 			req.Identity = "the-same-for-all" // so that all have the same hint
 			g, err := c.Acquire(ctx, req)
 			ids[i], errs[i] = g.WorkerID, err

@@ -22,7 +22,9 @@ func TestSessionKilled(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t, zktest.Options{})
 	ns, o := rand.Text(), newOperator(t, []string{server.Addr})
-	g := streamtest.Generate(t, newCoordinator(t, []string{server.Addr}, ns, nil), core.Config{Lease: lease()})
+	l := lease()
+	l.Horizon = 60 * time.Second // nobody notices, on a slow machine as well
+	g := streamtest.Generate(t, newCoordinator(t, []string{server.Addr}, ns, nil), core.Config{Lease: l})
 	before := streamtest.Worker(t, g)
 	ids := streamtest.Run(g)
 	for range 3 {
@@ -47,7 +49,7 @@ func TestOwnerDeleted(t *testing.T) {
 	server := zktest.Start(t, zktest.Options{})
 	ns, o := rand.Text(), newOperator(t, []string{server.Addr})
 	l := lease()
-	l.TTL, l.RenewEvery = 40*time.Second, 4*time.Second // so that the next renewal is far
+	l.TTL, l.Horizon, l.RenewEvery = 60*time.Second, 60*time.Second, 20*time.Second // so that the next renewal is far
 	g := streamtest.Generate(t, newCoordinator(t, []string{server.Addr}, ns, nil), core.Config{Lease: l})
 	before := streamtest.Worker(t, g)
 	ids := streamtest.Run(g)

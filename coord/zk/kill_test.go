@@ -58,7 +58,7 @@ func hold(server, namespace string) error {
 		return err
 	}
 	for {
-		id, err := g.Next()
+		id, err := g.NextContext(ctx) // the window is short for a machine that is slow
 		if err != nil {
 			return err
 		}
