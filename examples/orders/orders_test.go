@@ -37,7 +37,9 @@ type backend struct {
 
 var backends = []backend{
 	{"static", func(t *testing.T) string {
-		return "static://?worker=7&state=" + filepath.Join(t.TempDir(), "state")
+		// A window that outlasts what a slow machine does to a replica, and no wait for one
+		// that may have been lost.
+		return "static://?worker=7&fresh=true&horizon=1m&state=" + filepath.Join(t.TempDir(), "state")
 	}, false},
 	{"etcd", func(t *testing.T) string {
 		return "etcd://" + etcdtest.Start(t).Endpoint + "/orders"
@@ -49,8 +51,7 @@ var backends = []backend{
 		return url
 	}, true},
 	{"zookeeper", func(t *testing.T) string {
-		// Its ticks are short, and so are the sessions that it allows.
-		return "zk://" + zktest.Start(t, zktest.Options{}).Addr + "?namespace=orders&ttl=4s"
+		return "zk://" + zktest.Start(t, zktest.Options{}).Addr + "?namespace=orders"
 	}, true},
 	{"embedded etcd", func(t *testing.T) string {
 		return "embed://" + filepath.ToSlash(filepath.Join(t.TempDir(), "etcd"))
@@ -280,7 +281,7 @@ func TestNotReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer back.Close()
-	s := listen(t, configure(t, "zk://"+back.Addr().String()+"?namespace=orders"))
+	s := listen(t, configure(t, "zk://"+back.Addr().String()+"?namespace=orders&ttl=10m")) // for so long it tries
 	for path, method := range map[string]string{"/ready": http.MethodGet, "/health": http.MethodGet, "/orders": http.MethodPost} {
 		if code, body := s.get(t, method, path); code != http.StatusServiceUnavailable {
 			t.Errorf("%s: status %d, %s", path, code, body)
