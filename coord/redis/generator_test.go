@@ -51,6 +51,11 @@ func generate(t *testing.T, c coord.Coordinator, l coord.LeaseConfig) *core.Gene
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	g, err := core.New(ctx, c, core.Config{Lease: l})
+	// A start tries for as long as the TTL, which is short for a machine that is slow, and
+	// so is the skew bound.
+	for err != nil && (late(err) || !coord.Permanent(err)) && ctx.Err() == nil {
+		g, err = core.New(ctx, c, core.Config{Lease: l})
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

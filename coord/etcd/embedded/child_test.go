@@ -77,10 +77,11 @@ func beChild(dir string) error {
 }
 
 // printIDs prints IDs until next has none. It waits for a worker ID for as long as
-// another one holds it.
+// another one holds it, and tries for longer than the TTL, which is short for a machine
+// that is slow.
 func printIDs(ctx context.Context, c *Coordinator, pace *time.Ticker, next func(*core.Generator) (core.ID, error), lease coord.LeaseConfig) error {
 	g, err := core.New(ctx, c, core.Config{Lease: lease})
-	for errors.Is(err, coord.ErrNoWorkerID) && ctx.Err() == nil {
+	for err != nil && (errors.Is(err, coord.ErrNoWorkerID) || !coord.Permanent(err)) && ctx.Err() == nil {
 		pause := time.NewTimer(20 * time.Millisecond)
 		<-pause.C
 		g, err = core.New(ctx, c, core.Config{Lease: lease})

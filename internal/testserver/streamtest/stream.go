@@ -27,7 +27,12 @@ func Within(tb testing.TB) context.Context {
 // Generate starts a generator that is closed with the test.
 func Generate(tb testing.TB, c coord.Coordinator, cfg core.Config) *core.Generator {
 	tb.Helper()
-	g, err := core.New(Within(tb), c, cfg)
+	ctx := Within(tb)
+	g, err := core.New(ctx, c, cfg)
+	// A start tries for as long as the TTL, which is short for a machine that is slow.
+	for err != nil && !coord.Permanent(err) && ctx.Err() == nil {
+		g, err = core.New(ctx, c, cfg)
+	}
 	if err != nil {
 		tb.Fatal(err)
 	}
