@@ -10,6 +10,10 @@ import (
 	"google.golang.org/grpc"
 )
 
+// startTries is how often a server is started at other ports, because somebody was
+// faster.
+const startTries = 3
+
 // Server is a single etcd inside this process.
 type Server struct {
 	Endpoint string // host:port
@@ -28,15 +32,22 @@ func Start(tb testing.TB) *Server {
 // StartTLS is Start for a server that wants certificates of its clients.
 func StartTLS(tb testing.TB, files TLS) *Server {
 	tb.Helper()
-	addrs := freeAddrs(tb, 2)
-	s := &Server{Endpoint: addrs[0], Dir: tb.TempDir()}
-	s.cfg = config{
-		Name: "single", Dir: s.Dir, Client: addrs[0], Peer: addrs[1], Known: addrs[1], Peers: "single=http://" + addrs[1],
-		Tick: 10 * time.Millisecond, Elect: 100 * time.Millisecond, TLS: files,
+	for try := 1; ; try++ {
+		addrs := freeAddrs(tb, 2)
+		s := &Server{Endpoint: addrs[0], Dir: tb.TempDir()}
+		s.cfg = config{
+			Name: "single", Dir: s.Dir, Client: addrs[0], Peer: addrs[1], Known: addrs[1], Peers: "single=http://" + addrs[1],
+			Tick: 10 * time.Millisecond, Elect: 100 * time.Millisecond, TLS: files,
+		}
+		var err error
+		if s.etcd, err = s.cfg.start(); err == nil {
+			tb.Cleanup(s.Stop)
+			return s
+		}
+		if try == startTries {
+			tb.Fatalf("etcd does not start: %v", err)
+		}
 	}
-	tb.Cleanup(s.Stop)
-	s.Restart(tb)
-	return s
 }
 
 // Stop ends the server and returns when it has ended. The data stays.
