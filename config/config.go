@@ -28,8 +28,8 @@ type Config struct {
 	origins map[string]string // by key: where the value comes from
 }
 
-// Open opens the coordinator and starts a generator on it. The driver of the URL's
-// scheme must have been imported. It blocks as [core.New] does, until a worker ID is
+// Open opens the coordinator and starts a generator on it; both log to Logger. The driver
+// of the URL's scheme must have been imported. It blocks as [core.New] does, until a worker ID is
 // leased and its window is open; ctx bounds the start alone.
 //
 // Errors wrap [coord.ErrInvalid] if it is the settings that are wrong, and are
@@ -42,7 +42,7 @@ func (c Config) Open(ctx context.Context) (*Generator, error) {
 	if _, err := expand(c.Coordinator, nil); err != nil {
 		return nil, invalid("config: coordinator: %w", err)
 	}
-	coordinator, err := coord.Open(ctx, c.Coordinator)
+	coordinator, err := coord.OpenWith(ctx, c.Coordinator, coord.OpenOptions{Logger: c.Logger})
 	if err != nil {
 		return nil, fmt.Errorf("config: %scoordinator: %w", c.at(keyCoordinator), err)
 	}

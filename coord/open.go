@@ -3,6 +3,7 @@ package coord
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -35,7 +36,20 @@ func Schemes() []string {
 	return slices.Sorted(maps.Keys(schemes.openers))
 }
 
-// Open returns a coordinator for rawURL. The driver of its scheme must have been
+// OpenOptions are what a URL cannot say. The zero value is that of [Open].
+type OpenOptions struct {
+	// Logger receives what an operator may want to know of the back end: that it has lost
+	// writes, that it may evict leases, that a record cannot be read. Never per call, and
+	// never a password. Nil: nothing is logged.
+	Logger *slog.Logger
+}
+
+// Open is [OpenWith] without options: the driver logs nothing.
+func Open(ctx context.Context, rawURL string) (Coordinator, error) {
+	return OpenWith(ctx, rawURL, OpenOptions{})
+}
+
+// OpenWith returns a coordinator for rawURL. The driver of its scheme must have been
 // imported, for its side effect alone:
 //
 //	import _ "github.com/unalike-id/unalike/coord/static"
@@ -43,11 +57,12 @@ func Schemes() []string {
 // Close the coordinator after the generators that use it. Errors wrap
 // [ErrInvalid] if the URL is wrong, and never contain its password. ctx bounds
 // the call; some drivers contact their back end here and some only later.
-func Open(ctx context.Context, rawURL string) (Coordinator, error) {
+func OpenWith(ctx context.Context, rawURL string, o OpenOptions) (Coordinator, error) {
 	u, err := ParseURL(rawURL)
 	if err != nil {
 		return nil, err
 	}
+	u.Logger = o.Logger
 	schemes.RLock()
 	openers := schemes.openers[u.Scheme]
 	schemes.RUnlock()

@@ -57,6 +57,20 @@ type Lister interface {
 	List(ctx context.Context) ([]Slot, error)
 }
 
+// Namespace is what a back end has stored for a namespace as a whole.
+type Namespace struct {
+	Layout string    // the fingerprint; empty: there is no such namespace
+	Floor  time.Time // nothing is granted or extended below it; zero: it was never raised
+	Closed bool      // another namespace follows it, see [Follow]: nothing is granted any more
+}
+
+// Inspector is implemented by coordinators that can show their namespace as a whole.
+type Inspector interface {
+	// Inspect returns what is stored for the namespace. It blocks for as long as the
+	// back end needs, and changes nothing.
+	Inspect(ctx context.Context) (Namespace, error)
+}
+
 // Space is what a namespace needs to know of its layout. The fields are those of
 // [Request].
 type Space struct {

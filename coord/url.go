@@ -3,6 +3,7 @@ package coord
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net"
 	"net/url"
@@ -20,6 +21,7 @@ type URL struct {
 	User    *url.Userinfo // nil: none
 	Hosts   []string      // host or host:port, IPv6 in brackets, in the order given
 	Path    string        // unescaped, with its leading slash; may be empty
+	Logger  *slog.Logger  // of the OpenOptions, for an Opener; may be nil
 	options url.Values
 }
 

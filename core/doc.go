@@ -64,7 +64,9 @@
 //
 // The generator goes on to the end of its window, up to the lease's horizon past
 // the last renewal. Then it returns [ErrWindowEnded], and resumes by itself as soon
-// as the coordinator answers. [Generator.Ready] and [Generator.Health] tell how
+// as the coordinator answers. A coordinator that has lost state, as a Redis that was
+// restarted may have, grants nothing at first: until then it is [ErrWindowNotOpen] where
+// the worker ID is still the generator's, and ErrWindowEnded where it is not. [Generator.Ready] and [Generator.Health] tell how
 // things stand, and Config.OnChange is called when they change.
 //
 // # Tests of programs that use this package

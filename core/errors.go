@@ -73,7 +73,7 @@ type WindowNotOpenError struct {
 
 // Error says when the window opens and what makes windows open late.
 func (e *WindowNotOpenError) Error() string {
-	return fmt.Sprintf("%v: worker ID %d may stamp from %s on, and it is %s; until then an earlier holder's window lasts, or one that a new or emptied namespace may have forgotten; wait (before the first start of all, 'unalike init --coordinator URL', or fresh=true with a static state file, spares that); if it is long, check this machine's clock",
+	return fmt.Sprintf("%v: worker ID %d may stamp from %s on, and it is %s; until then an earlier holder's window lasts, or one that a new or emptied namespace may have forgotten; service resumes by itself then; if that is long, check this machine's clock",
 		ErrWindowNotOpen, e.WorkerID, stamp(e.Opens), stamp(e.Now))
 }
 

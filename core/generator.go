@@ -163,7 +163,8 @@ func (g *Generator) awaitOpen(ctx context.Context) error {
 			}
 			if !logged {
 				logged = true
-				g.log.Warn("waiting for the issue window to open", "reason", err)
+				g.log.Warn("waiting for the issue window to open", "reason", err,
+					"hint", "before the first start of all, 'unalike init --coordinator URL', or fresh=true with a static state file, spares the wait")
 			}
 			if err := g.await(ctx, st, changed); err != nil {
 				return errors.Join(err, st.able())

@@ -19,7 +19,7 @@ import (
 
 // whyLate is what a window that is not open yet is explained by: the clock comes
 // last, because it is right nearly always.
-const whyLate = "until then an earlier holder's window lasts, or one that a new or emptied namespace may have forgotten; wait (before the first start of all, 'unalike init --coordinator URL', or fresh=true with a static state file, spares that); if it is long, check this machine's clock"
+const whyLate = "until then an earlier holder's window lasts, or one that a new or emptied namespace may have forgotten; service resumes by itself then; if that is long, check this machine's clock"
 
 // ahead makes a worker ID's window begin some time from now, as a predecessor does
 // whose clock was ahead.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -58,13 +59,13 @@ func (a *app) find(o *namespaceOptions, cfg config.Config) (place, error) {
 
 // open opens the coordinator at p. A mistake in a URL on the command line is a usage
 // error.
-func (p place) open(ctx context.Context) (coord.Coordinator, error) {
+func (p place) open(ctx context.Context, log *slog.Logger) (coord.Coordinator, error) {
 	if p.folder != "" {
 		if err := os.MkdirAll(p.folder, 0o700); err != nil {
 			return nil, fmt.Errorf("%s: the folder of its data cannot be made: %w; name another coordinator with --coordinator or %s", p.from, err, envCoordinator)
 		}
 	}
-	c, err := coord.Open(ctx, p.rawURL)
+	c, err := coord.OpenWith(ctx, p.rawURL, coord.OpenOptions{Logger: log})
 	if err != nil {
 		// The URL itself is not printed: it may contain a password.
 		err = fmt.Errorf("%s: %w", p.from, err)
@@ -76,13 +77,17 @@ func (p place) open(ctx context.Context) (coord.Coordinator, error) {
 	return c, nil
 }
 
-// misspelled tells whether err is about the URL itself, and not about what it leads to:
-// all drivers say so in the same words.
+// misspelled tells whether err is about the URL itself, and not about what it leads to.
+// What is wrong with a back end on the network shows later; the drivers that look into a
+// file or folder when they are opened say in the same words that it is the URL.
 func (p place) misspelled(err error) bool {
-	if !errors.Is(err, coord.ErrInvalid) {
-		return false
-	}
 	scheme, _, _ := strings.Cut(p.rawURL, "://")
+	switch local := scheme == "static" || scheme == "embed"; {
+	case !errors.Is(err, coord.ErrInvalid):
+		return false
+	case !local:
+		return true
+	}
 	for _, words := range []string{" URL: ", " " + strings.ToLower(scheme) + " URL: "} {
 		if strings.Contains(err.Error(), coord.ErrInvalid.Error()+words) {
 			return true

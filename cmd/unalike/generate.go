@@ -70,6 +70,12 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
 			if err != nil {
 				return err
 			}
+			if err := checkLayoutAt(cfg.Layout, time.Now()); err != nil {
+				if c.Flags().Changed("layout") {
+					err = usageError{err}
+				}
+				return err
+			}
 			return a.generate(c.Context(), &o, cfg)
 		},
 	}
@@ -81,6 +87,18 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
 	c.Flags().BoolVar(&o.explain, "explain", false, "print time, worker ID and sequence number beside each ID")
 	completeCoordinator(c)
 	return c
+}
+
+// checkLayoutAt tells whether IDs of a layout can be made at a time. It is asked before a
+// coordinator is opened, which may make a new namespace.
+func checkLayoutAt(l core.Layout, now time.Time) error {
+	switch {
+	case l.Epoch.After(now):
+		return fmt.Errorf("layout %v: its epoch is in the future; choose one that is past", l)
+	case !l.Expires().After(now):
+		return fmt.Errorf("layout %v: its time bits were spent at %s; choose a later epoch or more time bits", l, l.Expires().Format(timeForm))
+	}
+	return nil
 }
 
 // generate prints the IDs that o asks for. After a signal it tidies up and returns
@@ -131,7 +149,7 @@ func (a *app) startGenerator(ctx context.Context, where place, cfg config.Config
 		}
 	}
 	whileWaiting(a.quiet, tell, func() {
-		if c, err = where.open(ctx); err == nil {
+		if c, err = where.open(ctx, cfg.Logger); err == nil {
 			g, err = core.New(ctx, c, cfg.Config)
 		}
 	})

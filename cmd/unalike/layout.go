@@ -49,7 +49,7 @@ func describeLayout(l core.Layout, now time.Time) string {
 		{"worker IDs", fmt.Sprintf("%s, 0 to %d", group(fmt.Sprint(l.Workers())), l.Workers()-1)},
 		{"IDs per worker", fmt.Sprintf("%s in %v, %s a second", group(fmt.Sprint(l.SequencesPerTick())), l.Unit, rate(perWorker))},
 		{"IDs of the fleet", rate(perFleet) + " a second"},
-		{"first moment", l.Epoch.UTC().Format(timeForm)},
+		{"first moment", l.Epoch.UTC().Format(timeForm) + describeEpoch(l.Epoch, now)},
 		{"expires", l.Expires().Format(timeForm) + ", " + describeEnd(l.Expires(), now)},
 		{"largest ID", fmt.Sprint(l.MaxID().Int64())},
 		{"fingerprint", l.String()},
@@ -57,6 +57,14 @@ func describeLayout(l core.Layout, now time.Time) string {
 		fmt.Fprintf(&b, "%-16s  %s\n", row[0], row[1])
 	}
 	return b.String()
+}
+
+// describeEpoch says if an epoch is still to come.
+func describeEpoch(epoch, now time.Time) string {
+	if !epoch.After(now) {
+		return ""
+	}
+	return ", which is in the future: no IDs can be made before it"
 }
 
 // bitDiagram draws the 64 bits, one character each, and explains the characters.

@@ -97,7 +97,7 @@ func (a *app) openNamespace(ctx context.Context, p place, must presence) (*names
 	tell := func() { a.complain("unalike: still waiting for %s ...\n", p) }
 	var c coord.Coordinator
 	var err error
-	whileWaiting(a.quiet, tell, func() { c, err = p.open(ctx) })
+	whileWaiting(a.quiet, tell, func() { c, err = p.open(ctx, a.logger()) })
 	if err != nil {
 		return nil, err
 	}
@@ -140,6 +140,20 @@ func (n *namespace) lister() (coord.Lister, error) {
 		return l, nil
 	}
 	return nil, n.lacks("list who holds which worker ID", nil)
+}
+
+// inspect returns what is stored for the namespace as a whole; the zero value if its
+// coordinator cannot tell.
+func (n *namespace) inspect(ctx context.Context) (coord.Namespace, error) {
+	i, ok := n.Coordinator.(coord.Inspector)
+	if !ok {
+		return coord.Namespace{}, nil
+	}
+	info, err := i.Inspect(ctx)
+	if err != nil {
+		err = fmt.Errorf("whether worker IDs are granted now cannot be read: %w", err)
+	}
+	return info, err
 }
 
 // admin returns the namespace as one that can be changed.

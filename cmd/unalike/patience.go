@@ -89,6 +89,21 @@ func (l askedLister) List(ctx context.Context) (slots []coord.Slot, err error) {
 	return slots, err
 }
 
+// askedInspector looks at a namespace with calls of an asker.
+type askedInspector struct {
+	asker     *asker
+	inspector coord.Inspector
+}
+
+// Inspect implements [coord.Inspector].
+func (i askedInspector) Inspect(ctx context.Context) (n coord.Namespace, err error) {
+	err = i.asker.ask(ctx, false, func(ctx context.Context) (err error) {
+		n, err = i.inspector.Inspect(ctx)
+		return err
+	})
+	return n, err
+}
+
 // askedAdmin changes a namespace with calls of an asker.
 type askedAdmin struct {
 	asker *asker
@@ -119,7 +134,15 @@ func (a askedAdmin) Retire(ctx context.Context, workerID int) error {
 func asked(c coord.Coordinator, k *asker) coord.Coordinator {
 	l, lists := c.(coord.Lister)
 	a, changes := c.(coord.Admin)
+	i, inspects := c.(coord.Inspector)
 	switch {
+	case lists && changes && inspects:
+		return struct {
+			coord.Coordinator
+			askedLister
+			askedAdmin
+			askedInspector
+		}{c, askedLister{k, l}, askedAdmin{k, a}, askedInspector{k, i}}
 	case lists && changes:
 		return struct {
 			coord.Coordinator

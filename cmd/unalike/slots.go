@@ -14,18 +14,18 @@ import (
 
 // slotObject is a worker ID in JSON. Times are null where they are not stored.
 type slotObject struct {
-	Seen        string  `json:"seen"` // when this machine looked, by its clock
-	WorkerID    int     `json:"worker_id"`
-	State       string  `json:"state"` // held, free, retired; gone: its record has vanished
-	Holder      string  `json:"holder"`
-	Identity    string  `json:"identity"`
-	Generation  uint64  `json:"generation"`
-	Since       *string `json:"since"`
-	Renewed     *string `json:"renewed"`
-	WindowEnd   *string `json:"window_end"`
-	WindowLeft  float64 `json:"window_left_seconds"` // negative: it has ended
-	NotAfter    int64   `json:"not_after"`           // the last tick of the window
-	Fingerprint string  `json:"layout"`              // empty: not stored
+	Seen        string   `json:"seen"` // when this machine looked, by its clock
+	WorkerID    int      `json:"worker_id"`
+	State       string   `json:"state"` // held, free, retired; gone: its record has vanished
+	Holder      string   `json:"holder"`
+	Identity    string   `json:"identity"`
+	Generation  uint64   `json:"generation"`
+	Since       *string  `json:"since"`
+	Renewed     *string  `json:"renewed"`
+	WindowEnd   *string  `json:"window_end"`
+	WindowLeft  *float64 `json:"window_left_seconds"` // negative: it has ended; null: there was none
+	NotAfter    int64    `json:"not_after"`           // the last tick of the window
+	Fingerprint string   `json:"layout"`              // empty: not stored
 }
 
 // stateGone is the state of a slot that was there and is not.
@@ -35,10 +35,28 @@ const stateGone = "gone"
 func appendSlot(b []byte, s coord.Slot, state string, now time.Time) ([]byte, error) {
 	text, err := json.Marshal(slotObject{
 		Seen: now.UTC().Format(timeForm), WorkerID: s.WorkerID, State: state, Holder: s.Holder, Identity: s.Identity,
-		Generation: s.Generation, Since: timeOrNull(s.Since), Renewed: timeOrNull(s.Renewed), WindowEnd: timeOrNull(s.Until),
-		WindowLeft: float64(millisLeft(s, now)) / 1000, NotAfter: s.NotAfter, Fingerprint: s.Layout,
+		Generation: s.Generation, Since: timeOrNull(s.Since), Renewed: timeOrNull(s.Renewed), WindowEnd: windowEnd(s),
+		WindowLeft: windowLeft(s, now), NotAfter: s.NotAfter, Fingerprint: s.Layout,
 	})
 	return append(append(b, text...), '\n'), err
+}
+
+// windowEnd is when the window of s ends; nil: it never had one.
+func windowEnd(s coord.Slot) *string {
+	if s.NotAfter == 0 {
+		return nil
+	}
+	return timeOrNull(s.Until)
+}
+
+// windowLeft is for how many seconds the window of s is still open; nil: it never had
+// one.
+func windowLeft(s coord.Slot, now time.Time) *float64 {
+	if s.NotAfter == 0 {
+		return nil
+	}
+	seconds := float64(millisLeft(s, now)) / 1000
+	return &seconds
 }
 
 func timeOrNull(t time.Time) *string {
@@ -106,6 +124,9 @@ func printable(s string) string {
 
 // describeWindow says how long a window is still open, or how long ago it ended.
 func describeWindow(s coord.Slot, now time.Time) string {
+	if s.NotAfter == 0 {
+		return "-" // it never had one
+	}
 	left := millisLeft(s, now)
 	if left <= 0 {
 		return "ended " + describe(-left) + " ago"
@@ -115,10 +136,14 @@ func describeWindow(s coord.Slot, now time.Time) string {
 
 // summary says in one line how many worker IDs there are of each kind, and how far
 // windows reach. Those that were never granted are counted only if the slots are those
-// of the whole namespace.
-func summary(slots []coord.Slot, whole bool, now time.Time) string {
+// of the whole namespace. The second line, if there is one, is about all of it.
+func summary(slots []coord.Slot, n coord.Namespace, whole bool, now time.Time) string {
+	return summaryOfSlots(slots, n, whole, now) + describeFloor(n, now)
+}
+
+func summaryOfSlots(slots []coord.Slot, n coord.Namespace, whole bool, now time.Time) string {
 	switch {
-	case len(slots) == 0 && whole:
+	case len(slots) == 0 && whole && n.Layout == "":
 		return "there is no such namespace, or it is new: no worker ID was ever granted\n"
 	case len(slots) == 0:
 		return "no worker ID was ever granted\n"
@@ -143,6 +168,18 @@ func summary(slots []coord.Slot, whole bool, now time.Time) string {
 		line += fmt.Sprintf("; the latest window, of worker ID %d, reaches %s, %s", latest.WorkerID, latest.Until.UTC().Format(timeForm), describeWhen(latest.Until, now))
 	}
 	return line + "\n"
+}
+
+// describeFloor says, in a line, what keeps a namespace from granting worker IDs as of
+// now; nothing if nothing does.
+func describeFloor(n coord.Namespace, now time.Time) string {
+	switch {
+	case n.Closed:
+		return "the namespace is closed, because another one follows it: nothing is granted any more\n"
+	case n.Floor.After(now):
+		return fmt.Sprintf("nothing is granted, and no window extended, before %s, %s\n", n.Floor.UTC().Format(timeForm), describeWhen(n.Floor, now))
+	}
+	return ""
 }
 
 // describeWhen says how far t is from now.

@@ -101,7 +101,7 @@ func TestWatchOnTerminal(t *testing.T) {
 	for i := range 200 {
 		l.slots[1] = append(l.slots[1], coord.Slot{WorkerID: 20 + i, State: coord.SlotFree, Until: at})
 	}
-	w := a.newWatch(l, true, &workersOptions{format: choiceValue{value: formatTable}})
+	w := a.newWatch(l, &namespace{whole: true}, &workersOptions{format: choiceValue{value: formatTable}})
 	if w.screen == nil {
 		t.Fatal("the terminal was not recognized")
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 type watch struct {
 	*app
 	lister coord.Lister
-	whole  bool // it lists all of the namespace
+	of     *namespace
 	held   bool
 	json   bool
 	screen *os.File // the terminal that the table is drawn on; nil: changes are printed
@@ -25,11 +26,13 @@ type watch struct {
 
 	known   map[int]coord.Slot // as of the last look; nil: there was none
 	slots   []coord.Slot       // likewise
+	info    coord.Namespace    // likewise
+	told    coord.Namespace    // what was said of it last
 	trouble string             // what the last look could not read
 }
 
-func (a *app) newWatch(l coord.Lister, whole bool, o *workersOptions) *watch {
-	w := &watch{app: a, lister: l, whole: whole, held: o.held, json: o.format.value == formatJSON, now: time.Now}
+func (a *app) newWatch(l coord.Lister, n *namespace, o *workersOptions) *watch {
+	w := &watch{app: a, lister: l, of: n, held: o.held, json: o.format.value == formatJSON, now: time.Now}
 	if !w.json && isTerminal(a.out) {
 		w.screen, _ = a.out.(*os.File)
 	}
@@ -60,9 +63,16 @@ func (w *watch) look(ctx context.Context) error {
 	case err != nil && len(slots) == 0 && w.known == nil:
 		return err
 	}
+	info, unknown := w.of.inspect(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case unknown == nil:
+		w.info = info
+	}
 	trouble := ""
-	if err != nil {
-		trouble = err.Error()
+	if bad := cmp.Or(err, unknown); bad != nil {
+		trouble = bad.Error()
 	}
 	if w.screen != nil {
 		if err == nil || len(slots) > 0 {
@@ -96,7 +106,7 @@ const (
 // draw replaces what is on the terminal, cut to what fits.
 func (w *watch) draw() error {
 	now := w.now()
-	text := now.UTC().Format(timeForm) + "  " + summary(w.slots, w.whole, now)
+	text := now.UTC().Format(timeForm) + "  " + summary(w.slots, w.info, w.of.whole, now)
 	if w.trouble != "" {
 		text += "unalike: " + strings.Map(keepLines, w.trouble) + "\n"
 	}
@@ -135,6 +145,10 @@ func (w *watch) printChanges(slots []coord.Slot, complete bool) error {
 	}
 	now := w.now()
 	var text []byte
+	if floor := describeFloor(w.info, now); floor != "" && w.info != w.told && !w.json {
+		text = fmt.Appendf(text, "%s  %s", now.UTC().Format(timeForm), floor)
+	}
+	w.told = w.info
 	add := func(s coord.Slot, state string) (err error) {
 		if w.json {
 			text, err = appendSlot(text, s, state, now)

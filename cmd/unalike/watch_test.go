@@ -39,7 +39,7 @@ func watched(t *testing.T, l *looks, change func(*watch)) (out, stderr string, e
 	t.Helper()
 	var o, e strings.Builder
 	a := &app{streams: streams{out: &o, err: &e}}
-	w := a.newWatch(l, true, &workersOptions{format: choiceValue{value: formatTable}})
+	w := a.newWatch(l, &namespace{whole: true}, &workersOptions{format: choiceValue{value: formatTable}})
 	moment := at
 	w.now = func() time.Time { moment = moment.Add(time.Second); return moment }
 	if change != nil {

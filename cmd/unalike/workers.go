@@ -34,11 +34,13 @@ HOLDER is the host and process that holds the worker ID, or held it last. WINDOW
 is how long the window that is stored for it is still open: the holder issues IDs
 inside it and extends it, and the next holder begins where it ends. It is computed
 with the clock of this machine; the other times are by the clock of the machine that
-wrote them.
+wrote them. Below the table it says how many there are of each kind, and, if that is so,
+until when nothing is granted, in a quarantine for example, or that the namespace is
+closed.
 
 --format json prints one object a line: seen (when this machine looked), worker_id,
 state (held, free, retired), holder, identity, generation, since, renewed, window_end,
-window_left_seconds (negative: it has ended), not_after (the window's last tick) and
+window_left_seconds (negative: it has ended; null: there was none), not_after (the window's last tick) and
 layout. Times are in RFC 3339, and null where they are not stored.
 
 --watch looks again and again until it is interrupted. On a terminal it draws the
@@ -85,28 +87,29 @@ func (a *app) workers(ctx context.Context, n *namespace, o *workersOptions) erro
 		n.asker.once = true
 		t := time.NewTicker(time.Duration(o.interval))
 		defer t.Stop()
-		return a.newWatch(l, n.whole, o).run(ctx, t.C)
+		return a.newWatch(l, n, o).run(ctx, t.C)
 	}
 	slots, unreadable := l.List(ctx)
 	if unreadable != nil && len(slots) == 0 {
 		return unreadable
 	}
-	if err := a.writeSlots(slots, n.whole, o); err != nil {
+	info, unknown := n.inspect(ctx)
+	if err := a.writeSlots(slots, info, n.whole, o); err != nil {
 		return err
 	}
 	if unreadable != nil {
 		return fmt.Errorf("not every worker ID can be read: %w", unreadable)
 	}
-	return nil
+	return unknown
 }
 
 // writeSlots writes slots, those of a whole namespace or some, in the format that o
 // asks for.
-func (a *app) writeSlots(slots []coord.Slot, whole bool, o *workersOptions) error {
+func (a *app) writeSlots(slots []coord.Slot, info coord.Namespace, whole bool, o *workersOptions) error {
 	now := time.Now()
 	shown := chosen(slots, o.held)
 	if o.format.value == formatTable {
-		return a.write([]byte(slotTable(shown, now) + summary(slots, whole, now)))
+		return a.write([]byte(slotTable(shown, now) + summary(slots, info, whole, now)))
 	}
 	var text []byte
 	for _, s := range shown {

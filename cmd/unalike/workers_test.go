@@ -43,16 +43,19 @@ func TestSlotTable(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		slots []coord.Slot
+		of    coord.Namespace
 		whole bool
 		want  string
 	}{
-		{someSlots(), true, "1 held, 1,022 free (1,021 of them never granted), 1 retired, of 1,024; the latest window, of worker ID 12, reaches 2026-05-17T09:30:24.500Z, in 24.5s\n"},
-		{someSlots(), false, "1 held, 1 free, 1 retired; the latest window, of worker ID 12, reaches 2026-05-17T09:30:24.500Z, in 24.5s\n"},
-		{someSlots()[:2], false, "0 held, 1 free, 1 retired; the latest window, of worker ID 1, reaches 2026-05-17T09:28:30.000Z, 1m30s ago\n"},
-		{someSlots()[:1], false, "0 held, 0 free, 1 retired\n"},
-		{nil, true, "there is no such namespace, or it is new: no worker ID was ever granted\n"},
+		{someSlots(), coord.Namespace{}, true, "1 held, 1,022 free (1,021 of them never granted), 1 retired, of 1,024; the latest window, of worker ID 12, reaches 2026-05-17T09:30:24.500Z, in 24.5s\n"},
+		{someSlots(), coord.Namespace{}, false, "1 held, 1 free, 1 retired; the latest window, of worker ID 12, reaches 2026-05-17T09:30:24.500Z, in 24.5s\n"},
+		{someSlots()[:2], coord.Namespace{}, false, "0 held, 1 free, 1 retired; the latest window, of worker ID 1, reaches 2026-05-17T09:28:30.000Z, 1m30s ago\n"},
+		{someSlots()[:1], coord.Namespace{Floor: at}, false, "0 held, 0 free, 1 retired\n"},
+		{someSlots()[:1], coord.Namespace{Floor: at.Add(time.Minute)}, false, "0 held, 0 free, 1 retired\nnothing is granted, and no window extended, before 2026-05-17T09:31:00.000Z, in 1m0s\n"},
+		{nil, coord.Namespace{Layout: "x", Closed: true, Floor: at.AddDate(9, 0, 0)}, true, "no worker ID was ever granted\nthe namespace is closed, because another one follows it: nothing is granted any more\n"},
+		{nil, coord.Namespace{}, true, "there is no such namespace, or it is new: no worker ID was ever granted\n"},
 	} {
-		if got := summary(tt.slots, tt.whole, at); got != tt.want {
+		if got := summary(tt.slots, tt.of, tt.whole, at); got != tt.want {
 			t.Errorf("the summary is %q, want %q", got, tt.want)
 		}
 	}
@@ -117,7 +120,7 @@ func TestWorkers(t *testing.T) {
 	if err != nil || since.Before(began) || since.After(time.Now()) {
 		t.Errorf("held since %v, %v", since, err)
 	}
-	if end, err := time.Parse(time.RFC3339, *held.WindowEnd); err != nil || math.Abs(time.Until(end).Seconds()-held.WindowLeft) > callTime.Seconds() {
+	if end, err := time.Parse(time.RFC3339, *held.WindowEnd); err != nil || math.Abs(time.Until(end).Seconds()-*held.WindowLeft) > callTime.Seconds() {
 		t.Errorf("the window ends %v, in %v s, %v", end, held.WindowLeft, err)
 	}
 	if only := listed(t, "--held", "--coordinator", url); len(only) != 1 || only[0].WorkerID != held.WorkerID {

@@ -30,6 +30,23 @@ func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
 	return slots, errors.Join(append([]error{err}, unreadable...)...)
 }
 
+// Inspect implements [coord.Inspector].
+func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
+	var n coord.Namespace
+	err := c.do(ctx, "look at the namespace", func(ctx context.Context) error {
+		resp, err := c.fetch(ctx, clientv3.OpGet(c.keys.meta()))
+		if err != nil {
+			return err
+		}
+		meta, rev, err := metaOf(one(resp, 0))
+		if err == nil && rev != 0 {
+			n = meta.Inspected()
+		}
+		return err
+	})
+	return n, err
+}
+
 // listed reads the answer to what List asks.
 func (c *Coordinator) listed(resp *reply) (slots []coord.Slot, unreadable []error, _ error) {
 	meta, rev, err := metaOf(one(resp, 0))

@@ -50,6 +50,7 @@ func open(ctx context.Context, u *coord.URL) (coord.Coordinator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcd: log in to %s as %q: %w", strings.Join(t.client.Endpoints, ", "), t.client.Username, err)
 	}
+	t.options.Logger = u.Logger
 	c, err := New(client, t.namespace, &t.options)
 	if err != nil {
 		return nil, errors.Join(err, client.Close())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/redis"
+	"github.com/unalike-id/unalike/internal/record"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
@@ -273,4 +274,31 @@ func TestRetire(t *testing.T) {
 	if _, err := c.Acquire(within(t), request(2)); !errors.As(err, &full) || full.Capacity != 0 || full.InUse != 0 || !full.Soonest.IsZero() {
 		t.Errorf("Acquire with everything retired: %v", err)
 	}
+}
+
+// TestInspect: what is stored for the namespace as a whole. Looking changes nothing.
+func TestInspect(t *testing.T) {
+	c := newCoordinator(t, redistest.Start(t, redistest.Options{}).Client(t), rand.Text(), nil)
+	wants := func(want coord.Namespace) {
+		t.Helper()
+		if got, err := c.Inspect(within(t)); err != nil || got != want {
+			t.Errorf("Inspect: %+v, %v; want %+v", got, err, want)
+		}
+	}
+	wants(coord.Namespace{})
+	wants(coord.Namespace{})
+	if err := c.Init(within(t), space()); err != nil {
+		t.Fatal(err)
+	}
+	wants(coord.Namespace{Layout: layout})
+	floor, err := c.Quarantine(within(t), time.Now().Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants(coord.Namespace{Layout: layout, Floor: floor.Add(time.Millisecond)})
+	end := record.Time(scale().Micro(lastTick))
+	if _, err := c.Quarantine(within(t), end); err != nil {
+		t.Fatal(err)
+	}
+	wants(coord.Namespace{Layout: layout, Floor: end.Add(time.Millisecond), Closed: true})
 }

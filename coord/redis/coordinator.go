@@ -43,6 +43,7 @@ var (
 	_ coord.Coordinator = (*Coordinator)(nil)
 	_ coord.LeaseRuler  = (*Coordinator)(nil)
 	_ coord.Lister      = (*Coordinator)(nil)
+	_ coord.Inspector   = (*Coordinator)(nil)
 	_ coord.Admin       = (*Coordinator)(nil)
 )
 

@@ -48,6 +48,20 @@ func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
 	return slots, errors.Join(errs...)
 }
 
+// Inspect implements [coord.Inspector].
+func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
+	r, err := c.do(ctx, operation{what: "look at the namespace"}, inspectScript)
+	if err != nil {
+		return coord.Namespace{}, err
+	}
+	layout, err1 := r.text(1)
+	v, err2 := r.ints(2, 4)
+	if err := errors.Join(err1, err2); err != nil || layout == "" {
+		return coord.Namespace{}, err
+	}
+	return record.Meta{Fingerprint: layout, Floor: v[0], LastTick: v[1], Epoch: v[2], Unit: v[3]}.Inspected(), nil
+}
+
 // listed is a slot as an operator sees it.
 func listed(row reply, scale clock.Scale) (coord.Slot, error) {
 	id, err1 := row.ints(0, 1)

@@ -27,6 +27,8 @@ var (
 	retireSource string
 	//go:embed lua/list.lua
 	listSource string
+	//go:embed lua/inspect.lua
+	inspectSource string
 )
 
 // script is what the server runs. The server knows it by its hash; one that does not
@@ -45,6 +47,7 @@ var (
 	quarantineScript = newScript(preamble, quarantineSource)
 	retireScript     = newScript(preamble, retireSource)
 	listScript       = newScript(preamble, listSource)
+	inspectScript    = newScript(preamble, inspectSource)
 )
 
 // reply is what a script returned: a status, and what belongs to it.

@@ -62,6 +62,7 @@ func open(k kind, secure bool, u *coord.URL) (coord.Coordinator, error) {
 		return nil, err
 	}
 	client := k.client(t)
+	t.options.Logger = u.Logger
 	c, err := New(client, t.namespace, &t.options)
 	if err != nil {
 		return nil, errors.Join(err, client.Close())

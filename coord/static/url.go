@@ -21,6 +21,7 @@ func (o opener) open(_ context.Context, u *coord.URL) (coord.Coordinator, error)
 		}
 		return nil, err
 	}
+	opts.Logger = u.Logger
 	c, err := newCoordinator(src, &opts)
 	if err != nil {
 		return nil, err // not a nil *Coordinator in a Coordinator that is not nil

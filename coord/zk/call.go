@@ -28,6 +28,7 @@ const (
 	opExists   = 3
 	opGet      = 4
 	opSet      = 5
+	opGetACL   = 6
 	opSync     = 9
 	opChildren = 12
 	opMulti    = 14
@@ -47,12 +48,20 @@ type reply struct {
 	stat     *client.Stat
 	children []string
 	path     string // of what was made
+	acl      []client.ACL
 	results  []client.MultiResponse
 }
 
 func get(path string) request {
 	return request{opGet, func(c *client.Conn) (r reply) {
 		r.data, r.stat, r.err = c.Get(path)
+		return r
+	}}
+}
+
+func getACL(path string) request {
+	return request{opGetACL, func(c *client.Conn) (r reply) {
+		r.acl, r.stat, r.err = c.GetACL(path)
 		return r
 	}}
 }

@@ -3,8 +3,12 @@ package zk
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	client "github.com/go-zookeeper/zk"
+
+	"github.com/unalike-id/unalike/coord"
 )
 
 // errNoNamespace says that the namespace was not made yet.
@@ -40,6 +44,7 @@ func (c *Coordinator) fetchOnce(ctx context.Context, s *session, reads []request
 	first := 0 // of the above
 	if c.opts.User != "" && !s.loggedIn() {
 		requests = append([]request{login(c.opts.User, c.opts.Password)}, requests...)
+		requests = append(requests, getACL(c.nodes.meta()))
 		first = 1
 	}
 	at := s.sight()
@@ -51,6 +56,11 @@ func (c *Coordinator) fetchOnce(ctx context.Context, s *session, reads []request
 		if replies[0].err != nil {
 			return nil, nil, replies[0].err
 		}
+		last := len(replies) - 1
+		if isOpen(replies[last].acl) {
+			return nil, nil, fmt.Errorf("%w: the namespace was made without a user, and its nodes are open to everybody; user %q would keep those who use it from what it writes: leave user and password out, or use another namespace", coord.ErrInvalid, c.opts.User)
+		}
+		replies = replies[:last]
 		s.logIn()
 	}
 	clock := replies[first]
@@ -63,6 +73,11 @@ func (c *Coordinator) fetchOnce(ctx context.Context, s *session, reads []request
 	s.tick(clock.stat.Mtime)
 	c.memory.learn(at, clock.stat.Mzxid)
 	return clock.stat, replies[first+1:], nil
+}
+
+// isOpen tells whether everybody may write what has this access list.
+func isOpen(acl []client.ACL) bool {
+	return slices.ContainsFunc(acl, func(a client.ACL) bool { return a.Scheme == "world" && a.Perms&client.PermWrite != 0 })
 }
 
 // write makes a transaction. If a server refuses it, failed is the operation that is

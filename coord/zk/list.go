@@ -27,17 +27,42 @@ func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
 	return slots, errors.Join(append([]error{err}, unreadable...)...)
 }
 
+// Inspect implements [coord.Inspector].
+func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
+	var n coord.Namespace
+	err := c.visit(ctx, "look at the namespace", func(ctx context.Context, s *session) error {
+		replies, err := c.peek(ctx, s, get(c.nodes.meta()))
+		if err != nil {
+			return err
+		}
+		meta, err := read[record.Meta](c.nodes.meta(), replies[0])
+		if err == nil && meta.there() {
+			n = meta.rec.Inspected()
+		}
+		return err
+	})
+	return n, err
+}
+
+// peek reads nodes without writing anything, as they were a moment ago at the latest.
+func (c *Coordinator) peek(ctx context.Context, s *session, reads ...request) ([]reply, error) {
+	requests := append([]request{catchUp(c.nodes.root)}, reads...)
+	if c.opts.User != "" {
+		requests = append([]request{login(c.opts.User, c.opts.Password)}, requests...)
+	}
+	replies, err := s.together(ctx, requests...)
+	if err != nil {
+		return nil, err
+	}
+	return replies[len(replies)-len(reads):], nil
+}
+
 func (c *Coordinator) list(ctx context.Context, s *session) (slots []coord.Slot, unreadable []error, _ error) {
 	n := c.nodes
-	first := []request{catchUp(n.root), get(n.meta()), children(n.owners()), children(n.slots())}
-	if c.opts.User != "" {
-		first = append([]request{login(c.opts.User, c.opts.Password)}, first...)
-	}
-	replies, err := s.together(ctx, first...)
+	replies, err := c.peek(ctx, s, get(n.meta()), children(n.owners()), children(n.slots()))
 	if err != nil {
 		return nil, nil, err
 	}
-	replies = replies[len(replies)-3:]
 	meta, err := read[record.Meta](n.meta(), replies[0])
 	switch {
 	case err != nil:

@@ -91,6 +91,24 @@ func TestAccess(t *testing.T) {
 			t.Errorf("anybody may use %s: %v", path, acl)
 		}
 	}
+
+	// What ann writes into a namespace of everybody could not be used by the others.
+	open := newCoordinator(t, servers, "open", nil)
+	if g, err := open.Acquire(within(t), request(2)); err != nil {
+		t.Error(err)
+	} else {
+		late := newCoordinator(t, servers, "open", ann)
+		wantRefused(t, late, request(2), "made without a user", `"ann"`)
+		_, err := late.Quarantine(within(t), time.Time{})
+		for what, err := range map[string]error{"Quarantine": err, "Retire": late.Retire(within(t), 1), "Init": late.Init(within(t), space())} {
+			if !errors.Is(err, coord.ErrInvalid) {
+				t.Errorf("%s as a user: %v; want %v", what, err, coord.ErrInvalid)
+			}
+		}
+		if _, err := open.Renew(within(t), g, g.NotAfter+1000); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestForeign: a port that speaks another protocol.

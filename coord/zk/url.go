@@ -20,6 +20,7 @@ func open(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
 	namespace, opts, err := parse(u)
 	if err == nil {
 		var c *Coordinator
+		opts.Logger = u.Logger
 		if c, err = New(u.Hosts, namespace, &opts); err == nil {
 			return c, nil
 		}

@@ -46,7 +46,7 @@ func (k *Keeper) await(poked *time.Time) {
 		return
 	case <-k.lost:
 		k.lost = nil
-		k.log.Warn("the coordinator says that the lease is gone, renewing", "worker_id", k.grant.WorkerID)
+		k.log.Warn("a hint that the lease is gone, renewing", "worker_id", k.grant.WorkerID)
 		k.urge()
 	case <-pokes:
 		*poked = time.Now()

@@ -67,3 +67,12 @@ func Reach(s clock.Scale, now int64, maxHorizon, skewBound time.Duration) int64 
 func (m Meta) Quarantined(namespace string) error {
 	return &coord.QuarantinedError{Namespace: namespace, Until: Time(m.Scale().Micro(m.Floor + 1))}
 }
+
+// Inspected is the namespace as an operator sees it.
+func (m Meta) Inspected() coord.Namespace {
+	n := coord.Namespace{Layout: m.Fingerprint, Closed: m.Floor >= m.LastTick}
+	if m.Floor > 0 {
+		n.Floor = Time(m.Scale().Micro(m.Floor + 1))
+	}
+	return n
+}

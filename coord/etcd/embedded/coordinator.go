@@ -64,6 +64,7 @@ var (
 	_ coord.LeaseRuler  = (*Coordinator)(nil)
 	_ coord.Notifier    = (*Coordinator)(nil)
 	_ coord.Lister      = (*Coordinator)(nil)
+	_ coord.Inspector   = (*Coordinator)(nil)
 	_ coord.Admin       = (*Coordinator)(nil)
 )
 

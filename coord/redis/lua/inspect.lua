@@ -1,0 +1,9 @@
+-- Shows the namespace's record: the layout's fingerprint, which is empty if there is no
+-- namespace, the floor, and the last tick.
+
+return run(function()
+  lineage()
+  local meta = peek()
+  if not meta then return {'OK', '', 0, 0, 0, 0} end
+  return {'OK', meta.fingerprint, floor(meta), meta.lastTick, meta.epoch, meta.unit}
+end)
