@@ -1,8 +1,11 @@
 package config_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -87,5 +90,29 @@ func TestOpenErrors(t *testing.T) {
 	}
 	if err := g.Close(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// told ends a context when something is logged that has text in it.
+type told struct {
+	text string
+	end  context.CancelFunc
+}
+
+func (w told) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte(w.text)) {
+		w.end()
+	}
+	return len(b), nil
+}
+
+// TestOpenLogs: what the driver has to say goes to the logger as well.
+func TestOpenLogs(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c := parse(t, "coordinator: static://?worker=5&horizon=10m&state="+filepath.ToSlash(filepath.Join(t.TempDir(), "state"))+"\n")
+	c.Logger = slog.New(slog.NewTextHandler(told{"state file is missing", cancel}, nil))
+	if g, err := c.Open(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, %v; want it to wait and to say why until it is ended", g, err)
 	}
 }

@@ -81,14 +81,14 @@ func (p place) open(ctx context.Context, log *slog.Logger) (coord.Coordinator, e
 // What is wrong with a back end on the network shows later; the drivers that look into a
 // file or folder when they are opened say in the same words that it is the URL.
 func (p place) misspelled(err error) bool {
-	scheme, _, _ := strings.Cut(p.rawURL, "://")
+	scheme, _, _ := strings.Cut(strings.ToLower(p.rawURL), "://")
 	switch local := scheme == "static" || scheme == "embed"; {
 	case !errors.Is(err, coord.ErrInvalid):
 		return false
 	case !local:
 		return true
 	}
-	for _, words := range []string{" URL: ", " " + strings.ToLower(scheme) + " URL: "} {
+	for _, words := range []string{" URL: ", " " + scheme + " URL: "} {
 		if strings.Contains(err.Error(), coord.ErrInvalid.Error()+words) {
 			return true
 		}

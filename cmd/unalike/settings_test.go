@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -92,6 +93,33 @@ func TestURLMistakes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestURLValues: likewise for what is written as it should be and is out of bounds.
+func TestURLValues(t *testing.T) {
+	for _, url := range []string{
+		"etcd://h/a/b", "etcd://h/a?ttl=1s", "etcd://h/a?ttl=5s&renew=6s", "redis://h/0?namespace=a%20b",
+		"zk://h?namespace=a/b", "zk://h/x/?namespace=a", "zk://h?namespace=a&ttl=1ms",
+	} {
+		if got := call(t, nil, "", "generate", "--coordinator", url); got.code != exitUsage || got.out != "" {
+			t.Errorf("%s: %+v, want exit code %d", url, got, exitUsage)
+		}
+	}
+}
+
+// TestLayoutOfAnotherTime: no coordinator is made for a layout that has no IDs now.
+func TestLayoutOfAnotherTime(t *testing.T) {
+	for layout, want := range map[string]string{
+		"41/10/12/1ms/2999-01-01T00:00:00Z": "its epoch is in the future",
+		"10/10/12/1ms/2024-01-01T00:00:00Z": "its time bits were spent at 2024-01-01T00:00:01.024Z",
+	} {
+		data := t.TempDir()
+		wantCall(t, call(t, map[string]string{"XDG_DATA_HOME": data, "LOCALAPPDATA": data}, "", "generate", "--layout", layout), exitUsage, "", want)
+		if made, err := os.ReadDir(data); err != nil || len(made) > 0 {
+			t.Errorf("%s: %v was made, %v", layout, made, err)
+		}
+	}
+	wantCall(t, call(t, nil, "", "layout", "41/10/12/1ms/2999-01-01T00:00:00Z"), exitOK, "2999-01-01T00:00:00.000Z, which is in the future", "")
 }
 
 // TestUnusableFolder: what a URL leads to is no mistake on the command line.

@@ -26,6 +26,7 @@ const longestCall = 10 * time.Second
 type Coordinator struct {
 	client    goredis.UniversalClient
 	owned     bool   // the client was made here, and is closed here
+	secure    bool   // made with a URL that asks for TLS
 	at        string // where the client connects to
 	namespace string
 	opts      Options

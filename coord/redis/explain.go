@@ -49,6 +49,9 @@ func (c *Coordinator) explain(err error) error {
 	case errors.Is(err, coord.ErrClosed), errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		if c.secure {
+			return fmt.Errorf("no answer from %s in time (with TLS: is that its port for TLS?): %w", c.at, err)
+		}
 		return fmt.Errorf("no answer from %s in time: %w", c.at, err)
 	}
 	for _, h := range hints {

@@ -67,7 +67,7 @@ func open(k kind, secure bool, u *coord.URL) (coord.Coordinator, error) {
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
-	c.owned, c.at = true, strings.Join(t.addrs, ", ")
+	c.owned, c.secure, c.at = true, secure, strings.Join(t.addrs, ", ")
 	return c, nil
 }
 
