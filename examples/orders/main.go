@@ -36,7 +36,7 @@ import (
 )
 
 // tidyTime is how long the end may take: requests under way, and the worker ID.
-const tidyTime = 5 * time.Second
+const tidyTime = 10 * time.Second
 
 func main() {
 	file := flag.String("config", "unalike.yaml", "the `FILE` with the settings")
