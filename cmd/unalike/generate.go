@@ -94,7 +94,7 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
 func checkLayoutAt(l core.Layout, now time.Time) error {
 	switch {
 	case l.Epoch.After(now):
-		return fmt.Errorf("layout %v: its epoch is in the future; choose one that is past", l)
+		return fmt.Errorf("layout %v: its epoch is in the future, for the clock says %s; choose one that is past", l, now.UTC().Format(timeForm))
 	case !l.Expires().After(now):
 		return fmt.Errorf("layout %v: its time bits were spent at %s; choose a later epoch or more time bits", l, l.Expires().Format(timeForm))
 	}
