@@ -261,8 +261,8 @@ func (a *acquisition) grant(ctx context.Context, s *session, sv *survey, cand re
 	case err != nil:
 		return nil, err
 	case !a.memory.sound(sv.era):
-		// What was granted may not be used. The next round raises the floor.
-		a.drop(a.inc)
+		// What was granted may have to be given back. The next round raises the floor, if
+		// nobody has, and then compares the grant with it.
 		return nil, errAgain
 	}
 	return &view{era: sv.era, meta: sv.meta, slot: old.then(rec, []byte(value)), owned: true, owner: s.ident(), token: true}, nil

@@ -3,6 +3,7 @@ package zk_test
 import (
 	"crypto/rand"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -56,8 +57,9 @@ func TestStarters(t *testing.T) {
 	server := zktest.Start(t, zktest.Options{})
 	ns := rand.Text()
 	var crowd []*zk.Coordinator
+	log := slog.New(slog.NewTextHandler(complaints{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	for range 16 {
-		crowd = append(crowd, newCoordinator(t, []string{server.Addr}, ns, nil))
+		crowd = append(crowd, newCoordinator(t, []string{server.Addr}, ns, &zk.Options{Logger: log}))
 	}
 	began := time.Now()
 	acquireMany(t, crowd, capacity, capacity)
@@ -77,6 +79,14 @@ func TestStarters(t *testing.T) {
 		t.Errorf("one starter more: the next worker ID is free at %v; it was %v then, and the TTL is %v", full.Soonest, began, long)
 	}
 	t.Logf("one starter more: refused after %v: %v", took, err)
+}
+
+// complaints fails a test in which there is nothing to complain of.
+type complaints struct{ t *testing.T }
+
+func (c complaints) Write(b []byte) (int, error) {
+	c.t.Errorf("it was logged: %s", b)
+	return len(b), nil
 }
 
 // long is the TTL of what many starters hold: on a slow machine, too, all of it is still

@@ -107,7 +107,8 @@ func missing(path string, err error) error {
 // makeNamespace makes the nodes of a namespace, all of them or none. That they are
 // there already is no error.
 func (c *Coordinator) makeNamespace(ctx context.Context, s *session, meta record.Meta) error {
-	if known := c.memory.known(); known != nil {
+	known := c.memory.known()
+	if known != nil {
 		// It has not been new but lost.
 		meta.Floor = c.ward(meta, s.leaderTime())
 		if known.rec.Fingerprint == meta.Fingerprint {
@@ -133,7 +134,7 @@ func (c *Coordinator) makeNamespace(ctx context.Context, s *session, meta record
 	case err != nil:
 		return err
 	}
-	if c.memory.known() != nil {
+	if known != nil {
 		c.memory.forgive(s.answered.Load())
 		c.log.Error("the namespace was gone; it is made anew, and nothing is granted until the windows that may be lost with it are over",
 			"namespace", c.namespace, "until", record.Stamp(meta.Scale().Micro(meta.Floor+1)))
