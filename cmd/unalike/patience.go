@@ -71,7 +71,7 @@ func (k *asker) ask(ctx context.Context, changes bool, call func(context.Context
 // connection, which a client may set to the same time and see first.
 func timedOut(err error) bool {
 	timeout, ok := errors.AsType[net.Error](err)
-	return ok && timeout.Timeout()
+	return errors.Is(err, context.DeadlineExceeded) || ok && timeout.Timeout()
 }
 
 // askedLister lists with calls of an asker.

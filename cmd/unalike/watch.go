@@ -63,12 +63,15 @@ func (w *watch) look(ctx context.Context) error {
 	case err != nil && len(slots) == 0 && w.known == nil:
 		return err
 	}
-	info, unknown := w.of.inspect(ctx)
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case unknown == nil:
-		w.info = info
+	var unknown error
+	if err == nil && !w.json {
+		var info coord.Namespace
+		if info, unknown = w.of.inspect(ctx); unknown == nil {
+			w.info = info
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 	}
 	trouble := ""
 	if bad := cmp.Or(err, unknown); bad != nil {

@@ -93,7 +93,11 @@ func (a *app) workers(ctx context.Context, n *namespace, o *workersOptions) erro
 	if unreadable != nil && len(slots) == 0 {
 		return unreadable
 	}
-	info, unknown := n.inspect(ctx)
+	var info coord.Namespace
+	var unknown error
+	if o.format.value == formatTable {
+		info, unknown = n.inspect(ctx)
+	}
 	if err := a.writeSlots(slots, info, n.whole, o); err != nil {
 		return err
 	}

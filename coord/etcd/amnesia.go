@@ -11,6 +11,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/record"
 )
 
@@ -132,10 +133,13 @@ func (c *Coordinator) heal(ctx context.Context, now int64) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	for range turns {
+	for n := range raises {
 		why := c.memory.loss()
 		if why == "" {
 			return nil // somebody else has done it
+		}
+		if err := lifetime.Pause(ctx, n); err != nil {
+			return err
 		}
 		if done, err := c.raise(ctx, why, now); done || err != nil {
 			return err
@@ -143,6 +147,10 @@ func (c *Coordinator) heal(ctx context.Context, now int64) error {
 	}
 	return errBusy
 }
+
+// raises is how often a call tries to raise the floor: after a loss, all processes that
+// notice it try at the same time.
+const raises = 20
 
 // raise makes one attempt at raising the floor.
 func (c *Coordinator) raise(ctx context.Context, why string, now int64) (done bool, err error) {

@@ -162,7 +162,7 @@ func (r *renewal) resolve(ctx context.Context, next record.Slot, lease clientv3.
 // stayAlive begins to keep the lease alive, if it is known and that was not begun yet; it
 // returns false if the coordinator is closed.
 func (r *renewal) stayAlive(ctx context.Context) bool {
-	if r.alive != nil || r.v == nil || r.v.lease == 0 {
+	if r.alive != nil || r.v == nil || r.v.lease == 0 || !r.v.holds(r.g.Token, r.g.Generation) {
 		return true
 	}
 	lease, alive := r.v.lease, make(chan error, 1)

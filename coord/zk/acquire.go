@@ -12,6 +12,7 @@ import (
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/record"
 )
 
@@ -32,9 +33,9 @@ type acquisition struct {
 // attempt is an operation of a grant, and what it took to be stored. As everybody who
 // comes between changes that, none is made twice.
 type attempt struct {
-	op                   string
-	meta, slot, identity int32 // versions
-	made                 int64 // when the identity was
+	op                     string
+	meta, slot, identity   int32 // versions
+	slotMade, identityMade int64
 }
 
 func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (_ coord.Grant, err error) {
@@ -48,7 +49,7 @@ func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (_ coord.G
 	for n := 0; ; n++ {
 		v, err := a.round(ctx)
 		if errors.Is(err, errAgain) {
-			ended := pause(ctx, n)
+			ended := lifetime.Pause(ctx, n)
 			if ended == nil {
 				continue
 			}
@@ -274,7 +275,10 @@ func (a *acquisition) refused(op any, sv *survey, id int, why error) error {
 	at := nodeOf(op)
 	create, creates := op.(*client.CreateRequest)
 	ofSlot := at == slot || strings.HasPrefix(at, slot+"/")
-	this := attempt{at, sv.meta.version, a.slots[id].version, sv.identity.version, sv.identity.czxid}
+	this := attempt{
+		op: at, meta: sv.meta.version, slot: a.slots[id].version, identity: sv.identity.version,
+		slotMade: a.slots[id].czxid, identityMade: sv.identity.czxid,
+	}
 	switch again := a.tried[this]; {
 	case creates && definite(why, client.ErrNoNode):
 		return misfit(create, why) // everything else of the namespace is there

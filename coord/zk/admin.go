@@ -9,6 +9,7 @@ import (
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/record"
 )
 
@@ -74,7 +75,8 @@ func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Tim
 		}
 		meta.Floor = max(meta.Floor, want)
 		floor = record.Time(meta.Scale().Micro(meta.Floor))
-		return c.writeMeta(ctx, s, old, meta)
+		_, err = c.writeMeta(ctx, s, old, meta)
+		return err
 	})
 	if err != nil {
 		return time.Time{}, err
@@ -135,7 +137,7 @@ func (c *Coordinator) admin(ctx context.Context, what string, change func(contex
 			if !errors.Is(err, errAgain) {
 				return err
 			}
-			if ended := pause(ctx, n); ended != nil {
+			if ended := lifetime.Pause(ctx, n); ended != nil {
 				return fmt.Errorf("%w (%w)", ended, err)
 			}
 		}

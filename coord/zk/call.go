@@ -3,7 +3,6 @@ package zk
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -148,31 +147,6 @@ func (s *session) step(ctx context.Context) (context.Context, context.CancelFunc
 		limit = min(limit, max(until(end)/3, shortestCall))
 	}
 	return context.WithTimeout(ctx, limit)
-}
-
-const (
-	// firstPause is the longest that a call waits before it looks again the second time;
-	// the first time it does not.
-	firstPause = 10 * time.Millisecond
-	// longestPause is the longest of all.
-	longestPause = 500 * time.Millisecond
-)
-
-// pause waits before a call looks again for the n-th time, counted from 0, because
-// others were faster: longer each time, and not as long as they do. It returns an error
-// if ctx ends.
-func pause(ctx context.Context, n int) error {
-	if n <= 0 {
-		return context.Cause(ctx)
-	}
-	timer := time.NewTimer(rand.N(min(firstPause<<min(n, 10), longestPause)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // until is how long it takes until a deadline of a context.

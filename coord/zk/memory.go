@@ -9,6 +9,7 @@ import (
 
 	client "github.com/go-zookeeper/zk"
 
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/record"
 )
 
@@ -117,11 +118,12 @@ func (m *memory) known() *stored[record.Meta] {
 	return m.meta
 }
 
-// forgive starts again with the state that the ensemble has now.
-func (m *memory) forgive(zxid int64) {
+// forgive starts again with the state that the ensemble has now; meta is nil if all of it
+// is not known.
+func (m *memory) forgive(zxid int64, meta *stored[record.Meta]) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.highest, m.lost, m.meta = zxid, "", nil
+	m.highest, m.lost, m.meta = zxid, "", meta
 	m.era++
 }
 
@@ -147,12 +149,12 @@ func (c *Coordinator) heal(ctx context.Context, s *session) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	for n := range turns {
+	for n := range raises {
 		why := c.memory.loss()
 		if why == "" {
 			return nil // somebody else has done it
 		}
-		if err := pause(ctx, n); err != nil {
+		if err := lifetime.Pause(ctx, n); err != nil {
 			return err
 		}
 		if done, err := c.raise(ctx, s, why); done || err != nil {
@@ -161,6 +163,10 @@ func (c *Coordinator) heal(ctx context.Context, s *session) error {
 	}
 	return errBusy
 }
+
+// raises is how often a call tries to raise the floor: after a loss, all processes that
+// notice it try at the same time.
+const raises = 20
 
 // raise makes one attempt at raising the floor.
 func (c *Coordinator) raise(ctx context.Context, s *session, why string) (done bool, err error) {
@@ -178,34 +184,35 @@ func (c *Coordinator) raise(ctx context.Context, s *session, why string) (done b
 	if known != nil && known.rec.Fingerprint == next.Fingerprint {
 		next.Floor = max(next.Floor, known.rec.Floor)
 	}
-	if err := c.writeMeta(ctx, s, meta, next); err != nil {
-		if errors.Is(err, errAgain) {
-			return false, nil
-		}
+	raised, err := c.writeMeta(ctx, s, meta, next)
+	switch {
+	case errors.Is(err, errAgain):
+		return false, nil
+	case err != nil:
 		return false, err
 	}
-	c.memory.forgive(s.answered.Load())
+	c.memory.forgive(s.answered.Load(), &raised)
 	c.log.Error("the ZooKeeper ensemble has lost writes; nothing is granted until the windows that may be lost with them are over",
 		"namespace", c.namespace, "reason", why, "until", record.Stamp(next.Scale().Micro(next.Floor+1)))
 	return true, nil
 }
 
-// writeMeta puts next in the place of what was read. errAgain: something was changed
-// meanwhile.
-func (c *Coordinator) writeMeta(ctx context.Context, s *session, old stored[record.Meta], next record.Meta, and ...any) error {
+// writeMeta puts next in the place of what was read, and returns what is stored then.
+// errAgain: something was changed meanwhile.
+func (c *Coordinator) writeMeta(ctx context.Context, s *session, old stored[record.Meta], next record.Meta) (stored[record.Meta], error) {
 	value, err := record.Encode(next)
 	if err != nil {
-		return err
+		return old, err
 	}
-	ops := append(c.replaces(c.nodes.meta(), old.raw, []byte(value), old.version), and...)
+	ops := c.replaces(c.nodes.meta(), old.raw, []byte(value), old.version)
 	failed, err := c.write(ctx, s, ops)
 	if !definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion) {
-		return err
+		return old.then(next, []byte(value)), err
 	}
 	if now, _ := c.readMeta(ctx, s); now.version == old.version && bytes.Equal(now.raw, old.raw) {
-		return misfit(ops[failed], err)
+		return old, misfit(ops[failed], err)
 	}
-	return errAgain
+	return old, errAgain
 }
 
 // readMeta reads the namespace's record.

@@ -25,9 +25,9 @@ func TestMemory(t *testing.T) {
 		{"a number falls", func(m *memory) { m.learn(m.sight(), 12); m.learn(m.sight(), 11) }, true},
 		{"a number falls below that of a ping", func(m *memory) { m.note(0, 20); m.learn(m.sight(), 11) }, true},
 		{"answers are handled late", func(m *memory) { first := m.sight(); m.learn(m.sight(), 12); m.learn(first, 11) }, false},
-		{"a ping of the time before", func(m *memory) { m.forgive(5); m.note(0, 20); m.learn(m.sight(), 11) }, false},
-		{"a write of the time before", func(m *memory) { m.note(0, 20); at := m.sight(); m.forgive(5); m.learn(at, 6) }, false},
-		{"a suspicion of the time before", func(m *memory) { m.forgive(5); m.suspect(0, "old") }, false},
+		{"a ping of the time before", func(m *memory) { m.forgive(5, nil); m.note(0, 20); m.learn(m.sight(), 11) }, false},
+		{"a write of the time before", func(m *memory) { m.note(0, 20); at := m.sight(); m.forgive(5, nil); m.learn(at, 6) }, false},
+		{"a suspicion of the time before", func(m *memory) { m.forgive(5, nil); m.suspect(0, "old") }, false},
 		{"versions rise", func(m *memory) { m.know(m.sight(), namespaceAt(1, 1)); m.know(m.sight(), namespaceAt(1, 2)) }, false},
 		{"a version falls", func(m *memory) { m.know(m.sight(), namespaceAt(1, 2)); m.know(m.sight(), namespaceAt(1, 1)) }, true},
 		{"another namespace", func(m *memory) { m.know(m.sight(), namespaceAt(1, 2)); m.know(m.sight(), namespaceAt(2, 2)) }, true},
@@ -40,7 +40,7 @@ func TestMemory(t *testing.T) {
 		{"a read of the time before", func(m *memory) {
 			m.know(m.sight(), namespaceAt(1, 2))
 			first := m.sight()
-			m.forgive(5)
+			m.forgive(5, nil)
 			m.know(first, namespaceAt(1, 1))
 		}, false},
 	} {

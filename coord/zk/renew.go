@@ -7,6 +7,7 @@ import (
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/record"
 )
 
@@ -56,7 +57,7 @@ func (t *tenure) fresh(v *view) *view {
 // which the grant is held.
 func (t *tenure) keep(ctx context.Context, turn func(context.Context, *session, int64) (done bool, err error)) error {
 	for n := range turns {
-		if err := pause(ctx, n-1); err != nil {
+		if err := lifetime.Pause(ctx, n-1); err != nil {
 			return err
 		}
 		done, err := t.once(ctx, turn)

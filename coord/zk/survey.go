@@ -135,7 +135,7 @@ func (c *Coordinator) makeNamespace(ctx context.Context, s *session, meta record
 		return err
 	}
 	if known != nil {
-		c.memory.forgive(s.answered.Load())
+		c.memory.forgive(s.answered.Load(), nil)
 		c.log.Error("the namespace was gone; it is made anew, and nothing is granted until the windows that may be lost with it are over",
 			"namespace", c.namespace, "until", record.Stamp(meta.Scale().Micro(meta.Floor+1)))
 	}

@@ -164,8 +164,9 @@ func TestReleaseWhoseReplyWasLostIsRepeated(t *testing.T) {
 
 func TestStopOfALostWorkerIDIsNoError(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		r := start(t, 1)
+		r := newRig(t, 1)
 		r.line.set(func(l *line) { l.lost = func(coord.Grant) <-chan struct{} { return nil } })
+		r.start()
 		r.fake.Steal(0)
 		if err := r.close(t.Context()); err != nil {
 			t.Errorf("Stop: %v", err)

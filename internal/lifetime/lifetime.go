@@ -1,5 +1,5 @@
 // Package lifetime is what the coordinators of all drivers have around their calls:
-// settings, calls that end when the coordinator is closed, goroutines that Close waits
+// settings, calls that end when the coordinator is closed, pauses, goroutines that Close waits
 // for, and errors that say what was being done.
 package lifetime
 

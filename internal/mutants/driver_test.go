@@ -163,7 +163,7 @@ var driverMutants = []mutant{
 		file: "coord/etcd/embedded/server.go",
 		old:  "if !s.lock.Current() {\n\t\treturn errors",
 		new:  "if false {\n\t\treturn errors",
-		pkg:  "./coord/etcd/embedded", test: "TestFolderDeletedUnderHost",
+		pkg:  "./coord/etcd/embedded", test: "TestServerNoticesDeletion",
 	},
 	{
 		name: "embed: nothing is compacted",

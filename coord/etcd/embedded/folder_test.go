@@ -13,6 +13,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/etcd"
+	"github.com/unalike-id/unalike/internal/filelock"
 )
 
 // TestFolderDeleted: the folder is deleted under a process that runs the server and
@@ -38,6 +39,38 @@ func TestFolderDeleted(t *testing.T) {
 	floor := req.Now + req.Scale.TicksDown((etcd.MaxHorizon - callTime).Microseconds())
 	if n, err := newcomer.Acquire(within(t), req); !errors.Is(err, coord.ErrQuarantined) && (err != nil || n.NotBefore < floor) {
 		t.Errorf("granted was %v, %v; want nothing below %d", n, err, floor)
+	}
+}
+
+// TestServerNoticesDeletion: a server whose folder is deleted says so at once, and not when etcd
+// misses a file.
+func TestServerNoticesDeletion(t *testing.T) {
+	t.Parallel()
+	f := folder{newDir(t)}
+	if err := f.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := filelock.Lock(f.file(nameLock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := host(within(t), f, lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := s.failed(); err != nil {
+		t.Errorf("before: %v", err)
+	}
+	if err := os.RemoveAll(f.path); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.failed(); err == nil || !strings.Contains(err.Error(), "the folder was deleted") {
+		t.Errorf("the folder was deleted: %v", err)
 	}
 }
 

@@ -1,0 +1,32 @@
+package lifetime
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	// firstPause is the longest that a call waits before it looks again the second time;
+	// the first time it does not.
+	firstPause = 10 * time.Millisecond
+	// longestPause is the longest of all.
+	longestPause = 500 * time.Millisecond
+)
+
+// Pause waits before a call looks again for the n-th time, counted from 0, because
+// others were faster: longer each time, and not as long as they do. It returns ctx's
+// error if ctx has ended or ends.
+func Pause(ctx context.Context, n int) error {
+	if n <= 0 {
+		return context.Cause(ctx)
+	}
+	timer := time.NewTimer(rand.N(min(firstPause<<min(n, 10), longestPause)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
