@@ -74,6 +74,15 @@ func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || ok && timeout.Timeout()
 }
 
+// answer makes a call that returns something.
+func answer[T any](ctx context.Context, k *asker, changes bool, call func(context.Context) (T, error)) (v T, err error) {
+	err = k.ask(ctx, changes, func(ctx context.Context) (err error) {
+		v, err = call(ctx)
+		return err
+	})
+	return v, err
+}
+
 // askedLister lists with calls of an asker.
 type askedLister struct {
 	asker  *asker
@@ -81,12 +90,8 @@ type askedLister struct {
 }
 
 // List implements [coord.Lister].
-func (l askedLister) List(ctx context.Context) (slots []coord.Slot, err error) {
-	err = l.asker.ask(ctx, false, func(ctx context.Context) (err error) {
-		slots, err = l.lister.List(ctx)
-		return err
-	})
-	return slots, err
+func (l askedLister) List(ctx context.Context) ([]coord.Slot, error) {
+	return answer(ctx, l.asker, false, l.lister.List)
 }
 
 // askedInspector looks at a namespace with calls of an asker.
@@ -96,12 +101,8 @@ type askedInspector struct {
 }
 
 // Inspect implements [coord.Inspector].
-func (i askedInspector) Inspect(ctx context.Context) (n coord.Namespace, err error) {
-	err = i.asker.ask(ctx, false, func(ctx context.Context) (err error) {
-		n, err = i.inspector.Inspect(ctx)
-		return err
-	})
-	return n, err
+func (i askedInspector) Inspect(ctx context.Context) (coord.Namespace, error) {
+	return answer(ctx, i.asker, false, i.inspector.Inspect)
 }
 
 // askedAdmin changes a namespace with calls of an asker.
@@ -116,12 +117,8 @@ func (a askedAdmin) Init(ctx context.Context, s coord.Space) error {
 }
 
 // Quarantine implements [coord.Admin].
-func (a askedAdmin) Quarantine(ctx context.Context, until time.Time) (floor time.Time, err error) {
-	err = a.asker.ask(ctx, true, func(ctx context.Context) (err error) {
-		floor, err = a.admin.Quarantine(ctx, until)
-		return err
-	})
-	return floor, err
+func (a askedAdmin) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
+	return answer(ctx, a.asker, true, func(ctx context.Context) (time.Time, error) { return a.admin.Quarantine(ctx, until) })
 }
 
 // Retire implements [coord.Admin].
@@ -136,19 +133,13 @@ func asked(c coord.Coordinator, k *asker) coord.Coordinator {
 	a, changes := c.(coord.Admin)
 	i, inspects := c.(coord.Inspector)
 	switch {
-	case lists && changes && inspects:
+	case lists && changes && inspects: // all drivers but the static one
 		return struct {
 			coord.Coordinator
 			askedLister
 			askedAdmin
 			askedInspector
 		}{c, askedLister{k, l}, askedAdmin{k, a}, askedInspector{k, i}}
-	case lists && changes:
-		return struct {
-			coord.Coordinator
-			askedLister
-			askedAdmin
-		}{c, askedLister{k, l}, askedAdmin{k, a}}
 	case lists:
 		return struct {
 			coord.Coordinator

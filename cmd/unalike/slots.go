@@ -41,9 +41,12 @@ func appendSlot(b []byte, s coord.Slot, state string, now time.Time) ([]byte, er
 	return append(append(b, text...), '\n'), err
 }
 
+// hadWindow tells whether s ever had a window.
+func hadWindow(s coord.Slot) bool { return s.NotAfter != 0 }
+
 // windowEnd is when the window of s ends; nil: it never had one.
 func windowEnd(s coord.Slot) *string {
-	if s.NotAfter == 0 {
+	if !hadWindow(s) {
 		return nil
 	}
 	return timeOrNull(s.Until)
@@ -52,7 +55,7 @@ func windowEnd(s coord.Slot) *string {
 // windowLeft is for how many seconds the window of s is still open; nil: it never had
 // one.
 func windowLeft(s coord.Slot, now time.Time) *float64 {
-	if s.NotAfter == 0 {
+	if !hadWindow(s) {
 		return nil
 	}
 	seconds := float64(millisLeft(s, now)) / 1000
@@ -124,8 +127,8 @@ func printable(s string) string {
 
 // describeWindow says how long a window is still open, or how long ago it ended.
 func describeWindow(s coord.Slot, now time.Time) string {
-	if s.NotAfter == 0 {
-		return "-" // it never had one
+	if !hadWindow(s) {
+		return "-"
 	}
 	left := millisLeft(s, now)
 	if left <= 0 {

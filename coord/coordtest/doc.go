@@ -35,6 +35,8 @@
 //		})
 //	}
 //
+// [CheckInspect] is beside it, for coordinators that show their namespace.
+//
 // The names of the cases say what is required; package coord has the numbered
 // rules. What a back end cannot do is left out of the harness, and the cases that
 // need it are skipped with a message. The suite waits for nothing to happen by

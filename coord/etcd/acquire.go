@@ -230,7 +230,7 @@ func (a *acquisition) shuffle(c []record.Candidate, floor int64) {
 // grant is the one atomic step. It returns what was granted, or what is in the way.
 func (a *acquisition) grant(ctx context.Context, s *survey, cand record.Candidate) (granted, inWay *view, _ error) {
 	rec := cand.Granted(s.meta, a.req, a.now)
-	before := &view{era: s.era, meta: s.meta, metaRev: s.metaRev, slot: cand.Slot, slotRev: cand.Rev}
+	before := &view{meta: s.meta, metaRev: s.metaRev, slot: cand.Slot, slotRev: cand.Rev}
 	then, err := a.writes(rec, a.lease, true)
 	if err != nil {
 		return nil, nil, err

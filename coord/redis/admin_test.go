@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/redis"
-	"github.com/unalike-id/unalike/internal/record"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
@@ -276,29 +276,8 @@ func TestRetire(t *testing.T) {
 	}
 }
 
-// TestInspect: what is stored for the namespace as a whole. Looking changes nothing.
+// TestInspect: what is stored for the namespace as a whole.
 func TestInspect(t *testing.T) {
 	c := newCoordinator(t, redistest.Start(t, redistest.Options{}).Client(t), rand.Text(), nil)
-	wants := func(want coord.Namespace) {
-		t.Helper()
-		if got, err := c.Inspect(within(t)); err != nil || got != want {
-			t.Errorf("Inspect: %+v, %v; want %+v", got, err, want)
-		}
-	}
-	wants(coord.Namespace{})
-	wants(coord.Namespace{})
-	if err := c.Init(within(t), space()); err != nil {
-		t.Fatal(err)
-	}
-	wants(coord.Namespace{Layout: layout})
-	floor, err := c.Quarantine(within(t), time.Now().Add(time.Minute))
-	if err != nil {
-		t.Fatal(err)
-	}
-	wants(coord.Namespace{Layout: layout, Floor: floor.Add(time.Millisecond)})
-	end := record.Time(scale().Micro(lastTick))
-	if _, err := c.Quarantine(within(t), end); err != nil {
-		t.Fatal(err)
-	}
-	wants(coord.Namespace{Layout: layout, Floor: end.Add(time.Millisecond), Closed: true})
+	coordtest.CheckInspect(within(t), t, c, space())
 }

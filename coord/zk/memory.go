@@ -111,13 +111,6 @@ func (m *memory) know(at sight, meta stored[record.Meta]) {
 	}
 }
 
-// known returns the namespace as it was seen last.
-func (m *memory) known() *stored[record.Meta] {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.meta
-}
-
 // forgive starts again with the state that the ensemble has now; meta is nil if all of it
 // is not known.
 func (m *memory) forgive(zxid int64, meta *stored[record.Meta]) {
@@ -170,7 +163,7 @@ const raises = 20
 
 // raise makes one attempt at raising the floor.
 func (c *Coordinator) raise(ctx context.Context, s *session, why string) (done bool, err error) {
-	known := c.memory.known()
+	known := c.memory.sight().meta
 	meta, err := c.readMeta(ctx, s)
 	switch {
 	case errors.Is(err, errNoNamespace) && known != nil:

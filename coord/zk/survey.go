@@ -107,7 +107,7 @@ func missing(path string, err error) error {
 // makeNamespace makes the nodes of a namespace, all of them or none. That they are
 // there already is no error.
 func (c *Coordinator) makeNamespace(ctx context.Context, s *session, meta record.Meta) error {
-	known := c.memory.known()
+	known := c.memory.sight().meta
 	if known != nil {
 		// It has not been new but lost.
 		meta.Floor = c.ward(meta, s.leaderTime())
