@@ -26,13 +26,20 @@ var (
 	// ErrInvalid says that a configuration, a URL, a request or a stored state is
 	// wrong and that trying again cannot help.
 	ErrInvalid = errors.New("coord: invalid")
+	// ErrNamespaceClosed says that another namespace follows this one, see [Follow], so
+	// that nothing is granted or extended in it any more. It is an [ErrInvalid].
+	ErrNamespaceClosed = fmt.Errorf("%w: the namespace is closed: its floor is the end of the layout; another namespace follows it, use that one", ErrInvalid)
 	// ErrClosed is returned by every call after Close.
 	ErrClosed = errors.New("coord: coordinator closed")
 )
 
-// Permanent tells whether err will not go away by trying again at once: the
-// request or the configuration is wrong, or every worker ID is held.
+// Permanent reports whether err will not go away by trying again at once: the
+// request or the configuration is wrong, or every worker ID is held. A clock skew
+// that may be that of dead holders, see [ClockSkewError], is not permanent.
 func Permanent(err error) bool {
+	if skew, ok := errors.AsType[*ClockSkewError](err); ok && !skew.Until.IsZero() {
+		return false
+	}
 	for _, e := range []error{ErrNoWorkerID, ErrLayoutMismatch, ErrClockSkew, ErrInvalid, ErrClosed} {
 		if errors.Is(err, e) {
 			return true
@@ -93,10 +100,18 @@ func (e *LayoutMismatchError) Unwrap() error { return ErrLayoutMismatch }
 type ClockSkewError struct {
 	Local, Reference time.Time
 	Max              time.Duration
+	// Until is not zero if the reference is that of holders who may be dead, because
+	// none of them was seen to renew: their leases end by then. Until then it is too
+	// early to tell who is wrong, and trying again is right.
+	Until time.Time
 }
 
 // Error prints both clocks and the bound.
 func (e *ClockSkewError) Error() string {
+	if !e.Until.IsZero() {
+		return fmt.Sprintf("%v: this machine says %s, the last renewals of the holders are of %s; at most %v apart is allowed; the holders may be dead, then their leases end by %s and service begins by itself; otherwise set the clock",
+			ErrClockSkew, e.Local.UTC().Format(time.RFC3339Nano), e.Reference.UTC().Format(time.RFC3339Nano), e.Max, e.Until.UTC().Format(time.RFC3339Nano))
+	}
 	return fmt.Sprintf("%v: this machine says %s, the coordinator %s; at most %v apart is allowed; set the clock", ErrClockSkew, e.Local.UTC().Format(time.RFC3339Nano), e.Reference.UTC().Format(time.RFC3339Nano), e.Max)
 }
 

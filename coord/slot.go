@@ -107,3 +107,18 @@ type Admin interface {
 	// next renewal. What it has issued stays valid. Retiring twice is no error.
 	Retire(ctx context.Context, workerID int) error
 }
+
+// Lowerer is implemented by coordinators whose floor can be lowered where that is
+// safe. It is the way out after a wrong clock has raised a floor too far.
+type Lowerer interface {
+	// Lower lowers a floor that reaches further than windows that the back end has
+	// forgotten can reach by now, which is now + MaxHorizon + skew bound, to that tick,
+	// and returns the floor that holds then. A floor that is lower already stays. The
+	// floor is never lowered below a time that somebody has passed to Quarantine: only
+	// they know what it protects. Errors wrap [ErrInvalid] if what was asked for is
+	// refused, and are [ErrNamespaceClosed] if the namespace is closed; after any other
+	// error the outcome is unknown, and asking again is safe. Lower blocks for as long
+	// as the back end needs. Errors also include [ErrClockSkew]: the clock of whoever
+	// lowers a floor is compared with the back end's, or with the holders'.
+	Lower(ctx context.Context) (floor time.Time, err error)
+}

@@ -33,7 +33,7 @@ func (c Candidate) Unusable(meta Meta, req coord.Request, reach int64) error {
 		return fmt.Errorf("%w: the window of worker ID %d ends at %s, further ahead than any holder with a right clock can have pushed it; retire the worker ID, or set this machine's clock if it is behind",
 			coord.ErrInvalid, c.ID, Stamp(req.Scale.Micro(c.Slot.NotAfter)))
 	case meta.Floor >= req.LastTick:
-		return fmt.Errorf("%w: the namespace is closed: its floor is the end of the layout; another namespace follows it, use that one", coord.ErrInvalid)
+		return coord.ErrNamespaceClosed
 	case c.opens(meta.Floor) > req.LastTick:
 		return fmt.Errorf("%w: the window of worker ID %d opens after tick %d and the layout ends at tick %d", coord.ErrInvalid, c.ID, c.opens(meta.Floor), req.LastTick)
 	case c.Slot.Generation != 0 && c.Slot.Fingerprint != req.Fingerprint:

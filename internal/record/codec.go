@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Version is the version of everything that is stored.
+// Version is the version of everything that is stored but [Meta].
 const Version = 1
 
-// Record is anything that is stored. Check tells whether what was read makes sense.
+// Record is anything that is stored. Check reports whether what was read makes sense.
 type Record interface{ Check() error }
 
 // Encode returns what is stored for r.
@@ -23,8 +23,8 @@ func Encode(r Record) (string, error) {
 }
 
 // Decode reads what Encode wrote, strictly: every field once, in order, and none
-// besides, and the version first. The error lacks the name under which the value was
-// stored.
+// besides, but for what later versions have added to [Meta]. The error lacks the name
+// under which the value was stored.
 func Decode[R Record](b []byte) (R, error) {
 	var r, zero R
 	var fields map[string]json.RawMessage
@@ -32,8 +32,8 @@ func Decode[R Record](b []byte) (R, error) {
 		return zero, fmt.Errorf("the value is not a JSON object, perhaps truncated: %w", err)
 	}
 	// The version first: what follows is only known for this one.
-	if v, ok := fields["version"]; ok && string(v) != strconv.Itoa(Version) {
-		return zero, fmt.Errorf("the value has version %s and this program reads version %d", v, Version)
+	if err := checkVersion(r, fields); err != nil {
+		return zero, err
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
@@ -51,6 +51,21 @@ func Decode[R Record](b []byte) (R, error) {
 		return zero, err
 	}
 	return r, nil
+}
+
+// checkVersion reports whether this program can read a record with these fields.
+func checkVersion(r Record, fields map[string]json.RawMessage) error {
+	version, given := fields["version"]
+	_, isMeta := r.(Meta)
+	switch {
+	case !given:
+		return nil // the field is missing: the reader will say so
+	case !isMeta && string(version) != strconv.Itoa(Version):
+		return fmt.Errorf("the value has version %s and this program reads version %d", version, Version)
+	case isMeta:
+		return checkMetaVersion(string(version), string(fields["minReader"]))
+	}
+	return nil
 }
 
 // unlike says why a value is not what the driver would have written for it.

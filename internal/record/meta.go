@@ -1,6 +1,7 @@
 package record
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -9,26 +10,47 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// Meta is what a namespace is.
+// MetaVersion is the version of [Meta] that this program writes.
+const MetaVersion = 2
+
+// Meta is the record of a namespace.
 type Meta struct {
 	Version     int    `json:"version"`
+	MinReader   int    `json:"minReader"` // the lowest version of a program that may read it
 	Fingerprint string `json:"fingerprint"`
 	Epoch       int64  `json:"epoch"` // microseconds since 1970
 	Unit        int64  `json:"unit"`  // microseconds a tick
 	LastTick    int64  `json:"lastTick"`
 	Capacity    int    `json:"capacity"`
-	Floor       int64  `json:"floor"` // nothing is granted or extended at or below this tick
+	Nonce       string `json:"nonce"`      // random: a namespace that is made again has another one
+	Lineage     string `json:"lineage"`    // of the back end, where that has one; empty: not stored here
+	MaxHorizon  int64  `json:"maxHorizon"` // milliseconds; 0: that of the driver
+	Floor       int64  `json:"floor"`      // nothing is granted or extended at or below this tick
+	Base        int64  `json:"base"`       // the floor is never lowered below this tick
+	Loss        Loss   `json:"loss"`       // the last loss of state
+
+	// unknown is what later versions have added, as it was read: `,"name":value` for
+	// each field.
+	unknown string
 }
 
-// NewMeta is the record of a new namespace.
+// Loss says that the back end had lost state, and what was done about it. The zero
+// Loss means that no loss was noticed.
+type Loss struct {
+	Nonce string `json:"nonce"` // random: each loss has another one
+	Floor int64  `json:"floor"` // the floor that protects against the windows that may be lost
+	Found int64  `json:"found"` // when the loss was noticed, in microseconds since 1970
+}
+
+// NewMeta returns the record of a new namespace. Each has another nonce.
 func NewMeta(s coord.Space) Meta {
 	return Meta{
-		Version: Version, Fingerprint: s.Fingerprint, Epoch: s.Scale.Epoch, Unit: s.Scale.Unit,
-		LastTick: s.LastTick, Capacity: s.Capacity,
+		Version: MetaVersion, MinReader: MetaVersion, Nonce: rand.Text(),
+		Fingerprint: s.Fingerprint, Epoch: s.Scale.Epoch, Unit: s.Scale.Unit, LastTick: s.LastTick, Capacity: s.Capacity,
 	}
 }
 
-// SpaceOf is the layout that a request comes with.
+// SpaceOf returns the layout that a request comes with.
 func SpaceOf(req coord.Request) coord.Space {
 	return coord.Space{Fingerprint: req.Fingerprint, Scale: req.Scale, LastTick: req.LastTick, Capacity: req.Capacity}
 }
@@ -39,22 +61,31 @@ func (m Meta) Scale() clock.Scale { return clock.Scale{Epoch: m.Epoch, Unit: m.U
 // Check implements [Record].
 func (m Meta) Check() error {
 	switch {
+	case m.Nonce == "":
+		return errors.New("nonce is empty")
 	case m.Fingerprint == "":
 		return errors.New("fingerprint is empty")
 	case m.Epoch < 0 || m.Unit <= 0:
 		return fmt.Errorf("epoch is %d and unit is %d microseconds; the epoch is 0 or more, the unit 1 or more", m.Epoch, m.Unit)
 	case m.LastTick <= 0 || m.Capacity <= 0:
 		return fmt.Errorf("lastTick is %d and capacity is %d; both are 1 or more", m.LastTick, m.Capacity)
-	case m.Floor < 0:
-		return fmt.Errorf("floor is %d; a tick is 0 or more", m.Floor)
+	case m.MaxHorizon < 0:
+		return fmt.Errorf("maxHorizon is %d ms; it is 0 or more", m.MaxHorizon)
+	case m.Floor < 0 || m.Base < 0 || m.Loss.Floor < 0:
+		return fmt.Errorf("floor is %d, base is %d and the floor of the loss is %d; a tick is 0 or more", m.Floor, m.Base, m.Loss.Floor)
+	case m.Base > m.Floor:
+		return fmt.Errorf("base is %d and floor is %d; the floor is not below the base", m.Base, m.Floor)
+	case m.Loss.Nonce == "" && m.Loss != Loss{}:
+		return errors.New("the loss has no nonce")
 	}
 	return nil
 }
 
 // Ward is the tick until which windows that were forgotten can reach, if the loss is
-// noticed now and no window was longer than maxHorizon.
+// noticed now, in microseconds since 1970, and no window was longer than maxHorizon or
+// what the namespace allows.
 func (m Meta) Ward(now int64, maxHorizon, skewBound time.Duration) int64 {
-	return Reach(m.Scale(), now, maxHorizon, skewBound)
+	return Reach(m.Scale(), now, max(maxHorizon, time.Duration(m.MaxHorizon)*time.Millisecond), skewBound)
 }
 
 // Reach is the tick beyond which no clock that is right, give or take skewBound, can
@@ -63,14 +94,22 @@ func Reach(s clock.Scale, now int64, maxHorizon, skewBound time.Duration) int64 
 	return s.Tick(now) + s.TicksUp(maxHorizon.Microseconds()) + s.TicksUp(skewBound.Microseconds())
 }
 
+// Closed reports whether another namespace follows this one, so that nothing is
+// granted in it any more.
+func (m Meta) Closed() bool { return m.Floor >= m.LastTick }
+
 // Quarantined is the error of a window that cannot begin before the floor is passed.
+// In a closed namespace it never is.
 func (m Meta) Quarantined(namespace string) error {
+	if m.Closed() {
+		return coord.ErrNamespaceClosed
+	}
 	return &coord.QuarantinedError{Namespace: namespace, Until: Time(m.Scale().Micro(m.Floor + 1))}
 }
 
 // Inspected is the namespace as an operator sees it.
 func (m Meta) Inspected() coord.Namespace {
-	n := coord.Namespace{Layout: m.Fingerprint, Closed: m.Floor >= m.LastTick}
+	n := coord.Namespace{Layout: m.Fingerprint, Closed: m.Closed()}
 	if m.Floor > 0 {
 		n.Floor = Time(m.Scale().Micro(m.Floor + 1))
 	}

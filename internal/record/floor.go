@@ -1,0 +1,87 @@
+package record
+
+import (
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// Raised returns the namespace with the floor at tick or above. It never closes a
+// namespace: whatever a clock says, the last tick stays above the floor.
+func (m Meta) Raised(tick int64) Meta {
+	m.Floor = max(m.Floor, min(tick, m.LastTick-1))
+	return m
+}
+
+// AfterLoss returns the namespace with the floor that a loss of state demands, which
+// was noticed now, in microseconds since 1970, and with the record of that loss.
+//
+// Now must come from a clock that was compared with others, see [ClampClock]. Known
+// is the namespace as the process that noticed the loss knew it before, nil if it did
+// not: a floor that it knew holds on, although the back end may have forgotten it.
+func (m Meta) AfterLoss(known *Meta, now int64, maxHorizon, skewBound time.Duration) Meta {
+	ward := m.Ward(now, maxHorizon, skewBound)
+	m = m.Raised(ward)
+	if known != nil && known.Fingerprint == m.Fingerprint {
+		m.Floor = max(m.Floor, known.Floor)
+		m.Base = max(m.Base, known.Base)
+	}
+	m.Loss = Loss{Nonce: rand.Text(), Floor: min(ward, m.LastTick-1), Found: now}
+	return m
+}
+
+// Settles reports whether the loss on record explains what a process has noticed, so
+// that the floor need not be raised again. Known is the nonce of the loss that the
+// process knew when it saw its evidence, and seen is when it saw the newest piece of
+// that, in microseconds since 1970.
+//
+// A loss that the process knew already explains nothing that it has seen since. And a
+// record may itself come from a backup: it settles only what was seen so early that
+// all windows of that time end below the record's floor. The floor of an operator
+// does not count, because nobody knows what it is for.
+func (m Meta) Settles(known string, seen int64, maxHorizon, skewBound time.Duration) bool {
+	return m.Loss.Nonce != "" && m.Loss.Nonce != known && m.Loss.Floor >= m.Ward(seen, maxHorizon, skewBound)
+}
+
+// Quarantine returns the namespace after an operator has raised its floor to a tick.
+// The floor is not lowered below it later, see [Meta.Lowered].
+func (m Meta) Quarantine(tick int64) (Meta, error) {
+	if tick > m.LastTick {
+		return m, fmt.Errorf("%w: the floor is to be raised to %s; the layout ends at %s", coord.ErrInvalid, Stamp(m.Scale().Micro(tick)), Stamp(m.Scale().Micro(m.LastTick)))
+	}
+	m.Floor, m.Base = max(m.Floor, tick), max(m.Base, tick)
+	return m, nil
+}
+
+// Lowered returns the namespace with its floor not above what windows that were
+// forgotten can reach by now, and not below its base. Now must come from a clock that
+// was compared with others. What was lost earlier lies below the new floor as it lay
+// below the old one, and the record of the last loss is made to say no more than that.
+func (m Meta) Lowered(now int64, maxHorizon, skewBound time.Duration) (Meta, error) {
+	if m.Closed() {
+		return m, coord.ErrNamespaceClosed
+	}
+	m.Floor = min(m.Floor, max(m.Ward(now, maxHorizon, skewBound), m.Base))
+	m.Loss.Floor = min(m.Loss.Floor, m.Floor)
+	return m, nil
+}
+
+// ClampClock returns the time to use where a clock says now and others, which are
+// right, say between low and high. All are in microseconds since 1970. A clock that is
+// off by more than the bound is taken to be off by the bound.
+func ClampClock(now, low, high int64, bound time.Duration) int64 {
+	return min(max(now, low-bound.Microseconds()), high+bound.Microseconds())
+}
+
+// CheckClock compares a clock that says now with others, which are right and say
+// between low and high, in microseconds since 1970. The error is a
+// [*coord.ClockSkewError] if they differ by more than the bound.
+func CheckClock(now, low, high int64, bound time.Duration) error {
+	reference := min(max(now, low), high)
+	if ClampClock(now, low, high, bound) == now {
+		return nil
+	}
+	return &coord.ClockSkewError{Local: Time(now), Reference: Time(reference), Max: bound}
+}

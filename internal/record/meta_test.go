@@ -1,0 +1,231 @@
+package record
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+)
+
+var update = flag.Bool("update", false, "write testdata anew")
+
+// aMeta is a namespace with every field set.
+func aMeta() Meta {
+	m := NewMeta(coord.Space{
+		Fingerprint: "41/10/12/1ms/2024-01-01T00:00:00Z", Scale: clock.Scale{Epoch: 1_704_067_200_000_000, Unit: 1000},
+		LastTick: 1<<41 - 1, Capacity: 1024,
+	})
+	m.Nonce, m.Lineage, m.MaxHorizon, m.Floor, m.Base = "NONCE", "LINEAGE", 3_600_000, 9000, 70
+	m.Loss = Loss{Nonce: "LOSS", Floor: 9000, Found: 1_704_067_205_000_000}
+	return m
+}
+
+// What is stored does not change unnoticed: programs of several versions share it.
+func TestGoldenMeta(t *testing.T) {
+	later := aMeta()
+	later.Version = MetaVersion + 1
+	later.unknown = `,"zone":{"b":1,"a":[2,3]},"anew":null`
+	for name, m := range map[string]Meta{"meta.json": aMeta(), "meta_of_a_later_version.json": later} {
+		path := filepath.Join("testdata", name)
+		got, err := Encode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *update {
+			if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != string(want) {
+			t.Errorf("%s: written as\n%s\nwant\n%s", name, got, want)
+		}
+		back, err := Decode[Meta](want)
+		if err != nil || back != m {
+			t.Errorf("%s: read as\n%+v, %v\nwant\n%+v", name, back, err, m)
+		}
+	}
+}
+
+// What a later version has added survives a change by this one.
+func TestUnknownFieldsAreKept(t *testing.T) {
+	value, err := os.ReadFile("testdata/meta_of_a_later_version.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Decode[Meta](value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Floor++
+	got, err := Encode(m)
+	if want := strings.Replace(string(value), `"floor":9000,"base"`, `"floor":9001,"base"`, 1); err != nil || got != want {
+		t.Errorf("written as\n%s, %v\nwant\n%s", got, err, want)
+	}
+}
+
+func TestBadMeta(t *testing.T) {
+	good, err := Encode(aMeta())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ old, with, want string }{
+		{`"version":2,"minReader":2`, `"version":1`, "made by a version of unalike before the first release (record version 1, this program reads version 2); stop its generators"},
+		{`"version":2,"minReader":2`, `"version":7,"minReader":3`, "wants programs that read record version 3; this one reads version 2: update this program"},
+		{`"version":2,"minReader":2`, `"version":"2","minReader":2`, `version is "2"; it is 1 or more`},
+		{`"minReader":2,`, ``, `the field "minReader" is missing`},
+		{`"nonce":"NONCE"`, `"nonce":""`, "nonce is empty"},
+		{`"base":70`, `"base":9001`, "base is 9001 and floor is 9000; the floor is not below the base"},
+		{`"base":70`, `"base":-1`, "a tick is 0 or more"},
+		{`"maxHorizon":3600000`, `"maxHorizon":-1`, "maxHorizon is -1 ms; it is 0 or more"},
+		{`"nonce":"LOSS"`, `"nonce":""`, "the loss has no nonce"},
+		{`"floor":9000,"base"`, `"floor":9000,"floor":9000,"base"`, `the field "floor" is given twice`},
+		{`"floor":9000,"base":70`, `"base":70,"floor":9000`, "out of order"},
+		{`}}`, `},"anew":1,"anew":2}`, `the field "anew" is given twice`},
+		{`}}`, `}`, "perhaps truncated"},
+	} {
+		value := strings.Replace(good, tc.old, tc.with, 1)
+		if value == good {
+			t.Fatalf("%q does not occur", tc.old)
+		}
+		if m, err := Decode[Meta]([]byte(value)); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s in place of %s: %+v, %v; want an error with %q", tc.with, tc.old, m, err, tc.want)
+		}
+	}
+}
+
+const (
+	testHorizon = 2 * time.Second
+	testBound   = time.Second
+)
+
+// at is a time so many ticks after the epoch.
+func at(tick int64) int64 { return aMeta().Scale().Micro(tick) }
+
+func TestAfterLoss(t *testing.T) {
+	m := aMeta()
+	m.MaxHorizon = 0
+	known := m
+	known.Floor, known.Base = 60_000, 50_000
+	foreign := known
+	foreign.Fingerprint = "another"
+	for _, tc := range []struct {
+		name        string
+		known       *Meta
+		now         int64
+		floor, base int64
+		ward        int64
+	}{
+		{"horizon and bound from now on", nil, at(20_000), 23_000, 70, 23_000},
+		{"the floor is never lowered", nil, at(1000), 9000, 70, 4000},
+		{"a floor that was forgotten holds on", &known, at(20_000), 60_000, 50_000, 23_000},
+		{"unless it was that of another layout", &foreign, at(20_000), 23_000, 70, 23_000},
+		{"a clock beyond the layout's end closes nothing", nil, at(1 << 42), 1<<41 - 2, 70, 1<<41 - 2},
+	} {
+		got := m.AfterLoss(tc.known, tc.now, testHorizon, testBound)
+		if got.Floor != tc.floor || got.Base != tc.base || got.Loss.Floor != tc.ward || got.Loss.Found != tc.now || got.Closed() {
+			t.Errorf("%s: %+v", tc.name, got)
+		}
+		if got.Loss.Nonce == "" || got.Loss.Nonce == m.Loss.Nonce || got.Nonce != m.Nonce {
+			t.Errorf("%s: the nonces are %q and %q", tc.name, got.Nonce, got.Loss.Nonce)
+		}
+	}
+	m.MaxHorizon = 3_600_000
+	if got := m.AfterLoss(nil, at(20_000), testHorizon, testBound); got.Floor != 3_621_000 {
+		t.Errorf("in a namespace with windows of an hour the floor is %d", got.Floor)
+	}
+	m.Floor = m.LastTick
+	if got := m.AfterLoss(nil, at(20_000), testHorizon, testBound); !got.Closed() {
+		t.Error("a closed namespace was opened")
+	}
+}
+
+func TestSettles(t *testing.T) {
+	m := aMeta()
+	m.MaxHorizon = 0
+	m.Floor, m.Base = 90_000, 90_000 // an operator's, which says nothing
+	m.Loss = Loss{Nonce: "LOSS", Floor: 23_000, Found: at(20_000)}
+	for _, tc := range []struct {
+		name  string
+		known string
+		seen  int64
+		want  bool
+	}{
+		{"seen before it was found", "", at(19_999), true},
+		{"seen when it was found", "OLDER", at(20_000), true},
+		{"seen later", "", at(20_001), false},
+		{"known already", "LOSS", at(19_999), false},
+	} {
+		if got := m.Settles(tc.known, tc.seen, testHorizon, testBound); got != tc.want {
+			t.Errorf("%s: %v", tc.name, got)
+		}
+	}
+	m.Loss = Loss{}
+	if m.Settles("x", at(-90_000), testHorizon, testBound) {
+		t.Error("no loss is on record, and it settles something")
+	}
+}
+
+func TestQuarantineAndLower(t *testing.T) {
+	m := aMeta()
+	m.MaxHorizon, m.Floor, m.Base = 0, 0, 0
+	m = m.AfterLoss(nil, at(1_000_000), testHorizon, testBound) // by a clock that was wrong
+	if got, err := m.Lowered(at(20_000), testHorizon, testBound); err != nil || got.Floor != 23_000 || got.Loss.Floor != 23_000 {
+		t.Errorf("lowered: %+v, %v", got, err)
+	}
+	based, err := m.Quarantine(500_000)
+	if err != nil || based.Floor != m.Floor || based.Base != 500_000 {
+		t.Errorf("an operator's floor below the present one: %+v, %v", based, err)
+	}
+	got, err := based.Lowered(at(20_000), testHorizon, testBound)
+	if err != nil || got.Floor != 500_000 || got.Loss.Floor != 500_000 {
+		t.Errorf("lowered to the base: %+v, %v", got, err)
+	}
+	if got, err := got.Lowered(at(2_000_000), testHorizon, testBound); err != nil || got.Floor != 500_000 {
+		t.Errorf("lowering has raised the floor: %+v, %v", got, err)
+	}
+	if got, err := m.Quarantine(m.LastTick + 1); !errors.Is(err, coord.ErrInvalid) || got != m {
+		t.Errorf("a floor beyond the end: %+v, %v", got, err)
+	}
+	closed, err := m.Quarantine(m.LastTick)
+	if err != nil || !closed.Closed() {
+		t.Errorf("closing: %+v, %v", closed, err)
+	}
+	if _, err := closed.Lowered(at(20_000), testHorizon, testBound); !errors.Is(err, coord.ErrNamespaceClosed) {
+		t.Errorf("lowering the floor of a closed namespace: %v", err)
+	}
+	if err := closed.Quarantined("orders"); !errors.Is(err, coord.ErrNamespaceClosed) || errors.Is(err, coord.ErrQuarantined) {
+		t.Errorf("a window in a closed namespace: %v", err)
+	}
+}
+
+func TestClocks(t *testing.T) {
+	bound := testBound.Microseconds()
+	for _, tc := range []struct{ now, clamped int64 }{
+		{100 * bound, 100 * bound},
+		{99 * bound, 99 * bound},
+		{104 * bound, 104 * bound},
+		{99*bound - 1, 99 * bound},
+		{104*bound + 1, 104 * bound},
+		{0, 99 * bound},
+		{1 << 60, 104 * bound},
+	} {
+		if got := ClampClock(tc.now, 100*bound, 103*bound, testBound); got != tc.clamped {
+			t.Errorf("a clock that says %d is taken to say %d; want %d", tc.now, got, tc.clamped)
+		}
+		var skew *coord.ClockSkewError
+		err := CheckClock(tc.now, 100*bound, 103*bound, testBound)
+		if wrong := errors.As(err, &skew); wrong != (tc.now != tc.clamped) || wrong && (skew.Max != testBound || !skew.Until.IsZero() || !coord.Permanent(err)) {
+			t.Errorf("a clock that says %d: %v", tc.now, err)
+		}
+	}
+}
