@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Proxy forwards connections to a server. It ends with the test.
@@ -18,6 +19,8 @@ type Proxy struct {
 
 	mu    sync.Mutex
 	mode  mode
+	delay time.Duration // of answers
+	made  int           // how many connections there were
 	conns map[*pair]struct{}
 }
 
@@ -65,6 +68,21 @@ func (p *Proxy) Refuse() { p.set(refuse) }
 // because what follows would make no sense on them.
 func (p *Proxy) Heal() { p.set(forward) }
 
+// Delay has every answer take so much longer from now on. Connections stay as they are,
+// and many answers can be under way at a time.
+func (p *Proxy) Delay(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delay = d
+}
+
+// Connections returns how many connections were made so far.
+func (p *Proxy) Connections() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.made
+}
+
 func (p *Proxy) set(m mode) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,12 +124,18 @@ func (p *Proxy) accept() {
 func (p *Proxy) join(c *pair) {
 	p.mu.Lock()
 	p.conns[c] = struct{}{}
+	p.made++
 	if p.mode == refuse {
 		c.cut()
 	}
 	p.mu.Unlock()
 	p.done.Go(func() { p.copy(c, c.server, c.client, func(m mode) bool { return m != hang }) })
-	p.done.Go(func() { p.copy(c, c.client, c.server, func(m mode) bool { return m == forward }) })
+	late := newLateWriter(c.client, p.due)
+	p.done.Go(func() {
+		p.copy(c, late, c.server, func(m mode) bool { return m == forward })
+		late.close()
+	})
+	p.done.Go(late.run)
 }
 
 // copy passes on what passes lets through, and loses the rest.
