@@ -24,6 +24,8 @@ func script(t *testing.T, name string, args ...string) (string, int) {
 	cmd.Dir = filepath.Join("..", "..")
 	// The steps of a test are no steps of what it is a part of.
 	cmd.Env = append(os.Environ(), "UNALIKE_STEPS=")
+	// What another test leaves behind is not to be found in this one's session.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err = cmd.Run()
