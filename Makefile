@@ -3,30 +3,50 @@
 
 GO ?= go
 LINT := bin/golangci-lint
+# Mutants at a time: half of them wait for a server while the others are compiled.
+AT_ONCE = $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
 .DEFAULT_GOAL := help
-.PHONY: help build test unit test-race fmt vet lint cross mutants model bench bench-smoke tidy ci
+.PHONY: help build test checks full busy-mutants unit test-race fmt vet lint cross mutants model bench bench-smoke tidy ci
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build the command line tool into bin/unalike
 	$(GO) build -o bin/unalike ./cmd/unalike
 
+test: ## Run every check: format, vet, lint, all platforms, tests, race, mutants, model
+	@scripts/summary $(MAKE) --no-print-directory checks
+
+# What the steps of make full do in another way than those of make test.
+MODEL := quick
+LONG :=
+full: MODEL := full
+full: LONG := -count=1 -timeout=60m
+full: export UNALIKE_FULL := 1
+full: export UNALIKE_SEEDS ?= 100
+full: ## Run every check with all loops in full length, and the mutants twice beside a busy machine: hours
+	@scripts/summary $(MAKE) --no-print-directory checks busy-mutants MODEL=$(MODEL) LONG="$(LONG)"
+
 # One after the other, the cheap ones first: a mistake shows early, and tests that
 # measure time do not share the machine with a compiler.
-test: ## Run every check: format, vet, lint, all platforms, tests, race, mutants, model
+checks:
 	@scripts/step "gofmt" scripts/format
 	@scripts/step "go vet" $(GO) vet ./...
 	@scripts/step "go.mod and go.sum" $(MAKE) --no-print-directory tidy
 	@scripts/step "lint" $(MAKE) --no-print-directory lint
-	@scripts/step "model" scripts/model quick
+	@scripts/step "model" scripts/model $(MODEL)
 	@scripts/step "all platforms" scripts/cross
 	@scripts/step "servers for tests" scripts/servers
-	@scripts/step "tests" $(GO) test ./...
-	@scripts/step "tests under the race detector" scripts/race
+	@scripts/step "tests" $(GO) test $(LONG) ./...
+	@scripts/step "tests under the race detector" scripts/race $(LONG)
 	@scripts/step "benchmarks, for a moment" $(MAKE) --no-print-directory bench-smoke
 	@scripts/step "mutants" $(MAKE) --no-print-directory mutants
+
+# The loops leave the mutants a third of two cores.
+busy-mutants: checks
+	@scripts/step "mutants beside four busy loops" scripts/busy 4 $(MAKE) --no-print-directory mutants
+	@scripts/step "mutants beside four busy loops, again" scripts/busy 4 $(MAKE) --no-print-directory mutants
 
 unit: ## Run the tests alone
 	$(GO) test ./...
@@ -50,7 +70,7 @@ cross: ## Build and vet for every supported platform
 	@scripts/cross
 
 mutants: ## Break the code in known ways; a test must notice each
-	UNALIKE_MUTANTS=1 $(GO) test -count=1 -timeout 20m ./internal/mutants
+	UNALIKE_MUTANTS=1 $(GO) test -C internal/mutants -count=1 -timeout=60m -parallel=$(AT_ONCE) -run=TestMutants
 
 model: ## Check the protocol's model with spin at its large bounds: minutes, up to 8 GiB
 	@scripts/model full

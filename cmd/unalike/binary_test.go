@@ -9,12 +9,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
 // builtIn is the folder of the program under test.
@@ -138,20 +140,21 @@ func (p *program) wait() int {
 
 func TestLongRun(t *testing.T) {
 	t.Parallel()
-	p := start(t, t.TempDir(), "generate", "--count", "1000000")
+	count := fulltest.Rounds(100_000, 5_000_000)
+	p := start(t, t.TempDir(), "generate", "--count", strconv.Itoa(count))
 	p.drain()
-	if code := p.wait(); code != exitOK || p.count != 1_000_000 {
-		t.Errorf("exit code %d, %d IDs in order; want 0 and 1000000\n%s", code, p.count, &p.stderr)
+	if code := p.wait(); code != exitOK || p.count != count {
+		t.Errorf("exit code %d, %d IDs in order; want 0 and %d\n%s", code, p.count, count, &p.stderr)
 	}
 }
 
-// TestKilledTenTimes kills the program in the middle of a run and starts it again:
+// TestKilledAgainAndAgain kills the program in the middle of a run and starts it again:
 // all IDs of all runs are in ascending order, so none comes twice.
-func TestKilledTenTimes(t *testing.T) {
+func TestKilledAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	url := "static://?worker=5&horizon=600ms&state=" + filepath.ToSlash(filepath.Join(t.TempDir(), "state"))
 	last := core.ID(-1)
-	for i := range 10 {
+	for i := range fulltest.Rounds(3, 20) {
 		p := start(t, t.TempDir(), "generate", "--count", "100000000", "--coordinator", url)
 		p.last = last
 		p.read(20_000 + 10_000*i)
@@ -200,7 +203,7 @@ func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	ids := map[core.ID]bool{}
-	for range 3 {
+	for range fulltest.Rounds(2, 15) {
 		var programs []*program
 		for range 4 {
 			programs = append(programs, start(t, data, "generate"))

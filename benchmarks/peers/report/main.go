@@ -1,7 +1,7 @@
 // Command report reads the output of the benchmarks and writes what people look at:
 // the table of the bars that this project holds itself to, and charts.
 //
-//	go run ./report -out ../results ../results/peers.txt
+//	go run ./report -out ../results ../results/peers.txt ../results/coordinators.txt
 package main
 
 import (
@@ -25,7 +25,7 @@ func run(out string, files []string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(out, "bars.md"), []byte(table(m)), 0o644); err != nil { //nolint:gosec // for everybody to read
+	if err := os.WriteFile(filepath.Join(out, "bars.md"), []byte(table(m)+"\n"+coordinators(m)), 0o644); err != nil { //nolint:gosec // for everybody to read
 		return err
 	}
 	return drawAll(m, out)

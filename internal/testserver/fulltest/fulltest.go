@@ -1,11 +1,10 @@
-// Package fulltest says how long the long loops of tests run: a few rounds by
-// default, so that the gate ends in time on a slow machine, and in full if the
-// environment variable UNALIKE_FULL is set, which make full does.
+// Package fulltest says how long the loops of tests are: a few rounds while somebody works, and all of them in
+// `make full`, which sets UNALIKE_FULL.
 package fulltest
 
 import "os"
 
-// Rounds returns full if UNALIKE_FULL is set, and short otherwise.
+// Rounds returns full if the environment variable UNALIKE_FULL is set and not empty, else short.
 func Rounds(short, full int) int {
 	if os.Getenv("UNALIKE_FULL") != "" {
 		return full
