@@ -17,11 +17,12 @@ type Slot struct {
 	Holder     string // who holds it, or held it last: host and process
 	Identity   string // of the holder, or of the last one; empty: none
 	Generation uint64
-	NotBefore  int64     // the window (NotBefore, NotAfter] that is stored, in ticks
-	NotAfter   int64     //
-	Until      time.Time // when tick NotAfter ends
-	Since      time.Time // when the holder, or the last one, acquired it
-	Renewed    time.Time // its last renewal
+	NotBefore  int64         // the window (NotBefore, NotAfter] that is stored, in ticks
+	NotAfter   int64         //
+	Until      time.Time     // when tick NotAfter ends
+	Since      time.Time     // when the holder, or the last one, acquired it
+	Renewed    time.Time     // its last renewal
+	TTL        time.Duration // how long its lease outlives that; 0: not stored
 }
 
 // SlotState tells whether a worker ID can be had.

@@ -47,7 +47,7 @@ The old namespace is closed for good: its floor becomes the end of the layout, s
 a generator that was forgotten, or that comes back from a pause, can extend nothing.
 Only a static one cannot be closed: take its configuration and its state file away.
 
-A floor is never lowered, so --after asks first.`,
+This cannot be taken back, so --after asks first.`,
 		Example: `  unalike init --coordinator etcd://localhost:2379/orders
   unalike init --coordinator etcd://localhost:2379/orders --layout javascript
   unalike init --coordinator etcd://new:2379/orders --after etcd://old:2379/orders
@@ -111,7 +111,7 @@ func (a *app) follow(ctx context.Context, n *namespace, o *initOptions) error {
 // move shows what is to be done, asks, and does it.
 func (a *app) move(ctx context.Context, n, old *namespace, o *initOptions) error {
 	layout := o.layout.Layout
-	end, err := coord.EndOf(ctx, old.Coordinator, layout.Space())
+	end, err := a.endOf(ctx, old, layout.Space())
 	if held := (&coord.HeldError{}); errors.As(err, &held) {
 		a.complain("%s", slotTable(held.Slots, time.Now()))
 		return fmt.Errorf("%s cannot be followed: %d of its worker IDs are held; stop the generators first, and wait until the leases of those that crashed have ended", old.name, len(held.Slots))
@@ -135,7 +135,7 @@ func (a *app) move(ctx context.Context, n, old *namespace, o *initOptions) error
 func describeMove(n, old *namespace, end coord.Ending, layout core.Layout, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s will be declared new, with layout %s, to follow %s.\n", n.name, layout, old.name)
-	fmt.Fprintf(&b, "Its floor will be raised to %s, %s: nothing is granted below it, and it is never lowered.", end.Until.UTC().Format(timeForm), describeWhen(end.Until, now))
+	fmt.Fprintf(&b, "Its floor will be raised to %s, %s: nothing is granted below it. It cannot be taken back.", end.Until.UTC().Format(timeForm), describeWhen(end.Until, now))
 	switch {
 	case !end.Until.After(now.Add(far)):
 	case end.Until.After(end.Furthest.Until):

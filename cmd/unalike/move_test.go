@@ -235,7 +235,7 @@ func TestDescribeMove(t *testing.T) {
 	}{
 		{coord.Ending{Until: at.Add(time.Hour), Furthest: window}, "That far reaches the window of worker ID 17 of the old namespace."},
 		{coord.Ending{Until: at.Add(2 * time.Hour), Furthest: window}, "That far reaches the floor of the old namespace."},
-		{coord.Ending{Until: at.Add(time.Minute)}, "in 1m0s: nothing is granted below it, and it is never lowered.\nThe old namespace"},
+		{coord.Ending{Until: at.Add(time.Minute)}, "in 1m0s: nothing is granted below it. It cannot be taken back.\nThe old namespace"},
 	} {
 		if got := describeMove(n, old, tt.end, core.DefaultLayout(), at); !strings.Contains(got, tt.want) {
 			t.Errorf("%+v is described as\n%s\nwant %q", tt.end, got, tt.want)

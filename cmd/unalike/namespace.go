@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -175,9 +174,12 @@ func (n *namespace) lacks(what string, except []string) error {
 	return usageError{fmt.Errorf("%s cannot %s; those of these schemes can: %s", kind, what, strings.Join(able, ", "))}
 }
 
-// checkExists tells whether the namespace is there. An operator who mistyped its name is
-// to learn that before anything is announced.
-func checkExists(ctx context.Context, admin coord.Admin) error {
-	_, err := admin.Quarantine(ctx, time.Unix(0, 0)) // so early that it changes nothing
+// checkExists reports whether the namespace is there. An operator who mistyped its name
+// is to learn that before anything is announced.
+func checkExists(ctx context.Context, n *namespace) error {
+	info, err := n.inspect(ctx)
+	if _, can := n.Coordinator.(coord.Inspector); err == nil && can && info.Layout == "" {
+		err = fmt.Errorf("%w: there is no such namespace; 'unalike init' declares it", coord.ErrInvalid)
+	}
 	return err
 }

@@ -126,14 +126,34 @@ func (a askedAdmin) Retire(ctx context.Context, workerID int) error {
 	return a.asker.ask(ctx, true, func(ctx context.Context) error { return a.admin.Retire(ctx, workerID) })
 }
 
+// askedLowerer lowers a floor with calls of an asker.
+type askedLowerer struct {
+	asker   *asker
+	lowerer coord.Lowerer
+}
+
+// Lower implements [coord.Lowerer].
+func (l askedLowerer) Lower(ctx context.Context) (time.Time, error) {
+	return answer(ctx, l.asker, true, l.lowerer.Lower)
+}
+
 // asked is c with an operator's calls made by k. It can do what c can, so that also
 // coord.Follow waits for no single call for ever.
 func asked(c coord.Coordinator, k *asker) coord.Coordinator {
 	l, lists := c.(coord.Lister)
 	a, changes := c.(coord.Admin)
 	i, inspects := c.(coord.Inspector)
+	w, lowers := c.(coord.Lowerer)
 	switch {
-	case lists && changes && inspects: // all drivers but the static one
+	case lists && changes && inspects && lowers: // all drivers but the static one
+		return struct {
+			coord.Coordinator
+			askedLister
+			askedAdmin
+			askedInspector
+			askedLowerer
+		}{c, askedLister{k, l}, askedAdmin{k, a}, askedInspector{k, i}, askedLowerer{k, w}}
+	case lists && changes && inspects: // one of somebody else's
 		return struct {
 			coord.Coordinator
 			askedLister

@@ -16,8 +16,15 @@ type quarantineOptions struct {
 	namespaceOptions
 	until timeValue
 	span  durationValue
+	far   bool
+	lower bool
 	yes   bool
 }
+
+// farAhead is how far ahead a floor may be set without the operator's saying that it is
+// meant: most likely a longer time is a typing error, and no floor that was set to a
+// given time is ever lowered.
+const farAhead = 24 * time.Hour
 
 // quarantineCommand returns the command that raises a floor.
 func (a *app) quarantineCommand() *cobra.Command {
@@ -34,29 +41,85 @@ issued elsewhere.
 Without --until and --for, the floor goes as far as windows that the back end has
 forgotten can reach: its longest horizon and clock difference from now on.
 
-A floor is never lowered: this cannot be undone. An earlier time than the present floor
-changes nothing. The namespace must exist; 'unalike init' makes one.`,
+An earlier time than the present floor changes nothing. A floor that was set with
+--until or --for cannot be taken back, because nobody else knows what it protects; so
+one that is more than 24 hours ahead is refused unless --far says that it is meant.
+
+A floor that reaches further than windows that the back end has forgotten can reach,
+because a wrong clock has raised it, is lowered to that with --lower. Set the clock
+first. Generators that had started to wait for the old floor may have to be restarted.
+
+The namespace must exist; 'unalike init' makes one.`,
 		Example: `  unalike quarantine --coordinator etcd://localhost:2379/orders
   unalike quarantine --coordinator etcd://localhost:2379/orders --for 10m
-  unalike quarantine --until 2026-05-17T09:30:00Z --yes`,
+  unalike quarantine --until 2026-05-17T09:30:00Z --yes
+  unalike quarantine --coordinator etcd://localhost:2379/orders --lower`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if !o.until.IsZero() && o.span != 0 {
-				return usageError{errors.New("--until and --for exclude each other; give one of them")}
+			if err := o.check(time.Now()); err != nil {
+				return err
 			}
 			if err := a.checkYes(o.yes); err != nil {
 				return err
 			}
-			return a.operate(c, &o.namespaceOptions, mustExist, func(ctx context.Context, n *namespace) error { return a.quarantine(ctx, n, &o) })
+			return a.operate(c, &o.namespaceOptions, mustExist, func(ctx context.Context, n *namespace) error {
+				if o.lower {
+					return a.lower(ctx, n, o.yes)
+				}
+				return a.quarantine(ctx, n, &o)
+			})
 		},
 	}
 	addNamespaceFlags(c, &o.namespaceOptions)
 	c.Flags().Var(&o.until, "until", "raise the floor to this moment, in RFC 3339")
 	c.Flags().Var(&o.span, "for", "raise the floor to so much after now, by this machine's clock")
+	c.Flags().BoolVar(&o.far, "far", false, "the moment may be more than 24 hours ahead")
+	c.Flags().BoolVar(&o.lower, "lower", false, "lower a floor that a wrong clock has raised, as far as that is safe")
 	addYesFlag(c, &o.yes)
 	complete(c, "until", nil)
 	complete(c, "for", []string{"1m", "10m", "1h"})
 	return c
+}
+
+// check refuses flags that do not go together, and a floor that is far ahead of now.
+func (o *quarantineOptions) check(now time.Time) error {
+	given := !o.until.IsZero() || o.span != 0
+	ahead := max(o.until.Sub(now), time.Duration(o.span))
+	switch {
+	case !o.until.IsZero() && o.span != 0:
+		return usageError{errors.New("--until and --for exclude each other; give one of them")}
+	case o.lower && (given || o.far):
+		return usageError{errors.New("--lower takes neither --until nor --for nor --far: it lowers the floor as far as that is safe")}
+	case given && ahead > farAhead && !o.far:
+		return usageError{fmt.Errorf("the floor would be %s ahead, and nothing is granted until then; this cannot be taken back; at most %v is allowed without --far", roughly(ahead), farAhead)}
+	}
+	return nil
+}
+
+// roughly prints a long duration in days.
+func roughly(d time.Duration) string {
+	return fmt.Sprintf("%d days and %v", d/(24*time.Hour), (d % (24 * time.Hour)).Round(time.Minute))
+}
+
+// lower lowers the floor of n as far as that is safe.
+func (a *app) lower(ctx context.Context, n *namespace, yes bool) error {
+	lowerer, ok := n.Coordinator.(coord.Lowerer)
+	if !ok {
+		return n.lacks("lower a floor", cannotChange)
+	}
+	if err := checkExists(ctx, n); err != nil {
+		return err
+	}
+	plan := fmt.Sprintf("The floor of %s will be lowered as far as windows that the back end has forgotten can reach by now.\n"+
+		"This is for a floor that a wrong clock has raised. The clock of this machine must be right, and so must those of all generators.", n.name)
+	if err := a.confirm(ctx, yes, plan); err != nil {
+		return err
+	}
+	floor, err := lowerer.Lower(ctx)
+	if err != nil {
+		return err
+	}
+	return a.write(fmt.Appendf(nil, "the floor of %s is %s, %s\n", n.name, floor.UTC().Format(timeForm), describeWhen(floor, time.Now())))
 }
 
 // quarantine raises the floor of n.
@@ -73,7 +136,10 @@ func (a *app) quarantine(ctx context.Context, n *namespace, o *quarantineOptions
 	if !until.IsZero() {
 		where = fmt.Sprintf("to %s, %s", until.UTC().Format(timeForm), describeWhen(until, now))
 	}
-	plan := fmt.Sprintf("The floor of %s will be raised %s.\nNothing is granted or extended below it, and it is never lowered.", n.name, where)
+	plan := fmt.Sprintf("The floor of %s will be raised %s.\nNothing is granted or extended below it.", n.name, where)
+	if !until.IsZero() {
+		plan += " It cannot be taken back."
+	}
 	if l, ok := n.Coordinator.(coord.Lister); ok {
 		slots, unreadable := l.List(ctx)
 		if unreadable != nil && len(slots) == 0 {
@@ -81,7 +147,7 @@ func (a *app) quarantine(ctx context.Context, n *namespace, o *quarantineOptions
 		}
 		plan += "\n" + describeHolders(slots, now)
 	}
-	if err := checkExists(ctx, admin); err != nil {
+	if err := checkExists(ctx, n); err != nil {
 		return err
 	}
 	if err := a.confirm(ctx, o.yes, plan); err != nil {

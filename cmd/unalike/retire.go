@@ -67,7 +67,7 @@ func (a *app) retire(ctx context.Context, n *namespace, id int, yes bool) error 
 			return err
 		}
 	}
-	if err := checkExists(ctx, admin); err != nil {
+	if err := checkExists(ctx, n); err != nil {
 		return err
 	}
 	if err := a.confirm(ctx, yes, plan); err != nil {

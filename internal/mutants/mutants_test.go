@@ -27,7 +27,10 @@ func TestMutants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range slices.Concat(clockMutants, coreMutants, keeperMutants, driverMutants, operatorMutants) {
+	for _, m := range slices.Concat(
+		clockMutants, coreMutants, keeperMutants, driverMutants, operatorMutants,
+		cmdFixMutants,
+	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			if problem := r.try(t, &m); problem != "" {

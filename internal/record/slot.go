@@ -120,7 +120,7 @@ func (s Slot) Listed(meta Meta, owned bool) coord.Slot {
 	out := coord.Slot{
 		WorkerID: s.Worker, State: coord.SlotFree, Layout: s.Fingerprint, Holder: s.Holder, Identity: s.Identity, Generation: s.Generation,
 		NotBefore: s.NotBefore, NotAfter: s.NotAfter, Until: Time(meta.Scale().Micro(s.NotAfter + 1)),
-		Since: Time(s.Since), Renewed: Time(s.Renewed),
+		Since: Time(s.Since), Renewed: Time(s.Renewed), TTL: s.Lease(),
 	}
 	switch {
 	case s.Retired:
