@@ -92,6 +92,7 @@ func (c *Coordinator) LeaseRules() coord.LeaseRules {
 	return coord.LeaseRules{
 		Set:     c.opts.Lease,
 		Default: coord.LeaseConfig{Horizon: DefaultHorizon},
+		Workers: c.opts.Count,
 	}
 }
 
