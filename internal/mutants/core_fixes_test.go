@@ -11,13 +11,6 @@ var coreFixMutants = []mutant{
 		pkg:  "./core", test: "TestUnopenedWindowDelaysNoOther",
 	},
 	{
-		name: "new waits for a window that it has lost",
-		file: "core/stripe.go",
-		old:  "if word != t.start {",
-		new:  "if true {",
-		pkg:  "./core", test: "TestNewWaitsForNoWindowThatItHasLost",
-	},
-	{
 		name: "order kept for the same worker ID alone",
 		file: "core/stripe.go",
 		old:  "\tif t.Heal {\n",
