@@ -95,28 +95,6 @@ func TestMoreStripesThanTheCoordinatorHas(t *testing.T) {
 	}
 }
 
-// TestWindowEndedErrorTellsWhatToLookAt prints why a window has ended.
-func TestWindowEndedErrorTellsWhatToLookAt(t *testing.T) {
-	ended := coretest.Start()
-	for _, tt := range []struct {
-		name  string
-		error core.WindowEndedError
-		want  string
-	}{
-		{"not renewed", core.WindowEndedError{Renewed: ended.Add(-30 * time.Second)},
-			"no renewal since 2025-01-01T11:59:30.000Z; service resumes by itself once a renewal succeeds; check that the coordinator is up, reachable and able to write"},
-		{"renewal failed", core.WindowEndedError{Renewed: ended.Add(-30 * time.Second), Cause: errors.New("no space left")},
-			"no space left; last renewed 2025-01-01T11:59:30.000Z; service resumes by itself once a renewal succeeds; check that the coordinator is up, reachable and able to write"},
-		{"renewed, but not far enough", core.WindowEndedError{Renewed: ended},
-			"over by this machine's clock when it was renewed at 2025-01-01T12:00:00.000Z; service resumes by itself once a renewal gives a window that reaches further; compare this machine's clock with those of the coordinator and the other holders"},
-	} {
-		tt.error.Ended = ended
-		if got := tt.error.Error(); !strings.HasSuffix(got, tt.want) {
-			t.Errorf("%s: %s\nwant: ...%s", tt.name, got, tt.want)
-		}
-	}
-}
-
 // TestClockPastTheLayout stands at and behind the end of the time bits.
 func TestClockPastTheLayout(t *testing.T) {
 	l := narrow()

@@ -89,6 +89,8 @@ func stepBackAt(t *testing.T, n int, asClock func(*stepping) clock.Clock) bool {
 	if err := g.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
-	<-result
+	if err := <-result; !reached && !errors.Is(err, ErrClosed) {
+		t.Errorf("Next of a generator that was closed: %v", err)
+	}
 	return reached
 }

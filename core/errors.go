@@ -96,14 +96,10 @@ func (e *WindowEndedError) Error() string {
 			ErrWindowEnded, e.WorkerID, stamp(e.Ended), e.Cause, stamp(e.Renewed))
 	}
 	cause := "no renewal since"
-	switch {
-	case e.Cause != nil:
+	if e.Cause != nil {
 		cause = e.Cause.Error() + "; last renewed"
-	case !e.Renewed.Before(e.Ended):
-		return fmt.Sprintf("%v: worker ID %d could stamp until %s: that was over by this machine's clock when it was renewed at %s; service resumes by itself once a renewal gives a window that reaches further; compare this machine's clock with those of the coordinator and the other holders",
-			ErrWindowEnded, e.WorkerID, stamp(e.Ended), stamp(e.Renewed))
 	}
-	return fmt.Sprintf("%v: worker ID %d could stamp until %s: %s %s; service resumes by itself once a renewal succeeds; check that the coordinator is up, reachable and able to write",
+	return fmt.Sprintf("%v: worker ID %d could stamp until %s: %s %s; service resumes by itself once the coordinator answers; check that it is up and reachable",
 		ErrWindowEnded, e.WorkerID, stamp(e.Ended), cause, stamp(e.Renewed))
 }
 

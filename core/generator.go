@@ -146,14 +146,14 @@ func (g *Generator) start(ctx context.Context) error {
 
 // startError returns the first of the errors with which the keepers of the stripes
 // have started, because they are alike; nil if there is none. If worker IDs are
-// lacking, the number of stripes may be the reason, so it says how many there are.
+// lacking, the number of stripes may be the reason, so the error names it.
 func startError(errs []error) error {
 	failed := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
 	if len(failed) == 0 {
 		return nil
 	}
-	if n := len(errs); n > 1 && errors.Is(failed[0], coord.ErrNoWorkerID) {
-		return fmt.Errorf("Stripes is %d, which takes as many worker IDs, and %d could be leased: %w", n, n-len(failed), failed[0])
+	if len(errs) > 1 && errors.Is(failed[0], coord.ErrNoWorkerID) {
+		return fmt.Errorf("no worker ID for %d of the %d stripes, each of which takes one: %w", len(failed), len(errs), failed[0])
 	}
 	return failed[0]
 }

@@ -261,7 +261,7 @@ func TestMoreStripesThanWorkerIDsLeavesNothingLeased(t *testing.T) {
 		if g != nil || !errors.Is(err, coord.ErrNoWorkerID) {
 			t.Errorf("New: %v, %v", g, err)
 		}
-		const want = `core: starting a generator: Stripes is 3, which takes as many worker IDs, and 2 could be leased: coord: no free worker ID in namespace "fake": 2 of 2 are held; the next is free at `
+		const want = `core: starting a generator: no worker ID for 1 of the 3 stripes, each of which takes one: coord: no free worker ID in namespace "fake": 2 of 2 are held; the next is free at `
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("New: %v, want %s...", err, want)
 		}

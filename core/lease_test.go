@@ -181,7 +181,7 @@ func TestOutagePastTheHorizonIsExplainedAndEndsByItself(t *testing.T) {
 		if !errors.Is(err, core.ErrWindowEnded) || !errors.Is(err, coordtest.ErrUnreachable) || !errors.As(err, &ended) {
 			t.Fatalf("Next: %v", err)
 		}
-		wantText(t, err, fmt.Sprintf("core: issue window ended: worker ID 0 could stamp until %s: renewal failed: coordtest: Renew of the fake: coordtest: back end unreachable; last renewed %s; service resumes by itself once a renewal succeeds; check that the coordinator is up, reachable and able to write",
+		wantText(t, err, fmt.Sprintf("core: issue window ended: worker ID 0 could stamp until %s: renewal failed: coordtest: Renew of the fake: coordtest: back end unreachable; last renewed %s; service resumes by itself once the coordinator answers; check that it is up and reachable",
 			at(renewed.Add(leaseHorizon+time.Millisecond)), at(renewed)))
 		if end := renewed.Truncate(time.Millisecond).Add(leaseHorizon + time.Millisecond); !ended.Renewed.Equal(renewed) || !ended.Ended.Equal(end) || ended.WorkerID != 0 {
 			t.Errorf("the error is %+v", ended)

@@ -102,6 +102,13 @@ var coreFixMutants = []mutant{
 		pkg:  "./core", test: "TestMoreStripesThanTheCoordinatorHas",
 	},
 	{
+		name: "static does not tell how many worker IDs it has",
+		file: "coord/static/options.go",
+		old:  "\t\tWorkers: c.opts.Count,\n",
+		new:  "",
+		pkg:  "./coord/static", test: "TestLeaseRulesTellHowManyWorkerIDsThereAre",
+	},
+	{
 		name: "coarse stores a reading without a compare",
 		file: "clock/coarse.go",
 		old:  "ticker.cached.CompareAndSwap(v, now)",
