@@ -104,8 +104,8 @@ var coreFixMutants = []mutant{
 	{
 		name: "static does not tell how many worker IDs it has",
 		file: "coord/static/options.go",
-		old:  "\t\tWorkers: c.opts.Count,\n",
-		new:  "",
+		old:  "rules.Workers = c.opts.Count",
+		new:  "rules.Workers = 0",
 		pkg:  "./coord/static", test: "TestLeaseRulesTellHowManyWorkerIDsThereAre",
 	},
 	{

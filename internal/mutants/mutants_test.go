@@ -29,8 +29,7 @@ func TestMutants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range slices.Concat(
-		clockMutants, coreMutants, keeperMutants, driverMutants, operatorMutants,
+	for _, m := range slices.Concat(clockMutants, coreMutants, keeperMutants, driverMutants, operatorMutants,
 		coreFixMutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
