@@ -54,13 +54,17 @@ func (coarse) UnixMicro() int64 {
 
 // FreshUnixMicro reads the system's wall clock and moves the cached reading
 // forward, so that callers after this one need not ask again.
-func (coarse) FreshUnixMicro() int64 {
+func (coarse) FreshUnixMicro() int64 { return moveOn(wallMicro) }
+
+// moveOn returns a reading taken with read, and moves the cached one forward to it.
+func moveOn(read func() int64) int64 {
 	v := ticker.cached.Load()
-	now := wallMicro()
+	now := read()
 	if v != 0 && now > v {
 		// Forward only, and only over the value seen before the reading: a slow
-		// caller must not put an old reading over a newer one. A step backward is
-		// left to the tick.
+		// caller must not put an old reading over a newer one, nor any over the 0 of a
+		// tick that has ended, which would stay for ever. A step backward is left to the
+		// tick.
 		ticker.cached.CompareAndSwap(v, now)
 	}
 	return now

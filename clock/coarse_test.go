@@ -115,6 +115,28 @@ func TestCoarseFreshMovesTheCache(t *testing.T) {
 	})
 }
 
+// TestCoarseFreshOfASlowCaller: what happened to the cache between its two looks is not
+// undone.
+func TestCoarseFreshOfASlowCaller(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		Coarse().UnixMicro()
+		for _, tt := range []struct {
+			name      string
+			meanwhile int64
+		}{{"somebody has stored a newer reading", 30}, {"the tick has ended", 0}} {
+			ticker.cached.Store(10)
+			now := moveOn(func() int64 {
+				ticker.cached.Store(tt.meanwhile)
+				return 20
+			})
+			if got := ticker.cached.Load(); now != 20 || got != tt.meanwhile {
+				t.Errorf("%s: the cache holds %d after a reading of %d, want %d", tt.name, got, now, tt.meanwhile)
+			}
+		}
+		time.Sleep(idle)
+	})
+}
+
 // TestCoarseConcurrently is for the race detector, with ticks that end and start.
 func TestCoarseConcurrently(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

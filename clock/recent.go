@@ -33,6 +33,15 @@ func (r *recent) load(now func() uint64) (micro int64, ok bool) {
 	return micro, now()-at < recentCycles && r.at.Load() == at
 }
 
+// take takes a reading and stores it. The count is taken first, so that the reading
+// is never older than it seems.
+func (r *recent) take(count func() uint64, read func() int64) (micro int64) {
+	at := count()
+	micro = read()
+	r.store(at, micro)
+	return micro
+}
+
 // store puts a reading in place of the one that is there, unless somebody else is
 // doing that: then theirs is as good.
 func (r *recent) store(at uint64, micro int64) {

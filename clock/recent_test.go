@@ -32,6 +32,27 @@ func TestRecent(t *testing.T) {
 	}
 }
 
+// TestRecentIsNotOlderThanItSeems: the time that a reading takes, in which a goroutine
+// may be preempted, belongs to its age.
+func TestRecentIsNotOlderThanItSeems(t *testing.T) {
+	now := uint64(1 << 40)
+	count := func() uint64 { return now }
+	var r recent
+	if got := r.take(count, func() int64 {
+		now += recentCycles
+		return 77
+	}); got != 77 {
+		t.Errorf("take is %d, want 77", got)
+	}
+	if _, ok := r.load(count); ok {
+		t.Errorf("a reading that was begun %d cycles ago is recent", recentCycles)
+	}
+	now--
+	if got, ok := r.load(count); !ok || got != 77 {
+		t.Errorf("a cycle earlier: %d, %v; want 77, true", got, ok)
+	}
+}
+
 // TestRecentWhileStoring: nobody uses a reading that is just being replaced, and
 // nobody else replaces it.
 func TestRecentWhileStoring(t *testing.T) {

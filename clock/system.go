@@ -46,11 +46,4 @@ func (c counted) UnixMicro() int64 {
 	return c.FreshUnixMicro()
 }
 
-// FreshUnixMicro reads the clock. The count is taken first, so that the reading is
-// never older than it seems.
-func (counted) FreshUnixMicro() int64 {
-	at := counter()
-	micro := wallMicro()
-	latest.store(at, micro)
-	return micro
-}
+func (counted) FreshUnixMicro() int64 { return latest.take(counter, wallMicro) }

@@ -74,7 +74,7 @@ func (r Range) Within(capacity int) (Range, error) {
 	return r, nil
 }
 
-// LeaseRules is what a driver says of lease times.
+// LeaseRules is what a driver says of its leases.
 type LeaseRules struct {
 	// Set are the times that were given to the coordinator itself, in its URL or
 	// its options. A different value in the generator's configuration is an error.
@@ -87,6 +87,9 @@ type LeaseRules struct {
 	// MaxHorizon is the driver's constant, see rule 11 of the package comment; 0:
 	// no limit but that of [LeaseConfig].
 	MaxHorizon time.Duration
+	// Workers is how many worker IDs the coordinator has to lease, where that is fewer
+	// than the layout has; 0: as many as the layout.
+	Workers int
 }
 
 // LeaseRuler is implemented by coordinators that have [LeaseRules].

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"reflect"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
@@ -66,8 +67,8 @@ type settings struct {
 // resolve fills in the defaults of cfg and checks it.
 func (cfg Config) resolve(c coord.Coordinator) (settings, error) {
 	s := settings{Config: cfg}
-	if c == nil {
-		return s, fmt.Errorf("%w: the coordinator is nil; make one with coord.Open or a driver's New", ErrInvalidConfig)
+	if err := checkCoordinator(c); err != nil {
+		return s, err
 	}
 	if s.Layout == (Layout{}) {
 		s.Layout = DefaultLayout()
@@ -96,9 +97,15 @@ func (cfg Config) resolve(c coord.Coordinator) (settings, error) {
 	if s.workers, err = s.Lease.WorkerIDs.Within(s.Layout.Workers()); err != nil {
 		return s, fmt.Errorf("%w: Lease: %w", ErrInvalidConfig, err)
 	}
+	available := 0
+	if r, ok := c.(coord.LeaseRuler); ok {
+		available = r.LeaseRules().Workers
+	}
 	switch n := len(identityOf(s.Lease.Identity, s.Stripes-1)); {
 	case s.Stripes > s.workers.Count:
 		return s, fmt.Errorf("%w: Stripes is %d; there are %d worker IDs to lease (%v)", ErrInvalidConfig, s.Stripes, s.workers.Count, s.workers)
+	case available > 0 && s.Stripes > available:
+		return s, fmt.Errorf("%w: Stripes is %d, which takes as many worker IDs; the coordinator is configured with %d: give it more, or lower Stripes", ErrInvalidConfig, s.Stripes, available)
 	case s.Lead > s.Lease.Horizon/3:
 		return s, fmt.Errorf("%w: Lead is %v; at most a third of the lease's Horizon, which is %v, is allowed, because IDs never leave the window", ErrInvalidConfig, s.Lead, s.Lease.Horizon)
 	case n > coord.MaxName:
@@ -106,6 +113,19 @@ func (cfg Config) resolve(c coord.Coordinator) (settings, error) {
 	}
 	s.convert()
 	return s, nil
+}
+
+// checkCoordinator refuses nil, and the nil pointer that comes with an error from a
+// driver's New.
+func checkCoordinator(c coord.Coordinator) error {
+	const advice = "make one with coord.Open or a driver's New, and check the error that comes with it"
+	if c == nil {
+		return fmt.Errorf("%w: the coordinator is nil; %s", ErrInvalidConfig, advice)
+	}
+	if v := reflect.ValueOf(c); v.Kind() == reflect.Pointer && v.IsNil() {
+		return fmt.Errorf("%w: the coordinator is a nil %T; %s", ErrInvalidConfig, c, advice)
+	}
+	return nil
 }
 
 // check tells whether the fields that need no defaults are allowed.

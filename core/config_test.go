@@ -68,8 +68,30 @@ func TestBadConfig(t *testing.T) {
 			}
 		})
 	}
-	if _, err := core.New(context.Background(), nil, core.Config{}); !errors.Is(err, core.ErrInvalidConfig) {
-		t.Errorf("New without a coordinator: %v", err)
+}
+
+// TestNewWithoutACoordinator passes nil, and the nil of a driver's New that has failed.
+func TestNewWithoutACoordinator(t *testing.T) {
+	const advice = "; make one with coord.Open or a driver's New, and check the error that comes with it"
+	var failed *coordtest.FakeClient
+	for want, c := range map[string]coord.Coordinator{
+		"the coordinator is nil" + advice:                         nil,
+		"the coordinator is a nil *coordtest.FakeClient" + advice: failed,
+	} {
+		g, err := core.New(context.Background(), c, core.Config{})
+		if g != nil || !errors.Is(err, core.ErrInvalidConfig) || err.Error() != "core: invalid configuration: "+want {
+			t.Errorf("New: %v\nwant: ...%s", err, want)
+		}
+	}
+}
+
+// TestMoreStripesThanTheCoordinatorHas is refused before the first worker ID is leased.
+func TestMoreStripesThanTheCoordinatorHas(t *testing.T) {
+	f := coordtest.NewFake(coordtest.FakeConfig{Rules: coord.LeaseRules{Workers: 2}})
+	_, err := core.New(context.Background(), f.Client(), core.Config{Stripes: 3})
+	const want = "core: invalid configuration: Stripes is 3, which takes as many worker IDs; the coordinator is configured with 2: give it more, or lower Stripes"
+	if !errors.Is(err, core.ErrInvalidConfig) || err.Error() != want || f.Count(coordtest.Acquire) != 0 {
+		t.Errorf("New: %v after %d calls\nwant: %s", err, f.Count(coordtest.Acquire), want)
 	}
 }
 

@@ -43,10 +43,11 @@
 // tick of next, L the lead and R the rollback tolerance:
 //
 //  1. If t is at most L ahead of the clock: issue it.
-//  2. If the last tick is more than L + R ahead of the clock: refuse. The clock was
-//     stepped back, or the window has not opened yet.
-//  3. If t is still the last tick: issue it. This is a small rollback.
-//  4. Otherwise wait until the clock allows rule 1.
+//  2. If nothing was stamped yet: refuse. The window has not opened.
+//  3. If the last tick is more than L + R ahead of the clock: refuse. The clock was
+//     stepped back.
+//  4. If t is still the last tick: issue it. This is a small rollback.
+//  5. Otherwise wait until the clock allows rule 1.
 //
 // Nothing is issued outside the window, or once the gate is closed. A refusal or a
 // wait is always decided by a clock that was read after the state it judges.
@@ -58,7 +59,9 @@
 // old term, which is one bit in the state word, and only then publishes the new
 // one. So a goroutine that was stalled in the middle of a call either finishes
 // under the worker ID that it began with, before the gate was closed, or begins
-// again under the new one.
+// again under the new one. The new term begins above the last ID of the old one, so
+// that IDs stay in order, and that ID counts as stamped for rule 2; after a large step
+// of the clock backward it begins below.
 //
 // # When the coordinator is away
 //

@@ -74,9 +74,12 @@ func (e *edges) learn(late time.Duration) {
 	e.late.Store(max(2*int64(late), old-old/64))
 }
 
-// awaitEdge waits until the clock reads at, or changed is closed, or ctx ends, or
-// there is another reason to look again.
-func (g *Generator) awaitEdge(ctx context.Context, changed <-chan struct{}, at int64) {
+// awaitEdge waits until the clock allows the tick that attempt a waits for, or
+// changed is closed, or ctx ends, or there is another reason to look again.
+func (g *Generator) awaitEdge(ctx context.Context, changed <-chan struct{}, a *attempt) {
+	at := g.scale.Micro(a.tick - g.rule.lead)
+	// More than this is left only if the clock has stepped back since the attempt.
+	most := at - g.scale.Micro(a.now)
 	ended := ctx.Done()
 	w, lead := g.edges.join(at)
 	if !lead {
@@ -90,13 +93,16 @@ func (g *Generator) awaitEdge(ctx context.Context, changed <-chan struct{}, at i
 	// Whoever leads also wakes the others when it is called away. One of them then
 	// leads.
 	defer g.edges.leave(w)
-	if a, ok := g.clock.(clock.Alarmer); ok {
-		ring, stop := a.Alarm(at)
+	if c, ok := g.clock.(clock.Alarmer); ok {
+		ring, stop := c.Alarm(at)
 		defer stop()
-		pause(ring, changed, ended)
+		// A step back after this reading rings, one before it shows here.
+		if at-clock.Fresh(g.clock) <= most {
+			pause(ring, changed, ended)
+		}
 		return
 	}
-	g.approach(at, changed, ended)
+	g.approach(at, most, changed, ended)
 }
 
 // pause waits for the first of three channels, and tells whether it was ring.
@@ -111,18 +117,17 @@ func pause(ring, changed, ended <-chan struct{}) bool {
 }
 
 // approach waits until the clock reads at: with a timer while it is far, with a nap
-// when it is near, spinning at the end. It gives up if the clock steps back, which
-// is for the caller to judge.
-func (g *Generator) approach(at int64, changed, ended <-chan struct{}) {
+// when it is near, spinning at the end. It gives up if more than most is left: then the
+// clock has stepped back, which is for the caller to judge.
+func (g *Generator) approach(at, most int64, changed, ended <-chan struct{}) {
 	relaxed := g.rule.lead*g.scale.Unit >= relaxedLead.Microseconds()
-	first := at - clock.Fresh(g.clock)
 	slack := g.edges.slack()
 	defer g.edges.learn(0)
 	for spins := 0; ; {
 		left := at - clock.Fresh(g.clock)
 		d := time.Duration(left) * time.Microsecond
 		switch {
-		case left <= 0 || left > first+g.scale.Unit:
+		case left <= 0 || left > most:
 			return
 		case relaxed || d > 2*timerSlack:
 			if !relaxed {

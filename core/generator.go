@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +14,10 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/keeper"
 )
+
+// shortWait is the longest wait for a window at a start that is not worth a line in
+// the log: a restart within a tick has one nearly always.
+const shortWait = 100 * time.Millisecond
 
 // Generator issues IDs. All its methods are safe for concurrent use. It leases
 // worker IDs until it is closed, so close it: that frees them at once instead of
@@ -110,7 +115,8 @@ func newGenerator(s *settings) *Generator {
 	}
 	g.fresher, _ = s.Clock.(clock.Fresher)
 	g.hints.New = func() any {
-		return &hint{at: int(g.nextHint.Add(1)-1) % len(g.stripes)}
+		// The remainder comes before the conversion: an int of 32 bits ends at 2^31.
+		return &hint{at: int((g.nextHint.Add(1) - 1) % uint32(len(g.stripes)))}
 	}
 	for range s.Stripes {
 		g.stripes = append(g.stripes, &stripe{g: g})
@@ -127,7 +133,7 @@ func (g *Generator) start(ctx context.Context) error {
 		all.Go(func() { errs[i] = st.keeper.Start(ctx) })
 	}
 	all.Wait()
-	err := firstError(errs) // one is enough: the stripes' are alike
+	err := startError(errs)
 	if err == nil {
 		err = g.awaitOpen(ctx)
 	}
@@ -138,14 +144,18 @@ func (g *Generator) start(ctx context.Context) error {
 	return nil
 }
 
-// firstError returns the first error of a list that is not nil.
-func firstError(errs []error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+// startError returns the first of the errors with which the keepers of the stripes
+// have started, because they are alike; nil if there is none. If worker IDs are
+// lacking, the number of stripes may be the reason, so the error names it.
+func startError(errs []error) error {
+	failed := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
+	if len(failed) == 0 {
+		return nil
 	}
-	return nil
+	if len(errs) > 1 && errors.Is(failed[0], coord.ErrNoWorkerID) {
+		return fmt.Errorf("no worker ID for %d of the %d stripes, each of which takes one: %w", len(failed), len(errs), failed[0])
+	}
+	return failed[0]
 }
 
 // awaitOpen waits until every stripe can issue, and says why it waits.
@@ -161,7 +171,7 @@ func (g *Generator) awaitOpen(ctx context.Context) error {
 			if errors.Is(err, ErrTimeExhausted) {
 				return err
 			}
-			if !logged {
+			if !logged && !opensSoon(err) {
 				logged = true
 				g.log.Warn("waiting for the issue window to open", "reason", err,
 					"hint", "before the first start of all, 'unalike init --coordinator URL', or fresh=true with a static state file, spares the wait")
@@ -172,6 +182,17 @@ func (g *Generator) awaitOpen(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// opensSoon reports whether a stripe cannot issue because its window opens within
+// shortWait.
+func opensSoon(err error) bool {
+	var e *WindowNotOpenError
+	if !errors.As(err, &e) {
+		return false
+	}
+	wait := e.Opens.Sub(e.Now)
+	return wait > 0 && wait <= shortWait
 }
 
 // await blocks until something changes that could make st able to issue: its

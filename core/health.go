@@ -73,7 +73,7 @@ type reported struct {
 // short locks, and never on the coordinator.
 func (g *Generator) Health() Health {
 	h := Health{
-		Issued:    g.issued(),
+		Issued:    g.issued(g.current),
 		Rollbacks: g.rollbacks.Load(),
 		Warnings:  slices.Clone(g.warnings),
 		Errors: ErrorCounts{
@@ -133,13 +133,19 @@ func (s *stripe) health() WorkerHealth {
 	return w
 }
 
-// issued counts the IDs. The ticks that were left are read before the state words:
-// a tick that is left in between is missed, which the maximum makes up for, and
-// none is counted twice.
-func (g *Generator) issued() uint64 {
+// issued counts the IDs: those of the ticks that were left, and those of the ticks in
+// use, which current counts. The former are read first: a tick that is left in between
+// is missed, which the maximum makes up for, and none is counted twice.
+func (g *Generator) issued(current func() uint64) uint64 {
 	g.reported.mu.Lock()
 	defer g.reported.mu.Unlock()
-	n := g.counted.Load()
+	left := g.counted.Load()
+	g.reported.issued = max(g.reported.issued, left+current())
+	return g.reported.issued
+}
+
+// current counts the IDs of the ticks in use.
+func (g *Generator) current() (n uint64) {
 	for _, st := range g.stripes {
 		t := st.term.Load()
 		if t == nil {
@@ -149,6 +155,5 @@ func (g *Generator) issued() uint64 {
 			n += g.rule.used(word, t.start, t.seed)
 		}
 	}
-	g.reported.issued = max(g.reported.issued, n)
-	return g.reported.issued
+	return n
 }

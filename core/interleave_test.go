@@ -40,18 +40,26 @@ func (h *hooked) Alarm(int64) (<-chan struct{}, func()) { return make(chan struc
 // the only one who reads the clock and changes terms.
 func hookedGenerator(t *testing.T, cfg Config) (*Generator, *hooked) {
 	t.Helper()
-	layout := DefaultLayout()
-	h := &hooked{micro: layout.scale().Micro(1000)}
-	cfg.Clock, cfg.Layout = h, layout
+	h := &hooked{micro: DefaultLayout().scale().Micro(1000)}
+	cfg.Clock = h
+	return unkept(t, cfg), h
+}
+
+// unkept returns a generator with layout 41/10/12 and the window (500, 1e6] whose
+// keepers are not started.
+func unkept(t *testing.T, cfg Config) *Generator {
+	t.Helper()
+	cfg.Layout = DefaultLayout()
 	s, err := cfg.resolve(nobody{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := newGenerator(&s)
-	st := g.stripes[0]
-	st.keeper = keeper.New(keeper.Config{Lease: s.Lease})
-	st.Swap(keeper.Term{Grant: coord.Grant{Generation: 1, NotBefore: 500, NotAfter: 1e6}})
-	return g, h
+	for i, st := range g.stripes {
+		st.keeper = keeper.New(keeper.Config{Lease: s.Lease})
+		st.Swap(keeper.Term{Grant: coord.Grant{WorkerID: i, Generation: 1, NotBefore: 500, NotAfter: 1e6}})
+	}
+	return g
 }
 
 // nobody is a coordinator that is never asked.
@@ -194,23 +202,6 @@ func TestClosedTermNeverReopens(t *testing.T) {
 	}
 }
 
-// TestSwapKeepsOrder swaps to a window that begins below the last ID.
-func TestSwapKeepsOrder(t *testing.T) {
-	g, _ := hookedGenerator(t, Config{})
-	mustNext(t, g)
-	st := g.stripes[0]
-	grant := coord.Grant{WorkerID: 0, Generation: 2, NotBefore: 600, NotAfter: 1e6}
-	if last, ok := st.Swap(keeper.Term{Grant: grant}); last != 1000 || !ok {
-		t.Fatalf("Swap: %d, %v", last, ok)
-	}
-	if _, err := g.TryNext(); !errors.Is(err, ErrSequenceExhausted) {
-		t.Fatalf("tick 1000 is used up by the term before: %v", err)
-	}
-	if last, _ := st.Last(); last != 1000 {
-		t.Errorf("the new term begins after tick %d, want 1000", last)
-	}
-}
-
 // TestSwapAfterCloseIsRefused is the keeper that comes back from the coordinator
 // with a grant after the generator was closed.
 func TestSwapAfterCloseIsRefused(t *testing.T) {
@@ -246,7 +237,7 @@ func TestCallDuringSwap(t *testing.T) {
 			runtime.Gosched()
 		}
 	}
-	st.term.Store(newTerm(&g.rule, coord.Grant{WorkerID: 4, Generation: 1, NotBefore: 600, NotAfter: 1e6}, 600, time.Time{}))
+	st.term.Store(newTerm(&g.rule, coord.Grant{WorkerID: 4, Generation: 1, NotBefore: 600, NotAfter: 1e6}, 0, time.Time{}))
 	st.mu.Unlock()
 	if err := <-result; err != nil {
 		t.Errorf("the call after the swap: %v", err)

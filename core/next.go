@@ -112,7 +112,7 @@ func (g *Generator) waitFor(ctx context.Context, a *attempt, patient bool) error
 	case a.verdict == issue || !a.worthWaiting(patient):
 		return nil // the caller sees what it is
 	case a.verdict == wait:
-		g.awaitEdge(ctx, changed, g.scale.Micro(a.tick-g.rule.lead))
+		g.awaitEdge(ctx, changed, a)
 	default:
 		a.stripe.note(a.verdict)
 		// Its only error is ctx's, which is dealt with below.

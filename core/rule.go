@@ -84,15 +84,16 @@ func (r *rule) fast(old uint64, now, notAfter int64) (next uint64, ok bool) {
 }
 
 // step decides on one attempt: old is the state word and start the one that the
-// term began with, now is the clock in ticks, read after old was loaded, and
-// notAfter the end of the window, read after old as well. The next word is
-// meaningful for issue, and for wait, where its tick is the one to wait for.
+// term began with, carried whether start is the tick of an ID that an earlier term
+// stamped, now is the clock in ticks, read after old was loaded, and notAfter the
+// end of the window, read after old as well. The next word is meaningful for issue,
+// and for wait, where its tick is the one to wait for.
 //
 // This is the whole of the generator's logic, in the order of its rules: stamp
-// what the clock allows; refuse after a rollback beyond the tolerance; go on in
-// the same tick after a smaller one; otherwise wait. Nothing is stamped outside
-// the window.
-func (r *rule) step(old, start, seed uint64, now, notAfter int64) (next uint64, v verdict) {
+// what the clock allows; refuse before the window opens, and after a rollback beyond
+// the tolerance; go on in the same tick after a smaller one; otherwise wait. Nothing
+// is stamped outside the window.
+func (r *rule) step(old, start, seed uint64, carried bool, now, notAfter int64) (next uint64, v verdict) {
 	if old&closedBit != 0 {
 		return old, closed
 	}
@@ -111,10 +112,11 @@ func (r *rule) step(old, start, seed uint64, now, notAfter int64) (next uint64, 
 	switch {
 	case t-now <= r.lead:
 		v = issue
+	case old == start && !carried:
+		// The tolerance is for a clock that went back. Here nothing was stamped that it
+		// could have gone back behind, and no sequence is spent.
+		return next, notOpen
 	case oldTick-now > r.limit:
-		if old == start {
-			return next, notOpen
-		}
 		return next, rollback
 	case t == oldTick:
 		v = issue

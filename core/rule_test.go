@@ -27,7 +27,7 @@ func TestStep(t *testing.T) {
 	}{
 		{"first ID takes the clock's tick", 0, 5, start, 20, na, w(20, 0), issue},
 		{"first tick of the window", 0, 5, start, 11, na, w(11, 0), issue},
-		{"lower bound is exclusive", 0, 5, start, 10, na, w(11, 0), wait},
+		{"lower bound is exclusive", 0, 5, start, 10, na, w(11, 0), notOpen},
 		{"same tick", 0, 5, w(20, 0), 20, na, w(20, 1), issue},
 		{"new tick", 0, 5, w(20, 2), 21, na, w(21, 0), issue},
 		{"spent sequence waits for the next tick", 0, 5, w(20, 3), 20, na, w(21, 0), wait},
@@ -49,10 +49,12 @@ func TestStep(t *testing.T) {
 		{"clock at the end of the scale", 0, 5, w(20, 1), math.MinInt64, na, w(20, 2), rollback},
 
 		{"window not open yet", 0, 5, start, 4, na, w(11, 0), notOpen},
-		{"window opens within the tolerance: waits", 0, 5, start, 5, na, w(11, 0), wait},
+		{"window opens within the tolerance, which is not for that", 0, 5, start, 5, na, w(11, 0), notOpen},
 		{"empty window, clock at its end", 0, 5, start, 10, nb, w(11, 0), notOpen},
 		{"empty window, clock past it", 0, 5, start, 50, nb, w(50, 0), notOpen},
 
+		{"lead: window opens within it", 3, 5, start, 8, na, w(11, 0), issue},
+		{"lead: window opens later", 3, 5, start, 7, na, w(11, 0), notOpen},
 		{"lead: next tick ahead of the clock", 3, 5, w(20, 3), 20, na, w(21, 0), issue},
 		{"lead: as far as it goes", 3, 5, w(22, 3), 20, na, w(23, 0), issue},
 		{"lead spent: waits", 3, 5, w(23, 3), 20, na, w(24, 0), wait},
@@ -74,7 +76,7 @@ func TestStep(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := testRule(tt.lead, tt.tolerance)
-			word, v := r.step(tt.old, start, 0, tt.now, tt.notAfter)
+			word, v := r.step(tt.old, start, 0, false, tt.now, tt.notAfter)
 			if v != tt.verdict {
 				t.Fatalf("verdict %d, want %d", v, tt.verdict)
 			}
@@ -85,9 +87,31 @@ func TestStep(t *testing.T) {
 	}
 }
 
+// TestStepBehindAnEarlierTerm begins a term at the tick of the last ID of the term
+// before: what holds for that ID's word holds for the starting word.
+func TestStepBehindAnEarlierTerm(t *testing.T) {
+	start := w(10, 3)
+	for _, tt := range []struct {
+		name          string
+		now, notAfter int64
+		verdict       verdict
+	}{
+		{"a later tick", 11, 100, issue},
+		{"the tick of that ID, whose sequence counts as spent", 10, 100, wait},
+		{"step back within the tolerance", 5, 100, wait},
+		{"step back beyond the tolerance", 4, 100, rollback},
+		{"empty window", 10, 10, notOpen},
+	} {
+		r := testRule(0, 5)
+		if word, v := r.step(start, start, 0, true, tt.now, tt.notAfter); v != tt.verdict || word != w(11, 0) {
+			t.Errorf("%s: verdict %d with %d/%d, want %d with 11/0", tt.name, v, word>>2, word&3, tt.verdict)
+		}
+	}
+}
+
 // oracle is the rule of the design in its own words, with unbounded integers and
 // separate fields instead of a packed word.
-func oracle(r *rule, old, start uint64, seed uint64, now, notAfter int64) (tick, seq *big.Int, v verdict) {
+func oracle(r *rule, old, start, seed uint64, carried bool, now, notAfter int64) (tick, seq *big.Int, v verdict) {
 	if old&closedBit != 0 {
 		return nil, nil, closed
 	}
@@ -112,10 +136,9 @@ func oracle(r *rule, old, start uint64, seed uint64, now, notAfter int64) (tick,
 	switch {
 	case ahead.Cmp(n(r.lead)) <= 0: // 1
 		v = issue
+	case old == start && !carried: // 2
+		return tick, seq, notOpen
 	case oldAhead.Cmp(n(r.limit)) > 0: // 2
-		if old == start {
-			return tick, seq, notOpen
-		}
 		return tick, seq, rollback
 	case tick.Cmp(oldTick) == 0: // 3
 		v = issue
@@ -152,8 +175,9 @@ func FuzzStep(f *testing.F) {
 			old |= closedBit
 		}
 
-		next, v := r.step(old, start, seed, now, notAfter)
-		tick, seq, want := oracle(&r, old, start, seed, now, notAfter)
+		carried := seed&1 != 0
+		next, v := r.step(old, start, seed, carried, now, notAfter)
+		tick, seq, want := oracle(&r, old, start, seed, carried, now, notAfter)
 		if v != want {
 			t.Fatalf("verdict %d, want %d", v, want)
 		}
@@ -230,7 +254,7 @@ func TestUsedCountsWhatStepIssued(t *testing.T) {
 		start := r.startWord(5)
 		word, counted, issued, now := start, uint64(0), uint64(0), int64(6)
 		for i := range 2000 {
-			next, v := r.step(word, start, seed, now, 255)
+			next, v := r.step(word, start, seed, false, now, 255)
 			if v == issue {
 				issued++
 				if next>>r.shift != word>>r.shift {

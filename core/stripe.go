@@ -22,6 +22,7 @@ type stripe struct {
 	seen       verdict     // what the keeper's last look found; the keeper's alone
 
 	mu      sync.Mutex // serializes changes of the term
+	stamped int64      // the tick of the last ID of the closed terms, none of which may be repeated; 0: none
 	renewed time.Time  // the last renewal that succeeded
 	shutAt  time.Time  // when the gate was closed; zero: it is open
 	failing error      // why the window does not grow; nil: it does
@@ -37,22 +38,22 @@ var _ keeper.Gate = (*stripe)(nil)
 func (s *stripe) Swap(t keeper.Term) (last int64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	from, now := t.Grant.NotBefore, s.g.readClock()
+	now := s.g.readClock()
 	since, renewed := now, now
 	if old := s.term.Load(); old != nil {
 		if old.workerID == t.Grant.WorkerID && old.generation == t.Grant.Generation {
 			since, renewed = old.began, s.renewed // a piece of the same grant
 		}
 		last = s.closeTerm(old)
-		if !t.Heal {
-			from = max(from, last)
-		}
+	}
+	if t.Heal {
+		s.stamped = 0
 	}
 	if s.g.closing.Load() {
 		return last, false
 	}
 	s.renewed = renewed
-	s.term.Store(newTerm(&s.g.rule, t.Grant, from, since))
+	s.term.Store(newTerm(&s.g.rule, t.Grant, s.stamped, since))
 	s.prepare()
 	s.g.changed.broadcast()
 	return last, true
@@ -133,13 +134,19 @@ func (s *stripe) poke() {
 	}
 }
 
-// closeTerm shuts the gate of t and counts the IDs of its last tick.
+// closeTerm shuts the gate of t and counts the IDs of its last tick. The tick that it
+// returns is the one that t began after, where t stamped nothing. It runs under the
+// lock.
 func (s *stripe) closeTerm(t *term) (last int64) {
 	word, first := t.close()
 	if first {
 		s.g.counted.Add(s.g.rule.used(word, t.start, t.seed))
 	}
-	return s.g.rule.tick(word)
+	last = s.g.rule.tick(word)
+	if word != t.start {
+		s.stamped = last
+	}
+	return last
 }
 
 // prepare makes the error that callers get from now on when they find the gate
@@ -221,7 +228,7 @@ func (s *stripe) look() attempt {
 	}
 	old := t.state.Load()
 	now := s.g.freshTick() // after the state that it judges
-	_, v := s.g.rule.step(old, t.start, t.seed, now, t.notAfter.Load())
+	_, v := s.g.rule.step(old, t.start, t.seed, t.carried, now, t.notAfter.Load())
 	return attempt{stripe: s, term: t, verdict: v, old: old, now: now}
 }
 

@@ -24,6 +24,7 @@ type term struct {
 	// The rest is written before the term is published and never after.
 	worker     uint64 // the worker ID, shifted to its place in an ID
 	start      uint64 // the state word that the term began with: nothing stamped
+	carried    bool   // start is the tick of an ID that an earlier term stamped
 	seed       uint64 // of the hash that picks first sequence numbers
 	workerID   int
 	generation uint64
@@ -32,12 +33,13 @@ type term struct {
 	_          [cacheLine]byte
 }
 
-// newTerm makes a term for the window of g that begins after tick from; now is the
-// generator's clock.
-func newTerm(r *rule, g coord.Grant, from int64, now time.Time) *term {
+// newTerm makes a term for the window of g that begins above stamped, the tick of the
+// last ID of the terms before; 0: there is none. now is the generator's clock.
+func newTerm(r *rule, g coord.Grant, stamped int64, now time.Time) *term {
 	t := &term{
 		worker:     uint64(g.WorkerID) << r.shift,
-		start:      r.startWord(from),
+		start:      r.startWord(max(g.NotBefore, stamped)),
+		carried:    stamped > 0 && stamped >= g.NotBefore,
 		seed:       seedOf(g),
 		workerID:   g.WorkerID,
 		generation: g.Generation,

@@ -89,10 +89,10 @@ func newCoordinator(src source, o *Options) (*Coordinator, error) {
 // LeaseRules implements [coord.LeaseRuler]: a horizon of 3 s, renewed every
 // second.
 func (c *Coordinator) LeaseRules() coord.LeaseRules {
-	return coord.LeaseRules{
-		Set:     c.opts.Lease,
-		Default: coord.LeaseConfig{Horizon: DefaultHorizon},
-	}
+	rules := coord.LeaseRules{Default: coord.LeaseConfig{Horizon: DefaultHorizon}}
+	rules.Set = c.opts.Lease
+	rules.Workers = c.opts.Count
+	return rules
 }
 
 // Warnings implements [coord.Warner].

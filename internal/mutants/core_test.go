@@ -20,8 +20,8 @@ var coreMutants = []mutant{
 	{
 		name: "window read before the state",
 		file: "core/attempt.go",
-		old:  "\tnow, fresh := g.tickNow(), g.fresher == nil\n\tfor {\n\t\tnext, v := g.rule.step(old, t.start, t.seed, now, t.notAfter.Load())",
-		new:  "\tnotAfter := t.notAfter.Load()\n\tnow, fresh := g.tickNow(), g.fresher == nil\n\tfor {\n\t\tnext, v := g.rule.step(old, t.start, t.seed, now, notAfter)",
+		old:  "\tnow, fresh := g.tickNow(), g.fresher == nil\n\tfor {\n\t\tnext, v := g.rule.step(old, t.start, t.seed, t.carried, now, t.notAfter.Load())",
+		new:  "\tnotAfter := t.notAfter.Load()\n\tnow, fresh := g.tickNow(), g.fresher == nil\n\tfor {\n\t\tnext, v := g.rule.step(old, t.start, t.seed, t.carried, now, notAfter)",
 		pkg:  "./core", test: "TestWindowReadAfterState",
 	},
 	{
@@ -97,7 +97,7 @@ var coreMutants = []mutant{
 	{
 		name: "all processors on one stripe",
 		file: "core/generator.go",
-		old:  "return &hint{at: int(g.nextHint.Add(1)-1) % len(g.stripes)}",
+		old:  "return &hint{at: int((g.nextHint.Add(1) - 1) % uint32(len(g.stripes)))}",
 		new:  "return new(hint)",
 		pkg:  "./core", test: "TestHintsBeginAtDifferentStripes",
 	},
@@ -131,9 +131,9 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "swap begins below the last tick",
-		file: "core/stripe.go",
-		old:  "from = max(from, last)",
-		new:  "from = max(from, 0)",
+		file: "core/term.go",
+		old:  "r.startWord(max(g.NotBefore, stamped))",
+		new:  "r.startWord(g.NotBefore)",
 		pkg:  "./core", test: "TestSwapKeepsOrder",
 	},
 	{

@@ -30,6 +30,7 @@ func TestMutants(t *testing.T) {
 	for _, m := range slices.Concat(
 		clockMutants, coreMutants, keeperMutants, driverMutants, operatorMutants,
 		cmdFixMutants,
+		coreFixMutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
