@@ -11,25 +11,39 @@ import (
 // old one back. If there is none, the old one stays: it serves again when the
 // clock has caught up.
 func (k *Keeper) heal() {
-	ctx, cancel := k.attempt(acquireTime(k.cfg.Lease.TTL))
+	// Nothing is renewed meanwhile, so the lease of the old one must outlive this.
+	ctx, cancel := k.attempt(min(k.acquisitions.wait, max(k.cfg.Lease.TTL-k.cfg.Lease.RenewEvery, k.acquisitions.base)))
 	asked := k.now()
 	// The identity's own worker ID is the one that does not help.
 	g, err := k.lease(ctx, asked, "")
 	cancel()
-	if err != nil {
+	switch {
+	case err != nil:
 		if k.heals.pause == 0 {
 			k.log.Warn("the clock stepped back and no other worker ID is to be had, waiting for the clock", "worker_id", k.grant.WorkerID, "error", err)
 		}
+		k.healAt = time.Now().Add(k.heals.next() + k.apart())
+	case !k.rolledBack():
 		k.healAt = time.Now().Add(k.heals.next())
-		return
+		k.tidy(g, g.NotBefore) // nothing was stamped under it
+	case g.NotBefore-k.now() > k.cfg.Limit:
+		k.postpone(g)
+	default:
+		k.change(g, asked)
 	}
-	last, _ := k.cfg.Gate.Last()
-	if !k.rolledBack() || g.NotBefore >= last {
-		k.healAt = time.Now().Add(k.heals.next())
-		k.logRelease(g, k.giveBack(g, g.NotBefore)) // nothing was stamped under it
-		return
+}
+
+// postpone gives back a worker ID whose window opens in the future, which helps no
+// more than the one that is held. Who is asked for another one soon may grant the
+// same one, so the pauses grow, but not past the time at which it would help.
+func (k *Keeper) postpone(g coord.Grant) {
+	opens := k.timeOf(g.NotBefore - k.cfg.Limit)
+	if k.unopened.pause == 0 {
+		k.log.Warn("the clock stepped back and the window of the other worker ID that is to be had opens later, looking for a better one",
+			"worker_id", k.grant.WorkerID, "other_worker_id", g.WorkerID, "opens", k.timeOf(g.NotBefore+1))
 	}
-	k.change(g, asked)
+	k.healAt = earlier(time.Now().Add(k.unopened.next()), time.Now().Add(opens.Sub(k.timeOf(k.now()))))
+	k.tidy(g, g.NotBefore) // nothing was stamped under it
 }
 
 // change moves the generator from the grant it has to g.
@@ -37,12 +51,18 @@ func (k *Keeper) change(g coord.Grant, asked int64) {
 	old := k.grant
 	last, ok := k.cfg.Gate.Swap(Term{Grant: g, Heal: true})
 	if !ok {
-		k.result = k.giveBack(g, g.NotBefore)
+		k.result = k.giveBack(g, g.NotBefore, k.replies)
 		k.logRelease(g, k.result)
 		return
 	}
 	k.adopt(g, asked)
-	k.heals.reset()
+	k.healed()
 	k.log.Info("the clock stepped back, going on with another worker ID", "old_worker_id", old.WorkerID, "worker_id", g.WorkerID)
-	k.logRelease(old, k.giveBack(old, last))
+	k.tidy(old, last)
+}
+
+// healed notes that the clock is no longer behind the term in use.
+func (k *Keeper) healed() {
+	k.heals.reset()
+	k.unopened.reset()
 }

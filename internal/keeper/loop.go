@@ -44,6 +44,8 @@ func (k *Keeper) await(poked *time.Time) {
 	select {
 	case <-k.ctx.Done():
 		return
+	case a := <-k.answers:
+		k.answered(a)
 	case <-k.lost:
 		k.lost = nil
 		k.log.Warn("a hint that the lease is gone, renewing", "worker_id", k.grant.WorkerID)
@@ -52,13 +54,13 @@ func (k *Keeper) await(poked *time.Time) {
 		*poked = time.Now()
 		// The window ended although the last renewal was fine: the machine was
 		// suspended, or its clock stepped forward. There is no reason to wait.
-		if k.ended(k.now()) && k.retries.pause == 0 {
+		if k.ended(k.now()) && k.retries.pause == 0 && len(k.calls) == 0 {
 			k.urge()
 		}
 	case <-ring:
 	case <-timer.C:
 		if !time.Now().Before(k.renewAt) {
-			k.renew()
+			k.renewNext()
 		}
 	}
 	k.look()
@@ -82,7 +84,7 @@ func (k *Keeper) look() {
 		}
 		switch {
 		case !k.rolledBack():
-			k.heals.reset()
+			k.healed()
 		case !time.Now().Before(k.healAt):
 			k.heal()
 		}
