@@ -18,7 +18,7 @@ func (k *Keeper) acquire(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, k.acquisitions.wait)
 	defer cancel()
 	asked := k.now()
-	g, err := k.lease(ctx, asked, k.cfg.Request.Identity)
+	g, err := k.conclude(k.ask(ctx, k.request(asked, k.cfg.Request.Identity)))
 	if err != nil {
 		return err
 	}
@@ -49,30 +49,50 @@ func (k *Keeper) apart() time.Duration {
 	return rand.N(k.acquisitions.wait / 4)
 }
 
-// lease makes one call to Acquire. An acquisition whose outcome is unknown is
-// tried again with its own token, so that a grant whose reply was lost is found
-// and not left to its TTL; everything definite ends it.
-func (k *Keeper) lease(ctx context.Context, now int64, identity string) (coord.Grant, error) {
+// acquired is the result of a call of Acquire.
+type acquired struct {
+	req  coord.Request
+	g    coord.Grant
+	err  error
+	took time.Duration
+	late bool // its deadline has passed
+}
+
+// request is what an acquisition at tick now asks for. One whose outcome is unknown is
+// tried again with its own token, so that a grant whose reply was lost is found and not
+// left to its TTL.
+func (k *Keeper) request(now int64, identity string) coord.Request {
 	if k.token == "" {
 		k.token = newToken()
 	}
 	req := k.cfg.Request
 	req.Token, req.Identity = k.token, identity
 	req.Now, req.Until, req.OpenBy = now, k.until(now), now
+	return req
+}
+
+// ask makes one call to Acquire. It may run beside the loop.
+func (k *Keeper) ask(ctx context.Context, req coord.Request) acquired {
 	began := time.Now()
 	g, err := k.cfg.Coordinator.Acquire(ctx, req)
-	k.late = err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded)
+	return acquired{req: req, g: g, err: err, took: time.Since(began), late: errors.Is(ctx.Err(), context.DeadlineExceeded)}
+}
+
+// conclude returns the outcome of an acquisition; everything definite ends its token.
+func (k *Keeper) conclude(a acquired) (coord.Grant, error) {
+	err := a.err
+	k.late = a.late && err != nil
 	switch {
 	case k.late:
 		k.acquisitions.missed()
 	case err == nil:
-		k.acquisitions.met(time.Since(began))
-		err = checkGrant(g, req)
+		k.acquisitions.met(a.took)
+		err = checkGrant(a.g, a.req)
 	}
 	if err == nil || coord.Permanent(err) {
 		k.token = ""
 	}
-	return g, err
+	return a.g, err
 }
 
 // open publishes a term of a new grant, which was asked for at the given tick, or

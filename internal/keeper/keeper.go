@@ -88,7 +88,9 @@ type Keeper struct {
 	calls        []*renewal     // under way, at most two
 	answers      chan reply     // to those
 	unanswered   bool           // the last renewal that was begun has no reply yet
-	background   sync.WaitGroup // renewals, and releases of what is not used
+	healing      func()         // ends an attempt to heal that is under way; nil: none is
+	healings     chan acquired  // the result of that
+	background   sync.WaitGroup // calls that the loop does not wait for
 }
 
 // New returns a keeper that does nothing yet.
@@ -96,7 +98,7 @@ func New(cfg Config) *Keeper {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	k := &Keeper{cfg: cfg, log: cfg.Logger, poke: make(chan struct{}, 1), answers: make(chan reply)}
+	k := &Keeper{cfg: cfg, log: cfg.Logger, poke: make(chan struct{}, 1), answers: make(chan reply), healings: make(chan acquired, 1)}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	k.hurry, k.rush = context.WithCancelCause(context.Background())
 	k.retries = newBackoff(cfg.Lease.RenewEvery)

@@ -19,6 +19,7 @@ func (k *Keeper) loop() {
 	var poked time.Time
 	for k.ctx.Err() == nil {
 		if !k.held {
+			k.healInVain()
 			k.reacquire()
 			continue
 		}
@@ -33,7 +34,7 @@ func (k *Keeper) await(poked *time.Time) {
 	if deaf := poked.Add(pokePause); time.Now().Before(deaf) {
 		pokes, wake = nil, earlier(wake, deaf)
 	}
-	if k.rolledBack() {
+	if k.healing == nil && k.rolledBack() {
 		wake = earlier(wake, k.healAt)
 	}
 	timer := time.NewTimer(time.Until(wake))
@@ -46,6 +47,8 @@ func (k *Keeper) await(poked *time.Time) {
 		return
 	case a := <-k.answers:
 		k.answered(a)
+	case a := <-k.healings:
+		k.healWith(a)
 	case <-k.lost:
 		k.lost = nil
 		k.log.Warn("a hint that the lease is gone, renewing", "worker_id", k.grant.WorkerID)
@@ -85,7 +88,7 @@ func (k *Keeper) look() {
 		switch {
 		case !k.rolledBack():
 			k.healed()
-		case !time.Now().Before(k.healAt):
+		case k.healing == nil && !time.Now().Before(k.healAt):
 			k.heal()
 		}
 		k.tellService()

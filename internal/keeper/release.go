@@ -12,6 +12,7 @@ import (
 // finish gives the worker ID back at the end of the loop.
 func (k *Keeper) finish() {
 	defer k.background.Wait()
+	k.awaitHealing()
 	if !k.held {
 		return
 	}
@@ -23,6 +24,18 @@ func (k *Keeper) finish() {
 	err := k.giveBack(k.grant, last, k.replies)
 	k.logRelease(k.grant, err)
 	k.result = errors.Join(k.result, err)
+}
+
+// awaitHealing gives back what an attempt to heal has leased. It is not cut off: that
+// would leave a worker ID leased which nobody uses.
+func (k *Keeper) awaitHealing() {
+	if k.healing == nil {
+		return
+	}
+	if g, err := k.conclude(<-k.healings); err == nil {
+		k.result = k.giveBack(g, g.NotBefore, k.replies)
+		k.logRelease(g, k.result)
+	}
 }
 
 // awaitCalls lets the renewals that are under way end, for a moment: some clients give
@@ -73,10 +86,14 @@ func (k *Keeper) giveBack(g coord.Grant, last int64, wait deadline) error {
 }
 
 // tidy gives a worker ID back that the generator does not use, while the loop goes on
-// with the one that it does.
-func (k *Keeper) tidy(g coord.Grant, last int64) {
+// with the one that it does. If quiet, only a failure is logged.
+func (k *Keeper) tidy(g coord.Grant, last int64, quiet bool) {
 	wait := k.replies
-	k.background.Go(func() { k.logRelease(g, k.giveBack(g, last, wait)) })
+	k.background.Go(func() {
+		if err := k.giveBack(g, last, wait); err != nil || !quiet {
+			k.logRelease(g, err)
+		}
+	})
 }
 
 func (k *Keeper) logRelease(g coord.Grant, err error) {
