@@ -225,3 +225,19 @@ func TestReorderedRenewalsNeverLowerTheWindow(t *testing.T) {
 		r.led.checkAll()
 	})
 }
+
+func TestErrorThatTookLongIsPauseEnough(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 1)
+		r.slowly(950 * time.Millisecond)
+		r.line.set(func(l *line) {
+			l.renewed = func(_, g coord.Grant, _ error) (coord.Grant, error) { return g, coordtest.ErrUnreachable }
+		})
+		pass(time.Minute)
+		for i, g := range gapsOf(r.calls(coordtest.Renew, 0)) {
+			if g > time.Second+10*time.Millisecond {
+				t.Errorf("retry %d came after %v", i, g)
+			}
+		}
+	})
+}
