@@ -93,6 +93,11 @@ func TestAtMostTwoRenewalsAreUnderWay(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := start(t, 1)
 		r.slowly(16 * time.Second) // longer than any call may take
+		within(t, 2*every, "two renewals are under way", func() (two bool) {
+			r.line.set(func(l *line) { two = l.renewing == 2 })
+			return two
+		})
+		r.fake.Expire(0) // a hint makes one more
 		pass(5 * time.Minute)
 		r.line.set(func(l *line) {
 			if l.most != 2 {

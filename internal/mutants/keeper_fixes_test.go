@@ -216,7 +216,7 @@ var keeperFixMutants = []mutant{
 		name: "Start does not wait for leases",
 		file: "internal/keeper/start.go",
 		old:  "s.mayEnd(full)",
-		new:  "false",
+		new:  "full == nil",
 		pkg:  "./internal/keeper", test: "TestStartWaitsForTheLeaseOfADeadHolder",
 	},
 	{
@@ -244,7 +244,7 @@ var keeperFixMutants = []mutant{
 		name: "clock skew of dead holders not waited for",
 		file: "internal/keeper/start.go",
 		old:  "s.skewed = skew.Until.Add(grace)",
-		new:  "s.skewed = s.now()",
+		new:  "_ = skew\n\t\t\ts.skewed = s.now()",
 		pkg:  "./internal/keeper", test: "TestStartWaitsForHoldersWhoMayBeDeadToTellWhoseClockIsWrong",
 	},
 	{
