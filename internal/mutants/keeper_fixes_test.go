@@ -66,6 +66,20 @@ var keeperFixMutants = []mutant{
 		pkg:  "./internal/keeper", test: "TestOneReplyOfTwoCounts",
 	},
 	{
+		name: "second renewal asks for more",
+		file: "internal/keeper/renew.go",
+		old:  "\treturn min(first, now)\n",
+		new:  "\treturn now\n",
+		pkg:  "./internal/keeper", test: "TestSecondRenewalAsksForTheSame",
+	},
+	{
+		name: "second renewal asks for what has passed",
+		file: "internal/keeper/renew.go",
+		old:  "\tif now-first > k.cfg.Horizon/2 {",
+		new:  "\tif false {",
+		pkg:  "./internal/keeper", test: "TestSecondRenewalAsksForTheSame",
+	},
+	{
 		name: "early error taken for a time-out",
 		file: "internal/keeper/renew.go",
 		old:  "\tcase a.late:\n",

@@ -61,8 +61,8 @@ var keeperMutants = []mutant{
 	{
 		name: "window extended when the request is sent",
 		file: "internal/keeper/renew.go",
-		old:  "\tg, until := k.grant, k.until(k.now())\n",
-		new:  "\tg, until := k.grant, k.until(k.now())\n\tk.cfg.Gate.Extend(until)\n",
+		old:  "\tg := k.grant\n",
+		new:  "\tg := k.grant\n\tk.cfg.Gate.Extend(r.until)\n",
 		pkg:  "./internal/keeper", test: "TestFailedRenewalLeavesTheWindowOpenAndUnchanged",
 	},
 	{
@@ -558,8 +558,8 @@ var keeperMutants = []mutant{
 	{
 		name: "in the simulation: used before stored",
 		file: "internal/keeper/renew.go",
-		old:  "\tg, until := k.grant, k.until(k.now())\n",
-		new:  "\tg, until := k.grant, k.until(k.now())\n\tk.cfg.Gate.Extend(until)\n",
+		old:  "\tg := k.grant\n",
+		new:  "\tg := k.grant\n\tk.cfg.Gate.Extend(r.until)\n",
 		pkg:  "./internal/keeper", test: "TestSimulation",
 	},
 	{
