@@ -31,6 +31,7 @@ func TestMutants(t *testing.T) {
 		clockMutants, coreMutants, keeperMutants, driverMutants, operatorMutants,
 		cmdFixMutants,
 		coreFixMutants,
+		keeperFixMutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
