@@ -54,6 +54,10 @@ type NoWorkerIDError struct {
 	Capacity  int       // worker IDs in the share that was asked for
 	InUse     int       // of those, held now
 	Soonest   time.Time // when the next one becomes free unless it is renewed; zero: unknown
+	// LastSeen is when the holder of that one has renewed last, by its own clock. The zero
+	// time means that this says nothing: it is not known, or leases have begun anew with
+	// the back end since, so that the holder may be dead.
+	LastSeen time.Time
 }
 
 // Error says how many worker IDs there are and when the next may be free.

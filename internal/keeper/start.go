@@ -25,9 +25,10 @@ const (
 //
 // Waiting helps in these cases, and the log says so. Transient errors are tried again
 // for as long as a lease and 5 s. A quarantine is waited out, however long it takes:
-// the back end has said when it ends. If every worker ID is held, Start looks again
-// after a second: a holder that renews is alive, and the start is refused; one that
-// does not may be dead, and the end of its lease is waited for. A clock that differs
+// the back end has said when it ends. If every worker ID is held, and one of the holders
+// is late with its renewal, Start looks again after a second: if it renews it is alive,
+// and the start is refused; if not it may be dead, and the end of its lease is waited
+// for. A clock that differs
 // from those of holders who may be dead is tried again until their leases have ended.
 //
 // After an error the keeper cannot be used.
@@ -110,6 +111,8 @@ func (s *start) mayEnd(full *coord.NoWorkerIDError) bool {
 	switch {
 	case full.Soonest.IsZero():
 		return false
+	case s.soonest.IsZero() && !full.LastSeen.IsZero() && now.Sub(full.LastSeen) < s.k.cfg.Lease.RenewEvery:
+		return false // nobody is late with a renewal
 	case s.soonest.IsZero():
 		s.until = now.Add(s.k.cfg.Lease.TTL)
 		if full.Soonest.After(s.until) {

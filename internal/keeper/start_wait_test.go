@@ -75,6 +75,21 @@ func TestStartIsRefusedAtOnceWhereNothingIsKnownOfTheHolders(t *testing.T) {
 	})
 }
 
+// Right after a thousand others have started, none of them renews for a while. They are
+// not late with that.
+func TestStartIsRefusedAtOnceWhereNobodyIsLate(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		soonest := time.Now().Add(ttl)
+		r := refusing(t, func() error {
+			return &coord.NoWorkerIDError{Soonest: soonest, LastSeen: time.Now().Add(time.Millisecond - every)}
+		})
+		began := time.Now()
+		if err := r.Start(t.Context()); !errors.Is(err, coord.ErrNoWorkerID) || time.Since(began) != 0 {
+			t.Errorf("Start took %v: %v", time.Since(began), err)
+		}
+	})
+}
+
 func TestStartWaitsForTheLeaseOfADeadHolder(t *testing.T) {
 	for name, held := range map[string]time.Duration{"as long as its own": ttl, "longer": 40 * time.Second} {
 		t.Run(name, func(t *testing.T) {

@@ -303,4 +303,11 @@ var keeperFixMutants = []mutant{
 		new:  ", errors.As(nil, &file), errors.As(nil, &link):",
 		pkg:  "./core", test: "TestEndOfTheWindowSaysWhatHasToHappen",
 	},
+	{
+		name: "keeper: holders are waited for that are not late",
+		file: "internal/keeper/start.go",
+		old:  "case s.soonest.IsZero() && !full.LastSeen.IsZero() &&",
+		new:  "case false && s.soonest.IsZero() && !full.LastSeen.IsZero() &&",
+		pkg:  "./internal/keeper", test: "TestStartIsRefusedAtOnceWhereNobodyIsLate",
+	},
 }
