@@ -24,9 +24,14 @@ func TestWaitWithoutStateFile(t *testing.T) {
 		from        int64 // 0: refused
 		most        int
 	}{
-		{1000, 0, 1005, 5}, {1000, 5, 1005, 5}, {1000, 6, 0, 5}, {1000, 1000, 0, 5},
-		{2000, 3, 1003, 3}, {2000, 4, 0, 3},
-		{10000, 1, 1001, 1}, {10000, 2, 0, 1}, // a tick that is longer than what is allowed
+		{1000, 0, 1005, 5},
+		{1000, 5, 1005, 5},
+		{1000, 6, 0, 5},
+		{1000, 1000, 0, 5},
+		{2000, 3, 1003, 3},
+		{2000, 4, 0, 3},
+		{10000, 1, 1001, 1}, // a tick that is longer than what is allowed
+		{10000, 2, 0, 1},
 	} {
 		req := request("a", 1000)
 		req.Scale.Unit, req.Ahead = tt.unit, tt.ahead
