@@ -253,6 +253,22 @@ var mutants = []struct {
 			return w.FakeClient.Acquire(ctx, req)
 		}
 	})},
+	{"opening ignored", "AcquirePrefersToOpenInTime AcquireGrantsWhatOpensFirst", brokenClient(func(f *Fake, w *wrap) {
+		w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
+			req.OpenBy = req.LastTick
+			return w.FakeClient.Acquire(ctx, req)
+		}
+	})},
+	{"what nobody waits for is undone", "ReplayedAcquireWhoseContextEnds", brokenClient(func(f *Fake, w *wrap) {
+		w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
+			g, err := w.FakeClient.Acquire(context.WithoutCancel(ctx), req)
+			if err == nil && ctx.Err() != nil {
+				_ = w.FakeClient.Release(context.WithoutCancel(ctx), g, g.NotBefore)
+				return coord.Grant{}, ctx.Err()
+			}
+			return g, err
+		}
+	})},
 	{"request not checked", "InvalidRequest", brokenClient(func(f *Fake, w *wrap) {
 		w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
 			if req.Fingerprint == "" {
