@@ -89,7 +89,7 @@ var mutants = []struct {
 		mine := r.mine
 		r.mine = func(op Op, s slot, g coord.Grant) bool { return mine(op, s, g) || s.token == "" }
 	})},
-	{"stored window without max", "ReorderedRenewalsNeverLower RenewNeverLowers History", broken(func(r *rules) {
+	{"stored window without max", "ReorderedRenewalsNeverLower RenewNeverLowers RenewTwiceAtOnce History", broken(func(r *rules) {
 		r.stores = func(_, wanted int64) int64 { return wanted }
 	})},
 	{"window not stored", "WindowSurvivesCrash History", broken(func(r *rules) {
