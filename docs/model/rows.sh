@@ -129,6 +129,7 @@ row quarantine "longer time, 2 horizons" safe GMAX=2 EPS=0 TM=2 ONEREPLY
 row quarantine "skew 1, all is lost" safe GMAX=2 MAXH=1 FLUSH EPS=1 TM=1 ONEREPLY
 row quarantine "skew 1, 2 horizons" safe GMAX=2 EPS=1 TM=1 ONEREPLY
 row loss "longer time" safe TM=2
+row loss "three losses" safe TM=1 LOSSES=3
 row loss "operator, two losses" safe TM=1 OPERATOR=4
 row loss "lowered, two losses" safe TM=1 LOWER
 row loss "moved, two losses" safe TM=1 MOVE=0
