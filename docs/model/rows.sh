@@ -51,8 +51,7 @@ row quarantine GENONLY S1 ONLY=1 EXACT GMAX=2 $small M_GENONLY
 row loss "two losses" safe TM=1
 row loss "carried evidence" safe TM=1 CARRIED
 row loss "skew 1" safe TM=1 EPS=1 LOSSES=1
-row loss "stragglers" safe TM=1 OUTAGE
-row loss "operator's floor" safe TM=2 LOSSES=1 OPERATOR=2
+row loss "stragglers" safe TM=1 LOSSES=1 OUTAGE
 row loss "moved, rights first" safe TM=1 LOSSES=1 MOVE=0
 tiny=yes
 row loss "made again" safe TM=1 CARRIED REMADE
@@ -71,7 +70,7 @@ row loss NOTIME S1 ONLY=1 TM=1 M_NOTIME
 row loss NOMARGIN S1 ONLY=1 TM=1 M_NOMARGIN
 row loss BELOW S1 ONLY=1 TM=1 M_BELOW
 row loss ANYFLOOR S1 ONLY=1 TM=2 LOSSES=1 OPERATOR=2 M_ANYFLOOR
-row loss AGAIN L3 TM=1 OUTAGE M_AGAIN
+row loss AGAIN L3 TM=1 LOSSES=1 OUTAGE M_AGAIN
 # What cannot be had: the old back end of a namespace that was moved forgets that it was closed. Not a mutant.
 row loss MOVED+FORGOTTEN S1 ONLY=1 TM=1 LOSSES=1 MOVE=1
 tiny=no
@@ -129,6 +128,8 @@ row quarantine "longer time, 2 horizons" safe GMAX=2 EPS=0 TM=2 ONEREPLY
 row quarantine "skew 1, all is lost" safe GMAX=2 MAXH=1 FLUSH EPS=1 TM=1 ONEREPLY
 row quarantine "skew 1, 2 horizons" safe GMAX=2 EPS=1 TM=1 ONEREPLY
 row loss "longer time" safe TM=2
+row loss "stragglers, two losses" safe TM=1 OUTAGE
+row loss "operator's floor" safe TM=2 LOSSES=1 OPERATOR=2
 row loss "three losses" safe TM=1 LOSSES=3
 row loss "operator, two losses" safe TM=1 OPERATOR=4
 row loss "lowered, two losses" safe TM=1 LOWER
