@@ -96,17 +96,26 @@ func TestNewNamespaceIsQuarantined(t *testing.T) {
 	}
 }
 
+// makeRefused lets an acquisition make a namespace and be refused, because the server may
+// evict keys.
+func makeRefused(t *testing.T, server *redistest.Server, c *redis.Coordinator) {
+	t.Helper()
+	for setting, value := range map[string]string{"maxmemory": "100mb", "maxmemory-policy": "allkeys-lru"} {
+		server.Do(t, "CONFIG", "SET", setting, value)
+	}
+	if g, err := c.Acquire(within(t), request(1)); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "allkeys-lru") {
+		t.Fatalf("Acquire from a server that evicts: %v, %v", g, err)
+	}
+	server.Do(t, "CONFIG", "SET", "maxmemory", "0")
+}
+
 // TestInitEndsAQuarantine: that of a namespace in which nothing was granted, of which
 // nobody has shown a grant either; but not what an operator has raised.
 func TestInitEndsAQuarantine(t *testing.T) {
-	client := redistest.Start(t, redistest.Options{}).Client(t)
+	server := redistest.Start(t, redistest.Options{})
+	client := server.Client(t)
 	c := newCoordinator(t, client, rand.Text(), nil)
-	// An acquisition makes the namespace and is refused: its layout ends in the quarantine.
-	spent := request(1)
-	spent.LastTick = spent.Now + 20_000
-	if g, err := c.Acquire(within(t), spent); !errors.Is(err, coord.ErrInvalid) {
-		t.Fatalf("Acquire in a layout that ends in the quarantine: %v, %v", g, err)
-	}
+	makeRefused(t, server, c)
 	before := time.Now()
 	raised := before.Add(5 * time.Second).Truncate(time.Millisecond)
 	if got, err := c.Quarantine(within(t), raised); err != nil || !got.After(raised) {
@@ -137,12 +146,6 @@ func TestInitAfterALoss(t *testing.T) {
 		},
 		"release": func(t *testing.T, c *redis.Coordinator, g coord.Grant) {
 			t.Helper()
-			// A release alone does not know the layout: a refused acquisition makes the namespace.
-			spent := request(1)
-			spent.LastTick = spent.Now + 20_000
-			if h, err := c.Acquire(within(t), spent); !errors.Is(err, coord.ErrInvalid) {
-				t.Fatalf("Acquire in a layout that ends in the quarantine: %v, %v", h, err)
-			}
 			if err := c.Release(within(t), g, g.NotBefore); !errors.Is(err, coord.ErrLeaseLost) {
 				t.Fatalf("Release in a namespace that is lost: %v", err)
 			}
@@ -161,8 +164,8 @@ func TestInitAfterALoss(t *testing.T) {
 					t.Fatal(err)
 				}
 				// What is shown again changes nothing.
-				if _, err := c.Renew(within(t), g, g.NotAfter+100); !errors.Is(err, coord.ErrLeaseLost) {
-					t.Errorf("Renew after the namespace was declared new: %v; want %v", err, coord.ErrLeaseLost)
+				if _, err := c.Renew(within(t), g, g.NotAfter+100); !errors.Is(err, coord.ErrQuarantined) {
+					t.Errorf("Renew after the namespace was declared new: %v; want %v", err, coord.ErrQuarantined)
 				}
 				now := stored(t, client, ns, "meta")
 				if i > 0 && now != meta {
@@ -221,11 +224,11 @@ func TestClosed(t *testing.T) {
 	if _, err := c.Quarantine(within(t), end); err != nil {
 		t.Fatal(err)
 	}
-	if h, err := c.Acquire(within(t), request(2)); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "the namespace is closed") {
+	if h, err := c.Acquire(within(t), request(2)); !errors.Is(err, coord.ErrNamespaceClosed) {
 		t.Errorf("Acquire: %v, %v", h, err)
 	}
-	if h, err := c.Renew(within(t), g, g.NotAfter+1000); !errors.Is(err, coord.ErrQuarantined) {
-		t.Errorf("Renew: %v, %v; want %v", h, err, coord.ErrQuarantined)
+	if h, err := c.Renew(within(t), g, g.NotAfter+1000); !errors.Is(err, coord.ErrNamespaceClosed) || errors.Is(err, coord.ErrQuarantined) {
+		t.Errorf("Renew: %v, %v; want %v", h, err, coord.ErrNamespaceClosed)
 	}
 	if slots, err := c.List(within(t)); err != nil || len(slots) != 1 || slots[0].NotAfter != g.NotAfter {
 		t.Errorf("slots are %+v, %v; want one that ends at %d", slots, err, g.NotAfter)

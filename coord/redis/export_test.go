@@ -8,3 +8,6 @@ func (c *Coordinator) SetMaxHorizon(d time.Duration) { c.maxHorizon = d }
 
 // Commands are the rights that a user of Redis needs.
 func Commands() []string { return commands }
+
+// SetSkewBound sets a skew bound that is too short for anything but a test.
+func (c *Coordinator) SetSkewBound(d time.Duration) { c.opts.SkewBound = d }
