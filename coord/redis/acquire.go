@@ -42,9 +42,8 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 		return coord.Grant{}, err
 	}
 	c.advise(r)
-	return coord.Grant{
-		WorkerID: int(v[0]), Generation: uint64(v[1]), Token: req.Token, NotBefore: v[2], NotAfter: v[3], Handle: &handle{space, seen},
-	}, nil
+	g := coord.Grant{WorkerID: int(v[0]), Generation: uint64(v[1]), Token: req.Token, NotBefore: v[2], NotAfter: v[3]}
+	return c.granted(g, space, seen), nil
 }
 
 // refused completes the error of an acquisition with what the request says.

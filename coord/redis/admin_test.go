@@ -150,30 +150,49 @@ func TestInitAfterALoss(t *testing.T) {
 				t.Fatalf("Release in a namespace that is lost: %v", err)
 			}
 		},
+		// What a grant without its handle proves, it proves in a quarantine alone.
+		"renewal, bare": func(t *testing.T, c *redis.Coordinator, g coord.Grant) {
+			t.Helper()
+			makeRefused(t, server, c)
+			g.Handle = nil
+			if h, err := c.Renew(within(t), g, g.NotAfter+100); !errors.Is(err, coord.ErrQuarantined) {
+				t.Fatalf("Renew in a namespace that is lost: %v, %v", h, err)
+			}
+		},
+		"release, bare": func(t *testing.T, c *redis.Coordinator, g coord.Grant) {
+			t.Helper()
+			makeRefused(t, server, c)
+			g.Handle = nil
+			if err := c.Release(within(t), g, g.NotBefore); !errors.Is(err, coord.ErrLeaseLost) {
+				t.Fatalf("Release in a namespace that is lost: %v", err)
+			}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ns := newNamespace(t, client, layout)
-			c := newCoordinator(t, client, ns, nil)
-			g := mustAcquire(t, c, request(1))
+			g := mustAcquire(t, newCoordinator(t, client, ns, nil), request(1))
 			server.Do(t, "FLUSHALL")
 			least := tickNow() + redis.MaxHorizon.Milliseconds()
-			show(t, c, g)
+			show(t, newCoordinator(t, client, ns, nil), g) // with the grant alone
 			meta := ""
 			for i := range 2 {
-				if err := c.Init(within(t), space()); err != nil {
+				operator := newCoordinator(t, client, ns, nil)
+				if err := operator.Init(within(t), space()); err != nil {
 					t.Fatal(err)
-				}
-				// What is shown again changes nothing.
-				if _, err := c.Renew(within(t), g, g.NotAfter+100); !errors.Is(err, coord.ErrQuarantined) {
-					t.Errorf("Renew after the namespace was declared new: %v; want %v", err, coord.ErrQuarantined)
 				}
 				now := stored(t, client, ns, "meta")
 				if i > 0 && now != meta {
-					t.Errorf("repeated, Init and Renew have left %s; it was %s", now, meta)
+					t.Errorf("repeated, Init has left %s; it was %s", now, meta)
 				}
-				meta = now
+				// What is shown again changes nothing.
+				if _, err := operator.Renew(within(t), g, g.NotAfter+100); !errors.Is(err, coord.ErrQuarantined) {
+					t.Errorf("Renew after the namespace was declared new: %v; want %v", err, coord.ErrQuarantined)
+				}
+				if meta = stored(t, client, ns, "meta"); meta != now {
+					t.Errorf("Renew has left %s; it was %s", meta, now)
+				}
 			}
-			if h := mustAcquire(t, c, request(1)); h.NotBefore < least {
+			if h := mustAcquire(t, newCoordinator(t, client, ns, nil), request(1)); h.NotBefore < least {
 				t.Errorf("%v was granted after the loss; windows that were lost reach up to %d", h, least)
 			}
 		})

@@ -3,8 +3,6 @@ package redis
 import (
 	"context"
 	"time"
-
-	goredis "github.com/redis/go-redis/v9"
 )
 
 // longestCall bounds a call whose context has no deadline.
@@ -36,7 +34,7 @@ func (c *Coordinator) call(ctx context.Context, s script, args []any) (reply, er
 	go func() {
 		defer cancel()
 		defer ended()
-		r, err := s.Run(aside, patient(c.client), []string{slotsKey(c.namespace)}, args...).Slice()
+		r, err := s.Run(aside, c.client, []string{slotsKey(c.namespace)}, args...).Slice()
 		done <- result{r, err}
 	}()
 	select {
@@ -45,16 +43,6 @@ func (c *Coordinator) call(ctx context.Context, s script, args []any) (reply, er
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-}
-
-// patient returns a client that gives a call the time that its context has, and no less,
-// where the client library has a way to do that: it is the same client, with the same
-// connections. The timeouts of a Cluster's client are its own.
-func patient(client goredis.UniversalClient) goredis.UniversalClient {
-	if single, ok := client.(*goredis.Client); ok {
-		return single.WithTimeout(0)
-	}
-	return client
 }
 
 // until is how long it takes until a deadline of a context.

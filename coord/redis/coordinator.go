@@ -46,6 +46,7 @@ var (
 	_ coord.Inspector   = (*Coordinator)(nil)
 	_ coord.Admin       = (*Coordinator)(nil)
 	_ coord.Lowerer     = (*Coordinator)(nil)
+	_ coord.Warner      = (*Coordinator)(nil)
 )
 
 // Close ends what this coordinator has under way. It releases no worker ID, and leaves

@@ -129,11 +129,6 @@ func TestProofOfALoss(t *testing.T) {
 		"namespace made again, renewal":       {madeAgain, renew, true},
 		"namespace made again, release":       {madeAgain, release, true},
 		"namespace made again, acquisition":   {madeAgain, acquire, false},
-		"generation, renewal of one without Handle": {again, func(t *testing.T, c *redis.Coordinator, g coord.Grant) error {
-			t.Helper()
-			g.Handle = nil
-			return renew(t, c, g)
-		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ns := newNamespace(t, client, layout)

@@ -11,29 +11,43 @@ import (
 // handle is what a grant carries: for a server that has forgotten the namespace, what
 // that was; and as proof for one that has forgotten the grant, when it was there.
 type handle struct {
-	space coord.Space
-	seen  snapshot // when it was granted or last extended
+	space     coord.Space
+	namespace string
+	grant     coord.Grant // as it was granted or last extended, without its handle
+	seen      snapshot    // of that moment
 }
 
-// handleOf returns what is known of a grant; of one that came without its handle,
-// nothing.
-func handleOf(g coord.Grant) handle {
+// granted returns a grant with its handle.
+func (c *Coordinator) granted(g coord.Grant, space coord.Space, seen snapshot) coord.Grant {
+	g.Handle = nil
+	g.Handle = &handle{space, c.namespace, g, seen}
+	return g
+}
+
+// spaceOf returns what is known of a grant's namespace; the zero Space: nothing.
+func spaceOf(g coord.Grant) coord.Space {
 	if h, ok := g.Handle.(*handle); ok && h != nil {
-		return *h
+		return h.space
 	}
-	return handle{}
+	return coord.Space{}
 }
 
-// args are a grant as the scripts read it, after its namespace.
-func (h handle) args(g coord.Grant) []any {
-	return append(spaceArgs(h.space), g.WorkerID, g.Token, g.Generation, g.NotBefore, g.NotAfter, h.seen.nonce, h.seen.loss, h.seen.age(), h.seen.at)
+// grantArgs are a grant as the scripts read it, after its namespace. One that is not as
+// this namespace has granted it is no proof of anything: it comes without the moment at
+// which it was seen.
+func (c *Coordinator) grantArgs(g coord.Grant) []any {
+	var seen snapshot
+	if h, ok := g.Handle.(*handle); ok && h != nil && h.namespace == c.namespace && h.grant.WorkerID == g.WorkerID &&
+		h.grant.Token == g.Token && h.grant.Generation == g.Generation && h.grant.NotAfter >= g.NotAfter {
+		seen = h.seen
+	}
+	return append(spaceArgs(spaceOf(g)), g.WorkerID, g.Token, g.Generation, g.NotBefore, g.NotAfter, seen.nonce, seen.loss, seen.age(), seen.at)
 }
 
 // Renew implements [coord.Coordinator]. It makes one call to Redis, which extends the
 // window and the lease, and puts a lease back that has ended.
 func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
-	h := handleOf(g)
-	r, seen, err := c.ask(ctx, about("renew", g), renewScript, append(h.args(g), until)...)
+	r, seen, err := c.ask(ctx, about("renew", g), renewScript, append(c.grantArgs(g), until)...)
 	if err != nil {
 		return coord.Grant{}, err
 	}
@@ -41,13 +55,13 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (co
 	if err != nil {
 		return coord.Grant{}, err
 	}
-	g.NotBefore, g.NotAfter, g.Handle = v[0], v[1], &handle{h.space, seen}
-	return g, nil
+	g.NotBefore, g.NotAfter = v[0], v[1]
+	return c.granted(g, spaceOf(g), seen), nil
 }
 
 // Release implements [coord.Coordinator]. It makes one call to Redis.
 func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) error {
-	_, err := c.do(ctx, about("release", g), releaseScript, append(handleOf(g).args(g), last)...)
+	_, err := c.do(ctx, about("release", g), releaseScript, append(c.grantArgs(g), last)...)
 	return err
 }
 

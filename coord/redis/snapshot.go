@@ -35,10 +35,10 @@ func snapshotOf(r reply) (snapshot, error) {
 }
 
 // age is how long ago the namespace was seen, in microseconds. It is measured, so that
-// no clock that is set has a part in it. Negative: it never was.
+// no clock that is set has a part in it.
 func (s snapshot) age() int64 {
 	if s.nonce == "" {
-		return -1
+		return 0
 	}
 	return since(s.came).Microseconds()
 }

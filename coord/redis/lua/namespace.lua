@@ -218,9 +218,9 @@ end
 -- Grants ------------------------------------------------------------------------
 
 -- grantOf reads the nine of the script's arguments from i on that describe a caller's
--- grant: worker ID, token, generation, NotBefore and NotAfter; and, if the caller knows
--- that, the namespace and the loss on record when it was granted or last extended, how
--- long ago that was, and the server's clock then.
+-- grant: worker ID, token, generation, NotBefore and NotAfter; and the namespace and the
+-- loss on record when it was granted or last extended, how long ago that was, and the
+-- server's clock then. With an empty namespace, nobody knows whether it was granted.
 local function grantOf(i)
   return {
     id = args[i], token = args[i + 1], generation = tonumber(args[i + 2]),
@@ -236,15 +236,13 @@ local function holds(s, g) return s.token == g.token and s.generation == g.gener
 -- A slot's generation never falls and is given to one holder; its window is cut only
 -- when it is released, which takes the token away.
 local function proves(meta, s, g)
-  if g.nonce ~= '' and g.nonce ~= meta.nonce then return true end
+  if g.nonce == '' then return false end
+  if g.nonce ~= meta.nonce then return true end
   if holds(s, g) then return g.notAfter > s.notAfter end
   return g.generation > s.generation or g.generation == s.generation and s.token ~= ''
 end
 
--- shown deals with what a caller's grant proves. Without a word from the caller, the
--- grant was seen before its window ended.
+-- shown deals with what a caller's grant proves.
 local function shown(meta, s, g)
-  if not proves(meta, s, g) then return end
-  if g.age < 0 then g.age, g.at = 0, micro(meta, g.notAfter + 1) + skew end
-  lost(meta, g.loss, seen(g))
+  if proves(meta, s, g) then lost(meta, g.loss, seen(g)) end
 end

@@ -73,14 +73,11 @@ end
 
 -- Time --------------------------------------------------------------------------
 
--- tick returns the tick that a time lies in, rounded down, and exact; micro returns the
--- first moment of a tick.
+-- tick returns the tick that a time lies in, rounded down, and exact.
 local function tick(scale, micros)
   local d = micros - scale.epoch
   return (d - d % scale.unit) / scale.unit
 end
-
-local function micro(scale, t) return scale.epoch + t * scale.unit end
 
 -- ticks returns how many ticks cover so many microseconds.
 local function ticks(scale, micros)
