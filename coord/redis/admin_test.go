@@ -234,9 +234,11 @@ func TestInitElsewhere(t *testing.T) {
 }
 
 // TestClosed: in a namespace whose floor is the end of the layout nothing is granted or
-// extended, and the windows there are stay as they are.
+// extended, and the windows there are stay as they are. Whoever knows that closes it again
+// if the server has forgotten it.
 func TestClosed(t *testing.T) {
-	client := redistest.Start(t, redistest.Options{}).Client(t)
+	server := redistest.Start(t, redistest.Options{})
+	client := server.Client(t)
 	c := newCoordinator(t, client, newNamespace(t, client, layout), nil)
 	g := mustAcquire(t, c, request(2))
 	end := time.UnixMicro(scale().Micro(space().LastTick))
@@ -251,6 +253,10 @@ func TestClosed(t *testing.T) {
 	}
 	if slots, err := c.List(within(t)); err != nil || len(slots) != 1 || slots[0].NotAfter != g.NotAfter {
 		t.Errorf("slots are %+v, %v; want one that ends at %d", slots, err, g.NotAfter)
+	}
+	server.Do(t, "FLUSHALL")
+	if h, err := c.Acquire(within(t), request(2)); !errors.Is(err, coord.ErrNamespaceClosed) {
+		t.Errorf("Acquire after it was forgotten: %v, %v", h, err)
 	}
 }
 
