@@ -51,6 +51,11 @@ return {
 	for range 500 {
 		at := 1e15 + random.Int64N(1e15)
 		m, horizon := randomMeta(random, at), time.Duration(random.Int64N(60e9))
+		name, seen := []string{"", "x", "y"}[random.IntN(3)], at-random.Int64N(100e6)
+		if m.Loss.Nonce != "" && random.IntN(2) == 0 { // one that it is a matter of one tick for
+			m.Loss.Floor = min(m.Ward(seen, horizon, skew)+random.Int64N(3)-1, m.LastTick-1)
+			m.Floor = max(m.Floor, m.Loss.Floor)
+		}
 		known := &record.Meta{Fingerprint: "layout", Floor: min(max(m.Floor+random.Int64N(200_000)-100_000, 0), m.LastTick)}
 		known.Base = random.Int64N(known.Floor + 1)
 		memory := snapshot{fingerprint: "layout", nonce: "n", floor: known.Floor, base: known.Base}
@@ -60,7 +65,6 @@ return {
 		case 1:
 			known.Fingerprint, memory.fingerprint = "other", "other"
 		}
-		name, seen := []string{"", "x", "y"}[random.IntN(3)], at-random.Int64N(100e6)
 		wanted := m.LastTick - 50_000 + random.Int64N(100_000)
 
 		lost := m.AfterLoss(known, at, horizon, skew)

@@ -196,11 +196,15 @@ func (t *target) parseTLS(k kind, secure bool, u *coord.URL) (err error) {
 // their contexts and with nothing else: -1 is no timeout. They say nothing to the server
 // that a user with few rights may not say.
 
+// dialTime is how long it may take to connect: with TLS, that is three answers. A
+// connection that hangs keeps its place in the client's pool for as long.
+const dialTime = 10 * time.Second
+
 func (t target) single() goredis.UniversalClient {
 	return goredis.NewClient(&goredis.Options{
 		Addr: t.addrs[0], Username: t.user, Password: t.password, DB: t.db, TLSConfig: t.tls,
 		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
-		ReadTimeout: -1, WriteTimeout: -1, DialTimeout: longestCall,
+		ReadTimeout: -1, WriteTimeout: -1, DialTimeout: dialTime,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 }
@@ -210,7 +214,7 @@ func (t target) failover() goredis.UniversalClient {
 		MasterName: t.master, SentinelAddrs: t.addrs, SentinelUsername: t.sentinelUser, SentinelPassword: t.sentinelPass,
 		Username: t.user, Password: t.password, DB: t.db, TLSConfig: t.tls,
 		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
-		ReadTimeout: -1, WriteTimeout: -1, DialTimeout: longestCall,
+		ReadTimeout: -1, WriteTimeout: -1, DialTimeout: dialTime,
 	})
 }
 
@@ -218,7 +222,7 @@ func (t target) cluster() goredis.UniversalClient {
 	return goredis.NewClusterClient(&goredis.ClusterOptions{
 		Addrs: t.addrs, Username: t.user, Password: t.password, TLSConfig: t.tls,
 		DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
-		ReadTimeout: -1, WriteTimeout: -1, DialTimeout: longestCall,
+		ReadTimeout: -1, WriteTimeout: -1, DialTimeout: dialTime,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 }

@@ -39,7 +39,8 @@ local function received() return tonumber(string.match(call('INFO', 'stats'), 't
 -- what is compared here tells these from a server that was a replica in between.
 local function moved(meta, current, replication)
   if string.match(meta.lineage, '^%x+%-') ~= string.match(current, '^%x+%-') then return true end
-  if not string.find(replication, 'master_replid2:0+%s') or not string.find(replication, 'second_repl_offset:%-1%s') then return true end
+  local first = string.find(replication, 'master_replid2:0+%s') and string.find(replication, 'second_repl_offset:%-1%s')
+  if not first then return true end
   return received() ~= meta.received
 end
 
@@ -137,7 +138,9 @@ local function peek()
   if meta.unit == 0 or meta.lastTick == 0 or meta.capacity == 0 or meta.fingerprint == '' or meta.nonce == '' then
     damaged('meta', 'unit, lastTick, capacity, fingerprint or nonce is 0 or empty')
   end
-  if meta.base > meta.floor then damaged('meta', 'base is ' .. int(meta.base) .. ' and floor is ' .. int(meta.floor) .. '; the floor is not below the base') end
+  if meta.base > meta.floor then
+    damaged('meta', 'base is ' .. int(meta.base) .. ' and floor is ' .. int(meta.floor) .. '; the floor is not below the base')
+  end
   meta.generation = lastGeneration()
   return meta
 end
