@@ -12,6 +12,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/redis"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
@@ -168,7 +169,7 @@ func slowly(t *testing.T) (*redis.Coordinator, *slowNetwork) {
 func TestSlowRedis(t *testing.T) {
 	t.Parallel()
 	c, network := slowly(t)
-	network.delay.Store(int64(300 * time.Millisecond))
+	network.delay.Store(int64(time.Duration(fulltest.Rounds(300, 3000)) * time.Millisecond))
 	g := mustAcquire(t, c, request(1))
 	for range 3 {
 		h, err := c.Renew(within(t), g, g.NotAfter+10)
