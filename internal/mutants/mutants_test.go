@@ -33,6 +33,7 @@ func TestMutants(t *testing.T) {
 		coreFixMutants,
 		keeperFixMutants,
 		staticFixMutants,
+		redisFixMutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
