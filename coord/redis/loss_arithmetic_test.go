@@ -53,7 +53,8 @@ return {
 		m, horizon := randomMeta(random, at), time.Duration(random.Int64N(60e9))
 		name, seen := []string{"", "x", "y"}[random.IntN(3)], at-random.Int64N(100e6)
 		if m.Loss.Nonce != "" && random.IntN(2) == 0 { // one that it is a matter of one tick for
-			m.Loss.Floor = min(m.Ward(seen, horizon, skew)+random.Int64N(3)-1, m.LastTick-1)
+			margin := 2 * m.Scale().TicksUp(skew.Microseconds())
+			m.Loss.Floor = min(m.Ward(seen, horizon, skew)+margin+random.Int64N(3)-1, m.LastTick-1)
 			m.Floor = max(m.Floor, m.Loss.Floor)
 		}
 		known := &record.Meta{Fingerprint: "layout", Floor: min(max(m.Floor+random.Int64N(200_000)-100_000, 0), m.LastTick)}

@@ -34,15 +34,15 @@ var cmdFixMutants = []mutant{
 	{
 		name: "record: a loss settles what was seen after it",
 		file: "internal/record/floor.go",
-		old:  "m.Loss.Floor >= m.Ward(seen, maxHorizon, skewBound)",
-		new:  "(m.Loss.Floor >= m.Ward(seen, maxHorizon, skewBound) || true)",
+		old:  "m.Loss.Floor > m.Ward(seen, maxHorizon, skewBound)+margin",
+		new:  "(m.Loss.Floor > m.Ward(seen, maxHorizon, skewBound)+margin || true)",
 		pkg:  "./internal/record", test: "TestSettles",
 	},
 	{
 		name: "record: an operator's floor settles a loss",
 		file: "internal/record/floor.go",
-		old:  "m.Loss.Floor >= m.Ward(seen, maxHorizon, skewBound)",
-		new:  "m.Floor >= m.Ward(seen, maxHorizon, skewBound)",
+		old:  "m.Loss.Floor > m.Ward(seen, maxHorizon, skewBound)+margin",
+		new:  "m.Floor > m.Ward(seen, maxHorizon, skewBound)+margin",
 		pkg:  "./internal/record", test: "TestSettles",
 	},
 	{
@@ -62,9 +62,30 @@ var cmdFixMutants = []mutant{
 	{
 		name: "record: any clock raises a floor",
 		file: "internal/record/floor.go",
-		old:  "return min(max(now, low-bound.Microseconds()), high+bound.Microseconds())",
-		new:  "return max(now, low-bound.Microseconds())",
+		old:  "\t\treturn high + b\n",
+		new:  "\t\treturn now\n",
 		pkg:  "./internal/record", test: "TestClocks",
+	},
+	{
+		name: "record: a clock that is behind makes a floor that is too low",
+		file: "internal/record/floor.go",
+		old:  "\tcase now < low-b:\n\t\treturn high\n",
+		new:  "\tcase now < low-b:\n\t\treturn low - b\n",
+		pkg:  "./internal/record", test: "TestClocks",
+	},
+	{
+		name: "record: a loss settles without a margin for the clocks",
+		file: "internal/record/floor.go",
+		old:  "m.Loss.Floor > m.Ward(seen, maxHorizon, skewBound)+margin",
+		new:  "m.Loss.Floor > m.Ward(seen, maxHorizon, skewBound)+0*margin",
+		pkg:  "./internal/record", test: "TestSettles",
+	},
+	{
+		name: "record: the last tick is granted after a loss",
+		file: "internal/record/slot.go",
+		old:  "if cut >= min(notAfter, next.LastTick-1) {",
+		new:  "if cut >= notAfter {",
+		pkg:  "./internal/record", test: "TestLossAtTheEnd",
 	},
 	{
 		name: "record: a floor is lowered below its base",

@@ -61,7 +61,7 @@ var redisFixMutants = []mutant{
 	{
 		name: "redis: loss on record settles what came after it",
 		file: "coord/redis/lua/namespace.lua",
-		old:  " and meta.loss.floor >= ward(meta, seen)",
+		old:  " and meta.loss.floor > ward(meta, seen) + 2 * ticks(meta, skew)",
 		new:  "",
 		pkg:  "./coord/redis", test: "TestLossArithmetic",
 	},

@@ -82,9 +82,10 @@ end
 
 -- settles reports whether the loss on record explains what a process has noticed that
 -- knew the loss of that name, so that the floor need not be raised again. What it has
--- noticed, it has seen at a time, or before.
+-- noticed, it has seen at a time, or before. Two servers' clocks may be off by the skew
+-- bound each.
 local function settles(meta, name, seen)
-  return meta.loss.nonce ~= '' and meta.loss.nonce ~= name and meta.loss.floor >= ward(meta, seen)
+  return meta.loss.nonce ~= '' and meta.loss.nonce ~= name and meta.loss.floor > ward(meta, seen) + 2 * ticks(meta, skew)
 end
 
 -- quarantine raises the floor to a tick that somebody has asked for.
