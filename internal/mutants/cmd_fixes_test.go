@@ -14,7 +14,7 @@ var cmdFixMutants = []mutant{
 		name: "cmd: holders that live are waited for",
 		file: "cmd/unalike/deadholders.go",
 		old:  "case !known || !before.Equal(s.Renewed):",
-		new:  "case !known:",
+		new:  "case !known || false && before.IsZero():",
 		pkg:  "./cmd/unalike", test: "TestWorthWaiting",
 	},
 	{
@@ -55,8 +55,8 @@ var cmdFixMutants = []mutant{
 	{
 		name: "record: a wrong clock closes a namespace",
 		file: "internal/record/floor.go",
-		old:  "m.Floor = max(m.Floor, min(tick, m.LastTick-1))",
-		new:  "m.Floor = max(m.Floor, tick)",
+		old:  "min(max(m.Ward(now, maxHorizon, skewBound), 0), m.LastTick-1)",
+		new:  "max(m.Ward(now, maxHorizon, skewBound), 0)",
 		pkg:  "./internal/record", test: "TestAfterLoss",
 	},
 	{

@@ -8,22 +8,16 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// Raised returns the namespace with the floor at tick or above. It never closes a
-// namespace: whatever a clock says, the last tick stays above the floor.
-func (m Meta) Raised(tick int64) Meta {
-	m.Floor = max(m.Floor, min(tick, m.LastTick-1))
-	return m
-}
-
 // AfterLoss returns the namespace with the floor that a loss of state demands, which
-// was noticed now, in microseconds since 1970, and with the record of that loss.
+// was noticed now, in microseconds since 1970, and with the record of that loss. It
+// never closes a namespace: whatever a clock says, the last tick stays above the floor.
 //
 // Now must come from a clock that was compared with others, see [ClockForFloor]. Known
 // is the namespace as the process that noticed the loss knew it before, nil if it did
 // not: a floor that it knew holds on, although the back end may have forgotten it.
 func (m Meta) AfterLoss(known *Meta, now int64, maxHorizon, skewBound time.Duration) Meta {
 	ward := min(max(m.Ward(now, maxHorizon, skewBound), 0), m.LastTick-1)
-	m = m.Raised(ward)
+	m.Floor = max(m.Floor, ward)
 	if known != nil && known.Fingerprint == m.Fingerprint {
 		m.Floor = max(m.Floor, known.Floor)
 		m.Base = max(m.Base, known.Base)
