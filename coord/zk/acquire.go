@@ -48,6 +48,9 @@ func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (_ coord.G
 	a.inc.view, a.held = nil, held != nil
 	for n := 0; ; n++ {
 		v, err := a.round(ctx)
+		if ctx.Err() == nil {
+			a.inc.survey = nil
+		}
 		if errors.Is(err, errAgain) {
 			ended := lifetime.Pause(ctx, n)
 			if ended == nil {
@@ -62,7 +65,7 @@ func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (_ coord.G
 		case held != nil:
 			a.inc.view = held // what the token has is not touched by a request that fails
 			return coord.Grant{}, err
-		case transient(err) || errors.Is(err, errAgain) || errors.Is(err, context.Canceled):
+		case transient(err) || errors.Is(err, errAgain) || ctx.Err() != nil:
 			// What it holds is not known; its session is kept for one TTL, so that the same
 			// token can find it.
 			return coord.Grant{}, err
@@ -98,7 +101,7 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 		return nil, err
 	}
 	s := a.inc.session
-	sv, err := a.survey(ctx, s)
+	sv, err := a.reached(ctx, s)
 	switch {
 	case errors.Is(err, errNoNamespace):
 		if err := a.makeNamespace(ctx, s, record.NewMeta(record.SpaceOf(a.req))); err != nil {
@@ -119,6 +122,9 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 			return nil, err
 		}
 		return nil, errAgain
+	}
+	a.inc.survey = sv
+	switch {
 	case sv.token.there():
 		return a.regrant(ctx, sv.era, sv.token.rec.Worker)
 	case len(sv.owned) >= a.req.Workers.Count:
@@ -128,11 +134,24 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.inc.survey = nil // it is used up
 	usable, err := record.Rank(all, sv.meta.rec, a.req, a.reach())
 	if len(usable) == 0 {
 		return nil, err
 	}
 	return a.take(ctx, s, sv, usable)
+}
+
+// reached returns the survey of an earlier call with the same token that got no
+// further in its time, or makes one. One that is old by now does no harm: what is
+// written takes it to be as it is. But it makes a call lose its time.
+func (a *acquisition) reached(ctx context.Context, s *session) (*survey, error) {
+	sv := a.inc.survey
+	a.inc.survey = nil
+	if sv != nil && sv.session == s && a.memory.sound(sv.era) && since(sv.at) < s.ttl {
+		return sv, nil
+	}
+	return a.survey(ctx, s)
 }
 
 // reach is the tick beyond which no right clock can have pushed a window.
@@ -160,8 +179,6 @@ func (a *acquisition) choose(sv *survey) []int {
 // probe reads the slots of free worker IDs. Those that cannot be read are left out,
 // unless all of them are.
 func (a *acquisition) probe(ctx context.Context, s *session, free []int) ([]record.Candidate, error) {
-	ctx, cancel := s.step(ctx)
-	defer cancel()
 	reads := make([]request, len(free))
 	for i, id := range free {
 		reads[i] = get(a.nodes.slot(id))

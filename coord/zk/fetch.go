@@ -38,8 +38,6 @@ func (c *Coordinator) fetchAt(ctx context.Context, s *session, reads ...request)
 }
 
 func (c *Coordinator) fetchOnce(ctx context.Context, s *session, reads []request) (*client.Stat, []reply, error) {
-	ctx, cancel := s.step(ctx)
-	defer cancel()
 	requests := append([]request{set(c.nodes.clock(), nil)}, reads...)
 	first := 0 // of the above
 	if c.opts.User != "" && !s.loggedIn() {
@@ -83,8 +81,6 @@ func isOpen(acl []client.ACL) bool {
 // write makes a transaction. If a server refuses it, failed is the operation that is
 // to blame, and otherwise negative: what became of it is not known.
 func (c *Coordinator) write(ctx context.Context, s *session, ops []any) (failed int, err error) {
-	ctx, cancel := s.step(ctx)
-	defer cancel()
 	at := s.sight()
 	replies, err := s.together(ctx, multi(ops))
 	if err != nil {

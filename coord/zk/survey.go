@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	client "github.com/go-zookeeper/zk"
 
@@ -19,6 +20,8 @@ import (
 // slots.
 type survey struct {
 	era      int64 // of the memory
+	session  *session
+	at       time.Time
 	meta     stored[record.Meta]
 	ticket   int64 // 0 or more
 	token    stored[workerRecord]
@@ -42,7 +45,7 @@ func (a *acquisition) survey(ctx context.Context, s *session) (*survey, error) {
 	if ticket.err != nil && !definite(ticket.err, client.ErrNodeExists) { // see ticketNumber
 		return nil, missing(n.tickets(), ticket.err)
 	}
-	sv := &survey{era: at.era, ticket: ticketNumber(strings.TrimPrefix(ticket.path, n.ticket(a.req.Token)))}
+	sv := &survey{era: at.era, session: s, at: now(), ticket: ticketNumber(strings.TrimPrefix(ticket.path, n.ticket(a.req.Token)))}
 	if sv.meta, err = a.metaOf(replies[0]); err != nil {
 		return nil, err
 	}
@@ -144,8 +147,6 @@ func (c *Coordinator) makeNamespace(ctx context.Context, s *session, meta record
 
 // makeRoot makes the node of all namespaces. Others may add namespaces of theirs.
 func (c *Coordinator) makeRoot(ctx context.Context, s *session) error {
-	ctx, cancel := s.step(ctx)
-	defer cancel()
 	acl := c.acl
 	if c.opts.User != "" {
 		acl = slices.Concat(acl, client.WorldACL(client.PermRead|client.PermCreate))

@@ -27,7 +27,7 @@ func TestWireReadsAlong(t *testing.T) {
 		var greeted greeting
 		var zxids []int64
 		var requests []bool
-		w, err := newWire(far, 1000, time.Minute, func(g greeting) { greeted = g }, func(z int64, request bool) {
+		w, err := newWire(far, 1000, time.Minute, time.Minute, func(g greeting) { greeted = g }, func(z int64, request bool) {
 			zxids, requests = append(zxids, z), append(requests, request)
 		}, func(error) {})
 		if err != nil {
@@ -52,7 +52,7 @@ func TestWireReadsAlong(t *testing.T) {
 			}
 		}
 		_ = server.Close()
-		if got != len(stream) || greeted != (greeting{4 * time.Second, 42}) || !slices.Equal(zxids, []int64{7, 1 << 40}) || !slices.Equal(requests, []bool{true, false}) {
+		if got != len(stream) || greeted != (greeting{4 * time.Second, 42, greeted.took}) || !slices.Equal(zxids, []int64{7, 1 << 40}) || !slices.Equal(requests, []bool{true, false}) {
 			t.Errorf("pieces of %d: %d of %d bytes, %v, transactions %v, of requests %v", piece, got, len(stream), greeted, zxids, requests)
 		}
 	}
@@ -70,7 +70,7 @@ func TestWireRefuses(t *testing.T) {
 	} {
 		server, far := net.Pipe()
 		var trouble error
-		w, err := newWire(far, 1000, time.Minute, func(greeting) {}, func(int64, bool) {}, func(err error) { trouble = err })
+		w, err := newWire(far, 1000, time.Minute, time.Minute, func(greeting) {}, func(int64, bool) {}, func(err error) { trouble = err })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestWireDeadline(t *testing.T) {
 	server, far := net.Pipe()
 	defer server.Close()
 	var trouble error
-	w, err := newWire(far, 1000, time.Millisecond, func(greeting) {}, func(int64, bool) {}, func(err error) { trouble = err })
+	w, err := newWire(far, 1000, time.Millisecond, time.Minute, func(greeting) {}, func(int64, bool) {}, func(err error) { trouble = err })
 	if err != nil {
 		t.Fatal(err)
 	}
