@@ -108,7 +108,7 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 			return nil, err
 		}
 		if sv, err = a.survey(ctx, s); errors.Is(err, errNoNamespace) {
-			err = damaged(a.nodes.clock(), errors.New("the node is missing and there are others of the namespace"))
+			err = a.errUnmade()
 		}
 		if err != nil {
 			return nil, err
@@ -283,7 +283,7 @@ func (a *acquisition) grant(ctx context.Context, s *session, sv *survey, cand re
 		// nobody has, and then compares the grant with it.
 		return nil, errAgain
 	}
-	return &view{era: sv.era, meta: sv.meta, slot: old.then(rec, []byte(value)), owned: true, owner: s.ident(), token: true}, nil
+	return &view{era: sv.era, seen: s.time(), meta: sv.meta, slot: old.then(rec, []byte(value)), owned: true, owner: s.ident(), token: true}, nil
 }
 
 // refused is what it means that a transaction was refused for one of its operations.

@@ -12,6 +12,7 @@ import (
 // Operations of the protocol.
 const (
 	opCreate   = 1
+	opDelete   = 2
 	opExists   = 3
 	opGet      = 4
 	opSet      = 5
@@ -88,11 +89,15 @@ func children(path string) request {
 	}}
 }
 
-func create(path string, acl []client.ACL) request {
+func create(path string, flags int32, acl []client.ACL) request {
 	return request{opCreate, func(c *client.Conn) (r reply) {
-		_, r.err = c.Create(path, nil, client.FlagPersistent, acl)
+		_, r.err = c.Create(path, nil, flags, acl)
 		return r
 	}}
+}
+
+func remove(path string) request {
+	return request{opDelete, func(c *client.Conn) reply { return reply{err: c.Delete(path, -1)} }}
 }
 
 // draw makes an ephemeral sequential node: the server adds the number of the node

@@ -40,6 +40,7 @@ var (
 	_ coord.Lister      = (*Coordinator)(nil)
 	_ coord.Inspector   = (*Coordinator)(nil)
 	_ coord.Admin       = (*Coordinator)(nil)
+	_ coord.Lowerer     = (*Coordinator)(nil)
 )
 
 // Acquire implements [coord.Coordinator]. It opens a connection and makes three round

@@ -69,7 +69,7 @@ func (c *Coordinator) fetchOnce(ctx context.Context, s *session, reads []request
 		return nil, nil, clock.err
 	}
 	s.tick(clock.stat.Mtime)
-	c.memory.learn(at, clock.stat.Mzxid)
+	c.memory.learn(at, clock.stat.Mzxid, s.time())
 	return clock.stat, replies[first+1:], nil
 }
 
@@ -102,7 +102,7 @@ func (c *Coordinator) write(ctx context.Context, s *session, ops []any) (failed 
 			zxid = one.Stat.Mzxid
 		}
 	}
-	c.memory.learn(at, zxid)
+	c.memory.learn(at, zxid, s.time())
 	return 0, nil
 }
 

@@ -20,32 +20,32 @@ func TestMemory(t *testing.T) {
 		do   func(m *memory)
 		lost bool
 	}{
-		{"numbers rise", func(m *memory) { m.learn(m.sight(), 11); m.learn(m.sight(), 12) }, false},
-		{"a number comes again", func(m *memory) { m.learn(m.sight(), 11); m.learn(m.sight(), 11) }, true},
-		{"a number falls", func(m *memory) { m.learn(m.sight(), 12); m.learn(m.sight(), 11) }, true},
-		{"a number falls below that of a ping", func(m *memory) { m.note(0, 20); m.learn(m.sight(), 11) }, true},
-		{"answers are handled late", func(m *memory) { first := m.sight(); m.learn(m.sight(), 12); m.learn(first, 11) }, false},
-		{"a ping of the time before", func(m *memory) { m.forgive(5, nil); m.note(0, 20); m.learn(m.sight(), 11) }, false},
-		{"a write of the time before", func(m *memory) { m.note(0, 20); at := m.sight(); m.forgive(5, nil); m.learn(at, 6) }, false},
-		{"a suspicion of the time before", func(m *memory) { m.forgive(5, nil); m.suspect(0, "old") }, false},
-		{"versions rise", func(m *memory) { m.know(m.sight(), namespaceAt(1, 1)); m.know(m.sight(), namespaceAt(1, 2)) }, false},
-		{"a version falls", func(m *memory) { m.know(m.sight(), namespaceAt(1, 2)); m.know(m.sight(), namespaceAt(1, 1)) }, true},
-		{"another namespace", func(m *memory) { m.know(m.sight(), namespaceAt(1, 2)); m.know(m.sight(), namespaceAt(2, 2)) }, true},
+		{"numbers rise", func(m *memory) { m.learn(m.sight(), 11, 0); m.learn(m.sight(), 12, 0) }, false},
+		{"a number comes again", func(m *memory) { m.learn(m.sight(), 11, 0); m.learn(m.sight(), 11, 0) }, true},
+		{"a number falls", func(m *memory) { m.learn(m.sight(), 12, 0); m.learn(m.sight(), 11, 0) }, true},
+		{"a number falls below that of a ping", func(m *memory) { m.note(0, 20, 0); m.learn(m.sight(), 11, 0) }, true},
+		{"answers are handled late", func(m *memory) { first := m.sight(); m.learn(m.sight(), 12, 0); m.learn(first, 11, 0) }, false},
+		{"a ping of the time before", func(m *memory) { m.forgive(5, nil, 0); m.note(0, 20, 0); m.learn(m.sight(), 11, 0) }, false},
+		{"a write of the time before", func(m *memory) { m.note(0, 20, 0); at := m.sight(); m.forgive(5, nil, 0); m.learn(at, 6, 0) }, false},
+		{"a suspicion of the time before", func(m *memory) { m.forgive(5, nil, 0); m.suspect(0, "old", testimony{}) }, false},
+		{"versions rise", func(m *memory) { m.know(m.sight(), namespaceAt(1, 1), 0); m.know(m.sight(), namespaceAt(1, 2), 0) }, false},
+		{"a version falls", func(m *memory) { m.know(m.sight(), namespaceAt(1, 2), 0); m.know(m.sight(), namespaceAt(1, 1), 0) }, true},
+		{"another namespace", func(m *memory) { m.know(m.sight(), namespaceAt(1, 2), 0); m.know(m.sight(), namespaceAt(2, 2), 0) }, true},
 		{"reads are handled late", func(m *memory) {
 			first := m.sight()
-			m.know(m.sight(), namespaceAt(1, 2))
-			m.know(first, namespaceAt(1, 1))
-			m.know(m.sight(), namespaceAt(1, 2))
+			m.know(m.sight(), namespaceAt(1, 2), 0)
+			m.know(first, namespaceAt(1, 1), 0)
+			m.know(m.sight(), namespaceAt(1, 2), 0)
 		}, false},
 		{"a read of the time before", func(m *memory) {
-			m.know(m.sight(), namespaceAt(1, 2))
+			m.know(m.sight(), namespaceAt(1, 2), 0)
 			first := m.sight()
-			m.forgive(5, nil)
-			m.know(first, namespaceAt(1, 1))
+			m.forgive(5, nil, 0)
+			m.know(first, namespaceAt(1, 1), 0)
 		}, false},
 	} {
 		m := newMemory()
-		m.note(0, 10)
+		m.note(0, 10, 0)
 		tt.do(m)
 		if why := m.loss(); tt.lost != (why != "") {
 			t.Errorf("%s: %q; a loss: %t", tt.name, why, tt.lost)
@@ -65,7 +65,7 @@ func TestHealEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	c.memory.suspect(0, "for a test")
+	c.memory.suspect(0, "for a test", testimony{})
 	c.memory.raising <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -25,6 +25,9 @@ func newFolder(chroot, namespace string) folder {
 	return folder{root: chroot + rootName, space: chroot + rootName + "/" + escape(namespace)}
 }
 
+// moment is a node that is made to learn the time. No namespace has such a name.
+func (f folder) moment(name string) string { return f.root + "/.moment-" + name }
+
 // meta is the namespace's layout and floor.
 func (f folder) meta() string { return f.space + "/meta" }
 

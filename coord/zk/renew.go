@@ -102,7 +102,7 @@ func (t *tenure) once(ctx context.Context, turn func(context.Context, *session, 
 		return true, nil // nobody but this holder can have released it
 	}
 	if why := backward(t.known, t.v); why != "" {
-		t.memory.suspect(t.v.era, why)
+		t.memory.suspect(t.v.era, why, t.known.testimony())
 	}
 	if !t.memory.sound(t.v.era) {
 		t.v = nil
@@ -243,7 +243,7 @@ func (r *renewal) turn(ctx context.Context, s *session, id int64) (bool, error) 
 		r.v = nil
 		return false, nil // what was extended may not be used; the next turn raises the floor
 	}
-	r.adopt(&view{era: r.v.era, meta: r.v.meta, slot: r.v.slot.then(rec, []byte(value)), owned: true, owner: id, token: true})
+	r.adopt(&view{era: r.v.era, seen: s.time(), meta: r.v.meta, slot: r.v.slot.then(rec, []byte(value)), owned: true, owner: id, token: true})
 	if resumes {
 		s.held()
 		r.log.Info("lease put back", "namespace", r.namespace, "worker_id", rec.Worker)
@@ -266,7 +266,7 @@ func (r *renewal) resolve(ctx context.Context, s *session, value []byte, id int6
 		r.adopt(v)
 		return true, nil
 	}
-	if r.v = v; !transient(cause) && s.life.Err() == nil {
+	if r.v = v; !transient(cause) && !errors.Is(cause, client.ErrSessionExpired) && s.life.Err() == nil {
 		return false, cause // a server has refused it, and would again
 	}
 	return false, nil

@@ -49,6 +49,7 @@ type session struct {
 	lane  chan struct{} // held while requests are under way
 
 	memory   *memory
+	refer    func(leader int64) int64
 	era      atomic.Int64 // of the memory, at the last write
 	answered atomic.Int64 // the number in the last answer to a request
 
@@ -80,7 +81,7 @@ type session struct {
 func (c *Coordinator) newSession(ttl time.Duration, workers int) (*session, error) {
 	s := &session{
 		ttl: ttl, shake: shortestShake(ttl), log: c.log, limit: answerRoom + nameRoom*workers, lane: make(chan struct{}, 1),
-		ready: make(chan struct{}), gone: make(chan struct{}), memory: c.memory,
+		ready: make(chan struct{}), gone: make(chan struct{}), memory: c.memory, refer: c.reference,
 	}
 	s.sight()
 	s.life, s.end = context.WithCancelCause(context.Background())
@@ -171,7 +172,7 @@ func (s *session) saw(zxid int64, request bool) {
 	if request {
 		s.answered.Store(zxid)
 	}
-	s.memory.note(s.era.Load(), zxid)
+	s.memory.note(s.era.Load(), zxid, s.time())
 }
 
 // sight is what had been seen when a write begins.
@@ -378,6 +379,9 @@ func (s *session) leaderTime() int64 {
 	}
 	return s.serverTime + since(s.heard).Microseconds()
 }
+
+// time is the time of what is seen now.
+func (s *session) time() int64 { return s.refer(s.leaderTime()) }
 
 // loggedIn tells whether the session has shown its credentials. The client shows them
 // again on each connection.
