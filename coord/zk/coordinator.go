@@ -31,6 +31,7 @@ type Coordinator struct {
 
 	mu           sync.Mutex // guards what follows
 	incarnations map[string]*incarnation
+	looked       map[int]look // at the last acquisition that found every worker ID held
 }
 
 var (
@@ -128,13 +129,33 @@ func (c *Coordinator) explain(err error) error {
 		if c.opts.User != "" {
 			who = fmt.Sprintf("as user %q, perhaps with a wrong password", c.opts.User)
 		}
-		return fmt.Errorf("%w: ZooKeeper refuses access to nodes under %s %s; the user that made them may use them, see their ACL: %w", coord.ErrInvalid, c.nodes.space, who, err)
+		where := "nodes under " + c.nodes.space
+		if at, ok := errors.AsType[*accessError](err); ok {
+			where = "node " + at.node
+		}
+		return fmt.Errorf("%w: ZooKeeper refuses access to %s %s; the user that made them may use them, see their ACL: %w", coord.ErrInvalid, where, who, err)
 	case errors.Is(err, errForeign):
 		return fmt.Errorf("%w: %w", coord.ErrInvalid, err)
-	case errors.Is(err, errAgain):
+	case errors.Is(err, errAgain), errors.Is(err, errBusy):
 		return err
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("no answer from %v in time: %w", c.servers, err)
+	}
+	return err
+}
+
+// accessError says to which node access was refused.
+type accessError struct {
+	node string
+	error
+}
+
+func (e *accessError) Unwrap() error { return e.error }
+
+// refusedAt adds the node to an error that says that access was refused.
+func refusedAt(node string, err error) error {
+	if definite(err, client.ErrNoAuth, client.ErrInvalidACL) {
+		return &accessError{node, err}
 	}
 	return err
 }

@@ -66,7 +66,7 @@ func (c *Coordinator) fetchOnce(ctx context.Context, s *session, reads []request
 	case definite(clock.err, client.ErrNoNode):
 		return nil, nil, errNoNamespace
 	case clock.err != nil:
-		return nil, nil, clock.err
+		return nil, nil, refusedAt(c.nodes.clock(), clock.err)
 	}
 	s.tick(clock.stat.Mtime)
 	c.memory.learn(at, clock.stat.Mzxid, s.time())
@@ -90,7 +90,7 @@ func (c *Coordinator) write(ctx context.Context, s *session, ops []any) (failed 
 	if r.err != nil {
 		for i, one := range r.results {
 			if one.Error != nil {
-				return i, r.err
+				return i, refusedAt(guardOf(ops[i]), r.err)
 			}
 		}
 		return 0, r.err // which one is to blame was not said

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"path"
 	"slices"
 
 	client "github.com/go-zookeeper/zk"
@@ -33,8 +34,8 @@ func (c *Coordinator) makeNamespace(ctx context.Context, s *session, meta record
 	}
 	n := c.nodes
 	var ops []any
-	for _, path := range []string{n.space, n.clock(), n.tickets(), n.slots(), n.owners(), n.tokens(), n.identities()} {
-		ops = append(ops, &client.CreateRequest{Path: path, Acl: c.acl})
+	for _, at := range []string{n.space, n.clock(), n.tickets(), n.slots(), n.owners(), n.tokens(), n.identities()} {
+		ops = append(ops, &client.CreateRequest{Path: at, Acl: c.acl})
 	}
 	_, err = c.write(ctx, s, append(ops, c.creates(n.meta(), []byte(value))...))
 	switch {
@@ -72,9 +73,9 @@ func (c *Coordinator) makeRoot(ctx context.Context, s *session, ask bool) error 
 	case definite(err, client.ErrNoNode):
 		return c.noChroot()
 	case err != nil && !definite(err, client.ErrNodeExists):
-		return err
+		return refusedAt(path.Dir(c.nodes.root), err)
 	case ask && replies[1].err != nil:
-		return replies[1].err
+		return refusedAt(c.nodes.root, replies[1].err)
 	case ask && replies[2].err != nil:
 		return replies[2].err
 	case ask:

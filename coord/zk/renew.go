@@ -3,6 +3,7 @@ package zk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	client "github.com/go-zookeeper/zk"
@@ -61,6 +62,7 @@ func (t *tenure) fresh(v *view) *view {
 // keep makes turns until one is done. What a turn gets is a session, and a view in
 // which the grant is held.
 func (t *tenure) keep(ctx context.Context, turn func(context.Context, *session, int64) (done bool, err error)) error {
+	var last error
 	for n := range turns {
 		if err := lifetime.Pause(ctx, n-1); err != nil {
 			return err
@@ -72,8 +74,11 @@ func (t *tenure) keep(ctx context.Context, turn func(context.Context, *session, 
 		case err != nil && !t.outlived(ctx):
 			return err
 		case err != nil:
-			t.v = nil // its session has ended; the next turn has another one
+			t.v, last = nil, err // its session has ended; the next turn has another one
 		}
+	}
+	if last != nil {
+		return fmt.Errorf("%w (%w)", errBusy, last)
 	}
 	return errBusy
 }
