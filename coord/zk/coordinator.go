@@ -86,7 +86,16 @@ func (c *Coordinator) Close() error {
 
 // do makes a call that ends with ctx and with the coordinator, and wraps its error.
 func (c *Coordinator) do(ctx context.Context, what string, call func(context.Context) error) error {
-	return c.life.Do(ctx, what, func(ctx context.Context) error { return c.explain(call(ctx)) })
+	return c.life.Do(ctx, what, func(ctx context.Context) error { return inTime(ctx, c.explain(call(ctx))) })
+}
+
+// inTime adds to an error that may pass that the call's time was up.
+func inTime(ctx context.Context, err error) error {
+	over := ctx.Err()
+	if err == nil || over == nil || errors.Is(err, over) || coord.Permanent(err) || errors.Is(err, coord.ErrLeaseLost) || errors.Is(err, coord.ErrQuarantined) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", over, err)
 }
 
 // checkRequest tells whether this driver can serve a request at all.
@@ -119,6 +128,9 @@ func (c *Coordinator) noChroot() error {
 	return fmt.Errorf("%w: the chroot %q does not exist in ZooKeeper; create that node first", coord.ErrInvalid, strings.TrimSuffix(c.nodes.root, rootName))
 }
 
+// quotaExceeded is what the client says instead of an error that it does not know.
+const quotaExceeded = "unknown error: -125"
+
 // explain adds what an error of the client leaves out.
 func (c *Coordinator) explain(err error) error {
 	switch {
@@ -136,6 +148,8 @@ func (c *Coordinator) explain(err error) error {
 		return fmt.Errorf("%w: ZooKeeper refuses access to %s %s; the user that made them may use them, see their ACL: %w", coord.ErrInvalid, where, who, err)
 	case errors.Is(err, errForeign):
 		return fmt.Errorf("%w: %w", coord.ErrInvalid, err)
+	case strings.HasSuffix(err.Error(), quotaExceeded):
+		return fmt.Errorf("a quota that an operator has set in ZooKeeper is used up (%w)", err)
 	case errors.Is(err, errAgain), errors.Is(err, errBusy):
 		return err
 	case errors.Is(err, context.DeadlineExceeded):

@@ -8,9 +8,11 @@ import (
 	"time"
 )
 
-// Operations of the protocol, for [Proxy.Rob].
+// Operations of the protocol, for [Proxy.Rob], [Proxy.Before] and [Proxy.After].
 const (
 	OpCreate = 1
+	OpExists = 3
+	OpGet    = 4
 	OpSet    = 5
 	OpMulti  = 14
 
@@ -37,6 +39,10 @@ type Proxy struct {
 
 	beforeOp int32
 	before   func() // called once, before a request of beforeOp is passed on
+
+	afterOp int32
+	afterN  int    // of these to let through first
+	later   func() // called once, before the answer to a request of afterOp is passed on
 
 	quiet  time.Duration // answers wait until the client was quiet for so long
 	spoke  time.Time     // when the client last sent a request
@@ -75,6 +81,14 @@ func (p *Proxy) Before(op int32, f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.beforeOp, p.before = op, f
+}
+
+// After calls f when the n-th request from now on of an operation, counted from 1, was
+// carried out, before its answer is passed on.
+func (p *Proxy) After(op int32, n int, f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.afterOp, p.afterN, p.later = op, n-1, f
 }
 
 // Refuse cuts all connections, and new ones.
@@ -134,19 +148,54 @@ func (p *Proxy) accept() {
 			p.cut()
 		}
 		p.mu.Unlock()
-		robbed := make(chan int32, 1)
-		p.done.Go(func() { p.relay(client, server, func(n int, b []byte) bool { return p.request(n, b, robbed) }) })
+		robbed, called := make(chan int32, 1), make(chan call, 1)
+		p.done.Go(func() {
+			p.relay(client, server, func(n int, b []byte) bool {
+				if n > 0 {
+					p.expect(b, called)
+				}
+				return p.request(n, b, robbed)
+			})
+		})
 		p.done.Go(func() {
 			var mark int32 = -100 // no request has it
+			due := call{request: mark}
 			p.relay(server, client, func(n int, b []byte) bool {
 				select {
 				case mark = <-robbed:
 				default:
 				}
+				select {
+				case due = <-called:
+				default:
+				}
+				if n > 0 && int32(binary.BigEndian.Uint32(b)) == due.request {
+					due.f()
+				}
 				return p.answer(n, b, mark)
 			})
 		})
 	}
+}
+
+// call is what is called before the answer to a request is passed on.
+type call struct {
+	request int32
+	f       func()
+}
+
+// expect looks whether a packet of the client is the one that [Proxy.After] is about.
+func (p *Proxy) expect(b []byte, called chan<- call) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.later == nil || int32(binary.BigEndian.Uint32(b[4:])) != p.afterOp {
+		return
+	}
+	if p.afterN == 0 {
+		called <- call{int32(binary.BigEndian.Uint32(b)), p.later}
+		p.later = nil
+	}
+	p.afterN--
 }
 
 // relay passes packets on, for as long as pass says so; n counts them from 0.
