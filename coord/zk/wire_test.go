@@ -142,6 +142,7 @@ func TestWireSilence(t *testing.T) {
 		if _, err := server.Write(framed(37, hello(15*time.Second, 1))); err != nil {
 			t.Fatal(err)
 		}
+		synctest.Wait()
 		request(1)
 		time.Sleep(4 * time.Second)
 		answer(-2) // to a ping

@@ -546,8 +546,8 @@ var driverMutants = []mutant{
 	{
 		name: "zk: reads taken to be handled in the order in which they were made",
 		file: "coord/zk/memory.go",
-		old:  "earlier(*at.meta, meta)",
-		new:  "earlier(*m.meta, meta)",
+		old:  "	if at.meta != nil {\n\t\tif why := earlier(*at.meta, meta)",
+		new:  "	if m.meta != nil {\n\t\tif why := earlier(*m.meta, meta)",
 		pkg:  "./coord/zk", test: "TestMemory",
 	},
 	{
