@@ -48,6 +48,9 @@ func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (_ coord.G
 		if ctx.Err() == nil {
 			a.inc.survey = nil
 		}
+		if ctx.Err() == nil && outlived(err) {
+			err = fmt.Errorf("%w: %w", errAgain, err)
+		}
 		if errors.Is(err, errAgain) {
 			ended := lifetime.Pause(ctx, n)
 			if ended == nil {

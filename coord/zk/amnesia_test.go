@@ -20,24 +20,24 @@ import (
 const ward = int64((zk.MaxHorizon + zk.DefaultSkewBound) / time.Millisecond)
 
 // rollBack gives a server the data back that it had when keep was called.
-func keep(t *testing.T, s *zktest.Server) (rollBack func()) {
-	t.Helper()
-	copied := t.TempDir()
+func keep(tb testing.TB, s *zktest.Server) (rollBack func()) {
+	tb.Helper()
+	copied := tb.TempDir()
 	s.Kill()
 	if err := os.CopyFS(copied, os.DirFS(s.Dir)); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	s.Restart(t)
+	s.Restart(tb)
 	return func() {
-		t.Helper()
+		tb.Helper()
 		s.Kill()
 		if err := os.RemoveAll(s.Dir); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if err := os.CopyFS(s.Dir, os.DirFS(copied)); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
-		s.Restart(t)
+		s.Restart(tb)
 	}
 }
 

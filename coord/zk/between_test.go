@@ -99,3 +99,29 @@ func TestOperatorBetween(t *testing.T) {
 		t.Errorf("Acquire: %v, %v; want from %d on", h, err, floor)
 	}
 }
+
+// TestSessionEndsBetween: the session of an acquisition ends before the grant. It gets
+// another one, and the caller is not told.
+func TestSessionEndsBetween(t *testing.T) {
+	t.Parallel()
+	r := newRobbed(t)
+	ended := 0
+	r.Before(zktest.OpMulti, func() {
+		names, _, err := r.direct.Children(spacePath(r.namespace) + "/tickets")
+		if err != nil {
+			t.Error(err)
+		}
+		for _, name := range names {
+			_, stat, err := r.direct.Exists(spacePath(r.namespace) + "/tickets/" + name)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			r.server.KillSession(t, stat.EphemeralOwner)
+			ended++
+		}
+	})
+	if g, err := r.Acquire(within(t), request(1)); err != nil || ended != 1 {
+		t.Errorf("Acquire, of which %d sessions have ended: %v, %v", ended, g, err)
+	}
+}

@@ -10,7 +10,7 @@ import (
 func TestDebts(t *testing.T) {
 	const ttl = 15 * time.Second
 	began := time.Unix(0, 0)
-	at := func(d time.Duration) time.Time { return began.Add(d) }
+	at := began.Add
 	for _, tt := range []struct {
 		name string
 		ttl  time.Duration

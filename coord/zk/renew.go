@@ -136,8 +136,13 @@ func (t *tenure) outlived(ctx context.Context) bool {
 	if ctx.Err() != nil || t.inc.session == nil {
 		return false
 	}
-	why := context.Cause(t.inc.session.life)
-	return errors.Is(why, errExpired) || errors.Is(why, errSilent) || errors.Is(why, errIdle)
+	return outlived(context.Cause(t.inc.session.life))
+}
+
+// outlived tells whether an error is the end of a session that another one need not
+// have.
+func outlived(err error) bool {
+	return errors.Is(err, errExpired) || errors.Is(err, errSilent) || errors.Is(err, errIdle)
 }
 
 // lose ends the session of a grant that is not held any more, unless it serves

@@ -226,4 +226,11 @@ var zkFixMutants = []mutant{
 		new:  "\t\t\t_ = before.at\n",
 		pkg:  "./coord/zk", test: "TestSoonest",
 	},
+	{
+		name: "zk: an acquisition ends with its session",
+		file: "coord/zk/acquire.go",
+		old:  "if ctx.Err() == nil && outlived(err) {",
+		new:  "if ctx.Err() == nil && outlived(err) && false {",
+		pkg:  "./coord/zk", test: "TestSessionEndsBetween",
+	},
 }

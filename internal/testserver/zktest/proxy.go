@@ -48,6 +48,10 @@ type Proxy struct {
 	spoke  time.Time     // when the client last sent a request
 	waves  int
 	closed bool // an answer was passed on since the last request
+
+	left    int    // waves until between is called
+	between func() // called once, before a wave is passed on; nil: nothing is
+	came    bool   // it was called
 }
 
 // StartProxy runs a proxy for the server at the address target.
@@ -122,6 +126,20 @@ func (p *Proxy) Waves() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.waves
+}
+
+// BeforeWave calls f before the n-th wave from now on is passed on, counted from 1, and
+// reports whether there were so many. The request for a session is one.
+func (p *Proxy) BeforeWave(n int, f func()) (done func() bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left, p.between, p.came, p.closed = n, f, false, true
+	return func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.between = nil
+		return p.came
+	}
 }
 
 // cut ends all connections. The lock is held.
@@ -234,6 +252,13 @@ func (p *Proxy) request(n int, b []byte, robbed chan<- int32) bool {
 	if p.closed {
 		p.waves++
 		p.closed = false
+		if p.left--; p.left == 0 && p.between != nil {
+			f := p.between
+			p.between, p.came = nil, true
+			p.mu.Unlock()
+			f()
+			p.mu.Lock()
+		}
 	}
 	if n > 0 && op == p.op && p.after >= 0 {
 		if p.after == 0 {
