@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 
 	client "github.com/go-zookeeper/zk"
@@ -113,5 +114,6 @@ func transient(err error) bool {
 			return true
 		}
 	}
-	return false
+	_, broken := errors.AsType[net.Error](err) // a write on a connection that is gone
+	return broken
 }

@@ -3,7 +3,11 @@ package zk
 import (
 	"context"
 	"errors"
+	"net"
+	"os"
 	"testing"
+
+	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/internal/record"
 )
@@ -236,6 +240,23 @@ func TestSoonest(t *testing.T) {
 	}
 	if got := c.soonest(nil, 0); !got.IsZero() {
 		t.Errorf("nobody holds anything, and the next is free at %v", got)
+	}
+}
+
+// TestTransient: what may be gone with the next try.
+func TestTransient(t *testing.T) {
+	for err, want := range map[error]bool{
+		client.ErrConnectionClosed: true,
+		client.ErrSessionMoved:     true,
+		context.DeadlineExceeded:   true,
+		&unreachedError{&net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", errors.New("broken pipe"))}, errSilence}: true,
+		client.ErrNoNode:                        false,
+		errors.New("unknown error: -125"):       false,
+		&unreachedError{errExpired, errSilence}: false,
+	} {
+		if transient(err) != want {
+			t.Errorf("%v: transient: %t", err, !want)
+		}
 	}
 }
 

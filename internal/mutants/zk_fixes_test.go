@@ -233,4 +233,11 @@ var zkFixMutants = []mutant{
 		new:  "if ctx.Err() == nil && outlived(err) && false {",
 		pkg:  "./coord/zk", test: "TestSessionEndsBetween",
 	},
+	{
+		name: "zk: a write on a connection that is gone ends a call",
+		file: "coord/zk/fetch.go",
+		old:  "	return broken\n",
+		new:  "	return broken && false\n",
+		pkg:  "./coord/zk", test: "TestTransient",
+	},
 }
