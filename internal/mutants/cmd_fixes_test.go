@@ -62,15 +62,15 @@ var cmdFixMutants = []mutant{
 	{
 		name: "record: any clock raises a floor",
 		file: "internal/record/floor.go",
-		old:  "\t\treturn high + b\n",
-		new:  "\t\treturn now\n",
+		old:  "\t\treturn high\n",
+		new:  "\t\treturn max(now, high)\n",
 		pkg:  "./internal/record", test: "TestClocks",
 	},
 	{
 		name: "record: a clock that is behind makes a floor that is too low",
 		file: "internal/record/floor.go",
-		old:  "\tcase now < low-b:\n\t\treturn high\n",
-		new:  "\tcase now < low-b:\n\t\treturn low - b\n",
+		old:  "\t\treturn high\n",
+		new:  "\t\treturn min(max(now, low-bound.Microseconds()), high+bound.Microseconds())\n",
 		pkg:  "./internal/record", test: "TestClocks",
 	},
 	{

@@ -468,9 +468,9 @@ var driverMutants = []mutant{
 	},
 	{
 		name: "zk: floor not raised after a loss",
-		file: "coord/zk/memory.go",
-		old:  "max(next.Floor, c.ward(next, s.leaderTime()))",
-		new:  "max(next.Floor, 0)",
+		file: "coord/zk/heal.go",
+		old:  "next := meta.rec.AfterLoss(before, now, MaxHorizon, c.opts.SkewBound)",
+		new:  "next := meta.rec\n\tnext.Loss = next.AfterLoss(before, now, MaxHorizon, c.opts.SkewBound).Loss",
 		pkg:  "./coord/zk", test: "TestRolledBack",
 	},
 	{
@@ -539,15 +539,15 @@ var driverMutants = []mutant{
 	{
 		name: "zk: what pings say forgotten",
 		file: "coord/zk/session.go",
-		old:  "s.memory.note(s.era.Load(), zxid)\n",
-		new:  "if request {\n\t\ts.memory.note(s.era.Load(), zxid)\n\t}\n",
+		old:  "s.memory.note(s.era.Load(), zxid, s.time())\n",
+		new:  "if request {\n\t\ts.memory.note(s.era.Load(), zxid, s.time())\n\t}\n",
 		pkg:  "./coord/zk", test: "TestPingsBeforeALoss",
 	},
 	{
 		name: "zk: reads taken to be handled in the order in which they were made",
 		file: "coord/zk/memory.go",
-		old:  "case at.meta != nil && at.meta.version > meta.version:",
-		new:  "case m.meta != nil && m.meta.version > meta.version:",
+		old:  "	if at.meta != nil {\n\t\tif why := earlier(*at.meta, meta)",
+		new:  "	if m.meta != nil {\n\t\tif why := earlier(*m.meta, meta)",
 		pkg:  "./coord/zk", test: "TestMemory",
 	},
 	{

@@ -31,6 +31,7 @@ func TestMutants(t *testing.T) {
 		clockMutants, coreMutants, keeperMutants, driverMutants, operatorMutants,
 		cmdFixMutants,
 		coreFixMutants,
+		zkFixMutants,
 		keeperFixMutants,
 		staticFixMutants,
 		redisFixMutants,

@@ -103,8 +103,8 @@ var operatorMutants = []mutant{
 	{
 		name: "zk: a floor lowered by Init",
 		file: "coord/zk/admin.go",
-		old:  "meta.Floor = old.rec.Floor",
-		new:  "_ = old.rec.Floor",
+		old:  "ops := c.replaces(c.nodes.meta(), old.raw, old.raw, old.version)",
+		new:  "fresh, _ := record.Encode(meta)\n\t\tops := c.replaces(c.nodes.meta(), old.raw, []byte(fresh), old.version)",
 		pkg:  "./coord/zk", test: "TestInit",
 	},
 	{

@@ -66,15 +66,11 @@ func (m Meta) Lowered(now int64, maxHorizon, skewBound time.Duration) (Meta, err
 
 // ClockForFloor returns the time with which to raise a floor where a clock says now and
 // others, which are right, say between low and high. All are in microseconds since 1970.
-// It is never earlier than what any right clock may say where this one is known to be
-// behind, because a floor that is too low protects nobody; and a clock that is ahead by
-// more than the bound is taken to be ahead by the bound.
+// A clock that is off by more than the bound does not count: what counts then is the
+// latest that a right clock may say, because a floor that is too low protects nobody.
 func ClockForFloor(now, low, high int64, bound time.Duration) int64 {
-	switch b := bound.Microseconds(); {
-	case now < low-b:
+	if CheckClock(now, low, high, bound) != nil {
 		return high
-	case now > high+b:
-		return high + b
 	}
 	return max(now, low)
 }

@@ -219,9 +219,9 @@ func TestClocks(t *testing.T) {
 		{104 * bound, 104 * bound, true},
 		{99 * bound, 100 * bound, true}, // a floor is not raised with less than the others say
 		{99*bound - 1, 103 * bound, false},
-		{104*bound + 1, 104 * bound, false},
+		{104*bound + 1, 103 * bound, false},
 		{0, 103 * bound, false},
-		{1 << 60, 104 * bound, false},
+		{1 << 60, 103 * bound, false},
 	} {
 		if got := ClockForFloor(tc.now, 100*bound, 103*bound, testBound); got != tc.used {
 			t.Errorf("a clock that says %d raises a floor as if it said %d; want %d", tc.now, got, tc.used)
