@@ -66,8 +66,8 @@ type renewal struct {
 // turn makes one attempt on a view. If it is not done and there is no error, the view is
 // newer, or nil: look.
 func (r *renewal) turn(ctx context.Context) (done bool, err error) {
-	if why := backward(r.known, r.v); why != "" {
-		r.memory.suspect(r.v.era, why)
+	if why := r.contradicts(r.known, r.v); why != "" {
+		r.memory.suspect(r.v.era, why, r.known)
 	}
 	if !r.memory.sound(r.v.era) {
 		r.v = nil
@@ -130,7 +130,10 @@ func (r *renewal) write(ctx context.Context, next record.Slot, lease clientv3.Le
 		return false, nil // what was extended may not be used; the next turn raises the floor
 	}
 	rev := resp.Header.GetRevision()
-	v := &view{era: r.v.era, meta: r.v.meta, metaRev: r.v.metaRev, slot: next, slotRev: rev, ownRev: r.v.ownRev, lease: lease}
+	v := &view{
+		era: r.v.era, seen: resp.seen, meta: r.v.meta, metaRev: r.v.metaRev,
+		slot: next, slotRev: rev, slotMade: r.v.slotMade, ownRev: r.v.ownRev, lease: lease,
+	}
 	if resumes {
 		v.ownRev = rev
 	}
@@ -148,7 +151,7 @@ func (r *renewal) resolve(ctx context.Context, next record.Slot, lease clientv3.
 		}
 		return false, unclear(cause, err)
 	}
-	if v.slot == next && v.lease == lease && v.metaRev == r.v.metaRev && backward(r.known, v) == "" && r.memory.sound(r.v.era) {
+	if v.slot == next && v.lease == lease && v.metaRev == r.v.metaRev && r.contradicts(r.known, v) == "" && r.memory.sound(r.v.era) {
 		r.v = v
 		return true, nil
 	}
@@ -192,7 +195,11 @@ func (r *renewal) stillAlive() bool {
 // writes are the operations that store a slot and keep its holder: the identity's
 // copy always changes together with it. Entering, the token key is written too.
 func (c *Coordinator) writes(s record.Slot, lease clientv3.LeaseID, entering bool) ([]clientv3.Op, error) {
-	ops, err := c.slotWrites(s)
+	var opts []clientv3.OpOption
+	if entering {
+		opts = append(opts, clientv3.WithPrevKV()) // for madeAt
+	}
+	ops, err := c.slotWrites(s, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -211,13 +218,13 @@ func (c *Coordinator) writes(s record.Slot, lease clientv3.LeaseID, entering boo
 	return ops, nil
 }
 
-// slotWrites are the operations that store a slot.
-func (c *Coordinator) slotWrites(s record.Slot) ([]clientv3.Op, error) {
+// slotWrites are the operations that store a slot, of which opts are for the first.
+func (c *Coordinator) slotWrites(s record.Slot, opts ...clientv3.OpOption) ([]clientv3.Op, error) {
 	value, err := record.Encode(s)
 	if err != nil {
 		return nil, err
 	}
-	ops := []clientv3.Op{clientv3.OpPut(c.keys.slot(s.Worker), value)}
+	ops := []clientv3.Op{clientv3.OpPut(c.keys.slot(s.Worker), value, opts...)}
 	if s.Identity != "" {
 		ops = append(ops, clientv3.OpPut(c.keys.identity(s.Identity), value))
 	}
