@@ -4,7 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/keeper"
 )
 
 // Errors of a [Generator]. Test with errors.Is; some have a type that tells more.
@@ -92,15 +97,38 @@ type WindowEndedError struct {
 // Error says what happened, since when, and what to do.
 func (e *WindowEndedError) Error() string {
 	if e.Lost {
-		return fmt.Sprintf("%v: worker ID %d was given up at %s: %v; last renewed %s; service resumes by itself once a worker ID is leased anew",
-			ErrWindowEnded, e.WorkerID, stamp(e.Ended), e.Cause, stamp(e.Renewed))
+		return fmt.Sprintf("%v: worker ID %d was given up at %s: %v; last renewed %s; %s",
+			ErrWindowEnded, e.WorkerID, stamp(e.Ended), e.Cause, stamp(e.Renewed), e.outlook())
 	}
 	cause := "no renewal since"
 	if e.Cause != nil {
 		cause = e.Cause.Error() + "; last renewed"
 	}
-	return fmt.Sprintf("%v: worker ID %d could stamp until %s: %s %s; service resumes by itself once the coordinator answers; check that it is up and reachable",
-		ErrWindowEnded, e.WorkerID, stamp(e.Ended), cause, stamp(e.Renewed))
+	return fmt.Sprintf("%v: worker ID %d could stamp until %s: %s %s; %s",
+		ErrWindowEnded, e.WorkerID, stamp(e.Ended), cause, stamp(e.Renewed), e.outlook())
+}
+
+// outlook says what has to happen before IDs can be issued again.
+func (e *WindowEndedError) outlook() string {
+	var (
+		file *fs.PathError
+		link *os.LinkError
+	)
+	switch {
+	case errors.Is(e.Cause, coord.ErrNamespaceClosed):
+		return "service does not resume in this namespace"
+	case errors.Is(e.Cause, coord.ErrClosed):
+		return "service does not resume; close a generator before its coordinator"
+	case errors.Is(e.Cause, coord.ErrQuarantined):
+		return "service resumes by itself when the quarantine is over"
+	case e.Lost && errors.Is(e.Cause, coord.ErrNoWorkerID):
+	case coord.Permanent(e.Cause), errors.Is(e.Cause, keeper.ErrBehind), errors.As(e.Cause, &file), errors.As(e.Cause, &link):
+		return "service resumes by itself once that is corrected"
+	}
+	if e.Lost {
+		return "service resumes by itself once a worker ID is leased anew"
+	}
+	return "service resumes by itself once the coordinator answers; check that it is up and reachable"
 }
 
 // Unwrap returns [ErrWindowEnded] and the cause.

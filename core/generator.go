@@ -54,10 +54,13 @@ type Generator struct {
 // logged. So is each of c's warnings, if it is a [coord.Warner]. ctx bounds the start alone.
 //
 // The errors wrap [ErrInvalidConfig] for a wrong Config, those of package coord for
-// what the coordinator refused, which ends New at once, as [coord.ErrNoWorkerID] does
-// even where a crashed holder's lease is about to end, [ErrWindowNotOpen] if ctx ended while the window
-// was still in the future, and ctx's own error. An unreachable coordinator is tried
-// again for as long as the lease's TTL, and a quarantine is waited out. After an
+// what the coordinator refused, which ends New at once, [ErrWindowNotOpen] if ctx ended
+// while the window was still in the future, and ctx's own error. New waits where that
+// helps, and the log says for what: an unreachable coordinator is tried again for as
+// long as the lease's TTL and 5 s, a quarantine is waited out, and where every worker ID
+// is held, or the clock differs from those of holders who may be dead, New waits until
+// their leases have ended, at most a TTL and 5 s. As soon as the holder whose lease
+// would end first renews it, New returns [coord.ErrNoWorkerID]. After an
 // error nothing is left leased, unless the coordinator cannot be reached or its
 // answer was still under way: such a lease ends by itself after its TTL.
 //

@@ -152,7 +152,7 @@ func TestNewOfAnUnreachableBackEndSaysSo(t *testing.T) {
 		f := newFake(1)
 		f.Refuse(true)
 		_, err := core.New(t.Context(), f.Client(), leaseConfig(clocktest.NewShifted(time.Now())))
-		wantText(t, err, "core: starting a generator: no worker ID after 15s of trying: coordtest: Acquire of the fake: coordtest: back end unreachable")
+		wantText(t, err, "core: starting a generator: no worker ID after 20s of trying: coordtest: Acquire of the fake: coordtest: back end unreachable")
 	})
 }
 

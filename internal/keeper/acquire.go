@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -14,10 +15,10 @@ var errStopped = errors.New("generator closed meanwhile")
 
 // acquire leases a worker ID and opens the gate with it.
 func (k *Keeper) acquire(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, acquireTime(k.cfg.Lease.TTL))
+	ctx, cancel := context.WithTimeout(ctx, k.acquisitions.wait)
 	defer cancel()
 	asked := k.now()
-	g, err := k.lease(ctx, asked, k.cfg.Request.Identity)
+	g, err := k.conclude(k.ask(ctx, k.request(asked, k.cfg.Request.Identity)))
 	if err != nil {
 		return err
 	}
@@ -35,27 +36,63 @@ func (k *Keeper) reacquire() {
 	k.notAcquired(err)
 	k.cfg.Gate.Explain(fmt.Errorf("no worker ID: %w", err))
 	k.cfg.Gate.Notice()
-	sleep(k.ctx, k.retries.next())
+	sleep(k.ctx, k.retries.next()+k.apart())
 }
 
-// lease makes one call to Acquire. An acquisition whose outcome is unknown is
-// tried again with its own token, so that a grant whose reply was lost is found
-// and not left to its TTL; everything definite ends it.
-func (k *Keeper) lease(ctx context.Context, now int64, identity string) (coord.Grant, error) {
+// apart returns a further pause after an acquisition that was not answered in time:
+// a coordinator that is flooded answers nobody in time, and everybody would come back
+// at once. It grows with the deadline.
+func (k *Keeper) apart() time.Duration {
+	if !k.late {
+		return 0
+	}
+	return rand.N(k.acquisitions.wait / 4)
+}
+
+// acquired is the result of a call of Acquire.
+type acquired struct {
+	req  coord.Request
+	g    coord.Grant
+	err  error
+	took time.Duration
+	late bool // its deadline has passed
+}
+
+// request is what an acquisition at tick now asks for. One whose outcome is unknown is
+// tried again with its own token, so that a grant whose reply was lost is found and not
+// left to its TTL.
+func (k *Keeper) request(now int64, identity string) coord.Request {
 	if k.token == "" {
 		k.token = newToken()
 	}
 	req := k.cfg.Request
 	req.Token, req.Identity = k.token, identity
 	req.Now, req.Until, req.OpenBy = now, k.until(now), now
+	return req
+}
+
+// ask makes one call to Acquire. It may run beside the loop.
+func (k *Keeper) ask(ctx context.Context, req coord.Request) acquired {
+	began := time.Now()
 	g, err := k.cfg.Coordinator.Acquire(ctx, req)
-	if err == nil {
-		err = checkGrant(g, req)
+	return acquired{req: req, g: g, err: err, took: time.Since(began), late: errors.Is(ctx.Err(), context.DeadlineExceeded)}
+}
+
+// conclude returns the outcome of an acquisition; everything definite ends its token.
+func (k *Keeper) conclude(a acquired) (coord.Grant, error) {
+	err := a.err
+	k.late = a.late && err != nil
+	switch {
+	case k.late:
+		k.acquisitions.missed()
+	case err == nil:
+		k.acquisitions.met(a.took)
+		err = checkGrant(a.g, a.req)
 	}
 	if err == nil || coord.Permanent(err) {
 		k.token = ""
 	}
-	return g, err
+	return a.g, err
 }
 
 // open publishes a term of a new grant, which was asked for at the given tick, or
@@ -63,23 +100,28 @@ func (k *Keeper) lease(ctx context.Context, now int64, identity string) (coord.G
 func (k *Keeper) open(t Term, asked int64) error {
 	g := t.Grant
 	if _, ok := k.cfg.Gate.Swap(t); !ok {
-		k.result = k.giveBack(g, g.NotBefore)
+		k.result = k.giveBack(g, g.NotBefore, k.replies)
 		k.logRelease(g, k.result)
 		return errors.Join(errStopped, k.result)
 	}
 	k.adopt(g, asked)
 	k.log.Info("worker ID acquired", "worker_id", g.WorkerID, "generation", g.Generation, "not_before", g.NotBefore, "not_after", g.NotAfter)
+	k.tellOpening()
 	k.tellService()
 	return nil
 }
 
 // adopt makes g the grant that is kept from now on.
 func (k *Keeper) adopt(g coord.Grant, asked int64) {
+	k.dropAll()
 	k.held, k.grant, k.pieces, k.lost = true, g, []coord.Grant{g}, nil
 	// The window was chosen for the time at which it was asked for. A clock that
 	// stepped back since then has stepped back behind this term's beginning.
 	k.openedAt = max(asked, k.now())
 	k.renewAt = time.Now().Add(jitter(k.cfg.Lease.RenewEvery))
+	// What takes long to lease takes long to renew, though not three times as long: an
+	// acquisition has several round trips with some back ends.
+	k.replies.wait = max(k.replies.wait, min(k.acquisitions.took, k.replies.ttl))
 	k.retries.reset()
 	k.outage.settled()
 	k.cfg.Gate.Explain(nil)

@@ -133,11 +133,14 @@ type gate struct {
 	zombie  bool // the process is gone or paused: it cannot be shut, and may go on
 	refused int
 	onLast  func() // called by Last, without the lock, before it looks
+	onSwap  func() // called by Swap in the same way
+	onLook  func() // called by Notice in the same way
 }
 
 var _ keeper.Gate = (*gate)(nil)
 
 func (g *gate) Swap(t keeper.Term) (last int64, ok bool) {
+	g.call(func() func() { return g.onSwap })
 	g.led.mu.Lock()
 	defer g.led.mu.Unlock()
 	from := t.Grant.NotBefore
@@ -195,13 +198,18 @@ func (g *gate) Explain(reason error) {
 	}
 }
 
-func (g *gate) Last() (tick int64, stamped bool) {
+// call calls a hook of the test, if there is one.
+func (g *gate) call(hook func() func()) {
 	g.led.mu.Lock()
-	hook := g.onLast
+	f := hook()
 	g.led.mu.Unlock()
-	if hook != nil {
-		hook()
+	if f != nil {
+		f()
 	}
+}
+
+func (g *gate) Last() (tick int64, stamped bool) {
+	g.call(func() func() { return g.onLast })
 	g.led.mu.Lock()
 	defer g.led.mu.Unlock()
 	if g.term == nil {
@@ -211,6 +219,7 @@ func (g *gate) Last() (tick int64, stamped bool) {
 }
 
 func (g *gate) Notice() {
+	g.call(func() func() { return g.onLook })
 	g.led.mu.Lock()
 	defer g.led.mu.Unlock()
 	g.notices++

@@ -3,9 +3,9 @@ package keeper
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
@@ -79,7 +79,18 @@ type Keeper struct {
 	healAt   time.Time // not before this may another worker ID be tried
 	retries  backoff   // between failed renewals
 	heals    backoff   // between failed attempts to heal
+	unopened backoff   // between worker IDs that do not heal, because they open in the future
 	outage   outage    // why the window does not grow, as far as the log has it
+
+	replies      deadline       // of renewals and releases
+	acquisitions deadline       // of acquisitions
+	late         bool           // the last acquisition was not answered in time
+	calls        []*renewal     // under way, at most two
+	answers      chan reply     // to those
+	unanswered   bool           // the last renewal that was begun has no reply yet
+	healing      func()         // ends an attempt to heal that is under way; nil: none is
+	healings     chan acquired  // the result of that
+	background   sync.WaitGroup // calls that the loop does not wait for
 }
 
 // New returns a keeper that does nothing yet.
@@ -87,50 +98,15 @@ func New(cfg Config) *Keeper {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	k := &Keeper{cfg: cfg, log: cfg.Logger, poke: make(chan struct{}, 1)}
+	k := &Keeper{cfg: cfg, log: cfg.Logger, poke: make(chan struct{}, 1), answers: make(chan reply), healings: make(chan acquired, 1)}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	k.hurry, k.rush = context.WithCancelCause(context.Background())
 	k.retries = newBackoff(cfg.Lease.RenewEvery)
 	k.heals = newBackoff(cfg.Lease.RenewEvery)
+	k.unopened = backoff{least: firstSpread, most: max(cfg.Lease.TTL, firstSpread)}
+	k.replies = renewDeadline(cfg.Lease.RenewEvery, cfg.Lease.TTL)
+	k.acquisitions = acquireDeadline(cfg.Lease.TTL)
 	return k
-}
-
-// Start acquires a worker ID, publishes it, and starts the loop that keeps it. It
-// blocks until the worker ID is acquired, ctx ends, or it is clear that trying
-// again cannot help; transient errors are tried again for as long as the TTL. A
-// quarantine is waited out, however long it takes: the back end has said when it
-// ends. After an error the keeper cannot be used.
-func (k *Keeper) Start(ctx context.Context) error {
-	giveUp := time.Now().Add(k.cfg.Lease.TTL)
-	retry := newBackoff(k.cfg.Lease.RenewEvery)
-	for {
-		if k.ctx.Err() != nil {
-			return errStopped
-		}
-		patience, cancel := context.WithDeadline(ctx, giveUp)
-		err := k.acquire(patience)
-		if err == nil {
-			cancel()
-			k.done = make(chan struct{})
-			go k.loop()
-			return nil
-		}
-		if coord.Permanent(err) || errors.Is(err, errStopped) {
-			cancel()
-			return err
-		}
-		k.notAcquired(err)
-		rested := sleep(patience, retry.next())
-		cancel()
-		switch {
-		case ctx.Err() != nil:
-			return fmt.Errorf("no worker ID, %w: %w", context.Cause(ctx), err)
-		case errors.Is(err, coord.ErrQuarantined):
-			giveUp = time.Now().Add(k.cfg.Lease.TTL)
-		case !rested:
-			return fmt.Errorf("no worker ID after %v of trying: %w", k.cfg.Lease.TTL, err)
-		}
-	}
 }
 
 // Poke asks the keeper to look at the clock and at its lease: the generator has

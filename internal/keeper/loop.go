@@ -19,6 +19,7 @@ func (k *Keeper) loop() {
 	var poked time.Time
 	for k.ctx.Err() == nil {
 		if !k.held {
+			k.healInVain()
 			k.reacquire()
 			continue
 		}
@@ -33,7 +34,7 @@ func (k *Keeper) await(poked *time.Time) {
 	if deaf := poked.Add(pokePause); time.Now().Before(deaf) {
 		pokes, wake = nil, earlier(wake, deaf)
 	}
-	if k.rolledBack() {
+	if k.healing == nil && k.rolledBack() {
 		wake = earlier(wake, k.healAt)
 	}
 	timer := time.NewTimer(time.Until(wake))
@@ -44,6 +45,10 @@ func (k *Keeper) await(poked *time.Time) {
 	select {
 	case <-k.ctx.Done():
 		return
+	case a := <-k.answers:
+		k.answered(a)
+	case a := <-k.healings:
+		k.healWith(a)
 	case <-k.lost:
 		k.lost = nil
 		k.log.Warn("a hint that the lease is gone, renewing", "worker_id", k.grant.WorkerID)
@@ -52,13 +57,13 @@ func (k *Keeper) await(poked *time.Time) {
 		*poked = time.Now()
 		// The window ended although the last renewal was fine: the machine was
 		// suspended, or its clock stepped forward. There is no reason to wait.
-		if k.ended(k.now()) && k.retries.pause == 0 {
+		if k.ended(k.now()) && k.retries.pause == 0 && len(k.calls) == 0 {
 			k.urge()
 		}
 	case <-ring:
 	case <-timer.C:
 		if !time.Now().Before(k.renewAt) {
-			k.renew()
+			k.renewNext()
 		}
 	}
 	k.look()
@@ -82,8 +87,8 @@ func (k *Keeper) look() {
 		}
 		switch {
 		case !k.rolledBack():
-			k.heals.reset()
-		case !time.Now().Before(k.healAt):
+			k.healed()
+		case k.healing == nil && !time.Now().Before(k.healAt):
 			k.heal()
 		}
 		k.tellService()

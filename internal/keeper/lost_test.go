@@ -190,7 +190,7 @@ func TestReplayedAcquisitionDoesNotReviveAnOldGrant(t *testing.T) {
 		}
 		n := a.fake.Count(coordtest.Renew)
 		a.line.set(func(l *line) { l.cut = false })
-		within(t, 2*time.Second, "A's renewal is answered", func() bool { return a.fake.Count(coordtest.Renew) > n })
+		within(t, every+time.Second, "A's renewal is answered", func() bool { return a.fake.Count(coordtest.Renew) > n })
 		if c := a.calls(coordtest.Renew, n)[0]; !errors.Is(c.Err, coord.ErrLeaseLost) {
 			t.Errorf("A's renewal gave %v, %v", c.Result, c.Err)
 		}

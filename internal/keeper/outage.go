@@ -9,15 +9,18 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// errBehind is why a window stays over although the coordinator answers.
-var errBehind = errors.New("the coordinator renews, but the window that it gives is over by this machine's clock: compare the two clocks")
+// ErrBehind is why a window stays over although the coordinator answers.
+var ErrBehind = errors.New("the coordinator renews, but the window that it gives is over by this machine's clock: compare the two clocks")
+
+// farSkew is how far clocks may differ before the log says that one must be wrong.
+const farSkew = time.Minute
 
 // kinds are the causes of an outage that the log tells apart, the most telling
 // first. All others are one kind: a back end that is away refuses, hangs up and
 // does not answer by turns.
 var kinds = []error{
 	coord.ErrQuarantined, coord.ErrNoWorkerID, coord.ErrLayoutMismatch, coord.ErrClockSkew,
-	coord.ErrInvalid, coord.ErrClosed, coord.ErrLeaseLost, errBehind,
+	coord.ErrInvalid, coord.ErrClosed, coord.ErrLeaseLost, ErrBehind,
 }
 
 // kindOf returns which of the kinds err is; -1: another.
@@ -110,6 +113,21 @@ func (k *Keeper) tellService() {
 	k.outage.silent = false
 	without := k.timeOf(now).Sub(k.timeOf(k.outage.since))
 	k.log.Info("IDs can be issued again", "worker_id", g.WorkerID, "after", max(without, 0))
+}
+
+// tellOpening logs that the window just acquired opens later than any clock that is
+// right can have pushed it: whoever waits for it in silence waits for years.
+func (k *Keeper) tellOpening() {
+	longest := k.cfg.Lease.Horizon
+	if r, ok := k.cfg.Coordinator.(coord.LeaseRuler); ok {
+		longest = max(longest, r.LeaseRules().MaxHorizon)
+	}
+	now, opens := k.timeOf(k.now()), k.timeOf(k.grant.NotBefore+1)
+	if opens.Sub(now) <= longest+k.cfg.Lease.TTL+farSkew {
+		return
+	}
+	k.log.Warn("the window opens later than any right clock can have pushed it, no IDs until then: an earlier holder's clock was far ahead, or an operator has quarantined the namespace for so long, or this machine's clock is behind",
+		"worker_id", k.grant.WorkerID, "opens", opens, "now", now)
 }
 
 // timeOf returns the time at which a tick begins.

@@ -4,35 +4,74 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
 )
 
 // finish gives the worker ID back at the end of the loop.
 func (k *Keeper) finish() {
+	defer k.background.Wait()
+	k.awaitHealing()
 	if !k.held {
 		return
 	}
+	k.awaitCalls()
 	// The gate is shut already; this only asks how far it got. Whatever the loop
 	// was doing, the window is trimmed to what a closed gate has returned.
 	last := k.cfg.Gate.Shut(errStopped)
 	k.held = false
-	err := k.giveBack(k.grant, last)
+	err := k.giveBack(k.grant, last, k.replies)
 	k.logRelease(k.grant, err)
 	k.result = errors.Join(k.result, err)
 }
 
+// awaitHealing gives back what an attempt to heal has leased. It is not cut off: that
+// would leave a worker ID leased which nobody uses.
+func (k *Keeper) awaitHealing() {
+	if k.healing == nil {
+		return
+	}
+	if g, err := k.conclude(<-k.healings); err == nil {
+		k.result = k.giveBack(g, g.NotBefore, k.replies)
+		k.logRelease(g, k.result)
+	}
+}
+
+// awaitCalls lets the renewals that are under way end, for a moment: some clients give
+// up a connection together with a call, and the release needs it.
+func (k *Keeper) awaitCalls() {
+	moment := time.NewTimer(k.replies.base)
+	defer moment.Stop()
+	for len(k.calls) > 0 {
+		select {
+		case a := <-k.answers:
+			k.drop(a.of)
+			if a.err == nil && checkRenewal(a.old, a.g, k.cfg.Request.LastTick) == nil {
+				k.grant = a.g
+			}
+		case <-moment.C:
+			k.dropAll()
+		case <-k.hurry.Done():
+			k.dropAll()
+		}
+	}
+}
+
 // giveBack releases a grant under which nothing above tick last was stamped or
 // ever will be. A lost reply is no reason to leave a worker ID leased, so it is
-// tried again for a while.
-func (k *Keeper) giveBack(g coord.Grant, last int64) error {
-	limit := callTime(k.cfg.Lease.RenewEvery)
-	ctx, cancel := k.attempt(3 * limit)
+// tried again for a while, but not for longer than the lease lasts by itself. The
+// deadline of each call is what wait says.
+func (k *Keeper) giveBack(g coord.Grant, last int64, wait deadline) error {
+	ctx, cancel := k.attempt(min(max(3*wait.base, 2*wait.wait), wait.ttl))
 	defer cancel()
 	retry := newBackoff(k.cfg.Lease.RenewEvery)
 	for {
-		call, done := context.WithTimeout(ctx, limit)
+		call, done := context.WithTimeout(ctx, wait.wait)
 		err := k.cfg.Coordinator.Release(call, g, last)
+		if call.Err() != nil {
+			wait.missed()
+		}
 		done()
 		switch {
 		case err == nil, errors.Is(err, coord.ErrLeaseLost):
@@ -44,6 +83,17 @@ func (k *Keeper) giveBack(g coord.Grant, last int64) error {
 			return fmt.Errorf("worker ID %d not released, it becomes free when its lease ends: %w", g.WorkerID, err)
 		}
 	}
+}
+
+// tidy gives a worker ID back that the generator does not use, while the loop goes on
+// with the one that it does. If quiet, only a failure is logged.
+func (k *Keeper) tidy(g coord.Grant, last int64, quiet bool) {
+	wait := k.replies
+	k.background.Go(func() {
+		if err := k.giveBack(g, last, wait); err != nil || !quiet {
+			k.logRelease(g, err)
+		}
+	})
 }
 
 func (k *Keeper) logRelease(g coord.Grant, err error) {

@@ -1,48 +1,166 @@
 package keeper
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 )
 
-// renew makes one renewal and acts on its result.
+// renewal is a call of Renew that is under way.
+type renewal struct {
+	began   time.Time
+	patient bool               // it may take as long as the TTL
+	cut     context.CancelFunc // ends it; its reply is dropped
+}
+
+// reply is the result of a renewal.
+type reply struct {
+	of   *renewal
+	old  coord.Grant // the grant that was to be renewed
+	g    coord.Grant
+	err  error
+	took time.Duration
+	late bool // its deadline has passed
+}
+
+// renew begins a renewal and returns at once; the reply goes to the loop.
+//
+// The first call may take as long as the TTL. If its deadline passes without a reply,
+// it is left alone and another one is made beside it, on which a shorter deadline
+// lies: a coordinator that is slow answers the first, and one that has lost the first
+// answers the second. So at most two are under way, and whichever succeeds first
+// counts.
 func (k *Keeper) renew() {
-	began := time.Now()
-	ctx, cancel := k.attempt(callTime(k.cfg.Lease.RenewEvery))
-	g, err := k.cfg.Coordinator.Renew(ctx, k.grant, k.until(k.now()))
-	cancel()
+	// Many holders may have waited for the same coordinator.
+	wait := max(jitter(k.replies.within(k.left())), k.replies.base)
+	r := &renewal{began: time.Now(), patient: true}
+	for _, c := range slices.Clone(k.calls) {
+		if c.patient {
+			r.patient = false
+		} else {
+			k.drop(c)
+		}
+	}
+	limit := wait
+	if r.patient {
+		limit = k.replies.ttl
+	}
+	own, cut := context.WithCancel(k.hurry)
+	ctx, cancel := context.WithTimeout(own, limit)
+	r.cut = cut
+	// A moment later, so that the error of a call whose deadline has passed is known.
+	k.calls, k.unanswered, k.renewAt = append(k.calls, r), true, r.began.Add(wait+shortestPause)
+	g, until := k.grant, k.until(k.now())
+	k.background.Go(func() {
+		defer cut()
+		defer cancel()
+		next, err := k.cfg.Coordinator.Renew(ctx, g, until)
+		late := errors.Is(ctx.Err(), context.DeadlineExceeded)
+		select {
+		case k.answers <- reply{of: r, old: g, g: next, err: err, took: time.Since(r.began), late: late}:
+		case <-own.Done():
+		}
+	})
+}
+
+// renewNext is what the loop does when it is time for another renewal: because the
+// interval or a pause is over, or because the last one was not answered in time.
+func (k *Keeper) renewNext() {
+	if k.unanswered {
+		if k.outage.cause == nil && len(k.calls) > 0 {
+			silence := time.Since(k.calls[len(k.calls)-1].began).Round(time.Millisecond)
+			k.failed(fmt.Errorf("no reply after %v, asking again: %w", silence, context.DeadlineExceeded))
+		}
+		k.replies.missed()
+	}
+	k.renew()
+}
+
+// drop ends a renewal and reports whether it was under way still.
+func (k *Keeper) drop(r *renewal) bool {
+	i := slices.Index(k.calls, r)
+	if i < 0 {
+		return false
+	}
+	r.cut()
+	k.calls = slices.Delete(k.calls, i, i+1)
+	return true
+}
+
+// dropAll ends all renewals that are under way.
+func (k *Keeper) dropAll() {
+	for len(k.calls) > 0 {
+		k.drop(k.calls[0])
+	}
+	k.unanswered = false
+}
+
+// answered acts on the reply to a renewal.
+func (k *Keeper) answered(a reply) {
+	if !k.drop(a.of) {
+		return // another one was answered before it
+	}
+	err := a.err
 	if err == nil {
-		err = checkRenewal(k.grant, g, k.cfg.Request.LastTick)
+		err = checkRenewal(a.old, a.g, k.cfg.Request.LastTick)
 	}
 	switch {
 	case err == nil:
-		k.extended(g)
-		if k.ended(k.now()) {
-			k.notRenewed(errBehind)
-		} else if k.outage.settled() && !k.outage.silent {
-			k.log.Info("renewed again", "worker_id", g.WorkerID)
-		}
-		k.cfg.Gate.Explain(nil)
+		k.dropAll()
+		k.replies.met(a.took)
 		k.retries.reset()
-		k.renewAt = began.Add(jitter(k.cfg.Lease.RenewEvery))
+		k.extended(a.g)
+		k.renewAt = a.of.began.Add(jitter(k.cfg.Lease.RenewEvery))
+		k.explainRenewed()
 		k.watch()
 	case errors.Is(err, coord.ErrLeaseLost):
 		k.lose(err)
+	case a.late:
+		k.failed(err) // when to ask again is settled: a deadline has passed
 	default:
-		k.notRenewed(err)
-		k.cfg.Gate.Explain(fmt.Errorf("renewal failed: %w", err))
-		// A call that hung for longer than the pause was pause enough.
-		k.renewAt = later(began.Add(k.retries.next()), time.Now().Add(shortestPause))
+		k.unanswered = false
+		k.failed(err)
+		// A call that took longer than the pause was pause enough.
+		k.renewAt = later(a.of.began.Add(k.retries.next()), time.Now().Add(shortestPause))
 	}
+}
+
+// explainRenewed says what a renewal that succeeded means for the window.
+func (k *Keeper) explainRenewed() {
+	k.cfg.Gate.Explain(nil)
+	switch {
+	case k.ended(k.now()):
+		k.notRenewed(ErrBehind)
+		k.cfg.Gate.Explain(ErrBehind)
+	case k.outage.settled() && !k.outage.silent:
+		k.log.Info("renewed again", "worker_id", k.grant.WorkerID)
+	}
+}
+
+// failed says why the window does not grow.
+func (k *Keeper) failed(err error) {
+	k.notRenewed(err)
+	k.cfg.Gate.Explain(fmt.Errorf("renewal failed: %w", err))
+}
+
+// left is how much is left of the window that the last renewal gave: until the end of
+// the piece held back, if there is one. Not more than an hour: nobody waits longer.
+func (k *Keeper) left() time.Duration {
+	end := k.cfg.Request.Scale.Micro(k.grant.NotAfter + 1)
+	left := min(end-clock.Fresh(k.cfg.Clock), time.Hour.Microseconds())
+	return time.Duration(max(left, 0)) * time.Microsecond
 }
 
 // lose forgets the grant, which is somebody else's now. The gate is shut first.
 func (k *Keeper) lose(err error) {
 	last := k.cfg.Gate.Shut(err)
 	k.log.Warn("lease lost, acquiring a worker ID anew", "worker_id", k.grant.WorkerID, "last_tick", last, "error", err)
+	k.dropAll()
 	k.held, k.pieces, k.lost = false, nil, nil
 	k.retries.reset()
 	k.outage.settled()

@@ -2,6 +2,7 @@ package keeper_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -32,6 +33,7 @@ type line struct {
 
 	mu sync.Mutex
 	taps
+	renewing, most int // renewals under way, now and at most
 }
 
 // taps are what a test does to a line.
@@ -42,6 +44,7 @@ type taps struct {
 	acquired  func(coord.Grant, error) (coord.Grant, error) // changes the reply
 	renewed   func(old, g coord.Grant, err error) (coord.Grant, error)
 	lost      func(coord.Grant) <-chan struct{}
+	slow      func(coordtest.Op) time.Duration // how long a reply takes; nil: no time
 }
 
 func (l *line) set(f func(*line)) {
@@ -62,6 +65,14 @@ func (l *line) look(ctx context.Context) (taps, error) {
 	return now, nil
 }
 
+// delay waits for as long as the reply to a call takes, or until its context ends.
+func (now taps) delay(ctx context.Context, op coordtest.Op) error {
+	if now.slow != nil && !pause(ctx, now.slow(op)) {
+		return fmt.Errorf("no reply to %v: %w", op, ctx.Err())
+	}
+	return nil
+}
+
 func (l *line) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
 	now, err := l.look(ctx)
 	if err != nil {
@@ -71,6 +82,9 @@ func (l *line) Acquire(ctx context.Context, req coord.Request) (coord.Grant, err
 		now.onAcquire(req)
 	}
 	g, err := l.FakeClient.Acquire(ctx, req)
+	if late := now.delay(ctx, coordtest.Acquire); late != nil {
+		return coord.Grant{}, late
+	}
 	if now.acquired != nil {
 		return now.acquired(g, err)
 	}
@@ -82,7 +96,12 @@ func (l *line) Renew(ctx context.Context, old coord.Grant, until int64) (coord.G
 	if err != nil {
 		return coord.Grant{}, err
 	}
+	l.set(func(l *line) { l.renewing++; l.most = max(l.most, l.renewing) })
+	defer l.set(func(l *line) { l.renewing-- })
 	g, err := l.FakeClient.Renew(ctx, old, until)
+	if late := now.delay(ctx, coordtest.Renew); late != nil {
+		return coord.Grant{}, late
+	}
 	if now.renewed != nil {
 		return now.renewed(old, g, err)
 	}
@@ -97,7 +116,11 @@ func (l *line) Release(ctx context.Context, g coord.Grant, last int64) error {
 	if now.onRelease != nil {
 		now.onRelease(g, last)
 	}
-	return l.FakeClient.Release(ctx, g, last)
+	err = l.FakeClient.Release(ctx, g, last)
+	if late := now.delay(ctx, coordtest.Release); late != nil {
+		return late
+	}
+	return err
 }
 
 func (l *line) Lost(g coord.Grant) <-chan struct{} {

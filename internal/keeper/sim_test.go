@@ -161,11 +161,13 @@ func (w *world) end(r *rig, rnd *rand.Rand) {
 	w.mu.Unlock()
 }
 
-// pause waits for d or the end of ctx.
-func pause(ctx context.Context, d time.Duration) {
+// pause waits for d or the end of ctx, and reports whether it was d.
+func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
+		return true
 	case <-ctx.Done():
+		return false
 	}
 }
 
