@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -99,7 +100,7 @@ func (r *renewal) turn(ctx context.Context) (done bool, err error) {
 		r.log.Info("lease put back", "namespace", r.namespace, "worker_id", next.Worker)
 		return true, nil
 	}
-	return r.stillAlive(), nil
+	return r.stillAlive(ctx), nil
 }
 
 // write makes the transaction, and looks what happened if that is not clear.
@@ -173,14 +174,26 @@ func (r *renewal) stayAlive(ctx context.Context) bool {
 	return r.life.Spawn(func() { alive <- r.keepAlive(ctx, lease) })
 }
 
-// stillAlive waits for what keeping the lease alive has come to. If the lease is
-// gone, it has to be put back; if the outcome is unknown, the window is extended all
+// stillAlive waits for what keeping the lease alive has come to, for half of the time
+// that is left: the holder is to learn soon that its window was extended. If the lease
+// is gone, it has to be put back; if the outcome is unknown, the window is extended all
 // the same, and the next renewal tries again.
-func (r *renewal) stillAlive() bool {
+func (r *renewal) stillAlive(ctx context.Context) bool {
 	if r.alive == nil {
 		return true
 	}
-	err := <-r.alive
+	left := longestCall
+	if end, ok := ctx.Deadline(); ok {
+		left = until(end)
+	}
+	late := time.NewTimer(left / 2)
+	defer late.Stop()
+	var err error
+	select {
+	case err = <-r.alive:
+	case <-late.C:
+		err = context.DeadlineExceeded
+	}
 	r.alive = nil
 	switch {
 	case errors.Is(err, rpctypes.ErrLeaseNotFound):
