@@ -90,7 +90,7 @@ func (m *memory) learn(at sight, h *pb.ResponseHeader) {
 		m.prove(fmt.Sprintf("the cluster's ID was %x and is %x", m.cluster, h.GetClusterId()), at.knew(), at.seen)
 	case h.GetRevision() < at.highest:
 		m.prove(fmt.Sprintf("the cluster's revision was %d and is %d", at.highest, h.GetRevision()), at.knew(), at.seen)
-	default:
+	case m.lost == "": // what shows the loss is kept as it is until that is dealt with
 		m.cluster, m.seen = h.GetClusterId(), m.now()
 		m.highest = max(m.highest, h.GetRevision())
 	}
@@ -108,7 +108,7 @@ func (m *memory) know(at sight, meta record.Meta, rev int64) {
 		m.prove("the namespace was deleted and made again", at.knew(), at.metaAt)
 	case at.meta != nil && at.metaRev > rev:
 		m.prove(fmt.Sprintf("the revision of the namespace was %d and is %d", at.metaRev, rev), at.knew(), at.metaAt)
-	case m.meta == nil || m.metaRev <= rev:
+	case m.lost == "" && (m.meta == nil || m.metaRev <= rev):
 		m.meta, m.metaRev, m.metaAt = &meta, rev, m.now()
 	}
 }
