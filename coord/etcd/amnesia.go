@@ -82,7 +82,7 @@ func (c *Coordinator) raise(ctx context.Context, why string, now int64) (done bo
 	}
 	c.memory.forgive(resp.Header, meta, resp.Header.GetRevision(), true)
 	if doubtful {
-		c.memory.setDoubt(resp.Header.GetRevision())
+		c.memory.setDoubt(doubt{rev: resp.Header.GetRevision(), when: monotonic()})
 	}
 	c.log.Error("the etcd cluster has lost writes; nothing is granted until the windows that may be lost with them are over",
 		"namespace", c.namespace, "reason", why, "until", record.Stamp(meta.Scale().Micro(meta.Floor+1)))
@@ -126,7 +126,7 @@ func (c *Coordinator) safeClock(ns namespaceState, now int64) (safe int64, doubt
 // are dead, and their owner keys are soon gone.
 func (c *Coordinator) settleDoubt(ctx context.Context) error {
 	since := c.memory.doubted()
-	if since == 0 {
+	if since.rev == 0 {
 		return nil
 	}
 	ns, err := c.readNamespace(ctx)
@@ -134,7 +134,7 @@ func (c *Coordinator) settleDoubt(ctx context.Context) error {
 		return err
 	}
 	others := c.others(ns.held)
-	alive, err := c.holders(others, since)
+	alive, err := c.holders(others, since.rev)
 	if err != nil {
 		return err
 	}
@@ -142,13 +142,14 @@ func (c *Coordinator) settleDoubt(ctx context.Context) error {
 	switch {
 	case len(alive) >= quorum:
 		low, high := reference(alive)
+		high = min(high, low+monotonic().Sub(since.when).Microseconds()) // they have renewed since
 		now = record.ClampClock(now, low, high, c.opts.SkewBound)
 	case len(others) >= quorum:
 		return nil // too early to tell
 	}
 	lower, err := ns.meta.Lowered(now, MaxHorizon, c.opts.SkewBound)
 	if ns.metaRev == 0 || errors.Is(err, coord.ErrNamespaceClosed) || err == nil && lower.Floor == ns.meta.Floor {
-		c.memory.setDoubt(0)
+		c.memory.setDoubt(doubt{})
 		return nil
 	}
 	if err != nil {
@@ -158,7 +159,7 @@ func (c *Coordinator) settleDoubt(ctx context.Context) error {
 	if err != nil || !resp.Succeeded {
 		return err // the next call tries again
 	}
-	c.memory.setDoubt(0)
+	c.memory.setDoubt(doubt{})
 	c.log.Error("the floor was raised too far by a clock that differs from those of the holders, and is lowered; set this machine's clock",
 		"namespace", c.namespace, "until", record.Stamp(lower.Scale().Micro(lower.Floor+1)))
 	return nil

@@ -3,7 +3,6 @@ package etcd_test
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -84,7 +83,7 @@ func TestSlotMadeAgain(t *testing.T) {
 	client := server.Client(t)
 	c := newCoordinator(t, server.Client(t), ns, nil)
 	g := mustAcquire(t, c, request(1))
-	key := fmt.Sprintf("/unalike/%s/slot/%010d", ns, 0)
+	key := slotKey(ns, 0)
 	value := stored(t, client, key)
 	if _, err := client.Delete(within(t), key); err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ type memory struct {
 	lost    string           // what shows that writes were lost; empty: nothing does
 	proofs  map[string]int64 // of that: the nonce of the loss known then, and when the newest was seen
 	mixed   bool             // replies have come from clusters with different IDs
-	doubt   int64            // the revision at which the floor was raised by an unchecked clock; 0: it was not
+	doubt   doubt
 	raising chan struct{}    // held while the floor is raised, so that it is raised once
 }
 
@@ -196,16 +196,21 @@ func (m *memory) forgive(h *pb.ResponseHeader, meta record.Meta, rev int64, rais
 	return m.era
 }
 
-// setDoubt notes that the floor was raised at a revision by a clock that may be wrong;
-// 0: there is no doubt.
-func (m *memory) setDoubt(rev int64) {
+// doubt says when the floor was raised by a clock that may be wrong; zero: it was not.
+type doubt struct {
+	rev  int64     // of the cluster
+	when time.Time // monotonic
+}
+
+// setDoubt notes that there is a doubt, or that there is none any more.
+func (m *memory) setDoubt(d doubt) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.doubt = rev
+	m.doubt = d
 }
 
 // doubted returns what setDoubt has noted.
-func (m *memory) doubted() int64 {
+func (m *memory) doubted() doubt {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.doubt

@@ -40,9 +40,13 @@ func (c *Coordinator) renew(ctx context.Context, g coord.Grant, until int64) (co
 		switch {
 		case err != nil:
 			return coord.Grant{}, err
-		case done && r.floored:
-			return coord.Grant{}, r.v.meta.Quarantined(c.namespace)
 		case done:
+			if err := c.settleDoubt(ctx); err != nil {
+				c.log.Warn("a floor that may be too high cannot be looked at", "namespace", c.namespace, "error", err)
+			}
+			if r.floored {
+				return coord.Grant{}, r.v.meta.Quarantined(c.namespace)
+			}
 			out := r.v.grant()
 			out.NotBefore = r.from
 			return out, nil
