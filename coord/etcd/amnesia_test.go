@@ -63,7 +63,7 @@ func quarantined(t *testing.T, c *etcd.Coordinator, g coord.Grant, noticed int64
 
 // rollBack puts the data folder of the server back to what it was when rollBack was
 // called, when the returned function is called.
-func rollBack(t *testing.T, server *etcdtest.Server) func() {
+func rollBack(t testing.TB, server *etcdtest.Server) func() {
 	t.Helper()
 	backup := filepath.Join(t.TempDir(), "backup")
 	server.Stop()

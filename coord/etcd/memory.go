@@ -33,7 +33,7 @@ type memory struct {
 	proofs  map[string]int64 // of that: the nonce of the loss known then, and when the newest was seen
 	mixed   bool             // replies have come from clusters with different IDs
 	doubt   doubt
-	raising chan struct{}    // held while the floor is raised, so that it is raised once
+	raising chan struct{} // held while the floor is raised, so that it is raised once
 }
 
 func newMemory(now func() int64) *memory { return &memory{now: now, raising: make(chan struct{}, 1)} }

@@ -88,3 +88,32 @@ func TestEarlierEras(t *testing.T) {
 		t.Errorf("the floor was raised here since: %s", why)
 	}
 }
+
+// TestBackward: each of the numbers tells by itself that writes were lost.
+func TestBackward(t *testing.T) {
+	base := view{slotRev: 9, slotMade: 3, metaRev: 5, slot: record.Slot{Worker: 7, Generation: 4, Token: "a"}, meta: record.Meta{Nonce: "n"}}
+	for _, tc := range []struct {
+		name   string
+		change func(*view)
+		lost   bool
+	}{
+		{"nothing", func(*view) {}, false},
+		{"renewed", func(v *view) { v.slotRev = 10 }, false},
+		{"released", func(v *view) { v.slotRev, v.slot.Token = 10, "" }, false},
+		{"granted to another", func(v *view) { v.slotRev, v.slot.Token, v.slot.Generation = 10, "b", 5 }, false},
+		{"floor raised", func(v *view) { v.metaRev = 6 }, false},
+		{"slot gone", func(v *view) { v.slotRev, v.slotMade, v.slot = 0, 0, record.Slot{} }, true},
+		{"slot of an earlier revision", func(v *view) { v.slotRev = 8 }, true},
+		{"slot made again", func(v *view) { v.slotRev, v.slotMade = 10, 10 }, true},
+		{"generation fell", func(v *view) { v.slotRev, v.slot.Generation = 10, 3 }, true},
+		{"generation granted twice", func(v *view) { v.slotRev, v.slot.Token = 10, "b" }, true},
+		{"namespace of an earlier revision", func(v *view) { v.metaRev = 4 }, true},
+		{"namespace made again", func(v *view) { v.metaRev, v.meta.Nonce = 6, "m" }, true},
+	} {
+		now := base
+		tc.change(&now)
+		if why := backward(&base, &now); (why != "") != tc.lost {
+			t.Errorf("%s: %q; want something: %v", tc.name, why, tc.lost)
+		}
+	}
+}
