@@ -32,6 +32,50 @@
 // that runs ahead of its clock would carry the lead over into the stored window,
 // and every holder after it would start further in the future.
 //
+// # Deadlines
+//
+// How long a reply takes is the coordinator's affair; the keeper has no fixed idea of
+// it. A [deadline] begins short, doubles with every time-out, and after a success is
+// about three times what that took. An error that comes back early is no time-out: it is
+// answered with a pause, which begins short and grows to a second.
+//
+// A renewal must serve two masters. A coordinator that is slow, but works, answers only
+// those who wait; on a dead connection waiting is in vain. From here they look alike. So
+// the first renewal may take as long as the TTL, and when the deadline passes another
+// one is made beside it, which is cut off at the next deadline. The loop goes on
+// meanwhile. What holds:
+//
+//   - A coordinator whose replies take less than the TTL, and less than what is left of
+//     the window when it is asked, serves without a gap. In the steady state there is one
+//     call for each renewal, because the deadline follows the latency.
+//   - A coordinator that does not answer gets no more requests than a healthy one: the
+//     deadline grows to the renewal interval. Asking the more often, the slower the
+//     answers are, is how an overloaded server is kept from ever recovering.
+//   - An outage that ends is noticed within one renewal interval, where the client of the
+//     back end does not notice that its connection is dead; at once, or within a second,
+//     where it does.
+//   - While the window lasts, a deadline takes at most half of what is left of it, as long
+//     as that is enough for an ordinary reply: so one more attempt fits in.
+//
+// Acquisitions are made one after the other, with deadlines that grow to the TTL, and
+// with the same token while the outcome is unknown: what an attempt has reached is there
+// for the next one. The pauses between them are random, and after a time-out grow with
+// the deadline, so that a thousand processes that were started together do not come back
+// together. A release is tried until the lease would have ended by itself, or whoever
+// stops the keeper waits no longer.
+//
+// # What a start waits for
+//
+// See [Keeper.Start]. A start outlasts a lease: who was left behind by an outage that its
+// holders did not survive finds their leases still standing. Whether a holder is dead
+// shows in the lease that ends first: it is renewed, or it ends.
+//
+// # A clock that stepped back
+//
+// Only a worker ID whose window is open by then helps. One that opens in the future is
+// given back, and the search goes on with growing pauses, up to the TTL: the coordinator
+// may have nothing better to give for long.
+//
 // # What the log tells
 //
 // Changes, each once: that a renewal or an acquisition fails, and again when the

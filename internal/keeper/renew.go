@@ -14,6 +14,7 @@ import (
 // renewal is a call of Renew that is under way.
 type renewal struct {
 	began   time.Time
+	until   int64              // the end of the window that it asks for
 	patient bool               // it may take as long as the TTL
 	cut     context.CancelFunc // ends it; its reply is dropped
 }
@@ -38,10 +39,10 @@ type reply struct {
 func (k *Keeper) renew() {
 	// Many holders may have waited for the same coordinator.
 	wait := max(jitter(k.replies.within(k.left())), k.replies.base)
-	r := &renewal{began: time.Now(), patient: true}
+	r := &renewal{began: time.Now(), until: k.until(k.now()), patient: true}
 	for _, c := range slices.Clone(k.calls) {
 		if c.patient {
-			r.patient = false
+			r.patient, r.until = false, k.again(c.until, r.until)
 		} else {
 			k.drop(c)
 		}
@@ -55,17 +56,27 @@ func (k *Keeper) renew() {
 	r.cut = cut
 	// A moment later, so that the error of a call whose deadline has passed is known.
 	k.calls, k.unanswered, k.renewAt = append(k.calls, r), true, r.began.Add(wait+shortestPause)
-	g, until := k.grant, k.until(k.now())
+	g := k.grant
 	k.background.Go(func() {
 		defer cut()
 		defer cancel()
-		next, err := k.cfg.Coordinator.Renew(ctx, g, until)
+		next, err := k.cfg.Coordinator.Renew(ctx, g, r.until)
 		late := errors.Is(ctx.Err(), context.DeadlineExceeded)
 		select {
 		case k.answers <- reply{of: r, old: g, g: next, err: err, took: time.Since(r.began), late: late}:
 		case <-own.Done():
 		}
 	})
+}
+
+// again returns what to ask for beside a call that asks for the tick first: the same,
+// so that a coordinator which is merely slow has nothing more to store, unless too much
+// of that has passed. A call made now would ask for the tick now.
+func (k *Keeper) again(first, now int64) int64 {
+	if now-first > k.cfg.Horizon/2 {
+		return now
+	}
+	return min(first, now)
 }
 
 // renewNext is what the loop does when it is time for another renewal: because the

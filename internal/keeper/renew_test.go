@@ -198,10 +198,11 @@ func TestServiceResumesSoonAfterAnOutage(t *testing.T) {
 func TestLostReplyThenSuccessExtends(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := start(t, 1)
+		before := r.gate.at().notAfter
 		r.fake.LoseReplies(coordtest.Renew, 1)
 		within(t, 2*every, "the second renewal", func() bool { return r.fake.Count(coordtest.Renew) == 2 })
 		c := r.fake.CallsOf(coordtest.Renew)
-		if got := r.gate.at().notAfter; got != c[1].Until || got <= c[0].Until {
+		if got := r.gate.at().notAfter; got != c[1].Until || got <= before {
 			t.Errorf("the window ends at tick %d, want %d", got, c[1].Until)
 		}
 		if c[1].Grant != c[0].Grant {
@@ -223,5 +224,21 @@ func TestReorderedRenewalsNeverLowerTheWindow(t *testing.T) {
 			t.Errorf("an old renewal lowered the window from tick %d to %d", before, got)
 		}
 		r.led.checkAll()
+	})
+}
+
+func TestErrorThatTookLongIsPauseEnough(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 1)
+		r.slowly(950 * time.Millisecond)
+		r.line.set(func(l *line) {
+			l.renewed = func(_, g coord.Grant, _ error) (coord.Grant, error) { return g, coordtest.ErrUnreachable }
+		})
+		pass(time.Minute)
+		for i, g := range gapsOf(r.calls(coordtest.Renew, 0)) {
+			if g > time.Second+10*time.Millisecond {
+				t.Errorf("retry %d came after %v", i, g)
+			}
+		}
 	})
 }

@@ -205,7 +205,7 @@ func (w *world) chaos(ctx context.Context, rnd *rand.Rand) {
 	}
 	w.mu.Lock()
 	for _, r := range w.running {
-		r.line.set(func(l *line) { l.cut = false })
+		r.line.set(func(l *line) { l.cut, l.slow = false, nil })
 	}
 	w.mu.Unlock()
 	w.deliver()
@@ -291,11 +291,19 @@ func (w *world) step(rnd *rand.Rand) {
 	}
 }
 
-// cut cuts the line of a process, or mends it.
+// cut cuts the line of a process, mends it, or makes it slow.
 func (w *world) cut(rnd *rand.Rand) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.running) > 0 {
-		w.running[rnd.IntN(len(w.running))].line.set(func(l *line) { l.cut = rnd.IntN(3) == 0 })
+	if len(w.running) == 0 {
+		return
 	}
+	latency := time.Duration(0)
+	if rnd.IntN(3) == 0 {
+		latency = time.Duration(rnd.IntN(20_000)) * time.Millisecond
+	}
+	w.running[rnd.IntN(len(w.running))].line.set(func(l *line) {
+		l.cut = rnd.IntN(3) == 0
+		l.slow = func(coordtest.Op) time.Duration { return latency }
+	})
 }

@@ -33,6 +33,7 @@ func TestSlowCoordinatorServesWithoutAGap(t *testing.T) {
 		{ttl, horizon, 800 * time.Millisecond},
 		{ttl, horizon, 1600 * time.Millisecond},
 		{ttl, horizon, 3 * time.Second},
+		{ttl, horizon, 10 * time.Second},
 		{2 * time.Second, horizon, 500 * time.Millisecond},
 		{2 * time.Second, 4 * time.Second, 500 * time.Millisecond},
 		{ttl, 3 * time.Second, 1100 * time.Millisecond}, // a slow disk, static
@@ -93,6 +94,11 @@ func TestAtMostTwoRenewalsAreUnderWay(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := start(t, 1)
 		r.slowly(16 * time.Second) // longer than any call may take
+		within(t, 2*every, "two renewals are under way", func() (two bool) {
+			r.line.set(func(l *line) { two = l.renewing == 2 })
+			return two
+		})
+		r.fake.Expire(0) // a hint makes one more
 		pass(5 * time.Minute)
 		r.line.set(func(l *line) {
 			if l.most != 2 {
@@ -120,6 +126,26 @@ func TestOneReplyOfTwoCounts(t *testing.T) {
 		pass(2500 * time.Millisecond) // the second reply, if anybody waited for it
 		if n := r.fake.Count(coordtest.Renew); n > 3 || r.gate.reason() != nil {
 			t.Errorf("%d renewals, the reason is %v", n, r.gate.reason())
+		}
+	})
+}
+
+// A coordinator that is merely slow has nothing more to store for a second call. What
+// is asked for is worth having all the same.
+func TestSecondRenewalAsksForTheSame(t *testing.T) {
+	const short = 3 * time.Second
+	bubble(t, func(t *testing.T) {
+		r := start(t, 1, lease(ttl, short))
+		r.fake.Outage(true)
+		pass(20 * time.Second)
+		calls := r.fake.CallsOf(coordtest.Renew)
+		if len(calls) < 10 || calls[1].Until != calls[0].Until {
+			t.Errorf("%d calls, and the second one asked for %d, the first for %d", len(calls), calls[1].Until, calls[0].Until)
+		}
+		for i, c := range calls {
+			if left := time.Duration(c.Until-scale.Tick(c.At.UnixMicro())) * time.Millisecond; left < short/2 || left > short {
+				t.Errorf("call %d asked for a window of %v", i, left)
+			}
 		}
 	})
 }

@@ -278,3 +278,22 @@ func TestStopWhileAPieceIsDueEnds(t *testing.T) {
 		}
 	})
 }
+
+// Some clients give up a connection together with a call.
+func TestStopLetsARenewalEnd(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 1)
+		ended := false
+		r.slowly(time.Second)
+		r.line.set(func(l *line) {
+			l.renewed = func(_, g coord.Grant, err error) (coord.Grant, error) {
+				ended = true
+				return g, err
+			}
+		})
+		within(t, 2*every, "a renewal is under way", func() bool { return r.fake.Count(coordtest.Renew) == 1 })
+		if err := r.close(t.Context()); err != nil || !ended {
+			t.Errorf("Stop: %v; the renewal has ended: %t", err, ended)
+		}
+	})
+}
