@@ -30,6 +30,10 @@ type interrupter struct {
 	// meanwhile is not nil if the reply to the next transaction is lost, and is called
 	// then.
 	meanwhile func()
+	// down is whether calls fail at once.
+	down bool
+	// each is called before each transaction, if it is not nil.
+	each func()
 }
 
 // before has act called before the n-th call from now on, and reports whether it was.
@@ -75,10 +79,33 @@ func (i *interrupter) robbed(method string) (act func()) {
 	return act
 }
 
+// refused is the error of a call that does not get through.
+func (i *interrupter) refused(method string) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.each != nil && strings.HasSuffix(method, "/Txn") {
+		i.each()
+	}
+	if i.down {
+		return status.Error(codes.Unavailable, "down")
+	}
+	return nil
+}
+
+// setDown has calls fail from now on, or not any more.
+func (i *interrupter) setDown(down bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.down = down
+}
+
 func (i *interrupter) options() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 			i.call()
+			if err := i.refused(method); err != nil {
+				return err
+			}
 			meanwhile := i.robbed(method)
 			err := invoke(ctx, method, req, reply, cc, opts...)
 			if meanwhile != nil && err == nil {
@@ -254,5 +281,61 @@ func TestSkewBeforeALoss(t *testing.T) {
 	}
 	if floor := floorOf(t, c); !floor.IsZero() {
 		t.Errorf("it has raised the floor to %v", floor)
+	}
+}
+
+// What an acquisition has reached is kept for the next one with the same token: its
+// ticket, and its lease.
+func TestAttemptsGoOn(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	for n := 2; n <= 4; n++ {
+		i := newInterrupted(t, server)
+		if err := i.Init(within(t), space()); err != nil {
+			t.Fatal(err)
+		}
+		leases := func() int {
+			resp, err := i.client.Leases(within(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(resp.Leases)
+		}
+		before, req := leases(), request(capacity)
+		acted := i.before(n, func() { i.down = true })
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		if g, err := i.Acquire(ctx, req); err == nil || !acted() {
+			t.Fatalf("Acquire that fails with call %d: %v", n, g)
+		}
+		i.setDown(false)
+		mustAcquire(t, i.Coordinator, req)
+		resp, err := i.client.Get(within(t), "/unalike/"+i.ns+"/ticket")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tickets, made := resp.Kvs[0].Version, leases()-before; tickets != 1 || made != 1 {
+			t.Errorf("Acquire failed with call %d, and was made again: %d tickets and %d leases; want one each", n, tickets, made)
+		}
+	}
+}
+
+// Whose time is up while others are faster is told so.
+func TestDeadlineWhileRacing(t *testing.T) {
+	t.Parallel()
+	i := newInterrupted(t, etcdtest.Start(t))
+	if err := i.Init(within(t), space()); err != nil {
+		t.Fatal(err)
+	}
+	meta := stored(t, i.client, "/unalike/"+i.ns+"/meta")
+	i.each = func() {
+		if _, err := i.client.Put(within(t), "/unalike/"+i.ns+"/meta", meta); err != nil {
+			t.Error(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	if g, err := i.Acquire(ctx, request(capacity)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Acquire whose time is up: %v, %v; want %v", g, err, context.DeadlineExceeded)
 	}
 }

@@ -153,7 +153,7 @@ func (c *Coordinator) explain(ctx context.Context, err error) error {
 	case errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, coord.ErrClosed):
 		return fmt.Errorf("no answer from %s in time: %w%s", strings.Join(c.client.Endpoints(), ", "), err, c.connection(ctx))
 	case transient(err):
-		return fmt.Errorf("%s cannot serve now: %w", strings.Join(c.client.Endpoints(), ", "), err)
+		return fmt.Errorf("%s cannot serve now: %w%s", strings.Join(c.client.Endpoints(), ", "), err, c.connection(ctx))
 	}
 	return err
 }
