@@ -511,8 +511,8 @@ var driverMutants = []mutant{
 	{
 		name: "etcd: a loss that was dealt with counted again",
 		file: "coord/etcd/view.go",
-		old:  "known == nil || now == nil || known.era != now.era",
-		new:  "known == nil || now == nil",
+		old:  "case why == \"\" || c.memory.dealtWith(known.era):",
+		new:  "case why == \"\":",
 		pkg:  "./coord/etcd", test: "TestRollback",
 	},
 	{

@@ -31,6 +31,7 @@ func TestMutants(t *testing.T) {
 	}
 	for _, m := range slices.Concat(clockMutants, coreMutants, keeperMutants, driverMutants, operatorMutants,
 		keeperFixMutants,
+		etcdFixMutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
