@@ -275,4 +275,25 @@ var etcdFixMutants = []mutant{
 		new:  "\t\tif err := a.heal",
 		pkg:  "./coord/etcd", test: "TestSkewBeforeALoss",
 	},
+	{
+		name: "embed: metrics for everybody",
+		file: "coord/etcd/embedded/server.go",
+		old:  "cfg.HostWhitelist = map[string]struct{}{token: {}}",
+		new:  "",
+		pkg:  "./coord/etcd/embedded", test: "TestDebugVarsAreClosed",
+	},
+	{
+		name: "embed: a folder that everybody can write",
+		file: "coord/etcd/embedded/folder.go",
+		old:  "mode&0o002 != 0 {",
+		new:  "mode&0o002 > 7 {",
+		pkg:  "./coord/etcd/embedded", test: "TestRightsOfTheFolder",
+	},
+	{
+		name: "embed: a lock that everybody can read",
+		file: "coord/etcd/embedded/follow.go",
+		old:  "os.Chmod(f.file(nameLock), 0o600)",
+		new:  "error(nil)",
+		pkg:  "./coord/etcd/embedded", test: "TestRightsOfTheFolder",
+	},
 }
