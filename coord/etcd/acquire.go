@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -21,8 +22,9 @@ import (
 type acquisition struct {
 	*Coordinator
 	attempt
-	req coord.Request
-	now int64 // the caller's clock, microseconds since 1970
+	req   coord.Request
+	now   int64     // the caller's clock, microseconds since 1970
+	began time.Time // when that was read, monotonic
 }
 
 // errAgain says that somebody else was faster.
@@ -30,7 +32,7 @@ var errAgain = errors.New("the namespace changed meanwhile")
 
 func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
 	began := monotonic()
-	a := &acquisition{Coordinator: c, attempt: c.attempts.take(req.Token, began), req: req, now: c.callersClock(req)}
+	a := &acquisition{Coordinator: c, attempt: c.attempts.take(req.Token, began), req: req, now: c.callersClock(req), began: began}
 	v, err := a.race(ctx)
 	switch {
 	case err == nil || a.lease == 0 && a.ticket == noTicket:
@@ -78,7 +80,7 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	check := clockCheck{now: a.now, at: s.at, rev: s.rev, held: s.held}
+	check := clockCheck{now: a.now, took: monotonic().Sub(a.began), at: s.at, rev: s.rev, held: s.held}
 	switch {
 	case s.meta.Fingerprint != a.req.Fingerprint:
 		return nil, &coord.LayoutMismatchError{Namespace: a.namespace, Stored: s.meta.Fingerprint, Wanted: a.req.Fingerprint}

@@ -59,7 +59,8 @@ type holder struct {
 
 // clockCheck is a clock reading that is to be compared with the holders' clocks.
 type clockCheck struct {
-	now  int64 // microseconds since 1970
+	now  int64         // before the owner keys were read, microseconds since 1970
+	took time.Duration // how much time has passed since
 	at   sight
 	rev  int64              // of the cluster, when the owner keys were read
 	held []*mvccpb.KeyValue // owner keys on a lease
@@ -80,7 +81,7 @@ func (c *Coordinator) checkClock(ctx context.Context, k clockCheck) error {
 		return err
 	}
 	low, high := reference(all)
-	first := record.CheckClock(k.now, low, high, c.opts.SkewBound)
+	first := k.compare(low, high, c.opts.SkewBound)
 	if first == nil {
 		c.doubts.clear()
 		return nil
@@ -91,9 +92,17 @@ func (c *Coordinator) checkClock(ctx context.Context, k clockCheck) error {
 	}
 	if len(alive) >= quorum {
 		low, high = reference(alive)
-		return named(record.CheckClock(k.now, low, high, c.opts.SkewBound), time.Time{})
+		return named(k.compare(low, high, c.opts.SkewBound), time.Time{})
 	}
 	return named(first, record.Time(k.now).Add(c.longest(ctx, all)))
+}
+
+// compare compares the clock with those of others, which are between low and high: any of
+// its readings from before the owner keys were read until now will do. On a busy cluster
+// holders renew while a newcomer waits for an answer.
+func (k clockCheck) compare(low, high int64, bound time.Duration) error {
+	reading := max(k.now, min(low, k.now+k.took.Microseconds()))
+	return record.CheckClock(reading, low, high, bound)
 }
 
 // named completes the error of [record.CheckClock].

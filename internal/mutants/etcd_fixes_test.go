@@ -296,4 +296,11 @@ var etcdFixMutants = []mutant{
 		new:  "error(nil)",
 		pkg:  "./coord/etcd/embedded", test: "TestRightsOfTheFolder",
 	},
+	{
+		name: "etcd: a clock compared as it was before a late answer",
+		file: "coord/etcd/skew.go",
+		old:  "min(low, k.now+k.took.Microseconds())",
+		new:  "min(low, k.now+0*k.took.Microseconds())",
+		pkg:  "./coord/etcd", test: "TestLateAnswer",
+	},
 }
