@@ -331,7 +331,7 @@ func (a *acquisition) grant(ctx context.Context, s *survey, cand record.Candidat
 // undo takes back what was granted on a lease by a cluster that turned out to have lost
 // writes. The next round raises the floor.
 func (a *acquisition) undo(ctx context.Context, lease clientv3.LeaseID) error {
-	_, _, err := ask(ctx, true, func(ctx context.Context) (*clientv3.LeaseRevokeResponse, error) {
+	_, _, err := ask(ctx, &a.pace, true, func(ctx context.Context) (*clientv3.LeaseRevokeResponse, error) {
 		return a.client.Revoke(ctx, lease)
 	})
 	if err != nil && !errors.Is(err, rpctypes.ErrLeaseNotFound) {

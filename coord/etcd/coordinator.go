@@ -29,6 +29,7 @@ type Coordinator struct {
 	memory    *memory
 	doubts    doubts
 	attempts  attempts
+	pace      pace
 	unwell    atomic.Bool // the last call got no answer
 
 	life    *lifetime.Life

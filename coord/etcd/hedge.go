@@ -2,7 +2,9 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,13 +21,29 @@ const (
 	tidyTime = time.Second
 )
 
+// pace is how long the cluster takes to answer, by its slowest answers of late.
+type pace struct{ nanos atomic.Int64 }
+
+// took notes how long an answer took.
+func (p *pace) took(d time.Duration) {
+	old := p.nanos.Load()
+	p.nanos.Store(max(int64(d), old-old/8))
+}
+
+// patience is how long to wait for an answer before the request is made again, if so
+// much time is left for it: a third of that, and longer if the cluster is slow. To ask a
+// slow cluster again makes it slower.
+func (p *pace) patience(left time.Duration) time.Duration {
+	return max(left/tries, shortestCall, 3*time.Duration(p.nanos.Load()))
+}
+
 // ask makes a request that may be made more than once. It may use all the time that
-// ctx has left, since a slow cluster is no broken one. If there is no answer after a
-// third of that time, and after two thirds, the request is made again while the first
-// one goes on: a member that hangs does not cost the call. The first answer counts.
-// With repeat, a request that failed for the moment is made again at once. Sent is how
-// often the request was made.
-func ask[T any](ctx context.Context, repeat bool, request func(context.Context) (T, error)) (answer T, sent int, err error) {
+// ctx has left, since a slow cluster is no broken one. If there is no answer after some
+// time, the request is made again while the first one goes on: a member that hangs does
+// not cost the call. The first answer counts. With repeat, a request that failed for the
+// moment is made again at once. Sent is how often the request was made.
+func ask[T any](ctx context.Context, p *pace, repeat bool, request func(context.Context) (T, error)) (answer T, sent int, err error) {
+
 	left := longestCall
 	if end, ok := ctx.Deadline(); ok {
 		left = until(end)
@@ -45,12 +63,15 @@ func ask[T any](ctx context.Context, repeat bool, request func(context.Context) 
 		pending++
 		under.Go(func() {
 			var r result
-			r.answer, r.err = request(ctx)
+			began := monotonic()
+			if r.answer, r.err = request(ctx); r.err == nil {
+				p.took(monotonic().Sub(began))
+			}
 			results <- r
 		})
 	}
 	send()
-	late := time.NewTicker(max(left/tries, shortestCall))
+	late := time.NewTicker(p.patience(left))
 	defer late.Stop()
 	for {
 		select {
@@ -62,6 +83,9 @@ func ask[T any](ctx context.Context, repeat bool, request func(context.Context) 
 			pending--
 			switch {
 			case r.err == nil || !transient(r.err) || ctx.Err() != nil:
+				if sent > 1 && errors.Is(r.err, context.DeadlineExceeded) {
+					p.took(left / time.Duration(sent)) // nobody has answered
+				}
 				return r.answer, sent, r.err
 			case repeat && sent < tries:
 				send()

@@ -57,7 +57,7 @@ func TestAsk(t *testing.T) {
 					next <- n
 				}
 				began := time.Now()
-				n, sent, err := ask(ctx, tc.repeat, func(ctx context.Context) (int, error) {
+				n, sent, err := ask(ctx, new(pace), tc.repeat, func(ctx context.Context) (int, error) {
 					n := <-next
 					return n, tc.requests[n](ctx)
 				})
@@ -76,12 +76,50 @@ func TestAsk(t *testing.T) {
 func TestAskWithoutDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		_, sent, err := ask(t.Context(), true, func(ctx context.Context) (int, error) {
+		_, sent, err := ask(t.Context(), new(pace), true, func(ctx context.Context) (int, error) {
 			<-ctx.Done()
 			return 0, ctx.Err()
 		})
 		if took := time.Since(began); took != longestCall || sent != tries || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%d requests, %v, %v", sent, took, err)
+		}
+	})
+}
+
+// TestPace: a cluster that has answered late is not asked more than once; when it is fast
+// again, it is.
+func TestPace(t *testing.T) {
+	p := new(pace)
+	const left = 3 * time.Second
+	if got := p.patience(left); got != time.Second {
+		t.Errorf("a cluster of which nothing is known is asked again after %v", got)
+	}
+	p.took(1500 * time.Millisecond)
+	if got := p.patience(left); got < left {
+		t.Errorf("a cluster that takes 1.5s is asked again after %v", got)
+	}
+	for range 20 {
+		p.took(time.Millisecond)
+	}
+	if got := p.patience(left); got != time.Second {
+		t.Errorf("a cluster that is fast again is asked again after %v", got)
+	}
+}
+
+// TestAskSlowCluster: requests that all stay without an answer make the next ones
+// patient.
+func TestAskSlowCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := new(pace)
+		for _, want := range []int{tries, 2} {
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			_, sent, _ := ask(ctx, p, true, func(ctx context.Context) (int, error) {
+				<-ctx.Done()
+				return 0, ctx.Err()
+			})
+			if cancel(); sent > want {
+				t.Errorf("%d requests; want %d", sent, want)
+			}
 		}
 	})
 }

@@ -47,7 +47,7 @@ func (c *Coordinator) fetch(ctx context.Context, ops ...clientv3.Op) (*reply, er
 
 func (c *Coordinator) transact(ctx context.Context, repeat bool, txn func(context.Context) (*clientv3.TxnResponse, error)) (*reply, error) {
 	at := c.memory.sight()
-	resp, sent, err := ask(ctx, repeat, txn)
+	resp, sent, err := ask(ctx, &c.pace, repeat, txn)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (c *Coordinator) transact(ctx context.Context, repeat bool, txn func(contex
 
 // grantLease makes the lease id, which lasts ttl. Doing it twice does no harm.
 func (c *Coordinator) grantLease(ctx context.Context, id clientv3.LeaseID, ttl time.Duration) error {
-	_, _, err := ask(ctx, true, func(ctx context.Context) (*pb.LeaseGrantResponse, error) {
+	_, _, err := ask(ctx, &c.pace, true, func(ctx context.Context) (*pb.LeaseGrantResponse, error) {
 		resp, err := clientv3.RetryLeaseClient(c.client).LeaseGrant(ctx, &pb.LeaseGrantRequest{ID: int64(id), TTL: int64(ttl / time.Second)})
 		return resp, clientv3.ContextError(ctx, err)
 	})
@@ -79,7 +79,7 @@ func (c *Coordinator) newLease(ctx context.Context, ttl time.Duration) (clientv3
 // keepAlive renews a lease. The stream of Client.KeepAlive has no deadline, so that a
 // member that hangs would cost the lease.
 func (c *Coordinator) keepAlive(ctx context.Context, lease clientv3.LeaseID) error {
-	_, _, err := ask(ctx, true, func(ctx context.Context) (*clientv3.LeaseKeepAliveResponse, error) {
+	_, _, err := ask(ctx, &c.pace, true, func(ctx context.Context) (*clientv3.LeaseKeepAliveResponse, error) {
 		return c.client.KeepAliveOnce(ctx, lease)
 	})
 	return err
@@ -88,7 +88,7 @@ func (c *Coordinator) keepAlive(ctx context.Context, lease clientv3.LeaseID) err
 // remaining returns how long a lease lasts at the longest if nobody renews it; ttl if
 // the cluster does not say.
 func (c *Coordinator) remaining(ctx context.Context, lease clientv3.LeaseID, ttl time.Duration) time.Duration {
-	resp, _, err := ask(ctx, true, func(ctx context.Context) (*clientv3.LeaseTimeToLiveResponse, error) {
+	resp, _, err := ask(ctx, &c.pace, true, func(ctx context.Context) (*clientv3.LeaseTimeToLiveResponse, error) {
 		return c.client.TimeToLive(ctx, lease)
 	})
 	if err != nil {

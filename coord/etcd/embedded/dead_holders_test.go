@@ -43,7 +43,9 @@ func TestOneMachineOneClock(t *testing.T) {
 	early := clocktest.NewShifted(time.Now().Add(-time.Hour))
 	c := openFolder(t, dir, "n", &Options{Clock: early})
 	for range 3 {
-		mustAcquire(t, c, request(100))
+		req := request(100)
+		req.Now, req.Until = req.Now-time.Hour.Milliseconds(), req.Until-time.Hour.Milliseconds()
+		mustAcquire(t, c, req)
 	}
 	mustAcquire(t, openFolder(t, dir, "n", nil), request(100))
 	if _, err := openFolder(t, dir, "n", nil).Quarantine(within(t), time.Time{}); err != nil {
