@@ -370,20 +370,20 @@ func (a *acquisition) regrant(ctx context.Context, era int64, value []byte) (*vi
 	if v.lease == a.lease {
 		a.useLease()
 	}
-	if v.slot.Token != a.req.Token || v.ownRev == 0 {
-		return nil, fmt.Errorf("the token had worker ID %d until just now: %w", t.Worker, errGone)
-	}
 	switch {
+	case v.slot.Token != a.req.Token || v.ownRev == 0:
+		return nil, errAgain // its lease has ended just now
 	case !a.memory.sound(era):
 		return nil, errAgain
 	case v.slot.NotBefore < v.meta.Floor:
 		return nil, a.undo(ctx, v.lease)
 	}
-	if err := a.keepAlive(ctx, v.lease); err != nil {
+	err = a.keepAlive(ctx, v.lease)
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		return nil, errAgain
+	}
+	if err != nil {
 		return nil, err
 	}
 	return v, nil
 }
-
-// errGone says that a grant ended while it was looked at.
-var errGone = errors.New("its lease has ended; try again")

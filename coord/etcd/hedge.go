@@ -30,11 +30,11 @@ func (p *pace) took(d time.Duration) {
 	p.nanos.Store(max(int64(d), old-old/8))
 }
 
-// patience is how long to wait for an answer before the request is made again, if so
-// much time is left for it: a third of that, and longer if the cluster is slow. To ask a
-// slow cluster again makes it slower.
+// patience is how long to wait for an answer before the request is made again, of the
+// time that is left for it: a third, and up to two thirds if the cluster is slow. To ask
+// a slow cluster again makes it slower.
 func (p *pace) patience(left time.Duration) time.Duration {
-	return max(left/tries, shortestCall, 3*time.Duration(p.nanos.Load()))
+	return max(left/tries, shortestCall, min(3*time.Duration(p.nanos.Load()), left*2/tries))
 }
 
 // ask makes a request that may be made more than once. It may use all the time that

@@ -83,7 +83,7 @@ var etcdFixMutants = []mutant{
 		name: "etcd: a loss on record raised again",
 		file: "coord/etcd/amnesia.go",
 		old:  "case ns.cluster == here && c.memory",
-		new:  "case false && c.memory",
+		new:  "case ns.cluster != here && c.memory",
 		pkg:  "./coord/etcd", test: "TestLateWitness",
 	},
 	{
