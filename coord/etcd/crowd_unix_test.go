@@ -50,11 +50,13 @@ func TestCrowd(t *testing.T) {
 		}
 		slices.Sort(took)
 		t.Logf("TTL %v: %d starters; half of them after %v, all after %v", ttl, n, took[n/2], took[n-1])
-		began = time.Now()
-		_, err := core.New(ctx, crowd[0], core.Config{Lease: lease})
-		t.Logf("one more: after %v %v", time.Since(began), err)
-		if !errors.Is(err, coord.ErrNoWorkerID) {
-			t.Errorf("one more than there are worker IDs: %v; want %v", err, coord.ErrNoWorkerID)
+		for _, holders := range []string{"that have just started", "that have renewed"} {
+			began = time.Now()
+			_, err := core.New(ctx, crowd[0], core.Config{Lease: lease})
+			t.Logf("one more, beside holders %s: refused after %v", holders, time.Since(began))
+			if !errors.Is(err, coord.ErrNoWorkerID) {
+				t.Errorf("one more than there are worker IDs: %v; want %v", err, coord.ErrNoWorkerID)
+			}
 		}
 		for _, g := range generators {
 			if g != nil {

@@ -513,7 +513,7 @@ var driverMutants = []mutant{
 		file: "coord/etcd/view.go",
 		old:  "case why == \"\" || c.memory.dealtWith(known.era):",
 		new:  "case why == \"\":",
-		pkg:  "./coord/etcd", test: "TestRollback",
+		pkg:  "./coord/etcd", test: "TestEarlierEras",
 	},
 	{
 		name: "etcd: a grant below the floor given again",

@@ -303,4 +303,11 @@ var etcdFixMutants = []mutant{
 		new:  "min(low, k.now+0*k.took.Microseconds())",
 		pkg:  "./coord/etcd", test: "TestLateAnswer",
 	},
+	{
+		name: "etcd: a slow cluster asked again as soon as a fast one",
+		file: "coord/etcd/hedge.go",
+		old:  "min(3*time.Duration(p.nanos.Load()), left*2/tries)",
+		new:  "min(0*time.Duration(p.nanos.Load()), left*2/tries)",
+		pkg:  "./coord/etcd", test: "TestPace",
+	},
 }
