@@ -36,9 +36,9 @@ func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (coord.Gra
 	v, err := a.race(ctx)
 	switch {
 	case err == nil || a.lease == 0 && a.ticket == noTicket:
-	case transient(err) && !errors.Is(err, context.Canceled):
+	case a.sent, transient(err) && !errors.Is(err, context.Canceled):
 		// Whoever tries again with this token goes on from here; if nobody does, the
-		// lease ends by itself.
+		// lease ends by itself. It may be the grant's by then, which is not to be revoked.
 		a.until = began.Add(req.TTL)
 		c.attempts.keep(req.Token, a.attempt, monotonic())
 		return coord.Grant{}, err
@@ -208,7 +208,7 @@ func (a *acquisition) needLease(ctx context.Context) error {
 }
 
 // useLease notes that the lease is the grant's, or is over.
-func (a *acquisition) useLease() { a.attempt.lease, a.leased, a.ready = 0, false, false }
+func (a *acquisition) useLease() { a.attempt.lease, a.leased, a.ready, a.sent = 0, false, false, false }
 
 // probed is what is stored of some free worker IDs.
 type probed struct {
@@ -300,7 +300,9 @@ func (a *acquisition) grant(ctx context.Context, s *survey, cand record.Candidat
 		// Every reply carries it; this is the first write that can.
 		then = append(then, clientv3.OpPut(a.keys.cluster(), clusterName(a.memory.clusterID())))
 	}
+	a.sent = true
 	resp, err := a.propose(ctx, compare, then, orElse)
+	a.sent = err != nil
 	switch {
 	case errors.Is(err, rpctypes.ErrLeaseNotFound):
 		a.useLease()

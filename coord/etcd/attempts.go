@@ -16,6 +16,7 @@ type attempt struct {
 	lease  clientv3.LeaseID // for its owner key; 0: none
 	leased bool             // the lease was made
 	ready  bool             // and that, or that it lives, was seen by this call
+	sent   bool             // a grant with it was asked for, and not answered
 	ticket int64            // or noTicket
 	until  time.Time        // when the lease has ended, if it is kept
 }
@@ -35,7 +36,7 @@ func (a *attempts) take(token string, now time.Time) attempt {
 	if !ok || !now.Before(kept.until) {
 		return attempt{ticket: noTicket}
 	}
-	kept.ready = false
+	kept.ready, kept.sent = false, false
 	return kept
 }
 

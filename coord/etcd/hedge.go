@@ -43,7 +43,6 @@ func (p *pace) patience(left time.Duration) time.Duration {
 // not cost the call. The first answer counts. With repeat, a request that failed for the
 // moment is made again at once. Sent is how often the request was made.
 func ask[T any](ctx context.Context, p *pace, repeat bool, request func(context.Context) (T, error)) (answer T, sent int, err error) {
-
 	left := longestCall
 	if end, ok := ctx.Deadline(); ok {
 		left = until(end)
