@@ -65,8 +65,7 @@ func (c *Coordinator) raise(ctx context.Context, why string, now int64) (done bo
 		return false, damaged(c.keys.meta(), errors.New("the key is missing and there are slots"))
 	case ns.metaRev == 0:
 		meta = *known
-	case ns.cluster == here && c.memory.settled(meta, c.opts.SkewBound):
-		c.memory.forgive(ns.header, meta, ns.metaRev, false)
+	case ns.cluster == here && c.memory.settle(ns.header, meta, ns.metaRev, c.opts.SkewBound):
 		c.log.Info("the etcd cluster had lost writes; the floor was raised for that already",
 			"namespace", c.namespace, "reason", why, "until", record.Stamp(meta.Scale().Micro(meta.Floor+1)))
 		return true, nil
@@ -80,7 +79,7 @@ func (c *Coordinator) raise(ctx context.Context, why string, now int64) (done bo
 	if err != nil || !resp.Succeeded {
 		return false, err
 	}
-	c.memory.forgive(resp.Header, meta, resp.Header.GetRevision(), true)
+	c.memory.forgive(resp.Header, meta, resp.Header.GetRevision())
 	if doubtful {
 		c.memory.setDoubt(doubt{rev: resp.Header.GetRevision(), when: monotonic()})
 	}

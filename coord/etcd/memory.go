@@ -160,9 +160,9 @@ func (m *memory) severalClusters() bool {
 	return m.mixed
 }
 
-// settled reports whether the loss on record in a namespace explains all that shows
-// that writes were lost.
-func (m *memory) settled(meta record.Meta, bound time.Duration) bool {
+// settle forgives if the loss on record in a namespace explains all that shows that
+// writes were lost, and reports whether it does.
+func (m *memory) settle(h *pb.ResponseHeader, meta record.Meta, rev int64, bound time.Duration) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for knew, seen := range m.proofs {
@@ -170,7 +170,11 @@ func (m *memory) settled(meta record.Meta, bound time.Duration) bool {
 			return false
 		}
 	}
-	return len(m.proofs) > 0
+	if len(m.proofs) == 0 {
+		return false
+	}
+	m.begin(h, meta, rev)
+	return true
 }
 
 // dealtWith reports whether this coordinator has raised the floor since an era.
@@ -180,20 +184,23 @@ func (m *memory) dealtWith(era int64) bool {
 	return era < m.raised
 }
 
-// forgive starts again with the state that the cluster has now, and returns the era
-// that this begins. Raised tells whether the floor was raised for it.
-func (m *memory) forgive(h *pb.ResponseHeader, meta record.Meta, rev int64, raised bool) int64 {
+// forgive starts again with the state that the cluster has now that the floor was
+// raised, and returns the era that this begins.
+func (m *memory) forgive(h *pb.ResponseHeader, meta record.Meta, rev int64) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.begin(h, meta, rev)
+	m.raised = m.era
+	return m.era
+}
+
+// begin begins an era with what is stored now. The caller holds mu.
+func (m *memory) begin(h *pb.ResponseHeader, meta record.Meta, rev int64) {
 	now := m.now()
 	m.cluster, m.highest, m.seen = h.GetClusterId(), h.GetRevision(), now
 	m.meta, m.metaRev, m.metaAt = &meta, rev, now
 	m.lost, m.proofs, m.mixed = "", nil, false
 	m.era++
-	if raised {
-		m.raised = m.era
-	}
-	return m.era
 }
 
 // doubt says when the floor was raised by a clock that may be wrong; zero: it was not.

@@ -40,7 +40,7 @@ func TestSettled(t *testing.T) {
 		m.learn(m.sight(), &pb.ResponseHeader{ClusterId: 1, Revision: 100})
 		now = found + 60_000_000
 		m.learn(m.sight(), &pb.ResponseHeader{ClusterId: 1, Revision: 99})
-		if m.loss() == "" || m.settled(lost, bound) != tc.settled {
+		if m.loss() == "" || m.settle(&pb.ResponseHeader{}, lost, 60, bound) != tc.settled || (m.loss() == "") != tc.settled {
 			t.Errorf("%s: loss %q, settled %v", tc.name, m.loss(), !tc.settled)
 		}
 	}
@@ -54,11 +54,12 @@ func TestEachProofIsSettled(t *testing.T) {
 	for _, second := range []*view{{meta: meta, seen: 11_000_000}, {meta: lost, seen: 9_000_000}} {
 		m := newMemory(func() int64 { return 0 })
 		m.suspect(0, "one", &view{meta: meta, seen: 9_000_000})
-		if !m.settled(lost, bound) {
+		if !m.settle(&pb.ResponseHeader{}, lost, 60, bound) {
 			t.Error("one proof that the loss explains")
 		}
-		m.suspect(0, "two", second)
-		if m.settled(lost, bound) {
+		m.suspect(1, "one", &view{meta: meta, seen: 9_000_000})
+		m.suspect(1, "two", second)
+		if m.settle(&pb.ResponseHeader{}, lost, 60, bound) {
 			t.Errorf("the loss of %d explains what was seen at %d by one who knew %q", lost.Loss.Found, second.seen, second.meta.Loss.Nonce)
 		}
 	}
@@ -76,14 +77,14 @@ func TestEarlierEras(t *testing.T) {
 	if c.contradicts(known(9_000_000), now()) == "" {
 		t.Error("a revision fell within an era")
 	}
-	c.memory.forgive(&pb.ResponseHeader{}, lost, 1, false)
+	c.memory.begin(&pb.ResponseHeader{}, lost, 1)
 	if why := c.contradicts(known(9_000_000), now()); why != "" {
 		t.Errorf("seen before the loss that was settled: %s", why)
 	}
 	if c.contradicts(known(11_000_000), now()) == "" {
 		t.Error("seen after the loss that was settled, and lost all the same")
 	}
-	c.memory.forgive(&pb.ResponseHeader{}, lost, 1, true)
+	c.memory.forgive(&pb.ResponseHeader{}, lost, 1)
 	if why := c.contradicts(known(11_000_000), now()); why != "" {
 		t.Errorf("the floor was raised here since: %s", why)
 	}

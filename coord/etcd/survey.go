@@ -85,7 +85,7 @@ func (a *acquisition) readMeta(resp *reply, s *survey) (err error) {
 			return err
 		}
 		s.metaRev = kv.ModRevision
-		s.era = a.memory.forgive(resp.Header, s.meta, s.metaRev, true)
+		s.era = a.memory.forgive(resp.Header, s.meta, s.metaRev)
 		a.log.Error("the namespace was deleted and is made again; nothing is granted until the windows that may be lost with it are over",
 			"namespace", a.namespace, "until", record.Stamp(s.meta.Scale().Micro(s.meta.Floor+1)))
 		return nil

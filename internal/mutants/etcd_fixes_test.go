@@ -103,8 +103,8 @@ var etcdFixMutants = []mutant{
 	{
 		name: "etcd: one settled proof is enough",
 		file: "coord/etcd/memory.go",
-		old:  "if !meta.Settles(knew, seen, MaxHorizon, bound) {\n\t\t\treturn false\n\t\t}\n\t}\n\treturn len(m.proofs) > 0",
-		new:  "if meta.Settles(knew, seen, MaxHorizon, bound) {\n\t\t\treturn true\n\t\t}\n\t}\n\treturn false",
+		old:  "if !meta.Settles(knew, seen, MaxHorizon, bound) {\n\t\t\treturn false\n",
+		new:  "if meta.Settles(knew, seen, MaxHorizon, bound) {\n\t\t\treturn true\n",
 		pkg:  "./coord/etcd", test: "TestEachProofIsSettled",
 	},
 	{
