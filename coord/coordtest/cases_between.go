@@ -79,14 +79,13 @@ func acquireOnce(ctx context.Context, b *between) (coord.Grant, error) {
 // between is one operation with something between its calls.
 type between struct {
 	*suite
-	op      betweenOp
-	h       BetweenHarness
-	n       int
-	p       party
-	req     coord.Request
-	held    coord.Grant // of p, before the operation
-	restore func()
-	acted   func() bool
+	op    betweenOp
+	h     BetweenHarness
+	n     int
+	p     party
+	req   coord.Request
+	held  coord.Grant // of p, before the operation
+	acted func() bool
 }
 
 // newBetween prepares the n-th round; nil if the harness cannot do it.

@@ -511,9 +511,9 @@ var driverMutants = []mutant{
 	{
 		name: "etcd: a loss that was dealt with counted again",
 		file: "coord/etcd/view.go",
-		old:  "known == nil || now == nil || known.era != now.era",
-		new:  "known == nil || now == nil",
-		pkg:  "./coord/etcd", test: "TestRollback",
+		old:  "case why == \"\" || c.memory.dealtWith(known.era):",
+		new:  "case why == \"\":",
+		pkg:  "./coord/etcd", test: "TestEarlierEras",
 	},
 	{
 		name: "etcd: a grant below the floor given again",

@@ -35,6 +35,7 @@ func TestMutants(t *testing.T) {
 		keeperFixMutants,
 		staticFixMutants,
 		redisFixMutants,
+		etcdFixMutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
