@@ -27,10 +27,11 @@ func TestSettled(t *testing.T) {
 		metaAt  int64
 		settled bool
 	}{
-		{"seen before the loss", found - 1, before, found - 2, true},
+		{"seen before the loss", found - 2_001_000, before, found - 2_001_001, true},
+		{"seen so late before it that clocks may deceive", found - 2_000_000, before, found - 2_000_001, false},
 		{"seen after the loss, of which it did not know", found + 5_000_000, before, found - 2, false},
 		{"the loss was known", found + 1, lost, found, false},
-		{"the loss was known, by a clock that stepped back", found - 1, lost, found - 2, false},
+		{"the loss was known, by a clock that stepped back", found - 3_000_000, lost, found - 3_000_001, false},
 	} {
 		now := tc.metaAt
 		m := newMemory(func() int64 { return now })
@@ -51,13 +52,13 @@ func TestEachProofIsSettled(t *testing.T) {
 	const bound = time.Second
 	meta := record.NewMeta(coord.Space{Fingerprint: "layout", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41, Capacity: 1})
 	lost := meta.AfterLoss(nil, 10_000_000, MaxHorizon, bound)
-	for _, second := range []*view{{meta: meta, seen: 11_000_000}, {meta: lost, seen: 9_000_000}} {
+	for _, second := range []*view{{meta: meta, seen: 11_000_000}, {meta: lost, seen: 7_000_000}} {
 		m := newMemory(func() int64 { return 0 })
-		m.suspect(0, "one", &view{meta: meta, seen: 9_000_000})
+		m.suspect(0, "one", &view{meta: meta, seen: 7_000_000})
 		if !m.settle(&pb.ResponseHeader{}, lost, 60, bound) {
 			t.Error("one proof that the loss explains")
 		}
-		m.suspect(1, "one", &view{meta: meta, seen: 9_000_000})
+		m.suspect(1, "one", &view{meta: meta, seen: 7_000_000})
 		m.suspect(1, "two", second)
 		if m.settle(&pb.ResponseHeader{}, lost, 60, bound) {
 			t.Errorf("the loss of %d explains what was seen at %d by one who knew %q", lost.Loss.Found, second.seen, second.meta.Loss.Nonce)
@@ -74,11 +75,11 @@ func TestEarlierEras(t *testing.T) {
 	lost := meta.AfterLoss(nil, 10_000_000, MaxHorizon, time.Second)
 	known := func(seen int64) *view { return &view{meta: meta, seen: seen, slotRev: 9, metaRev: 1} }
 	now := func() *view { return &view{era: c.memory.sight().era, meta: lost, slotRev: 8, metaRev: 1} }
-	if c.contradicts(known(9_000_000), now()) == "" {
+	if c.contradicts(known(7_000_000), now()) == "" {
 		t.Error("a revision fell within an era")
 	}
 	c.memory.begin(&pb.ResponseHeader{}, lost, 1)
-	if why := c.contradicts(known(9_000_000), now()); why != "" {
+	if why := c.contradicts(known(7_000_000), now()); why != "" {
 		t.Errorf("seen before the loss that was settled: %s", why)
 	}
 	if c.contradicts(known(11_000_000), now()) == "" {

@@ -109,30 +109,30 @@ func TestSettled(t *testing.T) {
 		want bool
 	}{
 		{"nothing was lost", func(*memory) {}, false},
-		{"numbers fall that were seen before", func(m *memory) { m.note(0, 20, 99*second); m.learn(m.sight(), 11, 200*second) }, true},
+		{"numbers fall that were seen before", func(m *memory) { m.note(0, 20, 97*second); m.learn(m.sight(), 11, 200*second) }, true},
 		{"numbers fall that were seen after", func(m *memory) { m.note(0, 20, 101*second); m.learn(m.sight(), 11, 200*second) }, false},
 		{"a number was seen again after", func(m *memory) {
-			m.note(0, 20, 99*second)
+			m.note(0, 20, 97*second)
 			m.note(0, 20, 101*second)
 			m.learn(m.sight(), 11, 200*second)
 		}, true},
 		{"higher numbers after the loss was noticed", func(m *memory) {
-			m.note(0, 20, 99*second)
+			m.note(0, 20, 97*second)
 			m.learn(m.sight(), 11, 200*second)
 			m.note(0, 30, 200*second)
 			m.learn(m.sight(), 12, 200*second)
 		}, true},
-		{"a slot falls that was seen before", func(m *memory) { m.note(0, 20, 200*second); m.suspect(0, "slot", testimony{seen: 99 * second}) }, true},
+		{"a slot falls that was seen before", func(m *memory) { m.note(0, 20, 200*second); m.suspect(0, "slot", testimony{seen: 97 * second}) }, true},
 		{"a slot falls that was seen after", func(m *memory) { m.suspect(0, "slot", testimony{seen: 101 * second}) }, false},
 		{"two slots, one of them too late", func(m *memory) {
 			m.suspect(0, "slot", testimony{seen: 101 * second})
-			m.suspect(0, "slot", testimony{seen: 99 * second})
+			m.suspect(0, "slot", testimony{seen: 97 * second})
 		}, false},
-		{"the loss was known", func(m *memory) { m.suspect(0, "slot", testimony{99 * second, "first"}) }, false},
-		{"another loss was known", func(m *memory) { m.suspect(0, "slot", testimony{99 * second, "zeroth"}) }, true},
+		{"the loss was known", func(m *memory) { m.suspect(0, "slot", testimony{97 * second, "first"}) }, false},
+		{"another loss was known", func(m *memory) { m.suspect(0, "slot", testimony{97 * second, "zeroth"}) }, true},
 		{"a floor is missing", func(m *memory) {
 			m.know(m.sight(), stored[record.Meta]{czxid: 1, rec: record.Meta{Fingerprint: "layout", Floor: 1 << 40}}, 0)
-			m.suspect(0, "slot", testimony{seen: 99 * second})
+			m.suspect(0, "slot", testimony{seen: 97 * second})
 		}, false},
 	} {
 		c.memory = newMemory()

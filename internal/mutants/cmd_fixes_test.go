@@ -27,8 +27,8 @@ var cmdFixMutants = []mutant{
 	{
 		name: "record: a loss that was known settles new evidence",
 		file: "internal/record/floor.go",
-		old:  "m.Loss.Nonce != known && ",
-		new:  "(m.Loss.Nonce != known || true) && ",
+		old:  " || m.Loss.Nonce == known {",
+		new:  " || known == \"\\x00\" {",
 		pkg:  "./internal/record", test: "TestSettles",
 	},
 	{

@@ -37,8 +37,11 @@ func (m Meta) AfterLoss(known *Meta, now int64, maxHorizon, skewBound time.Durat
 // each, in opposite directions, and what is seen within a tick has no order. The floor
 // of an operator does not count, because nobody knows what it is for.
 func (m Meta) Settles(known string, seen int64, maxHorizon, skewBound time.Duration) bool {
+	if m.Loss.Nonce == "" || m.Loss.Nonce == known {
+		return false
+	}
 	margin := 2 * m.Scale().TicksUp(skewBound.Microseconds())
-	return m.Loss.Nonce != "" && m.Loss.Nonce != known && m.Loss.Floor > m.Ward(seen, maxHorizon, skewBound)+margin
+	return m.Loss.Floor > m.Ward(seen, maxHorizon, skewBound)+margin
 }
 
 // Quarantine returns the namespace after an operator has raised its floor to a tick.
