@@ -5,7 +5,7 @@ var keeperFixMutants = []mutant{
 	{
 		name: "a time-out does not raise the deadline",
 		file: "internal/keeper/deadline.go",
-		old:  "\td.wait = max(d.wait, min(2*d.wait, d.most))\n",
+		old:  "\td.wait = min(2*d.wait, max(d.most, min(d.took*3/2, d.wait)))\n",
 		new:  "",
 		pkg:  "./internal/keeper", test: "TestDeadlineFollowsTimeOutsAndLatency",
 	},
@@ -103,7 +103,7 @@ var keeperFixMutants = []mutant{
 	{
 		name: "window that stays behind the clock not explained",
 		file: "internal/keeper/renew.go",
-		old:  "\t\tk.cfg.Gate.Explain(ErrBehind)\n",
+		old:  "\t\tk.cfg.Gate.Explain(why)\n",
 		new:  "",
 		pkg:  "./core", test: "TestRenewalsThatDoNotReachTheClockAreNamed",
 	},

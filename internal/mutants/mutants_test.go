@@ -32,6 +32,7 @@ func TestMutants(t *testing.T) {
 		cmdFixMutants,
 		coreFixMutants,
 		keeperFixMutants,
+		review1Mutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
