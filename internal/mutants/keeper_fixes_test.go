@@ -243,8 +243,8 @@ var keeperFixMutants = []mutant{
 	{
 		name: "Start waits for a lease without end",
 		file: "internal/keeper/start.go",
-		old:  "\treturn now.Before(s.until)\n",
-		new:  "\treturn now.Before(s.until.Add(time.Minute))\n",
+		old:  "\treturn time.Now().Before(s.held)\n",
+		new:  "\treturn time.Now().Before(s.held.Add(time.Minute))\n",
 		pkg:  "./internal/keeper", test: "TestStartDoesNotWaitForALeaseWithoutEnd",
 	},
 	{
@@ -257,15 +257,15 @@ var keeperFixMutants = []mutant{
 	{
 		name: "clock skew of dead holders not waited for",
 		file: "internal/keeper/start.go",
-		old:  "s.skewed = skew.Until.Add(grace)",
-		new:  "_ = skew\n\t\t\ts.skewed = s.now()",
+		old:  "s.skewed = s.timer(skew.Until.Add(grace))",
+		new:  "_ = skew\n\t\t\ts.skewed = time.Now()",
 		pkg:  "./internal/keeper", test: "TestStartWaitsForHoldersWhoMayBeDeadToTellWhoseClockIsWrong",
 	},
 	{
 		name: "clock skew waited for without end",
 		file: "internal/keeper/start.go",
-		old:  "s.skewed = skew.Until.Add(grace)",
-		new:  "s.skewed = skew.Until.Add(10 * grace)",
+		old:  "s.skewed = s.timer(skew.Until.Add(grace))",
+		new:  "s.skewed = s.timer(skew.Until.Add(10 * grace))",
 		pkg:  "./internal/keeper", test: "TestStartWaitsForHoldersWhoMayBeDeadToTellWhoseClockIsWrong",
 	},
 	{

@@ -51,4 +51,18 @@ var review1Mutants = []mutant{
 		new:  "word != t.start",
 		pkg:  "./core", test: "TestStepBackBehindTheTermBeforeIsHealed",
 	},
+	{
+		name: "start that waits reckons with a clock that is set",
+		file: "internal/keeper/start.go",
+		old:  "\treturn time.Now().Before(s.held)\n",
+		new:  "\treturn now.Before(s.until)\n",
+		pkg:  "./internal/keeper", test: "TestStartWaitsNoLongerForAClockThatIsSet",
+	},
+	{
+		name: "skew waited for by a clock that is set",
+		file: "internal/keeper/start.go",
+		old:  "goesOn = time.Now().Before(s.skewed)",
+		new:  "goesOn = s.now().Before(skew.Until.Add(grace))",
+		pkg:  "./internal/keeper", test: "TestStartWaitsNoLongerForAClockThatIsSet",
+	},
 }
