@@ -1,6 +1,7 @@
 package keeper_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +12,47 @@ import (
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/keeper"
 )
+
+// A window begins to pass when it is asked for. The first renewal is due an interval
+// after that, not after the reply.
+func TestSlowAcquisitionIsFollowedByARenewalInTime(t *testing.T) {
+	for _, tt := range []struct{ ttl, horizon, latency time.Duration }{
+		{ttl, 3 * time.Second, 800 * time.Millisecond},
+		{ttl, 3 * time.Second, 1400 * time.Millisecond},
+		{2 * time.Second, 3 * time.Second, 600 * time.Millisecond},
+	} {
+		t.Run(fmt.Sprintf("horizon %v, latency %v", tt.horizon, tt.latency), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				r := newRig(t, 1, lease(tt.ttl, tt.horizon))
+				r.slowly(tt.latency)
+				r.start()
+				if _, not := r.stampFor(time.Minute); not != 0 {
+					t.Errorf("%d IDs were refused in the first minute", not)
+				}
+				r.led.checkAll()
+			})
+		})
+	}
+}
+
+// Whoever stops a keeper and waits no longer learns that a worker ID may stay leased.
+func TestStopTellsOfAnAcquisitionThatItCutsOff(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 2)
+		r.slowly(6 * time.Second)
+		r.fake.Steal(0)
+		pass(10 * time.Second) // the renewal after the hint, and some of the acquisition
+		if n := r.fake.Count(coordtest.Acquire); n != 2 {
+			t.Fatalf("%d acquisitions, want one under way", n)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		err := r.close(ctx)
+		if !errors.Is(err, context.DeadlineExceeded) || len(r.fake.Holders()) != 2 {
+			t.Errorf("Stop: %v, and held are %v", err, r.fake.Holders())
+		}
+	})
+}
 
 // A reply that takes longer than the horizon gives a window that is over. Nobody's
 // clock is wrong then.

@@ -65,4 +65,18 @@ var review1Mutants = []mutant{
 		new:  "goesOn = s.now().Before(skew.Until.Add(grace))",
 		pkg:  "./internal/keeper", test: "TestStartWaitsNoLongerForAClockThatIsSet",
 	},
+	{
+		name: "first renewal an interval after the reply",
+		file: "internal/keeper/acquire.go",
+		old:  "jitter(k.cfg.Lease.RenewEvery) - k.acquisitions.took)",
+		new:  "jitter(k.cfg.Lease.RenewEvery))",
+		pkg:  "./internal/keeper", test: "TestSlowAcquisitionIsFollowedByARenewalInTime",
+	},
+	{
+		name: "acquisition that is cut off not told",
+		file: "internal/keeper/release.go",
+		old:  "k.token != \"\" && k.hurry.Err() != nil",
+		new:  "false",
+		pkg:  "./internal/keeper", test: "TestStopTellsOfAnAcquisitionThatItCutsOff",
+	},
 }
