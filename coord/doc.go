@@ -51,7 +51,7 @@
 //     worker ID as its first candidate, never as a grant.
 //  6. Renew succeeds only if token and generation both are those stored. It stores
 //     max(stored NotAfter, NotAfter of the grant passed, wanted) and returns that as
-//     NotAfter.
+//     NotAfter. Two renewals of one grant may be under way at once.
 //  7. If max(floor, stored NotBefore) lies above the NotAfter of the grant that the
 //     caller passed, the result is a separate piece that begins there, and the slot
 //     remembers its NotBefore. Nothing between the old NotAfter and the piece may

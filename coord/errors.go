@@ -103,7 +103,9 @@ func (e *LayoutMismatchError) Unwrap() error { return ErrLayoutMismatch }
 // ClockSkewError is an [ErrClockSkew] with both readings.
 type ClockSkewError struct {
 	Local, Reference time.Time
-	Max              time.Duration
+	// Source says whose clock Reference is, if it is not the coordinator's.
+	Source string
+	Max    time.Duration
 	// Until is not zero if the reference is that of holders who may be dead, because
 	// none of them was seen to renew: their leases end by then. Until then it is too
 	// early to tell who is wrong, and trying again is right.
@@ -116,7 +118,11 @@ func (e *ClockSkewError) Error() string {
 		return fmt.Sprintf("%v: this machine says %s, the last renewals of the holders are of %s; at most %v apart is allowed; the holders may be dead, then their leases end by %s and service begins by itself; otherwise set the clock",
 			ErrClockSkew, e.Local.UTC().Format(time.RFC3339Nano), e.Reference.UTC().Format(time.RFC3339Nano), e.Max, e.Until.UTC().Format(time.RFC3339Nano))
 	}
-	return fmt.Sprintf("%v: this machine says %s, the coordinator %s; at most %v apart is allowed; set the clock", ErrClockSkew, e.Local.UTC().Format(time.RFC3339Nano), e.Reference.UTC().Format(time.RFC3339Nano), e.Max)
+	source := e.Source
+	if source == "" {
+		source = "the coordinator"
+	}
+	return fmt.Sprintf("%v: this machine says %s, %s %s; at most %v apart is allowed; set the clock", ErrClockSkew, e.Local.UTC().Format(time.RFC3339Nano), source, e.Reference.UTC().Format(time.RFC3339Nano), e.Max)
 }
 
 // Unwrap returns [ErrClockSkew].

@@ -21,6 +21,7 @@ func TestErrors(t *testing.T) {
 		{&QuarantinedError{Namespace: "n", Until: at}, ErrQuarantined, `coord: namespace quarantined: nothing is granted in namespace "n" before 2026-11-21T01:00:00.5Z; service resumes by itself`},
 		{&LayoutMismatchError{Namespace: "n", Stored: "a", Wanted: "b"}, ErrLayoutMismatch, `coord: layout mismatch: namespace "n" has layout a, this generator has b; use the stored layout or another namespace`},
 		{&ClockSkewError{Local: at, Reference: at.Add(time.Minute), Max: time.Second}, ErrClockSkew, `coord: clock skew: this machine says 2026-11-21T01:00:00.5Z, the coordinator 2026-11-21T01:01:00.5Z; at most 1s apart is allowed; set the clock`},
+		{&ClockSkewError{Local: at, Reference: at.Add(time.Minute), Source: "the median of the holders", Max: time.Second}, ErrClockSkew, `coord: clock skew: this machine says 2026-11-21T01:00:00.5Z, the median of the holders 2026-11-21T01:01:00.5Z; at most 1s apart is allowed; set the clock`},
 	} {
 		if tt.err.Error() != tt.want {
 			t.Errorf("%T says\n\t%v\nwant\n\t%s", tt.err, tt.err, tt.want)

@@ -19,8 +19,8 @@ type Ending struct {
 	// Until: a window that a wrong clock has pushed far into the future would stop
 	// whoever has to wait for its end.
 	Retired []int
-	// Closed tells that [Follow] has closed the namespace. Its floor then says nothing,
-	// and Until is the end of the last window.
+	// Closed tells that [Follow] has closed the namespace, and that its back end still
+	// knows it. Its floor then says nothing, and Until is the end of the last window.
 	Closed bool
 	// slots are all of them, to see whether anything happens later.
 	slots []Slot
@@ -142,10 +142,14 @@ func (s Space) check() error {
 // Follow returns the floor: next grants only what lies above it. Worker IDs that are
 // retired in prev are retired in next; what they have issued may be above.
 //
-// Follow closes prev for good, if prev is an [Admin]: its floor becomes the end of the
-// layout, so that nothing is granted or extended in it again, not even for a
-// generator that was paused all the while. Where prev is not, as with a static worker
-// ID, whoever moves it has to see to that.
+// Follow closes prev, if prev is an [Admin]: its floor becomes the end of the layout, so
+// that nothing is granted or extended in it, not even for a generator that was paused
+// all the while, for as long as its back end remembers that. A back end that is emptied
+// afterwards, or a namespace that is deleted, remembers nothing: a generator that was
+// forgotten makes it again, and issues what next issues. So take the old generators'
+// rights or their URL away before the data, and the data only when none of them can come
+// back. Where prev is no Admin, as with a static worker ID, whoever moves it has to see to
+// all of that.
 //
 // All generators of prev must have stopped, and those of next must start only after
 // Follow has returned nil. Follow looks whether they do, before and after it raises

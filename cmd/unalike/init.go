@@ -43,9 +43,12 @@ generators of the new namespace only after init has succeeded. If it is interrup
 run it again. To follow several namespaces, the static worker IDs of several machines
 for example, run init once for each of them before the first start.
 
-The old namespace is closed for good: its floor becomes the end of the layout, so that
-a generator that was forgotten, or that comes back from a pause, can extend nothing.
-Only a static one cannot be closed: take its configuration and its state file away.
+The old namespace is closed: its floor becomes the end of the layout, so that a
+generator that was forgotten, or that comes back from a pause, can extend nothing. That
+holds for as long as the old back end remembers it. Take the old generators' rights or
+their URL away before you delete the old data, flush that Redis, or restore a backup
+there: otherwise one that was forgotten issues the IDs of the new namespace again. A
+static namespace cannot be closed: take its configuration and its state file away.
 
 This cannot be taken back, so --after asks first.`,
 		Example: `  unalike init --coordinator etcd://localhost:2379/orders
@@ -153,7 +156,8 @@ func describeMove(n, old *namespace, end coord.Ending, layout core.Layout, now t
 // describeClosing says what happens to the old namespace.
 func describeClosing(old *namespace) string {
 	if _, ok := old.Coordinator.(coord.Admin); ok {
-		return "The old namespace will be closed for good: nothing is granted or extended in it any more."
+		return "The old namespace will be closed: nothing is granted or extended in it any more, as long as its back end remembers that. " +
+			"Take the rights or the URL of its generators away before its data."
 	}
 	return "The old namespace cannot be closed: take its configuration and its state file away. Its generators must never run again."
 }

@@ -141,7 +141,7 @@ func closing(old string) string {
 	if strings.HasPrefix(old, "static:") {
 		return "Its generators must never run again.\n"
 	}
-	return "The old namespace will be closed for good"
+	return "The old namespace will be closed: "
 }
 
 // TestMoveReturns: nobody comes back to a namespace that has moved.

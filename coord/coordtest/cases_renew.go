@@ -1,6 +1,7 @@
 package coordtest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -44,6 +45,34 @@ var renewCases = []testCase{
 		g := s.acquire(p)
 		until := s.now + 2*s.horizon
 		s.wantSame("Renew replayed", s.renew(p, g, until), s.renew(p, g, until))
+	}},
+	{"RenewTwiceAtOnce", 0, func(s *suite) {
+		// A renewal that is not answered in time is left under way, and another one is
+		// made beside it.
+		p := s.client(1)
+		g := s.acquire(p)
+		for i := range int64(5) {
+			until := s.now + s.horizon + 2*i
+			results := make(chan error, 2)
+			for j := range int64(2) {
+				ctx := s.ctx()
+				go func() {
+					r, err := p.Renew(ctx, g, until+j)
+					if err == nil && (r.NotAfter < until+j || r.Generation != g.Generation || r.Token != g.Token) {
+						err = fmt.Errorf("it returned %v", r)
+					}
+					results <- err
+				}()
+			}
+			for range 2 {
+				if err := <-results; err != nil {
+					s.Fatalf("one of two renewals of %v at once: %v", g, err)
+				}
+			}
+		}
+		if r := s.renew(p, g, s.now); r.NotAfter < s.now+s.horizon+9 {
+			s.Fatalf("after renewals until %d: %v", s.now+s.horizon+9, r)
+		}
 	}},
 	{"RenewWithWrongTokenOrGeneration", 0, func(s *suite) {
 		p := s.client(1)

@@ -89,7 +89,7 @@ var mutants = []struct {
 		mine := r.mine
 		r.mine = func(op Op, s slot, g coord.Grant) bool { return mine(op, s, g) || s.token == "" }
 	})},
-	{"stored window without max", "ReorderedRenewalsNeverLower RenewNeverLowers History", broken(func(r *rules) {
+	{"stored window without max", "ReorderedRenewalsNeverLower RenewNeverLowers RenewTwiceAtOnce History", broken(func(r *rules) {
 		r.stores = func(_, wanted int64) int64 { return wanted }
 	})},
 	{"window not stored", "WindowSurvivesCrash History", broken(func(r *rules) {
@@ -251,6 +251,22 @@ var mutants = []struct {
 				req.OpenBy = req.LastTick
 			}
 			return w.FakeClient.Acquire(ctx, req)
+		}
+	})},
+	{"opening ignored", "AcquirePrefersToOpenInTime AcquireGrantsWhatOpensFirst", brokenClient(func(f *Fake, w *wrap) {
+		w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
+			req.OpenBy = req.LastTick
+			return w.FakeClient.Acquire(ctx, req)
+		}
+	})},
+	{"what nobody waits for is undone", "ReplayedAcquireWhoseContextEnds", brokenClient(func(f *Fake, w *wrap) {
+		w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
+			g, err := w.FakeClient.Acquire(context.WithoutCancel(ctx), req)
+			if err == nil && ctx.Err() != nil {
+				_ = w.FakeClient.Release(context.WithoutCancel(ctx), g, g.NotBefore)
+				return coord.Grant{}, ctx.Err()
+			}
+			return g, err
 		}
 	})},
 	{"request not checked", "InvalidRequest", brokenClient(func(f *Fake, w *wrap) {

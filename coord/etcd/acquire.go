@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,31 +14,53 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/record"
 )
 
 // acquisition is one call of Acquire.
 type acquisition struct {
 	*Coordinator
+	attempt
 	req   coord.Request
-	now   int64            // the caller's clock, microseconds since 1970
-	lease clientv3.LeaseID // made for it and not used yet; 0: none
+	now   int64     // the caller's clock, microseconds since 1970
+	began time.Time // when that was read, monotonic
 }
 
 // errAgain says that somebody else was faster.
 var errAgain = errors.New("the namespace changed meanwhile")
 
 func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
-	a := &acquisition{Coordinator: c, req: req, now: c.callersClock(req)}
-	defer func() { c.drop(a.lease) }()
-	for {
+	began := monotonic()
+	a := &acquisition{Coordinator: c, attempt: c.attempts.take(req.Token, began), req: req, now: c.callersClock(req), began: began}
+	v, err := a.race(ctx)
+	switch {
+	case err == nil || a.lease == 0 && a.ticket == noTicket:
+	case a.sent, transient(err) && !errors.Is(err, context.Canceled):
+		// Whoever tries again with this token goes on from here; if nobody does, the
+		// lease ends by itself. It may be the grant's by then, which is not to be revoked.
+		a.until = began.Add(req.TTL)
+		c.attempts.keep(req.Token, a.attempt, monotonic())
+		return coord.Grant{}, err
+	}
+	c.drop(a.lease)
+	if err != nil {
+		return coord.Grant{}, err
+	}
+	return v.grant(), nil
+}
+
+// race makes rounds until one gives a worker ID, or an error that is more than that
+// somebody else was faster.
+func (a *acquisition) race(ctx context.Context) (*view, error) {
+	for n := 0; ; n++ {
 		v, err := a.round(ctx)
-		if err == nil {
-			c.memory.know(v.meta)
-			return v.grant(), nil
+		if !errors.Is(err, errAgain) {
+			return v, err
 		}
-		if !errors.Is(err, errAgain) || ctx.Err() != nil {
-			return coord.Grant{}, err
+		a.ticket = noTicket // others are where it leads
+		if ended := lifetime.Pause(ctx, n); ended != nil {
+			return nil, fmt.Errorf("%w: %w", err, ended)
 		}
 	}
 }
@@ -53,15 +76,17 @@ func (c *Coordinator) callersClock(req coord.Request) int64 {
 
 // round makes one attempt, from the first call to the last.
 func (a *acquisition) round(ctx context.Context) (*view, error) {
-	s, err := a.survey(ctx, a.req, a.now)
-	switch {
-	case err != nil:
+	s, err := a.survey(ctx)
+	if err != nil {
 		return nil, err
+	}
+	check := clockCheck{now: a.now, took: monotonic().Sub(a.began), at: s.at, rev: s.rev, held: s.held}
+	switch {
 	case s.meta.Fingerprint != a.req.Fingerprint:
 		return nil, &coord.LayoutMismatchError{Namespace: a.namespace, Stored: s.meta.Fingerprint, Wanted: a.req.Fingerprint}
 	case a.memory.loss() != "":
 		// A floor far in the future would be as bad as the loss.
-		if err := checkSkew(a.now, s.peers, a.opts.SkewBound); err != nil {
+		if err := a.checkClock(ctx, check); err != nil {
 			return nil, err
 		}
 		if err := a.heal(ctx, a.now); err != nil {
@@ -73,7 +98,10 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 	case len(s.owned) >= a.req.Workers.Count:
 		return nil, a.exhausted(ctx, s)
 	}
-	if err := checkSkew(a.now, s.peers, a.opts.SkewBound); err != nil {
+	if err := a.checkClock(ctx, check); err != nil {
+		return nil, err
+	}
+	if err := a.settleDoubt(ctx); err != nil {
 		return nil, err
 	}
 	hint, usable, err := a.hint(s)
@@ -89,23 +117,33 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 			return v, err
 		}
 	}
-	free := record.FreeFrom(a.req.Workers, s.owned, s.ticket, probes)
+	free := record.FreeFrom(a.req.Workers, s.owned, s.ticket, a.req.Workers.Count)
 	if hint.Rev != 0 && s.free(a.req.Workers, hint.ID) {
 		free = first(free, hint.ID)
 	}
-	all, err := a.probe(ctx, free)
-	if err != nil {
-		return nil, err
+	return a.pick(ctx, s, free)
+}
+
+// pick grants one of the free worker IDs. It looks at some of them, and at more only if
+// none of those can be granted.
+func (a *acquisition) pick(ctx context.Context, s *survey, free []int) (*view, error) {
+	var why error
+	for some := range slices.Chunk(free, probes) {
+		all, err := a.probe(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		usables, err := record.Rank(all.readable, s.meta, a.req, a.reach())
+		if len(usables) > 0 {
+			v, err := a.take(ctx, s, usables)
+			if errors.Is(err, errTaken) {
+				err = errAgain
+			}
+			return v, err
+		}
+		why = cmp.Or(why, all.why, err)
 	}
-	usables, err := record.Rank(all, s.meta, a.req, a.reach())
-	if len(usables) == 0 {
-		return nil, err
-	}
-	v, err := a.take(ctx, s, usables)
-	if errors.Is(err, errTaken) {
-		err = errAgain
-	}
-	return v, err
+	return nil, why
 }
 
 // probes is how many free worker IDs an acquisition looks at before it chooses.
@@ -148,16 +186,38 @@ func (a *acquisition) hint(s *survey) (_ record.Candidate, usable bool, _ error)
 }
 
 // needLease makes sure that there is a lease to put the owner key on.
-func (a *acquisition) needLease(ctx context.Context) (err error) {
-	if a.lease == 0 {
-		a.lease, err = a.newLease(ctx, a.req.TTL)
+func (a *acquisition) needLease(ctx context.Context) error {
+	if a.ready {
+		return nil
 	}
+	if a.leased {
+		// An earlier call has made it; it may be over.
+		err := a.keepAlive(ctx, a.lease)
+		if !errors.Is(err, rpctypes.ErrLeaseNotFound) {
+			a.ready = err == nil
+			return err
+		}
+		a.attempt.lease = 0
+	}
+	if a.lease == 0 {
+		a.attempt.lease = newLeaseID()
+	}
+	err := a.grantLease(ctx, a.lease, a.req.TTL)
+	a.leased, a.ready = err == nil, err == nil
 	return err
 }
 
+// useLease notes that the lease is the grant's, or is over.
+func (a *acquisition) useLease() { a.attempt.lease, a.leased, a.ready, a.sent = 0, false, false, false }
+
+// probed is what is stored of some free worker IDs.
+type probed struct {
+	readable []record.Candidate
+	why      error // why others are not, the first of them; nil: all are
+}
+
 // probe reads the slots of free worker IDs, and grants the lease at the same time.
-// Slots that cannot be read are left out, unless all of them are.
-func (a *acquisition) probe(ctx context.Context, free []int) ([]record.Candidate, error) {
+func (a *acquisition) probe(ctx context.Context, free []int) (probed, error) {
 	ops := make([]clientv3.Op, len(free))
 	for i, id := range free {
 		ops[i] = clientv3.OpGet(a.keys.slot(id))
@@ -167,26 +227,20 @@ func (a *acquisition) probe(ctx context.Context, free []int) ([]record.Candidate
 	wg.Go(func() { leaseErr = a.needLease(ctx) })
 	resp, err := a.fetch(ctx, ops...)
 	wg.Wait()
-	if err == nil {
-		err = leaseErr
+	if err = cmp.Or(err, leaseErr); err != nil {
+		return probed{}, err
 	}
-	if err != nil {
-		return nil, err
-	}
-	var all []record.Candidate
+	var p probed
 	for i, id := range free {
-		slot, rev, slotErr := a.slotOf(id, one(resp, i))
-		if slotErr != nil {
-			a.log.Error("a slot cannot be read, its worker ID is not granted", "namespace", a.namespace, "worker_id", id, "error", slotErr)
-			err = slotErr
+		slot, rev, err := a.slotOf(id, one(resp, i))
+		if err != nil {
+			a.log.Error("a slot cannot be read, its worker ID is not granted", "namespace", a.namespace, "worker_id", id, "error", err)
+			p.why = cmp.Or(p.why, err)
 			continue
 		}
-		all = append(all, record.Candidate{ID: id, Rev: rev, Slot: slot})
+		p.readable = append(p.readable, record.Candidate{ID: id, Rev: rev, Slot: slot})
 	}
-	if len(all) == 0 {
-		return nil, err
-	}
-	return all, nil
+	return p, nil
 }
 
 // errTaken says that others were faster with every candidate.
@@ -246,17 +300,19 @@ func (a *acquisition) grant(ctx context.Context, s *survey, cand record.Candidat
 		// Every reply carries it; this is the first write that can.
 		then = append(then, clientv3.OpPut(a.keys.cluster(), clusterName(a.memory.clusterID())))
 	}
+	a.sent = true
 	resp, err := a.propose(ctx, compare, then, orElse)
+	a.sent = err != nil
 	switch {
 	case errors.Is(err, rpctypes.ErrLeaseNotFound):
-		a.lease = 0
+		a.useLease()
 		return nil, nil, errAgain
 	case err != nil:
 		granted, err = a.resolve(ctx, s.era, err)
 		return granted, nil, err
 	case !a.memory.sound(s.era):
 		if err = a.undo(ctx, a.lease); errors.Is(err, errAgain) {
-			a.lease = 0
+			a.useLease()
 		}
 		return nil, nil, err
 	case !resp.Succeeded && one(resp, 3) != nil:
@@ -266,17 +322,21 @@ func (a *acquisition) grant(ctx context.Context, s *survey, cand record.Candidat
 		return nil, inWay, err
 	}
 	rev := resp.Header.GetRevision()
-	granted = &view{era: s.era, meta: s.meta, metaRev: s.metaRev, slot: rec, slotRev: rev, ownRev: rev, lease: a.lease}
-	a.lease = 0 // it is the grant's
+	granted = &view{
+		era: s.era, seen: resp.seen, meta: s.meta, metaRev: s.metaRev,
+		slot: rec, slotRev: rev, slotMade: madeAt(resp), ownRev: rev, lease: a.lease,
+	}
+	a.useLease()
 	return granted, nil, nil
 }
 
 // undo takes back what was granted on a lease by a cluster that turned out to have lost
 // writes. The next round raises the floor.
 func (a *acquisition) undo(ctx context.Context, lease clientv3.LeaseID) error {
-	ctx, cancel := step(ctx)
-	defer cancel()
-	if _, err := a.client.Revoke(ctx, lease); err != nil && !errors.Is(err, rpctypes.ErrLeaseNotFound) {
+	_, _, err := ask(ctx, &a.pace, true, func(ctx context.Context) (*clientv3.LeaseRevokeResponse, error) {
+		return a.client.Revoke(ctx, lease)
+	})
+	if err != nil && !errors.Is(err, rpctypes.ErrLeaseNotFound) {
 		return err
 	}
 	return errAgain
@@ -287,16 +347,11 @@ func (a *acquisition) resolve(ctx context.Context, era int64, cause error) (*vie
 	tokenKey := a.keys.token(a.req.Token)
 	resp, err := a.fetch(ctx, clientv3.OpGet(tokenKey))
 	if err != nil {
-		a.lease = 0 // it may be somebody's: the next call with this token finds out
-		return nil, unclear(cause, err)
+		return nil, unclear(cause, err) // the next call with this token finds out
 	}
 	kv := one(resp, 0)
 	if kv == nil {
-		// Not done. Without its lease it cannot be done any more.
-		return nil, cause
-	}
-	if clientv3.LeaseID(kv.Lease) == a.lease {
-		a.lease = 0 // it is the grant's
+		return nil, cause // not done
 	}
 	return a.regrant(ctx, era, kv.Value)
 }
@@ -314,47 +369,23 @@ func (a *acquisition) regrant(ctx context.Context, era int64, value []byte) (*vi
 	if err != nil {
 		return nil, err
 	}
-	if v.slot.Token != a.req.Token || v.ownRev == 0 {
-		return nil, fmt.Errorf("the token had worker ID %d until just now: %w", t.Worker, errGone)
+	if v.lease == a.lease {
+		a.useLease()
 	}
 	switch {
+	case v.slot.Token != a.req.Token || v.ownRev == 0:
+		return nil, errAgain // its lease has ended just now
 	case !a.memory.sound(era):
 		return nil, errAgain
 	case v.slot.NotBefore < v.meta.Floor:
 		return nil, a.undo(ctx, v.lease)
 	}
-	if err := a.keepAlive(ctx, v.lease); err != nil {
+	err = a.keepAlive(ctx, v.lease)
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		return nil, errAgain
+	}
+	if err != nil {
 		return nil, err
 	}
 	return v, nil
-}
-
-// errGone says that a grant ended while it was looked at.
-var errGone = errors.New("its lease has ended; try again")
-
-// exhausted is the error if every worker ID of the share is held. Its lease ends
-// first whose slot was not written for the longest time.
-func (a *acquisition) exhausted(ctx context.Context, s *survey) error {
-	share := a.req.Workers
-	full := &coord.NoWorkerIDError{Namespace: a.namespace, Capacity: share.Count - s.retired, InUse: len(s.owned) - s.retired}
-	resp, err := a.fetch(ctx, clientv3.OpGet(a.keys.slot(share.First),
-		clientv3.WithRange(a.keys.slot(share.First+share.Count)),
-		clientv3.WithSort(clientv3.SortByModRevision, clientv3.SortAscend), clientv3.WithLimit(probes)))
-	if err != nil {
-		return fmt.Errorf("%w (when the next is free is not known: %w)", full, err)
-	}
-	for _, kv := range rangeOf(resp, 0).GetKvs() {
-		slot, err := decode[record.Slot](string(kv.Key), kv.Value)
-		if err != nil || slot.Token == "" {
-			continue
-		}
-		end := record.Time(max(slot.Renewed, 0)).Add(slot.Lease())
-		if full.Soonest.IsZero() || end.Before(full.Soonest) {
-			full.Soonest = end
-		}
-	}
-	if now := record.Time(a.now); !full.Soonest.IsZero() && full.Soonest.Before(now) {
-		full.Soonest = now.Add(time.Second) // any moment: etcd is late by up to a second
-	}
-	return full
 }

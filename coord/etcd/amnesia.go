@@ -4,122 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"sync"
+	"strings"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/record"
 )
-
-// memory is what a coordinator has seen of its cluster. Revisions of etcd only
-// rise, and a cluster keeps its ID; where that is not so, writes were lost, and
-// windows with them.
-//
-// Each loss that was dealt with begins an era: what was seen before it tells nothing of
-// what comes after.
-type memory struct {
-	mu      sync.Mutex
-	era     int64
-	cluster uint64
-	highest int64
-	lost    string // what shows that writes were lost; empty: nothing does
-	meta    *record.Meta
-	raising chan struct{} // held while the floor is raised, so that it is raised once
-}
-
-func newMemory() *memory { return &memory{raising: make(chan struct{}, 1)} }
-
-// sight is the highest revision that had been seen at one moment. The reply to a request
-// made after it that has a lower one is proof of a loss.
-type sight struct{ era, highest int64 }
-
-// sight returns what has been seen so far.
-func (m *memory) sight() sight {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return sight{m.era, m.highest}
-}
-
-// sound tells whether what was seen in an era can be relied on: nothing was lost since.
-func (m *memory) sound(era int64) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.era == era && m.lost == ""
-}
-
-// learn takes note of the header of a reply, which answers a request made after a sight.
-func (m *memory) learn(at sight, h *pb.ResponseHeader) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch {
-	case at.era != m.era:
-	case m.cluster != 0 && h.GetClusterId() != m.cluster:
-		m.lost = fmt.Sprintf("the cluster's ID was %x and is %x", m.cluster, h.GetClusterId())
-	case h.GetRevision() < at.highest:
-		m.lost = fmt.Sprintf("the cluster's revision was %d and is %d", at.highest, h.GetRevision())
-	default:
-		m.cluster = h.GetClusterId()
-		m.highest = max(m.highest, h.GetRevision())
-	}
-}
-
-// clusterID returns the ID of the cluster; 0: no reply has come yet.
-func (m *memory) clusterID() uint64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.cluster
-}
-
-// suspect takes note of another proof of a loss, which was found in an era.
-func (m *memory) suspect(era int64, why string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if era == m.era {
-		m.lost = why
-	}
-}
-
-// loss returns what shows that writes were lost; empty: nothing does.
-func (m *memory) loss() string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.lost
-}
-
-// know remembers that the namespace exists.
-func (m *memory) know(meta record.Meta) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.meta = &meta
-}
-
-// known returns the namespace as it was seen last.
-func (m *memory) known() *record.Meta {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.meta
-}
-
-// forgive starts again with the state that the cluster has now.
-func (m *memory) forgive(h *pb.ResponseHeader, meta record.Meta) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.cluster, m.highest, m.lost, m.meta = h.GetClusterId(), h.GetRevision(), "", &meta
-	m.era++
-}
-
-// clusterName is what is stored of a cluster's ID.
-func clusterName(id uint64) string { return strconv.FormatUint(id, 16) }
-
-// ward is the tick until which windows that were forgotten can reach, if the loss is
-// noticed now. The later one of two clocks counts.
-func (c *Coordinator) ward(meta record.Meta, now int64) int64 {
-	return meta.Ward(max(now, c.now()), MaxHorizon, c.opts.SkewBound)
-}
 
 // heal raises the floor if writes of the cluster were lost, see rule 11 of package
 // coord. Now is a clock reading to take into account beside this coordinator's own.
@@ -141,7 +35,7 @@ func (c *Coordinator) heal(ctx context.Context, now int64) error {
 		if err := lifetime.Pause(ctx, n); err != nil {
 			return err
 		}
-		if done, err := c.raise(ctx, why, now); done || err != nil {
+		if done, err := c.raise(ctx, why, max(now, c.now())); done || err != nil {
 			return err
 		}
 	}
@@ -152,26 +46,56 @@ func (c *Coordinator) heal(ctx context.Context, now int64) error {
 // notice it try at the same time.
 const raises = 20
 
-// raise makes one attempt at raising the floor.
+// raise makes one attempt at raising the floor. It does nothing if somebody else has
+// raised it, and what shows the loss was seen before that.
 func (c *Coordinator) raise(ctx context.Context, why string, now int64) (done bool, err error) {
 	ns, err := c.readNamespace(ctx)
 	if err != nil {
 		return false, err
 	}
-	meta, created := ns.meta, ns.metaRev == 0
-	if created {
-		known := c.memory.known()
-		if ns.slots > 0 || known == nil {
-			return false, damaged(c.keys.meta(), errors.New("the key is missing and there are slots"))
+	if c.memory.severalClusters() {
+		if err := c.checkOneCluster(ctx); err != nil {
+			return false, err
 		}
-		meta = *known
 	}
-	meta.Floor = max(meta.Floor, c.ward(meta, now))
-	value, err := record.Encode(meta)
+	known := c.memory.known()
+	meta, here := ns.meta, clusterName(ns.header.GetClusterId())
+	switch {
+	case ns.metaRev == 0 && (ns.slots > 0 || known == nil):
+		return false, damaged(c.keys.meta(), errors.New("the key is missing and there are slots"))
+	case ns.metaRev == 0:
+		meta = *known
+	case ns.cluster == here && c.memory.settle(ns.header, meta, ns.metaRev, c.opts.SkewBound):
+		c.log.Info("the etcd cluster had lost writes; the floor was raised for that already",
+			"namespace", c.namespace, "reason", why, "until", record.Stamp(meta.Scale().Micro(meta.Floor+1)))
+		return true, nil
+	}
+	checked, doubtful, err := c.safeClock(ns, now)
 	if err != nil {
 		return false, err
 	}
-	resp, err := c.propose(ctx,
+	meta = meta.AfterLoss(known, checked, MaxHorizon, c.opts.SkewBound)
+	resp, err := c.replaceMeta(ctx, ns, meta)
+	if err != nil || !resp.Succeeded {
+		return false, err
+	}
+	c.memory.forgive(resp.Header, meta, resp.Header.GetRevision())
+	if doubtful {
+		c.memory.setDoubt(doubt{rev: resp.Header.GetRevision(), when: monotonic()})
+	}
+	c.log.Error("the etcd cluster has lost writes; nothing is granted until the windows that may be lost with them are over",
+		"namespace", c.namespace, "reason", why, "until", record.Stamp(meta.Scale().Micro(meta.Floor+1)))
+	return true, nil
+}
+
+// replaceMeta puts a record of the namespace in the place of the one that was read, and
+// the cluster's ID with it.
+func (c *Coordinator) replaceMeta(ctx context.Context, ns namespaceState, meta record.Meta) (*reply, error) {
+	value, err := record.Encode(meta)
+	if err != nil {
+		return nil, err
+	}
+	return c.propose(ctx,
 		[]clientv3.Cmp{
 			clientv3.Compare(clientv3.ModRevision(c.keys.meta()), "=", ns.metaRev),
 			clientv3.Compare(clientv3.ModRevision(c.keys.cluster()), "=", ns.clusterRev),
@@ -180,49 +104,138 @@ func (c *Coordinator) raise(ctx context.Context, why string, now int64) (done bo
 			clientv3.OpPut(c.keys.meta(), value),
 			clientv3.OpPut(c.keys.cluster(), clusterName(ns.header.GetClusterId())),
 		}, nil)
-	if err != nil || !resp.Succeeded {
-		return false, err
+}
+
+// safeClock returns the time to raise the floor with at once: the latest that it may
+// be, since a floor that is too low protects nobody. It is doubtful if this clock is
+// far from those of the other holders. Whether these are alive is not known yet: see
+// settleDoubt.
+func (c *Coordinator) safeClock(ns namespaceState, now int64) (safe int64, doubtful bool, err error) {
+	others, err := c.holders(c.others(ns.held), 0)
+	if err != nil || len(others) < quorum || c.opts.OneMachine {
+		return now, false, err
 	}
-	c.memory.forgive(resp.Header, meta)
-	c.log.Error("the etcd cluster has lost writes; nothing is granted until the windows that may be lost with them are over",
-		"namespace", c.namespace, "reason", why, "until", record.Stamp(meta.Scale().Micro(meta.Floor+1)))
-	return true, nil
+	low, high := reference(others)
+	doubtful = record.CheckClock(now, low, high, c.opts.SkewBound) != nil
+	return max(now, record.ClockForFloor(now, low, high, c.opts.SkewBound)), doubtful, nil
+}
+
+// settleDoubt lowers a floor that this coordinator has raised too far, as soon as it
+// is known who is wrong: this clock, if two others have renewed since; otherwise they
+// are dead, and their owner keys are soon gone.
+func (c *Coordinator) settleDoubt(ctx context.Context) error {
+	since := c.memory.doubted()
+	if since.rev == 0 {
+		return nil
+	}
+	ns, err := c.readNamespace(ctx)
+	if err != nil {
+		return err
+	}
+	others := c.others(ns.held)
+	alive, err := c.holders(others, since.rev)
+	if err != nil {
+		return err
+	}
+	now := c.now()
+	switch {
+	case len(alive) >= quorum:
+		low, high := reference(alive)
+		high = min(high, low+monotonic().Sub(since.when).Microseconds()) // they have renewed since
+		now = record.ClockForFloor(now, low, high, c.opts.SkewBound)
+	case len(others) >= quorum:
+		return nil // too early to tell
+	}
+	lower, err := ns.meta.Lowered(now, MaxHorizon, c.opts.SkewBound)
+	if ns.metaRev == 0 || errors.Is(err, coord.ErrNamespaceClosed) || err == nil && lower.Floor == ns.meta.Floor {
+		c.memory.setDoubt(doubt{})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	resp, err := c.replaceMeta(ctx, ns, lower)
+	if err != nil || !resp.Succeeded {
+		return err // the next call tries again
+	}
+	c.memory.setDoubt(doubt{})
+	c.log.Error("the floor was raised too far by a clock that differs from those of the holders, and is lowered; set this machine's clock",
+		"namespace", c.namespace, "until", record.Stamp(lower.Scale().Micro(lower.Floor+1)))
+	return nil
+}
+
+// checkOneCluster reports whether all endpoints are of one cluster, as far as they
+// answer. A client with endpoints of two would meet each of them in turn.
+func (c *Coordinator) checkOneCluster(ctx context.Context) error {
+	var said []string
+	ids := map[uint64]bool{}
+	for _, endpoint := range c.client.Endpoints() {
+		status, err := c.statusOf(ctx, endpoint)
+		if err != nil {
+			continue
+		}
+		id := status.Header.GetClusterId()
+		ids[id] = true
+		said = append(said, fmt.Sprintf("%s is of cluster %x", endpoint, id))
+	}
+	if len(ids) > 1 {
+		return fmt.Errorf("%w: the endpoints belong to different etcd clusters: %s; name the members of one", coord.ErrInvalid, strings.Join(said, ", "))
+	}
+	return nil
+}
+
+func (c *Coordinator) statusOf(ctx context.Context, endpoint string) (*clientv3.StatusResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, tidyTime)
+	defer cancel()
+	return c.client.Status(ctx, endpoint)
 }
 
 // namespaceState is what is stored of the namespace itself.
 type namespaceState struct {
+	at         sight
 	meta       record.Meta
 	metaRev    int64 // 0: there is none
 	cluster    string
 	clusterRev int64
-	slots      int64 // how many slots and owners there are
+	slots      int64              // how many slots and owners there are
+	held       []*mvccpb.KeyValue // owner keys on a lease
 	header     *pb.ResponseHeader
 }
 
-// readNamespace reads the namespace's own keys.
+// readNamespace reads the namespace's own keys, and who holds what.
 func (c *Coordinator) readNamespace(ctx context.Context) (namespaceState, error) {
 	resp, err := c.fetch(ctx,
 		clientv3.OpGet(c.keys.meta()), clientv3.OpGet(c.keys.cluster()),
 		clientv3.OpGet(c.keys.slots(), clientv3.WithPrefix(), clientv3.WithCountOnly()),
-		clientv3.OpGet(c.keys.owners(), clientv3.WithPrefix(), clientv3.WithCountOnly()))
+		clientv3.OpGet(c.keys.owners(), clientv3.WithPrefix()))
 	if err != nil {
 		return namespaceState{}, err
 	}
-	ns := namespaceState{header: resp.Header, slots: rangeOf(resp, 2).GetCount() + rangeOf(resp, 3).GetCount()}
-	if ns.meta, ns.metaRev, err = metaOf(one(resp, 0)); err != nil {
+	ns := namespaceState{at: resp.at, header: resp.Header, slots: rangeOf(resp, 2).GetCount() + rangeOf(resp, 3).GetCount()}
+	if ns.meta, ns.metaRev, err = c.metaOf(resp, 0); err != nil {
 		return ns, err
 	}
 	if kv := one(resp, 1); kv != nil {
 		ns.cluster, ns.clusterRev = string(kv.Value), kv.ModRevision
 	}
+	for _, kv := range rangeOf(resp, 3).GetKvs() {
+		if kv.Lease != 0 {
+			ns.held = append(ns.held, kv)
+		}
+	}
 	return ns, nil
 }
 
-// metaOf decodes the namespace's record; revision 0 if there is none.
-func metaOf(kv *mvccpb.KeyValue) (record.Meta, int64, error) {
+// metaOf decodes the namespace's record, which is the i-th answer of a reply, and
+// remembers it; revision 0 if there is none.
+func (c *Coordinator) metaOf(resp *reply, i int) (record.Meta, int64, error) {
+	kv := one(resp, i)
 	if kv == nil {
 		return record.Meta{}, 0, nil
 	}
 	m, err := decode[record.Meta](string(kv.Key), kv.Value)
+	if err == nil {
+		c.memory.know(resp.at, m, kv.ModRevision)
+	}
 	return m, kv.ModRevision, err
 }

@@ -63,24 +63,24 @@ func quarantined(t *testing.T, c *etcd.Coordinator, g coord.Grant, noticed int64
 
 // rollBack puts the data folder of the server back to what it was when rollBack was
 // called, when the returned function is called.
-func rollBack(t *testing.T, server *etcdtest.Server) func() {
-	t.Helper()
-	backup := filepath.Join(t.TempDir(), "backup")
+func rollBack(tb testing.TB, server *etcdtest.Server) func() {
+	tb.Helper()
+	backup := filepath.Join(tb.TempDir(), "backup")
 	server.Stop()
 	if err := os.CopyFS(backup, os.DirFS(server.Dir)); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	server.Restart(t)
+	server.Restart(tb)
 	return func() {
-		t.Helper()
+		tb.Helper()
 		server.Stop()
 		if err := os.RemoveAll(server.Dir); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if err := os.CopyFS(server.Dir, os.DirFS(backup)); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
-		server.Restart(t)
+		server.Restart(tb)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/clock"
@@ -26,14 +27,19 @@ type Coordinator struct {
 	opts      Options
 	log       *slog.Logger
 	memory    *memory
+	doubts    doubts
+	attempts  attempts
+	pace      pace
 	unwell    atomic.Bool // the last call got no answer
 
 	life    *lifetime.Life
 	closing sync.Once
 	closed  error // what closing the client said
 
-	mu       sync.Mutex // guards watchers
+	mu       sync.Mutex // guards what follows
 	watchers map[hold]*watcher
+	own      map[int]string      // the worker IDs that were granted here, with their tokens
+	ends     map[int]expectedEnd // of leases that others wait for
 }
 
 var (
@@ -43,6 +49,7 @@ var (
 	_ coord.Lister      = (*Coordinator)(nil)
 	_ coord.Inspector   = (*Coordinator)(nil)
 	_ coord.Admin       = (*Coordinator)(nil)
+	_ coord.Lowerer     = (*Coordinator)(nil)
 )
 
 // Acquire implements [coord.Coordinator]. It makes four calls to etcd, or three
@@ -57,6 +64,9 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 		g, err = c.acquire(ctx, req)
 		return err
 	})
+	if err == nil {
+		c.owns(g)
+	}
 	return g, err
 }
 
@@ -68,8 +78,12 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (co
 		r, err = c.renew(ctx, g, until)
 		return err
 	})
-	if errors.Is(err, coord.ErrLeaseLost) {
+	switch {
+	case errors.Is(err, coord.ErrLeaseLost):
 		c.unwatch(g)
+		c.disowns(g)
+	case err == nil:
+		c.owns(g)
 	}
 	return r, err
 }
@@ -81,6 +95,7 @@ func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) er
 	})
 	if err == nil || errors.Is(err, coord.ErrLeaseLost) {
 		c.unwatch(g)
+		c.disowns(g)
 	}
 	return err
 }
@@ -123,6 +138,37 @@ func (c *Coordinator) checkRequest(req coord.Request) error {
 		return fmt.Errorf("%w: TTL is %v; etcd needs at least %v", coord.ErrInvalid, req.TTL, MinTTL)
 	}
 	return lifetime.CheckHorizon(req, MaxHorizon)
+}
+
+// owns notes that a worker ID is held by somebody who uses this coordinator, and so
+// this clock.
+func (c *Coordinator) owns(g coord.Grant) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.own[g.WorkerID] = g.Token
+}
+
+// disowns is the opposite of owns.
+func (c *Coordinator) disowns(g coord.Grant) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.own[g.WorkerID] == g.Token {
+		delete(c.own, g.WorkerID)
+	}
+}
+
+// others leaves out the owner keys of worker IDs that are held with this clock.
+func (c *Coordinator) others(held []*mvccpb.KeyValue) []*mvccpb.KeyValue {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []*mvccpb.KeyValue
+	for _, kv := range held {
+		id, err := workerOf(c.keys.owners(), string(kv.Key))
+		if _, own := c.own[id]; err == nil && !own {
+			out = append(out, kv)
+		}
+	}
+	return out
 }
 
 // now reads this machine's clock, in microseconds since 1970.

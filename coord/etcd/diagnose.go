@@ -21,9 +21,10 @@ func diagnose(ctx context.Context, client *clientv3.Client) error {
 	switch {
 	case err == nil || !ok:
 		return nil
-	case s.Code() == codes.Unavailable:
-		return errors.New(s.Message())
-	case s.Code() == codes.DeadlineExceeded && strings.Contains(s.Message(), "balancer error"):
+	case s.Code() == codes.Unavailable, s.Code() == codes.DeadlineExceeded && strings.Contains(s.Message(), "balancer error"):
+		if strings.Contains(s.Message(), "server preface") {
+			return errors.New(s.Message() + "; what listens there does not answer as etcd does: is it the port of an etcd for clients?")
+		}
 		return errors.New(s.Message())
 	}
 	return nil

@@ -63,34 +63,54 @@
 // provided that nobody has taken the worker ID. [Coordinator.Lost] watches the owner
 // key, so that this happens at once.
 //
+// A request may take all the time that a call has left, since a slow cluster is no broken
+// one. If there is no answer after a third of it, and after two thirds, the request is
+// made again, at another member, while the first one goes on. What an acquisition has
+// reached, its ticket and its lease, is kept for the next one with the same token.
+//
 // # Clocks
 //
 // A holder with a clock far ahead would push the end of its slot's window into the
 // future, where it helps nobody. So a newcomer compares its clock with the holders':
 // each renewal stores the holder's time. If there are two holders or more, a newcomer
 // whose clock is behind the median of their last renewals, or more than a TTL ahead
-// of it, by more than [Options.SkewBound] is refused with coord.ErrClockSkew. With
+// of it, by more than [Options.SkewBound] is refused with a [coord.ClockSkewError]. With
 // fewer holders nobody can say whose clock is wrong. A slot whose window reaches
 // further than [MaxHorizon] and the bound is not granted any more; retire its worker
 // ID.
+//
+// A dead holder is no clock: leases stand still while etcd is down, so that after an
+// outage those of the dead live on for one TTL. Only holders that have renewed since the
+// newcomer's first look refuse it for good. Until there are two of them, the error says
+// by when the leases of the others have ended, and generators wait for that.
+//
+// Where all programs run on one machine, [Options.OneMachine] turns this off.
 //
 // # If etcd forgets
 //
 // Uniqueness holds for as long as committed writes survive. Where they do not, a
 // backup restored or a data folder rolled back, the windows of that time are not on
-// record. The driver notices when the revision of the cluster or of a slot falls, when
-// the cluster has another ID than the namespace remembers, and when a namespace or a
-// slot that it knew is gone. It then raises the floor: nothing is granted or extended
+// record. The driver notices when the revision of the cluster, of the namespace or of a
+// slot falls, when the cluster has another ID than the namespace remembers, when a
+// namespace or a slot that it knew is gone or was made again, and when a generation was
+// granted twice. It then raises the floor: nothing is granted or extended
 // until [MaxHorizon] and the skew bound have passed, because no window that was lost
-// reaches further.
+// reaches further. The namespace keeps a record of the loss. Whoever notices it later,
+// and has seen nothing since, does not raise the floor again.
+//
+// Whose clock is far from those of the other holders raises the floor so far that it
+// protects at once whoever is right, and lowers it again when two others have renewed
+// since. A wrong clock that nobody contradicts raises the floor by as much as it is
+// wrong: then [Coordinator.Lower] is the way out.
 //
 // What has no memory cannot notice. A process that starts on a cluster that was rolled
 // back takes it as it is, until a holder from before renews. After a restore,
-// therefore, call [Coordinator.Quarantine] before anything else starts; restore with a
-// new cluster token (etcdutl snapshot restore --initial-cluster-token) and with
-// --bump-revision and --mark-compacted. A namespace whose keys were all deleted looks
-// like a new one: do not delete namespaces that are in use, or wait [MaxHorizon] after
-// the last holder has ended.
+// therefore, call [Coordinator.Quarantine] with the zero time before anything else
+// starts; restore with a new cluster token (etcdutl snapshot restore
+// --initial-cluster-token) and with --bump-revision and --mark-compacted. A namespace
+// whose keys were all deleted looks like a new one to whoever did not know it: do not
+// delete namespaces that are in use, or wait [MaxHorizon] after the last holder has
+// ended.
 //
 // # If etcd is away
 //

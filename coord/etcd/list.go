@@ -38,7 +38,7 @@ func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 		if err != nil {
 			return err
 		}
-		meta, rev, err := metaOf(one(resp, 0))
+		meta, rev, err := c.metaOf(resp, 0)
 		if err == nil && rev != 0 {
 			n = meta.Inspected()
 		}
@@ -49,7 +49,7 @@ func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 
 // listed reads the answer to what List asks.
 func (c *Coordinator) listed(resp *reply) (slots []coord.Slot, unreadable []error, _ error) {
-	meta, rev, err := metaOf(one(resp, 0))
+	meta, rev, err := c.metaOf(resp, 0)
 	if err != nil {
 		return nil, nil, err
 	}

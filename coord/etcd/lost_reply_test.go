@@ -28,6 +28,7 @@ type thief struct {
 	proxy *proxytest.Proxy
 	mu    sync.Mutex
 	next  int // transactions to let through before the one to rob; negative: rob none
+	robs  bool
 	keep  bool
 	stole int
 }
@@ -37,14 +38,14 @@ type thief struct {
 func (th *thief) rob(n int, all bool) {
 	th.mu.Lock()
 	defer th.mu.Unlock()
-	th.next, th.keep, th.stole = n-1, all, 0
+	th.next, th.keep, th.stole, th.robs = n-1, all, 0, false
 }
 
 // heal lets everything through, and returns how many replies were lost.
 func (th *thief) heal() int {
 	th.mu.Lock()
 	defer th.mu.Unlock()
-	th.next = -1
+	th.next, th.robs = -1, false
 	th.proxy.Heal()
 	return th.stole
 }
@@ -59,29 +60,33 @@ func (r *robbed) reconnect(t *testing.T) {
 	})
 }
 
-// arm is called before each transaction; it returns what to call after it.
-func (th *thief) arm() func() {
+// arm is called before each transaction. A reply stays lost until the next transaction:
+// the driver sends one when it has waited for long enough.
+func (th *thief) arm() {
 	th.mu.Lock()
 	defer th.mu.Unlock()
+	if th.robs && !th.keep {
+		th.robs = false
+		th.proxy.Heal()
+	}
 	if th.next != 0 {
 		if th.next > 0 {
 			th.next--
 		}
-		return func() {}
+		return
 	}
 	th.stole++
+	th.robs = true
 	th.proxy.Swallow()
-	if th.keep {
-		return func() {}
+	if !th.keep {
+		th.next = -1
 	}
-	th.next = -1
-	return th.proxy.Heal
 }
 
 func (th *thief) option() grpc.DialOption {
 	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		if strings.HasSuffix(method, "/Txn") {
-			defer th.arm()()
+			th.arm()
 		}
 		return invoke(ctx, method, req, reply, cc, opts...)
 	})

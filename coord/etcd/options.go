@@ -35,6 +35,9 @@ type Options struct {
 	// SkewBound is how far a newcomer's clock may be from the clocks of the holders.
 	// 0: 1 s. It is less than MaxHorizon.
 	SkewBound time.Duration
+	// OneMachine says that all programs that use the cluster run on this machine, so that
+	// there is one clock and none to compare it with. Package embedded sets it.
+	OneMachine bool
 	// Clock tells the time of renewals, with which newcomers compare their clocks. Nil:
 	// the system's. Give the same clock to the generator.
 	Clock clock.Clock
@@ -82,7 +85,6 @@ func New(client *clientv3.Client, namespace string, o *Options) (*Coordinator, e
 		return nil, err
 	}
 	c := &Coordinator{
-		memory:    newMemory(),
 		client:    client,
 		namespace: namespace,
 		keys:      newKeyspace(namespace),
@@ -90,7 +92,10 @@ func New(client *clientv3.Client, namespace string, o *Options) (*Coordinator, e
 		log:       opts.Logger,
 		life:      lifetime.Begin("etcd", namespace),
 		watchers:  map[hold]*watcher{},
+		own:       map[int]string{},
+		ends:      map[int]expectedEnd{},
 	}
+	c.memory = newMemory(c.now)
 	if _, err := coord.ResolveLease(c, coord.LeaseConfig{}); err != nil {
 		c.life.End()
 		return nil, err

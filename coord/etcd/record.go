@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/record"
@@ -21,6 +22,9 @@ func (o ownerRecord) Check() error {
 	}
 	return nil
 }
+
+// ttl is the TTL that the holder asked for.
+func (o ownerRecord) ttl() time.Duration { return time.Duration(o.TTL) * time.Millisecond }
 
 // tokenRecord is the value of a token key.
 type tokenRecord struct {

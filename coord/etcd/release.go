@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"errors"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -27,9 +28,9 @@ func (c *Coordinator) release(ctx context.Context, g coord.Grant, last int64) er
 				return nil // nobody but this holder can have done that
 			}
 		}
-		if why := backward(known, v); why != "" {
+		if why := c.contradicts(known, v); why != "" {
 			// A slot that was reverted no longer says how far its holder has come.
-			c.memory.suspect(v.era, why)
+			c.memory.suspect(v.era, why, known)
 		}
 		if err := c.heal(ctx, 0); err != nil {
 			return err
@@ -46,6 +47,9 @@ func (c *Coordinator) release(ctx context.Context, g coord.Grant, last int64) er
 		case resp.Succeeded:
 			c.revoke(ctx, v.lease)
 			return c.heal(ctx, 0)
+		case resp.again:
+			// It may have been done the first time.
+			attempt, v = errRepeated, nil
 		default:
 			if v, err = c.viewFrom(g.WorkerID, resp); err != nil {
 				return err
@@ -54,6 +58,9 @@ func (c *Coordinator) release(ctx context.Context, g coord.Grant, last int64) er
 	}
 	return errBusy
 }
+
+// errRepeated says that a transaction was sent more than once.
+var errRepeated = errors.New("the transaction was sent more than once")
 
 // tryRelease makes the transaction of a release.
 func (c *Coordinator) tryRelease(ctx context.Context, g coord.Grant, v *view, last int64) (*reply, error) {

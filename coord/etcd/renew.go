@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -39,9 +40,13 @@ func (c *Coordinator) renew(ctx context.Context, g coord.Grant, until int64) (co
 		switch {
 		case err != nil:
 			return coord.Grant{}, err
-		case done && r.floored:
-			return coord.Grant{}, r.v.meta.Quarantined(c.namespace)
 		case done:
+			if err := c.settleDoubt(ctx); err != nil {
+				c.log.Warn("a floor that may be too high cannot be looked at", "namespace", c.namespace, "error", err)
+			}
+			if r.floored {
+				return coord.Grant{}, r.v.meta.Quarantined(c.namespace)
+			}
 			out := r.v.grant()
 			out.NotBefore = r.from
 			return out, nil
@@ -66,8 +71,8 @@ type renewal struct {
 // turn makes one attempt on a view. If it is not done and there is no error, the view is
 // newer, or nil: look.
 func (r *renewal) turn(ctx context.Context) (done bool, err error) {
-	if why := backward(r.known, r.v); why != "" {
-		r.memory.suspect(r.v.era, why)
+	if why := r.contradicts(r.known, r.v); why != "" {
+		r.memory.suspect(r.v.era, why, r.known)
 	}
 	if !r.memory.sound(r.v.era) {
 		r.v = nil
@@ -99,7 +104,7 @@ func (r *renewal) turn(ctx context.Context) (done bool, err error) {
 		r.log.Info("lease put back", "namespace", r.namespace, "worker_id", next.Worker)
 		return true, nil
 	}
-	return r.stillAlive(), nil
+	return r.stillAlive(ctx), nil
 }
 
 // write makes the transaction, and looks what happened if that is not clear.
@@ -130,7 +135,10 @@ func (r *renewal) write(ctx context.Context, next record.Slot, lease clientv3.Le
 		return false, nil // what was extended may not be used; the next turn raises the floor
 	}
 	rev := resp.Header.GetRevision()
-	v := &view{era: r.v.era, meta: r.v.meta, metaRev: r.v.metaRev, slot: next, slotRev: rev, ownRev: r.v.ownRev, lease: lease}
+	v := &view{
+		era: r.v.era, seen: resp.seen, meta: r.v.meta, metaRev: r.v.metaRev,
+		slot: next, slotRev: rev, slotMade: r.v.slotMade, ownRev: r.v.ownRev, lease: lease,
+	}
 	if resumes {
 		v.ownRev = rev
 	}
@@ -148,7 +156,7 @@ func (r *renewal) resolve(ctx context.Context, next record.Slot, lease clientv3.
 		}
 		return false, unclear(cause, err)
 	}
-	if v.slot == next && v.lease == lease && v.metaRev == r.v.metaRev && backward(r.known, v) == "" && r.memory.sound(r.v.era) {
+	if v.slot == next && v.lease == lease && v.metaRev == r.v.metaRev && r.contradicts(r.known, v) == "" && r.memory.sound(r.v.era) {
 		r.v = v
 		return true, nil
 	}
@@ -170,14 +178,26 @@ func (r *renewal) stayAlive(ctx context.Context) bool {
 	return r.life.Spawn(func() { alive <- r.keepAlive(ctx, lease) })
 }
 
-// stillAlive waits for what keeping the lease alive has come to. If the lease is
-// gone, it has to be put back; if the outcome is unknown, the window is extended all
+// stillAlive waits for what keeping the lease alive has come to, for half of the time
+// that is left: the holder is to learn soon that its window was extended. If the lease
+// is gone, it has to be put back; if the outcome is unknown, the window is extended all
 // the same, and the next renewal tries again.
-func (r *renewal) stillAlive() bool {
+func (r *renewal) stillAlive(ctx context.Context) bool {
 	if r.alive == nil {
 		return true
 	}
-	err := <-r.alive
+	left := longestCall
+	if end, ok := ctx.Deadline(); ok {
+		left = until(end)
+	}
+	late := time.NewTimer(left / 2)
+	defer late.Stop()
+	var err error
+	select {
+	case err = <-r.alive:
+	case <-late.C:
+		err = context.DeadlineExceeded
+	}
 	r.alive = nil
 	switch {
 	case errors.Is(err, rpctypes.ErrLeaseNotFound):
@@ -192,7 +212,11 @@ func (r *renewal) stillAlive() bool {
 // writes are the operations that store a slot and keep its holder: the identity's
 // copy always changes together with it. Entering, the token key is written too.
 func (c *Coordinator) writes(s record.Slot, lease clientv3.LeaseID, entering bool) ([]clientv3.Op, error) {
-	ops, err := c.slotWrites(s)
+	var opts []clientv3.OpOption
+	if entering {
+		opts = append(opts, clientv3.WithPrevKV()) // for madeAt
+	}
+	ops, err := c.slotWrites(s, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -211,13 +235,13 @@ func (c *Coordinator) writes(s record.Slot, lease clientv3.LeaseID, entering boo
 	return ops, nil
 }
 
-// slotWrites are the operations that store a slot.
-func (c *Coordinator) slotWrites(s record.Slot) ([]clientv3.Op, error) {
+// slotWrites are the operations that store a slot, of which opts are for the first.
+func (c *Coordinator) slotWrites(s record.Slot, opts ...clientv3.OpOption) ([]clientv3.Op, error) {
 	value, err := record.Encode(s)
 	if err != nil {
 		return nil, err
 	}
-	ops := []clientv3.Op{clientv3.OpPut(c.keys.slot(s.Worker), value)}
+	ops := []clientv3.Op{clientv3.OpPut(c.keys.slot(s.Worker), value, opts...)}
 	if s.Identity != "" {
 		ops = append(ops, clientv3.OpPut(c.keys.identity(s.Identity), value))
 	}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"strings"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
@@ -15,105 +18,92 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-const (
-	// longestCall bounds one call to etcd. A member that hangs costs no more than
-	// this; the next call goes to another one.
-	longestCall = 10 * time.Second
-	// shortestCall is enough for a round trip on a slow link.
-	shortestCall = 100 * time.Millisecond
-	// readTries is how often something is read before its error counts.
-	readTries = 3
-	// tidyTime bounds what is done after a call was answered: revoking a lease that is
-	// not needed.
-	tidyTime = time.Second
-)
-
-// step bounds one of several calls that are made in turn within ctx: by a third of
-// the time that is left, so that a reply that is lost leaves time to look what
-// happened.
-func step(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := longestCall
-	if end, ok := ctx.Deadline(); ok {
-		limit = min(limit, max(until(end)/3, shortestCall))
-	}
-	return context.WithTimeout(ctx, limit)
-}
-
-// until is how long it takes until a deadline of a context.
-func until(end time.Time) time.Duration {
-	return time.Until(end) //nolint:forbidigo // a context's deadline is kept by the machine's timers and not by anybody's clock
-}
-
-// reply is the answer to a transaction, and the era of the memory in which it was begun.
+// reply is the answer to a transaction.
 type reply struct {
 	*clientv3.TxnResponse
-	era int64
+	at   sight // before the request
+	seen int64 // when it came, in microseconds since 1970
+	// again tells that the transaction was sent more than once. If it was not done, it
+	// may have been done the first time.
+	again bool
 }
 
 // propose makes a transaction that may write, and remembers what its reply says of
-// the cluster.
+// the cluster. It may be sent more than once: whoever writes compares what the first
+// one changes.
 func (c *Coordinator) propose(ctx context.Context, compare []clientv3.Cmp, then, orElse []clientv3.Op) (*reply, error) {
-	ctx, cancel := step(ctx)
-	defer cancel()
+	return c.transact(ctx, false, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+		return c.client.Txn(ctx).If(compare...).Then(then...).Else(orElse...).Commit()
+	})
+}
+
+// fetch reads several keys at one moment. Reading twice does no harm, so a broken
+// connection is given another chance.
+func (c *Coordinator) fetch(ctx context.Context, ops ...clientv3.Op) (*reply, error) {
+	return c.transact(ctx, true, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+		return c.client.Txn(ctx).Then(ops...).Commit()
+	})
+}
+
+func (c *Coordinator) transact(ctx context.Context, repeat bool, txn func(context.Context) (*clientv3.TxnResponse, error)) (*reply, error) {
 	at := c.memory.sight()
-	resp, err := c.client.Txn(ctx).If(compare...).Then(then...).Else(orElse...).Commit()
+	resp, sent, err := ask(ctx, &c.pace, repeat, txn)
 	if err != nil {
 		return nil, err
 	}
 	c.memory.learn(at, resp.Header)
-	return &reply{resp, at.era}, nil
+	return &reply{TxnResponse: resp, at: at, seen: c.now(), again: sent > 1}, nil
 }
 
-// fetch reads several keys at one moment. Reading twice does no harm, so a broken
-// connection or a member that hangs is given another chance.
-func (c *Coordinator) fetch(ctx context.Context, ops ...clientv3.Op) (*reply, error) {
-	at := c.memory.sight()
-	for try := 1; ; try++ {
-		resp, err := c.fetchOnce(ctx, ops)
-		if err == nil || try == readTries || ctx.Err() != nil || !transient(err) {
-			return &reply{resp, at.era}, err
-		}
+// grantLease makes the lease id, which lasts ttl. Doing it twice does no harm.
+func (c *Coordinator) grantLease(ctx context.Context, id clientv3.LeaseID, ttl time.Duration) error {
+	_, _, err := ask(ctx, &c.pace, true, func(ctx context.Context) (*pb.LeaseGrantResponse, error) {
+		resp, err := clientv3.RetryLeaseClient(c.client).LeaseGrant(ctx, &pb.LeaseGrantRequest{ID: int64(id), TTL: int64(ttl / time.Second)})
+		return resp, clientv3.ContextError(ctx, err)
+	})
+	if errors.Is(err, rpctypes.ErrLeaseExist) {
+		return nil // an earlier request has done it
 	}
+	return err
 }
 
-func (c *Coordinator) fetchOnce(ctx context.Context, ops []clientv3.Op) (*clientv3.TxnResponse, error) {
-	ctx, cancel := step(ctx)
-	defer cancel()
-	return c.client.Txn(ctx).Then(ops...).Commit()
-}
+// newLeaseID returns an ID that nobody has, as etcd does itself for those who name none.
+func newLeaseID() clientv3.LeaseID { return clientv3.LeaseID(1 + rand.Int64N(math.MaxInt64)) }
 
-// newLease grants a lease of so many seconds.
+// newLease makes a lease with a new ID.
 func (c *Coordinator) newLease(ctx context.Context, ttl time.Duration) (clientv3.LeaseID, error) {
-	ctx, cancel := step(ctx)
-	defer cancel()
-	resp, err := c.client.Grant(ctx, int64(ttl/time.Second))
-	if err != nil {
-		return 0, err
-	}
-	return resp.ID, nil
+	id := newLeaseID()
+	return id, c.grantLease(ctx, id, ttl)
 }
 
-// keepAlive renews a lease, with as many tries as fit into half of the time that is
-// left, each with its own deadline: a member that hangs must not cost the lease.
-// The stream of Client.KeepAlive has no such deadline.
+// keepAlive renews a lease. The stream of Client.KeepAlive has no deadline, so that a
+// member that hangs would cost the lease.
 func (c *Coordinator) keepAlive(ctx context.Context, lease clientv3.LeaseID) error {
-	limit := longestCall
-	if end, ok := ctx.Deadline(); ok {
-		limit = until(end) / 2
+	_, _, err := ask(ctx, &c.pace, true, func(ctx context.Context) (*clientv3.LeaseKeepAliveResponse, error) {
+		return c.client.KeepAliveOnce(ctx, lease)
+	})
+	return err
+}
+
+// remaining returns how long a lease lasts at the longest if nobody renews it; ttl if
+// the cluster does not say.
+func (c *Coordinator) remaining(ctx context.Context, lease clientv3.LeaseID, ttl time.Duration) time.Duration {
+	resp, _, err := ask(ctx, &c.pace, true, func(ctx context.Context) (*clientv3.LeaseTimeToLiveResponse, error) {
+		return c.client.TimeToLive(ctx, lease)
+	})
+	if err != nil {
+		return ttl + revokeTime
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	for {
-		err := func() error {
-			try, cancel := step(ctx)
-			defer cancel()
-			_, err := c.client.KeepAliveOnce(try, lease)
-			return err
-		}()
-		if err == nil || errors.Is(err, rpctypes.ErrLeaseNotFound) || ctx.Err() != nil || !transient(err) {
-			return err
-		}
-	}
+	return time.Duration(max(resp.TTL, 0))*time.Second + revokeTime
+}
+
+// revokeTime is by how much etcd is late at the most with the end of a lease: it tells
+// whole seconds, and looks for leases that have ended twice a second.
+const revokeTime = 2 * time.Second
+
+// monotonic is a reading of the machine's clock, for measuring how much time passes.
+func monotonic() time.Time {
+	return time.Now() //nolint:forbidigo // for measuring how much time passes, which no clock that is set can tell
 }
 
 // drop revokes a lease that nobody was told of, in the background.
@@ -163,7 +153,7 @@ func (c *Coordinator) explain(ctx context.Context, err error) error {
 	case errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, coord.ErrClosed):
 		return fmt.Errorf("no answer from %s in time: %w%s", strings.Join(c.client.Endpoints(), ", "), err, c.connection(ctx))
 	case transient(err):
-		return fmt.Errorf("%s cannot serve now: %w", strings.Join(c.client.Endpoints(), ", "), err)
+		return fmt.Errorf("%s cannot serve now: %w%s", strings.Join(c.client.Endpoints(), ", "), err, c.connection(ctx))
 	}
 	return err
 }

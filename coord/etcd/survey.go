@@ -14,6 +14,8 @@ import (
 
 // survey is what an acquisition learns with its first call: everything but the slots.
 type survey struct {
+	at       sight // before it
+	rev      int64 // of the cluster
 	era      int64 // of the memory
 	meta     record.Meta
 	metaRev  int64
@@ -21,21 +23,25 @@ type survey struct {
 	ticket   int64 // from 0 on, without gaps
 	token    *mvccpb.KeyValue
 	identity *mvccpb.KeyValue
-	owned    []int // worker IDs of the share that cannot be had, in ascending order
-	retired  int   // of those, taken out of use
-	peers    []ownerRecord
+	owned    []int              // worker IDs of the share that cannot be had, in ascending order
+	retired  int                // of those, taken out of use
+	held     []*mvccpb.KeyValue // the owner keys of those that are not
 }
 
-// survey draws a ticket and reads the namespace, in one step. A namespace that is
-// not there is made.
-func (c *Coordinator) survey(ctx context.Context, req coord.Request, now int64) (*survey, error) {
-	fresh, err := record.Encode(c.firstMeta(req, now))
+// survey draws a ticket, if it has none yet, and reads the namespace, in one step. A
+// namespace that is not there is made.
+func (a *acquisition) survey(ctx context.Context) (*survey, error) {
+	c, req := a.Coordinator, a.req
+	fresh, err := record.Encode(c.firstMeta(req, a.now))
 	if err != nil {
 		return nil, err
 	}
-	share := req.Workers
+	draw, share := clientv3.OpPut(c.keys.ticket(), ""), req.Workers
+	if a.ticket != noTicket {
+		draw = clientv3.OpGet(c.keys.ticket())
+	}
 	reads := []clientv3.Op{
-		clientv3.OpPut(c.keys.ticket(), ""),
+		draw,
 		clientv3.OpGet(c.keys.ticket()),
 		clientv3.OpGet(c.keys.meta()),
 		clientv3.OpGet(c.keys.cluster()),
@@ -53,24 +59,41 @@ func (c *Coordinator) survey(ctx context.Context, req coord.Request, now int64) 
 	if resp.Succeeded {
 		resp.Responses = resp.Responses[1:]
 	}
-	s := &survey{era: resp.era}
-	if s.meta, s.metaRev, err = metaOf(one(resp, 2)); err != nil {
+	s := &survey{at: resp.at, rev: resp.Header.GetRevision(), era: resp.at.era}
+	if err := a.readMeta(resp, s); err != nil {
 		return nil, err
 	}
-	if s.metaRev == 0 {
-		return nil, damaged(c.keys.meta(), errors.New("the key is missing and there are slots"))
+	if kv := one(resp, 1); kv != nil && a.ticket == noTicket {
+		a.ticket = max(kv.Version-1, 0)
 	}
-	if kv := one(resp, 1); kv != nil {
-		s.ticket = max(kv.Version-1, 0)
-	}
+	s.ticket = max(a.ticket, 0)
 	if kv := one(resp, 3); kv != nil {
 		s.settled = true
 		if now := clusterName(resp.Header.GetClusterId()); string(kv.Value) != now {
-			c.memory.suspect(resp.era, fmt.Sprintf("the cluster's ID was %s and is %s", kv.Value, now))
+			c.memory.foreign(s.era, fmt.Sprintf("the cluster's ID was %s and is %s", kv.Value, now))
 		}
 	}
 	s.token, s.identity = one(resp, 4), one(resp, 6)
 	return s, s.readOwners(c.keys.owners(), rangeOf(resp, 5).GetKvs())
+}
+
+// readMeta takes the namespace's record from the answer to a survey. If it was made
+// here although it is known, that is how the loss of the old one is dealt with.
+func (a *acquisition) readMeta(resp *reply, s *survey) (err error) {
+	if kv := one(resp, 2); resp.Succeeded && resp.at.meta != nil && kv != nil {
+		if s.meta, err = decode[record.Meta](string(kv.Key), kv.Value); err != nil {
+			return err
+		}
+		s.metaRev = kv.ModRevision
+		s.era = a.memory.forgive(resp.Header, s.meta, s.metaRev)
+		a.log.Error("the namespace was deleted and is made again; nothing is granted until the windows that may be lost with it are over",
+			"namespace", a.namespace, "until", record.Stamp(s.meta.Scale().Micro(s.meta.Floor+1)))
+		return nil
+	}
+	if s.meta, s.metaRev, err = a.metaOf(resp, 2); err == nil && s.metaRev == 0 {
+		err = damaged(a.keys.meta(), errors.New("the key is missing and there are slots"))
+	}
+	return err
 }
 
 // absent compares true if the namespace is not there, nor any part of it.
@@ -87,10 +110,7 @@ func (c *Coordinator) absent() []clientv3.Cmp {
 func (c *Coordinator) firstMeta(req coord.Request, now int64) record.Meta {
 	m := record.NewMeta(record.SpaceOf(req))
 	if known := c.memory.known(); known != nil {
-		m.Floor = c.ward(m, now)
-		if known.Fingerprint == m.Fingerprint {
-			m.Floor = max(m.Floor, known.Floor)
-		}
+		m = m.AfterLoss(known, max(now, c.now()), MaxHorizon, c.opts.SkewBound)
 	}
 	return m
 }
@@ -98,7 +118,6 @@ func (c *Coordinator) firstMeta(req coord.Request, now int64) record.Meta {
 // readOwners takes note of who holds what.
 func (s *survey) readOwners(folder string, kvs []*mvccpb.KeyValue) error {
 	s.owned = make([]int, 0, len(kvs))
-	held := make([]*mvccpb.KeyValue, 0, len(kvs))
 	for _, kv := range kvs {
 		id, err := workerOf(folder, string(kv.Key))
 		if err != nil {
@@ -108,15 +127,8 @@ func (s *survey) readOwners(folder string, kvs []*mvccpb.KeyValue) error {
 		if kv.Lease == 0 {
 			s.retired++
 		} else {
-			held = append(held, kv)
+			s.held = append(s.held, kv)
 		}
-	}
-	for _, i := range spread(len(held), samples) {
-		o, err := decode[ownerRecord](string(held[i].Key), held[i].Value)
-		if err != nil {
-			return err
-		}
-		s.peers = append(s.peers, o)
 	}
 	return nil
 }

@@ -16,13 +16,15 @@ import (
 // is a view: it saves reading, and nothing is decided on it, because every write
 // compares its revisions. A view is not changed once others have it.
 type view struct {
-	era     int64 // of the memory, when it was read
-	meta    record.Meta
-	metaRev int64
-	slot    record.Slot
-	slotRev int64            // 0: there is no slot
-	ownRev  int64            // CreateRevision of the owner key; 0: there is none
-	lease   clientv3.LeaseID // of the owner key; 0: none
+	era      int64 // of the memory, when it was read
+	seen     int64 // when it was read, microseconds since 1970
+	meta     record.Meta
+	metaRev  int64
+	slot     record.Slot
+	slotRev  int64            // 0: there is no slot
+	slotMade int64            // CreateRevision of the slot; 0: not known
+	ownRev   int64            // CreateRevision of the owner key; 0: there is none
+	lease    clientv3.LeaseID // of the owner key; 0: none
 }
 
 // viewOf returns the view that comes with a grant; nil if it is not this driver's or
@@ -81,9 +83,9 @@ func (c *Coordinator) unchanged(id int, v *view) ([]clientv3.Cmp, error) {
 
 // viewFrom decodes the answers to gets.
 func (c *Coordinator) viewFrom(id int, resp *reply) (*view, error) {
-	v := &view{era: resp.era}
+	v := &view{era: resp.at.era, seen: resp.seen}
 	var err error
-	if v.meta, v.metaRev, err = metaOf(one(resp, 0)); err != nil {
+	if v.meta, v.metaRev, err = c.metaOf(resp, 0); err != nil {
 		return nil, err
 	}
 	if kv := one(resp, 1); kv != nil {
@@ -92,6 +94,7 @@ func (c *Coordinator) viewFrom(id int, resp *reply) (*view, error) {
 	if v.slot, v.slotRev, err = c.slotOf(id, one(resp, 2)); err != nil {
 		return nil, err
 	}
+	v.slotMade = one(resp, 2).GetCreateRevision()
 	return v, nil
 }
 
@@ -116,21 +119,43 @@ func (c *Coordinator) look(ctx context.Context, id int) (*view, error) {
 	return c.viewFrom(id, resp)
 }
 
-// backward tells what shows, if anything does, that writes were lost between two
-// views of one worker ID: a slot is never deleted, and no revision or generation
-// falls. Views of two eras tell nothing: that loss was dealt with.
-func backward(known, now *view) string {
+// contradicts says what shows, if anything does, that writes were lost between two views
+// of one worker ID; empty: nothing. What a view of an earlier era shows was dealt with,
+// if this coordinator has raised the floor since, or if the loss on record explains it.
+func (c *Coordinator) contradicts(known, now *view) string {
+	why := backward(known, now)
 	switch {
-	case known == nil || now == nil || known.era != now.era:
+	case why == "" || c.memory.dealtWith(known.era):
 		return ""
+	case known.era != now.era && now.meta.Settles(known.meta.Loss.Nonce, known.seen, MaxHorizon, c.opts.SkewBound):
+		return ""
+	}
+	return why
+}
+
+// backward says which of two views of one worker ID, of which the first was read
+// before the second, cannot follow each other unless writes were lost: a slot is never
+// deleted, no revision or generation falls, and each generation is granted once.
+func backward(known, now *view) string {
+	if known == nil || now == nil {
+		return ""
+	}
+	was, is := known.slot, now.slot
+	switch {
 	case now.slotRev == 0:
-		return fmt.Sprintf("the slot of worker ID %d is gone", known.slot.Worker)
+		return fmt.Sprintf("the slot of worker ID %d is gone", was.Worker)
 	case now.slotRev < known.slotRev:
-		return fmt.Sprintf("the revision of worker ID %d's slot was %d and is %d", known.slot.Worker, known.slotRev, now.slotRev)
-	case now.slot.Generation < known.slot.Generation:
-		return fmt.Sprintf("the generation of worker ID %d was %d and is %d", known.slot.Worker, known.slot.Generation, now.slot.Generation)
+		return fmt.Sprintf("the revision of worker ID %d's slot was %d and is %d", was.Worker, known.slotRev, now.slotRev)
+	case known.slotMade != 0 && now.slotMade != known.slotMade:
+		return fmt.Sprintf("the slot of worker ID %d was made at revision %d, and now it is one that was made at %d", was.Worker, known.slotMade, now.slotMade)
+	case is.Generation < was.Generation:
+		return fmt.Sprintf("the generation of worker ID %d was %d and is %d", was.Worker, was.Generation, is.Generation)
+	case is.Generation == was.Generation && is.Token != was.Token && is.Token != "":
+		return fmt.Sprintf("generation %d of worker ID %d was granted twice", is.Generation, was.Worker)
 	case now.metaRev < known.metaRev:
 		return fmt.Sprintf("the revision of the namespace was %d and is %d", known.metaRev, now.metaRev)
+	case now.meta.Nonce != known.meta.Nonce:
+		return "the namespace was deleted and made again"
 	}
 	return ""
 }
@@ -149,4 +174,17 @@ func one(resp *reply, i int) *mvccpb.KeyValue {
 		return kvs[0]
 	}
 	return nil
+}
+
+// madeAt returns the CreateRevision of the key that the first operation of a
+// transaction has written, and before which it read what was there.
+func madeAt(resp *reply) int64 {
+	if len(resp.Responses) == 0 {
+		return 0
+	}
+	put := resp.Responses[0].GetResponsePut()
+	if put.GetPrevKv() == nil {
+		return resp.Header.GetRevision()
+	}
+	return put.GetPrevKv().GetCreateRevision()
 }

@@ -15,17 +15,6 @@ import (
 // largestTick is where the numbers of Redis' scripts stop being exact.
 const largestTick = 1<<53 - 1
 
-// handle is what a grant carries, for a server that has forgotten the namespace.
-type handle struct{ space coord.Space }
-
-// spaceOf returns what is known of a grant's namespace; the zero Space: nothing.
-func spaceOf(g coord.Grant) coord.Space {
-	if h, ok := g.Handle.(*handle); ok && h != nil {
-		return h.space
-	}
-	return coord.Space{}
-}
-
 // spaceArgs are a namespace as the scripts read it.
 func spaceArgs(s coord.Space) []any {
 	return []any{s.Fingerprint, s.Scale.Epoch, s.Scale.Unit, s.LastTick, s.Capacity}
@@ -41,7 +30,7 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 	args := append(spaceArgs(space),
 		req.Workers.First, req.Workers.Count, req.Token, req.Identity, record.Printable(req.Holder), req.TTL.Milliseconds(),
 		req.Now, min(req.Until, req.LastTick), min(req.OpenBy, req.LastTick))
-	r, err := c.do(ctx, operation{
+	r, seen, err := c.ask(ctx, operation{
 		what:     "acquire a worker ID",
 		complete: func(err error) error { return refused(err, req) },
 	}, acquireScript, args...)
@@ -53,9 +42,8 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 		return coord.Grant{}, err
 	}
 	c.advise(r)
-	return coord.Grant{
-		WorkerID: int(v[0]), Generation: uint64(v[1]), Token: req.Token, NotBefore: v[2], NotAfter: v[3], Handle: &handle{space},
-	}, nil
+	g := coord.Grant{WorkerID: int(v[0]), Generation: uint64(v[1]), Token: req.Token, NotBefore: v[2], NotAfter: v[3]}
+	return c.granted(g, space, seen), nil
 }
 
 // refused completes the error of an acquisition with what the request says.

@@ -36,7 +36,16 @@ func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Tim
 		}
 		arg = until.UnixMicro()
 	}
-	r, err := c.do(ctx, operation{what: "raise the floor"}, quarantineScript, arg)
+	return floorOf(c.do(ctx, operation{what: "raise the floor"}, quarantineScript, arg))
+}
+
+// Lower implements [coord.Lowerer]. The server's clock says where windows can reach.
+func (c *Coordinator) Lower(ctx context.Context) (time.Time, error) {
+	return floorOf(c.do(ctx, operation{what: "lower the floor"}, lowerScript))
+}
+
+// floorOf reads a floor from a reply.
+func floorOf(r reply, err error) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}

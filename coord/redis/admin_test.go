@@ -96,17 +96,26 @@ func TestNewNamespaceIsQuarantined(t *testing.T) {
 	}
 }
 
+// makeRefused lets an acquisition make a namespace and be refused, because the server may
+// evict keys.
+func makeRefused(t *testing.T, server *redistest.Server, c *redis.Coordinator) {
+	t.Helper()
+	for setting, value := range map[string]string{"maxmemory": "100mb", "maxmemory-policy": "allkeys-lru"} {
+		server.Do(t, "CONFIG", "SET", setting, value)
+	}
+	if g, err := c.Acquire(within(t), request(1)); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "allkeys-lru") {
+		t.Fatalf("Acquire from a server that evicts: %v, %v", g, err)
+	}
+	server.Do(t, "CONFIG", "SET", "maxmemory", "0")
+}
+
 // TestInitEndsAQuarantine: that of a namespace in which nothing was granted, of which
 // nobody has shown a grant either; but not what an operator has raised.
 func TestInitEndsAQuarantine(t *testing.T) {
-	client := redistest.Start(t, redistest.Options{}).Client(t)
+	server := redistest.Start(t, redistest.Options{})
+	client := server.Client(t)
 	c := newCoordinator(t, client, rand.Text(), nil)
-	// An acquisition makes the namespace and is refused: its layout ends in the quarantine.
-	spent := request(1)
-	spent.LastTick = spent.Now + 20_000
-	if g, err := c.Acquire(within(t), spent); !errors.Is(err, coord.ErrInvalid) {
-		t.Fatalf("Acquire in a layout that ends in the quarantine: %v, %v", g, err)
-	}
+	makeRefused(t, server, c)
 	before := time.Now()
 	raised := before.Add(5 * time.Second).Truncate(time.Millisecond)
 	if got, err := c.Quarantine(within(t), raised); err != nil || !got.After(raised) {
@@ -137,12 +146,23 @@ func TestInitAfterALoss(t *testing.T) {
 		},
 		"release": func(t *testing.T, c *redis.Coordinator, g coord.Grant) {
 			t.Helper()
-			// A release alone does not know the layout: a refused acquisition makes the namespace.
-			spent := request(1)
-			spent.LastTick = spent.Now + 20_000
-			if h, err := c.Acquire(within(t), spent); !errors.Is(err, coord.ErrInvalid) {
-				t.Fatalf("Acquire in a layout that ends in the quarantine: %v, %v", h, err)
+			if err := c.Release(within(t), g, g.NotBefore); !errors.Is(err, coord.ErrLeaseLost) {
+				t.Fatalf("Release in a namespace that is lost: %v", err)
 			}
+		},
+		// What a grant without its handle proves, it proves in a quarantine alone.
+		"renewal, bare": func(t *testing.T, c *redis.Coordinator, g coord.Grant) {
+			t.Helper()
+			makeRefused(t, server, c)
+			g.Handle = nil
+			if h, err := c.Renew(within(t), g, g.NotAfter+100); !errors.Is(err, coord.ErrQuarantined) {
+				t.Fatalf("Renew in a namespace that is lost: %v, %v", h, err)
+			}
+		},
+		"release, bare": func(t *testing.T, c *redis.Coordinator, g coord.Grant) {
+			t.Helper()
+			makeRefused(t, server, c)
+			g.Handle = nil
 			if err := c.Release(within(t), g, g.NotBefore); !errors.Is(err, coord.ErrLeaseLost) {
 				t.Fatalf("Release in a namespace that is lost: %v", err)
 			}
@@ -150,27 +170,29 @@ func TestInitAfterALoss(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ns := newNamespace(t, client, layout)
-			c := newCoordinator(t, client, ns, nil)
-			g := mustAcquire(t, c, request(1))
+			g := mustAcquire(t, newCoordinator(t, client, ns, nil), request(1))
 			server.Do(t, "FLUSHALL")
 			least := tickNow() + redis.MaxHorizon.Milliseconds()
-			show(t, c, g)
+			show(t, newCoordinator(t, client, ns, nil), g) // with the grant alone
 			meta := ""
 			for i := range 2 {
-				if err := c.Init(within(t), space()); err != nil {
+				operator := newCoordinator(t, client, ns, nil)
+				if err := operator.Init(within(t), space()); err != nil {
 					t.Fatal(err)
-				}
-				// What is shown again changes nothing.
-				if _, err := c.Renew(within(t), g, g.NotAfter+100); !errors.Is(err, coord.ErrLeaseLost) {
-					t.Errorf("Renew after the namespace was declared new: %v; want %v", err, coord.ErrLeaseLost)
 				}
 				now := stored(t, client, ns, "meta")
 				if i > 0 && now != meta {
-					t.Errorf("repeated, Init and Renew have left %s; it was %s", now, meta)
+					t.Errorf("repeated, Init has left %s; it was %s", now, meta)
 				}
-				meta = now
+				// What is shown again changes nothing.
+				if _, err := operator.Renew(within(t), g, g.NotAfter+100); !errors.Is(err, coord.ErrQuarantined) {
+					t.Errorf("Renew after the namespace was declared new: %v; want %v", err, coord.ErrQuarantined)
+				}
+				if meta = stored(t, client, ns, "meta"); meta != now {
+					t.Errorf("Renew has left %s; it was %s", meta, now)
+				}
 			}
-			if h := mustAcquire(t, c, request(1)); h.NotBefore < least {
+			if h := mustAcquire(t, newCoordinator(t, client, ns, nil), request(1)); h.NotBefore < least {
 				t.Errorf("%v was granted after the loss; windows that were lost reach up to %d", h, least)
 			}
 		})
@@ -212,23 +234,29 @@ func TestInitElsewhere(t *testing.T) {
 }
 
 // TestClosed: in a namespace whose floor is the end of the layout nothing is granted or
-// extended, and the windows there are stay as they are.
+// extended, and the windows there are stay as they are. Whoever knows that closes it again
+// if the server has forgotten it.
 func TestClosed(t *testing.T) {
-	client := redistest.Start(t, redistest.Options{}).Client(t)
+	server := redistest.Start(t, redistest.Options{})
+	client := server.Client(t)
 	c := newCoordinator(t, client, newNamespace(t, client, layout), nil)
 	g := mustAcquire(t, c, request(2))
 	end := time.UnixMicro(scale().Micro(space().LastTick))
 	if _, err := c.Quarantine(within(t), end); err != nil {
 		t.Fatal(err)
 	}
-	if h, err := c.Acquire(within(t), request(2)); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "the namespace is closed") {
+	if h, err := c.Acquire(within(t), request(2)); !errors.Is(err, coord.ErrNamespaceClosed) {
 		t.Errorf("Acquire: %v, %v", h, err)
 	}
-	if h, err := c.Renew(within(t), g, g.NotAfter+1000); !errors.Is(err, coord.ErrQuarantined) {
-		t.Errorf("Renew: %v, %v; want %v", h, err, coord.ErrQuarantined)
+	if h, err := c.Renew(within(t), g, g.NotAfter+1000); !errors.Is(err, coord.ErrNamespaceClosed) || errors.Is(err, coord.ErrQuarantined) {
+		t.Errorf("Renew: %v, %v; want %v", h, err, coord.ErrNamespaceClosed)
 	}
 	if slots, err := c.List(within(t)); err != nil || len(slots) != 1 || slots[0].NotAfter != g.NotAfter {
 		t.Errorf("slots are %+v, %v; want one that ends at %d", slots, err, g.NotAfter)
+	}
+	server.Do(t, "FLUSHALL")
+	if h, err := c.Acquire(within(t), request(2)); !errors.Is(err, coord.ErrNamespaceClosed) {
+		t.Errorf("Acquire after it was forgotten: %v, %v", h, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package redis
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -69,6 +70,28 @@ func errNoTimeouts() error {
 func checkTimeouts(read, write int64) error {
 	if read < 0 || write < 0 {
 		return fmt.Errorf("%w: the Redis client has a ReadTimeout or WriteTimeout of -2, with which it ignores the deadlines of contexts; set it to 0, -1 or a duration", coord.ErrInvalid)
+	}
+	return nil
+}
+
+// timeouts are the client's own for one answer and one request; 0: none.
+func timeouts(client goredis.UniversalClient) (read, write time.Duration) {
+	switch client := client.(type) {
+	case *goredis.Client:
+		return client.Options().ReadTimeout, client.Options().WriteTimeout
+	case *goredis.ClusterClient:
+		return client.Options().ReadTimeout, client.Options().WriteTimeout
+	}
+	return 0, 0
+}
+
+// Warnings implements [coord.Warner].
+func (c *Coordinator) Warnings() []string {
+	read, write := timeouts(c.client)
+	for _, timeout := range []time.Duration{read, write} {
+		if 0 < timeout && timeout < longestCall {
+			return []string{fmt.Sprintf("the Redis client cuts connections whose answer takes longer than %v, whatever time a call has; a Redis that is slower never serves; set ReadTimeout and WriteTimeout to -1 in its options", timeout)}
+		}
 	}
 	return nil
 }

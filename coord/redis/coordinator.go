@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,9 +18,6 @@ import (
 	"github.com/unalike-id/unalike/internal/record"
 )
 
-// longestCall bounds a call whose context has no deadline.
-const longestCall = 10 * time.Second
-
 // Coordinator leases worker IDs of one namespace in Redis. It is safe for concurrent
 // use, and one serves any number of generators. Make it with [New], or with
 // coord.Open.
@@ -34,6 +32,7 @@ type Coordinator struct {
 
 	maxHorizon time.Duration // MaxHorizon; tests of this package shorten it
 	advised    atomic.Bool   // the server's settings were looked at
+	latest     latest        // the namespace as it was seen last
 
 	life    *lifetime.Life
 	closing sync.Once
@@ -46,6 +45,8 @@ var (
 	_ coord.Lister      = (*Coordinator)(nil)
 	_ coord.Inspector   = (*Coordinator)(nil)
 	_ coord.Admin       = (*Coordinator)(nil)
+	_ coord.Lowerer     = (*Coordinator)(nil)
+	_ coord.Warner      = (*Coordinator)(nil)
 )
 
 // Close ends what this coordinator has under way. It releases no worker ID, and leaves
@@ -70,44 +71,55 @@ type operation struct {
 
 // do runs a script in the server and returns its reply, or the error that it stands
 // for.
-func (c *Coordinator) do(ctx context.Context, op operation, s script, args ...any) (r reply, err error) {
-	err = c.life.Do(ctx, op.what, func(ctx context.Context) (err error) {
-		ctx, cancel := context.WithTimeout(ctx, longestCall)
-		defer cancel()
-		began := c.now()
-		args = append([]any{c.maxHorizon.Microseconds(), c.opts.SkewBound.Microseconds()}, append(args, began)...)
-		r, err = c.call(ctx, s, args)
-		if err != nil {
-			return c.explain(err)
-		}
-		err = c.refusal(r)
-		if err != nil && op.complete != nil {
-			err = op.complete(err)
-		}
-		return c.skewed(err, began)
-	})
+func (c *Coordinator) do(ctx context.Context, op operation, s script, args ...any) (reply, error) {
+	r, _, err := c.ask(ctx, op, s, args...)
 	return r, err
 }
 
-// call makes a call that ends with ctx. The client looks at a context's deadline, but
-// not at its being cancelled while it waits for an answer; so it waits aside.
-func (c *Coordinator) call(ctx context.Context, s script, args []any) (reply, error) {
-	type result struct {
-		reply reply
-		err   error
-	}
-	done := make(chan result, 1)
-	go func() {
-		r, err := s.Run(ctx, c.client, []string{slotsKey(c.namespace)}, args...).Slice()
-		done <- result{r, err}
-	}()
-	select {
-	case r := <-done:
-		return r.reply, r.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+// ask is do, and returns as well what the script saw of the namespace.
+func (c *Coordinator) ask(ctx context.Context, op operation, s script, args ...any) (r reply, seen snapshot, err error) {
+	err = c.life.Do(ctx, op.what, func(ctx context.Context) (err error) {
+		began := c.now()
+		r, seen, err = c.try(ctx, op, s, args, 0)
+		if errors.Is(err, errLate) {
+			// The network is slow. The clock reading may be as old again when the request is
+			// sent once more.
+			slack := min(2*time.Duration(c.now()-began)*time.Microsecond, c.maxHorizon)
+			r, seen, err = c.try(ctx, op, s, args, slack)
+		}
+		return err
+	})
+	return r, seen, err
 }
+
+// try makes one call. The caller's clock may look behind by slack, and nobody is to
+// blame.
+func (c *Coordinator) try(ctx context.Context, op operation, s script, args []any, slack time.Duration) (reply, snapshot, error) {
+	began := c.now()
+	all := []any{c.maxHorizon.Microseconds(), c.opts.SkewBound.Microseconds(), slack.Microseconds(), rand.Text()}
+	all = append(append(append(all, c.latest.get().args()...), args...), began)
+	answer, err := c.call(ctx, s, all)
+	if err != nil {
+		return nil, snapshot{}, c.explain(err)
+	}
+	parts, err := reply{[]any(answer)}.list(0)
+	if err != nil || len(parts) != 2 {
+		return nil, snapshot{}, errors.Join(errReply, err)
+	}
+	seen, err := snapshotOf(parts[0])
+	if err != nil {
+		return nil, snapshot{}, err
+	}
+	c.latest.put(seen)
+	err = c.refusal(parts[1])
+	if err != nil && op.complete != nil {
+		err = op.complete(err)
+	}
+	return parts[1], seen, c.skewed(err, began)
+}
+
+// errLate says that nothing is known of a clock that a request took so long to bring.
+var errLate = errors.New("its clock reading was too old; try again")
 
 // skewed completes the error of a clock that is off, of a call that began at a time.
 func (c *Coordinator) skewed(err error, began int64) error {
@@ -122,7 +134,7 @@ func (c *Coordinator) skewed(err error, began int64) error {
 	// but old.
 	took := time.Duration(c.now()-began) * time.Microsecond
 	if behind := skew.Reference.Sub(skew.Local); behind > 0 && behind <= took+c.opts.SkewBound {
-		return fmt.Errorf("the request took up to %v to reach the server, so that its clock reading was too old; try again", behind)
+		return fmt.Errorf("the request took up to %v to reach the server, so that %w", behind, errLate)
 	}
 	return err
 }

@@ -5,7 +5,7 @@
 // With a client of your own, which stays yours:
 //
 //	client := goredis.NewClient(&goredis.Options{
-//		Addr: "redis:6379", MaxRetries: -1, ContextTimeoutEnabled: true,
+//		Addr: "redis:6379", MaxRetries: -1, ContextTimeoutEnabled: true, ReadTimeout: -1, WriteTimeout: -1,
 //	})
 //	c, err := redis.New(client, "orders", nil)
 //	g, err := core.New(ctx, c, core.Config{})
@@ -46,21 +46,23 @@
 //     retries, and knows when to stop. (A ClusterClient follows redirections and makes
 //     attempts on its own; the scripts are made to be repeated.)
 //   - ContextTimeoutEnabled must be true, or the client ignores deadlines. ReadTimeout
-//     and WriteTimeout must not be -2.
+//     and WriteTimeout must not be -2. They should be -1: otherwise the client cuts each
+//     connection whose answer takes longer than they say (5 s by default), and a Redis that
+//     is slower never serves. Warnings says so.
 //   - A Ring, and a Cluster client with ReadOnly, RouteByLatency or RouteRandomly,
 //     may go to servers that do not have what is stored.
 //
 // The client does not notice that a context is cancelled while it waits for an answer;
-// this package returns at once, and leaves the call to end by itself, with its deadline
-// or with the client's ReadTimeout. The client library logs to standard error, for the
+// this package returns at once, and leaves the call to end by itself. A call whose context
+// has ended goes on in the background for as long again, so that an answer that comes late
+// finds its connection, which the next call uses. The client library logs to standard error, for the
 // whole process: goredis.SetLogger changes that.
 //
 // Redis 7.0 or later is needed. A user with restricted rights needs these on the keys
 // of the namespace:
 //
 //	ACL SETUSER app on >password ~{orders}:* +evalsha +eval +time +info +exists +set
-//	    +del +pttl +hget +hset +hdel +hexists +hlen +hkeys +zadd +zrem +zcard +zrange
-//	    +zcount
+//	    +del +pttl +hget +hset +hdel +hkeys +zadd +zrem +zcard +zrange +zcount
 //
 // and these as well, which the client calls by itself: +select for a database other than
 // 0, and in a Cluster, on all nodes, +cluster|slots and +command. (Without +command
@@ -72,7 +74,7 @@
 // slot of a Cluster:
 //
 //	{orders}:slots        a hash: everything that must not be forgotten
-//	    meta              layout, floor, quarantine, and which server wrote it
+//	    meta              the layout, the floor, the last loss, and which server wrote it
 //	    gen               the last generation given out
 //	    7                 the window of worker ID 7 and who has it; for ever
 //	    t:TOKEN           leads from an acquisition to its worker ID
@@ -85,7 +87,8 @@
 //	                      worker ID after the name
 //
 // Values are JSON; one that this driver cannot have written is an error that names it,
-// and is never overwritten. The indexes are made anew where they are missing.
+// and is never overwritten. Other fields of the hash are left alone: later versions put
+// there what they add. The indexes are made anew where they are missing.
 //
 // Each operation is one script in the server: one round trip, and atomic. An
 // acquisition takes the worker ID whose window opens first. It looks at 16 of each
@@ -101,7 +104,10 @@
 //
 // # Clocks
 //
-// The server's clock decides. A newcomer whose clock is further from it than
+// The server's clock decides, and alone: no floor comes from a caller's. Who raises one
+// by hand, lowers one, or has a namespace quarantined that another server has left, agrees
+// with the server on what time it is, within [Options.SkewBound] and the time that the
+// request was under way; otherwise nothing is changed. A newcomer whose clock is further from it than
 // [Options.SkewBound] is refused with coord.ErrClockSkew. No window reaches further
 // ahead of it than [MaxHorizon]: what is asked for beyond that is cut. A slot whose
 // window reaches further all the same, because the server's clock was set back, is not
@@ -118,6 +124,40 @@
 // notices has to agree with the new server on what time it is, within the bound;
 // otherwise the call fails with coord.ErrClockSkew and changes nothing.
 //
+// What the server does not notice, those may who have seen more. A grant proves a loss if
+// its generation is above the stored one, or the same and another holder's, if its window
+// reaches beyond the stored one, or if the namespace has another nonce than when it was
+// granted: each namespace has a random one. So does what a coordinator has seen in any
+// reply, of the nonce and of the last generation given out. The floor is then raised in the
+// same way, once: the loss is put on record, and a holder who learns of it late, hours
+// after the quarantine, raises nothing, if all windows of the time at which it saw what it
+// knows end below the floor of that record. If they do not, the record itself has come back
+// from a backup.
+//
+// # A new history that is no loss
+//
+// A master that gets its first replica, or one redis-cli --rdb, begins a new history, and
+// so does one that has had no replica for repl-backlog-ttl. Its data are the same. The new
+// name is taken over, without a quarantine, if all of this is so:
+//
+//   - The server is the same process: run_id is unchanged. So nothing was loaded from a
+//     disk, and data can have been replaced only by a replication from another server.
+//   - It is a master, and names no history before its own: master_replid2 is all zeros and
+//     second_repl_offset is -1. A server that was a replica and is promoted names there the
+//     history that it followed. It forgets that in one way, with its backlog: when it has
+//     had no replica for repl-backlog-ttl since.
+//   - It has received nothing as a replica since the name was stored:
+//     total_net_repl_input_bytes is the same. Whoever follows another server and loses
+//     writes of its own to it gets a copy of all data, which is counted there. Only CONFIG
+//     RESETSTAT sets it back.
+//
+// So a failover and back, without a restart, in which writes were lost, is missed only if
+// the statistics were reset after it, and no script has run between it and the moment at
+// which the server forgot the other history. By then all windows that were lost are over,
+// because that takes repl-backlog-ttl: an hour, unless it was set. Keep it at 0, which is
+// never, or at a minute and more. A server that does not show these figures is
+// quarantined.
+//
 // Init ends the quarantine of a namespace in which nothing was granted, except if it is
 // known not to be new: a holder has shown, with a renewal or a release, a grant that Redis
 // has forgotten. Its quarantine is the floor from then on, which Init keeps. Before that,
@@ -130,9 +170,7 @@
 // was away, the renewal interval and the skew bound: some seconds. Shorter horizons
 // wait for longer.
 //
-// The same happens, for nothing, when a slot of a Cluster moves to another node, and
-// when a master has had no replica for an hour and drops its backlog (set
-// repl-backlog-ttl to 0 to prevent it).
+// The same happens, for nothing, when a slot of a Cluster moves to another node.
 //
 // # What Redis cannot promise
 //
@@ -142,8 +180,15 @@
 // one was elected, knows of no quarantine and goes on: set min-replicas-to-write to 1,
 // and min-replicas-max-lag to some seconds, and add as much to the skew bound. Deleting
 // single fields of the hash, or putting an older copy of it back into the same running
-// server, is not noticed at all: call [Coordinator.Quarantine] then. If that is not
+// server, is noticed only when somebody comes who has seen more, and others may have been
+// granted what was lost by then: call [Coordinator.Quarantine] at once. If that is not
 // enough, use etcd or ZooKeeper.
+//
+// A namespace that another one follows, see coord.Follow, is closed for as long as Redis
+// remembers that. FLUSHALL, DEL, a restart without the data or a backup from before the
+// move open it again, for whoever has not seen the closing: after the quarantine, it
+// grants what the other one grants. Before the data, take the rights of the old generators
+// away, or their URL. docs/runbooks/moving.md has the order.
 //
 // docs/runbooks/redis.md says how to set up the server, and what to do when.
 package redis

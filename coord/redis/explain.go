@@ -39,7 +39,18 @@ var hints = []struct {
 	{"can't parse", true, func(c *Coordinator) string {
 		return "what answers at " + c.at + " does not speak the protocol of Redis"
 	}},
+	{"EOF", false, hungUp},
+	{"connection reset", false, hungUp},
 	{"", false, func(c *Coordinator) string { return c.at + " cannot serve now" }},
+}
+
+// hungUp is the meaning of a connection that was closed before an answer came.
+func hungUp(c *Coordinator) string {
+	tls := "if it wants TLS, the URL begins with rediss"
+	if c.secure {
+		tls = "is that its port for TLS?"
+	}
+	return c.at + " closed the connection without an answer; is what listens there a Redis? (" + tls + ")"
 }
 
 // explain adds what an error of the client leaves out.

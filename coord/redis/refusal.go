@@ -126,8 +126,16 @@ var refusals = map[string]func(*Coordinator, reply) error{
 		}
 		return fmt.Errorf("%w: the window of worker ID %d opens after tick %d, and the layout ends before that", coord.ErrInvalid, v[0], v[1])
 	},
-	"CLOSED": func(*Coordinator, reply) error {
-		return fmt.Errorf("%w: the namespace is closed: its floor is the end of the layout; another namespace follows it, use that one", coord.ErrInvalid)
+	"CLOSED": func(*Coordinator, reply) error { return coord.ErrNamespaceClosed },
+	"OTHER": func(c *Coordinator, r reply) error {
+		text, err := r.text(1)
+		if err != nil {
+			return err
+		}
+		if _, err = record.Decode[record.Meta]([]byte(text)); err == nil {
+			return errReply
+		}
+		return fmt.Errorf("%w Redis key %q, field \"meta\": %w", coord.ErrInvalid, slotsKey(c.namespace), err)
 	},
 	"NONE": func(*Coordinator, reply) error {
 		return fmt.Errorf("%w: there is no such namespace; if it was lost, do nothing: whoever uses it first has it quarantined; declare it with Init only if it is new", coord.ErrInvalid)
@@ -166,6 +174,8 @@ func lost(why string, r reply) error {
 		return fmt.Errorf("%w: the worker ID was retired", coord.ErrLeaseLost)
 	case "free":
 		return fmt.Errorf("%w: it was released, or never granted", coord.ErrLeaseLost)
+	case "passed":
+		return fmt.Errorf("%w: another holder has had it since, and has released it", coord.ErrLeaseLost)
 	}
 	var parts [3]string
 	for i := range parts {
@@ -185,5 +195,5 @@ func (c *Coordinator) rights() string {
 var commands = []string{
 	"+select", "+cluster|slots", "+command",
 	"+evalsha", "+eval", "+time", "+info", "+exists", "+set", "+del", "+pttl",
-	"+hget", "+hset", "+hdel", "+hexists", "+hlen", "+hkeys", "+zadd", "+zrem", "+zcard", "+zrange", "+zcount",
+	"+hget", "+hset", "+hdel", "+hkeys", "+zadd", "+zrem", "+zcard", "+zrange", "+zcount",
 }

@@ -163,6 +163,28 @@ func TestLargeTicks(t *testing.T) {
 	}
 }
 
+// hangUp returns the address of a server that closes each connection after the first
+// request, as those of other protocols do.
+func hangUp(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 4096))
+			_ = conn.Close()
+		}
+	}()
+	return l.Addr().String()
+}
+
 // TestWrongServer: what the error says if the server is not as it has to be.
 func TestWrongServer(t *testing.T) {
 	locked := redistest.Start(t, redistest.Options{Password: "s3cret"})
@@ -175,6 +197,7 @@ func TestWrongServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = silent.Close() })
+	rude := hangUp(t)
 	full := redistest.Start(t, redistest.Options{Args: []string{"--maxmemory", "1", "--maxmemory-policy", "noeviction"}})
 	for name, tc := range map[string]struct {
 		url     string
@@ -191,6 +214,7 @@ func TestWrongServer(t *testing.T) {
 		"unknown master":   {"redis-sentinel://" + sentinel + "/who?namespace=ns", true, "know no master of that name"},
 		"a web server":     {"redis://" + web.Listener.Addr().String() + "?namespace=ns", true, "does not speak the protocol of Redis"},
 		"silence":          {"redis://" + silent.Addr().String() + "?namespace=ns", false, "no answer"},
+		"no Redis":         {"redis://" + rude + "?namespace=ns", false, "is what listens there a Redis?"},
 		"nobody":           {"redis://127.0.0.1:1?namespace=ns", false, "connection refused"},
 		"TLS":              {"rediss://" + pair.Primary.Addr + "?namespace=ns", false, "is that its port for TLS?"},
 		"out of memory":    {"redis://" + full.Addr + "?namespace=ns", false, "maxmemory"},

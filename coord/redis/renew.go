@@ -8,11 +8,46 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
+// handle is what a grant carries: for a server that has forgotten the namespace, what
+// that was; and as proof for one that has forgotten the grant, when it was there.
+type handle struct {
+	space     coord.Space
+	namespace string
+	grant     coord.Grant // as it was granted or last extended, without its handle
+	seen      snapshot    // of that moment
+}
+
+// granted returns a grant with its handle.
+func (c *Coordinator) granted(g coord.Grant, space coord.Space, seen snapshot) coord.Grant {
+	g.Handle = nil
+	g.Handle = &handle{space, c.namespace, g, seen}
+	return g
+}
+
+// spaceOf returns what is known of a grant's namespace; the zero Space: nothing.
+func spaceOf(g coord.Grant) coord.Space {
+	if h, ok := g.Handle.(*handle); ok && h != nil {
+		return h.space
+	}
+	return coord.Space{}
+}
+
+// grantArgs are a grant as the scripts read it, after its namespace. One that is not as
+// this namespace has granted it is no proof of anything: it comes without the moment at
+// which it was seen.
+func (c *Coordinator) grantArgs(g coord.Grant) []any {
+	var seen snapshot
+	if h, ok := g.Handle.(*handle); ok && h != nil && h.namespace == c.namespace && h.grant.WorkerID == g.WorkerID &&
+		h.grant.Token == g.Token && h.grant.Generation == g.Generation && h.grant.NotAfter >= g.NotAfter {
+		seen = h.seen
+	}
+	return append(spaceArgs(spaceOf(g)), g.WorkerID, g.Token, g.Generation, g.NotBefore, g.NotAfter, seen.nonce, seen.loss, seen.age(), seen.at)
+}
+
 // Renew implements [coord.Coordinator]. It makes one call to Redis, which extends the
 // window and the lease, and puts a lease back that has ended.
 func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
-	args := append(spaceArgs(spaceOf(g)), g.WorkerID, g.Token, g.Generation, g.NotBefore, g.NotAfter, until)
-	r, err := c.do(ctx, about("renew", g), renewScript, args...)
+	r, seen, err := c.ask(ctx, about("renew", g), renewScript, append(c.grantArgs(g), until)...)
 	if err != nil {
 		return coord.Grant{}, err
 	}
@@ -21,12 +56,12 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (co
 		return coord.Grant{}, err
 	}
 	g.NotBefore, g.NotAfter = v[0], v[1]
-	return g, nil
+	return c.granted(g, spaceOf(g), seen), nil
 }
 
 // Release implements [coord.Coordinator]. It makes one call to Redis.
 func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) error {
-	_, err := c.do(ctx, about("release", g), releaseScript, g.WorkerID, g.Token, g.Generation, last)
+	_, err := c.do(ctx, about("release", g), releaseScript, append(c.grantArgs(g), last)...)
 	return err
 }
 

@@ -4,15 +4,18 @@ import (
 	_ "embed" // the scripts are files of their own
 	"errors"
 	"fmt"
+	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// The scripts. Each is one atomic step in the server, and one call; the preamble is
-// in front of all of them.
+// The scripts. Each is one atomic step in the server, and one call; the preamble, and
+// what is known of a namespace as a whole, are in front of all of them.
 var (
 	//go:embed lua/preamble.lua
 	preamble string
+	//go:embed lua/namespace.lua
+	namespaceSource string
 	//go:embed lua/acquire.lua
 	acquireSource string
 	//go:embed lua/renew.lua
@@ -23,6 +26,8 @@ var (
 	initSource string
 	//go:embed lua/quarantine.lua
 	quarantineSource string
+	//go:embed lua/lower.lua
+	lowerSource string
 	//go:embed lua/retire.lua
 	retireSource string
 	//go:embed lua/list.lua
@@ -35,19 +40,20 @@ var (
 // know it yet is sent the text, which costs one more round trip.
 type script struct{ *goredis.Script }
 
-func newScript(preamble, source string) script {
-	return script{goredis.NewScript(preamble + "\n" + source)}
+func newScript(sources ...string) script {
+	return script{goredis.NewScript(strings.Join(sources, "\n"))}
 }
 
 var (
-	acquireScript    = newScript(preamble, acquireSource)
-	renewScript      = newScript(preamble, renewSource)
-	releaseScript    = newScript(preamble, releaseSource)
-	initScript       = newScript(preamble, initSource)
-	quarantineScript = newScript(preamble, quarantineSource)
-	retireScript     = newScript(preamble, retireSource)
-	listScript       = newScript(preamble, listSource)
-	inspectScript    = newScript(preamble, inspectSource)
+	acquireScript    = newScript(preamble, namespaceSource, acquireSource)
+	renewScript      = newScript(preamble, namespaceSource, renewSource)
+	releaseScript    = newScript(preamble, namespaceSource, releaseSource)
+	initScript       = newScript(preamble, namespaceSource, initSource)
+	quarantineScript = newScript(preamble, namespaceSource, quarantineSource)
+	lowerScript      = newScript(preamble, namespaceSource, lowerSource)
+	retireScript     = newScript(preamble, namespaceSource, retireSource)
+	listScript       = newScript(preamble, namespaceSource, listSource)
+	inspectScript    = newScript(preamble, namespaceSource, inspectSource)
 )
 
 // reply is what a script returned: a status, and what belongs to it.

@@ -22,10 +22,10 @@ func TestServerRefused(t *testing.T) {
 		"call('INFO', 'server')":      {`'redis_version:6.2.14\r\n'`, "6.2.14; at least 7.0"},
 		"call('INFO', 'replication')": {`'role:master\r\n'`, "run_id and master_replid"},
 	} {
-		if strings.Count(preamble, old) != 1 {
-			t.Fatalf("the preamble has %q %d times", old, strings.Count(preamble, old))
+		if strings.Count(namespaceSource, old) != 1 {
+			t.Fatalf("the scripts have %q %d times", old, strings.Count(namespaceSource, old))
 		}
-		told := newScript(strings.Replace(preamble, old, tc.says, 1), listSource)
+		told := newScript(preamble, strings.Replace(namespaceSource, old, tc.says, 1), listSource)
 		_, err := c.do(t.Context(), operation{what: "list"}, told)
 		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("a server that says %s: %v; want an error that says %q", tc.says, err, tc.want)
@@ -37,7 +37,7 @@ func TestServerRefused(t *testing.T) {
 // it is.
 func TestUnknownReply(t *testing.T) {
 	c := &Coordinator{namespace: "ns"}
-	for _, r := range []reply{nil, {}, {int64(1)}, {"WHAT"}, {"FULL"}, {"FULL", "1", "2", "3"}, {"LAYOUT", int64(1)}, {"SKEW"}, {"QUARANTINED", int64(1)}, {"LOST"}, {"DAMAGED", "meta"}, {"FOREIGN"}, {"DENIED"}, {"VERSION"}, {"EVICTS"}, {"SCALE", "1"}, {"AHEAD"}, {"SPENT"}, {"RANGE"}, {"BEYOND"}} {
+	for _, r := range []reply{nil, {}, {int64(1)}, {"WHAT"}, {"FULL"}, {"FULL", "1", "2", "3"}, {"LAYOUT", int64(1)}, {"SKEW"}, {"QUARANTINED", int64(1)}, {"LOST"}, {"DAMAGED", "meta"}, {"FOREIGN"}, {"DENIED"}, {"VERSION"}, {"EVICTS"}, {"SCALE", "1"}, {"AHEAD"}, {"SPENT"}, {"RANGE"}, {"BEYOND"}, {"OTHER"}} {
 		if err := c.refusal(r); !errors.Is(err, errReply) {
 			t.Errorf("%v: %v; want %v", r, err, errReply)
 		}

@@ -79,7 +79,7 @@ func (n noticed) UnixMicro() int64 {
 }
 
 // TestSlowRequestIsNoSkew: a request that was long on its way has an old clock reading,
-// not a wrong clock.
+// not a wrong clock. It is made once more, and may take as long again.
 func TestSlowRequestIsNoSkew(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
@@ -96,7 +96,7 @@ func TestSlowRequestIsNoSkew(t *testing.T) {
 	eventually(t, "more than the skew bound passes", func() bool { return tickNow() > req.Now+1300 })
 	own.Advance(callTime)
 	server.Thaw(t)
-	if err := <-done; err == nil || errors.Is(err, coord.ErrClockSkew) || !strings.Contains(err.Error(), "try again") {
+	if err := <-done; err != nil {
 		t.Errorf("Acquire of a request that took 1.3 s: %v", err)
 	}
 }

@@ -192,14 +192,19 @@ func (t *target) parseTLS(k kind, secure bool, u *coord.URL) (err error) {
 	return tlsfiles.None(u, k.name(true))
 }
 
-// Clients that are made here make no retries of their own and end with the contexts
-// of their calls. They say nothing to the server that a user with few rights may not
-// say.
+// Clients that are made here make no retries of their own, and their calls end with
+// their contexts and with nothing else: -1 is no timeout. They say nothing to the server
+// that a user with few rights may not say.
+
+// dialTime is how long it may take to connect: with TLS, that is three answers. A
+// connection that hangs keeps its place in the client's pool for as long.
+const dialTime = 10 * time.Second
 
 func (t target) single() goredis.UniversalClient {
 	return goredis.NewClient(&goredis.Options{
 		Addr: t.addrs[0], Username: t.user, Password: t.password, DB: t.db, TLSConfig: t.tls,
 		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
+		ReadTimeout: -1, WriteTimeout: -1, DialTimeout: dialTime,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 }
@@ -209,6 +214,7 @@ func (t target) failover() goredis.UniversalClient {
 		MasterName: t.master, SentinelAddrs: t.addrs, SentinelUsername: t.sentinelUser, SentinelPassword: t.sentinelPass,
 		Username: t.user, Password: t.password, DB: t.db, TLSConfig: t.tls,
 		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
+		ReadTimeout: -1, WriteTimeout: -1, DialTimeout: dialTime,
 	})
 }
 
@@ -216,6 +222,7 @@ func (t target) cluster() goredis.UniversalClient {
 	return goredis.NewClusterClient(&goredis.ClusterOptions{
 		Addrs: t.addrs, Username: t.user, Password: t.password, TLSConfig: t.tls,
 		DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
+		ReadTimeout: -1, WriteTimeout: -1, DialTimeout: dialTime,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 }

@@ -42,11 +42,34 @@
 // process that may read them; so does "unalike workers". A process that looks keeps
 // nobody from starting.
 //
+// A state file whose window ends more than [MaxHorizon] ahead of the clock is refused:
+// either the clock is behind, or a wrong clock pushed the window. In the second case IDs
+// of that time may exist, so the way out is another worker ID with a state file of its
+// own. With several worker IDs the others are used.
+//
+// # Several worker IDs
+//
+// Of the worker IDs that are free, the one is granted whose window opens in time, the
+// first if there are several, and otherwise the one that opens first. So a start passes
+// over what a crash left, and after a step of the clock backward service goes on with a
+// worker ID whose window lies behind the new time.
+//
+// # A slow disk
+//
+// A renewal whose context ends goes on, and the next one waits for its end, or gets what
+// it has stored. What was asked for meanwhile is stored behind it. A disk that takes less
+// than a second for a file costs no ID with the default times; on a slower one a longer
+// horizon helps. A worker ID that is released is released even if the context of that call
+// has ended, and Close waits for it. On a full disk the window does not grow; service
+// resumes by itself when there is room.
+//
 // # Without a state file
 //
-// A start waits as long as a predecessor can have been ahead of the clock, and
-// the same worker ID is refused twice in one process. That is all: restarts after
-// a step of the clock and other processes are not protected. Warnings, and
+// A start waits as long as a predecessor can have been ahead of the clock, which is
+// [MaxAhead], whatever it is configured with itself: a restart with less Lead or less
+// RollbackTolerance repeats nothing. A generator that may be further ahead is refused
+// without a state file. The same worker ID is refused twice in one process. That is all:
+// restarts after a step of the clock and other processes are not protected. Warnings, and
 // through it the generator's health, says so.
 //
 // In both modes the process remembers how far each of its worker IDs has come,

@@ -26,6 +26,10 @@ func held(t *testing.T) (c *Coordinator, g coord.Grant, path string) {
 // later renewal has gone through, and no half-written file stays.
 func TestFailedWrite(t *testing.T) {
 	full := &os.PathError{Op: "write", Path: "state.tmp", Err: syscall.ENOSPC}
+	advice := ""
+	if filesys.DiskFull(full) { // where the system says so
+		advice = "; make room on that disk, or raise this user's quota; service then resumes by itself"
+	}
 	for _, tt := range []struct {
 		name   string
 		breaks func(*storage)
@@ -41,7 +45,7 @@ func TestFailedWrite(t *testing.T) {
 			c, g, path := held(t)
 			tt.breaks(&c.storage)
 			_, err := c.Renew(t.Context(), g, 5000)
-			wantError(t, err, syscall.ENOSPC, "renew worker ID 7 of namespace \""+c.opts.Namespace+"\": "+tt.want)
+			wantError(t, err, syscall.ENOSPC, "renew worker ID 7 of namespace \""+c.opts.Namespace+"\": "+tt.want+advice)
 			if coord.Permanent(err) || errors.Is(err, coord.ErrLeaseLost) {
 				t.Errorf("%v is definite; the holder should go on", err)
 			}

@@ -22,10 +22,10 @@ import (
 func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
 	var slots []coord.Slot
 	var unreadable error
-	_, err := c.do(ctx, "list", func() (coord.Grant, error) {
+	_, err := c.do(ctx, &call{key: callKey{op: "list"}, run: func(*call) (coord.Grant, error) {
 		slots, unreadable = c.list()
 		return coord.Grant{}, nil
-	}, nil)
+	}})
 	if err != nil {
 		return nil, err // list may be running still
 	}

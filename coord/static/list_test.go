@@ -12,6 +12,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/filelock"
 )
 
 const listLayout = "41/10/12/1ms/2024-01-01T00:00:00Z"
@@ -104,7 +105,7 @@ func TestListErrors(t *testing.T) {
 		return Options{Namespace: "n", State: path}
 	}
 	locked := statePathOf(t)
-	l, err := lock(locked + ".lock")
+	l, err := lock(locked+".lock", filelock.Lock)
 	if err != nil {
 		t.Fatal(err)
 	}

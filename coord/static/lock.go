@@ -13,8 +13,8 @@ import (
 // lock locks the file at path, whose lock says that a worker ID is held. It is not
 // the state file, because that is replaced by renaming another file over it. If
 // another process holds the lock, the error wraps [coord.ErrNoWorkerID] and names it.
-func lock(path string) (*filelock.File, error) {
-	l, err := filelock.Lock(path)
+func lock(path string, try func(string) (*filelock.File, error)) (*filelock.File, error) {
+	l, err := try(path)
 	var held *filelock.HeldError
 	if errors.As(err, &held) {
 		return nil, fmt.Errorf("%w: %w; stop it or give this process another worker ID", coord.ErrNoWorkerID, err)

@@ -15,6 +15,13 @@ const (
 	// DefaultHorizon is how far ahead a window reaches: the longest wait at a start
 	// after a crash.
 	DefaultHorizon = 3 * time.Second
+	// MaxHorizon is the longest horizon. A state file whose window ends further ahead
+	// of the clock than that is refused.
+	MaxHorizon = 24 * time.Hour
+	// MaxAhead is how far ahead of the clock a generator may be without a state file,
+	// by its Lead and its RollbackTolerance together, rounded up to ticks. A start
+	// waits for as long, because its predecessor may have been so far ahead.
+	MaxAhead = 5 * time.Millisecond
 )
 
 // Options are the settings of [New] beyond the worker ID. The zero Options is
@@ -79,6 +86,7 @@ func newCoordinator(src source, o *Options) (*Coordinator, error) {
 		held:    map[int]*hold{},
 		turn:    make(chan struct{}, 1),
 		done:    make(chan struct{}),
+		calls:   map[callKey]*call{},
 	}
 	if _, err := coord.ResolveLease(c, coord.LeaseConfig{}); err != nil {
 		return nil, err
@@ -89,15 +97,18 @@ func newCoordinator(src source, o *Options) (*Coordinator, error) {
 // LeaseRules implements [coord.LeaseRuler]: a horizon of 3 s, renewed every
 // second.
 func (c *Coordinator) LeaseRules() coord.LeaseRules {
-	rules := coord.LeaseRules{Default: coord.LeaseConfig{Horizon: DefaultHorizon}}
-	rules.Set = c.opts.Lease
-	rules.Workers = c.opts.Count
+	rules := coord.LeaseRules{Default: coord.LeaseConfig{Horizon: DefaultHorizon}, MaxHorizon: MaxHorizon}
+	if c != nil {
+		rules.Set = c.opts.Lease
+		rules.Workers = c.opts.Count
+	}
 	return rules
 }
 
 // Warnings implements [coord.Warner].
 func (c *Coordinator) Warnings() []string {
 	switch {
+	case c == nil:
 	case c.opts.State == "":
 		return []string{"static worker ID without a state file: restarts after a step of the clock, and other processes with the same worker ID, are not protected against"}
 	case c.opts.AcceptFresh:

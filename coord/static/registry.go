@@ -49,6 +49,16 @@ func (p pair) claim() (memory, error) {
 	return *m, nil
 }
 
+// look returns what is remembered of the worker ID, without taking it.
+func (p pair) look() memory {
+	registry.Lock()
+	defer registry.Unlock()
+	if m := registry.pairs[p]; m != nil {
+		return *m
+	}
+	return memory{}
+}
+
 // settle makes layout that of the namespace, or returns a mismatch if it has
 // another one already.
 func (p pair) settle(layout string) error {

@@ -10,19 +10,22 @@ import (
 	"strconv"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/filelock"
 	"github.com/unalike-id/unalike/internal/filesys"
 )
 
-// storage reads and writes state files. Its fields are the steps that can fail
-// half way, so that tests can let them.
+// storage reads and writes state files. Its fields are the steps that can fail or take
+// long, and between which another process can come, so that tests can let them.
 type storage struct {
+	lock    func(path string) (*filelock.File, error)
+	load    func(path string) (record, error)
 	sync    func(*os.File) error
 	rename  func(from, to string) error
 	syncDir func(dir string) error
 }
 
 func realStorage() storage {
-	return storage{sync: (*os.File).Sync, rename: os.Rename, syncDir: filesys.SyncDir}
+	return storage{lock: filelock.Lock, load: load, sync: (*os.File).Sync, rename: os.Rename, syncDir: filesys.SyncDir}
 }
 
 // statePath returns the path of the state file of one worker ID: the configured
@@ -124,7 +127,7 @@ func (s storage) write(path string, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// fileError says what to do about the errors that trying again cannot mend; the
+// fileError says what to do about the errors that trying again alone cannot mend; the
 // others pass with what was being done.
 func fileError(doing string, err error) error {
 	switch {
@@ -136,6 +139,8 @@ func fileError(doing string, err error) error {
 		return noFolder(doing, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w state file: %s: %w; its folder is there, but no file can be made in it: name another folder", coord.ErrInvalid, doing, err)
+	case filesys.DiskFull(err):
+		return fmt.Errorf("%s: %w; make room on that disk, or raise this user's quota; service then resumes by itself", doing, err)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,9 +14,6 @@ import (
 	"github.com/unalike-id/unalike/internal/record"
 )
 
-// probes is how many free worker IDs an acquisition looks at before it chooses.
-const probes = 32
-
 // acquisition is one call of Acquire.
 type acquisition struct {
 	*Coordinator
@@ -28,6 +23,8 @@ type acquisition struct {
 	slots map[int]stored[record.Slot] // those that were looked at
 	held  bool                        // the token has a grant that the caller knows of
 	tried map[attempt]bool            // what was refused
+	unfit []int                       // worker IDs that are free and cannot be granted
+	why   error                       // the first of them cannot
 }
 
 // attempt is an operation of a grant, and what it took to be stored. As everybody who
@@ -48,6 +45,12 @@ func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (_ coord.G
 	a.inc.view, a.held = nil, held != nil
 	for n := 0; ; n++ {
 		v, err := a.round(ctx)
+		if ctx.Err() == nil {
+			a.inc.survey = nil
+		}
+		if ctx.Err() == nil && outlived(err) {
+			err = fmt.Errorf("%w: %w", errAgain, err)
+		}
 		if errors.Is(err, errAgain) {
 			ended := lifetime.Pause(ctx, n)
 			if ended == nil {
@@ -62,7 +65,7 @@ func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (_ coord.G
 		case held != nil:
 			a.inc.view = held // what the token has is not touched by a request that fails
 			return coord.Grant{}, err
-		case transient(err) || errors.Is(err, errAgain) || errors.Is(err, context.Canceled):
+		case transient(err) || errors.Is(err, errAgain) || ctx.Err() != nil:
 			// What it holds is not known; its session is kept for one TTL, so that the same
 			// token can find it.
 			return coord.Grant{}, err
@@ -98,14 +101,14 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 		return nil, err
 	}
 	s := a.inc.session
-	sv, err := a.survey(ctx, s)
+	sv, err := a.reached(ctx, s)
 	switch {
 	case errors.Is(err, errNoNamespace):
 		if err := a.makeNamespace(ctx, s, record.NewMeta(record.SpaceOf(a.req))); err != nil {
 			return nil, err
 		}
 		if sv, err = a.survey(ctx, s); errors.Is(err, errNoNamespace) {
-			err = damaged(a.nodes.clock(), errors.New("the node is missing and there are others of the namespace"))
+			err = a.errUnmade()
 		}
 		if err != nil {
 			return nil, err
@@ -113,117 +116,32 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 	case err != nil:
 		return nil, err
 	}
-	switch {
-	case a.memory.loss() != "":
+	if a.memory.loss() != "" {
 		if err := a.heal(ctx, s); err != nil {
 			return nil, err
 		}
 		return nil, errAgain
+	}
+	a.inc.survey = sv
+	switch {
 	case sv.token.there():
 		return a.regrant(ctx, sv.era, sv.token.rec.Worker)
 	case len(sv.owned) >= a.req.Workers.Count:
 		return nil, a.exhausted(ctx, s, sv)
 	}
-	all, err := a.probe(ctx, s, a.choose(sv))
-	if err != nil {
-		return nil, err
-	}
-	usable, err := record.Rank(all, sv.meta.rec, a.req, a.reach())
-	if len(usable) == 0 {
-		return nil, err
-	}
-	return a.take(ctx, s, sv, usable)
+	return a.pick(ctx, s, sv)
 }
 
-// reach is the tick beyond which no right clock can have pushed a window.
-func (a *acquisition) reach() int64 {
-	return record.Reach(a.req.Scale, a.clock(), MaxHorizon, a.opts.SkewBound)
-}
-
-// choose returns free worker IDs in the order in which they are to be looked at: the
-// one that the identity had last, if it is free, and then those from the ticket on.
-func (a *acquisition) choose(sv *survey) []int {
-	free := record.FreeFrom(a.req.Workers, sv.owned, sv.ticket, probes)
-	if !sv.identity.there() {
-		return free
+// reached returns the survey of an earlier call with the same token that got no
+// further in its time, or makes one. One that is old by now does no harm: what is
+// written takes it to be as it is. But it makes a call lose its time.
+func (a *acquisition) reached(ctx context.Context, s *session) (*survey, error) {
+	sv := a.inc.survey
+	a.inc.survey = nil
+	if sv != nil && sv.session == s && a.memory.sound(sv.era) && since(sv.at) < s.ttl {
+		return sv, nil
 	}
-	share, id := a.req.Workers, sv.identity.rec.Worker
-	if _, owned := slices.BinarySearch(sv.owned, id); owned || id < share.First || id-share.First >= share.Count {
-		return free
-	}
-	if i := slices.Index(free, id); i >= 0 {
-		free = slices.Delete(free, i, i+1)
-	}
-	return slices.Insert(free, 0, id)
-}
-
-// probe reads the slots of free worker IDs. Those that cannot be read are left out,
-// unless all of them are.
-func (a *acquisition) probe(ctx context.Context, s *session, free []int) ([]record.Candidate, error) {
-	ctx, cancel := s.step(ctx)
-	defer cancel()
-	reads := make([]request, len(free))
-	for i, id := range free {
-		reads[i] = get(a.nodes.slot(id))
-	}
-	replies, err := s.together(ctx, reads...)
-	if err != nil {
-		return nil, err
-	}
-	a.slots = make(map[int]stored[record.Slot], len(free))
-	var all []record.Candidate
-	for i, id := range free {
-		slot, slotErr := a.slotOf(id, replies[i])
-		if slotErr != nil {
-			a.log.Error("a slot cannot be read, its worker ID is not granted", "namespace", a.namespace, "worker_id", id, "error", slotErr)
-			err = slotErr
-			continue
-		}
-		a.slots[id] = slot
-		all = append(all, record.Candidate{ID: id, Rev: int64(slot.version), Slot: slot.rec})
-	}
-	if len(all) == 0 {
-		return nil, err
-	}
-	return all, nil
-}
-
-// take grants the first of the candidates that is still free.
-func (a *acquisition) take(ctx context.Context, s *session, sv *survey, candidates []record.Candidate) (*view, error) {
-	var unfit error
-	for all, bad := len(candidates), 0; len(candidates) > 0; {
-		v, err := a.grant(ctx, s, sv, candidates[0])
-		if misfits, ok := errors.AsType[*slotError](err); ok {
-			a.log.Error("a slot cannot be used, its worker ID is not granted", "namespace", a.namespace, "worker_id", candidates[0].ID, "error", misfits.error)
-			if bad++; bad == all {
-				unfit = misfits.error
-			}
-		} else if !errors.Is(err, errTaken) {
-			return v, err
-		}
-		candidates = candidates[1:]
-		a.shuffle(candidates, sv.meta.rec.Floor)
-	}
-	if unfit != nil {
-		return nil, unfit
-	}
-	return nil, errAgain
-}
-
-// slotError is that of one slot, which does not keep others from being granted.
-type slotError struct{ error }
-
-// errTaken says that somebody else was faster with a candidate.
-var errTaken = errors.New("the worker ID was taken meanwhile")
-
-// shuffle reorders the candidates that open in time: whoever was faster goes on to
-// the next one, too.
-func (a *acquisition) shuffle(c []record.Candidate, floor int64) {
-	n := 0
-	for n < len(c) && c[n].Late(floor, a.req.OpenBy) == 0 {
-		n++
-	}
-	rand.Shuffle(n, func(i, j int) { c[i], c[j] = c[j], c[i] })
+	return a.survey(ctx, s)
 }
 
 // grant is the one atomic step.
@@ -266,7 +184,7 @@ func (a *acquisition) grant(ctx context.Context, s *session, sv *survey, cand re
 		// nobody has, and then compares the grant with it.
 		return nil, errAgain
 	}
-	return &view{era: sv.era, meta: sv.meta, slot: old.then(rec, []byte(value)), owned: true, owner: s.ident(), token: true}, nil
+	return &view{era: sv.era, seen: s.time(), meta: sv.meta, slot: old.then(rec, []byte(value)), owned: true, owner: s.ident(), token: true}, nil
 }
 
 // refused is what it means that a transaction was refused for one of its operations.
@@ -364,43 +282,3 @@ func (a *acquisition) forgo(ctx context.Context, v *view) error {
 	}
 	return err
 }
-
-// exhausted is the error if every worker ID of the share is held. The session of a
-// holder ends no later than its TTL after its last sign of life, of which the last
-// renewal is one that is on record.
-func (a *acquisition) exhausted(ctx context.Context, s *session, sv *survey) error {
-	share := a.req.Workers
-	full := &coord.NoWorkerIDError{Namespace: a.namespace, Capacity: share.Count, InUse: len(sv.owned)}
-	reads := make([]request, 0, min(share.Count, surveyed))
-	for i := range cap(reads) {
-		reads = append(reads, get(a.nodes.slot(sv.owned[i*len(sv.owned)/cap(reads)])))
-	}
-	replies, err := a.fetch(ctx, s, reads...)
-	if err != nil {
-		return fmt.Errorf("%w (when the next is free is not known: %w)", full, err)
-	}
-	for _, r := range replies {
-		slot, err := read[record.Slot]("", r)
-		switch {
-		case err != nil:
-			continue
-		case slot.rec.Retired:
-			full.Capacity--
-			full.InUse--
-			continue
-		case slot.rec.Token == "":
-			continue
-		}
-		end := record.Time(max(slot.rec.Renewed, 0)).Add(slot.rec.Lease())
-		if full.Soonest.IsZero() || end.Before(full.Soonest) {
-			full.Soonest = end
-		}
-	}
-	if now := record.Time(a.clock()); !full.Soonest.IsZero() && full.Soonest.Before(now) {
-		full.Soonest = now.Add(time.Second) // any moment: sessions end with the servers' ticks
-	}
-	return full
-}
-
-// surveyed is how many slots are read to tell when the next one is free.
-const surveyed = 1024

@@ -1,6 +1,7 @@
 package zk
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,10 +21,15 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 	if err := meta.Check(); err != nil {
 		return fmt.Errorf("%w: Space: %w", coord.ErrInvalid, err)
 	}
+	var refused *stored[record.Meta] // what a transaction was refused for that took it to be stored
+	made := false
 	return c.admin(ctx, "declare the namespace new", func(ctx context.Context, s *session) error {
 		old, err := c.readMeta(ctx, s)
 		switch {
+		case errors.Is(err, errNoNamespace) && made:
+			return c.errUnmade()
 		case errors.Is(err, errNoNamespace):
+			made = true
 			if err := c.makeNamespace(ctx, s, meta); err != nil {
 				return err
 			}
@@ -33,48 +39,73 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 		case old.rec.Fingerprint != space.Fingerprint:
 			return &coord.LayoutMismatchError{Namespace: c.namespace, Stored: old.rec.Fingerprint, Wanted: space.Fingerprint}
 		}
-		meta.Floor = old.rec.Floor // a floor is never lowered
-		value, err := record.Encode(meta)
-		if err != nil {
-			return err
-		}
-		ops := c.replaces(c.nodes.meta(), old.raw, []byte(value), old.version)
+		// The record stays as it is: a floor is never lowered.
+		ops := c.replaces(c.nodes.meta(), old.raw, old.raw, old.version)
 		// What has children cannot be deleted.
 		for _, path := range []string{c.nodes.slots(), c.nodes.owners()} {
 			ops = append(ops, &client.DeleteRequest{Path: path, Version: -1}, &client.CreateRequest{Path: path, Acl: c.acl})
 		}
-		_, err = c.write(ctx, s, ops)
+		failed, err := c.write(ctx, s, ops)
 		switch {
 		case definite(err, client.ErrNotEmpty):
 			return fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use another namespace", coord.ErrInvalid)
-		case definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion):
-			return errAgain
+		case !definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion):
+			return err
+		case refused != nil && refused.version == old.version && bytes.Equal(refused.raw, old.raw):
+			return misfit(ops[failed], err)
 		}
-		return err
+		refused = &old
+		return errAgain
 	})
 }
 
 // Quarantine implements [coord.Admin].
 func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
+	return c.changeFloor(ctx, "raise the floor", func(meta record.Meta, now int64) (record.Meta, error) {
+		if until.IsZero() {
+			return meta.AfterLoss(nil, now, MaxHorizon, c.opts.SkewBound), nil
+		}
+		return quarantined(meta, until)
+	})
+}
+
+// quarantined is a namespace after its floor was raised to the tick of a time.
+func quarantined(meta record.Meta, until time.Time) (record.Meta, error) {
+	scale := meta.Scale()
+	first, last := record.Time(scale.Micro(0)), record.Time(scale.Micro(meta.LastTick+1))
+	switch {
+	case until.Before(first):
+		return meta, nil
+	case !until.Before(last):
+		return meta, fmt.Errorf("%w: the floor is to be raised to %s; the layout ends at %s", coord.ErrInvalid, until.UTC().Format(time.RFC3339Nano), last.Format(time.RFC3339Nano))
+	}
+	return meta.Quarantine(scale.Tick(until.UnixMicro()))
+}
+
+// Lower implements [coord.Lowerer].
+func (c *Coordinator) Lower(ctx context.Context) (time.Time, error) {
+	return c.changeFloor(ctx, "lower the floor", func(meta record.Meta, now int64) (record.Meta, error) {
+		return meta.Lowered(now, MaxHorizon, c.opts.SkewBound)
+	})
+}
+
+// changeFloor makes a change to the namespace's record, and returns the floor that
+// holds then. Nothing is changed if this machine's clock is wrong.
+func (c *Coordinator) changeFloor(ctx context.Context, what string, change func(meta record.Meta, now int64) (record.Meta, error)) (time.Time, error) {
 	var floor time.Time
-	err := c.admin(ctx, "raise the floor", func(ctx context.Context, s *session) error {
-		old, err := c.readMeta(ctx, s)
-		switch {
-		case errors.Is(err, errNoNamespace):
-			return fmt.Errorf("%w: there is no such namespace; declare it with Init first", coord.ErrInvalid)
-		case err != nil:
+	err := c.admin(ctx, what, func(ctx context.Context, s *session) error {
+		old, now, err := c.checkedMeta(ctx, s)
+		if err != nil {
 			return err
 		}
-		meta := old.rec
-		want := c.ward(meta, s.leaderTime())
-		if !until.IsZero() {
-			want = meta.Scale().Tick(until.UnixMicro())
+		meta, err := change(old.rec, now)
+		if err != nil {
+			return err
 		}
-		if want > meta.LastTick {
-			return fmt.Errorf("%w: the floor is to be raised to %s; the layout ends at %s", coord.ErrInvalid, record.Stamp(meta.Scale().Micro(want)), record.Stamp(meta.Scale().Micro(meta.LastTick)))
-		}
-		meta.Floor = max(meta.Floor, want)
 		floor = record.Time(meta.Scale().Micro(meta.Floor))
+		if meta.Floor == old.rec.Floor && meta.Base == old.rec.Base && meta.Loss == old.rec.Loss {
+			return nil
+		}
 		_, err = c.writeMeta(ctx, s, old, meta)
 		return err
 	})

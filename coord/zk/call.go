@@ -9,21 +9,10 @@ import (
 	client "github.com/go-zookeeper/zk"
 )
 
-const (
-	// patience says which part of a session's time may be spent waiting for an answer.
-	patience = 5
-	// shortestStep is how long there is time for an answer if the caller has it.
-	shortestStep = 500 * time.Millisecond
-	// shortestCall is enough for a round trip on a slow link.
-	shortestCall = 100 * time.Millisecond
-	// hungAfter is how long a connection may owe an answer before a call that runs out
-	// of time ends the connection as well.
-	hungAfter = 400 * time.Millisecond
-)
-
 // Operations of the protocol.
 const (
 	opCreate   = 1
+	opDelete   = 2
 	opExists   = 3
 	opGet      = 4
 	opSet      = 5
@@ -100,11 +89,15 @@ func children(path string) request {
 	}}
 }
 
-func create(path string, acl []client.ACL) request {
+func create(path string, flags int32, acl []client.ACL) request {
 	return request{opCreate, func(c *client.Conn) (r reply) {
-		_, r.err = c.Create(path, nil, client.FlagPersistent, acl)
+		_, r.err = c.Create(path, nil, flags, acl)
 		return r
 	}}
+}
+
+func remove(path string) request {
+	return request{opDelete, func(c *client.Conn) reply { return reply{err: c.Delete(path, -1)} }}
 }
 
 // draw makes an ephemeral sequential node: the server adds the number of the node
@@ -137,18 +130,6 @@ func login(user, password string) request {
 	}}
 }
 
-// step bounds one of several calls that are made in turn within ctx: by a third of
-// the time that is left, so that a reply that is lost leaves time to look what
-// happened, and by a part of the TTL, so that a connection on which nothing comes
-// does not cost the session.
-func (s *session) step(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := max(s.ttl/patience, shortestStep)
-	if end, ok := ctx.Deadline(); ok {
-		limit = min(limit, max(until(end)/3, shortestCall))
-	}
-	return context.WithTimeout(ctx, limit)
-}
-
 // until is how long it takes until a deadline of a context.
 func until(end time.Time) time.Duration {
 	return time.Until(end) //nolint:forbidigo // a context's deadline is kept by the machine's timers and not by anybody's clock
@@ -170,10 +151,10 @@ func deadline(d time.Duration) time.Time { return now().Add(d) }
 // of the connection; what servers say is in the replies.
 //
 // A request has no deadline in the client: it waits for a connection for as long as
-// that takes. So each is made in a goroutine, which is left alone when ctx ends. It
-// ends with the connection; a session has one such group of requests at a time, so
-// there are never more, and what comes after waits for them. A request that is left
-// alone may still be carried out, as one that is delayed by the network may be.
+// that takes. So each is made in a goroutine, which is left alone when ctx ends; it
+// ends with the answer or with the connection. A request that is left alone may still
+// be carried out, as one that is delayed by the network may be, but not after those
+// that are made later: what is not sent yet keeps the lane.
 func (s *session) together(ctx context.Context, requests ...request) ([]reply, error) {
 	select {
 	case s.lane <- struct{}{}:
@@ -186,12 +167,13 @@ func (s *session) together(ctx context.Context, requests ...request) ([]reply, e
 		<-s.lane
 		return nil, err
 	}
-	g := &group{session: s, line: s.line(), began: now(), answers: make(chan answer, len(requests))}
+	g := &group{session: s, line: s.line(), answers: make(chan answer, len(requests))}
 	for i, r := range requests {
 		if err := g.start(ctx, i, r); err != nil {
-			break
+			return nil, err
 		}
 	}
+	<-s.lane
 	return g.wait(ctx, len(requests))
 }
 
@@ -205,24 +187,36 @@ type answer struct {
 type group struct {
 	*session
 	line    *wire
-	began   time.Time
-	started int
 	got     []answer // so far
 	answers chan answer
 }
 
-// start makes a request and returns when it was sent.
+// start makes a request and returns when it was sent. If ctx ends before that, the
+// lane is free again once it was.
 func (g *group) start(ctx context.Context, i int, r request) error {
-	before, bell := g.line.count(r.op)
-	g.started++
+	before, _ := g.line.count(r.op)
 	go func() { g.answers <- answer{i, r.do(g.conn)} }()
+	err := g.sent(ctx, i, r.op, before)
+	if err != nil && g.life.Err() == nil {
+		go func() {
+			_ = g.sent(g.life, i, r.op, before)
+			<-g.lane
+		}()
+		return g.unreached(ctx)
+	}
+	return err
+}
+
+// sent waits until the i-th request was sent, which is of an operation of which so
+// many were sent before it.
+func (g *group) sent(ctx context.Context, i int, op int32, before int) error {
 	for {
+		n, bell := g.line.count(op)
+		if n > before {
+			return nil
+		}
 		select {
 		case <-bell:
-			var n int
-			if n, bell = g.line.count(r.op); n > before {
-				return nil
-			}
 		case a := <-g.answers:
 			// Of this request or of one before.
 			g.got = append(g.got, a)
@@ -239,28 +233,15 @@ func (g *group) start(ctx context.Context, i int, r request) error {
 
 // wait collects the answers.
 func (g *group) wait(ctx context.Context, want int) ([]reply, error) {
-	for len(g.got) < g.started {
+	for len(g.got) < want {
 		select {
 		case a := <-g.answers:
 			g.got = append(g.got, a)
-			continue
 		case <-g.life.Done():
-			g.leave()
 			return nil, context.Cause(g.life)
 		case <-ctx.Done():
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) && since(g.began) >= hungAfter {
-				g.cut(g.line)
-			}
-			g.leave()
 			return nil, g.unreached(ctx)
 		}
-	}
-	<-g.lane
-	if g.started < want {
-		if err := context.Cause(g.life); err != nil {
-			return nil, err
-		}
-		return nil, g.unreached(ctx)
 	}
 	slices.SortFunc(g.got, func(a, b answer) int { return a.i - b.i })
 	replies := make([]reply, 0, want)
@@ -272,17 +253,6 @@ func (g *group) wait(ctx context.Context, want int) ([]reply, error) {
 		replies = append(replies, a.reply)
 	}
 	return replies, g.why(lost)
-}
-
-// leave lets the requests go that have no answer yet, and keeps the lane for them.
-func (g *group) leave() {
-	missing := g.started - len(g.got)
-	go func() {
-		for range missing {
-			<-g.answers
-		}
-		<-g.lane
-	}()
 }
 
 // definite tells whether a server has answered with an error, of these if any are

@@ -31,6 +31,7 @@ type Coordinator struct {
 
 	mu           sync.Mutex // guards what follows
 	incarnations map[string]*incarnation
+	looked       map[int]look // at the last acquisition that found every worker ID held
 }
 
 var (
@@ -40,6 +41,7 @@ var (
 	_ coord.Lister      = (*Coordinator)(nil)
 	_ coord.Inspector   = (*Coordinator)(nil)
 	_ coord.Admin       = (*Coordinator)(nil)
+	_ coord.Lowerer     = (*Coordinator)(nil)
 )
 
 // Acquire implements [coord.Coordinator]. It opens a connection and makes three round
@@ -84,7 +86,16 @@ func (c *Coordinator) Close() error {
 
 // do makes a call that ends with ctx and with the coordinator, and wraps its error.
 func (c *Coordinator) do(ctx context.Context, what string, call func(context.Context) error) error {
-	return c.life.Do(ctx, what, func(ctx context.Context) error { return c.explain(call(ctx)) })
+	return c.life.Do(ctx, what, func(ctx context.Context) error { return inTime(ctx, c.explain(call(ctx))) })
+}
+
+// inTime adds to an error that may pass that the call's time was up.
+func inTime(ctx context.Context, err error) error {
+	over := ctx.Err()
+	if err == nil || over == nil || errors.Is(err, over) || coord.Permanent(err) || errors.Is(err, coord.ErrLeaseLost) || errors.Is(err, coord.ErrQuarantined) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", over, err)
 }
 
 // checkRequest tells whether this driver can serve a request at all.
@@ -117,6 +128,9 @@ func (c *Coordinator) noChroot() error {
 	return fmt.Errorf("%w: the chroot %q does not exist in ZooKeeper; create that node first", coord.ErrInvalid, strings.TrimSuffix(c.nodes.root, rootName))
 }
 
+// quotaExceeded is what the client says instead of an error that it does not know.
+const quotaExceeded = "unknown error: -125"
+
 // explain adds what an error of the client leaves out.
 func (c *Coordinator) explain(err error) error {
 	switch {
@@ -127,13 +141,35 @@ func (c *Coordinator) explain(err error) error {
 		if c.opts.User != "" {
 			who = fmt.Sprintf("as user %q, perhaps with a wrong password", c.opts.User)
 		}
-		return fmt.Errorf("%w: ZooKeeper refuses access to nodes under %s %s; the user that made them may use them, see their ACL: %w", coord.ErrInvalid, c.nodes.space, who, err)
+		where := "nodes under " + c.nodes.space
+		if at, ok := errors.AsType[*accessError](err); ok {
+			where = "node " + at.node
+		}
+		return fmt.Errorf("%w: ZooKeeper refuses access to %s %s; the user that made them may use them, see their ACL: %w", coord.ErrInvalid, where, who, err)
 	case errors.Is(err, errForeign):
 		return fmt.Errorf("%w: %w", coord.ErrInvalid, err)
-	case errors.Is(err, errAgain):
+	case strings.HasSuffix(err.Error(), quotaExceeded):
+		return fmt.Errorf("a quota that an operator has set in ZooKeeper is used up (%w)", err)
+	case errors.Is(err, errAgain), errors.Is(err, errBusy):
 		return err
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("no answer from %v in time: %w", c.servers, err)
+	}
+	return err
+}
+
+// accessError says to which node access was refused.
+type accessError struct {
+	node string
+	error
+}
+
+func (e *accessError) Unwrap() error { return e.error }
+
+// refusedAt adds the node to an error that says that access was refused.
+func refusedAt(node string, err error) error {
+	if definite(err, client.ErrNoAuth, client.ErrInvalidACL) {
+		return &accessError{node, err}
 	}
 	return err
 }

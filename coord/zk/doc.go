@@ -50,7 +50,7 @@
 // this driver cannot have written is an error that names the node, and is never
 // overwritten.
 //
-//	meta                  layout and floor
+//	meta                  layout, floor, and the last loss of writes
 //	slots/0000000007      the window of worker ID 7 and who has it; for ever
 //	owners/0000000007     there while the holder's session lives
 //	tokens/TOKEN          leads from an acquisition to its worker ID; on the same session
@@ -91,7 +91,8 @@
 //     ticket's number.
 //  3. Read some 30 free slots, from the ticket on: tickets have no gaps, so a thousand
 //     processes that start together begin at a thousand different worker IDs. The
-//     worker ID that the identity had last comes first.
+//     worker ID that the identity had last comes first. If none of them can be used,
+//     the next 32 are read.
 //  4. One transaction on the first slot whose window opens in time: meta is as it was
 //     read, there is no owner and no such token, the slot is as it was read.
 //
@@ -111,17 +112,29 @@
 // in order, so what the lost one has done is visible then, or it never will be done.
 // An acquisition finds its token's node, which is on its own session; a renewal finds
 // the slot that it meant to write; a release finds its slot free. If time is up before
-// that, the outcome stays unknown: a renewal is made again with the next one, and an
-// acquisition keeps its session for one TTL, so that another call with the same token
-// finds the same grant.
+// that, the outcome stays unknown, and another call goes on from there: a renewal looks
+// first, and an acquisition keeps its session for one TTL, so that another call with the
+// same token finds the same grant.
+//
+// # Slow answers
+//
+// A call may use all of the time that its caller gives it, for whichever of its round
+// trips needs it, and what it has reached when that is over is kept for the next one:
+// the connection, the session, the ticket with what was read beside it, and what an
+// earlier renewal has stored. So calls get through in the end if there is time for one
+// round trip, and no answer is so late that a connection is given up for it.
+//
+// A connection is alive as long as anything arrives on it, the answers to pings among
+// them. It is given up where answers are owed and nothing at all has arrived for a third
+// of the TTL, or for three times the longest round trip of late if that is more; the
+// TTL is the most. A server has a fifth of the TTL to answer to the request for a
+// session, and twice as long each time it does not.
 //
 // The client library knows no deadlines. A request is made in a goroutine and left
-// alone when its time is up. A connection that owes an answer at that moment is cut, so
-// that the next one goes to another server. The request that was left alone ends with
-// its connection, or waits unsent for the next one; a session has one group of requests
-// at a time, so there is never more than one group that waits. It may be carried out
-// late, as any request in a slow network may: then what it compares has changed, or it
-// stores a window that its holder does not use.
+// alone when its time is up. It ends with its answer or with its connection, or waits
+// unsent for the next one; those that come later are sent after it. It may be carried
+// out late, as any request in a slow network may: then what it compares has changed, or
+// it stores a window that its holder does not use.
 //
 // # Clocks
 //
@@ -129,8 +142,11 @@
 // coord.ErrClockSkew if they differ by more than [Options.SkewBound]. Renewals do not
 // push a window further than [MaxHorizon] and the bound ahead of the leader's clock,
 // whatever the holder's clock says: a clock that jumps ahead does not make its worker
-// ID useless. A slot whose window reaches further than that is not granted any more;
-// retire its worker ID.
+// ID useless. A slot whose window reaches further than that is not granted any
+// more; retire its worker ID. Nor does a wrong clock raise the floor for others: after a
+// loss the leader's time counts, and an operator whose clock is wrong is refused with
+// coord.ErrClockSkew before anything is written. [Coordinator.Lower] lowers a floor that
+// reaches too far all the same.
 //
 // # If ZooKeeper forgets
 //
@@ -138,10 +154,18 @@
 // backup restored or a data folder rolled back, the windows of that time are not on
 // record. The driver notices when a write gets a transaction number that is not above
 // all that were seen before, those in the answers to pings among them, when the version
-// or the generation of a slot falls, and when a slot or the namespace was made anew or
-// is gone. It then raises the floor, once:
+// or the generation of a slot falls, when a generation has another token or a shorter
+// window, when a slot or the namespace was made anew or is gone, and when the record of
+// the namespace is an earlier one or that of another namespace. It then raises the floor:
 // nothing is granted or extended until [MaxHorizon] and the skew bound have passed,
-// because no window that was lost reaches further.
+// because no window that was lost reaches further. A floor that the process knew is put
+// back as well.
+//
+// The floor is raised once for each loss. Meta says of the last one when it was noticed,
+// or that an operator has declared it, under a random name. Who learns of a loss late
+// compares: if what speaks of it was seen before that, and the name is a new one, the
+// loss was dealt with. If it was seen later, or the name was known, as after a second
+// backup that contains the record of the first loss, the floor is raised again.
 //
 // A server refuses clients that have seen later transactions than its own, without
 // saying why. The client library would try for ever; here, a session without a

@@ -5,3 +5,14 @@ var Mark = mark
 
 // Highest is the highest number of a transaction that c has seen.
 func Highest(c *Coordinator) int64 { return c.memory.sight().highest }
+
+// Pinged is the answer to a ping of the session of a token, with the number of a
+// transaction.
+func Pinged(c *Coordinator, token string, zxid int64) {
+	c.mu.Lock()
+	inc := c.incarnations[token]
+	c.mu.Unlock()
+	inc.turn <- struct{}{}
+	defer func() { <-inc.turn }()
+	inc.session.saw(zxid, false)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 
 	client "github.com/go-zookeeper/zk"
@@ -38,8 +39,6 @@ func (c *Coordinator) fetchAt(ctx context.Context, s *session, reads ...request)
 }
 
 func (c *Coordinator) fetchOnce(ctx context.Context, s *session, reads []request) (*client.Stat, []reply, error) {
-	ctx, cancel := s.step(ctx)
-	defer cancel()
 	requests := append([]request{set(c.nodes.clock(), nil)}, reads...)
 	first := 0 // of the above
 	if c.opts.User != "" && !s.loggedIn() {
@@ -68,10 +67,10 @@ func (c *Coordinator) fetchOnce(ctx context.Context, s *session, reads []request
 	case definite(clock.err, client.ErrNoNode):
 		return nil, nil, errNoNamespace
 	case clock.err != nil:
-		return nil, nil, clock.err
+		return nil, nil, refusedAt(c.nodes.clock(), clock.err)
 	}
 	s.tick(clock.stat.Mtime)
-	c.memory.learn(at, clock.stat.Mzxid)
+	c.memory.learn(at, clock.stat.Mzxid, s.time())
 	return clock.stat, replies[first+1:], nil
 }
 
@@ -83,8 +82,6 @@ func isOpen(acl []client.ACL) bool {
 // write makes a transaction. If a server refuses it, failed is the operation that is
 // to blame, and otherwise negative: what became of it is not known.
 func (c *Coordinator) write(ctx context.Context, s *session, ops []any) (failed int, err error) {
-	ctx, cancel := s.step(ctx)
-	defer cancel()
 	at := s.sight()
 	replies, err := s.together(ctx, multi(ops))
 	if err != nil {
@@ -94,7 +91,7 @@ func (c *Coordinator) write(ctx context.Context, s *session, ops []any) (failed 
 	if r.err != nil {
 		for i, one := range r.results {
 			if one.Error != nil {
-				return i, r.err
+				return i, refusedAt(guardOf(ops[i]), r.err)
 			}
 		}
 		return 0, r.err // which one is to blame was not said
@@ -106,7 +103,7 @@ func (c *Coordinator) write(ctx context.Context, s *session, ops []any) (failed 
 			zxid = one.Stat.Mzxid
 		}
 	}
-	c.memory.learn(at, zxid)
+	c.memory.learn(at, zxid, s.time())
 	return 0, nil
 }
 
@@ -117,5 +114,6 @@ func transient(err error) bool {
 			return true
 		}
 	}
-	return false
+	_, broken := errors.AsType[net.Error](err) // a write on a connection that is gone
+	return broken
 }

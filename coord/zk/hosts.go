@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// dialTime bounds connecting to one server.
+	// dialTime bounds connecting to one server, the first time round.
 	dialTime = time.Second
 	// shortestRest and longestRest bound the pause after all servers were tried.
 	shortestRest = 20 * time.Millisecond
@@ -91,12 +91,15 @@ func (h *hosts) rest() error {
 	}
 }
 
-// dial connects to a server.
+// dial connects to a server. Each time round, there is twice the time for it.
 func (h *hosts) dial(address string) (net.Conn, error) {
 	if err := h.rest(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(h.life, dialTime)
+	h.mu.Lock()
+	limit := dialTime << min(h.rests, 4)
+	h.mu.Unlock()
+	ctx, cancel := context.WithTimeout(h.life, limit)
 	defer cancel()
 	var d net.Dialer
 	return d.DialContext(ctx, "tcp", address)

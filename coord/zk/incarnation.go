@@ -15,7 +15,9 @@ type incarnation struct {
 
 	// Guarded by the turn.
 	session *session
-	view    *view // what is stored, as was seen last; nil: nothing is held
+	view    *view   // what is stored, as was seen last; nil: nothing is held
+	unsure  bool    // there was a transaction since, and what became of it is not known
+	survey  *survey // of an acquisition that got no further in its time
 
 	// Guarded by the coordinator's mu.
 	gone bool
@@ -89,7 +91,7 @@ func (c *Coordinator) drop(inc *incarnation) {
 	if inc.session != nil {
 		inc.session.over(true, errEnded)
 	}
-	inc.session, inc.view = nil, nil
+	inc.session, inc.view, inc.unsure, inc.survey = nil, nil, false, nil
 }
 
 // connected makes sure that an incarnation has a session that is not over, and
@@ -146,7 +148,7 @@ func (s *session) lost() <-chan struct{} {
 // watch asks the servers to tell when an owner node goes. Where that fails, there is
 // no hint: the next renewal finds out.
 func (c *Coordinator) watch(s *session, path string) {
-	ctx, cancel := s.step(c.life.Context())
+	ctx, cancel := context.WithTimeout(c.life.Context(), s.ttl)
 	defer cancel()
 	replies, err := s.together(ctx, watch(path))
 	if err == nil && replies[0].err != nil {

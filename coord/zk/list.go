@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	client "github.com/go-zookeeper/zk"
 
@@ -36,10 +37,14 @@ func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 			return err
 		}
 		meta, err := read[record.Meta](c.nodes.meta(), replies[0])
-		if err == nil && meta.there() {
-			n = meta.rec.Inspected()
+		switch {
+		case err != nil:
+			return err
+		case !meta.there():
+			return c.checkChroot(ctx, s)
 		}
-		return err
+		n = meta.rec.Inspected()
+		return nil
 	})
 	return n, err
 }
@@ -57,6 +62,23 @@ func (c *Coordinator) peek(ctx context.Context, s *session, reads ...request) ([
 	return replies[len(replies)-len(reads):], nil
 }
 
+// checkChroot returns an error if the chroot is not there, which is why a namespace is
+// not.
+func (c *Coordinator) checkChroot(ctx context.Context, s *session) error {
+	chroot := strings.TrimSuffix(c.nodes.root, rootName)
+	if chroot == "" {
+		return nil
+	}
+	replies, err := c.peek(ctx, s, exists(chroot))
+	switch {
+	case err != nil:
+		return err
+	case definite(replies[0].err, client.ErrNoNode):
+		return c.noChroot()
+	}
+	return replies[0].err
+}
+
 func (c *Coordinator) list(ctx context.Context, s *session) (slots []coord.Slot, unreadable []error, _ error) {
 	n := c.nodes
 	replies, err := c.peek(ctx, s, get(n.meta()), children(n.owners()), children(n.slots()))
@@ -68,7 +90,7 @@ func (c *Coordinator) list(ctx context.Context, s *session) (slots []coord.Slot,
 	case err != nil:
 		return nil, nil, err
 	case !meta.there() && definite(replies[2].err, client.ErrNoNode):
-		return nil, nil, nil
+		return nil, nil, c.checkChroot(ctx, s)
 	case !meta.there():
 		_, err := c.metaOf(replies[0])
 		return nil, nil, err

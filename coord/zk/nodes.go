@@ -25,6 +25,9 @@ func newFolder(chroot, namespace string) folder {
 	return folder{root: chroot + rootName, space: chroot + rootName + "/" + escape(namespace)}
 }
 
+// moment is a node that is made to learn the time. No namespace has such a name.
+func (f folder) moment(name string) string { return f.root + "/.moment-" + name }
+
 // meta is the namespace's layout and floor.
 func (f folder) meta() string { return f.space + "/meta" }
 
@@ -125,6 +128,15 @@ func misfit(op any, why error) error {
 	return damaged(at, errors.New("the node is missing, or is there and should not be: something else has changed what is stored"))
 }
 
+// guardOf is the path of the node whose ACL decides on an operation.
+func guardOf(op any) string {
+	switch op.(type) {
+	case *client.CreateRequest, *client.DeleteRequest:
+		return path.Dir(nodeOf(op))
+	}
+	return nodeOf(op)
+}
+
 // nodeOf is the path of the node that an operation of a transaction is about.
 func nodeOf(op any) string {
 	switch op := op.(type) {
@@ -166,7 +178,7 @@ func read[R record.Record](path string, r reply) (stored[R], error) {
 		if definite(r.err, client.ErrNoNode) {
 			return stored[R]{}, nil
 		}
-		return stored[R]{}, r.err
+		return stored[R]{}, refusedAt(path, r.err)
 	}
 	rec, err := record.Decode[R](r.data)
 	if err != nil {

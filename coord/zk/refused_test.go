@@ -68,7 +68,7 @@ func TestAccess(t *testing.T) {
 	if _, err := o.Create("/locked", nil, 0, client.WorldACL(client.PermRead)); err != nil {
 		t.Fatal(err)
 	}
-	wantRefused(t, newCoordinator(t, servers, "ns", &zk.Options{Chroot: "/locked"}), request(1), "refuses access", "/locked/unalike/ns", "without a user")
+	wantRefused(t, newCoordinator(t, servers, "ns", &zk.Options{Chroot: "/locked"}), request(1), "refuses access", "node /locked without a user")
 
 	c := newCoordinator(t, servers, "ns", ann)
 	g := mustAcquire(t, c, request(2))

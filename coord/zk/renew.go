@@ -3,6 +3,8 @@ package zk
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	client "github.com/go-zookeeper/zk"
 
@@ -23,10 +25,11 @@ type tenure struct {
 	*Coordinator
 	g       coord.Grant
 	inc     *incarnation
-	known   *view // that came with the grant; nil: none
-	v       *view // what is stored, as far as is known; nil: look
-	refused *view // what a transaction was refused for that took it to be stored
-	attempt error // of a release that may have been done
+	known   *view         // that came with the grant; nil: none
+	v       *view         // what is stored, as far as is known; nil: look
+	refused *view         // what a transaction was refused for that took it to be stored
+	took    time.Duration // to look; 0: there was no need to
+	attempt error         // of a release that may have been done
 }
 
 // hold enters the incarnation of a grant; leave ends it.
@@ -36,6 +39,9 @@ func (c *Coordinator) hold(ctx context.Context, g coord.Grant) (*tenure, error) 
 		return nil, err
 	}
 	t := &tenure{Coordinator: c, g: g, inc: inc, known: viewOf(g)}
+	if inc.unsure {
+		return t, nil
+	}
 	t.v = t.fresh(t.known)
 	// An earlier call may have changed the slot without the caller's learning of it.
 	if last := t.fresh(inc.view); last != nil && last.slot.rec.Holds(g.Token, g.Generation) && (t.v == nil || last.slot.version > t.v.slot.version) {
@@ -56,6 +62,7 @@ func (t *tenure) fresh(v *view) *view {
 // keep makes turns until one is done. What a turn gets is a session, and a view in
 // which the grant is held.
 func (t *tenure) keep(ctx context.Context, turn func(context.Context, *session, int64) (done bool, err error)) error {
+	var last error
 	for n := range turns {
 		if err := lifetime.Pause(ctx, n-1); err != nil {
 			return err
@@ -67,8 +74,11 @@ func (t *tenure) keep(ctx context.Context, turn func(context.Context, *session, 
 		case err != nil && !t.outlived(ctx):
 			return err
 		case err != nil:
-			t.v = nil // its session has ended; the next turn has another one
+			t.v, last = nil, err // its session has ended; the next turn has another one
 		}
+	}
+	if last != nil {
+		return fmt.Errorf("%w (%w)", errBusy, last)
 	}
 	return errBusy
 }
@@ -84,18 +94,20 @@ func (t *tenure) once(ctx context.Context, turn func(context.Context, *session, 
 	}
 	s := t.inc.session
 	if t.v == nil || s.leaderTime() == 0 { // a new session has to learn the time
+		began := now()
 		if t.v, err = t.look(ctx, s, t.g.WorkerID, t.g.Token); err != nil {
 			if t.attempt != nil {
 				err = unclear(t.attempt, err)
 			}
 			return false, err
 		}
+		t.took, t.inc.unsure = since(began), false
 	}
 	if rec := t.v.slot.rec; t.attempt != nil && rec.Token == "" && rec.Generation == t.g.Generation && !rec.Retired {
 		return true, nil // nobody but this holder can have released it
 	}
 	if why := backward(t.known, t.v); why != "" {
-		t.memory.suspect(t.v.era, why)
+		t.memory.suspect(t.v.era, why, t.known.testimony())
 	}
 	if !t.memory.sound(t.v.era) {
 		t.v = nil
@@ -124,8 +136,13 @@ func (t *tenure) outlived(ctx context.Context) bool {
 	if ctx.Err() != nil || t.inc.session == nil {
 		return false
 	}
-	why := context.Cause(t.inc.session.life)
-	return errors.Is(why, errExpired) || errors.Is(why, errSilent) || errors.Is(why, errIdle)
+	return outlived(context.Cause(t.inc.session.life))
+}
+
+// outlived tells whether an error is the end of a session that another one need not
+// have.
+func outlived(err error) bool {
+	return errors.Is(err, errExpired) || errors.Is(err, errSilent) || errors.Is(err, errIdle)
 }
 
 // lose ends the session of a grant that is not held any more, unless it serves
@@ -183,8 +200,28 @@ func (r *renewal) clamped(s *session) int64 {
 	return min(r.until, record.Reach(r.v.meta.rec.Scale(), leader, MaxHorizon, r.opts.SkewBound))
 }
 
-// turn makes the transaction, and looks what happened if that is not clear.
+// hurried tells whether there is no time for as much again as looking took.
+func (r *renewal) hurried(ctx context.Context) bool {
+	end, ok := ctx.Deadline()
+	return ok && r.took > 0 && until(end) < r.took+r.took/2
+}
+
+// stored tells whether what is stored is more than the caller has, because an earlier
+// renewal was done without its learning of it, and needs nothing besides.
+func (r *renewal) stored(id int64) bool {
+	rec := r.v.slot.rec
+	return r.v.owner == id && rec.NotAfter > r.g.NotAfter && max(rec.NotBefore, r.v.meta.rec.Floor) <= r.g.NotAfter
+}
+
+// turn makes the transaction, and looks what happened if that is not clear. Where
+// answers take so long that there is only time to look, the caller gets what an
+// earlier attempt has reached.
 func (r *renewal) turn(ctx context.Context, s *session, id int64) (bool, error) {
+	if r.stored(id) && r.hurried(ctx) {
+		r.from, r.floored = r.g.NotBefore, false
+		r.adopt(r.v)
+		return true, nil
+	}
 	rec, from, grows := r.v.slot.rec.Extended(r.g, r.v.meta.rec.Floor, r.clamped(s), r.now())
 	r.from, r.floored = from, !grows
 	value, err := record.Encode(rec)
@@ -206,6 +243,7 @@ func (r *renewal) turn(ctx context.Context, s *session, id int64) (bool, error) 
 	failed, err := r.write(ctx, s, ops)
 	switch {
 	case err != nil && failed < 0:
+		r.inc.unsure = true
 		return r.resolve(ctx, s, []byte(value), id, err)
 	case definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion):
 		return false, r.again(ops[failed], err)
@@ -215,7 +253,7 @@ func (r *renewal) turn(ctx context.Context, s *session, id int64) (bool, error) 
 		r.v = nil
 		return false, nil // what was extended may not be used; the next turn raises the floor
 	}
-	r.adopt(&view{era: r.v.era, meta: r.v.meta, slot: r.v.slot.then(rec, []byte(value)), owned: true, owner: id, token: true})
+	r.adopt(&view{era: r.v.era, seen: s.time(), meta: r.v.meta, slot: r.v.slot.then(rec, []byte(value)), owned: true, owner: id, token: true})
 	if resumes {
 		s.held()
 		r.log.Info("lease put back", "namespace", r.namespace, "worker_id", rec.Worker)
@@ -224,7 +262,7 @@ func (r *renewal) turn(ctx context.Context, s *session, id int64) (bool, error) 
 }
 
 // adopt takes over what is stored now.
-func (r *renewal) adopt(v *view) { r.v, r.inc.view = v, v }
+func (r *renewal) adopt(v *view) { r.v, r.inc.view, r.inc.unsure = v, v, false }
 
 // resolve looks what became of a transaction whose reply was lost. If it was done,
 // what is stored is adopted.
@@ -233,10 +271,13 @@ func (r *renewal) resolve(ctx context.Context, s *session, value []byte, id int6
 	if err != nil {
 		return false, unclear(cause, err)
 	}
+	r.inc.unsure = false
 	if string(v.slot.raw) == string(value) && v.owner == id && string(v.meta.raw) == string(r.v.meta.raw) && backward(r.known, v) == "" && r.memory.sound(r.v.era) {
 		r.adopt(v)
 		return true, nil
 	}
-	r.v = v
+	if r.v = v; !transient(cause) && !errors.Is(cause, client.ErrSessionExpired) && s.life.Err() == nil {
+		return false, cause // a server has refused it, and would again
+	}
 	return false, nil
 }

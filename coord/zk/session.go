@@ -49,6 +49,7 @@ type session struct {
 	lane  chan struct{} // held while requests are under way
 
 	memory   *memory
+	refer    func(leader int64) int64
 	era      atomic.Int64 // of the memory, at the last write
 	answered atomic.Int64 // the number in the last answer to a request
 
@@ -62,6 +63,7 @@ type session struct {
 	ready   chan struct{} // closed while there is a connection with the session
 	up      bool          // ready is closed
 	trouble error         // why there is no connection
+	shake   time.Duration // how long the answer to the request for a session may take
 	foreign int           // how many of the last servers were something else
 	silent  *time.Timer   // runs while there is none
 	unused  *time.Timer   // runs between calls
@@ -78,8 +80,8 @@ type session struct {
 // so many worker IDs.
 func (c *Coordinator) newSession(ttl time.Duration, workers int) (*session, error) {
 	s := &session{
-		ttl: ttl, log: c.log, limit: answerRoom + nameRoom*workers, lane: make(chan struct{}, 1),
-		ready: make(chan struct{}), gone: make(chan struct{}), memory: c.memory,
+		ttl: ttl, shake: shortestShake(ttl), log: c.log, limit: answerRoom + nameRoom*workers, lane: make(chan struct{}, 1),
+		ready: make(chan struct{}), gone: make(chan struct{}), memory: c.memory, refer: c.reference,
 	}
 	s.sight()
 	s.life, s.end = context.WithCancelCause(context.Background())
@@ -120,7 +122,10 @@ func (s *session) dial(_, address string, _ time.Duration) (net.Conn, error) {
 		s.worry(err)
 		return nil, err
 	}
-	w, err := newWire(conn, s.limit, max(s.ttl/patience, dialTime), s.greeted, s.saw, s.worry)
+	s.mu.Lock()
+	shake := s.shake
+	s.mu.Unlock()
+	w, err := newWire(conn, s.limit, shake, s.ttl, s.greeted, s.saw, s.worry)
 	if err != nil {
 		_ = conn.Close()
 		s.worry(err)
@@ -135,10 +140,20 @@ func (s *session) dial(_, address string, _ time.Duration) (net.Conn, error) {
 	return w, nil
 }
 
-// worry remembers what is wrong with the connection. If all servers turn out to be
-// something else, there will never be a session.
+// shortestShake is how long the answer to the request for a session may take at first.
+func shortestShake(ttl time.Duration) time.Duration { return max(ttl/5, dialTime) }
+
+// worry remembers what is wrong with the connection. After one that was given up for
+// its silence, the next has twice the time to answer. If all servers turn out to be something else,
+// there will never be a session.
 func (s *session) worry(err error) {
 	s.mu.Lock()
+	switch {
+	case errors.Is(err, errUnanswered):
+		s.shake = min(2*s.shake, max(s.ttl, s.shake))
+	case errors.Is(err, errSilence):
+		s.shake = min(max(2*s.ttl/patience, s.shake), max(s.ttl, s.shake))
+	}
 	s.trouble = err
 	s.foreign++
 	if !errors.Is(err, errForeign) {
@@ -157,7 +172,7 @@ func (s *session) saw(zxid int64, request bool) {
 	if request {
 		s.answered.Store(zxid)
 	}
-	s.memory.note(s.era.Load(), zxid)
+	s.memory.note(s.era.Load(), zxid, s.time())
 }
 
 // sight is what had been seen when a write begins.
@@ -173,6 +188,7 @@ func (s *session) sight() sight {
 func (s *session) greeted(g greeting) {
 	s.mu.Lock()
 	s.offered = g.session
+	s.shake = min(max(shortestShake(s.ttl), slack*g.took), max(s.ttl, s.shake))
 	s.mu.Unlock()
 	if g.session == 0 || g.timeout == s.ttl {
 		return // expired, which the client finds out, or as it should be
@@ -340,16 +356,6 @@ type unreachedError struct{ cause, trouble error }
 func (e *unreachedError) Error() string   { return e.cause.Error() + " (" + e.trouble.Error() + ")" }
 func (e *unreachedError) Unwrap() []error { return []error{e.cause, e.trouble} }
 
-// cut ends the connection that was in use when a request was made, if it still is:
-// the next one may be to a server that answers.
-func (s *session) cut(w *wire) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if w != nil && w == s.wire && s.up {
-		_ = w.Close()
-	}
-}
-
 // line returns the connection in use.
 func (s *session) line() *wire {
 	s.mu.Lock()
@@ -373,6 +379,9 @@ func (s *session) leaderTime() int64 {
 	}
 	return s.serverTime + since(s.heard).Microseconds()
 }
+
+// time is the time of what is seen now.
+func (s *session) time() int64 { return s.refer(s.leaderTime()) }
 
 // loggedIn tells whether the session has shown its credentials. The client shows them
 // again on each connection.

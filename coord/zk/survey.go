@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	client "github.com/go-zookeeper/zk"
 
@@ -19,6 +20,8 @@ import (
 // slots.
 type survey struct {
 	era      int64 // of the memory
+	session  *session
+	at       time.Time
 	meta     stored[record.Meta]
 	ticket   int64 // 0 or more
 	token    stored[workerRecord]
@@ -42,11 +45,11 @@ func (a *acquisition) survey(ctx context.Context, s *session) (*survey, error) {
 	if ticket.err != nil && !definite(ticket.err, client.ErrNodeExists) { // see ticketNumber
 		return nil, missing(n.tickets(), ticket.err)
 	}
-	sv := &survey{era: at.era, ticket: ticketNumber(strings.TrimPrefix(ticket.path, n.ticket(a.req.Token)))}
+	sv := &survey{era: at.era, session: s, at: now(), ticket: ticketNumber(strings.TrimPrefix(ticket.path, n.ticket(a.req.Token)))}
 	if sv.meta, err = a.metaOf(replies[0]); err != nil {
 		return nil, err
 	}
-	a.memory.know(at, sv.meta)
+	a.memory.know(at, sv.meta, s.time())
 	if sv.meta.rec.Fingerprint != a.req.Fingerprint {
 		return nil, &coord.LayoutMismatchError{Namespace: a.namespace, Stored: sv.meta.rec.Fingerprint, Wanted: a.req.Fingerprint}
 	}
@@ -102,64 +105,4 @@ func missing(path string, err error) error {
 		return damaged(path, errors.New("the node is missing and there are others of the namespace"))
 	}
 	return err
-}
-
-// makeNamespace makes the nodes of a namespace, all of them or none. That they are
-// there already is no error.
-func (c *Coordinator) makeNamespace(ctx context.Context, s *session, meta record.Meta) error {
-	known := c.memory.sight().meta
-	if known != nil {
-		// It has not been new but lost.
-		meta.Floor = c.ward(meta, s.leaderTime())
-		if known.rec.Fingerprint == meta.Fingerprint {
-			meta.Floor = max(meta.Floor, known.rec.Floor)
-		}
-	}
-	value, err := record.Encode(meta)
-	if err != nil {
-		return err
-	}
-	if err := c.makeRoot(ctx, s); err != nil {
-		return err
-	}
-	n := c.nodes
-	var ops []any
-	for _, path := range []string{n.space, n.clock(), n.tickets(), n.slots(), n.owners(), n.tokens(), n.identities()} {
-		ops = append(ops, &client.CreateRequest{Path: path, Acl: c.acl})
-	}
-	_, err = c.write(ctx, s, append(ops, c.creates(n.meta(), []byte(value))...))
-	switch {
-	case definite(err, client.ErrNodeExists):
-		return nil
-	case err != nil:
-		return err
-	}
-	if known != nil {
-		c.memory.forgive(s.answered.Load(), nil)
-		c.log.Error("the namespace was gone; it is made anew, and nothing is granted until the windows that may be lost with it are over",
-			"namespace", c.namespace, "until", record.Stamp(meta.Scale().Micro(meta.Floor+1)))
-	}
-	return nil
-}
-
-// makeRoot makes the node of all namespaces. Others may add namespaces of theirs.
-func (c *Coordinator) makeRoot(ctx context.Context, s *session) error {
-	ctx, cancel := s.step(ctx)
-	defer cancel()
-	acl := c.acl
-	if c.opts.User != "" {
-		acl = slices.Concat(acl, client.WorldACL(client.PermRead|client.PermCreate))
-	}
-	replies, err := s.together(ctx, create(c.nodes.root, acl))
-	if err != nil {
-		return err
-	}
-	switch err := replies[0].err; {
-	case err == nil, definite(err, client.ErrNodeExists):
-		return nil
-	case definite(err, client.ErrNoNode):
-		return c.noChroot()
-	default:
-		return err
-	}
 }

@@ -17,6 +17,7 @@ import (
 // compares it. A view is not changed once others have it.
 type view struct {
 	era   int64 // of the memory, when it was read
+	seen  int64 // when that was, microseconds since 1970
 	meta  stored[record.Meta]
 	slot  stored[record.Slot]
 	owned bool  // there is an owner node
@@ -50,7 +51,7 @@ func (c *Coordinator) look(ctx context.Context, s *session, id int, token string
 	switch {
 	case errors.Is(err, errNoNamespace):
 		if at.meta != nil {
-			c.memory.suspect(at.era, "the namespace is gone")
+			c.memory.suspect(at.era, "the namespace is gone", at.read)
 		}
 		return v, nil
 	case err != nil:
@@ -73,7 +74,8 @@ func (c *Coordinator) look(ctx context.Context, s *session, id int, token string
 			return nil, r.err
 		}
 	}
-	c.memory.know(at, v.meta)
+	v.seen = s.time()
+	c.memory.know(at, v.meta, v.seen)
 	return v, nil
 }
 
@@ -88,8 +90,8 @@ func (c *Coordinator) slotOf(id int, r reply) (stored[record.Slot], error) {
 }
 
 // backward tells what shows, if anything does, that writes were lost between two
-// views of one worker ID: a slot is never deleted, and no version or generation
-// falls. Views of two eras tell nothing: that loss was dealt with.
+// views of one worker ID: a slot is never deleted, no version or generation falls, and
+// a generation has one token until it is released, and a window that only grows. Views of two eras tell nothing: that loss was dealt with.
 func backward(known, now *view) string {
 	switch {
 	case known == nil || now == nil || known == now || known.era != now.era:
@@ -102,9 +104,18 @@ func backward(known, now *view) string {
 		return fmt.Sprintf("the version of worker ID %d's slot was %d and is %d", known.slot.rec.Worker, known.slot.version, now.slot.version)
 	case now.slot.rec.Generation < known.slot.rec.Generation:
 		return fmt.Sprintf("the generation of worker ID %d was %d and is %d", known.slot.rec.Worker, known.slot.rec.Generation, now.slot.rec.Generation)
+	case now.slot.rec.Generation > known.slot.rec.Generation || known.slot.rec.Token == "" || now.slot.rec.Token == "":
+		return ""
+	case now.slot.rec.Token != known.slot.rec.Token:
+		return fmt.Sprintf("generation %d of worker ID %d has another token", known.slot.rec.Generation, known.slot.rec.Worker)
+	case now.slot.rec.NotAfter < known.slot.rec.NotAfter:
+		return fmt.Sprintf("the window of worker ID %d ended at tick %d and ends at %d", known.slot.rec.Worker, known.slot.rec.NotAfter, now.slot.rec.NotAfter)
 	}
 	return ""
 }
+
+// testimony is that of what a view shows.
+func (v *view) testimony() testimony { return testimony{v.seen, v.meta.rec.Loss.Nonce} }
 
 // same tells whether two views are of the same state.
 func (v *view) same(w *view) bool {

@@ -19,15 +19,23 @@ const (
 	handshakeMost = 256
 )
 
-// errForeign says that what answers is no ZooKeeper.
-var errForeign = errors.New("the answer is not in ZooKeeper's protocol: is this the port for clients, without TLS?")
+var (
+	// errForeign says that what answers is no ZooKeeper.
+	errForeign = errors.New("the answer is not in ZooKeeper's protocol: is this the port for clients, without TLS?")
+	// errUnanswered says that there was no answer to the request for a session.
+	errUnanswered = errors.New("accepts connections and does not answer: is this ZooKeeper's port for clients, without TLS?")
+	// errSilence says that a connection was given up on which nothing arrived.
+	errSilence = errors.New("owes answers and has sent nothing for long")
+)
 
 // wire is a connection to a server that reads along. The client library keeps to
 // itself what it learns there: the timeout that the server decided, the transaction
 // numbers of answers, and which requests were sent. It also believes every length
-// that it is told, and waits long for an answer to its first packet.
+// that it is told, and waits long for an answer to its first packet. When it gives up
+// a connection later does not depend on how long answers take; see debts.
 type wire struct {
 	net.Conn
+	debts
 	limit  int // the longest packet that is accepted
 	opened func(greeting)
 	saw    func(zxid int64, request bool)
@@ -39,8 +47,9 @@ type wire struct {
 	have   int // bytes of length and head so far
 	left   int // bytes to come, without the length
 	shaken bool
+	again  bool // the last read ended with the deadline
 
-	mu    sync.Mutex
+	mu    sync.Mutex    // guards debts, too
 	sent  map[int32]int // requests by their operation
 	bell  chan struct{} // closed with the next request
 	hello bool          // the request for a session was sent
@@ -51,24 +60,22 @@ type wire struct {
 type greeting struct {
 	timeout time.Duration
 	session int64 // 0: it has ended
+	took    time.Duration
 }
 
-// newWire watches conn, on which an answer must come within patience.
-func newWire(conn net.Conn, limit int, patience time.Duration, opened func(greeting), saw func(int64, bool), worry func(error)) (*wire, error) {
-	w := &wire{Conn: conn, limit: limit, opened: opened, saw: saw, worry: worry, sent: map[int32]int{}, bell: make(chan struct{})}
+// newWire watches conn, on which an answer must come within patience, for a session
+// that lasts ttl.
+func newWire(conn net.Conn, limit int, patience, ttl time.Duration, opened func(greeting), saw func(int64, bool), worry func(error)) (*wire, error) {
+	w := &wire{Conn: conn, debts: debts{ttl: ttl}, limit: limit, opened: opened, saw: saw, worry: worry, sent: map[int32]int{}, bell: make(chan struct{})}
 	return w, conn.SetDeadline(deadline(patience))
 }
 
-// SetReadDeadline does nothing until the session is there: the deadline of the
-// handshake holds.
-func (w *wire) SetReadDeadline(t time.Time) error {
-	if !w.shaken {
-		return nil
-	}
-	return w.Conn.SetReadDeadline(t)
-}
+// SetReadDeadline does nothing: the deadline of the handshake holds, and then that of
+// the debts. The client's would end a connection for one slow answer.
+func (w *wire) SetReadDeadline(time.Time) error { return nil }
 
-// SetWriteDeadline is likewise.
+// SetWriteDeadline does nothing until the session is there: the deadline of the
+// handshake holds.
 func (w *wire) SetWriteDeadline(t time.Time) error {
 	if !w.shaken {
 		return nil
@@ -79,16 +86,40 @@ func (w *wire) SetWriteDeadline(t time.Time) error {
 // Read reads and looks at what was read.
 func (w *wire) Read(b []byte) (int, error) {
 	n, err := w.Conn.Read(b)
+	if w.shaken && errors.Is(err, os.ErrDeadlineExceeded) && !w.again {
+		// A process that was paused finds its deadline over and its answers there.
+		w.again = true
+		if err = w.Conn.SetReadDeadline(deadline(lastLook)); err == nil {
+			n, err = w.Conn.Read(b)
+		}
+	}
 	if seen := w.look(b[:n]); seen != nil {
 		n, err = 0, seen
 		if w.shaken {
 			w.worry(fmt.Errorf("%v: %w", w.RemoteAddr(), seen))
 		}
 	}
-	if err != nil && !w.shaken {
+	switch {
+	case err != nil && !w.shaken:
 		w.worry(w.refused(err))
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		w.worry(fmt.Errorf("%v %w", w.RemoteAddr(), errSilence))
+	case err == nil && w.shaken:
+		w.again = false
+		err = w.heard()
 	}
 	return n, err
+}
+
+// heard sets the time until which the next answer has to begin to come.
+func (w *wire) heard() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	limit, err := w.patience(now())
+	if err != nil {
+		return err
+	}
+	return w.Conn.SetReadDeadline(limit)
 }
 
 // refused says what it means that there was no answer to the request for a session.
@@ -98,7 +129,7 @@ func (w *wire) refused(err error) error {
 	case errors.Is(err, errForeign):
 		return fmt.Errorf("%v: %w", server, err)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Errorf("%v accepts connections and does not answer: is this ZooKeeper's port for clients, without TLS?", server)
+		return fmt.Errorf("%v %w", server, errUnanswered)
 	}
 	return fmt.Errorf("%v ends connections without an answer: it has no quorum, or it has as many connections from this host as its maxClientCnxns allows, or its data are older than what was seen before", server)
 }
@@ -155,12 +186,19 @@ func (w *wire) end() error {
 			return errForeign
 		}
 		w.shaken = true
+		w.mu.Lock()
+		g.took = w.paid(helloRequest, now())
+		w.mu.Unlock()
 		w.opened(g)
 		return w.Conn.SetDeadline(time.Time{})
 	}
+	request := int32(binary.BigEndian.Uint32(w.head[:]))
+	w.mu.Lock()
+	w.paid(request, now())
+	w.mu.Unlock()
 	if zxid := int64(binary.BigEndian.Uint64(w.head[4:])); zxid > 0 {
 		// Requests are numbered from 1 on; pings have a number below zero.
-		w.saw(zxid, int32(binary.BigEndian.Uint32(w.head[:])) > 0)
+		w.saw(zxid, request > 0)
 	}
 	return nil
 }
@@ -168,25 +206,37 @@ func (w *wire) end() error {
 // Write sends one packet: the client makes one call for each.
 func (w *wire) Write(b []byte) (int, error) {
 	w.mu.Lock()
-	mute := w.mute
+	mute, first := w.mute, !w.hello
+	w.hello = true
+	if !mute {
+		w.owe(b, first)
+	}
 	w.mu.Unlock()
 	if mute {
 		// The client waits for the answer or for the end of the connection.
 		return len(b), w.Close()
 	}
 	n, err := w.Conn.Write(b)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.hello {
-		w.hello = true
+	if first || len(b) < lengthBytes+8 {
 		return n, err
 	}
-	if len(b) >= lengthBytes+8 {
-		w.sent[int32(binary.BigEndian.Uint32(b[lengthBytes+4:]))]++
-		close(w.bell)
-		w.bell = make(chan struct{})
-	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sent[int32(binary.BigEndian.Uint32(b[lengthBytes+4:]))]++
+	close(w.bell)
+	w.bell = make(chan struct{})
 	return n, err
+}
+
+// owe takes note of a packet that is sent now. The lock is held.
+func (w *wire) owe(b []byte, first bool) {
+	switch {
+	case first:
+		w.lend(helloRequest, now())
+	case len(b) < lengthBytes+4:
+	case w.lend(int32(binary.BigEndian.Uint32(b[lengthBytes:])), now()):
+		_ = w.Conn.SetReadDeadline(deadline(w.silence()))
+	}
 }
 
 // count returns how many requests of an operation were sent, and a channel that is

@@ -3,9 +3,12 @@ package zk
 import (
 	"encoding/binary"
 	"errors"
+	"io"
 	"net"
+	"os"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -27,7 +30,7 @@ func TestWireReadsAlong(t *testing.T) {
 		var greeted greeting
 		var zxids []int64
 		var requests []bool
-		w, err := newWire(far, 1000, time.Minute, func(g greeting) { greeted = g }, func(z int64, request bool) {
+		w, err := newWire(far, 1000, time.Minute, time.Minute, func(g greeting) { greeted = g }, func(z int64, request bool) {
 			zxids, requests = append(zxids, z), append(requests, request)
 		}, func(error) {})
 		if err != nil {
@@ -52,7 +55,7 @@ func TestWireReadsAlong(t *testing.T) {
 			}
 		}
 		_ = server.Close()
-		if got != len(stream) || greeted != (greeting{4 * time.Second, 42}) || !slices.Equal(zxids, []int64{7, 1 << 40}) || !slices.Equal(requests, []bool{true, false}) {
+		if got != len(stream) || greeted != (greeting{4 * time.Second, 42, greeted.took}) || !slices.Equal(zxids, []int64{7, 1 << 40}) || !slices.Equal(requests, []bool{true, false}) {
 			t.Errorf("pieces of %d: %d of %d bytes, %v, transactions %v, of requests %v", piece, got, len(stream), greeted, zxids, requests)
 		}
 	}
@@ -70,7 +73,7 @@ func TestWireRefuses(t *testing.T) {
 	} {
 		server, far := net.Pipe()
 		var trouble error
-		w, err := newWire(far, 1000, time.Minute, func(greeting) {}, func(int64, bool) {}, func(err error) { trouble = err })
+		w, err := newWire(far, 1000, time.Minute, time.Minute, func(greeting) {}, func(int64, bool) {}, func(err error) { trouble = err })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +94,7 @@ func TestWireDeadline(t *testing.T) {
 	server, far := net.Pipe()
 	defer server.Close()
 	var trouble error
-	w, err := newWire(far, 1000, time.Millisecond, func(greeting) {}, func(int64, bool) {}, func(err error) { trouble = err })
+	w, err := newWire(far, 1000, time.Millisecond, time.Minute, func(greeting) {}, func(int64, bool) {}, func(err error) { trouble = err })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,6 +105,61 @@ func TestWireDeadline(t *testing.T) {
 	if n, err := w.Read(make([]byte, 4)); err == nil || trouble == nil {
 		t.Errorf("read %d bytes, %v, and the trouble is %v", n, err, trouble)
 	}
+}
+
+// A connection on which anything arrives is kept, and one that owes nothing; one that
+// owes an answer and is silent is not.
+func TestWireSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, far := net.Pipe()
+		defer server.Close()
+		var trouble error
+		w, err := newWire(far, 1000, time.Minute, 15*time.Second, func(greeting) {}, func(int64, bool) {}, func(err error) { trouble = err })
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			for {
+				if _, err := w.Read(make([]byte, 64)); err != nil {
+					ended <- err
+					return
+				}
+			}
+		}()
+		go func() { _, _ = io.Copy(io.Discard, server) }()
+		request := func(n int32) {
+			if _, err := w.Write(framed(8, binary.BigEndian.AppendUint64(nil, uint64(uint32(n))<<32))); err != nil {
+				t.Error(err)
+			}
+		}
+		answer := func(n int32) {
+			if _, err := server.Write(framed(16, append(binary.BigEndian.AppendUint32(nil, uint32(n)), make([]byte, 12)...))); err != nil {
+				t.Error(err)
+			}
+		}
+		request(0) // for a session
+		if _, err := server.Write(framed(37, hello(15*time.Second, 1))); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		request(1)
+		time.Sleep(4 * time.Second)
+		answer(-2) // to a ping
+		time.Sleep(4 * time.Second)
+		answer(1)
+		time.Sleep(time.Hour)
+		select {
+		case err := <-ended:
+			t.Fatalf("a connection that was alive was given up: %v", err)
+		default:
+		}
+		began := time.Now()
+		request(2)
+		if err, took := <-ended, time.Since(began); !errors.Is(err, os.ErrDeadlineExceeded) || !errors.Is(trouble, errSilence) || took != 15*time.Second+lastLook {
+			t.Errorf("given up after %v: %v, and the trouble is %v; want that after as long as the session lasts: a round trip took 8 s", took, err, trouble)
+		}
+	})
 }
 
 // A clock is compared with the leader's at the moment at which they were nearest.

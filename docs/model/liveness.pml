@@ -14,6 +14,7 @@
  *   HORIZON + EPS + 1         its window may reach HORIZON past now by a fast clock, and the next begins one tick later
  *   RENEW + MAXH + EPS + 1    after a loss of state (not with -DNOLOSS): the next renewal finds it, and the floor is this
  *                             far away
+ * and EPS more in the last case with -DRAISER: the floor is raised by a process, whose clock may say anything.
  * It is tight: with -DTIGHT, one tick less, the check fails. The other condition is HORIZON >= RENEW - 1 + EPS for every
  * holder: with less, its window runs out between two renewals.
  */
@@ -38,10 +39,23 @@
 #define MIN(a, b)    ((a) < (b) -> (a) : (b))
 #define H(p)         (HORIZON - (p))
 
+#ifdef RAISER                   /* the clock of a process that raises the floor is up to AHEAD ticks ahead */
+#define AHEAD    (EPS + 4)
+#define MORE     EPS
+#else                           /* it is the coordinator's */
+#define AHEAD    0
+#define MORE     0
+#endif
+#ifdef M_NOCLAMP                /* it is not compared with any other */
+#define CLOCK(w) (w)
+#else
+#define CLOCK(w) MIN(w, NOW + EPS)
+#endif
+
 #ifdef NOLOSS
 #define LONGEST  MAX(LEASE, HORIZON + EPS + 1)
 #else
-#define LONGEST  MAX(LEASE, MAX(HORIZON + EPS + 1, RENEW + MAXH + EPS + 1))
+#define LONGEST  MAX(LEASE, MAX(HORIZON + EPS + 1, RENEW + MAXH + EPS + 1 + MORE))
 #endif
 #ifdef TIGHT
 #define BOUND  (LONGEST - 1)
@@ -76,9 +90,9 @@ bit  served;                    /* somebody stamped in this tick */
 #define DISTURB     calm = 0; served = 0
 
 /* The first request after a loss raises the floor, in the same step. */
-inline detect() {
+inline detect(w) {
 	if
-	:: lostState -> floor = MAX(floor, NOW + MAXH + EPS);
+	:: lostState -> floor = MAX(floor, CLOCK(w) + MAXH + EPS);
 #ifndef M_REFLOOR	/* the new lineage is not written down: every request finds a loss */
 		lostState = 0
 #endif
@@ -86,8 +100,8 @@ inline detect() {
 	fi
 }
 
-inline acquire(p, c) {
-	detect();
+inline acquire(p, c, w) {
+	detect(w);
 	if
 	:: s_lease > 0
 	:: else ->
@@ -97,8 +111,8 @@ inline acquire(p, c) {
 	fi
 }
 
-inline renew(p, c) {
-	detect();
+inline renew(p, c, w) {
+	detect(w);
 	if
 	:: !(valid[p] && s_own == p + 1) -> st[p] = WAIT; nb[p] = 0; na[p] = 0; lo[p] = 0; hi[p] = 0; due[p] = 0; valid[p] = 0
 #ifdef M_NORESUME	/* a lease that expired is final, but the holder is not told so */
@@ -127,11 +141,11 @@ inline renew(p, c) {
 #define FAST  EPS
 #endif
 
-/* One turn of process p: c is what its clock says for a request, d what it says for a stamp. */
-inline act(p, c, d) {
+/* One turn of process p: c is what its clock says for a request, d what it says for a stamp, w for a floor. */
+inline act(p, c, d, w) {
 	if
-	:: st[p] == WAIT && up && !cut[p] -> acquire(p, c)
-	:: st[p] == HELD && due[p] == 0 && up && !cut[p] -> renew(p, c)
+	:: st[p] == WAIT && up && !cut[p] -> acquire(p, c, w)
+	:: st[p] == HELD && due[p] == 0 && up && !cut[p] -> renew(p, c, w)
 	:: else
 	fi;
 	if
@@ -155,14 +169,15 @@ inline older(p) {
 
 active proctype world()
 {
-	byte p, c, d;
+	byte p, c, d, w;
 	turn[0] = 1; turn[1] = 1;
 	do
 	:: atomic { !turn[0] || !turn[1] ->
 		if :: !turn[0] -> p = 0 :: !turn[1] -> p = 1 fi;
 		c = NOW; do :: c < NOW + FAST -> c++ :: break od;
 		d = NOW; do :: d < NOW + EPS -> d++ :: break od;
-		d_step { act(p, c, d); p = 0; c = 0; d = 0 } }
+		w = NOW; if :: AHEAD > 0 && lostState -> w = NOW + EPS :: AHEAD > 0 && lostState -> w = NOW + AHEAD :: true fi;
+		d_step { act(p, c, d, w); p = 0; c = 0; d = 0; w = 0 } }
 
 	/* The next tick. If nobody reaches the coordinator there is nothing to promise. */
 	:: d_step { turn[0] && turn[1] ->

@@ -47,6 +47,34 @@ row quarantine FLOORONLY S1 ONLY=1 EXACT $small M_FLOORONLY
 row quarantine TRIMLOW S1 ONLY=1 EXACT GMAX=4 MAXH=1 $small M_TRIMLOW
 row quarantine GENONLY S1 ONLY=1 EXACT GMAX=2 $small M_GENONLY
 
+# ---- loss.pml: who notices a loss, by what, and what is done about it: S9 again, and L3 ----
+row loss "two losses" safe TM=1
+row loss "carried evidence" safe TM=1 CARRIED
+row loss "skew 1" safe TM=1 EPS=1 LOSSES=1
+row loss "stragglers" safe TM=1 LOSSES=1 OUTAGE
+row loss "moved, rights first" safe TM=1 LOSSES=1 MOVE=0
+tiny=yes
+row loss "made again" safe TM=1 CARRIED REMADE
+row loss "floor that went back" safe TM=1 LOSSES=1 FOLLOWS=3 WHOLE
+row loss "lowered floor" safe TM=1 LOSSES=1 LOWER
+row loss SAMEGEN S1 ONLY=1 TM=1 CARRIED M_SAMEGEN
+row loss NONCE S1 ONLY=1 TM=1 CARRIED REMADE M_NONCE
+row loss HIGHER S1 ONLY=1 TM=1 CARRIED M_HIGHER
+row loss LONGER S1 ONLY=1 TM=1 CARRIED M_LONGER
+row loss FORGETS S1 ONLY=1 TM=1 LOSSES=1 FOLLOWS=3 WHOLE M_FORGETS
+row loss NOCLAMP S1 ONLY=1 TM=1 M_NOCLAMP
+row loss CLAMPLOW S1 ONLY=1 TM=1 EPS=1 LOSSES=1 M_CLAMPLOW
+row loss STALE S1 ONLY=1 TM=1 M_STALE
+row loss LOWERED S1 ONLY=1 TM=1 LOSSES=1 LOWER M_LOWERED
+row loss NOTIME S1 ONLY=1 TM=1 M_NOTIME
+row loss NOMARGIN S1 ONLY=1 TM=1 M_NOMARGIN
+row loss BELOW S1 ONLY=1 TM=1 M_BELOW
+row loss ANYFLOOR S1 ONLY=1 TM=2 LOSSES=1 OPERATOR=2 M_ANYFLOOR
+row loss AGAIN L3 TM=1 LOSSES=1 OUTAGE M_AGAIN
+# What cannot be had: the old back end of a namespace that was moved forgets that it was closed. Not a mutant.
+row loss MOVED+FORGOTTEN S1 ONLY=1 TM=1 LOSSES=1 MOVE=1
+tiny=no
+
 # ---- term.pml: the inside of one generator, S1, S2 and S6 ----
 row term "3 terms, 2 ticks" safe T=2
 tiny=yes
@@ -62,10 +90,13 @@ tiny=no
 row liveness "no loss of state" safe NOLOSS $short
 row liveness "long lease" safe NOLOSS LEASE=6 HORIZON=3
 row liveness "losses of state" safe $short
+row liveness "raised by a process" safe RAISER LEASE=2 HORIZON=2
 tiny=yes
 row liveness TIGHT L2 NOLOSS TIGHT $short
 row liveness TIGHT L2 NOLOSS TIGHT LEASE=6 HORIZON=3
 row liveness TIGHT L2 TIGHT $short
+row liveness TIGHT L2 TIGHT RAISER LEASE=2 HORIZON=2
+row liveness NOCLAMP L2 M_NOCLAMP RAISER LEASE=2 HORIZON=2
 row liveness SHORTHORIZON L1 NOLOSS ONLY_L1 LEASE=4 RENEW=3 HORIZON=3
 row liveness REFLOOR L2 M_REFLOOR $short
 row liveness NORESUME L2 NOLOSS M_NORESUME $short
@@ -82,6 +113,10 @@ row window NOLAYOUT S8 T=2 ONLY=8 M_NOLAYOUT
 row window WRAP S7 T=2 ONLY=7 M_WRAP
 row quarantine FLOORSHORT S9 EXACT $small M_FLOORSHORT
 
+# ---- The rule for stragglers is needed too where no number is seen without the namespace's record. ----
+row loss NOTIME S1 ONLY=1 TM=1 LOSSES=3 WHOLE M_NOTIME
+row loss NOMARGIN S1 ONLY=1 TM=1 LOSSES=3 WHOLE M_NOMARGIN
+
 # ---- The large bounds. ----
 row window "3 ticks" safe T=3
 row window "3 ticks, 3 requests" safe T=3 R=3 ONEREPLY
@@ -92,6 +127,13 @@ row quarantine "same grant repeated" safe GMAX=3 SAMEGRANT $small
 row quarantine "longer time, 2 horizons" safe GMAX=2 EPS=0 TM=2 ONEREPLY
 row quarantine "skew 1, all is lost" safe GMAX=2 MAXH=1 FLUSH EPS=1 TM=1 ONEREPLY
 row quarantine "skew 1, 2 horizons" safe GMAX=2 EPS=1 TM=1 ONEREPLY
+row loss "longer time" safe TM=2
+row loss "stragglers, two losses" safe TM=1 OUTAGE
+row loss "operator's floor" safe TM=2 LOSSES=1 OPERATOR=2
+row loss "three losses" safe TM=1 LOSSES=3
+row loss "operator, two losses" safe TM=1 OPERATOR=4
+row loss "lowered, two losses" safe TM=1 LOWER
+row loss "moved, two losses" safe TM=1 MOVE=0
 row term "3 terms, 3 ticks" safe T=3
 row term "4 terms, 3 ticks" safe T=3 TERMS=4
 row liveness "longer horizon" safe LEASE=3 HORIZON=5

@@ -11,3 +11,6 @@ func ReadOnly(error) bool { return false }
 
 // NotAFolder is false: elsewhere this is reported as a missing file.
 func NotAFolder(error) bool { return false }
+
+// DiskFull is false: elsewhere the system's own words have to do.
+func DiskFull(error) bool { return false }

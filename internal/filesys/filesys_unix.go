@@ -27,3 +27,9 @@ func ReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
 
 // NotAFolder tells whether err says that something on the way is not a folder.
 func NotAFolder(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
+
+// DiskFull reports whether err says that there is no room on the disk, or that the user's
+// quota is spent.
+func DiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}

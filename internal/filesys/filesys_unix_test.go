@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -32,5 +33,16 @@ func TestNotAFolder(t *testing.T) {
 	}
 	if ReadOnly(below) || ReadOnly(nil) {
 		t.Error("an error of something else is that of a file system that cannot be written to")
+	}
+}
+
+func TestDiskFull(t *testing.T) {
+	for err, want := range map[error]bool{syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EIO: false} {
+		if got := DiskFull(&fs.PathError{Op: "write", Path: "file", Err: err}); got != want {
+			t.Errorf("%v is a full disk: %v; want %v", err, got, want)
+		}
+	}
+	if DiskFull(nil) {
+		t.Error("no error is a full disk")
 	}
 }

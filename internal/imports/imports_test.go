@@ -18,7 +18,7 @@ var allowed = map[string][]string{
 	"clock/clocktest":   {"clock"},
 	"coord":             {"clock"},
 	"coord/coordtest":   {"clock", "coord", "clock/clocktest"},
-	"coord/static":      {"clock", "coord", "internal/filesys", "internal/filelock"},
+	"coord/static":      {"clock", "coord", "internal/filesys", "internal/filelock", "internal/record"},
 	"core":              {"clock", "coord", "internal/keeper"},
 	"core/coretest":     {"clock", "coord", "internal/keeper", "core", "clock/clocktest"},
 	"internal/filesys":  nil,

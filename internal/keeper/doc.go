@@ -39,18 +39,17 @@
 // about three times what that took. An error that comes back early is no time-out: it is
 // answered with a pause, which begins short and grows to a second.
 //
-// A renewal must serve two masters. A coordinator that is slow, but works, answers only
-// those who wait; on a dead connection waiting is in vain. From here they look alike. So
-// the first renewal may take as long as the TTL, and when the deadline passes another
-// one is made beside it, which is cut off at the next deadline. The loop goes on
-// meanwhile. What holds:
+// The keeper cannot tell a slow coordinator, for which it must wait, from a dead
+// connection, on which waiting is in vain. So the first renewal may take as long as the
+// TTL, and when the deadline passes without a reply, a second one is made beside it,
+// which is cut off at the next deadline. The loop goes on meanwhile. What holds:
 //
 //   - A coordinator whose replies take less than the TTL, and less than what is left of
 //     the window when it is asked, serves without a gap. In the steady state there is one
 //     call for each renewal, because the deadline follows the latency.
-//   - A coordinator that does not answer gets no more requests than a healthy one: the
-//     deadline grows to the renewal interval. Asking the more often, the slower the
-//     answers are, is how an overloaded server is kept from ever recovering.
+//   - A coordinator that does not answer gets about as many requests as a healthy one,
+//     because the deadline grows to the renewal interval. An overloaded server that gets
+//     more requests the slower it is never recovers.
 //   - An outage that ends is noticed within one renewal interval, or half as much again as
 //     a reply took before it if that is longer, where the client of the back end does not
 //     notice that its connection is dead; at once, or within a second, where it does.
@@ -67,15 +66,15 @@
 //
 // # What a start waits for
 //
-// See [Keeper.Start]. A start outlasts a lease: who was left behind by an outage that its
-// holders did not survive finds their leases still standing. Whether a holder is dead
-// shows in the lease that ends first: it is renewed, or it ends.
+// See [Keeper.Start]. A start outlasts a lease, because the leases of holders that did
+// not survive an outage are still in force when their successors start. The lease that
+// ends first shows whether its holder lives: either it is renewed, or it ends.
 //
 // # A clock that stepped back
 //
-// Only a worker ID whose window is open by then helps. One that opens in the future is
-// given back, and the search goes on with growing pauses, up to the TTL: the coordinator
-// may have nothing better to give for long.
+// Only a worker ID whose window is open at the new time helps. One that opens later is
+// given back, and the keeper asks again after pauses that grow to the TTL, because the
+// coordinator may have nothing better for a long time.
 //
 // # What the log tells
 //

@@ -142,7 +142,7 @@ func TestKeeperLooksWhenTheClockHasCaughtUp(t *testing.T) {
 	})
 }
 
-// A coordinator that does not answer keeps the loop from nothing.
+// An acquisition that is not answered does not hold up the loop.
 func TestLoopGoesOnWhileItHeals(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := start(t, 2)

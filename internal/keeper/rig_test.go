@@ -3,6 +3,7 @@ package keeper_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -33,7 +34,8 @@ type line struct {
 
 	mu sync.Mutex
 	taps
-	renewing, most int // renewals under way, now and at most
+	renewing []context.Context // of renewals, until they end
+	most     int               // renewals under way together
 }
 
 // taps are what a test does to a line.
@@ -63,6 +65,11 @@ func (l *line) look(ctx context.Context) (taps, error) {
 		return now, ctx.Err()
 	}
 	return now, nil
+}
+
+// underWay returns the renewals that have not ended. The lock is held.
+func (l *line) underWay() []context.Context {
+	return slices.DeleteFunc(l.renewing, func(ctx context.Context) bool { return ctx.Err() != nil })
 }
 
 // delay waits for as long as the reply to a call takes, or until its context ends.
@@ -96,8 +103,10 @@ func (l *line) Renew(ctx context.Context, old coord.Grant, until int64) (coord.G
 	if err != nil {
 		return coord.Grant{}, err
 	}
-	l.set(func(l *line) { l.renewing++; l.most = max(l.most, l.renewing) })
-	defer l.set(func(l *line) { l.renewing-- })
+	l.set(func(l *line) {
+		l.renewing = append(l.underWay(), ctx)
+		l.most = max(l.most, len(l.renewing))
+	})
 	g, err := l.FakeClient.Renew(ctx, old, until)
 	if late := now.delay(ctx, coordtest.Renew); late != nil {
 		return coord.Grant{}, late

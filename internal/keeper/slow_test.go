@@ -95,7 +95,7 @@ func TestAtMostTwoRenewalsAreUnderWay(t *testing.T) {
 		r := start(t, 1)
 		r.slowly(16 * time.Second) // longer than any call may take
 		within(t, 2*every, "two renewals are under way", func() (two bool) {
-			r.line.set(func(l *line) { two = l.renewing == 2 })
+			r.line.set(func(l *line) { two = len(l.underWay()) == 2 })
 			return two
 		})
 		r.fake.Expire(0) // a hint makes one more

@@ -31,8 +31,12 @@ func TestMutants(t *testing.T) {
 		clockMutants, coreMutants, keeperMutants, driverMutants, operatorMutants,
 		cmdFixMutants,
 		coreFixMutants,
+		zkFixMutants,
 		keeperFixMutants,
 		review1Mutants,
+		staticFixMutants,
+		redisFixMutants,
+		etcdFixMutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()

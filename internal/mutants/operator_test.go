@@ -96,15 +96,15 @@ var operatorMutants = []mutant{
 	{
 		name: "etcd: a floor lowered by Init",
 		file: "coord/etcd/admin.go",
-		old:  "meta.Floor = ns.meta.Floor",
-		new:  "_ = ns.meta.Floor",
+		old:  "meta = ns.meta // a floor",
+		new:  "_ = ns.meta // a floor",
 		pkg:  "./coord/etcd", test: "TestInit",
 	},
 	{
 		name: "zk: a floor lowered by Init",
 		file: "coord/zk/admin.go",
-		old:  "meta.Floor = old.rec.Floor",
-		new:  "_ = old.rec.Floor",
+		old:  "ops := c.replaces(c.nodes.meta(), old.raw, old.raw, old.version)",
+		new:  "fresh, _ := record.Encode(meta)\n\t\tops := c.replaces(c.nodes.meta(), old.raw, []byte(fresh), old.version)",
 		pkg:  "./coord/zk", test: "TestInit",
 	},
 	{

@@ -34,6 +34,9 @@ func (c Candidate) Unusable(meta Meta, req coord.Request, reach int64) error {
 			coord.ErrInvalid, c.ID, Stamp(req.Scale.Micro(c.Slot.NotAfter)))
 	case meta.Floor >= req.LastTick:
 		return coord.ErrNamespaceClosed
+	case meta.Floor == req.LastTick-1:
+		return fmt.Errorf("%w: the floor of the namespace reaches the end of the layout, at %s, so that nothing can be granted; if a wrong clock has raised it, set that clock and lower the floor with Lower",
+			coord.ErrInvalid, Stamp(req.Scale.Micro(req.LastTick)))
 	case c.opens(meta.Floor) > req.LastTick:
 		return fmt.Errorf("%w: the window of worker ID %d opens after tick %d and the layout ends at tick %d", coord.ErrInvalid, c.ID, c.opens(meta.Floor), req.LastTick)
 	case c.Slot.Generation != 0 && c.Slot.Fingerprint != req.Fingerprint:

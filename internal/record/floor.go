@@ -8,27 +8,21 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// Raised returns the namespace with the floor at tick or above. It never closes a
-// namespace: whatever a clock says, the last tick stays above the floor.
-func (m Meta) Raised(tick int64) Meta {
-	m.Floor = max(m.Floor, min(tick, m.LastTick-1))
-	return m
-}
-
 // AfterLoss returns the namespace with the floor that a loss of state demands, which
-// was noticed now, in microseconds since 1970, and with the record of that loss.
+// was noticed now, in microseconds since 1970, and with the record of that loss. It
+// never closes a namespace: whatever a clock says, the last tick stays above the floor.
 //
-// Now must come from a clock that was compared with others, see [ClampClock]. Known
+// Now must come from a clock that was compared with others, see [ClockForFloor]. Known
 // is the namespace as the process that noticed the loss knew it before, nil if it did
 // not: a floor that it knew holds on, although the back end may have forgotten it.
 func (m Meta) AfterLoss(known *Meta, now int64, maxHorizon, skewBound time.Duration) Meta {
-	ward := m.Ward(now, maxHorizon, skewBound)
-	m = m.Raised(ward)
+	ward := min(max(m.Ward(now, maxHorizon, skewBound), 0), m.LastTick-1)
+	m.Floor = max(m.Floor, ward)
 	if known != nil && known.Fingerprint == m.Fingerprint {
 		m.Floor = max(m.Floor, known.Floor)
 		m.Base = max(m.Base, known.Base)
 	}
-	m.Loss = Loss{Nonce: rand.Text(), Floor: min(ward, m.LastTick-1), Found: now}
+	m.Loss = Loss{Nonce: rand.Text(), Floor: ward, Found: now}
 	return m
 }
 
@@ -38,11 +32,13 @@ func (m Meta) AfterLoss(known *Meta, now int64, maxHorizon, skewBound time.Durat
 // that, in microseconds since 1970.
 //
 // A loss that the process knew already explains nothing that it has seen since. And a
-// record may itself come from a backup: it settles only what was seen so early that
-// all windows of that time end below the record's floor. The floor of an operator
-// does not count, because nobody knows what it is for.
+// record may itself come from a backup: it settles only what was certainly seen before
+// that loss was found, which its floor tells. The two clocks may be off by the bound
+// each, in opposite directions, and what is seen within a tick has no order. The floor
+// of an operator does not count, because nobody knows what it is for.
 func (m Meta) Settles(known string, seen int64, maxHorizon, skewBound time.Duration) bool {
-	return m.Loss.Nonce != "" && m.Loss.Nonce != known && m.Loss.Floor >= m.Ward(seen, maxHorizon, skewBound)
+	margin := 2 * m.Scale().TicksUp(skewBound.Microseconds())
+	return m.Loss.Nonce != "" && m.Loss.Nonce != known && m.Loss.Floor > m.Ward(seen, maxHorizon, skewBound)+margin
 }
 
 // Quarantine returns the namespace after an operator has raised its floor to a tick.
@@ -68,20 +64,23 @@ func (m Meta) Lowered(now int64, maxHorizon, skewBound time.Duration) (Meta, err
 	return m, nil
 }
 
-// ClampClock returns the time to use where a clock says now and others, which are
-// right, say between low and high. All are in microseconds since 1970. A clock that is
-// off by more than the bound is taken to be off by the bound.
-func ClampClock(now, low, high int64, bound time.Duration) int64 {
-	return min(max(now, low-bound.Microseconds()), high+bound.Microseconds())
+// ClockForFloor returns the time with which to raise a floor where a clock says now and
+// others, which are right, say between low and high. All are in microseconds since 1970.
+// A clock that is off by more than the bound does not count: what counts then is the
+// latest that a right clock may say, because a floor that is too low protects nobody.
+func ClockForFloor(now, low, high int64, bound time.Duration) int64 {
+	if CheckClock(now, low, high, bound) != nil {
+		return high
+	}
+	return max(now, low)
 }
 
 // CheckClock compares a clock that says now with others, which are right and say
 // between low and high, in microseconds since 1970. The error is a
 // [*coord.ClockSkewError] if they differ by more than the bound.
 func CheckClock(now, low, high int64, bound time.Duration) error {
-	reference := min(max(now, low), high)
-	if ClampClock(now, low, high, bound) == now {
+	if b := bound.Microseconds(); now >= low-b && now <= high+b {
 		return nil
 	}
-	return &coord.ClockSkewError{Local: Time(now), Reference: Time(reference), Max: bound}
+	return &coord.ClockSkewError{Local: Time(now), Reference: Time(min(max(now, low), high)), Max: bound}
 }

@@ -129,6 +129,7 @@ func TestAfterLoss(t *testing.T) {
 		{"the floor is never lowered", nil, at(1000), 9000, 70, 4000},
 		{"a floor that was forgotten holds on", &known, at(20_000), 60_000, 50_000, 23_000},
 		{"unless it was that of another layout", &foreign, at(20_000), 23_000, 70, 23_000},
+		{"a clock before the epoch", nil, at(-90_000), 9000, 70, 0},
 		{"a clock beyond the layout's end closes nothing", nil, at(1 << 42), 1<<41 - 2, 70, 1<<41 - 2},
 	} {
 		got := m.AfterLoss(tc.known, tc.now, testHorizon, testBound)
@@ -160,10 +161,10 @@ func TestSettles(t *testing.T) {
 		seen  int64
 		want  bool
 	}{
-		{"seen before it was found", "", at(19_999), true},
-		{"seen when it was found", "OLDER", at(20_000), true},
+		{"seen well before it was found", "OLDER", at(17_999), true},
+		{"seen so late before it that clocks may deceive", "", at(18_000), false},
 		{"seen later", "", at(20_001), false},
-		{"known already", "LOSS", at(19_999), false},
+		{"known already", "LOSS", at(17_999), false},
 	} {
 		if got := m.Settles(tc.known, tc.seen, testHorizon, testBound); got != tc.want {
 			t.Errorf("%s: %v", tc.name, got)
@@ -210,22 +211,41 @@ func TestQuarantineAndLower(t *testing.T) {
 
 func TestClocks(t *testing.T) {
 	bound := testBound.Microseconds()
-	for _, tc := range []struct{ now, clamped int64 }{
-		{100 * bound, 100 * bound},
-		{99 * bound, 99 * bound},
-		{104 * bound, 104 * bound},
-		{99*bound - 1, 99 * bound},
-		{104*bound + 1, 104 * bound},
-		{0, 99 * bound},
-		{1 << 60, 104 * bound},
+	for _, tc := range []struct {
+		now, used int64
+		right     bool
+	}{
+		{102 * bound, 102 * bound, true},
+		{104 * bound, 104 * bound, true},
+		{99 * bound, 100 * bound, true}, // a floor is not raised with less than the others say
+		{99*bound - 1, 103 * bound, false},
+		{104*bound + 1, 103 * bound, false},
+		{0, 103 * bound, false},
+		{1 << 60, 103 * bound, false},
 	} {
-		if got := ClampClock(tc.now, 100*bound, 103*bound, testBound); got != tc.clamped {
-			t.Errorf("a clock that says %d is taken to say %d; want %d", tc.now, got, tc.clamped)
+		if got := ClockForFloor(tc.now, 100*bound, 103*bound, testBound); got != tc.used {
+			t.Errorf("a clock that says %d raises a floor as if it said %d; want %d", tc.now, got, tc.used)
 		}
 		var skew *coord.ClockSkewError
 		err := CheckClock(tc.now, 100*bound, 103*bound, testBound)
-		if wrong := errors.As(err, &skew); wrong != (tc.now != tc.clamped) || wrong && (skew.Max != testBound || !skew.Until.IsZero() || !coord.Permanent(err)) {
+		if wrong := errors.As(err, &skew); wrong == tc.right || wrong && (skew.Max != testBound || !skew.Until.IsZero() || !coord.Permanent(err)) {
 			t.Errorf("a clock that says %d: %v", tc.now, err)
 		}
+	}
+}
+
+// What a loss near the end of the layout leaves is not granted: the last tick may lie in
+// a window that was lost.
+func TestLossAtTheEnd(t *testing.T) {
+	m := aMeta()
+	m = m.AfterLoss(nil, at(m.LastTick), testHorizon, testBound)
+	s := Slot{Token: "a", Generation: 1, NotBefore: 10, NotAfter: 20, LastTick: m.LastTick}
+	if got, _, grows := s.Extended(coord.Grant{NotBefore: 10, NotAfter: 20}, m.Floor, m.LastTick, 1); grows {
+		t.Errorf("extended: %+v", got)
+	}
+	req := coord.Request{LastTick: m.LastTick, Until: m.LastTick, Fingerprint: m.Fingerprint, Scale: m.Scale()}
+	c := Candidate{ID: 3, Slot: Slot{NotAfter: 20}}
+	if err := c.Unusable(m, req, m.LastTick); !errors.Is(err, coord.ErrInvalid) || errors.Is(err, coord.ErrNamespaceClosed) {
+		t.Errorf("granted: %v", err)
 	}
 }

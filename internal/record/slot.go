@@ -74,7 +74,7 @@ func (s Slot) Extended(g coord.Grant, floor, until, now int64) (next Slot, from 
 	notAfter := min(max(next.NotAfter, g.NotAfter, until), next.LastTick)
 	if cut := max(floor, next.NotBefore); cut > g.NotAfter {
 		// The window of this caller ends below it, whatever is stored.
-		if cut >= notAfter {
+		if cut >= min(notAfter, next.LastTick-1) { // the last tick may lie in a window that was lost
 			return next, from, false
 		}
 		from, next.NotBefore = cut, cut

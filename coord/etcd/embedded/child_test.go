@@ -41,6 +41,16 @@ var works = map[string]func(context.Context, *Coordinator) error{
 			TTL: 2 * time.Second, Horizon: 2 * time.Second, RenewEvery: 500 * time.Millisecond, WorkerIDs: coord.Range{Count: 1},
 		})
 	},
+	// The child prints one ID of each of two worker IDs, and stays until it is killed.
+	"stripes": func(ctx context.Context, c *Coordinator) error {
+		g, err := core.New(ctx, c, core.Config{Stripes: 2})
+		if err != nil {
+			return err
+		}
+		fmt.Println(g.Health().Healthy)
+		_, err = io.Copy(io.Discard, os.Stdin)
+		return err
+	},
 	// The child prints IDs, at a pace that leaves the machine to others, with the
 	// default times but for renewals, so that some fall into every outage.
 	"many": func(ctx context.Context, c *Coordinator) error {

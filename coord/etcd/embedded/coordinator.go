@@ -66,6 +66,7 @@ var (
 	_ coord.Lister      = (*Coordinator)(nil)
 	_ coord.Inspector   = (*Coordinator)(nil)
 	_ coord.Admin       = (*Coordinator)(nil)
+	_ coord.Lowerer     = (*Coordinator)(nil)
 )
 
 // New returns a coordinator for a namespace of the etcd in the folder dir. It makes
@@ -94,7 +95,12 @@ func New(ctx context.Context, dir, namespace string, o *Options) (*Coordinator, 
 	}); err != nil {
 		return nil, fmt.Errorf("embed: %w", err)
 	}
-	if c.inner, err = etcd.New(c.client, namespace, (*etcd.Options)(o)); err != nil {
+	var opts etcd.Options
+	if o != nil {
+		opts = etcd.Options(*o)
+	}
+	opts.OneMachine = true
+	if c.inner, err = etcd.New(c.client, namespace, &opts); err != nil {
 		return nil, errors.Join(err, c.client.Close())
 	}
 	if err = f.prepare(); err == nil {

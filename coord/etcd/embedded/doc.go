@@ -39,6 +39,11 @@
 // issue inside their windows meanwhile, which reach 30 s ahead by default, so no Next
 // fails. A call that finds no server waits up to 2 s for the next one.
 //
+// Leases stand still while nobody runs the server, and begin anew with it: worker IDs of
+// processes that were all killed at once are free one TTL after the next start. Until then
+// the next process takes others, or waits, and says so, if there are none. One machine has
+// one clock, so nobody's is compared with those of holders, see package etcd.
+//
 // A server that nobody can connect to any more, because what listens for it has failed,
 // ends as well, and is started again.
 //
@@ -88,8 +93,8 @@
 // The server listens on a port of 127.0.0.1, without TLS. Any user of the machine can
 // connect to it. Calls carry the folder's random name, and the server refuses those
 // that do not, so whoever cannot read the folder can neither read nor change what is
-// stored; its version, health and metrics are for everybody. That also keeps apart folders whose
-// servers had the same port in turn. It is no protection from somebody who can listen
+// stored, nor see its metrics. A folder that every user can write is refused. The name also
+// keeps apart folders whose servers had the same port in turn. It is no protection from somebody who can listen
 // to loopback, or who takes the port over when the server ends and waits for clients:
 // on a machine whose users do not trust each other, run an etcd with certificates.
 //

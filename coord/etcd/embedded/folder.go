@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 
 	"github.com/unalike-id/unalike/coord"
@@ -56,6 +57,9 @@ func (f folder) prepare() error {
 	if err := os.MkdirAll(f.path, 0o700); err != nil {
 		return f.fail("make it", err)
 	}
+	if err := f.checkRights(runtime.GOOS); err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(f.path)
 	if err != nil {
 		return f.fail("read it", err)
@@ -71,6 +75,19 @@ func (f folder) prepare() error {
 			return fmt.Errorf("%w folder %s: it holds %q and is not the folder of an embedded etcd (there is no %s); name an empty folder, or one that does not exist",
 				coord.ErrInvalid, f.path, e.Name(), nameMark)
 		}
+	}
+	return nil
+}
+
+// checkRights refuses a folder that every user of the machine can write: they could put
+// their own files in the place of these. Windows tells nothing about that.
+func (f folder) checkRights(goos string) error {
+	info, err := os.Stat(f.path)
+	if err != nil {
+		return f.fail("look at it", err)
+	}
+	if mode := info.Mode().Perm(); goos != "windows" && mode&0o002 != 0 {
+		return fmt.Errorf("%w folder %s: its mode is %#o, so every user of this machine can change what is in it; make that 0700, or name another folder", coord.ErrInvalid, f.path, mode)
 	}
 	return nil
 }

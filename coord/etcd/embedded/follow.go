@@ -160,6 +160,10 @@ func (f folder) lock() (*filelock.File, error) {
 	var held *filelock.HeldError
 	switch {
 	case err == nil:
+		if err := os.Chmod(f.file(nameLock), 0o600); err != nil { // it is made for everybody to read
+			l.Unlock()
+			return nil, f.fail("lock it", err)
+		}
 		return l, nil
 	case errors.As(err, &held):
 		return nil, err

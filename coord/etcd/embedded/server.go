@@ -143,6 +143,9 @@ func (f folder) config(token string, t *trap) *embed.Config {
 	cfg.MaxSnapFiles, cfg.MaxWalFiles = keepFiles, keepFiles
 	cfg.AutoCompactionMode, cfg.AutoCompactionRetention = embed.CompactorModeRevision, fmt.Sprint(keepRevisions)
 	cfg.EnableGRPCGateway = false // it would pass calls on that say nothing of a folder
+	// /debug/vars has the command line and the memory of this process: for nobody who
+	// cannot read the folder.
+	cfg.HostWhitelist = map[string]struct{}{token: {}}
 	cfg.GRPCAdditionalServerOptions = guard(token)
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(t.logger())
 	return cfg

@@ -147,7 +147,7 @@ func TestGuarded(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
-		if resp.StatusCode != http.StatusNotFound {
+		if resp.StatusCode != http.StatusNotFound && resp.StatusCode != http.StatusMisdirectedRequest {
 			t.Errorf("%s: %s", path, resp.Status)
 		}
 	}

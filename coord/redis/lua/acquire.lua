@@ -1,17 +1,18 @@
 -- Grants a worker ID.
 --
--- ARGV[3..7] the namespace; [8] first and [9] count of the share; [10] token,
--- [11] identity, [12] holder; [13] TTL in milliseconds; in ticks, [14] the caller's
--- clock, [15] the end of the window that it wants and [16] the tick by which it should
+-- Arguments [1..5] the namespace; [6] first and [7] count of the share; [8] token,
+-- [9] identity, [10] holder; [11] TTL in milliseconds; in ticks, [12] the caller's
+-- clock, [13] the end of the window that it wants and [14] the tick by which it should
 -- open.
 
-local asked = space(3)
-local share = {first = tonumber(ARGV[8]), count = tonumber(ARGV[9])}
-local token, identity, holder, ttl = ARGV[10], ARGV[11], ARGV[12], tonumber(ARGV[13])
-local theirs, wanted, openBy = tonumber(ARGV[14]), tonumber(ARGV[15]), tonumber(ARGV[16])
+local asked = space(1)
+local share = {first = tonumber(args[6]), count = tonumber(args[7])}
+local token, identity, holder, ttl = args[8], args[9], args[10], tonumber(args[11])
+local theirs, wanted, openBy = tonumber(args[12]), tonumber(args[13]), tonumber(args[14])
 
 local function checkClock(scale)
-  if math.abs(theirs - tick(scale, now)) > ticks(scale, skew) then stop('SKEW', now) end
+  local d = theirs - tick(scale, now)
+  if d > ticks(scale, skew) or -d > ticks(scale, skew) + ticks(scale, slack) then stop('SKEW', now) end
 end
 
 -- register makes sure that the share has its indexes. They are made from what is
@@ -149,9 +150,9 @@ end
 local function grant(meta, id, old)
   local from = opens(meta, old)
   if old.notAfter > math.max(floor(meta), reach(meta) + ticks(meta, skew)) then stop('AHEAD', tonumber(id), old.notAfter) end
-  if from > asked.lastTick then stop('SPENT', tonumber(id), from) end
+  if from > asked.lastTick or floor(meta) >= asked.lastTick then stop('SPENT', tonumber(id), from) end
   local s = {
-    version = VERSION, token = token, identity = identity, holder = holder, generation = nextGeneration(old),
+    version = VERSION, token = token, identity = identity, holder = holder, generation = nextGeneration(meta, old),
     notBefore = from, notAfter = math.max(from, math.min(wanted, asked.lastTick, reach(meta))), lastTick = asked.lastTick,
     since = stamp(now), renewed = stamp(now), ttl = ttl, retired = false,
   }
@@ -184,7 +185,7 @@ return run(function()
     fileHeld(meta, id, s.ttl)
   else
     checkClock(meta)
-    if meta.floor >= meta.lastTick then stop('CLOSED') end
+    if closed(meta) then stop('CLOSED') end
     local old
     id, old = choose(meta)
     s = grant(meta, id, old)

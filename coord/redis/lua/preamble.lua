@@ -1,22 +1,35 @@
--- What all scripts share. A script is this file and its own after it.
+-- What all scripts share, together with namespace.lua. A script is these two and its
+-- own after them.
 --
 -- KEYS[1] is the hash of the namespace; the names of all other keys follow from it,
--- and its braces put them in one slot of a Cluster. ARGV[1] is MaxHorizon and
--- ARGV[2] the skew bound, both in microseconds; what follows is each script's own, and
--- the last is the caller's clock, in microseconds since 1970.
+-- and its braces put them in one slot of a Cluster. Of the arguments, the first twelve
+-- are the same for all scripts: [1] MaxHorizon and [2] the skew bound; [3] for how long
+-- the caller's clock reading was under way, at most; [4] a random name for what is made;
+-- and what the caller's process knows of the namespace, see known. What follows is each
+-- script's own, args, and the last is the caller's clock. Times are in microseconds,
+-- since 1970.
 --
 -- Numbers of Lua are doubles: whole up to 2^53 and no further. No number is ever
 -- turned into text but by int(), because tostring and cjson round.
 
 local hash = KEYS[1]
 local prefix = string.sub(hash, 1, -6) -- without "slots"
-local horizon, skew = tonumber(ARGV[1]), tonumber(ARGV[2])
+local horizon, skew, slack, random = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+
+-- known is the namespace as the caller's process saw it last: an empty nonce if it never
+-- did. At is the server's clock of that moment, and age is how long ago it was.
+local known = {
+  fingerprint = ARGV[5], nonce = ARGV[6], loss = ARGV[7], generation = tonumber(ARGV[8]),
+  floor = tonumber(ARGV[9]), base = tonumber(ARGV[10]), age = tonumber(ARGV[11]), at = tonumber(ARGV[12]),
+}
+local args = {unpack(ARGV, 13)}
 
 local LARGEST = 9007199254740991 -- 2^53 - 1
 local PAGE = 16 -- how many worker IDs one acquisition looks at, at most, in each index
 local SHARES = 32 -- how many shares have an index at a time
 local FOREVER = 1e12 -- milliseconds: a lease that an operator has made to last
-local VERSION = 1 -- of everything that is stored
+local VERSION = 1 -- of everything that is stored but the namespace's record
+local META_VERSION = 2 -- of that
 
 local function int(n) return string.format('%.0f', n) end
 
@@ -39,17 +52,23 @@ local function call(command, ...)
 end
 
 local now -- the server's clock, microseconds since 1970
+local entered -- the namespace's record, once enter has looked at it
 
--- run runs a script's main function and returns its reply, or that of stop or fail.
+-- run runs a script's main function and returns its reply, or that of stop, and with it
+-- what the caller's process is to remember of the namespace; or that of fail.
 local function run(main)
   local ok, r = pcall(function()
     local clock = call('TIME')
     now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
     return main()
   end)
-  if ok then return r end
-  if type(r) ~= 'table' then error(r, 0) end
-  return r.reply
+  if not ok then
+    if type(r) ~= 'table' then error(r, 0) end
+    r = r.reply
+    if r.err then return r end
+  end
+  local m = entered
+  return {m and {m.fingerprint, m.nonce, m.loss.nonce, m.generation, m.floor, m.base, now} or {}, r}
 end
 
 -- Time --------------------------------------------------------------------------
@@ -86,12 +105,26 @@ end
 
 -- Records -----------------------------------------------------------------------
 
+local LOSS = {
+  {'nonce', 'string'}, -- random: each loss has another one; empty: none was noticed
+  {'floor', 'number'}, -- counts like the floor of the namespace
+  {'found', 'number'}, -- when the loss was noticed, by the server's clock
+}
+
+-- The namespace's record has the fields of Go's record.Meta. Later versions add none:
+-- they add fields of the hash, which this one leaves alone.
 local META = {
-  {'version', 'number'}, {'fingerprint', 'string'}, {'epoch', 'number'}, {'unit', 'number'},
+  {'version', 'number'},
+  {'minReader', 'number'}, -- the lowest version of a program that may read it
+  {'fingerprint', 'string'}, {'epoch', 'number'}, {'unit', 'number'},
   {'lastTick', 'number'}, {'capacity', 'number'},
-  {'floor', 'number'}, -- raised by an operator, and by a grant that was forgotten
-  {'quarantine', 'number'}, -- raised by a script that noticed a loss; the higher one counts
+  {'nonce', 'string'}, -- random: a namespace that is made again has another one
   {'lineage', 'string'}, -- the server, and the history of its data
+  {'maxHorizon', 'number'}, -- milliseconds; 0: that of the driver
+  {'floor', 'number'}, -- raised by an operator, and by a loss that is certain
+  {'base', 'number'}, -- the floor is never lowered below this tick
+  {'loss', 'table', LOSS}, -- the last loss of state
+  {'received', 'number'}, -- bytes that the server had received as a replica, see moved
 }
 
 local SLOT = {
@@ -116,6 +149,8 @@ local function encode(fields, record)
       v = int(v)
     elseif field[2] == 'string' then
       v = quote(v)
+    elseif field[2] == 'table' then
+      v = encode(field[3], v)
     else
       v = tostring(v)
     end
@@ -124,130 +159,40 @@ local function encode(fields, record)
   return '{' .. table.concat(out, ',') .. '}'
 end
 
--- decode reads what encode wrote, and nothing else: it returns the record, or nil
--- and what is wrong.
-local function decode(fields, text)
-  local ok, record = pcall(cjson.decode, text)
-  if not ok or type(record) ~= 'table' then return nil, 'the value is not a JSON object, perhaps truncated' end
-  if type(record.version) == 'number' and record.version ~= VERSION then
-    return nil, 'the value has version ' .. string.format('%.17g', record.version) .. ' and this program reads version ' .. VERSION
-  end
+-- check returns what is wrong with the types of a record's fields; nil: nothing.
+local function check(fields, record)
   for _, field in ipairs(fields) do
     local v = record[field[1]]
-    if type(v) ~= field[2] then return nil, 'the field "' .. field[1] .. '" is missing or is no ' .. field[2] end
+    if type(v) ~= field[2] then return 'the field "' .. field[1] .. '" is missing or is no ' .. field[2] end
     if field[2] == 'number' and not (v >= 0 and v <= LARGEST and v % 1 == 0) then
-      return nil, 'the field "' .. field[1] .. '" is no whole number from 0 to ' .. int(LARGEST)
+      return 'the field "' .. field[1] .. '" is no whole number from 0 to ' .. int(LARGEST)
     end
+    local why = field[2] == 'table' and check(field[3], v)
+    if why then return why end
   end
+end
+
+-- decode reads what encode wrote, and nothing else: it returns the record, or nil
+-- and what is wrong. Readable says what is wrong with the version, if anything is.
+local function decode(fields, text, readable)
+  local ok, record = pcall(cjson.decode, text)
+  if not ok or type(record) ~= 'table' then return nil, 'the value is not a JSON object, perhaps truncated' end
+  local why = type(record.version) == 'number' and readable(record) or check(fields, record)
+  if why then return nil, why end
   if encode(fields, record) ~= text then
     return nil, 'a field is unknown, given twice, out of order, or in a form that this program does not write'
   end
   return record
 end
 
+-- sameVersion is for records of which every version has another form.
+local function sameVersion(record)
+  if record.version ~= VERSION then
+    return 'the value has version ' .. string.format('%.17g', record.version) .. ' and this program reads version ' .. VERSION
+  end
+end
+
 local function damaged(field, why) stop('DAMAGED', field, why) end
-
--- The server --------------------------------------------------------------------
-
--- lineage names the server and the history of its data. A failover, a restart and a
--- move to another node of a Cluster change it. Both halves are needed: of a server
--- that was a replica for a while, only the second one is new.
-local function lineage()
-  local server = call('INFO', 'server')
-  local version = string.match(server, 'redis_version:([%d.]+)') or 'unknown'
-  if (tonumber(string.match(version, '^%d+')) or 0) < 7 then stop('VERSION', version) end
-  local replication = call('INFO', 'replication')
-  if string.match(replication, 'role:(%l+)') ~= 'master' then
-    -- What a replica has may be old, so that nothing can be concluded from it. In
-    -- these words, clients drop the connection and look for the master again.
-    fail("READONLY You can't write against a read only replica.")
-  end
-  local id, history = string.match(server, 'run_id:(%x+)'), string.match(replication, 'master_replid:(%x+)')
-  if not id or not history then stop('LINEAGE') end
-  return id .. '-' .. history, replication
-end
-
--- The namespace -----------------------------------------------------------------
-
--- ward is the tick until which windows that were forgotten can reach, if that is
--- noticed now. It holds for whatever horizon their holders had.
-local function ward(scale)
-  return math.min(tick(scale, now) + ticks(scale, horizon) + ticks(scale, skew), LARGEST)
-end
-
--- reach is the tick that no window reaches beyond, whatever its holder's clock says.
--- A server that succeeds this one, and whose clock may be behind by the skew bound,
--- does not end a quarantine before it.
-local function reach(scale) return tick(scale, now) + ticks(scale, horizon) end
-
-local function floor(meta) return math.max(meta.floor, meta.quarantine) end
-
--- space reads the five arguments from i on that describe a namespace; nil if the
--- first is empty.
-local function space(i)
-  if ARGV[i] == '' then return nil end
-  return {
-    fingerprint = ARGV[i], epoch = tonumber(ARGV[i + 1]), unit = tonumber(ARGV[i + 2]),
-    lastTick = tonumber(ARGV[i + 3]), capacity = tonumber(ARGV[i + 4]),
-  }
-end
-
-local function save(meta) call('HSET', hash, 'meta', encode(META, meta)) end
-
--- peek returns the namespace's record; nil if there is none.
-local function peek()
-  local text = call('HGET', hash, 'meta')
-  if not text then
-    if call('EXISTS', hash) == 1 then damaged('meta', 'the field is missing and there are others') end
-    return nil
-  end
-  local meta, why = decode(META, text)
-  if not meta then damaged('meta', why) end
-  if meta.unit == 0 or meta.lastTick == 0 or meta.capacity == 0 or meta.fingerprint == '' then
-    damaged('meta', 'unit, lastTick, capacity or fingerprint is 0 or empty')
-  end
-  return meta
-end
-
--- agree refuses a caller whose clock is too far from this server's.
-local function agree()
-  if math.abs(tonumber(ARGV[#ARGV]) - now) > skew then stop('SKEW', now) end
-end
-
--- enter returns the namespace's record. If there is none it is made from the given
--- space, or nil is returned without one. A record that is new, or that another server
--- or another history of it has left, means that windows may have been forgotten:
--- nothing is granted or extended until they are over. For how long that is, this
--- server's clock decides, so it has to agree with the caller's first; vet says whether
--- it does.
-local function enter(given, vet)
-  local current, replication = lineage()
-  local meta = peek()
-  if not meta then
-    if not given then return nil end
-    vet(given)
-    meta = given
-    meta.version, meta.floor, meta.quarantine, meta.lineage = VERSION, 0, ward(given), current
-    save(meta)
-  elseif meta.lineage ~= current then
-    vet(meta)
-    meta.lineage, meta.quarantine = current, math.max(meta.quarantine, ward(meta))
-    -- It was declared, so it may have been used: Init does not end this one.
-    meta.floor = math.max(meta.floor, meta.quarantine)
-    save(meta)
-  end
-  return meta, replication
-end
-
--- remember makes a quarantine one that Init does not end. It is for a grant that the
--- server does not know: whoever shows one had it before the loss, so that the
--- namespace is not new.
-local function remember(meta)
-  if meta.quarantine > meta.floor then
-    meta.floor = meta.quarantine
-    save(meta)
-  end
-end
 
 -- Slots -------------------------------------------------------------------------
 
@@ -258,7 +203,7 @@ local function slot(id)
   if not text then
     return {version = VERSION, token = '', identity = '', holder = '', generation = 0, notBefore = 0, notAfter = 0, retired = false}
   end
-  local s, why = decode(SLOT, text)
+  local s, why = decode(SLOT, text, sameVersion)
   if not s then return nil, why end
   if s.generation == 0 then return nil, 'generation is 0; it starts at 1' end
   if s.ttl == 0 then return nil, 'ttl is 0' end
@@ -275,6 +220,17 @@ local function sound(id)
   return s
 end
 
+-- gone returns what a caller is told of a slot that is not that of its grant.
+local function gone(s, g)
+  local state = 'held'
+  if s.retired then
+    state = 'retired'
+  elseif s.token == '' then
+    state = s.generation > g.generation and 'passed' or 'free'
+  end
+  return state, s.holder, s.since, int(s.generation)
+end
+
 local function lease(id) return prefix .. 'worker:' .. id end
 
 -- hold makes the lease of a slot's holder last from now on. Its value is for people.
@@ -282,12 +238,18 @@ local function hold(id, s)
   call('SET', lease(id), '{"token":' .. quote(s.token) .. ',"holder":' .. quote(s.holder) .. ',"since":' .. quote(s.since) .. '}', 'PX', int(s.ttl))
 end
 
--- nextGeneration is above all that were given out before.
-local function nextGeneration(s)
+-- lastGeneration is the highest one that was given out.
+local function lastGeneration()
   local text = call('HGET', hash, 'gen')
   local n = text and tonumber(text) or 0
   if text and text ~= int(n) then damaged('gen', 'the value is not a number that this program has written') end
-  return math.max(n, s.generation) + 1
+  return n
+end
+
+-- nextGeneration is above all that were given out before.
+local function nextGeneration(meta, s)
+  meta.generation = math.max(meta.generation, s.generation) + 1
+  return meta.generation
 end
 
 -- Indexes -----------------------------------------------------------------------

@@ -1,15 +1,16 @@
--- Raises the floor. ARGV[3] the time until when, in microseconds since 1970, or empty:
--- for as long as windows that were forgotten can reach.
+-- Raises the floor. Argument [1] the time until when, or empty: for as long as windows
+-- that were forgotten can reach, by the server's clock.
 
 return run(function()
   local meta = enter(nil, agree)
   if not meta then stop('NONE') end
-  local want = ward(meta)
-  if ARGV[3] ~= '' then want = tick(meta, tonumber(ARGV[3])) end
-  if want > meta.lastTick then stop('BEYOND', meta.lastTick, meta.epoch, meta.unit) end
-  if want > meta.floor then
-    meta.floor = want
-    save(meta)
+  agree()
+  local before, base = meta.floor, meta.base
+  if args[1] ~= '' then
+    quarantine(meta, tick(meta, tonumber(args[1])))
+  else
+    meta.floor = math.max(meta.floor, math.min(ward(meta, now), meta.lastTick - 1))
   end
+  if meta.floor > before or meta.base > base then save(meta) end
   return {'OK', floor(meta), meta.epoch, meta.unit}
 end)

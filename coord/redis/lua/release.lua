@@ -1,21 +1,26 @@
 -- Gives a worker ID back.
 --
--- ARGV[3] worker ID, [4] token, [5] generation, [6] the last tick stamped.
+-- Arguments [1..5] the namespace, or an empty [1]; [6..14] the caller's grant; [15] the
+-- last tick stamped.
 
-local id, token, generation, last = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
+local g, last = grantOf(6), tonumber(args[15])
+local id = g.id
 
 return run(function()
-  local meta = enter(nil, agree)
+  local meta = enter(space(1), agree)
   if not meta then stop('LOST', '') end
   local s = sound(id)
-  if s.token ~= token or int(s.generation) ~= generation then
+  shown(meta, s, g)
+  if not holds(s, g) then
     remember(meta)
-    stop('LOST', s.retired and 'retired' or s.token == '' and 'free' or 'held', s.holder, s.since, int(s.generation))
+    stop('LOST', gone(s, g))
   end
   s.token = ''
+  -- What the server has forgotten of the window, the holder may have stamped.
+  s.notAfter = math.min(math.max(s.notAfter, g.notAfter), s.lastTick)
   s.notAfter = math.min(s.notAfter, math.max(last, s.notBefore))
   call('HSET', hash, id, encode(SLOT, s))
-  call('HDEL', hash, 't:' .. token)
+  call('HDEL', hash, 't:' .. g.token)
   call('DEL', lease(id))
   fileFree(meta, id, s)
   return {'OK'}

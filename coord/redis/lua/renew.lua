@@ -1,43 +1,42 @@
 -- Extends a window, and the lease with it.
 --
--- ARGV[3..7] the namespace, or an empty [3]; [8] worker ID, [9] token, [10]
--- generation; in ticks, [11] NotBefore and [12] NotAfter of the caller's grant, and
--- [13] the end that it wants.
+-- Arguments [1..5] the namespace, or an empty [1]; [6..14] the caller's grant; [15] the
+-- end that it wants, in ticks.
 
-local id, token, generation = ARGV[8], ARGV[9], ARGV[10]
-local notBefore, notAfter, wanted = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
+local g, wanted = grantOf(6), tonumber(args[15])
+local id, notAfter = g.id, g.notAfter
 
 return run(function()
-  local meta = enter(space(3), agree)
+  local meta = enter(space(1), agree)
   if not meta then stop('LOST', '') end
   local s = sound(id)
-  if s.token ~= token or int(s.generation) ~= generation then
+  shown(meta, s, g)
+  if not holds(s, g) then
     -- While the windows are waited out that this server may have forgotten, it does
     -- not know whether it has forgotten this grant as well. Its holder goes on inside
     -- its window, which is its own whatever happens.
-    if not s.retired and s.generation <= tonumber(generation) and tick(meta, now) <= meta.quarantine then
+    if not s.retired and s.generation <= g.generation and tick(meta, now) <= meta.loss.floor then
       remember(meta)
-      stop('QUARANTINED', meta.quarantine, meta.epoch, meta.unit)
+      stop(closed(meta) and 'CLOSED' or 'QUARANTINED', meta.loss.floor, meta.epoch, meta.unit)
     end
-    stop('LOST', s.retired and 'retired' or s.token == '' and 'free' or 'held', s.holder, s.since, int(s.generation))
+    stop('LOST', gone(s, g))
   end
   local till = math.min(math.max(s.notAfter, notAfter, math.min(wanted, reach(meta))), s.lastTick)
-  local from = notBefore
+  local from = g.notBefore
   local cut = math.max(floor(meta), s.notBefore)
   local floored = false
   if cut > notAfter then
     -- The window of this caller ends below it, whatever is stored.
     if cut >= till then
-      floored = true -- the lease is kept, the window is not extended
+      floored, till = true, math.min(math.max(s.notAfter, notAfter), s.lastTick) -- the lease is kept, the window is not extended
     else
       from, s.notBefore = cut, cut
     end
   end
-  if not floored then s.notAfter = till end
-  s.renewed = stamp(now)
+  s.notAfter, s.renewed = till, stamp(now)
   call('HSET', hash, id, encode(SLOT, s))
   hold(id, s)
   fileHeld(meta, id, s.ttl)
-  if floored then stop('QUARANTINED', cut, meta.epoch, meta.unit) end
+  if floored then stop(closed(meta) and 'CLOSED' or 'QUARANTINED', cut, meta.epoch, meta.unit) end
   return {'OK', from, till}
 end)

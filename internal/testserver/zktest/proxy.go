@@ -8,9 +8,11 @@ import (
 	"time"
 )
 
-// Operations of the protocol, for [Proxy.Rob].
+// Operations of the protocol, for [Proxy.Rob], [Proxy.Before] and [Proxy.After].
 const (
 	OpCreate = 1
+	OpExists = 3
+	OpGet    = 4
 	OpSet    = 5
 	OpMulti  = 14
 
@@ -38,10 +40,18 @@ type Proxy struct {
 	beforeOp int32
 	before   func() // called once, before a request of beforeOp is passed on
 
+	afterOp int32
+	afterN  int    // of these to let through first
+	later   func() // called once, before the answer to a request of afterOp is passed on
+
 	quiet  time.Duration // answers wait until the client was quiet for so long
 	spoke  time.Time     // when the client last sent a request
 	waves  int
 	closed bool // an answer was passed on since the last request
+
+	left    int    // waves until between is called
+	between func() // called once, before a wave is passed on; nil: nothing is
+	came    bool   // it was called
 }
 
 // StartProxy runs a proxy for the server at the address target.
@@ -77,6 +87,14 @@ func (p *Proxy) Before(op int32, f func()) {
 	p.beforeOp, p.before = op, f
 }
 
+// After calls f when the n-th request from now on of an operation, counted from 1, was
+// carried out, before its answer is passed on.
+func (p *Proxy) After(op int32, n int, f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.afterOp, p.afterN, p.later = op, n-1, f
+}
+
 // Refuse cuts all connections, and new ones.
 func (p *Proxy) Refuse() {
 	p.mu.Lock()
@@ -110,6 +128,20 @@ func (p *Proxy) Waves() int {
 	return p.waves
 }
 
+// BeforeWave calls f before the n-th wave from now on is passed on, counted from 1, and
+// reports whether there were so many. The request for a session is one.
+func (p *Proxy) BeforeWave(n int, f func()) (done func() bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left, p.between, p.came, p.closed = n, f, false, true
+	return func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.between = nil
+		return p.came
+	}
+}
+
 // cut ends all connections. The lock is held.
 func (p *Proxy) cut() {
 	for c := range p.conns {
@@ -134,19 +166,54 @@ func (p *Proxy) accept() {
 			p.cut()
 		}
 		p.mu.Unlock()
-		robbed := make(chan int32, 1)
-		p.done.Go(func() { p.relay(client, server, func(n int, b []byte) bool { return p.request(n, b, robbed) }) })
+		robbed, called := make(chan int32, 1), make(chan call, 1)
+		p.done.Go(func() {
+			p.relay(client, server, func(n int, b []byte) bool {
+				if n > 0 {
+					p.expect(b, called)
+				}
+				return p.request(n, b, robbed)
+			})
+		})
 		p.done.Go(func() {
 			var mark int32 = -100 // no request has it
+			due := call{request: mark}
 			p.relay(server, client, func(n int, b []byte) bool {
 				select {
 				case mark = <-robbed:
 				default:
 				}
+				select {
+				case due = <-called:
+				default:
+				}
+				if n > 0 && int32(binary.BigEndian.Uint32(b)) == due.request {
+					due.f()
+				}
 				return p.answer(n, b, mark)
 			})
 		})
 	}
+}
+
+// call is what is called before the answer to a request is passed on.
+type call struct {
+	request int32
+	f       func()
+}
+
+// expect looks whether a packet of the client is the one that [Proxy.After] is about.
+func (p *Proxy) expect(b []byte, called chan<- call) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.later == nil || int32(binary.BigEndian.Uint32(b[4:])) != p.afterOp {
+		return
+	}
+	if p.afterN == 0 {
+		called <- call{int32(binary.BigEndian.Uint32(b)), p.later}
+		p.later = nil
+	}
+	p.afterN--
 }
 
 // relay passes packets on, for as long as pass says so; n counts them from 0.
@@ -185,6 +252,13 @@ func (p *Proxy) request(n int, b []byte, robbed chan<- int32) bool {
 	if p.closed {
 		p.waves++
 		p.closed = false
+		if p.left--; p.left == 0 && p.between != nil {
+			f := p.between
+			p.between, p.came = nil, true
+			p.mu.Unlock()
+			f()
+			p.mu.Lock()
+		}
 	}
 	if n > 0 && op == p.op && p.after >= 0 {
 		if p.after == 0 {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,6 +37,8 @@ type Options struct {
 	Tick time.Duration
 	// OwnBounds leaves the bounds of sessions as ZooKeeper has them: 2 and 20 ticks.
 	OwnBounds bool
+	// Lines are added to the configuration.
+	Lines []string
 }
 
 func (o Options) tick() time.Duration {
@@ -100,7 +103,7 @@ func (s *Server) configure(tb testing.TB, o Options, lines ...string) {
 		"tickTime=" + strconv.FormatInt(o.tick().Milliseconds(), 10),
 		"initLimit=50", "syncLimit=20", "dataDir=" + s.Dir,
 		"admin.enableServer=false", "4lw.commands.whitelist=*", "maxClientCnxns=0", "autopurge.purgeInterval=0", "preAllocSize=1024",
-	}, lines...)
+	}, slices.Concat(lines, o.Lines)...)
 	if !o.OwnBounds {
 		config = append(config, "minSessionTimeout=400", "maxSessionTimeout=60000")
 	}

@@ -1,0 +1,221 @@
+package coordtest
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// BetweenHarness is a [Harness] whose back end something can happen to between two
+// calls of one operation.
+type BetweenHarness struct {
+	Harness
+	// Before has act called once, before the n-th call that c makes to its back end from
+	// now on, counted from 1. No call of c is under way while act runs. Acted reports
+	// whether there were so many calls.
+	Before func(tb testing.TB, c coord.Coordinator, n int, act func()) (acted func() bool)
+	// Lose makes a backup of the back end's state. When restore returns, the back end has
+	// lost everything since. Nil: it loses nothing.
+	Lose func(tb testing.TB) (restore func())
+}
+
+// RunBetween holds a driver to the rules where an operator raises the floor, the back
+// end loses its state, or the caller gives up, before each of the calls that an
+// operation makes to its back end. Each time it asks for a new harness.
+func RunBetween(t *testing.T, newHarness func(tb testing.TB) BetweenHarness) {
+	t.Helper()
+	for _, op := range betweenOps {
+		for name, run := range map[string]func(*between){"Operator": operatorBetween, "Loss": lossBetween, "GivenUp": givenUpBetween} {
+			t.Run(name+op.name, func(t *testing.T) {
+				calls := 0
+				for ; ; calls++ {
+					b := newBetween(t, op, newHarness(t), calls+1)
+					if b == nil {
+						t.Skip("skipped: this back end loses nothing, or has no floor")
+					}
+					run(b)
+					if !b.acted() {
+						break
+					}
+				}
+				if calls == 0 {
+					t.Error("the operation makes no call")
+				}
+			})
+		}
+	}
+}
+
+// betweenOp is an operation, on what prepare has returned. It returns the grant that
+// holds afterwards; the zero Grant if there is none.
+type betweenOp struct {
+	name    string
+	prepare func(b *between)
+	run     func(ctx context.Context, b *between) (coord.Grant, error)
+}
+
+var betweenOps = []betweenOp{
+	{"Acquire", func(*between) {}, acquireOnce},
+	{"AcquireAgain", func(b *between) {
+		b.req.Identity = "the-same"
+		first := b.request(b.p)
+		first.Identity = b.req.Identity
+		b.release(b.p, b.acquireWith(b.p, first), b.now)
+	}, acquireOnce},
+	{"Renew", func(b *between) { b.held = b.acquire(b.p) }, func(ctx context.Context, b *between) (coord.Grant, error) {
+		return b.p.Renew(ctx, b.held, b.held.NotAfter+b.horizon/2)
+	}},
+	{"Release", func(b *between) { b.held = b.acquire(b.p) }, func(ctx context.Context, b *between) (coord.Grant, error) {
+		return coord.Grant{}, b.p.Release(ctx, b.held, b.held.NotBefore)
+	}},
+}
+
+func acquireOnce(ctx context.Context, b *between) (coord.Grant, error) {
+	return b.p.Acquire(ctx, b.req)
+}
+
+// between is one operation with something between its calls.
+type between struct {
+	*suite
+	op    betweenOp
+	h     BetweenHarness
+	n     int
+	p     party
+	req   coord.Request
+	held  coord.Grant // of p, before the operation
+	acted func() bool
+}
+
+// newBetween prepares the n-th round; nil if the harness cannot do it.
+func newBetween(t *testing.T, op betweenOp, h BetweenHarness, n int) *between {
+	t.Helper()
+	b := &between{op: op, h: h, n: n, acted: func() bool { return false }}
+	runCase(t, testCase{name: op.name, run: func(s *suite) { b.suite = s }}, func(testing.TB) Harness { return h.Harness }, callTimeout)
+	b.p = b.client(2)
+	b.req = b.request(b.p)
+	if h.RaiseFloor == nil {
+		return nil
+	}
+	return b
+}
+
+// do runs the operation, with act before one of its calls.
+func (b *between) do(act func(cancel func())) (coord.Grant, error) {
+	ctx, cancel := context.WithCancel(b.ctx())
+	defer cancel()
+	b.acted = b.h.Before(b.TB, b.p.Coordinator, b.n, func() { act(cancel) })
+	return b.op.run(ctx, b)
+}
+
+// operatorBetween: what is granted or extended after the floor was raised lies above
+// it.
+func operatorBetween(b *between) {
+	b.Helper()
+	b.op.prepare(b)
+	floor := b.now + b.horizon*5/4
+	g, err := b.do(func(func()) { b.h.RaiseFloor(b.TB, floor) })
+	if !b.acted() {
+		return
+	}
+	switch {
+	case errors.Is(err, coord.ErrQuarantined):
+		g = b.held
+	case err != nil:
+		b.Fatalf("call %d, the floor raised to %d before it: %v", b.n, floor, err)
+	case g == coord.Grant{} || b.held.Token != "" && b.n > 1: // the window may have grown before
+	case g.NotBefore < floor && g.NotAfter > b.held.NotAfter:
+		b.Errorf("call %d, the floor raised to %d before it: %v", b.n, floor, g)
+	}
+	b.wantAbove(max(floor, g.NotAfter), g)
+}
+
+// wantAbove acquires both worker IDs, of which g may be held; nothing may begin below the
+// tick.
+func (b *between) wantAbove(tick int64, g coord.Grant) {
+	b.Helper()
+	if g.Token != "" {
+		b.crash(b.p, g)
+	}
+	q := b.client(2)
+	for range 2 {
+		h, err := q.Acquire(b.ctx(), b.request(q))
+		switch {
+		case errors.Is(err, coord.ErrQuarantined), errors.Is(err, coord.ErrNoWorkerID):
+		case err != nil:
+			b.Fatalf("Acquire afterwards: %v", err)
+		case h.NotBefore < tick && (g.Token == "" || h.WorkerID == g.WorkerID):
+			b.Errorf("before call %d something happened; granted afterwards was %v; want it above %d", b.n, h, tick)
+		}
+	}
+}
+
+// lossBetween: whatever was granted and is lost, nothing is granted that overlaps with
+// it, once somebody who had seen the state that is lost has been answered.
+func lossBetween(b *between) {
+	b.Helper()
+	if b.h.Lose == nil {
+		b.Skip("skipped: this back end loses nothing (BetweenHarness.Lose is nil)")
+	}
+	other := b.client(2)
+	b.release(other, b.acquire(other), b.now) // there is a namespace
+	restore := b.h.Lose(b.TB)
+	b.op.prepare(b)
+	lost := b.acquire(other)
+	if b.held.Token == "" {
+		h := b.acquire(b.p) // so that it has seen what will be lost
+		b.release(b.p, h, h.NotBefore)
+	} else {
+		b.held = b.renew(b.p, b.held, b.held.NotAfter+1)
+	}
+	gone := map[int]coord.Grant{lost.WorkerID: lost}
+	g, err := b.do(func(func()) {
+		// The other worker ID, of which the operation may have seen that it is free.
+		if h, err := other.Acquire(b.ctx(), b.request(other)); err == nil {
+			gone[h.WorkerID] = h
+		}
+		restore()
+	})
+	if !b.acted() {
+		return
+	}
+	if l := gone[g.WorkerID]; err == nil && g.Token != "" && g.Token != b.held.Token && g.NotBefore < l.NotAfter {
+		b.Errorf("%v was lost before call %d, and %v granted", l, b.n, g)
+	}
+	if err == nil && b.held.Token != "" && g.Token != "" && g.NotBefore < b.held.NotAfter && g.NotAfter > b.held.NotAfter && b.n == 1 {
+		b.Errorf("state was lost before call %d, and %v extended to %v", b.n, b.held, g)
+	}
+	// Whatever the operation said, the next one notices at the latest.
+	for _, p := range []party{b.p, b.client(2)} {
+		if h, err := p.Acquire(b.ctx(), b.request(p)); err == nil && h.NotBefore < max(gone[h.WorkerID].NotAfter, b.held.NotAfter) {
+			b.Errorf("%v and %v were lost before call %d, and %v granted after it", gone, b.held, b.n, h)
+		}
+	}
+}
+
+// givenUpBetween: an operation that was given up is made again, and comes to the same.
+func givenUpBetween(b *between) {
+	b.Helper()
+	b.op.prepare(b)
+	if _, err := b.do(func(cancel func()) { cancel() }); err == nil || !b.acted() {
+		return
+	}
+	g, err := b.op.run(b.ctx(), b)
+	if err != nil && (b.op.name != "Release" || !errors.Is(err, coord.ErrLeaseLost)) {
+		b.Fatalf("given up before call %d, and made again: %v", b.n, err)
+	}
+	q := b.client(2)
+	h := b.acquire(q)
+	if g.Token == "" {
+		return
+	}
+	if h.WorkerID == g.WorkerID {
+		b.Errorf("given up before call %d: %v is held, and %v was granted", b.n, g, h)
+	}
+	b.wantFull("both worker IDs are held", q)
+	b.release(b.p, g, g.NotAfter)
+	if i := b.acquire(b.client(2)); i.WorkerID != g.WorkerID || i.NotBefore < g.NotAfter {
+		b.Errorf("given up before call %d: %v was released, and %v granted", b.n, g, i)
+	}
+}

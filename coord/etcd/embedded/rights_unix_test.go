@@ -1,0 +1,56 @@
+//go:build unix
+
+package embedded
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// A folder that every user can write is refused; its lock is for its owner alone.
+func TestRightsOfTheFolder(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []os.FileMode{0o777, 0o702, 0o1777} {
+		if err := os.Chmod(dir, mode); err != nil { // os.Mkdir would take the umask off
+			t.Fatal(err)
+		}
+		if _, err := New(within(t), dir, "n", nil); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "make that 0700") {
+			t.Errorf("a folder of mode %#o: %v", mode, err)
+		}
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	openFolder(t, dir, "n", nil)
+	info, err := os.Stat(folder{dir}.file(nameLock))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the lock: %v, %v", info.Mode(), err)
+	}
+}
+
+// What etcd tells about the process is not for other users of the machine.
+func TestDebugVarsAreClosed(t *testing.T) {
+	t.Parallel()
+	c := openFolder(t, newDir(t), "n", nil)
+	for _, path := range []string{"/debug/vars", "/metrics", "/version"} {
+		resp, err := http.Get("http://" + address(c) + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if resp.StatusCode == http.StatusOK || strings.Contains(string(body), "cmdline") {
+			t.Errorf("%s: %s, %q, %v", path, resp.Status, body, err)
+		}
+		_ = resp.Body.Close()
+	}
+}

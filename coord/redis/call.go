@@ -1,0 +1,51 @@
+package redis
+
+import (
+	"context"
+	"time"
+)
+
+// longestCall bounds a call whose context has no deadline.
+const longestCall = MaxHorizon
+
+// call makes a call that ends with ctx, and has all the time that ctx gives it. The
+// client looks at a context's deadline, but not at its being cancelled while it waits
+// for an answer; so it waits aside.
+//
+// There it has as long again: an answer that comes late finds its connection, which the
+// next call uses, where the client would cut it. A server that takes three seconds for
+// everything takes six for what is said on a new connection.
+func (c *Coordinator) call(ctx context.Context, s script, args []any) (reply, error) {
+	type result struct {
+		reply reply
+		err   error
+	}
+	limit := longestCall
+	if end, ok := ctx.Deadline(); ok {
+		limit = min(2*until(end), until(end)+longestCall)
+	} else {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, longestCall)
+		defer stop()
+	}
+	aside, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	ended := context.AfterFunc(c.life.Context(), cancel)
+	done := make(chan result, 1)
+	go func() {
+		defer cancel()
+		defer ended()
+		r, err := s.Run(aside, c.client, []string{slotsKey(c.namespace)}, args...).Slice()
+		done <- result{r, err}
+	}()
+	select {
+	case r := <-done:
+		return r.reply, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// until is how long it takes until a deadline of a context.
+func until(end time.Time) time.Duration {
+	return time.Until(end) //nolint:forbidigo // a context's deadline is kept by the machine's timers and not by anybody's clock
+}

@@ -1,0 +1,189 @@
+package redis_test
+
+import (
+	"net"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+	"github.com/unalike-id/unalike/internal/testserver/redistest"
+)
+
+// history is the name of the history of a server's data.
+func history(t *testing.T, s *redistest.Server) string {
+	t.Helper()
+	_, after, _ := strings.Cut(s.Do(t, "INFO", "replication"), "master_replid:")
+	name, _, _ := strings.Cut(after, "\r")
+	return name
+}
+
+// renamed does something that gives a server's history a new name, and waits until it has
+// one.
+func renamed(t *testing.T, s *redistest.Server, do func()) {
+	t.Helper()
+	before := history(t, s)
+	do()
+	eventually(t, "the history has a new name", func() bool { return history(t, s) != before })
+}
+
+// saveRDB makes a backup as operators do.
+func saveRDB(t *testing.T, s *redistest.Server) {
+	t.Helper()
+	proctest.Need(t, "redis-tools", "redis-cli")
+	host, port, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("redis-cli", "-h", host, "-p", port, "--rdb", t.TempDir()+"/backup.rdb").CombinedOutput(); err != nil {
+		t.Fatalf("redis-cli --rdb: %v\n%s", err, out)
+	}
+}
+
+// TestBackupIsNoLoss: a master gets its first replica, or a backup is made over the
+// network, or its last replica has been away for long. Its history has another name each
+// time, and nothing was lost.
+func TestBackupIsNoLoss(t *testing.T) {
+	t.Parallel()
+	p := newPairApart(t)
+	client := p.a.Client(t)
+	ns := newNamespace(t, client, layout)
+	c := newCoordinator(t, client, ns, nil)
+	g := mustAcquire(t, c, request(1))
+	freed := func() { p.a.Do(t, "CONFIG", "SET", "repl-backlog-ttl", 1) }
+	for _, step := range []struct {
+		name string
+		do   func()
+	}{
+		{"a backup", func() { saveRDB(t, p.a) }},
+		{"an hour after it", freed},
+		{"the first replica", func() { p.a.Do(t, "CONFIG", "SET", "repl-backlog-ttl", 0); follow(t, p.b, p.a.Addr) }},
+		{"an hour without a replica", func() { p.b.Do(t, "REPLICAOF", "NO", "ONE"); freed() }},
+		{"another backup", func() { saveRDB(t, p.a) }},
+	} {
+		renamed(t, p.a, step.do)
+		h, err := c.Renew(within(t), g, g.NotAfter+100)
+		if err != nil || h.NotBefore != g.NotBefore || h.NotAfter != g.NotAfter+100 {
+			t.Fatalf("Renew after %s: %v, %v; nothing was lost", step.name, h, err)
+		}
+		g = h
+		if nonce, floor := lossOf(t, client, ns); nonce != "" || floor != 0 {
+			t.Errorf("after %s there is a loss on record, with the floor %d", step.name, floor)
+		}
+		if meta := stored(t, client, ns, "meta"); !strings.Contains(meta, history(t, p.a)) {
+			t.Errorf("after %s the namespace has %s; want the new name of its history, %s", step.name, meta, history(t, p.a))
+		}
+	}
+}
+
+// newPairApart is newPair with servers that do not follow each other.
+func newPairApart(t *testing.T) *pair {
+	t.Helper()
+	o := redistest.Options{Args: []string{"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"}}
+	p := &pair{a: redistest.Start(t, o), b: redistest.Start(t, o)}
+	p.active.Store(p.a)
+	return p
+}
+
+// TestFailoverIsALoss: what looks like a first replica or a backup, after a failover, is
+// none: the server has taken over the data of another one in between.
+func TestFailoverIsALoss(t *testing.T) {
+	t.Parallel()
+	// forget lets a server forget the name of the history before its own.
+	forget := func(t *testing.T, s *redistest.Server) {
+		t.Helper()
+		renamed(t, s, func() { s.Do(t, "CONFIG", "SET", "repl-backlog-ttl", 1) })
+		if info := s.Do(t, "INFO", "replication"); !strings.Contains(info, "master_replid2:"+strings.Repeat("0", 40)) {
+			t.Fatalf("it has not forgotten it: %s", info)
+		}
+	}
+	for name, fail := range map[string]func(*testing.T, *pair){
+		"over": func(t *testing.T, p *pair) { t.Helper(); p.promote(t, p.b) },
+		"over, forgotten": func(t *testing.T, p *pair) {
+			t.Helper()
+			p.promote(t, p.b)
+			forget(t, p.b)
+		},
+		"over, forgotten, statistics reset": func(t *testing.T, p *pair) {
+			t.Helper()
+			p.promote(t, p.b)
+			forget(t, p.b)
+			p.b.Do(t, "CONFIG", "RESETSTAT")
+		},
+		"over and back, statistics reset": func(t *testing.T, p *pair) {
+			t.Helper()
+			p.promote(t, p.b)
+			follow(t, p.a, p.b.Addr)
+			p.promote(t, p.a)
+			p.a.Do(t, "CONFIG", "RESETSTAT")
+		},
+		"over and back": func(t *testing.T, p *pair) {
+			t.Helper()
+			p.promote(t, p.b)
+			follow(t, p.a, p.b.Addr)
+			p.promote(t, p.a)
+		},
+		"over and back, forgotten": func(t *testing.T, p *pair) {
+			t.Helper()
+			p.promote(t, p.b)
+			follow(t, p.a, p.b.Addr)
+			p.promote(t, p.a)
+			p.b.Do(t, "REPLICAOF", "NO", "ONE") // so that A is without a replica
+			forget(t, p.a)
+		},
+		"over and back, forgotten, then a backup": func(t *testing.T, p *pair) {
+			t.Helper()
+			p.promote(t, p.b)
+			follow(t, p.a, p.b.Addr)
+			p.promote(t, p.a)
+			p.b.Do(t, "REPLICAOF", "NO", "ONE")
+			forget(t, p.a)
+			renamed(t, p.a, func() { saveRDB(t, p.a) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPair(t)
+			ns := newNamespace(t, p.client(t), layout)
+			// No process may know what was lost: the server has to notice.
+			mustAcquire(t, newCoordinator(t, p.client(t), ns, nil), request(capacity))
+			p.synced(t)
+			p.link.Hang()
+			lost := mustAcquire(t, newCoordinator(t, p.client(t), ns, nil), request(capacity))
+			fail(t, p)
+			least := tickNow()
+			client := p.client(t)
+			g := mustAcquire(t, newCoordinator(t, client, ns, nil), request(capacity))
+			if nonce, floor := lossOf(t, client, ns); nonce == "" || floor < least || g.NotBefore < floor {
+				t.Errorf("%v was lost in a failover; then %v was granted, with loss %q, floor %d", lost, g, nonce, floor)
+			}
+			if g.WorkerID != lost.WorkerID {
+				t.Errorf("%v was lost, and then %v granted: nothing was lost, and the test proves nothing", lost, g)
+			}
+		})
+	}
+}
+
+// TestBackupAfterAFailover: a server that was a replica once is a master like others.
+func TestBackupAfterAFailover(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	ns := newNamespace(t, p.client(t), layout)
+	mustAcquire(t, newCoordinator(t, p.client(t), ns, nil), request(4))
+	p.synced(t)
+	p.promote(t, p.b)
+	client := p.client(t)
+	c := newCoordinator(t, client, ns, nil)
+	mustAcquire(t, c, request(4))
+	nonce, _ := lossOf(t, client, ns)
+	for _, do := range []func(){
+		func() { p.b.Do(t, "CONFIG", "SET", "repl-backlog-ttl", 1) },
+		func() { p.b.Do(t, "CONFIG", "SET", "repl-backlog-ttl", 0); saveRDB(t, p.b) },
+	} {
+		renamed(t, p.b, do)
+		mustAcquire(t, c, request(4))
+		if again, _ := lossOf(t, client, ns); again != nonce {
+			t.Errorf("another loss is on record: %s", stored(t, client, ns, "meta"))
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package redis_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/redis"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
+	"github.com/unalike-id/unalike/internal/testserver/proxytest"
+	"github.com/unalike-id/unalike/internal/testserver/redistest"
+)
+
+// slowly returns a coordinator behind a network that can be slow.
+func slowly(t *testing.T) (*redis.Coordinator, *proxytest.Proxy) {
+	t.Helper()
+	server := redistest.Start(t, redistest.Options{})
+	network := proxytest.Start(t, server.Addr)
+	client := goredis.NewClient(&goredis.Options{
+		Addr: network.Addr, MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1, Protocol: 2, ReadTimeout: -1, WriteTimeout: -1,
+	})
+	t.Cleanup(func() { _ = client.Close() })
+	return newCoordinator(t, client, newNamespace(t, server.Client(t), layout), nil), network
+}
+
+// TestSlowRedis: a Redis that takes long for each answer serves, with all the time that a
+// call has, on the connection that there is.
+func TestSlowRedis(t *testing.T) {
+	t.Parallel()
+	c, network := slowly(t)
+	network.Delay(time.Duration(fulltest.Rounds(300, 3000)) * time.Millisecond)
+	g := mustAcquire(t, c, request(1))
+	for range 3 {
+		h, err := c.Renew(within(t), g, g.NotAfter+10)
+		if err != nil || h.NotAfter != g.NotAfter+10 {
+			t.Fatalf("Renew: %v, %v", h, err)
+		}
+		g = h
+	}
+	mustRelease(t, c, g)
+	if n := network.Connections(); n != 1 {
+		t.Errorf("%d connections were made; want 1", n)
+	}
+}
+
+// TestHiccup: an answer comes after the call has ended. Its connection is good for the
+// next call, and nothing of what was done is lost.
+func TestHiccup(t *testing.T) {
+	t.Parallel()
+	c, network := slowly(t)
+	g := mustAcquire(t, c, request(1))
+	if _, err := c.Renew(within(t), g, g.NotAfter); err != nil { // the server knows the script
+		t.Fatal(err)
+	}
+	const late = 9 * time.Second
+	network.Delay(late)
+	ctx, cancel := context.WithTimeout(t.Context(), late*5/6)
+	defer cancel()
+	if h, err := c.Renew(ctx, g, g.NotAfter+10); err == nil {
+		t.Fatalf("Renew, answered after its time: %v", h)
+	}
+	network.Delay(0)
+	eventually(t, "the late answer comes", func() bool { return c.IdleConnections() == 1 })
+	h, err := c.Renew(within(t), g, g.NotAfter)
+	if err != nil || h.NotAfter != g.NotAfter+10 {
+		t.Errorf("Renew after it: %v, %v; want the end at %d, which was stored", h, err, g.NotAfter+10)
+	}
+	if n := network.Connections(); n != 1 {
+		t.Errorf("%d connections were made; want 1", n)
+	}
+}
+
+// TestCallsAreNotCut: a call has the time that its context has, and one without a deadline
+// has longer than a slow server needs.
+func TestCallsAreNotCut(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	for _, url := range []string{"redis://" + server.Addr + "/0?namespace=ns", "redis-sentinel://" + server.Addr + "/m/0?namespace=ns", "redis-cluster://" + server.Addr + "?namespace=ns"} {
+		c, err := coord.Open(within(t), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		if w := c.(coord.Warner).Warnings(); w != nil {
+			t.Errorf("%s: warnings %q", url, w)
+		}
+		if read, write, dial := c.(*redis.Coordinator).ClientTimeouts(); read > 0 || write > 0 || dial < 9*time.Second {
+			t.Errorf("%s: timeouts of the client are %v, %v and %v; want none but that of a dial, which has time for three slow answers", url, read, write, dial)
+		}
+	}
+}
+
+// TestClientThatCutsCalls: a client that gives calls less time than they have is warned
+// about.
+func TestClientThatCutsCalls(t *testing.T) {
+	for timeout, warns := range map[time.Duration]bool{0: true, time.Second: true, -1: false, time.Minute: false} {
+		single := goredis.NewClient(&goredis.Options{Addr: "localhost:1", MaxRetries: -1, ContextTimeoutEnabled: true, ReadTimeout: timeout})
+		cluster := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{"localhost:1"}, ContextTimeoutEnabled: true, ReadTimeout: timeout})
+		for _, client := range []goredis.UniversalClient{single, cluster} {
+			t.Cleanup(func() { _ = client.Close() })
+			if w := newCoordinator(t, client, "ns", nil).Warnings(); (len(w) == 1) != warns {
+				t.Errorf("%T with a ReadTimeout of %v: warnings %q; want one: %t", client, timeout, w, warns)
+			}
+		}
+	}
+}
