@@ -125,6 +125,9 @@ func (e *WindowEndedError) outlook() string {
 	case coord.Permanent(e.Cause), errors.Is(e.Cause, keeper.ErrBehind), errors.As(e.Cause, &file), errors.As(e.Cause, &link):
 		return "service resumes by itself once that is corrected"
 	}
+	if errors.Is(e.Cause, keeper.ErrLate) {
+		return "service resumes by itself once the coordinator answers sooner; a longer Horizon bridges more"
+	}
 	if e.Lost {
 		return "service resumes by itself once a worker ID is leased anew"
 	}

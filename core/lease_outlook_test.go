@@ -94,3 +94,16 @@ func TestRenewalsThatDoNotReachTheClockAreNamed(t *testing.T) {
 		}
 	})
 }
+
+// A coordinator that takes longer than the horizon answers, and that is not enough.
+func TestRepliesThatComeTooLateAreNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := lease(t, newFake(1), func(cfg *core.Config) { cfg.Lease.Horizon = 3 * time.Second })
+		g.fake.DelayReplies(coordtest.Renew, 4*time.Second, coordtest.Forever)
+		settle(time.Minute)
+		_, err := g.Next()
+		if want := "; service resumes by itself once the coordinator answers sooner; a longer Horizon bridges more"; !errors.Is(err, core.ErrWindowEnded) || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("Next: %v; want it to end with %q", err, want)
+		}
+	})
+}

@@ -106,7 +106,7 @@ func (s *stripe) Last() (tick int64, stamped bool) {
 		return 0, false
 	}
 	word := t.state.Load() &^ closedBit
-	return s.g.rule.tick(word), word != t.start
+	return s.g.rule.tick(word), word != t.start || t.carried
 }
 
 // Notice implements keeper.Gate.

@@ -118,7 +118,8 @@ func (k *Keeper) adopt(g coord.Grant, asked int64) {
 	// The window was chosen for the time at which it was asked for. A clock that
 	// stepped back since then has stepped back behind this term's beginning.
 	k.openedAt = max(asked, k.now())
-	k.renewAt = time.Now().Add(jitter(k.cfg.Lease.RenewEvery))
+	// The lease and the window may have begun when the acquisition did.
+	k.renewAt = time.Now().Add(jitter(k.cfg.Lease.RenewEvery) - k.acquisitions.took)
 	// What takes long to lease takes long to renew, though not three times as long: an
 	// acquisition has several round trips with some back ends.
 	k.replies.wait = max(k.replies.wait, min(k.acquisitions.took, k.replies.ttl))

@@ -46,9 +46,11 @@ func acquireDeadline(ttl time.Duration) deadline {
 	return newDeadline(max(min(ttl/3, longestAcquire), shortestCall), ttl, ttl)
 }
 
-// missed notes that a call was not answered in time.
+// missed notes that a call was not answered in time. What a slow success led to above
+// most is cut to what an ordinary call takes: in an outage, the next attempt is not put
+// off for longer than that.
 func (d *deadline) missed() {
-	d.wait = max(d.wait, min(2*d.wait, d.most))
+	d.wait = min(2*d.wait, max(d.most, min(d.took*3/2, d.wait)))
 }
 
 // met notes that a call succeeded, and how long that took. Three times as much is

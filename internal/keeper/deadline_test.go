@@ -24,7 +24,13 @@ func TestDeadlineFollowsTimeOutsAndLatency(t *testing.T) {
 	d.met(2 * time.Second)
 	want("a success after 2s", 6*time.Second)
 	d.missed()
-	want("a time-out when it is above what time-outs lead to", 6*time.Second)
+	want("a time-out when it is above what time-outs lead to", most)
+	d.met(4 * time.Second)
+	want("a success after 4s", 12*time.Second)
+	for range 2 {
+		d.missed()
+		want("a time-out when an ordinary call takes 4s", 6*time.Second)
+	}
 	d.met(7 * time.Second)
 	want("a success after 7s", ttl)
 }

@@ -50,9 +50,10 @@
 //   - A coordinator that does not answer gets about as many requests as a healthy one,
 //     because the deadline grows to the renewal interval. An overloaded server that gets
 //     more requests the slower it is never recovers.
-//   - An outage that ends is noticed within one renewal interval, where the client of the
-//     back end does not notice that its connection is dead; at once, or within a second,
-//     where it does.
+//   - An outage that ends is noticed within one renewal interval, or half as much again as
+//     a reply took before it if that is longer, where the client of the back end does not
+//     notice that its connection is dead; at once, or within a second, where it does.
+//   - A quarantine is asked about as seldom as a lease that is well.
 //   - While the window lasts, a deadline takes at most half of what is left of it, as long
 //     as that is enough for an ordinary reply: so one more attempt fits in.
 //
@@ -60,8 +61,8 @@
 // with the same token while the outcome is unknown: what an attempt has reached is there
 // for the next one. The pauses between them are random, and after a time-out grow with
 // the deadline, so that a thousand processes that were started together do not come back
-// together. A release is tried until the lease would have ended by itself, or whoever
-// stops the keeper waits no longer.
+// together. A release is tried for as long as a few calls take, at most a TTL, or until
+// whoever stops the keeper waits no longer.
 //
 // # What a start waits for
 //

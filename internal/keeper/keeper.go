@@ -27,8 +27,9 @@ type Gate interface {
 	Shut(reason error) (last int64)
 	// Explain tells why the window does not grow; nil: it does.
 	Explain(reason error)
-	// Last returns the tick of the last ID stamped, or the one that the term began
-	// after if none was, which is what stamped tells.
+	// Last returns the tick of the last ID stamped, by the term in use or by the one
+	// before if the term began above that; or else the tick that the term began after.
+	// Which of them is what stamped tells.
 	Last() (tick int64, stamped bool)
 	// Notice asks the generator to look whether its health has changed.
 	Notice()

@@ -12,6 +12,9 @@ import (
 // ErrBehind is why a window stays over although the coordinator answers.
 var ErrBehind = errors.New("the coordinator renews, but the window that it gives is over by this machine's clock: compare the two clocks")
 
+// ErrLate is why a window stays over although the coordinator answers, too late.
+var ErrLate = errors.New("the coordinator renews, but when its reply comes the window that was asked for is over by this machine's clock: it takes longer than the horizon, or the clock stepped forward meanwhile")
+
 // farSkew is how far clocks may differ before the log says that one must be wrong.
 const farSkew = time.Minute
 
@@ -20,7 +23,7 @@ const farSkew = time.Minute
 // does not answer by turns.
 var kinds = []error{
 	coord.ErrQuarantined, coord.ErrNoWorkerID, coord.ErrLayoutMismatch, coord.ErrClockSkew,
-	coord.ErrInvalid, coord.ErrClosed, coord.ErrLeaseLost, ErrBehind,
+	coord.ErrInvalid, coord.ErrClosed, coord.ErrLeaseLost, ErrBehind, ErrLate,
 }
 
 // kindOf returns which of the kinds err is; -1: another.

@@ -13,6 +13,9 @@ import (
 func (k *Keeper) finish() {
 	defer k.background.Wait()
 	k.awaitHealing()
+	if k.token != "" && k.hurry.Err() != nil {
+		k.result = errors.Join(k.result, fmt.Errorf("an acquisition was cut off, what it may have leased becomes free when its lease ends: %w", context.Cause(k.hurry)))
+	}
 	if !k.held {
 		return
 	}

@@ -127,7 +127,7 @@ func (k *Keeper) answered(a reply) {
 		k.retries.reset()
 		k.extended(a.g)
 		k.renewAt = a.of.began.Add(jitter(k.cfg.Lease.RenewEvery))
-		k.explainRenewed()
+		k.explainRenewed(a.of)
 		k.watch()
 	case errors.Is(err, coord.ErrLeaseLost):
 		k.lose(err)
@@ -137,20 +137,37 @@ func (k *Keeper) answered(a reply) {
 		k.unanswered = false
 		k.failed(err)
 		// A call that took longer than the pause was pause enough.
-		k.renewAt = later(a.of.began.Add(k.retries.next()), time.Now().Add(shortestPause))
+		k.renewAt = later(a.of.began.Add(k.pauseAfter(err)), time.Now().Add(shortestPause))
 	}
 }
 
 // explainRenewed says what a renewal that succeeded means for the window.
-func (k *Keeper) explainRenewed() {
+func (k *Keeper) explainRenewed(r *renewal) {
 	k.cfg.Gate.Explain(nil)
+	why, now := ErrBehind, k.now()
+	if r.until < now {
+		why = ErrLate
+	}
 	switch {
-	case k.ended(k.now()):
-		k.notRenewed(ErrBehind)
-		k.cfg.Gate.Explain(ErrBehind)
+	case k.ended(now):
+		k.notRenewed(why)
+		k.cfg.Gate.Explain(why)
 	case k.outage.settled() && !k.outage.silent:
 		k.log.Info("renewed again", "worker_id", k.grant.WorkerID)
 	}
+}
+
+// pauseAfter returns the pause after a renewal that failed with err before its deadline.
+// In a quarantine it is the renewal interval, until the floor is within the reach of a
+// renewal: nobody but an operator shortens a quarantine, and it may last for hours.
+func (k *Keeper) pauseAfter(err error) time.Duration {
+	pause, every := k.retries.next(), k.cfg.Lease.RenewEvery
+	q, ok := errors.AsType[*coord.QuarantinedError](err)
+	if !ok {
+		return pause
+	}
+	reached := q.Until.Add(-k.cfg.Lease.Horizon).Sub(k.timeOf(k.now()))
+	return max(pause, min(jitter(every), min(reached, every)+pause))
 }
 
 // failed says why the window does not grow.

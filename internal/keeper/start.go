@@ -73,7 +73,9 @@ type start struct {
 	soonest time.Time // when the lease of a holder ends, as last seen; zero: not seen
 	until   time.Time // how long leases are waited for
 	told    bool      // the log says so
-	skewed  time.Time // how long a clock skew is waited for; zero: none was seen
+	// The same and how long a clock skew is waited for, by the machine's monotonic clock,
+	// because a clock that is wrong may be set meanwhile; zero: none was seen.
+	held, skewed time.Time
 }
 
 // after tells how long to pause after the given error, and whether to go on at all.
@@ -87,9 +89,9 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 		return 0, false
 	case isSkew:
 		if s.skewed.IsZero() {
-			s.skewed = skew.Until.Add(grace)
+			s.skewed = s.timer(skew.Until.Add(grace))
 		}
-		goesOn = s.now().Before(s.skewed)
+		goesOn = time.Now().Before(s.skewed)
 	case errors.Is(err, coord.ErrQuarantined):
 		s.giveUp, goesOn = time.Now().Add(s.k.cfg.Lease.TTL+grace), true
 	default:
@@ -119,6 +121,7 @@ func (s *start) mayEnd(full *coord.NoWorkerIDError) bool {
 			s.until = full.Soonest
 		}
 		s.until = s.until.Add(grace)
+		s.held = s.timer(s.until)
 	case !full.Soonest.Equal(s.soonest) && now.Before(s.soonest.Add(-lookPause)):
 		return false
 	case !s.told:
@@ -127,8 +130,11 @@ func (s *start) mayEnd(full *coord.NoWorkerIDError) bool {
 			"error", full, "lease_ends", full.Soonest.UTC(), "waiting_until", s.until.UTC())
 	}
 	s.soonest = full.Soonest
-	return now.Before(s.until)
+	return time.Now().Before(s.held)
 }
+
+// timer returns the reading of the machine's monotonic clock that a time lies ahead.
+func (s *start) timer(t time.Time) time.Time { return time.Now().Add(t.Sub(s.now())) }
 
 // now reads the clock as a time.
 func (s *start) now() time.Time { return time.UnixMicro(clock.Fresh(s.k.cfg.Clock)) }

@@ -3,6 +3,7 @@ package keeper_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -164,6 +165,29 @@ func TestStartDoesNotWaitForALeaseWithoutEnd(t *testing.T) {
 			t.Errorf("Start took %v: %v", took, err)
 		}
 	})
+}
+
+// The clock of a machine that starts may be set meanwhile, by hours. A wait is as long as
+// it was to be all the same.
+func TestStartWaitsNoLongerForAClockThatIsSet(t *testing.T) {
+	for name, refusal := range map[string]func(began time.Time) error{
+		"held":   func(began time.Time) error { return &coord.NoWorkerIDError{Soonest: began.Add(10 * time.Second)} },
+		"skewed": func(began time.Time) error { return &coord.ClockSkewError{Until: began.Add(ttl)} },
+	} {
+		for _, step := range []time.Duration{-time.Hour, time.Hour} {
+			t.Run(fmt.Sprint(name, step), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					began := time.Now()
+					r := refusing(t, func() error { return refusal(began) })
+					time.AfterFunc(5*time.Second, func() { r.clock.Step(step) })
+					err := r.Start(t.Context())
+					if took := time.Since(began); err == nil || took < ttl+5*time.Second || took > ttl+7*time.Second {
+						t.Errorf("Start took %v: %v", took, err)
+					}
+				})
+			})
+		}
+	}
 }
 
 func TestStartThatWaitsForALeaseEndsWithItsContext(t *testing.T) {

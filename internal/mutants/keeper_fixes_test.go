@@ -5,7 +5,7 @@ var keeperFixMutants = []mutant{
 	{
 		name: "a time-out does not raise the deadline",
 		file: "internal/keeper/deadline.go",
-		old:  "\td.wait = max(d.wait, min(2*d.wait, d.most))\n",
+		old:  "\td.wait = min(2*d.wait, max(d.most, min(d.took*3/2, d.wait)))\n",
 		new:  "",
 		pkg:  "./internal/keeper", test: "TestDeadlineFollowsTimeOutsAndLatency",
 	},
@@ -103,7 +103,7 @@ var keeperFixMutants = []mutant{
 	{
 		name: "window that stays behind the clock not explained",
 		file: "internal/keeper/renew.go",
-		old:  "\t\tk.cfg.Gate.Explain(ErrBehind)\n",
+		old:  "\t\tk.cfg.Gate.Explain(why)\n",
 		new:  "",
 		pkg:  "./core", test: "TestRenewalsThatDoNotReachTheClockAreNamed",
 	},
@@ -243,8 +243,8 @@ var keeperFixMutants = []mutant{
 	{
 		name: "Start waits for a lease without end",
 		file: "internal/keeper/start.go",
-		old:  "\treturn now.Before(s.until)\n",
-		new:  "\treturn now.Before(s.until.Add(time.Minute))\n",
+		old:  "\treturn time.Now().Before(s.held)\n",
+		new:  "\treturn time.Now().Before(s.held.Add(time.Minute))\n",
 		pkg:  "./internal/keeper", test: "TestStartDoesNotWaitForALeaseWithoutEnd",
 	},
 	{
@@ -257,15 +257,15 @@ var keeperFixMutants = []mutant{
 	{
 		name: "clock skew of dead holders not waited for",
 		file: "internal/keeper/start.go",
-		old:  "s.skewed = skew.Until.Add(grace)",
-		new:  "_ = skew\n\t\t\ts.skewed = s.now()",
+		old:  "s.skewed = s.timer(skew.Until.Add(grace))",
+		new:  "_ = skew\n\t\t\ts.skewed = time.Now()",
 		pkg:  "./internal/keeper", test: "TestStartWaitsForHoldersWhoMayBeDeadToTellWhoseClockIsWrong",
 	},
 	{
 		name: "clock skew waited for without end",
 		file: "internal/keeper/start.go",
-		old:  "s.skewed = skew.Until.Add(grace)",
-		new:  "s.skewed = skew.Until.Add(10 * grace)",
+		old:  "s.skewed = s.timer(skew.Until.Add(grace))",
+		new:  "s.skewed = s.timer(skew.Until.Add(10 * grace))",
 		pkg:  "./internal/keeper", test: "TestStartWaitsForHoldersWhoMayBeDeadToTellWhoseClockIsWrong",
 	},
 	{

@@ -131,8 +131,8 @@ var keeperMutants = []mutant{
 	{
 		name: "retries at the ordinary interval",
 		file: "internal/keeper/renew.go",
-		old:  "\t\tk.renewAt = later(a.of.began.Add(k.retries.next()), time.Now().Add(shortestPause))",
-		new:  "\t\t_ = later(a.of.began.Add(k.retries.next()), time.Now().Add(shortestPause))\n\t\tk.renewAt = a.of.began.Add(k.cfg.Lease.RenewEvery)",
+		old:  "\t\tk.renewAt = later(a.of.began.Add(k.pauseAfter(err)), time.Now().Add(shortestPause))",
+		new:  "\t\t_ = later(a.of.began.Add(k.pauseAfter(err)), time.Now().Add(shortestPause))\n\t\tk.renewAt = a.of.began.Add(k.cfg.Lease.RenewEvery)",
 		pkg:  "./internal/keeper", test: "TestRetriesComeWithGrowingPausesOfASecondAtMost",
 	},
 	{
@@ -145,8 +145,8 @@ var keeperMutants = []mutant{
 	{
 		name: "hung call and a pause on top",
 		file: "internal/keeper/renew.go",
-		old:  "later(a.of.began.Add(k.retries.next()), time.Now().Add(shortestPause))",
-		new:  "later(a.of.began, time.Now().Add(k.retries.next()))",
+		old:  "later(a.of.began.Add(k.pauseAfter(err)), time.Now().Add(shortestPause))",
+		new:  "later(a.of.began, time.Now().Add(k.pauseAfter(err)))",
 		pkg:  "./internal/keeper", test: "TestErrorThatTookLongIsPauseEnough",
 	},
 	{

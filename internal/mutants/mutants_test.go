@@ -33,6 +33,7 @@ func TestMutants(t *testing.T) {
 		coreFixMutants,
 		zkFixMutants,
 		keeperFixMutants,
+		review1Mutants,
 		staticFixMutants,
 		redisFixMutants,
 		etcdFixMutants,
