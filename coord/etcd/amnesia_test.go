@@ -37,6 +37,7 @@ func wantFloor(t *testing.T, fresh *etcd.Coordinator, noticed int64, before ...c
 // quarantined checks that a holder's window did not grow, and says so.
 func quarantined(t *testing.T, c *etcd.Coordinator, g coord.Grant, noticed int64) {
 	t.Helper()
+	ward := etcd.MaxHorizon + closely // or more
 	h, err := c.Renew(within(t), g, g.NotAfter+1000)
 	var q *coord.QuarantinedError
 	if !errors.Is(err, coord.ErrQuarantined) || !errors.As(err, &q) {
