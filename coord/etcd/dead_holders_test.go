@@ -130,6 +130,7 @@ func TestSoonest(t *testing.T) {
 	server := etcdtest.Start(t)
 	ns := rand.Text()
 	const ttl = time.Minute
+	began := time.Now()
 	holder := newEarly(t, server, ns, 1, ttl)
 	c := newCoordinator(t, server.Client(t), ns, nil)
 	soonest := func() time.Time {
@@ -138,6 +139,10 @@ func TestSoonest(t *testing.T) {
 		full, ok := errors.AsType[*coord.NoWorkerIDError](err)
 		if !ok {
 			t.Fatalf("Acquire with every worker ID held: %v", err)
+		}
+		// By the holder's clock, which is early.
+		if seen := full.LastSeen.Add(time.Hour); seen.Before(began.Add(-time.Millisecond)) || seen.After(time.Now().Add(time.Millisecond)) {
+			t.Errorf("its holder was last seen at %v; it acquired after %v", seen, began)
 		}
 		return full.Soonest
 	}

@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -11,6 +12,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
+
+// foreign are the signs of a server that ends a connection because it does not
+// understand what it gets.
+var foreign = []string{"server preface", "connection reset by peer", "broken pipe"}
 
 // diagnose asks for something that costs nothing and does not wait for a connection,
 // and returns why there is none; nil: that is not the trouble.
@@ -22,7 +27,7 @@ func diagnose(ctx context.Context, client *clientv3.Client) error {
 	case err == nil || !ok:
 		return nil
 	case s.Code() == codes.Unavailable, s.Code() == codes.DeadlineExceeded && strings.Contains(s.Message(), "balancer error"):
-		if strings.Contains(s.Message(), "server preface") {
+		if slices.ContainsFunc(foreign, func(sign string) bool { return strings.Contains(s.Message(), sign) }) {
 			return errors.New(s.Message() + "; what listens there does not answer as etcd does: is it the port of an etcd for clients?")
 		}
 		return errors.New(s.Message())

@@ -30,38 +30,45 @@ func (a *acquisition) exhausted(ctx context.Context, s *survey) error {
 	full := &coord.NoWorkerIDError{Namespace: a.namespace, Capacity: a.req.Workers.Count - s.retired, InUse: len(s.owned) - s.retired}
 	oldest := slices.SortedFunc(slices.Values(s.held), func(x, y *mvccpb.KeyValue) int { return cmp.Compare(x.ModRevision, y.ModRevision) })
 	oldest = oldest[:min(len(oldest), waiters)]
-	ends := make([]time.Time, len(oldest))
+	ends, renewed := make([]time.Time, len(oldest)), make([]time.Time, len(oldest))
 	var asked sync.WaitGroup
 	for i, kv := range oldest {
-		asked.Go(func() { ends[i] = a.endOf(ctx, kv) })
+		asked.Go(func() { ends[i], renewed[i] = a.endOf(ctx, kv) })
 	}
 	asked.Wait()
-	for _, end := range ends {
+	for i, end := range ends {
 		if full.Soonest.IsZero() || !end.IsZero() && end.Before(full.Soonest) {
-			full.Soonest = end
+			full.Soonest, full.LastSeen = end, renewed[i]
 		}
+	}
+	if a.opts.OneMachine {
+		// An embedded etcd ends and begins with the programs that use it: a holder that
+		// renewed just now may have been killed together with it.
+		full.LastSeen = time.Time{}
 	}
 	return full
 }
 
-// endOf returns when the lease of a holder ends unless it is renewed; zero: unknown.
+// endOf returns when the lease of a holder ends unless it is renewed, and when it was
+// renewed last, by the holder's clock; zero: unknown.
 // While the holder shows no life the answer stays the same, so that whoever asks twice
 // can tell.
-func (a *acquisition) endOf(ctx context.Context, kv *mvccpb.KeyValue) time.Time {
+func (a *acquisition) endOf(ctx context.Context, kv *mvccpb.KeyValue) (end, renewed time.Time) {
 	id, err := workerOf(a.keys.owners(), string(kv.Key))
 	if err != nil {
-		return time.Time{}
+		return end, renewed
 	}
 	o, err := decode[ownerRecord](string(kv.Key), kv.Value)
 	if err != nil {
-		return time.Time{}
+		return end, renewed
 	}
-	end := record.Time(a.now).Add(a.remaining(ctx, clientv3.LeaseID(kv.Lease), o.ttl()))
+	renewed = record.Time(o.Renewed)
+	end = record.Time(a.now).Add(a.remaining(ctx, clientv3.LeaseID(kv.Lease), o.ttl()))
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if known, ok := a.ends[id]; ok && known.rev == kv.ModRevision && end.Before(known.end.Add(2*revokeTime)) {
-		return known.end
+		return known.end, renewed
 	}
 	a.ends[id] = expectedEnd{kv.ModRevision, end}
-	return end
+	return end, renewed
 }

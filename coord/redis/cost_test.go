@@ -214,6 +214,9 @@ func TestStarters(t *testing.T) {
 	if first := began.Add(ttl); full.Soonest.Before(first.Add(-redis.DefaultSkewBound)) || full.Soonest.After(time.Now().Add(ttl+time.Second)) {
 		t.Errorf("the next is said to be free at %v; the first lease ends about %v", full.Soonest, first)
 	}
+	if full.LastSeen.Before(began.Add(-redis.DefaultSkewBound)) || full.LastSeen.After(time.Now().Add(time.Second)) {
+		t.Errorf("its holder is said to have renewed at %v; it acquired after %v", full.LastSeen, began)
+	}
 }
 
 // BenchmarkAcquire compares an acquisition in a namespace with nobody and with 1000

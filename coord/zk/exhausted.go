@@ -36,22 +36,23 @@ func (a *acquisition) exhausted(ctx context.Context, s *session, sv *survey) err
 			held = append(held, slot.rec)
 		}
 	}
-	full.Soonest = a.soonest(held, a.clock())
+	full.Soonest, full.LastSeen = a.soonest(held, a.clock())
 	return full
 }
 
-// soonest is when the first of some held worker IDs is free unless its holder renews,
-// now being in microseconds since 1970; the zero time if there is none.
+// soonest is when the first of some held worker IDs is free unless its holder renews, and
+// when that one has renewed last, by its own clock, now being in microseconds since 1970;
+// the zero time if there is none, or its session was begun anew.
 //
 // The session of a holder ends no later than its TTL after its last sign of life, of
 // which the last renewal is one that is on record. One that lasts for longer was begun
 // anew with the servers, after an outage: it ends a TTL after that, and so at the
 // latest a TTL after it was first seen that way. That moment does not move from look
 // to look, unless the holder shows that it lives.
-func (c *Coordinator) soonest(held []record.Slot, now int64) time.Time {
+func (c *Coordinator) soonest(held []record.Slot, now int64) (end, lastSeen time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var first int64
+	var first, seen int64
 	looked := make(map[int]look, len(held))
 	for _, slot := range held {
 		last := look{generation: slot.Generation, renewed: slot.Renewed, at: now}
@@ -60,19 +61,22 @@ func (c *Coordinator) soonest(held []record.Slot, now int64) time.Time {
 		}
 		looked[slot.Worker] = last
 		ttl := slot.Lease().Microseconds()
-		end := max(slot.Renewed, 0) + ttl
+		end, renewed := max(slot.Renewed, 0)+ttl, slot.Renewed
 		if end < now {
-			end = max(last.at+ttl, now+overdue.Microseconds())
+			end, renewed = max(last.at+ttl, now+overdue.Microseconds()), 0
 		}
 		if first == 0 || end < first {
-			first = end
+			first, seen = end, renewed
 		}
 	}
 	c.looked = looked
-	if first == 0 {
-		return time.Time{}
+	if first != 0 {
+		end = record.Time(first)
 	}
-	return record.Time(first)
+	if seen > 0 {
+		lastSeen = record.Time(seen)
+	}
+	return end, lastSeen
 }
 
 // overdue is when a session ends that should have: any moment, with the servers' ticks.

@@ -217,29 +217,33 @@ func TestSoonest(t *testing.T) {
 		return record.Slot{Worker: worker, Generation: 1, Token: "token", Renewed: renewed * second, TTL: 10_000}
 	}
 	for _, tt := range []struct {
-		name      string
-		now, want int64
-		held      []record.Slot
-		anew      bool // by another process
+		name            string
+		now, want, seen int64
+		held            []record.Slot
+		anew            bool // by another process
 	}{
-		{"the first look", 100, 105, []record.Slot{slot(1, 97), slot(2, 95)}, false},
-		{"nothing was renewed", 101, 105, []record.Slot{slot(1, 97), slot(2, 95)}, false},
-		{"one was", 102, 107, []record.Slot{slot(1, 97), slot(2, 102)}, false},
-		{"the servers were away, and sessions begin anew", 150, 160, []record.Slot{slot(1, 97), slot(2, 102)}, true},
-		{"nobody renews", 151, 160, []record.Slot{slot(1, 97), slot(2, 102)}, false},
-		{"one is gone, another lives", 152, 160, []record.Slot{slot(2, 102), slot(3, 152)}, false},
-		{"all live", 153, 162, []record.Slot{slot(2, 153), slot(3, 152)}, false},
-		{"longer than it should", 170, 180, []record.Slot{slot(2, 153), slot(3, 152)}, true},
+		{"the first look", 100, 105, 95, []record.Slot{slot(1, 97), slot(2, 95)}, false},
+		{"nothing was renewed", 101, 105, 95, []record.Slot{slot(1, 97), slot(2, 95)}, false},
+		{"one was", 102, 107, 97, []record.Slot{slot(1, 97), slot(2, 102)}, false},
+		{"the servers were away, and sessions begin anew", 150, 160, 0, []record.Slot{slot(1, 97), slot(2, 102)}, true},
+		{"nobody renews", 151, 160, 0, []record.Slot{slot(1, 97), slot(2, 102)}, false},
+		{"one is gone, another lives", 152, 160, 0, []record.Slot{slot(2, 102), slot(3, 152)}, false},
+		{"all live", 153, 162, 152, []record.Slot{slot(2, 153), slot(3, 152)}, false},
+		{"longer than it should", 170, 180, 0, []record.Slot{slot(2, 153), slot(3, 152)}, true},
 	} {
 		if tt.anew {
 			c.looked = nil
 		}
-		if got := c.soonest(tt.held, tt.now*second); !got.Equal(record.Time(tt.want * second)) {
+		got, seen := c.soonest(tt.held, tt.now*second)
+		if !got.Equal(record.Time(tt.want * second)) {
 			t.Errorf("%s: at %d; want %d", tt.name, got.Unix(), tt.want)
 		}
+		if seen.IsZero() != (tt.seen == 0) || !seen.IsZero() && seen.Unix() != tt.seen {
+			t.Errorf("%s: last seen at %v; want %d", tt.name, seen, tt.seen)
+		}
 	}
-	if got := c.soonest(nil, 0); !got.IsZero() {
-		t.Errorf("nobody holds anything, and the next is free at %v", got)
+	if got, seen := c.soonest(nil, 0); !got.IsZero() || !seen.IsZero() {
+		t.Errorf("nobody holds anything, and the next is free at %v, its holder last seen at %v", got, seen)
 	}
 }
 

@@ -108,4 +108,32 @@ var cmdFixMutants = []mutant{
 		new:  "_ = unknown.String()",
 		pkg:  "./internal/record", test: "TestUnknownFieldsAreKept",
 	},
+	{
+		name: "etcd: what holders were seen last is not told",
+		file: "coord/etcd/exhausted.go",
+		old:  "full.Soonest, full.LastSeen = end, renewed[i]",
+		new:  "full.Soonest = end",
+		pkg:  "./coord/etcd", test: "TestSoonest",
+	},
+	{
+		name: "embed: a holder seen just now is taken to live",
+		file: "coord/etcd/exhausted.go",
+		old:  "\t\tfull.LastSeen = time.Time{}\n",
+		new:  "",
+		pkg:  "./coord/etcd/embedded", test: "TestShareOfOne",
+	},
+	{
+		name: "zk: sessions that began anew are taken for signs of life",
+		file: "coord/zk/exhausted.go",
+		old:  "max(last.at+ttl, now+overdue.Microseconds()), 0",
+		new:  "max(last.at+ttl, now+overdue.Microseconds()), now",
+		pkg:  "./coord/zk", test: "TestSoonest",
+	},
+	{
+		name: "redis: what holders were seen last is not told",
+		file: "coord/redis/acquire.go",
+		old:  "full.LastSeen = full.Soonest.Add(-req.TTL)",
+		new:  "_ = full",
+		pkg:  "./coord/redis", test: "TestStarters",
+	},
 }

@@ -131,8 +131,8 @@ var etcdFixMutants = []mutant{
 	{
 		name: "etcd: a clock that is behind raises the floor",
 		file: "coord/etcd/amnesia.go",
-		old:  "return max(now, clamped), clamped != now, nil",
-		new:  "return now, clamped != now, nil",
+		old:  "return max(now, record.ClockForFloor(now, low, high, c.opts.SkewBound)), doubtful, nil",
+		new:  "return now, doubtful, nil",
 		pkg:  "./coord/etcd", test: "TestFloorByAWrongClock",
 	},
 	{
