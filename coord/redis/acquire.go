@@ -52,10 +52,6 @@ func refused(err error, req coord.Request) error {
 	if errors.As(err, &skew) {
 		skew.Local = record.Time(req.Scale.Micro(req.Now))
 	}
-	var full *coord.NoWorkerIDError
-	if errors.As(err, &full) && !full.Soonest.IsZero() {
-		full.LastSeen = full.Soonest.Add(-req.TTL) // holders have the same TTL, as a rule
-	}
 	return mismatched(err, req.Fingerprint)
 }
 

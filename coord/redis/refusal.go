@@ -26,13 +26,16 @@ func (c *Coordinator) refusal(r reply) error {
 // refusals are the replies with which a script stops.
 var refusals = map[string]func(*Coordinator, reply) error{
 	"FULL": func(c *Coordinator, r reply) error {
-		v, err := r.ints(1, 3)
+		v, err := r.ints(1, 4)
 		if err != nil {
 			return err
 		}
 		full := &coord.NoWorkerIDError{Namespace: c.namespace, Capacity: int(v[0]), InUse: int(v[1])}
 		if v[2] != 0 {
 			full.Soonest = record.Time(v[2])
+		}
+		if v[3] > 0 {
+			full.LastSeen = record.Time(v[3])
 		}
 		return full
 	},

@@ -112,7 +112,7 @@ var cmdFixMutants = []mutant{
 		name: "etcd: what holders were seen last is not told",
 		file: "coord/etcd/exhausted.go",
 		old:  "full.Soonest, full.LastSeen = end, renewed[i]",
-		new:  "full.Soonest = end",
+		new:  "full.Soonest, _ = end, renewed[i]",
 		pkg:  "./coord/etcd", test: "TestSoonest",
 	},
 	{
@@ -131,8 +131,8 @@ var cmdFixMutants = []mutant{
 	},
 	{
 		name: "redis: what holders were seen last is not told",
-		file: "coord/redis/acquire.go",
-		old:  "full.LastSeen = full.Soonest.Add(-req.TTL)",
+		file: "coord/redis/refusal.go",
+		old:  "full.LastSeen = record.Time(v[3])",
 		new:  "_ = full",
 		pkg:  "./coord/redis", test: "TestStarters",
 	},

@@ -128,9 +128,14 @@ local function choose(meta)
   if hinted and (not s or late(meta, hinted) <= late(meta, s)) then return hint, hinted end
   if s then return id, s end
   if broken then damaged(broken[1], broken[2]) end
-  local soonest = call('ZRANGE', held, 0, 0, 'WITHSCORES')[2]
-  local inUse = call('ZCOUNT', held, '-inf', '(+inf')
-  stop('FULL', inUse + call('ZCARD', free), inUse, inUse > 0 and tonumber(soonest) or 0)
+  local inUse, soonest, seen = call('ZCOUNT', held, '-inf', '(+inf'), 0, 0
+  if inUse > 0 then
+    local next = call('ZRANGE', held, 0, 0, 'WITHSCORES')
+    local holder = slot(next[1])
+    soonest = tonumber(next[2])
+    if holder then seen = soonest - holder.ttl * 1000 end -- its last renewal
+  end
+  stop('FULL', inUse + call('ZCARD', free), inUse, soonest, seen)
 end
 
 -- settings returns what an operator may want to know of the server's settings: how it
