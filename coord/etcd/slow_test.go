@@ -67,3 +67,11 @@ func TestClusterBecomesSlow(t *testing.T) {
 		}
 	}
 }
+
+// TestGeneratorOfASlowCluster: no Next fails while answers are late, always and once by
+// three times as much.
+func TestGeneratorOfASlowCluster(t *testing.T) {
+	t.Parallel()
+	c, proxy := slowly(t, 0)
+	streamtest.Slow(t, c, proxy.Delay)
+}

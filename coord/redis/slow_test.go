@@ -12,6 +12,7 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
 // slowly returns a coordinator behind a network that can be slow.
@@ -106,4 +107,12 @@ func TestClientThatCutsCalls(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestGeneratorOfASlowRedis: no Next fails while answers are late, always and once by
+// three times as much.
+func TestGeneratorOfASlowRedis(t *testing.T) {
+	t.Parallel()
+	c, network := slowly(t)
+	streamtest.Slow(t, c, network.Delay)
 }
