@@ -113,7 +113,7 @@ func (s *start) mayEnd(full *coord.NoWorkerIDError) bool {
 	switch {
 	case full.Soonest.IsZero():
 		return false
-	case s.soonest.IsZero() && !full.LastSeen.IsZero() && now.Sub(full.LastSeen) < s.k.cfg.Lease.RenewEvery:
+	case !full.LastSeen.IsZero() && now.Sub(full.LastSeen) < s.k.cfg.Lease.RenewEvery:
 		return false // nobody is late with a renewal
 	case s.soonest.IsZero():
 		s.until = now.Add(s.k.cfg.Lease.TTL)

@@ -306,8 +306,8 @@ var keeperFixMutants = []mutant{
 	{
 		name: "keeper: holders are waited for that are not late",
 		file: "internal/keeper/start.go",
-		old:  "case s.soonest.IsZero() && !full.LastSeen.IsZero() &&",
-		new:  "case false && s.soonest.IsZero() && !full.LastSeen.IsZero() &&",
+		old:  "case !full.LastSeen.IsZero() &&",
+		new:  "case false && !full.LastSeen.IsZero() &&",
 		pkg:  "./internal/keeper", test: "TestStartIsRefusedAtOnceWhereNobodyIsLate",
 	},
 }
