@@ -63,9 +63,10 @@ type Generator struct {
 // while the window was still in the future, and ctx's own error. New waits where that
 // helps, and the log says for what: an unreachable coordinator is tried again for as
 // long as the lease's TTL and 5 s, a quarantine is waited out, and where every worker ID
-// is held, or the clock differs from those of holders who may be dead, New waits until
-// their leases have ended, at most a TTL and 5 s. As soon as the holder whose lease
-// would end first renews it, New returns [coord.ErrNoWorkerID]. After an
+// is held and a holder is late with its renewal, or the clock differs from those of
+// holders who may be dead, New waits until their leases have ended, at most a TTL and
+// 5 s. While no holder is late, or once the one that was late renews, New returns
+// [coord.ErrNoWorkerID]. After an
 // error nothing is left leased, unless the coordinator cannot be reached or its
 // answer was still under way: such a lease ends by itself after its TTL.
 //
