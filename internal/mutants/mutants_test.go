@@ -34,6 +34,7 @@ func TestMutants(t *testing.T) {
 		keeperFixMutants,
 		staticFixMutants,
 		redisFixMutants,
+		review2Mutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
