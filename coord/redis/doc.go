@@ -131,8 +131,10 @@
 // reply, of the nonce and of the last generation given out. The floor is then raised in the
 // same way, once: the loss is put on record, and a holder who learns of it late, hours
 // after the quarantine, raises nothing, if all windows of the time at which it saw what it
-// knows end below the floor of that record. If they do not, the record itself has come back
-// from a backup.
+// knows end below the floor of that record, or if it has shown that in the quarantine
+// already. Otherwise the record itself may have come back from a backup. A quarantine does
+// not protect what was granted while it lasts, because that reaches beyond its end: losses
+// of that begin another one.
 //
 // # A new history that is no loss
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/unalike-id/unalike/coord"
 )
@@ -15,12 +16,16 @@ type handle struct {
 	namespace string
 	grant     coord.Grant // as it was granted or last extended, without its handle
 	seen      snapshot    // of that moment
+
+	// explained is the loss that is known to have taken the grant, so that the grant is no
+	// proof of another one; nil: none. Renewals are tried again with the same grant.
+	explained atomic.Pointer[string]
 }
 
 // granted returns a grant with its handle.
 func (c *Coordinator) granted(g coord.Grant, space coord.Space, seen snapshot) coord.Grant {
 	g.Handle = nil
-	g.Handle = &handle{space, c.namespace, g, seen}
+	g.Handle = &handle{space: space, namespace: c.namespace, grant: g, seen: seen}
 	return g
 }
 
@@ -37,11 +42,26 @@ func spaceOf(g coord.Grant) coord.Space {
 // which it was seen.
 func (c *Coordinator) grantArgs(g coord.Grant) []any {
 	var seen snapshot
+	var explained string
 	if h, ok := g.Handle.(*handle); ok && h != nil && h.namespace == c.namespace && h.grant.WorkerID == g.WorkerID &&
 		h.grant.Token == g.Token && h.grant.Generation == g.Generation && h.grant.NotAfter >= g.NotAfter {
 		seen = h.seen
+		if loss := h.explained.Load(); loss != nil {
+			explained = *loss
+		}
 	}
-	return append(spaceArgs(spaceOf(g)), g.WorkerID, g.Token, g.Generation, g.NotBefore, g.NotAfter, seen.nonce, seen.loss, seen.age(), seen.at)
+	return append(spaceArgs(spaceOf(g)), g.WorkerID, g.Token, g.Generation, g.NotBefore, g.NotAfter, seen.nonce, seen.loss, seen.age(), seen.at, explained)
+}
+
+// explain notes which loss has taken a grant, if a refusal says so.
+func explain(g coord.Grant, refusal reply) {
+	h, ok := g.Handle.(*handle)
+	if !ok || h == nil || refusal.status() != "QUARANTINED" {
+		return
+	}
+	if loss, err := refusal.text(4); err == nil && loss != "" {
+		h.explained.Store(&loss)
+	}
 }
 
 // Renew implements [coord.Coordinator]. It makes one call to Redis, which extends the
@@ -49,6 +69,7 @@ func (c *Coordinator) grantArgs(g coord.Grant) []any {
 func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
 	r, seen, err := c.ask(ctx, about("renew", g), renewScript, append(c.grantArgs(g), until)...)
 	if err != nil {
+		explain(g, r)
 		return coord.Grant{}, err
 	}
 	v, err := r.ints(1, 2)

@@ -13,6 +13,10 @@ import (
 // MetaVersion is the version of [Meta] that this program writes.
 const MetaVersion = 2
 
+// longestHorizon bounds what a namespace may allow, in milliseconds: a duration can hold
+// it, with room for all that is added to it.
+const longestHorizon = 366 * 24 * 3600 * 1000
+
 // Meta is the record of a namespace.
 type Meta struct {
 	Version     int    `json:"version"`
@@ -69,8 +73,8 @@ func (m Meta) Check() error {
 		return fmt.Errorf("epoch is %d and unit is %d microseconds; the epoch is 0 or more, the unit 1 or more", m.Epoch, m.Unit)
 	case m.LastTick <= 0 || m.Capacity <= 0:
 		return fmt.Errorf("lastTick is %d and capacity is %d; both are 1 or more", m.LastTick, m.Capacity)
-	case m.MaxHorizon < 0:
-		return fmt.Errorf("maxHorizon is %d ms; it is 0 or more", m.MaxHorizon)
+	case m.MaxHorizon < 0 || m.MaxHorizon > longestHorizon:
+		return fmt.Errorf("maxHorizon is %d ms; it is 0 to %d, which is a year", m.MaxHorizon, longestHorizon)
 	case m.Floor < 0 || m.Base < 0 || m.Loss.Floor < 0:
 		return fmt.Errorf("floor is %d, base is %d and the floor of the loss is %d; a tick is 0 or more", m.Floor, m.Base, m.Loss.Floor)
 	case m.Base > m.Floor:

@@ -165,11 +165,17 @@ local function remember(meta)
   end
 end
 
+-- lasts reports whether the loss on record explains what a process has noticed while its
+-- quarantine lasts: it was seen before that loss was found. What was granted since may
+-- reach beyond the end of the quarantine, which does not protect it.
+local function lasts(meta, name, seen)
+  return tick(meta, now) <= meta.loss.floor and meta.loss.nonce ~= name and seen <= meta.loss.found
+end
+
 -- lost is called where the caller shows what the server has forgotten. It was seen at a
--- time by a process that knew the loss of that name. While a quarantine lasts, nothing
--- is granted or extended beyond its end, so that it protects from later losses as well.
+-- time by a process that knew the loss of that name.
 local function lost(meta, name, seen)
-  if tick(meta, now) <= meta.loss.floor or settles(meta, name, seen) then
+  if lasts(meta, name, seen) or settles(meta, name, seen) then
     remember(meta)
   else
     afterLoss(meta)
@@ -221,15 +227,17 @@ end
 
 -- Grants ------------------------------------------------------------------------
 
--- grantOf reads the nine of the script's arguments from i on that describe a caller's
--- grant: worker ID, token, generation, NotBefore and NotAfter; and the namespace and the
+-- grantOf reads the ten of the script's arguments from i on that describe a caller's
+-- grant: worker ID, token, generation, NotBefore and NotAfter; the namespace and the
 -- loss on record when it was granted or last extended, how long ago that was, and the
--- server's clock then. With an empty namespace, nobody knows whether it was granted.
+-- server's clock then; and the loss that explains why it was forgotten, if the caller was
+-- told. With an empty namespace, nobody knows whether it was granted.
 local function grantOf(i)
   return {
     id = args[i], token = args[i + 1], generation = tonumber(args[i + 2]),
     notBefore = tonumber(args[i + 3]), notAfter = tonumber(args[i + 4]),
     nonce = args[i + 5], loss = args[i + 6], age = tonumber(args[i + 7]), at = tonumber(args[i + 8]),
+    explained = args[i + 9],
   }
 end
 
@@ -240,13 +248,16 @@ local function holds(s, g) return s.token == g.token and s.generation == g.gener
 -- A slot's generation never falls and is given to one holder; its window is cut only
 -- when it is released, which takes the token away.
 local function proves(meta, s, g)
-  if g.nonce == '' then return false end
+  if g.nonce == '' or g.explained ~= '' and g.explained == meta.loss.nonce then return false end
   if g.nonce ~= meta.nonce then return true end
   if holds(s, g) then return g.notAfter > s.notAfter end
   return g.generation > s.generation or g.generation == s.generation and s.token ~= ''
 end
 
--- shown deals with what a caller's grant proves.
+-- shown deals with what a caller's grant proves. It returns the loss that explains it
+-- from then on; empty: it proves nothing.
 local function shown(meta, s, g)
-  if proves(meta, s, g) then lost(meta, g.loss, seen(g)) end
+  if not proves(meta, s, g) then return '' end
+  lost(meta, g.loss, seen(g))
+  return meta.loss.nonce
 end

@@ -1,9 +1,9 @@
 -- Gives a worker ID back.
 --
--- Arguments [1..5] the namespace, or an empty [1]; [6..14] the caller's grant; [15] the
+-- Arguments [1..5] the namespace, or an empty [1]; [6..15] the caller's grant; [16] the
 -- last tick stamped.
 
-local g, last = grantOf(6), tonumber(args[15])
+local g, last = grantOf(6), tonumber(args[16])
 local id = g.id
 
 return run(function()

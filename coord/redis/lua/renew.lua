@@ -1,23 +1,24 @@
 -- Extends a window, and the lease with it.
 --
--- Arguments [1..5] the namespace, or an empty [1]; [6..14] the caller's grant; [15] the
+-- Arguments [1..5] the namespace, or an empty [1]; [6..15] the caller's grant; [16] the
 -- end that it wants, in ticks.
 
-local g, wanted = grantOf(6), tonumber(args[15])
+local g, wanted = grantOf(6), tonumber(args[16])
 local id, notAfter = g.id, g.notAfter
 
 return run(function()
   local meta = enter(space(1), agree)
   if not meta then stop('LOST', '') end
   local s = sound(id)
-  shown(meta, s, g)
+  local explained = shown(meta, s, g)
   if not holds(s, g) then
     -- While the windows are waited out that this server may have forgotten, it does
     -- not know whether it has forgotten this grant as well. Its holder goes on inside
-    -- its window, which is its own whatever happens.
+    -- its window, which is its own whatever happens. It comes again with this grant, also
+    -- after the quarantine, and then shows nothing new.
     if not s.retired and s.generation <= g.generation and tick(meta, now) <= meta.loss.floor then
       remember(meta)
-      stop(closed(meta) and 'CLOSED' or 'QUARANTINED', meta.loss.floor, meta.epoch, meta.unit)
+      stop(closed(meta) and 'CLOSED' or 'QUARANTINED', meta.loss.floor, meta.epoch, meta.unit, explained)
     end
     stop('LOST', gone(s, g))
   end
@@ -37,6 +38,6 @@ return run(function()
   call('HSET', hash, id, encode(SLOT, s))
   hold(id, s)
   fileHeld(meta, id, s.ttl)
-  if floored then stop(closed(meta) and 'CLOSED' or 'QUARANTINED', cut, meta.epoch, meta.unit) end
+  if floored then stop(closed(meta) and 'CLOSED' or 'QUARANTINED', cut, meta.epoch, meta.unit, '') end
   return {'OK', from, till}
 end)
