@@ -24,7 +24,10 @@ func (c *Coordinator) renew(ctx context.Context, g coord.Grant, until int64) (co
 	r.v = c.fresh(r.known)
 	alive, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer func() { c.drop(r.spare) }()
+	defer func() {
+		r.useSpare()
+		c.drop(r.spare)
+	}()
 	for range turns {
 		if r.v == nil {
 			v, err := r.look(ctx, g.WorkerID)
@@ -41,6 +44,9 @@ func (c *Coordinator) renew(ctx context.Context, g coord.Grant, until int64) (co
 		case err != nil:
 			return coord.Grant{}, err
 		case done:
+			if r.floored {
+				c.question(r.v)
+			}
 			if err := c.settleDoubt(ctx); err != nil {
 				c.log.Warn("a floor that may be too high cannot be looked at", "namespace", c.namespace, "error", err)
 			}
@@ -84,6 +90,7 @@ func (r *renewal) turn(ctx context.Context) (done bool, err error) {
 	if r.v.metaRev == 0 {
 		return false, damaged(r.keys.meta(), errors.New("the key is missing and there are slots"))
 	}
+	r.useSpare()
 	next, from, grows := r.v.slot.Extended(r.g, r.v.meta.Floor, r.until, r.now())
 	r.from, r.floored = from, !grows
 	lease := r.v.lease
@@ -105,6 +112,14 @@ func (r *renewal) turn(ctx context.Context) (done bool, err error) {
 		return true, nil
 	}
 	return r.stillAlive(ctx), nil
+}
+
+// useSpare notes that the spare lease is the grant's, if it is: a write whose answer was
+// lost may have put it there.
+func (r *renewal) useSpare() {
+	if r.v != nil && r.v.lease == r.spare {
+		r.spare = 0
+	}
 }
 
 // write makes the transaction, and looks what happened if that is not clear.

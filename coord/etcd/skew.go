@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -80,7 +81,7 @@ func (c *Coordinator) checkClock(ctx context.Context, k clockCheck) error {
 	if err != nil {
 		return err
 	}
-	low, high := reference(all)
+	low, high := reference(all, noLimit)
 	first := k.compare(low, high, c.opts.SkewBound)
 	if first == nil {
 		c.doubts.clear()
@@ -91,7 +92,7 @@ func (c *Coordinator) checkClock(ctx context.Context, k clockCheck) error {
 		return err
 	}
 	if len(alive) >= quorum {
-		low, high = reference(alive)
+		low, high = reference(alive, noLimit)
 		return named(k.compare(low, high, c.opts.SkewBound), time.Time{})
 	}
 	return named(first, record.Time(k.now).Add(c.longest(ctx, all)))
@@ -144,9 +145,13 @@ func (c *Coordinator) holders(held []*mvccpb.KeyValue, since int64) ([]holder, e
 	return out, nil
 }
 
+// noLimit is for holders of whom nobody knows when they have renewed.
+const noLimit = time.Duration(math.MaxInt64)
+
 // reference returns between which times a right clock is, as far as the holders' last
-// renewals tell: of an even number, the two in the middle bound the median.
-func reference(holders []holder) (low, high int64) {
+// renewals tell, which are not longer ago than their TTL, nor than since: of an even
+// number, the two in the middle bound the median.
+func reference(holders []holder, since time.Duration) (low, high int64) {
 	renewed := make([]int64, len(holders))
 	var age time.Duration
 	for i, h := range holders {
@@ -154,7 +159,7 @@ func reference(holders []holder) (low, high int64) {
 		age = max(age, h.ttl())
 	}
 	slices.Sort(renewed)
-	return renewed[(len(renewed)-1)/2], renewed[len(renewed)/2] + age.Microseconds()
+	return renewed[(len(renewed)-1)/2], renewed[len(renewed)/2] + min(age, since).Microseconds()
 }
 
 // spread returns up to n indices of 0 to length-1, evenly spread.

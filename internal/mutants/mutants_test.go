@@ -37,6 +37,7 @@ func TestMutants(t *testing.T) {
 		staticFixMutants,
 		redisFixMutants,
 		etcdFixMutants,
+		review3Mutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
