@@ -108,12 +108,12 @@ func (c *Coordinator) replaceMeta(ctx context.Context, ns namespaceState, meta r
 
 // safeClock returns the time to raise the floor with at once: the latest that it may
 // be, since a floor that is too low protects nobody. It is doubtful if this clock is
-// far from those of the other holders. Whether these are alive is not known yet: see
-// settleDoubt.
+// far from those of the other holders, or if there are too few of them to tell. Whether
+// they are alive is not known yet: see settleDoubt.
 func (c *Coordinator) safeClock(ns namespaceState, now int64) (safe int64, doubtful bool, err error) {
 	others, err := c.holders(c.others(ns.held), 0)
 	if err != nil || len(others) < quorum || c.opts.OneMachine {
-		return now, false, err
+		return now, !c.opts.OneMachine, err
 	}
 	low, high := reference(others, noLimit)
 	doubtful = record.CheckClock(now, low, high, c.opts.SkewBound) != nil

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/etcd"
@@ -130,26 +132,6 @@ func TestLostReplyOnRaise(t *testing.T) {
 	}
 }
 
-// The answer to the write that puts a lease back is lost, and the write is made again:
-// the lease is the grant's, and is not revoked as one that was made in vain.
-func TestLostReplyOnResume(t *testing.T) {
-	t.Parallel()
-	r := newRobbed(t)
-	g := mustAcquire(t, r.Coordinator, request(1))
-	endLease(t, r.direct, r.namespace, g.WorkerID)
-	r.rob(2, false) // the renewal, putting back
-	g, err := r.Renew(hurried(t), g, g.NotAfter+1000)
-	if stole := r.heal(); stole != 1 || err != nil {
-		t.Fatalf("Renew with %d replies lost: %v", stole, err)
-	}
-	if err := r.Close(); err != nil { // waits for what is done in the background
-		t.Fatal(err)
-	}
-	if n := r.held(t); n != 1 {
-		t.Errorf("%d worker IDs are held after the renewal of %v; want 1", n, g)
-	}
-}
-
 // One who lowers a floor, and one of the two others who live, have clocks that are
 // behind: that the two do not agree is no reason to believe the wrong one.
 func TestFloorIsNotLoweredByTheWrongOneOfTwo(t *testing.T) {
@@ -179,5 +161,43 @@ func TestFloorIsNotLoweredByTheWrongOneOfTwo(t *testing.T) {
 			c.kin(t)
 		}
 		c.wantProtected(t, lost)
+	}
+}
+
+// The namespace is gone, or all who held something, and the first to notice has a wrong
+// clock, with which nothing can be compared: the floor comes down when others are back.
+func TestFloorByAWrongClockThatWasAlone(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	for _, lost := range []string{"", "owner/"} {
+		for _, off := range offsets[:3] {
+			c := newCrew(t, server)
+			c.clock.Step(off)
+			if _, err := server.Client(t).Delete(within(t), "/unalike/"+c.ns+"/"+lost, clientv3.WithPrefix()); err != nil {
+				t.Fatal(err)
+			}
+			noticed := time.Now()
+			if lost != "" {
+				c.lose(t)
+			}
+			held := mustAcquire(t, c.wrong, at(off))
+			for _, g := range []coord.Grant{c.gone, c.kept} {
+				if lost == "" {
+					if r, err := c.wrong.Renew(within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrLeaseLost) {
+						t.Fatalf("Renew of %v, which is gone: %v, %v", g, r, err)
+					}
+				}
+			}
+			c.kept = held
+			for i := range c.right {
+				c.grants[i] = mustAcquire(t, newCoordinator(t, server.Client(t), c.ns, nil), request(capacity))
+			}
+			for range 2 {
+				c.kin(t)
+				c.renew(t)
+			}
+			c.kin(t)
+			c.wantWait(t, noticed)
+		}
 	}
 }

@@ -44,12 +44,7 @@ func (c *Coordinator) renew(ctx context.Context, g coord.Grant, until int64) (co
 		case err != nil:
 			return coord.Grant{}, err
 		case done:
-			if r.floored {
-				c.question(r.v)
-			}
-			if err := c.settleDoubt(ctx); err != nil {
-				c.log.Warn("a floor that may be too high cannot be looked at", "namespace", c.namespace, "error", err)
-			}
+			r.lookAtFloor(ctx)
 			if r.floored {
 				return coord.Grant{}, r.v.meta.Quarantined(c.namespace)
 			}
@@ -59,6 +54,19 @@ func (c *Coordinator) renew(ctx context.Context, g coord.Grant, until int64) (co
 		}
 	}
 	return coord.Grant{}, errBusy
+}
+
+// lookAtFloor lowers the floor if it was raised too far, in half of the time that is left:
+// the holder is to learn soon that its window was extended.
+func (r *renewal) lookAtFloor(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, timeLeft(ctx)/2)
+	defer cancel()
+	if r.floored {
+		r.question(r.v)
+	}
+	if err := r.settleDoubt(ctx); err != nil {
+		r.log.Warn("a floor that may be too high cannot be looked at", "namespace", r.namespace, "error", err)
+	}
 }
 
 // renewal is one call of Renew.
@@ -201,11 +209,7 @@ func (r *renewal) stillAlive(ctx context.Context) bool {
 	if r.alive == nil {
 		return true
 	}
-	left := longestCall
-	if end, ok := ctx.Deadline(); ok {
-		left = until(end)
-	}
-	late := time.NewTimer(left / 2)
+	late := time.NewTimer(timeLeft(ctx) / 2)
 	defer late.Stop()
 	var err error
 	select {

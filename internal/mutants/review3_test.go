@@ -51,4 +51,25 @@ var review3Mutants = []mutant{
 		new:  "if r.v == nil {",
 		pkg:  "./coord/etcd", test: "TestLostReplyOnResume",
 	},
+	{
+		name: "etcd: a lease that may carry a grant forgotten",
+		file: "coord/etcd/attempts.go",
+		old:  "\tkept.ready = false\n",
+		new:  "\tkept.ready, kept.sent = false, false\n",
+		pkg:  "./coord/etcd", test: "TestLeaseOfALostGrantOutlivesACancel",
+	},
+	{
+		name: "etcd: no doubt where nobody is",
+		file: "coord/etcd/amnesia.go",
+		old:  "return now, !c.opts.OneMachine, err",
+		new:  "return now, false, err",
+		pkg:  "./coord/etcd", test: "TestFloorByAWrongClockThatWasAlone",
+	},
+	{
+		name: "etcd: no doubt about a namespace made again",
+		file: "coord/etcd/survey.go",
+		old:  "if !a.opts.OneMachine {",
+		new:  "if false {",
+		pkg:  "./coord/etcd", test: "TestFloorByAWrongClockThatWasAlone",
+	},
 }
