@@ -150,16 +150,17 @@ const noLimit = time.Duration(math.MaxInt64)
 
 // reference returns between which times a right clock is, as far as the holders' last
 // renewals tell, which are not longer ago than their TTL, nor than since: of an even
-// number, the two in the middle bound the median.
+// number, the two in the middle bound the median. One holder with a long TTL stretches
+// nothing.
 func reference(holders []holder, since time.Duration) (low, high int64) {
-	renewed := make([]int64, len(holders))
-	var age time.Duration
+	lows, highs := make([]int64, len(holders)), make([]int64, len(holders))
 	for i, h := range holders {
-		renewed[i] = h.Renewed
-		age = max(age, h.ttl())
+		lows[i] = h.Renewed
+		highs[i] = h.Renewed + min(h.ttl(), since).Microseconds()
 	}
-	slices.Sort(renewed)
-	return renewed[(len(renewed)-1)/2], renewed[len(renewed)/2] + min(age, since).Microseconds()
+	slices.Sort(lows)
+	slices.Sort(highs)
+	return lows[(len(lows)-1)/2], highs[len(highs)/2]
 }
 
 // spread returns up to n indices of 0 to length-1, evenly spread.

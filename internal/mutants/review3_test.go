@@ -33,7 +33,7 @@ var review3Mutants = []mutant{
 	{
 		name: "etcd: a floor is lowered by the one only who raised it",
 		file: "coord/etcd/renew.go",
-		old:  "\t\t\tif r.floored {\n\t\t\t\tc.question(r.v)\n\t\t\t}\n",
+		old:  "\tif r.floored {\n\t\tr.question(r.v)\n\t}\n",
 		new:  "",
 		pkg:  "./coord/etcd", test: "TestFloorByAWrongClockThatIsGone",
 	},
@@ -71,5 +71,12 @@ var review3Mutants = []mutant{
 		old:  "if !a.opts.OneMachine {",
 		new:  "if false {",
 		pkg:  "./coord/etcd", test: "TestFloorByAWrongClockThatWasAlone",
+	},
+	{
+		name: "etcd: a long TTL stretches the reference",
+		file: "coord/etcd/skew.go",
+		old:  "highs[len(highs)/2]",
+		new:  "highs[len(highs)-1]",
+		pkg:  "./coord/etcd", test: "TestOneLongTTL",
 	},
 }
