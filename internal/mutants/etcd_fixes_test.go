@@ -33,8 +33,8 @@ var etcdFixMutants = []mutant{
 	{
 		name: "etcd: the end of a lease guessed from the last renewal",
 		file: "coord/etcd/exhausted.go",
-		old:  "end := record.Time(a.now).Add(",
-		new:  "end := record.Time(o.Renewed).Add(",
+		old:  "end = record.Time(a.now).Add(",
+		new:  "end = record.Time(o.Renewed).Add(",
 		pkg:  "./coord/etcd", test: "TestSoonest",
 	},
 	{
