@@ -80,6 +80,11 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Before clocks are compared: whose clock is wrong acquires nothing, and may have
+	// raised the floor.
+	if err := a.settleDoubt(ctx); err != nil {
+		return nil, err
+	}
 	check := clockCheck{now: a.now, took: monotonic().Sub(a.began), at: s.at, rev: s.rev, held: s.held}
 	switch {
 	case s.meta.Fingerprint != a.req.Fingerprint:
@@ -99,9 +104,6 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 		return nil, a.exhausted(ctx, s)
 	}
 	if err := a.checkClock(ctx, check); err != nil {
-		return nil, err
-	}
-	if err := a.settleDoubt(ctx); err != nil {
 		return nil, err
 	}
 	hint, usable, err := a.hint(s)

@@ -75,14 +75,14 @@ func (c *Coordinator) raise(ctx context.Context, why string, now int64) (done bo
 		return false, err
 	}
 	meta = meta.AfterLoss(known, checked, MaxHorizon, c.opts.SkewBound)
+	if doubtful { // before it is written: the reply may be lost
+		c.memory.setDoubt(doubt{rev: ns.header.GetRevision(), when: monotonic(), mine: true})
+	}
 	resp, err := c.replaceMeta(ctx, ns, meta)
 	if err != nil || !resp.Succeeded {
 		return false, err
 	}
 	c.memory.forgive(resp.Header, meta, resp.Header.GetRevision())
-	if doubtful {
-		c.memory.setDoubt(doubt{rev: resp.Header.GetRevision(), when: monotonic()})
-	}
 	c.log.Error("the etcd cluster has lost writes; nothing is granted until the windows that may be lost with them are over",
 		"namespace", c.namespace, "reason", why, "until", record.Stamp(meta.Scale().Micro(meta.Floor+1)))
 	return true, nil
@@ -108,21 +108,21 @@ func (c *Coordinator) replaceMeta(ctx context.Context, ns namespaceState, meta r
 
 // safeClock returns the time to raise the floor with at once: the latest that it may
 // be, since a floor that is too low protects nobody. It is doubtful if this clock is
-// far from those of the other holders. Whether these are alive is not known yet: see
-// settleDoubt.
+// far from those of the other holders, or if there are too few of them to tell. Whether
+// they are alive is not known yet: see settleDoubt.
 func (c *Coordinator) safeClock(ns namespaceState, now int64) (safe int64, doubtful bool, err error) {
 	others, err := c.holders(c.others(ns.held), 0)
 	if err != nil || len(others) < quorum || c.opts.OneMachine {
-		return now, false, err
+		return now, !c.opts.OneMachine, err
 	}
-	low, high := reference(others)
+	low, high := reference(others, noLimit)
 	doubtful = record.CheckClock(now, low, high, c.opts.SkewBound) != nil
 	return max(now, record.ClockForFloor(now, low, high, c.opts.SkewBound)), doubtful, nil
 }
 
-// settleDoubt lowers a floor that this coordinator has raised too far, as soon as it
-// is known who is wrong: this clock, if two others have renewed since; otherwise they
-// are dead, and their owner keys are soon gone.
+// settleDoubt lowers a floor that may have been raised too far, if two others have
+// renewed since: they are alive, and their clocks tell how far it should reach. That the
+// others are gone makes no clock right, least of all one that is behind theirs.
 func (c *Coordinator) settleDoubt(ctx context.Context) error {
 	since := c.memory.doubted()
 	if since.rev == 0 {
@@ -132,19 +132,15 @@ func (c *Coordinator) settleDoubt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	others := c.others(ns.held)
-	alive, err := c.holders(others, since.rev)
-	if err != nil {
-		return err
+	alive, err := c.holders(c.others(ns.held), since.rev)
+	if err != nil || len(alive) < quorum {
+		return err // too early to tell
 	}
-	now := c.now()
-	switch {
-	case len(alive) >= quorum:
-		low, high := reference(alive)
-		high = min(high, low+monotonic().Sub(since.when).Microseconds()) // they have renewed since
-		now = record.ClockForFloor(now, low, high, c.opts.SkewBound)
-	case len(others) >= quorum:
-		return nil // too early to tell
+	// They have renewed since. The latest that a right clock may say counts, also where
+	// they do not agree: a floor that is too low protects nobody.
+	_, now := reference(alive, monotonic().Sub(since.when))
+	if !since.mine {
+		now = max(now, c.now())
 	}
 	lower, err := ns.meta.Lowered(now, MaxHorizon, c.opts.SkewBound)
 	if ns.metaRev == 0 || errors.Is(err, coord.ErrNamespaceClosed) || err == nil && lower.Floor == ns.meta.Floor {
@@ -159,9 +155,18 @@ func (c *Coordinator) settleDoubt(ctx context.Context) error {
 		return err // the next call tries again
 	}
 	c.memory.setDoubt(doubt{})
-	c.log.Error("the floor was raised too far by a clock that differs from those of the holders, and is lowered; set this machine's clock",
+	c.log.Error("the floor was raised too far by a clock that differs from those of the holders, and is lowered; set the clock of the machine that raised it",
 		"namespace", c.namespace, "until", record.Stamp(lower.Scale().Micro(lower.Floor+1)))
 	return nil
+}
+
+// question notes that the floor may have been raised too far, if it reaches further than
+// this clock explains: whoever raised it with a wrong clock may be gone.
+func (c *Coordinator) question(v *view) {
+	lower, err := v.meta.Lowered(c.now()+2*c.opts.SkewBound.Microseconds(), MaxHorizon, c.opts.SkewBound)
+	if err == nil && lower.Floor < v.meta.Floor && c.memory.doubted().rev == 0 && !c.opts.OneMachine {
+		c.memory.setDoubt(doubt{rev: v.slotRev, when: monotonic()})
+	}
 }
 
 // checkOneCluster reports whether all endpoints are of one cluster, as far as they

@@ -16,7 +16,7 @@ type attempt struct {
 	lease  clientv3.LeaseID // for its owner key; 0: none
 	leased bool             // the lease was made
 	ready  bool             // and that, or that it lives, was seen by this call
-	sent   bool             // a grant with it was asked for, and not answered
+	sent   bool             // a grant with it was asked for, and not answered, by this call or before
 	ticket int64            // or noTicket
 	until  time.Time        // when the lease has ended, if it is kept
 }
@@ -36,7 +36,7 @@ func (a *attempts) take(token string, now time.Time) attempt {
 	if !ok || !now.Before(kept.until) {
 		return attempt{ticket: noTicket}
 	}
-	kept.ready, kept.sent = false, false
+	kept.ready = false
 	return kept
 }
 

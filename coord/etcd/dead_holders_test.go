@@ -159,3 +159,22 @@ func TestSoonest(t *testing.T) {
 		t.Errorf("the holder has renewed, and the next is free at %v as before", first)
 	}
 }
+
+// One holder with a long TTL does not hide that a newcomer's clock is ahead.
+func TestOneLongTTL(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	ns := rand.Text()
+	c := newCoordinator(t, server.Client(t), ns, nil)
+	for i := range 5 {
+		req := request(capacity)
+		if i == 2 {
+			req.TTL = 10 * time.Minute
+		}
+		mustAcquire(t, c, req)
+	}
+	newcomer := newCoordinator(t, server.Client(t), ns, nil)
+	if g, err := newcomer.Acquire(within(t), at(time.Minute)); !errors.Is(err, coord.ErrClockSkew) {
+		t.Errorf("Acquire with a clock that is ahead by a minute: %v, %v", g, err)
+	}
+}

@@ -98,10 +98,13 @@
 // reaches further. The namespace keeps a record of the loss. Whoever notices it later,
 // and has seen nothing since, does not raise the floor again.
 //
-// Whose clock is far from those of the other holders raises the floor so far that it
-// protects at once whoever is right, and lowers it again when two others have renewed
-// since. A wrong clock that nobody contradicts raises the floor by as much as it is
-// wrong: then [Coordinator.Lower] is the way out.
+// Whose clock is far from those of the other holders, or has nobody to compare it with,
+// raises the floor so far that it protects at once whoever is right, and lowers it again
+// when two others have renewed since. So does any other holder whose clock says that the
+// floor is too far ahead. Nobody lowers a floor because others are gone: that makes no
+// clock right. A wrong clock that no two others contradict raises the floor by as much
+// as it is wrong, and one that is so far ahead that the floor reaches the end of the
+// layout leaves nobody who could: then [Coordinator.Lower] is the way out.
 //
 // What has no memory cannot notice. A process that starts on a cluster that was rolled
 // back takes it as it is, until a holder from before renews. After a restore,

@@ -43,10 +43,7 @@ func (p *pace) patience(left time.Duration) time.Duration {
 // not cost the call. The first answer counts. With repeat, a request that failed for the
 // moment is made again at once. Sent is how often the request was made.
 func ask[T any](ctx context.Context, p *pace, repeat bool, request func(context.Context) (T, error)) (answer T, sent int, err error) {
-	left := longestCall
-	if end, ok := ctx.Deadline(); ok {
-		left = until(end)
-	}
+	left := timeLeft(ctx)
 	type result struct {
 		answer T
 		err    error
@@ -93,6 +90,15 @@ func ask[T any](ctx context.Context, p *pace, repeat bool, request func(context.
 			}
 		}
 	}
+}
+
+// timeLeft is how much time a call has.
+func timeLeft(ctx context.Context) time.Duration {
+	left := longestCall
+	if end, ok := ctx.Deadline(); ok {
+		left = until(end)
+	}
+	return left
 }
 
 // until is how long it takes until a deadline of a context.

@@ -4,11 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 
@@ -263,4 +266,77 @@ func TestLostRepliesOnRelease(t *testing.T) {
 		t.Errorf("Release again: %v; want %v", err, coord.ErrLeaseLost)
 	}
 	mustAcquire(t, r.Coordinator, request(1))
+}
+
+// The answer to the write that puts a lease back is lost, and the write is made again:
+// the lease is the grant's, and is not revoked as one that was made in vain.
+func TestLostReplyOnResume(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	ns, client := rand.Text(), server.Client(t)
+	var armed, lost atomic.Bool
+	c := newCoordinator(t, server.Client(t, grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		err := invoke(ctx, method, req, reply, cc, opts...)
+		if txn, ok := req.(*pb.TxnRequest); ok && enters(txn) && armed.CompareAndSwap(true, false) {
+			lost.Store(err == nil)
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return err
+	})), ns, nil)
+	g := mustAcquire(t, c, request(1))
+	endLease(t, client, ns, 0)
+	armed.Store(true)
+	h, err := c.Renew(hurried(t), g, g.NotAfter+1000)
+	if err != nil || !lost.Load() {
+		t.Fatalf("Renew of %v with a reply lost, %v: %v, %v", g, lost.Load(), h, err)
+	}
+	if err := c.Close(); err != nil { // waits for what is done in the background
+		t.Fatal(err)
+	}
+	if stored(t, client, ownerKey(ns, 0)) == "" {
+		t.Errorf("%v has no owner key", h)
+	}
+}
+
+// enters tells whether a transaction stores a token, as those do that put an owner key on
+// another lease.
+func enters(txn *pb.TxnRequest) bool {
+	return slices.ContainsFunc(txn.GetSuccess(), func(op *pb.RequestOp) bool {
+		return strings.Contains(string(op.GetRequestPut().GetKey()), "/token/")
+	})
+}
+
+// An acquisition may have been granted, the caller asks again, and gives that up: the
+// lease that may carry the grant is not revoked, since the caller may ask once more.
+func TestLeaseOfALostGrantOutlivesACancel(t *testing.T) {
+	t.Parallel()
+	r := newRobbed(t)
+	req := request(1)
+	r.rob(3, true)
+	if g, err := r.Acquire(hurried(t), req); err == nil {
+		t.Fatalf("Acquire without replies returned %v", g)
+	}
+	r.reconnect(t)
+	streamtest.Eventually(t, "the grant is stored", func() bool { return r.held(t) == 1 })
+	r.rob(1, true)
+	ctx, cancel := context.WithCancel(within(t))
+	result := make(chan error, 1)
+	go func() { _, err := r.Acquire(ctx, req); result <- err }()
+	streamtest.Eventually(t, "a reply is lost", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.stole > 0
+	})
+	cancel()
+	if err := <-result; !errors.Is(err, context.Canceled) {
+		t.Fatalf("Acquire that is given up: %v", err)
+	}
+	r.heal()
+	if err := r.Close(); err != nil { // waits for what is done in the background
+		t.Fatal(err)
+	}
+	if n := r.held(t); n != 1 {
+		t.Errorf("%d worker IDs are held; want 1", n)
+	}
 }

@@ -200,13 +200,16 @@ func (m *memory) begin(h *pb.ResponseHeader, meta record.Meta, rev int64) {
 	m.cluster, m.highest, m.seen = h.GetClusterId(), h.GetRevision(), now
 	m.meta, m.metaRev, m.metaAt = &meta, rev, now
 	m.lost, m.proofs, m.mixed = "", nil, false
+	m.doubt.rev = min(m.doubt.rev, m.highest) // revisions begin anew where writes were lost
 	m.era++
 }
 
-// doubt says when the floor was raised by a clock that may be wrong; zero: it was not.
+// doubt says since when the floor may be too far ahead, because a wrong clock has raised
+// it; zero: it is not.
 type doubt struct {
-	rev  int64     // of the cluster
+	rev  int64     // of the cluster, or less
 	when time.Time // monotonic
+	mine bool      // the clock that may be wrong is this one
 }
 
 // setDoubt notes that there is a doubt, or that there is none any more.

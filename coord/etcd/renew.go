@@ -24,7 +24,10 @@ func (c *Coordinator) renew(ctx context.Context, g coord.Grant, until int64) (co
 	r.v = c.fresh(r.known)
 	alive, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer func() { c.drop(r.spare) }()
+	defer func() {
+		r.useSpare()
+		c.drop(r.spare)
+	}()
 	for range turns {
 		if r.v == nil {
 			v, err := r.look(ctx, g.WorkerID)
@@ -41,9 +44,7 @@ func (c *Coordinator) renew(ctx context.Context, g coord.Grant, until int64) (co
 		case err != nil:
 			return coord.Grant{}, err
 		case done:
-			if err := c.settleDoubt(ctx); err != nil {
-				c.log.Warn("a floor that may be too high cannot be looked at", "namespace", c.namespace, "error", err)
-			}
+			r.lookAtFloor(ctx)
 			if r.floored {
 				return coord.Grant{}, r.v.meta.Quarantined(c.namespace)
 			}
@@ -53,6 +54,19 @@ func (c *Coordinator) renew(ctx context.Context, g coord.Grant, until int64) (co
 		}
 	}
 	return coord.Grant{}, errBusy
+}
+
+// lookAtFloor lowers the floor if it was raised too far, in half of the time that is left:
+// the holder is to learn soon that its window was extended.
+func (r *renewal) lookAtFloor(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, timeLeft(ctx)/2)
+	defer cancel()
+	if r.floored {
+		r.question(r.v)
+	}
+	if err := r.settleDoubt(ctx); err != nil {
+		r.log.Warn("a floor that may be too high cannot be looked at", "namespace", r.namespace, "error", err)
+	}
 }
 
 // renewal is one call of Renew.
@@ -84,6 +98,7 @@ func (r *renewal) turn(ctx context.Context) (done bool, err error) {
 	if r.v.metaRev == 0 {
 		return false, damaged(r.keys.meta(), errors.New("the key is missing and there are slots"))
 	}
+	r.useSpare()
 	next, from, grows := r.v.slot.Extended(r.g, r.v.meta.Floor, r.until, r.now())
 	r.from, r.floored = from, !grows
 	lease := r.v.lease
@@ -105,6 +120,14 @@ func (r *renewal) turn(ctx context.Context) (done bool, err error) {
 		return true, nil
 	}
 	return r.stillAlive(ctx), nil
+}
+
+// useSpare notes that the spare lease is the grant's, if it is: a write whose answer was
+// lost may have put it there.
+func (r *renewal) useSpare() {
+	if r.v != nil && r.v.lease == r.spare {
+		r.spare = 0
+	}
 }
 
 // write makes the transaction, and looks what happened if that is not clear.
@@ -186,11 +209,7 @@ func (r *renewal) stillAlive(ctx context.Context) bool {
 	if r.alive == nil {
 		return true
 	}
-	left := longestCall
-	if end, ok := ctx.Deadline(); ok {
-		left = until(end)
-	}
-	late := time.NewTimer(left / 2)
+	late := time.NewTimer(timeLeft(ctx) / 2)
 	defer late.Stop()
 	var err error
 	select {

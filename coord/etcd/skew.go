@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -80,7 +81,7 @@ func (c *Coordinator) checkClock(ctx context.Context, k clockCheck) error {
 	if err != nil {
 		return err
 	}
-	low, high := reference(all)
+	low, high := reference(all, noLimit)
 	first := k.compare(low, high, c.opts.SkewBound)
 	if first == nil {
 		c.doubts.clear()
@@ -91,7 +92,7 @@ func (c *Coordinator) checkClock(ctx context.Context, k clockCheck) error {
 		return err
 	}
 	if len(alive) >= quorum {
-		low, high = reference(alive)
+		low, high = reference(alive, noLimit)
 		return named(k.compare(low, high, c.opts.SkewBound), time.Time{})
 	}
 	return named(first, record.Time(k.now).Add(c.longest(ctx, all)))
@@ -144,17 +145,22 @@ func (c *Coordinator) holders(held []*mvccpb.KeyValue, since int64) ([]holder, e
 	return out, nil
 }
 
+// noLimit is for holders of whom nobody knows when they have renewed.
+const noLimit = time.Duration(math.MaxInt64)
+
 // reference returns between which times a right clock is, as far as the holders' last
-// renewals tell: of an even number, the two in the middle bound the median.
-func reference(holders []holder) (low, high int64) {
-	renewed := make([]int64, len(holders))
-	var age time.Duration
+// renewals tell, which are not longer ago than their TTL, nor than since: of an even
+// number, the two in the middle bound the median. One holder with a long TTL stretches
+// nothing.
+func reference(holders []holder, since time.Duration) (low, high int64) {
+	lows, highs := make([]int64, len(holders)), make([]int64, len(holders))
 	for i, h := range holders {
-		renewed[i] = h.Renewed
-		age = max(age, h.ttl())
+		lows[i] = h.Renewed
+		highs[i] = h.Renewed + min(h.ttl(), since).Microseconds()
 	}
-	slices.Sort(renewed)
-	return renewed[(len(renewed)-1)/2], renewed[len(renewed)/2] + age.Microseconds()
+	slices.Sort(lows)
+	slices.Sort(highs)
+	return lows[(len(lows)-1)/2], highs[len(highs)/2]
 }
 
 // spread returns up to n indices of 0 to length-1, evenly spread.

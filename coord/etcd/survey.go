@@ -86,6 +86,9 @@ func (a *acquisition) readMeta(resp *reply, s *survey) (err error) {
 		}
 		s.metaRev = kv.ModRevision
 		s.era = a.memory.forgive(resp.Header, s.meta, s.metaRev)
+		if !a.opts.OneMachine { // nobody's clock could be compared
+			a.memory.setDoubt(doubt{rev: s.metaRev, when: monotonic(), mine: true})
+		}
 		a.log.Error("the namespace was deleted and is made again; nothing is granted until the windows that may be lost with it are over",
 			"namespace", a.namespace, "until", record.Stamp(s.meta.Scale().Micro(s.meta.Floor+1)))
 		return nil

@@ -33,8 +33,8 @@ var etcdFixMutants = []mutant{
 	{
 		name: "etcd: the end of a lease guessed from the last renewal",
 		file: "coord/etcd/exhausted.go",
-		old:  "end := record.Time(a.now).Add(",
-		new:  "end := record.Time(o.Renewed).Add(",
+		old:  "end = record.Time(a.now).Add(",
+		new:  "end = record.Time(o.Renewed).Add(",
 		pkg:  "./coord/etcd", test: "TestSoonest",
 	},
 	{
@@ -145,15 +145,15 @@ var etcdFixMutants = []mutant{
 	{
 		name: "etcd: a floor lowered by dead holders",
 		file: "coord/etcd/amnesia.go",
-		old:  "c.holders(others, since.rev)",
-		new:  "c.holders(others, 0*since.rev)",
+		old:  "c.holders(c.others(ns.held), since.rev)",
+		new:  "c.holders(c.others(ns.held), 0*since.rev)",
 		pkg:  "./coord/etcd", test: "TestFloorAmongDeadHolders",
 	},
 	{
 		name: "etcd: in doubt no longer than one look",
 		file: "coord/etcd/amnesia.go",
-		old:  "case len(others) >= quorum:\n\t\treturn nil",
-		new:  "case len(others) >= quorum:\n\t\tc.memory.setDoubt(doubt{})\n\t\treturn nil",
+		old:  "if err != nil || len(alive) < quorum {\n\t\treturn err // too",
+		new:  "if err != nil || len(alive) < quorum {\n\t\tc.memory.setDoubt(doubt{})\n\t\treturn err // too",
 		pkg:  "./coord/etcd", test: "TestFloorByAWrongClock",
 	},
 	{

@@ -38,6 +38,7 @@ func TestMutants(t *testing.T) {
 		redisFixMutants,
 		etcdFixMutants,
 		review2Mutants,
+		review3Mutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
