@@ -21,7 +21,9 @@ import (
 type survey struct {
 	era      int64 // of the memory
 	session  *session
-	at       time.Time
+	begun    time.Time
+	at       time.Time // when its answers were there
+	clock    int64     // the leader's while it was made, in milliseconds since 1970
 	meta     stored[record.Meta]
 	ticket   int64 // 0 or more
 	token    stored[workerRecord]
@@ -36,7 +38,7 @@ func (a *acquisition) survey(ctx context.Context, s *session) (*survey, error) {
 	if a.req.Identity != "" {
 		reads = append(reads, get(n.identity(a.req.Identity)))
 	}
-	earliest, at := a.clock(), a.memory.sight()
+	begun, earliest, at := now(), a.clock(), a.memory.sight()
 	clock, replies, err := a.fetchAt(ctx, s, reads...)
 	if err != nil {
 		return nil, err
@@ -45,7 +47,10 @@ func (a *acquisition) survey(ctx context.Context, s *session) (*survey, error) {
 	if ticket.err != nil && !definite(ticket.err, client.ErrNodeExists) { // see ticketNumber
 		return nil, missing(n.tickets(), ticket.err)
 	}
-	sv := &survey{era: at.era, session: s, at: now(), ticket: ticketNumber(strings.TrimPrefix(ticket.path, n.ticket(a.req.Token)))}
+	sv := &survey{
+		era: at.era, session: s, begun: begun, at: now(), clock: clock.Mtime,
+		ticket: ticketNumber(strings.TrimPrefix(ticket.path, n.ticket(a.req.Token))),
+	}
 	if sv.meta, err = a.metaOf(replies[0]); err != nil {
 		return nil, err
 	}
