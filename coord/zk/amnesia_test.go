@@ -22,12 +22,20 @@ const ward = int64((zk.MaxHorizon + zk.DefaultSkewBound) / time.Millisecond)
 // rollBack gives a server the data back that it had when keep was called.
 func keep(tb testing.TB, s *zktest.Server) (rollBack func()) {
 	tb.Helper()
-	copied := tb.TempDir()
 	s.Kill()
+	rollBack = restorable(tb, s)
+	s.Restart(tb)
+	return rollBack
+}
+
+// restorable is keep for a server to which nobody writes just now: it serves meanwhile.
+// A server that was rolled back ends with tb.
+func restorable(tb testing.TB, s *zktest.Server) (rollBack func()) {
+	tb.Helper()
+	copied := tb.TempDir()
 	if err := os.CopyFS(copied, os.DirFS(s.Dir)); err != nil {
 		tb.Fatal(err)
 	}
-	s.Restart(tb)
 	return func() {
 		tb.Helper()
 		s.Kill()

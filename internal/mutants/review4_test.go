@@ -9,4 +9,11 @@ var review4Mutants = []mutant{
 		new:  " {",
 		pkg:  "./coord/zk", test: "TestClockSetBetweenAttempts",
 	},
+	{
+		name: "zk: tickets that fall are not noticed",
+		file: "coord/zk/memory.go",
+		old:  "\tcase number <= at.ticket:",
+		new:  "\tcase false:",
+		pkg:  "./coord/zk", test: "TestBetween/LossAcquire$",
+	},
 }
