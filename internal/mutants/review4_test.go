@@ -14,6 +14,13 @@ var review4Mutants = []mutant{
 		file: "coord/zk/memory.go",
 		old:  "\tcase number <= at.ticket:",
 		new:  "\tcase false:",
-		pkg:  "./coord/zk", test: "TestBetween/LossAcquire$",
+		pkg:  "./coord/zk", test: "TestBetween/LossAcquire",
+	},
+	{
+		name: "zk: what was given up is kept when its session ends by itself",
+		file: "coord/zk/incarnation.go",
+		old:  "func() { c.tidy(inc) })",
+		new:  "func() {\n\t\t\tif context.Cause(s.life) == errIdle {\n\t\t\t\tc.tidy(inc)\n\t\t\t}\n\t\t})",
+		pkg:  "./coord/zk", test: "TestNothingIsKeptForEver",
 	},
 }
