@@ -101,6 +101,31 @@ func TestRolledBack(t *testing.T) {
 	}
 }
 
+// TestElectionAfterALoss: an election after a restore gives transactions higher numbers
+// than before. Who holds nothing notices the loss by the number of its next ticket.
+func TestElectionAfterALoss(t *testing.T) {
+	t.Parallel()
+	server := zktest.StartEnsemble(t, 1, zktest.Options{}).Servers[0]
+	ns := rand.Text()
+	c := newCoordinator(t, []string{server.Addr}, ns, nil)
+	if err := c.Init(within(t), space()); err != nil {
+		t.Fatal(err)
+	}
+	rollBack := restorable(t, server)
+	lost := mustAcquire(t, newCoordinator(t, []string{server.Addr}, ns, nil), request(2))
+	g := mustAcquire(t, c, request(2))
+	if err := c.Release(within(t), g, g.NotAfter); err != nil {
+		t.Fatal(err)
+	}
+	rollBack()
+	before := tickNow()
+	for range 2 {
+		if h := mustAcquire(t, c, request(2)); h.NotBefore < before+ward || h.NotBefore < max(lost.NotAfter, g.NotAfter) {
+			t.Errorf("%v was granted after the loss, which forgot %v and %v; want from %d on", h, lost, g, before+ward)
+		}
+	}
+}
+
 // TestPingsBeforeALoss: what a holder has seen of the transactions of others in the
 // answers to its pings is enough to notice that they were lost. A server does not
 // refuse its session for that. TestWireReadsAlong shows that answers to pings are seen.

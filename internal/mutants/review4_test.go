@@ -14,7 +14,7 @@ var review4Mutants = []mutant{
 		file: "coord/zk/memory.go",
 		old:  "\tcase number <= at.ticket:",
 		new:  "\tcase false:",
-		pkg:  "./coord/zk", test: "TestBetween/LossAcquire",
+		pkg:  "./coord/zk", test: "TestElectionAfterALoss",
 	},
 	{
 		name: "zk: what was given up is kept when its session ends by itself",
