@@ -138,10 +138,18 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 func (a *acquisition) reached(ctx context.Context, s *session) (*survey, error) {
 	sv := a.inc.survey
 	a.inc.survey = nil
-	if sv != nil && sv.session == s && a.memory.sound(sv.era) && since(sv.at) < s.ttl {
+	if sv != nil && sv.session == s && a.memory.sound(sv.era) && since(sv.at) < s.ttl && a.vouches(sv) {
 		return sv, nil
 	}
 	return a.survey(ctx, s)
+}
+
+// vouches tells whether the leader's clock, as a survey has read it, is near to the
+// caller's clock as that is now, and not only as it was then: it may have been set.
+func (a *acquisition) vouches(sv *survey) bool {
+	began, ended := since(sv.begun).Microseconds(), since(sv.at).Microseconds()
+	now := a.clock()
+	return checkSkew(now-began, now-ended, sv.clock, a.opts.SkewBound) == nil
 }
 
 // grant is the one atomic step.

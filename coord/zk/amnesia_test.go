@@ -22,12 +22,20 @@ const ward = int64((zk.MaxHorizon + zk.DefaultSkewBound) / time.Millisecond)
 // rollBack gives a server the data back that it had when keep was called.
 func keep(tb testing.TB, s *zktest.Server) (rollBack func()) {
 	tb.Helper()
-	copied := tb.TempDir()
 	s.Kill()
+	rollBack = restorable(tb, s)
+	s.Restart(tb)
+	return rollBack
+}
+
+// restorable is keep for a server to which nobody writes just now: it serves meanwhile.
+// A server that was rolled back ends with tb.
+func restorable(tb testing.TB, s *zktest.Server) (rollBack func()) {
+	tb.Helper()
+	copied := tb.TempDir()
 	if err := os.CopyFS(copied, os.DirFS(s.Dir)); err != nil {
 		tb.Fatal(err)
 	}
-	s.Restart(tb)
 	return func() {
 		tb.Helper()
 		s.Kill()
@@ -89,6 +97,31 @@ func TestRolledBack(t *testing.T) {
 	for _, who := range []*zk.Coordinator{c, newCoordinator(t, []string{server.Addr}, ns, nil)} {
 		if h := mustAcquire(t, who, request(4)); h.NotBefore < before+ward || h.NotBefore < lost.NotAfter {
 			t.Errorf("%v was granted after the loss, which forgot %v; want from %d on", h, lost, before+ward)
+		}
+	}
+}
+
+// TestElectionAfterALoss: an election after a restore gives transactions higher numbers
+// than before. Who holds nothing notices the loss by the number of its next ticket.
+func TestElectionAfterALoss(t *testing.T) {
+	t.Parallel()
+	server := zktest.StartEnsemble(t, 1, zktest.Options{}).Servers[0]
+	ns := rand.Text()
+	c := newCoordinator(t, []string{server.Addr}, ns, nil)
+	if err := c.Init(within(t), space()); err != nil {
+		t.Fatal(err)
+	}
+	rollBack := restorable(t, server)
+	lost := mustAcquire(t, newCoordinator(t, []string{server.Addr}, ns, nil), request(2))
+	g := mustAcquire(t, c, request(2))
+	if err := c.Release(within(t), g, g.NotAfter); err != nil {
+		t.Fatal(err)
+	}
+	rollBack()
+	before := tickNow()
+	for range 2 {
+		if h := mustAcquire(t, c, request(2)); h.NotBefore < before+ward || h.NotBefore < max(lost.NotAfter, g.NotAfter) {
+			t.Errorf("%v was granted after the loss, which forgot %v and %v; want from %d on", h, lost, g, before+ward)
 		}
 	}
 }

@@ -18,10 +18,10 @@ import (
 const quietTime = 20 * time.Millisecond
 
 // TestBetween runs the suite's cases in which something happens between the round trips
-// of one operation. Losses are in TestLossBetween and TestStragglers: to roll a server
-// back takes too long to do it before each round trip.
+// of one operation. The server is an ensemble, so that each loss is followed by an
+// election: the numbers of transactions do not fall.
 func TestBetween(t *testing.T) {
-	server := zktest.Start(t, zktest.Options{})
+	server := zktest.StartEnsemble(t, 1, zktest.Options{}).Servers[0]
 	coordtest.RunBetween(t, func(tb testing.TB) coordtest.BetweenHarness {
 		tb.Helper()
 		ns, o := rand.Text(), newOperator(tb, []string{server.Addr})
@@ -49,6 +49,10 @@ func TestBetween(t *testing.T) {
 					raiseFloor(tb, []string{server.Addr}, ns, tick)
 				},
 				Sticky: true,
+			},
+			Lose: func(tb testing.TB) func() {
+				tb.Helper()
+				return restorable(t, server)
 			},
 			Before: func(_ testing.TB, c coord.Coordinator, n int, act func()) func() bool {
 				mu.Lock()

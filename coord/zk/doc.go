@@ -153,13 +153,13 @@
 // Uniqueness holds for as long as committed writes survive. Where they do not, a
 // backup restored or a data folder rolled back, the windows of that time are not on
 // record. The driver notices when a write gets a transaction number that is not above
-// all that were seen before, those in the answers to pings among them, when the version
-// or the generation of a slot falls, when a generation has another token or a shorter
-// window, when a slot or the namespace was made anew or is gone, and when the record of
-// the namespace is an earlier one or that of another namespace. It then raises the floor:
-// nothing is granted or extended until [MaxHorizon] and the skew bound have passed,
-// because no window that was lost reaches further. A floor that the process knew is put
-// back as well.
+// all that were seen before, those in the answers to pings among them, when a ticket's
+// number is not above those that were drawn before, when the version or the generation
+// of a slot falls, when a generation has another token or a shorter window, when a slot
+// or the namespace was made anew or is gone, and when the record of the namespace is an
+// earlier one or that of another namespace. It then raises the floor: nothing is granted
+// or extended until [MaxHorizon] and the skew bound have passed, because no window that
+// was lost reaches further. A floor that the process knew is put back as well.
 //
 // The floor is raised once for each loss. Meta says of the last one when it was noticed,
 // or that an operator has declared it, under a random name. Who learns of a loss late
@@ -175,7 +175,8 @@
 // What has no memory cannot notice. A process that starts on an ensemble that was
 // rolled back takes it as it is. And an ensemble that elects a new leader after a
 // restore may count its transactions from a higher number than before, so that only
-// the slots of holders from before show the loss. After a restore, therefore, call
+// the slots of holders from before show the loss, and the tickets of those who acquire
+// again before others have drawn as many as were lost. After a restore, therefore, call
 // [Coordinator.Quarantine] before anything else starts; docs/runbooks/zookeeper.md has
 // the steps. Do not delete namespaces that are in use, or wait [MaxHorizon] after the
 // last holder has ended.

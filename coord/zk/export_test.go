@@ -16,3 +16,10 @@ func Pinged(c *Coordinator, token string, zxid int64) {
 	defer func() { <-inc.turn }()
 	inc.session.saw(zxid, false)
 }
+
+// Incarnations is how many tokens c keeps something of.
+func Incarnations(c *Coordinator) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.incarnations)
+}

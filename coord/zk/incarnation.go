@@ -66,20 +66,16 @@ func (c *Coordinator) leave(inc *incarnation) {
 		}
 	}
 	if inc.session != nil {
-		inc.session.idle(func() { c.tidy(inc) })
+		inc.session.idle()
 	}
 	c.mu.Unlock()
 	<-inc.turn
 }
 
-// tidy forgets an incarnation that held nothing that is known of, and that nobody has
-// asked for again until its session was over.
+// tidy is called when a session of an incarnation is over, for whatever reason. It forgets
+// the incarnation if that holds nothing that is known of and has no other session.
 func (c *Coordinator) tidy(inc *incarnation) {
-	select {
-	case inc.turn <- struct{}{}:
-	default:
-		return // somebody asks just now
-	}
+	inc.turn <- struct{}{}
 	if inc.view == nil && inc.session != nil && inc.session.life.Err() != nil {
 		inc.session = nil
 	}
@@ -106,6 +102,7 @@ func (c *Coordinator) connected(ctx context.Context, inc *incarnation, ttl time.
 			return 0, err
 		}
 		inc.session = s
+		context.AfterFunc(s.life, func() { c.tidy(inc) })
 	}
 	return inc.session.await(ctx)
 }

@@ -18,6 +18,8 @@ type memory struct {
 	era     int64
 	highest int64     // the number of a transaction
 	top     testimony // of it
+	ticket  int64     // the highest number of one that was drawn; negative: none was
+	drawn   testimony // of it
 	lost    string    // what shows that writes were lost; empty: nothing does
 	against []testimony
 	meta    *stored[record.Meta]
@@ -25,7 +27,7 @@ type memory struct {
 	raising chan struct{} // held while the floor is raised, so that it is raised once
 }
 
-func newMemory() *memory { return &memory{raising: make(chan struct{}, 1)} }
+func newMemory() *memory { return &memory{ticket: -1, raising: make(chan struct{}, 1)} }
 
 // testimony says of a thing that was seen when it was, and after which loss.
 type testimony struct {
@@ -39,6 +41,8 @@ type sight struct {
 	era     int64
 	highest int64
 	top     testimony
+	ticket  int64
+	drawn   testimony
 	meta    *stored[record.Meta]
 	read    testimony
 }
@@ -47,7 +51,7 @@ type sight struct {
 func (m *memory) sight() sight {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return sight{m.era, m.highest, m.top, m.meta, m.read}
+	return sight{m.era, m.highest, m.top, m.ticket, m.drawn, m.meta, m.read}
 }
 
 // sound tells whether what was seen since a sight can be relied on: nothing was lost
@@ -107,6 +111,21 @@ func (m *memory) learn(at sight, zxid, now int64) {
 		m.lose(fmt.Sprintf("the number of the last transaction was %#x and that of a later one is %#x", at.highest, zxid), at.top)
 	default:
 		m.rise(zxid, now)
+	}
+}
+
+// draw takes note of the number of a ticket that was drawn after a sight. Like those of
+// transactions, they only rise; but those that a new leader gives to transactions rise
+// after a loss, too, and those of tickets do not.
+func (m *memory) draw(at sight, number, now int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case at.era != m.era:
+	case number <= at.ticket:
+		m.lose(fmt.Sprintf("ticket %d was drawn, and a later one is %d", at.ticket, number), at.drawn)
+	case number > m.ticket && m.lost == "":
+		m.ticket, m.drawn = number, m.testify(now)
 	}
 }
 
@@ -194,5 +213,6 @@ func (m *memory) forgive(zxid int64, meta *stored[record.Meta], now int64) {
 	m.lost, m.against, m.meta = "", nil, meta
 	m.read = m.testify(now)
 	m.highest, m.top = zxid, m.read
+	m.ticket = -1
 	m.era++
 }

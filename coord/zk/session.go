@@ -271,15 +271,12 @@ func (s *session) tell() {
 }
 
 // idle begins the time in which the next call has to come. After it, the session is
-// over, and then is called.
-func (s *session) idle(then func()) {
+// over.
+func (s *session) idle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.unused == nil && s.life.Err() == nil {
-		s.unused = time.AfterFunc(s.ttl, func() {
-			s.over(true, errIdle)
-			then()
-		})
+		s.unused = time.AfterFunc(s.ttl, func() { s.over(true, errIdle) })
 	}
 }
 

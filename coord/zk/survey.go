@@ -21,7 +21,9 @@ import (
 type survey struct {
 	era      int64 // of the memory
 	session  *session
-	at       time.Time
+	begun    time.Time
+	at       time.Time // when its answers were there
+	clock    int64     // the leader's while it was made, in milliseconds since 1970
 	meta     stored[record.Meta]
 	ticket   int64 // 0 or more
 	token    stored[workerRecord]
@@ -36,7 +38,7 @@ func (a *acquisition) survey(ctx context.Context, s *session) (*survey, error) {
 	if a.req.Identity != "" {
 		reads = append(reads, get(n.identity(a.req.Identity)))
 	}
-	earliest, at := a.clock(), a.memory.sight()
+	begun, earliest, at := now(), a.clock(), a.memory.sight()
 	clock, replies, err := a.fetchAt(ctx, s, reads...)
 	if err != nil {
 		return nil, err
@@ -45,11 +47,15 @@ func (a *acquisition) survey(ctx context.Context, s *session) (*survey, error) {
 	if ticket.err != nil && !definite(ticket.err, client.ErrNodeExists) { // see ticketNumber
 		return nil, missing(n.tickets(), ticket.err)
 	}
-	sv := &survey{era: at.era, session: s, at: now(), ticket: ticketNumber(strings.TrimPrefix(ticket.path, n.ticket(a.req.Token)))}
+	sv := &survey{era: at.era, session: s, begun: begun, at: now(), clock: clock.Mtime}
 	if sv.meta, err = a.metaOf(replies[0]); err != nil {
 		return nil, err
 	}
 	a.memory.know(at, sv.meta, s.time())
+	var numbered bool
+	if sv.ticket, numbered = ticketNumber(strings.TrimPrefix(ticket.path, n.ticket(a.req.Token))); numbered {
+		a.memory.draw(at, sv.ticket, s.time())
+	}
 	if sv.meta.rec.Fingerprint != a.req.Fingerprint {
 		return nil, &coord.LayoutMismatchError{Namespace: a.namespace, Stored: sv.meta.rec.Fingerprint, Wanted: a.req.Fingerprint}
 	}
@@ -72,12 +78,12 @@ func (a *acquisition) survey(ctx context.Context, s *session) (*survey, error) {
 // have 32 bits with a sign: after 2^31 - 1 they stay there, so that a token's second
 // ticket is one that exists, or go on below zero, and then any place to begin at is as
 // good as another. The same goes for a number that is none.
-func ticketNumber(suffix string) int64 {
+func ticketNumber(suffix string) (n int64, numbered bool) {
 	n, err := strconv.ParseInt(suffix, 10, 32)
 	if err != nil || n < 0 || n == math.MaxInt32 {
-		return rand.Int64N(math.MaxInt32)
+		return rand.Int64N(math.MaxInt32), false
 	}
-	return n
+	return n, true
 }
 
 // ownedIn lists the worker IDs of a share that have an owner node.

@@ -34,6 +34,7 @@ func TestMutants(t *testing.T) {
 		zkFixMutants,
 		keeperFixMutants,
 		review1Mutants,
+		review4Mutants,
 		staticFixMutants,
 		redisFixMutants,
 		etcdFixMutants,

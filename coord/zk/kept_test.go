@@ -1,0 +1,88 @@
+package zk_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/clock/clocktest"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
+	"github.com/unalike-id/unalike/internal/testserver/zktest"
+)
+
+// TestClockSetBetweenAttempts: an acquisition has no time for more than its first round
+// trip, and the clock is set before the next one with the same token. What is kept of
+// the first does not vouch for the clock of the second: a window that reaches further
+// than any right clock can want it is not protected by a floor after a loss.
+func TestClockSetBetweenAttempts(t *testing.T) {
+	t.Parallel()
+	server := zktest.Start(t, zktest.Options{})
+	for _, by := range []time.Duration{-time.Hour, time.Hour} {
+		proxy := zktest.StartProxy(t, server.Addr)
+		clk := clocktest.NewShifted(time.Now())
+		c := newCoordinator(t, []string{proxy.Addr}, rand.Text(), &zk.Options{Clock: clk})
+		if err := c.Init(within(t), space()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(within(t))
+		proxy.Measure(quietTime)
+		req := request(1)
+		surveyed := proxy.BeforeWave(3, cancel) // after that for a session and the survey
+		if g, err := c.Acquire(ctx, req); !errors.Is(err, context.Canceled) || !surveyed() {
+			t.Fatalf("Acquire, given up after its survey: %v, %v", g, err)
+		}
+		clk.Step(by)
+		move := by.Milliseconds()
+		req.Now, req.Until, req.OpenBy = req.Now+move, req.Until+move, req.OpenBy+move
+		if g, err := c.Acquire(within(t), req); !errors.Is(err, coord.ErrClockSkew) {
+			t.Errorf("Acquire with a clock that was set by %v: %v, %v; want %v", by, g, err, coord.ErrClockSkew)
+		}
+	}
+}
+
+// TestNothingIsKeptForEver: nothing is left of an acquisition that was given up and not
+// made again, however its session ends.
+func TestNothingIsKeptForEver(t *testing.T) {
+	t.Parallel()
+	server := zktest.Start(t, zktest.Options{})
+	proxy := zktest.StartProxy(t, server.Addr)
+	ns, o := rand.Text(), newOperator(t, []string{server.Addr})
+	c := newCoordinator(t, []string{proxy.Addr}, ns, nil)
+	if err := c.Init(within(t), space()); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Measure(quietTime)
+	for what, end := range map[string]func(){
+		"it is not used any more": func() {},
+		"the servers end it": func() {
+			folder := spacePath(ns) + "/tickets"
+			names, _, err := o.Children(folder)
+			if err != nil || len(names) != 1 {
+				t.Fatalf("tickets %v: %v; want one", names, err)
+			}
+			_, stat, err := o.Exists(folder + "/" + names[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			server.KillSession(t, stat.EphemeralOwner)
+		},
+	} {
+		ctx, cancel := context.WithCancel(within(t))
+		surveyed := proxy.BeforeWave(3, cancel)
+		req := request(1)
+		req.TTL = 3 * time.Second
+		if g, err := c.Acquire(ctx, req); !errors.Is(err, context.Canceled) || !surveyed() {
+			t.Fatalf("Acquire, given up after its survey: %v, %v", g, err)
+		}
+		end()
+		streamtest.Eventually(t, "nothing is kept after: "+what, func() bool { return zk.Incarnations(c) == 0 })
+		streamtest.Eventually(t, "the session is over after: "+what, func() bool {
+			names, _, err := o.Children(spacePath(ns) + "/tickets")
+			return err == nil && len(names) == 0
+		})
+	}
+}
