@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
+	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
@@ -99,18 +100,18 @@ func TestSlowAnswers(t *testing.T) {
 	for _, tt := range tests[:fulltest.Rounds(2, len(tests))] {
 		t.Run(tt.delay.String()+" of "+tt.ttl.String(), func(t *testing.T) {
 			t.Parallel()
-			slow := zktest.StartSlow(t, server.Addr)
+			slow := proxytest.Start(t, server.Addr)
 			c := newCoordinator(t, []string{slow.Addr}, rand.Text(), nil)
 			req := request(4)
 			req.TTL = tt.ttl
 			g := mustAcquire(t, c, req)
 			slow.Delay(tt.delay)
-			before := slow.Accepted()
+			before := slow.Connections()
 			p := &patient{base, tt.ttl}
 			for range 3 {
 				g = p.renew(t, c, g)
 			}
-			if n := slow.Accepted() - before; n > tt.lost {
+			if n := slow.Connections() - before; n > tt.lost {
 				t.Errorf("%d new connections; want at most %d", n, tt.lost)
 			}
 			req = request(4)
@@ -126,10 +127,10 @@ func TestSlowAnswers(t *testing.T) {
 func TestHiccup(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t, zktest.Options{})
-	slow := zktest.StartSlow(t, server.Addr)
+	slow := proxytest.Start(t, server.Addr)
 	c := newCoordinator(t, []string{slow.Addr}, rand.Text(), nil)
 	g := mustAcquire(t, c, request(4))
-	before := slow.Accepted()
+	before := slow.Connections()
 	p := &patient{base, 15 * time.Second}
 	slow.Delay(9 * time.Second)
 	ctx, cancel := context.WithTimeout(t.Context(), base)
@@ -142,7 +143,7 @@ func TestHiccup(t *testing.T) {
 	for range 3 {
 		g = p.renew(t, c, g)
 	}
-	if n := slow.Accepted() - before; n > 2 {
+	if n := slow.Connections() - before; n > 2 {
 		t.Errorf("%d new connections; want at most 2", n)
 	}
 }
