@@ -15,7 +15,7 @@ const MetaVersion = 2
 
 // longestHorizon bounds what a namespace may allow, in milliseconds: a duration can hold
 // it, with room for all that is added to it.
-const longestHorizon = 366 * 24 * 3600 * 1000
+const longestHorizon int64 = 366 * 24 * 3600 * 1000
 
 // Meta is the record of a namespace.
 type Meta struct {
