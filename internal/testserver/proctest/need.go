@@ -1,9 +1,11 @@
 package proctest
 
 import (
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -40,23 +42,31 @@ func installed(what string) bool {
 	return err == nil
 }
 
+// Ports come from between these. Systems take those of connections, and of whoever lets
+// them choose, from higher ones; so a server that is away for a while finds its port free
+// when it comes back. A Redis in a cluster also listens 10000 ports above its own.
+const (
+	lowestPort  = 10_240
+	highestPort = 20_239
+)
+
 // FreePorts returns ports of 127.0.0.1 on which nobody listens. Somebody else can
 // take one before its server does: whoever starts a server tries again with others
 // then.
 func FreePorts(tb testing.TB, n int) []int {
 	tb.Helper()
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	var ports []int
+	for tries := 0; len(ports) < n; tries++ {
+		if tries > 100*n {
+			tb.Fatalf("of %d ports between %d and %d, %d are free", tries, lowestPort, highestPort, len(ports))
+		}
+		port := lowestPort + rand.IntN(highestPort-lowestPort+1)
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
-			tb.Fatal(err)
+			continue
 		}
 		defer func() { _ = l.Close() }() // held until all are found, so that they differ
-		addr, ok := l.Addr().(*net.TCPAddr)
-		if !ok {
-			tb.Fatalf("%v is no address of TCP", l.Addr())
-		}
-		ports[i] = addr.Port
+		ports = append(ports, port)
 	}
 	return ports
 }
