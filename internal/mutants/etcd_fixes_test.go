@@ -118,7 +118,7 @@ var etcdFixMutants = []mutant{
 		name: "etcd: an operator's quarantine is no record of a loss",
 		file: "coord/etcd/admin.go",
 		old:  "return meta.AfterLoss(c.memory.known(), now, MaxHorizon, c.opts.SkewBound), nil",
-		new:  "return meta.Raised(meta.Ward(now, MaxHorizon, c.opts.SkewBound)), nil",
+		new:  "return meta.Quarantine(meta.Ward(now, MaxHorizon, c.opts.SkewBound))",
 		pkg:  "./coord/etcd", test: "TestQuarantineSettlesALoss",
 	},
 	{

@@ -68,8 +68,8 @@ var redisFixMutants = []mutant{
 	{
 		name: "redis: loss that was known settles what was seen since",
 		file: "coord/redis/lua/namespace.lua",
-		old:  " and meta.loss.nonce ~= name",
-		new:  "",
+		old:  " and meta.loss.nonce ~= name and meta.loss.floor > ",
+		new:  " and meta.loss.floor > ",
 		pkg:  "./coord/redis", test: "TestLossArithmetic",
 	},
 	{

@@ -96,15 +96,15 @@ var zkFixMutants = []mutant{
 	{
 		name: "zk: a floor raised by a wrong clock",
 		file: "coord/zk/heal.go",
-		old:  "\t\treturn leader\n",
-		new:  "\t\treturn now\n",
+		old:  "return record.ClockForFloor(now, leader, leader, c.opts.SkewBound)",
+		new:  "return max(now, leader)",
 		pkg:  "./coord/zk", test: "TestWrongClocks",
 	},
 	{
 		name: "zk: a floor raised by this machine's clock alone",
 		file: "coord/zk/heal.go",
-		old:  "\treturn max(now, leader)\n",
-		new:  "\treturn now\n",
+		old:  "return record.ClockForFloor(now, leader, leader, c.opts.SkewBound)",
+		new:  "return now",
 		pkg:  "./coord/zk", test: "TestReference",
 	},
 	{
