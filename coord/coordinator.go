@@ -24,7 +24,9 @@ type Coordinator interface {
 	// piece that must not be used before g's own window has ended. The error
 	// [ErrLeaseLost] is definite: the worker ID is not the caller's any more.
 	// [ErrQuarantined] says that the window could not grow; after that and any
-	// other error the holder goes on inside the window it has.
+	// other error the holder goes on inside the window it has. Of two calls at
+	// once for the same grant, one may answer for both: then the window ends where
+	// that one had asked for.
 	Renew(ctx context.Context, g Grant, until int64) (Grant, error)
 
 	// Release gives the worker ID back. The caller stamps nothing any more, and

@@ -105,7 +105,19 @@ func newBetween(t *testing.T, op betweenOp, h BetweenHarness, n int) *between {
 func (b *between) do(act func(cancel func())) (coord.Grant, error) {
 	ctx, cancel := context.WithCancel(b.ctx())
 	defer cancel()
-	b.acted = b.h.Before(b.TB, b.p.Coordinator, b.n, func() { act(cancel) })
+	ended := make(chan struct{})
+	began := b.h.Before(b.TB, b.p.Coordinator, b.n, func() {
+		defer close(ended)
+		act(cancel)
+	})
+	// The operation may have been given up while act was still under way.
+	b.acted = func() bool {
+		if !began() {
+			return false
+		}
+		<-ended
+		return true
+	}
 	return b.op.run(ctx, b)
 }
 
