@@ -13,8 +13,9 @@ const (
 	// DefaultNamespace is the namespace of a coordinator that is given none.
 	DefaultNamespace = "default"
 	// DefaultHorizon is how far ahead a window reaches: the longest wait at a start
-	// after a crash.
-	DefaultHorizon = 3 * time.Second
+	// after a crash. A third of it, the interval of renewals, and a write to the disk
+	// that takes 2.5 s end inside it.
+	DefaultHorizon = 4 * time.Second
 	// MaxHorizon is the longest horizon. A state file whose window ends further ahead
 	// of the clock than that is refused.
 	MaxHorizon = 24 * time.Hour
@@ -40,7 +41,7 @@ type Options struct {
 	// needs one for each of its stripes. 0: one.
 	Count int
 	// Lease sets the times of the lease: Horizon and RenewEvery matter here. Zero
-	// fields: 3 s and a third of that. WorkerIDs and Identity must be zero.
+	// fields: 4 s and a third of that. WorkerIDs and Identity must be zero.
 	Lease coord.LeaseConfig
 	// Logger receives what an operator may want to know. Nil: nothing is logged.
 	Logger *slog.Logger
@@ -94,8 +95,8 @@ func newCoordinator(src source, o *Options) (*Coordinator, error) {
 	return c, nil
 }
 
-// LeaseRules implements [coord.LeaseRuler]: a horizon of 3 s, renewed every
-// second.
+// LeaseRules implements [coord.LeaseRuler]: a horizon of 4 s, renewed every
+// third of that.
 func (c *Coordinator) LeaseRules() coord.LeaseRules {
 	rules := coord.LeaseRules{Default: coord.LeaseConfig{Horizon: DefaultHorizon}, MaxHorizon: MaxHorizon}
 	if c != nil {

@@ -245,8 +245,8 @@ func TestWarnings(t *testing.T) {
 func TestLeaseRules(t *testing.T) {
 	c := open(t, Options{})
 	l, err := coord.ResolveLease(c, coord.LeaseConfig{})
-	if err != nil || l.Horizon != 3*time.Second || l.RenewEvery != time.Second || l.TTL != 15*time.Second {
-		t.Errorf("defaults are %+v, %v; want a horizon of 3s, renewed every second", l, err)
+	if err != nil || l.Horizon != 4*time.Second || l.RenewEvery != l.Horizon/3 || l.TTL != 15*time.Second {
+		t.Errorf("defaults are %+v, %v; want a horizon of 4s, renewed every third of that", l, err)
 	}
 	c = open(t, Options{Lease: coord.LeaseConfig{Horizon: 9 * time.Second}})
 	if l, err = coord.ResolveLease(c, coord.LeaseConfig{}); err != nil || l.Horizon != 9*time.Second || l.RenewEvery != 3*time.Second {
@@ -267,7 +267,7 @@ func TestInvalidOptions(t *testing.T) {
 		{7, Options{Lease: coord.LeaseConfig{Identity: "x"}}, `coord: invalid: Lease.WorkerIDs is 0- and Lease.Identity is "x"; both must be zero, a static coordinator has the worker IDs that it is given`},
 		{7, Options{Lease: coord.LeaseConfig{Horizon: -time.Second}}, `coord: invalid: Horizon is -1s; it must be positive, or 0 for the default`},
 		{7, Options{Lease: coord.LeaseConfig{Horizon: 25 * time.Hour}}, `coord: invalid: Horizon is 25h0m0s; at most 24h0m0s is allowed here`},
-		{7, Options{Lease: coord.LeaseConfig{RenewEvery: 2 * time.Second}}, `coord: invalid: RenewEvery is 2s; it must be at most half of Horizon, which is 3s`},
+		{7, Options{Lease: coord.LeaseConfig{RenewEvery: 3 * time.Second}}, `coord: invalid: RenewEvery is 3s; it must be at most half of Horizon, which is 4s`},
 	} {
 		_, err := New(tt.worker, &tt.o)
 		if err == nil {
