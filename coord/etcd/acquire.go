@@ -15,7 +15,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // acquisition is one call of Acquire.
@@ -114,12 +114,12 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 		if err := a.needLease(ctx); err != nil {
 			return nil, err
 		}
-		v, err := a.take(ctx, s, []record.Candidate{hint})
+		v, err := a.take(ctx, s, []protocol.Candidate{hint})
 		if !errors.Is(err, errTaken) {
 			return v, err
 		}
 	}
-	free := record.FreeFrom(a.req.Workers, s.owned, s.ticket, a.req.Workers.Count)
+	free := protocol.FreeFrom(a.req.Workers, s.owned, s.ticket, a.req.Workers.Count)
 	if hint.Rev != 0 && s.free(a.req.Workers, hint.ID) {
 		free = first(free, hint.ID)
 	}
@@ -135,7 +135,7 @@ func (a *acquisition) pick(ctx context.Context, s *survey, free []int) (*view, e
 		if err != nil {
 			return nil, err
 		}
-		usables, err := record.Rank(all.readable, s.meta, a.req, a.reach())
+		usables, err := protocol.Rank(all.readable, s.meta, a.req, a.reach())
 		if len(usables) > 0 {
 			v, err := a.take(ctx, s, usables)
 			if errors.Is(err, errTaken) {
@@ -153,7 +153,7 @@ const probes = 32
 
 // reach is the tick beyond which no right clock can have pushed a window.
 func (a *acquisition) reach() int64 {
-	return record.Reach(a.req.Scale, a.now, MaxHorizon, a.opts.SkewBound)
+	return protocol.Reach(a.req.Scale, a.now, MaxHorizon, a.opts.SkewBound)
 }
 
 // free tells whether a worker ID of the share can be had.
@@ -174,15 +174,15 @@ func first(ids []int, id int) []int {
 // window opens in time: then its slot need not be read, because the copy that the
 // identity has was written together with it. Whether it is still the same, the
 // transaction compares.
-func (a *acquisition) hint(s *survey) (_ record.Candidate, usable bool, _ error) {
+func (a *acquisition) hint(s *survey) (_ protocol.Candidate, usable bool, _ error) {
 	if s.identity == nil {
-		return record.Candidate{}, false, nil
+		return protocol.Candidate{}, false, nil
 	}
-	slot, err := decode[record.Slot](string(s.identity.Key), s.identity.Value)
+	slot, err := decode[protocol.Slot](string(s.identity.Key), s.identity.Value)
 	if err != nil {
-		return record.Candidate{}, false, err
+		return protocol.Candidate{}, false, err
 	}
-	h := record.Candidate{ID: slot.Worker, Rev: s.identity.ModRevision, Slot: slot}
+	h := protocol.Candidate{ID: slot.Worker, Rev: s.identity.ModRevision, Slot: slot}
 	usable = s.free(a.req.Workers, h.ID) && h.Unusable(s.meta, a.req, a.reach()) == nil && h.Late(s.meta.Floor, a.req.OpenBy) == 0
 	return h, usable, nil
 }
@@ -214,7 +214,7 @@ func (a *acquisition) useLease() { a.attempt.lease, a.leased, a.ready, a.sent = 
 
 // probed is what is stored of some free worker IDs.
 type probed struct {
-	readable []record.Candidate
+	readable []protocol.Candidate
 	why      error // why others are not, the first of them; nil: all are
 }
 
@@ -240,7 +240,7 @@ func (a *acquisition) probe(ctx context.Context, free []int) (probed, error) {
 			p.why = cmp.Or(p.why, err)
 			continue
 		}
-		p.readable = append(p.readable, record.Candidate{ID: id, Rev: rev, Slot: slot})
+		p.readable = append(p.readable, protocol.Candidate{ID: id, Rev: rev, Slot: slot})
 	}
 	return p, nil
 }
@@ -249,7 +249,7 @@ func (a *acquisition) probe(ctx context.Context, free []int) (probed, error) {
 var errTaken = errors.New("all candidates were taken meanwhile")
 
 // take grants the first of the candidates that is still free.
-func (a *acquisition) take(ctx context.Context, s *survey, candidates []record.Candidate) (*view, error) {
+func (a *acquisition) take(ctx context.Context, s *survey, candidates []protocol.Candidate) (*view, error) {
 	for len(candidates) > 0 {
 		cand := candidates[0]
 		granted, now, err := a.grant(ctx, s, cand)
@@ -262,7 +262,7 @@ func (a *acquisition) take(ctx context.Context, s *survey, candidates []record.C
 			return nil, errAgain
 		}
 		// Somebody may have had it and given it back.
-		cand = record.Candidate{ID: cand.ID, Rev: now.slotRev, Slot: now.slot}
+		cand = protocol.Candidate{ID: cand.ID, Rev: now.slotRev, Slot: now.slot}
 		if now.ownRev == 0 && cand.Late(s.meta.Floor, a.req.OpenBy) == 0 && cand.Unusable(s.meta, a.req, a.reach()) == nil {
 			candidates[0] = cand
 			continue
@@ -275,7 +275,7 @@ func (a *acquisition) take(ctx context.Context, s *survey, candidates []record.C
 
 // shuffle reorders the candidates that open in time: whoever was faster goes on to
 // the next one, too.
-func (a *acquisition) shuffle(c []record.Candidate, floor int64) {
+func (a *acquisition) shuffle(c []protocol.Candidate, floor int64) {
 	n := 0
 	for n < len(c) && c[n].Late(floor, a.req.OpenBy) == 0 {
 		n++
@@ -284,7 +284,7 @@ func (a *acquisition) shuffle(c []record.Candidate, floor int64) {
 }
 
 // grant is the one atomic step. It returns what was granted, or what is in the way.
-func (a *acquisition) grant(ctx context.Context, s *survey, cand record.Candidate) (granted, inWay *view, _ error) {
+func (a *acquisition) grant(ctx context.Context, s *survey, cand protocol.Candidate) (granted, inWay *view, _ error) {
 	rec := cand.Granted(s.meta, a.req, a.now)
 	before := &view{meta: s.meta, metaRev: s.metaRev, slot: cand.Slot, slotRev: cand.Rev}
 	then, err := a.writes(rec, a.lease, true)

@@ -10,13 +10,13 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // Init implements [coord.Admin]. With etcd, a namespace need not be declared before
 // it is used: one that was never seen is taken to be new.
 func (c *Coordinator) Init(ctx context.Context, s coord.Space) error {
-	meta := record.NewMeta(s)
+	meta := protocol.NewMeta(s)
 	if err := meta.Check(); err != nil {
 		return fmt.Errorf("%w: Space: %w", coord.ErrInvalid, err)
 	}
@@ -30,7 +30,7 @@ func (c *Coordinator) Init(ctx context.Context, s coord.Space) error {
 		if ns.metaRev != 0 {
 			meta = ns.meta // a floor is never lowered
 		}
-		value, err := record.Encode(meta)
+		value, err := protocol.Encode(meta)
 		none := func(folder string) clientv3.Cmp {
 			return clientv3.Compare(clientv3.CreateRevision(folder), "=", 0).WithPrefix()
 		}
@@ -47,7 +47,7 @@ func (c *Coordinator) Init(ctx context.Context, s coord.Space) error {
 // holders, it is refused with a [*coord.ClockSkewError]; as long as the holders may be
 // dead, Quarantine waits.
 func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
-	return c.changeFloor(ctx, "raise the floor", func(meta record.Meta, now int64) (record.Meta, error) {
+	return c.changeFloor(ctx, "raise the floor", func(meta protocol.Meta, now int64) (protocol.Meta, error) {
 		if until.IsZero() {
 			return meta.AfterLoss(c.memory.known(), now, MaxHorizon, c.opts.SkewBound), nil
 		}
@@ -57,15 +57,15 @@ func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Tim
 
 // Lower implements [coord.Lowerer]. Clocks are compared as Quarantine does.
 func (c *Coordinator) Lower(ctx context.Context) (time.Time, error) {
-	return c.changeFloor(ctx, "lower the floor", func(meta record.Meta, now int64) (record.Meta, error) {
+	return c.changeFloor(ctx, "lower the floor", func(meta protocol.Meta, now int64) (protocol.Meta, error) {
 		return meta.Lowered(now, MaxHorizon, c.opts.SkewBound)
 	})
 }
 
 // changeFloor changes the namespace's record by an operator's wish, and returns the
 // floor that holds then. Nothing is written if nothing changes.
-func (c *Coordinator) changeFloor(ctx context.Context, what string, change func(meta record.Meta, now int64) (record.Meta, error)) (time.Time, error) {
-	var meta record.Meta
+func (c *Coordinator) changeFloor(ctx context.Context, what string, change func(meta protocol.Meta, now int64) (protocol.Meta, error)) (time.Time, error) {
+	var meta protocol.Meta
 	err := c.admin(ctx, what, func(ctx context.Context, ns namespaceState) ([]clientv3.Cmp, []clientv3.Op, error) {
 		if ns.metaRev == 0 {
 			return nil, nil, fmt.Errorf("%w: there is no such namespace; declare it with Init first", coord.ErrInvalid)
@@ -81,7 +81,7 @@ func (c *Coordinator) changeFloor(ctx context.Context, what string, change func(
 		if err := c.checkClock(ctx, clockCheck{now: now, at: ns.at, rev: ns.header.GetRevision(), held: ns.held}); err != nil {
 			return nil, nil, err
 		}
-		value, err := record.Encode(meta)
+		value, err := protocol.Encode(meta)
 		then := []clientv3.Op{clientv3.OpPut(c.keys.meta(), value)}
 		if meta.Loss.Nonce != ns.meta.Loss.Nonce {
 			then = append(then, clientv3.OpPut(c.keys.cluster(), clusterName(ns.header.GetClusterId())))
@@ -91,7 +91,7 @@ func (c *Coordinator) changeFloor(ctx context.Context, what string, change func(
 	if err != nil {
 		return time.Time{}, err
 	}
-	return record.Time(meta.Scale().Micro(meta.Floor)), nil
+	return protocol.Time(meta.Scale().Micro(meta.Floor)), nil
 }
 
 // Retire implements [coord.Admin].
@@ -119,7 +119,7 @@ func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
 			return nil, nil, err
 		}
 		// An owner key without a lease is there for ever.
-		owner, err := record.Encode(ownerRecord{Version: record.Version, Renewed: s.Renewed})
+		owner, err := protocol.Encode(ownerRecord{Version: protocol.Version, Renewed: s.Renewed})
 		then = append(then, clientv3.OpPut(c.keys.owner(workerID), owner))
 		return []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(c.keys.slot(workerID)), "=", v.slotRev)}, then, err
 	})

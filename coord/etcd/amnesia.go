@@ -12,7 +12,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // heal raises the floor if writes of the cluster were lost, see rule 11 of package
@@ -67,7 +67,7 @@ func (c *Coordinator) raise(ctx context.Context, why string, now int64) (done bo
 		meta = *known
 	case ns.cluster == here && c.memory.settle(ns.header, meta, ns.metaRev, c.opts.SkewBound):
 		c.log.Info("the etcd cluster had lost writes; the floor was raised for that already",
-			"namespace", c.namespace, "reason", why, "until", record.Stamp(meta.Scale().Micro(meta.Floor+1)))
+			"namespace", c.namespace, "reason", why, "until", protocol.Stamp(meta.Scale().Micro(meta.Floor+1)))
 		return true, nil
 	}
 	checked, doubtful, err := c.safeClock(ns, now)
@@ -84,14 +84,14 @@ func (c *Coordinator) raise(ctx context.Context, why string, now int64) (done bo
 	}
 	c.memory.forgive(resp.Header, meta, resp.Header.GetRevision())
 	c.log.Error("the etcd cluster has lost writes; nothing is granted until the windows that may be lost with them are over",
-		"namespace", c.namespace, "reason", why, "until", record.Stamp(meta.Scale().Micro(meta.Floor+1)))
+		"namespace", c.namespace, "reason", why, "until", protocol.Stamp(meta.Scale().Micro(meta.Floor+1)))
 	return true, nil
 }
 
 // replaceMeta puts a record of the namespace in the place of the one that was read, and
 // the cluster's ID with it.
-func (c *Coordinator) replaceMeta(ctx context.Context, ns namespaceState, meta record.Meta) (*reply, error) {
-	value, err := record.Encode(meta)
+func (c *Coordinator) replaceMeta(ctx context.Context, ns namespaceState, meta protocol.Meta) (*reply, error) {
+	value, err := protocol.Encode(meta)
 	if err != nil {
 		return nil, err
 	}
@@ -116,8 +116,8 @@ func (c *Coordinator) safeClock(ns namespaceState, now int64) (safe int64, doubt
 		return now, !c.opts.OneMachine, err
 	}
 	low, high := reference(others, noLimit)
-	doubtful = record.CheckClock(now, low, high, c.opts.SkewBound) != nil
-	return max(now, record.ClockForFloor(now, low, high, c.opts.SkewBound)), doubtful, nil
+	doubtful = protocol.CheckClock(now, low, high, c.opts.SkewBound) != nil
+	return max(now, protocol.ClockForFloor(now, low, high, c.opts.SkewBound)), doubtful, nil
 }
 
 // settleDoubt lowers a floor that may have been raised too far, if two others have
@@ -156,7 +156,7 @@ func (c *Coordinator) settleDoubt(ctx context.Context) error {
 	}
 	c.memory.setDoubt(doubt{})
 	c.log.Error("the floor was raised too far by a clock that differs from those of the holders, and is lowered; set the clock of the machine that raised it",
-		"namespace", c.namespace, "until", record.Stamp(lower.Scale().Micro(lower.Floor+1)))
+		"namespace", c.namespace, "until", protocol.Stamp(lower.Scale().Micro(lower.Floor+1)))
 	return nil
 }
 
@@ -198,7 +198,7 @@ func (c *Coordinator) statusOf(ctx context.Context, endpoint string) (*clientv3.
 // namespaceState is what is stored of the namespace itself.
 type namespaceState struct {
 	at         sight
-	meta       record.Meta
+	meta       protocol.Meta
 	metaRev    int64 // 0: there is none
 	cluster    string
 	clusterRev int64
@@ -233,12 +233,12 @@ func (c *Coordinator) readNamespace(ctx context.Context) (namespaceState, error)
 
 // metaOf decodes the namespace's record, which is the i-th answer of a reply, and
 // remembers it; revision 0 if there is none.
-func (c *Coordinator) metaOf(resp *reply, i int) (record.Meta, int64, error) {
+func (c *Coordinator) metaOf(resp *reply, i int) (protocol.Meta, int64, error) {
 	kv := one(resp, i)
 	if kv == nil {
-		return record.Meta{}, 0, nil
+		return protocol.Meta{}, 0, nil
 	}
-	m, err := decode[record.Meta](string(kv.Key), kv.Value)
+	m, err := decode[protocol.Meta](string(kv.Key), kv.Value)
 	if err == nil {
 		c.memory.know(resp.at, m, kv.ModRevision)
 	}

@@ -11,7 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // waiters is of how many holders it is asked when their leases end.
@@ -62,8 +62,8 @@ func (a *acquisition) endOf(ctx context.Context, kv *mvccpb.KeyValue) (end, rene
 	if err != nil {
 		return end, renewed
 	}
-	renewed = record.Time(o.Renewed)
-	end = record.Time(a.now).Add(a.remaining(ctx, clientv3.LeaseID(kv.Lease), o.ttl()))
+	renewed = protocol.Time(o.Renewed)
+	end = protocol.Time(a.now).Add(a.remaining(ctx, clientv3.LeaseID(kv.Lease), o.ttl()))
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if known, ok := a.ends[id]; ok && known.rev == kv.ModRevision && end.Before(known.end.Add(2*revokeTime)) {

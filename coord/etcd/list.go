@@ -9,7 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // List implements [coord.Lister].
@@ -71,7 +71,7 @@ func (c *Coordinator) listed(resp *reply) (slots []coord.Slot, unreadable []erro
 	}
 	for _, kv := range records {
 		id, err := workerOf(c.keys.slots(), string(kv.Key))
-		var s record.Slot
+		var s protocol.Slot
 		if err == nil {
 			s, _, err = c.slotOf(id, kv)
 		}

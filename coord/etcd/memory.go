@@ -8,7 +8,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // memory is what a coordinator has seen of its cluster. Revisions of etcd only
@@ -26,7 +26,7 @@ type memory struct {
 	cluster uint64
 	highest int64
 	seen    int64 // when cluster and highest were seen
-	meta    *record.Meta
+	meta    *protocol.Meta
 	metaRev int64
 	metaAt  int64            // when meta was seen
 	lost    string           // what shows that writes were lost; empty: nothing does
@@ -42,7 +42,7 @@ func newMemory(now func() int64) *memory { return &memory{now: now, raising: mak
 // only be newer; if it is not, that is proof of a loss.
 type sight struct {
 	era, highest, seen int64
-	meta               *record.Meta
+	meta               *protocol.Meta
 	metaRev, metaAt    int64
 }
 
@@ -99,7 +99,7 @@ func (m *memory) learn(at sight, h *pb.ResponseHeader) {
 // know remembers the namespace as a request has read it that was made after a sight,
 // and notices if it is another one than before. Replies are not handled in the order
 // in which they were read, so one may be older than what is remembered by now.
-func (m *memory) know(at sight, meta record.Meta, rev int64) {
+func (m *memory) know(at sight, meta protocol.Meta, rev int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -147,7 +147,7 @@ func (m *memory) loss() string {
 }
 
 // known returns the namespace as it was seen last.
-func (m *memory) known() *record.Meta {
+func (m *memory) known() *protocol.Meta {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.meta
@@ -162,7 +162,7 @@ func (m *memory) severalClusters() bool {
 
 // settle forgives if the loss on record in a namespace explains all that shows that
 // writes were lost, and reports whether it does.
-func (m *memory) settle(h *pb.ResponseHeader, meta record.Meta, rev int64, bound time.Duration) bool {
+func (m *memory) settle(h *pb.ResponseHeader, meta protocol.Meta, rev int64, bound time.Duration) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for knew, seen := range m.proofs {
@@ -186,7 +186,7 @@ func (m *memory) dealtWith(era int64) bool {
 
 // forgive starts again with the state that the cluster has now that the floor was
 // raised, and returns the era that this begins.
-func (m *memory) forgive(h *pb.ResponseHeader, meta record.Meta, rev int64) int64 {
+func (m *memory) forgive(h *pb.ResponseHeader, meta protocol.Meta, rev int64) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.begin(h, meta, rev)
@@ -195,7 +195,7 @@ func (m *memory) forgive(h *pb.ResponseHeader, meta record.Meta, rev int64) int6
 }
 
 // begin begins an era with what is stored now. The caller holds mu.
-func (m *memory) begin(h *pb.ResponseHeader, meta record.Meta, rev int64) {
+func (m *memory) begin(h *pb.ResponseHeader, meta protocol.Meta, rev int64) {
 	now := m.now()
 	m.cluster, m.highest, m.seen = h.GetClusterId(), h.GetRevision(), now
 	m.meta, m.metaRev, m.metaAt = &meta, rev, now

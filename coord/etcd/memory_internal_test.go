@@ -8,7 +8,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // TestSettled: a loss on record explains what was seen before it was found, by those who
@@ -18,12 +18,12 @@ func TestSettled(t *testing.T) {
 		found = 10_000_000
 		bound = time.Second
 	)
-	before := record.NewMeta(coord.Space{Fingerprint: "layout", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41, Capacity: 1})
+	before := protocol.NewMeta(coord.Space{Fingerprint: "layout", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41, Capacity: 1})
 	lost := before.AfterLoss(nil, found, MaxHorizon, bound)
 	for _, tc := range []struct {
 		name    string
 		seen    int64 // when the cluster was at revision 100
-		meta    record.Meta
+		meta    protocol.Meta
 		metaAt  int64
 		settled bool
 	}{
@@ -50,7 +50,7 @@ func TestSettled(t *testing.T) {
 // TestEachProofIsSettled: of several proofs of a loss, none is left out.
 func TestEachProofIsSettled(t *testing.T) {
 	const bound = time.Second
-	meta := record.NewMeta(coord.Space{Fingerprint: "layout", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41, Capacity: 1})
+	meta := protocol.NewMeta(coord.Space{Fingerprint: "layout", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41, Capacity: 1})
 	lost := meta.AfterLoss(nil, 10_000_000, MaxHorizon, bound)
 	for _, second := range []*view{{meta: meta, seen: 11_000_000}, {meta: lost, seen: 7_000_000}} {
 		m := newMemory(func() int64 { return 0 })
@@ -71,7 +71,7 @@ func TestEachProofIsSettled(t *testing.T) {
 // view as well.
 func TestEarlierEras(t *testing.T) {
 	c := &Coordinator{opts: Options{SkewBound: time.Second}, memory: newMemory(func() int64 { return 0 })}
-	meta := record.NewMeta(coord.Space{Fingerprint: "layout", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41, Capacity: 1})
+	meta := protocol.NewMeta(coord.Space{Fingerprint: "layout", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41, Capacity: 1})
 	lost := meta.AfterLoss(nil, 10_000_000, MaxHorizon, time.Second)
 	known := func(seen int64) *view { return &view{meta: meta, seen: seen, slotRev: 9, metaRev: 1} }
 	now := func() *view { return &view{era: c.memory.sight().era, meta: lost, slotRev: 8, metaRev: 1} }
@@ -93,7 +93,7 @@ func TestEarlierEras(t *testing.T) {
 
 // TestBackward: each of the numbers tells by itself that writes were lost.
 func TestBackward(t *testing.T) {
-	base := view{slotRev: 9, slotMade: 3, metaRev: 5, slot: record.Slot{Worker: 7, Generation: 4, Token: "a"}, meta: record.Meta{Nonce: "n"}}
+	base := view{slotRev: 9, slotMade: 3, metaRev: 5, slot: protocol.Slot{Worker: 7, Generation: 4, Token: "a"}, meta: protocol.Meta{Nonce: "n"}}
 	for _, tc := range []struct {
 		name   string
 		change func(*view)
@@ -104,7 +104,7 @@ func TestBackward(t *testing.T) {
 		{"released", func(v *view) { v.slotRev, v.slot.Token = 10, "" }, false},
 		{"granted to another", func(v *view) { v.slotRev, v.slot.Token, v.slot.Generation = 10, "b", 5 }, false},
 		{"floor raised", func(v *view) { v.metaRev = 6 }, false},
-		{"slot gone", func(v *view) { v.slotRev, v.slotMade, v.slot = 0, 0, record.Slot{} }, true},
+		{"slot gone", func(v *view) { v.slotRev, v.slotMade, v.slot = 0, 0, protocol.Slot{} }, true},
 		{"slot of an earlier revision", func(v *view) { v.slotRev = 8 }, true},
 		{"slot made again", func(v *view) { v.slotRev, v.slotMade = 10, 10 }, true},
 		{"generation fell", func(v *view) { v.slotRev, v.slot.Generation = 10, 3 }, true},

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // ownerRecord is the value of an owner key.
@@ -15,7 +15,7 @@ type ownerRecord struct {
 	TTL     int64 `json:"ttl"`     // milliseconds; 0: retired
 }
 
-// Check implements [record.Record].
+// Check implements [protocol.Record].
 func (o ownerRecord) Check() error {
 	if o.TTL < 0 {
 		return fmt.Errorf("ttl is %d ms; it is 0 or more", o.TTL)
@@ -32,13 +32,13 @@ type tokenRecord struct {
 	Worker  int `json:"worker"`
 }
 
-// Check implements [record.Record].
+// Check implements [protocol.Record].
 func (t tokenRecord) Check() error { return nil }
 
-// decode reads what [record.Encode] wrote. Errors wrap coord.ErrInvalid and name the
+// decode reads what [protocol.Encode] wrote. Errors wrap coord.ErrInvalid and name the
 // key.
-func decode[R record.Record](key string, b []byte) (R, error) {
-	r, err := record.Decode[R](b)
+func decode[R protocol.Record](key string, b []byte) (R, error) {
+	r, err := protocol.Decode[R](b)
 	if err != nil {
 		return r, damaged(key, err)
 	}

@@ -9,7 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // turns is how often a renewal or release looks again after it found something
@@ -131,7 +131,7 @@ func (r *renewal) useSpare() {
 }
 
 // write makes the transaction, and looks what happened if that is not clear.
-func (r *renewal) write(ctx context.Context, next record.Slot, lease clientv3.LeaseID, resumes bool) (bool, error) {
+func (r *renewal) write(ctx context.Context, next protocol.Slot, lease clientv3.LeaseID, resumes bool) (bool, error) {
 	then, err := r.writes(next, lease, resumes)
 	if err != nil {
 		return false, err
@@ -171,7 +171,7 @@ func (r *renewal) write(ctx context.Context, next record.Slot, lease clientv3.Le
 
 // resolve looks what became of a transaction whose reply was lost. If it was done,
 // what is stored is adopted.
-func (r *renewal) resolve(ctx context.Context, next record.Slot, lease clientv3.LeaseID, resumes bool, cause error) (bool, error) {
+func (r *renewal) resolve(ctx context.Context, next protocol.Slot, lease clientv3.LeaseID, resumes bool, cause error) (bool, error) {
 	v, err := r.look(ctx, next.Worker)
 	if err != nil {
 		if resumes {
@@ -230,7 +230,7 @@ func (r *renewal) stillAlive(ctx context.Context) bool {
 
 // writes are the operations that store a slot and keep its holder: the identity's
 // copy always changes together with it. Entering, the token key is written too.
-func (c *Coordinator) writes(s record.Slot, lease clientv3.LeaseID, entering bool) ([]clientv3.Op, error) {
+func (c *Coordinator) writes(s protocol.Slot, lease clientv3.LeaseID, entering bool) ([]clientv3.Op, error) {
 	var opts []clientv3.OpOption
 	if entering {
 		opts = append(opts, clientv3.WithPrevKV()) // for madeAt
@@ -239,13 +239,13 @@ func (c *Coordinator) writes(s record.Slot, lease clientv3.LeaseID, entering boo
 	if err != nil {
 		return nil, err
 	}
-	owner, err := record.Encode(ownerRecord{Version: record.Version, Renewed: s.Renewed, TTL: s.TTL})
+	owner, err := protocol.Encode(ownerRecord{Version: protocol.Version, Renewed: s.Renewed, TTL: s.TTL})
 	if err != nil {
 		return nil, err
 	}
 	ops = append(ops, clientv3.OpPut(c.keys.owner(s.Worker), owner, clientv3.WithLease(lease)))
 	if entering {
-		token, err := record.Encode(tokenRecord{Version: record.Version, Worker: s.Worker})
+		token, err := protocol.Encode(tokenRecord{Version: protocol.Version, Worker: s.Worker})
 		if err != nil {
 			return nil, err
 		}
@@ -255,8 +255,8 @@ func (c *Coordinator) writes(s record.Slot, lease clientv3.LeaseID, entering boo
 }
 
 // slotWrites are the operations that store a slot, of which opts are for the first.
-func (c *Coordinator) slotWrites(s record.Slot, opts ...clientv3.OpOption) ([]clientv3.Op, error) {
-	value, err := record.Encode(s)
+func (c *Coordinator) slotWrites(s protocol.Slot, opts ...clientv3.OpOption) ([]clientv3.Op, error) {
+	value, err := protocol.Encode(s)
 	if err != nil {
 		return nil, err
 	}

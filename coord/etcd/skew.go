@@ -11,7 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 const (
@@ -95,7 +95,7 @@ func (c *Coordinator) checkClock(ctx context.Context, k clockCheck) error {
 		low, high = reference(alive, noLimit)
 		return named(k.compare(low, high, c.opts.SkewBound), time.Time{})
 	}
-	return named(first, record.Time(k.now).Add(c.longest(ctx, all)))
+	return named(first, protocol.Time(k.now).Add(c.longest(ctx, all)))
 }
 
 // compare compares the clock with those of others, which are between low and high: any of
@@ -103,10 +103,10 @@ func (c *Coordinator) checkClock(ctx context.Context, k clockCheck) error {
 // holders renew while a newcomer waits for an answer.
 func (k clockCheck) compare(low, high int64, bound time.Duration) error {
 	reading := max(k.now, min(low, k.now+k.took.Microseconds()))
-	return record.CheckClock(reading, low, high, bound)
+	return protocol.CheckClock(reading, low, high, bound)
 }
 
-// named completes the error of [record.CheckClock].
+// named completes the error of [protocol.CheckClock].
 func named(err error, until time.Time) error {
 	if skew, ok := err.(*coord.ClockSkewError); ok { //nolint:errorlint // it is made here, and is not wrapped
 		skew.Source, skew.Until = referenceName, until

@@ -9,7 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // survey is what an acquisition learns with its first call: everything but the slots.
@@ -17,7 +17,7 @@ type survey struct {
 	at       sight // before it
 	rev      int64 // of the cluster
 	era      int64 // of the memory
-	meta     record.Meta
+	meta     protocol.Meta
 	metaRev  int64
 	settled  bool  // the namespace's cluster is on record
 	ticket   int64 // from 0 on, without gaps
@@ -32,7 +32,7 @@ type survey struct {
 // namespace that is not there is made.
 func (a *acquisition) survey(ctx context.Context) (*survey, error) {
 	c, req := a.Coordinator, a.req
-	fresh, err := record.Encode(c.firstMeta(req, a.now))
+	fresh, err := protocol.Encode(c.firstMeta(req, a.now))
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (a *acquisition) survey(ctx context.Context) (*survey, error) {
 // here although it is known, that is how the loss of the old one is dealt with.
 func (a *acquisition) readMeta(resp *reply, s *survey) (err error) {
 	if kv := one(resp, 2); resp.Succeeded && resp.at.meta != nil && kv != nil {
-		if s.meta, err = decode[record.Meta](string(kv.Key), kv.Value); err != nil {
+		if s.meta, err = decode[protocol.Meta](string(kv.Key), kv.Value); err != nil {
 			return err
 		}
 		s.metaRev = kv.ModRevision
@@ -90,7 +90,7 @@ func (a *acquisition) readMeta(resp *reply, s *survey) (err error) {
 			a.memory.setDoubt(doubt{rev: s.metaRev, when: monotonic(), mine: true})
 		}
 		a.log.Error("the namespace was deleted and is made again; nothing is granted until the windows that may be lost with it are over",
-			"namespace", a.namespace, "until", record.Stamp(s.meta.Scale().Micro(s.meta.Floor+1)))
+			"namespace", a.namespace, "until", protocol.Stamp(s.meta.Scale().Micro(s.meta.Floor+1)))
 		return nil
 	}
 	if s.meta, s.metaRev, err = a.metaOf(resp, 2); err == nil && s.metaRev == 0 {
@@ -110,8 +110,8 @@ func (c *Coordinator) absent() []clientv3.Cmp {
 
 // firstMeta is the record of a namespace that is made for a request. If this
 // coordinator remembers the namespace, it has not been new but lost.
-func (c *Coordinator) firstMeta(req coord.Request, now int64) record.Meta {
-	m := record.NewMeta(record.SpaceOf(req))
+func (c *Coordinator) firstMeta(req coord.Request, now int64) protocol.Meta {
+	m := protocol.NewMeta(protocol.SpaceOf(req))
 	if known := c.memory.known(); known != nil {
 		m = m.AfterLoss(known, max(now, c.now()), MaxHorizon, c.opts.SkewBound)
 	}

@@ -9,7 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // view is what is stored of a worker ID, as it was seen last. The handle of a grant
@@ -18,9 +18,9 @@ import (
 type view struct {
 	era      int64 // of the memory, when it was read
 	seen     int64 // when it was read, microseconds since 1970
-	meta     record.Meta
+	meta     protocol.Meta
 	metaRev  int64
-	slot     record.Slot
+	slot     protocol.Slot
 	slotRev  int64            // 0: there is no slot
 	slotMade int64            // CreateRevision of the slot; 0: not known
 	ownRev   int64            // CreateRevision of the owner key; 0: there is none
@@ -77,7 +77,7 @@ func (c *Coordinator) unchanged(id int, v *view) ([]clientv3.Cmp, error) {
 	}
 	// Revisions are enough for as long as etcd keeps what it has. After a loss they
 	// come again, for other contents: docs/guarantees.md, S9.
-	value, err := record.Encode(v.slot)
+	value, err := protocol.Encode(v.slot)
 	return append(cmps, clientv3.Compare(clientv3.Value(c.keys.slot(id)), "=", value)), err
 }
 
@@ -99,11 +99,11 @@ func (c *Coordinator) viewFrom(id int, resp *reply) (*view, error) {
 }
 
 // slotOf decodes a slot; revision 0 if there is none.
-func (c *Coordinator) slotOf(id int, kv *mvccpb.KeyValue) (record.Slot, int64, error) {
+func (c *Coordinator) slotOf(id int, kv *mvccpb.KeyValue) (protocol.Slot, int64, error) {
 	if kv == nil {
-		return record.Slot{}, 0, nil
+		return protocol.Slot{}, 0, nil
 	}
-	s, err := decode[record.Slot](string(kv.Key), kv.Value)
+	s, err := decode[protocol.Slot](string(kv.Key), kv.Value)
 	if err == nil && s.Worker != id {
 		err = damaged(string(kv.Key), fmt.Errorf("worker is %d and the key is that of %d", s.Worker, id))
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // largestTick is where the numbers of Redis' scripts stop being exact.
@@ -26,9 +26,9 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 	if err := c.checkRequest(req); err != nil {
 		return coord.Grant{}, err
 	}
-	space := record.SpaceOf(req)
+	space := protocol.SpaceOf(req)
 	args := append(spaceArgs(space),
-		req.Workers.First, req.Workers.Count, req.Token, req.Identity, record.Printable(req.Holder), req.TTL.Milliseconds(),
+		req.Workers.First, req.Workers.Count, req.Token, req.Identity, protocol.Printable(req.Holder), req.TTL.Milliseconds(),
 		req.Now, min(req.Until, req.LastTick), min(req.OpenBy, req.LastTick))
 	r, seen, err := c.ask(ctx, operation{
 		what:     "acquire a worker ID",
@@ -50,7 +50,7 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 func refused(err error, req coord.Request) error {
 	var skew *coord.ClockSkewError
 	if errors.As(err, &skew) {
-		skew.Local = record.Time(req.Scale.Micro(req.Now))
+		skew.Local = protocol.Time(req.Scale.Micro(req.Now))
 	}
 	return mismatched(err, req.Fingerprint)
 }

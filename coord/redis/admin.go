@@ -7,7 +7,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // Init implements [coord.Admin]. A namespace that was not declared new is quarantined
@@ -31,7 +31,7 @@ func (c *Coordinator) Init(ctx context.Context, s coord.Space) error {
 func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
 	arg := any("")
 	if !until.IsZero() {
-		if latest := record.Time(largestTick); until.Before(record.Time(0)) || until.After(latest) {
+		if latest := protocol.Time(largestTick); until.Before(protocol.Time(0)) || until.After(latest) {
 			return time.Time{}, fmt.Errorf("%w: the floor is to be raised to %v; it is a time from 1970 to %s", coord.ErrInvalid, until, latest.Format(time.DateOnly))
 		}
 		arg = until.UnixMicro()
@@ -53,7 +53,7 @@ func floorOf(r reply, err error) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	return record.Time(clock.Scale{Epoch: v[1], Unit: v[2]}.Micro(v[0])), nil
+	return protocol.Time(clock.Scale{Epoch: v[1], Unit: v[2]}.Micro(v[0])), nil
 }
 
 // Retire implements [coord.Admin].

@@ -15,7 +15,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // Coordinator leases worker IDs of one namespace in Redis. It is safe for concurrent
@@ -128,7 +128,7 @@ func (c *Coordinator) skewed(err error, began int64) error {
 		return err
 	}
 	if skew.Local.IsZero() {
-		skew.Local = record.Time(began)
+		skew.Local = protocol.Time(began)
 	}
 	// The call may have been on its way for long, in which time the clock was not wrong
 	// but old.

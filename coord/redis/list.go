@@ -10,7 +10,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // List implements [coord.Lister]. It keeps the server busy for some 15 us a slot.
@@ -59,7 +59,7 @@ func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 	if err := errors.Join(err1, err2); err != nil || layout == "" {
 		return coord.Namespace{}, err
 	}
-	return record.Meta{Fingerprint: layout, Floor: v[0], LastTick: v[1], Epoch: v[2], Unit: v[3]}.Inspected(), nil
+	return protocol.Meta{Fingerprint: layout, Floor: v[0], LastTick: v[1], Epoch: v[2], Unit: v[3]}.Inspected(), nil
 }
 
 // listed is a slot as an operator sees it.
@@ -82,6 +82,6 @@ func listed(row reply, scale clock.Scale) (coord.Slot, error) {
 	states := map[string]coord.SlotState{"free": coord.SlotFree, "held": coord.SlotHeld, "retired": coord.SlotRetired}
 	return coord.Slot{
 		WorkerID: int(id[0]), State: states[texts[0]], Holder: texts[1], Identity: texts[2], Generation: uint64(v[0]),
-		NotBefore: v[1], NotAfter: v[2], Until: record.Time(scale.Micro(v[2] + 1)), Since: since, Renewed: renewed,
+		NotBefore: v[1], NotAfter: v[2], Until: protocol.Time(scale.Micro(v[2] + 1)), Since: since, Renewed: renewed,
 	}, nil
 }

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
 // randomMeta returns the record of a namespace in some state, at a time.
-func randomMeta(r *rand.Rand, at int64) record.Meta {
-	m := record.Meta{Fingerprint: "layout", Epoch: r.Int64N(at), Unit: []int64{1, 1000, 10_000, 3000}[r.IntN(4)], MaxHorizon: r.Int64N(3) * 40_000}
+func randomMeta(r *rand.Rand, at int64) protocol.Meta {
+	m := protocol.Meta{Fingerprint: "layout", Epoch: r.Int64N(at), Unit: []int64{1, 1000, 10_000, 3000}[r.IntN(4)], MaxHorizon: r.Int64N(3) * 40_000}
 	now := m.Scale().Tick(at)
 	tick := func() int64 { return max(now+r.Int64N(200_000)-100_000, 0) }
 	m.LastTick = 1<<52 - 1
@@ -23,7 +23,7 @@ func randomMeta(r *rand.Rand, at int64) record.Meta {
 	m.Floor = min(tick(), m.LastTick)
 	m.Base = r.Int64N(m.Floor + 1)
 	if r.IntN(2) == 0 {
-		m.Loss = record.Loss{Nonce: "x", Floor: min(r.Int64N(m.Floor+1), m.LastTick-1), Found: at - r.Int64N(1e9)}
+		m.Loss = protocol.Loss{Nonce: "x", Floor: min(r.Int64N(m.Floor+1), m.LastTick-1), Found: at - r.Int64N(1e9)}
 	}
 	return m
 }
@@ -57,7 +57,7 @@ return {
 			m.Loss.Floor = min(m.Ward(seen, horizon, skew)+margin+random.Int64N(3)-1, m.LastTick-1)
 			m.Floor = max(m.Floor, m.Loss.Floor)
 		}
-		known := &record.Meta{Fingerprint: "layout", Floor: min(max(m.Floor+random.Int64N(200_000)-100_000, 0), m.LastTick)}
+		known := &protocol.Meta{Fingerprint: "layout", Floor: min(max(m.Floor+random.Int64N(200_000)-100_000, 0), m.LastTick)}
 		known.Base = random.Int64N(known.Floor + 1)
 		memory := snapshot{fingerprint: "layout", nonce: "n", floor: known.Floor, base: known.Base}
 		switch random.IntN(3) {
@@ -70,11 +70,11 @@ return {
 
 		lost := m.AfterLoss(known, at, horizon, skew)
 		lost.Loss.Nonce = "fresh"
-		show := func(m record.Meta, result string) string {
+		show := func(m protocol.Meta, result string) string {
 			b, err := json.Marshal(struct {
-				Floor int64       `json:"floor"`
-				Base  int64       `json:"base"`
-				Loss  record.Loss `json:"loss"`
+				Floor int64         `json:"floor"`
+				Base  int64         `json:"base"`
+				Loss  protocol.Loss `json:"loss"`
 			}{m.Floor, m.Base, m.Loss})
 			if err != nil {
 				t.Fatal(err)

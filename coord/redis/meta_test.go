@@ -13,7 +13,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/redis"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
@@ -58,7 +58,7 @@ t:TOKEN = 0`
 		t.Errorf("stored is\n%s\nwant\n%s", strings.Join(gotLines, "\n"), strings.Join(lines, "\n"))
 	}
 	// The record of the namespace has the form that those of the other back ends have.
-	if m, err := record.Decode[record.Meta]([]byte(fields["meta"])); err != nil || m.Base != 1 || m.Floor != 1 {
+	if m, err := protocol.Decode[protocol.Meta]([]byte(fields["meta"])); err != nil || m.Base != 1 || m.Floor != 1 {
 		t.Errorf("the record of the namespace is read as %+v, %v", m, err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // refusal returns the error that a script's reply stands for; nil if it is none.
@@ -32,10 +32,10 @@ var refusals = map[string]func(*Coordinator, reply) error{
 		}
 		full := &coord.NoWorkerIDError{Namespace: c.namespace, Capacity: int(v[0]), InUse: int(v[1])}
 		if v[2] != 0 {
-			full.Soonest = record.Time(v[2])
+			full.Soonest = protocol.Time(v[2])
 		}
 		if v[3] > 0 {
-			full.LastSeen = record.Time(v[3])
+			full.LastSeen = protocol.Time(v[3])
 		}
 		return full
 	},
@@ -51,7 +51,7 @@ var refusals = map[string]func(*Coordinator, reply) error{
 		if err != nil {
 			return err
 		}
-		return &coord.ClockSkewError{Reference: record.Time(v[0]), Max: c.opts.SkewBound}
+		return &coord.ClockSkewError{Reference: protocol.Time(v[0]), Max: c.opts.SkewBound}
 	},
 	"QUARANTINED": func(c *Coordinator, r reply) error {
 		v, err := r.ints(1, 3)
@@ -59,7 +59,7 @@ var refusals = map[string]func(*Coordinator, reply) error{
 			return err
 		}
 		scale := clock.Scale{Epoch: v[1], Unit: v[2]}
-		return &coord.QuarantinedError{Namespace: c.namespace, Until: record.Time(scale.Micro(v[0] + 1))}
+		return &coord.QuarantinedError{Namespace: c.namespace, Until: protocol.Time(scale.Micro(v[0] + 1))}
 	},
 	"LOST": func(_ *Coordinator, r reply) error {
 		why, err := r.text(1)
@@ -135,7 +135,7 @@ var refusals = map[string]func(*Coordinator, reply) error{
 		if err != nil {
 			return err
 		}
-		if _, err = record.Decode[record.Meta]([]byte(text)); err == nil {
+		if _, err = protocol.Decode[protocol.Meta]([]byte(text)); err == nil {
 			return errReply
 		}
 		return fmt.Errorf("%w Redis key %q, field \"meta\": %w", coord.ErrInvalid, slotsKey(c.namespace), err)
@@ -159,7 +159,7 @@ var refusals = map[string]func(*Coordinator, reply) error{
 			return err
 		}
 		scale := clock.Scale{Epoch: v[1], Unit: v[2]}
-		return fmt.Errorf("%w: the floor would lie after the end of the layout, which is at %s", coord.ErrInvalid, record.Time(scale.Micro(v[0])).Format(time.RFC3339Nano))
+		return fmt.Errorf("%w: the floor would lie after the end of the layout, which is at %s", coord.ErrInvalid, protocol.Time(scale.Micro(v[0])).Format(time.RFC3339Nano))
 	},
 }
 

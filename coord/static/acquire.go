@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	slots "github.com/unalike-id/unalike/internal/record"
+	slots "github.com/unalike-id/unalike/internal/protocol"
 )
 
 // workers returns the first worker ID, checked against the layout and the share.

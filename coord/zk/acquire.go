@@ -11,7 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // acquisition is one call of Acquire.
@@ -19,12 +19,12 @@ type acquisition struct {
 	*Coordinator
 	req   coord.Request
 	inc   *incarnation
-	ahead int64                       // the caller's clock less the coordinator's, in microseconds
-	slots map[int]stored[record.Slot] // those that were looked at
-	held  bool                        // the token has a grant that the caller knows of
-	tried map[attempt]bool            // what was refused
-	unfit []int                       // worker IDs that are free and cannot be granted
-	why   error                       // the first of them cannot
+	ahead int64                         // the caller's clock less the coordinator's, in microseconds
+	slots map[int]stored[protocol.Slot] // those that were looked at
+	held  bool                          // the token has a grant that the caller knows of
+	tried map[attempt]bool              // what was refused
+	unfit []int                         // worker IDs that are free and cannot be granted
+	why   error                         // the first of them cannot
 }
 
 // attempt is an operation of a grant, and what it took to be stored. As everybody who
@@ -104,7 +104,7 @@ func (a *acquisition) round(ctx context.Context) (*view, error) {
 	sv, err := a.reached(ctx, s)
 	switch {
 	case errors.Is(err, errNoNamespace):
-		if err := a.makeNamespace(ctx, s, record.NewMeta(record.SpaceOf(a.req))); err != nil {
+		if err := a.makeNamespace(ctx, s, protocol.NewMeta(protocol.SpaceOf(a.req))); err != nil {
 			return nil, err
 		}
 		if sv, err = a.survey(ctx, s); errors.Is(err, errNoNamespace) {
@@ -153,9 +153,9 @@ func (a *acquisition) vouches(sv *survey) bool {
 }
 
 // grant is the one atomic step.
-func (a *acquisition) grant(ctx context.Context, s *session, sv *survey, cand record.Candidate) (*view, error) {
+func (a *acquisition) grant(ctx context.Context, s *session, sv *survey, cand protocol.Candidate) (*view, error) {
 	rec := cand.Granted(sv.meta.rec, a.req, a.clock())
-	value, err := record.Encode(rec)
+	value, err := protocol.Encode(rec)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (a *acquisition) remember(sv *survey, id int) ([]any, error) {
 	if a.req.Identity == "" || sv.identity.there() && sv.identity.rec.Worker == id {
 		return nil, nil
 	}
-	value, err := record.Encode(workerRecord{Version: record.Version, Worker: id})
+	value, err := protocol.Encode(workerRecord{Version: protocol.Version, Worker: id})
 	if err != nil {
 		return nil, err
 	}

@@ -11,17 +11,17 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // Init implements [coord.Admin]. With ZooKeeper, a namespace need not be declared
 // before it is used: one that was never seen is taken to be new.
 func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
-	meta := record.NewMeta(space)
+	meta := protocol.NewMeta(space)
 	if err := meta.Check(); err != nil {
 		return fmt.Errorf("%w: Space: %w", coord.ErrInvalid, err)
 	}
-	var refused *stored[record.Meta] // what a transaction was refused for that took it to be stored
+	var refused *stored[protocol.Meta] // what a transaction was refused for that took it to be stored
 	made := false
 	return c.admin(ctx, "declare the namespace new", func(ctx context.Context, s *session) error {
 		old, err := c.readMeta(ctx, s)
@@ -61,7 +61,7 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 
 // Quarantine implements [coord.Admin].
 func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
-	return c.changeFloor(ctx, "raise the floor", func(meta record.Meta, now int64) (record.Meta, error) {
+	return c.changeFloor(ctx, "raise the floor", func(meta protocol.Meta, now int64) (protocol.Meta, error) {
 		if until.IsZero() {
 			return meta.AfterLoss(nil, now, MaxHorizon, c.opts.SkewBound), nil
 		}
@@ -70,9 +70,9 @@ func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Tim
 }
 
 // quarantined is a namespace after its floor was raised to the tick of a time.
-func quarantined(meta record.Meta, until time.Time) (record.Meta, error) {
+func quarantined(meta protocol.Meta, until time.Time) (protocol.Meta, error) {
 	scale := meta.Scale()
-	first, last := record.Time(scale.Micro(0)), record.Time(scale.Micro(meta.LastTick+1))
+	first, last := protocol.Time(scale.Micro(0)), protocol.Time(scale.Micro(meta.LastTick+1))
 	switch {
 	case until.Before(first):
 		return meta, nil
@@ -84,14 +84,14 @@ func quarantined(meta record.Meta, until time.Time) (record.Meta, error) {
 
 // Lower implements [coord.Lowerer].
 func (c *Coordinator) Lower(ctx context.Context) (time.Time, error) {
-	return c.changeFloor(ctx, "lower the floor", func(meta record.Meta, now int64) (record.Meta, error) {
+	return c.changeFloor(ctx, "lower the floor", func(meta protocol.Meta, now int64) (protocol.Meta, error) {
 		return meta.Lowered(now, MaxHorizon, c.opts.SkewBound)
 	})
 }
 
 // changeFloor makes a change to the namespace's record, and returns the floor that
 // holds then. Nothing is changed if this machine's clock is wrong.
-func (c *Coordinator) changeFloor(ctx context.Context, what string, change func(meta record.Meta, now int64) (record.Meta, error)) (time.Time, error) {
+func (c *Coordinator) changeFloor(ctx context.Context, what string, change func(meta protocol.Meta, now int64) (protocol.Meta, error)) (time.Time, error) {
 	var floor time.Time
 	err := c.admin(ctx, what, func(ctx context.Context, s *session) error {
 		old, now, err := c.checkedMeta(ctx, s)
@@ -102,7 +102,7 @@ func (c *Coordinator) changeFloor(ctx context.Context, what string, change func(
 		if err != nil {
 			return err
 		}
-		floor = record.Time(meta.Scale().Micro(meta.Floor))
+		floor = protocol.Time(meta.Scale().Micro(meta.Floor))
 		if meta.Floor == old.rec.Floor && meta.Base == old.rec.Base && meta.Loss == old.rec.Loss {
 			return nil
 		}
@@ -133,7 +133,7 @@ func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
 		case v.slot.rec.Retired && v.owned:
 			return nil
 		}
-		value, err := record.Encode(v.slot.rec.Withdrawn(v.meta.rec, workerID, c.now()))
+		value, err := protocol.Encode(v.slot.rec.Withdrawn(v.meta.rec, workerID, c.now()))
 		if err != nil {
 			return err
 		}

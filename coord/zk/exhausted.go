@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // surveyed is how many slots are read to tell when the next one is free.
@@ -24,9 +24,9 @@ func (a *acquisition) exhausted(ctx context.Context, s *session, sv *survey) err
 	if err != nil {
 		return fmt.Errorf("%w (when the next is free is not known: %w)", full, err)
 	}
-	var held []record.Slot
+	var held []protocol.Slot
 	for _, r := range replies {
-		slot, err := read[record.Slot]("", r)
+		slot, err := read[protocol.Slot]("", r)
 		switch {
 		case err != nil:
 		case slot.rec.Retired:
@@ -49,7 +49,7 @@ func (a *acquisition) exhausted(ctx context.Context, s *session, sv *survey) err
 // anew with the servers, after an outage: it ends a TTL after that, and so at the
 // latest a TTL after it was first seen that way. That moment does not move from look
 // to look, unless the holder shows that it lives.
-func (c *Coordinator) soonest(held []record.Slot, now int64) (end, lastSeen time.Time) {
+func (c *Coordinator) soonest(held []protocol.Slot, now int64) (end, lastSeen time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var first, seen int64
@@ -71,10 +71,10 @@ func (c *Coordinator) soonest(held []record.Slot, now int64) (end, lastSeen time
 	}
 	c.looked = looked
 	if first != 0 {
-		end = record.Time(first)
+		end = protocol.Time(first)
 	}
 	if seen > 0 {
-		lastSeen = record.Time(seen)
+		lastSeen = protocol.Time(seen)
 	}
 	return end, lastSeen
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // reference is the time that counts for others: the leader's, and not this machine's
@@ -22,7 +22,7 @@ func (c *Coordinator) reference(leader int64) int64 {
 	if leader == 0 {
 		return now
 	}
-	return record.ClockForFloor(now, leader, leader, c.opts.SkewBound)
+	return protocol.ClockForFloor(now, leader, leader, c.opts.SkewBound)
 }
 
 // heal raises the floor if writes were lost, see rule 11 of package coord. It has to
@@ -79,7 +79,7 @@ func (c *Coordinator) raise(ctx context.Context, s *session, why string) (done b
 		c.log.Warn("the ZooKeeper ensemble has lost writes; somebody has raised the floor since", "namespace", c.namespace, "reason", why)
 		return true, nil
 	}
-	var before *record.Meta
+	var before *protocol.Meta
 	if known != nil {
 		before = &known.rec
 	}
@@ -93,14 +93,14 @@ func (c *Coordinator) raise(ctx context.Context, s *session, why string) (done b
 	}
 	c.memory.forgive(s.answered.Load(), &raised, now)
 	c.log.Error("the ZooKeeper ensemble has lost writes; nothing is granted until the windows that may be lost with them are over",
-		"namespace", c.namespace, "reason", why, "until", record.Stamp(next.Scale().Micro(next.Floor+1)))
+		"namespace", c.namespace, "reason", why, "until", protocol.Stamp(next.Scale().Micro(next.Floor+1)))
 	return true, nil
 }
 
 // writeMeta puts next in the place of what was read, and returns what is stored then.
 // errAgain: something was changed meanwhile.
-func (c *Coordinator) writeMeta(ctx context.Context, s *session, old stored[record.Meta], next record.Meta) (stored[record.Meta], error) {
-	value, err := record.Encode(next)
+func (c *Coordinator) writeMeta(ctx context.Context, s *session, old stored[protocol.Meta], next protocol.Meta) (stored[protocol.Meta], error) {
+	value, err := protocol.Encode(next)
 	if err != nil {
 		return old, err
 	}
@@ -118,7 +118,7 @@ func (c *Coordinator) writeMeta(ctx context.Context, s *session, old stored[reco
 // checkedMeta reads the namespace's record for an operator who is about to raise or
 // lower the floor, with the time to use. The error is a [*coord.ClockSkewError] if this
 // machine's clock is wrong.
-func (c *Coordinator) checkedMeta(ctx context.Context, s *session) (meta stored[record.Meta], now int64, _ error) {
+func (c *Coordinator) checkedMeta(ctx context.Context, s *session) (meta stored[protocol.Meta], now int64, _ error) {
 	earliest := c.now()
 	clock, replies, err := c.fetchAt(ctx, s, get(c.nodes.meta()))
 	switch {
@@ -136,17 +136,17 @@ func (c *Coordinator) checkedMeta(ctx context.Context, s *session) (meta stored[
 }
 
 // readMeta reads the namespace's record.
-func (c *Coordinator) readMeta(ctx context.Context, s *session) (stored[record.Meta], error) {
+func (c *Coordinator) readMeta(ctx context.Context, s *session) (stored[protocol.Meta], error) {
 	replies, err := c.fetch(ctx, s, get(c.nodes.meta()))
 	if err != nil {
-		return stored[record.Meta]{}, err
+		return stored[protocol.Meta]{}, err
 	}
 	return c.metaOf(replies[0])
 }
 
 // metaOf decodes the namespace's record, which is there if the clock is.
-func (c *Coordinator) metaOf(r reply) (stored[record.Meta], error) {
-	meta, err := read[record.Meta](c.nodes.meta(), r)
+func (c *Coordinator) metaOf(r reply) (stored[protocol.Meta], error) {
+	meta, err := read[protocol.Meta](c.nodes.meta(), r)
 	if err == nil && !meta.there() {
 		err = damaged(c.nodes.meta(), errors.New("the node is missing and there are others of the namespace"))
 	}

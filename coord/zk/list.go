@@ -10,7 +10,7 @@ import (
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // listed is how many slots are read at a time.
@@ -36,7 +36,7 @@ func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 		if err != nil {
 			return err
 		}
-		meta, err := read[record.Meta](c.nodes.meta(), replies[0])
+		meta, err := read[protocol.Meta](c.nodes.meta(), replies[0])
 		switch {
 		case err != nil:
 			return err
@@ -85,7 +85,7 @@ func (c *Coordinator) list(ctx context.Context, s *session) (slots []coord.Slot,
 	if err != nil {
 		return nil, nil, err
 	}
-	meta, err := read[record.Meta](n.meta(), replies[0])
+	meta, err := read[protocol.Meta](n.meta(), replies[0])
 	switch {
 	case err != nil:
 		return nil, nil, err

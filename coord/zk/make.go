@@ -9,13 +9,13 @@ import (
 
 	client "github.com/go-zookeeper/zk"
 
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // makeNamespace makes the nodes of a namespace, all of them or none. That they are
 // there already is no error. A namespace that is known has not been new but lost: it
 // comes back with another nonce and with a floor.
-func (c *Coordinator) makeNamespace(ctx context.Context, s *session, meta record.Meta) error {
+func (c *Coordinator) makeNamespace(ctx context.Context, s *session, meta protocol.Meta) error {
 	known := c.memory.sight().meta
 	if err := c.makeRoot(ctx, s, known != nil); err != nil {
 		return err
@@ -28,7 +28,7 @@ func (c *Coordinator) makeNamespace(ctx context.Context, s *session, meta record
 		meta.Nonce = rand.Text()
 		meta = meta.AfterLoss(&known.rec, now, MaxHorizon, c.opts.SkewBound)
 	}
-	value, err := record.Encode(meta)
+	value, err := protocol.Encode(meta)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (c *Coordinator) makeNamespace(ctx context.Context, s *session, meta record
 	if known != nil {
 		c.memory.forgive(s.answered.Load(), nil, now)
 		c.log.Error("the namespace was gone; it is made anew, and nothing is granted until the windows that may be lost with it are over",
-			"namespace", c.namespace, "until", record.Stamp(meta.Scale().Micro(meta.Floor+1)))
+			"namespace", c.namespace, "until", protocol.Stamp(meta.Scale().Micro(meta.Floor+1)))
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // memory is what a coordinator has seen of its ensemble. The numbers of transactions
@@ -22,7 +22,7 @@ type memory struct {
 	drawn   testimony // of it
 	lost    string    // what shows that writes were lost; empty: nothing does
 	against []testimony
-	meta    *stored[record.Meta]
+	meta    *stored[protocol.Meta]
 	read    testimony     // of meta
 	raising chan struct{} // held while the floor is raised, so that it is raised once
 }
@@ -43,7 +43,7 @@ type sight struct {
 	top     testimony
 	ticket  int64
 	drawn   testimony
-	meta    *stored[record.Meta]
+	meta    *stored[protocol.Meta]
 	read    testimony
 }
 
@@ -149,7 +149,7 @@ func (m *memory) loss() string {
 // know remembers the namespace as it was read after a sight, and notices if it is
 // another one than before, or an earlier one. Replies are not handled in the order in
 // which they were read, so one may be older than what is remembered by now.
-func (m *memory) know(at sight, meta stored[record.Meta], now int64) {
+func (m *memory) know(at sight, meta stored[protocol.Meta], now int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if at.era != m.era {
@@ -172,7 +172,7 @@ func (m *memory) know(at sight, meta stored[record.Meta], now int64) {
 // earlier tells what shows, if anything does, that the second reading of a namespace
 // is of another history than the first: it was not made anew, its version does not
 // fall, nor does the base of its floor, and no version comes again with another value.
-func earlier(first, second stored[record.Meta]) string {
+func earlier(first, second stored[protocol.Meta]) string {
 	switch a, b := first.rec, second.rec; {
 	case first.czxid != second.czxid:
 		return fmt.Sprintf("the namespace was made in transaction %#x, and now it is one that was made in %#x", first.czxid, second.czxid)
@@ -190,7 +190,7 @@ func earlier(first, second stored[record.Meta]) string {
 
 // settled tells whether the loss on record in a namespace as it is now explains all
 // that was noticed, and nothing that was known of its floor is missing.
-func (c *Coordinator) settled(meta record.Meta) bool {
+func (c *Coordinator) settled(meta protocol.Meta) bool {
 	m := c.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -207,7 +207,7 @@ func (c *Coordinator) settled(meta record.Meta) bool {
 
 // forgive starts again with the state that the ensemble has now; meta is nil if all of it
 // is not known.
-func (m *memory) forgive(zxid int64, meta *stored[record.Meta], now int64) {
+func (m *memory) forgive(zxid int64, meta *stored[protocol.Meta], now int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.lost, m.against, m.meta = "", nil, meta

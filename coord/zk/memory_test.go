@@ -9,12 +9,12 @@ import (
 
 	client "github.com/go-zookeeper/zk"
 
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // namespaceAt is a namespace as it is read.
-func namespaceAt(czxid int64, version int32) stored[record.Meta] {
-	return stored[record.Meta]{czxid: czxid, version: version}
+func namespaceAt(czxid int64, version int32) stored[protocol.Meta] {
+	return stored[protocol.Meta]{czxid: czxid, version: version}
 }
 
 // TestMemory: what shows that writes were lost, and what does not.
@@ -92,9 +92,9 @@ func TestMemory(t *testing.T) {
 }
 
 // lossAt is a namespace whose loss was found at a time, in microseconds since 1970.
-func lossAt(t *testing.T, nonce string, found int64) record.Meta {
+func lossAt(t *testing.T, nonce string, found int64) protocol.Meta {
 	t.Helper()
-	m := record.Meta{Fingerprint: "layout", Unit: 1000, LastTick: 1 << 41}
+	m := protocol.Meta{Fingerprint: "layout", Unit: 1000, LastTick: 1 << 41}
 	m = m.AfterLoss(nil, found, MaxHorizon, DefaultSkewBound)
 	m.Loss.Nonce = nonce
 	return m
@@ -137,7 +137,7 @@ func TestSettled(t *testing.T) {
 		{"the loss was known", func(m *memory) { m.suspect(0, "slot", testimony{97 * second, "first"}) }, false},
 		{"another loss was known", func(m *memory) { m.suspect(0, "slot", testimony{97 * second, "zeroth"}) }, true},
 		{"a floor is missing", func(m *memory) {
-			m.know(m.sight(), stored[record.Meta]{czxid: 1, rec: record.Meta{Fingerprint: "layout", Floor: 1 << 40}}, 0)
+			m.know(m.sight(), stored[protocol.Meta]{czxid: 1, rec: protocol.Meta{Fingerprint: "layout", Floor: 1 << 40}}, 0)
 			m.suspect(0, "slot", testimony{seen: 97 * second})
 		}, false},
 	} {
@@ -146,7 +146,7 @@ func TestSettled(t *testing.T) {
 		if got := c.settled(lossAt(t, "first", 100*second)); got != tt.want {
 			t.Errorf("%s: settled: %t; want %t", tt.name, got, tt.want)
 		}
-		if c.settled(record.Meta{Fingerprint: "layout", Floor: 1 << 40, LastTick: 1 << 41}) {
+		if c.settled(protocol.Meta{Fingerprint: "layout", Floor: 1 << 40, LastTick: 1 << 41}) {
 			t.Errorf("%s: settled by a floor without a loss", tt.name)
 		}
 	}
@@ -154,24 +154,24 @@ func TestSettled(t *testing.T) {
 
 // TestBackward: what shows in two views of a worker ID that writes were lost.
 func TestBackward(t *testing.T) {
-	held := func(change func(*record.Slot)) *view {
-		v := &view{slot: stored[record.Slot]{czxid: 1, version: 5, rec: record.Slot{Token: "mine", Generation: 3, NotAfter: 100}}}
+	held := func(change func(*protocol.Slot)) *view {
+		v := &view{slot: stored[protocol.Slot]{czxid: 1, version: 5, rec: protocol.Slot{Token: "mine", Generation: 3, NotAfter: 100}}}
 		change(&v.slot.rec)
 		return v
 	}
-	known := held(func(*record.Slot) {})
+	known := held(func(*protocol.Slot) {})
 	for _, tt := range []struct {
 		name string
 		now  *view
 		want bool
 	}{
-		{"the same", held(func(*record.Slot) {}), false},
-		{"extended", held(func(s *record.Slot) { s.NotAfter = 200 }), false},
-		{"a shorter window", held(func(s *record.Slot) { s.NotAfter = 99 }), true},
-		{"released", held(func(s *record.Slot) { s.Token, s.NotAfter = "", 50 }), false},
-		{"granted again", held(func(s *record.Slot) { s.Token, s.Generation, s.NotAfter = "other", 4, 50 }), false},
-		{"a generation granted twice", held(func(s *record.Slot) { s.Token = "other" }), true},
-		{"a generation that falls", held(func(s *record.Slot) { s.Generation = 2 }), true},
+		{"the same", held(func(*protocol.Slot) {}), false},
+		{"extended", held(func(s *protocol.Slot) { s.NotAfter = 200 }), false},
+		{"a shorter window", held(func(s *protocol.Slot) { s.NotAfter = 99 }), true},
+		{"released", held(func(s *protocol.Slot) { s.Token, s.NotAfter = "", 50 }), false},
+		{"granted again", held(func(s *protocol.Slot) { s.Token, s.Generation, s.NotAfter = "other", 4, 50 }), false},
+		{"a generation granted twice", held(func(s *protocol.Slot) { s.Token = "other" }), true},
+		{"a generation that falls", held(func(s *protocol.Slot) { s.Generation = 2 }), true},
 	} {
 		if why := backward(known, tt.now); (why != "") != tt.want {
 			t.Errorf("%s: %q; a loss: %t", tt.name, why, tt.want)
@@ -219,29 +219,29 @@ func TestSoonest(t *testing.T) {
 	}
 	defer c.Close()
 	const second = 1_000_000
-	slot := func(worker int, renewed int64) record.Slot {
-		return record.Slot{Worker: worker, Generation: 1, Token: "token", Renewed: renewed * second, TTL: 10_000}
+	slot := func(worker int, renewed int64) protocol.Slot {
+		return protocol.Slot{Worker: worker, Generation: 1, Token: "token", Renewed: renewed * second, TTL: 10_000}
 	}
 	for _, tt := range []struct {
 		name            string
 		now, want, seen int64
-		held            []record.Slot
+		held            []protocol.Slot
 		anew            bool // by another process
 	}{
-		{"the first look", 100, 105, 95, []record.Slot{slot(1, 97), slot(2, 95)}, false},
-		{"nothing was renewed", 101, 105, 95, []record.Slot{slot(1, 97), slot(2, 95)}, false},
-		{"one was", 102, 107, 97, []record.Slot{slot(1, 97), slot(2, 102)}, false},
-		{"the servers were away, and sessions begin anew", 150, 160, 0, []record.Slot{slot(1, 97), slot(2, 102)}, true},
-		{"nobody renews", 151, 160, 0, []record.Slot{slot(1, 97), slot(2, 102)}, false},
-		{"one is gone, another lives", 152, 160, 0, []record.Slot{slot(2, 102), slot(3, 152)}, false},
-		{"all live", 153, 162, 152, []record.Slot{slot(2, 153), slot(3, 152)}, false},
-		{"longer than it should", 170, 180, 0, []record.Slot{slot(2, 153), slot(3, 152)}, true},
+		{"the first look", 100, 105, 95, []protocol.Slot{slot(1, 97), slot(2, 95)}, false},
+		{"nothing was renewed", 101, 105, 95, []protocol.Slot{slot(1, 97), slot(2, 95)}, false},
+		{"one was", 102, 107, 97, []protocol.Slot{slot(1, 97), slot(2, 102)}, false},
+		{"the servers were away, and sessions begin anew", 150, 160, 0, []protocol.Slot{slot(1, 97), slot(2, 102)}, true},
+		{"nobody renews", 151, 160, 0, []protocol.Slot{slot(1, 97), slot(2, 102)}, false},
+		{"one is gone, another lives", 152, 160, 0, []protocol.Slot{slot(2, 102), slot(3, 152)}, false},
+		{"all live", 153, 162, 152, []protocol.Slot{slot(2, 153), slot(3, 152)}, false},
+		{"longer than it should", 170, 180, 0, []protocol.Slot{slot(2, 153), slot(3, 152)}, true},
 	} {
 		if tt.anew {
 			c.looked = nil
 		}
 		got, seen := c.soonest(tt.held, tt.now*second)
-		if !got.Equal(record.Time(tt.want * second)) {
+		if !got.Equal(protocol.Time(tt.want * second)) {
 			t.Errorf("%s: at %d; want %d", tt.name, got.Unix(), tt.want)
 		}
 		if seen.IsZero() != (tt.seen == 0) || !seen.IsZero() && seen.Unix() != tt.seen {

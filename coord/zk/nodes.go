@@ -12,7 +12,7 @@ import (
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // rootName is the node of all namespaces, below the chroot.
@@ -158,11 +158,11 @@ type workerRecord struct {
 	Worker  int `json:"worker"`
 }
 
-// Check implements [record.Record].
+// Check implements [protocol.Record].
 func (w workerRecord) Check() error { return nil }
 
 // stored is a record as it was read.
-type stored[R record.Record] struct {
+type stored[R protocol.Record] struct {
 	rec     R
 	raw     []byte
 	version int32
@@ -173,14 +173,14 @@ type stored[R record.Record] struct {
 func (s stored[R]) there() bool { return s.czxid != 0 }
 
 // read decodes the answer to a Get; the zero value if there is no node.
-func read[R record.Record](path string, r reply) (stored[R], error) {
+func read[R protocol.Record](path string, r reply) (stored[R], error) {
 	if r.err != nil {
 		if definite(r.err, client.ErrNoNode) {
 			return stored[R]{}, nil
 		}
 		return stored[R]{}, refusedAt(path, r.err)
 	}
-	rec, err := record.Decode[R](r.data)
+	rec, err := protocol.Decode[R](r.data)
 	if err != nil {
 		return stored[R]{}, damaged(path, err)
 	}

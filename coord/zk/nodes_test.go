@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // Numbers of tickets end at 2^31 - 1. Tickets of any number, and of none, begin at some
@@ -17,7 +17,7 @@ func TestTicketNumber(t *testing.T) {
 		"2147483647": -1, "-2147483648": -1, "-000000001": -1, "": -1, "9999999999": -1, // anywhere
 	} {
 		n, numbered := ticketNumber(suffix)
-		free := record.FreeFrom(share, nil, n, 2)
+		free := protocol.FreeFrom(share, nil, n, 2)
 		if n < 0 || numbered != (want >= 0) || len(free) != 2 || want >= 0 && free[0] != want {
 			t.Errorf("%q is ticket %d, numbered: %t, which begins at %v; want %d", suffix, n, numbered, free, want)
 		}

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // probes is how many free worker IDs an acquisition looks at before it chooses.
@@ -25,12 +25,12 @@ func (a *acquisition) pick(ctx context.Context, s *session, sv *survey) (*view, 
 		if err != nil {
 			return nil, err
 		}
-		usable, err := record.Rank(all, sv.meta.rec, a.req, a.reach())
+		usable, err := protocol.Rank(all, sv.meta.rec, a.req, a.reach())
 		if errors.Is(err, coord.ErrNamespaceClosed) {
 			return nil, err
 		}
 		for _, cand := range all {
-			if !slices.ContainsFunc(usable, func(c record.Candidate) bool { return c.ID == cand.ID }) {
+			if !slices.ContainsFunc(usable, func(c protocol.Candidate) bool { return c.ID == cand.ID }) {
 				a.reject(cand.ID, err)
 			}
 		}
@@ -55,7 +55,7 @@ func (a *acquisition) reject(id int, why error) {
 
 // reach is the tick beyond which no right clock can have pushed a window.
 func (a *acquisition) reach() int64 {
-	return record.Reach(a.req.Scale, a.clock(), MaxHorizon, a.opts.SkewBound)
+	return protocol.Reach(a.req.Scale, a.clock(), MaxHorizon, a.opts.SkewBound)
 }
 
 // choose returns free worker IDs in the order in which they are to be looked at: the
@@ -65,7 +65,7 @@ func (a *acquisition) choose(sv *survey) []int {
 	if len(a.unfit) > 0 {
 		out = slices.Sorted(slices.Values(slices.Concat(sv.owned, a.unfit)))
 	}
-	free := record.FreeFrom(a.req.Workers, out, sv.ticket, probes)
+	free := protocol.FreeFrom(a.req.Workers, out, sv.ticket, probes)
 	if !sv.identity.there() {
 		return free
 	}
@@ -80,7 +80,7 @@ func (a *acquisition) choose(sv *survey) []int {
 }
 
 // probe reads the slots of free worker IDs. Those that cannot be read are left out.
-func (a *acquisition) probe(ctx context.Context, s *session, free []int) ([]record.Candidate, error) {
+func (a *acquisition) probe(ctx context.Context, s *session, free []int) ([]protocol.Candidate, error) {
 	reads := make([]request, len(free))
 	for i, id := range free {
 		reads[i] = get(a.nodes.slot(id))
@@ -89,8 +89,8 @@ func (a *acquisition) probe(ctx context.Context, s *session, free []int) ([]reco
 	if err != nil {
 		return nil, err
 	}
-	a.slots = make(map[int]stored[record.Slot], len(free))
-	var all []record.Candidate
+	a.slots = make(map[int]stored[protocol.Slot], len(free))
+	var all []protocol.Candidate
 	for i, id := range free {
 		slot, err := a.slotOf(id, replies[i])
 		if err != nil {
@@ -99,14 +99,14 @@ func (a *acquisition) probe(ctx context.Context, s *session, free []int) ([]reco
 			continue
 		}
 		a.slots[id] = slot
-		all = append(all, record.Candidate{ID: id, Rev: int64(slot.version), Slot: slot.rec})
+		all = append(all, protocol.Candidate{ID: id, Rev: int64(slot.version), Slot: slot.rec})
 	}
 	return all, nil
 }
 
 // take grants the first of the candidates that is still free. The error is a
 // [*slotError] if none can be granted.
-func (a *acquisition) take(ctx context.Context, s *session, sv *survey, candidates []record.Candidate) (*view, error) {
+func (a *acquisition) take(ctx context.Context, s *session, sv *survey, candidates []protocol.Candidate) (*view, error) {
 	unfit := 0
 	var why error
 	for all := len(candidates); len(candidates) > 0; {
@@ -137,7 +137,7 @@ var errTaken = errors.New("the worker ID was taken meanwhile")
 
 // shuffle reorders the candidates that open in time: whoever was faster goes on to
 // the next one, too.
-func (a *acquisition) shuffle(c []record.Candidate, floor int64) {
+func (a *acquisition) shuffle(c []protocol.Candidate, floor int64) {
 	n := 0
 	for n < len(c) && c[n].Late(floor, a.req.OpenBy) == 0 {
 		n++

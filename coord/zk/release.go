@@ -7,7 +7,7 @@ import (
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // release gives a worker ID back, by rule 9, and ends the session of the grant. A
@@ -56,8 +56,8 @@ func (t *tenure) giveBack(ctx context.Context, s *session, last int64) (bool, er
 }
 
 // returns are the operations that leave a slot to whoever comes next.
-func (c *Coordinator) returns(v *view, token string, slot record.Slot) ([]any, error) {
-	value, err := record.Encode(slot)
+func (c *Coordinator) returns(v *view, token string, slot protocol.Slot) ([]any, error) {
+	value, err := protocol.Encode(slot)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // turns is how often a renewal or release looks again after it found something
@@ -197,7 +197,7 @@ func (r *renewal) clamped(s *session) int64 {
 	if leader == 0 {
 		return r.until
 	}
-	return min(r.until, record.Reach(r.v.meta.rec.Scale(), leader, MaxHorizon, r.opts.SkewBound))
+	return min(r.until, protocol.Reach(r.v.meta.rec.Scale(), leader, MaxHorizon, r.opts.SkewBound))
 }
 
 // hurried tells whether there is no time for as much again as looking took.
@@ -224,7 +224,7 @@ func (r *renewal) turn(ctx context.Context, s *session, id int64) (bool, error) 
 	}
 	rec, from, grows := r.v.slot.rec.Extended(r.g, r.v.meta.rec.Floor, r.clamped(s), r.now())
 	r.from, r.floored = from, !grows
-	value, err := record.Encode(rec)
+	value, err := protocol.Encode(rec)
 	if err != nil {
 		return false, err
 	}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // checkSkew compares a clock with the leader's, which said milli, in milliseconds
@@ -17,5 +17,5 @@ func checkSkew(earliest, latest, milli int64, bound time.Duration) error {
 	if d := local - leader; d >= -bound.Microseconds() && d <= bound.Microseconds()+1000 {
 		return nil
 	}
-	return &coord.ClockSkewError{Local: record.Time(local), Reference: record.Time(leader), Max: bound}
+	return &coord.ClockSkewError{Local: protocol.Time(local), Reference: protocol.Time(leader), Max: bound}
 }

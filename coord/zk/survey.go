@@ -13,7 +13,7 @@ import (
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // survey is what an acquisition learns with its first requests: everything but the
@@ -24,7 +24,7 @@ type survey struct {
 	begun    time.Time
 	at       time.Time // when its answers were there
 	clock    int64     // the leader's while it was made, in milliseconds since 1970
-	meta     stored[record.Meta]
+	meta     stored[protocol.Meta]
 	ticket   int64 // 0 or more
 	token    stored[workerRecord]
 	identity stored[workerRecord]

@@ -9,7 +9,7 @@ import (
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/record"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // view is what is stored of a worker ID, as it was seen last. The handle of a grant
@@ -18,8 +18,8 @@ import (
 type view struct {
 	era   int64 // of the memory, when it was read
 	seen  int64 // when that was, microseconds since 1970
-	meta  stored[record.Meta]
-	slot  stored[record.Slot]
+	meta  stored[protocol.Meta]
+	slot  stored[protocol.Slot]
 	owned bool  // there is an owner node
 	owner int64 // its session; 0: it has none, because the worker ID is retired
 	token bool  // there is a token node
@@ -80,9 +80,9 @@ func (c *Coordinator) look(ctx context.Context, s *session, id int, token string
 }
 
 // slotOf decodes a slot.
-func (c *Coordinator) slotOf(id int, r reply) (stored[record.Slot], error) {
+func (c *Coordinator) slotOf(id int, r reply) (stored[protocol.Slot], error) {
 	path := c.nodes.slot(id)
-	s, err := read[record.Slot](path, r)
+	s, err := read[protocol.Slot](path, r)
 	if err == nil && s.there() && s.rec.Worker != id {
 		err = damaged(path, fmt.Errorf("worker is %d and the node is that of %d", s.rec.Worker, id))
 	}
@@ -126,7 +126,7 @@ func (v *view) same(w *view) bool {
 // holding are the operations that put a holder's ephemeral nodes there, instead of
 // those that another session of the same holder may have left.
 func (c *Coordinator) holding(v *view, token string, worker int) ([]any, error) {
-	value, err := record.Encode(workerRecord{Version: record.Version, Worker: worker})
+	value, err := protocol.Encode(workerRecord{Version: protocol.Version, Worker: worker})
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ var etcdFixMutants = []mutant{
 	{
 		name: "etcd: dead holders refuse for good",
 		file: "coord/etcd/skew.go",
-		old:  "record.Time(k.now).Add(c.longest(ctx, all))",
+		old:  "protocol.Time(k.now).Add(c.longest(ctx, all))",
 		new:  "time.Time{}.Add(0*c.longest(ctx, all))",
 		pkg:  "./coord/etcd", test: "TestDeadHoldersAreNoClocks",
 	},
@@ -33,8 +33,8 @@ var etcdFixMutants = []mutant{
 	{
 		name: "etcd: the end of a lease guessed from the last renewal",
 		file: "coord/etcd/exhausted.go",
-		old:  "end = record.Time(a.now).Add(",
-		new:  "end = record.Time(o.Renewed).Add(",
+		old:  "end = protocol.Time(a.now).Add(",
+		new:  "end = protocol.Time(o.Renewed).Add(",
 		pkg:  "./coord/etcd", test: "TestSoonest",
 	},
 	{
@@ -131,7 +131,7 @@ var etcdFixMutants = []mutant{
 	{
 		name: "etcd: a clock that is behind raises the floor",
 		file: "coord/etcd/amnesia.go",
-		old:  "return max(now, record.ClockForFloor(now, low, high, c.opts.SkewBound)), doubtful, nil",
+		old:  "return max(now, protocol.ClockForFloor(now, low, high, c.opts.SkewBound)), doubtful, nil",
 		new:  "return now, doubtful, nil",
 		pkg:  "./coord/etcd", test: "TestFloorByAWrongClock",
 	},

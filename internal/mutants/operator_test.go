@@ -104,7 +104,7 @@ var operatorMutants = []mutant{
 		name: "zk: a floor lowered by Init",
 		file: "coord/zk/admin.go",
 		old:  "ops := c.replaces(c.nodes.meta(), old.raw, old.raw, old.version)",
-		new:  "fresh, _ := record.Encode(meta)\n\t\tops := c.replaces(c.nodes.meta(), old.raw, []byte(fresh), old.version)",
+		new:  "fresh, _ := protocol.Encode(meta)\n\t\tops := c.replaces(c.nodes.meta(), old.raw, []byte(fresh), old.version)",
 		pkg:  "./coord/zk", test: "TestInit",
 	},
 	{

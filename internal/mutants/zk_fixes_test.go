@@ -96,14 +96,14 @@ var zkFixMutants = []mutant{
 	{
 		name: "zk: a floor raised by a wrong clock",
 		file: "coord/zk/heal.go",
-		old:  "return record.ClockForFloor(now, leader, leader, c.opts.SkewBound)",
+		old:  "return protocol.ClockForFloor(now, leader, leader, c.opts.SkewBound)",
 		new:  "return max(now, leader)",
 		pkg:  "./coord/zk", test: "TestWrongClocks",
 	},
 	{
 		name: "zk: a floor raised by this machine's clock alone",
 		file: "coord/zk/heal.go",
-		old:  "return record.ClockForFloor(now, leader, leader, c.opts.SkewBound)",
+		old:  "return protocol.ClockForFloor(now, leader, leader, c.opts.SkewBound)",
 		new:  "return now",
 		pkg:  "./coord/zk", test: "TestReference",
 	},
