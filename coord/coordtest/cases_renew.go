@@ -73,6 +73,9 @@ var renewCases = []testCase{
 				s.Fatalf("after two renewals at once, a third until %d: %v", until+1, r)
 			}
 		}
+		if r := s.renew(p, g, s.now); r.NotAfter < s.now+s.horizon+9 {
+			s.Fatalf("after renewals until %d: %v", s.now+s.horizon+9, r)
+		}
 	}},
 	{"RenewWithWrongTokenOrGeneration", 0, func(s *suite) {
 		p := s.client(1)
