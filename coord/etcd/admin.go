@@ -51,7 +51,7 @@ func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Tim
 		if until.IsZero() {
 			return meta.AfterLoss(c.memory.known(), now, MaxHorizon, c.opts.SkewBound), nil
 		}
-		return meta.Quarantine(meta.Scale().Tick(until.UnixMicro()))
+		return meta.Quarantine(until)
 	})
 }
 

@@ -116,8 +116,8 @@ func (c *Coordinator) safeClock(ns namespaceState, now int64) (safe int64, doubt
 		return now, !c.opts.OneMachine, err
 	}
 	low, high := reference(others, noLimit)
-	doubtful = protocol.CheckClock(now, low, high, c.opts.SkewBound) != nil
-	return max(now, protocol.ClockForFloor(now, low, high, c.opts.SkewBound)), doubtful, nil
+	doubtful = protocol.CheckClock(protocol.Span{Low: now, High: now}, protocol.Span{Low: low, High: high}, c.opts.SkewBound) != nil
+	return max(now, protocol.ClockForFloor(now, protocol.Span{Low: low, High: high}, c.opts.SkewBound)), doubtful, nil
 }
 
 // settleDoubt lowers a floor that may have been raised too far, if two others have

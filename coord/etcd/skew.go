@@ -103,7 +103,7 @@ func (c *Coordinator) checkClock(ctx context.Context, k clockCheck) error {
 // holders renew while a newcomer waits for an answer.
 func (k clockCheck) compare(low, high int64, bound time.Duration) error {
 	reading := max(k.now, min(low, k.now+k.took.Microseconds()))
-	return protocol.CheckClock(reading, low, high, bound)
+	return protocol.CheckClock(protocol.Span{Low: reading, High: reading}, protocol.Span{Low: low, High: high}, bound)
 }
 
 // named completes the error of [protocol.CheckClock].

@@ -84,7 +84,7 @@ return {
 		want := []string{
 			show(lost, "nil"), show(m, fmt.Sprint(m.Settles(name, seen, horizon, skew))), "BEYOND", "CLOSED",
 		}
-		if q, err := m.Quarantine(wanted); err == nil {
+		if q, err := m.Quarantine(protocol.Time(m.Scale().Micro(wanted))); err == nil {
 			want[2] = show(q, "nil")
 		}
 		if l, err := m.Lowered(at, horizon, skew); err == nil {

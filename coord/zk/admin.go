@@ -65,21 +65,8 @@ func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Tim
 		if until.IsZero() {
 			return meta.AfterLoss(nil, now, MaxHorizon, c.opts.SkewBound), nil
 		}
-		return quarantined(meta, until)
+		return meta.Quarantine(until)
 	})
-}
-
-// quarantined is a namespace after its floor was raised to the tick of a time.
-func quarantined(meta protocol.Meta, until time.Time) (protocol.Meta, error) {
-	scale := meta.Scale()
-	first, last := protocol.Time(scale.Micro(0)), protocol.Time(scale.Micro(meta.LastTick+1))
-	switch {
-	case until.Before(first):
-		return meta, nil
-	case !until.Before(last):
-		return meta, fmt.Errorf("%w: the floor is to be raised to %s; the layout ends at %s", coord.ErrInvalid, until.UTC().Format(time.RFC3339Nano), last.Format(time.RFC3339Nano))
-	}
-	return meta.Quarantine(scale.Tick(until.UnixMicro()))
 }
 
 // Lower implements [coord.Lowerer].

@@ -22,7 +22,7 @@ func (c *Coordinator) reference(leader int64) int64 {
 	if leader == 0 {
 		return now
 	}
-	return protocol.ClockForFloor(now, leader, leader, c.opts.SkewBound)
+	return protocol.ClockForFloor(now, protocol.Span{Low: leader, High: leader}, c.opts.SkewBound)
 }
 
 // heal raises the floor if writes were lost, see rule 11 of package coord. It has to

@@ -44,12 +44,18 @@ func (m Meta) Settles(known string, seen int64, maxHorizon, skewBound time.Durat
 	return m.Loss.Floor > m.Ward(seen, maxHorizon, skewBound)+margin
 }
 
-// Quarantine returns the namespace after an operator has raised its floor to a tick.
-// The floor is not lowered below it later, see [Meta.Lowered].
-func (m Meta) Quarantine(tick int64) (Meta, error) {
-	if tick > m.LastTick {
-		return m, fmt.Errorf("%w: the floor is to be raised to %s; the layout ends at %s", coord.ErrInvalid, Stamp(m.Scale().Micro(tick)), Stamp(m.Scale().Micro(m.LastTick)))
+// Quarantine returns the namespace after an operator has raised its floor to the tick of
+// a time. The floor is not lowered below it later, see [Meta.Lowered].
+func (m Meta) Quarantine(until time.Time) (Meta, error) {
+	scale := m.Scale()
+	first, last := Time(scale.Micro(0)), Time(scale.Micro(m.LastTick+1))
+	switch {
+	case until.Before(first):
+		return m, nil
+	case !until.Before(last):
+		return m, fmt.Errorf("%w: the floor is to be raised to %s; the layout ends at %s", coord.ErrInvalid, Stamp(until.UnixMicro()), Stamp(last.UnixMicro()))
 	}
+	tick := scale.Tick(until.UnixMicro())
 	m.Floor, m.Base = max(m.Floor, tick), max(m.Base, tick)
 	return m, nil
 }
@@ -65,25 +71,4 @@ func (m Meta) Lowered(now int64, maxHorizon, skewBound time.Duration) (Meta, err
 	m.Floor = min(m.Floor, max(m.Ward(now, maxHorizon, skewBound), m.Base))
 	m.Loss.Floor = min(m.Loss.Floor, m.Floor)
 	return m, nil
-}
-
-// ClockForFloor returns the time with which to raise a floor where a clock says now and
-// others, which are right, say between low and high. All are in microseconds since 1970.
-// A clock that is off by more than the bound does not count: what counts then is the
-// latest that a right clock may say, because a floor that is too low protects nobody.
-func ClockForFloor(now, low, high int64, bound time.Duration) int64 {
-	if CheckClock(now, low, high, bound) != nil {
-		return high
-	}
-	return max(now, low)
-}
-
-// CheckClock compares a clock that says now with others, which are right and say
-// between low and high, in microseconds since 1970. The error is a
-// [*coord.ClockSkewError] if they differ by more than the bound.
-func CheckClock(now, low, high int64, bound time.Duration) error {
-	if b := bound.Microseconds(); now >= low-b && now <= high+b {
-		return nil
-	}
-	return &coord.ClockSkewError{Local: Time(now), Reference: Time(min(max(now, low), high)), Max: bound}
 }

@@ -184,7 +184,7 @@ func TestQuarantineAndLower(t *testing.T) {
 	if got, err := m.Lowered(at(20_000), testHorizon, testBound); err != nil || got.Floor != 23_000 || got.Loss.Floor != 23_000 {
 		t.Errorf("lowered: %+v, %v", got, err)
 	}
-	based, err := m.Quarantine(500_000)
+	based, err := m.Quarantine(Time(at(500_000)))
 	if err != nil || based.Floor != m.Floor || based.Base != 500_000 {
 		t.Errorf("an operator's floor below the present one: %+v, %v", based, err)
 	}
@@ -195,10 +195,10 @@ func TestQuarantineAndLower(t *testing.T) {
 	if got, err := got.Lowered(at(2_000_000), testHorizon, testBound); err != nil || got.Floor != 500_000 {
 		t.Errorf("lowering has raised the floor: %+v, %v", got, err)
 	}
-	if got, err := m.Quarantine(m.LastTick + 1); !errors.Is(err, coord.ErrInvalid) || got != m {
+	if got, err := m.Quarantine(Time(at(m.LastTick + 1))); !errors.Is(err, coord.ErrInvalid) || got != m {
 		t.Errorf("a floor beyond the end: %+v, %v", got, err)
 	}
-	closed, err := m.Quarantine(m.LastTick)
+	closed, err := m.Quarantine(Time(at(m.LastTick)))
 	if err != nil || !closed.Closed() {
 		t.Errorf("closing: %+v, %v", closed, err)
 	}
@@ -224,11 +224,11 @@ func TestClocks(t *testing.T) {
 		{0, 103 * bound, false},
 		{1 << 60, 103 * bound, false},
 	} {
-		if got := ClockForFloor(tc.now, 100*bound, 103*bound, testBound); got != tc.used {
+		if got := ClockForFloor(tc.now, Span{100 * bound, 103 * bound}, testBound); got != tc.used {
 			t.Errorf("a clock that says %d raises a floor as if it said %d; want %d", tc.now, got, tc.used)
 		}
 		var skew *coord.ClockSkewError
-		err := CheckClock(tc.now, 100*bound, 103*bound, testBound)
+		err := CheckClock(Span{tc.now, tc.now}, Span{100 * bound, 103 * bound}, testBound)
 		if wrong := errors.As(err, &skew); wrong == tc.right || wrong && (skew.Max != testBound || !skew.Until.IsZero() || !coord.Permanent(err)) {
 			t.Errorf("a clock that says %d: %v", tc.now, err)
 		}

@@ -1,0 +1,394 @@
+package protocol
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
+)
+
+// probes is how many free worker IDs an acquisition looks at before it chooses.
+const probes = 32
+
+// acquisition is one call of Acquire.
+type acquisition struct {
+	*Coordinator
+	req    coord.Request
+	t      *tenant
+	ahead  int64               // the caller's clock less the coordinator's, in microseconds
+	slots  map[int]Entry[Slot] // those that were looked at
+	unfit  []int               // worker IDs that are free and cannot be granted
+	why    error               // the first of them cannot
+	failed map[refusal]bool    // what was refused
+}
+
+// refusal is what a grant took to be stored when it was refused. As everybody who comes
+// between changes that, none is made twice.
+type refusal struct {
+	worker                   int
+	meta, slotMade, slot     int64
+	last, lastMade, conflict int64
+}
+
+// staleRequest is how much later than it was made a request may arrive here, on a
+// machine that has no time for it.
+const staleRequest = 5 * time.Second
+
+// callersAhead is by how much the caller's clock is ahead of the coordinator's, in
+// microseconds. The two should be the same, and are taken to be where the request can
+// just have waited.
+func (c *Coordinator) callersAhead(req coord.Request) int64 {
+	now := c.now()
+	d := req.Scale.Micro(req.Now) - now
+	if req.Scale.Tick(now) == req.Now || d < 0 && d >= -staleRequest.Microseconds() {
+		return 0
+	}
+	return d
+}
+
+// clock is the caller's clock.
+func (a *acquisition) clock() int64 { return a.now() + a.ahead }
+
+func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
+	t, err := c.enter(req.Token, req.TTL, req.Capacity)
+	if err != nil {
+		return coord.Grant{}, err
+	}
+	defer c.leave(t)
+	a := &acquisition{Coordinator: c, req: req, t: t, ahead: c.callersAhead(req), failed: map[refusal]bool{}}
+	for n := 0; ; n++ {
+		v, err := a.round(ctx)
+		if ctx.Err() == nil {
+			a.keep(nil)
+		}
+		switch {
+		case err == nil:
+			c.adopt(t, v)
+			return v.grant(), nil
+		case ctx.Err() == nil && a.outlived(err):
+			err = fmt.Errorf("%w: %w", errAgain, err)
+		}
+		if errors.Is(err, errAgain) {
+			ended := lifetime.Pause(ctx, n)
+			if ended == nil {
+				continue
+			}
+			err = fmt.Errorf("%w (%w)", ended, err)
+		}
+		// What the token holds is not touched by a request that fails. Otherwise the session
+		// is kept for one TTL, so that the same token can go on from here.
+		if coord.Permanent(err) && c.newest(t, nil) == nil {
+			c.drop(t)
+		}
+		return coord.Grant{}, err
+	}
+}
+
+// keep remembers a survey for the next call with the same token.
+func (a *acquisition) keep(sv *Survey) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.t.survey = sv
+}
+
+// outlived reports whether the session has ended for a reason that another one need not
+// have, and opens that.
+func (a *acquisition) outlived(err error) bool {
+	why := a.t.session.Over()
+	return why != nil && !coord.Permanent(why) && !coord.Permanent(err)
+}
+
+// round makes one attempt, from the first call to the last.
+func (a *acquisition) round(ctx context.Context) (*View, error) {
+	a.mu.Lock()
+	err := a.reopen(a.t, a.req.Capacity)
+	s, sv := a.t.session, a.t.survey
+	a.t.survey = nil
+	a.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if sv == nil || !a.detector.sound(sv.era) || monotonic().Sub(sv.ended) >= a.req.TTL {
+		if sv, err = a.survey(ctx, s, a.ask()); err != nil {
+			return nil, err
+		}
+	}
+	// Before clocks are compared: whose clock is wrong acquires nothing, and may have
+	// raised the floor.
+	if err := a.settleDoubt(ctx, s); err != nil {
+		return nil, err
+	}
+	if sv.Meta.Record.Fingerprint != a.req.Fingerprint {
+		return nil, &coord.LayoutMismatchError{Namespace: a.set.Namespace, Stored: sv.Meta.Record.Fingerprint, Wanted: a.req.Fingerprint}
+	}
+	lost := a.detector.loss() != ""
+	if lost || sv.Worker < 0 && len(sv.Owned) < a.req.Workers.Count {
+		// With a wrong clock, a floor would reach far into the future.
+		if err := a.clocks.check(ctx, s, sv, a.clockDuring(sv)); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case lost:
+		if err := a.heal(ctx, s, a.clock()); err != nil {
+			return nil, err
+		}
+		return nil, errAgain
+	case sv.Worker >= 0:
+		return a.regrant(ctx, s, sv.Worker)
+	case len(sv.Owned) >= a.req.Workers.Count:
+		return nil, a.full(ctx, s, sv)
+	}
+	a.keep(sv)
+	return a.pick(ctx, s, sv)
+}
+
+// ask says what an acquisition's survey is to read.
+func (a *acquisition) ask() Ask {
+	return Ask{Token: a.req.Token, Identity: a.req.Identity, Share: a.req.Workers, New: a.firstMeta(NewMeta(SpaceOf(a.req)))}
+}
+
+// clockDuring is the span of the caller's clock while a survey was made, as the clock is
+// now: it may have been set since.
+func (a *acquisition) clockDuring(sv *Survey) Span {
+	now, mono := a.clock(), monotonic()
+	return Span{now - mono.Sub(sv.began).Microseconds(), now - mono.Sub(sv.ended).Microseconds()}
+}
+
+// pick looks at free worker IDs, some at a time, until one can be granted. The error is
+// that of the first if none of them can.
+func (a *acquisition) pick(ctx context.Context, s Session, sv *Survey) (*View, error) {
+	if last, ok := a.last(sv); ok {
+		if v, err := a.take(ctx, s, sv, []Candidate{last}); !errors.Is(err, errTaken) {
+			return v, err
+		}
+	}
+	for {
+		free := a.choose(sv)
+		if len(free) == 0 {
+			return nil, a.why
+		}
+		all, err := a.probe(ctx, s, free)
+		if err != nil {
+			return nil, err
+		}
+		usable, err := Rank(all, sv.Meta.Record, a.req, a.reach())
+		if errors.Is(err, coord.ErrNamespaceClosed) {
+			return nil, err
+		}
+		for _, cand := range all {
+			if !slices.ContainsFunc(usable, func(c Candidate) bool { return c.ID == cand.ID }) {
+				a.reject(cand.ID, err)
+			}
+		}
+		if len(usable) == 0 {
+			continue
+		}
+		v, err := a.take(ctx, s, sv, usable)
+		if errors.Is(err, errUnfit) {
+			continue
+		}
+		if errors.Is(err, errTaken) {
+			err = errAgain
+		}
+		return v, err
+	}
+}
+
+// last returns what the identity held last, if its slot was read with the survey, nobody
+// holds it and its window opens in time.
+func (a *acquisition) last(sv *Survey) (Candidate, bool) {
+	if !sv.LastSlot.There() || sv.Last < 0 {
+		return Candidate{}, false
+	}
+	cand := Candidate{ID: sv.Last, Slot: sv.LastSlot.Record}
+	a.slots = map[int]Entry[Slot]{sv.Last: sv.LastSlot}
+	return cand, a.free(sv, sv.Last) && cand.Unusable(sv.Meta.Record, a.req, a.reach()) == nil && cand.Late(sv.Meta.Record.Floor, a.req.OpenBy) == 0
+}
+
+// free reports whether a worker ID of the share can be had.
+func (a *acquisition) free(sv *Survey, id int) bool {
+	_, owned := slices.BinarySearch(sv.Owned, id)
+	return !owned && id >= a.req.Workers.First && id-a.req.Workers.First < a.req.Workers.Count
+}
+
+// choose returns free worker IDs in the order in which they are to be looked at: the one
+// that the identity had last, and then those from the ticket on.
+func (a *acquisition) choose(sv *Survey) []int {
+	out := sv.Owned
+	if len(a.unfit) > 0 {
+		out = slices.Sorted(slices.Values(slices.Concat(sv.Owned, a.unfit)))
+	}
+	free := FreeFrom(a.req.Workers, out, max(sv.Ticket, 0), probes)
+	if sv.Last < 0 || !a.free(sv, sv.Last) || slices.Contains(a.unfit, sv.Last) {
+		return free
+	}
+	if i := slices.Index(free, sv.Last); i >= 0 {
+		free = slices.Delete(free, i, i+1)
+	}
+	return slices.Insert(free, 0, sv.Last)
+}
+
+// reject leaves a worker ID out for the rest of the call.
+func (a *acquisition) reject(id int, why error) {
+	a.unfit = append(a.unfit, id)
+	a.why = cmp.Or(a.why, why)
+}
+
+// reach is the tick beyond which no right clock can have pushed a window.
+func (a *acquisition) reach() int64 {
+	return Reach(a.req.Scale, a.clock(), a.set.MaxHorizon, a.set.SkewBound)
+}
+
+// probe reads the slots of free worker IDs. Those that cannot be read are left out.
+func (a *acquisition) probe(ctx context.Context, s Session, free []int) ([]Candidate, error) {
+	probed, err := s.Probe(ctx, free)
+	if err != nil {
+		return nil, err
+	}
+	a.slots = make(map[int]Entry[Slot], len(free))
+	var all []Candidate
+	for i, id := range free {
+		if err := probed[i].Err; err != nil {
+			a.log.Error("a slot cannot be read, its worker ID is not granted", "namespace", a.set.Namespace, "worker_id", id, "error", err)
+			a.reject(id, err)
+			continue
+		}
+		a.slots[id] = probed[i].Slot
+		all = append(all, Candidate{ID: id, Slot: probed[i].Slot.Record})
+	}
+	return all, nil
+}
+
+var (
+	// errTaken says that somebody else was faster with every candidate.
+	errTaken = errors.New("the worker ID was taken meanwhile")
+	// errUnfit says that what belongs to the slots of all candidates is damaged.
+	errUnfit = errors.New("no slot can be used")
+)
+
+// take grants the first of the candidates that is still free.
+func (a *acquisition) take(ctx context.Context, s Session, sv *Survey, candidates []Candidate) (*View, error) {
+	all := len(candidates)
+	for unfit := 0; len(candidates) > 0; {
+		cand := candidates[0]
+		v, out, err := a.grant(ctx, s, sv, cand)
+		switch {
+		case err != nil || v != nil:
+			return v, err
+		case out.Damage != nil && a.again(sv, cand.ID, out.Conflict):
+			if out.Conflict != ConflictSlot {
+				return nil, out.Damage
+			}
+			a.log.Error("a slot cannot be used, its worker ID is not granted", "namespace", a.set.Namespace, "worker_id", cand.ID, "error", out.Damage)
+			a.reject(cand.ID, out.Damage)
+			if unfit++; unfit == all {
+				return nil, errUnfit
+			}
+		case out.Conflict != ConflictSlot:
+			return nil, errAgain
+		case out.Now != nil && out.Now.Meta.Version != sv.Meta.Version:
+			return nil, errAgain
+		case out.Now != nil && !out.Now.Owned:
+			// Somebody may have had it and given it back.
+			next := Candidate{ID: cand.ID, Slot: out.Now.Slot.Record}
+			a.slots[cand.ID] = out.Now.Slot
+			if next.Late(sv.Meta.Record.Floor, a.req.OpenBy) == 0 && next.Unusable(sv.Meta.Record, a.req, a.reach()) == nil {
+				candidates[0] = next
+				continue
+			}
+		}
+		candidates = candidates[1:]
+		a.shuffle(candidates, sv.Meta.Record.Floor)
+	}
+	return nil, errTaken
+}
+
+// again reports whether a grant was refused before that took the same to be stored.
+func (a *acquisition) again(sv *Survey, id int, conflict Conflict) bool {
+	this := refusal{
+		worker: id, meta: sv.Meta.Version, slotMade: a.slots[id].Made, slot: a.slots[id].Version,
+		last: int64(sv.Last), conflict: int64(conflict),
+	}
+	again := a.failed[this]
+	a.failed[this] = true
+	return again
+}
+
+// shuffle reorders the candidates that open in time: whoever was faster goes on to the
+// next one, too.
+func (a *acquisition) shuffle(c []Candidate, floor int64) {
+	n := 0
+	for n < len(c) && c[n].Late(floor, a.req.OpenBy) == 0 {
+		n++
+	}
+	rand.Shuffle(n, func(i, j int) { c[i], c[j] = c[j], c[i] })
+}
+
+// grant is the one atomic step. It returns what was granted, or what is in the way.
+func (a *acquisition) grant(ctx context.Context, s Session, sv *Survey, cand Candidate) (granted *View, _ Outcome, _ error) {
+	a.keep(nil) // it is used up
+	slot := cand.Granted(sv.Meta.Record, a.req, a.clock())
+	out, unsound, err := a.commit(ctx, s, Change{
+		Before: &View{Meta: sv.Meta, Slot: a.slots[cand.ID], era: sv.era},
+		Slot:   &slot, Owner: OwnerTaken, Token: a.req.Token, Identity: a.req.Identity, Settle: sv.Origin == "",
+	})
+	switch {
+	case err != nil:
+		a.doubtful(a.t)
+		granted, err = a.resolve(ctx, s, err)
+		return granted, out, err
+	case unsound || out.Lapsed:
+		// What was granted may have to be given back. The next round raises the floor, if
+		// nobody has, and then compares the grant with it.
+		return nil, out, errAgain
+	case out.Done:
+		return out.Now, out, nil
+	}
+	return nil, out, nil
+}
+
+// resolve looks what became of a grant whose answer was lost.
+func (a *acquisition) resolve(ctx context.Context, s Session, cause error) (*View, error) {
+	sv, err := a.survey(ctx, s, Ask{Token: a.req.Token, Share: a.req.Workers})
+	switch {
+	case err != nil:
+		return nil, unclear(cause, err) // the next call with this token finds out
+	case sv.Worker < 0:
+		return nil, cause // not done
+	}
+	return a.regrant(ctx, s, sv.Worker)
+}
+
+// regrant returns the grant that the token holds already. If its lease has ended, the
+// next renewal puts that back.
+//
+// A grant whose window the floor has overtaken meanwhile may have been made when windows
+// were lost that it overlaps with. Who asks for it again has not used it, and is not to.
+func (a *acquisition) regrant(ctx context.Context, s Session, worker int) (*View, error) {
+	v, err := a.look(ctx, s, worker, a.req.Token)
+	switch {
+	case err != nil:
+		return nil, err
+	case v.Slot.Record.Token != a.req.Token:
+		// Somebody else was granted it, and the token's mark is in the way.
+		s.End()
+		return nil, errAgain
+	case !a.detector.sound(v.era):
+		return nil, errAgain
+	case v.Slot.Record.NotBefore < v.Meta.Record.Floor:
+		// It is given back whole: what is below the floor is over.
+		slot := v.Slot.Record.Trimmed(v.Slot.Record.NotAfter)
+		if _, _, err := a.commit(ctx, s, Change{Before: v, Slot: &slot, Owner: OwnerFreed, Token: a.req.Token}); err != nil {
+			return nil, err
+		}
+		return nil, errAgain
+	}
+	return v, nil
+}

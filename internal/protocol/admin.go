@@ -1,0 +1,200 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
+)
+
+// visitRoom is for how many worker IDs there is room in the answers to an operator.
+const visitRoom = 1 << 20
+
+// Init implements [coord.Admin]. A namespace need not be declared before it is used: one
+// that was never seen is taken to be new.
+func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
+	meta := NewMeta(space)
+	if err := meta.Check(); err != nil {
+		return fmt.Errorf("%w: Space: %w", coord.ErrInvalid, err)
+	}
+	return c.admin(ctx, "declare the namespace new", func(ctx context.Context, s Session) error {
+		sv, err := c.survey(ctx, s, Ask{New: c.firstMeta(meta)})
+		switch {
+		case err != nil:
+			return err
+		case sv.Meta.Record.Fingerprint != space.Fingerprint:
+			return &coord.LayoutMismatchError{Namespace: c.set.Namespace, Stored: sv.Meta.Record.Fingerprint, Wanted: space.Fingerprint}
+		case sv.Slots > 0:
+			return fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use another namespace", coord.ErrInvalid)
+		}
+		// The record stays as it is: a floor is never lowered.
+		return done(c.replaceMeta(ctx, s, sv, Change{Meta: &sv.Meta.Record, Unused: true, Settle: true}))
+	})
+}
+
+// Quarantine implements [coord.Admin]. With the zero time the operator says that the back
+// end may have lost writes: that is on record then, and those who notice it later do not
+// raise the floor again. If this machine's clock is wrong, it is refused with a
+// [*coord.ClockSkewError]; as long as the holders who say so may be dead, Quarantine
+// waits.
+func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
+	return c.changeFloor(ctx, "raise the floor", func(meta Meta, now int64) (Meta, error) {
+		if until.IsZero() {
+			return meta.AfterLoss(c.detector.known(), now, c.set.MaxHorizon, c.set.SkewBound), nil
+		}
+		return meta.Quarantine(until)
+	})
+}
+
+// Lower implements [coord.Lowerer]. Clocks are compared as Quarantine does.
+func (c *Coordinator) Lower(ctx context.Context) (time.Time, error) {
+	return c.changeFloor(ctx, "lower the floor", func(meta Meta, now int64) (Meta, error) {
+		return meta.Lowered(now, c.set.MaxHorizon, c.set.SkewBound)
+	})
+}
+
+// changeFloor changes the namespace's record by an operator's wish, and returns the floor
+// that holds then. Nothing is written if nothing changes, or if this machine's clock is
+// wrong.
+func (c *Coordinator) changeFloor(ctx context.Context, what string, change func(meta Meta, now int64) (Meta, error)) (time.Time, error) {
+	var floor time.Time
+	err := c.admin(ctx, what, func(ctx context.Context, s Session) error {
+		sv, err := c.survey(ctx, s, Ask{})
+		if err != nil {
+			return err
+		}
+		if !sv.Meta.There() {
+			return fmt.Errorf("%w: there is no such namespace; declare it with Init first", coord.ErrInvalid)
+		}
+		now, mono := c.now(), monotonic()
+		meta, err := change(sv.Meta.Record, c.seen(s))
+		if err != nil {
+			return err
+		}
+		floor = Time(meta.Scale().Micro(meta.Floor))
+		if meta == sv.Meta.Record {
+			return nil
+		}
+		during := Span{now - mono.Sub(sv.began).Microseconds(), now - mono.Sub(sv.ended).Microseconds()}
+		if err := c.clocks.check(ctx, s, sv, during); err != nil {
+			return err
+		}
+		return done(c.replaceMeta(ctx, s, sv, Change{Meta: &meta, Settle: meta.Loss.Nonce != sv.Meta.Record.Loss.Nonce}))
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return floor, nil
+}
+
+// Retire implements [coord.Admin].
+func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
+	if workerID < 0 || workerID > math.MaxInt32 {
+		return fmt.Errorf("%w: worker ID %d; worker IDs are 0 to %d", coord.ErrInvalid, workerID, math.MaxInt32)
+	}
+	var refused *View // what a change was refused for that took it to be stored
+	return c.admin(ctx, fmt.Sprintf("retire worker ID %d", workerID), func(ctx context.Context, s Session) error {
+		v, err := c.look(ctx, s, workerID, "")
+		switch {
+		case err != nil:
+			return err
+		case !v.Meta.There():
+			return fmt.Errorf("%w: there is no such namespace", coord.ErrInvalid)
+		case workerID >= v.Meta.Record.Capacity:
+			return fmt.Errorf("%w: worker ID %d; the layout has worker IDs 0 to %d", coord.ErrInvalid, workerID, v.Meta.Record.Capacity-1)
+		case v.Slot.Record.Retired && v.Owned:
+			return nil
+		}
+		change := Change{Before: v, Owner: OwnerForever}
+		if slot := v.Slot.Record; !slot.Retired { // otherwise its owner mark is gone, and is written again
+			slot = slot.Withdrawn(v.Meta.Record, workerID, c.now())
+			change.Slot = &slot
+		}
+		out, _, err := c.commit(ctx, s, change)
+		if out.Damage != nil && refused != nil && refused.same(v) {
+			return out.Damage
+		}
+		refused = v
+		return done(out, err)
+	})
+}
+
+// done is the error of a change: errAgain if something else was changed meanwhile.
+func done(out Outcome, err error) error {
+	if err == nil && !out.Done {
+		return errAgain
+	}
+	return err
+}
+
+// admin makes a change to the namespace in a session that ends with it. The change is
+// made again if something else was changed meanwhile, and while it cannot tell whose
+// clock is right.
+func (c *Coordinator) admin(ctx context.Context, what string, change func(context.Context, Session) error) error {
+	return c.visit(ctx, what, func(ctx context.Context, s Session) error {
+		for n := 0; ; n++ {
+			err := change(ctx, s)
+			if skew, ok := errors.AsType[*coord.ClockSkewError](err); !errors.Is(err, errAgain) && (!ok || skew.Until.IsZero()) {
+				return err
+			}
+			if ended := lifetime.Pause(ctx, n); ended != nil {
+				return fmt.Errorf("%w (%w)", ended, err)
+			}
+		}
+	})
+}
+
+// visit makes calls for an operator, in a session that ends with them.
+func (c *Coordinator) visit(ctx context.Context, what string, call func(context.Context, Session) error) error {
+	return c.life.Do(ctx, what, func(ctx context.Context) error {
+		ttl := c.set.Lease.TTL
+		if ttl == 0 {
+			ttl = coord.DefaultTTL
+		}
+		s, err := c.store.Open("", ttl, visitRoom)
+		if err != nil {
+			return err
+		}
+		defer s.End()
+		return call(ctx, s)
+	})
+}
+
+// List implements [coord.Lister].
+func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
+	var slots []coord.Slot
+	var unreadable []error
+	err := c.visit(ctx, "list the worker IDs", func(ctx context.Context, s Session) error {
+		l, err := s.List(ctx, true)
+		if err != nil {
+			return err
+		}
+		unreadable = l.Unreadable
+		owned := map[int]bool{}
+		for _, id := range l.Owned {
+			owned[id] = true
+		}
+		for _, slot := range l.Slots {
+			slots = append(slots, slot.Listed(l.Meta.Record, owned[slot.Worker]))
+		}
+		return nil
+	})
+	return slots, errors.Join(append([]error{err}, unreadable...)...)
+}
+
+// Inspect implements [coord.Inspector].
+func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
+	var n coord.Namespace
+	err := c.visit(ctx, "look at the namespace", func(ctx context.Context, s Session) error {
+		l, err := s.List(ctx, false)
+		if err == nil && l.Meta.There() {
+			n = l.Meta.Record.Inspected()
+		}
+		return err
+	})
+	return n, err
+}

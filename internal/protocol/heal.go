@@ -1,0 +1,172 @@
+package protocol
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
+)
+
+// raises is how often a call tries to raise the floor: after a loss, all processes that
+// notice it try at the same time.
+const raises = 20
+
+// heal raises the floor if writes were lost, see rule 11 of package coord. Now is a clock
+// reading to take into account beside this coordinator's own.
+func (c *Coordinator) heal(ctx context.Context, s Session, now int64) error {
+	if c.detector.loss() == "" {
+		return nil
+	}
+	select {
+	case c.raising <- struct{}{}:
+		defer func() { <-c.raising }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	for n := range raises {
+		why := c.detector.loss()
+		if why == "" {
+			return nil // somebody else has done it
+		}
+		if err := lifetime.Pause(ctx, n); err != nil {
+			return err
+		}
+		if done, err := c.raise(ctx, s, why, now); done || err != nil {
+			return err
+		}
+	}
+	return errBusy
+}
+
+// raise makes one attempt at raising the floor. It does nothing if somebody else has
+// raised it, and what shows the loss was seen before that.
+func (c *Coordinator) raise(ctx context.Context, s Session, why string, now int64) (done bool, err error) {
+	known := c.detector.known()
+	ask := Ask{}
+	if known != nil {
+		ask.New = c.firstMeta(*known)
+	}
+	sv, err := c.survey(ctx, s, ask)
+	if err != nil || sv.Made {
+		return sv != nil && sv.Made, err
+	}
+	if !sv.Meta.There() {
+		return false, fmt.Errorf("%w: there is no such namespace", coord.ErrInvalid)
+	}
+	if sw, ok := s.(Checker); ok && c.detector.severalLineages() {
+		if err := sw.CheckLineages(ctx); err != nil {
+			return false, err
+		}
+	}
+	seen := c.seen(s)
+	if (sv.Origin == "" || sv.Origin == sv.Lineage) && c.detector.settle(sv.Position, sv.Meta, seen) {
+		c.clocks.restart(sv.Number)
+		c.log.Warn(c.set.Title+" had lost writes; the floor was raised for that already",
+			"namespace", c.set.Namespace, "reason", why, "until", sv.Meta.Record.floorEnds())
+		return true, nil
+	}
+	checked, doubtful := c.clocks.forFloor(max(now, c.now()), s.Time(), c.others(sv.Holders))
+	next := sv.Meta.Record.AfterLoss(known, checked, c.set.MaxHorizon, c.set.SkewBound)
+	if doubtful { // before it is written: the answer may be lost
+		c.clocks.setDoubt(doubt{number: sv.Number, when: monotonic(), mine: true})
+	}
+	out, err := c.replaceMeta(ctx, s, sv, Change{Meta: &next, Settle: true})
+	if err != nil || !out.Done {
+		return false, err
+	}
+	c.detector.forgive(out.Position, out.Now.Meta, seen)
+	c.clocks.restart(out.Number)
+	c.log.Error(c.set.Title+" has lost writes; nothing is granted until the windows that may be lost with them are over",
+		"namespace", c.set.Namespace, "reason", why, "until", next.floorEnds())
+	return true, nil
+}
+
+// replaceMeta makes a change to the namespace's record as a survey has shown it. The
+// error is that of something else that has changed what belongs to the record.
+func (c *Coordinator) replaceMeta(ctx context.Context, s Session, sv *Survey, change Change) (Outcome, error) {
+	change.Before = &View{Meta: sv.Meta, era: sv.era}
+	out, _, err := c.commit(ctx, s, change)
+	if err != nil || out.Done || out.Damage == nil {
+		return out, err
+	}
+	again, err := c.survey(ctx, s, Ask{})
+	if err == nil && again.Meta.Version == sv.Meta.Version && again.Meta.Made == sv.Meta.Made {
+		return out, out.Damage
+	}
+	return out, err
+}
+
+// Checker is implemented by sessions that can tell whether their servers belong together.
+type Checker interface {
+	// CheckLineages returns an error that wraps [coord.ErrInvalid] if the servers that the
+	// session may talk to have different lineages.
+	CheckLineages(ctx context.Context) error
+}
+
+// firstMeta returns the record of a namespace that has to be made, see [Ask]. If this
+// coordinator remembers the namespace, it has not been new but lost.
+func (c *Coordinator) firstMeta(meta Meta) func(now int64) Meta {
+	known := c.detector.known()
+	return func(now int64) Meta {
+		if known == nil {
+			return meta
+		}
+		if known.Fingerprint == meta.Fingerprint {
+			meta = *known
+		}
+		meta.Nonce = rand.Text()
+		checked, _ := c.clocks.forFloor(c.now(), now, nil)
+		return meta.AfterLoss(known, checked, c.set.MaxHorizon, c.set.SkewBound)
+	}
+}
+
+// settleDoubt lowers a floor that may have been raised too far, if two others have renewed
+// since: they are alive, and their clocks tell how far it should reach.
+func (c *Coordinator) settleDoubt(ctx context.Context, s Session) error {
+	since := c.clocks.doubted()
+	if since.number == 0 {
+		return nil
+	}
+	sv, err := c.survey(ctx, s, Ask{})
+	if err != nil {
+		return err
+	}
+	if !sv.Meta.There() {
+		c.clocks.setDoubt(doubt{})
+		return nil
+	}
+	lower, early, err := c.clocks.lowered(sv.Meta.Record, since, monotonic().Sub(since.when), c.now(), c.others(sv.Holders), c.set.MaxHorizon)
+	switch {
+	case early:
+		return nil
+	case errors.Is(err, coord.ErrNamespaceClosed) || err == nil && lower.Floor == sv.Meta.Record.Floor:
+		c.clocks.setDoubt(doubt{})
+		return nil
+	case err != nil:
+		return err
+	}
+	out, err := c.replaceMeta(ctx, s, sv, Change{Meta: &lower, Settle: true})
+	if err != nil || !out.Done {
+		return err // the next call tries again
+	}
+	c.clocks.setDoubt(doubt{})
+	c.log.Error("the floor was raised too far by a clock that differs from those of the holders, and is lowered; set the clock of the machine that raised it",
+		"namespace", c.set.Namespace, "until", lower.floorEnds())
+	return nil
+}
+
+// question notes that the floor may have been raised too far, if it reaches further than
+// this clock explains, and the back end has none: whoever raised it with a wrong clock may
+// be gone.
+func (c *Coordinator) question(v *View) {
+	if c.set.OneMachine || c.set.ServerClock || c.clocks.doubted().number != 0 {
+		return
+	}
+	lower, err := v.Meta.Record.Lowered(c.now()+2*c.set.SkewBound.Microseconds(), c.set.MaxHorizon, c.set.SkewBound)
+	if err == nil && lower.Floor < v.Meta.Record.Floor {
+		c.clocks.setDoubt(doubt{number: v.Slot.Version, when: monotonic()})
+	}
+}

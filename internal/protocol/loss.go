@@ -1,0 +1,287 @@
+package protocol
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// detector notices that the back end has lost writes, and windows with them. What it
+// counts never falls, a back end keeps its lineage, and a namespace its nonce; where
+// that is not so, writes were lost.
+//
+// Each loss that was dealt with begins an era: what was seen before it tells nothing of
+// what comes after.
+type detector struct {
+	maxHorizon, skewBound time.Duration
+
+	mu     sync.Mutex
+	era    int64
+	raised int64 // the era that began when this process raised the floor last
+	// What was seen last, or highest.
+	meta     *Entry[Meta]
+	metaSeen evidence
+	position Position
+	posSeen  evidence
+	ticket   int64
+	drawn    evidence
+	// What shows a loss that was not dealt with.
+	lost     string           // the first proof; empty: there is none
+	proofs   map[string]int64 // when the newest evidence was seen, by the nonce of the loss known then
+	lineages bool             // answers have come from back ends with different lineages
+}
+
+func newDetector(maxHorizon, skewBound time.Duration) *detector {
+	return &detector{maxHorizon: maxHorizon, skewBound: skewBound, ticket: noTicket}
+}
+
+// noTicket says that no ticket was drawn.
+const noTicket = -1
+
+// evidence says of a thing that was seen when that was, and after which loss.
+type evidence struct {
+	seen int64  // microseconds since 1970
+	loss string // the nonce of the last loss that was known then
+}
+
+// sight is what had been seen at one moment. What is asked for after that moment can
+// only be newer; if it is not, that is proof of a loss.
+type sight struct {
+	era      int64
+	meta     *Entry[Meta]
+	metaSeen evidence
+	position Position
+	posSeen  evidence
+	ticket   int64
+	drawn    evidence
+}
+
+// sight returns what has been seen so far.
+func (d *detector) sight() sight {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return sight{d.era, d.meta, d.metaSeen, d.position, d.posSeen, d.ticket, d.drawn}
+}
+
+// sound reports whether what was seen in an era can be relied on: no loss was noticed
+// since.
+func (d *detector) sound(era int64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.era == era && d.lost == ""
+}
+
+// loss returns what shows that writes were lost; empty: nothing does.
+func (d *detector) loss() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.lost
+}
+
+// known returns the namespace's record as it was seen last, before a loss; nil: it was
+// not.
+func (d *detector) known() *Meta {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.meta == nil {
+		return nil
+	}
+	return &d.meta.Record
+}
+
+// prove notes that writes were lost, contrary to evidence. The caller holds mu.
+func (d *detector) prove(why string, e evidence) {
+	if d.lost == "" {
+		d.lost, d.proofs = why, map[string]int64{}
+	}
+	d.proofs[e.loss] = max(d.proofs[e.loss], e.seen)
+}
+
+// now returns the evidence that something seen now is. The caller holds mu.
+func (d *detector) now(now int64) evidence {
+	e := evidence{seen: now}
+	if d.meta != nil {
+		e.loss = d.meta.Record.Loss.Nonce
+	}
+	return e
+}
+
+// learn takes note of the position of an answer to a request that was made after a
+// sight, and of the ticket in it, if there is one.
+func (d *detector) learn(at sight, p Position, ticket, now int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if at.era != d.era {
+		return
+	}
+	if at.position.Lineage != "" && p.Lineage != at.position.Lineage {
+		d.lineages = true
+		d.prove(fmt.Sprintf("the lineage of the back end was %s and is %s", at.position.Lineage, p.Lineage), at.posSeen)
+	}
+	if p.Number != 0 && (p.Number < at.position.Number || p.Wrote && p.Number == at.position.Number) {
+		d.prove(fmt.Sprintf("write %#x was seen, and a later one is %#x", at.position.Number, p.Number), at.posSeen)
+	}
+	if ticket != noTicket && ticket <= at.ticket {
+		d.prove(fmt.Sprintf("ticket %d was drawn, and a later one is %d", at.ticket, ticket), at.drawn)
+	}
+	if d.lost != "" {
+		return // what was seen before the loss is kept until that is dealt with
+	}
+	if p.Lineage != "" || p.Number != 0 {
+		d.position.Lineage, d.posSeen = p.Lineage, d.now(now)
+		d.position.Number = max(d.position.Number, p.Number)
+	}
+	if ticket > d.ticket {
+		d.ticket, d.drawn = ticket, d.now(now)
+	}
+}
+
+// know takes note of the namespace's record as a request has read it that was made after
+// a sight. Answers are not handled in the order in which they were read, so one may be
+// older than what is known by now.
+func (d *detector) know(at sight, meta Entry[Meta], now int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if at.era != d.era {
+		return
+	}
+	if at.meta != nil {
+		if why := metaContradicts(at.meta, &meta); why != "" {
+			d.prove(why, at.metaSeen)
+		}
+	}
+	if d.lost == "" && meta.There() && (d.meta == nil || d.meta.Version <= meta.Version) {
+		d.meta = &meta
+		d.metaSeen = d.now(now)
+	}
+}
+
+// foreign takes note that the namespace was written in a back end with another lineage.
+// Nobody knows when.
+func (d *detector) foreign(era int64, origin, lineage string, now int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if era == d.era {
+		d.prove(fmt.Sprintf("the lineage of the back end was %s and is %s", origin, lineage), evidence{seen: now})
+	}
+}
+
+// compare takes note of what shows, if anything does, that writes were lost between two
+// views of one worker ID. What a view of an earlier era shows was dealt with if this
+// process has raised the floor since, or if the loss on record explains it.
+func (d *detector) compare(known, now *View) {
+	why := viewContradicts(known, now)
+	if why == "" {
+		return
+	}
+	e := evidence{known.seen, known.Meta.Record.Loss.Nonce}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case now.era != d.era, known.era < d.raised:
+		return
+	case known.era != now.era && now.Meta.Record.Settles(e.loss, e.seen, d.maxHorizon, d.skewBound):
+		return
+	}
+	d.prove(why, e)
+}
+
+// severalLineages reports whether answers have come from back ends with different
+// lineages.
+func (d *detector) severalLineages() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.lineages
+}
+
+// settle begins an era if the loss on record in a namespace explains all that shows that
+// writes were lost, and nothing is missing that was known of its floor. It reports
+// whether it does.
+func (d *detector) settle(p Position, meta Entry[Meta], now int64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.lost == "" {
+		return false
+	}
+	if k := d.meta; k != nil && k.Record.Fingerprint == meta.Record.Fingerprint &&
+		(k.Record.Floor > meta.Record.Floor || k.Record.Base > meta.Record.Base) {
+		return false
+	}
+	for loss, seen := range d.proofs {
+		if !meta.Record.Settles(loss, seen, d.maxHorizon, d.skewBound) {
+			return false
+		}
+	}
+	d.begin(p, meta, now)
+	return true
+}
+
+// forgive begins an era with what is stored now that this process has raised the floor,
+// and returns it.
+func (d *detector) forgive(p Position, meta Entry[Meta], now int64) int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.begin(p, meta, now)
+	d.raised = d.era
+	return d.era
+}
+
+// begin begins an era. The caller holds mu.
+func (d *detector) begin(p Position, meta Entry[Meta], now int64) {
+	d.lost, d.proofs, d.lineages = "", nil, false
+	d.meta, d.ticket, d.position = &meta, noTicket, p
+	d.metaSeen = d.now(now)
+	d.posSeen, d.drawn = d.metaSeen, d.metaSeen
+	d.era++
+}
+
+// metaContradicts says what shows, if anything does, that the second reading of a
+// namespace's record is of another history than the first: it is not deleted, its
+// version does not fall, nor does the base of its floor, and no version comes again with
+// another value.
+func metaContradicts(first, second *Entry[Meta]) string {
+	switch a, b := first.Record, second.Record; {
+	case !second.There():
+		return "the namespace is gone"
+	case a.Nonce != b.Nonce:
+		return "the namespace was deleted and made again"
+	case first.Made != second.Made && first.Made != MadeUnknown && second.Made != MadeUnknown:
+		return fmt.Sprintf("the namespace was made in write %#x, and now it is one that was made in %#x", first.Made, second.Made)
+	case first.Version > second.Version:
+		return fmt.Sprintf("the version of the namespace was %d and is %d", first.Version, second.Version)
+	case first.Version == second.Version && !bytes.Equal(first.Raw, second.Raw):
+		return fmt.Sprintf("version %d of the namespace has another value than before", first.Version)
+	case a.Base > b.Base:
+		return fmt.Sprintf("the base of the floor was tick %d and is %d", a.Base, b.Base)
+	}
+	return ""
+}
+
+// viewContradicts says what shows, if anything does, that the second of two views of one
+// worker ID cannot follow the first unless writes were lost: a slot is never deleted, no
+// version or generation falls, a generation has one token until it is released, and a
+// window that only grows.
+func viewContradicts(first, second *View) string {
+	if first == nil || second == nil || first == second {
+		return ""
+	}
+	a, b := first.Slot.Record, second.Slot.Record
+	switch {
+	case !second.Slot.There():
+		return fmt.Sprintf("the slot of worker ID %d is gone", a.Worker)
+	case first.Slot.Made != second.Slot.Made && first.Slot.Made != MadeUnknown && second.Slot.Made != MadeUnknown:
+		return fmt.Sprintf("the slot of worker ID %d was made in write %#x, and now it is one that was made in %#x", a.Worker, first.Slot.Made, second.Slot.Made)
+	case second.Slot.Version < first.Slot.Version:
+		return fmt.Sprintf("the version of worker ID %d's slot was %d and is %d", a.Worker, first.Slot.Version, second.Slot.Version)
+	case b.Generation < a.Generation:
+		return fmt.Sprintf("the generation of worker ID %d was %d and is %d", a.Worker, a.Generation, b.Generation)
+	case b.Generation > a.Generation || a.Token == "" || b.Token == "":
+		// another holder, or a release
+	case b.Token != a.Token:
+		return fmt.Sprintf("generation %d of worker ID %d was granted twice", a.Generation, a.Worker)
+	case b.NotAfter < a.NotAfter:
+		return fmt.Sprintf("the window of worker ID %d ended at tick %d and ends at %d", a.Worker, a.NotAfter, b.NotAfter)
+	}
+	return metaContradicts(&first.Meta, &second.Meta)
+}

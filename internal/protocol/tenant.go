@@ -1,0 +1,154 @@
+package protocol
+
+import (
+	"time"
+)
+
+// tenant is one token: an acquisition, and the grant that came of it. It has a session of
+// its own, which ends when no call has used it for a TTL: a back end may keep a lease
+// alive for as long as there is a session, and a lease ends if nobody renews it.
+type tenant struct {
+	token   string
+	ttl     time.Duration
+	session Session
+	users   int // calls that are under way
+	idle    *time.Timer
+	gone    bool
+
+	view   *View   // what is stored, as was seen last; nil: it is not known, or nothing is held
+	unsure bool    // there was a change since, and what became of it is not known
+	survey *Survey // of an acquisition that got no further in its time
+}
+
+// enter returns the tenant of a token, which is made if need be, with a session that is
+// not over. The caller calls leave.
+func (c *Coordinator) enter(token string, ttl time.Duration, workers int) (*tenant, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.tenants[token]
+	if t == nil {
+		t = &tenant{token: token, ttl: ttl}
+	}
+	if err := c.reopen(t, workers); err != nil {
+		return nil, err
+	}
+	c.tenants[token] = t
+	t.users++
+	if t.idle != nil {
+		t.idle.Stop()
+	}
+	return t, nil
+}
+
+// reopen makes sure that a tenant has a session that is not over. The caller holds mu.
+func (c *Coordinator) reopen(t *tenant, workers int) error {
+	if t.session != nil && t.session.Over() == nil {
+		return nil
+	}
+	s, err := c.store.Open(t.token, t.ttl, workers)
+	if err != nil {
+		return err
+	}
+	t.session, t.survey = s, nil
+	return nil
+}
+
+// leave ends the use of a tenant by a call.
+func (c *Coordinator) leave(t *tenant) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t.users--; t.users > 0 {
+		return
+	}
+	if t.gone {
+		t.session.End() // another call may have opened it since
+		return
+	}
+	t.idle = time.AfterFunc(t.ttl, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if t.users == 0 {
+			c.evict(t)
+		}
+	})
+}
+
+// drop ends a tenant: what it holds is free, or somebody else's.
+func (c *Coordinator) drop(t *tenant) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.evict(t)
+}
+
+// evict is drop for who holds mu.
+func (c *Coordinator) evict(t *tenant) {
+	if t.gone {
+		return
+	}
+	t.gone = true
+	if t.idle != nil {
+		t.idle.Stop()
+	}
+	if c.tenants[t.token] == t {
+		delete(c.tenants, t.token)
+	}
+	t.session.End()
+}
+
+// adopt notes what a tenant holds now.
+func (c *Coordinator) adopt(t *tenant, v *View) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t.view, t.unsure = v, false
+}
+
+// doubtful notes that it is not known what became of a change.
+func (c *Coordinator) doubtful(t *tenant) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t.unsure = true
+}
+
+// newest returns the newest view that is known of a grant: the one that came with it, or
+// what a call has seen since of which the caller did not learn. Nil: it has to be read.
+func (c *Coordinator) newest(t *tenant, known *View) *View {
+	c.mu.Lock()
+	last, unsure := t.view, t.unsure
+	c.mu.Unlock()
+	if unsure {
+		return nil
+	}
+	v := c.fresh(known)
+	if last = c.fresh(last); last != nil && (v == nil || last.Slot.Version > v.Slot.Version) {
+		v = last
+	}
+	return v
+}
+
+// fresh is v if nothing was lost since it was read: what a holder keeps of the time before
+// a loss is not what is stored, however high its version is.
+func (c *Coordinator) fresh(v *View) *View {
+	if v == nil || !c.detector.sound(v.era) {
+		return nil
+	}
+	return v
+}
+
+// others leaves out the holders who use this coordinator, and so this clock.
+func (c *Coordinator) others(all []Holder) []Holder {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	own := map[int]bool{}
+	for _, t := range c.tenants {
+		if t.view != nil {
+			own[t.view.Slot.Record.Worker] = true
+		}
+	}
+	var out []Holder
+	for _, h := range all {
+		if !own[h.Worker] {
+			out = append(out, h)
+		}
+	}
+	return out
+}

@@ -1,0 +1,67 @@
+package protocol
+
+import (
+	"context"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// watchKey names one grant through its renewals.
+type watchKey struct {
+	worker     int
+	token      string
+	generation uint64
+}
+
+// watched is a grant whose lease is watched.
+type watched struct {
+	gone   chan struct{} // closed as the hint
+	cancel context.CancelFunc
+}
+
+// Lost implements [coord.Notifier]. One goroutine watches until the lease is gone, the
+// session has ended, or the grant is released.
+func (c *Coordinator) Lost(g coord.Grant) <-chan struct{} {
+	key := watchKey{g.WorkerID, g.Token, g.Generation}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w := c.watches[key]; w != nil {
+		return w.gone
+	}
+	w := &watched{gone: make(chan struct{})}
+	t, v := c.tenants[g.Token], viewOf(g)
+	if t == nil || v == nil {
+		return w.gone // no hint will come
+	}
+	ctx, cancel := context.WithCancel(c.life.Context())
+	w.cancel = cancel
+	s := t.session
+	if !c.life.Spawn(func() {
+		defer cancel()
+		gone := s.Watch(ctx, v)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.watches[key] == w {
+			delete(c.watches, key)
+		}
+		if gone {
+			close(w.gone)
+		}
+	}) {
+		cancel()
+		return w.gone
+	}
+	c.watches[key] = w
+	return w.gone
+}
+
+// unwatch ends the watch of a grant.
+func (c *Coordinator) unwatch(g coord.Grant) {
+	key := watchKey{g.WorkerID, g.Token, g.Generation}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w := c.watches[key]; w != nil {
+		w.cancel()
+		delete(c.watches, key)
+	}
+}
