@@ -17,11 +17,14 @@ const (
 // Pause waits before a call looks again for the n-th time, counted from 0, because
 // others were faster: longer each time, and not as long as they do. It returns ctx's
 // error if ctx has ended or ends.
-func Pause(ctx context.Context, n int) error {
+func Pause(ctx context.Context, n int) error { return PauseBy(ctx, n, rand.Int64N) }
+
+// PauseBy is [Pause] with another source of random numbers below a limit.
+func PauseBy(ctx context.Context, n int, random func(limit int64) int64) error {
 	if n <= 0 {
 		return context.Cause(ctx)
 	}
-	timer := time.NewTimer(rand.N(min(firstPause<<min(n, 10), longestPause)))
+	timer := time.NewTimer(time.Duration(random(int64(min(firstPause<<min(n, 10), longestPause)))))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // probes is how many free worker IDs an acquisition looks at before it chooses.
@@ -75,7 +73,7 @@ func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (coord.Gra
 			err = fmt.Errorf("%w: %w", errAgain, err)
 		}
 		if errors.Is(err, errAgain) {
-			ended := lifetime.Pause(ctx, n)
+			ended := a.pause(ctx, n)
 			if ended == nil {
 				continue
 			}
@@ -328,7 +326,10 @@ func (a *acquisition) shuffle(c []Candidate, floor int64) {
 	for n < len(c) && c[n].Late(floor, a.req.OpenBy) == 0 {
 		n++
 	}
-	rand.Shuffle(n, func(i, j int) { c[i], c[j] = c[j], c[i] })
+	for i := n - 1; i > 0; i-- {
+		j := a.set.Random(int64(i) + 1)
+		c[i], c[j] = c[j], c[i]
+	}
 }
 
 // grant is the one atomic step. It returns what was granted, or what is in the way.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // visitRoom is for how many worker IDs there is room in the answers to an operator.
@@ -141,7 +140,7 @@ func (c *Coordinator) admin(ctx context.Context, what string, change func(contex
 			if skew, ok := errors.AsType[*coord.ClockSkewError](err); !errors.Is(err, errAgain) && (!ok || skew.Until.IsZero()) {
 				return err
 			}
-			if ended := lifetime.Pause(ctx, n); ended != nil {
+			if ended := c.pause(ctx, n); ended != nil {
 				return fmt.Errorf("%w (%w)", ended, err)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -31,6 +32,8 @@ type Settings struct {
 	ServerClock bool
 	Clock       clock.Clock
 	Logger     *slog.Logger
+	// Random returns a random number from 0 to limit - 1. Nil: that of math/rand.
+	Random func(limit int64) int64
 	// CheckTTL refuses a TTL that the back end cannot keep. Nil: it keeps all.
 	CheckTTL func(time.Duration) error
 }
@@ -65,6 +68,9 @@ var (
 
 // New returns a coordinator over a store. Errors wrap [coord.ErrInvalid].
 func New(store Store, s Settings) (*Coordinator, error) {
+	if s.Random == nil {
+		s.Random = rand.Int64N
+	}
 	c := &Coordinator{
 		set: s, store: store, log: s.Logger,
 		detector: newDetector(s.MaxHorizon, s.SkewBound),
@@ -181,6 +187,12 @@ func monotonic() time.Time {
 // until is how long it takes until a deadline of a context.
 func until(end time.Time) time.Duration {
 	return time.Until(end) //nolint:forbidigo // a context's deadline is kept by the machine's timers and not by anybody's clock
+}
+
+// pause waits before a call looks again for the n-th time, counted from 0, because others
+// were faster. It returns ctx's error if ctx has ended or ends.
+func (c *Coordinator) pause(ctx context.Context, n int) error {
+	return lifetime.PauseBy(ctx, n, c.set.Random)
 }
 
 // survey makes a survey of a session, and takes note of what it shows.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // raises is how often a call tries to raise the floor: after a loss, all processes that
@@ -31,7 +30,7 @@ func (c *Coordinator) heal(ctx context.Context, s Session, now int64) error {
 		if why == "" {
 			return nil // somebody else has done it
 		}
-		if err := lifetime.Pause(ctx, n); err != nil {
+		if err := c.pause(ctx, n); err != nil {
 			return err
 		}
 		if done, err := c.raise(ctx, s, why, now); done || err != nil {

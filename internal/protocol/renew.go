@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // turns is how often a renewal or release looks again after it found something changed.
@@ -64,7 +63,7 @@ func (v *View) grant() coord.Grant { return v.Slot.Record.Grant(v) }
 func (h *holding) keep(ctx context.Context, turn func(context.Context, Session) (done bool, err error)) error {
 	var last error
 	for n := range turns {
-		if err := lifetime.Pause(ctx, n-1); err != nil {
+		if err := h.pause(ctx, n-1); err != nil {
 			return err
 		}
 		s, done, err := h.once(ctx, turn)

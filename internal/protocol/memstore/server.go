@@ -88,25 +88,14 @@ func (s *Server) Snapshot() (restore func()) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.state = kept.copied()
-		for id, l := range s.leases {
-			if s.uses(id) {
-				l.ends = now().Add(l.ttl)
-			} else {
-				delete(s.leases, id)
+		s.leases = map[int64]*lease{}
+		for _, o := range s.state.owners {
+			if o.lease != 0 {
+				s.leases[o.lease] = &lease{o.ttl, now().Add(o.ttl)}
 			}
 		}
 		s.notify()
 	}
-}
-
-// uses reports whether anything is on a lease.
-func (s *Server) uses(id int64) bool {
-	for _, o := range s.state.owners {
-		if o.lease == id {
-			return true
-		}
-	}
-	return false
 }
 
 // Delete deletes the namespace.
@@ -139,6 +128,20 @@ func (s *Server) Expire(worker int) {
 	if o, ok := s.state.owners[worker]; ok && o.lease != 0 {
 		s.end(o.lease)
 	}
+}
+
+// Number returns the number of the last write.
+func (s *Server) Number() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.number
+}
+
+// Meta returns the namespace's record.
+func (s *Server) Meta() protocol.Meta {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.meta.Record
 }
 
 // Slots returns what is stored of worker IDs.

@@ -1,0 +1,265 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/protocol/memstore"
+)
+
+// actor is a process that holds worker IDs, one after the other, and stamps. When it dies,
+// another one with the same name takes its place.
+type actor struct {
+	w     *world
+	id    int
+	rng   *rand.Rand
+	clock *wrongClock
+
+	// Of the link.
+	parcels int
+	saw     int64 // the number of the last write in the last answer
+
+	// Of the process.
+	c      *protocol.Coordinator
+	tokens int
+	g      coord.Grant // empty token: none
+	pieces []piece     // that it may stamp, in order
+	last   int64       // tick stamped
+	given  bool        // a release of g may have been sent
+	stamps int
+}
+
+// piece is a span (from, to] of ticks.
+type piece struct{ from, to int64 }
+
+// rightClock is the time of the bubble.
+type rightClock struct{}
+
+func (rightClock) UnixMicro() int64 { return time.Now().UnixMicro() }
+
+// wrongClock is off.
+type wrongClock struct{ off atomic.Int64 }
+
+func (c *wrongClock) set(d time.Duration) { c.off.Store(d.Microseconds()) }
+func (c *wrongClock) UnixMicro() int64    { return time.Now().UnixMicro() + c.off.Load() }
+
+func newCoordinator(tb testing.TB, store protocol.Store, server *memstore.Server, c clock.Clock, random func(int64) int64) *protocol.Coordinator {
+	tb.Helper()
+	p, err := protocol.New(store, protocol.Settings{
+		Driver: "memory", Title: "the memory", Namespace: "sim", Lease: coord.LeaseConfig{TTL: ttl, Horizon: horizon},
+		MinTTL: time.Second, MaxHorizon: maxHorizon, SkewBound: skewBound,
+		ServerClock: server.Clock != nil, Clock: c, Logger: slog.New(slog.DiscardHandler), Random: random,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+// begin is the birth of a process.
+func (a *actor) begin() {
+	a.c = newCoordinator(a.w.tb, link{memstore.Store{Server: a.w.server}, a}, a.w.server, a.clock, a.rng.Int64N)
+	a.saw = 0
+}
+
+// tick is the tick of the actor's clock.
+func (a *actor) tick() int64 { return space.Scale.Tick(a.clock.UnixMicro()) }
+
+// token returns a new one.
+func (a *actor) token() string {
+	a.tokens++
+	return fmt.Sprintf("%d-%d", a.id, a.tokens)
+}
+
+// live is the life of an actor.
+func (a *actor) live(ctx context.Context) {
+	a.begin()
+	for ctx.Err() == nil {
+		if a.g.Token == "" {
+			a.acquire(ctx)
+			continue
+		}
+		a.rest(ctx, time.Duration(a.rng.Int64N(int64(ttl/2))))
+		a.stamp()
+		switch n := a.rng.IntN(40); {
+		case n < 2:
+			a.release(ctx)
+		case n < 4 && !a.w.needs(a):
+			a.die(ctx)
+		case n == 4:
+			a.rest(ctx, 2*ttl) // a pause of the machine
+			a.stamp()
+		default:
+			a.renew(ctx)
+		}
+	}
+	_ = a.c.Close()
+}
+
+// rest lets time pass.
+func (a *actor) rest(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// call makes a call that has some time.
+func (a *actor) call(ctx context.Context, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(200+a.rng.IntN(3000))*time.Millisecond)
+	defer cancel()
+	return f(ctx)
+}
+
+// acquire acquires a worker ID, with one token until that is answered.
+func (a *actor) acquire(ctx context.Context) {
+	token := a.token()
+	for ctx.Err() == nil {
+		now := a.tick()
+		req := coord.Request{
+			Token: token, Identity: fmt.Sprint("actor ", a.id%3), Holder: fmt.Sprint(a.id),
+			Fingerprint: space.Fingerprint, Scale: space.Scale, LastTick: space.LastTick,
+			Workers: coord.Range{Count: workers}, Capacity: workers, TTL: ttl,
+			Now: now, Until: now + horizon.Milliseconds()/tickLength.Milliseconds(), OpenBy: now + 100,
+		}
+		var g coord.Grant
+		err := a.call(ctx, func(ctx context.Context) (err error) {
+			g, err = a.c.Acquire(ctx, req)
+			return err
+		})
+		if err == nil {
+			a.g, a.pieces, a.given = g, []piece{{g.NotBefore, g.NotAfter}}, false
+			a.w.note(fmt.Sprintf("%d has %v", a.id, g))
+			return
+		}
+		a.w.note(fmt.Sprintf("%d has no worker ID: %v", a.id, err))
+		if a.rng.IntN(10) == 0 && !a.w.needs(a) {
+			a.reborn()
+		}
+		if coord.Permanent(err) || a.rng.IntN(6) == 0 {
+			token = a.token()
+		}
+		a.rest(ctx, time.Duration(50+a.rng.IntN(1000))*time.Millisecond)
+	}
+}
+
+// extend takes over what a renewal has returned.
+func (a *actor) extend(r coord.Grant) {
+	if n := len(a.pieces); r.NotBefore == a.g.NotBefore {
+		a.pieces[n-1].to = r.NotAfter
+	} else {
+		a.pieces = append(a.pieces, piece{r.NotBefore, r.NotAfter})
+	}
+	a.g = r
+}
+
+func (a *actor) renew(ctx context.Context) {
+	g := a.g
+	if a.rng.IntN(4) == 0 {
+		g.Handle = nil
+	}
+	var r coord.Grant
+	err := a.call(ctx, func(ctx context.Context) (err error) {
+		r, err = a.c.Renew(ctx, g, a.tick()+horizon.Milliseconds()/tickLength.Milliseconds())
+		return err
+	})
+	switch {
+	case err == nil:
+		a.extend(r)
+		a.w.renewals++
+	case errors.Is(err, coord.ErrLeaseLost):
+		a.g = coord.Grant{}
+	}
+}
+
+// release gives the worker ID back. If the answer is lost, the grant is not used any more.
+func (a *actor) release(ctx context.Context) {
+	a.given = true
+	for range 3 {
+		err := a.call(ctx, func(ctx context.Context) error { return a.c.Release(ctx, a.g, max(a.last, a.g.NotBefore)) })
+		if err == nil || errors.Is(err, coord.ErrLeaseLost) {
+			break
+		}
+	}
+	a.g = coord.Grant{}
+}
+
+// reborn puts a new process in the place of one that has died.
+func (a *actor) reborn() {
+	_ = a.c.Close()
+	a.begin()
+}
+
+// die ends the process, and the next one may take over what it held: it knows the last
+// grant and the last tick.
+func (a *actor) die(ctx context.Context) {
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if a.rng.IntN(2) == 0 { // while it renews
+		_ = a.call(ctx, func(context.Context) error { _, err := a.c.Renew(ended, a.g, a.tick()); return err })
+	}
+	a.reborn()
+	a.w.note(fmt.Sprint(a.id, " has died"))
+	if a.rng.IntN(3) == 0 {
+		a.g = coord.Grant{}
+		return
+	}
+	a.rest(ctx, time.Duration(a.rng.Int64N(int64(2*ttl))))
+	a.resume(ctx)
+}
+
+// resume takes over the grant of a process that has died.
+func (a *actor) resume(ctx context.Context) {
+	token := a.token()
+	old := a.g
+	old.Handle = nil
+	a.g = coord.Grant{}
+	for range 4 {
+		var r coord.Grant
+		err := a.call(ctx, func(ctx context.Context) (err error) {
+			r, err = a.c.Resume(ctx, old, token, a.tick()+horizon.Milliseconds()/tickLength.Milliseconds())
+			return err
+		})
+		if err == nil {
+			// What the former process had of its window, above the last tick.
+			if r.NotBefore == old.NotBefore {
+				a.pieces[len(a.pieces)-1].to = r.NotAfter
+			} else {
+				a.pieces = append(a.pieces, piece{r.NotBefore, r.NotAfter})
+			}
+			a.g = r
+			a.w.resumed++
+			a.w.note(fmt.Sprintf("%d has resumed %v", a.id, r))
+			return
+		}
+		if errors.Is(err, coord.ErrLeaseLost) {
+			return
+		}
+	}
+}
+
+// stamp stamps every tick that it may, up to its clock, or now and then all of them.
+func (a *actor) stamp() {
+	now := a.tick()
+	if a.rng.IntN(5) == 0 {
+		now = 1 << 60
+	}
+	for _, p := range a.pieces {
+		from, to := max(p.from, a.last), min(p.to, now)
+		if from < to {
+			a.w.ledger.stamp(a.w, a.id, a.g.WorkerID, from, to)
+			a.last = to
+		}
+	}
+}

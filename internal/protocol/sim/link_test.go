@@ -1,0 +1,102 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/protocol/memstore"
+)
+
+// link is a store that is reached over a network which the scheduler plays.
+type link struct {
+	memstore.Store
+	a *actor
+}
+
+// Open implements protocol.Store.
+func (l link) Open(token string, ttl time.Duration, workers int) (protocol.Session, error) {
+	s, err := l.Store.Open(token, ttl, workers)
+	return &linked{s, l.a}, err
+}
+
+// linked is a session over a link.
+type linked struct {
+	protocol.Session
+	a *actor
+}
+
+// send has the network carry a request and its answer.
+func send[T any](ctx context.Context, a *actor, what string, request func() (T, error)) (answer T, err error) {
+	var none T
+	w := a.w
+	ghost := func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.ghosts = append(w.ghosts, func() { _, _ = request() })
+	}
+	switch f, ok := w.park(ctx, a, what); {
+	case !ok:
+		return none, ctx.Err()
+	case f == lost:
+		<-ctx.Done()
+		return none, ctx.Err()
+	case f == late:
+		ghost()
+		<-ctx.Done()
+		return none, ctx.Err()
+	case f == repeated:
+		ghost()
+	}
+	answer, err = request()
+	saw := w.server.Number()
+	switch f, ok := w.park(ctx, a, what+" answer"); {
+	case !ok:
+		return none, ctx.Err()
+	case f == lost || f == late:
+		<-ctx.Done()
+		return none, ctx.Err()
+	}
+	a.saw = saw
+	return answer, err
+}
+
+// park waits until the scheduler has decided what becomes of a parcel; false: ctx has
+// ended before.
+func (w *world) park(ctx context.Context, a *actor, what string) (fate, bool) {
+	p := &parcel{from: a, n: a.parcels, what: what, fate: make(chan fate, 1)}
+	a.parcels++
+	w.mu.Lock()
+	w.parked = append(w.parked, p)
+	w.mu.Unlock()
+	select {
+	case f := <-p.fate:
+		return f, true
+	case <-ctx.Done():
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, q := range w.parked {
+		if p == q {
+			w.parked = append(w.parked[:i], w.parked[i+1:]...)
+			break
+		}
+	}
+	return lost, false
+}
+
+func (l *linked) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
+	return send(ctx, l.a, "survey", func() (*protocol.Survey, error) { return l.Session.Survey(ctx, ask) })
+}
+
+func (l *linked) Look(ctx context.Context, worker int, token string) (*protocol.View, error) {
+	return send(ctx, l.a, "look", func() (*protocol.View, error) { return l.Session.Look(ctx, worker, token) })
+}
+
+func (l *linked) Probe(ctx context.Context, ids []int) ([]protocol.Probe, error) {
+	return send(ctx, l.a, "probe", func() ([]protocol.Probe, error) { return l.Session.Probe(ctx, ids) })
+}
+
+func (l *linked) Commit(ctx context.Context, c protocol.Change) (protocol.Outcome, error) {
+	return send(ctx, l.a, "commit", func() (protocol.Outcome, error) { return l.Session.Commit(ctx, c) })
+}

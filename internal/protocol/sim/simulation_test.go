@@ -1,0 +1,114 @@
+package sim
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/unalike-id/unalike/internal/protocol/memstore"
+)
+
+// ledger is what was stamped.
+type ledger struct {
+	mu    sync.Mutex
+	spans [workers][]stamped
+}
+
+// stamped is a span (from, to] of ticks, and who has stamped them.
+type stamped struct {
+	from, to int64
+	by       int
+}
+
+// stamp takes note of ticks. None is stamped twice.
+func (l *ledger) stamp(w *world, by, worker int, from, to int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.spans[worker] {
+		if from < s.to && s.from < to {
+			w.tb.Errorf("worker ID %d: actor %d stamps (%d, %d], of which actor %d has stamped (%d, %d]", worker, by, from, to, s.by, s.from, s.to)
+		}
+	}
+	l.spans[worker] = append(l.spans[worker], stamped{from, to, by})
+	w.stamps += to - from
+}
+
+// result is what a run has come to.
+type result struct {
+	trace                     uint64
+	stamps, renewals, resumed int64
+}
+
+// run makes a run, and returns what it came to.
+func run(t *testing.T, seed uint64, steps int) (r result) {
+	defer func() {
+		if t.Failed() {
+			t.Logf("seed %d: see it with go test ./internal/protocol/sim -v -run TestSimulation -args -sim.seed=%d", seed, seed)
+		}
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{tb: t, rng: rand.New(rand.NewPCG(seed, 1)), server: memstore.NewServer("lineage 0")}
+		if w.rng.IntN(2) == 0 {
+			w.server.Clock = rightClock{}.UnixMicro
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var done sync.WaitGroup
+		for i := range actors {
+			a := &actor{w: w, id: i, rng: rand.New(rand.NewPCG(seed, uint64(i)+2)), clock: &wrongClock{}}
+			w.actors = append(w.actors, a)
+			done.Go(func() { a.live(ctx) })
+		}
+		for range steps {
+			w.step()
+		}
+		cancel()
+		done.Wait()
+		r = result{w.trace, w.stamps, w.renewals, w.resumed}
+	})
+	return r
+}
+
+var (
+	seedFlag = flag.Uint64("sim.seed", 0, "run this seed alone, and print all that happens")
+	stepFlag = flag.Int("sim.steps", 800, "steps of a run")
+)
+
+// seeds is how many runs there are.
+func seeds() uint64 {
+	if os.Getenv("UNALIKE_FULL") != "" {
+		return 100_000
+	}
+	return 1000
+}
+
+// TestSimulation: whatever happens, no tick of a worker ID is stamped twice.
+func TestSimulation(t *testing.T) {
+	if *seedFlag != 0 {
+		verbose = true
+		run(t, *seedFlag, *stepFlag)
+		return
+	}
+	var all result
+	for seed := uint64(1); seed <= seeds() && !t.Failed(); seed++ {
+		r := run(t, seed, *stepFlag)
+		all.stamps, all.renewals, all.resumed = all.stamps+r.stamps, all.renewals+r.renewals, all.resumed+r.resumed
+	}
+	t.Logf("%d ticks stamped, %d renewals, %d windows resumed", all.stamps, all.renewals, all.resumed)
+	if all.renewals == 0 || all.resumed == 0 {
+		t.Errorf("%+v: nothing was tested", all)
+	}
+}
+
+// TestSeedRepeats: what a seed has found can be looked at.
+func TestSeedRepeats(t *testing.T) {
+	for seed := uint64(1); seed <= 20; seed++ {
+		if a, b := run(t, seed, *stepFlag), run(t, seed, *stepFlag); a != b {
+			t.Errorf("seed %d: %s and then %s", seed, fmt.Sprint(a), fmt.Sprint(b))
+		}
+	}
+}
