@@ -51,11 +51,11 @@ func ClockForFloor(now int64, right Span, bound time.Duration) int64 {
 // reference returns the span of a right clock, as far as the holders' last renewals
 // tell, which are not longer ago than their TTL, nor than since: of an even number, the
 // two in the middle bound the median. One holder with a long TTL stretches nothing.
-func reference(holders []Holder, since time.Duration) Span {
+func reference(holders []Mark, since time.Duration) Span {
 	lows, highs := make([]int64, len(holders)), make([]int64, len(holders))
 	for i, h := range holders {
 		lows[i] = h.Renewed
-		highs[i] = h.Renewed + min(h.TTL, since).Microseconds()
+		highs[i] = h.Renewed + min(h.Lease(), since).Microseconds()
 	}
 	slices.Sort(lows)
 	slices.Sort(highs)
@@ -63,19 +63,24 @@ func reference(holders []Holder, since time.Duration) Span {
 }
 
 // sampled returns some of the holders who have renewed after a write, evenly spread over
-// the worker IDs.
-func sampled(all []Holder, since int64) []Holder {
-	var newer, out []Holder
+// the worker IDs, and what their owner marks say.
+func sampled(all []Holder, since int64) (some []Holder, marks []Mark, _ error) {
+	var newer []Holder
 	for _, h := range all {
-		if h.Changed > since {
+		if h.Changed > since && h.Mark != nil {
 			newer = append(newer, h)
 		}
 	}
 	n := min(len(newer), samples)
 	for i := range n {
-		out = append(out, newer[i*len(newer)/n])
+		h := newer[i*len(newer)/n]
+		mark, err := h.Mark()
+		if err != nil {
+			return nil, nil, err
+		}
+		some, marks = append(some, h), append(marks, mark)
 	}
-	return out
+	return some, marks, nil
 }
 
 // clocks compares clocks for a coordinator. Where the back end has a clock, that is the
@@ -113,13 +118,20 @@ func (k *clocks) check(ctx context.Context, s Session, sv *Survey, clock Span) e
 	case len(sv.Holders) < quorum:
 		return nil
 	}
-	all := sampled(sv.Holders, math.MinInt64)
-	first := CheckClock(clock, reference(all, noLimit), k.bound)
+	all, marks, err := sampled(sv.Holders, math.MinInt64)
+	if err != nil {
+		return err
+	}
+	first := CheckClock(clock, reference(marks, noLimit), k.bound)
 	if first == nil {
 		k.agreed()
 		return nil
 	}
-	if alive := sampled(sv.Holders, k.differedAt(sv.era, sv.Number)); len(alive) >= quorum {
+	_, alive, err := sampled(sv.Holders, k.differedAt(sv.era, sv.Number))
+	switch {
+	case err != nil:
+		return err
+	case len(alive) >= quorum:
 		return fromHolders(CheckClock(clock, reference(alive, noLimit), k.bound), time.Time{})
 	}
 	longest := time.Duration(0)
@@ -159,19 +171,20 @@ func (k *clocks) agreed() {
 // clock: the latest that it may be, since a floor that is too low protects nobody. It is
 // doubtful if there is no clock but that of the other holders, and this one is far from
 // theirs or there are too few of them to tell. Whether they are alive is not known yet.
-func (k *clocks) forFloor(now, server int64, others []Holder) (safe int64, doubtful bool) {
+func (k *clocks) forFloor(now, server int64, others []Holder) (safe int64, doubtful bool, _ error) {
 	switch {
 	case k.oneMachine:
-		return now, false
+		return now, false, nil
 	case server != 0:
-		return ClockForFloor(now, Span{server, server}, k.bound), false
+		return ClockForFloor(now, Span{server, server}, k.bound), false, nil
 	}
-	if others = sampled(others, math.MinInt64); len(others) < quorum {
-		return now, true
+	_, marks, err := sampled(others, math.MinInt64)
+	if err != nil || len(marks) < quorum {
+		return now, true, err
 	}
-	right := reference(others, noLimit)
+	right := reference(marks, noLimit)
 	doubtful = CheckClock(Span{now, now}, right, k.bound) != nil
-	return max(now, ClockForFloor(now, right, k.bound)), doubtful
+	return max(now, ClockForFloor(now, right, k.bound)), doubtful, nil
 }
 
 // setDoubt notes that there is a doubt, or that there is none any more.
@@ -200,9 +213,9 @@ func (k *clocks) restart(number int64) {
 // gone makes no clock right, least of all one that is behind theirs. Now is this machine's
 // clock; early says that it is too early to tell.
 func (k *clocks) lowered(meta Meta, since doubt, passed time.Duration, now int64, others []Holder, maxHorizon time.Duration) (_ Meta, early bool, _ error) {
-	alive := sampled(others, since.number)
-	if len(alive) < quorum {
-		return meta, true, nil
+	_, alive, err := sampled(others, since.number)
+	if err != nil || len(alive) < quorum {
+		return meta, err == nil, err
 	}
 	// The latest that a right clock may say counts, also where they do not agree: a floor
 	// that is too low protects nobody.

@@ -35,7 +35,7 @@ func newCoordinator(tb testing.TB, server *memstore.Server, c clock.Clock) *prot
 // back ends with and without a clock.
 func TestConformance(t *testing.T) {
 	for name, micro := range map[string]func() int64{
-		"clock of the back end":  clock.System().UnixMicro,
+		"clock of the back end": clock.System().UnixMicro,
 		"clocks of the holders": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,8 +53,11 @@ func TestConformance(t *testing.T) {
 					Client:         participant(servers[0]),
 					OtherNamespace: participant(servers[1]),
 					Expire:         func(_ testing.TB, g coord.Grant) { servers[0].Expire(g.WorkerID) },
-					RaiseFloor:     func(tb testing.TB, tick int64) { tb.Helper(); raiseFloor(tb, newCoordinator(tb, servers[0], nil), tick) },
-					Sticky:         true,
+					RaiseFloor: func(tb testing.TB, tick int64) {
+						tb.Helper()
+						raiseFloor(tb, newCoordinator(tb, servers[0], nil), tick)
+					},
+					Sticky: true,
 				}
 			})
 		})

@@ -31,7 +31,7 @@ type Settings struct {
 	// ServerClock says that the back end has a clock, see [Session.Time].
 	ServerClock bool
 	Clock       clock.Clock
-	Logger     *slog.Logger
+	Logger      *slog.Logger
 	// Random returns a random number from 0 to limit - 1. Nil: that of math/rand.
 	Random func(limit int64) int64
 	// CheckTTL refuses a TTL that the back end cannot keep. Nil: it keeps all.
@@ -175,7 +175,7 @@ func (c *Coordinator) now() int64 { return clock.Fresh(c.set.Clock) }
 // seen is the time of what is seen now: this machine's, unless the back end's clock says
 // that it is wrong.
 func (c *Coordinator) seen(s Session) int64 {
-	now, _ := c.clocks.forFloor(c.now(), s.Time(), nil)
+	now, _, _ := c.clocks.forFloor(c.now(), s.Time(), nil) // there is no holder to be read
 	return now
 }
 

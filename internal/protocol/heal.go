@@ -67,7 +67,10 @@ func (c *Coordinator) raise(ctx context.Context, s Session, why string, now int6
 			"namespace", c.set.Namespace, "reason", why, "until", sv.Meta.Record.floorEnds())
 		return true, nil
 	}
-	checked, doubtful := c.clocks.forFloor(max(now, c.now()), s.Time(), c.others(sv.Holders))
+	checked, doubtful, err := c.clocks.forFloor(max(now, c.now()), s.Time(), c.others(sv.Holders))
+	if err != nil {
+		return false, err
+	}
 	next := sv.Meta.Record.AfterLoss(known, checked, c.set.MaxHorizon, c.set.SkewBound)
 	if doubtful { // before it is written: the answer may be lost
 		c.clocks.setDoubt(doubt{number: sv.Number, when: monotonic(), mine: true})
@@ -117,7 +120,7 @@ func (c *Coordinator) firstMeta(meta Meta) func(now int64) Meta {
 			meta = *known
 		}
 		meta.Nonce = rand.Text()
-		checked, _ := c.clocks.forFloor(c.now(), now, nil)
+		checked, _, _ := c.clocks.forFloor(c.now(), now, nil) // there is no holder to be read
 		return meta.AfterLoss(known, checked, c.set.MaxHorizon, c.set.SkewBound)
 	}
 }

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -135,11 +136,31 @@ type Survey struct {
 // Holder is somebody who holds a worker ID.
 type Holder struct {
 	Worker  int
-	Changed int64 // the number of the write of the last renewal; 0: not known
-	Renewed int64 // the holder's clock then, microseconds since 1970; 0: not known
-	TTL     time.Duration
-	Lease   any // what the store knows of the lease
+	Changed int64                // the number of the write of the last renewal; 0: not known
+	Mark    func() (Mark, error) // reads what the owner mark says; nil: it says nothing
+	Lease   any                  // what the store knows of the lease
 }
+
+// Mark is what an owner mark says, where the back end has no clock.
+type Mark struct {
+	Version int   `json:"version"`
+	Renewed int64 `json:"renewed"` // the holder's clock at the last renewal, microseconds since 1970
+	TTL     int64 `json:"ttl"`     // milliseconds; 0: retired
+}
+
+// MarkOf returns the owner mark of a slot; the zero Slot: of a worker ID that is retired.
+func MarkOf(s Slot) Mark { return Mark{Version: Version, Renewed: s.Renewed, TTL: s.TTL} }
+
+// Check implements [Record].
+func (m Mark) Check() error {
+	if m.TTL < 0 {
+		return fmt.Errorf("ttl is %d ms; it is 0 or more", m.TTL)
+	}
+	return nil
+}
+
+// Lease is the TTL that the holder asked for.
+func (m Mark) Lease() time.Duration { return time.Duration(m.TTL) * time.Millisecond }
 
 // Lease says when a lease ends unless it is renewed.
 type Lease struct {

@@ -48,6 +48,11 @@ type owner struct {
 	ttl           time.Duration
 }
 
+// mark is what it says.
+func (o owner) mark() (protocol.Mark, error) {
+	return protocol.Mark{Version: protocol.Version, Renewed: o.renewed, TTL: o.ttl.Milliseconds()}, nil
+}
+
 // token leads from an acquisition to its worker ID.
 type token struct {
 	worker int

@@ -79,7 +79,7 @@ func (s *session) Survey(_ context.Context, ask protocol.Ask) (*protocol.Survey,
 		if o := st.owners[id]; o.lease == 0 {
 			sv.Retired++
 		} else {
-			sv.Holders = append(sv.Holders, protocol.Holder{Worker: id, Changed: o.changed, Renewed: o.renewed, TTL: o.ttl, Lease: o.lease})
+			sv.Holders = append(sv.Holders, protocol.Holder{Worker: id, Changed: o.changed, Lease: o, Mark: o.mark})
 		}
 	}
 	return sv, nil
@@ -198,9 +198,9 @@ func (s *session) Leases(_ context.Context, holders []protocol.Holder) []protoco
 	defer s.mu.Unlock()
 	var out []protocol.Lease
 	for _, h := range holders {
-		id, _ := h.Lease.(int64)
-		if l := s.leases[id]; l != nil {
-			out = append(out, protocol.Lease{Worker: h.Worker, Mark: fmt.Sprint(h.Changed), Renewed: h.Renewed, TTL: h.TTL, Left: l.ends.Sub(now())})
+		o, _ := h.Lease.(owner)
+		if l := s.leases[o.lease]; l != nil {
+			out = append(out, protocol.Lease{Worker: h.Worker, Mark: fmt.Sprint(h.Changed), Renewed: o.renewed, TTL: o.ttl, Left: l.ends.Sub(now())})
 		}
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,8 +26,8 @@ type actor struct {
 	clock *wrongClock
 
 	// Of the link.
-	parcels int
-	saw     int64 // the number of the last write in the last answer
+	parcels [2]int // of each lane
+	saw     int64  // the number of the last write in the last answer
 
 	// Of the process.
 	c      *protocol.Coordinator
@@ -140,10 +141,10 @@ func (a *actor) acquire(ctx context.Context) {
 		})
 		if err == nil {
 			a.g, a.pieces, a.given = g, []piece{{g.NotBefore, g.NotAfter}}, false
-			a.w.note(fmt.Sprintf("%d has %v", a.id, g))
+			a.w.say(fmt.Sprintf("%d has %v", a.id, g))
 			return
 		}
-		a.w.note(fmt.Sprintf("%d has no worker ID: %v", a.id, err))
+		a.w.say(fmt.Sprintf("%d has no worker ID: %v", a.id, err))
 		if a.rng.IntN(10) == 0 && !a.w.needs(a) {
 			a.reborn()
 		}
@@ -164,10 +165,22 @@ func (a *actor) extend(r coord.Grant) {
 	a.g = r
 }
 
+// renew renews what the actor has, and now and then makes another call beside the first,
+// of which the answer does not count.
 func (a *actor) renew(ctx context.Context) {
 	g := a.g
 	if a.rng.IntN(4) == 0 {
 		g.Handle = nil
+	}
+	if a.rng.IntN(3) == 0 {
+		var beside sync.WaitGroup
+		defer beside.Wait()
+		until, limit := a.tick()+a.rng.Int64N(500), time.Duration(a.rng.IntN(3000))*time.Millisecond
+		beside.Go(func() {
+			ctx, cancel := context.WithTimeout(context.WithValue(ctx, laneKey{}, 1), limit)
+			defer cancel()
+			_, _ = a.c.Renew(ctx, g, until)
+		})
 	}
 	var r coord.Grant
 	err := a.call(ctx, func(ctx context.Context) (err error) {
@@ -210,7 +223,7 @@ func (a *actor) die(ctx context.Context) {
 		_ = a.call(ctx, func(context.Context) error { _, err := a.c.Renew(ended, a.g, a.tick()); return err })
 	}
 	a.reborn()
-	a.w.note(fmt.Sprint(a.id, " has died"))
+	a.w.say(fmt.Sprint(a.id, " has died"))
 	if a.rng.IntN(3) == 0 {
 		a.g = coord.Grant{}
 		return
@@ -240,7 +253,7 @@ func (a *actor) resume(ctx context.Context) {
 			}
 			a.g = r
 			a.w.resumed++
-			a.w.note(fmt.Sprintf("%d has resumed %v", a.id, r))
+			a.w.say(fmt.Sprintf("%d has resumed %v", a.id, r))
 			return
 		}
 		if errors.Is(err, coord.ErrLeaseLost) {

@@ -57,16 +57,22 @@ func send[T any](ctx context.Context, a *actor, what string, request func() (T, 
 		<-ctx.Done()
 		return none, ctx.Err()
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	a.saw = saw
 	return answer, err
 }
 
+// laneKey is the key of a call's lane in its context.
+type laneKey struct{}
+
 // park waits until the scheduler has decided what becomes of a parcel; false: ctx has
 // ended before.
 func (w *world) park(ctx context.Context, a *actor, what string) (fate, bool) {
-	p := &parcel{from: a, n: a.parcels, what: what, fate: make(chan fate, 1)}
-	a.parcels++
+	lane, _ := ctx.Value(laneKey{}).(int)
 	w.mu.Lock()
+	p := &parcel{from: a, lane: lane, n: a.parcels[lane], what: what, fate: make(chan fate, 1)}
+	a.parcels[lane]++
 	w.parked = append(w.parked, p)
 	w.mu.Unlock()
 	select {

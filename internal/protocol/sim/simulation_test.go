@@ -47,7 +47,7 @@ type result struct {
 // run makes a run, and returns what it came to.
 func run(t *testing.T, seed uint64, steps int) (r result) {
 	defer func() {
-		if t.Failed() {
+		if t.Failed() && *seedFlag == 0 {
 			t.Logf("seed %d: see it with go test ./internal/protocol/sim -v -run TestSimulation -args -sim.seed=%d", seed, seed)
 		}
 	}()
@@ -75,7 +75,7 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 
 var (
 	seedFlag = flag.Uint64("sim.seed", 0, "run this seed alone, and print all that happens")
-	stepFlag = flag.Int("sim.steps", 800, "steps of a run")
+	stepFlag = flag.Int("sim.steps", 1500, "steps of a run")
 )
 
 // seeds is how many runs there are.

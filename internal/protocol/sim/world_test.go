@@ -40,7 +40,7 @@ var space = coord.Space{
 
 const (
 	workers = 3
-	actors  = 5
+	actors  = 4
 )
 
 // world is one run.
@@ -64,7 +64,8 @@ type world struct {
 // parcel is a request or an answer that waits for the network.
 type parcel struct {
 	from *actor
-	n    int // of those of the actor
+	lane int // of the actor's: a call that is made beside another has one of its own
+	n    int // of those of the lane
 	what string
 	fate chan fate
 }
@@ -84,7 +85,7 @@ func (w *world) step() {
 	synctest.Wait()
 	w.mu.Lock()
 	slices.SortFunc(w.parked, func(a, b *parcel) int {
-		return cmp.Or(cmp.Compare(a.from.id, b.from.id), cmp.Compare(a.n, b.n))
+		return cmp.Or(cmp.Compare(a.from.id, b.from.id), cmp.Compare(a.lane, b.lane), cmp.Compare(a.n, b.n))
 	})
 	ready := slices.DeleteFunc(slices.Clone(w.parked), func(p *parcel) bool { return w.serve != nil && p.from != w.serve })
 	var chosen *parcel
@@ -94,7 +95,7 @@ func (w *world) step() {
 	}
 	w.mu.Unlock()
 	switch {
-	case len(w.ghosts) > 0 && w.rng.IntN(20) == 0:
+	case len(w.ghosts) > 0 && w.rng.IntN(60) == 0:
 		i := w.rng.IntN(len(w.ghosts))
 		ghost := w.ghosts[i]
 		w.ghosts = slices.Delete(w.ghosts, i, i+1)
@@ -109,13 +110,13 @@ func (w *world) step() {
 		if w.serve == nil {
 			f = []fate{lost, late, repeated, passed}[min(w.rng.IntN(24), 3)]
 		}
-		w.note(fmt.Sprintf("%s %d %d %d", chosen.what, chosen.from.id, chosen.n, f))
+		w.note(fmt.Sprintf("%s %d %d %d %d", chosen.what, chosen.from.id, chosen.lane, chosen.n, f))
 		chosen.fate <- f
 	}
 	if w.rng.IntN(8) == 0 {
 		w.pass(time.Duration(1+w.rng.IntN(40)) * time.Millisecond)
 	}
-	if w.serve == nil && w.rng.IntN(150) == 0 {
+	if w.serve == nil && w.rng.IntN(60) == 0 {
 		w.mishap()
 	}
 }
@@ -126,13 +127,16 @@ func (w *world) pass(d time.Duration) {
 	<-timer.C
 }
 
-// note adds to the trace.
+// note adds what the scheduler does to the trace.
 func (w *world) note(what string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	for i := range len(what) {
 		w.trace = (w.trace ^ uint64(what[i])) * 1099511628211
 	}
+	w.say(what)
+}
+
+// say prints what happens, if that is wanted.
+func (w *world) say(what string) {
 	if verbose {
 		w.tb.Logf("%s %s", time.Now().Format("04:05.000"), what)
 	}
