@@ -66,6 +66,7 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 		for range steps {
 			w.step()
 		}
+		synctest.Wait()
 		cancel()
 		done.Wait()
 		r = result{w.trace, w.stamps, w.renewals, w.resumed}

@@ -117,6 +117,7 @@ func (w *world) step() {
 		w.pass(time.Duration(1+w.rng.IntN(40)) * time.Millisecond)
 	}
 	if w.serve == nil && w.rng.IntN(60) == 0 {
+		synctest.Wait() // what was passed has arrived
 		w.mishap()
 	}
 }
@@ -190,7 +191,6 @@ func (w *world) lose() {
 		w.kept = append(w.kept, w.server.Snapshot())
 		return
 	}
-	synctest.Wait() // what was passed has arrived
 	number := w.server.Number()
 	var witnesses []*actor
 	for _, a := range w.actors {
