@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 const (
@@ -84,26 +85,15 @@ func New(client *clientv3.Client, namespace string, o *Options) (*Coordinator, e
 	if err != nil {
 		return nil, err
 	}
-	c := &Coordinator{
-		client:    client,
-		namespace: namespace,
-		keys:      newKeyspace(namespace),
-		opts:      opts,
-		log:       opts.Logger,
-		life:      lifetime.Begin("etcd", namespace),
-		watchers:  map[hold]*watcher{},
-		own:       map[int]string{},
-		ends:      map[int]expectedEnd{},
-	}
-	c.memory = newMemory(c.now)
-	if _, err := coord.ResolveLease(c, coord.LeaseConfig{}); err != nil {
-		c.life.End()
+	requests := &requests{client: client, prefix: root + namespace + "/"}
+	st := &store{requests: requests, namespace: namespace, keys: newKeyspace(namespace)}
+	p, err := protocol.New(st, protocol.Settings{
+		Driver: "etcd", Title: "the etcd cluster", Namespace: namespace, Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
+		SkewBound: opts.SkewBound, OneMachine: opts.OneMachine, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
+	})
+	if err != nil {
 		return nil, err
 	}
-	return c, nil
-}
-
-// LeaseRules implements [coord.LeaseRuler].
-func (c *Coordinator) LeaseRules() coord.LeaseRules {
-	return coord.LeaseRules{Set: c.opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon}
+	st.life = p.Life()
+	return &Coordinator{Coordinator: p, client: client}, nil
 }

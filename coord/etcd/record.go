@@ -2,29 +2,13 @@ package etcd
 
 import (
 	"fmt"
-	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
-
-// ownerRecord is the value of an owner key.
-type ownerRecord struct {
-	Version int   `json:"version"`
-	Renewed int64 `json:"renewed"` // the holder's clock, microseconds since 1970
-	TTL     int64 `json:"ttl"`     // milliseconds; 0: retired
-}
-
-// Check implements [protocol.Record].
-func (o ownerRecord) Check() error {
-	if o.TTL < 0 {
-		return fmt.Errorf("ttl is %d ms; it is 0 or more", o.TTL)
-	}
-	return nil
-}
-
-// ttl is the TTL that the holder asked for.
-func (o ownerRecord) ttl() time.Duration { return time.Duration(o.TTL) * time.Millisecond }
 
 // tokenRecord is the value of a token key.
 type tokenRecord struct {
@@ -34,6 +18,16 @@ type tokenRecord struct {
 
 // Check implements [protocol.Record].
 func (t tokenRecord) Check() error { return nil }
+
+// entryOf decodes a key; the zero Entry if there is none.
+func entryOf[R protocol.Record](kv *mvccpb.KeyValue) (e protocol.Entry[R], err error) {
+	if kv == nil {
+		return e, nil
+	}
+	e = protocol.Entry[R]{Raw: kv.Value, Made: kv.CreateRevision, Version: kv.ModRevision}
+	e.Record, err = decode[R](string(kv.Key), kv.Value)
+	return e, err
+}
 
 // decode reads what [protocol.Encode] wrote. Errors wrap coord.ErrInvalid and name the
 // key.
@@ -48,4 +42,33 @@ func decode[R protocol.Record](key string, b []byte) (R, error) {
 // damaged is the error of a key whose value this driver cannot have written.
 func damaged(key string, err error) error {
 	return fmt.Errorf("%w etcd key %q: %w; it is not overwritten: restore it from a backup, or use another namespace", coord.ErrInvalid, key, err)
+}
+
+// rangeOf returns the answer to the i-th operation, which is a read.
+func rangeOf(resp *reply, i int) *pb.RangeResponse {
+	if i < 0 || i >= len(resp.Responses) {
+		return nil
+	}
+	return resp.Responses[i].GetResponseRange()
+}
+
+// one returns the key that the i-th operation read; nil if there was none.
+func one(resp *reply, i int) *mvccpb.KeyValue {
+	if kvs := rangeOf(resp, i).GetKvs(); len(kvs) > 0 {
+		return kvs[0]
+	}
+	return nil
+}
+
+// madeAt returns the CreateRevision of the key that the first operation of a
+// transaction has written, and before which it read what was there.
+func madeAt(resp *reply) int64 {
+	if len(resp.Responses) == 0 {
+		return 0
+	}
+	put := resp.Responses[0].GetResponsePut()
+	if put.GetPrevKv() == nil {
+		return resp.Header.GetRevision()
+	}
+	return put.GetPrevKv().GetCreateRevision()
 }
