@@ -19,7 +19,7 @@ import (
 // watchers counts the goroutines that watch owner keys.
 func watchers() int {
 	b := make([]byte, 4<<20)
-	return strings.Count(string(b[:runtime.Stack(b, true)]), "coord/etcd.(*Coordinator).watch(")
+	return strings.Count(string(b[:runtime.Stack(b, true)]), "coord/etcd.(*session).Watch(")
 }
 
 // TestWatchersEnd: there is one watcher a grant, and Release, a hint and Close end

@@ -28,28 +28,24 @@ type store struct {
 
 // Open implements [protocol.Store].
 func (st *store) Open(token string, ttl time.Duration, _ int) (protocol.Session, error) {
-	return &session{store: st, token: token, ttl: ttl, ticket: noTicket}, nil
+	return &session{store: st, token: token, ttl: ttl}, nil
 }
 
 // session is what a token has in the cluster. A request may go to any member, so there is
-// no connection, but the ticket and the lease of an acquisition are kept until they are
-// used: many who are too slow are not to begin anew all the time.
+// no connection, but the lease of an acquisition is kept until it is used: many who are too
+// slow are not to begin anew all the time.
 type session struct {
 	*store
 	token string
 	ttl   time.Duration
 
 	mu     sync.Mutex
-	ticket int64            // or noTicket
 	lease  clientv3.LeaseID // for an owner key; 0: none
 	made   bool             // the lease was made
 	alive  time.Time        // when that was last seen, monotonic
 	sent   bool             // an owner key was to be put on it, and what became of that is not known
 	ended  bool
 }
-
-// noTicket says that no ticket was drawn.
-const noTicket = -1
 
 // errEnded says that a session is not needed any more.
 var errEnded = errors.New("the session was ended")
@@ -148,8 +144,8 @@ func (s *session) forget(lease clientv3.LeaseID) {
 	}
 }
 
-// Survey implements [protocol.Session]: with a token it draws a ticket, if there is none
-// yet. All of it is one transaction.
+// Survey implements [protocol.Session]: an acquisition draws a ticket. All of it is one
+// transaction.
 func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
 	k, owners := s.keys, clientv3.WithPrefix()
 	first := k.owners()
@@ -169,24 +165,17 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	if ask.Identity != "" {
 		reads = append(reads, clientv3.OpGet(k.identity(ask.Identity)))
 	}
-	s.mu.Lock()
-	ticket := s.ticket
-	s.mu.Unlock()
 	var writes []clientv3.Op
-	if draws := ask.Token != "" && ask.New != nil && ticket == noTicket; draws {
+	if ask.Token != "" && ask.New != nil {
 		writes = append(writes, clientv3.OpPut(k.ticket(), ""))
 	}
 	resp, made, err := s.transactSurvey(ctx, ask, writes, reads)
 	if err != nil {
 		return nil, err
 	}
-	sv := &protocol.Survey{Position: resp.position(made || len(writes) > 0), Made: made, Ticket: noTicket, Worker: -1, Last: -1}
+	sv := &protocol.Survey{Position: resp.position(made || len(writes) > 0), Made: made, Ticket: -1, Worker: -1, Last: -1}
 	if len(writes) > 0 {
-		ticket = max(one(resp, 0).GetVersion()-1, 0)
-		sv.Ticket = ticket
-		s.mu.Lock()
-		s.ticket = ticket
-		s.mu.Unlock()
+		sv.Ticket = max(one(resp, 0).GetVersion()-1, 0)
 	}
 	return sv, s.readSurvey(sv, ask, resp)
 }
@@ -380,7 +369,7 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 	if err != nil {
 		return nil, err
 	}
-	l := &protocol.Listing{}
+	l := &protocol.Listing{Position: resp.position(false)}
 	if l.Meta, err = entryOf[protocol.Meta](one(resp, 0)); err != nil || !slots {
 		return l, err
 	}

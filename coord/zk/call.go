@@ -37,6 +37,7 @@ type reply struct {
 	children []string
 	path     string // of what was made
 	acl      []client.ACL
+	events   <-chan client.Event // of a watch
 	results  []client.MultiResponse
 }
 
@@ -71,11 +72,11 @@ func exists(path string) request {
 	}}
 }
 
-// watch is exists with a watch: the session's event is called when the node goes.
+// watch is exists with a watch.
 func watch(path string) request {
 	return request{opExists, func(c *client.Conn) (r reply) {
 		var there bool
-		if there, r.stat, _, r.err = c.ExistsW(path); r.err == nil && !there {
+		if there, r.stat, r.events, r.err = c.ExistsW(path); r.err == nil && !there {
 			r.err = client.ErrNoNode
 		}
 		return r
@@ -158,8 +159,8 @@ func deadline(d time.Duration) time.Time { return now().Add(d) }
 func (s *session) together(ctx context.Context, requests ...request) ([]reply, error) {
 	select {
 	case s.lane <- struct{}{}:
-	case <-s.life.Done():
-		return nil, context.Cause(s.life)
+	case <-s.ended.Done():
+		return nil, context.Cause(s.ended)
 	case <-ctx.Done():
 		return nil, s.unreached(ctx)
 	}
@@ -197,9 +198,9 @@ func (g *group) start(ctx context.Context, i int, r request) error {
 	before, _ := g.line.count(r.op)
 	go func() { g.answers <- answer{i, r.do(g.conn)} }()
 	err := g.sent(ctx, i, r.op, before)
-	if err != nil && g.life.Err() == nil {
+	if err != nil && g.ended.Err() == nil {
 		go func() {
-			_ = g.sent(g.life, i, r.op, before)
+			_ = g.sent(g.ended, i, r.op, before)
 			<-g.lane
 		}()
 		return g.unreached(ctx)
@@ -223,8 +224,8 @@ func (g *group) sent(ctx context.Context, i int, op int32, before int) error {
 			if a.i == i {
 				return nil
 			}
-		case <-g.life.Done():
-			return context.Cause(g.life)
+		case <-g.ended.Done():
+			return context.Cause(g.ended)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -237,8 +238,8 @@ func (g *group) wait(ctx context.Context, want int) ([]reply, error) {
 		select {
 		case a := <-g.answers:
 			g.got = append(g.got, a)
-		case <-g.life.Done():
-			return nil, context.Cause(g.life)
+		case <-g.ended.Done():
+			return nil, context.Cause(g.ended)
 		case <-ctx.Done():
 			return nil, g.unreached(ctx)
 		}

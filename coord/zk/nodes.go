@@ -102,19 +102,19 @@ func unchanged(path string, value []byte) any {
 }
 
 // replaces puts next in the place of old, if old is what is stored, with this version.
-func (c *Coordinator) replaces(path string, old, next []byte, version int32) []any {
+func (st *store) replaces(path string, old, next []byte, version int32) []any {
 	return []any{
 		&client.DeleteRequest{Path: mark(path, old), Version: -1},
-		&client.CreateRequest{Path: mark(path, next), Acl: c.acl},
+		&client.CreateRequest{Path: mark(path, next), Acl: st.acl},
 		&client.SetDataRequest{Path: path, Data: next, Version: version},
 	}
 }
 
 // creates makes a record that is not there.
-func (c *Coordinator) creates(path string, value []byte) []any {
+func (st *store) creates(path string, value []byte) []any {
 	return []any{
-		&client.CreateRequest{Path: path, Data: value, Acl: c.acl},
-		&client.CreateRequest{Path: mark(path, value), Acl: c.acl},
+		&client.CreateRequest{Path: path, Data: value, Acl: st.acl},
+		&client.CreateRequest{Path: mark(path, value), Acl: st.acl},
 	}
 }
 
@@ -161,30 +161,19 @@ type workerRecord struct {
 // Check implements [protocol.Record].
 func (w workerRecord) Check() error { return nil }
 
-// stored is a record as it was read.
-type stored[R protocol.Record] struct {
-	rec     R
-	raw     []byte
-	version int32
-	czxid   int64 // when the node was made; 0: it is not there
-}
-
-// there tells whether there is a node.
-func (s stored[R]) there() bool { return s.czxid != 0 }
-
-// read decodes the answer to a Get; the zero value if there is no node.
-func read[R protocol.Record](path string, r reply) (stored[R], error) {
+// read decodes the answer to a Get; the zero Entry if there is no node.
+func read[R protocol.Record](path string, r reply) (protocol.Entry[R], error) {
 	if r.err != nil {
 		if definite(r.err, client.ErrNoNode) {
-			return stored[R]{}, nil
+			return protocol.Entry[R]{}, nil
 		}
-		return stored[R]{}, refusedAt(path, r.err)
+		return protocol.Entry[R]{}, refusedAt(path, r.err)
 	}
 	rec, err := protocol.Decode[R](r.data)
 	if err != nil {
-		return stored[R]{}, damaged(path, err)
+		return protocol.Entry[R]{}, damaged(path, err)
 	}
-	return stored[R]{rec: rec, raw: r.data, version: r.stat.Version, czxid: r.stat.Czxid}, nil
+	return protocol.Entry[R]{Record: rec, Raw: r.data, Version: int64(r.stat.Version), Made: r.stat.Czxid}, nil
 }
 
 // damaged is the error of a node whose value this driver cannot have written.

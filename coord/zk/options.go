@@ -13,6 +13,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 const (
@@ -139,25 +140,19 @@ func New(servers []string, namespace string, o *Options) (*Coordinator, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Coordinator{
-		memory:       newMemory(),
-		servers:      addresses,
-		namespace:    namespace,
-		nodes:        newFolder(opts.Chroot, namespace),
-		opts:         opts,
-		log:          opts.Logger,
-		acl:          client.WorldACL(client.PermAll),
-		life:         lifetime.Begin("zookeeper", namespace),
-		incarnations: map[string]*incarnation{},
-	}
+	st := &store{servers: addresses, nodes: newFolder(opts.Chroot, namespace), opts: opts, log: opts.Logger, acl: client.WorldACL(client.PermAll)}
 	if opts.User != "" {
-		c.acl = client.AuthACL(client.PermAll)
+		st.acl = client.AuthACL(client.PermAll)
 	}
-	if _, err := coord.ResolveLease(c, coord.LeaseConfig{}); err != nil {
-		c.life.End()
+	p, err := protocol.New(st, protocol.Settings{
+		Driver: "zookeeper", Title: "the ZooKeeper ensemble", Namespace: namespace, Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
+		SkewBound: opts.SkewBound, ServerClock: true, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
+	})
+	if err != nil {
 		return nil, err
 	}
-	return c, nil
+	st.life = p.Life()
+	return &Coordinator{p}, nil
 }
 
 // addressesOf checks servers and adds the port where it is left out.
@@ -187,9 +182,4 @@ func addressesOf(servers []string) ([]string, error) {
 		all = append(all, address)
 	}
 	return all, nil
-}
-
-// LeaseRules implements [coord.LeaseRuler].
-func (c *Coordinator) LeaseRules() coord.LeaseRules {
-	return coord.LeaseRules{Set: c.opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon}
 }

@@ -7,12 +7,12 @@ import (
 	"log/slog"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 var (
@@ -21,8 +21,6 @@ var (
 	// errSilent says that there was no connection for so long that the session is over
 	// or as good as over.
 	errSilent = errors.New("there was no connection for as long as the session lasts without one")
-	// errIdle says that nobody has renewed what a session holds.
-	errIdle = errors.New("nobody has renewed for as long as the lease lasts")
 	// errEnded says that a session is not needed any more.
 	errEnded = errors.New("the session was ended")
 )
@@ -41,20 +39,16 @@ const (
 // another session by itself then, and make requests of the old one in it; here, it
 // finds no server any more.
 type session struct {
+	*store
+	token string
 	conn  *client.Conn
 	hosts *hosts
 	ttl   time.Duration
-	limit int // the longest answer
-	log   *slog.Logger
+	limit int           // the longest answer
 	lane  chan struct{} // held while requests are under way
 
-	memory   *memory
-	refer    func(leader int64) int64
-	era      atomic.Int64 // of the memory, at the last write
-	answered atomic.Int64 // the number in the last answer to a request
-
-	life context.Context // its cause says why the session is over
-	end  context.CancelCauseFunc
+	ended context.Context // its cause says why the session is over
+	end   context.CancelCauseFunc
 
 	mu      sync.Mutex
 	id      int64         // 0: not yet
@@ -66,32 +60,29 @@ type session struct {
 	shake   time.Duration // how long the answer to the request for a session may take
 	foreign int           // how many of the last servers were something else
 	silent  *time.Timer   // runs while there is none
-	unused  *time.Timer   // runs between calls
-	watched string        // path of the owner node
-	gone    chan struct{} // closed when the session is over or the owner node is gone
-	told    bool          // gone is closed
 	authed  bool          // credentials were accepted
 
 	serverTime int64     // the leader's clock at the last write, microseconds since 1970
 	heard      time.Time // when that was learned
+
+	identity protocol.Entry[workerRecord] // as the last survey has read it
 }
 
 // newSession begins to connect. The answers that it accepts have the names of up to
 // so many worker IDs.
-func (c *Coordinator) newSession(ttl time.Duration, workers int) (*session, error) {
+func (st *store) newSession(ttl time.Duration, workers int) (*session, error) {
 	s := &session{
-		ttl: ttl, shake: shortestShake(ttl), log: c.log, limit: answerRoom + nameRoom*workers, lane: make(chan struct{}, 1),
-		ready: make(chan struct{}), gone: make(chan struct{}), memory: c.memory, refer: c.reference,
+		store: st, ttl: ttl, shake: shortestShake(ttl), limit: answerRoom + nameRoom*workers, lane: make(chan struct{}, 1),
+		ready: make(chan struct{}),
 	}
-	s.sight()
-	s.life, s.end = context.WithCancelCause(context.Background())
-	s.hosts = newHosts(s.life, c.servers)
-	conn, _, err := client.Connect(c.servers, ttl,
+	s.ended, s.end = context.WithCancelCause(context.Background())
+	s.hosts = newHosts(s.ended, st.servers)
+	conn, _, err := client.Connect(st.servers, ttl,
 		client.WithHostProvider(s.hosts),
 		client.WithDialer(s.dial),
 		client.WithEventCallback(s.event),
-		client.WithLogger(printer{c.log}),
-		client.WithLogInfo(c.log.Enabled(context.Background(), slog.LevelDebug)),
+		client.WithLogger(printer{st.log}),
+		client.WithLogInfo(st.log.Enabled(context.Background(), slog.LevelDebug)),
 		client.WithMaxConnBufferSize(sendRoom),
 		client.WithMaxBufferSize(s.limit))
 	if err != nil {
@@ -99,7 +90,7 @@ func (c *Coordinator) newSession(ttl time.Duration, workers int) (*session, erro
 		return nil, err
 	}
 	s.conn = conn
-	if !c.life.Spawn(func() { s.wait(c.life.Context()) }) {
+	if !st.life.Spawn(func() { s.wait(st.life.Context()) }) {
 		s.over(false, coord.ErrClosed)
 		conn.Close()
 		return nil, coord.ErrClosed
@@ -125,7 +116,7 @@ func (s *session) dial(_, address string, _ time.Duration) (net.Conn, error) {
 	s.mu.Lock()
 	shake := s.shake
 	s.mu.Unlock()
-	w, err := newWire(conn, s.limit, shake, s.ttl, s.greeted, s.saw, s.worry)
+	w, err := newWire(conn, s.limit, shake, s.ttl, s.greeted, s.worry)
 	if err != nil {
 		_ = conn.Close()
 		s.worry(err)
@@ -134,7 +125,7 @@ func (s *session) dial(_, address string, _ time.Duration) (net.Conn, error) {
 	s.mu.Lock()
 	s.wire = w
 	s.mu.Unlock()
-	if s.life.Err() != nil {
+	if s.ended.Err() != nil {
 		w.hush()
 	}
 	return w, nil
@@ -166,22 +157,6 @@ func (s *session) worry(err error) {
 	}
 }
 
-// saw remembers the number of the last transaction that a server had done when it
-// answered to a request or to a ping.
-func (s *session) saw(zxid int64, request bool) {
-	if request {
-		s.answered.Store(zxid)
-	}
-	s.memory.note(s.era.Load(), zxid, s.time())
-}
-
-// sight is what had been seen when a write begins.
-func (s *session) sight() sight {
-	at := s.memory.sight()
-	s.era.Store(at.era)
-	return at
-}
-
 // greeted is called with the answer to the request for a session. A server that
 // makes the session shorter or longer than asked changes the TTL: that is no lease
 // that anybody configured.
@@ -200,12 +175,6 @@ func (s *session) greeted(g greeting) {
 // goroutines call it.
 func (s *session) event(e client.Event) {
 	switch {
-	case e.Type == client.EventNodeDeleted:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if e.Path == s.watched {
-			s.tell()
-		}
 	case e.Type != client.EventSession:
 	case e.State == client.StateHasSession:
 		s.connected()
@@ -221,7 +190,7 @@ func (s *session) connected() {
 	defer s.mu.Unlock()
 	s.id = s.offered
 	stop(&s.silent)
-	if !s.up && s.life.Err() == nil {
+	if !s.up && s.ended.Err() == nil {
 		s.up, s.trouble = true, nil
 		close(s.ready)
 	}
@@ -234,7 +203,7 @@ func (s *session) disconnected() {
 		s.up = false
 		s.ready = make(chan struct{})
 	}
-	if s.id != 0 && s.silent == nil && s.life.Err() == nil {
+	if s.id != 0 && s.silent == nil && s.ended.Err() == nil {
 		s.silent = time.AfterFunc(s.ttl, func() { s.over(false, errSilent) })
 	}
 }
@@ -246,45 +215,9 @@ func (s *session) over(farewell bool, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stop(&s.silent)
-	stop(&s.unused)
 	if s.wire != nil && !farewell {
 		s.wire.hush()
 	}
-	s.tell()
-}
-
-// held begins anew with the hint, after the owner node was put back.
-func (s *session) held() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.told && s.life.Err() == nil {
-		s.told, s.gone, s.watched = false, make(chan struct{}), ""
-	}
-}
-
-// tell closes the channel of the hint. The lock is held.
-func (s *session) tell() {
-	if !s.told {
-		s.told = true
-		close(s.gone)
-	}
-}
-
-// idle begins the time in which the next call has to come. After it, the session is
-// over.
-func (s *session) idle() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.unused == nil && s.life.Err() == nil {
-		s.unused = time.AfterFunc(s.ttl, func() { s.over(true, errIdle) })
-	}
-}
-
-// busy ends that time.
-func (s *session) busy() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	stop(&s.unused)
 }
 
 // stop stops a timer, if there is one, and forgets it.
@@ -299,7 +232,7 @@ func stop(t **time.Timer) {
 // client has ended, for up to 3 s if the servers do not answer.
 func (s *session) wait(coordinator context.Context) {
 	select {
-	case <-s.life.Done():
+	case <-s.ended.Done():
 	case <-coordinator.Done():
 		s.over(false, coord.ErrClosed)
 	}
@@ -312,7 +245,7 @@ func (s *session) await(ctx context.Context) (int64, error) {
 		s.mu.Lock()
 		ready, up, id := s.ready, s.up, s.id
 		s.mu.Unlock()
-		if err := context.Cause(s.life); err != nil {
+		if err := context.Cause(s.ended); err != nil {
 			return 0, err
 		}
 		if up {
@@ -320,7 +253,7 @@ func (s *session) await(ctx context.Context) (int64, error) {
 		}
 		select {
 		case <-ready:
-		case <-s.life.Done():
+		case <-s.ended.Done():
 		case <-ctx.Done():
 			return 0, s.unreached(ctx)
 		}
@@ -367,8 +300,8 @@ func (s *session) tick(milli int64) {
 	s.serverTime, s.heard = milli*1000, now()
 }
 
-// leaderTime is the leader's clock as of now; 0: it is not known.
-func (s *session) leaderTime() int64 {
+// Time implements [protocol.Session]: the leader's clock.
+func (s *session) Time() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.serverTime == 0 {
@@ -376,9 +309,6 @@ func (s *session) leaderTime() int64 {
 	}
 	return s.serverTime + since(s.heard).Microseconds()
 }
-
-// time is the time of what is seen now.
-func (s *session) time() int64 { return s.refer(s.leaderTime()) }
 
 // loggedIn tells whether the session has shown its credentials. The client shows them
 // again on each connection.
@@ -399,4 +329,24 @@ func (s *session) ident() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.id
+}
+
+// Over implements [protocol.Session].
+func (s *session) Over() error { return context.Cause(s.ended) }
+
+// End implements [protocol.Session]. What the session holds is free then.
+func (s *session) End() { s.over(true, errEnded) }
+
+// know remembers an identity's node.
+func (s *session) know(identity protocol.Entry[workerRecord]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.identity = identity
+}
+
+// lastIdentity returns an identity's node as it was read last.
+func (s *session) lastIdentity() protocol.Entry[workerRecord] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.identity
 }

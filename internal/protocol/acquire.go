@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -223,7 +224,11 @@ func (a *acquisition) choose(sv *Survey) []int {
 	if len(a.unfit) > 0 {
 		out = slices.Sorted(slices.Values(slices.Concat(sv.Owned, a.unfit)))
 	}
-	free := FreeFrom(a.req.Workers, out, max(sv.Ticket, 0), probes)
+	ticket := sv.Ticket
+	if ticket < 0 {
+		ticket = a.set.Random(math.MaxInt32) // any place to begin at is as good as another
+	}
+	free := FreeFrom(a.req.Workers, out, ticket, probes)
 	if sv.Last < 0 || !a.free(sv, sv.Last) || slices.Contains(a.unfit, sv.Last) {
 		return free
 	}

@@ -168,7 +168,7 @@ func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
 	var slots []coord.Slot
 	var unreadable []error
 	err := c.visit(ctx, "list the worker IDs", func(ctx context.Context, s Session) error {
-		l, err := s.List(ctx, true)
+		l, err := c.list(ctx, s, true)
 		if err != nil {
 			return err
 		}
@@ -189,11 +189,21 @@ func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
 func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 	var n coord.Namespace
 	err := c.visit(ctx, "look at the namespace", func(ctx context.Context, s Session) error {
-		l, err := s.List(ctx, false)
+		l, err := c.list(ctx, s, false)
 		if err == nil && l.Meta.There() {
 			n = l.Meta.Record.Inspected()
 		}
 		return err
 	})
 	return n, err
+}
+
+// list reads a listing in a session, and takes note of what it shows.
+func (c *Coordinator) list(ctx context.Context, s Session, slots bool) (*Listing, error) {
+	at := c.detector.sight()
+	l, err := s.List(ctx, slots)
+	if err == nil {
+		c.detector.learn(at, l.Position, noTicket, c.seen(s))
+	}
+	return l, err
 }

@@ -116,7 +116,7 @@ type Survey struct {
 	Made   bool   // by this survey
 	Origin string // the lineage on record in the namespace; empty: none
 	Slots  int    // how many slots there are, where that is known without reading them; only for operators
-	Ticket int64  // the number of this acquisition, from 0 on; -1: none was drawn
+	Ticket int64  // the number that was drawn for this survey, from 0 on; -1: none was
 	Worker int    // what the token holds already; -1: nothing
 	Last   int    // what the identity had last; -1: nothing
 	// LastSlot is the slot of Last, where the store has read it.
@@ -180,6 +180,7 @@ type Probe struct {
 
 // Listing is what is stored of a namespace.
 type Listing struct {
+	Position
 	Meta       Entry[Meta]
 	Slots      []Slot // in ascending order
 	Owned      []int  // in ascending order

@@ -211,7 +211,7 @@ func (s *session) List(_ context.Context, slots bool) (*protocol.Listing, error)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tick()
-	l := &protocol.Listing{Meta: s.state.meta, Owned: slices.Sorted(maps.Keys(s.state.owners))}
+	l := &protocol.Listing{Position: s.position(false), Meta: s.state.meta, Owned: slices.Sorted(maps.Keys(s.state.owners))}
 	if slots && l.Meta.There() {
 		for _, id := range slices.Sorted(maps.Keys(s.state.slots)) {
 			l.Slots = append(l.Slots, s.state.slots[id].Record)

@@ -1,0 +1,254 @@
+package zk
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	client "github.com/go-zookeeper/zk"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
+)
+
+// commit is one transaction that makes a change.
+type commit struct {
+	*session
+	change protocol.Change
+	worker int // that it is about; -1: none
+	ops    []any
+	slot   []byte // what is stored for the slot
+	meta   []byte // and for the namespace
+}
+
+// Commit implements [protocol.Session].
+func (s *session) Commit(ctx context.Context, change protocol.Change) (protocol.Outcome, error) {
+	out, err := s.commit(ctx, change)
+	return out, s.explain(ctx, err)
+}
+
+func (s *session) commit(ctx context.Context, change protocol.Change) (protocol.Outcome, error) {
+	c := &commit{session: s, change: change, worker: -1, meta: change.Before.Meta.Raw, slot: change.Before.Slot.Raw}
+	switch {
+	case change.Slot != nil:
+		c.worker = change.Slot.Worker
+	case change.Before.Slot.There():
+		c.worker = change.Before.Slot.Record.Worker
+	}
+	if err := c.plan(); err != nil {
+		return protocol.Outcome{}, err
+	}
+	if _, err := s.await(ctx); err != nil { // who owns what it makes
+		return protocol.Outcome{}, err
+	}
+	zxid, failed, err := s.write(ctx, c.ops)
+	switch {
+	case err == nil:
+		return protocol.Outcome{Position: position(zxid), Done: true, Now: c.view()}, nil
+	case failed < 0:
+		return protocol.Outcome{}, err
+	case definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion, client.ErrNotEmpty):
+		return c.conflict(c.ops[failed], err), nil
+	}
+	return protocol.Outcome{}, err
+}
+
+// plan makes the operations.
+func (c *commit) plan() error {
+	n, change := c.nodes, c.change
+	if change.Meta == nil {
+		c.ops = append(c.ops, unchanged(n.meta(), change.Before.Meta.Raw))
+	} else if err := c.putMeta(); err != nil {
+		return err
+	}
+	if err := c.own(); err != nil {
+		return err
+	}
+	if change.Unused {
+		// What has children cannot be deleted.
+		for _, at := range []string{n.slots(), n.owners()} {
+			c.ops = append(c.ops, &client.DeleteRequest{Path: at, Version: -1}, &client.CreateRequest{Path: at, Acl: c.acl})
+		}
+	}
+	if change.Slot == nil {
+		return nil
+	}
+	value, err := protocol.Encode(*change.Slot)
+	if err != nil {
+		return err
+	}
+	if len(value) > sendRoom/2 {
+		return fmt.Errorf("%w: the slot would have %d bytes, and %d are allowed; Request.Holder has %d", coord.ErrInvalid, len(value), sendRoom/2, len(change.Slot.Holder))
+	}
+	c.slot = []byte(value)
+	if old := change.Before.Slot; old.There() {
+		c.ops = append(c.ops, c.replaces(n.slot(c.worker), old.Raw, c.slot, int32(old.Version))...)
+	} else {
+		c.ops = append(c.ops, c.creates(n.slot(c.worker), c.slot)...)
+	}
+	return c.noteIdentity()
+}
+
+// putMeta replaces the namespace's record.
+func (c *commit) putMeta() error {
+	value, err := protocol.Encode(*c.change.Meta)
+	if err != nil {
+		return err
+	}
+	c.meta = []byte(value)
+	old := c.change.Before.Meta
+	c.ops = append(c.ops, c.replaces(c.nodes.meta(), old.Raw, c.meta, int32(old.Version))...)
+	return nil
+}
+
+// own makes the operations that change the ephemeral nodes of a holder.
+func (c *commit) own() error {
+	n, change := c.nodes, c.change
+	path, before := n.owner(c.worker), ownerOf(change.Before)
+	if change.Owner == protocol.OwnerStays {
+		if change.Slot != nil {
+			c.ops = append(c.ops, &client.CheckVersionRequest{Path: path, Version: 0})
+		}
+		return nil
+	}
+	if change.Before.Owned {
+		c.ops = append(c.ops, &client.DeleteRequest{Path: path, Version: -1})
+	}
+	if old := change.Replaced; before.token {
+		if change.Owner == protocol.OwnerFreed {
+			old = change.Token
+		}
+		c.ops = append(c.ops, &client.DeleteRequest{Path: n.token(old), Version: -1})
+	}
+	switch change.Owner {
+	case protocol.OwnerTaken:
+		value, err := protocol.Encode(workerRecord{Version: protocol.Version, Worker: c.worker})
+		if err != nil {
+			return err
+		}
+		c.ops = append(c.ops,
+			&client.CreateRequest{Path: path, Acl: c.acl, Flags: client.FlagEphemeral},
+			&client.CreateRequest{Path: n.token(change.Token), Data: []byte(value), Acl: c.acl, Flags: client.FlagEphemeral})
+	case protocol.OwnerForever: // a node that is not ephemeral
+		c.ops = append(c.ops, &client.CreateRequest{Path: path, Acl: c.acl})
+	}
+	return nil
+}
+
+// noteIdentity notes which worker ID the identity of a new grant has.
+func (c *commit) noteIdentity() error {
+	if c.change.Identity == "" || c.change.Owner != protocol.OwnerTaken || c.change.Replaced != "" {
+		return nil
+	}
+	last := c.lastIdentity()
+	if last.There() && last.Record.Worker == c.worker {
+		return nil
+	}
+	value, err := protocol.Encode(workerRecord{Version: protocol.Version, Worker: c.worker})
+	if err != nil {
+		return err
+	}
+	path := c.nodes.identity(c.change.Identity)
+	if last.There() {
+		c.ops = append(c.ops, &client.SetDataRequest{Path: path, Data: []byte(value), Version: int32(last.Version)})
+	} else {
+		c.ops = append(c.ops, &client.CreateRequest{Path: path, Data: []byte(value), Acl: c.acl})
+	}
+	return nil
+}
+
+// conflict says what the transaction was refused for.
+func (c *commit) conflict(op any, why error) protocol.Outcome {
+	out := protocol.Outcome{}
+	at := nodeOf(op)
+	if slot := c.nodes.slot(c.worker); at == slot || strings.HasPrefix(at, slot+"/") || at == c.nodes.owner(c.worker) {
+		out.Conflict = protocol.ConflictSlot
+	}
+	if !definite(why, client.ErrNotEmpty) {
+		out.Damage = misfit(op, why)
+	}
+	return out
+}
+
+// view is what is stored after the change.
+func (c *commit) view() *protocol.View {
+	before, change := c.change.Before, c.change
+	v := &protocol.View{Meta: before.Meta, Slot: before.Slot, Owned: before.Owned, Lease: before.Lease}
+	if change.Meta != nil {
+		v.Meta = then(before.Meta, *change.Meta, c.meta)
+	}
+	if change.Slot != nil {
+		v.Slot = then(before.Slot, *change.Slot, c.slot)
+	}
+	switch change.Owner {
+	case protocol.OwnerTaken:
+		v.Owned, v.Lease = true, ownerNode{session: c.ident(), token: true}
+	case protocol.OwnerFreed:
+		v.Owned, v.Lease = false, nil
+	case protocol.OwnerForever:
+		v.Owned, v.Lease = true, nil
+	}
+	return v
+}
+
+// then is what is stored after a write that replaced old.
+func then[R protocol.Record](old protocol.Entry[R], rec R, raw []byte) protocol.Entry[R] {
+	next := protocol.Entry[R]{Record: rec, Raw: raw, Version: old.Version + 1, Made: old.Made}
+	if !old.There() {
+		next.Version, next.Made = 0, protocol.MadeUnknown
+	}
+	return next
+}
+
+// write makes a transaction, and returns its number; 0: it is not known. If a server
+// refuses it, failed is the operation that is to blame, and otherwise negative: what
+// became of it is not known.
+func (s *session) write(ctx context.Context, ops []any) (zxid int64, failed int, err error) {
+	replies, err := s.together(ctx, multi(ops))
+	if err != nil {
+		return 0, -1, err
+	}
+	r := replies[0]
+	if r.err != nil {
+		for i, one := range r.results {
+			if one.Error != nil {
+				return 0, i, refusedAt(guardOf(ops[i]), r.err)
+			}
+		}
+		return 0, 0, r.err // which one is to blame was not said
+	}
+	for _, one := range r.results {
+		if one.Stat != nil {
+			s.tick(one.Stat.Mtime)
+			zxid = one.Stat.Mzxid
+		}
+	}
+	return zxid, 0, nil
+}
+
+// Watch implements [protocol.Session]: the lease is gone if the session has ended or the
+// owner node is deleted. Where the servers cannot be asked, no hint will come.
+func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
+	replies, err := s.together(ctx, watch(s.nodes.owner(v.Slot.Record.Worker)))
+	switch {
+	case s.ended.Err() != nil:
+		return true
+	case err != nil:
+		return false
+	case replies[0].err != nil:
+		return definite(replies[0].err, client.ErrNoNode)
+	}
+	for {
+		select {
+		case e := <-replies[0].events:
+			if e.Type != client.EventNodeDeleted {
+				continue // the session has changed its server, or has ended
+			}
+			return true
+		case <-s.ended.Done():
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
