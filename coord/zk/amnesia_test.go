@@ -128,12 +128,13 @@ func TestElectionAfterALoss(t *testing.T) {
 
 // TestPingsBeforeALoss: what a holder has seen of the transactions of others in the
 // answers to its pings is enough to notice that they were lost. A server does not
-// refuse its session for that. TestWireReadsAlong shows that answers to pings are seen.
+// refuse its session for that.
 func TestPingsBeforeALoss(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t, zktest.Options{})
 	ns := rand.Text()
-	c := newCoordinator(t, []string{server.Addr}, ns, nil)
+	proxy := zktest.StartProxy(t, server.Addr)
+	c := newCoordinator(t, []string{proxy.Addr}, ns, nil)
 	g := mustAcquire(t, c, request(4))
 	rollBack := keep(t, server)
 	other := newCoordinator(t, []string{server.Addr}, ns, nil)
@@ -143,7 +144,8 @@ func TestPingsBeforeALoss(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	zk.Pinged(c, g.Token, zk.Highest(other))
+	before := proxy.Pinged()
+	streamtest.Eventually(t, "a ping is answered", func() bool { return proxy.Pinged() > before+1 })
 	rollBack()
 	streamtest.Eventually(t, "the loss is noticed", func() bool {
 		h, err := c.Renew(within(t), g, tickNow()+10_000)

@@ -41,10 +41,12 @@ func (s *session) commit(ctx context.Context, change protocol.Change) (protocol.
 	if _, err := s.await(ctx); err != nil { // who owns what it makes
 		return protocol.Outcome{}, err
 	}
+	at := s.position()
 	zxid, failed, err := s.write(ctx, c.ops)
+	at.Number = zxid
 	switch {
 	case err == nil:
-		return protocol.Outcome{Position: position(zxid), Done: true, Now: c.view()}, nil
+		return protocol.Outcome{Position: at, Done: true, Now: c.view()}, nil
 	case failed < 0:
 		return protocol.Outcome{}, err
 	case definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion, client.ErrNotEmpty):

@@ -63,7 +63,9 @@ type session struct {
 	authed  bool          // credentials were accepted
 
 	serverTime int64     // the leader's clock at the last write, microseconds since 1970
-	heard      time.Time // when that was learned
+	timeAt     time.Time // when that was learned
+	heard      int64     // the number of a transaction, in the last answer to a ping
+	heardAt    time.Time
 
 	identity protocol.Entry[workerRecord] // as the last survey has read it
 }
@@ -116,7 +118,7 @@ func (s *session) dial(_, address string, _ time.Duration) (net.Conn, error) {
 	s.mu.Lock()
 	shake := s.shake
 	s.mu.Unlock()
-	w, err := newWire(conn, s.limit, shake, s.ttl, s.greeted, s.worry)
+	w, err := newWire(conn, s.limit, shake, s.ttl, s.greeted, s.saw, s.worry)
 	if err != nil {
 		_ = conn.Close()
 		s.worry(err)
@@ -155,6 +157,21 @@ func (s *session) worry(err error) {
 	if hopeless {
 		s.over(false, err)
 	}
+}
+
+// saw remembers the number of the last transaction that a server had done when it answered
+// to a ping.
+func (s *session) saw(zxid int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heard, s.heardAt = zxid, now()
+}
+
+// position is that of a write that begins now, but for its number.
+func (s *session) position() protocol.Position {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return protocol.Position{Wrote: true, Heard: s.heard, HeardAt: s.heardAt}
 }
 
 // greeted is called with the answer to the request for a session. A server that
@@ -297,7 +314,7 @@ func (s *session) line() *wire {
 func (s *session) tick(milli int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.serverTime, s.heard = milli*1000, now()
+	s.serverTime, s.timeAt = milli*1000, now()
 }
 
 // Time implements [protocol.Session]: the leader's clock.
@@ -307,7 +324,7 @@ func (s *session) Time() int64 {
 	if s.serverTime == 0 {
 		return 0
 	}
-	return s.serverTime + since(s.heard).Microseconds()
+	return s.serverTime + since(s.timeAt).Microseconds()
 }
 
 // loggedIn tells whether the session has shown its credentials. The client shows them

@@ -44,12 +44,16 @@ func (st *store) Open(token string, ttl time.Duration, workers int) (protocol.Se
 // in a session is at least as new as the write, on whichever server, while reads
 // alone may be old, those after a sync among them. The write also tells the leader's
 // time, and whether the ensemble has lost transactions. Doing it twice does no harm,
-// so a broken connection is given another chance. The first result is the clock's node.
-func (s *session) fetch(ctx context.Context, reads ...request) (*client.Stat, []reply, error) {
+// so a broken connection is given another chance. The position is that of the write.
+func (s *session) fetch(ctx context.Context, reads ...request) (protocol.Position, []reply, error) {
 	for try := 1; ; try++ {
+		at := s.position()
 		clock, replies, err := s.fetchOnce(ctx, reads)
+		if err == nil {
+			at.Number = clock.Mzxid
+		}
 		if err == nil || try == readTries || !transient(err) || ctx.Err() != nil || s.ended.Err() != nil {
-			return clock, replies, err
+			return at, replies, err
 		}
 	}
 }
@@ -90,9 +94,6 @@ func (s *session) fetchOnce(ctx context.Context, reads []request) (*client.Stat,
 	s.tick(clock.stat.Mtime)
 	return clock.stat, replies[first+1:], nil
 }
-
-// position is what the number of a write tells of the history of the ensemble.
-func position(zxid int64) protocol.Position { return protocol.Position{Number: zxid, Wrote: true} }
 
 // isOpen reports whether everybody may write what has this access list.
 func isOpen(acl []client.ACL) bool {
@@ -135,13 +136,13 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	if ask.Identity != "" {
 		reads = append(reads, get(n.identity(ask.Identity)))
 	}
-	clock, replies, err := s.fetch(ctx, reads...)
+	at, replies, err := s.fetch(ctx, reads...)
 	if err != nil {
 		return nil, err
 	}
 	sv := &protocol.Survey{
-		Position: position(clock.Mzxid), Ticket: -1, Worker: -1, Last: -1,
-		Server: clock.Mtime * 1000, Unit: time.Millisecond.Microseconds(),
+		Position: at, Ticket: -1, Worker: -1, Last: -1,
+		Server: s.Time(), Unit: time.Millisecond.Microseconds(),
 	}
 	if sv.Meta, err = s.metaOf(replies[0]); err != nil {
 		return nil, err
@@ -312,7 +313,7 @@ func (s *session) look(ctx context.Context, worker int, token string) (*protocol
 	if token != "" {
 		reads = append(reads, exists(n.token(token)))
 	}
-	clock, replies, err := s.fetch(ctx, reads...)
+	at, replies, err := s.fetch(ctx, reads...)
 	v := &protocol.View{}
 	switch {
 	case errors.Is(err, errNoNamespace):
@@ -320,7 +321,7 @@ func (s *session) look(ctx context.Context, worker int, token string) (*protocol
 	case err != nil:
 		return nil, err
 	}
-	v.Position = position(clock.Mzxid)
+	v.Position = at
 	if v.Meta, err = s.metaOf(replies[0]); err != nil {
 		return nil, err
 	}

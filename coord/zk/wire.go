@@ -29,8 +29,8 @@ var (
 )
 
 // wire is a connection to a server that reads along. The client library keeps to
-// itself what it learns there: the timeout that the server decided, and which requests
-// were sent. It also believes every length
+// itself what it learns there: the timeout that the server decided, the transaction
+// numbers in answers to pings, and which requests were sent. It also believes every length
 // that it is told, and waits long for an answer to its first packet. When it gives up
 // a connection later does not depend on how long answers take; see debts.
 type wire struct {
@@ -38,6 +38,7 @@ type wire struct {
 	debts
 	limit  int // the longest packet that is accepted
 	opened func(greeting)
+	saw    func(zxid int64)
 	worry  func(error)
 
 	// Of the packet that is being read. Only the client's one reader uses them.
@@ -64,8 +65,8 @@ type greeting struct {
 
 // newWire watches conn, on which an answer must come within patience, for a session
 // that lasts ttl.
-func newWire(conn net.Conn, limit int, patience, ttl time.Duration, opened func(greeting), worry func(error)) (*wire, error) {
-	w := &wire{Conn: conn, debts: debts{ttl: ttl}, limit: limit, opened: opened, worry: worry, sent: map[int32]int{}, bell: make(chan struct{})}
+func newWire(conn net.Conn, limit int, patience, ttl time.Duration, opened func(greeting), saw func(int64), worry func(error)) (*wire, error) {
+	w := &wire{Conn: conn, debts: debts{ttl: ttl}, limit: limit, opened: opened, saw: saw, worry: worry, sent: map[int32]int{}, bell: make(chan struct{})}
 	return w, conn.SetDeadline(deadline(patience))
 }
 
@@ -195,6 +196,10 @@ func (w *wire) end() error {
 	w.mu.Lock()
 	w.paid(request, now())
 	w.mu.Unlock()
+	// Requests are numbered from 1 on; pings have a number below zero.
+	if zxid := int64(binary.BigEndian.Uint64(w.head[4:])); zxid > 0 && request < 0 {
+		w.saw(zxid)
+	}
 	return nil
 }
 

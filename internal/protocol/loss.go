@@ -18,7 +18,8 @@ type detector struct {
 
 	mu     sync.Mutex
 	era    int64
-	raised int64 // the era that began when this process raised the floor last
+	began  time.Time // when the era began, monotonic
+	raised int64     // the era that began when this process raised the floor last
 	// What was seen last, or highest.
 	meta     *Entry[Meta]
 	metaSeen evidence
@@ -121,6 +122,10 @@ func (d *detector) learn(at sight, p Position, ticket, now int64) {
 	}
 	if p.Number != 0 && (p.Number < at.position.Number || p.Wrote && p.Number == at.position.Number) {
 		d.prove(fmt.Sprintf("write %#x was seen, and a later one is %#x", at.position.Number, p.Number), at.posSeen)
+	}
+	if p.Number != 0 && p.Number < p.Heard && p.HeardAt.After(d.began) {
+		ago := monotonic().Sub(p.HeardAt).Microseconds()
+		d.prove(fmt.Sprintf("write %#x was heard of, and a later one is %#x", p.Heard, p.Number), evidence{now - ago, at.posSeen.loss})
 	}
 	if ticket != noTicket && ticket <= at.ticket {
 		d.prove(fmt.Sprintf("ticket %d was drawn, and a later one is %d", at.ticket, ticket), at.drawn)
@@ -234,6 +239,7 @@ func (d *detector) begin(p Position, meta Entry[Meta], now int64) {
 	d.metaSeen = d.now(now)
 	d.posSeen, d.drawn = d.metaSeen, d.metaSeen
 	d.era++
+	d.began = monotonic()
 }
 
 // metaContradicts says what shows, if anything does, that the second reading of a

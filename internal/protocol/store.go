@@ -82,6 +82,10 @@ type Position struct {
 	// Wrote reports whether Number is that of a write which this request has made: it is
 	// higher than all that were seen before.
 	Wrote bool
+	// Heard is a number that was heard of before the request, in an answer to nobody's
+	// question such as a ping, and HeardAt when that was, monotonic; 0: none was.
+	Heard   int64
+	HeardAt time.Time
 }
 
 // View is what is stored of a worker ID. The handle of a grant is a view: it saves

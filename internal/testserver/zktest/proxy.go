@@ -18,6 +18,8 @@ const (
 
 	opPing  = 11
 	opClose = -11
+
+	pingRequest = -2 // is the number of every ping
 )
 
 // Proxy forwards connections to a server and knows the protocol. It ends with the
@@ -48,6 +50,8 @@ type Proxy struct {
 	spoke  time.Time     // when the client last sent a request
 	waves  int
 	closed bool // an answer was passed on since the last request
+
+	pinged int // answers to pings that were passed on
 
 	left    int    // waves until between is called
 	between func() // called once, before a wave is passed on; nil: nothing is
@@ -126,6 +130,13 @@ func (p *Proxy) Waves() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.waves
+}
+
+// Pinged returns how many answers to pings were passed on.
+func (p *Proxy) Pinged() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pinged
 }
 
 // BeforeWave calls f before the n-th wave from now on is passed on, counted from 1, and
@@ -283,6 +294,9 @@ func (p *Proxy) answer(n int, b []byte, mark int32) bool {
 		<-timer.C
 	}
 	defer p.mu.Unlock()
+	if n > 0 && int32(binary.BigEndian.Uint32(b)) == pingRequest {
+		p.pinged++
+	}
 	p.closed = true
 	if n > 0 && int32(binary.BigEndian.Uint32(b)) == mark {
 		p.stole++
