@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,12 +40,12 @@ type session struct {
 	token string
 	ttl   time.Duration
 
-	mu     sync.Mutex
-	lease  clientv3.LeaseID // for an owner key; 0: none
-	made   bool             // the lease was made
-	alive  time.Time        // when that was last seen, monotonic
-	sent   bool             // an owner key was to be put on it, and what became of that is not known
-	ended  bool
+	mu    sync.Mutex
+	lease clientv3.LeaseID // for an owner key; 0: none
+	made  bool             // the lease was made
+	alive time.Time        // when that was last seen, monotonic
+	sent  bool             // an owner key was to be put on it, and what became of that is not known
+	ended bool
 }
 
 // errEnded says that a session is not needed any more.
@@ -197,8 +198,8 @@ func (s *session) transactSurvey(ctx context.Context, ask protocol.Ask, writes, 
 		clientv3.Compare(clientv3.CreateRevision(k.slots()), "=", 0).WithPrefix(),
 		clientv3.Compare(clientv3.CreateRevision(k.owners()), "=", 0).WithPrefix(),
 	}
-	ops := append(writes, reads...)
-	if resp, err = s.propose(ctx, absent, append([]clientv3.Op{clientv3.OpPut(k.meta(), fresh)}, ops...), ops); err != nil {
+	create := []clientv3.Op{clientv3.OpPut(k.meta(), fresh)}
+	if resp, err = s.propose(ctx, absent, slices.Concat(create, writes, reads), slices.Concat(writes, reads)); err != nil {
 		return nil, false, err
 	}
 	skip := len(writes)

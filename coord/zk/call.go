@@ -131,11 +131,6 @@ func login(user, password string) request {
 	}}
 }
 
-// until is how long it takes until a deadline of a context.
-func until(end time.Time) time.Duration {
-	return time.Until(end) //nolint:forbidigo // a context's deadline is kept by the machine's timers and not by anybody's clock
-}
-
 // now and since measure how much time has passed on this machine.
 func now() time.Time { return time.Now() } //nolint:forbidigo // for measuring how much time passes, which no clock that is set can tell
 
@@ -164,7 +159,7 @@ func (s *session) together(ctx context.Context, requests ...request) ([]reply, e
 	case <-ctx.Done():
 		return nil, s.unreached(ctx)
 	}
-	if _, err := s.await(ctx); err != nil {
+	if err := s.await(ctx); err != nil {
 		<-s.lane
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (s *session) commit(ctx context.Context, change protocol.Change) (protocol.
 	if err := c.plan(); err != nil {
 		return protocol.Outcome{}, err
 	}
-	if _, err := s.await(ctx); err != nil { // who owns what it makes
+	if err := s.await(ctx); err != nil { // who owns what it makes
 		return protocol.Outcome{}, err
 	}
 	at := s.position()

@@ -256,23 +256,23 @@ func (s *session) wait(coordinator context.Context) {
 	s.conn.Close()
 }
 
-// await waits until there is a connection, and returns the session's ID.
-func (s *session) await(ctx context.Context) (int64, error) {
+// await waits until there is a connection.
+func (s *session) await(ctx context.Context) error {
 	for {
 		s.mu.Lock()
-		ready, up, id := s.ready, s.up, s.id
+		ready, up := s.ready, s.up
 		s.mu.Unlock()
 		if err := context.Cause(s.ended); err != nil {
-			return 0, err
+			return err
 		}
 		if up {
-			return id, nil
+			return nil
 		}
 		select {
 		case <-ready:
 		case <-s.ended.Done():
 		case <-ctx.Done():
-			return 0, s.unreached(ctx)
+			return s.unreached(ctx)
 		}
 	}
 }

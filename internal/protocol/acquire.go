@@ -30,9 +30,9 @@ type acquisition struct {
 // refusal is what a grant took to be stored when it was refused. As everybody who comes
 // between changes that, none is made twice.
 type refusal struct {
-	worker                   int
-	meta, slotMade, slot     int64
-	last, lastMade, conflict int64
+	worker, last         int
+	conflict             Conflict
+	meta, slotMade, slot int64
 }
 
 // staleRequest is how much later than it was made a request may arrive here, on a
@@ -317,7 +317,7 @@ func (a *acquisition) take(ctx context.Context, s Session, sv *Survey, candidate
 func (a *acquisition) again(sv *Survey, id int, conflict Conflict) bool {
 	this := refusal{
 		worker: id, meta: sv.Meta.Version, slotMade: a.slots[id].Made, slot: a.slots[id].Version,
-		last: int64(sv.Last), conflict: int64(conflict),
+		last: sv.Last, conflict: conflict,
 	}
 	again := a.failed[this]
 	a.failed[this] = true

@@ -317,7 +317,7 @@ func (h *holding) giveBack(ctx context.Context, s Session, last int64) (bool, er
 	case err != nil:
 		h.doubtful(h.t)
 		h.attempt, h.v = err, nil
-		return false, nil
+		return false, nil //nolint:nilerr // the next turn looks what became of it
 	case out.Done:
 		return true, h.heal(ctx, s, 0)
 	case out.Repeated:

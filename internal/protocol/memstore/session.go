@@ -24,11 +24,10 @@ func (s Store) Open(token string, ttl time.Duration, _ int) (protocol.Session, e
 // session is what a token has on the server.
 type session struct {
 	*Server
-	token  string
-	ttl    time.Duration
-	lease  int64 // 0: none yet
-	ticket int64 // of this session, plus 1
-	ended  bool
+	token string
+	ttl   time.Duration
+	lease int64 // 0: none yet
+	ended bool
 }
 
 var errEnded = errors.New("the session was ended")

@@ -36,7 +36,6 @@ type actor struct {
 	pieces []piece     // that it may stamp, in order
 	last   int64       // tick stamped
 	given  bool        // a release of g may have been sent
-	stamps int
 }
 
 // piece is a span (from, to] of ticks.
