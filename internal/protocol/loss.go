@@ -116,7 +116,7 @@ func (d *detector) learn(at sight, p Position, ticket, now int64) {
 	if at.era != d.era {
 		return
 	}
-	if at.position.Lineage != "" && p.Lineage != at.position.Lineage {
+	if at.position.Lineage != "" && p.Lineage != "" && p.Lineage != at.position.Lineage {
 		d.lineages = true
 		d.prove(fmt.Sprintf("the lineage of the back end was %s and is %s", at.position.Lineage, p.Lineage), at.posSeen)
 	}

@@ -1,0 +1,264 @@
+package protocol
+
+import (
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+)
+
+// metaAt is a namespace's record as it is read.
+func metaAt(made, version int64, change func(*Meta)) Entry[Meta] {
+	e := Entry[Meta]{Made: made, Version: version, Record: Meta{Nonce: "n"}}
+	if change != nil {
+		change(&e.Record)
+	}
+	return e
+}
+
+// wrote is the position of a write with a number.
+func wrote(number int64) Position { return Position{Lineage: "a", Number: number, Wrote: true} }
+
+// TestDetector: what shows that writes were lost, and what does not.
+func TestDetector(t *testing.T) {
+	learn := func(d *detector, p Position) { d.learn(d.sight(), p, noTicket, 0) }
+	draw := func(d *detector, ticket int64) { d.learn(d.sight(), Position{}, ticket, 0) }
+	know := func(d *detector, m Entry[Meta]) { d.know(d.sight(), m, 0) }
+	anew := func(d *detector) { d.forgive(wrote(5), metaAt(1, 1, nil), 0) }
+	for _, tt := range []struct {
+		name string
+		do   func(d *detector)
+		lost bool
+	}{
+		{"numbers rise", func(d *detector) { learn(d, wrote(11)); learn(d, wrote(12)) }, false},
+		{"a number is read again", func(d *detector) { learn(d, wrote(11)); learn(d, Position{Lineage: "a", Number: 11}) }, false},
+		{"a number is written again", func(d *detector) { learn(d, wrote(11)); learn(d, wrote(11)) }, true},
+		{"a number falls", func(d *detector) { learn(d, wrote(12)); learn(d, wrote(11)) }, true},
+		{"answers are handled late", func(d *detector) { first := d.sight(); learn(d, wrote(12)); d.learn(first, wrote(11), noTicket, 0) }, false},
+		{"a write of the time before", func(d *detector) { at := d.sight(); anew(d); d.learn(at, wrote(1), noTicket, 0) }, false},
+		{"what was seen in the time before", func(d *detector) { learn(d, wrote(20)); anew(d); learn(d, wrote(6)) }, false},
+		{"a number falls below one that was heard of", func(d *detector) {
+			p := wrote(11)
+			p.Heard, p.HeardAt = 12, monotonic()
+			learn(d, p)
+		}, true},
+		{"one was heard of in the time before", func(d *detector) {
+			p := wrote(11)
+			p.Heard, p.HeardAt = 12, monotonic()
+			anew(d)
+			learn(d, p)
+		}, false},
+		{"another lineage", func(d *detector) { learn(d, wrote(11)); learn(d, Position{Lineage: "b", Number: 12}) }, true},
+		{"tickets rise", func(d *detector) { draw(d, 0); draw(d, 1) }, false},
+		{"a ticket comes again", func(d *detector) { draw(d, 0); draw(d, 0) }, true},
+		{"a ticket falls", func(d *detector) { draw(d, 7); draw(d, 3) }, true},
+		{"tickets are handled late", func(d *detector) { first := d.sight(); draw(d, 7); d.learn(first, Position{}, 3, 0) }, false},
+		{"a ticket of the time before", func(d *detector) { draw(d, 7); anew(d); draw(d, 3) }, false},
+		{"versions rise", func(d *detector) { know(d, metaAt(1, 1, nil)); know(d, metaAt(1, 2, nil)) }, false},
+		{"a version falls", func(d *detector) { know(d, metaAt(1, 2, nil)); know(d, metaAt(1, 1, nil)) }, true},
+		{"the namespace is gone", func(d *detector) { know(d, metaAt(1, 2, nil)); know(d, Entry[Meta]{}) }, true},
+		{"the namespace is there now", func(d *detector) { know(d, Entry[Meta]{}); know(d, metaAt(1, 2, nil)) }, false},
+		{"another namespace", func(d *detector) { know(d, metaAt(1, 2, nil)); know(d, metaAt(2, 2, nil)) }, true},
+		{"one that was made just now", func(d *detector) { know(d, metaAt(MadeUnknown, 0, nil)); know(d, metaAt(2, 2, nil)) }, false},
+		{"another nonce", func(d *detector) {
+			know(d, metaAt(1, 2, nil))
+			know(d, metaAt(1, 3, func(m *Meta) { m.Nonce = "other" }))
+		}, true},
+		{"a version comes again with another value", func(d *detector) {
+			know(d, metaAt(1, 2, nil))
+			next := metaAt(1, 2, nil)
+			next.Raw = []byte("another")
+			know(d, next)
+		}, true},
+		{"the base of the floor falls", func(d *detector) {
+			know(d, metaAt(1, 2, func(m *Meta) { m.Base = 1 }))
+			know(d, metaAt(1, 3, nil))
+		}, true},
+		{"a floor is lowered", func(d *detector) {
+			know(d, metaAt(1, 2, func(m *Meta) { m.Floor = 1 }))
+			know(d, metaAt(1, 3, nil))
+		}, false},
+		{"reads are handled late", func(d *detector) {
+			first := d.sight()
+			know(d, metaAt(1, 2, nil))
+			d.know(first, metaAt(1, 1, nil), 0)
+			know(d, metaAt(1, 2, nil))
+		}, false},
+		{"a read of the time before", func(d *detector) {
+			know(d, metaAt(1, 2, nil))
+			first := d.sight()
+			anew(d)
+			d.know(first, metaAt(1, 1, nil), 0)
+		}, false},
+		{"a foreign namespace", func(d *detector) { d.foreign(d.sight().era, "a", "b", 0) }, true},
+		{"one that was foreign in the time before", func(d *detector) { d.foreign(d.sight().era-1, "a", "b", 0) }, false},
+	} {
+		d := newDetector(testHorizon, testBound)
+		d.learn(d.sight(), wrote(10), noTicket, 0)
+		tt.do(d)
+		if why := d.loss(); tt.lost != (why != "") {
+			t.Errorf("%s: %q; a loss: %t", tt.name, why, tt.lost)
+		}
+		era := d.sight().era
+		if d.sound(era) == tt.lost || d.sound(era-1) {
+			t.Errorf("%s: sound in this era: %t, in the one before: %t", tt.name, d.sound(era), d.sound(era-1))
+		}
+	}
+}
+
+// a layout whose ticks are milliseconds since 1970.
+var epochSpace = coord.Space{Fingerprint: "layout", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41, Capacity: 1}
+
+// TestSettled: a loss on record explains what was seen before it was found, by those who
+// did not know it then. It may come from a backup, made before a second loss.
+func TestSettled(t *testing.T) {
+	const found = 100_000_000
+	before := NewMeta(epochSpace)
+	lost := before.AfterLoss(nil, found, testHorizon, testBound)
+	for _, tt := range []struct {
+		name    string
+		meta    Meta  // known
+		metaAt  int64 // when that was read
+		seen    int64 // when write 100 was
+		settled bool
+	}{
+		{"seen before the loss", before, found - 2_001_001, found - 2_001_000, true},
+		{"seen so late before it that clocks may deceive", before, found - 2_000_001, found - 2_000_000, false},
+		{"seen after the loss, of which it did not know", before, found - 2, found + 5_000_000, false},
+		{"the loss was known", lost, found, found + 1, false},
+		{"the loss was known, by a clock that stepped back", lost, found - 3_000_001, found - 3_000_000, false},
+	} {
+		d := newDetector(testHorizon, testBound)
+		d.learn(d.sight(), wrote(90), noTicket, tt.metaAt)
+		d.know(d.sight(), Entry[Meta]{Record: tt.meta, Made: 1, Version: 50}, tt.metaAt)
+		d.learn(d.sight(), wrote(100), noTicket, tt.seen)
+		d.learn(d.sight(), wrote(99), noTicket, found+60_000_000)
+		d.learn(d.sight(), wrote(120), noTicket, found+60_000_000) // what is seen after the proof is no evidence
+		if d.loss() == "" || d.settle(Position{}, Entry[Meta]{Record: lost, Made: 1, Version: 60}, 0) != tt.settled || (d.loss() == "") != tt.settled {
+			t.Errorf("%s: loss %q; settled: %t", tt.name, d.loss(), tt.settled)
+		}
+	}
+}
+
+// TestEachProofIsSettled: of several proofs of a loss, none is left out, and what was
+// known of the floor is not missing.
+func TestEachProofIsSettled(t *testing.T) {
+	const found = 100_000_000
+	meta := NewMeta(epochSpace)
+	lost := Entry[Meta]{Made: 1, Record: meta.AfterLoss(nil, found, testHorizon, testBound)}
+	early, late := evidence{seen: found - 3_000_000}, evidence{seen: found + 1_000_000}
+	known := evidence{found - 3_000_000, lost.Record.Loss.Nonce}
+	for _, tt := range []struct {
+		name    string
+		proofs  []evidence
+		floor   int64 // that was known
+		base    int64
+		settled bool
+	}{
+		{"none", nil, 0, 0, false},
+		{"one", []evidence{early}, 0, 0, true},
+		{"two", []evidence{early, early}, 0, 0, true},
+		{"one of them later", []evidence{early, late}, 0, 0, false},
+		{"the later one first", []evidence{late, early}, 0, 0, false},
+		{"one of them by who knew the loss", []evidence{early, known}, 0, 0, false},
+		{"a floor is missing", []evidence{early}, lost.Record.Floor + 1, 0, false},
+		{"a base is missing", []evidence{early}, 0, 1, false},
+	} {
+		d := newDetector(testHorizon, testBound)
+		m := meta
+		m.Floor, m.Base = tt.floor, tt.base
+		d.know(d.sight(), Entry[Meta]{Record: m, Made: 1}, 0)
+		d.mu.Lock()
+		for _, e := range tt.proofs {
+			d.prove("for a test", e)
+		}
+		d.mu.Unlock()
+		if got := d.settle(Position{}, lost, 0); got != tt.settled {
+			t.Errorf("%s: settled: %t; want %t", tt.name, got, tt.settled)
+		}
+	}
+}
+
+// TestEarlierEras: what a view of an earlier era shows was dealt with if the floor was
+// raised here since. If the loss was only settled by its record, that has to explain the
+// view as well.
+func TestEarlierEras(t *testing.T) {
+	const found = 100_000_000
+	meta := NewMeta(epochSpace)
+	lost := Entry[Meta]{Made: 1, Version: 1, Record: meta.AfterLoss(nil, found, testHorizon, testBound)}
+	d := newDetector(testHorizon, testBound)
+	shows := func(seen int64) string {
+		known := &View{seen: seen, Meta: Entry[Meta]{Made: 1, Version: 1, Record: meta}, Slot: Entry[Slot]{Made: 1, Version: 9}}
+		d.compare(known, &View{era: d.sight().era, Meta: lost, Slot: Entry[Slot]{Made: 1, Version: 8}})
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		why := d.lost
+		d.lost, d.proofs = "", nil
+		return why
+	}
+	if shows(found-3_000_000) == "" {
+		t.Error("a version fell within an era")
+	}
+	d.mu.Lock()
+	d.begin(Position{}, lost, 0)
+	d.mu.Unlock()
+	if why := shows(found - 3_000_000); why != "" {
+		t.Errorf("seen before the loss that was settled: %s", why)
+	}
+	if shows(found+1_000_000) == "" {
+		t.Error("seen after the loss that was settled, and lost all the same")
+	}
+	d.forgive(Position{}, lost, 0)
+	if why := shows(found + 1_000_000); why != "" {
+		t.Errorf("the floor was raised here since: %s", why)
+	}
+}
+
+// TestViews: each of the numbers tells by itself that writes were lost.
+func TestViews(t *testing.T) {
+	base := View{
+		Meta: Entry[Meta]{Made: 2, Version: 5, Record: Meta{Nonce: "n"}},
+		Slot: Entry[Slot]{Made: 3, Version: 9, Record: Slot{Worker: 7, Generation: 4, Token: "a", NotAfter: 100}},
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(*View)
+		lost   bool
+	}{
+		{"nothing", func(*View) {}, false},
+		{"renewed", func(v *View) { v.Slot.Version, v.Slot.Record.NotAfter = 10, 200 }, false},
+		{"released", func(v *View) { v.Slot.Version, v.Slot.Record.Token, v.Slot.Record.NotAfter = 10, "", 50 }, false},
+		{"granted to another", func(v *View) {
+			v.Slot.Version, v.Slot.Record = 10, Slot{Worker: 7, Generation: 5, Token: "b", NotAfter: 50}
+		}, false},
+		{"floor raised", func(v *View) { v.Meta.Version = 6 }, false},
+		{"made just now", func(v *View) { v.Slot.Made = MadeUnknown }, false},
+		{"slot gone", func(v *View) { v.Slot = Entry[Slot]{} }, true},
+		{"slot of an earlier version", func(v *View) { v.Slot.Version = 8 }, true},
+		{"slot made again", func(v *View) { v.Slot.Version, v.Slot.Made = 10, 10 }, true},
+		{"generation fell", func(v *View) { v.Slot.Version, v.Slot.Record.Generation = 10, 3 }, true},
+		{"generation granted twice", func(v *View) { v.Slot.Version, v.Slot.Record.Token = 10, "b" }, true},
+		{"a shorter window", func(v *View) { v.Slot.Version, v.Slot.Record.NotAfter = 10, 99 }, true},
+		{"namespace of an earlier version", func(v *View) { v.Meta.Version = 4 }, true},
+		{"namespace made again", func(v *View) { v.Meta.Version, v.Meta.Record.Nonce = 6, "m" }, true},
+	} {
+		now := base
+		tt.change(&now)
+		if why := viewContradicts(&base, &now); (why != "") != tt.lost {
+			t.Errorf("%s: %q; a loss: %t", tt.name, why, tt.lost)
+		}
+	}
+	if why := viewContradicts(nil, &base); why != "" {
+		t.Errorf("nothing was known: %s", why)
+	}
+}
+
+// TestHeardOfBefore: what was heard of is what a later write is above.
+func TestHeardOfBefore(t *testing.T) {
+	d := newDetector(testHorizon, testBound)
+	d.learn(d.sight(), Position{Number: 5, Heard: 4, HeardAt: monotonic().Add(-time.Second)}, noTicket, 0)
+	if why := d.loss(); why != "" {
+		t.Errorf("a higher number than was heard of: %s", why)
+	}
+}
