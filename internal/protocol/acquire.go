@@ -315,9 +315,9 @@ func (a *acquisition) take(ctx context.Context, s Session, sv *Survey, candidate
 
 // again reports whether a grant was refused before that took the same to be stored.
 func (a *acquisition) again(sv *Survey, id int, conflict Conflict) bool {
-	this := refusal{
-		worker: id, meta: sv.Meta.Version, slotMade: a.slots[id].Made, slot: a.slots[id].Version,
-		last: sv.Last, conflict: conflict,
+	this := refusal{worker: -1, last: sv.Last, conflict: conflict, meta: sv.Meta.Version}
+	if conflict == ConflictSlot {
+		this.worker, this.slotMade, this.slot = id, a.slots[id].Made, a.slots[id].Version
 	}
 	again := a.failed[this]
 	a.failed[this] = true

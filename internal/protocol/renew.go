@@ -303,6 +303,9 @@ func (c *Coordinator) release(ctx context.Context, g coord.Grant, last int64) er
 	case errors.Is(err, coord.ErrLeaseLost):
 		c.unwatch(g)
 		h.lose()
+	default:
+		// If it was not done, the worker ID may be free all the same when the session ends.
+		c.drop(h.t)
 	}
 	return err
 }
