@@ -50,6 +50,9 @@ func (s *session) commit(ctx context.Context, change protocol.Change) (protocol.
 	case failed < 0:
 		return protocol.Outcome{}, err
 	case definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion, client.ErrNotEmpty):
+		if create, ok := c.ops[failed].(*client.CreateRequest); ok && definite(err, client.ErrNoNode) {
+			return protocol.Outcome{}, misfit(create, err) // everything else of the namespace is there
+		}
 		return c.conflict(c.ops[failed], err), nil
 	}
 	return protocol.Outcome{}, err

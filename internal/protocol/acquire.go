@@ -129,35 +129,26 @@ func (a *acquisition) round(ctx context.Context) (*View, error) {
 	lost := a.detector.loss() != ""
 	if lost || sv.Worker < 0 && len(sv.Owned) < a.req.Workers.Count {
 		// With a wrong clock, a floor would reach far into the future.
-		if err := a.clocks.check(ctx, s, sv, a.clockDuring(sv)); err != nil {
+		if err := a.clocks.check(ctx, s, sv, sv.during(a.clock())); err != nil {
 			return nil, err
 		}
 	}
+	if lost {
+		return nil, cmp.Or(a.heal(ctx, s, a.clock()), errAgain)
+	}
+	a.keep(sv) // for the next call with this token, if this one gets no further
 	switch {
-	case lost:
-		if err := a.heal(ctx, s, a.clock()); err != nil {
-			return nil, err
-		}
-		return nil, errAgain
 	case sv.Worker >= 0:
 		return a.regrant(ctx, s, sv.Worker)
 	case len(sv.Owned) >= a.req.Workers.Count:
 		return nil, a.full(ctx, s, sv)
 	}
-	a.keep(sv)
 	return a.pick(ctx, s, sv)
 }
 
 // ask says what an acquisition's survey is to read.
 func (a *acquisition) ask() Ask {
 	return Ask{Token: a.req.Token, Identity: a.req.Identity, Share: a.req.Workers, New: a.firstMeta(NewMeta(SpaceOf(a.req)))}
-}
-
-// clockDuring is the span of the caller's clock while a survey was made, as the clock is
-// now: it may have been set since.
-func (a *acquisition) clockDuring(sv *Survey) Span {
-	now, mono := a.clock(), monotonic()
-	return Span{now - mono.Sub(sv.began).Microseconds(), now - mono.Sub(sv.ended).Microseconds()}
 }
 
 // pick looks at free worker IDs, some at a time, until one can be granted. The error is

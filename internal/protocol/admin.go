@@ -69,7 +69,9 @@ func (c *Coordinator) changeFloor(ctx context.Context, what string, change func(
 		if !sv.Meta.There() {
 			return fmt.Errorf("%w: there is no such namespace; declare it with Init first", coord.ErrInvalid)
 		}
-		now, mono := c.now(), monotonic()
+		if err := c.clocks.check(ctx, s, sv, sv.during(c.now())); err != nil {
+			return err
+		}
 		meta, err := change(sv.Meta.Record, c.seen(s))
 		if err != nil {
 			return err
@@ -77,10 +79,6 @@ func (c *Coordinator) changeFloor(ctx context.Context, what string, change func(
 		floor = Time(meta.Scale().Micro(meta.Floor))
 		if meta == sv.Meta.Record {
 			return nil
-		}
-		during := Span{now - mono.Sub(sv.began).Microseconds(), now - mono.Sub(sv.ended).Microseconds()}
-		if err := c.clocks.check(ctx, s, sv, during); err != nil {
-			return err
 		}
 		return done(c.replaceMeta(ctx, s, sv, Change{Meta: &meta, Settle: meta.Loss.Nonce != sv.Meta.Record.Loss.Nonce}))
 	})

@@ -137,6 +137,13 @@ type Survey struct {
 	began, ended time.Time // monotonic
 }
 
+// during is the span of a clock, which says now, while a survey was made. As the clock may
+// have been set since, its readings of that time do not count.
+func (sv *Survey) during(now int64) Span {
+	mono := monotonic()
+	return Span{now - mono.Sub(sv.began).Microseconds(), now - mono.Sub(sv.ended).Microseconds()}
+}
+
 // Holder is somebody who holds a worker ID.
 type Holder struct {
 	Worker  int
