@@ -95,16 +95,16 @@ var operatorMutants = []mutant{
 	},
 	{
 		name: "etcd: a floor lowered by Init",
-		file: "coord/etcd/admin.go",
-		old:  "meta = ns.meta // a floor",
-		new:  "_ = ns.meta // a floor",
+		file: "internal/protocol/admin.go",
+		old:  "Change{Meta: &sv.Meta.Record, Unused: true",
+		new:  "Change{Meta: &meta, Unused: true",
 		pkg:  "./coord/etcd", test: "TestInit",
 	},
 	{
 		name: "zk: a floor lowered by Init",
-		file: "coord/zk/admin.go",
-		old:  "ops := c.replaces(c.nodes.meta(), old.raw, old.raw, old.version)",
-		new:  "fresh, _ := protocol.Encode(meta)\n\t\tops := c.replaces(c.nodes.meta(), old.raw, []byte(fresh), old.version)",
+		file: "internal/protocol/admin.go",
+		old:  "Change{Meta: &sv.Meta.Record, Unused: true",
+		new:  "Change{Meta: &meta, Unused: true",
 		pkg:  "./coord/zk", test: "TestInit",
 	},
 	{

@@ -4,23 +4,23 @@ package mutants
 var review4Mutants = []mutant{
 	{
 		name: "zk: a kept survey vouches for a clock that was set since",
-		file: "coord/zk/acquire.go",
-		old:  " && a.vouches(sv) {",
-		new:  " {",
+		file: "internal/protocol/acquire.go",
+		old:  "a.clocks.check(ctx, s, sv, sv.during(a.clock()))",
+		new:  "a.clocks.check(ctx, s, sv, Span{sv.Server, sv.Server})",
 		pkg:  "./coord/zk", test: "TestClockSetBetweenAttempts",
 	},
 	{
 		name: "zk: tickets that fall are not noticed",
-		file: "coord/zk/memory.go",
-		old:  "\tcase number <= at.ticket:",
-		new:  "\tcase false:",
+		file: "internal/protocol/loss.go",
+		old:  "if ticket != noTicket && ticket <= at.ticket {",
+		new:  "if false {",
 		pkg:  "./coord/zk", test: "TestElectionAfterALoss",
 	},
 	{
 		name: "zk: what was given up is kept when its session ends by itself",
-		file: "coord/zk/incarnation.go",
-		old:  "func() { c.tidy(inc) })",
-		new:  "func() {\n\t\t\tif context.Cause(s.life) == errIdle {\n\t\t\t\tc.tidy(inc)\n\t\t\t}\n\t\t})",
-		pkg:  "./coord/zk", test: "TestNothingIsKeptForEver",
+		file: "internal/protocol/tenant.go",
+		old:  "\tif c.tenants[t.token] == t {\n\t\tdelete(c.tenants, t.token)\n\t}\n",
+		new:  "",
+		pkg:  "./internal/protocol", test: "TestNothingIsKept",
 	},
 }
