@@ -17,20 +17,57 @@ import (
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
 )
 
-// actor is a process that holds worker IDs, one after the other, and stamps. When it dies,
-// another one with the same name takes its place.
-type actor struct {
+// process is a program with one coordinator and one clock. When it dies, another one takes
+// its place.
+type process struct {
 	w     *world
 	id    int
-	rng   *rand.Rand
 	clock *wrongClock
 
-	// Of the link.
-	parcels [2]int // of each lane
-	saw     int64  // the number of the last write in the last answer
+	mu  sync.Mutex
+	c   *protocol.Coordinator
+	rng *rand.Rand // of the coordinator
+	rmu sync.Mutex // of rng
+	saw int64      // the number of the last write in the last answer
+}
 
-	// Of the process.
-	c      *protocol.Coordinator
+// begin is the birth of a process. The caller holds mu, or is alone.
+func (p *process) begin() {
+	random := func(limit int64) int64 {
+		p.rmu.Lock()
+		defer p.rmu.Unlock()
+		return p.rng.Int64N(limit)
+	}
+	p.c = newCoordinator(p.w.tb, link{memstore.Store{Server: p.w.server}, p}, p.w.server, p.clock, random)
+	p.saw = 0
+}
+
+// end is its death, if it is the one with this coordinator that lives.
+func (p *process) end(c *protocol.Coordinator) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.c == c {
+		_ = p.c.Close()
+		p.begin()
+	}
+}
+
+// coordinator is that of the process that lives.
+func (p *process) coordinator() *protocol.Coordinator {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.c
+}
+
+// actor is a part of a process. It holds worker IDs, one after the other, and stamps.
+type actor struct {
+	w       *world
+	id      int
+	rng     *rand.Rand
+	p       *process
+	parcels [2]int // that were sent, by lane
+
+	c      *protocol.Coordinator // of the process, as of the last look
 	tokens int
 	g      coord.Grant // empty token: none
 	pieces []piece     // that it may stamp, in order
@@ -65,14 +102,8 @@ func newCoordinator(tb testing.TB, store protocol.Store, server *memstore.Server
 	return p
 }
 
-// begin is the birth of a process.
-func (a *actor) begin() {
-	a.c = newCoordinator(a.w.tb, link{memstore.Store{Server: a.w.server}, a}, a.w.server, a.clock, a.rng.Int64N)
-	a.saw = 0
-}
-
 // tick is the tick of the actor's clock.
-func (a *actor) tick() int64 { return space.Scale.Tick(a.clock.UnixMicro()) }
+func (a *actor) tick() int64 { return space.Scale.Tick(a.p.clock.UnixMicro()) }
 
 // token returns a new one.
 func (a *actor) token() string {
@@ -82,8 +113,12 @@ func (a *actor) token() string {
 
 // live is the life of an actor.
 func (a *actor) live(ctx context.Context) {
-	a.begin()
 	for ctx.Err() == nil {
+		if c := a.p.coordinator(); c != a.c {
+			a.c = c
+			a.succeed(ctx)
+			continue
+		}
 		if a.g.Token == "" {
 			a.acquire(ctx)
 			continue
@@ -93,7 +128,7 @@ func (a *actor) live(ctx context.Context) {
 		switch n := a.rng.IntN(40); {
 		case n < 2:
 			a.release(ctx)
-		case n < 4 && !a.w.needs(a):
+		case n < 4 && !a.w.needs(a.p):
 			a.die(ctx)
 		case n == 4:
 			a.rest(ctx, 2*ttl) // a pause of the machine
@@ -102,7 +137,6 @@ func (a *actor) live(ctx context.Context) {
 			a.renew(ctx)
 		}
 	}
-	_ = a.c.Close()
 }
 
 // rest lets time pass.
@@ -117,7 +151,7 @@ func (a *actor) rest(ctx context.Context, d time.Duration) {
 
 // call makes a call that has some time.
 func (a *actor) call(ctx context.Context, f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(200+a.rng.IntN(3000))*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, actorKey{}, a), time.Duration(200+a.rng.IntN(3000))*time.Millisecond)
 	defer cancel()
 	return f(ctx)
 }
@@ -144,8 +178,11 @@ func (a *actor) acquire(ctx context.Context) {
 			return
 		}
 		a.w.say(fmt.Sprintf("%d has no worker ID: %v", a.id, err))
-		if a.rng.IntN(10) == 0 && !a.w.needs(a) {
-			a.reborn()
+		if a.rng.IntN(20) == 0 && !a.w.needs(a.p) {
+			a.p.end(a.c)
+		}
+		if a.c != a.p.coordinator() {
+			return
 		}
 		if coord.Permanent(err) || a.rng.IntN(6) == 0 {
 			token = a.token()
@@ -176,7 +213,8 @@ func (a *actor) renew(ctx context.Context) {
 		defer beside.Wait()
 		until, limit := a.tick()+a.rng.Int64N(500), time.Duration(a.rng.IntN(3000))*time.Millisecond
 		beside.Go(func() {
-			ctx, cancel := context.WithTimeout(context.WithValue(ctx, laneKey{}, 1), limit)
+			ctx := context.WithValue(context.WithValue(ctx, laneKey{}, 1), actorKey{}, a)
+			ctx, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
 			_, _ = a.c.Renew(ctx, g, until)
 		})
@@ -207,21 +245,23 @@ func (a *actor) release(ctx context.Context) {
 	a.g = coord.Grant{}
 }
 
-// reborn puts a new process in the place of one that has died.
-func (a *actor) reborn() {
-	_ = a.c.Close()
-	a.begin()
+// die ends the process, and with it the other actors that it has.
+func (a *actor) die(ctx context.Context) {
+	if a.rng.IntN(2) == 0 { // while it renews
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		_ = a.call(ended, func(ctx context.Context) error { _, err := a.c.Renew(ctx, a.g, a.tick()); return err })
+	}
+	a.p.end(a.c)
 }
 
-// die ends the process, and the next one may take over what it held: it knows the last
-// grant and the last tick.
-func (a *actor) die(ctx context.Context) {
-	ended, cancel := context.WithCancel(ctx)
-	cancel()
-	if a.rng.IntN(2) == 0 { // while it renews
-		_ = a.call(ctx, func(context.Context) error { _, err := a.c.Renew(ended, a.g, a.tick()); return err })
+// succeed is the begin of an actor whose former process has died. It knows the last grant
+// and the last tick, and may take over what that has held.
+func (a *actor) succeed(ctx context.Context) {
+	if a.g.Token == "" || a.given {
+		a.g = coord.Grant{}
+		return
 	}
-	a.reborn()
 	a.w.say(fmt.Sprint(a.id, " has died"))
 	if a.rng.IntN(3) == 0 {
 		a.g = coord.Grant{}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/unalike-id/unalike/internal/protocol"
@@ -11,25 +12,29 @@ import (
 // link is a store that is reached over a network which the scheduler plays.
 type link struct {
 	memstore.Store
-	a *actor
+	p *process
 }
 
 // Open implements protocol.Store.
 func (l link) Open(token string, ttl time.Duration, workers int) (protocol.Session, error) {
 	s, err := l.Store.Open(token, ttl, workers)
-	return &linked{s, l.a}, err
+	return &linked{s, l.p}, err
 }
 
 // linked is a session over a link.
 type linked struct {
 	protocol.Session
-	a *actor
+	p *process
 }
 
 // send has the network carry a request and its answer.
-func send[T any](ctx context.Context, a *actor, what string, request func() (T, error)) (answer T, err error) {
+func send[T any](ctx context.Context, p *process, what string, request func() (T, error)) (answer T, err error) {
 	var none T
-	w := a.w
+	w := p.w
+	a, ok := ctx.Value(actorKey{}).(*actor)
+	if !ok {
+		return none, errors.New("a request that belongs to no call")
+	}
 	ghost := func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -57,14 +62,17 @@ func send[T any](ctx context.Context, a *actor, what string, request func() (T, 
 		<-ctx.Done()
 		return none, ctx.Err()
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	a.saw = saw
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.saw = saw
 	return answer, err
 }
 
-// laneKey is the key of a call's lane in its context.
-type laneKey struct{}
+// actorKey and laneKey are the keys of who makes a call, and of its lane, in a context.
+type (
+	actorKey struct{}
+	laneKey  struct{}
+)
 
 // park waits until the scheduler has decided what becomes of a parcel; false: ctx has
 // ended before.
@@ -92,17 +100,17 @@ func (w *world) park(ctx context.Context, a *actor, what string) (fate, bool) {
 }
 
 func (l *linked) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
-	return send(ctx, l.a, "survey", func() (*protocol.Survey, error) { return l.Session.Survey(ctx, ask) })
+	return send(ctx, l.p, "survey", func() (*protocol.Survey, error) { return l.Session.Survey(ctx, ask) })
 }
 
 func (l *linked) Look(ctx context.Context, worker int, token string) (*protocol.View, error) {
-	return send(ctx, l.a, "look", func() (*protocol.View, error) { return l.Session.Look(ctx, worker, token) })
+	return send(ctx, l.p, "look", func() (*protocol.View, error) { return l.Session.Look(ctx, worker, token) })
 }
 
 func (l *linked) Probe(ctx context.Context, ids []int) ([]protocol.Probe, error) {
-	return send(ctx, l.a, "probe", func() ([]protocol.Probe, error) { return l.Session.Probe(ctx, ids) })
+	return send(ctx, l.p, "probe", func() ([]protocol.Probe, error) { return l.Session.Probe(ctx, ids) })
 }
 
 func (l *linked) Commit(ctx context.Context, c protocol.Change) (protocol.Outcome, error) {
-	return send(ctx, l.a, "commit", func() (protocol.Outcome, error) { return l.Session.Commit(ctx, c) })
+	return send(ctx, l.p, "commit", func() (protocol.Outcome, error) { return l.Session.Commit(ctx, c) })
 }

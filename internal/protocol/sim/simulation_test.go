@@ -58,10 +58,14 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var done sync.WaitGroup
-		for i := range actors {
-			a := &actor{w: w, id: i, rng: rand.New(rand.NewPCG(seed, uint64(i)+2)), clock: &wrongClock{}}
-			w.actors = append(w.actors, a)
-			done.Go(func() { a.live(ctx) })
+		for i := range processes {
+			p := &process{w: w, id: i, rng: rand.New(rand.NewPCG(seed, uint64(i)+100)), clock: &wrongClock{}}
+			w.procs = append(w.procs, p)
+			p.begin()
+			for j := range each {
+				a := &actor{w: w, id: i*each + j, rng: rand.New(rand.NewPCG(seed, uint64(i*each+j)+2)), p: p, c: p.c}
+				done.Go(func() { a.live(ctx) })
+			}
 		}
 		for range steps {
 			w.step()
@@ -69,6 +73,9 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 		synctest.Wait()
 		cancel()
 		done.Wait()
+		for _, p := range w.procs {
+			_ = p.c.Close()
+		}
 		r = result{w.trace, w.stamps, w.renewals, w.resumed}
 	})
 	return r

@@ -39,8 +39,9 @@ var space = coord.Space{
 }
 
 const (
-	workers = 3
-	actors  = 4
+	workers   = 4
+	processes = 3
+	each      = 2 // actors of a process
 )
 
 // world is one run.
@@ -49,8 +50,8 @@ type world struct {
 	rng    *rand.Rand
 	server *memstore.Server
 	ledger ledger
-	actors []*actor
-	serve  *actor // only this one's calls are passed on; nil: all
+	procs  []*process
+	serve  *process // only its calls are passed on; nil: all
 	kept   []func()
 
 	mu     sync.Mutex
@@ -87,7 +88,7 @@ func (w *world) step() {
 	slices.SortFunc(w.parked, func(a, b *parcel) int {
 		return cmp.Or(cmp.Compare(a.from.id, b.from.id), cmp.Compare(a.lane, b.lane), cmp.Compare(a.n, b.n))
 	})
-	ready := slices.DeleteFunc(slices.Clone(w.parked), func(p *parcel) bool { return w.serve != nil && p.from != w.serve })
+	ready := slices.DeleteFunc(slices.Clone(w.parked), func(p *parcel) bool { return w.serve != nil && p.from.p != w.serve })
 	var chosen *parcel
 	if len(ready) > 0 {
 		chosen = ready[w.rng.IntN(len(ready))]
@@ -95,12 +96,8 @@ func (w *world) step() {
 	}
 	w.mu.Unlock()
 	switch {
-	case len(w.ghosts) > 0 && w.rng.IntN(60) == 0:
-		i := w.rng.IntN(len(w.ghosts))
-		ghost := w.ghosts[i]
-		w.ghosts = slices.Delete(w.ghosts, i, i+1)
-		w.note("ghost")
-		ghost()
+	case w.rng.IntN(60) == 0:
+		w.haunt()
 	case chosen == nil:
 		w.pass(time.Duration(1+w.rng.IntN(300)) * time.Millisecond)
 		return
@@ -120,6 +117,20 @@ func (w *world) step() {
 		synctest.Wait() // what was passed has arrived
 		w.mishap()
 	}
+}
+
+// haunt has a request arrive late, or once more.
+func (w *world) haunt() {
+	if len(w.ghosts) == 0 {
+		return
+	}
+	i := w.rng.IntN(len(w.ghosts))
+	ghost := w.ghosts[i]
+	if w.rng.IntN(2) == 0 {
+		w.ghosts = slices.Delete(w.ghosts, i, i+1)
+	}
+	w.note("ghost")
+	ghost()
 }
 
 // pass lets time pass.
@@ -163,9 +174,9 @@ func (w *world) mishap() {
 			return err
 		})
 	case 4:
-		a := w.actors[w.rng.IntN(len(w.actors))]
-		a.clock.set(time.Duration(w.rng.Int64N(int64(4*skewBound))) - 2*skewBound)
-		w.note(fmt.Sprint("clock of ", a.id))
+		p := w.procs[w.rng.IntN(len(w.procs))]
+		p.clock.set(time.Duration(w.rng.Int64N(int64(4*skewBound))) - 2*skewBound)
+		w.note(fmt.Sprint("clock of process ", p.id))
 	case 5:
 		w.lose()
 	}
@@ -192,10 +203,10 @@ func (w *world) lose() {
 		return
 	}
 	number := w.server.Number()
-	var witnesses []*actor
-	for _, a := range w.actors {
-		if a.saw == number {
-			witnesses = append(witnesses, a)
+	var witnesses []*process
+	for _, p := range w.procs {
+		if p.saw == number {
+			witnesses = append(witnesses, p)
 		}
 	}
 	if w.rng.IntN(4) == 0 {
@@ -206,8 +217,11 @@ func (w *world) lose() {
 		w.kept[i]() // it stays: there may be a second loss to the same state
 		w.note(fmt.Sprintf("loss: rolled back from %d to %d", number, w.server.Number()))
 	}
-	for _, a := range w.actors {
-		a.saw = 0
+	for _, p := range w.procs {
+		p.saw = 0
+	}
+	for range w.rng.IntN(4) { // what the network repeats waits for nobody
+		w.haunt()
 	}
 	if w.rng.IntN(2) == 0 {
 		w.server.Move(fmt.Sprint("lineage ", w.rng.IntN(3)))
@@ -219,11 +233,11 @@ func (w *world) lose() {
 	w.declareLoss()
 }
 
-// witnessed serves nobody but one actor until the floor was raised, or it takes too long.
-func (w *world) witnessed(a *actor) {
-	w.note(fmt.Sprint("witness: ", a.id))
+// witnessed serves nobody but one process until the floor was raised, or it takes too long.
+func (w *world) witnessed(p *process) {
+	w.note(fmt.Sprint("witness: ", p.id))
 	before := w.server.Meta().Loss.Nonce
-	w.serveOnly(a)
+	w.serveOnly(p)
 	for range 200 {
 		w.step()
 		if now := w.server.Meta().Loss.Nonce; now != "" && now != before {
@@ -235,18 +249,18 @@ func (w *world) witnessed(a *actor) {
 	w.serveOnly(nil)
 }
 
-// serveOnly serves nobody but one actor; nil: all.
-func (w *world) serveOnly(a *actor) {
+// serveOnly serves nobody but one process; nil: all.
+func (w *world) serveOnly(p *process) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.serve = a
+	w.serve = p
 }
 
-// needs reports whether an actor is a witness, who is not to die.
-func (w *world) needs(a *actor) bool {
+// needs reports whether a process is a witness, which is not to die.
+func (w *world) needs(p *process) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.serve == a
+	return w.serve == p
 }
 
 // declareLoss has an operator say that writes were lost.
