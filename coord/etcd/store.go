@@ -41,6 +41,7 @@ type session struct {
 	ttl   time.Duration
 
 	mu    sync.Mutex
+	drew  bool             // a ticket was drawn: one is enough
 	lease clientv3.LeaseID // for an owner key; 0: none
 	made  bool             // the lease was made
 	alive time.Time        // when that was last seen, monotonic
@@ -167,9 +168,11 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		reads = append(reads, clientv3.OpGet(k.identity(ask.Identity)))
 	}
 	var writes []clientv3.Op
-	if ask.Token != "" && ask.New != nil {
+	s.mu.Lock()
+	if ask.Token != "" && ask.New != nil && !s.drew {
 		writes = append(writes, clientv3.OpPut(k.ticket(), ""))
 	}
+	s.mu.Unlock()
 	resp, made, err := s.transactSurvey(ctx, ask, writes, reads)
 	if err != nil {
 		return nil, err
@@ -177,6 +180,9 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	sv := &protocol.Survey{Position: resp.position(made || len(writes) > 0), Made: made, Ticket: -1, Worker: -1, Last: -1}
 	if len(writes) > 0 {
 		sv.Ticket = max(one(resp, 0).GetVersion()-1, 0)
+		s.mu.Lock()
+		s.drew = true
+		s.mu.Unlock()
 	}
 	return sv, s.readSurvey(sv, ask, resp)
 }
