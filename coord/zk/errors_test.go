@@ -1,0 +1,28 @@
+package zk
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"testing"
+
+	client "github.com/go-zookeeper/zk"
+)
+
+// TestTransient: what may be gone with the next try.
+func TestTransient(t *testing.T) {
+	for err, want := range map[error]bool{
+		client.ErrConnectionClosed: true,
+		client.ErrSessionMoved:     true,
+		context.DeadlineExceeded:   true,
+		&unreachedError{&net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", errors.New("broken pipe"))}, errSilence}: true,
+		client.ErrNoNode:                        false,
+		errors.New("unknown error: -125"):       false,
+		&unreachedError{errExpired, errSilence}: false,
+	} {
+		if transient(err) != want {
+			t.Errorf("%v: transient: %t", err, !want)
+		}
+	}
+}
