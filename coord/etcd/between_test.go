@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -100,13 +101,17 @@ func (i *interrupter) refused(method string) error {
 func (i *interrupter) answered(req any) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	txn, _ := req.(*pb.TxnRequest)
-	for _, op := range txn.GetSuccess() {
-		if i.after != nil && strings.Contains(string(op.GetRequestPut().GetKey()), "/slot/") {
-			i.after()
-			return
-		}
+	if i.after != nil && puts(req, "/slot/") {
+		i.after()
 	}
+}
+
+// puts reports whether a request is a transaction that is to write a key with this part.
+func puts(req any, part string) bool {
+	txn, _ := req.(*pb.TxnRequest)
+	return slices.ContainsFunc(txn.GetSuccess(), func(op *pb.RequestOp) bool {
+		return strings.Contains(string(op.GetRequestPut().GetKey()), part)
+	})
 }
 
 // setDown has calls fail from now on, or not any more.
