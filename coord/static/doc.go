@@ -17,8 +17,8 @@
 // it waits. A lock beside the state file keeps a second process from using the
 // worker ID at the same time; the refusal names the process that has it.
 //
-// The window reaches three seconds ahead and is renewed every second, so a start
-// after a crash waits three seconds at most, and a start after an orderly end not
+// The window reaches four seconds ahead and is renewed every third of that, so a start
+// after a crash waits four seconds at most, and a start after an orderly end not
 // at all.
 //
 // # The state file
