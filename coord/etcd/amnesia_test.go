@@ -10,6 +10,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
@@ -63,7 +64,8 @@ func quarantined(t *testing.T, c *etcd.Coordinator, g coord.Grant, noticed int64
 }
 
 // rollBack puts the data folder of the server back to what it was when rollBack was
-// called, when the returned function is called.
+// called, when the returned function is called. What was seen before that is certainly
+// older than what is seen after it, for clocks that may differ by closely.
 func rollBack(tb testing.TB, server *etcdtest.Server) func() {
 	tb.Helper()
 	backup := filepath.Join(tb.TempDir(), "backup")
@@ -82,6 +84,9 @@ func rollBack(tb testing.TB, server *etcdtest.Server) func() {
 			tb.Fatal(err)
 		}
 		server.Restart(tb)
+		later, stop := clock.Alarm(clock.System(), time.Now().Add(3*closely).UnixMicro())
+		defer stop()
+		<-later
 	}
 }
 

@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -34,6 +36,9 @@ type interrupter struct {
 	down bool
 	// each is called before each transaction, if it is not nil.
 	each func()
+	// after is called after each transaction that was to write a slot, before the caller has
+	// the reply, if it is not nil.
+	after func()
 }
 
 // before has act called before the n-th call from now on, and reports whether it was.
@@ -92,6 +97,23 @@ func (i *interrupter) refused(method string) error {
 	return nil
 }
 
+// answered is called when there is a reply to a request.
+func (i *interrupter) answered(req any) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.after != nil && puts(req, "/slot/") {
+		i.after()
+	}
+}
+
+// puts reports whether a request is a transaction that is to write a key with this part.
+func puts(req any, part string) bool {
+	txn, _ := req.(*pb.TxnRequest)
+	return slices.ContainsFunc(txn.GetSuccess(), func(op *pb.RequestOp) bool {
+		return strings.Contains(string(op.GetRequestPut().GetKey()), part)
+	})
+}
+
 // setDown has calls fail from now on, or not any more.
 func (i *interrupter) setDown(down bool) {
 	i.mu.Lock()
@@ -108,6 +130,7 @@ func (i *interrupter) options() []grpc.DialOption {
 			}
 			meanwhile := i.robbed(method)
 			err := invoke(ctx, method, req, reply, cc, opts...)
+			i.answered(req)
 			if meanwhile != nil && err == nil {
 				meanwhile()
 				return status.Error(codes.Unavailable, "the reply is lost")
@@ -333,8 +356,8 @@ func TestDeadlineWhileRacing(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(within(t))
+	i.after = func() { cancel(context.DeadlineExceeded) }
 	if g, err := i.Acquire(ctx, request(capacity)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Acquire whose time is up: %v, %v; want %v", g, err, context.DeadlineExceeded)
 	}

@@ -160,7 +160,7 @@ func TestForgottenFloor(t *testing.T) {
 }
 
 // closely is by how much clocks may differ where it matters when something was seen: all
-// tests have one clock, and a server takes longer to restart than twice as much.
+// tests have one clock.
 const closely = 10 * time.Millisecond
 
 // lostOnce is a cluster that was rolled back, which a holder has noticed.

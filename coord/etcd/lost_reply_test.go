@@ -4,14 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 
@@ -277,7 +275,7 @@ func TestLostReplyOnResume(t *testing.T) {
 	var armed, lost atomic.Bool
 	c := newCoordinator(t, server.Client(t, grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		err := invoke(ctx, method, req, reply, cc, opts...)
-		if txn, ok := req.(*pb.TxnRequest); ok && enters(txn) && armed.CompareAndSwap(true, false) {
+		if puts(req, "/token/") && armed.CompareAndSwap(true, false) {
 			lost.Store(err == nil)
 			<-ctx.Done()
 			return ctx.Err()
@@ -297,14 +295,6 @@ func TestLostReplyOnResume(t *testing.T) {
 	if stored(t, client, ownerKey(ns, 0)) == "" {
 		t.Errorf("%v has no owner key", h)
 	}
-}
-
-// enters tells whether a transaction stores a token, as those do that put an owner key on
-// another lease.
-func enters(txn *pb.TxnRequest) bool {
-	return slices.ContainsFunc(txn.GetSuccess(), func(op *pb.RequestOp) bool {
-		return strings.Contains(string(op.GetRequestPut().GetKey()), "/token/")
-	})
 }
 
 // An acquisition may have been granted, the caller asks again, and gives that up: the

@@ -31,9 +31,6 @@ func TestFlush(t *testing.T) {
 
 // TestFlushInRealTime is the same with MaxHorizon as it is.
 func TestFlushInRealTime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a quarantine takes half a minute")
-	}
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
 	ns := newNamespace(t, server.Client(t), layout)

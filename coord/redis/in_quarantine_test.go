@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/redis"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
@@ -22,6 +24,17 @@ func renewIn(t *testing.T, c *redis.Coordinator, g coord.Grant, horizon time.Dur
 	return h, err
 }
 
+// newTwo returns two participants of a namespace with short bounds.
+func newTwo(t *testing.T, client goredis.UniversalClient, ns string, most, skew time.Duration) (first, second *redis.Coordinator) {
+	t.Helper()
+	first, second = newCoordinator(t, client, ns, nil), newCoordinator(t, client, ns, nil)
+	for _, c := range []*redis.Coordinator{first, second} {
+		c.SetMaxHorizon(most)
+		c.SetSkewBound(skew)
+	}
+	return first, second
+}
+
 // TestLossInAQuarantine: towards the end of a quarantine, windows are granted and extended
 // that reach beyond it. If the server forgets them while the quarantine lasts, that is a
 // loss as any other.
@@ -30,11 +43,7 @@ func TestLossInAQuarantine(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
 	const most, skew = 10 * time.Second, 500 * time.Millisecond
 	ns := newNamespace(t, client, layout)
-	holder, other := newCoordinator(t, client, ns, nil), newCoordinator(t, client, ns, nil)
-	for _, c := range []*redis.Coordinator{holder, other} {
-		c.SetMaxHorizon(most)
-		c.SetSkewBound(skew)
-	}
+	holder, other := newTwo(t, client, ns, most, skew)
 	elsewhere(t, client, ns)
 	mustRelease(t, other, acquireIn(t, other, most))
 	nonce, floor := lossOf(t, client, ns)
@@ -65,11 +74,7 @@ func TestOneQuarantine(t *testing.T) {
 	const most, skew = time.Second, 300 * time.Millisecond
 	eventually(t, "a holder learns of a loss in its quarantine", func() bool {
 		ns := newNamespace(t, client, layout)
-		holder, other := newCoordinator(t, client, ns, nil), newCoordinator(t, client, ns, nil)
-		for _, c := range []*redis.Coordinator{holder, other} {
-			c.SetMaxHorizon(most)
-			c.SetSkewBound(skew)
-		}
+		holder, other := newTwo(t, client, ns, most, skew)
 		restore := backup(t, client, ns)
 		g := acquireIn(t, holder, most)
 		restore()

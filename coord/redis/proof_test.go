@@ -229,11 +229,7 @@ func TestStragglers(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
 	ns := newNamespace(t, client, layout)
 	const most = 300 * time.Millisecond
-	straggler, c := newCoordinator(t, client, ns, nil), newCoordinator(t, client, ns, nil)
-	for _, c := range []*redis.Coordinator{straggler, c} {
-		c.SetMaxHorizon(most)
-		c.SetSkewBound(most)
-	}
+	straggler, c := newTwo(t, client, ns, most, most)
 	late := acquireIn(t, straggler, most)
 	restore := backup(t, client, ns)
 	mustRelease(t, straggler, late)

@@ -17,8 +17,8 @@
 // it waits. A lock beside the state file keeps a second process from using the
 // worker ID at the same time; the refusal names the process that has it.
 //
-// The window reaches three seconds ahead and is renewed every second, so a start
-// after a crash waits three seconds at most, and a start after an orderly end not
+// The window reaches four seconds ahead and is renewed every third of that, so a start
+// after a crash waits four seconds at most, and a start after an orderly end not
 // at all.
 //
 // # The state file
@@ -59,9 +59,9 @@
 // A renewal whose context ends goes on, and the next one waits for its end, or gets what
 // it has stored. What was asked for meanwhile is stored behind it. A disk that takes less
 // than 1.7 s for a file, and 2.5 s for one now and then, costs no ID with the default
-// times; on a slower one a longer horizon helps. A worker ID that is released is released even if the context of that call
-// has ended, and Close waits for it. On a full disk the window does not grow; service
-// resumes by itself when there is room.
+// times; on a slower one a longer horizon helps. A worker ID that is released is released
+// even if the context of that call has ended, and Close waits for it. On a full disk the
+// window does not grow; service resumes by itself when there is room.
 //
 // # Without a state file
 //

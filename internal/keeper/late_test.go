@@ -37,7 +37,7 @@ func TestSlowAcquisitionIsFollowedByARenewalInTime(t *testing.T) {
 
 // Whoever stops a keeper and waits no longer learns that a worker ID may stay leased.
 func TestStopTellsOfAnAcquisitionThatItCutsOff(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	rounds(t, 8, func(t *testing.T) {
 		r := start(t, 2)
 		r.slowly(6 * time.Second)
 		r.fake.Steal(0)
@@ -76,8 +76,8 @@ func TestRepliesThatComeTooLateAreNotTakenForAWrongClock(t *testing.T) {
 // A deadline that follows a slow coordinator is no reason to notice late that it is back.
 func TestServiceResumesSoonAfterAnOutageOfASlowCoordinator(t *testing.T) {
 	const latency = 3 * time.Second
-	for _, offset := range []time.Duration{0, 2 * time.Second, 5 * time.Second, 8 * time.Second} {
-		t.Run(fmt.Sprint(offset), func(t *testing.T) {
+	for offset := time.Duration(0); offset < 8*time.Second; offset += 250 * time.Millisecond {
+		t.Run(offset.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				r := start(t, 1)
 				r.slowly(latency)
@@ -95,7 +95,7 @@ func TestServiceResumesSoonAfterAnOutageOfASlowCoordinator(t *testing.T) {
 }
 
 func TestQuarantineIsAskedAboutAsSeldomAsALease(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	rounds(t, 12, func(t *testing.T) {
 		r := start(t, 1)
 		floor := r.raise(10 * time.Minute)
 		pass(every)

@@ -144,7 +144,7 @@ func TestLapsedLeaseIsPutBack(t *testing.T) {
 			t.Error("the window has 5 s left, and nothing is stamped")
 		}
 		r.fake.Outage(false)
-		within(t, 2*time.Second, "the lease is back", func() bool { return len(r.fake.Holders()) == 1 })
+		within(t, every, "the lease is back", func() bool { return len(r.fake.Holders()) == 1 })
 		if r.gate.published() != 1 || r.gate.at().Grant.Generation != 1 {
 			t.Errorf("after %d terms: %+v", r.gate.published(), r.gate.at())
 		}

@@ -270,3 +270,12 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, f)
 }
+
+// rounds runs a test in virtual time so many times: what jitter hides in one round shows
+// in another.
+func rounds(t *testing.T, n int, f func(t *testing.T)) {
+	t.Helper()
+	for range n {
+		bubble(t, f)
+	}
+}

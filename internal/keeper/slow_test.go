@@ -123,6 +123,11 @@ func TestOneReplyOfTwoCounts(t *testing.T) {
 		if c := r.fake.CallsOf(coordtest.Renew); r.gate.at().notAfter < c[0].Until {
 			t.Errorf("the window ends at %d after the first reply, asked for was %d", r.gate.at().notAfter, c[0].Until)
 		}
+		r.line.set(func(l *line) {
+			if l.renewing = l.underWay(); len(l.renewing) != 0 {
+				t.Errorf("%d renewals are under way after the first reply, want none", len(l.renewing))
+			}
+		})
 		pass(2500 * time.Millisecond) // the second reply, if anybody waited for it
 		if n := r.fake.Count(coordtest.Renew); n > 3 || r.gate.reason() != nil {
 			t.Errorf("%d renewals, the reason is %v", n, r.gate.reason())

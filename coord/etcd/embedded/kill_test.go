@@ -13,10 +13,8 @@ import (
 // server and start of another one; every ID lies above all IDs before.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	dir, rounds := newDir(t), 10
-	if testing.Short() {
-		rounds = 2
-	}
+	const rounds = 10
+	dir := newDir(t)
 	var highest int64
 	total := 0
 	for round := range rounds {
