@@ -239,17 +239,20 @@ func (l *ledger) renew(t *testing.T, h *holder, token string, until int64) {
 	h.gets(from, change.Slot.NotAfter)
 }
 
-// stamp has a holder stamp the first tick from one on that it may.
-func (l *ledger) stamp(t *testing.T, n int, tick int64) {
+// stamp has a holder stamp a tick that it may.
+func (l *ledger) stamp(t *testing.T, n int, number int64) {
 	h := l.holders[n]
-	tick = max(tick, h.last+1)
 	for _, w := range h.windows {
-		if from := int64(w.First); !h.dead && tick > from && tick <= from+int64(w.Count) {
-			if other, ok := l.by[tick]; ok && other != n {
-				t.Fatalf("tick %d was stamped by %d and by %d, %+v", tick, other, n, l.view.Slot.Record)
-			}
-			l.by[tick], h.last = n, tick
-			return
+		first := max(h.last+1, int64(w.First)+1)
+		left := int64(w.First+w.Count) - first + 1
+		if h.dead || left <= 0 {
+			continue
 		}
+		tick := first + number%left
+		if other, ok := l.by[tick]; ok && other != n {
+			t.Fatalf("tick %d was stamped by %d and by %d, %+v", tick, other, n, l.view.Slot.Record)
+		}
+		l.by[tick], h.last = n, tick
+		return
 	}
 }
