@@ -225,6 +225,17 @@ type Change struct {
 	Settle   bool // the lineage is noted in the namespace
 }
 
+// Worker returns the worker ID that a change is about; -1: the namespace alone.
+func (c *Change) Worker() int {
+	switch {
+	case c.Slot != nil:
+		return c.Slot.Worker
+	case c.Before.Slot.There():
+		return c.Before.Slot.Record.Worker
+	}
+	return -1
+}
+
 // Outcome says what became of a change.
 type Outcome struct {
 	Position
