@@ -30,6 +30,10 @@ import (
 // one that Decode refuses, a slot that names another worker ID than its place, a namespace
 // of which slots or owner marks are there and the record is not. After any error of
 // [Session.Commit] the coordinator takes the outcome to be unknown, and looks.
+//
+// A store has no method to close it. [Coordinator.Close] ends the contexts of all calls, but
+// no session; what these have in the background ends with [Coordinator.Life], and the client
+// is closed by whoever made it.
 type Store interface {
 	// Open returns a new session for the holder with a token, or for an operator if the
 	// token is empty. It does not block and makes no call to the coordinator, because that
@@ -77,7 +81,8 @@ type Session interface {
 	// [OwnerTaken]. It is false if the view shows no owner mark, and makes no call.
 	Holds(v *View) bool
 	// Time returns the back end's clock as of now, in microseconds since 1970; 0 if it
-	// has none or this session has not learned it yet, which Survey and Look do.
+	// has none, see Settings.ServerClock, or this session has not learned it yet, which
+	// Survey and Look do.
 	Time() int64
 	// Over returns why the session has ended, so that another one is opened for its token;
 	// nil: it lives. If trying again cannot help, see [coord.Permanent], the call ends.
