@@ -16,9 +16,11 @@ import (
 // Harness is a store over a namespace that does not exist yet.
 type Harness struct {
 	Store protocol.Store
-	// Pass lets time pass, for the leases of the store. Nil: the cases about the end of
-	// leases are skipped.
+	// Pass lets time pass, for the leases of the store. Nil: a test cannot wait for that.
 	Pass func(d time.Duration)
+	// Expire ends the lease of whoever holds a worker ID, as a long silence would, and
+	// returns when it is over; nil: Pass is used. Without both, the end of leases is skipped.
+	Expire func(tb testing.TB, worker int)
 }
 
 // Case is one thing that a store does.
@@ -52,6 +54,7 @@ func Cases() []Case {
 		{"a worker ID is retired", retired},
 		{"a namespace that is unused", unused},
 		{"leases", leased},
+		{"a lease is kept alive", keptAlive},
 		{"a lease ends", lapsed},
 		{"watching", watched},
 		{"a session is over", over},
