@@ -381,7 +381,7 @@ func (a *acquisition) regrant(ctx context.Context, s Session, worker int) (*View
 		return nil, errAgain
 	case v.Slot.Record.NotBefore < v.Meta.Record.Floor:
 		// It is given back whole: what is below the floor is over.
-		slot := v.Slot.Record.Trimmed(v.Slot.Record.NotAfter)
+		slot := v.Slot.Record.Trimmed(v.grant(), v.Slot.Record.NotAfter)
 		if _, _, err := a.commit(ctx, s, Change{Before: v, Slot: &slot, Owner: OwnerFreed, Token: a.req.Token}); err != nil {
 			return nil, err
 		}

@@ -219,7 +219,7 @@ func (r *renewal) turn(ctx context.Context, s Session) (bool, error) {
 	change := Change{Before: r.v, Slot: &slot, Token: r.token, Identity: slot.Identity}
 	switch {
 	case r.token != r.g.Token:
-		slot.Token, slot.Generation = r.token, slot.Generation+1
+		slot = slot.Resumed(r.token)
 		change.Owner, change.Replaced = OwnerTaken, r.g.Token
 	case !s.Holds(r.v):
 		change.Owner, change.Replaced = OwnerTaken, r.g.Token
@@ -312,7 +312,7 @@ func (c *Coordinator) release(ctx context.Context, g coord.Grant, last int64) er
 
 // giveBack makes the change of a release.
 func (h *holding) giveBack(ctx context.Context, s Session, last int64) (bool, error) {
-	slot := h.v.Slot.Record.Trimmed(last)
+	slot := h.v.Slot.Record.Trimmed(h.g, last)
 	out, _, err := h.commit(ctx, s, Change{Before: h.v, Slot: &slot, Owner: OwnerFreed, Token: h.g.Token, Identity: slot.Identity})
 	switch {
 	case err != nil && h.attempt != nil:
