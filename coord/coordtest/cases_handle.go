@@ -39,13 +39,13 @@ var handleCases = []testCase{
 		s.wantOut("the other participant", q, g)
 	}},
 	{"ResumeWithForeignHandle", needCrash, func(s *suite) {
-		q := s.sharer(1, 1)
+		q := s.client(2)
 		other := s.acquire(q)
 		until := s.now + s.horizon
 		for _, handle := range []any{"of somebody else", other.Handle} {
-			g, _ := s.dead(1)
+			g, _ := s.dead(2)
 			g.Handle = handle
-			b := s.client(1)
+			b := s.client(2)
 			until = max(until, g.NotAfter) + 1
 			r := s.resume(b, g, rand.Text(), until)
 			if r.NotBefore != g.NotBefore || r.NotAfter != until {
