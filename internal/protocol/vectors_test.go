@@ -160,13 +160,15 @@ func (v *vectorSource) meta(at int64) metaPart {
 	now := clock.Scale{Epoch: m.Epoch, Unit: m.Unit}.Tick(at)
 	tick := func() int64 { return max(now+v.Int64N(200_000)-100_000, 0) }
 	m.LastTick = 1<<52 - 1
-	if v.IntN(4) == 0 {
+	if v.IntN(2) == 0 {
 		m.LastTick = max(tick(), 10)
 	}
 	m.Floor = min(tick(), m.LastTick)
-	m.Base = v.Int64N(m.Floor + 1)
 	if v.IntN(2) == 0 {
-		m.Loss = Loss{Nonce: "x", Floor: min(v.Int64N(m.Floor+1), m.LastTick-1), Found: at - v.Int64N(1e9)}
+		m.Base = v.Int64N(m.Floor + 1)
+	}
+	if v.IntN(2) == 0 {
+		m.Loss = Loss{Nonce: "x", Floor: min(max(m.Floor-v.Int64N(50_000), 0), m.LastTick-1), Found: at - v.Int64N(1e9)}
 	}
 	return m
 }
@@ -212,8 +214,9 @@ func (v *vectorSource) losses(t *testing.T) {
 
 		settles := in
 		settles.Nonce, settles.Seen = []string{"", "x", "y"}[v.IntN(3)], at-v.Int64N(100e6)
-		if settles.Meta.Loss.Nonce != "" && v.IntN(2) == 0 { // one that it is a matter of one tick for
+		if v.IntN(4) > 0 { // it is a matter of one tick
 			m := settles.Meta.meta()
+			settles.Meta.Loss.Nonce = "x"
 			settles.Meta.Loss.Floor = min(m.Ward(settles.Seen, horizon, skew)+2*m.Scale().TicksUp(in.SkewBound)+v.Int64N(3)-1, m.LastTick-1)
 			settles.Meta.Floor = max(m.Floor, settles.Meta.Loss.Floor)
 		}
