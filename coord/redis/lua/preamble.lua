@@ -111,7 +111,7 @@ local LOSS = {
   {'found', 'number'}, -- when the loss was noticed, by the server's clock
 }
 
--- The namespace's record has the fields of Go's record.Meta. Later versions add none:
+-- The namespace's record has the fields of Go's protocol.Meta. Later versions add none:
 -- they add fields of the hash, which this one leaves alone.
 local META = {
   {'version', 'number'},
