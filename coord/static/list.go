@@ -115,7 +115,8 @@ func addOne(t int64) int64 {
 // scaleOf reads unit and epoch from a layout's fingerprint, the last two of its five
 // parts.
 func scaleOf(layout string) (clock.Scale, error) {
-	if parts := strings.SplitN(layout, "/", 5); len(parts) == 5 {
+	parts := strings.SplitN(layout, "/", 5)
+	if len(parts) == 5 {
 		unit, err1 := time.ParseDuration(parts[3])
 		epoch, err2 := time.Parse(time.RFC3339Nano, parts[4])
 		if err1 == nil && err2 == nil && unit >= time.Millisecond && epoch.Unix() >= 0 {
