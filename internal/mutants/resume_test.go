@@ -175,7 +175,7 @@ var resumeMutants = []mutant{
 		name: "static: resume that nobody hears keeps the worker ID",
 		file: "coord/static/resume.go",
 		old:  "h != nil && fresh {",
-		new:  "h != nil && false {",
+		new:  "h != nil && fresh && false {",
 		pkg:  "./coord/static", test: "TestResumeThatNobodyHears",
 	},
 	{
