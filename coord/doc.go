@@ -68,7 +68,8 @@
 //  9. Release compares token and generation, lowers the stored NotAfter to
 //     max(last, stored NotBefore), never raising it, and frees the worker ID. The
 //     holder has closed its gate before, so nothing above last was or will be
-//     stamped. Release of a grant that is no longer held returns [ErrLeaseLost] and
+//     stamped. Where the NotAfter of the grant passed lies above the stored one, which
+//     the back end has forgotten then, it takes the place of that. Release of a grant that is no longer held returns [ErrLeaseLost] and
 //     changes nothing.
 //  10. Slots are never deleted.
 //  11. If the state of the back end may have been lost or reverted, the driver
@@ -77,6 +78,10 @@
 //  12. A driver only makes calls. Retries, jitter, renewal and recovery live in
 //     the one keeper that all drivers share. Every call ends promptly when its
 //     context does.
+//  13. Resume, where a driver has it, is a renewal that puts another token and
+//     generation + 1 into the slot in the same atomic step, see [Resumer]. It compares
+//     token and generation as Renew does; a slot that has what this Resume makes is
+//     renewed, so that it can be repeated.
 //
 // Acquire begins with [Request.Validate], so that what no driver can serve is
 // refused in the same words by all. Package coordtest has the suite that holds a

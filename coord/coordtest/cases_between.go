@@ -67,6 +67,9 @@ var betweenOps = []betweenOp{
 	{"Renew", func(b *between) { b.held = b.acquire(b.p) }, func(ctx context.Context, b *between) (coord.Grant, error) {
 		return b.p.Renew(ctx, b.held, b.held.NotAfter+b.horizon/2)
 	}},
+	{"Resume", func(b *between) { b.held = b.acquire(b.p) }, func(ctx context.Context, b *between) (coord.Grant, error) {
+		return b.resumer(b.p).Resume(ctx, bare(b.held), b.req.Token, b.held.NotAfter+b.horizon/2)
+	}},
 	{"Release", func(b *between) { b.held = b.acquire(b.p) }, func(ctx context.Context, b *between) (coord.Grant, error) {
 		return coord.Grant{}, b.p.Release(ctx, b.held, b.held.NotBefore)
 	}},

@@ -43,7 +43,7 @@
 // need it are skipped with a message. The suite waits for nothing to happen by
 // itself: Expire and Crash return when what they do is done. It stays within 30 s
 // of the present, so that a back end with a clock accepts its requests; in all it
-// makes some 250 calls and ends two dozen leases.
+// makes some 400 calls and ends some 50 leases.
 //
 // The suite is itself tested with coordinators that are wrong in one way each:
 // every case has to find at least one of them.

@@ -65,7 +65,7 @@ func (f *Fake) Client() *FakeClient {
 }
 
 // FakeClient is one participant of a [Fake]. It implements [coord.Coordinator],
-// [coord.Notifier] and [coord.LeaseRuler] and is safe for concurrent use.
+// [coord.Resumer], [coord.Notifier] and [coord.LeaseRuler] and is safe for concurrent use.
 type FakeClient struct {
 	fake   *Fake
 	number int
@@ -75,6 +75,7 @@ type FakeClient struct {
 
 var (
 	_ coord.Coordinator = (*FakeClient)(nil)
+	_ coord.Resumer     = (*FakeClient)(nil)
 	_ coord.Notifier    = (*FakeClient)(nil)
 	_ coord.LeaseRuler  = (*FakeClient)(nil)
 )
@@ -93,6 +94,14 @@ func (c *FakeClient) Renew(ctx context.Context, g coord.Grant, until int64) (coo
 func (c *FakeClient) Release(ctx context.Context, g coord.Grant, last int64) error {
 	_, err := c.do(ctx, Call{Op: Release, Grant: g, Last: last})
 	return err
+}
+
+// Resume implements [coord.Resumer].
+func (c *FakeClient) Resume(ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
+	if err := coord.CheckResume(g, token); err != nil {
+		return coord.Grant{}, err
+	}
+	return c.do(ctx, Call{Op: Resume, Grant: g, Token: token, Until: until})
 }
 
 // Close implements [coord.Coordinator]. Calls under way return as well.
@@ -189,6 +198,8 @@ func (f *Fake) apply(rec *record) result {
 		r.grant, r.err = f.space.acquire(rec.Request)
 	case Renew:
 		r.grant, r.err = f.space.renew(rec.Grant, rec.Until)
+	case Resume:
+		r.grant, r.err = f.space.resume(rec.Grant, rec.Token, rec.Until)
 	case Release:
 		if r.err = f.space.release(rec.Grant, rec.Last); r.err == nil {
 			delete(f.watchers, rec.Grant.Token)

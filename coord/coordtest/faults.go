@@ -16,6 +16,7 @@ const (
 	Acquire Op = iota
 	Renew
 	Release
+	Resume
 	numOps
 )
 
@@ -28,6 +29,8 @@ func (o Op) String() string {
 		return "Renew"
 	case Release:
 		return "Release"
+	case Resume:
+		return "Resume"
 	}
 	return "unknown operation"
 }

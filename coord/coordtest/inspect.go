@@ -16,8 +16,9 @@ type Call struct {
 	At     time.Time // when it was made, by the fake's clock
 
 	Request coord.Request // of Acquire
-	Grant   coord.Grant   // that was passed to Renew or Release
-	Until   int64         // of Renew
+	Grant   coord.Grant   // that was passed to Renew, Release or Resume
+	Token   string        // of Resume
+	Until   int64         // of Renew and Resume
 	Last    int64         // of Release
 
 	Applied bool        // the back end has done it

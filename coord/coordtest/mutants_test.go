@@ -13,6 +13,9 @@ type wrap struct {
 	*FakeClient
 	acquire func(context.Context, coord.Request) (coord.Grant, error)
 	renew   func(context.Context, coord.Grant, int64) (coord.Grant, error)
+	resume  func(context.Context, coord.Grant, string, int64) (coord.Grant, error)
+	release func(context.Context, coord.Grant, int64) error
+	lost    func(coord.Grant) <-chan struct{}
 	close   func() error
 }
 
@@ -28,6 +31,27 @@ func (w wrap) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Gran
 		return w.FakeClient.Renew(ctx, g, until)
 	}
 	return w.renew(ctx, g, until)
+}
+
+func (w wrap) Resume(ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
+	if w.resume == nil {
+		return w.FakeClient.Resume(ctx, g, token, until)
+	}
+	return w.resume(ctx, g, token, until)
+}
+
+func (w wrap) Release(ctx context.Context, g coord.Grant, last int64) error {
+	if w.release == nil {
+		return w.FakeClient.Release(ctx, g, last)
+	}
+	return w.release(ctx, g, last)
+}
+
+func (w wrap) Lost(g coord.Grant) <-chan struct{} {
+	if w.lost == nil {
+		return w.FakeClient.Lost(g)
+	}
+	return w.lost(g)
 }
 
 func (w wrap) Close() error {
@@ -60,13 +84,15 @@ func brokenClient(change func(*Fake, *wrap)) func() Harness {
 	}
 }
 
-// mutants are coordinators that are wrong in one way each, with the cases that are
-// there to find it. Others may fail too.
-var mutants = []struct {
+// mutant is a coordinator that is wrong in one way, with the cases that are there to find
+// it. Others may fail too.
+type mutant struct {
 	name    string
 	found   string // cases, with spaces between
 	harness func() Harness
-}{
+}
+
+var mutants = []mutant{
 	{"generation ignored", "DelayedAcquireResurrectsNothing", broken(func(r *rules) {
 		r.mine = func(_ Op, s slot, g coord.Grant) bool { return s.token == g.Token }
 	})},

@@ -39,9 +39,11 @@ type rules struct {
 	free func(s slot, now int64) bool
 	// next is the generation of a new grant.
 	next func(stored uint64) uint64
-	// mine is rules 6, 8 and 9: whether the slot is still that of the grant, for Renew
-	// or Release.
+	// mine is rules 6, 8 and 9: whether the slot is still that of the grant, for Renew,
+	// Release or Resume.
 	mine func(op Op, s slot, g coord.Grant) bool
+	// resumed is the slot of a grant that is taken over under another token.
+	resumed func(s slot, token string) slot
 	// resumes is rule 8: whether Renew puts a lease back that has lapsed.
 	resumes func(lapsed bool) bool
 	// piece is rule 7: NotBefore of a renewal.
@@ -64,6 +66,10 @@ func correct() rules {
 		next:       func(stored uint64) uint64 { return stored + 1 },
 		mine: func(_ Op, s slot, g coord.Grant) bool {
 			return s.token == g.Token && s.generation == g.Generation
+		},
+		resumed: func(s slot, token string) slot {
+			s.token, s.generation = token, s.generation+1
+			return s
 		},
 		resumes: func(bool) bool { return true },
 		piece: func(g coord.Grant, s slot, floor int64) int64 {
@@ -195,6 +201,24 @@ func (s *space) renew(g coord.Grant, until int64) (coord.Grant, error) {
 	sl.from, sl.stored = max(sl.from, from), stored
 	g.NotBefore, g.NotAfter = from, stored
 	return g, nil
+}
+
+// resume is a renewal that puts a new token beside it. One that was done before is a
+// renewal of what it has made.
+func (s *space) resume(g coord.Grant, token string, until int64) (coord.Grant, error) {
+	next := g
+	next.Token, next.Generation = token, g.Generation+1
+	sl := s.slots[g.WorkerID]
+	switch {
+	case sl == nil:
+		return coord.Grant{}, s.lost(g, sl)
+	case s.rules.mine(Resume, *sl, g):
+		*sl = s.rules.resumed(*sl, token)
+		next.Token, next.Generation = sl.token, sl.generation
+	case !s.rules.mine(Resume, *sl, next):
+		return coord.Grant{}, s.lost(g, sl)
+	}
+	return s.renew(next, until)
 }
 
 func (s *space) release(g coord.Grant, last int64) error {

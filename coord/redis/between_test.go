@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -139,7 +140,7 @@ func TestBetween(t *testing.T) {
 		},
 	}
 	faults := map[string]fault{"reply lost": replyLost, "request late": requestLate, "request twice": replyTwice}
-	for _, op := range []string{"acquire", "renew", "release", "quarantine"} {
+	for _, op := range []string{"acquire", "renew", "resume", "release", "quarantine"} {
 		for fault, f := range faults {
 			for event, happens := range events {
 				t.Run(fmt.Sprint(op, ", ", fault, ", ", event), func(t *testing.T) {
@@ -167,6 +168,7 @@ func between(t *testing.T, direct *goredis.Client, server *redistest.Server, op 
 		t.Fatal(err)
 	}
 	last := g.NotAfter - 500
+	first, token := bare(g), rand.Text()
 	again := func() {
 		t.Helper()
 		switch op {
@@ -177,6 +179,11 @@ func between(t *testing.T, direct *goredis.Client, server *redistest.Server, op 
 			}
 		case "renew":
 			h, err := a.Renew(within(t), g, g.NotAfter+3000)
+			if l.adopt("a", h, err) {
+				g = h
+			}
+		case "resume":
+			h, err := a.Resume(within(t), first, token, first.NotAfter+3000)
 			if l.adopt("a", h, err) {
 				g = h
 			}

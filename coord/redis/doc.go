@@ -75,7 +75,7 @@
 //
 //	{orders}:slots        a hash: everything that must not be forgotten
 //	    meta              the layout, the floor, the last loss, and which server wrote it
-//	    gen               the last generation given out
+//	    gen               no generation was given out above it
 //	    7                 the window of worker ID 7 and who has it; for ever
 //	    t:TOKEN           leads from an acquisition to its worker ID
 //	    h:IDENTITY        the worker ID that an identity held last
@@ -90,7 +90,8 @@
 // and is never overwritten. Other fields of the hash are left alone: later versions put
 // there what they add. The indexes are made anew where they are missing.
 //
-// Each operation is one script in the server: one round trip, and atomic. An
+// Each operation is one script in the server: one round trip, and atomic; Resume is that of
+// Renew. An
 // acquisition takes the worker ID whose window opens first. It looks at 16 of each
 // index at the most, however many are held; the leases that have ended are filed by
 // whoever comes next, 16 at a time. Only the first acquisition in a share costs more,

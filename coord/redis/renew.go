@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 )
 
@@ -67,17 +68,35 @@ func explain(g coord.Grant, refusal reply) {
 // Renew implements [coord.Coordinator]. It makes one call to Redis, which extends the
 // window and the lease, and puts a lease back that has ended.
 func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
-	r, seen, err := c.ask(ctx, about("renew", g), renewScript, append(c.grantArgs(g), until)...)
+	return c.renew(ctx, about("renew", g), g, "", until)
+}
+
+// Resume implements [coord.Resumer]. It makes the same call to Redis as Renew.
+func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
+	if err := coord.CheckResume(g, token); err != nil {
+		return coord.Grant{}, err
+	}
+	return c.renew(ctx, about("resume", g), g, token, until)
+}
+
+// renew extends a grant, and gives it to another token unless that is empty.
+func (c *Coordinator) renew(ctx context.Context, op operation, g coord.Grant, token string, until int64) (coord.Grant, error) {
+	r, seen, err := c.ask(ctx, op, renewScript, append(c.grantArgs(g), until, token)...)
 	if err != nil {
 		explain(g, r)
 		return coord.Grant{}, err
 	}
-	v, err := r.ints(1, 2)
+	v, err := r.ints(1, 7)
 	if err != nil {
 		return coord.Grant{}, err
 	}
-	g.NotBefore, g.NotAfter = v[0], v[1]
-	return c.granted(g, spaceOf(g), seen), nil
+	g.NotBefore, g.NotAfter, g.Generation = v[0], v[1], uint64(v[2])
+	if token != "" {
+		g.Token = token
+	}
+	// A grant may have come without its handle.
+	space := coord.Space{Fingerprint: seen.fingerprint, Scale: clock.Scale{Epoch: v[3], Unit: v[4]}, LastTick: v[5], Capacity: int(v[6])}
+	return c.granted(g, space, seen), nil
 }
 
 // Release implements [coord.Coordinator]. It makes one call to Redis.

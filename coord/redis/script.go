@@ -9,13 +9,15 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// The scripts. Each is one atomic step in the server, and one call; the preamble, and
-// what is known of a namespace as a whole, are in front of all of them.
+// The scripts. Each is one atomic step in the server, and one call; the preamble, what is
+// known of a namespace as a whole, and the arithmetic of slots are in front of all of them.
 var (
 	//go:embed lua/preamble.lua
 	preamble string
 	//go:embed lua/namespace.lua
 	namespaceSource string
+	//go:embed lua/slot.lua
+	slotSource string
 	//go:embed lua/acquire.lua
 	acquireSource string
 	//go:embed lua/renew.lua
@@ -45,15 +47,15 @@ func newScript(sources ...string) script {
 }
 
 var (
-	acquireScript    = newScript(preamble, namespaceSource, acquireSource)
-	renewScript      = newScript(preamble, namespaceSource, renewSource)
-	releaseScript    = newScript(preamble, namespaceSource, releaseSource)
-	initScript       = newScript(preamble, namespaceSource, initSource)
-	quarantineScript = newScript(preamble, namespaceSource, quarantineSource)
-	lowerScript      = newScript(preamble, namespaceSource, lowerSource)
-	retireScript     = newScript(preamble, namespaceSource, retireSource)
-	listScript       = newScript(preamble, namespaceSource, listSource)
-	inspectScript    = newScript(preamble, namespaceSource, inspectSource)
+	acquireScript    = newScript(preamble, namespaceSource, slotSource, acquireSource)
+	renewScript      = newScript(preamble, namespaceSource, slotSource, renewSource)
+	releaseScript    = newScript(preamble, namespaceSource, slotSource, releaseSource)
+	initScript       = newScript(preamble, namespaceSource, slotSource, initSource)
+	quarantineScript = newScript(preamble, namespaceSource, slotSource, quarantineSource)
+	lowerScript      = newScript(preamble, namespaceSource, slotSource, lowerSource)
+	retireScript     = newScript(preamble, namespaceSource, slotSource, retireSource)
+	listScript       = newScript(preamble, namespaceSource, slotSource, listSource)
+	inspectScript    = newScript(preamble, namespaceSource, slotSource, inspectSource)
 )
 
 // reply is what a script returned: a status, and what belongs to it.

@@ -234,8 +234,8 @@ func (c *Coordinator) take(req coord.Request, first, id int) (_ *hold, err error
 	if err = h.pair.settle(req.Fingerprint); err != nil {
 		return nil, err
 	}
-	h.record.Generation++
-	h.record.NotAfter = max(h.notBefore, min(req.Until, req.LastTick))
+	last := slots.Candidate{ID: id, Slot: h.slot(record{NotAfter: h.notBefore})}
+	h.record = h.record.with(last.Granted(slots.Meta{}, req, 0))
 	if h.path != "" {
 		if err = c.storage.save(h.path, h.record); err != nil {
 			return nil, err

@@ -31,6 +31,7 @@ type Coordinator struct {
 
 var (
 	_ coord.Coordinator = (*Coordinator)(nil)
+	_ coord.Resumer     = (*Coordinator)(nil)
 	_ coord.LeaseRuler  = (*Coordinator)(nil)
 	_ coord.Lister      = (*Coordinator)(nil)
 	_ coord.Warner      = (*Coordinator)(nil)

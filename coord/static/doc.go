@@ -63,6 +63,13 @@
 // even if the context of that call has ended, and Close waits for it. On a full disk the
 // window does not grow; service resumes by itself when there is room.
 //
+// # Resume
+//
+// A process that knows the grant of one before it can go on in its window with
+// Coordinator.Resume, see [coord.Resumer]: the state file has to say the same, and its
+// lock shows that the former process is dead. Whoever acquires needs to know nothing, and
+// waits for the window's end.
+//
 // # Without a state file
 //
 // A start waits as long as a predecessor can have been ahead of the clock, which is

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/filelock"
+	slots "github.com/unalike-id/unalike/internal/protocol"
 )
 
 // hold is a worker ID that this coordinator has granted.
@@ -26,14 +27,15 @@ type hold struct {
 }
 
 // find returns the hold of a grant, if file and memory agree that it is still its
-// holder's.
-func (c *Coordinator) find(g coord.Grant) (*hold, record, error) {
+// holder's. Where it is resumed, next is what it becomes, which may be stored already;
+// otherwise next is g.
+func (c *Coordinator) find(g, next coord.Grant) (*hold, record, error) {
 	lost := func(why string) error { return fmt.Errorf("%w: %v: %s", coord.ErrLeaseLost, g, why) }
 	h := c.held[g.WorkerID]
 	if h == nil {
 		return nil, record{}, lost("this coordinator does not hold the worker ID")
 	}
-	if h.record.Token != g.Token || h.record.Generation != g.Generation {
+	if !h.record.holds(g) && !h.record.holds(next) {
 		return nil, record{}, lost(fmt.Sprintf("it has generation %d now", h.record.Generation))
 	}
 	if h.path == "" {
@@ -47,7 +49,7 @@ func (c *Coordinator) find(g coord.Grant) (*hold, record, error) {
 		err = lost(fmt.Sprintf("the state file %s was deleted", h.path))
 	case err != nil:
 		return h, record{}, err // perhaps only now; the holder keeps what it has
-	case stored.Token != g.Token || stored.Generation != g.Generation ||
+	case !stored.holds(next) && (!stored.holds(g) || !h.record.holds(g)) ||
 		stored.Namespace != h.pair.namespace || stored.Worker != h.pair.worker:
 		err = lost(fmt.Sprintf("the state file %s was replaced: it has generation %d now", h.path, stored.Generation))
 	case stored.Layout != h.record.Layout:
@@ -69,7 +71,7 @@ func (c *Coordinator) renew(g coord.Grant, f *call) (coord.Grant, error) {
 	c.mu.Lock()
 	until := f.until
 	c.mu.Unlock()
-	h, stored, err := c.find(g)
+	h, stored, err := c.find(g, g)
 	if err == nil && h.unheard {
 		h.unheard = false
 		if !f.anyhow && h.suffices(g, until) { // else this is the call behind the one that nobody heard
@@ -78,7 +80,8 @@ func (c *Coordinator) renew(g coord.Grant, f *call) (coord.Grant, error) {
 		}
 	}
 	if err == nil {
-		err = c.extend(h, stored, until)
+		slot, _, _ := h.slot(stored).Extended(g, 0, until, 0)
+		err = c.extend(h, stored, h.record.with(slot))
 	}
 	if err != nil {
 		if h != nil && errors.Is(err, coord.ErrLeaseLost) {
@@ -98,10 +101,17 @@ func (h *hold) suffices(g coord.Grant, until int64) bool {
 	return h.record.NotAfter > g.NotAfter && h.record.NotAfter-now >= h.horizon/2
 }
 
-// extend stores a later end of the window of h.
-func (c *Coordinator) extend(h *hold, stored record, until int64) error {
-	next := h.record
-	next.NotAfter = max(h.record.NotAfter, stored.NotAfter, min(until, h.lastTick))
+// slot is what is known of the window of h, in memory and in the file. A state file has no
+// NotBefore and no floor, so that no window is ever in pieces.
+func (h *hold) slot(stored record) slots.Slot {
+	return slots.Slot{
+		Worker: h.pair.worker, Token: h.record.Token, Generation: h.record.Generation,
+		NotBefore: h.notBefore, NotAfter: max(h.record.NotAfter, stored.NotAfter), LastTick: h.lastTick,
+	}
+}
+
+// extend stores next, in which the window of h has a later end.
+func (c *Coordinator) extend(h *hold, stored, next record) error {
 	if h.path != "" && (h.unsure || next.NotAfter != stored.NotAfter) {
 		h.unsure = true
 		if err := c.storage.save(h.path, next); err != nil {
@@ -121,7 +131,7 @@ func (c *Coordinator) extend(h *hold, stored record, until int64) error {
 
 // release gives back the worker ID of g, whose last tick stamped is last.
 func (c *Coordinator) release(g coord.Grant, last int64) error {
-	h, stored, err := c.find(g)
+	h, stored, err := c.find(g, g)
 	if h != nil {
 		// The lock is freed when the window has been trimmed, not before: the next holder
 		// begins where the window ends.
@@ -130,9 +140,7 @@ func (c *Coordinator) release(g coord.Grant, last int64) error {
 	if err != nil {
 		return err
 	}
-	next := h.record
-	next.Token = ""
-	next.NotAfter = min(max(h.record.NotAfter, stored.NotAfter), max(last, h.notBefore))
+	next := h.record.with(h.slot(stored).Trimmed(g, last))
 	if h.path != "" {
 		if err := c.storage.save(h.path, next); err != nil {
 			return fmt.Errorf("release worker ID %d of namespace %q: %w", g.WorkerID, h.pair.namespace, err)
@@ -155,7 +163,7 @@ func (c *Coordinator) drop(h *hold) {
 }
 
 // remember keeps the record in the process's memory.
-func (h *hold) remember() { h.pair.remember(h.record.Generation, h.record.NotAfter) }
+func (h *hold) remember() { h.pair.remember(h.record, h.lastTick) }
 
 func (h *hold) grant() coord.Grant {
 	return coord.Grant{

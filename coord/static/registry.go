@@ -30,6 +30,8 @@ type memory struct {
 	held       bool
 	generation uint64 // 0: never granted
 	notAfter   int64
+	token      string // empty: released
+	lastTick   int64  // of the layout
 }
 
 // claim takes the worker ID for the caller, within this process, and returns what
@@ -71,12 +73,19 @@ func (p pair) settle(layout string) error {
 	return nil
 }
 
+// layout returns that of the namespace; empty: it is not known.
+func (p pair) layout() string {
+	registry.Lock()
+	defer registry.Unlock()
+	return registry.layouts[p.namespace]
+}
+
 // remember keeps what was granted or stored. Only the caller of claim calls it.
-func (p pair) remember(generation uint64, notAfter int64) {
+func (p pair) remember(r record, lastTick int64) {
 	registry.Lock()
 	defer registry.Unlock()
 	m := registry.pairs[p]
-	m.generation, m.notAfter = generation, notAfter
+	m.generation, m.notAfter, m.token, m.lastTick = r.Generation, r.NotAfter, r.Token, lastTick
 }
 
 // drop gives the worker ID back.

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/unalike-id/unalike/coord"
+	slots "github.com/unalike-id/unalike/internal/protocol"
 )
 
 const (
@@ -97,6 +98,17 @@ func decode(b []byte) (record, error) {
 		return record{}, errors.New("a field is given twice, out of order, or in a form that this driver does not write")
 	}
 	return r, r.check()
+}
+
+// holds reports whether the record is that of a grant.
+func (r record) holds(g coord.Grant) bool {
+	return r.Token == g.Token && r.Generation == g.Generation && g.Token != ""
+}
+
+// with is the record with what a step of the protocol has made of its slot.
+func (r record) with(s slots.Slot) record {
+	r.Token, r.Generation, r.NotAfter = s.Token, s.Generation, s.NotAfter
+	return r
 }
 
 func (r record) check() error {

@@ -5,7 +5,7 @@ var decideMutants = []mutant{
 	{
 		name: "protocol: a resumed grant keeps its generation",
 		file: "internal/protocol/decide.go",
-		old:  "slot.Token, slot.Generation = token, slot.Generation+1",
+		old:  "slot = slot.Resumed(token)",
 		new:  "slot.Token = token",
 		pkg:  "./internal/protocol", test: "FuzzWindows",
 	},

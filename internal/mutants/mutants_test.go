@@ -42,6 +42,7 @@ func TestMutants(t *testing.T) {
 		review3Mutants,
 		decideMutants,
 		toyMutants,
+		resumeMutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()

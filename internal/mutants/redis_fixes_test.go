@@ -63,14 +63,14 @@ var redisFixMutants = []mutant{
 		file: "coord/redis/lua/namespace.lua",
 		old:  " and meta.loss.floor > ward(meta, seen) + 2 * ticks(meta, skew)",
 		new:  "",
-		pkg:  "./coord/redis", test: "TestLossArithmetic",
+		pkg:  "./coord/redis", test: "TestVectors",
 	},
 	{
 		name: "redis: loss that was known settles what was seen since",
 		file: "coord/redis/lua/namespace.lua",
 		old:  " and meta.loss.nonce ~= name and meta.loss.floor > ",
 		new:  " and meta.loss.floor > ",
-		pkg:  "./coord/redis", test: "TestLossArithmetic",
+		pkg:  "./coord/redis", test: "TestVectors",
 	},
 	{
 		name: "redis: second loss shortens the quarantine",
@@ -131,8 +131,8 @@ var redisFixMutants = []mutant{
 	{
 		name: "redis: renewal in a closed namespace waits",
 		file: "coord/redis/lua/renew.lua",
-		old:  "if floored then stop(closed(meta) and 'CLOSED' or 'QUARANTINED'",
-		new:  "if floored then stop('QUARANTINED'",
+		old:  "stop(closed(meta) and 'CLOSED' or 'QUARANTINED', math.max",
+		new:  "stop('QUARANTINED', math.max",
 		pkg:  "./coord/redis", test: "TestClosed",
 	},
 	{

@@ -76,7 +76,7 @@ func planAgain(v *View, token string) (granted, stray bool, giveBack Change) {
 	case slot.Token != token:
 		return false, true, Change{}
 	case slot.NotBefore < v.Meta.Record.Floor:
-		slot = slot.Trimmed(slot.NotAfter)
+		slot = slot.Trimmed(v.grant(), slot.NotAfter)
 		return false, false, Change{Before: v, Slot: &slot, Owner: OwnerFreed, Token: token}
 	}
 	return true, false, Change{}
@@ -84,7 +84,7 @@ func planAgain(v *View, token string) (granted, stray bool, giveBack Change) {
 
 // planRenewal returns the change that renews a grant until a tick, by rules 6 and 7 of
 // package coord, and NotBefore of the result. If grows is false, the window cannot grow:
-// the lease is kept, and nothing else changes. Mine says that the owner mark is on the
+// the lease is kept, and nothing is added to it. Mine says that the owner mark is on the
 // lease of the caller's session.
 //
 // Another token than the grant's resumes it: the token and the next generation are stored
@@ -93,7 +93,7 @@ func planRenewal(v *View, g coord.Grant, token string, until, now int64, mine bo
 	slot, from, grows := v.Slot.Record.Extended(g, v.Meta.Record.Floor, until, now)
 	change := Change{Before: v, Slot: &slot, Token: token, Identity: slot.Identity}
 	if token != g.Token {
-		slot.Token, slot.Generation = token, slot.Generation+1
+		slot = slot.Resumed(token)
 		mine = false
 	}
 	if !mine {
@@ -104,7 +104,7 @@ func planRenewal(v *View, g coord.Grant, token string, until, now int64, mine bo
 
 // planRelease returns the change that gives a grant back, by rule 9.
 func planRelease(v *View, g coord.Grant, last int64) Change {
-	slot := v.Slot.Record.Trimmed(last)
+	slot := v.Slot.Record.Trimmed(g, last)
 	return Change{Before: v, Slot: &slot, Owner: OwnerFreed, Token: g.Token, Identity: slot.Identity}
 }
 

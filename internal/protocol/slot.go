@@ -67,11 +67,13 @@ func (s Slot) Grant(handle any) coord.Grant {
 
 // Extended is the slot after a renewal of g until a tick, by rules 6 and 7. From is
 // NotBefore of the result. If grows is false, the window cannot grow below the floor:
-// the lease is kept, and the slot is the same but for the time of the renewal.
+// the lease is kept, and the slot ends where it did, or where g does if the back end has
+// forgotten that.
 func (s Slot) Extended(g coord.Grant, floor, until, now int64) (next Slot, from int64, grows bool) {
 	next, from = s, g.NotBefore
 	next.Renewed = now
-	notAfter := min(max(next.NotAfter, g.NotAfter, until), next.LastTick)
+	next.NotAfter = min(max(next.NotAfter, g.NotAfter), next.LastTick)
+	notAfter := min(max(next.NotAfter, until), next.LastTick)
 	if cut := max(floor, next.NotBefore); cut > g.NotAfter {
 		// The window of this caller ends below it, whatever is stored.
 		if cut >= min(notAfter, next.LastTick-1) { // the last tick may lie in a window that was lost
@@ -83,10 +85,19 @@ func (s Slot) Extended(g coord.Grant, floor, until, now int64) (next Slot, from 
 	return next, from, true
 }
 
-// Trimmed is the slot after its release, by rule 9: what lies above the last tick
-// stamped goes to the next holder.
-func (s Slot) Trimmed(last int64) Slot {
+// Resumed is the slot of a grant that is taken over under another token, beside its
+// renewal, see [coord.Resumer].
+func (s Slot) Resumed(token string) Slot {
+	s.Token, s.Generation = token, s.Generation+1
+	return s
+}
+
+// Trimmed is the slot after the release of g, by rule 9: what lies above the last tick
+// stamped goes to the next holder. What the back end has forgotten of the window, the
+// holder may have stamped.
+func (s Slot) Trimmed(g coord.Grant, last int64) Slot {
 	s.Token = ""
+	s.NotAfter = min(max(s.NotAfter, g.NotAfter), s.LastTick)
 	s.NotAfter = min(s.NotAfter, max(last, s.NotBefore))
 	return s
 }

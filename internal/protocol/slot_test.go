@@ -13,11 +13,15 @@ import (
 // another window. Two rules look at its NotBefore for that reason.
 func TestRulesAfterALossOfState(t *testing.T) {
 	slot := Slot{Token: "a", NotBefore: 70, NotAfter: 90, LastTick: 1000}
-	if got := slot.Trimmed(20); got.NotAfter != 70 || got.Token != "" {
+	if got := slot.Trimmed(coord.Grant{}, 20); got.NotAfter != 70 || got.Token != "" {
 		t.Errorf("released at 20: %+v; (50, 70] was another holder's", got)
 	}
-	if got := slot.Trimmed(80); got.NotAfter != 80 {
+	if got := slot.Trimmed(coord.Grant{}, 80); got.NotAfter != 80 {
 		t.Errorf("released at 80: %+v", got)
+	}
+	// What the back end has forgotten of the window was stamped.
+	if got := slot.Trimmed(coord.Grant{NotAfter: 120}, 110); got.NotAfter != 110 {
+		t.Errorf("a window until 120 released at 110: %+v", got)
 	}
 	g := coord.Grant{NotBefore: 10, NotAfter: 20}
 	if got, from, grows := slot.Extended(g, 50, 95, 1); from != 70 || got.NotBefore != 70 || got.NotAfter != 95 || !grows {
@@ -37,6 +41,11 @@ func TestExtendedBelowTheFloor(t *testing.T) {
 	want.Renewed = 7
 	if got, _, grows := slot.Extended(coord.Grant{NotBefore: 10, NotAfter: 20}, 50, 50, 7); grows || got != want {
 		t.Errorf("renewed to the floor itself: %+v, grows %v; want %+v", got, grows, want)
+	}
+	// What the back end has forgotten of the window is stored again: the floor may be lowered.
+	want.NotAfter = 40
+	if got, _, grows := slot.Extended(coord.Grant{NotBefore: 10, NotAfter: 40}, 50, 50, 7); grows || got != want {
+		t.Errorf("renewed after a loss to the floor itself: %+v, grows %v; want %+v", got, grows, want)
 	}
 }
 

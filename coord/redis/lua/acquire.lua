@@ -106,7 +106,6 @@ local function collect(meta, held)
   end
 end
 
-local function opens(meta, s) return math.max(s.notAfter, floor(meta)) end
 local function late(meta, s) return math.max(opens(meta, s) - openBy, 0) end
 
 -- choose returns a worker ID that can be granted and its slot: that which the
@@ -156,11 +155,10 @@ local function grant(meta, id, old)
   local from = opens(meta, old)
   if old.notAfter > math.max(floor(meta), reach(meta) + ticks(meta, skew)) then stop('AHEAD', tonumber(id), old.notAfter) end
   if from > asked.lastTick or floor(meta) >= asked.lastTick then stop('SPENT', tonumber(id), from) end
-  local s = {
-    version = VERSION, token = token, identity = identity, holder = holder, generation = nextGeneration(meta, old),
-    notBefore = from, notAfter = math.max(from, math.min(wanted, asked.lastTick, reach(meta))), lastTick = asked.lastTick,
-    since = stamp(now), renewed = stamp(now), ttl = ttl, retired = false,
-  }
+  local s = granted(meta, old, {
+    token = token, identity = identity, holder = holder, generation = nextGeneration(meta, old),
+    wanted = math.min(wanted, reach(meta)), lastTick = asked.lastTick, ttl = ttl,
+  })
   local fields = {'gen', int(s.generation), id, encode(SLOT, s), 't:' .. token, id}
   if identity ~= '' then
     fields[#fields + 1], fields[#fields + 2] = 'h:' .. identity, id

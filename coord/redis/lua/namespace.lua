@@ -1,6 +1,6 @@
 -- The namespace as a whole: the server that it is on, its floor, and what to do about a
 -- loss of state. The functions that compute have the names of those in Go's package
--- record, and a test compares them.
+-- protocol, and a test compares them.
 
 -- The server --------------------------------------------------------------------
 

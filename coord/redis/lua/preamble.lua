@@ -1,5 +1,5 @@
--- What all scripts share, together with namespace.lua. A script is these two and its
--- own after them.
+-- What all scripts share, together with namespace.lua and slot.lua. A script is these
+-- three and its own after them.
 --
 -- KEYS[1] is the hash of the namespace; the names of all other keys follow from it,
 -- and its braces put them in one slot of a Cluster. Of the arguments, the first twelve
@@ -111,7 +111,7 @@ local LOSS = {
   {'found', 'number'}, -- when the loss was noticed, by the server's clock
 }
 
--- The namespace's record has the fields of Go's record.Meta. Later versions add none:
+-- The namespace's record has the fields of Go's protocol.Meta. Later versions add none:
 -- they add fields of the hash, which this one leaves alone.
 local META = {
   {'version', 'number'},
@@ -238,7 +238,7 @@ local function hold(id, s)
   call('SET', lease(id), '{"token":' .. quote(s.token) .. ',"holder":' .. quote(s.holder) .. ',"since":' .. quote(s.since) .. '}', 'PX', int(s.ttl))
 end
 
--- lastGeneration is the highest one that was given out.
+-- lastGeneration is the highest one that was given out, or above it.
 local function lastGeneration()
   local text = call('HGET', hash, 'gen')
   local n = text and tonumber(text) or 0

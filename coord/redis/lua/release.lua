@@ -15,10 +15,7 @@ return run(function()
     remember(meta)
     stop('LOST', gone(s, g))
   end
-  s.token = ''
-  -- What the server has forgotten of the window, the holder may have stamped.
-  s.notAfter = math.min(math.max(s.notAfter, g.notAfter), s.lastTick)
-  s.notAfter = math.min(s.notAfter, math.max(last, s.notBefore))
+  trimmed(s, g, last)
   call('HSET', hash, id, encode(SLOT, s))
   call('HDEL', hash, 't:' .. g.token)
   call('DEL', lease(id))

@@ -7,9 +7,7 @@ return run(function()
   local s = sound(id)
   if s.retired then return {'OK'} end
   local token = s.token
-  if s.generation == 0 then s.lastTick, s.since, s.ttl = meta.lastTick, stamp(now), 1 end
-  -- A new generation, so that the holder's next renewal is refused.
-  s.generation, s.token, s.retired, s.renewed = nextGeneration(meta, s), '', true, stamp(now)
+  withdrawn(meta, s, nextGeneration(meta, s))
   call('HSET', hash, 'gen', int(s.generation), id, encode(SLOT, s))
   if token ~= '' then call('HDEL', hash, 't:' .. token) end
   call('DEL', lease(id))

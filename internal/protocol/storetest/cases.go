@@ -151,7 +151,7 @@ func staleSlot(t *testing.T, h Harness) {
 	r.refused(r.open("b"), r.grantOf(v.Meta, 3, "b"), protocol.ConflictSlot)
 	r.done(s, r.renewalOf(s, v))
 	r.refused(s, r.renewalOf(s, v), protocol.ConflictSlot)
-	slot := v.Slot.Record.Trimmed(v.Slot.Record.NotBefore)
+	slot := v.Slot.Record.Trimmed(coord.Grant{}, v.Slot.Record.NotBefore)
 	r.refused(s, protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerFreed, Token: "a"}, protocol.ConflictSlot)
 }
 
@@ -202,7 +202,7 @@ func resumed(t *testing.T, h Harness) {
 func freed(t *testing.T, h Harness) {
 	r := newRig(t, h)
 	s, v := r.grant(3, "a")
-	slot := v.Slot.Record.Trimmed(v.Slot.Record.NotBefore)
+	slot := v.Slot.Record.Trimmed(coord.Grant{}, v.Slot.Record.NotBefore)
 	now := r.done(s, protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerFreed, Token: "a", Identity: slot.Identity})
 	if now.Owned || now.Slot.Record != slot || s.Holds(now) {
 		t.Errorf("after a release: %+v", now)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -53,7 +54,7 @@ func unused(t *testing.T, h Harness) {
 	r.done(op, declare())
 	s, v := r.grant(3, "a")
 	r.refused(op, declare(), protocol.ConflictElsewhere)
-	slot := v.Slot.Record.Trimmed(v.Slot.Record.NotBefore)
+	slot := v.Slot.Record.Trimmed(coord.Grant{}, v.Slot.Record.NotBefore)
 	r.done(s, protocol.Change{Before: r.look(s, 3, "a"), Slot: &slot, Owner: protocol.OwnerFreed, Token: "a"})
 	r.refused(op, declare(), protocol.ConflictElsewhere)
 	if sv := r.survey(op, protocol.Ask{}); sv.Slots == 0 {
@@ -171,7 +172,7 @@ func watched(t *testing.T, h Harness) {
 		t.Error("a watch was ended, and says that the lease is gone")
 	}
 	said, _ = r.watch(s, v)
-	slot := v.Slot.Record.Trimmed(v.Slot.Record.NotBefore)
+	slot := v.Slot.Record.Trimmed(coord.Grant{}, v.Slot.Record.NotBefore)
 	now := r.done(s, protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerFreed, Token: "a"})
 	if !said() {
 		t.Error("an owner mark was deleted, and a watch does not say so")

@@ -1,0 +1,83 @@
+package coordtest
+
+import (
+	"crypto/rand"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// handleCases are about grants whose handle is not the one that a driver has made for
+// them: they come out of a file, for example. A handle saves work; nothing depends on it.
+var handleCases = []testCase{
+	{"GrantWithoutHandle", 0, func(s *suite) {
+		p := s.client(1)
+		g := s.renewAndRelease(p, s.acquire(p), nil)
+		s.wantAfter("Acquire after Release without a handle", s.acquire(s.client(1)), g, g.NotBefore)
+	}},
+	{"GrantWithForeignHandle", 0, func(s *suite) {
+		p, q := s.client(2), s.client(2)
+		other := s.acquire(q)
+		for _, handle := range []any{"of somebody else", new(int), other.Handle} {
+			s.renewAndRelease(p, s.acquire(p), handle)
+		}
+		s.renew(q, other, s.now+2*s.horizon)
+	}},
+	{"GrantOfAnotherCoordinator", needExpire, func(s *suite) {
+		p, q := s.client(1), s.client(1)
+		req := s.request(p)
+		g := s.acquireWith(p, req)
+		same := s.acquireWith(q, req) // the same grant, with a handle of q's
+		s.wantSame("Acquire replayed by another participant", same, g)
+		until := s.now + s.horizon
+		for range 2 {
+			// Both with the handle of the other.
+			g = s.renew(p, same, until+1)
+			same = s.renew(q, g, until+2)
+			until += 2
+		}
+		s.release(p, same, same.NotBefore)
+		s.wantOut("the other participant", q, g)
+	}},
+	{"ResumeWithForeignHandle", needCrash, func(s *suite) {
+		q := s.client(2)
+		other := s.acquire(q)
+		until := s.now + s.horizon
+		for _, handle := range []any{"of somebody else", other.Handle} {
+			g, _ := s.dead(2)
+			g.Handle = handle
+			b := s.client(2)
+			until = max(until, g.NotAfter) + 1
+			r := s.resume(b, g, rand.Text(), until)
+			if r.NotBefore != g.NotBefore || r.NotAfter != until {
+				s.Fatalf("Resume of %v until %d: %v", g, until, r)
+			}
+			s.renewAndRelease(b, r, handle)
+		}
+	}},
+}
+
+// renewAndRelease does all that can be done with a grant, whose handle is replaced before
+// each call. It returns the grant that was released, with its NotBefore as the last tick.
+func (s *suite) renewAndRelease(p party, g coord.Grant, handle any) coord.Grant {
+	s.Helper()
+	until := g.NotAfter
+	for range 2 {
+		until++
+		g.Handle = handle
+		if n, ok := p.Coordinator.(coord.Notifier); ok {
+			select {
+			case <-n.Lost(g):
+				s.Fatalf("hint that %v with handle %v is lost, and it is not", g, handle)
+			default:
+			}
+		}
+		r := s.renew(p, g, until)
+		if r.NotBefore != g.NotBefore || r.NotAfter != until {
+			s.Fatalf("Renew of %v with handle %v until %d: %v", g, handle, until, r)
+		}
+		g = r
+	}
+	g.Handle = handle
+	s.release(p, g, g.NotBefore)
+	return g
+}

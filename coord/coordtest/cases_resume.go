@@ -1,0 +1,327 @@
+package coordtest
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// resumeCases are about [coord.Resumer]. They are skipped where a driver is none.
+var resumeCases = []testCase{
+	{"ResumeGoesOn", needCrash, func(s *suite) {
+		g, _ := s.dead(1)
+		// What the former holder can have stamped is not the caller's. That is above the
+		// stored NotBefore, which nobody gets again.
+		mark, until := g.NotBefore+s.horizon/4, s.now+2*s.horizon
+		g.NotBefore, g.Handle = mark, nil
+		b := s.client(1)
+		r := s.resume(b, g, rand.Text(), until)
+		if r.NotBefore != mark || r.NotAfter != until {
+			s.Fatalf("Resume of %v until %d: %v; want (%d, %d]", g, until, r, mark, until)
+		}
+		s.wantFull("Acquire after Resume", s.client(1))
+		r = s.renew(b, r, s.now+3*s.horizon)
+		if r.NotBefore != mark {
+			s.Fatalf("Renew of what was resumed from %d: %v", mark, r)
+		}
+		s.crash(b, r)
+		s.wantAfter("Acquire after a Resume and a crash", s.acquire(s.client(1)), r, r.NotAfter)
+	}},
+	{"ResumeShutsTheFormerHolderOut", needCrash, func(s *suite) {
+		g, late := s.dead(1)
+		b := s.client(1)
+		r := s.resume(b, bare(g), rand.Text(), s.now+2*s.horizon)
+		s.wantOut("the former holder", late, g)
+		s.wantOut("the former holder, without its handle", s.client(1), bare(g))
+		s.wantFull("Acquire after late calls of the former holder", s.client(1))
+		s.crash(b, r)
+		s.wantAfter("Acquire after it", s.acquire(s.client(1)), r, r.NotAfter)
+	}},
+	{"ResumeWhileTheLeaseStands", needExpire, func(s *suite) {
+		a := s.client(1)
+		g := s.acquire(a)
+		b := s.client(1)
+		r := s.resume(b, bare(g), rand.Text(), s.now+2*s.horizon)
+		s.wantOut("the former holder", a, g)
+		r = s.renew(b, r, r.NotAfter+1)
+		s.h.Expire(s.TB, r)
+		s.wantAfter("Acquire after it", s.acquire(s.client(1)), r, r.NotAfter)
+	}},
+	{"ResumeRepeatedIsTheSame", needCrash, func(s *suite) {
+		g, _ := s.dead(1)
+		g, until, token := bare(g), s.now+2*s.horizon, rand.Text()
+		b := s.client(1)
+		r := s.resume(b, g, token, until)
+		s.wantSame("Resume repeated", s.resume(b, g, token, until), r)
+		s.wantSame("Resume repeated, for less", s.resume(b, g, token, s.now), r)
+		r = s.renew(b, r, until+1)
+		s.wantSame("Resume repeated after a renewal", s.resume(b, g, token, until), r)
+		s.crash(b, r)
+		s.wantSame("Resume repeated by another process", s.resume(s.client(1), g, token, until), r)
+	}},
+	{"ResumeOnce", needCrash, func(s *suite) {
+		g, _ := s.dead(1)
+		g, until := bare(g), s.now+2*s.horizon
+		b := s.client(1)
+		r := s.resume(b, g, rand.Text(), until)
+		s.wantNotResumed("the grant that was resumed already", b, g, coord.ErrLeaseLost)
+		s.crash(b, r)
+		c := s.client(1)
+		s.wantNotResumed("the grant that was resumed by a holder which is dead", c, g, coord.ErrLeaseLost)
+		// What was resumed can be resumed.
+		next := s.resume(c, bare(r), rand.Text(), until+1)
+		if next.NotBefore != r.NotBefore || next.NotAfter != until+1 {
+			s.Fatalf("Resume of %v until %d: %v", r, until+1, next)
+		}
+	}},
+	{"ResumeTwiceAtOnce", needCrash, resumeTwiceAtOnce},
+	{"ResumeNeverTrims", needCrash, func(s *suite) {
+		a := s.client(1)
+		g := s.acquire(a)
+		stored := s.now + 2*s.horizon
+		s.crash(a, s.renew(a, g, stored)) // of which nobody has learned
+		b := s.client(1)
+		r := s.resume(b, bare(g), rand.Text(), g.NotBefore)
+		if r.NotBefore != g.NotBefore || r.NotAfter != stored {
+			s.Fatalf("%d is stored, Resume of %v until %d: %v", stored, g, g.NotBefore, r)
+		}
+		s.crash(b, r)
+		s.wantAfter("Acquire after it", s.acquire(s.client(1)), r, stored)
+	}},
+	{"ResumeAndRelease", needCrash, func(s *suite) {
+		g, _ := s.dead(1)
+		b := s.client(1)
+		r := s.resume(b, bare(g), rand.Text(), s.now+2*s.horizon)
+		last := g.NotBefore + s.horizon/4
+		s.release(b, r, last)
+		s.wantNotResumed("a grant that was released", s.client(1), bare(r), coord.ErrLeaseLost)
+		h := s.acquire(s.client(1))
+		s.wantAfter("Acquire after Resume and Release", h, r, last)
+		if h.NotBefore >= g.NotAfter {
+			s.Fatalf("%v was released at %d, and the next grant is %v: nothing was trimmed", r, last, h)
+		}
+	}},
+	{"ResumeOfWhatIsNotHeld", needCrash, func(s *suite) {
+		p := s.client(1)
+		s.wantNotResumed("what was never granted", p, coord.Grant{Generation: 1, Token: "never-granted", NotAfter: s.now}, coord.ErrLeaseLost)
+		g, _ := s.dead(1)
+		for name, spoil := range map[string]func(*coord.Grant){
+			"another token":      func(g *coord.Grant) { g.Token += "x" },
+			"a later generation": func(g *coord.Grant) { g.Generation++ },
+			"an old generation":  func(g *coord.Grant) { g.Generation-- },
+		} {
+			wrong := bare(g)
+			spoil(&wrong)
+			s.wantNotResumed("a grant with "+name, p, wrong, coord.ErrLeaseLost)
+		}
+		h := s.acquire(p)
+		s.wantNotResumed("a grant whose worker ID somebody else has", p, bare(g), coord.ErrLeaseLost)
+		s.renew(p, h, s.now+2*s.horizon)
+		s.release(p, h, h.NotBefore)
+		s.wantNotResumed("a grant whose worker ID somebody else had", s.client(1), bare(g), coord.ErrLeaseLost)
+	}},
+	{"ResumeInvalid", 0, func(s *suite) {
+		p := s.client(1)
+		g := s.acquire(p)
+		for name, token := range map[string]string{
+			"no token": "", "the token of the grant": g.Token, "an unprintable token": "a\nb", "a long token": strings.Repeat("x", coord.MaxName+1),
+		} {
+			_, err := s.resumer(p).Resume(s.ctx(), g, token, s.now+2*s.horizon)
+			s.wantErr("Resume with "+name, err, coord.ErrInvalid)
+		}
+		s.renew(p, g, s.now+2*s.horizon)
+	}},
+	{"ResumeAndAReplayedAcquire", needCrash, func(s *suite) {
+		a := s.client(2)
+		req := s.request(a)
+		g := s.acquireWith(a, req)
+		s.crash(a, g)
+		b := s.client(2)
+		r := s.resume(b, bare(g), rand.Text(), s.now+2*s.horizon)
+		// The former holder's Acquire comes again, late. What it is granted has no holder,
+		// which is harmless if it is something else.
+		late := s.client(2)
+		if h, err := late.Acquire(s.ctx(), req); err == nil && h.WorkerID == r.WorkerID {
+			s.Fatalf("%v was resumed, and its old request was granted %v", r, h)
+		}
+		s.renew(b, r, r.NotAfter+1)
+	}},
+	{"ResumeWhoseContextHasEnded", needCrash, func(s *suite) {
+		g, _ := s.dead(1)
+		b := s.client(1)
+		ended, cancel := context.WithCancel(s.Context())
+		cancel()
+		token, until := rand.Text(), s.now+2*s.horizon
+		_, err := s.resumer(b).Resume(ended, bare(g), token, until)
+		s.wantErr("Resume with a cancelled context", err, context.Canceled)
+		if r := s.resume(b, bare(g), token, until); r.NotBefore != g.NotBefore || r.NotAfter != until {
+			s.Fatalf("Resume of %v until %d, made again: %v", g, until, r)
+		}
+		if err := b.Close(); err != nil {
+			s.Fatalf("Close: %v", err)
+		}
+		s.wantNotResumed("a grant after Close", b, bare(g), coord.ErrClosed)
+	}},
+	{"ResumeGivesHints", needExpire, func(s *suite) {
+		g, _ := s.dead(1)
+		b := s.client(1)
+		n, ok := b.Coordinator.(coord.Notifier)
+		if !ok {
+			s.Skip("skipped: this driver gives no hint of a lost lease (no coord.Notifier)")
+		}
+		r := s.resume(b, bare(g), rand.Text(), s.now+2*s.horizon)
+		lost := n.Lost(r)
+		s.h.Expire(s.TB, r)
+		select {
+		case <-lost:
+		case <-time.After(s.patience):
+			s.Fatalf("no hint that the lease of %v, which was resumed, expired, for %v", r, s.patience)
+		}
+	}},
+}
+
+// resumeTwiceAtOnce: of several who take over one grant, one gets it.
+func resumeTwiceAtOnce(s *suite) {
+	const n = 3
+	g, _ := s.dead(1)
+	type result struct {
+		p   party
+		r   coord.Grant
+		err error
+	}
+	results := make(chan result, n)
+	until := s.now + 2*s.horizon
+	for range n {
+		p := s.client(1)
+		c, ctx := s.resumer(p), s.ctx()
+		go func() {
+			r, err := c.Resume(ctx, bare(g), rand.Text(), until)
+			results <- result{p, r, err}
+		}()
+	}
+	var winners []result
+	for range n {
+		if r := <-results; r.err == nil {
+			winners = append(winners, r)
+		}
+	}
+	if len(winners) != 1 {
+		s.Fatalf("%d participants have resumed %v with tokens of their own at once, %d of them with success: %v", n, g, len(winners), winners)
+	}
+	s.renew(winners[0].p, winners[0].r, until+1)
+}
+
+// resumeFloorCases are about rule 7 for what is resumed.
+var resumeFloorCases = []testCase{
+	{"FloorMakesSeparatePieceOfResumed", needFloor | needCrash, func(s *suite) {
+		g, _ := s.dead(1)
+		floor := g.NotAfter + s.horizon/4
+		s.h.RaiseFloor(s.TB, floor)
+		b, token, until := s.client(1), rand.Text(), floor+s.horizon/4
+		piece := s.resume(b, bare(g), token, until)
+		if piece.NotBefore != floor || piece.NotAfter != until {
+			s.Fatalf("the floor %d lies above %v, Resume until %d returned %v; want (%d, %d]", floor, g, until, piece, floor, until)
+		}
+		s.wantSame("Resume repeated", s.resume(b, bare(g), token, until), piece)
+		next := s.renew(b, piece, until+1)
+		if next.NotBefore != floor || next.NotAfter != until+1 {
+			s.Fatalf("Renew of the piece %v until %d returned %v", piece, until+1, next)
+		}
+		s.crash(b, next)
+		s.wantAfter("Acquire after it", s.acquire(s.client(1)), next, next.NotAfter)
+	}},
+	{"FloorAfterUnnoticedPieceOfResumed", needFloor | needCrash, func(s *suite) {
+		a := s.client(1)
+		g := s.acquire(a)
+		floor := g.NotAfter + s.horizon/4
+		s.h.RaiseFloor(s.TB, floor)
+		s.crash(a, s.renew(a, g, floor+s.horizon/4)) // of which nobody has learned
+		if r := s.resume(s.client(1), bare(g), rand.Text(), floor+s.horizon/2); r.NotBefore != floor {
+			s.Fatalf("the floor %d lies above %v, Resume returned %v, which bridges the gap", floor, g, r)
+		}
+	}},
+	{"FloorWithinWindowOfResumed", needFloor | needCrash, func(s *suite) {
+		g, _ := s.dead(1)
+		s.h.RaiseFloor(s.TB, g.NotAfter)
+		until := g.NotAfter + s.horizon/4
+		if r := s.resume(s.client(1), bare(g), rand.Text(), until); r.NotBefore != g.NotBefore || r.NotAfter != until {
+			s.Fatalf("the floor %d lies within %v, Resume until %d returned %v", g.NotAfter, g, until, r)
+		}
+	}},
+	{"FloorAboveWantedForResume", needFloor | needCrash, func(s *suite) {
+		g, late := s.dead(1)
+		floor := g.NotAfter + s.horizon/2
+		s.h.RaiseFloor(s.TB, floor)
+		b, token := s.client(1), rand.Text()
+		_, err := s.resumer(b).Resume(s.ctx(), bare(g), token, g.NotAfter+1)
+		s.wantErr("Resume below the floor", err, coord.ErrQuarantined)
+		s.wantOut("the former holder", late, g)
+		s.wantFull("Acquire while the holder waits for the floor", s.client(1))
+		if r := s.resume(b, bare(g), token, floor+1); r.NotBefore != floor || r.NotAfter != floor+1 {
+			s.Fatalf("the floor is %d, Resume of %v until %d returned %v", floor, g, floor+1, r)
+		}
+	}},
+}
+
+// bare is a grant as it comes out of a file: without its handle.
+func bare(g coord.Grant) coord.Grant {
+	g.Handle = nil
+	return g
+}
+
+// dead returns the grant of a holder of one of n worker IDs that has died, and a
+// participant through which late calls of it may come.
+func (s *suite) dead(n int) (g coord.Grant, late party) {
+	s.Helper()
+	p := s.client(n)
+	g = s.acquire(p)
+	s.crash(p, g)
+	if s.h.Crash != nil {
+		p = s.client(n)
+	}
+	return g, p
+}
+
+// resumer returns a participant that can resume grants.
+func (s *suite) resumer(p party) coord.Resumer {
+	s.Helper()
+	r, ok := p.Coordinator.(coord.Resumer)
+	if !ok {
+		s.Skip("skipped: this driver cannot resume grants (no coord.Resumer)")
+	}
+	return r
+}
+
+// resume resumes g; it must succeed, and be the worker ID's next generation.
+func (s *suite) resume(p party, g coord.Grant, token string, until int64) coord.Grant {
+	s.Helper()
+	r, err := s.resumer(p).Resume(s.ctx(), g, token, until)
+	if err != nil {
+		s.Fatalf("Resume of %v until %d: %v", g, until, err)
+	}
+	if r.WorkerID != g.WorkerID || r.Generation != g.Generation+1 || r.Token != token {
+		s.Fatalf("Resume of %v with token %q returned %v with token %q", g, token, r, r.Token)
+	}
+	if r.NotBefore > r.NotAfter || r.NotBefore < g.NotBefore {
+		s.Fatalf("Resume of %v until %d returned %v", g, until, r)
+	}
+	return r
+}
+
+// wantNotResumed checks that g cannot be resumed with a new token.
+func (s *suite) wantNotResumed(what string, p party, g coord.Grant, target error) {
+	s.Helper()
+	_, err := s.resumer(p).Resume(s.ctx(), g, rand.Text(), s.now+2*s.horizon)
+	s.wantErr("Resume of "+what, err, target)
+}
+
+// wantOut checks that a grant can neither be renewed nor released.
+func (s *suite) wantOut(who string, p party, g coord.Grant) {
+	s.Helper()
+	_, err := p.Renew(s.ctx(), g, s.now+3*s.horizon)
+	s.wantErr("Renew by "+who, err, coord.ErrLeaseLost)
+	s.wantErr("Release by "+who, p.Release(s.ctx(), g, g.NotBefore), coord.ErrLeaseLost)
+}

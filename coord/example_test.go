@@ -1,0 +1,21 @@
+package coord_test
+
+import (
+	"fmt"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// A grant that is kept in a file can be used by the next process, with [coord.Resumer].
+func ExampleGrant_MarshalText() {
+	g := coord.Grant{WorkerID: 7, Generation: 3, Token: "4XTFQVZ2", NotBefore: 89120000, NotAfter: 89130000}
+	text, err := g.MarshalText()
+	fmt.Println(string(text), err)
+
+	var read coord.Grant
+	err = read.UnmarshalText(text)
+	fmt.Println(read, err)
+	// Output:
+	// unalike-grant v1 worker=7 generation=3 token="4XTFQVZ2" notBefore=89120000 notAfter=89130000 <nil>
+	// worker ID 7, generation 3, window (89120000, 89130000] <nil>
+}
