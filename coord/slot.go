@@ -103,8 +103,8 @@ type Admin interface {
 	// floor that holds then. The floor is never lowered: an earlier time changes
 	// nothing. The zero time means as long as windows that the back end has forgotten
 	// can reach: now + MaxHorizon + skew bound. Holders go on inside the windows they
-	// have. To make a namespace follow another one whose IDs it must stay above, pass
-	// the latest Until of the other's slots. The namespace must exist, see Init.
+	// have. The namespace must exist, see Init. Package follow makes one namespace go on
+	// where another one has ended.
 	Quarantine(ctx context.Context, until time.Time) (floor time.Time, err error)
 
 	// Retire takes a worker ID out of use for ever: because a wrong clock has pushed

@@ -51,4 +51,11 @@ var followMutants = []mutant{
 		new:  "case false:",
 		pkg:  "./coord/follow", test: "TestFollowRecordGone",
 	},
+	{
+		name: "unalike: a namespace that cannot be shown taken for one that cannot be closed",
+		file: "cmd/unalike/patience.go",
+		old:  "case lists && !changes:",
+		new:  "case lists:",
+		pkg:  "./cmd/unalike", test: "TestAskedCanStillChange",
+	},
 }
