@@ -26,8 +26,8 @@ var (
 	// ErrInvalid says that a configuration, a URL, a request or a stored state is
 	// wrong and that trying again cannot help.
 	ErrInvalid = errors.New("coord: invalid")
-	// ErrNamespaceClosed says that another namespace follows this one, see [Follow], so
-	// that nothing is granted or extended in it any more. It is an [ErrInvalid].
+	// ErrNamespaceClosed says that another namespace follows this one, see package
+	// follow, so that nothing is granted or extended in it any more. It is an [ErrInvalid].
 	ErrNamespaceClosed = fmt.Errorf("%w: the namespace is closed: its floor is the end of the layout; another namespace follows it, use that one", ErrInvalid)
 	// ErrClosed is returned by every call after Close.
 	ErrClosed = errors.New("coord: coordinator closed")

@@ -62,7 +62,11 @@ type Lister interface {
 type Namespace struct {
 	Layout string    // the fingerprint; empty: there is no such namespace
 	Floor  time.Time // nothing is granted or extended below it; zero: it was never raised
-	Closed bool      // another namespace follows it, see [Follow]: nothing is granted any more
+	Closed bool      // another namespace follows it, see package follow: nothing is granted any more
+	// Lost is how far windows reach that the back end has forgotten, as far as it has
+	// noticed; zero: it has noticed no loss. The floor of a namespace that is not closed is
+	// never earlier.
+	Lost time.Time
 }
 
 // Inspector is implemented by coordinators that can show their namespace as a whole.
@@ -99,8 +103,8 @@ type Admin interface {
 	// floor that holds then. The floor is never lowered: an earlier time changes
 	// nothing. The zero time means as long as windows that the back end has forgotten
 	// can reach: now + MaxHorizon + skew bound. Holders go on inside the windows they
-	// have. To make a namespace follow another one whose IDs it must stay above, pass
-	// the latest Until of the other's slots. The namespace must exist, see Init.
+	// have. The namespace must exist, see Init. Package follow makes one namespace go on
+	// where another one has ended.
 	Quarantine(ctx context.Context, until time.Time) (floor time.Time, err error)
 
 	// Retire takes a worker ID out of use for ever: because a wrong clock has pushed

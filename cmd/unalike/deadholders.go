@@ -6,19 +6,20 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/follow"
 )
 
 // lookPause is the time between two looks at leases that are about to end.
 const lookPause = 500 * time.Millisecond
 
-// endOf is coord.EndOf, but it waits for the leases of holders that seem to be dead. The
+// endOf is follow.EndOf, but it waits for the leases of holders that seem to be dead. The
 // leases of an embedded etcd stand still while no program runs it, and begin anew with
 // the next one: without waiting, they would never end.
-func (a *app) endOf(ctx context.Context, old *namespace, s coord.Space) (coord.Ending, error) {
+func (a *app) endOf(ctx context.Context, old *namespace, s coord.Space) (follow.Ending, error) {
 	var dead deadHolders
 	for {
-		end, err := coord.EndOf(ctx, old.Coordinator, s)
-		held, ok := errors.AsType[*coord.HeldError](err)
+		end, err := follow.EndOf(ctx, old.Coordinator, s)
+		held, ok := errors.AsType[*follow.HeldError](err)
 		if !ok || !dead.worthWaiting(held.Slots, time.Now()) {
 			return end, err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/follow"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -115,7 +116,7 @@ func (a *app) follow(ctx context.Context, n *namespace, o *initOptions) error {
 func (a *app) move(ctx context.Context, n, old *namespace, o *initOptions) error {
 	layout := o.layout.Layout
 	end, err := a.endOf(ctx, old, layout.Space())
-	if held := (&coord.HeldError{}); errors.As(err, &held) {
+	if held := (&follow.HeldError{}); errors.As(err, &held) {
 		a.complain("%s", slotTable(held.Slots, time.Now()))
 		return fmt.Errorf("%s cannot be followed: %d of its worker IDs are held; stop the generators first, and wait until the leases of those that crashed have ended", old.name, len(held.Slots))
 	}
@@ -125,7 +126,7 @@ func (a *app) move(ctx context.Context, n, old *namespace, o *initOptions) error
 	if err := a.confirm(ctx, o.yes, describeMove(n, old, end, layout, time.Now())); err != nil {
 		return err
 	}
-	floor, err := coord.Follow(ctx, n.Coordinator, old.Coordinator, layout.Space())
+	floor, err := follow.Namespace(ctx, n.Coordinator, old.Coordinator, layout.Space())
 	if err != nil {
 		return fmt.Errorf("%s is to follow %s: %w", n.name, old.name, err)
 	}
@@ -135,7 +136,7 @@ func (a *app) move(ctx context.Context, n, old *namespace, o *initOptions) error
 }
 
 // describeMove says what happens to the new namespace n.
-func describeMove(n, old *namespace, end coord.Ending, layout core.Layout, now time.Time) string {
+func describeMove(n, old *namespace, end follow.Ending, layout core.Layout, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s will be declared new, with layout %s, to follow %s.\n", n.name, layout, old.name)
 	fmt.Fprintf(&b, "Its floor will be raised to %s, %s: nothing is granted below it. It cannot be taken back.", end.Until.UTC().Format(timeForm), describeWhen(end.Until, now))

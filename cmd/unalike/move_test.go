@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/follow"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -230,12 +231,12 @@ func TestDescribeMove(t *testing.T) {
 	n, old := &namespace{name: "new://"}, &namespace{name: "old://"}
 	window := coord.Slot{WorkerID: 17, Until: at.Add(time.Hour)}
 	for _, tt := range []struct {
-		end  coord.Ending
+		end  follow.Ending
 		want string
 	}{
-		{coord.Ending{Until: at.Add(time.Hour), Furthest: window}, "That far reaches the window of worker ID 17 of the old namespace."},
-		{coord.Ending{Until: at.Add(2 * time.Hour), Furthest: window}, "That far reaches the floor of the old namespace."},
-		{coord.Ending{Until: at.Add(time.Minute)}, "in 1m0s: nothing is granted below it. It cannot be taken back.\nThe old namespace"},
+		{follow.Ending{Until: at.Add(time.Hour), Furthest: window}, "That far reaches the window of worker ID 17 of the old namespace."},
+		{follow.Ending{Until: at.Add(2 * time.Hour), Furthest: window}, "That far reaches the floor of the old namespace."},
+		{follow.Ending{Until: at.Add(time.Minute)}, "in 1m0s: nothing is granted below it. It cannot be taken back.\nThe old namespace"},
 	} {
 		if got := describeMove(n, old, tt.end, core.DefaultLayout(), at); !strings.Contains(got, tt.want) {
 			t.Errorf("%+v is described as\n%s\nwant %q", tt.end, got, tt.want)

@@ -138,7 +138,7 @@ func (l askedLowerer) Lower(ctx context.Context) (time.Time, error) {
 }
 
 // asked is c with an operator's calls made by k. It can do what c can, so that also
-// coord.Follow waits for no single call for ever.
+// follow.Namespace waits for no single call for ever.
 func asked(c coord.Coordinator, k *asker) coord.Coordinator {
 	l, lists := c.(coord.Lister)
 	a, changes := c.(coord.Admin)
@@ -160,7 +160,7 @@ func asked(c coord.Coordinator, k *asker) coord.Coordinator {
 			askedAdmin
 			askedInspector
 		}{c, askedLister{k, l}, askedAdmin{k, a}, askedInspector{k, i}}
-	case lists:
+	case lists && !changes: // the static one
 		return struct {
 			coord.Coordinator
 			askedLister

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/unalike-id/unalike/coord"
 )
 
 // callWithin is call with an end for each call to a back end.
@@ -63,4 +65,18 @@ func TestWhileWaiting(t *testing.T) {
 		t.Error("nobody was told")
 	}
 	whileWaiting(time.Hour, func() { t.Error("told at once") }, func() {})
+}
+
+// TestAskedCanStillChange: a namespace that can be changed must not pass for one that
+// cannot, because that is followed without being closed.
+func TestAskedCanStillChange(t *testing.T) {
+	t.Parallel()
+	var c struct {
+		coord.Coordinator
+		coord.Lister
+		coord.Admin
+	}
+	if _, ok := asked(c, &asker{}).(coord.Admin); !ok {
+		t.Error("it cannot be changed any more")
+	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/etcd"
+	"github.com/unalike-id/unalike/coord/follow"
 	_ "github.com/unalike-id/unalike/coord/static"
 	"github.com/unalike-id/unalike/core"
 )
@@ -118,7 +119,7 @@ func Example_follow() {
 			return err
 		}
 		defer func() { err = errors.Join(err, next.Close()) }()
-		floor, err := coord.Follow(ctx, next, prev, core.DefaultLayout().Space())
+		floor, err := follow.Namespace(ctx, next, prev, core.DefaultLayout().Space())
 		if err != nil {
 			return err
 		}

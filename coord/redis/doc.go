@@ -187,7 +187,7 @@
 // granted what was lost by then: call [Coordinator.Quarantine] at once. If that is not
 // enough, use etcd or ZooKeeper.
 //
-// A namespace that another one follows, see coord.Follow, is closed for as long as Redis
+// A namespace that another one follows, see package follow, is closed for as long as Redis
 // remembers that. FLUSHALL, DEL, a restart without the data or a backup from before the
 // move open it again, for whoever has not seen the closing: after the quarantine, it
 // grants what the other one grants. Before the data, take the rights of the old generators

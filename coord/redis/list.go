@@ -55,11 +55,12 @@ func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 		return coord.Namespace{}, err
 	}
 	layout, err1 := r.text(1)
-	v, err2 := r.ints(2, 4)
+	v, err2 := r.ints(2, 5)
 	if err := errors.Join(err1, err2); err != nil || layout == "" {
 		return coord.Namespace{}, err
 	}
-	return protocol.Meta{Fingerprint: layout, Floor: v[0], LastTick: v[1], Epoch: v[2], Unit: v[3]}.Inspected(), nil
+	meta := protocol.Meta{Fingerprint: layout, Floor: v[0], LastTick: v[1], Epoch: v[2], Unit: v[3], Loss: protocol.Loss{Floor: v[4]}}
+	return meta.Inspected(), nil
 }
 
 // listed is a slot as an operator sees it.

@@ -2,7 +2,7 @@
 # Checks the models in this folder with spin: the correct ones exhaustively, and every mutant.
 #
 #	check.sh quick		everything, at small bounds; about two minutes
-#	check.sh full		the large bounds as well; about nine minutes and up to 4 GiB of memory
+#	check.sh full		the large bounds as well; about ten minutes and up to 4 GiB of memory
 #
 # A correct model passes only if the search was complete: no error, no search depth or memory limit met. A mutant
 # passes only if it breaks the invariant that is named for it. Anything else fails, and the script says so at the end.

@@ -8,6 +8,7 @@
 row window "2 ticks" safe T=2
 row window "2 ticks, 3 requests" safe T=2 R=3 ONEREPLY
 row window "3 ticks, 1 reply" safe T=3 ONEREPLY
+row window "dead holder resumed" safe T=2 RESUME
 tiny=yes
 row window NBCLOCK S1 ONLY=1 M_NBCLOCK
 row window EARLY S1 ONLY=1 M_EARLY
@@ -16,6 +17,8 @@ row window TTLKEY S1 ONLY=1 M_TTLKEY
 row window NOCLOSE S1 ONLY=1 M_NOCLOSE
 row window RESUME S1 ONLY=1 M_RESUME
 row window CLONE S1 ONLY=1 M_CLONE
+row window RESUMENB S1 ONLY=1 RESUME M_RESUMENB T=2
+row window GIVENBACK S1 ONLY=1 RESUME M_GIVENBACK T=2
 row window EXEMPT S5 M_EXEMPT
 row window STOREDNA S5 M_STOREDNA
 tiny=no
@@ -122,6 +125,7 @@ row window "3 ticks" safe T=3
 row window "3 ticks, 3 requests" safe T=3 R=3 ONEREPLY
 row window "4 ticks, 1 reply" safe T=4 ONEREPLY
 row window "3 ticks, identity" safe T=3 ONEREPLY M_IDENTITY
+row window "3 ticks, dead resumed" safe T=3 RESUME ONEREPLY
 row quarantine "3 grants" safe GMAX=3 $small
 row quarantine "same grant repeated" safe GMAX=3 SAMEGRANT $small
 row quarantine "longer time, 2 horizons" safe GMAX=2 EPS=0 TM=2 ONEREPLY

@@ -4,7 +4,8 @@
  * Two processes compete for ONE worker ID. The coordinator keeps one slot and the namespace's meta record. Every
  * request is a message which may be lost, delayed, reordered, and executed any number of times, also long after its
  * sender is gone. Replies may be lost or delayed. A process may crash and restart any number of times, and the worker
- * ID may change hands any number of times. What is bounded: the number of ticks, of processes, and of messages that
+ * ID may change hands any number of times. With -DRESUME a restarted process may also take over the grant of its dead
+ * incarnation, with Resume. What is bounded: the number of ticks, of processes, and of messages that
  * are under way at once.
  *
  * What is NOT modelled, on purpose: time. No step waits for a clock and no step compares one, so a result of this model
@@ -58,6 +59,15 @@ bit  spent[2];                   /* no sequence number is left in tick last[p]: 
 #ifdef M_RESUME
 byte nb[2];
 #endif
+#ifdef RESUME
+/* A crash leaves a file behind: the grant, the tokens that were sent for it since, and a mark, above which nothing was
+ * stamped. While it is there, last[], na[], plo[], phi[] and gen[] are what it says, until an answer confirms a new token;
+ * gen[] is CURRENT as long as the slot's grant is one of those in the file. */
+bit  file[2];
+#define PENDING(p)  file[p]
+#else
+#define PENDING(p)  false
+#endif
 bit  layout[2];                 /* fingerprint of the process's own layout */
 
 /* ---- Requests. One is one number, so that the buffer can be kept sorted: otherwise each order of arrival of the same
@@ -65,13 +75,14 @@ bit  layout[2];                 /* fingerprint of the process's own layout */
 #define ACQ 1
 #define REN 2
 #define REL 3
+#define RES 4                   /* Resume: its token is the new one */
 #define REQUEST(kind, tk, g, lay, x, y)  \
 	(((kind) << 11) | ((g) << 10) | ((lay) << 9) | ((x) << 6) | ((y) << 3) | (tk))
 #define KIND(m)    ((m) >> 11)
 #define GEN(m)    (((m) >> 10) & 1)
 #define LAYOUT(m) (((m) >> 9) & 1)
-#define HNA(m)    (((m) >> 6) & 7)      /* Renew: the NotAfter of the holder's own grant */
-#define WANT(m)   (((m) >> 3) & 7)      /* Acquire, Renew: the NotAfter asked for; Release: the last tick stamped */
+#define HNA(m)    (((m) >> 6) & 7)      /* Renew, Resume: the NotAfter of the holder's own grant */
+#define WANT(m)   (((m) >> 3) & 7)      /* Acquire, Renew, Resume: the NotAfter asked for; Release: the last tick stamped */
 #define TOKEN(m)   ((m) & 7)
 short net[R];                   /* sorted, the largest first; 0: no message */
 #define ROOM  (net[R-1] == 0)
@@ -130,7 +141,11 @@ byte by;                        /* who stamped it: process 0 or 1 in its present
 #ifdef GENONLY                  /* not a mutant here: a number alone, as a version or revision check compares, is enough */
 #define MINE(m)   (s_tok != 0 && GEN(m) == CURRENT)
 #else
+#ifdef RESUME                   /* the slot's grant is that of the process's dead incarnation, or has the new token already */
+#define MINE(m)   (GEN(m) == CURRENT && (KIND(m) == RES -> NAMES(s_tok, OWNER(m)) : s_tok == TOKEN(m)))
+#else
 #define MINE(m)   (s_tok == TOKEN(m) && GEN(m) == CURRENT)
+#endif
 #endif
 #define STALE(m)  (KIND(m) != ACQ && !MINE(m))  /* will never match again: dropped at once, to save states */
 #endif
@@ -160,6 +175,14 @@ inline sortNet() {
 #define LIVE(p)  (1 + (p))
 #define DEAD(p)  (3 + (p))
 #define NOBODY   7
+#define OWNER(m)     ((TOKEN(m) - 1) & 1)               /* whose token it is, LIVE or DEAD */
+#define NAMES(t, p)  ((t) == LIVE(p) || (t) == DEAD(p))
+
+#ifdef RESUME                   /* a file says that the slot's grant is that of a dead incarnation */
+#define ON_FILE(t)  (file[((t) - 1) & 1] && gen[((t) - 1) & 1] == CURRENT)
+#else
+#define ON_FILE(t)  false
+#endif
 
 /* What can have no effect any more is forgotten, which saves states. */
 inline tidy() {
@@ -178,7 +201,8 @@ inline tidy() {
 	}
 	sortNet();
 	if
-	:: s_tok >= DEAD(0) && !IN_NET(TOKEN(net[0]) == s_tok, TOKEN(net[1]) == s_tok, TOKEN(net[2]) == s_tok) ||
+	:: s_tok >= DEAD(0) && s_tok != NOBODY && !ON_FILE(s_tok) &&
+	   !IN_NET(TOKEN(net[0]) == s_tok, TOKEN(net[1]) == s_tok, TOKEN(net[2]) == s_tok) ||
 	   s_tok == NOBODY -> s_tok = 0
 	:: else
 	fi;
@@ -233,6 +257,19 @@ inline end(p) {
 #ifndef M_RESUME
 	gen[p] = OLD; na[p] = 0; spent[p] = 0; plo[p] = 0; phi[p] = 0;
 #endif
+#ifdef RESUME
+	file[p] = 0;
+#endif
+	rename(p)
+}
+
+/* A crash of an incarnation that keeps a file. The mark is the last tick stamped, which counts as used up. */
+inline crash(p) {
+	if
+	:: seen != 0 && by == p -> by = GONE
+	:: else
+	fi;
+	st[p] = IDLE; tok[p] = 0; reply[p] = 0; spent[p] = 1; file[p] = 1;
 	rename(p)
 }
 
@@ -247,11 +284,17 @@ inline end(p) {
 /* The end of the newest piece that was granted: a renewal carries it. */
 #define NEWEST(p)  (phi[p] > 0 -> phi[p] : na[p])
 
+#ifdef RESUME                   /* the answer to a Resume has arrived */
+#define CONFIRMED(p)  file[p] = 0
+#else
+#define CONFIRMED(p)  skip
+#endif
+
 proctype holder(byte p)
 {
 	byte v, own;
 	do
-	:: d_step { st[p] == IDLE -> tok[p] = LIVE(p); st[p] = WAIT;
+	:: d_step { st[p] == IDLE && !PENDING(p) -> tok[p] = LIVE(p); st[p] = WAIT;
 #ifdef M_RESUME	/* a restart goes on with the window that it remembers */
 		if
 		:: na[p] > nb[p] -> last[p] = nb[p]; spent[p] = 1; st[p] = HELD
@@ -262,6 +305,16 @@ proctype holder(byte p)
 #ifdef M_CLONE	/* process 1 becomes a live copy of process 0: same token, same grant, same last tick */
 	:: d_step { p == 1 && st[1] == IDLE && st[0] == HELD ->
 		tok[1] = tok[0]; gen[1] = gen[0]; na[1] = na[0]; last[1] = last[0]; spent[1] = spent[0]; st[1] = HELD }
+#endif
+
+#ifdef RESUME
+	/* A restart that finds a file, and knows that whoever wrote it is dead, goes on above the mark, under a new token. It
+	 * need not wait for the answer: nobody else has what is left of the window. (Or it leaves the file: a crash, below.) */
+	:: d_step { st[p] == IDLE && file[p] -> tok[p] = LIVE(p); st[p] = HELD; CHECK_S3_ALL() }
+	:: atomic { st[p] == HELD && file[p] && ROOM && NEWEST(p) <= T -> v = NEWEST(p);
+		do :: v < T -> v++ :: break od;
+		d_step { own = NEWEST(p); send(REQUEST(RES, tok[p], gen[p], layout[p], own, v)); v = 0; own = 0 } }
+	:: d_step { st[p] == HELD -> crash(p) }
 #endif
 
 	/* Ask for a grant, and again after a time-out, with whatever the clock says. T + 1 stands for every clock past
@@ -280,7 +333,7 @@ proctype holder(byte p)
 
 	/* Renew: carries the holder's own grant. One that asks for less than the holder has changes nothing stored, so
 	 * only those that ask for more are modelled; two of them may still be executed in the wrong order. */
-	:: atomic { st[p] == HELD && ROOM && NEWEST(p) <= T -> v = NEWEST(p) + 1;
+	:: atomic { st[p] == HELD && !PENDING(p) && ROOM && NEWEST(p) <= T -> v = NEWEST(p) + 1;
 		do :: v <= T -> v++ :: break od;
 		d_step { v = CLAMP(v); own = NEWEST(p); send(REQUEST(REN, tok[p], gen[p], layout[p], own, v));
 #ifdef M_EARLY	/* the window is used when it is asked for, not when it is stored */
@@ -293,7 +346,13 @@ proctype holder(byte p)
 		:: phi[p] > 0 -> phi[p] = MAX(phi[p], RHI(reply[p]))
 		:: else -> na[p] = MAX(na[p], RHI(reply[p]))
 		fi;
-		reply[p] = 0; CHECK_S3_ALL() }
+#ifdef M_RESUMENB	/* a resumed window begins where the answer says that it begins, not above the mark */
+		if
+		:: file[p] -> last[p] = RLO(reply[p]); spent[p] = START
+		:: else
+		fi;
+#endif
+		CONFIRMED(p); reply[p] = 0; CHECK_S3_ALL() }
 
 	/* A piece across a floor is a new term, and the gap between them belongs to nobody. The keeper holds the piece
 	 * back, renews it meanwhile, and swaps to it when the old window has ended; here: at any moment. */
@@ -303,7 +362,7 @@ proctype holder(byte p)
 #else
 		plo[p] = RLO(reply[p]); phi[p] = MAX(phi[p], RHI(reply[p]));
 #endif
-		reply[p] = 0; CHECK_S3_ALL() }
+		CONFIRMED(p); reply[p] = 0; CHECK_S3_ALL() }
 	:: d_step { st[p] == HELD && phi[p] > 0 ->
 		spent[p] = (plo[p] >= last[p] -> START : spent[p]); last[p] = MAX(last[p], plo[p]); na[p] = phi[p];
 		plo[p] = 0; phi[p] = 0; CHECK_S3_ALL() }
@@ -321,13 +380,15 @@ proctype holder(byte p)
 		v = 0 }
 
 	/* Release. The gate is closed first; closing returns the last tick, and the request carries it. */
-	:: d_step { st[p] == HELD && ROOM -> send(REQUEST(REL, tok[p], gen[p], layout[p], 0, last[p]));
-#ifndef M_NOCLOSE	/* the last tick is read while the gate stays open */
+	:: d_step { st[p] == HELD && !PENDING(p) && ROOM -> send(REQUEST(REL, tok[p], gen[p], layout[p], 0, last[p]));
+#ifdef M_GIVENBACK	/* the file is not marked as given back before the release is sent */
+		crash(p)
+#elif !defined(M_NOCLOSE)	/* the last tick is read while the gate stays open */
 		end(p)
 #endif
 		}
 
-	:: d_step { st[p] != IDLE -> end(p) }
+	:: d_step { st[p] != IDLE || PENDING(p) -> end(p) }
 	od
 }
 
@@ -420,10 +481,39 @@ inline renew(m) {
 		:: else ->	/* M_EXEMPT: always, as if renewals had nothing to do with the floor */
 			STORE(WANT(m));
 			CHECK_S5(s_na >= old && (s_na <= HNA(m) || HNA(m) >= floor));
+#ifdef M_RESUMENB
+			answer(m, HELD, REPLY(EXTENDED, 0, s_nb, s_na))
+#else
 			answer(m, HELD, REPLY(EXTENDED, 0, 0, s_na))
+#endif
 		fi
 	fi
 }
+
+#ifdef RESUME
+/* A renewal that also stores another token and the next generation. Whatever names the old ones is refused from then on.
+ * Executed again, it is a renewal. */
+inline resume(m) {
+	if
+	:: !MINE(m) || s_tok == TOKEN(m)
+	:: else ->
+		s_tok = TOKEN(m);
+		for (k : 0 .. 1) {
+			if
+			:: k == OWNER(m) && file[k]                     /* the new token is on file as well */
+			:: else -> gen[k] = OLD
+			fi
+		}
+		for (k : 0 .. R - 1) {
+			if
+			:: KIND(net[k]) == RES && TOKEN(net[k]) == TOKEN(m)
+			:: else -> net[k] = net[k] & ~(CURRENT << 10)
+			fi
+		}
+	fi;
+	renew(m)
+}
+#endif
 
 inline release(m) {
 	if
@@ -446,6 +536,9 @@ proctype coordinator()
 			:: KIND(net[i]) == ACQ -> acquire(net[i])
 			:: KIND(net[i]) == REN -> renew(net[i])
 			:: KIND(net[i]) == REL -> release(net[i])
+#ifdef RESUME
+			:: KIND(net[i]) == RES -> resume(net[i])
+#endif
 			fi;
 			CHECK_S3_ALL();
 			tidy();                                /* the request stays: it may be executed again */

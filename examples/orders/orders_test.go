@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/follow"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
@@ -297,13 +298,13 @@ func TestMove(t *testing.T) {
 			t.Run(from.name+" to "+to.name, func(t *testing.T) {
 				t.Parallel()
 				before, after := from.start(t), to.start(t)
-				if !follow(t, after, before, false) {
+				if !moveTo(t, after, before, false) {
 					t.Skipf("a namespace of %s cannot follow another one", to.name)
 				}
 				s := serve(t, configure(t, before))
 				last := s.order(t)
 				s.stop(t)
-				follow(t, after, before, true)
+				moveTo(t, after, before, true)
 				s = serve(t, configure(t, after))
 				for range 100 {
 					id := s.order(t)
@@ -318,9 +319,9 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// follow does what `unalike init --coordinator NEXT --after PREV` does, or without doIt
+// moveTo does what `unalike init --coordinator NEXT --after PREV` does, or without doIt
 // tells whether it could.
-func follow(t *testing.T, next, prev string, doIt bool) bool {
+func moveTo(t *testing.T, next, prev string, doIt bool) bool {
 	t.Helper()
 	n, err := coord.Open(t.Context(), next)
 	if err != nil {
@@ -335,7 +336,7 @@ func follow(t *testing.T, next, prev string, doIt bool) bool {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if _, err := coord.Follow(t.Context(), n, p, core.DefaultLayout().Space()); err != nil {
+	if _, err := follow.Namespace(t.Context(), n, p, core.DefaultLayout().Space()); err != nil {
 		t.Fatal(err)
 	}
 	return true

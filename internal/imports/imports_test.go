@@ -18,14 +18,15 @@ var allowed = map[string][]string{
 	"clock/clocktest":   {"clock"},
 	"coord":             {"clock"},
 	"coord/coordtest":   {"clock", "coord", "clock/clocktest"},
-	"coord/static":      {"clock", "coord", "internal/filesys", "internal/filelock", "internal/protocol"},
+	"coord/follow":      {"clock", "coord"},
+	"coord/static":      {"clock", "coord", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/protocol"},
 	"core":              {"clock", "coord", "internal/keeper"},
 	"core/coretest":     {"clock", "coord", "internal/keeper", "core", "clock/clocktest"},
 	"internal/filesys":  nil,
 	"internal/filelock": nil,
 	"internal/keeper":   {"clock", "coord"},
 	"internal/lifetime": {"clock", "coord"},
-	"internal/protocol": {"clock", "coord"},
+	"internal/protocol": {"clock", "coord", "internal/lifetime"},
 }
 
 // platforms differ in the files that are built.

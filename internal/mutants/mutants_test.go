@@ -43,6 +43,7 @@ func TestMutants(t *testing.T) {
 		decideMutants,
 		toyMutants,
 		resumeMutants,
+		followMutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()

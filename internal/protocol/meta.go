@@ -117,5 +117,8 @@ func (m Meta) Inspected() coord.Namespace {
 	if m.Floor > 0 {
 		n.Floor = Time(m.Scale().Micro(m.Floor + 1))
 	}
+	if m.Loss.Floor > 0 {
+		n.Lost = Time(m.Scale().Micro(m.Loss.Floor + 1))
+	}
 	return n
 }

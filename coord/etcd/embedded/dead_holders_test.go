@@ -9,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/follow"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
@@ -92,13 +93,13 @@ func TestListAfterACrash(t *testing.T) {
 	dir, ns := crashed(t, 2*time.Second)
 	prev := openFolder(t, dir, ns, nil)
 	space := core.DefaultLayout().Space()
-	if _, err := coord.EndOf(within(t), prev, space); err != nil {
-		if _, held := errors.AsType[*coord.HeldError](err); !held {
+	if _, err := follow.EndOf(within(t), prev, space); err != nil {
+		if _, held := errors.AsType[*follow.HeldError](err); !held {
 			t.Fatal(err)
 		}
 	}
 	eventually(t, "the lease of the dead holder has ended", func() bool {
-		_, err := coord.EndOf(within(t), prev, space)
+		_, err := follow.EndOf(within(t), prev, space)
 		return err == nil
 	})
 }

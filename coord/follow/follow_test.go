@@ -1,4 +1,4 @@
-package coord_test
+package follow_test
 
 import (
 	"context"
@@ -8,106 +8,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/follow"
 )
-
-// ledger is a namespace in memory, as an operator sees it. Before a call it runs what
-// a test has planned.
-type ledger struct {
-	coord.Coordinator // none
-	space             *coord.Space
-	slots             []coord.Slot
-	floor             int64
-	calls             []string
-	before            func(call string, n int) error // the n-th call of this name, from 1 on
-	unreadable        error
-}
-
-func (l *ledger) call(name string) error {
-	l.calls = append(l.calls, name)
-	n := 0
-	for _, c := range l.calls {
-		if c == name {
-			n++
-		}
-	}
-	if l.before == nil {
-		return nil
-	}
-	return l.before(name, n)
-}
-
-func (l *ledger) List(context.Context) ([]coord.Slot, error) {
-	if err := l.call("List"); err != nil {
-		return nil, err
-	}
-	return slices.Clone(l.slots), l.unreadable
-}
-
-func (l *ledger) Init(_ context.Context, s coord.Space) error {
-	if err := l.call("Init"); err != nil {
-		return err
-	}
-	switch {
-	case l.space != nil && l.space.Fingerprint != s.Fingerprint:
-		return &coord.LayoutMismatchError{Stored: l.space.Fingerprint, Wanted: s.Fingerprint}
-	case len(l.slots) > 0:
-		return coord.ErrInvalid
-	}
-	l.space = &s
-	return nil
-}
-
-func (l *ledger) Quarantine(_ context.Context, until time.Time) (time.Time, error) {
-	if err := l.call("Quarantine"); err != nil {
-		return time.Time{}, err
-	}
-	if l.space == nil {
-		return time.Time{}, coord.ErrInvalid
-	}
-	l.floor = max(l.floor, l.space.Scale.Tick(until.UnixMicro()))
-	return l.micro(l.floor), nil
-}
-
-func (l *ledger) Retire(_ context.Context, id int) error {
-	if err := l.call("Retire"); err != nil {
-		return err
-	}
-	for i := range l.slots {
-		if l.slots[i].WorkerID == id {
-			l.slots[i].State = coord.SlotRetired
-			return nil
-		}
-	}
-	l.slots = append(l.slots, coord.Slot{WorkerID: id, State: coord.SlotRetired, Generation: 1, Until: l.micro(1)})
-	return nil
-}
-
-func (l *ledger) micro(tick int64) time.Time { return time.UnixMicro(l.space.Scale.Micro(tick)) }
-
-// add stores a slot with a window to the tick.
-func (l *ledger) add(id int, state coord.SlotState, notAfter int64) *ledger {
-	l.slots = append(l.slots, coord.Slot{
-		WorkerID: id, State: state, Layout: l.space.Fingerprint, Holder: "host:1", Generation: 1, NotAfter: notAfter, Until: l.micro(notAfter + 1),
-	})
-	return l
-}
-
-func followSpace() coord.Space {
-	return coord.Space{Fingerprint: "f", Scale: clock.Scale{Epoch: 1_000_000, Unit: 1000}, LastTick: 1<<41 - 1, Capacity: 1024}
-}
-
-func existing() *ledger {
-	s := followSpace()
-	return &ledger{space: &s}
-}
 
 func TestFollow(t *testing.T) {
 	prev := existing().add(0, coord.SlotFree, 500).add(3, coord.SlotRetired, 1<<40).add(7, coord.SlotFree, 900)
 	next := &ledger{}
 	for range 2 { // repeating it is safe
-		floor, err := coord.Follow(t.Context(), next, prev, followSpace())
+		floor, err := follow.Namespace(t.Context(), next, prev, followSpace())
 		if err != nil || next.floor != 901 || !floor.Equal(next.micro(901)) {
 			t.Fatalf("Follow: %v, %v; the floor is %d, want 901", floor, err, next.floor)
 		}
@@ -120,7 +29,7 @@ func TestFollow(t *testing.T) {
 	}
 	// A namespace can follow several.
 	other := existing().add(0, coord.SlotFree, 700)
-	if _, err := coord.Follow(t.Context(), next, other, followSpace()); err != nil || next.floor != 901 {
+	if _, err := follow.Namespace(t.Context(), next, other, followSpace()); err != nil || next.floor != 901 {
 		t.Errorf("following a second one: %v, floor %d; want 901", err, next.floor)
 	}
 }
@@ -132,12 +41,12 @@ func TestFollowFloor(t *testing.T) {
 	prev.floor = 5000
 	next := &ledger{}
 	for range 2 {
-		if floor, err := coord.Follow(t.Context(), next, prev, followSpace()); err != nil || !floor.Equal(next.micro(5000)) || next.floor != 5000 {
-			t.Errorf("following a floor of 5000: %v, %v, floor %d", floor, err, next.floor)
+		if floor, err := follow.Namespace(t.Context(), next, prev, followSpace()); err != nil || !floor.Equal(next.micro(5001)) || next.floor != 5001 {
+			t.Errorf("following a floor at the end of tick 5000: %v, %v, floor %d; want 5001", floor, err, next.floor)
 		}
 	}
 	stranger := &ledger{}
-	if _, err := coord.Follow(t.Context(), stranger, prev, followSpace()); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "the old namespace is closed") {
+	if _, err := follow.Namespace(t.Context(), stranger, prev, followSpace()); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "the old namespace is closed") {
 		t.Errorf("a second namespace follows it: %v", err)
 	}
 }
@@ -152,7 +61,7 @@ func TestFollowOfRetired(t *testing.T) {
 
 func followRetired(t *testing.T, next, prev *ledger) {
 	t.Helper()
-	if _, err := coord.Follow(t.Context(), next, prev, followSpace()); err != nil || next.floor != 1 || len(next.slots) != 1 {
+	if _, err := follow.Namespace(t.Context(), next, prev, followSpace()); err != nil || next.floor != 1 || len(next.slots) != 1 {
 		t.Errorf("Follow: %v, floor %d, slots %v", err, next.floor, next.slots)
 	}
 }
@@ -173,7 +82,7 @@ func TestFollowRefuses(t *testing.T) {
 		{"worker ID", &ledger{}, existing().add(1024, coord.SlotFree, 5), coord.ErrInvalid, "has worker ID 1024; the layout has worker IDs 0 to 1023"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := coord.Follow(t.Context(), tt.next, tt.prev, followSpace())
+			_, err := follow.Namespace(t.Context(), tt.next, tt.prev, followSpace())
 			if !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Follow: %v; want %v, with %q", err, tt.kind, tt.want)
 			}
@@ -182,25 +91,40 @@ func TestFollowRefuses(t *testing.T) {
 			}
 		})
 	}
-	var held *coord.HeldError
+	var held *follow.HeldError
 	prev := existing()
 	for id := range 12 {
 		prev.add(id, coord.SlotHeld, 9)
 	}
-	if _, err := coord.EndOf(t.Context(), prev, followSpace()); !errors.As(err, &held) || len(held.Slots) != 12 || !strings.Contains(err.Error(), "and 4 more") {
+	if _, err := follow.EndOf(t.Context(), prev, followSpace()); !errors.As(err, &held) || len(held.Slots) != 12 || !strings.Contains(err.Error(), "and 4 more") {
 		t.Errorf("EndOf with 12 held: %v", err)
 	}
 }
 
+// blind is a namespace that can be changed and not shown.
+type blind struct {
+	coord.Coordinator
+	coord.Lister
+	coord.Admin
+}
+
 func TestFollowNeedsInterfaces(t *testing.T) {
 	var bare struct{ coord.Coordinator }
-	if _, err := coord.Follow(t.Context(), bare, existing(), followSpace()); !errors.Is(err, coord.ErrInvalid) {
-		t.Errorf("a new namespace that cannot be changed: %v", err)
+	wantInvalid := func(what, want string, next, prev coord.Coordinator) {
+		t.Helper()
+		if _, err := follow.Namespace(t.Context(), next, prev, followSpace()); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %q", what, err, want)
+		}
 	}
-	if _, err := coord.Follow(t.Context(), &ledger{}, bare, followSpace()); !errors.Is(err, coord.ErrInvalid) {
-		t.Errorf("an old namespace that cannot be listed: %v", err)
+	full := existing().add(0, coord.SlotFree, 5)
+	wantInvalid("a new namespace that cannot be changed", "it must implement coord.Lister, coord.Inspector and coord.Admin", bare, full)
+	wantInvalid("a new namespace that cannot be shown", "it must implement coord.Lister, coord.Inspector and coord.Admin", blind{full, full, full}, full)
+	wantInvalid("an old namespace that cannot be listed", "cannot list its worker IDs", &ledger{}, bare)
+	wantInvalid("an old namespace that can be closed and not shown", "it must implement coord.Inspector beside coord.Admin", &ledger{}, blind{full, full, full})
+	if n := full.writes(); n != 0 {
+		t.Errorf("%d writes to a namespace that cannot be moved: %v", n, full.calls)
 	}
-	if _, err := coord.Follow(t.Context(), &ledger{}, existing().add(0, coord.SlotFree, 5), coord.Space{}); !errors.Is(err, coord.ErrInvalid) {
+	if _, err := follow.Namespace(t.Context(), &ledger{}, existing().add(0, coord.SlotFree, 5), coord.Space{}); !errors.Is(err, coord.ErrInvalid) {
 		t.Errorf("no layout: %v", err)
 	}
 }
@@ -218,20 +142,21 @@ func TestFollowLayouts(t *testing.T) {
 			change(prev.space)
 			prev.space.Fingerprint = stored
 			prev.add(0, coord.SlotFree, 500)
-			_, err := coord.Follow(t.Context(), &ledger{}, prev, followSpace())
-			if want := name != "bits" || stored != ""; errors.Is(err, coord.ErrLayoutMismatch) != want {
+			// Of a namespace that cannot be shown, slots alone tell the layout.
+			want := name != "bits" || stored != ""
+			if _, err := follow.Namespace(t.Context(), &ledger{}, fixed{ledger: prev}, followSpace()); errors.Is(err, coord.ErrLayoutMismatch) != want {
 				t.Errorf("another %s, stored %q: %v", name, stored, err)
 			}
 		}
 	}
 	next := existing()
 	next.space.Fingerprint = "other"
-	if _, err := coord.Follow(t.Context(), next, existing().add(0, coord.SlotFree, 5), followSpace()); !errors.Is(err, coord.ErrLayoutMismatch) {
+	if _, err := follow.Namespace(t.Context(), next, existing().add(0, coord.SlotFree, 5), followSpace()); !errors.Is(err, coord.ErrLayoutMismatch) {
 		t.Errorf("a new namespace with another layout: %v", err)
 	}
 	// Neither does it pass for one that an earlier run has declared.
 	next.slots = []coord.Slot{{WorkerID: 3, State: coord.SlotRetired}}
-	if _, err := coord.Follow(t.Context(), next, existing().add(0, coord.SlotFree, 5), followSpace()); !errors.Is(err, coord.ErrLayoutMismatch) {
+	if _, err := follow.Namespace(t.Context(), next, existing().add(0, coord.SlotFree, 5), followSpace()); !errors.Is(err, coord.ErrLayoutMismatch) {
 		t.Errorf("a new namespace with another layout and a retired worker ID: %v", err)
 	}
 }
@@ -251,7 +176,7 @@ func TestFollowSeesOthers(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := coord.Follow(t.Context(), next, prev, followSpace()); !errors.Is(err, coord.ErrInvalid) {
+		if _, err := follow.Namespace(t.Context(), next, prev, followSpace()); !errors.Is(err, coord.ErrInvalid) {
 			t.Errorf("a grant in the new namespace before %s: %v; want it to be noticed", tt.call, err)
 		}
 		if early := tt.n == 1 || tt.call == "List" && tt.n == 2; early && prev.floor != 0 {
@@ -298,7 +223,7 @@ func TestFollowSeesReturn(t *testing.T) {
 			if !closes {
 				old = fixed{ledger: prev}
 			}
-			_, err := coord.Follow(t.Context(), next, old, followSpace())
+			_, err := follow.Namespace(t.Context(), next, old, followSpace())
 			if closes && tt.floor != 0 {
 				if err != nil || next.floor != tt.floor || len(next.slots) != tt.retired {
 					t.Errorf("%s meanwhile: %v, floor %d, slots %v; want floor %d", what, err, next.floor, next.slots, tt.floor)
@@ -314,7 +239,7 @@ func TestFollowSeesReturn(t *testing.T) {
 // the error is reported, and repeating finishes the work.
 func TestFollowInterrupted(t *testing.T) {
 	broken := errors.New("broken")
-	for _, call := range []string{"List", "Init", "Quarantine", "Retire"} {
+	for _, call := range []string{"List", "Inspect", "Init", "Quarantine", "Retire"} {
 		for _, side := range []string{"next", "prev"} {
 			prev := existing().add(0, coord.SlotFree, 500).add(3, coord.SlotRetired, 600)
 			next := &ledger{}
@@ -329,7 +254,7 @@ func TestFollowInterrupted(t *testing.T) {
 					}
 					return nil
 				}
-				_, err := coord.Follow(t.Context(), next, prev, followSpace())
+				_, err := follow.Namespace(t.Context(), next, prev, followSpace())
 				if !failed && err == nil {
 					break
 				}
@@ -347,7 +272,7 @@ func TestFollowInterrupted(t *testing.T) {
 // TestFollowFloorTooLow: a back end that does not do what it was told is not trusted.
 func TestFollowFloorTooLow(t *testing.T) {
 	next := &lowFloor{}
-	if _, err := coord.Follow(t.Context(), next, existing().add(0, coord.SlotFree, 500), followSpace()); err == nil {
+	if _, err := follow.Namespace(t.Context(), next, existing().add(0, coord.SlotFree, 500), followSpace()); err == nil {
 		t.Error("a floor that was not raised went unnoticed")
 	}
 }
@@ -356,4 +281,31 @@ type lowFloor struct{ ledger }
 
 func (l *lowFloor) Quarantine(context.Context, time.Time) (time.Time, error) {
 	return l.micro(500), nil
+}
+
+// TestFollowLoss: an old back end that has lost windows, and notices it only when it is
+// closed, says nothing of it by its floor any more.
+func TestFollowLoss(t *testing.T) {
+	prev, next := existing().add(0, coord.SlotFree, 500), &ledger{}
+	prev.noticed = func() { prev.lost, prev.floor = 7000, 7000 }
+	for range 2 {
+		if _, err := follow.Namespace(t.Context(), next, prev, followSpace()); err != nil || next.floor != 7001 {
+			t.Errorf("windows up to tick 7000 are lost: %v, floor %d; want 7001", err, next.floor)
+		}
+	}
+}
+
+// TestFollowRecordGone: without the record of the old namespace nobody knows its floor.
+func TestFollowRecordGone(t *testing.T) {
+	prev := existing().add(0, coord.SlotFree, 500)
+	gone := &ledger{slots: prev.slots}
+	if _, err := follow.EndOf(t.Context(), gone, followSpace()); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "its own record is gone") {
+		t.Errorf("EndOf without the record: %v", err)
+	}
+	// Where slots do not store the layout, the record tells of another one.
+	other := existing().add(0, coord.SlotFree, 500)
+	other.slots[0].Layout, other.space.Fingerprint = "", "other"
+	if _, err := follow.EndOf(t.Context(), other, followSpace()); !errors.Is(err, coord.ErrLayoutMismatch) {
+		t.Errorf("EndOf with another layout: %v", err)
+	}
 }

@@ -1,0 +1,84 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// checkBegun reports whether the new namespace may follow an old one that is closed.
+// Closing overwrites the old floor; only the successor, whose floor is then above zero,
+// records that the move began.
+func (m *move) checkBegun(ctx context.Context, end Ending) error {
+	if !end.Closed {
+		return nil
+	}
+	info, err := m.next.Inspect(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the floor of the new namespace cannot be read: %w", err)
+	case !info.Floor.IsZero():
+		return nil
+	}
+	return fmt.Errorf("%w: the old namespace is closed, because another one follows it; continue with that one; if nobody ever used that one, declare a new one with Init and raise its floor with Quarantine to where the last window of the old one ends, at %s, or to two minutes from now if that is later", coord.ErrInvalid, end.Until.UTC().Format(time.RFC3339Nano))
+}
+
+// unused returns an error if anything was ever granted in the new namespace. It reports
+// whether there are worker IDs that were retired without having been granted.
+func (m *move) unused(ctx context.Context) (retired bool, err error) {
+	slots, err := m.next.List(ctx)
+	if err != nil {
+		return false, fmt.Errorf("not all worker IDs of the new namespace can be read: %w", err)
+	}
+	var used []coord.Slot
+	for _, s := range slots {
+		if s.State != coord.SlotRetired || s.NotAfter > 0 {
+			used = append(used, s)
+		}
+	}
+	if len(used) > 0 {
+		return false, fmt.Errorf("%w: the new namespace is in use: these worker IDs were granted in it already: %s", coord.ErrInvalid, nameSlots(used))
+	}
+	return len(slots) > 0, nil
+}
+
+// checkUnused reports whether somebody was granted a worker ID of the new namespace while
+// the floor was being raised.
+func (m *move) checkUnused(ctx context.Context) error {
+	if _, err := m.unused(ctx); err != nil {
+		return fmt.Errorf("looking at the new namespace again: %w; stop its generators: their IDs may come twice; then move to another namespace", err)
+	}
+	return nil
+}
+
+// lookAgain returns how far the old namespace has come in the end. One that could not be
+// closed must not have changed.
+func (m *move) lookAgain(ctx context.Context, end Ending, closed bool) (Ending, error) {
+	last, err := EndOf(ctx, m.prev, m.space)
+	switch {
+	case err != nil:
+	case closed && !last.Closed:
+		err = fmt.Errorf("%w: it was closed and is open again", coord.ErrInvalid)
+	case !closed && !same(last.slots, end.slots):
+		err = fmt.Errorf("%w: worker IDs were granted in it meanwhile", coord.ErrInvalid)
+	}
+	if err != nil {
+		return Ending{}, fmt.Errorf("looking at the old namespace again: %w; the new namespace must not be used before this has been repeated", err)
+	}
+	return last, nil
+}
+
+// same reports whether nothing was granted, extended or retired between two lists.
+func same(a, b []coord.Slot) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].WorkerID != b[i].WorkerID || a[i].Generation != b[i].Generation || a[i].NotAfter != b[i].NotAfter || a[i].State != b[i].State {
+			return false
+		}
+	}
+	return true
+}
