@@ -136,7 +136,10 @@ func (c *Coordinator) settleDoubt(ctx context.Context, s Session) error {
 	if err != nil {
 		return err
 	}
-	if !sv.Meta.There() {
+	switch {
+	case c.detector.loss() != "":
+		return nil // the floor is to be raised first, and with it is on record why
+	case !sv.Meta.There():
 		c.clocks.setDoubt(doubt{})
 		return nil
 	}

@@ -72,7 +72,7 @@ func TestNothingIsKept(t *testing.T) {
 			c.drop(a)
 			c.leave(a)
 			c.mu.Lock()
-			if err := c.reopen(a, 1); err != nil {
+			if err := c.reopen(a); err != nil {
 				t.Error(err)
 			}
 			c.mu.Unlock()
