@@ -51,4 +51,32 @@ var eyesMutants = []mutant{
 		new:  "!errors.Is(err, errTaken) {",
 		pkg:  "./internal/protocol", test: "TestDamagedSlotOfAnIdentity",
 	},
+	{
+		name: "etcd: a namespace's record known by its revision alone",
+		file: "coord/etcd/commit.go",
+		old:  "if before.Meta.There() {",
+		new:  "if false {",
+		pkg:  "./coord/etcd", test: "TestRevisionThatComesAgain",
+	},
+	{
+		name: "etcd: another namespace's record taken for a slot that was taken",
+		file: "coord/etcd/commit.go",
+		old:  " && bytes.Equal(v.Meta.Raw, c.change.Before.Meta.Raw) {",
+		new:  " && (true || bytes.Equal(nil, nil)) {",
+		pkg:  "./coord/etcd", test: "TestRevisionThatComesAgain",
+	},
+	{
+		name: "zk: the first grant of a worker ID without a number",
+		file: "coord/zk/commit.go",
+		old:  "c.ops = append(c.ops, &client.SetDataRequest{Path: n.clock(), Version: -1})",
+		new:  "_ = n",
+		pkg:  "./coord/zk", test: "TestGrantHasANumber",
+	},
+	{
+		name: "zk: no hint after the answer to the request for a watch was lost",
+		file: "coord/zk/commit.go",
+		old:  "			continue // there will be another connection\n",
+		new:  "			return false\n",
+		pkg:  "./coord/zk", test: "TestHintAfterALostWatch",
+	},
 }
