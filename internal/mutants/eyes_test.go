@@ -19,8 +19,8 @@ var eyesMutants = []mutant{
 	{
 		name: "protocol: a floor lowered before a loss was dealt with",
 		file: "internal/protocol/heal.go",
-		old:  "\tcase c.detector.loss() != \"\":\n",
-		new:  "\tcase false:\n",
+		old:  "if c.detector.loss() != \"\" && !c.settled(",
+		new:  "if false && !c.settled(",
 		pkg:  "./internal/protocol", test: "TestDoubtIsNoSettlement",
 	},
 	{
@@ -78,5 +78,12 @@ var eyesMutants = []mutant{
 		old:  "			continue // there will be another connection\n",
 		new:  "			return false\n",
 		pkg:  "./coord/zk", test: "TestHintAfterALostWatch",
+	},
+	{
+		name: "protocol: a floor that is not lowered because an answer was lost",
+		file: "internal/protocol/heal.go",
+		old:  "if c.detector.loss() != \"\" && !c.settled(sv, c.seen(s)) {",
+		new:  "if c.detector.loss() != \"\" {",
+		pkg:  "./internal/protocol", test: "TestDoubtAfterALostRaise",
 	},
 }

@@ -99,7 +99,7 @@ func (s *tappedSession) Commit(ctx context.Context, c protocol.Change) (protocol
 func tap(tb testing.TB, server *memstore.Server, c clock.Clock) (*protocol.Coordinator, *tapped) {
 	tb.Helper()
 	if c == nil {
-		c = clock.System()
+		c = &shifted{}
 	}
 	st := &tapped{Store: memstore.Store{Server: server}}
 	p, err := protocol.New(st, protocol.Settings{
@@ -295,6 +295,62 @@ func TestDoubtIsNoSettlement(t *testing.T) {
 		}
 		if server.Meta().Loss.Nonce == before.Loss.Nonce {
 			t.Errorf("nobody has noticed the loss of %v: granted was %v", lost, h)
+		}
+	})
+}
+
+// TestDoubtAfterALostRaise: the answer to the write that raises the floor is lost, and so the
+// loss counts as not dealt with. The one who has raised it, with a wrong clock, lowers it
+// all the same.
+func TestDoubtAfterALostRaise(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		server := memstore.NewServer("a")
+		right := make([]*protocol.Coordinator, 2)
+		grants := make([]coord.Grant, 2)
+		var err error
+		for i := range right {
+			right[i], _ = tap(t, server, nil)
+			if grants[i], err = right[i].Acquire(t.Context(), wants(string(rune('0'+i)))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		restore := server.Snapshot()
+		wrong, far := &shifted{}, 24*time.Hour
+		p, st := tap(t, server, wrong)
+		g, err := p.Acquire(t.Context(), wants("p"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		restore()
+		wrong.by = far
+		st.tap = func(call string, answered bool) error {
+			if call == "commit" && answered && server.Meta().Floor > 0 {
+				st.tap = nil
+				return errors.New("the answer is lost")
+			}
+			return nil
+		}
+		if _, err := p.Renew(t.Context(), g, g.NotAfter+1); err == nil || st.tap != nil {
+			t.Fatalf("Renew: %v", err)
+		}
+		high := server.Meta().Floor
+		for i := range right {
+			time.Sleep(time.Second)
+			if _, err := right[i].Renew(t.Context(), grants[i], grants[i].NotAfter+1); err != nil && !errors.Is(err, coord.ErrQuarantined) {
+				t.Fatal(err)
+			}
+		}
+		if server.Meta().Floor != high {
+			t.Fatal("somebody else has lowered it")
+		}
+		req := wants("q")
+		req.Now, req.Until = req.Now+far.Milliseconds(), req.Until+far.Milliseconds()
+		if h, err := p.Acquire(t.Context(), req); !errors.Is(err, coord.ErrClockSkew) {
+			t.Errorf("Acquire with a wrong clock: %v, %v", h, err)
+		}
+		if floor := server.Meta().Floor; floor > wants("").Now+200_000 || floor < g.NotAfter {
+			t.Errorf("the floor is %d and was %d; now is %d", floor, high, wants("").Now)
 		}
 	})
 }
