@@ -86,4 +86,18 @@ var eyesMutants = []mutant{
 		new:  "if c.detector.loss() != \"\" {",
 		pkg:  "./internal/protocol", test: "TestDoubtAfterALostRaise",
 	},
+	{
+		name: "protocol: a namespace that was looked at is not remembered",
+		file: "internal/protocol/admin.go",
+		old:  "if l.Number != 0 {",
+		new:  "if false {",
+		pkg:  "./internal/protocol", test: "TestListedNamespaceIsRemembered",
+	},
+	{
+		name: "protocol: a resumed grant is watched for ever",
+		file: "internal/protocol/coordinator.go",
+		old:  "			c.unwatch(g)\n",
+		new:  "",
+		pkg:  "./internal/protocol", test: "TestResumeEndsTheWatch",
+	},
 }

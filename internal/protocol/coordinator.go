@@ -126,7 +126,9 @@ func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string, u
 	}
 	var r coord.Grant
 	err := c.life.Do(ctx, fmt.Sprintf("resume worker ID %d", g.WorkerID), func(ctx context.Context) (err error) {
-		r, err = c.renew(ctx, g, token, until)
+		if r, err = c.renew(ctx, g, token, until); err == nil {
+			c.unwatch(g)
+		}
 		return err
 	})
 	return r, err

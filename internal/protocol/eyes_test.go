@@ -420,3 +420,30 @@ func TestDamagedSlotOfAnIdentity(t *testing.T) {
 		}
 	})
 }
+
+// TestListedNamespaceIsRemembered: who has looked at a namespace knows that it is not new.
+func TestListedNamespaceIsRemembered(t *testing.T) {
+	for name, look := range map[string]func(ctx context.Context, c *protocol.Coordinator) error{
+		"list":    func(ctx context.Context, c *protocol.Coordinator) error { _, err := c.List(ctx); return err },
+		"inspect": func(ctx context.Context, c *protocol.Coordinator) error { _, err := c.Inspect(ctx); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inOurTime(t, func(t *testing.T) {
+				server := memstore.NewServer("a")
+				other, _ := tap(t, server, nil)
+				lost, err := other.Acquire(t.Context(), wants("lost"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				c, _ := tap(t, server, nil)
+				if err := look(t.Context(), c); err != nil {
+					t.Fatal(err)
+				}
+				server.Delete()
+				if g, err := c.Acquire(t.Context(), wants("token")); err != nil || g.NotBefore < lost.NotAfter {
+					t.Errorf("%v, %v, in a namespace that was deleted, where %v was granted", g, err, lost)
+				}
+			})
+		})
+	}
+}
