@@ -51,20 +51,25 @@ func TestResumeEndsTheWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = c.Close() }()
+		watched := func() int {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return len(c.watches)
+		}
 		g, err := c.Renew(t.Context(), slot.Grant(nil), 20)
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.Lost(g)
-		if len(c.watches) != 1 {
-			t.Fatalf("%d watches; want 1", len(c.watches))
+		if n := watched(); n != 1 {
+			t.Fatalf("%d watches; want 1", n)
 		}
 		if _, err := c.Resume(t.Context(), g, "new", 30); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if len(c.watches) != 0 {
-			t.Errorf("%d watches are left", len(c.watches))
+		if n := watched(); n != 0 {
+			t.Errorf("%d watches are left", n)
 		}
 	})
 }
