@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -79,10 +80,13 @@ func (c *commit) sending(sent bool) {
 
 // compares are the conditions: what is stored is as it was read. Revisions are enough for
 // as long as etcd keeps what it has. After a loss they come again, for other contents:
-// docs/guarantees.md, S9. So the value of the slot is compared as well.
+// docs/guarantees.md, S9. So values are compared as well.
 func (c *commit) compares() []clientv3.Cmp {
 	k, before := c.keys, c.change.Before
 	cmps := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(k.meta()), "=", before.Meta.Version)}
+	if before.Meta.There() {
+		cmps = append(cmps, clientv3.Compare(clientv3.Value(k.meta()), "=", string(before.Meta.Raw)))
+	}
 	if c.worker >= 0 {
 		cmps = append(cmps,
 			clientv3.Compare(clientv3.CreateRevision(k.owner(c.worker)), "=", ownerOf(before).made),
@@ -169,7 +173,7 @@ func (c *commit) conflict(resp *reply) (protocol.Outcome, error) {
 		return out, err
 	}
 	out.Now = v
-	if one(resp, 3) == nil && v.Meta.Version == c.change.Before.Meta.Version {
+	if one(resp, 3) == nil && v.Meta.Version == c.change.Before.Meta.Version && bytes.Equal(v.Meta.Raw, c.change.Before.Meta.Raw) {
 		out.Conflict = protocol.ConflictSlot
 	}
 	return out, nil

@@ -90,6 +90,8 @@ func (c *commit) plan() error {
 		c.ops = append(c.ops, c.replaces(n.slot(c.worker), old.Raw, c.slot, int32(old.Version))...)
 	} else {
 		c.ops = append(c.ops, c.creates(n.slot(c.worker), c.slot)...)
+		// The answer tells the number of the transaction with what it changes, not with what it makes.
+		c.ops = append(c.ops, &client.SetDataRequest{Path: n.clock(), Version: -1})
 	}
 	return c.noteIdentity()
 }
@@ -232,24 +234,26 @@ func (s *session) write(ctx context.Context, ops []any) (zxid int64, failed int,
 }
 
 // Watch implements [protocol.Session]: the lease is gone if the session has ended or the
-// owner node is deleted. Where the servers cannot be asked, no hint will come.
+// owner node is deleted. A watch ends with whatever happens to the node, and with the
+// connection if that takes the answer along; then the servers are asked again.
 func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
-	replies, err := s.together(ctx, watch(s.nodes.owner(v.Slot.Record.Worker)))
-	switch {
-	case s.ended.Err() != nil:
-		return true
-	case err != nil:
-		return false
-	case replies[0].err != nil:
-		return definite(replies[0].err, client.ErrNoNode)
-	}
 	for {
+		replies, err := s.together(ctx, watch(s.nodes.owner(v.Slot.Record.Worker)))
+		switch {
+		case s.ended.Err() != nil:
+			return true
+		case ctx.Err() != nil:
+			return false
+		case err != nil:
+			continue // there will be another connection
+		case replies[0].err != nil:
+			return definite(replies[0].err, client.ErrNoNode)
+		}
 		select {
 		case e := <-replies[0].events:
-			if e.Type != client.EventNodeDeleted {
-				continue // the session has changed its server, or has ended
+			if e.Type == client.EventNodeDeleted {
+				return true
 			}
-			return true
 		case <-s.ended.Done():
 			return true
 		case <-ctx.Done():

@@ -44,6 +44,7 @@ func TestMutants(t *testing.T) {
 		toyMutants,
 		resumeMutants,
 		followMutants,
+		eyesMutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()

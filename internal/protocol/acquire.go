@@ -20,6 +20,7 @@ type acquisition struct {
 	*Coordinator
 	req    coord.Request
 	t      *tenant
+	s      Session             // of the last round
 	ahead  int64               // the caller's clock less the coordinator's, in microseconds
 	slots  map[int]Entry[Slot] // those that were looked at
 	unfit  []int               // worker IDs that are free and cannot be granted
@@ -99,15 +100,16 @@ func (a *acquisition) keep(sv *Survey) {
 // outlived reports whether the session has ended for a reason that another one need not
 // have, and opens that.
 func (a *acquisition) outlived(err error) bool {
-	why := a.t.session.Over()
+	why := a.s.Over()
 	return why != nil && !coord.Permanent(why) && !coord.Permanent(err)
 }
 
 // round makes one attempt, from the first call to the last.
 func (a *acquisition) round(ctx context.Context) (*View, error) {
 	a.mu.Lock()
-	err := a.reopen(a.t, a.req.Capacity)
+	err := a.reopen(a.t)
 	s, sv := a.t.session, a.t.survey
+	a.s = s
 	a.t.survey = nil
 	a.mu.Unlock()
 	if err != nil {
@@ -154,7 +156,7 @@ func (a *acquisition) ask() Ask {
 // that of the first if none of them can.
 func (a *acquisition) pick(ctx context.Context, s Session, sv *Survey) (*View, error) {
 	if last, ok := a.last(sv); ok {
-		if v, err := a.take(ctx, s, sv, []Candidate{last}); !errors.Is(err, errTaken) {
+		if v, err := a.take(ctx, s, sv, []Candidate{last}); !errors.Is(err, errTaken) && !errors.Is(err, errUnfit) {
 			return v, err
 		}
 	}

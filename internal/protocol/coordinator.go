@@ -126,7 +126,9 @@ func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string, u
 	}
 	var r coord.Grant
 	err := c.life.Do(ctx, fmt.Sprintf("resume worker ID %d", g.WorkerID), func(ctx context.Context) (err error) {
-		r, err = c.renew(ctx, g, token, until)
+		if r, err = c.renew(ctx, g, token, until); err == nil {
+			c.unwatch(g)
+		}
 		return err
 	})
 	return r, err
@@ -241,7 +243,8 @@ func (c *Coordinator) noteView(at sight, v *View, now int64) {
 }
 
 // commit makes a change in a session, and takes note of what its outcome shows. Unsound
-// says that it shows a loss: what was done may not be used.
+// says that it shows a loss, or that one was noticed since what the change is based on was
+// read: what was done may not be used.
 func (c *Coordinator) commit(ctx context.Context, s Session, change Change) (out Outcome, unsound bool, err error) {
 	at := c.detector.sight()
 	if out, err = s.Commit(ctx, change); err != nil {
@@ -252,7 +255,7 @@ func (c *Coordinator) commit(ctx context.Context, s Session, change Change) (out
 	if out.Now != nil {
 		c.noteView(at, out.Now, now)
 	}
-	return out, !c.detector.sound(at.era), nil
+	return out, !c.detector.sound(change.Before.era), nil
 }
 
 // errAgain says that somebody else was faster.

@@ -61,8 +61,7 @@ func (c *Coordinator) raise(ctx context.Context, s Session, why string, now int6
 		}
 	}
 	seen := c.seen(s)
-	if (sv.Origin == "" || sv.Origin == sv.Lineage) && c.detector.settle(sv.Position, sv.Meta, seen) {
-		c.clocks.restart(sv.Number)
+	if c.settled(sv, seen) {
 		c.log.Warn(c.set.Title+" had lost writes; the floor was raised for that already",
 			"namespace", c.set.Namespace, "reason", why, "until", sv.Meta.Record.floorEnds())
 		return true, nil
@@ -84,6 +83,16 @@ func (c *Coordinator) raise(ctx context.Context, s Session, why string, now int6
 	c.log.Error(c.set.Title+" has lost writes; nothing is granted until the windows that may be lost with them are over",
 		"namespace", c.set.Namespace, "reason", why, "until", next.floorEnds())
 	return true, nil
+}
+
+// settled reports whether the loss on record in a survey is the one that was noticed, see
+// [detector.settle].
+func (c *Coordinator) settled(sv *Survey, seen int64) bool {
+	if (sv.Origin == "" || sv.Origin == sv.Lineage) && c.detector.settle(sv.Position, sv.Meta, seen) {
+		c.clocks.restart(sv.Number)
+		return true
+	}
+	return false
 }
 
 // replaceMeta makes a change to the namespace's record as a survey has shown it. The
@@ -139,6 +148,9 @@ func (c *Coordinator) settleDoubt(ctx context.Context, s Session) error {
 	if !sv.Meta.There() {
 		c.clocks.setDoubt(doubt{})
 		return nil
+	}
+	if c.detector.loss() != "" && !c.settled(sv, c.seen(s)) {
+		return nil // the floor is to be raised first, and with it is on record why
 	}
 	lower, early, err := c.clocks.lowered(sv.Meta.Record, since, monotonic().Sub(since.when), c.now(), c.others(sv.Holders), c.set.MaxHorizon)
 	switch {

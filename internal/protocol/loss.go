@@ -156,6 +156,10 @@ func (d *detector) know(at sight, meta Entry[Meta], now int64) {
 			d.prove(why, at.metaSeen)
 		}
 	}
+	if at.meta == nil && d.meta != nil && meta.There() && d.meta.Record.Nonce != meta.Record.Nonce {
+		// It does not matter which of the two was read first.
+		d.prove("there are two namespaces of the same name", d.metaSeen)
+	}
 	if d.lost == "" && meta.There() && (d.meta == nil || d.meta.Version <= meta.Version) {
 		d.meta = &meta
 		d.metaSeen = d.now(now)

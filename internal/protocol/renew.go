@@ -22,6 +22,7 @@ type holding struct {
 	g       coord.Grant
 	next    coord.Grant // that g becomes when it is resumed; its token is empty: it is not
 	t       *tenant
+	s       Session       // of the last turn
 	known   *View         // that came with the grant; nil: none
 	v       *View         // what is stored, as far as is known; nil: look
 	refused *View         // what a change was refused for that took it to be stored
@@ -40,7 +41,7 @@ func (c *Coordinator) hold(g coord.Grant, token string) (*holding, error) {
 		ttl = coord.DefaultTTL
 	}
 	var err error
-	if h.t, err = c.enter(token, ttl, 0); err != nil {
+	if h.t, err = c.enter(token, ttl, visitRoom); err != nil {
 		return nil, err
 	}
 	h.v = c.newest(h.t, h.known)
@@ -62,6 +63,7 @@ func (h *holding) keep(ctx context.Context, turn func(context.Context, Session) 
 			return err
 		}
 		s, done, err := h.once(ctx, turn)
+		h.s = s
 		switch {
 		case done || errors.Is(err, coord.ErrLeaseLost):
 			return err
@@ -80,7 +82,7 @@ func (h *holding) keep(ctx context.Context, turn func(context.Context, Session) 
 // once makes one turn.
 func (h *holding) once(ctx context.Context, turn func(context.Context, Session) (done bool, err error)) (Session, bool, error) {
 	h.mu.Lock()
-	err := h.reopen(h.t, 0)
+	err := h.reopen(h.t)
 	s := h.t.session
 	h.mu.Unlock()
 	if err != nil {
@@ -196,6 +198,10 @@ func (r *renewal) suffices(ctx context.Context, s Session) bool {
 
 // turn makes the change, and looks what happened if that is not clear.
 func (r *renewal) turn(ctx context.Context, s Session) (bool, error) {
+	if r.known == nil && !r.lasts(r.t, r.v.Slot.Record.Lease()) { // which only the slot has told
+		r.v = nil
+		return false, nil
+	}
 	if r.suffices(ctx, s) {
 		r.from, r.floored = r.g.NotBefore, false
 		r.adopt(r.t, r.v)
@@ -261,7 +267,7 @@ func (r *renewal) lookAtFloor(ctx context.Context) {
 	if r.floored {
 		r.question(r.v)
 	}
-	if err := r.settleDoubt(ctx, r.t.session); err != nil {
+	if err := r.settleDoubt(ctx, r.s); err != nil {
 		r.log.Warn("a floor that may be too high cannot be looked at", "namespace", r.set.Namespace, "error", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 type tenant struct {
 	token   string
 	ttl     time.Duration
+	workers int // for which answers have room
 	session Session
 	users   int // calls that are under way
 	idle    *time.Timer
@@ -27,9 +28,9 @@ func (c *Coordinator) enter(token string, ttl time.Duration, workers int) (*tena
 	defer c.mu.Unlock()
 	t := c.tenants[token]
 	if t == nil {
-		t = &tenant{token: token, ttl: ttl}
+		t = &tenant{token: token, ttl: ttl, workers: workers}
 	}
-	if err := c.reopen(t, workers); err != nil {
+	if err := c.reopen(t); err != nil {
 		return nil, err
 	}
 	c.tenants[token] = t
@@ -41,16 +42,29 @@ func (c *Coordinator) enter(token string, ttl time.Duration, workers int) (*tena
 }
 
 // reopen makes sure that a tenant has a session that is not over. The caller holds mu.
-func (c *Coordinator) reopen(t *tenant, workers int) error {
+func (c *Coordinator) reopen(t *tenant) error {
 	if t.session != nil && t.session.Over() == nil {
 		return nil
 	}
-	s, err := c.store.Open(t.token, t.ttl, workers)
+	s, err := c.store.Open(t.token, t.ttl, t.workers)
 	if err != nil {
 		return err
 	}
 	t.session, t.survey = s, nil
 	return nil
+}
+
+// lasts reports whether a tenant's session lasts for a TTL. If it does not, it is ended, and
+// the next one does.
+func (c *Coordinator) lasts(t *tenant, ttl time.Duration) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t.ttl == ttl {
+		return true
+	}
+	t.ttl = ttl
+	t.session.End()
+	return false
 }
 
 // leave ends the use of a tenant by a call.

@@ -1,0 +1,53 @@
+package etcd
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+)
+
+// TestRevisionThatComesAgain: after a loss, the namespace's record has the revision that it
+// had before it, with another value: a floor. Nothing is granted on the strength of
+// what was read before.
+func TestRevisionThatComesAgain(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	c, err := New(server.Client(t), "orders", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	st := &store{requests: &requests{client: c.client, prefix: root + "orders/"}, namespace: "orders", keys: newKeyspace("orders"), life: c.Life()}
+	s, err := st.Open("token", 15*time.Second, 1024)
+	if err != nil {
+		t.Fatal(err)
+	}
+	space := coord.Space{Fingerprint: "test", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41, Capacity: 1024}
+	sv, err := s.Survey(ctx, protocol.Ask{Token: "token", Share: coord.Range{Count: 1024}, New: func(int64) protocol.Meta { return protocol.NewMeta(space) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta := sv.Meta
+	meta.Record.Floor = 7
+	raw, err := protocol.Encode(meta.Record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta.Raw = []byte(raw)
+	slot := protocol.Slot{Version: protocol.Version, Worker: 3, Token: "token", Generation: 1, NotAfter: 10, LastTick: 1 << 41, TTL: 15_000}
+	grant := protocol.Change{Before: &protocol.View{Meta: meta}, Slot: &slot, Owner: protocol.OwnerTaken, Token: "token"}
+	if out, err := s.Commit(ctx, grant); err != nil || out.Done || out.Conflict != protocol.ConflictElsewhere {
+		t.Errorf("a grant on another record with the same revision: %+v, %v; want it refused", out, err)
+	}
+	grant.Before.Meta = sv.Meta
+	if out, err := s.Commit(ctx, grant); err != nil || !out.Done {
+		t.Errorf("a grant on what is stored: %+v, %v", out, err)
+	}
+}

@@ -1,0 +1,67 @@
+package zk_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/internal/testserver/zktest"
+)
+
+// TestHintAfterALostWatch: the connection is lost together with the answer to the request
+// for a watch. That the session has ended is told all the same.
+func TestHintAfterALostWatch(t *testing.T) {
+	t.Parallel()
+	r := newRobbed(t)
+	g := mustAcquire(t, r, request(capacity))
+	asked := make(chan struct{})
+	r.Before(zktest.OpExists, func() { close(asked) })
+	r.Rob(zktest.OpExists, 1, false)
+	hint := r.Lost(g)
+	<-asked
+	for range 2 { // over the next connection
+		var err error
+		if g, err = r.Renew(within(t), g, g.NotAfter+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if stole := r.Heal(); stole != 1 {
+		t.Fatalf("%d answers were lost; want 1", stole)
+	}
+	endSession(t, r.direct, r.server, r.namespace, g.WorkerID)
+	select {
+	case <-hint:
+	case <-time.After(callTime):
+		t.Error("there is no hint")
+	}
+}
+
+// TestHintAfterAChange: somebody writes what the owner node says, which ends a watch. The end
+// of the node is told all the same.
+func TestHintAfterAChange(t *testing.T) {
+	t.Parallel()
+	r := newRobbed(t)
+	g := mustAcquire(t, r, request(capacity))
+	path := ownerPath(r.namespace, g.WorkerID)
+	asked := make(chan struct{})
+	r.After(zktest.OpExists, 1, func() { close(asked) })
+	hint := r.Lost(g)
+	<-asked
+	again := make(chan struct{})
+	r.After(zktest.OpExists, 1, func() { close(again) })
+	if _, err := r.direct.Set(path, []byte("changed"), -1); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-again:
+	case <-time.After(callTime):
+		t.Fatal("the node is not watched any more")
+	}
+	if err := r.direct.Delete(path, -1); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-hint:
+	case <-time.After(callTime):
+		t.Error("there is no hint")
+	}
+}

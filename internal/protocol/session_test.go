@@ -1,0 +1,99 @@
+package protocol_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/protocol/memstore"
+)
+
+// TestResumedLeaseLastsAsLongAsAsked: a grant without its handle does not say how long its
+// lease lasts, but the slot does.
+func TestResumedLeaseLastsAsLongAsAsked(t *testing.T) {
+	for name, renew := range map[string]func(ctx context.Context, c *protocol.Coordinator, g coord.Grant) (coord.Grant, error){
+		"resume": func(ctx context.Context, c *protocol.Coordinator, g coord.Grant) (coord.Grant, error) {
+			return c.Resume(ctx, g, "new", g.NotAfter+10_000)
+		},
+		"renew": func(ctx context.Context, c *protocol.Coordinator, g coord.Grant) (coord.Grant, error) {
+			return c.Renew(ctx, g, g.NotAfter+10_000)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inOurTime(t, func(t *testing.T) {
+				server := memstore.NewServer("a")
+				c, _ := tap(t, server, nil)
+				g, err := c.Acquire(t.Context(), wants("old"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Handle = nil
+				c, st := tap(t, server, nil) // another process
+				if g, err = renew(t.Context(), c, g); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(40 * time.Second)
+				living := st.living()
+				if len(living) != 1 || living[0].ttl != 60*time.Second {
+					t.Errorf("sessions after 40 s: %+v; want one that lasts 60 s", living)
+				}
+			})
+		})
+	}
+}
+
+// TestReopenedSessionHasRoom: a session that takes the place of one that has ended has room
+// for as many worker IDs.
+func TestReopenedSessionHasRoom(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		server := memstore.NewServer("a")
+		c, st := tap(t, server, nil)
+		g, err := c.Acquire(t.Context(), wants("token"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.living()[0].End()
+		if _, err := c.Renew(t.Context(), g, g.NotAfter+1); err != nil {
+			t.Fatal(err)
+		}
+		g.Handle = nil
+		if _, err := c.Resume(t.Context(), g, "next", g.NotAfter+1); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range st.living() {
+			if o.workers < space.Capacity {
+				t.Errorf("a session has room for %d worker IDs; a loss is dealt with in it, which reads all %d", o.workers, space.Capacity)
+			}
+		}
+	})
+}
+
+// TestRenewalsAtOnceOverSessionsThatEnd is for the race detector.
+func TestRenewalsAtOnceOverSessionsThatEnd(t *testing.T) {
+	server := memstore.NewServer("a")
+	c, st := tap(t, server, nil)
+	g, err := c.Acquire(t.Context(), wants("token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var done sync.WaitGroup
+	for range 4 {
+		done.Go(func() {
+			for range 200 {
+				_, _ = c.Renew(t.Context(), g, g.NotAfter+1)
+				for _, o := range st.living() {
+					o.End()
+				}
+			}
+		})
+	}
+	done.Go(func() {
+		for range 200 {
+			_, _ = c.Acquire(t.Context(), wants("token"))
+		}
+	})
+	done.Wait()
+}

@@ -1,0 +1,136 @@
+package protocol_test
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/protocol/memstore"
+)
+
+// tapped is a store whose calls are told to a function before they are made and after they
+// were answered. An error that it returns is that of the call.
+type tapped struct {
+	memstore.Store
+	tap func(call string, answered bool) error
+	// refuse returns what a change is refused with, if it is not the zero Outcome.
+	refuse func(protocol.Change) protocol.Outcome
+
+	mu     sync.Mutex
+	opened []opened
+}
+
+// opened is what a session was opened with.
+type opened struct {
+	token   string
+	ttl     time.Duration
+	workers int
+	*tappedSession
+}
+
+// Open implements protocol.Store.
+func (st *tapped) Open(token string, ttl time.Duration, workers int) (protocol.Session, error) {
+	s, err := st.Store.Open(token, ttl, workers)
+	t := &tappedSession{s, st}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.opened = append(st.opened, opened{token, ttl, workers, t})
+	return t, err
+}
+
+// living returns the sessions that were not ended.
+func (st *tapped) living() (living []opened) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for _, o := range st.opened {
+		if o.Over() == nil {
+			living = append(living, o)
+		}
+	}
+	return living
+}
+
+type tappedSession struct {
+	protocol.Session
+	st *tapped
+}
+
+// told makes a call, and tells of it.
+func told[T any](st *tapped, call string, f func() (T, error)) (answer T, err error) {
+	if st.tap == nil {
+		return f()
+	}
+	if err := st.tap(call, false); err != nil {
+		return answer, err
+	}
+	if answer, err = f(); err == nil {
+		err = st.tap(call, true)
+	}
+	return answer, err
+}
+
+func (s *tappedSession) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
+	return told(s.st, "survey", func() (*protocol.Survey, error) { return s.Session.Survey(ctx, ask) })
+}
+
+func (s *tappedSession) Look(ctx context.Context, worker int, token string) (*protocol.View, error) {
+	return told(s.st, "look", func() (*protocol.View, error) { return s.Session.Look(ctx, worker, token) })
+}
+
+func (s *tappedSession) Commit(ctx context.Context, c protocol.Change) (protocol.Outcome, error) {
+	return told(s.st, "commit", func() (protocol.Outcome, error) {
+		if s.st.refuse != nil {
+			if out := s.st.refuse(c); out.Damage != nil {
+				return out, nil
+			}
+		}
+		return s.Session.Commit(ctx, c)
+	})
+}
+
+// tap returns a coordinator over a store that is tapped.
+func tap(tb testing.TB, server *memstore.Server, c clock.Clock) (*protocol.Coordinator, *tapped) {
+	tb.Helper()
+	if c == nil {
+		c = &shifted{}
+	}
+	st := &tapped{Store: memstore.Store{Server: server}}
+	p, err := protocol.New(st, protocol.Settings{
+		Driver: "memory", Title: "the memory", Namespace: "orders", MinTTL: time.Second, MaxHorizon: 2 * time.Minute,
+		SkewBound: time.Second, Clock: c, Logger: slog.New(slog.DiscardHandler), ServerClock: server.Clock != nil,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = p.Close() })
+	return p, st
+}
+
+// inOurTime is synctest.Test after the epoch of the layout.
+func inOurTime(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(26 * 366 * 24 * time.Hour)
+		f(t)
+	})
+}
+
+// wants returns a request as of now.
+func wants(token string) coord.Request {
+	now := space.Scale.Tick(time.Now().UnixMicro())
+	return coord.Request{
+		Token: token, Holder: "test", Fingerprint: space.Fingerprint, Scale: space.Scale, LastTick: space.LastTick,
+		Workers: coord.Range{Count: space.Capacity}, Capacity: space.Capacity, TTL: 60 * time.Second,
+		Now: now, Until: now + 30_000, OpenBy: now,
+	}
+}
+
+type shifted struct{ by time.Duration }
+
+func (s *shifted) UnixMicro() int64 { return time.Now().Add(s.by).UnixMicro() }
