@@ -35,7 +35,6 @@ type reply struct {
 	data     []byte
 	stat     *client.Stat
 	children []string
-	path     string // of what was made
 	acl      []client.ACL
 	events   <-chan client.Event // of a watch
 	results  []client.MultiResponse
@@ -99,15 +98,6 @@ func create(path string, flags int32, acl []client.ACL) request {
 
 func remove(path string) request {
 	return request{opDelete, func(c *client.Conn) reply { return reply{err: c.Delete(path, -1)} }}
-}
-
-// draw makes an ephemeral sequential node: the server adds the number of the node
-// among all that were ever made in its folder, and deletes it with the session.
-func draw(path string, acl []client.ACL) request {
-	return request{opCreate, func(c *client.Conn) (r reply) {
-		r.path, r.err = c.Create(path, nil, client.FlagEphemeral|client.FlagSequence, acl)
-		return r
-	}}
 }
 
 // catchUp has the server that the session is connected to catch up with the leader.

@@ -55,8 +55,7 @@
 //	owners/0000000007     there while the holder's session lives
 //	tokens/TOKEN          leads from an acquisition to its worker ID; on the same session
 //	identities/IDENTITY   the worker ID that an identity had last
-//	tickets/TOKEN-NNNN    ephemeral sequential: numbers the acquisitions
-//	clock                 written before anything is read
+//	clock                 written before anything is read; its version numbers the acquisitions
 //
 // meta and each slot have one child, the mark, whose name is a digest of their value.
 //
@@ -82,16 +81,15 @@
 // # An acquisition
 //
 //  1. Connect and get a session.
-//  2. Write the clock, make the ticket, which is an ephemeral sequential node, and read
-//     meta, the token, the names of the owners and the identity. The requests are sent
-//     one after the other without waiting, and servers handle those of a session in
-//     their order, so this is one round trip; and what is read after a write in the
-//     same session is at least as new as the write. Reads alone may be old. The answer
-//     to the first write has the time on the leader's clock, that to the second the
-//     ticket's number.
-//  3. Read some 30 free slots, from the ticket on: tickets have no gaps, so a thousand
-//     processes that start together begin at a thousand different worker IDs. The
-//     worker ID that the identity had last comes first. If none of them can be used,
+//  2. Write the clock, and read meta, the token, the names of the owners and the
+//     identity. The requests are sent one after the other without waiting, and servers
+//     handle those of a session in their order, so this is one round trip; and what is
+//     read after a write in the same session is at least as new as the write. Reads
+//     alone may be old. The answer to the write has the time on the leader's clock, and
+//     the clock's version, which is the ticket.
+//  3. Read some 30 free slots, from the ticket on: tickets follow each other closely, so
+//     a thousand processes that start together begin at a thousand different worker IDs.
+//     The worker ID that the identity had last comes first. If none of them can be used,
 //     the next 32 are read.
 //  4. One transaction on the first slot whose window opens in time: meta is as it was
 //     read, there is no owner and no such token, the slot is as it was read.
@@ -99,11 +97,6 @@
 // That makes four round trips, whether none or a thousand worker IDs are held. Others
 // who take the same slot at the same moment cost one more each; the first acquisition
 // in a namespace makes its nodes. A renewal is one round trip, and so is a release.
-//
-// A ticket's name begins with the acquisition's token, and the session owns it. One
-// whose answer was lost costs a number and nothing else: the acquisition draws another
-// one, and both go with the session. Numbers end at 2^31 - 1; after that, acquisitions
-// begin anywhere.
 //
 // # Lost answers
 //
@@ -176,7 +169,7 @@
 // rolled back takes it as it is. And an ensemble that elects a new leader after a
 // restore may count its transactions from a higher number than before, so that only
 // the slots of holders from before show the loss, and the tickets of those who acquire
-// again before others have drawn as many as were lost. After a restore, therefore, call
+// again before the clock was written as often as was lost. After a restore, therefore, call
 // [Coordinator.Quarantine] before anything else starts; docs/runbooks/zookeeper.md has
 // the steps. Do not delete namespaces that are in use, or wait [MaxHorizon] after the
 // last holder has ended.

@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	client "github.com/go-zookeeper/zk"
@@ -28,6 +27,7 @@ type store struct {
 	log     *slog.Logger
 	acl     []client.ACL
 	life    *lifetime.Life // of the coordinator
+	ticket  atomic.Int64   // the number of the last, see fetch
 }
 
 // Open implements [protocol.Store]. The session begins to connect.
@@ -43,19 +43,35 @@ func (st *store) Open(token string, ttl time.Duration, workers int) (protocol.Se
 // fetch reads nodes as they are now. It writes the clock first: what follows a write
 // in a session is at least as new as the write, on whichever server, while reads
 // alone may be old, those after a sync among them. The write also tells the leader's
-// time, and whether the ensemble has lost transactions. Doing it twice does no harm,
-// so a broken connection is given another chance. The position is that of the write.
-func (s *session) fetch(ctx context.Context, reads ...request) (protocol.Position, []reply, error) {
+// time, a number that only grows, and whether the ensemble has lost transactions. Doing
+// it twice does no harm, so a broken connection is given another chance.
+func (s *session) fetch(ctx context.Context, reads ...request) (fetched, error) {
 	for try := 1; ; try++ {
-		at := s.position()
+		f := fetched{Position: s.position()}
 		clock, replies, err := s.fetchOnce(ctx, reads)
 		if err == nil {
-			at.Number = clock.Mzxid
+			f.Number, f.ticket, f.replies = clock.Mzxid, s.number(clock.Version), replies
 		}
 		if err == nil || try == readTries || !transient(err) || ctx.Err() != nil || s.ended.Err() != nil {
-			return at, replies, err
+			return f, err
 		}
 	}
+}
+
+// fetched is what a fetch tells.
+type fetched struct {
+	protocol.Position       // of the write
+	ticket            int64 // how often the clock was written before
+	replies           []reply
+}
+
+// number tells how often the clock was written. Its version has 32 bits and begins again
+// after that: the number is the one with these bits that is nearest to the last one.
+func (st *store) number(version int32) int64 {
+	last := max(st.ticket.Load(), 1<<32) // the first may have any bits, and none is below 0
+	n := last + int64(version-int32(last))
+	st.ticket.Store(n)
+	return n
 }
 
 // readTries is how often something is read before its error counts.
@@ -100,8 +116,8 @@ func isOpen(acl []client.ACL) bool {
 	return slices.ContainsFunc(acl, func(a client.ACL) bool { return a.Scheme == "world" && a.Perms&client.PermWrite != 0 })
 }
 
-// Survey implements [protocol.Session]: an acquisition draws a ticket. All of it is one
-// round trip, but for the first in a namespace, which makes that.
+// Survey implements [protocol.Session]. It is one round trip, but for the first in a
+// namespace, which makes that.
 func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
 	sv, err := s.survey(ctx, ask)
 	if errors.Is(err, errNoNamespace) {
@@ -128,20 +144,19 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	switch {
 	case ask.Token == "":
 		reads = append(reads, children(n.slots()))
-	case ask.New != nil:
-		reads = append(reads, get(n.token(ask.Token)), draw(n.ticket(ask.Token), s.acl))
 	default:
 		reads = append(reads, get(n.token(ask.Token)))
 	}
 	if ask.Identity != "" {
 		reads = append(reads, get(n.identity(ask.Identity)))
 	}
-	at, replies, err := s.fetch(ctx, reads...)
+	f, err := s.fetch(ctx, reads...)
 	if err != nil {
 		return nil, err
 	}
+	replies := f.replies
 	sv := &protocol.Survey{
-		Position: at, Ticket: -1, Worker: -1, Last: -1,
+		Position: f.Position, Ticket: f.ticket, Worker: -1, Last: -1,
 		Server: s.Time(), Unit: time.Millisecond.Microseconds(),
 	}
 	if sv.Meta, err = s.metaOf(replies[0]); err != nil {
@@ -167,15 +182,8 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	if token.There() {
 		sv.Worker = token.Record.Worker
 	}
-	if ask.New != nil {
-		ticket := replies[3]
-		if ticket.err != nil && !definite(ticket.err, client.ErrNodeExists) { // see ticketNumber
-			return nil, missing(n.tickets(), ticket.err)
-		}
-		sv.Ticket = ticketNumber(strings.TrimPrefix(ticket.path, n.ticket(ask.Token)))
-	}
 	if ask.Identity != "" {
-		identity, err := read[workerRecord](n.identity(ask.Identity), replies[len(replies)-1])
+		identity, err := read[workerRecord](n.identity(ask.Identity), replies[3])
 		if err != nil {
 			return nil, err
 		}
@@ -185,17 +193,6 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		}
 	}
 	return sv, nil
-}
-
-// ticketNumber reads the number that ZooKeeper has added to a ticket's name; -1: it says
-// nothing. Numbers have 32 bits with a sign: after 2^31 - 1 they stay there, so that a
-// token's second ticket is one that exists, or go on below zero.
-func ticketNumber(suffix string) int64 {
-	n, err := strconv.ParseInt(suffix, 10, 32)
-	if err != nil || n < 0 || n == math.MaxInt32 {
-		return -1
-	}
-	return n
 }
 
 // ownedIn lists the worker IDs of a share that have an owner node; the zero share: all.
@@ -248,7 +245,7 @@ func (s *session) makeNamespace(ctx context.Context, fresh func(now int64) proto
 	}
 	n := s.nodes
 	var ops []any
-	for _, at := range []string{n.space, n.clock(), n.tickets(), n.slots(), n.owners(), n.tokens(), n.identities()} {
+	for _, at := range []string{n.space, n.clock(), n.slots(), n.owners(), n.tokens(), n.identities()} {
 		ops = append(ops, &client.CreateRequest{Path: at, Acl: s.acl})
 	}
 	_, _, err = s.write(ctx, append(ops, s.creates(n.meta(), []byte(value))...))
@@ -313,15 +310,15 @@ func (s *session) look(ctx context.Context, worker int, token string) (*protocol
 	if token != "" {
 		reads = append(reads, exists(n.token(token)))
 	}
-	at, replies, err := s.fetch(ctx, reads...)
-	v := &protocol.View{}
+	f, err := s.fetch(ctx, reads...)
+	v, replies := &protocol.View{}, f.replies
 	switch {
 	case errors.Is(err, errNoNamespace):
 		return v, nil
 	case err != nil:
 		return nil, err
 	}
-	v.Position = at
+	v.Position = f.Position
 	if v.Meta, err = s.metaOf(replies[0]); err != nil {
 		return nil, err
 	}
@@ -370,12 +367,12 @@ func (s *session) Leases(ctx context.Context, holders []protocol.Holder) []proto
 	for i := range cap(reads) {
 		reads = append(reads, get(s.nodes.slot(holders[i*len(holders)/cap(reads)].Worker)))
 	}
-	_, replies, err := s.fetch(ctx, reads...)
+	f, err := s.fetch(ctx, reads...)
 	if err != nil {
 		return nil
 	}
 	var all []protocol.Lease
-	for _, r := range replies {
+	for _, r := range f.replies {
 		slot, err := read[protocol.Slot]("", r)
 		if rec := slot.Record; err == nil && (rec.Retired || rec.Token != "") {
 			all = append(all, protocol.Lease{
