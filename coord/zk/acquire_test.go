@@ -182,6 +182,23 @@ func TestNodesOfTheDead(t *testing.T) {
 	}
 }
 
+// TestCloseReleasesNothing: a coordinator that is closed leaves its sessions to their TTL,
+// and with them what they hold.
+func TestCloseReleasesNothing(t *testing.T) {
+	server := zktest.Start(t, zktest.Options{})
+	ns, o := rand.Text(), newOperator(t, []string{server.Addr})
+	c := newCoordinator(t, []string{server.Addr}, ns, nil)
+	req := request(1)
+	req.TTL = time.Minute
+	g := mustAcquire(t, c, req)
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if o.owner(t, ns, g.WorkerID) == 0 {
+		t.Errorf("%v is not held any more", g)
+	}
+}
+
 // TestStaleSurvey: the floor is raised after an acquisition has read it and before it
 // grants.
 func TestStaleSurvey(t *testing.T) {

@@ -1,6 +1,7 @@
 package zk
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -38,9 +39,6 @@ func (s *session) commit(ctx context.Context, change protocol.Change) (protocol.
 	if err := c.plan(); err != nil {
 		return protocol.Outcome{}, err
 	}
-	if err := s.await(ctx); err != nil { // who owns what it makes
-		return protocol.Outcome{}, err
-	}
 	at := s.position()
 	zxid, failed, err := s.write(ctx, c.ops)
 	at.Number = zxid
@@ -66,9 +64,11 @@ func (c *commit) plan() error {
 	} else if err := c.putMeta(); err != nil {
 		return err
 	}
-	if err := c.own(); err != nil {
+	worker, err := protocol.Encode(workerRecord{Version: protocol.Version, Worker: c.worker})
+	if err != nil {
 		return err
 	}
+	c.own([]byte(worker))
 	if change.Unused {
 		// What has children cannot be deleted.
 		for _, at := range []string{n.slots(), n.owners()} {
@@ -91,7 +91,8 @@ func (c *commit) plan() error {
 	} else {
 		c.ops = append(c.ops, c.creates(n.slot(c.worker), c.slot)...)
 	}
-	return c.noteIdentity()
+	c.noteIdentity([]byte(worker))
+	return nil
 }
 
 // putMeta replaces the namespace's record.
@@ -107,59 +108,45 @@ func (c *commit) putMeta() error {
 }
 
 // own makes the operations that change the ephemeral nodes of a holder.
-func (c *commit) own() error {
+func (c *commit) own(worker []byte) {
 	n, change := c.nodes, c.change
-	path, before := n.owner(c.worker), ownerOf(change.Before)
+	path := n.owner(c.worker)
 	if change.Owner == protocol.OwnerStays {
 		if change.Slot != nil {
 			c.ops = append(c.ops, &client.CheckVersionRequest{Path: path, Version: 0})
 		}
-		return nil
+		return
 	}
 	if change.Before.Owned {
 		c.ops = append(c.ops, &client.DeleteRequest{Path: path, Version: -1})
 	}
-	if old := change.Replaced; before.token {
-		if change.Owner == protocol.OwnerFreed {
-			old = change.Token
-		}
+	if old := cmp.Or(change.Replaced, change.Token); ownerOf(change.Before).token {
 		c.ops = append(c.ops, &client.DeleteRequest{Path: n.token(old), Version: -1})
 	}
 	switch change.Owner {
 	case protocol.OwnerTaken:
-		value, err := protocol.Encode(workerRecord{Version: protocol.Version, Worker: c.worker})
-		if err != nil {
-			return err
-		}
 		c.ops = append(c.ops,
 			&client.CreateRequest{Path: path, Acl: c.acl, Flags: client.FlagEphemeral},
-			&client.CreateRequest{Path: n.token(change.Token), Data: []byte(value), Acl: c.acl, Flags: client.FlagEphemeral})
+			&client.CreateRequest{Path: n.token(change.Token), Data: worker, Acl: c.acl, Flags: client.FlagEphemeral})
 	case protocol.OwnerForever: // a node that is not ephemeral
 		c.ops = append(c.ops, &client.CreateRequest{Path: path, Acl: c.acl})
 	}
-	return nil
 }
 
 // noteIdentity notes which worker ID the identity of a new grant has.
-func (c *commit) noteIdentity() error {
+func (c *commit) noteIdentity(worker []byte) {
 	if c.change.Identity == "" || c.change.Owner != protocol.OwnerTaken || c.change.Replaced != "" {
-		return nil
+		return
 	}
-	last := c.lastIdentity()
-	if last.There() && last.Record.Worker == c.worker {
-		return nil
-	}
-	value, err := protocol.Encode(workerRecord{Version: protocol.Version, Worker: c.worker})
-	if err != nil {
-		return err
-	}
+	last := c.identity.Load()
+	there := last != nil && last.There()
 	path := c.nodes.identity(c.change.Identity)
-	if last.There() {
-		c.ops = append(c.ops, &client.SetDataRequest{Path: path, Data: []byte(value), Version: int32(last.Version)})
-	} else {
-		c.ops = append(c.ops, &client.CreateRequest{Path: path, Data: []byte(value), Acl: c.acl})
+	switch {
+	case !there:
+		c.ops = append(c.ops, &client.CreateRequest{Path: path, Data: worker, Acl: c.acl})
+	case last.Record.Worker != c.worker:
+		c.ops = append(c.ops, &client.SetDataRequest{Path: path, Data: worker, Version: int32(last.Version)})
 	}
-	return nil
 }
 
 // conflict says what the transaction was refused for.

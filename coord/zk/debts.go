@@ -14,8 +14,6 @@ const (
 	patience = 3
 	// slack is how many times the longest round trip there may be silence.
 	slack = 3
-	// lastLook is how long a connection is read for that is about to be given up.
-	lastLook = 50 * time.Millisecond
 	// helloRequest is the number of the request for a session, which has none.
 	helloRequest = -1 << 31
 )
