@@ -89,7 +89,7 @@ func checkTTL(ttl time.Duration) error {
 	return nil
 }
 
-// checkChroot tells whether a path can be a chroot; empty: none.
+// checkChroot refuses a path that cannot be a chroot; empty: none.
 func checkChroot(path string) error {
 	bad := func(why string) error {
 		return fmt.Errorf("%w: the chroot %q %s; it is an absolute path without a slash at its end, for example /apps", coord.ErrInvalid, path, why)
@@ -115,7 +115,7 @@ func checkChroot(path string) error {
 	return nil
 }
 
-// unfit tells whether ZooKeeper refuses a character in a path.
+// unfit reports whether ZooKeeper refuses a character in a path.
 func unfit(r rune) bool {
 	return r < ' ' || r >= 0x7f && r <= 0x9f || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0
 }

@@ -51,15 +51,15 @@ type session struct {
 	ended context.Context // its cause says why the session is over
 	end   context.CancelCauseFunc
 
-	mu      sync.Mutex
-	id      int64         // 0: not yet
-	ready   chan struct{} // closed while there is a connection with the session
-	up      bool          // ready is closed
-	mute    error         // why nothing is sent any more; nil: it is
-	trouble error         // why there is no connection
-	shake   time.Duration // how long the answer to the request for a session may take
-	foreign int           // how many of the last servers were something else
-	silent  *time.Timer   // runs while there is no connection
+	mu        sync.Mutex
+	id        int64         // 0: not yet
+	ready     chan struct{} // closed while there is a connection with the session
+	up        bool          // ready is closed
+	mute      error         // why nothing is sent any more; nil: it is
+	trouble   error         // why there is no connection
+	handshake time.Duration // how long the answer to the request for a session may take
+	foreign   int           // how many of the last servers were something else
+	silent    *time.Timer   // runs while there is no connection
 
 	serverTime int64     // the leader's clock at the last write, microseconds since 1970
 	timeAt     time.Time // when that was learned
@@ -72,7 +72,7 @@ type session struct {
 // Open implements [protocol.Store]. The session begins to connect.
 func (st *store) Open(_ string, ttl time.Duration, workers int) (protocol.Session, error) {
 	s := &session{
-		store: st, ttl: ttl, shake: shortestShake(ttl), limit: answerRoom + nameRoom*workers,
+		store: st, ttl: ttl, handshake: shortestHandshake(ttl), limit: answerRoom + nameRoom*workers,
 		lane: make(chan struct{}, 1), sent: make(chan struct{}, 1), ready: make(chan struct{}),
 	}
 	s.lane <- struct{}{}
@@ -103,28 +103,28 @@ func (st *store) Open(_ string, ttl time.Duration, workers int) (protocol.Sessio
 func (s *session) dial(_, address string, _ time.Duration) (net.Conn, error) {
 	conn, err := s.hosts.dial(address)
 	if err != nil {
-		s.worry(err)
+		s.failed(err)
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = conn.SetDeadline(deadline(s.shake)) // of a connection that has ended, the next call tells
-	return &wire{Conn: conn, of: s, limit: s.limit, login: s.login, debts: debts{ttl: s.ttl}}, nil
+	_ = conn.SetDeadline(deadline(s.handshake)) // of a connection that has ended, the next call tells
+	return &wire{Conn: conn, of: s, limit: s.limit, login: s.login, pending: pending{ttl: s.ttl}}, nil
 }
 
-// shortestShake is how long the answer to the request for a session may take at first.
-func shortestShake(ttl time.Duration) time.Duration { return max(ttl/5, dialTime) }
+// shortestHandshake is how long the answer to the request for a session may take at first.
+func shortestHandshake(ttl time.Duration) time.Duration { return max(ttl/5, dialTime) }
 
-// worry implements [observer]. After a connection that was given up for its silence, the
+// failed implements [observer]. After a connection that was given up for its silence, the
 // next has twice the time to answer. If all servers turn out to be something else, there
 // will never be a session.
-func (s *session) worry(err error) {
+func (s *session) failed(err error) {
 	s.mu.Lock()
 	switch {
 	case errors.Is(err, errUnanswered):
-		s.shake = min(2*s.shake, s.ttl)
+		s.handshake = min(2*s.handshake, s.ttl)
 	case errors.Is(err, errSilence):
-		s.shake = max(2*s.ttl/patience, s.shake)
+		s.handshake = max(2*s.ttl/silentPart, s.handshake)
 	}
 	s.trouble = err
 	s.foreign++
@@ -174,7 +174,7 @@ func (s *session) greeted(g greeting) {
 	}
 	s.mu.Lock()
 	s.id = g.session
-	s.shake = min(max(shortestShake(s.ttl), slack*g.took), s.ttl)
+	s.handshake = min(max(shortestHandshake(s.ttl), slack*g.took), s.ttl)
 	s.mu.Unlock()
 	if g.timeout == s.ttl {
 		return

@@ -40,15 +40,15 @@ type observer interface {
 	// ping is called with the number of the last transaction that the server had done when
 	// it answered to a ping.
 	ping(zxid int64)
-	// worry is called with what is wrong with the connection.
-	worry(error)
+	// failed is called with what is wrong with the connection.
+	failed(error)
 }
 
 // wire is a net.Conn that reads along. The client library keeps to itself what it learns
 // there: the timeout that the server decided, the transaction numbers in answers to pings,
 // and which requests were sent. It also believes every length that it is told, and waits
 // long for an answer to its first packet. When it gives up a connection later does not
-// depend on how long answers take; see debts.
+// depend on how long answers take; see pending.
 type wire struct {
 	net.Conn
 	of    observer
@@ -61,8 +61,8 @@ type wire struct {
 	size   int  // bytes of all of it; 0: not known yet
 	shaken bool // the session is there; written before the client's reader and writer part
 
-	mu sync.Mutex // guards debts
-	debts
+	mu sync.Mutex // guards what is pending
+	pending
 }
 
 // greeting is what a server answers to the request for a session.
@@ -86,8 +86,8 @@ func loginPacket(user, password string) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)
 }
 
-// SetReadDeadline does nothing: the deadline of the handshake holds, and then that of
-// the debts. The client's would end a connection for one slow answer.
+// SetReadDeadline does nothing: the deadline of the handshake holds, and then that
+// of what is pending. The client's would end a connection for one slow answer.
 func (w *wire) SetReadDeadline(time.Time) error { return nil }
 
 // Read reads and looks at what was read.
@@ -96,14 +96,14 @@ func (w *wire) Read(b []byte) (int, error) {
 	if seen := w.look(b[:n]); seen != nil {
 		n, err = 0, seen
 		if w.shaken {
-			w.of.worry(fmt.Errorf("%v: %w", w.RemoteAddr(), seen))
+			w.of.failed(fmt.Errorf("%v: %w", w.RemoteAddr(), seen))
 		}
 	}
 	switch {
 	case err != nil && !w.shaken:
-		w.of.worry(w.refused(err))
+		w.of.failed(w.refused(err))
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		w.of.worry(fmt.Errorf("%v %w", w.RemoteAddr(), errSilence))
+		w.of.failed(fmt.Errorf("%v %w", w.RemoteAddr(), errSilence))
 	case err == nil && w.shaken:
 		err = w.heard()
 	}
@@ -114,7 +114,7 @@ func (w *wire) Read(b []byte) (int, error) {
 func (w *wire) heard() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	limit, err := w.patience(now())
+	limit, err := w.until(now())
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (w *wire) end(head []byte) error {
 		}
 		w.shaken = true
 		w.mu.Lock()
-		g.took = w.paid(helloRequest, now())
+		g.took = w.answered(sessionRequest, now())
 		w.mu.Unlock()
 		w.of.greeted(g)
 		if err := w.Conn.SetDeadline(time.Time{}); err != nil || w.login == nil {
@@ -191,7 +191,7 @@ func (w *wire) end(head []byte) error {
 	}
 	request := int32(binary.BigEndian.Uint32(head))
 	w.mu.Lock()
-	w.paid(request, now())
+	w.answered(request, now())
 	w.mu.Unlock()
 	// Requests are numbered from 1 on; pings have a number below zero.
 	if zxid := int64(binary.BigEndian.Uint64(head[4:])); zxid > 0 && request < 0 {
@@ -202,7 +202,7 @@ func (w *wire) end(head []byte) error {
 
 // Write sends one packet: the client makes one call for each, one after the other.
 func (w *wire) Write(b []byte) (int, error) {
-	request, operation := int32(helloRequest), int32(0)
+	request, operation := int32(sessionRequest), int32(0)
 	if w.shaken {
 		request = int32(binary.BigEndian.Uint32(b[lengthBytes:]))
 		operation = int32(binary.BigEndian.Uint32(b[lengthBytes+4:]))
@@ -212,7 +212,7 @@ func (w *wire) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	w.mu.Lock()
-	if w.lend(request, now()) && w.shaken {
+	if w.add(request, now()) && w.shaken {
 		_ = w.Conn.SetReadDeadline(deadline(w.silence()))
 	}
 	w.mu.Unlock()

@@ -34,7 +34,7 @@ type seen struct {
 
 func (s *seen) greeted(g greeting) { s.greeting = g }
 func (s *seen) ping(zxid int64)    { s.zxids = append(s.zxids, zxid) }
-func (s *seen) worry(err error)    { s.trouble = err }
+func (s *seen) failed(err error)   { s.trouble = err }
 
 func (s *seen) sends(request bool) error {
 	if request {
@@ -46,7 +46,7 @@ func (s *seen) sends(request bool) error {
 // newWire watches conn for a session that lasts ttl.
 func newWire(conn net.Conn, ttl time.Duration) (*wire, *seen) {
 	s := new(seen)
-	return &wire{Conn: conn, of: s, limit: 1000, debts: debts{ttl: ttl}}, s
+	return &wire{Conn: conn, of: s, limit: 1000, pending: pending{ttl: ttl}}, s
 }
 
 // A wire reads along, in whatever pieces the answers come.

@@ -18,17 +18,17 @@ var zkFixMutants = []mutant{
 	},
 	{
 		name: "zk: silence measured without round trips",
-		file: "coord/zk/debts.go",
-		old:  "d.ttl/patience, slack*d.trip)",
-		new:  "d.ttl/patience)",
-		pkg:  "./coord/zk", test: "TestDebts",
+		file: "coord/zk/pending.go",
+		old:  "p.ttl/silentPart, slack*p.trip)",
+		new:  "p.ttl/silentPart)",
+		pkg:  "./coord/zk", test: "TestPending",
 	},
 	{
 		name: "zk: answers missing for ever",
-		file: "coord/zk/debts.go",
-		old:  "late > d.ttl {",
-		new:  "late > 1000*d.ttl {",
-		pkg:  "./coord/zk", test: "TestDebts",
+		file: "coord/zk/pending.go",
+		old:  "late > p.ttl {",
+		new:  "late > 1000*p.ttl {",
+		pkg:  "./coord/zk", test: "TestPending",
 	},
 	{
 		name: "zk: a connection given up for one late answer",
@@ -54,8 +54,8 @@ var zkFixMutants = []mutant{
 	{
 		name: "zk: a session asked for with the same patience for ever",
 		file: "coord/zk/session.go",
-		old:  "s.shake = min(2*s.shake, s.ttl)",
-		new:  "s.shake = min(s.shake, s.ttl)",
+		old:  "s.handshake = min(2*s.handshake, s.ttl)",
+		new:  "s.handshake = min(s.handshake, s.ttl)",
 		pkg:  "./coord/zk", test: "TestSlowAnswers",
 	},
 	{
