@@ -44,4 +44,11 @@ var zkMutants = []mutant{
 		new:  "ownerOf(change.Before).token && false {",
 		pkg:  "./coord/zk", test: "TestReplayBelowTheFloor",
 	},
+	{
+		name: "zk: requests sent in any order",
+		file: "coord/zk/call.go",
+		old:  "if err := s.until(ctx, s.sent, calls[i].done); err != nil {",
+		new:  "if err := ctx.Err(); err != nil {",
+		pkg:  "./coord/zk", test: "TestOrder",
+	},
 }
