@@ -1,22 +1,17 @@
 package zk
 
 import (
-	"log/slog"
 	"testing"
 	"time"
 
 	client "github.com/go-zookeeper/zk"
 
-	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
 // TestOrder: what is read after a write, in one round trip with it, is what was written.
 func TestOrder(t *testing.T) {
-	server := zktest.Start(t, zktest.Options{})
-	life := lifetime.Begin("zookeeper", "order")
-	defer life.End()
-	opened, err := (&store{servers: []string{server.Addr}, log: slog.New(slog.DiscardHandler), life: life}).Open("", 15*time.Second, 0)
+	opened, err := newStore(t, zktest.Start(t, zktest.Options{})).Open("", 15*time.Second, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

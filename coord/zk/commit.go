@@ -29,13 +29,7 @@ func (s *session) Commit(ctx context.Context, change protocol.Change) (protocol.
 }
 
 func (s *session) commit(ctx context.Context, change protocol.Change) (protocol.Outcome, error) {
-	c := &commit{session: s, change: change, worker: -1, meta: change.Before.Meta.Raw, slot: change.Before.Slot.Raw}
-	switch {
-	case change.Slot != nil:
-		c.worker = change.Slot.Worker
-	case change.Before.Slot.There():
-		c.worker = change.Before.Slot.Record.Worker
-	}
+	c := &commit{session: s, change: change, worker: change.Worker(), meta: change.Before.Meta.Raw, slot: change.Before.Slot.Raw}
 	if err := c.plan(); err != nil {
 		return protocol.Outcome{}, err
 	}
@@ -64,34 +58,44 @@ func (c *commit) plan() error {
 	} else if err := c.putMeta(); err != nil {
 		return err
 	}
-	worker, err := protocol.Encode(workerRecord{Version: protocol.Version, Worker: c.worker})
-	if err != nil {
-		return err
-	}
-	c.own([]byte(worker))
 	if change.Unused {
 		// What has children cannot be deleted.
 		for _, at := range []string{n.slots(), n.owners()} {
 			c.ops = append(c.ops, &client.DeleteRequest{Path: at, Version: -1}, &client.CreateRequest{Path: at, Acl: c.acl})
 		}
 	}
-	if change.Slot == nil {
-		return nil
+	if change.Slot != nil {
+		if err := c.putSlot(); err != nil {
+			return err
+		}
 	}
-	value, err := protocol.Encode(*change.Slot)
+	worker, err := protocol.Encode(workerRecord{Version: protocol.Version, Worker: c.worker})
+	if err != nil {
+		return err
+	}
+	// After the slot: if that has changed, this has, too.
+	c.own([]byte(worker))
+	c.noteIdentity([]byte(worker))
+	return nil
+}
+
+// putSlot replaces a slot, or makes it.
+func (c *commit) putSlot() error {
+	slot := c.change.Slot
+	value, err := protocol.Encode(*slot)
 	if err != nil {
 		return err
 	}
 	if len(value) > sendRoom/2 {
-		return fmt.Errorf("%w: the slot would have %d bytes, and %d are allowed; Request.Holder has %d", coord.ErrInvalid, len(value), sendRoom/2, len(change.Slot.Holder))
+		return fmt.Errorf("%w: the slot would have %d bytes, and %d are allowed; Request.Holder has %d", coord.ErrInvalid, len(value), sendRoom/2, len(slot.Holder))
 	}
 	c.slot = []byte(value)
-	if old := change.Before.Slot; old.There() {
-		c.ops = append(c.ops, c.replaces(n.slot(c.worker), old.Raw, c.slot, int32(old.Version))...)
+	path := c.nodes.slot(c.worker)
+	if old := c.change.Before.Slot; old.There() {
+		c.ops = append(c.ops, c.replaces(path, old.Raw, c.slot, int32(old.Version))...)
 	} else {
-		c.ops = append(c.ops, c.creates(n.slot(c.worker), c.slot)...)
+		c.ops = append(c.ops, c.creates(path, c.slot)...)
 	}
-	c.noteIdentity([]byte(worker))
 	return nil
 }
 
