@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
@@ -105,20 +106,14 @@ func TestOperatorBetween(t *testing.T) {
 func TestSessionEndsBetween(t *testing.T) {
 	t.Parallel()
 	r := newRobbed(t)
+	streamtest.Eventually(t, "the session of Init is over", func() bool { return len(r.server.Sessions(t)) == 1 })
 	ended := 0
 	r.Before(zktest.OpMulti, func() {
-		names, _, err := r.direct.Children(spacePath(r.namespace) + "/tickets")
-		if err != nil {
-			t.Error(err)
-		}
-		for _, name := range names {
-			_, stat, err := r.direct.Exists(spacePath(r.namespace) + "/tickets/" + name)
-			if err != nil {
-				t.Error(err)
-				continue
+		for _, id := range r.server.Sessions(t) {
+			if id != r.direct.SessionID() {
+				r.server.KillSession(t, id)
+				ended++
 			}
-			r.server.KillSession(t, stat.EphemeralOwner)
-			ended++
 		}
 	})
 	if g, err := r.Acquire(within(t), request(1)); err != nil || ended != 1 {

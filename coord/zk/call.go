@@ -3,31 +3,13 @@ package zk
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	client "github.com/go-zookeeper/zk"
 )
 
-// Operations of the protocol.
-const (
-	opCreate   = 1
-	opDelete   = 2
-	opExists   = 3
-	opGet      = 4
-	opSet      = 5
-	opGetACL   = 6
-	opSync     = 9
-	opChildren = 12
-	opMulti    = 14
-	opAuth     = 100
-)
-
-// request is one request to the servers, and what it is called in the protocol.
-type request struct {
-	op int32
-	do func(*client.Conn) reply
-}
+// request is one request to the servers.
+type request func(*client.Conn) reply
 
 // reply is the answer to a request; what it has depends on the request.
 type reply struct {
@@ -35,100 +17,80 @@ type reply struct {
 	data     []byte
 	stat     *client.Stat
 	children []string
-	path     string // of what was made
 	acl      []client.ACL
 	events   <-chan client.Event // of a watch
 	results  []client.MultiResponse
 }
 
 func get(path string) request {
-	return request{opGet, func(c *client.Conn) (r reply) {
+	return func(c *client.Conn) (r reply) {
 		r.data, r.stat, r.err = c.Get(path)
 		return r
-	}}
+	}
 }
 
 func getACL(path string) request {
-	return request{opGetACL, func(c *client.Conn) (r reply) {
+	return func(c *client.Conn) (r reply) {
 		r.acl, r.stat, r.err = c.GetACL(path)
 		return r
-	}}
+	}
 }
 
 func set(path string, data []byte) request {
-	return request{opSet, func(c *client.Conn) (r reply) {
+	return func(c *client.Conn) (r reply) {
 		r.stat, r.err = c.Set(path, data, -1)
 		return r
-	}}
+	}
 }
 
 func exists(path string) request {
-	return request{opExists, func(c *client.Conn) (r reply) {
+	return func(c *client.Conn) (r reply) {
 		var there bool
 		if there, r.stat, r.err = c.Exists(path); r.err == nil && !there {
 			r.err = client.ErrNoNode
 		}
 		return r
-	}}
+	}
 }
 
 // watch is exists with a watch.
 func watch(path string) request {
-	return request{opExists, func(c *client.Conn) (r reply) {
+	return func(c *client.Conn) (r reply) {
 		var there bool
 		if there, r.stat, r.events, r.err = c.ExistsW(path); r.err == nil && !there {
 			r.err = client.ErrNoNode
 		}
 		return r
-	}}
+	}
 }
 
 func children(path string) request {
-	return request{opChildren, func(c *client.Conn) (r reply) {
+	return func(c *client.Conn) (r reply) {
 		r.children, r.stat, r.err = c.Children(path)
 		return r
-	}}
+	}
 }
 
-func create(path string, flags int32, acl []client.ACL) request {
-	return request{opCreate, func(c *client.Conn) (r reply) {
-		_, r.err = c.Create(path, nil, flags, acl)
+func create(path string, acl []client.ACL) request {
+	return func(c *client.Conn) (r reply) {
+		_, r.err = c.Create(path, nil, client.FlagPersistent, acl)
 		return r
-	}}
-}
-
-func remove(path string) request {
-	return request{opDelete, func(c *client.Conn) reply { return reply{err: c.Delete(path, -1)} }}
-}
-
-// draw makes an ephemeral sequential node: the server adds the number of the node
-// among all that were ever made in its folder, and deletes it with the session.
-func draw(path string, acl []client.ACL) request {
-	return request{opCreate, func(c *client.Conn) (r reply) {
-		r.path, r.err = c.Create(path, nil, client.FlagEphemeral|client.FlagSequence, acl)
-		return r
-	}}
+	}
 }
 
 // catchUp has the server that the session is connected to catch up with the leader.
 func catchUp(path string) request {
-	return request{opSync, func(c *client.Conn) (r reply) {
+	return func(c *client.Conn) (r reply) {
 		_, r.err = c.Sync(path)
 		return r
-	}}
+	}
 }
 
 func multi(ops []any) request {
-	return request{opMulti, func(c *client.Conn) (r reply) {
+	return func(c *client.Conn) (r reply) {
 		r.results, r.err = c.Multi(ops...)
 		return r
-	}}
-}
-
-func login(user, password string) request {
-	return request{opAuth, func(c *client.Conn) reply {
-		return reply{err: c.AddAuth("digest", []byte(user+":"+password))}
-	}}
+	}
 }
 
 // now and since measure how much time has passed on this machine.
@@ -152,106 +114,81 @@ func deadline(d time.Duration) time.Time { return now().Add(d) }
 // be carried out, as one that is delayed by the network may be, but not after those
 // that are made later: what is not sent yet keeps the lane.
 func (s *session) together(ctx context.Context, requests ...request) ([]reply, error) {
-	select {
-	case s.lane <- struct{}{}:
-	case <-s.ended.Done():
-		return nil, context.Cause(s.ended)
-	case <-ctx.Done():
-		return nil, s.unreached(ctx)
-	}
-	if err := s.await(ctx); err != nil {
-		<-s.lane
+	if err := s.until(ctx, s.lane, nil); err != nil {
 		return nil, err
 	}
-	g := &group{session: s, line: s.line(), answers: make(chan answer, len(requests))}
-	for i, r := range requests {
-		if err := g.start(ctx, i, r); err != nil {
+	free := func() { s.lane <- struct{}{} }
+	if err := s.await(ctx); err != nil {
+		free()
+		return nil, err
+	}
+	calls := make([]*call, len(requests))
+	for i, do := range requests {
+		calls[i] = s.start(do)
+		if err := s.until(ctx, s.sent, calls[i].done); err != nil {
+			go func() {
+				_ = s.until(s.ended, s.sent, calls[i].done)
+				free()
+			}()
 			return nil, err
 		}
 	}
-	<-s.lane
-	return g.wait(ctx, len(requests))
+	free()
+	return s.answers(ctx, calls)
 }
 
-// answer is the reply to the i-th request of a group.
-type answer struct {
-	i int
+// call is a request that was made.
+type call struct {
 	reply
+	done chan struct{} // closed with the reply
 }
 
-// group is requests that are made together.
-type group struct {
-	*session
-	line    *wire
-	got     []answer // so far
-	answers chan answer
-}
-
-// start makes a request and returns when it was sent. If ctx ends before that, the
-// lane is free again once it was.
-func (g *group) start(ctx context.Context, i int, r request) error {
-	before, _ := g.line.count(r.op)
-	go func() { g.answers <- answer{i, r.do(g.conn)} }()
-	err := g.sent(ctx, i, r.op, before)
-	if err != nil && g.ended.Err() == nil {
-		go func() {
-			_ = g.sent(g.ended, i, r.op, before)
-			<-g.lane
-		}()
-		return g.unreached(ctx)
+// start makes a request. When it is sent, s.sent says so: the lane is held.
+func (s *session) start(do request) *call {
+	select {
+	case <-s.sent: // that of an earlier one, whose answer was seen first
+	default:
 	}
-	return err
+	c := &call{done: make(chan struct{})}
+	go func() {
+		defer close(c.done)
+		c.reply = do(s.conn)
+	}()
+	return c
 }
 
-// sent waits until the i-th request was sent, which is of an operation of which so
-// many were sent before it.
-func (g *group) sent(ctx context.Context, i int, op int32, before int) error {
-	for {
-		n, bell := g.line.count(op)
-		if n > before {
-			return nil
-		}
-		select {
-		case <-bell:
-		case a := <-g.answers:
-			// Of this request or of one before.
-			g.got = append(g.got, a)
-			if a.i == i {
-				return nil
-			}
-		case <-g.ended.Done():
-			return context.Cause(g.ended)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// wait collects the answers.
-func (g *group) wait(ctx context.Context, want int) ([]reply, error) {
-	for len(g.got) < want {
-		select {
-		case a := <-g.answers:
-			g.got = append(g.got, a)
-		case <-g.ended.Done():
-			return nil, context.Cause(g.ended)
-		case <-ctx.Done():
-			return nil, g.unreached(ctx)
-		}
-	}
-	slices.SortFunc(g.got, func(a, b answer) int { return a.i - b.i })
-	replies := make([]reply, 0, want)
+// answers waits for the replies to calls.
+func (s *session) answers(ctx context.Context, calls []*call) ([]reply, error) {
+	replies := make([]reply, len(calls))
 	var lost error
-	for _, a := range g.got {
-		if a.err != nil && !definite(a.err) {
-			lost = a.err
+	for i, c := range calls {
+		if err := s.until(ctx, c.done, nil); err != nil {
+			return nil, err
 		}
-		replies = append(replies, a.reply)
+		replies[i] = c.reply
+		if c.err != nil && !definite(c.err) {
+			lost = c.err
+		}
 	}
-	return replies, g.why(lost)
+	return replies, s.why(lost)
 }
 
-// definite tells whether a server has answered with an error, of these if any are
+// until blocks until one of two channels is ready. The error is that of the session or
+// of ctx, if that ends before.
+func (s *session) until(ctx context.Context, this, that <-chan struct{}) error {
+	select {
+	case <-this:
+		return nil
+	case <-that:
+		return nil
+	case <-s.ended.Done():
+		return s.Over()
+	case <-ctx.Done():
+		return s.why(context.Cause(ctx))
+	}
+}
+
+// definite reports whether a server has answered with an error, of these if any are
 // given. After all other errors the outcome is unknown.
 func definite(err error, which ...error) bool {
 	if len(which) == 0 {

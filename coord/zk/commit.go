@@ -1,6 +1,7 @@
 package zk
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -28,17 +29,8 @@ func (s *session) Commit(ctx context.Context, change protocol.Change) (protocol.
 }
 
 func (s *session) commit(ctx context.Context, change protocol.Change) (protocol.Outcome, error) {
-	c := &commit{session: s, change: change, worker: -1, meta: change.Before.Meta.Raw, slot: change.Before.Slot.Raw}
-	switch {
-	case change.Slot != nil:
-		c.worker = change.Slot.Worker
-	case change.Before.Slot.There():
-		c.worker = change.Before.Slot.Record.Worker
-	}
+	c := &commit{session: s, change: change, worker: change.Worker(), meta: change.Before.Meta.Raw, slot: change.Before.Slot.Raw}
 	if err := c.plan(); err != nil {
-		return protocol.Outcome{}, err
-	}
-	if err := s.await(ctx); err != nil { // who owns what it makes
 		return protocol.Outcome{}, err
 	}
 	at := s.position()
@@ -66,34 +58,47 @@ func (c *commit) plan() error {
 	} else if err := c.putMeta(); err != nil {
 		return err
 	}
-	if err := c.own(); err != nil {
-		return err
-	}
 	if change.Unused {
 		// What has children cannot be deleted.
 		for _, at := range []string{n.slots(), n.owners()} {
 			c.ops = append(c.ops, &client.DeleteRequest{Path: at, Version: -1}, &client.CreateRequest{Path: at, Acl: c.acl})
 		}
 	}
-	if change.Slot == nil {
-		return nil
+	if change.Slot != nil {
+		if err := c.putSlot(); err != nil {
+			return err
+		}
 	}
-	value, err := protocol.Encode(*change.Slot)
+	worker, err := protocol.Encode(workerRecord{Version: protocol.Version, Worker: c.worker})
+	if err != nil {
+		return err
+	}
+	// After the slot: if that has changed, this has, too.
+	c.own([]byte(worker))
+	c.noteIdentity([]byte(worker))
+	return nil
+}
+
+// putSlot replaces a slot, or makes it.
+func (c *commit) putSlot() error {
+	slot := c.change.Slot
+	value, err := protocol.Encode(*slot)
 	if err != nil {
 		return err
 	}
 	if len(value) > sendRoom/2 {
-		return fmt.Errorf("%w: the slot would have %d bytes, and %d are allowed; Request.Holder has %d", coord.ErrInvalid, len(value), sendRoom/2, len(change.Slot.Holder))
+		return fmt.Errorf("%w: the slot would have %d bytes, and %d are allowed; Request.Holder has %d", coord.ErrInvalid, len(value), sendRoom/2, len(slot.Holder))
 	}
 	c.slot = []byte(value)
-	if old := change.Before.Slot; old.There() {
-		c.ops = append(c.ops, c.replaces(n.slot(c.worker), old.Raw, c.slot, int32(old.Version))...)
+	path := c.nodes.slot(c.worker)
+	if old := c.change.Before.Slot; old.There() {
+		c.ops = append(c.ops, c.replaces(path, old.Raw, c.slot, int32(old.Version))...)
 	} else {
-		c.ops = append(c.ops, c.creates(n.slot(c.worker), c.slot)...)
+		c.ops = append(c.ops, c.creates(path, c.slot)...)
 		// The answer tells the number of the transaction with what it changes, not with what it makes.
-		c.ops = append(c.ops, &client.SetDataRequest{Path: n.clock(), Version: -1})
+		c.ops = append(c.ops, &client.SetDataRequest{Path: c.nodes.clock(), Version: -1})
 	}
-	return c.noteIdentity()
+	return nil
 }
 
 // putMeta replaces the namespace's record.
@@ -109,59 +114,45 @@ func (c *commit) putMeta() error {
 }
 
 // own makes the operations that change the ephemeral nodes of a holder.
-func (c *commit) own() error {
+func (c *commit) own(worker []byte) {
 	n, change := c.nodes, c.change
-	path, before := n.owner(c.worker), ownerOf(change.Before)
+	path := n.owner(c.worker)
 	if change.Owner == protocol.OwnerStays {
 		if change.Slot != nil {
 			c.ops = append(c.ops, &client.CheckVersionRequest{Path: path, Version: 0})
 		}
-		return nil
+		return
 	}
 	if change.Before.Owned {
 		c.ops = append(c.ops, &client.DeleteRequest{Path: path, Version: -1})
 	}
-	if old := change.Replaced; before.token {
-		if change.Owner == protocol.OwnerFreed {
-			old = change.Token
-		}
+	if old := cmp.Or(change.Replaced, change.Token); ownerOf(change.Before).token {
 		c.ops = append(c.ops, &client.DeleteRequest{Path: n.token(old), Version: -1})
 	}
 	switch change.Owner {
 	case protocol.OwnerTaken:
-		value, err := protocol.Encode(workerRecord{Version: protocol.Version, Worker: c.worker})
-		if err != nil {
-			return err
-		}
 		c.ops = append(c.ops,
 			&client.CreateRequest{Path: path, Acl: c.acl, Flags: client.FlagEphemeral},
-			&client.CreateRequest{Path: n.token(change.Token), Data: []byte(value), Acl: c.acl, Flags: client.FlagEphemeral})
+			&client.CreateRequest{Path: n.token(change.Token), Data: worker, Acl: c.acl, Flags: client.FlagEphemeral})
 	case protocol.OwnerForever: // a node that is not ephemeral
 		c.ops = append(c.ops, &client.CreateRequest{Path: path, Acl: c.acl})
 	}
-	return nil
 }
 
 // noteIdentity notes which worker ID the identity of a new grant has.
-func (c *commit) noteIdentity() error {
+func (c *commit) noteIdentity(worker []byte) {
 	if c.change.Identity == "" || c.change.Owner != protocol.OwnerTaken || c.change.Replaced != "" {
-		return nil
+		return
 	}
-	last := c.lastIdentity()
-	if last.There() && last.Record.Worker == c.worker {
-		return nil
-	}
-	value, err := protocol.Encode(workerRecord{Version: protocol.Version, Worker: c.worker})
-	if err != nil {
-		return err
-	}
+	last := c.identity.Load()
+	there := last != nil && last.There()
 	path := c.nodes.identity(c.change.Identity)
-	if last.There() {
-		c.ops = append(c.ops, &client.SetDataRequest{Path: path, Data: []byte(value), Version: int32(last.Version)})
-	} else {
-		c.ops = append(c.ops, &client.CreateRequest{Path: path, Data: []byte(value), Acl: c.acl})
+	switch {
+	case !there:
+		c.ops = append(c.ops, &client.CreateRequest{Path: path, Data: worker, Acl: c.acl})
+	case last.Record.Worker != c.worker:
+		c.ops = append(c.ops, &client.SetDataRequest{Path: path, Data: worker, Version: int32(last.Version)})
 	}
-	return nil
 }
 
 // conflict says what the transaction was refused for.

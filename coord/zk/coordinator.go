@@ -1,15 +1,82 @@
 package zk
 
-import "github.com/unalike-id/unalike/internal/protocol"
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	client "github.com/go-zookeeper/zk"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
+)
 
 // Coordinator leases worker IDs of one namespace in a ZooKeeper ensemble. It is safe
 // for concurrent use, and one serves any number of generators. Make it with [New], or
 // with coord.Open. Its methods are those of coord.Coordinator, LeaseRuler, Notifier,
 // Lister, Inspector, Admin, Lowerer and Resumer.
 //
-// Acquire opens a connection and makes three round trips on it, however many worker IDs are
-// held; more only if others take the same ones at the same moment, or if the namespace is
-// new. Renew makes one: the session, which is the lease, is kept alive by the connection.
-// Release ends the connection of the grant. Close ends all of them, but releases no worker
-// ID: sessions that hold one end on the servers after their TTL.
+// Close ends all connections, but releases no worker ID: sessions that hold one end on the
+// servers after their TTL.
 type Coordinator struct{ *protocol.Coordinator }
+
+// New returns a coordinator for a namespace of the ZooKeeper ensemble with the given
+// servers, each host or host:port. It contacts nobody; every grant has a connection
+// of its own, which lasts as long as the grant. Errors wrap [coord.ErrInvalid].
+func New(servers []string, namespace string, o *Options) (*Coordinator, error) {
+	addresses, err := addressesOf(servers)
+	if err != nil {
+		return nil, err
+	}
+	if err := coord.CheckNamespace(namespace); err != nil {
+		return nil, err
+	}
+	opts, err := o.resolve()
+	if err != nil {
+		return nil, err
+	}
+	st := &store{servers: addresses, nodes: newFolder(opts.Chroot, namespace), opts: opts, log: opts.Logger, acl: client.WorldACL(client.PermAll)}
+	if opts.User != "" {
+		st.acl = client.AuthACL(client.PermAll)
+		st.login = loginPacket(opts.User, opts.Password)
+	}
+	p, err := protocol.New(st, protocol.Settings{
+		Driver: "zookeeper", Title: "the ZooKeeper ensemble", Namespace: namespace, Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
+		SkewBound: opts.SkewBound, ServerClock: true, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
+	})
+	if err != nil {
+		return nil, err
+	}
+	st.life = p.Life()
+	return &Coordinator{p}, nil
+}
+
+// addressesOf checks servers and adds the port where it is left out.
+func addressesOf(servers []string) ([]string, error) {
+	if len(servers) == 0 {
+		return nil, fmt.Errorf("%w: there is no server; give at least one host:port", coord.ErrInvalid)
+	}
+	var all []string
+	for i, s := range servers {
+		host, port, err := net.SplitHostPort(s)
+		if err != nil {
+			host, port = strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"), defaultPort
+			if strings.Contains(host, ":") && net.ParseIP(host) == nil {
+				return nil, fmt.Errorf("%w: server %d, %q, is neither host nor host:port; an IPv6 address is written [address]:port", coord.ErrInvalid, i+1, s)
+			}
+		}
+		if host == "" || port == "" || strings.ContainsAny(host, " \t\r\n/@,") {
+			return nil, fmt.Errorf("%w: server %d, %q, is neither host nor host:port", coord.ErrInvalid, i+1, s)
+		}
+		if n, err := net.LookupPort("tcp", port); err != nil || n == 0 {
+			return nil, fmt.Errorf("%w: server %q has port %q; a port is a number from 1 to 65535", coord.ErrInvalid, s, port)
+		}
+		address := net.JoinHostPort(host, port)
+		if slices.Contains(all, address) {
+			return nil, fmt.Errorf("%w: server %q is given twice", coord.ErrInvalid, address)
+		}
+		all = append(all, address)
+	}
+	return all, nil
+}

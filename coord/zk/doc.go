@@ -33,7 +33,7 @@
 // than the number of generators on a host. If a session ends while its holder lives,
 // because the process was paused for example, the next renewal opens another one and
 // puts the owner node back, provided that the slot is unchanged. [Coordinator.Lost]
-// tells of it at once: when the client learns that its session has ended, and, by a
+// reports it at once: when the client learns that its session has ended, and, by a
 // watch, when the owner node is deleted.
 //
 // A connection keeps its session alive by itself, also for a holder that has stopped
@@ -52,11 +52,10 @@
 //
 //	meta                  layout, floor, and the last loss of writes
 //	slots/0000000007      the window of worker ID 7 and who has it; for ever
-//	owners/0000000007     there while the holder's session lives
+//	owners/0000000007     there while the holder's session lives, or for ever if 7 is retired
 //	tokens/TOKEN          leads from an acquisition to its worker ID; on the same session
 //	identities/IDENTITY   the worker ID that an identity had last
-//	tickets/TOKEN-NNNN    ephemeral sequential: numbers the acquisitions
-//	clock                 written before anything is read
+//	clock                 empty, written before anything is read; its version is the ticket
 //
 // meta and each slot have one child, the mark, whose name is a digest of their value.
 //
@@ -67,31 +66,28 @@
 // backup was restored, a slot may have version 12 again for another holder, or meta
 // version 1 again for another floor. docs/guarantees.md shows the duplicates that come
 // of it. Transactions cannot compare values, but they can demand that a node with a
-// given name is there. So the value is put into a name: every write of a record
-// deletes the child that is named after the old value and makes the one that is named
-// after the new, together with the value itself. A transaction that deletes the mark
-// of what its holder knows, or checks it, succeeds only if the record is exactly that:
-// token, generation, window and all. Both values and versions are compared; it costs
-// no round trip.
+// given name is there. So every write of a record deletes the child that is named after
+// the old value and makes the one that is named after the new. A transaction that
+// deletes the mark of what its holder knows, or checks it, succeeds only if the record
+// is exactly that: token, generation, window and all. It costs no round trip.
 //
-// That a mark always belongs to the value beside it holds in the first state of a node
-// and is kept by each transaction, so it holds in every state, and in every earlier one
-// that a restored backup may bring back. It rests on digests of 128 bits of SHA-256
-// being different for different values.
+// That a mark belongs to the value beside it holds in the first state of a node and is
+// kept by each transaction, so it holds in every state, and in every earlier one that a
+// restored backup may bring back. It rests on digests of 128 bits of SHA-256 being
+// different for different values.
 //
 // # An acquisition
 //
 //  1. Connect and get a session.
-//  2. Write the clock, make the ticket, which is an ephemeral sequential node, and read
-//     meta, the token, the names of the owners and the identity. The requests are sent
-//     one after the other without waiting, and servers handle those of a session in
-//     their order, so this is one round trip; and what is read after a write in the
-//     same session is at least as new as the write. Reads alone may be old. The answer
-//     to the first write has the time on the leader's clock, that to the second the
-//     ticket's number.
-//  3. Read some 30 free slots, from the ticket on: tickets have no gaps, so a thousand
-//     processes that start together begin at a thousand different worker IDs. The
-//     worker ID that the identity had last comes first. If none of them can be used,
+//  2. Write the clock, and read meta, the token, the names of the owners and the
+//     identity. The requests are sent one after the other without waiting, and servers
+//     handle those of a session in their order, so this is one round trip; and what is
+//     read after a write in the same session is at least as new as the write. Reads
+//     alone may be old. The answer to the write has the time on the leader's clock, and
+//     the clock's version, the ticket.
+//  3. Read some 30 free slots, from the ticket on: tickets follow each other closely, so
+//     a thousand processes that start together begin at a thousand different worker IDs.
+//     The worker ID that the identity had last comes first. If none of them can be used,
 //     the next 32 are read.
 //  4. One transaction on the first slot whose window opens in time: meta is as it was
 //     read, there is no owner and no such token, the slot is as it was read.
@@ -100,29 +96,18 @@
 // who take the same slot at the same moment cost one more each; the first acquisition
 // in a namespace makes its nodes. A renewal is one round trip, and so is a release.
 //
-// A ticket's name begins with the acquisition's token, and the session owns it. One
-// whose answer was lost costs a number and nothing else: the acquisition draws another
-// one, and both go with the session. Numbers end at 2^31 - 1; after that, acquisitions
-// begin anywhere.
+// # Lost and slow answers
 //
-// # Lost answers
-//
-// If the answer to a transaction is lost, the call looks what was done. On the same
-// session, it writes the clock and then reads: requests of a session are carried out
-// in order, so what the lost one has done is visible then, or it never will be done.
-// An acquisition finds its token's node, which is on its own session; a renewal finds
-// the slot that it meant to write; a release finds its slot free. If time is up before
-// that, the outcome stays unknown, and another call goes on from there: a renewal looks
-// first, and an acquisition keeps its session for one TTL, so that another call with the
-// same token finds the same grant.
-//
-// # Slow answers
+// If the answer to a transaction is lost, the call writes the clock and reads on the same
+// session: requests of a session are carried out in order, so what the lost one has done
+// is visible then, or it never will be done. If time is up before that, the outcome stays
+// unknown, and another call goes on from there: a renewal looks first, and an acquisition
+// keeps its session for one TTL, so that another call with the same token finds the same
+// grant, by the token's node.
 //
 // A call may use all of the time that its caller gives it, for whichever of its round
-// trips needs it, and what it has reached when that is over is kept for the next one:
-// the connection, the session, the ticket with what was read beside it, and what an
-// earlier renewal has stored. So calls get through in the end if there is time for one
-// round trip, and no answer is so late that a connection is given up for it.
+// trips needs it, and what it has reached when that is over is kept for the next one. So
+// calls get through in the end if there is time for one round trip.
 //
 // A connection is alive as long as anything arrives on it, the answers to pings among
 // them. It is given up where answers are owed and nothing at all has arrived for a third
@@ -130,42 +115,30 @@
 // TTL is the most. A server has a fifth of the TTL to answer to the request for a
 // session, and twice as long each time it does not.
 //
-// The client library knows no deadlines. A request is made in a goroutine and left
-// alone when its time is up. It ends with its answer or with its connection, or waits
-// unsent for the next one; those that come later are sent after it. It may be carried
-// out late, as any request in a slow network may: then what it compares has changed, or
-// it stores a window that its holder does not use.
-//
 // # Clocks
 //
 // An acquisition compares its clock with the leader's, and is refused with
 // coord.ErrClockSkew if they differ by more than [Options.SkewBound]. Renewals do not
 // push a window further than [MaxHorizon] and the bound ahead of the leader's clock,
-// whatever the holder's clock says: a clock that jumps ahead does not make its worker
-// ID useless. A slot whose window reaches further than that is not granted any
-// more; retire its worker ID. Nor does a wrong clock raise the floor for others: after a
-// loss the leader's time counts, and an operator whose clock is wrong is refused with
-// coord.ErrClockSkew before anything is written. [Coordinator.Lower] lowers a floor that
-// reaches too far all the same.
+// whatever the holder's clock says. A slot whose window reaches further than that is not
+// granted any more; retire its worker ID. After a loss the leader's time counts for the
+// floor, and an operator whose clock is wrong is refused with coord.ErrClockSkew before
+// anything is written. [Coordinator.Lower] lowers a floor that reaches too far all the
+// same.
 //
 // # If ZooKeeper forgets
 //
 // Uniqueness holds for as long as committed writes survive. Where they do not, a
 // backup restored or a data folder rolled back, the windows of that time are not on
 // record. The driver notices when a write gets a transaction number that is not above
-// all that were seen before, those in the answers to pings among them, when a ticket's
-// number is not above those that were drawn before, when the version or the generation
-// of a slot falls, when a generation has another token or a shorter window, when a slot
-// or the namespace was made anew or is gone, and when the record of the namespace is an
-// earlier one or that of another namespace. It then raises the floor: nothing is granted
-// or extended until [MaxHorizon] and the skew bound have passed, because no window that
-// was lost reaches further. A floor that the process knew is put back as well.
-//
-// The floor is raised once for each loss. Meta says of the last one when it was noticed,
-// or that an operator has declared it, under a random name. Who learns of a loss late
-// compares: if what speaks of it was seen before that, and the name is a new one, the
-// loss was dealt with. If it was seen later, or the name was known, as after a second
-// backup that contains the record of the first loss, the floor is raised again.
+// all that were seen before, those in the answers to pings among them, when a ticket is
+// not above those that were seen before, when the version or the generation of a slot
+// falls, when a generation has another token or a shorter window, when a slot or the
+// namespace was made anew or is gone, and when the record of the namespace is an earlier
+// one or that of another namespace. It then raises the floor: nothing is granted or
+// extended until [MaxHorizon] and the skew bound have passed, because no window that was
+// lost reaches further. A floor that the process knew is put back as well. The floor is
+// raised once for each loss: meta has a record of the last one.
 //
 // A server refuses clients that have seen later transactions than its own, without
 // saying why. The client library would try for ever; here, a session without a
@@ -176,7 +149,7 @@
 // rolled back takes it as it is. And an ensemble that elects a new leader after a
 // restore may count its transactions from a higher number than before, so that only
 // the slots of holders from before show the loss, and the tickets of those who acquire
-// again before others have drawn as many as were lost. After a restore, therefore, call
+// again before as many were drawn as are lost. After a restore, therefore, call
 // [Coordinator.Quarantine] before anything else starts; docs/runbooks/zookeeper.md has
 // the steps. Do not delete namespaces that are in use, or wait [MaxHorizon] after the
 // last holder has ended.

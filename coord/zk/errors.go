@@ -73,16 +73,13 @@ func (st *store) noChroot() error {
 // errNoNamespace says that the namespace was not made yet.
 var errNoNamespace = errors.New("there is no such namespace")
 
-// errUnmade is the error of a namespace whose nodes are there, but for the one without
-// which it counts as not made.
-func (st *store) errUnmade() error {
-	return damaged(st.nodes.clock(), errors.New("the node is missing and there are others of the namespace"))
-}
+// errMissing says that a node is missing that is part of every namespace.
+var errMissing = errors.New("the node is missing and there are others of the namespace")
 
 // missing is the error of a folder that is part of every namespace.
 func missing(path string, err error) error {
 	if definite(err, client.ErrNoNode) {
-		return damaged(path, errors.New("the node is missing and there are others of the namespace"))
+		return damaged(path, errMissing)
 	}
 	return err
 }

@@ -7,29 +7,26 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
-const (
-	// dialTime bounds connecting to one server, the first time round.
-	dialTime = time.Second
-	// shortestRest and longestRest bound the pause after all servers were tried.
-	shortestRest = 20 * time.Millisecond
-	longestRest  = 250 * time.Millisecond
-)
+// dialTime bounds connecting to one server, the first time round.
+const dialTime = time.Second
 
 // hosts chooses the server of the next connection, round the ring from a random one
 // on. It implements the client's HostProvider.
 //
 // The client would look names up once and for all, and pause for a whole second each
-// time round. Here a name is looked up when it is dialed, and the pauses are in rest.
+// time round. Here a name is looked up when it is dialed, and the pauses are in dial.
 type hosts struct {
 	life context.Context // of the session
 
 	mu      sync.Mutex
 	servers []string
 	next    int
-	tried   int  // since the last connection or the last rest
-	rests   int  // since the last connection
+	tried   int  // since the last connection or the last pause for having tried all
+	rests   int  // such pauses since the last connection
 	lost    bool // there was a connection before the next one
 }
 
@@ -62,43 +59,25 @@ func (h *hosts) Connected() {
 	h.tried, h.rests, h.lost = 0, 0, true
 }
 
-// rest pauses if all servers were tried since the last connection or rest, longer and
-// longer; and for a moment if a connection was lost, because many clients may have
-// lost theirs together.
-func (h *hosts) rest() error {
+// dial connects to a server. It pauses before that if all servers were tried since the last
+// connection or pause, longer and longer; and for a moment if a connection was lost, because
+// many clients may have lost theirs together. Each time round, there is twice the time.
+func (h *hosts) dial(address string) (net.Conn, error) {
 	h.mu.Lock()
-	var pause time.Duration
+	pause := 0
 	switch h.tried++; {
 	case h.lost:
-		pause = shortestRest
-		h.lost = false
+		pause, h.lost = 1, false
 	case h.tried > len(h.servers):
-		pause = min(shortestRest<<min(h.rests, 10), longestRest)
 		h.tried = 1
 		h.rests++
+		pause = h.rests
 	}
-	if pause > 0 {
-		pause = pause/2 + rand.N(pause)
-	}
-	h.mu.Unlock()
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-h.life.Done():
-		return context.Cause(h.life)
-	case <-timer.C:
-		return nil
-	}
-}
-
-// dial connects to a server. Each time round, there is twice the time for it.
-func (h *hosts) dial(address string) (net.Conn, error) {
-	if err := h.rest(); err != nil {
-		return nil, err
-	}
-	h.mu.Lock()
 	limit := dialTime << min(h.rests, 4)
 	h.mu.Unlock()
+	if err := lifetime.Pause(h.life, pause); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(h.life, limit)
 	defer cancel()
 	var d net.Dialer

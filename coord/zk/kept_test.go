@@ -50,25 +50,20 @@ func TestNothingIsKeptForEver(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t, zktest.Options{})
 	proxy := zktest.StartProxy(t, server.Addr)
-	ns, o := rand.Text(), newOperator(t, []string{server.Addr})
-	c := newCoordinator(t, []string{proxy.Addr}, ns, nil)
+	c := newCoordinator(t, []string{proxy.Addr}, rand.Text(), nil)
 	if err := c.Init(within(t), space()); err != nil {
 		t.Fatal(err)
 	}
+	streamtest.Eventually(t, "the session of Init is over", func() bool { return len(server.Sessions(t)) == 0 })
 	proxy.Measure(quietTime)
 	for what, end := range map[string]func(){
 		"it is not used any more": func() {},
 		"the servers end it": func() {
-			folder := spacePath(ns) + "/tickets"
-			names, _, err := o.Children(folder)
-			if err != nil || len(names) != 1 {
-				t.Fatalf("tickets %v: %v; want one", names, err)
+			sessions := server.Sessions(t)
+			if len(sessions) != 1 {
+				t.Fatalf("sessions %x; want one", sessions)
 			}
-			_, stat, err := o.Exists(folder + "/" + names[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			server.KillSession(t, stat.EphemeralOwner)
+			server.KillSession(t, sessions[0])
 		},
 	} {
 		ctx, cancel := context.WithCancel(within(t))
@@ -80,8 +75,7 @@ func TestNothingIsKeptForEver(t *testing.T) {
 		}
 		end()
 		streamtest.Eventually(t, "the session is over after: "+what, func() bool {
-			names, _, err := o.Children(spacePath(ns) + "/tickets")
-			return err == nil && len(names) == 0
+			return len(server.Sessions(t)) == 0
 		})
 	}
 }

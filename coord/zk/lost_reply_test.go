@@ -57,7 +57,7 @@ func (r *robbed) held(t *testing.T) int {
 func TestLostReplyOnAcquire(t *testing.T) {
 	t.Parallel()
 	r := newRobbed(t)
-	for _, op := range []int32{zktest.OpSet, zktest.OpCreate, zktest.OpMulti} {
+	for _, op := range []int32{zktest.OpSet, zktest.OpGet, zktest.OpMulti} {
 		before := r.held(t)
 		r.Rob(op, 1, false)
 		g, err := r.Acquire(within(t), request(capacity))

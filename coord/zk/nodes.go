@@ -32,11 +32,10 @@ func (f folder) moment(name string) string { return f.root + "/.moment-" + name 
 func (f folder) meta() string { return f.space + "/meta" }
 
 // clock is written before anything is read: what is read after it is at least as new,
-// and the time of the write is a reading of the leader's clock.
+// the time of the write is a reading of the leader's clock, and its version a ticket.
 func (f folder) clock() string { return f.space + "/clock" }
 
-// tickets, slots, owners, tokens and identities are folders.
-func (f folder) tickets() string    { return f.space + "/tickets" }
+// slots, owners, tokens and identities are folders.
 func (f folder) slots() string      { return f.space + "/slots" }
 func (f folder) owners() string     { return f.space + "/owners" }
 func (f folder) tokens() string     { return f.space + "/tokens" }
@@ -47,10 +46,6 @@ func (f folder) slot(id int) string { return f.slots() + "/" + digits(id) }
 
 // owner is there for as long as the session of the worker ID's holder.
 func (f folder) owner(id int) string { return f.owners() + "/" + digits(id) }
-
-// ticket is what the names of an acquisition's tickets begin with; ZooKeeper adds the
-// number.
-func (f folder) ticket(token string) string { return f.tickets() + "/" + escape(token) + "-" }
 
 // token leads from an acquisition to its worker ID. It is on the holder's session.
 func (f folder) token(token string) string { return f.tokens() + "/" + escape(token) }

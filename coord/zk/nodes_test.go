@@ -1,25 +1,30 @@
 package zk
 
 import (
+	"math"
 	"strings"
 	"testing"
-
-	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/protocol"
 )
 
-// Numbers of tickets end at 2^31 - 1. Tickets of any number, and of none, begin at some
-// worker ID of the share.
+// The number of a ticket goes on where versions begin again, falls with a loss of
+// writes, and is never negative.
 func TestTicketNumber(t *testing.T) {
-	share := coord.Range{First: 10, Count: 1024}
-	for suffix, want := range map[string]int{
-		"0000000000": 10, "0000000001": 11, "0000001023": 1033, "0000001024": 10, "2147483646": 10 + (1<<31-2)%1024,
-		"2147483647": -1, "-2147483648": -1, "-000000001": -1, "": -1, "9999999999": -1, // anywhere
+	for name, versions := range map[string][]int32{
+		"in order":   {0, 1, 2, 1000},
+		"after all":  {math.MaxInt32 - 1, math.MaxInt32, math.MinInt32, math.MinInt32 + 1, -2, 0, 1, 1000},
+		"from below": {math.MinInt32, -2, 0},
 	} {
-		n := ticketNumber(suffix)
-		free := protocol.FreeFrom(share, nil, max(n, 0), 2)
-		if (n >= 0) != (want >= 0) || len(free) != 2 || want >= 0 && free[0] != want {
-			t.Errorf("%q is ticket %d, which begins at %v; want %d", suffix, n, free, want)
+		var st store
+		last := int64(-1)
+		for _, v := range versions {
+			n := st.number(v)
+			if n <= last || int32(n) != v {
+				t.Errorf("%s: version %d is ticket %d after %d", name, v, n, last)
+			}
+			last = n
+		}
+		if n := st.number(versions[len(versions)-1] - 5); n != last-5 {
+			t.Errorf("%s: five versions before ticket %d is %d", name, last, n)
 		}
 	}
 }

@@ -3,17 +3,12 @@ package zk
 import (
 	"fmt"
 	"log/slog"
-	"net"
-	"slices"
 	"strings"
 	"time"
-
-	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
-	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 const (
@@ -94,7 +89,7 @@ func checkTTL(ttl time.Duration) error {
 	return nil
 }
 
-// checkChroot tells whether a path can be a chroot; empty: none.
+// checkChroot refuses a path that cannot be a chroot; empty: none.
 func checkChroot(path string) error {
 	bad := func(why string) error {
 		return fmt.Errorf("%w: the chroot %q %s; it is an absolute path without a slash at its end, for example /apps", coord.ErrInvalid, path, why)
@@ -120,66 +115,7 @@ func checkChroot(path string) error {
 	return nil
 }
 
-// unfit tells whether ZooKeeper refuses a character in a path.
+// unfit reports whether ZooKeeper refuses a character in a path.
 func unfit(r rune) bool {
 	return r < ' ' || r >= 0x7f && r <= 0x9f || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0
-}
-
-// New returns a coordinator for a namespace of the ZooKeeper ensemble with the given
-// servers, each host or host:port. It contacts nobody; every grant has a connection
-// of its own, which lasts as long as the grant. Errors wrap [coord.ErrInvalid].
-func New(servers []string, namespace string, o *Options) (*Coordinator, error) {
-	addresses, err := addressesOf(servers)
-	if err != nil {
-		return nil, err
-	}
-	if err := coord.CheckNamespace(namespace); err != nil {
-		return nil, err
-	}
-	opts, err := o.resolve()
-	if err != nil {
-		return nil, err
-	}
-	st := &store{servers: addresses, nodes: newFolder(opts.Chroot, namespace), opts: opts, log: opts.Logger, acl: client.WorldACL(client.PermAll)}
-	if opts.User != "" {
-		st.acl = client.AuthACL(client.PermAll)
-	}
-	p, err := protocol.New(st, protocol.Settings{
-		Driver: "zookeeper", Title: "the ZooKeeper ensemble", Namespace: namespace, Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
-		SkewBound: opts.SkewBound, ServerClock: true, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
-	})
-	if err != nil {
-		return nil, err
-	}
-	st.life = p.Life()
-	return &Coordinator{p}, nil
-}
-
-// addressesOf checks servers and adds the port where it is left out.
-func addressesOf(servers []string) ([]string, error) {
-	if len(servers) == 0 {
-		return nil, fmt.Errorf("%w: there is no server; give at least one host:port", coord.ErrInvalid)
-	}
-	var all []string
-	for i, s := range servers {
-		host, port, err := net.SplitHostPort(s)
-		if err != nil {
-			host, port = strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"), defaultPort
-			if strings.Contains(host, ":") && net.ParseIP(host) == nil {
-				return nil, fmt.Errorf("%w: server %d, %q, is neither host nor host:port; an IPv6 address is written [address]:port", coord.ErrInvalid, i+1, s)
-			}
-		}
-		if host == "" || port == "" || strings.ContainsAny(host, " \t\r\n/@,") {
-			return nil, fmt.Errorf("%w: server %d, %q, is neither host nor host:port", coord.ErrInvalid, i+1, s)
-		}
-		if n, err := net.LookupPort("tcp", port); err != nil || n == 0 {
-			return nil, fmt.Errorf("%w: server %q has port %q; a port is a number from 1 to 65535", coord.ErrInvalid, s, port)
-		}
-		address := net.JoinHostPort(host, port)
-		if slices.Contains(all, address) {
-			return nil, fmt.Errorf("%w: server %q is given twice", coord.ErrInvalid, address)
-		}
-		all = append(all, address)
-	}
-	return all, nil
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	client "github.com/go-zookeeper/zk"
@@ -40,50 +41,48 @@ const (
 // finds no server any more.
 type session struct {
 	*store
-	token string
 	conn  *client.Conn
 	hosts *hosts
 	ttl   time.Duration
 	limit int           // the longest answer
-	lane  chan struct{} // held while requests are under way
+	lane  chan struct{} // has one element unless requests are being sent
+	sent  chan struct{} // has one after a request was sent
 
 	ended context.Context // its cause says why the session is over
 	end   context.CancelCauseFunc
 
-	mu      sync.Mutex
-	id      int64         // 0: not yet
-	offered int64         // the ID in the last answer to the request for a session
-	wire    *wire         // the last connection; nil: none was made yet
-	ready   chan struct{} // closed while there is a connection with the session
-	up      bool          // ready is closed
-	trouble error         // why there is no connection
-	shake   time.Duration // how long the answer to the request for a session may take
-	foreign int           // how many of the last servers were something else
-	silent  *time.Timer   // runs while there is none
-	authed  bool          // credentials were accepted
+	mu        sync.Mutex
+	id        int64         // 0: not yet
+	ready     chan struct{} // closed while there is a connection with the session
+	up        bool          // ready is closed
+	mute      error         // why nothing is sent any more; nil: it is
+	trouble   error         // why there is no connection
+	handshake time.Duration // how long the answer to the request for a session may take
+	foreign   int           // how many of the last servers were something else
+	silent    *time.Timer   // runs while there is no connection
 
 	serverTime int64     // the leader's clock at the last write, microseconds since 1970
 	timeAt     time.Time // when that was learned
-	heard      int64     // the number of a transaction, in the last answer to a ping
-	heardAt    time.Time
+	pinged     int64     // the number of a transaction, in the last answer to a ping
+	pingedAt   time.Time
 
-	identity protocol.Entry[workerRecord] // as the last survey has read it
+	identity atomic.Pointer[protocol.Entry[workerRecord]] // as the last survey has read it; nil: it has not
 }
 
-// newSession begins to connect. The answers that it accepts have the names of up to
-// so many worker IDs.
-func (st *store) newSession(ttl time.Duration, workers int) (*session, error) {
+// Open implements [protocol.Store]. The session begins to connect.
+func (st *store) Open(_ string, ttl time.Duration, workers int) (protocol.Session, error) {
 	s := &session{
-		store: st, ttl: ttl, shake: shortestShake(ttl), limit: answerRoom + nameRoom*workers, lane: make(chan struct{}, 1),
-		ready: make(chan struct{}),
+		store: st, ttl: ttl, handshake: shortestHandshake(ttl), limit: answerRoom + nameRoom*workers,
+		lane: make(chan struct{}, 1), sent: make(chan struct{}, 1), ready: make(chan struct{}),
 	}
+	s.lane <- struct{}{}
 	s.ended, s.end = context.WithCancelCause(context.Background())
 	s.hosts = newHosts(s.ended, st.servers)
 	conn, _, err := client.Connect(st.servers, ttl,
 		client.WithHostProvider(s.hosts),
 		client.WithDialer(s.dial),
 		client.WithEventCallback(s.event),
-		client.WithLogger(printer{st.log}),
+		client.WithLogger(slog.NewLogLogger(st.log.With("of", "zookeeper client").Handler(), slog.LevelDebug)),
 		client.WithLogInfo(st.log.Enabled(context.Background(), slog.LevelDebug)),
 		client.WithMaxConnBufferSize(sendRoom),
 		client.WithMaxBufferSize(s.limit))
@@ -100,52 +99,32 @@ func (st *store) newSession(ttl time.Duration, workers int) (*session, error) {
 	return s, nil
 }
 
-// printer passes on what the client has to say.
-type printer struct{ log *slog.Logger }
-
-// Printf implements the client's Logger.
-func (p printer) Printf(format string, args ...any) {
-	p.log.Debug("zookeeper client: " + fmt.Sprintf(format, args...))
-}
-
 // dial makes a connection to a server, for the client.
 func (s *session) dial(_, address string, _ time.Duration) (net.Conn, error) {
 	conn, err := s.hosts.dial(address)
 	if err != nil {
-		s.worry(err)
+		s.failed(err)
 		return nil, err
 	}
 	s.mu.Lock()
-	shake := s.shake
-	s.mu.Unlock()
-	w, err := newWire(conn, s.limit, shake, s.ttl, s.greeted, s.saw, s.worry)
-	if err != nil {
-		_ = conn.Close()
-		s.worry(err)
-		return nil, err
-	}
-	s.mu.Lock()
-	s.wire = w
-	s.mu.Unlock()
-	if s.ended.Err() != nil {
-		w.hush()
-	}
-	return w, nil
+	defer s.mu.Unlock()
+	_ = conn.SetDeadline(deadline(s.handshake)) // of a connection that has ended, the next call tells
+	return &wire{Conn: conn, of: s, limit: s.limit, login: s.login, pending: pending{ttl: s.ttl}}, nil
 }
 
-// shortestShake is how long the answer to the request for a session may take at first.
-func shortestShake(ttl time.Duration) time.Duration { return max(ttl/5, dialTime) }
+// shortestHandshake is how long the answer to the request for a session may take at first.
+func shortestHandshake(ttl time.Duration) time.Duration { return max(ttl/5, dialTime) }
 
-// worry remembers what is wrong with the connection. After one that was given up for
-// its silence, the next has twice the time to answer. If all servers turn out to be something else,
-// there will never be a session.
-func (s *session) worry(err error) {
+// failed implements [observer]. After a connection that was given up for its silence, the
+// next has twice the time to answer. If all servers turn out to be something else, there
+// will never be a session.
+func (s *session) failed(err error) {
 	s.mu.Lock()
 	switch {
 	case errors.Is(err, errUnanswered):
-		s.shake = min(2*s.shake, max(s.ttl, s.shake))
+		s.handshake = min(2*s.handshake, s.ttl)
 	case errors.Is(err, errSilence):
-		s.shake = min(max(2*s.ttl/patience, s.shake), max(s.ttl, s.shake))
+		s.handshake = max(2*s.ttl/silentPart, s.handshake)
 	}
 	s.trouble = err
 	s.foreign++
@@ -159,31 +138,46 @@ func (s *session) worry(err error) {
 	}
 }
 
-// saw remembers the number of the last transaction that a server had done when it answered
-// to a ping.
-func (s *session) saw(zxid int64) {
+// ping implements [observer].
+func (s *session) ping(zxid int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.heard, s.heardAt = zxid, now()
+	s.pinged, s.pingedAt = zxid, now()
+}
+
+// sends implements [observer].
+func (s *session) sends(request bool) error {
+	if request {
+		select {
+		case s.sent <- struct{}{}:
+		default:
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mute
 }
 
 // position is that of a write that begins now, but for its number.
 func (s *session) position() protocol.Position {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return protocol.Position{Wrote: true, Heard: s.heard, HeardAt: s.heardAt}
+	return protocol.Position{Wrote: true, Heard: s.pinged, HeardAt: s.pingedAt}
 }
 
-// greeted is called with the answer to the request for a session. A server that
-// makes the session shorter or longer than asked changes the TTL: that is no lease
-// that anybody configured.
+// greeted implements [observer]. A server that makes the session shorter or longer than
+// asked changes the TTL: that is no lease that anybody configured.
 func (s *session) greeted(g greeting) {
+	if g.session == 0 {
+		s.over(false, errExpired)
+		return
+	}
 	s.mu.Lock()
-	s.offered = g.session
-	s.shake = min(max(shortestShake(s.ttl), slack*g.took), max(s.ttl, s.shake))
+	s.id = g.session
+	s.handshake = min(max(shortestHandshake(s.ttl), slack*g.took), s.ttl)
 	s.mu.Unlock()
-	if g.session == 0 || g.timeout == s.ttl {
-		return // expired, which the client finds out, or as it should be
+	if g.timeout == s.ttl {
+		return
 	}
 	s.over(true, fmt.Errorf("%w: TTL is %v; the ZooKeeper server makes it %v: its bounds are minSessionTimeout and maxSessionTimeout, by default 2 and 20 times its tickTime; choose a TTL within them", coord.ErrInvalid, s.ttl, g.timeout))
 }
@@ -191,58 +185,35 @@ func (s *session) greeted(g greeting) {
 // event is told by the client what happens. It does not block: the client's
 // goroutines call it.
 func (s *session) event(e client.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
-	case e.Type != client.EventSession:
-	case e.State == client.StateHasSession:
-		s.connected()
-	case e.State == client.StateExpired:
-		s.over(false, errExpired)
-	case e.State == client.StateDisconnected:
-		s.disconnected()
-	}
-}
-
-func (s *session) connected() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.id = s.offered
-	stop(&s.silent)
-	if !s.up && s.ended.Err() == nil {
-		s.up, s.trouble = true, nil
+	case e.Type != client.EventSession || s.ended.Err() != nil:
+	case e.State == client.StateHasSession && !s.up:
+		if s.silent != nil {
+			s.silent.Stop()
+		}
+		s.up, s.silent, s.trouble = true, nil, nil
 		close(s.ready)
-	}
-}
-
-func (s *session) disconnected() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.up {
-		s.up = false
-		s.ready = make(chan struct{})
-	}
-	if s.id != 0 && s.silent == nil && s.ended.Err() == nil {
-		s.silent = time.AfterFunc(s.ttl, func() { s.over(false, errSilent) })
+	case e.State == client.StateDisconnected:
+		if s.up {
+			s.up, s.ready = false, make(chan struct{})
+		}
+		if s.id != 0 && s.silent == nil {
+			s.silent = time.AfterFunc(s.ttl, func() { s.over(false, errSilent) })
+		}
 	}
 }
 
 // over ends the session. With farewell it is ended on the servers as well, if they
 // can be reached, and what it holds is deleted; without, it ends there by itself.
 func (s *session) over(farewell bool, why error) {
-	s.end(why)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	stop(&s.silent)
-	if s.wire != nil && !farewell {
-		s.wire.hush()
+	if !farewell {
+		s.mute = why
 	}
-}
-
-// stop stops a timer, if there is one, and forgets it.
-func stop(t **time.Timer) {
-	if *t != nil {
-		(*t).Stop()
-		*t = nil
-	}
+	s.end(why)
 }
 
 // wait blocks until the session or the coordinator is over, and then until the
@@ -258,36 +229,16 @@ func (s *session) wait(coordinator context.Context) {
 
 // await waits until there is a connection.
 func (s *session) await(ctx context.Context) error {
-	for {
-		s.mu.Lock()
-		ready, up := s.ready, s.up
-		s.mu.Unlock()
-		if err := context.Cause(s.ended); err != nil {
-			return err
-		}
-		if up {
-			return nil
-		}
-		select {
-		case <-ready:
-		case <-s.ended.Done():
-		case <-ctx.Done():
-			return s.unreached(ctx)
-		}
-	}
-}
-
-// unreached is the error of a call that ended without an answer.
-func (s *session) unreached(ctx context.Context) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.trouble != nil {
-		return &unreachedError{context.Cause(ctx), s.trouble}
+	ready := s.ready
+	s.mu.Unlock()
+	if err := s.Over(); err != nil {
+		return err
 	}
-	return context.Cause(ctx)
+	return s.until(ctx, ready, nil)
 }
 
-// why adds to the error of a request what is known of the connection that it was on.
+// why adds to the error of a request what is known of the connection.
 func (s *session) why(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -302,13 +253,6 @@ type unreachedError struct{ cause, trouble error }
 
 func (e *unreachedError) Error() string   { return e.cause.Error() + " (" + e.trouble.Error() + ")" }
 func (e *unreachedError) Unwrap() []error { return []error{e.cause, e.trouble} }
-
-// line returns the connection in use.
-func (s *session) line() *wire {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.wire
-}
 
 // tick takes note of the leader's clock at a write, in milliseconds.
 func (s *session) tick(milli int64) {
@@ -327,20 +271,6 @@ func (s *session) Time() int64 {
 	return s.serverTime + since(s.timeAt).Microseconds()
 }
 
-// loggedIn tells whether the session has shown its credentials. The client shows them
-// again on each connection.
-func (s *session) loggedIn() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.authed
-}
-
-func (s *session) logIn() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.authed = true
-}
-
 // ident returns the session's ID.
 func (s *session) ident() int64 {
 	s.mu.Lock()
@@ -353,17 +283,3 @@ func (s *session) Over() error { return context.Cause(s.ended) }
 
 // End implements [protocol.Session]. What the session holds is free then.
 func (s *session) End() { s.over(true, errEnded) }
-
-// know remembers an identity's node.
-func (s *session) know(identity protocol.Entry[workerRecord]) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.identity = identity
-}
-
-// lastIdentity returns an identity's node as it was read last.
-func (s *session) lastIdentity() protocol.Entry[workerRecord] {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.identity
-}

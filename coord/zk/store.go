@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"path"
 	"slices"
-	"strconv"
-	"strings"
+	"sync/atomic"
 	"time"
 
 	client "github.com/go-zookeeper/zk"
@@ -23,76 +21,70 @@ import (
 // store is the nodes of one namespace as a [protocol.Store].
 type store struct {
 	servers []string
+	login   []byte // the packet that shows credentials; nil: there are none
 	nodes   folder
 	opts    Options
 	log     *slog.Logger
 	acl     []client.ACL
 	life    *lifetime.Life // of the coordinator
-}
-
-// Open implements [protocol.Store]. The session begins to connect.
-func (st *store) Open(token string, ttl time.Duration, workers int) (protocol.Session, error) {
-	s, err := st.newSession(ttl, workers)
-	if err != nil {
-		return nil, err
-	}
-	s.token = token
-	return s, nil
+	ticket  atomic.Int64   // the number of the last, see fetch
 }
 
 // fetch reads nodes as they are now. It writes the clock first: what follows a write
 // in a session is at least as new as the write, on whichever server, while reads
 // alone may be old, those after a sync among them. The write also tells the leader's
-// time, and whether the ensemble has lost transactions. Doing it twice does no harm,
-// so a broken connection is given another chance. The position is that of the write.
-func (s *session) fetch(ctx context.Context, reads ...request) (protocol.Position, []reply, error) {
+// time, a number that only grows, and whether the ensemble has lost transactions. Doing
+// it twice does no harm, so a broken connection is given another chance.
+func (s *session) fetch(ctx context.Context, reads ...request) (fetched, error) {
 	for try := 1; ; try++ {
-		at := s.position()
-		clock, replies, err := s.fetchOnce(ctx, reads)
-		if err == nil {
-			at.Number = clock.Mzxid
-		}
+		f, err := s.fetchOnce(ctx, reads)
 		if err == nil || try == readTries || !transient(err) || ctx.Err() != nil || s.ended.Err() != nil {
-			return at, replies, err
+			return f, err
 		}
 	}
+}
+
+// fetched is what a fetch tells.
+type fetched struct {
+	protocol.Position       // of the write
+	ticket            int64 // how often the clock was written before
+	replies           []reply
+}
+
+// number tells how often the clock was written. Its version has 32 bits and begins again
+// after that: the number is the one with these bits that is nearest to the last one.
+func (st *store) number(version int32) int64 {
+	last := max(st.ticket.Load(), 1<<32) // the first may have any bits, and none is below 0
+	n := last + int64(version-int32(last))
+	st.ticket.Store(n)
+	return n
 }
 
 // readTries is how often something is read before its error counts.
 const readTries = 3
 
-func (s *session) fetchOnce(ctx context.Context, reads []request) (*client.Stat, []reply, error) {
+func (s *session) fetchOnce(ctx context.Context, reads []request) (f fetched, _ error) {
+	f.Position = s.position()
 	requests := append([]request{set(s.nodes.clock(), nil)}, reads...)
-	first := 0 // of the above
-	if s.opts.User != "" && !s.loggedIn() {
-		requests = append([]request{login(s.opts.User, s.opts.Password)}, requests...)
+	if s.login != nil {
 		requests = append(requests, getACL(s.nodes.meta()))
-		first = 1
 	}
 	replies, err := s.together(ctx, requests...)
 	if err != nil {
-		return nil, nil, err
+		return f, err
 	}
-	if first > 0 {
-		if replies[0].err != nil {
-			return nil, nil, replies[0].err
-		}
-		last := len(replies) - 1
-		if isOpen(replies[last].acl) {
-			return nil, nil, fmt.Errorf("%w: the namespace was made without a user, and its nodes are open to everybody; user %q would keep those who use it from what it writes: leave user and password out, or use another namespace", coord.ErrInvalid, s.opts.User)
-		}
-		replies = replies[:last]
-		s.logIn()
-	}
-	clock := replies[first]
+	clock := replies[0]
 	switch {
 	case definite(clock.err, client.ErrNoNode):
-		return nil, nil, errNoNamespace
+		return f, errNoNamespace
 	case clock.err != nil:
-		return nil, nil, refusedAt(s.nodes.clock(), clock.err)
+		return f, refusedAt(s.nodes.clock(), clock.err)
+	case s.login != nil && isOpen(replies[len(replies)-1].acl):
+		return f, fmt.Errorf("%w: the namespace was made without a user, and its nodes are open to everybody; user %q would keep those who use it from what it writes: leave user and password out, or use another namespace", coord.ErrInvalid, s.opts.User)
 	}
 	s.tick(clock.stat.Mtime)
-	return clock.stat, replies[first+1:], nil
+	f.Number, f.ticket, f.replies = clock.stat.Mzxid, s.number(clock.stat.Version-1), replies[1:1+len(reads)]
+	return f, nil
 }
 
 // isOpen reports whether everybody may write what has this access list.
@@ -100,59 +92,64 @@ func isOpen(acl []client.ACL) bool {
 	return slices.ContainsFunc(acl, func(a client.ACL) bool { return a.Scheme == "world" && a.Perms&client.PermWrite != 0 })
 }
 
-// Survey implements [protocol.Session]: an acquisition draws a ticket. All of it is one
-// round trip, but for the first in a namespace, which makes that.
+// Survey implements [protocol.Session]. It is one round trip, but for the first in a
+// namespace, which makes that.
 func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
 	sv, err := s.survey(ctx, ask)
-	if errors.Is(err, errNoNamespace) {
-		if ask.New == nil {
-			return &protocol.Survey{Ticket: -1, Worker: -1, Last: -1}, nil
-		}
-		made, makeErr := s.makeNamespace(ctx, ask.New)
-		if makeErr != nil {
-			return nil, s.explain(ctx, makeErr)
-		}
-		if sv, err = s.survey(ctx, ask); errors.Is(err, errNoNamespace) {
-			err = s.errUnmade()
-		}
-		if err == nil {
-			sv.Made = made
-		}
+	if !errors.Is(err, errNoNamespace) {
+		return sv, s.explain(ctx, err)
+	}
+	if ask.New == nil {
+		return &protocol.Survey{Ticket: -1, Worker: -1, Last: -1}, nil
+	}
+	made, err := s.makeNamespace(ctx, ask.New)
+	if err == nil {
+		sv, err = s.survey(ctx, ask)
+	}
+	switch {
+	case errors.Is(err, errNoNamespace):
+		err = damaged(s.nodes.clock(), errMissing)
+	case err == nil:
+		sv.Made = made
 	}
 	return sv, s.explain(ctx, err)
 }
 
 func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
 	n := s.nodes
-	reads := []request{get(n.meta()), children(n.owners())}
-	switch {
-	case ask.Token == "":
-		reads = append(reads, children(n.slots()))
-	case ask.New != nil:
-		reads = append(reads, get(n.token(ask.Token)), draw(n.ticket(ask.Token), s.acl))
-	default:
-		reads = append(reads, get(n.token(ask.Token)))
+	reads := []request{get(n.meta()), children(n.owners()), children(n.slots())}
+	if ask.Token != "" {
+		reads[2] = get(n.token(ask.Token))
 	}
 	if ask.Identity != "" {
 		reads = append(reads, get(n.identity(ask.Identity)))
 	}
-	at, replies, err := s.fetch(ctx, reads...)
+	f, err := s.fetch(ctx, reads...)
 	if err != nil {
 		return nil, err
 	}
+	replies := f.replies
 	sv := &protocol.Survey{
-		Position: at, Ticket: -1, Worker: -1, Last: -1,
+		Position: f.Position, Ticket: f.ticket, Worker: -1, Last: -1,
 		Server: s.Time(), Unit: time.Millisecond.Microseconds(),
 	}
 	if sv.Meta, err = s.metaOf(replies[0]); err != nil {
 		return nil, err
 	}
-	if sv.Owned, err = ownedIn(n.owners(), replies[1], ask.Share); err != nil {
-		return nil, err
+	if replies[1].err != nil {
+		return nil, missing(n.owners(), replies[1].err)
 	}
-	for _, id := range sv.Owned {
-		sv.Holders = append(sv.Holders, protocol.Holder{Worker: id})
+	for _, name := range replies[1].children {
+		id, err := workerOf(n.owners(), name)
+		if err != nil {
+			return nil, err
+		}
+		if ask.Share.Count == 0 || id >= ask.Share.First && id-ask.Share.First < ask.Share.Count {
+			sv.Owned = append(sv.Owned, id)
+			sv.Holders = append(sv.Holders, protocol.Holder{Worker: id})
+		}
 	}
+	slices.Sort(sv.Owned)
 	if ask.Token == "" {
 		if replies[2].err != nil {
 			return nil, missing(n.slots(), replies[2].err)
@@ -167,19 +164,12 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	if token.There() {
 		sv.Worker = token.Record.Worker
 	}
-	if ask.New != nil {
-		ticket := replies[3]
-		if ticket.err != nil && !definite(ticket.err, client.ErrNodeExists) { // see ticketNumber
-			return nil, missing(n.tickets(), ticket.err)
-		}
-		sv.Ticket = ticketNumber(strings.TrimPrefix(ticket.path, n.ticket(ask.Token)))
-	}
 	if ask.Identity != "" {
-		identity, err := read[workerRecord](n.identity(ask.Identity), replies[len(replies)-1])
+		identity, err := read[workerRecord](n.identity(ask.Identity), replies[3])
 		if err != nil {
 			return nil, err
 		}
-		s.know(identity)
+		s.identity.Store(&identity)
 		if identity.There() {
 			sv.Last = identity.Record.Worker
 		}
@@ -187,41 +177,11 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	return sv, nil
 }
 
-// ticketNumber reads the number that ZooKeeper has added to a ticket's name; -1: it says
-// nothing. Numbers have 32 bits with a sign: after 2^31 - 1 they stay there, so that a
-// token's second ticket is one that exists, or go on below zero.
-func ticketNumber(suffix string) int64 {
-	n, err := strconv.ParseInt(suffix, 10, 32)
-	if err != nil || n < 0 || n == math.MaxInt32 {
-		return -1
-	}
-	return n
-}
-
-// ownedIn lists the worker IDs of a share that have an owner node; the zero share: all.
-func ownedIn(path string, r reply, share coord.Range) ([]int, error) {
-	if r.err != nil {
-		return nil, missing(path, r.err)
-	}
-	var owned []int
-	for _, name := range r.children {
-		id, err := workerOf(path, name)
-		if err != nil {
-			return nil, err
-		}
-		if share.Count == 0 || id >= share.First && id-share.First < share.Count {
-			owned = append(owned, id)
-		}
-	}
-	slices.Sort(owned)
-	return owned, nil
-}
-
 // metaOf decodes the namespace's record, which is there if the clock is.
 func (st *store) metaOf(r reply) (protocol.Entry[protocol.Meta], error) {
 	meta, err := read[protocol.Meta](st.nodes.meta(), r)
 	if err == nil && !meta.There() {
-		err = damaged(st.nodes.meta(), errors.New("the node is missing and there are others of the namespace"))
+		err = damaged(st.nodes.meta(), errMissing)
 	}
 	return meta, err
 }
@@ -248,7 +208,7 @@ func (s *session) makeNamespace(ctx context.Context, fresh func(now int64) proto
 	}
 	n := s.nodes
 	var ops []any
-	for _, at := range []string{n.space, n.clock(), n.tickets(), n.slots(), n.owners(), n.tokens(), n.identities()} {
+	for _, at := range []string{n.space, n.clock(), n.slots(), n.owners(), n.tokens(), n.identities()} {
 		ops = append(ops, &client.CreateRequest{Path: at, Acl: s.acl})
 	}
 	_, _, err = s.write(ctx, append(ops, s.creates(n.meta(), []byte(value))...))
@@ -267,8 +227,9 @@ func (s *session) makeRoot(ctx context.Context) error {
 		acl = slices.Concat(acl, client.WorldACL(client.PermRead|client.PermCreate))
 	}
 	moment := s.nodes.moment(rand.Text())
-	replies, err := s.together(ctx, create(s.nodes.root, client.FlagPersistent, acl),
-		create(moment, client.FlagEphemeral, s.acl), exists(moment), remove(moment))
+	replies, err := s.together(ctx, create(s.nodes.root, acl), multi([]any{
+		&client.CreateRequest{Path: moment, Acl: s.acl, Flags: client.FlagEphemeral}, &client.SetDataRequest{Path: moment},
+	}), multi([]any{&client.DeleteRequest{Path: moment, Version: -1}})) // or it goes with the session, for want of rights
 	if err != nil {
 		return err
 	}
@@ -279,16 +240,15 @@ func (s *session) makeRoot(ctx context.Context) error {
 		return refusedAt(path.Dir(s.nodes.root), err)
 	case replies[1].err != nil:
 		return refusedAt(s.nodes.root, replies[1].err)
-	case replies[2].err != nil:
-		return replies[2].err
 	}
-	s.tick(replies[2].stat.Ctime)
+	s.tick(replies[1].results[1].Stat.Mtime)
 	return nil
 }
 
-// ownerNode is what a view knows of an owner node, and of the token that leads to it.
+// ownerNode is what a view knows of an owner node and of the token that leads to it, which
+// may be there without each other if somebody has deleted one.
 type ownerNode struct {
-	session int64 // 0: it has none, because the worker ID is retired
+	session int64 // 0: there is none, or it has none because the worker ID is retired
 	token   bool  // there is a token node
 }
 
@@ -313,31 +273,29 @@ func (s *session) look(ctx context.Context, worker int, token string) (*protocol
 	if token != "" {
 		reads = append(reads, exists(n.token(token)))
 	}
-	at, replies, err := s.fetch(ctx, reads...)
-	v := &protocol.View{}
+	f, err := s.fetch(ctx, reads...)
+	v, replies := &protocol.View{}, f.replies
 	switch {
 	case errors.Is(err, errNoNamespace):
 		return v, nil
 	case err != nil:
 		return nil, err
 	}
-	v.Position = at
+	v.Position = f.Position
 	if v.Meta, err = s.metaOf(replies[0]); err != nil {
 		return nil, err
 	}
 	if v.Slot, err = s.slotOf(worker, replies[1]); err != nil {
 		return nil, err
 	}
-	var owner ownerNode
-	if v.Owned = replies[2].err == nil; v.Owned {
-		owner.session = replies[2].stat.EphemeralOwner
-	} else if !definite(replies[2].err, client.ErrNoNode) {
-		return nil, replies[2].err
-	}
-	for _, r := range replies[3:] {
-		if owner.token = r.err == nil; !owner.token && !definite(r.err, client.ErrNoNode) {
+	for _, r := range replies[2:] {
+		if r.err != nil && !definite(r.err, client.ErrNoNode) {
 			return nil, r.err
 		}
+	}
+	owner := ownerNode{token: token != "" && replies[3].err == nil}
+	if v.Owned = replies[2].err == nil; v.Owned {
+		owner.session = replies[2].stat.EphemeralOwner
 	}
 	v.Lease = owner
 	return v, nil
@@ -345,11 +303,7 @@ func (s *session) look(ctx context.Context, worker int, token string) (*protocol
 
 // Probe implements [protocol.Session].
 func (s *session) Probe(ctx context.Context, workers []int) ([]protocol.Probe, error) {
-	reads := make([]request, len(workers))
-	for i, id := range workers {
-		reads[i] = get(s.nodes.slot(id))
-	}
-	replies, err := s.together(ctx, reads...)
+	replies, err := s.together(ctx, s.slots(workers)...)
 	if err != nil {
 		return nil, s.explain(ctx, err)
 	}
@@ -360,22 +314,31 @@ func (s *session) Probe(ctx context.Context, workers []int) ([]protocol.Probe, e
 	return probed, nil
 }
 
-// surveyed is how many slots are read to tell when the next lease ends.
-const surveyed = 1024
+// slots are requests for slots.
+func (st *store) slots(workers []int) []request {
+	reads := make([]request, len(workers))
+	for i, id := range workers {
+		reads[i] = get(st.nodes.slot(id))
+	}
+	return reads
+}
+
+// most is how many slots are read at a time.
+const most = 1024
 
 // Leases implements [protocol.Session]. The session of a holder ends no later than its
 // TTL after its last sign of life, of which the last renewal is one that is on record.
 func (s *session) Leases(ctx context.Context, holders []protocol.Holder) []protocol.Lease {
-	reads := make([]request, 0, min(len(holders), surveyed))
-	for i := range cap(reads) {
-		reads = append(reads, get(s.nodes.slot(holders[i*len(holders)/cap(reads)].Worker)))
+	some := make([]int, min(len(holders), most))
+	for i := range some {
+		some[i] = holders[i*len(holders)/len(some)].Worker
 	}
-	_, replies, err := s.fetch(ctx, reads...)
+	f, err := s.fetch(ctx, s.slots(some)...)
 	if err != nil {
 		return nil
 	}
 	var all []protocol.Lease
-	for _, r := range replies {
+	for _, r := range f.replies {
 		slot, err := read[protocol.Slot]("", r)
 		if rec := slot.Record; err == nil && (rec.Retired || rec.Token != "") {
 			all = append(all, protocol.Lease{
@@ -387,9 +350,6 @@ func (s *session) Leases(ctx context.Context, holders []protocol.Holder) []proto
 	return all
 }
 
-// listed is how many slots are read at a time.
-const listed = 1024
-
 // List implements [protocol.Session]. ZooKeeper has no way to read many nodes at one
 // moment: each slot is as it was at some moment of the call.
 func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, error) {
@@ -399,16 +359,20 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 
 func (s *session) list(ctx context.Context, slots bool) (*protocol.Listing, error) {
 	n, l := s.nodes, &protocol.Listing{}
-	replies, err := s.peek(ctx, get(n.meta()), children(n.owners()), children(n.slots()))
+	// What follows is as it was a moment ago at the latest. Nothing is written.
+	replies, err := s.together(ctx, catchUp(n.root), get(n.meta()), children(n.owners()), children(n.slots()), exists(path.Dir(n.root)))
 	if err != nil {
 		return nil, err
 	}
+	replies = replies[1:]
 	l.Meta, err = read[protocol.Meta](n.meta(), replies[0])
 	switch {
 	case err != nil:
 		return nil, err
+	case definite(replies[3].err, client.ErrNoNode):
+		return nil, s.noChroot()
 	case !l.Meta.There() && definite(replies[2].err, client.ErrNoNode):
-		return l, s.checkChroot(ctx)
+		return l, nil
 	case !l.Meta.There():
 		_, err := s.metaOf(replies[0])
 		return nil, err
@@ -422,19 +386,15 @@ func (s *session) list(ctx context.Context, slots bool) (*protocol.Listing, erro
 	l.Owned, l.Unreadable = workersOf(n.owners(), replies[1].children)
 	ids, more := workersOf(n.slots(), replies[2].children)
 	l.Unreadable = append(l.Unreadable, more...)
-	for part := range slices.Chunk(ids, listed) {
-		reads := make([]request, len(part))
-		for i, id := range part {
-			reads[i] = get(n.slot(id))
-		}
-		replies, err := s.together(ctx, reads...)
+	for part := range slices.Chunk(ids, most) {
+		replies, err := s.together(ctx, s.slots(part)...)
 		if err != nil {
 			return nil, err
 		}
 		for i, id := range part {
 			slot, err := s.slotOf(id, replies[i])
 			if err != nil {
-				l.Unreadable = append(l.Unreadable, fmt.Errorf("zookeeper: %w", err))
+				l.Unreadable = append(l.Unreadable, unreadable(err))
 				continue
 			}
 			l.Slots = append(l.Slots, slot.Record)
@@ -443,46 +403,19 @@ func (s *session) list(ctx context.Context, slots bool) (*protocol.Listing, erro
 	return l, nil
 }
 
-// peek reads nodes without writing anything, as they were a moment ago at the latest.
-func (s *session) peek(ctx context.Context, reads ...request) ([]reply, error) {
-	requests := append([]request{catchUp(s.nodes.root)}, reads...)
-	if s.opts.User != "" {
-		requests = append([]request{login(s.opts.User, s.opts.Password)}, requests...)
-	}
-	replies, err := s.together(ctx, requests...)
-	if err != nil {
-		return nil, err
-	}
-	return replies[len(replies)-len(reads):], nil
-}
-
-// checkChroot returns an error if the chroot is not there, which is why a namespace is
-// not.
-func (s *session) checkChroot(ctx context.Context) error {
-	chroot := strings.TrimSuffix(s.nodes.root, rootName)
-	if chroot == "" {
-		return nil
-	}
-	replies, err := s.peek(ctx, exists(chroot))
-	switch {
-	case err != nil:
-		return err
-	case definite(replies[0].err, client.ErrNoNode):
-		return s.noChroot()
-	}
-	return replies[0].err
-}
-
-// workersOf returns the worker IDs that children are about, in ascending order.
-func workersOf(path string, names []string) (ids []int, unreadable []error) {
+// workersOf returns the worker IDs that children of a node are about, in ascending order.
+func workersOf(path string, names []string) (ids []int, bad []error) {
 	for _, name := range names {
 		id, err := workerOf(path, name)
 		if err != nil {
-			unreadable = append(unreadable, fmt.Errorf("zookeeper: %w", err))
+			bad = append(bad, unreadable(err))
 			continue
 		}
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
-	return ids, unreadable
+	return ids, bad
 }
+
+// unreadable is an error of a listing that has others beside it.
+func unreadable(err error) error { return fmt.Errorf("zookeeper: %w", err) }

@@ -139,7 +139,6 @@ func TestForeignNodes(t *testing.T) {
 		"meta":              func(ns string) { o.put(t, ns+"/meta", `{"version":1}`) },
 		"meta gone":         func(ns string) { o.deleteTree(t, ns+"/meta") },
 		"clock gone":        func(ns string) { o.deleteTree(t, ns+"/clock") },
-		"tickets gone":      func(ns string) { o.deleteTree(t, ns+"/tickets") },
 		"owners gone":       func(ns string) { o.deleteTree(t, ns+"/owners") },
 		"slots gone":        func(ns string) { o.deleteTree(t, ns+"/slots") },
 		"tokens gone":       func(ns string) { o.deleteTree(t, ns+"/tokens") },

@@ -17,6 +17,8 @@ const (
 	headBytes = 16
 	// handshakeMost is the longest answer to the request for a session.
 	handshakeMost = 256
+	// setWatches is the operation with which the client sets its watches again.
+	setWatches = 101
 )
 
 var (
@@ -28,32 +30,39 @@ var (
 	errSilence = errors.New("owes answers and has sent nothing for long")
 )
 
-// wire is a connection to a server that reads along. The client library keeps to
-// itself what it learns there: the timeout that the server decided, the transaction
-// numbers in answers to pings, and which requests were sent. It also believes every length
-// that it is told, and waits long for an answer to its first packet. When it gives up
-// a connection later does not depend on how long answers take; see debts.
+// observer learns what is said on a connection.
+type observer interface {
+	// sends is called before a packet is sent, which is a request of the session's or not.
+	// With an error, it is not sent.
+	sends(request bool) error
+	// greeted is called with the answer to the request for a session.
+	greeted(greeting)
+	// ping is called with the number of the last transaction that the server had done when
+	// it answered to a ping.
+	ping(zxid int64)
+	// failed is called with what is wrong with the connection.
+	failed(error)
+}
+
+// wire is a net.Conn that reads along. The client library keeps to itself what it learns
+// there: the timeout that the server decided, the transaction numbers in answers to pings,
+// and which requests were sent. It also believes every length that it is told, and waits
+// long for an answer to its first packet. When it gives up a connection later does not
+// depend on how long answers take; see pending.
 type wire struct {
 	net.Conn
-	debts
-	limit  int // the longest packet that is accepted
-	opened func(greeting)
-	saw    func(zxid int64)
-	worry  func(error)
+	of    observer
+	limit int    // the longest packet that is accepted
+	login []byte // see loginPacket; nil: there are no credentials
 
 	// Of the packet that is being read. Only the client's one reader uses them.
-	length [lengthBytes]byte
-	head   [headBytes]byte
-	have   int // bytes of length and head so far
-	left   int // bytes to come, without the length
-	shaken bool
-	again  bool // the last read ended with the deadline
+	head   [lengthBytes + headBytes]byte
+	have   int  // bytes so far
+	size   int  // bytes of all of it; 0: not known yet
+	shaken bool // the session is there; written before the client's reader and writer part
 
-	mu    sync.Mutex    // guards debts, too
-	sent  map[int32]int // requests by their operation
-	bell  chan struct{} // closed with the next request
-	hello bool          // the request for a session was sent
-	mute  bool          // nothing is sent any more, and the next try ends the connection
+	mu sync.Mutex // guards what is pending
+	pending
 }
 
 // greeting is what a server answers to the request for a session.
@@ -63,49 +72,39 @@ type greeting struct {
 	took    time.Duration
 }
 
-// newWire watches conn, on which an answer must come within patience, for a session
-// that lasts ttl.
-func newWire(conn net.Conn, limit int, patience, ttl time.Duration, opened func(greeting), saw func(int64), worry func(error)) (*wire, error) {
-	w := &wire{Conn: conn, debts: debts{ttl: ttl}, limit: limit, opened: opened, saw: saw, worry: worry, sent: map[int32]int{}, bell: make(chan struct{})}
-	return w, conn.SetDeadline(deadline(patience))
-}
-
-// SetReadDeadline does nothing: the deadline of the handshake holds, and then that of
-// the debts. The client's would end a connection for one slow answer.
-func (w *wire) SetReadDeadline(time.Time) error { return nil }
-
-// SetWriteDeadline does nothing until the session is there: the deadline of the
-// handshake holds.
-func (w *wire) SetWriteDeadline(t time.Time) error {
-	if !w.shaken {
-		return nil
+// loginPacket is the packet that shows credentials. It is sent on each connection, after
+// the request for a session and before anything else.
+func loginPacket(user, password string) []byte {
+	const number, operation, kind = -4, 100, 0
+	var b []byte
+	for _, n := range []int32{number, operation, kind} {
+		b = binary.BigEndian.AppendUint32(b, uint32(n))
 	}
-	return w.Conn.SetWriteDeadline(t)
+	for _, text := range []string{"digest", user + ":" + password} {
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(text))), text...)
+	}
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)
 }
+
+// SetReadDeadline does nothing: the deadline of the handshake holds, and then that
+// of what is pending. The client's would end a connection for one slow answer.
+func (w *wire) SetReadDeadline(time.Time) error { return nil }
 
 // Read reads and looks at what was read.
 func (w *wire) Read(b []byte) (int, error) {
 	n, err := w.Conn.Read(b)
-	if w.shaken && errors.Is(err, os.ErrDeadlineExceeded) && !w.again {
-		// A process that was paused finds its deadline over and its answers there.
-		w.again = true
-		if err = w.Conn.SetReadDeadline(deadline(lastLook)); err == nil {
-			n, err = w.Conn.Read(b)
-		}
-	}
 	if seen := w.look(b[:n]); seen != nil {
 		n, err = 0, seen
 		if w.shaken {
-			w.worry(fmt.Errorf("%v: %w", w.RemoteAddr(), seen))
+			w.of.failed(fmt.Errorf("%v: %w", w.RemoteAddr(), seen))
 		}
 	}
 	switch {
 	case err != nil && !w.shaken:
-		w.worry(w.refused(err))
+		w.of.failed(w.refused(err))
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		w.worry(fmt.Errorf("%v %w", w.RemoteAddr(), errSilence))
+		w.of.failed(fmt.Errorf("%v %w", w.RemoteAddr(), errSilence))
 	case err == nil && w.shaken:
-		w.again = false
 		err = w.heard()
 	}
 	return n, err
@@ -115,14 +114,14 @@ func (w *wire) Read(b []byte) (int, error) {
 func (w *wire) heard() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	limit, err := w.patience(now())
+	limit, err := w.until(now())
 	if err != nil {
 		return err
 	}
 	return w.Conn.SetReadDeadline(limit)
 }
 
-// refused says what it means that there was no answer to the request for a session.
+// refused is the error of a request for a session that got no answer.
 func (w *wire) refused(err error) error {
 	server := w.RemoteAddr()
 	switch {
@@ -135,122 +134,87 @@ func (w *wire) refused(err error) error {
 }
 
 // look follows the packets.
-func (w *wire) look(b []byte) error {
-	for len(b) > 0 {
-		if w.have < lengthBytes {
-			n := copy(w.length[w.have:], b)
-			w.have, b = w.have+n, b[n:]
-			if w.have == lengthBytes {
-				if err := w.begin(); err != nil {
-					return err
-				}
-			}
-			continue
+func (w *wire) look(b []byte) (err error) {
+	for err == nil && len(b) > 0 {
+		size := w.size
+		if size == 0 {
+			size = lengthBytes
 		}
-		n := min(len(b), w.left)
-		if at := w.have - lengthBytes; at < headBytes {
-			w.have += copy(w.head[at:], b[:n])
-		}
-		w.left, b = w.left-n, b[n:]
-		if w.left == 0 {
-			if err := w.end(); err != nil {
-				return err
-			}
+		n := min(len(b), size-w.have)
+		copy(w.head[min(w.have, len(w.head)):], b[:n])
+		w.have, b = w.have+n, b[n:]
+		switch {
+		case w.have < size:
+		case w.size == 0:
+			err = w.begin()
+		default:
+			w.have, w.size = 0, 0
+			err = w.end(w.head[lengthBytes:])
 		}
 	}
-	return nil
+	return err
 }
 
 // begin is called when the length of a packet is known.
 func (w *wire) begin() error {
-	n := binary.BigEndian.Uint32(w.length[:])
+	n := binary.BigEndian.Uint32(w.head[:])
 	switch {
 	case n < headBytes || !w.shaken && n > handshakeMost:
 		return errForeign
 	case n > uint32(w.limit):
 		return fmt.Errorf("an answer of %d bytes is longer than the %d that can be right", n, w.limit)
 	}
-	w.left = int(n)
+	w.size = lengthBytes + int(n)
 	return nil
 }
 
 // end is called when a packet is complete.
-func (w *wire) end() error {
-	w.have = 0
+func (w *wire) end(head []byte) error {
 	if !w.shaken {
 		g := greeting{
-			timeout: time.Duration(int32(binary.BigEndian.Uint32(w.head[4:]))) * time.Millisecond,
-			session: int64(binary.BigEndian.Uint64(w.head[8:])),
+			timeout: time.Duration(int32(binary.BigEndian.Uint32(head[4:]))) * time.Millisecond,
+			session: int64(binary.BigEndian.Uint64(head[8:])),
 		}
-		if version := binary.BigEndian.Uint32(w.head[:]); version != 0 || g.timeout < 0 {
+		if version := binary.BigEndian.Uint32(head); version != 0 || g.timeout < 0 {
 			return errForeign
 		}
 		w.shaken = true
 		w.mu.Lock()
-		g.took = w.paid(helloRequest, now())
+		g.took = w.answered(sessionRequest, now())
 		w.mu.Unlock()
-		w.opened(g)
-		return w.Conn.SetDeadline(time.Time{})
+		w.of.greeted(g)
+		if err := w.Conn.SetDeadline(time.Time{}); err != nil || w.login == nil {
+			return err
+		}
+		_, err := w.Conn.Write(w.login) // before the client sends anything
+		return err
 	}
-	request := int32(binary.BigEndian.Uint32(w.head[:]))
+	request := int32(binary.BigEndian.Uint32(head))
 	w.mu.Lock()
-	w.paid(request, now())
+	w.answered(request, now())
 	w.mu.Unlock()
 	// Requests are numbered from 1 on; pings have a number below zero.
-	if zxid := int64(binary.BigEndian.Uint64(w.head[4:])); zxid > 0 && request < 0 {
-		w.saw(zxid)
+	if zxid := int64(binary.BigEndian.Uint64(head[4:])); zxid > 0 && request < 0 {
+		w.of.ping(zxid)
 	}
 	return nil
 }
 
-// Write sends one packet: the client makes one call for each.
+// Write sends one packet: the client makes one call for each, one after the other.
 func (w *wire) Write(b []byte) (int, error) {
-	w.mu.Lock()
-	mute, first := w.mute, !w.hello
-	w.hello = true
-	if !mute {
-		w.owe(b, first)
+	request, operation := int32(sessionRequest), int32(0)
+	if w.shaken {
+		request = int32(binary.BigEndian.Uint32(b[lengthBytes:]))
+		operation = int32(binary.BigEndian.Uint32(b[lengthBytes+4:]))
 	}
-	w.mu.Unlock()
-	if mute {
-		// The client waits for the answer or for the end of the connection.
-		return len(b), w.Close()
-	}
-	n, err := w.Conn.Write(b)
-	if first || len(b) < lengthBytes+8 {
-		return n, err
+	// The client sets its watches again by itself.
+	if err := w.of.sends(request > 0 && operation != setWatches); err != nil {
+		return 0, err
 	}
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.sent[int32(binary.BigEndian.Uint32(b[lengthBytes+4:]))]++
-	close(w.bell)
-	w.bell = make(chan struct{})
-	return n, err
-}
-
-// owe takes note of a packet that is sent now. The lock is held.
-func (w *wire) owe(b []byte, first bool) {
-	switch {
-	case first:
-		w.lend(helloRequest, now())
-	case len(b) < lengthBytes+4:
-	case w.lend(int32(binary.BigEndian.Uint32(b[lengthBytes:])), now()):
+	if w.add(request, now()) && w.shaken {
 		_ = w.Conn.SetReadDeadline(deadline(w.silence()))
 	}
-}
-
-// count returns how many requests of an operation were sent, and a channel that is
-// closed with the next request of any.
-func (w *wire) count(op int32) (int, <-chan struct{}) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.sent[op], w.bell
-}
-
-// hush keeps everything from the server from now on, so that a client that is closed
-// does not end its session.
-func (w *wire) hush() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.mute = true
+	w.mu.Unlock()
+	return w.Conn.Write(b)
 }

@@ -23,16 +23,37 @@ func hello(timeout time.Duration, session int64) []byte {
 	return append(b, make([]byte, 21)...)
 }
 
+// seen is what a wire has told.
+type seen struct {
+	greeting greeting
+	zxids    []int64
+	trouble  error
+	requests int
+	mute     error
+}
+
+func (s *seen) greeted(g greeting) { s.greeting = g }
+func (s *seen) ping(zxid int64)    { s.zxids = append(s.zxids, zxid) }
+func (s *seen) failed(err error)   { s.trouble = err }
+
+func (s *seen) sends(request bool) error {
+	if request {
+		s.requests++
+	}
+	return s.mute
+}
+
+// newWire watches conn for a session that lasts ttl.
+func newWire(conn net.Conn, ttl time.Duration) (*wire, *seen) {
+	s := new(seen)
+	return &wire{Conn: conn, of: s, limit: 1000, pending: pending{ttl: ttl}}, s
+}
+
 // A wire reads along, in whatever pieces the answers come.
 func TestWireReadsAlong(t *testing.T) {
 	for _, piece := range []int{1, 3, 7, 1000} {
 		server, far := net.Pipe()
-		var greeted greeting
-		var zxids []int64
-		w, err := newWire(far, 1000, time.Minute, time.Minute, func(g greeting) { greeted = g }, func(z int64) { zxids = append(zxids, z) }, func(error) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w, told := newWire(far, time.Minute)
 		stream := framed(37, hello(4*time.Second, 42))
 		for _, a := range []struct {
 			request int32 // or a ping
@@ -52,8 +73,8 @@ func TestWireReadsAlong(t *testing.T) {
 			}
 		}
 		_ = server.Close()
-		if got != len(stream) || greeted != (greeting{4 * time.Second, 42, greeted.took}) || !slices.Equal(zxids, []int64{1 << 40}) {
-			t.Errorf("pieces of %d: %d of %d bytes, %v, transactions %v", piece, got, len(stream), greeted, zxids)
+		if got != len(stream) || told.greeting != (greeting{4 * time.Second, 42, told.greeting.took}) || !slices.Equal(told.zxids, []int64{1 << 40}) {
+			t.Errorf("pieces of %d: %d of %d bytes, %v", piece, got, len(stream), told)
 		}
 	}
 }
@@ -69,17 +90,14 @@ func TestWireRefuses(t *testing.T) {
 		"too long":        append(framed(37, hello(time.Second, 1)), framed(2000, nil)...),
 	} {
 		server, far := net.Pipe()
-		var trouble error
-		w, err := newWire(far, 1000, time.Minute, time.Minute, func(greeting) {}, func(int64) {}, func(err error) { trouble = err })
-		if err != nil {
-			t.Fatal(err)
-		}
+		w, told := newWire(far, time.Minute)
 		go func() { _, _ = server.Write(b) }()
+		var err error
 		for err == nil {
 			_, err = w.Read(make([]byte, 64))
 		}
-		if foreign := name != "too long"; errors.Is(err, errForeign) != foreign || errors.Is(trouble, errForeign) != foreign {
-			t.Errorf("%s: %v, and the trouble is %v", name, err, trouble)
+		if foreign := name != "too long"; errors.Is(err, errForeign) != foreign || errors.Is(told.trouble, errForeign) != foreign {
+			t.Errorf("%s: %v, and the trouble is %v", name, err, told.trouble)
 		}
 		_ = server.Close()
 		_ = far.Close()
@@ -90,17 +108,16 @@ func TestWireRefuses(t *testing.T) {
 func TestWireDeadline(t *testing.T) {
 	server, far := net.Pipe()
 	defer server.Close()
-	var trouble error
-	w, err := newWire(far, 1000, time.Millisecond, time.Minute, func(greeting) {}, func(int64) {}, func(err error) { trouble = err })
-	if err != nil {
+	w, told := newWire(far, time.Minute)
+	if err := w.SetDeadline(time.Now().Add(time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
 	// The client would wait for much longer.
 	if err := w.SetReadDeadline(time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := w.Read(make([]byte, 4)); err == nil || trouble == nil {
-		t.Errorf("read %d bytes, %v, and the trouble is %v", n, err, trouble)
+	if n, err := w.Read(make([]byte, 4)); err == nil || told.trouble == nil {
+		t.Errorf("read %d bytes, %v, and the trouble is %v", n, err, told.trouble)
 	}
 }
 
@@ -110,11 +127,7 @@ func TestWireSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, far := net.Pipe()
 		defer server.Close()
-		var trouble error
-		w, err := newWire(far, 1000, time.Minute, 15*time.Second, func(greeting) {}, func(int64) {}, func(err error) { trouble = err })
-		if err != nil {
-			t.Fatal(err)
-		}
+		w, told := newWire(far, 15*time.Second)
 		ended := make(chan error, 1)
 		go func() {
 			for {
@@ -153,8 +166,55 @@ func TestWireSilence(t *testing.T) {
 		}
 		began := time.Now()
 		request(2)
-		if err, took := <-ended, time.Since(began); !errors.Is(err, os.ErrDeadlineExceeded) || !errors.Is(trouble, errSilence) || took != 15*time.Second+lastLook {
-			t.Errorf("given up after %v: %v, and the trouble is %v; want that after as long as the session lasts: a round trip took 8 s", took, err, trouble)
+		if err, took := <-ended, time.Since(began); !errors.Is(err, os.ErrDeadlineExceeded) || !errors.Is(told.trouble, errSilence) || took != 15*time.Second {
+			t.Errorf("given up after %v: %v, and the trouble is %v; want that after as long as the session lasts: a round trip took 8 s", took, err, told.trouble)
 		}
 	})
+}
+
+// What a wire sends is told before: requests of the session are, other packets are not.
+// It shows credentials before them, and sends nothing more when it is told so.
+func TestWireSends(t *testing.T) {
+	server, far := net.Pipe()
+	defer server.Close()
+	w, told := newWire(far, time.Minute)
+	w.login = loginPacket("ann", "secret")
+	if err := server.SetDeadline(time.Now().Add(30 * time.Second)); err != nil { // if less is sent than wanted
+		t.Fatal(err)
+	}
+	packet := func(request, operation int32) []byte {
+		return framed(8, binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(request)), uint32(operation)))
+	}
+	const ping, get, setWatches = 11, 4, 101
+	sent := make(chan error, 1)
+	go func() {
+		_, err := w.Write(packet(0, 0)) // the request for a session
+		if err == nil {
+			_, err = w.Read(make([]byte, 64)) // its answer
+		}
+		for _, p := range [][]byte{packet(-2, ping), packet(1, get), packet(2, setWatches), packet(3, get)} {
+			if err == nil {
+				_, err = w.Write(p)
+			}
+		}
+		sent <- err
+	}()
+	want := "\xff\xff\xff\xfc\x00\x00\x00\x64\x00\x00\x00\x00\x00\x00\x00\x06digest\x00\x00\x00\x0aann:secret"
+	got := make([]byte, 12+lengthBytes+len(want)+4*12)
+	if _, err := io.ReadFull(server, got[:12]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.Write(framed(37, hello(time.Minute, 1))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(server, got[12:]); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-sent; err != nil || string(got[12+lengthBytes:][:len(want)]) != want || told.requests != 2 {
+		t.Errorf("%q was sent, %v, with %d requests; want the credentials and 2", got, err, told.requests)
+	}
+	told.mute = errSilent
+	if n, err := w.Write(packet(4, get)); n != 0 || !errors.Is(err, errSilent) {
+		t.Errorf("a wire that is not to send anything has sent %d bytes: %v", n, err)
+	}
 }

@@ -420,7 +420,7 @@ var driverMutants = []mutant{
 	{
 		name: "zk: other session timeouts accepted",
 		file: "coord/zk/session.go",
-		old:  "if g.session == 0 || g.timeout == s.ttl {",
+		old:  "\tif g.timeout == s.ttl {",
 		new:  "if true {",
 		pkg:  "./coord/zk", test: "TestSessionBounds",
 	},
@@ -503,7 +503,7 @@ var driverMutants = []mutant{
 	},
 	{
 		name: "zk: nodes open to everybody",
-		file: "coord/zk/options.go",
+		file: "coord/zk/coordinator.go",
 		old:  "st.acl = client.AuthACL(client.PermAll)",
 		new:  "_ = client.AuthACL(client.PermAll)",
 		pkg:  "./coord/zk", test: "TestAccess",
@@ -539,7 +539,7 @@ var driverMutants = []mutant{
 	{
 		name: "zk: what pings say forgotten",
 		file: "coord/zk/session.go",
-		old:  "\ts.heard, s.heardAt = zxid, now()\n",
+		old:  "\ts.pinged, s.pingedAt = zxid, now()\n",
 		new:  "\t_ = zxid\n",
 		pkg:  "./coord/zk", test: "TestPingsBeforeALoss",
 	},

@@ -32,6 +32,7 @@ func TestMutants(t *testing.T) {
 		cmdFixMutants,
 		coreFixMutants,
 		zkFixMutants,
+		zkMutants,
 		keeperFixMutants,
 		review1Mutants,
 		review4Mutants,

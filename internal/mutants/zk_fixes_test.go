@@ -12,23 +12,23 @@ var zkFixMutants = []mutant{
 	{
 		name: "zk: requests that were left alone in the way",
 		file: "coord/zk/call.go",
-		old:  "\t<-s.lane\n\treturn g.wait(ctx, len(requests))",
-		new:  "\treplies, err := g.wait(ctx, len(requests))\n\tif err == nil {\n\t\t<-s.lane\n\t}\n\treturn replies, err",
+		old:  "\tfree()\n\treturn s.answers(ctx, calls)",
+		new:  "\treplies, err := s.answers(ctx, calls)\n\tif err == nil {\n\t\tfree()\n\t}\n\treturn replies, err",
 		pkg:  "./coord/zk", test: "TestHiccup",
 	},
 	{
 		name: "zk: silence measured without round trips",
-		file: "coord/zk/debts.go",
-		old:  "d.ttl/patience, slack*d.trip)",
-		new:  "d.ttl/patience)",
-		pkg:  "./coord/zk", test: "TestDebts",
+		file: "coord/zk/pending.go",
+		old:  "p.ttl/silentPart, slack*p.trip)",
+		new:  "p.ttl/silentPart)",
+		pkg:  "./coord/zk", test: "TestPending",
 	},
 	{
 		name: "zk: answers missing for ever",
-		file: "coord/zk/debts.go",
-		old:  "late > d.ttl {",
-		new:  "late > 1000*d.ttl {",
-		pkg:  "./coord/zk", test: "TestDebts",
+		file: "coord/zk/pending.go",
+		old:  "late > p.ttl {",
+		new:  "late > 1000*p.ttl {",
+		pkg:  "./coord/zk", test: "TestPending",
 	},
 	{
 		name: "zk: a connection given up for one late answer",
@@ -54,8 +54,8 @@ var zkFixMutants = []mutant{
 	{
 		name: "zk: a session asked for with the same patience for ever",
 		file: "coord/zk/session.go",
-		old:  "s.shake = min(2*s.shake, max(s.ttl, s.shake))",
-		new:  "s.shake = min(s.shake, max(s.ttl, s.shake))",
+		old:  "s.handshake = min(2*s.handshake, s.ttl)",
+		new:  "s.handshake = min(s.handshake, s.ttl)",
 		pkg:  "./coord/zk", test: "TestSlowAnswers",
 	},
 	{
@@ -180,8 +180,8 @@ var zkFixMutants = []mutant{
 	{
 		name: "zk: Init of a damaged namespace tried for ever",
 		file: "coord/zk/store.go",
-		old:  "\t\t\terr = s.errUnmade()\n",
-		new:  "\t\t\treturn s.Survey(ctx, ask)\n",
+		old:  "\t\terr = damaged(s.nodes.clock(), errMissing)\n",
+		new:  "\t\treturn s.Survey(ctx, ask)\n",
 		pkg:  "./coord/zk", test: "TestInitDamaged",
 	},
 	{
@@ -201,8 +201,8 @@ var zkFixMutants = []mutant{
 	{
 		name: "zk: a missing chroot not told",
 		file: "coord/zk/store.go",
-		old:  "\tif chroot == \"\" {",
-		new:  "\tif true {",
+		old:  "\tcase definite(replies[3].err, client.ErrNoNode):",
+		new:  "\tcase false:",
 		pkg:  "./coord/zk", test: "TestNoChroot",
 	},
 	{

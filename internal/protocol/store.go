@@ -159,8 +159,8 @@ type Ask struct {
 	Share coord.Range
 	// New returns the record of a namespace that has to be made, given the back end's
 	// clock in microseconds since 1970, 0 if it has none. Nil: none is made. If it is nil
-	// although there is a token, the survey looks what became of a grant, and draws no
-	// ticket.
+	// although there is a token, the survey looks what became of a grant, and need draw
+	// no ticket.
 	New func(now int64) Meta
 }
 
@@ -173,7 +173,7 @@ type Survey struct {
 	// Slots is above 0 if there is any slot or owner mark. It counts for operators only.
 	Slots int
 	// Ticket is a number that was drawn with this survey: each is higher than all before,
-	// from 0 on without gaps, so that those who start at once begin at different worker IDs.
+	// from 0 on with few gaps, so that those who start at once begin at different worker IDs.
 	// -1: none was, because one is enough for a session, or the back end has no tickets; the
 	// acquisition begins anywhere then.
 	Ticket int64

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -28,6 +30,30 @@ func (s *Server) KillSession(tb testing.TB, id int64) {
 			tb.Fatalf("ending session %#x: %v", id, err)
 		}
 	}
+}
+
+// Sessions returns the sessions that a single server has.
+func (s *Server) Sessions(tb testing.TB) []int64 {
+	tb.Helper()
+	dump, err := s.ask("dump")
+	for deadline := time.Now().Add(readyTime); err != nil && time.Now().Before(deadline); {
+		dump, err = s.ask("dump")
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tracked, _, _ := strings.Cut(string(dump), "ephemeral nodes dump")
+	var all []int64
+	for line := range strings.Lines(tracked) {
+		if hex, ok := strings.CutPrefix(strings.TrimSpace(line), "0x"); ok {
+			id, err := strconv.ParseUint(hex, 16, 64)
+			if err != nil {
+				tb.Fatalf("the server says %q of its sessions", line)
+			}
+			all = append(all, int64(id))
+		}
+	}
+	return all
 }
 
 func killSession(addr string, id int64) error {
