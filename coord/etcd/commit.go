@@ -227,18 +227,14 @@ func lapsed(ctx context.Context, alive <-chan error) bool {
 
 // Watch implements [protocol.Session].
 func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
-	pause := time.NewTicker(rewatch)
-	defer pause.Stop()
-	for {
-		if s.watchOnce(ctx, v) {
-			return ctx.Err() == nil
-		}
+	for !s.watchOnce(ctx, v) {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-pause.C:
+		case <-time.After(rewatch):
 		}
 	}
+	return ctx.Err() == nil
 }
 
 // rewatch is the pause before a watch that failed is tried again. It is a hint that

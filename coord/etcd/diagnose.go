@@ -18,10 +18,10 @@ var foreign = []string{"server preface", "connection reset by peer", "broken pip
 // connection tells what is wrong with the connection, if anything is: the client waits for
 // one and then only says that time is up. It asks for something that costs nothing, without
 // waiting for a connection.
-func (r *requests) connection(ctx context.Context) string {
+func (st *store) connection(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shortestCall)
 	defer cancel()
-	_, err := pb.NewKVClient(r.client.ActiveConnection()).Range(ctx,
+	_, err := pb.NewKVClient(st.client.ActiveConnection()).Range(ctx,
 		&pb.RangeRequest{Key: []byte{0}, Serializable: true, KeysOnly: true}, grpc.WaitForReady(false))
 	s, ok := status.FromError(err)
 	switch {

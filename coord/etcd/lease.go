@@ -102,9 +102,9 @@ func (s *session) Leases(ctx context.Context, holders []protocol.Holder) []proto
 const askedAtOnce = 9
 
 // grantLease makes the lease id, which lasts ttl. Doing it twice does no harm.
-func (r *requests) grantLease(ctx context.Context, id clientv3.LeaseID, ttl time.Duration) error {
-	_, _, err := request(ctx, r, true, func(ctx context.Context) (*pb.LeaseGrantResponse, error) {
-		resp, err := clientv3.RetryLeaseClient(r.client).LeaseGrant(ctx, &pb.LeaseGrantRequest{ID: int64(id), TTL: int64(ttl / time.Second)})
+func (st *store) grantLease(ctx context.Context, id clientv3.LeaseID, ttl time.Duration) error {
+	_, _, err := request(ctx, st, true, func(ctx context.Context) (*pb.LeaseGrantResponse, error) {
+		resp, err := clientv3.RetryLeaseClient(st.client).LeaseGrant(ctx, &pb.LeaseGrantRequest{ID: int64(id), TTL: int64(ttl / time.Second)})
 		return resp, clientv3.ContextError(ctx, err)
 	})
 	if errors.Is(err, rpctypes.ErrLeaseExist) {
@@ -113,23 +113,24 @@ func (r *requests) grantLease(ctx context.Context, id clientv3.LeaseID, ttl time
 	return err
 }
 
-// newLeaseID returns an ID that nobody has, as etcd does itself for those who name none.
+// newLeaseID returns an ID that nobody has, as etcd does itself for those who name none. It is
+// never used again: a request of before, to revoke it for example, may arrive late.
 func newLeaseID() clientv3.LeaseID { return clientv3.LeaseID(1 + rand.Int64N(math.MaxInt64)) }
 
 // keepAlive renews a lease. The stream of Client.KeepAlive has no deadline, so that a
 // member that hangs would cost the lease.
-func (r *requests) keepAlive(ctx context.Context, lease clientv3.LeaseID) error {
-	_, _, err := request(ctx, r, true, func(ctx context.Context) (*clientv3.LeaseKeepAliveResponse, error) {
-		return r.client.KeepAliveOnce(ctx, lease)
+func (st *store) keepAlive(ctx context.Context, lease clientv3.LeaseID) error {
+	_, _, err := request(ctx, st, true, func(ctx context.Context) (*clientv3.LeaseKeepAliveResponse, error) {
+		return st.client.KeepAliveOnce(ctx, lease)
 	})
 	return err
 }
 
 // remaining returns how long a lease lasts at the longest if nobody renews it; ttl if
 // the cluster does not say.
-func (r *requests) remaining(ctx context.Context, lease clientv3.LeaseID, ttl time.Duration) time.Duration {
-	resp, _, err := request(ctx, r, true, func(ctx context.Context) (*clientv3.LeaseTimeToLiveResponse, error) {
-		return r.client.TimeToLive(ctx, lease)
+func (st *store) remaining(ctx context.Context, lease clientv3.LeaseID, ttl time.Duration) time.Duration {
+	resp, _, err := request(ctx, st, true, func(ctx context.Context) (*clientv3.LeaseTimeToLiveResponse, error) {
+		return st.client.TimeToLive(ctx, lease)
 	})
 	if err != nil {
 		return ttl + revokeTime

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -20,15 +19,6 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
-
-// requests makes requests of a cluster.
-type requests struct {
-	client *clientv3.Client
-	keys   keyspace
-	pace   pace
-	unwell atomic.Bool   // the last request got no answer
-	known  atomic.Uint64 // the cluster's ID, by the last answer; 0: there was none
-}
 
 // reply is the answer to a transaction.
 type reply struct {
@@ -60,15 +50,15 @@ func (r *reply) position(wrote bool) protocol.Position {
 func clusterName(id uint64) string { return strconv.FormatUint(id, 16) }
 
 // cluster is the name of the cluster that has answered last.
-func (r *requests) cluster() string { return clusterName(r.known.Load()) }
+func (st *store) cluster() string { return clusterName(st.known.Load()) }
 
 // transact does then if what is compared holds, and orElse otherwise, in one atomic step.
 // It may be sent more than once: whoever writes compares what the first one changes.
 // Reading twice does no harm, so a broken connection is given another chance then.
-func (r *requests) transact(ctx context.Context, compare []clientv3.Cmp, then, orElse []clientv3.Op) (*reply, error) {
+func (st *store) transact(ctx context.Context, compare []clientv3.Cmp, then, orElse []clientv3.Op) (*reply, error) {
 	writes := slices.ContainsFunc(slices.Concat(then, orElse), func(op clientv3.Op) bool { return !op.IsGet() })
-	resp, sent, err := request(ctx, r, !writes, func(ctx context.Context) (*clientv3.TxnResponse, error) {
-		return r.client.Txn(ctx).If(compare...).Then(then...).Else(orElse...).Commit()
+	resp, sent, err := request(ctx, st, !writes, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+		return st.client.Txn(ctx).If(compare...).Then(then...).Else(orElse...).Commit()
 	})
 	if err != nil {
 		return nil, err
@@ -80,7 +70,7 @@ func (r *requests) transact(ctx context.Context, compare []clientv3.Cmp, then, o
 	if len(resp.Responses) != len(ops) {
 		return nil, fmt.Errorf("etcd has answered %d operations of a transaction with %d", len(resp.Responses), len(ops))
 	}
-	r.known.Store(resp.Header.GetClusterId())
+	st.known.Store(resp.Header.GetClusterId())
 	out := &reply{header: resp.Header, done: resp.Succeeded, repeated: sent > 1}
 	for i, op := range ops {
 		if op.IsGet() {
@@ -91,19 +81,19 @@ func (r *requests) transact(ctx context.Context, compare []clientv3.Cmp, then, o
 }
 
 // fetch reads several keys at one moment.
-func (r *requests) fetch(ctx context.Context, ops ...clientv3.Op) (*reply, error) {
-	return r.transact(ctx, nil, ops, nil)
+func (st *store) fetch(ctx context.Context, ops ...clientv3.Op) (*reply, error) {
+	return st.transact(ctx, nil, ops, nil)
 }
 
 // request is ask with what surrounds every request: the client waits longer and longer
 // between attempts to connect, and whoever makes a request has waited already.
-func request[T any](ctx context.Context, r *requests, repeat bool, do func(context.Context) (T, error)) (answer T, sent int, err error) {
-	if r.unwell.Load() {
-		r.client.ActiveConnection().ResetConnectBackoff()
+func request[T any](ctx context.Context, st *store, repeat bool, do func(context.Context) (T, error)) (answer T, sent int, err error) {
+	if st.unwell.Load() {
+		st.client.ActiveConnection().ResetConnectBackoff()
 	}
-	answer, sent, err = ask(ctx, &r.pace, repeat, do)
-	r.unwell.Store(err != nil && transient(err))
-	return answer, sent, r.explain(ctx, err)
+	answer, sent, err = ask(ctx, &st.pace, repeat, do)
+	st.unwell.Store(err != nil && transient(err))
+	return answer, sent, st.explain(ctx, err)
 }
 
 // monotonic is a reading of the machine's clock, for measuring how much time passes.
@@ -125,18 +115,18 @@ func transient(err error) bool {
 }
 
 // explain adds what an error of the client leaves out.
-func (r *requests) explain(ctx context.Context, err error) error {
+func (st *store) explain(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, rpctypes.ErrPermissionDenied):
-		return fmt.Errorf("%w: the etcd user may not read and write keys under %s; grant it a role that may: %w", coord.ErrInvalid, r.keys, err)
+		return fmt.Errorf("%w: the etcd user may not read and write keys under %s; grant it a role that may: %w", coord.ErrInvalid, st.keys, err)
 	case errors.Is(err, rpctypes.ErrUserEmpty):
 		return fmt.Errorf("%w: the etcd cluster wants a user and a password: %w", coord.ErrInvalid, err)
 	case errors.Is(err, rpctypes.ErrAuthFailed):
 		return fmt.Errorf("%w: the etcd cluster refuses the user name or the password: %w", coord.ErrInvalid, err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no answer from %s in time: %w%s", strings.Join(r.client.Endpoints(), ", "), err, r.connection(ctx))
+		return fmt.Errorf("no answer from %s in time: %w%s", strings.Join(st.client.Endpoints(), ", "), err, st.connection(ctx))
 	case transient(err):
-		return fmt.Errorf("%s cannot serve now: %w%s", strings.Join(r.client.Endpoints(), ", "), err, r.connection(ctx))
+		return fmt.Errorf("%s cannot serve now: %w%s", strings.Join(st.client.Endpoints(), ", "), err, st.connection(ctx))
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -19,8 +20,12 @@ import (
 
 // store is the keys of one namespace as a [protocol.Store].
 type store struct {
-	*requests
-	life *lifetime.Life // of the coordinator
+	client *clientv3.Client
+	keys   keyspace
+	life   *lifetime.Life // of the coordinator
+	pace   pace
+	unwell atomic.Bool   // the last request got no answer
+	known  atomic.Uint64 // the cluster's ID, by the last answer; 0: there was none
 }
 
 // Open implements [protocol.Store].
@@ -116,16 +121,22 @@ func (s *session) viewFrom(worker int, resp *reply) (*protocol.View, error) {
 	if kv := resp.one(1); kv != nil {
 		v.Owned, v.Lease = true, ownerKey{kv.CreateRevision, clientv3.LeaseID(kv.Lease)}
 	}
-	if v.Slot, err = s.slotOf(worker, resp.one(2)); err == nil && !v.Meta.There() && v.Slot.There() {
+	if v.Slot, err = s.slotOf(resp.one(2)); err == nil && !v.Meta.There() && v.Slot.There() {
 		err = s.keys.noMeta()
 	}
 	return v, err
 }
 
-// slotOf decodes a slot.
-func (s *session) slotOf(worker int, kv *mvccpb.KeyValue) (protocol.Entry[protocol.Slot], error) {
-	e, err := entryOf[protocol.Slot](kv)
-	if err == nil && kv != nil && e.Record.Worker != worker {
+// slotOf decodes a slot; the zero Entry if there is none.
+func (s *session) slotOf(kv *mvccpb.KeyValue) (e protocol.Entry[protocol.Slot], err error) {
+	if kv == nil {
+		return e, nil
+	}
+	worker, err := workerOf(s.keys.slots(), string(kv.Key))
+	if err != nil {
+		return e, err
+	}
+	if e, err = entryOf[protocol.Slot](kv); err == nil && e.Record.Worker != worker {
 		err = damaged(string(kv.Key), fmt.Errorf("worker is %d and the key is that of %d", e.Record.Worker, worker))
 	}
 	return e, err
@@ -146,8 +157,8 @@ func (s *session) Probe(ctx context.Context, workers []int) ([]protocol.Probe, e
 		return nil, err
 	}
 	probed := make([]protocol.Probe, len(workers))
-	for i, id := range workers {
-		probed[i].Slot, probed[i].Err = s.slotOf(id, resp.one(i))
+	for i := range workers {
+		probed[i].Slot, probed[i].Err = s.slotOf(resp.one(i))
 	}
 	return probed, nil
 }
@@ -169,28 +180,22 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 		return l, err
 	}
 	for _, kv := range resp.keys(1) {
-		id, err := workerOf(s.keys.owners(), string(kv.Key))
-		if err != nil {
+		if id, err := workerOf(s.keys.owners(), string(kv.Key)); err != nil {
 			l.Unreadable = append(l.Unreadable, err)
-			continue
+		} else {
+			l.Owned = append(l.Owned, id)
 		}
-		l.Owned = append(l.Owned, id)
 	}
 	records := resp.keys(2)
 	if !l.Meta.There() && len(records) > 0 {
 		return nil, s.keys.noMeta()
 	}
 	for _, kv := range records {
-		id, err := workerOf(s.keys.slots(), string(kv.Key))
-		var e protocol.Entry[protocol.Slot]
-		if err == nil {
-			e, err = s.slotOf(id, kv)
-		}
-		if err != nil {
+		if e, err := s.slotOf(kv); err != nil {
 			l.Unreadable = append(l.Unreadable, fmt.Errorf("etcd: %w", err))
-			continue
+		} else {
+			l.Slots = append(l.Slots, e.Record)
 		}
-		l.Slots = append(l.Slots, e.Record)
 	}
 	return l, nil
 }
