@@ -15,8 +15,6 @@ const root = "/unalike/"
 // keyspace gives the names of a namespace's keys. It is the prefix they share.
 type keyspace string
 
-func newKeyspace(namespace string) keyspace { return keyspace(root + namespace + "/") }
-
 // meta is the namespace's layout and floor.
 func (k keyspace) meta() string { return string(k) + "meta" }
 
