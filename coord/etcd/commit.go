@@ -67,8 +67,8 @@ func (s *session) Commit(ctx context.Context, change protocol.Change) (out proto
 	return out, nil
 }
 
-// sending notes whether a transaction that puts an owner key on the session's lease may be
-// done of which that is not known.
+// sending notes whether the session's lease may carry an owner key, by a transaction of
+// which that is not known.
 func (c *commit) sending(sent bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

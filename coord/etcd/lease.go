@@ -17,11 +17,11 @@ import (
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
-// lease is what a session knows of a lease that carries no owner key yet.
+// lease is one that a session has made for an owner key, until that is known to be on it.
 type lease struct {
 	id    clientv3.LeaseID // 0: there is none
 	alive time.Time        // when it was last seen, monotonic; zero: it may not be made yet
-	sent  bool             // an owner key was to be put on it, and what became of that is not known
+	sent  bool             // it may carry an owner key: the answer to that transaction was lost, or is awaited
 }
 
 // needLease returns a lease to put an owner key on, and makes it if need be.

@@ -101,7 +101,7 @@ func monotonic() time.Time {
 	return time.Now() //nolint:forbidigo // for measuring how much time passes, which no clock that is set can tell
 }
 
-// transient tells whether an error may be gone with the next try.
+// transient reports whether an error may be gone with the next try.
 func transient(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return true
