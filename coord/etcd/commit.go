@@ -165,7 +165,7 @@ func (c *commit) conflict(resp *reply) (out protocol.Outcome, err error) {
 	if c.worker < 0 {
 		return out, nil
 	}
-	out.Now, err = c.viewFrom(c.worker, resp)
+	out.Now, err = c.viewFrom(resp)
 	if err == nil && !(c.newToken() && resp.one(3) != nil) && out.Now.Meta.Version == c.change.Before.Meta.Version {
 		out.Conflict = protocol.ConflictSlot
 	}

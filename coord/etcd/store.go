@@ -97,7 +97,7 @@ func (s *session) Look(ctx context.Context, worker int, _ string) (*protocol.Vie
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.viewFrom(worker, resp)
+	v, err := s.viewFrom(resp)
 	if err == nil && v.Slot.Record.Token == s.token {
 		s.forget(ownerOf(v).lease)
 	}
@@ -112,7 +112,7 @@ func (s *session) gets(worker int) []clientv3.Op {
 }
 
 // viewFrom decodes the answers to gets.
-func (s *session) viewFrom(worker int, resp *reply) (*protocol.View, error) {
+func (s *session) viewFrom(resp *reply) (*protocol.View, error) {
 	v := &protocol.View{Position: resp.position(false)}
 	var err error
 	if v.Meta, err = entryOf[protocol.Meta](resp.one(0)); err != nil {
