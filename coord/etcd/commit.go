@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -16,15 +17,13 @@ import (
 type commit struct {
 	*session
 	change protocol.Change
-	worker int // that it is about; -1: none
-	lease  clientv3.LeaseID
-	slot   string // what is stored for the slot
-	alive  chan error
+	worker int              // that it is about; -1: none
+	lease  clientv3.LeaseID // that the owner key is put on; 0: it is not put there
 }
 
 // Commit implements [protocol.Session]: one transaction, and a keep-alive of the lease at
 // the same time.
-func (s *session) Commit(ctx context.Context, change protocol.Change) (protocol.Outcome, error) {
+func (s *session) Commit(ctx context.Context, change protocol.Change) (out protocol.Outcome, err error) {
 	c := &commit{session: s, change: change, worker: -1}
 	switch {
 	case change.Slot != nil:
@@ -32,49 +31,50 @@ func (s *session) Commit(ctx context.Context, change protocol.Change) (protocol.
 	case change.Before.Slot.There():
 		c.worker = change.Before.Slot.Record.Worker
 	}
-	if change.Owner == protocol.OwnerTaken {
-		lease, err := s.needLease(ctx, change.Slot.Lease())
-		if err != nil {
-			return protocol.Outcome{}, err
-		}
-		c.lease = lease
+	switch {
+	case change.Owner == protocol.OwnerTaken:
+		c.lease, err = s.needLease(ctx, change.Slot.Lease())
+	case change.Owner == protocol.OwnerStays && change.Slot != nil:
+		c.lease = ownerOf(change.Before).lease
+	}
+	if err != nil {
+		return out, err
 	}
 	then, err := c.writes()
 	if err != nil {
-		return protocol.Outcome{}, err
+		return out, err
 	}
 	keep, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c.keepAlive(keep)
+	alive := c.keepAlive(keep)
 	c.sending(true)
-	resp, err := s.propose(ctx, c.compares(), then, c.reads())
+	resp, err := s.transact(ctx, c.compares(), then, c.reads())
 	switch {
 	case errors.Is(err, rpctypes.ErrLeaseNotFound):
 		s.forget(c.lease) // the lease is over, and the owner key with it
-		return protocol.Outcome{}, nil
+		return out, nil
 	case err != nil:
-		return protocol.Outcome{}, err
+		return out, err
 	}
-	c.sending(resp.again)
-	if !resp.Succeeded {
+	c.sending(resp.repeated)
+	if !resp.done {
 		return c.conflict(resp)
 	}
-	out := protocol.Outcome{Position: resp.position(true), Done: true, Now: c.view(resp)}
-	out.Lapsed = c.lapsed(ctx)
-	c.tidy(ctx)
+	s.forget(c.lease)
+	out = protocol.Outcome{Position: resp.position(true), Done: true, Now: c.view(resp), Lapsed: lapsed(ctx, alive)}
+	if id := ownerOf(change.Before).lease; change.Owner == protocol.OwnerFreed && id != 0 {
+		s.revoke(ctx, id)
+	}
 	return out, nil
 }
 
-// sending notes whether a transaction that puts an owner key on the session's lease may be
-// done of which that is not known.
+// sending notes whether the session's lease may carry an owner key, by a transaction of
+// which that is not known.
 func (c *commit) sending(sent bool) {
-	if c.change.Owner != protocol.OwnerTaken {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.session.lease == c.lease {
-		c.sent = sent
+	if c.lease != 0 && c.session.lease.id == c.lease {
+		c.session.lease.sent = sent
 	}
 }
 
@@ -95,39 +95,40 @@ func (c *commit) compares() []clientv3.Cmp {
 			cmps = append(cmps, clientv3.Compare(clientv3.Value(k.slot(c.worker)), "=", string(before.Slot.Raw)))
 		}
 	}
-	if c.change.Owner == protocol.OwnerTaken && c.change.Token != c.change.Replaced {
+	if c.newToken() {
 		cmps = append(cmps, clientv3.Compare(clientv3.CreateRevision(k.token(c.change.Token)), "=", 0))
 	}
 	if c.change.Unused {
-		for _, folder := range []string{k.slots(), k.owners()} {
-			cmps = append(cmps, clientv3.Compare(clientv3.CreateRevision(folder), "=", 0).WithPrefix())
-		}
+		cmps = append(cmps, k.unused()...)
 	}
 	return cmps
 }
 
-// writes are the operations that make the change; that of the slot comes first.
+// newToken reports whether the change makes a token key.
+func (c *commit) newToken() bool {
+	return c.change.Owner == protocol.OwnerTaken && c.change.Token != c.change.Replaced
+}
+
+// writes are the operations that make the change.
 func (c *commit) writes() (ops []clientv3.Op, err error) {
 	k, change := c.keys, c.change
-	put := func(key string, r protocol.Record, opts ...clientv3.OpOption) string {
+	put := func(key string, r protocol.Record, opts ...clientv3.OpOption) {
 		value, encodeErr := protocol.Encode(r)
 		err = errors.Join(err, encodeErr)
 		ops = append(ops, clientv3.OpPut(key, value, opts...))
-		return value
 	}
 	if change.Slot != nil {
-		c.slot = put(k.slot(c.worker), *change.Slot, clientv3.WithPrevKV()) // for madeAt
+		put(k.slot(c.worker), *change.Slot)
+		ops = append(ops, clientv3.OpGet(k.slot(c.worker), clientv3.WithKeysOnly())) // when it was made
 		if change.Identity != "" {
-			ops = append(ops, clientv3.OpPut(k.identity(change.Identity), c.slot)) // it always changes together with the slot
+			put(k.identity(change.Identity), *change.Slot) // it always changes together with the slot
 		}
 	}
-	switch change.Owner {
-	case protocol.OwnerStays:
-		if lease := ownerOf(change.Before).lease; change.Slot != nil && lease != 0 {
-			put(k.owner(c.worker), protocol.MarkOf(*change.Slot), clientv3.WithLease(lease))
-		}
-	case protocol.OwnerTaken:
+	if c.lease != 0 {
 		put(k.owner(c.worker), protocol.MarkOf(*change.Slot), clientv3.WithLease(c.lease))
+	}
+	switch change.Owner {
+	case protocol.OwnerTaken:
 		put(k.token(change.Token), tokenRecord{Version: protocol.Version, Worker: c.worker}, clientv3.WithLease(c.lease))
 		if change.Replaced != "" && change.Replaced != change.Token {
 			ops = append(ops, clientv3.OpDelete(k.token(change.Replaced)))
@@ -156,111 +157,89 @@ func (c *commit) reads() []clientv3.Op {
 		return []clientv3.Op{clientv3.OpGet(c.keys.meta())}
 	}
 	ops := c.gets(c.worker)
-	if c.change.Owner == protocol.OwnerTaken && c.change.Token != c.change.Replaced {
-		ops = append(ops, clientv3.OpGet(c.keys.token(c.change.Token)))
+	if c.newToken() {
+		ops = append(ops, clientv3.OpGet(c.keys.token(c.change.Token), clientv3.WithKeysOnly()))
 	}
 	return ops
 }
 
 // conflict says what is in the way.
-func (c *commit) conflict(resp *reply) (protocol.Outcome, error) {
-	out := protocol.Outcome{Position: resp.position(false), Repeated: resp.again}
+func (c *commit) conflict(resp *reply) (out protocol.Outcome, err error) {
+	out = protocol.Outcome{Position: resp.position(false), Repeated: resp.repeated}
 	if c.worker < 0 {
 		return out, nil
 	}
-	v, err := c.viewFrom(c.worker, resp)
-	if err != nil {
-		return out, err
-	}
-	out.Now = v
-	if one(resp, 3) == nil && v.Meta.Version == c.change.Before.Meta.Version && bytes.Equal(v.Meta.Raw, c.change.Before.Meta.Raw) {
+	out.Now, err = c.viewFrom(resp)
+	if err == nil && !(c.newToken() && resp.one(3) != nil) && out.Now.Meta.Version == c.change.Before.Meta.Version &&
+		bytes.Equal(out.Now.Meta.Raw, c.change.Before.Meta.Raw) {
 		out.Conflict = protocol.ConflictSlot
 	}
-	return out, nil
+	return out, err
 }
 
 // view is what is stored after the change.
 func (c *commit) view(resp *reply) *protocol.View {
-	before, rev := c.change.Before, resp.Header.GetRevision()
-	v := &protocol.View{Position: resp.position(true), Meta: before.Meta, Slot: before.Slot, Owned: before.Owned, Lease: before.Lease}
+	v, rev := *c.change.Before, resp.header.GetRevision()
+	v.Position = resp.position(true)
 	if c.change.Meta != nil {
-		v.Meta = protocol.Entry[protocol.Meta]{Record: *c.change.Meta, Made: before.Meta.Made, Version: rev}
-		if raw, err := protocol.Encode(v.Meta.Record); err == nil {
-			v.Meta.Raw = []byte(raw)
-		}
+		v.Meta = written(*c.change.Meta, v.Meta.Made, rev)
 	}
 	if c.change.Slot != nil {
-		v.Slot = protocol.Entry[protocol.Slot]{Record: *c.change.Slot, Raw: []byte(c.slot), Made: madeAt(resp), Version: rev}
+		v.Slot = written(*c.change.Slot, resp.one(0).GetCreateRevision(), rev)
 	}
-	switch c.change.Owner {
+	switch made := ownerOf(&v).made; c.change.Owner {
 	case protocol.OwnerTaken:
+		v.Lease = ownerKey{cmp.Or(made, rev), c.lease}
 		v.Owned = true
-		made := rev
-		if before.Owned {
-			made = ownerOf(before).made
-		}
-		v.Lease = ownerKey{made, c.lease}
-		c.forget(c.lease)
 	case protocol.OwnerFreed:
 		v.Owned, v.Lease = false, nil
 	}
-	return v
+	return &v
 }
 
-// keepAlive begins to keep the lease alive that the owner key is on.
-func (c *commit) keepAlive(ctx context.Context) {
-	lease := ownerOf(c.change.Before).lease
-	if c.change.Owner != protocol.OwnerStays || c.change.Slot == nil || lease == 0 {
-		return
-	}
+// written is a record that was written at a revision.
+func written[R protocol.Record](r R, made, rev int64) protocol.Entry[R] {
+	value, _ := protocol.Encode(r) // which it was without an error
+	return protocol.Entry[R]{Record: r, Raw: []byte(value), Made: made, Version: rev}
+}
+
+// keepAlive begins to keep the lease alive that the owner key stays on, and returns where
+// its outcome will be; nil: there is nothing to do.
+func (c *commit) keepAlive(ctx context.Context) <-chan error {
 	alive := make(chan error, 1)
-	if c.life.Spawn(func() { alive <- c.session.keepAlive(ctx, lease) }) {
-		c.alive = alive
+	if c.change.Owner != protocol.OwnerStays || c.lease == 0 || !c.life.Spawn(func() { alive <- c.session.keepAlive(ctx, c.lease) }) {
+		return nil
 	}
+	return alive
 }
 
-// lapsed waits for what keeping the lease alive has come to, for half of the time that is
+// lapsed waits for what keeping a lease alive has come to, for half of the time that is
 // left: the holder is to learn soon that its window was extended. It reports whether the
 // lease is over. If the outcome is unknown, the next renewal tries again.
-func (c *commit) lapsed(ctx context.Context) bool {
-	if c.alive == nil {
+func lapsed(ctx context.Context, alive <-chan error) bool {
+	if alive == nil {
 		return false
 	}
 	late := time.NewTimer(timeLeft(ctx) / 2)
 	defer late.Stop()
 	select {
-	case err := <-c.alive:
+	case err := <-alive:
 		return errors.Is(err, rpctypes.ErrLeaseNotFound)
 	case <-late.C:
 		return false
 	}
 }
 
-// tidy ends the lease of what was given back. If that fails, it ends by itself.
-func (c *commit) tidy(ctx context.Context) {
-	lease := ownerOf(c.change.Before).lease
-	if c.change.Owner != protocol.OwnerFreed || lease == 0 || ctx.Err() != nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, tidyTime)
-	defer cancel()
-	_, _ = c.client.Revoke(ctx, lease)
-}
-
 // Watch implements [protocol.Session].
 func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
-	pause := time.NewTicker(rewatch)
-	defer pause.Stop()
-	for {
-		if s.watchOnce(ctx, v) {
-			return ctx.Err() == nil
-		}
+	for !s.watchOnce(ctx, v) {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-pause.C:
+		case <-time.After(rewatch):
 		}
 	}
+	return ctx.Err() == nil
 }
 
 // rewatch is the pause before a watch that failed is tried again. It is a hint that
@@ -278,10 +257,10 @@ func (s *session) watchOnce(ctx context.Context, v *protocol.View) bool {
 	if err != nil {
 		return false
 	}
-	if kv := one(now, 0); kv == nil || kv.CreateRevision != ownerOf(v).made {
+	if kv := now.one(0); kv == nil || kv.CreateRevision != ownerOf(v).made {
 		return true
 	}
-	for resp := range s.client.Watch(ctx, key, clientv3.WithRev(now.Header.GetRevision()+1), clientv3.WithFilterPut()) {
+	for resp := range s.client.Watch(ctx, key, clientv3.WithRev(now.header.GetRevision()+1), clientv3.WithFilterPut()) {
 		if resp.Err() != nil {
 			return false
 		}

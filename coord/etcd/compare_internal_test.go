@@ -24,7 +24,7 @@ func TestRevisionThatComesAgain(t *testing.T) {
 	defer func() { _ = c.Close() }()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	st := &store{requests: &requests{client: c.client, prefix: root + "orders/"}, namespace: "orders", keys: newKeyspace("orders"), life: c.Life()}
+	st := &store{client: c.client, keys: keyspace(root + "orders/"), life: c.Life()}
 	s, err := st.Open("token", 15*time.Second, 1024)
 	if err != nil {
 		t.Fatal(err)

@@ -94,14 +94,8 @@ func ask[T any](ctx context.Context, p *pace, repeat bool, request func(context.
 
 // timeLeft is how much time a call has.
 func timeLeft(ctx context.Context) time.Duration {
-	left := longestCall
 	if end, ok := ctx.Deadline(); ok {
-		left = until(end)
+		return time.Until(end) //nolint:forbidigo // a context's deadline is kept by the machine's timers and not by anybody's clock
 	}
-	return left
-}
-
-// until is how long it takes until a deadline of a context.
-func until(end time.Time) time.Duration {
-	return time.Until(end) //nolint:forbidigo // a context's deadline is kept by the machine's timers and not by anybody's clock
+	return longestCall
 }

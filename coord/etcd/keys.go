@@ -1,9 +1,12 @@
 package etcd
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // root is the folder of all namespaces.
@@ -11,8 +14,6 @@ const root = "/unalike/"
 
 // keyspace gives the names of a namespace's keys. It is the prefix they share.
 type keyspace string
-
-func newKeyspace(namespace string) keyspace { return keyspace(root + namespace + "/") }
 
 // meta is the namespace's layout and floor.
 func (k keyspace) meta() string { return string(k) + "meta" }
@@ -38,6 +39,19 @@ func (k keyspace) token(token string) string { return string(k) + "token/" + tok
 
 // identity is a copy of the slot that an identity has written last.
 func (k keyspace) identity(identity string) string { return string(k) + "identity/" + identity }
+
+// unused are the conditions that nobody was ever granted anything.
+func (k keyspace) unused() []clientv3.Cmp {
+	return []clientv3.Cmp{
+		clientv3.Compare(clientv3.CreateRevision(k.slots()), "=", 0).WithPrefix(),
+		clientv3.Compare(clientv3.CreateRevision(k.owners()), "=", 0).WithPrefix(),
+	}
+}
+
+// noMeta is the error of a namespace of which only the rest is there.
+func (k keyspace) noMeta() error {
+	return damaged(k.meta(), errors.New("the key is missing and there are slots"))
+}
 
 // digits prints a worker ID so that the order of keys is that of worker IDs.
 func digits(id int) string { return fmt.Sprintf("%010d", id) }

@@ -266,8 +266,9 @@ func TestLostRepliesOnRelease(t *testing.T) {
 	mustAcquire(t, r.Coordinator, request(1))
 }
 
-// The answer to the write that puts a lease back is lost, and the write is made again:
-// the lease is the grant's, and is not revoked as one that was made in vain.
+// The answer to the write that puts a lease back is lost, and the write is made again; the
+// next time nobody learns of it. The lease is the grant's, and is not revoked as one that
+// was made in vain.
 func TestLostReplyOnResume(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t)
@@ -282,23 +283,47 @@ func TestLostReplyOnResume(t *testing.T) {
 		}
 		return err
 	})), ns, nil)
-	g := mustAcquire(t, c, request(1))
+	req := request(1)
+	g := mustAcquire(t, c, req)
 	endLease(t, client, ns, 0)
 	armed.Store(true)
 	h, err := c.Renew(hurried(t), g, g.NotAfter+1000)
 	if err != nil || !lost.Load() {
 		t.Fatalf("Renew of %v with a reply lost, %v: %v, %v", g, lost.Load(), h, err)
 	}
-	if err := c.Close(); err != nil { // waits for what is done in the background
-		t.Fatal(err)
+	endLease(t, client, ns, 0)
+	lost.Store(false)
+	armed.Store(true)
+	ctx, cancel := context.WithCancel(within(t))
+	result := make(chan error, 1)
+	go func() { _, err := c.Renew(ctx, h, h.NotAfter+1000); result <- err }()
+	streamtest.Eventually(t, "a reply is lost", lost.Load)
+	cancel()
+	if err := <-result; !errors.Is(err, context.Canceled) {
+		t.Fatalf("Renew that is given up: %v", err)
 	}
+	wantRefused(t, c, req)
 	if stored(t, client, ownerKey(ns, 0)) == "" {
 		t.Errorf("%v has no owner key", h)
 	}
 }
 
-// An acquisition may have been granted, the caller asks again, and gives that up: the
-// lease that may carry the grant is not revoked, since the caller may ask once more.
+// wantRefused makes a request with the same token and another layout, which ends what the
+// coordinator has for that token, and closes the coordinator.
+func wantRefused(t *testing.T, c *etcd.Coordinator, req coord.Request) {
+	t.Helper()
+	req.Fingerprint = "another layout"
+	if g, err := c.Acquire(within(t), req); !errors.Is(err, coord.ErrLayoutMismatch) {
+		t.Errorf("Acquire with another layout: %v, %v; want %v", g, err, coord.ErrLayoutMismatch)
+	}
+	if err := c.Close(); err != nil { // waits for what is done in the background
+		t.Fatal(err)
+	}
+}
+
+// An acquisition may have been granted, the caller asks again, and gives that up, or is
+// refused: the lease that may carry the grant is not revoked, since the caller may ask once
+// more.
 func TestLeaseOfALostGrantOutlivesACancel(t *testing.T) {
 	t.Parallel()
 	r := newRobbed(t)
@@ -322,10 +347,8 @@ func TestLeaseOfALostGrantOutlivesACancel(t *testing.T) {
 	if err := <-result; !errors.Is(err, context.Canceled) {
 		t.Fatalf("Acquire that is given up: %v", err)
 	}
-	r.heal()
-	if err := r.Close(); err != nil { // waits for what is done in the background
-		t.Fatal(err)
-	}
+	r.reconnect(t)
+	wantRefused(t, r.Coordinator, req)
 	if n := r.held(t); n != 1 {
 		t.Errorf("%d worker IDs are held; want 1", n)
 	}

@@ -85,8 +85,7 @@ func New(client *clientv3.Client, namespace string, o *Options) (*Coordinator, e
 	if err != nil {
 		return nil, err
 	}
-	requests := &requests{client: client, prefix: root + namespace + "/"}
-	st := &store{requests: requests, namespace: namespace, keys: newKeyspace(namespace)}
+	st := &store{client: client, keys: keyspace(root + namespace + "/")}
 	p, err := protocol.New(st, protocol.Settings{
 		Driver: "etcd", Title: "the etcd cluster", Namespace: namespace, Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
 		SkewBound: opts.SkewBound, OneMachine: opts.OneMachine, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,

@@ -3,7 +3,6 @@ package etcd
 import (
 	"fmt"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/unalike-id/unalike/coord"
@@ -42,33 +41,4 @@ func decode[R protocol.Record](key string, b []byte) (R, error) {
 // damaged is the error of a key whose value this driver cannot have written.
 func damaged(key string, err error) error {
 	return fmt.Errorf("%w etcd key %q: %w; it is not overwritten: restore it from a backup, or use another namespace", coord.ErrInvalid, key, err)
-}
-
-// rangeOf returns the answer to the i-th operation, which is a read.
-func rangeOf(resp *reply, i int) *pb.RangeResponse {
-	if i < 0 || i >= len(resp.Responses) {
-		return nil
-	}
-	return resp.Responses[i].GetResponseRange()
-}
-
-// one returns the key that the i-th operation read; nil if there was none.
-func one(resp *reply, i int) *mvccpb.KeyValue {
-	if kvs := rangeOf(resp, i).GetKvs(); len(kvs) > 0 {
-		return kvs[0]
-	}
-	return nil
-}
-
-// madeAt returns the CreateRevision of the key that the first operation of a
-// transaction has written, and before which it read what was there.
-func madeAt(resp *reply) int64 {
-	if len(resp.Responses) == 0 {
-		return 0
-	}
-	put := resp.Responses[0].GetResponsePut()
-	if put.GetPrevKv() == nil {
-		return resp.Header.GetRevision()
-	}
-	return put.GetPrevKv().GetCreateRevision()
 }

@@ -129,6 +129,47 @@ func TestDelayedAcquire(t *testing.T) {
 	wantStored(t, c, g)
 }
 
+// TestLateRevoke: a lease that was made in vain is revoked late, when the same token has been
+// granted a worker ID by somebody else. That grant has another lease.
+func TestLateRevoke(t *testing.T) {
+	server := etcdtest.Start(t)
+	direct, ns := server.Client(t), rand.Text()
+	late := make(chan struct{})
+	a := newCoordinator(t, server.Client(t, grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		if strings.HasSuffix(method, "/LeaseRevoke") {
+			<-late
+		}
+		return invoke(ctx, method, req, reply, cc, opts...)
+	})), ns, nil)
+	b := newCoordinator(t, direct, ns, nil)
+	g := mustAcquire(t, b, request(1))
+	if err := b.Release(within(t), g, g.NotBefore); err != nil {
+		t.Fatal(err)
+	}
+	key := "/unalike/" + ns + "/slot/0000000000"
+	good := stored(t, direct, key)
+	put := func(value string) {
+		t.Helper()
+		if _, err := direct.Put(within(t), key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("{")
+	req := request(1)
+	if h, err := a.Acquire(within(t), req); !errors.Is(err, coord.ErrInvalid) {
+		t.Fatalf("Acquire of a damaged slot: %v, %v; want %v", h, err, coord.ErrInvalid)
+	}
+	put(good)
+	g = mustAcquire(t, b, req)
+	close(late)
+	if err := a.Close(); err != nil { // waits for what is done in the background
+		t.Fatal(err)
+	}
+	if stored(t, direct, ownerKey(ns, 0)) == "" {
+		t.Errorf("%v has no owner key", g)
+	}
+}
+
 // TestReorderedRenewals: a renewal is overtaken by the one after it. The stored
 // window does not shrink.
 func TestReorderedRenewals(t *testing.T) {

@@ -180,8 +180,8 @@ var etcdFixMutants = []mutant{
 	{
 		name: "etcd: a third of the time for each request",
 		file: "coord/etcd/hedge.go",
-		old:  "left = until(end)\n",
-		new:  "left = until(end) / 3\n",
+		old:  "return time.Until(end) //",
+		new:  "return time.Until(end) / 3 //",
 		pkg:  "./coord/etcd", test: "TestAsk",
 	},
 	{
@@ -200,9 +200,9 @@ var etcdFixMutants = []mutant{
 	},
 	{
 		name: "etcd: an acquisition begins anew each time",
-		file: "coord/etcd/store.go",
-		old:  "\tif s.lease == 0 {\n\t\ts.lease, s.made",
-		new:  "\tif true {\n\t\ts.lease, s.made",
+		file: "coord/etcd/lease.go",
+		old:  "\tif s.lease.id == 0 {\n\t\ts.lease.id = newLeaseID()",
+		new:  "\tif true {\n\t\ts.lease = lease{id: newLeaseID()}",
 		pkg:  "./coord/etcd", test: "TestAttemptsGoOn",
 	},
 	{

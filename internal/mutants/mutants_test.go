@@ -46,6 +46,7 @@ func TestMutants(t *testing.T) {
 		resumeMutants,
 		followMutants,
 		eyesMutants,
+		etcdMutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()

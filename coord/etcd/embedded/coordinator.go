@@ -67,6 +67,7 @@ var (
 	_ coord.Inspector   = (*Coordinator)(nil)
 	_ coord.Admin       = (*Coordinator)(nil)
 	_ coord.Lowerer     = (*Coordinator)(nil)
+	_ coord.Resumer     = (*Coordinator)(nil)
 )
 
 // New returns a coordinator for a namespace of the etcd in the folder dir. It makes
@@ -133,6 +134,16 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (co
 	var r coord.Grant
 	err := c.moving(ctx, func() (err error) {
 		r, err = c.inner.Renew(ctx, g, until)
+		return err
+	})
+	return r, err
+}
+
+// Resume implements [coord.Resumer].
+func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
+	var r coord.Grant
+	err := c.moving(ctx, func() (err error) {
+		r, err = c.inner.Resume(ctx, g, token, until)
 		return err
 	})
 	return r, err

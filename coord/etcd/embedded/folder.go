@@ -98,7 +98,7 @@ type mark struct {
 	// Folder is the folder's random name: the token of its cluster, and what clients
 	// show to its server. A folder that was deleted and made again has another one.
 	Folder string `json:"folder"`
-	// Served tells whether the server was ever ready. Before, the data may be half of
+	// Served reports whether the server was ever ready. Before, the data may be half of
 	// what a server needs to start, and nobody was granted anything from it. See
 	// removeHalfMade.
 	Served bool `json:"served"`

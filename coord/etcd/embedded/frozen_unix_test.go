@@ -4,6 +4,7 @@ package embedded
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,7 +22,7 @@ func TestFrozen(t *testing.T) {
 	host := startChild(t, dir, "stay")
 	host.line(t)
 	c := openFolder(t, dir, "n", nil)
-	g := mustAcquire(t, c, request(1))
+	g, other := mustAcquire(t, c, request(1)), mustAcquire(t, c, request(2))
 	host.Freeze(t)
 	short := func() context.Context {
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
@@ -33,10 +34,13 @@ func TestFrozen(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), want) {
 		t.Errorf("error is %v; want %q in it", err, want)
 	}
-	_, err = c.Renew(short(), g, g.NotAfter+1000)
 	want = fmt.Sprintf("embed: folder %s, whose etcd runs in process %d: ", dir, host.PID())
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("error is %v; want %q", err, want)
+	_, renew := c.Renew(short(), g, g.NotAfter+1000)
+	_, resume := c.Resume(short(), other, rand.Text(), other.NotAfter+1000)
+	for _, err := range []error{renew, resume} {
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("error is %v; want %q", err, want)
+		}
 	}
 	host.Thaw(t)
 	if _, err := c.Renew(within(t), g, g.NotAfter+1000); err != nil {
@@ -56,6 +60,10 @@ func TestCallsFollow(t *testing.T) {
 	}{
 		{"Acquire", func(c *Coordinator) (err error) { g, err = c.Acquire(within(t), request(1)); return err }},
 		{"Renew", func(c *Coordinator) (err error) { g, err = c.Renew(within(t), g, g.NotAfter+1000); return err }},
+		{"Resume", func(c *Coordinator) (err error) {
+			g, err = c.Resume(within(t), g, rand.Text(), g.NotAfter+1000)
+			return err
+		}},
 		{"Release", func(c *Coordinator) error { return c.Release(within(t), g, g.NotBefore) }},
 	} {
 		host := startChild(t, dir, "stay")

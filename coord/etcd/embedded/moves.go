@@ -69,7 +69,7 @@ func (c *Coordinator) moving(ctx context.Context, call func() error) error {
 	}
 }
 
-// moved waits until the server is elsewhere than it was, and tells whether it is.
+// moved waits until the server is elsewhere than it was, and reports whether it is.
 func (c *Coordinator) moved(ctx context.Context, was *post, next <-chan struct{}) bool {
 	select {
 	case c.moves.look <- struct{}{}:
@@ -93,7 +93,7 @@ func (c *Coordinator) moved(ctx context.Context, was *post, next <-chan struct{}
 	return false
 }
 
-// unavailable tells whether err says that there was no server, or none of this folder.
+// unavailable reports whether err says that there was no server, or none of this folder.
 func unavailable(err error) bool {
 	var server rpctypes.EtcdError
 	if errors.As(err, &server) {

@@ -160,7 +160,7 @@ func silent(err error) error {
 	return fmt.Errorf("it has stopped listening: %w", err)
 }
 
-// failed tells whether the server cannot go on: its disk or its listener failed, or
+// failed reports whether the server cannot go on: its disk or its listener failed, or
 // somebody deleted its folder. Err is then not nil. The server is then to be stopped: what
 // a listener said is said once.
 func (s *server) failed() error {
@@ -214,7 +214,7 @@ func (s *server) stop() error {
 	return nil
 }
 
-// close ends etcd and tells whether all of it has ended.
+// close ends etcd and reports whether all of it has ended.
 func (s *server) close() bool {
 	if s.etcd == nil {
 		return s.trap.err == nil // it never started, or only half
