@@ -273,15 +273,6 @@ func acquireMany(t *testing.T, crowd []*etcd.Coordinator, n, atOnce int) {
 	}
 }
 
-func mustAcquire(tb testing.TB, c *etcd.Coordinator, req coord.Request) coord.Grant {
-	tb.Helper()
-	g, err := c.Acquire(within(tb), req)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return g
-}
-
 // stored returns the value of a key; empty if there is none.
 func stored(tb testing.TB, client *clientv3.Client, key string) string {
 	tb.Helper()

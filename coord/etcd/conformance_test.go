@@ -12,6 +12,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/etcd"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
@@ -50,15 +51,7 @@ func participant(server *etcdtest.Server, namespace string) func(testing.TB, coo
 func newCoordinator(tb testing.TB, client *clientv3.Client, namespace string, o *etcd.Options) *etcd.Coordinator {
 	tb.Helper()
 	c, err := etcd.New(client, namespace, o)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			tb.Errorf("Close: %v", err)
-		}
-	})
-	return c
+	return drivertest.Closing(tb, c, err)
 }
 
 // ownerKey is the key that a holder has on its lease.

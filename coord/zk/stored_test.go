@@ -165,15 +165,6 @@ func TestForeignNodes(t *testing.T) {
 	}
 }
 
-// at is a request of somebody whose clock is off by d.
-func at(d time.Duration) coord.Request {
-	req := request(capacity)
-	req.Now += d.Milliseconds()
-	req.Until += d.Milliseconds()
-	req.OpenBy += d.Milliseconds()
-	return req
-}
-
 // TestClockSkew: a newcomer's clock is compared with the leader's, also if nobody
 // else is there.
 func TestClockSkew(t *testing.T) {
