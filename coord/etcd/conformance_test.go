@@ -39,6 +39,13 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+func TestAdmin(t *testing.T) {
+	server := etcdtest.Start(t)
+	coordtest.RunAdmin(t, func(testing.TB) coordtest.Harness {
+		return coordtest.Harness{Client: participant(server, rand.Text())}
+	})
+}
+
 // participant makes participants with a connection of their own.
 func participant(server *etcdtest.Server, namespace string) func(testing.TB, coord.Range) coord.Coordinator {
 	return func(tb testing.TB, _ coord.Range) coord.Coordinator {

@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"testing"
 	"time"
@@ -36,6 +37,17 @@ func TestConformanceOnCluster(t *testing.T) {
 		tb.Helper()
 		cluster := redistest.StartCluster(tb, redistest.Options{}, 3)
 		return func(tb testing.TB) goredis.UniversalClient { tb.Helper(); return cluster.Client(tb) }
+	})
+}
+
+func TestAdmin(t *testing.T) {
+	client := redistest.Start(t, redistest.Options{}).Client(t)
+	coordtest.RunAdmin(t, func(testing.TB) coordtest.Harness {
+		ns := rand.Text()
+		return coordtest.Harness{Client: func(tb testing.TB, _ coord.Range) coord.Coordinator {
+			tb.Helper()
+			return newCoordinator(tb, client, ns, nil)
+		}}
 	})
 }
 

@@ -21,6 +21,13 @@ func TestConformanceOfEnsemble(t *testing.T) {
 	conformance(t, zktest.StartEnsemble(t, 3, zktest.Options{}).Servers)
 }
 
+func TestAdmin(t *testing.T) {
+	server := zktest.Start(t, zktest.Options{})
+	coordtest.RunAdmin(t, func(testing.TB) coordtest.Harness {
+		return coordtest.Harness{Client: participant([]string{server.Addr}, rand.Text())}
+	})
+}
+
 // conformance runs the suite on servers that all cases share.
 func conformance(t *testing.T, servers []*zktest.Server) {
 	t.Helper()

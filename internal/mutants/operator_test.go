@@ -98,14 +98,14 @@ var operatorMutants = []mutant{
 		file: "internal/protocol/admin.go",
 		old:  "Change{Meta: &sv.Meta.Record, Unused: true",
 		new:  "Change{Meta: &meta, Unused: true",
-		pkg:  "./coord/etcd", test: "TestInit",
+		pkg:  "./coord/etcd", test: "TestAdmin",
 	},
 	{
 		name: "zk: a floor lowered by Init",
 		file: "internal/protocol/admin.go",
 		old:  "Change{Meta: &sv.Meta.Record, Unused: true",
 		new:  "Change{Meta: &meta, Unused: true",
-		pkg:  "./coord/zk", test: "TestInit",
+		pkg:  "./coord/zk", test: "TestAdmin",
 	},
 	{
 		name: "follow: floor not checked",
