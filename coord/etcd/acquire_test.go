@@ -126,53 +126,6 @@ func TestHintAfterCrash(t *testing.T) {
 	}
 }
 
-// TestStaleHint: the copy that an identity has of its slot is older than the slot,
-// because somebody else had it since. It is not taken at its word.
-func TestStaleHint(t *testing.T) {
-	server := etcdtest.Start(t)
-	for _, share := range []int{1, 2} {
-		ns := rand.Text()
-		c := newCoordinator(t, server.Client(t), ns, nil)
-		mine := request(1)
-		mine.Identity = "pod-a"
-		g := mustAcquire(t, c, mine)
-		if err := c.Release(within(t), g, g.NotBefore); err != nil {
-			t.Fatal(err)
-		}
-		theirs := request(1)
-		theirs.Identity = "pod-b"
-		h := mustAcquire(t, c, theirs)
-		endLease(t, server.Client(t), ns, h.WorkerID) // their window reaches into the future
-		mine = request(share)
-		mine.Identity = "pod-a"
-		i := mustAcquire(t, c, mine)
-		if share == 1 && (i.WorkerID != h.WorkerID || i.NotBefore != h.NotAfter || i.Generation != 3) {
-			t.Errorf("after %v the only worker ID was granted as %v", h, i)
-		}
-		if share == 2 && i.WorkerID == h.WorkerID {
-			t.Errorf("%v opens late and was granted all the same, with the other worker ID free", i)
-		}
-	}
-}
-
-// TestReleaseKeepsPredecessors: whatever a release says, it gives back no more than
-// its own grant.
-func TestReleaseKeepsPredecessors(t *testing.T) {
-	server := etcdtest.Start(t)
-	c := newCoordinator(t, server.Client(t), rand.Text(), nil)
-	g := mustAcquire(t, c, request(1))
-	if err := c.Release(within(t), g, g.NotAfter); err != nil {
-		t.Fatal(err)
-	}
-	h := mustAcquire(t, c, request(1))
-	if err := c.Release(within(t), h, 0); err != nil {
-		t.Fatal(err)
-	}
-	if i := mustAcquire(t, c, request(1)); i.NotBefore < g.NotAfter {
-		t.Errorf("%v follows %v", i, g)
-	}
-}
-
 // TestContention: of many who want a few worker IDs, as many get one as there are.
 func TestContention(t *testing.T) {
 	server := etcdtest.Start(t)

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -85,19 +84,5 @@ func endLease(tb testing.TB, client *clientv3.Client, namespace string, worker i
 // raiseFloor raises the floor of a namespace, which it makes if need be.
 func raiseFloor(tb testing.TB, client *clientv3.Client, namespace string, tick int64) {
 	tb.Helper()
-	c := newCoordinator(tb, client, namespace, nil)
-	ctx, cancel := context.WithTimeout(tb.Context(), callTime)
-	defer cancel()
-	slots, err := c.List(ctx)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if len(slots) == 0 {
-		if err := c.Init(ctx, space()); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	if _, err := c.Quarantine(ctx, time.UnixMicro(scale().Micro(tick))); err != nil {
-		tb.Fatal(err)
-	}
+	drivertest.RaiseFloor(tb, newCoordinator(tb, client, namespace, nil), tick)
 }

@@ -4,12 +4,12 @@ import (
 	"crypto/rand"
 	"fmt"
 	"testing"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
@@ -75,10 +75,7 @@ func conform(t *testing.T, start func(testing.TB) func(testing.TB) goredis.Unive
 			},
 			RaiseFloor: func(tb testing.TB, tick int64) {
 				tb.Helper()
-				until := time.UnixMicro(scale().Micro(tick))
-				if _, err := newCoordinator(tb, operator, ns, nil).Quarantine(within(tb), until); err != nil {
-					tb.Fatal(err)
-				}
+				drivertest.RaiseFloor(tb, newCoordinator(tb, operator, ns, nil), tick)
 			},
 			Sticky: true,
 		}

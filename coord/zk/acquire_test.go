@@ -126,33 +126,3 @@ func TestStaleSurvey(t *testing.T) {
 		t.Errorf("the floor is at %v, and %v was granted", floor, g)
 	}
 }
-
-// TestStaleHint: the worker ID that the identity had last is somebody else's, or opens
-// late. It is no more than the first to be looked at.
-func TestStaleHint(t *testing.T) {
-	server := zktest.Start(t, zktest.Options{})
-	o := newOperator(t, []string{server.Addr})
-	for _, share := range []int{1, 2} {
-		ns := rand.Text()
-		c := newCoordinator(t, []string{server.Addr}, ns, nil)
-		mine := request(1)
-		mine.Identity = "pod-a"
-		g := mustAcquire(t, c, mine)
-		if err := c.Release(within(t), g, g.NotBefore); err != nil {
-			t.Fatal(err)
-		}
-		theirs := request(1)
-		theirs.Identity = "pod-b"
-		h := mustAcquire(t, c, theirs)
-		endSession(t, o, server, ns, h.WorkerID) // their window reaches into the future
-		mine = request(share)
-		mine.Identity = "pod-a"
-		i := mustAcquire(t, c, mine)
-		if share == 1 && (i.WorkerID != h.WorkerID || i.NotBefore != h.NotAfter || i.Generation != 3) {
-			t.Errorf("after %v the only worker ID was granted as %v", h, i)
-		}
-		if share == 2 && i.WorkerID == h.WorkerID {
-			t.Errorf("%v opens late and was granted all the same, with the other worker ID free", i)
-		}
-	}
-}

@@ -3,6 +3,7 @@ package drivertest
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"io"
 	"testing"
 	"time"
@@ -69,6 +70,17 @@ func MustAcquire(tb testing.TB, c coord.Coordinator, req coord.Request) coord.Gr
 		tb.Fatal(err)
 	}
 	return g
+}
+
+// RaiseFloor raises the floor of a namespace to a tick, and makes the namespace if need be.
+func RaiseFloor(tb testing.TB, c coord.Admin, tick int64) {
+	tb.Helper()
+	if err := c.Init(Within(tb), Space()); err != nil && !errors.Is(err, coord.ErrInvalid) { // it is in use
+		tb.Fatal(err)
+	}
+	if _, err := c.Quarantine(Within(tb), time.UnixMicro(Scale().Micro(tick))); err != nil {
+		tb.Fatal(err)
+	}
 }
 
 // Closing returns a coordinator that was made without an error and is closed with the
