@@ -24,5 +24,6 @@ const (
 var (
 	scale, space, tickNow = drivertest.Scale, drivertest.Space, drivertest.TickNow
 	request, within       = drivertest.Request, drivertest.Within
+	hurried               = drivertest.Hurried
 	mustAcquire, open, at = drivertest.MustAcquire, drivertest.Open, drivertest.At
 )

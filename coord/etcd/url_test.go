@@ -143,7 +143,7 @@ func TestWrongPort(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), drivertest.HurriedTime)
 		began := time.Now()
 		_, err = c.Acquire(ctx, request(1))
 		cancel()

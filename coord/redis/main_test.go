@@ -32,6 +32,7 @@ const (
 var (
 	scale, space, tickNow = drivertest.Scale, drivertest.Space, drivertest.TickNow
 	request, within       = drivertest.Request, drivertest.Within
+	hurried               = drivertest.Hurried
 	mustAcquire, open     = drivertest.MustAcquire, drivertest.Open
 )
 
