@@ -72,19 +72,5 @@ func TestPoisonedSlot(t *testing.T) {
 	if g.WorkerID != 0 {
 		t.Fatalf("%v was granted first", g)
 	}
-	for range 5 {
-		if h := mustAcquire(t, c, request(6)); h.WorkerID == 0 {
-			t.Errorf("%v was granted, with others free", h)
-		}
-	}
-	h, err := c.Acquire(within(t), request(6))
-	if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "worker ID 0") || !strings.Contains(err.Error(), "retire") {
-		t.Errorf("Acquire with the poisoned one alone: %v, %v; want an error that says to retire it", h, err)
-	}
-	if err := c.Retire(within(t), 0); err != nil {
-		t.Fatal(err)
-	}
-	if h, err = c.Acquire(within(t), request(6)); !errors.Is(err, coord.ErrNoWorkerID) {
-		t.Errorf("Acquire after it was retired: %v, %v; want %v", h, err, coord.ErrNoWorkerID)
-	}
+	drivertest.PoisonedSlot(t, c)
 }

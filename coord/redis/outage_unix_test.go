@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/coord/redis"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
 // TestShortOutage: an outage that is shorter than the horizon less the renewal
@@ -42,7 +43,7 @@ func TestRestart(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{AppendOnly: true})
 	ns := newNamespace(t, server.Client(t), layout)
 	g := generate(t, shortCoordinator(t, server.Client(t), ns), lease())
-	before := worker(t, g)
+	before := streamtest.Worker(t, g)
 	ids := run(g)
 	ids.more(t, 100)
 	began := time.Now()
@@ -53,9 +54,7 @@ func TestRestart(t *testing.T) {
 	ids.more(t, 100)
 	ids.stop(t, 200)
 	t.Logf("an outage of %v; without an ID for %v; first error: %v", outage, ids.pause, ids.err)
-	if after := worker(t, g); after.WorkerID != before.WorkerID || after.Generation != before.Generation {
-		t.Errorf("worker ID %d, generation %d became worker ID %d, generation %d", before.WorkerID, before.Generation, after.WorkerID, after.Generation)
-	}
+	streamtest.SameTerm(t, g, before)
 	wantUnique(t, ids)
 }
 

@@ -195,12 +195,7 @@ func TestPoisonedSlot(t *testing.T) {
 	mustRelease(t, c, g)
 	far := tickNow() + time.Hour.Milliseconds()
 	store(t, client, ns, "0", strings.Replace(stored(t, client, ns, "0"), `"notAfter":0`, fmt.Sprintf(`"notAfter":%d`, far), 1))
-	if h, err := c.Acquire(within(t), request(1)); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "retire the worker ID") {
-		t.Errorf("Acquire: %v, %v", h, err)
-	}
-	if h := mustAcquire(t, c, request(2)); h.WorkerID != 1 {
-		t.Errorf("%v was granted", h)
-	}
+	drivertest.PoisonedSlot(t, c)
 }
 
 // TestClampedAhead: no request pushes a window further ahead of the server's clock than

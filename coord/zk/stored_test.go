@@ -194,20 +194,5 @@ func TestPoisonedSlot(t *testing.T) {
 	}
 	far := tickNow() + 10*365*24*time.Hour.Milliseconds()
 	o.forge(t, slotPath(ns, 0), func(fields map[string]any) { fields["notAfter"] = far })
-	c = newCoordinator(t, []string{server.Addr}, ns, nil) // that remembers nothing
-	for range 3 {
-		if h := mustAcquire(t, c, request(4)); h.WorkerID == 0 {
-			t.Errorf("%v was granted, with others free", h)
-		}
-	}
-	h, err := c.Acquire(within(t), request(4))
-	if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "worker ID 0") || !strings.Contains(err.Error(), "retire") {
-		t.Errorf("Acquire with the poisoned one alone: %v, %v; want an error that says to retire it", h, err)
-	}
-	if err := c.Retire(within(t), 0); err != nil {
-		t.Fatal(err)
-	}
-	if h, err = c.Acquire(within(t), request(4)); !errors.Is(err, coord.ErrNoWorkerID) {
-		t.Errorf("Acquire after it was retired: %v, %v; want %v", h, err, coord.ErrNoWorkerID)
-	}
+	drivertest.PoisonedSlot(t, newCoordinator(t, []string{server.Addr}, ns, nil)) // that remembers nothing
 }
