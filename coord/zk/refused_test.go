@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"net"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/testserver/proctest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
@@ -126,7 +124,7 @@ func TestUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	closed := "127.0.0.1:" + strconv.Itoa(proctest.FreePorts(t, 1)[0])
+	const closed = "127.0.0.1:1" // no other test can take it
 	for addr, says := range map[string]string{
 		silent.Addr().String(): "no answer from",
 		closed:                 "refused",

@@ -426,9 +426,9 @@ var driverMutants = []mutant{
 	},
 	{
 		name: "zk: session that has ended not put back",
-		file: "internal/protocol/renew.go",
-		old:  "\tcase !s.Holds(r.v):\n\t\tchange.Owner",
-		new:  "\tcase false:\n\t\tchange.Owner",
+		file: "internal/protocol/decide.go",
+		old:  "\tif !mine {\n\t\tchange.Owner",
+		new:  "\tif false {\n\t\tchange.Owner",
 		pkg:  "./coord/zk", test: "TestConformance",
 	},
 	{
@@ -455,15 +455,15 @@ var driverMutants = []mutant{
 	{
 		name: "zk: lost answer to a renewal not looked into",
 		file: "internal/protocol/renew.go",
-		old:  "return r.resolve(ctx, s, slot, err)",
+		old:  "return r.resolve(ctx, s, change, err)",
 		new:  "return false, err",
 		pkg:  "./coord/zk", test: "TestLostReplyOnRenew",
 	},
 	{
 		name: "zk: lost answer to a release not looked into",
 		file: "internal/protocol/renew.go",
-		old:  "h.attempt != nil && slot.Token == \"\"",
-		new:  "false && slot.Token == \"\"",
+		old:  "h.attempt != nil && h.v.released(h.g)",
+		new:  "false && h.v.released(h.g)",
 		pkg:  "./coord/zk", test: "TestLostReplyOnRelease",
 	},
 	{
@@ -517,8 +517,8 @@ var driverMutants = []mutant{
 	},
 	{
 		name: "etcd: a grant below the floor given again",
-		file: "internal/protocol/acquire.go",
-		old:  "case v.Slot.Record.NotBefore < v.Meta.Record.Floor:",
+		file: "internal/protocol/decide.go",
+		old:  "case slot.NotBefore < v.Meta.Record.Floor:",
 		new:  "case false:",
 		pkg:  "./coord/etcd", test: "TestReplayBelowTheFloor",
 	},
@@ -531,8 +531,8 @@ var driverMutants = []mutant{
 	},
 	{
 		name: "zk: a grant below the floor given again",
-		file: "internal/protocol/acquire.go",
-		old:  "case v.Slot.Record.NotBefore < v.Meta.Record.Floor:",
+		file: "internal/protocol/decide.go",
+		old:  "case slot.NotBefore < v.Meta.Record.Floor:",
 		new:  "case false:",
 		pkg:  "./coord/zk", test: "TestReplayBelowTheFloor",
 	},

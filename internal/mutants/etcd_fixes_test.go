@@ -214,9 +214,9 @@ var etcdFixMutants = []mutant{
 	},
 	{
 		name: "etcd: retired again without an owner key",
-		file: "internal/protocol/admin.go",
-		old:  "case v.Slot.Record.Retired && v.Owned:",
-		new:  "case v.Slot.Record.Retired:",
+		file: "internal/protocol/decide.go",
+		old:  "case slot.Retired && v.Owned:",
+		new:  "case slot.Retired:",
 		pkg:  "./coord/etcd", test: "TestRetireAgain",
 	},
 	{
@@ -235,9 +235,9 @@ var etcdFixMutants = []mutant{
 	},
 	{
 		name: "etcd: a renewal found although the floor was raised",
-		file: "internal/protocol/renew.go",
-		old:  "s.Holds(r.v) && r.v.Meta.Version == before.Meta.Version:",
-		new:  "s.Holds(r.v):",
+		file: "internal/protocol/decide.go",
+		old:  "mine && now.Meta.Version == change.Before.Meta.Version:",
+		new:  "mine:",
 		pkg:  "./coord/etcd", test: "TestResolvedRenewal",
 	},
 	{
@@ -250,8 +250,8 @@ var etcdFixMutants = []mutant{
 	{
 		name: "etcd: a renewal found by a cluster that has lost writes",
 		file: "internal/protocol/renew.go",
-		old:  "\tcase !r.detector.sound(r.v.era):\n",
-		new:  "\tcase false:\n",
+		old:  "\tif !r.detector.sound(r.v.era) {\n",
+		new:  "\tif false {\n",
 		pkg:  "./coord/etcd", test: "TestResolvedRenewal",
 	},
 	{
@@ -270,9 +270,9 @@ var etcdFixMutants = []mutant{
 	},
 	{
 		name: "etcd: a newcomer's clock not compared in a loss",
-		file: "internal/protocol/acquire.go",
-		old:  "if lost || sv.Worker < 0 &&",
-		new:  "if !lost && sv.Worker < 0 &&",
+		file: "internal/protocol/decide.go",
+		old:  "return stepRaise, true",
+		new:  "return stepRaise, false",
 		pkg:  "./coord/etcd", test: "TestSkewBeforeALoss",
 	},
 	{

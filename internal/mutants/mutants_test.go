@@ -40,6 +40,7 @@ func TestMutants(t *testing.T) {
 		etcdFixMutants,
 		review2Mutants,
 		review3Mutants,
+		decideMutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()

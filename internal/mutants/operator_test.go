@@ -95,16 +95,16 @@ var operatorMutants = []mutant{
 	},
 	{
 		name: "etcd: a floor lowered by Init",
-		file: "internal/protocol/admin.go",
-		old:  "Change{Meta: &sv.Meta.Record, Unused: true",
-		new:  "Change{Meta: &meta, Unused: true",
+		file: "internal/protocol/decide.go",
+		old:  "return Change{Meta: &meta, Unused: true",
+		new:  "meta = NewMeta(space)\n\treturn Change{Meta: &meta, Unused: true",
 		pkg:  "./coord/etcd", test: "TestAdmin",
 	},
 	{
 		name: "zk: a floor lowered by Init",
-		file: "internal/protocol/admin.go",
-		old:  "Change{Meta: &sv.Meta.Record, Unused: true",
-		new:  "Change{Meta: &meta, Unused: true",
+		file: "internal/protocol/decide.go",
+		old:  "return Change{Meta: &meta, Unused: true",
+		new:  "meta = NewMeta(space)\n\treturn Change{Meta: &meta, Unused: true",
 		pkg:  "./coord/zk", test: "TestAdmin",
 	},
 	{

@@ -159,8 +159,8 @@ var zkFixMutants = []mutant{
 	{
 		name: "zk: a loss noticed while a renewal was looked into ignored",
 		file: "internal/protocol/renew.go",
-		old:  "\tcase !r.detector.sound(r.v.era):\n",
-		new:  "\tcase false:\n",
+		old:  "\tif !r.detector.sound(r.v.era) {\n",
+		new:  "\tif false {\n",
 		pkg:  "./coord/zk", test: "TestLossBetween",
 	},
 	{
@@ -193,8 +193,8 @@ var zkFixMutants = []mutant{
 	},
 	{
 		name: "zk: a server's error hidden",
-		file: "internal/protocol/renew.go",
-		old:  "\tcase r.v.same(before):\n",
+		file: "internal/protocol/decide.go",
+		old:  "\tcase now.same(change.Before):\n",
 		new:  "\tcase false:\n",
 		pkg:  "./coord/zk", test: "TestQuota",
 	},

@@ -126,21 +126,20 @@ func (a *acquisition) round(ctx context.Context) (*View, error) {
 	if sv.Meta.Record.Fingerprint != a.req.Fingerprint {
 		return nil, &coord.LayoutMismatchError{Namespace: a.set.Namespace, Stored: sv.Meta.Record.Fingerprint, Wanted: a.req.Fingerprint}
 	}
-	lost := a.detector.loss() != ""
-	if lost || sv.Worker < 0 && len(sv.Owned) < a.req.Workers.Count {
-		// With a wrong clock, a floor would reach far into the future.
+	next, compare := planAcquisition(sv, a.req, a.detector.loss() != "")
+	if compare {
 		if err := a.clocks.check(ctx, s, sv, sv.during(a.clock())); err != nil {
 			return nil, err
 		}
 	}
-	if lost {
+	if next == stepRaise {
 		return nil, cmp.Or(a.heal(ctx, s, a.clock()), errAgain)
 	}
 	a.keep(sv) // for the next call with this token, if this one gets no further
-	switch {
-	case sv.Worker >= 0:
+	switch next {
+	case stepAgain:
 		return a.regrant(ctx, s, sv.Worker)
-	case len(sv.Owned) >= a.req.Workers.Count:
+	case stepFull:
 		return nil, a.full(ctx, s, sv)
 	}
 	return a.pick(ctx, s, sv)
@@ -199,7 +198,7 @@ func (a *acquisition) last(sv *Survey) (Candidate, bool) {
 	}
 	cand := Candidate{ID: sv.Last, Slot: sv.LastSlot.Record}
 	a.slots = map[int]Entry[Slot]{sv.Last: sv.LastSlot}
-	return cand, a.free(sv, sv.Last) && cand.Unusable(sv.Meta.Record, a.req, a.reach()) == nil && cand.Late(sv.Meta.Record.Floor, a.req.OpenBy) == 0
+	return cand, a.free(sv, sv.Last) && a.fits(cand, sv.Meta.Record)
 }
 
 // free reports whether a worker ID of the share can be had.
@@ -269,39 +268,41 @@ var (
 
 // take grants the first of the candidates that is still free.
 func (a *acquisition) take(ctx context.Context, s Session, sv *Survey, candidates []Candidate) (*View, error) {
-	all := len(candidates)
-	for unfit := 0; len(candidates) > 0; {
+	err := errUnfit
+	for len(candidates) > 0 {
 		cand := candidates[0]
-		v, out, err := a.grant(ctx, s, sv, cand)
-		switch {
-		case err != nil || v != nil:
-			return v, err
-		case out.Damage != nil && a.again(sv, cand.ID, out.Conflict):
-			if out.Conflict != ConflictSlot {
-				return nil, out.Damage
-			}
+		v, out, failed := a.grant(ctx, s, sv, cand)
+		if failed != nil || v != nil {
+			return v, failed
+		}
+		switch planRefusal(out, sv.Meta, out.Damage != nil && a.again(sv, cand.ID, out.Conflict)) {
+		case reactLook:
+			return nil, errAgain
+		case reactFail:
+			return nil, out.Damage
+		case reactReject:
 			a.log.Error("a slot cannot be used, its worker ID is not granted", "namespace", a.set.Namespace, "worker_id", cand.ID, "error", out.Damage)
 			a.reject(cand.ID, out.Damage)
-			if unfit++; unfit == all {
-				return nil, errUnfit
-			}
-		case out.Conflict != ConflictSlot:
-			return nil, errAgain
-		case out.Now != nil && out.Now.Meta.Version != sv.Meta.Version:
-			return nil, errAgain
-		case out.Now != nil && !out.Now.Owned:
+		case reactSame:
 			// Somebody may have had it and given it back.
-			next := Candidate{ID: cand.ID, Slot: out.Now.Slot.Record}
-			a.slots[cand.ID] = out.Now.Slot
-			if next.Late(sv.Meta.Record.Floor, a.req.OpenBy) == 0 && next.Unusable(sv.Meta.Record, a.req, a.reach()) == nil {
-				candidates[0] = next
+			cand.Slot, a.slots[cand.ID] = out.Now.Slot.Record, out.Now.Slot
+			if a.fits(cand, sv.Meta.Record) {
+				candidates[0] = cand
 				continue
 			}
+			err = errTaken
+		case reactNext:
+			err = errTaken
 		}
 		candidates = candidates[1:]
 		a.shuffle(candidates, sv.Meta.Record.Floor)
 	}
-	return nil, errTaken
+	return nil, err
+}
+
+// fits reports whether a candidate can be granted, and its window opens in time.
+func (a *acquisition) fits(cand Candidate, meta Meta) bool {
+	return cand.Unusable(meta, a.req, a.reach()) == nil && cand.Late(meta.Floor, a.req.OpenBy) == 0
 }
 
 // again reports whether a grant was refused before that took the same to be stored.
@@ -365,27 +366,23 @@ func (a *acquisition) resolve(ctx context.Context, s Session, cause error) (*Vie
 
 // regrant returns the grant that the token holds already. If its lease has ended, the
 // next renewal puts that back.
-//
-// A grant whose window the floor has overtaken meanwhile may have been made when windows
-// were lost that it overlaps with. Who asks for it again has not used it, and is not to.
 func (a *acquisition) regrant(ctx context.Context, s Session, worker int) (*View, error) {
 	v, err := a.look(ctx, s, worker, a.req.Token)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case v.Slot.Record.Token != a.req.Token:
-		// Somebody else was granted it, and the token's mark is in the way.
+	}
+	granted, stray, giveBack := planAgain(v, a.req.Token)
+	switch {
+	case stray:
 		s.End()
 		return nil, errAgain
 	case !a.detector.sound(v.era):
 		return nil, errAgain
-	case v.Slot.Record.NotBefore < v.Meta.Record.Floor:
-		// It is given back whole: what is below the floor is over.
-		slot := v.Slot.Record.Trimmed(v.Slot.Record.NotAfter)
-		if _, _, err := a.commit(ctx, s, Change{Before: v, Slot: &slot, Owner: OwnerFreed, Token: a.req.Token}); err != nil {
-			return nil, err
-		}
-		return nil, errAgain
+	case granted:
+		return v, nil
 	}
-	return v, nil
+	if _, _, err := a.commit(ctx, s, giveBack); err != nil {
+		return nil, err
+	}
+	return nil, errAgain
 }

@@ -22,16 +22,14 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 	}
 	return c.admin(ctx, "declare the namespace new", func(ctx context.Context, s Session) error {
 		sv, err := c.survey(ctx, s, Ask{New: c.firstMeta(meta)})
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case sv.Meta.Record.Fingerprint != space.Fingerprint:
-			return &coord.LayoutMismatchError{Namespace: c.set.Namespace, Stored: sv.Meta.Record.Fingerprint, Wanted: space.Fingerprint}
-		case sv.Slots > 0:
-			return fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use another namespace", coord.ErrInvalid)
 		}
-		// The record stays as it is: a floor is never lowered.
-		return done(c.replaceMeta(ctx, s, sv, Change{Meta: &sv.Meta.Record, Unused: true, Settle: true}))
+		change, err := planInit(sv, c.set.Namespace, space)
+		if err != nil {
+			return err
+		}
+		return done(c.replaceMeta(ctx, s, sv, change))
 	})
 }
 
@@ -96,20 +94,12 @@ func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
 	var refused *View // what a change was refused for that took it to be stored
 	return c.admin(ctx, fmt.Sprintf("retire worker ID %d", workerID), func(ctx context.Context, s Session) error {
 		v, err := c.look(ctx, s, workerID, "")
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case !v.Meta.There():
-			return fmt.Errorf("%w: there is no such namespace", coord.ErrInvalid)
-		case workerID >= v.Meta.Record.Capacity:
-			return fmt.Errorf("%w: worker ID %d; the layout has worker IDs 0 to %d", coord.ErrInvalid, workerID, v.Meta.Record.Capacity-1)
-		case v.Slot.Record.Retired && v.Owned:
-			return nil
 		}
-		change := Change{Before: v, Owner: OwnerForever}
-		if slot := v.Slot.Record; !slot.Retired { // otherwise its owner mark is gone, and is written again
-			slot = slot.Withdrawn(v.Meta.Record, workerID, c.now())
-			change.Slot = &slot
+		change, already, err := planRetire(v, workerID, c.now())
+		if already || err != nil {
+			return err
 		}
 		out, _, err := c.commit(ctx, s, change)
 		if out.Damage != nil && refused != nil && refused.same(v) {

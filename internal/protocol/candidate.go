@@ -11,8 +11,7 @@ import (
 // Candidate is a worker ID that nobody holds.
 type Candidate struct {
 	ID   int
-	Rev  int64 // what the back end calls the revision or version of its slot
-	Slot Slot  // zero: it has none
+	Slot Slot // zero: it has none
 }
 
 // opens is NotBefore of the next grant.

@@ -1,8 +1,9 @@
-// Package protocol has what the drivers with a key-value store have in common: the
-// records that they keep for a namespace and for a worker ID, how these are written
-// and read, and the steps of the protocol of package coord that are arithmetic on
-// records. Where a record lies, what makes a step atomic and what became of a
-// call without an answer is up to the driver.
+// Package protocol is the protocol of package coord, once for all back ends that keep
+// records: what is stored and how it is written and read, what to do about it, how a loss
+// of writes is noticed, and the [Coordinator] that does all of that over a [Store]. Where a
+// record lies, and what makes a step atomic, is up to the store.
 //
-// Nothing here makes a call or reads a clock. Times are microseconds since 1970.
+// What is decided is decided in functions that make no call and read no clock: decide.go,
+// slot.go, candidate.go and floor.go. Times are microseconds since 1970. The way of a call
+// through the packages is in docs/architecture.md.
 package protocol

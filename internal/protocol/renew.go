@@ -50,11 +50,6 @@ func (c *Coordinator) hold(g coord.Grant, token string) (*holding, error) {
 	return h, nil
 }
 
-// holds reports whether a grant is that of the slot.
-func (v *View) holds(g coord.Grant) bool {
-	return v.Slot.There() && v.Slot.Record.Worker == g.WorkerID && v.Slot.Record.Holds(g.Token, g.Generation)
-}
-
 // grant returns the last stored piece as a grant.
 func (v *View) grant() coord.Grant { return v.Slot.Record.Grant(v) }
 
@@ -96,8 +91,8 @@ func (h *holding) once(ctx context.Context, turn func(context.Context, Session) 
 			return s, false, err
 		}
 	}
-	if slot := h.v.Slot.Record; h.attempt != nil && slot.Token == "" && slot.Generation == h.g.Generation && !slot.Retired {
-		return s, true, nil // nobody but this holder can have released it
+	if h.attempt != nil && h.v.released(h.g) {
+		return s, true, nil
 	}
 	h.detector.compare(h.known, h.v)
 	if !h.detector.sound(h.v.era) {
@@ -134,11 +129,6 @@ func (h *holding) again(out Outcome) error {
 	}
 	h.refused, h.v = h.v, out.Now
 	return nil
-}
-
-// same reports whether two views are of the same state.
-func (v *View) same(w *View) bool {
-	return v.Meta.Version == w.Meta.Version && v.Slot.Version == w.Slot.Version && v.Slot.Record == w.Slot.Record && v.Owned == w.Owned
 }
 
 // lose ends the tenant of a grant that is not held any more, unless it has another one.
@@ -198,13 +188,10 @@ func (r *renewal) clamped(s Session) int64 {
 }
 
 // suffices reports whether there is no time for as much again as looking took, and what
-// is stored is more than the caller has and needs nothing besides: an earlier renewal was
-// done without the caller's learning of it.
+// is stored does for now.
 func (r *renewal) suffices(ctx context.Context, s Session) bool {
 	end, ok := ctx.Deadline()
-	slot := r.v.Slot.Record
-	return ok && r.took > 0 && until(end) < r.took+r.took/2 && r.token == r.g.Token &&
-		s.Holds(r.v) && slot.NotAfter > r.g.NotAfter && max(slot.NotBefore, r.v.Meta.Record.Floor) <= r.g.NotAfter
+	return ok && r.took > 0 && until(end) < r.took+r.took/2 && r.token == r.g.Token && s.Holds(r.v) && r.v.exceeds(r.g)
 }
 
 // turn makes the change, and looks what happened if that is not clear.
@@ -214,21 +201,13 @@ func (r *renewal) turn(ctx context.Context, s Session) (bool, error) {
 		r.adopt(r.t, r.v)
 		return true, nil
 	}
-	slot, from, grows := r.v.Slot.Record.Extended(r.g, r.v.Meta.Record.Floor, r.clamped(s), r.now())
+	change, from, grows := planRenewal(r.v, r.g, r.token, r.clamped(s), r.now(), s.Holds(r.v))
 	r.from, r.floored = from, !grows
-	change := Change{Before: r.v, Slot: &slot, Token: r.token, Identity: slot.Identity}
-	switch {
-	case r.token != r.g.Token:
-		slot.Token, slot.Generation = r.token, slot.Generation+1
-		change.Owner, change.Replaced = OwnerTaken, r.g.Token
-	case !s.Holds(r.v):
-		change.Owner, change.Replaced = OwnerTaken, r.g.Token
-	}
 	out, unsound, err := r.commit(ctx, s, change)
 	switch {
 	case err != nil:
 		r.doubtful(r.t)
-		return r.resolve(ctx, s, slot, err)
+		return r.resolve(ctx, s, change, err)
 	case !out.Done:
 		return false, r.again(out)
 	case unsound:
@@ -246,27 +225,27 @@ func (r *renewal) turn(ctx context.Context, s Session) (bool, error) {
 		return false, nil
 	}
 	if change.Owner == OwnerTaken {
-		r.log.Info("lease put back", "namespace", r.set.Namespace, "worker_id", slot.Worker)
+		r.log.Info("lease put back", "namespace", r.set.Namespace, "worker_id", r.g.WorkerID)
 	}
 	return true, nil
 }
 
 // resolve looks what became of a change whose answer was lost. If it was done, what is
 // stored is adopted.
-func (r *renewal) resolve(ctx context.Context, s Session, slot Slot, cause error) (bool, error) {
-	before := r.v
+func (r *renewal) resolve(ctx context.Context, s Session, change Change, cause error) (bool, error) {
 	if err := r.lookAgain(ctx, s); err != nil {
 		return false, unclear(cause, err)
 	}
 	r.detector.compare(r.known, r.v)
-	switch {
-	case !r.detector.sound(r.v.era):
+	if !r.detector.sound(r.v.era) {
 		return false, nil
-	case r.v.Slot.Record == slot && s.Holds(r.v) && r.v.Meta.Version == before.Meta.Version:
+	}
+	switch fateOf(change, r.v, s.Holds(r.v)) {
+	case fateDone:
 		r.adopt(r.t, r.v)
 		return true, nil
-	case r.v.same(before):
-		return false, cause // not done; trying again is up to the caller
+	case fateUndone:
+		return false, cause // trying again is up to the caller
 	}
 	return false, nil
 }
@@ -312,8 +291,7 @@ func (c *Coordinator) release(ctx context.Context, g coord.Grant, last int64) er
 
 // giveBack makes the change of a release.
 func (h *holding) giveBack(ctx context.Context, s Session, last int64) (bool, error) {
-	slot := h.v.Slot.Record.Trimmed(last)
-	out, _, err := h.commit(ctx, s, Change{Before: h.v, Slot: &slot, Owner: OwnerFreed, Token: h.g.Token, Identity: slot.Identity})
+	out, _, err := h.commit(ctx, s, planRelease(h.v, h.g, last))
 	switch {
 	case err != nil && h.attempt != nil:
 		return false, err

@@ -9,60 +9,97 @@ import (
 )
 
 // Store is what a back end can do for one namespace. It decides nothing: what to write
-// and what an answer means is up to [Coordinator].
+// and what an answer means is up to [Coordinator]. Package toystore is the smallest
+// example, and package storetest holds a store to what is said here.
 //
-// Errors of the methods of a store wrap [coord.ErrInvalid] if trying again cannot help,
-// because a record is damaged for example. After any other error of [Session.Commit] the
-// outcome is unknown.
+// A store keeps:
+//   - the namespace's record: [Meta];
+//   - a slot for each worker ID that was ever granted or retired: [Slot]. It is never deleted;
+//   - an owner mark for each worker ID that is held or retired. That of a holder is on a
+//     lease, and is deleted when the lease ends; that of a retired worker ID stays. It has
+//     the value [MarkOf] where the back end has no clock, and any value where it has one;
+//   - what leads from the token of a holder to its worker ID: a mark of its own, which comes
+//     and goes with the owner mark, or the owner mark itself if that has the token;
+//   - the worker ID that an identity had last;
+//   - if the back end has lineages, the one in which the namespace was settled last.
+//
+// Records are stored as [Encode] returns them and read with [Decode].
+//
+// That a namespace or a slot is not there is no error: its [Entry] is zero then. Errors
+// wrap [coord.ErrInvalid] if trying again cannot help, and say which record is damaged:
+// one that Decode refuses, a slot that names another worker ID than its place, a namespace
+// of which slots or owner marks are there and the record is not. After any error of
+// [Session.Commit] the coordinator takes the outcome to be unknown, and looks.
 type Store interface {
 	// Open returns a new session for the holder with a token, or for an operator if the
-	// token is empty, without waiting for a connection. Its lease, once there is one,
-	// lasts ttl after its last sign of life. Answers have room for so many worker IDs.
+	// token is empty. It does not block and makes no call to the coordinator, because that
+	// holds a lock meanwhile. The lease of the session, once there is one, lasts ttl after
+	// its last sign of life. A token gets another session after its first is over, while the
+	// owner mark of the first may still stand, and in another process after a restart.
+	//
+	// Workers is how many worker IDs an answer may have to list, for a client that limits
+	// the size of answers; 0: it is not known. It is a hint.
 	Open(token string, ttl time.Duration, workers int) (Session, error)
 }
 
-// Session is what one token has in the back end: a connection, a lease, or both. Its
-// methods are safe for concurrent use and return promptly when ctx ends.
+// Session is what one token has in the back end: a connection, a lease, or both. It holds
+// at most one worker ID at a time. Its methods are safe for concurrent use, and those with
+// a ctx return promptly when that ends. The others do not block.
 type Session interface {
 	// Survey looks at the namespace, in one consistent look. A namespace that is not
-	// there is made with ask.New, if that is not nil.
+	// there is made with ask.New, if that is not nil. Several that survey at once make one.
 	Survey(ctx context.Context, ask Ask) (*Survey, error)
-	// Look reads the namespace's record, one slot, and what leads from a token to it, in
-	// one consistent look.
+	// Look reads the namespace's record, one slot, its owner mark, and whether the token
+	// leads to it, in one consistent look. A store whose [Session.Commit] need not know the
+	// last of these ignores the token; it is empty if an operator looks.
 	Look(ctx context.Context, worker int, token string) (*View, error)
-	// Probe reads slots, in the order of the worker IDs. A slot that cannot be read has
-	// an error of its own.
+	// Probe reads slots, in the order of the worker IDs; each may be as it was at another
+	// moment of the call. A slot that cannot be read has an error of its own. As a grant
+	// follows, the session may get its lease meanwhile.
 	Probe(ctx context.Context, workers []int) ([]Probe, error)
-	// Commit makes a change in one atomic step, if what is stored is as the change says.
+	// Commit makes a change in one atomic step, if what is stored is as the change says:
+	// see [Change]. It is a sign of life of the lease that [Session.Holds] speaks of.
 	Commit(ctx context.Context, change Change) (Outcome, error)
 	// Leases returns when leases end unless they are renewed, of as many of the holders
-	// as can be asked, from the first on. What cannot be learned is left out.
+	// as can be asked, from the first on. What cannot be learned is left out; errors are
+	// not reported, because an error message is all that the answer is for.
 	Leases(ctx context.Context, holders []Holder) []Lease
-	// List reads the namespace's record, and all slots if asked to. It writes nothing.
+	// List reads the namespace's record, and with it all slots and owner marks if asked to;
+	// otherwise it may leave them out. It writes nothing, and makes no namespace.
 	List(ctx context.Context, slots bool) (*Listing, error)
-	// Watch blocks until the lease that a view shows seems to be gone, and returns true;
-	// false if ctx or the session has ended before.
+	// Watch blocks until the owner mark that a view shows seems to be gone, and returns true;
+	// at once if the view shows none. It returns false if ctx ends before, or if it cannot go
+	// on watching. True is a hint, which the holder answers with a renewal: it may come late,
+	// and may be wrong.
 	Watch(ctx context.Context, v *View) bool
-	// Holds reports whether the owner mark of a view is one that this session keeps.
+	// Holds reports whether a change with [OwnerStays] in this session keeps the owner mark
+	// of a view alive. If not, a renewal puts the mark on the lease of this session, with
+	// [OwnerTaken]. It is false if the view shows no owner mark, and makes no call.
 	Holds(v *View) bool
 	// Time returns the back end's clock as of now, in microseconds since 1970; 0 if it
-	// has none or this session has not learned it yet.
+	// has none or this session has not learned it yet, which Survey and Look do.
 	Time() int64
-	// Over returns why the session has ended, so that another one is needed; nil: it
-	// lives.
+	// Over returns why the session has ended, so that another one is opened for its token;
+	// nil: it lives. If trying again cannot help, see [coord.Permanent], the call ends.
 	Over() error
-	// End ends the session and the lease, in the background. A lease with which something
-	// may have been granted is left to end by itself.
+	// End ends the session and the lease, in the background; Over returns an error from
+	// then on. A lease with which something may have been granted is left to end by itself,
+	// also if that is only possible because the answer to a Commit was lost. End may be
+	// called more than once, and while other calls are under way.
 	End()
 }
 
-// Entry is a record as it is stored.
+// Entry is a record as it is stored. The zero Entry is one that is not there.
 type Entry[R Record] struct {
 	Record R
-	Raw    []byte // the stored value; nil: it is not known
+	// Raw is the stored value; nil: it is not known. Versions come again after a loss of
+	// writes, so a store that can lose them compares values as well.
+	Raw []byte
 	// Made and Version count, in the back end's own way, when the record was made and
 	// when it was written last. Made is 0 if there is no record, and [MadeUnknown] if
-	// that is not known.
+	// that is not known. Version grows with every write of the record, and may be 0 after
+	// the first one. Where the back end has no clock, a slot's Version is the
+	// Position.Number of the write, as Holder.Changed is, because they are compared.
 	Made, Version int64
 }
 
@@ -73,14 +110,16 @@ const MadeUnknown = -1
 // There reports whether there is a record.
 func (e Entry[R]) There() bool { return e.Made != 0 }
 
-// Position is what an answer tells of the history of the back end.
+// Position is what an answer tells of the history of the back end. It is how a loss of
+// writes is noticed. The zero Position tells nothing.
 type Position struct {
 	// Lineage names the history: the ID of a cluster. Empty: the back end has none.
 	Lineage string
-	// Number counts writes and never falls; 0: not known.
+	// Number counts writes and never falls; 0: not known. One that is lower than in an
+	// answer to an earlier request proves a loss.
 	Number int64
 	// Wrote reports whether Number is that of a write which this request has made: it is
-	// higher than all that were seen before.
+	// higher than in all answers to earlier requests, and one that is not proves a loss.
 	Wrote bool
 	// Heard is a number that was heard of before the request, in an answer to nobody's
 	// question such as a ping, and HeardAt when that was, monotonic; 0: none was.
@@ -96,41 +135,57 @@ type View struct {
 	Meta  Entry[Meta]
 	Slot  Entry[Slot]
 	Owned bool // there is an owner mark: a holder's, or that of a retired worker ID
-	Lease any  // what the store knows of the owner mark
+	// Lease is what the store knows of the owner mark. Nobody else reads it, and it is nil
+	// in a view that the coordinator has made.
+	Lease any
 
 	era  int64 // of the detector, before the look
 	seen int64 // when it was read, microseconds since 1970
 }
 
-// Ask says what a survey is to read.
+// Ask says what a survey is to read. The zero Ask is that of an operator.
 type Ask struct {
 	// Token is that of an acquisition; empty: an operator's survey.
-	Token, Identity string
-	// Share is the worker IDs whose owners are read; the zero Range: all.
+	Token string
+	// Identity is whose last worker ID is read; empty: nobody's.
+	Identity string
+	// Share is the worker IDs whose owner marks are read; the zero Range: all. Its Count is
+	// 0 only then.
 	Share coord.Range
 	// New returns the record of a namespace that has to be made, given the back end's
-	// clock in microseconds since 1970, 0 if it has none. Nil: none is made.
+	// clock in microseconds since 1970, 0 if it has none. Nil: none is made. If it is nil
+	// although there is a token, the survey looks what became of a grant, and draws no
+	// ticket.
 	New func(now int64) Meta
 }
 
 // Survey is what one look at a namespace tells.
 type Survey struct {
 	Position
-	Meta   Entry[Meta]
-	Made   bool   // by this survey
-	Origin string // the lineage on record in the namespace; empty: none
-	Slots  int    // how many slots there are, where that is known without reading them; only for operators
-	Ticket int64  // the number that was drawn for this survey, from 0 on; -1: none was
-	Worker int    // what the token holds already; -1: nothing
-	Last   int    // what the identity had last; -1: nothing
-	// LastSlot is the slot of Last, where the store has read it.
+	Meta   Entry[Meta] // not there: nor is the namespace, and nothing else is known
+	Made   bool        // by this survey
+	Origin string      // the lineage on record in the namespace; empty: none
+	// Slots is above 0 if there is any slot or owner mark. It counts for operators only.
+	Slots int
+	// Ticket is a number that was drawn with this survey: each is higher than all before,
+	// from 0 on without gaps, so that those who start at once begin at different worker IDs.
+	// -1: none was, because one is enough for a session, or the back end has no tickets; the
+	// acquisition begins anywhere then.
+	Ticket int64
+	Worker int // what the token holds already: where it leads to; -1: nothing
+	Last   int // what the identity had last, also outside of the share; -1: nothing
+	// LastSlot is the slot of Last, where the store has read it: that saves a Probe.
 	LastSlot Entry[Slot]
-	// Owned are the worker IDs of the share that cannot be had, in ascending order.
-	Owned   []int
-	Retired int      // how many of them are retired, where that is known
-	Holders []Holder // who holds the others
+	// Owned are the worker IDs of the share that have an owner mark, in ascending order:
+	// those that are held, by this token too, and those that are retired.
+	Owned []int
+	// Retired is how many of Owned are retired, and Holders, in any order, who holds the
+	// others. Where owner marks do not tell, Retired is 0 and Holders are all.
+	Retired int
+	Holders []Holder
 	// Server is the back end's clock, in microseconds since 1970, and Unit what it is
-	// rounded down to. 0: it has none, and the clocks of the holders are compared.
+	// rounded down to, in microseconds too. Both are 0 if it has none: then the clocks of
+	// the holders are compared.
 	Server, Unit int64
 
 	era          int64
@@ -146,13 +201,18 @@ func (sv *Survey) during(now int64) Span {
 
 // Holder is somebody who holds a worker ID.
 type Holder struct {
-	Worker  int
-	Changed int64                // the number of the write of the last renewal; 0: not known
-	Mark    func() (Mark, error) // reads what the owner mark says; nil: it says nothing
-	Lease   any                  // what the store knows of the lease
+	Worker int
+	// Changed is the Position.Number of the last renewal; 0: not known. It tells whose lease
+	// ends first and, where the back end has no clock, who has renewed since a survey.
+	Changed int64
+	// Mark reads what the owner mark says; nil: it says nothing, because the back end has
+	// a clock.
+	Mark  func() (Mark, error)
+	Lease any // what the store knows of the lease, for [Session.Leases]
 }
 
-// Mark is what an owner mark says, where the back end has no clock.
+// Mark is what an owner mark says, where the back end has no clock: others compare their
+// clocks with it.
 type Mark struct {
 	Version int   `json:"version"`
 	Renewed int64 `json:"renewed"` // the holder's clock at the last renewal, microseconds since 1970
@@ -177,25 +237,25 @@ func (m Mark) Lease() time.Duration { return time.Duration(m.TTL) * time.Millise
 type Lease struct {
 	Worker  int
 	Mark    string        // changes with each sign of life
-	Renewed int64         // the holder's clock at the last renewal, microseconds since 1970
-	TTL     time.Duration //
-	Left    time.Duration // negative: the back end does not tell
-	Retired bool          // it is none, and never ends
+	Renewed int64         // the holder's clock at the last renewal, as its slot or owner mark has it
+	TTL     time.Duration // that the holder asked for, from the same place
+	Left    time.Duration // negative: the back end does not tell; Renewed and TTL have to do
+	Retired bool          // it is none, and never ends: a holder of a survey that did not tell
 }
 
-// Probe is a slot that nobody holds.
+// Probe is the slot of a worker ID that had no owner mark in the survey before.
 type Probe struct {
-	Slot Entry[Slot]
-	Err  error // why it cannot be read
+	Slot Entry[Slot] // zero: it was never granted
+	Err  error       // why it cannot be read
 }
 
 // Listing is what is stored of a namespace.
 type Listing struct {
 	Position
 	Meta       Entry[Meta]
-	Slots      []Slot // in ascending order
-	Owned      []int  // in ascending order
-	Unreadable []error
+	Slots      []Slot  // in ascending order
+	Owned      []int   // which worker IDs have an owner mark, in ascending order
+	Unreadable []error // one for each record that cannot be read
 }
 
 // Owner says what becomes of the owner mark of a worker ID.
@@ -203,44 +263,74 @@ type Owner int
 
 // What becomes of an owner mark.
 const (
-	OwnerStays   Owner = iota // as it is; if it is on this session's lease, that is kept alive
-	OwnerTaken                // it is put on this session's lease, in place of the one that may be there
-	OwnerFreed                // it is deleted
-	OwnerForever              // it is put there without a lease
+	// OwnerStays leaves it as it is. If Slot is stored too, this is a renewal: the lease
+	// of the owner mark is kept alive, and a mark that has a value gets that of the slot.
+	OwnerStays Owner = iota
+	// OwnerTaken puts it on this session's lease, in place of the one that may be there.
+	// Token leads to the worker ID then. Slot is stored too.
+	OwnerTaken
+	OwnerFreed   // it is deleted, and Token leads nowhere
+	OwnerForever // it is put there without a lease, in place of the one that may be there
 )
 
-// Change is one atomic step. It is done only if what is stored is as Before says.
+// Change is one atomic step about a worker ID, see [Change.Worker], or the namespace alone.
+//
+// It is done only if what is stored is as Before says: the same record of the namespace,
+// and for a worker ID the same slot, and an owner mark if there was one and none if not.
+// Before is not nil. An entry that is zero in it must not be there. The coordinator may
+// have made it from a survey and a probe: then it shows no owner mark, and its Lease is
+// nil. Or it comes with a grant, and is old.
 type Change struct {
 	Before *View
 	Meta   *Meta // to store; nil: it stays
 	Slot   *Slot // to store; nil: it stays
 	Owner  Owner
-	Token  string // whose mark leads to the worker ID, with OwnerTaken and OwnerFreed
-	// Replaced is the token whose mark goes with OwnerTaken; empty: none, and Token has
-	// none yet.
+	// Token is that of the session, and belongs to OwnerTaken and OwnerFreed. With OwnerTaken
+	// it must not lead to any worker ID yet, unless it is Replaced itself.
+	Token string
+	// Replaced is the token that leads to the worker ID no longer with OwnerTaken, where it
+	// still does. It is Token if a renewal puts back an owner mark, another one if a grant is
+	// resumed, and empty for a new grant.
 	Replaced string
-	// Identity is noted to have the worker ID; empty: none.
+	// Identity is noted to have had the worker ID last; empty: none. Slot is stored too, and
+	// what is noted may be a copy of it. Renewals and releases repeat it.
 	Identity string
-	Unused   bool // the namespace must have no slot and no owner
-	Settle   bool // the lineage is noted in the namespace
+	Unused   bool // it is done only if the namespace has no slot and no owner mark
+	Settle   bool // the lineage is noted in the namespace, if the back end has any
 }
 
-// Outcome says what became of a change.
+// Worker returns the worker ID that a change is about, which a stored slot names; -1: the
+// namespace alone.
+func (c *Change) Worker() int {
+	switch {
+	case c.Slot != nil:
+		return c.Slot.Worker
+	case c.Before.Slot.There():
+		return c.Before.Slot.Record.Worker
+	}
+	return -1
+}
+
+// Outcome says what became of a change: it is done, or was refused because what is stored
+// is not as the change said. Both are certain. Where that is not known, Commit returns an
+// error.
 type Outcome struct {
-	Position
-	Done bool
+	Position // that of Now may be zero
+	Done     bool
 	// Now is what is stored: with Done, always; else where the store has read it.
 	Now *View
 	// Conflict says, if it is not done, what is not as Before said.
 	Conflict Conflict
-	// Damage is the error if what is stored is as Before said all the same: something
-	// else has changed what belongs to it.
+	// Damage is the error if what is stored may be as Before said all the same: something
+	// else has changed what belongs to it, which trying again does not cure. It counts if
+	// the same change is refused twice. A store that compares nothing else has none.
 	Damage error
-	// Repeated reports that the change was sent more than once: if it is not done, it may
-	// have been done the first time.
+	// Repeated reports that the change was sent more than once, by a client that tries
+	// again itself: if it is not done, it may have been done the first time.
 	Repeated bool
-	// Lapsed reports that it is done, but the lease is over: the owner mark has to be put
-	// back.
+	// Lapsed reports that it is done, but the lease was over, which the store learned only
+	// afterwards: the coordinator puts the owner mark back. A store that sees before it
+	// writes that the owner mark is gone refuses the change with ConflictSlot.
 	Lapsed bool
 }
 
@@ -249,6 +339,10 @@ type Conflict int
 
 // What was not as a change said.
 const (
-	ConflictElsewhere Conflict = iota // the namespace, the token or the lease
-	ConflictSlot                      // the slot or its owner
+	// ConflictElsewhere is the namespace's record, where a token leads to, the session's
+	// lease, or that the namespace is not unused. The call begins again with a survey.
+	ConflictElsewhere Conflict = iota
+	// ConflictSlot is the slot or its owner mark, where all of that is as it should be. An
+	// acquisition goes on with the next candidate.
+	ConflictSlot
 )

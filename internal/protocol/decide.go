@@ -1,0 +1,186 @@
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// What a call does is decided here, from what is stored and what was asked for. Nothing
+// in this file reads, writes, waits or looks at a clock; windows and floors are worked out
+// in slot.go, candidate.go and floor.go, and losses noticed in loss.go.
+
+// step is what an acquisition does next.
+type step int
+
+const (
+	stepRaise step = iota // writes were lost: the floor is raised
+	stepAgain             // the token holds a worker ID: it is granted again
+	stepFull              // all are held: the call ends
+	stepPick              // a free worker ID is granted
+)
+
+// planAcquisition returns what an acquisition does after a survey, and whether its clock
+// is compared with others before that: with a wrong one, a floor or a new window would
+// reach far into the future.
+func planAcquisition(sv *Survey, req coord.Request, lost bool) (next step, compare bool) {
+	switch {
+	case lost:
+		return stepRaise, true
+	case sv.Worker >= 0:
+		return stepAgain, false
+	case len(sv.Owned) >= req.Workers.Count:
+		return stepFull, false
+	}
+	return stepPick, true
+}
+
+// reaction is what an acquisition does after the grant of a candidate was refused.
+type reaction int
+
+const (
+	reactLook   reaction = iota // what the candidates were chosen by has changed: look again
+	reactNext                   // it is taken: go on to the next candidate
+	reactSame                   // it is free again, with another slot: try the same one
+	reactReject                 // what belongs to its slot is damaged: leave it out
+	reactFail                   // what belongs to the namespace is damaged: the call ends
+)
+
+// planRefusal returns what to do about a grant that was refused, if it took a namespace's
+// record to be stored. Twice says that it was refused before, for the same: it is damage
+// then, if it is not a change.
+func planRefusal(out Outcome, meta Entry[Meta], twice bool) reaction {
+	damaged := out.Damage != nil && twice
+	switch {
+	case damaged && out.Conflict == ConflictSlot:
+		return reactReject
+	case damaged:
+		return reactFail
+	case out.Conflict != ConflictSlot, out.Now != nil && out.Now.Meta.Version != meta.Version:
+		return reactLook
+	case out.Now != nil && !out.Now.Owned:
+		return reactSame
+	}
+	return reactNext
+}
+
+// planAgain returns what is to be done before a token that seems to hold a worker ID is
+// granted it again: nothing, if granted is true. Stray says that somebody else was granted
+// it, and the token's mark is in the way.
+//
+// A grant whose window the floor has overtaken meanwhile may have been made when windows
+// were lost that it overlaps with. Who asks for it again has not used it, and is not to:
+// it is given back whole, because what is below the floor is over.
+func planAgain(v *View, token string) (granted, stray bool, giveBack Change) {
+	switch slot := v.Slot.Record; {
+	case slot.Token != token:
+		return false, true, Change{}
+	case slot.NotBefore < v.Meta.Record.Floor:
+		slot = slot.Trimmed(slot.NotAfter)
+		return false, false, Change{Before: v, Slot: &slot, Owner: OwnerFreed, Token: token}
+	}
+	return true, false, Change{}
+}
+
+// planRenewal returns the change that renews a grant until a tick, by rules 6 and 7 of
+// package coord, and NotBefore of the result. If grows is false, the window cannot grow:
+// the lease is kept, and nothing else changes. Mine says that the owner mark is on the
+// lease of the caller's session.
+//
+// Another token than the grant's resumes it: the token and the next generation are stored
+// with the same step, so that whoever had the grant has lost it.
+func planRenewal(v *View, g coord.Grant, token string, until, now int64, mine bool) (_ Change, from int64, grows bool) {
+	slot, from, grows := v.Slot.Record.Extended(g, v.Meta.Record.Floor, until, now)
+	change := Change{Before: v, Slot: &slot, Token: token, Identity: slot.Identity}
+	if token != g.Token {
+		slot.Token, slot.Generation = token, slot.Generation+1
+		mine = false
+	}
+	if !mine {
+		change.Owner, change.Replaced = OwnerTaken, g.Token
+	}
+	return change, from, grows
+}
+
+// planRelease returns the change that gives a grant back, by rule 9.
+func planRelease(v *View, g coord.Grant, last int64) Change {
+	slot := v.Slot.Record.Trimmed(last)
+	return Change{Before: v, Slot: &slot, Owner: OwnerFreed, Token: g.Token, Identity: slot.Identity}
+}
+
+// planRetire returns the change that retires a worker ID. Nothing is to be done if already
+// is true.
+func planRetire(v *View, worker int, now int64) (_ Change, already bool, _ error) {
+	meta, slot := v.Meta.Record, v.Slot.Record
+	switch {
+	case !v.Meta.There():
+		return Change{}, false, fmt.Errorf("%w: there is no such namespace", coord.ErrInvalid)
+	case worker >= meta.Capacity:
+		return Change{}, false, fmt.Errorf("%w: worker ID %d; the layout has worker IDs 0 to %d", coord.ErrInvalid, worker, meta.Capacity-1)
+	case slot.Retired && v.Owned:
+		return Change{}, true, nil
+	}
+	change := Change{Before: v, Owner: OwnerForever}
+	if !slot.Retired { // otherwise its owner mark is gone, and is written again
+		slot = slot.Withdrawn(meta, worker, now)
+		change.Slot = &slot
+	}
+	return change, false, nil
+}
+
+// planInit returns the change that declares a namespace new. Its record stays as it is,
+// because a floor is never lowered.
+func planInit(sv *Survey, namespace string, space coord.Space) (Change, error) {
+	meta := sv.Meta.Record
+	switch {
+	case meta.Fingerprint != space.Fingerprint:
+		return Change{}, &coord.LayoutMismatchError{Namespace: namespace, Stored: meta.Fingerprint, Wanted: space.Fingerprint}
+	case sv.Slots > 0:
+		return Change{}, fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use another namespace", coord.ErrInvalid)
+	}
+	return Change{Meta: &meta, Unused: true, Settle: true}, nil
+}
+
+// fate is what became of a change whose answer was lost.
+type fate int
+
+const (
+	fateDone   fate = iota // it was done
+	fateUndone             // it was not: nothing has changed
+	fateOther              // something else was changed meanwhile
+)
+
+// fateOf tells what became of a change, by what is stored now. Mine says that the owner
+// mark is on the lease of the caller's session.
+func fateOf(change Change, now *View, mine bool) fate {
+	switch {
+	case now.Slot.Record == *change.Slot && mine && now.Meta.Version == change.Before.Meta.Version:
+		return fateDone
+	case now.same(change.Before):
+		return fateUndone
+	}
+	return fateOther
+}
+
+// holds reports whether a grant is that of the slot.
+func (v *View) holds(g coord.Grant) bool {
+	return v.Slot.There() && v.Slot.Record.Worker == g.WorkerID && v.Slot.Record.Holds(g.Token, g.Generation)
+}
+
+// released reports whether a grant was released: nobody but its holder can have done so.
+func (v *View) released(g coord.Grant) bool {
+	slot := v.Slot.Record
+	return slot.Token == "" && slot.Generation == g.Generation && !slot.Retired
+}
+
+// exceeds reports whether what is stored is more than a grant says, and needs nothing
+// besides: a renewal was done without the holder's learning of it.
+func (v *View) exceeds(g coord.Grant) bool {
+	slot := v.Slot.Record
+	return slot.NotAfter > g.NotAfter && max(slot.NotBefore, v.Meta.Record.Floor) <= g.NotAfter
+}
+
+// same reports whether two views are of the same state.
+func (v *View) same(w *View) bool {
+	return v.Meta.Version == w.Meta.Version && v.Slot.Version == w.Slot.Version && v.Slot.Record == w.Slot.Record && v.Owned == w.Owned
+}

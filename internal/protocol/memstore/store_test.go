@@ -1,0 +1,21 @@
+package memstore_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/unalike-id/unalike/internal/protocol/memstore"
+	"github.com/unalike-id/unalike/internal/protocol/storetest"
+)
+
+// TestStore holds the store to its interface.
+func TestStore(t *testing.T) {
+	for _, c := range storetest.Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c.Run(t, storetest.Harness{Store: memstore.Store{Server: memstore.NewServer("a")}, Pass: time.Sleep})
+			})
+		})
+	}
+}

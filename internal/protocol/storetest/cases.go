@@ -1,0 +1,219 @@
+package storetest
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
+)
+
+func nothing(t *testing.T, h Harness) {
+	r := newRig(t, h)
+	s := r.open("")
+	if sv := r.survey(s, protocol.Ask{}); sv.Meta.There() || sv.Made || sv.Slots != 0 || sv.Worker != -1 || sv.Last != -1 || len(sv.Owned) > 0 {
+		t.Errorf("a survey of nothing: %+v", sv)
+	}
+	if v := r.look(s, 3, ""); v.Meta.There() || v.Slot.There() || v.Owned {
+		t.Errorf("a look at nothing: %+v", v)
+	}
+	for _, slots := range []bool{false, true} {
+		if l, err := s.List(context.Background(), slots); err != nil || l.Meta.There() || len(l.Slots)+len(l.Owned)+len(l.Unreadable) > 0 {
+			t.Errorf("a list of nothing: %+v, %v", l, err)
+		}
+	}
+}
+
+func made(t *testing.T, h Harness) {
+	r := newRig(t, h)
+	ask := r.ask("a")
+	first, second := r.survey(r.open("a"), ask), r.survey(r.open("b"), r.ask("b"))
+	if !first.Made || !first.Meta.There() || first.Meta.Record != ask.New(0) {
+		t.Errorf("the first survey: %+v", first)
+	}
+	if second.Made || second.Meta.Record != first.Meta.Record || second.Meta.Version != first.Meta.Version {
+		t.Errorf("the second survey: %+v, after %+v", second, first)
+	}
+	if first.Ticket >= 0 && second.Ticket != first.Ticket+1 {
+		t.Errorf("tickets %d and %d", first.Ticket, second.Ticket)
+	}
+}
+
+func surveyed(t *testing.T, h Harness) {
+	r := newRig(t, h)
+	s, v := r.grant(5, "a")
+	r.held(s, v, "a")
+	again := r.survey(s, r.ask("a"))
+	if again.Worker != 5 || again.Last != 5 || !slices.Equal(again.Owned, []int{5}) || len(again.Holders) != 1 || again.Holders[0].Worker != 5 {
+		t.Errorf("a survey of the holder: %+v", again)
+	}
+	if again.LastSlot.There() && again.LastSlot.Record != v.Slot.Record {
+		t.Errorf("the last slot is %+v, want %+v", again.LastSlot.Record, v.Slot.Record)
+	}
+	other := r.survey(r.open("b"), r.ask("b"))
+	if other.Worker != -1 || other.Last != -1 || !slices.Equal(other.Owned, []int{5}) {
+		t.Errorf("a survey of another: %+v", other)
+	}
+	probes, err := s.Probe(context.Background(), []int{7, 5})
+	if err != nil || len(probes) != 2 || probes[0].Slot.There() || probes[1].Slot.Record != v.Slot.Record {
+		t.Errorf("probes: %+v, %v", probes, err)
+	}
+}
+
+func shared(t *testing.T, h Harness) {
+	r := newRig(t, h)
+	for id, token := range map[int]string{2: "a", 9: "b", 10: "c", 12: "d"} {
+		r.grant(id, token)
+	}
+	for _, c := range []struct {
+		share coord.Range
+		want  []int
+	}{
+		{coord.Range{}, []int{2, 9, 10, 12}},
+		{coord.Range{Count: workers}, []int{2, 9, 10, 12}},
+		{coord.Range{First: 9, Count: 3}, []int{9, 10}},
+		{coord.Range{First: 3, Count: 6}, nil},
+	} {
+		ask := r.ask("e")
+		ask.Share = c.share
+		if sv := r.survey(r.open("e"), ask); !slices.Equal(sv.Owned, c.want) || len(sv.Holders) != len(c.want) {
+			t.Errorf("of %+v, %v are owned, and there are %d holders; want %v", c.share, sv.Owned, len(sv.Holders), c.want)
+		}
+	}
+}
+
+func listed(t *testing.T, h Harness) {
+	r := newRig(t, h)
+	_, v := r.grant(4, "a")
+	r.grant(11, "b")
+	s := r.open("")
+	l, err := s.List(context.Background(), true)
+	if err != nil || len(l.Slots) != 2 || l.Slots[0] != v.Slot.Record || l.Slots[1].Worker != 11 || !slices.Equal(l.Owned, []int{4, 11}) || len(l.Unreadable) > 0 {
+		t.Errorf("a list: %+v, %v", l, err)
+	}
+	if l, err = s.List(context.Background(), false); err != nil || l.Meta.Record != v.Meta.Record {
+		t.Errorf("a list without slots: %+v, %v", l, err)
+	}
+}
+
+func numbered(t *testing.T, h Harness) {
+	r := newRig(t, h)
+	s := r.open("a")
+	last := r.survey(s, r.ask("a")).Position
+	follows := func(what string, p protocol.Position) {
+		t.Helper()
+		if p.Number != 0 && (p.Number < last.Number || p.Wrote && p.Number == last.Number) || p.Lineage != "" && p.Lineage != last.Lineage {
+			t.Errorf("%s: %+v follows %+v", what, p, last)
+		}
+		last.Number = max(last.Number, p.Number)
+	}
+	v := &protocol.View{Meta: r.survey(s, r.ask("a")).Meta}
+	change := r.grantOf(v.Meta, 3, "a")
+	for range 3 {
+		out := r.commit(s, change)
+		follows("a commit", out.Position)
+		if before := v.Slot; !out.Done || before.There() && (out.Now.Slot.Version <= before.Version || out.Now.Slot.Made != before.Made && before.Made != protocol.MadeUnknown) {
+			t.Errorf("version %d made in %d follows version %d made in %d", out.Now.Slot.Version, out.Now.Slot.Made, before.Version, before.Made)
+		}
+		follows("a look", r.look(s, 3, "a").Position)
+		follows("a survey", r.survey(s, r.ask("a")).Position)
+		v = r.look(s, 3, "a")
+		change = r.renewalOf(s, v)
+	}
+}
+
+func stale(t *testing.T, h Harness) {
+	r := newRig(t, h)
+	s, held := r.grant(3, "a")
+	op := r.open("")
+	before := r.survey(op, protocol.Ask{}).Meta
+	meta := before.Record
+	meta.Floor++
+	now := r.done(op, protocol.Change{Before: &protocol.View{Meta: before}, Meta: &meta})
+	if now.Meta.Record != meta || now.Meta.Version <= before.Version || r.survey(op, protocol.Ask{}).Meta.Record != meta {
+		t.Errorf("the namespace's record is %+v, want %+v", now.Meta, meta)
+	}
+	next := meta
+	next.Floor++
+	r.refused(op, protocol.Change{Before: &protocol.View{Meta: before}, Meta: &next}, protocol.ConflictElsewhere)
+	// Whoever read the record before is refused whatever else is changed.
+	r.refused(s, r.renewalOf(s, held), protocol.ConflictElsewhere)
+	r.refused(s, protocol.Change{Before: held, Slot: &held.Slot.Record, Owner: protocol.OwnerFreed, Token: "a"}, protocol.ConflictElsewhere)
+	other := r.open("b")
+	r.refused(other, r.grantOf(before, 4, "b"), protocol.ConflictElsewhere)
+	r.done(s, r.renewalOf(s, r.look(s, 3, "a")))
+}
+
+func staleSlot(t *testing.T, h Harness) {
+	r := newRig(t, h)
+	s, v := r.grant(3, "a")
+	r.refused(r.open("b"), r.grantOf(v.Meta, 3, "b"), protocol.ConflictSlot)
+	r.done(s, r.renewalOf(s, v))
+	r.refused(s, r.renewalOf(s, v), protocol.ConflictSlot)
+	slot := v.Slot.Record.Trimmed(v.Slot.Record.NotBefore)
+	r.refused(s, protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerFreed, Token: "a"}, protocol.ConflictSlot)
+}
+
+func oneToken(t *testing.T, h Harness) {
+	r := newRig(t, h)
+	s, v := r.grant(3, "a")
+	r.refused(s, r.grantOf(v.Meta, 4, "a"), protocol.ConflictElsewhere)
+	r.held(s, v, "a")
+}
+
+func renewed(t *testing.T, h Harness) {
+	r := newRig(t, h)
+	s, v := r.grant(3, "a")
+	if !s.Holds(v) {
+		t.Error("a session does not hold what it was granted")
+	}
+	change := r.renewalOf(s, v)
+	now := r.done(s, change)
+	r.held(s, now, "a")
+	if now.Slot.Record != *change.Slot {
+		t.Errorf("stored is %+v, want %+v", now.Slot.Record, *change.Slot)
+	}
+	// The program was started again, and the mark of its first session still stands.
+	again := r.open("a")
+	r.held(again, r.done(again, r.renewalOf(again, r.look(again, 3, "a"))), "a")
+}
+
+func resumed(t *testing.T, h Harness) {
+	r := newRig(t, h)
+	_, v := r.grant(3, "a")
+	r.grant(4, "c")
+	resume := func(s protocol.Session, token string) protocol.Change {
+		c := r.renewalOf(s, r.look(s, 3, "a"))
+		c.Slot.Token, c.Slot.Generation = token, c.Slot.Generation+1
+		c.Owner, c.Token, c.Replaced = protocol.OwnerTaken, token, "a"
+		return c
+	}
+	s := r.open("c")
+	r.refused(s, resume(s, "c"), protocol.ConflictElsewhere) // which has another worker ID
+	s = r.open("b")
+	r.held(s, r.done(s, resume(s, "b")), "b")
+	if sv := r.survey(r.open("a"), protocol.Ask{Token: "a"}); sv.Worker != -1 {
+		t.Errorf("the token that was replaced leads to %d", sv.Worker)
+	}
+	r.refused(r.open("a"), protocol.Change{Before: v, Slot: &v.Slot.Record, Owner: protocol.OwnerFreed, Token: "a"}, protocol.ConflictSlot)
+}
+
+func freed(t *testing.T, h Harness) {
+	r := newRig(t, h)
+	s, v := r.grant(3, "a")
+	slot := v.Slot.Record.Trimmed(v.Slot.Record.NotBefore)
+	now := r.done(s, protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerFreed, Token: "a", Identity: slot.Identity})
+	if now.Owned || now.Slot.Record != slot || s.Holds(now) {
+		t.Errorf("after a release: %+v", now)
+	}
+	other := r.open("b")
+	sv := r.survey(other, r.ask("b"))
+	if len(sv.Owned)+len(sv.Holders) > 0 || r.survey(s, r.ask("a")).Worker != -1 || r.survey(s, r.ask("a")).Last != 3 {
+		t.Errorf("after a release, a survey shows %+v", sv)
+	}
+	c := r.grantOf(sv.Meta, 3, "b")
+	c.Before.Slot = r.look(other, 3, "b").Slot
+	c.Slot.Generation = slot.Generation + 1
+	r.held(other, r.done(other, c), "b")
+}

@@ -1,0 +1,184 @@
+package storetest
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/internal/protocol"
+)
+
+// retire retires a worker ID.
+func (r *rig) retire(worker int) {
+	r.Helper()
+	op := r.open("")
+	v := r.look(op, worker, "")
+	r.now++
+	slot := v.Slot.Record.Withdrawn(v.Meta.Record, worker, scale.Micro(r.now))
+	if now := r.done(op, protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerForever}); !now.Owned || now.Slot.Record != slot {
+		r.Errorf("a retired worker ID: %+v", now)
+	}
+}
+
+func retired(t *testing.T, h Harness) {
+	r := newRig(t, h)
+	s, v := r.grant(3, "a")
+	r.retire(3) // which is held
+	r.retire(6) // which never was
+	r.refused(s, r.renewalOf(s, v), protocol.ConflictSlot)
+	if h.Pass != nil {
+		h.Pass(2 * ttl)
+	}
+	sv := r.survey(r.open("b"), r.ask("b"))
+	if !slices.Equal(sv.Owned, []int{3, 6}) || sv.Retired+len(sv.Holders) != 2 {
+		t.Errorf("a survey with two that are retired: %+v", sv)
+	}
+	for _, l := range s.Leases(context.Background(), sv.Holders) {
+		if !l.Retired {
+			t.Errorf("the lease of a retired worker ID: %+v", l)
+		}
+	}
+	r.refused(r.open("b"), r.grantOf(sv.Meta, 6, "b"), protocol.ConflictSlot)
+}
+
+func unused(t *testing.T, h Harness) {
+	r := newRig(t, h)
+	r.survey(r.open("a"), r.ask("a"))
+	op := r.open("")
+	declare := func() protocol.Change {
+		sv := r.survey(op, protocol.Ask{})
+		return protocol.Change{Before: &protocol.View{Meta: sv.Meta}, Meta: &sv.Meta.Record, Unused: true, Settle: true}
+	}
+	r.done(op, declare())
+	s, v := r.grant(3, "a")
+	r.refused(op, declare(), protocol.ConflictElsewhere)
+	slot := v.Slot.Record.Trimmed(v.Slot.Record.NotBefore)
+	r.done(s, protocol.Change{Before: r.look(s, 3, "a"), Slot: &slot, Owner: protocol.OwnerFreed, Token: "a"})
+	r.refused(op, declare(), protocol.ConflictElsewhere)
+	if sv := r.survey(op, protocol.Ask{}); sv.Slots == 0 {
+		t.Errorf("an operator's survey counts no slots: %+v", sv)
+	}
+}
+
+// lease returns what a store says of the lease of a worker ID.
+func (r *rig) lease(s protocol.Session, worker int) protocol.Lease {
+	r.Helper()
+	leases := s.Leases(context.Background(), r.survey(s, protocol.Ask{}).Holders)
+	i := slices.IndexFunc(leases, func(l protocol.Lease) bool { return l.Worker == worker })
+	if i < 0 {
+		r.Fatalf("of worker ID %d, there is no lease in %+v", worker, leases)
+	}
+	return leases[i]
+}
+
+func leased(t *testing.T, h Harness) {
+	r := newRig(t, h)
+	s, v := r.grant(3, "a")
+	r.grant(4, "b")
+	first := r.lease(s, 3)
+	if rec := v.Slot.Record; first.Renewed != rec.Renewed || first.TTL != ttl || first.Left > ttl || first.Retired {
+		t.Errorf("a lease is %+v, and the slot %+v", first, rec)
+	}
+	if h.Pass != nil {
+		h.Pass(ttl / 4)
+	}
+	if same := r.lease(s, 3); same.Mark != first.Mark {
+		t.Errorf("without a sign of life, %q became %q", first.Mark, same.Mark)
+	}
+	now := r.done(s, r.renewalOf(s, v))
+	if next := r.lease(s, 3); next.Mark == first.Mark || next.Renewed != now.Slot.Record.Renewed {
+		t.Errorf("after a renewal, %+v became %+v", first, next)
+	}
+}
+
+func lapsed(t *testing.T, h Harness) {
+	if h.Pass == nil {
+		t.Skip("skipped: leases cannot be made to end")
+	}
+	r := newRig(t, h)
+	s, v := r.grant(3, "a")
+	for range 4 { // for longer than a TTL
+		h.Pass(ttl * 3 / 4)
+		v = r.done(s, r.renewalOf(s, v))
+		r.held(s, v, "a")
+	}
+	h.Pass(ttl * 5 / 4)
+	sv := r.survey(s, r.ask("a"))
+	if len(sv.Owned)+len(sv.Holders) > 0 || sv.Worker != -1 || sv.Last != 3 {
+		t.Errorf("a survey after the lease has ended: %+v", sv)
+	}
+	// Who holds the grant does not know yet.
+	if out := r.commit(s, r.renewalOf(s, v)); out.Done != out.Lapsed || !out.Done && out.Conflict != protocol.ConflictSlot {
+		t.Errorf("a renewal after the lease has ended: %+v", out)
+	}
+	now := r.look(s, 3, "a")
+	if now.Owned || s.Holds(now) {
+		t.Errorf("a look after the lease has ended: %+v", now)
+	}
+	r.held(s, r.done(s, r.renewalOf(s, now)), "a") // it is put back
+	h.Pass(ttl * 3 / 4)
+	r.held(s, r.look(s, 3, "a"), "a")
+}
+
+// patience is how long a hint may take.
+const patience = 30 * time.Second
+
+// watch begins to watch. Said waits for what Watch returns, and end ends its context.
+func (r *rig) watch(s protocol.Session, v *protocol.View) (said func() bool, end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	r.Cleanup(cancel)
+	c := make(chan bool, 1)
+	go func() { c <- s.Watch(ctx, v) }()
+	return func() bool {
+		late := time.NewTimer(patience)
+		defer late.Stop()
+		select {
+		case gone := <-c:
+			return gone
+		case <-late.C:
+			r.Fatalf("a watch still goes on after %v", patience)
+			return false
+		}
+	}, cancel
+}
+
+func watched(t *testing.T, h Harness) {
+	r := newRig(t, h)
+	s, v := r.grant(3, "a")
+	said, end := r.watch(s, v)
+	end()
+	if said() {
+		t.Error("a watch was ended, and says that the lease is gone")
+	}
+	said, _ = r.watch(s, v)
+	slot := v.Slot.Record.Trimmed(v.Slot.Record.NotBefore)
+	now := r.done(s, protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerFreed, Token: "a"})
+	if !said() {
+		t.Error("an owner mark was deleted, and a watch does not say so")
+	}
+	if said, _ := r.watch(s, now); !said() {
+		t.Error("there was no owner mark to begin with, and a watch does not say so")
+	}
+}
+
+func over(t *testing.T, h Harness) {
+	r := newRig(t, h)
+	s, v := r.grant(3, "a")
+	if err := s.Over(); err != nil {
+		t.Errorf("a session has ended that is in use: %v", err)
+	}
+	s.End()
+	s.End()
+	if s.Over() == nil {
+		t.Error("a session was ended, and is not over")
+	}
+	// Somebody may use the grant, so the lease is not ended with the session. Where the
+	// session is the lease, it may be.
+	next := r.open("a")
+	now := r.look(next, 3, "a")
+	if now.Slot.Record != v.Slot.Record {
+		t.Errorf("a session was ended, and the slot is %+v; it was %+v", now.Slot.Record, v.Slot.Record)
+	}
+	r.held(next, r.done(next, r.renewalOf(next, now)), "a")
+}

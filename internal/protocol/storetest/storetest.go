@@ -1,0 +1,206 @@
+// Package storetest holds a store of package protocol to what its interface says, one
+// method at a time. The conformance suite of package coordtest does not replace it: the
+// coordinator looks again where a store is wrong, so that much only shows under load.
+package storetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
+)
+
+// Harness is a store over a namespace that does not exist yet.
+type Harness struct {
+	Store protocol.Store
+	// Pass lets time pass, for the leases of the store. Nil: the cases about the end of
+	// leases are skipped.
+	Pass func(d time.Duration)
+}
+
+// Case is one thing that a store does.
+type Case struct {
+	Name string
+	Run  func(t *testing.T, h Harness)
+}
+
+// Run runs all cases, each as a sub-test with a harness of its own.
+func Run(t *testing.T, newHarness func(tb testing.TB) Harness) {
+	for _, c := range Cases() {
+		t.Run(c.Name, func(t *testing.T) { c.Run(t, newHarness(t)) })
+	}
+}
+
+// Cases returns all cases, for a store that needs something around each.
+func Cases() []Case {
+	return []Case{
+		{"nothing is there", nothing},
+		{"a survey makes the namespace once", made},
+		{"a survey of an acquisition", surveyed},
+		{"a share", shared},
+		{"a listing", listed},
+		{"numbers grow", numbered},
+		{"a change of a record that was changed", stale},
+		{"a grant of a slot that was changed", staleSlot},
+		{"a token has one worker ID", oneToken},
+		{"a renewal", renewed},
+		{"a grant is resumed", resumed},
+		{"a worker ID is given back", freed},
+		{"a worker ID is retired", retired},
+		{"a namespace that is unused", unused},
+		{"leases", leased},
+		{"a lease ends", lapsed},
+		{"watching", watched},
+		{"a session is over", over},
+	}
+}
+
+const (
+	// ttl is that of all leases.
+	ttl = 10 * time.Second
+	// workers is how many worker IDs there are.
+	workers = 16
+)
+
+// scale is that of the layout.
+var scale = clock.Scale{Epoch: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000}
+
+// rig is a store in a test.
+type rig struct {
+	testing.TB
+	Harness
+	now int64 // a tick; each record is written in another one
+}
+
+func newRig(t *testing.T, h Harness) *rig {
+	t.Helper()
+	return &rig{TB: t, Harness: h, now: 1000}
+}
+
+// open returns a session that ends with the test.
+func (r *rig) open(token string) protocol.Session {
+	r.Helper()
+	s, err := r.Store.Open(token, ttl, workers)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(s.End)
+	return s
+}
+
+// request is that of an acquisition.
+func (r *rig) request(token string) coord.Request {
+	r.now++
+	return coord.Request{
+		Token: token, Identity: "id-" + token, Holder: "test", Fingerprint: "41/10/12/1ms/2024-01-01T00:00:00Z", Scale: scale,
+		LastTick: 1<<41 - 1, Workers: coord.Range{Count: workers}, Capacity: workers, TTL: ttl, Now: r.now, Until: r.now + 100,
+	}
+}
+
+// ask is that of an acquisition.
+func (r *rig) ask(token string) protocol.Ask {
+	req := r.request(token)
+	meta := protocol.NewMeta(protocol.SpaceOf(req))
+	return protocol.Ask{
+		Token: token, Identity: req.Identity, Share: req.Workers, New: func(int64) protocol.Meta { return meta },
+	}
+}
+
+func (r *rig) survey(s protocol.Session, ask protocol.Ask) *protocol.Survey {
+	r.Helper()
+	sv, err := s.Survey(context.Background(), ask)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return sv
+}
+
+func (r *rig) look(s protocol.Session, worker int, token string) *protocol.View {
+	r.Helper()
+	v, err := s.Look(context.Background(), worker, token)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return v
+}
+
+func (r *rig) commit(s protocol.Session, c protocol.Change) protocol.Outcome {
+	r.Helper()
+	out, err := s.Commit(context.Background(), c)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if out.Done && out.Now == nil {
+		r.Fatal("a change was done, and Now is nil")
+	}
+	return out
+}
+
+// done makes a change that has to be done.
+func (r *rig) done(s protocol.Session, c protocol.Change) *protocol.View {
+	r.Helper()
+	out := r.commit(s, c)
+	if !out.Done || out.Lapsed {
+		r.Fatalf("not done: %+v", out)
+	}
+	return out.Now
+}
+
+// refused makes a change that has to be refused, and looks that nothing has changed.
+func (r *rig) refused(s protocol.Session, c protocol.Change, want protocol.Conflict) {
+	r.Helper()
+	id := max(c.Worker(), 0)
+	before := r.look(s, id, c.Token)
+	if out := r.commit(s, c); out.Done || out.Conflict != want {
+		r.Errorf("Done %t, Conflict %d, want a refusal with %d", out.Done, out.Conflict, want)
+	}
+	after := r.look(s, id, c.Token)
+	if after.Slot.Record != before.Slot.Record || after.Meta.Record != before.Meta.Record || after.Owned != before.Owned {
+		r.Errorf("a change that was refused has changed %+v to %+v", before, after)
+	}
+}
+
+// grantOf is the change that grants a worker ID which nobody ever had.
+func (r *rig) grantOf(meta protocol.Entry[protocol.Meta], worker int, token string) protocol.Change {
+	req := r.request(token)
+	slot := protocol.Candidate{ID: worker}.Granted(meta.Record, req, scale.Micro(r.now))
+	return protocol.Change{
+		Before: &protocol.View{Meta: meta}, Slot: &slot, Owner: protocol.OwnerTaken, Token: token, Identity: req.Identity, Settle: true,
+	}
+}
+
+// grant grants a worker ID which nobody ever had, in a session of its own.
+func (r *rig) grant(worker int, token string) (protocol.Session, *protocol.View) {
+	r.Helper()
+	s := r.open(token)
+	sv := r.survey(s, r.ask(token))
+	return s, r.done(s, r.grantOf(sv.Meta, worker, token))
+}
+
+// renewalOf is the change of a renewal.
+func (r *rig) renewalOf(s protocol.Session, v *protocol.View) protocol.Change {
+	r.now++
+	slot := v.Slot.Record
+	slot.NotAfter, slot.Renewed = slot.NotAfter+10, scale.Micro(r.now)
+	c := protocol.Change{Before: v, Slot: &slot, Token: slot.Token, Identity: slot.Identity}
+	if !s.Holds(v) {
+		c.Owner, c.Replaced = protocol.OwnerTaken, slot.Token
+	}
+	return c
+}
+
+// held checks that a view is of a worker ID which a token holds, and that a survey of that
+// token finds it.
+func (r *rig) held(s protocol.Session, v *protocol.View, token string) {
+	r.Helper()
+	id := v.Slot.Record.Worker
+	if now := r.look(s, id, token); !v.Owned || !now.Owned || now.Slot.Record != v.Slot.Record || v.Slot.Record.Token != token {
+		r.Errorf("the outcome shows %+v, and a look %+v", v, now)
+	}
+	if sv := r.survey(s, protocol.Ask{Token: token}); sv.Worker != id {
+		r.Errorf("the token leads to %d, want %d", sv.Worker, id)
+	}
+}

@@ -1,0 +1,17 @@
+package toystore
+
+import (
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/clock/clocktest"
+	"github.com/unalike-id/unalike/internal/protocol/storetest"
+)
+
+// TestStore holds the store to its interface.
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(testing.TB) storetest.Harness {
+		c := clocktest.NewManual(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+		return storetest.Harness{Store: New(c), Pass: c.Advance}
+	})
+}
