@@ -139,6 +139,29 @@ var acquireCases = []testCase{
 			s.Fatalf("%v opens late and was granted all the same, with the other worker ID free", h)
 		}
 	}},
+	{"StickyIdentityAfterAnotherHolder", needSticky | needCrash, func(s *suite) {
+		for _, share := range []int{1, 2} {
+			p := s.sharer(4*share, 1)
+			acquire := func(identity string) coord.Grant {
+				s.Helper()
+				req := s.request(p)
+				req.Identity = identity
+				return s.acquireWith(p, req)
+			}
+			mine := acquire("pod-a")
+			s.release(p, mine, mine.NotBefore)
+			theirs := acquire("pod-b")
+			s.crash(p, theirs) // their window reaches into the future
+			// What the back end knows of the identity is older than the slot.
+			p = s.sharer(4*share, share)
+			switch again := acquire("pod-a"); {
+			case share == 1:
+				s.wantAfter("Acquire by the identity that had it before", again, theirs, theirs.NotAfter)
+			case again.WorkerID == theirs.WorkerID:
+				s.Fatalf("%v opens late and was granted all the same, with the other worker ID free", again)
+			}
+		}
+	}},
 	{"InvalidRequest", 0, func(s *suite) {
 		p := s.client(1)
 		for name, spoil := range map[string]func(*coord.Request){

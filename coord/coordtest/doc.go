@@ -35,8 +35,8 @@
 //		})
 //	}
 //
-// [CheckInspect] is beside it, for coordinators that show their namespace, and
-// [RunBetween], for what can happen between two calls of one operation.
+// [RunAdmin] is beside it, for what an operator does with a namespace, and [RunBetween],
+// for what can happen between two calls of one operation.
 //
 // The names of the cases say what is required; package coord has the numbered
 // rules. What a back end cannot do is left out of the harness, and the cases that

@@ -271,6 +271,19 @@ var mutants = []mutant{
 			return w.FakeClient.Acquire(ctx, req)
 		}
 	})},
+	{"identity gets its old window back", "StickyIdentityAfterAnotherHolder", func() Harness {
+		last := map[string]coord.Grant{}
+		return brokenClient(func(_ *Fake, w *wrap) {
+			w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
+				g, err := w.FakeClient.Acquire(ctx, req)
+				if old, ok := last[req.Identity]; ok && err == nil {
+					g.NotBefore = old.NotBefore
+				}
+				last[req.Identity] = g
+				return g, err
+			}
+		})()
+	}},
 	{"identity above all", "StickyIdentityPrefersToOpenInTime", brokenClient(func(f *Fake, w *wrap) {
 		w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
 			if req.Identity != "" {

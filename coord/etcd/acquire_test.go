@@ -3,18 +3,16 @@ package etcd_test
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/etcd"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
@@ -62,7 +60,7 @@ func TestRoundTrips(t *testing.T) {
 	for _, held := range []int{0, 1000} {
 		ns := rand.Text()
 		crowd := newCoordinator(t, others, ns, nil)
-		acquireMany(t, []*etcd.Coordinator{crowd}, held, 32)
+		(&drivertest.Crowd[*etcd.Coordinator]{Members: []*etcd.Coordinator{crowd}}).Acquire(t, held, 32)
 		c := newCoordinator(t, counted, ns, nil)
 		expect := func(what string, most int, req coord.Request) coord.Grant {
 			t.Helper()
@@ -128,158 +126,21 @@ func TestHintAfterCrash(t *testing.T) {
 	}
 }
 
-// TestStaleHint: the copy that an identity has of its slot is older than the slot,
-// because somebody else had it since. It is not taken at its word.
-func TestStaleHint(t *testing.T) {
-	server := etcdtest.Start(t)
-	for _, share := range []int{1, 2} {
-		ns := rand.Text()
-		c := newCoordinator(t, server.Client(t), ns, nil)
-		mine := request(1)
-		mine.Identity = "pod-a"
-		g := mustAcquire(t, c, mine)
-		if err := c.Release(within(t), g, g.NotBefore); err != nil {
-			t.Fatal(err)
-		}
-		theirs := request(1)
-		theirs.Identity = "pod-b"
-		h := mustAcquire(t, c, theirs)
-		endLease(t, server.Client(t), ns, h.WorkerID) // their window reaches into the future
-		mine = request(share)
-		mine.Identity = "pod-a"
-		i := mustAcquire(t, c, mine)
-		if share == 1 && (i.WorkerID != h.WorkerID || i.NotBefore != h.NotAfter || i.Generation != 3) {
-			t.Errorf("after %v the only worker ID was granted as %v", h, i)
-		}
-		if share == 2 && i.WorkerID == h.WorkerID {
-			t.Errorf("%v opens late and was granted all the same, with the other worker ID free", i)
-		}
-	}
-}
-
-// TestReleaseKeepsPredecessors: whatever a release says, it gives back no more than
-// its own grant.
-func TestReleaseKeepsPredecessors(t *testing.T) {
-	server := etcdtest.Start(t)
-	c := newCoordinator(t, server.Client(t), rand.Text(), nil)
-	g := mustAcquire(t, c, request(1))
-	if err := c.Release(within(t), g, g.NotAfter); err != nil {
-		t.Fatal(err)
-	}
-	h := mustAcquire(t, c, request(1))
-	if err := c.Release(within(t), h, 0); err != nil {
-		t.Fatal(err)
-	}
-	if i := mustAcquire(t, c, request(1)); i.NotBefore < g.NotAfter {
-		t.Errorf("%v follows %v", i, g)
-	}
-}
-
 // TestContention: of many who want a few worker IDs, as many get one as there are.
 func TestContention(t *testing.T) {
 	server := etcdtest.Start(t)
-	c := newCoordinator(t, server.Client(t), rand.Text(), nil)
-	const starters, free = 64, 16
-	ctx := within(t)
-	ids, errs := make([]int, starters), make([]error, starters)
-	var wg sync.WaitGroup
-	for i := range starters {
-		wg.Go(func() {
-			req := request(free)
-			req.TTL = 2 * callTime            // nobody's ends before all have started
-			req.Identity = "the-same-for-all" // so that all have the same hint
-			g, err := c.Acquire(ctx, req)
-			ids[i], errs[i] = g.WorkerID, err
-		})
-	}
-	wg.Wait()
-	seen := map[int]bool{}
-	for i, err := range errs {
-		switch {
-		case err == nil && seen[ids[i]]:
-			t.Errorf("worker ID %d is held twice", ids[i])
-		case err == nil:
-			seen[ids[i]] = true
-		case !errors.Is(err, coord.ErrNoWorkerID):
-			t.Errorf("a starter: %v; want a worker ID or %v", err, coord.ErrNoWorkerID)
-		}
-	}
-	if len(seen) != free {
-		t.Errorf("%d worker IDs are held; want %d", len(seen), free)
-	}
+	drivertest.Contention(t, newCoordinator(t, server.Client(t), rand.Text(), nil))
 }
 
 // TestStarters: 1024 holders start at once on 1024 worker IDs. They are goroutines of
 // one process, on 16 connections: to etcd, a process is a connection and a token.
 func TestStarters(t *testing.T) {
 	server := etcdtest.Start(t)
-	ns := rand.Text()
-	var crowd []*etcd.Coordinator
+	crowd := drivertest.Crowd[*etcd.Coordinator]{Namespace: rand.Text()}
 	for range 16 {
-		crowd = append(crowd, newCoordinator(t, server.Client(t), ns, nil))
+		crowd.Members = append(crowd.Members, newCoordinator(t, server.Client(t), crowd.Namespace, nil))
 	}
-	began := time.Now()
-	acquireMany(t, crowd, capacity, capacity)
-	took := time.Since(began)
-	t.Logf("%d starters, %d connections: %v", capacity, len(crowd), took)
-
-	began = time.Now()
-	_, err := crowd[0].Acquire(within(t), request(capacity))
-	took = time.Since(began)
-	var full *coord.NoWorkerIDError
-	switch {
-	case !errors.As(err, &full) || !errors.Is(err, coord.ErrNoWorkerID):
-		t.Fatalf("one starter more: %v; want a NoWorkerIDError", err)
-	case full.Capacity != capacity || full.InUse != capacity || full.Namespace != ns:
-		t.Errorf("one starter more: %#v; want all %d worker IDs of %s in use", full, capacity, ns)
-	case full.Soonest.Before(began) || full.Soonest.After(began.Add(took+long+5*time.Second)):
-		t.Errorf("one starter more: the next worker ID is free at %v; it was %v then, and the TTL is %v", full.Soonest, began, long)
-	}
-	t.Logf("one starter more: refused after %v: %v", took, err)
-}
-
-// long is how long many starters may take, and the TTL of what they hold: all of it is
-// still held when the last of them has started.
-const long = 4 * callTime
-
-// acquireMany lets n holders acquire, so many at once, spread over the coordinators,
-// and checks that no worker ID is held twice.
-func acquireMany(t *testing.T, crowd []*etcd.Coordinator, n, atOnce int) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), long)
-	defer cancel()
-	ids, errs := make([]int, n), make([]error, n)
-	places := make(chan struct{}, atOnce)
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			req := request(capacity)
-			req.TTL = long
-			g, err := crowd[i%len(crowd)].Acquire(ctx, req)
-			ids[i], errs[i] = g.WorkerID, err
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			t.Fatalf("one of %d starters: %v", n, err)
-		}
-	}
-	slices.Sort(ids)
-	if unique := len(slices.Compact(ids)); unique != n {
-		t.Fatalf("%d starters hold %d different worker IDs", n, unique)
-	}
-}
-
-func mustAcquire(tb testing.TB, c *etcd.Coordinator, req coord.Request) coord.Grant {
-	tb.Helper()
-	g, err := c.Acquire(within(tb), req)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return g
+	crowd.Starters(t)
 }
 
 // stored returns the value of a key; empty if there is none.

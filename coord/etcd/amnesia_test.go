@@ -13,6 +13,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/etcd"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
@@ -141,20 +142,8 @@ func TestRollbackOfOthers(t *testing.T) {
 func TestReplayBelowTheFloor(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t)
-	ns, req := rand.Text(), request(1)
-	first := newCoordinator(t, server.Client(t), ns, nil)
-	unknown := mustAcquire(t, first, req)
-	floor, err := first.Quarantine(within(t), time.Now().Add(time.Minute))
-	if err != nil {
-		t.Fatal(err)
-	}
-	again := mustAcquire(t, newCoordinator(t, server.Client(t), ns, nil), req)
-	if again.NotBefore < scale().Tick(floor.UnixMicro()) {
-		t.Errorf("%v was granted again with a floor at %v", again, floor)
-	}
-	if h, err := first.Renew(within(t), unknown, unknown.NotAfter+1000); !errors.Is(err, coord.ErrLeaseLost) {
-		t.Errorf("Renew of %v, which was given up: %v, %v; want %v", unknown, h, err, coord.ErrLeaseLost)
-	}
+	ns := rand.Text()
+	drivertest.ReplayBelowTheFloor(t, func() coord.Coordinator { return newCoordinator(t, server.Client(t), ns, nil) })
 }
 
 // TestDeletedKeys: somebody deletes the namespace under its holders.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
@@ -18,32 +19,11 @@ import (
 // window is extended again soon.
 func TestLeaderGone(t *testing.T) {
 	t.Parallel()
-	for _, o := range outages() {
-		t.Run(o.name, func(t *testing.T) {
-			cluster := etcdtest.StartCluster(t, 3)
-			ns := rand.Text()
-			l := lease()
-			l.Horizon = 30 * time.Second // far more than a slow machine needs for an election
-			g := streamtest.Generate(t, newCoordinator(t, cluster.Client(t), ns, nil), core.Config{Lease: l})
-			before := streamtest.Worker(t, g)
-			ids := streamtest.Run(g)
-			streamtest.RenewedSince(t, g, time.Now())
-			leader := cluster.Leader(t)
-			moment := time.Now()
-			o.begin(t, leader)
-			streamtest.RenewedSince(t, g, moment)
-			t.Logf("renewed %v after the leader was %s", time.Since(moment), o.name)
-			// Newcomers are served by the other two.
-			other := newCoordinator(t, cluster.Client(t), ns, nil)
-			if h := streamtest.Worker(t, streamtest.Generate(t, other, core.Config{Lease: lease()})); h.WorkerID == before.WorkerID {
-				t.Errorf("worker ID %d is held twice", h.WorkerID)
-			}
-			o.over(t, leader)
-			streamtest.RenewedSince(t, g, time.Now())
-			ids.Stop(t, 100)
-			if after := streamtest.Worker(t, g); after.WorkerID != before.WorkerID || after.Generation != before.Generation {
-				t.Errorf("worker ID %d, generation %d became worker ID %d, generation %d", before.WorkerID, before.Generation, after.WorkerID, after.Generation)
-			}
+	for _, o := range drivertest.Outages() {
+		t.Run(o.Name, func(t *testing.T) {
+			cluster, ns := etcdtest.StartCluster(t, 3), rand.Text()
+			connect := func() coord.Coordinator { return newCoordinator(t, cluster.Client(t), ns, nil) }
+			drivertest.LeaderGone(t, connect, lease(), o, cluster.Leader(t))
 		})
 	}
 }

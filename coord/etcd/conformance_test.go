@@ -5,13 +5,13 @@ import (
 	"crypto/rand"
 	"fmt"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/etcd"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
@@ -38,6 +38,13 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+func TestAdmin(t *testing.T) {
+	server := etcdtest.Start(t)
+	coordtest.RunAdmin(t, func(testing.TB) coordtest.Harness {
+		return coordtest.Harness{Client: participant(server, rand.Text())}
+	})
+}
+
 // participant makes participants with a connection of their own.
 func participant(server *etcdtest.Server, namespace string) func(testing.TB, coord.Range) coord.Coordinator {
 	return func(tb testing.TB, _ coord.Range) coord.Coordinator {
@@ -50,15 +57,7 @@ func participant(server *etcdtest.Server, namespace string) func(testing.TB, coo
 func newCoordinator(tb testing.TB, client *clientv3.Client, namespace string, o *etcd.Options) *etcd.Coordinator {
 	tb.Helper()
 	c, err := etcd.New(client, namespace, o)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			tb.Errorf("Close: %v", err)
-		}
-	})
-	return c
+	return drivertest.Closing(tb, c, err)
 }
 
 // ownerKey is the key that a holder has on its lease.
@@ -85,19 +84,5 @@ func endLease(tb testing.TB, client *clientv3.Client, namespace string, worker i
 // raiseFloor raises the floor of a namespace, which it makes if need be.
 func raiseFloor(tb testing.TB, client *clientv3.Client, namespace string, tick int64) {
 	tb.Helper()
-	c := newCoordinator(tb, client, namespace, nil)
-	ctx, cancel := context.WithTimeout(tb.Context(), callTime)
-	defer cancel()
-	slots, err := c.List(ctx)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if len(slots) == 0 {
-		if err := c.Init(ctx, space()); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	if _, err := c.Quarantine(ctx, time.UnixMicro(scale().Micro(tick))); err != nil {
-		tb.Fatal(err)
-	}
+	drivertest.RaiseFloor(tb, newCoordinator(tb, client, namespace, nil), tick)
 }

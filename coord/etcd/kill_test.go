@@ -1,134 +1,17 @@
 package etcd_test
 
 import (
-	"bufio"
-	"context"
 	"crypto/rand"
-	"errors"
-	"fmt"
-	"os"
-	"os/exec"
 	"testing"
-	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
-
-	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/etcd"
-	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
-
-// The environment of a process that is to be a holder: the test binary, started
-// again.
-const (
-	holderEndpoint  = "UNALIKE_TEST_HOLDER_ENDPOINT"
-	holderNamespace = "UNALIKE_TEST_HOLDER_NAMESPACE"
-)
-
-// holderMain is a holder, if the process was started to be one.
-func holderMain() {
-	endpoint, ok := os.LookupEnv(holderEndpoint)
-	if !ok {
-		return
-	}
-	if err := hold(endpoint, os.Getenv(holderNamespace)); err != nil {
-		fmt.Fprintln(os.Stderr, "holder:", err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-// hold prints IDs until it cannot any more. It waits for a worker ID for as long as
-// another one holds it, and tries for longer than the TTL, which is short for a machine
-// that is slow.
-func hold(endpoint, namespace string) error {
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
-	if err != nil {
-		return err
-	}
-	c, err := etcd.New(client, namespace, nil)
-	if err != nil {
-		return err
-	}
-	cfg := core.Config{Lease: coord.LeaseConfig{
-		TTL: 2 * time.Second, Horizon: 2 * time.Second, RenewEvery: 500 * time.Millisecond,
-		WorkerIDs: coord.Range{Count: 1},
-	}}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*callTime)
-	defer cancel()
-	g, err := core.New(ctx, c, cfg)
-	for err != nil && (errors.Is(err, coord.ErrNoWorkerID) || !coord.Permanent(err)) && ctx.Err() == nil {
-		pause := time.NewTimer(20 * time.Millisecond)
-		<-pause.C
-		g, err = core.New(ctx, c, cfg)
-	}
-	if err != nil {
-		return err
-	}
-	for {
-		id, err := g.NextContext(ctx) // the window is short for a machine that is slow
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintln(os.Stdout, int64(id)); err != nil {
-			return err
-		}
-	}
-}
 
 // TestKill: in a namespace with one worker ID, kill -9 of the holder and start of
 // another process; every ID lies above all IDs before, ten times.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	server := etcdtest.Start(t)
-	ns := rand.Text()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var highest int64
-	total := 0
-	for round := range 10 {
-		began := time.Now()
-		cmd := exec.CommandContext(t.Context(), exe) // killed when the test ends
-		cmd.Env = append(os.Environ(), holderEndpoint+"="+server.Endpoint, holderNamespace+"="+ns)
-		cmd.Stderr = os.Stderr
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		var first time.Duration
-		lines := bufio.NewScanner(out)
-		for lines.Scan() {
-			var id int64
-			if _, err := fmt.Sscan(lines.Text(), &id); err != nil {
-				break // the last line may be cut
-			}
-			if id <= highest {
-				t.Fatalf("round %d: ID %d is not above %d", round, id, highest)
-			}
-			highest = id
-			if n++; n == 1 {
-				first = time.Since(began)
-			}
-			if n == 1000 {
-				if err := cmd.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
-				// What the holder has printed is read to its end.
-			}
-		}
-		if err := cmd.Wait(); err == nil || n < 1000 {
-			t.Fatalf("round %d: the holder ended after %d IDs: %v", round, n, err)
-		}
-		total += n
-		t.Logf("round %d: first ID after %v, %d IDs", round, first, n)
-	}
-	t.Logf("%d IDs, each above all before", total)
+	url := "etcd://" + etcdtest.Start(t).Endpoint + "/" + rand.Text() + "?ttl=2s&horizon=2s&renew=500ms"
+	drivertest.Kill(t, 10, func() *drivertest.Child { return drivertest.StartHolder(t, url) })
 }

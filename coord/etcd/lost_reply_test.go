@@ -8,21 +8,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/etcd"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
-
-// patience is the deadline of calls of which a reply is lost: it costs a third, and
-// what is left is for a machine that is slow.
-const patience = 9 * time.Second
 
 // thief makes the proxy lose the replies to certain transactions.
 type thief struct {
@@ -49,16 +45,6 @@ func (th *thief) heal() int {
 	th.next, th.robs = -1, false
 	th.proxy.Heal()
 	return th.stole
-}
-
-// reconnect is heal, and waits until there is a connection again.
-func (r *robbed) reconnect(t *testing.T) {
-	t.Helper()
-	r.heal()
-	streamtest.Eventually(t, "there is a connection again", func() bool {
-		_, err := r.List(within(t))
-		return err == nil
-	})
 }
 
 // arm is called before each transaction. A reply stays lost until the next transaction:
@@ -113,14 +99,6 @@ func newRobbed(t *testing.T) *robbed {
 	return r
 }
 
-// hurried returns a context for a call of which a reply is lost.
-func hurried(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 // leases returns how many leases there are.
 func (r *robbed) leases(t *testing.T) int {
 	t.Helper()
@@ -147,123 +125,57 @@ func (r *robbed) held(t *testing.T) int {
 	return int(resp.Count)
 }
 
-// The reply to the transaction that grants is lost: the call finds out by itself.
+// lossy is the coordinator behind the thief. An acquisition makes the survey, looks at the
+// slots, and then grants.
+func (r *robbed) lossy(t *testing.T) *drivertest.Lossy {
+	t.Helper()
+	transactions := map[coordtest.Op]int{coordtest.Acquire: 3, coordtest.Renew: 1, coordtest.Release: 1}
+	return &drivertest.Lossy{
+		Coordinator: r.Coordinator,
+		Lose:        func(op coordtest.Op, all bool) { r.rob(transactions[op], all) },
+		Heal: func() int {
+			lost := r.heal()
+			streamtest.Eventually(t, "there is a connection again", func() bool {
+				_, err := r.List(within(t))
+				return err == nil
+			})
+			return lost
+		},
+	}
+}
+
 func TestLostReplyOnAcquire(t *testing.T) {
 	t.Parallel()
 	r := newRobbed(t)
-	r.rob(3, false) // the survey, the slots, the grant
-	req := request(capacity)
-	g, err := r.Acquire(hurried(t), req)
-	if stole := r.heal(); stole != 1 {
-		t.Fatalf("%d replies were lost; want 1", stole)
-	}
-	if err != nil {
-		t.Fatalf("Acquire with its reply lost: %v", err)
-	}
-	if n := r.held(t); n != 1 {
-		t.Errorf("%d worker IDs are held; want 1", n)
-	}
-	g, err = r.Renew(within(t), g, g.NotAfter+1000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Release(within(t), g, g.NotBefore); err != nil {
-		t.Fatal(err)
-	}
+	drivertest.LostReplyOnAcquire(t, r.lossy(t))
 	r.wantLeases(t, 0)
 }
 
-// All replies from the grant on are lost: the call fails, and the next one with the
-// same token finds the same grant.
 func TestLostRepliesOnAcquire(t *testing.T) {
 	t.Parallel()
 	r := newRobbed(t)
-	r.rob(3, true)
-	req := request(1)
-	if g, err := r.Acquire(hurried(t), req); err == nil {
-		t.Fatalf("Acquire without replies returned %v", g)
-	}
-	r.reconnect(t)
-	streamtest.Eventually(t, "the grant is stored", func() bool { return r.held(t) == 1 })
-	g, err := r.Acquire(within(t), req)
-	if err != nil {
-		t.Fatalf("Acquire with the same token: %v", err)
-	}
-	if g.Generation != 1 || g.NotAfter != req.Until {
-		t.Errorf("Acquire with the same token: %v; want generation 1, until %d", g, req.Until)
-	}
+	drivertest.LostRepliesOnAcquire(t, r.lossy(t))
 	r.wantLeases(t, 1)
 }
 
-// The reply to a renewal is lost: what was stored is adopted.
 func TestLostReplyOnRenew(t *testing.T) {
 	t.Parallel()
-	r := newRobbed(t)
-	g := mustAcquire(t, r.Coordinator, request(1))
-	for i := range int64(3) {
-		until := g.NotAfter + 1000
-		r.rob(1, false)
-		h, err := r.Renew(hurried(t), g, until)
-		if stole := r.heal(); stole != 1 {
-			t.Fatalf("%d replies were lost; want 1", stole)
-		}
-		if err != nil || h.NotAfter != until || h.NotBefore != g.NotBefore {
-			t.Fatalf("renewal %d of %v until %d with its reply lost: %v, %v", i, g, until, h, err)
-		}
-		g = h
-	}
+	drivertest.LostReplyOnRenew(t, newRobbed(t).lossy(t))
 }
 
-// All replies are lost: the call fails, and a renewal of the old grant goes on from
-// what was stored.
 func TestLostRepliesOnRenew(t *testing.T) {
 	t.Parallel()
-	r := newRobbed(t)
-	g := mustAcquire(t, r.Coordinator, request(1))
-	r.rob(1, true)
-	if h, err := r.Renew(hurried(t), g, g.NotAfter+2000); err == nil || errors.Is(err, coord.ErrLeaseLost) {
-		t.Fatalf("Renew without replies: %v, %v; want an error that is not definite", h, err)
-	}
-	r.reconnect(t)
-	h, err := r.Renew(within(t), g, g.NotAfter+1000)
-	if err != nil || h.NotAfter != g.NotAfter+2000 {
-		t.Errorf("Renew of %v until %d after a lost one until %d: %v, %v", g, g.NotAfter+1000, g.NotAfter+2000, h, err)
-	}
+	drivertest.LostRepliesOnRenew(t, newRobbed(t).lossy(t))
 }
 
-// The reply to a release is lost: the call finds out that it was done.
 func TestLostReplyOnRelease(t *testing.T) {
 	t.Parallel()
-	r := newRobbed(t)
-	g := mustAcquire(t, r.Coordinator, request(1))
-	r.rob(1, false)
-	err := r.Release(hurried(t), g, g.NotBefore+1)
-	if stole := r.heal(); stole != 1 || err != nil {
-		t.Fatalf("Release with %d replies lost: %v; want 1 and no error", stole, err)
-	}
-	if n := r.held(t); n != 0 {
-		t.Errorf("%d worker IDs are held; want none", n)
-	}
-	h := mustAcquire(t, r.Coordinator, request(1))
-	if h.NotBefore != g.NotBefore+1 {
-		t.Errorf("%v was released at %d, the next is %v", g, g.NotBefore+1, h)
-	}
+	drivertest.LostReplyOnRelease(t, newRobbed(t).lossy(t))
 }
 
-// All replies are lost: the call fails, and asking again says that the grant is over.
 func TestLostRepliesOnRelease(t *testing.T) {
 	t.Parallel()
-	r := newRobbed(t)
-	g := mustAcquire(t, r.Coordinator, request(1))
-	r.rob(1, true)
-	if err := r.Release(hurried(t), g, g.NotBefore); err == nil {
-		t.Fatal("Release without replies returned no error")
-	}
-	r.reconnect(t)
-	if err := r.Release(within(t), g, g.NotBefore); !errors.Is(err, coord.ErrLeaseLost) {
-		t.Errorf("Release again: %v; want %v", err, coord.ErrLeaseLost)
-	}
-	mustAcquire(t, r.Coordinator, request(1))
+	drivertest.LostRepliesOnRelease(t, newRobbed(t).lossy(t))
 }
 
 // The answer to the write that puts a lease back is lost, and the write is made again; the
@@ -332,7 +244,7 @@ func TestLeaseOfALostGrantOutlivesACancel(t *testing.T) {
 	if g, err := r.Acquire(hurried(t), req); err == nil {
 		t.Fatalf("Acquire without replies returned %v", g)
 	}
-	r.reconnect(t)
+	r.lossy(t).Heal()
 	streamtest.Eventually(t, "the grant is stored", func() bool { return r.held(t) == 1 })
 	r.rob(1, true)
 	ctx, cancel := context.WithCancel(within(t))

@@ -4,12 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"net"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
@@ -107,7 +107,7 @@ func TestForeignPort(t *testing.T) {
 	for name, answer := range map[string]string{
 		"Redis": "-ERR unknown command\r\n", "HTTP": "HTTP/1.1 400 Bad Request\r\n\r\n", "nothing": "",
 	} {
-		addr := babble(t, answer)
+		addr := drivertest.Answers(t, answer)
 		c := newCoordinator(t, etcdtest.Connect(t, []string{addr}), rand.Text(), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -116,26 +116,4 @@ func TestForeignPort(t *testing.T) {
 			t.Errorf("%s listens: %v", name, err)
 		}
 	}
-}
-
-// babble listens and gives every connection the same answer before it closes it.
-func babble(t *testing.T, answer string) (addr string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = conn.Read(make([]byte, 1))
-			_, _ = conn.Write([]byte(answer))
-			_ = conn.Close()
-		}
-	}()
-	return l.Addr().String()
 }

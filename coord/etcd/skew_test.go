@@ -12,15 +12,6 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
-// at is a request of somebody whose clock is off by d.
-func at(d time.Duration) coord.Request {
-	req := request(capacity)
-	req.Now += d.Milliseconds()
-	req.Until += d.Milliseconds()
-	req.OpenBy += d.Milliseconds()
-	return req
-}
-
 // TestClockSkew: a newcomer's clock is compared with those of the holders, if there
 // are two or more of them.
 func TestClockSkew(t *testing.T) {

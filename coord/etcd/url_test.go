@@ -7,8 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,23 +15,9 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/etcd"
-	"github.com/unalike-id/unalike/internal/testserver/certtest"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
-
-// open opens a URL and closes what comes of it with the test.
-func open(t *testing.T, url string) (coord.Coordinator, error) {
-	t.Helper()
-	c, err := coord.Open(within(t), url)
-	if err == nil {
-		t.Cleanup(func() {
-			if err := c.Close(); err != nil {
-				t.Errorf("Close: %v", err)
-			}
-		})
-	}
-	return c, err
-}
 
 func TestOpen(t *testing.T) {
 	server := etcdtest.Start(t)
@@ -56,13 +40,8 @@ func TestOpen(t *testing.T) {
 
 // TestBadURL: errors name what is wrong, and no password.
 func TestBadURL(t *testing.T) {
-	dir := t.TempDir()
-	junk := filepath.Join(dir, "junk.pem")
-	if err := os.WriteFile(junk, []byte("no certificate"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	old := certtest.New(t).IssueFor(t, time.Now().Add(-48*time.Hour), time.Now().Add(-24*time.Hour))
-	for url, says := range map[string]string{
+	junk, old := drivertest.BadFiles(t)
+	drivertest.BadURLs(t, map[string]string{
 		"etcd3://h/ns":                    "unknown scheme",
 		"etcd:///ns":                      "no host",
 		"etcd://h":                        "no namespace",
@@ -92,17 +71,7 @@ func TestBadURL(t *testing.T) {
 		"etcds://h/ns?ca=" + junk:         "no certificate",
 		"etcds://h/ns?cert=/no&key=/such": "no such file",
 		"etcds://h/ns?cert=" + old.Cert + "&key=" + old.Key: "valid from",
-	} {
-		_, err := open(t, url)
-		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v; want an error that says %q", url, err, says)
-		}
-		for _, password := range []string{"secret", "sec%ret", "sec@ret"} {
-			if err != nil && strings.Contains(err.Error(), password) {
-				t.Errorf("%s: the error has the password: %v", url, err)
-			}
-		}
-	}
+	})
 }
 
 func TestBadOptions(t *testing.T) {
@@ -169,7 +138,7 @@ func TestWrongPort(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), drivertest.HurriedTime)
 		began := time.Now()
 		_, err = c.Acquire(ctx, request(1))
 		cancel()

@@ -166,33 +166,6 @@ func TestLowerAfterAWrongClock(t *testing.T) {
 	}
 }
 
-// What an operator has asked for by a time of their own is not lowered, nor is a
-// namespace opened that was closed.
-func TestLowerKeepsWhatWasAskedFor(t *testing.T) {
-	t.Parallel()
-	server := etcdtest.Start(t)
-	c := newCoordinator(t, server.Client(t), rand.Text(), nil)
-	if _, err := c.Lower(within(t)); !errors.Is(err, coord.ErrInvalid) {
-		t.Errorf("Lower without a namespace: %v", err)
-	}
-	if err := c.Init(within(t), space()); err != nil {
-		t.Fatal(err)
-	}
-	asked, err := c.Quarantine(within(t), time.Now().Add(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if floor, err := c.Lower(within(t)); err != nil || !floor.Equal(asked) {
-		t.Errorf("the floor that was asked for is %v; Lower: %v, %v", asked, floor, err)
-	}
-	if _, err := c.Quarantine(within(t), time.UnixMicro(scale().Micro(lastTick))); err != nil {
-		t.Fatal(err)
-	}
-	if floor, err := c.Lower(within(t)); !errors.Is(err, coord.ErrNamespaceClosed) {
-		t.Errorf("Lower of a closed namespace: %v, %v", floor, err)
-	}
-}
-
 // An operator whose clock is wrong changes no floor.
 func TestOperatorWithAWrongClock(t *testing.T) {
 	t.Parallel()

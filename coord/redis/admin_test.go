@@ -9,77 +9,16 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/redis"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
-func TestList(t *testing.T) {
+// TestQuarantineOfNothing: Init is not for a loss, and the error says so.
+func TestQuarantineOfNothing(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
-	ns := newNamespace(t, client, layout)
-	c := newCoordinator(t, client, ns, nil)
-	if slots, err := newCoordinator(t, client, "nothing", nil).List(within(t)); err != nil || len(slots) != 0 {
-		t.Errorf("List of nothing: %v, %v", slots, err)
-	}
-	began := time.Now().Add(-redis.DefaultSkewBound)
-	var grants []coord.Grant
-	for range 3 {
-		req := request(3)
-		req.Identity, req.Holder = "pod/ä", "host:17"
-		grants = append(grants, mustAcquire(t, c, req))
-	}
-	mustRelease(t, c, grants[1])
-	if err := c.Retire(within(t), grants[2].WorkerID); err != nil {
-		t.Fatal(err)
-	}
-	slots, err := c.List(within(t))
-	if err != nil || len(slots) != 3 {
-		t.Fatalf("List: %v, %v; want 3 slots", slots, err)
-	}
-	states := []coord.SlotState{coord.SlotHeld, coord.SlotFree, coord.SlotRetired}
-	for i, s := range slots {
-		if s.WorkerID != i || s.State != states[i] || s.Layout != layout || s.Holder != "host:17" || s.Identity != "pod/ä" {
-			t.Errorf("slot %d is %+v; want it %v, held by host:17, pod/ä", i, s, states[i])
-		}
-		if s.Since.Before(began) || s.Renewed.Before(s.Since) {
-			t.Errorf("slot %d is held since %v, renewed %v; the test began at %v", i, s.Since, s.Renewed, began)
-		}
-	}
-	held := slots[0]
-	if held.NotAfter != grants[0].NotAfter || !held.Until.Equal(time.UnixMicro(scale().Micro(grants[0].NotAfter+1))) {
-		t.Errorf("the window of %+v; granted was %v", held, grants[0])
-	}
-}
-
-func TestInit(t *testing.T) {
-	client := redistest.Start(t, redistest.Options{}).Client(t)
-	c := newCoordinator(t, client, rand.Text(), nil)
-	if _, err := c.Quarantine(within(t), time.Time{}); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "if it was lost, do nothing") {
-		t.Errorf("Quarantine of nothing: %v; want %v, and that Init is not for a loss", err, coord.ErrInvalid)
-	}
-	if err := c.Retire(within(t), 0); !errors.Is(err, coord.ErrInvalid) {
-		t.Errorf("Retire in nothing: %v; want %v", err, coord.ErrInvalid)
-	}
-	for range 2 {
-		if err := c.Init(within(t), space()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	other := space()
-	other.Fingerprint = otherLayout
-	var mismatch *coord.LayoutMismatchError
-	if err := c.Init(within(t), other); !errors.As(err, &mismatch) || mismatch.Stored != layout || mismatch.Wanted != otherLayout {
-		t.Errorf("Init with another layout: %v; want %v", err, coord.ErrLayoutMismatch)
-	}
-	if err := c.Init(within(t), coord.Space{}); !errors.Is(err, coord.ErrInvalid) {
-		t.Errorf("Init with nothing: %v; want %v", err, coord.ErrInvalid)
-	}
-	if g := mustAcquire(t, c, request(1)); g.NotAfter == g.NotBefore {
-		t.Errorf("%v in a namespace that was declared new", g)
-	}
-	if err := c.Init(within(t), space()); !errors.Is(err, coord.ErrInvalid) {
-		t.Errorf("Init where there are slots: %v; want %v", err, coord.ErrInvalid)
-	}
+	_, err := newCoordinator(t, client, rand.Text(), nil).Quarantine(within(t), time.Time{})
+	drivertest.WantInvalid(t, "Quarantine of nothing", err, "if it was lost, do nothing")
 }
 
 // TestNewNamespaceIsQuarantined: what was never there looks like what was lost.
@@ -258,54 +197,4 @@ func TestClosed(t *testing.T) {
 	if h, err := c.Acquire(within(t), request(2)); !errors.Is(err, coord.ErrNamespaceClosed) {
 		t.Errorf("Acquire after it was forgotten: %v, %v", h, err)
 	}
-}
-
-func TestQuarantine(t *testing.T) {
-	client := redistest.Start(t, redistest.Options{}).Client(t)
-	c := newCoordinator(t, client, newNamespace(t, client, layout), nil)
-	floor, err := c.Quarantine(within(t), time.Time{})
-	if least := time.Now().Add(redis.MaxHorizon); err != nil || floor.Before(least) || floor.After(least.Add(wide+5*time.Second)) {
-		t.Errorf("Quarantine for as long as can be needed: until %v, %v", floor, err)
-	}
-	again, err := c.Quarantine(within(t), floor.Add(-time.Second))
-	if err != nil || !again.Equal(floor) {
-		t.Errorf("Quarantine to an earlier time: until %v, %v; the floor is %v", again, err, floor)
-	}
-	for _, bad := range []time.Time{time.UnixMicro(-1), time.Date(2093, 9, 7, 0, 0, 0, 0, time.UTC), time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)} {
-		if _, err := c.Quarantine(within(t), bad); !errors.Is(err, coord.ErrInvalid) {
-			t.Errorf("Quarantine until %v: %v; want %v", bad, err, coord.ErrInvalid)
-		}
-	}
-}
-
-func TestRetire(t *testing.T) {
-	client := redistest.Start(t, redistest.Options{}).Client(t)
-	c := newCoordinator(t, client, newNamespace(t, client, layout), nil)
-	g := mustAcquire(t, c, request(2))
-	for _, id := range []int{g.WorkerID, g.WorkerID, 1 - g.WorkerID} {
-		if err := c.Retire(within(t), id); err != nil {
-			t.Errorf("Retire %d: %v", id, err)
-		}
-	}
-	for _, id := range []int{-1, capacity} {
-		if err := c.Retire(within(t), id); !errors.Is(err, coord.ErrInvalid) {
-			t.Errorf("Retire %d: %v; want %v", id, err, coord.ErrInvalid)
-		}
-	}
-	if _, err := c.Renew(within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrLeaseLost) {
-		t.Errorf("Renew of a retired worker ID: %v; want %v", err, coord.ErrLeaseLost)
-	}
-	if err := c.Release(within(t), g, g.NotBefore); !errors.Is(err, coord.ErrLeaseLost) {
-		t.Errorf("Release of a retired worker ID: %v; want %v", err, coord.ErrLeaseLost)
-	}
-	var full *coord.NoWorkerIDError
-	if _, err := c.Acquire(within(t), request(2)); !errors.As(err, &full) || full.Capacity != 0 || full.InUse != 0 || !full.Soonest.IsZero() {
-		t.Errorf("Acquire with everything retired: %v", err)
-	}
-}
-
-// TestInspect: what is stored for the namespace as a whole.
-func TestInspect(t *testing.T) {
-	c := newCoordinator(t, redistest.Start(t, redistest.Options{}).Client(t), rand.Text(), nil)
-	coordtest.CheckInspect(within(t), t, c, space())
 }

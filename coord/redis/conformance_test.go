@@ -1,14 +1,15 @@
 package redis_test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"testing"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
@@ -39,6 +40,17 @@ func TestConformanceOnCluster(t *testing.T) {
 	})
 }
 
+func TestAdmin(t *testing.T) {
+	client := redistest.Start(t, redistest.Options{}).Client(t)
+	coordtest.RunAdmin(t, func(testing.TB) coordtest.Harness {
+		ns := rand.Text()
+		return coordtest.Harness{Client: func(tb testing.TB, _ coord.Range) coord.Coordinator {
+			tb.Helper()
+			return newCoordinator(tb, client, ns, nil)
+		}}
+	})
+}
+
 // conform runs the suite on servers, for which start returns a function that makes
 // clients.
 func conform(t *testing.T, start func(testing.TB) func(testing.TB) goredis.UniversalClient) {
@@ -63,10 +75,7 @@ func conform(t *testing.T, start func(testing.TB) func(testing.TB) goredis.Unive
 			},
 			RaiseFloor: func(tb testing.TB, tick int64) {
 				tb.Helper()
-				until := time.UnixMicro(scale().Micro(tick))
-				if _, err := newCoordinator(tb, operator, ns, nil).Quarantine(within(tb), until); err != nil {
-					tb.Fatal(err)
-				}
+				drivertest.RaiseFloor(tb, newCoordinator(tb, operator, ns, nil), tick)
 			},
 			Sticky: true,
 		}

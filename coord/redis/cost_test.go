@@ -7,7 +7,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/redis"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
@@ -184,39 +184,11 @@ func TestManyShares(t *testing.T) {
 // when to come back.
 func TestStarters(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
-	ns := newNamespace(t, server.Client(t), layout)
-	clients := make([]*redis.Coordinator, 16)
-	for i := range clients {
-		clients[i] = newCoordinator(t, server.Client(t), ns, nil)
+	crowd := drivertest.Crowd[*redis.Coordinator]{Namespace: newNamespace(t, server.Client(t), layout)}
+	for range 16 {
+		crowd.Members = append(crowd.Members, newCoordinator(t, server.Client(t), crowd.Namespace, nil))
 	}
-	grants, errs := make([]coord.Grant, capacity), make([]error, capacity)
-	ctx := within(t)
-	began := time.Now()
-	var wg sync.WaitGroup
-	for i := range capacity {
-		wg.Go(func() { grants[i], errs[i] = clients[i%len(clients)].Acquire(ctx, lasting(capacity)) })
-	}
-	wg.Wait()
-	t.Logf("%d worker IDs in %v", capacity, time.Since(began))
-	seen := map[int]bool{}
-	for i, g := range grants {
-		if errs[i] != nil || seen[g.WorkerID] {
-			t.Fatalf("starter %d: %v, %v, which is held already: %t", i, g, errs[i], seen[g.WorkerID])
-		}
-		seen[g.WorkerID] = true
-	}
-	_, err := clients[0].Acquire(ctx, request(capacity))
-	var full *coord.NoWorkerIDError
-	if !errors.As(err, &full) || full.Capacity != capacity || full.InUse != capacity {
-		t.Fatalf("starter 1025: %v; want %v with the capacity", err, coord.ErrNoWorkerID)
-	}
-	ttl := lasting(1).TTL
-	if first := began.Add(ttl); full.Soonest.Before(first.Add(-redis.DefaultSkewBound)) || full.Soonest.After(time.Now().Add(ttl+time.Second)) {
-		t.Errorf("the next is said to be free at %v; the first lease ends about %v", full.Soonest, first)
-	}
-	if full.LastSeen.Before(began.Add(-redis.DefaultSkewBound)) || full.LastSeen.After(time.Now().Add(time.Second)) {
-		t.Errorf("its holder is said to have renewed at %v; it acquired after %v", full.LastSeen, began)
-	}
+	crowd.Starters(t)
 }
 
 // BenchmarkAcquire compares an acquisition in a namespace with nobody and with 1000

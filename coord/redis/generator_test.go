@@ -174,22 +174,3 @@ func wantUnique(t *testing.T, streams ...*stream) {
 	}
 	t.Logf("%d IDs of %d generators, all different", len(seen), len(streams))
 }
-
-// worker returns the health of the generator's only worker ID.
-func worker(t *testing.T, g *core.Generator) core.WorkerHealth {
-	t.Helper()
-	h := g.Health()
-	if len(h.Workers) != 1 {
-		t.Fatalf("%d worker IDs are leased; want 1", len(h.Workers))
-	}
-	return h.Workers[0]
-}
-
-// renewedSince waits until the generator's window was extended after a moment.
-func renewedSince(t *testing.T, g *core.Generator, moment time.Time) {
-	t.Helper()
-	eventually(t, "the window is extended", func() bool {
-		h := g.Health()
-		return len(h.Workers) == 1 && h.Workers[0].LastRenewal.After(moment)
-	})
-}

@@ -12,7 +12,9 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/redis"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
@@ -42,85 +44,30 @@ func mustRelease(t *testing.T, c *redis.Coordinator, g coord.Grant) {
 	}
 }
 
-// hurried returns a context for a call whose reply is lost. It is long enough for the
-// request to get through on a slow machine, and all of it is waited for.
-func hurried(t *testing.T) context.Context {
+// lossy is a coordinator behind a proxy. Each of its calls is one request.
+func lossy(t *testing.T) *drivertest.Lossy {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
-	t.Cleanup(cancel)
-	return ctx
+	c, proxy, _ := behindProxy(t)
+	return &drivertest.Lossy{
+		Coordinator: c,
+		Lose:        func(coordtest.Op, bool) { proxy.Swallow() },
+		Heal:        func() int { proxy.Heal(); return 1 },
+	}
 }
 
-// held returns how many worker IDs are held.
-func held(t *testing.T, c *redis.Coordinator) int {
-	t.Helper()
-	slots, err := c.List(within(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, s := range slots {
-		if s.State == coord.SlotHeld {
-			n++
-		}
-	}
-	return n
-}
-
-// TestLostReplyOnAcquire: the call fails, and the next one with the same token finds
-// the same grant.
 func TestLostReplyOnAcquire(t *testing.T) {
 	t.Parallel()
-	c, proxy, _ := behindProxy(t)
-	proxy.Swallow()
-	req := request(capacity)
-	if g, err := c.Acquire(hurried(t), req); err == nil || coord.Permanent(err) {
-		t.Fatalf("Acquire without a reply: %v, %v", g, err)
-	}
-	proxy.Heal()
-	if n := held(t, c); n != 1 {
-		t.Fatalf("%d worker IDs are held; want 1: the request got through", n)
-	}
-	g := mustAcquire(t, c, req)
-	if n := held(t, c); n != 1 || g.Generation != 2 || g.NotAfter != req.Until {
-		t.Errorf("Acquire with the same token: %v, %d worker IDs are held; want generation 2, until %d, 1", g, n, req.Until)
-	}
+	drivertest.LostRepliesOnAcquire(t, lossy(t))
 }
 
-// TestLostReplyOnRenew: the call fails and says nothing definite, and a renewal of the
-// old grant goes on from what was stored.
 func TestLostReplyOnRenew(t *testing.T) {
 	t.Parallel()
-	c, proxy, _ := behindProxy(t)
-	g := mustAcquire(t, c, request(1))
-	proxy.Swallow()
-	if h, err := c.Renew(hurried(t), g, g.NotAfter+2000); err == nil || errors.Is(err, coord.ErrLeaseLost) {
-		t.Fatalf("Renew without a reply: %v, %v; want an error that is not definite", h, err)
-	}
-	proxy.Heal()
-	h, err := c.Renew(within(t), g, g.NotAfter+1000)
-	if err != nil || h.NotAfter != g.NotAfter+2000 || h.NotBefore != g.NotBefore {
-		t.Errorf("Renew of %v until %d after a lost one until %d: %v, %v", g, g.NotAfter+1000, g.NotAfter+2000, h, err)
-	}
+	drivertest.LostRepliesOnRenew(t, lossy(t))
 }
 
-// TestLostReplyOnRelease: the call fails, asking again says that the grant is over,
-// and the worker ID is free.
 func TestLostReplyOnRelease(t *testing.T) {
 	t.Parallel()
-	c, proxy, _ := behindProxy(t)
-	g := mustAcquire(t, c, request(1))
-	proxy.Swallow()
-	if err := c.Release(hurried(t), g, g.NotBefore+1); err == nil {
-		t.Fatal("Release without a reply returned no error")
-	}
-	proxy.Heal()
-	if err := c.Release(within(t), g, g.NotBefore+1); !errors.Is(err, coord.ErrLeaseLost) {
-		t.Errorf("Release again: %v; want %v", err, coord.ErrLeaseLost)
-	}
-	if h := mustAcquire(t, c, request(1)); h.NotBefore != g.NotBefore+1 {
-		t.Errorf("%v was released at %d, the next is %v", g, g.NotBefore+1, h)
-	}
+	drivertest.LostRepliesOnRelease(t, lossy(t))
 }
 
 // signalling is a connection that tells when something was sent.

@@ -139,17 +139,6 @@ func TestLower(t *testing.T) {
 		return scale().Tick(floor.UnixMicro()), least
 	}
 	far := tickNow() + (90 * 24 * time.Hour).Milliseconds()
-	t.Run("nothing there", func(t *testing.T) {
-		if floor, err := newCoordinator(t, client, "nothing", nil).Lower(within(t)); !errors.Is(err, coord.ErrInvalid) {
-			t.Errorf("Lower: %v, %v", floor, err)
-		}
-	})
-	t.Run("nothing to do", func(t *testing.T) {
-		c := newCoordinator(t, client, newNamespace(t, client, layout), nil)
-		if floor, _ := lower(t, c); floor != 0 {
-			t.Errorf("the floor is %d, and was 0", floor)
-		}
-	})
 	t.Run("by a wrong clock", func(t *testing.T) {
 		ns := newNamespace(t, client, layout)
 		raise(t, client, ns, far)
@@ -175,15 +164,6 @@ func TestLower(t *testing.T) {
 		raise(t, client, ns, far)
 		if floor, _ := lower(t, c); floor != asked {
 			t.Errorf("the floor is %d; %d was asked for", floor, asked)
-		}
-	})
-	t.Run("closed", func(t *testing.T) {
-		c := newCoordinator(t, client, newNamespace(t, client, layout), nil)
-		if _, err := c.Quarantine(within(t), micro(lastTick)); err != nil {
-			t.Fatal(err)
-		}
-		if floor, err := c.Lower(within(t)); !errors.Is(err, coord.ErrNamespaceClosed) {
-			t.Errorf("Lower: %v, %v; want %v", floor, err, coord.ErrNamespaceClosed)
 		}
 	})
 }

@@ -4,15 +4,13 @@ package redis_test
 
 import (
 	"crypto/rand"
-	"errors"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/coord/redis"
-	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
 // TestShortOutage: an outage that is shorter than the horizon less the renewal
@@ -21,25 +19,10 @@ import (
 func TestShortOutage(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
-	ns := newNamespace(t, server.Client(t), layout)
+	c := newCoordinator(t, server.Client(t), newNamespace(t, server.Client(t), layout), nil)
 	l := lease()
-	l.TTL, l.Horizon = time.Second, redis.MaxHorizon
-	g := generate(t, newCoordinator(t, server.Client(t), ns, nil), l)
-	before := worker(t, g)
-	ids := run(g)
-	renewedSince(t, g, time.Now())
-	began := time.Now()
-	server.Freeze(t)
-	eventually(t, "a fifth of the window is used up", func() bool { return worker(t, g).WindowLeft < l.Horizon-l.Horizon/5 })
-	server.Thaw(t)
-	lasted, moment := time.Since(began), time.Now()
-	renewedSince(t, g, moment)
-	t.Logf("an outage of %v; renewed %v after it", lasted, time.Since(moment))
-	ids.stop(t, 500)
-	ids.wantNoError(t)
-	if after := worker(t, g); after.WorkerID != before.WorkerID || after.Generation != before.Generation {
-		t.Errorf("worker ID %d, generation %d became worker ID %d, generation %d", before.WorkerID, before.Generation, after.WorkerID, after.Generation)
-	}
+	l.TTL = time.Second
+	drivertest.ShortOutage(t, c, l, drivertest.Frozen(), server)
 }
 
 // TestLongOutage: a longer outage gives an error that says what is wrong, and ends by
@@ -47,26 +30,9 @@ func TestShortOutage(t *testing.T) {
 func TestLongOutage(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
-	ns := newNamespace(t, server.Client(t), layout)
-	g := generate(t, shortCoordinator(t, server.Client(t), ns), lease())
-	ids := run(g)
-	ids.more(t, 10)
-	server.Freeze(t)
-	parts := []string{"renewal failed", server.Addr, "last renewed", "service resumes by itself"}
-	var err error
-	eventually(t, "the window ends, with an error that says "+strings.Join(parts, ", "), func() bool {
-		_, err = g.Next()
-		return err != nil && !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(err.Error(), p) })
-	})
-	server.Thaw(t)
-	moment := time.Now()
-	ids.more(t, 100)
-	took := time.Since(moment)
-	ids.stop(t, 100)
-	t.Logf("IDs again after %v; error in the outage: %v", took, err)
-	if !errors.Is(err, core.ErrWindowEnded) {
-		t.Errorf("error in the outage: %v; want %v", err, core.ErrWindowEnded)
-	}
+	c := newCoordinator(t, server.Client(t), newNamespace(t, server.Client(t), layout), nil)
+	c.SetMaxHorizon(shortHorizon)
+	drivertest.LongOutage(t, c, lease(), server.Addr, func() { server.Freeze(t) }, func() { server.Thaw(t) })
 }
 
 // TestRestart: Redis is killed and started again with all that it had confirmed. It
@@ -77,7 +43,7 @@ func TestRestart(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{AppendOnly: true})
 	ns := newNamespace(t, server.Client(t), layout)
 	g := generate(t, shortCoordinator(t, server.Client(t), ns), lease())
-	before := worker(t, g)
+	before := streamtest.Worker(t, g)
 	ids := run(g)
 	ids.more(t, 100)
 	began := time.Now()
@@ -88,9 +54,7 @@ func TestRestart(t *testing.T) {
 	ids.more(t, 100)
 	ids.stop(t, 200)
 	t.Logf("an outage of %v; without an ID for %v; first error: %v", outage, ids.pause, ids.err)
-	if after := worker(t, g); after.WorkerID != before.WorkerID || after.Generation != before.Generation {
-		t.Errorf("worker ID %d, generation %d became worker ID %d, generation %d", before.WorkerID, before.Generation, after.WorkerID, after.Generation)
-	}
+	streamtest.SameTerm(t, g, before)
 	wantUnique(t, ids)
 }
 

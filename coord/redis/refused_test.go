@@ -15,6 +15,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/redis"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
@@ -163,28 +164,6 @@ func TestLargeTicks(t *testing.T) {
 	}
 }
 
-// hangUp returns the address of a server that closes each connection after the first
-// request, as those of other protocols do.
-func hangUp(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = conn.Read(make([]byte, 4096))
-			_ = conn.Close()
-		}
-	}()
-	return l.Addr().String()
-}
-
 // TestWrongServer: what the error says if the server is not as it has to be.
 func TestWrongServer(t *testing.T) {
 	locked := redistest.Start(t, redistest.Options{Password: "s3cret"})
@@ -197,7 +176,7 @@ func TestWrongServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = silent.Close() })
-	rude := hangUp(t)
+	rude := drivertest.Answers(t, "")
 	full := redistest.Start(t, redistest.Options{Args: []string{"--maxmemory", "1", "--maxmemory-policy", "noeviction"}})
 	for name, tc := range map[string]struct {
 		url     string

@@ -10,6 +10,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
@@ -38,61 +39,19 @@ func store(tb testing.TB, client *goredis.Client, ns, field, value string) {
 // name, and stays as it is.
 func TestDamagedSlot(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
-	replace := func(old, new string) func(string) string {
-		return func(s string) string { return strings.Replace(s, old, new, 1) }
-	}
-	for name, tc := range map[string]struct {
-		spoil func(string) string
-		says  string
-	}{
-		"empty":             {func(string) string { return "" }, "truncated"},
-		"truncated":         {func(s string) string { return s[:len(s)/2] }, "truncated"},
-		"not JSON":          {func(string) string { return "7" }, "not a JSON object"},
-		"another version":   {replace(`"version":1`, `"version":2`), "version 2"},
-		"field missing":     {replace(`"generation":1,`, ``), `"generation" is missing`},
-		"field unknown":     {replace(`"generation":1,`, `"generation":1,"colour":"red",`), "unknown"},
-		"field twice":       {replace(`"generation":1,`, `"generation":1,"generation":1,`), "twice"},
-		"text for a number": {replace(`"generation":1,`, `"generation":"1",`), "generation"},
-		"spaces":            {replace(`,`, `, `), "form"},
-		"part of a tick":    {replace(`"notBefore":0`, `"notBefore":0.5`), "notBefore"},
-		"generation 0":      {replace(`"generation":1`, `"generation":0`), "generation is 0"},
-		"negative window":   {replace(`"notBefore":0`, `"notBefore":-1`), "notBefore"},
-		"ends early":        {replace(`"notBefore":0`, `"notBefore":2100000000000`), "before it begins"},
-		"beyond 2^53":       {replace(`"notBefore":0`, `"notBefore":9007199254740992`), "notBefore"},
-		"beyond the layout": {replace(`"lastTick":2199023255551`, `"lastTick":1`), "layout ends at tick 1"},
-		"no ttl":            {replace(`"ttl":15000`, `"ttl":0`), "ttl is 0"},
-		"retired and held": {func(s string) string {
+	drivertest.DamagedSlots(t, func(t *testing.T) (coord.Coordinator, drivertest.Stored) {
+		ns := newNamespace(t, client, layout)
+		return newCoordinator(t, client, ns, nil), drivertest.Stored{
+			Name: slots(ns),
+			Get:  func() string { return stored(t, client, ns, "0") },
+			Put:  func(s string) { store(t, client, ns, "0", s) },
+		}
+	}, map[string]drivertest.Damage{
+		"beyond 2^53": {Spoil: drivertest.Replace(`"notBefore":0`, `"notBefore":9007199254740992`), Says: "notBefore"},
+		"retired and held": {Spoil: func(s string) string {
 			return strings.Replace(strings.Replace(s, `"retired":false`, `"retired":true`, 1), `"token":""`, `"token":"x"`, 1)
-		}, "one of them is wrong"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			ns := newNamespace(t, client, layout)
-			c := newCoordinator(t, client, ns, nil)
-			g := mustAcquire(t, c, request(1))
-			if err := c.Release(within(t), g, 2); err != nil {
-				t.Fatal(err)
-			}
-			if err := c.Release(within(t), mustAcquire(t, c, request(2)), 1); err != nil { // of worker ID 1
-				t.Fatal(err)
-			}
-			bad := tc.spoil(stored(t, client, ns, "0"))
-			store(t, client, ns, "0", bad)
-			g, err := c.Acquire(within(t), request(1))
-			if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), tc.says) || !strings.Contains(err.Error(), slots(ns)) {
-				t.Errorf("Acquire: %v, %v; want an error that says %q", g, err, tc.says)
-			}
-			if now := stored(t, client, ns, "0"); now != bad {
-				t.Errorf("the slot was overwritten: %s; it was %s", now, bad)
-			}
-			if list, err := c.List(within(t)); !errors.Is(err, coord.ErrInvalid) || len(list) != 1 {
-				t.Errorf("List: %v, %v; want the other slot, and an error", list, err)
-			}
-			// The others are as good as before.
-			if g := mustAcquire(t, c, request(2)); g.WorkerID != 1 {
-				t.Errorf("%v was granted; the slot of worker ID 0 is damaged", g)
-			}
-		})
-	}
+		}, Says: "one of them is wrong"},
+	})
 }
 
 // TestDamagedNamespace: the same for what is stored of the namespace itself.
@@ -236,12 +195,7 @@ func TestPoisonedSlot(t *testing.T) {
 	mustRelease(t, c, g)
 	far := tickNow() + time.Hour.Milliseconds()
 	store(t, client, ns, "0", strings.Replace(stored(t, client, ns, "0"), `"notAfter":0`, fmt.Sprintf(`"notAfter":%d`, far), 1))
-	if h, err := c.Acquire(within(t), request(1)); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "retire the worker ID") {
-		t.Errorf("Acquire: %v, %v", h, err)
-	}
-	if h := mustAcquire(t, c, request(2)); h.WorkerID != 1 {
-		t.Errorf("%v was granted", h)
-	}
+	drivertest.PoisonedSlot(t, c)
 }
 
 // TestClampedAhead: no request pushes a window further ahead of the server's clock than

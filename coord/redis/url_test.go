@@ -2,31 +2,15 @@ package redis_test
 
 import (
 	"crypto/rand"
-	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
-
-// open opens a URL and closes what comes of it with the test.
-func open(t *testing.T, url string) (coord.Coordinator, error) {
-	t.Helper()
-	c, err := coord.Open(within(t), url)
-	if err == nil {
-		t.Cleanup(func() {
-			if err := c.Close(); err != nil {
-				t.Errorf("Close: %v", err)
-			}
-		})
-	}
-	return c, err
-}
 
 // TestOpen: each kind of URL leads to a grant.
 func TestOpen(t *testing.T) {
@@ -89,12 +73,8 @@ func TestTLS(t *testing.T) {
 
 // TestBadURL: errors name what is wrong, and no password.
 func TestBadURL(t *testing.T) {
-	junk := filepath.Join(t.TempDir(), "junk.pem")
-	if err := os.WriteFile(junk, []byte("no certificate"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	old := certtest.New(t).IssueFor(t, time.Now().Add(-48*time.Hour), time.Now().Add(-24*time.Hour))
-	for url, says := range map[string]string{
+	junk, old := drivertest.BadFiles(t)
+	drivertest.BadURLs(t, map[string]string{
 		"redis3://h?namespace=ns":                                      "unknown scheme",
 		"redis:///0?namespace=ns":                                      "no host",
 		"redis://h":                                                    "no namespace",
@@ -124,15 +104,5 @@ func TestBadURL(t *testing.T) {
 		"rediss-sentinel://h/m?namespace=ns&ca=/no/such/file":          "no such file",
 		"rediss-cluster://h?namespace=ns&ca=" + junk:                   "no certificate",
 		"rediss://h?namespace=ns&cert=" + old.Cert + "&key=" + old.Key: "valid from",
-	} {
-		_, err := open(t, url)
-		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v; want an error that says %q", url, err, says)
-		}
-		for _, password := range []string{"secret", "sec@ret"} {
-			if err != nil && strings.Contains(err.Error(), password) {
-				t.Errorf("%s: the error has the password: %v", url, err)
-			}
-		}
-	}
+	})
 }

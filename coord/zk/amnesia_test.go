@@ -12,6 +12,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
@@ -182,20 +183,8 @@ func TestQuarantineAfterRestore(t *testing.T) {
 func TestReplayBelowTheFloor(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t, zktest.Options{})
-	ns, req := rand.Text(), request(1)
-	first := newCoordinator(t, []string{server.Addr}, ns, nil)
-	unknown := mustAcquire(t, first, req)
-	floor, err := first.Quarantine(within(t), time.Now().Add(time.Minute))
-	if err != nil {
-		t.Fatal(err)
-	}
-	again := mustAcquire(t, newCoordinator(t, []string{server.Addr}, ns, nil), req)
-	if again.NotBefore < scale().Tick(floor.UnixMicro()) {
-		t.Errorf("%v was granted again with a floor at %v", again, floor)
-	}
-	if h, err := first.Renew(within(t), unknown, unknown.NotAfter+1000); !errors.Is(err, coord.ErrLeaseLost) {
-		t.Errorf("Renew of %v, which was given up: %v, %v; want %v", unknown, h, err, coord.ErrLeaseLost)
-	}
+	ns := rand.Text()
+	drivertest.ReplayBelowTheFloor(t, func() coord.Coordinator { return newCoordinator(t, []string{server.Addr}, ns, nil) })
 }
 
 // TestNamespaceDeleted: who remembers a namespace that is gone makes it anew with a

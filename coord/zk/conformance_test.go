@@ -1,7 +1,6 @@
 package zk_test
 
 import (
-	"context"
 	"crypto/rand"
 	"testing"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
@@ -19,6 +19,13 @@ func TestConformance(t *testing.T) {
 
 func TestConformanceOfEnsemble(t *testing.T) {
 	conformance(t, zktest.StartEnsemble(t, 3, zktest.Options{}).Servers)
+}
+
+func TestAdmin(t *testing.T) {
+	server := zktest.Start(t, zktest.Options{})
+	coordtest.RunAdmin(t, func(testing.TB) coordtest.Harness {
+		return coordtest.Harness{Client: participant([]string{server.Addr}, rand.Text())}
+	})
 }
 
 // conformance runs the suite on servers that all cases share.
@@ -60,19 +67,5 @@ func participant(servers []string, namespace string) func(testing.TB, coord.Rang
 // raiseFloor raises the floor of a namespace, which it makes if need be.
 func raiseFloor(tb testing.TB, servers []string, namespace string, tick int64) {
 	tb.Helper()
-	c := newCoordinator(tb, servers, namespace, nil)
-	ctx, cancel := context.WithTimeout(tb.Context(), callTime)
-	defer cancel()
-	slots, err := c.List(ctx)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if len(slots) == 0 {
-		if err := c.Init(ctx, space()); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	if _, err := c.Quarantine(ctx, time.UnixMicro(scale().Micro(tick))); err != nil {
-		tb.Fatal(err)
-	}
+	drivertest.RaiseFloor(tb, newCoordinator(tb, servers, namespace, nil), tick)
 }

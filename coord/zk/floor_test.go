@@ -87,16 +87,12 @@ func TestWrongClocks(t *testing.T) {
 	}
 }
 
-// TestLower: a floor that reaches too far is lowered to what protects against a loss,
-// and never below what somebody has asked for.
+// TestLower: a floor that reaches too far is lowered to what protects against a loss.
 func TestLower(t *testing.T) {
 	server := zktest.Start(t, zktest.Options{})
 	o := newOperator(t, []string{server.Addr})
 	ns := rand.Text()
 	c := newCoordinator(t, []string{server.Addr}, ns, nil)
-	if _, err := c.Lower(within(t)); !errors.Is(err, coord.ErrInvalid) {
-		t.Errorf("Lower without a namespace: %v", err)
-	}
 	if err := c.Init(within(t), space()); err != nil {
 		t.Fatal(err)
 	}
@@ -110,54 +106,19 @@ func TestLower(t *testing.T) {
 	if tick := scale().Tick(floor.UnixMicro()); err != nil || tick < before+ward || tick > tickNow()+ward {
 		t.Errorf("Lower: %v, %v; want about tick %d", floor, err, before+ward)
 	}
-	c = newCoordinator(t, []string{server.Addr}, ns, nil)
-	asked, err := c.Quarantine(within(t), time.Now().Add(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if floor, err = c.Lower(within(t)); err != nil || !floor.Equal(asked) {
-		t.Errorf("Lower after a quarantine until %v: %v, %v", asked, floor, err)
-	}
-	if _, err := c.Quarantine(within(t), time.UnixMicro(scale().Micro(lastTick))); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Lower(within(t)); !errors.Is(err, coord.ErrNamespaceClosed) {
-		t.Errorf("Lower of a closed namespace: %v; want %v", err, coord.ErrNamespaceClosed)
-	}
 }
 
-// TestQuarantineTimes: times that no tick is for.
-func TestQuarantineTimes(t *testing.T) {
+// TestQuarantineBeforeTheEpoch: a time that no tick is for.
+func TestQuarantineBeforeTheEpoch(t *testing.T) {
 	server := zktest.Start(t, zktest.Options{})
 	c := newCoordinator(t, []string{server.Addr}, rand.Text(), nil)
 	if err := c.Init(within(t), space()); err != nil {
 		t.Fatal(err)
 	}
-	for _, far := range []time.Time{time.UnixMicro(scale().Micro(lastTick + 1)), time.Date(300_000, 1, 1, 0, 0, 0, 0, time.UTC)} {
-		if floor, err := c.Quarantine(within(t), far); !errors.Is(err, coord.ErrInvalid) {
-			t.Errorf("Quarantine until %v: %v, %v; want %v", far, floor, err, coord.ErrInvalid)
-		}
-	}
 	for _, past := range []time.Time{time.Unix(0, 0), time.Date(-300_000, 1, 1, 0, 0, 0, 0, time.UTC)} {
 		if floor, err := c.Quarantine(within(t), past); err != nil || scale().Tick(floor.UnixMicro()) != 0 {
 			t.Errorf("Quarantine until %v: %v, %v; want the epoch", past, floor, err)
 		}
-	}
-}
-
-// TestClosed: a renewal in a namespace that another one follows says so.
-func TestClosed(t *testing.T) {
-	server := zktest.Start(t, zktest.Options{})
-	c := newCoordinator(t, []string{server.Addr}, rand.Text(), nil)
-	g := mustAcquire(t, c, request(1))
-	if _, err := c.Quarantine(within(t), time.UnixMicro(scale().Micro(lastTick))); err != nil {
-		t.Fatal(err)
-	}
-	if h, err := c.Renew(within(t), g, g.NotAfter+1000); !errors.Is(err, coord.ErrNamespaceClosed) {
-		t.Errorf("Renew: %v, %v; want %v", h, err, coord.ErrNamespaceClosed)
-	}
-	if h, err := newCoordinator(t, []string{server.Addr}, "other", nil).Acquire(within(t), request(1)); err != nil {
-		t.Errorf("Acquire in another namespace: %v, %v", h, err)
 	}
 }
 

@@ -1,14 +1,15 @@
 package zk_test
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
@@ -33,15 +34,6 @@ func newRobbed(t *testing.T) *robbed {
 	return r
 }
 
-// hurried returns a context for a call that gets no answer. It is long enough for the
-// request to get through on a slow machine, and all of it is waited for.
-func hurried(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 // held returns how many worker IDs are held.
 func (r *robbed) held(t *testing.T) int {
 	t.Helper()
@@ -52,51 +44,53 @@ func (r *robbed) held(t *testing.T) int {
 	return len(names)
 }
 
-// The answers to the requests of an acquisition are lost, one at a time: the call
-// finds out by itself.
+// lossy is the coordinator behind the proxy. Of an acquisition, the answer to a request of
+// its own is lost.
+func (r *robbed) lossy(acquire int32) *drivertest.Lossy {
+	return &drivertest.Lossy{
+		Coordinator: r.Coordinator,
+		Lose: func(op coordtest.Op, all bool) {
+			request := int32(zktest.OpMulti)
+			if op == coordtest.Acquire {
+				request = acquire
+			}
+			r.Rob(request, 1, all)
+		},
+		Heal: r.Heal,
+	}
+}
+
 func TestLostReplyOnAcquire(t *testing.T) {
 	t.Parallel()
 	r := newRobbed(t)
 	for _, op := range []int32{zktest.OpSet, zktest.OpGet, zktest.OpMulti} {
-		before := r.held(t)
-		r.Rob(op, 1, false)
-		g, err := r.Acquire(within(t), request(capacity))
-		if stole := r.Heal(); stole != 1 || err != nil {
-			t.Fatalf("Acquire with %d answers to operation %d lost: %v", stole, op, err)
-		}
-		if n := r.held(t); n != before+1 {
-			t.Errorf("%d worker IDs are held; want %d", n, before+1)
-		}
-		if g, err = r.Renew(within(t), g, g.NotAfter+1000); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Release(within(t), g, g.NotBefore); err != nil {
-			t.Fatal(err)
-		}
+		drivertest.LostReplyOnAcquire(t, r.lossy(op))
 	}
 }
 
-// All answers from the grant on are lost: the call fails, and the next one with the
-// same token finds the same grant.
 func TestLostRepliesOnAcquire(t *testing.T) {
 	t.Parallel()
-	r := newRobbed(t)
-	r.Rob(zktest.OpMulti, 1, true)
-	req := request(1)
-	if g, err := r.Acquire(hurried(t), req); err == nil {
-		t.Fatalf("Acquire without answers returned %v", g)
-	}
-	if stole := r.Heal(); stole != 1 || r.held(t) != 1 {
-		t.Fatalf("%d answers were lost and %d worker IDs are held; want 1", stole, r.held(t))
-	}
-	req.Now = tickNow() // the first call may have taken long
-	g, err := r.Acquire(within(t), req)
-	if err != nil {
-		t.Fatalf("Acquire with the same token: %v", err)
-	}
-	if g.Generation != 1 || g.NotAfter != req.Until {
-		t.Errorf("Acquire with the same token: %v; want generation 1, until %d", g, req.Until)
-	}
+	drivertest.LostRepliesOnAcquire(t, newRobbed(t).lossy(zktest.OpMulti))
+}
+
+func TestLostReplyOnRenew(t *testing.T) {
+	t.Parallel()
+	drivertest.LostReplyOnRenew(t, newRobbed(t).lossy(zktest.OpMulti))
+}
+
+func TestLostRepliesOnRenew(t *testing.T) {
+	t.Parallel()
+	drivertest.LostRepliesOnRenew(t, newRobbed(t).lossy(zktest.OpMulti))
+}
+
+func TestLostReplyOnRelease(t *testing.T) {
+	t.Parallel()
+	drivertest.LostReplyOnRelease(t, newRobbed(t).lossy(zktest.OpMulti))
+}
+
+func TestLostRepliesOnRelease(t *testing.T) {
+	t.Parallel()
+	drivertest.LostRepliesOnRelease(t, newRobbed(t).lossy(zktest.OpMulti))
 }
 
 // Nobody asks again: the worker ID is free after the TTL.
@@ -114,76 +108,6 @@ func TestForsakenAcquire(t *testing.T) {
 	if g := mustAcquire(t, r, request(1)); g.Generation != 2 || g.NotBefore < req.Until {
 		t.Errorf("%v follows a grant until %d that nobody was told of", g, req.Until)
 	}
-}
-
-// The answer to a renewal is lost: what was stored is adopted.
-func TestLostReplyOnRenew(t *testing.T) {
-	t.Parallel()
-	r := newRobbed(t)
-	g := mustAcquire(t, r, request(1))
-	for i := range int64(3) {
-		until := g.NotAfter + 1000
-		r.Rob(zktest.OpMulti, 1, false)
-		h, err := r.Renew(within(t), g, until)
-		if stole := r.Heal(); stole != 1 {
-			t.Fatalf("%d answers were lost; want 1", stole)
-		}
-		if err != nil || h.NotAfter != until || h.NotBefore != g.NotBefore {
-			t.Fatalf("renewal %d of %v until %d with its answer lost: %v, %v", i, g, until, h, err)
-		}
-		g = h
-	}
-}
-
-// All answers are lost: the call fails, and a renewal of the old grant goes on from
-// what was stored.
-func TestLostRepliesOnRenew(t *testing.T) {
-	t.Parallel()
-	r := newRobbed(t)
-	g := mustAcquire(t, r, request(1))
-	r.Rob(zktest.OpMulti, 1, true)
-	if h, err := r.Renew(hurried(t), g, g.NotAfter+2000); err == nil || errors.Is(err, coord.ErrLeaseLost) {
-		t.Fatalf("Renew without answers: %v, %v; want an error that is not definite", h, err)
-	}
-	r.Heal()
-	h, err := r.Renew(within(t), g, g.NotAfter+1000)
-	if err != nil || h.NotAfter != g.NotAfter+2000 {
-		t.Errorf("Renew of %v until %d after a lost one until %d: %v, %v", g, g.NotAfter+1000, g.NotAfter+2000, h, err)
-	}
-}
-
-// The answer to a release is lost: the call finds out that it was done.
-func TestLostReplyOnRelease(t *testing.T) {
-	t.Parallel()
-	r := newRobbed(t)
-	g := mustAcquire(t, r, request(1))
-	r.Rob(zktest.OpMulti, 1, false)
-	err := r.Release(within(t), g, g.NotBefore+1)
-	if stole := r.Heal(); stole != 1 || err != nil {
-		t.Fatalf("Release with %d answers lost: %v; want 1 and no error", stole, err)
-	}
-	if n := r.held(t); n != 0 {
-		t.Errorf("%d worker IDs are held; want none", n)
-	}
-	if h := mustAcquire(t, r, request(1)); h.NotBefore != g.NotBefore+1 {
-		t.Errorf("%v was released at %d, the next is %v", g, g.NotBefore+1, h)
-	}
-}
-
-// All answers are lost: the call fails, and asking again says that the grant is over.
-func TestLostRepliesOnRelease(t *testing.T) {
-	t.Parallel()
-	r := newRobbed(t)
-	g := mustAcquire(t, r, request(1))
-	r.Rob(zktest.OpMulti, 1, true)
-	if err := r.Release(hurried(t), g, g.NotBefore); err == nil {
-		t.Fatal("Release without answers returned no error")
-	}
-	r.Heal()
-	if err := r.Release(within(t), g, g.NotBefore); !errors.Is(err, coord.ErrLeaseLost) {
-		t.Errorf("Release again: %v; want %v", err, coord.ErrLeaseLost)
-	}
-	mustAcquire(t, r, request(1))
 }
 
 // TestLostReplyAndALoss: the answer to a grant is lost, and before the call looks what

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"io"
 	"net"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
@@ -111,22 +111,9 @@ func TestAccess(t *testing.T) {
 
 // TestForeign: a port that speaks another protocol.
 func TestForeign(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = io.WriteString(conn, "220 mail.example.com ESMTP\r\n")
-		}
-	}()
-	c := newCoordinator(t, []string{l.Addr().String()}, "ns", nil)
-	wantRefused(t, c, request(1), l.Addr().String(), "not in ZooKeeper's protocol")
+	addr := drivertest.Answers(t, "220 mail.example.com ESMTP\r\n")
+	c := newCoordinator(t, []string{addr}, "ns", nil)
+	wantRefused(t, c, request(1), addr, "not in ZooKeeper's protocol")
 }
 
 // TestUnreachable: nobody answers. The error says who, and what the network says; it

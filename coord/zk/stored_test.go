@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
@@ -36,60 +37,18 @@ func (o operator) put(tb testing.TB, path, value string) {
 func TestDamagedSlot(t *testing.T) {
 	server := zktest.Start(t, zktest.Options{})
 	o := newOperator(t, []string{server.Addr})
-	replace := func(old, new string) func(string) string {
-		return func(s string) string { return strings.Replace(s, old, new, 1) }
-	}
-	for name, tc := range map[string]struct {
-		spoil func(string) string
-		says  string
-	}{
-		"empty":           {func(string) string { return "" }, "truncated"},
-		"truncated":       {func(s string) string { return s[:len(s)/2] }, "truncated"},
-		"another version": {replace(`"version":1`, `"version":2`), "version 2"},
-		"field unknown":   {replace(`"generation":1,`, `"generation":1,"colour":"red",`), "colour"},
-		"generation 0":    {replace(`"generation":1`, `"generation":0`), "generation is 0"},
-		"another worker":  {replace(`"worker":0`, `"worker":5`), "worker is 5"},
-		"another layout":  {replace(`"fingerprint":"41/`, `"fingerprint":"40/`), "layout 40/"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			ns := rand.Text()
-			c := newCoordinator(t, []string{server.Addr}, ns, nil)
-			g := mustAcquire(t, c, request(1))
-			if err := c.Release(within(t), g, g.NotBefore+2); err != nil {
-				t.Fatal(err)
-			}
-			path := slotPath(ns, 0)
-			bad := tc.spoil(o.value(t, path))
-			o.put(t, path, bad)
-			g, err := c.Acquire(within(t), request(1))
-			if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("Acquire: %v, %v; want an error that says %q", g, err, tc.says)
-			}
-			if now := o.value(t, path); now != bad {
-				t.Errorf("the slot was overwritten: %s; it was %s", now, bad)
-			}
-			// The others are as good as before.
-			if g := mustAcquire(t, c, request(2)); g.WorkerID != 1 {
-				t.Errorf("%v was granted; the slot of worker ID 0 is damaged", g)
-			}
-		})
-	}
-}
-
-// TestDamagedWhileHeld: the holder goes on inside its window, because nothing is
-// definite.
-func TestDamagedWhileHeld(t *testing.T) {
-	server := zktest.Start(t, zktest.Options{})
-	ns, o := rand.Text(), newOperator(t, []string{server.Addr})
-	c := newCoordinator(t, []string{server.Addr}, ns, nil)
-	g := mustAcquire(t, c, request(1))
-	o.put(t, slotPath(ns, 0), "{")
-	if h, err := c.Renew(within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrInvalid) || errors.Is(err, coord.ErrLeaseLost) {
-		t.Errorf("Renew: %v, %v; want %v", h, err, coord.ErrInvalid)
-	}
-	if err := c.Release(within(t), g, g.NotBefore); !errors.Is(err, coord.ErrInvalid) {
-		t.Errorf("Release: %v; want %v", err, coord.ErrInvalid)
-	}
+	drivertest.DamagedSlots(t, func(t *testing.T) (coord.Coordinator, drivertest.Stored) {
+		ns := rand.Text()
+		path := slotPath(ns, 0)
+		return newCoordinator(t, []string{server.Addr}, ns, nil), drivertest.Stored{
+			Name: path,
+			Get:  func() string { return o.value(t, path) },
+			Put:  func(s string) { o.put(t, path, s) },
+		}
+	}, map[string]drivertest.Damage{
+		"another worker": {Spoil: drivertest.Replace(`"worker":0`, `"worker":5`), Says: "worker is 5"},
+		"another layout": {Spoil: drivertest.Replace(`"fingerprint":"41/`, `"fingerprint":"40/`), Says: "layout 40/", Readable: true},
+	})
 }
 
 // TestEditedByHand: a value that is right and was not written by this driver. Nothing
@@ -164,15 +123,6 @@ func TestForeignNodes(t *testing.T) {
 	}
 }
 
-// at is a request of somebody whose clock is off by d.
-func at(d time.Duration) coord.Request {
-	req := request(capacity)
-	req.Now += d.Milliseconds()
-	req.Until += d.Milliseconds()
-	req.OpenBy += d.Milliseconds()
-	return req
-}
-
 // TestClockSkew: a newcomer's clock is compared with the leader's, also if nobody
 // else is there.
 func TestClockSkew(t *testing.T) {
@@ -243,20 +193,5 @@ func TestPoisonedSlot(t *testing.T) {
 	}
 	far := tickNow() + 10*365*24*time.Hour.Milliseconds()
 	o.forge(t, slotPath(ns, 0), func(fields map[string]any) { fields["notAfter"] = far })
-	c = newCoordinator(t, []string{server.Addr}, ns, nil) // that remembers nothing
-	for range 3 {
-		if h := mustAcquire(t, c, request(4)); h.WorkerID == 0 {
-			t.Errorf("%v was granted, with others free", h)
-		}
-	}
-	h, err := c.Acquire(within(t), request(4))
-	if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "worker ID 0") || !strings.Contains(err.Error(), "retire") {
-		t.Errorf("Acquire with the poisoned one alone: %v, %v; want an error that says to retire it", h, err)
-	}
-	if err := c.Retire(within(t), 0); err != nil {
-		t.Fatal(err)
-	}
-	if h, err = c.Acquire(within(t), request(4)); !errors.Is(err, coord.ErrNoWorkerID) {
-		t.Errorf("Acquire after it was retired: %v, %v; want %v", h, err, coord.ErrNoWorkerID)
-	}
+	drivertest.PoisonedSlot(t, newCoordinator(t, []string{server.Addr}, ns, nil)) // that remembers nothing
 }

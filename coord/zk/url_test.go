@@ -9,22 +9,9 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
-
-// open opens a URL and closes what comes of it with the test.
-func open(t *testing.T, url string) (coord.Coordinator, error) {
-	t.Helper()
-	c, err := coord.Open(within(t), url)
-	if err == nil {
-		t.Cleanup(func() {
-			if err := c.Close(); err != nil {
-				t.Errorf("Close: %v", err)
-			}
-		})
-	}
-	return c, err
-}
 
 func TestOpen(t *testing.T) {
 	server := zktest.Start(t, zktest.Options{})
@@ -51,7 +38,7 @@ func TestOpen(t *testing.T) {
 
 // TestBadURL: errors name what is wrong, and no password.
 func TestBadURL(t *testing.T) {
-	for url, says := range map[string]string{
+	drivertest.BadURLs(t, map[string]string{
 		"zookeeper://h/?namespace=ns":         "unknown scheme",
 		"zk:///apps?namespace=ns":             "no host",
 		"zk://h":                              "no namespace",
@@ -81,17 +68,7 @@ func TestBadURL(t *testing.T) {
 		"zk://u%3Aser:secret@h/?namespace=ns": "colon",
 		"zk://user:sec%ret@h/?namespace=ns":   "%25",
 		"zk://u:sec@ret@h/?namespace=ns":      "%40",
-	} {
-		_, err := open(t, url)
-		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v; want an error that says %q", url, err, says)
-		}
-		for _, password := range []string{"secret", "sec%ret", "sec@ret"} {
-			if err != nil && strings.Contains(err.Error(), password) {
-				t.Errorf("%s: the error has the password: %v", url, err)
-			}
-		}
-	}
+	})
 }
 
 func TestBadOptions(t *testing.T) {

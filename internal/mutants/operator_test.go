@@ -98,14 +98,14 @@ var operatorMutants = []mutant{
 		file: "internal/protocol/decide.go",
 		old:  "return Change{Meta: &meta, Unused: true",
 		new:  "meta = NewMeta(space)\n\treturn Change{Meta: &meta, Unused: true",
-		pkg:  "./coord/etcd", test: "TestInit",
+		pkg:  "./coord/etcd", test: "TestAdmin",
 	},
 	{
 		name: "zk: a floor lowered by Init",
 		file: "internal/protocol/decide.go",
 		old:  "return Change{Meta: &meta, Unused: true",
 		new:  "meta = NewMeta(space)\n\treturn Change{Meta: &meta, Unused: true",
-		pkg:  "./coord/zk", test: "TestInit",
+		pkg:  "./coord/zk", test: "TestAdmin",
 	},
 	{
 		name: "follow: floor not checked",

@@ -168,7 +168,7 @@ var redisFixMutants = []mutant{
 		file: "coord/redis/lua/namespace.lua",
 		old:  "  if closed(meta) then stop('CLOSED') end\n",
 		new:  "",
-		pkg:  "./coord/redis", test: "TestLower",
+		pkg:  "./coord/redis", test: "TestAdmin",
 	},
 	{
 		name: "redis: floor before the epoch",

@@ -64,6 +64,16 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+func TestAdmin(t *testing.T) {
+	coordtest.RunAdmin(t, func(testing.TB) coordtest.Harness {
+		server := memstore.NewServer("a")
+		return coordtest.Harness{Client: func(tb testing.TB, _ coord.Range) coord.Coordinator {
+			tb.Helper()
+			return newCoordinator(tb, server, nil)
+		}}
+	})
+}
+
 var space = coord.Space{
 	Fingerprint: "41/10/12/1ms/2024-01-01T00:00:00Z", LastTick: 1<<41 - 1, Capacity: 1024,
 	Scale: clock.Scale{Epoch: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000},

@@ -1,19 +1,17 @@
 package embedded
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
-	"github.com/unalike-id/unalike/internal/testserver/proctest"
+	"github.com/unalike-id/unalike/internal/drivertest"
 )
 
 // The environment of a child process: the test binary, started again to use a folder.
@@ -36,8 +34,7 @@ var works = map[string]func(context.Context, *Coordinator) error{
 	// the next one waits for it, and the child waits where that is too short for its
 	// machine.
 	"only": func(ctx context.Context, c *Coordinator) error {
-		patient := func(g *core.Generator) (core.ID, error) { return g.NextContext(ctx) }
-		return printIDs(ctx, c, time.NewTicker(time.Microsecond), patient, coord.LeaseConfig{
+		return drivertest.PrintIDs(ctx, c, time.Microsecond, drivertest.Patient(ctx), coord.LeaseConfig{
 			TTL: 2 * time.Second, Horizon: 2 * time.Second, RenewEvery: 500 * time.Millisecond, WorkerIDs: coord.Range{Count: 1},
 		})
 	},
@@ -54,7 +51,7 @@ var works = map[string]func(context.Context, *Coordinator) error{
 	// The child prints IDs, at a pace that leaves the machine to others, with the
 	// default times but for renewals, so that some fall into every outage.
 	"many": func(ctx context.Context, c *Coordinator) error {
-		return printIDs(ctx, c, time.NewTicker(5*time.Millisecond), (*core.Generator).Next, coord.LeaseConfig{RenewEvery: 100 * time.Millisecond})
+		return drivertest.PrintIDs(ctx, c, 5*time.Millisecond, (*core.Generator).Next, coord.LeaseConfig{RenewEvery: 100 * time.Millisecond})
 	},
 }
 
@@ -86,69 +83,8 @@ func beChild(dir string) error {
 	return errors.Join(works[os.Getenv(childWork)](ctx, c), c.Close())
 }
 
-// printIDs prints IDs until next has none. It waits for a worker ID for as long as
-// another one holds it, and tries for longer than the TTL, which is short for a machine
-// that is slow.
-func printIDs(ctx context.Context, c *Coordinator, pace *time.Ticker, next func(*core.Generator) (core.ID, error), lease coord.LeaseConfig) error {
-	g, err := core.New(ctx, c, core.Config{Lease: lease})
-	for err != nil && (errors.Is(err, coord.ErrNoWorkerID) || !coord.Permanent(err)) && ctx.Err() == nil {
-		pause := time.NewTimer(20 * time.Millisecond)
-		<-pause.C
-		g, err = core.New(ctx, c, core.Config{Lease: lease})
-	}
-	if err != nil {
-		return err
-	}
-	for range pace.C {
-		id, err := next(g)
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Println(int64(id)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// child is a child process.
-type child struct {
-	*proctest.Process
-	in    io.WriteCloser
-	lines *bufio.Scanner
-}
-
 // startChild starts a child with something to do in a folder.
-func startChild(tb testing.TB, dir, work string, env ...string) *child {
+func startChild(tb testing.TB, dir, work string, env ...string) *drivertest.Child {
 	tb.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	cmd := exec.CommandContext(tb.Context(), exe)
-	cmd.Env = append(append(os.Environ(), childDir+"="+dir, childWork+"="+work), env...)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	// Not StdoutPipe: what a killed child has printed is read to its end.
-	out, w, err := os.Pipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = out.Close() })
-	cmd.Stdout = w
-	p := proctest.Start(tb, cmd)
-	_ = w.Close()
-	return &child{Process: p, in: in, lines: bufio.NewScanner(out)}
-}
-
-// line returns the next line that the child printed; it must print one.
-func (c *child) line(tb testing.TB) string {
-	tb.Helper()
-	if !c.lines.Scan() {
-		tb.Fatalf("the child ended: %v", c.lines.Err())
-	}
-	return c.lines.Text()
+	return drivertest.StartChild(tb, append([]string{childDir + "=" + dir, childWork + "=" + work}, env...)...)
 }

@@ -3,17 +3,14 @@ package embedded
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
-	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/drivertest"
 )
 
 // TestConformance: participants join the server of one that stays.
@@ -55,7 +52,7 @@ func harness(tb testing.TB, dir string) coordtest.Harness {
 		},
 		RaiseFloor: func(tb testing.TB, tick int64) {
 			tb.Helper()
-			raiseFloor(tb, openFolder(tb, dir, ns, nil), tick)
+			drivertest.RaiseFloor(tb, openFolder(tb, dir, ns, nil), tick)
 		},
 		Sticky: true,
 	}
@@ -74,21 +71,5 @@ func endLease(tb testing.TB, c *Coordinator, namespace string, worker int) {
 		if _, err := c.client.Revoke(ctx, clientv3.LeaseID(kv.Lease)); err != nil {
 			tb.Fatal(err)
 		}
-	}
-}
-
-// raiseFloor raises the floor of the namespace, which it makes if need be.
-func raiseFloor(tb testing.TB, c *Coordinator, tick int64) {
-	tb.Helper()
-	l := core.DefaultLayout()
-	s := coord.Space{
-		Fingerprint: l.String(), LastTick: 1<<41 - 1, Capacity: l.Workers(),
-		Scale: clock.Scale{Epoch: l.Epoch.UnixMicro(), Unit: l.Unit.Microseconds()},
-	}
-	if err := c.Init(within(tb), s); err != nil && !errors.Is(err, coord.ErrInvalid) {
-		tb.Fatal(err)
-	}
-	if _, err := c.Quarantine(within(tb), time.UnixMicro(s.Scale.Micro(tick))); err != nil {
-		tb.Fatal(err)
 	}
 }

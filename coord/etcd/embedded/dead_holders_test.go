@@ -11,6 +11,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/follow"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
@@ -21,13 +22,13 @@ func TestKilledTogether(t *testing.T) {
 	dir := newDir(t)
 	var slowest time.Duration
 	for range fulltest.Rounds(5, 50) {
-		var all []*child
+		var all []*drivertest.Child
 		began := time.Now()
 		for range 3 {
 			all = append(all, startChild(t, dir, "stripes"))
 		}
 		for _, c := range all {
-			c.line(t)
+			c.Line(t)
 			slowest = max(slowest, time.Since(began))
 		}
 		for _, c := range all {

@@ -32,7 +32,7 @@ func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
 	host := startChild(t, dir, "starve")
-	if got := host.line(t); !strings.Contains(got, "whose etcd does not run: etcd cannot go on: ") || !strings.Contains(got, "file too large") {
+	if got := host.Line(t); !strings.Contains(got, "whose etcd does not run: etcd cannot go on: ") || !strings.Contains(got, "file too large") {
 		t.Errorf("with a full disk: %s", got)
 	}
 	select {

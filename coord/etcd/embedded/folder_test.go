@@ -23,7 +23,7 @@ func TestFolderDeleted(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
 	host := startChild(t, dir, "stay")
-	host.line(t)
+	host.Line(t)
 	c := openFolder(t, dir, "children", nil)
 	old := address(c)
 	g := mustAcquire(t, c, request(2))

@@ -20,7 +20,7 @@ func TestFrozen(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
 	host := startChild(t, dir, "stay")
-	host.line(t)
+	host.Line(t)
 	c := openFolder(t, dir, "n", nil)
 	g, other := mustAcquire(t, c, request(1)), mustAcquire(t, c, request(2))
 	host.Freeze(t)
@@ -67,7 +67,7 @@ func TestCallsFollow(t *testing.T) {
 		{"Release", func(c *Coordinator) error { return c.Release(within(t), g, g.NotBefore) }},
 	} {
 		host := startChild(t, dir, "stay")
-		where := host.line(t)
+		where := host.Line(t)
 		c := openFolder(t, dir, "n", nil)
 		if address(c) != where {
 			t.Fatal("it did not join")

@@ -4,47 +4,18 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
+
+	"github.com/unalike-id/unalike/internal/drivertest"
 )
 
 // TestKill: in a namespace with one worker ID, kill -9 of the process that runs the
 // server and start of another one; every ID lies above all IDs before.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	const rounds = 10
 	dir := newDir(t)
-	var highest int64
-	total := 0
-	for round := range rounds {
-		began := time.Now()
-		c := startChild(t, dir, "only")
-		n := 0
-		var first time.Duration
-		for c.lines.Scan() {
-			id, err := strconv.ParseInt(c.lines.Text(), 10, 64)
-			if err != nil {
-				break // the last line may be cut
-			}
-			if id <= highest {
-				t.Fatalf("round %d: ID %d is not above %d", round, id, highest)
-			}
-			highest = id
-			if n++; n == 1 {
-				first = time.Since(began)
-			}
-			if n == 1000 {
-				c.Kill() // what it has printed is read to its end
-			}
-		}
-		if n < 1000 {
-			t.Fatalf("round %d: the child ended after %d IDs", round, n)
-		}
-		total += n
-		t.Logf("round %d: first ID after %v, %d IDs", round, first, n)
-	}
-	t.Logf("%d IDs, each above all before", total)
+	drivertest.Kill(t, 10, func() *drivertest.Child { return startChild(t, dir, "only") })
 }
 
 // TestKilledWhileMaking: a folder whose first server died in the middle of making it

@@ -42,7 +42,7 @@ func TestRenameSynced(t *testing.T) {
 	if err := errors.Join(os.Chmod(top, 0o777), os.Chmod(filepath.Dir(top), 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	got := startChild(t, dir, "unsynced", childWeak+"=1").line(t)
+	got := startChild(t, dir, "unsynced", childWeak+"=1").Line(t)
 	if !strings.HasPrefix(got, "coord: invalid folder "+dir+": write endpoint.json: ") || !strings.Contains(got, "permission denied") {
 		t.Errorf("where the folder cannot be synced, writing said %s", got)
 	}
@@ -67,7 +67,7 @@ func TestPermissionDenied(t *testing.T) {
 		if err := prepare(dir); err != nil {
 			t.Fatal(err)
 		}
-		got := startChild(t, dir, "stay", childWeak+"=1").line(t)
+		got := startChild(t, dir, "stay", childWeak+"=1").Line(t)
 		if !strings.HasPrefix(got, "error: coord: invalid folder "+dir+": ") || !strings.HasSuffix(got, "permission denied; let this user read and write the folder") {
 			t.Errorf("%s: the process said %s", name, got)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/drivertest"
 )
 
 // collector takes the IDs that children print.
@@ -19,9 +20,9 @@ type collector struct {
 
 // collect reads what a child prints to its end. Failed IDs end a child, which a
 // test notices by Done.
-func (l *collector) collect(t *testing.T, c *child) {
-	for c.lines.Scan() {
-		id, err := strconv.ParseInt(c.lines.Text(), 10, 64)
+func (l *collector) collect(t *testing.T, c *drivertest.Child) {
+	for c.Lines.Scan() {
+		id, err := strconv.ParseInt(c.Lines.Text(), 10, 64)
 		l.mu.Lock()
 		if err == nil && l.ids[id] {
 			t.Errorf("ID %d came twice", id)
@@ -35,7 +36,7 @@ func (l *collector) collect(t *testing.T, c *child) {
 }
 
 // printed tells how many IDs a child has printed.
-func (l *collector) printed(c *child) int {
+func (l *collector) printed(c *drivertest.Child) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.last[c.PID()]
@@ -49,13 +50,13 @@ func TestTakeover(t *testing.T) {
 	f := folder{dir}
 	l := collector{ids: map[int64]bool{}, last: map[int]int{}}
 	var readers sync.WaitGroup
-	begin := func() *child {
+	begin := func() *drivertest.Child {
 		c := startChild(t, dir, "many")
 		readers.Go(func() { l.collect(t, c) })
 		eventually(t, "a child prints IDs", func() bool { return l.printed(c) > 10 })
 		return c
 	}
-	children := []*child{begin(), begin(), begin()}
+	children := []*drivertest.Child{begin(), begin(), begin()}
 	watch := openFolder(t, dir, "children", nil)
 	var took []time.Duration
 	for range rounds {
@@ -63,7 +64,7 @@ func TestTakeover(t *testing.T) {
 		if before == nil {
 			t.Fatal("nobody says where the server is")
 		}
-		i := slices.IndexFunc(children, func(c *child) bool { return c.PID() == before.PID })
+		i := slices.IndexFunc(children, func(c *drivertest.Child) bool { return c.PID() == before.PID })
 		killed := time.Now()
 		if i < 0 { // it is this process
 			if err := watch.Close(); err != nil {
@@ -116,7 +117,7 @@ func TestTakeoverHere(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
 	host := startChild(t, dir, "stay")
-	where := host.line(t)
+	where := host.Line(t)
 	c := openFolder(t, dir, "here", nil)
 	if address(c) != where {
 		t.Fatalf("joined the server at %q; the child's is at %q", address(c), where)
@@ -154,14 +155,14 @@ func TestClose(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
 	host := startChild(t, dir, "stay")
-	addresses := []string{host.line(t)}
+	addresses := []string{host.Line(t)}
 	first, second := openFolder(t, dir, "n", nil), openFolder(t, dir, "n", nil)
 	g := mustAcquire(t, second, request(1))
 	second.Lost(g) // its watch is open when the server ends
 	if address(first) != addresses[0] || address(second) != addresses[0] {
 		t.Fatal("a coordinator did not join")
 	}
-	if err := host.in.Close(); err != nil {
+	if err := host.In.Close(); err != nil {
 		t.Fatal(err)
 	}
 	<-host.Done()

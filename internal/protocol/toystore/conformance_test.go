@@ -61,9 +61,9 @@ func TestConformance(t *testing.T) {
 	coordtest.Run(t, func(testing.TB) coordtest.Harness { return harness(New(clock.System())) })
 }
 
-// TestInspect checks what an operator sees of a namespace.
-func TestInspect(t *testing.T) {
-	coordtest.CheckInspect(context.Background(), t, newCoordinator(t, New(clock.System())), space)
+// TestAdmin holds it to those for operators.
+func TestAdmin(t *testing.T) {
+	coordtest.RunAdmin(t, func(testing.TB) coordtest.Harness { return harness(New(clock.System())) })
 }
 
 var space = coord.Space{

@@ -105,7 +105,7 @@ func (s *Server) configure(tb testing.TB, o Options, lines ...string) {
 		"admin.enableServer=false", "4lw.commands.whitelist=*", "maxClientCnxns=0", "autopurge.purgeInterval=0", "preAllocSize=1024",
 	}, slices.Concat(lines, o.Lines)...)
 	if !o.OwnBounds {
-		config = append(config, "minSessionTimeout=400", "maxSessionTimeout=60000")
+		config = append(config, "minSessionTimeout=400", "maxSessionTimeout=120000")
 	}
 	logging := []string{
 		// What is said of every connection and of every one that ends is left out.

@@ -1,0 +1,101 @@
+package coordtest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/protocol/memstore"
+)
+
+// operatorsOf makes a harness of the portable coordinator over a store in memory, of
+// which wrong changes something.
+func operatorsOf(t *testing.T, wrong func(*protocol.Coordinator) administered) func() Harness {
+	t.Helper()
+	return func() Harness {
+		server := memstore.NewServer("a")
+		return Harness{Client: func(testing.TB, coord.Range) coord.Coordinator {
+			c, err := protocol.New(memstore.Store{Server: server}, protocol.Settings{
+				Driver: "memory", Title: "the memory", Namespace: "orders", MinTTL: time.Second, MaxHorizon: 2 * time.Minute,
+				SkewBound: time.Second, Clock: timeNow{},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return wrong(c)
+		}}
+	}
+}
+
+// Operators' coordinators that are wrong in one way each.
+type (
+	inits  struct{ *protocol.Coordinator }
+	raises struct{ *protocol.Coordinator }
+	loses  struct{ *protocol.Coordinator }
+	shows  struct{ *protocol.Coordinator }
+	keeps  struct{ *protocol.Coordinator }
+	hides  struct{ *protocol.Coordinator }
+	waits  struct{ *protocol.Coordinator }
+	lowers struct{ *protocol.Coordinator }
+)
+
+func (inits) Init(context.Context, coord.Space) error { return nil }
+
+func (raises) Quarantine(_ context.Context, until time.Time) (time.Time, error) { return until, nil }
+
+func (l loses) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
+	if until.IsZero() {
+		until = time.Now()
+	}
+	return l.Coordinator.Quarantine(ctx, until)
+}
+
+func (shows) Inspect(context.Context) (coord.Namespace, error) { return coord.Namespace{}, nil }
+
+func (keeps) Retire(context.Context, int) error { return nil }
+
+func (h hides) List(ctx context.Context) ([]coord.Slot, error) {
+	slots, err := h.Coordinator.List(ctx)
+	for i := range slots {
+		slots[i].State = coord.SlotFree
+	}
+	return slots, err
+}
+
+func (w waits) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
+	g, err := w.Coordinator.Renew(ctx, g, until)
+	if errors.Is(err, coord.ErrNamespaceClosed) {
+		err = coord.ErrQuarantined
+	}
+	return g, err
+}
+
+func (lowers) Lower(context.Context) (time.Time, error) { return time.Time{}, nil }
+
+// TestAdminFindsMutants runs each mutant through the case that is there for it, which
+// must fail; what is right passes.
+func TestAdminFindsMutants(t *testing.T) {
+	wrong := map[string]func(*protocol.Coordinator) administered{
+		"Init":               func(c *protocol.Coordinator) administered { return inits{c} },
+		"Inspect":            func(c *protocol.Coordinator) administered { return shows{c} },
+		"Quarantine":         func(c *protocol.Coordinator) administered { return raises{c} },
+		"QuarantineForALoss": func(c *protocol.Coordinator) administered { return loses{c} },
+		"NamespaceClosed":    func(c *protocol.Coordinator) administered { return waits{c} },
+		"Lower":              func(c *protocol.Coordinator) administered { return lowers{c} },
+		"Retire":             func(c *protocol.Coordinator) administered { return keeps{c} },
+		"List":               func(c *protocol.Coordinator) administered { return hides{c} },
+	}
+	for _, tc := range adminCases {
+		if r := recordCase(t, tc, operatorsOf(t, func(c *protocol.Coordinator) administered { return c })); r.failed || r.skipped {
+			t.Errorf("%s fails, or is skipped, with a coordinator that is right: %v", tc.name, r.messages)
+		}
+		r := recordCase(t, tc, operatorsOf(t, wrong[tc.name]))
+		if !r.failed {
+			t.Errorf("%s passes with a coordinator that is broken", tc.name)
+		}
+		t.Logf("%s: %v", tc.name, r.messages)
+	}
+}

@@ -1,0 +1,267 @@
+package coordtest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// RunAdmin holds a driver to the rules of [coord.Admin], [coord.Lowerer], [coord.Lister]
+// and [coord.Inspector], all of which its coordinators implement. Each case has a harness
+// of its own, of which Client alone is used. Its namespace must not even be declared.
+func RunAdmin(t *testing.T, newHarness func(tb testing.TB) Harness) {
+	t.Helper()
+	for _, tc := range adminCases {
+		t.Run(tc.name, func(t *testing.T) { runCase(t, tc, newHarness, callTimeout) })
+	}
+}
+
+// administered is a coordinator whose namespace an operator can change and see.
+type administered interface {
+	coord.Coordinator
+	coord.Admin
+	coord.Lowerer
+	coord.Lister
+	coord.Inspector
+}
+
+// operated is a participant that asks for two worker IDs and is an operator too.
+type operated struct {
+	party
+	administered
+}
+
+func (s *suite) operator() operated {
+	s.Helper()
+	p := s.client(2)
+	a, ok := p.Coordinator.(administered)
+	if !ok {
+		s.Fatalf("%T lacks a method of coord.Admin, Lowerer, Lister or Inspector", p.Coordinator)
+	}
+	return operated{p, a}
+}
+
+// declared is an operator of a namespace that was declared.
+func (s *suite) declared() operated {
+	s.Helper()
+	o := s.operator()
+	s.init(o)
+	return o
+}
+
+func (s *suite) space() coord.Space {
+	return coord.Space{Fingerprint: layoutA, Scale: s.h.Scale, LastTick: lastTick, Capacity: capacity}
+}
+
+func (s *suite) init(o operated) {
+	s.Helper()
+	if err := o.Init(s.ctx(), s.space()); err != nil {
+		s.Fatalf("Init of a namespace in which nothing was granted: %v", err)
+	}
+}
+
+// timeOf is when a tick begins.
+func (s *suite) timeOf(tick int64) time.Time { return time.UnixMicro(s.h.Scale.Micro(tick)).UTC() }
+
+// quarantine raises the floor to a tick, from when on it must be at want.
+func (s *suite) quarantine(o operated, tick, want int64) {
+	s.Helper()
+	if floor, err := o.Quarantine(s.ctx(), s.timeOf(tick)); err != nil || !floor.Equal(s.timeOf(want)) {
+		s.Fatalf("Quarantine until %v: %v, %v; want %v", s.timeOf(tick), floor, err, s.timeOf(want))
+	}
+}
+
+var adminCases = []testCase{
+	{"Init", 0, adminInit},
+	{"Inspect", 0, func(s *suite) {
+		o := s.operator()
+		wants := func(want coord.Namespace) {
+			s.Helper()
+			if got, err := o.Inspect(s.ctx()); err != nil || got != want {
+				s.Fatalf("Inspect: %+v, %v; want %+v", got, err, want)
+			}
+		}
+		for range 2 {
+			wants(coord.Namespace{})
+		}
+		s.init(o)
+		wants(coord.Namespace{Layout: layoutA})
+		s.quarantine(o, lastTick/2, lastTick/2)
+		wants(coord.Namespace{Layout: layoutA, Floor: s.timeOf(lastTick/2 + 1)})
+		s.quarantine(o, lastTick, lastTick)
+		wants(coord.Namespace{Layout: layoutA, Floor: s.timeOf(lastTick + 1), Closed: true})
+	}},
+	{"Quarantine", 0, adminQuarantine},
+	{"QuarantineForALoss", 0, func(s *suite) {
+		o := s.declared()
+		rules, ok := o.party.Coordinator.(coord.LeaseRuler)
+		if !ok {
+			s.Skip("skipped: this driver does not say how far windows reach (no coord.LeaseRuler)")
+		}
+		before := time.Now()
+		floor, err := o.Quarantine(s.ctx(), time.Time{})
+		ahead := rules.LeaseRules().MaxHorizon
+		if err != nil || floor.Before(before.Add(ahead)) || floor.After(time.Now().Add(ahead+time.Minute)) {
+			s.Fatalf("Quarantine for as long as can be needed: until %v, %v; it is %v, and windows reach %v ahead", floor, err, time.Now(), ahead)
+		}
+	}},
+	{"NamespaceClosed", 0, func(s *suite) {
+		o := s.declared()
+		g := s.acquire(o.party)
+		s.quarantine(o, lastTick, lastTick)
+		_, err := o.Acquire(s.ctx(), s.request(o.party))
+		s.wantErr("Acquire in a closed namespace", err, coord.ErrNamespaceClosed)
+		_, err = o.Renew(s.ctx(), g, g.NotAfter+1)
+		s.wantErr("Renew in a closed namespace", err, coord.ErrNamespaceClosed)
+		if errors.Is(err, coord.ErrQuarantined) {
+			s.Fatalf("Renew in a closed namespace: %v, as if that would end", err)
+		}
+		if slots, err := o.List(s.ctx()); err != nil || len(slots) != 1 || slots[0].NotAfter != g.NotAfter {
+			s.Fatalf("List of a closed namespace: %+v, %v; want the slot of %v", slots, err, g)
+		}
+	}},
+	{"Lower", 0, func(s *suite) {
+		o := s.operator()
+		_, err := o.Lower(s.ctx())
+		s.wantErr("Lower where there is no namespace", err, coord.ErrInvalid)
+		s.init(o)
+		asked := s.now + 360*s.horizon
+		for _, want := range []int64{0, asked} {
+			s.quarantine(o, want, want)
+			if floor, err := o.Lower(s.ctx()); err != nil || !floor.Equal(s.timeOf(want)) {
+				s.Fatalf("Lower of the floor at %v, which was asked for: %v, %v", s.timeOf(want), floor, err)
+			}
+		}
+		s.quarantine(o, lastTick, lastTick)
+		_, err = o.Lower(s.ctx())
+		s.wantErr("Lower of a closed namespace", err, coord.ErrNamespaceClosed)
+	}},
+	{"Retire", 0, adminRetire},
+	{"List", 0, adminList},
+}
+
+func adminInit(s *suite) {
+	o := s.operator()
+	_, err := o.Quarantine(s.ctx(), time.Time{})
+	s.wantErr("Quarantine where there is no namespace", err, coord.ErrInvalid)
+	s.wantErr("Retire where there is no namespace", o.Retire(s.ctx(), 0), coord.ErrInvalid)
+	for range 2 {
+		s.init(o)
+	}
+	other := s.space()
+	other.Fingerprint = layoutB
+	err = o.Init(s.ctx(), other)
+	if mismatch, ok := errors.AsType[*coord.LayoutMismatchError](err); !ok || mismatch.Stored != layoutA || mismatch.Wanted != layoutB {
+		s.Fatalf("Init with another layout: %v; want a LayoutMismatchError with both", err)
+	}
+	s.wantErr("Init with nothing", o.Init(s.ctx(), coord.Space{}), coord.ErrInvalid)
+	floor := s.now + s.horizon/2
+	s.quarantine(o, floor, floor)
+	s.init(o)
+	g := s.acquire(o.party)
+	if g.NotBefore != floor {
+		s.Fatalf("the floor is %d, and %v was granted after the namespace was declared new again", floor, g)
+	}
+	s.release(o.party, g, g.NotBefore)
+	s.wantErr("Init where there was a grant", o.Init(s.ctx(), s.space()), coord.ErrInvalid)
+}
+
+func adminQuarantine(s *suite) {
+	o := s.declared()
+	g := s.acquire(o.party)
+	floor := g.NotAfter + s.horizon
+	s.quarantine(o, floor, floor)
+	s.quarantine(o, floor-s.horizon/2, floor)
+	_, err := o.Renew(s.ctx(), g, g.NotAfter+1)
+	if q, ok := errors.AsType[*coord.QuarantinedError](err); !ok || q.Until.Before(s.timeOf(floor)) {
+		s.Fatalf("Renew below the floor: %v; want a QuarantinedError until %v", err, s.timeOf(floor))
+	}
+	req := s.request(o.party)
+	req.Until = floor + 1
+	if h := s.acquireWith(o.party, req); h.NotBefore != floor || h.NotAfter != floor+1 {
+		s.Fatalf("Acquire until %d with the floor at %d: %v", req.Until, floor, h)
+	}
+	for _, far := range []time.Time{s.timeOf(lastTick + 1), time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(300_000, 1, 1, 0, 0, 0, 0, time.UTC)} {
+		_, err := o.Quarantine(s.ctx(), far)
+		s.wantErr("Quarantine beyond the layout, until "+far.String(), err, coord.ErrInvalid)
+	}
+	s.quarantine(o, s.now, floor)
+}
+
+func adminRetire(s *suite) {
+	o := s.declared()
+	for _, id := range []int{-1, capacity} {
+		s.wantErr("Retire of what no layout has", o.Retire(s.ctx(), id), coord.ErrInvalid)
+	}
+	retire := func(id int) {
+		s.Helper()
+		for range 2 {
+			if err := o.Retire(s.ctx(), id); err != nil {
+				s.Fatalf("Retire of worker ID %d: %v", id, err)
+			}
+		}
+	}
+	g := s.acquire(o.party)
+	retire(g.WorkerID)
+	_, err := o.Renew(s.ctx(), g, g.NotAfter+1)
+	s.wantErr("Renew of a retired worker ID", err, coord.ErrLeaseLost)
+	s.wantErr("Release of a retired worker ID", o.Release(s.ctx(), g, g.NotBefore), coord.ErrLeaseLost)
+	full := func(inUse, of int) {
+		s.Helper()
+		h, err := o.Acquire(s.ctx(), s.request(o.party))
+		if full, ok := errors.AsType[*coord.NoWorkerIDError](err); !ok || full.InUse != inUse || full.Capacity != of || inUse == 0 && !full.Soonest.IsZero() {
+			s.Fatalf("Acquire where %d of %d worker IDs are held that are not retired: %v, %#v", inUse, of, h, err)
+		}
+	}
+	h := s.acquire(o.party)
+	full(1, 1)
+	s.release(o.party, h, h.NotBefore)
+	retire(h.WorkerID)
+	full(0, 0)
+	retire(7) // that was never granted
+	slots, err := o.List(s.ctx())
+	for i, want := range []int{0, 1, 7} {
+		if err != nil || len(slots) != 3 || slots[i].WorkerID != want || slots[i].State != coord.SlotRetired {
+			s.Fatalf("List: %+v, %v; want worker IDs 0, 1 and 7 retired", slots, err)
+		}
+	}
+}
+
+func adminList(s *suite) {
+	o := s.operator()
+	if slots, err := o.List(s.ctx()); err != nil || len(slots) != 0 {
+		s.Fatalf("List where there is no namespace: %v, %v", slots, err)
+	}
+	s.init(o)
+	began := time.Now()
+	grants := make([]coord.Grant, 3)
+	for i := range grants {
+		req := s.request(o.party)
+		req.Workers, req.Identity, req.Holder = coord.Range{First: i, Count: 1}, "pod/ä", "host:17"
+		grants[i] = s.acquireWith(o.party, req)
+	}
+	s.release(o.party, grants[1], grants[1].NotBefore)
+	if err := o.Retire(s.ctx(), 2); err != nil {
+		s.Fatalf("Retire: %v", err)
+	}
+	slots, err := o.List(s.ctx())
+	if err != nil || len(slots) != len(grants) {
+		s.Fatalf("List: %+v, %v; want %d slots", slots, err, len(grants))
+	}
+	const slack = 5 * time.Second // between this machine's clock and the back end's
+	for i, state := range []coord.SlotState{coord.SlotHeld, coord.SlotFree, coord.SlotRetired} {
+		slot := slots[i]
+		if slot.WorkerID != i || slot.State != state || slot.Layout != layoutA || slot.Holder != "host:17" || slot.Identity != "pod/ä" || slot.Generation < grants[i].Generation {
+			s.Errorf("slot %d is %+v; want it %v, of generation %d or later, held by host:17, pod/ä", i, slot, state, grants[i].Generation)
+		}
+		if slot.Since.Before(began.Add(-slack)) || slot.Renewed.Before(slot.Since) || slot.Renewed.After(time.Now().Add(slack)) {
+			s.Errorf("slot %d is held since %v, renewed %v; the case began at %v", i, slot.Since, slot.Renewed, began)
+		}
+	}
+	held := slots[0]
+	if held.NotAfter != grants[0].NotAfter || !held.Until.Equal(s.timeOf(held.NotAfter+1)) {
+		s.Errorf("the window of %+v; granted was %v", held, grants[0])
+	}
+}

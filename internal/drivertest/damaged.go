@@ -1,0 +1,102 @@
+package drivertest
+
+import (
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// Stored is what a back end stores for worker ID 0.
+type Stored struct {
+	Name string // that an error must say
+	Get  func() string
+	Put  func(string)
+}
+
+// Damage spoils what is stored, and is what an error must say then.
+type Damage struct {
+	Spoil func(string) string
+	Says  string
+	// Readable says that the slot is well-formed, so that it is listed, and wrong only where
+	// it is.
+	Readable bool
+}
+
+// Replace replaces the first old by new.
+func Replace(old, new string) func(string) string {
+	return func(s string) string { return strings.Replace(s, old, new, 1) }
+}
+
+// DamagedSlots spoils a slot in every way there is, each in a new namespace: the slot is
+// refused with its name and stays as it is, and the other slots are as good as before.
+// More is what the slots of one back end alone have.
+func DamagedSlots(t *testing.T, namespace func(t *testing.T) (coord.Coordinator, Stored), more map[string]Damage) {
+	t.Helper()
+	every := map[string]struct {
+		spoil func(string) string
+		says  string
+	}{
+		"empty":             {func(string) string { return "" }, "truncated"},
+		"truncated":         {func(s string) string { return s[:len(s)/2] }, "truncated"},
+		"not JSON":          {func(string) string { return "7" }, "not a JSON object"},
+		"another version":   {Replace(`"version":1`, `"version":2`), "version 2"},
+		"field missing":     {Replace(`"generation":1,`, ``), `"generation" is missing`},
+		"field unknown":     {Replace(`"generation":1,`, `"generation":1,"colour":"red",`), "unknown"},
+		"field twice":       {Replace(`"generation":1,`, `"generation":1,"generation":1,`), "twice"},
+		"text for a number": {Replace(`"generation":1,`, `"generation":"1",`), "generation"},
+		"part of a tick":    {Replace(`"notBefore":0`, `"notBefore":0.5`), "notBefore"},
+		"spaces":            {Replace(`,`, `, `), "form"},
+		"generation 0":      {Replace(`"generation":1`, `"generation":0`), "generation is 0"},
+		"negative window":   {Replace(`"notBefore":0`, `"notBefore":-1`), "notBefore"},
+		"ends early":        {Replace(`"notBefore":0`, `"notBefore":2100000000000`), "before it begins"},
+		"beyond the layout": {Replace(`"lastTick":2199023255551`, `"lastTick":1`), "layout ends at tick 1"},
+		"no ttl":            {Replace(`"ttl":15000`, `"ttl":0`), "ttl is 0"},
+	}
+	all := maps.Clone(more)
+	for name, d := range every {
+		all[name] = Damage{Spoil: d.spoil, Says: d.says}
+	}
+	for name, d := range all {
+		t.Run(name, func(t *testing.T) {
+			c, slot := namespace(t)
+			for _, n := range []int{1, 2} {
+				g := MustAcquire(t, c, Request(n))
+				if err := c.Release(Within(t), g, g.NotBefore+2); err != nil || g.WorkerID != n-1 {
+					t.Fatalf("%v was granted; its release: %v", g, err)
+				}
+			}
+			bad := d.Spoil(slot.Get())
+			slot.Put(bad)
+			g, err := c.Acquire(Within(t), Request(1))
+			WantInvalid(t, "Acquire", err, d.Says)
+			if !d.Readable {
+				WantInvalid(t, "Acquire", err, slot.Name)
+			}
+			if now := slot.Get(); now != bad {
+				t.Errorf("%v was granted, and the slot overwritten: %s; it was %s", g, now, bad)
+			}
+			list, err := c.(coord.Lister).List(Within(t))
+			if !d.Readable && (!errors.Is(err, coord.ErrInvalid) || len(list) != 1 || list[0].WorkerID != 1) {
+				t.Errorf("List: %v, %v; want the other slot, and an error", list, err)
+			}
+			if g := MustAcquire(t, c, Request(2)); g.WorkerID != 1 {
+				t.Errorf("%v was granted; the slot of worker ID 0 is damaged", g)
+			}
+		})
+	}
+	// The holder goes on inside its window, because nothing is definite.
+	t.Run("while held", func(t *testing.T) {
+		c, slot := namespace(t)
+		g := MustAcquire(t, c, Request(1))
+		slot.Put("{")
+		if h, err := c.Renew(Within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrInvalid) || errors.Is(err, coord.ErrLeaseLost) {
+			t.Errorf("Renew: %v, %v; want %v", h, err, coord.ErrInvalid)
+		}
+		if err := c.Release(Within(t), g, g.NotBefore); !errors.Is(err, coord.ErrInvalid) {
+			t.Errorf("Release: %v; want %v", err, coord.ErrInvalid)
+		}
+	})
+}

@@ -1,0 +1,125 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// long is how long many starters may take, and the TTL of what they hold: all of it is
+// still held when the last of them has started.
+const long = 4 * CallTime
+
+// Crowd are coordinators of one namespace over which many holders are spread.
+type Crowd[C coord.Coordinator] struct {
+	Namespace string
+	Members   []C
+	// Again reports whether a starter tries again after an error, as the library does. Nil:
+	// none does.
+	Again func(error) bool
+}
+
+// Acquire lets n holders acquire any worker ID, so many at once, and checks that no
+// worker ID is held twice.
+func (c *Crowd[C]) Acquire(tb testing.TB, n, atOnce int) {
+	tb.Helper()
+	ids, errs := c.start(tb, n, atOnce, func() coord.Request { return Request(Capacity) })
+	for _, err := range errs {
+		if err != nil {
+			tb.Fatalf("one of %d starters: %v", n, err)
+		}
+	}
+	slices.Sort(ids)
+	if unique := len(slices.Compact(ids)); unique != n {
+		tb.Fatalf("%d starters hold %d different worker IDs", n, unique)
+	}
+}
+
+// start lets n holders make a request, so many at once.
+func (c *Crowd[C]) start(tb testing.TB, n, atOnce int, request func() coord.Request) (ids []int, errs []error) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), long)
+	defer cancel()
+	ids, errs = make([]int, n), make([]error, n)
+	places := make(chan struct{}, atOnce)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			req := request()
+			for token := req.Token; ; req = request() {
+				req.Token, req.TTL = token, long
+				g, err := c.Members[i%len(c.Members)].Acquire(ctx, req)
+				ids[i], errs[i] = g.WorkerID, err
+				if err == nil || c.Again == nil || !c.Again(err) || ctx.Err() != nil {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return ids, errs
+}
+
+// Starters lets as many holders start at once as there are worker IDs. All of them
+// succeed, and one more is told when the next worker ID may become free, and when its
+// holder was seen last.
+func (c *Crowd[C]) Starters(t *testing.T) {
+	t.Helper()
+	began := time.Now()
+	c.Acquire(t, Capacity, Capacity)
+	t.Logf("%d starters, %d coordinators: %v", Capacity, len(c.Members), time.Since(began))
+
+	asked := time.Now()
+	_, err := c.Members[0].Acquire(Within(t), Request(Capacity))
+	t.Logf("one starter more: refused after %v: %v", time.Since(asked), err)
+	full, ok := errors.AsType[*coord.NoWorkerIDError](err)
+	if !ok {
+		t.Fatalf("one starter more: %v; want a NoWorkerIDError", err)
+	}
+	if full.Capacity != Capacity || full.InUse != Capacity || full.Namespace != c.Namespace {
+		t.Errorf("one starter more: %#v; want all %d worker IDs of %s in use", full, Capacity, c.Namespace)
+	}
+	// A back end keeps times in units of its own, and by a clock of its own.
+	const slack = 5 * time.Second
+	between := func(what string, at time.Time, ttl time.Duration) {
+		if at.Before(began.Add(ttl-slack)) || at.After(time.Now().Add(ttl+slack)) {
+			t.Errorf("one starter more: %s at %v; the others have started since %v with a TTL of %v", what, at, began, long)
+		}
+	}
+	between("the next worker ID is free", full.Soonest, long)
+	between("its holder was seen last", full.LastSeen, 0)
+}
+
+// Contention lets many holders of the same identity start at once on fewer worker IDs: as
+// many get one as there are.
+func Contention(t *testing.T, c coord.Coordinator) {
+	t.Helper()
+	const starters, free = 64, 16
+	crowd := Crowd[coord.Coordinator]{Members: []coord.Coordinator{c}}
+	ids, errs := crowd.start(t, starters, starters, func() coord.Request {
+		req := Request(free)
+		req.Identity = "the-same-for-all" // so that all have the same hint
+		return req
+	})
+	seen := map[int]bool{}
+	for i, err := range errs {
+		switch {
+		case err == nil && seen[ids[i]]:
+			t.Errorf("worker ID %d is held twice", ids[i])
+		case err == nil:
+			seen[ids[i]] = true
+		case !errors.Is(err, coord.ErrNoWorkerID):
+			t.Errorf("a starter: %v; want a worker ID or %v", err, coord.ErrNoWorkerID)
+		}
+	}
+	if len(seen) != free {
+		t.Errorf("%d worker IDs are held; want %d", len(seen), free)
+	}
+}
