@@ -86,7 +86,7 @@ func (s *tappedSession) Look(ctx context.Context, worker int, token string) (*pr
 func (s *tappedSession) Commit(ctx context.Context, c protocol.Change) (protocol.Outcome, error) {
 	return told(s.st, "commit", func() (protocol.Outcome, error) {
 		if s.st.refuse != nil {
-			if out := s.st.refuse(c); out.Damage != nil {
+			if out := s.st.refuse(c); out != (protocol.Outcome{}) {
 				return out, nil
 			}
 		}
