@@ -266,28 +266,45 @@ func TestLostRepliesOnRelease(t *testing.T) {
 	mustAcquire(t, r.Coordinator, request(1))
 }
 
-// The answer to the write that puts a lease back is lost, and the write is made again:
-// the lease is the grant's, and is not revoked as one that was made in vain.
+// The answer to the write that puts a lease back is lost. The write is made again, or the
+// caller gives up, and what its token has here ends: the lease is the grant's, and is not
+// revoked as one that was made in vain.
 func TestLostReplyOnResume(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t)
 	ns, client := rand.Text(), server.Client(t)
 	var armed, lost atomic.Bool
+	giveUp := func() {}
 	c := newCoordinator(t, server.Client(t, grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		err := invoke(ctx, method, req, reply, cc, opts...)
-		if puts(req, "/token/") && armed.CompareAndSwap(true, false) {
-			lost.Store(err == nil)
+		if err == nil && puts(req, "/token/") && armed.CompareAndSwap(true, false) {
+			lost.Store(true)
+			giveUp()
 			<-ctx.Done()
 			return ctx.Err()
 		}
 		return err
 	})), ns, nil)
-	g := mustAcquire(t, c, request(1))
+	req := request(1)
+	g := mustAcquire(t, c, req)
 	endLease(t, client, ns, 0)
 	armed.Store(true)
 	h, err := c.Renew(hurried(t), g, g.NotAfter+1000)
 	if err != nil || !lost.Load() {
 		t.Fatalf("Renew of %v with a reply lost, %v: %v, %v", g, lost.Load(), h, err)
+	}
+	endLease(t, client, ns, 0)
+	ctx, cancel := context.WithCancel(within(t))
+	giveUp = cancel
+	lost.Store(false)
+	armed.Store(true)
+	if r, err := c.Renew(ctx, h, h.NotAfter+1000); !errors.Is(err, context.Canceled) || !lost.Load() {
+		t.Fatalf("Renew of %v that is given up with a reply lost, %v: %v, %v", h, lost.Load(), r, err)
+	}
+	// A request that cannot be granted ends what the token has here.
+	req.Fingerprint = "another layout"
+	if r, err := c.Acquire(within(t), req); !errors.Is(err, coord.ErrLayoutMismatch) {
+		t.Fatalf("Acquire with another layout: %v, %v", r, err)
 	}
 	if err := c.Close(); err != nil { // waits for what is done in the background
 		t.Fatal(err)
@@ -322,7 +339,12 @@ func TestLeaseOfALostGrantOutlivesACancel(t *testing.T) {
 	if err := <-result; !errors.Is(err, context.Canceled) {
 		t.Fatalf("Acquire that is given up: %v", err)
 	}
-	r.heal()
+	r.reconnect(t)
+	// A request that cannot be granted ends what the token has here.
+	req.Fingerprint = "another layout"
+	if g, err := r.Acquire(within(t), req); !errors.Is(err, coord.ErrLayoutMismatch) {
+		t.Fatalf("Acquire with another layout: %v, %v", g, err)
+	}
 	if err := r.Close(); err != nil { // waits for what is done in the background
 		t.Fatal(err)
 	}
