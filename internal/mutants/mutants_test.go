@@ -41,6 +41,8 @@ func TestMutants(t *testing.T) {
 		review2Mutants,
 		review3Mutants,
 		decideMutants,
+		simMutants,
+		simulatedMutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
