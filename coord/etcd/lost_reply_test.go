@@ -12,8 +12,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 
-	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
@@ -187,10 +187,12 @@ func TestLostReplyOnResume(t *testing.T) {
 	server := etcdtest.Start(t)
 	ns, client := rand.Text(), server.Client(t)
 	var armed, lost atomic.Bool
+	giveUp := func() {}
 	c := newCoordinator(t, server.Client(t, grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		err := invoke(ctx, method, req, reply, cc, opts...)
-		if puts(req, "/token/") && armed.CompareAndSwap(true, false) {
-			lost.Store(err == nil)
+		if err == nil && puts(req, "/token/") && armed.CompareAndSwap(true, false) {
+			lost.Store(true)
+			giveUp()
 			<-ctx.Done()
 			return ctx.Err()
 		}
@@ -205,15 +207,12 @@ func TestLostReplyOnResume(t *testing.T) {
 		t.Fatalf("Renew of %v with a reply lost, %v: %v, %v", g, lost.Load(), h, err)
 	}
 	endLease(t, client, ns, 0)
+	ctx, cancel := context.WithCancel(within(t))
+	giveUp = cancel
 	lost.Store(false)
 	armed.Store(true)
-	ctx, cancel := context.WithCancel(within(t))
-	result := make(chan error, 1)
-	go func() { _, err := c.Renew(ctx, h, h.NotAfter+1000); result <- err }()
-	streamtest.Eventually(t, "a reply is lost", lost.Load)
-	cancel()
-	if err := <-result; !errors.Is(err, context.Canceled) {
-		t.Fatalf("Renew that is given up: %v", err)
+	if r, err := c.Renew(ctx, h, h.NotAfter+1000); !errors.Is(err, context.Canceled) || !lost.Load() {
+		t.Fatalf("Renew of %v that is given up with a reply lost, %v: %v, %v", h, lost.Load(), r, err)
 	}
 	wantRefused(t, c, req)
 	if stored(t, client, ownerKey(ns, 0)) == "" {
@@ -260,7 +259,7 @@ func TestLeaseOfALostGrantOutlivesACancel(t *testing.T) {
 	if err := <-result; !errors.Is(err, context.Canceled) {
 		t.Fatalf("Acquire that is given up: %v", err)
 	}
-	r.reconnect(t)
+	r.lossy(t).Heal()
 	wantRefused(t, r.Coordinator, req)
 	if n := r.held(t); n != 1 {
 		t.Errorf("%d worker IDs are held; want 1", n)

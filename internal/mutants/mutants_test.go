@@ -45,8 +45,10 @@ func TestMutants(t *testing.T) {
 		toyMutants,
 		resumeMutants,
 		followMutants,
-		eyesMutants,
+		betweenMutants,
 		etcdMutants,
+		simMutants,
+		simulatedMutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()

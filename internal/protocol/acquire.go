@@ -21,7 +21,8 @@ type acquisition struct {
 	req    coord.Request
 	t      *tenant
 	s      Session             // of the last round
-	ahead  int64               // the caller's clock less the coordinator's, in microseconds
+	asked  int64               // the caller's clock at the begin, in microseconds since 1970
+	began  time.Time           // monotonic
 	slots  map[int]Entry[Slot] // those that were looked at
 	unfit  []int               // worker IDs that are free and cannot be granted
 	why    error               // the first of them cannot
@@ -52,8 +53,9 @@ func (c *Coordinator) callersAhead(req coord.Request) int64 {
 	return d
 }
 
-// clock is the caller's clock.
-func (a *acquisition) clock() int64 { return a.now() + a.ahead }
+// clock is the caller's clock with which it has asked. That it was set since makes the
+// window no other one than was asked for.
+func (a *acquisition) clock() int64 { return a.asked + monotonic().Sub(a.began).Microseconds() }
 
 func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
 	t, err := c.enter(req.Token, req.TTL, req.Capacity)
@@ -61,7 +63,7 @@ func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (coord.Gra
 		return coord.Grant{}, err
 	}
 	defer c.leave(t)
-	a := &acquisition{Coordinator: c, req: req, t: t, ahead: c.callersAhead(req), failed: map[refusal]bool{}}
+	a := &acquisition{Coordinator: c, req: req, t: t, asked: c.now() + c.callersAhead(req), began: monotonic(), failed: map[refusal]bool{}}
 	for n := 0; ; n++ {
 		v, err := a.round(ctx)
 		if ctx.Err() == nil {

@@ -104,6 +104,7 @@ type doubt struct {
 	number int64     // of a write
 	when   time.Time // monotonic
 	mine   bool      // the clock that may be wrong is this one
+	loss   string    // the nonce of the last loss on record then
 }
 
 // check compares a clock, which was in a span while a survey was made, with the

@@ -211,7 +211,7 @@ func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, 
 		// This is how the loss of the old one is dealt with: it was made with a floor.
 		sv.era = c.detector.forgive(sv.Position, sv.Meta, now)
 		if sv.Server == 0 && !c.set.OneMachine { // nobody's clock could be compared
-			c.clocks.setDoubt(doubt{number: sv.Number, when: monotonic(), mine: true})
+			c.clocks.setDoubt(doubt{number: sv.Number, when: monotonic(), mine: true, loss: sv.Meta.Record.Loss.Nonce})
 		}
 		c.log.Error("the namespace was gone; it is made again, and nothing is granted until the windows that may be lost with it are over",
 			"namespace", c.set.Namespace, "until", sv.Meta.Record.floorEnds())

@@ -3,19 +3,18 @@ package protocol
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
 )
 
-// clockAt is a clock that stands still.
-type clockAt int64
-
-func (c clockAt) UnixMicro() int64 { return int64(c) }
-
 // TestSoonest: when leases end, as it is seen from look to look, where the back end does
 // not tell.
-func TestSoonest(t *testing.T) {
+func TestSoonest(t *testing.T) { synctest.Test(t, soonest) } // time stands still
+
+func soonest(t *testing.T) {
+	t.Helper()
 	const second = 1_000_000
 	a := &acquisition{Coordinator: &Coordinator{looked: map[int]lastLook{}}}
 	lease := func(worker int, renewed int64) Lease {
@@ -39,7 +38,7 @@ func TestSoonest(t *testing.T) {
 		if tt.anew {
 			a.looked = map[int]lastLook{}
 		}
-		a.set.Clock = clockAt(tt.now * second)
+		a.asked, a.began = tt.now*second, monotonic()
 		full := &coord.NoWorkerIDError{}
 		for _, l := range tt.held {
 			if end, renewed := a.endOf(l); full.Soonest.IsZero() || end.Before(full.Soonest) {
@@ -57,7 +56,10 @@ func TestSoonest(t *testing.T) {
 
 // TestEndThatIsTold: where the back end tells when a lease ends, that is not reckoned, and
 // stays the same while the holder shows no life.
-func TestEndThatIsTold(t *testing.T) {
+func TestEndThatIsTold(t *testing.T) { synctest.Test(t, endThatIsTold) } // time stands still
+
+func endThatIsTold(t *testing.T) {
+	t.Helper()
 	const second = 1_000_000
 	a := &acquisition{Coordinator: &Coordinator{looked: map[int]lastLook{}}}
 	for _, tt := range []struct {
@@ -72,7 +74,7 @@ func TestEndThatIsTold(t *testing.T) {
 		{"begun anew with the back end", 105, "a", 15 * time.Second, 120},
 		{"renewed", 106, "b", 15 * time.Second, 121},
 	} {
-		a.set.Clock = clockAt(tt.now * second)
+		a.asked, a.began = tt.now*second, monotonic()
 		end, renewed := a.endOf(Lease{Worker: 1, Mark: tt.mark, Renewed: 90 * second, TTL: 15 * time.Second, Left: tt.left})
 		if end.Unix() != tt.want || renewed.Unix() != 90 {
 			t.Errorf("%s: at %d, last seen at %d; want %d, 90", tt.name, end.Unix(), renewed.Unix(), tt.want)

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
@@ -28,7 +27,12 @@ type process struct {
 	c   *protocol.Coordinator
 	rng *rand.Rand // of the coordinator
 	rmu sync.Mutex // of rng
-	saw int64      // the number of the last write in the last answer
+
+	life int  // counts the coordinators
+	eras int  // counts the losses that were dealt with
+	seen seen // and dealt with what it shows
+	last seen // in the last answer
+	lost bool // a loss was noticed that was not dealt with
 }
 
 // begin is the birth of a process. The caller holds mu, or is alone.
@@ -38,8 +42,9 @@ func (p *process) begin() {
 		defer p.rmu.Unlock()
 		return p.rng.Int64N(limit)
 	}
-	p.c = newCoordinator(p.w.tb, link{memstore.Store{Server: p.w.server}, p}, p.w.server, p.clock, random)
-	p.saw = 0
+	p.life++
+	p.seen, p.last, p.lost = seen{ticket: -1}, seen{ticket: -1}, false
+	p.c = newCoordinator(p.w, link{memstore.Store{Server: p.w.server}, p}, p.clock, random, journal{p, p.life})
 }
 
 // end is its death, if it is the one with this coordinator that lives.
@@ -69,10 +74,17 @@ type actor struct {
 
 	c      *protocol.Coordinator // of the process, as of the last look
 	tokens int
-	g      coord.Grant // empty token: none
-	pieces []piece     // that it may stamp, in order
-	last   int64       // tick stamped
-	given  bool        // a release of g may have been sent
+	asked  string // the token of the last acquisition
+
+	paused, resting atomic.Bool
+	leaves          atomic.Bool // its next call is a release
+	bare            atomic.Bool // and comes with a grant without a handle
+	g               coord.Grant // empty token: none
+	asks            int         // the world's history when the last call began
+	when            int         // and when the call began that has returned g
+	pieces          []piece     // that it may stamp, in order
+	last            int64       // tick stamped
+	given           bool        // a release of g may have been sent
 }
 
 // piece is a span (from, to] of ticks.
@@ -89,15 +101,15 @@ type wrongClock struct{ off atomic.Int64 }
 func (c *wrongClock) set(d time.Duration) { c.off.Store(d.Microseconds()) }
 func (c *wrongClock) UnixMicro() int64    { return time.Now().UnixMicro() + c.off.Load() }
 
-func newCoordinator(tb testing.TB, store protocol.Store, server *memstore.Server, c clock.Clock, random func(int64) int64) *protocol.Coordinator {
-	tb.Helper()
+func newCoordinator(w *world, store protocol.Store, c clock.Clock, random func(int64) int64, log slog.Handler) *protocol.Coordinator {
+	w.tb.Helper()
 	p, err := protocol.New(store, protocol.Settings{
 		Driver: "memory", Title: "the memory", Namespace: "sim", Lease: coord.LeaseConfig{TTL: ttl, Horizon: horizon},
 		MinTTL: time.Second, MaxHorizon: maxHorizon, SkewBound: skewBound,
-		ServerClock: server.Clock != nil, Clock: c, Logger: slog.New(slog.DiscardHandler), Random: random,
+		ServerClock: w.server.Clock != nil, Clock: c, Logger: slog.New(log), Random: random,
 	})
 	if err != nil {
-		tb.Fatal(err)
+		w.tb.Fatal(err)
 	}
 	return p
 }
@@ -124,9 +136,14 @@ func (a *actor) live(ctx context.Context) {
 			continue
 		}
 		a.rest(ctx, time.Duration(a.rng.Int64N(int64(ttl/2))))
+		for a.paused.Load() && ctx.Err() == nil {
+			a.resting.Store(true)
+			a.rest(ctx, 100*time.Millisecond)
+		}
+		a.resting.Store(false)
 		a.stamp()
 		switch n := a.rng.IntN(40); {
-		case n < 2:
+		case n < 2, a.leaves.CompareAndSwap(true, false):
 			a.release(ctx)
 		case n < 4 && !a.w.needs(a.p):
 			a.die(ctx)
@@ -139,8 +156,17 @@ func (a *actor) live(ctx context.Context) {
 	}
 }
 
+// pause has the actor pause when it holds something and its last call is done, until it is
+// to go on.
+func (a *actor) pause(paused bool) { a.paused.Store(paused) }
+
+// rests reports whether it does.
+func (a *actor) rests() bool { return a.resting.Load() }
+
 // rest lets time pass.
 func (a *actor) rest(ctx context.Context, d time.Duration) {
+	a.w.meet()
+	defer a.w.meet()
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -153,27 +179,35 @@ func (a *actor) rest(ctx context.Context, d time.Duration) {
 func (a *actor) call(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, actorKey{}, a), time.Duration(200+a.rng.IntN(3000))*time.Millisecond)
 	defer cancel()
+	a.w.meet()
+	a.asks = a.w.history
+	defer a.w.meet()
 	return f(ctx)
+}
+
+// request is an acquisition.
+func (a *actor) request(token string, now int64) coord.Request {
+	return coord.Request{
+		Token: token, Identity: fmt.Sprint("actor ", a.id%3), Holder: fmt.Sprint(a.id),
+		Fingerprint: space.Fingerprint, Scale: space.Scale, LastTick: space.LastTick,
+		Workers: coord.Range{Count: a.w.share}, Capacity: workers, TTL: ttl,
+		Now: now, Until: now + horizon.Milliseconds()/tickLength.Milliseconds(), OpenBy: now + 100,
+	}
 }
 
 // acquire acquires a worker ID, with one token until that is answered.
 func (a *actor) acquire(ctx context.Context) {
 	token := a.token()
 	for ctx.Err() == nil {
-		now := a.tick()
-		req := coord.Request{
-			Token: token, Identity: fmt.Sprint("actor ", a.id%3), Holder: fmt.Sprint(a.id),
-			Fingerprint: space.Fingerprint, Scale: space.Scale, LastTick: space.LastTick,
-			Workers: coord.Range{Count: workers}, Capacity: workers, TTL: ttl,
-			Now: now, Until: now + horizon.Milliseconds()/tickLength.Milliseconds(), OpenBy: now + 100,
-		}
+		a.asked = token
+		req := a.request(token, a.tick())
 		var g coord.Grant
 		err := a.call(ctx, func(ctx context.Context) (err error) {
 			g, err = a.c.Acquire(ctx, req)
 			return err
 		})
 		if err == nil {
-			a.g, a.pieces, a.given = g, []piece{{g.NotBefore, g.NotAfter}}, false
+			a.g, a.when, a.pieces, a.given = g, a.asks, []piece{{g.NotBefore, g.NotAfter}}, false
 			a.w.say(fmt.Sprintf("%d has %v", a.id, g))
 			return
 		}
@@ -198,19 +232,22 @@ func (a *actor) extend(r coord.Grant) {
 	} else {
 		a.pieces = append(a.pieces, piece{r.NotBefore, r.NotAfter})
 	}
-	a.g = r
+	a.g, a.when = r, a.asks
 }
 
 // renew renews what the actor has, and now and then makes another call beside the first,
 // of which the answer does not count.
 func (a *actor) renew(ctx context.Context) {
 	g := a.g
-	if a.rng.IntN(4) == 0 {
+	if a.rng.IntN(2) == 0 || a.bare.CompareAndSwap(true, false) {
 		g.Handle = nil
 	}
 	if a.rng.IntN(3) == 0 {
 		var beside sync.WaitGroup
-		defer beside.Wait()
+		defer func() {
+			a.w.meet()
+			beside.Wait()
+		}()
 		until, limit := a.tick()+a.rng.Int64N(500), time.Duration(a.rng.IntN(3000))*time.Millisecond
 		beside.Go(func() {
 			ctx := context.WithValue(context.WithValue(ctx, laneKey{}, 1), actorKey{}, a)
@@ -236,6 +273,9 @@ func (a *actor) renew(ctx context.Context) {
 // release gives the worker ID back. If the answer is lost, the grant is not used any more.
 func (a *actor) release(ctx context.Context) {
 	a.given = true
+	if a.rng.IntN(2) == 0 || a.bare.CompareAndSwap(true, false) {
+		a.g.Handle = nil
+	}
 	for range 3 {
 		err := a.call(ctx, func(ctx context.Context) error { return a.c.Release(ctx, a.g, max(a.last, a.g.NotBefore)) })
 		if err == nil || errors.Is(err, coord.ErrLeaseLost) {
@@ -290,7 +330,7 @@ func (a *actor) resume(ctx context.Context) {
 			} else {
 				a.pieces = append(a.pieces, piece{r.NotBefore, r.NotAfter})
 			}
-			a.g = r
+			a.g, a.when = r, a.asks
 			a.w.resumed++
 			a.w.say(fmt.Sprintf("%d has resumed %v", a.id, r))
 			return

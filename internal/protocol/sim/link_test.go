@@ -28,9 +28,9 @@ type linked struct {
 }
 
 // send has the network carry a request and its answer.
-func send[T any](ctx context.Context, p *process, what string, request func() (T, error)) (answer T, err error) {
+func send[T any](ctx context.Context, l *linked, what string, request func() (T, error)) (answer T, err error) {
 	var none T
-	w := p.w
+	w, age := l.p.w, l.p.age()
 	a, ok := ctx.Value(actorKey{}).(*actor)
 	if !ok {
 		return none, errors.New("a request that belongs to no call")
@@ -40,7 +40,7 @@ func send[T any](ctx context.Context, p *process, what string, request func() (T
 		defer w.mu.Unlock()
 		w.ghosts = append(w.ghosts, func() { _, _ = request() })
 	}
-	switch f, ok := w.park(ctx, a, what); {
+	switch f, ok := w.park(ctx, a, what, false); {
 	case !ok:
 		return none, ctx.Err()
 	case f == lost:
@@ -54,17 +54,18 @@ func send[T any](ctx context.Context, p *process, what string, request func() (T
 		ghost()
 	}
 	answer, err = request()
-	saw := w.server.Number()
-	switch f, ok := w.park(ctx, a, what+" answer"); {
+	w.meet()
+	history := w.history
+	switch f, ok := w.park(ctx, a, what, true); {
 	case !ok:
 		return none, ctx.Err()
 	case f == lost || f == late:
 		<-ctx.Done()
 		return none, ctx.Err()
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.saw = saw
+	if err == nil {
+		l.p.hear(age, answer, history)
+	}
 	return answer, err
 }
 
@@ -76,10 +77,10 @@ type (
 
 // park waits until the scheduler has decided what becomes of a parcel; false: ctx has
 // ended before.
-func (w *world) park(ctx context.Context, a *actor, what string) (fate, bool) {
+func (w *world) park(ctx context.Context, a *actor, what string, answer bool) (fate, bool) {
 	lane, _ := ctx.Value(laneKey{}).(int)
 	w.mu.Lock()
-	p := &parcel{from: a, lane: lane, n: a.parcels[lane], what: what, fate: make(chan fate, 1)}
+	p := &parcel{from: a, lane: lane, n: a.parcels[lane], what: what, answer: answer, fate: make(chan fate, 1)}
 	a.parcels[lane]++
 	w.parked = append(w.parked, p)
 	w.mu.Unlock()
@@ -100,17 +101,17 @@ func (w *world) park(ctx context.Context, a *actor, what string) (fate, bool) {
 }
 
 func (l *linked) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
-	return send(ctx, l.p, "survey", func() (*protocol.Survey, error) { return l.Session.Survey(ctx, ask) })
+	return send(ctx, l, "survey", func() (*protocol.Survey, error) { return l.Session.Survey(ctx, ask) })
 }
 
 func (l *linked) Look(ctx context.Context, worker int, token string) (*protocol.View, error) {
-	return send(ctx, l.p, "look", func() (*protocol.View, error) { return l.Session.Look(ctx, worker, token) })
+	return send(ctx, l, "look", func() (*protocol.View, error) { return l.Session.Look(ctx, worker, token) })
 }
 
 func (l *linked) Probe(ctx context.Context, ids []int) ([]protocol.Probe, error) {
-	return send(ctx, l.p, "probe", func() ([]protocol.Probe, error) { return l.Session.Probe(ctx, ids) })
+	return send(ctx, l, "probe", func() ([]protocol.Probe, error) { return l.Session.Probe(ctx, ids) })
 }
 
 func (l *linked) Commit(ctx context.Context, c protocol.Change) (protocol.Outcome, error) {
-	return send(ctx, l.p, "commit", func() (protocol.Outcome, error) { return l.Session.Commit(ctx, c) })
+	return send(ctx, l, "commit", func() (protocol.Outcome, error) { return l.Session.Commit(ctx, c) })
 }

@@ -5,12 +5,12 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
 
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
 // ledger is what was stamped.
@@ -40,8 +40,8 @@ func (l *ledger) stamp(w *world, by, worker int, from, to int64) {
 
 // result is what a run has come to.
 type result struct {
-	trace                     uint64
-	stamps, renewals, resumed int64
+	trace                                          uint64
+	stamps, renewals, resumed, losses, seen, plots int64
 }
 
 // run makes a run, and returns what it came to.
@@ -56,6 +56,7 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 		if w.rng.IntN(2) == 0 {
 			w.server.Clock = rightClock{}.UnixMicro
 		}
+		w.share = 2 + w.rng.IntN(workers-1)
 		ctx, cancel := context.WithCancel(t.Context())
 		var done sync.WaitGroup
 		for i := range processes {
@@ -64,6 +65,7 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 			p.begin()
 			for j := range each {
 				a := &actor{w: w, id: i*each + j, rng: rand.New(rand.NewPCG(seed, uint64(i*each+j)+2)), p: p, c: p.c}
+				w.actors = append(w.actors, a)
 				done.Go(func() { a.live(ctx) })
 			}
 		}
@@ -76,23 +78,24 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 		for _, p := range w.procs {
 			_ = p.c.Close()
 		}
-		r = result{w.trace, w.stamps, w.renewals, w.resumed}
+		r = result{w.trace, w.stamps, w.renewals, w.resumed, int64(w.history), w.noticed, w.plots}
 	})
 	return r
 }
 
 var (
 	seedFlag = flag.Uint64("sim.seed", 0, "run this seed alone, and print all that happens")
+	fromFlag = flag.Uint64("sim.from", 1, "the first seed")
 	stepFlag = flag.Int("sim.steps", 1500, "steps of a run")
 )
 
-// seeds is how many runs there are.
-func seeds() uint64 {
-	if os.Getenv("UNALIKE_FULL") != "" {
-		return 100_000
-	}
-	return 1000
-}
+// someSeeds and allSeeds are how many runs there are, and progress after how many it is
+// said how far they are.
+const (
+	someSeeds = 1000
+	allSeeds  = 100_000
+	progress  = 5000
+)
 
 // TestSimulation: whatever happens, no tick of a worker ID is stamped twice.
 func TestSimulation(t *testing.T) {
@@ -102,12 +105,18 @@ func TestSimulation(t *testing.T) {
 		return
 	}
 	var all result
-	for seed := uint64(1); seed <= seeds() && !t.Failed(); seed++ {
+	seeds := uint64(fulltest.Rounds(someSeeds, allSeeds)) //nolint:gosec // neither is negative
+	for seed := *fromFlag; seed < *fromFlag+seeds && !t.Failed(); seed++ {
+		if seed%progress == 0 {
+			t.Logf("seed %d; the last one is %d", seed, *fromFlag+seeds-1)
+		}
 		r := run(t, seed, *stepFlag)
 		all.stamps, all.renewals, all.resumed = all.stamps+r.stamps, all.renewals+r.renewals, all.resumed+r.resumed
+		all.losses, all.seen, all.plots = all.losses+r.losses, all.seen+r.seen, all.plots+r.plots
 	}
-	t.Logf("%d ticks stamped, %d renewals, %d windows resumed", all.stamps, all.renewals, all.resumed)
-	if all.renewals == 0 || all.resumed == 0 {
+	t.Logf("%d ticks stamped, %d renewals, %d windows resumed, %d losses of which a process has noticed %d first, %d plots played to the end",
+		all.stamps, all.renewals, all.resumed, all.losses, all.seen, all.plots)
+	if !t.Failed() && min(all.renewals, all.resumed, all.losses, all.seen, all.plots) == 0 {
 		t.Errorf("%+v: nothing was tested", all)
 	}
 }

@@ -2,13 +2,12 @@
 // memory, with a scheduler that a seed decides: several coordinators, requests and
 // answers that are lost, late or repeated, state that is rolled back or deleted, leases
 // that end, operators, wrong clocks, and holders that die. A ledger of stamped ticks
-// decides whether the promise was kept. A seed repeats exactly.
+// decides whether the promise was kept. A seed repeats exactly. What hardly ever comes
+// together by chance is a plot.
 package sim
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -19,7 +18,6 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
 )
 
@@ -28,7 +26,7 @@ const (
 	ttl        = 6 * time.Second
 	horizon    = 10 * time.Second
 	maxHorizon = 10 * time.Second
-	skewBound  = time.Second
+	skewBound  = 2 * time.Second
 	tickLength = 10 * time.Millisecond
 )
 
@@ -39,7 +37,7 @@ var space = coord.Space{
 }
 
 const (
-	workers   = 4
+	workers   = 5
 	processes = 3
 	each      = 2 // actors of a process
 )
@@ -51,24 +49,34 @@ type world struct {
 	server *memstore.Server
 	ledger ledger
 	procs  []*process
-	serve  *process // only its calls are passed on; nil: all
-	kept   []func()
+	actors []*actor
+	serve  *process          // only its calls are passed on; nil: all
+	cut    func(*actor) bool // whose calls are not passed on; nil: nobody's
+	plot   plot              // mishaps to come
+	waited int               // steps, for the next of them
+	share  int               // how many worker IDs are granted
+
+	kept    []func() // backups
+	history int      // counts the losses
+	base    int64    // the highest tick that is stamped elsewhere
+	retired bool
 
 	mu     sync.Mutex
 	parked []*parcel
 	ghosts []func() // requests that arrive late, or once more
 	trace  uint64   // of what has happened
 
-	stamps, renewals, resumed int64
+	stamps, renewals, resumed, noticed, plots int64
 }
 
 // parcel is a request or an answer that waits for the network.
 type parcel struct {
-	from *actor
-	lane int // of the actor's: a call that is made beside another has one of its own
-	n    int // of those of the lane
-	what string
-	fate chan fate
+	from   *actor
+	lane   int // of the actor's: a call that is made beside another has one of its own
+	n      int // of those of the lane
+	what   string
+	answer bool
+	fate   chan fate
 }
 
 // fate is what the network does with a parcel.
@@ -83,12 +91,17 @@ const (
 
 // step lets one thing happen.
 func (w *world) step() {
-	synctest.Wait()
+	w.wait()
 	w.mu.Lock()
 	slices.SortFunc(w.parked, func(a, b *parcel) int {
 		return cmp.Or(cmp.Compare(a.from.id, b.from.id), cmp.Compare(a.lane, b.lane), cmp.Compare(a.n, b.n))
 	})
-	ready := slices.DeleteFunc(slices.Clone(w.parked), func(p *parcel) bool { return w.serve != nil && p.from.p != w.serve })
+	ready := slices.DeleteFunc(slices.Clone(w.parked), func(p *parcel) bool {
+		if w.serve != nil {
+			return p.from.p != w.serve
+		}
+		return w.cut != nil && w.cut(p.from)
+	})
 	var chosen *parcel
 	if len(ready) > 0 {
 		chosen = ready[w.rng.IntN(len(ready))]
@@ -96,7 +109,7 @@ func (w *world) step() {
 	}
 	w.mu.Unlock()
 	switch {
-	case w.rng.IntN(60) == 0:
+	case w.serve == nil && w.rng.IntN(60) == 0:
 		w.haunt()
 	case chosen == nil:
 		w.pass(time.Duration(1+w.rng.IntN(300)) * time.Millisecond)
@@ -107,16 +120,34 @@ func (w *world) step() {
 		if w.serve == nil {
 			f = []fate{lost, late, repeated, passed}[min(w.rng.IntN(24), 3)]
 		}
-		w.note(fmt.Sprintf("%s %d %d %d %d", chosen.what, chosen.from.id, chosen.lane, chosen.n, f))
+		w.note(fmt.Sprintf("%s %t %d %d %d %d", chosen.what, chosen.answer, chosen.from.id, chosen.lane, chosen.n, f))
 		chosen.fate <- f
 	}
 	if w.rng.IntN(8) == 0 {
 		w.pass(time.Duration(1+w.rng.IntN(40)) * time.Millisecond)
 	}
-	if w.serve == nil && w.rng.IntN(60) == 0 {
-		synctest.Wait() // what was passed has arrived
+	if w.serve != nil {
+		return
+	}
+	w.wait() // what was passed has arrived
+	switch {
+	case len(w.plot) > 0:
+		w.play()
+	case w.rng.IntN(20) == 0:
 		w.mishap()
 	}
+}
+
+// wait waits until all actors wait: from then on the scheduler reads what is theirs.
+func (w *world) wait() {
+	synctest.Wait()
+	w.meet()
+}
+
+// meet is where the scheduler and an actor pass on to each other what they have written.
+func (w *world) meet() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 }
 
 // haunt has a request arrive late, or once more.
@@ -155,124 +186,3 @@ func (w *world) say(what string) {
 }
 
 var verbose bool
-
-// mishap does to the back end what nobody wants.
-func (w *world) mishap() {
-	switch w.rng.IntN(6) {
-	case 0, 1:
-		id := w.rng.IntN(workers)
-		w.note(fmt.Sprint("lease ends: ", id))
-		w.server.Expire(id)
-	case 2:
-		w.operate("quarantine", func(ctx context.Context, c *protocol.Coordinator) error {
-			_, err := c.Quarantine(ctx, time.Now().Add(time.Duration(w.rng.IntN(5000))*time.Millisecond))
-			return err
-		})
-	case 3:
-		w.operate("lower", func(ctx context.Context, c *protocol.Coordinator) error {
-			_, err := c.Lower(ctx)
-			return err
-		})
-	case 4:
-		p := w.procs[w.rng.IntN(len(w.procs))]
-		p.clock.set(time.Duration(w.rng.Int64N(int64(4*skewBound))) - 2*skewBound)
-		w.note(fmt.Sprint("clock of process ", p.id))
-	case 5:
-		w.lose()
-	}
-}
-
-// operate has an operator with a right clock make a call, which nobody comes between.
-//
-// An operator waits for the leases of holders who may be dead.
-func (w *world) operate(what string, call func(context.Context, *protocol.Coordinator) error) {
-	c := newCoordinator(w.tb, memstore.Store{Server: w.server}, w.server, rightClock{}, w.rng.Int64N)
-	defer func() { _ = c.Close() }()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	err := call(ctx, c)
-	w.note(fmt.Sprint(what, ": ", err == nil))
-}
-
-// lose rolls the back end back to an earlier state, or deletes the namespace. What comes
-// then is what the documentation asks for: an operator quarantines the namespace before
-// anybody is served, or one who has seen the last of what was lost is served first.
-func (w *world) lose() {
-	if len(w.kept) == 0 {
-		w.kept = append(w.kept, w.server.Snapshot())
-		return
-	}
-	number := w.server.Number()
-	var witnesses []*process
-	for _, p := range w.procs {
-		if p.saw == number {
-			witnesses = append(witnesses, p)
-		}
-	}
-	if w.rng.IntN(4) == 0 {
-		w.server.Delete()
-		w.note("loss: the namespace is deleted")
-	} else {
-		i := w.rng.IntN(len(w.kept))
-		w.kept[i]() // it stays: there may be a second loss to the same state
-		w.note(fmt.Sprintf("loss: rolled back from %d to %d", number, w.server.Number()))
-	}
-	for _, p := range w.procs {
-		p.saw = 0
-	}
-	for range w.rng.IntN(4) { // what the network repeats waits for nobody
-		w.haunt()
-	}
-	if w.rng.IntN(2) == 0 {
-		w.server.Move(fmt.Sprint("lineage ", w.rng.IntN(3)))
-	}
-	if len(witnesses) > 0 && w.rng.IntN(2) == 0 {
-		w.witnessed(witnesses[w.rng.IntN(len(witnesses))])
-		return
-	}
-	w.declareLoss()
-}
-
-// witnessed serves nobody but one process until the floor was raised, or it takes too long.
-func (w *world) witnessed(p *process) {
-	w.note(fmt.Sprint("witness: ", p.id))
-	before := w.server.Meta().Loss.Nonce
-	w.serveOnly(p)
-	for range 200 {
-		w.step()
-		if now := w.server.Meta().Loss.Nonce; now != "" && now != before {
-			w.serveOnly(nil)
-			return
-		}
-	}
-	w.declareLoss()
-	w.serveOnly(nil)
-}
-
-// serveOnly serves nobody but one process; nil: all.
-func (w *world) serveOnly(p *process) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.serve = p
-}
-
-// needs reports whether a process is a witness, which is not to die.
-func (w *world) needs(p *process) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.serve == p
-}
-
-// declareLoss has an operator say that writes were lost.
-func (w *world) declareLoss() {
-	w.operate("declare the loss", func(ctx context.Context, c *protocol.Coordinator) error {
-		if err := c.Init(ctx, space); err != nil && !errors.Is(err, coord.ErrInvalid) {
-			return err
-		}
-		_, err := c.Quarantine(ctx, time.Time{})
-		if err != nil {
-			w.tb.Errorf("an operator cannot declare a loss: %v", err)
-		}
-		return err
-	})
-}

@@ -1,7 +1,7 @@
 package mutants
 
-// eyesMutants break what lies between two calls of one operation, in internal/protocol.
-var eyesMutants = []mutant{
+// betweenMutants break what lies between two calls of one operation, in internal/protocol.
+var betweenMutants = []mutant{
 	{
 		name: "protocol: a change judged by what was known when it was made",
 		file: "internal/protocol/coordinator.go",
@@ -61,15 +61,15 @@ var eyesMutants = []mutant{
 	{
 		name: "etcd: another namespace's record taken for a slot that was taken",
 		file: "coord/etcd/commit.go",
-		old:  " && bytes.Equal(v.Meta.Raw, c.change.Before.Meta.Raw) {",
-		new:  " && (true || bytes.Equal(nil, nil)) {",
+		old:  "\t\tbytes.Equal(out.Now.Meta.Raw, c.change.Before.Meta.Raw) {",
+		new:  "\t\t(true || bytes.Equal(nil, nil)) {",
 		pkg:  "./coord/etcd", test: "TestRevisionThatComesAgain",
 	},
 	{
 		name: "zk: the first grant of a worker ID without a number",
 		file: "coord/zk/commit.go",
-		old:  "c.ops = append(c.ops, &client.SetDataRequest{Path: n.clock(), Version: -1})",
-		new:  "_ = n",
+		old:  "c.ops = append(c.ops, &client.SetDataRequest{Path: c.nodes.clock(), Version: -1})",
+		new:  "_ = path",
 		pkg:  "./coord/zk", test: "TestGrantHasANumber",
 	},
 	{
