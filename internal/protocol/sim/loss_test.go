@@ -114,15 +114,24 @@ func (w *world) serveOnly(p *process) {
 // disconnect loses the requests that a process has sent: what it learned since, it cannot
 // compare with their answers.
 func (w *world) disconnect(p *process) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.parked = slices.DeleteFunc(w.parked, func(sent *parcel) bool {
-		if sent.from.p != p || sent.answer {
-			return false
+	for _, a := range w.actors {
+		if a.p != p {
+			continue
 		}
-		sent.fate <- late
-		return true
-	})
+		for { // one at a time, so that a seed repeats
+			w.mu.Lock()
+			i := slices.IndexFunc(w.parked, func(sent *parcel) bool { return sent.from == a && !sent.answer })
+			if i < 0 {
+				w.mu.Unlock()
+				break
+			}
+			sent := w.parked[i]
+			w.parked = slices.Delete(w.parked, i, i+1)
+			w.mu.Unlock()
+			sent.fate <- late
+			w.wait()
+		}
+	}
 }
 
 // needs reports whether a process is a witness, which is not to die.

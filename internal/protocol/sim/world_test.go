@@ -120,7 +120,7 @@ func (w *world) step() {
 		if w.serve == nil {
 			f = []fate{lost, late, repeated, passed}[min(w.rng.IntN(24), 3)]
 		}
-		w.note(fmt.Sprintf("%s %t %d %d %d %d", chosen.what, chosen.answer, chosen.from.id, chosen.lane, chosen.n, f))
+		w.note(fmt.Sprintf("%s %t %d %d %d", chosen.what, chosen.answer, chosen.from.id, chosen.lane, f))
 		chosen.fate <- f
 	}
 	if w.rng.IntN(8) == 0 {
