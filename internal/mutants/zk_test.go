@@ -42,7 +42,7 @@ var zkMutants = []mutant{
 		file: "coord/zk/commit.go",
 		old:  "ownerOf(change.Before).token {",
 		new:  "ownerOf(change.Before).token && false {",
-		pkg:  "./coord/zk", test: "TestReplayBelowTheFloor",
+		pkg:  "./coord/zk", test: "TestOwnerDeleted",
 	},
 	{
 		name: "zk: requests sent in any order",
