@@ -47,9 +47,9 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		return nil, err
 	}
 	made := resp.done && ask.New != nil
-	sv := &protocol.Survey{Position: resp.position(made || draws), Made: made, Ticket: -1, Worker: -1, Last: -1}
+	sv := &protocol.Survey{Position: resp.position(made || draws), Made: made, Worker: -1, Last: -1}
 	if draws {
-		sv.Ticket = max(resp.one(2).GetVersion()-1, 0)
+		sv.Drawn = max(resp.one(2).GetVersion(), 1)
 		s.mu.Lock()
 		s.drew = true
 		s.mu.Unlock()

@@ -46,8 +46,7 @@ func (s *session) fetch(ctx context.Context, reads ...request) (fetched, error) 
 
 // fetched is what a fetch tells.
 type fetched struct {
-	protocol.Position       // of the write
-	ticket            int64 // how often the clock was written before
+	protocol.Position // of the write, which draws a ticket
 	replies           []reply
 }
 
@@ -83,7 +82,7 @@ func (s *session) fetchOnce(ctx context.Context, reads []request) (f fetched, _ 
 		return f, fmt.Errorf("%w: the namespace was made without a user, and its nodes are open to everybody; user %q would keep those who use it from what it writes: leave user and password out, or use another namespace", coord.ErrInvalid, s.opts.User)
 	}
 	s.tick(clock.stat.Mtime)
-	f.Number, f.ticket, f.replies = clock.stat.Mzxid, s.number(clock.stat.Version-1), replies[1:1+len(reads)]
+	f.Number, f.Drawn, f.replies = clock.stat.Mzxid, s.number(clock.stat.Version-1), replies[1:1+len(reads)]
 	return f, nil
 }
 
@@ -100,7 +99,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		return sv, s.explain(ctx, err)
 	}
 	if ask.New == nil {
-		return &protocol.Survey{Ticket: -1, Worker: -1, Last: -1}, nil
+		return &protocol.Survey{Worker: -1, Last: -1}, nil
 	}
 	made, err := s.makeNamespace(ctx, ask.New)
 	if err == nil {
@@ -130,7 +129,7 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	}
 	replies := f.replies
 	sv := &protocol.Survey{
-		Position: f.Position, Ticket: f.ticket, Worker: -1, Last: -1,
+		Position: f.Position, Worker: -1, Last: -1,
 		Server: s.Time(), Unit: time.Millisecond.Microseconds(),
 	}
 	if sv.Meta, err = s.metaOf(replies[0]); err != nil {

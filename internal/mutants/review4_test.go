@@ -12,7 +12,7 @@ var review4Mutants = []mutant{
 	{
 		name: "zk: tickets that fall are not noticed",
 		file: "internal/protocol/loss.go",
-		old:  "if ticket != noTicket && ticket <= at.ticket {",
+		old:  "if p.Drawn != 0 && p.Drawn <= at.position.Drawn {",
 		new:  "if false {",
 		pkg:  "./coord/zk", test: "TestElectionAfterALoss",
 	},

@@ -5,8 +5,8 @@ var zkMutants = []mutant{
 	{
 		name: "zk: tickets do not count",
 		file: "coord/zk/store.go",
-		old:  "Ticket: f.ticket,",
-		new:  "Ticket: -1,",
+		old:  "f.Number, f.Drawn, f.replies = clock.stat.Mzxid, s.number(clock.stat.Version-1), replies",
+		new:  "f.Number, f.replies = clock.stat.Mzxid, replies",
 		pkg:  "./coord/zk", test: "TestElectionAfterALoss",
 	},
 	{

@@ -218,7 +218,7 @@ func (a *acquisition) choose(sv *Survey) []int {
 	if len(a.unfit) > 0 {
 		out = slices.Sorted(slices.Values(slices.Concat(sv.Owned, a.unfit)))
 	}
-	ticket := sv.Ticket
+	ticket := sv.Drawn - 1
 	if ticket < 0 {
 		ticket = a.set.Random(math.MaxInt32) // any place to begin at is as good as another
 	}

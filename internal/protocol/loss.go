@@ -25,8 +25,7 @@ type detector struct {
 	metaSeen evidence
 	position Position
 	posSeen  evidence
-	ticket   int64
-	drawn    evidence
+	drawn    evidence // of Position.Drawn
 	// What shows a loss that was not dealt with.
 	lost     string           // the first proof; empty: there is none
 	proofs   map[string]int64 // when the newest evidence was seen, by the nonce of the loss known then
@@ -34,11 +33,8 @@ type detector struct {
 }
 
 func newDetector(maxHorizon, skewBound time.Duration) *detector {
-	return &detector{maxHorizon: maxHorizon, skewBound: skewBound, ticket: noTicket}
+	return &detector{maxHorizon: maxHorizon, skewBound: skewBound}
 }
-
-// noTicket says that no ticket was drawn.
-const noTicket = -1
 
 // evidence says of a thing that was seen when that was, and after which loss.
 type evidence struct {
@@ -54,7 +50,6 @@ type sight struct {
 	metaSeen evidence
 	position Position
 	posSeen  evidence
-	ticket   int64
 	drawn    evidence
 }
 
@@ -62,7 +57,7 @@ type sight struct {
 func (d *detector) sight() sight {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return sight{d.era, d.meta, d.metaSeen, d.position, d.posSeen, d.ticket, d.drawn}
+	return sight{d.era, d.meta, d.metaSeen, d.position, d.posSeen, d.drawn}
 }
 
 // sound reports whether what was seen in an era can be relied on: no loss was noticed
@@ -109,8 +104,8 @@ func (d *detector) now(now int64) evidence {
 }
 
 // learn takes note of the position of an answer to a request that was made after a
-// sight, and of the ticket in it, if there is one.
-func (d *detector) learn(at sight, p Position, ticket, now int64) {
+// sight.
+func (d *detector) learn(at sight, p Position, now int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if at.era != d.era {
@@ -127,8 +122,8 @@ func (d *detector) learn(at sight, p Position, ticket, now int64) {
 		ago := monotonic().Sub(p.HeardAt).Microseconds()
 		d.prove(fmt.Sprintf("write %#x was heard of, and a later one is %#x", p.Heard, p.Number), evidence{now - ago, at.posSeen.loss})
 	}
-	if ticket != noTicket && ticket <= at.ticket {
-		d.prove(fmt.Sprintf("ticket %d was drawn, and a later one is %d", at.ticket, ticket), at.drawn)
+	if p.Drawn != 0 && p.Drawn <= at.position.Drawn {
+		d.prove(fmt.Sprintf("ticket %d was drawn, and a later one is %d", at.position.Drawn, p.Drawn), at.drawn)
 	}
 	if d.lost != "" {
 		return // what was seen before the loss is kept until that is dealt with
@@ -137,8 +132,8 @@ func (d *detector) learn(at sight, p Position, ticket, now int64) {
 		d.position.Lineage, d.posSeen = p.Lineage, d.now(now)
 		d.position.Number = max(d.position.Number, p.Number)
 	}
-	if ticket > d.ticket {
-		d.ticket, d.drawn = ticket, d.now(now)
+	if p.Drawn > d.position.Drawn {
+		d.position.Drawn, d.drawn = p.Drawn, d.now(now)
 	}
 }
 
@@ -239,7 +234,7 @@ func (d *detector) forgive(p Position, meta Entry[Meta], now int64) int64 {
 // begin begins an era. The caller holds mu.
 func (d *detector) begin(p Position, meta Entry[Meta], now int64) {
 	d.lost, d.proofs, d.lineages = "", nil, false
-	d.meta, d.ticket, d.position = &meta, noTicket, p
+	d.meta, d.position = &meta, p
 	d.metaSeen = d.now(now)
 	d.posSeen, d.drawn = d.metaSeen, d.metaSeen
 	d.era++

@@ -22,8 +22,8 @@ func wrote(number int64) Position { return Position{Lineage: "a", Number: number
 
 // TestDetector: what shows that writes were lost, and what does not.
 func TestDetector(t *testing.T) {
-	learn := func(d *detector, p Position) { d.learn(d.sight(), p, noTicket, 0) }
-	draw := func(d *detector, ticket int64) { d.learn(d.sight(), Position{}, ticket, 0) }
+	learn := func(d *detector, p Position) { d.learn(d.sight(), p, 0) }
+	draw := func(d *detector, ticket int64) { d.learn(d.sight(), Position{Drawn: ticket}, 0) }
 	know := func(d *detector, m Entry[Meta]) { d.know(d.sight(), m, 0) }
 	anew := func(d *detector) { d.forgive(wrote(5), metaAt(1, 1, nil), 0) }
 	for _, tt := range []struct {
@@ -35,8 +35,8 @@ func TestDetector(t *testing.T) {
 		{"a number is read again", func(d *detector) { learn(d, wrote(11)); learn(d, Position{Lineage: "a", Number: 11}) }, false},
 		{"a number is written again", func(d *detector) { learn(d, wrote(11)); learn(d, wrote(11)) }, true},
 		{"a number falls", func(d *detector) { learn(d, wrote(12)); learn(d, wrote(11)) }, true},
-		{"answers are handled late", func(d *detector) { first := d.sight(); learn(d, wrote(12)); d.learn(first, wrote(11), noTicket, 0) }, false},
-		{"a write of the time before", func(d *detector) { at := d.sight(); anew(d); d.learn(at, wrote(1), noTicket, 0) }, false},
+		{"answers are handled late", func(d *detector) { first := d.sight(); learn(d, wrote(12)); d.learn(first, wrote(11), 0) }, false},
+		{"a write of the time before", func(d *detector) { at := d.sight(); anew(d); d.learn(at, wrote(1), 0) }, false},
 		{"what was seen in the time before", func(d *detector) { learn(d, wrote(20)); anew(d); learn(d, wrote(6)) }, false},
 		{"a number falls below one that was heard of", func(d *detector) {
 			p := wrote(11)
@@ -50,10 +50,10 @@ func TestDetector(t *testing.T) {
 			learn(d, p)
 		}, false},
 		{"another lineage", func(d *detector) { learn(d, wrote(11)); learn(d, Position{Lineage: "b", Number: 12}) }, true},
-		{"tickets rise", func(d *detector) { draw(d, 0); draw(d, 1) }, false},
-		{"a ticket comes again", func(d *detector) { draw(d, 0); draw(d, 0) }, true},
+		{"tickets rise", func(d *detector) { draw(d, 1); draw(d, 2) }, false},
+		{"a ticket comes again", func(d *detector) { draw(d, 1); draw(d, 1) }, true},
 		{"a ticket falls", func(d *detector) { draw(d, 7); draw(d, 3) }, true},
-		{"tickets are handled late", func(d *detector) { first := d.sight(); draw(d, 7); d.learn(first, Position{}, 3, 0) }, false},
+		{"tickets are handled late", func(d *detector) { first := d.sight(); draw(d, 7); d.learn(first, Position{Drawn: 3}, 0) }, false},
 		{"a ticket of the time before", func(d *detector) { draw(d, 7); anew(d); draw(d, 3) }, false},
 		{"versions rise", func(d *detector) { know(d, metaAt(1, 1, nil)); know(d, metaAt(1, 2, nil)) }, false},
 		{"a version falls", func(d *detector) { know(d, metaAt(1, 2, nil)); know(d, metaAt(1, 1, nil)) }, true},
@@ -95,7 +95,7 @@ func TestDetector(t *testing.T) {
 		{"one that was foreign in the time before", func(d *detector) { d.foreign(d.sight().era-1, "a", "b", 0) }, false},
 	} {
 		d := newDetector(testHorizon, testBound)
-		d.learn(d.sight(), wrote(10), noTicket, 0)
+		d.learn(d.sight(), wrote(10), 0)
 		tt.do(d)
 		if why := d.loss(); tt.lost != (why != "") {
 			t.Errorf("%s: %q; a loss: %t", tt.name, why, tt.lost)
@@ -130,11 +130,11 @@ func TestSettled(t *testing.T) {
 		{"the loss was known, by a clock that stepped back", lost, found - 3_000_001, found - 3_000_000, false},
 	} {
 		d := newDetector(testHorizon, testBound)
-		d.learn(d.sight(), wrote(90), noTicket, tt.metaAt)
+		d.learn(d.sight(), wrote(90), tt.metaAt)
 		d.know(d.sight(), Entry[Meta]{Record: tt.meta, Made: 1, Version: 50}, tt.metaAt)
-		d.learn(d.sight(), wrote(100), noTicket, tt.seen)
-		d.learn(d.sight(), wrote(99), noTicket, found+60_000_000)
-		d.learn(d.sight(), wrote(120), noTicket, found+60_000_000) // what is seen after the proof is no evidence
+		d.learn(d.sight(), wrote(100), tt.seen)
+		d.learn(d.sight(), wrote(99), found+60_000_000)
+		d.learn(d.sight(), wrote(120), found+60_000_000) // what is seen after the proof is no evidence
 		if d.loss() == "" || d.settle(Position{}, Entry[Meta]{Record: lost, Made: 1, Version: 60}, 0) != tt.settled || (d.loss() == "") != tt.settled {
 			t.Errorf("%s: loss %q; settled: %t", tt.name, d.loss(), tt.settled)
 		}
@@ -257,7 +257,7 @@ func TestViews(t *testing.T) {
 // TestHeardOfBefore: what was heard of is what a later write is above.
 func TestHeardOfBefore(t *testing.T) {
 	d := newDetector(testHorizon, testBound)
-	d.learn(d.sight(), Position{Number: 5, Heard: 4, HeardAt: monotonic().Add(-time.Second)}, noTicket, 0)
+	d.learn(d.sight(), Position{Number: 5, Heard: 4, HeardAt: monotonic().Add(-time.Second)}, 0)
 	if why := d.loss(); why != "" {
 		t.Errorf("a higher number than was heard of: %s", why)
 	}

@@ -126,6 +126,12 @@ type Position struct {
 	// Wrote reports whether Number is that of a write which this request has made: it is
 	// higher than in all answers to earlier requests, and one that is not proves a loss.
 	Wrote bool
+	// Drawn is a ticket that this request has drawn: a number that is higher than all before,
+	// with few gaps, and higher than in all answers to earlier requests; one that is not
+	// proves a loss. Those who start at once begin at different worker IDs by it. 0: none was
+	// drawn, because one is enough for a session, or the back end has no tickets; an
+	// acquisition begins anywhere then.
+	Drawn int64
 	// Heard is a number that was heard of before the request, in an answer to nobody's
 	// question such as a ping, and HeardAt when that was, monotonic; 0: none was.
 	Heard   int64
@@ -171,12 +177,7 @@ type Survey struct {
 	Made   bool        // by this survey
 	Origin string      // the lineage on record in the namespace; empty: none
 	// Slots is above 0 if there is any slot or owner mark. It counts for operators only.
-	Slots int
-	// Ticket is a number that was drawn with this survey: each is higher than all before,
-	// from 0 on with few gaps, so that those who start at once begin at different worker IDs.
-	// -1: none was, because one is enough for a session, or the back end has no tickets; the
-	// acquisition begins anywhere then.
-	Ticket int64
+	Slots  int
 	Worker int // what the token holds already: where it leads to; -1: nothing
 	Last   int // what the identity had last, also outside of the share; -1: nothing
 	// LastSlot is the slot of Last, where the store has read it: that saves a Probe.

@@ -41,7 +41,7 @@ func (s *session) Survey(_ context.Context, ask protocol.Ask) (*protocol.Survey,
 	defer s.mu.Unlock()
 	s.tick()
 	st := &s.state
-	sv := &protocol.Survey{Worker: -1, Last: -1, Ticket: -1, Server: s.micro(), Unit: 1}
+	sv := &protocol.Survey{Worker: -1, Last: -1, Server: s.micro(), Unit: 1}
 	switch {
 	case st.meta.There():
 	case len(st.slots)+len(st.owners) > 0:
@@ -57,7 +57,6 @@ func (s *session) Survey(_ context.Context, ask protocol.Ask) (*protocol.Survey,
 	if ask.Token != "" {
 		st.number++
 		st.tickets++
-		sv.Ticket = st.tickets - 1
 		if t, ok := st.tokens[ask.Token]; ok {
 			sv.Worker = t.worker
 		}
@@ -69,6 +68,9 @@ func (s *session) Survey(_ context.Context, ask protocol.Ask) (*protocol.Survey,
 		}
 	}
 	sv.Position = s.position(sv.Made || ask.Token != "")
+	if ask.Token != "" {
+		sv.Drawn = st.tickets
+	}
 	sv.Meta, sv.Origin, sv.Slots = st.meta, st.origin, len(st.slots)+len(st.owners)
 	for _, id := range slices.Sorted(maps.Keys(st.owners)) {
 		if ask.Share.Count != 0 && (id < ask.Share.First || id-ask.Share.First >= ask.Share.Count) {

@@ -43,7 +43,7 @@ func (p *process) begin() {
 		return p.rng.Int64N(limit)
 	}
 	p.life++
-	p.seen, p.last, p.lost = seen{ticket: -1}, seen{ticket: -1}, false
+	p.seen, p.last, p.lost = seen{}, seen{}, false
 	p.c = newCoordinator(p.w, link{memstore.Store{Server: p.w.server}, p}, p.clock, random, journal{p, p.life})
 }
 

@@ -15,20 +15,20 @@ type seen struct {
 	number  int64
 	lineage string
 	foreign bool  // it was written in a back end with another lineage
-	ticket  int64 // -1: none was drawn
+	ticket  int64 // 0: none was drawn
 	meta    protocol.Entry[protocol.Meta]
 }
 
 // seenIn returns what an answer shows; false: nothing.
 func seenIn(answer any, history int) (seen, bool) {
-	s := seen{history: history, ticket: -1}
+	s := seen{history: history}
 	see := func(p protocol.Position, meta protocol.Entry[protocol.Meta]) {
 		s.number, s.lineage, s.meta = p.Number, p.Lineage, meta
 	}
 	switch a := answer.(type) {
 	case *protocol.Survey:
 		see(a.Position, a.Meta)
-		s.ticket, s.foreign = a.Ticket, a.Origin != "" && a.Origin != a.Lineage
+		s.ticket, s.foreign = a.Drawn, a.Origin != "" && a.Origin != a.Lineage
 	case *protocol.View:
 		see(a.Position, a.Meta)
 	case protocol.Outcome:
@@ -48,7 +48,7 @@ func (s seen) shows(now seen) bool {
 		return now.foreign
 	}
 	a, b := s.meta, now.meta
-	return now.number < s.number || now.lineage != s.lineage || now.ticket >= 0 && now.ticket <= s.ticket ||
+	return now.number < s.number || now.lineage != s.lineage || now.ticket > 0 && now.ticket <= s.ticket ||
 		a.There() && (!b.There() || a.Made != b.Made || a.Version > b.Version || a.Version == b.Version && !bytes.Equal(a.Raw, b.Raw) || a.Record.Base > b.Record.Base)
 }
 

@@ -56,7 +56,7 @@ func (s *Store) Open(_ string, ttl time.Duration, _ int) (protocol.Session, erro
 
 func (s *session) Survey(_ context.Context, ask protocol.Ask) (*protocol.Survey, error) {
 	defer s.lock()()
-	v := &protocol.Survey{Slots: len(s.slots) + len(s.marks), Ticket: -1, Worker: s.workerOf(ask.Token), Last: -1}
+	v := &protocol.Survey{Slots: len(s.slots) + len(s.marks), Worker: s.workerOf(ask.Token), Last: -1}
 	v.Server, v.Unit = s.Time(), 1
 	if v.Made = !s.meta.There() && ask.New != nil; v.Made {
 		s.at.Number++
