@@ -82,7 +82,7 @@ func (s *session) fetchOnce(ctx context.Context, reads []request) (f fetched, _ 
 		return f, fmt.Errorf("%w: the namespace was made without a user, and its nodes are open to everybody; user %q would keep those who use it from what it writes: leave user and password out, or use another namespace", coord.ErrInvalid, s.opts.User)
 	}
 	s.tick(clock.stat.Mtime)
-	f.Number, f.Drawn, f.replies = clock.stat.Mzxid, s.number(clock.stat.Version-1), replies[1:1+len(reads)]
+	f.Number, f.Drawn, f.replies = clock.stat.Mzxid, s.number(clock.stat.Version-1)+1, replies[1:1+len(reads)]
 	return f, nil
 }
 

@@ -5,7 +5,7 @@ var zkMutants = []mutant{
 	{
 		name: "zk: tickets do not count",
 		file: "coord/zk/store.go",
-		old:  "f.Number, f.Drawn, f.replies = clock.stat.Mzxid, s.number(clock.stat.Version-1), replies",
+		old:  "f.Number, f.Drawn, f.replies = clock.stat.Mzxid, s.number(clock.stat.Version-1)+1, replies",
 		new:  "f.Number, f.replies = clock.stat.Mzxid, replies",
 		pkg:  "./coord/zk", test: "TestElectionAfterALoss",
 	},
