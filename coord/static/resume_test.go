@@ -312,3 +312,27 @@ func TestResumeThatNobodyHears(t *testing.T) {
 		window(t, resume(t, open(t, o), g, 5000), 0, 6000)
 	})
 }
+
+// TestRenewalOfAResumedGrantThatNobodyHeard: what was stored after the caller had gone is
+// what the next one gets, as for a grant that was acquired, however slow the disk stays.
+func TestRenewalOfAResumedGrantThatNobodyHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, o := left(t)
+		c := open(t, o)
+		g = resume(t, c, g, 4000)
+		d := slow(c, 1100*time.Millisecond)
+		if _, _, err := renewWithin(t, c, g, 5000); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("error is %v; want %v", err, context.DeadlineExceeded)
+		}
+		time.Sleep(500 * time.Millisecond)
+		r, took, err := renewWithin(t, c, g, 5500)
+		if err != nil || took != 0 {
+			t.Fatalf("after %v: %v; want the result of the first renewal, at once", took, err)
+		}
+		window(t, r, 0, 5000)
+		time.Sleep(2 * time.Second)
+		if s := stored(t, o.State); s.NotAfter != 5500 || d.syncs.Load() != 2 {
+			t.Errorf("%d syncs, stored is %+v; want 2, and 5500, which was asked for last", d.syncs.Load(), s)
+		}
+	})
+}

@@ -262,4 +262,11 @@ var resumeMutants = []mutant{
 		new:  "if false && meta.Loss.Nonce",
 		pkg:  "./internal/protocol", test: "TestClosingRecordsALoss",
 	},
+	{
+		name: "static: renewals of a resumed grant never heard on a slow disk",
+		file: "coord/static/hold.go",
+		old:  "(h.horizon == 0 || h.record.NotAfter-now >= h.horizon/2)",
+		new:  "h.record.NotAfter-now >= h.horizon/2",
+		pkg:  "./coord/static", test: "TestRenewalOfAResumedGrantThatNobodyHeard",
+	},
 }
