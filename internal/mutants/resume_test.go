@@ -269,4 +269,11 @@ var resumeMutants = []mutant{
 		new:  "h.record.NotAfter-now >= h.horizon/2",
 		pkg:  "./coord/static", test: "TestRenewalOfAResumedGrantThatNobodyHeard",
 	},
+	{
+		name: "grant: text ends in a number",
+		file: "coord/grant_text.go",
+		old:  "notBefore=%d notAfter=%d token=%q\",\n\t\tgrantVersion, g.WorkerID, g.Generation, g.NotBefore, g.NotAfter, g.Token)",
+		new:  "token=%q notBefore=%d notAfter=%d\",\n\t\tgrantVersion, g.WorkerID, g.Generation, g.Token, g.NotBefore, g.NotAfter)",
+		pkg:  "./coord", test: "TestGrantTextTruncated",
+	},
 }
