@@ -13,13 +13,14 @@ import (
 const grantVersion = "v1"
 
 // grantFields are the fields of a grant's text form, in the order in which they are
-// written.
-var grantFields = []string{"worker", "generation", "token", "notBefore", "notAfter"}
+// written. The last one ends in a quote, so that no part of a text passes for the whole: a
+// number of which digits are missing is one as well.
+var grantFields = []string{"worker", "generation", "notBefore", "notAfter", "token"}
 
 // MarshalText returns the grant as one line of readable text without its Handle, which is
 // the driver's and does not outlive it:
 //
-//	unalike-grant v1 worker=7 generation=3 token="4XTFQVZ2" notBefore=89120000 notAfter=89130000
+//	unalike-grant v1 worker=7 generation=3 notBefore=89120000 notAfter=89130000 token="4XTFQVZ2"
 //
 // Later versions of this package read it. Whoever stores it also stores what the grant is of:
 // back end, namespace and layout are not in it. Errors wrap [ErrInvalid]: a grant that no
@@ -28,8 +29,8 @@ func (g Grant) MarshalText() ([]byte, error) {
 	if err := g.check(); err != nil {
 		return nil, err
 	}
-	return fmt.Appendf(nil, "unalike-grant %s worker=%d generation=%d token=%q notBefore=%d notAfter=%d",
-		grantVersion, g.WorkerID, g.Generation, g.Token, g.NotBefore, g.NotAfter), nil
+	return fmt.Appendf(nil, "unalike-grant %s worker=%d generation=%d notBefore=%d notAfter=%d token=%q",
+		grantVersion, g.WorkerID, g.Generation, g.NotBefore, g.NotAfter, g.Token), nil
 }
 
 // UnmarshalText reads what MarshalText has written, by this version or a later one. The

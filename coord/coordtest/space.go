@@ -65,7 +65,7 @@ func correct() rules {
 		free:       func(s slot, now int64) bool { return s.token == "" || s.leaseEnd <= now },
 		next:       func(stored uint64) uint64 { return stored + 1 },
 		mine: func(_ Op, s slot, g coord.Grant) bool {
-			return s.token == g.Token && s.generation == g.Generation
+			return s.token == g.Token && s.generation == g.Generation && g.Token != ""
 		},
 		resumed: func(s slot, token string) slot {
 			s.token, s.generation = token, s.generation+1

@@ -18,7 +18,7 @@ type hold struct {
 	record    record         // as stored last, or as it would be
 	notBefore int64
 	lastTick  int64
-	horizon   int64 // ticks from the holder's clock to the end that it asked for
+	horizon   int64 // ticks from the holder's clock to the end that it asked for; 0: not known
 	// unsure says that the last save failed: what the file says may not be on the
 	// disk, so it has to be written again even if it reads as wanted.
 	unsure bool
@@ -96,9 +96,10 @@ func (c *Coordinator) renew(g coord.Grant, f *call) (coord.Grant, error) {
 // suffices reports whether what was stored for nobody serves the holder of g, which
 // asks for a window until a tick: it reaches further than the holder knows, and at
 // least half of a horizon is left of it, so that the next renewal begins before it ends.
+// Who resumes a grant does not say how long a horizon is: whatever is further serves then.
 func (h *hold) suffices(g coord.Grant, until int64) bool {
 	now := min(until, h.lastTick) - h.horizon
-	return h.record.NotAfter > g.NotAfter && h.record.NotAfter-now >= h.horizon/2
+	return h.record.NotAfter > g.NotAfter && (h.horizon == 0 || h.record.NotAfter-now >= h.horizon/2)
 }
 
 // slot is what is known of the window of h, in memory and in the file. A state file has no

@@ -28,53 +28,57 @@ func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string, u
 func (c *Coordinator) resumption(g coord.Grant, token string, until int64) *call {
 	next := g
 	next.Token, next.Generation = token, g.Generation+1
-	var fresh bool
+	var taken bool
 	return &call{
 		key:   callKey{op: "resume", worker: g.WorkerID, generation: g.Generation, token: token},
 		until: until,
 		run: func(f *call) (r coord.Grant, err error) {
-			r, fresh, err = c.resume(g, next, f)
+			r, taken, err = c.resume(g, next, f)
 			return r, err
 		},
 		unheard: func(r coord.Grant) {
 			// Whoever asks again finds it stored. Nothing is trimmed: the window is theirs.
-			if h := c.held[r.WorkerID]; h != nil && fresh {
+			if h := c.held[r.WorkerID]; h != nil && taken {
 				c.drop(h)
 			}
 		},
 	}
 }
 
-// resume makes next of g, and extends its window for the call f. Fresh is true if this
-// coordinator did not hold the worker ID before.
-func (c *Coordinator) resume(g, next coord.Grant, f *call) (_ coord.Grant, fresh bool, err error) {
+// resume makes next of g, and extends its window for the call f. Taken is true if this
+// coordinator did not hold next before.
+func (c *Coordinator) resume(g, next coord.Grant, f *call) (_ coord.Grant, taken bool, err error) {
 	c.mu.Lock()
 	until := f.until
 	c.mu.Unlock()
 	var h *hold
 	var stored record
-	if fresh = c.held[g.WorkerID] == nil; fresh {
+	fresh := c.held[g.WorkerID] == nil
+	if fresh {
 		h, stored, err = c.reclaim(g, next)
 	} else {
 		h, stored, err = c.find(g, next)
 	}
+	drop := fresh
 	if err == nil {
 		h.notBefore = max(h.notBefore, g.NotBefore)
 		slot, _, _ := h.slot(stored).Extended(g, 0, until, 0)
+		taken = fresh
 		if !h.record.holds(next) {
 			slot = slot.Resumed(next.Token)
-			h.unsure = true // the file has to be written, whatever its window
+			h.unsure, taken = true, true // the file has to be written, whatever its window
 		}
 		err = c.extend(h, stored, h.record.with(slot))
+		drop = taken // which of the two is stored, the file tells whoever asks again
 	}
 	if err != nil {
-		if h != nil && (fresh || errors.Is(err, coord.ErrLeaseLost)) {
+		if h != nil && (drop || errors.Is(err, coord.ErrLeaseLost)) {
 			c.drop(h)
 		}
 		return coord.Grant{}, false, err
 	}
 	c.held[g.WorkerID] = h
-	return h.grant(), fresh, nil
+	return h.grant(), taken, nil
 }
 
 // reclaim takes the worker ID of a grant for this coordinator, by its lock, if what is
@@ -92,7 +96,8 @@ func (c *Coordinator) reclaim(g, next coord.Grant) (*hold, record, error) {
 	if n := int64(g.WorkerID) - first; n < 0 || n >= int64(c.opts.Count) {
 		return nil, record{}, lost(fmt.Sprintf("this coordinator has the worker IDs %v", coord.Range{First: int(first), Count: c.opts.Count}))
 	}
-	h := &hold{pair: pair{c.opts.Namespace, g.WorkerID}}
+	// What a process that died has left may not be on the disk yet.
+	h := &hold{pair: pair{c.opts.Namespace, g.WorkerID}, unsure: true}
 	known, err := h.pair.claim()
 	if err != nil {
 		return nil, record{}, err
@@ -115,6 +120,8 @@ func (c *Coordinator) reclaim(g, next coord.Grant) (*hold, record, error) {
 		return h, stored, lost("without a state file, this process knows nothing of it")
 	case stored.Generation < known.generation:
 		return h, stored, lost(fmt.Sprintf("this process has had generation %d since", known.generation))
+	case stored.Generation == known.generation && stored.Token != known.token:
+		return h, stored, lost("this process has released it")
 	case !stored.holds(g) && !stored.holds(next):
 		return h, stored, lost(fmt.Sprintf("what is stored has generation %d, or was released", stored.Generation))
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/filelock"
+	"github.com/unalike-id/unalike/internal/filesys"
 )
 
 const layoutWithBits = "41/10/12/1ms/2024-01-01T00:00:00Z"
@@ -127,6 +128,12 @@ func TestResumeRefused(t *testing.T) {
 			p.remember(record{Generation: 2, NotAfter: 9000}, 1<<41-1)
 			p.drop()
 		}, coord.ErrLeaseLost, "this process has had generation 2 since"},
+		"a file from before its release": {func(_ *testing.T, _ *coord.Grant, o *Options) {
+			p := pair{o.Namespace, 7}
+			_, _ = p.claim()
+			p.remember(record{Generation: 1, NotAfter: 2000}, 1<<41-1)
+			p.drop()
+		}, coord.ErrLeaseLost, "this process has released it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, o := left(t)
@@ -220,6 +227,70 @@ func TestResumeWhoseWriteFails(t *testing.T) {
 	}
 }
 
+// TestResumeIsOnTheDisk: what a failed write or another process has left reads as wanted, and
+// may still be lost with the power. A Resume that is repeated writes it again.
+func TestResumeIsOnTheDisk(t *testing.T) {
+	for _, by := range []string{"the same", "another one"} {
+		g, o := left(t)
+		c := open(t, o)
+		c.storage.syncDir = func(string) error { return syscall.EIO }
+		if r, err := c.Resume(t.Context(), g, "b", 6000); !errors.Is(err, syscall.EIO) {
+			t.Fatalf("resumed as %v, %v", r, err)
+		}
+		if by == "another one" {
+			c = open(t, o)
+		}
+		syncs := 0
+		c.storage.syncDir = func(dir string) error { syncs++; return filesys.SyncDir(dir) }
+		window(t, resume(t, c, g, 6000), 0, 6000)
+		window(t, resume(t, c, g, 6000), 0, 6000) // it is held now, and is known to be there
+		if syncs != 1 {
+			t.Errorf("resumed by %s, the folder was synced %d times; want once", by, syncs)
+		}
+	}
+}
+
+// TestResumeByItsHolderWhoseFateIsUnknown: whatever is tried next, the worker ID is free for
+// whoever comes, above what may have been stored.
+func TestResumeByItsHolderWhoseFateIsUnknown(t *testing.T) {
+	for name, unknown := range map[string]func(*testing.T, *Coordinator, coord.Grant){
+		"the write fails": func(t *testing.T, c *Coordinator, g coord.Grant) {
+			t.Helper()
+			c.storage.syncDir = func(string) error { return syscall.EIO }
+			if r, err := c.Resume(t.Context(), g, "b", 6000); !errors.Is(err, syscall.EIO) {
+				t.Fatalf("resumed as %v, %v", r, err)
+			}
+		},
+		"nobody hears": func(t *testing.T, c *Coordinator, g coord.Grant) {
+			t.Helper()
+			slow(c, 2*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if r, err := c.Resume(ctx, g, "b", 6000); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("resumed as %v, %v", r, err)
+			}
+			time.Sleep(2 * time.Second)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, g, path := held(t)
+				unknown(t, c, g)
+				c.storage = realStorage()
+				next := g
+				next.Token, next.Generation = "b", g.Generation+1
+				if r, err := c.Renew(t.Context(), next, 7000); !errors.Is(err, coord.ErrLeaseLost) {
+					t.Errorf("renewed as %v, %v", r, err)
+				}
+				window(t, acquire(t, c, request("c", 1000)), 6000, 6000)
+				if s := stored(t, path); s.Token != "c" || s.Generation != g.Generation+2 {
+					t.Errorf("stored is %+v", s)
+				}
+			})
+		})
+	}
+}
+
 // TestResumeThatNobodyHears: the worker ID is let go, and the window is not trimmed.
 func TestResumeThatNobodyHears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -239,5 +310,29 @@ func TestResumeThatNobodyHears(t *testing.T) {
 			t.Errorf("the lock is held by %q, %v", who, err)
 		}
 		window(t, resume(t, open(t, o), g, 5000), 0, 6000)
+	})
+}
+
+// TestRenewalOfAResumedGrantThatNobodyHeard: what was stored after the caller had gone is
+// what the next one gets, as for a grant that was acquired, however slow the disk stays.
+func TestRenewalOfAResumedGrantThatNobodyHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, o := left(t)
+		c := open(t, o)
+		g = resume(t, c, g, 4000)
+		d := slow(c, 1100*time.Millisecond)
+		if _, _, err := renewWithin(t, c, g, 5000); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("error is %v; want %v", err, context.DeadlineExceeded)
+		}
+		time.Sleep(500 * time.Millisecond)
+		r, took, err := renewWithin(t, c, g, 5500)
+		if err != nil || took != 0 {
+			t.Fatalf("after %v: %v; want the result of the first renewal, at once", took, err)
+		}
+		window(t, r, 0, 5000)
+		time.Sleep(2 * time.Second)
+		if s := stored(t, o.State); s.NotAfter != 5500 || d.syncs.Load() != 2 {
+			t.Errorf("%d syncs, stored is %+v; want 2, and 5500, which was asked for last", d.syncs.Load(), s)
+		}
 	})
 }

@@ -231,14 +231,14 @@ var driverMutants = []mutant{
 	{
 		name: "redis: renewal compares the token alone",
 		file: "coord/redis/lua/namespace.lua",
-		old:  "local function holds(s, g) return s.token == g.token and s.generation == g.generation end",
-		new:  "local function holds(s, g) return s.token == g.token end",
+		old:  "local function holds(s, g) return g.token ~= '' and s.token == g.token and s.generation == g.generation end",
+		new:  "local function holds(s, g) return g.token ~= '' and s.token == g.token end",
 		pkg:  "./coord/redis", test: "TestConformance",
 	},
 	{
 		name: "redis: renewal compares the generation alone",
 		file: "coord/redis/lua/namespace.lua",
-		old:  "local function holds(s, g) return s.token == g.token and s.generation == g.generation end",
+		old:  "local function holds(s, g) return g.token ~= '' and s.token == g.token and s.generation == g.generation end",
 		new:  "local function holds(s, g) return s.generation == g.generation end",
 		pkg:  "./coord/redis", test: "TestConformance",
 	},

@@ -74,6 +74,14 @@ func (c *Coordinator) changeFloor(ctx context.Context, what string, change func(
 		if err != nil {
 			return err
 		}
+		if c.detector.loss() != "" && meta.Loss.Nonce == sv.Meta.Record.Loss.Nonce {
+			// What was noticed goes on record first: under a floor that is higher, nothing else
+			// tells how far the windows reach that were lost.
+			if err := c.heal(ctx, s, 0); err != nil {
+				return err
+			}
+			return errAgain
+		}
 		floor = Time(meta.Scale().Micro(meta.Floor))
 		if meta == sv.Meta.Record {
 			return nil

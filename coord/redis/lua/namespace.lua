@@ -241,8 +241,8 @@ local function grantOf(i)
   }
 end
 
--- holds reports whether a slot is that of a caller's grant.
-local function holds(s, g) return s.token == g.token and s.generation == g.generation end
+-- holds reports whether a slot is that of a caller's grant. One that is free is nobody's.
+local function holds(s, g) return g.token ~= '' and s.token == g.token and s.generation == g.generation end
 
 -- proves reports whether a caller's grant shows that the server has forgotten something.
 -- A slot's generation never falls and is given to one holder; its window is cut only
