@@ -77,6 +77,13 @@ func TestResumeStoresTheTokenAlone(t *testing.T) {
 	if s := stored(t, o.State); s.Token != "b" || s.NotAfter != 4000 {
 		t.Errorf("stored is %+v", s)
 	}
+	synctest.Test(t, func(t *testing.T) {
+		c, g, path := held(t) // by the same process
+		resume(t, c, g, 100)
+		if s := stored(t, path); s.Token != "b" || s.NotAfter != g.NotAfter {
+			t.Errorf("stored is %+v; the grant was %v", s, g)
+		}
+	})
 }
 
 // TestResumeStopsAtLastTick: the layout in the file says where it ends.
@@ -270,6 +277,7 @@ func TestResumeByItsHolderWhoseFateIsUnknown(t *testing.T) {
 				t.Fatalf("resumed as %v, %v", r, err)
 			}
 			time.Sleep(2 * time.Second)
+			synctest.Wait()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -153,15 +153,15 @@ var resumeMutants = []mutant{
 	{
 		name: "static: resume that is refused keeps the lock",
 		file: "coord/static/resume.go",
-		old:  "if h != nil && (fresh || errors.Is(",
-		new:  "if h != nil && (errors.Is(",
+		old:  "if h != nil && (drop || errors.Is(",
+		new:  "if h != nil && (drop && false || errors.Is(",
 		pkg:  "./coord/static", test: "TestResumeRefused",
 	},
 	{
 		name: "static: resume not stored",
 		file: "coord/static/resume.go",
-		old:  "\t\t\th.unsure = true // the file has to be written, whatever its window\n",
-		new:  "",
+		old:  "h.unsure, taken = true, true // the file",
+		new:  "taken = true // the file",
 		pkg:  "./coord/static", test: "TestResumeStoresTheTokenAlone",
 	},
 	{
@@ -174,8 +174,8 @@ var resumeMutants = []mutant{
 	{
 		name: "static: resume that nobody hears keeps the worker ID",
 		file: "coord/static/resume.go",
-		old:  "h != nil && fresh {",
-		new:  "h != nil && fresh && false {",
+		old:  "h != nil && taken {",
+		new:  "h != nil && taken && false {",
 		pkg:  "./coord/static", test: "TestResumeThatNobodyHears",
 	},
 	{
