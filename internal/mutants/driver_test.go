@@ -202,7 +202,7 @@ var driverMutants = []mutant{
 	},
 	{
 		name: "redis: NotBefore from the clock",
-		file: "coord/redis/lua/acquire.lua",
+		file: "coord/redis/lua/slot.lua",
 		old:  "local from = opens(meta, old)",
 		new:  "local from = tick(meta, now)",
 		pkg:  "./coord/redis", test: "TestConformance",

@@ -257,8 +257,8 @@ var etcdFixMutants = []mutant{
 	{
 		name: "etcd: a floor raised over an operator's",
 		file: "coord/etcd/commit.go",
-		old:  "cmps := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(k.meta()), \"=\", before.Meta.Version)}",
-		new:  "var cmps []clientv3.Cmp",
+		old:  "cmps := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(k.meta()), \"=\", before.Meta.Version)}\n\tif before.Meta.There() {",
+		new:  "var cmps []clientv3.Cmp\n\tif false {",
 		pkg:  "./coord/etcd", test: "TestRaiseBesideAnOperator",
 	},
 	{

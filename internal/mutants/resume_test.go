@@ -186,11 +186,11 @@ var resumeMutants = []mutant{
 		pkg:  "./coord/static", test: "TestResumeByAddress",
 	},
 	{
-		name: "static: resume whose write failed cannot be repeated",
+		name: "static: resume cannot be repeated",
 		file: "coord/static/hold.go",
 		old:  "case !stored.holds(next) && (!stored.holds(g) || !h.record.holds(g)) ||",
 		new:  "case !stored.holds(g) ||",
-		pkg:  "./coord/static", test: "TestResumeWhoseWriteFails",
+		pkg:  "./coord/static", test: "TestResumeIsOnTheDisk",
 	},
 	{
 		name: "grant: text of any version is read",
