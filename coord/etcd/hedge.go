@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 const (
@@ -59,9 +61,9 @@ func ask[T any](ctx context.Context, p *pace, repeat bool, request func(context.
 		pending++
 		under.Go(func() {
 			var r result
-			began := monotonic()
+			began := lifetime.Now()
 			if r.answer, r.err = request(ctx); r.err == nil {
-				p.took(monotonic().Sub(began))
+				p.took(lifetime.Since(began))
 			}
 			results <- r
 		})
@@ -95,7 +97,7 @@ func ask[T any](ctx context.Context, p *pace, repeat bool, request func(context.
 // timeLeft is how much time a call has.
 func timeLeft(ctx context.Context) time.Duration {
 	if end, ok := ctx.Deadline(); ok {
-		return time.Until(end) //nolint:forbidigo // a context's deadline is kept by the machine's timers and not by anybody's clock
+		return lifetime.Until(end)
 	}
 	return longestCall
 }

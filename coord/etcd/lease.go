@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -36,7 +37,7 @@ func (s *session) needLease(ctx context.Context, ttl time.Duration) (clientv3.Le
 	switch {
 	case l.alive.IsZero():
 		err = s.grantLease(ctx, l.id, ttl)
-	case monotonic().Sub(l.alive) < ttl/3:
+	case lifetime.Since(l.alive) < ttl/3:
 		return l.id, nil
 	default:
 		if err = s.keepAlive(ctx, l.id); errors.Is(err, rpctypes.ErrLeaseNotFound) {
@@ -47,7 +48,7 @@ func (s *session) needLease(ctx context.Context, ttl time.Duration) (clientv3.Le
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil && s.lease.id == l.id {
-		s.lease.alive = monotonic()
+		s.lease.alive = lifetime.Now()
 	}
 	return l.id, err
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -94,11 +93,6 @@ func request[T any](ctx context.Context, st *store, repeat bool, do func(context
 	answer, sent, err = ask(ctx, &st.pace, repeat, do)
 	st.unwell.Store(err != nil && transient(err))
 	return answer, sent, st.explain(ctx, err)
-}
-
-// monotonic is a reading of the machine's clock, for measuring how much time passes.
-func monotonic() time.Time {
-	return time.Now() //nolint:forbidigo // for measuring how much time passes, which no clock that is set can tell
 }
 
 // transient reports whether an error may be gone with the next try.

@@ -2,7 +2,8 @@ package redis
 
 import (
 	"context"
-	"time"
+
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // longestCall bounds a call whose context has no deadline.
@@ -22,7 +23,7 @@ func (c *Coordinator) call(ctx context.Context, s script, args []any) (reply, er
 	}
 	limit := longestCall
 	if end, ok := ctx.Deadline(); ok {
-		limit = min(2*until(end), until(end)+longestCall)
+		limit = min(2*lifetime.Until(end), lifetime.Until(end)+longestCall)
 	} else {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, longestCall)
@@ -43,9 +44,4 @@ func (c *Coordinator) call(ctx context.Context, s script, args []any) (reply, er
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-}
-
-// until is how long it takes until a deadline of a context.
-func until(end time.Time) time.Duration {
-	return time.Until(end) //nolint:forbidigo // a context's deadline is kept by the machine's timers and not by anybody's clock
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // snapshot is a namespace as a reply of the server showed it. The zero snapshot is that
@@ -23,7 +25,7 @@ func snapshotOf(r reply) (snapshot, error) {
 	if len(r) == 0 {
 		return snapshot{}, nil
 	}
-	s := snapshot{came: now()}
+	s := snapshot{came: lifetime.Now()}
 	var errs [4]error
 	s.fingerprint, errs[0] = r.text(0)
 	s.nonce, errs[1] = r.text(1)
@@ -40,7 +42,7 @@ func (s snapshot) age() int64 {
 	if s.nonce == "" {
 		return 0
 	}
-	return since(s.came).Microseconds()
+	return lifetime.Since(s.came).Microseconds()
 }
 
 // args are a snapshot as the scripts read it.
@@ -71,11 +73,4 @@ func (l *latest) put(s snapshot) {
 	if s.at >= l.last.at || s.came.Sub(l.last.came) > longestCall {
 		l.last = s
 	}
-}
-
-// now and since measure how much time passes on this machine.
-func now() time.Time { return time.Now() } //nolint:forbidigo // for measuring how much time passes, which no clock that is set can tell
-
-func since(t time.Time) time.Duration {
-	return time.Since(t) //nolint:forbidigo // measures how much time has passed, which no clock that is set can tell
 }

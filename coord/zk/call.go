@@ -6,6 +6,8 @@ import (
 	"time"
 
 	client "github.com/go-zookeeper/zk"
+
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // request is one request to the servers.
@@ -93,15 +95,8 @@ func multi(ops []any) request {
 	}
 }
 
-// now and since measure how much time has passed on this machine.
-func now() time.Time { return time.Now() } //nolint:forbidigo // for measuring how much time passes, which no clock that is set can tell
-
-func since(t time.Time) time.Duration {
-	return time.Since(t) //nolint:forbidigo // measures how much time has passed, which no clock that is set can tell
-}
-
 // deadline is the end of a network operation.
-func deadline(d time.Duration) time.Time { return now().Add(d) }
+func deadline(d time.Duration) time.Time { return lifetime.Now().Add(d) }
 
 // together makes requests, in their order and without waiting for answers in
 // between: servers handle those of a session one after the other, so reads see what a

@@ -13,6 +13,7 @@ import (
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -142,7 +143,7 @@ func (s *session) failed(err error) {
 func (s *session) ping(zxid int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pinged, s.pingedAt = zxid, now()
+	s.pinged, s.pingedAt = zxid, lifetime.Now()
 }
 
 // sends implements [observer].
@@ -258,7 +259,7 @@ func (e *unreachedError) Unwrap() []error { return []error{e.cause, e.trouble} }
 func (s *session) tick(milli int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.serverTime, s.timeAt = milli*1000, now()
+	s.serverTime, s.timeAt = milli*1000, lifetime.Now()
 }
 
 // Time implements [protocol.Session]: the leader's clock.
@@ -268,7 +269,7 @@ func (s *session) Time() int64 {
 	if s.serverTime == 0 {
 		return 0
 	}
-	return s.serverTime + since(s.timeAt).Microseconds()
+	return s.serverTime + lifetime.Since(s.timeAt).Microseconds()
 }
 
 // ident returns the session's ID.

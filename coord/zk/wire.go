@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 const (
@@ -114,7 +116,7 @@ func (w *wire) Read(b []byte) (int, error) {
 func (w *wire) heard() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	limit, err := w.until(now())
+	limit, err := w.until(lifetime.Now())
 	if err != nil {
 		return err
 	}
@@ -180,7 +182,7 @@ func (w *wire) end(head []byte) error {
 		}
 		w.shaken = true
 		w.mu.Lock()
-		g.took = w.answered(sessionRequest, now())
+		g.took = w.answered(sessionRequest, lifetime.Now())
 		w.mu.Unlock()
 		w.of.greeted(g)
 		if err := w.Conn.SetDeadline(time.Time{}); err != nil || w.login == nil {
@@ -191,7 +193,7 @@ func (w *wire) end(head []byte) error {
 	}
 	request := int32(binary.BigEndian.Uint32(head))
 	w.mu.Lock()
-	w.answered(request, now())
+	w.answered(request, lifetime.Now())
 	w.mu.Unlock()
 	// Requests are numbered from 1 on; pings have a number below zero.
 	if zxid := int64(binary.BigEndian.Uint64(head[4:])); zxid > 0 && request < 0 {
@@ -212,7 +214,7 @@ func (w *wire) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	w.mu.Lock()
-	if w.add(request, now()) && w.shaken {
+	if w.add(request, lifetime.Now()) && w.shaken {
 		_ = w.Conn.SetReadDeadline(deadline(w.silence()))
 	}
 	w.mu.Unlock()

@@ -539,7 +539,7 @@ var driverMutants = []mutant{
 	{
 		name: "zk: what pings say forgotten",
 		file: "coord/zk/session.go",
-		old:  "\ts.pinged, s.pingedAt = zxid, now()\n",
+		old:  "\ts.pinged, s.pingedAt = zxid, lifetime.Now()\n",
 		new:  "\t_ = zxid\n",
 		pkg:  "./coord/zk", test: "TestPingsBeforeALoss",
 	},

@@ -92,7 +92,7 @@ var simMutants = []mutant{
 	{
 		name: "protocol: a clock that is set meanwhile vouches for what was asked for",
 		file: "internal/protocol/acquire.go",
-		old:  "return a.asked + monotonic().Sub(a.began).Microseconds()",
+		old:  "return a.asked + lifetime.Since(a.began).Microseconds()",
 		new:  "return a.now()",
 		pkg:  "./internal/protocol", test: "TestClockSetWhileAcquiring",
 	},

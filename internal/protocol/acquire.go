@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // probes is how many free worker IDs an acquisition looks at before it chooses.
@@ -55,7 +56,7 @@ func (c *Coordinator) callersAhead(req coord.Request) int64 {
 
 // clock is the caller's clock with which it has asked. That it was set since makes the
 // window no other one than was asked for.
-func (a *acquisition) clock() int64 { return a.asked + monotonic().Sub(a.began).Microseconds() }
+func (a *acquisition) clock() int64 { return a.asked + lifetime.Since(a.began).Microseconds() }
 
 func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
 	t, err := c.enter(req.Token, req.TTL, req.Capacity)
@@ -63,7 +64,7 @@ func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (coord.Gra
 		return coord.Grant{}, err
 	}
 	defer c.leave(t)
-	a := &acquisition{Coordinator: c, req: req, t: t, asked: c.now() + c.callersAhead(req), began: monotonic(), failed: map[refusal]bool{}}
+	a := &acquisition{Coordinator: c, req: req, t: t, asked: c.now() + c.callersAhead(req), began: lifetime.Now(), failed: map[refusal]bool{}}
 	for n := 0; ; n++ {
 		v, err := a.round(ctx)
 		if ctx.Err() == nil {
@@ -117,7 +118,7 @@ func (a *acquisition) round(ctx context.Context) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sv == nil || !a.detector.sound(sv.era) || monotonic().Sub(sv.ended) >= a.req.TTL {
+	if sv == nil || !a.detector.sound(sv.era) || lifetime.Since(sv.ended) >= a.req.TTL {
 		if sv, err = a.survey(ctx, s, a.ask()); err != nil {
 			return nil, err
 		}

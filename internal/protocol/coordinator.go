@@ -181,16 +181,6 @@ func (c *Coordinator) seen(s Session) int64 {
 	return now
 }
 
-// monotonic is a reading of the machine's clock, for measuring how much time passes.
-func monotonic() time.Time {
-	return time.Now() //nolint:forbidigo // for measuring how much time passes, which no clock that is set can tell
-}
-
-// until is how long it takes until a deadline of a context.
-func until(end time.Time) time.Duration {
-	return time.Until(end) //nolint:forbidigo // a context's deadline is kept by the machine's timers and not by anybody's clock
-}
-
 // pause waits before a call looks again for the n-th time, counted from 0, because others
 // were faster. It returns ctx's error if ctx has ended or ends.
 func (c *Coordinator) pause(ctx context.Context, n int) error {
@@ -199,19 +189,19 @@ func (c *Coordinator) pause(ctx context.Context, n int) error {
 
 // survey makes a survey of a session, and takes note of what it shows.
 func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, error) {
-	at, began := c.detector.sight(), monotonic()
+	at, began := c.detector.sight(), lifetime.Now()
 	sv, err := s.Survey(ctx, ask)
 	if err != nil {
 		return nil, err
 	}
-	sv.era, sv.began, sv.ended = at.era, began, monotonic()
+	sv.era, sv.began, sv.ended = at.era, began, lifetime.Now()
 	now := c.seen(s)
 	switch {
 	case sv.Made && at.meta != nil:
 		// This is how the loss of the old one is dealt with: it was made with a floor.
 		sv.era = c.detector.forgive(sv.Position, sv.Meta, now)
 		if sv.Server == 0 && !c.set.OneMachine { // nobody's clock could be compared
-			c.clocks.setDoubt(doubt{number: sv.Number, when: monotonic(), mine: true, loss: sv.Meta.Record.Loss.Nonce})
+			c.clocks.setDoubt(doubt{number: sv.Number, when: lifetime.Now(), mine: true, loss: sv.Meta.Record.Loss.Nonce})
 		}
 		c.log.Error("the namespace was gone; it is made again, and nothing is granted until the windows that may be lost with it are over",
 			"namespace", c.set.Namespace, "until", sv.Meta.Record.floorEnds())

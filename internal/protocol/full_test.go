@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // TestSoonest: when leases end, as it is seen from look to look, where the back end does
@@ -38,7 +39,7 @@ func soonest(t *testing.T) {
 		if tt.anew {
 			a.looked = map[int]lastLook{}
 		}
-		a.asked, a.began = tt.now*second, monotonic()
+		a.asked, a.began = tt.now*second, lifetime.Now()
 		full := &coord.NoWorkerIDError{}
 		for _, l := range tt.held {
 			if end, renewed := a.endOf(l); full.Soonest.IsZero() || end.Before(full.Soonest) {
@@ -74,7 +75,7 @@ func endThatIsTold(t *testing.T) {
 		{"begun anew with the back end", 105, "a", 15 * time.Second, 120},
 		{"renewed", 106, "b", 15 * time.Second, 121},
 	} {
-		a.asked, a.began = tt.now*second, monotonic()
+		a.asked, a.began = tt.now*second, lifetime.Now()
 		end, renewed := a.endOf(Lease{Worker: 1, Mark: tt.mark, Renewed: 90 * second, TTL: 15 * time.Second, Left: tt.left})
 		if end.Unix() != tt.want || renewed.Unix() != 90 {
 			t.Errorf("%s: at %d, last seen at %d; want %d, 90", tt.name, end.Unix(), renewed.Unix(), tt.want)
@@ -84,7 +85,7 @@ func endThatIsTold(t *testing.T) {
 
 // TestDuring: of a clock, what it says now counts for the time of a survey.
 func TestDuring(t *testing.T) {
-	sv := &Survey{began: monotonic().Add(-3 * time.Second), ended: monotonic().Add(-time.Second)}
+	sv := &Survey{began: lifetime.Now().Add(-3 * time.Second), ended: lifetime.Now().Add(-time.Second)}
 	span := sv.during(100_000_000)
 	if width := span.High - span.Low; width < 1_900_000 || width > 2_100_000 {
 		t.Errorf("a survey of 2 s: %d", width)

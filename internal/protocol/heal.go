@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // raises is how often a call tries to raise the floor: after a loss, all processes that
@@ -72,7 +73,7 @@ func (c *Coordinator) raise(ctx context.Context, s Session, why string, now int6
 	}
 	next := sv.Meta.Record.AfterLoss(known, checked, c.set.MaxHorizon, c.set.SkewBound)
 	if doubtful { // before it is written: the answer may be lost
-		c.clocks.setDoubt(doubt{number: sv.Number, when: monotonic(), mine: true, loss: next.Loss.Nonce})
+		c.clocks.setDoubt(doubt{number: sv.Number, when: lifetime.Now(), mine: true, loss: next.Loss.Nonce})
 	}
 	out, err := c.replaceMeta(ctx, s, sv, Change{Meta: &next, Settle: true})
 	if err != nil || !out.Done {
@@ -155,10 +156,10 @@ func (c *Coordinator) settleDoubt(ctx context.Context, s Session) error {
 	if loss := sv.Meta.Record.Loss.Nonce; loss != since.loss {
 		// Marks of others may have come back with what was lost, whatever their numbers: only
 		// who renews from now on is alive.
-		c.clocks.setDoubt(doubt{number: sv.Number, when: monotonic(), mine: since.mine, loss: loss})
+		c.clocks.setDoubt(doubt{number: sv.Number, when: lifetime.Now(), mine: since.mine, loss: loss})
 		return nil
 	}
-	lower, early, err := c.clocks.lowered(sv.Meta.Record, since, monotonic().Sub(since.when), c.now(), c.others(sv.Holders), c.set.MaxHorizon)
+	lower, early, err := c.clocks.lowered(sv.Meta.Record, since, lifetime.Since(since.when), c.now(), c.others(sv.Holders), c.set.MaxHorizon)
 	switch {
 	case early:
 		return nil
@@ -187,6 +188,6 @@ func (c *Coordinator) question(v *View) {
 	}
 	lower, err := v.Meta.Record.Lowered(c.now()+2*c.set.SkewBound.Microseconds(), c.set.MaxHorizon, c.set.SkewBound)
 	if err == nil && lower.Floor < v.Meta.Record.Floor {
-		c.clocks.setDoubt(doubt{number: v.Slot.Version, when: monotonic(), loss: v.Meta.Record.Loss.Nonce})
+		c.clocks.setDoubt(doubt{number: v.Slot.Version, when: lifetime.Now(), loss: v.Meta.Record.Loss.Nonce})
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // detector notices that the back end has lost writes, and windows with them. What it
@@ -119,7 +121,7 @@ func (d *detector) learn(at sight, p Position, now int64) {
 		d.prove(fmt.Sprintf("write %#x was seen, and a later one is %#x", at.position.Number, p.Number), at.posSeen)
 	}
 	if p.Number != 0 && p.Number < p.Heard && p.HeardAt.After(d.began) {
-		ago := monotonic().Sub(p.HeardAt).Microseconds()
+		ago := lifetime.Since(p.HeardAt).Microseconds()
 		d.prove(fmt.Sprintf("write %#x was heard of, and a later one is %#x", p.Heard, p.Number), evidence{now - ago, at.posSeen.loss})
 	}
 	if p.Drawn != 0 && p.Drawn <= at.position.Drawn {
@@ -238,7 +240,7 @@ func (d *detector) begin(p Position, meta Entry[Meta], now int64) {
 	d.metaSeen = d.now(now)
 	d.posSeen, d.drawn = d.metaSeen, d.metaSeen
 	d.era++
-	d.began = monotonic()
+	d.began = lifetime.Now()
 }
 
 // metaContradicts says what shows, if anything does, that the second reading of a

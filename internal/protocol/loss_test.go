@@ -6,6 +6,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // metaAt is a namespace's record as it is read.
@@ -40,12 +41,12 @@ func TestDetector(t *testing.T) {
 		{"what was seen in the time before", func(d *detector) { learn(d, wrote(20)); anew(d); learn(d, wrote(6)) }, false},
 		{"a number falls below one that was heard of", func(d *detector) {
 			p := wrote(11)
-			p.Heard, p.HeardAt = 12, monotonic()
+			p.Heard, p.HeardAt = 12, lifetime.Now()
 			learn(d, p)
 		}, true},
 		{"one was heard of in the time before", func(d *detector) {
 			p := wrote(11)
-			p.Heard, p.HeardAt = 12, monotonic()
+			p.Heard, p.HeardAt = 12, lifetime.Now()
 			anew(d)
 			learn(d, p)
 		}, false},
@@ -257,7 +258,7 @@ func TestViews(t *testing.T) {
 // TestHeardOfBefore: what was heard of is what a later write is above.
 func TestHeardOfBefore(t *testing.T) {
 	d := newDetector(testHorizon, testBound)
-	d.learn(d.sight(), Position{Number: 5, Heard: 4, HeardAt: monotonic().Add(-time.Second)}, 0)
+	d.learn(d.sight(), Position{Number: 5, Heard: 4, HeardAt: lifetime.Now().Add(-time.Second)}, 0)
 	if why := d.loss(); why != "" {
 		t.Errorf("a higher number than was heard of: %s", why)
 	}

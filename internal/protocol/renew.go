@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // turns is how often a renewal or release looks again after it found something changed.
@@ -115,11 +116,11 @@ func (h *holding) once(ctx context.Context, turn func(context.Context, Session) 
 
 // lookAgain reads what is stored.
 func (h *holding) lookAgain(ctx context.Context, s Session) (err error) {
-	began := monotonic()
+	began := lifetime.Now()
 	if h.v, err = h.look(ctx, s, h.g.WorkerID, h.g.Token); err != nil && h.attempt != nil {
 		err = unclear(h.attempt, err)
 	}
-	h.took = monotonic().Sub(began)
+	h.took = lifetime.Since(began)
 	return err
 }
 
@@ -193,7 +194,7 @@ func (r *renewal) clamped(s Session) int64 {
 // is stored does for now.
 func (r *renewal) suffices(ctx context.Context, s Session) bool {
 	end, ok := ctx.Deadline()
-	return ok && r.took > 0 && until(end) < r.took+r.took/2 && r.token == r.g.Token && s.Holds(r.v) && r.v.exceeds(r.g)
+	return ok && r.took > 0 && lifetime.Until(end) < r.took+r.took/2 && r.token == r.g.Token && s.Holds(r.v) && r.v.exceeds(r.g)
 }
 
 // turn makes the change, and looks what happened if that is not clear.
@@ -261,7 +262,7 @@ func (r *renewal) resolve(ctx context.Context, s Session, change Change, cause e
 func (r *renewal) lookAtFloor(ctx context.Context) {
 	if end, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, until(end)/2)
+		ctx, cancel = context.WithTimeout(ctx, lifetime.Until(end)/2)
 		defer cancel()
 	}
 	if r.floored {

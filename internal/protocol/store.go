@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // Store is what a back end can do for one namespace. It decides nothing: what to write
@@ -201,7 +202,7 @@ type Survey struct {
 // during is the span of a clock, which says now, while a survey was made. As the clock may
 // have been set since, its readings of that time do not count.
 func (sv *Survey) during(now int64) Span {
-	mono := monotonic()
+	mono := lifetime.Now()
 	return Span{now - mono.Sub(sv.began).Microseconds(), now - mono.Sub(sv.ended).Microseconds()}
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -96,7 +97,7 @@ func (s *Server) Snapshot() (restore func()) {
 		s.leases = map[int64]*lease{}
 		for _, o := range s.state.owners {
 			if o.lease != 0 {
-				s.leases[o.lease] = &lease{o.ttl, now().Add(o.ttl)}
+				s.leases[o.lease] = &lease{o.ttl, lifetime.Now().Add(o.ttl)}
 			}
 		}
 		s.notify()
@@ -163,7 +164,7 @@ func (s *Server) Slots() []protocol.Slot {
 // tick ends the leases whose time is over. The caller holds mu.
 func (s *Server) tick() {
 	for _, id := range slices.Sorted(maps.Keys(s.leases)) {
-		if !now().Before(s.leases[id].ends) {
+		if !lifetime.Now().Before(s.leases[id].ends) {
 			s.end(id)
 		}
 	}
@@ -195,11 +196,6 @@ func (s *Server) micro() int64 {
 		return 0
 	}
 	return s.Clock()
-}
-
-// now measures how much time passes.
-func now() time.Time {
-	return time.Now() //nolint:forbidigo // for measuring how much time passes, which no clock that is set can tell
 }
 
 // put stores a record.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -159,7 +160,7 @@ func (s *session) own(worker int, c protocol.Change) {
 	switch c.Owner {
 	case protocol.OwnerStays:
 		if o := st.owners[worker]; c.Slot != nil && o.lease != 0 {
-			s.leases[o.lease].ends = now().Add(s.leases[o.lease].ttl)
+			s.leases[o.lease].ends = lifetime.Now().Add(s.leases[o.lease].ttl)
 			o.changed, o.renewed = st.number, c.Slot.Renewed
 			st.owners[worker] = o
 		}
@@ -169,7 +170,7 @@ func (s *session) own(worker int, c protocol.Change) {
 			s.lease = s.last
 			s.leases[s.lease] = &lease{ttl: c.Slot.Lease()}
 		}
-		s.leases[s.lease].ends = now().Add(c.Slot.Lease())
+		s.leases[s.lease].ends = lifetime.Now().Add(c.Slot.Lease())
 		delete(st.tokens, c.Replaced)
 		st.tokens[c.Token] = token{worker, s.lease}
 		st.owners[worker] = owner{made: st.number, changed: st.number, lease: s.lease, renewed: c.Slot.Renewed, ttl: c.Slot.Lease()}
@@ -201,7 +202,7 @@ func (s *session) Leases(_ context.Context, holders []protocol.Holder) []protoco
 	for _, h := range holders {
 		o, _ := h.Lease.(owner)
 		if l := s.leases[o.lease]; l != nil {
-			out = append(out, protocol.Lease{Worker: h.Worker, Mark: fmt.Sprint(h.Changed), Renewed: o.renewed, TTL: o.ttl, Left: l.ends.Sub(now())})
+			out = append(out, protocol.Lease{Worker: h.Worker, Mark: fmt.Sprint(h.Changed), Renewed: o.renewed, TTL: o.ttl, Left: l.ends.Sub(lifetime.Now())})
 		}
 	}
 	return out
