@@ -129,7 +129,7 @@ func (c *commit) writes() (ops []clientv3.Op, err error) {
 	}
 	switch change.Owner {
 	case protocol.OwnerTaken:
-		put(k.token(change.Token), tokenRecord{Version: protocol.Version, Worker: c.worker}, clientv3.WithLease(c.lease))
+		put(k.token(change.Token), protocol.PointerTo(c.worker), clientv3.WithLease(c.lease))
 		if change.Replaced != "" && change.Replaced != change.Token {
 			ops = append(ops, clientv3.OpDelete(k.token(change.Replaced)))
 		}

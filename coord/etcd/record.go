@@ -9,15 +9,6 @@ import (
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
-// tokenRecord is the value of a token key.
-type tokenRecord struct {
-	Version int `json:"version"`
-	Worker  int `json:"worker"`
-}
-
-// Check implements [protocol.Record].
-func (t tokenRecord) Check() error { return nil }
-
 // entryOf decodes a key; the zero Entry if there is none.
 func entryOf[R protocol.Record](kv *mvccpb.KeyValue) (e protocol.Entry[R], err error) {
 	if kv == nil {

@@ -84,7 +84,7 @@ func (s *session) readSurvey(sv *protocol.Survey, ask protocol.Ask, resp *reply)
 	if ask.Token == "" {
 		sv.Slots = len(sv.Owned) + int(resp.reads[4].GetCount())
 	} else if kv := resp.one(4); kv != nil {
-		t, err := decode[tokenRecord](string(kv.Key), kv.Value)
+		t, err := decode[protocol.Pointer](string(kv.Key), kv.Value)
 		if err != nil {
 			return err
 		}

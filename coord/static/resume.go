@@ -59,7 +59,6 @@ func (c *Coordinator) resume(g, next coord.Grant, f *call) (_ coord.Grant, taken
 	} else {
 		h, stored, err = c.find(g, next)
 	}
-	drop := fresh
 	if err == nil {
 		h.notBefore = max(h.notBefore, g.NotBefore)
 		slot, _, _ := h.slot(stored).Extended(g, 0, until, 0)
@@ -69,10 +68,10 @@ func (c *Coordinator) resume(g, next coord.Grant, f *call) (_ coord.Grant, taken
 			h.unsure, taken = true, true // the file has to be written, whatever its window
 		}
 		err = c.extend(h, stored, h.record.with(slot))
-		drop = taken // which of the two is stored, the file tells whoever asks again
 	}
 	if err != nil {
-		if h != nil && (drop || errors.Is(err, coord.ErrLeaseLost)) {
+		// Which of the two is stored, the file tells whoever asks again.
+		if h != nil && (fresh || taken || errors.Is(err, coord.ErrLeaseLost)) {
 			c.drop(h)
 		}
 		return coord.Grant{}, false, err

@@ -257,6 +257,19 @@ func TestResumeIsOnTheDisk(t *testing.T) {
 	}
 }
 
+// resumeUnheard resumes a grant on a disk that is slower than the caller waits.
+func resumeUnheard(t *testing.T, c *Coordinator, g coord.Grant) {
+	t.Helper()
+	slow(c, 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if r, err := c.Resume(ctx, g, "b", 6000); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("resumed as %v, %v", r, err)
+	}
+	time.Sleep(2 * time.Second)
+	synctest.Wait()
+}
+
 // TestResumeByItsHolderWhoseFateIsUnknown: whatever is tried next, the worker ID is free for
 // whoever comes, above what may have been stored.
 func TestResumeByItsHolderWhoseFateIsUnknown(t *testing.T) {
@@ -268,17 +281,7 @@ func TestResumeByItsHolderWhoseFateIsUnknown(t *testing.T) {
 				t.Fatalf("resumed as %v, %v", r, err)
 			}
 		},
-		"nobody hears": func(t *testing.T, c *Coordinator, g coord.Grant) {
-			t.Helper()
-			slow(c, 2*time.Second)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			if r, err := c.Resume(ctx, g, "b", 6000); !errors.Is(err, context.DeadlineExceeded) {
-				t.Fatalf("resumed as %v, %v", r, err)
-			}
-			time.Sleep(2 * time.Second)
-			synctest.Wait()
-		},
+		"nobody hears": resumeUnheard,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -304,13 +307,7 @@ func TestResumeThatNobodyHears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, o := left(t)
 		c := open(t, o)
-		slow(c, 2*time.Second)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if r, err := c.Resume(ctx, g, "b", 6000); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("resumed as %v, %v", r, err)
-		}
-		time.Sleep(2 * time.Second)
+		resumeUnheard(t, c, g)
 		if s := stored(t, o.State); s.Token != "b" || s.NotAfter != 6000 {
 			t.Errorf("stored is %+v", s)
 		}

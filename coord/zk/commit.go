@@ -69,7 +69,7 @@ func (c *commit) plan() error {
 			return err
 		}
 	}
-	worker, err := protocol.Encode(workerRecord{Version: protocol.Version, Worker: c.worker})
+	worker, err := protocol.Encode(protocol.PointerTo(c.worker))
 	if err != nil {
 		return err
 	}

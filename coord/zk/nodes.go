@@ -147,15 +147,6 @@ func nodeOf(op any) string {
 	return ""
 }
 
-// workerRecord is the value of a token's and of an identity's node.
-type workerRecord struct {
-	Version int `json:"version"`
-	Worker  int `json:"worker"`
-}
-
-// Check implements [protocol.Record].
-func (w workerRecord) Check() error { return nil }
-
 // read decodes the answer to a Get; the zero Entry if there is no node.
 func read[R protocol.Record](path string, r reply) (protocol.Entry[R], error) {
 	if r.err != nil {

@@ -67,7 +67,7 @@ type session struct {
 	pinged     int64     // the number of a transaction, in the last answer to a ping
 	pingedAt   time.Time
 
-	identity atomic.Pointer[protocol.Entry[workerRecord]] // as the last survey has read it; nil: it has not
+	identity atomic.Pointer[protocol.Entry[protocol.Pointer]] // as the last survey has read it; nil: it has not
 }
 
 // Open implements [protocol.Store]. The session begins to connect.

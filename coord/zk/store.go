@@ -156,7 +156,7 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		sv.Slots = len(replies[2].children) + len(sv.Owned)
 		return sv, nil
 	}
-	token, err := read[workerRecord](n.token(ask.Token), replies[2])
+	token, err := read[protocol.Pointer](n.token(ask.Token), replies[2])
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		sv.Worker = token.Record.Worker
 	}
 	if ask.Identity != "" {
-		identity, err := read[workerRecord](n.identity(ask.Identity), replies[3])
+		identity, err := read[protocol.Pointer](n.identity(ask.Identity), replies[3])
 		if err != nil {
 			return nil, err
 		}

@@ -180,8 +180,8 @@ var etcdFixMutants = []mutant{
 	{
 		name: "etcd: a third of the time for each request",
 		file: "coord/etcd/hedge.go",
-		old:  "return time.Until(end) //",
-		new:  "return time.Until(end) / 3 //",
+		old:  "return lifetime.Until(end)",
+		new:  "return lifetime.Until(end) / 3",
 		pkg:  "./coord/etcd", test: "TestAsk",
 	},
 	{

@@ -153,8 +153,8 @@ var resumeMutants = []mutant{
 	{
 		name: "static: resume that is refused keeps the lock",
 		file: "coord/static/resume.go",
-		old:  "if h != nil && (drop || errors.Is(",
-		new:  "if h != nil && (drop && false || errors.Is(",
+		old:  "if h != nil && (fresh || taken || errors.Is(",
+		new:  "if h != nil && (errors.Is(",
 		pkg:  "./coord/static", test: "TestResumeRefused",
 	},
 	{
@@ -244,8 +244,8 @@ var resumeMutants = []mutant{
 	{
 		name: "static: held by nobody after a resume that failed",
 		file: "coord/static/resume.go",
-		old:  "drop = taken // which",
-		new:  "drop = fresh // which",
+		old:  "(fresh || taken || errors.Is(",
+		new:  "(fresh || errors.Is(",
 		pkg:  "./coord/static", test: "TestResumeByItsHolderWhoseFateIsUnknown",
 	},
 	{

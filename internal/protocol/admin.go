@@ -146,11 +146,7 @@ func (c *Coordinator) admin(ctx context.Context, what string, change func(contex
 // visit makes calls for an operator, in a session that ends with them.
 func (c *Coordinator) visit(ctx context.Context, what string, call func(context.Context, Session) error) error {
 	return c.life.Do(ctx, what, func(ctx context.Context) error {
-		ttl := c.set.Lease.TTL
-		if ttl == 0 {
-			ttl = coord.DefaultTTL
-		}
-		s, err := c.store.Open("", ttl, visitRoom)
+		s, err := c.store.Open("", c.usualTTL(), visitRoom)
 		if err != nil {
 			return err
 		}

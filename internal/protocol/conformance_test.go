@@ -1,13 +1,13 @@
 package protocol_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
@@ -55,7 +55,7 @@ func TestConformance(t *testing.T) {
 					Expire:         func(_ testing.TB, g coord.Grant) { servers[0].Expire(g.WorkerID) },
 					RaiseFloor: func(tb testing.TB, tick int64) {
 						tb.Helper()
-						raiseFloor(tb, newCoordinator(tb, servers[0], nil), tick)
+						drivertest.RaiseFloor(tb, newCoordinator(tb, servers[0], nil), tick)
 					},
 					Sticky: true,
 				}
@@ -74,23 +74,4 @@ func TestAdmin(t *testing.T) {
 	})
 }
 
-var space = coord.Space{
-	Fingerprint: "41/10/12/1ms/2024-01-01T00:00:00Z", LastTick: 1<<41 - 1, Capacity: 1024,
-	Scale: clock.Scale{Epoch: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000},
-}
-
-// raiseFloor raises the floor of a namespace, which it makes if need be.
-func raiseFloor(tb testing.TB, c *protocol.Coordinator, tick int64) {
-	tb.Helper()
-	ctx := context.Background()
-	if slots, err := c.List(ctx); err != nil {
-		tb.Fatal(err)
-	} else if len(slots) == 0 {
-		if err := c.Init(ctx, space); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	if _, err := c.Quarantine(ctx, time.UnixMicro(space.Scale.Micro(tick))); err != nil {
-		tb.Fatal(err)
-	}
-}
+var space = drivertest.Space()

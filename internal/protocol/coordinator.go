@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,6 +92,9 @@ func New(store Store, s Settings) (*Coordinator, error) {
 func (c *Coordinator) LeaseRules() coord.LeaseRules {
 	return coord.LeaseRules{Set: c.set.Lease, MinTTL: c.set.MinTTL, MaxHorizon: c.set.MaxHorizon}
 }
+
+// usualTTL is the TTL of a lease of which nothing is known.
+func (c *Coordinator) usualTTL() time.Duration { return cmp.Or(c.set.Lease.TTL, coord.DefaultTTL) }
 
 // Life is the life of the coordinator, for what a store does in the background.
 func (c *Coordinator) Life() *lifetime.Life { return c.life }

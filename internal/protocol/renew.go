@@ -34,12 +34,9 @@ type holding struct {
 // hold enters the tenant of a token for what is to be done with a grant.
 func (c *Coordinator) hold(g coord.Grant, token string) (*holding, error) {
 	h := &holding{Coordinator: c, g: g, known: viewOf(g)}
-	ttl := c.set.Lease.TTL
+	ttl := c.usualTTL()
 	if h.known != nil {
 		ttl = h.known.Slot.Record.Lease()
-	}
-	if ttl == 0 {
-		ttl = coord.DefaultTTL
 	}
 	var err error
 	if h.t, err = c.enter(token, ttl, visitRoom); err != nil {

@@ -240,6 +240,19 @@ func (m Mark) Check() error {
 // Lease is the TTL that the holder asked for.
 func (m Mark) Lease() time.Duration { return time.Duration(m.TTL) * time.Millisecond }
 
+// Pointer is what a store may keep for a token or an identity: the worker ID to which it
+// leads.
+type Pointer struct {
+	Version int `json:"version"`
+	Worker  int `json:"worker"`
+}
+
+// PointerTo returns what leads to a worker ID.
+func PointerTo(worker int) Pointer { return Pointer{Version: Version, Worker: worker} }
+
+// Check implements [Record].
+func (Pointer) Check() error { return nil }
+
 // Lease says when a lease ends unless it is renewed.
 type Lease struct {
 	Worker  int

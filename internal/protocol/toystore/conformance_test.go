@@ -1,13 +1,13 @@
 package toystore
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -50,7 +50,7 @@ func harness(s *Store) coordtest.Harness {
 		Expire:         func(_ testing.TB, g coord.Grant) { s.expire(g.WorkerID) },
 		RaiseFloor: func(tb testing.TB, tick int64) {
 			tb.Helper()
-			raiseFloor(tb, newCoordinator(tb, s), tick)
+			drivertest.RaiseFloor(tb, newCoordinator(tb, s), tick)
 		},
 		Sticky: true,
 	}
@@ -66,23 +66,4 @@ func TestAdmin(t *testing.T) {
 	coordtest.RunAdmin(t, func(testing.TB) coordtest.Harness { return harness(New(clock.System())) })
 }
 
-var space = coord.Space{
-	Fingerprint: "41/10/12/1ms/2024-01-01T00:00:00Z", LastTick: 1<<41 - 1, Capacity: 1024,
-	Scale: clock.Scale{Epoch: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000},
-}
-
-// raiseFloor raises the floor of a namespace, which it makes if need be.
-func raiseFloor(tb testing.TB, c *protocol.Coordinator, tick int64) {
-	tb.Helper()
-	ctx := context.Background()
-	if n, err := c.Inspect(ctx); err != nil {
-		tb.Fatal(err)
-	} else if n.Layout == "" {
-		if err := c.Init(ctx, space); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	if _, err := c.Quarantine(ctx, time.UnixMicro(space.Scale.Micro(tick))); err != nil {
-		tb.Fatal(err)
-	}
-}
+var space = drivertest.Space()
