@@ -12,8 +12,8 @@ var betweenMutants = []mutant{
 	{
 		name: "protocol: an answer to a request that was made before anything was known teaches nothing",
 		file: "internal/protocol/loss.go",
-		old:  "if at.meta == nil && d.meta != nil",
-		new:  "if false && d.meta != nil",
+		old:  "if seen := d.last.meta; at.meta == nil && seen != nil",
+		new:  "if seen := d.last.meta; false && seen != nil",
 		pkg:  "./internal/protocol", test: "TestSurveyFromBeforeANamespaceWasKnown",
 	},
 	{

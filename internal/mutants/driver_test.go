@@ -511,8 +511,8 @@ var driverMutants = []mutant{
 	{
 		name: "etcd: a loss that was dealt with counted again",
 		file: "internal/protocol/loss.go",
-		old:  "case now.era != d.era, known.era < d.raised:",
-		new:  "case now.era != d.era:",
+		old:  "case now.era != d.last.era, known.era < d.raised:",
+		new:  "case now.era != d.last.era:",
 		pkg:  "./internal/protocol", test: "TestEarlierEras",
 	},
 	{
@@ -525,8 +525,8 @@ var driverMutants = []mutant{
 	{
 		name: "zk: a loss that was dealt with counted again",
 		file: "internal/protocol/loss.go",
-		old:  "case now.era != d.era, known.era < d.raised:",
-		new:  "case now.era != d.era:",
+		old:  "case now.era != d.last.era, known.era < d.raised:",
+		new:  "case now.era != d.last.era:",
 		pkg:  "./coord/zk", test: "TestRolledBack",
 	},
 	{

@@ -14,8 +14,8 @@ var simMutants = []mutant{
 	{
 		name: "protocol: a floor that was remembered forgotten after a loss",
 		file: "internal/protocol/loss.go",
-		old:  "if d.lost == \"\" && meta.There() &&",
-		new:  "if meta.There() &&",
+		old:  "\tcase d.lost == \"\":\n\t\td.space",
+		new:  "\tcase d.last.meta != nil:\n\t\td.space",
 		pkg:  "./internal/protocol", test: "TestForgottenFloor",
 	},
 	{
@@ -137,7 +137,7 @@ var simulatedMutants = []mutant{
 	simulated("a known floor not stored again after a loss", "floor.go",
 		"\tif known != nil && known.Fingerprint", "\tif false && known.Fingerprint"),
 	simulated("a loss settled that has lost a known floor", "loss.go",
-		"(k.Record.Floor > meta.Record.Floor || k.Record.Base > meta.Record.Base)", "false"),
+		"(k.Floor > meta.Record.Floor || k.Base > meta.Record.Base)", "false"),
 	simulated("numbers that fall not noticed", "loss.go",
 		"p.Number != 0 && (p.Number < at.position.Number ||", "p.Number != 0 && (false ||"),
 	simulated("a floor without the bound of clocks", "meta.go",

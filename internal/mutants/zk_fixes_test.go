@@ -75,8 +75,8 @@ var zkFixMutants = []mutant{
 	{
 		name: "zk: what is seen after a loss counts as evidence",
 		file: "internal/protocol/loss.go",
-		old:  "\tif d.lost != \"\" {\n\t\treturn // what was seen",
-		new:  "\tif d.lost != \"\" {\n\t\td.prove(d.lost, d.now(now))\n\t\treturn // what was seen",
+		old:  "\tif at.proofs != d.last.proofs {\n\t\treturn // it may be",
+		new:  "\tif d.lost != \"\" {\n\t\td.prove(d.lost, d.now(now))\n\t}\n\tif at.proofs != d.last.proofs {\n\t\treturn // it may be",
 		pkg:  "./internal/protocol", test: "TestSettled",
 	},
 	{

@@ -201,7 +201,7 @@ func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, 
 	sv.era, sv.began, sv.ended = at.era, began, lifetime.Now()
 	now := c.seen(s)
 	switch {
-	case sv.Made && at.meta != nil:
+	case sv.Made && sv.Meta.Record.Loss.Nonce != "":
 		// This is how the loss of the old one is dealt with: it was made with a floor.
 		sv.era = c.detector.forgive(sv.Position, sv.Meta, now)
 		if sv.Server == 0 && !c.set.OneMachine { // nobody's clock could be compared
@@ -230,7 +230,7 @@ func (c *Coordinator) look(ctx context.Context, s Session, worker int, token str
 }
 
 // noteView takes note of what a view shows that was read after a sight.
-func (c *Coordinator) noteView(at sight, v *View, now int64) {
+func (c *Coordinator) noteView(at *sight, v *View, now int64) {
 	v.era, v.seen = at.era, now
 	c.detector.learn(at, v.Position, now)
 	c.detector.know(at, v.Meta, now)

@@ -263,3 +263,43 @@ func TestHeardOfBefore(t *testing.T) {
 		t.Errorf("a higher number than was heard of: %s", why)
 	}
 }
+
+// TestLateAnswerAfterAProof: an answer to what was asked for before a loss was proved may be
+// of the time before. It is nothing that a later answer could fall behind.
+func TestLateAnswerAfterAProof(t *testing.T) {
+	const found = 100_000_000
+	meta := NewMeta(epochSpace)
+	lost := Entry[Meta]{Made: 1, Record: meta.AfterLoss(nil, found, testHorizon, testBound)}
+	d := newDetector(testHorizon, testBound)
+	d.learn(d.sight(), wrote(100), found-10_000_000)
+	first := d.sight()
+	d.learn(d.sight(), wrote(90), found+1_000_000) // the proof
+	d.learn(first, wrote(120), found+1_000_000)
+	d.learn(d.sight(), wrote(91), found+2_000_000)
+	if !d.settle(wrote(92), lost, found+3_000_000) {
+		t.Error("a loss on record does not settle what was seen before it")
+	}
+}
+
+// TestProofIsSeen: the answer that proves a loss is something that was seen, position and
+// record: what falls behind it shows another loss.
+func TestProofIsSeen(t *testing.T) {
+	const found = 100_000_000
+	meta := NewMeta(epochSpace)
+	lost := Entry[Meta]{Made: 1, Record: meta.AfterLoss(nil, found, testHorizon, testBound)}
+	for name, second := range map[string]func(d *detector){
+		"a number falls":  func(d *detector) { d.learn(d.sight(), wrote(89), found+2_000_000) },
+		"a version falls": func(d *detector) { d.know(d.sight(), metaAt(1, 4, nil), found+2_000_000) },
+	} {
+		d := newDetector(testHorizon, testBound)
+		d.learn(d.sight(), wrote(100), found-10_000_000)
+		d.know(d.sight(), metaAt(1, 9, nil), found-10_000_000)
+		proof := d.sight()
+		d.learn(proof, wrote(90), found+1_000_000)
+		d.know(proof, metaAt(1, 5, nil), found+1_000_000)
+		second(d)
+		if d.settle(wrote(92), lost, found+3_000_000) {
+			t.Errorf("%s: a loss on record settles what was seen after it", name)
+		}
+	}
+}

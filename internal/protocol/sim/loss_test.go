@@ -41,10 +41,7 @@ const (
 func (w *world) lose(backup backup, first *process) {
 	var knowing []*process
 	for _, p := range w.procs {
-		// By what it holds of an earlier history a process notices an earlier loss, at any time,
-		// and remembers nothing more until that is dealt with.
-		earlier := slices.ContainsFunc(w.actors, func(a *actor) bool { return a.p == p && a.g.Token != "" && a.when != w.history })
-		if p.knows(w.history) && !earlier {
+		if p.knows(w.history) {
 			knowing = append(knowing, p)
 		}
 	}
