@@ -75,8 +75,8 @@ var etcdFixMutants = []mutant{
 	{
 		name: "etcd: a known floor forgotten in a loss",
 		file: "internal/protocol/heal.go",
-		old:  "AfterLoss(known, checked, c.set.MaxHorizon, c.set.SkewBound)\n\tif doubtful",
-		new:  "AfterLoss(nil, checked, c.set.MaxHorizon, c.set.SkewBound)\n\tif doubtful",
+		old:  "known := c.detector.known()\n\task :=",
+		new:  "known := (*Meta)(nil)\n\task :=",
 		pkg:  "./coord/etcd", test: "TestForgottenFloor",
 	},
 	{
@@ -103,8 +103,8 @@ var etcdFixMutants = []mutant{
 	{
 		name: "etcd: one settled proof is enough",
 		file: "internal/protocol/loss.go",
-		old:  "if !meta.Record.Settles(loss, seen, d.maxHorizon, d.skewBound) {\n\t\t\treturn false\n",
-		new:  "if meta.Record.Settles(loss, seen, d.maxHorizon, d.skewBound) {\n\t\t\td.begin(p, meta, now)\n\t\t\treturn true\n",
+		old:  "if !settles(loss, seen) {\n\t\t\treturn false\n",
+		new:  "if settles(loss, seen) {\n\t\t\td.begin(p, meta, now)\n\t\t\treturn true\n",
 		pkg:  "./internal/protocol", test: "TestEachProofIsSettled",
 	},
 	{

@@ -61,15 +61,15 @@ var zkFixMutants = []mutant{
 	{
 		name: "zk: a loss on record explains whatever was seen",
 		file: "internal/protocol/loss.go",
-		old:  "!meta.Record.Settles(loss, seen,",
-		new:  "!meta.Record.Settles(loss, 0*seen,",
+		old:  "return meta.Record.Settles(loss, seen,",
+		new:  "return meta.Record.Settles(loss, 0*seen,",
 		pkg:  "./internal/protocol", test: "TestSettled",
 	},
 	{
 		name: "zk: a loss that was known explains another one",
 		file: "internal/protocol/loss.go",
-		old:  "!meta.Record.Settles(loss, seen,",
-		new:  "!meta.Record.Settles(\"\"+loss[:0], seen,",
+		old:  "return meta.Record.Settles(loss, seen,",
+		new:  "return meta.Record.Settles(\"\"+loss[:0], seen,",
 		pkg:  "./internal/protocol", test: "TestSettled",
 	},
 	{

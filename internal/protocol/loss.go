@@ -24,7 +24,8 @@ type detector struct {
 	last   sight     // what was seen since the era began, or since the last proof
 	// space is the namespace as it was known last, before a loss, with the highest floor and
 	// base that were seen since; nil: it was not known.
-	space *Meta
+	space     *Meta
+	floorSeen evidence // of its floor
 	// What shows a loss that was not dealt with.
 	lost     string           // the first proof; empty: there is none
 	proofs   map[string]int64 // when the newest evidence was seen, by the nonce of the loss known then
@@ -175,20 +176,24 @@ func (d *detector) know(at *sight, meta Entry[Meta], now int64) {
 		d.last.meta = &meta
 		d.last.metaSeen = d.now(now)
 	}
-	d.remember(meta.Record)
+	d.remember(meta.Record, now)
 }
 
 // remember takes note of the namespace as it was seen. What was known of it before a loss
 // is kept until that is dealt with: it may be another one by now. The caller holds mu.
-func (d *detector) remember(meta Meta) {
+func (d *detector) remember(meta Meta, now int64) {
+	e := evidence{now, meta.Loss.Nonce}
 	switch {
 	case d.lost == "":
-		d.space = &d.last.meta.Record
+		d.space, d.floorSeen = &d.last.meta.Record, d.last.metaSeen
 	case d.space == nil:
-		d.space = &meta
+		d.space, d.floorSeen = &meta, e
 	case d.space.Fingerprint == meta.Fingerprint:
 		space := *d.space
-		space.Floor, space.Base = max(space.Floor, meta.Floor), max(space.Base, meta.Base)
+		if meta.Floor > space.Floor {
+			space.Floor, d.floorSeen = meta.Floor, e
+		}
+		space.Base = max(space.Base, meta.Base)
 		d.space = &space
 	}
 }
@@ -232,20 +237,24 @@ func (d *detector) severalLineages() bool {
 }
 
 // settle begins an era if the loss on record in a namespace explains all that shows that
-// writes were lost, and nothing is missing that was known of its floor. It reports
-// whether it does.
+// writes were lost, and nothing is missing that was known of its floor: what an operator
+// has asked for, and what protects those windows that the loss on record does not. It
+// reports whether it does.
 func (d *detector) settle(p Position, meta Entry[Meta], now int64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.lost == "" {
 		return false
 	}
+	settles := func(loss string, seen int64) bool {
+		return meta.Record.Settles(loss, seen, d.maxHorizon, d.skewBound)
+	}
 	if k := d.space; k != nil && k.Fingerprint == meta.Record.Fingerprint &&
-		(k.Floor > meta.Record.Floor || k.Base > meta.Record.Base) {
+		(k.Base > meta.Record.Base || k.Floor > meta.Record.Floor && !settles(d.floorSeen.loss, d.floorSeen.seen)) {
 		return false
 	}
 	for loss, seen := range d.proofs {
-		if !meta.Record.Settles(loss, seen, d.maxHorizon, d.skewBound) {
+		if !settles(loss, seen) {
 			return false
 		}
 	}
@@ -269,7 +278,7 @@ func (d *detector) begin(p Position, meta Entry[Meta], now int64) {
 	d.space = &meta.Record
 	d.last = sight{era: d.last.era + 1, meta: &meta, position: p}
 	d.last.metaSeen = d.now(now)
-	d.last.posSeen, d.last.drawn = d.last.metaSeen, d.last.metaSeen
+	d.last.posSeen, d.last.drawn, d.floorSeen = d.last.metaSeen, d.last.metaSeen, d.last.metaSeen
 	d.began = lifetime.Now()
 }
 

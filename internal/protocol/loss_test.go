@@ -155,21 +155,23 @@ func TestEachProofIsSettled(t *testing.T) {
 		proofs  []evidence
 		floor   int64 // that was known
 		base    int64
+		at      int64 // when that was seen
 		settled bool
 	}{
-		{"none", nil, 0, 0, false},
-		{"one", []evidence{early}, 0, 0, true},
-		{"two", []evidence{early, early}, 0, 0, true},
-		{"one of them later", []evidence{early, late}, 0, 0, false},
-		{"the later one first", []evidence{late, early}, 0, 0, false},
-		{"one of them by who knew the loss", []evidence{early, known}, 0, 0, false},
-		{"a floor is missing", []evidence{early}, lost.Record.Floor + 1, 0, false},
-		{"a base is missing", []evidence{early}, 0, 1, false},
+		{"none", nil, 0, 0, 0, false},
+		{"one", []evidence{early}, 0, 0, 0, true},
+		{"two", []evidence{early, early}, 0, 0, 0, true},
+		{"one of them later", []evidence{early, late}, 0, 0, 0, false},
+		{"the later one first", []evidence{late, early}, 0, 0, 0, false},
+		{"one of them by who knew the loss", []evidence{early, known}, 0, 0, 0, false},
+		{"a floor is missing that the loss makes up for", []evidence{early}, lost.Record.Floor + 1, 0, early.seen, true},
+		{"a floor is missing that was seen after the loss", []evidence{early}, lost.Record.Floor + 1, 0, late.seen, false},
+		{"a base is missing", []evidence{early}, lost.Record.Floor + 1, lost.Record.Floor + 1, early.seen, false},
 	} {
 		d := newDetector(testHorizon, testBound)
 		m := meta
 		m.Floor, m.Base = tt.floor, tt.base
-		d.know(d.sight(), Entry[Meta]{Record: m, Made: 1}, 0)
+		d.know(d.sight(), Entry[Meta]{Record: m, Made: 1}, tt.at)
 		d.mu.Lock()
 		for _, e := range tt.proofs {
 			d.prove("for a test", e)
