@@ -41,7 +41,8 @@
 //
 // Servers make sessions no shorter and no longer than their bounds, without a word: by
 // default 2 and 20 of their ticks, 4 s and 40 s. A TTL outside of them is refused, with
-// both figures, because the lease would not be the one that was configured.
+// both figures, because the lease would not be the one that was configured. An operator
+// has no lease, and is served whatever the bounds are.
 //
 // # What is stored
 //

@@ -40,8 +40,8 @@ var betweenMutants = []mutant{
 	{
 		name: "protocol: a session without room in place of another",
 		file: "internal/protocol/tenant.go",
-		old:  "c.store.Open(t.token, t.ttl, t.workers)",
-		new:  "c.store.Open(t.token, t.ttl, 0)",
+		old:  "c.store.Open(token, cmp.Or(t.ttl, c.usualTTL()), t.workers)",
+		new:  "c.store.Open(token, cmp.Or(t.ttl, c.usualTTL()), 0)",
 		pkg:  "./internal/protocol", test: "TestReopenedSessionHasRoom",
 	},
 	{

@@ -420,7 +420,7 @@ var driverMutants = []mutant{
 	{
 		name: "zk: other session timeouts accepted",
 		file: "coord/zk/session.go",
-		old:  "\tif g.timeout == s.ttl {",
+		old:  "\tif g.timeout == ttl {",
 		new:  "if true {",
 		pkg:  "./coord/zk", test: "TestSessionBounds",
 	},
@@ -483,8 +483,8 @@ var driverMutants = []mutant{
 	{
 		name: "zk: session kept alive that nobody renews",
 		file: "internal/protocol/tenant.go",
-		old:  "t.idle = time.AfterFunc(t.ttl",
-		new:  "t.idle = time.AfterFunc(1000*t.ttl",
+		old:  "t.idle = time.AfterFunc(cmp.Or(t.ttl",
+		new:  "t.idle = time.AfterFunc(cmp.Or(1000*t.ttl",
 		pkg:  "./coord/zk", test: "TestNobodyRenews",
 	},
 	{

@@ -74,4 +74,25 @@ var mendMutants = []mutant{
 		new:  "\t\t\tif !doubtful || true {\n",
 		pkg:  "./internal/protocol", test: "TestKnownFloorHeldInDoubt",
 	},
+	{
+		name: "mend: a first session with a TTL that nobody has asked for",
+		file: "internal/protocol/renew.go",
+		old:  "\tvar ttl time.Duration\n",
+		new:  "\tttl := c.usualTTL()\n",
+		pkg:  "./coord/zk", test: "TestBoundsBindHoldersAlone",
+	},
+	{
+		name: "mend: an operator refused for a TTL",
+		file: "coord/zk/session.go",
+		old:  "\tif s.free && g.timeout > 0 {\n",
+		new:  "\tif false {\n",
+		pkg:  "./coord/zk", test: "TestBoundsBindHoldersAlone",
+	},
+	{
+		name: "mend: a token that acquires in an operator's session",
+		file: "internal/protocol/tenant.go",
+		old:  "\tif t.ttl == 0 && ttl != 0 {\n",
+		new:  "\tif false {\n",
+		pkg:  "./internal/protocol", test: "TestAcquireAfterAGrantThatWasNotFound",
+	},
 }
