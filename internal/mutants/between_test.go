@@ -89,8 +89,8 @@ var betweenMutants = []mutant{
 	{
 		name: "protocol: a namespace that was looked at is not remembered",
 		file: "internal/protocol/admin.go",
-		old:  "if l.Number != 0 {",
-		new:  "if false {",
+		old:  "if l.Number == 0 {",
+		new:  "if true {",
 		pkg:  "./internal/protocol", test: "TestListedNamespaceIsRemembered",
 	},
 	{

@@ -546,8 +546,8 @@ var driverMutants = []mutant{
 	{
 		name: "zk: reads taken to be handled in the order in which they were made",
 		file: "internal/protocol/loss.go",
-		old:  "\tif at.meta != nil {\n\t\tif why := metaContradicts(at.meta, &meta)",
-		new:  "\tif d.last.meta != nil {\n\t\tif why := metaContradicts(d.last.meta, &meta)",
+		old:  "\tif at.meta != nil {\n\t\tif why := metaContradicts(at.meta, meta)",
+		new:  "\tif d.last.meta != nil {\n\t\tif why := metaContradicts(d.last.meta, meta)",
 		pkg:  "./internal/protocol", test: "TestDetector",
 	},
 	{

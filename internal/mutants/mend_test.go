@@ -19,6 +19,13 @@ var mendMutants = []mutant{
 	simulated("a floor seen between two losses forgotten", "loss.go",
 		"\t\tspace.Base = max(space.Base, meta.Base)\n", ""),
 	{
+		name: "mend: the number of an answer forgotten whose record is a proof",
+		file: "internal/protocol/loss.go",
+		old:  "\tif meta != nil {\n\t\td.doubtMeta(at, meta)\n\t}\n\td.seePosition(at, p, now)\n",
+		new:  "\td.seePosition(at, p, now)\n\tif meta != nil {\n\t\td.doubtMeta(at, meta)\n\t}\n",
+		pkg:  "./internal/protocol", test: "TestProofIsSeen",
+	},
+	{
 		name: "mend: an answer of before a proof taken for one of after it",
 		file: "internal/protocol/loss.go",
 		old:  "\tif at.proofs != d.last.proofs {\n\t\treturn // it may be",

@@ -28,15 +28,15 @@ var simMutants = []mutant{
 	{
 		name: "protocol: the namespace remembered by acquisitions alone",
 		file: "internal/protocol/coordinator.go",
-		old:  "\tc.detector.know(at, v.Meta, now)\n",
-		new:  "",
+		old:  "c.detector.learn(at, v.Position, &v.Meta, now)",
+		new:  "c.detector.learn(at, v.Position, nil, now)",
 		pkg:  "./internal/protocol", test: "TestEveryLookIsRemembered",
 	},
 	{
 		name: "protocol: the namespace not remembered by acquisitions that fail",
 		file: "internal/protocol/coordinator.go",
-		old:  "\tc.detector.know(at, sv.Meta, now)\n",
-		new:  "",
+		old:  "c.detector.learn(at, sv.Position, &sv.Meta, now)",
+		new:  "c.detector.learn(at, sv.Position, nil, now)",
 		pkg:  "./internal/protocol", test: "TestEveryLookIsRemembered",
 	},
 	{

@@ -213,8 +213,7 @@ func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, 
 	case sv.Origin != "" && sv.Origin != sv.Lineage:
 		c.detector.foreign(at.era, sv.Origin, sv.Lineage, now)
 	}
-	c.detector.learn(at, sv.Position, now)
-	c.detector.know(at, sv.Meta, now)
+	c.detector.learn(at, sv.Position, &sv.Meta, now)
 	return sv, nil
 }
 
@@ -232,8 +231,7 @@ func (c *Coordinator) look(ctx context.Context, s Session, worker int, token str
 // noteView takes note of what a view shows that was read after a sight.
 func (c *Coordinator) noteView(at *sight, v *View, now int64) {
 	v.era, v.seen = at.era, now
-	c.detector.learn(at, v.Position, now)
-	c.detector.know(at, v.Meta, now)
+	c.detector.learn(at, v.Position, &v.Meta, now)
 }
 
 // commit makes a change in a session, and takes note of what its outcome shows. Unsound
@@ -245,7 +243,7 @@ func (c *Coordinator) commit(ctx context.Context, s Session, change Change) (out
 		return out, false, err
 	}
 	now := c.seen(s)
-	c.detector.learn(at, out.Position, now)
+	c.detector.learn(at, out.Position, nil, now)
 	if out.Now != nil {
 		c.noteView(at, out.Now, now)
 	}

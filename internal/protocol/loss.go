@@ -117,14 +117,28 @@ func (d *detector) now(now int64) evidence {
 	return e
 }
 
-// learn takes note of the position of an answer to a request that was made after a
-// sight.
-func (d *detector) learn(at *sight, p Position, now int64) {
+// learn takes note of an answer to a request that was made after a sight: of its position,
+// and of the namespace's record as the request has read it; nil: it has not.
+func (d *detector) learn(at *sight, p Position, meta *Entry[Meta], now int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if at.era != d.last.era {
 		return
 	}
+	// All of an answer is doubted before any of it is taken note of: from a proof on, sights
+	// begin anew with the whole answer.
+	d.doubtPosition(at, p, now)
+	if meta != nil {
+		d.doubtMeta(at, meta)
+	}
+	d.seePosition(at, p, now)
+	if meta != nil && meta.There() {
+		d.seeMeta(at, meta, now)
+	}
+}
+
+// doubtPosition proves a loss if the position of an answer shows one. The caller holds mu.
+func (d *detector) doubtPosition(at *sight, p Position, now int64) {
 	if at.position.Lineage != "" && p.Lineage != "" && p.Lineage != at.position.Lineage {
 		d.lineages = true
 		d.disprove(at, fmt.Sprintf("the lineage of the back end was %s and is %s", at.position.Lineage, p.Lineage), at.posSeen)
@@ -139,8 +153,26 @@ func (d *detector) learn(at *sight, p Position, now int64) {
 	if p.Drawn != 0 && p.Drawn <= at.position.Drawn {
 		d.disprove(at, fmt.Sprintf("ticket %d was drawn, and a later one is %d", at.position.Drawn, p.Drawn), at.drawn)
 	}
+}
+
+// doubtMeta proves a loss if the namespace's record in an answer shows one. The caller
+// holds mu.
+func (d *detector) doubtMeta(at *sight, meta *Entry[Meta]) {
+	if at.meta != nil {
+		if why := metaContradicts(at.meta, meta); why != "" {
+			d.disprove(at, why, at.metaSeen)
+		}
+	}
+	if seen := d.last.meta; at.meta == nil && seen != nil && meta.There() && seen.Record.Nonce != meta.Record.Nonce {
+		// It does not matter which of the two was read first.
+		d.disprove(at, "there are two namespaces of the same name", d.last.metaSeen)
+	}
+}
+
+// seePosition takes note of a position. The caller holds mu.
+func (d *detector) seePosition(at *sight, p Position, now int64) {
 	if at.proofs != d.last.proofs {
-		return // it may be of the time before the proof
+		return // it may be older than the proof
 	}
 	if p.Lineage != "" || p.Number != 0 {
 		d.last.position.Lineage, d.last.posSeen = p.Lineage, d.now(now)
@@ -151,29 +183,11 @@ func (d *detector) learn(at *sight, p Position, now int64) {
 	}
 }
 
-// know takes note of the namespace's record as a request has read it that was made after
-// a sight. Answers are not handled in the order in which they were read, so one may be
-// older than what is known by now.
-func (d *detector) know(at *sight, meta Entry[Meta], now int64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if at.era != d.last.era {
-		return
-	}
-	if at.meta != nil {
-		if why := metaContradicts(at.meta, &meta); why != "" {
-			d.disprove(at, why, at.metaSeen)
-		}
-	}
-	if seen := d.last.meta; at.meta == nil && seen != nil && meta.There() && seen.Record.Nonce != meta.Record.Nonce {
-		// It does not matter which of the two was read first.
-		d.disprove(at, "there are two namespaces of the same name", d.last.metaSeen)
-	}
-	if !meta.There() {
-		return
-	}
+// seeMeta takes note of the namespace's record. Answers are not handled in the order in
+// which they were read, so one may be older than what is known by now. The caller holds mu.
+func (d *detector) seeMeta(at *sight, meta *Entry[Meta], now int64) {
 	if seen := d.last.meta; at.proofs == d.last.proofs && (seen == nil || seen.Version <= meta.Version) {
-		d.last.meta = &meta
+		d.last.meta = meta
 		d.last.metaSeen = d.now(now)
 	}
 	d.remember(meta.Record, now)
