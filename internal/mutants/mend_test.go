@@ -95,4 +95,18 @@ var mendMutants = []mutant{
 		new:  "\tif false {\n",
 		pkg:  "./internal/protocol", test: "TestAcquireAfterAGrantThatWasNotFound",
 	},
+	{
+		name: "mend: a floor that a loss has raised taken for a move that was begun",
+		file: "coord/follow/checks.go",
+		old:  "case !info.Base.IsZero():",
+		new:  "case !info.Floor.IsZero():",
+		pkg:  "./coord/follow", test: "TestFollowFloor",
+	},
+	{
+		name: "mend: what was asked for of a floor not shown",
+		file: "coord/redis/lua/inspect.lua",
+		old:  "meta.loss.floor, meta.base}",
+		new:  "meta.loss.floor, 0}",
+		pkg:  "./coord/redis", test: "TestAdmin",
+	},
 }
