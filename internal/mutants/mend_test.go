@@ -109,4 +109,18 @@ var mendMutants = []mutant{
 		new:  "meta.loss.floor, 0}",
 		pkg:  "./coord/redis", test: "TestAdmin",
 	},
+	{
+		name: "mend: a lost state file passed over in silence",
+		file: "coord/static/acquire.go",
+		old:  "!c.opts.AcceptFresh && wasTaken(path) {",
+		new:  "false {",
+		pkg:  "./coord/static", test: "TestLostFilePassedOver",
+	},
+	{
+		name: "mend: a state file that was never there missed",
+		file: "coord/static/acquire.go",
+		old:  "!c.opts.AcceptFresh && wasTaken(path) {",
+		new:  "!c.opts.AcceptFresh {",
+		pkg:  "./coord/static", test: "TestLostFilePassedOver",
+	},
 }
