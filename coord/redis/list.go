@@ -55,11 +55,11 @@ func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 		return coord.Namespace{}, err
 	}
 	layout, err1 := r.text(1)
-	v, err2 := r.ints(2, 5)
+	v, err2 := r.ints(2, 6)
 	if err := errors.Join(err1, err2); err != nil || layout == "" {
 		return coord.Namespace{}, err
 	}
-	meta := protocol.Meta{Fingerprint: layout, Floor: v[0], LastTick: v[1], Epoch: v[2], Unit: v[3], Loss: protocol.Loss{Floor: v[4]}}
+	meta := protocol.Meta{Fingerprint: layout, Floor: v[0], Base: v[5], LastTick: v[1], Epoch: v[2], Unit: v[3], Loss: protocol.Loss{Floor: v[4]}}
 	return meta.Inspected(), nil
 }
 

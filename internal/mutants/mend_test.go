@@ -102,4 +102,32 @@ var mendMutants = []mutant{
 		new:  "\tif false {\n",
 		pkg:  "./internal/protocol", test: "TestAcquireAfterAGrantThatWasNotFound",
 	},
+	{
+		name: "mend: a floor that a loss has raised taken for a move that was begun",
+		file: "coord/follow/checks.go",
+		old:  "case !info.Base.IsZero():",
+		new:  "case !info.Floor.IsZero():",
+		pkg:  "./coord/follow", test: "TestFollowFloor",
+	},
+	{
+		name: "mend: what was asked for of a floor not shown",
+		file: "coord/redis/lua/inspect.lua",
+		old:  "meta.loss.floor, meta.base}",
+		new:  "meta.loss.floor, 0}",
+		pkg:  "./coord/redis", test: "TestAdmin",
+	},
+	{
+		name: "mend: a lost state file passed over in silence",
+		file: "coord/static/acquire.go",
+		old:  "!c.opts.AcceptFresh && wasTaken(path) {",
+		new:  "false {",
+		pkg:  "./coord/static", test: "TestLostFilePassedOver",
+	},
+	{
+		name: "mend: a state file that was never there missed",
+		file: "coord/static/acquire.go",
+		old:  "!c.opts.AcceptFresh && wasTaken(path) {",
+		new:  "!c.opts.AcceptFresh {",
+		pkg:  "./coord/static", test: "TestLostFilePassedOver",
+	},
 }
