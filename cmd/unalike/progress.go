@@ -21,15 +21,17 @@ func (a *app) newProgress(count int64) *progress {
 	if count < progressAfter || !isTerminal(a.err) || isTerminal(a.out) {
 		return nil
 	}
-	return &progress{progressbar.NewOptions64(count,
+	return a.bar(count, "generating", progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("IDs"))
+}
+
+// bar returns a progress that is shown until it is finished.
+func (a *app) bar(most int64, doing string, options ...progressbar.Option) *progress {
+	return &progress{progressbar.NewOptions64(most, append(options,
 		progressbar.OptionSetWriter(a.err),
-		progressbar.OptionSetDescription("generating"),
-		progressbar.OptionShowCount(),
-		progressbar.OptionShowIts(),
-		progressbar.OptionSetItsString("IDs"),
+		progressbar.OptionSetDescription(doing),
 		progressbar.OptionThrottle(100*time.Millisecond),
 		progressbar.OptionClearOnFinish(),
-	)}
+	)...)}
 }
 
 // add counts n more IDs.
