@@ -93,6 +93,51 @@ func (v *timeValue) Set(s string) error {
 	return nil
 }
 
+// workersValue is a flag for a range of worker IDs.
+type workersValue struct {
+	given       bool
+	first, last int
+}
+
+func (*workersValue) Type() string { return "FIRST-LAST" }
+
+func (v *workersValue) String() string {
+	if !v.given {
+		return ""
+	}
+	return fmt.Sprintf("%d-%d", v.first, v.last)
+}
+
+// Set implements pflag.Value.
+func (v *workersValue) Set(s string) error {
+	from, to, ok := strings.Cut(s, "-")
+	first, err1 := strconv.ParseUint(from, 10, 31)
+	last, err2 := strconv.ParseUint(to, 10, 31)
+	if !ok || err1 != nil || err2 != nil || first > last {
+		return errors.New("two worker IDs are needed, the lower one first, for example 0-511")
+	}
+	*v = workersValue{true, int(first), int(last)}
+	return nil
+}
+
+// memoryValue is a flag for a number of bytes.
+type memoryValue int64
+
+func (*memoryValue) Type() string     { return "SIZE" }
+func (v *memoryValue) String() string { return fmt.Sprintf("%dMiB", int64(*v)>>20) }
+
+// Set implements pflag.Value.
+func (v *memoryValue) Set(s string) error {
+	for unit, shift := range map[string]int{"MiB": 20, "GiB": 30} {
+		number, ok := strings.CutSuffix(s, unit)
+		if n, err := strconv.ParseUint(number, 10, 20); ok && err == nil && n > 0 {
+			*v = memoryValue(int64(n) << shift) //nolint:gosec // n has 20 bits
+			return nil
+		}
+	}
+	return errors.New("a size from 1MiB on is needed, for example 512MiB or 2GiB")
+}
+
 // workerValue reads a worker ID in decimal.
 func workerValue(s string) (int, error) {
 	n, err := strconv.ParseUint(s, 10, 31)

@@ -1,160 +1,132 @@
 package main
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/verify"
 )
 
-// holders says what a coordinator knows of worker IDs; nil: none was asked.
-type holders map[int]coord.Slot
-
-// holders asks the coordinator that o names.
-func (a *app) holders(ctx context.Context, o *verifyOptions) (holders, error) {
-	p := place{from: "--coordinator", rawURL: o.coordinator, typed: true}
-	n, err := a.openNamespace(ctx, p, mustExist)
-	if err != nil {
-		return nil, err
-	}
-	known := holders{}
-	return known, a.with(n, func() error {
-		l, err := n.lister()
-		if err != nil {
-			return err
-		}
-		slots, err := l.List(ctx)
-		for _, s := range slots {
-			known[s.WorkerID] = s
-		}
-		return err
-	})
-}
-
-// of returns what is known of the worker IDs of duplicates.
-func (h holders) of(r *verify.Report) []coord.Slot {
-	var out []coord.Slot
-	for _, w := range r.Workers {
-		if s, ok := h[w.WorkerID]; ok && w.Duplicates > 0 {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// says tells who had the worker ID of a duplicate.
-func (h holders) says(c verify.Clash) string {
-	s, ok := h[c.WorkerID]
-	switch {
-	case h == nil:
-		return ""
-	case !ok:
-		return fmt.Sprintf("worker ID %d was never granted there: whoever made the ID did not lease it from this coordinator", c.WorkerID)
-	case !c.Time.Before(s.Until):
-		return fmt.Sprintf("the ID is later than every window of worker ID %d, which end at %s: whoever made it did not lease it from this coordinator, or the coordinator has lost data",
-			c.WorkerID, s.Until.UTC().Format(timeForm))
-	case c.Time.Before(s.Since):
-		return fmt.Sprintf("made before worker ID %d was granted to %q at %s, with generation %d", c.WorkerID, s.Holder, s.Since.UTC().Format(timeForm), s.Generation)
-	}
-	return fmt.Sprintf("worker ID %d was granted to %q at %s, with generation %d; it is %s", c.WorkerID, s.Holder, s.Since.UTC().Format(timeForm), s.Generation, s.State)
-}
-
-// wrong counts what is wrong, in words.
-func wrong(r *verify.Report, ordered bool) []string {
+// findings counts what is wrong, and IDs out of order if these are wrong.
+func findings(r *verify.Report, ordered bool) []string {
 	var out []string
-	for _, k := range []struct {
-		n    int64
-		what string
-	}{
-		{r.Duplicates, "occur more than once"},
-		{r.Outside, "cannot have been made with this layout or worker IDs"},
-		{r.Early, "are too early"},
-		{r.Late, "lie in the future"},
-		{r.Unreadable, "cannot be read"},
-	} {
-		if k.n > 0 {
-			out = append(out, fmt.Sprintf("%d %s", k.n, k.what))
+	add := func(n int64, what string) {
+		if n > 0 {
+			out = append(out, group(fmt.Sprint(n))+" "+what)
 		}
 	}
-	if ordered && r.OutOfOrder > 0 {
-		out = append(out, fmt.Sprintf("%d follow a larger one of the same worker ID", r.OutOfOrder))
+	add(r.Duplicates, plural(r.Duplicates, "duplicate"))
+	add(r.Outside, "outside the layout or the allowed worker IDs")
+	add(r.Early, "too early")
+	add(r.Late, "too late")
+	add(r.Unreadable, "unreadable")
+	if ordered {
+		add(r.OutOfOrder, "out of order")
 	}
 	return out
+}
+
+// plural returns what n of something are called.
+func plural(n int64, one string) string {
+	if n == 1 {
+		return one
+	}
+	return one + "s"
 }
 
 // verifyText is the report for people.
 func verifyText(r *verify.Report, o *verifyOptions, held holders) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d IDs", r.IDs)
+	fmt.Fprintf(&b, "%s %s", group(fmt.Sprint(r.IDs)), plural(r.IDs, "ID"))
 	if !o.plain {
-		fmt.Fprintf(&b, " of %d worker IDs", len(r.Workers))
+		fmt.Fprintf(&b, " of %s %s", group(fmt.Sprint(len(r.Workers))), plural(int64(len(r.Workers)), "worker ID"))
 	}
-	all := wrong(r, true)
-	if len(all) == 0 {
-		all = []string{"nothing is wrong"}
+	found := findings(r, true)
+	switch {
+	case r.IDs == 0 && len(found) == 0:
+		found = []string{"nothing was verified"}
+	case len(found) == 0:
+		found = []string{"nothing is wrong"}
 	}
-	fmt.Fprintf(&b, ": %s\n", strings.Join(all, ", "))
+	fmt.Fprintf(&b, ": %s\n", strings.Join(found, ", "))
 	for _, c := range r.Clashes {
-		b.WriteString(clashText(c, o, held))
+		b.WriteString(clashText(c, held))
 	}
 	if more := r.Duplicates - int64(len(r.Clashes)); more > 0 {
-		fmt.Fprintf(&b, "and %d more that occur more than once; --show shows more\n", more)
+		fmt.Fprintf(&b, "... and %s more %s; --show %d shows all\n", group(fmt.Sprint(more)), plural(more, "duplicate"), r.Duplicates)
 	}
 	for _, c := range r.Causes {
 		fmt.Fprintf(&b, "possible cause: %s (%s)\n", c.Kind, c.Why)
 	}
 	for _, e := range r.Examples {
-		if e.Kind != "out of order" || o.ordered {
+		if e.Kind != verify.KindOrder || o.ordered {
 			fmt.Fprintf(&b, "%v: %s\n", e.Place, e.Text)
 		}
 	}
-	if !o.plain {
+	if len(r.Workers) > 0 {
 		b.WriteString(workerTable(r.Workers))
+	}
+	if r.Unattributed > 0 {
+		fmt.Fprintf(&b, "... and %s %s of more worker IDs, whose order and rate are unknown; is --layout theirs?\n", group(fmt.Sprint(r.Unattributed)), plural(r.Unattributed, "ID"))
 	}
 	return []byte(b.String())
 }
 
 // clashText describes an ID that occurs more than once.
-func clashText(c verify.Clash, o *verifyOptions, held holders) string {
+func clashText(c verify.Clash, held holders) string {
 	text := fmt.Sprintf("%d occurs %d times", c.ID, c.Times)
-	if !c.Time.IsZero() {
-		text += fmt.Sprintf(": %s  worker %d  sequence %d", c.Time.Format(timeForm), c.WorkerID, c.Sequence)
+	if p := c.Parts; p != nil {
+		text += fmt.Sprintf(": %s  worker %d  sequence %d", p.Time.Format(timeForm), p.WorkerID, p.Sequence)
 	}
-	for i, p := range c.Places {
-		text += map[bool]string{true: "  at ", false: ", "}[i == 0] + p.String()
+	var places []string
+	for _, p := range c.Places {
+		places = append(places, p.String())
 	}
-	if says := held.says(c); says != "" && !o.plain {
-		text += "\n  " + says
+	if len(places) > 0 {
+		text += "\n  at " + strings.Join(places, ", ")
+	}
+	if more := c.Times - int64(len(places)); len(places) > 0 && more > 0 {
+		text += fmt.Sprintf(" and %s more", group(fmt.Sprint(more)))
+	}
+	if who := held.describe(c); who != "" {
+		text += "\n  " + who
 	}
 	return text + "\n"
 }
 
-// tableRows is how many worker IDs are shown.
+// tableRows is how many worker IDs are shown at most.
 const tableRows = 20
 
-// workerTable shows the worker IDs: those with duplicates first, then those with the most
-// IDs.
+// workerTable shows the worker IDs: those with the most duplicates first, then those with the most IDs.
 func workerTable(all []verify.Worker) string {
 	rows := slices.Clone(all)
 	slices.SortStableFunc(rows, func(a, b verify.Worker) int {
-		if (a.Duplicates > 0) != (b.Duplicates > 0) {
-			return map[bool]int{true: -1, false: 1}[a.Duplicates > 0]
-		}
-		return int(min(max(b.IDs-a.IDs, -1), 1))
+		return cmp.Or(cmp.Compare(b.Duplicates, a.Duplicates), cmp.Compare(b.IDs, a.IDs))
 	})
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "WORKER\tIDS\tFROM\tTO\tIDS/S\tMOST A TICK\tDUPLICATES\tOUT OF ORDER")
+	_, _ = fmt.Fprintln(w, "WORKER ID\tIDS\tFROM\tTO\tIDS/S\tMOST A TICK\tDUPLICATES\tOUT OF ORDER")
 	for _, r := range rows[:min(len(rows), tableRows)] {
-		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%.0f\t%d\t%d\t%d\n", r.WorkerID, r.IDs, r.First.Format(timeForm), r.Last.Format(timeForm), r.PerSecond, r.MostATick, r.Duplicates, r.OutOfOrder)
+		_, _ = fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%d\t%d\t%d\n", r.WorkerID, r.IDs,
+			r.First.Format(timeForm), r.Last.Format(timeForm), workerRate(r), r.MostATick, r.Duplicates, r.OutOfOrder)
 	}
-	_ = w.Flush() // into memory
+	_ = w.Flush() // a strings.Builder takes everything
 	if more := len(rows) - tableRows; more > 0 {
-		fmt.Fprintf(&b, "and %d more worker IDs; --json has all\n", more)
+		fmt.Fprintf(&b, "... and %s more %s; --json shows all\n", group(fmt.Sprint(more)), plural(int64(more), "worker ID"))
 	}
 	return b.String()
+}
+
+// workerRate prints the IDs a second of a worker ID.
+func workerRate(w verify.Worker) string {
+	switch {
+	case w.PerSecond == 0:
+		return "-"
+	case w.PerSecond < 10:
+		return fmt.Sprintf("%.2g", w.PerSecond)
+	}
+	return fmt.Sprintf("%.0f", w.PerSecond)
 }

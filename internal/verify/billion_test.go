@@ -2,9 +2,10 @@ package verify
 
 import (
 	"io"
+	"os"
 	"runtime"
-	"runtime/debug"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,8 +13,8 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
-// made is a text of IDs that is made while it is read: those of 64 worker IDs in turn, in
-// order but for a few that are planted.
+// made is a text of IDs that is made while it is read: those of 64 worker IDs in turn, each in order, but for a few
+// that are planted.
 type made struct {
 	layout  core.Layout
 	n, all  int
@@ -21,11 +22,13 @@ type made struct {
 	buf     []byte
 }
 
+// id returns the n-th ID: 100 of each worker ID in each tick.
 func (m *made) id(n int) core.ID {
 	if v, ok := m.planted[n]; ok {
 		return v
 	}
-	tick, rest := n/(64*100), n%(64*100)
+	const perTick = 64 * 100
+	tick, rest := n/perTick, n%perTick
 	return core.ID(int64(tick+1_000_000)<<(m.layout.WorkerBits+m.layout.SequenceBits) | int64(rest%64)<<m.layout.SequenceBits | int64(rest/64))
 }
 
@@ -42,37 +45,48 @@ func (m *made) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// TestBillion finds planted duplicates among many IDs, in bounded memory.
+// resident returns how much memory the process has had at most, in bytes; 0: this system does not say.
+func resident() int64 {
+	status, _ := os.ReadFile("/proc/self/status")
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	kib, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	n, _ := strconv.ParseInt(kib, 10, 64)
+	return n << 10
+}
+
+// TestBillion finds planted duplicates among many IDs, in bounded memory: a billion in `make full`.
 func TestBillion(t *testing.T) {
-	all := fulltest.Rounds(2_000_000, 1_000_000_000)
-	memory := int64(fulltest.Rounds(4<<20, 256<<20))
-	layout := core.DefaultLayout()
-	m := &made{layout: layout, all: all}
+	all := fulltest.Rounds(4_000_000, 1_000_000_000)
+	memory := fulltest.Rounds(1<<20, 256<<20)
+	most := uint64(fulltest.Rounds(16<<20, 384<<20)) // 4 million IDs alone are 30 MiB
+	o := options(t)
+	o.Memory = int64(memory)
+	m := &made{layout: *o.Layout, all: all}
 	m.planted = map[int]core.ID{all - 1: m.id(0), all / 2: m.id(all / 3), all / 4: m.id(all - 2)}
-	o := Options{
-		Format: Format{Digits: true}, Layout: &layout, LastWorker: layout.Workers() - 1,
-		Latest: year2026, Memory: memory, Temp: t.TempDir(), Shown: 10,
-	}
-	most := uint64(0)
-	o.Sorted = func(done, _ int64) {
-		if done>>20%64 == 0 || all < 1<<24 {
+	live, samples := uint64(0), int64(0)
+	o.Progress = func(_ Step, done, _ int64) {
+		if samples++; samples%int64(fulltest.Rounds(4, 1000)) == 0 {
+			runtime.GC() // what is left is in use
 			var s runtime.MemStats
 			runtime.ReadMemStats(&s)
-			most = max(most, s.Sys-s.HeapReleased)
+			live = max(live, s.HeapAlloc)
 		}
 	}
-	debug.FreeOSMemory()
 	began := time.Now()
-	r, err := Check(t.Context(), []Source{{Name: "made", Open: func() (io.ReadCloser, error) { return io.NopCloser(m), nil }}}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := mustCheck(t, o, Source{Name: "made", Size: -1, Open: func() (io.ReadCloser, error) { return io.NopCloser(m), nil }})
 	took := time.Since(began)
-	t.Logf("%d IDs in %v, %.1f million a second, with %d MiB of memory", all, took.Round(time.Millisecond), float64(all)/took.Seconds()/1e6, most>>20)
-	if r.IDs != int64(all) || r.Duplicates != 3 || len(r.Clashes) != 3 || r.OutOfOrder == 0 || r.Outside+r.Late+r.Early+r.Unreadable != 0 || len(r.Workers) != 64 {
+	t.Logf("%d IDs in %v, %.1f million a second; %d MiB in use at most, %d MiB resident",
+		all, took.Round(time.Millisecond), float64(all)/took.Seconds()/1e6, live>>20, resident()>>20)
+	if r.IDs != int64(all) || r.Duplicates != 3 || r.Extra != 3 || len(r.Clashes) != 3 || r.Outside+r.Late+r.Early+r.Unreadable != 0 || len(r.Workers) != 64 {
 		t.Errorf("%+v", r)
 	}
-	if most > 512<<20 {
-		t.Errorf("%d MiB of memory were used", most>>20)
+	if r.OutOfOrder != 3 {
+		t.Errorf("%d IDs are out of order, want for each planted one itself or the one after it: %+v", r.OutOfOrder, r.Examples)
+	}
+	if samples < 10 || live > most {
+		t.Errorf("%d MiB are in use, at most %d are allowed (%d samples)", live>>20, most>>20, samples)
+	}
+	if all > 1e9-1 && resident() > 512<<20 {
+		t.Errorf("%d MiB were resident", resident()>>20)
 	}
 }

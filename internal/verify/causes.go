@@ -3,41 +3,30 @@ package verify
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 )
 
-// What may have made two equal IDs.
+// What may have caused duplicates.
 const (
-	// CauseLayouts: the IDs were made with different layouts, or epochs.
+	// CauseLayouts: the IDs were made with different layouts or epochs.
 	CauseLayouts = "different layouts"
 	// CauseTwice: two generators had the worker ID at the same time.
 	CauseTwice = "same worker ID twice"
-	// CauseClock: the clock of a generator was stepped back, and it went on.
+	// CauseClock: the clock of a generator was stepped back, and the generator went on.
 	CauseClock = "clock stepped back"
-	// CauseRestart: a generator whose IDs were ahead of its clock ended, and the next one
-	// began at the clock.
+	// CauseRestart: a generator whose IDs were ahead of its clock ended, and the next one began at the clock.
 	CauseRestart = "restart after a burst"
-	// CauseCopied: the IDs were not made twice but written down twice.
+	// CauseCopied: the IDs were made once and written down twice.
 	CauseCopied = "copied"
 )
 
-// burst is how far a generator may be ahead of its clock, most likely: a few seconds of
-// sequence numbers that it had borrowed.
-const burst = 10 * time.Second
+// longestBurst is how far ahead of its clock a generator is at most, most likely.
+const longestBurst = 10 * time.Second
 
-// finish completes what is known of the worker IDs, and says what fits.
+// finish adds the worker IDs to the report, and the causes that fit their duplicates.
 func (c *check) finish() {
-	for _, id := range slices.Sorted(maps.Keys(c.workers)) {
-		w := c.workers[id]
-		if w.IDs == 0 {
-			continue
-		}
-		w.First, w.Last = c.timeOf(w.first), c.timeOf(w.last)
-		if d := w.Last.Sub(w.First).Seconds(); d > 0 {
-			w.PerSecond = float64(w.IDs) / d
-		}
+	for _, w := range c.all() {
 		c.report.Workers = append(c.report.Workers, w.Worker)
 		if w.Duplicates > 0 {
 			c.report.Causes = append(c.report.Causes, c.causes(w)...)
@@ -45,7 +34,7 @@ func (c *check) finish() {
 	}
 }
 
-// causes says what may have made the duplicates of a worker ID.
+// causes returns what may have caused the duplicates of a worker ID.
 func (c *check) causes(w *worker) []Cause {
 	var out []Cause
 	fits := func(kind, format string, args ...any) {
@@ -54,26 +43,34 @@ func (c *check) causes(w *worker) []Cause {
 	if n := c.report.Outside + c.report.Early + c.report.Late; n > 0 {
 		fits(CauseLayouts, "%d of the IDs cannot have been made with this layout at a possible time", n)
 	}
-	if w.Duplicates == w.IDs-w.Duplicates && w.IDs > 2 {
-		fits(CauseCopied, "every ID of worker ID %d is there twice", w.WorkerID)
+	if w.Duplicates == w.distinct && w.distinct > 1 {
+		fits(CauseCopied, "every ID of worker ID %d occurs more than once", w.WorkerID)
 	}
-	covering := slices.DeleteFunc(slices.Clone(w.steps), func(s step) bool { return s.to > w.dupLast || s.from < w.dupFirst })
-	if len(covering) == 0 {
-		fits(CauseTwice, "the IDs of worker ID %d are in ascending order, so that nothing tells when each was made; export them in the order in which they were stored to learn more", w.WorkerID)
-		return out
+	// Only a step back across duplicates can have made them.
+	across := slices.DeleteFunc(slices.Clone(w.steps), func(s step) bool { return s.to > w.dupLast || s.from < w.dupFirst })
+	switch {
+	case len(across) == 0:
+		fits(CauseTwice, "the IDs of worker ID %d are in ascending order, which hides when each of them was made; lines in the order in which they were stored show more", w.WorkerID)
+	case w.OutOfOrder >= manySteps:
+		fits(CauseTwice, "the IDs of worker ID %d go back %d times: those of two generators are mixed, or IDs were not stored in the order in which they were made",
+			w.WorkerID, w.OutOfOrder)
+	default:
+		c.causesOfStep(w, across, fits)
 	}
-	if w.OutOfOrder >= manySteps {
-		fits(CauseTwice, "the IDs of worker ID %d go back %d times between %s and %s: those of two generators are mixed", w.WorkerID, w.OutOfOrder, c.stamp(w.dupFirst), c.stamp(w.dupLast))
-		return out
-	}
-	far := slices.MaxFunc(covering, func(a, b step) int { return cmp.Compare(a.from-a.to, b.from-b.to) })
-	back := c.timeOf(far.from).Sub(c.timeOf(far.to))
-	if back <= burst && far.to&(1<<c.Layout.SequenceBits-1) == 0 {
-		fits(CauseRestart, "at %v the IDs of worker ID %d go back by %v and begin with sequence number 0: the generator before was ahead of its clock by that", far.Place, w.WorkerID, back)
-	}
-	fits(CauseClock, "at %v the IDs of worker ID %d go back by %v, from %s to %s, and the duplicates lie between", far.Place, w.WorkerID, back, c.stamp(far.from), c.stamp(far.to))
-	fits(CauseTwice, "another generator with worker ID %d may have begun at %v", w.WorkerID, far.Place)
 	return out
 }
 
-func (c *check) stamp(v uint64) string { return c.timeOf(v).Format(time.RFC3339Nano) }
+// causesOfStep adds what the farthest step back can be.
+func (c *check) causesOfStep(w *worker, across []step, fits func(kind, format string, args ...any)) {
+	far := slices.MaxFunc(across, func(a, b step) int { return cmp.Compare(a.from-a.to, b.from-b.to) })
+	back := c.timeOf(far.from).Sub(c.timeOf(far.to))
+	if back > 0 && back <= longestBurst && far.to&(1<<c.layout.SequenceBits-1) == 0 {
+		fits(CauseRestart, "at %v the IDs of worker ID %d go back by %v and begin with sequence number 0, as if the generator before had been so far ahead of its clock",
+			far.Place, w.WorkerID, back)
+	}
+	if back > 0 {
+		fits(CauseClock, "at %v the IDs of worker ID %d go back by %v, from %s to %s, and the duplicates lie between these",
+			far.Place, w.WorkerID, back, stamp(c.timeOf(far.from)), stamp(c.timeOf(far.to)))
+	}
+	fits(CauseTwice, "another generator with worker ID %d may have begun at %v", w.WorkerID, far.Place)
+}

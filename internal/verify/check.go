@@ -2,47 +2,54 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/unalike-id/unalike/core"
 )
 
-// Options say what IDs may look like.
+// Options say what IDs may look like, and what may be used to check them.
 type Options struct {
 	Format
-	// Layout is that of the IDs; nil: they are plain numbers, of which only duplicates are
-	// looked for.
+	// Layout is that of the IDs; nil: they are plain numbers, which are only searched for duplicates.
 	Layout *core.Layout
-	// FirstWorker and LastWorker bound the worker IDs that there may be.
+	// FirstWorker and LastWorker bound the worker IDs that are allowed.
 	FirstWorker, LastWorker int
-	// Earliest and Latest bound when IDs may have been stamped, both included.
+	// Earliest and Latest bound when IDs may have been stamped, both included; zero: there is no bound but the layout's.
 	Earliest, Latest time.Time
-	// Memory is about how many bytes are used for sorting, and Temp the folder for what
-	// that does not hold; empty: that of the system.
+	// Memory is how many bytes are used for sorting, 1 MiB at least; some 20 MiB come on top of it. What it does not
+	// hold goes to the folder Temp; empty: the system's.
 	Memory int64
 	Temp   string
-	// Shown is how many examples and duplicates are reported in detail.
-	Shown int
-	// Read is told how many bytes were read, and Sorted how many IDs are dealt with after
-	// that; nil: nobody wants to know.
-	Read   func(bytes int)
-	Sorted func(done, all int64)
+	// Shown is how many duplicates, and how many examples of each kind, are reported in detail.
+	Shown int64
+	// Progress is called now and then with how much of a step is done: bytes while sources are read, else IDs. All is
+	// negative if it is unknown. Nil: nobody wants to know.
+	Progress func(step Step, done, all int64)
 }
 
-// Check reads all sources and reports what is wrong with their IDs. It returns an error
-// only if it cannot read or sort them. It blocks until that is done or ctx ends.
+// Step is a part of the work, in words.
+type Step string
+
+// The steps, one after the other. The last one is left out if there are no duplicates.
+const (
+	StepRead   Step = "reading"
+	StepMerge  Step = "comparing"
+	StepLocate Step = "finding lines"
+)
+
+// Check reads all sources and reports what is wrong with their IDs. It returns an error only if it cannot read or sort
+// them. It blocks until that is done or ctx ends, and then deletes its temporary files.
 func Check(ctx context.Context, sources []Source, o Options) (r *Report, err error) {
-	c := &check{Options: o, report: &Report{}, workers: map[int]*worker{}, sorter: newSorter(o.Temp, o.Memory)}
+	c := &check{Options: o, report: &Report{}, tracker: newTracker(o), sorter: newSorter(o.Temp, o.Memory), shown: map[string]int64{}}
 	defer func() {
-		if cerr := c.sorter.close(); err == nil && cerr != nil {
-			r, err = nil, fmt.Errorf("tidying up: %w", cerr)
+		if cerr := c.sorter.close(); cerr != nil {
+			r, err = nil, errors.Join(err, cerr)
 		}
 	}()
-	for _, src := range sources {
-		if err := c.read(ctx, src); err != nil {
-			return nil, err
-		}
+	if err := c.read(ctx, sources); err != nil {
+		return nil, err
 	}
 	if err := c.merge(ctx); err != nil {
 		return nil, err
@@ -57,141 +64,122 @@ func Check(ctx context.Context, sources []Source, o Options) (r *Report, err err
 // check is one call of Check.
 type check struct {
 	Options
-	report  *Report
-	sorter  *sorter
-	workers map[int]*worker
-	recent  *worker // that of the ID before, which is often that of the next one, too
+	tracker
+	report *Report
+	sorter *sorter
+	shown  map[string]int64 // how many examples there are of each kind
 }
 
-// worker is what is known of a worker ID.
-type worker struct {
-	Worker
-	first, last uint64 // the lowest and the highest ID
-	prev        uint64 // the ID before, in the order of the sources
-	steps       []step // back, the first ones
-	tick        int64  // the tick that is being counted
-	inTick      int64
-	dupFirst    uint64 // the lowest and the highest duplicate
-	dupLast     uint64
-}
-
-// step is where an ID of a worker ID follows a larger one.
-type step struct {
-	from, to uint64
-	Place
-}
-
-// manySteps is from how many steps back on a sequence of IDs has no order to speak of.
-const manySteps = 100
-
-func (c *check) read(ctx context.Context, src Source) error {
-	return c.Format.read(ctx, src, readers{
-		passed: c.Read,
-		number: func(v uint64, line int64) error {
-			c.see(v, Place{src.Name, line})
-			return c.sorter.add(v)
-		},
-		bad: func(err error, line int64) error {
-			c.report.Unreadable++
-			c.example("unreadable", Place{src.Name, line}, err.Error())
-			return nil
-		},
-	})
-}
-
-// example notes something that is wrong, unless there are enough examples of its kind.
-func (c *check) example(kind string, at Place, text string) {
-	n := 0
-	for _, e := range c.report.Examples {
-		if e.Kind == kind {
-			n++
+// read reads all sources once, in their order.
+func (c *check) read(ctx context.Context, sources []Source) error {
+	passed := c.count(StepRead, sources)
+	for i, src := range sources {
+		c.source = i
+		err := c.Format.read(ctx, src, readers{
+			passed: passed,
+			number: func(v uint64, line int64) error {
+				c.see(v, Place{src.Name, line})
+				return c.sorter.add(v)
+			},
+			bad: func(err error, line int64) {
+				c.report.Unreadable++
+				c.example(KindUnreadable, Place{src.Name, line}, err.Error)
+			},
+		})
+		if err != nil {
+			return err
 		}
 	}
-	if n < c.Shown {
-		c.report.Examples = append(c.report.Examples, Example{kind, at, text})
+	return nil
+}
+
+// count returns what counts the bytes of sources for a step.
+func (c *check) count(step Step, sources []Source) func(bytes int) {
+	done, all := int64(0), int64(0)
+	for _, src := range sources {
+		if all += src.Size; src.Size < 0 {
+			all = -1
+			break
+		}
+	}
+	return func(bytes int) {
+		if done += int64(bytes); c.Progress != nil {
+			c.Progress(step, done, all)
+		}
 	}
 }
 
-// see takes note of an ID, in the order of the sources.
+// example adds an example of what is wrong, unless there are enough of its kind.
+func (c *check) example(kind string, at Place, text func() string) {
+	if c.shown[kind] < c.Shown {
+		c.shown[kind]++
+		c.report.Examples = append(c.report.Examples, Example{kind, at, text()})
+	}
+}
+
+// see checks an ID for itself, and against the one before it of the same worker ID.
 func (c *check) see(v uint64, at Place) {
 	c.report.IDs++
 	if c.Layout == nil {
 		return
 	}
-	if v > uint64(c.Layout.MaxID()) {
-		if c.report.Outside++; c.report.Outside <= int64(c.Shown) {
-			c.example("outside", at, fmt.Sprintf("%d has more bits than layout %v, whose largest ID is %d", v, c.Layout, c.Layout.MaxID()))
-		}
+	if v > c.maxID {
+		c.report.Outside++
+		c.example(KindOutside, at, func() string {
+			return fmt.Sprintf("%d has more bits than layout %v, whose largest ID is %d", v, c.Layout, c.maxID)
+		})
 		return
 	}
+	c.judge(v, at)
 	w := c.worker(c.workerOf(v))
-	c.judge(v, w, at)
-	if w.IDs++; w.IDs == 1 {
-		w.first, w.last, w.prev = v, v, v
+	if w == nil {
+		c.report.Unattributed++
 		return
 	}
-	if v < w.prev {
-		w.OutOfOrder++
-		if c.report.OutOfOrder++; len(w.steps) < manySteps {
-			w.steps = append(w.steps, step{w.prev, v, at})
-		}
-		if c.report.OutOfOrder <= int64(c.Shown) {
-			c.example("out of order", at, fmt.Sprintf("%d follows %d, of the same worker ID %d and %v later", v, w.prev, w.WorkerID, c.timeOf(w.prev).Sub(c.timeOf(v))))
-		}
-	}
-	w.prev, w.first, w.last = v, min(w.first, v), max(w.last, v)
-}
-
-// judge looks whether an ID can be there.
-func (c *check) judge(v uint64, w *worker, at Place) {
-	if w.WorkerID < c.FirstWorker || w.WorkerID > c.LastWorker {
-		if c.report.Outside++; c.report.Outside <= int64(c.Shown) {
-			c.example("outside", at, fmt.Sprintf("%d has worker ID %d; allowed are %d to %d", v, w.WorkerID, c.FirstWorker, c.LastWorker))
-		}
-	}
-	switch t := c.timeOf(v); {
-	case t.Before(c.Earliest):
-		if c.report.Early++; c.report.Early <= int64(c.Shown) {
-			c.example("early", at, fmt.Sprintf("%d was stamped at %s, before %s", v, t.Format(time.RFC3339Nano), c.Earliest.UTC().Format(time.RFC3339Nano)))
-		}
-	case t.After(c.Latest):
-		if c.report.Late++; c.report.Late <= int64(c.Shown) {
-			c.example("late", at, fmt.Sprintf("%d was stamped at %s, after %s", v, t.Format(time.RFC3339Nano), c.Latest.UTC().Format(time.RFC3339Nano)))
-		}
+	if prev, ok := c.follow(w, v, at); !ok {
+		c.report.OutOfOrder++
+		c.example(KindOrder, at, func() string {
+			return fmt.Sprintf("%d follows %d, which worker ID %d made %v later", v, prev, w.WorkerID, c.timeOf(prev).Sub(c.timeOf(v)))
+		})
 	}
 }
 
-func (c *check) worker(id int) *worker {
-	if c.recent != nil && c.recent.WorkerID == id {
-		return c.recent
+// judge checks the worker ID and the time of an ID.
+func (c *check) judge(v uint64, at Place) {
+	if id := c.workerOf(v); id < c.FirstWorker || id > c.LastWorker {
+		c.report.Outside++
+		c.example(KindOutside, at, func() string {
+			return fmt.Sprintf("%d has worker ID %d; allowed are %d to %d", v, id, c.FirstWorker, c.LastWorker)
+		})
 	}
-	w := c.workers[id]
-	if w == nil {
-		w = &worker{Worker: Worker{WorkerID: id}, tick: -1}
-		c.workers[id] = w
+	switch tick := c.tickOf(v); {
+	case tick < c.firstTick:
+		c.report.Early++
+		c.example(KindEarly, at, func() string {
+			return fmt.Sprintf("%d was stamped at %s, before %s", v, stamp(c.timeOf(v)), stamp(c.Earliest))
+		})
+	case tick > c.lastTick:
+		c.report.Late++
+		c.example(KindLate, at, func() string {
+			return fmt.Sprintf("%d was stamped at %s, after %s", v, stamp(c.timeOf(v)), stamp(c.Latest))
+		})
 	}
-	c.recent = w
-	return w
 }
 
-func (c *check) workerOf(v uint64) int {
-	return int(v >> c.Layout.SequenceBits & (1<<c.Layout.WorkerBits - 1))
-}
+// stamp prints a time in messages.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-func (c *check) tickOf(v uint64) int64 {
-	return int64(v >> (c.Layout.SequenceBits + c.Layout.WorkerBits)) //nolint:gosec // it has at most 62 bits
-}
+// progressEvery is after how many IDs progress is reported while IDs are compared.
+const progressEvery = 1 << 20
 
-func (c *check) timeOf(v uint64) time.Time { return c.Layout.Decompose(core.ID(v)).Time } //nolint:gosec // it is at most MaxID
-
-// merge goes through all IDs in ascending order.
+// merge goes through all IDs in ascending order, where equal ones are neighbours.
 func (c *check) merge(ctx context.Context) error {
 	var prev uint64
 	times, done := int64(0), int64(0)
 	err := c.sorter.each(func(v uint64) error {
-		if done++; done%(1<<20) == 0 {
-			if c.Sorted != nil {
-				c.Sorted(done, c.sorter.count)
+		if done++; done%progressEvery == 0 {
+			if c.Progress != nil {
+				c.Progress(StepMerge, done, c.sorter.count)
 			}
 			if err := ctx.Err(); err != nil {
 				return err
@@ -214,55 +202,48 @@ func (c *check) group(v uint64, times int64) {
 	if times == 0 {
 		return
 	}
-	known := c.Layout != nil && v <= uint64(c.Layout.MaxID())
+	known := c.Layout != nil && v <= c.maxID
 	if known {
-		w := c.worker(c.workerOf(v))
-		if tick := c.tickOf(v); tick != w.tick {
-			w.tick, w.inTick = tick, 0
-		}
-		w.inTick++
-		w.MostATick = max(w.MostATick, w.inTick)
-		if times > 1 {
-			if w.Duplicates++; w.Duplicates == 1 {
-				w.dupFirst = v
-			}
-			w.dupLast = v
-		}
+		c.tally(v, times > 1)
 	}
 	if times == 1 {
 		return
 	}
 	c.report.Duplicates++
 	c.report.Extra += times - 1
-	if len(c.report.Clashes) >= c.Shown {
+	if int64(len(c.report.Clashes)) >= c.Shown {
 		return
 	}
 	clash := Clash{ID: core.ID(v), Times: times} //nolint:gosec // what is read is at most 2^63 - 1
 	if known {
-		p := c.Layout.Decompose(clash.ID)
-		clash.Time, clash.WorkerID, clash.Sequence = p.Time, p.WorkerID, p.Sequence
+		parts := c.Layout.Decompose(clash.ID)
+		clash.Parts = &parts
 	}
 	c.report.Clashes = append(c.report.Clashes, clash)
 }
 
-// morePlaces is how many places are noted for each duplicate.
-const morePlaces = 5
+// placesShown is how many places are reported for each duplicate.
+const placesShown = 5
 
-// locate reads the sources once more, to say where the duplicates stand.
+// locate reads the sources once more, to find where the duplicates stand.
 func (c *check) locate(ctx context.Context, sources []Source) error {
+	if len(c.report.Clashes) == 0 {
+		return nil
+	}
 	wanted := map[uint64]*Clash{}
 	for i := range c.report.Clashes {
-		wanted[uint64(c.report.Clashes[i].ID)] = &c.report.Clashes[i]
+		wanted[uint64(c.report.Clashes[i].ID)] = &c.report.Clashes[i] //nolint:gosec // an ID is not negative
 	}
+	passed := c.count(StepLocate, sources)
 	for _, src := range sources {
-		if !src.Again || len(wanted) == 0 {
+		if !src.Again {
 			continue
 		}
 		err := c.Format.read(ctx, src, readers{
-			passed: c.Read,
-			bad:    func(error, int64) error { return nil },
+			passed: passed,
+			bad:    func(error, int64) {},
 			number: func(v uint64, line int64) error {
-				if clash := wanted[v]; clash != nil && len(clash.Places) < morePlaces {
+				if clash := wanted[v]; clash != nil && len(clash.Places) < placesShown {
 					clash.Places = append(clash.Places, Place{src.Name, line})
 				}
 				return nil

@@ -1,36 +1,43 @@
 package verify
 
 import (
-	"bufio"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
+	"math"
 	"os"
 	"slices"
+
+	"github.com/unalike-id/unalike/internal/filesys"
 )
 
-// sorter sorts numbers, also more than memory holds: runs that are sorted in memory go to
-// a temporary folder, and are merged. The next run is read while one is sorted.
+const (
+	// leastMemory is the least memory that a sorter works with.
+	leastMemory = 1 << 20
+	// buffers is how many runs are in memory at once: one is filled while the other one is sorted and written.
+	buffers = 2
+	// mergedAtOnce is how many files are merged at once. It bounds open files, and the memory for reading them.
+	mergedAtOnce = 64
+)
+
+// sorter sorts numbers, also more than memory holds: it writes sorted runs to files in a temporary folder and merges
+// those. A second goroutine sorts and writes a run while the next one is filled.
 type sorter struct {
-	parent string // of the folder; empty: that of the system
-	dir    string // empty: no run was written yet
+	parent string // of the temporary folder; empty: the system's
+	dir    string // the temporary folder; empty: nothing was written yet
 	size   int    // numbers in a run
 	run    []uint64
 	count  int64
-	files  []*os.File
+	// levels holds the files of sorted runs. Those of level 0 hold one run each, and those of every other level are
+	// merged from mergedAtOnce files of the level below. The second goroutine owns it until done is received from.
+	levels [][]string
 
-	full chan []uint64 // runs to sort
+	full chan []uint64 // runs to be sorted; nil: there is no second goroutine
 	free chan []uint64 // runs that were written
-	done chan error    // the first error of the other goroutine
+	done chan error    // the end of the second goroutine
 }
 
-// buffers is how many runs are in memory at a time: one is read, one sorted.
-const buffers = 2
-
-// newSorter returns a sorter which uses about so many bytes of memory, 1 MiB or more.
+// newSorter returns a sorter that holds as many numbers in memory as fit into so many bytes.
 func newSorter(parent string, memory int64) *sorter {
-	size := int(max(memory, 1<<20) / 8 / buffers)
+	size := int(min(max(memory, leastMemory)/8/buffers, math.MaxInt32)) // an int may have 32 bits
 	return &sorter{parent: parent, size: size, run: make([]uint64, 0, min(size, 1<<16))}
 }
 
@@ -44,7 +51,7 @@ func (s *sorter) add(v uint64) error {
 	return s.spill()
 }
 
-// spill hands the run over to be sorted and written, and begins a new one.
+// spill hands the run over to the second goroutine and begins a new one.
 func (s *sorter) spill() error {
 	if s.full == nil {
 		if err := s.begin(); err != nil {
@@ -66,11 +73,11 @@ func (s *sorter) spill() error {
 	}
 }
 
-// begin makes the folder, and starts the goroutine that sorts and writes.
+// begin makes the temporary folder and starts the second goroutine.
 func (s *sorter) begin() error {
 	dir, err := os.MkdirTemp(s.parent, "unalike-verify-")
 	if err != nil {
-		return fmt.Errorf("a folder for sorting cannot be made: %w", err)
+		return explain(err)
 	}
 	s.dir = dir
 	s.full, s.free, s.done = make(chan []uint64), make(chan []uint64, buffers), make(chan error, 1)
@@ -80,8 +87,8 @@ func (s *sorter) begin() error {
 	go func() {
 		for run := range s.full {
 			slices.Sort(run)
-			if err := s.write(run); err != nil {
-				s.done <- err
+			if err := s.store(run); err != nil {
+				s.done <- explain(err)
 				return
 			}
 			s.free <- run[:0]
@@ -91,134 +98,93 @@ func (s *sorter) begin() error {
 	return nil
 }
 
-// write writes a sorted run to a file, as differences.
-func (s *sorter) write(run []uint64) error {
-	f, err := os.CreateTemp(s.dir, "run-")
-	if err != nil {
-		return fmt.Errorf("sorting in %s: %w", s.dir, err)
-	}
-	s.files = append(s.files, f)
-	w := bufio.NewWriterSize(f, 1<<18)
-	var buf [binary.MaxVarintLen64]byte
-	last := uint64(0)
-	for _, v := range run {
-		_, _ = w.Write(buf[:binary.PutUvarint(buf[:], v-last)]) // Flush returns the error
-		last = v
-	}
-	if err = w.Flush(); err == nil {
-		_, err = f.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		return fmt.Errorf("sorting in %s: %w; name a folder with more room with --temp", s.dir, err)
-	}
-	return nil
-}
-
-// each calls f with all numbers in ascending order, once.
-func (s *sorter) each(f func(v uint64) error) error {
-	if s.full != nil {
-		if len(s.run) > 0 {
-			if err := s.spill(); err != nil {
+// store writes a sorted run to a file.
+func (s *sorter) store(run []uint64) error {
+	path, err := writeRun(s.dir, func(w *runWriter) error {
+		for _, v := range run {
+			if err := w.add(v); err != nil {
 				return err
 			}
 		}
-		close(s.full)
-		s.full = nil
-		if err := <-s.done; err != nil {
-			return err
-		}
-		s.run, s.free = nil, nil // the memory is for merging now
-		return merge(s.files, f)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	slices.Sort(s.run)
-	for _, v := range s.run {
-		if err := f(v); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.keep(0, path)
 }
 
-// close deletes what was written.
+// keep adds a file to a level. A level that is full becomes one file of the next level.
+func (s *sorter) keep(level int, path string) error {
+	if level == len(s.levels) {
+		s.levels = append(s.levels, nil)
+	}
+	s.levels[level] = append(s.levels[level], path)
+	files := s.levels[level]
+	if len(files) < mergedAtOnce {
+		return nil
+	}
+	merged, err := writeRun(s.dir, func(w *runWriter) error { return mergeRuns(files, w.add) })
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+	}
+	s.levels[level] = nil
+	return s.keep(level+1, merged)
+}
+
+// each calls f with all numbers in ascending order. It is called once, after the last add.
+func (s *sorter) each(f func(v uint64) error) error {
+	if s.full == nil {
+		slices.Sort(s.run)
+		for _, v := range s.run {
+			if err := f(v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(s.run) > 0 {
+		if err := s.spill(); err != nil {
+			return err
+		}
+	}
+	if err := s.wait(); err != nil {
+		return err
+	}
+	s.run, s.free = nil, nil // the memory is free for merging
+	return mergeRuns(slices.Concat(s.levels...), f)
+}
+
+// wait waits for the end of the second goroutine.
+func (s *sorter) wait() error {
+	close(s.full)
+	s.full = nil
+	return <-s.done
+}
+
+// close ends the second goroutine and deletes what was written.
 func (s *sorter) close() error {
 	if s.full != nil {
-		close(s.full)
-		<-s.done
+		_ = s.wait() // whoever closes early has an error already
 	}
-	var errs []error
-	for _, f := range s.files {
-		errs = append(errs, f.Close())
+	if s.dir == "" {
+		return nil
 	}
-	if s.dir != "" {
-		errs = append(errs, os.RemoveAll(s.dir))
-	}
-	return errors.Join(errs...)
-}
-
-// cursor reads the numbers of a run.
-type cursor struct {
-	r *bufio.Reader
-	v uint64
-}
-
-// next moves to the next number; false: there is none.
-func (c *cursor) next() (bool, error) {
-	d, err := binary.ReadUvarint(c.r)
-	if errors.Is(err, io.EOF) {
-		return false, nil
-	}
-	c.v += d
-	return err == nil, err
-}
-
-// merge calls f with the numbers of all runs in ascending order. The runs are a heap by
-// their next numbers.
-func merge(files []*os.File, f func(v uint64) error) error {
-	var heap []*cursor
-	for _, file := range files {
-		c := &cursor{r: bufio.NewReaderSize(file, 1<<18)}
-		ok, err := c.next()
-		if err != nil {
-			return fmt.Errorf("merging: %w", err)
-		}
-		if ok {
-			heap = append(heap, c)
-		}
-	}
-	for i := len(heap)/2 - 1; i >= 0; i-- {
-		sink(heap, i)
-	}
-	for len(heap) > 0 {
-		if err := f(heap[0].v); err != nil {
-			return err
-		}
-		ok, err := heap[0].next()
-		if err != nil {
-			return fmt.Errorf("merging: %w", err)
-		}
-		if !ok {
-			heap[0] = heap[len(heap)-1]
-			heap = heap[:len(heap)-1]
-		}
-		sink(heap, 0)
+	if err := os.RemoveAll(s.dir); err != nil {
+		return fmt.Errorf("deleting the temporary files: %w", err)
 	}
 	return nil
 }
 
-// sink moves the i-th of a heap to where it belongs.
-func sink(heap []*cursor, i int) {
-	for {
-		least := 2*i + 1
-		if least >= len(heap) {
-			return
-		}
-		if right := least + 1; right < len(heap) && heap[right].v < heap[least].v {
-			least = right
-		}
-		if heap[i].v <= heap[least].v {
-			return
-		}
-		heap[i], heap[least] = heap[least], heap[i]
-		i = least
+// explain says what an error of the temporary files is about.
+func explain(err error) error {
+	if filesys.DiskFull(err) {
+		return fmt.Errorf("sorting in temporary files: %w; make room, or name a folder on another disk with --temp", err)
 	}
+	return fmt.Errorf("sorting in temporary files: %w", err)
 }
