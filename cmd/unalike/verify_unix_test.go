@@ -11,8 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
 // numbers is a text of n numbers, one a line.
@@ -68,8 +66,8 @@ func TestVerifyInterrupted(t *testing.T) {
 	}
 }
 
-// TestVerifyUnreadableFile: a file that may not be read, and one that is deleted before it is.
-func TestVerifyUnreadableFile(t *testing.T) {
+// TestVerifyOtherFiles: a link to nowhere, a file that may not be read, and a named pipe.
+func TestVerifyOtherFiles(t *testing.T) {
 	t.Parallel()
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(link+"ed", link); err != nil {
@@ -86,7 +84,7 @@ func TestVerifyUnreadableFile(t *testing.T) {
 	// What is no regular file is read once, and duplicates in it have no lines.
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		proctest.Need(t, "named pipes", fifo)
+		t.Fatal(err)
 	}
 	go func() { _ = os.WriteFile(fifo, []byte("7\n7\n"), 0) }()
 	wantCall(t, call(t, nil, "", "verify", "--plain", fifo), exitFailure, "2 IDs: 1 duplicate\n7 occurs 2 times\n", "1 duplicate")
