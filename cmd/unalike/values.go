@@ -184,10 +184,10 @@ func addLayoutFlag(c *cobra.Command, v *layoutValue) {
 	complete(c, "layout", core.LayoutNames())
 }
 
-// addChoiceFlag gives c a flag for one of v.choices.
-func addChoiceFlag(c *cobra.Command, v *choiceValue, name, what string) {
-	c.Flags().Var(v, name, what+": "+strings.Join(v.choices, ", "))
-	complete(c, name, v.choices)
+// addFormatFlag gives c the flag --format for one of v.choices.
+func addFormatFlag(c *cobra.Command, v *choiceValue, what string) {
+	c.Flags().Var(v, "format", what+": "+strings.Join(v.choices, ", "))
+	complete(c, "format", v.choices)
 }
 
 // complete makes the shell offer words for a flag.

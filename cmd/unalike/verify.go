@@ -72,7 +72,7 @@ The exit code is 0 if nothing is wrong, and 1 if something is, or if there are n
 	}
 	addNamespaceFlags(c, &o.namespaceOptions)
 	c.Flags().Lookup("coordinator").Usage = "`URL` of the coordinator that knows who held which worker ID (default: $" + envCoordinator + ", else none)"
-	addChoiceFlag(c, &o.format, "format", "format of the IDs")
+	addFormatFlag(c, &o.format, "format of the IDs")
 	c.Flags().StringVar(&o.column, "column", "", "`NAME` of the column with the IDs; the files are CSV, and their first lines name the columns")
 	c.Flags().BoolVar(&o.plain, "plain", false, "plain numbers: look for duplicates only")
 	c.Flags().BoolVar(&o.ordered, "ordered", false, "in each file, the IDs of each worker ID have to be in ascending order")

@@ -35,7 +35,7 @@ func TestHolders(t *testing.T) {
 			t.Errorf("worker ID %d at %v: %q, want %q", tt.worker, tt.made, got, tt.want)
 		}
 	}
-	if got := (holders(nil)).describe(verify.Clash{Parts: &core.Parts{}}) + h.describe(verify.Clash{}); got != "" {
+	if got := holders(nil).describe(verify.Clash{Parts: &core.Parts{}}) + h.describe(verify.Clash{}); got != "" {
 		t.Errorf("nobody was asked, or there are no parts: %q", got)
 	}
 }

@@ -35,7 +35,7 @@ var verifyMutants = []mutant{
 		file: "internal/verify/sort.go",
 		old:  "if err := os.RemoveAll(s.dir); err != nil {",
 		new:  "if err := error(nil); err != nil {",
-		pkg:  "./cmd/unalike", test: "TestVerifyInterrupted",
+		pkg:  "./internal/verify", test: "TestEnds",
 	},
 	{
 		name: "verify: a sort that failed is a success",
