@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/verify"
 )
 
 // countValue is a flag for a positive number.
@@ -130,12 +131,13 @@ func (v *memoryValue) String() string { return fmt.Sprintf("%dMiB", int64(*v)>>2
 func (v *memoryValue) Set(s string) error {
 	for unit, shift := range map[string]int{"MiB": 20, "GiB": 30} {
 		number, ok := strings.CutSuffix(s, unit)
-		if n, err := strconv.ParseUint(number, 10, 20); ok && err == nil && n > 0 {
-			*v = memoryValue(int64(n) << shift) //nolint:gosec // n has 20 bits
+		n, err := strconv.ParseInt(number, 10, 32)
+		if size := n << shift; ok && err == nil && size >= verify.LeastMemory && size <= verify.MostMemory {
+			*v = memoryValue(size)
 			return nil
 		}
 	}
-	return errors.New("a size from 1MiB on is needed, for example 512MiB or 2GiB")
+	return fmt.Errorf("a size from %dMiB to %dMiB is needed, for example 512MiB or 2GiB", verify.LeastMemory>>20, int64(verify.MostMemory)>>20)
 }
 
 // workerValue reads a worker ID in decimal.

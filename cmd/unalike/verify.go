@@ -57,7 +57,7 @@ asked who holds, or held last, the worker IDs of duplicates. Without one, none i
 The formats are those of 'unalike decode', and may be mixed. With --plain the IDs are
 numbers without a layout, and only duplicates are looked for.
 
-Any number of IDs is read in bounded memory: --memory and some 20 MiB. What that does
+Any number of IDs is read in bounded memory: --memory and up to 50 MiB. What that does
 not hold is sorted in temporary files (--temp), most often of 1 to 4 bytes an ID, which
 are deleted at the end. If there are duplicates, files are read a second time to find
 their lines.
@@ -79,7 +79,7 @@ The exit code is 0 if nothing is wrong, and 1 if something is, or if there are n
 	c.Flags().Var(&o.workers, "workers", "worker IDs that are allowed, for example 0-511 (default: all of the layout)")
 	c.Flags().Var(&o.earliest, "earliest", "when the first ID can have been made (default: the layout's epoch)")
 	c.Flags().Var(&o.latest, "latest", "when the last ID can have been made (default: a minute from now)")
-	c.Flags().Var(&o.memory, "memory", "how much memory to sort in, for example 512MiB or 2GiB")
+	c.Flags().Var(&o.memory, "memory", "how much memory to sort with, for example 512MiB or 2GiB")
 	c.Flags().StringVar(&o.temp, "temp", "", "`FOLDER` for temporary files (default: the system's)")
 	c.Flags().Var(&o.shown, "show", "how many duplicates, and findings of each other kind, to show")
 	c.Flags().BoolVar(&o.json, "json", false, "print a JSON object")

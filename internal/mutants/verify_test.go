@@ -26,7 +26,7 @@ var verifyMutants = []mutant{
 	{
 		name: "verify: any number of files is merged at once",
 		file: "internal/verify/sort.go",
-		old:  "if len(files) < mergedAtOnce {",
+		old:  "if len(files) < s.fanIn {",
 		new:  "if len(files) < 1<<30 {",
 		pkg:  "./internal/verify", test: "TestSorter",
 	},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/unalike-id/unalike/core"
@@ -18,8 +19,8 @@ type Options struct {
 	FirstWorker, LastWorker int
 	// Earliest and Latest bound when IDs may have been stamped, both included; zero: there is no bound but the layout's.
 	Earliest, Latest time.Time
-	// Memory is how many bytes are used for sorting, 1 MiB at least; some 20 MiB come on top of it. What it does not
-	// hold goes to the folder Temp; empty: the system's.
+	// Memory is how many bytes the program may use for sorting, 1 MiB at least; up to 50 MiB for all else come on top of
+	// it. What it does not hold goes to the folder Temp; empty: the system's.
 	Memory int64
 	Temp   string
 	// Shown is how many duplicates, and how many examples of each kind, are reported in detail.
@@ -234,11 +235,9 @@ func (c *check) locate(ctx context.Context, sources []Source) error {
 	for i := range c.report.Clashes {
 		wanted[uint64(c.report.Clashes[i].ID)] = &c.report.Clashes[i] //nolint:gosec // an ID is not negative
 	}
+	sources = slices.DeleteFunc(slices.Clone(sources), func(src Source) bool { return !src.Again })
 	passed := c.count(StepLocate, sources)
 	for _, src := range sources {
-		if !src.Again {
-			continue
-		}
 		err := c.Format.read(ctx, src, readers{
 			passed: passed,
 			bad:    func(error, int64) {},

@@ -10,12 +10,17 @@ import (
 )
 
 const (
-	// leastMemory is the least memory that a sorter works with.
-	leastMemory = 1 << 20
+	// LeastMemory and MostMemory bound the memory that sorting can use, in bytes.
+	LeastMemory = 1 << 20
+	MostMemory  = min(64<<30, math.MaxInt/2)
+	// smallRun is how many numbers fit into the first run before it gets its full size.
+	smallRun = 1 << 16
 	// buffers is how many runs are in memory at once: one is filled while the other one is sorted and written.
 	buffers = 2
+	// overhead is how much memory a Go program takes for each byte in use, before it collects garbage.
+	overhead = 2
 	// mergedAtOnce is how many files are merged at once. It bounds open files, and the memory for reading them.
-	mergedAtOnce = 64
+	mergedAtOnce = 128
 )
 
 // sorter sorts numbers, also more than memory holds: it writes sorted runs to files in a temporary folder and merges
@@ -24,10 +29,11 @@ type sorter struct {
 	parent string // of the temporary folder; empty: the system's
 	dir    string // the temporary folder; empty: nothing was written yet
 	size   int    // numbers in a run
+	fanIn  int    // how many files are merged at once
 	run    []uint64
 	count  int64
 	// levels holds the files of sorted runs. Those of level 0 hold one run each, and those of every other level are
-	// merged from mergedAtOnce files of the level below. The second goroutine owns it until done is received from.
+	// merged from fanIn files of the level below. The second goroutine owns it until done is received from.
 	levels [][]string
 
 	full chan []uint64 // runs to be sorted; nil: there is no second goroutine
@@ -35,14 +41,17 @@ type sorter struct {
 	done chan error    // the end of the second goroutine
 }
 
-// newSorter returns a sorter that holds as many numbers in memory as fit into so many bytes.
+// newSorter returns a sorter that makes the program use so many bytes for sorting.
 func newSorter(parent string, memory int64) *sorter {
-	size := int(min(max(memory, leastMemory)/8/buffers, math.MaxInt32)) // an int may have 32 bits
-	return &sorter{parent: parent, size: size, run: make([]uint64, 0, min(size, 1<<16))}
+	size := int(min(max(memory, LeastMemory), MostMemory) / 8 / buffers / overhead)
+	return &sorter{parent: parent, size: size, fanIn: mergedAtOnce, run: make([]uint64, 0, min(size, smallRun))}
 }
 
 // add adds a number.
 func (s *sorter) add(v uint64) error {
+	if len(s.run) == cap(s.run) {
+		s.run = append(make([]uint64, 0, s.size), s.run...) // growing by and by would leave garbage
+	}
 	s.run = append(s.run, v)
 	s.count++
 	if len(s.run) < s.size {
@@ -121,7 +130,7 @@ func (s *sorter) keep(level int, path string) error {
 	}
 	s.levels[level] = append(s.levels[level], path)
 	files := s.levels[level]
-	if len(files) < mergedAtOnce {
+	if len(files) < s.fanIn {
 		return nil
 	}
 	merged, err := writeRun(s.dir, func(w *runWriter) error { return mergeRuns(files, w.add) })

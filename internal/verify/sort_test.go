@@ -17,12 +17,12 @@ import (
 
 // TestSorter sorts numbers that take three levels of files, never more of them than that.
 func TestSorter(t *testing.T) {
-	const size = 20
+	const size, fanIn = 20, 30
 	s := newSorter(t.TempDir(), 0)
-	s.size = size
+	s.size, s.fanIn = size, fanIn
 	r := rand.New(rand.NewPCG(3, 5))
 	var want []uint64
-	for range size * (mergedAtOnce*mergedAtOnce + 3*mergedAtOnce + 5) {
+	for range size * (fanIn*fanIn + 3*fanIn + 5) {
 		v := r.Uint64N(1<<63) >> r.IntN(64)
 		want = append(want, v)
 		if err := s.add(v); err != nil {
