@@ -7,7 +7,7 @@ LINT := bin/golangci-lint
 AT_ONCE = $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
 .DEFAULT_GOAL := help
-.PHONY: help build test checks full busy-mutants unit test-race fmt vet lint cross mutants model bench bench-smoke tidy ci
+.PHONY: help build test checks full busy-mutants unit test-race fmt vet lint cross mutants fuzz model bench bench-smoke tidy ci
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ cross: ## Build and vet for every supported platform
 
 mutants: ## Break the code in known ways; a test must notice each
 	UNALIKE_MUTANTS=1 $(GO) test -C internal/mutants -count=1 -timeout=60m -parallel=$(AT_ONCE) -run=TestMutants
+
+fuzz: ## Let each fuzz test search for FUZZTIME, 10s by default
+	@scripts/fuzz
 
 model: ## Check the protocol's model with spin at its large bounds: minutes, up to 8 GiB
 	@scripts/model full
