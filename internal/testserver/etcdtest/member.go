@@ -59,7 +59,7 @@ type Member struct {
 	id                string // as members call each other; empty: not known yet
 	ready             chan error
 	input             io.Closer // its end is the end of the member
-	*proctest.Process // of the last launch
+	*proctest.Process           // of the last launch
 }
 
 // launch starts the process, and does not wait until it serves.
