@@ -4,7 +4,10 @@ go 1.26.0
 
 replace github.com/unalike-id/unalike => ../
 
-require github.com/unalike-id/unalike v0.0.0-00010101000000-000000000000
+require (
+	github.com/unalike-id/unalike v0.0.0-00010101000000-000000000000
+	golang.org/x/sys v0.49.0
+)
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
@@ -55,7 +58,6 @@ require (
 	go.yaml.in/yaml/v2 v2.4.3 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.61.0 // indirect
-	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260803160001-6ac0973c030d // indirect
