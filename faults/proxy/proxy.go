@@ -28,6 +28,15 @@ func Start(tb testing.TB, targets ...string) *Proxy {
 	return p
 }
 
+// Join returns one proxy for the servers of several ones.
+func Join(several ...*Proxy) *Proxy {
+	all := new(Proxy)
+	for _, p := range several {
+		all.gates = append(all.gates, p.gates...)
+	}
+	return all
+}
+
 // Addrs returns the addresses for clients, in the order of the targets.
 func (p *Proxy) Addrs() []string {
 	var all []string

@@ -49,11 +49,15 @@ func StartPair(tb testing.TB, o Options) *Replicated {
 	tb.Helper()
 	proctest.Need(tb, packages, "redis-server")
 	often := []string{"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"}
-	r := &Replicated{}
-	r.Primary = &Server{Dir: tb.TempDir(), opts: o, args: often}
-	r.Primary.startAnywhere(tb)
-	r.Replica = &Server{Dir: tb.TempDir(), opts: o, args: append(often, "--replicaof", strings.ReplaceAll(r.Primary.Addr, ":", " "))}
-	r.Replica.startAnywhere(tb)
+	// The role is in a file, which the Sentinel has a server rewrite when it changes it.
+	start := func(role string) *Server {
+		s := &Server{Dir: tb.TempDir(), opts: o, file: filepath.Join(tb.TempDir(), "redis.conf"), args: often}
+		write(tb, s.file, role)
+		s.startAnywhere(tb)
+		return s
+	}
+	r := &Replicated{Primary: start("")}
+	r.Replica = start("replicaof " + strings.ReplaceAll(r.Primary.Addr, ":", " ") + "\n")
 	AwaitLink(tb, r.Replica)
 	return r
 }
