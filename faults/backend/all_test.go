@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	_ "github.com/unalike-id/unalike/coord/etcd"
-	_ "github.com/unalike-id/unalike/coord/static"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/backend"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"

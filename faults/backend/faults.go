@@ -4,6 +4,10 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/coord"
+	_ "github.com/unalike-id/unalike/coord/etcd" // the drivers are for Declare
+	_ "github.com/unalike-id/unalike/coord/redis"
+	_ "github.com/unalike-id/unalike/coord/static"
+	_ "github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )

@@ -3,7 +3,6 @@ package backend
 import (
 	"testing"
 
-	_ "github.com/unalike-id/unalike/coord/redis" // the driver, for Declare
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/proxy"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
