@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
-
 )
 
 // Outcome is what [Check] has found.
@@ -26,10 +25,10 @@ type Outcome struct {
 }
 
 // Check reads the files that [Record] has written for all coordinators of one namespace, on
-// one machine, and reports whether an order of the calls explains the results of all, see the
-// package comment. It takes about as long as limit at most, a second or so if there is none:
-// 0. Rules allow what the back end was made to do. The error is about files that cannot
-// be read; it wraps [ErrDamaged] if they are damaged.
+// one machine, and reports whether an order of the calls explains all results, see the
+// package comment. The search ends after limit; 0 means that it has no limit. Rules allow what was done to the
+// back end. The error is about files that cannot be read; it wraps [ErrDamaged] if they
+// are damaged.
 func Check(paths []string, limit time.Duration, rules ...Rule) (Outcome, error) {
 	var all Rule
 	for _, r := range rules {
@@ -73,11 +72,12 @@ func (o *Outcome) decide(worker int, steps []step, rules Rule, limit time.Durati
 	for i, s := range steps {
 		ops[i] = porcupine.Operation{Input: s, Call: s.begin.At, Return: s.returns()}
 	}
-	result, info := porcupine.CheckOperationsVerbose(model(rules), ops, limit)
-	switch result {
+	switch porcupine.CheckOperationsTimeout(model(rules), ops, limit) {
 	case porcupine.Unknown:
 		o.Undecided = append(o.Undecided, worker)
 	case porcupine.Illegal:
+		// Once more, for the reason: that is not collected where it costs time and memory for nothing.
+		_, info := porcupine.CheckOperationsVerbose(model(rules), ops, limit)
 		o.Illegal = append(o.Illegal, explain(worker, steps, rules, info.PartialLinearizationsOperations()))
 	case porcupine.Ok:
 	}

@@ -80,6 +80,8 @@ func (s slot) after(c step, rules Rule) (slot, bool) {
 		switch {
 		case c.refused():
 			return s.refused(c, rules)
+		case c.succeeded() && s.holds(c.end.Grant): // it is repeated
+			return s.renewed(c.end.Grant, c.end.Grant, rules)
 		case c.succeeded():
 			return s.renewed(c.begin.Grant, c.end.Grant, rules)
 		case s.holds(c.begin.Grant):
