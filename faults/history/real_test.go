@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync/atomic"
@@ -219,5 +220,48 @@ func TestHistoryOfGenerators(t *testing.T) {
 	}
 	if out := r.check(t); out.Calls < 12 || out.Workers < 2 || out.Unclear != 0 {
 		t.Errorf("%+v", out)
+	}
+}
+
+// TestHistoryAcrossALossOfState: a backup brings a former holder back. What it gets then begins
+// above all that was granted, which is legal if the rules allow that state was lost.
+func TestHistoryAcrossALossOfState(t *testing.T) {
+	server, dir := memstore.NewServer("a"), t.TempDir()
+	var paths []string
+	participant := func(name string) coord.Coordinator {
+		path := filepath.Join(dir, name)
+		c, err := Record(memory(t, server), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+		return c
+	}
+	first, second := participant("first"), participant("second")
+	req := drivertest.Request(1)
+	a := drivertest.MustAcquire(t, first, req)
+	restore := server.Snapshot()
+	server.Expire(a.WorkerID)
+	b := drivertest.MustAcquire(t, second, drivertest.Request(1))
+	b, err := second.Renew(t.Context(), b, b.NotAfter+10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restore()
+	far := drivertest.TickNow() + time.Hour.Milliseconds() // behind the quarantine
+	if _, err := second.Renew(t.Context(), b, far); !errors.Is(err, coord.ErrLeaseLost) {
+		t.Fatalf("the state is one of before the grant, and its renewal: %v", err)
+	}
+	again, err := first.Renew(t.Context(), a, far)
+	if err != nil || again.NotBefore < b.NotAfter {
+		t.Fatalf("%v was given beside %v: %v", again, b, err)
+	}
+	for _, c := range []struct {
+		rules []Rule
+		legal bool
+	}{{nil, false}, {[]Rule{LeasesLost}, false}, {[]Rule{StateLost}, true}} {
+		if out, err := Check(paths, limit, c.rules...); err != nil || (out.Illegal == nil) != c.legal {
+			t.Errorf("rules %v: %+v, %v", c.rules, out, err)
+		}
 	}
 }
