@@ -17,7 +17,7 @@ func TestSpecCheck(t *testing.T) {
 		`generator a: core: invalid layout`: {Dir: "x", Generators: []Generator{{Name: "a", Layout: "wide"}}},
 		"%!s(<nil>)":                        {Dir: "x", Generators: []Generator{{Name: "a"}, {Name: "b", Layout: "twitter", PerSecond: 1}}},
 	} {
-		if got := fmt.Sprintf("%s", s.check()); !strings.Contains(got, want) { //nolint:gocritic // nil is one of them
+		if got := fmt.Sprintf("%s", s.check()); !strings.Contains(got, want) {
 			t.Errorf("%+v: %s; want %q", s, got, want)
 		}
 	}
