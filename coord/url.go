@@ -116,18 +116,18 @@ func (u *URL) Duration(name, example string) (time.Duration, error) {
 }
 
 // String prints the URL with its password replaced, and the values of options whose
-// names end in "password".
+// names end in "password". ParseURL reads what is printed.
 func (u *URL) String() string {
 	var b strings.Builder
 	b.WriteString(u.Scheme + "://")
 	if u.User != nil {
 		if _, ok := u.User.Password(); ok {
-			b.WriteString(url.PathEscape(u.User.Username()) + ":")
+			b.WriteString(url.User(u.User.Username()).String() + ":")
 		}
 		// What stands alone may be a password whose colon was forgotten.
 		b.WriteString("xxxxx@")
 	}
-	b.WriteString(strings.Join(u.Hosts, ",") + u.Path)
+	b.WriteString(strings.Join(u.Hosts, ",") + strings.ReplaceAll((&url.URL{Path: u.Path}).EscapedPath(), "@", "%40"))
 	if len(u.options) > 0 {
 		shown := maps.Clone(u.options)
 		for name := range shown {

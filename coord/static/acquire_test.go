@@ -158,17 +158,17 @@ func TestPassedOver(t *testing.T) {
 // is granted. One that was never there, or need not be, is not.
 func TestLostFilePassedOver(t *testing.T) {
 	ns := rand.Text()
-	path := ending(t, ns, "layout-a", 0, 0, -1)
+	path := ending(t, ns, "layout-a", -1, 0, 0)
 	var log bytes.Buffer
 	o := Options{Namespace: ns, State: path, Count: 3, Logger: logTo(&log)}
-	for id := 7; id <= 8; id++ { // 7 is passed over when its file is gone
+	for id := 8; id <= 9; id++ { // 8 is passed over when its file is gone
 		c := open(t, o)
 		if g := acquire(t, c, request("a", 1000)); g.WorkerID != id {
 			t.Errorf("granted was %v; want worker ID %d", g, id)
 		}
 		_ = c.Close()
-		if id == 7 {
-			if err := os.Remove(path); err != nil {
+		if id == 8 {
+			if err := os.Remove(path + ".8"); err != nil {
 				t.Fatal(err)
 			}
 			if log.Len() > 0 {
@@ -176,7 +176,7 @@ func TestLostFilePassedOver(t *testing.T) {
 			}
 		}
 	}
-	if got := log.String(); strings.Count(got, "state file is missing") != 1 || !strings.Contains(got, "worker_id=7") {
+	if got := log.String(); strings.Count(got, "state file is missing") != 1 || !strings.Contains(got, "worker_id=8") {
 		t.Errorf("a state file was lost, and logged was %q", got)
 	}
 	log.Reset()

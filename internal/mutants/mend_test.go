@@ -130,4 +130,32 @@ var mendMutants = []mutant{
 		new:  "!c.opts.AcceptFresh {",
 		pkg:  "./coord/static", test: "TestLostFilePassedOver",
 	},
+	{
+		name: "mend: no hint for a holder whose worker ID is retired",
+		file: "coord/etcd/commit.go",
+		old:  "clientv3.WithRev(now.header.GetRevision()+1))",
+		new:  "clientv3.WithRev(now.header.GetRevision()+1), clientv3.WithFilterPut())",
+		pkg:  "./coord/etcd", test: "TestHintWhenRetired",
+	},
+	{
+		name: "mend: no hint for a holder whose worker ID was retired",
+		file: "coord/etcd/commit.go",
+		old:  " || kv.Lease == 0 {",
+		new:  " {",
+		pkg:  "./coord/etcd", test: "TestHintWhenRetired",
+	},
+	{
+		name: "mend: a renewal taken for the end of a lease",
+		file: "coord/etcd/commit.go",
+		old:  "return e.Kv.Lease == 0 }",
+		new:  "return e.Kv != nil }",
+		pkg:  "./coord/etcd", test: "TestRenewalsAreNoHint",
+	},
+	{
+		name: "mend: no hint for a holder whose worker ID was retired before it watched",
+		file: "coord/zk/commit.go",
+		old:  "\t\tcase replies[0].stat.EphemeralOwner == 0:\n",
+		new:  "\t\tcase false:\n",
+		pkg:  "./coord/zk", test: "TestStore",
+	},
 }

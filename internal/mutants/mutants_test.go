@@ -50,6 +50,7 @@ func TestMutants(t *testing.T) {
 		simMutants,
 		simulatedMutants,
 		mendMutants,
+		verifyMutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
