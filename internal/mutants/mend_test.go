@@ -158,4 +158,25 @@ var mendMutants = []mutant{
 		new:  "\t\tcase false:\n",
 		pkg:  "./coord/zk", test: "TestStore",
 	},
+	{
+		name: "mend: a start that gives up because a look has learned nothing",
+		file: "internal/keeper/start.go",
+		old:  "return !s.soonest.IsZero() && time.Now().Before(s.held)",
+		new:  "return false",
+		pkg:  "./internal/keeper", test: "TestStartGoesOnWhereALookLearnsNothing",
+	},
+	{
+		name: "mend: a start that learns nothing and goes on for ever",
+		file: "internal/keeper/start.go",
+		old:  "return !s.soonest.IsZero() && time.Now().Before(s.held)",
+		new:  "return !s.soonest.IsZero()",
+		pkg:  "./internal/keeper", test: "TestStartGoesOnWhereALookLearnsNothing", hangs: true,
+	},
+	{
+		name: "mend: a dead holder with a short lease taken for alive",
+		file: "internal/keeper/start.go",
+		old:  "return now.Sub(full.LastSeen) >= time.Duration(shorter*float64(own.RenewEvery))",
+		new:  "return now.Sub(full.LastSeen) >= own.RenewEvery || shorter < 0",
+		pkg:  "./internal/keeper", test: "TestStartWaitsForAShorterLease",
+	},
 }
