@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	// LeastMemory and MostMemory bound the memory that sorting can use, in bytes.
+	// LeastMemory is the least memory that sorting can use, in bytes.
 	LeastMemory = 1 << 20
-	MostMemory  = min(64<<30, math.MaxInt/2)
+	// MostMemory is the most memory that sorting can use, in bytes.
+	MostMemory = min(64<<30, math.MaxInt/2)
 	// smallRun is how many numbers fit into the first run before it gets its full size.
 	smallRun = 1 << 16
 	// buffers is how many runs are in memory at once: one is filled while the other one is sorted and written.
