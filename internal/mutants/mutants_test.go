@@ -49,6 +49,7 @@ func TestMutants(t *testing.T) {
 		etcdMutants,
 		simMutants,
 		simulatedMutants,
+		badInputMutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
