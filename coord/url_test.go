@@ -87,6 +87,8 @@ func TestBadURL(t *testing.T) {
 		{"etcd://h:+80", `coord: invalid etcd URL: host 1 of the list, "h", has a port that is not a number; a port is a number from 1 to 65535, and a user and password end in @`},
 		{"etcd://:2379", `coord: invalid etcd URL: host 1 of the list has no name`},
 		{"etcd://a b", `coord: invalid etcd URL: host 1 of the list, "a b", contains a space or a bracket`},
+		{"etcd://a\x00", `coord: invalid etcd URL: host 1 of the list, "a\x00", contains a character that cannot be printed`},
+		{"etcd://a\xff", `coord: invalid etcd URL: host 1 of the list, "a\xff", contains a character that cannot be printed`},
 		{"etcd://a]", `coord: invalid etcd URL: host 1 of the list, "a]", contains a space or a bracket`},
 		{"etcd://::1", `coord: invalid etcd URL: host 1 of the list, ":...", has several colons; write an IPv6 address as [address]:port`},
 		{"etcd://fe80::1:2379", `coord: invalid etcd URL: host 1 of the list, "fe80:...", has several colons; write an IPv6 address as [address]:port`},
@@ -167,6 +169,18 @@ func TestURLString(t *testing.T) {
 			t.Errorf("%s is printed as %s; want %s", tt.url, got, tt.want)
 		}
 	}
+}
+
+func TestAddresses(t *testing.T) {
+	u, err := ParseURL("etcd://a,b:1,[::1],[::1]:2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := u.Addresses("2379"); err != nil || !slices.Equal(got, []string{"a:2379", "b:1", "[::1]:2379", "[::1]:2"}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	_, err = u.Addresses("2")
+	wantInvalid(t, "one host twice", err, `coord: invalid etcd URL: host "[::1]:2" is listed twice, once without its port`)
 }
 
 func TestCheckOptions(t *testing.T) {

@@ -187,7 +187,7 @@ func TestWrongServer(t *testing.T) {
 		"wrong password":   {"redis://:wr0ng@" + locked.Addr + "/0?namespace=ns", true, "refuses the user name or the password"},
 		"unknown user":     {"redis://eve:s3cret@" + locked.Addr + "/0?namespace=ns", true, "refuses the user name or the password"},
 		"replica":          {"redis://" + pair.Replica.Addr + "?namespace=ns", false, "is a replica"},
-		"no such database": {"redis://" + pair.Primary.Addr + "/99?namespace=ns", true, "database"},
+		"no such database": {"redis://" + pair.Primary.Addr + "/99?namespace=ns", true, "has no such database"},
 		"not a Cluster":    {"redis-cluster://" + pair.Primary.Addr + "?namespace=ns", true, "Cluster"},
 		"not a Sentinel":   {"redis-sentinel://" + pair.Primary.Addr + "/mymaster?namespace=ns", true, "Sentinel"},
 		"unknown master":   {"redis-sentinel://" + sentinel + "/who?namespace=ns", true, "know no master of that name"},

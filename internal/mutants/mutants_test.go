@@ -51,6 +51,7 @@ func TestMutants(t *testing.T) {
 		simulatedMutants,
 		mendMutants,
 		verifyMutants,
+		badInputMutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()

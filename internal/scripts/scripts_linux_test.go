@@ -138,7 +138,7 @@ echo 'fuzz: elapsed: 3s, execs: 42'
 	var want strings.Builder
 	for _, at := range []string{"a Bad", "a Good", "b Gone", "b Slow"} {
 		folder, name, _ := strings.Cut(at, " ")
-		want.WriteString("in " + folder + ": test . -run ^$ -fuzz ^Fuzz" + name + "$ -fuzztime 3s\n")
+		want.WriteString("in " + folder + ": test . -run ^$ -fuzz ^Fuzz" + name + "$ -fuzztime 3s -fuzzminimizetime 1s\n")
 	}
 	if string(calls) != want.String() {
 		t.Errorf("called was\n%swant\n%s", calls, &want)

@@ -1,20 +1,20 @@
 package embedded
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"go.etcd.io/etcd/server/v3/storage/wal"
 
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
 func TestMain(m *testing.M) {
 	wal.SegmentSizeBytes = 1 << 20 // there are many folders in a run
 	childMain()
-	os.Exit(m.Run())
+	leaktest.Main(m)
 }
 
 const callTime = drivertest.CallTime
