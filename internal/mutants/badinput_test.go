@@ -34,7 +34,7 @@ var badInputMutants = []mutant{
 		name: "embedded: a mark without a field says that the folder was never in use",
 		file: "coord/etcd/embedded/folder.go",
 		old:  "if err == nil && !bytes.Equal(again, b) {",
-		new:  "if false {",
+		new:  "if err == nil && bytes.Equal(again, nil) {",
 		pkg:  "./coord/etcd/embedded", test: "TestFolderRefused",
 	},
 	{
