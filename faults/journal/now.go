@@ -10,7 +10,7 @@ import (
 // started and offset tie the clock of Go's runtime, which is read without a system call, to
 // the machine's. On Linux both are CLOCK_MONOTONIC, so their distance is constant.
 var (
-	started = time.Now() //nolint:forbidigo // the machine's clock is what this is about
+	started = time.Now()
 	offset  = calibrate()
 )
 
@@ -18,7 +18,7 @@ var (
 // every process of the machine, and no change of the wall clock affects it.
 func Now() int64 { return offset + sinceStart() }
 
-func sinceStart() int64 { return int64(time.Since(started)) } //nolint:forbidigo // as above
+func sinceStart() int64 { return int64(time.Since(started)) }
 
 // calibrate returns what the monotonic clock said at started. Of several readings it
 // takes the one that was interrupted least.
