@@ -39,8 +39,8 @@ var failovers = []stage.Scenario{{
 }, {
 	Number: 16, Name: "rolling-restart", About: "each server is ended and started again, one at a time: nobody notices",
 	Backends: []string{"etcd", "etcd3", "embedded", "zk3"},
-	MinIDs:   8_000, Budget: 2 * time.Minute,
-	Short: &stage.Short{MinIDs: 8_000, Budget: time.Minute},
+	MinIDs:   5_000, Budget: 2 * time.Minute,
+	Short: &stage.Short{MinIDs: 5_000, Budget: time.Minute},
 	Run:   runRolling,
 }, {
 	Number: 16, Name: "redis-rolling-restart", About: "the same with Redis: a quarantine of 30.5 s after the last restart, no more and no less",
@@ -61,7 +61,7 @@ func runLeaderFaults(s *stage.Stage, do func(backend.Server), undo func(backend.
 		since := journal.Now()
 		do(leader)
 		name := fmt.Sprintf("newcomer-%d", i)
-		newcomer := s.Worker(name, s.Generator(name))
+		newcomer := s.Worker(name, usual(s, name))
 		s.Recovered(since, newcomer)
 		elected := time.Now()
 		renewed(s, elected, workers...)
@@ -93,7 +93,7 @@ func runHostKilled(s *stage.Stage) {
 			s.Fatalf("process %d runs the etcd, which is none of the workers; this is %d", b.Host(s), os.Getpid())
 		}
 		name := fmt.Sprintf("newcomer-%d", i)
-		newcomer := s.Worker(name, s.Generator(name))
+		newcomer := s.Worker(name, usual(s, name))
 		s.Recovered(since, newcomer)
 		workers[newcomer.PID()] = newcomer
 		for _, w := range workers {
@@ -111,9 +111,7 @@ func runRedisFailover(s *stage.Stage) {
 	s.Backend.(backend.Replicated).Failover(s)
 	promoted := journal.Now()
 	s.Excuse(since+int64(stage.Horizon-stage.RenewalTime-busyTime), promoted+int64(quarantineTime))
-	quarantined(s, since, workers...)
-	back(s, promoted, workers...)
-	s.Uninterrupted(silence)
+	quarantined(s, since, promoted, workers...)
 }
 
 // runRolling restarts the servers one after the other.
@@ -132,9 +130,5 @@ func runRedisRolling(s *stage.Stage) {
 	backend.Rolling(s, s.Backend, nil)
 	served := journal.Now()
 	s.Excuse(began+int64(stage.Horizon-stage.RenewalTime-busyTime), served+int64(quarantineTime))
-	for _, w := range workers {
-		s.AwaitEventSince(w, began, worker.Failed, worker.Quarantined)
-	}
-	back(s, served, workers...)
-	s.Uninterrupted(silence)
+	quarantined(s, began, served, workers...)
 }

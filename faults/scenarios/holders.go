@@ -14,11 +14,20 @@ import (
 	"github.com/unalike-id/unalike/faults/worker"
 )
 
+// usual returns the stage's usual generator. An embedded etcd has one clock, with which there is nothing to compare.
+func usual(s *stage.Stage, name string) worker.Generator {
+	g := s.Generator(name)
+	if s.Backend.Name() == "embedded" {
+		g.URL = s.Backend.URL()
+	}
+	return g
+}
+
 // holders starts as many workers with a generator each, and waits until they have issued IDs.
 func holders(s *stage.Stage, names ...string) []*worker.Worker {
 	var all []*worker.Worker
 	for i, name := range names {
-		g := s.Generator(name)
+		g := usual(s, name)
 		if i == 0 {
 			s.Init(g.URL, "")
 		}
@@ -68,12 +77,13 @@ func windowEnds(s *stage.Stage, began, cut int64, workers ...*worker.Worker) {
 // quiet waits for a time, in which workers whose windows have ended may not issue anything, and returns when the
 // newest of their IDs was issued.
 func quiet(s *stage.Stage, d time.Duration, workers ...*worker.Worker) (last int64) {
-	s.Sleep(d / 2) // what was issued before the window had ended is written down
+	settle := min(d, quietTime) / 2 // until what was issued before is written down
+	s.Sleep(settle)
 	before := make([]uint64, len(workers))
 	for i, w := range workers {
 		before[i], last = w.Issued(), max(last, w.Last())
 	}
-	s.Sleep(d / 2)
+	s.Sleep(d - settle)
 	for i, w := range workers {
 		if n := w.Issued() - before[i]; n > 0 {
 			s.Errorf("process %d has issued %d IDs in a time in which no window was open", w.PID(), n)

@@ -114,17 +114,23 @@ func runRedisOutage(s *stage.Stage) {
 	restarted := journal.Now()
 	s.Backend.Restart(s)
 	served := journal.Now()
-	quarantined(s, restarted, workers...)
 	s.Excuse(stood, served+int64(quarantineTime))
-	back(s, served, workers...)
+	quarantined(s, restarted, served, workers...)
 }
 
-// quarantined waits until each worker has told of a quarantine that has begun after the moment since, see
-// journal.Now, and until it is about to end. No ID may be issued in it.
-func quarantined(s *stage.Stage, since int64, workers ...*worker.Worker) {
+// quarantined waits until each worker has told of a quarantine that has begun between the moments from and to, see
+// journal.Now, and until it has issued IDs again. No ID may be issued in the quarantine.
+func quarantined(s *stage.Stage, from, to int64, workers ...*worker.Worker) {
 	for _, w := range workers {
-		e := s.AwaitEventSince(w, since, worker.Failed, worker.Quarantined)
+		e := s.AwaitEventSince(w, from, worker.Failed, worker.Quarantined)
 		s.Logf("process %d: %s", w.PID(), e.Text)
 	}
-	quiet(s, forgottenTime-time.Duration(journal.Now()-since), workers...)
+	quiet(s, forgottenTime-time.Duration(journal.Now()-from), workers...)
+	for _, w := range workers {
+		s.RecoveredFrom(to, w)
+	}
+	for _, w := range workers {
+		s.AwaitIssued(w, w.Issued()+issuedEach)
+	}
+	s.Uninterrupted(silence)
 }

@@ -23,6 +23,7 @@ func All() []stage.Scenario {
 		sessions,
 		failovers,
 		space,
+		connections,
 	)
 	slices.SortStableFunc(all, func(a, b stage.Scenario) int { return cmp.Compare(a.Number, b.Number) })
 	return all
