@@ -57,9 +57,22 @@ func StartPair(tb testing.TB, o Options) *Replicated {
 		return s
 	}
 	r := &Replicated{Primary: start("")}
-	r.Replica = start("replicaof " + strings.ReplaceAll(r.Primary.Addr, ":", " ") + "\n")
+	r.Replica = start(replicaOf(r.Primary))
 	AwaitLink(tb, r.Replica)
 	return r
+}
+
+// replicaOf is the configuration of a server that follows another one.
+func replicaOf(primary *Server) string {
+	return "replicaof " + strings.ReplaceAll(primary.Addr, ":", " ") + "\n"
+}
+
+// FollowFromStart makes a server of a [Replicated], which has ended, follow the other one
+// from its next start on. Otherwise it may begin as what it was, until the Sentinel changes
+// that, which takes some ten seconds.
+func (s *Server) FollowFromStart(tb testing.TB, primary *Server) {
+	tb.Helper()
+	write(tb, s.file, replicaOf(primary))
 }
 
 // AwaitLink waits until a replica follows its primary.
