@@ -24,6 +24,7 @@ func All() []stage.Scenario {
 		failovers,
 		space,
 		connections,
+		planted,
 	)
 	slices.SortStableFunc(all, func(a, b stage.Scenario) int { return cmp.Compare(a.Number, b.Number) })
 	return all
