@@ -20,7 +20,7 @@ var partitions = []stage.Scenario{{
 	Number: 14, Name: "long-one-way-loss", About: "the same for one holder, until its window has ended and another one has its worker ID: an error, and another worker ID at most 2 s after",
 	Backends: []string{"etcd", "etcd3", "redis", "zk", "zk3"},
 	MinIDs:   20_000, Recovery: resumeTime, Budget: 90 * time.Second,
-	Short: &stage.Short{MinIDs: 10_000, Budget: time.Minute},
+	Short: &stage.Short{MinIDs: 10_000, Budget: time.Minute, Backends: []string{"etcd", "redis"}},
 	Run:   runLongLoss,
 }, {
 	Number: 14, Name: "long-one-way-loss-of-all", About: "the same for all clients, until their windows have ended: an error, and IDs at most 2 s after",
@@ -31,7 +31,7 @@ var partitions = []stage.Scenario{{
 	Number: 17, Name: "minority-client", About: "a client sees only one member, which is cut off from the others: an error when its window ends, none for the others, and IDs again once the member is back",
 	Backends: []string{"etcd3", "zk3"},
 	MinIDs:   20_000, Recovery: rejoinTime, Budget: 90 * time.Second,
-	Short: &stage.Short{MinIDs: 10_000, Budget: time.Minute},
+	Short: &stage.Short{MinIDs: 10_000, Budget: time.Minute, Backends: []string{"etcd3"}},
 	Run:   runMinority,
 }}
 
