@@ -48,8 +48,8 @@ func unmoved(s *stage.Stage, workers ...*worker.Worker) {
 	s.Uninterrupted(silence)
 }
 
-// startedWell fails the stage if a worker with one generator has told of an error since that has started: before
-// that, it may have to wait for a worker ID.
+// startedWell is healthy for a worker with one generator, from its start on: before that, it may have told that it
+// waits for a worker ID.
 func startedWell(s *stage.Stage, w *worker.Worker) {
 	started := s.AwaitEvent(w, worker.Ready, "").At
 	for _, e := range w.Events() {

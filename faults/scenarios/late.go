@@ -42,7 +42,7 @@ var late = []stage.Scenario{{
 const takeOverTime = stage.Horizon + stage.SkewBound + busyTime
 
 // replyDelay is so long that a holder can be frozen while a reply is under way to it.
-const replyDelay = 500 * time.Millisecond
+const replyDelay = time.Second
 
 // runFrozenMidRenewal freezes a holder when a renewal was sent and its reply has not come: first for two TTLs, so
 // that its window is still open when it goes on, and then for longer than the horizon.
@@ -56,7 +56,7 @@ func runFrozenMidRenewal(s *stage.Stage) {
 		way.DelayReplies(replyDelay)
 		sent := way.Copy(s.Backend.IsCall) // which is not delivered
 		caught(s, sent)
-		s.Sleep(replyDelay / 2) // it is carried out
+		s.Sleep(replyDelay / 4) // it is carried out
 		w.Freeze(s)
 		frozen, at := time.Now(), journal.Now()
 		way.DelayReplies(0)
