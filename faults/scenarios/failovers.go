@@ -13,7 +13,7 @@ import (
 )
 
 var failovers = []stage.Scenario{{
-	Number: 15, Name: "leader-killed", About: "kill -9 of the leader, again and again: holders do not notice, and a newcomer has IDs at most 5 s after",
+	Number: 15, Name: "leader-crash", About: "kill -9 of the leader, again and again: holders do not notice, and a newcomer has IDs at most 5 s after",
 	Backends: []string{"etcd3", "zk3"},
 	MinIDs:   20_000, Recovery: failoverTime, Budget: 90 * time.Second,
 	Short: &stage.Short{MinIDs: 8_000, Budget: time.Minute, Backends: []string{"etcd3", "zk3"}},
@@ -26,7 +26,7 @@ var failovers = []stage.Scenario{{
 		runLeaderFaults(s, func(l backend.Server) { l.Freeze(s) }, backend.Server.Thaw)
 	},
 }, {
-	Number: 15, Name: "host-killed", About: "kill -9 of the program that runs the etcd for the others: they do not notice, and a newcomer has IDs at most 5 s after",
+	Number: 15, Name: "host-crash", About: "kill -9 of the program that runs the etcd for the others: they do not notice, and a newcomer has IDs at most 5 s after",
 	Backends: []string{"embedded"},
 	MinIDs:   20_000, Recovery: failoverTime, Budget: 90 * time.Second,
 	Short: &stage.Short{MinIDs: 8_000, Budget: time.Minute},
