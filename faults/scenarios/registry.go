@@ -16,6 +16,14 @@ func All() []stage.Scenario {
 		frozen,
 		clocks,
 		limits,
+		outages,
+		partitions,
+		replies,
+		late,
+		sessions,
+		failovers,
+		space,
+		connections,
 		planted,
 	)
 	slices.SortStableFunc(all, func(a, b stage.Scenario) int { return cmp.Compare(a.Number, b.Number) })
