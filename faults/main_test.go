@@ -67,13 +67,17 @@ func TestCommand(t *testing.T) {
 	}{
 		"":                              {2, `^$`, `^faults: no command is given\nusage:`},
 		"help":                          {0, `^usage:`, `^$`},
-		"ran":                           {2, `^$`, `^faults: there is no command "ran"; there are list, run and report\nusage:`},
+		"ran":                           {2, `^$`, `^faults: there is no command "ran"; there are list, run, storm and report\nusage:`},
 		"list":                          {0, `(?m)^2 +kill-loop +short +etcd .*static.* kill -9`, `^$`},
 		"list all":                      {2, `^$`, `^faults: list takes no arguments, and "all" is given\n$`},
 		"run kill":                      {2, `^$`, `^faults: no scenario has the name or number "kill"; did you mean kill-loop\? `},
 		"run -backend oracle":           {2, `^$`, `^faults: no scenario runs on the back end "oracle"; there are .*static`},
 		"run -fast":                     {2, `^$`, `flag provided but not defined: -fast`},
 		"run -h":                        {0, `^$`, `-resume`},
+		"storm -backend oracle":         {2, `^$`, `^faults: there is no back end "oracle"; there are .*static`},
+		"storm -for 1s":                 {2, `^$`, `^faults: -for is 1s; a storm lasts at least 10s\n$`},
+		"storm -seeds 0":                {2, `^$`, `^faults: -seeds is 0; it is at least 1\n$`},
+		"storm etcd":                    {2, `^$`, `^faults: storm takes no arguments, and "etcd" is given\n$`},
 		"report":                        {2, `^$`, `^faults: report takes one argument, the file of results; 0 are given\n$`},
 		"report nothing.jsonl":          {1, `^$`, `^faults: stat nothing.jsonl: no such file or directory\n$`},
 		"run -resume . layout-mismatch": {1, `^$`, `^faults: read .: is a directory`},
@@ -105,6 +109,17 @@ func TestRun(t *testing.T) {
 	cmd, again, log := faults(t, dir, "report", defaultResults)
 	if err := cmd.Run(); err != nil || again.String() != out.String() {
 		t.Errorf("%v\n%s\nit printed %s; want %s", err, log, again, out)
+	}
+}
+
+// TestStorm: a storm has a seed and a verdict.
+func TestStorm(t *testing.T) {
+	cmd, out, log := faults(t, t.TempDir(), "storm", "-backend", "static", "-seed", "3", "-for", "10s")
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, log)
+	}
+	if !regexp.MustCompile(`\| 40 \| storm-seed-3 \| static \| [0-9,]+ \| 0 \|`).MatchString(out.String()) {
+		t.Errorf("the report is %s", out)
 	}
 }
 

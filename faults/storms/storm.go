@@ -68,7 +68,9 @@ func newStorm(s *stage.Stage, seed uint64) *storm {
 			}
 			st.clocks = append(st.clocks, c)
 		}
-		s.Logf("process %d has the generators %+v", p, generators)
+		for _, g := range generators {
+			s.Logf("process %d has generator %s: worker IDs from %d, %d stripes, layout %q, lead %v, identity %q", p, g.Name, g.First, max(g.Stripes, 1), g.Layout, g.Lead, g.Identity)
+		}
 		st.workers = append(st.workers, nil)
 		st.start(p)
 	}
