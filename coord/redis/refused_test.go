@@ -21,17 +21,21 @@ import (
 
 // TestClientRefused: clients that would not do what is relied on.
 func TestClientRefused(t *testing.T) {
+	closed := func(c goredis.UniversalClient) goredis.UniversalClient {
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
 	cluster := func(change func(*goredis.ClusterOptions)) goredis.UniversalClient {
 		o := &goredis.ClusterOptions{Addrs: []string{"localhost:1"}, ContextTimeoutEnabled: true}
 		change(o)
-		return goredis.NewClusterClient(o)
+		return closed(goredis.NewClusterClient(o))
 	}
 	single := func(change func(*goredis.Options)) goredis.UniversalClient {
 		o := &goredis.Options{Addr: "localhost:1", MaxRetries: -1, ContextTimeoutEnabled: true}
 		change(o)
-		return goredis.NewClient(o)
+		return closed(goredis.NewClient(o))
 	}
-	ring := goredis.NewRing(&goredis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}})
+	ring := closed(goredis.NewRing(&goredis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}}))
 	for name, tc := range map[string]struct {
 		client goredis.UniversalClient
 		says   string // empty: it is accepted
