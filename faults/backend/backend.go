@@ -7,10 +7,13 @@
 package backend
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+
+	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/unalike-id/unalike/faults/proxy"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
@@ -70,8 +73,15 @@ const Namespace = "faults"
 
 // starters has the back ends by their names.
 var starters = map[string]func(tb testing.TB) Backend{
-	"static": startStatic,
-	"etcd":   startEtcd,
+	"static":   startStatic,
+	"etcd":     startEtcd,
+	"etcd3":    startEtcd3,
+	"embedded": startEmbedded,
+	"redis":    startRedis,
+	"sentinel": startSentinel,
+	"cluster":  startCluster,
+	"zk":       startZK,
+	"zk3":      startZK3,
 }
 
 // Names returns the names of all back ends in alphabetical order.
@@ -89,10 +99,17 @@ func Start(tb testing.TB, name string) Backend {
 }
 
 // Main runs a server and ends the process if it was started to be one. Otherwise it
-// does nothing.
+// only mutes the Redis client, which logs each failure to connect for the whole process.
 func Main() {
+	goredis.SetLogger(mute{})
 	etcdtest.Main()
+	programMain()
 }
+
+// mute is a logger of the Redis client that logs nothing.
+type mute struct{}
+
+func (mute) Printf(context.Context, string, ...any) {}
 
 // Rolling ends each server in good order and starts it again, one after the other.
 // After each, it calls between, which may be nil.

@@ -58,13 +58,17 @@ func (c *common) Restart(tb testing.TB) {
 		c.restart(tb)
 		return
 	}
-	c.each(tb, func(s Server) {
-		select {
-		case <-s.Done():
-			s.Restart(tb)
-		default:
-		}
-	})
+	c.each(tb, func(s Server) { restartEnded(tb, s) })
+}
+
+// restartEnded starts a server if it has ended.
+func restartEnded(tb testing.TB, s Server) {
+	tb.Helper()
+	select {
+	case <-s.Done():
+		s.Restart(tb)
+	default:
+	}
 }
 
 // each calls do for each server.

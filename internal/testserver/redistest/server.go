@@ -38,6 +38,10 @@ type Options struct {
 	// Silence is how long a server says nothing until the Sentinel, or the other nodes of
 	// the Cluster, take it for dead. 0: longer than one waits for a processor.
 	Silence time.Duration
+	// Announce returns the address that a node of a Cluster tells clients to use instead of
+	// its own: that of a proxy. It is called once for each node, before the node starts.
+	// Nil: their own.
+	Announce func(tb testing.TB, addr string) string
 }
 
 // silence returns o.Silence as an argument, in milliseconds.
@@ -56,6 +60,7 @@ type Server struct {
 	Addr              string // host:port
 	Dir               string // the data folder
 	opts              Options
+	file              string   // the configuration file; empty: none
 	args              []string // beyond those that all have
 	output            *output
 	*proctest.Process // of the last launch
@@ -98,7 +103,11 @@ func (s *Server) launch(tb testing.TB) bool {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	args := []string{"--bind", "127.0.0.1", "--dir", s.Dir, "--save", "", "--daemonize", "no", "--logfile", ""}
+	var args []string
+	if s.file != "" {
+		args = append(args, s.file)
+	}
+	args = append(args, "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "", "--daemonize", "no", "--logfile", "")
 	if s.opts.AppendOnly {
 		args = append(args, "--appendonly", "yes", "--appendfsync", "always")
 	}
