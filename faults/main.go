@@ -50,6 +50,7 @@ func main() {
 	backend.Main()
 	worker.Main()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once, and with it all others
 	err := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	switch {

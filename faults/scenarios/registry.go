@@ -16,6 +16,7 @@ func All() []stage.Scenario {
 		frozen,
 		clocks,
 		limits,
+		planted,
 	)
 	slices.SortStableFunc(all, func(a, b stage.Scenario) int { return cmp.Compare(a.Number, b.Number) })
 	return all

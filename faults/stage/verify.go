@@ -49,8 +49,10 @@ func (s *Stage) checkJournals(r *Result) {
 				s.Errorf("a journal cannot be read: %v", err)
 				continue
 			}
-			defer j.Close() // it is only read
-			journals = append(journals, j)
+			defer j.Close()     // it is only read
+			if j.Issued() > 0 { // one that was refused may have had another layout
+				journals = append(journals, j)
+			}
 		}
 	}
 	if len(journals) == 0 {

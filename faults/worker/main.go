@@ -55,6 +55,7 @@ func run(raw string) error {
 		}
 		p.clock = shiftedClock{clock.System(), file}
 	}
+	signal.Ignore(syscall.SIGINT) // Ctrl-C reaches all processes; the parent ends this one
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	p.tell(Event{Kind: Started}, nil)
