@@ -24,6 +24,15 @@ func All() []stage.Scenario {
 		sessions,
 		failovers,
 		space,
+		badClocks,
+		rollbacks,
+		deleted,
+		replicas,
+		splitBrains,
+		powerFailures,
+		operators,
+		crowds,
+		clones,
 	)
 	slices.SortStableFunc(all, func(a, b stage.Scenario) int { return cmp.Compare(a.Number, b.Number) })
 	return all
