@@ -44,11 +44,11 @@ func runDeleted(s *stage.Stage, do func(*stage.Stage, *redistest.Server)) {
 	gone := journal.Now()
 	newcomer := s.Worker("newcomer", s.Generator("newcomer"))
 	s.Excuse(began+int64(stage.Horizon-stage.RenewalTime-busyTime), gone+int64(quarantineTime))
-	quarantined(s, began, workers...)
-	if n := newcomer.Issued(); n > 0 {
-		s.Errorf("a newcomer has issued %d IDs in a quarantine", n)
+	noticed(s, began, workers...)
+	resumed(s, began, gone, forgottenTime, append(workers, newcomer)...)
+	if at := firstAfter(s, newcomer, 0); at < began+int64(forgottenTime) {
+		s.Errorf("a newcomer has issued an ID %v after everything was deleted; it has a window after %v", time.Duration(at-began), forgottenTime)
 	}
-	back(s, gone, append(workers, newcomer)...)
 	s.Uninterrupted(silence)
 }
 

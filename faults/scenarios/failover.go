@@ -42,8 +42,8 @@ func runReplicaBehind(s *stage.Stage) {
 	s.Backend.(backend.Replicated).Failover(s)
 	promoted := journal.Now()
 	s.Excuse(since+int64(stage.Horizon-stage.RenewalTime-busyTime), promoted+int64(quarantineTime))
-	quarantined(s, since, workers...)
-	back(s, promoted, workers...)
+	noticed(s, since, workers...)
+	resumed(s, since, promoted, forgottenTime, workers...)
 	s.Uninterrupted(silence)
 }
 
@@ -66,7 +66,7 @@ func runFailback(s *stage.Stage) {
 		w.Thaw(s)
 	}
 	s.Excuse(since, thawed+int64(quarantineTime))
-	quarantined(s, thawed, workers...)
-	back(s, thawed, workers...)
+	noticed(s, thawed, workers...)
+	resumed(s, thawed, thawed, forgottenTime, workers...)
 	s.Uninterrupted(silence)
 }

@@ -46,9 +46,10 @@ func runPowerFailure(s *stage.Stage, quarantine bool) {
 		} else {
 			s.Excuse(began, served+int64(powerTime))
 		}
-		back(s, served, workers...)
 		if quarantine {
-			silent(s, served, served+int64(forgottenTime), workers...)
+			resumed(s, began, served, forgottenTime, workers...)
+		} else {
+			back(s, served, workers...)
 		}
 	}
 	s.Uninterrupted(silence)

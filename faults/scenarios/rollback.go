@@ -80,8 +80,8 @@ func runRedisRollback(s *stage.Stage) {
 		s.Backend.Restore(s, snapshot)
 		served := journal.Now()
 		s.Excuse(began+int64(stage.Horizon-stage.RenewalTime-busyTime), served+int64(quarantineTime))
-		quarantined(s, began, workers...)
-		back(s, served, workers...)
+		noticed(s, began, workers...)
+		resumed(s, began, served, forgottenTime, workers...)
 	}
 	s.Uninterrupted(silence)
 }
@@ -96,6 +96,7 @@ func runRollback(s *stage.Stage) {
 
 	began := journal.Now()
 	s.Backend.Restore(s, snapshot)
+	first := journal.Now()
 	floor, err := admin(s).Quarantine(s.Context(), time.Time{})
 	if err != nil {
 		s.Fatal(err)
@@ -105,26 +106,33 @@ func runRollback(s *stage.Stage) {
 	}
 	newcomer := s.Worker("newcomer", s.Generator("newcomer"))
 	noticed(s, began, workers...)
+	s.Excuse(began, first+int64(lossTime))
 
 	began = journal.Now()
 	s.Backend.Restore(s, snapshot)
 	served := journal.Now()
 	raised(s, time.Now().Add(longForgotten-busyTime))
-	last := quiet(s, quietTime, append(workers, newcomer)...)
+	quiet(s, quietTime, append(workers, newcomer)...)
 	if s.Short {
 		return
 	}
-	s.Excuse(last, served+int64(lossTime))
-	back(s, served, append(workers, newcomer)...)
+	s.Excuse(began, served+int64(lossTime))
+	resumed(s, began, served, longForgotten, append(workers, newcomer)...)
 	s.Uninterrupted(silence)
 }
 
 // noticed waits until the calls of each worker fail, because nothing is granted since a moment.
 func noticed(s *stage.Stage, since int64, workers ...*worker.Worker) {
 	for _, w := range workers {
-		e := s.AwaitEventSince(w, since, worker.Failed, worker.Quarantined)
+		e, _, err := w.Await(s.Context(), 0, func(e worker.Event) bool {
+			// A holder whose worker ID was forgotten gets another one, with a window behind the quarantine.
+			return e.At >= since && (e.Is(worker.Failed, worker.Quarantined) || e.Is(worker.Failed, worker.WindowNotOpen))
+		})
+		if err != nil {
+			s.Fatalf("waiting for process %d to be in a quarantine: %v; it has told %+v", w.PID(), err, w.Events())
+		}
 		s.Logf("process %d: %s", w.PID(), e.Text)
-		if took := time.Duration(e.At - since); took > noticeTime {
+		if took := time.Duration(e.At - since); took > noticeTime+resumeTime { // the servers take their time to start
 			s.Errorf("process %d could issue for %v after the rollback; its window is %v", w.PID(), took, stage.Horizon)
 		}
 	}

@@ -28,3 +28,40 @@ func silent(s *stage.Stage, from, to int64, workers ...*worker.Worker) {
 		}
 	}
 }
+
+// resumed waits until each worker issues IDs again after a quarantine, and goes on. What caused that has happened
+// between two moments, began and ended. Windows that were open then have ended by [noticeTime] after, and no ID may be
+// issued from then on until the quarantine has taken its time.
+func resumed(s *stage.Stage, began, ended int64, quarantine time.Duration, workers ...*worker.Worker) {
+	stood, over := ended+int64(noticeTime), began+int64(quarantine)
+	for _, w := range workers {
+		for w.Last() <= stood {
+			s.Sleep(5 * time.Millisecond)
+		}
+		first := firstAfter(s, w, stood)
+		s.RecoveredIn(time.Duration(first - ended))
+	}
+	silent(s, stood, over, workers...)
+	for _, w := range workers {
+		s.AwaitIssued(w, w.Issued()+issuedEach)
+	}
+}
+
+// firstAfter returns when a worker has written down its first IDs after a moment, see journal.Now.
+func firstAfter(s *stage.Stage, w *worker.Worker, since int64) int64 {
+	first := journal.Now()
+	for _, path := range w.Journals() {
+		r, err := journal.Open(path)
+		if err != nil {
+			s.Fatal(err)
+		}
+		for run := range r.Runs() {
+			if run.From > since {
+				first = min(first, run.From)
+				break
+			}
+		}
+		_ = r.Close() // it was only read
+	}
+	return first
+}

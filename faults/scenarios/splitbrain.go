@@ -53,8 +53,7 @@ func runSplitBrain(s *stage.Stage, guarded bool) {
 		stood := quiet(s, quietTime, holder)
 		s.Excuse(stood, promoted+int64(quarantineTime))
 	}
-	s.Recovered(promoted, newcomer)
-	s.AwaitIssued(newcomer, issuedEach)
+	resumed(s, began, promoted, forgottenTime, newcomer)
 	if guarded {
 		quiet(s, quietTime, holder)
 		return
