@@ -15,7 +15,7 @@ var crowds = []stage.Scenario{{
 	Number: 22, Name: "crowd", About: "1024 generators start at once in 16 processes: each has a worker ID of its own within 10 s",
 	Backends: crowdBackends,
 	MinIDs:   1024, Recovery: crowdTime, Budget: 2 * time.Minute,
-	Short: &stage.Short{MinIDs: 128, Budget: time.Minute},
+	Short: &stage.Short{MinIDs: 128, Budget: time.Minute, Backends: []string{"etcd", "redis"}},
 	Run:   func(s *stage.Stage) { crowd(s, "crowd") },
 }, {
 	Number: 23, Name: "one-too-many", About: "one more generator than there are worker IDs: refused within 2 s, with the time when the next one is free",
@@ -51,7 +51,7 @@ func crowd(s *stage.Stage, name string) []*worker.Worker {
 	for p := range crowdProcesses {
 		var all []worker.Generator
 		for i := range crowdSize(s) / crowdProcesses {
-			g := s.Generator(fmt.Sprintf("%s-%d-%d", name, p, i))
+			g := usual(s, fmt.Sprintf("%s-%d-%d", name, p, i))
 			g.PerSecond, g.Goroutines = 20, 1
 			all = append(all, g)
 		}
@@ -119,7 +119,7 @@ func firstIn(s *stage.Stage, path string) int64 {
 func runOneTooMany(s *stage.Stage) {
 	crowd(s, "crowd")
 	began := journal.Now()
-	g := s.Generator("late")
+	g := usual(s, "late")
 	g.Count = crowdSize(s)
 	late := s.Worker("late", g)
 	e := s.AwaitEvent(late, worker.Failed, worker.NoWorkerID)

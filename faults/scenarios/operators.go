@@ -41,7 +41,7 @@ func runOperators(s *stage.Stage) {
 	if again, err := a.Quarantine(s.Context(), time.Now()); err != nil || !again.Equal(floor) {
 		s.Errorf("a quarantine until now, while there is one until %v: %v, %v; want no change", floor, again, err)
 	}
-	newcomer := s.Worker("newcomer", s.Generator("newcomer"))
+	newcomer := s.Worker("newcomer", usual(s, "newcomer"))
 	workers = append(workers, newcomer)
 	for _, w := range workers[:2] {
 		e := s.AwaitEventSince(w, began, worker.Failed, "") // the piece above the floor may be there already

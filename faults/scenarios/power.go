@@ -12,7 +12,7 @@ var powerFailures = []stage.Scenario{{
 	Number: 13, Name: "power-failure", About: "kill -9 of all holders and all servers at once, which are started again: IDs as soon as the leases of the dead have ended",
 	Backends: []string{"etcd", "etcd3", "embedded", "zk", "zk3"},
 	MinIDs:   10_000, Recovery: powerTime, Budget: 2 * time.Minute,
-	Short: &stage.Short{MinIDs: 5_000, Budget: time.Minute},
+	Short: &stage.Short{MinIDs: 5_000, Budget: time.Minute, Backends: []string{"etcd", "embedded"}},
 	Run:   func(s *stage.Stage) { runPowerFailure(s, false) },
 }, {
 	Number: 13, Name: "redis-power-failure", About: "the same with Redis: a quarantine after it serves again, no more and no less",
@@ -39,7 +39,7 @@ func runPowerFailure(s *stage.Stage, quarantine bool) {
 		workers = nil
 		for n := range 3 {
 			name := fmt.Sprintf("again-%d-%d", i, n)
-			workers = append(workers, s.Worker(name, s.Generator(name)))
+			workers = append(workers, s.Worker(name, usual(s, name)))
 		}
 		if quarantine {
 			s.Excuse(began, served+int64(quarantineTime))

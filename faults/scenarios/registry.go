@@ -16,7 +16,6 @@ func All() []stage.Scenario {
 		frozen,
 		clocks,
 		limits,
-		planted,
 		outages,
 		partitions,
 		replies,
@@ -33,6 +32,8 @@ func All() []stage.Scenario {
 		operators,
 		crowds,
 		clones,
+		connections,
+		planted,
 	)
 	slices.SortStableFunc(all, func(a, b stage.Scenario) int { return cmp.Compare(a.Number, b.Number) })
 	return all

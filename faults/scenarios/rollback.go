@@ -21,7 +21,7 @@ var rollbacks = []stage.Scenario{{
 	Number: 25, Name: "rollback", About: "an older copy of the data comes back, and the operator declares a quarantine: nothing is granted in it; then it comes back again, which the holders alone notice",
 	Backends: []string{"etcd", "etcd3", "zk", "zk3"},
 	MinIDs:   20_000, Recovery: lossTime, Budget: 5 * time.Minute,
-	Short: &stage.Short{MinIDs: 10_000, Budget: time.Minute},
+	Short: &stage.Short{MinIDs: 10_000, Budget: time.Minute, Backends: []string{"etcd", "zk"}},
 	Rules: []history.Rule{history.StateLost},
 	Run:   runRollback,
 }, {
@@ -40,8 +40,8 @@ const (
 	// have seen more until their session is given up; then come the renewal that notices and the quarantine, with the
 	// skew bound once for the clocks and once for whoever raises the floor.
 	lossTime = stage.TTLKeeper + stage.RenewalTime + longForgotten + 2*stage.SkewBound + busyTime
-	// noticeTime is how long it may take until the calls of a holder fail after a rollback: its window ends.
-	noticeTime = stage.Horizon + stage.SkewBound + busyTime
+	// windowTime is how long it may take until the calls of a holder fail after a rollback: its window ends.
+	windowTime = stage.Horizon + stage.SkewBound + busyTime
 )
 
 // admin returns an operator's view of the namespace, until the scenario ends.
@@ -73,7 +73,7 @@ func runRedisRollback(s *stage.Stage) {
 	snapshot := s.Backend.Snapshot(s)
 	for i := range 2 {
 		name := fmt.Sprintf("forgotten-%d", i)
-		forgotten := s.Worker(name, s.Generator(name))
+		forgotten := s.Worker(name, usual(s, name))
 		workers = append(workers, forgotten)
 		s.AwaitIssued(forgotten, issuedEach)
 		began := journal.Now()
@@ -90,7 +90,7 @@ func runRedisRollback(s *stage.Stage) {
 func runRollback(s *stage.Stage) {
 	workers := holders(s, "one", "two")
 	snapshot := s.Backend.Snapshot(s)
-	forgotten := s.Worker("forgotten", s.Generator("forgotten"))
+	forgotten := s.Worker("forgotten", usual(s, "forgotten"))
 	workers = append(workers, forgotten)
 	s.AwaitIssued(forgotten, issuedEach)
 
@@ -104,7 +104,7 @@ func runRollback(s *stage.Stage) {
 	if ahead := time.Until(floor); ahead < longForgotten-busyTime {
 		s.Errorf("the floor that the operator has raised is %v ahead; windows that were forgotten can reach %v", ahead, longForgotten)
 	}
-	newcomer := s.Worker("newcomer", s.Generator("newcomer"))
+	newcomer := s.Worker("newcomer", usual(s, "newcomer"))
 	noticed(s, began, workers...)
 	s.Excuse(began, first+int64(lossTime))
 
@@ -132,7 +132,7 @@ func noticed(s *stage.Stage, since int64, workers ...*worker.Worker) {
 			s.Fatalf("waiting for process %d to be in a quarantine: %v; it has told %+v", w.PID(), err, w.Events())
 		}
 		s.Logf("process %d: %s", w.PID(), e.Text)
-		if took := time.Duration(e.At - since); took > noticeTime+resumeTime { // the servers take their time to start
+		if took := time.Duration(e.At - since); took > windowTime+resumeTime { // the servers take their time to start
 			s.Errorf("process %d could issue for %v after the rollback; its window is %v", w.PID(), took, stage.Horizon)
 		}
 	}
@@ -141,21 +141,21 @@ func noticed(s *stage.Stage, since int64, workers ...*worker.Worker) {
 
 // raised waits until the floor is at least as high as given.
 func raised(s *stage.Stage, want time.Time) {
-	limit := time.Now().Add(noticeTime)
+	limit := time.Now().Add(windowTime)
 	ns := inspect(s)
 	for ns.Floor.Before(want) && time.Now().Before(limit) {
 		s.Sleep(100 * time.Millisecond)
 		ns = inspect(s)
 	}
 	if ns.Floor.Before(want) {
-		s.Errorf("the floor is %v, %v after a rollback; want %v at least", ns.Floor, noticeTime, want)
+		s.Errorf("the floor is %v, %v after a rollback; want %v at least", ns.Floor, windowTime, want)
 	}
 	s.Logf("nothing is granted before %v, for what was lost before %v", ns.Floor, ns.Lost)
 }
 
 // runStaticRollback brings back an older state file while nobody runs.
 func runStaticRollback(s *stage.Stage) {
-	g := s.Generator("holder")
+	g := usual(s, "holder")
 	w := s.Worker("holder", g)
 	s.AwaitIssued(w, issuedEach)
 	snapshot := s.Backend.Snapshot(s)

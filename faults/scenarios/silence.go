@@ -30,10 +30,10 @@ func silent(s *stage.Stage, from, to int64, workers ...*worker.Worker) {
 }
 
 // resumed waits until each worker issues IDs again after a quarantine, and goes on. What caused that has happened
-// between two moments, began and ended. Windows that were open then have ended by [noticeTime] after, and no ID may be
+// between two moments, began and ended. Windows that were open then have ended by [windowTime] after, and no ID may be
 // issued from then on until the quarantine has taken its time.
 func resumed(s *stage.Stage, began, ended int64, quarantine time.Duration, workers ...*worker.Worker) {
-	stood, over := ended+int64(noticeTime), began+int64(quarantine)
+	stood, over := ended+int64(windowTime), began+int64(quarantine)
 	for _, w := range workers {
 		for w.Last() <= stood {
 			s.Sleep(5 * time.Millisecond)
