@@ -21,12 +21,14 @@ var crowds = []stage.Scenario{{
 	Number: 23, Name: "one-too-many", About: "one more generator than there are worker IDs: refused within 2 s, with the time when the next one is free",
 	Backends: crowdBackends,
 	MinIDs:   1024, Recovery: crowdTime, Budget: 2 * time.Minute,
-	Run: runOneTooMany,
+	Short: &stage.Short{MinIDs: 128, Budget: time.Minute, Backends: []string{"redis"}},
+	Run:   runOneTooMany,
 }, {
 	Number: 24, Name: "crowd-killed", About: "kill -9 of 1024 generators, which start again at once: all are back when the leases and windows of the dead have ended, and 10 s later at the latest",
 	Backends: crowdBackends,
 	MinIDs:   2048, Recovery: max(stage.Horizon, stage.TTLKeeper) + crowdTime, Budget: 3 * time.Minute,
-	Run: runCrowdKilled,
+	Short: &stage.Short{MinIDs: 256, Budget: time.Minute, Backends: []string{"redis"}},
+	Run:   runCrowdKilled,
 }}
 
 var crowdBackends = []string{"etcd", "etcd3", "embedded", "redis", "sentinel", "cluster", "zk", "zk3"}
@@ -44,7 +46,7 @@ const (
 // crowdSize is how many generators a crowd has.
 func crowdSize(s *stage.Stage) int { return s.Rounds(1024, 128) }
 
-// crowd starts as many generators as the layout has worker IDs, and waits until each issues.
+// crowd starts as many generators as there are worker IDs for them, and waits until each issues.
 func crowd(s *stage.Stage, name string) []*worker.Worker {
 	began := journal.Now()
 	var workers []*worker.Worker
@@ -52,7 +54,7 @@ func crowd(s *stage.Stage, name string) []*worker.Worker {
 		var all []worker.Generator
 		for i := range crowdSize(s) / crowdProcesses {
 			g := usual(s, fmt.Sprintf("%s-%d-%d", name, p, i))
-			g.PerSecond, g.Goroutines = 20, 1
+			g.Count, g.PerSecond, g.Goroutines = crowdSize(s), 20, 1
 			all = append(all, g)
 		}
 		workers = append(workers, s.Worker(name, all...))

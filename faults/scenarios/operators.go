@@ -88,7 +88,9 @@ func retireInUse(s *stage.Stage, a coord.Admin, w *worker.Worker) {
 	if ids := workerIDs(s, w, moved); slices.Contains(ids, had) {
 		s.Errorf("process %d issues with worker IDs %v; %d is retired", w.PID(), ids, had)
 	}
-	refused := s.Worker("refused", wants(s, "refused", had))
+	g := usual(s, "refused")
+	g.First, g.Count = had, 1
+	refused := s.Worker("refused", g)
 	r := s.AwaitEvent(refused, worker.Failed, worker.NoWorkerID)
 	s.Logf("refused: %s", r.Text)
 	refused.Kill()
