@@ -11,6 +11,8 @@ import (
 const (
 	// historyTime is how long the check of the histories may take.
 	historyTime = time.Minute
+	// maxDescribed is how many findings of a kind are reported of each checker.
+	maxDescribed = 3
 	// maxIllegal is how many results of calls are reported that nothing explains.
 	maxIllegal = 10
 )
@@ -74,7 +76,11 @@ func (s *Stage) judge(checker string, v verdict.Verdict, err error) {
 	if err != nil {
 		s.Errorf("checker %s: %v", checker, err)
 	}
+	described := map[string]int{}
 	for _, f := range v.Findings {
+		if described[f.Kind]++; described[f.Kind] > maxDescribed {
+			continue
+		}
 		if s.Scenario.ExpectDuplicates && (f.Kind == verdict.Duplicate || f.Kind == verdict.SharedTick) {
 			continue
 		}

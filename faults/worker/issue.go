@@ -12,8 +12,9 @@ import (
 const (
 	// fillSize is how many IDs Fill is asked for: a tick of the default layout.
 	fillSize = 4096
-	// paceEvery is the shortest interval between two turns of a goroutine that keeps a pace.
-	paceEvery = 5 * time.Millisecond
+	// paceEvery is the shortest interval between two turns of a goroutine that keeps a pace: a tick of the default
+	// layout, so that two generators with the same worker ID meet in ticks.
+	paceEvery = time.Millisecond
 	// retryEvery is how often a call is tried again that has failed.
 	retryEvery = 5 * time.Millisecond
 )

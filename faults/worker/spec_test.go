@@ -32,10 +32,10 @@ func TestPace(t *testing.T) {
 		{1, 1, time.Second, 1},
 		{100, 1, 10 * time.Millisecond, 1},
 		{100, 4, 40 * time.Millisecond, 1},
-		{200, 1, 5 * time.Millisecond, 1},
-		{2000, 1, 5 * time.Millisecond, 10},
-		{2000, 2, 5 * time.Millisecond, 5},
-		{2001, 2, 5 * time.Millisecond, 6},
+		{1000, 1, time.Millisecond, 1},
+		{10000, 1, time.Millisecond, 10},
+		{10000, 2, time.Millisecond, 5},
+		{10001, 2, time.Millisecond, 6},
 	} {
 		s := issuer{instance: &instance{Generator: Generator{PerSecond: c.perSecond, Goroutines: c.goroutines}}}
 		if every, n := s.pace(); every != c.every || n != c.n {
