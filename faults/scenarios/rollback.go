@@ -24,13 +24,6 @@ var rollbacks = []stage.Scenario{{
 	Short: &stage.Short{MinIDs: 10_000, Budget: time.Minute, Backends: []string{"etcd", "zk"}},
 	Rules: []history.Rule{history.StateLost},
 	Run:   runRollback,
-}, {
-	Number: 25, Name: "static-rollback", About: "an older state file comes back after a crash: IDs with the next start, behind the window that the file knows",
-	Backends: []string{"static"},
-	MinIDs:   3 * issuedEach, Recovery: stage.Horizon + busyTime, Budget: time.Minute,
-	Short: &stage.Short{MinIDs: 3 * issuedEach, Budget: time.Minute},
-	Rules: []history.Rule{history.StateLost},
-	Run:   runStaticRollback,
 }}
 
 const (
@@ -151,21 +144,4 @@ func raised(s *stage.Stage, want time.Time) {
 		s.Errorf("the floor is %v, %v after a rollback; want %v at least", ns.Floor, windowTime, want)
 	}
 	s.Logf("nothing is granted before %v, for what was lost before %v", ns.Floor, ns.Lost)
-}
-
-// runStaticRollback brings back an older state file while nobody runs.
-func runStaticRollback(s *stage.Stage) {
-	g := usual(s, "holder")
-	w := s.Worker("holder", g)
-	s.AwaitIssued(w, issuedEach)
-	snapshot := s.Backend.Snapshot(s)
-	for range 2 {
-		s.AwaitIssued(w, w.Issued()+issuedEach)
-		w.Kill()
-		s.Backend.Restore(s, snapshot)
-		killed := journal.Now()
-		w = s.Worker("holder", g)
-		s.Recovered(killed, w)
-	}
-	s.AwaitIssued(w, issuedEach)
 }
