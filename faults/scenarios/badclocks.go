@@ -24,7 +24,7 @@ var badClocks = []stage.Scenario{{
 }, {
 	Number: 21, Name: "bad-clock-loop", About: "a process with a wrong clock starts and crashes, a hundred times: each start is refused, and no worker ID is affected",
 	Backends: []string{"etcd", "etcd3", "redis", "zk", "zk3"},
-	MinIDs:   20_000, Recovery: handoverTime + busyTime, Budget: 2 * time.Minute,
+	MinIDs:   10_000, Recovery: handoverTime + busyTime, Budget: 2 * time.Minute,
 	Run: runBadClockLoop,
 }}
 
