@@ -125,18 +125,39 @@ func runClone(s *stage.Stage) {
 		}
 		s.AwaitIssued(w, issuedEach)
 	}
-	s.Sleep(2 * stage.RenewalTime)
-	for _, w := range []*worker.Worker{one, two} {
-		for _, e := range w.Events() {
-			s.Logf("process %d: %+v", w.PID(), e)
-		}
-	}
+	s.Sleep(cloneTime)
 	// Whoever is left goes on, whatever the other one did.
 	two.Kill()
-	since := journal.Now()
+	s.Logf("the last IDs that both have issued are %v younger than the second one's first", exposure(s, one, two))
+	for _, w := range []*worker.Worker{one, two} {
+		for _, e := range w.Events() {
+			if e.Kind == worker.Change || e.Kind == worker.Failed {
+				s.Logf("process %d told of %s: %s", w.PID(), e.Kind, e.Text)
+			}
+		}
+	}
 	s.Sleep(s.TTL() + stage.Horizon)
-	s.Recovered(since+int64(s.TTL()+stage.Horizon), one)
+	s.Recovered(journal.Now(), one)
 	s.AwaitIssued(one, one.Issued()+issuedEach)
+}
+
+// cloneTime is how long both go on: both renew several times.
+const cloneTime = 3 * stage.RenewalTime
+
+// exposure returns for how long two workers have issued the same IDs, by the times of the second one.
+func exposure(s *stage.Stage, one, two *worker.Worker) time.Duration {
+	seen := map[core.ID]bool{}
+	eachRun(s, one, func(run journal.Run) { seen[run.First] = true })
+	var first, last int64
+	eachRun(s, two, func(run journal.Run) {
+		if first == 0 || run.From < first {
+			first = run.From
+		}
+		if seen[run.First] {
+			last = max(last, run.From)
+		}
+	})
+	return time.Duration(max(last-first, 0)).Round(time.Millisecond)
 }
 
 // granted returns a grant that nobody uses yet.

@@ -12,20 +12,28 @@ import (
 // that a machine that is slow to look changes nothing.
 func silent(s *stage.Stage, from, to int64, workers ...*worker.Worker) {
 	for _, w := range workers {
-		for _, path := range w.Journals() {
-			r, err := journal.Open(path)
-			if err != nil {
-				s.Fatal(err)
+		found := false
+		eachRun(s, w, func(run journal.Run) {
+			if run.To > from && run.From < to && !found {
+				found = true
+				s.Errorf("process %d has issued IDs %v after a moment since which it had no window, and %v before it may have one again",
+					w.PID(), time.Duration(run.From-from), time.Duration(to-run.From))
 			}
-			for run := range r.Runs() {
-				if run.To > from && run.From < to {
-					s.Errorf("process %d has issued IDs %v after a moment since which it had no window, and %v before it may have one again",
-						w.PID(), time.Duration(run.From-from), time.Duration(to-run.From))
-					break
-				}
-			}
-			_ = r.Close() // it was only read
+		})
+	}
+}
+
+// eachRun calls do for each run in the journals of a worker, of each journal in their order.
+func eachRun(s *stage.Stage, w *worker.Worker, do func(journal.Run)) {
+	for _, path := range w.Journals() {
+		r, err := journal.Open(path)
+		if err != nil {
+			s.Fatal(err)
 		}
+		for run := range r.Runs() {
+			do(run)
+		}
+		_ = r.Close() // it was only read
 	}
 }
 
@@ -50,18 +58,10 @@ func resumed(s *stage.Stage, began, ended int64, quarantine time.Duration, worke
 // firstAfter returns when a worker has written down its first IDs after a moment, see journal.Now.
 func firstAfter(s *stage.Stage, w *worker.Worker, since int64) int64 {
 	first := journal.Now()
-	for _, path := range w.Journals() {
-		r, err := journal.Open(path)
-		if err != nil {
-			s.Fatal(err)
+	eachRun(s, w, func(run journal.Run) {
+		if run.From > since {
+			first = min(first, run.From)
 		}
-		for run := range r.Runs() {
-			if run.From > since {
-				first = min(first, run.From)
-				break
-			}
-		}
-		_ = r.Close() // it was only read
-	}
+	})
 	return first
 }
