@@ -30,7 +30,7 @@ func deletion(name, about string, backends []string, do func(*stage.Stage, *redi
 	return stage.Scenario{
 		Number: 26, Name: name, About: about + ": a quarantine, no more and no less, and IDs after it; holders go to the end of their windows",
 		Backends: backends,
-		MinIDs:   20_000, Recovery: quarantineTime, Budget: 90 * time.Second,
+		MinIDs:   10_000, Recovery: quarantineTime, Budget: 90 * time.Second,
 		Rules: []history.Rule{history.StateLost},
 		Run:   func(s *stage.Stage) { runDeleted(s, do) },
 	}

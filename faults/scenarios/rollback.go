@@ -14,14 +14,14 @@ import (
 var rollbacks = []stage.Scenario{{
 	Number: 25, Name: "redis-rollback", About: "an older copy of the data comes back, twice the same one: a quarantine each time, and IDs when it is over",
 	Backends: []string{"redis", "sentinel", "cluster"},
-	MinIDs:   20_000, Recovery: quarantineTime, Budget: 3 * time.Minute,
+	MinIDs:   10_000, Recovery: quarantineTime, Budget: 3 * time.Minute,
 	Rules: []history.Rule{history.StateLost},
 	Run:   runRedisRollback,
 }, {
 	Number: 25, Name: "rollback", About: "an older copy of the data comes back, and the operator declares a quarantine: nothing is granted in it; then it comes back again, which the holders alone notice",
 	Backends: []string{"etcd", "etcd3", "zk", "zk3"},
-	MinIDs:   20_000, Recovery: lossTime, Budget: 5 * time.Minute,
-	Short: &stage.Short{MinIDs: 10_000, Budget: time.Minute, Backends: []string{"etcd", "zk"}},
+	MinIDs:   10_000, Recovery: lossTime, Budget: 5 * time.Minute,
+	Short: &stage.Short{MinIDs: 5_000, Budget: time.Minute, Backends: []string{"etcd", "zk"}},
 	Rules: []history.Rule{history.StateLost},
 	Run:   runRollback,
 }}
