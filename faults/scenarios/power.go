@@ -9,13 +9,13 @@ import (
 )
 
 var powerFailures = []stage.Scenario{{
-	Number: 13, Name: "power-failure", About: "kill -9 of all holders and all servers at once, which are started again: IDs as soon as the leases of the dead have ended",
+	Number: 37, Name: "power-failure", About: "kill -9 of all holders and all servers at once, which are started again: IDs as soon as the leases of the dead have ended",
 	Backends: []string{"etcd", "etcd3", "embedded", "zk", "zk3"},
 	MinIDs:   10_000, Recovery: powerTime, Budget: 2 * time.Minute,
 	Short: &stage.Short{MinIDs: 5_000, Budget: time.Minute, Backends: []string{"etcd", "embedded"}},
 	Run:   func(s *stage.Stage) { runPowerFailure(s, false) },
 }, {
-	Number: 13, Name: "redis-power-failure", About: "the same with Redis: a quarantine after it serves again, no more and no less",
+	Number: 37, Name: "redis-power-failure", About: "the same with Redis: a quarantine after it serves again, no more and no less",
 	Backends: []string{"redis", "sentinel", "cluster"},
 	MinIDs:   10_000, Recovery: quarantineTime, Budget: 2 * time.Minute,
 	Run: func(s *stage.Stage) { runPowerFailure(s, true) },
