@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
+	"github.com/unalike-id/unalike/faults/journal"
 )
 
 // Outcome is what [Check] has found.
@@ -55,11 +57,11 @@ func Check(paths []string, limit time.Duration, rules ...Rule) (Outcome, error) 
 	}
 	workers := partition(steps)
 	out.Workers = len(workers)
-	deadline := time.Now().Add(limit)
+	deadline := journal.Now() + int64(limit)
 	for _, w := range slices.Sorted(maps.Keys(workers)) {
 		var left time.Duration // none
 		if limit != 0 {
-			left = max(time.Until(deadline), time.Nanosecond)
+			left = max(time.Duration(deadline-journal.Now()), time.Nanosecond)
 		}
 		out.decide(w, workers[w], all, left)
 	}

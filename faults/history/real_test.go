@@ -149,7 +149,8 @@ func TestHistoriesOfEtcd(t *testing.T) {
 			}
 		}
 		namespace := rand.Text()
-		return coordtest.Harness{Client: client(namespace), OtherNamespace: client(rand.Text()), Sticky: true,
+		return coordtest.Harness{
+			Client: client(namespace), OtherNamespace: client(rand.Text()), Sticky: true,
 			RaiseFloor: func(tb testing.TB, tick int64) {
 				tb.Helper()
 				drivertest.RaiseFloor(tb, openEmbedded(tb, dir, namespace).(coord.Admin), tick)
@@ -187,7 +188,8 @@ func TestHistoriesOfThePortableCoordinator(t *testing.T) {
 				return memory(tb, s)
 			}
 		}
-		return coordtest.Harness{Client: client(own), OtherNamespace: client(other), Sticky: true,
+		return coordtest.Harness{
+			Client: client(own), OtherNamespace: client(other), Sticky: true,
 			Expire: func(_ testing.TB, g coord.Grant) { own.Expire(g.WorkerID) },
 			RaiseFloor: func(tb testing.TB, tick int64) {
 				tb.Helper()

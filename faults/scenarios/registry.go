@@ -17,6 +17,13 @@ func All() []stage.Scenario {
 		clocks,
 		limits,
 		planted,
+		outages,
+		partitions,
+		replies,
+		late,
+		sessions,
+		failovers,
+		space,
 	)
 	slices.SortStableFunc(all, func(a, b stage.Scenario) int { return cmp.Compare(a.Number, b.Number) })
 	return all

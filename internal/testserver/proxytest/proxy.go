@@ -69,6 +69,7 @@ type pair struct {
 	asked          bool  // the reply to a request may be lost, see Rob
 	robbed         bool  // a reply is being lost
 	held           *Held // has the request; nil: none
+	forgotten      bool  // nothing gets through any more, not even an end, see Forget
 }
 
 // Start runs a proxy for the server at the address target.
@@ -209,7 +210,7 @@ func (p *Proxy) passes(c *pair, d direction, b []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.mode.loses(d):
+	case c.forgotten || p.mode.loses(d):
 		return false
 	case d == requests:
 		c.asked = c.asked || p.rob != nil && p.rob(b)
@@ -223,8 +224,8 @@ func (p *Proxy) passes(c *pair, d direction, b []byte) bool {
 func (p *Proxy) ended(c *pair, d direction) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c.held != nil && d == requests {
-		return // its server is not to notice
+	if c.forgotten || c.held != nil && d == requests {
+		return // the other end is not to notice
 	}
 	if _, open := p.conns[c]; open && p.mode.loses(d) {
 		return // Heal or Refuse cuts it
