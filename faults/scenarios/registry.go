@@ -24,6 +24,7 @@ func All() []stage.Scenario {
 		sessions,
 		failovers,
 		space,
+		contested,
 	)
 	slices.SortStableFunc(all, func(a, b stage.Scenario) int { return cmp.Compare(a.Number, b.Number) })
 	return all
