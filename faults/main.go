@@ -5,6 +5,7 @@
 //	faults run -short
 //	faults run -backend etcd kill-loop clock-steps
 //	faults run -resume faults.jsonl
+//	faults storm -backend etcd -seed 17 -for 5m
 //	faults report faults.jsonl
 //
 // The exit code is 0 if every scenario has passed, 1 if one has failed or the suite was interrupted, and 2 for a
@@ -19,19 +20,23 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
+	"time"
 
 	"github.com/unalike-id/unalike/faults/backend"
 	"github.com/unalike-id/unalike/faults/scenarios"
 	"github.com/unalike-id/unalike/faults/stage"
+	"github.com/unalike-id/unalike/faults/storms"
 	"github.com/unalike-id/unalike/faults/worker"
 )
 
 const usage = `usage:
   faults list                      shows all scenarios
   faults run [OPTIONS] [NAME...]   runs scenarios, by name or number; without names, all
+  faults storm [OPTIONS]           runs random storms, by seed
   faults report FILE               prints the results in FILE as a table in Markdown
 
 'faults run -h' shows the options.`
@@ -74,13 +79,15 @@ func command(ctx context.Context, args []string, out, log io.Writer) error {
 		return list(args[1:], out, log)
 	case "run":
 		return run(ctx, args[1:], out, log)
+	case "storm":
+		return storm(ctx, args[1:], out, log)
 	case "report":
 		return report(args[1:], out)
 	case "help", "-h", "-help", "--help":
 		_, err := fmt.Fprintln(out, usage)
 		return err
 	}
-	return fmt.Errorf("%w there is no command %q; there are list, run and report\n%s", errUsage, args[0], usage)
+	return fmt.Errorf("%w there is no command %q; there are list, run, storm and report\n%s", errUsage, args[0], usage)
 }
 
 // list prints the scenarios.
@@ -89,7 +96,7 @@ func list(args []string, out, _ io.Writer) error {
 		return fmt.Errorf("%w list takes no arguments, and %q is given", errUsage, args[0])
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, sc := range scenarios.All() {
+	for _, sc := range all() {
 		set := ""
 		if sc.Short != nil {
 			set = "short"
@@ -118,13 +125,18 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		return fmt.Errorf("%w %w", errUsage, err)
 	}
 	var err error
-	if o.Jobs, err = stage.Select(scenarios.All(), flags.Args(), *on, o.Short); err != nil {
+	if o.Jobs, err = stage.Select(all(), flags.Args(), *on, o.Short); err != nil {
 		return fmt.Errorf("%w %w", errUsage, err)
 	}
 	o.Log, o.Results = log, *results
 	if *resume != "" {
 		o.Results, o.Resume = *resume, true
 	}
+	return perform(ctx, o, out)
+}
+
+// perform runs what was selected and prints the report.
+func perform(ctx context.Context, o stage.Options, out io.Writer) error {
 	done, err := stage.Run(ctx, o)
 	if err != nil {
 		return fmt.Errorf("%w; go on with 'faults run -resume %s' and the same options", err, o.Results)
@@ -138,6 +150,44 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// all returns all scenarios, the storms among them.
+func all() []stage.Scenario { return append(scenarios.All(), storms.All()...) }
+
+// storm runs storms of several seeds on one back end.
+func storm(ctx context.Context, args []string, out, log io.Writer) error {
+	var o stage.Options
+	flags := flag.NewFlagSet("faults storm", flag.ContinueOnError)
+	flags.SetOutput(log)
+	on := flags.String("backend", "etcd", "run on this `back end`: "+strings.Join(backend.Names(), ", "))
+	seed := flags.Uint64("seed", 1, "the `seed`, of which the schedule is made")
+	seeds := flags.Int("seeds", 1, "run so many storms, with this seed and those that follow")
+	length := flags.Duration("for", time.Minute, "how long each storm lasts")
+	flags.StringVar(&o.Results, "results", defaultResults, "write results to this `file`, one line of JSON each; what is in it is lost")
+	flags.StringVar(&o.Keep, "keep", "faults-failed", "keep the journals of failed runs below this `folder`; empty: nowhere")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return err
+		}
+		return fmt.Errorf("%w %w", errUsage, err)
+	}
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("%w storm takes no arguments, and %q is given", errUsage, flags.Arg(0))
+	case !slices.Contains(backend.Names(), *on):
+		return fmt.Errorf("%w there is no back end %q; there are %s", errUsage, *on, strings.Join(backend.Names(), ", "))
+	case *seeds < 1:
+		return fmt.Errorf("%w -seeds is %d; it is at least 1", errUsage, *seeds)
+	case *length < storms.Shortest:
+		return fmt.Errorf("%w -for is %v; a storm lasts at least %v", errUsage, *length, storms.Shortest)
+	}
+	for n := range *seeds {
+		s := *seed + uint64(n) //nolint:gosec // it is not negative
+		o.Jobs = append(o.Jobs, stage.Job{Scenario: storms.Scenario(fmt.Sprintf("storm-seed-%d", s), s, *length, *on), Backend: *on})
+	}
+	o.Log = log
+	return perform(ctx, o, out)
 }
 
 // report prints the results in a file.
