@@ -6,6 +6,7 @@
 //	faults run -backend etcd kill-loop clock-steps
 //	faults run -resume faults.jsonl
 //	faults storm -backend etcd -seed 17 -for 5m
+//	faults mutants
 //	faults report faults.jsonl
 //
 // The exit code is 0 if every scenario has passed, 1 if one has failed or the suite was interrupted, and 2 for a
@@ -37,6 +38,7 @@ const usage = `usage:
   faults list                      shows all scenarios
   faults run [OPTIONS] [NAME...]   runs scenarios, by name or number; without names, all
   faults storm [OPTIONS]           runs random storms, by seed
+  faults mutants [NAME...]         shows that mistakes in the library are noticed
   faults report FILE               prints the results in FILE as a table in Markdown
 
 'faults run -h' shows the options.`
@@ -81,13 +83,15 @@ func command(ctx context.Context, args []string, out, log io.Writer) error {
 		return run(ctx, args[1:], out, log)
 	case "storm":
 		return storm(ctx, args[1:], out, log)
+	case "mutants":
+		return mutate(ctx, args[1:], out, log)
 	case "report":
 		return report(args[1:], out)
 	case "help", "-h", "-help", "--help":
 		_, err := fmt.Fprintln(out, usage)
 		return err
 	}
-	return fmt.Errorf("%w there is no command %q; there are list, run, storm and report\n%s", errUsage, args[0], usage)
+	return fmt.Errorf("%w there is no command %q; there are list, run, storm, mutants and report\n%s", errUsage, args[0], usage)
 }
 
 // list prints the scenarios.
