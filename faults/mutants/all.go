@@ -38,8 +38,8 @@ func All() []Mutant {
 		Name:  "floor-from-own-horizon",
 		About: "after a loss of state, whoever finds it has all wait for its own horizon, and not for the longest one",
 		File:  "coord/redis/coordinator.go",
-		Old:   "all := []any{c.maxHorizon.Microseconds(), ",
-		New:   "all := []any{max(c.opts.Lease.Horizon, c.opts.SkewBound).Microseconds(), ",
+		Old:   "\tall := []any{c.maxHorizon.Microseconds(), ",
+		New:   "\town := c.maxHorizon\n\tif c.opts.Lease.Horizon > 0 {\n\t\town = c.opts.Lease.Horizon\n\t}\n\tall := []any{own.Microseconds(), ",
 
 		Scenario: "two-horizons", Backend: "redis",
 	}, {

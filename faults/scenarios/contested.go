@@ -118,8 +118,9 @@ const (
 
 // runTwoHorizons has Redis forget the window of a holder who does not learn of it.
 func runTwoHorizons(s *stage.Stage) {
-	g, way := apart(s, "long")
-	g.Horizon = longHorizon
+	_, way := apart(s, "")
+	g := s.Generator("long", "horizon="+longHorizon.String())
+	g.URL, g.Horizon = elsewhere(s, g.URL, way.Addrs()...), longHorizon
 	first := s.Worker("long", g)
 	had := held(s, first)
 	s.AwaitIssued(first, issuedEach)
