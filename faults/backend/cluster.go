@@ -1,9 +1,12 @@
 package backend
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/proxy"
@@ -106,16 +109,17 @@ func (b *cluster) slot(tb testing.TB, namespace string) int64 {
 func (b *cluster) owner(tb testing.TB, namespace string) int {
 	tb.Helper()
 	slot := b.slot(tb, namespace)
-	shards, err := b.nodes.Nodes[0].Client(tb).ClusterSlots(streamtest.Within(tb)).Result()
+	shards, err := b.nodes.Nodes[0].Client(tb).ClusterShards(streamtest.Within(tb)).Result()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for _, r := range shards {
-		if int64(r.Start) > slot || slot > int64(r.End) {
+	for _, shard := range shards {
+		has := func(r goredis.SlotRange) bool { return r.Start <= slot && slot <= r.End }
+		if !slices.ContainsFunc(shard.Slots, has) || len(shard.Nodes) == 0 {
 			continue
 		}
-		for i, addr := range b.proxy.Addrs() {
-			if len(r.Nodes) > 0 && r.Nodes[0].Addr == addr {
+		for i, s := range b.nodes.Nodes {
+			if s.Do(tb, "CLUSTER", "MYID") == shard.Nodes[0].ID {
 				return i
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -142,10 +143,9 @@ func useFolder(dir string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(folderReady)
-	_, err = io.Copy(io.Discard, os.Stdin)
-	if closed := c.Close(); err == nil {
-		err = closed
+	_, err = fmt.Fprintln(os.Stdout, folderReady)
+	if err == nil {
+		_, err = io.Copy(io.Discard, os.Stdin)
 	}
-	return err
+	return errors.Join(err, c.Close())
 }

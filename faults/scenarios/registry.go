@@ -16,7 +16,6 @@ func All() []stage.Scenario {
 		frozen,
 		clocks,
 		limits,
-		planted,
 		outages,
 		partitions,
 		replies,
@@ -24,6 +23,8 @@ func All() []stage.Scenario {
 		sessions,
 		failovers,
 		space,
+		connections,
+		planted,
 		contested,
 	)
 	slices.SortStableFunc(all, func(a, b stage.Scenario) int { return cmp.Compare(a.Number, b.Number) })

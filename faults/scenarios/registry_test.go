@@ -25,7 +25,16 @@ func TestAll(t *testing.T) {
 			if sc.Short.MinIDs == 0 || sc.Short.MinIDs > sc.MinIDs || sc.Short.Budget <= 0 || sc.Short.Budget > sc.Budget {
 				t.Errorf("%s: the short run is %+v, the long one has %d IDs and %v", sc.Name, *sc.Short, sc.MinIDs, sc.Budget)
 			}
-			short += time.Duration(len(sc.Backends)) * sc.Short.Budget
+			on := sc.Short.Backends
+			if on == nil {
+				on = sc.Backends
+			}
+			for _, b := range on {
+				if !slices.Contains(sc.Backends, b) {
+					t.Errorf("%s is in the short set on %q, on which it does not run", sc.Name, b)
+				}
+				short += sc.Short.Budget
+			}
 		}
 		for _, b := range sc.Backends {
 			if !slices.Contains(backend.Names(), b) {

@@ -51,6 +51,7 @@ func TestSelect(t *testing.T) {
 	all := []Scenario{
 		{Number: 1, Name: "kill-loop", Backends: []string{"static", "etcd"}, Short: &Short{}},
 		{Number: 2, Name: "clock-steps", Backends: []string{"etcd"}},
+		{Number: 3, Name: "outage", Backends: []string{"etcd", "zk"}, Short: &Short{Backends: []string{"zk"}}},
 	}
 	for _, c := range []struct {
 		names   []string
@@ -58,15 +59,17 @@ func TestSelect(t *testing.T) {
 		short   bool
 		want    string // the jobs, or the error
 	}{
-		{want: "kill-loop on static, kill-loop on etcd, clock-steps on etcd"},
-		{backend: "etcd", want: "kill-loop on etcd, clock-steps on etcd"},
-		{short: true, want: "kill-loop on static, kill-loop on etcd"},
+		{want: "kill-loop on static, kill-loop on etcd, clock-steps on etcd, outage on etcd, outage on zk"},
+		{backend: "etcd", want: "kill-loop on etcd, clock-steps on etcd, outage on etcd"},
+		{short: true, want: "kill-loop on static, kill-loop on etcd, outage on zk"},
+		{short: true, backend: "etcd", want: "kill-loop on etcd"},
+		{short: true, names: []string{"outage"}, want: "outage on etcd, outage on zk"},
 		{names: []string{"clock-steps"}, short: true, want: "clock-steps on etcd"},
 		{names: []string{"2", "1"}, backend: "etcd", want: "kill-loop on etcd, clock-steps on etcd"},
-		{backend: "mysql", want: `no scenario runs on the back end "mysql"; there are etcd, static`},
+		{backend: "mysql", want: `no scenario runs on the back end "mysql"; there are etcd, static, zk`},
 		{names: []string{"2"}, backend: "static", want: "scenario clock-steps runs on etcd, not on static"},
 		{names: []string{"clock-stepz"}, want: `no scenario has the name or number "clock-stepz"; did you mean clock-steps? 'faults list' shows all`},
-		{names: []string{"3"}, want: `no scenario has the name or number "3"; there are kill-loop, clock-steps`},
+		{names: []string{"7"}, want: `no scenario has the name or number "7"; there are kill-loop, clock-steps, outage`},
 	} {
 		jobs, err := Select(all, c.names, c.backend, c.short)
 		var got []string

@@ -41,8 +41,22 @@ type Scenario struct {
 
 // Short is what differs in a short run.
 type Short struct {
-	MinIDs uint64
-	Budget time.Duration
+	MinIDs   uint64
+	Budget   time.Duration
+	Backends []string // some of the scenario's; nil: all of them
+}
+
+// backends returns the back ends of the scenario in the full set, or in the short one.
+func (sc Scenario) backends(short bool) []string {
+	switch {
+	case !short:
+		return sc.Backends
+	case sc.Short == nil:
+		return nil
+	case sc.Short.Backends == nil:
+		return sc.Backends
+	}
+	return sc.Short.Backends
 }
 
 // sized returns the scenario as it is run.

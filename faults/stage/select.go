@@ -32,12 +32,12 @@ func Select(all []Scenario, names []string, backendName string, short bool) ([]J
 	}
 	var jobs []Job
 	for _, sc := range all {
-		wanted := len(names) == 0 && (!short || sc.Short != nil)
-		for _, n := range names {
-			wanted = wanted || sc.is(n)
+		on := sc.backends(short && len(names) == 0)
+		if len(names) > 0 && !slices.ContainsFunc(names, sc.is) {
+			on = nil
 		}
-		for _, b := range sc.Backends {
-			if wanted && (backendName == "" || b == backendName) {
+		for _, b := range on {
+			if backendName == "" || b == backendName {
 				jobs = append(jobs, Job{sc, b})
 			}
 		}

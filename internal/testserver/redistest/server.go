@@ -95,6 +95,24 @@ func (s *Server) Restart(tb testing.TB) {
 	}
 }
 
+// Terminate ends the server in good order, and returns when the process is gone. It asks
+// again and again, because a server refuses while it writes its first append-only file.
+func (s *Server) Terminate(tb testing.TB) {
+	tb.Helper()
+	c := s.Client(tb)
+	eventually(tb, s.Addr+" ends", func() bool {
+		ctx, cancel := context.WithTimeout(tb.Context(), time.Second)
+		defer cancel()
+		_ = c.Shutdown(ctx).Err() // the connection ends with the server
+		select {
+		case <-s.Done():
+			return true
+		default:
+			return false
+		}
+	})
+}
+
 // launch starts the process and tells whether it serves; false: it ended.
 func (s *Server) launch(tb testing.TB) bool {
 	tb.Helper()
