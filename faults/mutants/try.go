@@ -156,7 +156,7 @@ func (r *Runner) run(ctx context.Context, program string, m *Mutant) (stage.Resu
 		return stage.Result{}, err
 	}
 	results := filepath.Join(dir, "results")
-	args := []string{"run", "-results", results, "-keep", "", "-backend", m.Backend, m.Scenario}
+	args := []string{"run", "-short", "-results", results, "-keep", "", "-backend", m.Backend, m.Scenario}
 	if r.Storms {
 		args = []string{
 			"storm", "-results", results, "-keep", "", "-backend", m.Storm.Backend,

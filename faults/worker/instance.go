@@ -25,7 +25,7 @@ const (
 	closeTime = 5 * time.Second
 	// afterClose is how long IDs are asked for after a generator was closed, which is to refuse all of them: so
 	// long that a mistake shows.
-	afterClose = 2 * time.Second
+	afterClose = time.Second
 )
 
 // instance is one generator of one process.
