@@ -168,6 +168,7 @@ func storm(ctx context.Context, args []string, out, log io.Writer) error {
 	seed := flags.Uint64("seed", 1, "the `seed`, of which the schedule is made")
 	seeds := flags.Int("seeds", 1, "run so many storms, with this seed and those that follow")
 	length := flags.Duration("for", time.Minute, "how long each storm lasts")
+	contended := flags.Bool("contended", false, "run processes that contend for too few worker IDs")
 	flags.StringVar(&o.Results, "results", defaultResults, "write results to this `file`, one line of JSON each; what is in it is lost")
 	flags.StringVar(&o.Keep, "keep", "faults-failed", "keep the journals of failed runs below this `folder`; empty: nowhere")
 	if err := flags.Parse(args); err != nil {
@@ -188,7 +189,11 @@ func storm(ctx context.Context, args []string, out, log io.Writer) error {
 	}
 	for n := range *seeds {
 		s := *seed + uint64(n) //nolint:gosec // it is not negative
-		o.Jobs = append(o.Jobs, stage.Job{Scenario: storms.Scenario(fmt.Sprintf("storm-seed-%d", s), s, *length, *on), Backend: *on})
+		kind, name := storms.Scenario, "storm"
+		if *contended {
+			kind, name = storms.Contended, "contended-storm"
+		}
+		o.Jobs = append(o.Jobs, stage.Job{Scenario: kind(fmt.Sprintf("%s-seed-%d", name, s), s, *length, *on), Backend: *on})
 	}
 	o.Log = log
 	return perform(ctx, o, out)

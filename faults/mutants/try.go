@@ -159,7 +159,7 @@ func (r *Runner) run(ctx context.Context, program string, m *Mutant) (stage.Resu
 	args := []string{"run", "-short", "-results", results, "-keep", "", "-backend", m.Backend, m.Scenario}
 	if r.Storms {
 		args = []string{
-			"storm", "-results", results, "-keep", "", "-backend", m.Storm.Backend,
+			"storm", "-contended", "-results", results, "-keep", "", "-backend", m.Storm.Backend,
 			"-seed", strconv.FormatUint(m.Storm.Seed, 10), "-for", StormLength.String(),
 		}
 	}
