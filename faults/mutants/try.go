@@ -20,7 +20,7 @@ const (
 	// Limit is how long the suite may take to notice a mutant, once it is built.
 	Limit = 2 * time.Minute
 	// StormLength is how long storms last. What follows has to fit into Limit as well.
-	StormLength = 80 * time.Second
+	StormLength = time.Minute
 	// grace is how long a run may take to end after it was interrupted.
 	grace = 20 * time.Second
 )
