@@ -68,7 +68,9 @@ func runLeaderFaults(s *stage.Stage, do func(backend.Server), undo func(backend.
 		newcomer := s.Worker(name, usual(s, name))
 		s.Recovered(since, newcomer)
 		elected := time.Now()
-		renewed(s, elected, workers...)
+		for _, w := range workers { // who may have been connected to the old leader
+			renewedWithin(s, elected, failoverTime, w)
+		}
 		undo(leader, s)
 		workers = append(workers, newcomer)
 		for _, w := range workers {

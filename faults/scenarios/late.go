@@ -70,7 +70,8 @@ func runFrozenMidRenewal(s *stage.Stage) {
 		if newest := lastOf(s, w, had); newest.Sub(frozen) > stage.Horizon {
 			s.Errorf("process %d was frozen at %v, and has issued an ID of %v with the worker ID that it had", w.PID(), frozen, newest)
 		}
-		s.Logf("it was frozen for %v; the newest ID with the old worker ID is of %v after it was", time.Duration(thawed-at).Round(time.Millisecond), lastOf(s, w, had).Sub(frozen))
+		s.Logf("it was frozen for %v; the newest ID with the old worker ID is of %v after it was",
+			time.Duration(thawed-at).Round(time.Millisecond), lastOf(s, w, had).Sub(frozen))
 		startedWell(s, next)
 		w.Terminate(s)
 		next.Terminate(s)
