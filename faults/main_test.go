@@ -67,8 +67,8 @@ func TestCommand(t *testing.T) {
 	}{
 		"":                              {2, `^$`, `^faults: no command is given\nusage:`},
 		"help":                          {0, `^usage:`, `^$`},
-		"ran":                           {2, `^$`, `^faults: there is no command "ran"; there are list, run and report\nusage:`},
-		"list":                          {0, `(?m)^2 +kill-loop +short +etcd static +kill -9`, `^$`},
+		"ran":                           {2, `^$`, `^faults: there is no command "ran"; there are list, run, storm, mutants and report\nusage:`},
+		"list":                          {0, `(?m)^2 +kill-loop +short +etcd redis static zk +kill -9`, `^$`},
 		"list all":                      {2, `^$`, `^faults: list takes no arguments, and "all" is given\n$`},
 		"run kill":                      {2, `^$`, `^faults: no scenario has the name or number "kill"; did you mean kill-loop\? `},
 		"run -backend oracle":           {2, `^$`, `^faults: no scenario runs on the back end "oracle"; there are .*static`},
@@ -76,6 +76,10 @@ func TestCommand(t *testing.T) {
 		"run -h":                        {0, `^$`, `-resume`},
 		"report":                        {2, `^$`, `^faults: report takes one argument, the file of results; 0 are given\n$`},
 		"report nothing.jsonl":          {1, `^$`, `^faults: stat nothing.jsonl: no such file or directory\n$`},
+		"mutants nothing":               {2, `^$`, `^faults: there is no mutant "nothing"; there are owner-only-compare, `},
+		"mutants -parallel 0":           {2, `^$`, `^faults: -parallel is 0; it is at least 1\n$`},
+		"mutants no-max":                {2, `^$`, `^faults: /.* is not in the repository, .* -root\n$`},
+		"storm -backend oracle":         {2, `^$`, `^faults: there is no back end "oracle"; there are `},
 		"run -resume . layout-mismatch": {1, `^$`, `^faults: read .: is a directory`},
 	} {
 		t.Run(args, func(t *testing.T) {

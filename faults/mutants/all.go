@@ -26,6 +26,7 @@ func All() []Mutant {
 		New:   "\tfrom := req.Scale.Tick(now)\n",
 
 		Scenario: "contested-window", Backend: "etcd",
+		Storm: Storm{"etcd", 1},
 	}, {
 		Name:  "trim-without-close",
 		About: "what is left of a window is given back while goroutines can still issue IDs in it",
@@ -34,6 +35,7 @@ func All() []Mutant {
 		New:   "\tlast, _ = s.Last()\n\ts.prepare()\n",
 
 		Scenario: "closed-under-load", Backend: "etcd",
+		Storm: Storm{"etcd", 5},
 	}, {
 		Name:  "floor-from-own-horizon",
 		About: "after a loss of state, whoever finds it has all wait for its own horizon, and not for the longest one",
@@ -58,5 +60,6 @@ func All() []Mutant {
 		New:   "{\n\tif floor > 0 {\n\t\treturn floor\n\t}\n\treturn c.Slot.NotAfter\n}",
 
 		Scenario: "contested-above-a-floor", Backend: "etcd",
+		Storm: Storm{"etcd", 3},
 	}}
 }
