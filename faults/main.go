@@ -6,6 +6,7 @@
 //	faults run -backend etcd kill-loop clock-steps
 //	faults run -resume faults.jsonl
 //	faults storm -backend etcd -seed 17 -for 5m
+//	faults mutants
 //	faults report faults.jsonl
 //
 // The exit code is 0 if every scenario has passed, 1 if one has failed or the suite was interrupted, and 2 for a
@@ -37,6 +38,7 @@ const usage = `usage:
   faults list                      shows all scenarios
   faults run [OPTIONS] [NAME...]   runs scenarios, by name or number; without names, all
   faults storm [OPTIONS]           runs random storms, by seed
+  faults mutants [NAME...]         shows that mistakes in the library are noticed
   faults report FILE               prints the results in FILE as a table in Markdown
 
 'faults run -h' shows the options.`
@@ -81,13 +83,15 @@ func command(ctx context.Context, args []string, out, log io.Writer) error {
 		return run(ctx, args[1:], out, log)
 	case "storm":
 		return storm(ctx, args[1:], out, log)
+	case "mutants":
+		return mutate(ctx, args[1:], out, log)
 	case "report":
 		return report(args[1:], out)
 	case "help", "-h", "-help", "--help":
 		_, err := fmt.Fprintln(out, usage)
 		return err
 	}
-	return fmt.Errorf("%w there is no command %q; there are list, run, storm and report\n%s", errUsage, args[0], usage)
+	return fmt.Errorf("%w there is no command %q; there are list, run, storm, mutants and report\n%s", errUsage, args[0], usage)
 }
 
 // list prints the scenarios.
@@ -164,6 +168,7 @@ func storm(ctx context.Context, args []string, out, log io.Writer) error {
 	seed := flags.Uint64("seed", 1, "the `seed`, of which the schedule is made")
 	seeds := flags.Int("seeds", 1, "run so many storms, with this seed and those that follow")
 	length := flags.Duration("for", time.Minute, "how long each storm lasts")
+	contended := flags.Bool("contended", false, "run processes that contend for too few worker IDs")
 	flags.StringVar(&o.Results, "results", defaultResults, "write results to this `file`, one line of JSON each; what is in it is lost")
 	flags.StringVar(&o.Keep, "keep", "faults-failed", "keep the journals of failed runs below this `folder`; empty: nowhere")
 	if err := flags.Parse(args); err != nil {
@@ -184,7 +189,11 @@ func storm(ctx context.Context, args []string, out, log io.Writer) error {
 	}
 	for n := range *seeds {
 		s := *seed + uint64(n) //nolint:gosec // it is not negative
-		o.Jobs = append(o.Jobs, stage.Job{Scenario: storms.Scenario(fmt.Sprintf("storm-seed-%d", s), s, *length, *on), Backend: *on})
+		kind, name := storms.Scenario, "storm"
+		if *contended {
+			kind, name = storms.Contended, "contended-storm"
+		}
+		o.Jobs = append(o.Jobs, stage.Job{Scenario: kind(fmt.Sprintf("%s-seed-%d", name, s), s, *length, *on), Backend: *on})
 	}
 	o.Log = log
 	return perform(ctx, o, out)

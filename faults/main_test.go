@@ -67,7 +67,7 @@ func TestCommand(t *testing.T) {
 	}{
 		"":                              {2, `^$`, `^faults: no command is given\nusage:`},
 		"help":                          {0, `^usage:`, `^$`},
-		"ran":                           {2, `^$`, `^faults: there is no command "ran"; there are list, run, storm and report\nusage:`},
+		"ran":                           {2, `^$`, `^faults: there is no command "ran"; there are list, run, storm, mutants and report\nusage:`},
 		"list":                          {0, `(?m)^2 +kill-loop +short +etcd .*static.* kill -9`, `^$`},
 		"list all":                      {2, `^$`, `^faults: list takes no arguments, and "all" is given\n$`},
 		"run kill":                      {2, `^$`, `^faults: no scenario has the name or number "kill"; did you mean kill-loop\? `},
@@ -80,6 +80,9 @@ func TestCommand(t *testing.T) {
 		"storm etcd":                    {2, `^$`, `^faults: storm takes no arguments, and "etcd" is given\n$`},
 		"report":                        {2, `^$`, `^faults: report takes one argument, the file of results; 0 are given\n$`},
 		"report nothing.jsonl":          {1, `^$`, `^faults: stat nothing.jsonl: no such file or directory\n$`},
+		"mutants nothing":               {2, `^$`, `^faults: there is no mutant "nothing"; there are owner-only-compare, `},
+		"mutants -parallel 0":           {2, `^$`, `^faults: -parallel is 0; it is at least 1\n$`},
+		"mutants no-max":                {2, `^$`, `^faults: /.* is not in the repository, .* -root\n$`},
 		"run -resume . layout-mismatch": {1, `^$`, `^faults: read .: is a directory`},
 	} {
 		t.Run(args, func(t *testing.T) {

@@ -34,6 +34,7 @@ func All() []stage.Scenario {
 		clones,
 		connections,
 		planted,
+		contested,
 	)
 	slices.SortStableFunc(all, func(a, b stage.Scenario) int { return cmp.Compare(a.Number, b.Number) })
 	return all

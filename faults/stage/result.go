@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -28,8 +29,21 @@ type Result struct {
 	Recovery     time.Duration `json:"recovery_ns"`     // the longest one of the run; 0: nothing had to recover
 	Took         time.Duration `json:"took_ns"`
 	Failures     []string      `json:"failures,omitempty"`
-	Skipped      string        `json:"skipped,omitempty"` // why it was not run
-	Kept         string        `json:"kept,omitempty"`    // the folder with the journals of a failed run
+	// Found are the kinds of what the verdict has found, without repetition: those of package verdict, and
+	// [IllegalHistory]. A failure that none of them explains is one of the scenario's own checks.
+	Found   []string `json:"found,omitempty"`
+	Skipped string   `json:"skipped,omitempty"` // why it was not run
+	Kept    string   `json:"kept,omitempty"`    // the folder with the journals of a failed run
+}
+
+// IllegalHistory is the kind of finding that no order of the calls at the coordinator explains their results.
+const IllegalHistory = "illegal history"
+
+// find notes that the verdict has found something.
+func (r *Result) find(kind string) {
+	if !slices.Contains(r.Found, kind) {
+		r.Found = append(r.Found, kind)
+	}
 }
 
 // Passed reports whether the run was made and is as it must be.

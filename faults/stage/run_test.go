@@ -13,6 +13,7 @@ import (
 
 	"github.com/unalike-id/unalike/faults/backend"
 	"github.com/unalike-id/unalike/faults/journal"
+	"github.com/unalike-id/unalike/faults/verdict"
 	"github.com/unalike-id/unalike/faults/worker"
 )
 
@@ -167,6 +168,9 @@ func TestBad(t *testing.T) {
 			}
 			if !regexp.MustCompile(c.want).MatchString(r.Failures[0]) && name != "a duplicate" {
 				t.Errorf("the first failure is %q; want one like %s", r.Failures[0], c.want)
+			}
+			if found := slices.Contains(r.Found, verdict.Duplicate); found != (name == "a duplicate") {
+				t.Errorf("the kinds of what was found are %q", r.Found)
 			}
 			if r.Passed() || r.Kept == "" {
 				t.Errorf("passed: %v; its journals are kept in %q", r.Passed(), r.Kept)

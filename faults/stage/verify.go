@@ -24,7 +24,7 @@ func (s *Stage) verify(r *Result) {
 		return
 	}
 	s.checkJournals(r)
-	s.checkHistories()
+	s.checkHistories(r)
 	r.Interruption = s.Interruption()
 	sc := s.Scenario
 	switch {
@@ -61,9 +61,9 @@ func (s *Stage) checkJournals(r *Result) {
 		return // and there are no IDs
 	}
 	merged, err := verdict.Merge(journals)
-	s.judge("runs", merged, err)
+	s.judge(r, "runs", merged, err)
 	mapped, err := verdict.Bitmap(journals)
-	s.judge("bitmap", mapped, err)
+	s.judge(r, "bitmap", mapped, err)
 	if merged.IDs != mapped.IDs || merged.Duplicates != mapped.Duplicates {
 		s.Errorf("the checkers differ: by runs there are %d IDs and %d duplicates, by bitmap %d and %d",
 			merged.IDs, merged.Duplicates, mapped.IDs, mapped.Duplicates)
@@ -72,7 +72,7 @@ func (s *Stage) checkJournals(r *Result) {
 }
 
 // judge reports what a checker has found.
-func (s *Stage) judge(checker string, v verdict.Verdict, err error) {
+func (s *Stage) judge(r *Result, checker string, v verdict.Verdict, err error) {
 	if err != nil {
 		s.Errorf("checker %s: %v", checker, err)
 	}
@@ -84,12 +84,13 @@ func (s *Stage) judge(checker string, v verdict.Verdict, err error) {
 		if s.Scenario.ExpectDuplicates && (f.Kind == verdict.Duplicate || f.Kind == verdict.SharedTick) {
 			continue
 		}
+		r.find(f.Kind)
 		s.Errorf("checker %s: %s (%d in all): %s", checker, f.Kind, v.Found[f.Kind], f.Text)
 	}
 }
 
 // checkHistories fails the stage if no order of the calls at the coordinator explains their results.
-func (s *Stage) checkHistories() {
+func (s *Stage) checkHistories(r *Result) {
 	if s.Scenario.ExpectDuplicates {
 		return // the coordinator, or its state, is what has failed
 	}
@@ -103,6 +104,7 @@ func (s *Stage) checkHistories() {
 		return
 	}
 	for i, text := range outcome.Illegal {
+		r.find(IllegalHistory)
 		if i == maxIllegal {
 			s.Errorf("the histories of the calls: and so on, %d in all", len(outcome.Illegal))
 			break

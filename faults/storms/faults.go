@@ -56,7 +56,10 @@ func targets(b backend.Backend, processes int) map[string][]string {
 	all["operator"] = []string{quarantine, inspection, inspection}
 	all["servers"] = servers(b)
 	if b.Proxy() != nil {
-		all["network"] = []string{slowRequests, slowReplies, lostRequests, lostReplies, lostAll, refused, reset, lostAcks, heldRequest, copied}
+		all["network"] = []string{slowRequests, slowReplies, lostRequests, lostReplies, lostAll, refused, reset, lostAcks, heldRequest}
+		if _, ok := b.(backend.Flusher); ok { // Redis: requests of the others belong to a session on their connection
+			all["network"] = append(all["network"], copied)
+		}
 	}
 	return all
 }

@@ -23,6 +23,9 @@ const (
 	startEvery = 50 * time.Millisecond
 	// closeTime bounds closing a generator.
 	closeTime = 5 * time.Second
+	// afterClose is how long IDs are asked for after a generator was closed, which is to refuse all of them: so
+	// long that a mistake shows.
+	afterClose = time.Second
 )
 
 // instance is one generator of one process.
@@ -60,11 +63,25 @@ func (g *instance) serve(ctx context.Context) (err error) {
 	if gen == nil {
 		return c.Close()
 	}
-	err = g.issueAll(ctx, gen)
-	closing, cancel := context.WithTimeout(context.Background(), closeTime)
-	defer cancel()
-	closeErr := gen.Close(closing)
-	g.tell(describe(Closed, g.Name, gen.Health()), closeErr)
+	closeGenerator := sync.OnceFunc(func() {
+		closing, cancel := context.WithTimeout(context.Background(), closeTime)
+		defer cancel()
+		err := gen.Close(closing)
+		g.tell(describe(Closed, g.Name, gen.Health()), err)
+	})
+	issuing := ctx
+	if g.UntilClosed {
+		var stop context.CancelFunc
+		issuing, stop = context.WithCancel(context.WithoutCancel(ctx))
+		defer stop()
+		context.AfterFunc(ctx, func() {
+			closeGenerator()
+			wait(issuing, afterClose)
+			stop()
+		})
+	}
+	err = g.issueAll(issuing, gen)
+	closeGenerator()
 	if closeErr := c.Close(); err == nil {
 		err = closeErr
 	}

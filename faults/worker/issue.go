@@ -27,7 +27,7 @@ type issuer struct {
 	told *string // what failed, as the last event said; nil: the last call was good
 }
 
-// issue issues IDs until ctx ends. Its error is that of the journal.
+// issue issues IDs until ctx ends, or the generator is closed. Its error is that of the journal.
 func (s *issuer) issue(ctx context.Context) error {
 	if s.PerSecond == 0 {
 		return s.fast(ctx)
@@ -42,6 +42,9 @@ func (s *issuer) fast(ctx context.Context) error {
 		n, err := s.gen.Fill(ctx, ids)
 		if err := s.out.Add(ids[:n]); err != nil {
 			return err
+		}
+		if errors.Is(err, core.ErrClosed) {
+			return nil
 		}
 		if s.failed(ctx, err) {
 			wait(ctx, retryEvery)
@@ -64,15 +67,19 @@ func (s *issuer) paced(ctx context.Context) error {
 		case <-turn.C:
 		}
 		ids = ids[:0]
+		var err error
 		for len(ids) < n {
-			id, err := s.gen.Next()
-			if s.failed(ctx, err) {
+			var id core.ID
+			if id, err = s.gen.Next(); s.failed(ctx, err) {
 				break
 			}
 			ids = append(ids, id)
 		}
 		if err := s.out.Add(ids); err != nil {
 			return err
+		}
+		if errors.Is(err, core.ErrClosed) {
+			return nil
 		}
 	}
 }

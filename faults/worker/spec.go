@@ -34,6 +34,9 @@ type Generator struct {
 	// Fill can get.
 	PerSecond  int
 	Goroutines int // that issue IDs, each with a journal of its own; 0: 1
+	// UntilClosed has SIGTERM close the generator while IDs are issued: its goroutines go on until they are told
+	// that it is closed. Otherwise they end first.
+	UntilClosed bool
 	// Replay is the path of a journal whose IDs are issued once more, without any lease: a planted mistake
 	// that the verdict has to find. The URL is not used then.
 	Replay string

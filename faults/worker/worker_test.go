@@ -125,6 +125,22 @@ func TestTerminated(t *testing.T) {
 	}
 }
 
+// TestUntilClosed: goroutines that issue until they are told that the generator is closed end with it.
+func TestUntilClosed(t *testing.T) {
+	for _, perSecond := range []int{0, 500} {
+		g := static(t)
+		g.PerSecond, g.Goroutines, g.UntilClosed = perSecond, 3, true
+		w := start(t, "", g)
+		until(t, "IDs", func() bool { return w.Issued() > 100 })
+		if err := w.End(patience); err != nil {
+			t.Fatal(err)
+		}
+		if e := await(t, w, worker.Closed, ""); e.Text != "" || e.Issued != w.Issued() {
+			t.Errorf("it closed with %+v; want no error and %d IDs", e, w.Issued())
+		}
+	}
+}
+
 // TestFrozen: a worker goes on after it was frozen, and one that is frozen can be ended.
 func TestFrozen(t *testing.T) {
 	w := start(t, "", static(t))
