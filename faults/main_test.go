@@ -70,7 +70,7 @@ func TestCommand(t *testing.T) {
 		"ran":                           {2, `^$`, `^faults: there is no command "ran"; there are list, run, storm, mutants and report\nusage:`},
 		"list":                          {0, `(?m)^2 +kill-loop +short +etcd .*static.* kill -9`, `^$`},
 		"list all":                      {2, `^$`, `^faults: list takes no arguments, and "all" is given\n$`},
-		"run kill":                      {2, `^$`, `^faults: no scenario has the name or number "kill"; did you mean kill-loop\? `},
+		"run kill":                      {2, `^$`, `^faults: no scenario has the name or number "kill"; did you mean .*kill-loop`},
 		"run -backend oracle":           {2, `^$`, `^faults: no scenario runs on the back end "oracle"; there are .*static`},
 		"run -fast":                     {2, `^$`, `flag provided but not defined: -fast`},
 		"run -h":                        {0, `^$`, `-resume`},
