@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -45,7 +46,7 @@ func mutate(ctx context.Context, args []string, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // it is in the folder for temporary files
 	r := &mutants.Runner{Root: *root, Dir: dir, Storms: *storms}
 	outcomes := make([]mutants.Outcome, len(selected))
 	room := make(chan struct{}, *parallel)
@@ -54,9 +55,10 @@ func mutate(ctx context.Context, args []string, out, log io.Writer) error {
 		all.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
-			fmt.Fprintf(log, "%s: begins\n", m.Name)
+			tell := func(text string) { _, _ = fmt.Fprintf(log, "%s: %s\n", m.Name, text) } // nobody listens then
+			tell("begins")
 			outcomes[i] = r.Try(ctx, m)
-			fmt.Fprintf(log, "%s: found %q after %v; %s\n", m.Name, outcomes[i].With.Found, outcomes[i].With.Took, outcomes[i].Problem)
+			tell(cmp.Or(outcomes[i].Problem, "noticed"))
 		})
 	}
 	all.Wait()
