@@ -71,10 +71,10 @@ lint: $(LINT)
 cross: ## Build and vet for every supported platform
 	@scripts/cross
 
-# The options of faults: FAULTS=-short is ten minutes of it, FAULTS="-backend etcd kill-loop" one scenario. See
+# The options of faults: FAULTS=-short is a quarter of an hour of it, FAULTS="-backend etcd kill-loop" one scenario. See
 # bin/faults list.
 FAULTS :=
-faults: ## Run the fault suite on real servers: hours; ten minutes with FAULTS=-short
+faults: ## Run the fault suite on real servers: hours; a quarter of an hour with FAULTS=-short
 	@scripts/servers
 	$(GO) build -C faults -o ../bin/faults .
 	bin/faults run -results bin/faults.jsonl -keep bin/faults-failed $(FAULTS)

@@ -118,7 +118,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	flags := flag.NewFlagSet("faults run", flag.ContinueOnError)
 	flags.SetOutput(log)
 	on := flags.String("backend", "", "run on this `back end` alone")
-	flags.BoolVar(&o.Short, "short", false, "run the short set, ten minutes in all")
+	flags.BoolVar(&o.Short, "short", false, "run the short set, a quarter of an hour in all")
 	results := flags.String("results", defaultResults, "write results to this `file`, one line of JSON each; what is in it is lost")
 	resume := flags.String("resume", "", "go on with the results in this `file`: what has passed is not run again")
 	flags.StringVar(&o.Keep, "keep", "faults-failed", "keep the journals of failed runs below this `folder`; empty: nowhere")
