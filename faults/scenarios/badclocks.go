@@ -38,7 +38,7 @@ func off(s *stage.Stage, name string, by time.Duration) *worker.Worker {
 		s.Fatal(err)
 	}
 	clock.Set(by)
-	g := usual(s, name)
+	g := s.Generator(name)
 	return s.Start(name, worker.Spec{ClockFile: clock.Path, Generators: []worker.Generator{g}})
 }
 
@@ -91,7 +91,7 @@ func runYearsAhead(s *stage.Stage) {
 		s.Errorf("%d worker IDs are poisoned, and %d were granted beside those of the two holders; want none", poisoned, others)
 	}
 	since := journal.Now()
-	newcomer := s.Worker("newcomer", usual(s, "newcomer"))
+	newcomer := s.Worker("newcomer", s.Generator("newcomer"))
 	s.Recovered(since, newcomer)
 	unmoved(s, append(workers, newcomer)...)
 }
@@ -104,7 +104,7 @@ func runYearsAheadAlone(s *stage.Stage) {
 	s.AwaitIssued(ahead, issuedEach)
 	ahead.Kill()
 	since := journal.Now()
-	workers := []*worker.Worker{s.Worker("one", usual(s, "one")), s.Worker("two", usual(s, "two"))}
+	workers := []*worker.Worker{s.Worker("one", s.Generator("one")), s.Worker("two", s.Generator("two"))}
 	back(s, since, workers...)
 	if poisoned, others := affected(s, len(workers)+1); poisoned != 1 || others != 0 {
 		s.Errorf("%d worker IDs are poisoned, and %d others were granted; want one and none", poisoned, others)
@@ -135,7 +135,7 @@ func runBadClockLoop(s *stage.Stage) {
 		s.Errorf("%d worker IDs are poisoned, and %d were granted beside those of the two holders; at most one may be affected", poisoned, others)
 	}
 	since := journal.Now()
-	newcomer := s.Worker("newcomer", usual(s, "newcomer"))
+	newcomer := s.Worker("newcomer", s.Generator("newcomer"))
 	s.Recovered(since, newcomer)
 	unmoved(s, append(workers, newcomer)...)
 }

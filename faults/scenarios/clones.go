@@ -35,7 +35,7 @@ func cloned(s *stage.Stage, name string, g coord.Grant) worker.Generator {
 	if err != nil {
 		s.Fatal(err)
 	}
-	out := usual(s, name)
+	out := s.Generator(name)
 	out.URL = fmt.Sprintf("%s://grant?text=%x&of=%x", cloneScheme, text, out.URL)
 	return out
 }
@@ -163,7 +163,7 @@ func exposure(s *stage.Stage, one, two *worker.Worker) time.Duration {
 // granted returns a grant that nobody uses yet.
 func granted(s *stage.Stage) coord.Grant {
 	s.Init(s.Backend.URL(), "")
-	c, err := coord.Open(s.Context(), usual(s, "granted").URL)
+	c, err := coord.Open(s.Context(), s.Generator("granted").URL)
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func crowd(s *stage.Stage, name string) []*worker.Worker {
 	for p := range crowdProcesses {
 		var all []worker.Generator
 		for i := range crowdSize(s) / crowdProcesses {
-			g := usual(s, fmt.Sprintf("%s-%d-%d", name, p, i))
+			g := s.Generator(fmt.Sprintf("%s-%d-%d", name, p, i))
 			g.Count, g.PerSecond, g.Goroutines = crowdSize(s), 20, 1
 			g.TTL, g.Horizon = crowdLease, crowdLease
 			all = append(all, g)
@@ -130,7 +130,7 @@ func firstIn(s *stage.Stage, path string) int64 {
 func runOneTooMany(s *stage.Stage) {
 	crowd(s, "crowd")
 	began := journal.Now()
-	g := usual(s, "late")
+	g := s.Generator("late")
 	g.Count, g.TTL, g.Horizon = crowdSize(s), crowdLease, crowdLease
 	late := s.Worker("late", g)
 	e := s.AwaitEvent(late, worker.Failed, worker.NoWorkerID)

@@ -42,7 +42,7 @@ func runDeleted(s *stage.Stage, do func(*stage.Stage, *redistest.Server)) {
 	began := journal.Now()
 	do(s, serverOf(s))
 	gone := journal.Now()
-	newcomer := s.Worker("newcomer", usual(s, "newcomer"))
+	newcomer := s.Worker("newcomer", s.Generator("newcomer"))
 	s.Excuse(began+int64(stage.Horizon-stage.RenewalTime-busyTime), gone+int64(quarantineTime))
 	noticed(s, began, workers...)
 	resumed(s, began, gone, forgottenTime, append(workers, newcomer)...)

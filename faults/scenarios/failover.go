@@ -28,7 +28,7 @@ var replicas = []stage.Scenario{{
 func behind(s *stage.Stage) []*worker.Worker {
 	workers := holders(s, "one", "two")
 	s.Backend.(backend.Replicated).Detach(s)
-	forgotten := s.Worker("forgotten", usual(s, "forgotten"))
+	forgotten := s.Worker("forgotten", s.Generator("forgotten"))
 	workers = append(workers, forgotten)
 	s.AwaitIssued(forgotten, issuedEach)
 	renewed(s, time.Now(), workers...)

@@ -65,7 +65,7 @@ func runLeaderFaults(s *stage.Stage, do func(backend.Server), undo func(backend.
 		since := journal.Now()
 		do(leader)
 		name := fmt.Sprintf("newcomer-%d", i)
-		newcomer := s.Worker(name, usual(s, name))
+		newcomer := s.Worker(name, s.Generator(name))
 		s.Recovered(since, newcomer)
 		elected := time.Now()
 		for _, w := range workers { // who may have been connected to the old leader
@@ -99,7 +99,7 @@ func runHostKilled(s *stage.Stage) {
 			s.Fatalf("process %d runs the etcd, which is none of the workers; this is %d", b.Host(s), os.Getpid())
 		}
 		name := fmt.Sprintf("newcomer-%d", i)
-		newcomer := s.Worker(name, usual(s, name))
+		newcomer := s.Worker(name, s.Generator(name))
 		s.Recovered(since, newcomer)
 		workers[newcomer.PID()] = newcomer
 		for _, w := range workers {

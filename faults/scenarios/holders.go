@@ -14,20 +14,11 @@ import (
 	"github.com/unalike-id/unalike/faults/worker"
 )
 
-// usual returns the stage's usual generator. An embedded etcd has one clock, with which there is nothing to compare.
-func usual(s *stage.Stage, name string) worker.Generator {
-	g := s.Generator(name)
-	if s.Backend.Name() == "embedded" {
-		g.URL = s.Backend.URL()
-	}
-	return g
-}
-
 // holders starts as many workers with a generator each, and waits until they have issued IDs.
 func holders(s *stage.Stage, names ...string) []*worker.Worker {
 	var all []*worker.Worker
 	for i, name := range names {
-		g := usual(s, name)
+		g := s.Generator(name)
 		if i == 0 {
 			s.Init(g.URL, "")
 		}

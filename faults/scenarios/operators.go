@@ -41,7 +41,7 @@ func runOperators(s *stage.Stage) {
 	if again, err := a.Quarantine(s.Context(), time.Now()); err != nil || !again.Equal(floor) {
 		s.Errorf("a quarantine until now, while there is one until %v: %v, %v; want no change", floor, again, err)
 	}
-	newcomer := s.Worker("newcomer", usual(s, "newcomer"))
+	newcomer := s.Worker("newcomer", s.Generator("newcomer"))
 	workers = append(workers, newcomer)
 	for _, w := range workers[:2] {
 		e := s.AwaitEventSince(w, began, worker.Failed, "") // the piece above the floor may be there already
@@ -88,7 +88,7 @@ func retireInUse(s *stage.Stage, a coord.Admin, w *worker.Worker) {
 	if ids := workerIDs(s, w, moved); slices.Contains(ids, had) {
 		s.Errorf("process %d issues with worker IDs %v; %d is retired", w.PID(), ids, had)
 	}
-	g := usual(s, "refused")
+	g := s.Generator("refused")
 	g.First, g.Count = had, 1
 	refused := s.Worker("refused", g)
 	r := s.AwaitEvent(refused, worker.Failed, worker.NoWorkerID)

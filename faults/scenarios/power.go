@@ -39,7 +39,7 @@ func runPowerFailure(s *stage.Stage, quarantine bool) {
 		workers = nil
 		for n := range 3 {
 			name := fmt.Sprintf("again-%d-%d", i, n)
-			workers = append(workers, s.Worker(name, usual(s, name)))
+			workers = append(workers, s.Worker(name, s.Generator(name)))
 		}
 		if quarantine {
 			s.Excuse(began, served+int64(quarantineTime))

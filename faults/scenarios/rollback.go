@@ -66,7 +66,7 @@ func runRedisRollback(s *stage.Stage) {
 	snapshot := s.Backend.Snapshot(s)
 	for i := range 2 {
 		name := fmt.Sprintf("forgotten-%d", i)
-		forgotten := s.Worker(name, usual(s, name))
+		forgotten := s.Worker(name, s.Generator(name))
 		workers = append(workers, forgotten)
 		s.AwaitIssued(forgotten, issuedEach)
 		began := journal.Now()
@@ -83,7 +83,7 @@ func runRedisRollback(s *stage.Stage) {
 func runRollback(s *stage.Stage) {
 	workers := holders(s, "one", "two")
 	snapshot := s.Backend.Snapshot(s)
-	forgotten := s.Worker("forgotten", usual(s, "forgotten"))
+	forgotten := s.Worker("forgotten", s.Generator("forgotten"))
 	workers = append(workers, forgotten)
 	s.AwaitIssued(forgotten, issuedEach)
 
@@ -97,7 +97,7 @@ func runRollback(s *stage.Stage) {
 	if ahead := time.Until(floor); ahead < longForgotten-busyTime {
 		s.Errorf("the floor that the operator has raised is %v ahead; windows that were forgotten can reach %v", ahead, longForgotten)
 	}
-	newcomer := s.Worker("newcomer", usual(s, "newcomer"))
+	newcomer := s.Worker("newcomer", s.Generator("newcomer"))
 	noticed(s, began, workers...)
 	s.Excuse(began, first+int64(lossTime))
 

@@ -34,7 +34,7 @@ func runSplitBrain(s *stage.Stage, guarded bool) {
 	if guarded {
 		old.Do(s, "CONFIG", "SET", "min-replicas-to-write", "1", "min-replicas-max-lag", "2")
 	}
-	holder := s.Worker("holder", at(old, usual(s, "holder")))
+	holder := s.Worker("holder", at(old, s.Generator("holder")))
 	had := held(s, holder)
 	s.AwaitIssued(holder, issuedEach)
 

@@ -59,7 +59,9 @@ func (s *Stage) Rounds(full, short int) int {
 // Generator returns the usual generator: the suite's times, the back end's URL with the given options, and an
 // easy pace.
 func (s *Stage) Generator(name string, options ...string) worker.Generator {
-	if s.Backend.Name() != "static" { // which has no clock to compare with
+	switch s.Backend.Name() {
+	case "static", "embedded": // there is one clock, with which there is nothing to compare
+	default:
 		options = append([]string{"skew=" + SkewBound.String()}, options...)
 	}
 	return worker.Generator{

@@ -34,11 +34,9 @@ func open(ctx context.Context, rawURL string, c clock.Clock) (coord.Coordinator,
 	if err != nil {
 		return nil, err
 	}
-	var skew time.Duration
-	if u.Has("skew") {
-		if skew, err = time.ParseDuration(u.Option("skew")); err != nil {
-			return nil, fmt.Errorf("%w URL: option skew is %q; it is a duration", coord.ErrInvalid, u.Option("skew"))
-		}
+	skew, err := u.Duration("skew", "1s")
+	if err != nil {
+		return nil, err
 	}
 	switch u.Scheme {
 	case "static": // has no clock of its own
