@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
@@ -10,7 +11,13 @@ import (
 )
 
 // holders are the worker IDs that a coordinator knows; nil: none was asked.
-type holders map[int]coord.Slot
+type holders map[int]holder
+
+// holder is a worker ID, and how exactly the IDs tell the time that were made with it.
+type holder struct {
+	coord.Slot
+	unit time.Duration
+}
 
 // holders asks the coordinator at p, whose layout has to be that of the IDs.
 func (a *app) holders(ctx context.Context, p place, layout core.Layout) (holders, error) {
@@ -35,7 +42,7 @@ func (a *app) holders(ctx context.Context, p place, layout core.Layout) (holders
 			if s.Layout != "" && s.Layout != layout.String() {
 				return usageError{fmt.Errorf("%s grants worker IDs for layout %s, and the IDs are read with %v; name their layout with --layout", n.name, s.Layout, layout)}
 			}
-			known[s.WorkerID] = s
+			known[s.WorkerID] = holder{s, layout.Unit}
 		}
 		return nil
 	})
@@ -46,7 +53,7 @@ func (h holders) of(r *verify.Report) []coord.Slot {
 	var out []coord.Slot
 	for _, w := range r.Workers {
 		if s, ok := h[w.WorkerID]; ok && w.Duplicates > 0 {
-			out = append(out, s)
+			out = append(out, s.Slot)
 		}
 	}
 	return out
@@ -58,15 +65,15 @@ func (h holders) describe(c verify.Clash) string {
 		return ""
 	}
 	s, ok := h[c.Parts.WorkerID]
-	if !ok || !hadWindow(s) {
+	if !ok || !hadWindow(s.Slot) {
 		return fmt.Sprintf("worker ID %d was never granted: this ID was made by a generator that did not lease it from the coordinator", c.Parts.WorkerID)
 	}
-	holder := fmt.Sprintf("%s since %s, generation %d", holderName(s), s.Since.UTC().Format(timeForm), s.Generation)
+	holder := fmt.Sprintf("%s since %s, generation %d", holderName(s.Slot), s.Since.UTC().Format(timeForm), s.Generation)
 	switch made := c.Parts.Time; {
 	case !made.Before(s.Until):
 		return fmt.Sprintf("made after the last window of worker ID %d ended, %s: by a generator that did not lease it from the coordinator, or the coordinator has lost state",
 			s.WorkerID, s.Until.UTC().Format(timeForm))
-	case made.Before(s.Since):
+	case !made.Add(s.unit).After(s.Since): // its whole tick
 		return fmt.Sprintf("made by an earlier holder of worker ID %d, which the coordinator does not remember; the last one is %s", s.WorkerID, holder)
 	}
 	return fmt.Sprintf("worker ID %d was held by %s; it is %s", s.WorkerID, holder, s.State)

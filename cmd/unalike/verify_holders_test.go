@@ -17,7 +17,8 @@ func TestHolders(t *testing.T) {
 		WorkerID: 7, State: coord.SlotHeld, Holder: "web\x1b[31m:4711", Identity: "pod-a", Generation: 3,
 		Since: since, Until: since.Add(time.Hour), NotAfter: 1,
 	}
-	h := holders{7: slot, 8: {WorkerID: 8, State: coord.SlotRetired}}
+	slot.Since = since.Add(400 * time.Microsecond)
+	h := holders{7: {slot, time.Millisecond}, 8: {coord.Slot{WorkerID: 8, State: coord.SlotRetired}, time.Millisecond}}
 	for _, tt := range []struct {
 		worker int
 		made   time.Time

@@ -159,8 +159,15 @@ var verifyMutants = []mutant{
 	{
 		name: "verify: the last holder made all IDs before",
 		file: "cmd/unalike/verify_holders.go",
-		old:  "case made.Before(s.Since):",
+		old:  "case !made.Add(s.unit).After(s.Since):",
 		new:  "case false:",
+		pkg:  "./cmd/unalike", test: "TestHolders",
+	},
+	{
+		name: "verify: the first ID of a holder is somebody else's",
+		file: "cmd/unalike/verify_holders.go",
+		old:  "case !made.Add(s.unit).After(s.Since):",
+		new:  "case made.Before(s.Since):",
 		pkg:  "./cmd/unalike", test: "TestHolders",
 	},
 }
