@@ -469,8 +469,8 @@ var driverMutants = []mutant{
 	{
 		name: "zk: floor not raised after a loss",
 		file: "internal/protocol/heal.go",
-		old:  "next := sv.Meta.Record.AfterLoss(known, checked, c.set.MaxHorizon, c.set.SkewBound)",
-		new:  "next := sv.Meta.Record\n\tnext.Loss = next.AfterLoss(known, checked, c.set.MaxHorizon, c.set.SkewBound).Loss",
+		old:  "next := sv.Meta.Record.AfterLoss(c.detector.known(), checked, c.set.MaxHorizon, c.set.SkewBound)",
+		new:  "next := sv.Meta.Record\n\tnext.Loss = next.AfterLoss(c.detector.known(), checked, c.set.MaxHorizon, c.set.SkewBound).Loss",
 		pkg:  "./coord/zk", test: "TestRolledBack",
 	},
 	{

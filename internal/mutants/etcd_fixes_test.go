@@ -75,8 +75,8 @@ var etcdFixMutants = []mutant{
 	{
 		name: "etcd: a known floor forgotten in a loss",
 		file: "internal/protocol/heal.go",
-		old:  "known := c.detector.known()\n\task :=",
-		new:  "known := (*Meta)(nil)\n\task :=",
+		old:  "AfterLoss(c.detector.known(), checked,",
+		new:  "AfterLoss(nil, checked,",
 		pkg:  "./coord/etcd", test: "TestForgottenFloor",
 	},
 	{

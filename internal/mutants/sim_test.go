@@ -21,7 +21,7 @@ var simMutants = []mutant{
 	{
 		name: "protocol: a floor that was remembered not honoured",
 		file: "internal/protocol/floor.go",
-		old:  "\t\tm.Base = max(m.Base, known.Base)\n",
+		old:  "\t\tm.Floor = max(m.Floor, known.Floor)\n\t\tm.Base = max(m.Base, known.Base)\n",
 		new:  "",
 		pkg:  "./internal/protocol", test: "TestForgottenFloor",
 	},
@@ -135,7 +135,7 @@ var simulatedMutants = []mutant{
 	simulated("evidence settled by an operator's floor", "floor.go",
 		"return m.Loss.Floor > m.Ward", "return m.Floor > m.Ward"),
 	simulated("a known floor not stored again after a loss", "floor.go",
-		"\tif known != nil && known.Fingerprint == m.Fingerprint {\n\t\tm.Base", "\tif false {\n\t\tm.Base"),
+		"\tif known != nil && known.Fingerprint == m.Fingerprint {", "\tif false {"),
 	simulated("a loss settled that has lost a known floor", "loss.go",
 		"(k.Base > meta.Record.Base ||", "(false ||"),
 	simulated("numbers that fall not noticed", "loss.go",

@@ -82,15 +82,15 @@ var zkFixMutants = []mutant{
 	{
 		name: "zk: a loss that was dealt with raises the floor again",
 		file: "internal/protocol/heal.go",
-		old:  "c.detector.settle(sv.Position, sv.Meta, seen) {",
+		old:  "c.detector.settle(sv.at, sv.Position, sv.Meta, seen) {",
 		new:  "false {",
 		pkg:  "./coord/zk", test: "TestStragglers",
 	},
 	{
 		name: "zk: the second loss explained by the first",
 		file: "internal/protocol/heal.go",
-		old:  "c.detector.settle(sv.Position, sv.Meta, seen) {",
-		new:  "(c.detector.settle(sv.Position, sv.Meta, seen) || sv.Meta.Record.Loss.Nonce != \"\") {",
+		old:  "c.detector.settle(sv.at, sv.Position, sv.Meta, seen) {",
+		new:  "(c.detector.settle(sv.at, sv.Position, sv.Meta, seen) || sv.Meta.Record.Loss.Nonce != \"\") {",
 		pkg:  "./coord/zk", test: "TestStragglers",
 	},
 	{
@@ -117,7 +117,7 @@ var zkFixMutants = []mutant{
 	{
 		name: "zk: a known floor forgotten after a loss",
 		file: "internal/protocol/heal.go",
-		old:  "AfterLoss(known, checked, c.set.MaxHorizon, c.set.SkewBound)\n\tif doubtful",
+		old:  "AfterLoss(c.detector.known(), checked, c.set.MaxHorizon, c.set.SkewBound)\n\tif doubtful",
 		new:  "AfterLoss(nil, checked, c.set.MaxHorizon, c.set.SkewBound)\n\tif doubtful",
 		pkg:  "./coord/zk", test: "TestKnownFloorHolds",
 	},
@@ -126,7 +126,7 @@ var zkFixMutants = []mutant{
 		file: "internal/protocol/heal.go",
 		old:  "return meta.AfterLoss(known, checked, c.set.MaxHorizon, c.set.SkewBound)",
 		new:  "meta.Floor, meta.Base = 0, 0\n\t\treturn meta.AfterLoss(nil, checked, c.set.MaxHorizon, c.set.SkewBound)",
-		pkg:  "./coord/zk", test: "TestKnownFloorHolds",
+		pkg:  "./internal/protocol", test: "TestMadeAgainWithTheKnownFloor",
 	},
 	{
 		name: "zk: another namespace of the same name not noticed",

@@ -16,7 +16,8 @@ type between struct {
 	server *memstore.Server
 	p      *protocol.Coordinator
 	g      coord.Grant
-	tap    func(call string) // has p's calls of a kind fail; "": none
+	tap    func(call string)           // has p's calls of a kind fail; "": none
+	during func(call string, f func()) // has something happen while p's first call of a kind is under way
 }
 
 var errNoAnswer = errors.New("no answer")
@@ -32,6 +33,16 @@ func noticed(t *testing.T) (b between, restore func()) {
 		st.tap = func(call string, _ bool) error {
 			if call == failing {
 				return errNoAnswer
+			}
+			return nil
+		}
+	}
+	b.during = func(call string, f func()) {
+		st.tap = func(c string, answered bool) error {
+			if c == call && !answered && f != nil {
+				now := f
+				f = nil
+				now()
 			}
 			return nil
 		}
@@ -138,4 +149,61 @@ func TestLossSettledAfterSeen(t *testing.T) {
 			t.Errorf("a loss was dealt with as %+v, and then again as %+v", first, got)
 		}
 	})
+}
+
+// TestSeenWhileTheFloorIsRaised: a process raises the floor after a loss, and a request of
+// that takes its time. Meanwhile the same process sees something new, and that is lost too:
+// what is stored is again what it was when the request was made.
+func TestSeenWhileTheFloorIsRaised(t *testing.T) {
+	one := coord.Range{First: 1, Count: 1}
+	// What is seen, and the tick below which nothing may be granted then.
+	seen := map[string]func(t *testing.T, server *memstore.Server) int64{
+		"an operator's floor": func(t *testing.T, server *memstore.Server) int64 {
+			operator, _ := tap(t, server, nil)
+			if _, err := operator.Quarantine(t.Context(), time.Now().Add(time.Hour)); err != nil {
+				t.Error(err)
+			}
+			return server.Meta().Base
+		},
+		"a window": func(t *testing.T, server *memstore.Server) int64 {
+			time.Sleep(3 * time.Minute) // it ends above what the floor was to be raised to
+			x, _ := tap(t, server, nil)
+			lost, err := x.Acquire(t.Context(), within("x", one))
+			if err != nil {
+				t.Error(err)
+			}
+			return lost.NotAfter
+		},
+	}
+	for _, slow := range []string{"survey", "commit"} {
+		for what, see := range seen {
+			for how, lose := range losses {
+				t.Run(slow+", "+what+", "+how, func(t *testing.T) {
+					inOurTime(t, func(t *testing.T) {
+						b, restore := noticed(t)
+						var want int64
+						b.during(slow, func() {
+							want = see(t, b.server)
+							if _, err := b.p.Inspect(t.Context()); err != nil {
+								t.Error(err)
+							}
+							lose(b.server, restore)
+						})
+						for range 4 {
+							_, err := b.p.Renew(t.Context(), b.g, b.g.NotAfter+1)
+							if err != nil && !errors.Is(err, coord.ErrQuarantined) && !errors.Is(err, coord.ErrLeaseLost) {
+								t.Fatal(err)
+							}
+						}
+						if got := b.server.Meta(); want == 0 || got.Floor < want {
+							t.Errorf("the floor is to be %d, and the namespace is %+v", want, got)
+						}
+						if g, err := b.p.Acquire(t.Context(), within("q", one)); err == nil && g.NotBefore < want {
+							t.Errorf("%v is granted; what was lost ends at %d", g, want)
+						}
+					})
+				})
+			}
+		}
+	}
 }

@@ -194,27 +194,41 @@ func (c *Coordinator) pause(ctx context.Context, n int) error {
 // survey makes a survey of a session, and takes note of what it shows.
 func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, error) {
 	at, began := c.detector.sight(), lifetime.Now()
+	made := at // before it was known what the namespace is to be made with
+	if anew := ask.New; anew != nil {
+		ask.New = func(now int64) Meta {
+			made = c.detector.sight()
+			return anew(now)
+		}
+	}
 	sv, err := s.Survey(ctx, ask)
 	if err != nil {
 		return nil, err
 	}
-	sv.era, sv.began, sv.ended = at.era, began, lifetime.Now()
+	sv.era, sv.at, sv.began, sv.ended = at.era, at, began, lifetime.Now()
 	now := c.seen(s)
-	switch {
-	case sv.Made && sv.Meta.Record.Loss.Nonce != "":
+	if sv.Made && sv.Meta.Record.Loss.Nonce != "" {
 		// This is how the loss of the old one is dealt with: it was made with a floor.
-		sv.era = c.detector.forgive(sv.Position, sv.Meta, now)
-		if sv.Server == 0 && !c.set.OneMachine { // nobody's clock could be compared
-			c.clocks.setDoubt(doubt{number: sv.Number, when: lifetime.Now(), mine: true, loss: sv.Meta.Record.Loss.Nonce})
+		if era, ok := c.detector.forgive(made, sv.Position, sv.Meta, now); ok {
+			sv.era = era
+			c.madeAgain(sv)
+			return sv, nil
 		}
-		c.log.Error("the namespace was gone; it is made again, and nothing is granted until the windows that may be lost with it are over",
-			"namespace", c.set.Namespace, "until", sv.Meta.Record.floorEnds())
-		return sv, nil
-	case sv.Origin != "" && sv.Origin != sv.Lineage:
+	}
+	if sv.Origin != "" && sv.Origin != sv.Lineage {
 		c.detector.foreign(at.era, sv.Origin, sv.Lineage, now)
 	}
 	c.detector.learn(at, sv.Position, &sv.Meta, now)
 	return sv, nil
+}
+
+// madeAgain takes note that a survey has made a namespace again that was gone.
+func (c *Coordinator) madeAgain(sv *Survey) {
+	if sv.Server == 0 && !c.set.OneMachine { // nobody's clock could be compared
+		c.clocks.setDoubt(doubt{number: sv.Number, when: lifetime.Now(), mine: true, loss: sv.Meta.Record.Loss.Nonce})
+	}
+	c.log.Error("the namespace was gone; it is made again, and nothing is granted until the windows that may be lost with it are over",
+		"namespace", c.set.Namespace, "until", sv.Meta.Record.floorEnds())
 }
 
 // look reads a view in a session, and takes note of what it shows.

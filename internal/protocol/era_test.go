@@ -26,6 +26,6 @@ func TestChangeOfAnEarlierEra(t *testing.T) {
 		if _, unsound, err := c.commit(t.Context(), doneSession{}, Change{Before: &View{Meta: meta}}); err != nil || unsound != want {
 			t.Errorf("unsound: %v, %v; want %v", unsound, err, want)
 		}
-		c.detector.forgive(Position{}, meta, 1)
+		c.detector.forgive(c.detector.sight(), Position{}, meta, 1)
 	}
 }

@@ -44,14 +44,13 @@ func (c *Coordinator) heal(ctx context.Context, s Session, now int64) error {
 // raise makes one attempt at raising the floor. It does nothing if somebody else has
 // raised it, and what shows the loss was seen before that.
 func (c *Coordinator) raise(ctx context.Context, s Session, why string, now int64) (done bool, err error) {
-	known := c.detector.known()
 	ask := Ask{}
-	if known != nil {
+	if known := c.detector.known(); known != nil {
 		ask.New = c.firstMeta(*known)
 	}
 	sv, err := c.survey(ctx, s, ask)
 	if err != nil || sv.Made {
-		return sv != nil && sv.Made, err
+		return false, err // if it was made with a floor, nothing is to be raised any more
 	}
 	if !sv.Meta.There() {
 		return false, fmt.Errorf("%w: there is no such namespace", coord.ErrInvalid)
@@ -71,16 +70,18 @@ func (c *Coordinator) raise(ctx context.Context, s Session, why string, now int6
 	if err != nil {
 		return false, err
 	}
-	next := sv.Meta.Record.AfterLoss(known, checked, c.set.MaxHorizon, c.set.SkewBound)
+	at := c.detector.sight()
+	next := sv.Meta.Record.AfterLoss(c.detector.known(), checked, c.set.MaxHorizon, c.set.SkewBound)
 	if doubtful { // before it is written: the answer may be lost
-		next = next.Held(known)
 		c.clocks.setDoubt(doubt{number: sv.Number, when: lifetime.Now(), mine: true, loss: next.Loss.Nonce})
 	}
 	out, err := c.replaceMeta(ctx, s, sv, Change{Meta: &next, Settle: true})
 	if err != nil || !out.Done {
 		return false, err
 	}
-	c.detector.forgive(out.Position, out.Now.Meta, seen)
+	if _, ok := c.detector.forgive(at, out.Position, out.Now.Meta, seen); !ok {
+		return false, nil // more was lost meanwhile
+	}
 	c.clocks.restart(out.Number)
 	c.log.Error(c.set.Title+" has lost writes; nothing is granted until the windows that may be lost with them are over",
 		"namespace", c.set.Namespace, "reason", why, "until", next.floorEnds())
@@ -90,7 +91,7 @@ func (c *Coordinator) raise(ctx context.Context, s Session, why string, now int6
 // settled reports whether the loss on record in a survey is the one that was noticed, see
 // [detector.settle].
 func (c *Coordinator) settled(sv *Survey, seen int64) bool {
-	if (sv.Origin == "" || sv.Origin == sv.Lineage) && c.detector.settle(sv.Position, sv.Meta, seen) {
+	if (sv.Origin == "" || sv.Origin == sv.Lineage) && c.detector.settle(sv.at, sv.Position, sv.Meta, seen) {
 		c.clocks.restart(sv.Number)
 		return true
 	}
@@ -122,19 +123,16 @@ type Checker interface {
 // firstMeta returns the record of a namespace that has to be made, see [Ask]. If this
 // coordinator remembers the namespace, it has not been new but lost.
 func (c *Coordinator) firstMeta(meta Meta) func(now int64) Meta {
-	known := c.detector.known()
 	return func(now int64) Meta {
+		known := c.detector.known()
 		if known == nil {
 			return meta
 		}
-		checked, doubtful, _ := c.clocks.forFloor(c.now(), now, nil) // there is no holder to be read
 		if known.Fingerprint == meta.Fingerprint {
 			meta = *known
-			if !doubtful {
-				meta.Floor = meta.Base
-			}
 		}
 		meta.Nonce = rand.Text()
+		checked, _, _ := c.clocks.forFloor(c.now(), now, nil) // there is no holder to be read
 		return meta.AfterLoss(known, checked, c.set.MaxHorizon, c.set.SkewBound)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
@@ -77,4 +78,34 @@ func TestListedNamespaceIsRemembered(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestMadeAgainWithTheKnownFloor: a namespace that was deleted is made again by a process that
+// knows its floor. It is never there without that, not even for a moment.
+func TestMadeAgainWithTheKnownFloor(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		server := memstore.NewServer("a")
+		c, st := tap(t, server, nil)
+		if err := c.Init(t.Context(), space); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Quarantine(t.Context(), time.Now().Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		known := server.Meta()
+		server.Delete()
+		made := 0
+		st.tap = func(call string, answered bool) error {
+			if got := server.Meta(); call == "survey" && answered {
+				made++
+				if got.Base < known.Base || got.Floor < known.Floor {
+					t.Errorf("a process knew %+v, and has made %+v", known, got)
+				}
+			}
+			return nil
+		}
+		if _, err := c.Acquire(t.Context(), wants("token")); err != nil || made == 0 {
+			t.Errorf("%v, after %d surveys", err, made)
+		}
+	})
 }

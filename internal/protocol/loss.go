@@ -253,11 +253,11 @@ func (d *detector) severalLineages() bool {
 // settle begins an era if the loss on record in a namespace explains all that shows that
 // writes were lost, and nothing is missing that was known of its floor: what an operator
 // has asked for, and what protects those windows that the loss on record does not. It
-// reports whether it does.
-func (d *detector) settle(p Position, meta Entry[Meta], now int64) bool {
+// reports whether it does. At is the sight after which the namespace was read.
+func (d *detector) settle(at *sight, p Position, meta Entry[Meta], now int64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.lost == "" {
+	if d.lost == "" || at.proofs != d.last.proofs {
 		return false
 	}
 	settles := func(loss string, seen int64) bool {
@@ -272,27 +272,41 @@ func (d *detector) settle(p Position, meta Entry[Meta], now int64) bool {
 			return false
 		}
 	}
-	d.begin(p, meta, now)
+	d.begin(at, p, meta, now)
 	return true
 }
 
-// forgive begins an era with what is stored now that this process has raised the floor,
-// and returns it.
-func (d *detector) forgive(p Position, meta Entry[Meta], now int64) int64 {
+// forgive begins an era with what is stored now that this process has raised the floor, and
+// returns it. At is the sight by which the floor was raised: there is no new era if a loss
+// was noticed since, or another floor seen.
+func (d *detector) forgive(at *sight, p Position, meta Entry[Meta], now int64) (era int64, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.begin(p, meta, now)
+	k := d.space
+	if at.proofs != d.last.proofs || k != nil && k.Fingerprint == meta.Record.Fingerprint && (k.Floor > meta.Record.Floor || k.Base > meta.Record.Base) {
+		return 0, false
+	}
+	d.begin(at, p, meta, now)
 	d.raised = d.last.era
-	return d.last.era
+	return d.last.era, true
 }
 
-// begin begins an era. The caller holds mu.
-func (d *detector) begin(p Position, meta Entry[Meta], now int64) {
+// begin begins an era. What was seen since a sight may have been lost again before the
+// answer with which the era begins: it is kept, and the next answer tells. The caller holds
+// mu.
+func (d *detector) begin(at *sight, p Position, meta Entry[Meta], now int64) {
+	seen := d.last
 	d.lost, d.proofs, d.lineages = "", nil, false
 	d.space = &meta.Record
-	d.last = sight{era: d.last.era + 1, meta: &meta, position: p}
+	d.last = sight{era: seen.era + 1, meta: &meta, position: p}
 	d.last.metaSeen = d.now(now)
 	d.last.posSeen, d.last.drawn, d.floorSeen = d.last.metaSeen, d.last.metaSeen, d.last.metaSeen
+	if n := seen.position.Number; n > max(at.position.Number, p.Number) {
+		d.last.position.Number, d.last.posSeen = n, seen.posSeen
+	}
+	if n := seen.position.Drawn; n > max(at.position.Drawn, p.Drawn) {
+		d.last.position.Drawn, d.last.drawn = n, seen.drawn
+	}
 	d.began = lifetime.Now()
 }
 

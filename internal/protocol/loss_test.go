@@ -26,7 +26,7 @@ func TestDetector(t *testing.T) {
 	learn := func(d *detector, p Position) { d.learn(d.sight(), p, nil, 0) }
 	draw := func(d *detector, ticket int64) { d.learn(d.sight(), Position{Drawn: ticket}, nil, 0) }
 	know := func(d *detector, m Entry[Meta]) { d.learn(d.sight(), Position{}, new(m), 0) }
-	anew := func(d *detector) { d.forgive(wrote(5), metaAt(1, 1, nil), 0) }
+	anew := func(d *detector) { d.forgive(d.sight(), wrote(5), metaAt(1, 1, nil), 0) }
 	for _, tt := range []struct {
 		name string
 		do   func(d *detector)
@@ -136,7 +136,7 @@ func TestSettled(t *testing.T) {
 		d.learn(d.sight(), wrote(100), nil, tt.seen)
 		d.learn(d.sight(), wrote(99), nil, found+60_000_000)
 		d.learn(d.sight(), wrote(120), nil, found+60_000_000) // what is seen after the proof is no evidence
-		if d.loss() == "" || d.settle(Position{}, Entry[Meta]{Record: lost, Made: 1, Version: 60}, 0) != tt.settled || (d.loss() == "") != tt.settled {
+		if d.loss() == "" || d.settle(d.sight(), Position{}, Entry[Meta]{Record: lost, Made: 1, Version: 60}, 0) != tt.settled || (d.loss() == "") != tt.settled {
 			t.Errorf("%s: loss %q; settled: %t", tt.name, d.loss(), tt.settled)
 		}
 	}
@@ -177,7 +177,7 @@ func TestEachProofIsSettled(t *testing.T) {
 			d.prove("for a test", e)
 		}
 		d.mu.Unlock()
-		if got := d.settle(Position{}, lost, 0); got != tt.settled {
+		if got := d.settle(d.sight(), Position{}, lost, 0); got != tt.settled {
 			t.Errorf("%s: settled: %t; want %t", tt.name, got, tt.settled)
 		}
 	}
@@ -204,7 +204,7 @@ func TestEarlierEras(t *testing.T) {
 		t.Error("a version fell within an era")
 	}
 	d.mu.Lock()
-	d.begin(Position{}, lost, 0)
+	d.begin(&sight{}, Position{}, lost, 0)
 	d.mu.Unlock()
 	if why := shows(found - 3_000_000); why != "" {
 		t.Errorf("seen before the loss that was settled: %s", why)
@@ -212,7 +212,7 @@ func TestEarlierEras(t *testing.T) {
 	if shows(found+1_000_000) == "" {
 		t.Error("seen after the loss that was settled, and lost all the same")
 	}
-	d.forgive(Position{}, lost, 0)
+	d.forgive(d.sight(), Position{}, lost, 0)
 	if why := shows(found + 1_000_000); why != "" {
 		t.Errorf("the floor was raised here since: %s", why)
 	}
@@ -278,7 +278,7 @@ func TestLateAnswerAfterAProof(t *testing.T) {
 	d.learn(d.sight(), wrote(90), nil, found+1_000_000) // the proof
 	d.learn(first, wrote(120), nil, found+1_000_000)
 	d.learn(d.sight(), wrote(91), nil, found+2_000_000)
-	if !d.settle(wrote(92), lost, found+3_000_000) {
+	if !d.settle(d.sight(), wrote(92), lost, found+3_000_000) {
 		t.Error("a loss on record does not settle what was seen before it")
 	}
 }
@@ -312,9 +312,35 @@ func TestProofIsSeen(t *testing.T) {
 				t.Fatalf("%s is no proof", what)
 			}
 			second(d)
-			if d.settle(wrote(92), lost, found+3_000_000) {
+			if d.settle(d.sight(), wrote(92), lost, found+3_000_000) {
 				t.Errorf("%s is the proof, and then %s: a loss on record settles what was seen after it", what, name)
 			}
+		}
+	}
+}
+
+// TestNoticedMeanwhile: what was read, or made, before a loss was noticed neither settles that
+// nor forgives it.
+func TestNoticedMeanwhile(t *testing.T) {
+	const found = 100_000_000
+	meta := NewMeta(epochSpace)
+	lost := Entry[Meta]{Made: 1, Record: meta.AfterLoss(nil, found, testHorizon, testBound)}
+	forgives := func(d *detector, at *sight) bool {
+		_, ok := d.forgive(at, wrote(92), lost, found)
+		return ok
+	}
+	settles := func(d *detector, at *sight) bool { return d.settle(at, wrote(92), lost, found) }
+	for name, ends := range map[string]func(d *detector, at *sight) bool{"forgive": forgives, "settle": settles} {
+		d := newDetector(testHorizon, testBound)
+		d.learn(d.sight(), wrote(100), nil, found-30_000_000)
+		d.learn(d.sight(), wrote(90), nil, found-20_000_000)
+		at := d.sight()
+		d.learn(d.sight(), wrote(85), nil, found-10_000_000)
+		if ends(d, at) || d.loss() == "" {
+			t.Errorf("%s: a loss was noticed since, and is forgotten", name)
+		}
+		if !ends(d, d.sight()) || d.loss() != "" {
+			t.Errorf("%s: both losses were noticed before: %s", name, d.loss())
 		}
 	}
 }

@@ -198,6 +198,7 @@ type Survey struct {
 	Server, Unit int64
 
 	era          int64
+	at           *sight    // what had been seen before it
 	began, ended time.Time // monotonic
 }
 

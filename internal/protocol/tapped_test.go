@@ -95,16 +95,20 @@ func (s *tappedSession) Commit(ctx context.Context, c protocol.Change) (protocol
 }
 
 // tap returns a coordinator over a store that is tapped.
-func tap(tb testing.TB, server *memstore.Server, c clock.Clock) (*protocol.Coordinator, *tapped) {
+func tap(tb testing.TB, server *memstore.Server, c clock.Clock, set ...func(*protocol.Settings)) (*protocol.Coordinator, *tapped) {
 	tb.Helper()
 	if c == nil {
 		c = &shifted{}
 	}
 	st := &tapped{Store: memstore.Store{Server: server}}
-	p, err := protocol.New(st, protocol.Settings{
+	settings := protocol.Settings{
 		Driver: "memory", Title: "the memory", Namespace: "orders", MinTTL: time.Second, MaxHorizon: 2 * time.Minute,
 		SkewBound: time.Second, Clock: c, Logger: slog.New(slog.DiscardHandler), ServerClock: server.Clock != nil,
-	})
+	}
+	for _, change := range set {
+		change(&settings)
+	}
+	p, err := protocol.New(st, settings)
 	if err != nil {
 		tb.Fatal(err)
 	}
