@@ -14,7 +14,7 @@ import (
 const (
 	callTime = drivertest.CallTime
 	// patience is for what takes a quarantine.
-	patience = 2 * time.Minute
+	patience = 5 * time.Minute
 	// wide is a skew bound with which a request that waits for a processor, here or in the
 	// server, is not taken for that of a wrong clock. Callers try again then, which tests
 	// of single calls do not.
