@@ -100,6 +100,8 @@ func (h *holding) once(ctx context.Context, turn func(context.Context, Session) 
 		return s, false, h.heal(ctx, s, 0)
 	}
 	switch {
+	case h.v.holds(h.g) && h.v.Slot.Record.Copied(h.g, h.asked(h.t, h.g)):
+		return s, false, h.v.Slot.Record.Doubled(h.g)
 	case h.v.holds(h.g):
 	case h.next.Token != "" && h.v.holds(h.next):
 		h.g, h.known, h.v = h.next, nil, nil // an earlier attempt has come through
@@ -207,7 +209,9 @@ func (r *renewal) turn(ctx context.Context, s Session) (bool, error) {
 	}
 	change, from, grows := planRenewal(r.v, r.g, r.token, r.clamped(s), r.now(), s.Holds(r.v))
 	r.from, r.floored = from, !grows
+	answered := r.asks(r.t, r.g, change.Slot.NotAfter)
 	out, unsound, err := r.commit(ctx, s, change)
+	answered(err != nil || out.Done)
 	switch {
 	case err != nil:
 		r.doubtful(r.t)

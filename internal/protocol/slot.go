@@ -126,6 +126,16 @@ func (s Slot) Lost(g coord.Grant) error {
 	return fmt.Errorf("%w: %v: %q has it since %s, with generation %d", coord.ErrLeaseLost, g, s.Holder, Stamp(s.Since), s.Generation)
 }
 
+// Copied reports whether somebody else has extended the window of g, with its token and
+// generation: a copy of its holder. Asked is the last tick until which this holder has ever
+// asked for it.
+func (s Slot) Copied(g coord.Grant, asked int64) bool { return s.NotAfter > max(g.NotAfter, asked) }
+
+// Doubled is the error of a grant that somebody else has extended.
+func (s Slot) Doubled(g coord.Grant) error {
+	return fmt.Errorf("%w: %v: somebody else has extended its window to tick %d: there is a copy of this process, or of its memory", coord.ErrLeaseLost, g, s.NotAfter)
+}
+
 // Listed is the slot as an operator sees it.
 func (s Slot) Listed(meta Meta, owned bool) coord.Slot {
 	out := coord.Slot{

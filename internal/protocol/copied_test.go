@@ -1,0 +1,133 @@
+package protocol_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol/memstore"
+)
+
+// TestCopyIsTold: a process and its copy have one grant. Both renew it, and one of them is
+// told that it has lost it: in its second renewal, if it is a copy that knows nothing but
+// the grant. The other one goes on.
+func TestCopyIsTold(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, h holder) error{
+		"renew":   func(t *testing.T, h holder) error { _, err := h.c.Renew(t.Context(), h.g, h.g.NotAfter+10); return err },
+		"release": func(t *testing.T, h holder) error { return h.c.Release(t.Context(), h.g, h.g.NotAfter-1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inOurTime(t, func(t *testing.T) {
+				server := memstore.NewServer("a")
+				p, _ := tap(t, server, nil)
+				q, _ := tap(t, server, nil)
+				g, err := p.Acquire(t.Context(), wants("token"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				told, stays := holder{p, g}, holder{q, g}
+				stays.g.Handle = nil
+				stays.renew(t)
+				if err := end(t, told); !errors.Is(err, coord.ErrLeaseLost) {
+					t.Fatalf("the copy of a holder has extended its window, and %s is %v", name, err)
+				}
+				for range 3 {
+					time.Sleep(time.Second)
+					stays.renew(t)
+				}
+				if q, err := p.Acquire(t.Context(), wants("other")); err != nil || q.WorkerID == g.WorkerID {
+					t.Errorf("%v, %v: %v is held", q, err, stays.g)
+				}
+			})
+		})
+	}
+}
+
+// holder is a grant, and a coordinator that renews it.
+type holder struct {
+	c coord.Coordinator
+	g coord.Grant
+}
+
+// renew extends the grant by a tick.
+func (h *holder) renew(t *testing.T) {
+	t.Helper()
+	g, err := h.c.Renew(t.Context(), h.g, h.g.NotAfter+1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.g = g
+}
+
+// TestOwnRenewalIsNoCopy: what a process has asked for itself, and did not learn of, is not
+// taken for what a copy has done: answers are lost, and a later call asks for less.
+func TestOwnRenewalIsNoCopy(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		server := memstore.NewServer("a")
+		p, st := tap(t, server, nil)
+		g, err := p.Acquire(t.Context(), wants("token"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range int64(5) {
+			failing := true
+			st.tap = func(call string, answered bool) error {
+				if failing && (call == "commit" && answered || call == "look") {
+					return errNoAnswer
+				}
+				return nil
+			}
+			if _, err := p.Renew(t.Context(), g, g.NotAfter+100); err == nil {
+				t.Fatal("no answer was lost")
+			}
+			if n%2 == 1 {
+				time.Sleep(time.Hour) // its session has ended, and what it had asked for is forgotten
+				if _, err := p.Renew(t.Context(), g, g.NotAfter+1); err == nil {
+					t.Fatal("no answer was lost")
+				}
+			}
+			failing = false
+			next, err := p.Renew(t.Context(), g, g.NotAfter+n)
+			if err != nil || next.NotAfter != g.NotAfter+100 {
+				t.Fatalf("%v, %v", next, err)
+			}
+			g = next
+		}
+	})
+}
+
+// TestOwnRenewalUnderWayIsNoCopy: of two renewals of one process that are under way at once,
+// the first is carried out, and its answer comes after the second one.
+func TestOwnRenewalUnderWayIsNoCopy(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		server := memstore.NewServer("a")
+		p, st := tap(t, server, nil)
+		g, err := p.Acquire(t.Context(), wants("token"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		hold, first := make(chan struct{}), true
+		st.tap = func(call string, answered bool) error {
+			if call == "commit" && answered && first {
+				first = false
+				<-hold
+			}
+			return nil
+		}
+		var done sync.WaitGroup
+		done.Go(func() {
+			if _, err := p.Renew(t.Context(), g, g.NotAfter+100); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		if next, err := p.Renew(t.Context(), g, g.NotAfter+1); err != nil || next.NotAfter != g.NotAfter+100 {
+			t.Errorf("%v, %v", next, err)
+		}
+		close(hold)
+		done.Wait()
+	})
+}
