@@ -43,7 +43,7 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 	}
 	c.advise(r)
 	g := coord.Grant{WorkerID: int(v[0]), Generation: uint64(v[1]), Token: req.Token, NotBefore: v[2], NotAfter: v[3]}
-	return c.granted(g, space, seen), nil
+	return c.granted(g, space, seen, protocol.NewExtent(g.NotAfter)), nil
 }
 
 // refused completes the error of an acquisition with what the request says.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // handle is what a grant carries: for a server that has forgotten the namespace, what
@@ -17,15 +19,17 @@ type handle struct {
 	grant     coord.Grant // as it was granted or last extended, without its handle
 	seen      snapshot    // of that moment
 
+	extent *protocol.Extent // what was asked for
+
 	// explained is the loss that is known to have taken the grant, so that the grant is no
 	// proof of another one; nil: none. Renewals are tried again with the same grant.
 	explained atomic.Pointer[string]
 }
 
 // granted returns a grant with its handle.
-func (c *Coordinator) granted(g coord.Grant, space coord.Space, seen snapshot) coord.Grant {
+func (c *Coordinator) granted(g coord.Grant, space coord.Space, seen snapshot, extent *protocol.Extent) coord.Grant {
 	g.Handle = nil
-	g.Handle = &handle{space: space, namespace: c.namespace, grant: g, seen: seen}
+	g.Handle = &handle{space: space, namespace: c.namespace, grant: g, seen: seen, extent: extent}
 	return g
 }
 
@@ -37,20 +41,30 @@ func spaceOf(g coord.Grant) coord.Space {
 	return coord.Space{}
 }
 
-// grantArgs are a grant as the scripts read it, after its namespace. One that is not as
-// this namespace has granted it is no proof of anything: it comes without the moment at
-// which it was seen.
-func (c *Coordinator) grantArgs(g coord.Grant) []any {
-	var seen snapshot
-	var explained string
+// own returns the handle of a grant as this namespace has granted it; nil: it is not.
+func (c *Coordinator) own(g coord.Grant) *handle {
 	if h, ok := g.Handle.(*handle); ok && h != nil && h.namespace == c.namespace && h.grant.WorkerID == g.WorkerID &&
 		h.grant.Token == g.Token && h.grant.Generation == g.Generation && h.grant.NotAfter >= g.NotAfter {
+		return h
+	}
+	return nil
+}
+
+// grantArgs are a grant as the scripts read it, after its namespace. One that is not as
+// this namespace has granted it is no proof of anything: it comes without the moment at
+// which it was seen, and without what was asked for.
+func (c *Coordinator) grantArgs(g coord.Grant) []any {
+	var seen snapshot
+	var explained, asked string
+	if h := c.own(g); h != nil {
 		seen = h.seen
 		if loss := h.explained.Load(); loss != nil {
 			explained = *loss
 		}
+		until, _ := h.extent.Until()
+		asked = strconv.FormatInt(until, 10)
 	}
-	return append(spaceArgs(spaceOf(g)), g.WorkerID, g.Token, g.Generation, g.NotBefore, g.NotAfter, seen.nonce, seen.loss, seen.age(), seen.at, explained)
+	return append(spaceArgs(spaceOf(g)), g.WorkerID, g.Token, g.Generation, g.NotBefore, g.NotAfter, seen.nonce, seen.loss, seen.age(), seen.at, explained, asked)
 }
 
 // explain notes which loss has taken a grant, if a refusal says so.
@@ -80,7 +94,11 @@ func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string, u
 
 // renew extends a grant, and gives it to another token unless that is empty.
 func (c *Coordinator) renew(ctx context.Context, op operation, g coord.Grant, token string, until int64) (coord.Grant, error) {
-	r, seen, err := c.ask(ctx, op, renewScript, append(c.grantArgs(g), until, token)...)
+	var extent *protocol.Extent
+	if h := c.own(g); h != nil {
+		extent = h.extent
+	}
+	r, seen, err := c.extend(ctx, op, g, token, until, extent)
 	if err != nil {
 		explain(g, r)
 		return coord.Grant{}, err
@@ -96,7 +114,29 @@ func (c *Coordinator) renew(ctx context.Context, op operation, g coord.Grant, to
 	}
 	// A grant may have come without its handle.
 	space := coord.Space{Fingerprint: seen.fingerprint, Scale: scale, LastTick: v[5], Capacity: int(v[6])}
-	return c.granted(g, space, seen), nil
+	if extent == nil || token != "" {
+		extent = protocol.NewExtent(g.NotAfter)
+	}
+	return c.granted(g, space, seen, extent), nil
+}
+
+// extend makes the call of a renewal, and again if it has met a window which reaches further
+// than the call could know, because a later call for the same grant has overtaken it: then
+// there is no copy.
+func (c *Coordinator) extend(ctx context.Context, op operation, g coord.Grant, token string, until int64, extent *protocol.Extent) (reply, snapshot, error) {
+	for {
+		args := append(c.grantArgs(g), until, token)
+		answered := extent.Asks(until)
+		r, seen, err := c.ask(ctx, op, renewScript, args...)
+		answered(err == nil || r.status() == "")
+		doubled, ok := errors.AsType[*doubledError](err)
+		if !ok {
+			return r, seen, err
+		}
+		if asked, _ := extent.Until(); doubled.until > asked {
+			return r, seen, err
+		}
+	}
 }
 
 // Release implements [coord.Coordinator]. It makes one call to Redis.

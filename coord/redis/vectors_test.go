@@ -54,6 +54,7 @@ local steps = {
     local from, grows = extended(x.slot, x.grant, x.floor, x['until'])
     return '{"slot":' .. part(x.slot) .. ',"from":' .. int(from) .. ',"grows":' .. tostring(grows) .. '}'
   end,
+  copied = function(x) x.grant.asked = x.asked return tostring(copied(x.slot, x.grant)) end,
   trimmed = function(x) trimmed(x.slot, x.grant, x.last) return part(x.slot) end,
   granted = function(x)
     local meta = {floor = x.floor, lastTick = x.slot.lastTick, loss = {floor = 0}}

@@ -72,7 +72,7 @@ func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (coord.Gra
 		}
 		switch {
 		case err == nil:
-			c.adopt(t, v)
+			c.adopt(t, v, nil)
 			return v.grant(), nil
 		case ctx.Err() == nil && a.outlived(err):
 			err = fmt.Errorf("%w: %w", errAgain, err)

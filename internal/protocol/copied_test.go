@@ -100,34 +100,62 @@ func TestOwnRenewalIsNoCopy(t *testing.T) {
 }
 
 // TestOwnRenewalUnderWayIsNoCopy: of two renewals of one process that are under way at once,
-// the first is carried out, and its answer comes after the second one.
+// the first is late: it asks, or learns what became of it, after the second one.
 func TestOwnRenewalUnderWayIsNoCopy(t *testing.T) {
+	for name, late := range map[string]bool{"its request": false, "its answer": true} {
+		t.Run(name, func(t *testing.T) {
+			inOurTime(t, func(t *testing.T) {
+				server := memstore.NewServer("a")
+				p, st := tap(t, server, nil)
+				g, err := p.Acquire(t.Context(), wants("token"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				hold, first := make(chan struct{}), true
+				st.tap = func(call string, answered bool) error {
+					if call == "commit" && answered == late && first {
+						first = false
+						<-hold
+					}
+					return nil
+				}
+				var done sync.WaitGroup
+				done.Go(func() {
+					if _, err := p.Renew(t.Context(), g, g.NotAfter+100); err != nil {
+						t.Error(err)
+					}
+				})
+				synctest.Wait()
+				next, err := p.Renew(t.Context(), g, g.NotAfter+1)
+				if err != nil {
+					t.Error(err)
+				}
+				close(hold)
+				done.Wait()
+				if next, err = p.Renew(t.Context(), next, g.NotAfter+2); err != nil || next.NotAfter != g.NotAfter+100 {
+					t.Errorf("%v, %v", next, err)
+				}
+			})
+		})
+	}
+}
+
+// TestGrantAloneIsNoCopy: who comes with a grant alone, out of a file for example, does not know
+// what was asked for before, and is told nothing of a copy.
+func TestGrantAloneIsNoCopy(t *testing.T) {
 	inOurTime(t, func(t *testing.T) {
-		server := memstore.NewServer("a")
-		p, st := tap(t, server, nil)
+		p, _ := tap(t, memstore.NewServer("a"), nil)
 		g, err := p.Acquire(t.Context(), wants("token"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		hold, first := make(chan struct{}), true
-		st.tap = func(call string, answered bool) error {
-			if call == "commit" && answered && first {
-				first = false
-				<-hold
-			}
-			return nil
+		old := g
+		if g, err = p.Renew(t.Context(), g, g.NotAfter+100); err != nil {
+			t.Fatal(err)
 		}
-		var done sync.WaitGroup
-		done.Go(func() {
-			if _, err := p.Renew(t.Context(), g, g.NotAfter+100); err != nil {
-				t.Error(err)
-			}
-		})
-		synctest.Wait()
-		if next, err := p.Renew(t.Context(), g, g.NotAfter+1); err != nil || next.NotAfter != g.NotAfter+100 {
+		old.Handle = nil
+		if next, err := p.Renew(t.Context(), old, old.NotAfter+1); err != nil || next.NotAfter != g.NotAfter {
 			t.Errorf("%v, %v", next, err)
 		}
-		close(hold)
-		done.Wait()
 	})
 }

@@ -25,6 +25,7 @@ type holding struct {
 	t       *tenant
 	s       Session       // of the last turn
 	known   *View         // that came with the grant; nil: none
+	extent  *Extent       // of the grant; nil: not known
 	v       *View         // what is stored, as far as is known; nil: look
 	refused *View         // what a change was refused for that took it to be stored
 	took    time.Duration // to look; 0: there was no need to
@@ -36,7 +37,7 @@ func (c *Coordinator) hold(g coord.Grant, token string) (*holding, error) {
 	h := &holding{Coordinator: c, g: g, known: viewOf(g)}
 	var ttl time.Duration
 	if h.known != nil {
-		ttl = h.known.Slot.Record.Lease()
+		ttl, h.extent = h.known.Slot.Record.Lease(), h.known.extent
 	}
 	var err error
 	if h.t, err = c.enter(token, ttl, visitRoom); err != nil {
@@ -100,11 +101,11 @@ func (h *holding) once(ctx context.Context, turn func(context.Context, Session) 
 		return s, false, h.heal(ctx, s, 0)
 	}
 	switch {
-	case h.v.holds(h.g) && h.v.Slot.Record.Copied(h.g, h.asked(h.t, h.g)):
+	case h.v.holds(h.g) && h.v.Slot.Record.Copied(h.g, h.extent):
 		return s, false, h.v.Slot.Record.Doubled(h.g)
 	case h.v.holds(h.g):
 	case h.next.Token != "" && h.v.holds(h.next):
-		h.g, h.known, h.v = h.next, nil, nil // an earlier attempt has come through
+		h.g, h.known, h.extent, h.v = h.next, nil, nil, nil // an earlier attempt has come through
 		return s, false, nil
 	default:
 		return s, false, h.v.Slot.Record.Lost(h.g)
@@ -204,12 +205,12 @@ func (r *renewal) turn(ctx context.Context, s Session) (bool, error) {
 	}
 	if r.suffices(ctx, s) {
 		r.from, r.floored = r.g.NotBefore, false
-		r.adopt(r.t, r.v)
+		r.adopt(r.t, r.v, r.extent)
 		return true, nil
 	}
 	change, from, grows := planRenewal(r.v, r.g, r.token, r.clamped(s), r.now(), s.Holds(r.v))
 	r.from, r.floored = from, !grows
-	answered := r.asks(r.t, r.g, change.Slot.NotAfter)
+	answered := r.extent.Asks(change.Slot.NotAfter)
 	out, unsound, err := r.commit(ctx, s, change)
 	answered(err != nil || out.Done)
 	switch {
@@ -223,9 +224,9 @@ func (r *renewal) turn(ctx context.Context, s Session) (bool, error) {
 		return false, nil // what was extended may not be used; the next turn raises the floor
 	}
 	r.v = out.Now
-	r.adopt(r.t, r.v)
+	r.adopt(r.t, r.v, r.extent)
 	if r.token != r.g.Token {
-		r.g, r.known = r.next, nil
+		r.g, r.known, r.extent = r.next, nil, nil
 		change.Owner = OwnerStays // which is no news
 	}
 	if out.Lapsed {
@@ -250,7 +251,7 @@ func (r *renewal) resolve(ctx context.Context, s Session, change Change, cause e
 	}
 	switch fateOf(change, r.v, s.Holds(r.v)) {
 	case fateDone:
-		r.adopt(r.t, r.v)
+		r.adopt(r.t, r.v, r.extent)
 		return true, nil
 	case fateUndone:
 		return false, cause // trying again is up to the caller

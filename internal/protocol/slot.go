@@ -127,9 +127,11 @@ func (s Slot) Lost(g coord.Grant) error {
 }
 
 // Copied reports whether somebody else has extended the window of g, with its token and
-// generation: a copy of its holder. Asked is the last tick until which this holder has ever
-// asked for it.
-func (s Slot) Copied(g coord.Grant, asked int64) bool { return s.NotAfter > max(g.NotAfter, asked) }
+// generation: a copy of its holder. The extent is what this holder has asked for.
+func (s Slot) Copied(g coord.Grant, e *Extent) bool {
+	asked, known := e.Until()
+	return known && s.NotAfter > max(g.NotAfter, asked)
+}
 
 // Doubled is the error of a grant that somebody else has extended.
 func (s Slot) Doubled(g coord.Grant) error {

@@ -153,8 +153,9 @@ type View struct {
 	// in a view that the coordinator has made.
 	Lease any
 
-	era  int64 // of the detector, before the look
-	seen int64 // when it was read, microseconds since 1970
+	era    int64   // of the detector, before the look
+	seen   int64   // when it was read, microseconds since 1970
+	extent *Extent // of the grant that comes with it
 }
 
 // Ask says what a survey is to read. The zero Ask is that of an operator.

@@ -2,10 +2,7 @@ package protocol
 
 import (
 	"cmp"
-	"math"
 	"time"
-
-	"github.com/unalike-id/unalike/coord"
 )
 
 // tenant is one token: an acquisition, and the grant that came of it. It has a session of
@@ -23,17 +20,6 @@ type tenant struct {
 	view   *View   // what is stored, as was seen last; nil: it is not known, or nothing is held
 	unsure bool    // there was a change since, and what became of it is not known
 	survey *Survey // of an acquisition that got no further in its time
-	asked  extent
-	asking map[*int64]struct{} // until when windows are being asked to reach
-}
-
-// extent is how far a tenant has ever asked for a window to reach: what is stored and reaches
-// further was asked for by somebody else.
-type extent struct {
-	worker     int
-	generation uint64
-	until      int64
-	known      bool // all that was asked for: the tenant has seen the window begin, or extended it
 }
 
 // enter returns the tenant of a token, which is made if need be, with a session that is
@@ -43,7 +29,7 @@ func (c *Coordinator) enter(token string, ttl time.Duration, workers int) (*tena
 	defer c.mu.Unlock()
 	t := c.tenants[token]
 	if t == nil {
-		t = &tenant{token: token, ttl: ttl, workers: workers, asking: map[*int64]struct{}{}}
+		t = &tenant{token: token, ttl: ttl, workers: workers}
 	}
 	if t.ttl == 0 && ttl != 0 {
 		t.ttl = ttl
@@ -132,54 +118,14 @@ func (c *Coordinator) evict(t *tenant) {
 	t.session.End()
 }
 
-// adopt notes what a tenant holds now.
-func (c *Coordinator) adopt(t *tenant, v *View) {
+// adopt notes what a tenant holds now, and what was asked for before; nil: that is not known.
+func (c *Coordinator) adopt(t *tenant, v *View, before *Extent) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if v.extent == nil {
+		v.extent = cmp.Or(before, NewExtent(v.Slot.Record.NotAfter))
+	}
 	t.view, t.unsure = v, false
-	slot := v.Slot.Record
-	t.reaches(slot.Worker, slot.Generation, slot.NotAfter)
-	t.asked.known = true
-}
-
-// asks notes until when a window is about to be asked to reach. The function that it returns
-// is called with the answer: whether it may reach there now.
-func (c *Coordinator) asks(t *tenant, g coord.Grant, until int64) (answered func(may bool)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	ask := new(until)
-	t.asking[ask] = struct{}{}
-	return func(may bool) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(t.asking, ask)
-		if may {
-			t.reaches(g.WorkerID, g.Generation, until)
-		}
-	}
-}
-
-// asked returns the last tick until which a tenant has asked for a window; the largest
-// tick if that is not known.
-func (c *Coordinator) asked(t *tenant, g coord.Grant) int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	a := t.asked
-	if !a.known || a.worker != g.WorkerID || a.generation != g.Generation {
-		return math.MaxInt64
-	}
-	for ask := range t.asking {
-		a.until = max(a.until, *ask)
-	}
-	return a.until
-}
-
-// reaches notes how far a window reaches, or is to reach. The caller holds mu.
-func (t *tenant) reaches(worker int, generation uint64, until int64) {
-	if t.asked.worker != worker || t.asked.generation != generation {
-		t.asked = extent{worker: worker, generation: generation}
-	}
-	t.asked.until = max(t.asked.until, until)
 }
 
 // doubtful notes that it is not known what became of a change.

@@ -238,12 +238,26 @@ func (v *vectorSource) losses(t *testing.T) {
 	}
 }
 
+// copies adds the function that tells a copy of a holder.
+func (v *vectorSource) copies() {
+	for range 50 {
+		s, g := v.slot()
+		asked := v.tick(s)
+		v.add("copied", struct {
+			Slot  slotPart  `json:"slot"`
+			Grant grantPart `json:"grant"`
+			Asked int64     `json:"asked"`
+		}{s, g, asked}, s.slot().Copied(g.grant(), NewExtent(asked)))
+	}
+}
+
 // TestVectors checks that the file of vectors is what the functions compute. With -update
 // it is written anew: then the scripts of coord/redis have to follow.
 func TestVectors(t *testing.T) {
 	v := vectorSource{Rand: rand.New(rand.NewPCG(7, 8))}
 	v.steps()
 	v.losses(t)
+	v.copies()
 	var file bytes.Buffer
 	for i, vec := range v.out {
 		line, err := json.Marshal(vec)

@@ -227,17 +227,18 @@ end
 
 -- Grants ------------------------------------------------------------------------
 
--- grantOf reads the ten of the script's arguments from i on that describe a caller's
+-- grantOf reads the eleven of the script's arguments from i on that describe a caller's
 -- grant: worker ID, token, generation, NotBefore and NotAfter; the namespace and the
 -- loss on record when it was granted or last extended, how long ago that was, and the
--- server's clock then; and the loss that explains why it was forgotten, if the caller was
--- told. With an empty namespace, nobody knows whether it was granted.
+-- server's clock then; the loss that explains why it was forgotten, if the caller was
+-- told; and the last tick until which the caller has asked for it, empty if that is not known.
+-- With an empty namespace, nobody knows whether it was granted.
 local function grantOf(i)
   return {
     id = args[i], token = args[i + 1], generation = tonumber(args[i + 2]),
     notBefore = tonumber(args[i + 3]), notAfter = tonumber(args[i + 4]),
     nonce = args[i + 5], loss = args[i + 6], age = tonumber(args[i + 7]), at = tonumber(args[i + 8]),
-    explained = args[i + 9],
+    explained = args[i + 9], asked = tonumber(args[i + 10]) or math.huge,
   }
 end
 

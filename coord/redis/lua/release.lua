@@ -1,9 +1,9 @@
 -- Gives a worker ID back.
 --
--- Arguments [1..5] the namespace, or an empty [1]; [6..15] the caller's grant; [16] the
+-- Arguments [1..5] the namespace, or an empty [1]; [6..16] the caller's grant; [17] the
 -- last tick stamped.
 
-local g, last = grantOf(6), tonumber(args[16])
+local g, last = grantOf(6), tonumber(args[17])
 local id = g.id
 
 return run(function()
@@ -15,6 +15,7 @@ return run(function()
     remember(meta)
     stop('LOST', gone(s, g))
   end
+  if copied(s, g) then stop('LOST', 'copied', s.notAfter) end
   trimmed(s, g, last)
   call('HSET', hash, id, encode(SLOT, s))
   call('HDEL', hash, 't:' .. g.token)

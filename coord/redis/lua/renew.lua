@@ -1,10 +1,10 @@
 -- Extends a window, and the lease with it. With a new token, the grant is resumed: the
 -- same step gives the slot to that token.
 --
--- Arguments [1..5] the namespace, or an empty [1]; [6..15] the caller's grant; [16] the
--- end that it wants, in ticks; [17] the new token, or empty.
+-- Arguments [1..5] the namespace, or an empty [1]; [6..16] the caller's grant; [17] the
+-- end that it wants, in ticks; [18] the new token, or empty.
 
-local g, wanted, token = grantOf(6), tonumber(args[16]), args[17]
+local g, wanted, token = grantOf(6), tonumber(args[17]), args[18]
 local id = g.id
 
 -- next is the grant that a Resume makes. If the slot has it, that was done before.
@@ -35,6 +35,7 @@ return run(function()
     end
     stop('LOST', gone(s, g))
   end
+  if not again and copied(s, g) then stop('LOST', 'copied', s.notAfter) end
   local from, grows = extended(s, g, floor(meta), math.min(wanted, reach(meta)))
   if token ~= '' and not again then resume(meta, s) end
   call('HSET', hash, id, encode(SLOT, s))
