@@ -1,9 +1,12 @@
 package redis_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
+
+	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
@@ -41,5 +44,41 @@ func TestCopyIsTold(t *testing.T) {
 				renew()
 			}
 		})
+	}
+}
+
+// TestSentTwiceIsNoCopy: a client sends a renewal once more by itself, as that of a Cluster does
+// after an error of the network.
+func TestSentTwiceIsNoCopy(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	ns, client := newNamespace(t, server.Client(t), layout), server.Client(t)
+	c := shortCoordinator(t, client, ns)
+	g := acquireIn(t, c, time.Second)
+	g, err := c.Renew(within(t), g, g.NotAfter+1) // after this the server knows the script
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := 0
+	client.AddHook(twice{&sent})
+	next, err := c.Renew(within(t), g, g.NotAfter+10)
+	if err != nil || next.NotAfter != g.NotAfter+10 || sent < 2 {
+		t.Fatalf("%v, %v; sent %d times", next, err, sent)
+	}
+}
+
+// twice sends each call of a script once more.
+type twice struct{ sent *int }
+
+func (twice) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+
+func (twice) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook { return next }
+
+func (h twice) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+	return func(ctx context.Context, cmd goredis.Cmder) error {
+		if cmd.Name() == "evalsha" {
+			*h.sent += 2
+			_ = next(ctx, cmd)
+		}
+		return next(ctx, cmd)
 	}
 }

@@ -121,15 +121,15 @@ func (c *Coordinator) renew(ctx context.Context, op operation, g coord.Grant, to
 }
 
 // extend makes the call of a renewal, and again if it has met a window which reaches further
-// than the call could know, because a later call for the same grant has overtaken it: then
-// there is no copy.
+// than the call could know, because a later call for the same grant has overtaken it, or
+// because the client has sent it twice: then there is no copy.
 func (c *Coordinator) extend(ctx context.Context, op operation, g coord.Grant, token string, until int64, extent *protocol.Extent) (reply, snapshot, error) {
 	for {
 		args := append(c.grantArgs(g), until, token)
 		answered := extent.Asks(until)
 		r, seen, err := c.ask(ctx, op, renewScript, args...)
-		answered(err == nil || r.status() == "")
 		doubled, ok := errors.AsType[*doubledError](err)
+		answered(err == nil || r.status() == "" || ok && doubled.until == until)
 		if !ok {
 			return r, seen, err
 		}

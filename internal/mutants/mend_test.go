@@ -204,14 +204,14 @@ var mendMutants = []mutant{
 	{
 		name: "mend: a renewal whose answer was lost taken for a copy's",
 		file: "internal/protocol/renew.go",
-		old:  "answered(err != nil || out.Done)",
-		new:  "answered(err == nil && out.Done)",
+		old:  "answered(err != nil || out.Done || out.Repeated)",
+		new:  "answered(err == nil && out.Done || out.Repeated)",
 		pkg:  "./internal/protocol", test: "TestOwnRenewalIsNoCopy",
 	},
 	{
 		name: "mend: what was refused taken for what was asked",
 		file: "internal/protocol/renew.go",
-		old:  "answered(err != nil || out.Done)",
+		old:  "answered(err != nil || out.Done || out.Repeated)",
 		new:  "answered(true)",
 		pkg:  "./internal/protocol", test: "TestCopyIsTold",
 	},
@@ -253,8 +253,22 @@ var mendMutants = []mutant{
 	{
 		name: "redis: a renewal whose answer was lost taken for a copy's",
 		file: "coord/redis/renew.go",
-		old:  "answered(err == nil || r.status() == \"\")",
-		new:  "answered(err == nil)",
+		old:  "r.status() == \"\" || ok &&",
+		new:  "ok &&",
 		pkg:  "./coord/redis", test: "TestLostReplyOnRenew",
+	},
+	{
+		name: "mend: a renewal that the client has sent twice taken for a copy's",
+		file: "internal/protocol/renew.go",
+		old:  "out.Done || out.Repeated)",
+		new:  "out.Done)",
+		pkg:  "./coord/etcd", test: "TestLostReplyOnResume",
+	},
+	{
+		name: "redis: a renewal that the client has sent twice taken for a copy's",
+		file: "coord/redis/renew.go",
+		old:  "ok && doubled.until == until)",
+		new:  "ok && false)",
+		pkg:  "./coord/redis", test: "TestSentTwiceIsNoCopy",
 	},
 }

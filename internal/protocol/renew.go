@@ -212,7 +212,7 @@ func (r *renewal) turn(ctx context.Context, s Session) (bool, error) {
 	r.from, r.floored = from, !grows
 	answered := r.extent.Asks(change.Slot.NotAfter)
 	out, unsound, err := r.commit(ctx, s, change)
-	answered(err != nil || out.Done)
+	answered(err != nil || out.Done || out.Repeated)
 	switch {
 	case err != nil:
 		r.doubtful(r.t)
