@@ -20,13 +20,15 @@ test: ## Run every check: format, vet, lint, all platforms, tests, race, mutants
 
 # What the steps of make full do in another way than those of make test.
 MODEL := quick
+SUITE := -short
 LONG :=
 full: MODEL := full
+full: SUITE :=
 full: LONG := -count=1 -timeout=60m
 full: export UNALIKE_FULL := 1
 full: export UNALIKE_SEEDS ?= 100
 full: ## Run every check with all loops in full length, and the mutants twice beside a busy machine: hours
-	@scripts/summary $(MAKE) --no-print-directory checks busy-mutants MODEL=$(MODEL) LONG="$(LONG)"
+	@scripts/summary $(MAKE) --no-print-directory checks busy-mutants MODEL=$(MODEL) SUITE=$(SUITE) LONG="$(LONG)"
 
 # One after the other, the cheap ones first: a mistake shows early, and tests that
 # measure time do not share the machine with a compiler.
@@ -41,6 +43,8 @@ checks:
 	@scripts/step "tests" $(GO) test $(LONG) ./...
 	@scripts/step "tests under the race detector" scripts/race $(LONG)
 	@scripts/step "tests of the fault suite" $(GO) test -C faults $(LONG) ./...
+	@$(if $(LONG),scripts/step "tests of the fault suite under the race detector" scripts/race -C faults $(LONG))
+	@scripts/step "fault suite, $(if $(SUITE),short,full) set" $(MAKE) --no-print-directory faults FAULTS=$(SUITE)
 	@scripts/step "benchmarks, for a moment" $(MAKE) --no-print-directory bench-smoke
 	@scripts/step "mutants" $(MAKE) --no-print-directory mutants
 
@@ -71,12 +75,12 @@ lint: $(LINT)
 cross: ## Build and vet for every supported platform
 	@scripts/cross
 
-# The options of faults: FAULTS=-short is a quarter of an hour of it, FAULTS="-backend etcd kill-loop" one scenario. See
+# The options of faults: FAULTS=-short is eight minutes of it, FAULTS="-backend etcd kill-loop" one scenario. See
 # bin/faults list.
 FAULTS :=
-faults: ## Run the fault suite on real servers: hours; a quarter of an hour with FAULTS=-short
+faults: ## Run the fault suite on real servers: an hour and a half; eight minutes with FAULTS=-short
 	@scripts/servers
-	$(GO) build -C faults -o ../bin/faults .
+	$(GO) build -C faults -ldflags="-X main.commit=$$(git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)" -o ../bin/faults .
 	bin/faults run -results bin/faults.jsonl -keep bin/faults-failed $(FAULTS)
 
 mutants: ## Break the code in known ways; a test must notice each

@@ -17,7 +17,7 @@ var limits = []stage.Scenario{{
 }, {
 	Number: 32, Name: "saturated-to-the-end", About: "full speed with a lead while no renewal gets through: IDs to the end of the window and none beyond, then an error",
 	Backends: []string{"etcd", "redis", "zk"},
-	MinIDs:   1_000_000, Recovery: thawTime, Budget: time.Minute, Short: &stage.Short{MinIDs: 1_000_000, Budget: time.Minute},
+	MinIDs:   1_000_000, Recovery: thawTime, Budget: time.Minute, Alone: true, Short: &stage.Short{MinIDs: 1_000_000, Budget: time.Minute},
 	Run: runSaturated,
 }}
 
