@@ -125,7 +125,7 @@ func TestStrict(t *testing.T) {
 		out, log string
 	}{
 		"":  {0, `layout-mismatch on redis was not run: SKIPPED, not installed: redis-server`, ``},
-		"1": {1, `layout-mismatch on redis: not installed: redis-server, redis-sentinel\.`, `faults: scenarios have failed\n$`},
+		"1": {1, `layout-mismatch on redis: not installed: redis-server\.`, `faults: scenarios have failed\n$`},
 	} {
 		cmd, out, log := faults(t, t.TempDir(), "run", "-short", "-backend", "redis", "layout-mismatch")
 		cmd.Env = append(cmd.Env, "PATH=", "UNALIKE_STRICT="+strict)

@@ -15,10 +15,6 @@ var baseline = []stage.Scenario{{
 	Run:   runBaseline,
 }}
 
-// baselineGap is the longest time without an ID of any of the generators. Nothing happens to them, so it is that
-// of a busy machine.
-const baselineGap = time.Second
-
 // runBaseline lets four generators in two processes issue IDs until there are enough of them.
 func runBaseline(s *stage.Stage) {
 	var workers []*worker.Worker
@@ -37,7 +33,7 @@ func runBaseline(s *stage.Stage) {
 	for _, w := range workers {
 		s.AwaitIssued(w, s.Scenario.MinIDs/2)
 	}
-	s.Uninterrupted(baselineGap)
+	s.Uninterrupted(silence)
 	healthy(s, workers...)
 }
 
