@@ -23,7 +23,7 @@ var clocks = []stage.Scenario{{
 
 // stepTime is how long a generator may take to issue IDs again after its clock has stepped, where another worker
 // ID can be had.
-const stepTime = 2 * time.Second
+const stepTime = 2*time.Second + busyTime
 
 // settleTime is how long what was issued before a moment may take until it is written down, by a process that waits
 // for a processor.

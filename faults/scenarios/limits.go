@@ -12,7 +12,7 @@ import (
 var limits = []stage.Scenario{{
 	Number: 31, Name: "layout-mismatch", About: "generators with another epoch and with other widths in a namespace: refused, and no ID",
 	Backends: []string{"etcd", "redis", "static", "zk"},
-	MinIDs:   2 * issuedEach, Recovery: handoverTime, Budget: time.Minute, Short: &stage.Short{MinIDs: 2 * issuedEach, Budget: time.Minute},
+	MinIDs:   2 * issuedEach, Recovery: handoverTime + busyTime, Budget: time.Minute, Short: &stage.Short{MinIDs: 2 * issuedEach, Budget: time.Minute},
 	Run: runLayoutMismatch,
 }, {
 	Number: 32, Name: "saturated-to-the-end", About: "full speed with a lead while no renewal gets through: IDs to the end of the window and none beyond, then an error",
