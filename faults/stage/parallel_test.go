@@ -112,20 +112,23 @@ func TestAlone(t *testing.T) {
 
 // TestFailureBeside: a scenario that fails while another one runs is judged alone, whichever of them ends first.
 func TestFailureBeside(t *testing.T) {
-	for name, fail := range map[string]func(*Stage){
-		"fatal":   func(s *Stage) { s.Fatal("this is wrong") },
-		"panic":   func(*Stage) { panic("this is wrong") },
-		"skipped": func(s *Stage) { s.Skip("this is wrong") },
+	for name, c := range map[string]struct {
+		fail func(*Stage)
+		want string
+	}{
+		"fatal":   {func(s *Stage) { s.Fatal("this is wrong") }, "this is wrong"},
+		"panic":   {func(s *Stage) { s.all()[99].Kill() }, "panic: runtime error: index out of range"},
+		"skipped": {func(s *Stage) { s.Skip("this is not here") }, "this is not here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			one, other := meet()
 			failed := make(chan struct{})
 			results := performAll(t, jobs(
-				func(s *Stage) { one(s); defer close(failed); good(s); fail(s) },
+				func(s *Stage) { one(s); defer close(failed); good(s); c.fail(s) },
 				func(s *Stage) { good(s); other(s); <-failed },
 			))
-			if r := results["0"]; r.Passed() || !strings.Contains(r.Skipped+strings.Join(r.Failures, ""), "this is wrong") {
-				t.Errorf("the result is %+v; want one that has not passed", r)
+			if r := results["0"]; r.Passed() || !strings.Contains(r.Skipped+strings.Join(r.Failures, ""), c.want) {
+				t.Errorf("the result is %+v; want one that has not passed: %s", r, c.want)
 			}
 			if r := results["1"]; !r.Passed() || r.IDs < 100 {
 				t.Errorf("the result beside it is %+v; want one that has passed", r)
