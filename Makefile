@@ -20,15 +20,13 @@ test: ## Run every check: format, vet, lint, all platforms, tests, race, mutants
 
 # What the steps of make full do in another way than those of make test.
 MODEL := quick
-SUITE := -short
 LONG :=
 full: MODEL := full
-full: SUITE :=
 full: LONG := -count=1 -timeout=60m
 full: export UNALIKE_FULL := 1
 full: export UNALIKE_SEEDS ?= 100
 full: ## Run every check with all loops in full length, and the mutants twice beside a busy machine: hours
-	@scripts/summary $(MAKE) --no-print-directory checks busy-mutants MODEL=$(MODEL) SUITE=$(SUITE) LONG="$(LONG)"
+	@scripts/summary $(MAKE) --no-print-directory checks busy-mutants MODEL=$(MODEL) LONG="$(LONG)"
 
 # One after the other, the cheap ones first: a mistake shows early, and tests that
 # measure time do not share the machine with a compiler.
@@ -44,7 +42,7 @@ checks:
 	@scripts/step "tests under the race detector" scripts/race $(LONG)
 	@scripts/step "tests of the fault suite" $(GO) test -C faults $(LONG) ./...
 	@$(if $(LONG),scripts/step "tests of the fault suite under the race detector" scripts/race -C faults $(LONG))
-	@scripts/step "fault suite, $(if $(SUITE),short,full) set" $(MAKE) --no-print-directory faults FAULTS=$(SUITE)
+	@scripts/step "fault suite, $(if $(LONG),full,short) set" $(MAKE) --no-print-directory faults $(if $(LONG),,FAULTS=-short)
 	@scripts/step "benchmarks, for a moment" $(MAKE) --no-print-directory bench-smoke
 	@scripts/step "mutants" $(MAKE) --no-print-directory mutants
 
@@ -76,8 +74,8 @@ cross: ## Build and vet for every supported platform
 	@scripts/cross
 
 # The options of faults: FAULTS=-short is eight minutes of it, FAULTS="-backend etcd kill-loop" one scenario. See
-# bin/faults list.
-FAULTS :=
+# bin/faults list. Three scenarios at a time suit the full set on two processors: they mostly wait.
+FAULTS := -parallel 3
 faults: ## Run the fault suite on real servers: an hour and a half; eight minutes with FAULTS=-short
 	@scripts/servers
 	$(GO) build -C faults -ldflags="-X main.commit=$$(git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)" -o ../bin/faults .
