@@ -18,8 +18,8 @@ import (
 )
 
 // graceTime is how long a scenario may take to end once its context has ended, and again once its workers are
-// gone, and how long a worker may take to end in good order.
-const graceTime = 5 * time.Second
+// gone, and how long a worker may take to end in good order. Its generators take up to 5 s to give back what they hold.
+const graceTime = 10 * time.Second
 
 var (
 	// errInterrupted says that somebody has interrupted the suite.
@@ -161,7 +161,7 @@ func (r *runner) take(ctx context.Context, job Job, p *progress) bool {
 	}
 	p.result(result)
 	r.results = append(r.results, result)
-	r.err = r.add(result)
+	r.err = errors.Join(r.err, r.add(result))
 	return r.err == nil
 }
 
