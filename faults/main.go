@@ -10,7 +10,8 @@
 //	faults report faults.jsonl
 //
 // The exit code is 0 if every scenario has passed, 1 if one has failed or the suite was interrupted, and 2 for a
-// mistake on the command line. Servers that are not installed are skipped, unless UNALIKE_STRICT is set.
+// mistake on the command line. Servers that are not installed are skipped; if UNALIKE_STRICT is set, that is a failure,
+// as is everything else that cannot be run.
 package main
 
 import (
@@ -46,11 +47,16 @@ const usage = `usage:
 // defaultResults is the file that results go to.
 const defaultResults = "faults.jsonl"
 
+// commit is the commit that the program is built of; make sets it.
+var commit string
+
 var (
 	// errUsage says that the command line is wrong.
 	errUsage = errors.New("")
 	// errFailed says that a scenario has failed, which was printed.
 	errFailed = errors.New("scenarios have failed")
+	// errSkipped says that a scenario could not be run, which was printed, and that somebody minds.
+	errSkipped = errors.New("scenarios were not run, and UNALIKE_STRICT is set; the report says why")
 )
 
 func main() {
@@ -118,29 +124,41 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	flags := flag.NewFlagSet("faults run", flag.ContinueOnError)
 	flags.SetOutput(log)
 	on := flags.String("backend", "", "run on this `back end` alone")
-	flags.BoolVar(&o.Short, "short", false, "run the short set, a quarter of an hour in all")
-	results := flags.String("results", defaultResults, "write results to this `file`, one line of JSON each; what is in it is lost")
+	flags.BoolVar(&o.Short, "short", false, "run the short set, eight minutes in all")
 	resume := flags.String("resume", "", "go on with the results in this `file`: what has passed is not run again")
-	flags.StringVar(&o.Keep, "keep", "faults-failed", "keep the journals of failed runs below this `folder`; empty: nowhere")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return err
-		}
-		return fmt.Errorf("%w %w", errUsage, err)
+	err := parse(flags, &o, args)
+	if err != nil {
+		return err
 	}
-	var err error
 	if o.Jobs, err = stage.Select(all(), flags.Args(), *on, o.Short); err != nil {
 		return fmt.Errorf("%w %w", errUsage, err)
 	}
-	o.Log, o.Results = log, *results
+	o.Log = log
 	if *resume != "" {
 		o.Results, o.Resume = *resume, true
 	}
 	return perform(ctx, o, out)
 }
 
+// parse reads the options of a command that runs scenarios: its own, and those that all of them have.
+func parse(flags *flag.FlagSet, o *stage.Options, args []string) error {
+	flags.IntVar(&o.Parallel, "parallel", 2, "run so many scenarios at a time; those that need the machine for themselves have it")
+	flags.StringVar(&o.Results, "results", defaultResults, "write results to this `file`, one line of JSON each; what is in it is lost")
+	flags.StringVar(&o.Keep, "keep", "faults-failed", "keep the journals of failed runs below this `folder`; empty: nowhere")
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return err
+	case err != nil:
+		return fmt.Errorf("%w %w", errUsage, err)
+	case o.Parallel < 1:
+		return fmt.Errorf("%w -parallel is %d; it is at least 1", errUsage, o.Parallel)
+	}
+	return nil
+}
+
 // perform runs what was selected and prints the report.
 func perform(ctx context.Context, o stage.Options, out io.Writer) error {
+	o.Commit = commit
 	done, err := stage.Run(ctx, o)
 	if err != nil {
 		return fmt.Errorf("%w; go on with 'faults run -resume %s' and the same options", err, o.Results)
@@ -148,12 +166,16 @@ func perform(ctx context.Context, o stage.Options, out io.Writer) error {
 	if err := stage.Report(out, done); err != nil {
 		return err
 	}
-	for _, r := range done {
-		if len(r.Failures) > 0 {
+	strict := os.Getenv("UNALIKE_STRICT") != ""
+	for _, r := range stage.Latest(done) {
+		switch {
+		case len(r.Failures) > 0:
 			return errFailed
+		case strict && !r.Passed():
+			err = errSkipped
 		}
 	}
-	return nil
+	return err
 }
 
 // all returns all scenarios, the storms among them.
@@ -169,13 +191,8 @@ func storm(ctx context.Context, args []string, out, log io.Writer) error {
 	seeds := flags.Int("seeds", 1, "run so many storms, with this seed and those that follow")
 	length := flags.Duration("for", time.Minute, "how long each storm lasts")
 	contended := flags.Bool("contended", false, "run processes that contend for too few worker IDs")
-	flags.StringVar(&o.Results, "results", defaultResults, "write results to this `file`, one line of JSON each; what is in it is lost")
-	flags.StringVar(&o.Keep, "keep", "faults-failed", "keep the journals of failed runs below this `folder`; empty: nowhere")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return err
-		}
-		return fmt.Errorf("%w %w", errUsage, err)
+	if err := parse(flags, &o, args); err != nil {
+		return err
 	}
 	switch {
 	case flags.NArg() > 0:

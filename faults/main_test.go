@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -76,6 +77,8 @@ func TestCommand(t *testing.T) {
 		"run -h":                        {0, `^$`, `-resume`},
 		"storm -backend oracle":         {2, `^$`, `^faults: there is no back end "oracle"; there are .*static`},
 		"storm -for 1s":                 {2, `^$`, `^faults: -for is 1s; a storm lasts at least 10s\n$`},
+		"run -parallel 0":               {2, `^$`, `^faults: -parallel is 0; it is at least 1\n$`},
+		"storm -parallel -1":            {2, `^$`, `^faults: -parallel is -1; it is at least 1\n$`},
 		"storm -seeds 0":                {2, `^$`, `^faults: -seeds is 0; it is at least 1\n$`},
 		"storm etcd":                    {2, `^$`, `^faults: storm takes no arguments, and "etcd" is given\n$`},
 		"report":                        {2, `^$`, `^faults: report takes one argument, the file of results; 0 are given\n$`},
@@ -115,6 +118,49 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestStrict: what cannot be run is reported; it is a failure where everything has to run.
+func TestStrict(t *testing.T) {
+	for strict, want := range map[string]struct {
+		code     int
+		out, log string
+	}{
+		"":  {0, `layout-mismatch on redis was not run: SKIPPED, not installed: redis-server`, ``},
+		"1": {1, `layout-mismatch on redis: not installed: redis-server\.`, `faults: scenarios have failed\n$`},
+	} {
+		cmd, out, log := faults(t, t.TempDir(), "run", "-short", "-backend", "redis", "layout-mismatch")
+		cmd.Env = append(cmd.Env, "PATH=", "UNALIKE_STRICT="+strict)
+		_ = cmd.Run() // the code says it
+		if code := cmd.ProcessState.ExitCode(); code != want.code || !regexp.MustCompile(want.out).MatchString(out.String()) || !regexp.MustCompile(want.log).MatchString(log.String()) {
+			t.Errorf("with UNALIKE_STRICT %q: code %d, output\n%s\nlog\n%s\nwant %+v", strict, code, out, log, want)
+		}
+	}
+}
+
+// TestSkipped: so is a run that is left out for another reason.
+func TestSkipped(t *testing.T) {
+	for strict, want := range map[string]error{"": nil, "1": errSkipped} {
+		t.Setenv("UNALIKE_STRICT", strict)
+		skips := stage.Scenario{Name: "skips", Budget: time.Minute, Run: func(s *stage.Stage) { s.Skip("not here") }}
+		o := stage.Options{Jobs: []stage.Job{{Scenario: skips, Backend: "static"}}, Log: io.Discard}
+		if err := perform(t.Context(), o, io.Discard); !errors.Is(err, want) || (err == nil) != (want == nil) {
+			t.Errorf("with UNALIKE_STRICT %q: %v; want %v", strict, err, want)
+		}
+	}
+}
+
+// TestEnough: a full set that passes has issued two billion IDs, of which none may be a duplicate.
+func TestEnough(t *testing.T) {
+	var least uint64
+	for _, sc := range all() {
+		if !sc.ExpectDuplicates {
+			least += sc.MinIDs * uint64(len(sc.Backends))
+		}
+	}
+	if least < 2_000_000_000 {
+		t.Errorf("the full set issues %d IDs at least; want two billion", least)
+	}
+}
+
 // TestStorm: a storm has a seed and a verdict.
 func TestStorm(t *testing.T) {
 	cmd, out, log := faults(t, t.TempDir(), "storm", "-backend", "static", "-seed", "3", "-for", "10s")
@@ -137,9 +183,9 @@ func TestEnded(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			// The scenario after the first one has started two processes, one of which is frozen.
-			second := regexp.MustCompile(`handover on static: passed(?s:.*)second is process \d+`)
-			await(t, log, second.MatchString)
+			// The first scenario has ended, and beside it the other one has started two processes, one of which is frozen.
+			first, second := regexp.MustCompile(`handover on static: passed`), regexp.MustCompile(`frozen-past-horizon on static: second is process \d+`)
+			await(t, log, func(log string) bool { return first.MatchString(log) && second.MatchString(log) })
 			if err := cmd.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}

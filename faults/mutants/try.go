@@ -22,7 +22,7 @@ const (
 	// StormLength is how long storms last. What follows has to fit into Limit as well.
 	StormLength = time.Minute
 	// grace is how long a run may take to end after it was interrupted.
-	grace = 20 * time.Second
+	grace = 30 * time.Second
 )
 
 // Runner builds and runs fault suites with mutants and without. Its methods are for concurrent use.

@@ -10,14 +10,10 @@ import (
 var baseline = []stage.Scenario{{
 	Number: 1, Name: "baseline", About: "four generators at full speed, nothing happens: no error, no interruption",
 	Backends: []string{"etcd", "redis", "static", "zk"},
-	MinIDs:   1_000_000_000, Budget: 20 * time.Minute,
+	MinIDs:   600_000_000, Budget: 20 * time.Minute, Alone: true,
 	Short: &stage.Short{MinIDs: 10_000_000, Budget: time.Minute},
 	Run:   runBaseline,
 }}
-
-// baselineGap is the longest time without an ID of any of the generators. Nothing happens to them, so it is that
-// of a busy machine.
-const baselineGap = time.Second
 
 // runBaseline lets four generators in two processes issue IDs until there are enough of them.
 func runBaseline(s *stage.Stage) {
@@ -37,7 +33,7 @@ func runBaseline(s *stage.Stage) {
 	for _, w := range workers {
 		s.AwaitIssued(w, s.Scenario.MinIDs/2)
 	}
-	s.Uninterrupted(baselineGap)
+	s.Uninterrupted(silence)
 	healthy(s, workers...)
 }
 

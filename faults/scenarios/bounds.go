@@ -15,7 +15,7 @@ const (
 	resumeTime = 2*time.Second + busyTime
 	// silence is the longest time without an ID of generators to whom nothing may happen. Their window never ends,
 	// which they would tell; so it is that of a busy machine.
-	silence = time.Second
+	silence = busyTime
 	// outage is longer than any TTL of the suite, so that leases end in it, and shorter than what a holder must
 	// bridge, which is the horizon less the renewal interval, by the time of a renewal.
 	outage = 4500 * time.Millisecond

@@ -15,20 +15,20 @@ import (
 var crowds = []stage.Scenario{{
 	Number: 22, Name: "crowd", About: "1024 generators start at once in 16 processes: each has a worker ID of its own within 10 s",
 	Backends: crowdBackends,
-	MinIDs:   1024, Recovery: crowdTime, Budget: 2 * time.Minute,
+	MinIDs:   1024, Recovery: crowdTime, Budget: 2 * time.Minute, Alone: true,
 	Short: &stage.Short{MinIDs: 128, Budget: time.Minute, Backends: []string{"etcd", "redis"}},
 	Run:   func(s *stage.Stage) { crowd(s, "crowd") },
 }, {
 	Number: 23, Name: "one-too-many", About: "one more generator than there are worker IDs: refused within 2 s, with the time when the next one is free",
 	Backends: crowdBackends,
-	MinIDs:   1024, Recovery: crowdTime, Budget: 2 * time.Minute,
+	MinIDs:   1024, Recovery: crowdTime, Budget: 2 * time.Minute, Alone: true,
 	Short: &stage.Short{MinIDs: 128, Budget: time.Minute, Backends: []string{"redis"}},
 	Run:   runOneTooMany,
 }, {
 	Number: 24, Name: "crowd-killed", About: "kill -9 of 1024 generators, which start again at once: all are back when the leases and windows of the dead have ended, and 10 s later at the latest",
 	// Without an embedded etcd: opening its folder fails while a thousand others keep its server from answering in time.
 	Backends: slices.DeleteFunc(slices.Clone(crowdBackends), func(name string) bool { return name == "embedded" }),
-	MinIDs:   2048, Recovery: crowdLease + crowdTime, Budget: 3 * time.Minute,
+	MinIDs:   2048, Recovery: crowdLease + crowdTime, Budget: 3 * time.Minute, Alone: true,
 	Short: &stage.Short{MinIDs: 256, Budget: time.Minute, Backends: []string{"redis"}},
 	Run:   runCrowdKilled,
 }}

@@ -21,7 +21,7 @@ var frozen = []stage.Scenario{{
 }}
 
 // thawTime is how long a holder may take to issue IDs again after it was frozen, or its coordinator.
-const thawTime = 2 * time.Second
+const thawTime = 2*time.Second + busyTime
 
 // runFrozen freezes a holder for a time, while another one wants its worker ID.
 func runFrozen(s *stage.Stage, d time.Duration) {

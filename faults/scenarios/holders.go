@@ -68,7 +68,7 @@ func windowEnds(s *stage.Stage, began, cut int64, workers ...*worker.Worker) {
 // quiet waits for a time, in which workers whose windows have ended may not issue anything, and returns when the
 // newest of their IDs was issued.
 func quiet(s *stage.Stage, d time.Duration, workers ...*worker.Worker) (last int64) {
-	settle := min(d, quietTime) / 2 // until what was issued before is written down
+	settle := min(d/2, settleTime)
 	s.Sleep(settle)
 	before := make([]uint64, len(workers))
 	for i, w := range workers {

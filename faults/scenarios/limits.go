@@ -12,12 +12,12 @@ import (
 var limits = []stage.Scenario{{
 	Number: 31, Name: "layout-mismatch", About: "generators with another epoch and with other widths in a namespace: refused, and no ID",
 	Backends: []string{"etcd", "redis", "static", "zk"},
-	MinIDs:   2 * issuedEach, Recovery: handoverTime, Budget: time.Minute, Short: &stage.Short{MinIDs: 2 * issuedEach, Budget: time.Minute},
+	MinIDs:   2 * issuedEach, Recovery: handoverTime + busyTime, Budget: time.Minute, Short: &stage.Short{MinIDs: 2 * issuedEach, Budget: time.Minute},
 	Run: runLayoutMismatch,
 }, {
 	Number: 32, Name: "saturated-to-the-end", About: "full speed with a lead while no renewal gets through: IDs to the end of the window and none beyond, then an error",
 	Backends: []string{"etcd", "redis", "zk"},
-	MinIDs:   1_000_000, Recovery: thawTime, Budget: time.Minute, Short: &stage.Short{MinIDs: 1_000_000, Budget: time.Minute},
+	MinIDs:   1_000_000, Recovery: thawTime, Budget: time.Minute, Alone: true, Short: &stage.Short{MinIDs: 1_000_000, Budget: time.Minute},
 	Run: runSaturated,
 }}
 
@@ -62,17 +62,12 @@ func runSaturated(s *stage.Stage) {
 	e := s.AwaitEventSince(w, frozen, worker.Change, worker.WindowEnded)
 	ended := time.Duration(e.At - frozen)
 	s.Logf("%v after the coordinator was frozen: %s", ended.Round(time.Millisecond), e.Text)
-	if low, high := stage.Horizon-g.Lead-stage.RenewalTime-stage.SkewBound, stage.Horizon+stage.SkewBound; ended < low || ended > high {
+	if low, high := stage.Horizon-g.Lead-stage.RenewalTime-stage.SkewBound-busyTime, stage.Horizon+stage.SkewBound+busyTime; ended < low || ended > high {
 		s.Errorf("the window ended %v after the last renewal; want %v to %v", ended, low, high)
 	}
-	s.Sleep(settleTime)
-	issued := w.Issued()
+	quiet(s, quietTime, w)
 	if at := core.DefaultLayout().Decompose(s.Largest(w)).Time; at.After(limit) {
 		s.Errorf("an ID has the time %v; no window reaches beyond %v", at, limit)
-	}
-	s.Sleep(time.Second)
-	if n := w.Issued() - issued; n > 0 {
-		s.Errorf("%d IDs were issued after the end of the window", n)
 	}
 	thawed := journal.Now()
 	s.Excuse(e.At, thawed)

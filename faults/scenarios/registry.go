@@ -20,6 +20,7 @@ func All() []stage.Scenario {
 		partitions,
 		replies,
 		late,
+		delayed,
 		sessions,
 		failovers,
 		space,

@@ -1,14 +1,9 @@
 package stage
 
 import (
-	"bytes"
 	"fmt"
-	"io"
-	"os"
 	"sync"
 	"time"
-
-	"golang.org/x/term"
 )
 
 const (
@@ -20,26 +15,18 @@ const (
 
 // progress shows what a job does. It is the job's log as well.
 type progress struct {
-	out        io.Writer
+	screen     *screen
 	job        Job
-	short      bool
 	number, of int
-
-	mu    sync.Mutex
-	shown bool // there is a line on the terminal that is to be replaced
-	stop  func()
+	stop       func()
 }
 
 // begin shows the stage's progress until finish.
 func (p *progress) begin(s *Stage) {
 	p.line(fmt.Sprintf("begins, and has %v", s.Scenario.Budget))
-	terminal := false
-	if f, ok := p.out.(*os.File); ok {
-		terminal = term.IsTerminal(int(f.Fd()))
-	}
-	every := printEvery
-	if terminal {
-		every = tellEvery
+	every, tell := printEvery, p.line
+	if p.screen.columns > 0 {
+		every, tell = tellEvery, func(text string) { p.screen.show(p, p.job.String()+": "+text) }
 	}
 	began, done := time.Now(), make(chan struct{})
 	var all sync.WaitGroup
@@ -51,7 +38,7 @@ func (p *progress) begin(s *Stage) {
 			case <-done:
 				return
 			case <-t.C:
-				p.tell(fmt.Sprintf("%v of %v, %s IDs", time.Since(began).Round(time.Second), s.Scenario.Budget, grouped(s.Issued())), terminal)
+				tell(fmt.Sprintf("%v of %v, %s IDs", time.Since(began).Round(time.Second), s.Scenario.Budget, grouped(s.Issued())))
 			}
 		}
 	})
@@ -59,50 +46,18 @@ func (p *progress) begin(s *Stage) {
 }
 
 // finish ends what begin has begun.
-func (p *progress) finish() { p.stop() }
-
-// name is what the lines begin with.
-func (p *progress) name() string {
-	return fmt.Sprintf("[%d/%d] %d %s on %s", p.number, p.of, p.job.Scenario.Number, p.job.Scenario.Name, p.job.Backend)
+func (p *progress) finish() {
+	p.stop()
+	p.screen.show(p, "")
 }
 
 // line prints a line.
-func (p *progress) line(s string) { p.tell(s, false) }
-
-// tell shows a line, which the next one replaces if that is asked for.
-func (p *progress) tell(s string, replaced bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var b bytes.Buffer
-	p.erase(&b)
-	fmt.Fprintf(&b, "%s: %s", p.name(), s)
-	if !replaced {
-		b.WriteByte('\n')
-	}
-	p.shown = replaced
-	_, _ = p.out.Write(b.Bytes()) // nobody listens then
-}
-
-// erase takes the line away that is to be replaced.
-func (p *progress) erase(b *bytes.Buffer) {
-	if p.shown {
-		b.WriteString("\r\033[K")
-		p.shown = false
-	}
+func (p *progress) line(text string) {
+	_, _ = fmt.Fprintf(p.screen, "[%d/%d] %d %v: %s\n", p.number, p.of, p.job.Scenario.Number, p.job, text) // nobody listens then
 }
 
 // Write implements [io.Writer], for the log of the job.
-func (p *progress) Write(line []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var b bytes.Buffer
-	p.erase(&b)
-	b.Write(line)
-	if _, err := p.out.Write(b.Bytes()); err != nil {
-		return 0, err
-	}
-	return len(line), nil
-}
+func (p *progress) Write(lines []byte) (int, error) { return p.screen.Write(lines) }
 
 // result prints how the job has ended.
 func (p *progress) result(r Result) {

@@ -13,9 +13,9 @@ func TestReport(t *testing.T) {
 	err := Report(&b, []Result{
 		{Number: 2, Scenario: "b", Backend: "etcd", IDs: 5, Failures: []string{"it was worse"}},
 		{Number: 2, Scenario: "b", Backend: "etcd", IDs: 1234567, Duplicates: 2, Recovery: 1500 * time.Millisecond, Took: 90 * time.Second, Failures: []string{"it is bad"}, Kept: "here"},
-		{Number: 1, Scenario: "a", Backend: "static", IDs: 999, Interruption: 57 * time.Millisecond, Took: 2 * time.Second},
+		{Number: 1, Scenario: "a", Backend: "static", IDs: 999, Interruption: 57 * time.Millisecond, Took: 2 * time.Second, Commit: "abc"},
 		{Number: 3, Scenario: "c", Backend: "zk", Skipped: "not installed"},
-		{Number: 4, Scenario: "d", Backend: "etcd", IDs: 1000, Duplicates: 10, Expected: true},
+		{Number: 4, Scenario: "d", Backend: "etcd", IDs: 1000, Duplicates: 10, Expected: true, Commit: "abc", Server: "etcd 3.7.3"},
 	})
 	want := `| | scenario | back end | IDs issued | duplicates | interruption | time to recover | took | result |
 |--:|---|---|--:|--:|--:|--:|--:|---|
@@ -24,13 +24,27 @@ func TestReport(t *testing.T) {
 | 3 | c | zk | 0 | 0 |  |  |  | not run |
 | 4 | d | etcd | 1,000 | 10 |  |  |  | passed: duplicates are expected |
 
-4 runs, 1 failed, 1 not run; 1,236,566 IDs, 2 duplicates where none are expected.
+4 runs, 1 failed, 1 not run; 1,235,566 IDs and 2 duplicates where none are expected.
+The longest time to recover is 1.5s, of b on etcd.
+0001-01-01 00:00 to 0001-01-01 00:01 UTC, 1m30s of that with runs; commit abc; etcd 3.7.3.
 
 - b on etcd: it is bad (journals: here)
 - c on zk was not run: not installed
 `
 	if err != nil || b.String() != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, &b, want)
+	}
+}
+
+// TestDuration: runs side by side take no longer than one, and a pause between them does not count.
+func TestDuration(t *testing.T) {
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(minute, minutes time.Duration) Result {
+		return Result{Began: began.Add(minute * time.Minute), Took: minutes * time.Minute}
+	}
+	from, to, busy := duration([]Result{at(100, 7), at(0, 10), at(2, 3), at(8, 4)})
+	if !from.Equal(began) || to.Sub(began) != 107*time.Minute || busy != 19*time.Minute {
+		t.Errorf("%v to %v, %v of that with runs", from, to, busy)
 	}
 }
 

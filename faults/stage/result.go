@@ -28,6 +28,8 @@ type Result struct {
 	Interruption time.Duration `json:"interruption_ns"` // the longest time without an ID
 	Recovery     time.Duration `json:"recovery_ns"`     // the longest one of the run; 0: nothing had to recover
 	Took         time.Duration `json:"took_ns"`
+	Commit       string        `json:"commit,omitempty"` // of the suite and the library
+	Server       string        `json:"server,omitempty"` // which one, and its version
 	Failures     []string      `json:"failures,omitempty"`
 	// Found are the kinds of what the verdict has found, without repetition: those of package verdict, and
 	// [IllegalHistory]. A failure that none of them explains is one of the scenario's own checks.

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,8 +18,8 @@ import (
 )
 
 // graceTime is how long a scenario may take to end once its context has ended, and again once its workers are
-// gone, and how long a worker may take to end in good order.
-const graceTime = 5 * time.Second
+// gone, and how long a worker may take to end in good order. Its generators take up to 5 s to give back what they hold.
+const graceTime = 10 * time.Second
 
 var (
 	// errInterrupted says that somebody has interrupted the suite.
@@ -28,9 +30,11 @@ var (
 
 // Options say what is run and where the results go.
 type Options struct {
-	// Jobs are run one after the other, see [Select].
+	// Jobs are run in their order, those of scenarios that run alone before the others, see [Select].
 	Jobs  []Job
 	Short bool
+	// Parallel is how many jobs are run at a time; 0: 1.
+	Parallel int
 	// Results is the path of a file that results are appended to; empty: none. With Resume, jobs that have
 	// passed in it are not run again; without, what it has is overwritten.
 	Results string
@@ -38,6 +42,8 @@ type Options struct {
 	// Keep is the folder in which journals and histories of failed runs are kept. It is made if it does not
 	// exist.
 	Keep string
+	// Commit is that of the program, for the results; empty: nobody knows.
+	Commit string
 	// Log is where the log goes; a terminal also gets a line with the progress.
 	Log io.Writer
 
@@ -50,15 +56,16 @@ type Job struct {
 	Backend  string
 }
 
+func (j Job) String() string { return j.Scenario.Name + " on " + j.Backend }
+
 // Run runs all jobs and returns their results, with those that were there before. A scenario that fails does not
-// end it. If ctx ends, Run ends the scenario that is on, leaves its result out, and returns an error.
+// end it. If ctx ends, Run ends the scenarios that are on, leaves their results out, and returns an error.
 func Run(ctx context.Context, o Options) ([]Result, error) {
-	var results []Result
-	passed := map[string]bool{}
+	var before []Result
 	if o.Results != "" {
 		var err error
 		if o.Resume {
-			results, err = ReadResults(o.Results)
+			before, err = ReadResults(o.Results)
 		} else if err = os.Remove(o.Results); errors.Is(err, os.ErrNotExist) {
 			err = nil
 		}
@@ -66,36 +73,106 @@ func Run(ctx context.Context, o Options) ([]Result, error) {
 			return nil, err
 		}
 	}
-	for _, r := range results {
-		passed[r.key()] = r.Passed()
-	}
 	add, err := appender(o.Results)
 	if err != nil {
-		return results, err
+		return before, err
 	}
-	for i, job := range o.Jobs {
-		p := &progress{out: o.Log, job: job, short: o.Short, number: i + 1, of: len(o.Jobs)}
-		if passed[(Result{Scenario: job.Scenario.Name, Backend: job.Backend, Short: o.Short}).key()] {
+	r := runner{Options: o, screen: newScreen(o.Log), add: add, results: before}
+	err = r.run(ctx)
+	return r.results, err
+}
+
+// runner runs jobs side by side.
+type runner struct {
+	Options
+
+	screen *screen
+
+	mu      sync.Mutex
+	add     func(Result) error // keeps a result on the disk
+	results []Result
+	cut     []string // jobs that were interrupted
+	err     error    // why results cannot be kept
+}
+
+// run runs all jobs that have not passed before. Each needs a place, and one that runs alone all of them.
+func (r *runner) run(ctx context.Context) error {
+	passed := map[string]bool{}
+	for _, before := range r.results {
+		passed[before.key()] = before.Passed()
+	}
+	jobs := slices.Clone(r.Jobs)
+	slices.SortStableFunc(jobs, func(a, b Job) int { return cmp.Compare(b.places(2), a.places(2)) })
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	places := max(r.Parallel, 1)
+	taken := make(chan struct{}, places)
+	var all sync.WaitGroup
+	for i, job := range jobs {
+		p := &progress{screen: r.screen, job: job, number: i + 1, of: len(jobs)}
+		if passed[(Result{Scenario: job.Scenario.Name, Backend: job.Backend, Short: r.Short}).key()] {
 			p.line("has passed before")
 			continue
 		}
-		r := job.run(ctx, o, p)
+		for range job.places(places) {
+			taken <- struct{}{}
+		}
 		if ctx.Err() != nil {
-			return results, fmt.Errorf("%w during %s on %s", errInterrupted, job.Scenario.Name, job.Backend)
+			break
 		}
-		p.result(r)
-		results = append(results, r)
-		if err := add(r); err != nil {
-			return results, err
-		}
+		all.Go(func() {
+			if !r.take(ctx, job, p) {
+				stop()
+			}
+			for range job.places(places) {
+				<-taken
+			}
+		})
 	}
-	return results, nil
+	all.Wait()
+	switch {
+	case r.err != nil:
+		return r.err
+	case len(r.cut) > 0:
+		slices.Sort(r.cut)
+		return fmt.Errorf("%w during %s", errInterrupted, strings.Join(r.cut, " and "))
+	case ctx.Err() != nil:
+		return errInterrupted
+	}
+	return nil
+}
+
+// places returns how many of all places the job needs.
+func (j Job) places(all int) int {
+	if j.Scenario.Alone {
+		return all
+	}
+	return 1
+}
+
+// take runs a job and keeps its result, and reports whether it could.
+func (r *runner) take(ctx context.Context, job Job, p *progress) bool {
+	result := job.run(ctx, r.Options, p)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if ctx.Err() != nil {
+		r.cut = append(r.cut, job.String())
+		return false
+	}
+	p.result(result)
+	r.results = append(r.results, result)
+	r.err = errors.Join(r.err, r.add(result))
+	return r.err == nil
 }
 
 // run runs the job.
 func (j Job) run(ctx context.Context, o Options, p *progress) (r Result) {
 	sc := j.Scenario.sized(o.Short)
-	r = Result{Number: sc.Number, Scenario: sc.Name, Backend: j.Backend, Short: o.Short, Began: time.Now().UTC(), Expected: sc.ExpectDuplicates}
+	began := time.Now()
+	r = Result{
+		Number: sc.Number, Scenario: sc.Name, Backend: j.Backend, Short: o.Short, Began: began.UTC().Round(0), Expected: sc.ExpectDuplicates,
+		Commit: o.Commit, Server: backend.Version(j.Backend),
+	}
 	dir, err := os.MkdirTemp("", "unalike-faults-")
 	if err != nil {
 		r.Failures = []string{err.Error()}
@@ -108,7 +185,7 @@ func (j Job) run(ctx context.Context, o Options, p *progress) (r Result) {
 	}()
 	limited, cancel := context.WithTimeoutCause(ctx, sc.Budget, fmt.Errorf("the time budget of %v is spent", sc.Budget))
 	defer cancel()
-	t := newTB(limited, sc.Name+" on "+j.Backend, dir, p)
+	t := newTB(limited, j.String(), dir, p)
 	s := &Stage{TB: t, Scenario: sc, Short: o.Short, outer: ctx, dir: dir, grace: cmp.Or(o.grace, graceTime)}
 	p.begin(s)
 	s.perform(t, j.Backend)
@@ -116,10 +193,10 @@ func (j Job) run(ctx context.Context, o Options, p *progress) (r Result) {
 	t.cancel(errEnded)
 	t.cleanup()
 	p.finish()
-	r.Recovery, r.Took = s.recovery, time.Since(r.Began)
+	r.Recovery, r.Took = s.recovery, time.Since(began)
 	r.Failures, r.Skipped = t.outcome()
 	if len(r.Failures) > 0 && o.Keep != "" {
-		r.Kept = s.keep(o.Keep)
+		r.Kept = s.keep(o.Keep, j.Backend)
 	}
 	return r
 }
@@ -163,9 +240,9 @@ func (s *Stage) endWorkers() {
 	all.Wait()
 }
 
-// keep moves the journals, histories and logs of the run into a folder below dir, and returns its name.
-func (s *Stage) keep(dir string) string {
-	name := fmt.Sprintf("%s-%s-%s", s.Scenario.Name, s.Backend.Name(), time.Now().UTC().Format("20060102-150405"))
+// keep copies the journals, histories and logs of the run on a back end into a folder below dir, and returns its name.
+func (s *Stage) keep(dir, name string) string {
+	name = fmt.Sprintf("%s-%s-%s", s.Scenario.Name, name, time.Now().UTC().Format("20060102-150405"))
 	kept := filepath.Join(dir, name)
 	if err := os.CopyFS(kept, os.DirFS(s.dir)); err != nil {
 		s.Log("what the run has left could not be kept:", err)

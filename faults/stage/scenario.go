@@ -30,6 +30,8 @@ type Scenario struct {
 	Budget time.Duration
 	// Short is the size of a run in the short set; nil: it is not part of that.
 	Short *Short
+	// Alone is set if nothing may run beside it, because it loads the machine or measures itself at full speed.
+	Alone bool
 	// ExpectDuplicates is set if the scenario shows what cannot be promised, or plants a mistake. A run
 	// without a duplicate fails then.
 	ExpectDuplicates bool

@@ -17,7 +17,7 @@ import (
 
 // tb is a testing.TB outside of a test, so that what starts servers for tests serves a program as well. Its
 // methods do what those of a testing.T do. What a TB has beyond them is not there, and would panic: the embedded
-// interface is nil.
+// interface is nil. So Setenv and Chdir are not there: others run in the same process.
 type tb struct {
 	testing.TB
 	name   string
@@ -195,21 +195,6 @@ func (t *tb) TempDir() string {
 		}
 	})
 	return dir
-}
-
-// Setenv implements [testing.TB].
-func (t *tb) Setenv(key, value string) {
-	old, was := os.LookupEnv(key)
-	if err := os.Setenv(key, value); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if was {
-			_ = os.Setenv(key, old) // it was accepted before
-		} else {
-			_ = os.Unsetenv(key)
-		}
-	})
 }
 
 // Output implements [testing.TB].

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -50,9 +51,12 @@ const (
 	highestPort = 20_239
 )
 
-// FreePorts returns ports of 127.0.0.1 on which nobody listens. Somebody else can
-// take one before its server does: whoever starts a server tries again with others
-// then.
+// given has the ports of servers that may be away for a moment.
+var given sync.Map
+
+// FreePorts returns ports of 127.0.0.1 on which nobody listens, and that it gives to
+// nobody else in this process until the test ends. Somebody else can take one before its
+// server does: whoever starts a server tries again with others then.
 func FreePorts(tb testing.TB, n int) []int {
 	tb.Helper()
 	var ports []int
@@ -61,6 +65,10 @@ func FreePorts(tb testing.TB, n int) []int {
 			tb.Fatalf("of %d ports between %d and %d, %d are free", tries, lowestPort, highestPort, len(ports))
 		}
 		port := lowestPort + rand.IntN(highestPort-lowestPort+1)
+		if _, taken := given.LoadOrStore(port, true); taken {
+			continue
+		}
+		tb.Cleanup(func() { given.Delete(port) })
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
 			continue

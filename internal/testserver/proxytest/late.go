@@ -19,8 +19,9 @@ type chunk struct {
 	due   time.Time
 }
 
-// underWay is how many chunks may be under way before the writer has to wait.
-const underWay = 10_000
+// underWay is how many chunks may be under way before the writer has to wait. Each connection has room for as many, and
+// a crowd thousands of connections.
+const underWay = 2_000
 
 func newLateWriter(to io.Writer, due func() time.Time) *lateWriter {
 	return &lateWriter{to: to, due: due, chunks: make(chan chunk, underWay)}

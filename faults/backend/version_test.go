@@ -1,0 +1,21 @@
+package backend
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+)
+
+// TestVersion: the servers that are started here say which ones they are.
+func TestVersion(t *testing.T) {
+	proctest.Need(t, "redis-server zookeeper", "redis-server", zookeeperJar)
+	for name, want := range map[string]string{
+		"static": `^$`, "redis": `^Redis \d+\.\d+\.\d+$`, "cluster": `^Redis \d`, "zk3": `^ZooKeeper \d+\.\d+\.\d+$`,
+		"etcd": `^(etcd \d+\.\d+\.\d+)?$`, // the go command does not say it to tests
+	} {
+		if got := Version(name); !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("%s is %q; want %s", name, got, want)
+		}
+	}
+}
