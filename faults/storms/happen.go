@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"github.com/unalike-id/unalike/faults/backend"
-	"github.com/unalike-id/unalike/faults/worker"
+	"github.com/unalike-id/unalike/faults/proxy"
+	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 )
 
 // happen has an event happen.
@@ -23,7 +24,12 @@ func (st *storm) happen(e Event) {
 			st.clocks[p].Set(e.Amount)
 		}
 	case "network":
-		st.toNetwork(e)
+		st.held = st.toNetwork(st.Backend.Proxy(), st.held, e)
+	case "line":
+		p = index(number)
+		st.toLine(st.lines[p], e)
+	case "requests":
+		st.toRequests(e)
 	case "servers":
 		st.toServers(e)
 	case "operator":
@@ -53,33 +59,35 @@ func (st *storm) toProcess(p int, e Event) {
 	case e.What == killed:
 		w.Kill()
 	default:
-		st.end(w)
+		st.end(p)
 	}
 }
 
-// end ends a process in good order. One that does not end, because it cannot reach the coordinator, is killed.
-func (st *storm) end(w *worker.Worker) {
-	st.Helper()
-	if err := w.End(endTime); err != nil {
-		st.Logf("process %d: %v", w.PID(), err)
-	}
+// end has a process end in good order, and does not wait until it has. One that does not end, because it cannot reach
+// the coordinator, is killed.
+func (st *storm) end(p int) {
+	w, ended := st.workers[p], make(chan struct{})
+	st.ending[p] = ended
+	go func() {
+		defer close(ended)
+		if err := w.End(endTime); err != nil {
+			st.Logf("process %d: %v", w.PID(), err)
+		}
+	}()
+	st.Cleanup(func() { <-ended })
 }
 
-// toNetwork has the proxy misbehave, or heals it.
-func (st *storm) toNetwork(e Event) {
-	st.Helper()
-	p := st.Backend.Proxy()
+// toNetwork has a proxy misbehave, or heals it. Held is a request that it holds, if it does; it returns the one that
+// it holds then.
+func (st *storm) toNetwork(p *proxy.Proxy, held *proxytest.Held, e Event) *proxytest.Held {
 	if e.Ends {
 		p.Heal()
-		p.DelayRequests(0)
-		p.DelayReplies(0)
-		if st.held != nil {
-			if err := st.held.Deliver(); err != nil {
+		if held != nil {
+			if err := held.Deliver(); err != nil {
 				st.Logf("%s: %v", e.What, err)
 			}
-			st.held = nil
 		}
-		return
+		return nil
 	}
 	switch e.What {
 	case slowRequests:
@@ -99,10 +107,11 @@ func (st *storm) toNetwork(e Event) {
 	case lostAcks:
 		p.LoseAcks(2, st.Backend.IsCall)
 	case heldRequest:
-		st.held = p.Hold(st.Backend.IsCall)
+		return p.Hold(st.Backend.IsCall)
 	case copied:
-		st.held = p.Copy(st.Backend.IsCall)
+		return p.Copy(st.Backend.IsCall)
 	}
+	return nil
 }
 
 // toServers has something happen to the servers, or brings them back.
@@ -114,6 +123,10 @@ func (st *storm) toServers(e Event) {
 		b.Thaw(st)
 	case e.Ends && e.What == frozenLeader:
 		st.stopped.Thaw(st)
+	case e.What == rollback:
+		st.rollBack(e)
+	case e.What == flushBehind:
+		st.flushBehind(e)
 	case e.Ends:
 		b.Restart(st)
 	case e.What == frozen:
