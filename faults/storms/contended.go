@@ -33,6 +33,7 @@ var horizons = []time.Duration{6 * time.Second, 6 * time.Second, stage.Horizon, 
 var (
 	restless         = times{gap: span{2 * time.Second, 14 * time.Second}, lasts: span{100 * time.Millisecond, 8 * time.Second}}
 	cuts             = times{gap: span{2 * time.Second, 14 * time.Second}, lasts: span{time.Second, 15 * time.Second}}
+	lates            = times{gap: span{500 * time.Millisecond, 6 * time.Second}, lasts: span{100 * time.Millisecond, time.Second}}
 	contendedServers = times{gap: span{3 * time.Second, 15 * time.Second}, lasts: span{100 * time.Millisecond, 2 * time.Second}}
 	// seldom is for servers that take every restart for a loss of state: nothing is granted for some time then.
 	seldom  = times{gap: span{25 * time.Second, time.Minute}, lasts: contendedServers.lasts}
@@ -49,7 +50,7 @@ func Contended(name string, seed uint64, length time.Duration, backends ...strin
 	sc.Run = func(s *stage.Stage) {
 		st := newStorm(s, seed, contended)
 		events := plan(st.rng, length, st.contendedTargets())
-		if st.inTurn && len(st.lines) > 0 {
+		if st.inTurn {
 			events = merge(events, relay(st.rng, length, len(st.lines)))
 		}
 		st.run(length, events)
@@ -66,11 +67,11 @@ func contended(st *storm) (layout string) {
 		st.patient = st.rng.IntN(2) == 0
 	}
 	st.few, st.calm = true, 1+time.Duration(st.rng.IntN(calmest))
-	st.inTurn = st.rng.IntN(2) == 0
 	if st.patient {
 		skew = patience
 	}
 	st.lay(n)
+	st.inTurn = st.rng.IntN(2) == 0 && len(st.lines) > 0
 	for p := range n {
 		horizon := horizons[st.rng.IntN(len(horizons))]
 		options := []string{namespace}
@@ -125,8 +126,10 @@ func (st *storm) contendedTargets() map[string]target {
 	all["servers"] = target{happens, often}
 	delete(all, "network")
 	for p := range st.lines {
+		all[lateOn(p)] = target{[]string{heldRequest}, lates}
 		if st.inTurn {
-			break
+			delete(all, process(p))
+			continue
 		}
 		all[lineOf(p)] = target{[]string{lostAll, lostAll, lostAll, lostRequests, lostReplies, slowRequests, slowReplies, refused, reset, lostAcks}, cuts.calmer(st.calm)}
 	}

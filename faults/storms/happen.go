@@ -28,6 +28,9 @@ func (st *storm) happen(e Event) {
 	case "line":
 		p = index(number)
 		st.toLine(st.lines[p], e)
+	case "late":
+		p = index(number)
+		st.toLate(st.lines[p], e)
 	case "requests":
 		st.toRequests(e)
 	case "servers":

@@ -42,18 +42,24 @@ func (st *storm) along(p int, url string) string {
 	return strings.Replace(url, strings.Join(st.Backend.Proxy().Addrs(), ","), strings.Join(st.lines[p].Addrs(), ","), 1)
 }
 
-// toLine is toNetwork for one line. A request that is under way when nothing is wrong arrives when the next fault that
-// loses others has begun.
+// toLine is toNetwork for one line. A request that is under way late arrives when the next fault has begun with which
+// nothing gets through: the line is silent after it.
 func (st *storm) toLine(l *line, e Event) {
 	st.Helper()
 	st.toNetwork(l.Proxy, nil, e)
-	switch {
-	case e.Ends:
+	if e.Ends || l.late == nil || !slices.Contains(losing, e.What) {
+		return
+	}
+	if err := l.late.Deliver(); err != nil {
+		st.Logf("%s: %v", e, err)
+	}
+	l.late = nil
+}
+
+// toLate keeps the next request on a line, see toLine.
+func (st *storm) toLate(l *line, e Event) {
+	if !e.Ends {
 		l.late = l.Hold(st.Backend.IsCall)
-	case l.late != nil && slices.Contains(losing, e.What):
-		if err := l.late.Deliver(); err != nil {
-			st.Logf("%s: %v", e, err)
-		}
 	}
 }
 
@@ -130,4 +136,5 @@ func (st *storm) toRequests(e Event) {
 	st.Cleanup(st.stopSending)
 }
 
+func lateOn(p int) string { return fmt.Sprintf("late %d", p) }
 func lineOf(p int) string { return fmt.Sprintf("line %d", p) }

@@ -9,7 +9,7 @@ import (
 
 // everything is what can happen to a large back end.
 var everything = map[string]target{
-	process(0): {[]string{killed, frozen}, usual}, process(1): {[]string{terminated}, usual}, clockOf(0): {[]string{clockStep}, usual},
+	process(3): {[]string{killed, frozen}, usual}, process(4): {[]string{terminated}, usual}, clockOf(0): {[]string{clockStep}, usual},
 	"network": {[]string{slowReplies, lostAll}, usual}, "operator": {[]string{quarantine}, usual},
 	"servers": {[]string{frozen, rolling, rollback, flushBehind}, contendedServers}, lineOf(3): {[]string{lostAll}, cuts},
 }

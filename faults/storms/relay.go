@@ -13,20 +13,27 @@ var (
 	relayPause = span{time.Second, 4 * time.Second} // in which a line is whole
 )
 
-// relay returns the events of lines that are cut one by one, in turn.
-func relay(rng *rand.Rand, length time.Duration, lines int) []Event {
+// relayed are the faults of lines in a relay: no request gets through.
+var relayed = []string{lostAll, lostAll, lostRequests, refused}
+
+// relay returns what happens to processes in turn: most of the time a line is cut, else the process ends and starts
+// again.
+func relay(rng *rand.Rand, length time.Duration, processes int) []Event {
 	var events []Event
-	whole := make([]time.Duration, lines) // for long enough
+	whole := make([]time.Duration, processes) // for long enough
 	at := quiet + span{0, relayGap.high}.any(rng)
-	for p := 0; ; p = (p + 1) % lines {
+	for p := 0; ; p = (p + 1) % processes {
 		at = max(at, whole[p])
+		e := Event{Target: lineOf(p), What: relayed[rng.IntN(len(relayed))]}
 		lasts := relayLasts.any(rng)
+		if rng.IntN(3) == 0 {
+			e.Target, e.What = process(p), terminated
+		}
 		if at+lasts > length {
 			return sorted(events)
 		}
-		e := Event{At: at, Target: lineOf(p), What: losing[rng.IntN(len(losing))]}
 		ended := e
-		ended.At, ended.Ends = at+lasts, true
+		e.At, ended.At, ended.Ends = at, at+lasts, true
 		events = append(events, e, ended)
 		whole[p] = ended.At + relayPause.any(rng)
 		at += relayGap.any(rng)

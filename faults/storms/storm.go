@@ -60,7 +60,7 @@ type storm struct {
 
 	// Of contended storms.
 	few         bool          // there is a worker ID too few for all
-	inTurn      bool          // lines are cut in turn, and not at any time
+	inTurn      bool          // processes are hit in turn, and not at any time
 	patient     bool          // Redis does not refuse requests because of their age
 	calm        time.Duration // by how much the pauses between faults are longer than in the wildest storm
 	longest     time.Duration // horizon
