@@ -54,16 +54,26 @@ func (st *storm) toProcess(p int, e Event) {
 	w := st.workers[p]
 	switch {
 	case e.Ends && e.What == frozen:
-		w.Thaw(st)
+		st.thaw(p)
 	case e.Ends:
 		st.start(p)
 	case e.What == frozen:
 		w.Freeze(st)
+		st.frozen[p] = true
 	case e.What == killed:
 		w.Kill()
 	default:
 		st.end(p)
 	}
+}
+
+// thaw lets a process go on that is frozen.
+func (st *storm) thaw(p int) {
+	st.Helper()
+	if st.frozen[p] {
+		st.workers[p].Thaw(st)
+	}
+	st.frozen[p] = false
 }
 
 // end has a process end in good order, and does not wait until it has. One that does not end, because it cannot reach
@@ -131,6 +141,11 @@ func (st *storm) toServers(e Event) {
 	case e.What == flushBehind:
 		st.flushBehind(e)
 	case e.Ends:
+		if _, ok := b.(backend.Hosted); ok { // one of the processes may have the server, and this waits for it
+			for p := range st.workers {
+				st.thaw(p)
+			}
+		}
 		b.Restart(st)
 	case e.What == frozen:
 		b.Freeze(st)

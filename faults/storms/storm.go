@@ -53,6 +53,7 @@ type storm struct {
 	workers []*worker.Worker // by process
 	all     []*worker.Worker // the dead ones, too
 	ending  []chan struct{}  // by process: closed when it has ended that was told to; nil: it was not
+	frozen  map[int]bool     // by process
 	clocks  []*worker.ClockFile
 	held    *proxytest.Held // on the way of all processes; nil: none
 	stopped backend.Server  // that is frozen alone
@@ -74,7 +75,7 @@ type storm struct {
 // newStorm starts the processes of a seed. Fleet makes them, and returns their layout.
 func newStorm(s *stage.Stage, seed uint64, fleet func(*storm) string) *storm {
 	s.Helper()
-	st := &storm{Stage: s, rng: rand.New(rand.NewPCG(seed, 1)), checked: time.Now()}
+	st := &storm{Stage: s, frozen: map[int]bool{}, rng: rand.New(rand.NewPCG(seed, 1)), checked: time.Now()}
 	layout := fleet(st)
 	s.Init(s.Backend.URL(namespace), layout)
 	for p, generators := range st.fleet {
@@ -91,6 +92,9 @@ func newStorm(s *stage.Stage, seed uint64, fleet func(*storm) string) *storm {
 		}
 		st.workers, st.ending = append(st.workers, nil), append(st.ending, nil)
 		st.start(p)
+		if st.few && p < len(st.fleet)-1 {
+			st.AwaitIssued(st.workers[p], 1) // so that the last one is without a worker ID, and not any of them
+		}
 	}
 	return st
 }
