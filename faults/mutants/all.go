@@ -10,7 +10,7 @@ func All() []Mutant {
 		New:   "return g.token ~= '' and s.token == g.token end",
 
 		Scenario: "replayed-acquire", Backend: "redis",
-		Storm: Storm{"redis", 3105},
+		Storm: Storm{"redis", 32521},
 	}, {
 		Name:  "no-max",
 		About: "the stored end of a window is what the last renewal has asked for, although an earlier one has got more",
@@ -19,7 +19,7 @@ func All() []Mutant {
 		New:   "math.min(wanted, s.lastTick), g.notBefore",
 
 		Scenario: "reordered-renewals", Backend: "redis",
-		Storm: Storm{"redis", 9332},
+		Storm: Storm{"redis", 8624},
 	}, {
 		Name:  "not-before-from-the-clock",
 		About: "a window begins now, and not where the last one ends",
@@ -28,7 +28,7 @@ func All() []Mutant {
 		New:   "\tfrom := req.Scale.Tick(now)\n",
 
 		Scenario: "contested-window", Backend: "etcd",
-		Storm: Storm{"etcd", 2},
+		Storm: Storm{"etcd", 1},
 	}, {
 		Name:  "trim-without-close",
 		About: "what is left of a window is given back while goroutines can still issue IDs in it",
@@ -37,7 +37,7 @@ func All() []Mutant {
 		New:   "\tlast, _ = s.Last()\n\ts.prepare()\n",
 
 		Scenario: "closed-under-load", Backend: "etcd",
-		Storm: Storm{"etcd", 3},
+		Storm: Storm{"etcd", 1},
 	}, {
 		Name:  "floor-from-own-horizon",
 		About: "after a loss of state, whoever finds it has all wait for its own horizon, and not for the longest one",
