@@ -37,7 +37,7 @@ func All() []Mutant {
 		New:   "\tlast, _ = s.Last()\n\ts.prepare()\n",
 
 		Scenario: "closed-under-load", Backend: "etcd",
-		Storm: Storm{"etcd", 1},
+		Storm: Storm{"etcd", 8},
 	}, {
 		Name:  "floor-from-own-horizon",
 		About: "after a loss of state, whoever finds it has all wait for its own horizon, and not for the longest one",
@@ -64,6 +64,6 @@ func All() []Mutant {
 		New:   "{\n\tif floor > 0 {\n\t\treturn floor\n\t}\n\treturn c.Slot.NotAfter\n}",
 
 		Scenario: "contested-above-a-floor", Backend: "etcd",
-		Storm: Storm{"etcd", 2},
+		Storm: Storm{"etcd", 6},
 	}}
 }
