@@ -28,7 +28,7 @@ type Mutant struct {
 	Storm Storm
 }
 
-// Storm names a random storm.
+// Storm names a random storm. A seed is worth what the storms' code makes of it: whoever changes that looks for others.
 type Storm struct {
 	Backend string
 	Seed    uint64
