@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/unalike-id/unalike/faults/mutants"
@@ -21,7 +23,7 @@ var errMissed = errors.New("mutants were not noticed")
 func mutate(ctx context.Context, args []string, out, log io.Writer) error {
 	flags := flag.NewFlagSet("faults mutants", flag.ContinueOnError)
 	flags.SetOutput(log)
-	storms := flags.Bool("storm", false, "run a storm for each mutant of which one is known that notices it, and not a scenario")
+	only := flags.String("only", "", "run only the `kind` of what is to notice them: "+strings.Join(mutants.Ways(), " or "))
 	parallel := flags.Int("parallel", 2, "run so many mutants at a time")
 	root := flags.String("root", "", "the `folder` of the repository; empty: the current one, or the next one above it")
 	if err := flags.Parse(args); err != nil {
@@ -33,6 +35,13 @@ func mutate(ctx context.Context, args []string, out, log io.Writer) error {
 	selected, err := mutants.Select(flags.Args())
 	if err != nil {
 		return fmt.Errorf("%w %w", errUsage, err)
+	}
+	var ways []string
+	if *only != "" {
+		ways = []string{*only}
+		if !slices.Contains(mutants.Ways(), *only) {
+			return fmt.Errorf("%w -only is %q; it is %s", errUsage, *only, strings.Join(mutants.Ways(), " or "))
+		}
 	}
 	if *parallel < 1 {
 		return fmt.Errorf("%w -parallel is %d; it is at least 1", errUsage, *parallel)
@@ -47,7 +56,7 @@ func mutate(ctx context.Context, args []string, out, log io.Writer) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // it is in the folder for temporary files
-	r := &mutants.Runner{Root: *root, Dir: dir, Storms: *storms}
+	r := &mutants.Runner{Root: *root, Dir: dir, Ways: ways}
 	outcomes := make([]mutants.Outcome, len(selected))
 	room := make(chan struct{}, *parallel)
 	var all sync.WaitGroup
@@ -58,7 +67,7 @@ func mutate(ctx context.Context, args []string, out, log io.Writer) error {
 			tell := func(text string) { _, _ = fmt.Fprintf(log, "%s: %s\n", m.Name, text) } // nobody listens then
 			tell("begins")
 			outcomes[i] = r.Try(ctx, m)
-			tell(cmp.Or(outcomes[i].Problem, "noticed"))
+			tell(cmp.Or(outcomes[i].Problem(), "noticed"))
 		})
 	}
 	all.Wait()
@@ -69,7 +78,7 @@ func mutate(ctx context.Context, args []string, out, log io.Writer) error {
 		return err
 	}
 	for _, o := range outcomes {
-		if o.Problem != "" && (!*storms || o.Mutant.Storm != (mutants.Storm{})) {
+		if o.Problem() != "" {
 			return errMissed
 		}
 	}

@@ -10,6 +10,7 @@ func All() []Mutant {
 		New:   "return g.token ~= '' and s.token == g.token end",
 
 		Scenario: "replayed-acquire", Backend: "redis",
+		Storm: Storm{"redis", 32521},
 	}, {
 		Name:  "no-max",
 		About: "the stored end of a window is what the last renewal has asked for, although an earlier one has got more",
@@ -18,6 +19,7 @@ func All() []Mutant {
 		New:   "math.min(wanted, s.lastTick), g.notBefore",
 
 		Scenario: "reordered-renewals", Backend: "redis",
+		Storm: Storm{"redis", 8624},
 	}, {
 		Name:  "not-before-from-the-clock",
 		About: "a window begins now, and not where the last one ends",
@@ -35,7 +37,7 @@ func All() []Mutant {
 		New:   "\tlast, _ = s.Last()\n\ts.prepare()\n",
 
 		Scenario: "closed-under-load", Backend: "etcd",
-		Storm: Storm{"etcd", 5},
+		Storm: Storm{"etcd", 8},
 	}, {
 		Name:  "floor-from-own-horizon",
 		About: "after a loss of state, whoever finds it has all wait for its own horizon, and not for the longest one",
@@ -44,6 +46,7 @@ func All() []Mutant {
 		New:   "\town := c.maxHorizon\n\tif c.opts.Lease.Horizon > 0 {\n\t\town = c.opts.Lease.Horizon\n\t}\n\tall := []any{own.Microseconds(), ",
 
 		Scenario: "two-horizons", Backend: "redis",
+		Storm: Storm{"redis", 13816},
 	}, {
 		Name:  "extension-in-place",
 		About: "a renewal across a floor extends the window, with the ticks below the floor",
@@ -52,6 +55,7 @@ func All() []Mutant {
 		New:   "",
 
 		Scenario: "restored-and-quarantined", Backend: "etcd",
+		Storm: Storm{"etcd", 11263},
 	}, {
 		Name:  "next-window-at-the-floor",
 		About: "where there is a floor, a window begins there, although the last one ends above it",
@@ -60,6 +64,6 @@ func All() []Mutant {
 		New:   "{\n\tif floor > 0 {\n\t\treturn floor\n\t}\n\treturn c.Slot.NotAfter\n}",
 
 		Scenario: "contested-above-a-floor", Backend: "etcd",
-		Storm: Storm{"etcd", 3},
+		Storm: Storm{"etcd", 6},
 	}}
 }

@@ -24,11 +24,11 @@ type Mutant struct {
 	New   string // what stands there instead
 	// Scenario and Backend are what notices it.
 	Scenario, Backend string
-	// Storm is the storm that notices it, too.
+	// Storm is the contended storm of [StormLength] that notices it, too.
 	Storm Storm
 }
 
-// Storm names a random storm. The zero Storm is none.
+// Storm names a random storm. A seed is worth what the storms' code makes of it: whoever changes that looks for others.
 type Storm struct {
 	Backend string
 	Seed    uint64

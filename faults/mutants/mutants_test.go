@@ -30,8 +30,8 @@ var demanded = []string{
 	"next-window-at-the-floor",
 }
 
-// TestAll: the list has the mutants that are demanded, each of which changes what the library has, and names what
-// notices it in time.
+// TestAll: the list has the mutants that are demanded, each of which changes what the library has, and names a scenario
+// and a storm that notice it in time.
 func TestAll(t *testing.T) {
 	var names []string
 	for _, m := range All() {
@@ -50,8 +50,8 @@ func TestAll(t *testing.T) {
 		if sc := scenarios.All()[i]; !slices.Contains(sc.Backends, m.Backend) || sc.Budget > Limit {
 			t.Errorf("%s: the scenario %s runs on %v, not on %s, or its budget of %v is more than %v", m.Name, sc.Name, sc.Backends, m.Backend, sc.Budget, Limit)
 		}
-		if m.Storm != (Storm{}) && !slices.Contains(backend.Names(), m.Storm.Backend) {
-			t.Errorf("%s: there is no back end %q", m.Name, m.Storm.Backend)
+		if !slices.Contains(backend.Names(), m.Storm.Backend) || m.Storm.Seed == 0 {
+			t.Errorf("%s: no storm is known that notices it, or its back end %q is not one", m.Name, m.Storm.Backend)
 		}
 	}
 	if !slices.Equal(names, demanded) {
@@ -109,7 +109,7 @@ func TestJudge(t *testing.T) {
 		{"too late", stage.Result{Failures: failed, Found: []string{verdict.Duplicate}, Took: Limit + 1}, passed, "it took 2m0s"},
 		{"a scenario that fails anyway", stage.Result{Failures: failed, Found: []string{verdict.Duplicate}}, stage.Result{Failures: failed}, "does not pass: it failed"},
 	} {
-		o := Outcome{With: c.with, Without: c.without}
+		o := Trial{With: c.with, Without: c.without}
 		if got := o.judge(); c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q; want %q", c.name, got, c.want)
 		}
@@ -118,26 +118,30 @@ func TestJudge(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	var b strings.Builder
+	good, bad := stage.Result{IDs: 1, Took: time.Second}, stage.Result{Failures: []string{"x"}}
 	err := Report(&b, []Outcome{
-		{
-			Mutant: Mutant{Name: "a"}, Run: "s on etcd",
-			With:    stage.Result{Failures: []string{"x"}, Found: []string{verdict.Duplicate, verdict.SharedTick}, Duplicates: 7, Took: 1500 * time.Millisecond},
-			Without: stage.Result{IDs: 1, Took: time.Second},
-		},
-		{Mutant: Mutant{Name: "b", About: "what it does"}, Run: "s on zk", Without: stage.Result{Failures: []string{"x"}}, Problem: "it is not so"},
-		{Mutant: Mutant{Name: "c", About: "else"}, Problem: "no storm is known"},
+		{Mutant{Name: "a"}, []Trial{
+			{Run: "s on etcd", Without: good, With: stage.Result{
+				Failures: []string{"x"}, Found: []string{verdict.Duplicate, verdict.SharedTick}, Duplicates: 7, Took: 1500 * time.Millisecond,
+			}},
+			{Run: "storm 3 on etcd", Without: good, With: stage.Result{Failures: []string{"x"}, Found: []string{stage.IllegalHistory}, Took: time.Minute}},
+		}},
+		{Mutant{Name: "b", About: "what it does"}, []Trial{
+			{Run: "s on zk", Without: bad, Problem: "it is not so"},
+			{Run: "storm 4 on zk", Problem: "nor so"},
+		}},
 	})
 	want := `| mutant | run | found | IDs issued twice | after | without the mutant |
 |---|---|---|--:|--:|---|
 | a | s on etcd | duplicate, shared tick | 7 | 1.5s | passes after 1.0s |
+| a | storm 3 on etcd | illegal history | 0 | 60.0s | passes after 1.0s |
 | b | s on zk | **NOTHING** | 0 |  | **FAILS** |
-| c |  | **NOTHING** | 0 |  | not run |
+| b | storm 4 on zk | **NOTHING** | 0 |  | not run |
 
-3 mutants, 2 not noticed.
+2 mutants, 1 not noticed.
 
-- b (what it does): it is not so
-
-- c (else): no storm is known
+- b (what it does): s on zk: it is not so
+  storm 4 on zk: nor so
 `
 	if err != nil || b.String() != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, &b, want)
@@ -163,7 +167,7 @@ func TestNoticed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		with, err := r.run(t.Context(), program, &quick[0])
+		with, err := r.run(t.Context(), program, quick[0].args(ByScenario))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,10 +181,13 @@ func TestNoticed(t *testing.T) {
 	}
 	for _, m := range All() {
 		t.Run(m.Name, func(t *testing.T) {
-			if o := r.Try(t.Context(), m); o.Problem != "" {
-				t.Error(o.Problem)
-			} else {
-				t.Logf("%s: %q after %v; it passes without the mutant after %v", o.Run, o.With.Found, o.With.Took, o.Without.Took)
+			t.Parallel()
+			for _, trial := range r.Try(t.Context(), m).Trials {
+				if trial.Problem != "" {
+					t.Errorf("%s: %s", trial.Run, trial.Problem)
+				} else {
+					t.Logf("%s: %q after %v; it passes without the mutant after %v", trial.Run, trial.With.Found, trial.With.Took, trial.Without.Took)
+				}
 			}
 		})
 	}
@@ -191,11 +198,13 @@ func TestNotBuilt(t *testing.T) {
 	r := &Runner{Root: root, Dir: t.TempDir()}
 	m := All()[0]
 	m.Old = "no such text"
-	if o := r.Try(t.Context(), m); !strings.Contains(o.Problem, "does not build") {
-		t.Errorf("the problem is %q", o.Problem)
+	o := r.Try(t.Context(), m)
+	if len(o.Trials) != len(Ways()) {
+		t.Errorf("%d trials, for %q", len(o.Trials), Ways())
 	}
-	r.Storms, m.Storm = true, Storm{}
-	if o := r.Try(t.Context(), m); !strings.Contains(o.Problem, "no storm") {
-		t.Errorf("the problem is %q", o.Problem)
+	for _, trial := range o.Trials {
+		if !strings.Contains(trial.Problem, "does not build") {
+			t.Errorf("the problem is %q", trial.Problem)
+		}
 	}
 }

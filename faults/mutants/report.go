@@ -14,32 +14,39 @@ func Report(w io.Writer, outcomes []Outcome) error {
 	b.WriteString("|---|---|---|--:|--:|---|\n")
 	missed := 0
 	for _, o := range outcomes {
-		found, after, without := "**NOTHING**", "", "not run"
-		if noticed(o.With) {
-			found = strings.Join(o.With.Found, ", ")
-		}
-		if o.With.Took > 0 {
-			after = seconds(o.With.Took)
-		}
-		switch {
-		case o.Without.Passed() && o.Without.IDs > 0:
-			without = fmt.Sprintf("passes after %s", seconds(o.Without.Took))
-		case len(o.Without.Failures) > 0:
-			without = "**FAILS**"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %d | %s | %s |\n", o.Mutant.Name, o.Run, found, o.With.Duplicates, after, without)
-		if o.Problem != "" {
+		if o.Problem() != "" {
 			missed++
+		}
+		for _, t := range o.Trials {
+			t.row(&b, o.Mutant.Name)
 		}
 	}
 	fmt.Fprintf(&b, "\n%d mutants, %d not noticed.\n", len(outcomes), missed)
 	for _, o := range outcomes {
-		if o.Problem != "" {
-			fmt.Fprintf(&b, "\n- %s (%s): %s\n", o.Mutant.Name, o.Mutant.About, strings.ReplaceAll(o.Problem, "\n", "\n  "))
+		if problem := o.Problem(); problem != "" {
+			fmt.Fprintf(&b, "\n- %s (%s): %s\n", o.Mutant.Name, o.Mutant.About, strings.ReplaceAll(problem, "\n", "\n  "))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// row writes the line of a trial.
+func (t *Trial) row(b *strings.Builder, mutant string) {
+	found, after, without := "**NOTHING**", "", "not run"
+	if noticed(t.With) {
+		found = strings.Join(t.With.Found, ", ")
+	}
+	if t.With.Took > 0 {
+		after = seconds(t.With.Took)
+	}
+	switch {
+	case t.Without.Passed() && t.Without.IDs > 0:
+		without = fmt.Sprintf("passes after %s", seconds(t.Without.Took))
+	case len(t.Without.Failures) > 0:
+		without = "**FAILS**"
+	}
+	fmt.Fprintf(b, "| %s | %s | %s | %d | %s | %s |\n", mutant, t.Run, found, t.With.Duplicates, after, without)
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1fs", d.Seconds()) }

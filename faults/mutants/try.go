@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,11 +26,20 @@ const (
 	grace = 30 * time.Second
 )
 
+// Ways to notice a mutant.
+const (
+	ByScenario = "scenario"
+	ByStorm    = "storm"
+)
+
+// Ways returns all ways to notice a mutant: each mutant is to be noticed in each of them.
+func Ways() []string { return []string{ByScenario, ByStorm} }
+
 // Runner builds and runs fault suites with mutants and without. Its methods are for concurrent use.
 type Runner struct {
-	Root   string // of the repository
-	Dir    string // for programs and results; it exists
-	Storms bool   // storms are run, and not scenarios
+	Root string   // of the repository
+	Dir  string   // for programs and results; it exists
+	Ways []string // that are tried; nil: all
 
 	building sync.Mutex // compilers use all processors
 	mu       sync.Mutex
@@ -39,48 +49,90 @@ type Runner struct {
 
 // Outcome is what a mutant has shown.
 type Outcome struct {
-	Mutant  Mutant
+	Mutant Mutant
+	Trials []Trial // one for each way
+}
+
+// Trial is what a mutant has shown in one run.
+type Trial struct {
 	Run     string       // what was run
 	With    stage.Result // of the run with the mutant
 	Without stage.Result // and of that with the library as it is
 	Problem string       // why the mutant does not count as noticed; empty: it was noticed
 }
 
-// Try builds a mutant and runs what is to notice it, with and without it.
-func (r *Runner) Try(ctx context.Context, m Mutant) Outcome {
-	o := Outcome{Mutant: m, Run: m.Scenario + " on " + m.Backend}
-	if r.Storms {
-		o.Run = fmt.Sprintf("storm %d on %s", m.Storm.Seed, m.Storm.Backend)
-		if m.Storm == (Storm{}) {
-			o.Run, o.Problem = "", "no storm is known that notices it"
-			return o
+// Problem returns why the mutant does not count as noticed; empty: it was noticed in each trial.
+func (o *Outcome) Problem() string {
+	var all []string
+	for _, t := range o.Trials {
+		if t.Problem != "" {
+			all = append(all, t.Run+": "+t.Problem)
 		}
 	}
+	return strings.Join(all, "\n")
+}
+
+// Try builds a mutant and runs what is to notice it, with and without it.
+func (r *Runner) Try(ctx context.Context, m Mutant) Outcome {
+	o := Outcome{Mutant: m}
+	ways := r.Ways
+	if ways == nil {
+		ways = Ways()
+	}
 	program, err := r.build(ctx, &m)
-	if err != nil {
-		o.Problem = "it does not build, so it proves nothing: " + err.Error()
-		return o
+	for _, way := range ways {
+		t := Trial{Run: m.run(way)}
+		if err != nil {
+			t.Problem = "it does not build, so it proves nothing: " + err.Error()
+		} else {
+			r.try(ctx, program, &m, way, &t)
+		}
+		o.Trials = append(o.Trials, t)
 	}
-	if o.With, err = r.run(ctx, program, &m); err != nil {
-		o.Problem = err.Error()
-		return o
-	}
-	o.Without = r.control(ctx, o.Run, &m)
-	o.Problem = o.judge()
 	return o
 }
 
+// try makes one trial.
+func (r *Runner) try(ctx context.Context, program string, m *Mutant, way string, t *Trial) {
+	var err error
+	if t.With, err = r.run(ctx, program, m.args(way)); err != nil {
+		t.Problem = err.Error()
+		return
+	}
+	t.Without = r.control(ctx, t.Run, m.args(way))
+	t.Problem = t.judge()
+}
+
+// run says what notices the mutant in one way.
+func (m *Mutant) run(way string) string {
+	if way == ByStorm {
+		return fmt.Sprintf("storm %d on %s", m.Storm.Seed, m.Storm.Backend)
+	}
+	return m.Scenario + " on " + m.Backend
+}
+
+// args returns the arguments of the fault suite for that, but for where the result goes.
+func (m *Mutant) args(way string) []string {
+	if way == ByStorm {
+		return []string{
+			"storm", "-contended", "-backend", m.Storm.Backend,
+			"-seed", strconv.FormatUint(m.Storm.Seed, 10), "-for", StormLength.String(),
+		}
+	}
+	return []string{"run", "-short", "-backend", m.Backend, m.Scenario}
+}
+
 // judge returns why a mutant does not count as noticed, or "".
-func (o *Outcome) judge() string {
+func (t *Trial) judge() string {
 	switch {
-	case !o.Without.Passed():
-		return fmt.Sprintf("without the mutant it does not pass: %s%s", strings.Join(o.Without.Failures, "; "), o.Without.Skipped)
-	case o.With.Skipped != "":
-		return "it was not run: " + o.With.Skipped
-	case !noticed(o.With):
-		return fmt.Sprintf("no duplicate, no shared tick and no illegal history was found; %d other failures: %s", len(o.With.Failures), strings.Join(o.With.Failures, "; "))
-	case o.With.Took > Limit:
-		return fmt.Sprintf("it took %v to notice it; at most %v is allowed", o.With.Took.Round(time.Second), Limit)
+	case !t.Without.Passed():
+		return fmt.Sprintf("without the mutant it does not pass: %s%s", strings.Join(t.Without.Failures, "; "), t.Without.Skipped)
+	case t.With.Skipped != "":
+		return "it was not run: " + t.With.Skipped
+	case !noticed(t.With):
+		return fmt.Sprintf("no duplicate, no shared tick and no illegal history was found; %d other failures: %s", len(t.With.Failures), strings.Join(t.With.Failures, "; "))
+	case t.With.Took > Limit:
+		return fmt.Sprintf("it took %v to notice it; at most %v is allowed", t.With.Took.Round(time.Second), Limit)
 	}
 	return ""
 }
@@ -98,7 +150,7 @@ func noticed(r stage.Result) bool {
 }
 
 // control returns the result of a run without any mutant. What several mutants name is run once.
-func (r *Runner) control(ctx context.Context, run string, m *Mutant) stage.Result {
+func (r *Runner) control(ctx context.Context, run string, args []string) stage.Result {
 	r.mu.Lock()
 	if r.controls == nil {
 		r.controls = map[string]func() stage.Result{}
@@ -110,7 +162,7 @@ func (r *Runner) control(ctx context.Context, run string, m *Mutant) stage.Resul
 			if err != nil {
 				return stage.Result{Failures: []string{err.Error()}}
 			}
-			result, err := r.run(ctx, program, m)
+			result, err := r.run(ctx, program, args)
 			if err != nil {
 				result.Failures = append(result.Failures, err.Error())
 			}
@@ -148,21 +200,15 @@ func (r *Runner) build(ctx context.Context, m *Mutant) (program string, err erro
 	return program, nil
 }
 
-// run runs what is to notice a mutant with a program, and returns the result. The error is for a program that did
-// not get so far.
-func (r *Runner) run(ctx context.Context, program string, m *Mutant) (stage.Result, error) {
+// run runs a program with arguments of its command and returns the result. The error is for one that did not get so
+// far.
+func (r *Runner) run(ctx context.Context, program string, args []string) (stage.Result, error) {
 	dir, err := os.MkdirTemp(r.Dir, "run-")
 	if err != nil {
 		return stage.Result{}, err
 	}
 	results := filepath.Join(dir, "results")
-	args := []string{"run", "-short", "-results", results, "-keep", "", "-backend", m.Backend, m.Scenario}
-	if r.Storms {
-		args = []string{
-			"storm", "-contended", "-results", results, "-keep", "", "-backend", m.Storm.Backend,
-			"-seed", strconv.FormatUint(m.Storm.Seed, 10), "-for", StormLength.String(),
-		}
-	}
+	args = slices.Insert(slices.Clone(args), 1, "-results", results, "-keep", "")
 	var log strings.Builder
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &log, &log

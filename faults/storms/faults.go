@@ -36,30 +36,42 @@ const (
 	switchOver   = "a change of primary"
 	quarantine   = "a quarantine"
 	inspection   = "a look at the namespace"
+	rollback     = "a rollback"
+	flushBehind  = "the deletion of all data, behind the back of one process"
+	repeated     = "the newest acquisitions arrive again and again"
 )
+
+// losing are faults of a network with which nothing gets through, at least not as a call and its reply.
+var losing = []string{lostRequests, lostReplies, lostAll, refused}
 
 // clocked are the back ends for which workers can have a clock of their own.
 var clocked = map[string]bool{"etcd": true, "etcd3": true, "redis": true, "zk": true, "zk3": true, "static": true}
 
 // targets returns what can happen on a back end to so many processes.
-func targets(b backend.Backend, processes int) map[string][]string {
-	all := map[string][]string{}
+func targets(b backend.Backend, processes int) map[string]target {
+	all := map[string]target{}
 	for p := range processes {
-		all[process(p)] = []string{killed, killed, terminated, frozen, frozen}
+		all[process(p)] = target{[]string{killed, killed, terminated, frozen, frozen}, usual}
 		if clocked[b.Name()] {
-			all[clockOf(p)] = []string{clockStep}
+			all[clockOf(p)] = target{[]string{clockStep}, usual}
 		}
 	}
 	if len(b.Servers()) == 0 {
 		return all
 	}
-	all["operator"] = []string{quarantine, inspection, inspection}
-	all["servers"] = servers(b)
+	all["operator"] = target{[]string{quarantine, inspection, inspection}, usual}
+	all["servers"] = target{servers(b), usual}
 	if b.Proxy() != nil {
-		all["network"] = []string{slowRequests, slowReplies, lostRequests, lostReplies, lostAll, refused, reset, lostAcks, heldRequest}
-		if _, ok := b.(backend.Flusher); ok { // Redis: requests of the others belong to a session on their connection
-			all["network"] = append(all["network"], copied)
-		}
+		all["network"] = target{network(b), usual}
+	}
+	return all
+}
+
+// network returns what can happen between all processes and the servers.
+func network(b backend.Backend) []string {
+	all := []string{slowRequests, slowReplies, lostRequests, lostReplies, lostAll, refused, reset, lostAcks, heldRequest}
+	if _, ok := b.(backend.Flusher); ok { // Redis: requests of the others belong to a session on their connection
+		all = append(all, copied)
 	}
 	return all
 }
@@ -104,24 +116,27 @@ func rules(backends []string) []history.Rule {
 // operate has an operator do something, within the time that the fault lasts. That it cannot be done meanwhile
 // is no failure.
 func operate(s *stage.Stage, e Event) {
-	const patience = 2 * time.Second
-	ctx, cancel := context.WithTimeout(s.Context(), patience)
+	const limit = 2 * time.Second
+	ctx, cancel := context.WithTimeout(s.Context(), limit)
 	defer cancel()
+	do := raise
+	if e.What == inspection {
+		do = inspect
+	}
+	if err := do(ctx, s, e.Amount); err != nil {
+		s.Logf("%s: %v", e.What, err)
+	}
+}
+
+// inspect has an operator look at the namespace.
+func inspect(ctx context.Context, s *stage.Stage, _ time.Duration) error {
 	c, err := coord.Open(ctx, s.Backend.URL(namespace))
 	if err != nil {
-		s.Logf("%s: %v", e.What, err)
-		return
+		return err
 	}
 	defer c.Close() // its work is done
-	switch admin, _ := c.(coord.Admin); {
-	case e.What == inspection:
-		if i, ok := c.(coord.Inspector); ok {
-			_, err = i.Inspect(ctx)
-		}
-	case admin != nil:
-		_, err = admin.Quarantine(ctx, time.Now().Add(e.Amount))
+	if i, can := c.(coord.Inspector); can {
+		_, err = i.Inspect(ctx)
 	}
-	if err != nil {
-		s.Logf("%s: %v", e.What, err)
-	}
+	return err
 }

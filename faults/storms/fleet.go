@@ -2,10 +2,8 @@ package storms
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"time"
 
-	"github.com/unalike-id/unalike/faults/stage"
 	"github.com/unalike-id/unalike/faults/worker"
 )
 
@@ -16,9 +14,10 @@ var layouts = []string{"", "39/10/14/10ms/2024-01-01T00:00:00Z", "36/10/17/100ms
 // while those of a dead process are still held, too.
 const shared = 40
 
-// fleet returns the generators of a storm, process by process: several a process, with shares that overlap,
-// equal identities, stripes, leads, and one layout.
-func fleet(s *stage.Stage, rng *rand.Rand) (processes [][]worker.Generator, layout string) {
+// mixed makes the generators of a storm, process by process: several a process, with shares that overlap, equal
+// identities, stripes, leads, and one layout, which it returns.
+func mixed(st *storm) (layout string) {
+	rng := st.rng
 	layout = layouts[rng.IntN(len(layouts))]
 	leads := []time.Duration{0, 0, 200 * time.Millisecond, time.Second}
 	identities := []string{"", "", "same", "other"}
@@ -29,11 +28,11 @@ func fleet(s *stage.Stage, rng *rand.Rand) (processes [][]worker.Generator, layo
 			first, stripes := rng.IntN(3), 1+rng.IntN(3)
 			lead, identity := leads[rng.IntN(len(leads))], identities[rng.IntN(len(identities))]
 			options := []string{namespace}
-			alone := s.Backend.Name() == "static" // a file is one worker ID, and one generator's
+			alone := st.Backend.Name() == "static" // a file is one worker ID, and one generator's
 			if alone {
 				options = append(options, fmt.Sprintf("worker=%d", 3*p+i))
 			}
-			g := s.Generator(name, options...)
+			g := st.Generator(name, options...)
 			g.Layout, g.Lead = layout, lead
 			if !alone {
 				g.First, g.Count, g.Stripes, g.Identity = first, shared, stripes, identity
@@ -41,7 +40,7 @@ func fleet(s *stage.Stage, rng *rand.Rand) (processes [][]worker.Generator, layo
 			g.PerSecond, g.Goroutines = 1000, 2
 			generators = append(generators, g)
 		}
-		processes = append(processes, generators)
+		st.fleet = append(st.fleet, generators)
 	}
-	return processes, layout
+	return layout
 }

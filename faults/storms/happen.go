@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"github.com/unalike-id/unalike/faults/backend"
-	"github.com/unalike-id/unalike/faults/worker"
+	"github.com/unalike-id/unalike/faults/proxy"
+	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 )
 
 // happen has an event happen.
@@ -23,7 +24,15 @@ func (st *storm) happen(e Event) {
 			st.clocks[p].Set(e.Amount)
 		}
 	case "network":
-		st.toNetwork(e)
+		st.held = st.toNetwork(st.Backend.Proxy(), st.held, e)
+	case "line":
+		p = index(number)
+		st.toLine(st.lines[p], e)
+	case "late":
+		p = index(number)
+		st.toLate(st.lines[p], e)
+	case "requests":
+		st.toRequests(e)
 	case "servers":
 		st.toServers(e)
 	case "operator":
@@ -45,41 +54,53 @@ func (st *storm) toProcess(p int, e Event) {
 	w := st.workers[p]
 	switch {
 	case e.Ends && e.What == frozen:
-		w.Thaw(st)
+		st.thaw(p)
 	case e.Ends:
 		st.start(p)
 	case e.What == frozen:
 		w.Freeze(st)
+		st.frozen[p] = true
 	case e.What == killed:
 		w.Kill()
 	default:
-		st.end(w)
+		st.end(p)
 	}
 }
 
-// end ends a process in good order. One that does not end, because it cannot reach the coordinator, is killed.
-func (st *storm) end(w *worker.Worker) {
+// thaw lets a process go on that is frozen.
+func (st *storm) thaw(p int) {
 	st.Helper()
-	if err := w.End(endTime); err != nil {
-		st.Logf("process %d: %v", w.PID(), err)
+	if st.frozen[p] {
+		st.workers[p].Thaw(st)
 	}
+	st.frozen[p] = false
 }
 
-// toNetwork has the proxy misbehave, or heals it.
-func (st *storm) toNetwork(e Event) {
-	st.Helper()
-	p := st.Backend.Proxy()
+// end has a process end in good order, and does not wait until it has. One that does not end, because it cannot reach
+// the coordinator, is killed.
+func (st *storm) end(p int) {
+	w, ended := st.workers[p], make(chan struct{})
+	st.ending[p] = ended
+	go func() {
+		defer close(ended)
+		if err := w.End(endTime); err != nil {
+			st.Logf("process %d: %v", w.PID(), err)
+		}
+	}()
+	st.Cleanup(func() { <-ended })
+}
+
+// toNetwork has a proxy misbehave, or heals it. Held is a request that it holds, if it does; it returns the one that
+// it holds then.
+func (st *storm) toNetwork(p *proxy.Proxy, held *proxytest.Held, e Event) *proxytest.Held {
 	if e.Ends {
 		p.Heal()
-		p.DelayRequests(0)
-		p.DelayReplies(0)
-		if st.held != nil {
-			if err := st.held.Deliver(); err != nil {
+		if held != nil {
+			if err := held.Deliver(); err != nil {
 				st.Logf("%s: %v", e.What, err)
 			}
-			st.held = nil
 		}
-		return
+		return nil
 	}
 	switch e.What {
 	case slowRequests:
@@ -99,10 +120,11 @@ func (st *storm) toNetwork(e Event) {
 	case lostAcks:
 		p.LoseAcks(2, st.Backend.IsCall)
 	case heldRequest:
-		st.held = p.Hold(st.Backend.IsCall)
+		return p.Hold(st.Backend.IsCall)
 	case copied:
-		st.held = p.Copy(st.Backend.IsCall)
+		return p.Copy(st.Backend.IsCall)
 	}
+	return nil
 }
 
 // toServers has something happen to the servers, or brings them back.
@@ -114,7 +136,16 @@ func (st *storm) toServers(e Event) {
 		b.Thaw(st)
 	case e.Ends && e.What == frozenLeader:
 		st.stopped.Thaw(st)
+	case e.What == rollback:
+		st.rollBack(e)
+	case e.What == flushBehind:
+		st.flushBehind(e)
 	case e.Ends:
+		if _, ok := b.(backend.Hosted); ok { // one of the processes may have the server, and this waits for it
+			for p := range st.workers {
+				st.thaw(p)
+			}
+		}
 		b.Restart(st)
 	case e.What == frozen:
 		b.Freeze(st)

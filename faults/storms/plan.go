@@ -12,7 +12,7 @@ import (
 // Event is something that begins or ends during a storm.
 type Event struct {
 	At     time.Duration // after the storm has begun
-	Target string        // to what it happens: "servers", "network", "operator", "process 2", "clock 2"
+	Target string        // to what it happens: "servers", "network", "operator", "process 2", "clock 2", "line 2"
 	What   string        // the name of the fault
 	Ends   bool          // the fault ends; false: it begins
 	Amount time.Duration // of a step of a clock, of a delay, of a quarantine
@@ -30,45 +30,40 @@ func (e Event) String() string {
 	return s
 }
 
-// Times of a plan. Faults of one target never overlap; those of different ones do.
-const (
-	// quiet is how long nothing happens at first, so that every generator has its worker IDs.
-	quiet = 3 * time.Second
-	// shortestGap and longestGap are the pauses between two faults of a target.
-	shortestGap = 500 * time.Millisecond
-	longestGap  = 8 * time.Second
-	// shortest and longest are how long a fault lasts: from a moment to longer than a lease and a window.
-	shortest = 100 * time.Millisecond
-	longest  = 14 * time.Second
-)
+// quiet is how long nothing happens at first, so that every generator has its worker IDs.
+const quiet = 3 * time.Second
 
-// Plan returns the events of a storm of the given length, in the order in which they happen. Targets and their
-// faults come from the fleet and the back end. Every fault that begins also ends within the storm.
-func plan(rng *rand.Rand, length time.Duration, targets map[string][]string) []Event {
+// plan returns the events of a storm of the given length, in the order in which they happen. Targets and their
+// faults come from the fleet and the back end. Every fault that begins also ends within the storm. Faults of one target
+// never overlap; those of different ones do.
+func plan(rng *rand.Rand, length time.Duration, targets map[string]target) []Event {
 	var events []Event
 	names := make([]string, 0, len(targets))
 	for name := range targets {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	for _, target := range names {
-		at := quiet + between(rng, 0, longestGap)
+	for _, name := range names {
+		t := targets[name]
+		at := quiet + span{0, t.times.gap.high}.any(rng)
 		for {
-			lasts := between(rng, shortest, longest)
-			if rng.IntN(2) == 0 {
-				lasts = between(rng, shortest, time.Second) // half of them are short
-			}
+			what := t.faults[rng.IntN(len(t.faults))]
+			lasts := t.times.length(rng, what)
 			if at+lasts > length {
 				break
 			}
-			what := targets[target][rng.IntN(len(targets[target]))]
-			e := Event{At: at, Target: target, What: what, Amount: amount(rng, what)}
+			e := Event{At: at, Target: name, What: what, Amount: amount(rng, what)}
 			ended := e
 			ended.At, ended.Ends = at+lasts, true
 			events = append(events, e, ended)
-			at += lasts + between(rng, shortestGap, longestGap)
+			at += lasts + t.times.gap.any(rng)
 		}
 	}
+	return sorted(events)
+}
+
+// sorted returns events in the order in which they happen.
+func sorted(events []Event) []Event {
 	slices.SortStableFunc(events, func(a, b Event) int { return cmp.Or(cmp.Compare(a.At, b.At), strings.Compare(a.Target, b.Target)) })
 	return events
 }
@@ -77,20 +72,15 @@ func plan(rng *rand.Rand, length time.Duration, targets map[string][]string) []E
 func amount(rng *rand.Rand, what string) time.Duration {
 	switch what {
 	case clockStep:
-		d := between(rng, time.Millisecond, 15*time.Second)
+		d := span{time.Millisecond, 15 * time.Second}.any(rng)
 		if rng.IntN(2) == 0 {
 			return -d
 		}
 		return d
 	case slowRequests, slowReplies:
-		return between(rng, 5*time.Millisecond, 1500*time.Millisecond)
+		return span{5 * time.Millisecond, 1500 * time.Millisecond}.any(rng)
 	case quarantine:
-		return between(rng, 0, 5*time.Second)
+		return span{0, 5 * time.Second}.any(rng)
 	}
 	return 0
-}
-
-// between returns a time from low up to high.
-func between(rng *rand.Rand, low, high time.Duration) time.Duration {
-	return low + time.Duration(rng.Int64N(int64(high-low)))
 }

@@ -8,13 +8,15 @@ import (
 )
 
 // everything is what can happen to a large back end.
-var everything = map[string][]string{
-	process(0): {killed, frozen}, process(1): {terminated}, clockOf(0): {clockStep},
-	"network": {slowReplies, lostAll}, "servers": {frozen, rolling}, "operator": {quarantine},
+var everything = map[string]target{
+	process(3): {[]string{killed, frozen}, usual}, process(4): {[]string{terminated}, usual}, clockOf(0): {[]string{clockStep}, usual},
+	"network": {[]string{slowReplies, lostAll}, usual}, "operator": {[]string{quarantine}, usual},
+	"servers": {[]string{frozen, rolling, rollback, flushBehind}, contendedServers}, lineOf(3): {[]string{lostAll}, cuts},
 }
 
 func planOf(seed uint64) []Event {
-	return plan(rand.New(rand.NewPCG(seed, 1)), 5*time.Minute, everything)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	return merge(plan(rng, 5*time.Minute, everything), relay(rng, 5*time.Minute, 3))
 }
 
 // TestPlanRepeats: a seed is a schedule.
@@ -54,10 +56,10 @@ func TestPlan(t *testing.T) {
 			}
 		}
 	}
-	for target, faults := range everything {
-		for _, what := range faults {
-			if !seen[target+what] {
-				t.Errorf("%s never happens to %s", what, target)
+	for name, target := range everything {
+		for _, what := range target.faults {
+			if !seen[name+what] {
+				t.Errorf("%s never happens to %s", what, name)
 			}
 		}
 	}

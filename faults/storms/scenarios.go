@@ -11,8 +11,9 @@ const Shortest = 10 * time.Second
 
 // Lengths of the storms of the suite.
 const (
-	fullLength  = 2 * time.Minute
-	shortLength = 20 * time.Second
+	fullLength      = 2 * time.Minute
+	contendedLength = time.Minute
+	shortLength     = 20 * time.Second
 )
 
 // All returns the storms of the suite: on each back end a few seeds.
@@ -22,6 +23,7 @@ func All() []stage.Scenario {
 		Scenario("storm-again", 2, fullLength, "etcd", "etcd3", "embedded", "zk", "zk3", "static"),
 		Scenario("storm-redis", 3, fullLength, forgetful...),
 		Scenario("storm-redis-again", 4, fullLength, forgetful...),
+		Contended("storm-contended", 6, contendedLength, "etcd", "etcd3", "redis", "zk"),
 	}
 	quick := Scenario("storm-short", 5, shortLength, "etcd", "static")
 	quick.Short = &stage.Short{MinIDs: quick.MinIDs, Budget: quick.Budget}

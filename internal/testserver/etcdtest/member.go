@@ -51,6 +51,9 @@ func serve(raw string) error {
 	return err
 }
 
+// terminateTime is how long a member may take to end in good order. It gives requests 7 s.
+const terminateTime = 10 * time.Second
+
 // Member is an etcd in a process of its own.
 type Member struct {
 	Endpoint          string // host:port
@@ -110,11 +113,19 @@ func (m *Member) await(tb testing.TB) {
 }
 
 // Terminate ends the member in good order: one that leads hands that over before. It
-// returns when the process is gone.
+// returns when the process is gone. One that takes too long is killed, as service managers do
+// it: etcd waits for every connection on which nothing has come yet, for as long as that
+// stays open.
 func (m *Member) Terminate(tb testing.TB) {
 	tb.Helper()
 	_ = m.input.Close() // fails if the process is gone
-	<-m.Done()
+	late := time.NewTimer(terminateTime)
+	defer late.Stop()
+	select {
+	case <-m.Done():
+	case <-late.C:
+		m.Kill()
+	}
 }
 
 // Restart starts the member again with what is in its folder, and waits until it
