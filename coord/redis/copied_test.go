@@ -71,7 +71,9 @@ type twice struct{ sent *int }
 
 func (twice) DialHook(next goredis.DialHook) goredis.DialHook { return next }
 
-func (twice) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook { return next }
+func (twice) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return next
+}
 
 func (h twice) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
 	return func(ctx context.Context, cmd goredis.Cmder) error {
