@@ -1,0 +1,171 @@
+// Package pgtest runs PostgreSQL servers for tests.
+package pgtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+)
+
+const (
+	// readyTime is for a machine that is busy with other things.
+	readyTime = 60 * time.Second
+	// packages are what has the programs, on Debian and its kin.
+	packages = "postgresql"
+	// starts is how often a server is started with other ports, because somebody took
+	// them meanwhile.
+	starts = 5
+)
+
+// Server is a PostgreSQL server in processes of its own, which trusts everybody on this
+// machine.
+type Server struct {
+	Port string
+	Dir  string // the data folder
+	args []string
+	out  *output
+	*proctest.Process
+}
+
+// URL is where the server is, for clients.
+func (s *Server) URL() string { return "postgres://postgres@127.0.0.1:" + s.Port + "/postgres" }
+
+// Start runs a server that ends with the test, with more arguments of postgres.
+func Start(tb testing.TB, args ...string) *Server {
+	tb.Helper()
+	bin := folder(tb)
+	dir, err := os.MkdirTemp("", "unalike-pg-") // a folder of TempDir is closed to others
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
+	s := &Server{Dir: filepath.Join(dir, "data"), args: args}
+	if os.Getuid() == 0 {
+		uid, gid := other(tb)
+		if err := os.Chown(dir, int(uid), int(gid)); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	initdb := s.command(tb, filepath.Join(bin, "initdb"), "--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--pgdata", s.Dir)
+	if out, err := initdb.CombinedOutput(); err != nil {
+		tb.Fatalf("initdb: %v\n%s", err, out)
+	}
+	for range starts {
+		s.Port = strconv.Itoa(proctest.FreePorts(tb, 1)[0])
+		if s.launch(tb) {
+			return s
+		}
+	}
+	tb.Fatalf("postgres does not start:\n%s", s.out)
+	return nil
+}
+
+// Restart starts the server again, at the same port, with what is in its folder.
+func (s *Server) Restart(tb testing.TB) {
+	tb.Helper()
+	if !s.launch(tb) {
+		tb.Fatalf("postgres does not start again:\n%s", s.out)
+	}
+}
+
+// launch starts the process and tells whether it serves.
+func (s *Server) launch(tb testing.TB) bool {
+	tb.Helper()
+	s.out = &output{}
+	args := append([]string{"-D", s.Dir, "-p", s.Port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=300"}, s.args...)
+	cmd := s.command(tb, filepath.Join(folder(tb), "postgres"), args...)
+	cmd.Stdout, cmd.Stderr = s.out, s.out
+	s.Process = proctest.Start(tb, cmd)
+	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
+	defer cancel()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for {
+		if conn, err := pgx.Connect(ctx, s.URL()); err == nil {
+			_ = conn.Close(ctx)
+			return true
+		}
+		select {
+		case <-s.Done():
+			return false
+		case <-ctx.Done():
+			tb.Fatalf("postgres is not ready in time:\n%s", s.out)
+		case <-look.C:
+		}
+	}
+}
+
+// folder is where the programs are: Debian does not have them in the path.
+func folder(tb testing.TB) string {
+	tb.Helper()
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if len(found) > 0 {
+		return filepath.Dir(found[len(found)-1])
+	}
+	proctest.Need(tb, packages, "initdb", "postgres")
+	path, err := exec.LookPath("initdb")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return filepath.Dir(path)
+}
+
+// command is a program that runs as somebody else if this one is root, whom PostgreSQL
+// refuses.
+func (s *Server) command(tb testing.TB, name string, args ...string) *exec.Cmd {
+	tb.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir = "/"
+	if os.Getuid() == 0 {
+		uid, gid := other(tb)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: gid}}
+	}
+	return cmd
+}
+
+// other is a user who is not root.
+func other(tb testing.TB) (uid, gid uint32) {
+	tb.Helper()
+	for _, name := range []string{"postgres", "nobody"} {
+		if u, err := user.Lookup(name); err == nil {
+			id, err1 := strconv.ParseUint(u.Uid, 10, 32)
+			group, err2 := strconv.ParseUint(u.Gid, 10, 32)
+			if err1 == nil && err2 == nil {
+				return uint32(id), uint32(group)
+			}
+		}
+	}
+	tb.Fatal("neither postgres nor nobody is a user of this machine, and PostgreSQL does not run as root")
+	return 0, 0
+}
+
+// output keeps what a server prints.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return fmt.Sprint(o.buf.String())
+}
