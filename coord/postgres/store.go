@@ -149,7 +149,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	switch {
 	case noTables(err):
 		if ask.New == nil {
-			return &protocol.Survey{Ticket: -1, Worker: -1, Last: -1}, nil
+			return &protocol.Survey{Worker: -1, Last: -1}, nil
 		}
 		if err := s.makeTables(ctx); err != nil {
 			return nil, err
@@ -184,7 +184,7 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	if ask.Share.Count == 0 {
 		to = 1 << 30
 	}
-	sv := &protocol.Survey{Ticket: -1, Unit: 1}
+	sv := &protocol.Survey{Unit: 1}
 	var last row
 	var owned string
 	var slots bool
