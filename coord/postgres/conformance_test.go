@@ -4,79 +4,95 @@ import (
 	"context"
 	"crypto/rand"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/postgres"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 )
 
-var space = coord.Space{
-	Fingerprint: "41/10/12/1ms/2024-01-01T00:00:00Z", LastTick: 1<<41 - 1, Capacity: 1024,
-	Scale: clock.Scale{Epoch: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000},
-}
-
-func pool(tb testing.TB, s *pgtest.Server) *pgxpool.Pool {
+// newPool returns a pool that was prepared and ends with the test.
+func newPool(tb testing.TB, url string, change ...func(*pgxpool.Config)) *pgxpool.Pool {
 	tb.Helper()
-	p, err := pgxpool.New(context.Background(), s.URL())
+	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(p.Close)
-	return p
-}
-
-func newCoordinator(tb testing.TB, p *pgxpool.Pool, ns string) *postgres.Coordinator {
-	tb.Helper()
-	c, err := postgres.New(p, ns, nil)
+	for _, f := range change {
+		f(config)
+	}
+	postgres.Prepare(config)
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { _ = c.Close() })
-	return c
+	tb.Cleanup(pool.Close)
+	return pool
+}
+
+// noSync are the risks of the servers of tests.
+var noSync = []string{"fsync"}
+
+// newCoordinator returns a coordinator that is closed with the test.
+func newCoordinator(tb testing.TB, pool *pgxpool.Pool, namespace string, o *postgres.Options) *postgres.Coordinator {
+	tb.Helper()
+	var opts postgres.Options
+	if o != nil {
+		opts = *o
+	}
+	opts.Accept = noSync
+	c, err := postgres.New(pool, namespace, &opts)
+	return drivertest.Closing(tb, c, err)
+}
+
+// exec makes a statement by hand.
+func exec(tb testing.TB, pool *pgxpool.Pool, sql string, args ...any) {
+	tb.Helper()
+	if _, err := pool.Exec(within(tb), sql, args...); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// read reads one value by hand.
+func read[T any](tb testing.TB, pool *pgxpool.Pool, sql string, args ...any) (value T) {
+	tb.Helper()
+	if err := pool.QueryRow(within(tb), sql, args...).Scan(&value); err != nil {
+		tb.Fatal(err)
+	}
+	return value
+}
+
+// harness connects the suite with a new namespace.
+func harness(pool *pgxpool.Pool) coordtest.Harness {
+	ns, other := rand.Text(), rand.Text()
+	participant := func(ns string) func(testing.TB, coord.Range) coord.Coordinator {
+		return func(tb testing.TB, _ coord.Range) coord.Coordinator {
+			tb.Helper()
+			return newCoordinator(tb, pool, ns, nil)
+		}
+	}
+	return coordtest.Harness{
+		Client: participant(ns), OtherNamespace: participant(other), Sticky: true,
+		Expire: func(tb testing.TB, g coord.Grant) {
+			tb.Helper()
+			exec(tb, pool, "UPDATE unalike_slots SET lease_ends = 0 WHERE namespace = $1 AND worker = $2", ns, g.WorkerID)
+		},
+		RaiseFloor: func(tb testing.TB, tick int64) {
+			tb.Helper()
+			drivertest.RaiseFloor(tb, newCoordinator(tb, pool, ns, nil), tick)
+		},
+	}
 }
 
 func TestConformance(t *testing.T) {
-	server := pgtest.Start(t)
-	p := pool(t, server)
-	coordtest.Run(t, func(tb testing.TB) coordtest.Harness {
-		tb.Helper()
-		ns, other := rand.Text(), rand.Text()
-		participant := func(ns string) func(testing.TB, coord.Range) coord.Coordinator {
-			return func(tb testing.TB, _ coord.Range) coord.Coordinator {
-				tb.Helper()
-				return newCoordinator(tb, p, ns)
-			}
-		}
-		return coordtest.Harness{
-			Client:         participant(ns),
-			OtherNamespace: participant(other),
-			Expire: func(tb testing.TB, g coord.Grant) {
-				tb.Helper()
-				if _, err := p.Exec(context.Background(), "UPDATE unalike_slots SET lease_ends = 0 WHERE namespace = $1 AND worker = $2", ns, g.WorkerID); err != nil {
-					tb.Fatal(err)
-				}
-			},
-			RaiseFloor: func(tb testing.TB, tick int64) {
-				tb.Helper()
-				ctx := context.Background()
-				c := newCoordinator(tb, p, ns)
-				if slots, err := c.List(ctx); err != nil {
-					tb.Fatal(err)
-				} else if len(slots) == 0 {
-					if err := c.Init(ctx, space); err != nil {
-						tb.Fatal(err)
-					}
-				}
-				if _, err := c.Quarantine(ctx, time.UnixMicro(space.Scale.Micro(tick))); err != nil {
-					tb.Fatal(err)
-				}
-			},
-			Sticky: true,
-		}
-	})
+	pool := newPool(t, pgtest.Start(t).URL())
+	coordtest.Run(t, func(testing.TB) coordtest.Harness { return harness(pool) })
+}
+
+func TestAdmin(t *testing.T) {
+	pool := newPool(t, pgtest.Start(t).URL())
+	coordtest.RunAdmin(t, func(testing.TB) coordtest.Harness { return harness(pool) })
 }

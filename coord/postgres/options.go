@@ -9,19 +9,23 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
 const (
 	// MinTTL is the shortest TTL.
-	MinTTL = time.Second
+	MinTTL = sqlstore.MinTTL
 	// MaxHorizon is the longest horizon. It is a constant, because after a loss of
 	// data it is all that is known of the windows that were lost: nothing is granted
 	// until the longest one that there can have been is over.
-	MaxHorizon = 2 * time.Minute
+	MaxHorizon = sqlstore.MaxHorizon
 	// DefaultSkewBound is how far a newcomer's clock may be from the server's.
-	DefaultSkewBound = time.Second
+	DefaultSkewBound = sqlstore.DefaultSkewBound
+	// DefaultPrefix begins the names of the tables.
+	DefaultPrefix = sqlstore.DefaultPrefix
+	// MaxCapacity is how many worker IDs a namespace can have.
+	MaxCapacity = sqlstore.MaxCapacity
 )
 
 // Options are the settings of [New] beyond pool and namespace. The zero Options
@@ -32,6 +36,11 @@ type Options struct {
 	Lease coord.LeaseConfig
 	// SkewBound is how far a newcomer's clock may be from the server's. 0: 1 s.
 	SkewBound time.Duration
+	// Prefix begins the names of the tables. Empty: unalike_.
+	Prefix string
+	// Accept are risks of the server's settings that are taken: fsync, full_page_writes. A
+	// server with one that is not accepted is refused.
+	Accept []string
 	// Clock tells the time of renewals. Nil: the system's. Give the same clock to the
 	// generator.
 	Clock clock.Clock
@@ -40,34 +49,42 @@ type Options struct {
 }
 
 // Coordinator leases worker IDs of one namespace in a PostgreSQL database. It is safe for
-// concurrent use, and one serves any number of generators. Make it with [New].
+// concurrent use, and one serves any number of generators. Make it with [New], or with
+// coord.Open.
+//
+// Acquire makes three round trips, or two where the identity's last worker ID can be had at
+// once, however many worker IDs are held. Renew makes one.
 type Coordinator struct {
 	*protocol.Coordinator
+	owned *pgxpool.Pool // was made here, and is closed here; nil: none was
 }
 
-// New returns a coordinator for a namespace of the database that a pool is connected to.
-// It contacts nobody. The pool stays the caller's. Errors wrap [coord.ErrInvalid].
+// New returns a coordinator for a namespace of the database that a pool is connected to,
+// which was made from a configuration that [Prepare] has seen. It contacts nobody. The pool
+// stays the caller's: close it after the coordinator. Errors wrap [coord.ErrInvalid].
 func New(pool *pgxpool.Pool, namespace string, o *Options) (*Coordinator, error) {
-	if pool == nil {
+	switch {
+	case pool == nil:
 		return nil, fmt.Errorf("%w: the pool is nil", coord.ErrInvalid)
+	case !prepared(pool):
+		return nil, fmt.Errorf("%w: the pool does not tell of warnings; call postgres.Prepare with its configuration before it is made", coord.ErrInvalid)
 	}
-	if err := coord.CheckNamespace(namespace); err != nil {
-		return nil, err
+	if o == nil {
+		o = &Options{}
 	}
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
-	common, err := lifetime.Settings{Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock, Logger: opts.Logger}.Resolve(MaxHorizon, DefaultSkewBound)
+	c, err := sqlstore.New(&db{pool}, dialect(), "postgres", "the PostgreSQL database", namespace, sqlstore.Options(*o))
 	if err != nil {
 		return nil, err
 	}
-	p, err := protocol.New(&store{db: pool, namespace: namespace}, protocol.Settings{
-		Driver: "postgres", Title: "the PostgreSQL database", Namespace: namespace, Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
-		SkewBound: common.SkewBound, Clock: common.Clock, Logger: common.Logger, ServerClock: true,
-	})
-	if err != nil {
-		return nil, err
+	return &Coordinator{c, nil}, nil
+}
+
+// Close ends what this coordinator has under way. It releases no worker ID, and leaves a pool
+// that was passed to [New] as it is.
+func (c *Coordinator) Close() error {
+	err := c.Coordinator.Close()
+	if c.owned != nil {
+		c.owned.Close()
 	}
-	return &Coordinator{p}, nil
+	return err
 }

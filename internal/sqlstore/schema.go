@@ -1,0 +1,48 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// makeTables makes the tables and the view.
+func (s *store) makeTables(ctx context.Context) error {
+	ddl := s.ddl()
+	statements := make([]Statement, 0, len(ddl)+1)
+	for _, sql := range ddl {
+		statements = append(statements, Statement{SQL: sql})
+	}
+	_, err := s.db.Transact(ctx, true, statements)
+	switch s.db.Class(err) {
+	case Duplicate, Race: // somebody else makes them at the same time
+		return nil
+	case Denied:
+		return fmt.Errorf("%w: the tables of unalike are not there, and cannot be made (%w); have somebody run:\n%s;", coord.ErrInvalid, err, strings.Join(ddl, ";\n"))
+	}
+	return s.explain(err)
+}
+
+// ddl is what makes the tables and the view.
+func (s *store) ddl() []string {
+	var all []string
+	for _, sql := range s.dialect.Schema {
+		all = append(all, s.names.Replace(sql))
+	}
+	return all
+}
+
+// explain says what to do about an error of the database.
+func (s *store) explain(err error) error {
+	switch s.db.Class(err) {
+	case NoTables:
+		return fmt.Errorf("%w: the tables %s* are not there: %w", coord.ErrInvalid, s.prefix, err)
+	case Denied:
+		return fmt.Errorf("%w: the user needs the rights to SELECT, INSERT and UPDATE the tables %s*: %w", coord.ErrInvalid, s.prefix, err)
+	case Refused:
+		return fmt.Errorf("%w: %w", coord.ErrInvalid, err)
+	}
+	return err
+}
