@@ -44,6 +44,7 @@ func (s *session) Commit(ctx context.Context, change protocol.Change) (protocol.
 	if err != nil {
 		return protocol.Outcome{}, err
 	}
+	before := s.tallied()
 	all, err := s.db.Transact(ctx, true, statements)
 	switch s.db.Class(err) {
 	case Race:
@@ -55,15 +56,24 @@ func (s *session) Commit(ctx context.Context, change protocol.Change) (protocol.
 	if err != nil {
 		return protocol.Outcome{}, s.explain(err)
 	}
-	now, err := s.viewOf(all, worker)
+	a, err := s.read(all)
+	if err != nil {
+		return protocol.Outcome{}, err
+	}
+	now, err := s.viewOf(a, worker)
 	if err != nil {
 		return protocol.Outcome{}, err
 	}
 	meta, _ := stored(now.Meta)
 	slot, _ := stored(now.Slot)
 	out := protocol.Outcome{Position: now.Position, Done: meta == stamp || slot == stamp, Now: now}
-	if before := change.Before; !out.Done && worker >= 0 && same(now.Meta, before.Meta) && (!same(now.Slot, before.Slot) || now.Owned != before.Owned) {
+	if asked := change.Before; !out.Done && worker >= 0 && same(now.Meta, asked.Meta) && (!same(now.Slot, asked.Slot) || now.Owned != asked.Owned) {
 		out.Conflict = protocol.ConflictSlot
+	}
+	if out.Done && change.Owner == protocol.OwnerTaken {
+		if n := s.undone(before, a, 1); n > 0 {
+			now.Origin = missing(now.Origin, n, "writes")
+		}
 	}
 	return out, nil
 }
@@ -113,7 +123,11 @@ func (s *session) statements(change protocol.Change, worker int, stamp int64) ([
 	if change.Settle {
 		all = append(all, s.stmt(settle, stamp, worker))
 	}
-	return append(all, s.view(worker)), nil
+	last := s.view(worker)
+	if change.Owner == protocol.OwnerTaken { // what is granted is not lost already
+		last.SQL += s.names.Replace(countRow)
+	}
+	return append(all, last), nil
 }
 
 // slotStatement is the statement that changes a slot.

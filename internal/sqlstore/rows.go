@@ -20,8 +20,8 @@ const (
 	// slotRows are followed by what more the slots have to be.
 	slotRows = ` UNION ALL SELECT 's', worker, made, version, stamp, lease_ends, record, CASE WHEN token IS NULL THEN '' ELSE 'held' END
 FROM {slots} WHERE namespace = $1`
-	// countRow counts the slots, and those that were ever granted.
-	countRow = ` UNION ALL SELECT 'c', COUNT(*), COALESCE(SUM(CASE WHEN version > 0 THEN 1 ELSE 0 END), 0), 0, 0, 0, '', ''
+	// countRow counts the slots, those that were ever granted, and how often they were written.
+	countRow = ` UNION ALL SELECT 'c', COUNT(*), COALESCE(SUM(CASE WHEN version > 0 THEN 1 ELSE 0 END), 0), COALESCE(SUM(version), 0), 0, 0, '', ''
 FROM {slots} WHERE namespace = $1`
 	// heldRows are followed by what more the slots have to be.
 	heldRows = ` UNION ALL SELECT 'h', worker, made, version, 0, lease_ends, '', CASE WHEN token IS NULL THEN '' ELSE 'held' END
@@ -45,8 +45,9 @@ type answer struct {
 	now    int64
 	meta   protocol.Entry[protocol.Meta]
 	origin string
-	slots  int // how many rows there are, if they were counted
-	used   int // how many of them were ever granted
+	slots  int   // how many rows there are, if they were counted
+	used   int   // how many of them were ever granted
+	writes int64 // how often they were written
 	rows   []row
 }
 
@@ -93,7 +94,7 @@ func (s *store) read(all [][]string) (*answer, error) {
 				return nil, err
 			}
 		case "c":
-			a.slots, a.used = r.worker, int(r.made)
+			a.slots, a.used, a.writes = r.worker, int(r.made), r.version
 		default:
 			a.rows = append(a.rows, r)
 		}
@@ -145,25 +146,21 @@ func (s *store) noNamespace() error {
 }
 
 // viewOf reads the answer to a look at a worker ID.
-func (s *store) viewOf(all [][]string, worker int) (*protocol.View, error) {
-	a, err := s.read(all)
-	if err != nil {
-		return nil, err
-	}
-	v := &protocol.View{Position: a.Position, Meta: a.meta, Origin: a.origin}
+func (s *store) viewOf(a *answer, worker int) (v *protocol.View, err error) {
+	v = &protocol.View{Position: a.Position, Meta: a.meta, Origin: a.origin}
 	if len(a.rows) > 0 {
 		v.Owned = a.rows[0].ends > a.now
 		if v.Slot, err = s.slot(a.rows[0]); err == nil && !a.meta.There() {
 			err = s.noNamespace()
 		}
 	} else if a.meta.There() && worker >= 0 && worker < a.meta.Record.Capacity {
-		v.Origin = incomplete(a.origin, 1)
+		v.Origin = missing(a.origin, 1, "rows of worker IDs")
 	}
 	return v, err
 }
 
-// incomplete is the lineage on record in a namespace of which rows are missing. It differs
+// missing is the lineage on record in a namespace of which something is missing. It differs
 // from that of every server, and so the coordinator takes it for a loss.
-func incomplete(lineage string, missing int) string {
-	return fmt.Sprintf("%s, with the rows of %d worker IDs missing", lineage, missing)
+func missing(lineage string, n int64, what string) string {
+	return fmt.Sprintf("%s, with %d %s that are missing", lineage, n, what)
 }

@@ -98,6 +98,7 @@ type store struct {
 	mu     sync.Mutex
 	server int64     // its clock, when it was learned; 0: it was not
 	at     time.Time // monotonic
+	tally  tally
 }
 
 // session is the store, as one token sees it. There is nothing to end: leases end by the
@@ -173,7 +174,11 @@ func (s *session) Look(ctx context.Context, worker int, token string) (*protocol
 	if err != nil {
 		return nil, s.explain(err)
 	}
-	return s.viewOf(all, worker)
+	a, err := s.read(all)
+	if err != nil {
+		return nil, err
+	}
+	return s.viewOf(a, worker)
 }
 
 // list prints worker IDs for SQL.

@@ -24,6 +24,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		last = MaxCapacity
 	}
 	look := s.stmt(moment+namespaceRow+surveyRows+s.dialect.riskRows(), ask.Token, ask.Identity, first, last)
+	before := s.tallied()
 	all, err := s.db.Transact(ctx, false, []Statement{look})
 	if s.db.Class(err) == NoTables {
 		if ask.New == nil {
@@ -51,10 +52,14 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		}
 	}
 	sv, err := s.surveyOf(a, ask)
-	if err == nil {
-		sv.Made = made
+	if err != nil {
+		return nil, err
 	}
-	return sv, err
+	sv.Made = made
+	if n := s.undone(before, a, 0); n > 0 {
+		sv.Origin = missing(sv.Origin, n, "writes")
+	}
+	return sv, nil
 }
 
 // make makes the namespace, unless somebody else does, and makes a survey.
@@ -97,8 +102,8 @@ func (s *session) surveyOf(a *answer, ask protocol.Ask) (*protocol.Survey, error
 	if !a.meta.There() && a.slots > 0 {
 		return nil, s.noNamespace()
 	}
-	if missing := a.meta.Record.Capacity - a.slots; missing > 0 {
-		sv.Origin = incomplete(a.origin, missing)
+	if n := a.meta.Record.Capacity - a.slots; n > 0 {
+		sv.Origin = missing(a.origin, int64(n), "rows of worker IDs")
 	}
 	for _, r := range a.rows {
 		switch r.kind {
