@@ -40,11 +40,26 @@ type Server struct {
 	*proctest.Process
 }
 
+// Socket is the folder of its socket.
+func (s *Server) Socket() string { return filepath.Dir(s.Dir) }
+
 // URL is where the server is, for clients.
 func (s *Server) URL() string { return "postgres://postgres@127.0.0.1:" + s.Port + "/postgres" }
 
 // Start runs a server that ends with the test, with more arguments of postgres.
 func Start(tb testing.TB, args ...string) *Server {
+	tb.Helper()
+	return start(tb, nil, args...)
+}
+
+// StartTLS runs a server that has a certificate in its data folder.
+func StartTLS(tb testing.TB, cert, key string, args ...string) *Server {
+	tb.Helper()
+	return start(tb, map[string]string{"server.crt": cert, "server.key": key}, append(args, "-c", "ssl=on")...)
+}
+
+// start runs a server with copies of files in its data folder.
+func start(tb testing.TB, files map[string]string, args ...string) *Server {
 	tb.Helper()
 	bin := folder(tb)
 	dir, err := os.MkdirTemp("", "unalike-pg-") // a folder of TempDir is closed to others
@@ -59,9 +74,12 @@ func Start(tb testing.TB, args ...string) *Server {
 			tb.Fatal(err)
 		}
 	}
-	initdb := s.command(tb, filepath.Join(bin, "initdb"), "--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--pgdata", s.Dir)
+	initdb := s.Command(tb, filepath.Join(bin, "initdb"), "--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--pgdata", s.Dir)
 	if out, err := initdb.CombinedOutput(); err != nil {
 		tb.Fatalf("initdb: %v\n%s", err, out)
+	}
+	for name, path := range files {
+		s.copyIn(tb, path, name)
 	}
 	for range starts {
 		s.Port = strconv.Itoa(proctest.FreePorts(tb, 1)[0])
@@ -71,6 +89,25 @@ func Start(tb testing.TB, args ...string) *Server {
 	}
 	tb.Fatalf("postgres does not start:\n%s", s.out)
 	return nil
+}
+
+// copyIn copies a file into the data folder, where only the server may read it.
+func (s *Server) copyIn(tb testing.TB, path, name string) {
+	tb.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	file := filepath.Join(s.Dir, name)
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	if os.Getuid() == 0 {
+		uid, gid := other(tb)
+		if err := os.Chown(file, int(uid), int(gid)); err != nil {
+			tb.Fatal(err)
+		}
+	}
 }
 
 // Restart starts the server again, at the same port, with what is in its folder.
@@ -85,8 +122,8 @@ func (s *Server) Restart(tb testing.TB) {
 func (s *Server) launch(tb testing.TB) bool {
 	tb.Helper()
 	s.out = &output{}
-	args := append([]string{"-D", s.Dir, "-p", s.Port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=300"}, s.args...)
-	cmd := s.command(tb, filepath.Join(folder(tb), "postgres"), args...)
+	args := append([]string{"-D", s.Dir, "-p", s.Port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=" + filepath.Dir(s.Dir), "-c", "fsync=off", "-c", "max_connections=300"}, s.args...)
+	cmd := s.Command(tb, filepath.Join(folder(tb), "postgres"), args...)
 	cmd.Stdout, cmd.Stderr = s.out, s.out
 	s.Process = proctest.Start(tb, cmd)
 	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
@@ -123,9 +160,9 @@ func folder(tb testing.TB) string {
 	return filepath.Dir(path)
 }
 
-// command is a program that runs as somebody else if this one is root, whom PostgreSQL
+// Command is a program that runs as somebody else if this one is root, whom PostgreSQL
 // refuses.
-func (s *Server) command(tb testing.TB, name string, args ...string) *exec.Cmd {
+func (s *Server) Command(tb testing.TB, name string, args ...string) *exec.Cmd {
 	tb.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Dir = "/"

@@ -1,0 +1,101 @@
+package sqltest
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/testserver/certtest"
+)
+
+// BadURLs: errors name what is wrong, and no password.
+func BadURLs(t *testing.T, scheme string) {
+	t.Helper()
+	junk, expired := drivertest.BadFiles(t)
+	all := map[string]string{}
+	for url, says := range map[string]string{
+		":///db?namespace=ns":                                                         "no host",
+		"://u:secret@/db?namespace=ns":                                                "no host",
+		"://u:secret@h/?namespace=ns":                                                 "no database",
+		"://u:secret@h/a/b?namespace=ns":                                              "more than one",
+		"://u:secret@h/db":                                                            "no namespace",
+		"://u:secret@h/db?namespace=a/b":                                              "namespace",
+		"://h/db?namespace=ns":                                                        "no user",
+		"://:secret@h/db?namespace=ns":                                                "no user",
+		"://u:secret@h/db?namespace=ns&socket=/x":                                     "a host and a socket",
+		"://u:secret@h/db?namespace=ns&prefix=A":                                      "Prefix",
+		"://u:secret@h/db?namespace=ns&accept=x":                                      "known are",
+		"://u:secret@h/db?namespace=ns&colour=red":                                    "known are accept, ca",
+		"://u:secret@h/db?namespace=ns&ttl=10":                                        "unit",
+		"://u:secret@h/db?namespace=ns&ttl=100ms":                                     "at least 1s",
+		"://u:secret@h/db?namespace=ns&horizon=5m":                                    "at most 2m0s",
+		"://u:secret@h/db?namespace=ns&skew=-1s":                                      "skew",
+		"://u:secret@h/db?namespace=ns&skew=5m":                                       "SkewBound",
+		"://u:secret@h/db?namespace=ns&ca=" + junk:                                    scheme + "s://",
+		"s://u:secret@h/db?namespace=ns&ca=" + junk:                                   "no certificate",
+		"s://u:secret@h/db?namespace=ns&ca=/nosuchfile":                               "nosuchfile",
+		"s://u:secret@h/db?namespace=ns&cert=" + expired.Cert:                         "belong together",
+		"s://u:secret@/db?namespace=ns&socket=/x":                                     "no TLS",
+		"://user:sec%ret@h/db?namespace=ns":                                           "%25",
+		"://u:sec@ret@h/db?namespace=ns":                                              "%40",
+		"s://u:secret@h/db?namespace=ns&cert=" + expired.Cert + "&key=" + expired.Key: "is valid from",
+	} {
+		all[scheme+url] = says
+	}
+	drivertest.BadURLs(t, all)
+}
+
+// Opened: what a URL says holds. URL has a database that anything may be done in.
+func Opened(t *testing.T, url string) {
+	t.Helper()
+	c, err := drivertest.Open(t, url+"&namespace="+newName()+"&ttl=20s&horizon=40s&renew=4s&skew=2s&prefix=url_")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := coord.ResolveLease(c, coord.LeaseConfig{})
+	if err != nil || l.TTL != 20*time.Second || l.Horizon != 40*time.Second || l.RenewEvery != 4*time.Second {
+		t.Errorf("lease times are %+v, %v", l, err)
+	}
+	req := drivertest.Request(1)
+	req.TTL = l.TTL
+	g := drivertest.MustAcquire(t, c, req)
+	if err := c.Release(drivertest.Within(t), g, g.NotBefore); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// WrongPassword: what is wrong is said, for good, and not the password.
+func WrongPassword(t *testing.T, url, user string) {
+	t.Helper()
+	c, err := drivertest.Open(t, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
+	if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), user) || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("Acquire with a wrong password: %v; want an error for good that names the user alone", err)
+	}
+}
+
+// TLS: a server whose certificate is signed by an authority, through URLs without options.
+func TLS(t *testing.T, ca *certtest.Authority, secure, accept string) {
+	t.Helper()
+	for name, tc := range map[string]struct{ url, says string }{
+		"all right":         {secure + "?namespace=" + newName() + "&ca=" + ca.Path + "&accept=" + accept, ""},
+		"unknown authority": {secure + "?namespace=" + newName() + "&accept=" + accept, "unknown authority"},
+	} {
+		c, err := drivertest.Open(t, tc.url)
+		if err == nil {
+			_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
+		}
+		switch {
+		case tc.says == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)):
+			t.Errorf("%s: %v; want an error that says %q", name, err, tc.says)
+		}
+	}
+}
