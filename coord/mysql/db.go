@@ -17,7 +17,10 @@ import (
 )
 
 // db implements [sqlstore.DB].
-type db struct{ pool *sql.DB }
+type db struct {
+	pool *sql.DB
+	at   string // where the server is; empty: that is not known
+}
 
 // What begins a transaction. The level is that which can be had with every binary log.
 const (
@@ -27,6 +30,14 @@ const (
 
 // Transact implements [sqlstore.DB].
 func (d *db) Transact(ctx context.Context, write bool, statements []sqlstore.Statement) ([][]string, error) {
+	rows, err := d.transact(ctx, write, statements)
+	if err != nil && d.at != "" {
+		err = fmt.Errorf("MySQL at %s: %w", d.at, err)
+	}
+	return rows, err
+}
+
+func (d *db) transact(ctx context.Context, write bool, statements []sqlstore.Statement) ([][]string, error) {
 	all := []string{beginRead}
 	if write {
 		all = []string{beginWrite}

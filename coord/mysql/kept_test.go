@@ -88,7 +88,7 @@ func TestRights(t *testing.T) {
 	}
 	defer pool.Close()
 	ann := *d
-	ann.DB = &db{pool}
+	ann.DB = &db{pool, s.Addr()}
 	c, _ := ann.New(t, "ns")
 	_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
 	drivertest.WantInvalid(t, "Acquire without the right to make tables", err, "CREATE TABLE IF NOT EXISTS unalike_slots", "INSERT IGNORE INTO unalike_format")

@@ -66,10 +66,15 @@ func New(pool *sql.DB, namespace string, o *Options) (*Coordinator, error) {
 	if pool == nil {
 		return nil, fmt.Errorf("%w: the pool is nil", coord.ErrInvalid)
 	}
+	return newAt(pool, "", namespace, o)
+}
+
+// newAt is New for a server of which it is known where it is.
+func newAt(pool *sql.DB, at, namespace string, o *Options) (*Coordinator, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	c, err := sqlstore.New(&db{pool}, dialect(), "mysql", "the MySQL database", namespace, sqlstore.Options(*o))
+	c, err := sqlstore.New(&db{pool, at}, dialect(), "mysql", "the MySQL database", namespace, sqlstore.Options(*o))
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func database(tb testing.TB, s *mysqltest.Server, params string) *sqltest.Databa
 		return drivertest.Closing(tb, pool, nil)
 	}
 	return &sqltest.Database{
-		DB: &db{open(s.DSN("?multiStatements=true"+params), 16)}, Dialect: dialect(), SQL: open(s.DSN(""), 0),
+		DB: &db{open(s.DSN("?multiStatements=true"+params), 16), s.Addr()}, Dialect: dialect(), SQL: open(s.DSN(""), 0),
 		Waiting: "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_ROW_LOCK_CURRENT_WAITS'",
 	}
 }

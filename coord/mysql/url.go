@@ -42,7 +42,7 @@ func open(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
 	pool.SetMaxOpenConns(sqlstore.Conns)
 	pool.SetMaxIdleConns(sqlstore.Conns)
 	opts := Options(t.Options)
-	c, err := New(pool, t.Namespace, &opts)
+	c, err := newAt(pool, config.Addr, t.Namespace, &opts)
 	if err != nil {
 		_ = pool.Close()
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"time"
 
@@ -31,6 +32,15 @@ WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') OR cur
 // Transact implements [sqlstore.DB]. Nothing is prepared, and no state of the session is
 // used: a pooler between us and the server may have another connection for the next one.
 func (d *db) Transact(ctx context.Context, write bool, statements []sqlstore.Statement) ([][]string, error) {
+	rows, err := d.transact(ctx, write, statements)
+	if _, said := errors.AsType[*pgconn.ConnectError](err); err != nil && !said {
+		at := d.pool.Config().ConnConfig
+		err = fmt.Errorf("PostgreSQL at %s: %w", net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))), err)
+	}
+	return rows, err
+}
+
+func (d *db) transact(ctx context.Context, write bool, statements []sqlstore.Statement) ([][]string, error) {
 	conn, err := d.pool.Acquire(ctx)
 	if err != nil {
 		return nil, err

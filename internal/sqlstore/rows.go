@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -68,6 +69,9 @@ func parse(cols []string) (r row, err error) {
 	return row{cols[0], int(numbers[0]), numbers[1], numbers[2], numbers[3], numbers[4], cols[6], cols[7]}, nil
 }
 
+// errHalf says that the last statement which makes the tables is not done.
+var errHalf = errors.New("the tables are being made")
+
 // format is the version of the tables that this program reads and writes.
 const format = 1
 
@@ -81,6 +85,9 @@ func (s *store) read(all [][]string) (*answer, error) {
 		}
 		switch r.kind {
 		case "m":
+			if r.ends == 0 {
+				return nil, errHalf
+			}
 			if r.ends != format {
 				return nil, fmt.Errorf("%w: the tables %s* have format %d and this program reads format %d", coord.ErrInvalid, s.prefix, r.ends, format)
 			}

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -25,25 +26,21 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	}
 	look := s.stmt(moment+namespaceRow+surveyRows+s.dialect.riskRows(), ask.Token, ask.Identity, first, last)
 	before := s.tallied()
-	all, err := s.db.Transact(ctx, false, []Statement{look})
-	if s.db.Class(err) == NoTables {
+	a, err := s.ask(ctx, look)
+	if s.db.Class(err) == NoTables || errors.Is(err, errHalf) {
 		if ask.New == nil {
 			return &protocol.Survey{Worker: -1, Last: -1}, nil
 		}
 		if err := s.makeTables(ctx); err != nil {
 			return nil, err
 		}
-		all, err = s.db.Transact(ctx, false, []Statement{look})
+		a, err = s.ask(ctx, look)
 	}
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	a, err := s.read(all)
 	if err == nil {
 		err = s.checkRisks(a)
 	}
 	if err != nil {
-		return nil, err
+		return nil, s.explain(err)
 	}
 	made := false
 	if !a.meta.There() && a.slots == 0 && ask.New != nil {
@@ -60,6 +57,15 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		sv.Origin = missing(sv.Origin, n, "writes")
 	}
 	return sv, nil
+}
+
+// ask makes a statement that reads.
+func (s *store) ask(ctx context.Context, look Statement) (*answer, error) {
+	all, err := s.db.Transact(ctx, false, []Statement{look})
+	if err != nil {
+		return nil, err
+	}
+	return s.read(all)
 }
 
 // make makes the namespace, unless somebody else does, and makes a survey.

@@ -1,0 +1,17 @@
+package postgres_test
+
+import (
+	"crypto/rand"
+	"testing"
+
+	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/testserver/pgtest"
+)
+
+// TestKill: in a namespace with one worker ID, kill -9 of the holder and start of
+// another process; every ID lies above all IDs before, ten times.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	url := "postgres://postgres@127.0.0.1:" + pgtest.Start(t).Port + "/postgres?accept=fsync&namespace=" + rand.Text() + "&ttl=2s&horizon=2s&renew=500ms"
+	drivertest.Kill(t, 10, func() *drivertest.Child { return drivertest.StartHolder(t, url) })
+}
