@@ -143,3 +143,9 @@ func TestSeries(t *testing.T) {
 		}
 	}
 }
+
+// TestRolledBack: a server whose files are put back has fewer transactions in its binary log.
+func TestRolledBack(t *testing.T) {
+	s := mysqltest.Start(t, "--log-bin", "--sync-binlog=1")
+	sqltest.RolledBack(t, database(t, s, ""), s, s.Dir)
+}

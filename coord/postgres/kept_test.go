@@ -195,3 +195,29 @@ func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
+
+// TestRolledBack: a server whose files are put back has a shorter log.
+func TestRolledBack(t *testing.T) {
+	s := pgtest.Start(t)
+	sqltest.RolledBack(t, database(t, s, ""), s, s.Dir)
+}
+
+// TestPromoted: a standby that is promoted may lack what was confirmed last. Before that, it
+// says that it is one.
+func TestPromoted(t *testing.T) {
+	s := pgtest.Start(t)
+	d := database(t, s, "")
+	c, _ := d.New(t, "ns")
+	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
+	standby := s.Standby(t)
+	there := database(t, standby, "")
+	newcomer, _ := there.New(t, "ns")
+	if r, err := newcomer.Renew(drivertest.Within(t), coord.Grant{WorkerID: g.WorkerID, Generation: 1, Token: g.Token, NotAfter: g.NotAfter}, g.NotAfter); err == nil || coord.Permanent(err) {
+		t.Errorf("Renew on a standby: %v, %v; want an error that may pass", r, err)
+	}
+	s.Kill()
+	there.Exec(t, "SELECT pg_promote()")
+	if r, err := newcomer.Renew(drivertest.Within(t), coord.Grant{WorkerID: g.WorkerID, Generation: 1, Token: g.Token, NotAfter: g.NotAfter}, g.NotAfter+1); !errors.Is(err, coord.ErrQuarantined) {
+		t.Errorf("Renew after a standby was promoted: %v, %v; want %v", r, err, coord.ErrQuarantined)
+	}
+}
