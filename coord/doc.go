@@ -69,8 +69,8 @@
 //     max(last, stored NotBefore), never raising it, and frees the worker ID. The
 //     holder has closed its gate before, so nothing above last was or will be
 //     stamped. Where the NotAfter of the grant passed lies above the stored one, which
-//     the back end has forgotten then, it takes the place of that. Release of a grant that is no longer held returns [ErrLeaseLost] and
-//     changes nothing.
+//     the back end has forgotten then, it takes the place of that. Release of a grant
+//     that is no longer held returns [ErrLeaseLost] and changes nothing.
 //  10. Slots are never deleted.
 //  11. If the state of the back end may have been lost or reverted, the driver
 //     raises the floor to at least detection + MaxHorizon + skew bound, where

@@ -1,6 +1,9 @@
 package coord
 
-import "fmt"
+import (
+	"fmt"
+	"log/slog"
+)
 
 // Grant is what a coordinator hands out: a worker ID and the window of ticks in
 // which its holder may stamp. It is a value; a renewal returns a new one.
@@ -22,4 +25,15 @@ type Grant struct {
 // String prints the grant for logs: worker ID, generation and window.
 func (g Grant) String() string {
 	return fmt.Sprintf("worker ID %d, generation %d, window (%d, %d]", g.WorkerID, g.Generation, g.NotBefore, g.NotAfter)
+}
+
+// LogValue implements [slog.LogValuer]. The token is not in it: whoever has that can go on
+// as the holder, and logs are read by many.
+func (g Grant) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.Int("workerID", g.WorkerID),
+		slog.Uint64("generation", g.Generation),
+		slog.Int64("notBefore", g.NotBefore),
+		slog.Int64("notAfter", g.NotAfter),
+	)
 }

@@ -91,17 +91,28 @@ func (u *URL) CheckOptions(known ...string) error {
 // Lease returns the lease times that the options ttl, horizon and renew set.
 func (u *URL) Lease() (LeaseConfig, error) {
 	var l LeaseConfig
-	for name, d := range map[string]*time.Duration{"ttl": &l.TTL, "horizon": &l.Horizon, "renew": &l.RenewEvery} {
-		if !u.Has(name) {
-			continue
-		}
-		v, err := time.ParseDuration(u.Option(name))
-		if err != nil || v <= 0 {
-			return l, u.invalid("option %s is %q; it is a positive duration with a unit, for example 15s", name, u.Option(name))
-		}
-		*d = v
+	var err error
+	if l.TTL, err = u.Duration("ttl", "15s"); err != nil {
+		return l, err
 	}
-	return l, nil
+	if l.Horizon, err = u.Duration("horizon", "15s"); err != nil {
+		return l, err
+	}
+	l.RenewEvery, err = u.Duration("renew", "15s")
+	return l, err
+}
+
+// Duration returns an option that is a duration above 0, and 0 if it is not there. The
+// error of another value shows the example.
+func (u *URL) Duration(name, example string) (time.Duration, error) {
+	if !u.Has(name) {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(u.Option(name))
+	if err != nil || d <= 0 {
+		return 0, u.invalid("option %s is %q; it is a positive duration with a unit, for example %s", name, u.Option(name), example)
+	}
+	return d, nil
 }
 
 // String prints the URL with its password replaced, and the values of options whose

@@ -87,12 +87,8 @@ func parse(u *coord.URL) (target, error) {
 	if t.options.Lease, err = u.Lease(); err != nil {
 		return t, err
 	}
-	if u.Has("skew") {
-		d, err := time.ParseDuration(u.Option("skew"))
-		if err != nil || d <= 0 {
-			return t, fmt.Errorf("option skew is %q; it is a positive duration with a unit, for example 1s", u.Option("skew"))
-		}
-		t.options.SkewBound = d
+	if t.options.SkewBound, err = u.Duration("skew", "1s"); err != nil {
+		return t, err
 	}
 	if _, err = t.options.resolve(); err != nil {
 		return t, err

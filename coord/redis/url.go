@@ -173,12 +173,8 @@ func (t *target) parseOptions(u *coord.URL) (err error) {
 	if t.options.Lease, err = u.Lease(); err != nil {
 		return err
 	}
-	if u.Has("skew") {
-		d, err := time.ParseDuration(u.Option("skew"))
-		if err != nil || d <= 0 {
-			return fmt.Errorf("option skew is %q; it is a positive duration with a unit, for example 1s", u.Option("skew"))
-		}
-		t.options.SkewBound = d
+	if t.options.SkewBound, err = u.Duration("skew", "1s"); err != nil {
+		return err
 	}
 	_, err = t.options.resolve()
 	return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/unalike-id/unalike/coord"
 )
@@ -57,12 +56,8 @@ func parse(u *coord.URL) (namespace string, opts Options, _ error) {
 	if opts.Lease, err = u.Lease(); err != nil {
 		return "", opts, err
 	}
-	if u.Has("skew") {
-		d, err := time.ParseDuration(u.Option("skew"))
-		if err != nil || d <= 0 {
-			return "", opts, fmt.Errorf("option skew is %q; it is a positive duration with a unit, for example 1s", u.Option("skew"))
-		}
-		opts.SkewBound = d
+	if opts.SkewBound, err = u.Duration("skew", "1s"); err != nil {
+		return "", opts, err
 	}
 	return namespace, opts, nil
 }

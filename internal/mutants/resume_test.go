@@ -193,6 +193,20 @@ var resumeMutants = []mutant{
 		pkg:  "./coord/static", test: "TestResumeIsOnTheDisk",
 	},
 	{
+		name: "grant: the token stands in the log",
+		file: "coord/grant.go",
+		old:  "func (g Grant) LogValue() slog.Value {",
+		new:  "func (g Grant) logValue() slog.Value {",
+		pkg:  "./coord", test: "TestGrantLogged",
+	},
+	{
+		name: "url: a duration of nothing is taken",
+		file: "coord/url.go",
+		old:  "if err != nil || d <= 0 {\n\t\treturn 0, u.invalid(\"option %s",
+		new:  "if err != nil {\n\t\treturn 0, u.invalid(\"option %s",
+		pkg:  "./coord", test: "TestURLLease",
+	},
+	{
 		name: "grant: text of any version is read",
 		file: "coord/grant_text.go",
 		old:  "if version != grantVersion {",

@@ -65,5 +65,3 @@ func TestConformance(t *testing.T) {
 func TestAdmin(t *testing.T) {
 	coordtest.RunAdmin(t, func(testing.TB) coordtest.Harness { return harness(New(clock.System())) })
 }
-
-var space = drivertest.Space()
