@@ -2,6 +2,31 @@
 // database. See package coord for the rules. What is stored, and how, is said in
 // internal/sqlstore, which this driver shares with package postgres.
 //
+// As a URL for coord.Open, with this package imported for its side effect:
+//
+//	mysql://user:password@host:3306/database?namespace=orders
+//	mysqls://user:password@host/database?namespace=orders&ca=/etc/ca.pem
+//
+// Or with a pool of your own, which stays yours, and has MultiStatements:
+//
+//	pool, err := sql.Open("mysql", "user:password@tcp(host)/database?multiStatements=true")
+//	c, err := mysql.New(pool, "orders", nil)
+//
+// # The URL
+//
+// The scheme mysqls is mysql with TLS. The path is the database; the port may be left out and is
+// 3306 then. Open contacts nobody. Options:
+//
+//	namespace             its name
+//	ttl, horizon, renew   times of the lease, see coord.LeaseConfig
+//	skew                  how far a newcomer's clock may be from the server's, 1s
+//	prefix                begins the names of the tables, unalike_
+//	socket                the server's socket, in place of a host
+//	accept                risks that are taken, separated by commas: innodb_flush_log_at_trx_commit,
+//	                      sync_binlog, semi_sync, single_writer
+//	ca                    certificates in PEM form that sign the server's; the system's
+//	cert, key             the client's certificate and its key
+//
 // # Transactions
 //
 // Each call to the server is one transaction of several statements in one round trip, for

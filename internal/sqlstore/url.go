@@ -91,12 +91,8 @@ func (t *Target) parseOptions(s Scheme, u *coord.URL) (err error) {
 	if t.Options.Lease, err = u.Lease(); err != nil {
 		return err
 	}
-	if u.Has("skew") {
-		d, err := time.ParseDuration(u.Option("skew"))
-		if err != nil || d <= 0 {
-			return fmt.Errorf("option skew is %q; it is a positive duration with a unit, for example 1s", u.Option("skew"))
-		}
-		t.Options.SkewBound = d
+	if t.Options.SkewBound, err = u.Duration("skew", "1s"); err != nil {
+		return err
 	}
 	if _, err = t.Options.Resolve(); err != nil {
 		return err
