@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -185,26 +183,9 @@ func (s *Server) Command(tb testing.TB, name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = "/"
 	if os.Getuid() == 0 {
-		uid, gid := other(tb)
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: gid}}
+		become(tb, cmd)
 	}
 	return cmd
-}
-
-// other is a user who is not root.
-func other(tb testing.TB) (uid, gid uint32) {
-	tb.Helper()
-	for _, name := range []string{"postgres", "nobody"} {
-		if u, err := user.Lookup(name); err == nil {
-			id, err1 := strconv.ParseUint(u.Uid, 10, 32)
-			group, err2 := strconv.ParseUint(u.Gid, 10, 32)
-			if err1 == nil && err2 == nil {
-				return uint32(id), uint32(group)
-			}
-		}
-	}
-	tb.Fatal("neither postgres nor nobody is a user of this machine, and PostgreSQL does not run as root")
-	return 0, 0
 }
 
 // output keeps what a server prints.
