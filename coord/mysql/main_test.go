@@ -12,10 +12,4 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const capacity = drivertest.Capacity
-
-var (
-	scale, space, tickNow = drivertest.Scale, drivertest.Space, drivertest.TickNow
-	request, within       = drivertest.Request, drivertest.Within
-	mustAcquire, open     = drivertest.MustAcquire, drivertest.Open
-)
+var request, within = drivertest.Request, drivertest.Within

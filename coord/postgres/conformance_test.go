@@ -56,15 +56,6 @@ func exec(tb testing.TB, pool *pgxpool.Pool, sql string, args ...any) {
 	}
 }
 
-// read reads one value by hand.
-func read[T any](tb testing.TB, pool *pgxpool.Pool, sql string, args ...any) (value T) {
-	tb.Helper()
-	if err := pool.QueryRow(within(tb), sql, args...).Scan(&value); err != nil {
-		tb.Fatal(err)
-	}
-	return value
-}
-
 // harness connects the suite with a new namespace.
 func harness(pool *pgxpool.Pool) coordtest.Harness {
 	ns, other := rand.Text(), rand.Text()

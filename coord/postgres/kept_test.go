@@ -107,7 +107,7 @@ func TestRights(t *testing.T) {
 	c, _ := ann.New(t, "ns")
 	_, err := c.Acquire(drivertest.Within(t), drivertest.Request(1))
 	drivertest.WantInvalid(t, "Acquire without the right to make tables", err, "CREATE TABLE IF NOT EXISTS unalike_slots", "INSERT INTO unalike_format")
-	script := err.Error()[strings.Index(err.Error(), "SELECT pg_advisory"):]
+	_, script, _ := strings.Cut(err.Error(), "run:\n")
 	if _, err := d.DB.(*db).pool.Exec(t.Context(), script, pgx.QueryExecModeSimpleProtocol); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -142,7 +143,7 @@ func (s *session) slotStatement(change protocol.Change, guard []any, worker int,
 		return Statement{}, err
 	}
 	oldStamp, oldRecord := stored(before)
-	args := append(guard, stamp, record, worker, before.Version, oldStamp, oldRecord)
+	args := slices.Concat(guard, []any{stamp, record, worker, before.Version, oldStamp, oldRecord})
 	sql, ttl := writeSlot, slot.Lease().Microseconds()
 	switch {
 	case change.Owner == protocol.OwnerTaken:

@@ -7,7 +7,7 @@ import (
 	"github.com/unalike-id/unalike/internal/drivertest"
 )
 
-// Crowd: as many holders as there are worker IDs start at once, over several coordinators.
+// Crowd lets as many holders start at once as there are worker IDs, over several coordinators.
 func Crowd(t *testing.T, d *Database) {
 	t.Helper()
 	crowd := drivertest.Crowd[coord.Coordinator]{Namespace: newName()}

@@ -11,8 +11,8 @@ import (
 // fresh is a grant as a process has it that was started again.
 func fresh(g coord.Grant) coord.Grant { g.Handle = nil; return g }
 
-// Lineage: a namespace that was settled on another server may lack writes, which newcomers
-// and holders notice, whether or not they have seen it before.
+// Lineage has a namespace settled on another server, so that it may lack writes: newcomers
+// and holders notice that, whether or not they have seen it before.
 func Lineage(t *testing.T, d *Database) {
 	t.Helper()
 	for name, run := range map[string]func(ns string, g coord.Grant) (coord.Grant, error){
@@ -42,8 +42,8 @@ func Lineage(t *testing.T, d *Database) {
 	}
 }
 
-// Missing: all rows are made with the namespace, so that one which is missing is noticed, and
-// made again when the windows that it may have had are over.
+// Missing deletes rows: all are made with the namespace, so that one which is missing is
+// noticed, and made again.
 func Missing(t *testing.T, d *Database) {
 	t.Helper()
 	for name, destroy := range map[string]string{

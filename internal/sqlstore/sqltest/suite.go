@@ -32,6 +32,7 @@ func Run(t *testing.T, d *Database) {
 		{"ServerClock", ServerClock},
 		{"Lapsed", Lapsed},
 		{"LostReplies", LostReplies},
+		{"Raise", Raise},
 		{"Dropped", Dropped},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, d) })
@@ -80,7 +81,7 @@ func Trips(t *testing.T, d *Database) {
 	}
 }
 
-// Format: tables that another version has made are left alone.
+// Format checks that tables are left alone which another version has made.
 func Format(t *testing.T, d *Database) {
 	t.Helper()
 	ns := newName()
@@ -95,8 +96,8 @@ func Format(t *testing.T, d *Database) {
 	drivertest.WantInvalid(t, "Renew with newer tables", err, "format 2")
 }
 
-// Prefix: namespaces of the same name, or of the same tables, know nothing of each other, and
-// what is wrong with a prefix is said.
+// Prefix checks that namespaces of the same name, or in the same tables, know nothing of each
+// other, and that what is wrong with a prefix is said.
 func Prefix(t *testing.T, d *Database) {
 	t.Helper()
 	ns := newName()
@@ -123,7 +124,7 @@ func Prefix(t *testing.T, d *Database) {
 	}
 }
 
-// View: people can read who holds what.
+// View checks that people can read who holds what.
 func View(t *testing.T, d *Database) {
 	t.Helper()
 	ns := newName()
@@ -145,7 +146,7 @@ func View(t *testing.T, d *Database) {
 	}
 }
 
-// ServerClock: leases end by the server's clock, whatever the time zone of a session.
+// ServerClock checks that leases end by the server's clock, whatever the time zone of a session.
 func ServerClock(t *testing.T, d *Database) {
 	t.Helper()
 	ns := newName()
@@ -159,8 +160,8 @@ func ServerClock(t *testing.T, d *Database) {
 	}
 }
 
-// Lapsed: a token whose lease has ended, and whose worker ID somebody else may have by now,
-// gets another one.
+// Lapsed checks that a token whose lease has ended, and whose worker ID somebody else may have
+// by now, gets another one.
 func Lapsed(t *testing.T, d *Database) {
 	t.Helper()
 	ns := newName()
@@ -175,7 +176,7 @@ func Lapsed(t *testing.T, d *Database) {
 	}
 }
 
-// OneConnection: a pool of one connection serves many.
+// OneConnection is for a pool of one connection, which serves many.
 func OneConnection(t *testing.T, d *Database) {
 	t.Helper()
 	ns := newName()
@@ -195,8 +196,8 @@ func OneConnection(t *testing.T, d *Database) {
 	wg.Wait()
 }
 
-// LostReplies: a reply is lost, and the call finds out what became of it; or all are, and
-// the next call does.
+// LostReplies loses a reply, and the call finds out what became of it; or all of them, and the
+// next call does.
 func LostReplies(t *testing.T, d *Database) {
 	t.Helper()
 	for name, run := range map[string]func(*testing.T, *drivertest.Lossy){

@@ -11,7 +11,7 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 )
 
-// BadURLs: errors name what is wrong, and no password.
+// BadURLs checks that errors name what is wrong, and no password.
 func BadURLs(t *testing.T, scheme string) {
 	t.Helper()
 	junk, expired := drivertest.BadFiles(t)
@@ -48,7 +48,7 @@ func BadURLs(t *testing.T, scheme string) {
 	drivertest.BadURLs(t, all)
 }
 
-// Opened: what a URL says holds. URL has a database that anything may be done in.
+// Opened checks that what a URL says holds. The URL has a database that anything may be done in.
 func Opened(t *testing.T, url string) {
 	t.Helper()
 	c, err := drivertest.Open(t, url+"&namespace="+newName()+"&ttl=20s&horizon=40s&renew=4s&skew=2s&prefix=url_")
@@ -67,7 +67,7 @@ func Opened(t *testing.T, url string) {
 	}
 }
 
-// WrongPassword: what is wrong is said, for good, and not the password.
+// WrongPassword checks that what is wrong is said, for good, and not the password.
 func WrongPassword(t *testing.T, url, user string) {
 	t.Helper()
 	c, err := drivertest.Open(t, url)
@@ -80,7 +80,7 @@ func WrongPassword(t *testing.T, url, user string) {
 	}
 }
 
-// TLS: a server whose certificate is signed by an authority, through URLs without options.
+// TLS is for a server whose certificate is signed by an authority, and its URL without options.
 func TLS(t *testing.T, ca *certtest.Authority, secure, accept string) {
 	t.Helper()
 	for name, tc := range map[string]struct{ url, says string }{

@@ -25,9 +25,10 @@ const (
 	// starts is how often a server is started with other ports, because somebody took
 	// them meanwhile.
 	starts = 5
-	// User and Password are those of somebody with all rights, and Database is an empty one.
-	User, Password, Database = "unalike", "pw", "unalike"
 )
+
+// User and Password are those of somebody with all rights, and Database is an empty one.
+const User, Password, Database = "unalike", "pw", "unalike"
 
 // Server is a MariaDB server in a process of its own.
 type Server struct {
@@ -50,7 +51,7 @@ func (s *Server) DSN(params string) string {
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	server, install := program(tb, "mariadbd"), program(tb, "mariadb-install-db")
-	dir, err := os.MkdirTemp("", "unalike-my-") // short, for the path of the socket
+	dir, err := os.MkdirTemp("", "unalike-my-") //nolint:usetesting // short, for the path of the socket
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func StartTLS(tb testing.TB, cert, key string, args ...string) *Server {
 func start(tb testing.TB, files map[string]string, args ...string) *Server {
 	tb.Helper()
 	bin := folder(tb)
-	dir, err := os.MkdirTemp("", "unalike-pg-") // a folder of TempDir is closed to others
+	dir, err := os.MkdirTemp("", "unalike-pg-") //nolint:usetesting // a folder of TempDir is closed to others
 	if err != nil {
 		tb.Fatal(err)
 	}
