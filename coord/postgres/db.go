@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -33,12 +34,20 @@ WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') OR cur
 // used: a pooler between us and the server may have another connection for the next one.
 func (d *db) Transact(ctx context.Context, write bool, statements []sqlstore.Statement) ([][]string, error) {
 	rows, err := d.transact(ctx, write, statements)
-	if _, said := errors.AsType[*pgconn.ConnectError](err); err != nil && !said {
+	if _, said := errors.AsType[*pgconn.ConnectError](err); said {
+		err = oneLine{err} // which says where the server is
+	} else if err != nil {
 		at := d.pool.Config().ConnConfig
 		err = fmt.Errorf("PostgreSQL at %s: %w", net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))), err)
 	}
 	return rows, err
 }
+
+// oneLine is an error whose text has several lines, one for each server.
+type oneLine struct{ err error }
+
+func (e oneLine) Error() string { return strings.Join(strings.Fields(e.err.Error()), " ") }
+func (e oneLine) Unwrap() error { return e.err }
 
 func (d *db) transact(ctx context.Context, write bool, statements []sqlstore.Statement) ([][]string, error) {
 	conn, err := d.pool.Acquire(ctx)

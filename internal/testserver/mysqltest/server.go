@@ -27,8 +27,14 @@ const (
 	starts = 5
 )
 
-// User and Password are those of somebody with all rights, and Database is an empty one.
-const User, Password, Database = "unalike", "pw", "unalike"
+// User is somebody with all rights.
+const User = "unalike"
+
+// Password is that of User.
+const Password = "pw"
+
+// Database is an empty one.
+const Database = "unalike"
 
 // Server is a MariaDB server in a process of its own.
 type Server struct {
