@@ -63,6 +63,9 @@ func Start(tb testing.TB, args ...string) *Server {
 	}
 	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
 	s := &Server{Dir: filepath.Join(dir, "data"), Socket: filepath.Join(dir, "socket"), log: filepath.Join(dir, "log"), args: args}
+	if err := os.Mkdir(s.Dir+"-tmp", 0o700); err != nil {
+		tb.Fatal(err)
+	}
 	cmd := exec.Command(install, append(s.user(), "--auth-root-authentication-method=normal", "--skip-test-db", "--innodb-log-file-size=8M", "--innodb-flush-method=nosync")...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		tb.Fatalf("mariadb-install-db: %v\n%s", err, out)
@@ -93,7 +96,7 @@ func (s *Server) Restart(tb testing.TB) {
 // user are the arguments that every program gets: a server refuses to run as root, unless
 // it is told to.
 func (s *Server) user() []string {
-	args := []string{"--no-defaults", "--datadir=" + s.Dir}
+	args := []string{"--no-defaults", "--datadir=" + s.Dir, "--tmpdir=" + s.Dir + "-tmp"} // each server empties its own
 	if os.Getuid() == 0 {
 		args = append(args, "--user=root")
 	}
