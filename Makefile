@@ -7,7 +7,7 @@ LINT := bin/golangci-lint
 AT_ONCE = $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
 .DEFAULT_GOAL := help
-.PHONY: help build test checks full busy-mutants unit test-race fmt vet lint cross mutants model bench bench-smoke tidy ci
+.PHONY: help build test checks full busy-mutants unit test-race faults fmt vet lint cross mutants fuzz model bench bench-smoke tidy ci
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,7 @@ checks:
 	@scripts/step "servers for tests" scripts/servers
 	@scripts/step "tests" $(GO) test $(LONG) ./...
 	@scripts/step "tests under the race detector" scripts/race $(LONG)
+	@scripts/step "tests of the fault suite" $(GO) test -C faults $(LONG) ./...
 	@scripts/step "benchmarks, for a moment" $(MAKE) --no-print-directory bench-smoke
 	@scripts/step "mutants" $(MAKE) --no-print-directory mutants
 
@@ -65,12 +66,24 @@ lint: ## Run golangci-lint, which is built from tools/go.mod on first use
 lint: $(LINT)
 	$(LINT) run --allow-parallel-runners ./...
 	cd benchmarks/peers && ../../$(LINT) run --allow-parallel-runners ./...
+	cd faults && ../$(LINT) run --allow-parallel-runners ./...
 
 cross: ## Build and vet for every supported platform
 	@scripts/cross
 
+# The options of faults: FAULTS=-short is a quarter of an hour of it, FAULTS="-backend etcd kill-loop" one scenario. See
+# bin/faults list.
+FAULTS :=
+faults: ## Run the fault suite on real servers: hours; a quarter of an hour with FAULTS=-short
+	@scripts/servers
+	$(GO) build -C faults -o ../bin/faults .
+	bin/faults run -results bin/faults.jsonl -keep bin/faults-failed $(FAULTS)
+
 mutants: ## Break the code in known ways; a test must notice each
 	UNALIKE_MUTANTS=1 $(GO) test -C internal/mutants -count=1 -timeout=60m -parallel=$(AT_ONCE) -run=TestMutants
+
+fuzz: ## Let each fuzz test search for FUZZTIME, 10s by default
+	@scripts/fuzz
 
 model: ## Check the protocol's model with spin at its large bounds: minutes, up to 8 GiB
 	@scripts/model full
@@ -85,6 +98,7 @@ tidy: ## Check that the files go.mod and go.sum are complete and unchanged
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	$(GO) mod tidy -C benchmarks/peers -diff
+	$(GO) mod tidy -C faults -diff
 
 ci: ## Do what CI does
 	@.ci/run

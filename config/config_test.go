@@ -267,24 +267,3 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("what the environment replaces needs no password: %v, %v", got, err)
 	}
 }
-
-func FuzzParse(f *testing.F) {
-	for _, v := range values {
-		f.Add([]byte(v.key + ": " + v.value + "\n"))
-	}
-	f.Add([]byte("coordinator: etcd://u:${P}@h/n\nttl: &x 1s\nhorizon: *x\n---\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := Parse(data)
-		switch {
-		case err != nil && (!errors.Is(err, coord.ErrInvalid) || c.String() != ""):
-			t.Errorf("%v with %v", err, c)
-		case err != nil:
-			return
-		case c.Lease.TTL < 0 || c.Lease.Horizon < 0 || c.Lease.RenewEvery < 0 || c.Lead < 0 || c.Stripes < 0 || c.SequenceStart < 0 || c.Lease.WorkerIDs.First < 0 || c.Lease.WorkerIDs.Count < 0:
-			t.Errorf("%v", c)
-		}
-		if c.Layout != (core.Layout{}) && c.Layout.Validate() != nil {
-			t.Errorf("layout %v", c.Layout)
-		}
-	})
-}

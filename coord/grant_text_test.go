@@ -141,3 +141,30 @@ func TestGrantLogged(t *testing.T) {
 		t.Errorf("the logs are\n%s", text)
 	}
 }
+
+// FuzzGrant: a grant that a coordinator can have made survives its text form, and the error
+// of any other one names the field.
+func FuzzGrant(f *testing.F) {
+	f.Add(7, uint64(3), int64(89120000), int64(89130000), `4XTFQVZ2 "ä"`)
+	f.Add(0, uint64(math.MaxUint64), int64(0), int64(math.MaxInt64), "`=\\")
+	f.Add(-1, uint64(0), int64(-1), int64(-2), "")
+	f.Fuzz(func(t *testing.T, worker int, generation uint64, notBefore, notAfter int64, token string) {
+		g := Grant{WorkerID: worker, Generation: generation, NotBefore: notBefore, NotAfter: notAfter, Token: token}
+		text, err := g.MarshalText()
+		if err != nil {
+			if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "Grant.") {
+				t.Errorf("%v: %v", g, err)
+			}
+			return
+		}
+		var back Grant
+		if err := back.UnmarshalText(text); err != nil || back != g {
+			t.Errorf("%v is %q and then %v, %v", g, text, back, err)
+		}
+		for cut := range text {
+			if err := back.UnmarshalText(text[:cut]); err == nil {
+				t.Errorf("the first %d bytes of %q are read as %v", cut, text, back)
+			}
+		}
+	})
+}

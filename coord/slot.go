@@ -62,7 +62,10 @@ type Lister interface {
 type Namespace struct {
 	Layout string    // the fingerprint; empty: there is no such namespace
 	Floor  time.Time // nothing is granted or extended below it; zero: it was never raised
-	Closed bool      // another namespace follows it, see package follow: nothing is granted any more
+	// Base is the highest floor that was asked for with a time, which is never lowered: by
+	// an operator, or by a move from another namespace; zero: none was.
+	Base   time.Time
+	Closed bool // another namespace follows it, see package follow: nothing is granted any more
 	// Lost is how far windows reach that the back end has forgotten, as far as it has
 	// noticed; zero: it has noticed no loss. The floor of a namespace that is not closed is
 	// never earlier.

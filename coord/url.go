@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // URL is a parsed coordinator URL: scheme://user:password@host1:port,host2/path?options.
@@ -72,6 +74,22 @@ func (u *URL) Option(name string) string { return u.options.Get(name) }
 // Has tells whether an option is given, with whatever value.
 func (u *URL) Has(name string) bool { return u.options.Has(name) }
 
+// Addresses returns the hosts in the form host:port, with a port for those that have none.
+// The error wraps [ErrInvalid] if two of them are the same then.
+func (u *URL) Addresses(port string) ([]string, error) {
+	var all []string
+	for _, h := range u.Hosts {
+		if strings.HasSuffix(h, "]") || !strings.Contains(h, ":") {
+			h = net.JoinHostPort(strings.Trim(h, "[]"), port)
+		}
+		if slices.Contains(all, h) {
+			return nil, u.invalid("host %q is listed twice, once without its port", h)
+		}
+		all = append(all, h)
+	}
+	return all, nil
+}
+
 // leaseOptions are the options that every driver has.
 var leaseOptions = []string{"ttl", "horizon", "renew"}
 
@@ -116,18 +134,18 @@ func (u *URL) Duration(name, example string) (time.Duration, error) {
 }
 
 // String prints the URL with its password replaced, and the values of options whose
-// names end in "password".
+// names end in "password". ParseURL reads what is printed.
 func (u *URL) String() string {
 	var b strings.Builder
 	b.WriteString(u.Scheme + "://")
 	if u.User != nil {
 		if _, ok := u.User.Password(); ok {
-			b.WriteString(url.PathEscape(u.User.Username()) + ":")
+			b.WriteString(url.User(u.User.Username()).String() + ":")
 		}
 		// What stands alone may be a password whose colon was forgotten.
 		b.WriteString("xxxxx@")
 	}
-	b.WriteString(strings.Join(u.Hosts, ",") + u.Path)
+	b.WriteString(strings.Join(u.Hosts, ",") + strings.ReplaceAll((&url.URL{Path: u.Path}).EscapedPath(), "@", "%40"))
 	if len(u.options) > 0 {
 		shown := maps.Clone(u.options)
 		for name := range shown {
@@ -227,6 +245,8 @@ func checkHost(n int, h string) error {
 		return fmt.Errorf("host %d of the list has no name", n)
 	case strings.ContainsAny(name, " \t\r\n[]"):
 		return fmt.Errorf("host %d of the list, %q, contains a space or a bracket", n, name)
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return fmt.Errorf("host %d of the list, %q, contains a character that cannot be printed", n, name)
 	case !hasPort:
 		return nil
 	case port == "" || strings.Trim(port, "0123456789") != "":

@@ -2,10 +2,12 @@ package coord
 
 import (
 	"errors"
+	"path"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 // wantInvalid checks the exact text of an error that wraps ErrInvalid.
@@ -85,6 +87,8 @@ func TestBadURL(t *testing.T) {
 		{"etcd://h:+80", `coord: invalid etcd URL: host 1 of the list, "h", has a port that is not a number; a port is a number from 1 to 65535, and a user and password end in @`},
 		{"etcd://:2379", `coord: invalid etcd URL: host 1 of the list has no name`},
 		{"etcd://a b", `coord: invalid etcd URL: host 1 of the list, "a b", contains a space or a bracket`},
+		{"etcd://a\x00", `coord: invalid etcd URL: host 1 of the list, "a\x00", contains a character that cannot be printed`},
+		{"etcd://a\xff", `coord: invalid etcd URL: host 1 of the list, "a\xff", contains a character that cannot be printed`},
 		{"etcd://a]", `coord: invalid etcd URL: host 1 of the list, "a]", contains a space or a bracket`},
 		{"etcd://::1", `coord: invalid etcd URL: host 1 of the list, ":...", has several colons; write an IPv6 address as [address]:port`},
 		{"etcd://fe80::1:2379", `coord: invalid etcd URL: host 1 of the list, "fe80:...", has several colons; write an IPv6 address as [address]:port`},
@@ -156,6 +160,7 @@ func TestURLString(t *testing.T) {
 		{"redis-sentinel://h/m?sentinel_password=secret&skew=1s", "redis-sentinel://h/m?sentinel_password=xxxxx&skew=1s"},
 		{"redis://secret@h1,h2", "redis://xxxxx@h1,h2"},
 		{"x://h", "x://h"},
+		{"x://a%40b%3Ac:secret@h/d%2Fe%3Ff%40g%25h", "x://a%40b%3Ac:xxxxx@h/d/e%3Ff%40g%25h"},
 	} {
 		u, err := ParseURL(tt.url)
 		if err != nil {
@@ -164,6 +169,18 @@ func TestURLString(t *testing.T) {
 			t.Errorf("%s is printed as %s; want %s", tt.url, got, tt.want)
 		}
 	}
+}
+
+func TestAddresses(t *testing.T) {
+	u, err := ParseURL("etcd://a,b:1,[::1],[::1]:2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := u.Addresses("2379"); err != nil || !slices.Equal(got, []string{"a:2379", "b:1", "[::1]:2379", "[::1]:2"}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	_, err = u.Addresses("2")
+	wantInvalid(t, "one host twice", err, `coord: invalid etcd URL: host "[::1]:2" is listed twice, once without its port`)
 }
 
 func TestCheckOptions(t *testing.T) {
@@ -198,19 +215,75 @@ func TestURLLease(t *testing.T) {
 	}
 }
 
+// FuzzParseURL: what is printed of a URL is a URL that says the same, but for what is secret.
 func FuzzParseURL(f *testing.F) {
-	f.Add("redis://user:pass@h1:1,[::1]:2/path?a=b")
-	f.Add("static://?worker=7")
+	for _, s := range []string{
+		"redis://user:pass@h1:1,[::1]:2/path?a=b", "static://?worker=7", "redis://:s%40cret@h/a%2Fb%3F%40?c_password=x", "x://@h", "x:////", "etcd://u@h?=",
+		"zk://a%3Ab:c@h/%25", "etcd://a,,b", "etcd://h:0", "etcd://h?a=1&a=2", "x://h%", "://h", "x",
+	} {
+		f.Add(s)
+	}
 	f.Fuzz(func(t *testing.T, s string) {
 		u, err := ParseURL(s)
 		if err != nil {
-			if !errors.Is(err, ErrInvalid) {
-				t.Fatalf("%q: %v is not ErrInvalid", s, err)
+			if !errors.Is(err, ErrInvalid) || u != nil {
+				t.Fatalf("%q: %v beside %v", s, u, err)
 			}
 			return
 		}
-		if u.Scheme == "" || u.String() == "" {
-			t.Fatalf("%q: parsed as %+v", s, u)
+		again, err := ParseURL(u.String())
+		if err != nil {
+			t.Fatalf("%q is printed as %q, which cannot be read: %v", s, u, err)
+		}
+		if again.Scheme != u.Scheme || !slices.Equal(again.Hosts, u.Hosts) || again.Path != u.Path || again.String() != u.String() {
+			t.Errorf("%q is printed as %q, which is %q", s, u, again)
+		}
+		if lease, err := u.Lease(); err == nil && (lease.TTL < 0 || lease.Horizon < 0 || lease.RenewEvery < 0) {
+			t.Errorf("%q: lease times %+v", s, lease)
+		}
+	})
+}
+
+// FuzzPassword: wherever the password of a URL lies and whatever is wrong with the rest,
+// nothing that is printed has it.
+func FuzzPassword(f *testing.F) {
+	for _, seed := range [][4]string{
+		{"u", "", "", "h:1/0?a=b"}, {"", "@", "", ""}, {"u", "%", "%zz", "a,,b"}, {"%zz", "/", "?", "[::1"}, {"u", ",", "]", "h?ttl=x"}, {"u", "#", " ", "h/%zz"},
+	} {
+		f.Add(seed[0], seed[1], seed[2], seed[3])
+	}
+	f.Fuzz(func(t *testing.T, user, before, after, rest string) {
+		const secret = "geheimnis"
+		if strings.Contains(rest+user+before+after, secret) || strings.ContainsAny(user, ":/?@") {
+			return // it is no password there, or the user's name is not where it ends
+		}
+		raw := "redis://" + user + ":" + before + secret + after + "@" + rest
+		u, err := ParseURL(raw)
+		shown := errorText(err)
+		if err == nil {
+			_, leaseErr := u.Lease()
+			shown = u.String() + errorText(u.CheckOptions()) + errorText(leaseErr)
+		}
+		if strings.Contains(shown, secret) {
+			t.Errorf("%q is shown as %s", raw, shown)
+		}
+	})
+}
+
+// FuzzNamespace: a namespace is fit for a key of every back end.
+func FuzzNamespace(f *testing.F) {
+	for _, s := range []string{"", "orders", ".", "..", "a/b", "{a}", "a:b", "a*", `a\b`, "a b", "ä", "\xff", "a\u200b", strings.Repeat("x", MaxName), strings.Repeat("x", MaxName+1)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if err := CheckNamespace(s); err != nil {
+			if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "namespace") || len(err.Error()) > 1000 {
+				t.Errorf("%q: %v", s, err)
+			}
+			return
+		}
+		if s == "" || len(s) > MaxName || path.Clean("/unalike/"+s+"/meta") != "/unalike/"+s+"/meta" || strings.ContainsAny(s, "/\\{}:* \x00\n\t") || !utf8.ValidString(s) {
+			t.Errorf("%q is allowed", s)
 		}
 	})
 }

@@ -30,6 +30,7 @@ func TestParseIDErrors(t *testing.T) {
 		{"7\n", `it has white space, '\n' at byte 1`},
 		{"7\u00a0", `it has white space, '\u00a0' at byte 1`},
 		{"0x7", `it has 'x' at byte 1; allowed are digits 0 to 9`},
+		{"ff", `it has 'f' at byte 0`},
 		{"1e3", `it has 'e' at byte 1`},
 		{"1.5", `it has '.' at byte 1`},
 		{"1_000", `it has '_' at byte 1`},

@@ -1,7 +1,11 @@
 package core
 
 import (
+	"bytes"
+	"errors"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -27,7 +31,7 @@ func FuzzParse(f *testing.F) {
 		} {
 			id, err := form.parse(s)
 			if err != nil {
-				if id != 0 || err.Error() == "" {
+				if id != 0 || !errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), " in "+name+": ") || len(err.Error()) > 400 {
 					t.Errorf("%s of %q: %d beside error %v", name, s, id, err)
 				}
 				continue
@@ -35,6 +39,79 @@ func FuzzParse(f *testing.F) {
 			if id < 0 || form.write(id) != s {
 				t.Errorf("%s: %q was read as %d, which is written %q", name, s, id, form.write(id))
 			}
+		}
+	})
+}
+
+// FuzzTextReaders: a text, a column of text and a column of bytes are read as ParseID reads
+// them, and after an error the ID is what it was.
+func FuzzTextReaders(f *testing.F) {
+	for _, s := range []string{"", "0", "9223372036854775807", "9223372036854775808", "-1", "007", "1e3", "1.0", "\x00"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		want, wantErr := ParseID(s)
+		for name, read := range map[string]func(*ID) error{
+			"UnmarshalText": func(id *ID) error { return id.UnmarshalText([]byte(s)) },
+			"Scan(string)":  func(id *ID) error { return id.Scan(s) },
+			"Scan([]byte)":  func(id *ID) error { return id.Scan([]byte(s)) },
+		} {
+			id := ID(77)
+			err := read(&id)
+			switch {
+			case (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error():
+				t.Errorf("%s of %q: %v; ParseID: %v", name, s, err, wantErr)
+			case err == nil && id != want || err != nil && id != 77:
+				t.Errorf("%s of %q: %d, %v", name, s, id, err)
+			}
+		}
+	})
+}
+
+// FuzzUnmarshalBinary: bytes that are read are written again.
+func FuzzUnmarshalBinary(f *testing.F) {
+	for _, b := range [][]byte{nil, make([]byte, 7), make([]byte, 8), make([]byte, 9), bytes.Repeat([]byte{0xff}, 8), {0x7f, 255, 255, 255, 255, 255, 255, 255}} {
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		id := ID(77)
+		if err := id.UnmarshalBinary(data); err != nil {
+			if id != 77 || !errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), "the binary form") {
+				t.Errorf("%x: ID %d beside error %v", data, id, err)
+			}
+			return
+		}
+		if out, err := id.MarshalBinary(); err != nil || !bytes.Equal(out, data) {
+			t.Errorf("%x is %d, which is written %x, %v", data, id, out, err)
+		}
+	})
+}
+
+// FuzzParseLayout: a text that is read is the fingerprint of its layout, or a name.
+func FuzzParseLayout(f *testing.F) {
+	for _, name := range LayoutNames() {
+		f.Add(name)
+	}
+	for _, s := range []string{
+		"", "41/10/12/1ms/2024-01-01T00:00:00Z", "41/10/12/1ms/2010-11-04T01:42:54.657Z", "41/10/12/1ms/2024-01-01T00:00:00+00:00",
+		"041/10/12/1ms/2024-01-01T00:00:00Z", "41/10/12/1000us/2024-01-01T00:00:00Z", "63/0/1/1ms/1970-01-01T00:00:00Z", "1/31/31/1h0m0s/9999-12-31T23:59:59Z",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		l, err := ParseLayout(s)
+		if err != nil {
+			if !errors.Is(err, ErrInvalidLayout) || l != (Layout{}) {
+				t.Errorf("%q: %v beside error %v", s, l, err)
+			}
+			return
+		}
+		if l.Validate() != nil || l.String() != s && !slices.Contains(LayoutNames(), s) {
+			t.Errorf("%q is read as %v, %v", s, l, l.Validate())
+		}
+		var again Layout
+		if text, err := l.MarshalText(); err != nil || again.UnmarshalText(text) != nil || again != l {
+			t.Errorf("%q is %v, which becomes %q, %v, and then %v", s, l, text, err, again)
 		}
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer func() { _ = os.RemoveAll(builtIn) }() // a leftover in the temporary folder
-		return m.Run()
+		return leaktest.Run(m)
 	}())
 }
 

@@ -48,7 +48,7 @@ and the exit code is 1.`,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.decode(args, &o) },
 	}
 	addLayoutFlag(c, &o.layout)
-	addChoiceFlag(c, &o.format, "format", "format of the IDs")
+	addFormatFlag(c, &o.format, "format of the IDs")
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON objects, one a line")
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		if strings.HasPrefix(err.Error(), "unknown shorthand flag: '") {

@@ -83,7 +83,7 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
 	c.Flags().StringVar(&o.coordinator, "coordinator", "", "`URL` of the coordinator that leases the worker ID (default: $"+envCoordinator+", else an etcd of this user on this machine)")
 	addConfigFlag(c, &o.config)
 	addLayoutFlag(c, &o.layout)
-	addChoiceFlag(c, &o.format, "format", "how to print an ID")
+	addFormatFlag(c, &o.format, "how to print an ID")
 	c.Flags().BoolVar(&o.explain, "explain", false, "print time, worker ID and sequence number beside each ID")
 	completeCoordinator(c)
 	return c

@@ -21,21 +21,30 @@ func (a *app) newProgress(count int64) *progress {
 	if count < progressAfter || !isTerminal(a.err) || isTerminal(a.out) {
 		return nil
 	}
-	return &progress{progressbar.NewOptions64(count,
+	return a.bar(count, "generating", progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("IDs"))
+}
+
+// bar returns a progress up to all, negative if that is unknown, which is shown until it is finished.
+func (a *app) bar(all int64, doing string, options ...progressbar.Option) *progress {
+	return &progress{progressbar.NewOptions64(all, append(options,
 		progressbar.OptionSetWriter(a.err),
-		progressbar.OptionSetDescription("generating"),
-		progressbar.OptionShowCount(),
-		progressbar.OptionShowIts(),
-		progressbar.OptionSetItsString("IDs"),
+		progressbar.OptionSetDescription(doing),
 		progressbar.OptionThrottle(100*time.Millisecond),
 		progressbar.OptionClearOnFinish(),
-	)}
+	)...)}
 }
 
 // add counts n more IDs.
 func (p *progress) add(n int) {
 	if p != nil {
 		_ = p.bar.Add(n) // a progress that cannot be shown must not end the run
+	}
+}
+
+// set says that n are done.
+func (p *progress) set(n int64) {
+	if p != nil {
+		_ = p.bar.Set64(n) // as in add
 	}
 }
 

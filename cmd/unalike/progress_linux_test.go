@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -44,6 +45,24 @@ func setSize(t *testing.T, tty *os.File, lines, columns uint16) {
 	}
 }
 
+// allOf returns all that a screen shows, once the program has ended and closed its end.
+func allOf(screen *os.File) <-chan string {
+	shown := make(chan string, 1)
+	go func() {
+		var all []byte
+		buf := make([]byte, 4096)
+		for {
+			n, err := screen.Read(buf)
+			all = append(all, buf[:n]...)
+			if err != nil {
+				shown <- string(all)
+				return
+			}
+		}
+	}()
+	return shown
+}
+
 // TestProgressOnTerminal runs the program with a terminal for its standard error
 // output, where a long run shows how far it is, and a short one does not.
 func TestProgressOnTerminal(t *testing.T) {
@@ -54,19 +73,7 @@ func TestProgressOnTerminal(t *testing.T) {
 	}
 	for count, want := range map[string]bool{"1500000": true, "1000": false} {
 		screen, tty := openTerminal(t)
-		shown := make(chan []byte)
-		go func() {
-			var all []byte
-			buf := make([]byte, 4096)
-			for {
-				n, err := screen.Read(buf)
-				all = append(all, buf[:n]...)
-				if err != nil { // the program has ended and closed its end
-					shown <- all
-					return
-				}
-			}
-		}()
+		shown := allOf(screen)
 		cmd := exec.Command(path, "generate", "--count", count, "--coordinator", noState(t, "6"))
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, tty
@@ -77,7 +84,7 @@ func TestProgressOnTerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := <-shown
-		if bytes.Contains(got, []byte("generating")) != want || bytes.Contains(got, []byte("IDs/s")) != want {
+		if strings.Contains(got, "generating") != want || strings.Contains(got, "IDs/s") != want {
 			t.Errorf("%s IDs: the terminal shows %q", count, got)
 		}
 		if fmt.Sprint(bytes.Count(out.Bytes(), []byte("\n"))) != count {

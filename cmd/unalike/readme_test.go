@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/verify"
 )
 
 // root is the top folder of the module, as seen from this package.
@@ -108,6 +109,30 @@ func TestReadmeLinks(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
+		}
+	}
+}
+
+// TestVerifyPage: the page on verify names its flags and no others, and all causes.
+func TestVerifyPage(t *testing.T) {
+	page := readFile(t, "docs/verify.md")
+	a := &app{}
+	c := a.verifyCommand()
+	named := map[string]bool{}
+	for _, m := range regexp.MustCompile("--([a-z]+)").FindAllStringSubmatch(page, -1) {
+		named[m[1]] = true
+		if c.Flags().Lookup(m[1]) == nil {
+			t.Errorf("verify has no flag --%s", m[1])
+		}
+	}
+	for _, m := range regexp.MustCompile("--([a-z]+) ").FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {
+		if !named[m[1]] {
+			t.Errorf("the page lacks --%s", m[1])
+		}
+	}
+	for _, cause := range []string{verify.CauseTwice, verify.CauseClock, verify.CauseRestart, verify.CauseLayouts, verify.CauseCopied} {
+		if !strings.Contains(page, "\n| "+cause+" |") {
+			t.Errorf("the page lacks the cause %q", cause)
 		}
 	}
 }

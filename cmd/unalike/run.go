@@ -131,7 +131,7 @@ Exit codes: 0 success, 1 failure, 2 a mistake on the command line,
 	root.SetErr(a.err)
 	root.SetVersionTemplate("unalike {{.Version}}\n")
 	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "log more than warnings")
-	root.AddCommand(a.generateCommand(), a.decodeCommand(), a.layoutCommand(), a.versionCommand(),
+	root.AddCommand(a.generateCommand(), a.decodeCommand(), a.verifyCommand(), a.layoutCommand(), a.versionCommand(),
 		a.workersCommand(), a.initCommand(), a.quarantineCommand(), a.retireCommand())
 	return root
 }

@@ -94,7 +94,7 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%v: %+v", args, got)
 		}
 	}
-	for _, command := range []string{"generate", "decode", "layout", "workers", "init", "quarantine", "retire"} {
+	for _, command := range []string{"generate", "decode", "verify", "layout", "workers", "init", "quarantine", "retire"} {
 		got := call(t, nil, "", command, "--help")
 		if got.code != exitOK || !strings.Contains(got.out, "Examples:\n  unalike ") || strings.Count(got.out, "  unalike "+command) < 2 || got.stderr != "" {
 			t.Errorf("%s: %+v", command, got)

@@ -33,12 +33,16 @@ const stateGone = "gone"
 
 // appendSlot appends s as a line of JSON to b.
 func appendSlot(b []byte, s coord.Slot, state string, now time.Time) ([]byte, error) {
-	text, err := json.Marshal(slotObject{
+	text, err := json.Marshal(newSlotObject(s, state, now))
+	return append(append(b, text...), '\n'), err
+}
+
+func newSlotObject(s coord.Slot, state string, now time.Time) slotObject {
+	return slotObject{
 		Seen: now.UTC().Format(timeForm), WorkerID: s.WorkerID, State: state, Holder: s.Holder, Identity: s.Identity,
 		Generation: s.Generation, Since: timeOrNull(s.Since), Renewed: timeOrNull(s.Renewed), WindowEnd: windowEnd(s),
 		WindowLeft: windowLeft(s, now), NotAfter: s.NotAfter, Fingerprint: s.Layout,
-	})
-	return append(append(b, text...), '\n'), err
+	}
 }
 
 // hadWindow tells whether s ever had a window.

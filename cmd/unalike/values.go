@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/verify"
 )
 
 // countValue is a flag for a positive number.
@@ -93,6 +94,52 @@ func (v *timeValue) Set(s string) error {
 	return nil
 }
 
+// workersValue is a flag for a range of worker IDs.
+type workersValue struct {
+	given       bool
+	first, last int
+}
+
+func (*workersValue) Type() string { return "FIRST-LAST" }
+
+func (v *workersValue) String() string {
+	if !v.given {
+		return ""
+	}
+	return fmt.Sprintf("%d-%d", v.first, v.last)
+}
+
+// Set implements pflag.Value.
+func (v *workersValue) Set(s string) error {
+	from, to, ok := strings.Cut(s, "-")
+	first, err1 := strconv.ParseUint(from, 10, 31)
+	last, err2 := strconv.ParseUint(to, 10, 31)
+	if !ok || err1 != nil || err2 != nil || first > last {
+		return errors.New("two worker IDs are needed, the lower one first, for example 0-511")
+	}
+	*v = workersValue{true, int(first), int(last)}
+	return nil
+}
+
+// memoryValue is a flag for a number of bytes.
+type memoryValue int64
+
+func (*memoryValue) Type() string     { return "SIZE" }
+func (v *memoryValue) String() string { return fmt.Sprintf("%dMiB", int64(*v)>>20) }
+
+// Set implements pflag.Value.
+func (v *memoryValue) Set(s string) error {
+	for unit, shift := range map[string]int{"MiB": 20, "GiB": 30} {
+		number, ok := strings.CutSuffix(s, unit)
+		n, err := strconv.ParseInt(number, 10, 32)
+		if size := n << shift; ok && err == nil && size >= verify.LeastMemory && size <= verify.MostMemory {
+			*v = memoryValue(size)
+			return nil
+		}
+	}
+	return fmt.Errorf("a size from %dMiB to %dMiB is needed, for example 512MiB or 2GiB", verify.LeastMemory>>20, int64(verify.MostMemory)>>20)
+}
+
 // workerValue reads a worker ID in decimal.
 func workerValue(s string) (int, error) {
 	n, err := strconv.ParseUint(s, 10, 31)
@@ -139,10 +186,10 @@ func addLayoutFlag(c *cobra.Command, v *layoutValue) {
 	complete(c, "layout", core.LayoutNames())
 }
 
-// addChoiceFlag gives c a flag for one of v.choices.
-func addChoiceFlag(c *cobra.Command, v *choiceValue, name, what string) {
-	c.Flags().Var(v, name, what+": "+strings.Join(v.choices, ", "))
-	complete(c, name, v.choices)
+// addFormatFlag gives c the flag --format for one of v.choices.
+func addFormatFlag(c *cobra.Command, v *choiceValue, what string) {
+	c.Flags().Var(v, "format", what+": "+strings.Join(v.choices, ", "))
+	complete(c, "format", v.choices)
 }
 
 // complete makes the shell offer words for a flag.

@@ -69,7 +69,7 @@ for each layout. --config takes the coordinator and the layout from a file.`,
 		},
 	}
 	addNamespaceFlags(c, &o.namespaceOptions)
-	addChoiceFlag(c, &o.format, "format", "how to print them")
+	addFormatFlag(c, &o.format, "how to print them")
 	c.Flags().BoolVar(&o.held, "held", false, "only those that are held")
 	c.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on and show what changes")
 	c.Flags().Var(&o.interval, "interval", "how often --watch looks")

@@ -89,9 +89,9 @@ var adminCases = []testCase{
 		s.init(o)
 		wants(coord.Namespace{Layout: layoutA})
 		s.quarantine(o, lastTick/2, lastTick/2)
-		wants(coord.Namespace{Layout: layoutA, Floor: s.timeOf(lastTick/2 + 1)})
+		wants(coord.Namespace{Layout: layoutA, Floor: s.timeOf(lastTick/2 + 1), Base: s.timeOf(lastTick/2 + 1)})
 		s.quarantine(o, lastTick, lastTick)
-		wants(coord.Namespace{Layout: layoutA, Floor: s.timeOf(lastTick + 1), Closed: true})
+		wants(coord.Namespace{Layout: layoutA, Floor: s.timeOf(lastTick + 1), Base: s.timeOf(lastTick + 1), Closed: true})
 	}},
 	{"Quarantine", 0, adminQuarantine},
 	{"QuarantineForALoss", 0, func(s *suite) {

@@ -17,9 +17,12 @@ import (
 )
 
 // watchers counts the goroutines that watch owner keys.
-func watchers() int {
+func watchers() int { return running("coord/etcd.(*session).Watch(") }
+
+// running counts a function in the stacks of all goroutines.
+func running(function string) int {
 	b := make([]byte, 4<<20)
-	return strings.Count(string(b[:runtime.Stack(b, true)]), "coord/etcd.(*session).Watch(")
+	return strings.Count(string(b[:runtime.Stack(b, true)]), function)
 }
 
 // TestWatchersEnd: there is one watcher a grant, and Release, a hint and Close end
@@ -55,7 +58,7 @@ func TestWatchersEnd(t *testing.T) {
 		t.Fatal("no hint")
 	}
 	streamtest.Eventually(t, "the hint ends one", counts(1))
-	if err := c.Retire(within(t), grants[2].WorkerID); err != nil { // its key stays
+	if err := c.Retire(within(t), grants[2].WorkerID); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Renew(within(t), grants[2], grants[2].NotAfter); !errors.Is(err, coord.ErrLeaseLost) {
@@ -74,6 +77,36 @@ func TestWatchersEnd(t *testing.T) {
 		t.Error("a closed coordinator gives a hint")
 	default:
 	}
+}
+
+// TestHintWhenRetired: a holder is told that its worker ID was retired, whether it watches by
+// then or not, although the owner key is still there.
+func TestHintWhenRetired(t *testing.T) {
+	server := etcdtest.Start(t)
+	ns := rand.Text()
+	operator := newCoordinator(t, server.Client(t), ns, nil)
+	c := newCoordinator(t, server.Client(t), ns, nil)
+	wantHint := func(g coord.Grant, hint <-chan struct{}) {
+		t.Helper()
+		select {
+		case <-hint:
+		case <-time.After(callTime):
+			t.Fatalf("there is no hint that the worker ID of %v was retired", g)
+		}
+		if _, err := c.Renew(within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrLeaseLost) {
+			t.Errorf("Renew: %v; want %v", err, coord.ErrLeaseLost)
+		}
+	}
+	g, late := mustAcquire(t, c, request(capacity)), mustAcquire(t, c, request(capacity))
+	hint := c.Lost(g)
+	streamtest.Eventually(t, "the owner key was looked at and is watched", func() bool { return running("(*watchGRPCStream).serveSubstream(") == 1 })
+	for _, id := range []int{g.WorkerID, late.WorkerID} {
+		if err := operator.Retire(within(t), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantHint(g, hint)
+	wantHint(late, c.Lost(late))
 }
 
 // TestWatchGoesOn: a watch whose connection breaks is taken up again, and what was

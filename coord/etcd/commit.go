@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -247,7 +248,7 @@ func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
 const rewatch = 500 * time.Millisecond
 
 // watchOnce looks at the owner key and then watches it from there. It returns true
-// if the key is gone, and false if it could not go on watching: the member has no
+// if the key is gone or on no lease any more, and false if it could not go on watching: the member has no
 // leader, or the revision was compacted away.
 func (s *session) watchOnce(ctx context.Context, v *protocol.View) bool {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
@@ -257,16 +258,20 @@ func (s *session) watchOnce(ctx context.Context, v *protocol.View) bool {
 	if err != nil {
 		return false
 	}
-	if kv := now.one(0); kv == nil || kv.CreateRevision != ownerOf(v).made {
+	if kv := now.one(0); kv == nil || kv.CreateRevision != ownerOf(v).made || kv.Lease == 0 {
 		return true
 	}
-	for resp := range s.client.Watch(ctx, key, clientv3.WithRev(now.header.GetRevision()+1), clientv3.WithFilterPut()) {
+	for resp := range s.client.Watch(ctx, key, clientv3.WithRev(now.header.GetRevision()+1)) {
 		if resp.Err() != nil {
 			return false
 		}
-		if len(resp.Events) > 0 {
+		if slices.ContainsFunc(resp.Events, unleased) {
 			return true
 		}
 	}
 	return false
 }
+
+// unleased reports whether an owner key is on no lease after an event. A renewal writes it
+// with its lease, who retires the worker ID without one, and a key that is deleted has none.
+func unleased(e *clientv3.Event) bool { return e.Kv.Lease == 0 }

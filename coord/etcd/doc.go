@@ -61,7 +61,7 @@
 // at the same time. If the reply to a transaction is lost, reading tells whether it
 // was done. If the lease ended while its holder lives, the renewal puts it back,
 // provided that nobody has taken the worker ID. [Coordinator.Lost] watches the owner
-// key, so that this happens at once.
+// key, so that this happens at once; and a holder whose worker ID is retired learns of it.
 //
 // A request may take all the time that a call has left, since a slow cluster is no broken
 // one. If there is no answer after a third of it, and after two thirds, the request is

@@ -1,17 +1,17 @@
 package etcd_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
 func TestMain(m *testing.M) {
 	etcdtest.Main()
 	drivertest.HolderMain()
-	os.Exit(m.Run())
+	leaktest.Main(m)
 }
 
 const (

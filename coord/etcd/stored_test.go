@@ -53,9 +53,13 @@ func TestForeignKeys(t *testing.T) {
 			}
 			req := request(capacity)
 			req.Identity = "pod-a"
+			says := "/unalike/" + ns + "/"
+			if value == `{}` {
+				says = "the key is missing and there are slots"
+			}
 			g, err := newCoordinator(t, client, ns, nil).Acquire(within(t), req)
-			if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "/unalike/"+ns+"/") {
-				t.Errorf("Acquire with %s = %q stored: %v, %v; want %v that names a key", key, value, g, err, coord.ErrInvalid)
+			if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
+				t.Errorf("Acquire with %s = %q stored: %v, %v; want %v that says %q", key, value, g, err, coord.ErrInvalid, says)
 			}
 		})
 	}

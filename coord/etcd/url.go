@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"time"
 
@@ -109,11 +108,12 @@ func clientConfig(u *coord.URL) (clientv3.Config, error) {
 	if u.Scheme == schemeTLS {
 		protocol = "https"
 	}
-	for _, h := range u.Hosts {
-		if strings.HasSuffix(h, "]") || !strings.Contains(h, ":") {
-			h = net.JoinHostPort(strings.Trim(h, "[]"), defaultPort)
-		}
-		cfg.Endpoints = append(cfg.Endpoints, protocol+"://"+h)
+	addresses, err := u.Addresses(defaultPort)
+	if err != nil {
+		return cfg, err
+	}
+	for _, a := range addresses {
+		cfg.Endpoints = append(cfg.Endpoints, protocol+"://"+a)
 	}
 	if u.User != nil {
 		password, has := u.User.Password()
@@ -125,7 +125,6 @@ func clientConfig(u *coord.URL) (clientv3.Config, error) {
 	if u.Scheme != schemeTLS {
 		return cfg, tlsfiles.None(u, schemeTLS)
 	}
-	var err error
 	cfg.TLS, err = tlsfiles.Config(u, clock.System())
 	return cfg, err
 }

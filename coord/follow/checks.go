@@ -9,8 +9,8 @@ import (
 )
 
 // checkBegun reports whether the new namespace may follow an old one that is closed.
-// Closing overwrites the old floor; only the successor, whose floor is then above zero,
-// records that the move began.
+// Closing overwrites the old floor; only the successor records that the move began, by a
+// floor that was asked for. One that a loss has raised says nothing.
 func (m *move) checkBegun(ctx context.Context, end Ending) error {
 	if !end.Closed {
 		return nil
@@ -19,7 +19,7 @@ func (m *move) checkBegun(ctx context.Context, end Ending) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("the floor of the new namespace cannot be read: %w", err)
-	case !info.Floor.IsZero():
+	case !info.Base.IsZero():
 		return nil
 	}
 	return fmt.Errorf("%w: the old namespace is closed, because another one follows it; continue with that one; if nobody ever used that one, declare a new one with Init and raise its floor with Quarantine to where the last window of the old one ends, at %s, or to two minutes from now if that is later", coord.ErrInvalid, end.Until.UTC().Format(time.RFC3339Nano))

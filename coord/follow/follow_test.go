@@ -49,6 +49,11 @@ func TestFollowFloor(t *testing.T) {
 	if _, err := follow.Namespace(t.Context(), stranger, prev, followSpace()); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "the old namespace is closed") {
 		t.Errorf("a second namespace follows it: %v", err)
 	}
+	unlucky := existing() // a loss has raised its floor, nobody has asked for that
+	unlucky.floor, unlucky.lost = 9000, 9000
+	if _, err := follow.Namespace(t.Context(), unlucky, prev, followSpace()); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "the old namespace is closed") {
+		t.Errorf("a second namespace, which has lost something, follows it: %v", err)
+	}
 }
 
 // TestFollowOfRetired: a namespace of which only retired worker IDs are left.

@@ -15,7 +15,7 @@ type ledger struct {
 	coord.Coordinator // none
 	space             *coord.Space
 	slots             []coord.Slot
-	floor, lost       int64
+	floor, base, lost int64
 	noticed           func() // runs once, in the next write: a server that was restarted notices it
 	calls             []string
 	before            func(call string, n int) error // the n-th call of this name, from 1 on
@@ -68,7 +68,8 @@ func (l *ledger) Quarantine(_ context.Context, until time.Time) (time.Time, erro
 		l.noticed()
 		l.noticed = nil
 	}
-	l.floor = max(l.floor, l.space.Scale.Tick(until.UnixMicro()))
+	tick := l.space.Scale.Tick(until.UnixMicro())
+	l.floor, l.base = max(l.floor, tick), max(l.base, tick)
 	return l.micro(l.floor), nil
 }
 
@@ -96,6 +97,9 @@ func (l *ledger) Inspect(context.Context) (coord.Namespace, error) {
 	n := coord.Namespace{Layout: l.space.Fingerprint, Closed: l.floor >= l.space.LastTick}
 	if l.floor > 0 {
 		n.Floor = l.micro(l.floor + 1)
+	}
+	if l.base > 0 {
+		n.Base = l.micro(l.base + 1)
 	}
 	if l.lost > 0 {
 		n.Lost = l.micro(l.lost + 1)

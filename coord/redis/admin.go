@@ -2,10 +2,10 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
-	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -49,11 +49,12 @@ func floorOf(r reply, err error) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	v, err := r.ints(1, 3)
-	if err != nil {
+	v, err1 := r.ints(1, 1)
+	scale, err2 := r.scale(2)
+	if err := errors.Join(err1, err2); err != nil {
 		return time.Time{}, err
 	}
-	return protocol.Time(clock.Scale{Epoch: v[1], Unit: v[2]}.Micro(v[0])), nil
+	return protocol.Time(scale.Micro(v[0])), nil
 }
 
 // Retire implements [coord.Admin].

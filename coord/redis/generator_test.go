@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -15,11 +14,12 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/redis"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/leaktest"
 )
 
 func TestMain(m *testing.M) {
 	goredis.SetLogger(quiet{log.New(io.Discard, "", 0)})
-	os.Exit(m.Run())
+	leaktest.Main(m)
 }
 
 // quiet takes what the client library would print on standard error.

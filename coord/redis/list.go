@@ -19,17 +19,20 @@ func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
 	if err != nil {
 		return nil, err
 	}
-	scale, err1 := r.ints(1, 2)
-	layout, err2 := r.text(3)
-	rows, err3 := r.list(4)
-	unreadable, err4 := r.list(5)
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
+	layout, err := r.text(3)
+	if err != nil || layout == "" {
+		return nil, err // there is no namespace
+	}
+	scale, err1 := r.scale(1)
+	rows, err2 := r.list(4)
+	unreadable, err3 := r.list(5)
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, err
 	}
 	var slots []coord.Slot
 	var errs []error
 	for _, row := range rows {
-		s, err := listed(row, clock.Scale{Epoch: scale[0], Unit: scale[1]})
+		s, err := listed(row, scale)
 		if err != nil {
 			return nil, err
 		}
@@ -55,11 +58,15 @@ func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 		return coord.Namespace{}, err
 	}
 	layout, err1 := r.text(1)
-	v, err2 := r.ints(2, 5)
+	v, err2 := r.ints(2, 6)
 	if err := errors.Join(err1, err2); err != nil || layout == "" {
 		return coord.Namespace{}, err
 	}
-	meta := protocol.Meta{Fingerprint: layout, Floor: v[0], LastTick: v[1], Epoch: v[2], Unit: v[3], Loss: protocol.Loss{Floor: v[4]}}
+	scale, err := r.scale(4)
+	if err != nil {
+		return coord.Namespace{}, err
+	}
+	meta := protocol.Meta{Fingerprint: layout, Floor: v[0], Base: v[5], LastTick: v[1], Epoch: scale.Epoch, Unit: scale.Unit, Loss: protocol.Loss{Floor: v[4]}}
 	return meta.Inspected(), nil
 }
 

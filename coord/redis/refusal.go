@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -54,11 +53,11 @@ var refusals = map[string]func(*Coordinator, reply) error{
 		return &coord.ClockSkewError{Reference: protocol.Time(v[0]), Max: c.opts.SkewBound}
 	},
 	"QUARANTINED": func(c *Coordinator, r reply) error {
-		v, err := r.ints(1, 3)
-		if err != nil {
+		v, err1 := r.ints(1, 1)
+		scale, err2 := r.scale(2)
+		if err := errors.Join(err1, err2); err != nil {
 			return err
 		}
-		scale := clock.Scale{Epoch: v[1], Unit: v[2]}
 		return &coord.QuarantinedError{Namespace: c.namespace, Until: protocol.Time(scale.Micro(v[0] + 1))}
 	},
 	"LOST": func(_ *Coordinator, r reply) error {
@@ -154,11 +153,11 @@ var refusals = map[string]func(*Coordinator, reply) error{
 		return fmt.Errorf("%w: the layout has worker IDs 0 to %d", coord.ErrInvalid, v[0])
 	},
 	"BEYOND": func(_ *Coordinator, r reply) error {
-		v, err := r.ints(1, 3)
-		if err != nil {
+		v, err1 := r.ints(1, 1)
+		scale, err2 := r.scale(2)
+		if err := errors.Join(err1, err2); err != nil {
 			return err
 		}
-		scale := clock.Scale{Epoch: v[1], Unit: v[2]}
 		return fmt.Errorf("%w: the floor would lie after the end of the layout, which is at %s", coord.ErrInvalid, protocol.Time(scale.Micro(v[0])).Format(time.RFC3339Nano))
 	},
 }

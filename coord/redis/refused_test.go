@@ -21,17 +21,21 @@ import (
 
 // TestClientRefused: clients that would not do what is relied on.
 func TestClientRefused(t *testing.T) {
+	closed := func(c goredis.UniversalClient) goredis.UniversalClient {
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
 	cluster := func(change func(*goredis.ClusterOptions)) goredis.UniversalClient {
 		o := &goredis.ClusterOptions{Addrs: []string{"localhost:1"}, ContextTimeoutEnabled: true}
 		change(o)
-		return goredis.NewClusterClient(o)
+		return closed(goredis.NewClusterClient(o))
 	}
 	single := func(change func(*goredis.Options)) goredis.UniversalClient {
 		o := &goredis.Options{Addr: "localhost:1", MaxRetries: -1, ContextTimeoutEnabled: true}
 		change(o)
-		return goredis.NewClient(o)
+		return closed(goredis.NewClient(o))
 	}
-	ring := goredis.NewRing(&goredis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}})
+	ring := closed(goredis.NewRing(&goredis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}}))
 	for name, tc := range map[string]struct {
 		client goredis.UniversalClient
 		says   string // empty: it is accepted
@@ -187,7 +191,7 @@ func TestWrongServer(t *testing.T) {
 		"wrong password":   {"redis://:wr0ng@" + locked.Addr + "/0?namespace=ns", true, "refuses the user name or the password"},
 		"unknown user":     {"redis://eve:s3cret@" + locked.Addr + "/0?namespace=ns", true, "refuses the user name or the password"},
 		"replica":          {"redis://" + pair.Replica.Addr + "?namespace=ns", false, "is a replica"},
-		"no such database": {"redis://" + pair.Primary.Addr + "/99?namespace=ns", true, "database"},
+		"no such database": {"redis://" + pair.Primary.Addr + "/99?namespace=ns", true, "has no such database"},
 		"not a Cluster":    {"redis-cluster://" + pair.Primary.Addr + "?namespace=ns", true, "Cluster"},
 		"not a Sentinel":   {"redis-sentinel://" + pair.Primary.Addr + "/mymaster?namespace=ns", true, "Sentinel"},
 		"unknown master":   {"redis-sentinel://" + sentinel + "/who?namespace=ns", true, "know no master of that name"},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 )
 
@@ -86,8 +85,9 @@ func (c *Coordinator) renew(ctx context.Context, op operation, g coord.Grant, to
 		explain(g, r)
 		return coord.Grant{}, err
 	}
-	v, err := r.ints(1, 7)
-	if err != nil {
+	v, err1 := r.ints(1, 7)
+	scale, err2 := r.scale(4)
+	if err := errors.Join(err1, err2); err != nil {
 		return coord.Grant{}, err
 	}
 	g.NotBefore, g.NotAfter, g.Generation = v[0], v[1], uint64(v[2])
@@ -95,7 +95,7 @@ func (c *Coordinator) renew(ctx context.Context, op operation, g coord.Grant, to
 		g.Token = token
 	}
 	// A grant may have come without its handle.
-	space := coord.Space{Fingerprint: seen.fingerprint, Scale: clock.Scale{Epoch: v[3], Unit: v[4]}, LastTick: v[5], Capacity: int(v[6])}
+	space := coord.Space{Fingerprint: seen.fingerprint, Scale: scale, LastTick: v[5], Capacity: int(v[6])}
 	return c.granted(g, space, seen), nil
 }
 

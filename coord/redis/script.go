@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/unalike-id/unalike/clock"
 )
 
 // The scripts. Each is one atomic step in the server, and one call; the preamble, what is
@@ -89,6 +91,15 @@ func (r reply) ints(i, n int) ([]int64, error) {
 		out[j] = v
 	}
 	return out, nil
+}
+
+// scale returns the i-th part and the next one, which are the epoch and the unit of a layout.
+func (r reply) scale(i int) (clock.Scale, error) {
+	v, err := r.ints(i, 2)
+	if err == nil && (v[0] < 0 || v[1] <= 0) {
+		err = fmt.Errorf("%w (epoch %d and unit %d)", errReply, v[0], v[1])
+	}
+	return clock.Scale{Epoch: v[0], Unit: v[1]}, err
 }
 
 // list returns the i-th part, which is a list of replies.

@@ -37,10 +37,16 @@ func TestServerRefused(t *testing.T) {
 // it is.
 func TestUnknownReply(t *testing.T) {
 	c := &Coordinator{namespace: "ns"}
-	for _, r := range []reply{nil, {}, {int64(1)}, {"WHAT"}, {"FULL"}, {"FULL", "1", "2", "3"}, {"LAYOUT", int64(1)}, {"SKEW"}, {"QUARANTINED", int64(1)}, {"LOST"}, {"DAMAGED", "meta"}, {"FOREIGN"}, {"DENIED"}, {"VERSION"}, {"EVICTS"}, {"SCALE", "1"}, {"AHEAD"}, {"SPENT"}, {"RANGE"}, {"BEYOND"}, {"OTHER"}} {
+	for _, r := range []reply{nil, {}, {int64(1)}, {"WHAT"}, {"FULL"}, {"FULL", "1", "2", "3"}, {"LAYOUT", int64(1)}, {"SKEW"}, {"QUARANTINED", int64(1)}, {"LOST"}, {"DAMAGED", "meta"}, {"FOREIGN"}, {"DENIED"}, {"VERSION"}, {"EVICTS"}, {"SCALE", "1"}, {"AHEAD"}, {"SPENT"}, {"RANGE"}, {"BEYOND"}, {"OTHER"}, {"QUARANTINED", int64(1), int64(0), int64(0)}, {"BEYOND", int64(1), int64(-1), int64(1000)}} {
 		if err := c.refusal(r); !errors.Is(err, errReply) {
 			t.Errorf("%v: %v; want %v", r, err, errReply)
 		}
+	}
+	if want := "is something between here and Redis that changes replies?"; !strings.Contains(errReply.Error(), want) {
+		t.Errorf("%v lacks %q", errReply, want)
+	}
+	if at, err := floorOf(reply{"OK", int64(1), int64(0), int64(0)}, nil); !errors.Is(err, errReply) {
+		t.Errorf("a floor in ticks of no length: %v, %v", at, err)
 	}
 	if _, err := (reply{"OK", []any{"x"}}).list(1); !errors.Is(err, errReply) {
 		t.Errorf("a list of texts: %v", err)

@@ -12,9 +12,9 @@ import (
 // of a namespace that was never seen.
 type snapshot struct {
 	fingerprint string
-	nonce, loss string // of the namespace, and of the last loss on its record
-	generation  int64  // the last one given out
-	floor, base int64
+	nonce, loss string    // of the namespace, and of the last loss on its record
+	generation  int64     // the last one given out
+	base        int64     // of its floor
 	at          int64     // the server's clock, in microseconds since 1970
 	came        time.Time // when the reply came; for measuring how long ago that is
 }
@@ -30,9 +30,9 @@ func snapshotOf(r reply) (snapshot, error) {
 	s.fingerprint, errs[0] = r.text(0)
 	s.nonce, errs[1] = r.text(1)
 	s.loss, errs[2] = r.text(2)
-	v, err := r.ints(3, 4)
+	v, err := r.ints(3, 3)
 	errs[3] = err
-	s.generation, s.floor, s.base, s.at = v[0], v[1], v[2], v[3]
+	s.generation, s.base, s.at = v[0], v[1], v[2]
 	return s, errors.Join(errs[:]...)
 }
 
@@ -47,7 +47,7 @@ func (s snapshot) age() int64 {
 
 // args are a snapshot as the scripts read it.
 func (s snapshot) args() []any {
-	return []any{s.fingerprint, s.nonce, s.loss, s.generation, s.floor, s.base, s.age(), s.at}
+	return []any{s.fingerprint, s.nonce, s.loss, s.generation, s.base, s.age(), s.at}
 }
 
 // latest keeps the newest snapshot. It is safe for concurrent use.

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,8 +95,9 @@ func (k kind) parse(secure bool, u *coord.URL) (target, error) {
 	if len(u.Hosts) > 1 && k.scheme == single.scheme {
 		return t, fmt.Errorf("there are %d hosts; one server is one host, several are a Cluster (%s://) or Sentinels (%s://)", len(u.Hosts), cluster.name(secure), sentinel.name(secure))
 	}
-	for _, h := range u.Hosts {
-		t.addrs = append(t.addrs, withPort(h, k.port))
+	var err error
+	if t.addrs, err = u.Addresses(k.port); err != nil {
+		return t, err
 	}
 	t.namespace = u.Option("namespace")
 	if t.namespace == "" {
@@ -116,13 +116,6 @@ func (k kind) parse(secure bool, u *coord.URL) (target, error) {
 		return t, err
 	}
 	return t, t.parseTLS(k, secure, u)
-}
-
-func withPort(host, port string) string {
-	if strings.HasSuffix(host, "]") || !strings.Contains(host, ":") {
-		return net.JoinHostPort(strings.Trim(host, "[]"), port)
-	}
-	return host
 }
 
 // parsePath reads the database, and the name of the master before it.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"iter"
 	"math"
+	"os"
 	"slices"
 	"time"
 
@@ -134,7 +135,8 @@ func (c *Coordinator) candidates(req coord.Request, first int) iter.Seq[int] {
 }
 
 // looksOpen returns the tick at which a window of the worker ID would open. A worker
-// ID that cannot be granted as it is comes last, and that is logged.
+// ID that cannot be granted as it is comes last, and that is logged. So is a state file
+// that was lost: one horizon is waited out, or another worker ID granted meanwhile.
 func (c *Coordinator) looksOpen(req coord.Request, first, id int) int64 {
 	p := pair{c.opts.Namespace, id}
 	known := p.look()
@@ -148,6 +150,9 @@ func (c *Coordinator) looksOpen(req coord.Request, first, id int) int64 {
 		if path, err = statePath(c.opts.State, first, id); err == nil {
 			stored, err = c.read(path, p, req)
 		}
+		if err == nil && stored == nil && !c.opts.AcceptFresh && wasTaken(path) {
+			c.opts.Logger.Warn("state file is missing, and its lock file is there: it was lost, or another process is about to write it; the worker IDs that open earlier are tried first", "state_file", path, "worker_id", id)
+		}
 	}
 	from := c.from(req, known, stored)
 	if err == nil {
@@ -158,6 +163,13 @@ func (c *Coordinator) looksOpen(req coord.Request, first, id int) int64 {
 		return math.MaxInt64
 	}
 	return from
+}
+
+// wasTaken reports whether a process had the worker ID of a state file once: its lock file
+// stays.
+func wasTaken(path string) bool {
+	_, err := os.Lstat(path + lockSuffix)
+	return err == nil
 }
 
 // from returns NotBefore of the next window: where the last one ended, as far as this
@@ -255,7 +267,7 @@ func (c *Coordinator) open(h *hold, req coord.Request, first int) (*record, erro
 	if err != nil {
 		return nil, err
 	}
-	if h.lock, err = lock(path+".lock", c.storage.lock); err != nil {
+	if h.lock, err = lock(path+lockSuffix, c.storage.lock); err != nil {
 		if !errors.Is(err, coord.ErrNoWorkerID) {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -151,6 +152,39 @@ func TestPassedOver(t *testing.T) {
 		t.Errorf("with only that left: %v", err)
 	}
 	untouched(t, path, "garbage")
+}
+
+// TestLostFilePassedOver: a state file that was lost is mentioned, though another worker ID
+// is granted. One that was never there, or need not be, is not.
+func TestLostFilePassedOver(t *testing.T) {
+	ns := rand.Text()
+	path := ending(t, ns, "layout-a", -1, 0, 0)
+	var log bytes.Buffer
+	o := Options{Namespace: ns, State: path, Count: 3, Logger: logTo(&log)}
+	for id := 8; id <= 9; id++ { // 8 is passed over when its file is gone
+		c := open(t, o)
+		if g := acquire(t, c, request("a", 1000)); g.WorkerID != id {
+			t.Errorf("granted was %v; want worker ID %d", g, id)
+		}
+		_ = c.Close()
+		if id == 8 {
+			if err := os.Remove(path + ".8"); err != nil {
+				t.Fatal(err)
+			}
+			if log.Len() > 0 {
+				t.Errorf("logged was %q", log.String())
+			}
+		}
+	}
+	if got := log.String(); strings.Count(got, "state file is missing") != 1 || !strings.Contains(got, "worker_id=8") {
+		t.Errorf("a state file was lost, and logged was %q", got)
+	}
+	log.Reset()
+	o.AcceptFresh = true
+	acquire(t, open(t, o), request("b", 1000))
+	if log.Len() > 0 {
+		t.Errorf("with AcceptFresh logged was %q", log.String())
+	}
 }
 
 // TestWindowTooFarAhead: nobody waits until 2060, or for what a day and a tick bring.

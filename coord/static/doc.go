@@ -34,9 +34,9 @@
 // If the state file is missing, it may have been lost: a start then waits out one
 // horizon, which is as far as a predecessor's window can have reached. If it is
 // certain that this worker ID is new, [Options].AcceptFresh or the URL option
-// fresh=true skips that. If the file is deleted or replaced under a running
-// holder, the next renewal reports the lease lost; acquiring again then waits out
-// one horizon, as at a start, and the window that the process knows it had.
+// fresh=true skips that. Otherwise it is logged. If the file is deleted or replaced
+// under a running holder, the next renewal reports the lease lost; acquiring again then
+// waits out one horizon, as at a start, and the window that the process knows it had.
 //
 // List shows what the state files say, and whether their locks are held, to any
 // process that may read them; so does "unalike workers". A process that looks keeps
@@ -52,7 +52,8 @@
 // Of the worker IDs that are free, the one is granted whose window opens in time, the
 // first if there are several, and otherwise the one that opens first. So a start passes
 // over what a crash left, and after a step of the clock backward service goes on with a
-// worker ID whose window lies behind the new time.
+// worker ID whose window lies behind the new time. It passes over a state file that was
+// lost as well, if another one is there; that is logged if the lock file is left.
 //
 // # A slow disk
 //

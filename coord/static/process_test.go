@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/leaktest"
 )
 
 // The environment of a child process: the test binary, started again as a holder
@@ -26,7 +27,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childState) == "" {
-		os.Exit(m.Run())
+		leaktest.Main(m)
 	}
 	if err := child(); err != nil {
 		fmt.Println("error:", err)

@@ -172,8 +172,8 @@ func extentOf(layout string) (lastTick int64, capacity int, _ error) {
 	if parts := strings.SplitN(layout, "/", 5); len(parts) == 5 {
 		time, err1 := strconv.ParseUint(parts[0], 10, 8)
 		worker, err2 := strconv.ParseUint(parts[1], 10, 8)
-		if err1 == nil && err2 == nil && time > 0 && time < 63 && worker < 31 {
-			return 1<<time - 1, 1 << worker, nil
+		if err1 == nil && err2 == nil && time > 0 && time < 63 && worker < 32 {
+			return 1<<time - 1, int(min(uint64(1)<<worker, math.MaxInt)), nil // 31 bits fill an int on 32-bit machines
 		}
 	}
 	return 0, 0, fmt.Errorf("%w: layout %.80q does not say how many bits it has; it has the form time/worker/sequence bits/unit/epoch", coord.ErrInvalid, layout)

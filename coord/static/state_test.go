@@ -1,7 +1,9 @@
 package static
 
 import (
+	"bytes"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -146,21 +148,30 @@ func TestStateSurvivesEncoding(t *testing.T) {
 	}
 }
 
+// FuzzDecode: what is read of a state file is written again, but for white space.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(goodState))
 	f.Add([]byte(strings.Replace(goodState, "5000", "5e3", 1)))
+	f.Add([]byte(strings.ReplaceAll(goodState, ",", ", \n")))
 	f.Add([]byte(`{"version":1}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := decode(b)
 		if err != nil {
+			if errors.Is(err, coord.ErrInvalid) { // load says that, with the path
+				t.Errorf("%q: %v", b, err)
+			}
 			return
+		}
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, b); err != nil {
+			t.Fatalf("%q is read as %+v, and is no JSON: %v", b, r, err)
 		}
 		again, err := r.encode()
 		if err != nil {
 			t.Fatalf("%q is read as %+v, which cannot be written: %v", b, r, err)
 		}
-		if back, err := decode(again); err != nil || back != r {
-			t.Fatalf("%+v became %+v, %v", r, back, err)
+		if back, err := decode(again); err != nil || back != r || compact.String()+"\n" != string(again) {
+			t.Fatalf("%q is read as %+v, which is written %q, and then %+v, %v", b, r, again, back, err)
 		}
 	})
 }

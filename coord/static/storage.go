@@ -14,6 +14,9 @@ import (
 	"github.com/unalike-id/unalike/internal/filesys"
 )
 
+// lockSuffix is what the name of a lock file has after that of its state file.
+const lockSuffix = ".lock"
+
 // storage reads and writes state files. Its fields are the steps that can fail or take
 // long, and between which another process can come, so that tests can let them.
 type storage struct {

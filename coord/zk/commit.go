@@ -239,6 +239,8 @@ func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
 			continue // there will be another connection
 		case replies[0].err != nil:
 			return definite(replies[0].err, client.ErrNoNode)
+		case replies[0].stat.EphemeralOwner == 0:
+			return true // the worker ID was retired meanwhile
 		}
 		select {
 		case e := <-replies[0].events:

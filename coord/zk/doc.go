@@ -41,7 +41,8 @@
 //
 // Servers make sessions no shorter and no longer than their bounds, without a word: by
 // default 2 and 20 of their ticks, 4 s and 40 s. A TTL outside of them is refused, with
-// both figures, because the lease would not be the one that was configured.
+// both figures, because the lease would not be the one that was configured. An operator
+// has no lease, and is served whatever the bounds are.
 //
 // # What is stored
 //
@@ -137,8 +138,8 @@
 // namespace was made anew or is gone, and when the record of the namespace is an earlier
 // one or that of another namespace. It then raises the floor: nothing is granted or
 // extended until [MaxHorizon] and the skew bound have passed, because no window that was
-// lost reaches further. A floor that the process knew is put back as well. The floor is
-// raised once for each loss: meta has a record of the last one.
+// lost reaches further. An operator's floor that the process knew is put back as well.
+// The floor is raised once for each loss: meta has a record of the last one.
 //
 // A server refuses clients that have seen later transactions than its own, without
 // saying why. The client library would try for ever; here, a session without a

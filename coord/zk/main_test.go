@@ -2,7 +2,6 @@ package zk_test
 
 import (
 	"fmt"
-	"os"
 	"regexp"
 	"testing"
 	"time"
@@ -11,12 +10,13 @@ import (
 
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
 func TestMain(m *testing.M) {
 	drivertest.HolderMain()
-	os.Exit(m.Run())
+	leaktest.Main(m)
 }
 
 const (

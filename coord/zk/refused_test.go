@@ -54,6 +54,48 @@ func TestSessionBounds(t *testing.T) {
 	mustAcquire(t, c, req)
 }
 
+// TestBoundsBindHoldersAlone: who holds nothing needs no TTL that the servers accept: an
+// operator, and who comes with a grant that does not say how long its lease lasts, which
+// the slot does.
+func TestBoundsBindHoldersAlone(t *testing.T) {
+	server := zktest.Start(t, zktest.Options{OwnBounds: true, Tick: 100 * time.Millisecond}) // 0.2 to 2 s
+	ns := rand.Text()
+	restarted := func() *zk.Coordinator { return newCoordinator(t, []string{server.Addr}, ns, nil) }
+	req := request(1)
+	req.TTL = 2 * time.Second
+	if err := restarted().Init(within(t), space()); err != nil {
+		t.Errorf("Init: %v", err)
+	}
+	g := mustAcquire(t, restarted(), req)
+	for _, step := range []struct {
+		name string
+		do   func(c *zk.Coordinator, g coord.Grant) (coord.Grant, error)
+	}{
+		{"Renew", func(c *zk.Coordinator, g coord.Grant) (coord.Grant, error) {
+			return c.Renew(within(t), g, g.NotAfter+1)
+		}},
+		{"Resume", func(c *zk.Coordinator, g coord.Grant) (coord.Grant, error) {
+			return c.Resume(within(t), g, rand.Text(), g.NotAfter+1)
+		}},
+		{"Release", func(c *zk.Coordinator, g coord.Grant) (coord.Grant, error) {
+			return g, c.Release(within(t), g, g.NotAfter)
+		}},
+	} {
+		g.Handle = nil
+		next, err := step.do(restarted(), g)
+		if err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		g = next
+	}
+	if slots, err := restarted().List(within(t)); err != nil || len(slots) != 1 {
+		t.Errorf("List: %v, %v", slots, err)
+	}
+	if _, err := restarted().Quarantine(within(t), time.Time{}); err != nil {
+		t.Errorf("Quarantine: %v", err)
+	}
+}
+
 // TestAccess: who may use a namespace is up to who made it.
 func TestAccess(t *testing.T) {
 	server := zktest.Start(t, zktest.Options{})

@@ -44,7 +44,8 @@ type session struct {
 	*store
 	conn  *client.Conn
 	hosts *hosts
-	ttl   time.Duration
+	ttl   time.Duration // of an operator's session, that which the server has made of it
+	free  bool          // any TTL will do: it is an operator's, who holds nothing
 	limit int           // the longest answer
 	lane  chan struct{} // has one element unless requests are being sent
 	sent  chan struct{} // has one after a request was sent
@@ -71,9 +72,9 @@ type session struct {
 }
 
 // Open implements [protocol.Store]. The session begins to connect.
-func (st *store) Open(_ string, ttl time.Duration, workers int) (protocol.Session, error) {
+func (st *store) Open(token string, ttl time.Duration, workers int) (protocol.Session, error) {
 	s := &session{
-		store: st, ttl: ttl, handshake: shortestHandshake(ttl), limit: answerRoom + nameRoom*workers,
+		store: st, ttl: ttl, free: token == "", handshake: shortestHandshake(ttl), limit: answerRoom + nameRoom*workers,
 		lane: make(chan struct{}, 1), sent: make(chan struct{}, 1), ready: make(chan struct{}),
 	}
 	s.lane <- struct{}{}
@@ -167,7 +168,7 @@ func (s *session) position() protocol.Position {
 }
 
 // greeted implements [observer]. A server that makes the session shorter or longer than
-// asked changes the TTL: that is no lease that anybody configured.
+// asked changes the TTL: that is no lease that anybody configured. An operator has none.
 func (s *session) greeted(g greeting) {
 	if g.session == 0 {
 		s.over(false, errExpired)
@@ -175,12 +176,16 @@ func (s *session) greeted(g greeting) {
 	}
 	s.mu.Lock()
 	s.id = g.session
+	if s.free && g.timeout > 0 {
+		s.ttl = g.timeout
+	}
+	ttl := s.ttl
 	s.handshake = min(max(shortestHandshake(s.ttl), slack*g.took), s.ttl)
 	s.mu.Unlock()
-	if g.timeout == s.ttl {
+	if g.timeout == ttl {
 		return
 	}
-	s.over(true, fmt.Errorf("%w: TTL is %v; the ZooKeeper server makes it %v: its bounds are minSessionTimeout and maxSessionTimeout, by default 2 and 20 times its tickTime; choose a TTL within them", coord.ErrInvalid, s.ttl, g.timeout))
+	s.over(true, fmt.Errorf("%w: TTL is %v; the ZooKeeper server makes it %v: its bounds are minSessionTimeout and maxSessionTimeout, by default 2 and 20 times its tickTime; choose a TTL within them", coord.ErrInvalid, ttl, g.timeout))
 }
 
 // event is told by the client what happens. It does not block: the client's

@@ -40,7 +40,7 @@ func TestOpen(t *testing.T) {
 func TestBadURL(t *testing.T) {
 	drivertest.BadURLs(t, map[string]string{
 		"zookeeper://h/?namespace=ns":         "unknown scheme",
-		"zk:///apps?namespace=ns":             "no host",
+		"zk:///apps?namespace=ns":             "there is no host; write zk://host1:2181,host2:2181/chroot?namespace=name",
 		"zk://h":                              "no namespace",
 		"zk://h/apps":                         "no namespace",
 		"zk://h/?namespace=a/b":               "namespace",
@@ -51,7 +51,7 @@ func TestBadURL(t *testing.T) {
 		"zk://h:70000/?namespace=ns":          "port",
 		"zk://::1/?namespace=ns":              "IPv6",
 		"zk://h/apps/?namespace=ns":           "ends with a slash",
-		"zk://h//apps?namespace=ns":           "two slashes",
+		"zk://h//apps?namespace=ns":           "has two slashes in a row",
 		"zk://h/a/../b?namespace=ns":          "absolute path",
 		"zk://h/a%01?namespace=ns":            "does not allow",
 		"zk://h/?namespace=ns&colour=red":     "known are horizon, namespace",
@@ -63,7 +63,7 @@ func TestBadURL(t *testing.T) {
 		"zk://h/?namespace=ns&horizon=5m":     "at most 2m0s",
 		"zk://h/?namespace=ns&skew=-1s":       "skew",
 		"zk://h/?namespace=ns&skew=5m":        "SkewBound",
-		"zk://user@h/?namespace=ns":           "password",
+		"zk://user@h/?namespace=ns":           "a user and a password belong together; write user:password@, or neither",
 		"zk://:secret@h/?namespace=ns":        "password",
 		"zk://u%3Aser:secret@h/?namespace=ns": "colon",
 		"zk://user:sec%ret@h/?namespace=ns":   "%25",

@@ -179,7 +179,7 @@ byte copiedAt;
 #endif
 #endif
 
-#ifdef M_FORGETS                /* the floor that the process knows is not looked at */
+#ifdef M_FORGETS                /* the base of the floor that the process knows is not looked at */
 #define KNOWN(p)  0
 #else
 #define KNOWN(p)  K_FLOOR(p)
@@ -220,7 +220,7 @@ inline learn(p, t) {
 	k_nonce[p] = nonce;
 #endif
 #ifdef FOLLOWS
-	k_floor[p] = floor;
+	k_floor[p] = MIN(floor, FOLLOWS);       /* the base: what an operator has asked for */
 #endif
 }
 

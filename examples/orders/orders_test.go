@@ -22,6 +22,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/follow"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
@@ -80,7 +81,7 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer func() { _ = os.RemoveAll(builtIn) }() // a leftover in the temporary folder
-		return m.Run()
+		return leaktest.Run(m)
 	}())
 }
 

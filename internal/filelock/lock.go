@@ -116,6 +116,11 @@ func holder(f *os.File) int {
 	if err != nil {
 		return 0
 	}
+	return signature(b)
+}
+
+// signature reads what sign has written; 0: it is something else.
+func signature(b []byte) int {
 	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil || pid < 0 {
 		return 0

@@ -107,13 +107,14 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 // that ends first was not renewed since the last look, so that its holder may be dead.
 //
 // Another lease that ends first is no sign of life if the one before has ended: then
-// somebody else was faster, and the next one may be a dead holder's as well.
+// somebody else was faster, and the next one may be a dead holder's as well. Nor is a look
+// that has learned nothing of any lease.
 func (s *start) mayEnd(full *coord.NoWorkerIDError) bool {
 	now := s.now()
 	switch {
 	case full.Soonest.IsZero():
-		return false
-	case !full.LastSeen.IsZero() && now.Sub(full.LastSeen) < s.k.cfg.Lease.RenewEvery:
+		return !s.soonest.IsZero() && time.Now().Before(s.held)
+	case !full.LastSeen.IsZero() && !s.late(full, now):
 		return false // nobody is late with a renewal
 	case s.soonest.IsZero():
 		s.until = now.Add(s.k.cfg.Lease.TTL)
@@ -131,6 +132,14 @@ func (s *start) mayEnd(full *coord.NoWorkerIDError) bool {
 	}
 	s.soonest = full.Soonest
 	return time.Now().Before(s.held)
+}
+
+// late reports whether the holder whose lease ends first is late with its renewal, if it
+// renews as often in the time of its lease as this one does, and not less often.
+func (s *start) late(full *coord.NoWorkerIDError, now time.Time) bool {
+	own := s.k.cfg.Lease
+	shorter := min(float64(full.Soonest.Sub(full.LastSeen))/float64(own.TTL), 1)
+	return now.Sub(full.LastSeen) >= time.Duration(shorter*float64(own.RenewEvery))
 }
 
 // timer returns the reading of the machine's monotonic clock that a time lies ahead.

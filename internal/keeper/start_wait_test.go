@@ -110,6 +110,56 @@ func TestStartWaitsForTheLeaseOfADeadHolder(t *testing.T) {
 	}
 }
 
+// A holder with a shorter lease renews more often, and is late sooner.
+func TestStartWaitsForAShorterLease(t *testing.T) {
+	for name, tt := range map[string]struct {
+		ago   time.Duration // since the last renewal; a live holder renews every third of a second
+		waits bool
+	}{"dead": {every / 10, true}, "alive": {every / 50, false}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				began := time.Now()
+				seen := began.Add(-tt.ago)
+				ends := seen.Add(ttl / 15)
+				r := refusing(t, func() error {
+					if time.Now().After(ends) {
+						return nil
+					}
+					return &coord.NoWorkerIDError{Soonest: ends, LastSeen: seen}
+				})
+				err := r.Start(t.Context())
+				if tt.waits && err != nil || !tt.waits && (!errors.Is(err, coord.ErrNoWorkerID) || time.Since(began) != 0) {
+					t.Errorf("Start took %v: %v; it waits: %v", time.Since(began), err, tt.waits)
+				}
+			})
+		})
+	}
+}
+
+// What a look does not learn is no sign of life.
+func TestStartGoesOnWhereALookLearnsNothing(t *testing.T) {
+	for name, ends := range map[string]bool{"the lease ends": true, "it does not": false} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				began := time.Now()
+				r := refusing(t, func() error {
+					switch passed := time.Since(began); {
+					case passed < 3*time.Second:
+						return &coord.NoWorkerIDError{Soonest: began.Add(10 * time.Second)}
+					case !ends || passed < 10*time.Second:
+						return &coord.NoWorkerIDError{}
+					}
+					return nil
+				})
+				err := r.Start(t.Context())
+				if took := time.Since(began); (err == nil) != ends || took > ttl+7*time.Second {
+					t.Errorf("Start took %v: %v", took, err)
+				}
+			})
+		})
+	}
+}
+
 // Whoever was faster with the first lease that ended does not turn the others away.
 func TestStartsShareTheLeasesOfDeadHolders(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -12,8 +12,8 @@ var betweenMutants = []mutant{
 	{
 		name: "protocol: an answer to a request that was made before anything was known teaches nothing",
 		file: "internal/protocol/loss.go",
-		old:  "if at.meta == nil && d.meta != nil",
-		new:  "if false && d.meta != nil",
+		old:  "if seen := d.last.meta; at.meta == nil && seen != nil",
+		new:  "if seen := d.last.meta; false && seen != nil",
 		pkg:  "./internal/protocol", test: "TestSurveyFromBeforeANamespaceWasKnown",
 	},
 	{
@@ -40,8 +40,8 @@ var betweenMutants = []mutant{
 	{
 		name: "protocol: a session without room in place of another",
 		file: "internal/protocol/tenant.go",
-		old:  "c.store.Open(t.token, t.ttl, t.workers)",
-		new:  "c.store.Open(t.token, t.ttl, 0)",
+		old:  "c.store.Open(token, cmp.Or(t.ttl, c.usualTTL()), t.workers)",
+		new:  "c.store.Open(token, cmp.Or(t.ttl, c.usualTTL()), 0)",
 		pkg:  "./internal/protocol", test: "TestReopenedSessionHasRoom",
 	},
 	{
@@ -89,8 +89,8 @@ var betweenMutants = []mutant{
 	{
 		name: "protocol: a namespace that was looked at is not remembered",
 		file: "internal/protocol/admin.go",
-		old:  "if l.Number != 0 {",
-		new:  "if false {",
+		old:  "if l.Number == 0 {",
+		new:  "if true {",
 		pkg:  "./internal/protocol", test: "TestListedNamespaceIsRemembered",
 	},
 	{

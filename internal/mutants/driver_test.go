@@ -420,7 +420,7 @@ var driverMutants = []mutant{
 	{
 		name: "zk: other session timeouts accepted",
 		file: "coord/zk/session.go",
-		old:  "\tif g.timeout == s.ttl {",
+		old:  "\tif g.timeout == ttl {",
 		new:  "if true {",
 		pkg:  "./coord/zk", test: "TestSessionBounds",
 	},
@@ -483,8 +483,8 @@ var driverMutants = []mutant{
 	{
 		name: "zk: session kept alive that nobody renews",
 		file: "internal/protocol/tenant.go",
-		old:  "t.idle = time.AfterFunc(t.ttl",
-		new:  "t.idle = time.AfterFunc(1000*t.ttl",
+		old:  "t.idle = time.AfterFunc(cmp.Or(t.ttl",
+		new:  "t.idle = time.AfterFunc(cmp.Or(1000*t.ttl",
 		pkg:  "./coord/zk", test: "TestNobodyRenews",
 	},
 	{
@@ -511,8 +511,8 @@ var driverMutants = []mutant{
 	{
 		name: "etcd: a loss that was dealt with counted again",
 		file: "internal/protocol/loss.go",
-		old:  "case now.era != d.era, known.era < d.raised:",
-		new:  "case now.era != d.era:",
+		old:  "case now.era != d.last.era, known.era < d.raised:",
+		new:  "case now.era != d.last.era:",
 		pkg:  "./internal/protocol", test: "TestEarlierEras",
 	},
 	{
@@ -525,8 +525,8 @@ var driverMutants = []mutant{
 	{
 		name: "zk: a loss that was dealt with counted again",
 		file: "internal/protocol/loss.go",
-		old:  "case now.era != d.era, known.era < d.raised:",
-		new:  "case now.era != d.era:",
+		old:  "case now.era != d.last.era, known.era < d.raised:",
+		new:  "case now.era != d.last.era:",
 		pkg:  "./coord/zk", test: "TestRolledBack",
 	},
 	{
@@ -546,8 +546,8 @@ var driverMutants = []mutant{
 	{
 		name: "zk: reads taken to be handled in the order in which they were made",
 		file: "internal/protocol/loss.go",
-		old:  "\tif at.meta != nil {\n\t\tif why := metaContradicts(at.meta, &meta)",
-		new:  "\tif d.meta != nil {\n\t\tif why := metaContradicts(d.meta, &meta)",
+		old:  "\tif at.meta != nil {\n\t\tif why := metaContradicts(at.meta, meta)",
+		new:  "\tif d.last.meta != nil {\n\t\tif why := metaContradicts(d.last.meta, meta)",
 		pkg:  "./internal/protocol", test: "TestDetector",
 	},
 	{

@@ -75,8 +75,8 @@ var etcdFixMutants = []mutant{
 	{
 		name: "etcd: a known floor forgotten in a loss",
 		file: "internal/protocol/heal.go",
-		old:  "AfterLoss(known, checked, c.set.MaxHorizon, c.set.SkewBound)\n\tif doubtful",
-		new:  "AfterLoss(nil, checked, c.set.MaxHorizon, c.set.SkewBound)\n\tif doubtful",
+		old:  "known := c.detector.known()\n\task :=",
+		new:  "known := (*Meta)(nil)\n\task :=",
 		pkg:  "./coord/etcd", test: "TestForgottenFloor",
 	},
 	{
@@ -89,8 +89,8 @@ var etcdFixMutants = []mutant{
 	{
 		name: "etcd: what shows a loss taken for newer than it is",
 		file: "internal/protocol/loss.go",
-		old:  "\tif d.lost != \"\" {\n\t\treturn // what was seen",
-		new:  "\tif false {\n\t\treturn // what was seen",
+		old:  "d.last = sight{era: at.era, proofs: at.proofs}",
+		new:  "d.last.proofs = at.proofs",
 		pkg:  "./coord/etcd", test: "TestLateWitness",
 	},
 	{
@@ -103,8 +103,8 @@ var etcdFixMutants = []mutant{
 	{
 		name: "etcd: one settled proof is enough",
 		file: "internal/protocol/loss.go",
-		old:  "if !meta.Record.Settles(loss, seen, d.maxHorizon, d.skewBound) {\n\t\t\treturn false\n",
-		new:  "if meta.Record.Settles(loss, seen, d.maxHorizon, d.skewBound) {\n\t\t\td.begin(p, meta, now)\n\t\t\treturn true\n",
+		old:  "if !settles(loss, seen) {\n\t\t\treturn false\n",
+		new:  "if settles(loss, seen) {\n\t\t\td.begin(p, meta, now)\n\t\t\treturn true\n",
 		pkg:  "./internal/protocol", test: "TestEachProofIsSettled",
 	},
 	{

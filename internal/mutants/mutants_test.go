@@ -50,6 +50,9 @@ func TestMutants(t *testing.T) {
 		etcdMutants,
 		simMutants,
 		simulatedMutants,
+		mendMutants,
+		verifyMutants,
+		badInputMutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()

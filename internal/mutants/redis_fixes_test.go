@@ -75,15 +75,15 @@ var redisFixMutants = []mutant{
 	{
 		name: "redis: second loss shortens the quarantine",
 		file: "coord/redis/lua/namespace.lua",
-		old:  "math.max(meta.floor, meta.loss.floor, to)",
-		new:  "math.max(meta.base, to)",
+		old:  "math.max(meta.floor, meta.loss.floor, to, meta.base)",
+		new:  "math.max(to, meta.base)",
 		pkg:  "./coord/redis", test: "TestSecondLoss",
 	},
 	{
 		name: "redis: known floor forgotten after a loss",
 		file: "coord/redis/lua/namespace.lua",
-		old:  "meta.floor, meta.base = math.max(meta.floor, known.floor), math.max(meta.base, known.base)",
-		new:  "",
+		old:  "then meta.base = math.max(meta.base, known.base) end",
+		new:  "then end",
 		pkg:  "./coord/redis", test: "TestForgottenFloor",
 	},
 	{

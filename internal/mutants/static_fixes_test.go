@@ -96,8 +96,8 @@ var staticFixMutants = []mutant{
 	{
 		name: "static: state read before the lock",
 		file: "coord/static/acquire.go",
-		old:  "\tif h.lock, err = lock(path+\".lock\", c.storage.lock); err != nil {\n",
-		new:  "\tearly, missing := c.storage.load(path)\n\tc.storage.load = func(string) (record, error) { return early, missing }\n\tif h.lock, err = lock(path+\".lock\", c.storage.lock); err != nil {\n",
+		old:  "\tif h.lock, err = lock(path+lockSuffix, c.storage.lock); err != nil {\n",
+		new:  "\tearly, missing := c.storage.load(path)\n\tc.storage.load = func(string) (record, error) { return early, missing }\n\tif h.lock, err = lock(path+lockSuffix, c.storage.lock); err != nil {\n",
 		pkg:  "./coord/static", test: "TestStateIsReadUnderTheLock",
 	},
 	{

@@ -61,22 +61,22 @@ var zkFixMutants = []mutant{
 	{
 		name: "zk: a loss on record explains whatever was seen",
 		file: "internal/protocol/loss.go",
-		old:  "!meta.Record.Settles(loss, seen,",
-		new:  "!meta.Record.Settles(loss, 0*seen,",
+		old:  "return meta.Record.Settles(loss, seen,",
+		new:  "return meta.Record.Settles(loss, 0*seen,",
 		pkg:  "./internal/protocol", test: "TestSettled",
 	},
 	{
 		name: "zk: a loss that was known explains another one",
 		file: "internal/protocol/loss.go",
-		old:  "!meta.Record.Settles(loss, seen,",
-		new:  "!meta.Record.Settles(\"\"+loss[:0], seen,",
+		old:  "return meta.Record.Settles(loss, seen,",
+		new:  "return meta.Record.Settles(\"\"+loss[:0], seen,",
 		pkg:  "./internal/protocol", test: "TestSettled",
 	},
 	{
 		name: "zk: what is seen after a loss counts as evidence",
 		file: "internal/protocol/loss.go",
-		old:  "\tif d.lost != \"\" {\n\t\treturn // what was seen",
-		new:  "\tif d.lost != \"\" {\n\t\td.prove(d.lost, d.now(now))\n\t\treturn // what was seen",
+		old:  "\tif at.proofs != d.last.proofs {\n\t\treturn // it may be",
+		new:  "\tif d.lost != \"\" {\n\t\td.prove(d.lost, d.now(now))\n\t}\n\tif at.proofs != d.last.proofs {\n\t\treturn // it may be",
 		pkg:  "./internal/protocol", test: "TestSettled",
 	},
 	{

@@ -195,10 +195,11 @@ func (c *Coordinator) list(ctx context.Context, s Session, slots bool) (*Listing
 	at := c.detector.sight()
 	l, err := s.List(ctx, slots)
 	if err == nil {
-		c.detector.learn(at, l.Position, c.seen(s))
-		if l.Number != 0 { // otherwise it may be older than what was seen before
-			c.detector.know(at, l.Meta, c.seen(s))
+		meta := &l.Meta
+		if l.Number == 0 { // it may be older than what was seen before
+			meta = nil
 		}
+		c.detector.learn(at, l.Position, meta, c.seen(s))
 	}
 	return l, err
 }

@@ -201,7 +201,7 @@ func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, 
 	sv.era, sv.began, sv.ended = at.era, began, lifetime.Now()
 	now := c.seen(s)
 	switch {
-	case sv.Made && at.meta != nil:
+	case sv.Made && sv.Meta.Record.Loss.Nonce != "":
 		// This is how the loss of the old one is dealt with: it was made with a floor.
 		sv.era = c.detector.forgive(sv.Position, sv.Meta, now)
 		if sv.Server == 0 && !c.set.OneMachine { // nobody's clock could be compared
@@ -213,8 +213,7 @@ func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, 
 	case sv.Origin != "" && sv.Origin != sv.Lineage:
 		c.detector.foreign(at.era, sv.Origin, sv.Lineage, now)
 	}
-	c.detector.learn(at, sv.Position, now)
-	c.detector.know(at, sv.Meta, now)
+	c.detector.learn(at, sv.Position, &sv.Meta, now)
 	return sv, nil
 }
 
@@ -230,13 +229,12 @@ func (c *Coordinator) look(ctx context.Context, s Session, worker int, token str
 }
 
 // noteView takes note of what a view shows that was read after a sight.
-func (c *Coordinator) noteView(at sight, v *View, now int64) {
+func (c *Coordinator) noteView(at *sight, v *View, now int64) {
 	v.era, v.seen = at.era, now
 	if v.Origin != "" && v.Origin != v.Lineage {
 		c.detector.foreign(at.era, v.Origin, v.Lineage, now)
 	}
-	c.detector.learn(at, v.Position, now)
-	c.detector.know(at, v.Meta, now)
+	c.detector.learn(at, v.Position, &v.Meta, now)
 }
 
 // commit makes a change in a session, and takes note of what its outcome shows. Unsound
@@ -248,7 +246,7 @@ func (c *Coordinator) commit(ctx context.Context, s Session, change Change) (out
 		return out, false, err
 	}
 	now := c.seen(s)
-	c.detector.learn(at, out.Position, now)
+	c.detector.learn(at, out.Position, nil, now)
 	if out.Now != nil {
 		c.noteView(at, out.Now, now)
 	}

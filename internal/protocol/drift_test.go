@@ -171,8 +171,8 @@ func TestForgottenFloor(t *testing.T) {
 		}
 	}
 	h := mustAcquire(t, c, request(rightClock{}, "after the loss"))
-	if want := space.Scale.Tick(floor.UnixMicro()); h.NotBefore < want || server.Meta().Floor < want {
-		t.Errorf("the floor was %d before the loss and is %d; granted was %v", want, server.Meta().Floor, h)
+	if want := space.Scale.Tick(floor.UnixMicro()); h.NotBefore < want || server.Meta().Base < want {
+		t.Errorf("an operator's floor was %d before the loss and is %d; granted was %v", want, server.Meta().Base, h)
 	}
 }
 

@@ -14,15 +14,26 @@ import (
 //
 // Now must come from a clock that was compared with others, see [ClockForFloor]. Known
 // is the namespace as the process that noticed the loss knew it before, nil if it did
-// not: a floor that it knew holds on, although the back end may have forgotten it.
+// not: what an operator has asked for holds on, although the back end may have forgotten
+// it. Otherwise the floor that it knew counts no more: what that protected against ends
+// below the new one, and if it was higher, a wrong clock had raised it, and it may have
+// been lowered since.
 func (m Meta) AfterLoss(known *Meta, now int64, maxHorizon, skewBound time.Duration) Meta {
 	ward := min(max(m.Ward(now, maxHorizon, skewBound), 0), m.LastTick-1)
-	m.Floor = max(m.Floor, ward)
 	if known != nil && known.Fingerprint == m.Fingerprint {
-		m.Floor = max(m.Floor, known.Floor)
 		m.Base = max(m.Base, known.Base)
 	}
+	m.Floor = max(m.Floor, ward, m.Base)
 	m.Loss = Loss{Nonce: rand.Text(), Floor: ward, Found: now}
+	return m
+}
+
+// Held returns the namespace with a floor not below that which is known, for a clock that
+// may be too far behind to protect against what that floor does.
+func (m Meta) Held(known *Meta) Meta {
+	if known != nil && known.Fingerprint == m.Fingerprint {
+		m.Floor = max(m.Floor, known.Floor)
+	}
 	return m
 }
 

@@ -73,6 +73,7 @@ func (c *Coordinator) raise(ctx context.Context, s Session, why string, now int6
 	}
 	next := sv.Meta.Record.AfterLoss(known, checked, c.set.MaxHorizon, c.set.SkewBound)
 	if doubtful { // before it is written: the answer may be lost
+		next = next.Held(known)
 		c.clocks.setDoubt(doubt{number: sv.Number, when: lifetime.Now(), mine: true, loss: next.Loss.Nonce})
 	}
 	out, err := c.replaceMeta(ctx, s, sv, Change{Meta: &next, Settle: true})
@@ -126,11 +127,14 @@ func (c *Coordinator) firstMeta(meta Meta) func(now int64) Meta {
 		if known == nil {
 			return meta
 		}
+		checked, doubtful, _ := c.clocks.forFloor(c.now(), now, nil) // there is no holder to be read
 		if known.Fingerprint == meta.Fingerprint {
 			meta = *known
+			if !doubtful {
+				meta.Floor = meta.Base
+			}
 		}
 		meta.Nonce = rand.Text()
-		checked, _, _ := c.clocks.forFloor(c.now(), now, nil) // there is no holder to be read
 		return meta.AfterLoss(known, checked, c.set.MaxHorizon, c.set.SkewBound)
 	}
 }

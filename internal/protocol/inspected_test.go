@@ -22,7 +22,7 @@ func TestInspectedLoss(t *testing.T) {
 	}
 	end := Time(space.Scale.Micro(space.LastTick))
 	m, err := m.Quarantine(end)
-	if want := (coord.Namespace{Layout: "f", Floor: end.Add(time.Millisecond), Closed: true, Lost: lost}); err != nil || m.Inspected() != want {
+	if want := (coord.Namespace{Layout: "f", Floor: end.Add(time.Millisecond), Base: end.Add(time.Millisecond), Closed: true, Lost: lost}); err != nil || m.Inspected() != want {
 		t.Errorf("closed: %+v, %v; want %+v", m.Inspected(), err, want)
 	}
 }

@@ -19,15 +19,13 @@ type detector struct {
 	maxHorizon, skewBound time.Duration
 
 	mu     sync.Mutex
-	era    int64
 	began  time.Time // when the era began, monotonic
 	raised int64     // the era that began when this process raised the floor last
-	// What was seen last, or highest.
-	meta     *Entry[Meta]
-	metaSeen evidence
-	position Position
-	posSeen  evidence
-	drawn    evidence // of Position.Drawn
+	last   sight     // what was seen since the era began, or since the last proof
+	// space is the namespace as it was known last, before a loss, with the highest floor and
+	// base that were seen since; nil: it was not known.
+	space     *Meta
+	floorSeen evidence // of its floor
 	// What shows a loss that was not dealt with.
 	lost     string           // the first proof; empty: there is none
 	proofs   map[string]int64 // when the newest evidence was seen, by the nonce of the loss known then
@@ -44,22 +42,28 @@ type evidence struct {
 	loss string // the nonce of the last loss that was known then
 }
 
-// sight is what had been seen at one moment. What is asked for after that moment can
-// only be newer; if it is not, that is proof of a loss.
+// sight is what had been seen last, or highest, at one moment. What is asked for after that
+// moment can only be newer; if it is not, that is proof of a loss.
+//
+// From a proof on, sights begin anew with the answer that is one: a second loss may follow
+// before the first was dealt with, and what was seen between the two shows it.
 type sight struct {
 	era      int64
+	proofs   int  // how often sights have begun anew in this era
+	proof    bool // with the answer to what was asked for after this one
 	meta     *Entry[Meta]
 	metaSeen evidence
 	position Position
 	posSeen  evidence
-	drawn    evidence
+	drawn    evidence // of Position.Drawn
 }
 
 // sight returns what has been seen so far.
-func (d *detector) sight() sight {
+func (d *detector) sight() *sight {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return sight{d.era, d.meta, d.metaSeen, d.position, d.posSeen, d.drawn}
+	at := d.last
+	return &at
 }
 
 // sound reports whether what was seen in an era can be relied on: no loss was noticed
@@ -67,7 +71,7 @@ func (d *detector) sight() sight {
 func (d *detector) sound(era int64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.era == era && d.lost == ""
+	return d.last.era == era && d.lost == ""
 }
 
 // loss returns what shows that writes were lost; empty: nothing does.
@@ -77,15 +81,12 @@ func (d *detector) loss() string {
 	return d.lost
 }
 
-// known returns the namespace's record as it was seen last, before a loss; nil: it was
-// not.
+// known returns the namespace's record as it was seen last, before a loss, with the highest
+// floor and base that were seen since; nil: it was not seen.
 func (d *detector) known() *Meta {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.meta == nil {
-		return nil
-	}
-	return &d.meta.Record
+	return d.space
 }
 
 // prove notes that writes were lost, contrary to evidence. The caller holds mu.
@@ -96,70 +97,118 @@ func (d *detector) prove(why string, e evidence) {
 	d.proofs[e.loss] = max(d.proofs[e.loss], e.seen)
 }
 
+// disprove notes that the answer to a request that was made after a sight proves a loss,
+// contrary to evidence. If nothing has proved one since, the answer is what is seen from
+// now on. The caller holds mu.
+func (d *detector) disprove(at *sight, why string, e evidence) {
+	d.prove(why, e)
+	if at.proofs == d.last.proofs && !at.proof {
+		at.proofs, at.proof = at.proofs+1, true
+		d.last = sight{era: at.era, proofs: at.proofs}
+	}
+}
+
 // now returns the evidence that something seen now is. The caller holds mu.
 func (d *detector) now(now int64) evidence {
 	e := evidence{seen: now}
-	if d.meta != nil {
-		e.loss = d.meta.Record.Loss.Nonce
+	if d.last.meta != nil {
+		e.loss = d.last.meta.Record.Loss.Nonce
 	}
 	return e
 }
 
-// learn takes note of the position of an answer to a request that was made after a
-// sight.
-func (d *detector) learn(at sight, p Position, now int64) {
+// learn takes note of an answer to a request that was made after a sight: of its position,
+// and of the namespace's record as the request has read it; nil: it has not.
+func (d *detector) learn(at *sight, p Position, meta *Entry[Meta], now int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if at.era != d.era {
+	if at.era != d.last.era {
 		return
 	}
-	if at.position.Lineage != "" && p.Lineage != "" && p.Lineage != at.position.Lineage {
-		d.lineages = true
-		d.prove(fmt.Sprintf("the lineage of the back end was %s and is %s", at.position.Lineage, p.Lineage), at.posSeen)
+	// All of an answer is doubted before any of it is taken note of: from a proof on, sights
+	// begin anew with the whole answer.
+	d.doubtPosition(at, p, now)
+	if meta != nil {
+		d.doubtMeta(at, meta)
 	}
-	if p.Number != 0 && (p.Number < at.position.Number || p.Wrote && p.Number == at.position.Number) {
-		d.prove(fmt.Sprintf("write %#x was seen, and a later one is %#x", at.position.Number, p.Number), at.posSeen)
-	}
-	if p.Number != 0 && p.Number < p.Heard && p.HeardAt.After(d.began) {
-		ago := lifetime.Since(p.HeardAt).Microseconds()
-		d.prove(fmt.Sprintf("write %#x was heard of, and a later one is %#x", p.Heard, p.Number), evidence{now - ago, at.posSeen.loss})
-	}
-	if p.Drawn != 0 && p.Drawn <= at.position.Drawn {
-		d.prove(fmt.Sprintf("ticket %d was drawn, and a later one is %d", at.position.Drawn, p.Drawn), at.drawn)
-	}
-	if d.lost != "" {
-		return // what was seen before the loss is kept until that is dealt with
-	}
-	if p.Lineage != "" || p.Number != 0 {
-		d.position.Lineage, d.posSeen = p.Lineage, d.now(now)
-		d.position.Number = max(d.position.Number, p.Number)
-	}
-	if p.Drawn > d.position.Drawn {
-		d.position.Drawn, d.drawn = p.Drawn, d.now(now)
+	d.seePosition(at, p, now)
+	if meta != nil && meta.There() {
+		d.seeMeta(at, meta, now)
 	}
 }
 
-// know takes note of the namespace's record as a request has read it that was made after
-// a sight. Answers are not handled in the order in which they were read, so one may be
-// older than what is known by now.
-func (d *detector) know(at sight, meta Entry[Meta], now int64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if at.era != d.era {
-		return
+// doubtPosition proves a loss if the position of an answer shows one. The caller holds mu.
+func (d *detector) doubtPosition(at *sight, p Position, now int64) {
+	if at.position.Lineage != "" && p.Lineage != "" && p.Lineage != at.position.Lineage {
+		d.lineages = true
+		d.disprove(at, fmt.Sprintf("the lineage of the back end was %s and is %s", at.position.Lineage, p.Lineage), at.posSeen)
 	}
+	if p.Number != 0 && (p.Number < at.position.Number || p.Wrote && p.Number == at.position.Number) {
+		d.disprove(at, fmt.Sprintf("write %#x was seen, and a later one is %#x", at.position.Number, p.Number), at.posSeen)
+	}
+	if p.Number != 0 && p.Number < p.Heard && p.HeardAt.After(d.began) {
+		ago := lifetime.Since(p.HeardAt).Microseconds()
+		d.disprove(at, fmt.Sprintf("write %#x was heard of, and a later one is %#x", p.Heard, p.Number), evidence{now - ago, at.posSeen.loss})
+	}
+	if p.Drawn != 0 && p.Drawn <= at.position.Drawn {
+		d.disprove(at, fmt.Sprintf("ticket %d was drawn, and a later one is %d", at.position.Drawn, p.Drawn), at.drawn)
+	}
+}
+
+// doubtMeta proves a loss if the namespace's record in an answer shows one. The caller
+// holds mu.
+func (d *detector) doubtMeta(at *sight, meta *Entry[Meta]) {
 	if at.meta != nil {
-		if why := metaContradicts(at.meta, &meta); why != "" {
-			d.prove(why, at.metaSeen)
+		if why := metaContradicts(at.meta, meta); why != "" {
+			d.disprove(at, why, at.metaSeen)
 		}
 	}
-	if at.meta == nil && d.meta != nil && meta.There() && d.meta.Record.Nonce != meta.Record.Nonce {
+	if seen := d.last.meta; at.meta == nil && seen != nil && meta.There() && seen.Record.Nonce != meta.Record.Nonce {
 		// It does not matter which of the two was read first.
-		d.prove("there are two namespaces of the same name", d.metaSeen)
+		d.disprove(at, "there are two namespaces of the same name", d.last.metaSeen)
 	}
-	if d.lost == "" && meta.There() && (d.meta == nil || d.meta.Version <= meta.Version) {
-		d.meta = &meta
-		d.metaSeen = d.now(now)
+}
+
+// seePosition takes note of a position. The caller holds mu.
+func (d *detector) seePosition(at *sight, p Position, now int64) {
+	if at.proofs != d.last.proofs {
+		return // it may be older than the proof
+	}
+	if p.Lineage != "" || p.Number != 0 {
+		d.last.position.Lineage, d.last.posSeen = p.Lineage, d.now(now)
+		d.last.position.Number = max(d.last.position.Number, p.Number)
+	}
+	if p.Drawn > d.last.position.Drawn {
+		d.last.position.Drawn, d.last.drawn = p.Drawn, d.now(now)
+	}
+}
+
+// seeMeta takes note of the namespace's record. Answers are not handled in the order in
+// which they were read, so one may be older than what is known by now. The caller holds mu.
+func (d *detector) seeMeta(at *sight, meta *Entry[Meta], now int64) {
+	if seen := d.last.meta; at.proofs == d.last.proofs && (seen == nil || seen.Version <= meta.Version) {
+		d.last.meta = meta
+		d.last.metaSeen = d.now(now)
+	}
+	d.remember(meta.Record, now)
+}
+
+// remember takes note of the namespace as it was seen. What was known of it before a loss
+// is kept until that is dealt with: it may be another one by now. The caller holds mu.
+func (d *detector) remember(meta Meta, now int64) {
+	e := evidence{now, meta.Loss.Nonce}
+	switch {
+	case d.lost == "":
+		d.space, d.floorSeen = &d.last.meta.Record, d.last.metaSeen
+	case d.space == nil:
+		d.space, d.floorSeen = &meta, e
+	case d.space.Fingerprint == meta.Fingerprint:
+		space := *d.space
+		if meta.Floor > space.Floor {
+			space.Floor, d.floorSeen = meta.Floor, e
+		}
+		space.Base = max(space.Base, meta.Base)
+		d.space = &space
 	}
 }
 
@@ -168,7 +217,7 @@ func (d *detector) know(at sight, meta Entry[Meta], now int64) {
 func (d *detector) foreign(era int64, origin, lineage string, now int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if era == d.era {
+	if era == d.last.era {
 		d.prove(fmt.Sprintf("the lineage of the back end was %s and is %s", origin, lineage), evidence{seen: now})
 	}
 }
@@ -185,7 +234,7 @@ func (d *detector) compare(known, now *View) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
-	case now.era != d.era, known.era < d.raised:
+	case now.era != d.last.era, known.era < d.raised:
 		return
 	case known.era != now.era && now.Meta.Record.Settles(e.loss, e.seen, d.maxHorizon, d.skewBound):
 		return
@@ -202,20 +251,24 @@ func (d *detector) severalLineages() bool {
 }
 
 // settle begins an era if the loss on record in a namespace explains all that shows that
-// writes were lost, and nothing is missing that was known of its floor. It reports
-// whether it does.
+// writes were lost, and nothing is missing that was known of its floor: what an operator
+// has asked for, and what protects those windows that the loss on record does not. It
+// reports whether it does.
 func (d *detector) settle(p Position, meta Entry[Meta], now int64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.lost == "" {
 		return false
 	}
-	if k := d.meta; k != nil && k.Record.Fingerprint == meta.Record.Fingerprint &&
-		(k.Record.Floor > meta.Record.Floor || k.Record.Base > meta.Record.Base) {
+	settles := func(loss string, seen int64) bool {
+		return meta.Record.Settles(loss, seen, d.maxHorizon, d.skewBound)
+	}
+	if k := d.space; k != nil && k.Fingerprint == meta.Record.Fingerprint &&
+		(k.Base > meta.Record.Base || k.Floor > meta.Record.Floor && !settles(d.floorSeen.loss, d.floorSeen.seen)) {
 		return false
 	}
 	for loss, seen := range d.proofs {
-		if !meta.Record.Settles(loss, seen, d.maxHorizon, d.skewBound) {
+		if !settles(loss, seen) {
 			return false
 		}
 	}
@@ -229,17 +282,17 @@ func (d *detector) forgive(p Position, meta Entry[Meta], now int64) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.begin(p, meta, now)
-	d.raised = d.era
-	return d.era
+	d.raised = d.last.era
+	return d.last.era
 }
 
 // begin begins an era. The caller holds mu.
 func (d *detector) begin(p Position, meta Entry[Meta], now int64) {
 	d.lost, d.proofs, d.lineages = "", nil, false
-	d.meta, d.position = &meta, p
-	d.metaSeen = d.now(now)
-	d.posSeen, d.drawn = d.metaSeen, d.metaSeen
-	d.era++
+	d.space = &meta.Record
+	d.last = sight{era: d.last.era + 1, meta: &meta, position: p}
+	d.last.metaSeen = d.now(now)
+	d.last.posSeen, d.last.drawn, d.floorSeen = d.last.metaSeen, d.last.metaSeen, d.last.metaSeen
 	d.began = lifetime.Now()
 }
 

@@ -23,9 +23,9 @@ func wrote(number int64) Position { return Position{Lineage: "a", Number: number
 
 // TestDetector: what shows that writes were lost, and what does not.
 func TestDetector(t *testing.T) {
-	learn := func(d *detector, p Position) { d.learn(d.sight(), p, 0) }
-	draw := func(d *detector, ticket int64) { d.learn(d.sight(), Position{Drawn: ticket}, 0) }
-	know := func(d *detector, m Entry[Meta]) { d.know(d.sight(), m, 0) }
+	learn := func(d *detector, p Position) { d.learn(d.sight(), p, nil, 0) }
+	draw := func(d *detector, ticket int64) { d.learn(d.sight(), Position{Drawn: ticket}, nil, 0) }
+	know := func(d *detector, m Entry[Meta]) { d.learn(d.sight(), Position{}, new(m), 0) }
 	anew := func(d *detector) { d.forgive(wrote(5), metaAt(1, 1, nil), 0) }
 	for _, tt := range []struct {
 		name string
@@ -36,8 +36,8 @@ func TestDetector(t *testing.T) {
 		{"a number is read again", func(d *detector) { learn(d, wrote(11)); learn(d, Position{Lineage: "a", Number: 11}) }, false},
 		{"a number is written again", func(d *detector) { learn(d, wrote(11)); learn(d, wrote(11)) }, true},
 		{"a number falls", func(d *detector) { learn(d, wrote(12)); learn(d, wrote(11)) }, true},
-		{"answers are handled late", func(d *detector) { first := d.sight(); learn(d, wrote(12)); d.learn(first, wrote(11), 0) }, false},
-		{"a write of the time before", func(d *detector) { at := d.sight(); anew(d); d.learn(at, wrote(1), 0) }, false},
+		{"answers are handled late", func(d *detector) { first := d.sight(); learn(d, wrote(12)); d.learn(first, wrote(11), nil, 0) }, false},
+		{"a write of the time before", func(d *detector) { at := d.sight(); anew(d); d.learn(at, wrote(1), nil, 0) }, false},
 		{"what was seen in the time before", func(d *detector) { learn(d, wrote(20)); anew(d); learn(d, wrote(6)) }, false},
 		{"a number falls below one that was heard of", func(d *detector) {
 			p := wrote(11)
@@ -54,7 +54,7 @@ func TestDetector(t *testing.T) {
 		{"tickets rise", func(d *detector) { draw(d, 1); draw(d, 2) }, false},
 		{"a ticket comes again", func(d *detector) { draw(d, 1); draw(d, 1) }, true},
 		{"a ticket falls", func(d *detector) { draw(d, 7); draw(d, 3) }, true},
-		{"tickets are handled late", func(d *detector) { first := d.sight(); draw(d, 7); d.learn(first, Position{Drawn: 3}, 0) }, false},
+		{"tickets are handled late", func(d *detector) { first := d.sight(); draw(d, 7); d.learn(first, Position{Drawn: 3}, nil, 0) }, false},
 		{"a ticket of the time before", func(d *detector) { draw(d, 7); anew(d); draw(d, 3) }, false},
 		{"versions rise", func(d *detector) { know(d, metaAt(1, 1, nil)); know(d, metaAt(1, 2, nil)) }, false},
 		{"a version falls", func(d *detector) { know(d, metaAt(1, 2, nil)); know(d, metaAt(1, 1, nil)) }, true},
@@ -83,20 +83,20 @@ func TestDetector(t *testing.T) {
 		{"reads are handled late", func(d *detector) {
 			first := d.sight()
 			know(d, metaAt(1, 2, nil))
-			d.know(first, metaAt(1, 1, nil), 0)
+			d.learn(first, Position{}, new(metaAt(1, 1, nil)), 0)
 			know(d, metaAt(1, 2, nil))
 		}, false},
 		{"a read of the time before", func(d *detector) {
 			know(d, metaAt(1, 2, nil))
 			first := d.sight()
 			anew(d)
-			d.know(first, metaAt(1, 1, nil), 0)
+			d.learn(first, Position{}, new(metaAt(1, 1, nil)), 0)
 		}, false},
 		{"a foreign namespace", func(d *detector) { d.foreign(d.sight().era, "a", "b", 0) }, true},
 		{"one that was foreign in the time before", func(d *detector) { d.foreign(d.sight().era-1, "a", "b", 0) }, false},
 	} {
 		d := newDetector(testHorizon, testBound)
-		d.learn(d.sight(), wrote(10), 0)
+		d.learn(d.sight(), wrote(10), nil, 0)
 		tt.do(d)
 		if why := d.loss(); tt.lost != (why != "") {
 			t.Errorf("%s: %q; a loss: %t", tt.name, why, tt.lost)
@@ -131,11 +131,11 @@ func TestSettled(t *testing.T) {
 		{"the loss was known, by a clock that stepped back", lost, found - 3_000_001, found - 3_000_000, false},
 	} {
 		d := newDetector(testHorizon, testBound)
-		d.learn(d.sight(), wrote(90), tt.metaAt)
-		d.know(d.sight(), Entry[Meta]{Record: tt.meta, Made: 1, Version: 50}, tt.metaAt)
-		d.learn(d.sight(), wrote(100), tt.seen)
-		d.learn(d.sight(), wrote(99), found+60_000_000)
-		d.learn(d.sight(), wrote(120), found+60_000_000) // what is seen after the proof is no evidence
+		d.learn(d.sight(), wrote(90), nil, tt.metaAt)
+		d.learn(d.sight(), Position{}, &Entry[Meta]{Record: tt.meta, Made: 1, Version: 50}, tt.metaAt)
+		d.learn(d.sight(), wrote(100), nil, tt.seen)
+		d.learn(d.sight(), wrote(99), nil, found+60_000_000)
+		d.learn(d.sight(), wrote(120), nil, found+60_000_000) // what is seen after the proof is no evidence
 		if d.loss() == "" || d.settle(Position{}, Entry[Meta]{Record: lost, Made: 1, Version: 60}, 0) != tt.settled || (d.loss() == "") != tt.settled {
 			t.Errorf("%s: loss %q; settled: %t", tt.name, d.loss(), tt.settled)
 		}
@@ -155,21 +155,23 @@ func TestEachProofIsSettled(t *testing.T) {
 		proofs  []evidence
 		floor   int64 // that was known
 		base    int64
+		at      int64 // when that was seen
 		settled bool
 	}{
-		{"none", nil, 0, 0, false},
-		{"one", []evidence{early}, 0, 0, true},
-		{"two", []evidence{early, early}, 0, 0, true},
-		{"one of them later", []evidence{early, late}, 0, 0, false},
-		{"the later one first", []evidence{late, early}, 0, 0, false},
-		{"one of them by who knew the loss", []evidence{early, known}, 0, 0, false},
-		{"a floor is missing", []evidence{early}, lost.Record.Floor + 1, 0, false},
-		{"a base is missing", []evidence{early}, 0, 1, false},
+		{"none", nil, 0, 0, 0, false},
+		{"one", []evidence{early}, 0, 0, 0, true},
+		{"two", []evidence{early, early}, 0, 0, 0, true},
+		{"one of them later", []evidence{early, late}, 0, 0, 0, false},
+		{"the later one first", []evidence{late, early}, 0, 0, 0, false},
+		{"one of them by who knew the loss", []evidence{early, known}, 0, 0, 0, false},
+		{"a floor is missing that the loss makes up for", []evidence{early}, lost.Record.Floor + 1, 0, early.seen, true},
+		{"a floor is missing that was seen after the loss", []evidence{early}, lost.Record.Floor + 1, 0, late.seen, false},
+		{"a base is missing", []evidence{early}, lost.Record.Floor + 1, lost.Record.Floor + 1, early.seen, false},
 	} {
 		d := newDetector(testHorizon, testBound)
 		m := meta
 		m.Floor, m.Base = tt.floor, tt.base
-		d.know(d.sight(), Entry[Meta]{Record: m, Made: 1}, 0)
+		d.learn(d.sight(), Position{}, &Entry[Meta]{Record: m, Made: 1}, tt.at)
 		d.mu.Lock()
 		for _, e := range tt.proofs {
 			d.prove("for a test", e)
@@ -258,8 +260,61 @@ func TestViews(t *testing.T) {
 // TestHeardOfBefore: what was heard of is what a later write is above.
 func TestHeardOfBefore(t *testing.T) {
 	d := newDetector(testHorizon, testBound)
-	d.learn(d.sight(), Position{Number: 5, Heard: 4, HeardAt: lifetime.Now().Add(-time.Second)}, 0)
+	d.learn(d.sight(), Position{Number: 5, Heard: 4, HeardAt: lifetime.Now().Add(-time.Second)}, nil, 0)
 	if why := d.loss(); why != "" {
 		t.Errorf("a higher number than was heard of: %s", why)
+	}
+}
+
+// TestLateAnswerAfterAProof: an answer to what was asked for before a loss was proved may be
+// of the time before. It is nothing that a later answer could fall behind.
+func TestLateAnswerAfterAProof(t *testing.T) {
+	const found = 100_000_000
+	meta := NewMeta(epochSpace)
+	lost := Entry[Meta]{Made: 1, Record: meta.AfterLoss(nil, found, testHorizon, testBound)}
+	d := newDetector(testHorizon, testBound)
+	d.learn(d.sight(), wrote(100), nil, found-10_000_000)
+	first := d.sight()
+	d.learn(d.sight(), wrote(90), nil, found+1_000_000) // the proof
+	d.learn(first, wrote(120), nil, found+1_000_000)
+	d.learn(d.sight(), wrote(91), nil, found+2_000_000)
+	if !d.settle(wrote(92), lost, found+3_000_000) {
+		t.Error("a loss on record does not settle what was seen before it")
+	}
+}
+
+// TestProofIsSeen: the answer that proves a loss is something that was seen, position and
+// record, whichever of the two is the proof: what falls behind it shows another loss.
+func TestProofIsSeen(t *testing.T) {
+	const found = 100_000_000
+	meta := NewMeta(epochSpace)
+	lost := Entry[Meta]{Made: 1, Record: meta.AfterLoss(nil, found, testHorizon, testBound)}
+	proofs := map[string]struct {
+		number, version int64
+		apart           bool // what an outcome shows is taken note of in two parts
+	}{"the number": {90, 9, false}, "the version": {110, 5, false}, "both": {90, 5, false}, "one, and then the other": {90, 5, true}}
+	for what, proof := range proofs {
+		for name, second := range map[string]func(d *detector){
+			"a number falls": func(d *detector) { d.learn(d.sight(), wrote(proof.number-1), nil, found+2_000_000) },
+			"a version falls": func(d *detector) {
+				d.learn(d.sight(), Position{}, new(metaAt(1, proof.version-1, nil)), found+2_000_000)
+			},
+		} {
+			d := newDetector(testHorizon, testBound)
+			d.learn(d.sight(), wrote(100), new(metaAt(1, 9, nil)), found-10_000_000)
+			if at := d.sight(); proof.apart {
+				d.learn(at, wrote(proof.number), nil, found+1_000_000)
+				d.learn(at, Position{}, new(metaAt(1, proof.version, nil)), found+1_000_000)
+			} else {
+				d.learn(at, wrote(proof.number), new(metaAt(1, proof.version, nil)), found+1_000_000)
+			}
+			if d.loss() == "" {
+				t.Fatalf("%s is no proof", what)
+			}
+			second(d)
+			if d.settle(wrote(92), lost, found+3_000_000) {
+				t.Errorf("%s is the proof, and then %s: a loss on record settles what was seen after it", what, name)
+			}
+		}
 	}
 }

@@ -117,6 +117,9 @@ func (m Meta) Inspected() coord.Namespace {
 	if m.Floor > 0 {
 		n.Floor = Time(m.Scale().Micro(m.Floor + 1))
 	}
+	if m.Base > 0 {
+		n.Base = Time(m.Scale().Micro(m.Base + 1))
+	}
 	if m.Loss.Floor > 0 {
 		n.Lost = Time(m.Scale().Micro(m.Loss.Floor + 1))
 	}

@@ -128,7 +128,7 @@ func TestAfterLoss(t *testing.T) {
 	}{
 		{"horizon and bound from now on", nil, at(20_000), 23_000, 70, 23_000},
 		{"the floor is never lowered", nil, at(1000), 9000, 70, 4000},
-		{"a floor that was forgotten holds on", &known, at(20_000), 60_000, 50_000, 23_000},
+		{"what an operator has asked for holds on, and no more of a floor that was forgotten", &known, at(20_000), 50_000, 50_000, 23_000},
 		{"unless it was that of another layout", &foreign, at(20_000), 23_000, 70, 23_000},
 		{"a clock before the epoch", nil, at(-90_000), 9000, 70, 0},
 		{"a clock beyond the layout's end closes nothing", nil, at(1 << 42), 1<<41 - 2, 70, 1<<41 - 2},
@@ -140,6 +140,12 @@ func TestAfterLoss(t *testing.T) {
 		if got.Loss.Nonce == "" || got.Loss.Nonce == m.Loss.Nonce || got.Nonce != m.Nonce {
 			t.Errorf("%s: the nonces are %q and %q", tc.name, got.Nonce, got.Loss.Nonce)
 		}
+	}
+	if got := m.Held(&known); got.Floor != 60_000 || got.Base != 70 {
+		t.Errorf("by a doubtful clock: %+v", got)
+	}
+	if got := m.Held(&foreign); got != m {
+		t.Errorf("the floor of another layout: %+v", got)
 	}
 	m.MaxHorizon = 3_600_000
 	if got := m.AfterLoss(nil, at(20_000), testHorizon, testBound); got.Floor != 3_621_000 {

@@ -34,7 +34,7 @@ type holding struct {
 // hold enters the tenant of a token for what is to be done with a grant.
 func (c *Coordinator) hold(g coord.Grant, token string) (*holding, error) {
 	h := &holding{Coordinator: c, g: g, known: viewOf(g)}
-	ttl := c.usualTTL()
+	var ttl time.Duration
 	if h.known != nil {
 		ttl = h.known.Slot.Record.Lease()
 	}

@@ -40,6 +40,11 @@ func TestResumedLeaseLastsAsLongAsAsked(t *testing.T) {
 				if len(living) != 1 || living[0].ttl != 60*time.Second {
 					t.Errorf("sessions after 40 s: %+v; want one that lasts 60 s", living)
 				}
+				for _, o := range st.opened {
+					if o.token != "" && o.ttl != 60*time.Second {
+						t.Errorf("a holder's session was opened that lasts %v; before that is known, it is an operator's", o.ttl)
+					}
+				}
 			})
 		})
 	}
@@ -96,4 +101,23 @@ func TestRenewalsAtOnceOverSessionsThatEnd(t *testing.T) {
 		}
 	})
 	done.Wait()
+}
+
+// TestAcquireAfterAGrantThatWasNotFound: a token that came with a grant of which nothing is
+// known acquires with a session of its own.
+func TestAcquireAfterAGrantThatWasNotFound(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		c, st := tap(t, memstore.NewServer("a"), nil)
+		st.tap = func(string, bool) error { return errNoAnswer }
+		if _, err := c.Renew(t.Context(), coord.Grant{Token: "token", Generation: 1}, 1); err == nil {
+			t.Fatal("Renew: no error")
+		}
+		st.tap = nil
+		if _, err := c.Acquire(t.Context(), wants("token")); err != nil {
+			t.Fatal(err)
+		}
+		if living := st.living(); len(living) != 1 || living[0].token != "token" || living[0].ttl != 60*time.Second {
+			t.Errorf("sessions: %+v; want one of the token", living)
+		}
+	})
 }

@@ -37,7 +37,9 @@ import (
 // is closed by whoever made it.
 type Store interface {
 	// Open returns a new session for the holder with a token, or for an operator if the
-	// token is empty. It does not block and makes no call to the coordinator, because that
+	// token is empty. An operator needs no lease, so that it does not matter if the back end
+	// cannot keep one for ttl; who comes with a grant that does not say how long its lease
+	// lasts begins as an operator. Open does not block and makes no call to the coordinator, because that
 	// holds a lock meanwhile. The lease of the session, once there is one, lasts ttl after
 	// its last sign of life. A token gets another session after its first is over, while the
 	// owner mark of the first may still stand, and in another process after a restart.
@@ -308,8 +310,9 @@ type Change struct {
 	Meta   *Meta // to store; nil: it stays
 	Slot   *Slot // to store; nil: it stays
 	Owner  Owner
-	// Token is that of the session, and belongs to OwnerTaken and OwnerFreed. With OwnerTaken
-	// it must not lead to any worker ID yet, unless it is Replaced itself.
+	// Token belongs to OwnerTaken and OwnerFreed. It is that of the session, or, with
+	// OwnerFreed, of a grant that is given back in an operator's. With OwnerTaken it must not
+	// lead to any worker ID yet, unless it is Replaced itself.
 	Token string
 	// Replaced is the token that leads to the worker ID no longer with OwnerTaken, where it
 	// still does. It is Token if a renewal puts back an owner mark, another one if a grant is

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"time"
 )
 
@@ -9,8 +10,8 @@ import (
 // alive for as long as there is a session, and a lease ends if nobody renews it.
 type tenant struct {
 	token   string
-	ttl     time.Duration
-	workers int // for which answers have room
+	ttl     time.Duration // 0: only the slot tells, and the session is one that an operator has
+	workers int           // for which answers have room
 	session Session
 	users   int // calls that are under way
 	idle    *time.Timer
@@ -30,6 +31,10 @@ func (c *Coordinator) enter(token string, ttl time.Duration, workers int) (*tena
 	if t == nil {
 		t = &tenant{token: token, ttl: ttl, workers: workers}
 	}
+	if t.ttl == 0 && ttl != 0 {
+		t.ttl = ttl
+		t.session.End()
+	}
 	if err := c.reopen(t); err != nil {
 		return nil, err
 	}
@@ -46,7 +51,11 @@ func (c *Coordinator) reopen(t *tenant) error {
 	if t.session != nil && t.session.Over() == nil {
 		return nil
 	}
-	s, err := c.store.Open(t.token, t.ttl, t.workers)
+	token := t.token
+	if t.ttl == 0 {
+		token = ""
+	}
+	s, err := c.store.Open(token, cmp.Or(t.ttl, c.usualTTL()), t.workers)
 	if err != nil {
 		return err
 	}
@@ -78,7 +87,7 @@ func (c *Coordinator) leave(t *tenant) {
 		t.session.End() // another call may have opened it since
 		return
 	}
-	t.idle = time.AfterFunc(t.ttl, func() {
+	t.idle = time.AfterFunc(cmp.Or(t.ttl, c.usualTTL()), func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if t.users == 0 {

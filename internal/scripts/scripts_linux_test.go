@@ -93,3 +93,57 @@ func TestBusy(t *testing.T) {
 		t.Errorf("exit code %d beside %d loops, want 5 and 3:\n%s", code, loops, out)
 	}
 }
+
+// TestFuzz: each fuzz test of the project is found and searched in its own folder, and one that
+// finds something, or that the go command does not know, is named at the end.
+func TestFuzz(t *testing.T) {
+	out, code := script(t, "fuzz", "list")
+	for _, want := range []string{"./core FuzzParse", "./coord/static FuzzDecode", "./coord/zk FuzzWire", "./internal/protocol FuzzWindows"} {
+		if !strings.Contains(out, want+"\n") {
+			t.Errorf("%s is not found", want)
+		}
+	}
+	if code != 0 {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+
+	// A go command that says where it is and what it was asked for.
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"bin/go": `#!/bin/sh
+echo "in $(basename "$PWD"): $*" >>"$CALLS"
+case "$*" in
+*Bad*) echo 'Failing input written to testdata/fuzz'; exit 1 ;;
+*Gone*) echo 'testing: warning: no fuzz tests to fuzz' ;;
+*Slow*) echo '    context deadline exceeded'; exit 1 ;;
+esac
+echo 'fuzz: elapsed: 3s, execs: 42'
+`,
+		"a/a_test.go": "package a\n\nfunc FuzzBad(f *testing.F) {}\nfunc FuzzGood(f *testing.F) {}\nfunc TestX(t *testing.T) {}\n",
+		"b/b_test.go": "package b\n\nfunc FuzzGone(f *testing.F) {}\nfunc FuzzSlow(f *testing.F) {}\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
+	t.Setenv("CALLS", filepath.Join(dir, "calls"))
+	t.Setenv("FUZZTIME", "3s")
+	out, code = script(t, "fuzz", dir)
+	calls, err := os.ReadFile(filepath.Join(dir, "calls"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	for _, at := range []string{"a Bad", "a Good", "b Gone", "b Slow"} {
+		folder, name, _ := strings.Cut(at, " ")
+		want.WriteString("in " + folder + ": test . -run ^$ -fuzz ^Fuzz" + name + "$ -fuzztime 3s -fuzzminimizetime 1s\n")
+	}
+	if string(calls) != want.String() {
+		t.Errorf("called was\n%swant\n%s", calls, &want)
+	}
+	if _, end, _ := strings.Cut(out, "FAILED: "); code != 1 || end != dir+"/a FuzzBad\nFAILED: "+dir+"/b FuzzGone\n" {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+}

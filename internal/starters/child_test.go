@@ -18,6 +18,7 @@ import (
 	_ "github.com/unalike-id/unalike/coord/redis"
 	_ "github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
@@ -47,7 +48,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	leaktest.Main(m)
 }
 
 // started is what became of one start.

@@ -202,19 +202,44 @@ func (f folder) read(name string, v any) error {
 	if err != nil {
 		return err
 	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
+	if err := decode(b, v); err != nil {
 		return fmt.Errorf("%w: %s is damaged: %w", coord.ErrInvalid, name, err)
 	}
 	return nil
+}
+
+// decode reads what encode wrote, strictly: a mark of which a field is missing would say that
+// the folder was never in use. Of another version it reads what it can, for an error.
+func decode(b []byte, v any) error {
+	var head struct {
+		Version int `json:"version"`
+	}
+	if json.Unmarshal(b, &head) == nil && head.Version != formatVersion {
+		return json.Unmarshal(b, v)
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	again, err := encode(v)
+	if err == nil && !bytes.Equal(again, b) {
+		err = errors.New("a field is missing, given twice, out of order, or in a form that this driver does not write")
+	}
+	return err
+}
+
+// encode returns the content of a file of the folder.
+func encode(v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	return append(b, '\n'), err
 }
 
 // write replaces a file of the folder, so that others see the old or the new one,
 // whole, and puts it on the disk: a mark of before the first grant must not come back
 // with a power failure. The caller has the lock.
 func (f folder) write(name string, v any) error {
-	b, err := json.Marshal(v)
+	b, err := encode(v)
 	if err != nil {
 		return err
 	}
@@ -223,7 +248,7 @@ func (f folder) write(name string, v any) error {
 	if err != nil {
 		return f.fail("write "+name, err)
 	}
-	_, err = file.Write(append(b, '\n'))
+	_, err = file.Write(b)
 	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
 		err = os.Rename(temp, f.file(name))
 	}

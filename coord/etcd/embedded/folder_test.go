@@ -153,7 +153,8 @@ func TestFolderRefused(t *testing.T) {
 		{"other etcd", func(dir string) error { return os.Mkdir(filepath.Join(dir, "member"), 0o700) }, `it holds "member" and is not`},
 		{"no mark", func(dir string) error { return os.Mkdir(filepath.Join(dir, nameData), 0o700) }, `it holds "etcd" and is not`},
 		{"damaged mark", func(dir string) error { return put(dir, nameMark, "{") }, "read folder.json: coord: invalid: folder.json is damaged"},
-		{"newer mark", func(dir string) error { return put(dir, nameMark, `{"version":2,"folder":"x"}`) }, "folder.json has version 2, or names no folder; this program knows version 1"},
+		{"mark without a field", func(dir string) error { return put(dir, nameMark, `{"version":1,"folder":"x"}`+"\n") }, "folder.json is damaged: a field is missing, given twice, out of order, or in a form that this driver does not write"},
+		{"newer mark", func(dir string) error { return put(dir, nameMark, `{"version":2,"folder":"x","anew":1}`) }, "folder.json has version 2, or names no folder; this program knows version 1"},
 		{"file", func(dir string) error {
 			return errors.Join(os.Remove(dir), put(filepath.Dir(dir), filepath.Base(dir), ""))
 		}, "name a folder"},

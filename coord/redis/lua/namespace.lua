@@ -69,14 +69,12 @@ end
 local function closed(meta) return meta.floor >= meta.lastTick end
 
 -- afterLoss raises the floor as a loss demands that is noticed now, and puts that on
--- record. It never closes a namespace. A floor that the caller's process knows holds on,
--- although the server may have forgotten it.
+-- record. It never closes a namespace. What an operator has asked for holds on if the
+-- caller's process knows it, although the server may have forgotten it.
 local function afterLoss(meta)
   local to = math.min(ward(meta, now), meta.lastTick - 1)
-  meta.floor = math.max(meta.floor, meta.loss.floor, to)
-  if known.nonce ~= '' and known.fingerprint == meta.fingerprint then
-    meta.floor, meta.base = math.max(meta.floor, known.floor), math.max(meta.base, known.base)
-  end
+  if known.nonce ~= '' and known.fingerprint == meta.fingerprint then meta.base = math.max(meta.base, known.base) end
+  meta.floor = math.max(meta.floor, meta.loss.floor, to, meta.base)
   meta.loss = {nonce = random, floor = to, found = now}
 end
 

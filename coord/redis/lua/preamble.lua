@@ -20,9 +20,9 @@ local horizon, skew, slack, random = tonumber(ARGV[1]), tonumber(ARGV[2]), tonum
 -- did. At is the server's clock of that moment, and age is how long ago it was.
 local known = {
   fingerprint = ARGV[5], nonce = ARGV[6], loss = ARGV[7], generation = tonumber(ARGV[8]),
-  floor = tonumber(ARGV[9]), base = tonumber(ARGV[10]), age = tonumber(ARGV[11]), at = tonumber(ARGV[12]),
+  base = tonumber(ARGV[9]), age = tonumber(ARGV[10]), at = tonumber(ARGV[11]),
 }
-local args = {unpack(ARGV, 13)}
+local args = {unpack(ARGV, 12)}
 
 local LARGEST = 9007199254740991 -- 2^53 - 1
 local PAGE = 16 -- how many worker IDs one acquisition looks at, at most, in each index
@@ -68,7 +68,7 @@ local function run(main)
     if r.err then return r end
   end
   local m = entered
-  return {m and {m.fingerprint, m.nonce, m.loss.nonce, m.generation, m.floor, m.base, now} or {}, r}
+  return {m and {m.fingerprint, m.nonce, m.loss.nonce, m.generation, m.base, now} or {}, r}
 end
 
 -- Time --------------------------------------------------------------------------

@@ -180,6 +180,7 @@ func (s *session) own(worker int, c protocol.Change) {
 		s.notify()
 	case protocol.OwnerForever:
 		st.owners[worker] = owner{made: st.number, changed: st.number}
+		s.notify()
 	}
 }
 

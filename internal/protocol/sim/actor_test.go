@@ -28,11 +28,11 @@ type process struct {
 	rng *rand.Rand // of the coordinator
 	rmu sync.Mutex // of rng
 
-	life int  // counts the coordinators
-	eras int  // counts the losses that were dealt with
-	seen seen // and dealt with what it shows
-	last seen // in the last answer
-	lost bool // a loss was noticed that was not dealt with
+	life   int  // counts the coordinators
+	eras   int  // counts the losses that were dealt with
+	proofs int  // counts the answers that have shown a loss
+	seen   seen // since the last one of these
+	last   seen // in the last answer
 }
 
 // begin is the birth of a process. The caller holds mu, or is alone.
@@ -43,7 +43,7 @@ func (p *process) begin() {
 		return p.rng.Int64N(limit)
 	}
 	p.life++
-	p.seen, p.last, p.lost = seen{}, seen{}, false
+	p.seen, p.last = seen{}, seen{}
 	p.c = newCoordinator(p.w, link{memstore.Store{Server: p.w.server}, p}, p.clock, random, journal{p, p.life})
 }
 

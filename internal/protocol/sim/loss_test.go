@@ -41,10 +41,7 @@ const (
 func (w *world) lose(backup backup, first *process) {
 	var knowing []*process
 	for _, p := range w.procs {
-		// By what it holds of an earlier history a process notices an earlier loss, at any time,
-		// and remembers nothing more until that is dealt with.
-		earlier := slices.ContainsFunc(w.actors, func(a *actor) bool { return a.p == p && a.g.Token != "" && a.when != w.history })
-		if p.knows(w.history) && !earlier {
+		if p.knows(w.history) {
 			knowing = append(knowing, p)
 		}
 	}
@@ -59,13 +56,21 @@ func (w *world) lose(backup backup, first *process) {
 	w.history++
 	w.mu.Unlock()
 	w.note(fmt.Sprintf("loss: from %d to %d, deleted: %t", number, w.server.Number(), deleted))
+	restored := w.server.Meta().Loss.Nonce
 	for range w.rng.IntN(4) { // what the network repeats waits for nobody
 		w.haunt()
 	}
 	if w.rng.IntN(4) == 0 {
 		w.server.Move(fmt.Sprint("lineage ", w.rng.IntN(3)))
 	}
+	// A change that the network repeats may bring the record of an earlier loss back, which is
+	// then found later than what was seen of the history between the two. Who did not know of
+	// that loss cannot tell it from one that explains what it has seen.
+	now := w.server.Meta().Loss.Nonce
 	witnesses := slices.DeleteFunc(knowing, func(p *process) bool {
+		if now != restored && p.sight().meta.Record.Loss.Nonce != now {
+			return true
+		}
 		return !deleted && p.sight().number <= w.server.Number()+1 || max(p.sight().meta.Record.Base, w.server.Meta().Base) < w.base
 	})
 	if len(witnesses) == 0 || w.rng.IntN(3) == 0 {

@@ -52,30 +52,33 @@ func (s seen) shows(now seen) bool {
 		a.There() && (!b.There() || a.Made != b.Made || a.Version > b.Version || a.Version == b.Version && !bytes.Equal(a.Raw, b.Raw) || a.Record.Base > b.Record.Base)
 }
 
-// age is how many coordinators a process has had, and how many losses it has dealt with.
+// age is how many coordinators a process has had, how many losses it has dealt with, and
+// how often an answer has shown it one.
 func (p *process) age() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.life + p.eras
+	return p.ages()
 }
 
+// ages is age for who holds mu.
+func (p *process) ages() int { return p.life + p.eras + p.proofs }
+
 // hear takes note of an answer, which a coordinator of the process has got. What was asked
-// for before the process has dealt with a loss says nothing.
+// for before the process has dealt with a loss, or was shown one, says nothing.
 func (p *process) hear(age int, answer any, history int) {
 	now, ok := seenIn(answer, history)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !ok || age != p.life+p.eras {
+	if !ok || age != p.ages() {
 		return
 	}
 	p.last = now
 	if p.seen.shows(now) {
-		p.lost = true
-	}
-	if !p.lost {
+		p.proofs++
+	} else {
 		now.ticket = max(now.ticket, p.seen.ticket)
-		p.seen = now
 	}
+	p.seen = now
 }
 
 // dealt notes that the process has dealt with a loss.
@@ -83,7 +86,7 @@ func (p *process) dealt(life int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if life == p.life {
-		p.seen, p.lost = p.last, false
+		p.seen = p.last
 		p.eras++
 	}
 }
@@ -107,7 +110,7 @@ func (p *process) answered() int {
 func (p *process) knows(history int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return !p.lost && p.seen.history == history && p.seen.number > 0
+	return p.seen.history == history && p.seen.number > 0
 }
 
 // journal is the log of a coordinator, which says when a loss was dealt with.

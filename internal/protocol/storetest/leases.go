@@ -182,6 +182,24 @@ func watched(t *testing.T, h Harness) {
 	}
 }
 
+func watchedRetired(t *testing.T, h Harness) {
+	r := newRig(t, h)
+	s, v := r.grant(3, "a")
+	said, _ := r.watch(s, v)
+	slot := v.Slot.Record
+	slot.Renewed++
+	renewed := r.done(s, protocol.Change{Before: v, Slot: &slot, Token: "a"})
+	slot = slot.Withdrawn(v.Meta.Record, 3, slot.Renewed)
+	operator := r.open("")
+	r.done(operator, protocol.Change{Before: r.look(operator, 3, ""), Slot: &slot, Owner: protocol.OwnerForever})
+	if !said() {
+		t.Error("a worker ID was retired, and a watch does not say so")
+	}
+	if said, _ := r.watch(s, renewed); !said() {
+		t.Error("a worker ID was retired before, and a watch does not say so")
+	}
+}
+
 func over(t *testing.T, h Harness) {
 	r := newRig(t, h)
 	s, v := r.grant(3, "a")

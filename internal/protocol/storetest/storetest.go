@@ -57,6 +57,7 @@ func Cases() []Case {
 		{"a lease is kept alive", keptAlive},
 		{"a lease ends", lapsed},
 		{"watching", watched},
+		{"watching a worker ID that is retired", watchedRetired},
 		{"a session is over", over},
 	}
 }

@@ -57,6 +57,24 @@ func start(tb testing.TB, n int, c *Cluster) *Cluster {
 	return c
 }
 
+// Restart starts the members that have ended with what is in their folders, all at once,
+// because one alone serves nobody, and waits until they serve.
+func (c *Cluster) Restart(tb testing.TB) {
+	tb.Helper()
+	var ended []*Member
+	for _, m := range c.Members {
+		select {
+		case <-m.Done():
+			m.launch(tb)
+			ended = append(ended, m)
+		default:
+		}
+	}
+	for _, m := range ended {
+		m.await(tb)
+	}
+}
+
 // Endpoints returns the addresses of all members.
 func (c *Cluster) Endpoints() []string {
 	var all []string

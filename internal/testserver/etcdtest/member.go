@@ -58,7 +58,8 @@ type Member struct {
 	cfg               config
 	id                string // as members call each other; empty: not known yet
 	ready             chan error
-	*proctest.Process // of the last launch
+	input             io.Closer // its end is the end of the member
+	*proctest.Process           // of the last launch
 }
 
 // launch starts the process, and does not wait until it serves.
@@ -75,8 +76,7 @@ func (m *Member) launch(tb testing.TB) {
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), memberEnv+"="+string(raw))
 	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe() // its end is the member's end
-	if err != nil {
+	if m.input, err = cmd.StdinPipe(); err != nil {
 		tb.Fatal(err)
 	}
 	out, err := cmd.StdoutPipe()
@@ -84,7 +84,6 @@ func (m *Member) launch(tb testing.TB) {
 		tb.Fatal(err)
 	}
 	m.Process = proctest.Start(tb, cmd)
-	_ = in // stays open for as long as this process lives
 	ready := make(chan error, 1)
 	m.ready = ready
 	go func() {
@@ -108,6 +107,14 @@ func (m *Member) await(tb testing.TB) {
 	case <-time.After(readyTime):
 		tb.Fatalf("member %s does not serve after %v", m.cfg.Name, readyTime)
 	}
+}
+
+// Terminate ends the member in good order: one that leads hands that over before. It
+// returns when the process is gone.
+func (m *Member) Terminate(tb testing.TB) {
+	tb.Helper()
+	_ = m.input.Close() // fails if the process is gone
+	<-m.Done()
 }
 
 // Restart starts the member again with what is in its folder, and waits until it

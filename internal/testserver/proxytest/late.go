@@ -44,9 +44,9 @@ func (w *lateWriter) run() {
 // close ends the writer; what is under way is still passed on.
 func (w *lateWriter) close() { close(w.chunks) }
 
-// due is when an answer that comes now is passed on.
-func (p *Proxy) due() time.Time {
+// due is when what comes now is passed on.
+func (p *Proxy) due(d direction) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return time.Now().Add(p.delay)
+	return time.Now().Add(p.delays[d])
 }

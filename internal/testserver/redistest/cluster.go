@@ -44,6 +44,10 @@ func launchCluster(tb testing.TB, o Options, nodes int) *Cluster {
 			"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port", bus,
 			"--cluster-node-timeout", o.silence(), "--cluster-announce-ip", "127.0.0.1",
 		}}
+		if o.Announce != nil {
+			_, port, _ := strings.Cut(o.Announce(tb, s.Addr), ":")
+			s.args = append(s.args, "--cluster-announce-port", port)
+		}
 		c.Nodes = append(c.Nodes, s)
 		if !s.launch(tb) {
 			return nil

@@ -49,13 +49,30 @@ func StartPair(tb testing.TB, o Options) *Replicated {
 	tb.Helper()
 	proctest.Need(tb, packages, "redis-server")
 	often := []string{"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"}
-	r := &Replicated{}
-	r.Primary = &Server{Dir: tb.TempDir(), opts: o, args: often}
-	r.Primary.startAnywhere(tb)
-	r.Replica = &Server{Dir: tb.TempDir(), opts: o, args: append(often, "--replicaof", strings.ReplaceAll(r.Primary.Addr, ":", " "))}
-	r.Replica.startAnywhere(tb)
+	// The role is in a file, which the Sentinel has a server rewrite when it changes it.
+	start := func(role string) *Server {
+		s := &Server{Dir: tb.TempDir(), opts: o, file: filepath.Join(tb.TempDir(), "redis.conf"), args: often}
+		write(tb, s.file, role)
+		s.startAnywhere(tb)
+		return s
+	}
+	r := &Replicated{Primary: start("")}
+	r.Replica = start(replicaOf(r.Primary))
 	AwaitLink(tb, r.Replica)
 	return r
+}
+
+// replicaOf is the configuration of a server that follows another one.
+func replicaOf(primary *Server) string {
+	return "replicaof " + strings.ReplaceAll(primary.Addr, ":", " ") + "\n"
+}
+
+// FollowFromStart makes a server of a [Replicated], which has ended, follow the other one
+// from its next start on. Otherwise it may begin as what it was, until the Sentinel changes
+// that, which takes some ten seconds.
+func (s *Server) FollowFromStart(tb testing.TB, primary *Server) {
+	tb.Helper()
+	write(tb, s.file, replicaOf(primary))
 }
 
 // AwaitLink waits until a replica follows its primary.

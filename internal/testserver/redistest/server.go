@@ -38,6 +38,10 @@ type Options struct {
 	// Silence is how long a server says nothing until the Sentinel, or the other nodes of
 	// the Cluster, take it for dead. 0: longer than one waits for a processor.
 	Silence time.Duration
+	// Announce returns the address that a node of a Cluster tells clients to use instead of
+	// its own: that of a proxy. It is called once for each node, before the node starts.
+	// Nil: their own.
+	Announce func(tb testing.TB, addr string) string
 }
 
 // silence returns o.Silence as an argument, in milliseconds.
@@ -56,6 +60,7 @@ type Server struct {
 	Addr              string // host:port
 	Dir               string // the data folder
 	opts              Options
+	file              string   // the configuration file; empty: none
 	args              []string // beyond those that all have
 	output            *output
 	*proctest.Process // of the last launch
@@ -90,6 +95,24 @@ func (s *Server) Restart(tb testing.TB) {
 	}
 }
 
+// Terminate ends the server in good order, and returns when the process is gone. It asks
+// again and again, because a server refuses while it writes its first append-only file.
+func (s *Server) Terminate(tb testing.TB) {
+	tb.Helper()
+	c := s.Client(tb)
+	eventually(tb, s.Addr+" ends", func() bool {
+		ctx, cancel := context.WithTimeout(tb.Context(), time.Second)
+		defer cancel()
+		_ = c.Shutdown(ctx).Err() // the connection ends with the server
+		select {
+		case <-s.Done():
+			return true
+		default:
+			return false
+		}
+	})
+}
+
 // launch starts the process and tells whether it serves; false: it ended.
 func (s *Server) launch(tb testing.TB) bool {
 	tb.Helper()
@@ -98,7 +121,11 @@ func (s *Server) launch(tb testing.TB) bool {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	args := []string{"--bind", "127.0.0.1", "--dir", s.Dir, "--save", "", "--daemonize", "no", "--logfile", ""}
+	var args []string
+	if s.file != "" {
+		args = append(args, s.file)
+	}
+	args = append(args, "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "", "--daemonize", "no", "--logfile", "")
 	if s.opts.AppendOnly {
 		args = append(args, "--appendonly", "yes", "--appendfsync", "always")
 	}

@@ -57,6 +57,26 @@ func launchEnsemble(tb testing.TB, n int, o Options) (*Ensemble, error) {
 	return e, nil
 }
 
+// Restart starts the servers that have ended with what is in their folders, all at once,
+// because one alone serves nobody, and waits until they serve.
+func (e *Ensemble) Restart(tb testing.TB) {
+	tb.Helper()
+	var ended []*Server
+	for _, s := range e.Servers {
+		select {
+		case <-s.Done():
+			s.launch(tb)
+			ended = append(ended, s)
+		default:
+		}
+	}
+	for _, s := range ended {
+		if err := s.await(); err != nil {
+			tb.Fatalf("%v\n%s", err, s.log())
+		}
+	}
+}
+
 // Addrs returns the addresses of all servers.
 func (e *Ensemble) Addrs() []string {
 	var all []string

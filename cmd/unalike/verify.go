@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/unalike-id/unalike/internal/verify"
+)
+
+// verifyOptions are the flags of verify.
+type verifyOptions struct {
+	namespaceOptions
+	format           choiceValue
+	column, temp     string
+	plain, ordered   bool
+	json             bool
+	workers          workersValue
+	earliest, latest timeValue
+	memory           memoryValue
+	shown            countValue
+}
+
+// aheadAllowed is how far IDs may be ahead of this machine's clock unless --latest says otherwise: clocks differ, and
+// a generator may borrow from the future.
+const aheadAllowed = time.Minute
+
+// verifyCommand returns the command that looks for duplicates.
+func (a *app) verifyCommand() *cobra.Command {
+	o := verifyOptions{
+		format: choiceValue{formatAuto, append([]string{formatAuto}, formats()...), "FORMAT"},
+		memory: 256 << 20, shown: 10,
+	}
+	c := &cobra.Command{
+		Use:   "verify [FILE...]",
+		Short: "Look for duplicate and impossible IDs",
+		Long: `verify reads IDs, one a line or a column of a CSV, from files or from the standard
+input (no file, or -), and reports:
+
+- IDs that occur more than once: worker ID, time, where they stand, and what may have
+  caused them: the same worker ID twice, a clock that was stepped back, a restart after
+  a burst, different layouts, or lines that were copied
+- IDs that are impossible: larger than the layout allows, stamped before --earliest or
+  after --latest, with worker IDs that are not among --workers; and lines without an ID
+- IDs that follow a larger one of the same worker ID in the same file. These are wrong
+  only with --ordered, because few tables and logs keep the order of generation
+- for each worker ID how many IDs it has, from when to when, and at what rate
+
+A coordinator that --coordinator, UNALIKE_COORDINATOR or the file of --config names is
+asked who holds, or held last, the worker IDs of duplicates. Without one, none is asked.
+
+The formats are those of 'unalike decode', and may be mixed. With --plain the IDs are
+numbers without a layout, and only duplicates are looked for.
+
+Any number of IDs is read in bounded memory: --memory and up to 50 MiB. What that does
+not hold is sorted in temporary files (--temp), most often of 1 to 4 bytes an ID, which
+are deleted at the end. If there are duplicates, files are read a second time to find
+their lines.
+
+The exit code is 0 if nothing is wrong, and 1 if something is, or if there are no IDs.`,
+		Example: `  unalike verify ids.txt
+  psql -c "copy (select id from orders) to stdout" | unalike verify
+  unalike verify --column order_id --coordinator etcd://localhost:2379/orders orders.csv
+  unalike generate --count 1000000 | unalike verify --ordered`,
+		Args: arguments(0, math.MaxInt, "files, or none for the standard input"),
+		RunE: func(c *cobra.Command, args []string) error { return a.verify(c, args, &o) },
+	}
+	addNamespaceFlags(c, &o.namespaceOptions)
+	c.Flags().Lookup("coordinator").Usage = "`URL` of the coordinator that knows who held which worker ID (default: $" + envCoordinator + ", else none)"
+	addFormatFlag(c, &o.format, "format of the IDs")
+	c.Flags().StringVar(&o.column, "column", "", "`NAME` of the column with the IDs; the files are CSV, and their first lines name the columns")
+	c.Flags().BoolVar(&o.plain, "plain", false, "plain numbers: look for duplicates only")
+	c.Flags().BoolVar(&o.ordered, "ordered", false, "in each file, the IDs of each worker ID have to be in ascending order")
+	c.Flags().Var(&o.workers, "workers", "worker IDs that are allowed, for example 0-511 (default: all of the layout)")
+	c.Flags().Var(&o.earliest, "earliest", "when the first ID can have been made (default: the layout's epoch)")
+	c.Flags().Var(&o.latest, "latest", "when the last ID can have been made (default: a minute from now)")
+	c.Flags().Var(&o.memory, "memory", "how much memory to sort with, for example 512MiB or 2GiB")
+	c.Flags().StringVar(&o.temp, "temp", "", "`FOLDER` for temporary files (default: the system's)")
+	c.Flags().Var(&o.shown, "show", "how many duplicates, and findings of each other kind, to show")
+	c.Flags().BoolVar(&o.json, "json", false, "print a JSON object")
+	return c
+}
+
+// verify reads the files and prints what is wrong with their IDs.
+func (a *app) verify(c *cobra.Command, args []string, o *verifyOptions) error {
+	if err := checkVerifyFlags(c, o); err != nil {
+		return err
+	}
+	cfg, err := a.settings(c, &o.namespaceOptions)
+	if err != nil {
+		return err
+	}
+	o.layout.Layout = cfg.Layout
+	options, err := o.checks(time.Now())
+	if err != nil {
+		return err
+	}
+	sources, err := a.sources(args)
+	if err != nil {
+		return err
+	}
+	var report *verify.Report
+	var held holders
+	err = untilStopped(c.Context(), func(ctx context.Context) (err error) {
+		if (o.coordinator != "" || cfg.Coordinator != "") && !o.plain {
+			p, err := a.find(&o.namespaceOptions, cfg)
+			if err != nil {
+				return err
+			}
+			if held, err = a.holders(ctx, p, o.layout.Layout); err != nil {
+				return err
+			}
+		}
+		bars := a.verifyBars(sources)
+		defer bars.finish()
+		options.Progress = bars.show
+		report, err = verify.Check(ctx, sources, options)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return a.report(report, o, held, sources)
+}
+
+// checkVerifyFlags refuses flags that do not fit together.
+func checkVerifyFlags(c *cobra.Command, o *verifyOptions) error {
+	if err := checkCoordinatorFlag(c); err != nil {
+		return err
+	}
+	for _, name := range []string{"column", "temp"} {
+		if f := c.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+			return usageError{fmt.Errorf("--%s is empty; name one, or leave the flag out", name)}
+		}
+	}
+	for _, name := range []string{"layout", "coordinator", "config", "workers", "earliest", "latest", "ordered"} {
+		if o.plain && c.Flags().Changed(name) {
+			return usageError{fmt.Errorf("--plain is for numbers without a layout, and --%s is about the layout; leave one of them out", name)}
+		}
+	}
+	return nil
+}
+
+// checks returns what is looked for, as of now.
+func (o *verifyOptions) checks(now time.Time) (verify.Options, error) {
+	out := verify.Options{
+		Memory: int64(o.memory), Temp: o.temp, Shown: int64(o.shown),
+		Format: verify.Format{
+			Column: o.column,
+			Digits: o.format.value == formatAuto || o.format.value == formatDecimal,
+			Parse: func(text string) (uint64, error) {
+				id, err := readID(text, o.format.value)
+				return uint64(id), err //nolint:gosec // an ID is not negative
+			},
+		},
+	}
+	if o.plain {
+		return out, nil
+	}
+	layout := o.layout.Layout
+	out.Layout, out.Earliest, out.Latest = &layout, o.earliest.Time, o.latest.Time
+	if out.Latest.IsZero() {
+		out.Latest = now.Add(aheadAllowed)
+	}
+	if out.Earliest.After(out.Latest) {
+		return out, usageError{fmt.Errorf("--earliest %v is after --latest %s", &o.earliest, out.Latest.UTC().Format(time.RFC3339Nano))}
+	}
+	out.FirstWorker, out.LastWorker = 0, layout.Workers()-1
+	if o.workers.given {
+		if o.workers.last > out.LastWorker {
+			return out, usageError{fmt.Errorf("--workers %v: layout %v has worker IDs 0 to %d", &o.workers, layout, out.LastWorker)}
+		}
+		out.FirstWorker, out.LastWorker = o.workers.first, o.workers.last
+	}
+	return out, nil
+}
+
+// report prints what was found, and returns an error if something is wrong.
+func (a *app) report(r *verify.Report, o *verifyOptions, held holders, sources []verify.Source) error {
+	text := verifyText(r, o, held)
+	if o.json {
+		var err error
+		if text, err = verifyJSON(r, o.ordered, held); err != nil {
+			return err
+		}
+	}
+	if err := a.write(text); err != nil {
+		return err
+	}
+	switch {
+	case !r.OK(o.ordered):
+		return errors.New("something is wrong with the IDs: " + strings.Join(findings(r, o.ordered), ", "))
+	case r.IDs == 0:
+		var names []string
+		for _, src := range sources[:min(len(sources), 5)] {
+			names = append(names, src.Name)
+		}
+		return fmt.Errorf("there are no IDs in %s", strings.Join(names, ", "))
+	}
+	return nil
+}

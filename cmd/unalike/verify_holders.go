@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/verify"
+)
+
+// holders are the worker IDs that a coordinator knows; nil: none was asked.
+type holders map[int]coord.Slot
+
+// holders asks the coordinator at p, whose layout has to be that of the IDs.
+func (a *app) holders(ctx context.Context, p place, layout core.Layout) (holders, error) {
+	n, err := a.openNamespace(ctx, p, mustExist)
+	if err != nil {
+		return nil, err
+	}
+	known := holders{}
+	return known, a.with(n, func() error {
+		l, err := n.lister()
+		if err != nil {
+			return err
+		}
+		slots, unreadable := l.List(ctx)
+		if unreadable != nil && (len(slots) == 0 || ctx.Err() != nil) {
+			return unreadable
+		}
+		if unreadable != nil {
+			a.complain("unalike: not every worker ID can be read: %v\n", unreadable)
+		}
+		for _, s := range slots {
+			if s.Layout != "" && s.Layout != layout.String() {
+				return usageError{fmt.Errorf("%s grants worker IDs for layout %s, and the IDs are read with %v; name their layout with --layout", n.name, s.Layout, layout)}
+			}
+			known[s.WorkerID] = s
+		}
+		return nil
+	})
+}
+
+// of returns what is known of the worker IDs of duplicates.
+func (h holders) of(r *verify.Report) []coord.Slot {
+	var out []coord.Slot
+	for _, w := range r.Workers {
+		if s, ok := h[w.WorkerID]; ok && w.Duplicates > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// describe says who held the worker ID of a duplicate when it was made; empty: nobody was asked.
+func (h holders) describe(c verify.Clash) string {
+	if h == nil || c.Parts == nil {
+		return ""
+	}
+	s, ok := h[c.Parts.WorkerID]
+	if !ok || !hadWindow(s) {
+		return fmt.Sprintf("worker ID %d was never granted: this ID was made by a generator that did not lease it from the coordinator", c.Parts.WorkerID)
+	}
+	holder := fmt.Sprintf("%s since %s, generation %d", holderName(s), s.Since.UTC().Format(timeForm), s.Generation)
+	switch made := c.Parts.Time; {
+	case !made.Before(s.Until):
+		return fmt.Sprintf("made after the last window of worker ID %d ended, %s: by a generator that did not lease it from the coordinator, or the coordinator has lost state",
+			s.WorkerID, s.Until.UTC().Format(timeForm))
+	case made.Before(s.Since):
+		return fmt.Sprintf("made by an earlier holder of worker ID %d, which the coordinator does not remember; the last one is %s", s.WorkerID, holder)
+	}
+	return fmt.Sprintf("worker ID %d was held by %s; it is %s", s.WorkerID, holder, s.State)
+}
+
+// holderName names the holder of s and its identity, if it has one.
+func holderName(s coord.Slot) string {
+	name := printable(s.Holder)
+	if s.Identity != "" {
+		name += " (identity " + printable(s.Identity) + ")"
+	}
+	return name
+}

@@ -1,0 +1,139 @@
+package static
+
+import (
+	"errors"
+	"math"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
+)
+
+// FuzzWorker: whatever the worker option, a variable and the host's name say, the worker ID
+// is one that is written there in plain digits.
+func FuzzWorker(f *testing.F) {
+	for _, s := range []string{"", "0", "7", "007", "-1", "+1", "0x7", " 7", "1e3", "7.0", "٣", "2147483647", "2147483648", "env:", "env:WORKER", "hostname", "ip", "web-3.cluster", "web-", "web-03"} {
+		f.Add(s, s)
+	}
+	f.Fuzz(func(t *testing.T, option, outside string) {
+		m := machine{
+			hostname:  func() (string, error) { return outside, nil },
+			lookupEnv: func(string) (string, bool) { return outside, true },
+			addresses: func() ([]netip.Addr, error) { a, err := netip.ParseAddr(outside); return []netip.Addr{a}, err },
+		}
+		src, err := parseWorker(option, m)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "option worker is ") {
+				t.Errorf("%q and %q: %v", option, outside, err)
+			}
+			return
+		}
+		if src.ip {
+			if n, err := src.resolve(1, 1024); err == nil && (n < 0 || n >= 1024) {
+				t.Errorf("the address %q gives worker ID %d", outside, n)
+			}
+			return
+		}
+		digits := strconv.FormatInt(src.first, 10)
+		if src.first < 0 || src.first > math.MaxInt32 || option != digits && !strings.Contains(outside, digits) {
+			t.Errorf("%q and %q give worker ID %d", option, outside, src.first)
+		}
+		for _, count := range []int{1, 3, math.MaxInt32} {
+			first, _ := src.resolve(count, math.MaxInt32)
+			if src.check(count) == nil && (first < 0 || first+int64(count)-1 > math.MaxInt32) {
+				t.Errorf("%q and %q give the worker IDs from %d on, %d of them", option, outside, first, count)
+			}
+		}
+	})
+}
+
+// FuzzURL: a URL is refused as invalid, or gives a coordinator.
+func FuzzURL(f *testing.F) {
+	for _, s := range []string{
+		"static://?worker=7", "static://?worker=5&state=/var/lib/a+b%2Fc&namespace=orders&count=2&fresh=true&ttl=20s&horizon=4s&renew=2s", "static://h?worker=7",
+		"static:///p?worker=7", "static://u@?worker=7", "static://?worker=7&count=0", "static://?worker=7&fresh=yes", "static://?worker=7&worker=8", "static://?worker=2147483647&count=2",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		u, err := coord.ParseURL(s)
+		if err != nil || u.Scheme != "static" {
+			return
+		}
+		c, err := opener{machine{lookupEnv: os.LookupEnv, hostname: func() (string, error) { return "web-3", nil }}}.open(t.Context(), u)
+		if err != nil {
+			if !errors.Is(err, coord.ErrInvalid) || c != nil {
+				t.Errorf("%q: %v, %v", s, c, err)
+			}
+			return
+		}
+		if _, err := coord.ResolveLease(c, coord.LeaseConfig{}); err != nil {
+			t.Errorf("%q is accepted, and its times are not: %v", s, err)
+		}
+		_ = c.Close()
+	})
+}
+
+// FuzzFingerprint: what this package reads from the fingerprint of a layout is what package
+// core means by it, and nothing that it reads from another text makes the arithmetic stumble.
+func FuzzFingerprint(f *testing.F) {
+	f.Add("41/10/12/1ms/2024-01-01T00:00:00Z")
+	f.Add("62/0/1/1h0m0s/9999-12-31T23:59:59Z")
+	f.Add("1/31/31/10ms/1970-01-01T00:00:00Z")
+	f.Add("63/32/0/0s/0000-01-01T00:00:00Z")
+	f.Add("////")
+	f.Fuzz(func(t *testing.T, s string) {
+		scale, err1 := scaleOf(s)
+		last, capacity, err2 := extentOf(s)
+		if err1 == nil && scale.Unit <= 0 || err2 == nil && (last <= 0 || capacity <= 0) {
+			t.Errorf("%q: %+v, last tick %d, capacity %d", s, scale, last, capacity)
+		}
+		if err1 == nil {
+			scale.Micro(addOne(math.MaxInt64))
+		}
+		var l core.Layout
+		if l.UnmarshalText([]byte(s)) != nil || s != l.String() {
+			return
+		}
+		if want := l.Space(); err1 != nil || err2 != nil || scale != want.Scale || last != want.LastTick || capacity != want.Capacity {
+			t.Errorf("%q: %+v, last tick %d, capacity %d, %v, %v; want %+v", s, scale, last, capacity, err1, err2, want)
+		}
+	})
+}
+
+// FuzzState: a state file with whatever content leads to a grant that goes on where the file
+// ends, or to an error; and what is refused stays as it is.
+func FuzzState(f *testing.F) {
+	f.Add([]byte(goodState))
+	f.Add([]byte(strings.Replace(goodState, "5000", "2199023255552", 1)))
+	f.Add([]byte(strings.Replace(goodState, `"generation":3`, `"generation":18446744073709551615`, 1)))
+	f.Add([]byte(strings.Replace(goodState, "layout-a", "layout-b", 1)))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, content []byte) {
+		path := statePathOf(t)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		forget("n")
+		c := open(t, Options{Namespace: "n", State: path})
+		stored, damage := decode(content)
+		g, err := c.Acquire(t.Context(), request("a", 1000))
+		switch {
+		case err != nil && damage != nil && !errors.Is(err, coord.ErrInvalid):
+			t.Errorf("%q: %v", content, err)
+		case err != nil:
+			untouched(t, path, string(content))
+		case damage != nil || g.NotBefore < stored.NotAfter || g.Generation <= stored.Generation || g.WorkerID != stored.Worker:
+			t.Errorf("%q, which is %+v, %v, gives %v", content, stored, damage, g)
+		default:
+			after, err := load(path)
+			if err != nil || after.NotAfter < g.NotAfter {
+				t.Errorf("%v was granted and %+v stored, %v", g, after, err)
+			}
+		}
+	})
+}

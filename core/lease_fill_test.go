@@ -1,0 +1,40 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/unalike-id/unalike/core"
+)
+
+// TestFillPastTheWindow asks for more IDs than fit before the window ends, while the coordinator
+// cannot be reached: the IDs that fit are good, and the error is that of the window.
+func TestFillPastTheWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := lease(t, newFake(1), func(cfg *core.Config) {
+			cfg.Layout.Unit, cfg.Layout.TimeBits, cfg.Layout.SequenceBits = time.Second, 34, 1
+		})
+		g.fake.Refuse(true)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*leaseHorizon)
+		defer cancel()
+		dst := make([]core.ID, 500)
+		n, err := g.Fill(ctx, dst)
+		fits := int(leaseHorizon/time.Second) * g.layout.SequencesPerTick()
+		if n == 0 || n > fits+g.layout.SequencesPerTick() || !errors.Is(err, core.ErrWindowEnded) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Fill: %d, %v; want about %d", n, err, fits)
+		}
+		for i := 1; i < n; i++ {
+			if dst[i] <= dst[i-1] {
+				t.Errorf("ID %d is %d, after %d", i, dst[i], dst[i-1])
+			}
+		}
+		for _, id := range dst[n:] {
+			if id != 0 {
+				t.Errorf("behind the IDs that fit there is %d", id)
+			}
+		}
+	})
+}

@@ -1,0 +1,65 @@
+package mutants
+
+// All returns all mutants.
+func All() []Mutant {
+	return []Mutant{{
+		Name:  "owner-only-compare",
+		About: "a renewal compares the token and not the generation, so that a late copy of an old acquisition revives an old holder",
+		File:  "coord/redis/lua/namespace.lua",
+		Old:   "return g.token ~= '' and s.token == g.token and s.generation == g.generation end",
+		New:   "return g.token ~= '' and s.token == g.token end",
+
+		Scenario: "replayed-acquire", Backend: "redis",
+	}, {
+		Name:  "no-max",
+		About: "the stored end of a window is what the last renewal has asked for, although an earlier one has got more",
+		File:  "coord/redis/lua/slot.lua",
+		Old:   "math.min(math.max(s.notAfter, wanted), s.lastTick), g.notBefore",
+		New:   "math.min(wanted, s.lastTick), g.notBefore",
+
+		Scenario: "reordered-renewals", Backend: "redis",
+	}, {
+		Name:  "not-before-from-the-clock",
+		About: "a window begins now, and not where the last one ends",
+		File:  "internal/protocol/candidate.go",
+		Old:   "\tfrom := c.opens(meta.Floor)\n",
+		New:   "\tfrom := req.Scale.Tick(now)\n",
+
+		Scenario: "contested-window", Backend: "etcd",
+		Storm: Storm{"etcd", 1},
+	}, {
+		Name:  "trim-without-close",
+		About: "what is left of a window is given back while goroutines can still issue IDs in it",
+		File:  "core/stripe.go",
+		Old:   "\tlast = s.closeTerm(t)\n\ts.prepare()\n",
+		New:   "\tlast, _ = s.Last()\n\ts.prepare()\n",
+
+		Scenario: "closed-under-load", Backend: "etcd",
+		Storm: Storm{"etcd", 5},
+	}, {
+		Name:  "floor-from-own-horizon",
+		About: "after a loss of state, whoever finds it has all wait for its own horizon, and not for the longest one",
+		File:  "coord/redis/coordinator.go",
+		Old:   "\tall := []any{c.maxHorizon.Microseconds(), ",
+		New:   "\town := c.maxHorizon\n\tif c.opts.Lease.Horizon > 0 {\n\t\town = c.opts.Lease.Horizon\n\t}\n\tall := []any{own.Microseconds(), ",
+
+		Scenario: "two-horizons", Backend: "redis",
+	}, {
+		Name:  "extension-in-place",
+		About: "a renewal across a floor extends the window, with the ticks below the floor",
+		File:  "internal/protocol/slot.go",
+		Old:   "\t\tfrom, next.NotBefore = cut, cut\n",
+		New:   "",
+
+		Scenario: "restored-and-quarantined", Backend: "etcd",
+	}, {
+		Name:  "next-window-at-the-floor",
+		About: "where there is a floor, a window begins there, although the last one ends above it",
+		File:  "internal/protocol/candidate.go",
+		Old:   "{ return max(c.Slot.NotAfter, floor) }",
+		New:   "{\n\tif floor > 0 {\n\t\treturn floor\n\t}\n\treturn c.Slot.NotAfter\n}",
+
+		Scenario: "contested-above-a-floor", Backend: "etcd",
+		Storm: Storm{"etcd", 3},
+	}}
+}

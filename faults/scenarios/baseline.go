@@ -1,0 +1,62 @@
+package scenarios
+
+import (
+	"time"
+
+	"github.com/unalike-id/unalike/faults/stage"
+	"github.com/unalike-id/unalike/faults/worker"
+)
+
+var baseline = []stage.Scenario{{
+	Number: 1, Name: "baseline", About: "four generators at full speed, nothing happens: no error, no interruption",
+	Backends: []string{"etcd", "redis", "static", "zk"},
+	MinIDs:   1_000_000_000, Budget: 20 * time.Minute,
+	Short: &stage.Short{MinIDs: 10_000_000, Budget: time.Minute},
+	Run:   runBaseline,
+}}
+
+// baselineGap is the longest time without an ID of any of the generators. Nothing happens to them, so it is that
+// of a busy machine.
+const baselineGap = time.Second
+
+// runBaseline lets four generators in two processes issue IDs until there are enough of them.
+func runBaseline(s *stage.Stage) {
+	var workers []*worker.Worker
+	for _, names := range [][]string{{"0", "1"}, {"2", "3"}} {
+		var generators []worker.Generator
+		for _, n := range names {
+			g := s.Generator("g"+n, own(s, n)...)
+			g.PerSecond = 0
+			generators = append(generators, g)
+			if len(workers) == 0 && n == "0" {
+				s.Init(g.URL, "")
+			}
+		}
+		workers = append(workers, s.Worker("pair", generators...))
+	}
+	for _, w := range workers {
+		s.AwaitIssued(w, s.Scenario.MinIDs/2)
+	}
+	s.Uninterrupted(baselineGap)
+	healthy(s, workers...)
+}
+
+// own returns the options of a URL with which a generator can run beside others: a static one needs a worker ID
+// of its own.
+func own(s *stage.Stage, worker string) []string {
+	if s.Backend.Name() == "static" {
+		return []string{"worker=" + worker}
+	}
+	return nil
+}
+
+// healthy fails the stage if a worker has told of an error, or that it could not issue.
+func healthy(s *stage.Stage, workers ...*worker.Worker) {
+	for _, w := range workers {
+		for _, e := range w.Events() {
+			if e.Kind == worker.Failed || e.Kind == worker.Change && !e.Healthy {
+				s.Errorf("process %d told of %s of generator %s: %s", w.PID(), e.Kind, e.Generator, e.Text)
+			}
+		}
+	}
+}

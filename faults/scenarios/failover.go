@@ -1,0 +1,72 @@
+package scenarios
+
+import (
+	"time"
+
+	"github.com/unalike-id/unalike/faults/backend"
+	"github.com/unalike-id/unalike/faults/history"
+	"github.com/unalike-id/unalike/faults/journal"
+	"github.com/unalike-id/unalike/faults/stage"
+	"github.com/unalike-id/unalike/faults/worker"
+)
+
+var replicas = []stage.Scenario{{
+	Number: 27, Name: "replica-behind", About: "a replica without the last writes becomes the primary: a quarantine, and IDs after it, also of a holder that it has never heard of",
+	Backends: []string{"sentinel"},
+	MinIDs:   10_000, Recovery: quarantineTime, Budget: 90 * time.Second,
+	Rules: []history.Rule{history.StateLost},
+	Run:   runReplicaBehind,
+}, {
+	Number: 28, Name: "failback", About: "a replica without the last writes becomes the primary, and the old primary again, while all holders are frozen: they find the server that they know, with older data, and a quarantine",
+	Backends: []string{"sentinel"},
+	MinIDs:   10_000, Recovery: quarantineTime, Budget: 2 * time.Minute,
+	Rules: []history.Rule{history.StateLost},
+	Run:   runFailback,
+}}
+
+// behind ends the replication, and returns holders that the replica knows, and one that it does not.
+func behind(s *stage.Stage) []*worker.Worker {
+	workers := holders(s, "one", "two")
+	s.Backend.(backend.Replicated).Detach(s)
+	forgotten := s.Worker("forgotten", s.Generator("forgotten"))
+	workers = append(workers, forgotten)
+	s.AwaitIssued(forgotten, issuedEach)
+	renewed(s, time.Now(), workers...)
+	return workers
+}
+
+// runReplicaBehind kills a primary that knows more than its replica.
+func runReplicaBehind(s *stage.Stage) {
+	workers := behind(s)
+	since := journal.Now()
+	s.Backend.(backend.Replicated).Failover(s)
+	promoted := journal.Now()
+	s.Excuse(since+int64(stage.Horizon-stage.RenewalTime-busyTime), promoted+int64(quarantineTime))
+	noticed(s, since, workers...)
+	resumed(s, since, promoted, forgottenTime, workers...)
+	s.Uninterrupted(silence)
+}
+
+// runFailback makes each server the primary once, and nobody sees the replica in between.
+func runFailback(s *stage.Stage) {
+	workers := behind(s)
+	r := s.Backend.(backend.Replicated)
+	old := r.Leader(s)
+	since := journal.Now()
+	for _, w := range workers {
+		w.Freeze(s)
+	}
+	r.SwitchOver(s)
+	r.SwitchOver(s)
+	if r.Leader(s) != old {
+		s.Fatalf("the primary is not the old one after a failover and back")
+	}
+	thawed := journal.Now()
+	for _, w := range workers {
+		w.Thaw(s)
+	}
+	s.Excuse(since, thawed+int64(quarantineTime))
+	noticed(s, thawed, workers...)
+	resumed(s, thawed, thawed, forgottenTime, workers...)
+	s.Uninterrupted(silence)
+}

@@ -1,0 +1,29 @@
+package storms
+
+import (
+	"time"
+
+	"github.com/unalike-id/unalike/faults/stage"
+)
+
+// Shortest is the length below which little can happen in a storm.
+const Shortest = 10 * time.Second
+
+// Lengths of the storms of the suite.
+const (
+	fullLength  = 2 * time.Minute
+	shortLength = 20 * time.Second
+)
+
+// All returns the storms of the suite: on each back end a few seeds.
+func All() []stage.Scenario {
+	all := []stage.Scenario{
+		Scenario("storm", 1, fullLength, "etcd", "etcd3", "embedded", "zk", "zk3", "static"),
+		Scenario("storm-again", 2, fullLength, "etcd", "etcd3", "embedded", "zk", "zk3", "static"),
+		Scenario("storm-redis", 3, fullLength, forgetful...),
+		Scenario("storm-redis-again", 4, fullLength, forgetful...),
+	}
+	quick := Scenario("storm-short", 5, shortLength, "etcd", "static")
+	quick.Short = &stage.Short{MinIDs: quick.MinIDs, Budget: quick.Budget}
+	return append(all, quick)
+}

@@ -1,0 +1,6 @@
+// Package worker runs generators in a process of its own, which can be killed, frozen and given another
+// clock. It writes down every ID that it issues in journals, every call at its coordinator in histories,
+// and what happens to its generators as events on its standard output.
+//
+// The process is the same program, started again: [Main] becomes a worker where the environment says so.
+package worker

@@ -1,0 +1,69 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/etcd"
+	_ "github.com/unalike-id/unalike/coord/etcd/embedded" // embed://
+	"github.com/unalike-id/unalike/coord/redis"
+	_ "github.com/unalike-id/unalike/coord/static" // static://
+	"github.com/unalike-id/unalike/coord/zk"
+)
+
+// open opens the coordinator of a URL. With a clock that is not the system's, the driver gets the same one
+// as the generator, as a program would do it: a URL cannot name a clock. The clients that are made for that
+// end with the process.
+func open(ctx context.Context, rawURL string, c clock.Clock) (coord.Coordinator, error) {
+	if c == nil {
+		return coord.Open(ctx, rawURL)
+	}
+	u, err := coord.ParseURL(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	lease, err := u.Lease()
+	if err != nil {
+		return nil, err
+	}
+	skew, err := u.Duration("skew", "1s")
+	if err != nil {
+		return nil, err
+	}
+	switch u.Scheme {
+	case "static": // has no clock of its own
+		return coord.Open(ctx, rawURL)
+	case "etcd":
+		client, err := clientv3.New(clientv3.Config{
+			Endpoints: u.Hosts, DialTimeout: 5 * time.Second, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second, Logger: zap.NewNop(),
+		})
+		if err != nil {
+			return nil, err
+		}
+		return given(etcd.New(client, strings.TrimPrefix(u.Path, "/"), &etcd.Options{Lease: lease, SkewBound: skew, Clock: c}))
+	case "redis":
+		client := goredis.NewClient(&goredis.Options{Addr: u.Hosts[0], MaxRetries: -1, ContextTimeoutEnabled: true})
+		return given(redis.New(client, u.Option("namespace"), &redis.Options{Lease: lease, SkewBound: skew, Clock: c}))
+	case "zk":
+		return given(zk.New(u.Hosts, u.Option("namespace"), &zk.Options{
+			Chroot: strings.TrimSuffix(u.Path, "/"), Lease: lease, SkewBound: skew, Clock: c,
+		}))
+	}
+	return nil, fmt.Errorf("%w URL: a worker with a clock file knows the schemes etcd, redis, static and zk, not %q", coord.ErrInvalid, u.Scheme)
+}
+
+// given avoids a nil pointer in a Coordinator that is not nil.
+func given[C coord.Coordinator](c C, err error) (coord.Coordinator, error) {
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}

@@ -1,0 +1,223 @@
+package worker_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/faults/history"
+	"github.com/unalike-id/unalike/faults/journal"
+	"github.com/unalike-id/unalike/faults/worker"
+)
+
+func TestMain(m *testing.M) {
+	worker.Main()
+	os.Exit(m.Run())
+}
+
+// patience bounds waits that end at once on a machine that is not busy.
+const patience = time.Minute
+
+// static returns a generator with a state file of its own.
+func static(t *testing.T) worker.Generator {
+	t.Helper()
+	return worker.Generator{Name: "one", URL: "static://?worker=7&fresh=true&state=" + filepath.Join(t.TempDir(), "state"), PerSecond: 500}
+}
+
+// start starts a worker in a folder of its own.
+func start(t *testing.T, clock string, generators ...worker.Generator) *worker.Worker {
+	t.Helper()
+	return worker.Start(t, worker.Spec{Dir: t.TempDir(), ClockFile: clock, Generators: generators})
+}
+
+// await waits for an event.
+func await(t *testing.T, w *worker.Worker, kind, cause string) worker.Event {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	e, _, err := w.Await(ctx, 0, func(e worker.Event) bool { return e.Is(kind, cause) })
+	if err != nil {
+		t.Fatalf("waiting for %s %s: %v; it told %+v", kind, cause, err, w.Events())
+	}
+	return e
+}
+
+// until waits for a condition that another process brings about.
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	tick, late := time.NewTicker(time.Millisecond), time.NewTimer(patience)
+	defer tick.Stop()
+	defer late.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-late.C:
+			t.Fatalf("after %v still waiting for %s", patience, what)
+		}
+	}
+}
+
+// ids returns what a worker has issued, in order.
+func ids(t *testing.T, w *worker.Worker) (all []core.ID) {
+	t.Helper()
+	for _, path := range w.Journals() {
+		r, err := journal.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		for run := range r.Runs() {
+			for i := range run.Count {
+				all = append(all, run.First+core.ID(i))
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// TestKilled: what was issued before a kill -9 is known after it, and so are the calls at the coordinator.
+func TestKilled(t *testing.T) {
+	g := static(t)
+	g.Goroutines = 3
+	w := start(t, "", g)
+	until(t, "IDs", func() bool { return w.Issued() > 100 })
+	w.Kill()
+	issued, last := w.Issued(), w.Last()
+	if n := len(w.Journals()); n != 3 {
+		t.Errorf("there are %d journals; want one for each of 3 goroutines", n)
+	}
+	if all := ids(t, w); len(all) != int(issued) || len(slices.Compact(all)) != int(issued) {
+		t.Errorf("the journals have %d IDs; the worker issued %d", len(all), issued)
+	}
+	if now := journal.Now(); last == 0 || last > now {
+		t.Errorf("the last ID was issued at %d; now is %d", last, now)
+	}
+	if out, err := history.Check(w.Histories(), 0); err != nil || out.Workers != 1 || len(out.Illegal) > 0 {
+		t.Errorf("the history is %+v, %v; want one worker ID", out, err)
+	}
+	if e := await(t, w, worker.Ready, ""); !slices.Equal(e.Workers, []int{7}) || !e.Healthy {
+		t.Errorf("it was ready as %+v; want worker ID 7", e)
+	}
+}
+
+// TestTerminated: a worker that is asked to end gives its worker ID back, so that another one has it at once.
+func TestTerminated(t *testing.T) {
+	g := static(t)
+	g.PerSecond = 0
+	first := start(t, "", g)
+	until(t, "IDs", func() bool { return first.Issued() > 100 })
+	if err := first.End(patience); err != nil {
+		t.Fatal(err)
+	}
+	if e := await(t, first, worker.Closed, ""); e.Text != "" || e.Issued < first.Issued() {
+		t.Errorf("it closed with %+v; want no error and at least %d IDs", e, first.Issued())
+	}
+	second := start(t, "", g)
+	until(t, "IDs of the second one", func() bool { return second.Issued() > 100 })
+	if a, b := ids(t, first), ids(t, second); a[len(a)-1] >= b[0] {
+		t.Errorf("the first one has issued up to %v, the second one from %v on", a[len(a)-1], b[0])
+	}
+}
+
+// TestUntilClosed: goroutines that issue until they are told that the generator is closed end with it.
+func TestUntilClosed(t *testing.T) {
+	for _, perSecond := range []int{0, 500} {
+		g := static(t)
+		g.PerSecond, g.Goroutines, g.UntilClosed = perSecond, 3, true
+		w := start(t, "", g)
+		until(t, "IDs", func() bool { return w.Issued() > 100 })
+		if err := w.End(patience); err != nil {
+			t.Fatal(err)
+		}
+		if e := await(t, w, worker.Closed, ""); e.Text != "" || e.Issued != w.Issued() {
+			t.Errorf("it closed with %+v; want no error and %d IDs", e, w.Issued())
+		}
+	}
+}
+
+// TestFrozen: a worker goes on after it was frozen, and one that is frozen can be ended.
+func TestFrozen(t *testing.T) {
+	w := start(t, "", static(t))
+	until(t, "IDs", func() bool { return w.Issued() > 10 })
+	w.Freeze(t)
+	frozen := w.Issued()
+	w.Thaw(t)
+	until(t, "more IDs", func() bool { return w.Issued() > frozen })
+	w.Freeze(t)
+	if err := w.End(patience); err != nil {
+		t.Fatal(err)
+	}
+	await(t, w, worker.Closed, "")
+}
+
+// TestClockFile: the worker's clock is the machine's and the offset, and steps with it.
+func TestClockFile(t *testing.T) {
+	clock, err := worker.NewClockFile(filepath.Join(t.TempDir(), "clock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock.Set(time.Hour)
+	w := start(t, clock.Path, static(t))
+	until(t, "IDs", func() bool { return w.Issued() > 10 })
+	clock.Set(3 * time.Hour)
+	times := func() (first, last time.Duration) {
+		all := ids(t, w)
+		at := func(id core.ID) time.Duration { return time.Until(core.DefaultLayout().Decompose(id).Time) }
+		return at(all[0]), at(all[len(all)-1])
+	}
+	until(t, "IDs of the new time", func() bool { _, last := times(); return last > 2*time.Hour })
+	if first, last := times(); first > time.Hour || first < time.Hour-patience || last > 3*time.Hour {
+		t.Errorf("the IDs' times are %v to %v from now; want 1h to 3h", first, last)
+	}
+	clock.Set(time.Hour)
+	await(t, w, worker.Failed, worker.ClockRollback)
+	if got := clock.Offset(); got != time.Hour {
+		t.Errorf("the offset is %v; want 1h", got)
+	}
+}
+
+// TestRefused: a generator that cannot start says why, is tried again, and starts when it can.
+func TestRefused(t *testing.T) {
+	g := static(t)
+	first := start(t, "", g)
+	await(t, first, worker.Ready, "")
+	second := start(t, "", g)
+	await(t, second, worker.Failed, worker.NoWorkerID)
+	if n := second.Issued(); n > 0 {
+		t.Errorf("it has no worker ID, and has issued %d IDs", n)
+	}
+	if err := first.End(patience); err != nil {
+		t.Fatal(err)
+	}
+	await(t, second, worker.Ready, "")
+}
+
+// TestReplay: a worker can be made to issue what another one has issued.
+func TestReplay(t *testing.T) {
+	w := start(t, "", static(t))
+	until(t, "IDs", func() bool { return w.Issued() > 10 })
+	w.Kill()
+	replay := start(t, "", worker.Generator{Name: "replay", Replay: w.Journals()[0]})
+	await(t, replay, worker.Ready, "")
+	if a, b := ids(t, w), ids(t, replay); !slices.Equal(a, b) {
+		t.Errorf("%d IDs were issued, and %d again", len(a), len(b))
+	}
+}
+
+// TestDead: who waits for a worker that has ended is told why it has.
+func TestDead(t *testing.T) {
+	w := start(t, "", worker.Generator{Name: "one", URL: "nowhere://"})
+	_, _, err := w.Await(t.Context(), 0, func(e worker.Event) bool { return e.Kind == worker.Ready })
+	if err == nil || !strings.Contains(err.Error(), `unknown scheme "nowhere"`) {
+		t.Errorf("the error is %v; want one about the scheme", err)
+	}
+	if err := w.End(patience); err == nil || !strings.Contains(err.Error(), `unknown scheme "nowhere"`) {
+		t.Errorf("it ended with %v; want an error about the scheme", err)
+	}
+}

@@ -1,0 +1,141 @@
+package protocol_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/protocol/memstore"
+)
+
+// between are two losses, of which a process has noticed the first and could not deal with
+// it yet.
+type between struct {
+	server *memstore.Server
+	p      *protocol.Coordinator
+	g      coord.Grant
+	tap    func(call string) // has p's calls of a kind fail; "": none
+}
+
+var errNoAnswer = errors.New("no answer")
+
+// noticed returns a process that has noticed a loss, back to a state that restore puts the
+// server back to once more.
+func noticed(t *testing.T) (b between, restore func()) {
+	t.Helper()
+	b.server = memstore.NewServer("a")
+	p, st := tap(t, b.server, nil)
+	b.p = p
+	b.tap = func(failing string) {
+		st.tap = func(call string, _ bool) error {
+			if call == failing {
+				return errNoAnswer
+			}
+			return nil
+		}
+	}
+	var err error
+	if b.g, err = p.Acquire(t.Context(), within("p", coord.Range{Count: 1})); err != nil {
+		t.Fatal(err)
+	}
+	restore = b.server.Snapshot()
+	if b.g, err = p.Renew(t.Context(), b.g, b.g.NotAfter+1000); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(10 * time.Second)
+	restore()
+	b.looks(t, "survey")
+	return b, restore
+}
+
+// looks has the process see what is stored, while its calls of a kind fail.
+func (b *between) looks(t *testing.T, failing string) {
+	t.Helper()
+	b.tap(failing)
+	defer b.tap("")
+	if _, err := b.p.Renew(t.Context(), b.g, b.g.NotAfter+1); !errors.Is(err, errNoAnswer) {
+		t.Fatalf("Renew: %v", err)
+	}
+}
+
+// deals has the process deal with what it has noticed.
+func (b *between) deals(t *testing.T) {
+	t.Helper()
+	if _, err := b.p.Renew(t.Context(), b.g, b.g.NotAfter+1); err != nil && !errors.Is(err, coord.ErrQuarantined) && !errors.Is(err, coord.ErrLeaseLost) {
+		t.Fatalf("Renew: %v", err)
+	}
+}
+
+// within is a request for a share of the worker IDs.
+func within(token string, share coord.Range) coord.Request {
+	r := wants(token)
+	r.Workers = share
+	return r
+}
+
+// TestFloorSeenBetweenLosses: what a process sees of the floor between a loss that it has
+// noticed and its dealing with that is not forgotten in a second loss.
+func TestFloorSeenBetweenLosses(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		b, restore := noticed(t)
+		operator, _ := tap(t, b.server, nil)
+		if _, err := operator.Quarantine(t.Context(), time.Now().Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		want := b.server.Meta().Base
+		b.looks(t, "commit")
+		restore()
+		b.deals(t)
+		if got := b.server.Meta(); got.Base < want || got.Floor < want || got.Loss.Nonce == "" {
+			t.Errorf("an operator has raised the floor to %d, and after the loss of that it is %+v", want, got)
+		}
+	})
+}
+
+// TestSeenBetweenLosses: what a process sees between a loss that it has noticed and its
+// dealing with that shows a second one, which the record of the first does not settle.
+func TestSeenBetweenLosses(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		b, _ := noticed(t)
+		operator, _ := tap(t, b.server, nil)
+		if _, err := operator.Quarantine(t.Context(), time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		first, restore := b.server.Meta().Loss, b.server.Snapshot()
+		time.Sleep(3 * time.Minute)
+		x, _ := tap(t, b.server, nil)
+		lost, err := x.Acquire(t.Context(), within("x", coord.Range{First: 1, Count: 1}))
+		if err != nil || lost.NotAfter <= first.Floor {
+			t.Fatalf("%v, %v; the floor is %d", lost, err, first.Floor)
+		}
+		b.looks(t, "survey")
+		restore()
+		b.deals(t)
+		if got := b.server.Meta(); got.Loss.Nonce == first.Nonce || got.Floor < lost.NotAfter {
+			t.Errorf("%v was lost after the first loss, and the namespace is %+v", lost, got)
+		}
+	})
+}
+
+// TestLossSettledAfterSeen: what is seen after a loss that was dealt with shows nothing, if
+// there was no second one.
+func TestLossSettledAfterSeen(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		b, _ := noticed(t)
+		operator, _ := tap(t, b.server, nil)
+		if _, err := operator.Quarantine(t.Context(), time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		first := b.server.Meta().Loss
+		time.Sleep(3 * time.Minute)
+		for range 3 {
+			b.looks(t, "survey")
+		}
+		b.deals(t)
+		if got := b.server.Meta().Loss; got != first {
+			t.Errorf("a loss was dealt with as %+v, and then again as %+v", first, got)
+		}
+	})
+}

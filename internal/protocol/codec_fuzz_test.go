@@ -1,0 +1,137 @@
+package protocol
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// FuzzDecode: what is read of a record of any kind is written again, byte for byte, and
+// nothing that is read of one makes the arithmetic stumble.
+func FuzzDecode(f *testing.F) {
+	slot := Slot{Version: Version, Worker: 3, Token: "t", Identity: "pod-a", Holder: "h", Generation: 1, NotAfter: 10, LastTick: 1 << 41, Fingerprint: "x", TTL: 15_000}
+	later := aMeta()
+	later.Version, later.unknown = MetaVersion+1, `,"zone":{"b":1,"a":[2,3]},"anew":null`
+	for _, r := range []Record{aMeta(), later, slot, slot.Withdrawn(aMeta(), 3, 7), PointerTo(3), MarkOf(slot)} {
+		s, err := Encode(r)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add([]byte(s))
+		f.Add([]byte(s[:len(s)/2]))
+		f.Add([]byte(strings.ReplaceAll(s, ",", ", ")))
+	}
+	for _, s := range []string{"", "null", "[]", "{}", `{"version":1}`, `{"version":2,"minReader":3}`, `{"Version":1,"worker":3}`, `{"version":1,"worker":3,"worker":4}`, "\xff"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if m, err := Decode[Meta](b); sameBytes(t, b, m, err) {
+			m.Inspected()
+			_ = m.Quarantined("ns").Error()
+			m.Ward(1_704_067_205_000_000, testHorizon, testBound)
+		}
+		if s, err := Decode[Slot](b); sameBytes(t, b, s, err) {
+			s.Listed(aMeta(), true)
+			next, from, _ := s.Extended(s.Grant(nil), s.NotBefore, s.LastTick, 1)
+			if next.Check() != nil || from < 0 {
+				t.Errorf("%s, extended, is %+v from %d: %v", b, next, from, next.Check())
+			}
+			if next := s.Trimmed(s.Grant(nil), s.NotBefore); next.Check() != nil {
+				t.Errorf("%s, released, is %+v: %v", b, next, next.Check())
+			}
+		}
+		p, err := Decode[Pointer](b)
+		sameBytes(t, b, p, err)
+		m, err := Decode[Mark](b)
+		sameBytes(t, b, m, err)
+	})
+}
+
+// sameBytes checks what was read of b, and reports whether anything was.
+func sameBytes[R Record](t *testing.T, b []byte, r R, err error) bool {
+	t.Helper()
+	if err != nil {
+		if text := err.Error(); text == "" {
+			t.Errorf("%q: %v", b, err)
+		}
+		return false
+	}
+	if s, err := Encode(r); err != nil || s != string(b) || r.Check() != nil {
+		t.Errorf("%q is read as %+v, which is written %q, %v, %v", b, r, s, err, r.Check())
+	}
+	return true
+}
+
+// FuzzSlot: a slot that makes sense survives being stored, and the error of any other one is
+// what Check says of it.
+func FuzzSlot(f *testing.F) {
+	f.Add(3, "t", "pod-a", "host <&> \u2028", uint64(1), int64(0), int64(0), int64(10), int64(1<<41), int64(15_000), false)
+	f.Add(3, "", "", "", uint64(2), int64(5), int64(7), int64(10), int64(10), int64(1), true)
+	f.Add(-1, "t", "", "", uint64(0), int64(-1), int64(7), int64(6), int64(5), int64(0), true)
+	f.Fuzz(func(t *testing.T, worker int, token, identity, holder string, generation uint64, opened, notBefore, notAfter, lastTick, ttl int64, retired bool) {
+		s := Slot{
+			Version: Version, Worker: worker, Token: Printable(token), Identity: Printable(identity), Holder: Printable(holder), Generation: generation,
+			Opened: opened, NotBefore: notBefore, NotAfter: notAfter, LastTick: lastTick, Fingerprint: "x", TTL: ttl, Retired: retired,
+		}
+		survives(t, s)
+	})
+}
+
+// FuzzMeta: the same for the record of a namespace.
+func FuzzMeta(f *testing.F) {
+	m := aMeta()
+	f.Add(m.Fingerprint, m.Nonce, m.Epoch, m.Unit, m.LastTick, m.Capacity, m.MaxHorizon, m.Floor, m.Base, m.Loss.Nonce, m.Loss.Floor)
+	f.Add("", "", int64(-1), int64(0), int64(0), 0, int64(-1), int64(-1), int64(5), "", int64(-1))
+	f.Fuzz(func(t *testing.T, fingerprint, nonce string, epoch, unit, lastTick int64, capacity int, maxHorizon, floor, base int64, loss string, lossFloor int64) {
+		survives(t, Meta{
+			Version: MetaVersion, MinReader: MetaVersion, Fingerprint: Printable(fingerprint), Nonce: Printable(nonce), Epoch: epoch, Unit: unit,
+			LastTick: lastTick, Capacity: capacity, MaxHorizon: maxHorizon, Floor: floor, Base: base, Loss: Loss{Nonce: Printable(loss), Floor: lossFloor},
+		})
+	})
+}
+
+// survives stores a record and reads it.
+func survives[R interface {
+	Record
+	comparable
+}](t *testing.T, r R) {
+	t.Helper()
+	s, err := Encode(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := Decode[R]([]byte(s))
+	switch wrong := r.Check(); {
+	case wrong != nil && (err == nil || err.Error() != wrong.Error()):
+		t.Errorf("%+v: %v; want %v", r, err, wrong)
+	case wrong == nil && (err != nil || back != r):
+		t.Errorf("%+v becomes %q, and then %+v, %v", r, s, back, err)
+	}
+}
+
+// FuzzExtended: a renewal of a slot that makes sense gives one that does, whose window ends
+// no sooner than the caller's, and never reaches below the floor anew.
+func FuzzExtended(f *testing.F) {
+	f.Add(int64(10), int64(20), int64(10), int64(20), int64(15), int64(95))
+	f.Add(int64(70), int64(120), int64(10), int64(20), int64(50), int64(100))
+	f.Fuzz(func(t *testing.T, notBefore, notAfter, mineBefore, mineAfter, floor, until int64) {
+		const last = 1 << 41
+		s := Slot{Version: Version, Token: "t", Generation: 1, NotBefore: notBefore, NotAfter: notAfter, LastTick: last, Fingerprint: "x", TTL: 1}
+		g := coord.Grant{Token: "t", Generation: 1, NotBefore: mineBefore, NotAfter: mineAfter}
+		if s.Check() != nil || mineBefore < 0 || mineAfter < mineBefore || mineAfter > last || floor < 0 || until < 0 {
+			return
+		}
+		next, from, grows := s.Extended(g, floor, until, 1)
+		switch {
+		case next.Check() != nil:
+			t.Errorf("%+v: %v", next, next.Check())
+		case next.NotAfter < s.NotAfter || next.NotAfter < mineAfter:
+			t.Errorf("%+v, renewed for %v, ends sooner: %+v", s, g, next)
+		case grows && from != mineBefore && (from < floor || from < mineAfter || from >= next.NotAfter):
+			t.Errorf("%+v, renewed for %v above %d, begins anew at %d: %+v", s, g, floor, from, next)
+		case grows && from == mineBefore && max(floor, s.NotBefore) > mineAfter:
+			t.Errorf("%+v, renewed for %v, goes on across %d: %+v", s, g, floor, next)
+		}
+	})
+}

@@ -1,0 +1,143 @@
+package verify
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/core"
+)
+
+// text is a source in memory.
+func text(name, s string) Source {
+	return Source{Name: name, Size: int64(len(s)), Again: true, Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(s)), nil }}
+}
+
+var year2026 = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+
+func options(t *testing.T) Options {
+	t.Helper()
+	layout := core.DefaultLayout()
+	parse := func(s string) (uint64, error) {
+		read := core.ParseID
+		if len(s) == 11 {
+			read = core.ParseBase62
+		}
+		v, err := read(s)
+		return uint64(v), err
+	}
+	return Options{
+		Format:     Format{Digits: true, Parse: parse},
+		Layout:     &layout,
+		LastWorker: layout.Workers() - 1, Latest: year2026.Add(time.Hour), Memory: 1 << 20, Temp: t.TempDir(), Shown: 10,
+	}
+}
+
+// id is an ID of the default layout.
+func id(t *testing.T, at time.Duration, worker, sequence int) core.ID {
+	t.Helper()
+	v, err := core.DefaultLayout().Compose(year2026.Add(at), worker, sequence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func lines(ids ...core.ID) string {
+	var b strings.Builder
+	for _, v := range ids {
+		fmt.Fprintln(&b, v)
+	}
+	return b.String()
+}
+
+func mustCheck(t *testing.T, o Options, sources ...Source) *Report {
+	t.Helper()
+	r, err := Check(t.Context(), sources, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(o.Temp); err != nil || len(left) > 0 {
+		t.Errorf("left in the folder for sorting: %v, %v", left, err)
+	}
+	return r
+}
+
+// TestAgainstAMap compares counts with those of a map, with many runs on disk.
+func TestAgainstAMap(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 11))
+	for _, n := range []int{0, 1, 1 << 16, 1<<16 + 1, 300_000} {
+		counts := map[core.ID]int64{}
+		perWorker := map[int]int64{}
+		files := make([]bytes.Buffer, 3)
+		for range n {
+			v := id(t, time.Duration(r.IntN(1000))*time.Millisecond, r.IntN(4), r.IntN(200))
+			counts[v]++
+			perWorker[core.DefaultLayout().Decompose(v).WorkerID]++
+			fmt.Fprintln(&files[r.IntN(3)], v)
+		}
+		want, extra := int64(0), int64(0)
+		for _, c := range counts {
+			if c > 1 {
+				want++
+				extra += c - 1
+			}
+		}
+		got := mustCheck(t, options(t), text("a", files[0].String()), text("b", files[1].String()), text("c", files[2].String()))
+		if got.IDs != int64(n) || got.Duplicates != want || got.Extra != extra || len(got.Workers) != len(perWorker) {
+			t.Errorf("%d IDs: %d read, %d duplicates, %d extra; want %d and %d", n, got.IDs, got.Duplicates, got.Extra, want, extra)
+		}
+		for _, w := range got.Workers {
+			if w.IDs != perWorker[w.WorkerID] {
+				t.Errorf("worker ID %d has %d IDs, want %d", w.WorkerID, w.IDs, perWorker[w.WorkerID])
+			}
+		}
+		for _, c := range got.Clashes {
+			if counts[c.ID] != c.Times {
+				t.Errorf("%d occurs %d times, want %d", c.ID, c.Times, counts[c.ID])
+			}
+		}
+	}
+}
+
+// TestPlaces: a duplicate is found where it stands, in any form.
+func TestPlaces(t *testing.T) {
+	v, other := id(t, 0, 3, 5), id(t, time.Second, 3, 6)
+	r := mustCheck(t, options(t), text("a.txt", fmt.Sprintf("%d\n\n  %s\r\n", other, v.Base62())), text("b.txt", lines(v)))
+	if len(r.Clashes) != 1 {
+		t.Fatalf("%+v", r)
+	}
+	got := r.Clashes[0]
+	if got.ID != v || *got.Parts != (core.Parts{Time: year2026, WorkerID: 3, Sequence: 5}) || got.Times != 2 || fmt.Sprint(got.Places) != "[a.txt:3 b.txt:1]" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestWhatCannotBe(t *testing.T) {
+	o := options(t)
+	o.FirstWorker, o.LastWorker, o.Earliest = 1, 2, year2026
+	good := id(t, 0, 1, 0)
+	r := mustCheck(t, o, text("f", lines(good)+"hello\n"+lines(id(t, 0, 3, 0), id(t, 2*time.Hour, 2, 0), id(t, -time.Second, 2, 1))+"\n"))
+	if r.IDs != 4 || r.Unreadable != 1 || r.Outside != 1 || r.Late != 1 || r.Early != 1 || r.OutOfOrder != 1 || r.Duplicates != 0 {
+		t.Errorf("%+v", r)
+	}
+	for i, want := range []string{"f:2", "f:3", "f:4", "f:5", "f:5"} {
+		if i >= len(r.Examples) || r.Examples[i].String() != want {
+			t.Fatalf("%+v; want number %d at %s", r.Examples, i, want)
+		}
+	}
+	if r.OK(false) || !mustCheck(t, o, text("f", lines(good))).OK(true) {
+		t.Error("what is right is wrong, or the other way round")
+	}
+	small := core.JavaScriptLayout()
+	o = options(t)
+	o.Layout, o.LastWorker = &small, small.Workers()-1
+	if r := mustCheck(t, o, text("f", lines(good))); r.Outside != 1 {
+		t.Errorf("an ID of 63 bits in a layout of 53: %+v", r)
+	}
+}

@@ -1,0 +1,75 @@
+package verify
+
+import (
+	"time"
+
+	"github.com/unalike-id/unalike/core"
+)
+
+// Report is what was found.
+type Report struct {
+	IDs        int64 // that were read
+	Unreadable int64 // lines that hold no ID
+	Duplicates int64 // IDs that occur more than once
+	Extra      int64 // how often duplicates occur beyond the first time
+	Outside    int64 // IDs that the layout cannot hold, or whose worker IDs are not allowed
+	Early      int64 // IDs stamped before the earliest possible time
+	Late       int64 // IDs stamped after the latest possible time
+	OutOfOrder int64 // IDs that follow a larger one of the same worker ID in the same source
+	// Unattributed counts the IDs of worker IDs that are not in Workers, because there are too many. Order and rate of
+	// these are unknown.
+	Unattributed int64
+
+	Workers  []Worker // in ascending order
+	Examples []Example
+	Clashes  []Clash // the first duplicates, in ascending order
+	Causes   []Cause
+}
+
+// OK reports whether nothing is wrong. IDs out of order are wrong only if ordered is true.
+func (r *Report) OK(ordered bool) bool {
+	return r.Unreadable == 0 && r.Duplicates == 0 && r.Outside == 0 && r.Early == 0 && r.Late == 0 &&
+		(!ordered || r.OutOfOrder == 0)
+}
+
+// Kinds of examples.
+const (
+	KindUnreadable = "unreadable"
+	KindOutside    = "outside"
+	KindEarly      = "early"
+	KindLate       = "late"
+	KindOrder      = "out of order"
+)
+
+// Example is something wrong, and where it stands.
+type Example struct {
+	Kind string `json:"kind"`
+	Place
+	Text string `json:"text"` // what is wrong
+}
+
+// Worker is what the IDs of one worker ID show.
+type Worker struct {
+	WorkerID    int
+	IDs         int64
+	First, Last time.Time // of the lowest and of the highest ID
+	MostATick   int64     // the most different IDs in one tick
+	PerSecond   float64   // IDs a second between First and Last; 0: these are equal
+	Duplicates  int64
+	OutOfOrder  int64
+}
+
+// Clash is an ID that occurs more than once.
+type Clash struct {
+	ID     core.ID
+	Parts  *core.Parts // nil: there is no layout, or the ID is outside of it
+	Times  int64
+	Places []Place // the first ones; none: the source cannot be read twice
+}
+
+// Cause is what may have caused the duplicates of a worker ID.
+type Cause struct {
+	WorkerID int    `json:"worker_id"`
+	Kind     string `json:"cause"`
+	Why      string `json:"why"` // what speaks for it
+}
