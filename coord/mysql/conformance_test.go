@@ -65,6 +65,7 @@ func harness(pool *sql.DB) coordtest.Harness {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	pool := newPool(t, mysqltest.Start(t).DSN(several))
 	coordtest.Run(t, func(testing.TB) coordtest.Harness { return harness(pool) })
 }

@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -38,20 +37,17 @@ func (d *db) Transact(ctx context.Context, write bool, statements []sqlstore.Sta
 }
 
 func (d *db) transact(ctx context.Context, write bool, statements []sqlstore.Statement) ([][]string, error) {
-	all := []string{beginRead}
+	begin := beginRead
 	if write {
-		all = []string{beginWrite}
+		begin = beginWrite
 	}
-	for _, s := range statements {
-		all = append(all, fill(s))
-	}
-	all = append(all, "COMMIT")
+	script := begin + "; " + sqlstore.Script(statements, quoted) + "; COMMIT"
 	conn, err := d.pool.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = conn.Close() }()
-	rows, err := last(conn.QueryContext(ctx, strings.Join(all, "; ")))
+	rows, err := last(conn.QueryContext(ctx, script))
 	if err == nil {
 		return rows, nil
 	}
@@ -99,59 +95,42 @@ func last(rows *sql.Rows, err error) (all [][]string, _ error) {
 	return all, rows.Err()
 }
 
-// argument is one in a statement.
-var argument = regexp.MustCompile(`\$[0-9]+`)
-
-// fill puts the arguments into a statement. Text is a hexadecimal literal, which means the
-// same in every mode and character set.
-func fill(s sqlstore.Statement) string {
-	return argument.ReplaceAllStringFunc(s.SQL, func(name string) string {
-		n, err := strconv.Atoi(name[1:])
-		if err != nil || n < 1 || n > len(s.Args) {
-			return name // for the server to refuse; a path into a record looks alike
-		}
-		switch v := s.Args[n-1].(type) {
-		case int:
-			return strconv.Itoa(v)
-		case int64:
-			return strconv.FormatInt(v, 10)
-		default:
-			return fmt.Sprintf("x'%x'", fmt.Sprint(v))
-		}
-	})
-}
+// quoted is a hexadecimal literal, which means the same in every mode and character set.
+func quoted(text string) string { return fmt.Sprintf("x'%x'", text) }
 
 // Number implements [sqlstore.DB]: how many transactions there are in sets of GTIDs. MariaDB
 // writes 0-1-17,1-1-3; MySQL uuid:1-17:19,uuid:1-3. Without a binary log there are none.
 func (d *db) Number(s string) (n int64, err error) {
 	for part := range strings.SplitSeq(s, ",") {
-		part = strings.TrimSpace(part)
-		uuid, intervals, isMySQL := strings.Cut(part, ":")
-		switch {
-		case part == "":
-			continue
-		case !isMySQL:
-			seq, err := strconv.ParseInt(uuid[strings.LastIndexByte(uuid, '-')+1:], 10, 64)
-			if err != nil {
-				return 0, fmt.Errorf("the server's GTID position is %q: %w", s, err)
-			}
-			n += seq
+		if part = strings.TrimSpace(part); part == "" {
 			continue
 		}
+		id, intervals, isMySQL := strings.Cut(part, ":")
+		if !isMySQL {
+			intervals = "1-" + id[strings.LastIndexByte(id, '-')+1:]
+		}
 		for interval := range strings.SplitSeq(intervals, ":") {
-			from, to, isRange := strings.Cut(interval, "-")
-			if !isRange {
-				to = from
+			seq, err := length(interval)
+			if n += seq; err != nil || n < 0 {
+				return 0, fmt.Errorf("the server's GTID position is %q, which this driver does not understand", s)
 			}
-			a, err1 := strconv.ParseInt(from, 10, 64)
-			b, err2 := strconv.ParseInt(to, 10, 64)
-			if err := errors.Join(err1, err2); err != nil {
-				return 0, fmt.Errorf("the server's GTID set is %q: %w", s, err)
-			}
-			n += b - a + 1
 		}
 	}
 	return n, nil
+}
+
+// length is how many numbers there are from 1 to 17 in 1-17, and 1 in 19.
+func length(interval string) (int64, error) {
+	from, to, isRange := strings.Cut(interval, "-")
+	if !isRange {
+		to = from
+	}
+	a, errA := strconv.ParseInt(from, 10, 64)
+	b, errB := strconv.ParseInt(to, 10, 64)
+	if errA != nil || errB != nil || a < 1 || b < a-1 {
+		return 0, fmt.Errorf("%q is no interval", interval)
+	}
+	return b - a + 1, nil
 }
 
 // Class implements [sqlstore.DB].

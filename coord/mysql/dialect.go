@@ -18,7 +18,10 @@ const (
 func dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
 		Now: now, Number: number, Lineage: lineage,
+		Ticket: "/*M! NEXTVAL({prefix}tickets) *//*!80000 0 */",
 		Share:  "LOCK IN SHARE MODE",
+		Shared: "SELECT 1 FROM {namespaces} WHERE namespace = $1 LOCK IN SHARE MODE",
+		Alone:  "SELECT 1 FROM {namespaces} WHERE namespace = $1 FOR UPDATE",
 		Insert: "INSERT IGNORE INTO", Present: "",
 		Replace: "ON DUPLICATE KEY UPDATE worker = VALUES(worker)",
 		Series:  series,
@@ -71,6 +74,7 @@ var schema = []string{
 	`CREATE TABLE IF NOT EXISTS {identities} (
   namespace varbinary(128) NOT NULL, identity varbinary(128) NOT NULL, worker int NOT NULL,
   PRIMARY KEY (namespace, identity)) ENGINE = InnoDB`,
+	`/*M! CREATE SEQUENCE IF NOT EXISTS {prefix}tickets NOCACHE *//*!80000 DO 0 */`,
 	`CREATE TABLE IF NOT EXISTS {format} (version int NOT NULL PRIMARY KEY) ENGINE = InnoDB`,
 	`CREATE OR REPLACE VIEW {workers} AS SELECT CONVERT(namespace USING utf8mb4) AS namespace, worker,
   CASE WHEN JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.retired') THEN 'retired' WHEN lease_ends > ` + now + ` THEN 'held' ELSE 'free' END AS state,

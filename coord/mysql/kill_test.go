@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 )
 
 // TestKill: in a namespace with one worker ID, kill -9 of the holder and start of
-// another process; every ID lies above all IDs before, ten times.
+// another process; every ID lies above all IDs before, again and again.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	url := "mysql://unalike:pw@" + mysqltest.Start(t).Addr() + "/unalike?namespace=" + rand.Text() + "&ttl=2s&horizon=2s&renew=500ms"
-	drivertest.Kill(t, 10, func() *drivertest.Child { return drivertest.StartHolder(t, url) })
+	drivertest.Kill(t, fulltest.Rounds(3, 10), func() *drivertest.Child { return drivertest.StartHolder(t, url) })
 }

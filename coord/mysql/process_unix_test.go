@@ -20,13 +20,16 @@ func TestCrowd(t *testing.T) { sqltest.Crowd(t, database(t, mysqltest.Start(t), 
 func TestOutage(t *testing.T) {
 	lease := coord.LeaseConfig{TTL: 2 * time.Second, Horizon: 8 * time.Second, RenewEvery: 500 * time.Millisecond}
 	for _, o := range drivertest.Outages() {
-		t.Run(o.Name, func(t *testing.T) {
+		t.Run(o.Name+" for a short time", func(t *testing.T) {
 			t.Parallel()
 			s := mysqltest.Start(t)
-			d := database(t, s, "")
-			c, _ := d.New(t, "short")
+			c, _ := database(t, s, "").New(t, "ns")
 			drivertest.ShortOutage(t, c, lease, o, s)
-			c, _ = d.New(t, "long")
+		})
+		t.Run(o.Name+" for a long time", func(t *testing.T) {
+			t.Parallel()
+			s := mysqltest.Start(t)
+			c, _ := database(t, s, "").New(t, "ns")
 			drivertest.LongOutage(t, c, lease, s.Addr(), func() { o.Begin(t, s) }, func() { o.Over(t, s) })
 		})
 	}

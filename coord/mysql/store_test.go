@@ -14,6 +14,7 @@ import (
 
 // TestStore holds the store to its interface.
 func TestStore(t *testing.T) {
+	t.Parallel()
 	pool, err := sql.Open("mysql", mysqltest.Start(t, "--log-bin", "--sync-binlog=1").DSN("?multiStatements=true"))
 	if err != nil {
 		t.Fatal(err)

@@ -79,6 +79,7 @@ func harness(pool *pgxpool.Pool) coordtest.Harness {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	pool := newPool(t, pgtest.Start(t).URL())
 	coordtest.Run(t, func(testing.TB) coordtest.Harness { return harness(pool) })
 }

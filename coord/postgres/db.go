@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/unalike-id/unalike/internal/sqlstore"
@@ -24,14 +23,13 @@ type db struct{ pool *pgxpool.Pool }
 // and with synchronous_commit on also where synchronous_standby_names says.
 const (
 	beginRead  = `BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY`
-	beginWrite = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`
-	keep       = `SELECT set_config('client_min_messages', 'warning', true), set_config('synchronous_commit', 'on', true)
+	beginWrite = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT set_config('client_min_messages', 'warning', true), set_config('synchronous_commit', 'on', true)
 WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') OR current_setting('client_min_messages') IN ('error', 'fatal', 'panic')`
-	commit = `COMMIT`
 )
 
-// Transact implements [sqlstore.DB]. Nothing is prepared, and no state of the session is
-// used: a pooler between us and the server may have another connection for the next one.
+// Transact implements [sqlstore.DB]. It is one message, so that a client whose last packet is
+// lost leaves no locks. Nothing is prepared, and no state of the session is used: a pooler
+// between us and the server may have another connection for the next one.
 func (d *db) Transact(ctx context.Context, write bool, statements []sqlstore.Statement) ([][]string, error) {
 	rows, err := d.transact(ctx, write, statements)
 	if _, said := errors.AsType[*pgconn.ConnectError](err); said {
@@ -57,23 +55,15 @@ func (d *db) transact(ctx context.Context, write bool, statements []sqlstore.Sta
 	defer conn.Release() // which closes one that is within a transaction
 	c := conn.Conn().PgConn()
 	delete(c.CustomData(), warning)
-	batch := &pgconn.Batch{}
+	begin := beginRead
 	if write {
-		batch.ExecParams(beginWrite, nil, nil, nil, nil)
-		batch.ExecParams(keep, nil, nil, nil, nil)
-	} else {
-		batch.ExecParams(beginRead, nil, nil, nil, nil)
+		begin = beginWrite
 	}
-	for _, s := range statements {
-		values, types := make([][]byte, len(s.Args)), make([]uint32, len(s.Args))
-		for i, arg := range s.Args {
-			values[i], types[i] = text(arg)
-		}
-		batch.ExecParams(s.SQL, values, types, nil, nil)
-	}
-	batch.ExecParams(commit, nil, nil, nil, nil)
-	results, err := c.ExecBatch(ctx, batch).ReadAll()
+	results, err := c.Exec(ctx, begin+"; "+sqlstore.Script(statements, literal)+"; COMMIT").ReadAll()
 	if err != nil {
+		if c.TxStatus() == 'E' { // the server has answered, and the connection is as good as before
+			_, _ = c.Exec(ctx, "ROLLBACK").ReadAll()
+		}
 		return nil, err
 	}
 	if said := c.CustomData()[warning]; write && said != nil {
@@ -82,15 +72,9 @@ func (d *db) transact(ctx context.Context, write bool, statements []sqlstore.Sta
 	return rows(results[len(results)-2]), nil
 }
 
-// text is an argument as text, and its type.
-func text(arg any) (value []byte, oid uint32) {
-	switch v := arg.(type) {
-	case int:
-		return strconv.AppendInt(nil, int64(v), 10), pgtype.Int8OID
-	case int64:
-		return strconv.AppendInt(nil, v, 10), pgtype.Int8OID
-	}
-	return []byte(fmt.Sprint(arg)), pgtype.TextOID // not nil if it is empty
+// literal is text, whatever the server's settings and encoding are.
+func literal(text string) string {
+	return fmt.Sprintf("convert_from(decode('%x', 'hex'), 'UTF8')", text)
 }
 
 // rows are the rows of a result, as text.

@@ -15,6 +15,7 @@ import (
 
 // TestStore holds the store to its interface.
 func TestStore(t *testing.T) {
+	t.Parallel()
 	pool, err := pgxpool.New(context.Background(), pgtest.Start(t).URL())
 	if err != nil {
 		t.Fatal(err)

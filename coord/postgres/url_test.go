@@ -56,8 +56,8 @@ func TestBadOptions(t *testing.T) {
 		namespace string
 		options   *postgres.Options
 	}{
-		"nil":       {nil, "ns", nil},
-		"Prepare":   {unprepared, "ns", nil},
+		"nil": {nil, "ns", nil},
+		"the pool does not tell of warnings; call postgres.Prepare": {unprepared, "ns", nil},
 		"namespace": {good, "a b", nil},
 		"Prefix":    {good, "ns", &postgres.Options{Prefix: "A"}},
 		"known are": {good, "ns", &postgres.Options{Accept: []string{"x"}}},

@@ -6,8 +6,8 @@ var sqlMutants = []mutant{
 	{
 		name: "sql: no lock until the commit",
 		file: "internal/sqlstore/commit.go",
-		old:  "all := []Statement{s.lock(lock)}",
-		new:  "all := []Statement{s.lock(lock[:0])}",
+		old:  "lock := s.dialect.Shared",
+		new:  `lock := "SELECT 1 WHERE $1 = $1"`,
 		pkg:  "./coord/postgres", test: "TestHeld",
 	},
 	{
@@ -76,8 +76,8 @@ var sqlMutants = []mutant{
 	{
 		name: "sql: a server's position does not count, MariaDB",
 		file: "coord/mysql/db.go",
-		old:  "n += seq",
-		new:  "n += seq - seq",
+		old:  "if n += seq; err",
+		new:  "if n += seq - seq; err",
 		pkg:  "./coord/mysql", test: "TestRolledBack",
 	},
 	{
@@ -160,8 +160,8 @@ var sqlMutants = []mutant{
 	{
 		name: "sql: reading settles what became of a commit",
 		file: "internal/sqlstore/store.go",
-		old:  "statements := []Statement{s.lock(s.dialect.Share), s.view(worker)}",
-		new:  `statements := []Statement{s.lock(""), s.view(worker)}`,
+		old:  "statements := []Statement{s.stmt(touched), s.view(worker)}",
+		new:  `statements := []Statement{s.stmt("SELECT 1 WHERE $1 = $1"), s.view(worker)}`,
 		pkg:  "./coord/postgres", test: "TestCancelledWait",
 	},
 	{
@@ -174,8 +174,8 @@ var sqlMutants = []mutant{
 	{
 		name: "sql: text depends on the server's modes",
 		file: "coord/mysql/db.go",
-		old:  `return fmt.Sprintf("x'%x'", fmt.Sprint(v))`,
-		new:  `return "'" + strings.NewReplacer("'", "''", "\\", "\\\\").Replace(fmt.Sprint(v)) + "'"`,
+		old:  `return fmt.Sprintf("x'%x'", text)`,
+		new:  `return "'" + strings.NewReplacer("'", "''", "\\", "\\\\").Replace(text) + "'"`,
 		pkg:  "./coord/mysql", test: "TestSettings",
 	},
 	{
@@ -195,8 +195,8 @@ var sqlMutants = []mutant{
 	{
 		name: "sql: a transaction of several round trips, MariaDB",
 		file: "coord/mysql/db.go",
-		old:  `rows, err := last(conn.QueryContext(ctx, strings.Join(all, "; ")))`,
-		new:  `_ = conn.PingContext(ctx); rows, err := last(conn.QueryContext(ctx, strings.Join(all, "; ")))`,
+		old:  `rows, err := last(conn.QueryContext(ctx, script))`,
+		new:  `_ = conn.PingContext(ctx); rows, err := last(conn.QueryContext(ctx, script))`,
 		pkg:  "./coord/mysql", test: "TestOneRoundTrip",
 	},
 }

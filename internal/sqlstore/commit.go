@@ -87,11 +87,11 @@ func same[R protocol.Record](a, b protocol.Entry[R]) bool {
 // statements are those that make a change, which has a stamp. The last reads what is stored
 // then.
 func (s *session) statements(change protocol.Change, worker int, stamp int64) ([]Statement, error) {
-	lock := s.dialect.Share
+	lock := s.dialect.Shared // no floor is raised until the end of the transaction
 	if change.Meta != nil || change.Settle {
-		lock = "FOR UPDATE"
+		lock = s.dialect.Alone
 	}
-	all := []Statement{s.lock(lock)}
+	all := []Statement{s.stmt(lock)}
 	metaStamp, metaRecord := stored(change.Before.Meta)
 	guard := []any{change.Before.Meta.Version, metaStamp, metaRecord}
 	if worker >= 0 {

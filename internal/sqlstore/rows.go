@@ -24,6 +24,8 @@ FROM {slots} WHERE namespace = $1`
 	// countRow counts the slots, those that were ever granted, and how often they were written.
 	countRow = ` UNION ALL SELECT 'c', COUNT(*), COALESCE(SUM(CASE WHEN version > 0 THEN 1 ELSE 0 END), 0), COALESCE(SUM(version), 0), 0, 0, '', ''
 FROM {slots} WHERE namespace = $1`
+	// ticketRow draws a ticket.
+	ticketRow = ` UNION ALL SELECT 'd', 0, {ticket}, 0, 0, 0, '', ''`
 	// heldRows are followed by what more the slots have to be.
 	heldRows = ` UNION ALL SELECT 'h', worker, made, version, 0, lease_ends, '', CASE WHEN token IS NULL THEN '' ELSE 'held' END
 FROM {slots} WHERE namespace = $1 AND lease_ends > {now}`
@@ -100,6 +102,8 @@ func (s *store) read(all [][]string) (*answer, error) {
 			if a.meta, err = entry[protocol.Meta](r, fmt.Sprintf("the row of namespace %q in %snamespaces", s.namespace, s.prefix)); err != nil {
 				return nil, err
 			}
+		case "d":
+			a.Drawn = r.made
 		case "c":
 			a.slots, a.used, a.writes = r.worker, int(r.made), r.version
 		default:

@@ -82,7 +82,7 @@ func New(db DB, d Dialect, driver, title, namespace string, o Options) (*protoco
 
 // NewStore returns the store of a namespace.
 func NewStore(db DB, d Dialect, namespace string, o Options) protocol.Store {
-	return &store{db: db, dialect: d, namespace: namespace, prefix: o.Prefix, accept: o.Accept, log: o.Logger, names: d.names(o.Prefix)}
+	return &store{db: db, dialect: d, namespace: namespace, prefix: o.Prefix, accept: o.Accept, log: o.Logger, names: d.names(o.Prefix), making: make(chan struct{}, 1)}
 }
 
 // store implements [protocol.Store].
@@ -94,6 +94,9 @@ type store struct {
 	log               *slog.Logger
 	names             *strings.Replacer
 	warned            sync.Once // of the risks that are accepted
+
+	making     chan struct{} // has one while somebody makes the tables, and sets madeTables
+	madeTables time.Time     // monotonic
 
 	mu     sync.Mutex
 	server int64     // its clock, when it was learned; 0: it was not
@@ -140,11 +143,8 @@ func (s *store) stmt(sql string, args ...any) Statement {
 	return Statement{s.names.Replace(sql), append([]any{s.namespace}, args...)}
 }
 
-// lock is the statement that locks the row of the namespace until the end of a transaction:
-// no floor is raised in between.
-func (s *store) lock(clause string) Statement {
-	return s.stmt(`SELECT 1 FROM {namespaces} WHERE namespace = $1 ` + clause)
-}
+// touched locks the row of the namespace against changes, which is a write and changes nothing.
+const touched = `SELECT 1 FROM {namespaces} WHERE namespace = $1 {share}`
 
 // query reads in one consistent look.
 func (s *store) query(ctx context.Context, sql string, args ...any) ([][]string, error) {
@@ -163,7 +163,7 @@ func (s *store) view(worker int) Statement {
 // has left that was not confirmed is confirmed with this one, where the server waits for
 // others to have it.
 func (s *session) Look(ctx context.Context, worker int, token string) (*protocol.View, error) {
-	statements := []Statement{s.lock(s.dialect.Share), s.view(worker)}
+	statements := []Statement{s.stmt(touched), s.view(worker)}
 	if token == "" {
 		statements = statements[1:]
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -25,16 +26,19 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		last = MaxCapacity
 	}
 	look := s.stmt(moment+namespaceRow+surveyRows+s.dialect.riskRows(), ask.Token, ask.Identity, first, last)
-	before := s.tallied()
-	a, err := s.ask(ctx, look)
+	if ask.New != nil {
+		look.SQL += s.names.Replace(ticketRow)
+	}
+	before, began := s.tallied(), lifetime.Now()
+	a, err := s.ask(ctx, look, ask.New != nil)
 	if s.db.Class(err) == NoTables || errors.Is(err, errHalf) {
 		if ask.New == nil {
 			return &protocol.Survey{Worker: -1, Last: -1}, nil
 		}
-		if err := s.makeTables(ctx); err != nil {
+		if err := s.makeTables(ctx, began); err != nil {
 			return nil, err
 		}
-		a, err = s.ask(ctx, look)
+		a, err = s.ask(ctx, look, true)
 	}
 	if err == nil {
 		err = s.checkRisks(a)
@@ -59,9 +63,9 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	return sv, nil
 }
 
-// ask makes a statement that reads.
-func (s *store) ask(ctx context.Context, look Statement) (*answer, error) {
-	all, err := s.db.Transact(ctx, false, []Statement{look})
+// ask makes a statement that reads, and may draw a ticket, which is a write.
+func (s *store) ask(ctx context.Context, look Statement, draws bool) (*answer, error) {
+	all, err := s.db.Transact(ctx, draws, []Statement{look})
 	if err != nil {
 		return nil, err
 	}

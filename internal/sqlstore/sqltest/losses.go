@@ -141,6 +141,7 @@ func Dropped(t *testing.T, d *Database) {
 	for _, table := range []string{"namespaces", "slots", "identities", "format"} {
 		d.Exec(t, "DROP TABLE unalike_%s", table)
 	}
+	d.Exec(t, "DROP SEQUENCE unalike_tickets")
 	if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err == nil {
 		t.Errorf("Renew of %v, whose tables are gone: %v", g, r)
 	}

@@ -232,7 +232,7 @@ func Risk(t *testing.T, d *Database, risk string, says ...string) {
 	t.Helper()
 	c, _ := d.New(t, newName())
 	_, err := c.Acquire(drivertest.Within(t), drivertest.Request(1))
-	drivertest.WantInvalid(t, "Acquire", err, append(says, risk)...)
+	drivertest.WantInvalid(t, "Acquire", err, append(says, fmt.Sprintf("accept the risk %q", risk))...)
 	accepts := *d
 	accepts.Accept = append([]string{risk}, d.Accept...)
 	c, _ = accepts.New(t, newName())
