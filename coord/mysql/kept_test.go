@@ -149,3 +149,39 @@ func TestRolledBack(t *testing.T) {
 	s := mysqltest.Start(t, "--log-bin", "--sync-binlog=1")
 	sqltest.RolledBack(t, database(t, s, ""), s, s.Dir)
 }
+
+// TestPromoted: a replica that is promoted lacks what was confirmed last. Before that, it
+// refuses writes.
+func TestPromoted(t *testing.T) {
+	s := mysqltest.Start(t, "--log-bin", "--sync-binlog=1", "--server-id=1")
+	d := database(t, s, "")
+	d.Exec(t, "CREATE USER ann IDENTIFIED BY 'pw'")
+	d.Exec(t, "GRANT SELECT, INSERT, UPDATE, CREATE, CREATE VIEW ON unalike.* TO ann") // who heeds read_only
+	c, _ := d.New(t, "others")
+	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
+		t.Fatal(err)
+	}
+	replica := s.Replica(t, "--log-bin", "--sync-binlog=1", "--server-id=2", "--log-slave-updates", "--read-only=1")
+	there := database(t, replica, "")
+	pool, err := sql.Open("mysql", "ann:pw@tcp("+replica.Addr()+")/unalike?multiStatements=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	there.DB = &db{pool, replica.Addr()}
+	sqltest.Promoted(t, d, sqltest.Standby{
+		Database: there,
+		Cut:      func() { there.Exec(t, "STOP SLAVE") },
+		Promote: func() {
+			s.Kill()
+			there.Exec(t, "RESET SLAVE ALL")
+			there.Exec(t, "SET GLOBAL read_only = 0")
+		},
+	})
+}
+
+// TestRebuilt: tables are written anew while holders renew.
+func TestRebuilt(t *testing.T) {
+	sqltest.Rebuilt(t, database(t, mysqltest.Start(t), ""),
+		"OPTIMIZE TABLE unalike_slots, unalike_namespaces", "ALTER TABLE unalike_slots FORCE, ALGORITHM=COPY", "ANALYZE TABLE unalike_slots", "FLUSH TABLES")
+}

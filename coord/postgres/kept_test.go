@@ -203,22 +203,34 @@ func TestRolledBack(t *testing.T) {
 	sqltest.RolledBack(t, database(t, s, ""), s, s.Dir)
 }
 
-// TestPromoted: a standby that is promoted may lack what was confirmed last. Before that, it
-// says that it is one.
+// TestPromoted: a standby that is promoted lacks what was confirmed last. Before that, it says
+// that it is one.
 func TestPromoted(t *testing.T) {
 	s := pgtest.Start(t)
 	d := database(t, s, "")
-	c, _ := d.New(t, "ns")
-	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
+	c, _ := d.New(t, "others")
+	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
+		t.Fatal(err)
+	}
 	standby := s.Standby(t)
 	there := database(t, standby, "")
-	newcomer, _ := there.New(t, "ns")
-	if r, err := newcomer.Renew(drivertest.Within(t), coord.Grant{WorkerID: g.WorkerID, Generation: 1, Token: g.Token, NotAfter: g.NotAfter}, g.NotAfter); err == nil || coord.Permanent(err) {
-		t.Errorf("Renew on a standby: %v, %v; want an error that may pass", r, err)
-	}
-	s.Kill()
-	there.Exec(t, "SELECT pg_promote()")
-	if r, err := newcomer.Renew(drivertest.Within(t), coord.Grant{WorkerID: g.WorkerID, Generation: 1, Token: g.Token, NotAfter: g.NotAfter}, g.NotAfter+1); !errors.Is(err, coord.ErrQuarantined) {
-		t.Errorf("Renew after a standby was promoted: %v, %v; want %v", r, err, coord.ErrQuarantined)
-	}
+	sqltest.Promoted(t, d, sqltest.Standby{
+		Database: there,
+		Cut:      standby.Kill,
+		Promote: func() {
+			s.Kill()
+			standby.Restart(t)
+			there.DB.(*db).pool.Reset()
+			streamtest.Eventually(t, "it is promoted", func() bool {
+				_, err := there.SQL.ExecContext(t.Context(), "SELECT pg_promote()")
+				return err == nil
+			})
+		},
+	})
+}
+
+// TestRebuilt: VACUUM FULL and its kin write tables anew while holders renew.
+func TestRebuilt(t *testing.T) {
+	sqltest.Rebuilt(t, database(t, pgtest.Start(t), ""),
+		"VACUUM FULL unalike_slots", "VACUUM FULL unalike_namespaces", "VACUUM FULL", "CLUSTER unalike_slots USING unalike_slots_pkey", "REINDEX TABLE unalike_slots")
 }

@@ -199,4 +199,32 @@ var sqlMutants = []mutant{
 		new:  `_ = conn.PingContext(ctx); rows, err := last(conn.QueryContext(ctx, script))`,
 		pkg:  "./coord/mysql", test: "TestOneRoundTrip",
 	},
+	{
+		name: "sql: a replica that is promoted has the same lineage, MariaDB",
+		file: "coord/mysql/dialect.go",
+		old:  `CONCAT(@@server_id, '@', @@hostname, ':', @@port)`,
+		new:  `CONCAT('0', '@', @@hostname)`,
+		pkg:  "./coord/mysql", test: "TestPromoted",
+	},
+	{
+		name: "sql: no tickets",
+		file: "internal/sqlstore/rows.go",
+		old:  "a.Drawn = r.made",
+		new:  "a.Drawn = 0",
+		pkg:  "./coord/mysql", test: "TestCrowd",
+	},
+	{
+		name: "sql: a GTID position that is damaged counts",
+		file: "coord/mysql/db.go",
+		old:  "a < 1 || b < a-1",
+		new:  "a < 1 && b < a-1",
+		pkg:  "./coord/mysql", test: "FuzzNumber",
+	},
+	{
+		name: "sql: tables that nobody has made are taken for made",
+		file: "internal/sqlstore/schema.go",
+		old:  "if s.madeTables.After(began) {",
+		new:  "if s.madeTables.Before(began) {",
+		pkg:  "./coord/mysql", test: "TestSQL",
+	},
 }

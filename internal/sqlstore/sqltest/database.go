@@ -88,11 +88,12 @@ func (l *Link) Transact(ctx context.Context, write bool, s []sqlstore.Statement)
 			act, l.acted = l.act, true
 		}
 	}
+	db := l.DB
 	l.mu.Unlock()
 	if act != nil {
 		act()
 	}
-	rows, err := l.DB.Transact(ctx, write, s)
+	rows, err := db.Transact(ctx, write, s)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil && (l.lose && write && len(s) > 1 || l.all && l.lost > 0) { // a survey that draws a ticket is one statement
@@ -100,6 +101,13 @@ func (l *Link) Transact(ctx context.Context, write bool, s []sqlstore.Statement)
 		return nil, errLost
 	}
 	return rows, err
+}
+
+// To has the link lead to another database of the same kind from now on.
+func (l *Link) To(db sqlstore.DB) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.DB = db
 }
 
 // Trips returns how many transactions there were since it was called last. Each is one round

@@ -85,6 +85,28 @@ func Start(tb testing.TB, args ...string) *Server {
 	return nil
 }
 
+// Replica runs a server that gets what this one has written in its binary log, which it has
+// from its first start on, and what it writes.
+func (s *Server) Replica(tb testing.TB, args ...string) *Server {
+	tb.Helper()
+	r := Start(tb, args...)
+	port, err := strconv.Atoi(s.Port)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	db, err := sql.Open("mysql", r.DSN("?multiStatements=true"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	// What the server has written into its own log when it was made is not in the way.
+	if _, err := db.Exec(fmt.Sprintf("RESET MASTER; SET GLOBAL gtid_slave_pos = ''; CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=%d, MASTER_USER='%s', MASTER_PASSWORD='%s', MASTER_USE_GTID=slave_pos; START SLAVE",
+		port, User, Password)); err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
 // Restart starts the server again, at the same port, with what is in its folder.
 func (s *Server) Restart(tb testing.TB) {
 	tb.Helper()
