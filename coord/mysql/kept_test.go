@@ -1,7 +1,6 @@
 package mysql
 
 import (
-	"crypto/rand"
 	"database/sql"
 	"strings"
 	"testing"
@@ -47,31 +46,14 @@ func TestFellBack(t *testing.T) {
 func TestSettings(t *testing.T) {
 	s := mysqltest.Start(t)
 	for _, params := range []string{
-		"&time_zone=%27-11:00%27", "&time_zone=%27%2B13:00%27", "&charset=latin1", "&charset=utf8mb4&collation=utf8mb4_turkish_ci", "&autocommit=0",
+		"&time_zone=%27-11:00%27", "&time_zone=%27%2B13:00%27", "&charset=latin1", "&innodb_snapshot_isolation=1", "&charset=utf8mb4&collation=utf8mb4_turkish_ci", "&autocommit=0",
 		"&sql_mode=%27%27", "&sql_mode=TRADITIONAL", "&sql_mode=ANSI", "&sql_mode=%27ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES,HIGH_NOT_PRECEDENCE,PAD_CHAR_TO_FULL_LENGTH%27",
 	} {
 		t.Run(params, func(t *testing.T) {
 			d := database(t, s, params)
 			sqltest.ServerClock(t, d)
 			sqltest.View(t, d)
-			c, _ := d.New(t, rand.Text())
-			req := drivertest.Request(2)
-			req.Identity, req.Holder = `größe 'n" \ 🦆`, `ein "Ωwner" '\`
-			g := drivertest.MustAcquire(t, c, req)
-			slots, err := c.List(drivertest.Within(t))
-			if err != nil || len(slots) != 1 || slots[0].Identity != req.Identity || slots[0].Holder != req.Holder {
-				t.Fatalf("List: %+v, %v", slots, err)
-			}
-			if err := c.Release(drivertest.Within(t), g, g.NotBefore); err != nil {
-				t.Fatal(err)
-			}
-			req.Token = rand.Text()
-			if again := drivertest.MustAcquire(t, c, req); again.WorkerID != g.WorkerID {
-				t.Errorf("the identity had %v, and gets %v", g, again)
-			}
-			req.Identity += " " // another one
-			req.Token = rand.Text()
-			drivertest.MustAcquire(t, c, req)
+			sqltest.Texts(t, d)
 		})
 	}
 }

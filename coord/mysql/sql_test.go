@@ -24,6 +24,7 @@ func database(tb testing.TB, s *mysqltest.Server, params string) *sqltest.Databa
 	return &sqltest.Database{
 		DB: &db{open(s.DSN("?multiStatements=true"+params), 16), s.Addr()}, Dialect: dialect(), SQL: open(s.DSN(""), 0),
 		Waiting: "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_ROW_LOCK_CURRENT_WAITS'",
+		Next:    "NEXTVAL(%s)",
 	}
 }
 
@@ -42,4 +43,20 @@ func TestHeld(t *testing.T) {
 			sqltest.Held(t, database(t, s, "&tx_isolation=%27"+level+"%27"))
 		})
 	}
+}
+
+// TestRaces: dead locks, waits that last too long and rows that have changed are tried again.
+func TestRaces(t *testing.T) {
+	s := mysqltest.Start(t)
+	for i, number := range []string{"1213", "1205", "1020"} {
+		d := database(t, s, "")
+		if i > 0 {
+			d.Exec(t, "DROP TRIGGER race")
+			d.Exec(t, "DROP SEQUENCE races")
+		}
+		sqltest.Races(t, d, "CREATE TRIGGER race BEFORE UPDATE ON unalike_slots FOR EACH ROW IF NEXTVAL(races) % 3 <> 0 THEN SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = "+number+"; END IF")
+	}
+	d := database(t, s, "")
+	d.Exec(t, "DROP TRIGGER race")
+	sqltest.DeadLock(t, d, "SELECT 1 FROM unalike_namespaces WHERE namespace = '%s' FOR UPDATE")
 }

@@ -306,7 +306,7 @@ func TestMove(t *testing.T) {
 	for i, from := range backends {
 		for j, to := range backends {
 			if away := (j - i + len(backends)) % len(backends); away > fulltest.Rounds(2, len(backends)) {
-				continue // in the full length, each pair; here, two of each
+				continue // in the full length, each pair; here, each to three
 			}
 			t.Run(from.name+" to "+to.name, func(t *testing.T) {
 				t.Parallel()

@@ -41,7 +41,7 @@ var backends = map[string]func(*testing.T) string{
 func TestStarters(t *testing.T) {
 	all := fulltest.Rounds(64, 1024)
 	for _, backend := range []string{"etcd", "redis", "zk", "postgres", "mysql"} {
-		for _, ttl := range []string{"15s", "5s"}[:fulltest.Rounds(1, 2)] {
+		for _, ttl := range []string{"15s", "5s"} {
 			for _, processes := range []int{1, fulltest.Rounds(4, 16)} {
 				t.Run(backend+"/ttl="+ttl+"/processes="+map[bool]string{true: "one", false: "many"}[processes == 1], func(t *testing.T) {
 					crowd(t, backends[backend](t)+"ttl="+ttl, all, processes)

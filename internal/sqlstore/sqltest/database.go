@@ -26,6 +26,8 @@ type Database struct {
 	SQL *sql.DB
 	// Waiting is a query that tells how many transactions wait for a lock.
 	Waiting string
+	// Next is an expression: the next number of a sequence, %s.
+	Next string
 }
 
 // Exec makes a statement by hand.

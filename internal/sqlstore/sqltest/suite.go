@@ -33,6 +33,7 @@ func Run(t *testing.T, d *Database) {
 		{"Lapsed", Lapsed},
 		{"LostReplies", LostReplies},
 		{"Raise", Raise},
+		{"Truncated", Truncated},
 		{"Dropped", Dropped},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, d) })
@@ -158,6 +159,29 @@ func ServerClock(t *testing.T, d *Database) {
 	if early, late := before.Add(req.TTL-time.Second), time.Now().Add(req.TTL+time.Second); ends.Before(early) || ends.After(late) {
 		t.Errorf("the lease ends at %v; want a time between %v and %v", ends, early, late)
 	}
+}
+
+// Texts checks that text is stored and found as it is, whatever is in it.
+func Texts(t *testing.T, d *Database) {
+	t.Helper()
+	c, _ := d.New(t, newName())
+	req := drivertest.Request(2)
+	req.Identity, req.Holder = `größe 'n" \ 🦆`, `ein "Ωwner" '\`
+	g := drivertest.MustAcquire(t, c, req)
+	slots, err := c.List(drivertest.Within(t))
+	if err != nil || len(slots) != 1 || slots[0].Identity != req.Identity || slots[0].Holder != req.Holder {
+		t.Fatalf("List: %+v, %v", slots, err)
+	}
+	if err := c.Release(drivertest.Within(t), g, g.NotBefore); err != nil {
+		t.Fatal(err)
+	}
+	req.Token = newName()
+	if again := drivertest.MustAcquire(t, c, req); again.WorkerID != g.WorkerID {
+		t.Errorf("the identity had %v, and gets %v", g, again)
+	}
+	req.Identity += " " // another one
+	req.Token = newName()
+	drivertest.MustAcquire(t, c, req)
 }
 
 // Lapsed checks that a token whose lease has ended, and whose worker ID somebody else may have
