@@ -57,11 +57,7 @@ func (s *Server) DSN(params string) string {
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	server, install := program(tb, "mariadbd"), program(tb, "mariadb-install-db")
-	dir, err := os.MkdirTemp("", "unalike-my-") //nolint:usetesting // short, for the path of the socket
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := proctest.Folder(tb, "unalike-my-")
 	s := &Server{Dir: filepath.Join(dir, "data"), Socket: filepath.Join(dir, "socket"), log: filepath.Join(dir, "log"), args: args}
 	if err := os.Mkdir(s.Dir+"-tmp", 0o700); err != nil {
 		tb.Fatal(err)

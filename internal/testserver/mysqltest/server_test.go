@@ -2,6 +2,9 @@ package mysqltest_test
 
 import (
 	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
@@ -25,4 +28,15 @@ func TestRestart(t *testing.T) {
 	if err := db.QueryRowContext(t.Context(), "SELECT n FROM t").Scan(&n); err != nil || n != 7 {
 		t.Errorf("read %d, %v", n, err)
 	}
+}
+
+// TestTemporaryFolder: a server starts where the folder for temporary files has a long path and
+// is closed to others.
+func TestTemporaryFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 20))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", dir)
+	mysqltest.Start(t)
 }

@@ -60,11 +60,7 @@ func StartTLS(tb testing.TB, cert, key string, args ...string) *Server {
 func start(tb testing.TB, files map[string]string, args ...string) *Server {
 	tb.Helper()
 	bin := folder(tb)
-	dir, err := os.MkdirTemp("", "unalike-pg-") //nolint:usetesting // a folder of TempDir is closed to others
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := proctest.Folder(tb, "unalike-pg-")
 	s := &Server{Dir: filepath.Join(dir, "data"), args: args}
 	if os.Getuid() == 0 {
 		uid, gid := other(tb)

@@ -1,6 +1,9 @@
 package pgtest_test
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -32,4 +35,15 @@ func TestRestart(t *testing.T) {
 	if n := read(""); n != 7 {
 		t.Errorf("read %d", n)
 	}
+}
+
+// TestTemporaryFolder: a server starts where the folder for temporary files has a long path and
+// is closed to others.
+func TestTemporaryFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 20))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", dir)
+	pgtest.Start(t)
 }
