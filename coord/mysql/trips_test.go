@@ -29,3 +29,20 @@ func TestOneRoundTrip(t *testing.T) {
 	d.DB = &db{pool: pool}
 	sqltest.OneRoundTrip(t, d, f)
 }
+
+// TestHalf: a client whose last packet is lost leaves nothing locked.
+func TestHalf(t *testing.T) {
+	s := mysqltest.Start(t)
+	d, broken := database(t, s, ""), &sqltest.Severed{}
+	config, err := mysql.ParseDSN(s.DSN("?multiStatements=true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.DialFunc = broken.Dial
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.DB = &db{pool: drivertest.Closing(t, sql.OpenDB(connector), nil)}
+	sqltest.Half(t, d, broken, database(t, s, ""))
+}

@@ -45,3 +45,18 @@ func TestNoPing(t *testing.T) {
 	s.Kill()
 	streamtest.Eventually(t, "a connection that is dead is noticed", ping)
 }
+
+// TestHalf: a client whose last packet is lost leaves nothing locked.
+func TestHalf(t *testing.T) {
+	s := pgtest.Start(t)
+	d, broken := database(t, s, ""), &sqltest.Severed{}
+	config := d.DB.(*db).pool.Config()
+	config.MaxConns, config.ConnConfig.DialFunc = 1, broken.Dial
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	d.DB = &db{pool}
+	sqltest.Half(t, d, broken, database(t, s, ""))
+}
