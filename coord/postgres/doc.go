@@ -31,8 +31,9 @@
 //
 // # Transactions
 //
-// Each call to the server is one transaction in one round trip, with the isolation level read committed, whatever
-// the server's is. Nothing is prepared, and no state of the session is used, so that a pooler may stand between. A change asks
+// Each call to the server is one transaction in one message and one round trip, with the isolation level read
+// committed, whatever the server's is. Changes of a namespace and raises of its floor keep each other out with
+// an advisory lock, whose key is a hash of prefix and namespace. Nothing is prepared, and no state of the session is used, so that a pooler may stand between. A change asks
 // for synchronous_commit. A commit that is confirmed with a warning, because the wait for a standby was cancelled,
 // is taken for one whose outcome is not known, and what settles it is another commit.
 //

@@ -11,6 +11,8 @@
 //     in microseconds since 1970 by the server's clock. A row of version 0 was never granted.
 //     All rows of a namespace are made with it, so that one which is missing was lost.
 //   - identities: the worker ID that each identity had last
+//   - tickets: a sequence from which each acquisition draws, so that those who start at once
+//     begin at different worker IDs. MySQL has none, and they begin anywhere.
 //   - format: the version of all this
 //
 // And a view for people, workers.
@@ -20,8 +22,9 @@
 //
 // # Transactions
 //
-// Everything is one transaction in one round trip. One that writes locks the row of the
-// namespace before it looks at anything, so that no floor is raised between its look and its
-// commit, whatever the isolation level. Whether a change was done is read in the same
-// transaction: what is stored has its stamp then.
+// Everything is one transaction in one round trip, and one message, so that the server never
+// waits for a client that has something locked. One that writes locks the namespace before it
+// looks at anything, so that no floor is raised between its look and its commit, whatever the
+// isolation level: that is an advisory lock on PostgreSQL, and the lock of a row elsewhere.
+// Whether a change was done is read in the same transaction: what is stored has its stamp then.
 package sqlstore
