@@ -15,7 +15,7 @@ const longest = 60
 // it. Where the folder for temporary files is not so, it is another one.
 func Folder(tb testing.TB, prefix string) string {
 	tb.Helper()
-	for _, parent := range []string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"} {
+	for _, parent := range []string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"} { //nolint:usetesting // see below
 		if !open(parent) || len(parent)+len(prefix) > longest {
 			continue
 		}
