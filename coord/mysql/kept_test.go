@@ -109,7 +109,7 @@ func TestNumber(t *testing.T) {
 			t.Errorf("%q: %d, %v; want %d", s, n, err, want)
 		}
 	}
-	for _, s := range []string{"x", "0-1-x", "uuid:1-x", "uuid:"} {
+	for _, s := range []string{"x", "0-1-x", "uuid:1-x", "uuid:", "uuid:1-17:5-3", "uuid:0-4"} {
 		if n, err := (&db{}).Number(s); err == nil {
 			t.Errorf("%q: %d", s, n)
 		}

@@ -218,7 +218,7 @@ var sqlMutants = []mutant{
 		file: "coord/mysql/db.go",
 		old:  "a < 1 || b < a-1",
 		new:  "a < 1 && b < a-1",
-		pkg:  "./coord/mysql", test: "FuzzNumber",
+		pkg:  "./coord/mysql", test: "TestNumber",
 	},
 	{
 		name: "sql: tables that nobody has made are taken for made",

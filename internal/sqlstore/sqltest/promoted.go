@@ -1,7 +1,6 @@
 package sqltest
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/unalike-id/unalike/coord"
@@ -43,19 +42,16 @@ func Promoted(t *testing.T, d *Database, s Standby) {
 	s.Promote()
 	link.To(s.DB)
 
-	r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000)
+	newcomer, _ := s.New(t, ns) // first: who knows nothing has the lineage alone to go by
+	r, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(2))
+	wantQuarantined(t, "Acquire", r, err)
+	r, err = c.Renew(drivertest.Within(t), g, g.NotAfter+1000)
 	wantQuarantined(t, "Renew of a holder who was on the other server", r, err)
 	stranger, _ := s.New(t, ns)
 	r, err = stranger.Renew(drivertest.Within(t), fresh(g), g.NotAfter+1000)
 	wantQuarantined(t, "Renew of a process that was started again", r, err)
 	if r, err := stranger.Renew(drivertest.Within(t), fresh(lost), lost.NotAfter+1000); err == nil && r.NotBefore < lost.NotAfter {
 		t.Errorf("Renew of a grant that the standby does not have: %v", r)
-	}
-	newcomer, _ := s.New(t, ns)
-	r, err = newcomer.Acquire(drivertest.Within(t), drivertest.Request(2))
-	wantQuarantined(t, "Acquire", r, err)
-	if errors.Is(err, coord.ErrNoWorkerID) {
-		t.Errorf("Acquire: %v", err)
 	}
 	if n, err := newcomer.Inspect(drivertest.Within(t)); err != nil || n.Lost.IsZero() {
 		t.Errorf("Inspect: %+v, %v; want a loss on record", n, err)
