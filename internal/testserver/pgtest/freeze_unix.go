@@ -10,10 +10,18 @@ import (
 	"testing"
 )
 
-// Freeze stops all processes of the server, as a machine that hangs does.
+// Freeze stops all processes of the server, as a machine that hangs does. Those that are still
+// stopped when the test ends would outlive it, because they do not see that their parent is gone.
 func (s *Server) Freeze(tb testing.TB) {
 	tb.Helper()
 	s.Process.Freeze(tb) // which starts no more of them
+	frozen := true
+	s.thawed = func() { frozen = false }
+	tb.Cleanup(func() {
+		if frozen {
+			s.children(tb, syscall.SIGKILL)
+		}
+	})
 	s.children(tb, syscall.SIGSTOP)
 }
 
@@ -21,6 +29,7 @@ func (s *Server) Freeze(tb testing.TB) {
 func (s *Server) Thaw(tb testing.TB) {
 	tb.Helper()
 	s.children(tb, syscall.SIGCONT)
+	s.thawed()
 	s.Process.Thaw(tb)
 }
 

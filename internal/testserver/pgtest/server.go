@@ -35,6 +35,8 @@ type Server struct {
 	Dir  string // the data folder
 	args []string
 	out  *output
+	// thawed notes that nothing is stopped any more.
+	thawed func()
 	*proctest.Process
 }
 
