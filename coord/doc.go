@@ -1,5 +1,6 @@
 // Package coord is the border between generators of IDs and the systems that
-// lease worker IDs to them: etcd, Redis, ZooKeeper, or a file.
+// lease worker IDs to them: etcd, Redis, ZooKeeper, an SQL
+// database, or a file.
 //
 // A [Coordinator] hands out a [Grant]: a worker ID together with a window of
 // ticks (NotBefore, NotAfter]. The holder stamps IDs with ticks of that window

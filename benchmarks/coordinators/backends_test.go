@@ -11,10 +11,14 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	_ "github.com/unalike-id/unalike/coord/etcd"
+	_ "github.com/unalike-id/unalike/coord/mysql"
+	_ "github.com/unalike-id/unalike/coord/postgres"
 	_ "github.com/unalike-id/unalike/coord/redis"
 	_ "github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
+	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
@@ -40,6 +44,16 @@ var backends = []backend{
 	{"zk", func(tb testing.TB) func(string) string {
 		s := zktest.Start(tb, zktest.Options{Tick: 2 * time.Second})
 		return func(namespace string) string { return "zk://" + s.Addr + "?namespace=" + namespace + "&skew=" + skew }
+	}},
+	{"postgres", func(tb testing.TB) func(string) string {
+		s := pgtest.Start(tb, "-c", "fsync=on")
+		return func(namespace string) string { return s.URL() + "?namespace=" + namespace + "&skew=" + skew }
+	}},
+	{"mariadb", func(tb testing.TB) func(string) string {
+		s := mysqltest.Start(tb, "--innodb-flush-method=fsync")
+		return func(namespace string) string {
+			return "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + s.Addr() + "/" + mysqltest.Database + "?namespace=" + namespace + "&skew=" + skew
+		}
 	}},
 }
 

@@ -1,6 +1,6 @@
 // Package coordinators measures the coordinators on real servers on this machine: one
-// etcd and one ZooKeeper, which sync every write to the disk, and one Redis, which
-// keeps everything in memory.
+// etcd, one ZooKeeper, one PostgreSQL and one MariaDB, which sync every write to the disk,
+// and one Redis, which keeps everything in memory.
 //
 //	go test -run '^$' -bench . ./benchmarks/coordinators
 //

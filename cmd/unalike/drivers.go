@@ -9,6 +9,8 @@ import (
 
 	_ "github.com/unalike-id/unalike/coord/etcd"
 	_ "github.com/unalike-id/unalike/coord/etcd/embedded"
+	_ "github.com/unalike-id/unalike/coord/mysql"
+	_ "github.com/unalike-id/unalike/coord/postgres"
 	_ "github.com/unalike-id/unalike/coord/redis"
 	_ "github.com/unalike-id/unalike/coord/static"
 	_ "github.com/unalike-id/unalike/coord/zk"

@@ -30,6 +30,9 @@ func TestNobodyAnswers(t *testing.T) {
 		"zk":    "zk://user:secret@127.0.0.1:1?namespace=x",
 		"etcd":  "etcd://127.0.0.1:1/x",
 		"redis": "redis://user:secret@127.0.0.1:1/0?namespace=x",
+
+		"postgres": "postgres://user:secret@127.0.0.1:1/db?namespace=x",
+		"mysql":    "mysql://user:secret@127.0.0.1:1/db?namespace=x",
 	} {
 		for _, command := range commands {
 			t.Run(scheme+"/"+command[0], func(t *testing.T) {
@@ -38,7 +41,7 @@ func TestNobodyAnswers(t *testing.T) {
 				if got.code != exitFailure || got.out != "" || !strings.Contains(got.stderr, "127.0.0.1:1") || strings.Contains(got.stderr, "secret") {
 					t.Errorf("%+v", got)
 				}
-				if scheme == "redis" {
+				if scheme == "redis" || scheme == "postgres" || scheme == "mysql" {
 					return // it is refused at once
 				}
 				// Opening it takes no call; on a slow machine, it may take long enough to be told of.

@@ -95,7 +95,7 @@ func silent(t *testing.T) string {
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	addr := silent(t)
-	for _, url := range []string{"etcd://" + addr + "/x", "redis://" + addr + "/0?namespace=x", "zk://" + addr + "?namespace=x"} {
+	for _, url := range []string{"etcd://" + addr + "/x", "redis://" + addr + "/0?namespace=x", "zk://" + addr + "?namespace=x", "postgres://u@" + addr + "/db?namespace=x", "mysql://u@" + addr + "/db?namespace=x"} {
 		wantCall(t, callWithin(t, time.Second, "init", "--coordinator", url), exitFailure, "", "; the outcome is unknown, and asking again is safe\n")
 	}
 }

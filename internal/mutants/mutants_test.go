@@ -33,6 +33,7 @@ func TestMutants(t *testing.T) {
 		coreFixMutants,
 		zkFixMutants,
 		zkMutants,
+		sqlMutants,
 		keeperFixMutants,
 		review1Mutants,
 		review4Mutants,

@@ -245,6 +245,9 @@ func (c *Coordinator) look(ctx context.Context, s Session, worker int, token str
 // noteView takes note of what a view shows that was read after a sight.
 func (c *Coordinator) noteView(at *sight, v *View, now int64) {
 	v.era, v.seen = at.era, now
+	if v.Origin != "" && v.Origin != v.Lineage {
+		c.detector.foreign(at.era, v.Origin, v.Lineage, now)
+	}
 	c.detector.learn(at, v.Position, &v.Meta, now)
 }
 

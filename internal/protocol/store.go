@@ -149,6 +149,9 @@ type View struct {
 	Meta  Entry[Meta]
 	Slot  Entry[Slot]
 	Owned bool // there is an owner mark: a holder's, or that of a retired worker ID
+	// Origin is the lineage on record in the namespace, as [Survey.Origin] is; empty: there
+	// is none, or it was not read.
+	Origin string
 	// Lease is what the store knows of the owner mark. Nobody else reads it, and it is nil
 	// in a view that the coordinator has made.
 	Lease any

@@ -13,6 +13,8 @@ import (
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
+	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
+	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
@@ -28,11 +30,17 @@ var backends = map[string]func(*testing.T) string{
 	"zk": func(t *testing.T) string {
 		return "zk://" + zktest.Start(t, zktest.Options{}).Addr + "/?namespace=" + rand.Text() + "&"
 	},
+	"postgres": func(t *testing.T) string {
+		return pgtest.Start(t).URL() + "?accept=fsync&namespace=" + rand.Text() + "&"
+	},
+	"mysql": func(t *testing.T) string {
+		return "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + mysqltest.Start(t).Addr() + "/" + mysqltest.Database + "?namespace=" + rand.Text() + "&"
+	},
 }
 
 func TestStarters(t *testing.T) {
 	all := fulltest.Rounds(64, 1024)
-	for _, backend := range []string{"etcd", "redis", "zk"} {
+	for _, backend := range []string{"etcd", "redis", "zk", "postgres", "mysql"} {
 		for _, ttl := range []string{"15s", "5s"} {
 			for _, processes := range []int{1, fulltest.Rounds(4, 16)} {
 				t.Run(backend+"/ttl="+ttl+"/processes="+map[bool]string{true: "one", false: "many"}[processes == 1], func(t *testing.T) {

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"crypto/rand"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
+	"github.com/unalike-id/unalike/internal/testserver/pgtest"
+	"github.com/unalike-id/unalike/internal/testserver/redistest"
+	"github.com/unalike-id/unalike/internal/testserver/zktest"
+)
+
+// postgresURL starts a PostgreSQL that ends with the test, and returns the URL without a
+// namespace, which is last.
+func postgresURL(t *testing.T) string {
+	t.Helper()
+	return pgtest.Start(t).URL() + "?accept=fsync&namespace="
+}
+
+// mysqlURL likewise starts a MariaDB.
+func mysqlURL(t *testing.T) string {
+	t.Helper()
+	return "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + mysqltest.Start(t).Addr() + "/" + mysqltest.Database + "?namespace="
+}
+
+// hidden is a URL as it is printed: without the password, or where there is none, without the user.
+func hidden(url string) string {
+	return strings.NewReplacer(":"+mysqltest.Password+"@", ":xxxxx@", "://postgres@", "://xxxxx@").Replace(url)
+}
+
+// TestDatabases: what operators do, on databases.
+func TestDatabases(t *testing.T) {
+	for name, start := range map[string]func(*testing.T) string{"postgres": postgresURL, "mysql": mysqlURL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := start(t) + rand.Text()
+			named := hidden(url)
+			wantCall(t, call(t, nil, "", "workers", "--coordinator", url), exitOK, "there is no such namespace, or it is new", "")
+			wantCall(t, call(t, nil, "", "init", "--coordinator", url), exitOK, named+" is new, with layout 41/10/12/1ms/2024-01-01T00:00:00Z\n", "")
+			g := generator(t, url, core.Config{Lease: coord.LeaseConfig{TTL: callTime, Horizon: callTime}})
+			ids(t, g, 100)
+			wantCall(t, call(t, nil, "", "workers", "--coordinator", url), exitOK, "held   "+holderHere(t), "")
+			if all := listed(t, "--coordinator", url); len(all) != 1 || all[0].State != "held" {
+				t.Errorf("%+v", all)
+			}
+			wantCall(t, call(t, nil, "", "retire", "3", "--yes", "--coordinator", url), exitOK, "worker ID 3 of "+named+" is retired\n", "")
+			closeGenerator(t, g)
+			wantCall(t, call(t, nil, "", "quarantine", "--for", "5m", "--yes", "--coordinator", url), exitOK, "the floor of "+named+" is ", "No worker ID is held.\n")
+		})
+	}
+}
+
+// TestDatabasePassword: a user and a password in variables stay off the command line, and what
+// the server refuses is a failure that has no password in it.
+func TestDatabasePassword(t *testing.T) {
+	pg, my := pgtest.Start(t), mysqltest.Start(t)
+	for name, file := range map[string]string{
+		"postgres": "postgres://${WHO}:${PASSWORD}@127.0.0.1:" + pg.Port + "/postgres?accept=fsync&namespace=n",
+		"mysql":    "mysql://${WHO}:${PASSWORD}@" + my.Addr() + "/" + mysqltest.Database + "?namespace=n",
+	} {
+		config := settingsFile(t, "coordinator: "+file+"\n")
+		env := map[string]string{"WHO": "postgres", "PASSWORD": "s3cret/?@1"}
+		if name == "mysql" {
+			env = map[string]string{"WHO": mysqltest.User, "PASSWORD": mysqltest.Password}
+		}
+		wantCall(t, call(t, env, "", "init", "--config", config), exitOK, "is new", "")
+		wantCall(t, call(t, env, "", "generate", "--config", config), exitOK, "\n", "")
+		env = map[string]string{"WHO": "nobody", "PASSWORD": "s3cret/?@1"}
+		for _, command := range []string{"generate", "workers"} {
+			got := call(t, env, "", command, "--config", config)
+			if wantCall(t, got, exitFailure, "", "nobody"); strings.Contains(got.stderr, "s3cret") {
+				t.Errorf("%s, %s: %s", name, command, got.stderr)
+			}
+		}
+	}
+}
+
+// TestMoveDatabases moves a namespace from each back end to each database, and on to each other
+// back end, with generators that run ahead of the clock: the IDs go on in order.
+func TestMoveDatabases(t *testing.T) {
+	pg, my := postgresURL(t), mysqlURL(t)
+	etcd, redis, zk := etcdtest.Start(t), redistest.Start(t, redistest.Options{}), zktest.Start(t, zktest.Options{})
+	next := map[string]func() string{
+		"postgres": func() string { return pg + rand.Text() },
+		"mysql":    func() string { return my + rand.Text() },
+		"etcd":     func() string { return "etcd://" + etcd.Endpoint + "/" + rand.Text() },
+		"redis":    func() string { return "redis://" + redis.Addr + "/0?namespace=" + rand.Text() },
+		"zk":       func() string { return "zk://" + zk.Addr + "?namespace=" + rand.Text() },
+		"static":   func() string { return stateFile(t, "0") },
+	}
+	cfg := core.Config{Lead: 2 * time.Second, Lease: coord.LeaseConfig{TTL: callTime / 2, Horizon: callTime / 2}} // nothing ends because the machine is slow
+	var last core.ID
+	old := ""
+	for _, name := range []string{
+		"static", "postgres", "mysql", "etcd", "mysql", "redis", "mysql", "zk", "mysql", "postgres", "etcd", "postgres", "redis", "postgres", "zk", "postgres", "postgres", "mysql", "mysql",
+	} {
+		url := next[name]()
+		if old != "" {
+			wantCall(t, call(t, nil, "", "init", "--yes", "--coordinator", url, "--after", old), exitOK, "it grants from ", closing(old))
+			wantCall(t, call(t, nil, "", "workers", "--coordinator", url), exitOK, "no worker ID was ever granted", "")
+		}
+		g := generator(t, url, cfg)
+		all := ids(t, g, 4096*200)
+		above(t, []core.ID{last}, all[:1])
+		last, old = all[len(all)-1], url
+		closeGenerator(t, g)
+	}
+}

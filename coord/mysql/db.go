@@ -1,0 +1,155 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/sqlstore"
+)
+
+// db implements [sqlstore.DB].
+type db struct {
+	pool *sql.DB
+	at   string // where the server is; empty: that is not known
+}
+
+// What begins a transaction. The level is that which can be had with every binary log.
+const (
+	beginRead  = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION READ ONLY"
+	beginWrite = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION READ WRITE"
+)
+
+// Transact implements [sqlstore.DB].
+func (d *db) Transact(ctx context.Context, write bool, statements []sqlstore.Statement) ([][]string, error) {
+	rows, err := d.transact(ctx, write, statements)
+	if err != nil && d.at != "" {
+		err = fmt.Errorf("MySQL at %s: %w", d.at, err)
+	}
+	return rows, err
+}
+
+func (d *db) transact(ctx context.Context, write bool, statements []sqlstore.Statement) ([][]string, error) {
+	begin := beginRead
+	if write {
+		begin = beginWrite
+	}
+	script := begin + "; " + sqlstore.Script(statements, quoted) + "; COMMIT"
+	conn, err := d.pool.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close() }()
+	rows, err := last(conn.QueryContext(ctx, script))
+	if err == nil {
+		return rows, nil
+	}
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && e.Number == 1064 {
+		err = fmt.Errorf("%w: the pool was made without MultiStatements, which this driver needs, or the server does not understand: %w", coord.ErrInvalid, err)
+	}
+	// What was done of the transaction ends with the connection.
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	return nil, err
+}
+
+// last returns the rows of the last answer that has any.
+func last(rows *sql.Rows, err error) (all [][]string, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for more := true; more; more = rows.NextResultSet() {
+		columns, err := rows.Columns()
+		if err != nil {
+			return nil, err
+		}
+		if len(columns) == 0 {
+			continue
+		}
+		all = nil
+		for rows.Next() {
+			values, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
+			for i := range values {
+				into[i] = &values[i]
+			}
+			if err := rows.Scan(into...); err != nil {
+				return nil, err
+			}
+			row := make([]string, len(columns))
+			for i, v := range values {
+				row[i] = v.String
+			}
+			all = append(all, row)
+		}
+		if err := rows.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return all, rows.Err()
+}
+
+// quoted is a hexadecimal literal, which means the same in every mode and character set.
+func quoted(text string) string { return fmt.Sprintf("x'%x'", text) }
+
+// Number implements [sqlstore.DB]: how many transactions there are in sets of GTIDs. MariaDB
+// writes 0-1-17,1-1-3; MySQL uuid:1-17:19,uuid:1-3. Without a binary log there are none.
+func (d *db) Number(s string) (n int64, err error) {
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		id, intervals, isMySQL := strings.Cut(part, ":")
+		if !isMySQL {
+			intervals = "1-" + id[strings.LastIndexByte(id, '-')+1:]
+		}
+		for interval := range strings.SplitSeq(intervals, ":") {
+			seq, err := length(interval)
+			if n += seq; err != nil || n < 0 {
+				return 0, fmt.Errorf("the server's GTID position is %q, which this driver does not understand", s)
+			}
+		}
+	}
+	return n, nil
+}
+
+// length is how many numbers there are from 1 to 17 in 1-17, and 1 in 19.
+func length(interval string) (int64, error) {
+	from, to, isRange := strings.Cut(interval, "-")
+	if !isRange {
+		to = from
+	}
+	a, errA := strconv.ParseInt(from, 10, 64)
+	b, errB := strconv.ParseInt(to, 10, 64)
+	if errA != nil || errB != nil || a < 1 || b < a-1 {
+		return 0, fmt.Errorf("%q is no interval", interval)
+	}
+	return b - a + 1, nil
+}
+
+// Class implements [sqlstore.DB].
+func (d *db) Class(err error) sqlstore.Class {
+	e, ok := errors.AsType[*mysql.MySQLError](err)
+	if !ok {
+		return sqlstore.Unknown
+	}
+	switch e.Number {
+	case 1205, 1213, 1020:
+		return sqlstore.Race
+	case 1062:
+		return sqlstore.Duplicate
+	case 1146:
+		return sqlstore.NoTables
+	case 1142, 1143, 1227:
+		return sqlstore.Denied
+	case 1044, 1045, 1049:
+		return sqlstore.Refused
+	}
+	return sqlstore.Unknown
+}

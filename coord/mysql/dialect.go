@@ -1,0 +1,90 @@
+package mysql
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/unalike-id/unalike/internal/sqlstore"
+)
+
+// Text in /*M! */ is for MariaDB alone, and in /*!80000 */ for MySQL.
+const (
+	now     = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
+	number  = "/*M! @@gtid_binlog_pos *//*!80000 @@gtid_executed */"
+	lineage = "/*M! CONCAT(@@server_id, '@', @@hostname, ':', @@port) *//*!80000 @@server_uuid */"
+)
+
+// dialect is that of MySQL 8.0 and MariaDB 10.6, and later ones.
+func dialect() sqlstore.Dialect {
+	return sqlstore.Dialect{
+		Now: now, Number: number, Lineage: lineage,
+		Ticket: "/*M! NEXTVAL({prefix}tickets) *//*!80000 0 */",
+		Share:  "LOCK IN SHARE MODE",
+		Shared: "SELECT 1 FROM {namespaces} WHERE namespace = $1 LOCK IN SHARE MODE",
+		Alone:  "SELECT 1 FROM {namespaces} WHERE namespace = $1 FOR UPDATE",
+		Insert: "INSERT IGNORE INTO", Present: "",
+		Replace: "ON DUPLICATE KEY UPDATE worker = VALUES(worker)",
+		Series:  series,
+		Schema:  schema,
+		Risks: []sqlstore.Risk{{
+			Name: "innodb_flush_log_at_trx_commit", If: "@@innodb_flush_log_at_trx_commit <> 1",
+			Says: "the server's innodb_flush_log_at_trx_commit is not 1, with which a crash loses what it has confirmed; set it to 1",
+		}, {
+			Name: "sync_binlog", If: "@@log_bin = 1 AND @@sync_binlog <> 1",
+			Says: "the server's sync_binlog is not 1, with which a crash loses what its replicas have or have not; set it to 1",
+		}, {
+			Name: "semi_sync", If: semiSync,
+			Says: "the server's semi-synchronous replication waits after the commit, or does not wait at present, so that a replica that is promoted may lack what was confirmed; " +
+				"set rpl_semi_sync_master_wait_point to AFTER_SYNC, and look whether a replica is connected",
+		}, {
+			Name: "single_writer", If: "/*M! @@wsrep_on = 1 *//*!80000 0 = 1 */",
+			Says: "the server is a node of Galera, which does not carry the locks of rows to other nodes; have all programs write to one node",
+		}},
+	}
+}
+
+// semiSync is true if others may lack what is confirmed.
+const semiSync = `/*M! @@rpl_semi_sync_master_enabled = 1 AND (@@rpl_semi_sync_master_wait_point <> 'AFTER_SYNC' OR
+  (SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'RPL_SEMI_SYNC_MASTER_STATUS') <> 'ON') *//*!80000 0 = 1 */`
+
+// series is a table of the numbers below n.
+func series(n int) string {
+	const digits = "(SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL " +
+		"SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)"
+	var sum, from []string
+	for i, unit := 0, 1; unit < n || i == 0; i, unit = i+1, 10*unit {
+		sum, from = append(sum, fmt.Sprintf("%d * d%d.d", unit, i)), append(from, fmt.Sprintf("%s d%d", digits, i))
+	}
+	value := strings.Join(sum, " + ")
+	return fmt.Sprintf("(SELECT %s AS worker FROM %s WHERE %s < %d) series", value, strings.Join(from, ", "), value, n)
+}
+
+// schema makes the tables. Keys and records are binary: no character set or collation changes
+// them. Times are microseconds since 1970.
+var schema = []string{
+	`CREATE TABLE IF NOT EXISTS {namespaces} (
+  namespace varbinary(128) NOT NULL PRIMARY KEY,
+  made bigint NOT NULL, version bigint NOT NULL, stamp bigint NOT NULL,
+  record mediumblob NOT NULL, lineage varbinary(400) NOT NULL) ENGINE = InnoDB`,
+	`CREATE TABLE IF NOT EXISTS {slots} (
+  namespace varbinary(128) NOT NULL, worker int NOT NULL,
+  made bigint NOT NULL, version bigint NOT NULL, stamp bigint NOT NULL,
+  record mediumblob NOT NULL, token varbinary(128), lease_ends bigint NOT NULL,
+  PRIMARY KEY (namespace, worker), UNIQUE KEY (namespace, token)) ENGINE = InnoDB`,
+	`CREATE TABLE IF NOT EXISTS {identities} (
+  namespace varbinary(128) NOT NULL, identity varbinary(128) NOT NULL, worker int NOT NULL,
+  PRIMARY KEY (namespace, identity)) ENGINE = InnoDB`,
+	`/*M! CREATE SEQUENCE IF NOT EXISTS {prefix}tickets NOCACHE *//*!80000 DO 0 */`,
+	`CREATE TABLE IF NOT EXISTS {format} (version int NOT NULL PRIMARY KEY) ENGINE = InnoDB`,
+	`CREATE OR REPLACE VIEW {workers} AS SELECT CONVERT(namespace USING utf8mb4) AS namespace, worker,
+  CASE WHEN JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.retired') THEN 'retired' WHEN lease_ends > ` + now + ` THEN 'held' ELSE 'free' END AS state,
+  JSON_UNQUOTE(JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.holder')) AS holder,
+  JSON_UNQUOTE(JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.identity')) AS identity,
+  JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.generation') AS generation,
+  JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.notBefore') AS first_tick,
+  JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.notAfter') AS last_tick,
+  FROM_UNIXTIME(JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.since') / 1000000) AS since,
+  FROM_UNIXTIME(JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.renewed') / 1000000) AS renewed
+FROM {slots} WHERE version > 0`,
+	`INSERT IGNORE INTO {format} (version) VALUES (1)`,
+}

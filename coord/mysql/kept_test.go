@@ -1,0 +1,169 @@
+package mysql
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+
+	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
+	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
+)
+
+// TestRisks: a server that may lose what it has confirmed, or confirms what excludes each
+// other, is refused.
+func TestRisks(t *testing.T) {
+	for risk, tc := range map[string]struct {
+		args []string
+		says string
+	}{
+		"innodb_flush_log_at_trx_commit": {[]string{"--innodb-flush-log-at-trx-commit=2"}, "set it to 1"},
+		"sync_binlog":                    {[]string{"--log-bin", "--sync-binlog=0"}, "set it to 1"},
+		"semi_sync":                      {[]string{"--log-bin", "--sync-binlog=1", "--rpl-semi-sync-master-enabled=ON", "--rpl-semi-sync-master-wait-point=AFTER_COMMIT"}, "AFTER_SYNC"},
+		"single_writer":                  {[]string{"--log-bin", "--sync-binlog=1", "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", "--wsrep-on=ON", "--wsrep-provider=/usr/lib/galera/libgalera_smm.so", "--wsrep-cluster-address=gcomm://", "--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:0;base_port=0"}, "one node"},
+	} {
+		t.Run(risk, func(t *testing.T) {
+			if risk == "single_writer" {
+				t.Skip("skipped: a node of Galera needs ports of its own")
+			}
+			sqltest.Risk(t, database(t, mysqltest.Start(t, tc.args...), ""), risk, tc.says)
+		})
+	}
+}
+
+// TestFellBack: semi-synchronous replication that has nobody to wait for is asynchronous.
+func TestFellBack(t *testing.T) {
+	s := mysqltest.Start(t, "--log-bin", "--sync-binlog=1", "--rpl-semi-sync-master-wait-point=AFTER_SYNC", "--rpl-semi-sync-master-timeout=1", "--rpl-semi-sync-master-wait-no-slave=ON")
+	d := database(t, s, "")
+	c, _ := d.New(t, "ns")
+	drivertest.MustAcquire(t, c, drivertest.Request(1))
+	d.Exec(t, "SET GLOBAL rpl_semi_sync_master_enabled = 1")
+	d.Exec(t, "CREATE TABLE replicated (n int)") // it waits in vain
+	sqltest.Risk(t, d, "semi_sync", "look whether a replica is connected")
+}
+
+// TestSettings: neither a time zone, nor a character set, nor a sql_mode changes what is stored.
+func TestSettings(t *testing.T) {
+	s := mysqltest.Start(t)
+	for _, params := range []string{
+		"&time_zone=%27-11:00%27", "&time_zone=%27%2B13:00%27", "&charset=latin1", "&innodb_snapshot_isolation=1", "&charset=utf8mb4&collation=utf8mb4_turkish_ci", "&autocommit=0",
+		"&sql_mode=%27%27", "&sql_mode=TRADITIONAL", "&sql_mode=ANSI", "&sql_mode=%27ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES,HIGH_NOT_PRECEDENCE,PAD_CHAR_TO_FULL_LENGTH%27",
+	} {
+		t.Run(params, func(t *testing.T) {
+			d := database(t, s, params)
+			sqltest.ServerClock(t, d)
+			sqltest.View(t, d)
+			sqltest.Texts(t, d)
+		})
+	}
+}
+
+// TestRights: a user who may not make tables is told what to have somebody run.
+func TestRights(t *testing.T) {
+	s := mysqltest.Start(t)
+	d := database(t, s, "")
+	d.Exec(t, "CREATE USER ann IDENTIFIED BY 'pw'")
+	d.Exec(t, "GRANT SELECT ON unalike.* TO ann")
+	pool, err := sql.Open("mysql", "ann:pw@tcp("+s.Addr()+")/unalike?multiStatements=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	ann := *d
+	ann.DB = &db{pool, s.Addr()}
+	c, _ := ann.New(t, "ns")
+	_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
+	drivertest.WantInvalid(t, "Acquire without the right to make tables", err, "CREATE TABLE IF NOT EXISTS unalike_slots", "INSERT IGNORE INTO unalike_format")
+	_, script, _ := strings.Cut(err.Error(), "run:\n")
+	byHand, err := sql.Open("mysql", s.DSN("?multiStatements=true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer byHand.Close()
+	if _, err := byHand.ExecContext(t.Context(), script); err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
+	drivertest.WantInvalid(t, "Acquire without rights on tables", err, "SELECT, INSERT and UPDATE")
+	d.Exec(t, "GRANT INSERT, UPDATE ON unalike.* TO ann")
+	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
+	if _, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOneConnection: a pool of one connection serves many.
+func TestOneConnection(t *testing.T) {
+	d := database(t, mysqltest.Start(t), "")
+	d.DB.(*db).pool.SetMaxOpenConns(1)
+	sqltest.OneConnection(t, d)
+}
+
+// TestNumber: how many transactions a server has seen, of either kind.
+func TestNumber(t *testing.T) {
+	for s, want := range map[string]int64{
+		"": 0, "0-1-17": 17, "0-1-17,1-2-3": 20,
+		"3e11fa47-71ca-11e1-9e33-c80aa9429562:1-17:19": 18, "3e11fa47-71ca-11e1-9e33-c80aa9429562:5,\n 4e11fa47-71ca-11e1-9e33-c80aa9429562:1-2": 3,
+	} {
+		if n, err := (&db{}).Number(s); err != nil || n != want {
+			t.Errorf("%q: %d, %v; want %d", s, n, err, want)
+		}
+	}
+	for _, s := range []string{"x", "0-1-x", "uuid:1-x", "uuid:", "uuid:1-17:5-3", "uuid:0-4"} {
+		if n, err := (&db{}).Number(s); err == nil {
+			t.Errorf("%q: %d", s, n)
+		}
+	}
+}
+
+// TestSeries: each number once.
+func TestSeries(t *testing.T) {
+	d := database(t, mysqltest.Start(t), "")
+	for _, n := range []int{1, 9, 10, 11, 1024, 65536} {
+		if got := d.Int(t, "SELECT COUNT(DISTINCT worker) + 10000000 * (MAX(worker) + 1 - COUNT(*)) FROM %s", series(n)); got != int64(n) {
+			t.Errorf("of %d numbers, there are %d", n, got)
+		}
+	}
+}
+
+// TestRolledBack: a server whose files are put back has fewer transactions in its binary log.
+func TestRolledBack(t *testing.T) {
+	s := mysqltest.Start(t, "--log-bin", "--sync-binlog=1")
+	sqltest.RolledBack(t, database(t, s, ""), s, s.Dir)
+}
+
+// TestPromoted: a replica that is promoted lacks what was confirmed last. Before that, it
+// refuses writes.
+func TestPromoted(t *testing.T) {
+	s := mysqltest.Start(t, "--log-bin", "--sync-binlog=1", "--server-id=1")
+	d := database(t, s, "")
+	d.Exec(t, "CREATE USER ann IDENTIFIED BY 'pw'")
+	d.Exec(t, "GRANT SELECT, INSERT, UPDATE, CREATE, CREATE VIEW ON unalike.* TO ann") // who heeds read_only
+	c, _ := d.New(t, "others")
+	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
+		t.Fatal(err)
+	}
+	replica := s.Replica(t, "--log-bin", "--sync-binlog=1", "--server-id=2", "--log-slave-updates", "--read-only=1")
+	there := database(t, replica, "")
+	pool, err := sql.Open("mysql", "ann:pw@tcp("+replica.Addr()+")/unalike?multiStatements=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	there.DB = &db{pool, replica.Addr()}
+	sqltest.Promoted(t, d, sqltest.Standby{
+		Database: there,
+		Cut:      func() { there.Exec(t, "STOP SLAVE") },
+		Promote: func() {
+			s.Kill()
+			there.Exec(t, "RESET SLAVE ALL")
+			there.Exec(t, "SET GLOBAL read_only = 0")
+		},
+	})
+}
+
+// TestRebuilt: tables are written anew while holders renew.
+func TestRebuilt(t *testing.T) {
+	sqltest.Rebuilt(t, database(t, mysqltest.Start(t), ""),
+		"OPTIMIZE TABLE unalike_slots, unalike_namespaces", "ALTER TABLE unalike_slots FORCE, ALGORITHM=COPY", "ANALYZE TABLE unalike_slots", "FLUSH TABLES")
+}

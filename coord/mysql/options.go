@@ -1,0 +1,92 @@
+package mysql
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/sqlstore"
+)
+
+const (
+	// MinTTL is the shortest TTL.
+	MinTTL = sqlstore.MinTTL
+	// MaxHorizon is the longest horizon. It is a constant, because after a loss of
+	// data it is all that is known of the windows that were lost: nothing is granted
+	// until the longest one that there can have been is over.
+	MaxHorizon = sqlstore.MaxHorizon
+	// DefaultSkewBound is how far a newcomer's clock may be from the server's.
+	DefaultSkewBound = sqlstore.DefaultSkewBound
+	// DefaultPrefix begins the names of the tables.
+	DefaultPrefix = sqlstore.DefaultPrefix
+	// MaxCapacity is how many worker IDs a namespace can have.
+	MaxCapacity = sqlstore.MaxCapacity
+)
+
+// Options are the settings of [New] beyond pool and namespace. The zero Options
+// is usable, and so is nil.
+type Options struct {
+	// Lease sets the times of the lease, for all generators that use this
+	// coordinator. Zero fields: TTL 15 s, Horizon 30 s, RenewEvery a third of the shorter one.
+	Lease coord.LeaseConfig
+	// SkewBound is how far a newcomer's clock may be from the server's. 0: 1 s.
+	SkewBound time.Duration
+	// Prefix begins the names of the tables. Empty: unalike_.
+	Prefix string
+	// Accept are risks of the server's settings that are taken: innodb_flush_log_at_trx_commit,
+	// sync_binlog, semi_sync, single_writer. A server with one that is not accepted is refused.
+	Accept []string
+	// Clock tells the time of renewals. Nil: the system's. Give the same clock to the
+	// generator.
+	Clock clock.Clock
+	// Logger receives what an operator may want to know. Nil: nothing is logged.
+	Logger *slog.Logger
+}
+
+// Coordinator leases worker IDs of one namespace in a MySQL or MariaDB database. It is safe for
+// concurrent use, and one serves any number of generators. Make it with [New], or with
+// coord.Open.
+//
+// Acquire makes three round trips, or two where the identity's last worker ID can be had at
+// once, however many worker IDs are held. Renew makes one.
+type Coordinator struct {
+	*protocol.Coordinator
+	owned *sql.DB // was made here, and is closed here; nil: none was
+}
+
+// New returns a coordinator for a namespace of the database that a pool is connected to, which
+// was made with MultiStatements. It contacts nobody. The pool stays the caller's: close it after
+// the coordinator. Errors wrap [coord.ErrInvalid].
+func New(pool *sql.DB, namespace string, o *Options) (*Coordinator, error) {
+	if pool == nil {
+		return nil, fmt.Errorf("%w: the pool is nil", coord.ErrInvalid)
+	}
+	return newAt(pool, "", namespace, o)
+}
+
+// newAt is New for a server of which it is known where it is.
+func newAt(pool *sql.DB, at, namespace string, o *Options) (*Coordinator, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	c, err := sqlstore.New(&db{pool, at}, dialect(), "mysql", "the MySQL database", namespace, sqlstore.Options(*o))
+	if err != nil {
+		return nil, err
+	}
+	return &Coordinator{c, nil}, nil
+}
+
+// Close ends what this coordinator has under way. It releases no worker ID, and leaves a pool
+// that was passed to [New] as it is.
+func (c *Coordinator) Close() error {
+	err := c.Coordinator.Close()
+	if c.owned != nil {
+		err = errors.Join(err, c.owned.Close())
+	}
+	return err
+}

@@ -1,0 +1,48 @@
+package mysql
+
+import (
+	"database/sql"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
+	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
+)
+
+// TestOneRoundTrip: a transaction is one round trip on the wire.
+func TestOneRoundTrip(t *testing.T) {
+	s := mysqltest.Start(t)
+	d, f := database(t, s, ""), &sqltest.Flights{}
+	config, err := mysql.ParseDSN(s.DSN("?multiStatements=true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.DialFunc = f.Dial
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := drivertest.Closing(t, sql.OpenDB(connector), nil)
+	pool.SetMaxOpenConns(1)
+	d.DB = &db{pool: pool}
+	sqltest.OneRoundTrip(t, d, f)
+}
+
+// TestHalf: a client whose last packet is lost leaves nothing locked.
+func TestHalf(t *testing.T) {
+	s := mysqltest.Start(t)
+	d, broken := database(t, s, ""), &sqltest.Severed{}
+	config, err := mysql.ParseDSN(s.DSN("?multiStatements=true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.DialFunc = broken.Dial
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.DB = &db{pool: drivertest.Closing(t, sql.OpenDB(connector), nil)}
+	sqltest.Half(t, d, broken, database(t, s, ""))
+}

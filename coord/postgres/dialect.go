@@ -1,0 +1,63 @@
+package postgres
+
+import (
+	"fmt"
+
+	"github.com/unalike-id/unalike/internal/sqlstore"
+)
+
+// dialect is that of PostgreSQL 12 and later.
+func dialect() sqlstore.Dialect {
+	return sqlstore.Dialect{
+		Now: "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint", // not when all statements of a message came
+		// What is safe on the server's disk. A standby has no such position, and says so.
+		Number: "(pg_current_wal_flush_lsn() - '0/0')::bigint::text",
+		// The timeline is in the names of files: that in pg_control lags behind a promotion.
+		Lineage: "(SELECT system_identifier FROM pg_control_system()) || '/' || substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8)",
+		Ticket:  "nextval('{prefix}tickets')",
+		Share:   "FOR SHARE",
+		// A row that many have locked together is written by each, and lets nobody wait in line.
+		Shared: "SELECT pg_advisory_xact_lock_shared(hashtextextended('{prefix}' || $1, 0))",
+		Alone:  "SELECT pg_advisory_xact_lock(hashtextextended('{prefix}' || $1, 0))",
+		Insert: "INSERT INTO", Present: "ON CONFLICT DO NOTHING",
+		Replace: "ON CONFLICT (namespace, identity) DO UPDATE SET worker = excluded.worker",
+		Series:  func(n int) string { return fmt.Sprintf("generate_series(0, %d) AS series(worker)", n-1) },
+		Schema:  schema,
+		Risks: []sqlstore.Risk{{
+			Name: "fsync", If: "current_setting('fsync') = 'off'",
+			Says: "the PostgreSQL server has fsync off, with which a crash of its machine loses what it has confirmed; set it to on",
+		}, {
+			Name: "full_page_writes", If: "current_setting('full_page_writes') = 'off'",
+			Says: "the PostgreSQL server has full_page_writes off, with which a crash of its machine damages what it has stored; set it to on",
+		}},
+	}
+}
+
+// schema makes the tables. Times are microseconds since 1970. Who else makes them at the same
+// time waits.
+var schema = []string{
+	`SELECT pg_advisory_xact_lock(hashtext('{prefix}'))`,
+	`CREATE TABLE IF NOT EXISTS {namespaces} (
+  namespace text PRIMARY KEY,
+  made bigint NOT NULL, version bigint NOT NULL, stamp bigint NOT NULL,
+  record text NOT NULL, lineage text NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS {slots} (
+  namespace text NOT NULL, worker integer NOT NULL,
+  made bigint NOT NULL, version bigint NOT NULL, stamp bigint NOT NULL,
+  record text NOT NULL, token text, lease_ends bigint NOT NULL,
+  PRIMARY KEY (namespace, worker), UNIQUE (namespace, token)) WITH (fillfactor = 50)`,
+	`CREATE TABLE IF NOT EXISTS {identities} (
+  namespace text NOT NULL, identity text NOT NULL, worker integer NOT NULL,
+  PRIMARY KEY (namespace, identity))`,
+	`CREATE SEQUENCE IF NOT EXISTS {prefix}tickets`,
+	`CREATE TABLE IF NOT EXISTS {format} (version integer PRIMARY KEY)`,
+	// Replacing it would be news for all connections, from each of many who start at once.
+	`DO $$ BEGIN IF to_regclass('{workers}') IS NULL THEN CREATE VIEW {workers} AS SELECT namespace, worker,
+  CASE WHEN record::json->>'retired' = 'true' THEN 'retired'
+    WHEN lease_ends > extract(epoch FROM statement_timestamp()) * 1000000 THEN 'held' ELSE 'free' END AS state,
+  record::json->>'holder' AS holder, record::json->>'identity' AS identity, (record::json->>'generation')::bigint AS generation,
+  (record::json->>'notBefore')::bigint AS first_tick, (record::json->>'notAfter')::bigint AS last_tick,
+  to_timestamp((record::json->>'since')::bigint / 1e6) AS since, to_timestamp((record::json->>'renewed')::bigint / 1e6) AS renewed
+FROM {slots} WHERE version > 0; END IF; END $$`,
+	`INSERT INTO {format} (version) VALUES (1) ON CONFLICT DO NOTHING`,
+}

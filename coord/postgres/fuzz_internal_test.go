@@ -1,0 +1,27 @@
+package postgres
+
+import (
+	"testing"
+
+	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
+)
+
+// FuzzURL: a URL is refused as invalid, or gives options that are allowed, and a pool that
+// connects to what it names and to nothing else.
+func FuzzURL(f *testing.F) {
+	sqltest.URLSeeds(f, scheme)
+	f.Fuzz(func(t *testing.T, s string) {
+		target, ok := sqltest.URL(t, scheme, open, s)
+		if !ok {
+			return
+		}
+		config, err := poolConfig(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := config.ConnConfig
+		if c.User != target.User || c.Database != target.Database || c.Password != target.Password || 1+len(c.Fallbacks) < len(target.Addrs) || (c.TLSConfig != nil) != (target.TLS != nil) {
+			t.Errorf("%q is read as user %q, database %q, %q and %d more", s, c.User, c.Database, c.Host, len(c.Fallbacks))
+		}
+	})
+}

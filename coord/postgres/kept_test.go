@@ -1,0 +1,236 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
+	"github.com/unalike-id/unalike/internal/testserver/pgtest"
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
+)
+
+// TestSynchronous: what is confirmed is kept, whatever synchronous_commit the user has.
+func TestSynchronous(t *testing.T) {
+	s := pgtest.Start(t)
+	for _, level := range []string{"off", "local", "remote_write", "on", "remote_apply"} {
+		d := database(t, s, "&synchronous_commit="+level+"&client_min_messages=error")
+		c, _ := d.New(t, "ns")
+		if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil && !errors.Is(err, coord.ErrInvalid) {
+			t.Fatal(err)
+		}
+		d.Exec(t, "DROP TABLE IF EXISTS levels")
+		d.Exec(t, "CREATE TABLE levels AS SELECT current_setting('synchronous_commit') AS level, current_setting('client_min_messages') AS messages WHERE false")
+		d.Exec(t, `CREATE OR REPLACE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+$$BEGIN INSERT INTO levels VALUES (current_setting('synchronous_commit'), current_setting('client_min_messages')); RETURN NEW; END$$`)
+		d.Exec(t, "CREATE OR REPLACE TRIGGER note BEFORE UPDATE ON unalike_slots FOR EACH ROW EXECUTE FUNCTION note()")
+		drivertest.MustAcquire(t, c, drivertest.Request(drivertest.Capacity))
+		if n := d.Int(t, "SELECT COUNT(*) FROM levels WHERE level IN ('on', 'remote_apply') AND messages = 'warning'"); n != 1 {
+			t.Errorf("with synchronous_commit=%s, a grant was written with %q", level, d.Text(t, "SELECT level || ' ' || messages FROM levels"))
+		}
+	}
+}
+
+// TestCancelledWait: a commit that waits for its standby is confirmed with a warning when the
+// wait is cancelled. Its outcome is unknown, and reading what the standby may not have does
+// not settle it.
+func TestCancelledWait(t *testing.T) {
+	s := pgtest.Start(t)
+	d := database(t, s, "&client_min_messages=error")
+	c, _ := d.New(t, "ns")
+	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
+	d.Exec(t, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+	d.Exec(t, "SELECT pg_reload_conf()")
+	const waits = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+	others, end := context.WithCancel(t.Context())
+	defer end()
+	go func() { // until the server has heard of it
+		for others.Err() == nil {
+			_, _ = d.SQL.ExecContext(others, "UPDATE unalike_format SET version = version")
+		}
+	}()
+	streamtest.Eventually(t, "commits wait", func() bool { return d.Int(t, "SELECT COUNT(*) "+waits) == 1 })
+	end()
+	streamtest.Eventually(t, "none waits", func() bool { return d.Int(t, "SELECT COUNT(*) "+waits) == 0 })
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		r, err := c.Renew(ctx, g, g.NotAfter+1000)
+		if err == nil {
+			t.Errorf("Renew of %v, which the standby does not have: %v", g, r)
+		}
+		done <- err
+	}()
+	streamtest.Eventually(t, "the commit waits", func() bool { return d.Int(t, "SELECT COUNT(*) "+waits) == 1 })
+	d.Exec(t, "SELECT pg_cancel_backend(pid) "+waits)
+	streamtest.Eventually(t, "the one that settles it waits", func() bool { return d.Int(t, "SELECT COUNT(*) "+waits) == 1 })
+	cancel()
+	if err := <-done; err == nil || errors.Is(err, coord.ErrLeaseLost) {
+		t.Errorf("Renew: %v; want an error that is not definite", err)
+	}
+	d.Exec(t, "ALTER SYSTEM RESET synchronous_standby_names")
+	d.Exec(t, "SELECT pg_reload_conf()")
+	if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil || r.NotAfter < g.NotAfter+1000 {
+		t.Errorf("Renew when the standby is not waited for: %v, %v", r, err)
+	}
+}
+
+// TestRisks: a server that may lose what it has confirmed is refused.
+func TestRisks(t *testing.T) {
+	d := database(t, pgtest.Start(t, "-c", "full_page_writes=off"), "")
+	sqltest.Risk(t, d, "full_page_writes", "set it to on")
+	d.Accept = []string{"full_page_writes"}
+	sqltest.Risk(t, d, "fsync", "set it to on")
+}
+
+// TestRights: a user who may not make tables is told what to have somebody run, and one who may
+// not write them, which rights are missing.
+func TestRights(t *testing.T) {
+	s := pgtest.Start(t)
+	d := database(t, s, "")
+	d.Exec(t, "CREATE ROLE ann LOGIN")
+	ann := database(t, s, "&user=ann")
+	c, _ := ann.New(t, "ns")
+	_, err := c.Acquire(drivertest.Within(t), drivertest.Request(1))
+	drivertest.WantInvalid(t, "Acquire without the right to make tables", err, "CREATE TABLE IF NOT EXISTS unalike_slots", "INSERT INTO unalike_format")
+	_, script, _ := strings.Cut(err.Error(), "run:\n")
+	if _, err := d.DB.(*db).pool.Exec(t.Context(), script, pgx.QueryExecModeSimpleProtocol); err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
+	drivertest.WantInvalid(t, "Acquire without rights on tables", err, "SELECT, INSERT and UPDATE", "unalike_")
+	d.Exec(t, "GRANT SELECT, INSERT, UPDATE ON unalike_namespaces, unalike_slots, unalike_identities, unalike_format TO ann")
+	d.Exec(t, "GRANT USAGE ON SEQUENCE unalike_tickets TO ann")
+	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
+	if _, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOneConnection: a pool of one connection serves many.
+func TestOneConnection(t *testing.T) {
+	d := database(t, pgtest.Start(t), "")
+	config := d.DB.(*db).pool.Config()
+	config.MaxConns = 1
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	d.DB = &db{pool}
+	sqltest.OneConnection(t, d)
+}
+
+// TestPgBouncer: a pooler in transaction mode has another connection for each transaction.
+func TestPgBouncer(t *testing.T) {
+	s := pgtest.Start(t)
+	d := database(t, s, "")
+	pooler := pgBouncer(t, s)
+	config, err := pgxpool.ParseConfig("postgres://postgres@" + pooler + "/postgres")
+	if err != nil {
+		t.Fatal(err)
+	}
+	Prepare(config)
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	d.DB = &db{pool}
+	sqltest.OneConnection(t, d)
+	sqltest.LostReplies(t, d)
+}
+
+// pgBouncer runs a pooler with two connections to a server, and returns where it is.
+func pgBouncer(t *testing.T, s *pgtest.Server) (addr string) {
+	t.Helper()
+	program, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		if program = "/usr/sbin/pgbouncer"; !exists(program) {
+			proctest.Need(t, "pgbouncer", "pgbouncer")
+		}
+	}
+	dir, port := filepath.Dir(s.Dir), proctest.FreePorts(t, 1)[0]
+	config := fmt.Sprintf(`[databases]
+postgres = host=127.0.0.1 port=%s dbname=postgres user=postgres
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = %d
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 2
+ignore_startup_parameters = extra_float_digits
+`, s.Port, port)
+	file := filepath.Join(dir, "pgbouncer.ini")
+	if err := os.WriteFile(file, []byte(config), 0o644); err != nil { //nolint:gosec // another user reads it
+		t.Fatal(err)
+	}
+	proctest.Start(t, s.Command(t, program, file))
+	addr = fmt.Sprintf("127.0.0.1:%d", port)
+	streamtest.Eventually(t, "the pooler listens", func() bool {
+		conn, err := net.Dial("tcp", addr)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
+	return addr
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// TestRolledBack: a server whose files are put back has a shorter log.
+func TestRolledBack(t *testing.T) {
+	s := pgtest.Start(t)
+	sqltest.RolledBack(t, database(t, s, ""), s, s.Dir)
+}
+
+// TestPromoted: a standby that is promoted lacks what was confirmed last. Before that, it says
+// that it is one.
+func TestPromoted(t *testing.T) {
+	s := pgtest.Start(t)
+	d := database(t, s, "")
+	c, _ := d.New(t, "others")
+	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
+		t.Fatal(err)
+	}
+	standby := s.Standby(t)
+	there := database(t, standby, "")
+	sqltest.Promoted(t, d, sqltest.Standby{
+		Database: there,
+		Cut:      standby.Kill,
+		Promote: func() {
+			s.Kill()
+			standby.Restart(t)
+			there.DB.(*db).pool.Reset()
+			streamtest.Eventually(t, "it is promoted", func() bool {
+				_, err := there.SQL.ExecContext(t.Context(), "SELECT pg_promote()")
+				return err == nil
+			})
+		},
+	})
+}
+
+// TestRebuilt: VACUUM FULL and its kin write tables anew while holders renew.
+func TestRebuilt(t *testing.T) {
+	sqltest.Rebuilt(t, database(t, pgtest.Start(t), ""),
+		"VACUUM FULL unalike_slots", "VACUUM FULL unalike_namespaces", "VACUUM FULL", "CLUSTER unalike_slots USING unalike_slots_pkey", "REINDEX TABLE unalike_slots")
+}

@@ -1,0 +1,90 @@
+package postgres
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/sqlstore"
+)
+
+const (
+	// MinTTL is the shortest TTL.
+	MinTTL = sqlstore.MinTTL
+	// MaxHorizon is the longest horizon. It is a constant, because after a loss of
+	// data it is all that is known of the windows that were lost: nothing is granted
+	// until the longest one that there can have been is over.
+	MaxHorizon = sqlstore.MaxHorizon
+	// DefaultSkewBound is how far a newcomer's clock may be from the server's.
+	DefaultSkewBound = sqlstore.DefaultSkewBound
+	// DefaultPrefix begins the names of the tables.
+	DefaultPrefix = sqlstore.DefaultPrefix
+	// MaxCapacity is how many worker IDs a namespace can have.
+	MaxCapacity = sqlstore.MaxCapacity
+)
+
+// Options are the settings of [New] beyond pool and namespace. The zero Options
+// is usable, and so is nil.
+type Options struct {
+	// Lease sets the times of the lease, for all generators that use this
+	// coordinator. Zero fields: TTL 15 s, Horizon 30 s, RenewEvery a third of the shorter one.
+	Lease coord.LeaseConfig
+	// SkewBound is how far a newcomer's clock may be from the server's. 0: 1 s.
+	SkewBound time.Duration
+	// Prefix begins the names of the tables. Empty: unalike_.
+	Prefix string
+	// Accept are risks of the server's settings that are taken: fsync, full_page_writes. A
+	// server with one that is not accepted is refused.
+	Accept []string
+	// Clock tells the time of renewals. Nil: the system's. Give the same clock to the
+	// generator.
+	Clock clock.Clock
+	// Logger receives what an operator may want to know. Nil: nothing is logged.
+	Logger *slog.Logger
+}
+
+// Coordinator leases worker IDs of one namespace in a PostgreSQL database. It is safe for
+// concurrent use, and one serves any number of generators. Make it with [New], or with
+// coord.Open.
+//
+// Acquire makes three round trips, or two where the identity's last worker ID can be had at
+// once, however many worker IDs are held. Renew makes one.
+type Coordinator struct {
+	*protocol.Coordinator
+	owned *pgxpool.Pool // was made here, and is closed here; nil: none was
+}
+
+// New returns a coordinator for a namespace of the database that a pool is connected to,
+// which was made from a configuration that [Prepare] has seen. It contacts nobody. The pool
+// stays the caller's: close it after the coordinator. Errors wrap [coord.ErrInvalid].
+func New(pool *pgxpool.Pool, namespace string, o *Options) (*Coordinator, error) {
+	switch {
+	case pool == nil:
+		return nil, fmt.Errorf("%w: the pool is nil", coord.ErrInvalid)
+	case !prepared(pool):
+		return nil, fmt.Errorf("%w: the pool does not tell of warnings; call postgres.Prepare with its configuration before it is made", coord.ErrInvalid)
+	}
+	if o == nil {
+		o = &Options{}
+	}
+	c, err := sqlstore.New(&db{pool}, dialect(), "postgres", "the PostgreSQL database", namespace, sqlstore.Options(*o))
+	if err != nil {
+		return nil, err
+	}
+	return &Coordinator{c, nil}, nil
+}
+
+// Close ends what this coordinator has under way. It releases no worker ID, and leaves a pool
+// that was passed to [New] as it is.
+func (c *Coordinator) Close() error {
+	err := c.Coordinator.Close()
+	if c.owned != nil {
+		c.owned.Close()
+	}
+	return err
+}

@@ -1,0 +1,82 @@
+package postgres
+
+import (
+	"context"
+	"net/url"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
+	"github.com/unalike-id/unalike/internal/testserver/pgtest"
+)
+
+// database connects to a server, with more parameters.
+func database(tb testing.TB, s *pgtest.Server, params string) *sqltest.Database {
+	tb.Helper()
+	open := func(params string) *pgxpool.Pool {
+		config, err := pgxpool.ParseConfig(s.URL() + params)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		Prepare(config)
+		pool, err := pgxpool.NewWithConfig(context.Background(), config)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		tb.Cleanup(pool.Close)
+		return pool
+	}
+	byHand := stdlib.OpenDBFromPool(open("?pool_max_conns=8&default_query_exec_mode=exec"))
+	tb.Cleanup(func() { _ = byHand.Close() })
+	return &sqltest.Database{
+		DB: &db{open("?pool_max_conns=16" + params)}, Dialect: dialect(), Accept: []string{"fsync"}, SQL: byHand,
+		Waiting: "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
+		Next:    "nextval('%s')",
+	}
+}
+
+// TestSQL runs the tests of stores in SQL databases.
+func TestSQL(t *testing.T) { sqltest.Run(t, database(t, pgtest.Start(t), "")) }
+
+// TestBetween: something happens between two transactions of one operation.
+func TestBetween(t *testing.T) { sqltest.Between(t, database(t, pgtest.Start(t), "")) }
+
+// TestHeld: no floor is raised while a statement that has read it is under way, whatever the
+// isolation level.
+func TestHeld(t *testing.T) {
+	s := pgtest.Start(t)
+	for _, level := range []string{"read uncommitted", "read committed", "repeatable read", "serializable"} {
+		t.Run(level, func(t *testing.T) {
+			sqltest.Held(t, database(t, s, "&default_transaction_isolation="+url.PathEscape(level)))
+		})
+	}
+}
+
+// TestRaces: serialization failures and dead locks are tried again.
+func TestRaces(t *testing.T) {
+	for _, code := range []string{"40001", "40P01"} {
+		d := database(t, pgtest.Start(t), "")
+		sqltest.Races(t, d, `CREATE FUNCTION race() RETURNS trigger LANGUAGE plpgsql AS
+$$BEGIN IF nextval('races') % 3 <> 0 THEN RAISE EXCEPTION USING ERRCODE = '`+code+`'; END IF; RETURN NEW; END$$`,
+			"CREATE TRIGGER race BEFORE UPDATE ON unalike_slots FOR EACH ROW EXECUTE FUNCTION race()")
+		d.Exec(t, "DROP TRIGGER race ON unalike_slots")
+		sqltest.DeadLock(t, d, "SELECT pg_advisory_xact_lock(hashtextextended('unalike_' || '%s', 0))")
+	}
+}
+
+// TestSettings: no setting of a session changes what is stored.
+func TestSettings(t *testing.T) {
+	s := pgtest.Start(t)
+	for _, params := range []string{
+		"&timezone=Asia/Kolkata", "&datestyle=SQL,DMY", "&standard_conforming_strings=off&escape_string_warning=on", "&bytea_output=escape", "&extra_float_digits=-5",
+		"&intervalstyle=sql_standard", "&default_transaction_read_only=on", "&default_transaction_deferrable=on", "&plan_cache_mode=force_generic_plan", "&transform_null_equals=on",
+	} {
+		t.Run(params, func(t *testing.T) {
+			d := database(t, s, params)
+			sqltest.ServerClock(t, d)
+			sqltest.Texts(t, d)
+		})
+	}
+}

@@ -1,0 +1,71 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/postgres"
+	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
+	"github.com/unalike-id/unalike/internal/testserver/certtest"
+	"github.com/unalike-id/unalike/internal/testserver/pgtest"
+)
+
+func TestBadURL(t *testing.T) { sqltest.BadURLs(t, "postgres") }
+
+func TestOpen(t *testing.T) {
+	s := pgtest.Start(t)
+	pool := newPool(t, s.URL())
+	exec(t, pool, "CREATE ROLE ann LOGIN SUPERUSER PASSWORD 's@/?3cret'")
+	sqltest.Opened(t, "postgres://ann:s%40%2F%3F3cret@127.0.0.1:"+s.Port+"/postgres?accept=fsync")
+	sqltest.Opened(t, "postgres://ann@127.0.0.1:1,127.0.0.1:"+s.Port+"/postgres?accept=fsync") // the first is not there
+}
+
+// TestRefused: a user who is not let in, and one that is unknown, with the password said nowhere.
+func TestRefused(t *testing.T) {
+	s := pgtest.Start(t)
+	for _, url := range []string{
+		"postgres://nobody:s3cret@127.0.0.1:" + s.Port + "/postgres?namespace=ns",
+		"postgres://nobody:s3cret@127.0.0.1:" + s.Port + "/nowhere?namespace=ns",
+	} {
+		sqltest.WrongPassword(t, url, "nobody")
+	}
+}
+
+func TestTLS(t *testing.T) {
+	ca := certtest.New(t)
+	pair := ca.Issue(t)
+	s := pgtest.StartTLS(t, pair.Cert, pair.Key)
+	sqltest.TLS(t, ca, "postgress://postgres@127.0.0.1:"+s.Port+"/postgres", "fsync")
+}
+
+// TestBadOptions: errors name what is wrong.
+func TestBadOptions(t *testing.T) {
+	good := newPool(t, "postgres://u@127.0.0.1:1/db")
+	unprepared, err := pgxpool.New(context.Background(), "postgres://u@127.0.0.1:1/db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unprepared.Close()
+	for says, tc := range map[string]struct {
+		pool      *pgxpool.Pool
+		namespace string
+		options   *postgres.Options
+	}{
+		"nil": {nil, "ns", nil},
+		"the pool does not tell of warnings; call postgres.Prepare": {unprepared, "ns", nil},
+		"namespace": {good, "a b", nil},
+		"Prefix":    {good, "ns", &postgres.Options{Prefix: "A"}},
+		"known are": {good, "ns", &postgres.Options{Accept: []string{"x"}}},
+		"SkewBound": {good, "ns", &postgres.Options{SkewBound: -1}},
+	} {
+		c, err := postgres.New(tc.pool, tc.namespace, tc.options)
+		if c != nil || !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Statement is one of a transaction. Its arguments are called $1, $2 and so on, and are
+// strings, int or int64.
+type Statement struct {
+	SQL  string
+	Args []any
+}
+
+// argument is one in a statement.
+var argument = regexp.MustCompile(`\$[0-9]+`)
+
+// Text puts the arguments into a statement. Quote makes a literal of a text, which means the
+// same whatever the settings of the server and the connection are.
+func (s Statement) Text(quote func(string) string) string {
+	return argument.ReplaceAllStringFunc(s.SQL, func(name string) string {
+		n, err := strconv.Atoi(name[1:])
+		if err != nil || n < 1 || n > len(s.Args) {
+			return name // for the server to refuse; a path into a record looks alike
+		}
+		switch v := s.Args[n-1].(type) {
+		case int:
+			return strconv.Itoa(v)
+		case int64:
+			return strconv.FormatInt(v, 10)
+		default:
+			return quote(fmt.Sprint(v))
+		}
+	})
+}
+
+// Script is the text of several statements.
+func Script(statements []Statement, quote func(string) string) string {
+	all := make([]string, len(statements))
+	for i, s := range statements {
+		all[i] = s.Text(quote)
+	}
+	return strings.Join(all, "; ")
+}
+
+// DB is a database, as a store sees it.
+type DB interface {
+	// Transact makes statements in one transaction and one round trip, and returns the rows
+	// of the last one. The server begins when it has all of them: it waits for nobody within a
+	// transaction that has locked something. Those of a transaction that reads see the same state; one that writes
+	// is kept by the server before it is confirmed. After an error nothing was done if its
+	// [Class] says so; otherwise the outcome is unknown.
+	Transact(ctx context.Context, write bool, statements []Statement) ([][]string, error)
+	// Class says what an error of Transact means.
+	Class(err error) Class
+	// Number reads what Dialect.Number returns.
+	Number(s string) (int64, error)
+}
+
+// Class is what an error means.
+type Class int
+
+// What errors mean.
+const (
+	Unknown   Class = iota // the transaction may have been done
+	Race                   // it was rolled back, because another one was in its way
+	Duplicate              // it was rolled back, because a row is there already
+	NoTables               // there is no such table
+	Denied                 // the rights do not allow it
+	Refused                // the server does not let this user in: trying again cannot help
+)
+
+// Dialect is what differs between the SQL of databases.
+type Dialect struct {
+	Now     string // an expression: microseconds since 1970
+	Number  string // an expression: text that tells how many writes there were
+	Lineage string // an expression: text that names the server's history
+	Ticket  string // an expression: the next ticket; 0: there are none
+	Share   string // a clause that locks rows against changes, which is a write
+	// Shared and Alone are statements that lock the namespace $1 until the end of the
+	// transaction: who has it shared is not there together with who has it alone.
+	Shared, Alone string
+
+	Insert  string // begins a statement that inserts the rows which are not there yet
+	Present string // ends it
+	Replace string // ends a statement that inserts an identity, and replaces its worker ID
+	Series  func(n int) string
+	Schema  []string // makes the tables and the view
+	Risks   []Risk
+}
+
+// Risk is a setting of a server with which it may lose what it has confirmed, or confirm
+// what excludes each other.
+type Risk struct {
+	Name string
+	If   string // a condition: the server is set so
+	Says string // what that is, and what to do
+}
+
+// riskRows are the rows of the risks that a server has.
+func (d Dialect) riskRows() string {
+	var b strings.Builder
+	for _, r := range d.Risks {
+		b.WriteString(" UNION ALL SELECT 'r', 0, 0, 0, 0, 0, '', '" + r.Name + "' FROM {format} WHERE " + r.If)
+	}
+	return b.String()
+}
+
+// names are the tables, and the dialect's words, of all statements.
+func (d Dialect) names(prefix string) *strings.Replacer {
+	return strings.NewReplacer(
+		"{namespaces}", prefix+"namespaces", "{slots}", prefix+"slots", "{identities}", prefix+"identities",
+		"{format}", prefix+"format", "{workers}", prefix+"workers", "{prefix}", prefix,
+		"{ticket}", strings.ReplaceAll(d.Ticket, "{prefix}", prefix), "{now}", d.Now, "{number}", d.Number, "{lineage}", d.Lineage, "{share}", d.Share,
+		"{insert}", d.Insert, "{present}", d.Present, "{replace}", d.Replace,
+	)
+}
+
+// risks lists the names of the risks.
+func (d Dialect) risks() string {
+	names := make([]string, len(d.Risks))
+	for i, r := range d.Risks {
+		names[i] = r.Name
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,30 @@
+// Package sqlstore keeps namespaces in the tables of an SQL database: it is the store of
+// package protocol that the drivers for such databases share. A driver adds a [DB] and a
+// [Dialect].
+//
+// # What is stored
+//
+// Tables for all namespaces of a database, whose names begin with a prefix:
+//
+//   - namespaces: the record of each namespace, and the lineage in which it was settled last
+//   - slots: for each worker ID its slot, the token that leads to it, and when its lease ends,
+//     in microseconds since 1970 by the server's clock. A row of version 0 was never granted.
+//     All rows of a namespace are made with it, so that one which is missing was lost.
+//   - identities: the worker ID that each identity had last
+//   - tickets: a sequence from which each acquisition draws, so that those who start at once
+//     begin at different worker IDs. MySQL has none, and they begin anywhere.
+//   - format: the version of all this
+//
+// And a view for people, workers.
+//
+// Each row has a version, which counts its writes, and a stamp, which is random with every
+// write: versions come again after a restored dump, stamps do not.
+//
+// # Transactions
+//
+// Everything is one transaction in one round trip, and one message, so that the server never
+// waits for a client that has something locked. One that writes locks the namespace before it
+// looks at anything, so that no floor is raised between its look and its commit, whatever the
+// isolation level: that is an advisory lock on PostgreSQL, and the lock of a row elsewhere.
+// Whether a change was done is read in the same transaction: what is stored has its stamp then.
+package sqlstore

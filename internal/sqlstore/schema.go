@@ -1,0 +1,63 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
+)
+
+// makeTables makes the tables and the view, for a survey that has begun before and has not
+// found them. Of many that begin at once, one does.
+func (s *store) makeTables(ctx context.Context, began time.Time) error {
+	select {
+	case s.making <- struct{}{}:
+		defer func() { <-s.making }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if s.madeTables.After(began) {
+		return nil
+	}
+	ddl := s.ddl()
+	statements := make([]Statement, 0, len(ddl)+1)
+	for _, sql := range ddl {
+		statements = append(statements, Statement{SQL: sql})
+	}
+	_, err := s.db.Transact(ctx, true, statements)
+	if err == nil {
+		s.madeTables = lifetime.Now()
+	}
+	switch s.db.Class(err) {
+	case Duplicate, Race: // somebody else makes them at the same time
+		return nil
+	case Denied:
+		return fmt.Errorf("%w: the tables of unalike are not there, and cannot be made (%w); have somebody run:\n%s;", coord.ErrInvalid, err, strings.Join(ddl, ";\n"))
+	}
+	return s.explain(err)
+}
+
+// ddl is what makes the tables and the view.
+func (s *store) ddl() []string {
+	var all []string
+	for _, sql := range s.dialect.Schema {
+		all = append(all, s.names.Replace(sql))
+	}
+	return all
+}
+
+// explain says what to do about an error of the database.
+func (s *store) explain(err error) error {
+	switch s.db.Class(err) {
+	case NoTables:
+		return fmt.Errorf("%w: the tables %s* are not there: %w", coord.ErrInvalid, s.prefix, err)
+	case Denied:
+		return fmt.Errorf("%w: the user needs the rights to SELECT, INSERT and UPDATE the tables %s*, and to use the sequence %stickets: %w", coord.ErrInvalid, s.prefix, s.prefix, err)
+	case Refused:
+		return fmt.Errorf("%w: %w", coord.ErrInvalid, err)
+	}
+	return err
+}

@@ -1,0 +1,149 @@
+// Package sqltest holds the tests that the drivers for SQL databases share: what is easily
+// got wrong there, on a real server.
+package sqltest
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/sqlstore"
+)
+
+// Database is one on a server of a test.
+type Database struct {
+	DB      sqlstore.DB
+	Dialect sqlstore.Dialect
+	Accept  []string
+	// SQL is for what is done by hand, by somebody with all rights.
+	SQL *sql.DB
+	// Waiting is a query that tells how many transactions wait for a lock.
+	Waiting string
+	// Next is an expression: the next number of a sequence, %s.
+	Next string
+}
+
+// Exec makes a statement by hand.
+func (d *Database) Exec(tb testing.TB, format string, args ...any) {
+	tb.Helper()
+	if _, err := d.SQL.ExecContext(drivertest.Within(tb), fmt.Sprintf(format, args...)); err != nil {
+		tb.Fatalf("%s: %v", fmt.Sprintf(format, args...), err)
+	}
+}
+
+// Int reads a number by hand.
+func (d *Database) Int(tb testing.TB, format string, args ...any) (n int64) {
+	tb.Helper()
+	if err := d.SQL.QueryRowContext(drivertest.Within(tb), fmt.Sprintf(format, args...)).Scan(&n); err != nil {
+		tb.Fatalf("%s: %v", fmt.Sprintf(format, args...), err)
+	}
+	return n
+}
+
+// Text reads a text by hand.
+func (d *Database) Text(tb testing.TB, format string, args ...any) (s string) {
+	tb.Helper()
+	if err := d.SQL.QueryRowContext(drivertest.Within(tb), fmt.Sprintf(format, args...)).Scan(&s); err != nil {
+		tb.Fatalf("%s: %v", fmt.Sprintf(format, args...), err)
+	}
+	return s
+}
+
+// New returns a coordinator that ends with the test, and its link to the database.
+func (d *Database) New(tb testing.TB, namespace string) (*protocol.Coordinator, *Link) {
+	tb.Helper()
+	l := &Link{DB: d.DB}
+	c, err := sqlstore.New(l, d.Dialect, "sql", "the database", namespace, sqlstore.Options{Accept: d.Accept})
+	return drivertest.Closing(tb, c, err), l
+}
+
+// Link is a connection to a database on which something can happen.
+type Link struct {
+	sqlstore.DB
+	mu    sync.Mutex
+	trips int
+	left  int // transactions until act is called; 0: it is not
+	act   func()
+	acted bool
+	lose  bool // the reply to the next transaction that writes
+	all   bool // and to every one after it
+	lost  int
+}
+
+// errLost is the error of a reply that was lost.
+var errLost = errors.New("the connection was closed before the answer came")
+
+// Transact implements [sqlstore.DB].
+func (l *Link) Transact(ctx context.Context, write bool, s []sqlstore.Statement) ([][]string, error) {
+	l.mu.Lock()
+	l.trips++
+	var act func()
+	if l.left > 0 {
+		if l.left--; l.left == 0 {
+			act, l.acted = l.act, true
+		}
+	}
+	db := l.DB
+	l.mu.Unlock()
+	if act != nil {
+		act()
+	}
+	rows, err := db.Transact(ctx, write, s)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil && (l.lose && write && len(s) > 1 || l.all && l.lost > 0) { // a survey that draws a ticket is one statement
+		l.lose, l.lost = false, l.lost+1
+		return nil, errLost
+	}
+	return rows, err
+}
+
+// To has the link lead to another database of the same kind from now on.
+func (l *Link) To(db sqlstore.DB) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.DB = db
+}
+
+// Trips returns how many transactions there were since it was called last. Each is one round
+// trip.
+func (l *Link) Trips() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.trips
+	l.trips = 0
+	return n
+}
+
+// Before has act called before the n-th transaction from now on.
+func (l *Link) Before(n int, act func()) (acted func() bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.left, l.act, l.acted = n, act, false
+	return func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.left = 0
+		return l.acted
+	}
+}
+
+// newName returns the name of a new namespace, which needs no quotes within quotes.
+func newName() string { return rand.Text() }
+
+// wantQuarantined checks that a call was refused because writes were lost, or has got a window
+// that opens when all that may be lost are over.
+func wantQuarantined(t *testing.T, what string, got coord.Grant, err error) {
+	t.Helper()
+	later := drivertest.TickNow() + sqlstore.MaxHorizon.Milliseconds()/2
+	if !errors.Is(err, coord.ErrQuarantined) && (err != nil || got.NotBefore < later) {
+		t.Errorf("%s: %v, %v; want %v", what, got, err, coord.ErrQuarantined)
+	}
+}

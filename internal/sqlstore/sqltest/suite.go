@@ -1,0 +1,268 @@
+package sqltest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/internal/drivertest"
+)
+
+// Run runs the tests that need nothing but a database.
+func Run(t *testing.T, d *Database) {
+	t.Helper()
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, *Database)
+	}{
+		{"Held", Held},
+		{"Lineage", Lineage},
+		{"Missing", Missing},
+		{"ComeAgain", ComeAgain},
+		{"Edited", Edited},
+		{"Trips", Trips},
+		{"Format", Format},
+		{"Prefix", Prefix},
+		{"View", View},
+		{"ServerClock", ServerClock},
+		{"Lapsed", Lapsed},
+		{"LostReplies", LostReplies},
+		{"Raise", Raise},
+		{"Truncated", Truncated},
+		{"Dropped", Dropped},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, d) })
+	}
+}
+
+// Trips counts round trips, with 0 to 1000 worker IDs held.
+func Trips(t *testing.T, d *Database) {
+	t.Helper()
+	ns := newName()
+	var crowd []coord.Coordinator
+	for range 4 {
+		c, _ := d.New(t, ns)
+		crowd = append(crowd, c)
+	}
+	c, link := d.New(t, ns)
+	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
+		t.Fatal(err)
+	}
+	all := drivertest.Crowd[coord.Coordinator]{Namespace: ns, Members: crowd}
+	for _, more := range []int{0, 500, 500} {
+		all.Acquire(t, more, 8)
+		link.Trips()
+		req := drivertest.Request(drivertest.Capacity)
+		req.Identity = fmt.Sprint("pod-", more)
+		g := drivertest.MustAcquire(t, c, req)
+		if n := link.Trips(); n > 3 {
+			t.Errorf("with %d more held, Acquire makes %d round trips; want 3", more, n)
+		}
+		g, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000)
+		if n := link.Trips(); n != 1 || err != nil {
+			t.Errorf("with %d more held, Renew makes %d round trips, %v; want 1", more, n, err)
+		}
+		if err := c.Release(drivertest.Within(t), g, g.NotBefore); err != nil {
+			t.Fatal(err)
+		}
+		if n := link.Trips(); n != 1 {
+			t.Errorf("with %d more held, Release makes %d round trips; want 1", more, n)
+		}
+		req = drivertest.Request(drivertest.Capacity)
+		req.Identity = fmt.Sprint("pod-", more)
+		again := drivertest.MustAcquire(t, c, req)
+		if n := link.Trips(); n != 2 || again.WorkerID != g.WorkerID {
+			t.Errorf("with %d more held, Acquire of the same makes %d round trips and gets %v; want 2 and worker ID %d", more, n, again, g.WorkerID)
+		}
+	}
+}
+
+// Format checks that tables are left alone which another version has made.
+func Format(t *testing.T, d *Database) {
+	t.Helper()
+	ns := newName()
+	c, _ := d.New(t, ns)
+	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
+	d.Exec(t, "INSERT INTO unalike_format (version) VALUES (2)")
+	defer d.Exec(t, "DELETE FROM unalike_format WHERE version = 2")
+	newcomer, _ := d.New(t, ns)
+	_, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(2))
+	drivertest.WantInvalid(t, "Acquire with newer tables", err, "format 2", "format 1")
+	_, err = newcomer.Renew(drivertest.Within(t), fresh(g), g.NotAfter)
+	drivertest.WantInvalid(t, "Renew with newer tables", err, "format 2")
+}
+
+// Prefix checks that namespaces of the same name, or in the same tables, know nothing of each
+// other, and that what is wrong with a prefix is said.
+func Prefix(t *testing.T, d *Database) {
+	t.Helper()
+	ns := newName()
+	for _, other := range []string{ns, newName()} {
+		c, _ := d.New(t, other)
+		if g := drivertest.MustAcquire(t, c, drivertest.Request(1)); g.Generation != 1 {
+			t.Errorf("in a new namespace, %v was granted", g)
+		}
+	}
+	if n := d.Int(t, "SELECT COUNT(*) FROM unalike_slots WHERE namespace = '%s' AND version > 0", ns); n != 1 {
+		t.Errorf("%d slots of namespace %s were written", n, ns)
+	}
+	c, err := newWith(d, ns, "other_")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if g := drivertest.MustAcquire(t, c, drivertest.Request(1)); g.Generation != 1 {
+		t.Errorf("in tables with another prefix, %v was granted", g)
+	}
+	for _, bad := range []string{"Upper_", "1st_", "a-b", "a b", "x\"", strings.Repeat("a", 32)} {
+		_, err := newWith(d, ns, bad)
+		drivertest.WantInvalid(t, "prefix "+bad, err, "Prefix")
+	}
+}
+
+// View checks that people can read who holds what.
+func View(t *testing.T, d *Database) {
+	t.Helper()
+	ns := newName()
+	c, _ := d.New(t, ns)
+	for range 3 {
+		drivertest.MustAcquire(t, c, drivertest.Request(3))
+	}
+	if err := c.Retire(drivertest.Within(t), 1); err != nil {
+		t.Fatal(err)
+	}
+	d.Exec(t, "UPDATE unalike_slots SET lease_ends = 0 WHERE namespace = '%s' AND worker = 2", ns)
+	for worker, want := range []string{"held", "retired", "free"} {
+		if s := d.Text(t, "SELECT state FROM unalike_workers WHERE namespace = '%s' AND worker = %d", ns, worker); s != want {
+			t.Errorf("worker ID %d is %q; want %q", worker, s, want)
+		}
+	}
+	if s := d.Text(t, "SELECT holder FROM unalike_workers WHERE namespace = '%s' AND worker = 0", ns); s != "test" {
+		t.Errorf("the holder is %q", s)
+	}
+}
+
+// ServerClock checks that leases end by the server's clock, whatever the time zone of a session.
+func ServerClock(t *testing.T, d *Database) {
+	t.Helper()
+	ns := newName()
+	c, _ := d.New(t, ns)
+	req := drivertest.Request(1)
+	before := time.Now()
+	drivertest.MustAcquire(t, c, req)
+	ends := time.UnixMicro(d.Int(t, "SELECT lease_ends FROM unalike_slots WHERE namespace = '%s' AND worker = 0", ns))
+	if early, late := before.Add(req.TTL-time.Second), time.Now().Add(req.TTL+time.Second); ends.Before(early) || ends.After(late) {
+		t.Errorf("the lease ends at %v; want a time between %v and %v", ends, early, late)
+	}
+}
+
+// Texts checks that text is stored and found as it is, whatever is in it.
+func Texts(t *testing.T, d *Database) {
+	t.Helper()
+	c, _ := d.New(t, newName())
+	req := drivertest.Request(2)
+	req.Identity, req.Holder = `größe 'n" \ 🦆`, `ein "Ωwner" '\`
+	g := drivertest.MustAcquire(t, c, req)
+	slots, err := c.List(drivertest.Within(t))
+	if err != nil || len(slots) != 1 || slots[0].Identity != req.Identity || slots[0].Holder != req.Holder {
+		t.Fatalf("List: %+v, %v", slots, err)
+	}
+	if err := c.Release(drivertest.Within(t), g, g.NotBefore); err != nil {
+		t.Fatal(err)
+	}
+	req.Token = newName()
+	if again := drivertest.MustAcquire(t, c, req); again.WorkerID != g.WorkerID {
+		t.Errorf("the identity had %v, and gets %v", g, again)
+	}
+	req.Identity += " " // another one
+	req.Token = newName()
+	drivertest.MustAcquire(t, c, req)
+}
+
+// Lapsed checks that a token whose lease has ended, and whose worker ID somebody else may have
+// by now, gets another one.
+func Lapsed(t *testing.T, d *Database) {
+	t.Helper()
+	ns := newName()
+	c, _ := d.New(t, ns)
+	req := drivertest.Request(1)
+	drivertest.MustAcquire(t, c, req)
+	d.Exec(t, "UPDATE unalike_slots SET lease_ends = 0 WHERE namespace = '%s'", ns)
+	other, _ := d.New(t, ns)
+	req.Workers = coord.Range{First: 1, Count: 1}
+	if g := drivertest.MustAcquire(t, other, req); g.WorkerID != 1 {
+		t.Errorf("%v was granted", g)
+	}
+}
+
+// OneConnection is for a pool of one connection, which serves many.
+func OneConnection(t *testing.T, d *Database) {
+	t.Helper()
+	ns := newName()
+	c, _ := d.New(t, ns)
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			g, err := c.Acquire(drivertest.Within(t), drivertest.Request(drivertest.Capacity))
+			if err == nil {
+				_, err = c.Renew(drivertest.Within(t), g, g.NotAfter+1000)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// LostReplies loses a reply, and the call finds out what became of it; or all of them, and the
+// next call does.
+func LostReplies(t *testing.T, d *Database) {
+	t.Helper()
+	for name, run := range map[string]func(*testing.T, *drivertest.Lossy){
+		"OnAcquire": drivertest.LostReplyOnAcquire, "OnRenew": drivertest.LostReplyOnRenew, "OnRelease": drivertest.LostReplyOnRelease,
+		"AllOnAcquire": drivertest.LostRepliesOnAcquire, "AllOnRenew": drivertest.LostRepliesOnRenew, "AllOnRelease": drivertest.LostRepliesOnRelease,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, link := d.New(t, newName())
+			if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
+				t.Fatal(err)
+			}
+			run(t, &drivertest.Lossy{
+				Coordinator: c,
+				Lose: func(_ coordtest.Op, all bool) {
+					link.mu.Lock()
+					defer link.mu.Unlock()
+					link.lose, link.all, link.lost = true, all, 0
+				},
+				Heal: func() int {
+					link.mu.Lock()
+					defer link.mu.Unlock()
+					link.lose, link.all = false, false
+					return link.lost
+				},
+			})
+		})
+	}
+}
+
+// Risk checks that a server which has a risk is refused, unless that is accepted.
+func Risk(t *testing.T, d *Database, risk string, says ...string) {
+	t.Helper()
+	c, _ := d.New(t, newName())
+	_, err := c.Acquire(drivertest.Within(t), drivertest.Request(1))
+	drivertest.WantInvalid(t, "Acquire", err, append(says, fmt.Sprintf("accept the risk %q", risk))...)
+	accepts := *d
+	accepts.Accept = append([]string{risk}, d.Accept...)
+	c, _ = accepts.New(t, newName())
+	drivertest.MustAcquire(t, c, drivertest.Request(1))
+	accepts.Accept = []string{"everything"}
+	if _, err := newWith(&accepts, "ns", "unalike_"); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), risk) {
+		t.Errorf("a risk that there is not: %v; want an error that lists those that there are", err)
+	}
+}

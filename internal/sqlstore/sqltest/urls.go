@@ -1,0 +1,150 @@
+package sqltest
+
+import (
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/sqlstore"
+	"github.com/unalike-id/unalike/internal/testserver/certtest"
+)
+
+// BadURLs checks that errors name what is wrong, and no password.
+func BadURLs(t *testing.T, scheme string) {
+	t.Helper()
+	junk, expired := drivertest.BadFiles(t)
+	all := map[string]string{}
+	for url, says := range map[string]string{
+		":///db?namespace=ns":                                                         "no host",
+		"://u:secret@/db?namespace=ns":                                                "no host",
+		"://u:secret@h/?namespace=ns":                                                 "there is no database, or more than one; write",
+		"://u:secret@h/a/b?namespace=ns":                                              "more than one",
+		"://u:secret@h/db":                                                            "no namespace",
+		"://u:secret@h/db?namespace=a/b":                                              "namespace",
+		"://h/db?namespace=ns":                                                        "there is no user; write",
+		"://:secret@h/db?namespace=ns":                                                "there is no user; write",
+		"://u:secret@h/db?namespace=ns&socket=/x":                                     "there are a host and a socket; give one of them",
+		"://u:secret@h/db?namespace=ns&prefix=A":                                      "it is 1 to 31 lower case letters, digits and underscores, and does not begin with a digit",
+		"://u:secret@h/db?namespace=ns&accept=x":                                      `Accept has "x"; known are`,
+		"://u:secret@h/db?namespace=ns&colour=red":                                    "known are accept, ca",
+		"://u:secret@h/db?namespace=ns&ttl=10":                                        "unit",
+		"://u:secret@h/db?namespace=ns&ttl=100ms":                                     "at least 1s",
+		"://u:secret@h/db?namespace=ns&horizon=5m":                                    "at most 2m0s",
+		"://u:secret@h/db?namespace=ns&skew=-1s":                                      "skew",
+		"://u:secret@h/db?namespace=ns&skew=5m":                                       "SkewBound",
+		"://u:secret@h/db?namespace=ns&ca=" + junk:                                    scheme + "s://",
+		"s://u:secret@h/db?namespace=ns&ca=" + junk:                                   "no certificate",
+		"s://u:secret@h/db?namespace=ns&ca=/nosuchfile":                               "nosuchfile",
+		"s://u:secret@h/db?namespace=ns&cert=" + expired.Cert:                         "belong together",
+		"s://u:secret@/db?namespace=ns&socket=/x":                                     "a socket has no TLS; write",
+		"://user:sec%ret@h/db?namespace=ns":                                           "%25",
+		"://u:sec@ret@h/db?namespace=ns":                                              "%40",
+		"s://u:secret@h/db?namespace=ns&cert=" + expired.Cert + "&key=" + expired.Key: "is valid from",
+	} {
+		all[scheme+url] = says
+	}
+	drivertest.BadURLs(t, all)
+}
+
+// Opened checks that what a URL says holds. The URL has a database that anything may be done in.
+func Opened(t *testing.T, url string) {
+	t.Helper()
+	c, err := drivertest.Open(t, url+"&namespace="+newName()+"&ttl=20s&horizon=40s&renew=4s&skew=2s&prefix=url_")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := coord.ResolveLease(c, coord.LeaseConfig{})
+	if err != nil || l.TTL != 20*time.Second || l.Horizon != 40*time.Second || l.RenewEvery != 4*time.Second {
+		t.Errorf("lease times are %+v, %v", l, err)
+	}
+	req := drivertest.Request(1)
+	req.TTL = l.TTL
+	g := drivertest.MustAcquire(t, c, req)
+	if err := c.Release(drivertest.Within(t), g, g.NotBefore); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// WrongPassword checks that what is wrong is said, for good, and not the password.
+func WrongPassword(t *testing.T, url, user string) {
+	t.Helper()
+	c, err := drivertest.Open(t, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
+	if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), user) || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("Acquire with a wrong password: %v; want an error for good that names the user alone", err)
+	}
+}
+
+// TLS is for a server whose certificate is signed by an authority, and its URL without options.
+func TLS(t *testing.T, ca *certtest.Authority, secure, accept string) {
+	t.Helper()
+	for name, tc := range map[string]struct{ url, says string }{
+		"all right":         {secure + "?namespace=" + newName() + "&ca=" + ca.Path + "&accept=" + accept, ""},
+		"unknown authority": {secure + "?namespace=" + newName() + "&accept=" + accept, "unknown authority"},
+	} {
+		c, err := drivertest.Open(t, tc.url)
+		if err == nil {
+			_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
+		}
+		switch {
+		case tc.says == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)):
+			t.Errorf("%s: %v; want an error that says %q", name, err, tc.says)
+		}
+	}
+}
+
+// URLSeeds are what a fuzz test of URLs begins with.
+func URLSeeds(f *testing.F, s sqlstore.Scheme) {
+	f.Helper()
+	for _, rest := range []string{
+		"://u:p@h/db?namespace=ns", "s://u:p@h:1/db?namespace=ns&ttl=20s&horizon=40s&renew=4s&skew=2s&prefix=a_", "://u@[::1]/db?namespace=ns", "://u@[::1]:7/db?namespace=ns",
+		"://u:p@h1:1,h2/db?namespace=ns", "://u%40:p%2F@h/d%20b?namespace=ns", "://u@/db?namespace=ns&socket=/run/s", "://u@h/db?namespace=ns&accept=x", "://h/db?namespace=ns",
+		"://u:'%5C@h'%5C/d'b?namespace=n", "://u@h/a/b?namespace=n", "://u@h/db", "://u@h/db?namespace=ns&prefix=A",
+	} {
+		f.Add(s.Name + rest)
+	}
+}
+
+// URL checks that a text is refused as invalid, or is read as options that are allowed. It
+// returns what it is read as.
+func URL(t *testing.T, s sqlstore.Scheme, open coord.Opener, text string) (target sqlstore.Target, ok bool) {
+	t.Helper()
+	u, err := coord.ParseURL(text)
+	if err != nil || u.Has("ca") || u.Has("cert") || u.Has("key") { // those are files
+		return target, false
+	}
+	target, err = s.Parse(u)
+	c, openErr := open(t.Context(), u)
+	if openErr == nil {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	} else if !errors.Is(openErr, coord.ErrInvalid) {
+		t.Errorf("%q: %v", text, openErr)
+	}
+	if err != nil {
+		if openErr == nil {
+			t.Errorf("%q is opened, and read with %v", text, err)
+		}
+		return target, false
+	}
+	if coord.CheckNamespace(target.Namespace) != nil || target.Options.SkewBound < 0 || target.User == "" || target.Database == "" || (len(target.Addrs) > 0) == (target.Socket != "") ||
+		(target.TLS != nil) != (u.Scheme == s.Secure()) {
+		t.Errorf("%q is read as %+v", text, target)
+	}
+	for _, a := range target.Addrs {
+		if _, port, err := net.SplitHostPort(a); err != nil || port == "" {
+			t.Errorf("%q has the address %q", text, a)
+		}
+	}
+	return target, openErr == nil
+}

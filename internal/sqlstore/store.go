@@ -1,0 +1,299 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
+	"github.com/unalike-id/unalike/internal/protocol"
+)
+
+const (
+	// MinTTL is the shortest TTL.
+	MinTTL = time.Second
+	// MaxHorizon is the longest horizon. It is a constant, because after a loss of data it is
+	// all that is known of the windows that were lost.
+	MaxHorizon = 2 * time.Minute
+	// DefaultSkewBound is how far a newcomer's clock may be from the server's.
+	DefaultSkewBound = time.Second
+	// DefaultPrefix begins the names of the tables.
+	DefaultPrefix = "unalike_"
+	// MaxCapacity is how many worker IDs a namespace can have: a row is made for each.
+	MaxCapacity = 1 << 16
+)
+
+// Options are those that drivers have in common.
+type Options struct {
+	Lease     coord.LeaseConfig
+	SkewBound time.Duration
+	Prefix    string
+	Accept    []string
+	Clock     clock.Clock
+	Logger    *slog.Logger
+}
+
+// prefixes are the prefixes that need no quotes in any dialect.
+var prefixes = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,30}$`)
+
+// Resolve fills in defaults and checks the options.
+func (o Options) Resolve() (Options, error) {
+	common, err := lifetime.Settings{Lease: o.Lease, SkewBound: o.SkewBound, Clock: o.Clock, Logger: o.Logger}.Resolve(MaxHorizon, DefaultSkewBound)
+	if err != nil {
+		return o, err
+	}
+	o.SkewBound, o.Clock, o.Logger = common.SkewBound, common.Clock, common.Logger
+	if o.Prefix == "" {
+		o.Prefix = DefaultPrefix
+	}
+	if !prefixes.MatchString(o.Prefix) {
+		return o, fmt.Errorf("%w: Prefix is %q; it is 1 to 31 lower case letters, digits and underscores, and does not begin with a digit", coord.ErrInvalid, o.Prefix)
+	}
+	return o, nil
+}
+
+// New returns the coordinator of a namespace.
+func New(db DB, d Dialect, driver, title, namespace string, o Options) (*protocol.Coordinator, error) {
+	if err := coord.CheckNamespace(namespace); err != nil {
+		return nil, err
+	}
+	o, err := o.Resolve()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range o.Accept {
+		if !slices.ContainsFunc(d.Risks, func(r Risk) bool { return r.Name == name }) {
+			return nil, fmt.Errorf("%w: Accept has %q; known are %s", coord.ErrInvalid, name, d.risks())
+		}
+	}
+	return protocol.New(NewStore(db, d, namespace, o), protocol.Settings{
+		Driver: driver, Title: title, Namespace: namespace, Lease: o.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
+		SkewBound: o.SkewBound, Clock: o.Clock, Logger: o.Logger, ServerClock: true,
+	})
+}
+
+// NewStore returns the store of a namespace.
+func NewStore(db DB, d Dialect, namespace string, o Options) protocol.Store {
+	return &store{db: db, dialect: d, namespace: namespace, prefix: o.Prefix, accept: o.Accept, log: o.Logger, names: d.names(o.Prefix), making: make(chan struct{}, 1)}
+}
+
+// store implements [protocol.Store].
+type store struct {
+	db                DB
+	dialect           Dialect
+	namespace, prefix string
+	accept            []string // names of risks
+	log               *slog.Logger
+	names             *strings.Replacer
+	warned            sync.Once // of the risks that are accepted
+
+	making     chan struct{} // has one while somebody makes the tables, and sets madeTables
+	madeTables time.Time     // monotonic
+
+	mu     sync.Mutex
+	server int64     // its clock, when it was learned; 0: it was not
+	at     time.Time // monotonic
+	tally  tally
+}
+
+// session is the store, as one token sees it. There is nothing to end: leases end by the
+// server's clock.
+type session struct {
+	*store
+	ttl  time.Duration
+	life context.Context //nolint:containedctx // it is ended by End
+	end  context.CancelFunc
+}
+
+// Open implements [protocol.Store].
+func (s *store) Open(_ string, ttl time.Duration, _ int) (protocol.Session, error) {
+	life, end := context.WithCancel(context.Background())
+	return &session{s, ttl, life, end}, nil
+}
+
+// Over implements [protocol.Session].
+func (s *session) Over() error { return s.life.Err() }
+
+// End implements [protocol.Session].
+func (s *session) End() { s.end() }
+
+// Holds implements [protocol.Session]: a lease is a column, which any session keeps alive.
+func (s *session) Holds(v *protocol.View) bool { return v.Owned }
+
+// Time implements [protocol.Session].
+func (s *store) Time() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.server == 0 {
+		return 0
+	}
+	return s.server + lifetime.Since(s.at).Microseconds()
+}
+
+// stmt is a statement about the namespace, which is its first argument.
+func (s *store) stmt(sql string, args ...any) Statement {
+	return Statement{s.names.Replace(sql), append([]any{s.namespace}, args...)}
+}
+
+// touched locks the row of the namespace against changes, which is a write and changes nothing.
+const touched = `SELECT 1 FROM {namespaces} WHERE namespace = $1 {share}`
+
+// query reads in one consistent look.
+func (s *store) query(ctx context.Context, sql string, args ...any) ([][]string, error) {
+	return s.db.Transact(ctx, false, []Statement{s.stmt(sql, args...)})
+}
+
+// view is the statement that reads a worker ID, and with -1 the namespace alone.
+func (s *store) view(worker int) Statement {
+	if worker < 0 {
+		return s.stmt(moment + namespaceRow)
+	}
+	return s.stmt(moment+namespaceRow+slotRows+` AND worker = $2`, worker)
+}
+
+// Look implements [protocol.Session]. It writes, if only a lock: what an earlier transaction
+// has left that was not confirmed is confirmed with this one, where the server waits for
+// others to have it.
+func (s *session) Look(ctx context.Context, worker int, token string) (*protocol.View, error) {
+	statements := []Statement{s.stmt(touched), s.view(worker)}
+	if token == "" {
+		statements = statements[1:]
+	}
+	all, err := s.db.Transact(ctx, token != "", statements)
+	if s.db.Class(err) == NoTables {
+		return &protocol.View{}, nil
+	}
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	a, err := s.read(all)
+	if err != nil {
+		return nil, err
+	}
+	return s.viewOf(a, worker)
+}
+
+// list prints worker IDs for SQL.
+func list(ids []int) string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = strconv.Itoa(id)
+	}
+	return " AND worker IN (" + strings.Join(append(out, "-1"), ",") + ")"
+}
+
+// Probe implements [protocol.Session].
+func (s *session) Probe(ctx context.Context, workers []int) ([]protocol.Probe, error) {
+	all, err := s.query(ctx, moment+slotRows+list(workers))
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	a, err := s.read(all)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]protocol.Probe, len(workers))
+	for i, id := range workers {
+		n := slices.IndexFunc(a.rows, func(r row) bool { return r.worker == id })
+		if n < 0 {
+			out[i].Err = fmt.Errorf("%w: worker ID %d of namespace %q has no row in %sslots, which was made with the namespace", coord.ErrInvalid, id, s.namespace, s.prefix)
+			continue
+		}
+		out[i].Slot, out[i].Err = s.slot(a.rows[n])
+	}
+	return out, nil
+}
+
+// Leases implements [protocol.Session].
+func (s *session) Leases(ctx context.Context, holders []protocol.Holder) (out []protocol.Lease) {
+	ids := make([]int, len(holders))
+	for i, h := range holders {
+		ids[i] = h.Worker
+	}
+	all, err := s.query(ctx, moment+slotRows+list(ids))
+	if err != nil {
+		return nil
+	}
+	a, err := s.read(all)
+	if err != nil {
+		return nil
+	}
+	for _, r := range a.rows {
+		if slot, err := s.slot(r); err == nil && r.note != "" && r.ends > a.now {
+			out = append(out, protocol.Lease{
+				Worker: r.worker, Mark: strconv.FormatInt(r.ends, 10), Renewed: slot.Record.Renewed, TTL: slot.Record.Lease(),
+				Left: time.Duration(r.ends-a.now) * time.Microsecond,
+			})
+		}
+	}
+	return out
+}
+
+// List implements [protocol.Session].
+func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, error) {
+	sql := moment + namespaceRow
+	if slots {
+		sql += slotRows + ` ORDER BY worker`
+	}
+	all, err := s.query(ctx, sql)
+	if s.db.Class(err) == NoTables {
+		return &protocol.Listing{}, nil
+	}
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	a, err := s.read(all)
+	if err != nil {
+		return nil, err
+	}
+	l := &protocol.Listing{Position: a.Position, Meta: a.meta}
+	for _, r := range a.rows {
+		if r.ends > a.now {
+			l.Owned = append(l.Owned, r.worker)
+		}
+		switch e, err := s.slot(r); {
+		case err != nil:
+			l.Unreadable = append(l.Unreadable, err)
+		case e.There():
+			l.Slots = append(l.Slots, e.Record)
+		}
+	}
+	if !a.meta.There() && len(a.rows) > 0 {
+		return nil, s.noNamespace()
+	}
+	return l, nil
+}
+
+// looks is how often a watch looks within a TTL. A renewal tells as much, so it is rarer.
+const looks = 2
+
+// Watch implements [protocol.Session]. It asks again and again: a connection that listens
+// would be one for each holder, and a pooler passes nothing on.
+func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
+	ticker := time.NewTicker(s.ttl / looks)
+	defer ticker.Stop()
+	slot := v.Slot.Record
+	for {
+		if !v.Owned || !v.Slot.Record.Holds(slot.Token, slot.Generation) {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-s.life.Done():
+			return false
+		case <-ticker.C:
+		}
+		if now, err := s.Look(ctx, slot.Worker, ""); err == nil {
+			v = now
+		}
+	}
+}

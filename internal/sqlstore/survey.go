@@ -1,0 +1,164 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
+	"github.com/unalike-id/unalike/internal/protocol"
+)
+
+// surveyRows are what a survey reads beside the namespace.
+const surveyRows = countRow + `
+UNION ALL SELECT 't', worker, 0, 0, 0, 0, '', '' FROM {slots} WHERE namespace = $1 AND token = $2 AND lease_ends > {now}
+UNION ALL SELECT 'l', s.worker, s.made, s.version, s.stamp, s.lease_ends, s.record, '' FROM {identities} i
+  JOIN {slots} s ON s.namespace = i.namespace AND s.worker = i.worker WHERE i.namespace = $1 AND i.identity = $3` +
+	heldRows + ` AND worker >= $4 AND worker <= $5`
+
+// Survey implements [protocol.Session].
+func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
+	first, last := ask.Share.First, ask.Share.First+ask.Share.Count-1
+	if ask.Share.Count == 0 {
+		last = MaxCapacity
+	}
+	look := s.stmt(moment+namespaceRow+surveyRows+s.dialect.riskRows(), ask.Token, ask.Identity, first, last)
+	if ask.New != nil {
+		look.SQL += s.names.Replace(ticketRow)
+	}
+	before, began := s.tallied(), lifetime.Now()
+	a, err := s.ask(ctx, look, ask.New != nil)
+	if s.db.Class(err) == NoTables || errors.Is(err, errHalf) {
+		if ask.New == nil {
+			return &protocol.Survey{Worker: -1, Last: -1}, nil
+		}
+		if err := s.makeTables(ctx, began); err != nil {
+			return nil, err
+		}
+		a, err = s.ask(ctx, look, true)
+	}
+	if err == nil {
+		err = s.checkRisks(a)
+	}
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	made := false
+	if !a.meta.There() && a.slots == 0 && ask.New != nil {
+		if a, made, err = s.make(ctx, ask.New(a.now), look); err != nil {
+			return nil, err
+		}
+	}
+	sv, err := s.surveyOf(a, ask)
+	if err != nil {
+		return nil, err
+	}
+	sv.Made = made
+	if n := s.undone(before, a, 0); n > 0 {
+		sv.Origin = missing(sv.Origin, n, "writes")
+	}
+	return sv, nil
+}
+
+// ask makes a statement that reads, and may draw a ticket, which is a write.
+func (s *store) ask(ctx context.Context, look Statement, draws bool) (*answer, error) {
+	all, err := s.db.Transact(ctx, draws, []Statement{look})
+	if err != nil {
+		return nil, err
+	}
+	return s.read(all)
+}
+
+// make makes the namespace, unless somebody else does, and makes a survey.
+func (s *session) make(ctx context.Context, meta protocol.Meta, look Statement) (a *answer, made bool, err error) {
+	if meta.Capacity > MaxCapacity {
+		return nil, false, fmt.Errorf("%w: the layout has %d worker IDs; this driver makes a row for each, and at most %d: choose a layout with fewer",
+			coord.ErrInvalid, meta.Capacity, MaxCapacity)
+	}
+	record, err := protocol.Encode(meta)
+	if err != nil {
+		return nil, false, err
+	}
+	stamp := newStamp()
+	all, err := s.db.Transact(ctx, true, []Statement{
+		s.stmt(`{insert} {namespaces} (namespace, made, version, stamp, record, lineage) SELECT $1, {now}, 1, $2, $3, {lineage} {present}`, stamp, record),
+		s.complete(meta.Capacity, stamp),
+		look,
+	})
+	if err != nil {
+		return nil, false, s.explain(err)
+	}
+	if a, err = s.read(all); err != nil {
+		return nil, false, err
+	}
+	now, _ := stored(a.meta)
+	return a, now == stamp, nil
+}
+
+// complete makes the rows of slots that are not there, if the namespace has a stamp.
+func (s *store) complete(capacity int, stamp int64) Statement {
+	return s.stmt(`{insert} {slots} (namespace, worker, made, version, stamp, record, token, lease_ends)
+SELECT n.namespace, series.worker, 0, 0, 0, '', NULL, 0 FROM {namespaces} n, `+s.dialect.Series(capacity)+` WHERE n.namespace = $1 AND n.stamp = $2 {present}`, stamp)
+}
+
+// surveyOf reads the answer to a survey.
+func (s *session) surveyOf(a *answer, ask protocol.Ask) (*protocol.Survey, error) {
+	sv := &protocol.Survey{
+		Position: a.Position, Meta: a.meta, Origin: a.origin, Slots: a.used, Worker: -1, Last: -1, Server: a.now, Unit: 1,
+	}
+	if !a.meta.There() && a.slots > 0 {
+		return nil, s.noNamespace()
+	}
+	if n := a.meta.Record.Capacity - a.slots; n > 0 {
+		sv.Origin = missing(a.origin, int64(n), "rows of worker IDs")
+	}
+	for _, r := range a.rows {
+		switch r.kind {
+		case "t":
+			sv.Worker = r.worker
+		case "l":
+			var err error
+			if sv.Last = r.worker; r.version > 0 {
+				if sv.LastSlot, err = s.slot(r); err != nil {
+					return nil, err
+				}
+			}
+		case "h":
+			sv.Owned = append(sv.Owned, r.worker)
+			if r.note == "" {
+				sv.Retired++
+			} else {
+				sv.Holders = append(sv.Holders, protocol.Holder{Worker: r.worker, Changed: r.version})
+			}
+		}
+	}
+	slices.Sort(sv.Owned)
+	slices.SortFunc(sv.Holders, func(a, b protocol.Holder) int { return cmp.Compare(a.Worker, b.Worker) })
+	if ask.Token == "" {
+		sv.Worker = -1
+	}
+	return sv, nil
+}
+
+// checkRisks refuses a server that may lose what it has confirmed, unless that is accepted.
+func (s *store) checkRisks(a *answer) error {
+	var accepted []string
+	for _, r := range s.dialect.Risks {
+		switch {
+		case !slices.ContainsFunc(a.rows, func(got row) bool { return got.kind == "r" && got.note == r.Name }):
+		case slices.Contains(s.accept, r.Name):
+			accepted = append(accepted, r.Says)
+		default:
+			return fmt.Errorf("%w: %s; if that is what you want, accept the risk %q", coord.ErrInvalid, r.Says, r.Name)
+		}
+	}
+	if len(accepted) > 0 {
+		s.warned.Do(func() {
+			s.log.Warn("the database may lose what it has confirmed, and that was accepted", "namespace", s.namespace, "risks", accepted)
+		})
+	}
+	return nil
+}

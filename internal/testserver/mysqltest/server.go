@@ -1,0 +1,178 @@
+// Package mysqltest runs MariaDB servers for tests.
+package mysqltest
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql" // the client
+
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+)
+
+const (
+	// readyTime is for a machine that is busy with other things.
+	readyTime = 60 * time.Second
+	// packages are what has the programs, on Debian and its kin.
+	packages = "mariadb-server"
+	// starts is how often a server is started with other ports, because somebody took
+	// them meanwhile.
+	starts = 5
+)
+
+// User is somebody with all rights.
+const User = "unalike"
+
+// Password is that of User.
+const Password = "pw"
+
+// Database is an empty one.
+const Database = "unalike"
+
+// Server is a MariaDB server in a process of its own.
+type Server struct {
+	Port, Socket string
+	Dir          string // the data folder
+	args         []string
+	log          string
+	*proctest.Process
+}
+
+// Addr is where the server is.
+func (s *Server) Addr() string { return "127.0.0.1:" + s.Port }
+
+// DSN is where the server is, for the Go driver, with more parameters.
+func (s *Server) DSN(params string) string {
+	return User + ":" + Password + "@tcp(" + s.Addr() + ")/" + Database + params
+}
+
+// Start runs a server that ends with the test, with more arguments of mariadbd.
+func Start(tb testing.TB, args ...string) *Server {
+	tb.Helper()
+	server, install := program(tb, "mariadbd"), program(tb, "mariadb-install-db")
+	dir := proctest.Folder(tb, "unalike-my-")
+	s := &Server{Dir: filepath.Join(dir, "data"), Socket: filepath.Join(dir, "socket"), log: filepath.Join(dir, "log"), args: args}
+	if err := os.Mkdir(s.Dir+"-tmp", 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	cmd := exec.Command(install, append(s.user(), "--auth-root-authentication-method=normal", "--skip-test-db", "--innodb-log-file-size=8M", "--innodb-flush-method=nosync")...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		tb.Fatalf("mariadb-install-db: %v\n%s", err, out)
+	}
+	grant := fmt.Sprintf("CREATE DATABASE IF NOT EXISTS %s;\nCREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY '%s';\nGRANT ALL ON *.* TO %s@'%%' WITH GRANT OPTION;\n",
+		Database, User, Password, User)
+	if err := os.WriteFile(filepath.Join(dir, "init.sql"), []byte(grant), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	for range starts {
+		s.Port = strconv.Itoa(proctest.FreePorts(tb, 1)[0])
+		if s.launch(tb, server) {
+			return s
+		}
+	}
+	tb.Fatalf("mariadbd does not start:\n%s", s.output())
+	return nil
+}
+
+// Replica runs a server that gets what this one has written in its binary log, which it has
+// from its first start on, and what it writes.
+func (s *Server) Replica(tb testing.TB, args ...string) *Server {
+	tb.Helper()
+	r := Start(tb, args...)
+	port, err := strconv.Atoi(s.Port)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	db, err := sql.Open("mysql", r.DSN("?multiStatements=true"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	// What the server has written into its own log when it was made is not in the way.
+	if _, err := db.Exec(fmt.Sprintf("RESET MASTER; SET GLOBAL gtid_slave_pos = ''; CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=%d, MASTER_USER='%s', MASTER_PASSWORD='%s', MASTER_USE_GTID=slave_pos; START SLAVE",
+		port, User, Password)); err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// Restart starts the server again, at the same port, with what is in its folder.
+func (s *Server) Restart(tb testing.TB) {
+	tb.Helper()
+	if !s.launch(tb, program(tb, "mariadbd")) {
+		tb.Fatalf("mariadbd does not start again:\n%s", s.output())
+	}
+}
+
+// user are the arguments that every program gets: a server refuses to run as root, unless
+// it is told to.
+func (s *Server) user() []string {
+	args := []string{"--no-defaults", "--datadir=" + s.Dir, "--tmpdir=" + s.Dir + "-tmp"} // each server empties its own
+	if os.Getuid() == 0 {
+		args = append(args, "--user=root")
+	}
+	return args
+}
+
+// launch starts the process and tells whether it serves.
+func (s *Server) launch(tb testing.TB, program string) bool {
+	tb.Helper()
+	args := append(s.user(), "--port="+s.Port, "--bind-address=127.0.0.1", "--socket="+s.Socket, "--pid-file="+s.Dir+".pid", "--log-error="+s.log,
+		"--init-file="+filepath.Join(filepath.Dir(s.Dir), "init.sql"), "--skip-name-resolve", "--innodb-flush-method=nosync",
+		"--innodb-buffer-pool-size=32M", "--innodb-log-file-size=8M", "--max-connections=1500", "--performance-schema=OFF")
+	s.Process = proctest.Start(tb, exec.Command(program, append(args, s.args...)...))
+	db, err := sql.Open("mysql", s.DSN("?timeout=5s"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	late := time.NewTimer(readyTime)
+	defer late.Stop()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for {
+		if db.Ping() == nil {
+			return true
+		}
+		select {
+		case <-s.Done():
+			return false
+		case <-late.C:
+			tb.Fatalf("mariadbd is not ready in time:\n%s", s.output())
+		case <-look.C:
+		}
+	}
+}
+
+// program returns where a program is: Debian has servers where only root looks.
+func program(tb testing.TB, name string) string {
+	tb.Helper()
+	if path := "/usr/sbin/" + name; exists(path) {
+		return path
+	}
+	proctest.Need(tb, packages, name)
+	path, err := exec.LookPath(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// output is the end of what the server has logged.
+func (s *Server) output() string {
+	b, _ := os.ReadFile(s.log)
+	lines := strings.Split(string(b), "\n")
+	return strings.Join(lines[max(0, len(lines)-30):], "\n")
+}

@@ -1,0 +1,205 @@
+// Package pgtest runs PostgreSQL servers for tests.
+package pgtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+)
+
+const (
+	// readyTime is for a machine that is busy with other things.
+	readyTime = 60 * time.Second
+	// packages are what has the programs, on Debian and its kin.
+	packages = "postgresql"
+	// starts is how often a server is started with other ports, because somebody took
+	// them meanwhile.
+	starts = 5
+)
+
+// Server is a PostgreSQL server in processes of its own, which trusts everybody on this
+// machine.
+type Server struct {
+	Port string
+	Dir  string // the data folder
+	args []string
+	out  *output
+	// thawed notes that nothing is stopped any more.
+	thawed func()
+	*proctest.Process
+}
+
+// Socket is the folder of its socket.
+func (s *Server) Socket() string { return filepath.Dir(s.Dir) }
+
+// URL is where the server is, for clients.
+func (s *Server) URL() string { return "postgres://postgres@127.0.0.1:" + s.Port + "/postgres" }
+
+// Start runs a server that ends with the test, with more arguments of postgres.
+func Start(tb testing.TB, args ...string) *Server {
+	tb.Helper()
+	return start(tb, nil, args...)
+}
+
+// StartTLS runs a server that has a certificate in its data folder.
+func StartTLS(tb testing.TB, cert, key string, args ...string) *Server {
+	tb.Helper()
+	return start(tb, map[string]string{"server.crt": cert, "server.key": key}, append(args, "-c", "ssl=on")...)
+}
+
+// start runs a server with copies of files in its data folder.
+func start(tb testing.TB, files map[string]string, args ...string) *Server {
+	tb.Helper()
+	bin := folder(tb)
+	dir := proctest.Folder(tb, "unalike-pg-")
+	s := &Server{Dir: filepath.Join(dir, "data"), args: args}
+	if os.Getuid() == 0 {
+		uid, gid := other(tb)
+		if err := os.Chown(dir, int(uid), int(gid)); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	initdb := s.Command(tb, filepath.Join(bin, "initdb"), "--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--pgdata", s.Dir)
+	if out, err := initdb.CombinedOutput(); err != nil {
+		tb.Fatalf("initdb: %v\n%s", err, out)
+	}
+	for name, path := range files {
+		s.copyIn(tb, path, name)
+	}
+	for range starts {
+		s.Port = strconv.Itoa(proctest.FreePorts(tb, 1)[0])
+		if s.launch(tb) {
+			return s
+		}
+	}
+	tb.Fatalf("postgres does not start:\n%s", s.out)
+	return nil
+}
+
+// Standby runs a server that has what this one has, and gets what this one writes.
+func (s *Server) Standby(tb testing.TB) *Server {
+	tb.Helper()
+	b := &Server{Dir: filepath.Join(filepath.Dir(s.Dir), "standby"), args: s.args}
+	copying := s.Command(tb, filepath.Join(folder(tb), "pg_basebackup"), "-D", b.Dir, "-h", "127.0.0.1", "-p", s.Port, "-U", "postgres", "-R", "-X", "stream", "-c", "fast", "--no-sync")
+	if out, err := copying.CombinedOutput(); err != nil {
+		tb.Fatalf("pg_basebackup: %v\n%s", err, out)
+	}
+	for range starts {
+		b.Port = strconv.Itoa(proctest.FreePorts(tb, 1)[0])
+		if b.launch(tb) {
+			return b
+		}
+	}
+	tb.Fatalf("the standby does not start:\n%s", b.out)
+	return nil
+}
+
+// copyIn copies a file into the data folder, where only the server may read it.
+func (s *Server) copyIn(tb testing.TB, path, name string) {
+	tb.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	file := filepath.Join(s.Dir, name)
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	if os.Getuid() == 0 {
+		uid, gid := other(tb)
+		if err := os.Chown(file, int(uid), int(gid)); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// Restart starts the server again, at the same port, with what is in its folder.
+func (s *Server) Restart(tb testing.TB) {
+	tb.Helper()
+	if !s.launch(tb) {
+		tb.Fatalf("postgres does not start again:\n%s", s.out)
+	}
+}
+
+// launch starts the process and tells whether it serves.
+func (s *Server) launch(tb testing.TB) bool {
+	tb.Helper()
+	s.out = &output{}
+	args := append([]string{"-D", s.Dir, "-p", s.Port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=" + filepath.Dir(s.Dir), "-c", "fsync=off", "-c", "max_connections=300"}, s.args...)
+	cmd := s.Command(tb, filepath.Join(folder(tb), "postgres"), args...)
+	cmd.Stdout, cmd.Stderr = s.out, s.out
+	s.Process = proctest.Start(tb, cmd)
+	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
+	defer cancel()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for {
+		if conn, err := pgx.Connect(ctx, s.URL()); err == nil {
+			_ = conn.Close(ctx)
+			return true
+		}
+		select {
+		case <-s.Done():
+			return false
+		case <-ctx.Done():
+			tb.Fatalf("postgres is not ready in time:\n%s", s.out)
+		case <-look.C:
+		}
+	}
+}
+
+// folder is where the programs are: Debian does not have them in the path.
+func folder(tb testing.TB) string {
+	tb.Helper()
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if len(found) > 0 {
+		return filepath.Dir(found[len(found)-1])
+	}
+	proctest.Need(tb, packages, "initdb", "postgres")
+	path, err := exec.LookPath("initdb")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return filepath.Dir(path)
+}
+
+// Command is a program that runs as somebody else if this one is root, whom PostgreSQL
+// refuses.
+func (s *Server) Command(tb testing.TB, name string, args ...string) *exec.Cmd {
+	tb.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir = "/"
+	if os.Getuid() == 0 {
+		become(tb, cmd)
+	}
+	return cmd
+}
+
+// output keeps what a server prints.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return fmt.Sprint(o.buf.String())
+}
