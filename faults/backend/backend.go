@@ -82,6 +82,8 @@ var starters = map[string]func(tb testing.TB) Backend{
 	"cluster":  startCluster,
 	"zk":       startZK,
 	"zk3":      startZK3,
+	"postgres": startPostgres,
+	"mariadb":  startMariaDB,
 }
 
 // Names returns the names of all back ends in alphabetical order.

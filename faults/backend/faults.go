@@ -5,6 +5,8 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	_ "github.com/unalike-id/unalike/coord/etcd" // the drivers are for Declare
+	_ "github.com/unalike-id/unalike/coord/mysql"
+	_ "github.com/unalike-id/unalike/coord/postgres"
 	_ "github.com/unalike-id/unalike/coord/redis"
 	_ "github.com/unalike-id/unalike/coord/static"
 	_ "github.com/unalike-id/unalike/coord/zk"
@@ -29,9 +31,9 @@ type Divisible interface {
 
 // SessionEnder is a back end that can end the leases of holders that are alive.
 type SessionEnder interface {
-	// EndSessions ends all leases of etcd, or all sessions of ZooKeeper, as the servers do
-	// for clients of which they have not heard for too long. It returns how many there
-	// were.
+	// EndSessions ends all leases of etcd, all sessions of ZooKeeper, or all leases and
+	// connections of a database, as the servers do for clients of which they have not heard
+	// for too long. It returns how many leases or sessions there were.
 	EndSessions(tb testing.TB) int
 }
 

@@ -142,6 +142,7 @@ func (s *Server) launch(tb testing.TB) bool {
 	cmd := s.Command(tb, filepath.Join(folder(tb), "postgres"), args...)
 	cmd.Stdout, cmd.Stderr = s.out, s.out
 	s.Process = proctest.Start(tb, cmd)
+	tb.Cleanup(s.Kill)
 	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
 	defer cancel()
 	look := time.NewTicker(20 * time.Millisecond)
