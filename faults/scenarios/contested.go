@@ -15,18 +15,18 @@ import (
 // them is there for one rule of the protocol: without that rule both get them.
 var contested = []stage.Scenario{{
 	Number: 41, Name: "contested-window", About: "a holder is cut off, and another one takes its worker ID when the lease has ended, long before the window has: it begins where that ends",
-	Backends: []string{"etcd", "redis", "zk"},
+	Backends: []string{"etcd", "redis", "zk", "postgres", "mariadb"},
 	MinIDs:   3 * issuedEach, Recovery: takeOverTime, Budget: time.Minute,
-	Short: &stage.Short{MinIDs: 3 * issuedEach, Budget: time.Minute},
+	Short: &stage.Short{MinIDs: 3 * issuedEach, Budget: time.Minute, Backends: []string{"etcd", "redis", "zk"}},
 	Run:   func(s *stage.Stage) { runContested(s, false) },
 }, {
 	Number: 42, Name: "contested-above-a-floor", About: "the same after a quarantine that ends inside the window of the holder: the next one begins where the window ends, and not at the floor",
-	Backends: []string{"etcd", "redis", "zk"},
+	Backends: []string{"etcd", "redis", "zk", "postgres", "mariadb"},
 	MinIDs:   3 * issuedEach, Recovery: takeOverTime, Budget: time.Minute,
 	Run: func(s *stage.Stage) { runContested(s, true) },
 }, {
 	Number: 43, Name: "restored-and-quarantined", About: "a former holder finds itself in restored data, and the last one is cut off; the operator has raised the floor as the runbook says: no ID below it",
-	Backends: []string{"etcd"},
+	Backends: []string{"etcd", "postgres", "mariadb"},
 	MinIDs:   3 * issuedEach, Recovery: takeOverTime + stage.RenewalTime, Budget: time.Minute,
 	Rules: []history.Rule{history.StateLost},
 	Run:   runRestoredAndQuarantined,
@@ -38,7 +38,7 @@ var contested = []stage.Scenario{{
 	Run:   runTwoHorizons,
 }, {
 	Number: 45, Name: "closed-under-load", About: "SIGTERM of the holder of the only worker ID, while eight goroutines issue at full speed and another process waits for it: no ID after what was given back",
-	Backends: []string{"etcd", "redis"},
+	Backends: []string{"etcd", "redis", "postgres", "mariadb"},
 	MinIDs:   1_000_000, Recovery: handoverTime, Budget: time.Minute,
 	Run: runClosedUnderLoad,
 }}
