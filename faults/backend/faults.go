@@ -60,7 +60,7 @@ type Replicated interface {
 	// stays away until Restart, and follows the new one then.
 	Failover(tb testing.TB)
 	// SwitchOver makes the replica the primary, and the primary its replica, without ending
-	// either of them. It returns when the replica follows.
+	// either of them, if the servers can do that. It returns when the replica follows.
 	SwitchOver(tb testing.TB)
 }
 

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"database/sql"
+	"slices"
 	"testing"
 
 	_ "github.com/go-sql-driver/mysql" // the clients
@@ -13,12 +14,14 @@ import (
 // Tables is a back end that keeps its state in tables, with which somebody who has all
 // rights can do anything.
 type Tables interface {
-	// Exec makes a statement at the server that is written to, and not through the proxy.
-	// It returns how many rows were changed.
-	Exec(tb testing.TB, statement string) int64
+	// Exec makes statements in one transaction at the server that is written to, and not
+	// through the proxy. It returns how many rows the last one has changed.
+	Exec(tb testing.TB, statements ...string) int64
+	// Lock locks all rows, until the function is called that it returns.
+	Lock(tb testing.TB) (unlock func())
 }
 
-// statement of every call at a database has this in it: it begins the names of the tables.
+// tablesPrefix begins the names of the tables, and is part of every call.
 const tablesPrefix = "unalike_"
 
 // endLeases ends the leases of all holders, as if they had not renewed them in time.
@@ -35,26 +38,59 @@ type database struct {
 }
 
 // Exec implements Tables. Its connection is a new one: an earlier one may be of a server
-// that has ended.
-func (b *database) Exec(tb testing.TB, statement string) int64 {
+// that has ended. One statement alone is outside of a transaction, where some have to be.
+func (b *database) Exec(tb testing.TB, statements ...string) (rows int64) {
 	tb.Helper()
 	db, err := sql.Open(b.where(tb))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	defer db.Close()
-	result, err := db.ExecContext(streamtest.Within(tb), statement)
-	if err != nil {
-		tb.Fatalf("%s: %s: %v", b.name, statement, err)
-	}
-	n, err := result.RowsAffected()
+	ctx := streamtest.Within(tb)
+	conn, err := db.Conn(ctx)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return n
+	if len(statements) > 1 {
+		statements = slices.Concat([]string{"START TRANSACTION"}, statements, []string{"COMMIT"})
+	}
+	for _, statement := range statements {
+		result, err := conn.ExecContext(ctx, statement)
+		if err != nil {
+			tb.Fatalf("%s: %s: %v", b.name, statement, err)
+		}
+		if n, err := result.RowsAffected(); err == nil && statement != "COMMIT" {
+			rows = n
+		}
+	}
+	return rows
 }
 
-// Value returns the only value that a query has.
+// Lock implements Tables.
+func (b *database) Lock(tb testing.TB) (unlock func()) {
+	tb.Helper()
+	db, err := sql.Open(b.where(tb))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = db.Close() })
+	tx, err := db.BeginTx(tb.Context(), nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, table := range []string{"namespaces", "slots"} {
+		if _, err := tx.ExecContext(streamtest.Within(tb), "SELECT 1 FROM "+tablesPrefix+table+" FOR UPDATE"); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return func() {
+		if err := tx.Rollback(); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// value returns the only value that a query has.
 func (b *database) value(tb testing.TB, query string) (v string) {
 	tb.Helper()
 	db, err := sql.Open(b.where(tb))

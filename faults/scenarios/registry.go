@@ -26,6 +26,7 @@ func All() []stage.Scenario {
 		badClocks,
 		rollbacks,
 		deleted,
+		tables,
 		replicas,
 		splitBrains,
 		powerFailures,
