@@ -36,6 +36,7 @@ func All() []stage.Scenario {
 		connections,
 		planted,
 		contested,
+		fullSpeed,
 	)
 	slices.SortStableFunc(all, func(a, b stage.Scenario) int { return cmp.Compare(a.Number, b.Number) })
 	return all
