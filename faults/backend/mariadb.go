@@ -14,16 +14,12 @@ const (
 	clientPassword = "pw"
 )
 
-// mariadbArgs are arguments of the server: it is one that could have replicas, and a crowd
-// has more connections than are usual.
-var mariadbArgs = []string{"--log-bin", "--sync-binlog=1", "--max-connections=5000"}
-
-// mariadb is one MariaDB server.
+// mariadb is one MariaDB server, of a kind that could have replicas.
 type mariadb struct{ database }
 
 func startMariaDB(tb testing.TB) Backend {
 	tb.Helper()
-	s := mysqltest.Start(tb, mariadbArgs...)
+	s := mysqltest.Start(tb, "--log-bin", "--sync-binlog=1")
 	b := &mariadb{database{common: common{name: "mariadb", servers: []Server{s}, dirs: []string{s.Dir}, call: tablesPrefix}}}
 	b.proxy = proxy.Start(tb, s.Addr())
 	b.where = func(testing.TB) (driver, source string) { return "mysql", s.DSN("") }

@@ -9,15 +9,12 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
-// postgresArgs are arguments of each server: a crowd has more connections than are usual.
-var postgresArgs = []string{"-c", "max_connections=2500"}
-
 // postgres is PostgreSQL: one server, or one and its standby.
 type postgres struct{ database }
 
 func startPostgres(tb testing.TB) Backend {
 	tb.Helper()
-	s := pgtest.Start(tb, postgresArgs...)
+	s := pgtest.Start(tb)
 	b := &postgres{newPostgres("postgres", s)}
 	b.proxy = proxy.Start(tb, "127.0.0.1:"+s.Port)
 	b.where = func(testing.TB) (driver, source string) { return "pgx", byHand(s) }

@@ -22,7 +22,7 @@ type standby struct {
 
 func startStandby(tb testing.TB) Backend {
 	tb.Helper()
-	p := pgtest.Start(tb, postgresArgs...)
+	p := pgtest.Start(tb)
 	nodes := []*pgtest.Server{p, p.Standby(tb)}
 	b := &standby{postgres: postgres{newPostgres("postgres-standby", nodes...)}, nodes: nodes}
 	b.proxy = proxy.Start(tb, "127.0.0.1:"+nodes[0].Port, "127.0.0.1:"+nodes[1].Port)

@@ -33,7 +33,7 @@ var crowds = []stage.Scenario{{
 	Run:   runCrowdKilled,
 }}
 
-var crowdBackends = []string{"etcd", "etcd3", "embedded", "redis", "sentinel", "cluster", "zk", "zk3", "postgres", "mariadb"}
+var crowdBackends = []string{"etcd", "etcd3", "embedded", "redis", "sentinel", "cluster", "zk", "zk3"}
 
 const (
 	// crowdProcesses is how many processes the generators of a crowd live in.
