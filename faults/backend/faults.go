@@ -64,6 +64,17 @@ type Replicated interface {
 	SwitchOver(tb testing.TB)
 }
 
+// Divided is a back end whose replica can become a second primary, beside the first.
+type Divided interface {
+	Replicated
+	// Guard has the primary confirm only what the replica has.
+	Guard(tb testing.TB)
+	// Addrs returns where clients reach the primary alone, and the replica alone.
+	Addrs(tb testing.TB) (primary, replica string)
+	// Split ends the replication, and makes the replica a primary.
+	Split(tb testing.TB)
+}
+
 // Sharded is a back end that keeps different namespaces on different servers.
 type Sharded interface {
 	// Owner returns the server that has a namespace.

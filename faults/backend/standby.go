@@ -121,3 +121,34 @@ func (b *standby) SwitchOver(tb testing.TB) {
 	b.Failover(tb)
 	b.Restart(tb)
 }
+
+// Guard implements Divided.
+func (b *standby) Guard(tb testing.TB) {
+	tb.Helper()
+	b.Exec(tb, "ALTER SYSTEM SET synchronous_standby_names = '*'")
+	b.Exec(tb, "SELECT pg_reload_conf()")
+	p := b.primary(tb)
+	streamtest.Eventually(tb, "commits wait for the standby", func() bool {
+		return says(tb, p, "SELECT MAX(sync_state) FROM pg_stat_replication") == "sync"
+	})
+}
+
+// Addrs implements Divided.
+func (b *standby) Addrs(tb testing.TB) (primary, replica string) {
+	tb.Helper()
+	all := b.proxy.Addrs()
+	if b.primary(tb) == b.nodes[0] {
+		return all[0], all[1]
+	}
+	return all[1], all[0]
+}
+
+// Split implements Divided.
+func (b *standby) Split(tb testing.TB) {
+	tb.Helper()
+	s := b.other(b.primary(tb))
+	b.Detach(tb)
+	if says(tb, s, "SELECT pg_promote()::text") != "true" {
+		tb.Fatal("the standby was not promoted")
+	}
+}
