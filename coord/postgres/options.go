@@ -83,8 +83,22 @@ func New(pool *pgxpool.Pool, namespace string, o *Options) (*Coordinator, error)
 // that was passed to [New] as it is.
 func (c *Coordinator) Close() error {
 	err := c.Coordinator.Close()
-	if c.owned != nil {
+	if c.owned == nil {
+		return err
+	}
+	closed := make(chan struct{})
+	go func() {
 		c.owned.Close()
+		close(closed)
+	}()
+	late := time.NewTimer(closeTime)
+	defer late.Stop()
+	select {
+	case <-closed:
+	case <-late.C:
 	}
 	return err
 }
+
+// closeTime is how long Close waits for connections. A pool gives one that does not answer 15 s.
+const closeTime = time.Second

@@ -73,15 +73,18 @@ const Namespace = "faults"
 
 // starters has the back ends by their names.
 var starters = map[string]func(tb testing.TB) Backend{
-	"static":   startStatic,
-	"etcd":     startEtcd,
-	"etcd3":    startEtcd3,
-	"embedded": startEmbedded,
-	"redis":    startRedis,
-	"sentinel": startSentinel,
-	"cluster":  startCluster,
-	"zk":       startZK,
-	"zk3":      startZK3,
+	"static":           startStatic,
+	"etcd":             startEtcd,
+	"etcd3":            startEtcd3,
+	"embedded":         startEmbedded,
+	"redis":            startRedis,
+	"sentinel":         startSentinel,
+	"cluster":          startCluster,
+	"zk":               startZK,
+	"zk3":              startZK3,
+	"postgres":         startPostgres,
+	"postgres-standby": startStandby,
+	"mariadb":          startMariaDB,
 }
 
 // Names returns the names of all back ends in alphabetical order.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -101,9 +102,7 @@ func (c *common) copyData(tb testing.TB) string {
 	tb.Helper()
 	snapshot := tb.TempDir()
 	for i, dir := range c.dirs {
-		if err := os.CopyFS(filepath.Join(snapshot, strconv.Itoa(i)), os.DirFS(dir)); err != nil {
-			tb.Fatal(err)
-		}
+		copyFolder(tb, dir, filepath.Join(snapshot, strconv.Itoa(i)))
 	}
 	return snapshot
 }
@@ -121,9 +120,18 @@ func (c *common) replaceData(tb testing.TB, snapshot string) {
 				tb.Fatal(err)
 			}
 		}
-		if err := os.CopyFS(dir, os.DirFS(filepath.Join(snapshot, strconv.Itoa(i)))); err != nil {
-			tb.Fatal(err)
-		}
+		copyFolder(tb, filepath.Join(snapshot, strconv.Itoa(i)), dir)
+	}
+}
+
+// copyFolder copies what is in a folder, with its owners and rights.
+func copyFolder(tb testing.TB, from, to string) {
+	tb.Helper()
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	if out, err := exec.Command("cp", "-a", from+"/.", to).CombinedOutput(); err != nil {
+		tb.Fatalf("%s cannot be copied: %v\n%s", from, err, out)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	_ "github.com/unalike-id/unalike/coord/etcd" // the drivers are for Declare
+	_ "github.com/unalike-id/unalike/coord/mysql"
+	_ "github.com/unalike-id/unalike/coord/postgres"
 	_ "github.com/unalike-id/unalike/coord/redis"
 	_ "github.com/unalike-id/unalike/coord/static"
 	_ "github.com/unalike-id/unalike/coord/zk"
@@ -29,9 +31,9 @@ type Divisible interface {
 
 // SessionEnder is a back end that can end the leases of holders that are alive.
 type SessionEnder interface {
-	// EndSessions ends all leases of etcd, or all sessions of ZooKeeper, as the servers do
-	// for clients of which they have not heard for too long. It returns how many there
-	// were.
+	// EndSessions ends all leases of etcd, all sessions of ZooKeeper, or all leases and
+	// connections of a database, as the servers do for clients of which they have not heard
+	// for too long. It returns how many leases or sessions there were.
 	EndSessions(tb testing.TB) int
 }
 
@@ -58,8 +60,19 @@ type Replicated interface {
 	// stays away until Restart, and follows the new one then.
 	Failover(tb testing.TB)
 	// SwitchOver makes the replica the primary, and the primary its replica, without ending
-	// either of them. It returns when the replica follows.
+	// either of them, if the servers can do that. It returns when the replica follows.
 	SwitchOver(tb testing.TB)
+}
+
+// Divided is a back end whose replica can become a second primary, beside the first.
+type Divided interface {
+	Replicated
+	// Guard has the primary confirm only what the replica has.
+	Guard(tb testing.TB)
+	// Addrs returns where clients reach the primary alone, and the replica alone.
+	Addrs(tb testing.TB) (primary, replica string)
+	// Split ends the replication, and makes the replica a primary.
+	Split(tb testing.TB)
 }
 
 // Sharded is a back end that keeps different namespaces on different servers.

@@ -15,7 +15,7 @@ import (
 
 // Clients are behind the proxy with all that they do, and go on when it is healed.
 func TestProxy(t *testing.T) {
-	for _, name := range []string{"etcd", "etcd3", "redis", "cluster", "zk", "zk3"} {
+	for _, name := range []string{"etcd", "etcd3", "redis", "cluster", "zk", "zk3", "postgres", "mariadb"} {
 		t.Run(name, func(t *testing.T) {
 			b := backend.Start(t, name)
 			p, c := b.Proxy(), open(t, b, lease...)
@@ -51,7 +51,7 @@ func TestProxy(t *testing.T) {
 
 // A request that is delivered when its client has long done without it changes nothing.
 func TestHold(t *testing.T) {
-	for _, name := range []string{"etcd", "redis", "zk"} {
+	for _, name := range []string{"etcd", "redis", "zk", "postgres", "mariadb"} {
 		t.Run(name, func(t *testing.T) {
 			b := backend.Start(t, name)
 			c := open(t, b)

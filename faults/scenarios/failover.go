@@ -12,14 +12,14 @@ import (
 
 var replicas = []stage.Scenario{{
 	Number: 27, Name: "replica-behind", About: "a replica without the last writes becomes the primary: a quarantine, and IDs after it, also of a holder that it has never heard of",
-	Backends: []string{"sentinel"},
-	MinIDs:   10_000, Recovery: quarantineTime, Budget: 90 * time.Second,
+	Backends: []string{"sentinel", "postgres-standby"},
+	MinIDs:   10_000, Recovery: quarantineTime, Budget: 4 * time.Minute,
 	Rules: []history.Rule{history.StateLost},
 	Run:   runReplicaBehind,
 }, {
 	Number: 28, Name: "failback", About: "a replica without the last writes becomes the primary, and the old primary again, while all holders are frozen: they find the server that they know, with older data, and a quarantine",
-	Backends: []string{"sentinel"},
-	MinIDs:   10_000, Recovery: quarantineTime, Budget: 2 * time.Minute,
+	Backends: []string{"sentinel", "postgres-standby"},
+	MinIDs:   10_000, Recovery: quarantineTime, Budget: 4 * time.Minute,
 	Rules: []history.Rule{history.StateLost},
 	Run:   runFailback,
 }}
@@ -35,21 +35,34 @@ func behind(s *stage.Stage) []*worker.Worker {
 	return workers
 }
 
+// forgotten returns how far windows can reach that the servers have forgotten, and how long a holder may take to its
+// next ID after that.
+func forgotten(s *stage.Stage) (windows, recovery time.Duration) {
+	if _, ok := s.Backend.(backend.Tables); ok {
+		return longForgotten, tablesTime
+	}
+	return forgottenTime, quarantineTime
+}
+
 // runReplicaBehind kills a primary that knows more than its replica.
 func runReplicaBehind(s *stage.Stage) {
 	workers := behind(s)
+	windows, recovery := forgotten(s)
+	s.Scenario.Recovery = recovery
 	since := journal.Now()
 	s.Backend.(backend.Replicated).Failover(s)
 	promoted := journal.Now()
-	s.Excuse(since+int64(stage.Horizon-stage.RenewalTime-busyTime), promoted+int64(quarantineTime))
+	s.Excuse(since+int64(stage.Horizon-stage.RenewalTime-busyTime), promoted+int64(recovery))
 	noticed(s, since, workers...)
-	resumed(s, since, promoted, forgottenTime, workers...)
+	resumed(s, since, promoted, windows, workers...)
 	s.Uninterrupted(silence)
 }
 
 // runFailback makes each server the primary once, and nobody sees the replica in between.
 func runFailback(s *stage.Stage) {
 	workers := behind(s)
+	windows, recovery := forgotten(s)
+	s.Scenario.Recovery = recovery
 	r := s.Backend.(backend.Replicated)
 	old := r.Leader(s)
 	since := journal.Now()
@@ -65,8 +78,8 @@ func runFailback(s *stage.Stage) {
 	for _, w := range workers {
 		w.Thaw(s)
 	}
-	s.Excuse(since, thawed+int64(quarantineTime))
+	s.Excuse(since, thawed+int64(recovery))
 	noticed(s, thawed, workers...)
-	resumed(s, thawed, thawed, forgottenTime, workers...)
+	resumed(s, thawed, thawed, windows, workers...)
 	s.Uninterrupted(silence)
 }

@@ -38,7 +38,7 @@ var failovers = []stage.Scenario{{
 	Run: runRedisFailover,
 }, {
 	Number: 16, Name: "rolling-restart", About: "each server is ended and started again, one at a time: nobody notices",
-	Backends: []string{"etcd", "etcd3", "embedded", "zk3"},
+	Backends: []string{"etcd", "etcd3", "embedded", "zk3", "postgres", "mariadb"},
 	MinIDs:   5_000, Budget: 2 * time.Minute,
 	Short: &stage.Short{MinIDs: 5_000, Budget: time.Minute, Backends: []string{"etcd", "embedded"}},
 	Run:   runRolling,

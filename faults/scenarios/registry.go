@@ -27,6 +27,7 @@ func All() []stage.Scenario {
 		badClocks,
 		rollbacks,
 		deleted,
+		tables,
 		replicas,
 		splitBrains,
 		powerFailures,
@@ -36,6 +37,7 @@ func All() []stage.Scenario {
 		connections,
 		planted,
 		contested,
+		fullSpeed,
 	)
 	slices.SortStableFunc(all, func(a, b stage.Scenario) int { return cmp.Compare(a.Number, b.Number) })
 	return all

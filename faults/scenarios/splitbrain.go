@@ -25,6 +25,18 @@ var splitBrains = []stage.Scenario{{
 	MinIDs:   2 * issuedEach, Recovery: quarantineTime, Budget: 90 * time.Second,
 	ExpectDuplicates: true,
 	Run:              func(s *stage.Stage) { runSplitBrain(s, false) },
+}, {
+	Number: 29, Name: "standby-split-brain-guarded", About: "a standby becomes a primary beside the old one, which waits for it with each commit: the old one confirms nothing any more",
+	Backends: []string{"postgres-standby"},
+	MinIDs:   2 * issuedEach, Recovery: tablesTime, Budget: 4 * time.Minute,
+	Rules: []history.Rule{history.StateLost},
+	Run:   func(s *stage.Stage) { runStandbySplit(s, true) },
+}, {
+	Number: 29, Name: "standby-split-brain", About: "the same where the old one does not wait: two primaries confirm windows, and IDs are issued twice; this is documented",
+	Backends: []string{"postgres-standby"},
+	MinIDs:   2 * issuedEach, Recovery: tablesTime, Budget: 4 * time.Minute,
+	ExpectDuplicates: true,
+	Run:              func(s *stage.Stage) { runStandbySplit(s, false) },
 }}
 
 // runSplitBrain has two primaries at a time, and a holder at each that wants the same worker ID.
@@ -54,6 +66,38 @@ func runSplitBrain(s *stage.Stage, guarded bool) {
 		s.Excuse(stood, promoted+int64(quarantineTime))
 	}
 	resumed(s, began, promoted, forgottenTime, newcomer)
+	if guarded {
+		quiet(s, quietTime, holder)
+		return
+	}
+	s.AwaitIssued(holder, holder.Issued()+issuedEach)
+}
+
+// runStandbySplit is runSplitBrain for PostgreSQL. Each process knows one of the servers.
+func runStandbySplit(s *stage.Stage, guarded bool) {
+	b := s.Backend.(backend.Divided)
+	if guarded {
+		b.Guard(s)
+	}
+	oldAddr, newAddr := b.Addrs(s)
+	g := s.Generator("holder")
+	g.URL = elsewhere(s, g.URL, oldAddr)
+	holder := s.Worker("holder", g)
+	had := held(s, holder)
+	s.AwaitIssued(holder, issuedEach)
+
+	began := journal.Now()
+	b.Split(s)
+	promoted := journal.Now()
+	g = wants(s, "newcomer", had)
+	g.URL = elsewhere(s, g.URL, newAddr)
+	newcomer := s.Worker("newcomer", g)
+	if guarded {
+		windowEnds(s, began, promoted, holder)
+		stood := quiet(s, quietTime, holder)
+		s.Excuse(stood, promoted+int64(tablesTime))
+	}
+	resumed(s, began, promoted, longForgotten, newcomer)
 	if guarded {
 		quiet(s, quietTime, holder)
 		return

@@ -19,8 +19,8 @@ const (
 // All returns the storms of the suite: on each back end a few seeds.
 func All() []stage.Scenario {
 	all := []stage.Scenario{
-		Scenario("storm", 1, fullLength, "etcd", "etcd3", "embedded", "zk", "zk3", "static"),
-		Scenario("storm-again", 2, fullLength, "etcd", "etcd3", "embedded", "zk", "zk3", "static"),
+		Scenario("storm", 1, fullLength, "etcd", "etcd3", "embedded", "zk", "zk3", "static", "postgres", "mariadb"),
+		Scenario("storm-again", 2, fullLength, "etcd", "etcd3", "embedded", "zk", "zk3", "static", "postgres", "mariadb"),
 		Scenario("storm-redis", 3, fullLength, forgetful...),
 		Scenario("storm-redis-again", 4, fullLength, forgetful...),
 		Contended("storm-contended", 6, contendedLength, "etcd", "etcd3", "redis", "zk"),

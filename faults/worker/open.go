@@ -14,6 +14,8 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/etcd"
 	_ "github.com/unalike-id/unalike/coord/etcd/embedded" // embed://
+	"github.com/unalike-id/unalike/coord/mysql"
+	"github.com/unalike-id/unalike/coord/postgres"
 	"github.com/unalike-id/unalike/coord/redis"
 	_ "github.com/unalike-id/unalike/coord/static" // static://
 	"github.com/unalike-id/unalike/coord/zk"
@@ -56,8 +58,12 @@ func open(ctx context.Context, rawURL string, c clock.Clock) (coord.Coordinator,
 		return given(zk.New(u.Hosts, u.Option("namespace"), &zk.Options{
 			Chroot: strings.TrimSuffix(u.Path, "/"), Lease: lease, SkewBound: skew, Clock: c,
 		}))
+	case "postgres":
+		return openPostgres(ctx, u, postgres.Options{Lease: lease, SkewBound: skew}, c)
+	case "mysql":
+		return openMySQL(u, mysql.Options{Lease: lease, SkewBound: skew}, c)
 	}
-	return nil, fmt.Errorf("%w URL: a worker with a clock file knows the schemes etcd, redis, static and zk, not %q", coord.ErrInvalid, u.Scheme)
+	return nil, fmt.Errorf("%w URL: a worker with a clock file knows the schemes etcd, mysql, postgres, redis, static and zk, not %q", coord.ErrInvalid, u.Scheme)
 }
 
 // given avoids a nil pointer in a Coordinator that is not nil.

@@ -87,24 +87,6 @@ func start(tb testing.TB, files map[string]string, args ...string) *Server {
 	return nil
 }
 
-// Standby runs a server that has what this one has, and gets what this one writes.
-func (s *Server) Standby(tb testing.TB) *Server {
-	tb.Helper()
-	b := &Server{Dir: filepath.Join(filepath.Dir(s.Dir), "standby"), args: s.args}
-	copying := s.Command(tb, filepath.Join(folder(tb), "pg_basebackup"), "-D", b.Dir, "-h", "127.0.0.1", "-p", s.Port, "-U", "postgres", "-R", "-X", "stream", "-c", "fast", "--no-sync")
-	if out, err := copying.CombinedOutput(); err != nil {
-		tb.Fatalf("pg_basebackup: %v\n%s", err, out)
-	}
-	for range starts {
-		b.Port = strconv.Itoa(proctest.FreePorts(tb, 1)[0])
-		if b.launch(tb) {
-			return b
-		}
-	}
-	tb.Fatalf("the standby does not start:\n%s", b.out)
-	return nil
-}
-
 // copyIn copies a file into the data folder, where only the server may read it.
 func (s *Server) copyIn(tb testing.TB, path, name string) {
 	tb.Helper()
@@ -140,6 +122,7 @@ func (s *Server) launch(tb testing.TB) bool {
 	cmd := s.Command(tb, filepath.Join(folder(tb), "postgres"), args...)
 	cmd.Stdout, cmd.Stderr = s.out, s.out
 	s.Process = proctest.Start(tb, cmd)
+	tb.Cleanup(s.Kill)
 	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
 	defer cancel()
 	look := time.NewTicker(20 * time.Millisecond)
