@@ -198,7 +198,7 @@ var mendMutants = []mutant{
 		name: "mend: a copy of a holder not told",
 		file: "internal/protocol/slot.go",
 		old:  "return known && s.NotBefore <= g.NotAfter && s.NotAfter > max(g.NotAfter, asked)",
-		new:  "return known && false",
+		new:  "return known && asked < 0",
 		pkg:  "./internal/protocol", test: "TestCopyIsTold",
 	},
 	{
@@ -268,7 +268,7 @@ var mendMutants = []mutant{
 		name: "redis: a renewal that the client has sent twice taken for a copy's",
 		file: "coord/redis/renew.go",
 		old:  "!refused || refused && doubled.until == until",
-		new:  "!refused",
+		new:  "!refused || refused && doubled.until < 0",
 		pkg:  "./coord/redis", test: "TestSentTwiceIsNoCopy",
 	},
 	{
