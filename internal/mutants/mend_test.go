@@ -17,7 +17,7 @@ var mendMutants = []mutant{
 		pkg:  "./internal/protocol", test: "TestSeenBetweenLosses",
 	},
 	simulated("a floor seen between two losses forgotten", "loss.go",
-		"\t\tspace.Base = max(space.Base, meta.Base)\n", ""),
+		"\tcase d.space.Fingerprint == meta.Fingerprint:\n", "\tcase false:\n"),
 	{
 		name: "mend: the number of an answer forgotten whose record is a proof",
 		file: "internal/protocol/loss.go",
