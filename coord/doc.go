@@ -65,7 +65,10 @@
 //  8. Renew returns [ErrLeaseLost] only if it knows that the slot is no longer the
 //     caller's. Any other error means that the outcome is unknown: the holder goes
 //     on inside the window it has. A lease or session that lapsed while the slot
-//     is unchanged is put back by Renew, with the same generation.
+//     is unchanged is put back by Renew, with the same generation. A driver may also
+//     find that somebody else has extended the window under the same token and
+//     generation: a copy of the holder. Then Renew and Release return ErrLeaseLost, and
+//     change nothing.
 //  9. Release compares token and generation, lowers the stored NotAfter to
 //     max(last, stored NotBefore), never raising it, and frees the worker ID. The
 //     holder has closed its gate before, so nothing above last was or will be

@@ -9,6 +9,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/redis"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
@@ -63,6 +64,53 @@ func TestSentTwiceIsNoCopy(t *testing.T) {
 	next, err := c.Renew(within(t), g, g.NotAfter+10)
 	if err != nil || next.NotAfter != g.NotAfter+10 || sent < 2 {
 		t.Fatalf("%v, %v; sent %d times", next, err, sent)
+	}
+}
+
+// TestOvertakenIsNoCopy: a renewal of the same process overtakes a renewal, and a release, that
+// could not know of it.
+func TestOvertakenIsNoCopy(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	for name, call := range map[string]func(c *redis.Coordinator, g coord.Grant) error{
+		"renew": func(c *redis.Coordinator, g coord.Grant) error {
+			_, err := c.Renew(t.Context(), g, g.NotAfter+1)
+			return err
+		},
+		"release": func(c *redis.Coordinator, g coord.Grant) error { return c.Release(t.Context(), g, g.NotBefore) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ns, client := newNamespace(t, server.Client(t), layout), server.Client(t)
+			c := shortCoordinator(t, client, ns)
+			g := acquireIn(t, c, time.Second)
+			first := func() {
+				if _, err := c.Renew(within(t), g, g.NotAfter+10); err != nil {
+					t.Error(err)
+				}
+			}
+			client.AddHook(beside{&first})
+			if err := call(c, g); err != nil || first != nil {
+				t.Errorf("%v; the other renewal is still to come: %v", err, first != nil)
+			}
+		})
+	}
+}
+
+// beside has something happen before the next call of a script is sent.
+type beside struct{ first *func() }
+
+func (beside) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+
+func (beside) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return next
+}
+
+func (h beside) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+	return func(ctx context.Context, cmd goredis.Cmder) error {
+		if f := *h.first; cmd.Name() == "evalsha" && f != nil {
+			*h.first = nil
+			f()
+		}
+		return next(ctx, cmd)
 	}
 }
 

@@ -320,6 +320,37 @@ func TestForgottenFloor(t *testing.T) {
 	}
 }
 
+// TestForgottenFloorOfANewNamespace: everything is lost, and a process that knows nothing makes
+// the namespace again, with a loss on record. One that knows of an operator's floor puts that
+// back all the same.
+func TestForgottenFloorOfANewNamespace(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	client := server.Client(t)
+	ns := newNamespace(t, client, layout)
+	c := newCoordinator(t, client, ns, nil)
+	g := mustAcquire(t, c, request(4))
+	if _, err := newCoordinator(t, client, ns, nil).Quarantine(within(t), time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Renew(within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrQuarantined) { // it sees that
+		t.Fatal(err)
+	}
+	before, err := c.Inspect(within(t))
+	if err != nil || before.Base.IsZero() {
+		t.Fatal(before, err)
+	}
+	server.Do(t, "FLUSHALL")
+	mustAcquire(t, newCoordinator(t, client, ns, nil), request(4))
+	for range 2 {
+		if _, err := c.Renew(within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrQuarantined) {
+			t.Errorf("Renew: %v", err)
+		}
+	}
+	if after, err := c.Inspect(within(t)); err != nil || after.Base.Before(before.Base) || after.Floor.Before(before.Floor) {
+		t.Errorf("a process knows %+v, and the namespace is %+v, %v", before, after, err)
+	}
+}
+
 // TestMadeBeforeItsEpoch: a namespace is used before its first tick. That is no damage,
 // and what is granted opens with the epoch.
 func TestMadeBeforeItsEpoch(t *testing.T) {

@@ -61,8 +61,9 @@ func (c *Coordinator) grantArgs(g coord.Grant) []any {
 		if loss := h.explained.Load(); loss != nil {
 			explained = *loss
 		}
-		until, _ := h.extent.Until()
-		asked = strconv.FormatInt(until, 10)
+		if until, known := h.extent.Until(); known {
+			asked = strconv.FormatInt(until, 10)
+		}
 	}
 	return append(spaceArgs(spaceOf(g)), g.WorkerID, g.Token, g.Generation, g.NotBefore, g.NotAfter, seen.nonce, seen.loss, seen.age(), seen.at, explained, asked)
 }
@@ -114,35 +115,50 @@ func (c *Coordinator) renew(ctx context.Context, op operation, g coord.Grant, to
 	}
 	// A grant may have come without its handle.
 	space := coord.Space{Fingerprint: seen.fingerprint, Scale: scale, LastTick: v[5], Capacity: int(v[6])}
-	if extent == nil || token != "" {
+	switch {
+	case token != "":
+		extent = nil // another call that resumes the same grant may still be under way
+	case extent == nil:
 		extent = protocol.NewExtent(g.NotAfter)
 	}
 	return c.granted(g, space, seen, extent), nil
 }
 
-// extend makes the call of a renewal, and again if it has met a window which reaches further
-// than the call could know, because a later call for the same grant has overtaken it, or
-// because the client has sent it twice: then there is no copy.
+// extend makes the call of a renewal, and again if it was overtaken.
 func (c *Coordinator) extend(ctx context.Context, op operation, g coord.Grant, token string, until int64, extent *protocol.Extent) (reply, snapshot, error) {
 	for {
 		args := append(c.grantArgs(g), until, token)
 		answered := extent.Asks(until)
 		r, seen, err := c.ask(ctx, op, renewScript, args...)
-		doubled, ok := errors.AsType[*doubledError](err)
-		answered(err == nil || r.status() == "" || ok && doubled.until == until)
-		if !ok {
-			return r, seen, err
+		doubled, refused := errors.AsType[*doubledError](err)
+		if v, bad := r.ints(2, 1); err == nil && bad == nil {
+			extent.Asks(v[0])(true) // the server may have cut it
 		}
-		if asked, _ := extent.Until(); doubled.until > asked {
+		answered(err != nil && !refused || refused && doubled.until == until) // the client may have sent it twice
+		if !overtaken(err, extent) {
 			return r, seen, err
 		}
 	}
 }
 
-// Release implements [coord.Coordinator]. It makes one call to Redis.
+// overtaken reports whether a call has met a window which reaches further than the call could
+// know, because a later one for the same grant, or the same one sent before, has asked for
+// that: then there is no copy.
+func overtaken(err error, extent *protocol.Extent) bool {
+	doubled, ok := errors.AsType[*doubledError](err)
+	asked, known := extent.Until()
+	return ok && known && doubled.until <= asked
+}
+
+// Release implements [coord.Coordinator]. It makes one call to Redis, and again if a renewal of
+// the same grant has overtaken that.
 func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) error {
-	_, err := c.do(ctx, about("release", g), releaseScript, append(c.grantArgs(g), last)...)
-	return err
+	for {
+		_, err := c.do(ctx, about("release", g), releaseScript, append(c.grantArgs(g), last)...)
+		if h := c.own(g); h == nil || !overtaken(err, h.extent) {
+			return err
+		}
+	}
 }
 
 // about is an operation on a grant.

@@ -14,7 +14,7 @@ var betweenMutants = []mutant{
 		file: "internal/protocol/loss.go",
 		old:  "if seen := d.last.meta; at.meta == nil && seen != nil",
 		new:  "if seen := d.last.meta; false && seen != nil",
-		pkg:  "./internal/protocol", test: "TestSurveyFromBeforeANamespaceWasKnown",
+		pkg:  "./internal/protocol", test: "TestDetector",
 	},
 	{
 		name: "protocol: a floor lowered before a loss was dealt with",

@@ -104,7 +104,7 @@ var etcdFixMutants = []mutant{
 		name: "etcd: one settled proof is enough",
 		file: "internal/protocol/loss.go",
 		old:  "if !settles(loss, seen) {\n\t\t\treturn false\n",
-		new:  "if settles(loss, seen) {\n\t\t\td.begin(p, meta, now)\n\t\t\treturn true\n",
+		new:  "if settles(loss, seen) {\n\t\t\td.begin(at, p, meta, now)\n\t\t\treturn true\n",
 		pkg:  "./internal/protocol", test: "TestEachProofIsSettled",
 	},
 	{

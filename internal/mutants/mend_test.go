@@ -17,7 +17,7 @@ var mendMutants = []mutant{
 		pkg:  "./internal/protocol", test: "TestSeenBetweenLosses",
 	},
 	simulated("a floor seen between two losses forgotten", "loss.go",
-		"\t\tspace.Base = max(space.Base, meta.Base)\n", ""),
+		"\tcase d.space.Fingerprint == meta.Fingerprint:\n", "\tcase false:\n"),
 	{
 		name: "mend: the number of an answer forgotten whose record is a proof",
 		file: "internal/protocol/loss.go",
@@ -78,8 +78,8 @@ var mendMutants = []mutant{
 	{
 		name: "mend: a loss settled that was noticed after the settling record was read",
 		file: "internal/protocol/loss.go",
-		old:  "d.lost == \"\" || at.proofs != d.last.proofs {",
-		new:  "d.lost == \"\" {",
+		old:  "at.era != d.last.era || at.proofs != d.last.proofs {",
+		new:  "at.era != d.last.era {",
 		pkg:  "./internal/protocol", test: "TestNoticedMeanwhile",
 	},
 	{
@@ -197,8 +197,8 @@ var mendMutants = []mutant{
 	{
 		name: "mend: a copy of a holder not told",
 		file: "internal/protocol/slot.go",
-		old:  "return known && s.NotAfter > max(g.NotAfter, asked)",
-		new:  "return known && s.NotAfter > max(g.NotAfter, asked) && false",
+		old:  "return known && s.NotBefore <= g.NotAfter && s.NotAfter > max(g.NotAfter, asked)",
+		new:  "return known && asked < 0",
 		pkg:  "./internal/protocol", test: "TestCopyIsTold",
 	},
 	{
@@ -225,15 +225,15 @@ var mendMutants = []mutant{
 	{
 		name: "mend: a copy told by who does not know what was asked",
 		file: "internal/protocol/slot.go",
-		old:  "return known && s.NotAfter > max(g.NotAfter, asked)",
-		new:  "return (known || true) && s.NotAfter > max(g.NotAfter, asked)",
+		old:  "return known && s.NotBefore <= g.NotAfter && s.NotAfter > max(g.NotAfter, asked)",
+		new:  "return s.NotBefore <= g.NotAfter && s.NotAfter > max(g.NotAfter, asked) || !known && false",
 		pkg:  "./internal/protocol", test: "TestGrantAloneIsNoCopy",
 	},
 	{
 		name: "mend: what was asked for forgotten with the next grant",
 		file: "internal/protocol/tenant.go",
-		old:  "v.extent = cmp.Or(before, NewExtent(v.Slot.Record.NotAfter))",
-		new:  "v.extent = NewExtent(v.Slot.Record.NotAfter)",
+		old:  "v.extent = cmp.Or(before, NewExtent(slot.NotAfter))",
+		new:  "v.extent, before = NewExtent(slot.NotAfter), nil",
 		pkg:  "./internal/protocol", test: "TestOwnRenewalUnderWayIsNoCopy",
 	},
 	{
@@ -253,8 +253,8 @@ var mendMutants = []mutant{
 	{
 		name: "redis: a renewal whose answer was lost taken for a copy's",
 		file: "coord/redis/renew.go",
-		old:  "r.status() == \"\" || ok &&",
-		new:  "ok &&",
+		old:  "answered(err != nil && !refused || refused",
+		new:  "answered(refused",
 		pkg:  "./coord/redis", test: "TestLostReplyOnRenew",
 	},
 	{
@@ -267,8 +267,29 @@ var mendMutants = []mutant{
 	{
 		name: "redis: a renewal that the client has sent twice taken for a copy's",
 		file: "coord/redis/renew.go",
-		old:  "ok && doubled.until == until)",
-		new:  "ok && false)",
+		old:  "!refused || refused && doubled.until == until",
+		new:  "!refused || refused && doubled.until < 0",
 		pkg:  "./coord/redis", test: "TestSentTwiceIsNoCopy",
+	},
+	{
+		name: "redis: an operator's floor that a process knows is not missed",
+		file: "coord/redis/lua/namespace.lua",
+		old:  "if not misses(meta) and (lasts",
+		new:  "if (lasts",
+		pkg:  "./coord/redis", test: "TestForgottenFloorOfANewNamespace",
+	},
+	{
+		name: "redis: a release that a renewal has overtaken taken for a copy's",
+		file: "coord/redis/renew.go",
+		old:  "h == nil || !overtaken(err, h.extent)",
+		new:  "h == nil || err != nil || !overtaken(err, h.extent)",
+		pkg:  "./coord/redis", test: "TestOvertakenIsNoCopy",
+	},
+	{
+		name: "mend: what was heard before a loss proves another one",
+		file: "internal/protocol/loss.go",
+		old:  "\t\td.began = lifetime.Now()\n",
+		new:  "",
+		pkg:  "./internal/protocol", test: "TestHeardThenLost",
 	},
 }

@@ -54,8 +54,8 @@ var redisFixMutants = []mutant{
 	{
 		name: "redis: stragglers raise the floor again",
 		file: "coord/redis/lua/namespace.lua",
-		old:  " or settles(meta, name, seen) then",
-		new:  " then",
+		old:  " or settles(meta, name, seen)) then",
+		new:  ") then",
 		pkg:  "./coord/redis", test: "TestStragglers",
 	},
 	{

@@ -159,3 +159,62 @@ func TestGrantAloneIsNoCopy(t *testing.T) {
 		}
 	})
 }
+
+// TestResumedTwiceIsNoCopy: two calls of Resume are under way, and the first asks for more, and is
+// late (the clock was set back between).
+func TestResumedTwiceIsNoCopy(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		p, st := tap(t, memstore.NewServer("a"), nil)
+		g, err := p.Acquire(t.Context(), wants("token"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Handle = nil // out of a file
+		hold, first := make(chan struct{}), true
+		st.tap = func(call string, answered bool) error {
+			if call == "commit" && !answered && first {
+				first = false
+				<-hold
+			}
+			return nil
+		}
+		done := make(chan error)
+		go func() {
+			_, err := p.Resume(t.Context(), g, "next", g.NotAfter+100)
+			done <- err
+		}()
+		synctest.Wait()
+		r, err := p.Resume(t.Context(), g, "next", g.NotAfter+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		close(hold)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Renew(t.Context(), r, r.NotAfter+2); err != nil {
+			t.Errorf("there is no copy: %v", err)
+		}
+	})
+}
+
+// TestAcquiredTwiceIsNoCopy: an Acquire is repeated, and both answers come.
+func TestAcquiredTwiceIsNoCopy(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		p, _ := tap(t, memstore.NewServer("a"), nil)
+		g, err := p.Acquire(t.Context(), wants("token"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := p.Acquire(t.Context(), wants("token"))
+		if err != nil || again.NotAfter != g.NotAfter {
+			t.Fatal(again, err)
+		}
+		if _, err = p.Renew(t.Context(), again, g.NotAfter+100); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Renew(t.Context(), g, g.NotAfter+1); err != nil {
+			t.Errorf("there is no copy: %v", err)
+		}
+	})
+}

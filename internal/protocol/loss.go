@@ -19,7 +19,7 @@ type detector struct {
 	maxHorizon, skewBound time.Duration
 
 	mu     sync.Mutex
-	began  time.Time // when the era began, monotonic
+	began  time.Time // when the era began, or the last proof came, monotonic
 	raised int64     // the era that began when this process raised the floor last
 	last   sight     // what was seen since the era began, or since the last proof
 	// space is the namespace as it was known last, before a loss, with the highest floor and
@@ -105,6 +105,7 @@ func (d *detector) disprove(at *sight, why string, e evidence) {
 	if at.proofs == d.last.proofs && !at.proof {
 		at.proofs, at.proof = at.proofs+1, true
 		d.last = sight{era: at.era, proofs: at.proofs}
+		d.began = lifetime.Now()
 	}
 }
 
@@ -257,7 +258,7 @@ func (d *detector) severalLineages() bool {
 func (d *detector) settle(at *sight, p Position, meta Entry[Meta], now int64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.lost == "" || at.proofs != d.last.proofs {
+	if d.lost == "" || at.era != d.last.era || at.proofs != d.last.proofs {
 		return false
 	}
 	settles := func(loss string, seen int64) bool {
@@ -283,7 +284,7 @@ func (d *detector) forgive(at *sight, p Position, meta Entry[Meta], now int64) (
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	k := d.space
-	if at.proofs != d.last.proofs || k != nil && k.Fingerprint == meta.Record.Fingerprint && (k.Floor > meta.Record.Floor || k.Base > meta.Record.Base) {
+	if at.era != d.last.era || at.proofs != d.last.proofs || k != nil && k.Fingerprint == meta.Record.Fingerprint && (k.Floor > meta.Record.Floor || k.Base > meta.Record.Base) {
 		return 0, false
 	}
 	d.begin(at, p, meta, now)

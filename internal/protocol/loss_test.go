@@ -92,6 +92,11 @@ func TestDetector(t *testing.T) {
 			anew(d)
 			d.learn(first, Position{}, new(metaAt(1, 1, nil)), 0)
 		}, false},
+		{"two namespaces, of which one was asked for before any was known", func(d *detector) {
+			first := d.sight()
+			know(d, metaAt(2, 2, nil))
+			d.learn(first, Position{}, new(metaAt(1, 1, func(m *Meta) { m.Nonce = "other" })), 0)
+		}, true},
 		{"a foreign namespace", func(d *detector) { d.foreign(d.sight().era, "a", "b", 0) }, true},
 		{"one that was foreign in the time before", func(d *detector) { d.foreign(d.sight().era-1, "a", "b", 0) }, false},
 	} {

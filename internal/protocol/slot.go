@@ -127,10 +127,11 @@ func (s Slot) Lost(g coord.Grant) error {
 }
 
 // Copied reports whether somebody else has extended the window of g, with its token and
-// generation: a copy of its holder. The extent is what this holder has asked for.
+// generation: a copy of its holder. The extent is what this holder has asked for. A piece
+// above the window is no extension: the next renewal tells.
 func (s Slot) Copied(g coord.Grant, e *Extent) bool {
 	asked, known := e.Until()
-	return known && s.NotAfter > max(g.NotAfter, asked)
+	return known && s.NotBefore <= g.NotAfter && s.NotAfter > max(g.NotAfter, asked)
 }
 
 // Doubled is the error of a grant that somebody else has extended.

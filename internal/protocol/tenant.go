@@ -122,9 +122,14 @@ func (c *Coordinator) evict(t *tenant) {
 func (c *Coordinator) adopt(t *tenant, v *View, before *Extent) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if v.extent == nil {
-		v.extent = cmp.Or(before, NewExtent(v.Slot.Record.NotAfter))
+	slot := v.Slot.Record
+	if last := t.view; before == nil && last != nil && last.Slot.Record.Worker == slot.Worker && last.Slot.Record.Holds(slot.Token, slot.Generation) {
+		before = last.extent
 	}
+	if v.extent == nil {
+		v.extent = cmp.Or(before, NewExtent(slot.NotAfter))
+	}
+	v.extent.Asks(slot.NotAfter)(true)
 	t.view, t.unsure = v, false
 }
 

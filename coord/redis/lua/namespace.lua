@@ -172,10 +172,16 @@ local function lasts(meta, name, seen)
   return tick(meta, now) <= meta.loss.floor and meta.loss.nonce ~= name and seen <= meta.loss.found
 end
 
+-- misses reports whether the caller's process knows of a floor that an operator has asked
+-- for, and the server has forgotten it. No loss on record explains that.
+local function misses(meta)
+  return known.nonce ~= '' and known.fingerprint == meta.fingerprint and known.base > meta.base
+end
+
 -- lost is called where the caller shows what the server has forgotten. It was seen at a
 -- time by a process that knew the loss of that name.
 local function lost(meta, name, seen)
-  if lasts(meta, name, seen) or settles(meta, name, seen) then
+  if not misses(meta) and (lasts(meta, name, seen) or settles(meta, name, seen)) then
     remember(meta)
   else
     afterLoss(meta)

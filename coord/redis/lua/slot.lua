@@ -33,8 +33,9 @@ local function extended(s, g, to, wanted)
 end
 
 -- copied reports whether somebody else has extended the window of g, with its token and
--- generation: a copy of its holder.
-local function copied(s, g) return s.notAfter > math.max(g.notAfter, g.asked) end
+-- generation: a copy of its holder. A piece above the window is no extension: the next
+-- renewal tells.
+local function copied(s, g) return s.notBefore <= g.notAfter and s.notAfter > math.max(g.notAfter, g.asked) end
 
 -- resumed gives a slot to another token, beside the renewal.
 local function resumed(s, token) s.token, s.generation = token, s.generation + 1 end
