@@ -184,7 +184,7 @@ func lost(why string, r reply) error {
 		if err != nil {
 			return err
 		}
-		return &doubledError{until[0]}
+		return &protocol.CopiedError{Until: until[0]}
 	}
 	var parts [3]string
 	for i := range parts {
@@ -192,17 +192,6 @@ func lost(why string, r reply) error {
 	}
 	return fmt.Errorf("%w: %q has it since %q, with generation %s", coord.ErrLeaseLost, parts[0], parts[1], parts[2])
 }
-
-// doubledError is the error of a grant that somebody else has extended until a tick, as far
-// as the request could know.
-type doubledError struct{ until int64 }
-
-func (e *doubledError) Error() string {
-	return fmt.Sprintf("%v: somebody else has extended its window to tick %d: there is a copy of this process, or of its memory", coord.ErrLeaseLost, e.until)
-}
-
-// Unwrap returns [coord.ErrLeaseLost].
-func (e *doubledError) Unwrap() error { return coord.ErrLeaseLost }
 
 // rights is what a user of Redis needs, as ACL SETUSER takes it.
 func (c *Coordinator) rights() string {

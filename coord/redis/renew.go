@@ -130,11 +130,11 @@ func (c *Coordinator) extend(ctx context.Context, op operation, g coord.Grant, t
 		args := append(c.grantArgs(g), until, token)
 		answered := extent.Asks(until)
 		r, seen, err := c.ask(ctx, op, renewScript, args...)
-		doubled, refused := errors.AsType[*doubledError](err)
+		copied, refused := errors.AsType[*protocol.CopiedError](err)
 		if v, bad := r.ints(2, 1); err == nil && bad == nil {
-			extent.Asks(v[0])(true) // the server may have cut it
+			extent.Reaches(v[0]) // the server may have cut it
 		}
-		answered(err != nil && !refused || refused && doubled.until == until) // the client may have sent it twice
+		answered(err != nil && !refused || refused && copied.Until == until) // the client may have sent it twice
 		if !overtaken(err, extent) {
 			return r, seen, err
 		}
@@ -145,9 +145,9 @@ func (c *Coordinator) extend(ctx context.Context, op operation, g coord.Grant, t
 // know, because a later one for the same grant, or the same one sent before, has asked for
 // that: then there is no copy.
 func overtaken(err error, extent *protocol.Extent) bool {
-	doubled, ok := errors.AsType[*doubledError](err)
+	copied, ok := errors.AsType[*protocol.CopiedError](err)
 	asked, known := extent.Until()
-	return ok && known && doubled.until <= asked
+	return ok && known && copied.Until <= asked
 }
 
 // Release implements [coord.Coordinator]. It makes one call to Redis, and again if a renewal of

@@ -71,15 +71,15 @@ var mendMutants = []mutant{
 	{
 		name: "mend: a loss that was noticed while the floor was raised forgotten",
 		file: "internal/protocol/loss.go",
-		old:  "at.proofs != d.last.proofs || k != nil",
+		old:  "!d.still(at) || k != nil",
 		new:  "k != nil",
 		pkg:  "./internal/protocol", test: "TestNoticedMeanwhile",
 	},
 	{
 		name: "mend: a loss settled that was noticed after the settling record was read",
 		file: "internal/protocol/loss.go",
-		old:  "at.era != d.last.era || at.proofs != d.last.proofs {",
-		new:  "at.era != d.last.era {",
+		old:  "d.lost == \"\" || !d.still(at) {",
+		new:  "d.lost == \"\" {",
 		pkg:  "./internal/protocol", test: "TestNoticedMeanwhile",
 	},
 	{
@@ -267,8 +267,8 @@ var mendMutants = []mutant{
 	{
 		name: "redis: a renewal that the client has sent twice taken for a copy's",
 		file: "coord/redis/renew.go",
-		old:  "!refused || refused && doubled.until == until",
-		new:  "!refused || refused && doubled.until < 0",
+		old:  "!refused || refused && copied.Until == until",
+		new:  "!refused || refused && copied.Until < 0",
 		pkg:  "./coord/redis", test: "TestSentTwiceIsNoCopy",
 	},
 	{

@@ -1,6 +1,22 @@
 package protocol
 
-import "sync"
+import (
+	"fmt"
+	"sync"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// CopiedError is the error of a grant whose window somebody else has extended until a tick,
+// with the token and generation of its holder. It wraps [coord.ErrLeaseLost].
+type CopiedError struct{ Until int64 }
+
+func (e *CopiedError) Error() string {
+	return fmt.Sprintf("%v: somebody else has extended its window to tick %d: there is a copy of this process, or of its memory", coord.ErrLeaseLost, e.Until)
+}
+
+// Unwrap returns [coord.ErrLeaseLost].
+func (e *CopiedError) Unwrap() error { return coord.ErrLeaseLost }
 
 // Extent is how far one holder has ever asked for a window to reach. What is stored and
 // reaches further was asked for by somebody else: by a copy of the holder, which has the
@@ -31,13 +47,23 @@ func (e *Extent) Asks(until int64) (answered func(may bool)) {
 	ask := &until
 	e.asking[ask] = struct{}{}
 	return func(may bool) {
+		if may {
+			e.Reaches(until)
+		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		delete(e.asking, ask)
-		if may {
-			e.until = max(e.until, until)
-		}
 	}
+}
+
+// Reaches notes that the window reaches a tick, or may.
+func (e *Extent) Reaches(until int64) {
+	if e == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.until = max(e.until, until)
 }
 
 // Until returns the last tick until which the window was ever asked to reach. Known is false

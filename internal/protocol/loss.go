@@ -251,6 +251,10 @@ func (d *detector) severalLineages() bool {
 	return d.lineages
 }
 
+// still reports whether nothing was noticed since a sight: no loss, and no end of its era. The
+// caller holds mu.
+func (d *detector) still(at *sight) bool { return at.era == d.last.era && at.proofs == d.last.proofs }
+
 // settle begins an era if the loss on record in a namespace explains all that shows that
 // writes were lost, and nothing is missing that was known of its floor: what an operator
 // has asked for, and what protects those windows that the loss on record does not. It
@@ -258,7 +262,7 @@ func (d *detector) severalLineages() bool {
 func (d *detector) settle(at *sight, p Position, meta Entry[Meta], now int64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.lost == "" || at.era != d.last.era || at.proofs != d.last.proofs {
+	if d.lost == "" || !d.still(at) {
 		return false
 	}
 	settles := func(loss string, seen int64) bool {
@@ -284,7 +288,7 @@ func (d *detector) forgive(at *sight, p Position, meta Entry[Meta], now int64) (
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	k := d.space
-	if at.era != d.last.era || at.proofs != d.last.proofs || k != nil && k.Fingerprint == meta.Record.Fingerprint && (k.Floor > meta.Record.Floor || k.Base > meta.Record.Base) {
+	if !d.still(at) || k != nil && k.Fingerprint == meta.Record.Fingerprint && (k.Floor > meta.Record.Floor || k.Base > meta.Record.Base) {
 		return 0, false
 	}
 	d.begin(at, p, meta, now)

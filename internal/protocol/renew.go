@@ -102,7 +102,7 @@ func (h *holding) once(ctx context.Context, turn func(context.Context, Session) 
 	}
 	switch {
 	case h.v.holds(h.g) && h.v.Slot.Record.Copied(h.g, h.extent):
-		return s, false, h.v.Slot.Record.Doubled(h.g)
+		return s, false, fmt.Errorf("%w; the grant was %v", &CopiedError{h.v.Slot.Record.NotAfter}, h.g)
 	case h.v.holds(h.g):
 	case h.next.Token != "" && h.v.holds(h.next):
 		h.g, h.known, h.extent, h.v = h.next, nil, nil, nil // an earlier attempt has come through

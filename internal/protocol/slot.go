@@ -134,11 +134,6 @@ func (s Slot) Copied(g coord.Grant, e *Extent) bool {
 	return known && s.NotBefore <= g.NotAfter && s.NotAfter > max(g.NotAfter, asked)
 }
 
-// Doubled is the error of a grant that somebody else has extended.
-func (s Slot) Doubled(g coord.Grant) error {
-	return fmt.Errorf("%w: %v: somebody else has extended its window to tick %d: there is a copy of this process, or of its memory", coord.ErrLeaseLost, g, s.NotAfter)
-}
-
 // Listed is the slot as an operator sees it.
 func (s Slot) Listed(meta Meta, owned bool) coord.Slot {
 	out := coord.Slot{

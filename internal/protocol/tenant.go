@@ -129,7 +129,7 @@ func (c *Coordinator) adopt(t *tenant, v *View, before *Extent) {
 	if v.extent == nil {
 		v.extent = cmp.Or(before, NewExtent(slot.NotAfter))
 	}
-	v.extent.Asks(slot.NotAfter)(true)
+	v.extent.Reaches(slot.NotAfter)
 	t.view, t.unsure = v, false
 }
 
