@@ -62,7 +62,7 @@ func crowd(s *stage.Stage, name string) []*worker.Worker {
 		var all []worker.Generator
 		for i := range crowdSize(s) / crowdProcesses {
 			g := s.Generator(fmt.Sprintf("%s-%d-%d", name, p, i))
-			g.Count, g.PerSecond, g.Goroutines = crowdSize(s), 20, 1
+			g.Count, g.PerSecond, g.Goroutines = crowdSize(s), 4, 1
 			g.TTL, g.Horizon = crowdLease, crowdLease
 			all = append(all, g)
 		}

@@ -3,6 +3,7 @@
 package proxytest
 
 import (
+	"errors"
 	"net"
 	"sync"
 	"testing"
@@ -150,23 +151,35 @@ func (p *Proxy) current() mode {
 	return p.mode
 }
 
+// accept takes connections until the listener is closed. Neither a server that is slow to
+// answer nor a want of file descriptors ends that: a network has no such end.
 func (p *Proxy) accept() {
 	for {
 		client, err := p.listener.Accept()
-		if err != nil {
+		switch {
+		case errors.Is(err, net.ErrClosed):
 			return
-		}
-		if p.current() == refuse {
+		case err != nil:
+			time.Sleep(tryAgain)
+		case p.current() == refuse:
 			_ = client.Close()
-			continue
+		default:
+			p.done.Go(func() { p.connect(client) })
 		}
-		server, err := net.Dial("tcp", p.target)
-		if err != nil {
-			_ = client.Close()
-			continue
-		}
-		p.join(&pair{client: client, server: server})
 	}
+}
+
+// tryAgain is the pause after a connection that could not be taken.
+const tryAgain = 10 * time.Millisecond
+
+// connect makes the connection to the server that a client's goes on with.
+func (p *Proxy) connect(client net.Conn) {
+	server, err := net.Dial("tcp", p.target)
+	if err != nil {
+		_ = client.Close()
+		return
+	}
+	p.join(&pair{client: client, server: server})
 }
 
 // join forwards between the two until one of them ends.
