@@ -151,10 +151,18 @@ func (s *Server) launch(tb testing.TB, program string) bool {
 	}
 }
 
-// program returns where a program is: Debian has servers where only root looks.
+// Program is where a program of MariaDB is: Debian has servers where only root looks.
+func Program(name string) string {
+	if path := "/usr/sbin/" + name; exists(path) {
+		return path
+	}
+	return name
+}
+
+// program is Program for one that is needed.
 func program(tb testing.TB, name string) string {
 	tb.Helper()
-	if path := "/usr/sbin/" + name; exists(path) {
+	if path := Program(name); filepath.IsAbs(path) {
 		return path
 	}
 	proctest.Need(tb, packages, name)
