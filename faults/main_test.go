@@ -84,7 +84,7 @@ func TestCommand(t *testing.T) {
 		"report":                        {2, `^$`, `^faults: report takes one argument, the file of results; 0 are given\n$`},
 		"report nothing.jsonl":          {1, `^$`, `^faults: stat nothing.jsonl: no such file or directory\n$`},
 		"mutants nothing":               {2, `^$`, `^faults: there is no mutant "nothing"; there are owner-only-compare, `},
-		"mutants -only luck":            {2, `^$`, `^faults: -only is "luck"; it is scenario or storm\n$`},
+		"mutants -only luck":            {2, `^$`, `^faults: -only is "luck"; it is one of scenario, storm, sql\n$`},
 		"mutants -parallel 0":           {2, `^$`, `^faults: -parallel is 0; it is at least 1\n$`},
 		"mutants no-max":                {2, `^$`, `^faults: /.* is not in the repository, .* -root\n$`},
 		"run -resume . layout-mismatch": {1, `^$`, `^faults: read .: is a directory`},

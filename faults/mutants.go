@@ -23,7 +23,7 @@ var errMissed = errors.New("mutants were not noticed")
 func mutate(ctx context.Context, args []string, out, log io.Writer) error {
 	flags := flag.NewFlagSet("faults mutants", flag.ContinueOnError)
 	flags.SetOutput(log)
-	only := flags.String("only", "", "run only the `kind` of what is to notice them: "+strings.Join(mutants.Ways(), " or "))
+	only := flags.String("only", "", "run only the `kind` of what is to notice them: "+strings.Join(mutants.Ways(), ", "))
 	parallel := flags.Int("parallel", 2, "run so many mutants at a time")
 	root := flags.String("root", "", "the `folder` of the repository; empty: the current one, or the next one above it")
 	if err := flags.Parse(args); err != nil {
@@ -40,7 +40,7 @@ func mutate(ctx context.Context, args []string, out, log io.Writer) error {
 	if *only != "" {
 		ways = []string{*only}
 		if !slices.Contains(mutants.Ways(), *only) {
-			return fmt.Errorf("%w -only is %q; it is %s", errUsage, *only, strings.Join(mutants.Ways(), " or "))
+			return fmt.Errorf("%w -only is %q; it is one of %s", errUsage, *only, strings.Join(mutants.Ways(), ", "))
 		}
 	}
 	if *parallel < 1 {

@@ -46,3 +46,20 @@ func TestHalf(t *testing.T) {
 	d.DB = &db{pool: drivertest.Closing(t, sql.OpenDB(connector), nil)}
 	sqltest.Half(t, d, broken, database(t, s, ""))
 }
+
+// TestSentOnce: a change whose connection breaks is not sent again.
+func TestSentOnce(t *testing.T) {
+	s := mysqltest.Start(t)
+	d, broken := database(t, s, ""), &sqltest.Broken{}
+	config, err := mysql.ParseDSN(s.DSN("?multiStatements=true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.DialFunc, config.Logger = broken.Dial, &mysql.NopLogger{}
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.DB = &db{pool: drivertest.Closing(t, sql.OpenDB(connector), nil)}
+	sqltest.SentOnce(t, d, broken)
+}

@@ -60,3 +60,18 @@ func TestHalf(t *testing.T) {
 	d.DB = &db{pool}
 	sqltest.Half(t, d, broken, database(t, s, ""))
 }
+
+// TestSentOnce: a change whose connection breaks is not sent again.
+func TestSentOnce(t *testing.T) {
+	s := pgtest.Start(t)
+	d, broken := database(t, s, ""), &sqltest.Broken{}
+	config := d.DB.(*db).pool.Config()
+	config.ConnConfig.DialFunc = broken.Dial
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	d.DB = &db{pool}
+	sqltest.SentOnce(t, d, broken)
+}

@@ -85,6 +85,7 @@ var starters = map[string]func(tb testing.TB) Backend{
 	"postgres":         startPostgres,
 	"postgres-standby": startStandby,
 	"mariadb":          startMariaDB,
+	"mariadb-replica":  startReplica,
 }
 
 // Names returns the names of all back ends in alphabetical order.

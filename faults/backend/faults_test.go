@@ -81,7 +81,7 @@ func TestSnapshot(t *testing.T) {
 				t.Fatalf("after a rollback to generation %d, these worker IDs are stored: %v", first, all)
 			}
 		}
-	}, backend.Names()...)
+	}, names()...)
 }
 
 func TestLeader(t *testing.T) {

@@ -14,19 +14,33 @@ const (
 	clientPassword = "pw"
 )
 
-// mariadb is one MariaDB server, of a kind that could have replicas.
+// mariadb is MariaDB: one server, of a kind that could have replicas, or one and its replica.
 type mariadb struct{ database }
 
 func startMariaDB(tb testing.TB) Backend {
 	tb.Helper()
 	s := mysqltest.Start(tb, "--log-bin", "--sync-binlog=1")
-	b := &mariadb{database{common: common{name: "mariadb", servers: []Server{s}, dirs: []string{s.Dir}, call: tablesPrefix}}}
+	b := &mariadb{newMariaDB("mariadb", s)}
 	b.proxy = proxy.Start(tb, s.Addr())
 	b.where = func(testing.TB) (driver, source string) { return "mysql", s.DSN("") }
-	b.disconnect = "KILL USER " + clientName
+	b.makeUser(tb)
+	return b
+}
+
+func newMariaDB(name string, servers ...*mysqltest.Server) database {
+	d := database{common: common{name: name, call: tablesPrefix}}
+	for _, s := range servers {
+		d.servers, d.dirs = append(d.servers, s), append(d.dirs, s.Dir)
+	}
+	d.disconnect = "KILL USER " + clientName
+	return d
+}
+
+// makeUser makes the user of all clients.
+func (b *mariadb) makeUser(tb testing.TB) {
+	tb.Helper()
 	b.Exec(tb, "CREATE USER "+clientName+" IDENTIFIED BY '"+clientPassword+"'")
 	b.Exec(tb, "GRANT ALL ON "+mysqltest.Database+".* TO "+clientName)
-	return b
 }
 
 // URL implements Backend.

@@ -7,6 +7,9 @@ import (
 	"regexp"
 	"runtime/debug"
 	"strings"
+
+	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
+	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 )
 
 // zookeeperJar is where Debian has ZooKeeper.
@@ -22,6 +25,10 @@ func Version(name string) string {
 		return printed("Redis", `v=(\S+)`, "redis-server", "--version")
 	case "zk", "zk3":
 		return packed("ZooKeeper", zookeeperJar, "META-INF/maven/org.apache.zookeeper/zookeeper/pom.properties")
+	case "postgres", "postgres-standby":
+		return printed("PostgreSQL", `\) (\S+)`, pgtest.Program("postgres"), "--version")
+	case "mariadb", "mariadb-replica":
+		return printed("MariaDB", `Ver ([0-9.]+)`, mysqltest.Program("mariadbd"), "--version")
 	}
 	return ""
 }
@@ -42,7 +49,7 @@ func linked(title, module string) string {
 
 // printed returns what a command says of its version.
 func printed(title, pattern string, command ...string) string {
-	out, err := exec.Command(command[0], command[1:]...).Output() //nolint:gosec // the caller's constant
+	out, err := exec.Command(command[0], command[1:]...).Output() //nolint:gosec // the caller's constant, or where such a program is
 	if err != nil {
 		return ""
 	}

@@ -7,7 +7,6 @@ package mutants
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,11 +21,18 @@ type Mutant struct {
 	File  string // from the root of the repository
 	Old   string // what stands there once
 	New   string // what stands there instead
+	// More is the same mistake in further files, where other back ends have it.
+	More []Change
 	// Scenario and Backend are what notices it.
 	Scenario, Backend string
 	// Storm is the contended storm of [StormLength] that notices it, too.
 	Storm Storm
+	// SQL is a database on which the scenario notices it, too. Empty: it does no harm there, which About says.
+	SQL string
 }
+
+// Change is a text that stands once in a file, and what stands there instead.
+type Change struct{ File, Old, New string }
 
 // Storm names a random storm. A seed is worth what the storms' code makes of it: whoever changes that looks for others.
 type Storm struct {
@@ -34,30 +40,34 @@ type Storm struct {
 	Seed    uint64
 }
 
-// apply writes the changed file and what the go command needs to use it in place of the original below root, both
+// apply writes the changed files and what the go command needs to use them in place of the originals below root, all
 // into dir. It returns the path of the latter.
 func (m *Mutant) apply(root, dir string) (overlay string, err error) {
-	path, err := filepath.Abs(filepath.Join(root, filepath.FromSlash(m.File)))
+	replace := map[string]string{}
+	for i, c := range append([]Change{{m.File, m.Old, m.New}}, m.More...) {
+		path, err := filepath.Abs(filepath.Join(root, filepath.FromSlash(c.File)))
+		if err != nil {
+			return "", err
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return "", err
+		}
+		if n := strings.Count(string(source), c.Old); n != 1 {
+			return "", fmt.Errorf("%s contains the text that %s changes %d times, want once: %s", c.File, m.Name, n, c.Old)
+		}
+		changed := filepath.Join(dir, fmt.Sprintf("%d-%s", i, filepath.Base(path)))
+		replace[path] = changed
+		if err := os.WriteFile(changed, []byte(strings.Replace(string(source), c.Old, c.New, 1)), 0o600); err != nil {
+			return "", err
+		}
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err
 	}
-	source, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
-	}
-	if n := strings.Count(string(source), m.Old); n != 1 {
-		return "", fmt.Errorf("%s contains the text that %s changes %d times, want once: %s", m.File, m.Name, n, m.Old)
-	}
-	changed := filepath.Join(dir, filepath.Base(path))
 	overlay = filepath.Join(dir, "overlay.json")
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{path: changed}})
-	if err != nil {
-		return "", err
-	}
-	return overlay, errors.Join(
-		os.WriteFile(changed, []byte(strings.Replace(string(source), m.Old, m.New, 1)), 0o600),
-		os.WriteFile(overlay, replace, 0o600),
-	)
+	return overlay, os.WriteFile(overlay, text, 0o600)
 }
 
 // Select returns the mutants of these names, or all if there are none.

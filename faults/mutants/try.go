@@ -30,10 +30,11 @@ const (
 const (
 	ByScenario = "scenario"
 	ByStorm    = "storm"
+	BySQL      = "sql" // the scenario, on a database
 )
 
-// Ways returns all ways to notice a mutant: each mutant is to be noticed in each of them.
-func Ways() []string { return []string{ByScenario, ByStorm} }
+// Ways returns all ways to notice a mutant: each mutant is to be noticed in each of them that it names.
+func Ways() []string { return []string{ByScenario, ByStorm, BySQL} }
 
 // Runner builds and runs fault suites with mutants and without. Its methods are for concurrent use.
 type Runner struct {
@@ -50,7 +51,7 @@ type Runner struct {
 // Outcome is what a mutant has shown.
 type Outcome struct {
 	Mutant Mutant
-	Trials []Trial // one for each way
+	Trials []Trial // one for each way that the mutant names
 }
 
 // Trial is what a mutant has shown in one run.
@@ -81,6 +82,9 @@ func (r *Runner) Try(ctx context.Context, m Mutant) Outcome {
 	}
 	program, err := r.build(ctx, &m)
 	for _, way := range ways {
+		if way == BySQL && m.SQL == "" {
+			continue
+		}
 		t := Trial{Run: m.run(way)}
 		if err != nil {
 			t.Problem = "it does not build, so it proves nothing: " + err.Error()
@@ -108,7 +112,15 @@ func (m *Mutant) run(way string) string {
 	if way == ByStorm {
 		return fmt.Sprintf("storm %d on %s", m.Storm.Seed, m.Storm.Backend)
 	}
-	return m.Scenario + " on " + m.Backend
+	return m.Scenario + " on " + m.backend(way)
+}
+
+// backend returns where the scenario runs.
+func (m *Mutant) backend(way string) string {
+	if way == BySQL {
+		return m.SQL
+	}
+	return m.Backend
 }
 
 // args returns the arguments of the fault suite for that, but for where the result goes.
@@ -119,7 +131,7 @@ func (m *Mutant) args(way string) []string {
 			"-seed", strconv.FormatUint(m.Storm.Seed, 10), "-for", StormLength.String(),
 		}
 	}
-	return []string{"run", "-short", "-backend", m.Backend, m.Scenario}
+	return []string{"run", "-short", "-backend", m.backend(way), m.Scenario}
 }
 
 // judge returns why a mutant does not count as noticed, or "".

@@ -51,6 +51,9 @@ func (p *Proxy) Addrs() []string {
 // for faults that its clients alone are to meet.
 func (p *Proxy) Only(i int) *Proxy { return &Proxy{p.gates[i : i+1]} }
 
+// Lead has all new connections go to one server, as those to an address do that has moved.
+func (p *Proxy) Lead(target string) { p.each(func(g *proxytest.Proxy) { g.Lead(target) }) }
+
 func (p *Proxy) each(do func(*proxytest.Proxy)) {
 	for _, g := range p.gates {
 		do(g)

@@ -259,3 +259,15 @@ func TestCopy(t *testing.T) {
 		t.Errorf("the reply to the copy is %q", got)
 	}
 }
+
+// TestLead: new connections go to another server, and those that there are stay.
+func TestLead(t *testing.T) {
+	r := newRig(t)
+	r.proxy.Only(0).Lead(r.servers[1].Addr)
+	for i, c := range []net.Conn{r.conn, r.dial(t, 0), r.dial(t, 1)} {
+		if err := count(c); err != nil {
+			t.Fatal(err)
+		}
+		want(t, c, []string{":1\r\n", ":1\r\n", ":2\r\n"}[i])
+	}
+}

@@ -33,7 +33,7 @@ var crowds = []stage.Scenario{{
 	Run:   runCrowdKilled,
 }}
 
-var crowdBackends = []string{"etcd", "etcd3", "embedded", "redis", "sentinel", "cluster", "zk", "zk3"}
+var crowdBackends = []string{"etcd", "etcd3", "embedded", "redis", "sentinel", "cluster", "zk", "zk3", "postgres", "mariadb"}
 
 const (
 	// crowdProcesses is how many processes the generators of a crowd live in.
@@ -43,8 +43,8 @@ const (
 	// of its clients.
 	crowdLease = coord.DefaultTTL
 	// crowdTime is how long a crowd may take until each generator has issued an ID: 10 s, and what a busy machine needs.
-	// The servers share two processors with 1024 clients here, of which each has a connection of its own, and maybe with
-	// other work. Those that find every worker ID held keep looking, which keeps the servers busy, too: ZooKeeper has
+	// The servers share two processors with 1024 clients here, of which each has a connection of its own, or with a
+	// database a process has some, and maybe with other work. Those that find every worker ID held keep looking, which keeps the servers busy, too: ZooKeeper has
 	// taken 27 s longer than the leases of the dead. So that allowance is larger than [busyTime].
 	crowdTime = 10*time.Second + 30*time.Second
 	// refusalTime is how long it may take until a generator is told that there is no worker ID for it.
@@ -66,7 +66,7 @@ func crowd(s *stage.Stage, name string) []*worker.Worker {
 			g.TTL, g.Horizon = crowdLease, crowdLease
 			all = append(all, g)
 		}
-		workers = append(workers, s.Worker(name, all...))
+		workers = append(workers, s.Start(name, worker.Spec{OnePool: true, Generators: all}))
 	}
 	seated(s, began, workers)
 	issuing(s, began, workers)

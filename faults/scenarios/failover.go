@@ -12,13 +12,13 @@ import (
 
 var replicas = []stage.Scenario{{
 	Number: 27, Name: "replica-behind", About: "a replica without the last writes becomes the primary: a quarantine, and IDs after it, also of a holder that it has never heard of",
-	Backends: []string{"sentinel", "postgres-standby"},
+	Backends: []string{"sentinel", "postgres-standby", "mariadb-replica"},
 	MinIDs:   10_000, Recovery: quarantineTime, Budget: 4 * time.Minute,
 	Rules: []history.Rule{history.StateLost},
 	Run:   runReplicaBehind,
 }, {
 	Number: 28, Name: "failback", About: "a replica without the last writes becomes the primary, and the old primary again, while all holders are frozen: they find the server that they know, with older data, and a quarantine",
-	Backends: []string{"sentinel", "postgres-standby"},
+	Backends: []string{"sentinel", "postgres-standby", "mariadb-replica"},
 	MinIDs:   10_000, Recovery: quarantineTime, Budget: 4 * time.Minute,
 	Rules: []history.Rule{history.StateLost},
 	Run:   runFailback,

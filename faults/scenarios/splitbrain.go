@@ -27,13 +27,13 @@ var splitBrains = []stage.Scenario{{
 	Run:              func(s *stage.Stage) { runSplitBrain(s, false) },
 }, {
 	Number: 29, Name: "standby-split-brain-guarded", About: "a standby becomes a primary beside the old one, which waits for it with each commit: the old one confirms nothing any more",
-	Backends: []string{"postgres-standby"},
+	Backends: []string{"postgres-standby", "mariadb-replica"},
 	MinIDs:   2 * issuedEach, Recovery: tablesTime, Budget: 4 * time.Minute,
 	Rules: []history.Rule{history.StateLost},
 	Run:   func(s *stage.Stage) { runStandbySplit(s, true) },
 }, {
 	Number: 29, Name: "standby-split-brain", About: "the same where the old one does not wait: two primaries confirm windows, and IDs are issued twice; this is documented",
-	Backends: []string{"postgres-standby"},
+	Backends: []string{"postgres-standby", "mariadb-replica"},
 	MinIDs:   2 * issuedEach, Recovery: tablesTime, Budget: 4 * time.Minute,
 	ExpectDuplicates: true,
 	Run:              func(s *stage.Stage) { runStandbySplit(s, false) },
@@ -73,7 +73,7 @@ func runSplitBrain(s *stage.Stage, guarded bool) {
 	s.AwaitIssued(holder, holder.Issued()+issuedEach)
 }
 
-// runStandbySplit is runSplitBrain for PostgreSQL. Each process knows one of the servers.
+// runStandbySplit is runSplitBrain for databases. Each process knows one of the servers.
 func runStandbySplit(s *stage.Stage, guarded bool) {
 	b := s.Backend.(backend.Divided)
 	if guarded {

@@ -51,7 +51,7 @@ func (g *instance) serve(ctx context.Context) (err error) {
 	if g.Replay != "" {
 		return g.replay(ctx)
 	}
-	c, err := open(ctx, g.URL, g.clock)
+	c, err := open(ctx, g.URL, g.clock, g.pools)
 	if err != nil {
 		g.tell(Event{Kind: Failed, Generator: g.Name}, err)
 		return err

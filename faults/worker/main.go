@@ -35,6 +35,7 @@ func Main() {
 type process struct {
 	spec  Spec
 	clock clock.Clock // nil: the system's
+	pools *pools      // that all generators use; nil: each has its own
 	*events
 }
 
@@ -54,6 +55,9 @@ func run(raw string) error {
 			return err
 		}
 		p.clock = shiftedClock{clock.System(), file}
+	}
+	if p.spec.OnePool {
+		p.pools = &pools{}
 	}
 	signal.Ignore(syscall.SIGINT) // Ctrl-C reaches all processes; the parent ends this one
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)

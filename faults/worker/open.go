@@ -22,15 +22,22 @@ import (
 )
 
 // open opens the coordinator of a URL. With a clock that is not the system's, the driver gets the same one
-// as the generator, as a program would do it: a URL cannot name a clock. The clients that are made for that
-// end with the process.
-func open(ctx context.Context, rawURL string, c clock.Clock) (coord.Coordinator, error) {
-	if c == nil {
+// as the generator, as a program would do it: a URL cannot name a clock. The same is done for a pool of
+// connections that several coordinators use. The clients that are made for that end with the process.
+func open(ctx context.Context, rawURL string, c clock.Clock, p *pools) (coord.Coordinator, error) {
+	if c == nil && p == nil {
 		return coord.Open(ctx, rawURL)
 	}
 	u, err := coord.ParseURL(rawURL)
 	if err != nil {
 		return nil, err
+	}
+	database := u.Scheme == "postgres" || u.Scheme == "mysql"
+	if c == nil && !database {
+		return coord.Open(ctx, rawURL)
+	}
+	if p == nil {
+		p = &pools{} // for this one alone
 	}
 	lease, err := u.Lease()
 	if err != nil {
@@ -59,9 +66,9 @@ func open(ctx context.Context, rawURL string, c clock.Clock) (coord.Coordinator,
 			Chroot: strings.TrimSuffix(u.Path, "/"), Lease: lease, SkewBound: skew, Clock: c,
 		}))
 	case "postgres":
-		return openPostgres(ctx, u, postgres.Options{Lease: lease, SkewBound: skew}, c)
+		return p.openPostgres(ctx, u, postgres.Options{Lease: lease, SkewBound: skew}, c)
 	case "mysql":
-		return openMySQL(u, mysql.Options{Lease: lease, SkewBound: skew}, c)
+		return p.openMySQL(u, mysql.Options{Lease: lease, SkewBound: skew}, c)
 	}
 	return nil, fmt.Errorf("%w URL: a worker with a clock file knows the schemes etcd, mysql, postgres, redis, static and zk, not %q", coord.ErrInvalid, u.Scheme)
 }

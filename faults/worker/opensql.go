@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"strings"
+	"sync"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -12,20 +13,46 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	mycoord "github.com/unalike-id/unalike/coord/mysql"
 	"github.com/unalike-id/unalike/coord/postgres"
+	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
-// conns is how many connections a pool has at most.
-const conns = 8
+// pools are connections to databases, by where these are. The zero value has none.
+type pools struct {
+	mu       sync.Mutex
+	postgres map[string]*pgxpool.Pool
+	mysql    map[string]*sql.DB
+}
 
-// openPostgres opens a URL of PostgreSQL with a clock.
-func openPostgres(ctx context.Context, u *coord.URL, o postgres.Options, c clock.Clock) (coord.Coordinator, error) {
-	config, err := pgxpool.ParseConfig("postgres://" + u.User.String() + "@" + strings.Join(u.Hosts, ",") + u.Path + "?target_session_attrs=read-write")
-	if err != nil {
-		return nil, err
+// get returns the pool of a URL, which is made if there is none yet.
+func get[P any](p *pools, all *map[string]P, u *coord.URL, connect func() (P, error)) (P, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := u.User.String() + "@" + strings.Join(u.Hosts, ",") + u.Path
+	if pool, ok := (*all)[at]; ok {
+		return pool, nil
 	}
-	config.MaxConns = conns
-	postgres.Prepare(config)
-	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
+	pool, err := connect()
+	if err != nil {
+		return pool, err
+	}
+	if *all == nil {
+		*all = map[string]P{}
+	}
+	(*all)[at] = pool
+	return pool, nil
+}
+
+// openPostgres opens a URL of PostgreSQL.
+func (p *pools) openPostgres(ctx context.Context, u *coord.URL, o postgres.Options, c clock.Clock) (coord.Coordinator, error) {
+	pool, err := get(p, &p.postgres, u, func() (*pgxpool.Pool, error) {
+		config, err := pgxpool.ParseConfig("postgres://" + u.User.String() + "@" + strings.Join(u.Hosts, ",") + u.Path + "?target_session_attrs=read-write")
+		if err != nil {
+			return nil, err
+		}
+		config.MaxConns, config.ConnConfig.ConnectTimeout = sqlstore.Conns, sqlstore.DialTime
+		postgres.Prepare(config)
+		return pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -33,19 +60,25 @@ func openPostgres(ctx context.Context, u *coord.URL, o postgres.Options, c clock
 	return given(postgres.New(pool, u.Option("namespace"), &o))
 }
 
-// openMySQL opens a URL of MySQL with a clock.
-func openMySQL(u *coord.URL, o mycoord.Options, c clock.Clock) (coord.Coordinator, error) {
-	config := mysql.NewConfig()
-	config.User, config.Net, config.Addr, config.DBName = u.User.Username(), "tcp", u.Hosts[0], strings.TrimPrefix(u.Path, "/")
-	config.Passwd, _ = u.User.Password()
-	config.MultiStatements, config.Logger = true, &mysql.NopLogger{}
-	connector, err := mysql.NewConnector(config)
+// openMySQL opens a URL of MySQL.
+func (p *pools) openMySQL(u *coord.URL, o mycoord.Options, c clock.Clock) (coord.Coordinator, error) {
+	pool, err := get(p, &p.mysql, u, func() (*sql.DB, error) {
+		config := mysql.NewConfig()
+		config.User, config.Net, config.Addr, config.DBName = u.User.Username(), "tcp", u.Hosts[0], strings.TrimPrefix(u.Path, "/")
+		config.Passwd, _ = u.User.Password()
+		config.Timeout, config.MultiStatements, config.Logger = sqlstore.DialTime, true, &mysql.NopLogger{}
+		connector, err := mysql.NewConnector(config)
+		if err != nil {
+			return nil, err
+		}
+		pool := sql.OpenDB(connector)
+		pool.SetMaxOpenConns(sqlstore.Conns)
+		pool.SetMaxIdleConns(sqlstore.Conns)
+		return pool, nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	pool := sql.OpenDB(connector)
-	pool.SetMaxOpenConns(conns)
-	pool.SetMaxIdleConns(conns)
 	o.Accept, o.Clock = accepted(u), c
 	return given(mycoord.New(pool, u.Option("namespace"), &o))
 }

@@ -15,6 +15,9 @@ type Spec struct {
 	// ClockFile is a file of [NewClockFile] that shifts the clock of all generators and coordinators
 	// of the process. Empty: they use the system's clock.
 	ClockFile string
+	// OnePool has all generators use one pool of connections to a database, as those of a program would.
+	// Otherwise each has one of its own. Other servers have no pools.
+	OnePool bool
 	// Generators are started at once.
 	Generators []Generator
 }

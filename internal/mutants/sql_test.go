@@ -227,4 +227,18 @@ var sqlMutants = []mutant{
 		new:  "if s.madeTables.Before(began) {",
 		pkg:  "./coord/mysql", test: "TestSQL",
 	},
+	{
+		name: "sql: a copy of a holder is not told",
+		file: "internal/protocol/slot.go",
+		old:  "s.NotAfter > max(g.NotAfter, asked)",
+		new:  "s.NotAfter > max(g.NotAfter, asked, s.LastTick)",
+		pkg:  "./coord/mysql", test: "TestSQL",
+	},
+	{
+		name: "sql: a change whose connection broke is sent again",
+		file: "coord/mysql/db.go",
+		old:  `rows, err := last(conn.QueryContext(ctx, script))`,
+		new:  `rows, err := last(conn.QueryContext(ctx, script)); if err != nil { rows, err = last(d.pool.QueryContext(ctx, script)) }`,
+		pkg:  "./coord/mysql", test: "TestSentOnce",
+	},
 }

@@ -27,4 +27,9 @@
 // looks at anything, so that no floor is raised between its look and its commit, whatever the
 // isolation level: that is an advisory lock on PostgreSQL, and the lock of a row elsewhere.
 // Whether a change was done is read in the same transaction: what is stored has its stamp then.
+//
+// Nobody sends a change again: neither this package, which leaves that to the coordinator, nor
+// the clients below it. A transaction that a dead lock or a serialization failure has ended was
+// rolled back, and one whose connection broke is unknown. So no outcome is ever Repeated; and if
+// somebody between the client and the server sends a change twice, its stamp is found by the second.
 package sqlstore

@@ -142,12 +142,20 @@ func (s *Server) launch(tb testing.TB) bool {
 	}
 }
 
-// folder is where the programs are: Debian does not have them in the path.
+// Program is where a program of PostgreSQL is: Debian does not have them in the path.
+func Program(name string) string {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	if len(found) > 0 {
+		return found[len(found)-1]
+	}
+	return name
+}
+
+// folder is where the programs are.
 func folder(tb testing.TB) string {
 	tb.Helper()
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	if len(found) > 0 {
-		return filepath.Dir(found[len(found)-1])
+	if path := Program("initdb"); filepath.IsAbs(path) {
+		return filepath.Dir(path)
 	}
 	proctest.Need(tb, packages, "initdb", "postgres")
 	path, err := exec.LookPath("initdb")

@@ -13,11 +13,11 @@ import (
 // Proxy forwards connections to a server. It ends with the test.
 type Proxy struct {
 	Addr     string // host:port to connect to
-	target   string
 	listener net.Listener
 	done     sync.WaitGroup
 
 	mu     sync.Mutex
+	target string // where new connections go
 	mode   mode
 	delays [2]time.Duration // of requests and of answers
 	rob    func(request []byte) bool
@@ -174,7 +174,7 @@ const tryAgain = 10 * time.Millisecond
 
 // connect makes the connection to the server that a client's goes on with.
 func (p *Proxy) connect(client net.Conn) {
-	server, err := net.Dial("tcp", p.target)
+	server, err := net.Dial("tcp", p.leads())
 	if err != nil {
 		_ = client.Close()
 		return
