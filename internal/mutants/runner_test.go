@@ -171,11 +171,15 @@ func (r *runner) build(ctx context.Context, pkg, path string, flags ...string) e
 	return nil
 }
 
+// limited runs a program that ends when it wants more than 6 GiB of memory: a mutant may loop without end, and take the
+// machine with it.
+const limited = `ulimit -d 6291456; exec "$0" "$@"`
+
 // test runs one test of a program that build has made, in the package's folder, as the go command does.
 func (r *runner) test(ctx context.Context, pkg, program, test string, limit time.Duration) result {
 	ctx, cancel := context.WithTimeout(ctx, limit+grace)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "-test.v", "-test.failfast", "-test.paniconexit0",
+	cmd := exec.CommandContext(ctx, "sh", "-c", limited, program, "-test.v", "-test.failfast", "-test.paniconexit0",
 		"-test.timeout="+limit.String(), "-test.run=^"+test+"$")
 	cmd.Dir = filepath.Join(r.root, filepath.FromSlash(pkg))
 	// A mutant is to be noticed by what everybody runs.

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -19,12 +20,17 @@ func (r result) missing(test string) string {
 	return ""
 }
 
+// outOfMemory is what a Go program says that may have no more memory.
+var outOfMemory = regexp.MustCompile(`(?m)^fatal error: .*(out of|allocate) memory`)
+
 // verdict returns why r does not show that the test noticed m, or "". A test that does not end is no test that has
 // failed: it may be the machine that is slow. It counts only for mutants of which that is the effect.
 func (m *mutant) verdict(r result) string {
 	switch {
 	case r.err == nil:
 		return m.test + " did not notice"
+	case m.hangs && outOfMemory.MatchString(r.output):
+		return "" // it has filled its memory before its time was over
 	case strings.Contains(r.output, "panic: test timed out after "):
 		if m.hangs {
 			return ""
@@ -44,6 +50,7 @@ func (r result) ended(how, test string) bool {
 
 func TestVerdict(t *testing.T) {
 	failed := errFailed{}
+	const full = "=== RUN   TestX\nfatal error: runtime: out of memory\n"
 	const timeout = "=== RUN   TestX\npanic: test timed out after 20s\n\trunning tests:\n\t\tTestX (20s)\n"
 	for _, tt := range []struct {
 		name  string
@@ -51,6 +58,8 @@ func TestVerdict(t *testing.T) {
 		res   result
 		want  string // what the verdict contains; noticed if ""
 	}{
+		{name: "out of memory", res: result{output: full, err: failed}, want: "neither passed nor failed"},
+		{name: "a loop without end, out of memory", hangs: true, res: result{output: full, err: failed}},
 		{name: "passed", res: result{output: "--- PASS: TestX (0.00s)\n"}, want: "did not notice"},
 		{name: "failed", res: result{output: "=== RUN   TestX\n--- FAIL: TestX (0.00s)\n", err: failed}},
 		{name: "failed first of all", res: result{output: "--- FAIL: TestX (0.00s)\n", err: failed}},
