@@ -18,6 +18,9 @@ build: ## Build the command line tool into bin/unalike
 test: ## Run every check: format, vet, lint, all platforms, tests, race, mutants, model
 	@scripts/summary $(MAKE) --no-print-directory checks
 
+# What is checked. An archive without history has no commit, and then all mutants have their turn.
+COMMIT = $(shell git rev-parse --short=12 HEAD 2>/dev/null)
+
 # What the steps of make full do in another way than those of make test.
 MODEL := quick
 LONG :=
@@ -44,7 +47,7 @@ checks:
 	@$(if $(LONG),scripts/step "tests of the fault suite under the race detector" scripts/race -C faults $(LONG))
 	@scripts/step "fault suite, $(if $(LONG),full,short) set" $(MAKE) --no-print-directory faults $(if $(LONG),,FAULTS=-short)
 	@scripts/step "benchmarks, for a moment" $(MAKE) --no-print-directory bench-smoke
-	@scripts/step "mutants" $(MAKE) --no-print-directory mutants
+	@scripts/step "mutants$(if $(LONG),, whose turn it is)" $(MAKE) --no-print-directory mutants $(if $(LONG),,TURN=$(COMMIT))
 
 # The loops leave the mutants a third of two cores.
 busy-mutants: checks
@@ -82,7 +85,7 @@ faults: ## Run the fault suite on real servers: an hour and a half; eight minute
 	bin/faults run -results bin/faults.jsonl -keep bin/faults-failed $(FAULTS)
 
 mutants: ## Break the code in known ways; a test must notice each
-	UNALIKE_MUTANTS=1 $(GO) test -C internal/mutants -count=1 -timeout=60m -parallel=$(AT_ONCE) -run=TestMutants
+	UNALIKE_MUTANTS=1 UNALIKE_MUTANTS_TURN=$(TURN) $(GO) test -C internal/mutants -count=1 -timeout=60m -parallel=$(AT_ONCE) -run=TestMutants
 
 fuzz: ## Let each fuzz test search for FUZZTIME, 10s by default
 	@scripts/fuzz

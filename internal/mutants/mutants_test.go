@@ -17,43 +17,51 @@ type mutant struct {
 	hangs    bool   // the test may also fail by not ending
 }
 
-// TestMutants applies each of the mutants, some at a time. It fails for each that its test does
-// not notice, and for each that does not build: that would prove nothing.
+// all are the mutants.
+var all = slices.Concat(
+	clockMutants, coreMutants, keeperMutants, driverMutants, operatorMutants,
+	cmdFixMutants,
+	coreFixMutants,
+	zkFixMutants,
+	zkMutants,
+	sqlMutants,
+	keeperFixMutants,
+	review1Mutants,
+	review4Mutants,
+	staticFixMutants,
+	redisFixMutants,
+	etcdFixMutants,
+	review2Mutants,
+	review3Mutants,
+	decideMutants,
+	toyMutants,
+	resumeMutants,
+	followMutants,
+	betweenMutants,
+	etcdMutants,
+	simMutants,
+	simulatedMutants,
+	mendMutants,
+	verifyMutants,
+	badInputMutants,
+)
+
+// TestMutants applies each of the mutants, some at a time, or those that are this commit's turn.
+// It fails for each that its test does not notice, and for each that does not build: that would
+// prove nothing.
 func TestMutants(t *testing.T) {
 	if os.Getenv("UNALIKE_MUTANTS") == "" {
 		t.Skip("the mutants take minutes; make mutants runs them (UNALIKE_MUTANTS=1)")
+	}
+	mutants, err := turn(all, os.Getenv("UNALIKE_MUTANTS_TURN"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	r, err := newRunner(t, "../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range slices.Concat(
-		clockMutants, coreMutants, keeperMutants, driverMutants, operatorMutants,
-		cmdFixMutants,
-		coreFixMutants,
-		zkFixMutants,
-		zkMutants,
-		sqlMutants,
-		keeperFixMutants,
-		review1Mutants,
-		review4Mutants,
-		staticFixMutants,
-		redisFixMutants,
-		etcdFixMutants,
-		review2Mutants,
-		review3Mutants,
-		decideMutants,
-		toyMutants,
-		resumeMutants,
-		followMutants,
-		betweenMutants,
-		etcdMutants,
-		simMutants,
-		simulatedMutants,
-		mendMutants,
-		verifyMutants,
-		badInputMutants,
-	) {
+	for _, m := range mutants {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			if problem := r.try(t, &m); problem != "" {
