@@ -46,9 +46,9 @@ data folder. The IDs are then unique among all runs by this user on this machine
 the same layout, whether one runs or many at once, as long as that data is not deleted.
 
 With --config, the settings come from a YAML file: coordinator, layout, ttl, horizon,
-renew, worker_ids, identity, rollback_tolerance, lead, sequence_start, stripes. For each
-of them a variable of the environment, UNALIKE_TTL for ttl, wins over the file, and a
-flag wins over both.
+renew, worker_ids, identity, rollback_tolerance, lead, sequence_start, stripes,
+start_timeout. For each of them a variable of the environment, UNALIKE_TTL for ttl, wins
+over the file, and a flag wins over both.
 
 Once all IDs are printed the exit code is 0, also if the worker ID cannot be given
 back; a warning says so, and it comes free when its lease ends.

@@ -167,7 +167,7 @@ func listen(t *testing.T, file string) *service {
 func serve(t *testing.T, file string) *service {
 	t.Helper()
 	s := listen(t, file)
-	for code := 0; code != http.StatusNoContent; {
+	for code := 0; code != http.StatusOK; {
 		select {
 		case <-s.Done():
 			t.Fatal("the service ended before it was ready")
@@ -264,7 +264,7 @@ func TestService(t *testing.T) {
 				t.Errorf("%d replicas have the worker IDs %v", len(replicas), workers)
 			}
 			for _, s := range replicas {
-				if code, body := s.get(t, http.MethodGet, "/ready"); code != http.StatusNoContent {
+				if code, body := s.get(t, http.MethodGet, "/ready"); code != http.StatusOK {
 					t.Errorf("ready: status %d, %s", code, body)
 				}
 				code, body := s.get(t, http.MethodGet, "/health")
@@ -292,9 +292,9 @@ func TestNotReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer back.Close()
-	s := listen(t, configure(t, "zk://"+back.Addr().String()+"?namespace=orders&ttl=10m")) // for so long it tries
-	for path, method := range map[string]string{"/ready": http.MethodGet, "/health": http.MethodGet, "/orders": http.MethodPost} {
-		if code, body := s.get(t, method, path); code != http.StatusServiceUnavailable {
+	s := listen(t, configure(t, "zk://"+back.Addr().String()+"?namespace=orders"))
+	for path, method := range map[string]string{"/ready": http.MethodGet, "/orders": http.MethodPost} {
+		if code, body := s.get(t, method, path); code != http.StatusServiceUnavailable || !strings.Contains(string(body), "not started yet") {
 			t.Errorf("%s: status %d, %s", path, code, body)
 		}
 	}

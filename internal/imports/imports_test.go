@@ -27,6 +27,7 @@ var allowed = map[string][]string{
 	"internal/keeper":   {"clock", "coord"},
 	"internal/lifetime": {"clock", "coord"},
 	"internal/protocol": {"clock", "coord", "internal/lifetime"},
+	"probe":             nil,
 }
 
 // platforms differ in the files that are built.
