@@ -9,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/logs"
 )
 
 // DefaultRollbackTolerance is the rollback tolerance of a zero [Config].
@@ -85,9 +86,7 @@ func (cfg Config) resolve(c coord.Coordinator) (settings, error) {
 	if s.Clock == nil {
 		s.Clock = clock.System()
 	}
-	if s.Logger == nil {
-		s.Logger = defaultLogger()
-	}
+	s.Logger = logs.Or(s.Logger)
 	if s.RollbackTolerance == 0 {
 		s.RollbackTolerance = DefaultRollbackTolerance
 	}

@@ -117,7 +117,7 @@ func (k *Keeper) open(t Term, asked int64) error {
 	}
 	told, took := k.told || k.outage.logged, time.Since(k.without)
 	k.adopt(g, asked)
-	k.tell(endOf(told), "worker ID acquired", "worker_id", g.WorkerID, "generation", g.Generation,
+	k.tellEndOf(told, "worker ID acquired", "worker_id", g.WorkerID, "generation", g.Generation,
 		"window_opens", k.timeOf(g.NotBefore+1), "window_ends", k.timeOf(g.NotAfter+1), "after", took.Round(time.Millisecond))
 	k.tellOpening()
 	k.tellService()

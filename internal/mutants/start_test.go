@@ -82,7 +82,7 @@ var startMutants = []mutant{
 	},
 	{
 		name: "everything logged by default",
-		file: "core/logger.go",
+		file: "internal/logs/logs.go",
 		old:  "l >= slog.LevelWarn && ",
 		new:  "",
 		pkg:  "./core", test: "TestWarningsGoToTheDefaultLogger",
@@ -90,8 +90,8 @@ var startMutants = []mutant{
 	{
 		name: "warnings silenced by default",
 		file: "core/config.go",
-		old:  "s.Logger = defaultLogger()",
-		new:  "s.Logger = slog.New(slog.DiscardHandler)",
+		old:  "\ts.Logger = logs.Or(s.Logger)\n",
+		new:  "\tif s.Logger == nil {\n\t\ts.Logger = slog.New(slog.DiscardHandler)\n\t}\n\t_ = logs.Or\n",
 		pkg:  "./core", test: "TestWarningsGoToTheDefaultLogger",
 	},
 	{
@@ -124,9 +124,9 @@ var startMutants = []mutant{
 	},
 	{
 		name: "silence while nothing is answered",
-		file: "internal/keeper/announce.go",
-		old:  "announceAfter = 700 * time.Millisecond",
-		new:  "announceAfter = 1700 * time.Millisecond",
+		file: "internal/logs/waiting.go",
+		old:  "Quiet = 700 * time.Millisecond",
+		new:  "Quiet = 1700 * time.Millisecond",
 		pkg:  "./internal/keeper", test: "TestWaitsAreAnnouncedWithinASecond",
 	},
 	{
