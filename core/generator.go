@@ -36,14 +36,13 @@ type Generator struct {
 	// The rest is off the hot path.
 	refused   [verdicts]atomic.Uint64
 	rollbacks atomic.Uint64
-	closing   atomic.Bool        // set first by Close: nothing is published any more
-	changed   signal             // something about the terms changed
-	edges     edges              // who waits for the clock
-	warnings  []string           // of the coordinator, standing
-	reported  reported           // what Health said last
-	observer  observer           // calls OnChange
-	stopStart context.CancelFunc // ends what starting waits for
-	starting  sync.WaitGroup     // the wait for the windows of a generator that Start made
+	closing   atomic.Bool    // set first by Close: nothing is published any more
+	changed   signal         // something about the terms changed
+	edges     edges          // who waits for the clock
+	warnings  []string       // of the coordinator, standing
+	reported  reported       // what Health said last
+	observer  observer       // calls OnChange
+	starting  sync.WaitGroup // the wait for the windows of a generator that Start made
 	end       sync.Once
 	endErr    error
 }
@@ -168,9 +167,6 @@ func (g *Generator) Close(ctx context.Context) error {
 	}
 	g.end.Do(func() {
 		g.closing.Store(true)
-		if g.stopStart != nil {
-			g.stopStart()
-		}
 		errs := make([]error, len(g.stripes))
 		var all sync.WaitGroup
 		for i, st := range g.stripes {

@@ -62,14 +62,12 @@ func Start(c coord.Coordinator, cfg Config) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	g.stopStart = cancel
 	for _, st := range g.stripes {
 		st.keeper.Begin()
 	}
 	g.observer.start()
 	g.starting.Go(func() {
-		_ = g.awaitOpen(ctx) // what it waits for is in the log, and in Health
+		_ = g.awaitOpen(context.Background()) // Close ends it; what it waits for is in the log, and in Health
 	})
 	return g, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,8 +146,22 @@ func (a *app) generateUntil(ctx context.Context, o *generateOptions, cfg config.
 func (a *app) startGenerator(ctx context.Context, where place, cfg config.Config, notes *notes) (c coord.Coordinator, g *core.Generator, err error) {
 	tell := func() {
 		if !notes.said.Load() {
-			slog.New(notes).Warn("still waiting for the coordinator", "url", where.String())
+			slog.New(notes).Warn("still waiting for the coordinator", "url", where.String(), "at_most", cmp.Or(cfg.StartTimeout, a.answer))
 		}
+	}
+	if err := a.awaitPresence(ctx, where); err != nil {
+		return nil, nil, err
+	}
+	if a.bounded {
+		cfg.StartTimeout = a.answer
+		bounded, cancel := context.WithTimeout(ctx, a.answer)
+		defer cancel()
+		ctx = bounded
+		defer func() {
+			if errors.Is(err, context.DeadlineExceeded) {
+				err = fmt.Errorf("%w; --timeout allows %v", err, a.answer)
+			}
+		}()
 	}
 	whileWaiting(a.quiet, tell, func() {
 		if c, err = where.open(ctx, cfg.Logger); err == nil {

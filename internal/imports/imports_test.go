@@ -56,7 +56,7 @@ func TestStandardLibraryOnly(t *testing.T) {
 // TestConfigImports: a program that is configured by a file gets a reader of YAML, and no
 // driver that it has not imported itself.
 func TestConfigImports(t *testing.T) {
-	want := []string{module + "clock", module + "config", module + "coord", module + "core", module + "internal/keeper", module + "internal/logs", "go.yaml.in/yaml/v3"}
+	want := []string{module + "clock", module + "config", module + "coord", module + "core", module + "internal/keeper", module + "internal/logs", module + "internal/near", "go.yaml.in/yaml/v3"}
 	for _, platform := range platforms {
 		for _, dep := range dependencies(t, platform, "config") {
 			if !slices.Contains(want, dep) {

@@ -116,8 +116,11 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 	skew, isSkew := errors.AsType[*coord.ClockSkewError](err)
 	switch {
 	case isFull:
-		goesOn = s.mayEnd(full)
-		return min(lookPause+rand.N(lookPause/4), max(time.Until(s.held), 0)), goesOn
+		goesOn, pause = s.mayEnd(full), lookPause+rand.N(lookPause/4)
+		if left := time.Until(s.held); left > 0 {
+			pause = min(pause, left)
+		}
+		return pause, goesOn
 	case coord.Permanent(err):
 		return 0, false
 	case isSkew:

@@ -13,16 +13,9 @@ var startMutants = []mutant{
 	{
 		name: "Start waits until it serves",
 		file: "core/start.go",
-		old:  "	g.starting.Go(func() {\n\t\t_ = g.awaitOpen(ctx) // what it waits for is in the log, and in Health\n\t})\n",
-		new:  "	_ = g.awaitOpen(ctx)\n",
+		old:  "\tg.starting.Go(func() {\n\t\t_ = g.awaitOpen(context.Background()) // Close ends it; what it waits for is in the log, and in Health\n\t})\n",
+		new:  "\t_ = g.awaitOpen(context.Background())\n",
 		pkg:  "./core", test: "TestStartReturnsAtOnceAndServesWhenTheCoordinatorIsThere", hangs: true,
-	},
-	{
-		name: "closed start goes on waiting for its window",
-		file: "core/generator.go",
-		old:  "		if g.stopStart != nil {\n",
-		new:  "		if g.stopStart == nil {\n",
-		pkg:  "./core", test: "TestStartThatIsClosedLeavesNothingBehind", hangs: true,
 	},
 	{
 		name: "opening of a window that was waited for not told",
@@ -98,7 +91,7 @@ var startMutants = []mutant{
 		name: "Start turned away by holders who live",
 		file: "internal/keeper/start.go",
 		old:  "		if full.Soonest.IsZero() {\n",
-		new:  "		if full.Soonest.IsZero() || !full.LastSeen.IsZero() {\n",
+		new:  "\t\tif full.Soonest.IsZero() || full.InUse > 0 {\n",
 		pkg:  "./internal/keeper", test: "TestStartWaitsForAHolderThatLives",
 	},
 	{
@@ -131,7 +124,7 @@ var startMutants = []mutant{
 	},
 	{
 		name: "end of an announced wait is no warning",
-		file: "internal/keeper/announce.go",
+		file: "internal/logs/waiting.go",
 		old:  "	if warned {\n",
 		new:  "	if false {\n",
 		pkg:  "./internal/keeper", test: "TestWaitsAreAnnouncedWithinASecond",
