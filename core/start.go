@@ -152,7 +152,7 @@ func (g *Generator) awaitOpen(ctx context.Context) error {
 	if opening.began.IsZero() {
 		return nil
 	}
-	g.log.Warn("the issue window is open", "after", time.Since(opening.began).Round(time.Millisecond))
+	g.log.Warn("the issue window is open", "after", g.readClock().Sub(opening.began).Round(time.Millisecond))
 	return nil
 }
 
@@ -164,7 +164,7 @@ func (g *Generator) awaitStripe(ctx context.Context, st *stripe, o *opening) err
 		if err == nil || errors.Is(err, ErrTimeExhausted) || errors.Is(err, ErrClosed) {
 			return err
 		}
-		if late, ok := errors.AsType[*WindowNotOpenError](err); ok && o.news(late) {
+		if late, ok := errors.AsType[*WindowNotOpenError](err); ok && o.news(late, g.readClock()) {
 			g.log.Warn("waiting for the issue window to open", "worker_id", late.WorkerID, "for", late.wait(), "opens", late.Opens, "reason", err,
 				"hint", "before the first start of all, 'unalike init --coordinator URL', or fresh=true with a static state file, spares the wait")
 		}
@@ -182,7 +182,7 @@ type opening struct {
 }
 
 // news reports whether a wait is worth a line: it is the longest one so far.
-func (o *opening) news(late *WindowNotOpenError) bool {
+func (o *opening) news(late *WindowNotOpenError, now time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if late.wait() <= shortWait || late.Opens.Before(o.until.Add(shortWait)) {
@@ -190,7 +190,7 @@ func (o *opening) news(late *WindowNotOpenError) bool {
 	}
 	o.until = late.Opens
 	if o.began.IsZero() {
-		o.began = time.Now()
+		o.began = now
 	}
 	return true
 }

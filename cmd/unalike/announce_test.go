@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,20 +87,10 @@ var lengths = []string{"trying_until=", "at_most=", " for="}
 // with each that is not there, a program that waits is told so, with reason and length.
 func TestWaitsAreAnnounced(t *testing.T) {
 	t.Parallel()
-	closed := func(t *testing.T) string {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = l.Close() }()
-		return l.Addr().String()
-	}
-	for kind, address := range map[string]func(*testing.T) string{"silent": silent, "refused": closed} {
-		for _, url := range []string{
-			"etcd://ADDRESS/x", "etcd://u:p@ADDRESS/x", "redis://ADDRESS/0?namespace=x", "redis-sentinel://ADDRESS/m/0?namespace=x", "redis-cluster://ADDRESS?namespace=x",
-			"zk://ADDRESS?namespace=x", "postgres://u@ADDRESS/db?namespace=x", "mysql://u@ADDRESS/db?namespace=x",
-		} {
-			t.Run(kind+" "+url[:strings.Index(url, "ADDRESS")], func(t *testing.T) {
+	for kind, address := range map[string]func(*testing.T) string{"silent": silent, "refused": nobody} {
+		for _, url := range serverURLs {
+			scheme, _, _ := strings.Cut(url, "ADDRESS")
+			t.Run(kind+" "+scheme, func(t *testing.T) {
 				t.Parallel()
 				log := newAnnouncements()
 				began := time.Now()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// schemes are URLs of each kind of server, with ADDRESS where it stands.
+// serverURLs are URLs of each kind of server, with ADDRESS where it stands.
 var serverURLs = []string{
 	"etcd://ADDRESS/x", "etcd://u:p@ADDRESS/x", "redis://:secret@ADDRESS/0?namespace=x", "redis-sentinel://ADDRESS/m/0?namespace=x",
 	"redis-cluster://ADDRESS?namespace=x", "zk://ADDRESS?namespace=x", "postgres://u:secret@ADDRESS/db?namespace=x", "mysql://u:secret@ADDRESS/db?namespace=x",

@@ -102,7 +102,6 @@ func New(ctx context.Context, dir, namespace string, o *Options) (*Coordinator, 
 	if c.inner, err = etcd.New(c.client, namespace, &opts); err != nil {
 		return nil, errors.Join(err, c.client.Close())
 	}
-	began := time.Now()
 	start := func() {
 		if err = f.prepare(); err == nil {
 			err = c.start(ctx)
@@ -113,7 +112,7 @@ func New(ctx context.Context, dir, namespace string, o *Options) (*Coordinator, 
 		return nil, errors.Join(err, c.inner.Close(), c.client.Close(), c.server.stop())
 	}
 	if told {
-		c.log.Warn("the embedded etcd has started", "folder", f.path, "after", time.Since(began).Round(time.Millisecond))
+		c.log.Warn("the embedded etcd has started", "folder", f.path)
 	}
 	life, end := context.WithCancel(context.Background())
 	c.end = end
