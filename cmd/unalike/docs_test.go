@@ -84,6 +84,10 @@ func TestBlocks(t *testing.T) {
 			if page == "README.md" && i < 2 {
 				continue // they are run
 			}
+			if strings.Contains(program, "\n\t\"testing\"\n") {
+				runTest(t, program)
+				continue
+			}
 			compileProgram(t, program)
 		}
 		for _, settings := range blocks(text, "yaml") {
@@ -111,6 +115,20 @@ func TestBlocks(t *testing.T) {
 	}
 	if commands < 15 {
 		t.Errorf("%d calls of the command were found: does this test still find them?", commands)
+	}
+}
+
+// runTest runs a Go test that stands in a document.
+func runTest(t *testing.T, program string) {
+	t.Helper()
+	source := filepath.Join(t.TempDir(), "recipe_test.go")
+	if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "test", source)
+	cmd.Dir = root // where its imports are found
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
