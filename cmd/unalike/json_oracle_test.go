@@ -70,7 +70,7 @@ func BenchmarkWrite(b *testing.B) {
 			p := printer{format: f, layout: core.DefaultLayout()}
 			var text []byte
 			for i := range b.N {
-				text, _ = p.appendLine(text[:0], core.ID(1541815603606036480+i))
+				text, _ = p.appendLine(text[:0], core.ID(1541815603606036480)+core.ID(i))
 			}
 		})
 	}
