@@ -36,6 +36,19 @@ type Config struct {
 // otherwise those of coord.Open and core.New. None contains a password. After an error
 // nothing is left open.
 func (c Config) Open(ctx context.Context) (*Generator, error) {
+	return c.open(ctx, func(o coord.Coordinator) (*core.Generator, error) { return core.New(ctx, o, c.Config) })
+}
+
+// Start is Open without the wait: it returns at once a generator that leases its worker
+// IDs in the background, as [core.Start] does, so that a service listens while its
+// coordinator is away. ctx bounds what opening the coordinator takes, which is nothing
+// but with an embedded etcd, and with a user and a password for etcd.
+func (c Config) Start(ctx context.Context) (*Generator, error) {
+	return c.open(ctx, func(o coord.Coordinator) (*core.Generator, error) { return core.Start(o, c.Config) })
+}
+
+// open opens the coordinator, and makes a generator on it.
+func (c Config) open(ctx context.Context, generator func(coord.Coordinator) (*core.Generator, error)) (*Generator, error) {
 	if c.Coordinator == "" {
 		return nil, invalid("config: no coordinator is set; name its URL with the key coordinator of the file, or in %s", envName(keyCoordinator))
 	}
@@ -46,7 +59,7 @@ func (c Config) Open(ctx context.Context) (*Generator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("config: %scoordinator: %w", c.at(keyCoordinator), err)
 	}
-	g, err := core.New(ctx, coordinator, c.Config)
+	g, err := generator(coordinator)
 	if err != nil {
 		return nil, errors.Join(c.explain(err), coordinator.Close())
 	}

@@ -33,6 +33,7 @@ var values = []struct {
 	{"lead", "3ms", "0s", func(c Config) bool { return c.Lead == 3*time.Millisecond }},
 	{"sequence_start", "256", "0", func(c Config) bool { return c.SequenceStart == 256 }},
 	{"stripes", "4", "1", func(c Config) bool { return c.Stripes == 4 }},
+	{"start_timeout", "3m", "2s", func(c Config) bool { return c.StartTimeout == 3*time.Minute }},
 }
 
 func lookupIn(env map[string]string) func(string) (string, bool) {

@@ -46,6 +46,7 @@
 //	lead                UNALIKE_LEAD                duration; 0s is none                    0s
 //	sequence_start      UNALIKE_SEQUENCE_START      number, 0 or more                       0
 //	stripes             UNALIKE_STRIPES             number, 1 or more                       1
+//	start_timeout       UNALIKE_START_TIMEOUT       duration, positive                      the TTL and 5s
 //
 // Durations have a unit, as 500ms, 15s and 1m30s have. What each setting does is said at
 // the fields of core.Config and coord.LeaseConfig. The lease times can stand in the

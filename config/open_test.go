@@ -61,6 +61,25 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// TestStart: the generator is there at once, and ready when its worker ID is leased.
+func TestStart(t *testing.T) {
+	c := parse(t, "coordinator: static://?worker=6&namespace=config-start\n")
+	c.Logger = slog.New(slog.DiscardHandler)
+	g, err := c.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(g.Check(), g.Close(t.Context())); err != nil {
+		t.Error(err)
+	}
+	if _, err := (config.Config{}).Start(t.Context()); !errors.Is(err, coord.ErrInvalid) {
+		t.Errorf("without a coordinator: %v", err)
+	}
+}
+
 func TestOpenErrors(t *testing.T) {
 	const static = "coordinator: static://?worker=5&namespace=config-errors"
 	for _, tt := range []struct{ name, file, want string }{

@@ -74,6 +74,7 @@ var settings = []setting{
 	durationSetting("lead", func(c *Config) *time.Duration { return &c.Lead }, orZero),
 	numberSetting("sequence_start", func(c *Config) *int { return &c.SequenceStart }, 0),
 	numberSetting("stripes", func(c *Config) *int { return &c.Stripes }, 1),
+	durationSetting("start_timeout", func(c *Config) *time.Duration { return &c.StartTimeout }, positive),
 }
 
 // find returns the setting of a key, or false.

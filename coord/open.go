@@ -40,11 +40,11 @@ func Schemes() []string {
 type OpenOptions struct {
 	// Logger receives what an operator may want to know of the back end: that it has lost
 	// writes, that it may evict leases, that a record cannot be read. Never per call, and
-	// never a password. Nil: nothing is logged.
+	// never a password. Nil: warnings go to slog.Default().
 	Logger *slog.Logger
 }
 
-// Open is [OpenWith] without options: the driver logs nothing.
+// Open is [OpenWith] without options: warnings of the driver go to slog.Default().
 func Open(ctx context.Context, rawURL string) (Coordinator, error) {
 	return OpenWith(ctx, rawURL, OpenOptions{})
 }

@@ -40,15 +40,25 @@ func (g *Generator) refuse(a attempt) error {
 	if a.stripe == nil {
 		return ErrClosed
 	}
-	v := a.verdict
-	if v == closed && !g.closing.Load() {
-		v = ended // what the caller sees of a lost lease
-	}
-	g.refused[v].Add(1)
+	v := g.count(a)
 	if v != wait {
 		a.stripe.note(v)
 	}
 	return a.explain()
+}
+
+// count counts the error that attempt a ends with, and returns what its caller sees.
+func (g *Generator) count(a attempt) verdict {
+	v := a.verdict
+	switch {
+	case v != closed || g.closing.Load():
+	case a.term.workerID == noWorker:
+		v = notStarted
+	default:
+		v = ended // what the caller sees of a lost lease
+	}
+	g.refused[v].Add(1)
+	return v
 }
 
 // hint remembers which stripe served a processor last, so that goroutines on

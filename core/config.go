@@ -9,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/logs"
 )
 
 // DefaultRollbackTolerance is the rollback tolerance of a zero [Config].
@@ -48,11 +49,20 @@ type Config struct {
 	// OnChange, if not nil, is called when the generator begins or ceases to be able
 	// to issue, when its reason changes, and when a worker ID changes: one call at a
 	// time, from a goroutine of its own, and with the latest state if several changes
-	// came during one call. It is not called for the state in which New returns; the
-	// last call, for Close, may come after Close has returned. It may call the
-	// generator's methods.
+	// came during one call. It is not called for the state in which New or Start returns.
+	// The last call is for Close, has [Health.Closed] set, and may come after Close has
+	// returned. It may call the generator's methods.
 	OnChange func(Health)
-	// Logger gets transitions, and never single IDs. Nil means no log.
+	// StartTimeout is how long New goes on while it gets no worker ID: the coordinator
+	// does not answer, or every worker ID is held. 0 means the lease's TTL and 5 s, or
+	// longer where the lease of a holder that may be dead ends later; a negative value
+	// means until New's context ends. It does not count waits whose end is known, for a
+	// quarantine or for a window that opens later: the context bounds them. [Start] goes
+	// on until Close, whatever it is.
+	StartTimeout time.Duration
+	// Logger gets transitions and waits, and never single IDs. Nil means that warnings
+	// go to slog.Default(), as it is when the generator is made; slog.DiscardHandler
+	// silences them. The end of what a warning has announced is a warning as well.
 	Logger *slog.Logger
 }
 
@@ -76,9 +86,7 @@ func (cfg Config) resolve(c coord.Coordinator) (settings, error) {
 	if s.Clock == nil {
 		s.Clock = clock.System()
 	}
-	if s.Logger == nil {
-		s.Logger = slog.New(slog.DiscardHandler)
-	}
+	s.Logger = logs.Or(s.Logger)
 	if s.RollbackTolerance == 0 {
 		s.RollbackTolerance = DefaultRollbackTolerance
 	}

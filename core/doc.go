@@ -15,6 +15,10 @@
 //	err = g.Close(last) // frees the worker ID; last is a context that has not ended
 //	err = c.Close()
 //
+// [New] blocks until IDs can be issued. [Start] returns at once, so that a service can
+// listen and say that it is not ready while its coordinator is away; [Generator.Check] and
+// package probe tell.
+//
 // # IDs
 //
 // [ID] is an int64 with its text, JSON, binary and database forms. [Layout] says
@@ -69,8 +73,8 @@
 // the last renewal. Then it returns [ErrWindowEnded], and resumes by itself as soon
 // as the coordinator answers. A coordinator that has lost state, as a Redis that was
 // restarted may have, grants nothing at first: until then it is [ErrWindowNotOpen] where
-// the worker ID is still the generator's, and ErrWindowEnded where it is not. [Generator.Ready] and [Generator.Health] tell how
-// things stand, and Config.OnChange is called when they change.
+// the worker ID is still the generator's, and ErrWindowEnded where it is not. [Generator.Check] and [Generator.Health] tell how
+// things stand, and Config.OnChange is called when they change; [Generator.Ready] waits.
 //
 // # Tests of programs that use this package
 //

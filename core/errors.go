@@ -29,6 +29,9 @@ var (
 	// lost its state, or this machine's clock is behind. The error is a
 	// [*WindowNotOpenError].
 	ErrWindowNotOpen = errors.New("core: issue window not open yet")
+	// ErrNotStarted says that a generator made by [Start] has no worker ID yet. The error
+	// is a [*NotStartedError]. Service begins by itself.
+	ErrNotStarted = errors.New("core: generator not started yet")
 	// ErrWindowEnded says that the window has ended and could not be extended: the
 	// lease was lost or the coordinator is down. The error is a [*WindowEndedError].
 	// Service resumes by itself.
@@ -44,12 +47,16 @@ var (
 // errNoContext is returned for a nil context.
 var errNoContext = fmt.Errorf("%w: ctx is nil; pass context.Background()", ErrInvalidConfig)
 
-// contextError returns the error of a context that has ended, or is none.
-func contextError(ctx context.Context) error {
+// begin returns the error of a context that has ended, and counts it, or is none.
+func (g *Generator) begin(ctx context.Context) error {
 	if ctx == nil {
 		return errNoContext
 	}
-	return ctx.Err()
+	err := ctx.Err()
+	if err != nil {
+		g.refused[called].Add(1)
+	}
+	return err
 }
 
 // ClockRollbackError is an [ErrClockRollback] with the times.
@@ -85,6 +92,30 @@ func (e *WindowNotOpenError) Error() string {
 // Unwrap returns [ErrWindowNotOpen].
 func (e *WindowNotOpenError) Unwrap() error { return ErrWindowNotOpen }
 
+// wait is how long the window has yet to open, by the clock that the error was made with.
+func (e *WindowNotOpenError) wait() time.Duration { return e.Opens.Sub(e.Now) }
+
+// NotStartedError is an [ErrNotStarted] with its reason.
+type NotStartedError struct {
+	Cause error // why there is no worker ID; nil: not known yet
+}
+
+// Error says why there is no worker ID yet, and what has to happen.
+func (e *NotStartedError) Error() string {
+	if e.Cause == nil {
+		return fmt.Sprintf("%v: no worker ID is leased yet, the coordinator has not answered so far; service begins by itself", ErrNotStarted)
+	}
+	return fmt.Sprintf("%v: %v; %s", ErrNotStarted, e.Cause, outlook(e.Cause, "begin", "once a worker ID is leased"))
+}
+
+// Unwrap returns [ErrNotStarted] and the cause.
+func (e *NotStartedError) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{ErrNotStarted}
+	}
+	return []error{ErrNotStarted, e.Cause}
+}
+
 // WindowEndedError is an [ErrWindowEnded] with its reason and times.
 type WindowEndedError struct {
 	WorkerID int
@@ -110,28 +141,37 @@ func (e *WindowEndedError) Error() string {
 
 // outlook says what has to happen before IDs can be issued again.
 func (e *WindowEndedError) outlook() string {
+	if e.Lost {
+		return outlook(e.Cause, "resume", "once a worker ID is leased anew")
+	}
+	return outlook(e.Cause, "resume", "")
+}
+
+// outlook says what has to happen before service begins or resumes. Leased says what is
+// lacking where there is no worker ID; empty: there is one.
+func outlook(cause error, begins, leased string) string {
 	var (
 		file *fs.PathError
 		link *os.LinkError
 	)
 	switch {
-	case errors.Is(e.Cause, coord.ErrNamespaceClosed):
-		return "service does not resume in this namespace"
-	case errors.Is(e.Cause, coord.ErrClosed):
-		return "service does not resume; close a generator before its coordinator"
-	case errors.Is(e.Cause, coord.ErrQuarantined):
-		return "service resumes by itself when the quarantine is over"
-	case e.Lost && errors.Is(e.Cause, coord.ErrNoWorkerID):
-	case coord.Permanent(e.Cause), errors.Is(e.Cause, keeper.ErrBehind), errors.As(e.Cause, &file), errors.As(e.Cause, &link):
-		return "service resumes by itself once that is corrected"
+	case errors.Is(cause, coord.ErrNamespaceClosed):
+		return "service does not " + begins + " in this namespace"
+	case errors.Is(cause, coord.ErrClosed):
+		return "service does not " + begins + "; close a generator before its coordinator"
+	case errors.Is(cause, coord.ErrQuarantined):
+		return "service " + begins + "s by itself when the quarantine is over"
+	case leased != "" && errors.Is(cause, coord.ErrNoWorkerID):
+	case coord.Permanent(cause), errors.Is(cause, keeper.ErrBehind), errors.As(cause, &file), errors.As(cause, &link):
+		return "service " + begins + "s by itself once that is corrected"
 	}
-	if errors.Is(e.Cause, keeper.ErrLate) {
-		return "service resumes by itself once the coordinator answers sooner; a longer Horizon bridges more"
+	if errors.Is(cause, keeper.ErrLate) {
+		return "service " + begins + "s by itself once the coordinator answers sooner; a longer Horizon bridges more"
 	}
-	if e.Lost {
-		return "service resumes by itself once a worker ID is leased anew"
+	if leased != "" {
+		return "service " + begins + "s by itself " + leased
 	}
-	return "service resumes by itself once the coordinator answers; check that it is up and reachable"
+	return "service " + begins + "s by itself once the coordinator answers; check that it is up and reachable"
 }
 
 // Unwrap returns [ErrWindowEnded] and the cause.

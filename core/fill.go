@@ -12,7 +12,7 @@ import "context"
 // without gaps: others may get IDs in between.
 func (g *Generator) Fill(ctx context.Context, dst []ID) (n int, err error) {
 	for n < len(dst) {
-		if err := contextError(ctx); err != nil {
+		if err := g.begin(ctx); err != nil {
 			return n, err
 		}
 		a := g.grab(len(dst) - n)

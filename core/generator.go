@@ -5,19 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
-	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/keeper"
 )
-
-// shortWait is the longest wait for a window at a start that is not worth a line in
-// the log: a restart within a tick has one nearly always.
-const shortWait = 100 * time.Millisecond
 
 // Generator issues IDs. All its methods are safe for concurrent use. It leases
 // worker IDs until it is closed, so close it: that frees them at once instead of
@@ -43,71 +36,19 @@ type Generator struct {
 	// The rest is off the hot path.
 	refused   [verdicts]atomic.Uint64
 	rollbacks atomic.Uint64
-	closing   atomic.Bool // set first by Close: nothing is published any more
-	changed   signal      // something about the terms changed
-	edges     edges       // who waits for the clock
-	warnings  []string    // of the coordinator, standing
-	reported  reported    // what Health said last
-	observer  observer    // calls OnChange
+	closing   atomic.Bool    // set first by Close: nothing is published any more
+	changed   signal         // something about the terms changed
+	edges     edges          // who waits for the clock
+	warnings  []string       // of the coordinator, standing
+	reported  reported       // what Health said last
+	observer  observer       // calls OnChange
+	starting  sync.WaitGroup // the wait for the windows of a generator that Start made
 	end       sync.Once
 	endErr    error
 }
 
-// New leases cfg.Stripes worker IDs from c and returns a generator that issues IDs
-// with them. It blocks until the worker IDs are leased and their windows are open;
-// both take a moment where a predecessor's window has not ended, and that is
-// logged. So is each of c's warnings, if it is a [coord.Warner]. ctx bounds the start alone.
-//
-// The errors wrap [ErrInvalidConfig] for a wrong Config, those of package coord for
-// what the coordinator refused, which ends New at once, [ErrWindowNotOpen] if ctx ended
-// while the window was still in the future, and ctx's own error. New waits where that
-// helps, and the log says for what: an unreachable coordinator is tried again for as
-// long as the lease's TTL and 5 s, a quarantine is waited out, and where every worker ID
-// is held and a holder is late with its renewal, or the clock differs from those of
-// holders who may be dead, New waits until their leases have ended, at most a TTL and
-// 5 s. While no holder is late, or once the one that was late renews, New returns
-// [coord.ErrNoWorkerID]. After an
-// error nothing is left leased, unless the coordinator cannot be reached or its
-// answer was still under way: such a lease ends by itself after its TTL.
-//
-// The generator never closes c. Close c after the generator.
-func New(ctx context.Context, c coord.Coordinator, cfg Config) (*Generator, error) {
-	if ctx == nil {
-		return nil, errNoContext
-	}
-	s, err := cfg.resolve(c)
-	if err != nil {
-		return nil, err
-	}
-	g := newGenerator(&s)
-	if w, ok := c.(coord.Warner); ok {
-		g.warnings = w.Warnings()
-	}
-	for _, w := range g.warnings {
-		g.log.Warn("the coordinator, as it is configured, does not protect against everything", "warning", w)
-	}
-	for i, st := range g.stripes {
-		st.keeper = keeper.New(keeper.Config{
-			Coordinator: c,
-			Gate:        st,
-			Clock:       s.Clock,
-			Logger:      s.Logger,
-			Lease:       s.Lease,
-			Request:     s.request(i),
-			Horizon:     s.horizon,
-			Limit:       s.rule.limit,
-		})
-	}
-	if err := g.start(ctx); err != nil {
-		// Giving back what was leased must not depend on the context that ended.
-		tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Lease.TTL)
-		defer cancel()
-		return nil, errors.Join(err, g.Close(tidy))
-	}
-	return g, nil
-}
-
-// newGenerator puts a generator together, with no term yet.
+// newGenerator puts a generator together, whose terms are closed until the first ones
+// are leased.
 func newGenerator(s *settings) *Generator {
 	g := &Generator{
 		clock:     s.Clock,
@@ -123,80 +64,10 @@ func newGenerator(s *settings) *Generator {
 		return &hint{at: int((g.nextHint.Add(1) - 1) % uint32(len(g.stripes)))}
 	}
 	for range s.Stripes {
-		g.stripes = append(g.stripes, &stripe{g: g})
+		g.stripes = append(g.stripes, newStripe(g))
 	}
 	g.observer.init(g, s.OnChange)
 	return g
-}
-
-// start leases all worker IDs and waits until their windows are open.
-func (g *Generator) start(ctx context.Context) error {
-	errs := make([]error, len(g.stripes))
-	var all sync.WaitGroup
-	for i, st := range g.stripes {
-		all.Go(func() { errs[i] = st.keeper.Start(ctx) })
-	}
-	all.Wait()
-	err := startError(errs)
-	if err == nil {
-		err = g.awaitOpen(ctx)
-	}
-	if err != nil {
-		return fmt.Errorf("core: starting a generator: %w", err)
-	}
-	g.observer.start()
-	return nil
-}
-
-// startError returns the first of the errors with which the keepers of the stripes
-// have started, because they are alike; nil if there is none. If worker IDs are
-// lacking, the number of stripes may be the reason, so the error names it.
-func startError(errs []error) error {
-	failed := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
-	if len(failed) == 0 {
-		return nil
-	}
-	if len(errs) > 1 && errors.Is(failed[0], coord.ErrNoWorkerID) {
-		return fmt.Errorf("no worker ID for %d of the %d stripes, each of which takes one: %w", len(failed), len(errs), failed[0])
-	}
-	return failed[0]
-}
-
-// awaitOpen waits until every stripe can issue, and says why it waits.
-func (g *Generator) awaitOpen(ctx context.Context) error {
-	for _, st := range g.stripes {
-		logged := false
-		for {
-			changed := g.changed.wait()
-			err := st.able()
-			if err == nil {
-				break
-			}
-			if errors.Is(err, ErrTimeExhausted) {
-				return err
-			}
-			if !logged && !opensSoon(err) {
-				logged = true
-				g.log.Warn("waiting for the issue window to open", "reason", err,
-					"hint", "before the first start of all, 'unalike init --coordinator URL', or fresh=true with a static state file, spares the wait")
-			}
-			if err := g.await(ctx, st, changed); err != nil {
-				return errors.Join(err, st.able())
-			}
-		}
-	}
-	return nil
-}
-
-// opensSoon reports whether a stripe cannot issue because its window opens within
-// shortWait.
-func opensSoon(err error) bool {
-	var e *WindowNotOpenError
-	if !errors.As(err, &e) {
-		return false
-	}
-	wait := e.Opens.Sub(e.Now)
-	return wait > 0 && wait <= shortWait
 }
 
 // await blocks until something changes that could make st able to issue: its
@@ -222,8 +93,8 @@ func (g *Generator) await(ctx context.Context, st *stripe, changed <-chan struct
 // Ready returns nil as soon as the generator can issue IDs, at once if it can
 // already. Otherwise it blocks until it can or ctx ends, and then returns ctx's
 // error together with the reason, which errors.Is finds: [ErrWindowEnded] and so
-// on. With a context that has ended it only looks, which suits a readiness probe.
-// After Close it returns [ErrClosed].
+// on. After Close it returns [ErrClosed]. A readiness probe must not wait: see
+// [Generator.Check].
 func (g *Generator) Ready(ctx context.Context) error {
 	if ctx == nil {
 		return errNoContext
@@ -234,14 +105,34 @@ func (g *Generator) Ready(ctx context.Context) error {
 		if err == nil || errors.Is(err, ErrClosed) || errors.Is(err, ErrTimeExhausted) {
 			return err
 		}
-		// Whoever waits for readiness sends no traffic, and without traffic nobody else
-		// tells the keepers that a window is over.
-		for _, st := range g.stripes {
-			st.poke()
-		}
+		g.pokeAll()
 		if werr := g.await(ctx, st, changed); werr != nil {
 			return errors.Join(werr, err)
 		}
+	}
+}
+
+// Check returns nil if the generator can issue IDs now, if need be after waiting for the
+// next tick, and otherwise the reason: [ErrNotStarted], [ErrWindowEnded],
+// [ErrWindowNotOpen], [ErrClockRollback], [ErrTimeExhausted], [ErrClosed]. It only looks
+// and never blocks, which is what a readiness probe needs; package probe has a handler
+// for it.
+func (g *Generator) Check() error {
+	_, err := g.anyAble()
+	if err != nil {
+		g.pokeAll()
+	}
+	return err
+}
+
+// pokeAll tells the keepers that somebody waits for IDs. Whoever waits for readiness
+// sends no traffic, and without traffic nobody else tells them that a window is over.
+func (g *Generator) pokeAll() {
+	if g.closing.Load() {
+		return
+	}
+	for _, st := range g.stripes {
+		st.poke()
 	}
 }
 
@@ -283,6 +174,7 @@ func (g *Generator) Close(ctx context.Context) error {
 			all.Go(func() { errs[i] = st.keeper.Stop(ctx) })
 		}
 		all.Wait()
+		g.starting.Wait()
 		g.changed.broadcast()
 		g.observer.stop()
 		if err := errors.Join(errs...); err != nil {

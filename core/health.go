@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"sync"
@@ -12,13 +13,15 @@ import (
 // Health is a snapshot of a generator. Reading one takes a lock and allocates; it
 // is meant for probes, metrics and logs, not for every ID.
 type Health struct {
+	// Closed reports that Close was called: that there are no IDs is no outage then.
+	Closed bool
 	// Healthy tells whether the generator can issue an ID now, if need be after
 	// waiting for the next tick.
 	Healthy bool
 	// Err is why it cannot; nil if Healthy. With several worker IDs it can as long as
 	// one of them can.
 	Err error
-	// Workers has one entry for each worker ID leased, in the order of the stripes.
+	// Workers has one entry for each worker ID, in the order of the stripes.
 	Workers []WorkerHealth
 	// LastRenewal is the oldest of the workers' last successful renewals.
 	LastRenewal time.Time
@@ -31,7 +34,8 @@ type Health struct {
 	// Issued is how many IDs were issued since New. It never decreases, and it is
 	// exact while no call is under way.
 	Issued uint64
-	// Errors counts the errors returned, by kind.
+	// Errors counts the errors returned, by kind: each call that failed counts once. A
+	// call that waited until its context ended counts as what it waited for.
 	Errors ErrorCounts
 	// Rollbacks counts how often the clock was found to have stepped back by more
 	// than the tolerance. One step counts once for each worker ID that met it.
@@ -43,7 +47,7 @@ type Health struct {
 
 // WorkerHealth is the part of [Health] that concerns one worker ID.
 type WorkerHealth struct {
-	WorkerID    int
+	WorkerID    int // -1: none was leased yet
 	Generation  uint64
 	Since       time.Time     // when this process got it
 	LastRenewal time.Time     // the last renewal that succeeded, or the acquisition
@@ -55,12 +59,15 @@ type WorkerHealth struct {
 
 // ErrorCounts counts the errors that a generator returned, by kind.
 type ErrorCounts struct {
+	NotStarted        uint64 `json:"not_started"`
 	ClockRollback     uint64 `json:"clock_rollback"`
-	SequenceExhausted uint64 `json:"sequence_exhausted"` // by TryNext
+	SequenceExhausted uint64 `json:"sequence_exhausted"` // by TryNext, or a context that ended meanwhile
 	WindowNotOpen     uint64 `json:"window_not_open"`
 	WindowEnded       uint64 `json:"window_ended"`
 	TimeExhausted     uint64 `json:"time_exhausted"`
 	Closed            uint64 `json:"closed"`
+	// ContextEnded counts the calls whose context had ended before they began.
+	ContextEnded uint64 `json:"context_ended"`
 }
 
 // reported is what Health said last, so that it never goes back.
@@ -77,15 +84,18 @@ func (g *Generator) Health() Health {
 		Rollbacks: g.rollbacks.Load(),
 		Warnings:  slices.Clone(g.warnings),
 		Errors: ErrorCounts{
+			NotStarted:        g.refused[notStarted].Load(),
 			ClockRollback:     g.refused[rollback].Load(),
 			SequenceExhausted: g.refused[wait].Load(),
 			WindowNotOpen:     g.refused[notOpen].Load(),
 			WindowEnded:       g.refused[ended].Load(),
 			TimeExhausted:     g.refused[exhausted].Load(),
 			Closed:            g.refused[closed].Load(),
+			ContextEnded:      g.refused[called].Load(),
 		},
 	}
 	_, h.Err = g.anyAble()
+	h.Closed = errors.Is(h.Err, ErrClosed)
 	h.Healthy = h.Err == nil
 	for i, st := range g.stripes {
 		w := st.health()
@@ -106,9 +116,6 @@ func (s *stripe) health() WorkerHealth {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.term.Load()
-	if t == nil {
-		return WorkerHealth{Err: ErrClosed}
-	}
 	now := clock.Fresh(s.g.clock)
 	left := func(tick int64) time.Duration {
 		micros := min(max(s.g.scale.Micro(tick)-now, 0), math.MaxInt64/int64(time.Microsecond))
@@ -148,9 +155,6 @@ func (g *Generator) issued(current func() uint64) uint64 {
 func (g *Generator) current() (n uint64) {
 	for _, st := range g.stripes {
 		t := st.term.Load()
-		if t == nil {
-			continue
-		}
 		if word := t.state.Load(); word&closedBit == 0 {
 			n += g.rule.used(word, t.start, t.seed)
 		}

@@ -10,6 +10,7 @@ import (
 func (h Health) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Healthy     bool           `json:"healthy"`
+		Closed      bool           `json:"closed,omitempty"`
 		Err         string         `json:"error,omitempty"`
 		Workers     []WorkerHealth `json:"workers"`
 		LastRenewal time.Time      `json:"last_renewal"`
@@ -20,7 +21,7 @@ func (h Health) MarshalJSON() ([]byte, error) {
 		Rollbacks   uint64         `json:"rollbacks"`
 		Warnings    []string       `json:"warnings,omitempty"`
 	}{
-		h.Healthy, text(h.Err), h.Workers, h.LastRenewal, h.WindowLeft.Seconds(), h.Lead.Seconds(),
+		h.Healthy, h.Closed, text(h.Err), h.Workers, h.LastRenewal, h.WindowLeft.Seconds(), h.Lead.Seconds(),
 		h.Issued, h.Errors, h.Rollbacks, h.Warnings,
 	})
 }

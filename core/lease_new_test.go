@@ -49,9 +49,12 @@ func TestNewWaitsForItsWindowAndSaysWhy(t *testing.T) {
 		if late := time.Since(opens); late < 0 || late > time.Microsecond {
 			t.Errorf("New returned %v after the window had opened", late)
 		}
-		want := fmt.Sprintf(`msg="waiting for the issue window to open" reason="core: issue window not open yet: worker ID 0 may stamp from %s on, and it is %s; `+whyLate+`"`, at(opens), at(began))
+		want := fmt.Sprintf(`level=WARN msg="waiting for the issue window to open" worker_id=0 for=20s opens=2000-01-01T00:00:20.000Z reason="core: issue window not open yet: worker ID 0 may stamp from %s on, and it is %s; `+whyLate+`"`, at(opens), at(began))
 		if n := strings.Count(log.String(), want); n != 1 {
 			t.Errorf("the log has %d times\n%s\nin\n%s", n, want, log)
+		}
+		if end := `level=WARN msg="the issue window is open" after=20s`; strings.Count(log.String(), end) != 1 {
+			t.Errorf("the log does not tell the end of the wait:\n%s", log)
 		}
 		id, err := g.Next()
 		if p := cfg.Layout.Decompose(id); err != nil || !p.Time.Equal(opens) || p.Sequence != 0 {
@@ -261,7 +264,7 @@ func TestMoreStripesThanWorkerIDsLeavesNothingLeased(t *testing.T) {
 		if g != nil || !errors.Is(err, coord.ErrNoWorkerID) {
 			t.Errorf("New: %v, %v", g, err)
 		}
-		const want = `core: starting a generator: no worker ID for 1 of the 3 stripes, each of which takes one: coord: no free worker ID in namespace "fake": 2 of 2 are held; the next is free at `
+		const want = `core: starting a generator: no worker ID for 1 of the 3 stripes, each of which takes one: no worker ID after 20s of trying: coord: no free worker ID in namespace "fake": 2 of 2 are held; the next is free at `
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("New: %v, want %s...", err, want)
 		}

@@ -1,12 +1,16 @@
 package core_test
 
 import (
+	"log/slog"
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(withExamples{m}) }
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // the tests that read a log give one
+	leaktest.Main(withExamples{m})
+}
 
 // withExamples are tests that close what the examples among them have not.
 type withExamples struct{ *testing.M }

@@ -41,7 +41,7 @@ func (g *Generator) TryNext() (ID, error) {
 // It returns ctx's error, together with the reason for the wait, when ctx ends;
 // [ErrClockRollback], [ErrTimeExhausted] and [ErrClosed] at once.
 func (g *Generator) NextContext(ctx context.Context) (ID, error) {
-	if err := contextError(ctx); err != nil {
+	if err := g.begin(ctx); err != nil {
 		return 0, err
 	}
 	if id, ok := g.fast(); ok {
@@ -119,6 +119,7 @@ func (g *Generator) waitFor(ctx context.Context, a *attempt, patient bool) error
 		_ = g.await(ctx, a.stripe, changed)
 	}
 	if err := ctx.Err(); err != nil {
+		g.count(*a)
 		return errors.Join(err, a.explain())
 	}
 	*a = g.grab(a.asked)

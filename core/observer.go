@@ -17,9 +17,10 @@ type observer struct {
 
 // condition is what makes a change of health worth a call.
 type condition struct {
-	worker int
-	able   bool
-	why    verdict
+	worker  int
+	able    bool
+	why     verdict
+	closing bool
 }
 
 func (o *observer) init(g *Generator, onChange func(Health)) {
@@ -65,8 +66,12 @@ func (o *observer) run() {
 	}
 }
 
-// conditions looks at every stripe.
+// conditions looks at every stripe. Close is one change, however many worker IDs there
+// are and whatever they lacked before.
 func (o *observer) conditions() []condition {
+	if o.g.closing.Load() {
+		return []condition{{worker: noWorker, why: closed, closing: true}}
+	}
 	all := make([]condition, len(o.g.stripes))
 	for i, st := range o.g.stripes {
 		v := st.look().verdict

@@ -20,7 +20,10 @@ const (
 	ended             // the window lies in the past and was not extended
 	exhausted         // the layout has no ticks left
 	closed            // the gate is closed
-	verdicts          // how many there are
+	// The rule itself never says these; they are kinds of errors.
+	notStarted // there was no worker ID yet
+	called     // the caller's context had ended before anything was tried
+	verdicts   // how many there are
 )
 
 // rule is the transition of the state word as a pure function of ticks. It holds

@@ -33,6 +33,17 @@ type stripe struct {
 
 var _ keeper.Gate = (*stripe)(nil)
 
+// newStripe returns a stripe of g without a worker ID: its term is closed from the
+// beginning, so that nobody has to ask whether there is one.
+func newStripe(g *Generator) *stripe {
+	s := &stripe{g: g}
+	t := &term{workerID: noWorker}
+	t.close()
+	s.term.Store(t)
+	s.prepare()
+	return s
+}
+
 // Swap implements keeper.Gate: it closes the term in use and only then publishes
 // the new one, so that with one worker ID the order of IDs holds across terms.
 func (s *stripe) Swap(t keeper.Term) (last int64, ok bool) {
@@ -40,12 +51,11 @@ func (s *stripe) Swap(t keeper.Term) (last int64, ok bool) {
 	defer s.mu.Unlock()
 	now := s.g.readClock()
 	since, renewed := now, now
-	if old := s.term.Load(); old != nil {
-		if old.workerID == t.Grant.WorkerID && old.generation == t.Grant.Generation {
-			since, renewed = old.began, s.renewed // a piece of the same grant
-		}
-		last = s.closeTerm(old)
+	old := s.term.Load()
+	if old.workerID == t.Grant.WorkerID && old.generation == t.Grant.Generation {
+		since, renewed = old.began, s.renewed // a piece of the same grant
 	}
+	last = s.closeTerm(old)
 	if t.Heal {
 		s.stamped = 0
 	}
@@ -72,9 +82,6 @@ func (s *stripe) Shut(reason error) (last int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.term.Load()
-	if t == nil {
-		return 0
-	}
 	if s.g.closing.Load() {
 		reason = ErrClosed // whatever the keeper calls it
 	}
@@ -102,9 +109,6 @@ func (s *stripe) Explain(reason error) {
 // Last implements keeper.Gate.
 func (s *stripe) Last() (tick int64, stamped bool) {
 	t := s.term.Load()
-	if t == nil {
-		return 0, false
-	}
 	word := t.state.Load() &^ closedBit
 	return s.g.rule.tick(word), word != t.start || t.carried
 }
@@ -153,7 +157,9 @@ func (s *stripe) closeTerm(t *term) (last int64) {
 // closed or the window over. It runs under the lock.
 func (s *stripe) prepare() {
 	t := s.term.Load()
-	if t == nil {
+	if t.workerID == noWorker {
+		var err error = &NotStartedError{Cause: s.failing}
+		s.refusal.Store(&err)
 		return
 	}
 	e := &WindowEndedError{
@@ -223,9 +229,6 @@ func (s *stripe) explain(v verdict, t *term, old uint64, now int64) error {
 // look asks the rule what it would answer now, without stamping anything.
 func (s *stripe) look() attempt {
 	t := s.term.Load()
-	if t == nil {
-		return attempt{verdict: closed}
-	}
 	old := t.state.Load()
 	now := s.g.freshTick() // after the state that it judges
 	_, v := s.g.rule.step(old, t.start, t.seed, t.carried, now, t.notAfter.Load())

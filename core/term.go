@@ -11,6 +11,9 @@ import (
 // processors fetch lines of 64 bytes in pairs, hence twice that.
 const cacheLine = 128
 
+// noWorker is the worker ID of a term that stands for none.
+const noWorker = -1
+
 // term is one grant inside a running generator: a worker ID, a window, and the
 // state word of the IDs stamped under it. Each term has a state word of its own,
 // so a goroutine that was stalled in the middle of a call can only ever write into

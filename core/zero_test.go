@@ -45,6 +45,7 @@ func TestZeroGenerator(t *testing.T) {
 		"NextContext": func() error { _, err := g.NextContext(ctx); return err },
 		"Fill":        func() error { _, err := g.Fill(ctx, make([]core.ID, 3)); return err },
 		"Ready":       func() error { return g.Ready(ctx) },
+		"Check":       g.Check,
 		"Health":      func() error { return g.Health().Err },
 	} {
 		if err := f(); !errors.Is(err, core.ErrClosed) {

@@ -47,6 +47,7 @@ func (a *app) settings(c *cobra.Command, o *namespaceOptions) (config.Config, er
 		cfg.Coordinator, _ = a.lookupEnv(envCoordinator)
 		a.warnOfUnused()
 	}
+	a.warnOfMistyped()
 	if cfg.Layout == (core.Layout{}) || c.Flags().Changed("layout") {
 		cfg.Layout = o.layout.Layout
 	}

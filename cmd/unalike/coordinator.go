@@ -68,7 +68,7 @@ func (p place) open(ctx context.Context, log *slog.Logger) (coord.Coordinator, e
 	c, err := coord.OpenWith(ctx, p.rawURL, coord.OpenOptions{Logger: log})
 	if err != nil {
 		// The URL itself is not printed: it may contain a password.
-		err = fmt.Errorf("%s: %w", p.from, err)
+		err = suggestScheme(p.rawURL, fmt.Errorf("%s: %w", p.from, err))
 		if p.typed && p.misspelled(err) {
 			err = usageError{err}
 		}

@@ -2,15 +2,17 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/unalike-id/unalike/core"
 )
 
 // decodeOptions are the flags of decode.
@@ -68,7 +70,7 @@ func (a *app) decode(args []string, o *decodeOptions) error {
 		if arg == "-" {
 			err = d.lines()
 		} else {
-			err = d.line(arg, "")
+			err = d.line(arg, 0)
 		}
 		if err != nil {
 			return errors.Join(err, out.Flush())
@@ -90,16 +92,7 @@ type decoder struct {
 	buffer    *bufio.Writer // in front of out
 	now       func() time.Time
 	seen, bad int
-}
-
-// decoded is an ID taken apart, in JSON.
-type decoded struct {
-	idObject
-	Base62     string  `json:"base62"`
-	Base32     string  `json:"base32"`
-	Layout     string  `json:"layout"`
-	Future     bool    `json:"future"`
-	AgeSeconds float64 `json:"age_seconds"`
+	name      string // of the layout; empty: not printed yet
 }
 
 // lines decodes the lines of the standard input. Empty ones are left out.
@@ -112,7 +105,7 @@ func (d *decoder) lines() error {
 			return fmt.Errorf("reading the standard input: %w", err)
 		}
 		if text := strings.TrimRight(line, "\r\n"); text != "" {
-			if werr := d.line(text, fmt.Sprintf("line %d: ", n)); werr != nil {
+			if werr := d.line(text, n); werr != nil {
 				return werr
 			}
 		}
@@ -122,13 +115,17 @@ func (d *decoder) lines() error {
 	}
 }
 
-// line prints the parts of the ID that s is, or reports that it is none. The error
-// is one of writing.
-func (d *decoder) line(s, where string) error {
+// line prints the parts of the ID that s is, or reports that it is none, and which line
+// of the input it is; 0: it is an argument. The error is one of writing.
+func (d *decoder) line(s string, n int) error {
 	d.seen++
-	text, err := d.describe(s)
+	text, err := d.describe(d.buffer.AvailableBuffer(), s)
 	if err != nil {
 		d.bad++
+		where := ""
+		if n > 0 {
+			where = fmt.Sprintf("line %d: ", n)
+		}
 		d.complain("unalike: %s%v\n", where, err)
 		return nil
 	}
@@ -138,8 +135,8 @@ func (d *decoder) line(s, where string) error {
 	return nil
 }
 
-// describe returns the line that is printed for the ID that s is.
-func (d *decoder) describe(s string) ([]byte, error) {
+// describe appends the line that is printed for the ID that s is.
+func (d *decoder) describe(b []byte, s string) ([]byte, error) {
 	id, err := readID(s, d.format.value)
 	if err != nil {
 		return nil, err
@@ -149,40 +146,51 @@ func (d *decoder) describe(s string) ([]byte, error) {
 	}
 	parts := d.layout.Decompose(id)
 	age := d.now().UnixMilli() - parts.Time.UnixMilli()
-	if !d.json {
-		return fmt.Appendf(nil, "%d  %s  worker %d  sequence %d  %s\n",
-			id, parts.Time.Format(timeForm), parts.WorkerID, parts.Sequence, describeAge(age)), nil
+	if d.json {
+		return d.appendObject(b, id, parts, age), nil
 	}
-	text, err := json.Marshal(decoded{
-		idObject: idObject{ID: id, partsObject: newParts(parts)},
-		Base62:   id.Base62(), Base32: id.Base32(), Layout: d.layout.String(),
-		Future: age < 0, AgeSeconds: float64(age) / 1000,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return append(text, '\n'), nil
+	b = append(strconv.AppendInt(b, int64(id), 10), "  "...)
+	b = append(appendPlainParts(b, parts), "  "...)
+	return append(appendAge(b, age), '\n'), nil
 }
 
-// describeAge says how many milliseconds ago something was, or how far it is in the
+// appendObject appends an ID taken apart as a line of JSON.
+func (d *decoder) appendObject(b []byte, id core.ID, parts core.Parts, age int64) []byte {
+	b = append(strconv.AppendInt(append(b, `{"id":"`...), int64(id), 10), '"')
+	b = appendParts(b, parts)
+	b = id.AppendBase62(append(b, `,"base62":"`...))
+	b = id.AppendBase32(append(b, `","base32":"`...))
+	if d.name == "" {
+		d.name = d.layout.String()
+	}
+	b = append(append(b, `","layout":"`...), d.name...)
+	b = strconv.AppendBool(append(b, `","future":`...), age < 0)
+	b = append(b, `,"age_seconds":`...)
+	return append(strconv.AppendFloat(b, float64(age)/1000, 'f', -1, 64), "}\n"...)
+}
+
+// appendAge says how many milliseconds ago something was, or how far it is in the
 // future.
-func describeAge(milli int64) string {
+func appendAge(b []byte, milli int64) []byte {
 	if milli < 0 {
-		return "in the future by " + describe(-milli)
+		return appendSpan(append(b, "in the future by "...), -milli)
 	}
-	return "age " + describe(milli)
+	return appendSpan(append(b, "age "...), milli)
 }
 
-// describe prints milliseconds in the way people count: days from a day on. The days
-// of an ID's time can be more than a time.Duration holds.
-func describe(milli int64) string {
+// describe prints milliseconds in the way people count: days from a day on.
+func describe(milli int64) string { return string(appendSpan(nil, milli)) }
+
+// appendSpan appends what describe returns. The days of an ID's time can be more than a
+// time.Duration holds.
+func appendSpan(b []byte, milli int64) []byte {
 	const day = 24 * 60 * 60 * 1000
 	rest := time.Duration(milli%day) * time.Millisecond
-	switch {
-	case milli < 60*1000:
-		return rest.String()
-	case milli < day:
-		return rest.Truncate(time.Second).String()
+	if milli < 60*1000 {
+		return append(b, rest.String()...)
 	}
-	return fmt.Sprintf("%d days %v", milli/day, rest.Truncate(time.Second))
+	if milli >= day {
+		b = append(strconv.AppendInt(b, milli/day, 10), " days "...)
+	}
+	return append(b, rest.Truncate(time.Second).String()...)
 }

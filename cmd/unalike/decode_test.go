@@ -149,7 +149,7 @@ func TestDescribeAge(t *testing.T) {
 		-1500:                "in the future by 1.5s",
 		-400 * 365 * 86400e3: "in the future by 146000 days 0s",
 	} {
-		if got := describeAge(milli); got != want {
+		if got := string(appendAge(nil, milli)); got != want {
 			t.Errorf("describeAge(%d) = %q, want %q", milli, got, want)
 		}
 	}

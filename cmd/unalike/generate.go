@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,9 +47,9 @@ data folder. The IDs are then unique among all runs by this user on this machine
 the same layout, whether one runs or many at once, as long as that data is not deleted.
 
 With --config, the settings come from a YAML file: coordinator, layout, ttl, horizon,
-renew, worker_ids, identity, rollback_tolerance, lead, sequence_start, stripes. For each
-of them a variable of the environment, UNALIKE_TTL for ttl, wins over the file, and a
-flag wins over both.
+renew, worker_ids, identity, rollback_tolerance, lead, sequence_start, stripes,
+start_timeout. For each of them a variable of the environment, UNALIKE_TTL for ttl, wins
+over the file, and a flag wins over both.
 
 Once all IDs are printed the exit code is 0, also if the worker ID cannot be given
 back; a warning says so, and it comes free when its lease ends.
@@ -145,8 +146,22 @@ func (a *app) generateUntil(ctx context.Context, o *generateOptions, cfg config.
 func (a *app) startGenerator(ctx context.Context, where place, cfg config.Config, notes *notes) (c coord.Coordinator, g *core.Generator, err error) {
 	tell := func() {
 		if !notes.said.Load() {
-			slog.New(notes).Warn("still waiting for the coordinator", "url", where.String())
+			slog.New(notes).Warn("still waiting for the coordinator", "url", where.String(), "at_most", cmp.Or(cfg.StartTimeout, a.answer))
 		}
+	}
+	if err := a.awaitPresence(ctx, where); err != nil {
+		return nil, nil, err
+	}
+	if a.bounded {
+		cfg.StartTimeout = a.answer
+		bounded, cancel := context.WithTimeout(ctx, a.answer)
+		defer cancel()
+		ctx = bounded
+		defer func() {
+			if errors.Is(err, context.DeadlineExceeded) {
+				err = fmt.Errorf("%w; --timeout allows %v", err, a.answer)
+			}
+		}()
 	}
 	whileWaiting(a.quiet, tell, func() {
 		if c, err = where.open(ctx, cfg.Logger); err == nil {

@@ -93,7 +93,10 @@ func (a *app) openNamespace(ctx context.Context, p place, must presence) (*names
 			return nil, err
 		}
 	}
-	tell := func() { a.complain("unalike: still waiting for %s ...\n", p) }
+	if err := a.awaitPresence(ctx, p); err != nil {
+		return nil, err
+	}
+	tell := func() { a.complain("unalike: still waiting for %s, at most %v ...\n", p, a.answer) }
 	var c coord.Coordinator
 	var err error
 	whileWaiting(a.quiet, tell, func() { c, err = p.open(ctx, a.logger()) })

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/logs"
 )
 
 const (
 	// answerTime is how long an operator waits for the answer to one call.
 	answerTime = 15 * time.Second
 	// quietTime is how long nothing is said about what is being waited for.
-	quietTime = 2 * time.Second
+	quietTime = logs.Quiet
 )
 
 // waits are how long things may take. Tests have their own.

@@ -18,7 +18,7 @@ type progress struct{ bar *progressbar.ProgressBar }
 // newProgress returns a progress for count IDs: nil for a short run, where nobody
 // watches, or where the IDs themselves run over the same terminal.
 func (a *app) newProgress(count int64) *progress {
-	if count < progressAfter || !isTerminal(a.err) || isTerminal(a.out) {
+	if count < progressAfter || !a.canDraw() || isTerminal(a.out) {
 		return nil
 	}
 	return a.bar(count, "generating", progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("IDs"))
@@ -53,6 +53,16 @@ func (p *progress) finish() {
 	if p != nil {
 		_ = p.bar.Exit()
 	}
+}
+
+// canDraw reports whether the standard error output is a terminal on which a line can be
+// drawn again.
+func (a *app) canDraw() bool {
+	if !isTerminal(a.err) {
+		return false
+	}
+	kind, _ := a.lookupEnv("TERM")
+	return kind != "dumb"
 }
 
 // isTerminal tells whether a stream is a file that a person looks at, or types into.

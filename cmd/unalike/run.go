@@ -30,6 +30,8 @@ type app struct {
 	lookupEnv func(string) (string, bool)
 	verbose   bool
 	waits
+	wait    bool // for a coordinator that refuses connections
+	bounded bool // the timeout was given
 	started bool // the command line was understood and the command runs
 }
 
@@ -118,19 +120,25 @@ Results go to the standard output, logs and progress to the standard error outpu
 
 Exit codes: 0 success, 1 failure, 2 a mistake on the command line,
 128 plus the signal's number after a signal.`,
-		Args:          cobra.NoArgs,
+		Args:          knownCommand,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 		Version:       buildVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		PersistentPreRun: func(*cobra.Command, []string) {
-			a.started = true
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			if a.answer <= 0 {
+				return fmt.Errorf("--timeout is %v; it is a duration above 0, as 30s is", a.answer)
+			}
+			a.started, a.bounded = true, c.Flags().Changed("timeout")
+			return nil
 		},
 	}
 	root.SetIn(a.in)
 	root.SetErr(a.err)
 	root.SetVersionTemplate("unalike {{.Version}}\n")
 	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "log more than warnings")
+	root.PersistentFlags().DurationVar(&a.answer, "timeout", a.answer, "how long to wait for an answer of the coordinator, and for a start")
+	root.PersistentFlags().BoolVar(&a.wait, "wait", false, "wait for a coordinator that refuses connections, instead of failing at once")
 	root.AddCommand(a.generateCommand(), a.decodeCommand(), a.verifyCommand(), a.layoutCommand(), a.versionCommand(),
 		a.workersCommand(), a.initCommand(), a.quarantineCommand(), a.retireCommand())
 	return root
@@ -141,6 +149,9 @@ func (a *app) logger() *slog.Logger {
 	level := slog.LevelWarn
 	if a.verbose {
 		level = slog.LevelInfo
+	}
+	if isTerminal(a.err) {
+		return slog.New(newTerminalLog(a.err, level))
 	}
 	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/verify"
 )
 
@@ -72,4 +73,21 @@ func verifyJSON(r *verify.Report, ordered bool, held holders) ([]byte, error) {
 	}
 	text, err := json.Marshal(out)
 	return append(text, '\n'), err
+}
+
+// idObject is an ID in JSON; the parts are left out unless they were asked for.
+type idObject struct {
+	ID core.ID `json:"id"`
+	*partsObject
+}
+
+// partsObject is what an ID is made of, in JSON.
+type partsObject struct {
+	Time     string `json:"time"` // not a time.Time, whose JSON ends with the year 9999
+	WorkerID int    `json:"worker_id"`
+	Sequence int    `json:"sequence"`
+}
+
+func newParts(p core.Parts) *partsObject {
+	return &partsObject{Time: p.Time.Format(timeForm), WorkerID: p.WorkerID, Sequence: p.Sequence}
 }

@@ -67,7 +67,7 @@ func (a *app) verifyBars(sources []verify.Source) *verifyBars {
 		}
 		size += src.Size
 	}
-	if size < longInput || !isTerminal(a.err) || isTerminal(a.in) {
+	if size < longInput || !a.canDraw() || isTerminal(a.in) {
 		return nil
 	}
 	return &verifyBars{app: a}

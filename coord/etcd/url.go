@@ -13,6 +13,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/logs"
 	"github.com/unalike-id/unalike/internal/tlsfiles"
 )
 
@@ -45,7 +46,13 @@ func open(ctx context.Context, u *coord.URL) (coord.Coordinator, error) {
 		}
 		return nil, err
 	}
-	client, err := dial(ctx, t.client)
+	var client *clientv3.Client
+	login := func() { client, err = dial(ctx, t.client) }
+	log := logs.Or(u.Logger)
+	told := logs.Waiting(log, login, "waiting for etcd to answer the login", "at", strings.Join(t.client.Endpoints, ", "), "at_most", loginTime)
+	if told && err == nil {
+		log.Warn("etcd has answered the login")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("etcd: log in to %s as %q: %w", strings.Join(t.client.Endpoints, ", "), t.client.Username, err)
 	}

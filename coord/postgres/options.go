@@ -44,7 +44,8 @@ type Options struct {
 	// Clock tells the time of renewals. Nil: the system's. Give the same clock to the
 	// generator.
 	Clock clock.Clock
-	// Logger receives what an operator may want to know. Nil: nothing is logged.
+	// Logger receives what an operator may want to know. Nil: warnings go to
+	// slog.Default(), as with core.Config.
 	Logger *slog.Logger
 }
 

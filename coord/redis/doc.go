@@ -55,8 +55,12 @@
 // The client does not notice that a context is cancelled while it waits for an answer;
 // this package returns at once, and leaves the call to end by itself. A call whose context
 // has ended goes on in the background for as long again, so that an answer that comes late
-// finds its connection, which the next call uses. The client library logs to standard error, for the
-// whole process: goredis.SetLogger changes that.
+// finds its connection, which the next call uses.
+//
+// The client library logs to standard error, for the whole process. This package leaves
+// out the lines that say of each attempt to connect that it failed, because an error says
+// that as well; goredis.SetLogger in the program's main brings them back, and
+// logging.Disable of the client library silences the rest.
 //
 // Redis 7.0 or later is needed. A user with restricted rights needs these on the keys
 // of the namespace:

@@ -43,7 +43,8 @@ type Options struct {
 	// Clock tells how long a call took. Nil: the system's. Give the same clock to the
 	// generator.
 	Clock clock.Clock
-	// Logger receives what an operator may want to know. Nil: nothing is logged.
+	// Logger receives what an operator may want to know. Nil: warnings go to
+	// slog.Default(), as with core.Config.
 	Logger *slog.Logger
 }
 

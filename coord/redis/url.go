@@ -11,6 +11,7 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/unalike-id/unalike/clock"
@@ -32,6 +33,12 @@ var (
 	sentinel = kind{"redis-sentinel", "26379", "host1:26379,host2:26379/master/0?namespace=orders", []string{"sentinel_user", "sentinel_password"}, target.failover}
 	cluster  = kind{"redis-cluster", "6379", "host1:6379,host2:6379?namespace=orders", nil, target.cluster}
 )
+
+// The client's library prints on standard error, for the whole process, that it cannot
+// connect, a line for each attempt. It returns that as well, so these lines are left out.
+func init() {
+	goredis.SetLogger(logging.NewBlacklistLogger([]string{"failed to dial after", "sentinel: "}))
+}
 
 func init() {
 	for _, k := range []kind{single, sentinel, cluster} {

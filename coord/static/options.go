@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/logs"
 )
 
 const (
@@ -43,7 +44,8 @@ type Options struct {
 	// Lease sets the times of the lease: Horizon and RenewEvery matter here. Zero
 	// fields: 4 s and a third of that. WorkerIDs and Identity must be zero.
 	Lease coord.LeaseConfig
-	// Logger receives what an operator may want to know. Nil: nothing is logged.
+	// Logger receives what an operator may want to know. Nil: warnings go to
+	// slog.Default(), as with core.Config.
 	Logger *slog.Logger
 }
 
@@ -62,9 +64,7 @@ func newCoordinator(src source, o *Options) (*Coordinator, error) {
 	if opts.Namespace == "" {
 		opts.Namespace = DefaultNamespace
 	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = logs.Or(opts.Logger)
 	if err := coord.CheckNamespace(opts.Namespace); err != nil {
 		return nil, err
 	}

@@ -51,7 +51,8 @@ type Options struct {
 	// the same clock to the generator.
 	Clock clock.Clock
 	// Logger receives what an operator may want to know, and what the client library
-	// has to say at level debug. Nil: nothing is logged.
+	// has to say at level debug. Nil: warnings go to slog.Default(), as with
+	// core.Config.
 	Logger *slog.Logger
 }
 

@@ -27,16 +27,20 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/probe"
 )
 
-// tidyTime is how long the end may take: requests under way, and the worker ID.
-const tidyTime = 10 * time.Second
+const (
+	// tidyTime is how long the end may take: requests under way, and the worker ID.
+	tidyTime = 10 * time.Second
+	// orderTime is how long an order waits for its number.
+	orderTime = 2 * time.Second
+)
 
 func main() {
 	file := flag.String("config", "unalike.yaml", "the `FILE` with the settings")
@@ -58,24 +62,22 @@ func run(file, listen string, log *slog.Logger) (err error) {
 		return err
 	}
 	cfg.Logger = log
-	cfg.OnChange = func(h core.Health) { log.Info("numbers", "available", h.Healthy, "reason", h.Err) }
+	cfg.OnChange = func(h core.Health) { log.Info("numbers", "available", h.Healthy, "closed", h.Closed, "reason", h.Err) }
 	log.Info("starting", "config", cfg)
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
 		return err
 	}
 	log.Info("listening", "address", l.Addr().String())
-	var ready atomic.Pointer[core.Generator]
-	server := &http.Server{Handler: routes(&ready), ReadHeaderTimeout: 5 * time.Second}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
-	ids, err := cfg.Open(ctx)
+	ids, err := cfg.Start(ctx) // not ready at first: the service listens meanwhile, and says why
 	if err != nil {
-		return errors.Join(err, server.Close())
+		return errors.Join(err, l.Close())
 	}
 	// When it gets here ctx has ended, so tidying up has a time of its own.
 	defer func() { err = errors.Join(err, within(tidyTime, ids.Close)) }()
-	ready.Store(ids.Generator)
+	server := &http.Server{Handler: routes(ids.Generator), ReadHeaderTimeout: 5 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
 	select {
 	case err := <-served:
 		return err
@@ -91,37 +93,21 @@ func within(d time.Duration, do func(context.Context) error) error {
 	return do(ctx)
 }
 
-// routes are the service's pages. Until ready has a generator, they say that there is none.
-func routes(ready *atomic.Pointer[core.Generator]) http.Handler {
+// routes are the service's pages.
+func routes(ids *core.Generator) http.Handler {
 	mux := http.NewServeMux()
-	handle := func(pattern string, page func(http.ResponseWriter, *http.Request, *core.Generator)) {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			ids := ready.Load()
-			if ids == nil {
-				http.Error(w, "no worker ID yet", http.StatusServiceUnavailable)
-				return
-			}
-			page(w, r, ids)
-		})
-	}
-	handle("POST /orders", func(w http.ResponseWriter, r *http.Request, ids *core.Generator) {
-		id, err := ids.NextContext(r.Context()) // waits for the back end as long as the client does
+	mux.HandleFunc("POST /orders", func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), orderTime)
+		defer cancel()
+		id, err := ids.NextContext(ctx) // waits for the back end, but not for ever
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		reply(w, http.StatusCreated, map[string]core.ID{"id": id})
 	})
-	handle("GET /ready", func(w http.ResponseWriter, _ *http.Request, ids *core.Generator) {
-		look, cancel := context.WithCancel(context.Background())
-		cancel() // with a context that has ended, Ready only looks
-		if err := ids.Ready(look); err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		w.WriteHeader(http.StatusNoContent)
-	})
-	handle("GET /health", func(w http.ResponseWriter, _ *http.Request, ids *core.Generator) {
+	mux.Handle("GET /ready", probe.Handler(ids))
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, http.StatusOK, ids.Health())
 	})
 	return mux

@@ -97,9 +97,10 @@ func TestMain(m *testing.M) {
 // service is a running replica.
 type service struct {
 	*proctest.Process
-	cmd *exec.Cmd
-	url string
-	log *bytes.Buffer // to be read when the process has ended
+	cmd    *exec.Cmd
+	url    string
+	log    *bytes.Buffer // to be read when logged is closed: the process has ended
+	logged <-chan struct{}
 }
 
 // configure writes a settings file, which differs from another one in its line alone.
@@ -137,6 +138,7 @@ func listen(t *testing.T, file string) *service {
 	s.Process = proctest.Start(t, s.cmd)
 	_ = w.Close() // the process has its own
 	address, done := make(chan string, 1), make(chan struct{})
+	s.logged = done
 	go func() {
 		defer close(done)
 		defer r.Close()
@@ -167,7 +169,7 @@ func listen(t *testing.T, file string) *service {
 func serve(t *testing.T, file string) *service {
 	t.Helper()
 	s := listen(t, file)
-	for code := 0; code != http.StatusNoContent; {
+	for code := 0; code != http.StatusOK; {
 		select {
 		case <-s.Done():
 			t.Fatal("the service ended before it was ready")
@@ -264,7 +266,7 @@ func TestService(t *testing.T) {
 				t.Errorf("%d replicas have the worker IDs %v", len(replicas), workers)
 			}
 			for _, s := range replicas {
-				if code, body := s.get(t, http.MethodGet, "/ready"); code != http.StatusNoContent {
+				if code, body := s.get(t, http.MethodGet, "/ready"); code != http.StatusOK {
 					t.Errorf("ready: status %d, %s", code, body)
 				}
 				code, body := s.get(t, http.MethodGet, "/health")
@@ -292,11 +294,49 @@ func TestNotReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer back.Close()
-	s := listen(t, configure(t, "zk://"+back.Addr().String()+"?namespace=orders&ttl=10m")) // for so long it tries
-	for path, method := range map[string]string{"/ready": http.MethodGet, "/health": http.MethodGet, "/orders": http.MethodPost} {
-		if code, body := s.get(t, method, path); code != http.StatusServiceUnavailable {
+	s := listen(t, configure(t, "zk://"+back.Addr().String()+"?namespace=orders"))
+	for path, method := range map[string]string{"/ready": http.MethodGet, "/orders": http.MethodPost} {
+		if code, body := s.get(t, method, path); code != http.StatusServiceUnavailable || !strings.Contains(string(body), "not started yet") {
 			t.Errorf("%s: status %d, %s", path, code, body)
 		}
+	}
+}
+
+// TestLogIsTheServicesOwn: while its back end is down, the service logs what it wants to,
+// and no client library anything beside that.
+func TestLogIsTheServicesOwn(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	if err := l.Close(); err != nil { // nobody is there
+		t.Fatal(err)
+	}
+	for name, url := range map[string]string{
+		"redis": "redis://" + addr + "/0?namespace=orders", "sentinel": "redis-sentinel://" + addr + "/m/0?namespace=orders", "cluster": "redis-cluster://" + addr + "?namespace=orders",
+		"etcd": "etcd://" + addr + "/orders", "zookeeper": "zk://" + addr + "?namespace=orders",
+		"postgres": "postgres://u@" + addr + "/db?namespace=orders", "mysql": "mysql://u@" + addr + "/db?namespace=orders",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := listen(t, configure(t, url))
+			for why := []byte(nil); !bytes.Contains(why, []byte("no worker ID: ")); {
+				select {
+				case <-s.Done():
+					t.Fatal("the service ended")
+				case <-time.After(20 * time.Millisecond):
+				}
+				_, why = s.get(t, http.MethodGet, "/ready")
+			}
+			s.stop(t)
+			<-s.logged
+			for line := range strings.Lines(s.log.String()) {
+				if !strings.HasPrefix(line, "time=") {
+					t.Errorf("somebody else has logged %q", line)
+				}
+			}
+		})
 	}
 }
 

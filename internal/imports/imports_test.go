@@ -19,14 +19,16 @@ var allowed = map[string][]string{
 	"coord":             {"clock"},
 	"coord/coordtest":   {"clock", "coord", "clock/clocktest"},
 	"coord/follow":      {"clock", "coord"},
-	"coord/static":      {"clock", "coord", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/protocol"},
-	"core":              {"clock", "coord", "internal/keeper"},
-	"core/coretest":     {"clock", "coord", "internal/keeper", "core", "clock/clocktest"},
+	"coord/static":      {"clock", "coord", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/protocol"},
+	"core":              {"clock", "coord", "internal/keeper", "internal/logs"},
+	"core/coretest":     {"clock", "coord", "internal/keeper", "internal/logs", "core", "clock/clocktest"},
 	"internal/filesys":  nil,
 	"internal/filelock": nil,
-	"internal/keeper":   {"clock", "coord"},
-	"internal/lifetime": {"clock", "coord"},
-	"internal/protocol": {"clock", "coord", "internal/lifetime"},
+	"internal/keeper":   {"clock", "coord", "internal/logs"},
+	"internal/lifetime": {"clock", "coord", "internal/logs"},
+	"internal/logs":     nil,
+	"internal/protocol": {"clock", "coord", "internal/lifetime", "internal/logs"},
+	"probe":             nil,
 }
 
 // platforms differ in the files that are built.
@@ -54,7 +56,7 @@ func TestStandardLibraryOnly(t *testing.T) {
 // TestConfigImports: a program that is configured by a file gets a reader of YAML, and no
 // driver that it has not imported itself.
 func TestConfigImports(t *testing.T) {
-	want := []string{module + "clock", module + "config", module + "coord", module + "core", module + "internal/keeper", "go.yaml.in/yaml/v3"}
+	want := []string{module + "clock", module + "config", module + "coord", module + "core", module + "internal/keeper", module + "internal/logs", module + "internal/near", "go.yaml.in/yaml/v3"}
 	for _, platform := range platforms {
 		for _, dep := range dependencies(t, platform, "config") {
 			if !slices.Contains(want, dep) {

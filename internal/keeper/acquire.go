@@ -15,10 +15,21 @@ var errStopped = errors.New("generator closed meanwhile")
 
 // acquire leases a worker ID and opens the gate with it.
 func (k *Keeper) acquire(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, k.acquisitions.wait)
+	limit := k.acquisitions.wait
+	if k.cfg.StartTimeout > 0 && !k.giveUp.IsZero() {
+		limit = min(limit, max(time.Until(k.giveUp), shortestCall))
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	asked := k.now()
-	g, err := k.conclude(k.ask(ctx, k.request(asked, k.cfg.Request.Identity)))
+	req, reply := k.request(asked, k.cfg.Request.Identity), acquired{}
+	ask := func() { reply = k.ask(ctx, req) }
+	if k.told {
+		ask()
+	} else {
+		k.told = k.announcing(ask, "no worker ID yet, waiting for the coordinator to answer", "at_most", limit, k.lasting())
+	}
+	g, err := k.conclude(reply)
 	if err != nil {
 		return err
 	}
@@ -104,8 +115,10 @@ func (k *Keeper) open(t Term, asked int64) error {
 		k.logRelease(g, k.result)
 		return errors.Join(errStopped, k.result)
 	}
+	told, took := k.told || k.outage.logged, time.Since(k.without)
 	k.adopt(g, asked)
-	k.log.Info("worker ID acquired", "worker_id", g.WorkerID, "generation", g.Generation, "not_before", g.NotBefore, "not_after", g.NotAfter)
+	k.tellEndOf(told, "worker ID acquired", "worker_id", g.WorkerID, "generation", g.Generation,
+		"window_opens", k.timeOf(g.NotBefore+1), "window_ends", k.timeOf(g.NotAfter+1), "after", took.Round(time.Millisecond))
 	k.tellOpening()
 	k.tellService()
 	return nil
@@ -125,6 +138,7 @@ func (k *Keeper) adopt(g coord.Grant, asked int64) {
 	k.replies.wait = max(k.replies.wait, min(k.acquisitions.took, k.replies.ttl))
 	k.retries.reset()
 	k.outage.settled()
+	k.told, k.giveUp = false, time.Time{}
 	k.cfg.Gate.Explain(nil)
 	k.watch()
 }

@@ -46,6 +46,10 @@ func acquireDeadline(ttl time.Duration) deadline {
 	return newDeadline(max(min(ttl/3, longestAcquire), shortestCall), ttl, ttl)
 }
 
+// inAll is how long a call is tried which is not tried for ever: a few calls, but not
+// longer than a lease lasts by itself.
+func (d *deadline) inAll() time.Duration { return min(max(3*d.base, 2*d.wait), d.ttl) }
+
 // missed notes that a call was not answered in time. What a slow success led to above
 // most is cut to what an ordinary call takes: in an outage, the next attempt is not put
 // off for longer than that.

@@ -67,8 +67,9 @@
 // # What a start waits for
 //
 // See [Keeper.Start]. A start outlasts a lease, because the leases of holders that did
-// not survive an outage are still in force when their successors start. The lease that
-// ends first shows whether its holder lives: either it is renewed, or it ends.
+// not survive an outage are still in force when their successors start. Where every
+// worker ID is held it goes on as well: nobody can tell a holder that is about to stop
+// from one that is not. [Keeper.Begin] does not wait and never gives up.
 //
 // # A clock that stepped back
 //
@@ -81,7 +82,9 @@
 // Changes, each once: that a renewal or an acquisition fails, and again when the
 // kind of the reason is another one; that the window has ended with nothing to
 // follow it, and why; that IDs can be issued again, and for how long they could
-// not. A quarantine has its end with it.
+// not. A quarantine has its end with it. A wait of more than a second is announced within
+// a second, with what is known of its length; the end of what a warning has announced is
+// a warning as well.
 //
 // # Time
 //

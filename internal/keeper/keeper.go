@@ -53,6 +53,8 @@ type Config struct {
 	Request     coord.Request     // what stays the same for every acquisition
 	Horizon     int64             // in ticks
 	Limit       int64             // how far the clock may step back, in ticks, before that is healed
+	// StartTimeout is how long Start goes on. 0: a lease and 5 s; negative: without end.
+	StartTimeout time.Duration
 }
 
 // Keeper leases one worker ID and keeps it. Make one with [New], start it once,
@@ -82,6 +84,9 @@ type Keeper struct {
 	heals    backoff   // between failed attempts to heal
 	unopened backoff   // between worker IDs that do not heal, because they open in the future
 	outage   outage    // why the window does not grow, as far as the log has it
+	without  time.Time // since when there has been no worker ID
+	told     bool      // the log says that one is waited for
+	giveUp   time.Time // when Start ends in vain; zero: it does not, or it is over
 
 	replies      deadline       // of renewals and releases
 	acquisitions deadline       // of acquisitions

@@ -16,6 +16,9 @@ const pokePause = 10 * time.Millisecond
 func (k *Keeper) loop() {
 	defer close(k.done)
 	defer k.rush(nil)
+	if k.without.IsZero() {
+		k.without = time.Now()
+	}
 	var poked time.Time
 	for k.ctx.Err() == nil {
 		if !k.held {
@@ -25,7 +28,11 @@ func (k *Keeper) loop() {
 		}
 		k.await(&poked)
 	}
-	k.finish()
+	told := k.announcing(k.finish, "giving the worker ID back, waiting for the coordinator to answer",
+		"worker_id", k.grant.WorkerID, "at_most", k.replies.base+k.replies.inAll())
+	if told && k.result == nil {
+		k.log.Warn("the worker ID was given back", "worker_id", k.grant.WorkerID)
+	}
 }
 
 // await waits for the next thing to do, and does it.
@@ -144,7 +151,7 @@ func (k *Keeper) nextPiece() bool {
 		k.log.Warn("issue window ended: no IDs until the next one opens", "worker_id", next.WorkerID, "ended", k.timeOf(end), "opens", k.timeOf(opens))
 		return true
 	}
-	k.log.Info("continuing above the raised floor", "worker_id", next.WorkerID, "not_before", next.NotBefore)
+	k.log.Info("continuing above the raised floor", "worker_id", next.WorkerID, "opened", k.timeOf(next.NotBefore+1))
 	return true
 }
 
@@ -154,7 +161,7 @@ func (k *Keeper) extended(g coord.Grant) {
 	switch {
 	case g.NotBefore != k.pieces[newest].NotBefore:
 		k.pieces = append(k.pieces, g)
-		k.log.Warn("the floor was raised, the window goes on above it", "worker_id", g.WorkerID, "not_before", g.NotBefore, "opens", k.timeOf(g.NotBefore+1))
+		k.log.Warn("the floor was raised, the window goes on above it", "worker_id", g.WorkerID, "opens", k.timeOf(g.NotBefore+1))
 	case newest == 0:
 		k.cfg.Gate.Extend(g.NotAfter)
 		fallthrough

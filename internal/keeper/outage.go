@@ -68,7 +68,8 @@ func (o *outage) stops(tick int64) bool {
 // notAcquired logs why there is no worker ID.
 func (k *Keeper) notAcquired(err error) {
 	if k.outage.fails(err) {
-		k.log.Warn("worker ID not acquired, trying again", causeOf(err)...)
+		k.told = true
+		k.log.Warn("worker ID not acquired, trying again", append(causeOf(err), k.lasting())...)
 	}
 }
 
@@ -115,7 +116,7 @@ func (k *Keeper) tellService() {
 	}
 	k.outage.silent = false
 	without := k.timeOf(now).Sub(k.timeOf(k.outage.since))
-	k.log.Info("IDs can be issued again", "worker_id", g.WorkerID, "after", max(without, 0))
+	k.log.Warn("IDs can be issued again", "worker_id", g.WorkerID, "after", max(without, 0))
 }
 
 // tellOpening logs that the window just acquired opens later than any clock that is

@@ -108,7 +108,7 @@ func TestLogTellsOnceThatIDsStopAndWhyAndThatTheyGoOn(t *testing.T) {
 		renewals := r.fake.CallsOf(coordtest.Renew)
 		resumed := scale.Tick(renewals[len(renewals)-1].At.UnixMicro())
 		outage := time.Duration(resumed-end-1) * time.Millisecond
-		log.wants(t, `level=INFO, msg="IDs can be issued again", worker_id=0, after=`+outage.String())
+		log.wants(t, `level=WARN, msg="IDs can be issued again", worker_id=0, after=`+outage.String())
 
 		r.fake.Refuse(true)
 		pass(time.Minute)
@@ -128,7 +128,7 @@ func TestLogTellsAnotherKindOfCauseInsideTheWindow(t *testing.T) {
 		log.wants(t,
 			`level=WARN, msg="renewal failed, going on inside the window", unreachable`,
 			`level=WARN, msg="renewal failed, going on inside the window", invalid`,
-			`level=INFO, msg="renewed again", worker_id=0`)
+			`level=WARN, msg="renewed again", worker_id=0`)
 	})
 }
 
@@ -186,7 +186,7 @@ func TestLogTellsOfTheGapBelowARaisedFloor(t *testing.T) {
 			`level=WARN, msg="the floor was raised, the window goes on above it", opens=`+moment(floor+1),
 			`level=WARN, msg="issue window ended: no IDs until the next one opens", ended=`+moment(end+1)+`, opens=`+moment(floor+1))
 		pass(10 * time.Second)
-		log.wants(t, `level=INFO, msg="IDs can be issued again", after=3s`)
+		log.wants(t, `level=WARN, msg="IDs can be issued again", after=3s`)
 	})
 }
 
@@ -203,7 +203,7 @@ func TestLogTellsOfTheTimeWithoutAWorkerID(t *testing.T) {
 		log.wants(t, `trying again, clock skew`, `trying again, no free worker ID`)
 		r.fake.Expire(0)
 		pass(time.Minute)
-		log.wants(t, "worker ID acquired", `level=INFO, msg="IDs can be issued again", worker_id=0`)
+		log.wants(t, "worker ID acquired", `level=WARN, msg="IDs can be issued again", worker_id=0`)
 	})
 }
 

@@ -66,7 +66,7 @@ func (k *Keeper) awaitCalls() {
 // tried again for a while, but not for longer than the lease lasts by itself. The
 // deadline of each call is what wait says.
 func (k *Keeper) giveBack(g coord.Grant, last int64, wait deadline) error {
-	ctx, cancel := k.attempt(min(max(3*wait.base, 2*wait.wait), wait.ttl))
+	ctx, cancel := k.attempt(wait.inAll())
 	defer cancel()
 	retry := newBackoff(k.cfg.Lease.RenewEvery)
 	for {

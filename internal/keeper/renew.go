@@ -153,7 +153,7 @@ func (k *Keeper) explainRenewed(r *renewal) {
 		k.notRenewed(why)
 		k.cfg.Gate.Explain(why)
 	case k.outage.settled() && !k.outage.silent:
-		k.log.Info("renewed again", "worker_id", k.grant.WorkerID)
+		k.log.Warn("renewed again", "worker_id", k.grant.WorkerID)
 	}
 }
 
@@ -187,9 +187,10 @@ func (k *Keeper) left() time.Duration {
 // lose forgets the grant, which is somebody else's now. The gate is shut first.
 func (k *Keeper) lose(err error) {
 	last := k.cfg.Gate.Shut(err)
-	k.log.Warn("lease lost, acquiring a worker ID anew", "worker_id", k.grant.WorkerID, "last_tick", last, "error", err)
+	k.log.Warn("lease lost, acquiring a worker ID anew", "worker_id", k.grant.WorkerID, "last_id", k.timeOf(last), "error", err)
 	k.dropAll()
 	k.held, k.pieces, k.lost = false, nil, nil
+	k.without = time.Now()
 	k.retries.reset()
 	k.outage.settled()
 	k.outage.stops(k.now())

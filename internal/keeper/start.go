@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -14,27 +15,35 @@ import (
 const (
 	// grace is how much longer than a lease a start goes on: back ends end leases late.
 	grace = 5 * time.Second
-	// lookPause is the pause between two looks at who holds the worker IDs, and about
-	// as much as clocks may differ.
+	// lookPause is the pause between two attempts while every worker ID is held.
 	lookPause = time.Second
 )
+
+// Begin starts the loop at once, which acquires a worker ID and keeps it. It goes on
+// trying until there is one or the keeper is stopped, whatever the error is: what is
+// wrong may be corrected meanwhile. The gate is told why there is none.
+func (k *Keeper) Begin() {
+	k.done = make(chan struct{})
+	go k.loop()
+}
 
 // Start acquires a worker ID, publishes it, and starts the loop that keeps it. It
 // blocks until the worker ID is acquired, ctx ends, or it is clear that trying
 // again cannot help.
 //
 // Waiting helps in these cases, and the log says so. Transient errors are tried again
-// for as long as a lease and 5 s. A quarantine is waited out, however long it takes:
-// the back end has said when it ends. If every worker ID is held, and one of the holders
-// is late with its renewal, Start looks again after a second: if it renews it is alive,
-// and the start is refused; if not it may be dead, and the end of its lease is waited
-// for. A clock that differs
-// from those of holders who may be dead is tried again until their leases have ended.
+// for the start timeout. A quarantine is waited out, however long it takes: the back end
+// has said when it ends. If every worker ID is held, Start asks again every second for
+// the start timeout, because a holder may give its own back, or be dead. A clock that
+// differs from those of holders who may be dead is tried again until their leases have
+// ended. Where no start timeout is set, leases that end later are waited for as well.
 //
 // After an error the keeper cannot be used.
 func (k *Keeper) Start(ctx context.Context) error {
 	began := time.Now()
-	s := start{k: k, giveUp: began.Add(k.cfg.Lease.TTL + grace)}
+	k.without = began
+	s := start{k: k}
+	s.extend()
 	s.retry = backoff{least: firstSpread, most: max(min(k.cfg.Lease.RenewEvery, longestPause), shortestPause)}
 	for {
 		if k.ctx.Err() != nil {
@@ -42,8 +51,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 		}
 		err := k.acquire(ctx)
 		if err == nil {
-			k.done = make(chan struct{})
-			go k.loop()
+			k.Begin()
 			return nil
 		}
 		if errors.Is(err, errStopped) {
@@ -52,7 +60,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 		pause, goesOn := s.after(err)
 		switch {
 		case goesOn || ctx.Err() != nil:
-		case coord.Permanent(err):
+		case coord.Permanent(err) && !s.waited:
 			return err
 		default:
 			return fmt.Errorf("no worker ID after %v of trying: %w", time.Since(began).Round(time.Second), err)
@@ -64,18 +72,42 @@ func (k *Keeper) Start(ctx context.Context) error {
 	}
 }
 
-// start decides after each failed attempt whether a start goes on.
+// start decides after each failed attempt whether a start goes on. Its times are
+// readings of the machine's monotonic clock, because a clock that is wrong may be set
+// meanwhile.
 type start struct {
 	k      *Keeper
 	retry  backoff
 	giveUp time.Time // when transient errors are not tried again
-
-	soonest time.Time // when the lease of a holder ends, as last seen; zero: not seen
-	until   time.Time // how long leases are waited for
-	told    bool      // the log says so
-	// The same and how long a clock skew is waited for, by the machine's monotonic clock,
-	// because a clock that is wrong may be set meanwhile; zero: none was seen.
+	// How long a free worker ID and the end of a clock skew are waited for; zero: neither
+	// was lacking yet.
 	held, skewed time.Time
+	waited       bool // for a free worker ID
+}
+
+// extend lets the start go on for the start timeout from now on.
+func (s *start) extend() {
+	limit := s.k.cfg.StartTimeout
+	switch {
+	case limit == 0:
+		limit = s.k.cfg.Lease.TTL + grace
+	case limit < 0:
+		limit = math.MaxInt64
+	}
+	s.giveUp = time.Now().Add(limit)
+	s.k.giveUp = s.giveUp
+	if s.k.cfg.StartTimeout < 0 {
+		s.k.giveUp = time.Time{}
+	}
+}
+
+// until returns how long to wait for leases that end at the given time: the start
+// timeout, or until then and a grace where none is set.
+func (s *start) until(end time.Time) time.Time {
+	if s.k.cfg.StartTimeout != 0 {
+		return s.giveUp
+	}
+	return s.timer(end.Add(grace))
 }
 
 // after tells how long to pause after the given error, and whether to go on at all.
@@ -84,16 +116,22 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 	skew, isSkew := errors.AsType[*coord.ClockSkewError](err)
 	switch {
 	case isFull:
-		return lookPause + rand.N(lookPause/4), s.mayEnd(full)
+		goesOn, pause = s.mayEnd(full), lookPause+rand.N(lookPause/4)
+		if left := time.Until(s.held); left > 0 {
+			pause = min(pause, left)
+		}
+		return pause, goesOn
 	case coord.Permanent(err):
 		return 0, false
 	case isSkew:
 		if s.skewed.IsZero() {
-			s.skewed = s.timer(skew.Until.Add(grace))
+			s.skewed = s.until(skew.Until)
+			s.k.giveUp = s.skewed
 		}
 		goesOn = time.Now().Before(s.skewed)
 	case errors.Is(err, coord.ErrQuarantined):
-		s.giveUp, goesOn = time.Now().Add(s.k.cfg.Lease.TTL+grace), true
+		s.extend()
+		goesOn = true
 	default:
 		left := time.Until(s.giveUp)
 		s.k.notAcquired(err)
@@ -103,43 +141,24 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 	return s.retry.spread(), goesOn
 }
 
-// mayEnd reports whether waiting may help where every worker ID is held: the lease
-// that ends first was not renewed since the last look, so that its holder may be dead.
-//
-// Another lease that ends first is no sign of life if the one before has ended: then
-// somebody else was faster, and the next one may be a dead holder's as well. Nor is a look
-// that has learned nothing of any lease.
+// mayEnd reports whether to go on where every worker ID is held. Nobody can tell a
+// holder that is about to stop from one that is not, so all are waited for alike, unless
+// the coordinator knows of no lease that ever ends.
 func (s *start) mayEnd(full *coord.NoWorkerIDError) bool {
-	now := s.now()
-	switch {
-	case full.Soonest.IsZero():
-		return !s.soonest.IsZero() && time.Now().Before(s.held)
-	case !full.LastSeen.IsZero() && !s.late(full, now):
-		return false // nobody is late with a renewal
-	case s.soonest.IsZero():
-		s.until = now.Add(s.k.cfg.Lease.TTL)
-		if full.Soonest.After(s.until) {
-			s.until = full.Soonest
+	if s.held.IsZero() {
+		if full.Soonest.IsZero() {
+			return false
 		}
-		s.until = s.until.Add(grace)
-		s.held = s.timer(s.until)
-	case !full.Soonest.Equal(s.soonest) && now.Before(s.soonest.Add(-lookPause)):
-		return false
-	case !s.told:
-		s.told = true
-		s.k.log.Warn("every worker ID is held, waiting for a lease to end: the holder whose lease ends first may be dead",
-			"error", full, "lease_ends", full.Soonest.UTC(), "waiting_until", s.until.UTC())
+		s.waited = true
+		s.held = later(s.giveUp, s.until(full.Soonest))
+		if s.k.cfg.StartTimeout >= 0 {
+			s.k.giveUp = s.held
+		}
+		s.k.told = true
+		s.k.log.Warn("every worker ID is held, waiting for one to become free",
+			"error", full, "lease_ends", full.Soonest.UTC(), s.k.lasting())
 	}
-	s.soonest = full.Soonest
 	return time.Now().Before(s.held)
-}
-
-// late reports whether the holder whose lease ends first is late with its renewal, if it
-// renews as often in the time of its lease as this one does, and not less often.
-func (s *start) late(full *coord.NoWorkerIDError, now time.Time) bool {
-	own := s.k.cfg.Lease
-	shorter := min(float64(full.Soonest.Sub(full.LastSeen))/float64(own.TTL), 1)
-	return now.Sub(full.LastSeen) >= time.Duration(shorter*float64(own.RenewEvery))
 }
 
 // timer returns the reading of the machine's monotonic clock that a time lies ahead.

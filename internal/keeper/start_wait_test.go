@@ -35,55 +35,9 @@ func crashed(t *testing.T, f *coordtest.Fake, led *ledger, edit ...func(*keeper.
 	_ = r.line.Close()
 }
 
-// Of many who live, one renews in every second.
-func TestStartIsRefusedSoonByHoldersWhoLive(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		var log journal
-		r := refusing(t, func() error { return &coord.NoWorkerIDError{Soonest: time.Now().Add(ttl - every)} }, log.keep)
-		began := time.Now()
-		err := r.Start(t.Context())
-		if took, n := time.Since(began), r.fake.Count(coordtest.Acquire); took > 2*time.Second || n != 2 || !errors.Is(err, coord.ErrNoWorkerID) {
-			t.Errorf("Start took %v and %d attempts: %v", took, n, err)
-		}
-		log.wants(t)
-	})
-}
-
-func TestStartIsRefusedByOneHolderWhoLives(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := start(t, 1)
-		for range 10 {
-			pass(700 * time.Millisecond)
-			other := join(t, r.fake, r.led)
-			began := time.Now()
-			if err := other.Start(t.Context()); !errors.Is(err, coord.ErrNoWorkerID) {
-				t.Errorf("Start: %v", err)
-			}
-			if took := time.Since(began); took > every+2*time.Second {
-				t.Errorf("Start took %v, and the holder renews every %v", took, every)
-			}
-		}
-	})
-}
-
 func TestStartIsRefusedAtOnceWhereNothingIsKnownOfTheHolders(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := refusing(t, func() error { return &coord.NoWorkerIDError{} })
-		began := time.Now()
-		if err := r.Start(t.Context()); !errors.Is(err, coord.ErrNoWorkerID) || time.Since(began) != 0 {
-			t.Errorf("Start took %v: %v", time.Since(began), err)
-		}
-	})
-}
-
-// Right after a thousand others have started, none of them renews for a while. They are
-// not late with that.
-func TestStartIsRefusedAtOnceWhereNobodyIsLate(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		soonest := time.Now().Add(ttl)
-		r := refusing(t, func() error {
-			return &coord.NoWorkerIDError{Soonest: soonest, LastSeen: time.Now().Add(time.Millisecond - every)}
-		})
 		began := time.Now()
 		if err := r.Start(t.Context()); !errors.Is(err, coord.ErrNoWorkerID) || time.Since(began) != 0 {
 			t.Errorf("Start took %v: %v", time.Since(began), err)
@@ -104,33 +58,7 @@ func TestStartWaitsForTheLeaseOfADeadHolder(t *testing.T) {
 					t.Errorf("Start returned %v after the lease had ended", late)
 				}
 				until := ends.Add(5 * time.Second).UTC().Format("2006-01-02T15:04:05.000Z")
-				log.wants(t, `level=WARN, msg="every worker ID is held, waiting for a lease to end, waiting_until=`+until, "worker ID acquired")
-			})
-		})
-	}
-}
-
-// A holder with a shorter lease renews more often, and is late sooner.
-func TestStartWaitsForAShorterLease(t *testing.T) {
-	for name, tt := range map[string]struct {
-		ago   time.Duration // since the last renewal; a live holder renews every third of a second
-		waits bool
-	}{"dead": {every / 10, true}, "alive": {every / 50, false}} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				began := time.Now()
-				seen := began.Add(-tt.ago)
-				ends := seen.Add(ttl / 15)
-				r := refusing(t, func() error {
-					if time.Now().After(ends) {
-						return nil
-					}
-					return &coord.NoWorkerIDError{Soonest: ends, LastSeen: seen}
-				})
-				err := r.Start(t.Context())
-				if tt.waits && err != nil || !tt.waits && (!errors.Is(err, coord.ErrNoWorkerID) || time.Since(began) != 0) {
-					t.Errorf("Start took %v: %v; it waits: %v", time.Since(began), err, tt.waits)
-				}
+				log.wants(t, `level=WARN, msg="every worker ID is held, waiting for one to become free", trying_until=`+until, `level=WARN, msg="worker ID acquired"`)
 			})
 		})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/logs"
 )
 
 // Settings are the options that drivers with a lease have in common.
@@ -29,9 +30,7 @@ func (s Settings) Resolve(maxHorizon, skewBound time.Duration) (Settings, error)
 	if s.Clock == nil {
 		s.Clock = clock.System()
 	}
-	if s.Logger == nil {
-		s.Logger = slog.New(slog.DiscardHandler)
-	}
+	s.Logger = logs.Or(s.Logger)
 	if l := s.Lease; l.WorkerIDs != (coord.Range{}) || l.Identity != "" {
 		return s, fmt.Errorf("%w: Lease.WorkerIDs is %v and Lease.Identity is %q; both must be zero here, they belong in the generator's configuration", coord.ErrInvalid, l.WorkerIDs, l.Identity)
 	}

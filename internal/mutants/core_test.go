@@ -125,8 +125,8 @@ var coreMutants = []mutant{
 	{
 		name: "swap without close",
 		file: "core/stripe.go",
-		old:  "\t\tlast = s.closeTerm(old)\n",
-		new:  "\t\tlast, _ = s.Last()\n",
+		old:  "\tlast = s.closeTerm(old)\n\tif t.Heal",
+		new:  "\tlast, _ = s.Last()\n\tif t.Heal",
 		pkg:  "./core", test: "TestStalledCallCannotReachTheNextTerm",
 	},
 	{
@@ -187,7 +187,7 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "warnings of the coordinator not logged",
-		file: "core/generator.go",
+		file: "core/start.go",
 		old:  "for _, w := range g.warnings {",
 		new:  "for _, w := range g.warnings[:0] {",
 		pkg:  "./core", test: "TestNewLogsEachWarningOfTheCoordinatorOnce",

@@ -137,9 +137,9 @@ var keeperFixMutants = []mutant{
 	},
 	{
 		name: "slow release given up",
-		file: "internal/keeper/release.go",
-		old:  "min(max(3*wait.base, 2*wait.wait), wait.ttl)",
-		new:  "3*wait.base",
+		file: "internal/keeper/deadline.go",
+		old:  "min(max(3*d.base, 2*d.wait), d.ttl)",
+		new:  "3*d.base",
 		pkg:  "./internal/keeper", test: "TestSlowReleaseSucceeds",
 	},
 	{
@@ -206,27 +206,6 @@ var keeperFixMutants = []mutant{
 		pkg:  "./internal/keeper", test: "TestKeeperLooksWhenTheClockHasCaughtUp",
 	},
 	{
-		name: "Start waits for holders who live",
-		file: "internal/keeper/start.go",
-		old:  "now.Before(s.soonest.Add(-lookPause))",
-		new:  "false",
-		pkg:  "./internal/keeper", test: "TestStartIsRefusedSoonByHoldersWhoLive",
-	},
-	{
-		name: "Start turned away by somebody who was faster",
-		file: "internal/keeper/start.go",
-		old:  "!full.Soonest.Equal(s.soonest) && now.Before(s.soonest.Add(-lookPause))",
-		new:  "!full.Soonest.Equal(s.soonest)",
-		pkg:  "./internal/keeper", test: "TestStartsShareTheLeasesOfDeadHolders",
-	},
-	{
-		name: "Start turned away by a lease that ends late",
-		file: "internal/keeper/start.go",
-		old:  "!full.Soonest.Equal(s.soonest) && now.Before(s.soonest.Add(-lookPause))",
-		new:  "!full.Soonest.Equal(s.soonest)",
-		pkg:  "./internal/keeper", test: "TestStartWaitsForALeaseThatEndsLate",
-	},
-	{
 		name: "Start does not wait for leases",
 		file: "internal/keeper/start.go",
 		old:  "s.mayEnd(full)",
@@ -236,8 +215,8 @@ var keeperFixMutants = []mutant{
 	{
 		name: "Start waits for leases of its own length alone",
 		file: "internal/keeper/start.go",
-		old:  "\t\tif full.Soonest.After(s.until) {\n",
-		new:  "\t\tif false {\n",
+		old:  "s.held = later(s.giveUp, s.until(full.Soonest))",
+		new:  "s.held = s.giveUp",
 		pkg:  "./internal/keeper", test: "TestStartWaitsForTheLeaseOfADeadHolder",
 	},
 	{
@@ -250,22 +229,22 @@ var keeperFixMutants = []mutant{
 	{
 		name: "wait for a lease told again and again",
 		file: "internal/keeper/start.go",
-		old:  "\t\ts.told = true\n",
-		new:  "",
+		old:  "\tif s.held.IsZero() {\n\t\tif full",
+		new:  "\tif s.k.told = true; time.Now().Before(s.giveUp) {\n\t\tif full",
 		pkg:  "./internal/keeper", test: "TestStartWaitsForTheLeaseOfADeadHolder",
 	},
 	{
 		name: "clock skew of dead holders not waited for",
 		file: "internal/keeper/start.go",
-		old:  "s.skewed = s.timer(skew.Until.Add(grace))",
+		old:  "s.skewed = s.until(skew.Until)",
 		new:  "_ = skew\n\t\t\ts.skewed = time.Now()",
 		pkg:  "./internal/keeper", test: "TestStartWaitsForHoldersWhoMayBeDeadToTellWhoseClockIsWrong",
 	},
 	{
 		name: "clock skew waited for without end",
 		file: "internal/keeper/start.go",
-		old:  "s.skewed = s.timer(skew.Until.Add(grace))",
-		new:  "s.skewed = s.timer(skew.Until.Add(10 * grace))",
+		old:  "s.skewed = s.until(skew.Until)",
+		new:  "s.skewed = s.until(skew.Until.Add(10 * grace))",
 		pkg:  "./internal/keeper", test: "TestStartWaitsForHoldersWhoMayBeDeadToTellWhoseClockIsWrong",
 	},
 	{
@@ -285,7 +264,7 @@ var keeperFixMutants = []mutant{
 	{
 		name: "moved namespace said to come back",
 		file: "core/errors.go",
-		old:  "\tcase errors.Is(e.Cause, coord.ErrNamespaceClosed):",
+		old:  "\tcase errors.Is(cause, coord.ErrNamespaceClosed):",
 		new:  "\tcase false:",
 		pkg:  "./core", test: "TestEndOfTheWindowSaysWhatHasToHappen",
 	},
@@ -299,15 +278,8 @@ var keeperFixMutants = []mutant{
 	{
 		name: "full disk blamed on the coordinator",
 		file: "core/errors.go",
-		old:  ", errors.As(e.Cause, &file), errors.As(e.Cause, &link):",
+		old:  ", errors.As(cause, &file), errors.As(cause, &link):",
 		new:  ", errors.As(nil, &file), errors.As(nil, &link):",
 		pkg:  "./core", test: "TestEndOfTheWindowSaysWhatHasToHappen",
-	},
-	{
-		name: "keeper: holders are waited for that are not late",
-		file: "internal/keeper/start.go",
-		old:  "case !full.LastSeen.IsZero() &&",
-		new:  "case false && !full.LastSeen.IsZero() &&",
-		pkg:  "./internal/keeper", test: "TestStartIsRefusedAtOnceWhereNobodyIsLate",
 	},
 }

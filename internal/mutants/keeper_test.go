@@ -355,8 +355,8 @@ var keeperMutants = []mutant{
 	{
 		name: "step back judged before the acquisition",
 		file: "internal/keeper/acquire.go",
-		old:  "\tasked := k.now()\n\tg, err := k.conclude(k.ask(ctx, k.request(asked, k.cfg.Request.Identity)))\n\tif err != nil {\n\t\treturn err\n\t}",
-		new:  "\tasked := k.now()\n\theal := k.rolledBack()\n\tg, err := k.conclude(k.ask(ctx, k.request(asked, k.cfg.Request.Identity)))\n\tif err != nil {\n\t\treturn err\n\t}\n\treturn k.open(Term{Grant: g, Heal: heal}, asked)",
+		old:  "Heal: k.rolledBack()}, asked)",
+		new:  "Heal: func() bool { last, _ := k.cfg.Gate.Last(); return last-asked > k.cfg.Limit }()}, asked)",
 		pkg:  "./internal/keeper", test: "TestStepBackWhileAWorkerIDIsAcquired",
 	},
 	{
@@ -432,8 +432,8 @@ var keeperMutants = []mutant{
 	{
 		name: "Start never gives up",
 		file: "internal/keeper/start.go",
-		old:  "giveUp: began.Add(k.cfg.Lease.TTL + grace)",
-		new:  "giveUp: began.Add(100 * k.cfg.Lease.TTL)",
+		old:  "limit = s.k.cfg.Lease.TTL + grace",
+		new:  "limit = 100 * s.k.cfg.Lease.TTL",
 		pkg:  "./internal/keeper", test: "TestStartOutlastsALease",
 	},
 	{
@@ -453,8 +453,8 @@ var keeperMutants = []mutant{
 	{
 		name: "acquisition takes all the patience",
 		file: "internal/keeper/acquire.go",
-		old:  "context.WithTimeout(ctx, k.acquisitions.wait)",
-		new:  "context.WithTimeout(ctx, 10*k.acquisitions.wait)",
+		old:  "limit := k.acquisitions.wait",
+		new:  "limit := 10 * k.acquisitions.wait",
 		pkg:  "./internal/keeper", test: "TestStartAsksAgainWhenACallHangs",
 	},
 	{
@@ -537,8 +537,8 @@ var keeperMutants = []mutant{
 	{
 		name: "Ready does not wake the keeper",
 		file: "core/generator.go",
-		old:  "\t\tfor _, st := range g.stripes {\n\t\t\tst.poke()\n\t\t}\n",
-		new:  "",
+		old:  "\t\tg.pokeAll()\n\t\tif werr",
+		new:  "\t\tif werr",
 		pkg:  "./core", test: "TestReadyWakesTheKeeperAfterAStepForward",
 	},
 	{

@@ -176,23 +176,16 @@ var mendMutants = []mutant{
 	{
 		name: "mend: a start that gives up because a look has learned nothing",
 		file: "internal/keeper/start.go",
-		old:  "return !s.soonest.IsZero() && time.Now().Before(s.held)",
-		new:  "return false",
+		old:  "\t\tif full.Soonest.IsZero() {\n\t\t\treturn false\n\t\t}\n\t\ts.waited = true\n",
+		new:  "\t\ts.waited = true\n\t}\n\tif full.Soonest.IsZero() {\n\t\treturn false\n\t}\n\tif s.held.IsZero() {\n",
 		pkg:  "./internal/keeper", test: "TestStartGoesOnWhereALookLearnsNothing",
 	},
 	{
 		name: "mend: a start that learns nothing and goes on for ever",
 		file: "internal/keeper/start.go",
-		old:  "return !s.soonest.IsZero() && time.Now().Before(s.held)",
-		new:  "return !s.soonest.IsZero()",
+		old:  "\treturn time.Now().Before(s.held)\n",
+		new:  "\treturn full.Soonest.IsZero() || time.Now().Before(s.held)\n",
 		pkg:  "./internal/keeper", test: "TestStartGoesOnWhereALookLearnsNothing", hangs: true,
-	},
-	{
-		name: "mend: a dead holder with a short lease taken for alive",
-		file: "internal/keeper/start.go",
-		old:  "return now.Sub(full.LastSeen) >= time.Duration(shorter*float64(own.RenewEvery))",
-		new:  "return now.Sub(full.LastSeen) >= own.RenewEvery || shorter < 0",
-		pkg:  "./internal/keeper", test: "TestStartWaitsForAShorterLease",
 	},
 	{
 		name: "mend: a copy of a holder not told",

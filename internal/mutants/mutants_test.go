@@ -44,6 +44,7 @@ var all = slices.Concat(
 	mendMutants,
 	verifyMutants,
 	badInputMutants,
+	startMutants,
 )
 
 // TestMutants applies each of the mutants, some at a time, or those that are this commit's turn.

@@ -12,7 +12,7 @@ var review1Mutants = []mutant{
 	{
 		name: "late replies said to need a correction",
 		file: "core/errors.go",
-		old:  "\tif errors.Is(e.Cause, keeper.ErrLate) {",
+		old:  "\tif errors.Is(cause, keeper.ErrLate) {",
 		new:  "\tif false {",
 		pkg:  "./core", test: "TestRepliesThatComeTooLateAreNamed",
 	},
@@ -55,7 +55,7 @@ var review1Mutants = []mutant{
 		name: "start that waits reckons with a clock that is set",
 		file: "internal/keeper/start.go",
 		old:  "\treturn time.Now().Before(s.held)\n",
-		new:  "\treturn now.Before(s.until)\n",
+		new:  "\treturn s.now().Before(full.Soonest.Add(grace))\n",
 		pkg:  "./internal/keeper", test: "TestStartWaitsNoLongerForAClockThatIsSet",
 	},
 	{

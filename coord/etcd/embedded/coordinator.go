@@ -14,6 +14,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/etcd"
+	"github.com/unalike-id/unalike/internal/logs"
 )
 
 // DefaultNamespace is the namespace of a URL that names none.
@@ -83,10 +84,12 @@ func New(ctx context.Context, dir, namespace string, o *Options) (*Coordinator, 
 	if err != nil {
 		return nil, err
 	}
-	c := &Coordinator{folder: f, log: slog.New(slog.DiscardHandler), moves: newMoves(), followed: make(chan struct{})}
-	if o != nil && o.Logger != nil {
-		c.log = o.Logger
+	var opts etcd.Options
+	if o != nil {
+		opts = etcd.Options(*o)
 	}
+	opts.OneMachine = true
+	c := &Coordinator{folder: f, log: logs.Or(opts.Logger), moves: newMoves(), followed: make(chan struct{})}
 	if c.client, err = clientv3.New(clientv3.Config{
 		Endpoints:            []string{nowhere},
 		DialKeepAliveTime:    pingEvery,
@@ -96,19 +99,20 @@ func New(ctx context.Context, dir, namespace string, o *Options) (*Coordinator, 
 	}); err != nil {
 		return nil, fmt.Errorf("embed: %w", err)
 	}
-	var opts etcd.Options
-	if o != nil {
-		opts = etcd.Options(*o)
-	}
-	opts.OneMachine = true
 	if c.inner, err = etcd.New(c.client, namespace, &opts); err != nil {
 		return nil, errors.Join(err, c.client.Close())
 	}
-	if err = f.prepare(); err == nil {
-		err = c.start(ctx)
+	start := func() {
+		if err = f.prepare(); err == nil {
+			err = c.start(ctx)
+		}
 	}
+	told := logs.Waiting(c.log, start, "waiting for the embedded etcd to start", "folder", f.path, "at_most", startTime)
 	if err != nil {
 		return nil, errors.Join(err, c.inner.Close(), c.client.Close(), c.server.stop())
+	}
+	if told {
+		c.log.Warn("the embedded etcd has started", "folder", f.path)
 	}
 	life, end := context.WithCancel(context.Background())
 	c.end = end

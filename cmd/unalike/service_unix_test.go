@@ -1,0 +1,94 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+)
+
+// TestReadmeService runs the service in the README as it stands there: it is not ready
+// while there is no coordinator, and says why; it is ready when there is one; and it
+// gives its worker ID back at the end.
+func TestReadmeService(t *testing.T) {
+	t.Parallel()
+	etcd := etcdtest.Start(t)
+	etcd.Stop()
+	url := "etcd://" + strings.TrimPrefix(etcd.Endpoint, "http://") + "/readme"
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listen := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	cmd := exec.Command(compileProgram(t, blocks(readFile(t, "README.md"), "go")[1]))
+	cmd.Env = append(os.Environ(), "LISTEN="+listen, "UNALIKE_COORDINATOR="+url)
+	cmd.Stdout, cmd.Stderr = &log, &log
+	service := proctest.Start(t, cmd)
+	ask := func(method, page string, want int) string {
+		t.Helper()
+		for {
+			select {
+			case <-service.Done():
+				t.Fatalf("the service ended:\n%s", &log)
+			case <-time.After(20 * time.Millisecond):
+			}
+			req, err := http.NewRequestWithContext(t.Context(), method, "http://"+listen+page, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				continue // it does not listen yet
+			}
+			body, err := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if err == nil && resp.StatusCode == want {
+				return string(body)
+			}
+		}
+	}
+	if why := ask("GET", "/ready", http.StatusServiceUnavailable); !strings.Contains(why, core.ErrNotStarted.Error()) {
+		t.Errorf("it is not ready because of %q", why)
+	}
+	if why := ask("POST", "/orders", http.StatusServiceUnavailable); !strings.Contains(why, core.ErrNotStarted.Error()) {
+		t.Errorf("no ID because of %q", why)
+	}
+	etcd.Restart(t)
+	ask("GET", "/ready", http.StatusOK)
+	if _, err := core.ParseID(strings.TrimSpace(ask("POST", "/orders", http.StatusOK))); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	<-service.Done()
+	if code := cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit code %d\n%s", code, &log)
+	}
+	c, err := coord.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	slots, err := c.(coord.Lister).List(t.Context())
+	if err != nil || len(slots) != 1 || slots[0].State != coord.SlotFree {
+		t.Errorf("after the end: %v, %v", slots, err)
+	}
+}

@@ -1,0 +1,20 @@
+package near_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/unalike-id/unalike/internal/near"
+)
+
+func TestWord(t *testing.T) {
+	known := []string{"etcd", "etcds", "redis", "rediss", "zk"}
+	for s, want := range map[string]string{
+		"etdc": "etcd", "etcd3": "etcd", "redi": "redis", "etcds": "etcds", "mongo": "", "": "", "x": "",
+		strings.Repeat("redis", 9): "",
+	} {
+		if got := near.Word(s, known, 2); got != want {
+			t.Errorf("%q: %q, want %q", s, got, want)
+		}
+	}
+}
