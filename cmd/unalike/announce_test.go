@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -151,5 +152,65 @@ func TestWaitsForFilesAreAnnounced(t *testing.T) {
 				t.Errorf("startAndClose: %v", err)
 			}
 		})
+	}
+}
+
+// firstWrite notes when a text was written first.
+type firstWrite struct {
+	locked
+	what string
+	at   chan time.Time
+}
+
+func (f *firstWrite) Write(b []byte) (int, error) {
+	if strings.Contains(string(b), f.what) {
+		select {
+		case f.at <- time.Now():
+		default:
+		}
+	}
+	return f.locked.Write(b)
+}
+
+// TestCommandAnnouncesItsWaits: within a second, the command says what it waits for and
+// how long.
+func TestCommandAnnouncesItsWaits(t *testing.T) {
+	t.Parallel()
+	addr := silent(t)
+	for _, url := range serverURLs {
+		for _, command := range []string{"generate", "workers", "init"} {
+			t.Run(command+" "+url[:4], func(t *testing.T) {
+				t.Parallel()
+				stderr := &firstWrite{what: "waiting for", at: make(chan time.Time, 1)}
+				a := &app{
+					streams: streams{out: io.Discard, err: stderr}, lookupEnv: func(string) (string, bool) { return "", false },
+					waits: waits{answer: answerTime, quiet: quietTime},
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				rang := make(chan time.Duration, 1)
+				began := time.Now()
+				time.AfterFunc(logs.Quiet, func() { rang <- time.Since(began) - logs.Quiet })
+				done := make(chan int, 1)
+				go func() {
+					done <- a.run(ctx, []string{command, "--coordinator", strings.Replace(url, "ADDRESS", addr, 1)})
+				}()
+				select {
+				case at := <-stderr.at:
+					if took, late := at.Sub(began), <-rang; took > time.Second+2*late {
+						t.Errorf("announced after %v, where a timer was late by %v", took, late)
+					}
+				case code := <-done:
+					t.Fatalf("it ended with %d and had said\n%s", code, stderr)
+				}
+				cancel()
+				if <-done == exitOK {
+					t.Error("it was served")
+				}
+				if said := stderr.String(); !strings.Contains(said, "at most") && !strings.Contains(said, "at_most=") && !strings.Contains(said, "trying_until=") {
+					t.Errorf("no length was announced:\n%s", said)
+				}
+			})
+		}
 	}
 }

@@ -71,12 +71,17 @@ func TestProgressOnTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for count, want := range map[string]bool{"1500000": true, "1000": false} {
+	for _, tt := range []struct {
+		count, kind string
+		want        bool
+	}{{"1500000", "xterm", true}, {"1500000", "dumb", false}, {"1000", "xterm", false}} {
+		count, want := tt.count, tt.want
 		screen, tty := openTerminal(t)
 		shown := allOf(screen)
 		cmd := exec.Command(path, "generate", "--count", count, "--coordinator", noState(t, "6"))
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, tty
+		cmd.Env = append(os.Environ(), "TERM="+tt.kind)
 		if err := cmd.Run(); err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +90,10 @@ func TestProgressOnTerminal(t *testing.T) {
 		}
 		got := <-shown
 		if strings.Contains(got, "generating") != want || strings.Contains(got, "IDs/s") != want {
-			t.Errorf("%s IDs: the terminal shows %q", count, got)
+			t.Errorf("%s IDs on %s: the terminal shows %q", count, tt.kind, got)
+		}
+		if !strings.Contains(got, "unalike: warning: ") { // it has no state file
+			t.Errorf("the log on a terminal is not for a person: %q", got)
 		}
 		if fmt.Sprint(bytes.Count(out.Bytes(), []byte("\n"))) != count {
 			t.Errorf("%d lines, want %s", bytes.Count(out.Bytes(), []byte("\n")), count)
