@@ -14,19 +14,21 @@ const module = "github.com/unalike-id/unalike/"
 // the packages of this module that it may reach, directly or not. Whoever imports
 // the library gets no other dependency unless a driver is imported as well.
 var allowed = map[string][]string{
-	"clock":             nil,
-	"clock/clocktest":   {"clock"},
-	"coord":             {"clock"},
-	"coord/coordtest":   {"clock", "coord", "clock/clocktest"},
-	"coord/follow":      {"clock", "coord"},
-	"coord/static":      {"clock", "coord", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/protocol"},
-	"core":              {"clock", "coord", "internal/keeper"},
-	"core/coretest":     {"clock", "coord", "internal/keeper", "core", "clock/clocktest"},
-	"internal/filesys":  nil,
-	"internal/filelock": nil,
-	"internal/keeper":   {"clock", "coord"},
-	"internal/lifetime": {"clock", "coord"},
-	"internal/protocol": {"clock", "coord", "internal/lifetime"},
+	"clock":               nil,
+	"clock/clocktest":     {"clock"},
+	"coord":               {"clock"},
+	"coord/coordtest":     {"clock", "coord", "clock/clocktest"},
+	"coord/follow":        {"clock", "coord"},
+	"coord/static":        {"clock", "coord", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/protocol"},
+	"core":                {"clock", "coord", "internal/keeper"},
+	"core/coretest":       {"clock", "coord", "internal/keeper", "core", "clock/clocktest"},
+	"internal/filesys":    nil,
+	"internal/filelock":   nil,
+	"internal/keeper":     {"clock", "coord"},
+	"internal/lifetime":   {"clock", "coord"},
+	"internal/protocol":   {"clock", "coord", "internal/lifetime"},
+	"segment":             {"clock", "coord"},
+	"segment/segmenttest": {"clock", "coord", "segment"},
 }
 
 // platforms differ in the files that are built.
