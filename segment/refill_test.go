@@ -212,6 +212,7 @@ func TestWentBack(t *testing.T) {
 		}
 		time.Sleep(3 * time.Second)
 		wantNext(t, s, 100, 120)
+		synctest.Wait()
 		if len(told) != 2 || told[0].Failing == nil || told[1].Failing != nil {
 			t.Errorf("OnChange was told %+v", told)
 		}

@@ -93,49 +93,76 @@ func (f *Fake) call(ctx context.Context, op, tag string, do func(t *segment.Tag)
 	return between(ctx, op, tag, run)
 }
 
-// Take implements [segment.Store].
-func (f *Fake) Take(ctx context.Context, tag string, step int64) (r segment.Range, err error) {
-	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 0)); err != nil {
-		return r, err
+// reply is what the first execution of a request gave, as the same one may be executed again later.
+type reply[T any] struct {
+	there bool
+	value T
+}
+
+// is notes a value. The fake's lock is held.
+func (r *reply[T]) is(v T) {
+	if !r.there {
+		r.there, r.value = true, v
 	}
-	err = f.call(ctx, "take", tag, func(t *segment.Tag) error {
+}
+
+func (r *reply[T]) get(f *Fake) T {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return r.value
+}
+
+// Take implements [segment.Store].
+func (f *Fake) Take(ctx context.Context, tag string, step int64) (segment.Range, error) {
+	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 0)); err != nil {
+		return segment.Range{}, err
+	}
+	var first reply[segment.Range]
+	err := f.call(ctx, "take", tag, func(t *segment.Tag) error {
 		if step == 0 {
 			step = t.Step
 		}
 		if t.Next == math.MaxInt64 {
 			return fmt.Errorf("%w: %q", segment.ErrExhausted, tag)
 		}
-		r = segment.Range{First: t.Next, Last: t.Next + min(step, math.MaxInt64-t.Next) - 1}
+		r := segment.Range{First: t.Next, Last: t.Next + min(step, math.MaxInt64-t.Next) - 1}
 		t.Next = r.Last + 1
+		first.is(r)
 		return nil
 	})
-	return r, err
+	return first.get(f), err
 }
 
 // GiveBack implements [segment.Store].
-func (f *Fake) GiveBack(ctx context.Context, tag string, unused segment.Range) (done bool, err error) {
+func (f *Fake) GiveBack(ctx context.Context, tag string, unused segment.Range) (bool, error) {
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
 		return false, err
 	}
-	err = f.call(ctx, "give back", tag, func(t *segment.Tag) error {
-		if done = t.Next == unused.Last+1; done {
+	var first reply[bool]
+	err := f.call(ctx, "give back", tag, func(t *segment.Tag) error {
+		done := t.Next == unused.Last+1
+		if done {
 			t.Next = unused.First
 		}
+		first.is(done)
 		return nil
 	})
-	return done, err
+	return first.get(f), err
 }
 
 // Tags implements [segment.Store].
-func (f *Fake) Tags(ctx context.Context) (all []segment.Tag, err error) {
-	err = f.call(ctx, "tags", "", func(*segment.Tag) error {
+func (f *Fake) Tags(ctx context.Context) ([]segment.Tag, error) {
+	var first reply[[]segment.Tag]
+	err := f.call(ctx, "tags", "", func(*segment.Tag) error {
+		var all []segment.Tag
 		for _, t := range f.tags {
 			all = append(all, *t)
 		}
 		slices.SortFunc(all, func(a, b segment.Tag) int { return cmp.Compare(a.Name, b.Name) })
+		first.is(all)
 		return nil
 	})
-	return all, err
+	return first.get(f), err
 }
 
 // Advance implements [segment.Store].

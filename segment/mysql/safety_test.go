@@ -1,0 +1,189 @@
+package mysql
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
+	"github.com/unalike-id/unalike/segment"
+)
+
+// TestAutocommit: with autocommit off nothing is handed out that a lost connection would roll back.
+func TestAutocommit(t *testing.T) {
+	s, pool := start(t)
+	create(t, store(t, pool, nil), "a", 1, 10)
+	off := store(t, connect(t, s.DSN("?autocommit=0")), nil)
+	for range 3 {
+		if r, err := off.Take(within(t), "a", 10); !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), "autocommit") {
+			t.Errorf("Take with autocommit off: %v, %v", r, err)
+		}
+	}
+	if n := next(t, pool, "a"); n != 1 {
+		t.Errorf("max_id is %d", n)
+	}
+	wantTake(t, store(t, pool, nil), "a", 10, 1)
+	if done, err := off.GiveBack(within(t), "a", segment.Range{First: 5, Last: 10}); !done || err != nil {
+		t.Errorf("GiveBack with autocommit off, within a transaction: %v, %v", done, err)
+	}
+	if n := next(t, pool, "a"); n != 5 {
+		t.Errorf("max_id is %d", n)
+	}
+}
+
+// TestBound: a column that is nearly full is not clamped, whatever the mode and the type; the last number
+// is handed out; and a wider column is noticed.
+func TestBound(t *testing.T) {
+	s, pool := start(t)
+	for _, mode := range []string{"TRADITIONAL", ""} {
+		for kind, bound := range map[string]int64{
+			"tinyint": 127, "smallint unsigned": 65535, "mediumint": 1<<23 - 1, "int(11)": math.MaxInt32, "int unsigned": math.MaxUint32,
+			"bigint": math.MaxInt64, "bigint unsigned": math.MaxInt64, "decimal(5,0)": 99999,
+		} {
+			exec(t, pool, "DROP TABLE leaf_alloc")
+			exec(t, pool, strings.Replace(Schema(""), "max_id bigint", "max_id "+kind, 1))
+			st := store(t, connect(t, s.DSN("?sql_mode=%27"+mode+"%27")), nil)
+			create(t, st, "a", bound-25, 10)
+			wantTake(t, st, "a", 10, bound-25)
+			wantTake(t, st, "a", 10, bound-15)
+			if r, err := st.Take(within(t), "a", 10); err != nil || r != (segment.Range{First: bound - 5, Last: bound - 1}) {
+				t.Errorf("%s in mode %q: the last range is %v, %v", kind, mode, r, err)
+			}
+			for _, step := range []int64{0, 1, 10} {
+				if r, err := st.Take(within(t), "a", step); !errors.Is(err, segment.ErrExhausted) {
+					t.Errorf("%s in mode %q: after the last range came %v, %v", kind, mode, r, err)
+				}
+			}
+			if bound == math.MaxInt64 {
+				continue
+			}
+			if err := st.Create(within(t), segment.Tag{Name: "b", Next: bound + 1, Step: 1}); !errors.Is(err, segment.ErrInvalidConfig) {
+				t.Errorf("%s in mode %q: Create above the bound: %v", kind, mode, err)
+			}
+			exec(t, pool, "ALTER TABLE leaf_alloc MODIFY max_id bigint NOT NULL")
+			wantTake(t, st, "a", 10, bound)
+		}
+	}
+	exec(t, pool, "DROP TABLE leaf_alloc")
+	exec(t, pool, strings.Replace(Schema(""), "max_id bigint", "max_id double", 1))
+	if _, err := store(t, pool, nil).Tags(within(t)); !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), "bigint") {
+		t.Errorf("a column of type double: %v", err)
+	}
+}
+
+// TestABA: a return that arrives twice gives out the same numbers twice, if somebody has taken exactly that
+// rest in between. So it is sent once, in a transaction that no proxy repeats by itself.
+func TestABA(t *testing.T) {
+	_, pool := start(t)
+	s := store(t, pool, nil)
+	create(t, s, "a", 1, 10)
+	wantTake(t, s, "a", 10, 1)
+	// The store is asked once; its statement is the delayed attempt 1, and what is sent here is attempt 2.
+	held, err := pool.BeginTx(within(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const giveBack = "UPDATE leaf_alloc SET max_id = 6 WHERE biz_tag = 'a' AND max_id = 11"
+	if done, err := s.GiveBack(within(t), "a", segment.Range{First: 6, Last: 10}); !done || err != nil {
+		t.Fatal(done, err)
+	}
+	wantTake(t, s, "a", 5, 6) // somebody takes exactly that rest
+	if _, err := held.ExecContext(within(t), giveBack); err != nil {
+		t.Fatal(err)
+	}
+	if err := held.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if n := next(t, pool, "a"); n != 6 {
+		t.Fatalf("a repetition is harmless here, max_id is %d: does this test still show why it is sent once?", n)
+	}
+}
+
+// TestSafeUpdates: the server's mode for beginners is met.
+func TestSafeUpdates(t *testing.T) {
+	s, _ := start(t)
+	safe := store(t, connect(t, s.DSN("?sql_safe_updates=1")), nil)
+	create(t, safe, "a", 1, 10)
+	wantTake(t, safe, "a", 10, 1)
+	if done, err := safe.GiveBack(within(t), "a", segment.Range{First: 5, Last: 10}); !done || err != nil {
+		t.Error(done, err)
+	}
+	if err := safe.Advance(within(t), "a", 50); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSettings: no mode or character set changes what is taken.
+func TestSettings(t *testing.T) {
+	s, pool := start(t)
+	create(t, store(t, pool, nil), "Größe 漢字", 1, 10)
+	first := int64(1)
+	for _, params := range []string{
+		"?charset=latin1", "?sql_mode=ANSI", "?sql_mode=%27ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PAD_CHAR_TO_FULL_LENGTH%27", "?clientFoundRows=true", "?interpolateParams=true",
+		"?charset=utf8mb4&collation=utf8mb4_turkish_ci", "?multiStatements=true", "?tx_isolation=%27SERIALIZABLE%27",
+	} {
+		st := store(t, connect(t, s.DSN(params)), nil)
+		wantTake(t, st, "Größe 漢字", 10, first)
+		if done, err := st.GiveBack(within(t), "Größe 漢字", segment.Range{First: first + 3, Last: first + 9}); !done || err != nil {
+			t.Errorf("%s: GiveBack: %v, %v", params, done, err)
+		}
+		first += 3
+	}
+}
+
+// TestDurable: settings with which confirmed ranges can be lost are a warning, or refused.
+func TestDurable(t *testing.T) {
+	s, pool := start(t, "--innodb-flush-log-at-trx-commit=2", "--log-bin", "--sync-binlog=0")
+	st := store(t, pool, nil)
+	create(t, st, "a", 1, 10)
+	if w := strings.Join(st.Warnings(), "\n"); !strings.Contains(w, "innodb_flush_log_at_trx_commit") || !strings.Contains(w, "sync_binlog") {
+		t.Errorf("Warnings: %s", w)
+	}
+	url := "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + s.Addr() + "/" + mysqltest.Database + "?durable=require"
+	if _, err := segment.Open(within(t), url); !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), "innodb_flush_log_at_trx_commit") {
+		t.Errorf("Open: %v", err)
+	}
+	exec(t, pool, "SET GLOBAL innodb_flush_log_at_trx_commit = 1")
+	exec(t, pool, "SET GLOBAL sync_binlog = 1")
+	if w := store(t, pool, nil); len(w.Warnings()) > 0 {
+		t.Errorf("Warnings: %v", w.Warnings())
+	}
+}
+
+// TestRights: without the right to make a table there is a warning, and without rights at all it is said which.
+func TestRights(t *testing.T) {
+	s, pool := start(t)
+	exec(t, pool, "CREATE USER ann IDENTIFIED BY 'pw'")
+	exec(t, pool, "GRANT SELECT, UPDATE ON unalike.leaf_alloc TO ann")
+	create(t, store(t, pool, nil), "a", 1, 10)
+	exec(t, pool, "DROP TABLE unalike_meta")
+	ann := store(t, connect(t, "ann:pw@tcp("+s.Addr()+")/unalike"), nil)
+	wantTake(t, ann, "a", 10, 1)
+	if w := strings.Join(ann.Warnings(), "\n"); !strings.Contains(w, "unalike_meta") || !strings.Contains(w, "CREATE TABLE") {
+		t.Errorf("Warnings: %s", w)
+	}
+	if err := ann.Advance(within(t), "a", 100); err != nil {
+		t.Error(err)
+	}
+	exec(t, pool, "REVOKE UPDATE ON unalike.leaf_alloc FROM ann")
+	if _, err := ann.Take(within(t), "a", 10); !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), "UPDATE") {
+		t.Errorf("Take without the right: %v", err)
+	}
+}
+
+// TestReadOnly: a replica says that it is one.
+func TestReadOnly(t *testing.T) {
+	s, pool := start(t)
+	create(t, store(t, pool, nil), "a", 1, 10)
+	exec(t, pool, "CREATE USER ann IDENTIFIED BY 'pw'")
+	exec(t, pool, "GRANT ALL ON unalike.* TO ann")
+	ann := store(t, connect(t, "ann:pw@tcp("+s.Addr()+")/unalike"), nil)
+	wantTake(t, ann, "a", 10, 1)
+	exec(t, pool, "SET GLOBAL read_only = 1")
+	if _, err := ann.Take(within(t), "a", 10); err == nil || !strings.Contains(err.Error(), "replica") {
+		t.Errorf("Take from a server that is read-only: %v", err)
+	}
+	exec(t, pool, "SET GLOBAL read_only = 0")
+	wantTake(t, ann, "a", 10, 11)
+}
