@@ -9,6 +9,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/unalike-id/unalike/internal/sqlsegment"
+	"github.com/unalike-id/unalike/segment"
 )
 
 // db implements [sqlsegment.DB]. Statements have no arguments, with which the driver would prepare them first.
@@ -26,8 +27,14 @@ func (d *db) Take(ctx context.Context, statement string) (next int64, done bool,
 	}
 	changed, err1 := result.RowsAffected()
 	next, err2 := result.LastInsertId()
+	if changed == 1 && next == 0 {
+		return 0, false, errTrigger
+	}
 	return next, changed == 1, errors.Join(err1, err2)
 }
+
+// errTrigger is returned because a trigger on the table has the server say nothing of the new value.
+var errTrigger = fmt.Errorf("%w: the server does not say which range was taken, as is so with a trigger on the table; drop the trigger", segment.ErrInvalidConfig)
 
 // Query implements [sqlsegment.DB].
 func (d *db) Query(ctx context.Context, statement string) (all [][]string, err error) {

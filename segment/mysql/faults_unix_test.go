@@ -36,10 +36,6 @@ func database(s *mysqltest.Server, pool *sql.DB) *sqlsegmenttest.Database {
 		},
 		Idle: "BEGIN NOT ATOMIC FOR c IN (SELECT ID FROM information_schema.PROCESSLIST WHERE COMMAND = 'Sleep' AND ID IN (SELECT trx_mysql_thread_id FROM information_schema.INNODB_TRX)) DO " +
 			"EXECUTE IMMEDIATE CONCAT('KILL ', c.ID); END FOR; END",
-		Race: []string{
-			"CREATE SEQUENCE races",
-			"CREATE TRIGGER race BEFORE UPDATE ON leaf_alloc FOR EACH ROW IF NEXTVAL(races) % 3 <> 0 THEN SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213; END IF",
-		},
 	}
 }
 

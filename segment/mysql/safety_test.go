@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -186,4 +187,62 @@ func TestReadOnly(t *testing.T) {
 	}
 	exec(t, pool, "SET GLOBAL read_only = 0")
 	wantTake(t, ann, "a", 10, 11)
+}
+
+// TestTrigger: with a trigger on the table the server says nothing of the new value; no range is made of that.
+func TestTrigger(t *testing.T) {
+	_, pool := start(t)
+	st := store(t, pool, nil)
+	create(t, st, "a", 1000, 10)
+	exec(t, pool, "CREATE TABLE audit (id bigint AUTO_INCREMENT PRIMARY KEY, what varchar(10))")
+	exec(t, pool, "INSERT INTO audit (what) VALUES ('x'), ('y')")
+	exec(t, pool, "CREATE TRIGGER audited AFTER UPDATE ON leaf_alloc FOR EACH ROW INSERT INTO audit (what) VALUES ('z')")
+	if r, err := st.Take(within(t), "a", 10); !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), "trigger") {
+		t.Errorf("Take from a table with a trigger: %v, %v", r, err)
+	}
+	exec(t, pool, "DROP TRIGGER audited")
+	wantTake(t, st, "a", 10, 1010)
+}
+
+// TestDeadLock: a take that was chosen to end a dead lock is tried again.
+func TestDeadLock(t *testing.T) {
+	_, pool := start(t)
+	st := store(t, pool, nil)
+	create(t, st, "a", 1, 10)
+	wantTake(t, st, "a", 10, 1)
+	exec(t, pool, "CREATE TABLE heavy (n int)")
+	tx, err := pool.BeginTx(within(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	run := func(statement string) {
+		t.Helper()
+		if _, err := tx.ExecContext(within(t), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Who has changed more is not chosen.
+	run("INSERT INTO heavy SELECT seq FROM seq_1_to_1000")
+	run("SELECT 1 FROM leaf_alloc WHERE biz_tag = 'a' LOCK IN SHARE MODE")
+	status := func(name string) (n int64) {
+		if err := pool.QueryRowContext(within(t), "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = '"+name+"'").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	taken := make(chan struct{})
+	go func() {
+		defer close(taken)
+		wantTake(t, st, "a", 10, 11)
+	}()
+	streamtest.Eventually(t, "the take waits", func() bool { return status("INNODB_ROW_LOCK_CURRENT_WAITS") == 1 })
+	run("UPDATE leaf_alloc SET description = 'x' WHERE biz_tag = 'a'")
+	if n := status("INNODB_DEADLOCKS"); n != 1 {
+		t.Errorf("there were %d dead locks: does this test still make one?", n)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	<-taken
 }
