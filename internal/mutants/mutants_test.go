@@ -53,6 +53,7 @@ func TestMutants(t *testing.T) {
 		mendMutants,
 		verifyMutants,
 		badInputMutants,
+		segmentMutants,
 	) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // within returns a context for one call.
 func within(tb testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	tb.Cleanup(cancel)
 	return ctx
 }

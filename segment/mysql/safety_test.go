@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"database/sql"
 	"errors"
 	"math"
 	"strings"
@@ -11,9 +12,26 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// TestAutocommit: with autocommit off nothing is handed out that a lost connection would roll back.
-func TestAutocommit(t *testing.T) {
+// TestSafety: what makes a take unsafe is met, on one server.
+func TestSafety(t *testing.T) {
 	s, pool := start(t)
+	for name, run := range map[string]func(*testing.T, *mysqltest.Server, *sql.DB){
+		"autocommit":  checkAutocommit,
+		"aba":         checkABA,
+		"safeupdates": checkSafeUpdates,
+		"settings":    checkSettings,
+		"rights":      checkRights,
+		"readonly":    checkReadOnly,
+		"trigger":     checkTrigger,
+		"deadlock":    checkDeadLock,
+	} {
+		t.Run(name, func(t *testing.T) { run(t, s, pool) })
+		exec(t, pool, "DELETE FROM leaf_alloc")
+	}
+}
+
+// checkAutocommit: with autocommit off nothing is handed out that a lost connection would roll back.
+func checkAutocommit(t *testing.T, s *mysqltest.Server, pool *sql.DB) {
 	create(t, store(t, pool, nil), "a", 1, 10)
 	off := store(t, connect(t, s.DSN("?autocommit=0")), nil)
 	for range 3 {
@@ -73,10 +91,9 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// TestABA: a return that arrives twice gives out the same numbers twice, if somebody has taken exactly that
+// checkABA: a return that arrives twice gives out the same numbers twice, if somebody has taken exactly that
 // rest in between. So it is sent once, in a transaction that no proxy repeats by itself.
-func TestABA(t *testing.T) {
-	_, pool := start(t)
+func checkABA(t *testing.T, _ *mysqltest.Server, pool *sql.DB) {
 	s := store(t, pool, nil)
 	create(t, s, "a", 1, 10)
 	wantTake(t, s, "a", 10, 1)
@@ -101,9 +118,8 @@ func TestABA(t *testing.T) {
 	}
 }
 
-// TestSafeUpdates: the server's mode for beginners is met.
-func TestSafeUpdates(t *testing.T) {
-	s, _ := start(t)
+// checkSafeUpdates: the server's mode for beginners is met.
+func checkSafeUpdates(t *testing.T, s *mysqltest.Server, _ *sql.DB) {
 	safe := store(t, connect(t, s.DSN("?sql_safe_updates=1")), nil)
 	create(t, safe, "a", 1, 10)
 	wantTake(t, safe, "a", 10, 1)
@@ -115,9 +131,8 @@ func TestSafeUpdates(t *testing.T) {
 	}
 }
 
-// TestSettings: no mode or character set changes what is taken.
-func TestSettings(t *testing.T) {
-	s, pool := start(t)
+// checkSettings: no mode or character set changes what is taken.
+func checkSettings(t *testing.T, s *mysqltest.Server, pool *sql.DB) {
 	create(t, store(t, pool, nil), "Größe 漢字", 1, 10)
 	first := int64(1)
 	for _, params := range []string{
@@ -152,9 +167,8 @@ func TestDurable(t *testing.T) {
 	}
 }
 
-// TestRights: without the right to make a table there is a warning, and without rights at all it is said which.
-func TestRights(t *testing.T) {
-	s, pool := start(t)
+// checkRights: without the right to make a table there is a warning, and without rights at all it is said which.
+func checkRights(t *testing.T, s *mysqltest.Server, pool *sql.DB) {
 	exec(t, pool, "CREATE USER ann IDENTIFIED BY 'pw'")
 	exec(t, pool, "GRANT SELECT, UPDATE ON unalike.leaf_alloc TO ann")
 	create(t, store(t, pool, nil), "a", 1, 10)
@@ -173,25 +187,23 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestReadOnly: a replica says that it is one.
-func TestReadOnly(t *testing.T) {
-	s, pool := start(t)
+// checkReadOnly: a replica says that it is one.
+func checkReadOnly(t *testing.T, s *mysqltest.Server, pool *sql.DB) {
 	create(t, store(t, pool, nil), "a", 1, 10)
-	exec(t, pool, "CREATE USER ann IDENTIFIED BY 'pw'")
-	exec(t, pool, "GRANT ALL ON unalike.* TO ann")
-	ann := store(t, connect(t, "ann:pw@tcp("+s.Addr()+")/unalike"), nil)
-	wantTake(t, ann, "a", 10, 1)
+	exec(t, pool, "CREATE USER bob IDENTIFIED BY 'pw'")
+	exec(t, pool, "GRANT ALL ON unalike.* TO bob")
+	bob := store(t, connect(t, "bob:pw@tcp("+s.Addr()+")/unalike"), nil)
+	wantTake(t, bob, "a", 10, 1)
 	exec(t, pool, "SET GLOBAL read_only = 1")
-	if _, err := ann.Take(within(t), "a", 10); err == nil || !strings.Contains(err.Error(), "replica") {
+	if _, err := bob.Take(within(t), "a", 10); err == nil || !strings.Contains(err.Error(), "replica") {
 		t.Errorf("Take from a server that is read-only: %v", err)
 	}
 	exec(t, pool, "SET GLOBAL read_only = 0")
-	wantTake(t, ann, "a", 10, 11)
+	wantTake(t, bob, "a", 10, 11)
 }
 
-// TestTrigger: with a trigger on the table the server says nothing of the new value; no range is made of that.
-func TestTrigger(t *testing.T) {
-	_, pool := start(t)
+// checkTrigger: with a trigger on the table the server says nothing of the new value; no range is made of that.
+func checkTrigger(t *testing.T, _ *mysqltest.Server, pool *sql.DB) {
 	st := store(t, pool, nil)
 	create(t, st, "a", 1000, 10)
 	exec(t, pool, "CREATE TABLE audit (id bigint AUTO_INCREMENT PRIMARY KEY, what varchar(10))")
@@ -204,9 +216,8 @@ func TestTrigger(t *testing.T) {
 	wantTake(t, st, "a", 10, 1010)
 }
 
-// TestDeadLock: a take that was chosen to end a dead lock is tried again.
-func TestDeadLock(t *testing.T) {
-	_, pool := start(t)
+// checkDeadLock: a take that was chosen to end a dead lock is tried again.
+func checkDeadLock(t *testing.T, _ *mysqltest.Server, pool *sql.DB) {
 	st := store(t, pool, nil)
 	create(t, st, "a", 1, 10)
 	wantTake(t, st, "a", 10, 1)

@@ -11,19 +11,22 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
-func TestOneRoundTrip(t *testing.T) { s, p := start(t); sqlsegmenttest.OneRoundTrip(t, database(s, p)) }
 func TestDelayedReturn(t *testing.T) {
 	s, p := start(t)
 	sqlsegmenttest.DelayedReturn(t, database(s, p))
 }
-func TestLostReplies(t *testing.T) { s, p := start(t); sqlsegmenttest.LostReplies(t, database(s, p)) }
-func TestRaces(t *testing.T)       { s, p := start(t); sqlsegmenttest.Races(t, database(s, p)) }
-func TestChanged(t *testing.T)     { s, p := start(t); sqlsegmenttest.Changed(t, database(s, p)) }
-func TestFrozen(t *testing.T)      { s, p := start(t); sqlsegmenttest.Frozen(t, database(s, p), s) }
+func TestChanged(t *testing.T) { s, p := start(t); sqlsegmenttest.Changed(t, database(s, p)) }
 
-func TestKilled(t *testing.T) {
-	s, p := start(t)
-	sqlsegmenttest.Killed(t, database(s, p), s, fulltest.Rounds(2, 50))
+// TestFaults does to a server what happens to one.
+func TestFaults(t *testing.T) {
+	s, pool := start(t)
+	d := database(s, pool)
+	t.Run("round trips", func(t *testing.T) { sqlsegmenttest.OneRoundTrip(t, d) })
+	t.Run("lost replies", func(t *testing.T) { sqlsegmenttest.LostReplies(t, d) })
+	t.Run("frozen", func(t *testing.T) { sqlsegmenttest.Frozen(t, d, s) })
+	t.Run("races", func(t *testing.T) { sqlsegmenttest.Races(t, d) })
+	exec(t, pool, "DROP TRIGGER race ON leaf_alloc")
+	t.Run("killed", func(t *testing.T) { sqlsegmenttest.Killed(t, d, s, fulltest.Rounds(2, 50)) }) // the last one: the server ends with it
 }
 
 // TestPromoted: a standby takes over without the last ranges.

@@ -82,7 +82,7 @@ func LostReplies(t *testing.T, d *Database) {
 	for range 4 {
 		running.Go(func() {
 			for range 4 {
-				s, err := segment.New(within(t), d.Open(t, (&Wire{}).To(p.Addr), 0), "lost", segment.Config{MaxStep: 5})
+				s, err := segment.New(within(t), d.Open(t, (&Wire{}).To(p.Addr), 0), "lost", segment.Config{MaxStep: 5, RefillTimeout: callTime})
 				if err != nil {
 					t.Error(err)
 					return
