@@ -25,7 +25,7 @@ type Config struct {
 	Hold time.Duration
 	// RefillTimeout bounds one attempt to reach the store, and how long Next waits. 0: 2 s.
 	RefillTimeout time.Duration
-	// OnChange is called when refills begin to fail, when they succeed again, and when a sequence
+	// OnChange is called when refills begin to fail that have succeeded before, when they succeed again, and when a sequence
 	// ends. Calls come one after another, and Next does not wait for them;
 	// they may not call Close. Nil: nobody is told.
 	OnChange func(Health)

@@ -133,8 +133,8 @@ func (s *Sequence) settle(r Range, err error, took time.Duration) (last bool) {
 		err = &WentBackError{Tag: s.tag, Got: r, Above: s.top}
 		s.back = true
 	}
-	news := (err == nil) != (s.failure == nil) && s.ended == nil
 	f := &s.figures
+	news := (err == nil) != (s.failure == nil) && s.ended == nil && f.refills > 0 // before the first one, New says it
 	if s.failure = err; err == nil {
 		s.next = &span{first: r.First, size: r.Len()}
 		s.top, s.known, s.back = r.Last, true, false

@@ -132,7 +132,8 @@ Exit codes: 0 success, 1 failure, 2 a mistake on the command line,
 	root.SetVersionTemplate("unalike {{.Version}}\n")
 	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "log more than warnings")
 	root.AddCommand(a.generateCommand(), a.decodeCommand(), a.verifyCommand(), a.layoutCommand(), a.versionCommand(),
-		a.workersCommand(), a.initCommand(), a.quarantineCommand(), a.retireCommand())
+		a.workersCommand(), a.initCommand(), a.quarantineCommand(), a.retireCommand(),
+		a.segmentsCommand())
 	return root
 }
 
