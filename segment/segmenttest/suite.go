@@ -28,7 +28,7 @@ func Run(t *testing.T, open Open) {
 // check is one case.
 type check struct {
 	name string
-	run  func(t testing.TB, open Open)
+	run  func(tb testing.TB, open Open)
 }
 
 var cases = []check{
@@ -56,45 +56,45 @@ type making interface {
 }
 
 // opened returns a store.
-func opened(t testing.TB, open Open) making {
-	t.Helper()
-	s, ok := open(t).(making)
+func opened(tb testing.TB, open Open) making {
+	tb.Helper()
+	s, ok := open(tb).(making)
 	if !ok {
-		t.Fatal("the store is no segment.Creator")
+		tb.Fatal("the store is no segment.Creator")
 	}
 	return s
 }
 
 // made returns a store and a new tag in it.
-func made(t testing.TB, open Open, next, step int64) (making, string) {
-	t.Helper()
-	s, tag := opened(t, open), rand.Text()
-	if err := s.Create(within(t), segment.Tag{Name: tag, Next: next, Step: step, Description: "made by a test"}); err != nil {
-		t.Fatalf("Create: %v", err)
+func made(tb testing.TB, open Open, next, step int64) (making, string) {
+	tb.Helper()
+	s, tag := opened(tb, open), rand.Text()
+	if err := s.Create(within(tb), segment.Tag{Name: tag, Next: next, Step: step, Description: "made by a test"}); err != nil {
+		tb.Fatalf("Create: %v", err)
 	}
 	return s, tag
 }
 
 // within returns a context for one call.
-func within(t testing.TB) context.Context {
+func within(tb testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
-	t.Cleanup(cancel)
+	tb.Cleanup(cancel)
 	return ctx
 }
 
 // wantTake takes a range that is to be from first to last.
-func wantTake(t testing.TB, s segment.Store, tag string, step, first, last int64) {
-	t.Helper()
-	r, err := s.Take(within(t), tag, step)
+func wantTake(tb testing.TB, s segment.Store, tag string, step, first, last int64) {
+	tb.Helper()
+	r, err := s.Take(within(tb), tag, step)
 	if err != nil || r != (segment.Range{First: first, Last: last}) {
-		t.Errorf("Take(%q, %d) = %v, %v; want %d to %d", tag, step, r, err, first, last)
+		tb.Errorf("Take(%q, %d) = %v, %v; want %d to %d", tag, step, r, err, first, last)
 	}
 }
 
 // wantErr checks what an error wraps.
-func wantErr(t testing.TB, what string, err, want error) {
-	t.Helper()
+func wantErr(tb testing.TB, what string, err, want error) {
+	tb.Helper()
 	if !errors.Is(err, want) {
-		t.Errorf("%s: %v; want an error that wraps %q", what, err, want)
+		tb.Errorf("%s: %v; want an error that wraps %q", what, err, want)
 	}
 }
