@@ -96,8 +96,12 @@ var leaseOptions = []string{"ttl", "horizon", "renew"}
 // CheckOptions returns an error that lists the known options if u has another
 // one. Known are those given and the lease times ttl, horizon and renew.
 func (u *URL) CheckOptions(known ...string) error {
-	all := append(slices.Clone(known), leaseOptions...)
-	slices.Sort(all)
+	return u.OnlyOptions(append(slices.Clone(known), leaseOptions...)...)
+}
+
+// OnlyOptions is CheckOptions for what has no leases: known are those given.
+func (u *URL) OnlyOptions(known ...string) error {
+	all := slices.Sorted(slices.Values(known))
 	for _, name := range u.optionNames() {
 		if !slices.Contains(all, name) {
 			return u.invalid("unknown option %q; known are %s", name, strings.Join(all, ", "))

@@ -1,6 +1,6 @@
 package main
 
-// The drivers that a coordinator URL can name.
+// The drivers that the URL of a coordinator, or of a store of segments, can name.
 import (
 	"context"
 
@@ -14,6 +14,10 @@ import (
 	_ "github.com/unalike-id/unalike/coord/redis"
 	_ "github.com/unalike-id/unalike/coord/static"
 	_ "github.com/unalike-id/unalike/coord/zk"
+	_ "github.com/unalike-id/unalike/segment/etcd"
+	_ "github.com/unalike-id/unalike/segment/etcd/embedded"
+	_ "github.com/unalike-id/unalike/segment/mysql"
+	_ "github.com/unalike-id/unalike/segment/postgres"
 )
 
 // etcd sets aside 64 MB twice for its log, in each folder. The size is the process's

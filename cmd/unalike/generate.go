@@ -30,6 +30,8 @@ type generateOptions struct {
 	count   countValue
 	format  choiceValue
 	explain bool
+	segment string // a tag: numbers are made instead of IDs
+	store   string
 }
 
 // generateCommand returns the command that makes IDs.
@@ -54,16 +56,27 @@ over the file, and a flag wins over both.
 Once all IDs are printed the exit code is 0, also if the worker ID cannot be given
 back; a warning says so, and it comes free when its lease ends.
 
+With --segment, it prints plain increasing numbers of a tag from the store that --store
+names, see 'unalike segments', and gives those back that it did not print. In the default
+store a tag that is not there is made.
+
 An interrupt prints what was made so far, gives the worker ID back, and exits with
 128 plus the signal's number.`,
 		Example: `  unalike generate
   unalike generate --count 5 --explain
   unalike generate --count 1000000 --format base62 > ids.txt
   unalike generate --config unalike.yaml
+  unalike generate --segment orders --count 3
   unalike generate --coordinator embed:///var/lib/app/unalike
   unalike generate --coordinator 'static://?worker=7&state=/var/lib/app/unalike.state'`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkSegmentFlags(c, &o); err != nil {
+				return err
+			}
+			if o.segment != "" {
+				return a.generateNumbers(c.Context(), &o)
+			}
 			if err := checkCoordinatorFlag(c); err != nil {
 				return err
 			}
@@ -85,6 +98,8 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
 	addConfigFlag(c, &o.config)
 	addLayoutFlag(c, &o.layout)
 	addFormatFlag(c, &o.format, "how to print an ID")
+	c.Flags().StringVar(&o.segment, "segment", "", "a `TAG`: print plain numbers of it, from a store of segments, and no IDs")
+	addStoreFlag(c, &o.store)
 	c.Flags().BoolVar(&o.explain, "explain", false, "print time, worker ID and sequence number beside each ID")
 	completeCoordinator(c)
 	return c

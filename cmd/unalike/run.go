@@ -140,7 +140,8 @@ Exit codes: 0 success, 1 failure, 2 a mistake on the command line,
 	root.PersistentFlags().DurationVar(&a.answer, "timeout", a.answer, "how long to wait for an answer of the coordinator, and for a start")
 	root.PersistentFlags().BoolVar(&a.wait, "wait", false, "wait for a coordinator that refuses connections, instead of failing at once")
 	root.AddCommand(a.generateCommand(), a.decodeCommand(), a.verifyCommand(), a.layoutCommand(), a.versionCommand(),
-		a.workersCommand(), a.initCommand(), a.quarantineCommand(), a.retireCommand())
+		a.workersCommand(), a.initCommand(), a.quarantineCommand(), a.retireCommand(),
+		a.segmentsCommand())
 	return root
 }
 

@@ -14,21 +14,23 @@ const module = "github.com/unalike-id/unalike/"
 // the packages of this module that it may reach, directly or not. Whoever imports
 // the library gets no other dependency unless a driver is imported as well.
 var allowed = map[string][]string{
-	"clock":             nil,
-	"clock/clocktest":   {"clock"},
-	"coord":             {"clock"},
-	"coord/coordtest":   {"clock", "coord", "clock/clocktest"},
-	"coord/follow":      {"clock", "coord"},
-	"coord/static":      {"clock", "coord", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/protocol"},
-	"core":              {"clock", "coord", "internal/keeper", "internal/logs"},
-	"core/coretest":     {"clock", "coord", "internal/keeper", "internal/logs", "core", "clock/clocktest"},
-	"internal/filesys":  nil,
-	"internal/filelock": nil,
-	"internal/keeper":   {"clock", "coord", "internal/logs"},
-	"internal/lifetime": {"clock", "coord", "internal/logs"},
-	"internal/logs":     nil,
-	"internal/protocol": {"clock", "coord", "internal/lifetime", "internal/logs"},
-	"probe":             nil,
+	"clock":               nil,
+	"clock/clocktest":     {"clock"},
+	"coord":               {"clock"},
+	"coord/coordtest":     {"clock", "coord", "clock/clocktest"},
+	"coord/follow":        {"clock", "coord"},
+	"coord/static":        {"clock", "coord", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/protocol"},
+	"core":                {"clock", "coord", "internal/keeper", "internal/logs"},
+	"core/coretest":       {"clock", "coord", "internal/keeper", "internal/logs", "core", "clock/clocktest"},
+	"internal/filesys":    nil,
+	"internal/filelock":   nil,
+	"internal/keeper":     {"clock", "coord", "internal/logs"},
+	"internal/lifetime":   {"clock", "coord", "internal/logs"},
+	"internal/logs":       nil,
+	"internal/protocol":   {"clock", "coord", "internal/lifetime", "internal/logs"},
+	"probe":               nil,
+	"segment":             {"clock", "coord", "internal/logs"},
+	"segment/segmenttest": {"clock", "coord", "internal/logs", "segment"},
 }
 
 // platforms differ in the files that are built.

@@ -45,6 +45,7 @@ var all = slices.Concat(
 	verifyMutants,
 	badInputMutants,
 	startMutants,
+	segmentMutants,
 )
 
 // TestMutants applies each of the mutants, some at a time, or those that are this commit's turn.

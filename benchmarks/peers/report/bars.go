@@ -47,6 +47,26 @@ var bars = []bar{
 		what: "p99.9 of Next, one ID every 488 ns", against: "bwmarrin", unit: "p99.9-ns", limit: 1.10,
 		a: "Latency/gen=unalike", b: "Latency/gen=bwmarrin",
 	},
+	{
+		what: "segment, Next, 1 goroutine", against: "a bare atomic add", unit: "ns/op", limit: 1.5,
+		a: "SegmentNext/gen=unalike/goroutines=1", b: "SegmentNext/gen=add/goroutines=1",
+	},
+	{
+		what: "segment, Next, 2 goroutines", against: "a bare contended atomic add", unit: "ns/op", limit: 1.2,
+		a: "SegmentNext/gen=unalike/goroutines=2", b: "SegmentNext/gen=add/goroutines=2",
+	},
+	{
+		what: "segment, Fill 1000, per number", against: "a plain loop", unit: "ns/id", limit: 3.0,
+		a: "SegmentFill/gen=unalike", b: "SegmentFill/gen=loop",
+	},
+	{
+		what: "segment, share of calls within 1 ms across 20 refills", against: "without refills", unit: "on-time", limit: 0.99999, atLeast: true,
+		a: "SegmentLatency/gen=unalike", b: "SegmentLatency/gen=unalike/refills=0",
+	},
+	{
+		what: "segment, a take behind a relay of 1 ms", against: "Leaf's statements", unit: "ns/op", limit: 0.35,
+		a: "Take/gen=unalike", b: "Take/gen=leaf",
+	},
 }
 
 // table prints the bars. A figure that is missing is said to be.

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/unalike-id/unalike/segment"
+)
+
+// segmentsOptions are the flags of segments.
+type segmentsOptions struct {
+	store    string
+	format   choiceValue
+	watch    bool
+	interval intervalValue
+}
+
+// segmentsCommand returns the command that shows and changes the tags of a store.
+func (a *app) segmentsCommand() *cobra.Command {
+	o := segmentsOptions{format: choiceValue{formatTable, []string{formatTable, formatJSON}, "FORMAT"}, interval: intervalValue(2 * time.Second)}
+	c := &cobra.Command{
+		Use:   "segments",
+		Short: "Show the tags of a store of segments",
+		Long: `segments lists the tags of a store: the next number of each, the step, when it was
+changed last, and its description. It changes nothing.
+
+--watch looks again and again until it is interrupted, and adds RATE, how many numbers
+a second were taken from the store since the watch began, and LASTS, how long a segment
+of the tag's step lasts at that rate.
+
+--format json prints one object a line: tag, next, step, updated, description, and rate
+with --watch.
+
+create makes a tag, advance raises one.`,
+		Example: `  unalike segments --store 'mysql://leaf:secret@db/leaf?table=leaf_alloc'
+  unalike segments create orders --first 1 --step 1000
+  unalike segments advance orders --to 500000`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if c.Flags().Changed("interval") && !o.watch {
+				return usageError{fmt.Errorf("--interval is for --watch; add --watch, or leave it out")}
+			}
+			return a.withStore(c.Context(), o.store, func(ctx context.Context, _ storePlace, s segment.Store) error { return a.listSegments(ctx, s, &o) })
+		},
+	}
+	addStoreFlag(c, &o.store)
+	addFormatFlag(c, &o.format, "how to print them")
+	c.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on, with rates")
+	c.Flags().Var(&o.interval, "interval", "how often --watch looks")
+	complete(c, "interval", []string{"1s", "2s", "5s", "10s", "1m"})
+	c.AddCommand(a.createSegmentCommand(), a.advanceSegmentCommand())
+	return c
+}
+
+// seenTag is a tag, and how it was at the first look.
+type seenTag struct {
+	segment.Tag
+	rate  float64
+	rated bool
+}
+
+// listSegments prints the tags, once or again and again.
+func (a *app) listSegments(ctx context.Context, s segment.Store, o *segmentsOptions) error {
+	ticks := time.NewTicker(time.Duration(o.interval))
+	defer ticks.Stop()
+	first, began := map[string]int64{}, time.Now()
+	for {
+		tags, err := s.Tags(ctx)
+		if err != nil {
+			return err
+		}
+		var all []seenTag
+		for _, t := range tags {
+			at, known := first[t.Name]
+			if !known {
+				first[t.Name] = t.Next
+			}
+			all = append(all, seenTag{t, float64(t.Next-at) / max(time.Since(began).Seconds(), 1), o.watch && known})
+		}
+		if err := a.writeSegments(all, o); err != nil {
+			return err
+		}
+		if !o.watch {
+			return nil
+		}
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// writeSegments prints tags in the format that o asks for.
+func (a *app) writeSegments(all []seenTag, o *segmentsOptions) error {
+	var b bytes.Buffer
+	if o.format.value == formatJSON {
+		for _, t := range all {
+			line := map[string]any{"tag": t.Name, "next": t.Next, "step": t.Step, "description": t.Description, "updated": nil}
+			if !t.Updated.IsZero() {
+				line["updated"] = t.Updated.UTC().Format(time.RFC3339)
+			}
+			if t.rated {
+				line["rate"] = t.rate
+			}
+			text, err := json.Marshal(line)
+			if err != nil {
+				return err
+			}
+			b.Write(append(text, '\n'))
+		}
+		return a.write(b.Bytes())
+	}
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	head := "TAG\tNEXT\tSTEP\tUPDATED\tDESCRIPTION\n"
+	if o.watch {
+		head = "TAG\tNEXT\tSTEP\tRATE\tLASTS\tUPDATED\tDESCRIPTION\n"
+	}
+	fmt.Fprint(w, head)
+	for _, t := range all {
+		updated := "-"
+		if !t.Updated.IsZero() {
+			updated = t.Updated.UTC().Format(timeForm)
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t", printable(t.Name), t.Next, t.Step)
+		if o.watch {
+			rate, lasts := "-", "-"
+			if t.rated && t.rate > 0 {
+				rate, lasts = fmt.Sprintf("%.1f/s", t.rate), (time.Duration(float64(t.Step) / t.rate * float64(time.Second))).Round(time.Second).String()
+			}
+			fmt.Fprintf(w, "%s\t%s\t", rate, lasts)
+		}
+		fmt.Fprintf(w, "%s\t%s\n", updated, printable(t.Description))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(&b, "%d tags\n", len(all))
+	return a.write(b.Bytes())
+}
+
+// createSegmentCommand returns the command that makes a tag.
+func (a *app) createSegmentCommand() *cobra.Command {
+	store, first, step, what := "", countValue(1), countValue(1000), ""
+	c := &cobra.Command{
+		Use:     "create TAG",
+		Short:   "Make a tag",
+		Long:    "create makes a tag whose first number is --first. A tag that is there already stays as it is, and that is an error.",
+		Example: "  unalike segments create orders --first 1 --step 1000 --description 'order numbers'",
+		Args:    arguments(1, 1, "the name of a tag"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := segment.CheckTag(args[0]); err != nil {
+				return usageError{err}
+			}
+			return a.withStore(c.Context(), store, func(ctx context.Context, p storePlace, s segment.Store) error {
+				maker, ok := s.(segment.Creator)
+				if !ok {
+					return fmt.Errorf("the store %s cannot make tags", p)
+				}
+				if err := maker.Create(ctx, segment.Tag{Name: args[0], Next: int64(first), Step: int64(step), Description: what}); err != nil {
+					return err
+				}
+				return a.write(fmt.Appendf(nil, "tag %s begins at %d, with a step of %d\n", printable(args[0]), int64(first), int64(step)))
+			})
+		},
+	}
+	addStoreFlag(c, &store)
+	c.Flags().Var(&first, "first", "the first number")
+	c.Flags().Var(&step, "step", "how many numbers a segment has, if its taker names no number")
+	c.Flags().StringVar(&what, "description", "", "what the numbers are for")
+	return c
+}
+
+// advanceSegmentCommand returns the command that raises tags.
+func (a *app) advanceSegmentCommand() *cobra.Command {
+	var store string
+	var to, by countValue
+	var every bool
+	c := &cobra.Command{
+		Use:   "advance TAG --to N | advance TAG --by N | advance --all --by N",
+		Short: "Raise the next number of a tag",
+		Long: `advance makes --to the next number of a tag, or adds --by to it; never down. Use it after
+an import, after restoring a dump, and after a failover: it also says that the tag is as
+it should be on this server, so that programs go on that have stopped with "the store is
+another server than before". Raise it above every number in use.`,
+		Example: `  unalike segments advance orders --to 500000
+  unalike segments advance --all --by 1000000`,
+		Args: arguments(0, 1, "the name of a tag"),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case every == (len(args) == 1):
+				return usageError{fmt.Errorf("name a tag, or say --all")}
+			case (to == 0) == (by == 0), every && by == 0:
+				return usageError{fmt.Errorf("give --to or --by, and with --all --by")}
+			}
+			return a.withStore(c.Context(), store, func(ctx context.Context, _ storePlace, s segment.Store) error {
+				return a.advanceSegments(ctx, s, args, int64(to), int64(by))
+			})
+		},
+	}
+	addStoreFlag(c, &store)
+	c.Flags().Var(&to, "to", "the next number")
+	c.Flags().Var(&by, "by", "how much to add")
+	c.Flags().BoolVar(&every, "all", false, "all tags")
+	return c
+}
+
+// advanceSegments raises the tag that is named, or all.
+func (a *app) advanceSegments(ctx context.Context, s segment.Store, names []string, to, by int64) error {
+	tags, err := s.Tags(ctx)
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		if tags = slices.DeleteFunc(tags, func(t segment.Tag) bool { return t.Name != names[0] }); len(tags) == 0 {
+			return fmt.Errorf("%w: %q", segment.ErrUnknownTag, names[0])
+		}
+	}
+	for _, t := range tags {
+		next := to
+		if by > 0 {
+			next = t.Next + by
+		}
+		if err := s.Advance(ctx, t.Name, next); err != nil {
+			return err
+		}
+		if err := a.write(fmt.Appendf(nil, "tag %s goes on with %d\n", printable(t.Name), next)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package sqlsegment
+
+import (
+	"cmp"
+	"context"
+	"strings"
+)
+
+// DB sends statements.
+type DB interface {
+	// Take runs a statement of [Dialect.Take] in one round trip, and returns max_id as it is then; done is false if
+	// the statement has changed nothing. When it returns, the change is committed.
+	Take(ctx context.Context, statement string) (next int64, done bool, err error)
+	// Query runs one statement that reads, and returns its rows as text; NULL is empty.
+	Query(ctx context.Context, statement string) ([][]string, error)
+	// Transact runs f within a transaction, whatever the connection's settings are, and commits it if f returns nil.
+	// Exec runs one statement, is sent once, and returns how many rows were changed.
+	Transact(ctx context.Context, f func(exec Exec) error) error
+	// Class sorts an error.
+	Class(err error) Class
+	// Close frees what was made for the store.
+	Close() error
+}
+
+// Exec runs a statement of a transaction.
+type Exec func(statement string) (changed int64, err error)
+
+// Class is what an error of a server means.
+type Class int
+
+const (
+	// Unknown errors may have any outcome.
+	Unknown Class = iota
+	// Race: nothing was done because somebody else was faster, or in the way. Trying again helps.
+	Race
+	// NoTable: the table is missing.
+	NoTable
+	// Denied: the user lacks a right.
+	Denied
+	// ReadOnly: the server is a replica.
+	ReadOnly
+	// Duplicate: the row is there.
+	Duplicate
+	// Refused: the server wants nothing to do with this user, password or database.
+	Refused
+)
+
+// Dialect is how a database writes things. In its texts {table} and {meta} are the tables, {identity} is
+// Identity; $TAG and the like are literals.
+type Dialect struct {
+	Name     string // of the database, for errors
+	Identity string // expression: which server this is
+	Now      string // expression: microseconds since 1970
+	// Text is a literal, and Quote a name.
+	Text  func(s string) string
+	Quote func(name string) string
+	// Take adds $STEP to max_id of $TAG, if that is at most $MOST, the server is $IDENTITY, and the change is
+	// committed at once.
+	Take string
+	// Autocommit is an expression that is 1 if what Take changes is committed at once.
+	Autocommit string
+	// Types returns the types of max_id and step in table $TABLE of schema $SCHEMA, which may be empty, one row each:
+	// the column's name and its type. No row: there is no such table.
+	Types string
+	// Updated is an expression: seconds since 1970 of the last change.
+	Updated string
+	// Ignore begins an INSERT that leaves a row that is there, and Ignored ends it. Replaced ends one that replaces
+	// the identity and the stamp of such a row.
+	Ignore, Ignored, Replaced string
+	// All ends an UPDATE of all rows.
+	All          string
+	Schema, Meta string // statements that make the tables
+	Risks        []Risk
+}
+
+// Risk is a setting with which a server may lose what it has confirmed.
+type Risk struct{ If, Says string }
+
+// table is a name of the form table or schema.table.
+type table struct{ schema, name string }
+
+// quoted is the name as statements have it.
+func (t table) quoted(d *Dialect, name string) string {
+	if t.schema == "" {
+		return d.Quote(name)
+	}
+	return d.Quote(t.schema) + "." + d.Quote(name)
+}
+
+// String is the name as people write it.
+func (t table) String() string { return strings.TrimPrefix(t.schema+"."+t.name, ".") }
+
+// metaName is the name of our own table.
+const metaName = "unalike_meta"
+
+// write fills in what a text of a dialect leaves open. Pairs are the names of values and the values.
+func (s *Store) write(text string, pairs ...string) string {
+	names := append([]string{
+		"{table}", s.table.quoted(&s.dialect, s.table.name), "{meta}", s.table.quoted(&s.dialect, metaName),
+		"{identity}", s.dialect.Identity, "{now}", s.dialect.Now, "{updated}", s.dialect.Updated, "{autocommit}", s.dialect.Autocommit,
+	}, pairs...)
+	return strings.NewReplacer(names...).Replace(text)
+}
+
+// schemaText is the statement that makes the table.
+func (s *Store) schemaText() string { return s.write(s.dialect.Schema) }
+
+// Schema is the statement that makes a table; empty: the default one. A name that is none gives an empty statement.
+func Schema(d Dialect, name string) string {
+	t, err := parseTable(cmp.Or(name, DefaultTable))
+	if err != nil {
+		return ""
+	}
+	return (&Store{dialect: d, table: t}).schemaText()
+}

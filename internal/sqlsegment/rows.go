@@ -1,0 +1,213 @@
+package sqlsegment
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/unalike-id/unalike/segment"
+)
+
+// row is a tag and the server that it was read from.
+type row struct {
+	tag        string // as it is stored
+	next, step int64
+	here       string // which server this is
+	autocommit bool
+}
+
+// read reads the row of a tag.
+func (s *Store) read(ctx context.Context, tag string) (r row, err error) {
+	rows, err := s.db.Query(ctx, s.write("SELECT biz_tag, max_id, step, {identity}, {autocommit} FROM {table} WHERE biz_tag = $TAG", "$TAG", s.text(tag)))
+	switch {
+	case err != nil:
+		return r, err
+	case len(rows) == 0:
+		return r, fmt.Errorf("%w: %q is not in table %v", segment.ErrUnknownTag, tag, s.table)
+	}
+	r.tag, r.here, r.autocommit = rows[0][0], rows[0][3], rows[0][4] == "1"
+	if r.next, err = number(rows[0][1]); err == nil {
+		r.step, err = number(rows[0][2])
+	}
+	return r, err
+}
+
+// number reads a whole number of a column that may be unsigned, or decimal.
+func number(s string) (int64, error) {
+	whole, fraction, _ := strings.Cut(s, ".")
+	n, err := strconv.ParseInt(whole, 10, 64)
+	if strings.Trim(fraction, "0") != "" || err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, fmt.Errorf("%w: %q is no whole number", segment.ErrInvalidConfig, s)
+	}
+	return n, nil // the largest or least number if it is out of range
+}
+
+// Tags implements [segment.Store].
+func (s *Store) Tags(ctx context.Context) (all []segment.Tag, err error) {
+	err = s.call(ctx, func(ctx context.Context) error {
+		rows, err := s.db.Query(ctx, s.write("SELECT biz_tag, max_id, step, description, {updated} FROM {table}"))
+		if err != nil {
+			return err
+		}
+		all = nil
+		for _, r := range rows {
+			t := segment.Tag{Name: r[0], Description: r[3]}
+			if t.Next, err = number(r[1]); err == nil {
+				t.Step, err = number(r[2])
+			}
+			if err != nil {
+				return fmt.Errorf("tag %q: %w", t.Name, err)
+			}
+			if seconds, err := number(r[4]); err == nil && seconds > 0 {
+				t.Updated = time.Unix(seconds, 0)
+			}
+			all = append(all, t)
+		}
+		slices.SortFunc(all, func(a, b segment.Tag) int { return cmp.Compare(a.Name, b.Name) })
+		return nil
+	})
+	return all, err
+}
+
+// Create implements [segment.Creator].
+func (s *Store) Create(ctx context.Context, t segment.Tag) error {
+	if err := cmp.Or(segment.CheckTag(t.Name), segment.CheckStep(t.Step, 1)); err != nil {
+		return err
+	}
+	return s.call(ctx, func(ctx context.Context) error {
+		if err := cmp.Or(s.fits("the first number", t.Next, s.bound.Load()), s.fits("step", t.Step, s.mostStep())); err != nil {
+			return err
+		}
+		err := s.db.Transact(ctx, func(exec Exec) error {
+			_, err := exec(s.write("INSERT INTO {table} (biz_tag, max_id, step, description) VALUES ($TAG, $NEXT, $STEP, $WHAT)",
+				"$TAG", s.text(t.Name), "$NEXT", num(t.Next), "$STEP", num(t.Step), "$WHAT", s.text(t.Description)))
+			return err
+		})
+		if err != nil && s.db.Class(err) == Duplicate {
+			return fmt.Errorf("%w: %q: %w", segment.ErrTagExists, t.Name, err)
+		}
+		return err
+	})
+}
+
+// SetStep implements [segment.Creator].
+func (s *Store) SetStep(ctx context.Context, tag string, step int64) error {
+	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 1)); err != nil {
+		return err
+	}
+	return s.call(ctx, func(ctx context.Context) error {
+		if err := s.fits("step", step, s.mostStep()); err != nil {
+			return err
+		}
+		if _, err := s.read(ctx, tag); err != nil {
+			return err
+		}
+		return s.db.Transact(ctx, func(exec Exec) error {
+			_, err := exec(s.write("UPDATE {table} SET step = $STEP WHERE biz_tag = $TAG", "$STEP", num(step), "$TAG", s.text(tag)))
+			return err
+		})
+	})
+}
+
+// Advance implements [segment.Store].
+func (s *Store) Advance(ctx context.Context, tag string, to int64) error {
+	if err := segment.CheckTag(tag); err != nil {
+		return err
+	}
+	return s.call(ctx, func(ctx context.Context) error {
+		if err := s.fits("the next number", to, s.bound.Load()); err != nil {
+			return err
+		}
+		err := s.db.Transact(ctx, func(exec Exec) error {
+			_, err := exec(s.write("UPDATE {table} SET max_id = $TO WHERE biz_tag = $TAG AND max_id < $TO", "$TO", num(to), "$TAG", s.text(tag)))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		r, err := s.read(ctx, tag)
+		switch {
+		case err != nil:
+			return err
+		case r.next > to:
+			return fmt.Errorf("%w: tag %q is at %d already, and %d is lower; numbers go up only", segment.ErrInvalidConfig, tag, r.next, to)
+		}
+		return s.accept(ctx, r.tag, tag, r.here)
+	})
+}
+
+// fits refuses what a column would clamp.
+func (s *Store) fits(what string, n, most int64) error {
+	if n > most || n < 0 {
+		return fmt.Errorf("%w: %s is %d; the column in table %v holds numbers from 0 to %d", segment.ErrInvalidConfig, what, n, s.table, most)
+	}
+	return nil
+}
+
+func (s *Store) mostStep() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stepMost
+}
+
+// whole is a type of whole numbers, as databases write it.
+var whole = regexp.MustCompile(`^(tinyint|smallint|mediumint|integer|int|bigint|decimal|numeric)(?:\((\d+)(?:,0)?\))?( unsigned)?`)
+
+// boundOf is the largest number that a column of a type can hold, and that fits in int64.
+func boundOf(name string) (int64, error) {
+	m := whole.FindStringSubmatch(strings.ToLower(name))
+	if m == nil {
+		return 0, fmt.Errorf("%w: it is of type %q; a type of whole numbers is needed, such as bigint", segment.ErrInvalidConfig, name)
+	}
+	bits := map[string]int{"tinyint": 7, "smallint": 15, "mediumint": 23, "integer": 31, "int": 31}[m[1]]
+	switch {
+	case bits > 0 && m[3] != "":
+		return 1<<(bits+1) - 1, nil
+	case bits > 0:
+		return 1<<bits - 1, nil
+	case m[1] == "bigint":
+		return math.MaxInt64, nil
+	}
+	digits, err := strconv.Atoi(m[2])
+	if err != nil || digits > 18 || m[2] == "" {
+		return math.MaxInt64, nil //nolint:nilerr // numeric without digits has no bound
+	}
+	n := int64(1)
+	for range digits {
+		n *= 10
+	}
+	return n - 1, nil
+}
+
+// readTypes reads which numbers the columns can hold.
+func (s *Store) readTypes(ctx context.Context) error {
+	rows, err := s.db.Query(ctx, s.write(s.dialect.Types, "$SCHEMA", s.text(s.table.schema), "$TABLE", s.text(s.table.name)))
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		return fmt.Errorf("%w: table %v is missing; have somebody run:\n%s", segment.ErrInvalidConfig, s.table, s.schemaText())
+	}
+	for _, r := range rows {
+		bound, err := boundOf(r[1])
+		if err != nil {
+			return fmt.Errorf("column %s of table %v: %w", r[0], s.table, err)
+		}
+		switch r[0] {
+		case "max_id":
+			s.bound.Store(bound)
+		case "step":
+			s.mu.Lock()
+			s.stepMost = bound
+			s.mu.Unlock()
+		}
+	}
+	return nil
+}

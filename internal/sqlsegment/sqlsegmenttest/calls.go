@@ -1,0 +1,210 @@
+package sqlsegmenttest
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/internal/testserver/proxytest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
+	"github.com/unalike-id/unalike/segment"
+)
+
+// OneRoundTrip counts what a take is on the wire.
+func OneRoundTrip(t *testing.T, d *Database) {
+	d.create(t, "trips", 1, 10)
+	w := &Wire{}
+	s := d.Open(t, w, 0)
+	wantTake(t, s, "trips", 10, 1) // looks at the server first
+	w.Trips()
+	for i := range int64(10) {
+		wantTake(t, s, "trips", 10, 11+10*i)
+	}
+	if n := w.Trips(); n != 10 {
+		t.Errorf("10 takes are %d round trips", n)
+	}
+}
+
+// isReturn matches the statement that gives back what ends before number.
+func isReturn(number string) func([]byte) bool {
+	return func(request []byte) bool {
+		return bytes.Contains(request, []byte("UPDATE")) && bytes.Contains(request, []byte("max_id = "+number))
+	}
+}
+
+// DelayedReturn: the statement that gives a rest back is delayed, its connection is lost, and somebody takes a range before it
+// arrives. A store that had sent it again would give that range out twice: the second attempt is done, somebody takes exactly that
+// rest, and then the first one arrives.
+func DelayedReturn(t *testing.T, d *Database) {
+	d.create(t, "aba", 1, 10)
+	other := d.Open(t, &Wire{}, 0)
+	p := proxytest.Start(t, d.Addr)
+	s := d.Open(t, (&Wire{}).To(p.Addr), 0)
+	wantTake(t, s, "aba", 10, 1)
+	held := proxytest.NewHeld(isReturn("11"))
+	p.Hold(held)
+	done, err := s.GiveBack(within(t), "aba", segment.Range{First: 6, Last: 10})
+	<-held.Caught()
+	if done || err == nil {
+		t.Errorf("GiveBack whose connection was lost: %v, %v; want that its outcome is not known", done, err)
+	}
+	a, err := other.Take(within(t), "aba", 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := held.Deliver(); err != nil {
+		t.Fatal(err)
+	}
+	streamtest.Eventually(t, "the server has answered", func() bool { return held.Answer() != "" })
+	d.Exec(t, d.Idle)
+	b, err := other.Take(within(t), "aba", 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.First <= a.Last {
+		t.Errorf("%v was handed out, and then %v", a, b)
+	}
+}
+
+// LostReplies: replies to takes and to returns are lost, and no number comes twice.
+func LostReplies(t *testing.T, d *Database) {
+	d.create(t, "lost", 1, 3)
+	p := proxytest.Start(t, d.Addr)
+	p.Rob(4, func(request []byte) bool {
+		return bytes.Contains(request, []byte("UPDATE")) || bytes.Contains(bytes.ToUpper(request), []byte("COMMIT"))
+	})
+	var l Ledger
+	var running sync.WaitGroup
+	for range 4 {
+		running.Go(func() {
+			for range 4 {
+				s, err := segment.New(within(t), d.Open(t, (&Wire{}).To(p.Addr), 0), "lost", segment.Config{MaxStep: 5, RefillTimeout: callTime})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				dst := make([]int64, 13)
+				if _, err := s.Fill(within(t), dst); err != nil {
+					t.Error(err)
+				}
+				l.Note(t, dst)
+				_ = s.Close(within(t)) // that its outcome is not known is no mistake
+			}
+		})
+	}
+	running.Wait()
+	if p.Robbed() < 5 {
+		t.Errorf("%d replies were lost: does this test still find them?", p.Robbed())
+	}
+}
+
+// Races: what the server says was not done is done again.
+func Races(t *testing.T, d *Database) {
+	s := d.create(t, "races", 1, 10)
+	for _, statement := range d.Race {
+		d.Exec(t, statement)
+	}
+	for i := range int64(10) {
+		wantTake(t, s, "races", 10, 1+10*i)
+	}
+}
+
+// Ledger is which numbers were given out.
+type Ledger struct {
+	mu   sync.Mutex
+	seen map[int64]bool
+}
+
+// Note notes numbers, none of which may be there.
+func (l *Ledger) Note(tb testing.TB, numbers []int64) {
+	tb.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen == nil {
+		l.seen = map[int64]bool{}
+	}
+	for _, n := range numbers {
+		if l.seen[n] {
+			tb.Errorf("%d was given out twice", n)
+		}
+		l.seen[n] = true
+	}
+}
+
+// Killed: the server is killed and started again while programs take numbers. They go on by themselves, and no number comes
+// twice.
+func Killed(t *testing.T, d *Database, server Server, rounds int) {
+	d.create(t, "killed", 1, 50)
+	var l Ledger
+	stop, end := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	for range 4 {
+		s, err := segment.New(within(t), d.Open(t, &Wire{}, 0), "killed", segment.Config{MaxStep: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		running.Go(func() {
+			dst := make([]int64, 20)
+			pace := time.NewTicker(2 * time.Millisecond)
+			defer pace.Stop()
+			for stop.Err() == nil {
+				n, err := s.Fill(stop, dst)
+				l.Note(t, dst[:n])
+				if err != nil && stop.Err() == nil {
+					t.Errorf("Fill while the server is killed: %v", err)
+				}
+				<-pace.C
+			}
+			_ = s.Close(within(t))
+		})
+	}
+	for range rounds {
+		server.Kill()
+		server.Restart(t)
+		before := highest(t, d)
+		streamtest.Eventually(t, "ranges are taken again", func() bool { return highest(t, d) > before+200 })
+	}
+	end()
+	running.Wait()
+}
+
+// highest is the next number of the tag killed; 0: the server cannot be reached.
+func highest(tb testing.TB, d *Database) (n int64) {
+	tb.Helper()
+	err := d.SQL.QueryRowContext(within(tb), "SELECT max_id FROM leaf_alloc WHERE biz_tag = 'killed'").Scan(&n)
+	if errors.Is(err, sql.ErrNoRows) {
+		tb.Fatal("the tag is gone")
+	}
+	return n
+}
+
+// Frozen: a server that is frozen until all is spent is noticed with a clear error, and a second after its return there
+// are numbers again.
+func Frozen(t *testing.T, d *Database, server Server) {
+	d.create(t, "frozen", 1, 10)
+	s, err := segment.New(within(t), d.Open(t, &Wire{}, 0), "frozen", segment.Config{MaxStep: 10, RefillTimeout: 500 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(within(t))
+	server.Freeze(t)
+	failed := error(nil)
+	for range 100 {
+		if _, failed = s.Next(); failed != nil {
+			break
+		}
+	}
+	if !errors.Is(failed, segment.ErrUnavailable) {
+		t.Errorf("Next from a frozen server: %v", failed)
+	}
+	server.Thaw(t)
+	began := time.Now()
+	if _, err := s.NextContext(within(t)); err != nil {
+		t.Errorf("after its return: %v", err)
+	}
+	t.Logf("the first number came %v after its return", time.Since(began))
+}

@@ -1,0 +1,103 @@
+package sqlsegmenttest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
+	"github.com/unalike-id/unalike/segment"
+)
+
+// Changed: a program that starts on another server than the one on record takes nothing there, until somebody has
+// advanced the tag, or with an option that skips numbers once for all programs.
+func Changed(t *testing.T, d *Database) {
+	d.create(t, "moved", 1, 10)
+	d.create(t, "other", 1, 10)
+	d.Exec(t, "UPDATE unalike_meta SET identity = 'elsewhere'")
+	s := d.Open(t, &Wire{}, 0)
+	_, err := s.Take(within(t), "moved", 10)
+	if changed := (*segment.StoreChangedError)(nil); !errors.As(err, &changed) || !errors.Is(err, segment.ErrStoreChanged) || changed.Was != "elsewhere" || changed.Here == "" {
+		t.Fatalf("Take on another server: %v", err)
+	}
+	if done, _ := s.GiveBack(within(t), "moved", segment.Range{First: -9, Last: 0}); done {
+		t.Error("something was given back on another server")
+	}
+	running, err := segment.New(within(t), d.Open(t, &Wire{}, 0), "moved", segment.Config{})
+	if !errors.Is(err, segment.ErrStoreChanged) {
+		t.Fatalf("New on another server: %v, %v", running, err)
+	}
+	// Somebody advances the tag, with a program of his own.
+	if err := d.Open(t, &Wire{}, 0).Advance(within(t), "moved", 1000); err != nil {
+		t.Fatal(err)
+	}
+	wantTake(t, s, "moved", 10, 1000)
+	wantTake(t, d.Open(t, &Wire{}, 0), "moved", 10, 1010)
+	if _, err := s.Take(within(t), "other", 10); !errors.Is(err, segment.ErrStoreChanged) {
+		t.Errorf("Take of a tag that nobody has advanced: %v", err)
+	}
+	// To where it is suffices.
+	if err := d.Open(t, &Wire{}, 0).Advance(within(t), "other", 1); err != nil {
+		t.Fatal(err)
+	}
+	wantTake(t, s, "other", 10, 1)
+	Skipped(t, d)
+}
+
+// Skipped: the option adds to every tag, once for all programs.
+func Skipped(t *testing.T, d *Database) {
+	d.create(t, "skipped", 1, 10)
+	d.Exec(t, "UPDATE unalike_meta SET identity = 'elsewhere', stamp = stamp + 1")
+	a, b, refusing := d.Open(t, &Wire{}, 5000), d.Open(t, &Wire{}, 5000), d.Open(t, &Wire{}, 0)
+	if _, err := refusing.Take(within(t), "skipped", 10); !errors.Is(err, segment.ErrStoreChanged) {
+		t.Errorf("Take without the option: %v", err)
+	}
+	wantTake(t, a, "skipped", 10, 5001)
+	wantTake(t, b, "skipped", 10, 5011)
+	wantTake(t, refusing, "skipped", 10, 5021) // it learns of it
+	wantTake(t, d.Open(t, &Wire{}, 5000), "skipped", 10, 5031)
+}
+
+// Promoted is called with a program's wire, which leads to the first server. Promote ends that and makes a replica take over that
+// lacks the last ranges, and returns the database that it is. The program notices, and goes on when somebody has advanced the tag.
+func Promoted(t *testing.T, d *Database, cut func(), promote func() *Database) {
+	d.create(t, "promoted", 1, 10)
+	w := (&Wire{}).To(d.Addr)
+	s, err := segment.New(within(t), d.Open(t, w, 0), "promoted", segment.Config{MaxStep: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(within(t))
+	used := int64(0)
+	next := func() error {
+		n, err := s.Next()
+		if err == nil && n <= used {
+			t.Errorf("after %d came %d", used, n)
+		}
+		used = max(used, n)
+		return err
+	}
+	cut()
+	for range 25 {
+		if err := next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there := promote()
+	w.To(there.Addr)
+	for err = nil; err == nil && used < 1000; {
+		err = next()
+	}
+	if !errors.Is(err, segment.ErrStoreChanged) {
+		t.Fatalf("Next on a replica that was promoted: %v after %d", err, used)
+	}
+	if _, err := there.Open(t, &Wire{}, 0).Take(within(t), "promoted", 10); !errors.Is(err, segment.ErrStoreChanged) {
+		t.Errorf("Take by a program that begins there: %v", err)
+	}
+	if err := there.Open(t, &Wire{}, 0).Advance(within(t), "promoted", used+100); err != nil {
+		t.Fatal(err)
+	}
+	streamtest.Eventually(t, "it goes on", func() bool { return next() == nil })
+	if used < 100 {
+		t.Errorf("it goes on with %d", used)
+	}
+}

@@ -1,0 +1,259 @@
+package sqlsegment
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/unalike-id/unalike/segment"
+)
+
+// Options are those of the drivers.
+type Options struct {
+	// Table is the name of the table, or schema.table. Empty: leaf_alloc.
+	Table string
+	// RequireDurable refuses a server that may lose what it has confirmed. Otherwise it is a warning.
+	RequireDurable bool
+	// Skip is what is added to every tag when the server is another one than before, as after a failover.
+	// 0: refills stop then with segment.ErrStoreChanged until somebody has advanced the tag.
+	Skip int64
+	// Logger receives what an operator may want to know. Nil: nothing is logged.
+	Logger *slog.Logger
+}
+
+// DefaultTable is Leaf's.
+const DefaultTable = "leaf_alloc"
+
+// Store implements [segment.Store] and [segment.Creator].
+type Store struct {
+	db      DB
+	dialect Dialect
+	table   table
+	opts    Options
+	log     *slog.Logger
+
+	done   context.Context // ends with Close
+	finish context.CancelFunc
+	bound  atomic.Int64 // the largest number that max_id can hold
+	looked atomic.Bool  // what follows is known
+
+	looking  sync.Mutex // look is under way
+	mu       sync.Mutex
+	stepMost int64
+	base     mark            // that of all tags
+	own      map[string]mark // of tags that were advanced on another server than that
+	warnings []string
+	closing  sync.Once
+	closed   error
+}
+
+var (
+	_ segment.Store   = (*Store)(nil)
+	_ segment.Creator = (*Store)(nil)
+	_ segment.Warner  = (*Store)(nil)
+)
+
+// New returns a store. It contacts nobody.
+func New(db DB, d Dialect, o Options) (*Store, error) {
+	t, err := parseTable(cmp.Or(o.Table, DefaultTable))
+	switch {
+	case err != nil:
+		return nil, err
+	case o.Skip < 0 || o.Skip > segment.MaxStep:
+		return nil, fmt.Errorf("%w: Skip is %d; 0 or a number up to %d is allowed", segment.ErrInvalidConfig, o.Skip, int64(segment.MaxStep))
+	}
+	s := &Store{db: db, dialect: d, table: t, opts: o, log: o.Logger, own: map[string]mark{}}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.done, s.finish = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// parseTable reads the name of a table.
+func parseTable(s string) (t table, err error) {
+	parts := strings.Split(s, ".")
+	for _, part := range parts {
+		if part == "" || len(part) > 63 || strings.Trim(part, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$") != "" || len(parts) > 2 {
+			return t, fmt.Errorf("%w: the table is %q; it is a name, or schema.name, of letters, digits, _ and $, 63 at most each", segment.ErrInvalidConfig, s)
+		}
+	}
+	t.name = parts[len(parts)-1]
+	if len(parts) == 2 {
+		t.schema = parts[0]
+	}
+	return t, nil
+}
+
+// tries is how often a take that has changed nothing, for no reason that can be seen, is tried again.
+const tries = 10
+
+// Take implements [segment.Store].
+func (s *Store) Take(ctx context.Context, tag string, step int64) (segment.Range, error) {
+	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 0)); err != nil {
+		return segment.Range{}, err
+	}
+	var r segment.Range
+	err := s.call(ctx, func(ctx context.Context) (err error) {
+		r, err = s.take(ctx, tag, step)
+		return err
+	})
+	return r, err
+}
+
+func (s *Store) take(ctx context.Context, tag string, step int64) (segment.Range, error) {
+	if step == 0 {
+		row, err := s.read(ctx, tag)
+		if err != nil {
+			return segment.Range{}, err
+		}
+		if step = row.step; step < 1 || step > segment.MaxStep {
+			return segment.Range{}, fmt.Errorf("%w: tag %q has the step %d in table %v; set one from 1 to %d", segment.ErrInvalidConfig, tag, step, s.table, int64(segment.MaxStep))
+		}
+	}
+	for range tries {
+		if most := s.bound.Load() - step; most >= 0 {
+			next, done, err := s.db.Take(ctx, s.write(s.dialect.Take, "$STEP", num(step), "$MOST", num(most), "$TAG", s.text(tag), "$IDENTITY", s.text(s.expected(tag).identity)))
+			if err != nil {
+				return segment.Range{}, err
+			}
+			if done {
+				return segment.Range{First: next - step, Last: next - 1}, nil
+			}
+		}
+		left, err := s.why(ctx, tag)
+		if err != nil {
+			return segment.Range{}, err
+		}
+		step = min(step, left)
+	}
+	return segment.Range{}, fmt.Errorf("a range of tag %q was not taken in %d attempts, and nothing says why", tag, tries)
+}
+
+// why finds out why nothing was taken. If that is over it returns how many numbers are left.
+func (s *Store) why(ctx context.Context, tag string) (left int64, err error) {
+	row, err := s.read(ctx, tag)
+	switch {
+	case err != nil:
+		return 0, err
+	case !row.autocommit:
+		return 0, fmt.Errorf("%w: autocommit is off on this connection, so that a range would be handed out before it is stored; switch it on for the pool", segment.ErrInvalidConfig)
+	case row.here != s.expected(tag).identity:
+		if err := s.moved(ctx, row.tag, tag, row.here); err != nil {
+			return 0, err
+		}
+	case row.next >= s.bound.Load():
+		if err := s.readTypes(ctx); err != nil { // somebody may have widened the column
+			return 0, err
+		}
+	}
+	if left = s.bound.Load() - row.next; left <= 0 {
+		return 0, fmt.Errorf("%w: tag %q: max_id in table %v is %d, and its column holds %d at most; use a wider column", segment.ErrExhausted, tag, s.table, row.next, s.bound.Load())
+	}
+	return left, nil
+}
+
+// GiveBack implements [segment.Store]. It is one transaction of several messages, because there are proxies that
+// send a single statement again by themselves, and it is not tried again.
+func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) (done bool, err error) {
+	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
+		return false, err
+	}
+	err = s.once(ctx, func(ctx context.Context) error {
+		return s.db.Transact(ctx, func(exec Exec) error {
+			n, err := exec(s.write("UPDATE {table} SET max_id = $TO WHERE biz_tag = $TAG AND max_id = $FROM AND {identity} = $IDENTITY",
+				"$TO", num(unused.First), "$TAG", s.text(tag), "$FROM", num(unused.Last+1), "$IDENTITY", s.text(s.expected(tag).identity)))
+			done = n == 1
+			return err
+		})
+	})
+	return done && err == nil, err
+}
+
+// Close implements [segment.Store].
+func (s *Store) Close() error {
+	s.closing.Do(func() {
+		s.finish()
+		s.closed = s.db.Close()
+	})
+	return s.closed
+}
+
+// Warnings implements [segment.Warner].
+func (s *Store) Warnings() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.warnings)
+}
+
+// racePause is between attempts after a dead lock.
+const racePause = 5 * time.Millisecond
+
+// call runs f, which may be tried again if the server says that nothing was done.
+func (s *Store) call(ctx context.Context, f func(ctx context.Context) error) error {
+	for {
+		err := s.once(ctx, f)
+		if err == nil || s.db.Class(err) != Race || ctx.Err() != nil {
+			return err
+		}
+		pause := time.NewTimer(racePause + rand.N(racePause))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return err
+		}
+	}
+}
+
+// once runs f on a server that was looked at, until ctx or the store ends.
+func (s *Store) once(ctx context.Context, f func(ctx context.Context) error) error {
+	if s.done.Err() != nil {
+		return segment.ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.done, func() { cancel(segment.ErrClosed) })()
+	err := s.look(ctx)
+	if err == nil {
+		err = f(ctx)
+	}
+	if err != nil && ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
+		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	return s.explain(err)
+}
+
+// explain adds what to do to an error of a server.
+func (s *Store) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	switch s.db.Class(err) {
+	case NoTable:
+		return fmt.Errorf("%w: table %v is missing; have somebody run:\n%s;\n%w", segment.ErrInvalidConfig, s.table, s.schemaText(), err)
+	case Denied:
+		return fmt.Errorf("%w: the user needs SELECT, INSERT and UPDATE on table %v and on %s beside it: %w", segment.ErrInvalidConfig, s.table, metaName, err)
+	case ReadOnly:
+		return fmt.Errorf("the server is read-only, as a replica is; name the one that is written to: %w", err)
+	case Refused:
+		return fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
+	}
+	return err
+}
+
+func (s *Store) text(v string) string { return s.dialect.Text(v) }
+
+func num(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,68 @@
+package segment
+
+import "context"
+
+// Close ends the sequence: later calls return ErrClosed, and those that wait do so at once. It gives the
+// unused rest of what the sequence holds back to the store, once, which works if nobody has taken a
+// range since; else the rest is left out for good. Its error says that this is not known; the sequence
+// is closed whatever it is. A second call returns what the first did. ctx bounds the call.
+func (s *Sequence) Close(ctx context.Context) error {
+	s.closing.Do(func() {
+		first := s.end(ErrClosed)
+		s.settled(ctx)
+		if first {
+			s.closed = s.giveBack(ctx)
+		}
+		s.cut()
+		s.tell()
+	})
+	return s.closed
+}
+
+// end shuts the gate, and reports whether it was open. Callers whose add came before own their numbers.
+func (s *Sequence) end(why error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended != nil {
+		return false
+	}
+	s.ended = why
+	p := s.cur.Load()
+	used := min(p.used.Swap(gone), p.size)
+	s.figures.before += uint64(used)
+	rest := &span{first: p.first + used, size: p.size - used}
+	rest.used.Store(gone)
+	s.cur.Store(rest)
+	close(s.stop)
+	close(s.changed)
+	s.changed = make(chan struct{})
+	return true
+}
+
+// settled waits until no refill is under way. One that is may get a range yet, which can be given back
+// with the rest; if ctx ends first, it is cut off.
+func (s *Sequence) settled(ctx context.Context) {
+	stop := context.AfterFunc(ctx, s.cut)
+	defer stop()
+	s.running.Wait()
+}
+
+// giveBack gives the unused rest back: contiguous ranges in one step, and else the last one, as only that
+// can be where the store's next range begins.
+func (s *Sequence) giveBack(ctx context.Context) error {
+	s.mu.Lock()
+	p, next := s.cur.Load(), s.next
+	s.next = nil
+	s.mu.Unlock()
+	rest := Range{p.first, p.last()}
+	switch {
+	case next != nil && p.size > 0 && next.first == rest.Last+1:
+		rest.Last = next.last()
+	case next != nil:
+		rest = Range{next.first, next.last()}
+	case p.size == 0:
+		return nil
+	}
+	_, err := s.store.GiveBack(ctx, s.tag, rest)
+	return err
+}

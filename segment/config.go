@@ -1,0 +1,60 @@
+package segment
+
+import (
+	"log/slog"
+	"time"
+)
+
+const (
+	// DefaultMaxStep is the largest step that a sequence asks for by itself.
+	DefaultMaxStep = 1_000_000
+	// DefaultHold is how long a segment is meant to last.
+	DefaultHold = 15 * time.Minute
+	// DefaultRefillTimeout is how long a call of Next waits for a refill.
+	DefaultRefillTimeout = 2 * time.Second
+)
+
+// Config are the settings of a [Sequence], or of all sequences of a [Set]. The zero Config works.
+type Config struct {
+	// Step is the smallest segment that is asked for. 0: the step that the store has for the tag.
+	Step int64
+	// MaxStep is the largest segment that is asked for. 0: a million, or the step if that is larger.
+	MaxStep int64
+	// Hold is how long a segment is meant to last: its size follows the rate at which numbers are
+	// used. 0: 15 min.
+	Hold time.Duration
+	// RefillTimeout bounds one attempt to reach the store, and how long Next waits. 0: 2 s.
+	RefillTimeout time.Duration
+	// OnChange is called when refills begin to fail that have succeeded before, when they succeed again, and when a sequence
+	// ends. Calls come one after another, and Next does not wait for them;
+	// they may not call Close. Nil: nobody is told.
+	OnChange func(Health)
+	// Logger receives the same. Nil: nothing is logged.
+	Logger *slog.Logger
+}
+
+// resolve fills in defaults and checks the settings.
+func (c Config) resolve() (Config, error) {
+	if c.Hold == 0 {
+		c.Hold = DefaultHold
+	}
+	if c.RefillTimeout == 0 {
+		c.RefillTimeout = DefaultRefillTimeout
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	switch {
+	case c.Step < 0 || c.Step > MaxStep:
+		return c, invalid("Step is %d; 0, which is the tag's own, or a number up to %d is allowed", c.Step, int64(MaxStep))
+	case c.MaxStep < 0 || c.MaxStep > MaxStep:
+		return c, invalid("MaxStep is %d; 0, which is a million, or a number up to %d is allowed", c.MaxStep, int64(MaxStep))
+	case c.MaxStep > 0 && c.MaxStep < c.Step:
+		return c, invalid("MaxStep is %d and Step is %d; raise MaxStep or lower Step", c.MaxStep, c.Step)
+	case c.Hold < time.Second:
+		return c, invalid("Hold is %v; at least 1s is allowed, or 0, which is %v", c.Hold, DefaultHold)
+	case c.RefillTimeout < time.Millisecond:
+		return c, invalid("RefillTimeout is %v; at least 1ms is allowed, or 0, which is %v", c.RefillTimeout, DefaultRefillTimeout)
+	}
+	return c, nil
+}

@@ -1,0 +1,79 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors of this package and of its stores, which wrap them together with the client's own
+// error: test with errors.Is.
+var (
+	// ErrUnknownTag says that the store has no such tag.
+	ErrUnknownTag = errors.New("segment: unknown tag")
+	// ErrTagExists says that a tag that was to be made is there already.
+	ErrTagExists = errors.New("segment: the tag exists")
+	// ErrWentBack says that the store handed out a range that does not begin above what was
+	// handed out before, as after restoring a dump. The error is a [*WentBackError].
+	ErrWentBack = errors.New("segment: the store went back")
+	// ErrStoreChanged says that the store is another server than before, which may lack ranges
+	// that were handed out. The error is a [*StoreChangedError].
+	ErrStoreChanged = errors.New("segment: the store is another server than before")
+	// ErrExhausted says that the last number of a tag was given out.
+	ErrExhausted = errors.New("segment: the numbers of the tag are used up")
+	// ErrUnavailable says that the store could not be reached while everything in memory was
+	// used up. It wraps the cause.
+	ErrUnavailable = errors.New("segment: no number is left and the store cannot be reached")
+	// ErrClosed is returned by every call after Close.
+	ErrClosed = errors.New("segment: closed")
+	// ErrInvalidConfig says that a configuration, a URL, a tag or an argument is wrong and that
+	// trying again cannot help.
+	ErrInvalidConfig = errors.New("segment: invalid")
+)
+
+// WentBackError is an [ErrWentBack] with both numbers.
+type WentBackError struct {
+	Tag   string
+	Got   Range // what the store handed out
+	Above int64 // what it has to begin above
+}
+
+// Error prints both numbers and what to do.
+func (e *WentBackError) Error() string {
+	return fmt.Sprintf("%v: tag %q: it handed out %d to %d, and numbers up to %d are in use already; if a dump was restored or the row was changed by hand, "+
+		"find the highest number in use and raise the tag above it with Advance, or with 'unalike segments advance'", ErrWentBack, e.Tag, e.Got.First, e.Got.Last, e.Above)
+}
+
+// Unwrap returns [ErrWentBack].
+func (e *WentBackError) Unwrap() error { return ErrWentBack }
+
+// StoreChangedError is an [ErrStoreChanged] with both identities.
+type StoreChangedError struct {
+	Tag       string
+	Was, Here string // identities of servers
+}
+
+// Error prints both identities and what to do.
+func (e *StoreChangedError) Error() string {
+	return fmt.Sprintf("%v: tag %q: it was %q and is %q; after a failover, ranges that were handed out last may be missing here: find the highest number in use and "+
+		"raise the tag above it with Advance, or with 'unalike segments advance', or open the store with failover=skip:N", ErrStoreChanged, e.Tag, e.Was, e.Here)
+}
+
+// Unwrap returns [ErrStoreChanged].
+func (e *StoreChangedError) Unwrap() error { return ErrStoreChanged }
+
+// refusals are the errors with which a store says that it is there and will not.
+var refusals = []error{ErrUnknownTag, ErrWentBack, ErrStoreChanged, ErrExhausted, ErrClosed, ErrInvalidConfig}
+
+// refused reports whether a store has refused. Otherwise it could not be reached.
+func refused(err error) bool {
+	for _, r := range refusals {
+		if errors.Is(err, r) {
+			return true
+		}
+	}
+	return false
+}
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrInvalidConfig, fmt.Errorf(format, args...))
+}

@@ -1,0 +1,244 @@
+package etcd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/segment"
+)
+
+// root begins all keys.
+const root = "/unalike/segments/"
+
+// Options are the settings of [New] beyond client and namespace. The zero Options is usable, and so is nil.
+type Options struct {
+	// Skip is what is added to a tag when the cluster is another one than before. 0: refills stop then with
+	// segment.ErrStoreChanged until somebody has advanced the tag.
+	Skip int64
+	// Logger receives what an operator may want to know. Nil: nothing is logged.
+	Logger *slog.Logger
+}
+
+// Store keeps the numbers in etcd. It is safe for concurrent use. Make it with [New], or with segment.Open. It
+// implements segment.Creator.
+type Store struct {
+	client *clientv3.Client
+	prefix string
+	skip   int64
+	log    *slog.Logger
+	done   context.Context // ends with Close
+	finish context.CancelFunc
+	free   func() error // frees what was made here
+
+	mu      sync.Mutex
+	highest map[uint64]int64 // the highest revision seen, by cluster
+	known   map[string]entry // what is stored of a tag, as last seen
+	doubts  map[string]int64 // since the cluster went back: what was Accepted of a tag then; nil: it did not
+	was     string           // what it was before that
+	once    sync.Once
+	closed  error
+}
+
+// entry is a tag as it is stored.
+type entry struct {
+	record
+	revision int64  // that changed it last
+	stored   string // the value
+}
+
+var (
+	_ segment.Store   = (*Store)(nil)
+	_ segment.Creator = (*Store)(nil)
+)
+
+// New returns a store in a namespace of the cluster that a client is connected to. It contacts nobody. The client stays
+// the caller's: close it after the store. Errors wrap [segment.ErrInvalidConfig].
+func New(client *clientv3.Client, namespace string, o *Options) (*Store, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	switch err := coord.CheckNamespace(namespace); {
+	case client == nil:
+		return nil, fmt.Errorf("%w: the etcd client is nil", segment.ErrInvalidConfig)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
+	case o.Skip < 0 || o.Skip > segment.MaxStep:
+		return nil, fmt.Errorf("%w: Skip is %d; 0 or a number up to %d is allowed", segment.ErrInvalidConfig, o.Skip, int64(segment.MaxStep))
+	}
+	s := &Store{client: client, prefix: root + namespace + "/", skip: o.Skip, log: o.Logger, highest: map[uint64]int64{}, known: map[string]entry{}, free: func() error { return nil }}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.done, s.finish = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// Close implements [segment.Store].
+func (s *Store) Close() error {
+	s.once.Do(func() {
+		s.finish()
+		s.closed = s.free()
+	})
+	return s.closed
+}
+
+// Take implements [segment.Store]. It is one round trip if nobody else has taken a range since the last one.
+func (s *Store) Take(ctx context.Context, tag string, step int64) (r segment.Range, err error) {
+	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 0)); err != nil {
+		return r, err
+	}
+	err = s.change(ctx, tag, false, func(e *entry) error {
+		size := cmp.Or(step, e.Step)
+		if e.Next == math.MaxInt64 {
+			return fmt.Errorf("%w: tag %q", segment.ErrExhausted, tag)
+		}
+		r = segment.Range{First: e.Next, Last: e.Next + min(size, math.MaxInt64-e.Next) - 1}
+		e.Next = r.Last + 1
+		return nil
+	})
+	if err != nil {
+		return segment.Range{}, err
+	}
+	return r, nil
+}
+
+// GiveBack implements [segment.Store].
+func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) (bool, error) {
+	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
+		return false, err
+	}
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	mine, taken := s.last(tag)
+	if err := s.alive(ctx); err != nil || !taken || mine.Next != unused.Last+1 {
+		return false, err
+	}
+	after := mine
+	after.Next = unused.First
+	// The revision of the own take is compared: when this is done, that is so no more.
+	_, done, err := s.commit(ctx, tag, mine, after, false)
+	return done, err
+}
+
+// Advance implements [segment.Store].
+func (s *Store) Advance(ctx context.Context, tag string, to int64) error {
+	if err := segment.CheckTag(tag); err != nil {
+		return err
+	}
+	return s.change(ctx, tag, true, func(e *entry) error {
+		if to < e.Next {
+			return fmt.Errorf("%w: tag %q is at %d already, and %d is lower; numbers go up only", segment.ErrInvalidConfig, tag, e.Next, to)
+		}
+		e.Next = to
+		return nil
+	})
+}
+
+// SetStep implements [segment.Creator].
+func (s *Store) SetStep(ctx context.Context, tag string, step int64) error {
+	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 1)); err != nil {
+		return err
+	}
+	return s.change(ctx, tag, false, func(e *entry) error {
+		e.Step = step
+		return nil
+	})
+}
+
+// Create implements [segment.Creator].
+func (s *Store) Create(ctx context.Context, t segment.Tag) error {
+	if err := cmp.Or(segment.CheckTag(t.Name), segment.CheckStep(t.Step, 1)); err != nil {
+		return err
+	}
+	if t.Next < 0 {
+		return fmt.Errorf("%w: the first number is %d; numbers from 0 on are allowed", segment.ErrInvalidConfig, t.Next)
+	}
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	if err := s.alive(ctx); err != nil {
+		return err
+	}
+	resp, err := s.client.Get(ctx, s.key(t.Name))
+	if err != nil {
+		return s.explain(ctx, err)
+	}
+	exists := fmt.Errorf("%w: %q", segment.ErrTagExists, t.Name)
+	if len(resp.Kvs) > 0 {
+		return exists
+	}
+	_, done, err := s.commit(ctx, t.Name, entry{}, entry{record: record{Next: t.Next, Step: t.Step, Description: t.Description, Cluster: clusterOf(resp.Header)}}, false)
+	if err == nil && !done {
+		return exists
+	}
+	return err
+}
+
+// Tags implements [segment.Store].
+func (s *Store) Tags(ctx context.Context) ([]segment.Tag, error) {
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	if err := s.alive(ctx); err != nil {
+		return nil, err
+	}
+	resp, err := s.client.Get(ctx, s.prefix, clientv3.WithPrefix())
+	if err != nil {
+		return nil, s.explain(ctx, err)
+	}
+	var all []segment.Tag
+	for _, kv := range resp.Kvs {
+		r, err := decode(string(kv.Key), kv.Value)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, segment.Tag{Name: strings.TrimPrefix(string(kv.Key), s.prefix), Next: r.Next, Step: r.Step, Description: r.Description, Updated: time.Unix(r.Updated, 0)})
+	}
+	slices.SortFunc(all, func(a, b segment.Tag) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+func (s *Store) key(tag string) string { return s.prefix + tag }
+
+// clusterOf is the ID of the cluster that has answered.
+func clusterOf(h *pb.ResponseHeader) string { return strconv.FormatUint(h.GetClusterId(), 16) }
+
+// alive returns an error if the store is closed or ctx has ended.
+func (s *Store) alive(ctx context.Context) error {
+	if s.done.Err() != nil {
+		return segment.ErrClosed
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// bounded returns a context that ends with the store as well.
+func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(s.done, func() { cancel(segment.ErrClosed) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// explain adds to an error why a call was ended.
+func (s *Store) explain(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
+		return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	if err != nil && !errors.Is(err, segment.ErrInvalidConfig) && !strings.HasPrefix(err.Error(), "segment: ") {
+		return fmt.Errorf("etcd: %w", err)
+	}
+	return err
+}

@@ -1,0 +1,50 @@
+package mysql
+
+import (
+	"database/sql"
+	"fmt"
+	"log/slog"
+
+	"github.com/unalike-id/unalike/internal/sqlsegment"
+	"github.com/unalike-id/unalike/segment"
+)
+
+// Options are the settings of [New] beyond the pool. The zero Options is usable, and so is nil.
+type Options struct {
+	// Table is the name of the table, or schema.table. Empty: leaf_alloc.
+	Table string
+	// RequireDurable refuses a server that may lose what it has confirmed. Otherwise it is a warning.
+	RequireDurable bool
+	// Skip is what is added to every tag when the server is another one than before, as after a failover.
+	// 0: refills stop then with segment.ErrStoreChanged until somebody has advanced the tag.
+	Skip int64
+	// Logger receives what an operator may want to know. Nil: nothing is logged.
+	Logger *slog.Logger
+}
+
+// Store keeps the numbers in a table. It is safe for concurrent use, and one serves any number of sequences. Make it
+// with [New], or with segment.Open. It implements segment.Creator and segment.Warner.
+type Store struct{ *sqlsegment.Store }
+
+// New returns a store in the database that a pool is connected to. It contacts nobody; the first call looks at the
+// server. The pool stays the caller's: close it after the store. Errors wrap [segment.ErrInvalidConfig].
+func New(pool *sql.DB, o *Options) (*Store, error) {
+	if pool == nil {
+		return nil, fmt.Errorf("%w: the pool is nil", segment.ErrInvalidConfig)
+	}
+	if o == nil {
+		o = &Options{}
+	}
+	return newStore(&db{pool: pool}, sqlsegment.Options(*o))
+}
+
+func newStore(d *db, o sqlsegment.Options) (*Store, error) {
+	s, err := sqlsegment.New(d, dialect(), o)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{s}, nil
+}
+
+// Schema is the statement that makes a table; empty: leaf_alloc. It is Leaf's.
+func Schema(table string) string { return sqlsegment.Schema(dialect(), table) }

@@ -1,0 +1,192 @@
+package segment
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+const (
+	// The pauses between attempts that fail double from the first to the last. A store that comes
+	// back is noticed within the last one.
+	firstPause = 20 * time.Millisecond
+	lastPause  = 500 * time.Millisecond
+	// refusedPause is the last one after a refusal: somebody has to do something.
+	refusedPause = 2 * time.Second
+)
+
+// need starts a refill unless one is under way or the next segment is there.
+func (s *Sequence) need() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refill()
+}
+
+// refill is need with the lock held. All who wait share it.
+func (s *Sequence) refill() {
+	if s.refilling || s.next != nil || s.ended != nil {
+		return
+	}
+	s.refilling = true
+	s.running.Add(1)
+	go s.refilled()
+}
+
+// refilled tries until there is a next segment, or the sequence has ended.
+func (s *Sequence) refilled() {
+	defer s.running.Done()
+	for attempt := 0; ; attempt++ {
+		began := time.Now()
+		r, err := s.fetch()
+		if s.settle(r, err, time.Since(began)) {
+			return
+		}
+		most := lastPause
+		if refused(err) {
+			most = refusedPause
+		}
+		pause := min(firstPause<<min(attempt, 10), most)
+		timer := time.NewTimer(pause/2 + rand.N(pause/2))
+		select {
+		case <-timer.C:
+		case <-s.stop:
+			timer.Stop()
+			s.settle(Range{}, ErrClosed, 0)
+			return
+		}
+	}
+}
+
+// fetch takes a range from the store.
+func (s *Sequence) fetch() (Range, error) {
+	ctx, cancel := context.WithTimeout(s.life, s.cfg.RefillTimeout)
+	defer cancel()
+	s.mu.Lock()
+	step, top, back := s.nextStep(), s.top, s.back
+	s.mu.Unlock()
+	if back {
+		if err := s.stillBack(ctx, top); err != nil {
+			return Range{}, err
+		}
+	}
+	r, err := s.store.Take(ctx, s.tag, step)
+	switch {
+	case err != nil && !refused(err):
+		return r, fmt.Errorf("%w: tag %q: %w", ErrUnavailable, s.tag, err)
+	case err != nil:
+		return r, err
+	case r.Last < r.First || r.Last-r.First < 0 || r.Last-r.First >= MaxStep || step > 0 && r.Len() > step:
+		return r, invalid("tag %q: the store handed out %d to %d, and asked for were %d numbers; the store is broken", s.tag, r.First, r.Last, step)
+	}
+	return r, nil
+}
+
+// stillBack returns an error while the store's next number is not above top. Taking a range to find out
+// would raise it, until it is above what this process has used and not above what others have.
+func (s *Sequence) stillBack(ctx context.Context, top int64) error {
+	tags, err := s.store.Tags(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: tag %q: %w", ErrUnavailable, s.tag, err)
+	}
+	i := slices.IndexFunc(tags, func(t Tag) bool { return t.Name == s.tag })
+	switch {
+	case i < 0:
+		return fmt.Errorf("%w: %q", ErrUnknownTag, s.tag)
+	case tags[i].Next <= top:
+		return &WentBackError{Tag: s.tag, Got: Range{tags[i].Next, tags[i].Next}, Above: top}
+	}
+	return nil
+}
+
+// nextStep is how many numbers to ask for. The lock is held.
+func (s *Sequence) nextStep() int64 {
+	f := &s.figures
+	least := s.cfg.Step
+	if least == 0 {
+		least = f.base
+	}
+	if least == 0 {
+		return 0 // the store says
+	}
+	most := s.cfg.MaxStep
+	if most == 0 {
+		most = max(DefaultMaxStep, least)
+	}
+	least = min(least, most)
+	if f.step == 0 {
+		f.step = least
+	}
+	if p := s.cur.Load(); p.size > 0 {
+		f.rate = rateOf(p.spent(), time.Since(p.began))
+		f.step = stepAfter(p.size, f.rate, s.cfg.Hold, least, most)
+	}
+	return f.step
+}
+
+// settle notes what an attempt gave, and wakes those who wait. It reports whether that was the last one.
+func (s *Sequence) settle(r Range, err error, took time.Duration) (last bool) {
+	s.mu.Lock()
+	if err == nil && s.known && r.First <= s.top {
+		err = &WentBackError{Tag: s.tag, Got: r, Above: s.top}
+		s.back = true
+	}
+	f := &s.figures
+	news := (err == nil) != (s.failure == nil) && s.ended == nil && f.refills > 0 // before the first one, New says it
+	if s.failure = err; err == nil {
+		s.next = &span{first: r.First, size: r.Len()}
+		s.top, s.known, s.back = r.Last, true, false
+		if f.base == 0 {
+			f.base = r.Len()
+		}
+		if f.step == 0 {
+			f.step = r.Len()
+		}
+		f.took, f.refilled = took, time.Now()
+		f.refills++
+		// Nobody else does it as long as nobody calls, and Health is to show what there is.
+		if p := s.cur.Load(); p.size == 0 && s.ended == nil {
+			s.promote()
+		}
+	} else if s.ended == nil {
+		f.failures++
+	}
+	last = err == nil || s.ended != nil
+	s.refilling = !last
+	close(s.changed)
+	s.changed = make(chan struct{})
+	s.mu.Unlock()
+	if news {
+		s.tell()
+	}
+	return last
+}
+
+// tell says how the sequence is. Calls of OnChange come one after another.
+func (s *Sequence) tell() {
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	h := s.Health()
+	switch {
+	case h.Failing != nil:
+		s.cfg.Logger.Warn("refills fail", "tag", s.tag, "left", h.Left, "time_left", h.TimeLeft, "error", h.Failing)
+	case h.Err != nil:
+		s.cfg.Logger.Info("the sequence has ended", "tag", s.tag, "error", h.Err)
+	default:
+		s.cfg.Logger.Info("refills succeed", "tag", s.tag, "left", h.Left)
+	}
+	if s.cfg.OnChange != nil {
+		s.cfg.OnChange(h)
+	}
+}
+
+// durationOf is how long some numbers last at a rate.
+func durationOf(numbers int64, rate float64) time.Duration {
+	seconds := float64(numbers) / rate
+	if rate <= 0 || seconds > math.MaxInt64/float64(time.Second)/2 {
+		return 0
+	}
+	return time.Duration(seconds * float64(time.Second))
+}

@@ -1,0 +1,210 @@
+package segmenttest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/unalike-id/unalike/segment"
+)
+
+// Fake is a store in memory. It is safe for concurrent use. Make it with [NewFake].
+type Fake struct {
+	mu      sync.Mutex
+	tags    map[string]*segment.Tag
+	closed  bool
+	between Between
+	calls   map[string]int
+}
+
+// Between is called in place of a call to a [Fake], and calls do, or not, or twice. The operations are take,
+// give back, tags, advance, create, set step.
+type Between func(ctx context.Context, op, tag string, do func() error) error
+
+// NewFake returns a store with some tags.
+func NewFake(tags ...segment.Tag) *Fake {
+	f := &Fake{tags: map[string]*segment.Tag{}, calls: map[string]int{}}
+	for _, t := range tags {
+		f.tags[t.Name] = &t
+	}
+	return f
+}
+
+var (
+	_ segment.Store   = (*Fake)(nil)
+	_ segment.Creator = (*Fake)(nil)
+)
+
+// Intercept has b called in place of each call from now on. Nil: nothing is.
+func (f *Fake) Intercept(b Between) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.between = b
+}
+
+// Calls returns how many calls of an operation there were.
+func (f *Fake) Calls(op string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls[op]
+}
+
+// Set sets the next number of a tag, as somebody does by hand.
+func (f *Fake) Set(tag string, next int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tags[tag].Next = next
+}
+
+// Delete deletes a tag.
+func (f *Fake) Delete(tag string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.tags, tag)
+}
+
+// call runs an operation on a tag; the empty tag is none.
+func (f *Fake) call(ctx context.Context, op, tag string, do func(t *segment.Tag) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	f.calls[op]++
+	between := f.between
+	f.mu.Unlock()
+	run := func() error {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		t := f.tags[tag]
+		switch {
+		case f.closed:
+			return segment.ErrClosed
+		case t == nil && op != "tags" && op != "create":
+			return fmt.Errorf("%w: %q", segment.ErrUnknownTag, tag)
+		}
+		return do(t)
+	}
+	if between == nil {
+		return run()
+	}
+	return between(ctx, op, tag, run)
+}
+
+// reply is what the first execution of a request gave, as the same one may be executed again later.
+type reply[T any] struct {
+	there bool
+	value T
+}
+
+// is notes a value. The fake's lock is held.
+func (r *reply[T]) is(v T) {
+	if !r.there {
+		r.there, r.value = true, v
+	}
+}
+
+func (r *reply[T]) get(f *Fake) T {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return r.value
+}
+
+// Take implements [segment.Store].
+func (f *Fake) Take(ctx context.Context, tag string, step int64) (segment.Range, error) {
+	if err := cmp.Or(segment.CheckTag(tag), segment.CheckStep(step, 0)); err != nil {
+		return segment.Range{}, err
+	}
+	var first reply[segment.Range]
+	err := f.call(ctx, "take", tag, func(t *segment.Tag) error {
+		if step == 0 {
+			step = t.Step
+		}
+		if t.Next == math.MaxInt64 {
+			return fmt.Errorf("%w: %q", segment.ErrExhausted, tag)
+		}
+		r := segment.Range{First: t.Next, Last: t.Next + min(step, math.MaxInt64-t.Next) - 1}
+		t.Next = r.Last + 1
+		first.is(r)
+		return nil
+	})
+	return first.get(f), err
+}
+
+// GiveBack implements [segment.Store].
+func (f *Fake) GiveBack(ctx context.Context, tag string, unused segment.Range) (bool, error) {
+	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
+		return false, err
+	}
+	var first reply[bool]
+	err := f.call(ctx, "give back", tag, func(t *segment.Tag) error {
+		done := t.Next == unused.Last+1
+		if done {
+			t.Next = unused.First
+		}
+		first.is(done)
+		return nil
+	})
+	return first.get(f), err
+}
+
+// Tags implements [segment.Store].
+func (f *Fake) Tags(ctx context.Context) ([]segment.Tag, error) {
+	var first reply[[]segment.Tag]
+	err := f.call(ctx, "tags", "", func(*segment.Tag) error {
+		var all []segment.Tag
+		for _, t := range f.tags {
+			all = append(all, *t)
+		}
+		slices.SortFunc(all, func(a, b segment.Tag) int { return cmp.Compare(a.Name, b.Name) })
+		first.is(all)
+		return nil
+	})
+	return first.get(f), err
+}
+
+// Advance implements [segment.Store].
+func (f *Fake) Advance(ctx context.Context, tag string, to int64) error {
+	return f.call(ctx, "advance", tag, func(t *segment.Tag) error {
+		if to < t.Next {
+			return fmt.Errorf("%w: tag %q is at %d already", segment.ErrInvalidConfig, tag, t.Next)
+		}
+		t.Next = to
+		return nil
+	})
+}
+
+// Create implements [segment.Creator].
+func (f *Fake) Create(ctx context.Context, t segment.Tag) error {
+	if err := cmp.Or(segment.CheckTag(t.Name), segment.CheckStep(t.Step, 1)); err != nil {
+		return err
+	}
+	return f.call(ctx, "create", t.Name, func(there *segment.Tag) error {
+		if there != nil {
+			return fmt.Errorf("%w: %q", segment.ErrTagExists, t.Name)
+		}
+		f.tags[t.Name] = &t
+		return nil
+	})
+}
+
+// SetStep implements [segment.Creator].
+func (f *Fake) SetStep(ctx context.Context, tag string, step int64) error {
+	if err := segment.CheckStep(step, 1); err != nil {
+		return err
+	}
+	return f.call(ctx, "set step", tag, func(t *segment.Tag) error {
+		t.Step = step
+		return nil
+	})
+}
+
+// Close implements [segment.Store].
+func (f *Fake) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	return nil
+}

@@ -1,0 +1,165 @@
+package segment
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// refreshEvery is how often the list of tags is read.
+	refreshEvery = 60 * time.Second
+	// refreshPause is how much time passes at least between two readings, however many unknown tags
+	// are asked for.
+	refreshPause = time.Second
+	// closers is how many sequences are closed at a time.
+	closers = 8
+	// mostEnded is of how many tags that were deleted it is remembered how far they got.
+	mostEnded = 10_000
+)
+
+// Set is the sequences of all tags of a store. It is safe for concurrent use. Make it with [NewSet].
+type Set struct {
+	all   atomic.Pointer[map[string]*Sequence]
+	store Store
+	cfg   Config
+
+	loading sync.Mutex // the list is being read
+
+	mu      sync.Mutex
+	read    time.Time        // when that began last, but for the first time
+	refresh *refresh         // that is under way; nil: none is
+	ends    map[string]int64 // of tags that were deleted: above what they begin if they are made again
+	closed  bool
+
+	stop    chan struct{}
+	life    context.Context
+	cut     context.CancelFunc
+	running sync.WaitGroup
+	closing sync.Once
+	err     error // what Close returned
+}
+
+// refresh is one reading of the list, which all who need it wait for.
+type refresh struct {
+	done chan struct{}
+	err  error
+}
+
+// NewSet returns the sequences of all tags of a store. It reads the list of tags, which ends with ctx; the
+// first segment of a tag is taken when its first number is asked for. Tags that are made later work at once,
+// those that are deleted end within a minute. Close the set before the store.
+func NewSet(ctx context.Context, store Store, c Config) (*Set, error) {
+	if store == nil {
+		return nil, invalid("the store is nil")
+	}
+	cfg, err := c.resolve()
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{store: store, cfg: cfg, ends: map[string]int64{}, stop: make(chan struct{})}
+	s.life, s.cut = context.WithCancel(context.Background())
+	s.all.Store(&map[string]*Sequence{})
+	if err := s.reload(ctx); err != nil {
+		s.cut()
+		return nil, err
+	}
+	s.running.Go(s.keep)
+	return s, nil
+}
+
+// Next returns the next number of a tag, as [Sequence.NextContext] does. The error is ErrUnknownTag if the
+// store does not have the tag, which is spelled as the store spells it.
+func (s *Set) Next(ctx context.Context, tag string) (int64, error) {
+	q, err := s.Sequence(ctx, tag)
+	if err != nil {
+		return 0, err
+	}
+	return q.NextContext(ctx)
+}
+
+// Fill fills dst with numbers of a tag, as [Sequence.Fill] does.
+func (s *Set) Fill(ctx context.Context, tag string, dst []int64) (int, error) {
+	q, err := s.Sequence(ctx, tag)
+	if err != nil {
+		return 0, err
+	}
+	return q.Fill(ctx, dst)
+}
+
+// Sequence returns the sequence of a tag. It belongs to the set, which closes it. A tag that is not known has
+// the list read again, once a second at most however many there are.
+func (s *Set) Sequence(ctx context.Context, tag string) (*Sequence, error) {
+	if q := (*s.all.Load())[tag]; q != nil {
+		return q, nil
+	}
+	if err := CheckTag(tag); err != nil {
+		return nil, err
+	}
+	if err := s.reread(ctx); err != nil {
+		return nil, err
+	}
+	if q := (*s.all.Load())[tag]; q != nil {
+		return q, nil
+	}
+	return nil, fmt.Errorf("%w: %q; make it in the store, with 'unalike segments create' for example", ErrUnknownTag, tag)
+}
+
+// Tags lists the tags that are known, in alphabetical order.
+func (s *Set) Tags() []string { return slices.Sorted(maps.Keys(*s.all.Load())) }
+
+// Health returns a snapshot of each sequence, in the order of Tags.
+func (s *Set) Health() []Health {
+	all := *s.all.Load()
+	var h []Health
+	for _, tag := range slices.Sorted(maps.Keys(all)) {
+		h = append(h, all[tag].Health())
+	}
+	return h
+}
+
+// Close closes all sequences, see [Sequence.Close]. ctx bounds the call.
+func (s *Set) Close(ctx context.Context) error {
+	s.closing.Do(func() {
+		s.mu.Lock()
+		s.closed = true
+		s.mu.Unlock()
+		close(s.stop)
+		s.cut()
+		s.running.Wait()
+		s.err = closeAll(ctx, slices.Collect(maps.Values(*s.all.Load())))
+		s.all.Store(&map[string]*Sequence{})
+	})
+	return s.err
+}
+
+// closeAll closes sequences, some at a time, and returns the first error.
+func closeAll(ctx context.Context, all []*Sequence) error {
+	var mu sync.Mutex
+	var first error
+	work := make(chan *Sequence)
+	var workers sync.WaitGroup
+	for range min(closers, len(all)) {
+		workers.Go(func() {
+			for q := range work {
+				if err := q.Close(ctx); err != nil {
+					mu.Lock()
+					if first == nil {
+						first = fmt.Errorf("tag %q: %w", q.tag, err)
+					}
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for _, q := range all {
+		work <- q
+	}
+	close(work)
+	workers.Wait()
+	return first
+}

@@ -1,0 +1,136 @@
+package segment
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+)
+
+// keep reads the list from time to time until the set is closed. A store that does not answer leaves it as
+// it is.
+func (s *Set) keep() {
+	tick := time.NewTicker(refreshEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-tick.C:
+			_ = s.reread(s.life)
+		}
+	}
+}
+
+// reread waits for a reading of the list that began after the call, or shares one that is about to begin.
+func (s *Set) reread(ctx context.Context) error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return ErrClosed
+	}
+	r := s.refresh
+	if r == nil {
+		r = &refresh{done: make(chan struct{})}
+		s.refresh = r
+		s.running.Go(func() { s.run(r, refreshPause-time.Since(s.read)) })
+	}
+	s.mu.Unlock()
+	select {
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+		return fmt.Errorf("%w: the list of tags: %w", ErrUnavailable, context.Cause(ctx))
+	}
+}
+
+// run reads the list after a pause.
+func (s *Set) run(r *refresh, pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.stop:
+	}
+	s.mu.Lock()
+	s.refresh, s.read = nil, time.Now() // who comes now needs a later one
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(s.life, s.cfg.RefillTimeout)
+	defer cancel()
+	r.err = s.reload(ctx)
+	close(r.done)
+}
+
+// reload reads the list. New tags get a sequence, and those of deleted ones end.
+func (s *Set) reload(ctx context.Context) error {
+	s.loading.Lock() // an older list must not replace a newer one
+	defer s.loading.Unlock()
+	tags, err := s.store.Tags(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	if err != nil {
+		return fmt.Errorf("%w: the list of tags: %w", ErrUnavailable, err)
+	}
+	old := *s.all.Load()
+	all := make(map[string]*Sequence, len(tags))
+	for _, t := range tags {
+		if CheckTag(t.Name) != nil {
+			continue // it is not ours
+		}
+		if q := old[t.Name]; q != nil {
+			all[t.Name] = q
+			q.setBase(t.Step)
+			continue
+		}
+		all[t.Name] = s.begin(t.Name)
+		all[t.Name].setBase(t.Step)
+	}
+	s.all.Store(&all)
+	for tag, q := range old {
+		if all[tag] == nil {
+			s.forget(tag, q)
+		}
+	}
+	return nil
+}
+
+// begin returns the sequence of a new tag, above what it has had if it is one that was deleted.
+func (s *Set) begin(tag string) *Sequence {
+	q := newSequence(s.store, tag, s.cfg)
+	q.top, q.known = s.ends[tag]
+	delete(s.ends, tag)
+	return q
+}
+
+// forget ends the sequence of a tag that was deleted.
+func (s *Set) forget(tag string, q *Sequence) {
+	q.end(fmt.Errorf("%w: %q was deleted", ErrUnknownTag, tag))
+	q.cut()
+	s.running.Go(q.running.Wait)
+	q.mu.Lock()
+	top, known := q.top, q.known
+	q.mu.Unlock()
+	if !known {
+		return
+	}
+	if len(s.ends) >= mostEnded {
+		for other := range maps.Keys(s.ends) {
+			delete(s.ends, other)
+			break
+		}
+	}
+	s.ends[tag] = top
+}
+
+// setBase notes the step that the store has for the tag.
+func (s *Sequence) setBase(step int64) {
+	if step < 1 || step > MaxStep {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.figures.base = step
+}

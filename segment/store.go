@@ -1,0 +1,104 @@
+package segment
+
+import (
+	"context"
+	"math"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Range is the numbers from First to Last, both included. A Range with Last below First has none.
+type Range struct{ First, Last int64 }
+
+// Len is how many numbers a range has. Stores hand out at most [MaxStep] at a time.
+func (r Range) Len() int64 { return r.Last - r.First + 1 }
+
+// Tag is what a store knows of a tag.
+type Tag struct {
+	Name        string
+	Next        int64 // the first number of the next range
+	Step        int64 // the size of a range whose taker names none
+	Description string
+	Updated     time.Time // when a range was taken last; the zero time: not known
+}
+
+// Store is where the next number of each tag is kept. Its methods are for concurrent use, return
+// soon after their contexts have ended, and wrap the errors of this package. Any other error means
+// that the outcome is unknown: the range that a call may have taken is left unused.
+type Store interface {
+	// Take takes the next range of a tag, in one atomic step that is committed when Take returns.
+	// A step of 0 is the one that the store has for the tag. The range is shorter if fewer numbers
+	// are left, and the error is ErrExhausted if none is.
+	Take(ctx context.Context, tag string, step int64) (Range, error)
+	// GiveBack makes unused the next range of its tag again if it ends where the next one begins,
+	// which is if nobody has taken a range since. It reports whether that was so. Callers call it
+	// once for a range, whatever it returns, and stores send it at most once: a repetition can
+	// arrive when somebody has taken that very range.
+	GiveBack(ctx context.Context, tag string, unused Range) (bool, error)
+	// Tags lists all tags in the order of their names.
+	Tags(ctx context.Context) ([]Tag, error)
+	// Advance makes to the next number of a tag, if that is above what it is; a lower number is an
+	// error. Who calls it also says that the tag is as it should be on this server, see
+	// [ErrStoreChanged]; for that, to may be equal to the next number.
+	Advance(ctx context.Context, tag string, to int64) error
+	// Close frees what the store has made. Later calls return ErrClosed.
+	Close() error
+}
+
+// Creator is a [Store] that can make tags.
+type Creator interface {
+	// Create makes a tag that begins at t.Next. The error is ErrTagExists if it is there.
+	Create(ctx context.Context, t Tag) error
+	// SetStep sets the step of a tag.
+	SetStep(ctx context.Context, tag string, step int64) error
+}
+
+// Warner is a [Store] that has remarks on what it cannot protect from, as its server is configured.
+type Warner interface{ Warnings() []string }
+
+const (
+	// MaxTag is how many bytes a tag may have.
+	MaxTag = 128
+	// MaxStep is the largest step.
+	MaxStep = 1 << 40
+)
+
+// CheckTag returns an error that wraps [ErrInvalidConfig] unless tag is 1 to 128 bytes of printable
+// UTF-8 without spaces at its ends.
+func CheckTag(tag string) error {
+	const allowed = "a tag is 1 to 128 bytes of printable UTF-8 without spaces at its ends"
+	switch {
+	case tag == "":
+		return invalid("the tag is empty; %s", allowed)
+	case len(tag) > MaxTag:
+		return invalid("tag %.20q... has %d bytes; %s", tag, len(tag), allowed)
+	case !utf8.ValidString(tag):
+		return invalid("tag %q is not UTF-8; %s", tag, allowed)
+	case tag[0] == ' ' || tag[len(tag)-1] == ' ':
+		return invalid("tag %q has a space at an end; %s", tag, allowed)
+	}
+	for _, r := range tag {
+		if !unicode.IsPrint(r) {
+			return invalid("tag %q contains the unprintable character %U; %s", tag, r, allowed)
+		}
+	}
+	return nil
+}
+
+// CheckStep returns an error that wraps [ErrInvalidConfig] unless step is from least to [MaxStep].
+func CheckStep(step, least int64) error {
+	if step < least || step > MaxStep {
+		return invalid("step is %d; a whole number from %d to %d is allowed", step, least, int64(MaxStep))
+	}
+	return nil
+}
+
+// CheckUnused returns an error that wraps [ErrInvalidConfig] unless a range that is given back has numbers. The
+// largest number of all is never handed out, because the next one has to be stored.
+func CheckUnused(r Range) error {
+	if r.First > r.Last || r.Last == math.MaxInt64 {
+		return invalid("the range from %d to %d cannot have been handed out", r.First, r.Last)
+	}
+	return nil
+}
