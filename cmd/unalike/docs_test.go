@@ -85,10 +85,10 @@ func TestBlocks(t *testing.T) {
 				continue // they are run
 			}
 			if strings.Contains(program, "\n\t\"testing\"\n") {
-				runTest(t, program)
+				runTest(t, page, program)
 				continue
 			}
-			compileProgram(t, program)
+			compileProgram(t, page, program)
 		}
 		for _, settings := range blocks(text, "yaml") {
 			if _, err := config.Parse([]byte(settings)); err != nil {
@@ -119,7 +119,7 @@ func TestBlocks(t *testing.T) {
 }
 
 // runTest runs a Go test that stands in a document.
-func runTest(t *testing.T, program string) {
+func runTest(t *testing.T, page, program string) {
 	t.Helper()
 	source := filepath.Join(t.TempDir(), "recipe_test.go")
 	if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
@@ -128,7 +128,7 @@ func runTest(t *testing.T, program string) {
 	cmd := exec.Command("go", "test", source)
 	cmd.Dir = root // where its imports are found
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("%s: %v\n%s", page, err, out)
 	}
 }
 

@@ -35,7 +35,7 @@ func blocks(text, language string) []string {
 }
 
 // compileProgram builds a Go program that stands in a document.
-func compileProgram(t *testing.T, program string) (binary string) {
+func compileProgram(t *testing.T, page, program string) (binary string) {
 	t.Helper()
 	dir := t.TempDir()
 	source, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "program.exe")
@@ -45,7 +45,7 @@ func compileProgram(t *testing.T, program string) (binary string) {
 	compile := exec.Command("go", "build", "-o", binary, source)
 	compile.Dir = root // where its imports are found
 	if out, err := compile.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("%s: %v\n%s", page, err, out)
 	}
 	return binary
 }
@@ -57,7 +57,7 @@ func TestReadmeProgram(t *testing.T) {
 	if len(programs) != 2 || strings.Count(programs[0], "\n") > 18 {
 		t.Fatalf("%d Go blocks in the README, want a short one and the service", len(programs))
 	}
-	cmd := exec.Command(compileProgram(t, programs[0]))
+	cmd := exec.Command(compileProgram(t, "README.md", programs[0]))
 	cmd.Dir = t.TempDir() // its state file goes there
 	out, err := cmd.Output()
 	f := strings.Fields(string(out))

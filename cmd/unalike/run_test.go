@@ -41,7 +41,7 @@ func TestUsageErrors(t *testing.T) {
 	}{
 		{"mistyped command", []string{"genrate"}, "unalike: unknown command \"genrate\"; did you mean unalike generate?\nRun 'unalike --help' for usage.\n"},
 		{"no timeout", []string{"generate", "--timeout", "0s"}, "unalike: --timeout is 0s; it is a duration above 0, as 30s is\n" + generateHelp},
-		{"unknown command", []string{"make"}, "unalike: unknown command \"make\"; known are completion, decode, generate, init, layout, quarantine, retire, verify, version, workers\nRun 'unalike --help' for usage.\n"},
+		{"unknown command", []string{"make"}, "unalike: unknown command \"make\"; known are completion, decode, generate, init, layout, quarantine, retire, segments, verify, version, workers\nRun 'unalike --help' for usage.\n"},
 		{"unknown flag", []string{"generate", "--number", "5"}, "unalike: unknown flag: --number\n" + generateHelp},
 		{"argument", []string{"generate", "5"}, "unalike: unalike generate takes no argument, and \"5\" is one; did you mean --count 5?\n" + generateHelp},
 		{"count 0", []string{"generate", "--count", "0"}, "unalike: invalid argument \"0\" for \"-n, --count\" flag: a whole number from 1 to 9223372036854775807 is needed\n" + generateHelp},

@@ -37,7 +37,7 @@ func TestReadmeService(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	cmd := exec.Command(compileProgram(t, blocks(readFile(t, "README.md"), "go")[1]))
+	cmd := exec.Command(compileProgram(t, "README.md", blocks(readFile(t, "README.md"), "go")[1]))
 	cmd.Env = append(os.Environ(), "LISTEN="+listen, "UNALIKE_COORDINATOR="+url)
 	cmd.Stdout, cmd.Stderr = &log, &log
 	service := proctest.Start(t, cmd)
