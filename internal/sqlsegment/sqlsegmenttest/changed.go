@@ -8,11 +8,11 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// Changed: a program that starts on another server than the one on record takes nothing there, until somebody has
+// Changed is about another server: a program that starts on another server than the one on record takes nothing there, until somebody has
 // advanced the tag, or with an option that skips numbers once for all programs.
 func Changed(t *testing.T, d *Database) {
-	d.create(t, "moved", 1, 10)
-	d.create(t, "other", 1, 10)
+	d.create(t, "moved", 10)
+	d.create(t, "other", 10)
 	d.Exec(t, "UPDATE unalike_meta SET identity = 'elsewhere'")
 	s := d.Open(t, &Wire{}, 0)
 	_, err := s.Take(within(t), "moved", 10)
@@ -30,8 +30,8 @@ func Changed(t *testing.T, d *Database) {
 	if err := d.Open(t, &Wire{}, 0).Advance(within(t), "moved", 1000); err != nil {
 		t.Fatal(err)
 	}
-	wantTake(t, s, "moved", 10, 1000)
-	wantTake(t, d.Open(t, &Wire{}, 0), "moved", 10, 1010)
+	wantTake(t, s, "moved", 1000)
+	wantTake(t, d.Open(t, &Wire{}, 0), "moved", 1010)
 	if _, err := s.Take(within(t), "other", 10); !errors.Is(err, segment.ErrStoreChanged) {
 		t.Errorf("Take of a tag that nobody has advanced: %v", err)
 	}
@@ -39,28 +39,28 @@ func Changed(t *testing.T, d *Database) {
 	if err := d.Open(t, &Wire{}, 0).Advance(within(t), "other", 1); err != nil {
 		t.Fatal(err)
 	}
-	wantTake(t, s, "other", 10, 1)
+	wantTake(t, s, "other", 1)
 	Skipped(t, d)
 }
 
-// Skipped: the option adds to every tag, once for all programs.
+// Skipped is about the option that adds to every tag, once for all programs.
 func Skipped(t *testing.T, d *Database) {
-	d.create(t, "skipped", 1, 10)
+	d.create(t, "skipped", 10)
 	d.Exec(t, "UPDATE unalike_meta SET identity = 'elsewhere', stamp = stamp + 1")
 	a, b, refusing := d.Open(t, &Wire{}, 5000), d.Open(t, &Wire{}, 5000), d.Open(t, &Wire{}, 0)
 	if _, err := refusing.Take(within(t), "skipped", 10); !errors.Is(err, segment.ErrStoreChanged) {
 		t.Errorf("Take without the option: %v", err)
 	}
-	wantTake(t, a, "skipped", 10, 5001)
-	wantTake(t, b, "skipped", 10, 5011)
-	wantTake(t, refusing, "skipped", 10, 5021) // it learns of it
-	wantTake(t, d.Open(t, &Wire{}, 5000), "skipped", 10, 5031)
+	wantTake(t, a, "skipped", 5001)
+	wantTake(t, b, "skipped", 5011)
+	wantTake(t, refusing, "skipped", 5021) // it learns of it
+	wantTake(t, d.Open(t, &Wire{}, 5000), "skipped", 5031)
 }
 
 // Promoted is called with a program's wire, which leads to the first server. Promote ends that and makes a replica take over that
 // lacks the last ranges, and returns the database that it is. The program notices, and goes on when somebody has advanced the tag.
 func Promoted(t *testing.T, d *Database, cut func(), promote func() *Database) {
-	d.create(t, "promoted", 1, 10)
+	d.create(t, "promoted", 10)
 	w := (&Wire{}).To(d.Addr)
 	s, err := segment.New(within(t), d.Open(t, w, 0), "promoted", segment.Config{MaxStep: 10})
 	if err != nil {
