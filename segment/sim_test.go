@@ -47,8 +47,7 @@ func (n *network) between(ctx context.Context, op, _ string, do func() error) er
 	case what == 0: // the request is lost
 		return errLost
 	case what == 1: // the reply is lost
-		_ = <-arrive(0)
-		return errLost
+		return errors.Join(errLost, <-arrive(0))
 	case what == 2: // the connection is lost, and the request arrives later
 		arrive(delay)
 		return errLost

@@ -101,3 +101,36 @@ func Promoted(t *testing.T, d *Database, cut func(), promote func() *Database) {
 		t.Errorf("it goes on with %d", used)
 	}
 }
+
+// SetBack sets the row of a tag back, as restoring a dump does: a program that runs refuses what it gets then, takes nothing
+// more, and goes on when somebody has advanced the tag.
+func SetBack(t *testing.T, d *Database) {
+	s, err := segment.New(within(t), d.create(t, "back", 10), "back", segment.Config{MaxStep: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(within(t))
+	if _, err := s.Fill(within(t), make([]int64, 95)); err != nil {
+		t.Fatal(err)
+	}
+	used := int64(95)
+	streamtest.Eventually(t, "the next segment is there", func() bool { return s.Health().Next.Len() > 0 })
+	d.Exec(t, "UPDATE leaf_alloc SET max_id = 50 WHERE biz_tag = 'back'")
+	for err == nil && used < 1000 {
+		var n int64
+		if n, err = s.Next(); err == nil && n <= used {
+			t.Fatalf("after %d came %d", used, n)
+		}
+		used = max(used, n)
+	}
+	if !errors.Is(err, segment.ErrWentBack) {
+		t.Fatalf("Next after the row was set back: %v after %d", err, used)
+	}
+	if err := d.Open(t, &Wire{}, 0).Advance(within(t), "back", 5000); err != nil {
+		t.Fatal(err)
+	}
+	streamtest.Eventually(t, "it goes on", func() bool {
+		n, err := s.Next()
+		return err == nil && n == 5000
+	})
+}
