@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -129,7 +130,7 @@ func TestCloseEnds(t *testing.T) {
 
 // TestCloseWhileUsed: callers that come before own their numbers, and nobody else gets those.
 func TestCloseWhileUsed(t *testing.T) {
-	for range 300 {
+	for range fulltest.Rounds(200, 20_000) {
 		store := fake(50)
 		s := sequence(t, store, segment.Config{MaxStep: 50})
 		var highest, issued atomic.Int64

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -49,7 +50,7 @@ func (l *locked) close(ctx context.Context) error {
 // TestLikeALock: with one caller, whatever it calls, the numbers are those of the version with a lock,
 // and so is where the store goes on after Close.
 func TestLikeALock(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range uint64(fulltest.Rounds(50, 5000)) {
 		synctest.Test(t, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 1))
 			step := 1 + rng.Int64N(50)

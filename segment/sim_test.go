@@ -47,8 +47,7 @@ func (n *network) between(ctx context.Context, op, _ string, do func() error) er
 	case what == 0: // the request is lost
 		return errLost
 	case what == 1: // the reply is lost
-		<-arrive(0)
-		return errLost
+		return errors.Join(errLost, <-arrive(0))
 	case what == 2: // the connection is lost, and the request arrives later
 		arrive(delay)
 		return errLost
@@ -88,7 +87,7 @@ func (l *ledger) note(t *testing.T, seed uint64, process int, numbers []int64) {
 // TestSimulation: programs come and go, are killed, and close, over a network that loses, delays and
 // replays: no number comes twice, each program's numbers rise, and in the end all of them work.
 func TestSimulation(t *testing.T) {
-	for seed := range uint64(fulltest.Rounds(150, 20_000)) {
+	for seed := range uint64(fulltest.Rounds(60, 20_000)) {
 		synctest.Test(t, func(t *testing.T) { simulate(t, seed) })
 	}
 }

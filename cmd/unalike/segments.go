@@ -119,31 +119,37 @@ func (a *app) writeSegments(all []seenTag, o *segmentsOptions) error {
 		return a.write(b.Bytes())
 	}
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	head := "TAG\tNEXT\tSTEP\tUPDATED\tDESCRIPTION\n"
-	if o.watch {
-		head = "TAG\tNEXT\tSTEP\tRATE\tLASTS\tUPDATED\tDESCRIPTION\n"
+	var text []byte
+	if text = append(text, "TAG\tNEXT\tSTEP\tUPDATED\tDESCRIPTION\n"...); o.watch {
+		text = append(text[:0], "TAG\tNEXT\tSTEP\tRATE\tLASTS\tUPDATED\tDESCRIPTION\n"...)
 	}
-	fmt.Fprint(w, head)
 	for _, t := range all {
-		updated := "-"
-		if !t.Updated.IsZero() {
-			updated = t.Updated.UTC().Format(timeForm)
-		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t", printable(t.Name), t.Next, t.Step)
-		if o.watch {
-			rate, lasts := "-", "-"
-			if t.rated && t.rate > 0 {
-				rate, lasts = fmt.Sprintf("%.1f/s", t.rate), (time.Duration(float64(t.Step) / t.rate * float64(time.Second))).Round(time.Second).String()
-			}
-			fmt.Fprintf(w, "%s\t%s\t", rate, lasts)
-		}
-		fmt.Fprintf(w, "%s\t%s\n", updated, printable(t.Description))
+		text = t.appendRow(text, o.watch)
+	}
+	if _, err := w.Write(text); err != nil {
+		return err
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(&b, "%d tags\n", len(all))
-	return a.write(b.Bytes())
+	return a.write(fmt.Appendf(b.Bytes(), "%d tags\n", len(all)))
+}
+
+// appendRow appends a row of the table.
+func (t seenTag) appendRow(text []byte, rates bool) []byte {
+	updated := "-"
+	if !t.Updated.IsZero() {
+		updated = t.Updated.UTC().Format(timeForm)
+	}
+	text = fmt.Appendf(text, "%s\t%d\t%d\t", printable(t.Name), t.Next, t.Step)
+	switch {
+	case rates && t.rated && t.rate > 0:
+		lasts := time.Duration(float64(t.Step) / t.rate * float64(time.Second)).Round(time.Second)
+		text = fmt.Appendf(text, "%.1f/s\t%v\t", t.rate, lasts)
+	case rates:
+		text = append(text, "-\t-\t"...)
+	}
+	return fmt.Appendf(text, "%s\t%s\n", updated, printable(t.Description))
 }
 
 // createSegmentCommand returns the command that makes a tag.

@@ -31,17 +31,17 @@ type Class int
 const (
 	// Unknown errors may have any outcome.
 	Unknown Class = iota
-	// Race: nothing was done because somebody else was faster, or in the way. Trying again helps.
+	// Race is that nothing was done because somebody else was faster, or in the way. Trying again helps.
 	Race
-	// NoTable: the table is missing.
+	// NoTable is that the table is missing.
 	NoTable
-	// Denied: the user lacks a right.
+	// Denied is that the user lacks a right.
 	Denied
-	// ReadOnly: the server is a replica.
+	// ReadOnly is that the server is a replica.
 	ReadOnly
-	// Duplicate: the row is there.
+	// Duplicate is that the row is there.
 	Duplicate
-	// Refused: the server wants nothing to do with this user, password or database.
+	// Refused is that the server wants nothing to do with this user, password or database.
 	Refused
 )
 

@@ -51,6 +51,7 @@ func TestFaults(t *testing.T) {
 	d := database(s, pool)
 	t.Run("round trips", func(t *testing.T) { sqlsegmenttest.OneRoundTrip(t, d) })
 	t.Run("lost replies", func(t *testing.T) { sqlsegmenttest.LostReplies(t, d) })
+	t.Run("set back", func(t *testing.T) { sqlsegmenttest.SetBack(t, d) })
 	t.Run("frozen", func(t *testing.T) { sqlsegmenttest.Frozen(t, d, s) })
 	t.Run("killed", func(t *testing.T) { sqlsegmenttest.Killed(t, d, s, fulltest.Rounds(2, 50)) })
 }

@@ -226,7 +226,7 @@ func checkDeadLock(t *testing.T, _ *mysqltest.Server, pool *sql.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tx.Rollback()
+	defer func() { _ = tx.Rollback() }()
 	run := func(statement string) {
 		t.Helper()
 		if _, err := tx.ExecContext(within(t), statement); err != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// Changed: a program that starts on another server than the one on record takes nothing there, until somebody has
+// Changed is about another server: a program that starts on another server than the one on record takes nothing there, until somebody has
 // advanced the tag, or with an option that skips numbers once for all programs.
 func Changed(t *testing.T, d *Database) {
-	d.create(t, "moved", 1, 10)
-	d.create(t, "other", 1, 10)
+	d.create(t, "moved", 10)
+	d.create(t, "other", 10)
 	d.Exec(t, "UPDATE unalike_meta SET identity = 'elsewhere'")
 	s := d.Open(t, &Wire{}, 0)
 	_, err := s.Take(within(t), "moved", 10)
@@ -30,8 +30,8 @@ func Changed(t *testing.T, d *Database) {
 	if err := d.Open(t, &Wire{}, 0).Advance(within(t), "moved", 1000); err != nil {
 		t.Fatal(err)
 	}
-	wantTake(t, s, "moved", 10, 1000)
-	wantTake(t, d.Open(t, &Wire{}, 0), "moved", 10, 1010)
+	wantTake(t, s, "moved", 1000)
+	wantTake(t, d.Open(t, &Wire{}, 0), "moved", 1010)
 	if _, err := s.Take(within(t), "other", 10); !errors.Is(err, segment.ErrStoreChanged) {
 		t.Errorf("Take of a tag that nobody has advanced: %v", err)
 	}
@@ -39,28 +39,28 @@ func Changed(t *testing.T, d *Database) {
 	if err := d.Open(t, &Wire{}, 0).Advance(within(t), "other", 1); err != nil {
 		t.Fatal(err)
 	}
-	wantTake(t, s, "other", 10, 1)
+	wantTake(t, s, "other", 1)
 	Skipped(t, d)
 }
 
-// Skipped: the option adds to every tag, once for all programs.
+// Skipped is about the option that adds to every tag, once for all programs.
 func Skipped(t *testing.T, d *Database) {
-	d.create(t, "skipped", 1, 10)
+	d.create(t, "skipped", 10)
 	d.Exec(t, "UPDATE unalike_meta SET identity = 'elsewhere', stamp = stamp + 1")
 	a, b, refusing := d.Open(t, &Wire{}, 5000), d.Open(t, &Wire{}, 5000), d.Open(t, &Wire{}, 0)
 	if _, err := refusing.Take(within(t), "skipped", 10); !errors.Is(err, segment.ErrStoreChanged) {
 		t.Errorf("Take without the option: %v", err)
 	}
-	wantTake(t, a, "skipped", 10, 5001)
-	wantTake(t, b, "skipped", 10, 5011)
-	wantTake(t, refusing, "skipped", 10, 5021) // it learns of it
-	wantTake(t, d.Open(t, &Wire{}, 5000), "skipped", 10, 5031)
+	wantTake(t, a, "skipped", 5001)
+	wantTake(t, b, "skipped", 5011)
+	wantTake(t, refusing, "skipped", 5021) // it learns of it
+	wantTake(t, d.Open(t, &Wire{}, 5000), "skipped", 5031)
 }
 
 // Promoted is called with a program's wire, which leads to the first server. Promote ends that and makes a replica take over that
 // lacks the last ranges, and returns the database that it is. The program notices, and goes on when somebody has advanced the tag.
 func Promoted(t *testing.T, d *Database, cut func(), promote func() *Database) {
-	d.create(t, "promoted", 1, 10)
+	d.create(t, "promoted", 10)
 	w := (&Wire{}).To(d.Addr)
 	s, err := segment.New(within(t), d.Open(t, w, 0), "promoted", segment.Config{MaxStep: 10})
 	if err != nil {
@@ -100,4 +100,37 @@ func Promoted(t *testing.T, d *Database, cut func(), promote func() *Database) {
 	if used < 100 {
 		t.Errorf("it goes on with %d", used)
 	}
+}
+
+// SetBack sets the row of a tag back, as restoring a dump does: a program that runs refuses what it gets then, takes nothing
+// more, and goes on when somebody has advanced the tag.
+func SetBack(t *testing.T, d *Database) {
+	s, err := segment.New(within(t), d.create(t, "back", 10), "back", segment.Config{MaxStep: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(within(t))
+	if _, err := s.Fill(within(t), make([]int64, 95)); err != nil {
+		t.Fatal(err)
+	}
+	used := int64(95)
+	streamtest.Eventually(t, "the next segment is there", func() bool { return s.Health().Next.Len() > 0 })
+	d.Exec(t, "UPDATE leaf_alloc SET max_id = 50 WHERE biz_tag = 'back'")
+	for err == nil && used < 1000 {
+		var n int64
+		if n, err = s.Next(); err == nil && n <= used {
+			t.Fatalf("after %d came %d", used, n)
+		}
+		used = max(used, n)
+	}
+	if !errors.Is(err, segment.ErrWentBack) {
+		t.Fatalf("Next after the row was set back: %v after %d", err, used)
+	}
+	if err := d.Open(t, &Wire{}, 0).Advance(within(t), "back", 5000); err != nil {
+		t.Fatal(err)
+	}
+	streamtest.Eventually(t, "it goes on", func() bool {
+		n, err := s.Next()
+		return err == nil && n == 5000
+	})
 }

@@ -54,19 +54,20 @@ func (d *Database) Exec(tb testing.TB, statement string) {
 	}
 }
 
-// create makes a tag in d and returns the store with which it did.
-func (d *Database) create(tb testing.TB, tag string, next, step int64) Store {
+// create makes a tag in d that begins at 1, and returns the store with which it did.
+func (d *Database) create(tb testing.TB, tag string, step int64) Store {
 	tb.Helper()
 	s := d.Open(tb, &Wire{}, 0)
-	if err := s.Create(within(tb), segment.Tag{Name: tag, Next: next, Step: step}); err != nil {
+	if err := s.Create(within(tb), segment.Tag{Name: tag, Next: 1, Step: step}); err != nil {
 		tb.Fatal(err)
 	}
 	return s
 }
 
-// wantTake takes a range that is to begin at first.
-func wantTake(tb testing.TB, s segment.Store, tag string, step, first int64) {
+// wantTake takes ten numbers that are to begin at first.
+func wantTake(tb testing.TB, s segment.Store, tag string, first int64) {
 	tb.Helper()
+	const step = 10
 	if r, err := s.Take(within(tb), tag, step); err != nil || r != (segment.Range{First: first, Last: first + step - 1}) {
 		tb.Errorf("Take(%q, %d) = %v, %v; want it to begin at %d", tag, step, r, err, first)
 	}
