@@ -130,13 +130,6 @@ var startMutants = []mutant{
 		pkg:  "./cmd/unalike", test: "TestTimeout", hangs: true,
 	},
 	{
-		name: "bar on a terminal that cannot draw",
-		file: "cmd/unalike/progress.go",
-		old:  "return kind != \"dumb\"",
-		new:  "return kind != \"dumber\"",
-		pkg:  "./cmd/unalike", test: "TestProgressOnTerminal",
-	},
-	{
 		name: "silence while nothing is answered",
 		file: "internal/logs/waiting.go",
 		old:  "Quiet = 700 * time.Millisecond",
