@@ -7,7 +7,7 @@ LINT := bin/golangci-lint
 AT_ONCE = $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
 .DEFAULT_GOAL := help
-.PHONY: help build test checks full busy-mutants unit test-race faults fmt vet lint cross mutants fuzz model bench bench-smoke tidy ci
+.PHONY: help build test checks full busy-mutants unit test-race faults fmt vet lint cross oldest mutants fuzz model bench bench-smoke tidy ci
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,7 +29,10 @@ full: LONG := -count=1 -timeout=60m
 full: export UNALIKE_FULL := 1
 full: export UNALIKE_SEEDS ?= 100
 full: ## Run every check with all loops in full length, and the mutants twice beside a busy machine: hours
-	@scripts/summary $(MAKE) --no-print-directory checks busy-mutants MODEL=$(MODEL) LONG="$(LONG)"
+	@scripts/summary $(MAKE) --no-print-directory checks oldest busy-mutants MODEL=$(MODEL) LONG="$(LONG)"
+
+oldest: ## Build, vet and test the library with the Go version in go.mod, which is the oldest that is supported
+	@scripts/step "oldest Go" scripts/oldest
 
 # One after the other, the cheap ones first: a mistake shows early, and tests that
 # measure time do not share the machine with a compiler.

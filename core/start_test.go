@@ -59,13 +59,15 @@ func TestStartReturnsAtOnceAndServesWhenTheCoordinatorIsThere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFake(3)
-				f.Refuse(true)
+				f.Outage(true)
 				began := time.Now()
 				g := begin(t, f, edit)
 				if took := time.Since(began); took != 0 {
 					t.Errorf("Start took %v", took)
 				}
 				wantText(t, g.Check(), "core: generator not started yet: no worker ID is leased yet, the coordinator has not answered so far; service begins by itself")
+				f.Outage(false)
+				f.Refuse(true)
 				settle(time.Minute)
 				const why = "core: generator not started yet: no worker ID: coordtest: Acquire of the fake: coordtest: back end unreachable; service begins by itself once a worker ID is leased"
 				wantText(t, g.Check(), why)

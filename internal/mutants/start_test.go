@@ -116,6 +116,20 @@ var startMutants = []mutant{
 		pkg:  "./internal/keeper", test: "TestStartWithoutTimeoutGoesOnUntilItsContextEnds",
 	},
 	{
+		name: "command goes on where nobody is",
+		file: "cmd/unalike/presence.go",
+		old:  "\tif len(servers) == 0 || !refused(ctx, servers) {\n",
+		new:  "\tif len(servers) == 0 || !refused(ctx, servers) || !a.wait {\n",
+		pkg:  "./cmd/unalike", test: "TestRefused", hangs: true,
+	},
+	{
+		name: "--timeout does not bound a start",
+		file: "cmd/unalike/generate.go",
+		old:  "\tif a.bounded {\n",
+		new:  "\tif false {\n",
+		pkg:  "./cmd/unalike", test: "TestTimeout", hangs: true,
+	},
+	{
 		name: "silence while nothing is answered",
 		file: "internal/logs/waiting.go",
 		old:  "Quiet = 700 * time.Millisecond",
