@@ -81,7 +81,7 @@ cross: ## Build and vet for every supported platform
 
 # The options of faults: FAULTS=-short is eight minutes of it, FAULTS="-backend etcd kill-loop" one scenario. See
 # bin/faults list. Three scenarios at a time suit the full set on two processors: they mostly wait.
-FAULTS := -parallel 3
+FAULTS := -parallel 4
 faults: ## Run the fault suite on real servers: an hour and a half; eight minutes with FAULTS=-short
 	@scripts/servers
 	$(GO) build -C faults -ldflags="-X main.commit=$$(git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)" -o ../bin/faults .

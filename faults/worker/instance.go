@@ -21,6 +21,8 @@ const (
 
 	// startEvery is how often a generator is tried to be started.
 	startEvery = 50 * time.Millisecond
+	// startPatience is how long a generator goes on before it is told why it has no worker ID; then it is tried again.
+	startPatience = time.Second
 	// closeTime bounds closing a generator.
 	closeTime = 5 * time.Second
 	// afterClose is how long IDs are asked for after a generator was closed, which is to refuse all of them: so
@@ -94,7 +96,7 @@ func (g *instance) start(ctx context.Context, c coord.Coordinator) *core.Generat
 	var told *string
 	for ctx.Err() == nil {
 		gen, err := core.New(ctx, c, core.Config{
-			Layout: g.layout, Clock: g.clock, Lead: g.Lead, Stripes: g.Stripes, Lease: g.lease(),
+			Layout: g.layout, Clock: g.clock, Lead: g.Lead, Stripes: g.Stripes, Lease: g.lease(), StartTimeout: startPatience,
 			OnChange: func(h core.Health) { g.tell(describe(Change, g.Name, h), h.Err) },
 		})
 		if err == nil {
