@@ -3,6 +3,8 @@ package segment
 import (
 	"log/slog"
 	"time"
+
+	"github.com/unalike-id/unalike/internal/logs"
 )
 
 const (
@@ -29,7 +31,7 @@ type Config struct {
 	// ends. Calls come one after another, and Next does not wait for them;
 	// they may not call Close. Nil: nobody is told.
 	OnChange func(Health)
-	// Logger receives the same. Nil: nothing is logged.
+	// Logger receives the same. Nil: warnings go to slog.Default(), as with core.Config.
 	Logger *slog.Logger
 }
 
@@ -41,9 +43,7 @@ func (c Config) resolve() (Config, error) {
 	if c.RefillTimeout == 0 {
 		c.RefillTimeout = DefaultRefillTimeout
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = logs.Or(c.Logger)
 	switch {
 	case c.Step < 0 || c.Step > MaxStep:
 		return c, invalid("Step is %d; 0, which is the tag's own, or a number up to %d is allowed", c.Step, int64(MaxStep))

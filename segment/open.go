@@ -40,7 +40,8 @@ func Schemes() []string {
 
 // OpenOptions are what a URL cannot say. The zero value is that of [Open].
 type OpenOptions struct {
-	// Logger receives what an operator may want to know of the store. Nil: nothing is logged.
+	// Logger receives what an operator may want to know of the store. Nil: warnings go to
+	// slog.Default(), as with core.Config.
 	Logger *slog.Logger
 }
 

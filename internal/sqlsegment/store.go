@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/logs"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -26,7 +27,8 @@ type Options struct {
 	// Skip is what is added to every tag when the server is another one than before, as after a failover.
 	// 0: refills stop then with segment.ErrStoreChanged until somebody has advanced the tag.
 	Skip int64
-	// Logger receives what an operator may want to know. Nil: nothing is logged.
+	// Logger receives what an operator may want to know. Nil: warnings go to
+	// slog.Default(), as with core.Config.
 	Logger *slog.Logger
 }
 
@@ -71,10 +73,7 @@ func New(db DB, d Dialect, o Options) (*Store, error) {
 	case o.Skip < 0 || o.Skip > segment.MaxStep:
 		return nil, fmt.Errorf("%w: Skip is %d; 0 or a number up to %d is allowed", segment.ErrInvalidConfig, o.Skip, int64(segment.MaxStep))
 	}
-	s := &Store{db: db, dialect: d, table: t, opts: o, log: o.Logger, own: map[string]mark{}}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
+	s := &Store{db: db, dialect: d, table: t, opts: o, log: logs.Or(o.Logger), own: map[string]mark{}}
 	s.done, s.finish = context.WithCancel(context.Background())
 	return s, nil
 }

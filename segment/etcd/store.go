@@ -17,6 +17,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/logs"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -28,7 +29,8 @@ type Options struct {
 	// Skip is what is added to a tag when the cluster is another one than before. 0: refills stop then with
 	// segment.ErrStoreChanged until somebody has advanced the tag.
 	Skip int64
-	// Logger receives what an operator may want to know. Nil: nothing is logged.
+	// Logger receives what an operator may want to know. Nil: warnings go to
+	// slog.Default(), as with core.Config.
 	Logger *slog.Logger
 }
 
@@ -78,10 +80,7 @@ func New(client *clientv3.Client, namespace string, o *Options) (*Store, error) 
 	case o.Skip < 0 || o.Skip > segment.MaxStep:
 		return nil, fmt.Errorf("%w: Skip is %d; 0 or a number up to %d is allowed", segment.ErrInvalidConfig, o.Skip, int64(segment.MaxStep))
 	}
-	s := &Store{client: client, prefix: root + namespace + "/", skip: o.Skip, log: o.Logger, highest: map[uint64]int64{}, known: map[string]entry{}, free: func() error { return nil }}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
+	s := &Store{client: client, prefix: root + namespace + "/", skip: o.Skip, log: logs.Or(o.Logger), highest: map[uint64]int64{}, known: map[string]entry{}, free: func() error { return nil }}
 	s.done, s.finish = context.WithCancel(context.Background())
 	return s, nil
 }

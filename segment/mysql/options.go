@@ -18,7 +18,8 @@ type Options struct {
 	// Skip is what is added to every tag when the server is another one than before, as after a failover.
 	// 0: refills stop then with segment.ErrStoreChanged until somebody has advanced the tag.
 	Skip int64
-	// Logger receives what an operator may want to know. Nil: nothing is logged.
+	// Logger receives what an operator may want to know. Nil: warnings go to
+	// slog.Default(), as with core.Config.
 	Logger *slog.Logger
 }
 
