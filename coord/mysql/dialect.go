@@ -19,7 +19,9 @@ func dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
 		Now: now, Number: number, Lineage: lineage,
 		Ticket: "/*M! NEXTVAL({prefix}tickets) *//*!80000 0 */",
-		Share:  "LOCK IN SHARE MODE",
+		// A lock is not in the log. Without a binary log others see a transaction before it is on
+		// disk, and the next one that is in the log takes it there.
+		Touch:  "UPDATE {slots} SET lease_ends = lease_ends - 1 WHERE namespace = $1 AND worker = $2",
 		Shared: "SELECT 1 FROM {namespaces} WHERE namespace = $1 LOCK IN SHARE MODE",
 		Alone:  "SELECT 1 FROM {namespaces} WHERE namespace = $1 FOR UPDATE",
 		Insert: "INSERT IGNORE INTO", Present: "",
@@ -32,6 +34,9 @@ func dialect() sqlstore.Dialect {
 		}, {
 			Name: "sync_binlog", If: "@@log_bin = 1 AND @@sync_binlog <> 1",
 			Says: "the server's sync_binlog is not 1, with which a crash loses what its replicas have or have not; set it to 1",
+		}, {
+			Name: "binlog_format", If: "@@log_bin = 1 AND @@binlog_format = 'STATEMENT'",
+			Says: "the server's binlog_format is STATEMENT, with which a replica works out anew what is written, and stores its own name where the server's belongs; set it to ROW or MIXED",
 		}, {
 			Name: "semi_sync", If: semiSync,
 			Says: "the server's semi-synchronous replication waits after the commit, or does not wait at present, so that a replica that is promoted may lack what was confirmed; " +
