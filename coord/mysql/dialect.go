@@ -7,10 +7,11 @@ import (
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
-// Text in /*M! */ is for MariaDB alone, and in /*!80000 */ for MySQL.
+// Text in /*M! */ is for MariaDB alone, and in /*!80000 */ for MySQL. The transactions of one server
+// are numbered in order; those of several within a domain of MariaDB need not be.
 const (
 	now     = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
-	number  = "/*M! @@gtid_binlog_pos *//*!80000 @@gtid_executed */"
+	number  = "/*M! @@gtid_binlog_state *//*!80000 @@gtid_executed */"
 	lineage = "/*M! CONCAT(@@server_id, '@', @@hostname, ':', @@port) *//*!80000 @@server_uuid */"
 )
 
@@ -29,7 +30,7 @@ func dialect() sqlstore.Dialect {
 		Series:  series,
 		Schema:  schema,
 		Risks: []sqlstore.Risk{{
-			Name: "innodb_flush_log_at_trx_commit", If: "@@innodb_flush_log_at_trx_commit <> 1",
+			Name: "innodb_flush_log_at_trx_commit", If: "@@innodb_flush_log_at_trx_commit NOT IN (1, 3)", // MariaDB writes more often with 3
 			Says: "the server's innodb_flush_log_at_trx_commit is not 1, with which a crash loses what it has confirmed; set it to 1",
 		}, {
 			Name: "sync_binlog", If: "@@log_bin = 1 AND @@sync_binlog <> 1",

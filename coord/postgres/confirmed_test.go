@@ -16,8 +16,8 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
-// TestConfirmedAgain: an operator who asks for a floor again, because it is not known whether the
-// standby has it, is told so only when the standby has it.
+// TestConfirmedAgain: an operator who asks for something again, because it is not known whether
+// the standby has it, is told that it is done only when the standby has it.
 func TestConfirmedAgain(t *testing.T) {
 	d := database(t, pgtest.Start(t), "")
 	c, _ := d.New(t, "ns")
@@ -26,18 +26,20 @@ func TestConfirmedAgain(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	until := time.Now().Add(time.Hour)
-	for range 2 {
-		done := make(chan error, 1)
-		go func() {
-			_, err := c.Quarantine(ctx, until)
-			done <- err
-		}()
-		streamtest.Eventually(t, "the commit waits", func() bool {
-			return len(done) == 1 || d.Int(t, "SELECT COUNT(*) "+waits) == 1
-		})
-		d.Exec(t, "SELECT pg_cancel_backend(pid) "+waits)
-		if err := <-done; err == nil || errors.Is(err, coord.ErrInvalid) {
-			t.Errorf("Quarantine that the standby does not have: %v; want an error that may pass", err)
+	for what, call := range map[string]func() error{
+		"Quarantine": func() error { _, err := c.Quarantine(ctx, until); return err },
+		"Retire":     func() error { return c.Retire(ctx, 1) },
+	} {
+		for range 2 {
+			done := make(chan error, 1)
+			go func() { done <- call() }()
+			streamtest.Eventually(t, "the commit waits", func() bool {
+				return len(done) == 1 || d.Int(t, "SELECT COUNT(*) "+waits) == 1
+			})
+			d.Exec(t, "SELECT pg_cancel_backend(pid) "+waits)
+			if err := <-done; err == nil || errors.Is(err, coord.ErrInvalid) {
+				t.Errorf("%s, which the standby does not have: %v; want an error that may pass", what, err)
+			}
 		}
 	}
 }

@@ -160,8 +160,8 @@ var sqlMutants = []mutant{
 	{
 		name: "sql: reading settles what became of a commit",
 		file: "internal/sqlstore/store.go",
-		old:  "statements := []Statement{s.touch(worker), s.view(worker)}",
-		new:  `statements := []Statement{s.stmt("SELECT 1 WHERE $1 = $1"), s.view(worker)}`,
+		old:  "s.look(ctx, worker, true, s.touch(worker), s.view(worker))",
+		new:  "s.look(ctx, worker, true, s.view(worker))",
 		pkg:  "./coord/postgres", test: "TestCancelledWait",
 	},
 	{
@@ -203,7 +203,7 @@ var sqlMutants = []mutant{
 		name: "sql: who renews leaves tables half made",
 		file: "internal/sqlstore/store.go",
 		old:  "cmp.Or(s.makeTables(ctx, began), err)",
-		new:  "cmp.Or(err, s.makeTables(ctx, began))",
+		new:  `cmp.Or(err, fmt.Errorf("%v", began))`,
 		pkg:  "./coord/mysql", test: "TestSQL",
 	},
 	{
@@ -226,6 +226,13 @@ var sqlMutants = []mutant{
 		old:  `config.Params = map[string]string{"innodb_lock_wait_timeout": lockWait}`,
 		new:  `_ = lockWait`,
 		pkg:  "./coord/mysql", test: "TestLockWait",
+	},
+	{
+		name: "sql: the last transaction of a domain counts, whoever has made it",
+		file: "coord/mysql/dialect.go",
+		old:  "@@gtid_binlog_state",
+		new:  "@@gtid_binlog_pos",
+		pkg:  "./coord/mysql", test: "TestOtherServers",
 	},
 	{
 		name: "sql: transactions of a server may not have tags",

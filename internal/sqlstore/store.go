@@ -162,14 +162,15 @@ func (s *store) view(worker int) Statement {
 // earlier one has left that was not confirmed is confirmed with this one.
 func (s *store) touch(worker int) Statement { return s.stmt(s.dialect.Touch, worker) }
 
-// Look implements [protocol.Session].
-func (s *session) Look(ctx context.Context, worker int, token string) (*protocol.View, error) {
+// Look implements [protocol.Session]: what it finds done counts as confirmed.
+func (s *session) Look(ctx context.Context, worker int, _ string) (*protocol.View, error) {
+	return s.look(ctx, worker, true, s.touch(worker), s.view(worker))
+}
+
+// look reads a view with the last of some statements.
+func (s *session) look(ctx context.Context, worker int, write bool, statements ...Statement) (*protocol.View, error) {
 	began := lifetime.Now()
-	statements := []Statement{s.touch(worker), s.view(worker)}
-	if token == "" {
-		statements = statements[1:]
-	}
-	all, err := s.db.Transact(ctx, token != "", statements)
+	all, err := s.db.Transact(ctx, write, statements)
 	if s.db.Class(err) == NoTables {
 		return &protocol.View{}, nil
 	}
@@ -297,7 +298,7 @@ func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
 			return false
 		case <-ticker.C:
 		}
-		if now, err := s.Look(ctx, slot.Worker, ""); err == nil {
+		if now, err := s.look(ctx, slot.Worker, false, s.view(slot.Worker)); err == nil {
 			v = now
 		}
 	}
