@@ -60,8 +60,13 @@ func (d *db) transact(ctx context.Context, write bool, statements []sqlstore.Sta
 	if err == nil {
 		return rows, nil
 	}
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && e.Number == 1064 {
-		err = fmt.Errorf("%w: the pool was made without MultiStatements, which this driver needs, or the server does not understand: %w", coord.ErrInvalid, err)
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		switch e.Number {
+		case 1064:
+			err = fmt.Errorf("%w: the pool was made without MultiStatements, which this driver needs, or the server does not understand: %w", coord.ErrInvalid, err)
+		case 1242: // which is how the number is refused
+			err = fmt.Errorf("the server is read-only, as a replica is: %w", err)
+		}
 	}
 	// What was done of the transaction ends with the connection.
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })

@@ -8,10 +8,11 @@ import (
 )
 
 // Text in /*M! */ is for MariaDB alone, and in /*!80000 */ for MySQL. The transactions of one server
-// are numbered in order; those of several within a domain of MariaDB need not be.
+// are numbered in order; those of several within a domain of MariaDB need not be. On a server that is
+// read-only, which some users may write nevertheless, asking for the number is an error.
 const (
 	now     = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
-	number  = "/*M! @@gtid_binlog_state *//*!80000 @@gtid_executed */"
+	number  = "IF(@@global.read_only, (SELECT 1 UNION SELECT 2), /*M! @@gtid_binlog_state *//*!80000 @@gtid_executed */)"
 	lineage = "/*M! CONCAT(@@server_id, '@', @@hostname, ':', @@port) *//*!80000 @@server_uuid */"
 )
 

@@ -228,6 +228,13 @@ var sqlMutants = []mutant{
 		pkg:  "./coord/mysql", test: "TestLockWait",
 	},
 	{
+		name: "sql: a replica is written by who may",
+		file: "coord/mysql/dialect.go",
+		old:  "IF(@@global.read_only,",
+		new:  "IF(0 = 1,",
+		pkg:  "./coord/mysql", test: "TestReadOnly",
+	},
+	{
 		name: "sql: the last transaction of a domain counts, whoever has made it",
 		file: "coord/mysql/dialect.go",
 		old:  "@@gtid_binlog_state",
