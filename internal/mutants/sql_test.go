@@ -228,6 +228,13 @@ var sqlMutants = []mutant{
 		pkg:  "./coord/mysql", test: "TestLockWait",
 	},
 	{
+		name: "sql: what a refused change shows counts as confirmed",
+		file: "internal/protocol/renew.go",
+		old:  "h.refused, h.v, h.took = h.v, out.Now, 0",
+		new:  "h.refused, h.v = h.v, out.Now",
+		pkg:  "./internal/protocol", test: "TestRefusedIsNoLook",
+	},
+	{
 		name: "sql: a replica is written by who may",
 		file: "coord/mysql/dialect.go",
 		old:  "IF(@@global.read_only,",
