@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -25,6 +26,10 @@ type db struct {
 const (
 	beginRead  = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION READ ONLY"
 	beginWrite = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION READ WRITE"
+	// What ends one, whatever completion_type is.
+	commit = "COMMIT AND NO CHAIN NO RELEASE"
+	// What ends a query, whatever sql_select_limit is.
+	unlimited = " LIMIT 18446744073709551615"
 )
 
 // Transact implements [sqlstore.DB].
@@ -41,7 +46,11 @@ func (d *db) transact(ctx context.Context, write bool, statements []sqlstore.Sta
 	if write {
 		begin = beginWrite
 	}
-	script := begin + "; " + sqlstore.Script(statements, quoted) + "; COMMIT"
+	script := begin + "; " + sqlstore.Script(statements, quoted)
+	if strings.HasPrefix(statements[len(statements)-1].SQL, "SELECT") {
+		script += unlimited
+	}
+	script += "; " + commit
 	conn, err := d.pool.Conn(ctx)
 	if err != nil {
 		return nil, err
@@ -51,8 +60,13 @@ func (d *db) transact(ctx context.Context, write bool, statements []sqlstore.Sta
 	if err == nil {
 		return rows, nil
 	}
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && e.Number == 1064 {
-		err = fmt.Errorf("%w: the pool was made without MultiStatements, which this driver needs, or the server does not understand: %w", coord.ErrInvalid, err)
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		switch e.Number {
+		case 1064:
+			err = fmt.Errorf("%w: the pool was made without MultiStatements, which this driver needs, or the server does not understand: %w", coord.ErrInvalid, err)
+		case 1242: // which is how the number is refused
+			err = fmt.Errorf("the server is read-only, as a replica is: %w", err)
+		}
 	}
 	// What was done of the transaction ends with the connection.
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
@@ -99,7 +113,7 @@ func last(rows *sql.Rows, err error) (all [][]string, _ error) {
 func quoted(text string) string { return fmt.Sprintf("x'%x'", text) }
 
 // Number implements [sqlstore.DB]: how many transactions there are in sets of GTIDs. MariaDB
-// writes 0-1-17,1-1-3; MySQL uuid:1-17:19,uuid:1-3. Without a binary log there are none.
+// writes 0-1-17,1-1-3; MySQL uuid:1-17:19,uuid:1-3:tag:1-5. Without a binary log there are none.
 func (d *db) Number(s string) (n int64, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		if part = strings.TrimSpace(part); part == "" {
@@ -110,6 +124,9 @@ func (d *db) Number(s string) (n int64, err error) {
 			intervals = "1-" + id[strings.LastIndexByte(id, '-')+1:]
 		}
 		for interval := range strings.SplitSeq(intervals, ":") {
+			if tag.MatchString(interval) && isMySQL {
+				continue
+			}
 			seq, err := length(interval)
 			if n += seq; err != nil || n < 0 {
 				return 0, fmt.Errorf("the server's GTID position is %q, which this driver does not understand", s)
@@ -118,6 +135,9 @@ func (d *db) Number(s string) (n int64, err error) {
 	}
 	return n, nil
 }
+
+// tag is the name of some of a server's transactions, before their intervals.
+var tag = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,31}$`)
 
 // length is how many numbers there are from 1 to 17 in 1-17, and 1 in 19.
 func length(interval string) (int64, error) {
@@ -148,7 +168,7 @@ func (d *db) Class(err error) sqlstore.Class {
 		return sqlstore.NoTables
 	case 1142, 1143, 1227:
 		return sqlstore.Denied
-	case 1044, 1045, 1049:
+	case 1044, 1045, 1049, 1665: // the last: the binary log has statements, which differ on a replica
 		return sqlstore.Refused
 	}
 	return sqlstore.Unknown

@@ -7,10 +7,12 @@ import (
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
-// Text in /*M! */ is for MariaDB alone, and in /*!80000 */ for MySQL.
+// Text in /*M! */ is for MariaDB alone, and in /*!80000 */ for MySQL. The transactions of one server
+// are numbered in order; those of several within a domain of MariaDB need not be. On a server that is
+// read-only, which some users may write nevertheless, asking for the number is an error.
 const (
 	now     = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
-	number  = "/*M! @@gtid_binlog_pos *//*!80000 @@gtid_executed */"
+	number  = "IF(@@global.read_only, (SELECT 1 UNION SELECT 2), /*M! @@gtid_binlog_state *//*!80000 @@gtid_executed */)"
 	lineage = "/*M! CONCAT(@@server_id, '@', @@hostname, ':', @@port) *//*!80000 @@server_uuid */"
 )
 
@@ -19,7 +21,9 @@ func dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
 		Now: now, Number: number, Lineage: lineage,
 		Ticket: "/*M! NEXTVAL({prefix}tickets) *//*!80000 0 */",
-		Share:  "LOCK IN SHARE MODE",
+		// A lock is not in the log. Without a binary log others see a transaction before it is on
+		// disk, and the next one that is in the log takes it there.
+		Touch:  "UPDATE {slots} SET lease_ends = lease_ends - 1 WHERE namespace = $1 AND worker = $2",
 		Shared: "SELECT 1 FROM {namespaces} WHERE namespace = $1 LOCK IN SHARE MODE",
 		Alone:  "SELECT 1 FROM {namespaces} WHERE namespace = $1 FOR UPDATE",
 		Insert: "INSERT IGNORE INTO", Present: "",
@@ -27,11 +31,14 @@ func dialect() sqlstore.Dialect {
 		Series:  series,
 		Schema:  schema,
 		Risks: []sqlstore.Risk{{
-			Name: "innodb_flush_log_at_trx_commit", If: "@@innodb_flush_log_at_trx_commit <> 1",
+			Name: "innodb_flush_log_at_trx_commit", If: "@@innodb_flush_log_at_trx_commit NOT IN (1, 3)", // MariaDB writes more often with 3
 			Says: "the server's innodb_flush_log_at_trx_commit is not 1, with which a crash loses what it has confirmed; set it to 1",
 		}, {
 			Name: "sync_binlog", If: "@@log_bin = 1 AND @@sync_binlog <> 1",
 			Says: "the server's sync_binlog is not 1, with which a crash loses what its replicas have or have not; set it to 1",
+		}, {
+			Name: "binlog_format", If: "@@log_bin = 1 AND @@binlog_format = 'STATEMENT'",
+			Says: "the server's binlog_format is STATEMENT, with which a replica works out anew what is written, and stores its own name where the server's belongs; set it to ROW or MIXED",
 		}, {
 			Name: "semi_sync", If: semiSync,
 			Says: "the server's semi-synchronous replication waits after the commit, or does not wait at present, so that a replica that is promoted may lack what was confirmed; " +

@@ -47,6 +47,7 @@ func TestSettings(t *testing.T) {
 	s := mysqltest.Start(t)
 	for _, params := range []string{
 		"&time_zone=%27-11:00%27", "&time_zone=%27%2B13:00%27", "&charset=latin1", "&innodb_snapshot_isolation=1", "&charset=utf8mb4&collation=utf8mb4_turkish_ci", "&autocommit=0",
+		"&completion_type=1", "&completion_type=2", "&sql_select_limit=1", "&sql_safe_updates=1", "&sql_mode=ORACLE", "&sql_mode=%27EMPTY_STRING_IS_NULL,SIMULTANEOUS_ASSIGNMENT%27", "&tx_read_only=1",
 		"&sql_mode=%27%27", "&sql_mode=TRADITIONAL", "&sql_mode=ANSI", "&sql_mode=%27ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES,HIGH_NOT_PRECEDENCE,PAD_CHAR_TO_FULL_LENGTH%27",
 	} {
 		t.Run(params, func(t *testing.T) {
@@ -103,7 +104,7 @@ func TestOneConnection(t *testing.T) {
 func TestNumber(t *testing.T) {
 	for s, want := range map[string]int64{
 		"": 0, "0-1-17": 17, "0-1-17,1-2-3": 20,
-		"3e11fa47-71ca-11e1-9e33-c80aa9429562:1-17:19": 18, "3e11fa47-71ca-11e1-9e33-c80aa9429562:5,\n 4e11fa47-71ca-11e1-9e33-c80aa9429562:1-2": 3,
+		"3e11fa47-71ca-11e1-9e33-c80aa9429562:1-17:19": 18, "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-3:15:tag_a:1-9:b:2": 14, "3e11fa47-71ca-11e1-9e33-c80aa9429562:5,\n 4e11fa47-71ca-11e1-9e33-c80aa9429562:1-2": 3,
 	} {
 		if n, err := (&db{}).Number(s); err != nil || n != want {
 			t.Errorf("%q: %d, %v; want %d", s, n, err, want)

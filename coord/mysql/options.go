@@ -39,7 +39,7 @@ type Options struct {
 	// Prefix begins the names of the tables. Empty: unalike_.
 	Prefix string
 	// Accept are risks of the server's settings that are taken: innodb_flush_log_at_trx_commit,
-	// sync_binlog, semi_sync, single_writer. A server with one that is not accepted is refused.
+	// sync_binlog, binlog_format, semi_sync, single_writer. A server with one that is not accepted is refused.
 	Accept []string
 	// Clock tells the time of renewals. Nil: the system's. Give the same clock to the
 	// generator.

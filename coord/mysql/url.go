@@ -11,6 +11,9 @@ import (
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
+// lockWait is how many seconds the server lets a statement wait for a row that is locked.
+const lockWait = "5"
+
 // scheme is that of this driver's URLs.
 var scheme = sqlstore.Scheme{Name: "mysql", Port: "3306"}
 
@@ -33,6 +36,9 @@ func open(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
 	} else {
 		config.Addr = t.Addrs[0]
 	}
+	// The server does not notice that a client has gone which waits for a lock. Others wait for a
+	// connection meanwhile: of each call that was given up, one would be taken.
+	config.Params = map[string]string{"innodb_lock_wait_timeout": lockWait}
 	config.Logger = &mysql.NopLogger{} // it says what it returns as well
 	connector, err := mysql.NewConnector(config)
 	if err != nil {

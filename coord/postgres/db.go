@@ -104,9 +104,9 @@ func (d *db) Class(err error) sqlstore.Class {
 		return sqlstore.Duplicate
 	case "42P01":
 		return sqlstore.NoTables
-	case "42501":
+	case "42501", "3F000":
 		return sqlstore.Denied
-	case "28000", "28P01", "3D000":
+	case "28000", "28P01", "3D000", "22P05": // the last: the database's encoding does not have a character
 		return sqlstore.Refused
 	}
 	return sqlstore.Unknown
@@ -119,16 +119,18 @@ const warning = "unalike: warning"
 const probe = "unalike: was this pool prepared?"
 
 // Prepare sets what [New] needs of a pool, before the pool is made: that warnings are heard
-// with which the server confirms a commit that its standby may not have, and that an idle
-// connection is looked at rather than pinged, which would cost a round trip.
+// with which the server confirms a commit that its standby may not have, that text is UTF-8
+// whatever the database's encoding is, and that an idle connection is looked at rather than
+// pinged, which would cost a round trip.
 func Prepare(c *pgxpool.Config) {
+	c.ConnConfig.RuntimeParams["client_encoding"] = "UTF8" // otherwise it is that of the database
 	next := c.ConnConfig.OnNotice
 	c.ConnConfig.OnNotice = func(conn *pgconn.PgConn, n *pgconn.Notice) {
 		switch {
 		case conn == nil && n.Message == probe:
 			n.Detail = "it was"
 			return
-		case n.SeverityUnlocalized == "WARNING":
+		case n.SeverityUnlocalized == "WARNING" && n.File != "varsup.c" && n.File != "multixact.c": // which want a VACUUM
 			conn.CustomData()[warning] = n.Message
 		}
 		if next != nil {

@@ -15,7 +15,7 @@ func dialect() sqlstore.Dialect {
 		// The timeline is in the names of files: that in pg_control lags behind a promotion.
 		Lineage: "(SELECT system_identifier FROM pg_control_system()) || '/' || substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8)",
 		Ticket:  "nextval('{prefix}tickets')",
-		Share:   "FOR SHARE",
+		Touch:   "SELECT 1 FROM {namespaces} WHERE namespace = $1 FOR SHARE", // which has a number of its own, and is in the log
 		// A row that many have locked together is written by each, and lets nobody wait in line.
 		Shared: "SELECT pg_advisory_xact_lock_shared(hashtextextended('{prefix}' || $1, 0))",
 		Alone:  "SELECT pg_advisory_xact_lock(hashtextextended('{prefix}' || $1, 0))",

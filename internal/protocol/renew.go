@@ -130,7 +130,7 @@ func (h *holding) again(out Outcome) error {
 	if out.Damage != nil && h.refused != nil && h.refused.same(h.v) {
 		return out.Damage
 	}
-	h.refused, h.v = h.v, out.Now
+	h.refused, h.v, h.took = h.v, out.Now, 0 // this was no look: what it shows need not be confirmed
 	return nil
 }
 

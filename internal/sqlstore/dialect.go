@@ -79,7 +79,10 @@ type Dialect struct {
 	Number  string // an expression: text that tells how many writes there were
 	Lineage string // an expression: text that names the server's history
 	Ticket  string // an expression: the next ticket; 0: there are none
-	Share   string // a clause that locks rows against changes, which is a write
+	// Touch is a statement that writes, if only what nobody compares, about the namespace $1 and
+	// its worker ID $2. Its transaction is kept when it is confirmed, and with it all that it has
+	// seen of others, which may be visible before they are kept.
+	Touch string
 	// Shared and Alone are statements that lock the namespace $1 until the end of the
 	// transaction: who has it shared is not there together with who has it alone.
 	Shared, Alone string
@@ -114,7 +117,7 @@ func (d Dialect) names(prefix string) *strings.Replacer {
 	return strings.NewReplacer(
 		"{namespaces}", prefix+"namespaces", "{slots}", prefix+"slots", "{identities}", prefix+"identities",
 		"{format}", prefix+"format", "{workers}", prefix+"workers", "{prefix}", prefix,
-		"{ticket}", strings.ReplaceAll(d.Ticket, "{prefix}", prefix), "{now}", d.Now, "{number}", d.Number, "{lineage}", d.Lineage, "{share}", d.Share,
+		"{ticket}", strings.ReplaceAll(d.Ticket, "{prefix}", prefix), "{now}", d.Now, "{number}", d.Number, "{lineage}", d.Lineage,
 		"{insert}", d.Insert, "{present}", d.Present, "{replace}", d.Replace,
 	)
 }

@@ -1,7 +1,9 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -143,9 +145,6 @@ func (s *store) stmt(sql string, args ...any) Statement {
 	return Statement{s.names.Replace(sql), append([]any{s.namespace}, args...)}
 }
 
-// touched locks the row of the namespace against changes, which is a write and changes nothing.
-const touched = `SELECT 1 FROM {namespaces} WHERE namespace = $1 {share}`
-
 // query reads in one consistent look.
 func (s *store) query(ctx context.Context, sql string, args ...any) ([][]string, error) {
 	return s.db.Transact(ctx, false, []Statement{s.stmt(sql, args...)})
@@ -159,15 +158,19 @@ func (s *store) view(worker int) Statement {
 	return s.stmt(moment+namespaceRow+slotRows+` AND worker = $2`, worker)
 }
 
-// Look implements [protocol.Session]. It writes, if only a lock: what an earlier transaction
-// has left that was not confirmed is confirmed with this one, where the server waits for
-// others to have it.
-func (s *session) Look(ctx context.Context, worker int, token string) (*protocol.View, error) {
-	statements := []Statement{s.stmt(touched), s.view(worker)}
-	if token == "" {
-		statements = statements[1:]
-	}
-	all, err := s.db.Transact(ctx, token != "", statements)
+// touch is the statement with which a transaction that reads is one that writes: what an
+// earlier one has left that was not confirmed is confirmed with this one.
+func (s *store) touch(worker int) Statement { return s.stmt(s.dialect.Touch, worker) }
+
+// Look implements [protocol.Session]: what it finds done counts as confirmed.
+func (s *session) Look(ctx context.Context, worker int, _ string) (*protocol.View, error) {
+	return s.look(ctx, worker, true, s.touch(worker), s.view(worker))
+}
+
+// look reads a view with the last of some statements.
+func (s *session) look(ctx context.Context, worker int, write bool, statements ...Statement) (*protocol.View, error) {
+	began := lifetime.Now()
+	all, err := s.db.Transact(ctx, write, statements)
 	if s.db.Class(err) == NoTables {
 		return &protocol.View{}, nil
 	}
@@ -175,6 +178,9 @@ func (s *session) Look(ctx context.Context, worker int, token string) (*protocol
 		return nil, s.explain(err)
 	}
 	a, err := s.read(all)
+	if errors.Is(err, errHalf) { // nobody else may come to make the rest
+		return nil, cmp.Or(s.makeTables(ctx, began), err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +298,7 @@ func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
 			return false
 		case <-ticker.C:
 		}
-		if now, err := s.Look(ctx, slot.Worker, ""); err == nil {
+		if now, err := s.look(ctx, slot.Worker, false, s.view(slot.Worker)); err == nil {
 			v = now
 		}
 	}

@@ -144,7 +144,7 @@ type broken struct {
 
 // Write counts changes.
 func (c *broken) Write(p []byte) (int, error) {
-	if bytes.Contains(p, []byte("UPDATE unalike_slots")) {
+	if bytes.Contains(p, []byte("UPDATE unalike_slots SET made")) {
 		c.b.mu.Lock()
 		c.b.sent++
 		c.lost, c.b.armed = c.lost || c.b.armed, false

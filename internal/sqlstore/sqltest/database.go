@@ -112,6 +112,13 @@ func (l *Link) To(db sqlstore.DB) {
 	l.DB = db
 }
 
+// LoseNext loses the reply to the next transaction that writes.
+func (l *Link) LoseNext() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lose = true
+}
+
 // Trips returns how many transactions there were since it was called last. Each is one round
 // trip.
 func (l *Link) Trips() int {

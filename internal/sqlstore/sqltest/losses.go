@@ -130,6 +130,21 @@ func Edited(t *testing.T, d *Database) {
 	}
 }
 
+// Formatless takes away the row without which the tables count as half made: who renews makes it
+// again, if nobody else comes.
+func Formatless(t *testing.T, d *Database) {
+	t.Helper()
+	c, _ := d.New(t, newName())
+	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
+	d.Exec(t, "TRUNCATE TABLE unalike_format")
+	if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err == nil || errors.Is(err, coord.ErrInvalid) || errors.Is(err, coord.ErrLeaseLost) {
+		t.Errorf("Renew with tables that are half made: %v, %v; want an error that may pass", r, err)
+	}
+	if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil || r.NotAfter != g.NotAfter+1000 {
+		t.Errorf("the next Renew: %v, %v", r, err)
+	}
+}
+
 // Dropped drops all tables: they are made again, with a floor, by whoever knows that there was
 // something.
 func Dropped(t *testing.T, d *Database) {

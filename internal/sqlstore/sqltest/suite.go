@@ -38,6 +38,7 @@ func Run(t *testing.T, d *Database) {
 		{"Raise", Raise},
 		{"Truncated", Truncated},
 		{"Dropped", Dropped},
+		{"Formatless", Formatless},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, d) })
 	}

@@ -1,0 +1,32 @@
+package mysql
+
+import (
+	"testing"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
+)
+
+// TestLockWait: a call that was given up while it waits for a lock does not keep a connection of
+// the server for long.
+func TestLockWait(t *testing.T) {
+	s := mysqltest.Start(t)
+	opened, err := drivertest.Open(t, "mysql://"+mysqltest.User+":"+mysqltest.Password+"@"+s.Addr()+"/"+mysqltest.Database+"?namespace=ns")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seconds string
+	if err := opened.(*Coordinator).owned.QueryRowContext(drivertest.Within(t), "SELECT @@innodb_lock_wait_timeout").Scan(&seconds); err != nil || seconds != lockWait {
+		t.Errorf("a statement waits for a lock for %s s, %v; want %s", seconds, err, lockWait)
+	}
+}
+
+// TestStatements: a binary log of statements says something else on a replica.
+func TestStatements(t *testing.T) {
+	d := database(t, mysqltest.Start(t, "--log-bin", "--sync-binlog=1", "--binlog-format=STATEMENT"), "")
+	var c coord.Coordinator
+	c, _ = d.New(t, "ns")
+	_, err := c.Acquire(drivertest.Within(t), drivertest.Request(1))
+	drivertest.WantInvalid(t, "Acquire", err, "BINLOG_FORMAT")
+}

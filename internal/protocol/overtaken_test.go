@@ -1,0 +1,45 @@
+package protocol_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/internal/protocol/memstore"
+)
+
+// TestRefusedIsNoLook: what a refused change has found stored may be visible and not kept, as in a
+// database whose commit is under way. It does not do for a renewal that has little time: only a
+// look does.
+func TestRefusedIsNoLook(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		server := memstore.NewServer("a")
+		p, st := tap(t, server, nil)
+		other, _ := tap(t, server, nil)
+		g, err := other.Acquire(t.Context(), wants("p"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		overtaken := false
+		st.tap = func(call string, answered bool) error {
+			switch {
+			case answered:
+			case call == "look":
+				time.Sleep(time.Second)
+			case call == "commit" && !overtaken:
+				overtaken = true
+				if _, err := other.Renew(t.Context(), g, g.NotAfter+500); err != nil {
+					t.Error(err)
+				}
+			}
+			return nil
+		}
+		fresh := g
+		fresh.Handle = nil
+		ctx, cancel := context.WithTimeout(t.Context(), 2200*time.Millisecond)
+		defer cancel()
+		if r, err := p.Renew(ctx, fresh, g.NotAfter+1000); err != nil || r.NotAfter != g.NotAfter+1000 {
+			t.Errorf("Renew of %v whose change was overtaken: %v, %v; want what it has written", g, r, err)
+		}
+	})
+}
