@@ -35,7 +35,7 @@ func All() []Mutant {
 		About: "what is left of a window is given back while goroutines can still issue IDs in it",
 		File:  "core/stripe.go",
 		Old:   "\tlast = s.closeTerm(t)\n\ts.prepare()\n",
-		New:   "\tlast, _ = s.Last()\n\ts.prepare()\n",
+		New:   "\t_ = t\n\tlast, _ = s.Last()\n\ts.prepare()\n",
 
 		Scenario: "closed-under-load", Backend: "etcd",
 		Storm: Storm{"etcd", 8},
