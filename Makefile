@@ -48,7 +48,7 @@ checks:
 	@scripts/step "all platforms" scripts/cross
 	@scripts/step "servers for tests" scripts/servers
 	@scripts/step "tests" $(GO) test $(TESTS) ./...
-	@scripts/step "tests under the race detector" scripts/race $(TESTS)
+	@scripts/step "tests under the race detector" scripts/race $(filter-out -p=%,$(TESTS))
 	@scripts/step "tests of the fault suite" $(GO) test -C faults $(TESTS) ./...
 	@$(if $(LONG),scripts/step "tests of the fault suite under the race detector" scripts/race -C faults $(LONG))
 	@scripts/step "fault suite, $(if $(LONG),full,short) set" $(MAKE) --no-print-directory faults $(if $(LONG),,FAULTS=-short)

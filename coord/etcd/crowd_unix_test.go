@@ -52,7 +52,7 @@ func TestCrowd(t *testing.T) {
 		t.Logf("TTL %v: %d starters; half of them after %v, all after %v", ttl, n, took[n/2], took[n-1])
 		for _, holders := range []string{"that have just started", "that have renewed"} {
 			began = time.Now()
-			_, err := core.New(ctx, crowd[0], core.Config{Lease: lease})
+			_, err := core.New(ctx, crowd[0], core.Config{Lease: lease, StartTimeout: 5 * time.Second})
 			t.Logf("one more, beside holders %s: refused after %v", holders, time.Since(began))
 			if !errors.Is(err, coord.ErrNoWorkerID) {
 				t.Errorf("one more than there are worker IDs: %v; want %v", err, coord.ErrNoWorkerID)

@@ -63,7 +63,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 		case coord.Permanent(err) && !s.waited:
 			return err
 		default:
-			return fmt.Errorf("no worker ID after %v of trying: %w", time.Since(began).Round(time.Second), err)
+			return fmt.Errorf("no worker ID after %v of trying: %w", time.Since(began).Round(time.Second), s.why(err))
 		}
 		sleep(ctx, pause)
 		if ctx.Err() != nil {
@@ -82,7 +82,17 @@ type start struct {
 	// How long a free worker ID and the end of a clock skew are waited for; zero: neither
 	// was lacking yet.
 	held, skewed time.Time
-	waited       bool // for a free worker ID
+	waited       bool                   // for a free worker ID
+	full         *coord.NoWorkerIDError // what was said last of that
+}
+
+// why is what a start has failed for that ends with err. That the coordinator is slow now does
+// not hide that every worker ID was held when it answered.
+func (s *start) why(err error) error {
+	if s.full == nil || errors.Is(err, coord.ErrNoWorkerID) {
+		return err
+	}
+	return fmt.Errorf("%w; later: %w", s.full, err)
 }
 
 // extend lets the start go on for the start timeout from now on.
@@ -116,6 +126,7 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 	skew, isSkew := errors.AsType[*coord.ClockSkewError](err)
 	switch {
 	case isFull:
+		s.full = full
 		goesOn, pause = s.mayEnd(full), lookPause+rand.N(lookPause/4)
 		if left := time.Until(s.held); left > 0 {
 			pause = min(pause, left)

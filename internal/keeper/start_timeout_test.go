@@ -66,6 +66,23 @@ func TestStartTimeoutIsItsOwn(t *testing.T) {
 	}
 }
 
+// A coordinator that no longer answers does not hide what it has said.
+func TestStartSaysThatAllAreHeldAlsoIfThereIsNoAnswerSince(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, 1, timeout(10*time.Second))
+		asked := 0
+		r.line.acquired = func(coord.Grant, error) (coord.Grant, error) {
+			if asked++; asked > 3 {
+				return coord.Grant{}, coordtest.ErrUnreachable
+			}
+			return coord.Grant{}, &coord.NoWorkerIDError{Soonest: time.Now().Add(ttl)}
+		}
+		if err := r.Start(t.Context()); !errors.Is(err, coord.ErrNoWorkerID) || !errors.Is(err, coordtest.ErrUnreachable) {
+			t.Errorf("Start: %v", err)
+		}
+	})
+}
+
 func TestStartWithoutTimeoutGoesOnUntilItsContextEnds(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var log journal

@@ -143,4 +143,11 @@ var startMutants = []mutant{
 		new:  "	if false {\n",
 		pkg:  "./internal/keeper", test: "TestWaitsAreAnnouncedWithinASecond",
 	},
+	{
+		name: "start: all held forgotten when the coordinator is slow later",
+		file: "internal/keeper/start.go",
+		old:  "if s.full == nil || errors.Is(err, coord.ErrNoWorkerID) {",
+		new:  "if true {",
+		pkg:  "./internal/keeper", test: "TestStartSaysThatAllAreHeldAlsoIfThereIsNoAnswerSince",
+	},
 }
