@@ -24,9 +24,8 @@ COMMIT = $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 # What the steps of make full do in another way than those of make test.
 MODEL := quick
 LONG :=
-# Most tests wait for servers, so that three packages at a time keep two cores busy. No package takes ten minutes on
-# a quiet machine, and some do beside other work.
-TESTS = -p=3 $(or $(LONG),-timeout=30m)
+# No package takes ten minutes on a quiet machine, and some do beside other work.
+TESTS = $(or $(LONG),-timeout=30m)
 full: MODEL := full
 full: LONG := -count=1 -timeout=60m
 full: export UNALIKE_FULL := 1
@@ -48,7 +47,7 @@ checks:
 	@scripts/step "all platforms" scripts/cross
 	@scripts/step "servers for tests" scripts/servers
 	@scripts/step "tests" $(GO) test $(TESTS) ./...
-	@scripts/step "tests under the race detector" scripts/race $(filter-out -p=%,$(TESTS))
+	@scripts/step "tests under the race detector" scripts/race $(TESTS)
 	@scripts/step "tests of the fault suite" $(GO) test -C faults $(TESTS) ./...
 	@$(if $(LONG),scripts/step "tests of the fault suite under the race detector" scripts/race -C faults $(LONG))
 	@scripts/step "fault suite, $(if $(LONG),full,short) set" $(MAKE) --no-print-directory faults $(if $(LONG),,FAULTS=-short)
