@@ -136,7 +136,10 @@ func TestContention(t *testing.T) {
 // one process, on 16 connections: to etcd, a process is a connection and a token.
 func TestStarters(t *testing.T) {
 	server := etcdtest.Start(t)
-	crowd := drivertest.Crowd[*etcd.Coordinator]{Namespace: rand.Text()}
+	crowd := drivertest.Crowd[*etcd.Coordinator]{
+		Namespace: rand.Text(),
+		Again:     func(err error) bool { return !coord.Permanent(err) }, // an etcd that is too busy says so
+	}
 	for range 16 {
 		crowd.Members = append(crowd.Members, newCoordinator(t, server.Client(t), crowd.Namespace, nil))
 	}
