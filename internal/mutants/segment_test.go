@@ -21,7 +21,7 @@ var segmentMutants = []mutant{
 		file: "segment/close.go",
 		old:  "p.used.Swap(gone)",
 		new:  "p.used.Load()",
-		pkg:  "./segment", test: "TestCloseWhileUsed",
+		pkg:  "./segment", test: "TestCallerWhoComesLate",
 	},
 	{
 		name: "segment: ranges with somebody else's between them are given back as one",
