@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 )
 
-// Config is what a file and the environment say of a generator and its coordinator.
+// Config is what a file and the environment say of a generator and its coordinator, and of segments and their store.
 // It can also be filled in by hand, and what no file can say is: set Logger, Clock and
 // OnChange, which are fields of [core.Config], before Open.
 //
@@ -22,8 +23,16 @@ import (
 type Config struct {
 	// Coordinator is the URL for [coord.Open]. It may contain a password.
 	Coordinator string
+	// State is the absolute path of a file that keeps what the coordinator grants, so that a
+	// process that is started again goes on while the coordinator is away. It is the same as the
+	// option state in the coordinator's URL. Empty: what the URL says.
+	State string
 	// Config is the rest: layout, lease, tolerances.
 	core.Config
+	// Store is the URL for [segment.Open]. It may contain a password.
+	Store string
+	// Segments are the tags that OpenSegments has numbers of when it returns.
+	Segments []string
 
 	origins map[string]string // by key: where the value comes from
 }
@@ -36,7 +45,7 @@ type Config struct {
 // otherwise those of coord.Open and core.New. None contains a password. After an error
 // nothing is left open.
 func (c Config) Open(ctx context.Context) (*Generator, error) {
-	return c.open(ctx, func(o coord.Coordinator) (*core.Generator, error) { return core.New(ctx, o, c.Config) })
+	return c.open(ctx, func(o coord.Coordinator, cfg core.Config) (*core.Generator, error) { return core.New(ctx, o, cfg) })
 }
 
 // Start is Open without the wait: it returns at once a generator that leases its worker
@@ -44,26 +53,30 @@ func (c Config) Open(ctx context.Context) (*Generator, error) {
 // coordinator is away. ctx bounds what opening the coordinator takes, which is nothing
 // but with an embedded etcd, and with a user and a password for etcd.
 func (c Config) Start(ctx context.Context) (*Generator, error) {
-	return c.open(ctx, func(o coord.Coordinator) (*core.Generator, error) { return core.Start(o, c.Config) })
+	return c.open(ctx, core.Start)
 }
 
 // open opens the coordinator, and makes a generator on it.
-func (c Config) open(ctx context.Context, generator func(coord.Coordinator) (*core.Generator, error)) (*Generator, error) {
+func (c Config) open(ctx context.Context, generator func(coord.Coordinator, core.Config) (*core.Generator, error)) (*Generator, error) {
 	if c.Coordinator == "" {
 		return nil, invalid("config: no coordinator is set; name its URL with the key coordinator of the file, or in %s", envName(keyCoordinator))
 	}
 	if _, err := expand(c.Coordinator, nil); err != nil {
 		return nil, invalid("config: coordinator: %w", err)
 	}
-	coordinator, err := coord.OpenWith(ctx, c.Coordinator, coord.OpenOptions{Logger: c.Logger})
+	c, err := c.Resolve(c.Coordinator, c.at(keyCoordinator)+keyCoordinator)
+	if err != nil {
+		return nil, err
+	}
+	coordinator, release, err := openShared(ctx, c.Coordinator, coord.OpenOptions{Logger: c.Logger})
 	if err != nil {
 		return nil, fmt.Errorf("config: %scoordinator: %w", c.at(keyCoordinator), err)
 	}
-	g, err := generator(coordinator)
+	g, err := generator(coordinator, c.Config)
 	if err != nil {
-		return nil, errors.Join(c.explain(err), coordinator.Close())
+		return nil, errors.Join(c.explain(err), release())
 	}
-	return &Generator{Generator: g, coordinator: coordinator}, nil
+	return &Generator{Generator: g, coordinator: coordinator, release: sync.OnceValue(release)}, nil
 }
 
 // explain adds to an error about settings that do not fit together where they are.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ var values = []struct {
 	check             func(Config) bool
 }{
 	{"coordinator", "static://?worker=7", "static://?worker=8", func(c Config) bool { return c.Coordinator == "static://?worker=7" }},
+	{"state", "/var/lib/orders/unalike.state", "/tmp/other", func(c Config) bool { return c.State == "/var/lib/orders/unalike.state" }},
 	{"layout", "twitter", "javascript", func(c Config) bool { return c.Layout.String() == core.TwitterLayout().String() }},
 	{"ttl", "20s", "30s", func(c Config) bool { return c.Lease.TTL == 20*time.Second }},
 	{"horizon", "1m30s", "2m", func(c Config) bool { return c.Lease.Horizon == 90*time.Second }},
@@ -33,6 +35,8 @@ var values = []struct {
 	{"lead", "3ms", "0s", func(c Config) bool { return c.Lead == 3*time.Millisecond }},
 	{"sequence_start", "256", "0", func(c Config) bool { return c.SequenceStart == 256 }},
 	{"stripes", "4", "1", func(c Config) bool { return c.Stripes == 4 }},
+	{"store", "embed:///var/lib/numbers", "etcd://e1,e2/orders", func(c Config) bool { return c.Store == "embed:///var/lib/numbers" }},
+	{"segments", "orders, line items", "orders", func(c Config) bool { return slices.Equal(c.Segments, []string{"orders", "line items"}) }},
 	{"start_timeout", "3m", "2s", func(c Config) bool { return c.StartTimeout == 3*time.Minute }},
 }
 
@@ -150,6 +154,16 @@ func TestBadFiles(t *testing.T) {
 		{"layout of 64 bits", "layout: 41/10/13/1ms/2024-01-01T00:00:00Z\n", "are 64 bits together; at most 63 are allowed"},
 		{"URL", "coordinator: orders\n", "config: f:1: coordinator: coord: invalid URL: it has the form scheme://"},
 		{"URL with a bad port", "coordinator: etcd://user:secret@host:70000/ns\n", "config: f:1: coordinator: coord: invalid etcd URL: host \"host:70000\" has port \"70000\""},
+		{"store without scheme", "store: orders\n", "config: f:1: store: coord: invalid URL: it has the form scheme://"},
+		{"reference in the database of a store", "store: mysql://u:${P}@h/${DB}\n", "config: f:1: store: ${NAME} is allowed in place of the user and of the password alone"},
+		{"store with a bad port", "store: mysql://user:secret@host:70000/db\n", "config: f:1: store: coord: invalid mysql URL: host \"host:70000\" has port \"70000\""},
+		{"list of segments", "segments: [orders, invoices]\n", "config: f:1: segments has several values; it has a single one"},
+		{"empty segment", "segments: orders,,invoices\n", "config: f:1: segments is \"orders,,invoices\": it is tags with commas between them, for example orders,invoices; each has 1 to 128 bytes of printable UTF-8"},
+		{"comma at the end", "segments: orders,\n", "config: f:1: segments is \"orders,\": it is tags"},
+		{"segment twice", "segments: orders, orders\n", "config: f:1: segments is \"orders, orders\": a tag stands in it twice; name each once"},
+		{"segment too long", "segments: " + strings.Repeat("x", 129) + "\n", "each has 1 to 128 bytes"},
+		{"segment unprintable", "segments: \"a\\tb\"\n", "config: f:1: segments is \"a\\tb\": it is tags"},
+		{"URL in segments", "segments: redis://user:secret@host,\n", "config: f:1: segments is not shown, as it may contain a password: it is tags"},
 		{"reference in a host", "coordinator: etcd://${HOST}/ns\n", "config: f:1: coordinator: ${NAME} is allowed in place of the user and of the password alone"},
 		{"reference without end", "coordinator: etcd://u:${SECRET@h/ns\n", "config: f:1: coordinator: a reference to a variable has the form ${NAME}"},
 		{"reference to nothing", "coordinator: etcd://u:${}@h/ns\n", "a reference to a variable has the form ${NAME}"},
@@ -266,5 +280,27 @@ func TestSecrets(t *testing.T) {
 	env["UNALIKE_COORDINATOR"] = "static://?worker=1"
 	if got, err := c.WithEnv(lookupIn(env)); err != nil || got.Coordinator != "static://?worker=1" {
 		t.Errorf("what the environment replaces needs no password: %v, %v", got, err)
+	}
+}
+
+// TestSecretOfStore: the password of a store comes from the environment as that of a coordinator does.
+func TestSecretOfStore(t *testing.T) {
+	c, err := Parse([]byte("coordinator: redis://:${A}@h/0?namespace=n\nstore: mysql://app:${B}@h/db\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"A": "s3cr/1", "B": "s3cr@2"}
+	full, err := c.WithEnv(lookupIn(env))
+	if err != nil || full.Store != "mysql://app:s3cr%402@h/db" || full.Coordinator != "redis://:s3cr%2F1@h/0?namespace=n" || c.Store == full.Store {
+		t.Errorf("%v, %v", full, err)
+	}
+	if strings.Contains(full.String(), "s3cr") {
+		t.Error(full)
+	}
+	_, err = c.WithEnv(lookupIn(nil))
+	for _, want := range []string{"config: line 1: coordinator: ${A} refers to a variable", "config: line 2: store: ${B} refers to a variable"} {
+		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nlacks %s", err, want)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package config makes a generator and its coordinator from a YAML file and the
+// Package config makes a generator and its coordinator, and segments and their store, from a YAML file and the
 // environment, so that a program moves from one back end to another by one line of
 // configuration.
 //
@@ -36,6 +36,7 @@
 //
 //	key                 variable                    value                                   left out
 //	coordinator         UNALIKE_COORDINATOR         URL, see package coord and its drivers  Open fails
+//	state               UNALIKE_STATE               absolute path of a file                 none
 //	layout              UNALIKE_LAYOUT              name or fingerprint, core.ParseLayout   default
 //	ttl                 UNALIKE_TTL                 duration, positive                      the driver's
 //	horizon             UNALIKE_HORIZON             duration, positive                      the driver's
@@ -47,10 +48,17 @@
 //	sequence_start      UNALIKE_SEQUENCE_START      number, 0 or more                       0
 //	stripes             UNALIKE_STRIPES             number, 1 or more                       1
 //	start_timeout       UNALIKE_START_TIMEOUT       duration, positive                      the TTL and 5s
+//	store               UNALIKE_STORE               URL, see package segment and its stores OpenSegments fails
+//	segments            UNALIKE_SEGMENTS            tags, with commas between them          none
 //
 // Durations have a unit, as 500ms, 15s and 1m30s have. What each setting does is said at
 // the fields of core.Config and coord.LeaseConfig. The lease times can stand in the
 // coordinator's URL as well; there and here with different values is an error.
+//
+// With state, a program that is started again goes on while the coordinator is away, see package
+// coord/local. It is the same as the option state in the coordinator's URL, and different values
+// there and here are an error. A static coordinator has a state file of another kind, which is
+// named in its URL alone.
 //
 // A value is its text: 7, "7" and '7' are the same. A key without a value, a key given
 // twice, an unknown key, anchors, aliases and tags are errors. Nothing is corrected: a
@@ -65,15 +73,32 @@
 // with a Service named unalike a variable UNALIKE_PORT. To see what took effect, log the
 // [Config].
 //
+// # Segments
+//
+// A file that names a store of segments gives plain increasing numbers, with a coordinator or without
+// one:
+//
+//	store: mysql://app:${DB_PASSWORD}@db:3306/app?table=leaf_alloc
+//	segments: orders, invoices
+//
+//	numbers, err := cfg.OpenSegments(ctx, segment.Config{})
+//	...
+//	n, err := numbers.Next(ctx, "orders")
+//
+// All tags of the store can be used. Those in segments have to be there, and have numbers in memory
+// before OpenSegments returns, so that a misspelled one is noticed at the start. A tag with a comma in it
+// cannot be named there. The drivers are those of package segment: segment/mysql, segment/postgres,
+// segment/etcd, segment/etcd/embedded.
+//
 // # Passwords
 //
-// A password need not stand in the file. In the user information of the coordinator's
+// A password need not stand in the file. In the user information of the coordinator's or the store's
 // URL, ${NAME} stands for a variable of the environment:
 //
 //	coordinator: redis://orders:${REDIS_PASSWORD}@redis1:6379/0?namespace=orders
 //
 // The value is escaped when it is put in, so any password will do; one that is not set or
 // empty is an error. Elsewhere in the URL, and in other settings, there are no
-// references. UNALIKE_COORDINATOR can carry the whole URL instead. Neither errors nor a
+// references. UNALIKE_COORDINATOR and UNALIKE_STORE can carry the whole URL instead. Neither errors nor a
 // Config that is printed or logged show a password.
 package config

@@ -14,7 +14,7 @@ func FromEnv() (Config, error) { return Config{}.WithEnv(os.LookupEnv) }
 // WithEnv returns c with what the environment says in place of what c says: for each
 // key the variable UNALIKE_KEY, in capitals. A variable that is empty counts as not
 // set, and other variables are ignored. Then it replaces each ${NAME} in the
-// coordinator's user information. lookup is os.LookupEnv or something like it.
+// user information of the coordinator and of the store. lookup is os.LookupEnv or something like it.
 //
 // Errors wrap [coord.ErrInvalid] and name the variable, its value unless that may be a
 // password, and what is allowed; all mistakes are reported at once.
@@ -28,21 +28,36 @@ func (c Config) WithEnv(lookup func(name string) (value string, ok bool)) (Confi
 			errs = append(errs, out.store(s, v, name))
 		}
 	}
-	url, err := expand(out.Coordinator, lookup)
-	if err != nil && errors.Join(errs...) == nil {
-		errs = append(errs, invalid("config: %scoordinator: %w", out.at(keyCoordinator), err))
+	if errors.Join(errs...) == nil {
+		errs = out.expand(lookup)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return Config{}, err
 	}
-	out.Coordinator = url
 	return out, nil
+}
+
+// expand replaces the references to variables in all URLs.
+func (c *Config) expand(lookup func(string) (string, bool)) (errs []error) {
+	for _, s := range settings {
+		if s.url == nil {
+			continue
+		}
+		to := s.url(c)
+		url, err := expand(*to, lookup)
+		if err != nil {
+			errs = append(errs, invalid("config: %s%s: %w", c.at(s.key), s.key, err))
+			continue
+		}
+		*to = url
+	}
+	return errs
 }
 
 // store stores a value and where it comes from. An error names both.
 func (c *Config) store(s setting, v, origin string) error {
 	if err := s.set(c, v); err != nil {
-		if s.key == keyCoordinator {
+		if s.url != nil {
 			return invalid("config: %s: %s: %w", origin, s.key, err)
 		}
 		return invalid("config: %s: %s is %s: %w", origin, s.key, quote(v), err)

@@ -13,14 +13,16 @@ import (
 type Generator struct {
 	*core.Generator
 	coordinator coord.Coordinator
+	release     func() error // closes the coordinator, unless others have it; further calls return the first result
 }
 
 // Close stops the generator, gives its worker IDs back, and closes the coordinator, in
 // this order. It blocks until that is done or ctx ends; the coordinator is closed in
-// any case. Give it a context that has not ended, with a few seconds left. Closing
+// any case, unless it has a state file that other generators of this process use: then the
+// last of them closes it. Give it a context that has not ended, with a few seconds left. Closing
 // again returns the generator's first result.
 func (g *Generator) Close(ctx context.Context) error {
-	return errors.Join(g.Generator.Close(ctx), g.coordinator.Close())
+	return errors.Join(g.Generator.Close(ctx), g.release())
 }
 
 // Coordinator returns the coordinator, for what it offers beside leases: see

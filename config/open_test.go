@@ -84,7 +84,7 @@ func TestOpenErrors(t *testing.T) {
 	const static = "coordinator: static://?worker=5&namespace=config-errors"
 	for _, tt := range []struct{ name, file, want string }{
 		{"no coordinator", "ttl: 3s\n", "config: no coordinator is set; name its URL with the key coordinator of the file, or in UNALIKE_COORDINATOR"},
-		{"unknown scheme", "coordinator: etcd3://u:secret@h/n\n", "config: line 1: coordinator: coord: invalid URL: unknown scheme \"etcd3\"; known are static; a driver is made known by importing its package"},
+		{"unknown scheme", "coordinator: etcd3://u:secret@h/n\n", "config: line 1: coordinator: coord: invalid URL: unknown scheme \"etcd3\"; known are static, test; a driver is made known by importing its package"},
 		{"option of the driver", static + "&wrker=1\n", "config: line 1: coordinator: coord: invalid static URL: unknown option \"wrker\""},
 		{"two horizons", static + "&horizon=4s\nhorizon: 5s\n", "Horizon is 5s in the configuration and 4s in the coordinator's URL or options; set it in one place (coordinator is set in line 1, horizon is set in line 2)"},
 		{"renewal too rare", static + "\nhorizon: 4s\nrenew: 3s\n", "RenewEvery is 3s; it must be at most half of Horizon"},

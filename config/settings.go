@@ -13,6 +13,9 @@ const (
 	envPrefix = "UNALIKE_"
 
 	keyCoordinator = "coordinator"
+	keyState       = "state"
+	keyStore       = "store"
+	keySegments    = "segments"
 )
 
 // setting is a key of the file and a variable of the environment.
@@ -22,15 +25,23 @@ type setting struct {
 	set func(c *Config, value string) error
 	// get returns the value, fit to be shown; "" if it is not set.
 	get func(c Config) string
+	// url is where a URL is stored, which may contain a password and references to variables; nil: the value
+	// is none.
+	url func(c *Config) *string
 }
 
 // settings are all there are, in the order in which they are shown.
 var settings = []setting{
-	{keyCoordinator, setCoordinator, showCoordinator},
+	urlSetting(keyCoordinator, func(c *Config) *string { return &c.Coordinator }),
 	{
-		"layout",
-		func(c *Config, v string) (err error) { c.Layout, err = core.ParseLayout(v); return err },
-		func(c Config) string {
+		key: keyState,
+		set: func(c *Config, v string) error { c.State = v; return checkState(v) },
+		get: func(c Config) string { return c.State },
+	},
+	{
+		key: "layout",
+		set: func(c *Config, v string) (err error) { c.Layout, err = core.ParseLayout(v); return err },
+		get: func(c Config) string {
 			if c.Layout == (core.Layout{}) {
 				return ""
 			}
@@ -41,9 +52,9 @@ var settings = []setting{
 	durationSetting("horizon", func(c *Config) *time.Duration { return &c.Lease.Horizon }, positive),
 	durationSetting("renew", func(c *Config) *time.Duration { return &c.Lease.RenewEvery }, positive),
 	{
-		"worker_ids",
-		func(c *Config, v string) (err error) { c.Lease.WorkerIDs, err = parseRange(v); return err },
-		func(c Config) string {
+		key: "worker_ids",
+		set: func(c *Config, v string) (err error) { c.Lease.WorkerIDs, err = parseRange(v); return err },
+		get: func(c Config) string {
 			if c.Lease.WorkerIDs == (coord.Range{}) {
 				return ""
 			}
@@ -51,30 +62,36 @@ var settings = []setting{
 		},
 	},
 	{
-		"identity",
-		func(c *Config, v string) error {
+		key: "identity",
+		set: func(c *Config, v string) error {
 			// Nothing but the identity is set, so nothing but it can be refused.
 			_, err := coord.ResolveLease(nil, coord.LeaseConfig{Identity: v})
 			c.Lease.Identity = v
 			return err
 		},
-		func(c Config) string { return c.Lease.Identity },
+		get: func(c Config) string { return c.Lease.Identity },
 	},
 	{
-		"rollback_tolerance",
-		func(c *Config, v string) (err error) {
+		key: "rollback_tolerance",
+		set: func(c *Config, v string) (err error) {
 			c.RollbackTolerance, err = parseDuration(v, orZero)
 			if c.RollbackTolerance == 0 {
 				c.RollbackTolerance = -1 // how core.Config spells none; its 0 is the default
 			}
 			return err
 		},
-		func(c Config) string { return showDuration(max(c.RollbackTolerance, -1)) },
+		get: func(c Config) string { return showDuration(max(c.RollbackTolerance, -1)) },
 	},
 	durationSetting("lead", func(c *Config) *time.Duration { return &c.Lead }, orZero),
 	numberSetting("sequence_start", func(c *Config) *int { return &c.SequenceStart }, 0),
 	numberSetting("stripes", func(c *Config) *int { return &c.Stripes }, 1),
 	durationSetting("start_timeout", func(c *Config) *time.Duration { return &c.StartTimeout }, positive),
+	urlSetting(keyStore, func(c *Config) *string { return &c.Store }),
+	{
+		key: keySegments,
+		set: func(c *Config, v string) (err error) { c.Segments, err = parseTags(v); return err },
+		get: func(c Config) string { return strings.Join(c.Segments, ",") },
+	},
 }
 
 // find returns the setting of a key, or false.
@@ -99,6 +116,18 @@ func Keys() []string {
 
 // envName returns the variable for a key.
 func envName(key string) string { return envPrefix + strings.ToUpper(key) }
+
+func urlSetting(key string, field func(*Config) *string) setting {
+	return setting{
+		key: key,
+		set: func(c *Config, v string) error {
+			*field(c) = v
+			return checkURL(v)
+		},
+		get: func(c Config) string { return showURL(*field(&c)) },
+		url: field,
+	}
+}
 
 func durationSetting(key string, field func(*Config) *time.Duration, least sign) setting {
 	return setting{

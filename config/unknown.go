@@ -24,5 +24,5 @@ func unknown(key *yaml.Node) string {
 
 // nearest returns the key that s may be a misspelling of, or "".
 func nearest(s string) string {
-	return near.Word(strings.ToLower(strings.ReplaceAll(s, "-", "_")), Keys(), len(s)/3+1)
+	return near.Key(s, Keys(), len(s)/3+1)
 }

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/segment"
 )
 
 // sign says which durations are allowed.
@@ -76,6 +78,22 @@ func parseRange(v string) (coord.Range, error) {
 		r.Count = to - from + 1
 	}
 	return r, nil
+}
+
+// parseTags reads tags with commas between them.
+func parseTags(v string) ([]string, error) {
+	var tags []string
+	for tag := range strings.SplitSeq(v, ",") {
+		tag = strings.Trim(tag, " ")
+		switch {
+		case segment.CheckTag(tag) != nil:
+			return nil, fmt.Errorf("it is tags with commas between them, for example orders,invoices; each has 1 to %d bytes of printable UTF-8", segment.MaxTag)
+		case slices.Contains(tags, tag):
+			return nil, errors.New("a tag stands in it twice; name each once")
+		}
+		tags = append(tags, tag)
+	}
+	return tags, nil
 }
 
 // quote prints a value for an error, unless it looks as if it contained a password.

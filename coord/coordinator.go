@@ -67,6 +67,11 @@ type Request struct {
 	// Until is the NotAfter that the caller wants: Now plus the horizon, at most
 	// LastTick.
 	Until int64
+	// Surviving says that the holder keeps its grant through restarts, in a state file: it
+	// goes on in the window that it has, so that a crash loop does not shut worker IDs. Only
+	// then may Until lie further ahead than the driver's own limit, up to what the namespace
+	// was declared with, see [Space]. Package local sets it.
+	Surviving bool
 	// OpenBy is the tick by which the window should open. It is a preference: if
 	// no worker ID can meet it, the one that opens first is granted.
 	OpenBy int64
@@ -82,7 +87,7 @@ type Notifier interface {
 	// Lost returns a channel that is closed when the lease of g seems to be gone.
 	// It is a hint: the holder answers with a renewal. Lost does not block. What
 	// it holds is freed by Release of g, by a Renew of g that returned
-	// [ErrLeaseLost], by Close, or when the hint was given.
+	// [ErrLeaseLost], by Close, or when the hint was given. Nil: there will be no hint.
 	Lost(g Grant) <-chan struct{}
 }
 

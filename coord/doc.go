@@ -78,7 +78,8 @@
 //  10. Slots are never deleted.
 //  11. If the state of the back end may have been lost or reverted, the driver
 //     raises the floor to at least detection + MaxHorizon + skew bound, where
-//     MaxHorizon is a constant of the driver; acquisitions and renewals obey it.
+//     MaxHorizon is a constant of the driver, or, if that is longer, what the namespace
+//     was declared with, as it is stored or remembered; acquisitions and renewals obey it.
 //  12. A driver only makes calls. Retries, jitter, renewal and recovery live in
 //     the one keeper that all drivers share. Every call ends promptly when its
 //     context does.

@@ -16,9 +16,11 @@ const (
 	minRenewEvery = 5 * time.Millisecond
 	// minHorizonTicks is the shortest window that a renewal asks for.
 	minHorizonTicks = 3
-	// maxHorizon bounds what a typing error can do: a holder that died with a
-	// horizon of a day keeps its worker ID's next holder waiting for as long.
-	maxHorizon = 24 * time.Hour
+
+	// LongestHorizon is the longest horizon of all, whatever a driver or a namespace allows. It
+	// bounds what a typing error can do: a holder that died with a horizon of a day keeps its
+	// worker ID's next holder waiting for as long.
+	LongestHorizon = 24 * time.Hour
 )
 
 // LeaseConfig says how a worker ID is leased. Zero fields take the driver's
@@ -31,7 +33,8 @@ type LeaseConfig struct {
 	// Horizon is how far past now a renewal pushes the end of the window: for so
 	// long a generator outlives its coordinator, and for up to so long the next
 	// holder of a worker ID waits after a crash. It is cut to whole ticks, and is 3
-	// ticks at the least. At most 24 h, and at most the driver's own limit.
+	// ticks at the least. At most the driver's own limit, or, with a state file, what the
+	// namespace was declared with, see [Space]: up to [LongestHorizon].
 	Horizon time.Duration
 	// RenewEvery is the longest interval of renewals: each is up to a fifth shorter, at
 	// random. It is less than TTL
@@ -85,8 +88,20 @@ type LeaseRules struct {
 	// MinTTL is the shortest TTL that the back end can keep; 0: any.
 	MinTTL time.Duration
 	// MaxHorizon is the driver's constant, see rule 11 of the package comment; 0:
-	// no limit but that of [LeaseConfig].
+	// no limit but [LongestHorizon].
 	MaxHorizon time.Duration
+	// MaxDeclared is the longest horizon that a namespace can be declared with, see
+	// [Space]; 0: every namespace of the driver has MaxHorizon.
+	MaxDeclared time.Duration
+	// Declared is what the namespace was declared with, as far as the coordinator has read
+	// it; 0: it has not, or the namespace has MaxHorizon.
+	Declared time.Duration
+	// Surviving says that holders keep their grants through restarts, as [Request] has it, so
+	// that horizons up to MaxDeclared are allowed, as far as the namespace declares them.
+	Surviving bool
+	// MaxRenewEvery is the longest interval of a generator's renewals where windows are shorter
+	// than it asks for, as with a state file: RenewEvery is cut to it. 0: it is not.
+	MaxRenewEvery time.Duration
 	// Workers is how many worker IDs the coordinator has to lease, where that is fewer
 	// than the layout has; 0: as many as the layout.
 	Workers int
@@ -138,7 +153,11 @@ func ResolveLease(c Coordinator, cfg LeaseConfig) (LeaseConfig, error) {
 	if out.RenewEvery, err = pick("RenewEvery", cfg.RenewEvery, rules.Set.RenewEvery, rules.Default.RenewEvery, third); err != nil {
 		return out, err
 	}
-	return out, out.check(rules)
+	err = out.check(rules)
+	if rules.MaxRenewEvery != 0 {
+		out.RenewEvery = min(out.RenewEvery, rules.MaxRenewEvery)
+	}
+	return out, err
 }
 
 // HorizonTicks returns the horizon of a resolved lease in ticks of scale: rounded
@@ -148,29 +167,50 @@ func ResolveLease(c Coordinator, cfg LeaseConfig) (LeaseConfig, error) {
 func HorizonTicks(c Coordinator, l LeaseConfig, scale clock.Scale) (int64, error) {
 	rules := rulesOf(c)
 	ticks := max(scale.TicksDown(l.Horizon.Microseconds()), minHorizonTicks)
-	if limit := rules.horizonLimit(); ticks > scale.TicksDown(limit.Microseconds()) {
+	if limit := rules.HorizonLimit(); ticks > scale.TicksDown(limit.Microseconds()) {
 		return 0, fmt.Errorf("%w: Horizon is %v, which makes %d ticks of %v; at most %v is allowed here; use a layout with a shorter unit",
 			ErrInvalid, l.Horizon, ticks, time.Duration(scale.Unit)*time.Microsecond, limit)
 	}
 	return ticks, nil
 }
 
-// horizonLimit is the longest horizon that the driver and this package allow.
-func (r LeaseRules) horizonLimit() time.Duration {
-	if r.MaxHorizon != 0 {
-		return min(maxHorizon, r.MaxHorizon)
+// HorizonLimit returns the longest horizon that these rules and this package allow. Of a
+// holder that survives, the namespace may allow less.
+func (r LeaseRules) HorizonLimit() time.Duration {
+	limit := r.MaxHorizon
+	if limit == 0 {
+		limit = LongestHorizon
 	}
-	return maxHorizon
+	if r.Surviving {
+		limit = max(limit, r.MaxDeclared)
+	}
+	return min(limit, LongestHorizon)
+}
+
+// LongestWindow returns how far ahead a window of the namespace can reach, whoever has it,
+// as far as the coordinator knows; 0: it does not.
+func (r LeaseRules) LongestWindow() time.Duration { return max(r.MaxHorizon, r.Declared) }
+
+// CheckHorizon reports whether these rules allow a horizon. The error wraps [ErrInvalid].
+func (r LeaseRules) CheckHorizon(horizon time.Duration) error {
+	limit := r.HorizonLimit()
+	switch {
+	case horizon <= limit:
+		return nil
+	case !r.Surviving && horizon <= min(r.MaxDeclared, LongestHorizon):
+		return fmt.Errorf("%w: Horizon is %v; at most %v is allowed without a state file: a longer one needs a state file (state=FILE), because a crash loop would shut worker IDs for as long, and a namespace that is declared with it (unalike init --max-horizon)",
+			ErrInvalid, horizon, limit)
+	}
+	return fmt.Errorf("%w: Horizon is %v; at most %v is allowed here", ErrInvalid, horizon, limit)
 }
 
 // check tells whether resolved lease times fit together.
 func (l LeaseConfig) check(rules LeaseRules) error {
-	limit := rules.horizonLimit()
-	switch {
+	switch err := rules.CheckHorizon(l.Horizon); {
 	case l.TTL < rules.MinTTL:
 		return fmt.Errorf("%w: TTL is %v; this coordinator needs at least %v", ErrInvalid, l.TTL, rules.MinTTL)
-	case l.Horizon > limit:
-		return fmt.Errorf("%w: Horizon is %v; at most %v is allowed here", ErrInvalid, l.Horizon, limit)
+	case err != nil:
+		return err
 	case l.RenewEvery < minRenewEvery:
 		return fmt.Errorf("%w: RenewEvery is %v, with TTL %v and Horizon %v; it must be at least %v", ErrInvalid, l.RenewEvery, l.TTL, l.Horizon, minRenewEvery)
 	case l.RenewEvery >= l.TTL:

@@ -25,6 +25,7 @@ func TestResolveLease(t *testing.T) {
 		{"set in the URL", LeaseRules{Set: LeaseConfig{TTL: 6 * s}}, LeaseConfig{}, LeaseConfig{TTL: 6 * s, Horizon: 30 * s, RenewEvery: 2 * s}},
 		{"set in both, the same", LeaseRules{Set: LeaseConfig{TTL: 6 * s}}, LeaseConfig{TTL: 6 * s}, LeaseConfig{TTL: 6 * s, Horizon: 30 * s, RenewEvery: 2 * s}},
 		{"at the limits", LeaseRules{MinTTL: 2 * s, MaxHorizon: 30 * s}, LeaseConfig{TTL: 2 * s, Horizon: 30 * s, RenewEvery: 2*s - 1}, LeaseConfig{TTL: 2 * s, Horizon: 30 * s, RenewEvery: 2*s - 1}},
+		{"a long horizon", LeaseRules{MaxHorizon: 120 * s, MaxDeclared: LongestHorizon, Surviving: true}, LeaseConfig{Horizon: 6 * time.Hour}, LeaseConfig{TTL: 15 * s, Horizon: 6 * time.Hour, RenewEvery: 5 * s}},
 		{"a day", LeaseRules{}, LeaseConfig{Horizon: 24 * time.Hour}, LeaseConfig{TTL: 15 * s, Horizon: 24 * time.Hour, RenewEvery: 5 * s}},
 		{
 			"the rest is kept",
@@ -57,6 +58,9 @@ func TestResolveLeaseRefuses(t *testing.T) {
 		{LeaseRules{Set: LeaseConfig{RenewEvery: s}}, LeaseConfig{RenewEvery: 2 * s}, `RenewEvery is 2s in the configuration and 1s in the coordinator's URL or options; set it in one place`},
 		{LeaseRules{MinTTL: 2 * s}, LeaseConfig{TTL: s}, `TTL is 1s; this coordinator needs at least 2s`},
 		{LeaseRules{MaxHorizon: 30 * s}, LeaseConfig{Horizon: 31 * s}, `Horizon is 31s; at most 30s is allowed here`},
+		{LeaseRules{MaxHorizon: 120 * s, MaxDeclared: LongestHorizon}, LeaseConfig{Horizon: 6 * time.Hour}, `Horizon is 6h0m0s; at most 2m0s is allowed without a state file: a longer one needs a state file (state=FILE), because a crash loop would shut worker IDs for as long, and a namespace that is declared with it (unalike init --max-horizon)`},
+		{LeaseRules{MaxHorizon: 120 * s, MaxDeclared: LongestHorizon, Surviving: true}, LeaseConfig{Horizon: 25 * time.Hour}, `Horizon is 25h0m0s; at most 24h0m0s is allowed here`},
+		{LeaseRules{MaxHorizon: 30 * s, Surviving: true}, LeaseConfig{Horizon: 6 * time.Hour}, `Horizon is 6h0m0s; at most 30s is allowed here`},
 		{LeaseRules{}, LeaseConfig{Horizon: 24*time.Hour + 1}, `Horizon is 24h0m0.000000001s; at most 24h0m0s is allowed here`},
 		{LeaseRules{}, LeaseConfig{TTL: 2}, `RenewEvery is 0s, with TTL 2ns and Horizon 30s; it must be at least 5ms`},
 		{LeaseRules{}, LeaseConfig{Horizon: 3}, `RenewEvery is 1ns, with TTL 15s and Horizon 3ns; it must be at least 5ms`},

@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
-	"strings"
-	"sync"
+
+	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 // Opener makes a coordinator from a parsed URL. The coordinator owns whatever
@@ -15,26 +13,15 @@ import (
 type Opener func(ctx context.Context, u *URL) (Coordinator, error)
 
 // schemes is the table of drivers, filled by their init functions.
-var schemes = struct {
-	sync.RWMutex
-	openers map[string][]Opener
-}{openers: map[string][]Opener{}}
+var schemes drivers.Table[Opener]
 
 // Register makes a driver known to [Open] by its URL scheme. Drivers call it from
 // init. If a scheme is registered twice, Open refuses that scheme and says so.
 // Register is safe for concurrent use.
-func Register(scheme string, o Opener) {
-	schemes.Lock()
-	defer schemes.Unlock()
-	schemes.openers[scheme] = append(schemes.openers[scheme], o)
-}
+func Register(scheme string, o Opener) { schemes.Register(scheme, o) }
 
 // Schemes lists the registered URL schemes in alphabetical order.
-func Schemes() []string {
-	schemes.RLock()
-	defer schemes.RUnlock()
-	return slices.Sorted(maps.Keys(schemes.openers))
-}
+func Schemes() []string { return schemes.Schemes() }
 
 // OpenOptions are what a URL cannot say. The zero value is that of [Open].
 type OpenOptions struct {
@@ -63,18 +50,9 @@ func OpenWith(ctx context.Context, rawURL string, o OpenOptions) (Coordinator, e
 		return nil, err
 	}
 	u.Logger = o.Logger
-	schemes.RLock()
-	openers := schemes.openers[u.Scheme]
-	schemes.RUnlock()
-	switch len(openers) {
-	case 1:
-		return openers[0](ctx, u)
-	case 0:
-		known := "no driver is known"
-		if all := Schemes(); len(all) > 0 {
-			known = "known are " + strings.Join(all, ", ")
-		}
-		return nil, fmt.Errorf("%w URL: unknown scheme %q; %s; a driver is made known by importing its package", ErrInvalid, u.Scheme, known)
+	open, err := schemes.Find("coord", u.Scheme, "")
+	if err != nil {
+		return nil, fmt.Errorf("%w URL: %w", ErrInvalid, err)
 	}
-	return nil, fmt.Errorf("%w URL: scheme %q is registered by %d drivers; import one of them", ErrInvalid, u.Scheme, len(openers))
+	return open(ctx, u)
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 // stub is a coordinator that remembers the URL which it was made from.
@@ -20,11 +22,7 @@ func (s *stub) LeaseRules() LeaseRules { return s.rules }
 func register(t *testing.T, scheme string, o Opener) {
 	t.Helper()
 	Register(scheme, o)
-	t.Cleanup(func() {
-		schemes.Lock()
-		defer schemes.Unlock()
-		delete(schemes.openers, scheme)
-	})
+	t.Cleanup(func() { schemes = drivers.Table[Opener]{} })
 }
 
 func TestOpen(t *testing.T) {
@@ -59,5 +57,5 @@ func TestOpen(t *testing.T) {
 
 func TestOpenWithoutDrivers(t *testing.T) {
 	_, err := Open(t.Context(), "static://?worker=7")
-	wantInvalid(t, "a scheme without any driver", err, `coord: invalid URL: unknown scheme "static"; no driver is known; a driver is made known by importing its package`)
+	wantInvalid(t, "a scheme without any driver", err, `coord: invalid URL: unknown scheme "static"; no driver is known; a driver is made known by importing its package, here github.com/unalike-id/unalike/coord/static`)
 }

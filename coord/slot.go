@@ -70,6 +70,12 @@ type Namespace struct {
 	// noticed; zero: it has noticed no loss. The floor of a namespace that is not closed is
 	// never earlier.
 	Lost time.Time
+	// Nonce is a random name of the namespace: one that is made again, or of the same name in
+	// another back end, has another one. Empty: there is no namespace, or it is not stored.
+	Nonce string
+	// MaxHorizon is the longest horizon that the namespace was declared with, see [Space];
+	// 0: it has that of its driver.
+	MaxHorizon time.Duration
 }
 
 // Inspector is implemented by coordinators that can show their namespace as a whole.
@@ -79,13 +85,18 @@ type Inspector interface {
 	Inspect(ctx context.Context) (Namespace, error)
 }
 
-// Space is what a namespace needs to know of its layout. The fields are those of
-// [Request].
+// Space is what a namespace needs to know of its layout, and how far ahead its windows may
+// reach. All fields but the last are those of [Request].
 type Space struct {
 	Fingerprint string
 	Scale       clock.Scale
 	LastTick    int64
 	Capacity    int
+	// MaxHorizon is the longest horizon of a holder that survives, see [Request], in whole
+	// milliseconds: longer than that of the driver, see [LeaseRules], and at most its
+	// MaxDeclared. 0: that of the driver. It is fixed when the namespace is declared: whatever
+	// waits for windows that may be lost waits for as long.
+	MaxHorizon time.Duration
 }
 
 // Admin is implemented by coordinators whose namespaces an operator can change.
@@ -97,8 +108,9 @@ type Admin interface {
 	// in it, or whatever was granted is past. It stores the layout, and it ends a
 	// quarantine that only protects against what a lost namespace may have granted. It
 	// never lowers a floor that was raised.
-	// Init is refused where there are slots. Where the namespace has another layout,
-	// the error is a [*LayoutMismatchError].
+	// Init is refused where there are slots, and where the namespace was declared with
+	// another MaxHorizon. Where it has another layout, the error is a
+	// [*LayoutMismatchError].
 	Init(ctx context.Context, s Space) error
 
 	// Quarantine raises the floor of the namespace, so that nothing is granted or

@@ -25,6 +25,7 @@ type URL struct {
 	Path    string        // unescaped, with its leading slash; may be empty
 	Logger  *slog.Logger  // of the OpenOptions, for an Opener; may be nil
 	options url.Values
+	taken   []string // options that were read and left out, see Without
 }
 
 // ParseURL parses s. Errors wrap [ErrInvalid], say what is wrong and what is
@@ -74,6 +75,16 @@ func (u *URL) Option(name string) string { return u.options.Get(name) }
 // Has tells whether an option is given, with whatever value.
 func (u *URL) Has(name string) bool { return u.options.Has(name) }
 
+// Without returns u without an option, which whoever calls this has read. The option stays
+// in the lists of those that are known.
+func (u *URL) Without(name string) *URL {
+	rest := *u
+	rest.options = maps.Clone(u.options)
+	rest.options.Del(name)
+	rest.taken = append(slices.Clone(u.taken), name)
+	return &rest
+}
+
 // Addresses returns the hosts in the form host:port, with a port for those that have none.
 // The error wraps [ErrInvalid] if two of them are the same then.
 func (u *URL) Addresses(port string) ([]string, error) {
@@ -101,7 +112,7 @@ func (u *URL) CheckOptions(known ...string) error {
 
 // OnlyOptions is CheckOptions for what has no leases: known are those given.
 func (u *URL) OnlyOptions(known ...string) error {
-	all := slices.Sorted(slices.Values(known))
+	all := slices.Sorted(slices.Values(append(slices.Clone(known), u.taken...)))
 	for _, name := range u.optionNames() {
 		if !slices.Contains(all, name) {
 			return u.invalid("unknown option %q; known are %s", name, strings.Join(all, ", "))

@@ -53,10 +53,16 @@ type Config struct {
 	// The last call is for Close, has [Health.Closed] set, and may come after Close has
 	// returned. It may call the generator's methods.
 	OnChange func(Health)
+	// OnCall, if not nil, is called after each call to the coordinator, with how long it took
+	// and what it returned: for metrics. Calls may come at the same time, from several
+	// goroutines; it must return promptly, and must not call the generator's Close. It has
+	// nothing to do with single IDs, and costs Next nothing.
+	OnCall func(coord.Call)
 	// StartTimeout is how long New goes on while it gets no worker ID: the coordinator
-	// does not answer, or every worker ID is held. 0 means the lease's TTL and 5 s, or
-	// longer where the lease of a holder that may be dead ends later; a negative value
-	// means until New's context ends. It does not count waits whose end is known, for a
+	// does not answer, or every worker ID is held. 0 means the lease's TTL and 5 s, after
+	// which no call is begun, but one that is under way may take another TTL; or longer
+	// where the lease of a holder that may be dead ends later. A negative value means until
+	// New's context ends. It does not count waits whose end is known, for a
 	// quarantine or for a window that opens later: the context bounds them. [Start] goes
 	// on until Close, whatever it is.
 	StartTimeout time.Duration

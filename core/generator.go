@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
 )
 
 // Generator issues IDs. All its methods are safe for concurrent use. It leases
@@ -36,15 +37,17 @@ type Generator struct {
 	// The rest is off the hot path.
 	refused   [verdicts]atomic.Uint64
 	rollbacks atomic.Uint64
-	closing   atomic.Bool    // set first by Close: nothing is published any more
-	changed   signal         // something about the terms changed
-	edges     edges          // who waits for the clock
-	warnings  []string       // of the coordinator, standing
-	reported  reported       // what Health said last
-	observer  observer       // calls OnChange
-	starting  sync.WaitGroup // the wait for the windows of a generator that Start made
-	end       sync.Once
-	endErr    error
+	closing   atomic.Bool      // set first by Close: nothing is published any more
+	changed   signal           // something about the terms changed
+	edges     edges            // who waits for the clock
+	warnings  []string         // of the coordinator, standing
+	outlast   coord.Outlasting // the coordinator, if it grants windows out of longer ones; else nil
+	reported  reported         // what Health said last
+	observer  observer         // calls OnChange
+	starting  sync.WaitGroup   // the wait for the windows of a generator that Start made
+	ended     atomic.Bool      // Close is over
+	endings   signal           // says so
+	endErr    error            // its result; read after ended
 }
 
 // newGenerator puts a generator together, whose terms are closed until the first ones
@@ -159,29 +162,43 @@ func (g *Generator) anyAble() (*stripe, error) {
 // worker IDs are released or ctx ends; its error says if one could not be
 // released, which then becomes free when its lease ends. Give it a context that has
 // not ended, with a few seconds left: the one whose end made the program stop is
-// the wrong one. Further calls wait for the first one and return its result. It does
-// not close the coordinator.
+// the wrong one. Further calls wait for the first one and return its result, or an error
+// if their own ctx ends before. It does not close the coordinator.
 func (g *Generator) Close(ctx context.Context) error {
 	if ctx == nil {
 		return errNoContext
 	}
-	g.end.Do(func() {
-		g.closing.Store(true)
-		errs := make([]error, len(g.stripes))
-		var all sync.WaitGroup
-		for i, st := range g.stripes {
-			st.Shut(ErrClosed)
-			all.Go(func() { errs[i] = st.keeper.Stop(ctx) })
+	over := g.endings.wait()
+	if g.closing.CompareAndSwap(false, true) {
+		g.close(ctx)
+	}
+	if !g.ended.Load() {
+		select {
+		case <-over:
+		case <-ctx.Done():
+			return fmt.Errorf("core: closing a generator: another call of Close has not ended yet: %w", context.Cause(ctx))
 		}
-		all.Wait()
-		g.starting.Wait()
-		g.changed.broadcast()
-		g.observer.stop()
-		if err := errors.Join(errs...); err != nil {
-			g.endErr = fmt.Errorf("core: closing a generator: %w", err)
-		}
-	})
+	}
 	return g.endErr
+}
+
+// close is what the first call of Close does.
+func (g *Generator) close(ctx context.Context) {
+	errs := make([]error, len(g.stripes))
+	var all sync.WaitGroup
+	for i, st := range g.stripes {
+		st.Shut(ErrClosed)
+		all.Go(func() { errs[i] = st.keeper.Stop(ctx) })
+	}
+	all.Wait()
+	g.starting.Wait()
+	g.changed.broadcast()
+	g.observer.stop()
+	if err := errors.Join(errs...); err != nil {
+		g.endErr = fmt.Errorf("core: closing a generator: %w", err)
+	}
+	g.ended.Store(true)
+	g.endings.broadcast()
 }
 
 // tickNow reads the clock in ticks; the reading may be stale.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
 )
 
 // Health is a snapshot of a generator. Reading one takes a lock and allocates; it
@@ -25,8 +26,8 @@ type Health struct {
 	Workers []WorkerHealth
 	// LastRenewal is the oldest of the workers' last successful renewals.
 	LastRenewal time.Time
-	// WindowLeft is for how long IDs can be issued without a further renewal, the
-	// shortest of the workers'; 0 if a window has ended.
+	// WindowLeft is for how long IDs can be issued without a further renewal by the
+	// coordinator, the shortest of the workers'; 0 if a window has ended.
 	WindowLeft time.Duration
 	// Lead is how far the last ID is ahead of the clock, the largest of the workers';
 	// 0 if none is.
@@ -55,6 +56,13 @@ type WorkerHealth struct {
 	Lead        time.Duration // how far its last ID is ahead of the clock
 	Err         error         // why it cannot issue; nil if it can
 	Failing     error         // why its window does not grow at the moment; nil if it does
+	// StateFile reports that the window is kept in a state file. WindowLeft, LastRenewal and
+	// Failing are then about the window that the coordinator has granted, and MarkLeft is
+	// until the high-water mark that is stored in the file: IDs are issued below it, and it
+	// is moved ahead as long as the file can be written and the window lasts. 0 if the clock
+	// has passed it.
+	StateFile bool
+	MarkLeft  time.Duration
 }
 
 // ErrorCounts counts the errors that a generator returned, by kind.
@@ -122,22 +130,45 @@ func (s *stripe) health() WorkerHealth {
 		return time.Duration(micros) * time.Microsecond
 	}
 	last, stamped := s.Last()
+	mark := t.notAfter.Load()
 	w := WorkerHealth{
-		WorkerID:    t.workerID,
-		Generation:  t.generation,
-		Since:       t.began,
-		LastRenewal: s.renewed,
-		WindowLeft:  left(t.notAfter.Load() + 1),
-		Err:         s.able(),
-		Failing:     s.failing,
+		WorkerID:   t.workerID,
+		Generation: t.generation,
+		Since:      t.began,
+		WindowLeft: left(mark + 1),
+		Err:        s.able(),
+		Failing:    s.failing,
+	}
+	var long coord.Outage
+	if long, w.LastRenewal, w.StateFile = s.outage(t); w.StateFile {
+		w.MarkLeft, w.WindowLeft = w.WindowLeft, left(max(long.NotAfter, mark)+1)
+		if w.Failing == nil {
+			w.Failing = long.Failing
+		}
 	}
 	if stamped {
 		w.Lead = left(last)
 	}
 	if t.state.Load()&closedBit != 0 {
-		w.WindowLeft = 0 // no more of it will be used
+		w.WindowLeft, w.MarkLeft = 0, 0 // no more of it will be used
 	}
 	return w
+}
+
+// outage returns the window that lies behind that of t, if the coordinator grants windows out
+// of longer ones, and when the longer of the two was renewed last. It runs under the lock.
+func (s *stripe) outage(t *term) (long coord.Outage, renewed time.Time, ok bool) {
+	if s.g.outlast == nil || t.workerID == noWorker {
+		return long, s.renewed, false
+	}
+	long, ok = s.g.outlast.Outage(s.grant)
+	switch {
+	case !ok:
+		return long, s.renewed, false
+	case long.Renewed.IsZero():
+		return long, t.began, true
+	}
+	return long, long.Renewed, true
 }
 
 // issued counts the IDs: those of the ticks that were left, and those of the ticks in

@@ -29,17 +29,23 @@ func (h Health) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes the health of one worker ID in the same way as
 // [Health.MarshalJSON].
 func (w WorkerHealth) MarshalJSON() ([]byte, error) {
+	var mark *float64
+	if w.StateFile {
+		left := w.MarkLeft.Seconds()
+		mark = &left
+	}
 	return json.Marshal(struct {
 		WorkerID    int       `json:"worker_id"`
 		Generation  uint64    `json:"generation"`
 		Since       time.Time `json:"since"`
 		LastRenewal time.Time `json:"last_renewal"`
 		WindowLeft  float64   `json:"window_left_seconds"`
+		MarkLeft    *float64  `json:"mark_left_seconds,omitempty"`
 		Lead        float64   `json:"lead_seconds"`
 		Err         string    `json:"error,omitempty"`
 		Failing     string    `json:"failing,omitempty"`
 	}{
-		w.WorkerID, w.Generation, w.Since, w.LastRenewal, w.WindowLeft.Seconds(), w.Lead.Seconds(),
+		w.WorkerID, w.Generation, w.Since, w.LastRenewal, w.WindowLeft.Seconds(), mark, w.Lead.Seconds(),
 		text(w.Err), text(w.Failing),
 	})
 }

@@ -51,8 +51,11 @@ func (o *observer) run() {
 	for {
 		changed := o.g.changed.wait()
 		if now := o.conditions(); !slices.Equal(now, o.seen) {
-			o.seen = now
-			o.onChange(o.g.Health())
+			// What is told may be newer than what was seen, and is not to be told again.
+			if h := o.g.Health(); slices.Equal(now, o.conditions()) {
+				o.seen = now
+				o.onChange(h)
+			}
 			continue
 		}
 		select {

@@ -82,6 +82,7 @@ func prepare(c coord.Coordinator, cfg Config) (*Generator, settings, error) {
 	if w, ok := c.(coord.Warner); ok {
 		g.warnings = w.Warnings()
 	}
+	g.outlast, _ = c.(coord.Outlasting)
 	for _, w := range g.warnings {
 		g.log.Warn("the coordinator, as it is configured, does not protect against everything", "warning", w)
 	}
@@ -96,6 +97,7 @@ func prepare(c coord.Coordinator, cfg Config) (*Generator, settings, error) {
 			Horizon:      s.horizon,
 			Limit:        s.rule.limit,
 			StartTimeout: s.StartTimeout,
+			OnCall:       s.OnCall,
 		})
 	}
 	return g, s, nil

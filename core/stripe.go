@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/keeper"
 )
 
@@ -21,11 +22,12 @@ type stripe struct {
 	rolledBack atomic.Bool // the present rollback is counted
 	seen       verdict     // what the keeper's last look found; the keeper's alone
 
-	mu      sync.Mutex // serializes changes of the term
-	stamped int64      // the tick of the last ID of the closed terms, none of which may be repeated; 0: none
-	renewed time.Time  // the last renewal that succeeded
-	shutAt  time.Time  // when the gate was closed; zero: it is open
-	failing error      // why the window does not grow; nil: it does
+	mu      sync.Mutex  // serializes changes of the term
+	grant   coord.Grant // what the term in use was made of; the zero value: it stands for none
+	stamped int64       // the tick of the last ID of the closed terms, none of which may be repeated; 0: none
+	renewed time.Time   // the last renewal that succeeded
+	shutAt  time.Time   // when the gate was closed; zero: it is open
+	failing error       // why the window does not grow; nil: it does
 	// refusal is what a caller gets who finds the gate closed or the window over. It
 	// is made here, so that refusing costs nothing.
 	refusal atomic.Pointer[error]
@@ -62,7 +64,7 @@ func (s *stripe) Swap(t keeper.Term) (last int64, ok bool) {
 	if s.g.closing.Load() {
 		return last, false
 	}
-	s.renewed = renewed
+	s.renewed, s.grant = renewed, t.Grant
 	s.term.Store(newTerm(&s.g.rule, t.Grant, s.stamped, since))
 	s.prepare()
 	s.g.changed.broadcast()
@@ -162,11 +164,12 @@ func (s *stripe) prepare() {
 		s.refusal.Store(&err)
 		return
 	}
+	_, renewed, _ := s.outage(t)
 	e := &WindowEndedError{
 		WorkerID: t.workerID,
 		Lost:     t.state.Load()&closedBit != 0,
 		Ended:    s.g.timeOf(t.notAfter.Load() + 1),
-		Renewed:  s.renewed,
+		Renewed:  renewed,
 		Cause:    s.failing,
 	}
 	if e.Lost {

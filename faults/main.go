@@ -191,6 +191,7 @@ func storm(ctx context.Context, args []string, out, log io.Writer) error {
 	seeds := flags.Int("seeds", 1, "run so many storms, with this seed and those that follow")
 	length := flags.Duration("for", time.Minute, "how long each storm lasts")
 	contended := flags.Bool("contended", false, "run processes that contend for too few worker IDs")
+	state := flags.Bool("state", false, "give each generator a state file")
 	if err := parse(flags, &o, args); err != nil {
 		return err
 	}
@@ -203,12 +204,19 @@ func storm(ctx context.Context, args []string, out, log io.Writer) error {
 		return fmt.Errorf("%w -seeds is %d; it is at least 1", errUsage, *seeds)
 	case *length < storms.Shortest:
 		return fmt.Errorf("%w -for is %v; a storm lasts at least %v", errUsage, *length, storms.Shortest)
+	case *state && *contended:
+		return fmt.Errorf("%w -state and -contended are not for the same storm", errUsage)
+	case *state && !slices.Contains(storms.Keepers(), *on):
+		return fmt.Errorf("%w -state is for %s, and the back end is %q", errUsage, strings.Join(storms.Keepers(), ", "), *on)
 	}
 	for n := range *seeds {
 		s := *seed + uint64(n) //nolint:gosec // it is not negative
 		kind, name := storms.Scenario, "storm"
-		if *contended {
+		switch {
+		case *contended:
 			kind, name = storms.Contended, "contended-storm"
+		case *state:
+			kind, name = storms.Keeping, "storm-state"
 		}
 		o.Jobs = append(o.Jobs, stage.Job{Scenario: kind(fmt.Sprintf("%s-seed-%d", name, s), s, *length, *on), Backend: *on})
 	}

@@ -77,6 +77,8 @@ func TestCommand(t *testing.T) {
 		"run -h":                        {0, `^$`, `-resume`},
 		"storm -backend oracle":         {2, `^$`, `^faults: there is no back end "oracle"; there are .*static`},
 		"storm -for 1s":                 {2, `^$`, `^faults: -for is 1s; a storm lasts at least 10s\n$`},
+		"storm -state -backend redis":   {2, `^$`, `^faults: -state is for etcd, .*, and the back end is "redis"\n$`},
+		"storm -state -contended":       {2, `^$`, `^faults: -state and -contended are not for the same storm\n$`},
 		"run -parallel 0":               {2, `^$`, `^faults: -parallel is 0; it is at least 1\n$`},
 		"storm -parallel -1":            {2, `^$`, `^faults: -parallel is -1; it is at least 1\n$`},
 		"storm -seeds 0":                {2, `^$`, `^faults: -seeds is 0; it is at least 1\n$`},

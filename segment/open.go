@@ -3,12 +3,9 @@ package segment
 import (
 	"context"
 	"log/slog"
-	"maps"
-	"slices"
-	"strings"
-	"sync"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 // Opener makes a store from a parsed URL. The store owns whatever the opener created and frees it
@@ -16,27 +13,14 @@ import (
 type Opener func(ctx context.Context, u *coord.URL) (Store, error)
 
 // schemes is the table of drivers, filled by their init functions.
-var schemes = struct {
-	sync.RWMutex
-	openers map[string]Opener
-	twice   map[string]bool
-}{openers: map[string]Opener{}, twice: map[string]bool{}}
+var schemes drivers.Table[Opener]
 
 // Register makes a driver known to [Open] by its URL scheme. Drivers call it from init. If a scheme
 // is registered twice, Open refuses that scheme and says so. Register is safe for concurrent use.
-func Register(scheme string, o Opener) {
-	schemes.Lock()
-	defer schemes.Unlock()
-	_, there := schemes.openers[scheme]
-	schemes.openers[scheme], schemes.twice[scheme] = o, there
-}
+func Register(scheme string, o Opener) { schemes.Register(scheme, o) }
 
 // Schemes lists the registered URL schemes in alphabetical order.
-func Schemes() []string {
-	schemes.RLock()
-	defer schemes.RUnlock()
-	return slices.Sorted(maps.Keys(schemes.openers))
-}
+func Schemes() []string { return schemes.Schemes() }
 
 // OpenOptions are what a URL cannot say. The zero value is that of [Open].
 type OpenOptions struct {
@@ -45,7 +29,7 @@ type OpenOptions struct {
 	Logger *slog.Logger
 }
 
-// Open is [OpenWith] without options: the store logs nothing.
+// Open is [OpenWith] without options: warnings of the store go to slog.Default().
 func Open(ctx context.Context, rawURL string) (Store, error) {
 	return OpenWith(ctx, rawURL, OpenOptions{})
 }
@@ -59,19 +43,9 @@ func OpenWith(ctx context.Context, rawURL string, o OpenOptions) (Store, error) 
 		return nil, invalid("%w", err)
 	}
 	u.Logger = o.Logger
-	schemes.RLock()
-	open, there := schemes.openers[u.Scheme]
-	twice := schemes.twice[u.Scheme]
-	schemes.RUnlock()
-	switch {
-	case twice:
-		return nil, invalid("URL: scheme %q is registered by several drivers; import one of them", u.Scheme)
-	case !there:
-		known := "no driver is known"
-		if all := Schemes(); len(all) > 0 {
-			known = "known are " + strings.Join(all, ", ")
-		}
-		return nil, invalid("URL: unknown scheme %q for a store of segments; %s; a driver is made known by importing its package", u.Scheme, known)
+	open, err := schemes.Find("segment", u.Scheme, " for a store of segments")
+	if err != nil {
+		return nil, invalid("URL: %w", err)
 	}
 	return open(ctx, u)
 }

@@ -15,6 +15,22 @@ func rateOf(used int64, took time.Duration) float64 {
 	return float64(used) / max(took, leastTime).Seconds()
 }
 
+// measure notes the rate when so many numbers of the present segment are used. As long as less than leastTime has passed, that is a bound
+// below which the rate is not, so it raises what was known before and does not lower it.
+func (f *figures) measure(used int64, now time.Time) {
+	took := now.Sub(f.since)
+	if rate := rateOf(f.used+used, took); rate > f.rate || took >= leastTime {
+		f.rate = rate
+	}
+}
+
+// turn notes that the present segment is used up, and had a size.
+func (f *figures) turn(size int64, now time.Time) {
+	if f.used += size; now.Sub(f.since) >= leastTime {
+		f.since, f.used = now, 0
+	}
+}
+
 // stepAfter is the size of the next segment after one of a size, within least and most: what lasts
 // for the hold at a rate, at once if that is more, because a burst is to need one refill and not
 // ten; and half as many if a segment lasts longer than twice the hold.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -92,9 +93,14 @@ func (s *Sequence) stillBack(ctx context.Context, top int64) error {
 		return fmt.Errorf("%w: tag %q: %w", ErrUnavailable, s.tag, err)
 	}
 	i := slices.IndexFunc(tags, func(t Tag) bool { return t.Name == s.tag })
+	if i < 0 { // there are stores that compare tags without case
+		i = slices.IndexFunc(tags, func(t Tag) bool { return strings.EqualFold(t.Name, s.tag) })
+	}
 	switch {
 	case i < 0:
 		return fmt.Errorf("%w: %q", ErrUnknownTag, s.tag)
+	case tags[i].Damage != nil:
+		return tags[i].Damage
 	case tags[i].Next <= top:
 		return &WentBackError{Tag: s.tag, Got: Range{tags[i].Next, tags[i].Next}, Above: top}
 	}
@@ -120,7 +126,7 @@ func (s *Sequence) nextStep() int64 {
 		f.step = least
 	}
 	if p := s.cur.Load(); p.size > 0 {
-		f.rate = rateOf(p.spent(), time.Since(p.began))
+		f.measure(p.spent(), time.Now())
 		f.step = stepAfter(p.size, f.rate, s.cfg.Hold, least, most)
 	}
 	return f.step
@@ -157,17 +163,30 @@ func (s *Sequence) settle(r Range, err error, took time.Duration) (last bool) {
 	s.refilling = !last
 	close(s.changed)
 	s.changed = make(chan struct{})
+	if news && s.telling {
+		s.untold, news = true, false
+	}
+	s.telling = s.telling || news
 	s.mu.Unlock()
 	if news {
-		s.tell()
+		s.running.Go(s.announce) // the next attempt does not wait for who is told
 	}
 	return last
 }
 
-// tell says how the sequence is. Calls of OnChange come one after another.
+// announce says how the sequence is, and again if that has changed meanwhile.
+func (s *Sequence) announce() {
+	for again := true; again; {
+		s.tell()
+		s.mu.Lock()
+		again, s.untold = s.untold, false
+		s.telling = again
+		s.mu.Unlock()
+	}
+}
+
+// tell says how the sequence is. Calls come one after another: from announce, and from Close when that has ended.
 func (s *Sequence) tell() {
-	s.telling.Lock()
-	defer s.telling.Unlock()
 	h := s.Health()
 	switch {
 	case h.Failing != nil:

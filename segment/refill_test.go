@@ -124,6 +124,30 @@ func TestComesBack(t *testing.T) {
 	}
 }
 
+// TestSlowOnChange: who is told of a failure and takes time for it, as for sending a message, does not keep refills from being tried.
+func TestSlowOnChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := fake(5)
+		var told atomic.Int64
+		s := sequence(t, store, segment.Config{MaxStep: 5, OnChange: func(segment.Health) { told.Add(1); time.Sleep(time.Minute) }})
+		var d down
+		d.Store(true)
+		store.Intercept(d.between)
+		wantNext(t, s, 1, 5)
+		_, _ = s.TryNext()
+		time.Sleep(2 * time.Second)
+		d.Store(false)
+		time.Sleep(time.Second)
+		if n, err := s.TryNext(); n != 6 || err != nil {
+			t.Errorf("a second after the store's return: %d, %v", n, err)
+		}
+		time.Sleep(2 * time.Minute)
+		if n := told.Load(); n != 2 {
+			t.Errorf("OnChange was called %d times", n)
+		}
+	})
+}
+
 // TestHalfAHold: at a steady rate a store that is frozen for half of the hold is not noticed.
 func TestHalfAHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -250,4 +274,39 @@ func TestRate(t *testing.T) {
 			t.Errorf("%d numbers are held", left)
 		}
 	})
+}
+
+// TestShortHold: with a hold of a second or a few the size follows the rate as well, and stays there, although segments of the first sizes are used up within a moment.
+func TestShortHold(t *testing.T) {
+	for _, tt := range []struct {
+		hold time.Duration
+		most int64
+	}{{time.Second, 0}, {2 * time.Second, 0}, {9 * time.Second, 0}, {time.Second, 900}} {
+		synctest.Test(t, func(t *testing.T) {
+			const rate, seconds = 1000, 60
+			store := fake(10)
+			s := sequence(t, store, segment.Config{Hold: tt.hold, MaxStep: tt.most})
+			least, wanted := int64(0), rate*int64(tt.hold.Seconds())
+			if tt.most > 0 {
+				wanted = min(wanted, tt.most)
+			}
+			for i := range rate * seconds {
+				if _, err := s.NextContext(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second / rate)
+				if i == 10*rate {
+					least = s.Health().Step
+				} else if i > 10*rate {
+					least = min(least, s.Health().Step)
+				}
+			}
+			if h := s.Health(); least < wanted*3/4 || h.Step > wanted*5/4 {
+				t.Errorf("%+v: the step is %d, and was %d after the first seconds; %d are wanted", tt, h.Step, least, wanted)
+			}
+			if calls, most := int64(store.Calls("take")), 20+2*rate*seconds/wanted; calls > most {
+				t.Errorf("%+v: %d ranges were taken in %d s; want %d at most", tt, calls, seconds, most)
+			}
+		})
+	}
 }

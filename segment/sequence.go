@@ -26,6 +26,8 @@ type Sequence struct {
 	top       int64         // every number that was handed out or is held is at or below it
 	known     bool          // top is known
 	back      bool          // a range was refused, and none is taken before the store is above top
+	telling   bool          // announce is under way
+	untold    bool          // something has changed since that has looked
 	figures   figures
 
 	stop    chan struct{}   // closed when the sequence ends
@@ -34,14 +36,15 @@ type Sequence struct {
 	running sync.WaitGroup // refills
 	closing sync.Once
 	closed  error // what Close returned
-	telling sync.Mutex
 }
 
 // figures are what is measured, guarded by the sequence's lock.
 type figures struct {
 	base     int64         // the tag's own step; 0: not known
 	step     int64         // the size of the last segment asked for; 0: there was none
-	rate     float64       // numbers a second of the last segment; 0: not known
+	rate     float64       // numbers a second of late; 0: not known
+	since    time.Time     // since when that is measured: the present segment and those before it that lasted for less than leastTime together
+	used     int64         // what was used of the latter
 	took     time.Duration // the last refill that succeeded
 	refilled time.Time     // when that was
 	refills  uint64        // that succeeded

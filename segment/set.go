@@ -163,3 +163,15 @@ func closeAll(ctx context.Context, all []*Sequence) error {
 	workers.Wait()
 	return first
 }
+
+// Stored lists the tags as the store has them now. It calls the store, and ends with ctx or after
+// RefillTimeout.
+func (s *Set) Stored(ctx context.Context) ([]Tag, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.RefillTimeout)
+	defer cancel()
+	tags, err := s.store.Tags(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the list of tags: %w", ErrUnavailable, err)
+	}
+	return tags, nil
+}

@@ -21,6 +21,9 @@ type Tag struct {
 	Step        int64 // the size of a range whose taker names none
 	Description string
 	Updated     time.Time // when a range was taken last; the zero time: not known
+	// Damage says what is wrong with what is stored of the tag, and what to do; nil: nothing. It wraps
+	// [ErrInvalidConfig]. The other fields are what could be read.
+	Damage error
 }
 
 // Store is where the next number of each tag is kept. Its methods are for concurrent use, return
@@ -36,7 +39,8 @@ type Store interface {
 	// once for a range, whatever it returns, and stores send it at most once: a repetition can
 	// arrive when somebody has taken that very range.
 	GiveBack(ctx context.Context, tag string, unused Range) (bool, error)
-	// Tags lists all tags in the order of their names.
+	// Tags lists all tags in the order of their names. One whose row or key is damaged is in the list, and
+	// says so; the others can be used.
 	Tags(ctx context.Context) ([]Tag, error)
 	// Advance makes to the next number of a tag, if that is above what it is; a lower number is an
 	// error. Who calls it also says that the tag is as it should be on this server, see
@@ -94,10 +98,29 @@ func CheckStep(step, least int64) error {
 	return nil
 }
 
-// CheckUnused returns an error that wraps [ErrInvalidConfig] unless a range that is given back has numbers. The
-// largest number of all is never handed out, because the next one has to be stored.
+// CheckNext returns an error that wraps [ErrInvalidConfig] unless the next number of a tag, as a store has it at a
+// place, is from 0 to most.
+func CheckNext(tag, where string, next, most int64) error {
+	if next < 0 || next > most {
+		return invalid("tag %q: its next number, %s, is %d; a whole number from 0 to %d is allowed; raise the tag above every number in use with Advance, or with 'unalike segments advance'",
+			tag, where, next, most)
+	}
+	return nil
+}
+
+// CheckStored returns an error that wraps [ErrInvalidConfig] unless the step of a tag, as a store has it at a place, is
+// from 1 to [MaxStep].
+func CheckStored(tag, where string, step int64) error {
+	if step < 1 || step > MaxStep {
+		return invalid("tag %q: its step, %s, is %d; set one from 1 to %d", tag, where, step, int64(MaxStep))
+	}
+	return nil
+}
+
+// CheckUnused returns an error that wraps [ErrInvalidConfig] unless a range that is given back has numbers that a store
+// may hand out. The largest number of all is never handed out, because the next one has to be stored.
 func CheckUnused(r Range) error {
-	if r.First > r.Last || r.Last == math.MaxInt64 {
+	if r.First < 0 || r.First > r.Last || r.Last == math.MaxInt64 {
 		return invalid("the range from %d to %d cannot have been handed out", r.First, r.Last)
 	}
 	return nil

@@ -110,11 +110,11 @@ func (s *Sequence) unavailable(failure, ended error) error {
 func (s *Sequence) promote() {
 	spent, now := s.cur.Load(), time.Now()
 	if spent.size > 0 {
-		s.figures.rate = rateOf(spent.size, now.Sub(spent.began))
+		s.figures.measure(spent.size, now)
 		s.figures.before += uint64(spent.size)
 	}
+	s.figures.turn(spent.size, now)
 	p := s.next
-	p.began = now
 	p.mark = markAt(p.size, s.figures.rate, s.cfg.Hold, s.figures.took)
 	s.next = nil
 	s.cur.Store(p)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"flag"
 	"os"
 	"sync"
 	"testing"
@@ -28,33 +29,40 @@ type backend struct {
 	name string
 	// start starts a server and returns the URL of a namespace of it.
 	start func(tb testing.TB) func(namespace string) string
+	// open is start for a server that is reached with a client of the caller's, which opens namespaces. Nil: a URL does.
+	open func(tb testing.TB) opener
+	slow bool // to make a thousand worker IDs
 }
 
+// opener opens a namespace.
+type opener func(ctx context.Context, namespace string) (coord.Coordinator, error)
+
 var backends = []backend{
-	{"etcd", func(tb testing.TB) func(string) string {
+	{name: "etcd", start: func(tb testing.TB) func(string) string {
 		s := etcdtest.StartCluster(tb, 1).Members[0]
 		return func(namespace string) string { return "etcd://" + s.Endpoint + "/" + namespace + "?skew=" + skew }
 	}},
-	{"redis", func(tb testing.TB) func(string) string {
+	{name: "redis", start: func(tb testing.TB) func(string) string {
 		s := redistest.Start(tb, redistest.Options{})
 		return func(namespace string) string {
 			return "redis://" + s.Addr + "/0?namespace=" + namespace + "&skew=" + skew
 		}
 	}},
-	{"zk", func(tb testing.TB) func(string) string {
+	{name: "zk", start: func(tb testing.TB) func(string) string {
 		s := zktest.Start(tb, zktest.Options{Tick: 2 * time.Second})
 		return func(namespace string) string { return "zk://" + s.Addr + "?namespace=" + namespace + "&skew=" + skew }
 	}},
-	{"postgres", func(tb testing.TB) func(string) string {
+	{name: "postgres", start: func(tb testing.TB) func(string) string {
 		s := pgtest.Start(tb, "-c", "fsync=on")
 		return func(namespace string) string { return s.URL() + "?namespace=" + namespace + "&skew=" + skew }
 	}},
-	{"mariadb", func(tb testing.TB) func(string) string {
+	{name: "mariadb", start: func(tb testing.TB) func(string) string {
 		s := mysqltest.Start(tb, "--innodb-flush-method=fsync")
 		return func(namespace string) string {
 			return "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + s.Addr() + "/" + mysqltest.Database + "?namespace=" + namespace + "&skew=" + skew
 		}
 	}},
+	{name: "kubernetes", open: openKubernetes, slow: true},
 }
 
 // skew is a bound with which a request is not taken for that of a wrong clock because it
@@ -66,13 +74,31 @@ func perBackend(b *testing.B, f func(b *testing.B, s *site)) {
 	b.Helper()
 	for _, k := range backends {
 		b.Run("coordinator="+k.name, func(b *testing.B) {
-			f(b, &site{url: k.start(b)})
+			s := &site{most: many}
+			if k.open != nil {
+				s.open = k.open(b)
+			} else {
+				url := k.start(b)
+				s.open = func(ctx context.Context, namespace string) (coord.Coordinator, error) {
+					return coord.Open(ctx, url(namespace))
+				}
+			}
+			if times := flag.Lookup("test.benchtime"); k.slow && times != nil && times.Value.String() == "1x" {
+				s.most = few
+			}
+			f(b, s)
 		})
 	}
 }
 
 // site is a server with its namespaces.
-type site struct{ url func(namespace string) string }
+type site struct {
+	open opener
+	most int // worker IDs that are held at a time, beside the one that is measured
+}
+
+// many is how many worker IDs are held at most, and few if that takes long and each benchmark is run only to see that it works.
+const many, few = 1024, 128
 
 // space is a new namespace that is to be measured.
 type space struct {
@@ -83,7 +109,7 @@ type space struct {
 // space makes a namespace with a coordinator of its own.
 func (s *site) space(b *testing.B, layout core.Layout) *space {
 	b.Helper()
-	c, err := coord.Open(b.Context(), s.url("bench-"+rand.Text()))
+	c, err := s.open(b.Context(), "bench-"+rand.Text())
 	if err != nil {
 		b.Fatal(err)
 	}

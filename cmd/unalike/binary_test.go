@@ -17,6 +17,7 @@ import (
 
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/leaktest"
+	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
@@ -24,6 +25,8 @@ import (
 var builtIn string
 
 func TestMain(m *testing.M) {
+	etcdtest.Main()
+	aheadMain()
 	os.Exit(func() int {
 		var err error
 		if builtIn, err = os.MkdirTemp("", "unalike-test-"); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,20 +29,9 @@ func addConfigFlag(c *cobra.Command, file *string) {
 func (a *app) settings(c *cobra.Command, o *namespaceOptions) (config.Config, error) {
 	var cfg config.Config
 	if c.Flags().Changed("config") {
-		if o.config == "" {
-			return cfg, usageError{errors.New("--config is empty; name a file, or leave the flag out")}
-		}
 		var err error
-		if cfg, err = config.ReadFile(o.config); err != nil {
-			return cfg, fmt.Errorf("--config: %w", err)
-		}
-		lookup := a.lookupEnv
-		if o.coordinator != "" {
-			cfg.Coordinator = "" // the flag's is used: nothing of these is to be looked up
-			lookup = without(lookup, envCoordinator)
-		}
-		if cfg, err = cfg.WithEnv(lookup); err != nil {
-			return cfg, fmt.Errorf("--config: %w", err)
+		if cfg, err = a.fileSettings(o.config, o.coordinator == "", false); err != nil {
+			return cfg, err
 		}
 	} else {
 		cfg.Coordinator, _ = a.lookupEnv(envCoordinator)
@@ -54,11 +44,36 @@ func (a *app) settings(c *cobra.Command, o *namespaceOptions) (config.Config, er
 	return cfg, nil
 }
 
+// fileSettings returns what a file says and the environment over it. Of the coordinator and the store, nothing is looked up if
+// it is not wanted.
+func (a *app) fileSettings(file string, coordinator, store bool) (cfg config.Config, err error) {
+	if file == "" {
+		return cfg, usageError{errors.New("--config is empty; name a file, or leave the flag out")}
+	}
+	if cfg, err = config.ReadFile(file); err != nil {
+		return cfg, fmt.Errorf("--config: %w", err)
+	}
+	lookup := a.lookupEnv
+	if !coordinator {
+		cfg.Coordinator, lookup = "", without(lookup, envCoordinator)
+	}
+	if !store {
+		cfg.Store, lookup = "", without(lookup, envStore)
+	}
+	if cfg, err = cfg.WithEnv(lookup); err != nil {
+		return cfg, fmt.Errorf("--config: %w", err)
+	}
+	return cfg, nil
+}
+
+// ofSegments are the keys that commands for IDs have no use for, with a file or without.
+var ofSegments = []string{"store", "segments"}
+
 // warnOfUnused names the variables that are set and count only with a file.
 func (a *app) warnOfUnused() {
 	for _, key := range config.Keys() {
 		name := envPrefix + strings.ToUpper(key)
-		if v, _ := a.lookupEnv(name); v != "" && name != envCoordinator {
+		if v, _ := a.lookupEnv(name); v != "" && name != envCoordinator && !slices.Contains(ofSegments, key) {
 			a.complain("unalike: %s is set and not used without --config\n", name)
 		}
 	}

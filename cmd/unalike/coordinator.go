@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net/url"
@@ -68,13 +69,18 @@ func (p place) open(ctx context.Context, log *slog.Logger) (coord.Coordinator, e
 	c, err := coord.OpenWith(ctx, p.rawURL, coord.OpenOptions{Logger: log})
 	if err != nil {
 		// The URL itself is not printed: it may contain a password.
-		err = suggestScheme(p.rawURL, fmt.Errorf("%s: %w", p.from, err))
+		err = suggestScheme(p.rawURL, coord.Schemes(), fmt.Errorf("%s: %w", p.from, err))
 		if p.typed && p.misspelled(err) {
 			err = usageError{err}
 		}
 		return nil, err
 	}
 	return c, nil
+}
+
+// opener opens it, for [app.awaitPresence].
+func (p place) opener() opener {
+	return func(ctx context.Context, log *slog.Logger) (io.Closer, error) { return p.open(ctx, log) }
 }
 
 // misspelled tells whether err is about the URL itself, and not about what it leads to.

@@ -9,6 +9,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/kubetest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
@@ -28,14 +29,21 @@ func mysqlURL(t *testing.T) string {
 	return "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + mysqltest.Start(t).Addr() + "/" + mysqltest.Database + "?namespace="
 }
 
+// kubernetesURL likewise starts an API server of Kubernetes.
+func kubernetesURL(t *testing.T) string {
+	t.Helper()
+	s := kubetest.Start(t)
+	return "kubernetes+http://" + s.Proxy(t) + "?in=" + s.Namespace(t) + "&namespace="
+}
+
 // hidden is a URL as it is printed: without the password, or where there is none, without the user.
 func hidden(url string) string {
 	return strings.NewReplacer(":"+mysqltest.Password+"@", ":xxxxx@", "://postgres@", "://xxxxx@").Replace(url)
 }
 
-// TestDatabases: what operators do, on databases.
+// TestDatabases: what operators do, on databases and on Kubernetes.
 func TestDatabases(t *testing.T) {
-	for name, start := range map[string]func(*testing.T) string{"postgres": postgresURL, "mysql": mysqlURL} {
+	for name, start := range map[string]func(*testing.T) string{"postgres": postgresURL, "mysql": mysqlURL, "kubernetes": kubernetesURL} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := start(t) + rand.Text()
@@ -81,9 +89,9 @@ func TestDatabasePassword(t *testing.T) {
 }
 
 // TestMoveDatabases moves a namespace from each back end to each database, and on to each other
-// back end, with generators that run ahead of the clock: the IDs go on in order.
+// back end, and to Kubernetes and back, with generators that run ahead of the clock: the IDs go on in order.
 func TestMoveDatabases(t *testing.T) {
-	pg, my := postgresURL(t), mysqlURL(t)
+	pg, my, kubernetes := postgresURL(t), mysqlURL(t), kubernetesURL(t)
 	etcd, redis, zk := etcdtest.Start(t), redistest.Start(t, redistest.Options{}), zktest.Start(t, zktest.Options{})
 	next := map[string]func() string{
 		"postgres": func() string { return pg + rand.Text() },
@@ -92,12 +100,15 @@ func TestMoveDatabases(t *testing.T) {
 		"redis":    func() string { return "redis://" + redis.Addr + "/0?namespace=" + rand.Text() },
 		"zk":       func() string { return "zk://" + zk.Addr + "?namespace=" + rand.Text() },
 		"static":   func() string { return stateFile(t, "0") },
+
+		"kubernetes": func() string { return kubernetes + rand.Text() },
 	}
 	cfg := core.Config{Lead: 2 * time.Second, Lease: coord.LeaseConfig{TTL: callTime / 2, Horizon: callTime / 2}} // nothing ends because the machine is slow
 	var last core.ID
 	old := ""
 	for _, name := range []string{
 		"static", "postgres", "mysql", "etcd", "mysql", "redis", "mysql", "zk", "mysql", "postgres", "etcd", "postgres", "redis", "postgres", "zk", "postgres", "postgres", "mysql", "mysql",
+		"kubernetes", "kubernetes", "etcd", "kubernetes", "redis",
 	} {
 		url := next[name]()
 		if old != "" {

@@ -91,7 +91,11 @@ func TestBlocks(t *testing.T) {
 			compileProgram(t, page, program)
 		}
 		for _, settings := range blocks(text, "yaml") {
-			if _, err := config.Parse([]byte(settings)); err != nil {
+			_, err := config.Parse([]byte(settings))
+			if page == "docs/service.md" {
+				err = (&serveSettings{generators: map[string]config.Config{}}).parse([]byte(settings))
+			}
+			if err != nil {
 				t.Errorf("%s: %v", page, err)
 			}
 		}
@@ -115,6 +119,34 @@ func TestBlocks(t *testing.T) {
 	}
 	if commands < 15 {
 		t.Errorf("%d calls of the command were found: does this test still find them?", commands)
+	}
+}
+
+// TestUnitFile: what a document shows of the unit of systemd stands in it, and systemd accepts the unit where it is
+// installed.
+func TestUnitFile(t *testing.T) {
+	t.Parallel()
+	const file = "deploy/systemd/orders.service"
+	unit, shown := readFile(t, file), blocks(readFile(t, "docs/outages.md"), "ini")
+	if len(shown) != 1 {
+		t.Fatalf("%d blocks of a unit are shown", len(shown))
+	}
+	for line := range strings.Lines(shown[0]) {
+		if !strings.Contains(unit, "\n"+line) {
+			t.Errorf("the unit lacks %q", line)
+		}
+	}
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("there is no systemd-analyze")
+	}
+	copied := filepath.Join(t.TempDir(), "orders.service")
+	unit = strings.Replace(unit, "/usr/local/bin/orders", "/bin/true", 1) // which is there
+	if err := os.WriteFile(copied, []byte(unit), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), analyze, "verify", copied).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,8 +47,8 @@ this process, or in another one that is at it already, with its data in the user
 data folder. The IDs are then unique among all runs by this user on this machine with
 the same layout, whether one runs or many at once, as long as that data is not deleted.
 
-With --config, the settings come from a YAML file: coordinator, layout, ttl, horizon,
-renew, worker_ids, identity, rollback_tolerance, lead, sequence_start, stripes,
+With --config, the settings come from a YAML file: coordinator, state, layout, ttl,
+horizon, renew, worker_ids, identity, rollback_tolerance, lead, sequence_start, stripes,
 start_timeout. For each of them a variable of the environment, UNALIKE_TTL for ttl, wins
 over the file, and a flag wins over both.
 
@@ -57,8 +56,8 @@ Once all IDs are printed the exit code is 0, also if the worker ID cannot be giv
 back; a warning says so, and it comes free when its lease ends.
 
 With --segment, it prints plain increasing numbers of a tag from the store that --store
-names, see 'unalike segments', and gives those back that it did not print. In the default
-store a tag that is not there is made.
+or the file of --config names, see 'unalike segments', and gives those back that it did not
+print. In the default store a tag that is not there is made.
 
 An interrupt prints what was made so far, gives the worker ID back, and exits with
 128 plus the signal's number.`,
@@ -75,7 +74,7 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
 				return err
 			}
 			if o.segment != "" {
-				return a.generateNumbers(c.Context(), &o)
+				return a.generateNumbers(c, &o)
 			}
 			if err := checkCoordinatorFlag(c); err != nil {
 				return err
@@ -99,7 +98,7 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
 	addLayoutFlag(c, &o.layout)
 	addFormatFlag(c, &o.format, "how to print an ID")
 	c.Flags().StringVar(&o.segment, "segment", "", "a `TAG`: print plain numbers of it, from a store of segments, and no IDs")
-	addStoreFlag(c, &o.store)
+	addStoreFlag(c, &o.store, "$"+envStore+", else an etcd of this user on this machine")
 	c.Flags().BoolVar(&o.explain, "explain", false, "print time, worker ID and sequence number beside each ID")
 	completeCoordinator(c)
 	return c
@@ -129,6 +128,9 @@ func (a *app) generateUntil(ctx context.Context, o *generateOptions, cfg config.
 	notes := newNotes(log.Handler())
 	cfg.Logger = slog.New(notes)
 	where, err := a.find(&o.namespaceOptions, cfg)
+	if err == nil {
+		where, cfg, err = where.withState(cfg)
+	}
 	if err != nil {
 		return err
 	}
@@ -160,16 +162,22 @@ func (a *app) generateUntil(ctx context.Context, o *generateOptions, cfg config.
 // coordinator may be open.
 func (a *app) startGenerator(ctx context.Context, where place, cfg config.Config, notes *notes) (c coord.Coordinator, g *core.Generator, err error) {
 	tell := func() {
-		if !notes.said.Load() {
-			slog.New(notes).Warn("still waiting for the coordinator", "url", where.String(), "at_most", cmp.Or(cfg.StartTimeout, a.answer))
+		if notes.said.Load() {
+			return
 		}
+		most := "twice the lease's TTL and 5s" // see core.Config
+		if cfg.StartTimeout > 0 {
+			most = cfg.StartTimeout.Round(time.Millisecond).String()
+		}
+		slog.New(notes).Warn("still waiting for the coordinator", "url", where.String(), "at_most", most)
 	}
-	if err := a.awaitPresence(ctx, where); err != nil {
+	began := time.Now()
+	if err := a.awaitPresence(ctx, where, where.opener()); err != nil {
 		return nil, nil, err
 	}
 	if a.bounded {
-		cfg.StartTimeout = a.answer
-		bounded, cancel := context.WithTimeout(ctx, a.answer)
+		cfg.StartTimeout = max(a.answer-time.Since(began), time.Millisecond)
+		bounded, cancel := context.WithTimeout(ctx, cfg.StartTimeout)
 		defer cancel()
 		ctx = bounded
 		defer func() {

@@ -11,17 +11,20 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/follow"
-	"github.com/unalike-id/unalike/core"
 )
 
-// far is more than windows reach ahead, unless a horizon is very long.
+// far is as far as windows reach ahead, where no longer horizon was declared.
 const far = 2 * time.Minute
+
+// longestHorizon is [coord.LongestHorizon] as people write it.
+const longestHorizon = "24h"
 
 // initOptions are the flags of init.
 type initOptions struct {
 	namespaceOptions
-	after string
-	yes   bool
+	after      string
+	maxHorizon durationValue
+	yes        bool
 }
 
 // initCommand returns the command that declares a namespace new.
@@ -34,6 +37,13 @@ func (a *app) initCommand() *cobra.Command {
 the layout. Back ends that cannot tell "new" from "lost" then grant at once, without
 the quarantine that a lost namespace needs. It is refused where worker IDs were
 granted.
+
+With --max-horizon, generators with a state file (state=FILE) may have a longer horizon
+than their coordinator allows otherwise: they go on for as long while it is away. That
+is fixed for the life of the namespace, and it has a price: after a loss of state, or a
+backup that was restored, nothing is granted for as long, and a worker ID whose holder
+has lost its state file is shut for as long. etcd, ZooKeeper, PostgreSQL and MySQL have
+it. Programs of a version that does not know it cannot use the namespace.
 
 With --after, the new namespace goes on where another one has ended, so that a
 namespace moves to another back end without a duplicate. Both must have the same
@@ -54,6 +64,7 @@ static namespace cannot be closed: take its configuration and its state file awa
 This cannot be taken back, so --after asks first.`,
 		Example: `  unalike init --coordinator etcd://localhost:2379/orders
   unalike init --coordinator etcd://localhost:2379/orders --layout javascript
+  unalike init --coordinator etcd://localhost:2379/orders --max-horizon 6h
   unalike init --coordinator etcd://new:2379/orders --after etcd://old:2379/orders
   unalike init --coordinator etcd://localhost:2379/orders --after 'static://?worker=7&state=/var/lib/app/unalike.state'`,
 		Args: noArguments,
@@ -71,8 +82,10 @@ This cannot be taken back, so --after asks first.`,
 	}
 	addNamespaceFlags(c, &o.namespaceOptions)
 	c.Flags().StringVar(&o.after, "after", "", "`URL` of the namespace that the new one follows")
+	c.Flags().Var(&o.maxHorizon, "max-horizon", "the longest horizon of generators with a state file, at most "+longestHorizon+" (default: that of the coordinator)")
 	addYesFlag(c, &o.yes)
 	completeURL(c, "after")
+	complete(c, "max-horizon", []string{"1h", "6h", "24h"})
 	return c
 }
 
@@ -86,10 +99,25 @@ func (a *app) init(ctx context.Context, n *namespace, o *initOptions) error {
 	if o.after != "" {
 		return a.follow(ctx, n, o)
 	}
-	if err := admin.Init(ctx, layout.Space()); err != nil {
+	if err := admin.Init(ctx, o.space()); err != nil {
 		return err
 	}
-	return a.write(fmt.Appendf(nil, "%s is new, with layout %s\n", n.name, layout))
+	return a.write(fmt.Appendf(nil, "%s is new, with layout %s%s\n", n.name, layout, o.describeHorizon()))
+}
+
+// space is the namespace as it is to be declared.
+func (o *initOptions) space() coord.Space {
+	s := o.layout.Layout.Space()
+	s.MaxHorizon = time.Duration(o.maxHorizon)
+	return s
+}
+
+// describeHorizon says with which longest horizon it is declared; nothing if with none.
+func (o *initOptions) describeHorizon() string {
+	if o.maxHorizon == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and windows of up to %v", time.Duration(o.maxHorizon))
 }
 
 // follow makes the new namespace n follow the one that o names.
@@ -115,7 +143,7 @@ func (a *app) follow(ctx context.Context, n *namespace, o *initOptions) error {
 // move shows what is to be done, asks, and does it.
 func (a *app) move(ctx context.Context, n, old *namespace, o *initOptions) error {
 	layout := o.layout.Layout
-	end, err := a.endOf(ctx, old, layout.Space())
+	end, err := a.endOf(ctx, old, o.space())
 	if held := (&follow.HeldError{}); errors.As(err, &held) {
 		a.complain("%s", slotTable(held.Slots, time.Now()))
 		return fmt.Errorf("%s cannot be followed: %d of its worker IDs are held; stop the generators first, and wait until the leases of those that crashed have ended", old.name, len(held.Slots))
@@ -123,25 +151,25 @@ func (a *app) move(ctx context.Context, n, old *namespace, o *initOptions) error
 	if err != nil {
 		return fmt.Errorf("%s: %w", old.name, err)
 	}
-	if err := a.confirm(ctx, o.yes, describeMove(n, old, end, layout, time.Now())); err != nil {
+	if err := a.confirm(ctx, o.yes, describeMove(n, old, end, o, time.Now())); err != nil {
 		return err
 	}
-	floor, err := follow.Namespace(ctx, n.Coordinator, old.Coordinator, layout.Space())
+	floor, err := follow.Namespace(ctx, n.Coordinator, old.Coordinator, o.space())
 	if err != nil {
 		return fmt.Errorf("%s is to follow %s: %w", n.name, old.name, err)
 	}
 	opens := floor.Add(layout.Unit)
-	return a.write(fmt.Appendf(nil, "%s is new, with layout %s, and follows %s\nit grants from %s on, %s\n",
-		n.name, layout, old.name, opens.UTC().Format(timeForm), describeWhen(opens, time.Now())))
+	return a.write(fmt.Appendf(nil, "%s is new, with layout %s%s, and follows %s\nit grants from %s on, %s\n",
+		n.name, layout, o.describeHorizon(), old.name, opens.UTC().Format(timeForm), describeWhen(opens, time.Now())))
 }
 
 // describeMove says what happens to the new namespace n.
-func describeMove(n, old *namespace, end follow.Ending, layout core.Layout, now time.Time) string {
+func describeMove(n, old *namespace, end follow.Ending, o *initOptions, now time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s will be declared new, with layout %s, to follow %s.\n", n.name, layout, old.name)
+	fmt.Fprintf(&b, "%s will be declared new, with layout %s%s, to follow %s.\n", n.name, o.layout.Layout, o.describeHorizon(), old.name)
 	fmt.Fprintf(&b, "Its floor will be raised to %s, %s: nothing is granted below it. It cannot be taken back.", end.Until.UTC().Format(timeForm), describeWhen(end.Until, now))
 	switch {
-	case !end.Until.After(now.Add(far)):
+	case !end.Until.After(now.Add(max(far, end.MaxHorizon))):
 	case end.Until.After(end.Furthest.Until):
 		b.WriteString("\nThat far reaches the floor of the old namespace.")
 	default:

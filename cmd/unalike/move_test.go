@@ -230,15 +230,19 @@ func TestMoveRetired(t *testing.T) {
 func TestDescribeMove(t *testing.T) {
 	n, old := &namespace{name: "new://"}, &namespace{name: "old://"}
 	window := coord.Slot{WorkerID: 17, Until: at.Add(time.Hour)}
+	o := &initOptions{maxHorizon: durationValue(6 * time.Hour)}
+	o.layout.Layout = core.DefaultLayout()
 	for _, tt := range []struct {
 		end  follow.Ending
 		want string
 	}{
 		{follow.Ending{Until: at.Add(time.Hour), Furthest: window}, "That far reaches the window of worker ID 17 of the old namespace."},
 		{follow.Ending{Until: at.Add(2 * time.Hour), Furthest: window}, "That far reaches the floor of the old namespace."},
+		{follow.Ending{Until: at.Add(time.Hour), Furthest: window, MaxHorizon: time.Hour}, "in 1h0m0s: nothing is granted below it. It cannot be taken back.\nThe old namespace"},
+		{follow.Ending{Until: at}, "new:// will be declared new, with layout 41/10/12/1ms/2024-01-01T00:00:00Z, and windows of up to 6h0m0s, to follow old://."},
 		{follow.Ending{Until: at.Add(time.Minute)}, "in 1m0s: nothing is granted below it. It cannot be taken back.\nThe old namespace"},
 	} {
-		if got := describeMove(n, old, tt.end, core.DefaultLayout(), at); !strings.Contains(got, tt.want) {
+		if got := describeMove(n, old, tt.end, o, at); !strings.Contains(got, tt.want) {
 			t.Errorf("%+v is described as\n%s\nwant %q", tt.end, got, tt.want)
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -29,11 +28,15 @@ func addNamespaceFlags(c *cobra.Command, o *namespaceOptions) {
 	completeCoordinator(c)
 }
 
-// checkCoordinatorFlag refuses an empty --coordinator: most likely a shell variable
-// that is not set. Falling back to the default would be about another namespace.
-func checkCoordinatorFlag(c *cobra.Command) error {
-	if f := c.Flags().Lookup("coordinator"); f != nil && f.Changed && f.Value.String() == "" {
-		return usageError{errors.New("--coordinator is empty; name a URL, or leave the flag out")}
+// checkCoordinatorFlag refuses an empty --coordinator: falling back to the default would
+// be about another namespace.
+func checkCoordinatorFlag(c *cobra.Command) error { return checkGiven(c, "coordinator", "a URL") }
+
+// checkGiven refuses a flag that is given and empty, which most likely is a shell variable
+// that is not set, and says what it names.
+func checkGiven(c *cobra.Command, flag, names string) error {
+	if f := c.Flags().Lookup(flag); f != nil && f.Changed && f.Value.String() == "" {
+		return usageError{fmt.Errorf("--%s is empty; name %s, or leave the flag out", flag, names)}
 	}
 	return nil
 }
@@ -88,18 +91,18 @@ func (a *app) with(n *namespace, f func() error) (err error) {
 // openNamespace opens the coordinator at p. Its calls have an end, and while one takes
 // long the operator is told.
 func (a *app) openNamespace(ctx context.Context, p place, must presence) (*namespace, error) {
+	p = p.withoutState()
 	if must == mustExist {
 		if err := p.checkThere(); err != nil {
 			return nil, err
 		}
 	}
-	if err := a.awaitPresence(ctx, p); err != nil {
+	if err := a.awaitPresence(ctx, p, p.opener()); err != nil {
 		return nil, err
 	}
 	tell := func() { a.complain("unalike: still waiting for %s, at most %v ...\n", p, a.answer) }
-	var c coord.Coordinator
-	var err error
-	whileWaiting(a.quiet, tell, func() { c, err = p.open(ctx, a.logger()) })
+	opening := &asker{waits: a.waits, tell: tell}
+	c, err := answer(ctx, opening, false, func(ctx context.Context) (coord.Coordinator, error) { return p.open(ctx, a.logger()) })
 	if err != nil {
 		return nil, err
 	}

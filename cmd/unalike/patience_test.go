@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,12 @@ func callWithin(t *testing.T, answer time.Duration, args ...string) result {
 		lookupEnv: func(string) (string, bool) { return "", false },
 		waits:     waits{answer: answer, quiet: time.Millisecond},
 	}
-	code := a.run(t.Context(), args)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	code := a.run(ctx, args)
+	if ctx.Err() != nil {
+		t.Errorf("%v did not end within a minute", args)
+	}
 	return result{code: code, out: out.String(), stderr: stderr.String()}
 }
 

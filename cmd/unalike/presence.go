@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"strings"
@@ -12,30 +13,29 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 const (
-	// dialTime is how long a look takes at whether anybody is there.
-	dialTime = 800 * time.Millisecond
+	// dialTime is how long a look takes at whether anybody is there. Together with
+	// quietTime, it is less than the second within which a wait is told of.
+	dialTime = 200 * time.Millisecond
 	// dialPause is the pause between two such looks.
 	dialPause = 250 * time.Millisecond
 )
-
-// ports are those of the schemes whose URLs need not name one.
-var ports = map[string]string{
-	"etcd": "2379", "etcds": "2379", "zk": "2181", "redis": "6379", "rediss": "6379",
-	"redis-cluster": "6379", "rediss-cluster": "6379", "redis-sentinel": "26379", "rediss-sentinel": "26379",
-	"postgres": "5432", "postgress": "5432", "mysql": "3306", "mysqls": "3306",
-}
 
 // addresses returns where the servers of p are; nil where it is not known, or there are
 // none.
 func (p place) addresses() []string {
 	u, err := coord.ParseURL(p.rawURL)
-	if err != nil || len(u.Hosts) == 0 || ports[u.Scheme] == "" {
+	if err != nil {
 		return nil // what is wrong with a URL is said when it is opened
 	}
-	all, err := u.Addresses(ports[u.Scheme])
+	port := drivers.Port(u.Scheme)
+	if len(u.Hosts) == 0 || port == "" {
+		return nil
+	}
+	all, err := u.Addresses(port)
 	if err != nil {
 		return nil
 	}
@@ -44,13 +44,13 @@ func (p place) addresses() []string {
 
 // awaitPresence looks whether anybody is there, because some drivers go on for long
 // where nobody is. It fails if all servers refuse connections, or with --wait goes on
-// until one does not, the command's timeout has passed, or ctx ends.
-func (a *app) awaitPresence(ctx context.Context, p place) error {
+// until one does not, the command's timeout has passed, or ctx ends. Open opens what is at p.
+func (a *app) awaitPresence(ctx context.Context, p place, open opener) error {
 	servers := p.addresses()
 	if len(servers) == 0 || !refused(ctx, servers) {
 		return nil
 	}
-	if err := p.checkURL(); err != nil {
+	if err := checkURL(open); err != nil {
 		return err
 	}
 	where := strings.Join(servers, ", ")
@@ -74,11 +74,14 @@ func (a *app) awaitPresence(ctx context.Context, p place) error {
 	}
 }
 
+// opener opens a coordinator or a store.
+type opener func(context.Context, *slog.Logger) (io.Closer, error)
+
 // checkURL returns what is wrong with the URL itself, which is to be said first.
-func (p place) checkURL() error {
+func checkURL(open opener) error {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel() // nobody is asked
-	c, err := p.open(ended, slog.New(slog.DiscardHandler))
+	c, err := open(ended, slog.New(slog.DiscardHandler))
 	if err == nil {
 		err = c.Close()
 	}

@@ -2,15 +2,20 @@ package main
 
 import (
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/segment"
 )
 
 // serverURLs are URLs of each kind of server, with ADDRESS where it stands.
 var serverURLs = []string{
 	"etcd://ADDRESS/x", "etcd://u:p@ADDRESS/x", "redis://:secret@ADDRESS/0?namespace=x", "redis-sentinel://ADDRESS/m/0?namespace=x",
-	"redis-cluster://ADDRESS?namespace=x", "zk://ADDRESS?namespace=x", "postgres://u:secret@ADDRESS/db?namespace=x", "mysql://u:secret@ADDRESS/db?namespace=x",
+	"redis-cluster://ADDRESS?namespace=x", "zk://ADDRESS?namespace=x", "kubernetes+http://ADDRESS?namespace=x", "postgres://u:secret@ADDRESS/db?namespace=x", "mysql://u:secret@ADDRESS/db?namespace=x",
 }
 
 // nobody returns an address at which nobody listens.
@@ -22,6 +27,28 @@ func nobody(t *testing.T) string {
 	}
 	defer func() { _ = l.Close() }()
 	return l.Addr().String()
+}
+
+// TestPorts: every driver whose URLs name servers says which port is meant where there is none.
+func TestPorts(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"etcd://h/x": "h:2379", "etcds://h/x": "h:2379", "zk://h,i:3?namespace=x": "h:2181 i:3",
+		"redis://h/0": "h:6379", "rediss://[::1]/0": "[::1]:6379", "redis-cluster://h": "h:6379", "rediss-cluster://h": "h:6379",
+		"redis-sentinel://h/m/0": "h:26379", "rediss-sentinel://h/m/0": "h:26379",
+		"postgres://u@h/db": "h:5432", "postgress://u@h/db": "h:5432", "mysql://u@h/db": "h:3306", "mysqls://u@h/db": "h:3306",
+		"kubernetes+http://h": "h:80", "kubernetes+http://h:8001": "h:8001",
+		"kubernetes://?namespace=x": "", "static://?worker=1": "", "embed:///dir": "", "postgres://u@/db?socket=/run": "",
+	} {
+		if got := strings.Join((place{rawURL: url}).addresses(), " "); got != want {
+			t.Errorf("%s leads to %q; want %q", url, got, want)
+		}
+	}
+	for _, scheme := range append(coord.Schemes(), segment.Schemes()...) {
+		if without := []string{"embed", "kubernetes", "static"}; drivers.Port(scheme) == "" && !slices.Contains(without, scheme) {
+			t.Errorf("the driver of %s:// does not say which port is meant", scheme)
+		}
+	}
 }
 
 // TestRefused: where nobody is, every command says so at once, whatever the back end, and
@@ -37,10 +64,48 @@ func TestRefused(t *testing.T) {
 				t.Errorf("the password was printed:\n%s", got.stderr)
 			}
 		}
-		// What is wrong with the URL comes first.
+		// What is wrong with the URL itself comes first.
 		wrong := strings.Replace(url, "ADDRESS", addr, 1)
 		if strings.Contains(wrong, "?") {
 			wantCall(t, callWithin(t, time.Hour, "workers", "--coordinator", wrong+"&colour=red"), exitUsage, "", `unknown option "colour"`)
+		}
+	}
+}
+
+// TestRefusedStore: so do the commands that use a store of segments.
+func TestRefusedStore(t *testing.T) {
+	t.Parallel()
+	addr := nobody(t)
+	for _, url := range storeURLs {
+		for _, command := range [][]string{{"segments"}, {"segments", "create", "x"}, {"segments", "advance", "x", "--to", "5"}, {"generate", "--segment", "x"}} {
+			got := callWithin(t, time.Hour, append(command, "--store", strings.Replace(url, "ADDRESS", addr, 1))...)
+			wantCall(t, got, exitFailure, "", "unalike: --store: nobody is there: connection refused by "+addr+"; check the address and that it is up, or wait for it with --wait\n")
+		}
+		wrong := strings.Replace(url, "ADDRESS", addr, 1) + "?colour=red"
+		wantCall(t, callWithin(t, time.Hour, "segments", "--store", wrong), exitUsage, "", "colour")
+	}
+}
+
+// TestSilentStore: where nobody answers, they fail in time, say what they wait for, and
+// whether something may have changed.
+func TestSilentStore(t *testing.T) {
+	t.Parallel()
+	addr := silent(t)
+	for _, url := range storeURLs {
+		for _, command := range [][]string{{"segments"}, {"segments", "create", "x"}, {"generate", "--segment", "x"}} {
+			url := strings.Replace(url, "ADDRESS", addr, 1)
+			t.Run(url+" "+strings.Join(command, " "), func(t *testing.T) {
+				t.Parallel()
+				got := callWithin(t, time.Second, append(command, "--store", url)...)
+				wantCall(t, got, exitFailure, "", "unalike: still waiting for the store ")
+				// The databases are looked at first.
+				if changes := strings.HasPrefix(url, "etcd") && slices.Contains(command, "create"); changes != strings.Contains(got.stderr, "the outcome is unknown, and asking again is safe") {
+					t.Errorf("changes something: %t; said was\n%s", changes, got.stderr)
+				}
+				if strings.Contains(got.stderr, "secret") || !strings.Contains(got.stderr, addr) {
+					t.Errorf("no address, or a password:\n%s", got.stderr)
+				}
+			})
 		}
 	}
 }

@@ -137,11 +137,11 @@ Exit codes: 0 success, 1 failure, 2 a mistake on the command line,
 	root.SetErr(a.err)
 	root.SetVersionTemplate("unalike {{.Version}}\n")
 	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "log more than warnings")
-	root.PersistentFlags().DurationVar(&a.answer, "timeout", a.answer, "how long to wait for an answer of the coordinator, and for a start")
-	root.PersistentFlags().BoolVar(&a.wait, "wait", false, "wait for a coordinator that refuses connections, instead of failing at once")
+	root.PersistentFlags().DurationVar(&a.answer, "timeout", a.answer, "how long to wait for an answer of the coordinator or store, and for a start")
+	root.PersistentFlags().BoolVar(&a.wait, "wait", false, "wait for a coordinator or store that refuses connections, instead of failing at once")
 	root.AddCommand(a.generateCommand(), a.decodeCommand(), a.verifyCommand(), a.layoutCommand(), a.versionCommand(),
 		a.workersCommand(), a.initCommand(), a.quarantineCommand(), a.retireCommand(),
-		a.segmentsCommand())
+		a.segmentsCommand(), a.serveCommand())
 	return root
 }
 

@@ -41,7 +41,7 @@ func TestUsageErrors(t *testing.T) {
 	}{
 		{"mistyped command", []string{"genrate"}, "unalike: unknown command \"genrate\"; did you mean unalike generate?\nRun 'unalike --help' for usage.\n"},
 		{"no timeout", []string{"generate", "--timeout", "0s"}, "unalike: --timeout is 0s; it is a duration above 0, as 30s is\n" + generateHelp},
-		{"unknown command", []string{"make"}, "unalike: unknown command \"make\"; known are completion, decode, generate, init, layout, quarantine, retire, segments, verify, version, workers\nRun 'unalike --help' for usage.\n"},
+		{"unknown command", []string{"make"}, "unalike: unknown command \"make\"; known are completion, decode, generate, init, layout, quarantine, retire, segments, serve, verify, version, workers\nRun 'unalike --help' for usage.\n"},
 		{"unknown flag", []string{"generate", "--number", "5"}, "unalike: unknown flag: --number\n" + generateHelp},
 		{"argument", []string{"generate", "5"}, "unalike: unalike generate takes no argument, and \"5\" is one; did you mean --count 5?\n" + generateHelp},
 		{"count 0", []string{"generate", "--count", "0"}, "unalike: invalid argument \"0\" for \"-n, --count\" flag: a whole number from 1 to 9223372036854775807 is needed\n" + generateHelp},
@@ -53,7 +53,7 @@ func TestUsageErrors(t *testing.T) {
 		{"layout", []string{"generate", "--layout", "41/10/13/1ms/2024-01-01T00:00:00Z"}, "unalike: invalid argument \"41/10/13/1ms/2024-01-01T00:00:00Z\" for \"--layout\" flag: core: invalid layout: TimeBits 41, WorkerBits 10 and SequenceBits 13 are 64 bits together; at most 63 are allowed, because the sign bit stays 0\n" + generateHelp},
 		{"empty URL", []string{"generate", "--coordinator", ""}, "unalike: --coordinator is empty; name a URL, or leave the flag out\n" + generateHelp},
 		{"no URL", []string{"generate", "--coordinator", "worker7"}, "unalike: --coordinator: coord: invalid URL: it has the form scheme://hosts/path?options, for example static://?worker=7\n" + generateHelp},
-		{"unknown scheme", []string{"generate", "--coordinator", "etcd3://user:secret@host/"}, "unalike: --coordinator: coord: invalid URL: unknown scheme \"etcd3\"; known are embed, etcd, etcds, mysql, mysqls, postgres, postgress, redis, redis-cluster, redis-sentinel, rediss, rediss-cluster, rediss-sentinel, static, zk; a driver is made known by importing its package; did you mean etcd://?\n" + generateHelp},
+		{"unknown scheme", []string{"generate", "--coordinator", "etcd3://user:secret@host/"}, "unalike: --coordinator: coord: invalid URL: unknown scheme \"etcd3\"; known are embed, etcd, etcds, kubernetes, kubernetes+http, mysql, mysqls, postgres, postgress, redis, redis-cluster, redis-sentinel, rediss, rediss-cluster, rediss-sentinel, static, zk; a driver is made known by importing its package; did you mean etcd://?\n" + generateHelp},
 		{"bad port", []string{"generate", "--coordinator", "static://user:secret@host:70000/"}, "unalike: --coordinator: coord: invalid static URL: host \"host:70000\" has port \"70000\"; a port is a number from 1 to 65535\n" + generateHelp},
 		{"no worker", []string{"generate", "--coordinator", "static://"}, "unalike: --coordinator: coord: invalid static URL: option worker is missing"},
 		{"unknown option", []string{"generate", "--coordinator", "static://?worker=1&stat=x"}, "unalike: --coordinator: coord: invalid static URL: unknown option \"stat\"; known are count, fresh, horizon, namespace, renew, state, ttl, worker\n" + generateHelp},

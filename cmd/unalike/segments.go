@@ -4,19 +4,22 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/unalike-id/unalike/internal/near"
 	"github.com/unalike-id/unalike/segment"
 )
 
 // segmentsOptions are the flags of segments.
 type segmentsOptions struct {
-	store    string
+	storeOptions
 	format   choiceValue
 	watch    bool
 	interval intervalValue
@@ -38,8 +41,10 @@ of the tag's step lasts at that rate.
 --format json prints one object a line: tag, next, step, updated, description, and rate
 with --watch.
 
-create makes a tag, advance raises one.`,
+create makes a tag, advance raises one. --config takes the store from a file, so that a
+password need not stand on the command line; ` + envStore + ` wins over it, and --store over both.`,
 		Example: `  unalike segments --store 'mysql://leaf:secret@db/leaf?table=leaf_alloc'
+  unalike segments --config app.yaml
   unalike segments create orders --first 1 --step 1000
   unalike segments advance orders --to 500000`,
 		Args: noArguments,
@@ -47,10 +52,10 @@ create makes a tag, advance raises one.`,
 			if c.Flags().Changed("interval") && !o.watch {
 				return usageError{fmt.Errorf("--interval is for --watch; add --watch, or leave it out")}
 			}
-			return a.withStore(c.Context(), o.store, func(ctx context.Context, _ storePlace, s segment.Store) error { return a.listSegments(ctx, s, &o) })
+			return a.withStore(c, o.storeOptions, func(ctx context.Context, s *tagStore) error { return a.listSegments(ctx, s, &o) })
 		},
 	}
-	addStoreFlag(c, &o.store)
+	addStoreFlags(c, &o.storeOptions)
 	addFormatFlag(c, &o.format, "how to print them")
 	c.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on, with rates")
 	c.Flags().Var(&o.interval, "interval", "how often --watch looks")
@@ -67,10 +72,11 @@ type seenTag struct {
 }
 
 // listSegments prints the tags, once or again and again.
-func (a *app) listSegments(ctx context.Context, s segment.Store, o *segmentsOptions) error {
+func (a *app) listSegments(ctx context.Context, s *tagStore, o *segmentsOptions) error {
 	ticks := time.NewTicker(time.Duration(o.interval))
 	defer ticks.Stop()
 	first, began := map[string]int64{}, time.Now()
+	said := map[string]bool{}
 	for {
 		tags, err := s.Tags(ctx)
 		if err != nil {
@@ -86,6 +92,12 @@ func (a *app) listSegments(ctx context.Context, s segment.Store, o *segmentsOpti
 		}
 		if err := a.writeSegments(all, o); err != nil {
 			return err
+		}
+		for _, t := range tags {
+			if t.Damage != nil && !said[t.Damage.Error()] {
+				said[t.Damage.Error()] = true
+				a.complain("unalike: %v\n", t.Damage)
+			}
 		}
 		if !o.watch {
 			return nil
@@ -110,6 +122,9 @@ func (a *app) writeSegments(all []seenTag, o *segmentsOptions) error {
 			if t.rated {
 				line["rate"] = t.rate
 			}
+			if t.Damage != nil {
+				line["damage"] = t.Damage.Error()
+			}
 			text, err := json.Marshal(line)
 			if err != nil {
 				return err
@@ -132,7 +147,11 @@ func (a *app) writeSegments(all []seenTag, o *segmentsOptions) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return a.write(fmt.Appendf(b.Bytes(), "%d tags\n", len(all)))
+	word := "tags"
+	if len(all) == 1 {
+		word = "tag"
+	}
+	return a.write(fmt.Appendf(b.Bytes(), "%d %s\n", len(all), word))
 }
 
 // appendRow appends a row of the table.
@@ -154,7 +173,8 @@ func (t seenTag) appendRow(text []byte, rates bool) []byte {
 
 // createSegmentCommand returns the command that makes a tag.
 func (a *app) createSegmentCommand() *cobra.Command {
-	store, first, step, what := "", countValue(1), countValue(1000), ""
+	var where storeOptions
+	first, step, what := countValue(1), countValue(1000), ""
 	c := &cobra.Command{
 		Use:     "create TAG",
 		Short:   "Make a tag",
@@ -165,19 +185,15 @@ func (a *app) createSegmentCommand() *cobra.Command {
 			if err := segment.CheckTag(args[0]); err != nil {
 				return usageError{err}
 			}
-			return a.withStore(c.Context(), store, func(ctx context.Context, p storePlace, s segment.Store) error {
-				maker, ok := s.(segment.Creator)
-				if !ok {
-					return fmt.Errorf("the store %s cannot make tags", p)
-				}
-				if err := maker.Create(ctx, segment.Tag{Name: args[0], Next: int64(first), Step: int64(step), Description: what}); err != nil {
+			return a.withStore(c, where, func(ctx context.Context, s *tagStore) error {
+				if err := s.create(ctx, segment.Tag{Name: args[0], Next: int64(first), Step: int64(step), Description: what}); err != nil {
 					return err
 				}
 				return a.write(fmt.Appendf(nil, "tag %s begins at %d, with a step of %d\n", printable(args[0]), int64(first), int64(step)))
 			})
 		},
 	}
-	addStoreFlag(c, &store)
+	addStoreFlags(c, &where)
 	c.Flags().Var(&first, "first", "the first number")
 	c.Flags().Var(&step, "step", "how many numbers a segment has, if its taker names no number")
 	c.Flags().StringVar(&what, "description", "", "what the numbers are for")
@@ -186,7 +202,7 @@ func (a *app) createSegmentCommand() *cobra.Command {
 
 // advanceSegmentCommand returns the command that raises tags.
 func (a *app) advanceSegmentCommand() *cobra.Command {
-	var store string
+	var where storeOptions
 	var to, by countValue
 	var every bool
 	c := &cobra.Command{
@@ -206,12 +222,12 @@ another server than before". Raise it above every number in use.`,
 			case (to == 0) == (by == 0), every && by == 0:
 				return usageError{fmt.Errorf("give --to or --by, and with --all --by")}
 			}
-			return a.withStore(c.Context(), store, func(ctx context.Context, _ storePlace, s segment.Store) error {
+			return a.withStore(c, where, func(ctx context.Context, s *tagStore) error {
 				return a.advanceSegments(ctx, s, args, int64(to), int64(by))
 			})
 		},
 	}
-	addStoreFlag(c, &store)
+	addStoreFlags(c, &where)
 	c.Flags().Var(&to, "to", "the next number")
 	c.Flags().Var(&by, "by", "how much to add")
 	c.Flags().BoolVar(&every, "all", false, "all tags")
@@ -219,19 +235,31 @@ another server than before". Raise it above every number in use.`,
 }
 
 // advanceSegments raises the tag that is named, or all.
-func (a *app) advanceSegments(ctx context.Context, s segment.Store, names []string, to, by int64) error {
+func (a *app) advanceSegments(ctx context.Context, s *tagStore, names []string, to, by int64) error {
 	tags, err := s.Tags(ctx)
 	if err != nil {
 		return err
 	}
 	if len(names) > 0 {
-		if tags = slices.DeleteFunc(tags, func(t segment.Tag) bool { return t.Name != names[0] }); len(tags) == 0 {
-			return fmt.Errorf("%w: %q", segment.ErrUnknownTag, names[0])
+		at := slices.IndexFunc(tags, func(t segment.Tag) bool { return t.Name == names[0] })
+		if at < 0 {
+			return suggestTag(names[0], tags)
+		}
+		tags = tags[at : at+1]
+	}
+	for _, t := range tags { // before any of them is changed
+		if t.Damage == nil && t.Next > math.MaxInt64-by {
+			return fmt.Errorf("tag %s is at %d, and numbers end at %d: --by is at most %d", printable(t.Name), t.Next, int64(math.MaxInt64), math.MaxInt64-t.Next)
 		}
 	}
+	var damaged []error
 	for _, t := range tags {
 		next := to
 		if by > 0 {
+			if t.Damage != nil {
+				damaged = append(damaged, fmt.Errorf("%w; --by leaves damaged tags alone: say --to", t.Damage))
+				continue
+			}
 			next = t.Next + by
 		}
 		if err := s.Advance(ctx, t.Name, next); err != nil {
@@ -241,5 +269,23 @@ func (a *app) advanceSegments(ctx context.Context, s segment.Store, names []stri
 			return err
 		}
 	}
-	return nil
+	return errors.Join(damaged...)
+}
+
+// suggestTag says that there is no such tag, and which one was meant.
+func suggestTag(name string, tags []segment.Tag) error {
+	err := fmt.Errorf("%w: %q", segment.ErrUnknownTag, name)
+	if meant := nearTag(name, tags); meant != "" {
+		err = fmt.Errorf("%w; did you mean %q?", err, meant)
+	}
+	return err
+}
+
+// nearTag returns the tag that was meant by name, or "".
+func nearTag(name string, tags []segment.Tag) string {
+	var known []string
+	for _, t := range tags {
+		known = append(known, t.Name)
+	}
+	return near.Word(name, known, mistypedBy)
 }

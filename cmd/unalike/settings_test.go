@@ -65,7 +65,7 @@ func TestConfigPassword(t *testing.T) {
 
 // TestUnusedSettings: what counts only with a file is named, without its value.
 func TestUnusedSettings(t *testing.T) {
-	env := map[string]string{envCoordinator: noState(t, "4"), "UNALIKE_LAYOUT": "hidden", "UNALIKE_TTL": "", "UNALIKE_PORT": "tcp://1.2.3.4"}
+	env := map[string]string{envCoordinator: noState(t, "4"), "UNALIKE_LAYOUT": "hidden", "UNALIKE_TTL": "", "UNALIKE_PORT": "tcp://1.2.3.4", "UNALIKE_STORE": "mysql://h/d", "UNALIKE_SEGMENTS": "a"}
 	const want = "unalike: UNALIKE_LAYOUT is set and not used without --config\n"
 	if got := call(t, env, "", "generate"); got.code != exitOK || strings.Count(got.stderr, want) != 1 || strings.Count(got.stderr, "not used") != 1 || strings.Contains(got.stderr, "hidden") {
 		t.Errorf("%+v", got)

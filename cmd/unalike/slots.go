@@ -26,14 +26,19 @@ type slotObject struct {
 	WindowLeft  *float64 `json:"window_left_seconds"` // negative: it has ended; null: there was none
 	NotAfter    int64    `json:"not_after"`           // the last tick of the window
 	Fingerprint string   `json:"layout"`              // empty: not stored
+	// MaxHorizon is what the namespace was declared with; 0, which is left out: with nothing,
+	// or it was not asked for.
+	MaxHorizon float64 `json:"max_horizon_seconds,omitempty"`
 }
 
 // stateGone is the state of a slot that was there and is not.
 const stateGone = "gone"
 
-// appendSlot appends s as a line of JSON to b.
-func appendSlot(b []byte, s coord.Slot, state string, now time.Time) ([]byte, error) {
-	text, err := json.Marshal(newSlotObject(s, state, now))
+// appendSlot appends s, which is of the namespace n, as a line of JSON to b.
+func appendSlot(b []byte, s coord.Slot, n coord.Namespace, state string, now time.Time) ([]byte, error) {
+	object := newSlotObject(s, state, now)
+	object.MaxHorizon = n.MaxHorizon.Seconds()
+	text, err := json.Marshal(object)
 	return append(append(b, text...), '\n'), err
 }
 
@@ -143,9 +148,18 @@ func describeWindow(s coord.Slot, now time.Time) string {
 
 // summary says in one line how many worker IDs there are of each kind, and how far
 // windows reach. Those that were never granted are counted only if the slots are those
-// of the whole namespace. The second line, if there is one, is about all of it.
+// of the whole namespace. The lines after it, if there are any, are about all of it.
 func summary(slots []coord.Slot, n coord.Namespace, whole bool, now time.Time) string {
-	return summaryOfSlots(slots, n, whole, now) + describeFloor(n, now)
+	return summaryOfSlots(slots, n, whole, now) + describeHorizon(n) + describeFloor(n, now)
+}
+
+// describeHorizon says, in a line, what longest horizon a namespace was declared with;
+// nothing if with none.
+func describeHorizon(n coord.Namespace) string {
+	if n.MaxHorizon == 0 {
+		return ""
+	}
+	return fmt.Sprintf("windows reach up to %v ahead, as the namespace was declared: so long nothing is granted after a loss of state\n", n.MaxHorizon)
 }
 
 func summaryOfSlots(slots []coord.Slot, n coord.Namespace, whole bool, now time.Time) string {

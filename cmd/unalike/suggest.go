@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/unalike-id/unalike/config"
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/near"
 )
 
@@ -34,12 +33,12 @@ func knownCommand(c *cobra.Command, args []string) error {
 }
 
 // suggestScheme adds to an error about an unknown scheme the one that was meant.
-func suggestScheme(rawURL string, err error) error {
+func suggestScheme(rawURL string, known []string, err error) error {
 	scheme, _, _ := strings.Cut(strings.ToLower(rawURL), "://")
-	if slices.Contains(coord.Schemes(), scheme) {
+	if slices.Contains(known, scheme) {
 		return err
 	}
-	if meant := near.Word(scheme, coord.Schemes(), mistypedBy); meant != "" {
+	if meant := near.Word(scheme, known, mistypedBy); meant != "" {
 		return fmt.Errorf("%w; did you mean %s://?", err, meant)
 	}
 	return err

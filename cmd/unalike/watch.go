@@ -64,7 +64,7 @@ func (w *watch) look(ctx context.Context) error {
 		return err
 	}
 	var unknown error
-	if err == nil && !w.json {
+	if err == nil {
 		var info coord.Namespace
 		if info, unknown = w.of.inspect(ctx); unknown == nil {
 			w.info = info
@@ -154,7 +154,7 @@ func (w *watch) printChanges(slots []coord.Slot, complete bool) error {
 	w.told = w.info
 	add := func(s coord.Slot, state string) (err error) {
 		if w.json {
-			text, err = appendSlot(text, s, state, now)
+			text, err = appendSlot(text, s, w.info, state, now)
 		} else {
 			text = append(text, changeLine(s, state, now)...)
 		}

@@ -35,13 +35,14 @@ is how long the window that is stored for it is still open: the holder issues ID
 inside it and extends it, and the next holder begins where it ends. It is computed
 with the clock of this machine; the other times are by the clock of the machine that
 wrote them. Below the table it says how many there are of each kind, and, if that is so,
-until when nothing is granted, in a quarantine for example, or that the namespace is
-closed.
+how far ahead windows may reach because the namespace was declared with it, until when
+nothing is granted, in a quarantine for example, or that the namespace is closed.
 
 --format json prints one object a line: seen (when this machine looked), worker_id,
 state (held, free, retired), holder, identity, generation, since, renewed, window_end,
 window_left_seconds (negative: it has ended; null: there was none), not_after (the window's last tick) and
-layout. Times are in RFC 3339, and null where they are not stored.
+layout, and max_horizon_seconds if the namespace was declared with it. Times are in RFC
+3339, and null where they are not stored.
 
 --watch looks again and again until it is interrupted. On a terminal it draws the
 table anew; elsewhere, and with --format json, it prints a line for each worker ID and
@@ -95,7 +96,7 @@ func (a *app) workers(ctx context.Context, n *namespace, o *workersOptions) erro
 	}
 	var info coord.Namespace
 	var unknown error
-	if o.format.value == formatTable {
+	if len(slots) > 0 || o.format.value == formatTable {
 		info, unknown = n.inspect(ctx)
 	}
 	if err := a.writeSlots(slots, info, n.whole, o); err != nil {
@@ -118,7 +119,7 @@ func (a *app) writeSlots(slots []coord.Slot, info coord.Namespace, whole bool, o
 	var text []byte
 	for _, s := range shown {
 		var err error
-		if text, err = appendSlot(text, s, s.State.String(), now); err != nil {
+		if text, err = appendSlot(text, s, info, s.State.String(), now); err != nil {
 			return err
 		}
 	}

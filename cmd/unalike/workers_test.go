@@ -53,6 +53,7 @@ func TestSlotTable(t *testing.T) {
 		{someSlots()[:1], coord.Namespace{Floor: at}, false, "0 held, 0 free, 1 retired\n"},
 		{someSlots()[:1], coord.Namespace{Floor: at.Add(time.Minute)}, false, "0 held, 0 free, 1 retired\nnothing is granted, and no window extended, before 2026-05-17T09:31:00.000Z, in 1m0s\n"},
 		{nil, coord.Namespace{Layout: "x", Closed: true, Floor: at.AddDate(9, 0, 0)}, true, "no worker ID was ever granted\nthe namespace is closed, because another one follows it: nothing is granted any more\n"},
+		{nil, coord.Namespace{Layout: "x", MaxHorizon: 6 * time.Hour, Floor: at.Add(time.Minute)}, true, "no worker ID was ever granted\nwindows reach up to 6h0m0s ahead, as the namespace was declared: so long nothing is granted after a loss of state\nnothing is granted, and no window extended, before 2026-05-17T09:31:00.000Z, in 1m0s\n"},
 		{nil, coord.Namespace{}, true, "there is no such namespace, or it is new: no worker ID was ever granted\n"},
 	} {
 		if got := summary(tt.slots, tt.of, tt.whole, at); got != tt.want {
@@ -70,7 +71,7 @@ func TestSlotJSON(t *testing.T) {
 	var got []byte
 	for _, s := range someSlots() {
 		var err error
-		if got, err = appendSlot(got, s, s.State.String(), at); err != nil {
+		if got, err = appendSlot(got, s, coord.Namespace{}, s.State.String(), at); err != nil {
 			t.Fatal(err)
 		}
 	}

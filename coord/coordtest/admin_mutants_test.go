@@ -40,6 +40,7 @@ type (
 	hides  struct{ *protocol.Coordinator }
 	waits  struct{ *protocol.Coordinator }
 	lowers struct{ *protocol.Coordinator }
+	drops  struct{ *protocol.Coordinator }
 )
 
 func (inits) Init(context.Context, coord.Space) error { return nil }
@@ -73,6 +74,11 @@ func (w waits) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Gra
 	return g, err
 }
 
+func (d drops) Init(ctx context.Context, s coord.Space) error {
+	s.MaxHorizon = 0
+	return d.Coordinator.Init(ctx, s)
+}
+
 func (lowers) Lower(context.Context) (time.Time, error) { return time.Time{}, nil }
 
 // TestAdminFindsMutants runs each mutant through the case that is there for it, which
@@ -83,6 +89,7 @@ func TestAdminFindsMutants(t *testing.T) {
 		"Inspect":            func(c *protocol.Coordinator) administered { return shows{c} },
 		"Quarantine":         func(c *protocol.Coordinator) administered { return raises{c} },
 		"QuarantineForALoss": func(c *protocol.Coordinator) administered { return loses{c} },
+		"MaxHorizon":         func(c *protocol.Coordinator) administered { return drops{c} },
 		"NamespaceClosed":    func(c *protocol.Coordinator) administered { return waits{c} },
 		"Lower":              func(c *protocol.Coordinator) administered { return lowers{c} },
 		"Retire":             func(c *protocol.Coordinator) administered { return keeps{c} },

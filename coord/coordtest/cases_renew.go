@@ -134,6 +134,9 @@ var renewCases = []testCase{
 		}
 		g := s.acquire(p)
 		lost := n.Lost(g)
+		if lost == nil {
+			s.Skip("skipped: this driver gives no hint of a lost lease (Lost returns nil)")
+		}
 		select {
 		case <-lost:
 			s.Fatalf("hint that %v is lost, and it is not", g)

@@ -174,6 +174,9 @@ var resumeCases = []testCase{
 		}
 		r := s.resume(b, bare(g), rand.Text(), s.now+2*s.horizon)
 		lost := n.Lost(r)
+		if lost == nil {
+			s.Skip("skipped: this driver gives no hint of a lost lease (Lost returns nil)")
+		}
 		s.h.Expire(s.TB, r)
 		select {
 		case <-lost:

@@ -244,3 +244,12 @@ func TestRestart(t *testing.T) {
 		t.Errorf("Acquire after a restart: %v; now is %d", h, tickNow())
 	}
 }
+
+// TestLossOfLongWindows: the same in a namespace that was declared with long windows.
+func TestLossOfLongWindows(t *testing.T) {
+	t.Parallel()
+	server, ns := etcdtest.Start(t), rand.Text()
+	drivertest.LossOfLongWindows(t,
+		func() drivertest.Operated { return newCoordinator(t, server.Client(t), ns, nil) },
+		func() func() { return rollBack(t, server) })
+}

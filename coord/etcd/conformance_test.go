@@ -12,13 +12,14 @@ import (
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
 func TestConformance(t *testing.T) {
 	server := etcdtest.Start(t)
 	operator := server.Client(t)
-	coordtest.Run(t, func(tb testing.TB) coordtest.Harness {
+	localtest.Conform(t, func(tb testing.TB) coordtest.Harness {
 		tb.Helper()
 		ns := rand.Text()
 		expire := func(tb testing.TB, g coord.Grant) {

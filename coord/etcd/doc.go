@@ -76,8 +76,8 @@
 // whose clock is behind the median of their last renewals, or more than a TTL ahead
 // of it, by more than [Options.SkewBound] is refused with a [coord.ClockSkewError]. With
 // fewer holders nobody can say whose clock is wrong. A slot whose window reaches
-// further than [MaxHorizon] and the bound is not granted any more; retire its worker
-// ID.
+// further than [MaxHorizon], or what the namespace was declared with, and the bound is not
+// granted any more; retire its worker ID.
 //
 // A dead holder is no clock: leases stand still while etcd is down, so that after an
 // outage those of the dead live on for one TTL. Only holders that have renewed since the
@@ -94,8 +94,8 @@
 // slot falls, when the cluster has another ID than the namespace remembers, when a
 // namespace or a slot that it knew is gone or was made again, and when a generation was
 // granted twice. It then raises the floor: nothing is granted or extended
-// until [MaxHorizon] and the skew bound have passed, because no window that was lost
-// reaches further. The namespace keeps a record of the loss. Whoever notices it later,
+// until [MaxHorizon], or what the namespace was declared with, and the skew bound have passed,
+// because no window that was lost reaches further. The namespace keeps a record of the loss. Whoever notices it later,
 // and has seen nothing since, does not raise the floor again.
 //
 // Whose clock is far from those of the other holders, or has nobody to compare it with,
@@ -112,8 +112,8 @@
 // starts; restore with a new cluster token (etcdutl snapshot restore
 // --initial-cluster-token) and with --bump-revision and --mark-compacted. A namespace
 // whose keys were all deleted looks like a new one to whoever did not know it: do not
-// delete namespaces that are in use, or wait [MaxHorizon] after the last holder has
-// ended.
+// delete namespaces that are in use, or wait [MaxHorizon], or what they were declared with,
+// after the last holder has ended.
 //
 // # If etcd is away
 //

@@ -3,6 +3,8 @@ package etcd
 import (
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -19,7 +21,8 @@ const (
 	MinTTL = 2 * time.Second
 	// MaxHorizon is the longest horizon. It is a constant, because after a loss of
 	// data it is all that is known of the windows that were lost: nothing is granted
-	// until the longest one that there can have been is over.
+	// until the longest one that there can have been is over. A namespace may be
+	// declared with a longer one, for holders that survive: see [coord.Space].
 	MaxHorizon = 2 * time.Minute
 	// DefaultSkewBound is how far a newcomer's clock may be from those of the holders.
 	DefaultSkewBound = time.Second
@@ -88,7 +91,7 @@ func New(client *clientv3.Client, namespace string, o *Options) (*Coordinator, e
 	}
 	st := &store{client: client, keys: keyspace(root + namespace + "/")}
 	p, err := protocol.New(st, protocol.Settings{
-		Driver: "etcd", Title: "the etcd cluster", Namespace: namespace, Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
+		Driver: "etcd", Title: "the etcd cluster", Namespace: namespace, Place: placeOf(client, namespace), Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
 		SkewBound: opts.SkewBound, OneMachine: opts.OneMachine, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
 	})
 	if err != nil {
@@ -96,4 +99,14 @@ func New(client *clientv3.Client, namespace string, o *Options) (*Coordinator, e
 	}
 	st.life = p.Life()
 	return &Coordinator{Coordinator: p, client: client}, nil
+}
+
+// placeOf names the namespace by the servers that a client talks to.
+func placeOf(client *clientv3.Client, namespace string) string {
+	var hosts []string
+	for _, e := range client.Endpoints() {
+		hosts = append(hosts, e[strings.LastIndex(e, "/")+1:]) // with TLS or without
+	}
+	slices.Sort(hosts)
+	return coord.JoinPlace("etcd", append(hosts, namespace)...)
 }

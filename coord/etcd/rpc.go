@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/etcdclient"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -84,14 +85,13 @@ func (st *store) fetch(ctx context.Context, ops ...clientv3.Op) (*reply, error) 
 	return st.transact(ctx, nil, ops, nil)
 }
 
-// request is ask with what surrounds every request: the client waits longer and longer
-// between attempts to connect, and whoever makes a request has waited already.
+// request is ask with what surrounds every request.
 func request[T any](ctx context.Context, st *store, repeat bool, do func(context.Context) (T, error)) (answer T, sent int, err error) {
-	if st.unwell.Load() {
-		st.client.ActiveConnection().ResetConnectBackoff()
-	}
+	st.reconnect.Before(st.client)
 	answer, sent, err = ask(ctx, &st.pace, repeat, do)
-	st.unwell.Store(err != nil && transient(err))
+	if err != nil && transient(err) {
+		st.reconnect.Failed()
+	}
 	return answer, sent, st.explain(ctx, err)
 }
 
@@ -110,17 +110,14 @@ func transient(err error) bool {
 
 // explain adds what an error of the client leaves out.
 func (st *store) explain(ctx context.Context, err error) error {
+	if why := etcdclient.Denied(err, string(st.keys)); why != "" {
+		return fmt.Errorf("%w: %s: %w", coord.ErrInvalid, why, err)
+	}
 	switch {
-	case errors.Is(err, rpctypes.ErrPermissionDenied):
-		return fmt.Errorf("%w: the etcd user may not read and write keys under %s; grant it a role that may: %w", coord.ErrInvalid, st.keys, err)
-	case errors.Is(err, rpctypes.ErrUserEmpty):
-		return fmt.Errorf("%w: the etcd cluster wants a user and a password: %w", coord.ErrInvalid, err)
-	case errors.Is(err, rpctypes.ErrAuthFailed):
-		return fmt.Errorf("%w: the etcd cluster refuses the user name or the password: %w", coord.ErrInvalid, err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no answer from %s in time: %w%s", strings.Join(st.client.Endpoints(), ", "), err, st.connection(ctx))
+		return fmt.Errorf("no answer from %s in time: %w%s", strings.Join(st.client.Endpoints(), ", "), err, etcdclient.Trouble(ctx, st.client))
 	case transient(err):
-		return fmt.Errorf("%s cannot serve now: %w%s", strings.Join(st.client.Endpoints(), ", "), err, st.connection(ctx))
+		return fmt.Errorf("%s cannot serve now: %w%s", strings.Join(st.client.Endpoints(), ", "), err, etcdclient.Trouble(ctx, st.client))
 	}
 	return err
 }

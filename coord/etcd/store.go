@@ -14,18 +14,19 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/etcdclient"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // store is the keys of one namespace as a [protocol.Store].
 type store struct {
-	client *clientv3.Client
-	keys   keyspace
-	life   *lifetime.Life // of the coordinator
-	pace   pace
-	unwell atomic.Bool   // the last request got no answer
-	known  atomic.Uint64 // the cluster's ID, by the last answer; 0: there was none
+	client    *clientv3.Client
+	keys      keyspace
+	life      *lifetime.Life // of the coordinator
+	pace      pace
+	reconnect etcdclient.Reconnect
+	known     atomic.Uint64 // the cluster's ID, by the last answer; 0: there was none
 }
 
 // Open implements [protocol.Store].

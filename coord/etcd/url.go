@@ -5,36 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 
-	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/logs"
-	"github.com/unalike-id/unalike/internal/tlsfiles"
-)
-
-const (
-	scheme    = "etcd"
-	schemeTLS = "etcds"
-
-	// defaultPort is etcd's port for clients.
-	defaultPort = "2379"
-
-	// A connection whose other end is gone is found out by pings. gRPC does not ping
-	// more often than every 10 s, and servers refuse less than 5 s.
-	pingEvery   = 10 * time.Second
-	pingTimeout = 3 * time.Second
-	// loginTime bounds logging in, which is done when the client is made.
-	loginTime = 5 * time.Second
+	"github.com/unalike-id/unalike/coord/local"
+	"github.com/unalike-id/unalike/internal/etcdclient"
 )
 
 func init() {
-	coord.Register(scheme, open)
-	coord.Register(schemeTLS, open)
+	coord.Register(etcdclient.Scheme, local.Opener(open))
+	coord.Register(etcdclient.SchemeTLS, local.Opener(open))
 }
 
 // open makes a coordinator, and a client of its own, from a URL.
@@ -46,15 +27,9 @@ func open(ctx context.Context, u *coord.URL) (coord.Coordinator, error) {
 		}
 		return nil, err
 	}
-	var client *clientv3.Client
-	login := func() { client, err = dial(ctx, t.client) }
-	log := logs.Or(u.Logger)
-	told := logs.Waiting(log, login, "waiting for etcd to answer the login", "at", strings.Join(t.client.Endpoints, ", "), "at_most", loginTime)
-	if told && err == nil {
-		log.Warn("etcd has answered the login")
-	}
+	client, err := etcdclient.New(t.client)
 	if err != nil {
-		return nil, fmt.Errorf("etcd: log in to %s as %q: %w", strings.Join(t.client.Endpoints, ", "), t.client.Username, err)
+		return nil, err
 	}
 	t.options.Logger = u.Logger
 	c, err := New(client, t.namespace, &t.options)
@@ -99,65 +74,6 @@ func parse(u *coord.URL) (target, error) {
 	if _, err = t.options.resolve(); err != nil {
 		return t, err
 	}
-	t.client, err = clientConfig(u)
+	t.client, err = etcdclient.Config(u)
 	return t, err
-}
-
-// clientConfig returns how to connect.
-func clientConfig(u *coord.URL) (clientv3.Config, error) {
-	cfg := clientv3.Config{
-		DialTimeout:          loginTime,
-		DialKeepAliveTime:    pingEvery,
-		DialKeepAliveTimeout: pingTimeout,
-		Logger:               zap.NewNop(), // what goes wrong is in the errors
-	}
-	protocol := "http"
-	if u.Scheme == schemeTLS {
-		protocol = "https"
-	}
-	addresses, err := u.Addresses(defaultPort)
-	if err != nil {
-		return cfg, err
-	}
-	for _, a := range addresses {
-		cfg.Endpoints = append(cfg.Endpoints, protocol+"://"+a)
-	}
-	if u.User != nil {
-		password, has := u.User.Password()
-		if u.User.Username() == "" || !has || password == "" {
-			return cfg, errors.New("a user and a password belong together; write user:password@, or neither")
-		}
-		cfg.Username, cfg.Password = u.User.Username(), password
-	}
-	if u.Scheme != schemeTLS {
-		return cfg, tlsfiles.None(u, schemeTLS)
-	}
-	cfg.TLS, err = tlsfiles.Config(u, clock.System())
-	return cfg, err
-}
-
-// dial makes a client. That takes time only if it has to log in; ctx bounds it.
-func dial(ctx context.Context, cfg clientv3.Config) (*clientv3.Client, error) {
-	// The client lives as long as its context. While it is being made, that ends with
-	// ctx as well.
-	life, end := context.WithCancel(context.Background())
-	cfg.Context = life
-	stop := context.AfterFunc(ctx, end)
-	client, err := clientv3.New(cfg)
-	switch {
-	case err == nil && !stop():
-		err = context.Cause(ctx)
-		_ = client.Close()
-	case err == nil:
-		return client, nil
-	case ctx.Err() != nil:
-		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
-	case errors.Is(err, rpctypes.ErrAuthFailed):
-		err = fmt.Errorf("%w: the user name or the password is wrong: %w", coord.ErrInvalid, err)
-	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("no answer within %v: %w", loginTime, err)
-	}
-	stop()
-	end()
-	return nil, err
 }

@@ -58,7 +58,7 @@ func TestBadURL(t *testing.T) {
 		"etcd://h/ns?ttl=10":              "unit",
 		"etcd://h/ns?ttl=2500ms":          "2.5s; etcd keeps leases by whole seconds",
 		"etcd://h/ns?ttl=1s":              "at least 2s",
-		"etcd://h/ns?horizon=5m":          "at most 2m0s",
+		"etcd://h/ns?horizon=25h":         "at most 24h0m0s",
 		"etcd://h/ns?skew=-1s":            `option skew is "-1s"; it is a positive duration with a unit, for example 1s`,
 		"etcd://h/ns?skew=5m":             "SkewBound is 5m0s; it is positive and less than 2m0s",
 		"etcd://user@h/ns":                "a user and a password belong together; write user:password@, or neither",
@@ -91,7 +91,7 @@ func TestBadOptions(t *testing.T) {
 		"namespace":       {client, "a/b", etcd.Options{}},
 		"whole seconds":   {client, "ns", etcd.Options{Lease: coord.LeaseConfig{TTL: 2500 * time.Millisecond}}},
 		"at least 2s":     {client, "ns", etcd.Options{Lease: coord.LeaseConfig{TTL: time.Second}}},
-		"at most 2m0s":    {client, "ns", etcd.Options{Lease: coord.LeaseConfig{Horizon: time.Hour}}},
+		"at most 24h0m0s": {client, "ns", etcd.Options{Lease: coord.LeaseConfig{Horizon: 25 * time.Hour}}},
 		"SkewBound is -1": {client, "ns", etcd.Options{SkewBound: -1}},
 		"WorkerIDs":       {client, "ns", etcd.Options{Lease: coord.LeaseConfig{WorkerIDs: coord.Range{Count: 1}}}},
 		"Identity":        {client, "ns", etcd.Options{Lease: coord.LeaseConfig{Identity: "pod-a"}}},
@@ -157,8 +157,6 @@ func TestWrongPort(t *testing.T) {
 func TestPassword(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t)
-	admin := server.Client(t)
-	ctx := within(t)
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -167,23 +165,7 @@ func TestPassword(t *testing.T) {
 	}
 	const password = "p@ss%word:/?"
 	const escaped = "p%40ss%25word%3A%2F%3F"
-	_, err := admin.UserAdd(ctx, "root", password)
-	must(err)
-	_, err = admin.UserGrantRole(ctx, "root", "root")
-	must(err)
-	for _, user := range []string{"holder", "stranger"} {
-		_, err = admin.UserAdd(ctx, user, password)
-		must(err)
-	}
-	_, err = admin.RoleAdd(ctx, "holders")
-	must(err)
-	_, err = admin.RoleGrantPermission(ctx, "holders", "/unalike/ns/", "/unalike/ns0", clientv3.PermissionType(clientv3.PermReadWrite))
-	must(err)
-	_, err = admin.UserGrantRole(ctx, "holder", "holders")
-	must(err)
-	_, err = admin.AuthEnable(ctx)
-	must(err)
-
+	etcdtest.Protect(t, server, "/unalike/ns/", password)
 	c, err := open(t, "etcd://holder:"+escaped+"@"+server.Endpoint+"/ns")
 	must(err)
 	g, err := c.Acquire(within(t), request(1))
@@ -193,15 +175,14 @@ func TestPassword(t *testing.T) {
 	must(c.Release(within(t), g, g.NotBefore))
 
 	for name, tc := range map[string]struct{ userinfo, says string }{
-		"wrong password": {"holder:wrong" + escaped + "@", "user name or the password is wrong"},
-		"unknown user":   {"nobody:" + escaped + "@", "user name or the password is wrong"},
+		"wrong password": {"holder:wrong" + escaped + "@", "refuses the user name or the password"},
+		"unknown user":   {"nobody:" + escaped + "@", "refuses the user name or the password"},
 		"no user":        {"", "wants a user and a password"},
 		"no right":       {"stranger:" + escaped + "@", "may not read and write keys under /unalike/ns/"},
 	} {
 		c, err := open(t, "etcd://"+tc.userinfo+server.Endpoint+"/ns")
-		if err == nil {
-			_, err = c.Acquire(within(t), request(1))
-		}
+		must(err) // the first call logs in
+		_, err = c.Acquire(within(t), request(1))
 		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: %v; want an error that says %q", name, err, tc.says)
 		}

@@ -5,8 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 )
+
+// usualHorizon is at least as far as windows reach ahead, where no longer horizon was
+// declared.
+const usualHorizon = 2 * time.Minute
 
 // checkBegun reports whether the new namespace may follow an old one that is closed.
 // Closing overwrites the old floor; only the successor records that the move began, by a
@@ -22,7 +27,27 @@ func (m *move) checkBegun(ctx context.Context, end Ending) error {
 	case !info.Base.IsZero():
 		return nil
 	}
-	return fmt.Errorf("%w: the old namespace is closed, because another one follows it; continue with that one; if nobody ever used that one, declare a new one with Init and raise its floor with Quarantine to where the last window of the old one ends, at %s, or to two minutes from now if that is later", coord.ErrInvalid, end.Until.UTC().Format(time.RFC3339Nano))
+	return fmt.Errorf("%w: the old namespace is closed, because another one follows it; continue with that one; if nobody ever used that one, declare a new one with Init and raise its floor with Quarantine to where the last window of the old one ends, at %s, or to %v from now if that is later", coord.ErrInvalid, end.Until.UTC().Format(time.RFC3339Nano), max(usualHorizon, end.MaxHorizon))
+}
+
+// checkHorizon reports whether the new namespace protects the windows of the old one also when
+// its back end loses the floor that keeps it above them: after a loss it waits for as long as
+// its own windows reach, and those of a namespace that was declared with more reach further.
+func (m *move) checkHorizon(end Ending) error {
+	own := usualHorizon
+	if r, ok := m.next.(coord.LeaseRuler); ok {
+		own = r.LeaseRules().MaxHorizon
+	}
+	own = max(own, m.space.MaxHorizon)
+	last := end.lost
+	if end.Furthest.Until.After(last) {
+		last = end.Furthest.Until
+	}
+	if end.MaxHorizon <= own || !last.After(time.UnixMicro(clock.System().UnixMicro()).Add(own)) {
+		return nil
+	}
+	return fmt.Errorf("%w: the old namespace was declared with windows of up to %v, and its last one ends at %s; the new one, which has windows of up to %v, can follow it from %s on; or declare the new one with %v too",
+		coord.ErrInvalid, end.MaxHorizon, last.UTC().Format(time.RFC3339Nano), own, last.Add(-own).UTC().Format(time.RFC3339Nano), end.MaxHorizon)
 }
 
 // unused returns an error if anything was ever granted in the new namespace. It reports

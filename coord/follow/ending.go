@@ -23,6 +23,11 @@ type Ending struct {
 	// still knows it. Its floor then says nothing: what counts beside the windows is only
 	// what its back end may have forgotten, see [coord.Namespace].
 	Closed bool
+	// MaxHorizon is what the namespace was declared with, see [coord.Space]; 0: the horizon of
+	// its driver.
+	MaxHorizon time.Duration
+	// lost is where the last window can end that the back end has forgotten; zero: none was.
+	lost time.Time
 	// slots are all of them, to see whether anything happens later.
 	slots []coord.Slot
 }
@@ -108,7 +113,7 @@ func (e *Ending) addFloor(ctx context.Context, c coord.Coordinator, s coord.Spac
 	case info.Layout != s.Fingerprint:
 		return fmt.Errorf("the namespace to be followed: %w", mismatch(info.Layout, s))
 	}
-	e.Closed = info.Closed
+	e.Closed, e.MaxHorizon, e.lost = info.Closed, info.MaxHorizon, info.Lost
 	floor := info.Floor
 	if info.Closed { // then it is the end of the layout
 		floor = info.Lost

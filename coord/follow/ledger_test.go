@@ -94,7 +94,7 @@ func (l *ledger) Inspect(context.Context) (coord.Namespace, error) {
 	if err := l.call("Inspect"); err != nil || l.space == nil {
 		return coord.Namespace{}, err
 	}
-	n := coord.Namespace{Layout: l.space.Fingerprint, Closed: l.floor >= l.space.LastTick}
+	n := coord.Namespace{Layout: l.space.Fingerprint, Closed: l.floor >= l.space.LastTick, MaxHorizon: l.space.MaxHorizon}
 	if l.floor > 0 {
 		n.Floor = l.micro(l.floor + 1)
 	}

@@ -41,8 +41,12 @@ func (m *move) declare(ctx context.Context) error {
 	err = m.next.Init(ctx, m.space)
 	if err != nil && retired && errors.Is(err, coord.ErrInvalid) && !errors.Is(err, coord.ErrLayoutMismatch) {
 		// The worker IDs that an earlier run has retired are all that is there. That run
-		// has declared it.
-		return nil
+		// has declared it, but maybe with another horizon.
+		if info, unknown := m.next.Inspect(ctx); unknown != nil {
+			return unknown
+		} else if info.MaxHorizon == m.space.MaxHorizon {
+			return nil
+		}
 	}
 	return err
 }

@@ -26,7 +26,10 @@ import (
 // Namespace has returned nil. Namespace looks whether they do, before and after it raises
 // the floors, and returns an error that wraps [coord.ErrInvalid] if not; while worker IDs
 // of prev are held, it is a [*HeldError]. If the layouts differ, the error wraps
-// [coord.ErrLayoutMismatch]. Any other error is that of a back end.
+// [coord.ErrLayoutMismatch]. Any other error is that of a back end. Where prev was declared with
+// a longer [coord.Space.MaxHorizon] than next has, the error wraps [coord.ErrInvalid] until the
+// last window of prev is as near as next's own reach: next could lose its floor, and would wait
+// for those alone.
 //
 // Unless Namespace has returned nil, the namespace of next must not be used; calling
 // Namespace again with both is safe and finishes what was begun. Namespace blocks for as
@@ -38,6 +41,9 @@ func Namespace(ctx context.Context, next, prev coord.Coordinator, s coord.Space)
 	}
 	end, err := EndOf(ctx, prev, s)
 	if err != nil {
+		return time.Time{}, err
+	}
+	if err := m.checkHorizon(end); err != nil {
 		return time.Time{}, err
 	}
 	if err := m.declare(ctx); err != nil {

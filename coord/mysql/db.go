@@ -13,6 +13,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/sqldb"
+	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
@@ -35,10 +37,7 @@ const (
 // Transact implements [sqlstore.DB].
 func (d *db) Transact(ctx context.Context, write bool, statements []sqlstore.Statement) ([][]string, error) {
 	rows, err := d.transact(ctx, write, statements)
-	if err != nil && d.at != "" {
-		err = fmt.Errorf("MySQL at %s: %w", d.at, err)
-	}
-	return rows, err
+	return rows, mysqldb.Located(d.at, err)
 }
 
 func (d *db) transact(ctx context.Context, write bool, statements []sqlstore.Statement) ([][]string, error) {
@@ -80,30 +79,12 @@ func last(rows *sql.Rows, err error) (all [][]string, _ error) {
 	}
 	defer func() { _ = rows.Close() }()
 	for more := true; more; more = rows.NextResultSet() {
-		columns, err := rows.Columns()
+		these, columns, err := mysqldb.Rows(rows)
 		if err != nil {
 			return nil, err
 		}
-		if len(columns) == 0 {
-			continue
-		}
-		all = nil
-		for rows.Next() {
-			values, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
-			for i := range values {
-				into[i] = &values[i]
-			}
-			if err := rows.Scan(into...); err != nil {
-				return nil, err
-			}
-			row := make([]string, len(columns))
-			for i, v := range values {
-				row[i] = v.String
-			}
-			all = append(all, row)
-		}
-		if err := rows.Err(); err != nil {
-			return nil, err
+		if columns > 0 {
+			all = these
 		}
 	}
 	return all, rows.Err()
@@ -154,22 +135,4 @@ func length(interval string) (int64, error) {
 }
 
 // Class implements [sqlstore.DB].
-func (d *db) Class(err error) sqlstore.Class {
-	e, ok := errors.AsType[*mysql.MySQLError](err)
-	if !ok {
-		return sqlstore.Unknown
-	}
-	switch e.Number {
-	case 1205, 1213, 1020:
-		return sqlstore.Race
-	case 1062:
-		return sqlstore.Duplicate
-	case 1146:
-		return sqlstore.NoTables
-	case 1142, 1143, 1227:
-		return sqlstore.Denied
-	case 1044, 1045, 1049, 1665: // the last: the binary log has statements, which differ on a replica
-		return sqlstore.Refused
-	}
-	return sqlstore.Unknown
-}
+func (d *db) Class(err error) sqldb.Class { return mysqldb.Class(err) }

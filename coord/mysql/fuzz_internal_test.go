@@ -4,14 +4,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 )
 
 // FuzzURL: a URL is refused as invalid, or gives options that are allowed.
 func FuzzURL(f *testing.F) {
-	sqltest.URLSeeds(f, scheme)
+	sqltest.URLSeeds(f, mysqldb.Scheme)
 	f.Fuzz(func(t *testing.T, s string) {
-		if target, ok := sqltest.URL(t, scheme, open, s); ok && len(target.Addrs) > 1 {
+		if target, ok := sqltest.URL(t, mysqldb.Scheme, open, s); ok && len(target.Addrs) > 1 {
 			t.Errorf("%q has %d hosts", s, len(target.Addrs))
 		}
 	})

@@ -18,7 +18,8 @@ const (
 	MinTTL = sqlstore.MinTTL
 	// MaxHorizon is the longest horizon. It is a constant, because after a loss of
 	// data it is all that is known of the windows that were lost: nothing is granted
-	// until the longest one that there can have been is over.
+	// until the longest one that there can have been is over. A namespace may be
+	// declared with a longer one, for holders that survive: see [coord.Space].
 	MaxHorizon = sqlstore.MaxHorizon
 	// DefaultSkewBound is how far a newcomer's clock may be from the server's.
 	DefaultSkewBound = sqlstore.DefaultSkewBound
@@ -67,15 +68,15 @@ func New(pool *sql.DB, namespace string, o *Options) (*Coordinator, error) {
 	if pool == nil {
 		return nil, fmt.Errorf("%w: the pool is nil", coord.ErrInvalid)
 	}
-	return newAt(pool, "", namespace, o)
+	return newAt(pool, "", nil, namespace, o)
 }
 
 // newAt is New for a server of which it is known where it is.
-func newAt(pool *sql.DB, at, namespace string, o *Options) (*Coordinator, error) {
+func newAt(pool *sql.DB, at string, place []string, namespace string, o *Options) (*Coordinator, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	c, err := sqlstore.New(&db{pool, at}, dialect(), "mysql", "the MySQL database", namespace, sqlstore.Options(*o))
+	c, err := sqlstore.New(&db{pool, at}, dialect(), "mysql", "the MySQL database", namespace, place, sqlstore.Options(*o))
 	if err != nil {
 		return nil, err
 	}

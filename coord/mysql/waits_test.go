@@ -5,6 +5,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 )
 
@@ -17,8 +18,8 @@ func TestLockWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	var seconds string
-	if err := opened.(*Coordinator).owned.QueryRowContext(drivertest.Within(t), "SELECT @@innodb_lock_wait_timeout").Scan(&seconds); err != nil || seconds != lockWait {
-		t.Errorf("a statement waits for a lock for %s s, %v; want %s", seconds, err, lockWait)
+	if err := opened.(*Coordinator).owned.QueryRowContext(drivertest.Within(t), "SELECT @@innodb_lock_wait_timeout").Scan(&seconds); err != nil || seconds != mysqldb.LockWait {
+		t.Errorf("a statement waits for a lock for %s s, %v; want %s", seconds, err, mysqldb.LockWait)
 	}
 }
 

@@ -3,19 +3,20 @@ package postgres
 import (
 	"testing"
 
+	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 )
 
 // FuzzURL: a URL is refused as invalid, or gives options that are allowed, and a pool that
 // connects to what it names and to nothing else.
 func FuzzURL(f *testing.F) {
-	sqltest.URLSeeds(f, scheme)
+	sqltest.URLSeeds(f, pgdb.Scheme)
 	f.Fuzz(func(t *testing.T, s string) {
-		target, ok := sqltest.URL(t, scheme, open, s)
+		target, ok := sqltest.URL(t, pgdb.Scheme, open, s)
 		if !ok {
 			return
 		}
-		config, err := poolConfig(target)
+		config, err := pgdb.Config(target.Server)
 		if err != nil {
 			t.Fatal(err)
 		}

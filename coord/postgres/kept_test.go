@@ -3,11 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +14,6 @@ import (
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
-	"github.com/unalike-id/unalike/internal/testserver/proctest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
@@ -149,8 +143,7 @@ func TestOneConnection(t *testing.T) {
 func TestPgBouncer(t *testing.T) {
 	s := pgtest.Start(t)
 	d := database(t, s, "")
-	pooler := pgBouncer(t, s)
-	config, err := pgxpool.ParseConfig("postgres://postgres@" + pooler + "/postgres")
+	config, err := pgxpool.ParseConfig(s.Bouncer(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,48 +156,6 @@ func TestPgBouncer(t *testing.T) {
 	d.DB = &db{pool}
 	sqltest.OneConnection(t, d)
 	sqltest.LostReplies(t, d)
-}
-
-// pgBouncer runs a pooler with two connections to a server, and returns where it is.
-func pgBouncer(t *testing.T, s *pgtest.Server) (addr string) {
-	t.Helper()
-	program, err := exec.LookPath("pgbouncer")
-	if err != nil {
-		if program = "/usr/sbin/pgbouncer"; !exists(program) {
-			proctest.Need(t, "pgbouncer", "pgbouncer")
-		}
-	}
-	dir, port := filepath.Dir(s.Dir), proctest.FreePorts(t, 1)[0]
-	config := fmt.Sprintf(`[databases]
-postgres = host=127.0.0.1 port=%s dbname=postgres user=postgres
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = %d
-unix_socket_dir =
-auth_type = any
-pool_mode = transaction
-default_pool_size = 2
-ignore_startup_parameters = extra_float_digits
-`, s.Port, port)
-	file := filepath.Join(dir, "pgbouncer.ini")
-	if err := os.WriteFile(file, []byte(config), 0o644); err != nil { //nolint:gosec // another user reads it
-		t.Fatal(err)
-	}
-	proctest.Start(t, s.Command(t, program, file))
-	addr = fmt.Sprintf("127.0.0.1:%d", port)
-	streamtest.Eventually(t, "the pooler listens", func() bool {
-		conn, err := net.Dial("tcp", addr)
-		if err == nil {
-			_ = conn.Close()
-		}
-		return err == nil
-	})
-	return addr
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // TestRolledBack: a server whose files are put back has a shorter log.

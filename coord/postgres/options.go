@@ -3,13 +3,18 @@ package postgres
 import (
 	"fmt"
 	"log/slog"
+	"net"
+	"slices"
+	"strconv"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
@@ -18,7 +23,8 @@ const (
 	MinTTL = sqlstore.MinTTL
 	// MaxHorizon is the longest horizon. It is a constant, because after a loss of
 	// data it is all that is known of the windows that were lost: nothing is granted
-	// until the longest one that there can have been is over.
+	// until the longest one that there can have been is over. A namespace may be
+	// declared with a longer one, for holders that survive: see [coord.Space].
 	MaxHorizon = sqlstore.MaxHorizon
 	// DefaultSkewBound is how far a newcomer's clock may be from the server's.
 	DefaultSkewBound = sqlstore.DefaultSkewBound
@@ -73,33 +79,31 @@ func New(pool *pgxpool.Pool, namespace string, o *Options) (*Coordinator, error)
 	if o == nil {
 		o = &Options{}
 	}
-	c, err := sqlstore.New(&db{pool}, dialect(), "postgres", "the PostgreSQL database", namespace, sqlstore.Options(*o))
+	c, err := sqlstore.New(&db{pool}, dialect(), "postgres", "the PostgreSQL database", namespace, placeOf(pool.Config().ConnConfig), sqlstore.Options(*o))
 	if err != nil {
 		return nil, err
 	}
 	return &Coordinator{c, nil}, nil
 }
 
+// placeOf is where a namespace lives: what selects another schema is part of it.
+func placeOf(c *pgx.ConnConfig) []string {
+	hosts := []string{net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))}
+	for _, f := range c.Fallbacks {
+		if h := net.JoinHostPort(f.Host, strconv.Itoa(int(f.Port))); !slices.Contains(hosts, h) {
+			hosts = append(hosts, h)
+		}
+	}
+	slices.Sort(hosts)
+	return append(hosts, c.Database, c.User, c.RuntimeParams["search_path"], c.RuntimeParams["options"])
+}
+
 // Close ends what this coordinator has under way. It releases no worker ID, and leaves a pool
 // that was passed to [New] as it is.
 func (c *Coordinator) Close() error {
 	err := c.Coordinator.Close()
-	if c.owned == nil {
-		return err
-	}
-	closed := make(chan struct{})
-	go func() {
-		c.owned.Close()
-		close(closed)
-	}()
-	late := time.NewTimer(closeTime)
-	defer late.Stop()
-	select {
-	case <-closed:
-	case <-late.C:
+	if c.owned != nil {
+		pgdb.Close(c.owned)
 	}
 	return err
 }
-
-// closeTime is how long Close waits for connections. A pool gives one that does not answer 15 s.
-const closeTime = time.Second

@@ -98,7 +98,7 @@ func (c *Coordinator) checkRequest(req coord.Request) error {
 	case req.Workers.Count > MaxShare:
 		return fmt.Errorf("%w: Request.Workers.Count is %d; Redis keeps an index of the share, and at most %d are allowed; set WorkerIDs", coord.ErrInvalid, req.Workers.Count, MaxShare)
 	}
-	return lifetime.CheckHorizon(req, c.maxHorizon)
+	return lifetime.CheckHorizon(req, c.LeaseRules())
 }
 
 // checkScale refuses what the scripts cannot compute with.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -18,6 +19,9 @@ func (c *Coordinator) Init(ctx context.Context, s coord.Space) error {
 		return fmt.Errorf("%w: Space has fingerprint %q, unit %d, last tick %d and capacity %d; none may be empty or 0", coord.ErrInvalid, s.Fingerprint, s.Scale.Unit, s.LastTick, s.Capacity)
 	}
 	if err := checkScale(s.Scale, s.LastTick); err != nil {
+		return err
+	}
+	if err := lifetime.CheckDeclared(s.MaxHorizon, c.LeaseRules(), "a Redis can lose the namespace itself, and with it how far its windows reach"); err != nil {
 		return err
 	}
 	_, err := c.do(ctx, operation{

@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
@@ -57,7 +58,7 @@ func conform(t *testing.T, start func(testing.TB) func(testing.TB) goredis.Unive
 	t.Helper()
 	connect := start(t)
 	operator := connect(t)
-	coordtest.Run(t, func(tb testing.TB) coordtest.Harness {
+	localtest.Conform(t, func(tb testing.TB) coordtest.Harness {
 		tb.Helper()
 		ns := newNamespace(tb, operator, layout)
 		participant := func(namespace string) func(testing.TB, coord.Range) coord.Coordinator {

@@ -24,8 +24,10 @@ import (
 type Coordinator struct {
 	client    goredis.UniversalClient
 	owned     bool   // the client was made here, and is closed here
+	hangUp    func() // ends what such a client waits for
 	secure    bool   // made with a URL that asks for TLS
 	at        string // where the client connects to
+	place     string // see Place; empty: not known
 	namespace string
 	opts      Options
 	log       *slog.Logger
@@ -48,6 +50,7 @@ var (
 	_ coord.Admin       = (*Coordinator)(nil)
 	_ coord.Lowerer     = (*Coordinator)(nil)
 	_ coord.Warner      = (*Coordinator)(nil)
+	_ coord.Placer      = (*Coordinator)(nil)
 )
 
 // Close ends what this coordinator has under way. It releases no worker ID, and leaves
@@ -57,11 +60,16 @@ func (c *Coordinator) Close() error {
 	c.closing.Do(func() {
 		c.life.End()
 		if c.owned {
+			c.hangUp()
 			c.closed = c.client.Close()
 		}
 	})
 	return c.closed
 }
+
+// Place implements [coord.Placer]. It is known of clients that are made from a URL, and of
+// others but those of Sentinels.
+func (c *Coordinator) Place() string { return c.place }
 
 // operation is what a script is run for.
 type operation struct {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 // minVersion is the oldest server that this driver is made for. The scripts compare
@@ -37,8 +38,12 @@ var hints = []struct {
 		return "the server at " + c.at + " cannot run scripts; Redis " + minVersion + " or later is needed"
 	}},
 	{"can't parse", true, func(c *Coordinator) string {
-		return "what answers at " + c.at + " does not speak the protocol of Redis"
+		return "what answers at " + c.at + " does not speak the protocol of Redis: " + c.question()
 	}},
+	{"invalid reply", false, func(c *Coordinator) string {
+		return "what answers at " + c.at + " does not speak the protocol of Redis: " + c.question()
+	}},
+	{"does not look like a TLS handshake", false, func(c *Coordinator) string { return c.at + " does not answer with TLS: " + c.question() }},
 	{"EOF", false, hungUp},
 	{"connection reset", false, hungUp},
 	{"", false, func(c *Coordinator) string { return c.at + " cannot serve now" }},
@@ -46,12 +51,15 @@ var hints = []struct {
 
 // hungUp is the meaning of a connection that was closed before an answer came.
 func hungUp(c *Coordinator) string {
-	tls := "if it wants TLS, the URL begins with rediss"
+	tls := "; if it wants TLS, the URL begins with rediss"
 	if c.secure {
-		tls = "is that its port for TLS?"
+		tls = ""
 	}
-	return c.at + " closed the connection without an answer; is what listens there a Redis? (" + tls + ")"
+	return c.at + " closed the connection without an answer: " + c.question() + tls
 }
+
+// question is what to ask where something else may listen.
+func (c *Coordinator) question() string { return drivers.Question("a Redis", c.secure) }
 
 // explain adds what an error of the client leaves out.
 func (c *Coordinator) explain(err error) error {
@@ -61,7 +69,7 @@ func (c *Coordinator) explain(err error) error {
 		return err
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		if c.secure {
-			return fmt.Errorf("no answer from %s in time (with TLS: is that its port for TLS?): %w", c.at, err)
+			return fmt.Errorf("no answer from %s in time (%s): %w", c.at, c.question(), err)
 		}
 		return fmt.Errorf("no answer from %s in time: %w", c.at, err)
 	}

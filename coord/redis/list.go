@@ -59,14 +59,15 @@ func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 	}
 	layout, err1 := r.text(1)
 	v, err2 := r.ints(2, 6)
-	if err := errors.Join(err1, err2); err != nil || layout == "" {
+	nonce, err3 := r.text(8)
+	if err := errors.Join(err1, err2, err3); err != nil || layout == "" {
 		return coord.Namespace{}, err
 	}
 	scale, err := r.scale(4)
 	if err != nil {
 		return coord.Namespace{}, err
 	}
-	meta := protocol.Meta{Fingerprint: layout, Floor: v[0], Base: v[5], LastTick: v[1], Epoch: scale.Epoch, Unit: scale.Unit, Loss: protocol.Loss{Floor: v[4]}}
+	meta := protocol.Meta{Fingerprint: layout, Nonce: nonce, Floor: v[0], Base: v[5], LastTick: v[1], Epoch: scale.Epoch, Unit: scale.Unit, Loss: protocol.Loss{Floor: v[4]}}
 	return meta.Inspected(), nil
 }
 

@@ -90,6 +90,14 @@ func New(client goredis.UniversalClient, namespace string, o *Options) (*Coordin
 	if _, err := coord.ResolveLease(c, coord.LeaseConfig{}); err != nil {
 		return nil, err
 	}
+	switch client := client.(type) {
+	case *goredis.Client:
+		if o := client.Options(); o.Addr != viaSentinel {
+			c.place = target{addrs: []string{o.Addr}, db: o.DB, namespace: namespace}.place(single)
+		}
+	case *goredis.ClusterClient:
+		c.place = target{addrs: client.Options().Addrs, namespace: namespace}.place(cluster)
+	}
 	c.life = lifetime.Begin("redis", namespace)
 	return c, nil
 }

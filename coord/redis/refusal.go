@@ -135,7 +135,7 @@ var refusals = map[string]func(*Coordinator, reply) error{
 			return err
 		}
 		if _, err = protocol.Decode[protocol.Meta]([]byte(text)); err == nil {
-			return errReply
+			err = errors.New("it is of a version that namespaces in Redis do not have; update this program, if a later one has made it")
 		}
 		return fmt.Errorf("%w Redis key %q, field \"meta\": %w", coord.ErrInvalid, slotsKey(c.namespace), err)
 	},

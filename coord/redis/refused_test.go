@@ -181,6 +181,7 @@ func TestWrongServer(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = silent.Close() })
 	rude := drivertest.Answers(t, "")
+	mysql := drivertest.Answers(t, "h\x00\x00\x00\n\r\n")
 	full := redistest.Start(t, redistest.Options{Args: []string{"--maxmemory", "1", "--maxmemory-policy", "noeviction"}})
 	for name, tc := range map[string]struct {
 		url     string
@@ -195,11 +196,12 @@ func TestWrongServer(t *testing.T) {
 		"not a Cluster":    {"redis-cluster://" + pair.Primary.Addr + "?namespace=ns", true, "Cluster"},
 		"not a Sentinel":   {"redis-sentinel://" + pair.Primary.Addr + "/mymaster?namespace=ns", true, "Sentinel"},
 		"unknown master":   {"redis-sentinel://" + sentinel + "/who?namespace=ns", true, "know no master of that name"},
-		"a web server":     {"redis://" + web.Listener.Addr().String() + "?namespace=ns", true, "does not speak the protocol of Redis"},
+		"a web server":     {"redis://" + web.Listener.Addr().String() + "?namespace=ns", true, "does not speak the protocol of Redis: is it the port of a Redis for clients?"},
+		"a MySQL":          {"redis://" + mysql + "?namespace=ns", false, "does not speak the protocol of Redis: is it the port of a Redis for clients?"},
 		"silence":          {"redis://" + silent.Addr().String() + "?namespace=ns", false, "no answer"},
-		"no Redis":         {"redis://" + rude + "?namespace=ns", false, "is what listens there a Redis?"},
+		"no Redis":         {"redis://" + rude + "?namespace=ns", false, "is it the port of a Redis for clients?"},
 		"nobody":           {"redis://127.0.0.1:1?namespace=ns", false, "connection refused"},
-		"TLS":              {"rediss://" + pair.Primary.Addr + "?namespace=ns", false, "is that its port for TLS?"},
+		"TLS":              {"rediss://" + pair.Primary.Addr + "?namespace=ns", false, "is it the port of a Redis for clients, with TLS?"},
 		"out of memory":    {"redis://" + full.Addr + "?namespace=ns", false, "maxmemory"},
 	} {
 		t.Run(name, func(t *testing.T) {

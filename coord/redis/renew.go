@@ -26,6 +26,9 @@ type handle struct {
 	explained atomic.Pointer[string]
 }
 
+// NamespaceNonce is that of the namespace in which the grant was made or last extended.
+func (h *handle) NamespaceNonce() string { return h.seen.nonce }
+
 // granted returns a grant with its handle.
 func (c *Coordinator) granted(g coord.Grant, space coord.Space, seen snapshot, extent *protocol.Extent) coord.Grant {
 	g.Handle = nil

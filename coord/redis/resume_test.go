@@ -43,6 +43,20 @@ func TestCostOfHolding(t *testing.T) {
 	}
 }
 
+// TestHandleTellsNonce: who has a grant knows of which namespace it is, without a call.
+func TestHandleTellsNonce(t *testing.T) {
+	client := redistest.Start(t, redistest.Options{}).Client(t)
+	c := newCoordinator(t, client, newNamespace(t, client, layout), nil)
+	g := mustAcquire(t, c, request(1))
+	ns, err := c.Inspect(within(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h, ok := g.Handle.(interface{ NamespaceNonce() string }); !ok || ns.Nonce == "" || h.NamespaceNonce() != ns.Nonce {
+		t.Errorf("the handle is a %T; the nonce of the namespace is %q", g.Handle, ns.Nonce)
+	}
+}
+
 // TestResumedToken: the token that a slot is found by is the new one, and so is that in
 // the lease's key, which people read.
 func TestResumedToken(t *testing.T) {

@@ -16,6 +16,8 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/local"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/tlsfiles"
 )
 
@@ -43,9 +45,10 @@ func init() {
 func init() {
 	for _, k := range []kind{single, sentinel, cluster} {
 		for _, secure := range []bool{false, true} {
-			coord.Register(k.name(secure), func(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
+			drivers.SetPort(k.name(secure), k.port)
+			coord.Register(k.name(secure), local.Opener(func(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
 				return open(k, secure, u)
-			})
+			}))
 		}
 	}
 }
@@ -67,13 +70,17 @@ func open(k kind, secure bool, u *coord.URL) (coord.Coordinator, error) {
 		}
 		return nil, err
 	}
+	life, end := context.WithCancel(context.Background())
+	t.life = life
 	client := k.client(t)
 	t.options.Logger = u.Logger
 	c, err := New(client, t.namespace, &t.options)
 	if err != nil {
+		end()
 		return nil, errors.Join(err, client.Close())
 	}
-	c.owned, c.secure, c.at = true, secure, strings.Join(t.addrs, ", ")
+	c.hangUp = end
+	c.owned, c.secure, c.at, c.place = true, secure, strings.Join(t.addrs, ", "), t.place(k)
 	return c, nil
 }
 
@@ -87,6 +94,13 @@ type target struct {
 	master                     string
 	db                         int
 	tls                        *tls.Config
+	life                       context.Context // of the client
+}
+
+// place is the text of [coord.Placer].
+func (t target) place(k kind) string {
+	parts := append(slices.Sorted(slices.Values(t.addrs)), t.master, strconv.Itoa(t.db), t.namespace)
+	return coord.JoinPlace(k.scheme, parts...)
 }
 
 // parse reads a URL; errors without coord.ErrInvalid lack the words "redis URL".
@@ -211,6 +225,7 @@ func (t target) failover() goredis.UniversalClient {
 		Username: t.user, Password: t.password, DB: t.db, TLSConfig: t.tls,
 		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
 		ReadTimeout: -1, WriteTimeout: -1, DialTimeout: dialTime,
+		Dialer: (&sentinels{t.addrs, t.tls, t.life}).dial,
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
@@ -36,7 +37,7 @@ func conformance(t *testing.T, servers []*zktest.Server) {
 		addrs = append(addrs, s.Addr)
 	}
 	o := newOperator(t, addrs)
-	coordtest.Run(t, func(tb testing.TB) coordtest.Harness {
+	localtest.Conform(t, func(tb testing.TB) coordtest.Harness {
 		tb.Helper()
 		ns := rand.Text()
 		return coordtest.Harness{

@@ -42,7 +42,7 @@ func New(servers []string, namespace string, o *Options) (*Coordinator, error) {
 		st.login = loginPacket(opts.User, opts.Password)
 	}
 	p, err := protocol.New(st, protocol.Settings{
-		Driver: "zookeeper", Title: "the ZooKeeper ensemble", Namespace: namespace, Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
+		Driver: "zookeeper", Title: "the ZooKeeper ensemble", Namespace: namespace, Place: coord.JoinPlace("zk", append(slices.Sorted(slices.Values(addresses)), opts.Chroot, namespace)...), Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
 		SkewBound: opts.SkewBound, ServerClock: true, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
 	})
 	if err != nil {

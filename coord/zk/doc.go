@@ -120,8 +120,8 @@
 //
 // An acquisition compares its clock with the leader's, and is refused with
 // coord.ErrClockSkew if they differ by more than [Options.SkewBound]. Renewals do not
-// push a window further than [MaxHorizon] and the bound ahead of the leader's clock,
-// whatever the holder's clock says. A slot whose window reaches further than that is not
+// push a window further than [MaxHorizon], or what the namespace was declared with, and the
+// bound ahead of the leader's clock, whatever the holder's clock says. A slot whose window reaches further than that is not
 // granted any more; retire its worker ID. After a loss the leader's time counts for the
 // floor, and an operator whose clock is wrong is refused with coord.ErrClockSkew before
 // anything is written. [Coordinator.Lower] lowers a floor that reaches too far all the
@@ -137,8 +137,8 @@
 // falls, when a generation has another token or a shorter window, when a slot or the
 // namespace was made anew or is gone, and when the record of the namespace is an earlier
 // one or that of another namespace. It then raises the floor: nothing is granted or
-// extended until [MaxHorizon] and the skew bound have passed, because no window that was
-// lost reaches further. A floor that the process knew is put back as well. The floor is
+// extended until [MaxHorizon], or what the namespace was declared with, and the skew bound
+// have passed, because no window that was lost reaches further. A floor that the process knew is put back as well. The floor is
 // raised once for each loss: meta has a record of the last one.
 //
 // A server refuses clients that have seen later transactions than its own, without
@@ -152,8 +152,8 @@
 // the slots of holders from before show the loss, and the tickets of those who acquire
 // again before as many were drawn as are lost. After a restore, therefore, call
 // [Coordinator.Quarantine] before anything else starts; docs/runbooks/zookeeper.md has
-// the steps. Do not delete namespaces that are in use, or wait [MaxHorizon] after the
-// last holder has ended.
+// the steps. Do not delete namespaces that are in use, or wait [MaxHorizon], or what they were
+// declared with, after the last holder has ended.
 //
 // # If ZooKeeper is away
 //

@@ -17,7 +17,8 @@ const (
 	MinTTL = time.Second
 	// MaxHorizon is the longest horizon. It is a constant, because after a loss of
 	// data it is all that is known of the windows that were lost: nothing is granted
-	// until the longest one that there can have been is over.
+	// until the longest one that there can have been is over. A namespace may be
+	// declared with a longer one, for holders that survive: see [coord.Space].
 	MaxHorizon = 2 * time.Minute
 	// DefaultSkewBound is how far a holder's clock may be from that of the servers.
 	DefaultSkewBound = time.Second

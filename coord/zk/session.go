@@ -65,8 +65,7 @@ type session struct {
 
 	serverTime int64     // the leader's clock at the last write, microseconds since 1970
 	timeAt     time.Time // when that was learned
-	pinged     int64     // the number of a transaction, in the last answer to a ping
-	pingedAt   time.Time
+	pinged     heard     // in the last answer to a ping; zero: there was none
 
 	identity atomic.Pointer[protocol.Entry[protocol.Pointer]] // as the last survey has read it; nil: it has not
 }
@@ -142,9 +141,11 @@ func (s *session) failed(err error) {
 
 // ping implements [observer].
 func (s *session) ping(zxid int64) {
+	h := heard{zxid, lifetime.Now()}
+	s.heard.Store(&h)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pinged, s.pingedAt = zxid, lifetime.Now()
+	s.pinged = h
 }
 
 // sends implements [observer].
@@ -160,11 +161,22 @@ func (s *session) sends(request bool) error {
 	return s.mute
 }
 
-// position is that of a write that begins now, but for its number.
+// position is that of a write that begins now, but for its number. A session that has heard of
+// nothing yet goes on with what the one before has heard of.
 func (s *session) position() protocol.Position {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return protocol.Position{Wrote: true, Heard: s.pinged, HeardAt: s.pingedAt}
+	h := s.pinged
+	s.mu.Unlock()
+	if last := s.heard.Load(); h.number == 0 && last != nil {
+		h = *last
+	}
+	return protocol.Position{Wrote: true, Heard: h.number, HeardAt: h.at}
+}
+
+// heard is the number of a transaction that a server has told of without being asked.
+type heard struct {
+	number int64
+	at     time.Time // monotonic
 }
 
 // greeted implements [observer]. A server that makes the session shorter or longer than

@@ -26,8 +26,9 @@ type store struct {
 	opts    Options
 	log     *slog.Logger
 	acl     []client.ACL
-	life    *lifetime.Life // of the coordinator
-	ticket  atomic.Int64   // the number of the last, see fetch
+	life    *lifetime.Life        // of the coordinator
+	ticket  atomic.Int64          // the number of the last, see fetch
+	heard   atomic.Pointer[heard] // what a session has heard of last; nil: nothing yet
 }
 
 // fetch reads nodes as they are now. It writes the clock first: what follows a write

@@ -7,12 +7,17 @@ import (
 	"strings"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/local"
+	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 // scheme is that of this driver's URLs.
 const scheme = "zk"
 
-func init() { coord.Register(scheme, open) }
+func init() {
+	drivers.SetPort(scheme, defaultPort)
+	coord.Register(scheme, local.Opener(open))
+}
 
 // open makes a coordinator from a URL. It contacts nobody.
 func open(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
@@ -45,14 +50,10 @@ func parse(u *coord.URL) (namespace string, opts Options, _ error) {
 	if u.Path != "/" {
 		opts.Chroot = u.Path
 	}
-	if u.User != nil {
-		password, has := u.User.Password()
-		if u.User.Username() == "" || !has || password == "" {
-			return "", opts, errors.New("a user and a password belong together; write user:password@, or neither")
-		}
-		opts.User, opts.Password = u.User.Username(), password
-	}
 	var err error
+	if opts.User, opts.Password, err = drivers.Login(u.User); err != nil {
+		return "", opts, err
+	}
 	if opts.Lease, err = u.Lease(); err != nil {
 		return "", opts, err
 	}

@@ -60,7 +60,7 @@ func TestBadURL(t *testing.T) {
 		"zk://h/?namespace=ns&ttl=1.0005s":    "whole milliseconds",
 		"zk://h/?namespace=ns&ttl=600h":       "at most 596h",
 		"zk://h/?namespace=ns&ttl=100ms":      "at least 1s",
-		"zk://h/?namespace=ns&horizon=5m":     "at most 2m0s",
+		"zk://h/?namespace=ns&horizon=25h":    "at most 24h0m0s",
 		"zk://h/?namespace=ns&skew=-1s":       "skew",
 		"zk://h/?namespace=ns&skew=5m":        "SkewBound",
 		"zk://user@h/?namespace=ns":           "a user and a password belong together; write user:password@, or neither",

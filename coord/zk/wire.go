@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
@@ -25,9 +26,9 @@ const (
 
 var (
 	// errForeign says that what answers is no ZooKeeper.
-	errForeign = errors.New("the answer is not in ZooKeeper's protocol: is this the port for clients, without TLS?")
+	errForeign = errors.New("the answer is not in ZooKeeper's protocol: " + drivers.Question("a ZooKeeper", false))
 	// errUnanswered says that there was no answer to the request for a session.
-	errUnanswered = errors.New("accepts connections and does not answer: is this ZooKeeper's port for clients, without TLS?")
+	errUnanswered = errors.New("accepts connections and does not answer: " + drivers.Question("a ZooKeeper", false))
 	// errSilence says that a connection was given up on which nothing arrived.
 	errSilence = errors.New("owes answers and has sent nothing for long")
 )
@@ -132,7 +133,7 @@ func (w *wire) refused(err error) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("%v %w", server, errUnanswered)
 	}
-	return fmt.Errorf("%v ends connections without an answer: it has no quorum, or it has as many connections from this host as its maxClientCnxns allows, or its data are older than what was seen before", server)
+	return fmt.Errorf("%v ends connections without an answer: it has no quorum, or it has as many connections from this host as its maxClientCnxns allows, or its data are older than what was seen before; or %s", server, drivers.Question("a ZooKeeper", false))
 }
 
 // look follows the packets.

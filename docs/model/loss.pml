@@ -15,6 +15,8 @@
  *   default     evidence are numbers that only rise (revisions of etcd, transaction numbers of ZooKeeper): they show every
  *               loss to whoever has seen anything later than the copy. Some are seen without the namespace's record: the
  *               number in a ping's answer. -DWHOLE: no number counts that came without the record.
+ *   -DDECL=n    the namespace is declared with a horizon of n, longer than MAXH, before the first grant: every copy has it.
+ *               One that was deleted, and made again by somebody else, has not.
  *   -DCARRIED   the numbers have been overtaken, for others use the cluster too. All that is left is what a request carries:
  *               token, generation and window of the caller's grant, and the nonce of the namespace that it knows.
  *
@@ -30,6 +32,11 @@
 #endif
 #ifndef MAXH
 #define MAXH 1                  /* the driver's constant MaxHorizon; a request may want any shorter horizon */
+#endif
+#ifdef DECL                     /* the namespace is declared with a longer horizon */
+#define LONGEST  DECL
+#else
+#define LONGEST  MAXH
 #endif
 #ifndef GMAX
 #define GMAX 2                  /* the search ends where a generation would pass this */
@@ -96,6 +103,25 @@ byte k_floor[2];
 #define K_FLOOR(p)   0
 #endif
 
+/* What the namespace is declared with: what is stored, and what the process remembers, which it stores again with a floor. */
+#ifdef DECL
+bit s_decl, k_decl[2];
+#ifdef M_UNREMEMBERED           /* what is remembered does not count */
+#define REMEMBERS(p)  0
+#else
+#define REMEMBERS(p)  k_decl[p]
+#endif
+#ifdef M_OWNH                   /* floors are raised by the driver's constant, whatever is declared */
+#define LONG(p)      MAXH
+#else
+#define LONG(p)      (s_decl || REMEMBERS(p) -> DECL : MAXH)
+#endif
+#define ALLOWED      (s_decl -> DECL : MAXH)
+#else
+#define LONG(p)      MAXH
+#define ALLOWED      MAXH
+#endif
+
 /* ---- Ghosts. The witness of S1 is chosen at the start: any one tick. ---- */
 byte W;
 byte by;                        /* who has stamped it: process 0 or 1 in its present incarnation; one that is GONE; NOBODY yet */
@@ -144,7 +170,7 @@ bit  byNew;                     /* the stamp of the witness counts */
 #else
 #define MARGIN  (2 * EPS + 1)
 #endif
-#define LATER(p, f)  ((f) >= seenAt[p] + MAXH + EPS + MARGIN)
+#define LATER(p, f)  ((f) >= seenAt[p] + LONG(p) + EPS + MARGIN)
 #if defined(M_NOTIME)           /* the time of the evidence is not compared */
 #define SETTLED(p)  (r_floor != 0 && !k_r[p])
 #elif defined(M_BELOW)          /* all of one's own windows end below the floor, so nothing can happen */
@@ -175,7 +201,7 @@ byte copiedAt;
 #ifdef M_LOWERED                /* to where the clock is */
 #define LOWEST  now
 #else
-#define LOWEST  (now + MAXH + EPS)
+#define LOWEST  (now + ALLOWED + EPS)
 #endif
 #endif
 
@@ -192,7 +218,10 @@ inline raise(p, c) {
 #ifdef OUTAGE
 	CHECK_L3(wasBlind);
 #endif
-	r_floor = CLOCK(c) + MAXH + EPS;
+	r_floor = CLOCK(c) + LONG(p) + EPS;
+#ifdef DECL
+	s_decl = s_decl || REMEMBERS(p);
+#endif
 	floor = MAX(MAX(floor, KNOWN(p)), r_floor);
 	k_r[0] = 0; k_r[1] = 0; r_o = 0; moved = 1
 }
@@ -221,6 +250,9 @@ inline learn(p, t) {
 #endif
 #ifdef FOLLOWS
 	k_floor[p] = floor;
+#endif
+#ifdef DECL
+	k_decl[p] = s_decl;
 #endif
 }
 
@@ -354,7 +386,7 @@ proctype process(byte p)
 	do
 	:: atomic { REACHES ->
 		SOME(t, MAX(now - EPS, 0), now + EPS);
-		SOME(h, 1, MAXH);
+		SOME(h, 1, ALLOWED);
 		if :: heard = 1 :: heard = 0 fi;
 		if :: flag = 1 :: flag = 0 fi;
 		if :: NOTICED(p) && !SETTLED(p) ->
@@ -391,6 +423,9 @@ proctype process(byte p)
 #ifdef FOLLOWS
 		k_floor[p] = 0;
 #endif
+#ifdef DECL
+		k_decl[p] = 0;
+#endif
 		tidy() }
 	od
 }
@@ -401,6 +436,9 @@ inline lose() {
 	s_tok = 0; s_nb = 0; s_na = 0; floor = 0; r_floor = 0; k_r[0] = 0; k_r[1] = 0; newer[0] = knows[0]; newer[1] = knows[1];
 #ifdef CARRIED
 	s_gen = 0; nonce = losses;
+#endif
+#ifdef DECL
+	s_decl = 0;
 #endif
 #else
 	s_tok = o_tok; s_nb = o_nb; s_na = o_na; floor = o_floor; r_floor = o_rfloor;
@@ -454,7 +492,10 @@ proctype world()
 
 init {
 	by = NOBODY; r_o = 1;
-	atomic { SOME(W, 1, TM + DOWN * LOSSES + EPS + MAXH);
+#ifdef DECL
+	s_decl = 1;
+#endif
+	atomic { SOME(W, 1, TM + DOWN * LOSSES + EPS + LONGEST);
 #ifdef FOLLOWS
 		/* The namespace follows another one, which has issued IDs up to the tick FOLLOWS: so the floor was raised to there after
 		 * it was declared. The copy may be from between the two. */

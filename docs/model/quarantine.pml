@@ -20,9 +20,14 @@
 #define EPS 1                   /* clock skew bound */
 #endif
 #ifndef MAXH
-#define MAXH 2                  /* the driver's constant MaxHorizon: no horizon is longer */
+#define MAXH 2                  /* the driver's constant MaxHorizon: without DECL, no horizon is longer */
 #endif
-#define H0   MAXH               /* horizon of process 0 */
+#ifdef DECL                     /* the namespace is declared with a longer horizon, which every copy of the state has */
+#define LONGEST  DECL
+#else
+#define LONGEST  MAXH
+#endif
+#define H0   LONGEST            /* horizon of process 0 */
 #define H1   1                  /* horizon of process 1, which knows no other */
 #ifndef GMAX
 #define GMAX 3                  /* the search ends where a generation would pass this */
@@ -349,15 +354,19 @@ inline release(m) {
 #ifdef M_NOFLOOR                /* the loss is not noticed */
 #define FLOOR(m)  0
 #elif defined(M_FLOORSHORT)     /* one tick less */
-#define FLOOR(m)  (now + MAXH + EPS - 1)
+#define FLOOR(m)  (now + LONGEST + EPS - 1)
 #elif defined(M_NOSKEW)         /* the skew between the clocks is forgotten */
-#define FLOOR(m)  (now + MAXH)
+#define FLOOR(m)  (now + LONGEST)
+#elif defined(M_OWNH)           /* by the driver's constant alone, whatever the namespace declares */
+#define FLOOR(m)  (now + MAXH + EPS)
+#elif defined(M_UNREMEMBERED)   /* what the namespace declares counts only where it is stored */
+#define FLOOR(m)  (now + EPS + (copied -> LONGEST : MAXH))
 #elif defined(M_JOINERH)        /* from the horizon of the one whose request finds the loss */
 #define FLOOR(m)  (now + EPS + (TOKEN(m) == LIVE(0) || TOKEN(m) == DEAD(0) -> H0 : H1))
 #elif defined(M_STOREDH)        /* from a horizon kept in meta, and lost with it: the joiner stores its own anew */
 #define FLOOR(m)  (now + EPS + (copied -> MAXH : H1))
 #else
-#define FLOOR(m)  (now + MAXH + EPS)
+#define FLOOR(m)  (now + LONGEST + EPS)
 #endif
 
 /* What nobody may have been granted before the loss: anything above the floor. */

@@ -35,12 +35,15 @@ row window WRAP S1 T=2 ONLY=1 M_WRAP
 small="EPS=0 TM=1 ONEREPLY"
 row quarantine "two horizons" safe GMAX=2 $small
 row quarantine "longer time" safe GMAX=2 EPS=0 TM=2 MAXH=1 ONEREPLY
+row quarantine "declared horizon" safe GMAX=2 MAXH=1 DECL=2 $small
 tiny=yes
 row quarantine NOFLOOR S1 ONLY=1 EXACT $small M_NOFLOOR
 row quarantine FLOORSHORT S1 ONLY=1 EXACT $small M_FLOORSHORT
 row quarantine NOSKEW S1 ONLY=1 EXACT EPS=1 TM=1 ONEREPLY M_NOSKEW
 row quarantine JOINERH S1 ONLY=1 EXACT $small M_JOINERH
 row quarantine STOREDH S1 ONLY=1 EXACT $small M_STOREDH
+row quarantine OWNH S1 ONLY=1 EXACT MAXH=1 DECL=2 $small M_OWNH
+row quarantine UNREMEMBERED S1 ONLY=1 EXACT MAXH=1 DECL=2 $small M_UNREMEMBERED
 tiny=no
 row quarantine EXEMPT S1 ONLY=1 EXACT $small M_EXEMPT
 row quarantine INPLACE S1 ONLY=1 EXACT EPS=0 TM=2 GMAX=2 MAXH=1 ONEREPLY M_INPLACE
@@ -56,10 +59,14 @@ row loss "carried evidence" safe TM=1 CARRIED
 row loss "skew 1" safe TM=1 EPS=1 LOSSES=1
 row loss "stragglers" safe TM=1 LOSSES=1 OUTAGE
 row loss "moved, rights first" safe TM=1 LOSSES=1 MOVE=0
+row loss "declared horizon" safe TM=1 LOSSES=1 DECL=2
 tiny=yes
 row loss "made again" safe TM=1 CARRIED REMADE
 row loss "floor that went back" safe TM=1 LOSSES=1 FOLLOWS=3 WHOLE
 row loss "lowered floor" safe TM=1 LOSSES=1 LOWER
+row loss "declared, made again" safe TM=1 LOSSES=1 CARRIED REMADE DECL=2
+row loss OWNH S1 ONLY=1 TM=1 LOSSES=1 DECL=2 M_OWNH
+row loss UNREMEMBERED S1 ONLY=1 TM=1 LOSSES=1 CARRIED REMADE DECL=2 M_UNREMEMBERED
 row loss SAMEGEN S1 ONLY=1 TM=1 CARRIED M_SAMEGEN
 row loss NONCE S1 ONLY=1 TM=1 CARRIED REMADE M_NONCE
 row loss HIGHER S1 ONLY=1 TM=1 CARRIED M_HIGHER
@@ -76,6 +83,8 @@ row loss ANYFLOOR S1 ONLY=1 TM=2 LOSSES=1 OPERATOR=2 M_ANYFLOOR
 row loss AGAIN L3 TM=1 LOSSES=1 OUTAGE M_AGAIN
 # What cannot be had: the old back end of a namespace that was moved forgets that it was closed. Not a mutant.
 row loss MOVED+FORGOTTEN S1 ONLY=1 TM=1 LOSSES=1 MOVE=1
+# Nor can this: a namespace is deleted twice, and nobody who notices that remembers what it was declared with. Not a mutant.
+row loss DECLARED+FORGOTTEN S1 ONLY=1 TM=1 CARRIED REMADE DECL=2
 tiny=no
 
 # ---- term.pml: the inside of one generator, S1, S2 and S6 ----
@@ -86,6 +95,59 @@ row term NOCLOSE S6 ONLY=6 T=2 M_NOCLOSE
 row term LATECLOSE S1 ONLY=1 T=2 M_LATECLOSE
 row term PAIR S2 ONLY=2 T=2 M_PAIR
 row term ONEWORD S6 ONLY=6 T=2 M_ONEWORD
+
+# ---- objects.pml: a store that changes one object at a time, S1 and S5. It is long for a compiler. ----
+tiny=yes
+row objects "floor" safe
+row objects "late writes" safe LATE=2
+row objects "closed" safe CLOSES
+row objects "deleted" safe DELETED
+row objects "restored" safe RESTORED
+row objects HALFDONE S5 M_HALFDONE
+row objects NOTOUCH S5 M_NOTOUCH
+row objects SAMEBYTES S5 M_SAMEBYTES
+row objects NOCHANGE S5 CLOSES M_NOCHANGE
+row objects UNCOUNTED S1 ONLY=1 DELETED M_UNCOUNTED
+row objects NOUID S1 ONLY=1 PUTBACK M_NOUID
+row objects NOFLOOR S1 ONLY=1 DELETED M_NOFLOOR
+
+# ---- away.pml: state files, W1 to W7 ----
+one="R=1 PLAIN FLOORMAX=0"
+row away "two files" safe R=1 FLOORMAX=0
+row away "late requests" safe R=2 PLAIN FLOORMAX=0
+row away "pieces" safe R=1 PLAIN FLOORMAX=1
+row away "copies, other names" safe $one COPIES NAMESPACES LAYOUTS
+tiny=yes
+row away "one file" safe R=1 ONEFILE
+row away "order" safe $one ORDER
+row away "made anew" safe $one REMAKE
+row away NOLOCK S1 ONLY=1 R=1 FLOORMAX=0 ONEFILE M_NOLOCK
+row away LOCKFILE S1 ONLY=1 R=1 FLOORMAX=0 ONEFILE M_LOCKFILE
+row away TORN S1 ONLY=1 $one M_TORN
+row away MARKLATE S1 ONLY=1 $one M_MARKLATE
+row away RESTARTNB S1 ONLY=1 $one M_RESTARTNB
+row away HULL S1 ONLY=1 R=1 PLAIN FLOORMAX=1 M_HULL
+row away OVERTAKEN S1 ONLY=1 $one M_OVERTAKEN
+row away PARKOPEN S1 ONLY=1 $one M_PARKOPEN
+row away GIVENLATE S1 ONLY=1 $one M_GIVENLATE
+row away UNDO S1 ONLY=1 $one M_UNDO
+row away UNDEAD S1 ONLY=1 $one M_UNDEAD
+row away REACQUIRE S1 ONLY=1 $one M_REACQUIRE
+row away TAKETRIM S1 ONLY=1 $one M_TAKETRIM
+row away TOKENLATE W4 $one M_TOKENLATE
+row away FORGETTOKEN W4 $one M_FORGETTOKEN
+row away NEWESTFIRST W4 R=2 K=3 PLAIN FLOORMAX=0 NEWTOKENS M_NEWESTFIRST
+row away COPY S1 ONLY=1 $one COPIES M_COPY
+row away BOOT S1 ONLY=1 $one REBOOT M_BOOT
+row away HANGTRIM S1 ONLY=1 $one M_HANGTRIM
+row away HANGSAME W2 $one ORDER M_HANGSAME
+row away NAMESPACE S1 ONLY=1 $one NAMESPACES M_NAMESPACE
+row away LAYOUT S1 ONLY=1 $one LAYOUTS M_LAYOUT
+row away NONCE S1 ONLY=1 $one REMAKE M_NONCE
+# What is not guaranteed: a file system that went back below a running kernel; a namespace that was made anew, and a start
+# with an old file that does not reach the coordinator. Not mutants.
+row away REVERTED S1 ONLY=1 $one REVERT
+row away REMADE+AWAY S1 ONLY=1 $one KEPT
 
 # ---- liveness.pml: bounded clocks, L1 and L2 ----
 short="LEASE=2 HORIZON=3"
@@ -138,6 +200,21 @@ row loss "three losses" safe TM=1 LOSSES=3
 row loss "operator, two losses" safe TM=1 OPERATOR=4
 row loss "lowered, two losses" safe TM=1 LOWER
 row loss "moved, two losses" safe TM=1 MOVE=0
+row away "two files, pieces" safe R=1
+row away "two files, late" safe R=2 FLOORMAX=0
+row away "pieces, late" safe R=2 FLOORMAX=1
+row away "a new token each" safe R=2 K=3 PLAIN FLOORMAX=0 NEWTOKENS
+row away "3 ticks" safe T=3 R=1 FLOORMAX=0
+row away "3 ticks, pieces" safe T=3 R=1 PLAIN FLOORMAX=2
+row away "one file, late" safe R=2 ONEFILE
+row away "rebooted" safe $one REBOOT
+row away "order, two files" safe R=1 FLOORMAX=0 ORDER
+tiny=yes
+row objects "two raisers" safe RAISERS=2
+row objects "put back" safe PUTBACK
+row objects "record first" safe CLOSES M_METAFIRST
+row objects VERSION S1 ONLY=1 W=3 T=4 RESTORED M_VERSION
+tiny=no
 row term "3 terms, 3 ticks" safe T=3
 row term "4 terms, 3 ticks" safe T=3 TERMS=4
 row liveness "longer horizon" safe LEASE=3 HORIZON=5

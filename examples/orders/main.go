@@ -8,6 +8,8 @@
 // the state of the generator at /health, and an orderly end on SIGTERM that finishes the
 // requests under way and gives the worker ID back.
 //
+// With -state, or UNALIKE_STATE, it goes on when it is started again while its back end is away.
+//
 // In Redis, a namespace is declared new once with `unalike init --coordinator URL` before
 // the first start; without that it grants nothing for half a minute. The service listens
 // at once, and answers 503 until it has a worker ID.
@@ -44,22 +46,26 @@ const (
 
 func main() {
 	file := flag.String("config", "unalike.yaml", "the `FILE` with the settings")
+	state := flag.String("state", "", "the `FILE` that keeps the worker ID through a restart while the back end is away; in place of what the settings say")
 	listen := flag.String("listen", "127.0.0.1:8080", "the `ADDRESS` to serve at; port 0 is any that is free")
 	flag.Parse()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	if err := run(*file, *listen, log); err != nil {
+	if err := run(*file, *state, *listen, log); err != nil {
 		log.Error("orders failed", "error", err)
 		os.Exit(1)
 	}
 }
 
 // run serves until a signal asks it to end.
-func run(file, listen string, log *slog.Logger) (err error) {
+func run(file, state, listen string, log *slog.Logger) (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cfg, err := config.Load(file)
 	if err != nil {
 		return err
+	}
+	if state != "" {
+		cfg.State = state
 	}
 	cfg.Logger = log
 	cfg.OnChange = func(h core.Health) { log.Info("numbers", "available", h.Healthy, "closed", h.Closed, "reason", h.Err) }

@@ -25,6 +25,7 @@ import (
 	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
+	"github.com/unalike-id/unalike/internal/testserver/kubetest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
@@ -63,6 +64,10 @@ var backends = []backend{
 	}, true},
 	{"mysql", func(t *testing.T) string {
 		return "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + mysqltest.Start(t).Addr() + "/" + mysqltest.Database + "?namespace=orders"
+	}, true},
+	{"kubernetes", func(t *testing.T) string {
+		s := kubetest.Start(t)
+		return "kubernetes+http://" + s.Proxy(t) + "?namespace=orders&in=" + s.Namespace(t)
 	}, true},
 	{"embedded etcd", func(t *testing.T) string {
 		return "embed://" + filepath.ToSlash(filepath.Join(t.TempDir(), "etcd"))
@@ -116,13 +121,13 @@ func configure(t *testing.T, coordinator string) string {
 var listening = regexp.MustCompile(`msg=listening address=(\S+)`)
 
 // listen starts a replica and returns when it listens.
-func listen(t *testing.T, file string) *service {
+func listen(t *testing.T, file string, more ...string) *service {
 	t.Helper()
 	path, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &service{cmd: exec.Command(path, "-config", file, "-listen", "127.0.0.1:0"), log: &bytes.Buffer{}}
+	s := &service{cmd: exec.Command(path, append([]string{"-config", file, "-listen", "127.0.0.1:0"}, more...)...), log: &bytes.Buffer{}}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "UNALIKE_") {
 			s.cmd.Env = append(s.cmd.Env, v)
@@ -166,9 +171,9 @@ func listen(t *testing.T, file string) *service {
 }
 
 // serve starts a replica and returns when it has a worker ID.
-func serve(t *testing.T, file string) *service {
+func serve(t *testing.T, file string, more ...string) *service {
 	t.Helper()
-	s := listen(t, file)
+	s := listen(t, file, more...)
 	for code := 0; code != http.StatusOK; {
 		select {
 		case <-s.Done():
@@ -285,6 +290,33 @@ func TestService(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRestartInAnOutage: with a state file, a replica that is killed and started again while its back
+// end is away goes on, with the same worker ID and above its last number.
+func TestRestartInAnOutage(t *testing.T) {
+	t.Parallel()
+	etcd := etcdtest.Start(t)
+	file := configure(t, "etcd://"+etcd.Endpoint+"/orders?horizon=2m")
+	state := filepath.Join(t.TempDir(), "unalike.state")
+	s := serve(t, file, "-state", state)
+	last := s.order(t)
+	etcd.Stop()
+	s.Kill()
+	s = serve(t, file, "-state", state)
+	for range 10 {
+		id := s.order(t)
+		if id <= last || worker(id) != worker(last) {
+			t.Fatalf("%d of worker ID %d after %d of worker ID %d", id, worker(id), last, worker(last))
+		}
+		last = id
+	}
+	s.stop(t)
+	s = serve(t, file, "-state", state)
+	if id := s.order(t); id <= last {
+		t.Errorf("%d after %d", id, last)
+	}
+	s.stop(t)
 }
 
 // TestNotReady: a replica that has no worker ID yet says so.

@@ -79,16 +79,23 @@ func serves(t *testing.T, b backend.Backend) {
 	wantID(t, generate(t, b, options...))
 }
 
-// names are the back ends to test. The replica of MariaDB takes its time, and what is its own is in TestStandby: all
-// else is for the full set.
-func names() []string {
-	return slices.DeleteFunc(backend.Names(), func(name string) bool { return name == "mariadb-replica" && fulltest.Rounds(0, 1) == 0 })
+// lengthy are back ends that take their time. What is their own is in TestStandby, TestObjects and TestLayered: all else is
+// for the full set.
+var lengthy = []string{"kubernetes", "mariadb-replica"}
+
+// names are the back ends to test.
+func names() []string { return sparing(backend.Names()...) }
+
+// sparing returns back ends without those that are lengthy, outside of the full set.
+func sparing(names ...string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(lengthy, name) && fulltest.Rounds(0, 1) == 0 })
 }
 
 // Every back end serves generators, before and after each fault that all have.
 func TestBackends(t *testing.T) {
 	for _, name := range names() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // servers mostly wait
 			b := backend.Start(t, name)
 			if b.Name() != name {
 				t.Errorf("the name is %q; want %q", b.Name(), name)

@@ -86,6 +86,7 @@ var starters = map[string]func(tb testing.TB) Backend{
 	"postgres-standby": startStandby,
 	"mariadb":          startMariaDB,
 	"mariadb-replica":  startReplica,
+	"kubernetes":       startKubernetes,
 }
 
 // Names returns the names of all back ends in alphabetical order.

@@ -5,12 +5,14 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	_ "github.com/unalike-id/unalike/coord/etcd" // the drivers are for Declare
+	_ "github.com/unalike-id/unalike/coord/kubernetes"
 	_ "github.com/unalike-id/unalike/coord/mysql"
 	_ "github.com/unalike-id/unalike/coord/postgres"
 	_ "github.com/unalike-id/unalike/coord/redis"
 	_ "github.com/unalike-id/unalike/coord/static"
 	_ "github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/faults/proxy"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
@@ -31,9 +33,9 @@ type Divisible interface {
 
 // SessionEnder is a back end that can end the leases of holders that are alive.
 type SessionEnder interface {
-	// EndSessions ends all leases of etcd, all sessions of ZooKeeper, or all leases and
-	// connections of a database, as the servers do for clients of which they have not heard
-	// for too long. It returns how many leases or sessions there were.
+	// EndSessions ends all leases of etcd, all sessions of ZooKeeper, all leases and
+	// connections of a database, or all leases in Kubernetes, as the servers do for clients of
+	// which they have not heard for too long. It returns how many leases or sessions there were.
 	EndSessions(tb testing.TB) int
 }
 
@@ -81,6 +83,17 @@ type Sharded interface {
 	Owner(tb testing.TB, namespace string) Server
 	// Migrate moves a namespace to the next server.
 	Migrate(tb testing.TB, namespace string)
+}
+
+// Layered is a back end whose clients reach a server that keeps everything in another one.
+type Layered interface {
+	// Front returns the server that clients reach, and Store the one below it.
+	Front() Server
+	Store() Server
+	// Between stands between the two.
+	Between() *proxy.Proxy
+	// RestoreBelow is Restore of the data below a front that goes on, and is not told.
+	RestoreBelow(tb testing.TB, snapshot string)
 }
 
 // Hosted is a back end whose server is part of a program that uses it.

@@ -120,7 +120,7 @@ func TestEndSessions(t *testing.T) {
 		if all := slots(t, b); len(all) != 1 || all[0].State != coord.SlotFree {
 			t.Errorf("after all sessions were ended, these worker IDs are stored: %v", all)
 		}
-	}, "etcd", "etcd3", "zk", "zk3", "postgres", "mariadb")
+	}, sparing("etcd", "etcd3", "zk", "zk3", "postgres", "mariadb", "kubernetes")...)
 }
 
 func TestFlush(t *testing.T) {
@@ -151,7 +151,7 @@ func TestFill(t *testing.T) {
 		if _, err := c.Renew(streamtest.Within(t), g, g.NotAfter+1); err != nil {
 			t.Errorf("Renew when there is space again: %v", err)
 		}
-	}, "redis", "sentinel", "cluster", "etcd", "etcd3", "postgres", "mariadb")
+	}, sparing("redis", "sentinel", "cluster", "etcd", "etcd3", "postgres", "mariadb", "kubernetes")...)
 }
 
 // What the replica lacks is lost with the primary.

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/unalike-id/unalike/internal/testserver/kubetest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 )
@@ -27,6 +28,8 @@ func Version(name string) string {
 		return packed("ZooKeeper", zookeeperJar, "META-INF/maven/org.apache.zookeeper/zookeeper/pom.properties")
 	case "postgres", "postgres-standby":
 		return printed("PostgreSQL", `\) (\S+)`, pgtest.Program("postgres"), "--version")
+	case "kubernetes":
+		return "Kubernetes " + strings.TrimPrefix(kubetest.Version, "v")
 	case "mariadb", "mariadb-replica":
 		return printed("MariaDB", `Ver ([0-9.]+)`, mysqltest.Program("mariadbd"), "--version")
 	}

@@ -15,7 +15,8 @@ func TestVersion(t *testing.T) {
 	for name, want := range map[string]string{
 		"static": `^$`, "redis": `^Redis \d+\.\d+\.\d+$`, "cluster": `^Redis \d`, "zk3": `^ZooKeeper \d+\.\d+\.\d+$`,
 		"postgres-standby": `^PostgreSQL \d+\.\d+$`, "mariadb": `^MariaDB \d+\.\d+\.\d+$`,
-		"etcd": `^(etcd \d+\.\d+\.\d+)?$`, // the go command does not say it to tests
+		"kubernetes": `^Kubernetes \d+\.\d+\.\d+$`,
+		"etcd":       `^(etcd \d+\.\d+\.\d+)?$`, // the go command does not say it to tests
 	} {
 		if got := Version(name); !regexp.MustCompile(want).MatchString(got) {
 			t.Errorf("%s is %q; want %s", name, got, want)

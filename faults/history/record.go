@@ -18,7 +18,7 @@ import (
 // cannot be written, the calls from then on fail and do not reach c. Calls after Close are not
 // recorded.
 //
-// The result has the optional interfaces of package coord: Notifier, Warner and LeaseRuler,
+// The result has the optional interfaces of package coord: Notifier, Placer, Warner and LeaseRuler,
 // which say nothing where c has none; Resumer and Lister, whose methods return an error that wraps
 // [coord.ErrInvalid] where c has none; and Inspector, Admin and Lowerer if c has all
 // three. Closing it closes c and the file.
@@ -154,6 +154,14 @@ func (r *recorder) LeaseRules() coord.LeaseRules {
 		return l.LeaseRules()
 	}
 	return coord.LeaseRules{}
+}
+
+// Place implements [coord.Placer].
+func (r *recorder) Place() string {
+	if p, ok := r.c.(coord.Placer); ok {
+		return p.Place()
+	}
+	return "" // it is not known
 }
 
 // List implements [coord.Lister].

@@ -155,6 +155,21 @@ func TestOptionalInterfaces(t *testing.T) {
 // bare has no optional interfaces.
 type bare struct{ coord.Coordinator }
 
+// placed is a coordinator that says where its namespace lives.
+type placed struct{ coord.Coordinator }
+
+func (placed) Place() string { return "here" }
+
+// TestPlace: a state file before a recorder belongs to the same namespace as one without.
+func TestPlace(t *testing.T) {
+	c := coordtest.NewFake(coordtest.FakeConfig{}).Client()
+	for want, c := range map[string]coord.Coordinator{"here": placed{c}, "": bare{c}} {
+		if r, _ := record(t, c); r.(coord.Placer).Place() != want {
+			t.Errorf("the place is %q, want %q", r.(coord.Placer).Place(), want)
+		}
+	}
+}
+
 func TestCoordinatorWithoutOptionalInterfaces(t *testing.T) {
 	r, path := record(t, bare{coordtest.NewFake(coordtest.FakeConfig{}).Client()})
 	g := drivertest.MustAcquire(t, r, drivertest.Request(1))

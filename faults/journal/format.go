@@ -28,6 +28,11 @@ type Header struct {
 	// Workers are the worker IDs that the generator may lease. The zero Range means
 	// all that the layout has.
 	Workers coord.Range
+	// Numbers is set if these are plain numbers of a segment and no IDs: numbers of several processes
+	// lie side by side, so that a tick, of which they have none, belongs to nobody. The layout only says how they are divided into runs.
+	Numbers bool `json:",omitempty"`
+	// Served is set if the IDs came from servers over the network, each of which gives IDs of one tick to several processes.
+	Served bool `json:",omitempty"`
 }
 
 // Run is a number of consecutive IDs: First, First+1, and so on, Count of them. All lie
@@ -69,6 +74,9 @@ func (r Run) seal(index int64) uint64 {
 	}
 	return max(crc64.Checksum(b[:], table), 1)
 }
+
+// Shares reports whether others may have IDs of the same tick.
+func (h Header) Shares() bool { return h.Numbers || h.Served }
 
 // tick returns the tick and worker ID that id lies in, as one number.
 func tick(l core.Layout, id core.ID) int64 { return int64(id) >> l.SequenceBits }

@@ -48,9 +48,9 @@ func All() []Mutant {
 		New:   "\town := c.maxHorizon\n\tif c.opts.Lease.Horizon > 0 {\n\t\town = c.opts.Lease.Horizon\n\t}\n\tall := []any{own.Microseconds(), ",
 		More: []Change{{
 			File: "internal/sqlstore/store.go",
-			Old:  "\treturn protocol.New(NewStore(db, d, namespace, o), protocol.Settings{\n\t\tDriver: driver, Title: title, Namespace: namespace, Lease: o.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,\n",
+			Old:  "\treturn protocol.New(NewStore(db, d, namespace, o), protocol.Settings{\n\t\tDriver: driver, Place: place, Title: title, Namespace: namespace, Lease: o.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,\n",
 			New: "\town := MaxHorizon\n\tif o.Lease.Horizon > 0 {\n\t\town = o.Lease.Horizon\n\t}\n" +
-				"\treturn protocol.New(NewStore(db, d, namespace, o), protocol.Settings{\n\t\tDriver: driver, Title: title, Namespace: namespace, Lease: o.Lease, MinTTL: MinTTL, MaxHorizon: own,\n",
+				"\treturn protocol.New(NewStore(db, d, namespace, o), protocol.Settings{\n\t\tDriver: driver, Place: place, Title: title, Namespace: namespace, Lease: o.Lease, MinTTL: MinTTL, MaxHorizon: own,\n",
 		}},
 
 		Scenario: "two-horizons", Backend: "redis",
@@ -76,5 +76,46 @@ func All() []Mutant {
 		Scenario: "contested-above-a-floor", Backend: "etcd",
 		Storm: Storm{"etcd", 6},
 		SQL:   "postgres",
+	}, {
+		Name:  "given-back-below-others",
+		About: "a process that ends gives back the plain numbers that it has left, although others have taken ranges above them since",
+		File:  "internal/sqlsegment/store.go",
+		Old:   "AND max_id = $FROM AND",
+		New:   "AND max_id >= $FROM AND",
+		More: []Change{{
+			File: "segment/etcd/store.go",
+			Old:  "\tmine, taken := s.last(tag)\n\tif err := s.alive(ctx); err != nil || !taken || mine.Next != unused.Last+1 {\n",
+			New:  "\tmine, err := s.read(ctx, tag, false)\n\tif err != nil || mine.Next <= unused.Last {\n",
+		}},
+
+		Scenario: "segments-lost-replies", Backend: "etcd",
+		SQL: "mariadb",
+	}, {
+		Name:  "beyond-a-run",
+		About: "a client of servers takes one ID more than a run of a reply has",
+		File:  "client/stock.go",
+		Old:   "n <= p.count\n",
+		New:   "n <= p.count+1\n",
+
+		Scenario: "service", Backend: "etcd",
+		SQL: "postgres",
+	}, {
+		Name:  "resumed-from-the-beginning",
+		About: "who goes on with a state file begins where the window in it begins, and not above the mark",
+		File:  "coord/local/takeover.go",
+		Old:   "\te.Mark, e.Parked = max(e.Mark, p.From), false\n",
+		New:   "\te.Mark, e.Parked = p.From, false\n",
+
+		Scenario: "state-clock-steps", Backend: "etcd",
+		SQL: "postgres",
+	}, {
+		Name:  "given-back-after-the-release",
+		About: "the state file says that a grant was given back when that was answered, and not before it is sent",
+		File:  "coord/local/release.go",
+		Old:   "\tif !h.releasing {\n\t\th.releasing = true\n\t\tc.drop(h.entry)\n\t\th.without = c.saver.wanted + 1\n\t}\n\tif err := c.storeOnce(ctx, h.without); err != nil {\n\t\treturn err // it is not given back then: it becomes free when its lease ends\n\t}\n\treturn c.giveBack(ctx, h, g, last)\n",
+		New:   "\th.releasing = true\n\tif err := c.giveBack(ctx, h, g, last); err != nil {\n\t\treturn err\n\t}\n\tc.drop(h.entry)\n\treturn c.store(ctx)\n",
+
+		Scenario: "state-late-release", Backend: "etcd",
+		SQL: "postgres",
 	}}
 }

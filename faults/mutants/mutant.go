@@ -25,7 +25,8 @@ type Mutant struct {
 	More []Change
 	// Scenario and Backend are what notices it.
 	Scenario, Backend string
-	// Storm is the contended storm of [StormLength] that notices it, too.
+	// Storm is the contended storm of [StormLength] that notices it, too. None: it is about plain numbers, clients of servers or
+	// state files, which contended storms do not have.
 	Storm Storm
 	// SQL is a database on which the scenario notices it, too. Empty: it does no harm there, which About says.
 	SQL string

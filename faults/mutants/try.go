@@ -82,7 +82,7 @@ func (r *Runner) Try(ctx context.Context, m Mutant) Outcome {
 	}
 	program, err := r.build(ctx, &m)
 	for _, way := range ways {
-		if way == BySQL && m.SQL == "" {
+		if !m.by(way) {
 			continue
 		}
 		t := Trial{Run: m.run(way)}
@@ -94,6 +94,17 @@ func (r *Runner) Try(ctx context.Context, m Mutant) Outcome {
 		o.Trials = append(o.Trials, t)
 	}
 	return o
+}
+
+// by reports whether a mutant is to be noticed in a way.
+func (m *Mutant) by(way string) bool {
+	switch way {
+	case ByStorm:
+		return m.Storm != Storm{}
+	case BySQL:
+		return m.SQL != ""
+	}
+	return true
 }
 
 // try makes one trial.

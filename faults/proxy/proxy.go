@@ -100,7 +100,7 @@ func (p *Proxy) AcksLost() (n int) {
 
 // Hold keeps the next request of which match is true, at whichever server, and resets its
 // connection to the client. Deliver of what it returns sends it to the server, on the
-// connection that the server still has. That works for Redis and etcd. ZooKeeper closes
+// connection that the server still has. That works for Redis, etcd and HTTP. ZooKeeper closes
 // the connection once the client has resumed its session elsewhere, and so never accepts
 // the request after that.
 func (p *Proxy) Hold(match func(request []byte) bool) *proxytest.Held {
@@ -108,7 +108,7 @@ func (p *Proxy) Hold(match func(request []byte) bool) *proxytest.Held {
 }
 
 // Copy lets the next request of which match is true through and keeps a copy, which
-// Deliver sends on a new connection. That works for Redis only: requests of the others
+// Deliver sends on a new connection. That works for Redis and for HTTP: requests of the others
 // belong to a session on their connection.
 func (p *Proxy) Copy(match func(request []byte) bool) *proxytest.Held {
 	return p.hold(proxytest.NewCopied(match))

@@ -12,7 +12,7 @@ import (
 
 var badClocks = []stage.Scenario{{
 	Number: 20, Name: "years-ahead", About: "a process whose clock is 10 years ahead starts: refused, without an ID, and no worker ID is poisoned",
-	Backends: []string{"etcd", "etcd3", "redis", "zk", "zk3", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "redis", "zk", "zk3", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   3 * issuedEach, Recovery: handoverTime + busyTime, Budget: time.Minute,
 	Short: &stage.Short{MinIDs: 3 * issuedEach, Budget: time.Minute, Backends: []string{"etcd", "redis"}},
 	Run:   runYearsAhead,
@@ -23,7 +23,7 @@ var badClocks = []stage.Scenario{{
 	Run: runYearsAheadAlone,
 }, {
 	Number: 21, Name: "bad-clock-loop", About: "a process with a wrong clock starts and crashes, a hundred times: each start is refused, and no worker ID is affected",
-	Backends: []string{"etcd", "etcd3", "redis", "zk", "zk3", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "redis", "zk", "zk3", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   10_000, Recovery: handoverTime + busyTime, Budget: 2 * time.Minute,
 	Run: runBadClockLoop,
 }}

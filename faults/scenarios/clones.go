@@ -18,7 +18,7 @@ import (
 
 var clones = []stage.Scenario{{
 	Number: 30, Name: "clone", About: "two processes are given the same grant, as copies of a running one have it: IDs are issued twice until one of them is told in its second renewal, as is documented",
-	Backends: []string{"etcd", "etcd3", "embedded", "redis", "sentinel", "cluster", "zk", "zk3", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "embedded", "redis", "sentinel", "cluster", "zk", "zk3", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   2 * issuedEach, Budget: time.Minute,
 	Short:            &stage.Short{MinIDs: 2 * issuedEach, Budget: time.Minute, Backends: []string{"etcd", "redis"}},
 	ExpectDuplicates: true,

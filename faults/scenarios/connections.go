@@ -10,7 +10,7 @@ import (
 
 var connections = []stage.Scenario{{
 	Number: 35, Name: "dead-connections", About: "connections die and neither side is told: windows are extended over new ones after a TTL, and nobody notices",
-	Backends: []string{"etcd", "etcd3", "redis", "cluster", "zk", "zk3", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "redis", "cluster", "zk", "zk3", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   12_000, Budget: 90 * time.Second,
 	Short: &stage.Short{MinIDs: 6_000, Budget: time.Minute, Backends: []string{"redis", "zk"}},
 	Run:   runDeadConnections,

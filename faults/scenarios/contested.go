@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -15,30 +16,30 @@ import (
 // them is there for one rule of the protocol: without that rule both get them.
 var contested = []stage.Scenario{{
 	Number: 41, Name: "contested-window", About: "a holder is cut off, and another one takes its worker ID when the lease has ended, long before the window has: it begins where that ends",
-	Backends: []string{"etcd", "redis", "zk", "postgres", "mariadb"},
+	Backends: []string{"etcd", "redis", "zk", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   3 * issuedEach, Recovery: takeOverTime, Budget: time.Minute,
 	Short: &stage.Short{MinIDs: 3 * issuedEach, Budget: time.Minute, Backends: []string{"etcd", "redis", "zk"}},
 	Run:   func(s *stage.Stage) { runContested(s, false) },
 }, {
 	Number: 42, Name: "contested-above-a-floor", About: "the same after a quarantine that ends inside the window of the holder: the next one begins where the window ends, and not at the floor",
-	Backends: []string{"etcd", "redis", "zk", "postgres", "mariadb"},
+	Backends: []string{"etcd", "redis", "zk", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   3 * issuedEach, Recovery: takeOverTime, Budget: time.Minute,
 	Run: func(s *stage.Stage) { runContested(s, true) },
 }, {
 	Number: 43, Name: "restored-and-quarantined", About: "a former holder finds itself in restored data, and the last one is cut off; the operator has raised the floor as the runbook says: no ID below it",
-	Backends: []string{"etcd", "postgres", "mariadb"},
+	Backends: []string{"etcd", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   3 * issuedEach, Recovery: takeOverTime + stage.RenewalTime, Budget: time.Minute,
 	Rules: []history.Rule{history.StateLost},
 	Run:   runRestoredAndQuarantined,
 }, {
 	Number: 44, Name: "two-horizons", About: "a holder with a long horizon is cut off, all worker IDs are forgotten, and one with a short horizon takes its worker ID: it begins when the longest horizon is over",
-	Backends: []string{"redis", "postgres", "mariadb"},
+	Backends: []string{"redis", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   3 * issuedEach, Recovery: quarantineTime, Budget: 4 * time.Minute,
 	Rules: []history.Rule{history.StateLost},
 	Run:   runTwoHorizons,
 }, {
 	Number: 45, Name: "closed-under-load", About: "SIGTERM of the holder of the only worker ID, while eight goroutines issue at full speed and another process waits for it: no ID after what was given back",
-	Backends: []string{"etcd", "redis", "postgres", "mariadb"},
+	Backends: []string{"etcd", "redis", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   1_000_000, Recovery: handoverTime + busyTime, Budget: time.Minute, Alone: true,
 	Run: runClosedUnderLoad,
 }}
@@ -127,10 +128,13 @@ func runTwoHorizons(s *stage.Stage) {
 	renewed(s, time.Now(), first)
 	way.LoseAll()
 	_, s.Scenario.Recovery = forgotten(s)
-	if b, ok := s.Backend.(backend.Tables); ok {
+	switch b := s.Backend.(type) {
+	case backend.Tables:
 		truncate(s, b)
-	} else {
-		s.Backend.(backend.Flusher).Flush(s)
+	case backend.Objects:
+		b.Delete(s, slices.DeleteFunc(b.All(s), func(name string) bool { return name == b.Object(-1) })...)
+	case backend.Flusher:
+		b.Flush(s)
 	}
 	flushed := journal.Now()
 	g = s.Generator("short", "horizon="+shortHorizon.String())

@@ -38,7 +38,8 @@ func behind(s *stage.Stage) []*worker.Worker {
 // forgotten returns how far windows can reach that the servers have forgotten, and how long a holder may take to its
 // next ID after that.
 func forgotten(s *stage.Stage) (windows, recovery time.Duration) {
-	if _, ok := s.Backend.(backend.Tables); ok {
+	switch s.Backend.(type) {
+	case backend.Tables, backend.Objects:
 		return longForgotten, tablesTime
 	}
 	return forgottenTime, quarantineTime

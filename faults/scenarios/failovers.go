@@ -38,7 +38,7 @@ var failovers = []stage.Scenario{{
 	Run: runRedisFailover,
 }, {
 	Number: 16, Name: "rolling-restart", About: "each server is ended and started again, one at a time: nobody notices",
-	Backends: []string{"etcd", "etcd3", "embedded", "zk3", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "embedded", "zk3", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   5_000, Budget: 2 * time.Minute,
 	Short: &stage.Short{MinIDs: 5_000, Budget: time.Minute, Backends: []string{"etcd", "embedded"}},
 	Run:   runRolling,
@@ -122,7 +122,12 @@ func runRedisFailover(s *stage.Stage) {
 
 // runRolling restarts the servers one after the other.
 func runRolling(s *stage.Stage) {
-	workers := holders(s, "one", "two")
+	var workers []*worker.Worker
+	if _, ok := s.Backend.(backend.Layered); ok { // nobody is served while either of the two is away
+		workers = patientHolders(s, restartHorizon)
+	} else {
+		workers = holders(s, "one", "two")
+	}
 	backend.Rolling(s, s.Backend, func() {
 		renewed(s, time.Now(), workers...)
 		unmoved(s, workers...)

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"time"
 
 	"github.com/unalike-id/unalike/faults/backend"
@@ -15,7 +16,7 @@ import (
 // window to be full to its last tick is found there, and not by the easy pace of storms.
 var fullSpeed = []stage.Scenario{{
 	Number: 46, Name: "faults-at-full-speed", About: "everything that can happen to processes, the network and the servers, one after the other and again, to generators at full speed",
-	Backends: sqlBackends,
+	Backends: slices.Concat(sqlBackends, []string{"kubernetes"}),
 	MinIDs:   200_000_000, Recovery: resumeTime, Budget: 15 * time.Minute, Alone: true,
 	Run: runFullSpeed,
 }}
@@ -65,7 +66,7 @@ func happenings(s *stage.Stage, workers []*worker.Worker) []happening {
 	serve := func() { b.Restart(s) }
 	again := func() { workers[0] = s.Worker("again", workers[0].Spec.Generators...) }
 	var late *proxytest.Held
-	return []happening{
+	all := []happening{
 		{"kill -9 of the servers", s.TTL(), func() { b.Kill(s) }, serve},
 		{"lost replies", outage, on((*proxy.Proxy).LoseReplies), p.Heal},
 		{"kill -9 of a process", 0, func() { workers[0].Kill() }, again},
@@ -81,4 +82,14 @@ func happenings(s *stage.Stage, workers []*worker.Worker) []happening {
 		{"an orderly restart", 0, func() { b.Stop(s) }, serve},
 		{"refused connections", past, p.Refuse, p.Heal},
 	}
+	l, ok := b.(backend.Layered)
+	if !ok {
+		return all
+	}
+	return append(all,
+		happening{"kill -9 of the server that clients reach", s.TTL(), l.Front().Kill, serve},
+		happening{"kill -9 of the server below it", s.TTL(), l.Store().Kill, serve},
+		happening{"SIGSTOP of the server below it", past, func() { l.Store().Freeze(s) }, func() { l.Store().Thaw(s) }},
+		happening{"lost requests and replies between the servers", outage, l.Between().LoseAll, l.Between().Heal},
+	)
 }

@@ -13,7 +13,7 @@ import (
 
 var late = []stage.Scenario{{
 	Number: 6, Name: "frozen-mid-renewal", About: "SIGSTOP of a holder between a renewal and its reply, while another one takes its worker ID: the reply is worth what it was worth then",
-	Backends: []string{"etcd", "etcd3", "redis", "zk", "zk3", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "redis", "zk", "zk3", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   10_000, Recovery: resumeTime, Budget: 90 * time.Second,
 	Short: &stage.Short{MinIDs: 4_000, Budget: time.Minute, Backends: []string{"etcd"}},
 	Run:   runFrozenMidRenewal,
@@ -25,13 +25,13 @@ var late = []stage.Scenario{{
 	Run:   runReplayedAcquire,
 }, {
 	Number: 10, Name: "late-acquire", About: "each request of an acquisition comes late, when the worker ID has another holder: nothing changes for that",
-	Backends: []string{"etcd", "etcd3", "redis", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "redis", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   6_000, Recovery: takeOverTime, Budget: 2 * time.Minute,
 	Short: &stage.Short{MinIDs: 2_000, Budget: time.Minute, Backends: []string{"etcd"}},
 	Run:   runLateAcquire,
 }, {
 	Number: 11, Name: "reordered-renewals", About: "a renewal comes after a later one, and its holder is cut off: the next holder begins after what the later one has got",
-	Backends: []string{"etcd", "etcd3", "redis", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "redis", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   6_000, Recovery: takeOverTime, Budget: 90 * time.Second,
 	Short: &stage.Short{MinIDs: 6_000, Budget: time.Minute, Backends: []string{"redis"}},
 	Run:   runReordered,

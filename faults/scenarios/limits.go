@@ -11,12 +11,12 @@ import (
 
 var limits = []stage.Scenario{{
 	Number: 31, Name: "layout-mismatch", About: "generators with another epoch and with other widths in a namespace: refused, and no ID",
-	Backends: []string{"etcd", "redis", "static", "zk", "postgres", "mariadb"},
+	Backends: []string{"etcd", "redis", "static", "zk", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   2 * issuedEach, Recovery: handoverTime + busyTime, Budget: time.Minute, Short: &stage.Short{MinIDs: 2 * issuedEach, Budget: time.Minute, Backends: []string{"etcd", "redis", "static", "zk"}},
 	Run: runLayoutMismatch,
 }, {
 	Number: 32, Name: "saturated-to-the-end", About: "full speed with a lead while no renewal gets through: IDs to the end of the window and none beyond, then an error",
-	Backends: []string{"etcd", "redis", "zk", "postgres", "mariadb"},
+	Backends: []string{"etcd", "redis", "zk", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   1_000_000, Recovery: thawTime, Budget: time.Minute, Alone: true, Short: &stage.Short{MinIDs: 1_000_000, Budget: time.Minute, Backends: []string{"etcd", "redis", "zk"}},
 	Run: runSaturated,
 }}

@@ -15,7 +15,7 @@ import (
 
 var operators = []stage.Scenario{{
 	Number: 38, Name: "operators", About: "operators declare the namespace new again, retire a worker ID that is in use and raise the floor while generators run: refused, another worker ID, and IDs when the floor is passed",
-	Backends: []string{"etcd", "etcd3", "embedded", "redis", "sentinel", "cluster", "zk", "zk3", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "embedded", "redis", "sentinel", "cluster", "zk", "zk3", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   10_000, Recovery: resumeTime, Budget: 90 * time.Second,
 	Rules: []history.Rule{history.LeasesLost}, // worker IDs are retired by somebody who is not recorded
 	Run:   runOperators,

@@ -10,25 +10,25 @@ import (
 
 var outages = []stage.Scenario{{
 	Number: 12, Name: "short-freeze", About: "SIGSTOP of all servers for longer than a TTL, and shorter than H-R: nobody notices",
-	Backends: []string{"etcd", "etcd3", "embedded", "redis", "cluster", "zk", "zk3", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "embedded", "redis", "cluster", "zk", "zk3", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   20_000, Budget: time.Minute,
 	Short: &stage.Short{MinIDs: 10_000, Budget: time.Minute, Backends: []string{"redis"}},
 	Run:   runShortFreeze,
 }, {
 	Number: 12, Name: "short-outage", About: "kill -9 of all servers, which are started again within the horizon: nobody notices",
-	Backends: []string{"etcd", "etcd3", "zk", "zk3", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "zk", "zk3", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   20_000, Budget: 90 * time.Second,
 	Short: &stage.Short{MinIDs: 8_000, Budget: time.Minute, Backends: []string{"etcd3"}},
 	Run:   runShortOutage,
 }, {
 	Number: 13, Name: "long-outage", About: "kill -9 of all servers for three horizons: an error when the windows end, and IDs at most 2 s after the servers serve",
-	Backends: []string{"etcd", "etcd3", "zk", "zk3", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "zk", "zk3", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   20_000, Recovery: resumeTime, Budget: 2 * time.Minute,
 	Short: &stage.Short{MinIDs: 20_000, Budget: time.Minute, Backends: []string{"etcd", "zk", "postgres", "mariadb"}},
 	Run:   runLongOutage,
 }, {
 	Number: 13, Name: "long-freeze", About: "SIGSTOP of all servers for three horizons: an error when the windows end, and IDs at most 2 s after the servers go on",
-	Backends: []string{"embedded", "redis", "cluster", "etcd3", "zk3", "postgres", "mariadb"},
+	Backends: []string{"embedded", "redis", "cluster", "etcd3", "zk3", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   20_000, Recovery: resumeTime, Budget: 2 * time.Minute,
 	Short: &stage.Short{MinIDs: 20_000, Budget: time.Minute, Backends: []string{"embedded"}},
 	Run:   runLongFreeze,
@@ -54,18 +54,24 @@ func runShortFreeze(s *stage.Stage) {
 // restartHorizon bridges the restart of an ensemble of ZooKeeper on a busy machine.
 const restartHorizon = 25 * time.Second
 
-// runShortOutage kills the servers several times.
-func runShortOutage(s *stage.Stage) {
-	var workers []*worker.Worker
+// patientHolders starts two workers with a generator each that have another horizon than the others of the suite, and
+// waits until they have issued IDs.
+func patientHolders(s *stage.Stage, horizon time.Duration) (workers []*worker.Worker) {
 	for _, name := range []string{"one", "two"} {
 		g := s.Generator(name)
-		g.Horizon = restartHorizon
+		g.Horizon = horizon
 		workers = append(workers, s.Worker(name, g))
 	}
+	for _, w := range workers {
+		s.AwaitIssued(w, issuedEach)
+	}
+	return workers
+}
+
+// runShortOutage kills the servers several times.
+func runShortOutage(s *stage.Stage) {
+	workers := patientHolders(s, restartHorizon)
 	for range s.Rounds(2, 1) {
-		for _, w := range workers {
-			s.AwaitIssued(w, w.Issued()+issuedEach)
-		}
 		killed := journal.Now()
 		s.Backend.Kill(s)
 		s.Sleep(s.TTL())

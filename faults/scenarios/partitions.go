@@ -13,12 +13,12 @@ import (
 
 var partitions = []stage.Scenario{{
 	Number: 14, Name: "short-one-way-loss", About: "the network loses what clients send, then what servers send, for longer than a TTL and shorter than H-R: nobody notices",
-	Backends: []string{"etcd", "etcd3", "redis", "cluster", "zk", "zk3", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "redis", "cluster", "zk", "zk3", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   20_000, Budget: time.Minute,
 	Run: runShortLoss,
 }, {
 	Number: 14, Name: "long-one-way-loss", About: "the same for one holder, until its window has ended and another one has its worker ID: an error, and another worker ID at most 2 s after",
-	Backends: []string{"etcd", "etcd3", "redis", "zk", "zk3", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "redis", "zk", "zk3", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   20_000, Recovery: resumeTime, Budget: 90 * time.Second,
 	Short: &stage.Short{MinIDs: 10_000, Budget: time.Minute, Backends: []string{"etcd", "redis"}},
 	Run:   runLongLoss,

@@ -10,7 +10,7 @@ import (
 
 var powerFailures = []stage.Scenario{{
 	Number: 37, Name: "power-failure", About: "kill -9 of all holders and all servers at once, which are started again: IDs as soon as the leases of the dead have ended",
-	Backends: []string{"etcd", "etcd3", "embedded", "zk", "zk3", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "embedded", "zk", "zk3", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   10_000, Recovery: powerTime, Budget: 2 * time.Minute,
 	Short: &stage.Short{MinIDs: 5_000, Budget: time.Minute, Backends: []string{"etcd", "embedded"}},
 	Run:   func(s *stage.Stage) { runPowerFailure(s, false) },

@@ -28,6 +28,7 @@ func All() []stage.Scenario {
 		rollbacks,
 		deleted,
 		tables,
+		objects,
 		replicas,
 		splitBrains,
 		powerFailures,
@@ -38,6 +39,12 @@ func All() []stage.Scenario {
 		planted,
 		contested,
 		fullSpeed,
+		segments,
+		service,
+		restarts,
+		copies,
+		offline,
+		disks,
 	)
 	slices.SortStableFunc(all, func(a, b stage.Scenario) int { return cmp.Compare(a.Number, b.Number) })
 	return all

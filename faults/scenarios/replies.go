@@ -11,19 +11,19 @@ import (
 
 var replies = []stage.Scenario{{
 	Number: 7, Name: "lost-reply-to-acquire", About: "replies to an acquisition are lost, all, every second, every third: one worker ID is held, and what leaks is free after a TTL",
-	Backends: []string{"etcd", "etcd3", "redis", "cluster", "zk", "zk3", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "redis", "cluster", "zk", "zk3", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   9_000, Recovery: acquireTime, Budget: time.Minute,
-	Short: &stage.Short{MinIDs: 9_000, Budget: time.Minute, Backends: []string{"etcd", "zk"}},
+	Short: &stage.Short{MinIDs: 9_000, Budget: time.Minute, Backends: []string{"etcd", "zk", "kubernetes"}},
 	Run:   runLostAcquires,
 }, {
 	Number: 8, Name: "lost-replies-to-renewals", About: "every second reply to a renewal is lost: nobody notices",
-	Backends: []string{"etcd", "etcd3", "redis", "cluster", "zk", "zk3", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "redis", "cluster", "zk", "zk3", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   20_000, Budget: time.Minute,
 	Short: &stage.Short{MinIDs: 10_000, Budget: time.Minute, Backends: []string{"redis"}},
 	Run:   runLostRenewals,
 }, {
 	Number: 9, Name: "lost-reply-to-release", About: "the reply to a release is lost: the worker ID is back after a TTL",
-	Backends: []string{"etcd", "etcd3", "redis", "cluster", "zk", "zk3", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "redis", "cluster", "zk", "zk3", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   5_000, Recovery: releaseTime, Budget: time.Minute,
 	Short: &stage.Short{MinIDs: 1_500, Budget: time.Minute, Backends: []string{"redis", "zk"}},
 	Run:   runLostReleases,

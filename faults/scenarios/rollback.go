@@ -19,9 +19,9 @@ var rollbacks = []stage.Scenario{{
 	Run:   runRedisRollback,
 }, {
 	Number: 25, Name: "rollback", About: "an older copy of the data comes back, and the operator declares a quarantine: nothing is granted in it; then it comes back again, which the holders alone notice",
-	Backends: []string{"etcd", "etcd3", "zk", "zk3", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "zk", "zk3", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   10_000, Recovery: lossTime, Budget: 5 * time.Minute,
-	Short: &stage.Short{MinIDs: 5_000, Budget: time.Minute, Backends: []string{"etcd", "zk", "postgres", "mariadb"}},
+	Short: &stage.Short{MinIDs: 5_000, Budget: time.Minute, Backends: []string{"etcd", "zk", "postgres", "mariadb", "kubernetes"}},
 	Rules: []history.Rule{history.StateLost},
 	Run:   runRollback,
 }}

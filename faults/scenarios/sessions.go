@@ -12,7 +12,7 @@ import (
 
 var sessions = []stage.Scenario{{
 	Number: 18, Name: "lease-ended-alive", About: "the lease or the session of holders that are alive is ended: they keep their worker IDs, and nobody notices",
-	Backends: []string{"etcd", "etcd3", "redis", "zk", "zk3", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "redis", "zk", "zk3", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   20_000, Budget: time.Minute,
 	Short: &stage.Short{MinIDs: 8_000, Budget: time.Minute, Backends: []string{"etcd", "zk"}},
 	Run:   runEndedSessions,

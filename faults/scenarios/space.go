@@ -16,7 +16,7 @@ import (
 
 var space = []stage.Scenario{{
 	Number: 34, Name: "no-space", About: "the servers refuse writes, for lack of disk or memory, until the windows have ended: an error, and IDs at most 2 s after there is space",
-	Backends: []string{"etcd", "etcd3", "redis", "sentinel", "cluster", "postgres", "mariadb"},
+	Backends: []string{"etcd", "etcd3", "redis", "sentinel", "cluster", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   20_000, Recovery: resumeTime, Budget: time.Minute,
 	Short: &stage.Short{MinIDs: 20_000, Budget: time.Minute, Backends: []string{"etcd"}},
 	Run:   runNoSpace,

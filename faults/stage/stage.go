@@ -33,10 +33,11 @@ type Stage struct {
 	mu      sync.Mutex
 	workers []*worker.Worker
 
-	clock    *worker.ClockFile // of all workers; nil: nobody has asked for one
-	recovery time.Duration     // the longest one
-	excused  []span
-	end      int64 // when Run has returned
+	elsewhere []*worker.Worker  // of the namespace that follows
+	clock     *worker.ClockFile // of all workers; nil: nobody has asked for one
+	recovery  time.Duration     // the longest one
+	excused   []span
+	end       int64 // when Run has returned
 }
 
 // TTL is the TTL of leases on this back end.
@@ -64,14 +65,43 @@ func (s *Stage) Generator(name string, options ...string) worker.Generator {
 	default:
 		options = append([]string{"skew=" + SkewBound.String()}, options...)
 	}
-	return worker.Generator{
+	g := worker.Generator{
 		Name: name, URL: s.Backend.URL(options...), TTL: s.TTL(), Horizon: Horizon, PerSecond: 2000, Goroutines: 2,
 	}
+	if _, ok := s.Backend.(backend.Objects); ok {
+		g.Patience = objectsTime
+	}
+	return g
 }
+
+// objectsTime is the Patience of generators where the first one makes an object for each worker ID.
+const objectsTime = 3 * time.Second
 
 // Init declares the namespace of a URL new, so that its first generator need not wait, for generators with the
 // given layout; empty: the default one. Back ends that have no such thing are left alone.
 func (s *Stage) Init(url, layout string) {
+	s.Helper()
+	l := core.DefaultLayout()
+	if layout != "" {
+		var err error
+		if l, err = core.ParseLayout(layout); err != nil {
+			s.Fatal(err)
+		}
+	}
+	s.declare(url, l.Space())
+}
+
+// InitLong is Init, with the default layout, for generators with a state file that have a longer horizon than their
+// driver allows otherwise. Where a back end has no such namespaces, it is Init, and returns false.
+func (s *Stage) InitLong(url string, maxHorizon time.Duration) bool {
+	s.Helper()
+	space := core.DefaultLayout().Space()
+	space.MaxHorizon = maxHorizon
+	return s.declare(url, space)
+}
+
+// declare declares the namespace of a URL new, and returns whether with the longest horizon of the given space.
+func (s *Stage) declare(url string, space coord.Space) bool {
 	s.Helper()
 	c, err := coord.Open(s.Context(), url)
 	if err != nil {
@@ -80,17 +110,16 @@ func (s *Stage) Init(url, layout string) {
 	defer c.Close() // its work is done
 	admin, ok := c.(coord.Admin)
 	if !ok {
-		return
+		return false
 	}
-	l := core.DefaultLayout()
-	if layout != "" {
-		if l, err = core.ParseLayout(layout); err != nil {
-			s.Fatal(err)
-		}
+	rules, ok := c.(coord.LeaseRuler)
+	if !ok || rules.LeaseRules().MaxDeclared < space.MaxHorizon {
+		space.MaxHorizon = 0
 	}
-	if err := admin.Init(s.Context(), l.Space()); err != nil {
+	if err := admin.Init(s.Context(), space); err != nil {
 		s.Fatal(err)
 	}
+	return space.MaxHorizon > 0
 }
 
 // Clock returns the clock of all workers that are started from now on.
@@ -134,6 +163,10 @@ func (s *Stage) Start(name string, spec worker.Spec) *worker.Worker {
 	s.workers = append(s.workers, w)
 	return w
 }
+
+// Elsewhere says that a worker is one of a namespace that follows the one of all others: its IDs are counted with theirs, and its calls
+// are looked at apart.
+func (s *Stage) Elsewhere(w *worker.Worker) { s.elsewhere = append(s.elsewhere, w) }
 
 // all returns the workers, the dead ones, too.
 func (s *Stage) all() []*worker.Worker {

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"slices"
 	"time"
 
 	"github.com/unalike-id/unalike/faults/history"
@@ -94,10 +95,22 @@ func (s *Stage) checkHistories(r *Result) {
 	if s.Scenario.ExpectDuplicates {
 		return // the coordinator, or its state, is what has failed
 	}
-	var paths []string
+	var paths, elsewhere []string
 	for _, w := range s.all() {
-		paths = append(paths, w.Histories()...)
+		if slices.Contains(s.elsewhere, w) {
+			elsewhere = append(elsewhere, w.Histories()...)
+		} else {
+			paths = append(paths, w.Histories()...)
+		}
 	}
+	s.checkHistory(r, paths)
+	if len(elsewhere) > 0 {
+		s.checkHistory(r, elsewhere)
+	}
+}
+
+// checkHistory is checkHistories of the files of one namespace.
+func (s *Stage) checkHistory(r *Result, paths []string) {
 	outcome, err := history.Check(paths, historyTime, s.Scenario.Rules...)
 	if err != nil {
 		s.Errorf("the histories of the calls: %v", err)

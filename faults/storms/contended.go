@@ -120,6 +120,9 @@ func (st *storm) contendedTargets() map[string]target {
 	if !st.patient {
 		happens = append(happens, rollback, rollback)
 	}
+	if _, ok := b.(backend.Layered); ok {
+		happens = append(happens, rolledBelow, rolledBelow)
+	}
 	if i := slices.Index(happens, flush); i >= 0 {
 		happens = slices.Replace(happens, i, i+1, flushBehind, flushBehind)
 	}
@@ -133,12 +136,12 @@ func (st *storm) contendedTargets() map[string]target {
 		}
 		all[lineOf(p)] = target{[]string{lostAll, lostAll, lostAll, lostRequests, lostReplies, slowRequests, slowReplies, refused, reset, lostAcks}, cuts.calmer(st.calm)}
 	}
-	if forgets {
+	if standAlone(b) {
 		all["requests"] = target{[]string{repeated}, repeats}
 	}
 	return all
 }
 
 // identity is that of a process in a contended storm. Of all requests at Redis, only those of
-// acquisitions have it.
+// acquisitions have it; in Kubernetes all that write the slot of that process.
 func identity(p int) string { return fmt.Sprintf("contender-%d-", p) }

@@ -30,6 +30,10 @@ const (
 	leader       = "kill -9 of the leader"
 	frozenLeader = "SIGSTOP of the leader"
 	rolling      = "a rolling restart"
+	front        = "kill -9 of the server that clients reach"
+	store        = "kill -9 of the server below it"
+	frozenStore  = "SIGSTOP of the server below it"
+	cutBetween   = "lost requests and replies between the servers"
 	sessions     = "the end of all leases"
 	flush        = "the deletion of all data"
 	failover     = "a failover"
@@ -37,6 +41,7 @@ const (
 	quarantine   = "a quarantine"
 	inspection   = "a look at the namespace"
 	rollback     = "a rollback"
+	rolledBelow  = "a rollback below a server that goes on"
 	flushBehind  = "the deletion of all data, behind the back of one process"
 	repeated     = "the newest acquisitions arrive again and again"
 )
@@ -45,7 +50,7 @@ const (
 var losing = []string{lostRequests, lostReplies, lostAll, refused}
 
 // clocked are the back ends for which workers can have a clock of their own.
-var clocked = map[string]bool{"etcd": true, "etcd3": true, "redis": true, "zk": true, "zk3": true, "static": true, "postgres": true, "mariadb": true}
+var clocked = map[string]bool{"etcd": true, "etcd3": true, "redis": true, "zk": true, "zk3": true, "static": true, "postgres": true, "mariadb": true, "kubernetes": true}
 
 // targets returns what can happen on a back end to so many processes.
 func targets(b backend.Backend, processes int) map[string]target {
@@ -70,10 +75,20 @@ func targets(b backend.Backend, processes int) map[string]target {
 // network returns what can happen between all processes and the servers.
 func network(b backend.Backend) []string {
 	all := []string{slowRequests, slowReplies, lostRequests, lostReplies, lostAll, refused, reset, lostAcks, heldRequest}
-	if _, ok := b.(backend.Flusher); ok { // Redis: requests of the others belong to a session on their connection
+	if standAlone(b) {
 		all = append(all, copied)
 	}
 	return all
+}
+
+// standAlone reports whether requests stand alone, as those of Redis and of HTTP do: those of the others belong to a session on
+// their connection.
+func standAlone(b backend.Backend) bool {
+	switch b.(type) {
+	case backend.Flusher, backend.Objects:
+		return true
+	}
+	return false
 }
 
 // servers returns what can happen to the servers. Nothing there makes a back end lose what it has confirmed,
@@ -82,6 +97,9 @@ func servers(b backend.Backend) []string {
 	all := []string{frozen, killed, terminated}
 	if len(b.Servers()) > 1 {
 		all = append(all, rolling)
+	}
+	if _, ok := b.(backend.Layered); ok {
+		all = append(all, front, store, frozenStore, cutBetween)
 	}
 	if _, ok := b.(backend.Elected); ok {
 		all = append(all, frozenLeader)

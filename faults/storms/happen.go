@@ -134,9 +134,11 @@ func (st *storm) toServers(e Event) {
 	switch {
 	case e.Ends && e.What == frozen:
 		b.Thaw(st)
-	case e.Ends && e.What == frozenLeader:
+	case e.Ends && (e.What == frozenLeader || e.What == frozenStore):
 		st.stopped.Thaw(st)
-	case e.What == rollback:
+	case e.Ends && e.What == cutBetween:
+		b.(backend.Layered).Between().Heal()
+	case e.What == rollback || e.What == rolledBelow:
 		st.rollBack(e)
 	case e.What == flushBehind:
 		st.flushBehind(e)
@@ -170,6 +172,15 @@ func (st *storm) toSome(what string) {
 	case frozenLeader:
 		st.stopped = b.(backend.Elected).Leader(st)
 		st.stopped.Freeze(st)
+	case front:
+		b.(backend.Layered).Front().Kill()
+	case store:
+		b.(backend.Layered).Store().Kill()
+	case frozenStore:
+		st.stopped = b.(backend.Layered).Store()
+		st.stopped.Freeze(st)
+	case cutBetween:
+		b.(backend.Layered).Between().LoseAll()
 	case sessions:
 		b.(backend.SessionEnder).EndSessions(st)
 	case flush:

@@ -87,7 +87,7 @@ func (n *newest) keep(request []byte) bool {
 const repeatEvery = 200 * time.Millisecond
 
 // send sends all of them to the server at addr, again and again until stop is closed. Each has a connection of its
-// own, as in [proxy.Proxy.Copy]: that works for Redis.
+// own, as in [proxy.Proxy.Copy]: that works where requests stand alone.
 func (n *newest) send(addr string, stop <-chan struct{}) {
 	turn := time.NewTicker(repeatEvery)
 	defer turn.Stop()

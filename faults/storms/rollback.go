@@ -30,12 +30,35 @@ func (st *storm) rollBack(e Event) {
 	for _, l := range st.lines {
 		l.gate.Refuse()
 	}
-	st.Backend.Restore(st, st.snapshot)
+	if e.What == rolledBelow {
+		st.restoreBelow()
+	} else {
+		st.Backend.Restore(st, st.snapshot)
+	}
 	st.declare()
 	for _, p := range st.rng.Perm(len(st.lines)) {
 		st.Logf("process %d comes back", p)
 		st.lines[p].gate.Heal()
 		st.Sleep(comeBack.any(st.rng))
+	}
+}
+
+// staleTime is how long an operator tries to declare a quarantine at a server that goes on above what was restored: one that
+// shows what was before does not let it be declared.
+const staleTime = 5 * time.Second
+
+// restoreBelow has an operator forget to start the server again that is above what was restored, until no quarantine can be
+// declared there.
+func (st *storm) restoreBelow() {
+	st.Helper()
+	b := st.Backend.(backend.Layered)
+	b.RestoreBelow(st, st.snapshot)
+	ctx, cancel := context.WithTimeout(st.Context(), staleTime)
+	defer cancel()
+	if err := raise(ctx, st.Stage, st.longest+stage.SkewBound); err != nil {
+		st.Logf("no quarantine can be declared, and the server is started again: %v", err)
+		b.Front().Kill()
+		st.Backend.Restart(st)
 	}
 }
 

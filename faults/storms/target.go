@@ -39,7 +39,7 @@ func (s span) any(rng *rand.Rand) time.Duration {
 // length returns how long a fault lasts.
 func (t times) length(rng *rand.Rand, what string) time.Duration {
 	switch what {
-	case rollback:
+	case rollback, rolledBelow:
 		return rollbackLasts.any(rng)
 	case flushBehind:
 		return behindLasts.any(rng)

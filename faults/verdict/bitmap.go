@@ -69,7 +69,7 @@ func (b *bitmap) read(r *journal.Reader) error {
 	newest := map[int]core.ID{}
 	for run := range r.Runs() {
 		b.mark(r, run)
-		if same {
+		if same && !h.Shares() {
 			b.own(r, run)
 		}
 		b.inspect(r, run, newest)
@@ -124,7 +124,10 @@ func (b *bitmap) inspect(r *journal.Reader, run journal.Run, newest map[int]core
 	if run.First < 0 {
 		return
 	}
-	worker := h.Layout.Decompose(run.First).WorkerID
+	worker := -1 // of numbers, which all rise
+	if !h.Numbers {
+		worker = h.Layout.Decompose(run.First).WorkerID
+	}
 	if before, known := newest[worker]; known && run.First <= before {
 		b.verdict.add(Order, 1, "%s has issued %s when %s was issued already", name(r), describe(h.Layout, run.First), describe(h.Layout, before))
 	}

@@ -70,6 +70,9 @@ func (m *merge) load(number int32, r *journal.Reader) error {
 		m.spans = append(m.spans, s)
 		m.IDs += uint64(run.Count)
 		worker := int64(s.first) >> h.Layout.SequenceBits & (1<<h.Layout.WorkerBits - 1)
+		if h.Numbers {
+			worker = 0 // all of them rise
+		}
 		if before, ok := last[worker]; ok && s.first >= 0 && s.first <= before {
 			m.add(Order, 1, "%s has issued %s after %s", name(r), describe(h.Layout, s.first), describe(h.Layout, before))
 		}
@@ -111,7 +114,7 @@ func (m *merge) sharedTicks() {
 	reported := false
 	for i := range m.spans {
 		s := &m.spans[i]
-		if m.foreign[s.journal] {
+		if m.foreign[s.journal] || m.journals[s.journal].Header().Shares() {
 			continue
 		}
 		if before == nil || before.first>>shift != s.first>>shift {

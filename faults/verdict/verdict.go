@@ -6,8 +6,9 @@
 //
 //   - duplicate: an ID that was issued more than once, by whomever.
 //   - shared tick: a tick of a worker ID in which two generators have issued IDs. Windows
-//     do not overlap, so this is a fault even if all IDs differ by luck.
-//   - order: within a journal, an ID that is not above the one before it of the same worker ID.
+//     do not overlap, so this is a fault even if all IDs differ by luck. Numbers of segments have no ticks, and
+//     a server gives IDs of one tick to several processes.
+//   - order: within a journal, an ID that is not above the one before it of the same worker ID, or a number of a segment that is not above the one before it.
 //   - range: an ID that the layout cannot hold, or whose worker ID is not one that its generator
 //     may lease.
 //   - header: a journal whose layout differs from that of the first one, or a name of a

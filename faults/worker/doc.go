@@ -1,4 +1,4 @@
-// Package worker runs generators in a process of its own, which can be killed, frozen and given another
+// Package worker runs generators, or sequences of plain numbers, in a process of its own, which can be killed, frozen and given another
 // clock. It writes down every ID that it issues in journals, every call at its coordinator in histories,
 // and what happens to its generators as events on its standard output.
 //

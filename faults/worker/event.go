@@ -8,9 +8,11 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/unalike-id/unalike/client"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/journal"
+	"github.com/unalike-id/unalike/segment"
 )
 
 // Kinds of an [Event].
@@ -51,6 +53,12 @@ const (
 	LayoutMismatch = "layout mismatch"
 	ClockSkew      = "clock skew"
 	Invalid        = "invalid"
+	StoreChanged   = "store changed"
+	WentBack       = "store went back"
+	Unavailable    = "store unavailable"
+	NoServer       = "no server"
+	Refused        = "refused by servers"
+	Mixed          = "servers of different namespaces"
 )
 
 // sentinels are the errors that have a name in an event.
@@ -68,6 +76,12 @@ var sentinels = []struct {
 	{coord.ErrLayoutMismatch, LayoutMismatch},
 	{coord.ErrClockSkew, ClockSkew},
 	{coord.ErrInvalid, Invalid},
+	{segment.ErrStoreChanged, StoreChanged},
+	{segment.ErrWentBack, WentBack},
+	{segment.ErrUnavailable, Unavailable},
+	{client.ErrUnavailable, NoServer},
+	{client.ErrRefused, Refused},
+	{client.ErrMixed, Mixed},
 }
 
 // causes returns the names of the sentinel errors in err.

@@ -1,8 +1,10 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/history"
 	"github.com/unalike-id/unalike/faults/journal"
@@ -21,7 +24,7 @@ const (
 
 	// startEvery is how often a generator is tried to be started.
 	startEvery = 50 * time.Millisecond
-	// startPatience is how long a generator goes on before it is told why it has no worker ID; then it is tried again.
+	// startPatience is the usual Patience of a generator.
 	startPatience = time.Second
 	// closeTime bounds closing a generator.
 	closeTime = 5 * time.Second
@@ -53,6 +56,12 @@ func (g *instance) serve(ctx context.Context) (err error) {
 	if g.Replay != "" {
 		return g.replay(ctx)
 	}
+	if g.Segment != "" {
+		return g.serveNumbers(ctx)
+	}
+	if len(g.Servers) > 0 {
+		return g.serveFromServers(ctx)
+	}
 	c, err := open(ctx, g.URL, g.clock, g.pools)
 	if err != nil {
 		g.tell(Event{Kind: Failed, Generator: g.Name}, err)
@@ -60,6 +69,15 @@ func (g *instance) serve(ctx context.Context) (err error) {
 	}
 	if c, err = history.Record(c, filepath.Join(g.spec.Dir, g.unique+historySuffix)); err != nil {
 		return err
+	}
+	if g.State != "" {
+		place, err := placeOf(g.URL)
+		if err != nil {
+			return err
+		}
+		if c, err = local.New(c, g.State, &local.Options{Window: g.Window, Place: place}); err != nil {
+			return err
+		}
 	}
 	gen := g.start(ctx, c)
 	if gen == nil {
@@ -71,6 +89,11 @@ func (g *instance) serve(ctx context.Context) (err error) {
 		err := gen.Close(closing)
 		g.tell(describe(Closed, g.Name, gen.Health()), err)
 	})
+	if g.Listen != "" {
+		err = g.listen(ctx, gen, c)
+		closeGenerator()
+		return errors.Join(err, c.Close())
+	}
 	issuing := ctx
 	if g.UntilClosed {
 		var stop context.CancelFunc
@@ -96,7 +119,7 @@ func (g *instance) start(ctx context.Context, c coord.Coordinator) *core.Generat
 	var told *string
 	for ctx.Err() == nil {
 		gen, err := core.New(ctx, c, core.Config{
-			Layout: g.layout, Clock: g.clock, Lead: g.Lead, Stripes: g.Stripes, Lease: g.lease(), StartTimeout: startPatience,
+			Layout: g.layout, Clock: g.clock, Lead: g.Lead, Stripes: g.Stripes, Lease: g.lease(), StartTimeout: cmp.Or(g.Patience, startPatience),
 			OnChange: func(h core.Health) { g.tell(describe(Change, g.Name, h), h.Err) },
 		})
 		if err == nil {
@@ -114,14 +137,21 @@ func (g *instance) start(ctx context.Context, c coord.Coordinator) *core.Generat
 
 // issueAll issues IDs with all goroutines until ctx ends.
 func (g *instance) issueAll(ctx context.Context, gen *core.Generator) error {
+	return g.issueWith(ctx, func(ctx context.Context, out *journal.Writer) error {
+		s := issuer{instance: g, gen: gen, health: gen.Health, out: out}
+		return s.issue(ctx)
+	})
+}
+
+// issueWith runs a goroutine for each journal, and ends all of them when one has an error.
+func (g *instance) issueWith(ctx context.Context, issue func(context.Context, *journal.Writer) error) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	errs := make([]error, len(g.journals))
 	var all sync.WaitGroup
 	for i, w := range g.journals {
 		all.Go(func() {
-			s := issuer{instance: g, gen: gen, out: w}
-			if errs[i] = s.issue(ctx); errs[i] != nil {
+			if errs[i] = issue(ctx, w); errs[i] != nil {
 				fail(errs[i])
 			}
 		})
@@ -137,9 +167,9 @@ func (g *instance) issueAll(ctx context.Context, gen *core.Generator) error {
 
 // createJournals makes a journal for each goroutine.
 func (g *instance) createJournals() error {
-	for i := range max(g.Goroutines, 1) {
+	for i := range g.Generator.journals() {
 		path := filepath.Join(g.spec.Dir, fmt.Sprintf("%s.%d%s", g.unique, i, journalSuffix))
-		w, err := journal.Create(path, journal.Header{Generator: g.unique, PID: os.Getpid(), Layout: g.layout})
+		w, err := journal.Create(path, journal.Header{Generator: g.unique, PID: os.Getpid(), Layout: g.layout, Numbers: g.Segment != "", Served: len(g.Servers) > 0})
 		if err != nil {
 			return err
 		}

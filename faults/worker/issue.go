@@ -19,12 +19,19 @@ const (
 	retryEvery = 5 * time.Millisecond
 )
 
+// source is where IDs come from: a generator, or a client of servers.
+type source interface {
+	Next() (core.ID, error)
+	Fill(ctx context.Context, dst []core.ID) (int, error)
+}
+
 // issuer is one goroutine that issues IDs.
 type issuer struct {
 	*instance
-	gen  *core.Generator
-	out  *journal.Writer
-	told *string // what failed, as the last event said; nil: the last call was good
+	gen    source
+	health func() core.Health
+	out    *journal.Writer
+	told   *string // what failed, as the last event said; nil: the last call was good
 }
 
 // issue issues IDs until ctx ends, or the generator is closed. Its error is that of the journal.
@@ -84,15 +91,15 @@ func (s *issuer) paced(ctx context.Context) error {
 	}
 }
 
-// pace returns how many IDs this goroutine issues and how often.
-func (s *issuer) pace() (every time.Duration, n int) {
-	goroutines := max(s.Goroutines, 1)
-	every = time.Second * time.Duration(goroutines) / time.Duration(s.PerSecond)
+// pace returns how many IDs each goroutine issues and how often.
+func (g *instance) pace() (every time.Duration, n int) {
+	goroutines := max(g.Goroutines, 1)
+	every = time.Second * time.Duration(goroutines) / time.Duration(g.PerSecond)
 	if every >= paceEvery {
 		return every, 1
 	}
 	turns := int(time.Second / paceEvery)
-	return paceEvery, (s.PerSecond + goroutines*turns - 1) / (goroutines * turns)
+	return paceEvery, (g.PerSecond + goroutines*turns - 1) / (goroutines * turns)
 }
 
 // failed tells of the first of several failures with the same cause, and reports whether err is one.
@@ -106,7 +113,7 @@ func (s *issuer) failed(ctx context.Context, err error) bool {
 	}
 	if why := reason(err); s.told == nil || *s.told != why {
 		s.told = &why
-		s.tell(describe(Failed, s.Name, s.gen.Health()), err)
+		s.tell(describe(Failed, s.Name, s.health()), err)
 	}
 	return true
 }

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,12 +15,16 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/etcd"
 	_ "github.com/unalike-id/unalike/coord/etcd/embedded" // embed://
+	"github.com/unalike-id/unalike/coord/kubernetes"
 	"github.com/unalike-id/unalike/coord/mysql"
 	"github.com/unalike-id/unalike/coord/postgres"
 	"github.com/unalike-id/unalike/coord/redis"
 	_ "github.com/unalike-id/unalike/coord/static" // static://
 	"github.com/unalike-id/unalike/coord/zk"
 )
+
+// pooled are the schemes of what a program has one of, for all of its generators.
+var pooled = []string{"postgres", "mysql", "kubernetes+http"}
 
 // open opens the coordinator of a URL. With a clock that is not the system's, the driver gets the same one
 // as the generator, as a program would do it: a URL cannot name a clock. The same is done for a pool of
@@ -32,8 +37,7 @@ func open(ctx context.Context, rawURL string, c clock.Clock, p *pools) (coord.Co
 	if err != nil {
 		return nil, err
 	}
-	database := u.Scheme == "postgres" || u.Scheme == "mysql"
-	if c == nil && !database {
+	if c == nil && !slices.Contains(pooled, u.Scheme) {
 		return coord.Open(ctx, rawURL)
 	}
 	if p == nil {
@@ -69,8 +73,10 @@ func open(ctx context.Context, rawURL string, c clock.Clock, p *pools) (coord.Co
 		return p.openPostgres(ctx, u, postgres.Options{Lease: lease, SkewBound: skew}, c)
 	case "mysql":
 		return p.openMySQL(u, mysql.Options{Lease: lease, SkewBound: skew}, c)
+	case "kubernetes+http":
+		return p.openKubernetes(u, kubernetes.Options{Lease: lease, SkewBound: skew, Clock: c})
 	}
-	return nil, fmt.Errorf("%w URL: a worker with a clock file knows the schemes etcd, mysql, postgres, redis, static and zk, not %q", coord.ErrInvalid, u.Scheme)
+	return nil, fmt.Errorf("%w URL: a worker with a clock file knows the schemes etcd, kubernetes+http, mysql, postgres, redis, static and zk, not %q", coord.ErrInvalid, u.Scheme)
 }
 
 // given avoids a nil pointer in a Coordinator that is not nil.
@@ -79,4 +85,14 @@ func given[C coord.Coordinator](c C, err error) (coord.Coordinator, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// placeOf names the namespace of a URL, for a state file before a coordinator that cannot: one that was given a pool of
+// database/sql, which does not say where it leads.
+func placeOf(rawURL string) (string, error) {
+	u, err := coord.ParseURL(rawURL)
+	if err != nil {
+		return "", err
+	}
+	return coord.JoinPlace(u.Scheme, append(slices.Clone(u.Hosts), u.Path, u.Option("namespace"))...), nil
 }

@@ -11,16 +11,19 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/kubernetes"
 	mycoord "github.com/unalike-id/unalike/coord/mysql"
 	"github.com/unalike-id/unalike/coord/postgres"
-	"github.com/unalike-id/unalike/internal/sqlstore"
+	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
-// pools are connections to databases, by where these are. The zero value has none.
+// pools are what the generators of a program share, by where the servers are: connections to databases, and coordinators. The zero value has none.
 type pools struct {
 	mu       sync.Mutex
 	postgres map[string]*pgxpool.Pool
 	mysql    map[string]*sql.DB
+	// Of a Kubernetes cluster a program has one coordinator for a namespace, which lists it for all generators at once.
+	kubernetes map[string]*kubernetes.Coordinator
 }
 
 // get returns the pool of a URL, which is made if there is none yet.
@@ -49,7 +52,7 @@ func (p *pools) openPostgres(ctx context.Context, u *coord.URL, o postgres.Optio
 		if err != nil {
 			return nil, err
 		}
-		config.MaxConns, config.ConnConfig.ConnectTimeout = sqlstore.Conns, sqlstore.DialTime
+		config.MaxConns, config.ConnConfig.ConnectTimeout = sqldb.Conns, sqldb.DialTime
 		postgres.Prepare(config)
 		return pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
 	})
@@ -66,14 +69,14 @@ func (p *pools) openMySQL(u *coord.URL, o mycoord.Options, c clock.Clock) (coord
 		config := mysql.NewConfig()
 		config.User, config.Net, config.Addr, config.DBName = u.User.Username(), "tcp", u.Hosts[0], strings.TrimPrefix(u.Path, "/")
 		config.Passwd, _ = u.User.Password()
-		config.Timeout, config.MultiStatements, config.Logger = sqlstore.DialTime, true, &mysql.NopLogger{}
+		config.Timeout, config.MultiStatements, config.Logger = sqldb.DialTime, true, &mysql.NopLogger{}
 		connector, err := mysql.NewConnector(config)
 		if err != nil {
 			return nil, err
 		}
 		pool := sql.OpenDB(connector)
-		pool.SetMaxOpenConns(sqlstore.Conns)
-		pool.SetMaxIdleConns(sqlstore.Conns)
+		pool.SetMaxOpenConns(sqldb.Conns)
+		pool.SetMaxIdleConns(sqldb.Conns)
 		return pool, nil
 	})
 	if err != nil {

@@ -15,9 +15,12 @@ type Spec struct {
 	// ClockFile is a file of [NewClockFile] that shifts the clock of all generators and coordinators
 	// of the process. Empty: they use the system's clock.
 	ClockFile string
-	// OnePool has all generators use one pool of connections to a database, as those of a program would.
-	// Otherwise each has one of its own. Other servers have no pools.
+	// OnePool has all generators use one pool of connections to a database, or one coordinator of a Kubernetes cluster,
+	// as those of a program would. Otherwise each has one of its own. Other servers have no pools.
 	OnePool bool
+	// Machine is a file whose text is, for this process alone, the name of the run of the machine's system: as if the machine had been
+	// started again. That takes the rights of root, on Linux. Empty: it is what it is.
+	Machine string
 	// Generators are started at once.
 	Generators []Generator
 }
@@ -32,7 +35,14 @@ type Generator struct {
 	TTL, Horizon time.Duration // 0: the driver's defaults
 	Layout       string        // as core.ParseLayout reads it; empty: the default layout
 	Lead         time.Duration
-	Identity     string
+	// State is the state file of package local that stands before the coordinator, as the option state of a URL puts it; empty: none. What is
+	// recorded are the calls at the back end, and not those at the file.
+	State string
+	// Window is how far ahead of the clock the mark in that file reaches; 0: the package's default.
+	Window   time.Duration
+	Identity string
+	// Patience is how long a start goes on before it is told why there is no worker ID, and is tried again. 0: 1 s.
+	Patience time.Duration
 	// PerSecond is how many IDs are issued a second, by all goroutines together, with Next. 0: as many as
 	// Fill can get.
 	PerSecond  int
@@ -40,6 +50,17 @@ type Generator struct {
 	// UntilClosed has SIGTERM close the generator while IDs are issued: its goroutines go on until they are told
 	// that it is closed. Otherwise they end first.
 	UntilClosed bool
+	// Segment is the tag of plain numbers that are taken from the store of segments at URL. Of the other settings, Name, PerSecond
+	// and Goroutines count then. The sequence is always closed while numbers are taken.
+	Segment string
+	// MaxStep is the largest segment; 0: the library's default.
+	MaxStep int64
+	// Listen is the address at which the generator is served, as 'unalike serve' does it, and issues nothing here.
+	Listen string
+	// Servers are the URLs of such servers, from which IDs are had over the network, Prefetch with a request. Of the other
+	// settings, Name, Layout, PerSecond and Goroutines count then.
+	Servers  []string
+	Prefetch int
 	// Replay is the path of a journal whose IDs are issued once more, without any lease: a planted mistake
 	// that the verdict has to find. The URL is not used then.
 	Replay string
@@ -51,6 +72,14 @@ func (g *Generator) layout() (core.Layout, error) {
 		return core.DefaultLayout(), nil
 	}
 	return core.ParseLayout(g.Layout)
+}
+
+// journals returns how many journals the generator has.
+func (g *Generator) journals() int {
+	if g.Listen != "" {
+		return 0
+	}
+	return max(g.Goroutines, 1)
 }
 
 // lease returns the configuration of the generator's lease.
@@ -72,8 +101,13 @@ func (s *Spec) check() error {
 			return fmt.Errorf("worker: a generator has no Name; give each one of its own")
 		case names[g.Name]:
 			return fmt.Errorf("worker: two generators have the name %q; give each one of its own", g.Name)
+		case g.Segment != "" && g.PerSecond == 0:
+			return fmt.Errorf("worker: generator %s takes numbers and has no PerSecond; give it a pace", g.Name)
 		case g.PerSecond < 0 || g.Goroutines < 0:
 			return fmt.Errorf("worker: generator %s has PerSecond %d and Goroutines %d; neither may be negative", g.Name, g.PerSecond, g.Goroutines)
+		}
+		if g.Listen != "" && len(g.Servers) > 0 {
+			return fmt.Errorf("worker: generator %s has Listen and Servers; it is either a server or has IDs from some", g.Name)
 		}
 		names[g.Name] = true
 		if _, err := g.layout(); err != nil {

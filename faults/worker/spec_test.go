@@ -15,6 +15,7 @@ func TestSpecCheck(t *testing.T) {
 		"generator a has PerSecond -1":      {Dir: "x", Generators: []Generator{{Name: "a", PerSecond: -1}}},
 		"PerSecond 0 and Goroutines -2":     {Dir: "x", Generators: []Generator{{Name: "a", Goroutines: -2}}},
 		`generator a: core: invalid layout`: {Dir: "x", Generators: []Generator{{Name: "a", Layout: "wide"}}},
+		"a has Listen and Servers":          {Dir: "x", Generators: []Generator{{Name: "a", Listen: "127.0.0.1:1", Servers: []string{"http://127.0.0.1:1"}}}},
 		"%!s(<nil>)":                        {Dir: "x", Generators: []Generator{{Name: "a"}, {Name: "b", Layout: "twitter", PerSecond: 1}}},
 	} {
 		if got := fmt.Sprintf("%s", s.check()); !strings.Contains(got, want) {

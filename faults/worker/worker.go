@@ -56,6 +56,9 @@ func Start(tb testing.TB, s Spec) *Worker {
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), specEnv+"="+string(raw))
 	cmd.Stdout, cmd.Stderr = &w.heard, log
+	if s.Machine != "" {
+		cmd.SysProcAttr = apart()
+	}
 	w.Process = proctest.Start(tb, cmd)
 	tb.Cleanup(w.closeReaders)
 	return w
@@ -131,7 +134,7 @@ func (w *Worker) each(f func(*journal.Reader)) {
 	defer w.mu.Unlock()
 	want := 0
 	for _, g := range w.Spec.Generators {
-		want += max(g.Goroutines, 1)
+		want += g.journals()
 	}
 	if len(w.readers) < want {
 		for _, path := range w.Journals() {

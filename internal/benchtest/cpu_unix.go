@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// cpuTime is the processor time of this process so far, in user and in system mode;
+// CPUTime is the processor time of this process so far, in user and in system mode;
 // ok is false where it cannot be told.
-func cpuTime() (d time.Duration, ok bool) {
+func CPUTime() (d time.Duration, ok bool) {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
 		return 0, false

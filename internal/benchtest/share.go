@@ -18,7 +18,7 @@ func Share(b *testing.B, goroutines, n int, f func(calls int)) {
 	var taken atomic.Int64
 	var all sync.WaitGroup
 	b.ReportAllocs()
-	before, known := cpuTime()
+	before, known := CPUTime()
 	b.ResetTimer()
 	for range goroutines {
 		all.Go(func() {
@@ -35,7 +35,7 @@ func Share(b *testing.B, goroutines, n int, f func(calls int)) {
 	b.StopTimer()
 	ids := float64(b.N * n)
 	b.ReportMetric(ids/b.Elapsed().Seconds(), "ids/s")
-	if after, ok := cpuTime(); ok && known {
+	if after, ok := CPUTime(); ok && known {
 		b.ReportMetric(float64(after-before)/ids, "cpu-ns/id")
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // suites are the folders with what the tests of several back ends share.
-var suites = []string{"internal/drivertest", "internal/sqlstore/sqltest"}
+var suites = []string{"internal/drivertest", "internal/sqlstore/sqltest", "internal/sqlsegment/sqlsegmenttest", "internal/testserver/numbertest"}
 
 // said is what is written in the tests of a folder: in each of them, and beside them.
 type said struct {

@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"context"
 	"net"
 	"testing"
 )
@@ -20,9 +21,13 @@ func Answers(tb testing.TB, answer string) (addr string) {
 			if err != nil {
 				return
 			}
-			_, _ = conn.Read(make([]byte, 4096))
-			_, _ = conn.Write([]byte(answer))
-			_ = conn.Close()
+			stop := context.AfterFunc(tb.Context(), func() { _ = conn.Close() })
+			go func() { // some say nothing before the server has
+				defer stop()
+				_, _ = conn.Read(make([]byte, 4096))
+				_, _ = conn.Write([]byte(answer))
+				_ = conn.Close()
+			}()
 		}
 	}()
 	return l.Addr().String()

@@ -40,6 +40,7 @@ func (e *HeldError) Holder() string {
 type File struct {
 	path string
 	file *os.File
+	own  bool // what is in the file is the caller's
 }
 
 // Lock locks the file at path, which it creates if need be, and does not wait. If
@@ -51,15 +52,24 @@ type File struct {
 // The lock file is never renamed and never deleted.
 func Lock(path string) (*File, error) { return lockWith(path, tryLock) }
 
+// LockOwn is Lock for a file whose content is the caller's, and which is written in place:
+// it is not signed, and the error of a file that is locked does not tell by whom. Nobody but this
+// user may read it.
+func LockOwn(path string) (*File, error) { return lockFile(path, true, 0o600, tryLock) }
+
 func lockWith(path string, try func(*os.File) (bool, error)) (*File, error) {
+	return lockFile(path, false, 0o644, try)
+}
+
+func lockFile(path string, own bool, mode os.FileMode, try func(*os.File) (bool, error)) (*File, error) {
 	// Somebody may delete the file between opening and locking it. Its lock would
 	// then keep nobody out, so look again; more than a few times is no accident.
 	for deletions, looks := 0, 0; deletions < 10; {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, mode)
 		if err != nil {
 			return nil, err
 		}
-		l := &File{path: path, file: f}
+		l := &File{path: path, file: f, own: own}
 		ok, err := try(f)
 		if err == nil && ok {
 			if l.Current() {
@@ -80,10 +90,17 @@ func lockWith(path string, try func(*os.File) (bool, error)) (*File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
-		return nil, &HeldError{Path: path, PID: holder(f)}
+		held := &HeldError{Path: path}
+		if !own {
+			held.PID = holder(f)
+		}
+		return nil, held
 	}
 	return nil, fmt.Errorf("lock %s: the file is deleted again and again; leave it in place", path)
 }
+
+// File returns the file, which is open for reading and writing.
+func (l *File) File() *os.File { return l.file }
 
 // Path returns the path of the file.
 func (l *File) Path() string { return l.path }
@@ -105,6 +122,9 @@ func (l *File) Unlock() {
 // sign writes who holds the lock, for the refusals of others. It is of no
 // consequence if it fails.
 func (l *File) sign(s string) {
+	if l.own {
+		return
+	}
 	if l.file.Truncate(0) == nil {
 		_, _ = l.file.WriteAt([]byte(s), 0)
 	}

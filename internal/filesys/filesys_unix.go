@@ -4,6 +4,7 @@ package filesys
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -22,11 +23,26 @@ func SyncDir(dir string) error {
 	return errors.Join(err, f.Close())
 }
 
+// MayCreate returns an error if this user may not make files in a folder.
+func MayCreate(dir string) error {
+	const write, search = 2, 1
+	if err := syscall.Access(dir, write|search); err != nil {
+		return &fs.PathError{Op: "write in", Path: dir, Err: err}
+	}
+	return nil
+}
+
 // ReadOnly tells whether err is that of a file system that cannot be written to.
 func ReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
 
 // NotAFolder tells whether err says that something on the way is not a folder.
 func NotAFolder(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
+
+// PathTooLong reports whether err says that a path, or a name in it, is longer than the system allows.
+func PathTooLong(err error) bool { return errors.Is(err, syscall.ENAMETOOLONG) }
+
+// LinksInCircle reports whether err says that symbolic links lead to one another without end.
+func LinksInCircle(err error) bool { return errors.Is(err, syscall.ELOOP) }
 
 // DiskFull reports whether err says that there is no room on the disk, or that the user's
 // quota is spent.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -33,6 +34,21 @@ func TestNotAFolder(t *testing.T) {
 	}
 	if ReadOnly(below) || ReadOnly(nil) {
 		t.Error("an error of something else is that of a file system that cannot be written to")
+	}
+}
+
+func TestPathTooLong(t *testing.T) {
+	circle := filepath.Join(t.TempDir(), "circle")
+	if err := os.Symlink(circle, circle); err != nil {
+		t.Fatal(err)
+	}
+	_, round := os.Stat(circle)
+	_, long := os.Stat(filepath.Join(t.TempDir(), strings.Repeat("n", 300)))
+	if !PathTooLong(long) || PathTooLong(round) || PathTooLong(nil) {
+		t.Errorf("%v: %v; %v: %v", long, PathTooLong(long), round, PathTooLong(round))
+	}
+	if !LinksInCircle(round) || LinksInCircle(long) || LinksInCircle(nil) {
+		t.Errorf("%v: %v; %v: %v", long, LinksInCircle(long), round, LinksInCircle(round))
 	}
 }
 

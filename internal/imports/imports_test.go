@@ -16,21 +16,24 @@ const module = "github.com/unalike-id/unalike/"
 var allowed = map[string][]string{
 	"clock":               nil,
 	"clock/clocktest":     {"clock"},
-	"coord":               {"clock"},
-	"coord/coordtest":     {"clock", "coord", "clock/clocktest"},
-	"coord/follow":        {"clock", "coord"},
-	"coord/static":        {"clock", "coord", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/protocol"},
-	"core":                {"clock", "coord", "internal/keeper", "internal/logs"},
-	"core/coretest":       {"clock", "coord", "internal/keeper", "internal/logs", "core", "clock/clocktest"},
+	"coord":               {"clock", "internal/drivers"},
+	"coord/coordtest":     {"clock", "coord", "clock/clocktest", "internal/drivers"},
+	"coord/follow":        {"clock", "coord", "internal/drivers"},
+	"coord/local":         {"clock", "coord", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/drivers"},
+	"coord/static":        {"clock", "coord", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/protocol", "internal/drivers"},
+	"core":                {"clock", "coord", "internal/keeper", "internal/logs", "internal/drivers"},
+	"core/coretest":       {"clock", "coord", "internal/keeper", "internal/logs", "core", "clock/clocktest", "internal/drivers"},
+	"internal/drivers":    nil,
 	"internal/filesys":    nil,
 	"internal/filelock":   nil,
-	"internal/keeper":     {"clock", "coord", "internal/logs"},
-	"internal/lifetime":   {"clock", "coord", "internal/logs"},
+	"internal/keeper":     {"clock", "coord", "internal/logs", "internal/drivers"},
+	"internal/lifetime":   {"clock", "coord", "internal/logs", "internal/drivers"},
 	"internal/logs":       nil,
-	"internal/protocol":   {"clock", "coord", "internal/lifetime", "internal/logs"},
+	"internal/protocol":   {"clock", "coord", "internal/lifetime", "internal/logs", "internal/drivers"},
 	"probe":               nil,
-	"segment":             {"clock", "coord", "internal/logs"},
-	"segment/segmenttest": {"clock", "coord", "internal/logs", "segment"},
+	"segment":             {"clock", "coord", "internal/logs", "internal/drivers"},
+	"segment/segmenttest": {"clock", "coord", "internal/logs", "segment", "internal/drivers"},
+	"coord/kubernetes":    {"clock", "coord", "coord/local", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/protocol", "internal/drivers"},
 }
 
 // platforms differ in the files that are built.
@@ -58,7 +61,7 @@ func TestStandardLibraryOnly(t *testing.T) {
 // TestConfigImports: a program that is configured by a file gets a reader of YAML, and no
 // driver that it has not imported itself.
 func TestConfigImports(t *testing.T) {
-	want := []string{module + "clock", module + "config", module + "coord", module + "core", module + "internal/keeper", module + "internal/logs", module + "internal/near", "go.yaml.in/yaml/v3"}
+	want := []string{module + "clock", module + "config", module + "coord", module + "coord/local", module + "core", module + "internal/drivers", module + "internal/filelock", module + "internal/filesys", module + "internal/lifetime", module + "internal/keeper", module + "internal/logs", module + "internal/near", module + "segment", "go.yaml.in/yaml/v3"}
 	for _, platform := range platforms {
 		for _, dep := range dependencies(t, platform, "config") {
 			if !slices.Contains(want, dep) {
@@ -82,4 +85,27 @@ func dependencies(t *testing.T, platform, pkg string) []string {
 		t.Fatalf("%v: %v\n%s", cmd, err, &stderr)
 	}
 	return strings.Fields(string(out))
+}
+
+// TestServiceImports: whoever has IDs from servers gets protobuf and no driver, and whoever mounts the
+// server gets Connect beside that, and not gRPC's own library.
+func TestServiceImports(t *testing.T) {
+	inside := []string{"clock", "core", "coord", "internal/keeper", "internal/logs", "internal/drivers", "proto/unalike/v1"}
+	for pkg, want := range map[string]struct{ inside, modules []string }{
+		"client": {append([]string{"client"}, inside...), []string{"google.golang.org/protobuf/"}},
+		"server": {
+			append([]string{"server", "segment", "proto/unalike/v1/unalikev1connect"}, inside...),
+			[]string{"google.golang.org/protobuf/", "connectrpc.com/connect", "connectrpc.com/grpchealth", "connectrpc.com/grpcreflect"},
+		},
+	} {
+		for _, dep := range dependencies(t, "linux/amd64", pkg) {
+			name, ours := strings.CutPrefix(dep, module)
+			if ours && !slices.Contains(want.inside, name) {
+				t.Errorf("%s depends on %s; allowed are %v", pkg, name, want.inside)
+			}
+			if !ours && !slices.ContainsFunc(want.modules, func(m string) bool { return strings.HasPrefix(dep, m) }) {
+				t.Errorf("%s depends on %s; allowed are %v", pkg, dep, want.modules)
+			}
+		}
+	}
 }

@@ -24,10 +24,11 @@ func (k *Keeper) acquire(ctx context.Context) error {
 	asked := k.now()
 	req, reply := k.request(asked, k.cfg.Request.Identity), acquired{}
 	ask := func() { reply = k.ask(ctx, req) }
+	end, _ := ctx.Deadline()
 	if k.told {
 		ask()
 	} else {
-		k.told = k.announcing(ask, "no worker ID yet, waiting for the coordinator to answer", "at_most", limit, k.lasting())
+		k.told = k.announcing(ask, "no worker ID yet, waiting for the coordinator to answer", "at_most", time.Until(end).Round(time.Millisecond), k.lasting())
 	}
 	g, err := k.conclude(reply)
 	if err != nil {
@@ -86,6 +87,11 @@ func (k *Keeper) request(now int64, identity string) coord.Request {
 func (k *Keeper) ask(ctx context.Context, req coord.Request) acquired {
 	began := time.Now()
 	g, err := k.cfg.Coordinator.Acquire(ctx, req)
+	worker := noWorker
+	if err == nil {
+		worker = g.WorkerID
+	}
+	k.report(coord.CallAcquire, worker, time.Since(began), err)
 	return acquired{req: req, g: g, err: err, took: time.Since(began), late: errors.Is(ctx.Err(), context.DeadlineExceeded)}
 }
 
@@ -127,6 +133,7 @@ func (k *Keeper) open(t Term, asked int64) error {
 // adopt makes g the grant that is kept from now on.
 func (k *Keeper) adopt(g coord.Grant, asked int64) {
 	k.dropAll()
+	k.leased.Store(true)
 	k.held, k.grant, k.pieces, k.lost = true, g, []coord.Grant{g}, nil
 	// The window was chosen for the time at which it was asked for. A clock that
 	// stepped back since then has stepped back behind this term's beginning.
@@ -138,7 +145,7 @@ func (k *Keeper) adopt(g coord.Grant, asked int64) {
 	k.replies.wait = max(k.replies.wait, min(k.acquisitions.took, k.replies.ttl))
 	k.retries.reset()
 	k.outage.settled()
-	k.told, k.giveUp = false, time.Time{}
+	k.told, k.giveUp, k.bound = false, time.Time{}, time.Time{}
 	k.cfg.Gate.Explain(nil)
 	k.watch()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
@@ -55,6 +56,8 @@ type Config struct {
 	Limit       int64             // how far the clock may step back, in ticks, before that is healed
 	// StartTimeout is how long Start goes on. 0: a lease and 5 s; negative: without end.
 	StartTimeout time.Duration
+	// OnCall, if not nil, is called after each call to the coordinator.
+	OnCall func(coord.Call)
 }
 
 // Keeper leases one worker ID and keeps it. Make one with [New], start it once,
@@ -69,6 +72,7 @@ type Keeper struct {
 	rush   context.CancelCauseFunc // ends hurry, and says why
 	done   chan struct{}           // closed when the loop has ended; nil before Start
 	result error                   // of the release; read after done
+	leased atomic.Bool             // there is a worker ID to give back
 
 	// What follows belongs to the loop.
 	held     bool
@@ -87,6 +91,7 @@ type Keeper struct {
 	without  time.Time // since when there has been no worker ID
 	told     bool      // the log says that one is waited for
 	giveUp   time.Time // when Start ends in vain; zero: it does not, or it is over
+	bound    time.Time // when Start's context ends; zero likewise
 
 	replies      deadline       // of renewals and releases
 	acquisitions deadline       // of acquisitions
@@ -144,6 +149,9 @@ func (k *Keeper) Stop(ctx context.Context) error {
 	case <-k.done: // it was over already
 		return k.result
 	default:
+		if !k.leased.Load() {
+			return cutOff(context.Cause(ctx))
+		}
 		return fmt.Errorf("worker ID not released, it becomes free when its lease ends: %w", context.Cause(ctx))
 	}
 }

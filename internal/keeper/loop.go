@@ -20,6 +20,7 @@ func (k *Keeper) loop() {
 		k.without = time.Now()
 	}
 	var poked time.Time
+	ended := k.announceEnd()
 	for k.ctx.Err() == nil {
 		if !k.held {
 			k.healInVain()
@@ -28,6 +29,7 @@ func (k *Keeper) loop() {
 		}
 		k.await(&poked)
 	}
+	ended()
 	told := k.announcing(k.finish, "giving the worker ID back, waiting for the coordinator to answer",
 		"worker_id", k.grant.WorkerID, "at_most", k.replies.base+k.replies.inAll())
 	if told && k.result == nil {

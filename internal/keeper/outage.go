@@ -124,7 +124,7 @@ func (k *Keeper) tellService() {
 func (k *Keeper) tellOpening() {
 	longest := k.cfg.Lease.Horizon
 	if r, ok := k.cfg.Coordinator.(coord.LeaseRuler); ok {
-		longest = max(longest, r.LeaseRules().MaxHorizon)
+		longest = max(longest, r.LeaseRules().LongestWindow())
 	}
 	now, opens := k.timeOf(k.now()), k.timeOf(k.grant.NotBefore+1)
 	if opens.Sub(now) <= longest+k.cfg.Lease.TTL+farSkew {

@@ -14,7 +14,7 @@ func (k *Keeper) finish() {
 	defer k.background.Wait()
 	k.awaitHealing()
 	if k.token != "" && k.hurry.Err() != nil {
-		k.result = errors.Join(k.result, fmt.Errorf("an acquisition was cut off, what it may have leased becomes free when its lease ends: %w", context.Cause(k.hurry)))
+		k.result = errors.Join(k.result, cutOff(context.Cause(k.hurry)))
 	}
 	if !k.held {
 		return
@@ -27,6 +27,11 @@ func (k *Keeper) finish() {
 	err := k.giveBack(k.grant, last, k.replies)
 	k.logRelease(k.grant, err)
 	k.result = errors.Join(k.result, err)
+}
+
+// cutOff says what becomes of an acquisition that nobody waits for any more.
+func cutOff(why error) error {
+	return fmt.Errorf("an acquisition was cut off, what it may have leased becomes free when its lease ends: %w", why)
 }
 
 // awaitHealing gives back what an attempt to heal has leased. It is not cut off: that
@@ -70,12 +75,14 @@ func (k *Keeper) giveBack(g coord.Grant, last int64, wait deadline) error {
 	defer cancel()
 	retry := newBackoff(k.cfg.Lease.RenewEvery)
 	for {
+		began := time.Now()
 		call, done := context.WithTimeout(ctx, wait.wait)
 		err := k.cfg.Coordinator.Release(call, g, last)
 		if call.Err() != nil {
 			wait.missed()
 		}
 		done()
+		k.report(coord.CallRelease, g.WorkerID, time.Since(began), err)
 		switch {
 		case err == nil, errors.Is(err, coord.ErrLeaseLost):
 			return nil // given back, now or earlier, or somebody else's already

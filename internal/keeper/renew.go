@@ -62,6 +62,8 @@ func (k *Keeper) renew() {
 		defer cancel()
 		next, err := k.cfg.Coordinator.Renew(ctx, g, r.until)
 		late := errors.Is(ctx.Err(), context.DeadlineExceeded)
+		took := time.Since(r.began)
+		defer k.report(coord.CallRenew, g.WorkerID, took, err) // after the answer, so that a listener delays nothing
 		select {
 		case k.answers <- reply{of: r, old: g, g: next, err: err, took: time.Since(r.began), late: late}:
 		case <-own.Done():
@@ -189,6 +191,7 @@ func (k *Keeper) lose(err error) {
 	last := k.cfg.Gate.Shut(err)
 	k.log.Warn("lease lost, acquiring a worker ID anew", "worker_id", k.grant.WorkerID, "last_id", k.timeOf(last), "error", err)
 	k.dropAll()
+	k.leased.Store(false)
 	k.held, k.pieces, k.lost = false, nil, nil
 	k.without = time.Now()
 	k.retries.reset()

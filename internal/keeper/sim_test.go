@@ -40,11 +40,16 @@ func TestSimulation(t *testing.T) {
 
 const simWorkers, simProcesses = 4, 3
 
+// longHorizon is that of holders that survive, in a namespace that was declared with it.
+const longHorizon = 10 * time.Minute
+
 // world is everything of one simulation.
 type world struct {
 	t    *testing.T
 	fake *coordtest.Fake
 	led  *ledger
+	// horizon is that of all processes.
+	horizon time.Duration
 
 	mu      sync.Mutex
 	running []*rig
@@ -63,7 +68,10 @@ func (w *world) count(what string) {
 func simulate(t *testing.T, seed uint64, d time.Duration) {
 	t.Helper()
 	f := coordtest.NewFake(coordtest.FakeConfig{Workers: simWorkers})
-	w := &world{t: t, fake: f, led: newLedger(t, f), stats: map[string]int{}}
+	w := &world{t: t, fake: f, led: newLedger(t, f), stats: map[string]int{}, horizon: horizon}
+	if seed%3 == 2 { // a namespace that was declared with a long one
+		w.horizon = longHorizon
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
 	var all sync.WaitGroup
@@ -87,7 +95,11 @@ func simulate(t *testing.T, seed uint64, d time.Duration) {
 	}
 	t.Logf("%d terms, %d ticks stamped, %v", len(w.led.terms), len(w.led.stamps), w.stats)
 	// A simulation in which nothing happened proves nothing.
-	if len(w.led.stamps) < 5000 || len(w.led.terms) < 100 || len(w.led.gaps) == 0 || w.stats["heals"] < 10 || w.stats["crashes"] < 3 {
+	stamps, terms := 5000, 100
+	if w.horizon == longHorizon { // who comes after a crash waits for longer
+		stamps, terms = 400, 50
+	}
+	if len(w.led.stamps) < stamps || len(w.led.terms) < terms || len(w.led.gaps) == 0 || w.stats["heals"] < 10 || w.stats["crashes"] < 3 {
 		t.Error("too little happened")
 	}
 }
@@ -95,7 +107,7 @@ func simulate(t *testing.T, seed uint64, d time.Duration) {
 // process runs one incarnation after the other.
 func (w *world) process(ctx context.Context, rnd *rand.Rand) {
 	for ctx.Err() == nil {
-		r := join(w.t, w.fake, w.led)
+		r := join(w.t, w.fake, w.led, lease(ttl, w.horizon))
 		r.stopped = true // not by the test's end, but by end below
 		r.clock.Step(time.Duration(rnd.Int64N(2000)-1000) * time.Millisecond)
 		short, cancel := context.WithTimeout(ctx, time.Duration(1+rnd.IntN(15))*time.Second)
@@ -188,7 +200,7 @@ func (w *world) chaos(ctx context.Context, rnd *rand.Rand) {
 		case 7:
 			if rnd.IntN(10) == 0 {
 				now := scale.Tick(time.Now().UnixMicro())
-				w.led.raiseFloor(now+rnd.Int64N(50_000), simWorkers)
+				w.led.raiseFloor(now+rnd.Int64N(w.horizon.Milliseconds()*5/3), simWorkers)
 			}
 		case 8:
 			w.cut(rnd)

@@ -42,6 +42,7 @@ func (k *Keeper) Begin() {
 func (k *Keeper) Start(ctx context.Context) error {
 	began := time.Now()
 	k.without = began
+	k.bound, _ = ctx.Deadline()
 	s := start{k: k}
 	s.extend()
 	s.retry = backoff{least: firstSpread, most: max(min(k.cfg.Lease.RenewEvery, longestPause), shortestPause)}
@@ -58,6 +59,9 @@ func (k *Keeper) Start(ctx context.Context) error {
 			return err
 		}
 		pause, goesOn := s.after(err)
+		if goesOn && ctx.Err() == nil && !errors.Is(err, coord.ErrNoWorkerID) {
+			k.notAcquired(err)
+		}
 		switch {
 		case goesOn || ctx.Err() != nil:
 		case coord.Permanent(err) && !s.waited:
@@ -67,7 +71,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 		}
 		sleep(ctx, pause)
 		if ctx.Err() != nil {
-			return fmt.Errorf("no worker ID, %w: %w", context.Cause(ctx), err)
+			return fmt.Errorf("no worker ID, %w: %w", context.Cause(ctx), s.why(err))
 		}
 	}
 }
@@ -84,15 +88,21 @@ type start struct {
 	held, skewed time.Time
 	waited       bool                   // for a free worker ID
 	full         *coord.NoWorkerIDError // what was said last of that
+	said         error                  // what went wrong last, other than that time was up
 }
 
-// why is what a start has failed for that ends with err. That the coordinator is slow now does
-// not hide that every worker ID was held when it answered.
+// why is what a start has failed for that ends with err. That time is up now does not hide
+// what was wrong before, and nothing hides that every worker ID was held.
 func (s *start) why(err error) error {
-	if s.full == nil || errors.Is(err, coord.ErrNoWorkerID) {
+	switch {
+	case errors.Is(err, coord.ErrNoWorkerID):
 		return err
+	case s.full != nil:
+		return fmt.Errorf("%w; later: %w", s.full, err)
+	case s.said != nil && errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w; later: %w", s.said, err)
 	}
-	return fmt.Errorf("%w; later: %w", s.full, err)
+	return err
 }
 
 // extend lets the start go on for the start timeout from now on.
@@ -106,9 +116,6 @@ func (s *start) extend() {
 	}
 	s.giveUp = time.Now().Add(limit)
 	s.k.giveUp = s.giveUp
-	if s.k.cfg.StartTimeout < 0 {
-		s.k.giveUp = time.Time{}
-	}
 }
 
 // until returns how long to wait for leases that end at the given time: the start
@@ -122,6 +129,9 @@ func (s *start) until(end time.Time) time.Time {
 
 // after tells how long to pause after the given error, and whether to go on at all.
 func (s *start) after(err error) (pause time.Duration, goesOn bool) {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		s.said = err
+	}
 	full, isFull := errors.AsType[*coord.NoWorkerIDError](err)
 	skew, isSkew := errors.AsType[*coord.ClockSkewError](err)
 	switch {
@@ -145,10 +155,8 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 		goesOn = true
 	default:
 		left := time.Until(s.giveUp)
-		s.k.notAcquired(err)
 		return min(s.retry.spread()+s.k.apart(), max(left, 0)), left > 0
 	}
-	s.k.notAcquired(err)
 	return s.retry.spread(), goesOn
 }
 
@@ -162,9 +170,7 @@ func (s *start) mayEnd(full *coord.NoWorkerIDError) bool {
 		}
 		s.waited = true
 		s.held = later(s.giveUp, s.until(full.Soonest))
-		if s.k.cfg.StartTimeout >= 0 {
-			s.k.giveUp = s.held
-		}
+		s.k.giveUp = s.held
 		s.k.told = true
 		s.k.log.Warn("every worker ID is held, waiting for one to become free",
 			"error", full, "lease_ends", full.Soonest.UTC(), s.k.lasting())

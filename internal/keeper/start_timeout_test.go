@@ -3,6 +3,7 @@ package keeper_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +84,24 @@ func TestStartSaysThatAllAreHeldAlsoIfThereIsNoAnswerSince(t *testing.T) {
 	})
 }
 
+// A server that is wrong may also be slow, and then the last thing that is known is not that
+// time was up.
+func TestStartSaysWhatWasWrongBeforeTimeWasUp(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, 1, timeout(10*time.Second))
+		asked := 0
+		r.line.acquired = func(coord.Grant, error) (coord.Grant, error) {
+			if asked++; asked > 3 {
+				return coord.Grant{}, fmt.Errorf("no answer: %w", context.DeadlineExceeded)
+			}
+			return coord.Grant{}, coordtest.ErrUnreachable
+		}
+		if err := r.Start(t.Context()); !errors.Is(err, coordtest.ErrUnreachable) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Start: %v", err)
+		}
+	})
+}
+
 func TestStartWithoutTimeoutGoesOnUntilItsContextEnds(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var log journal
@@ -94,7 +113,7 @@ func TestStartWithoutTimeoutGoesOnUntilItsContextEnds(t *testing.T) {
 		if err := r.Start(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Hour {
 			t.Errorf("Start took %v: %v", time.Since(began), err)
 		}
-		log.wants(t, `level=WARN, msg="worker ID not acquired, trying again", unreachable, trying_until="it succeeds"`)
+		log.wants(t, `level=WARN, msg="worker ID not acquired, trying again", unreachable, trying_until=2000-01-01T01:00:00.000Z`)
 	})
 }
 
@@ -127,6 +146,25 @@ func TestStopEndsABeginning(t *testing.T) {
 		began := time.Now()
 		if err := r.close(t.Context()); err != nil || time.Since(began) > time.Second {
 			t.Errorf("Stop took %v: %v", time.Since(began), err)
+		}
+	})
+}
+
+// Whoever stops a keeper in the middle of an acquisition, which may have been granted, is told that its answer is waited for.
+func TestStopInTheMiddleOfAnAcquisitionIsAnnounced(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var log journal
+		r := newRig(t, 1, log.keep)
+		r.fake.Outage(true)
+		r.Begin()
+		pass(time.Second)
+		log.wants(t, `level=WARN, msg="no worker ID yet, waiting for the coordinator to answer"`)
+		done := make(chan error, 1)
+		go func() { done <- r.close(t.Context()) }()
+		pass(time.Second)
+		log.wants(t, `level=WARN, msg="closing, waiting for the answer to a call that is under way"`)
+		if err := <-done; err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -232,14 +232,17 @@ func TestLogTellsOfAWindowThatOpensInYears(t *testing.T) {
 	for name, tt := range map[string]struct {
 		opens time.Duration
 		lines []string
+		rules coord.LeaseRules
 	}{
-		"soon":     {horizon + ttl, []string{"worker ID acquired"}},
-		"in years": {35 * 365 * 24 * time.Hour, []string{"worker ID acquired", `level=WARN, msg="the window opens later than any right clock can have pushed it, worker_id=0`}},
+		"soon":     {horizon + ttl, []string{"worker ID acquired"}, coord.LeaseRules{}},
+		"declared": {6 * time.Hour, []string{"worker ID acquired"}, coord.LeaseRules{MaxHorizon: 2 * time.Minute, Declared: 6 * time.Hour}},
+		"in years": {35 * 365 * 24 * time.Hour, []string{"worker ID acquired", `level=WARN, msg="the window opens later than any right clock can have pushed it, worker_id=0`}, coord.LeaseRules{MaxHorizon: 2 * time.Minute, Declared: 6 * time.Hour}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				var log journal
-				r := newRig(t, 1, log.keep, func(c *keeper.Config) { c.Request.LastTick = 1 << 42 })
+				f := coordtest.NewFake(coordtest.FakeConfig{Workers: 1, Rules: tt.rules})
+				r := join(t, f, newLedger(t, f), log.keep, func(c *keeper.Config) { c.Request.LastTick = 1 << 42 })
 				opens := time.Now().Add(tt.opens)
 				r.fake.RaiseFloor(scale.Tick(opens.UnixMicro()) - 1)
 				r.start()

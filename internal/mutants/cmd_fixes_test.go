@@ -120,7 +120,7 @@ var cmdFixMutants = []mutant{
 		file: "internal/protocol/full.go",
 		old:  "\t\tfull.LastSeen = time.Time{}\n",
 		new:  "",
-		pkg:  "./coord/etcd/embedded", test: "TestShareOfOne",
+		pkg:  "./internal/protocol", test: "TestHolderSeenOnOneMachine",
 	},
 	{
 		name: "zk: sessions that began anew are taken for signs of life",

@@ -62,8 +62,8 @@ var coreFixMutants = []mutant{
 	{
 		name: "closed after the gates are shut",
 		file: "core/generator.go",
-		old:  "\t\tg.closing.Store(true)\n",
-		new:  "\t\tdefer g.closing.Store(true)\n",
+		old:  "\tif g.closing.CompareAndSwap(false, true) {\n",
+		new:  "\tif !g.closing.Load() {\n\t\tdefer g.closing.Store(true)\n",
 		pkg:  "./core", test: "TestCloseRefusesSwapsFromItsBeginning",
 	},
 	{

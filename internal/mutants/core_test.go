@@ -119,7 +119,7 @@ var coreMutants = []mutant{
 		name: "trim without close",
 		file: "core/stripe.go",
 		old:  "\tlast = s.closeTerm(t)\n\ts.prepare()\n",
-		new:  "\tlast, _ = s.Last()\n\ts.prepare()\n",
+		new:  "\t_ = t\n\tlast, _ = s.Last()\n\ts.prepare()\n",
 		pkg:  "./core", test: "TestCloseUnderLoad",
 	},
 	{

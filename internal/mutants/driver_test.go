@@ -469,8 +469,8 @@ var driverMutants = []mutant{
 	{
 		name: "zk: floor not raised after a loss",
 		file: "internal/protocol/heal.go",
-		old:  "next := sv.Meta.Record.AfterLoss(c.detector.known(), checked, c.set.MaxHorizon, c.set.SkewBound)",
-		new:  "next := sv.Meta.Record\n\tnext.Loss = next.AfterLoss(c.detector.known(), checked, c.set.MaxHorizon, c.set.SkewBound).Loss",
+		old:  "next := sv.Meta.Record.AfterLoss(c.detector.known(), checked, c.horizon(), c.set.SkewBound)",
+		new:  "next := sv.Meta.Record\n\tnext.Loss = next.AfterLoss(c.detector.known(), checked, c.horizon(), c.set.SkewBound).Loss",
 		pkg:  "./coord/zk", test: "TestRolledBack",
 	},
 	{
@@ -496,9 +496,9 @@ var driverMutants = []mutant{
 	},
 	{
 		name: "zk: window pushed as far as a wrong clock says",
-		file: "internal/protocol/renew.go",
-		old:  "if server == 0 {\n\t\treturn r.until",
-		new:  "if server != 0 {\n\t\treturn r.until",
+		file: "internal/protocol/declared.go",
+		old:  "return min(r.until, r.ward(server))",
+		new:  "return r.until",
 		pkg:  "./coord/zk", test: "TestClockSteps",
 	},
 	{
@@ -539,8 +539,15 @@ var driverMutants = []mutant{
 	{
 		name: "zk: what pings say forgotten",
 		file: "coord/zk/session.go",
-		old:  "\ts.pinged, s.pingedAt = zxid, lifetime.Now()\n",
-		new:  "\t_ = zxid\n",
+		old:  "\th := heard{zxid, lifetime.Now()}\n",
+		new:  "\th := heard{0 * zxid, lifetime.Now()}\n",
+		pkg:  "./coord/zk", test: "TestPingsBeforeALoss",
+	},
+	{
+		name: "zk: what pings have said ends with the session",
+		file: "coord/zk/session.go",
+		old:  "h.number == 0 && last != nil {",
+		new:  "h.number == 0 && last != nil && false {",
 		pkg:  "./coord/zk", test: "TestPingsBeforeALoss",
 	},
 	{

@@ -110,15 +110,15 @@ var etcdFixMutants = []mutant{
 	{
 		name: "etcd: views of an earlier era settled unseen",
 		file: "internal/protocol/loss.go",
-		old:  "case known.era != now.era && now.Meta.Record.Settles(e.loss, e.seen, d.maxHorizon, d.skewBound):",
+		old:  "case known.era != now.era && now.Meta.Record.Settles(e.loss, e.seen, d.longest(), d.skewBound):",
 		new:  "case known.era != now.era:",
 		pkg:  "./internal/protocol", test: "TestEarlierEras",
 	},
 	{
 		name: "etcd: an operator's quarantine is no record of a loss",
 		file: "internal/protocol/admin.go",
-		old:  "return meta.AfterLoss(c.detector.known(), now, c.set.MaxHorizon, c.set.SkewBound), nil",
-		new:  "return meta.Quarantine(Time(meta.Scale().Micro(meta.Ward(now, c.set.MaxHorizon, c.set.SkewBound))))",
+		old:  "return meta.AfterLoss(c.detector.known(), now, c.horizon(), c.set.SkewBound), nil",
+		new:  "return meta.Quarantine(Time(meta.Scale().Micro(meta.Ward(now, c.horizon(), c.set.SkewBound))))",
 		pkg:  "./coord/etcd", test: "TestQuarantineSettlesALoss",
 	},
 	{
@@ -166,7 +166,7 @@ var etcdFixMutants = []mutant{
 	{
 		name: "etcd: a floor is never lowered",
 		file: "internal/protocol/admin.go",
-		old:  "return meta.Lowered(now, c.set.MaxHorizon, c.set.SkewBound)",
+		old:  "return meta.Lowered(now, c.horizon(), c.set.SkewBound)",
 		new:  "return meta, nil",
 		pkg:  "./coord/etcd", test: "TestLowerAfterAWrongClock",
 	},

@@ -33,8 +33,8 @@ var followMutants = []mutant{
 	{
 		name: "follow: a loss that Redis notices when it is closed left out",
 		file: "coord/redis/lua/inspect.lua",
-		old:  "meta.unit, meta.loss.floor, meta.base}",
-		new:  "meta.unit, 0}",
+		old:  "meta.unit, meta.loss.floor, meta.base,",
+		new:  "meta.unit, 0, 0,",
 		pkg:  "./coord/redis", test: "TestMoveAfterRestart",
 	},
 	{

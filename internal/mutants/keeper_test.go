@@ -460,8 +460,8 @@ var keeperMutants = []mutant{
 	{
 		name: "Start hides its context's end",
 		file: "internal/keeper/start.go",
-		old:  "return fmt.Errorf(\"no worker ID, %w: %w\", context.Cause(ctx), err)",
-		new:  "return fmt.Errorf(\"no worker ID: %w\", err)",
+		old:  "return fmt.Errorf(\"no worker ID, %w: %w\", context.Cause(ctx), s.why(err))",
+		new:  "return fmt.Errorf(\"no worker ID: %w\", s.why(err))",
 		pkg:  "./internal/keeper", test: "TestStartEndsWithItsContext",
 	},
 	{

@@ -127,8 +127,8 @@ var mendMutants = []mutant{
 	{
 		name: "mend: what was asked for of a floor not shown",
 		file: "coord/redis/lua/inspect.lua",
-		old:  "meta.loss.floor, meta.base}",
-		new:  "meta.loss.floor, 0}",
+		old:  "meta.loss.floor, meta.base,",
+		new:  "meta.loss.floor, 0,",
 		pkg:  "./coord/redis", test: "TestAdmin",
 	},
 	{

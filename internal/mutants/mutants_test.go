@@ -21,6 +21,8 @@ type mutant struct {
 var all = slices.Concat(
 	clockMutants, coreMutants, keeperMutants, driverMutants, operatorMutants,
 	cmdFixMutants,
+	declaredMutants,
+	eyesMutants,
 	coreFixMutants,
 	zkFixMutants,
 	zkMutants,
@@ -40,12 +42,21 @@ var all = slices.Concat(
 	betweenMutants,
 	etcdMutants,
 	simMutants,
+	awaySimMutants, keptMutants, markMutants, recoveryMutants,
 	simulatedMutants,
 	mendMutants,
 	verifyMutants,
 	badInputMutants,
 	startMutants,
-	segmentMutants,
+	segmentMutants, segmentFixMutants,
+	kubernetesMutants,
+	awayMutants,
+	kubernetesWireMutants,
+	kubernetesMendMutants,
+	configMutants,
+	serviceMutants,
+	rpcMutants,
+	attackMutants,
 )
 
 // TestMutants applies each of the mutants, some at a time, or those that are this commit's turn.

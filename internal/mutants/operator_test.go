@@ -152,8 +152,8 @@ var operatorMutants = []mutant{
 	{
 		name: "unalike: moved without a floor",
 		file: "cmd/unalike/init.go",
-		old:  "floor, err := follow.Namespace(ctx, n.Coordinator, old.Coordinator, layout.Space())",
-		new:  "floor, err := time.Time{}, n.Coordinator.(coord.Admin).Init(ctx, layout.Space())\n\t_ = follow.Namespace",
+		old:  "floor, err := follow.Namespace(ctx, n.Coordinator, old.Coordinator, o.space())",
+		new:  "floor, err := time.Time{}, n.Coordinator.(coord.Admin).Init(ctx, o.space())\n\t_ = follow.Namespace",
 		pkg:  "./cmd/unalike", test: "TestMoveRetired",
 	},
 }

@@ -212,4 +212,11 @@ var redisFixMutants = []mutant{
 		new:  "false",
 		pkg:  "./coord/redis", test: "TestSlowRequestIsNoSkew",
 	},
+	{
+		name: "redis: closing waits for a Sentinel that does not answer",
+		file: "coord/redis/coordinator.go",
+		old:  "\t\t\tc.hangUp()\n",
+		new:  "",
+		pkg:  "./coord/redis", test: "TestSilentSentinel",
+	},
 }

@@ -87,7 +87,7 @@ func (r *runner) try(t *testing.T, m *mutant) string {
 	if m.hangs {
 		limit = max(leastHang, hangFactor*before.took)
 	}
-	after := r.test(t.Context(), m.pkg, program, m.test, limit)
+	after := r.test(t.Context(), m.pkg, program, m.test, limit, "GOFLAGS=-overlay="+overlay) // for tests that build the program
 	r.add(m.pkg, cost{mutants: 1, build: built, test: after.took})
 	return m.verdict(after)
 }
@@ -176,14 +176,14 @@ func (r *runner) build(ctx context.Context, pkg, path string, flags ...string) e
 const limited = `ulimit -d 6291456; exec "$0" "$@"`
 
 // test runs one test of a program that build has made, in the package's folder, as the go command does.
-func (r *runner) test(ctx context.Context, pkg, program, test string, limit time.Duration) result {
+func (r *runner) test(ctx context.Context, pkg, program, test string, limit time.Duration, env ...string) result {
 	ctx, cancel := context.WithTimeout(ctx, limit+grace)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", limited, program, "-test.v", "-test.failfast", "-test.paniconexit0",
 		"-test.timeout="+limit.String(), "-test.run=^"+test+"$")
 	cmd.Dir = filepath.Join(r.root, filepath.FromSlash(pkg))
 	// A mutant is to be noticed by what everybody runs.
-	cmd.Env = append(os.Environ(), "UNALIKE_FULL=", "UNALIKE_SEEDS=")
+	cmd.Env = append(append(os.Environ(), "UNALIKE_FULL=", "UNALIKE_SEEDS="), env...)
 	cmd.WaitDelay = grace // a process that the test has started may hold the pipe
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

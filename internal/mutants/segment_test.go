@@ -12,9 +12,10 @@ var segmentMutants = []mutant{
 	{
 		name: "segment: a lost return is sent again by the store",
 		file: "segment/mysql/db.go",
-		old:  "result, err := tx.ExecContext(ctx, statement)\n",
-		new:  "result, err := d.pool.ExecContext(ctx, statement)\n\t\tif err != nil {\n\t\t\tresult, err = d.pool.ExecContext(ctx, statement)\n\t\t}\n",
-		pkg:  "./segment/mysql", test: "TestDelayedReturn",
+		old:  "result, err := conn.ExecContext(ctx, statement)\n",
+		new: "result, err := conn.ExecContext(ctx, statement)\n\t\tif err != nil {\n\t\t\t_ = conn.Raw(func(any) error { return driver.ErrBadConn })\n" +
+			"\t\t\tresult, err = d.pool.ExecContext(ctx, statement)\n\t\t}\n",
+		pkg: "./segment/mysql", test: "TestDelayedReturn",
 	},
 	{
 		name: "segment: the gate is not closed before giving back",
@@ -89,8 +90,8 @@ var segmentMutants = []mutant{
 	{
 		name: "segment mysql: the bound of the column is not compared",
 		file: "segment/mysql/dialect.go",
-		old:  "AND max_id <= $MOST AND",
-		new:  "AND $MOST = $MOST AND",
+		old:  "max_id BETWEEN 0 AND $MOST AND",
+		new:  "$MOST = $MOST AND",
 		pkg:  "./segment/mysql", test: "TestBound",
 	},
 	{
@@ -127,5 +128,68 @@ var segmentMutants = []mutant{
 		old:  "if h.Revision < sent[id] {",
 		new:  "if h.Revision < 0 {",
 		pkg:  "./segment/etcd", test: "TestWentBack",
+	},
+	{
+		name: "segment mysql: negative numbers are taken",
+		file: "segment/mysql/dialect.go",
+		old:  "max_id BETWEEN 0 AND $MOST",
+		new:  "max_id <= $MOST",
+		pkg:  "./segment/mysql", test: "TestDamaged",
+	},
+	{
+		name: "segment postgres: negative numbers are taken",
+		file: "segment/postgres/dialect.go",
+		old:  "max_id BETWEEN 0 AND $MOST",
+		new:  "max_id <= $MOST",
+		pkg:  "./segment/postgres", test: "TestDamaged",
+	},
+	{
+		name: "segment etcd: negative numbers are taken",
+		file: "segment/etcd/store.go",
+		old:  "e.checkNext(tag, s.key(tag)); err != nil {",
+		new:  "e.checkNext(tag, s.key(tag)); err != nil && step < 0 {",
+		pkg:  "./segment/etcd", test: "TestDamaged",
+	},
+	{
+		name: "segment sql: what is skipped after a failover makes a negative number right",
+		file: "internal/sqlsegment/identity.go",
+		old:  "CASE WHEN max_id < 0 THEN max_id WHEN",
+		new:  "CASE WHEN",
+		pkg:  "./segment/mysql", test: "TestDamaged",
+	},
+	{
+		name: "segment etcd: what is skipped after a failover makes a negative number right",
+		file: "segment/etcd/commit.go",
+		old:  "if e.Next >= 0 {",
+		new:  "if e.Next < math.MaxInt64 {",
+		pkg:  "./segment/etcd", test: "TestDamaged",
+	},
+	{
+		name: "segment sql: a damaged row hides the others",
+		file: "internal/sqlsegment/rows.go",
+		old:  "t.Damage = cmp.Or(next, step)\n",
+		new:  "if err := cmp.Or(next, step); err != nil {\n\t\t\t\treturn err\n\t\t\t}\n",
+		pkg:  "./segment/mysql", test: "TestDamaged",
+	},
+	{
+		name: "segment etcd: a damaged key hides the others",
+		file: "segment/etcd/store.go",
+		old:  "if t.Damage = err; err == nil {",
+		new:  "if err != nil {\n\t\t\treturn nil, err\n\t\t}\n\t\tif t.Damage = err; err == nil {",
+		pkg:  "./segment/etcd", test: "TestDamaged",
+	},
+	{
+		name: "segment: negative numbers are given back",
+		file: "segment/store.go",
+		old:  "r.First < 0 || ",
+		new:  "",
+		pkg:  "./segment/etcd", test: "TestDamaged",
+	},
+	{
+		name: "segment etcd: a tag is advanced to a negative number",
+		file: "segment/etcd/store.go",
+		old:  "if to < 0 {",
+		new:  "if to < math.MinInt64+1 {",
+		pkg:  "./segment/etcd", test: "TestDamaged",
 	},
 }

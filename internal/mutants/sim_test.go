@@ -28,8 +28,8 @@ var simMutants = []mutant{
 	{
 		name: "protocol: the namespace remembered by acquisitions alone",
 		file: "internal/protocol/coordinator.go",
-		old:  "c.detector.learn(at, v.Position, &v.Meta, now)",
-		new:  "c.detector.learn(at, v.Position, nil, now)",
+		old:  "meta := &v.Meta",
+		new:  "meta := (*Entry[Meta])(nil)",
 		pkg:  "./internal/protocol", test: "TestEveryLookIsRemembered",
 	},
 	{
@@ -142,6 +142,9 @@ var simulatedMutants = []mutant{
 		"p.Number != 0 && (p.Number < at.position.Number ||", "p.Number != 0 && (false ||"),
 	simulated("a floor without the bound of clocks", "meta.go",
 		"s.TicksUp(maxHorizon.Microseconds()) + s.TicksUp(skewBound.Microseconds())", "s.TicksUp(maxHorizon.Microseconds())"),
+	// 10 s is the horizon of the simulation's driver; some of its namespaces are declared with more.
+	simulated("a floor by the driver's horizon alone", "floor.go",
+		"max(m.Ward(now, maxHorizon, skewBound), 0)", "max(Reach(m.Scale(), now, min(maxHorizon, 10*time.Second), skewBound), 0)"),
 	simulated("a floor lowered to the clock", "floor.go",
 		"max(m.Ward(now, maxHorizon, skewBound), m.Base)", "max(m.Scale().Tick(now), m.Base)"),
 	simulated("a floor lowered below an operator's", "floor.go",
@@ -150,8 +153,8 @@ var simulatedMutants = []mutant{
 		"return max(c.Slot.NotAfter, floor)", "return c.Slot.NotAfter"),
 	simulated("a window that begins below the last one's end", "candidate.go",
 		"return max(c.Slot.NotAfter, floor)", "return max(floor, 0)"),
-	simulated("a renewal as far ahead as is asked for", "renew.go",
-		"return min(r.until, Reach(", "return max(r.until, 0*Reach("),
+	simulated("a renewal as far ahead as is asked for", "declared.go",
+		"return min(r.until, r.ward(server))", "return max(r.until, 0*r.ward(server))"),
 	simulated("a window granted by a clock that was not compared", "decide.go",
 		"\treturn stepPick, true\n", "\treturn stepPick, false\n"),
 	simulated("a holder known by its generation alone", "slot.go",

@@ -187,7 +187,7 @@ var sqlMutants = []mutant{
 	},
 	{
 		name: "sql: text is in the encoding of the database",
-		file: "coord/postgres/db.go",
+		file: "internal/sqldb/pgdb/connect.go",
 		old:  `c.ConnConfig.RuntimeParams["client_encoding"] = "UTF8"`,
 		new:  `c.ConnConfig.RuntimeParams["application_name"] = "unalike"`,
 		pkg:  "./coord/postgres", test: "TestEncoding",
@@ -195,8 +195,8 @@ var sqlMutants = []mutant{
 	{
 		name: "sql: tables that somebody else is making are missing for good",
 		file: "internal/sqlstore/survey.go",
-		old:  "s.db.Class(err) == NoTables {\n\t\t\terr = errHalf",
-		new:  "s.db.Class(err) == NoTables {\n\t\t\t_ = errHalf",
+		old:  "s.db.Class(err) == sqldb.NoTables {\n\t\t\terr = errHalf",
+		new:  "s.db.Class(err) == sqldb.NoTables {\n\t\t\t_ = errHalf",
 		pkg:  "./coord/postgres", test: "TestMakingForLong",
 	},
 	{
@@ -222,9 +222,9 @@ var sqlMutants = []mutant{
 	},
 	{
 		name: "sql: calls that were given up wait on",
-		file: "coord/mysql/url.go",
-		old:  `config.Params = map[string]string{"innodb_lock_wait_timeout": lockWait}`,
-		new:  `_ = lockWait`,
+		file: "internal/sqldb/mysqldb/connect.go",
+		old:  `config.Params = map[string]string{"innodb_lock_wait_timeout": LockWait}`,
+		new:  `_ = LockWait`,
 		pkg:  "./coord/mysql", test: "TestLockWait",
 	},
 	{
@@ -271,7 +271,7 @@ var sqlMutants = []mutant{
 	},
 	{
 		name: "sql: an idle connection is pinged",
-		file: "coord/postgres/db.go",
+		file: "internal/sqldb/pgdb/connect.go",
 		old:  "p.Conn.PgConn().CheckConn() != nil",
 		new:  "p.Conn.PgConn().CheckConn() == nil",
 		pkg:  "./coord/postgres", test: "TestNoPing",

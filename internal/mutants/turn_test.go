@@ -11,9 +11,9 @@ import (
 )
 
 // turns is over how many commits the mutants are spread where not all of them are run.
-const turns = 3
+const turns = 12
 
-// turn returns the mutants whose turn it is at a commit, about a third of them; all of them if no
+// turn returns the mutants whose turn it is at a commit, about a twelfth of them; all of them if no
 // commit is named. So each is run every few commits, and those of one commit are always the same.
 func turn(mutants []mutant, commit string) ([]mutant, error) {
 	if commit == "" {
@@ -39,7 +39,7 @@ func TestTurn(t *testing.T) {
 		t.Errorf("without a commit: %d of %d, %v", len(got), len(all), err)
 	}
 	met := map[string]bool{}
-	for n := range 100 {
+	for n := range 250 {
 		some, err := turn(all, fmt.Sprintf("commit %d", n))
 		again, _ := turn(all, fmt.Sprintf("commit %d", n))
 		if err != nil || len(some) >= len(all)/2 || !slices.Equal(some, again) {
@@ -50,7 +50,7 @@ func TestTurn(t *testing.T) {
 		}
 	}
 	if len(met) != len(all) {
-		t.Errorf("%d of %d mutants have had their turn in 100 commits", len(met), len(all))
+		t.Errorf("%d of %d mutants have had their turn in 250 commits", len(met), len(all))
 	}
 	if got, err := turn(nil, "commit"); err == nil {
 		t.Errorf("no mutant: %v", got)

@@ -117,15 +117,15 @@ var zkFixMutants = []mutant{
 	{
 		name: "zk: a known floor forgotten after a loss",
 		file: "internal/protocol/heal.go",
-		old:  "AfterLoss(c.detector.known(), checked, c.set.MaxHorizon, c.set.SkewBound)\n\tif doubtful",
-		new:  "AfterLoss(nil, checked, c.set.MaxHorizon, c.set.SkewBound)\n\tif doubtful",
+		old:  "AfterLoss(c.detector.known(), checked, c.horizon(), c.set.SkewBound)\n\tif doubtful",
+		new:  "AfterLoss(nil, checked, c.horizon(), c.set.SkewBound)\n\tif doubtful",
 		pkg:  "./coord/zk", test: "TestKnownFloorHolds",
 	},
 	{
 		name: "zk: a known floor forgotten with the namespace",
 		file: "internal/protocol/heal.go",
-		old:  "return meta.AfterLoss(known, checked, c.set.MaxHorizon, c.set.SkewBound)",
-		new:  "meta.Floor, meta.Base = 0, 0\n\t\treturn meta.AfterLoss(nil, checked, c.set.MaxHorizon, c.set.SkewBound)",
+		old:  "return meta.AfterLoss(known, checked, c.horizon(), c.set.SkewBound)",
+		new:  "meta.Floor, meta.Base = 0, 0\n\t\treturn meta.AfterLoss(nil, checked, c.horizon(), c.set.SkewBound)",
 		pkg:  "./internal/protocol", test: "TestMadeAgainWithTheKnownFloor",
 	},
 	{

@@ -1,8 +1,10 @@
 // Package near finds the word that was meant where another one was written.
 package near
 
+import "strings"
+
 // Word returns the word of known that s is most like, or "" if none differs from it by
-// at most so many bytes that were added, left out or replaced.
+// at most so many bytes that were added, left out, replaced, or swapped with the next.
 func Word(s string, known []string, most int) string {
 	if len(s) > 40 {
 		return ""
@@ -16,23 +18,33 @@ func Word(s string, known []string, most int) string {
 	return found
 }
 
-// distance is how many bytes have to be added, removed or replaced to make a into b.
+// Key is Word for a key of a file: they are in lower case, and have underscores.
+func Key(s string, known []string, most int) string {
+	return Word(strings.ToLower(strings.ReplaceAll(s, "-", "_")), known, most)
+}
+
+// distance is how many bytes have to be added, removed or replaced to make a into b, where two
+// neighbours that were swapped count once.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
+			cost := rows[i][j]
 			if a[i] != b[j] {
 				cost++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				cost = min(cost, rows[i-1][j-1]+1)
+			}
+			rows[i+1][j+1] = min(cost, rows[i][j+1]+1, rows[i+1][j]+1)
 		}
 	}
-	return row[len(b)]
+	return rows[len(a)][len(b)]
 }

@@ -8,8 +8,9 @@ import (
 )
 
 func TestWord(t *testing.T) {
-	known := []string{"etcd", "etcds", "redis", "rediss", "zk"}
+	known := []string{"etcd", "etcds", "redis", "rediss", "zk", "state", "store"}
 	for s, want := range map[string]string{
+		"stroe": "store", "sotre": "store", "sate": "state",
 		"etdc": "etcd", "etcd3": "etcd", "redi": "redis", "etcds": "etcds", "mongo": "", "": "", "x": "",
 		strings.Repeat("redis", 9): "",
 	} {

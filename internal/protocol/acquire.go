@@ -28,6 +28,9 @@ type acquisition struct {
 	unfit  []int               // worker IDs that are free and cannot be granted
 	why    error               // the first of them cannot
 	failed map[refusal]bool    // what was refused
+
+	declared bool  // that the namespace allows a window as long was looked at
+	listed   *Meta // what that showed, which the detector may not know; nil: nothing
 }
 
 // refusal is what a grant took to be stored when it was refused. As everybody who comes
@@ -118,6 +121,9 @@ func (a *acquisition) round(ctx context.Context) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := a.readDeclared(ctx, s); err != nil {
+		return nil, err
+	}
 	if sv == nil || !a.detector.sound(sv.era) || lifetime.Since(sv.ended) >= a.req.TTL {
 		if sv, err = a.survey(ctx, s, a.ask()); err != nil {
 			return nil, err
@@ -140,6 +146,11 @@ func (a *acquisition) round(ctx context.Context) (*View, error) {
 	if next == stepRaise {
 		return nil, cmp.Or(a.heal(ctx, s, a.clock()), errAgain)
 	}
+	// Not before: who asks for too much may be the only one who knows what was lost, and then
+	// the namespace is declared again with it.
+	if err := a.checkDeclared(a.req, sv.Meta); err != nil {
+		return nil, err
+	}
 	a.keep(sv) // for the next call with this token, if this one gets no further
 	switch next {
 	case stepAgain:
@@ -152,7 +163,7 @@ func (a *acquisition) round(ctx context.Context) (*View, error) {
 
 // ask says what an acquisition's survey is to read.
 func (a *acquisition) ask() Ask {
-	return Ask{Token: a.req.Token, Identity: a.req.Identity, Share: a.req.Workers, New: a.firstMeta(NewMeta(SpaceOf(a.req)))}
+	return Ask{Token: a.req.Token, Identity: a.req.Identity, Share: a.req.Workers, New: a.firstMeta(NewMeta(SpaceOf(a.req)), a.listed)}
 }
 
 // pick looks at free worker IDs, some at a time, until one can be granted. The error is
@@ -172,7 +183,7 @@ func (a *acquisition) pick(ctx context.Context, s Session, sv *Survey) (*View, e
 		if err != nil {
 			return nil, err
 		}
-		usable, err := Rank(all, sv.Meta.Record, a.req, a.reach())
+		usable, err := Rank(all, sv.Meta.Record, a.req, a.reach(sv.Meta.Record))
 		if errors.Is(err, coord.ErrNamespaceClosed) {
 			return nil, err
 		}
@@ -219,11 +230,15 @@ func (a *acquisition) choose(sv *Survey) []int {
 	if len(a.unfit) > 0 {
 		out = slices.Sorted(slices.Values(slices.Concat(sv.Owned, a.unfit)))
 	}
-	ticket := sv.Drawn - 1
+	ticket := max(sv.Drawn, int64(sv.Begin)) - 1
 	if ticket < 0 {
 		ticket = a.set.Random(math.MaxInt32) // any place to begin at is as good as another
 	}
-	free := FreeFrom(a.req.Workers, out, ticket, probes)
+	share := a.req.Workers
+	if sv.Below > 0 {
+		share.Count = min(share.Count, sv.Below-share.First)
+	}
+	free := FreeFrom(share, out, ticket, probes)
 	if sv.Last < 0 || !a.free(sv, sv.Last) || slices.Contains(a.unfit, sv.Last) {
 		return free
 	}
@@ -240,8 +255,8 @@ func (a *acquisition) reject(id int, why error) {
 }
 
 // reach is the tick beyond which no right clock can have pushed a window.
-func (a *acquisition) reach() int64 {
-	return Reach(a.req.Scale, a.clock(), a.set.MaxHorizon, a.set.SkewBound)
+func (a *acquisition) reach(meta Meta) int64 {
+	return meta.Ward(a.clock(), a.horizon(), a.set.SkewBound)
 }
 
 // probe reads the slots of free worker IDs. Those that cannot be read are left out.
@@ -307,7 +322,7 @@ func (a *acquisition) take(ctx context.Context, s Session, sv *Survey, candidate
 
 // fits reports whether a candidate can be granted, and its window opens in time.
 func (a *acquisition) fits(cand Candidate, meta Meta) bool {
-	return cand.Unusable(meta, a.req, a.reach()) == nil && cand.Late(meta.Floor, a.req.OpenBy) == 0
+	return cand.Unusable(meta, a.req, a.reach(meta)) == nil && cand.Late(meta.Floor, a.req.OpenBy) == 0
 }
 
 // again reports whether a grant was refused before that took the same to be stored.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // visitRoom is for how many worker IDs there is room in the answers to an operator.
@@ -16,16 +17,19 @@ const visitRoom = 1 << 20
 // Init implements [coord.Admin]. A namespace need not be declared before it is used: one
 // that was never seen is taken to be new.
 func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
+	if err := lifetime.CheckDeclared(space.MaxHorizon, c.LeaseRules(), c.set.ShortOnly); err != nil {
+		return err
+	}
 	meta := NewMeta(space)
 	if err := meta.Check(); err != nil {
 		return fmt.Errorf("%w: Space: %w", coord.ErrInvalid, err)
 	}
 	return c.admin(ctx, "declare the namespace new", func(ctx context.Context, s Session) error {
-		sv, err := c.survey(ctx, s, Ask{New: c.firstMeta(meta)})
+		sv, err := c.survey(ctx, s, Ask{New: c.firstMeta(meta, nil)})
 		if err != nil {
 			return err
 		}
-		change, err := planInit(sv, c.set.Namespace, space)
+		change, err := planInit(sv, c.set.Namespace, space, c.set.MaxHorizon)
 		if err != nil {
 			return err
 		}
@@ -41,7 +45,7 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
 	return c.changeFloor(ctx, "raise the floor", func(meta Meta, now int64) (Meta, error) {
 		if until.IsZero() {
-			return meta.AfterLoss(c.detector.known(), now, c.set.MaxHorizon, c.set.SkewBound), nil
+			return meta.AfterLoss(c.detector.known(), now, c.horizon(), c.set.SkewBound), nil
 		}
 		return meta.Quarantine(until)
 	})
@@ -50,7 +54,7 @@ func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Tim
 // Lower implements [coord.Lowerer]. Clocks are compared as Quarantine does.
 func (c *Coordinator) Lower(ctx context.Context) (time.Time, error) {
 	return c.changeFloor(ctx, "lower the floor", func(meta Meta, now int64) (Meta, error) {
-		return meta.Lowered(now, c.set.MaxHorizon, c.set.SkewBound)
+		return meta.Lowered(now, c.horizon(), c.set.SkewBound)
 	})
 }
 

@@ -60,6 +60,9 @@ func (c Candidate) Granted(meta Meta, req coord.Request, now int64) Slot {
 // numbered without gaps, so simultaneous starters begin at different places, and
 // what was freed last comes last. Owned is in ascending order; tickets are 0 or more.
 func FreeFrom(share coord.Range, owned []int, ticket int64, n int) []int {
+	if share.Count <= 0 {
+		return nil
+	}
 	var free []int
 	start := share.First + int(ticket%int64(share.Count))
 	run := func(from, to int) {

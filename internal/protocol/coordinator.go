@@ -20,11 +20,15 @@ type Settings struct {
 	Driver    string // for error messages
 	Title     string // what the log calls the back end
 	Namespace string
-	Lease     coord.LeaseConfig
+	// Place is the text of [coord.Placer]; empty: not known.
+	Place string
+	Lease coord.LeaseConfig
 	// MinTTL is the shortest TTL, and MaxHorizon the longest horizon: a constant of the
-	// driver, because after a loss of data it is all that is known of the windows that
+	// driver, because after a loss of data it may be all that is known of the windows that
 	// were lost.
 	MinTTL, MaxHorizon time.Duration
+	// ShortOnly says why no namespace can be declared with a longer horizon; empty: it can.
+	ShortOnly string
 	// SkewBound is how far clocks may be apart. It is less than MaxHorizon.
 	SkewBound time.Duration
 	// OneMachine says that there is one clock, and none to compare it with.
@@ -65,6 +69,7 @@ var (
 	_ coord.Admin       = (*Coordinator)(nil)
 	_ coord.Lowerer     = (*Coordinator)(nil)
 	_ coord.Resumer     = (*Coordinator)(nil)
+	_ coord.Placer      = (*Coordinator)(nil)
 )
 
 // New returns a coordinator over a store. Errors wrap [coord.ErrInvalid].
@@ -81,7 +86,7 @@ func New(store Store, s Settings) (*Coordinator, error) {
 		watches:  map[watchKey]*watched{},
 		looked:   map[int]lastLook{},
 	}
-	if _, err := coord.ResolveLease(c, coord.LeaseConfig{}); err != nil {
+	if _, err := coord.ResolveLease(surviving{c}, coord.LeaseConfig{}); err != nil {
 		return nil, err
 	}
 	c.life = lifetime.Begin(s.Driver, s.Namespace)
@@ -90,8 +95,28 @@ func New(store Store, s Settings) (*Coordinator, error) {
 
 // LeaseRules implements [coord.LeaseRuler].
 func (c *Coordinator) LeaseRules() coord.LeaseRules {
-	return coord.LeaseRules{Set: c.set.Lease, MinTTL: c.set.MinTTL, MaxHorizon: c.set.MaxHorizon}
+	rules := coord.LeaseRules{Set: c.set.Lease, MinTTL: c.set.MinTTL, MaxHorizon: c.set.MaxHorizon}
+	if c.set.ShortOnly == "" {
+		rules.MaxDeclared = coord.LongestHorizon
+	}
+	if known := c.detector.known(); known != nil {
+		rules.Declared = known.Horizon(0)
+	}
+	return rules
 }
+
+// surviving is a coordinator of which nobody knows yet whether its holders survive.
+type surviving struct{ *Coordinator }
+
+// LeaseRules implements [coord.LeaseRuler].
+func (s surviving) LeaseRules() coord.LeaseRules {
+	rules := s.Coordinator.LeaseRules()
+	rules.Surviving = true
+	return rules
+}
+
+// Place implements [coord.Placer].
+func (c *Coordinator) Place() string { return c.set.Place }
 
 // usualTTL is the TTL of a lease of which nothing is known.
 func (c *Coordinator) usualTTL() time.Duration { return cmp.Or(c.set.Lease.TTL, coord.DefaultTTL) }
@@ -172,7 +197,7 @@ func (c *Coordinator) checkRequest(req coord.Request) error {
 	if req.TTL < c.set.MinTTL {
 		return fmt.Errorf("%w: TTL is %v; %s needs at least %v", coord.ErrInvalid, req.TTL, c.set.Driver, c.set.MinTTL)
 	}
-	return lifetime.CheckHorizon(req, c.set.MaxHorizon)
+	return lifetime.CheckHorizon(req, c.LeaseRules())
 }
 
 // now reads this machine's clock, in microseconds since 1970.
@@ -200,6 +225,7 @@ func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, 
 			made = c.detector.sight()
 			return anew(now)
 		}
+		ask.Again = func(now, floor int64) Meta { return c.madeFrom(ask.New(now), now, floor) }
 	}
 	sv, err := s.Survey(ctx, ask)
 	if err != nil {
@@ -248,7 +274,11 @@ func (c *Coordinator) noteView(at *sight, v *View, now int64) {
 	if v.Origin != "" && v.Origin != v.Lineage {
 		c.detector.foreign(at.era, v.Origin, v.Lineage, now)
 	}
-	c.detector.learn(at, v.Position, &v.Meta, now)
+	meta := &v.Meta
+	if v.Kept {
+		meta = nil
+	}
+	c.detector.learn(at, v.Position, meta, now)
 }
 
 // commit makes a change in a session, and takes note of what its outcome shows. Unsound
@@ -280,6 +310,10 @@ func unclear(write, read error) error {
 
 // floorEnds prints when the floor is passed.
 func (m Meta) floorEnds() string { return Stamp(m.Scale().Micro(m.Floor + 1)) }
+
+// NamespaceNonce is that of the namespace as the view shows it, see [coord.Namespace]. With a
+// grant comes that of the namespace in which it was made, which costs no call.
+func (v *View) NamespaceNonce() string { return v.Meta.Record.Nonce }
 
 // viewOf returns the view that comes with a grant; nil if there is none, or it is not of
 // this grant.

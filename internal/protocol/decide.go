@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
 )
@@ -129,12 +130,15 @@ func planRetire(v *View, worker int, now int64) (_ Change, already bool, _ error
 }
 
 // planInit returns the change that declares a namespace new. Its record stays as it is,
-// because a floor is never lowered.
-func planInit(sv *Survey, namespace string, space coord.Space) (Change, error) {
+// because a floor is never lowered. MaxHorizon is the driver's.
+func planInit(sv *Survey, namespace string, space coord.Space, maxHorizon time.Duration) (Change, error) {
 	meta := sv.Meta.Record
 	switch {
 	case meta.Fingerprint != space.Fingerprint:
 		return Change{}, &coord.LayoutMismatchError{Namespace: namespace, Stored: meta.Fingerprint, Wanted: space.Fingerprint}
+	case meta.MaxHorizon != space.MaxHorizon.Milliseconds():
+		return Change{}, fmt.Errorf("%w: namespace %q is declared with a longest horizon of %v, and it is to be declared with %v; that is fixed: use the stored one, or declare another namespace, which can follow this one",
+			coord.ErrInvalid, namespace, meta.Horizon(maxHorizon), max(space.MaxHorizon, maxHorizon))
 	case sv.Slots > 0:
 		return Change{}, fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use another namespace", coord.ErrInvalid)
 	}

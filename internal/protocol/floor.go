@@ -15,14 +15,16 @@ import (
 // Now must come from a clock that was compared with others, see [ClockForFloor]. Known
 // is the namespace as the process that noticed the loss knew it before, nil if it did
 // not: a floor that it knew holds on, although the back end may have forgotten it, because
-// nobody can tell whether a clock was ahead that raised it, or this one is behind.
+// nobody can tell whether a clock was ahead that raised it, or this one is behind. So does
+// the longest horizon that the namespace was declared with.
 func (m Meta) AfterLoss(known *Meta, now int64, maxHorizon, skewBound time.Duration) Meta {
-	ward := min(max(m.Ward(now, maxHorizon, skewBound), 0), m.LastTick-1)
-	m.Floor = max(m.Floor, ward)
 	if known != nil && known.Fingerprint == m.Fingerprint {
+		m = m.declared(known.MaxHorizon)
 		m.Floor = max(m.Floor, known.Floor)
 		m.Base = max(m.Base, known.Base)
 	}
+	ward := min(max(m.Ward(now, maxHorizon, skewBound), 0), m.LastTick-1)
+	m.Floor = max(m.Floor, ward)
 	m.Loss = Loss{Nonce: rand.Text(), Floor: ward, Found: now}
 	return m
 }

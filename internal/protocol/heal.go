@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -46,7 +47,7 @@ func (c *Coordinator) heal(ctx context.Context, s Session, now int64) error {
 func (c *Coordinator) raise(ctx context.Context, s Session, why string, now int64) (done bool, err error) {
 	ask := Ask{}
 	if known := c.detector.known(); known != nil {
-		ask.New = c.firstMeta(*known)
+		ask.New = c.firstMeta(*known, nil)
 	}
 	sv, err := c.survey(ctx, s, ask)
 	if err != nil || sv.Made {
@@ -71,7 +72,7 @@ func (c *Coordinator) raise(ctx context.Context, s Session, why string, now int6
 		return false, err
 	}
 	at := c.detector.sight()
-	next := sv.Meta.Record.AfterLoss(c.detector.known(), checked, c.set.MaxHorizon, c.set.SkewBound)
+	next := sv.Meta.Record.AfterLoss(c.detector.known(), checked, c.horizon(), c.set.SkewBound)
 	if doubtful { // before it is written: the answer may be lost
 		c.clocks.setDoubt(doubt{number: sv.Number, when: lifetime.Now(), mine: true, loss: next.Loss.Nonce})
 	}
@@ -121,10 +122,11 @@ type Checker interface {
 }
 
 // firstMeta returns the record of a namespace that has to be made, see [Ask]. If this
-// coordinator remembers the namespace, it has not been new but lost.
-func (c *Coordinator) firstMeta(meta Meta) func(now int64) Meta {
+// coordinator remembers the namespace, or its caller has just seen it, it has not been new but
+// lost.
+func (c *Coordinator) firstMeta(meta Meta, seen *Meta) func(now int64) Meta {
 	return func(now int64) Meta {
-		known := c.detector.known()
+		known := cmp.Or(c.detector.known(), seen)
 		if known == nil {
 			return meta
 		}
@@ -133,8 +135,19 @@ func (c *Coordinator) firstMeta(meta Meta) func(now int64) Meta {
 		}
 		meta.Nonce = rand.Text()
 		checked, _, _ := c.clocks.forFloor(c.now(), now, nil) // there is no holder to be read
-		return meta.AfterLoss(known, checked, c.set.MaxHorizon, c.set.SkewBound)
+		return meta.AfterLoss(known, checked, c.horizon(), c.set.SkewBound)
 	}
+}
+
+// madeFrom is the record of a namespace that was lost while its slots were not: they tell
+// the floor. Whatever else was known of it, nothing says that windows were not lost too.
+func (c *Coordinator) madeFrom(meta Meta, now, floor int64) Meta {
+	if meta.Loss.Nonce == "" {
+		checked, _, _ := c.clocks.forFloor(c.now(), now, nil) // there is no holder to be read
+		meta = meta.AfterLoss(nil, checked, c.horizon(), c.set.SkewBound)
+	}
+	meta.Floor = max(meta.Floor, floor)
+	return meta
 }
 
 // settleDoubt lowers a floor that may have been raised too far, if two others have renewed
@@ -161,7 +174,7 @@ func (c *Coordinator) settleDoubt(ctx context.Context, s Session) error {
 		c.clocks.setDoubt(doubt{number: sv.Number, when: lifetime.Now(), mine: since.mine, loss: loss})
 		return nil
 	}
-	lower, early, err := c.clocks.lowered(sv.Meta.Record, since, lifetime.Since(since.when), c.now(), c.others(sv.Holders), c.set.MaxHorizon)
+	lower, early, err := c.clocks.lowered(sv.Meta.Record, since, lifetime.Since(since.when), c.now(), c.others(sv.Holders), c.horizon())
 	switch {
 	case early:
 		return nil
@@ -188,7 +201,7 @@ func (c *Coordinator) question(v *View) {
 	if c.set.OneMachine || c.set.ServerClock || c.clocks.doubted().number != 0 {
 		return
 	}
-	lower, err := v.Meta.Record.Lowered(c.now()+2*c.set.SkewBound.Microseconds(), c.set.MaxHorizon, c.set.SkewBound)
+	lower, err := v.Meta.Record.Lowered(c.now()+2*c.set.SkewBound.Microseconds(), c.horizon(), c.set.SkewBound)
 	if err == nil && lower.Floor < v.Meta.Record.Floor {
 		c.clocks.setDoubt(doubt{number: v.Slot.Version, when: lifetime.Now(), loss: v.Meta.Record.Loss.Nonce})
 	}

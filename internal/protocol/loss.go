@@ -16,7 +16,7 @@ import (
 // Each loss that was dealt with begins an era: what was seen before it tells nothing of
 // what comes after.
 type detector struct {
-	maxHorizon, skewBound time.Duration
+	maxHorizon, skewBound time.Duration // see longest
 
 	mu     sync.Mutex
 	began  time.Time // when the era began, or the last proof came, monotonic
@@ -204,7 +204,7 @@ func (d *detector) remember(meta Meta, now int64) {
 	case d.space == nil:
 		d.space, d.floorSeen = &meta, e
 	case d.space.Fingerprint == meta.Fingerprint:
-		space := *d.space
+		space := d.space.declared(meta.MaxHorizon)
 		if meta.Floor > space.Floor {
 			space.Floor, d.floorSeen = meta.Floor, e
 		}
@@ -237,7 +237,7 @@ func (d *detector) compare(known, now *View) {
 	switch {
 	case now.era != d.last.era, known.era < d.raised:
 		return
-	case known.era != now.era && now.Meta.Record.Settles(e.loss, e.seen, d.maxHorizon, d.skewBound):
+	case known.era != now.era && now.Meta.Record.Settles(e.loss, e.seen, d.longest(), d.skewBound):
 		return
 	}
 	d.prove(why, e)
@@ -256,9 +256,9 @@ func (d *detector) severalLineages() bool {
 func (d *detector) still(at *sight) bool { return at.era == d.last.era && at.proofs == d.last.proofs }
 
 // settle begins an era if the loss on record in a namespace explains all that shows that
-// writes were lost, and nothing is missing that was known of its floor: what an operator
-// has asked for, and what protects those windows that the loss on record does not. It
-// reports whether it does. At is the sight after which the namespace was read.
+// writes were lost, and nothing is missing that was known of it: the floor that an operator
+// has asked for, the longest horizon, and what protects those windows that the loss on record
+// does not. It reports whether it does. At is the sight after which the namespace was read.
 func (d *detector) settle(at *sight, p Position, meta Entry[Meta], now int64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -266,10 +266,10 @@ func (d *detector) settle(at *sight, p Position, meta Entry[Meta], now int64) bo
 		return false
 	}
 	settles := func(loss string, seen int64) bool {
-		return meta.Record.Settles(loss, seen, d.maxHorizon, d.skewBound)
+		return meta.Record.Settles(loss, seen, d.longest(), d.skewBound)
 	}
 	if k := d.space; k != nil && k.Fingerprint == meta.Record.Fingerprint &&
-		(k.Base > meta.Record.Base || k.Floor > meta.Record.Floor && !settles(d.floorSeen.loss, d.floorSeen.seen)) {
+		(k.Base > meta.Record.Base || k.Floor > meta.Record.Floor && !settles(d.floorSeen.loss, d.floorSeen.seen) || k.MaxHorizon > meta.Record.MaxHorizon) {
 		return false
 	}
 	for loss, seen := range d.proofs {
@@ -283,12 +283,12 @@ func (d *detector) settle(at *sight, p Position, meta Entry[Meta], now int64) bo
 
 // forgive begins an era with what is stored now that this process has raised the floor, and
 // returns it. At is the sight by which the floor was raised: there is no new era if a loss
-// was noticed since, or another floor seen.
+// was noticed since, or another floor or a longer horizon seen.
 func (d *detector) forgive(at *sight, p Position, meta Entry[Meta], now int64) (era int64, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	k := d.space
-	if !d.still(at) || k != nil && k.Fingerprint == meta.Record.Fingerprint && (k.Floor > meta.Record.Floor || k.Base > meta.Record.Base) {
+	if !d.still(at) || k != nil && k.Fingerprint == meta.Record.Fingerprint && (k.Floor > meta.Record.Floor || k.Base > meta.Record.Base || k.MaxHorizon > meta.Record.MaxHorizon) {
 		return 0, false
 	}
 	d.begin(at, p, meta, now)
@@ -317,8 +317,8 @@ func (d *detector) begin(at *sight, p Position, meta Entry[Meta], now int64) {
 
 // metaContradicts says what shows, if anything does, that the second reading of a
 // namespace's record is of another history than the first: it is not deleted, its
-// version does not fall, nor does the base of its floor, and no version comes again with
-// another value.
+// version does not fall, nor does the base of its floor or the longest horizon with which it
+// was declared, and no version comes again with another value.
 func metaContradicts(first, second *Entry[Meta]) string {
 	switch a, b := first.Record, second.Record; {
 	case !second.There():
@@ -333,6 +333,8 @@ func metaContradicts(first, second *Entry[Meta]) string {
 		return fmt.Sprintf("version %d of the namespace has another value than before", first.Version)
 	case a.Base > b.Base:
 		return fmt.Sprintf("the base of the floor was tick %d and is %d", a.Base, b.Base)
+	case a.MaxHorizon > b.MaxHorizon:
+		return fmt.Sprintf("windows of up to %v were declared, and now of up to %v", a.Horizon(0), b.Horizon(0))
 	}
 	return ""
 }

@@ -349,3 +349,47 @@ func TestNoticedMeanwhile(t *testing.T) {
 		}
 	}
 }
+
+// TestSeenMeanwhile: a floor was raised by what was known, and then an answer is handled that was sent
+// before the loss was noticed, and tells of more: a longer horizon, or a higher floor. The loss is not
+// forgiven until the floor was raised by that as well. A namespace of another layout says nothing.
+func TestSeenMeanwhile(t *testing.T) {
+	const found = 100_000_000
+	meta := NewMeta(epochSpace)
+	raised := Entry[Meta]{Made: 1, Version: 2, Record: meta.AfterLoss(nil, found, testHorizon, testBound)}
+	for name, tt := range map[string]struct {
+		change  func(*Meta)
+		forgive bool
+	}{
+		"nothing more":     {func(*Meta) {}, true},
+		"a longer horizon": {func(m *Meta) { *m = m.declared(testHorizon.Milliseconds() + 1) }, false},
+		"a higher floor":   {func(m *Meta) { m.Floor = raised.Record.Floor + 1 }, false},
+		"a higher base":    {func(m *Meta) { m.Base = raised.Record.Base + 1 }, false},
+		"another layout": {func(m *Meta) {
+			*m = m.declared(testHorizon.Milliseconds() + 1)
+			m.Fingerprint += "2"
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDetector(testHorizon, testBound)
+			early := d.sight()
+			d.learn(d.sight(), wrote(100), nil, found-30_000_000)
+			d.learn(d.sight(), wrote(90), nil, found-20_000_000)
+			at := d.sight() // by which the floor is raised
+			more := Entry[Meta]{Made: 1, Version: 1, Record: meta}
+			tt.change(&more.Record)
+			d.learn(early, Position{}, &more, found-10_000_000)
+			if _, ok := d.forgive(at, wrote(92), raised, found); ok != tt.forgive || (d.loss() == "") != tt.forgive {
+				t.Errorf("forgiven: %v, still lost: %q; want %v", ok, d.loss(), tt.forgive)
+			}
+			if tt.forgive {
+				return
+			}
+			again := raised
+			again.Version, again.Record = 3, raised.Record.AfterLoss(d.known(), found, d.horizon(), testBound)
+			if _, ok := d.forgive(d.sight(), wrote(93), again, found); !ok || again.Record.MaxHorizon < more.Record.MaxHorizon || again.Record.Floor < more.Record.Floor || again.Record.Base < more.Record.Base {
+				t.Errorf("raised again to %+v, forgiven: %v", again.Record, ok)
+			}
+		})
+	}
+}

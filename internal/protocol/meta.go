@@ -10,8 +10,14 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// MetaVersion is the version of [Meta] that this program writes.
-const MetaVersion = 2
+const (
+	// MetaVersion is the version of [Meta] that this program writes.
+	MetaVersion = 2
+	// DeclaredVersion is the version of one that was declared with a longest horizon.
+	// Programs of [MetaVersion] know the field, but not all that follows from it, so that
+	// they are not to read it.
+	DeclaredVersion = 3
+)
 
 // longestHorizon bounds what a namespace may allow, in milliseconds: a duration can hold
 // it, with room for all that is added to it.
@@ -28,7 +34,7 @@ type Meta struct {
 	Capacity    int    `json:"capacity"`
 	Nonce       string `json:"nonce"`      // random: a namespace that is made again has another one
 	Lineage     string `json:"lineage"`    // of the back end, where that has one; empty: not stored here
-	MaxHorizon  int64  `json:"maxHorizon"` // milliseconds; 0: that of the driver
+	MaxHorizon  int64  `json:"maxHorizon"` // milliseconds, see declared; 0: that of the driver
 	Floor       int64  `json:"floor"`      // nothing is granted or extended at or below this tick
 	Base        int64  `json:"base"`       // the floor is never lowered below this tick
 	Loss        Loss   `json:"loss"`       // the last loss of state
@@ -51,7 +57,7 @@ func NewMeta(s coord.Space) Meta {
 	return Meta{
 		Version: MetaVersion, MinReader: MetaVersion, Nonce: rand.Text(),
 		Fingerprint: s.Fingerprint, Epoch: s.Scale.Epoch, Unit: s.Scale.Unit, LastTick: s.LastTick, Capacity: s.Capacity,
-	}
+	}.declared(s.MaxHorizon.Milliseconds())
 }
 
 // SpaceOf returns the layout that a request comes with.
@@ -85,11 +91,11 @@ func (m Meta) Check() error {
 	return nil
 }
 
-// Ward is the tick until which windows that were forgotten can reach, if the loss is
-// noticed now, in microseconds since 1970, and no window was longer than maxHorizon or
-// what the namespace allows.
+// Ward is the tick until which windows of the namespace can reach by now, in microseconds
+// since 1970, those too that were forgotten, if none was longer than maxHorizon or what the
+// namespace allows.
 func (m Meta) Ward(now int64, maxHorizon, skewBound time.Duration) int64 {
-	return Reach(m.Scale(), now, max(maxHorizon, time.Duration(m.MaxHorizon)*time.Millisecond), skewBound)
+	return Reach(m.Scale(), now, m.Horizon(maxHorizon), skewBound)
 }
 
 // Reach is the tick beyond which no clock that is right, give or take skewBound, can
@@ -113,7 +119,7 @@ func (m Meta) Quarantined(namespace string) error {
 
 // Inspected is the namespace as an operator sees it.
 func (m Meta) Inspected() coord.Namespace {
-	n := coord.Namespace{Layout: m.Fingerprint, Closed: m.Closed()}
+	n := coord.Namespace{Layout: m.Fingerprint, Closed: m.Closed(), Nonce: m.Nonce, MaxHorizon: m.Horizon(0)}
 	if m.Floor > 0 {
 		n.Floor = Time(m.Scale().Micro(m.Floor + 1))
 	}

@@ -89,6 +89,9 @@ func eachField(object []byte, f func(name string, value json.RawMessage) error) 
 	return nil
 }
 
+// readsVersion is the latest version of [Meta] that this program can read.
+const readsVersion = DeclaredVersion
+
 // checkMetaVersion reports whether this program can read a namespace's record of a
 // version that later versions from minReader on can read.
 func checkMetaVersion(version, minReader string) error {
@@ -99,14 +102,14 @@ func checkMetaVersion(version, minReader string) error {
 	if v < MetaVersion {
 		return fmt.Errorf("the namespace was made by a version of unalike before the first release (record version %d, this program reads version %d); "+
 			"stop its generators, then declare a new namespace above it: take another namespace name, 'unalike init' it, and raise its floor with "+
-			"'unalike quarantine --until' to a time that the old one cannot have reached", v, MetaVersion)
+			"'unalike quarantine --until' to a time that the old one cannot have reached", v, readsVersion)
 	}
 	if minReader == "" {
 		return nil // the field is missing: the reader will say so
 	}
 	least, err := strconv.Atoi(minReader)
-	if err != nil || least > MetaVersion {
-		return fmt.Errorf("the namespace was made or changed by a later version of unalike, and wants programs that read record version %s; this one reads version %d: update this program", minReader, MetaVersion)
+	if err != nil || least > readsVersion {
+		return fmt.Errorf("the namespace was made or changed by a later version of unalike, and wants programs that read record version %s; this one reads version %d: update this program", minReader, readsVersion)
 	}
 	return nil
 }

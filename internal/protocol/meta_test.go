@@ -31,7 +31,10 @@ func TestGoldenMeta(t *testing.T) {
 	later := aMeta()
 	later.Version = MetaVersion + 1
 	later.unknown = `,"zone":{"b":1,"a":[2,3]},"anew":null`
-	for name, m := range map[string]Meta{"meta.json": aMeta(), "meta_of_a_later_version.json": later} {
+	declared := aMeta()
+	declared.MaxHorizon = 0
+	declared = declared.declared(21_600_000)
+	for name, m := range map[string]Meta{"meta.json": aMeta(), "meta_of_a_later_version.json": later, "meta_declared.json": declared} {
 		path := filepath.Join("testdata", name)
 		got, err := Encode(m)
 		if err != nil {
@@ -79,8 +82,8 @@ func TestBadMeta(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct{ old, with, want string }{
-		{`"version":2,"minReader":2`, `"version":1`, "made by a version of unalike before the first release (record version 1, this program reads version 2); stop its generators"},
-		{`"version":2,"minReader":2`, `"version":7,"minReader":3`, "wants programs that read record version 3; this one reads version 2: update this program"},
+		{`"version":2,"minReader":2`, `"version":1`, "made by a version of unalike before the first release (record version 1, this program reads version 3); stop its generators"},
+		{`"version":2,"minReader":2`, `"version":7,"minReader":4`, "wants programs that read record version 4; this one reads version 3: update this program"},
 		{`"version":2,"minReader":2`, `"version":"2","minReader":2`, `version is "2"; it is 1 or more`},
 		{`"minReader":2,`, ``, `the field "minReader" is missing`},
 		{`"nonce":"NONCE"`, `"nonce":""`, "nonce is empty"},

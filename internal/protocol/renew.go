@@ -180,16 +180,6 @@ func (c *Coordinator) renew(ctx context.Context, g coord.Grant, token string, un
 	return out, nil
 }
 
-// clamped is the tick until which the window is to be extended: not further than any
-// right clock can want it, where the back end has one.
-func (r *renewal) clamped(s Session) int64 {
-	server := s.Time()
-	if server == 0 {
-		return r.until
-	}
-	return min(r.until, Reach(r.v.Meta.Record.Scale(), server, r.set.MaxHorizon, r.set.SkewBound))
-}
-
 // suffices reports whether there is no time for as much again as looking took, and what
 // is stored does for now.
 func (r *renewal) suffices(ctx context.Context, s Session) bool {
@@ -202,6 +192,9 @@ func (r *renewal) turn(ctx context.Context, s Session) (bool, error) {
 	if r.known == nil && !r.lasts(r.t, r.v.Slot.Record.Lease()) { // which only the slot has told
 		r.v = nil
 		return false, nil
+	}
+	if err := r.checkResumed(s); err != nil {
+		return false, err
 	}
 	if r.suffices(ctx, s) {
 		r.from, r.floored = r.g.NotBefore, false

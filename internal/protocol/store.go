@@ -155,6 +155,10 @@ type View struct {
 	// Lease is what the store knows of the owner mark. Nobody else reads it, and it is nil
 	// in a view that the coordinator has made.
 	Lease any
+	// Kept reports that Meta was not read: it is that of the change which this is the outcome
+	// of, in a store that changes one record at a time, and knows in another way that no change
+	// of the namespace's record was complete between.
+	Kept bool
 
 	era    int64   // of the detector, before the look
 	seen   int64   // when it was read, microseconds since 1970
@@ -175,6 +179,10 @@ type Ask struct {
 	// although there is a token, the survey looks what became of a grant, and need draw
 	// no ticket.
 	New func(now int64) Meta
+	// Again returns the record of a namespace which is gone, while slots of it are there that
+	// tell the highest floor that they have seen. The coordinator sets it where New is set. A
+	// store whose slots tell no floor does not use it.
+	Again func(now, floor int64) Meta
 }
 
 // Survey is what one look at a namespace tells.
@@ -192,6 +200,13 @@ type Survey struct {
 	// Owned are the worker IDs of the share that have an owner mark, in ascending order:
 	// those that are held, by this token too, and those that are retired.
 	Owned []int
+	// Below is the first worker ID that has no slot yet, in a store that makes them before they
+	// are granted; those from it on are not granted now. If a worker ID of the share can be had
+	// at all, so can one below it. 0: there is no such limit.
+	Below int
+	// Begin is 1 + the place in the share at which to look first, in a store that lets simultaneous
+	// starters begin at different ones without drawing tickets. 0: any is as good.
+	Begin int
 	// Retired is how many of Owned are retired, and Holders, in any order, who holds the
 	// others. Where owner marks do not tell, Retired is 0 and Holders are all.
 	Retired int

@@ -21,6 +21,7 @@ type tapped struct {
 	tap func(call string, answered bool) error
 	// refuse returns what a change is refused with, if it is not the zero Outcome.
 	refuse func(protocol.Change) protocol.Outcome
+	blind  bool // its listings tell no position, as those that are of no one moment
 
 	mu     sync.Mutex
 	opened []opened
@@ -77,6 +78,16 @@ func told[T any](st *tapped, call string, f func() (T, error)) (answer T, err er
 
 func (s *tappedSession) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
 	return told(s.st, "survey", func() (*protocol.Survey, error) { return s.Session.Survey(ctx, ask) })
+}
+
+func (s *tappedSession) List(ctx context.Context, slots bool) (*protocol.Listing, error) {
+	return told(s.st, "list", func() (*protocol.Listing, error) {
+		l, err := s.Session.List(ctx, slots)
+		if err == nil && s.st.blind {
+			l.Position = protocol.Position{}
+		}
+		return l, err
+	})
 }
 
 func (s *tappedSession) Look(ctx context.Context, worker int, token string) (*protocol.View, error) {

@@ -52,6 +52,29 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// TestSteps: every step of the checks is a command that the shell understands. A comma in an
+// argument of one of make's functions ends that argument, and a step in the middle of an hour fails.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skip("SKIPPED, not installed: make")
+	}
+	for _, target := range []string{"checks", "full"} {
+		cmd := exec.CommandContext(t.Context(), "make", "--no-print-directory", "--dry-run", target, "COMMIT=0")
+		cmd.Dir = filepath.Join("..", "..")
+		cmd.Env = append(os.Environ(), "UNALIKE_STEPS=", "MAKEFLAGS=")
+		steps, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("make --dry-run %s: %v", target, err)
+		}
+		shell := exec.CommandContext(t.Context(), "sh", "-n")
+		shell.Stdin = bytes.NewReader(steps)
+		if out, err := shell.CombinedOutput(); err != nil || bytes.Count(steps, []byte("scripts/step")) < 10 {
+			t.Errorf("the steps of make %s: %v\n%s\n%s", target, err, out, steps)
+		}
+	}
+}
+
 // TestLeftover: what a step leaves behind is named, also if it is in another session. What is
 // not of the step's making is not.
 func TestLeftover(t *testing.T) {

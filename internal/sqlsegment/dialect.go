@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"strings"
+
+	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
 // DB sends statements.
@@ -17,33 +19,13 @@ type DB interface {
 	// Exec runs one statement, is sent once, and returns how many rows were changed.
 	Transact(ctx context.Context, f func(exec Exec) error) error
 	// Class sorts an error.
-	Class(err error) Class
+	Class(err error) sqldb.Class
 	// Close frees what was made for the store.
 	Close() error
 }
 
 // Exec runs a statement of a transaction.
 type Exec func(statement string) (changed int64, err error)
-
-// Class is what an error of a server means.
-type Class int
-
-const (
-	// Unknown errors may have any outcome.
-	Unknown Class = iota
-	// Race is that nothing was done because somebody else was faster, or in the way. Trying again helps.
-	Race
-	// NoTable is that the table is missing.
-	NoTable
-	// Denied is that the user lacks a right.
-	Denied
-	// ReadOnly is that the server is a replica.
-	ReadOnly
-	// Duplicate is that the row is there.
-	Duplicate
-	// Refused is that the server wants nothing to do with this user, password or database.
-	Refused
-)
 
 // Dialect is how a database writes things. In its texts {table} and {meta} are the tables, {identity} is
 // Identity; $TAG and the like are literals.
@@ -54,7 +36,7 @@ type Dialect struct {
 	// Text is a literal, and Quote a name.
 	Text  func(s string) string
 	Quote func(name string) string
-	// Take adds $STEP to max_id of $TAG, if that is at most $MOST, the server is $IDENTITY, and the change is
+	// Take adds $STEP to max_id of $TAG, if that is from 0 to $MOST, the server is $IDENTITY, and the change is
 	// committed at once.
 	Take string
 	// Autocommit is an expression that is 1 if what Take changes is committed at once.

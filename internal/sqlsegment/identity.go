@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/unalike-id/unalike/internal/sqldb"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -114,10 +115,10 @@ func (s *Store) origin(ctx context.Context, here string) (mark, error) {
 		return m[s.key("")], nil
 	}
 	if err != nil {
-		if s.db.Class(err) != NoTable {
+		if s.db.Class(err) != sqldb.NoTables {
 			return mark{}, s.without(err)
 		}
-		if err := s.db.Transact(ctx, func(exec Exec) error { _, err := exec(s.write(s.dialect.Meta)); return err }); err != nil && s.db.Class(err) != Duplicate {
+		if err := s.db.Transact(ctx, func(exec Exec) error { _, err := exec(s.write(s.dialect.Meta)); return err }); err != nil && s.db.Class(err) != sqldb.Duplicate {
 			return mark{}, s.without(err)
 		}
 	}
@@ -135,7 +136,7 @@ func (s *Store) origin(ctx context.Context, here string) (mark, error) {
 
 // without makes of a right that is missing that the table is.
 func (s *Store) without(err error) error {
-	if c := s.db.Class(err); c == Denied || c == NoTable {
+	if c := s.db.Class(err); c == sqldb.Denied || c == sqldb.NoTables {
 		return fmt.Errorf("%w (%w)", errNoMeta, err)
 	}
 	return err
@@ -199,7 +200,7 @@ func (s *Store) skip(ctx context.Context, base, was mark, here string) error {
 			return err // somebody else did it
 		}
 		bound, skip := s.bound.Load(), s.opts.Skip
-		_, err = exec(s.write("UPDATE {table} SET max_id = CASE WHEN max_id > $MOST THEN $BOUND ELSE max_id + $SKIP END "+s.dialect.All,
+		_, err = exec(s.write("UPDATE {table} SET max_id = CASE WHEN max_id < 0 THEN max_id WHEN max_id > $MOST THEN $BOUND ELSE max_id + $SKIP END "+s.dialect.All,
 			"$MOST", num(max(0, bound-skip)), "$BOUND", num(bound), "$SKIP", num(skip)))
 		return err
 	})

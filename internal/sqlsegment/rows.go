@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/sqldb"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -19,6 +20,8 @@ import (
 type row struct {
 	tag        string // as it is stored
 	next, step int64
+	nextDamage error // why next cannot be used; nil: it can
+	stepDamage error
 	here       string // which server this is
 	autocommit bool
 }
@@ -33,10 +36,28 @@ func (s *Store) read(ctx context.Context, tag string) (r row, err error) {
 		return r, fmt.Errorf("%w: %q is not in table %v", segment.ErrUnknownTag, tag, s.table)
 	}
 	r.tag, r.here, r.autocommit = rows[0][0], rows[0][3], rows[0][4] == "1"
-	if r.next, err = number(rows[0][1]); err == nil {
-		r.step, err = number(rows[0][2])
+	r.next, r.nextDamage = s.storedNext(tag, rows[0][1])
+	r.step, r.stepDamage = s.storedStep(tag, rows[0][2])
+	return r, nil
+}
+
+// storedNext reads max_id of a tag.
+func (s *Store) storedNext(tag, text string) (int64, error) {
+	n, err := number(text)
+	if err != nil {
+		return 0, fmt.Errorf("%w: tag %q: max_id in table %v is %s; a whole number from 0 to %d is allowed; set one above every number in use", segment.ErrInvalidConfig,
+			tag, s.table, cmp.Or(text, "NULL"), s.bound.Load())
 	}
-	return r, err
+	return n, segment.CheckNext(tag, "max_id in table "+s.table.String(), n, s.bound.Load())
+}
+
+// storedStep reads the step of a tag.
+func (s *Store) storedStep(tag, text string) (int64, error) {
+	n, err := number(text)
+	if err != nil {
+		return 0, fmt.Errorf("%w: tag %q: step in table %v is %s; set one from 1 to %d", segment.ErrInvalidConfig, tag, s.table, cmp.Or(text, "NULL"), int64(segment.MaxStep))
+	}
+	return n, segment.CheckStored(tag, "step in table "+s.table.String(), n)
 }
 
 // number reads a whole number of a column that may be unsigned, or decimal.
@@ -59,12 +80,10 @@ func (s *Store) Tags(ctx context.Context) (all []segment.Tag, err error) {
 		all = nil
 		for _, r := range rows {
 			t := segment.Tag{Name: r[0], Description: r[3]}
-			if t.Next, err = number(r[1]); err == nil {
-				t.Step, err = number(r[2])
-			}
-			if err != nil {
-				return fmt.Errorf("tag %q: %w", t.Name, err)
-			}
+			var next, step error
+			t.Next, next = s.storedNext(t.Name, r[1])
+			t.Step, step = s.storedStep(t.Name, r[2])
+			t.Damage = cmp.Or(next, step)
 			if seconds, err := number(r[4]); err == nil && seconds > 0 {
 				t.Updated = time.Unix(seconds, 0)
 			}
@@ -90,7 +109,7 @@ func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 				"$TAG", s.text(t.Name), "$NEXT", num(t.Next), "$STEP", num(t.Step), "$WHAT", s.text(t.Description)))
 			return err
 		})
-		if err != nil && s.db.Class(err) == Duplicate {
+		if err != nil && s.db.Class(err) == sqldb.Duplicate {
 			return fmt.Errorf("%w: %q: %w", segment.ErrTagExists, t.Name, err)
 		}
 		return err
@@ -136,6 +155,8 @@ func (s *Store) Advance(ctx context.Context, tag string, to int64) error {
 		switch {
 		case err != nil:
 			return err
+		case r.nextDamage != nil:
+			return r.nextDamage
 		case r.next > to:
 			return fmt.Errorf("%w: tag %q is at %d already, and %d is lower; numbers go up only", segment.ErrInvalidConfig, tag, r.next, to)
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/internal/logs"
+	"github.com/unalike-id/unalike/internal/sqldb"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -67,15 +68,20 @@ var (
 // New returns a store. It contacts nobody.
 func New(db DB, d Dialect, o Options) (*Store, error) {
 	t, err := parseTable(cmp.Or(o.Table, DefaultTable))
-	switch {
-	case err != nil:
+	if err := cmp.Or(err, CheckSkip(o.Skip)); err != nil {
 		return nil, err
-	case o.Skip < 0 || o.Skip > segment.MaxStep:
-		return nil, fmt.Errorf("%w: Skip is %d; 0 or a number up to %d is allowed", segment.ErrInvalidConfig, o.Skip, int64(segment.MaxStep))
 	}
 	s := &Store{db: db, dialect: d, table: t, opts: o, log: logs.Or(o.Logger), own: map[string]mark{}}
 	s.done, s.finish = context.WithCancel(context.Background())
 	return s, nil
+}
+
+// CheckSkip returns an error unless a number is one that a store can add to every tag after a failover; 0: none is added.
+func CheckSkip(n int64) error {
+	if n < 0 || n > segment.MaxStep {
+		return fmt.Errorf("%w: Skip is %d; 0 or a number up to %d is allowed", segment.ErrInvalidConfig, n, int64(segment.MaxStep))
+	}
+	return nil
 }
 
 // parseTable reads the name of a table.
@@ -115,8 +121,8 @@ func (s *Store) take(ctx context.Context, tag string, step int64) (segment.Range
 		if err != nil {
 			return segment.Range{}, err
 		}
-		if step = row.step; step < 1 || step > segment.MaxStep {
-			return segment.Range{}, fmt.Errorf("%w: tag %q has the step %d in table %v; set one from 1 to %d", segment.ErrInvalidConfig, tag, step, s.table, int64(segment.MaxStep))
+		if step = row.step; row.stepDamage != nil {
+			return segment.Range{}, row.stepDamage
 		}
 	}
 	for range tries {
@@ -138,6 +144,15 @@ func (s *Store) take(ctx context.Context, tag string, step int64) (segment.Range
 	return segment.Range{}, fmt.Errorf("a range of tag %q was not taken in %d attempts, and nothing says why", tag, tries)
 }
 
+// OneRow returns an error unless one row was changed, or none. A database calls it with how many were.
+func OneRow(changed int64) error {
+	if changed <= 1 {
+		return nil
+	}
+	return fmt.Errorf("%w: the table has %d rows of the tag, so that ranges would be handed out twice; delete all but the one with the highest max_id, and make biz_tag the primary key",
+		segment.ErrInvalidConfig, changed)
+}
+
 // why finds out why nothing was taken. If that is over it returns how many numbers are left.
 func (s *Store) why(ctx context.Context, tag string) (left int64, err error) {
 	row, err := s.read(ctx, tag)
@@ -146,6 +161,8 @@ func (s *Store) why(ctx context.Context, tag string) (left int64, err error) {
 		return 0, err
 	case !row.autocommit:
 		return 0, fmt.Errorf("%w: autocommit is off on this connection, so that a range would be handed out before it is stored; switch it on for the pool", segment.ErrInvalidConfig)
+	case row.nextDamage != nil:
+		return 0, row.nextDamage
 	case row.here != s.expected(tag).identity:
 		if err := s.moved(ctx, row.tag, tag, row.here); err != nil {
 			return 0, err
@@ -201,7 +218,7 @@ const racePause = 5 * time.Millisecond
 func (s *Store) call(ctx context.Context, f func(ctx context.Context) error) error {
 	for {
 		err := s.once(ctx, f)
-		if err == nil || s.db.Class(err) != Race || ctx.Err() != nil {
+		if err == nil || s.db.Class(err) != sqldb.Race || ctx.Err() != nil {
 			return err
 		}
 		pause := time.NewTimer(racePause + rand.N(racePause))
@@ -241,13 +258,13 @@ func (s *Store) explain(err error) error {
 		return nil
 	}
 	switch s.db.Class(err) {
-	case NoTable:
+	case sqldb.NoTables:
 		return fmt.Errorf("%w: table %v is missing; have somebody run:\n%s;\n%w", segment.ErrInvalidConfig, s.table, s.schemaText(), err)
-	case Denied:
+	case sqldb.Denied:
 		return fmt.Errorf("%w: the user needs SELECT, INSERT and UPDATE on table %v and on %s beside it: %w", segment.ErrInvalidConfig, s.table, metaName, err)
-	case ReadOnly:
+	case sqldb.ReadOnly:
 		return fmt.Errorf("the server is read-only, as a replica is; name the one that is written to: %w", err)
-	case Refused:
+	case sqldb.Refused:
 		return fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
 // newStamp returns a random stamp; 0 is that of a row that was never written.
@@ -48,9 +49,9 @@ func (s *session) Commit(ctx context.Context, change protocol.Change) (protocol.
 	before := s.tallied()
 	all, err := s.db.Transact(ctx, true, statements)
 	switch s.db.Class(err) {
-	case Race:
+	case sqldb.Race:
 		return protocol.Outcome{Conflict: protocol.ConflictElsewhere}, nil
-	case Duplicate: // the token leads to another worker ID
+	case sqldb.Duplicate: // the token leads to another worker ID
 		_, err := s.db.Transact(ctx, true, []Statement{s.stmt(forget, change.Token), s.view(worker)})
 		return protocol.Outcome{Conflict: protocol.ConflictElsewhere}, s.explain(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
 // Statement is one of a transaction. Its arguments are called $1, $2 and so on, and are
@@ -52,26 +54,13 @@ type DB interface {
 	// of the last one. The server begins when it has all of them: it waits for nobody within a
 	// transaction that has locked something. Those of a transaction that reads see the same state; one that writes
 	// is kept by the server before it is confirmed. After an error nothing was done if its
-	// [Class] says so; otherwise the outcome is unknown.
+	// [sqldb.Class] says so; otherwise the outcome is unknown.
 	Transact(ctx context.Context, write bool, statements []Statement) ([][]string, error)
 	// Class says what an error of Transact means.
-	Class(err error) Class
+	Class(err error) sqldb.Class
 	// Number reads what Dialect.Number returns.
 	Number(s string) (int64, error)
 }
-
-// Class is what an error means.
-type Class int
-
-// What errors mean.
-const (
-	Unknown   Class = iota // the transaction may have been done
-	Race                   // it was rolled back, because another one was in its way
-	Duplicate              // it was rolled back, because a row is there already
-	NoTables               // there is no such table
-	Denied                 // the rights do not allow it
-	Refused                // the server does not let this user in: trying again cannot help
-)
 
 // Dialect is what differs between the SQL of databases.
 type Dialect struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
 // scripted answers every transaction with the same rows, without a server.
@@ -22,7 +23,7 @@ type scripted struct{ rows [][]string }
 func (s scripted) Transact(ctx context.Context, _ bool, _ []Statement) ([][]string, error) {
 	return s.rows, ctx.Err()
 }
-func (scripted) Class(error) Class              { return Unknown }
+func (scripted) Class(error) sqldb.Class        { return sqldb.Unknown }
 func (scripted) Number(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
 
 var layout = coord.Space{Fingerprint: "test", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41, Capacity: 4}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
+	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
 // makeTables makes the tables and the view, for a survey that has begun before and has not
@@ -32,9 +33,9 @@ func (s *store) makeTables(ctx context.Context, began time.Time) error {
 		s.madeTables = lifetime.Now()
 	}
 	switch s.db.Class(err) {
-	case Duplicate, Race: // somebody else makes them at the same time
+	case sqldb.Duplicate, sqldb.Race: // somebody else makes them at the same time
 		return nil
-	case Denied:
+	case sqldb.Denied:
 		return fmt.Errorf("%w: the tables of unalike are not there, and cannot be made (%w); have somebody run:\n%s;", coord.ErrInvalid, err, strings.Join(ddl, ";\n"))
 	}
 	return s.explain(err)
@@ -52,11 +53,11 @@ func (s *store) ddl() []string {
 // explain says what to do about an error of the database.
 func (s *store) explain(err error) error {
 	switch s.db.Class(err) {
-	case NoTables:
+	case sqldb.NoTables:
 		return fmt.Errorf("%w: the tables %s* are not there: %w", coord.ErrInvalid, s.prefix, err)
-	case Denied:
+	case sqldb.Denied:
 		return fmt.Errorf("%w: the user needs the rights to SELECT, INSERT and UPDATE the tables %s*, and to use the sequence %stickets: %w", coord.ErrInvalid, s.prefix, s.prefix, err)
-	case Refused:
+	case sqldb.Refused:
 		return fmt.Errorf("%w: %w", coord.ErrInvalid, err)
 	}
 	return err

@@ -17,6 +17,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
 const (
@@ -63,7 +64,7 @@ func (o Options) Resolve() (Options, error) {
 }
 
 // New returns the coordinator of a namespace.
-func New(db DB, d Dialect, driver, title, namespace string, o Options) (*protocol.Coordinator, error) {
+func New(db DB, d Dialect, driver, title, namespace string, at []string, o Options) (*protocol.Coordinator, error) {
 	if err := coord.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
@@ -76,8 +77,12 @@ func New(db DB, d Dialect, driver, title, namespace string, o Options) (*protoco
 			return nil, fmt.Errorf("%w: Accept has %q; known are %s", coord.ErrInvalid, name, d.risks())
 		}
 	}
+	place := ""
+	if len(at) > 0 {
+		place = coord.JoinPlace(driver, append(slices.Clone(at), o.Prefix, namespace)...)
+	}
 	return protocol.New(NewStore(db, d, namespace, o), protocol.Settings{
-		Driver: driver, Title: title, Namespace: namespace, Lease: o.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
+		Driver: driver, Place: place, Title: title, Namespace: namespace, Lease: o.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
 		SkewBound: o.SkewBound, Clock: o.Clock, Logger: o.Logger, ServerClock: true,
 	})
 }
@@ -171,7 +176,7 @@ func (s *session) Look(ctx context.Context, worker int, _ string) (*protocol.Vie
 func (s *session) look(ctx context.Context, worker int, write bool, statements ...Statement) (*protocol.View, error) {
 	began := lifetime.Now()
 	all, err := s.db.Transact(ctx, write, statements)
-	if s.db.Class(err) == NoTables {
+	if s.db.Class(err) == sqldb.NoTables {
 		return &protocol.View{}, nil
 	}
 	if err != nil {
@@ -250,7 +255,7 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 		sql += slotRows + ` ORDER BY worker`
 	}
 	all, err := s.query(ctx, sql)
-	if s.db.Class(err) == NoTables {
+	if s.db.Class(err) == sqldb.NoTables {
 		return &protocol.Listing{}, nil
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
 // surveyRows are what a survey reads beside the namespace.
@@ -31,14 +32,14 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	}
 	before, began := s.tallied(), lifetime.Now()
 	a, err := s.ask(ctx, look, ask.New != nil)
-	if s.db.Class(err) == NoTables || errors.Is(err, errHalf) {
+	if s.db.Class(err) == sqldb.NoTables || errors.Is(err, errHalf) {
 		if ask.New == nil {
 			return &protocol.Survey{Worker: -1, Last: -1}, nil
 		}
 		if err := s.makeTables(ctx, began); err != nil {
 			return nil, err
 		}
-		if a, err = s.ask(ctx, look, true); s.db.Class(err) == NoTables {
+		if a, err = s.ask(ctx, look, true); s.db.Class(err) == sqldb.NoTables {
 			err = errHalf // by somebody who is not done
 		}
 	}

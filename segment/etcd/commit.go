@@ -126,7 +126,9 @@ func (s *Store) seen(tag string, h *pb.ResponseHeader, kvs []*mvccpb.KeyValue, s
 		s.log.Warn("the etcd cluster is not as it was; numbers are skipped", "tag", tag, "skipped", s.skip, "error", changed)
 		e.Cluster = clusterOf(h)
 		e.Accepted++
-		e.Next += min(s.skip, math.MaxInt64-e.Next)
+		if e.Next >= 0 { // otherwise it is damaged, which is not to be hidden
+			e.Next += min(s.skip, math.MaxInt64-e.Next)
+		}
 	default:
 		s.forget(tag)
 		return e, changed

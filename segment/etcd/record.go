@@ -3,6 +3,7 @@ package etcd
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/unalike-id/unalike/segment"
@@ -28,13 +29,23 @@ func (r record) encode(now time.Time) (string, error) {
 	return string(b), err
 }
 
+// decode reads a record. What its numbers are is not looked at: see checkNext and checkStep.
 func decode(key string, value []byte) (r record, err error) {
 	if err := json.Unmarshal(value, &r); err != nil {
-		return r, fmt.Errorf("%w: key %s is damaged: %w", segment.ErrInvalidConfig, key, err)
+		return record{}, fmt.Errorf("%w: key %s is damaged: %w", segment.ErrInvalidConfig, key, err)
 	}
-	if r.Version != formatVersion || r.Next < 0 || r.Step < 1 || r.Step > segment.MaxStep {
-		return r, fmt.Errorf("%w: key %s has version %d, next %d and step %d; this program reads version %d with a step from 1 to %d",
-			segment.ErrInvalidConfig, key, r.Version, r.Next, r.Step, formatVersion, int64(segment.MaxStep))
+	if r.Version != formatVersion {
+		return record{}, fmt.Errorf("%w: key %s has version %d; this program reads version %d", segment.ErrInvalidConfig, key, r.Version, formatVersion)
 	}
 	return r, nil
+}
+
+// checkNext returns an error unless ranges can be taken of a tag.
+func (r record) checkNext(tag, key string) error {
+	return segment.CheckNext(tag, "next in key "+key, r.Next, math.MaxInt64)
+}
+
+// checkStep returns an error unless ranges can be taken by who names no step.
+func (r record) checkStep(tag, key string) error {
+	return segment.CheckStored(tag, "step in key "+key, r.Step)
 }

@@ -17,7 +17,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/etcdclient"
 	"github.com/unalike-id/unalike/internal/logs"
+	"github.com/unalike-id/unalike/internal/sqlsegment"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -37,13 +39,14 @@ type Options struct {
 // Store keeps the numbers in etcd. It is safe for concurrent use. Make it with [New], or with segment.Open. It
 // implements segment.Creator.
 type Store struct {
-	client *clientv3.Client
-	prefix string
-	skip   int64
-	log    *slog.Logger
-	done   context.Context // ends with Close
-	finish context.CancelFunc
-	free   func() error // frees what was made here
+	client    *clientv3.Client
+	prefix    string
+	skip      int64
+	log       *slog.Logger
+	done      context.Context // ends with Close
+	finish    context.CancelFunc
+	free      func() error // frees what was made here
+	reconnect etcdclient.Reconnect
 
 	mu      sync.Mutex
 	highest map[uint64]int64 // the highest revision seen, by cluster
@@ -77,8 +80,9 @@ func New(client *clientv3.Client, namespace string, o *Options) (*Store, error) 
 		return nil, fmt.Errorf("%w: the etcd client is nil", segment.ErrInvalidConfig)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
-	case o.Skip < 0 || o.Skip > segment.MaxStep:
-		return nil, fmt.Errorf("%w: Skip is %d; 0 or a number up to %d is allowed", segment.ErrInvalidConfig, o.Skip, int64(segment.MaxStep))
+	}
+	if err := sqlsegment.CheckSkip(o.Skip); err != nil {
+		return nil, err
 	}
 	s := &Store{client: client, prefix: root + namespace + "/", skip: o.Skip, log: logs.Or(o.Logger), highest: map[uint64]int64{}, known: map[string]entry{}, free: func() error { return nil }}
 	s.done, s.finish = context.WithCancel(context.Background())
@@ -100,7 +104,16 @@ func (s *Store) Take(ctx context.Context, tag string, step int64) (r segment.Ran
 		return r, err
 	}
 	err = s.change(ctx, tag, false, func(e *entry) error {
-		size := cmp.Or(step, e.Step)
+		size := step
+		if size == 0 {
+			size = e.Step
+			if err := e.checkStep(tag, s.key(tag)); err != nil {
+				return err
+			}
+		}
+		if err := e.checkNext(tag, s.key(tag)); err != nil {
+			return err
+		}
 		if e.Next == math.MaxInt64 {
 			return fmt.Errorf("%w: tag %q", segment.ErrExhausted, tag)
 		}
@@ -136,6 +149,9 @@ func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) 
 func (s *Store) Advance(ctx context.Context, tag string, to int64) error {
 	if err := segment.CheckTag(tag); err != nil {
 		return err
+	}
+	if to < 0 {
+		return fmt.Errorf("%w: the next number is %d; numbers from 0 on are allowed", segment.ErrInvalidConfig, to)
 	}
 	return s.change(ctx, tag, true, func(e *entry) error {
 		if to < e.Next {
@@ -198,11 +214,14 @@ func (s *Store) Tags(ctx context.Context) ([]segment.Tag, error) {
 	}
 	var all []segment.Tag
 	for _, kv := range resp.Kvs {
-		r, err := decode(string(kv.Key), kv.Value)
-		if err != nil {
-			return nil, err
+		key := string(kv.Key)
+		t := segment.Tag{Name: strings.TrimPrefix(key, s.prefix)}
+		r, err := decode(key, kv.Value)
+		if t.Damage = err; err == nil {
+			t.Next, t.Step, t.Description, t.Updated = r.Next, r.Step, r.Description, time.Unix(r.Updated, 0)
+			t.Damage = cmp.Or(r.checkNext(t.Name, key), r.checkStep(t.Name, key))
 		}
-		all = append(all, segment.Tag{Name: strings.TrimPrefix(string(kv.Key), s.prefix), Next: r.Next, Step: r.Step, Description: r.Description, Updated: time.Unix(r.Updated, 0)})
+		all = append(all, t)
 	}
 	slices.SortFunc(all, func(a, b segment.Tag) int { return cmp.Compare(a.Name, b.Name) })
 	return all, nil
@@ -224,17 +243,27 @@ func (s *Store) alive(ctx context.Context) error {
 	return nil
 }
 
-// bounded returns a context that ends with the store as well.
+// bounded begins an operation: it returns a context that ends with the store as well.
 func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	s.reconnect.Before(s.client)
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(s.done, func() { cancel(segment.ErrClosed) })
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// explain adds to an error why a call was ended.
+// explain notes that a request has failed, and adds to the error why it was ended.
 func (s *Store) explain(ctx context.Context, err error) error {
+	if err != nil {
+		s.reconnect.Failed()
+	}
 	if err != nil && ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
-		return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	if why := etcdclient.Denied(err, s.prefix); why != "" {
+		return fmt.Errorf("%w: %s: %w", segment.ErrInvalidConfig, why, err)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("etcd: no answer from %s in time: %w%s", strings.Join(s.client.Endpoints(), ", "), err, etcdclient.Trouble(ctx, s.client))
 	}
 	if err != nil && !errors.Is(err, segment.ErrInvalidConfig) && !strings.HasPrefix(err.Error(), "segment: ") {
 		return fmt.Errorf("etcd: %w", err)

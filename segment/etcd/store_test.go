@@ -17,6 +17,7 @@ import (
 
 func TestMain(m *testing.M) {
 	wal.SegmentSizeBytes = 1 << 20
+	etcdtest.Main()
 	leaktest.Main(m)
 }
 

@@ -5,32 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 
-	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/etcdclient"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
-	"github.com/unalike-id/unalike/internal/tlsfiles"
 	"github.com/unalike-id/unalike/segment"
 )
 
-const (
-	scheme    = "etcd"
-	schemeTLS = "etcds"
-
-	// A connection whose other end is gone is found out by pings. gRPC does not ping more often than every 10 s.
-	pingEvery   = 10 * time.Second
-	pingTimeout = 3 * time.Second
-	// loginTime bounds logging in, which is done when the client is made.
-	loginTime = 5 * time.Second
-)
-
 func init() {
-	segment.Register(scheme, open)
-	segment.Register(schemeTLS, open)
+	segment.Register(etcdclient.Scheme, open)
+	segment.Register(etcdclient.SchemeTLS, open)
 }
 
 // open makes a store, and a client of its own, from a URL.
@@ -45,9 +31,9 @@ func open(ctx context.Context, u *coord.URL) (segment.Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	client, err := clientv3.New(config)
+	client, err := etcdclient.New(config)
 	if err != nil {
-		return nil, fmt.Errorf("etcd: log in to %s as %q: %w", strings.Join(config.Endpoints, ", "), config.Username, err)
+		return nil, err
 	}
 	s, err := New(client, namespace, &o)
 	if err != nil {
@@ -72,35 +58,6 @@ func parse(u *coord.URL) (namespace string, config clientv3.Config, o Options, e
 	if err := coord.CheckNamespace(namespace); err != nil {
 		return "", config, o, err
 	}
-	config, err = clientConfig(u)
+	config, err = etcdclient.Config(u)
 	return namespace, config, o, err
-}
-
-// clientConfig returns how to connect.
-func clientConfig(u *coord.URL) (clientv3.Config, error) {
-	// What goes wrong is in the errors.
-	cfg := clientv3.Config{DialTimeout: loginTime, DialKeepAliveTime: pingEvery, DialKeepAliveTimeout: pingTimeout, Logger: zap.NewNop()}
-	protocol := "http"
-	if u.Scheme == schemeTLS {
-		protocol = "https"
-	}
-	addresses, err := u.Addresses("2379")
-	if err != nil {
-		return cfg, err
-	}
-	for _, a := range addresses {
-		cfg.Endpoints = append(cfg.Endpoints, protocol+"://"+a)
-	}
-	if u.User != nil {
-		password, has := u.User.Password()
-		if u.User.Username() == "" || !has || password == "" {
-			return cfg, errors.New("a user and a password belong together; write user:password@, or neither")
-		}
-		cfg.Username, cfg.Password = u.User.Username(), password
-	}
-	if u.Scheme != schemeTLS {
-		return cfg, tlsfiles.None(u, schemeTLS)
-	}
-	cfg.TLS, err = tlsfiles.Config(u, clock.System())
-	return cfg, err
 }

@@ -3,11 +3,12 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 
-	"github.com/go-sql-driver/mysql"
-
+	"github.com/unalike-id/unalike/internal/sqldb"
+	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
 	"github.com/unalike-id/unalike/segment"
 )
@@ -30,7 +31,7 @@ func (d *db) Take(ctx context.Context, statement string) (next int64, done bool,
 	if changed == 1 && next == 0 {
 		return 0, false, errTrigger
 	}
-	return next, changed == 1, errors.Join(err1, err2)
+	return next, changed == 1, errors.Join(err1, err2, sqlsegment.OneRow(changed))
 }
 
 // errTrigger is returned because a trigger on the table has the server say nothing of the new value.
@@ -43,44 +44,38 @@ func (d *db) Query(ctx context.Context, statement string) (all [][]string, err e
 		return nil, d.located(err)
 	}
 	defer func() { _ = rows.Close() }()
-	columns, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	for rows.Next() {
-		values, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
-		for i := range values {
-			into[i] = &values[i]
-		}
-		if err := rows.Scan(into...); err != nil {
-			return nil, d.located(err)
-		}
-		row := make([]string, len(columns))
-		for i, v := range values {
-			row[i] = v.String
-		}
-		all = append(all, row)
-	}
-	return all, d.located(rows.Err())
+	all, _, err = mysqldb.Rows(rows)
+	return all, d.located(err)
 }
 
-// Transact implements [sqlsegment.DB]. Package database/sql sends a statement of a transaction once.
-func (d *db) Transact(ctx context.Context, f func(exec sqlsegment.Exec) error) error {
-	tx, err := d.pool.BeginTx(ctx, nil)
+// Transact implements [sqlsegment.DB]. It writes the transaction out on a connection, where package database/sql sends each statement once: committing a
+// sql.Tx does not end with a context, and would wait for a server that is frozen as long as that is.
+func (d *db) Transact(ctx context.Context, f func(exec sqlsegment.Exec) error) (err error) {
+	conn, err := d.pool.Conn(ctx)
 	if err != nil {
 		return d.located(err)
 	}
-	defer func() { _ = tx.Rollback() }() // does nothing after Commit
-	if err := f(func(statement string) (int64, error) {
-		result, err := tx.ExecContext(ctx, statement)
+	defer func() {
+		if err != nil {
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // it may be within the transaction, which ends with it
+		}
+		_ = conn.Close()
+	}()
+	exec := func(statement string) (int64, error) {
+		result, err := conn.ExecContext(ctx, statement)
 		if err != nil {
 			return 0, d.located(err)
 		}
 		return result.RowsAffected()
-	}); err != nil {
+	}
+	if _, err := exec("START TRANSACTION"); err != nil {
 		return err
 	}
-	return d.located(tx.Commit())
+	if err := f(exec); err != nil {
+		return err
+	}
+	_, err = exec("COMMIT")
+	return err
 }
 
 // Close implements [sqlsegment.DB].
@@ -92,32 +87,7 @@ func (d *db) Close() error {
 }
 
 // located adds to an error where the server is.
-func (d *db) located(err error) error {
-	if err == nil || d.at == "" {
-		return err
-	}
-	return fmt.Errorf("MySQL at %s: %w", d.at, err)
-}
+func (d *db) located(err error) error { return mysqldb.Located(d.at, err) }
 
 // Class implements [sqlsegment.DB].
-func (d *db) Class(err error) sqlsegment.Class {
-	e, ok := errors.AsType[*mysql.MySQLError](err)
-	if !ok {
-		return sqlsegment.Unknown
-	}
-	switch e.Number {
-	case 1205, 1213, 1020:
-		return sqlsegment.Race
-	case 1050, 1062:
-		return sqlsegment.Duplicate
-	case 1146:
-		return sqlsegment.NoTable
-	case 1142, 1143, 1227:
-		return sqlsegment.Denied
-	case 1290, 1792, 1836:
-		return sqlsegment.ReadOnly
-	case 1044, 1045, 1049:
-		return sqlsegment.Refused
-	}
-	return sqlsegment.Unknown
-}
+func (d *db) Class(err error) sqldb.Class { return mysqldb.Class(err) }

@@ -38,4 +38,4 @@ func dialect() sqlsegment.Dialect {
 }
 
 // take is one statement. Its insert ID is the new value; the range is what it was raised by.
-const take = "UPDATE {table} SET max_id = LAST_INSERT_ID(max_id + $STEP) WHERE biz_tag = $TAG AND max_id <= $MOST AND {autocommit} = 1 AND {identity} = $IDENTITY"
+const take = "UPDATE {table} SET max_id = LAST_INSERT_ID(max_id + $STEP) WHERE biz_tag = $TAG AND max_id BETWEEN 0 AND $MOST AND {autocommit} = 1 AND {identity} = $IDENTITY"

@@ -9,7 +9,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
-	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
@@ -43,18 +42,20 @@ func TestDelayedReturn(t *testing.T) {
 	s, p := start(t)
 	sqlsegmenttest.DelayedReturn(t, database(s, p))
 }
+
+func TestTwoRows(t *testing.T) {
+	s, p := start(t)
+	sqlsegmenttest.TwoRows(t, database(s, p), "ALTER TABLE leaf_alloc DROP PRIMARY KEY")
+}
+
+func TestDamaged(t *testing.T) {
+	s, p := start(t)
+	sqlsegmenttest.Damaged(t, database(s, p), "ALTER TABLE leaf_alloc MODIFY max_id bigint NULL")
+}
+
 func TestChanged(t *testing.T) { s, p := start(t); sqlsegmenttest.Changed(t, database(s, p)) }
 
-// TestFaults does to a server what happens to one.
-func TestFaults(t *testing.T) {
-	s, pool := start(t)
-	d := database(s, pool)
-	t.Run("round trips", func(t *testing.T) { sqlsegmenttest.OneRoundTrip(t, d) })
-	t.Run("lost replies", func(t *testing.T) { sqlsegmenttest.LostReplies(t, d) })
-	t.Run("set back", func(t *testing.T) { sqlsegmenttest.SetBack(t, d) })
-	t.Run("frozen", func(t *testing.T) { sqlsegmenttest.Frozen(t, d, s) })
-	t.Run("killed", func(t *testing.T) { sqlsegmenttest.Killed(t, d, s, fulltest.Rounds(2, 50)) })
-}
+func TestFaults(t *testing.T) { s, p := start(t); sqlsegmenttest.Faults(t, database(s, p), s) }
 
 // TestPromoted: a replica takes over without the last ranges.
 func TestPromoted(t *testing.T) {

@@ -40,4 +40,4 @@ func dialect() sqlsegment.Dialect {
 // take is one message: with synchronous_commit on, what is confirmed is on disk, and also where synchronous_standby_names says.
 const take = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; " +
 	"SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply'); " +
-	"UPDATE {table} SET max_id = max_id + $STEP, update_time = now() WHERE biz_tag = $TAG AND max_id <= $MOST AND {identity} = $IDENTITY RETURNING max_id; COMMIT"
+	"UPDATE {table} SET max_id = max_id + $STEP, update_time = now() WHERE biz_tag = $TAG AND max_id BETWEEN 0 AND $MOST AND {identity} = $IDENTITY RETURNING max_id; COMMIT"

@@ -88,6 +88,7 @@ func database(s *pgtest.Server, pool *sql.DB) *sqlsegmenttest.Database {
 			"CREATE FUNCTION race() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN IF nextval('races') % 3 <> 0 THEN RAISE deadlock_detected; END IF; RETURN NEW; END$$",
 			"CREATE TRIGGER race BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION race()",
 		},
+		Calm: "DROP TRIGGER race ON leaf_alloc",
 	}
 }
 

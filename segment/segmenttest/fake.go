@@ -119,6 +119,9 @@ func (f *Fake) Take(ctx context.Context, tag string, step int64) (segment.Range,
 	}
 	var first reply[segment.Range]
 	err := f.call(ctx, "take", tag, func(t *segment.Tag) error {
+		if t.Damage != nil {
+			return t.Damage
+		}
 		if step == 0 {
 			step = t.Step
 		}

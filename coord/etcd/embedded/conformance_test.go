@@ -11,6 +11,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 )
 
 // TestConformance: participants join the server of one that stays.
@@ -18,7 +19,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
 	openFolder(t, dir, "host", nil)
-	coordtest.Run(t, func(tb testing.TB) coordtest.Harness {
+	localtest.Conform(t, func(tb testing.TB) coordtest.Harness {
 		tb.Helper()
 		return harness(tb, dir)
 	})

@@ -41,6 +41,7 @@ type inner = etcd.Coordinator
 type Coordinator struct {
 	*inner
 	folder folder
+	place  string
 	client *clientv3.Client
 	log    *slog.Logger
 
@@ -89,7 +90,7 @@ func New(ctx context.Context, dir, namespace string, o *Options) (*Coordinator, 
 		opts = etcd.Options(*o)
 	}
 	opts.OneMachine = true
-	c := &Coordinator{folder: f, log: logs.Or(opts.Logger), moves: newMoves(), followed: make(chan struct{})}
+	c := &Coordinator{folder: f, place: coord.JoinPlace("embed", f.path, namespace), log: logs.Or(opts.Logger), moves: newMoves(), followed: make(chan struct{})}
 	if c.client, err = clientv3.New(clientv3.Config{
 		Endpoints:            []string{nowhere},
 		DialKeepAliveTime:    pingEvery,
@@ -122,6 +123,9 @@ func New(ctx context.Context, dir, namespace string, o *Options) (*Coordinator, 
 	}()
 	return c, nil
 }
+
+// Place implements [coord.Placer].
+func (c *Coordinator) Place() string { return c.place }
 
 // Acquire implements [coord.Coordinator].
 func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {

@@ -77,7 +77,7 @@
 //
 // So deleting the folder, or restoring it from a backup, while programs use it or just
 // after they have ended breaks the promise: what they were granted is not on record
-// any more. Wait MaxHorizon of package etcd, 2 minutes, after the last of them has
+// any more. Wait MaxHorizon of package etcd, 2 minutes, or what the namespaces were declared with, after the last of them has
 // ended. A program that has the folder in use notices within a tenth of a second,
 // makes the folder again or joins whoever did, and raises the floor, so that nothing is
 // granted there for two minutes; what others were granted before that, nobody can take

@@ -8,11 +8,12 @@ import (
 	"runtime"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/local"
 )
 
 const scheme = "embed"
 
-func init() { coord.Register(scheme, open) }
+func init() { coord.Register(scheme, local.Opener(open)) }
 
 // open makes a coordinator from a URL.
 func open(ctx context.Context, u *coord.URL) (coord.Coordinator, error) {

@@ -60,7 +60,7 @@ func TestURLErrors(t *testing.T) {
 			t.Errorf("%s: %v; want %q in it", tt.url, err, tt.want)
 		}
 	}
-	for _, url := range []string{"embed://host/ids", "embed:///ids?ttl=1500ms", "embed:///ids?horizon=1h"} {
+	for _, url := range []string{"embed://host/ids", "embed:///ids?ttl=1500ms", "embed:///ids?horizon=25h"} {
 		c, err := coord.Open(t.Context(), url)
 		if c != nil || !errors.Is(err, coord.ErrInvalid) {
 			t.Errorf("%s: %v, %v", url, c, err)

@@ -191,7 +191,24 @@ func (a *actor) request(token string, now int64) coord.Request {
 		Token: token, Identity: fmt.Sprint("actor ", a.id%3), Holder: fmt.Sprint(a.id),
 		Fingerprint: space.Fingerprint, Scale: space.Scale, LastTick: space.LastTick,
 		Workers: coord.Range{Count: a.w.share}, Capacity: workers, TTL: ttl,
-		Now: now, Until: now + horizon.Milliseconds()/tickLength.Milliseconds(), OpenBy: now + 100,
+		Now: now, Until: a.until(now), OpenBy: now + 100, Surviving: a.w.longest > 0,
+	}
+}
+
+// until is the end of the windows that the actor asks for: those of two actors differ where
+// long ones are declared.
+func (a *actor) until(now int64) int64 {
+	ahead := horizon
+	if a.w.longest > 0 {
+		ahead = a.w.longest - time.Duration(a.id%2)*maxHorizon
+	}
+	return now + ahead.Milliseconds()/tickLength.Milliseconds()
+}
+
+// noteLong counts a window that is longer than any that is not declared.
+func (a *actor) noteLong(g coord.Grant) {
+	if g.NotAfter > a.tick()+(maxHorizon+skewBound).Milliseconds()/tickLength.Milliseconds() {
+		a.w.long++
 	}
 }
 
@@ -208,6 +225,7 @@ func (a *actor) acquire(ctx context.Context) {
 		})
 		if err == nil {
 			a.g, a.when, a.pieces, a.given = g, a.asks, []piece{{g.NotBefore, g.NotAfter}}, false
+			a.noteLong(g)
 			a.w.say(fmt.Sprintf("%d has %v", a.id, g))
 			return
 		}
@@ -258,12 +276,13 @@ func (a *actor) renew(ctx context.Context) {
 	}
 	var r coord.Grant
 	err := a.call(ctx, func(ctx context.Context) (err error) {
-		r, err = a.c.Renew(ctx, g, a.tick()+horizon.Milliseconds()/tickLength.Milliseconds())
+		r, err = a.c.Renew(ctx, g, a.until(a.tick()))
 		return err
 	})
 	switch {
 	case err == nil:
 		a.extend(r)
+		a.noteLong(r)
 		a.w.renewals++
 	case errors.Is(err, coord.ErrLeaseLost):
 		a.g = coord.Grant{}
@@ -320,7 +339,7 @@ func (a *actor) resume(ctx context.Context) {
 	for range 4 {
 		var r coord.Grant
 		err := a.call(ctx, func(ctx context.Context) (err error) {
-			r, err = a.c.Resume(ctx, old, token, a.tick()+horizon.Milliseconds()/tickLength.Milliseconds())
+			r, err = a.c.Resume(ctx, old, token, a.until(a.tick()))
 			return err
 		})
 		if err == nil {

@@ -112,6 +112,10 @@ func (l *linked) Probe(ctx context.Context, ids []int) ([]protocol.Probe, error)
 	return send(ctx, l, "probe", func() ([]protocol.Probe, error) { return l.Session.Probe(ctx, ids) })
 }
 
+func (l *linked) List(ctx context.Context, slots bool) (*protocol.Listing, error) {
+	return send(ctx, l, "list", func() (*protocol.Listing, error) { return l.Session.List(ctx, slots) })
+}
+
 func (l *linked) Commit(ctx context.Context, c protocol.Change) (protocol.Outcome, error) {
 	return send(ctx, l, "commit", func() (protocol.Outcome, error) { return l.Session.Commit(ctx, c) })
 }

@@ -150,7 +150,7 @@ func (w *world) needs(p *process) bool {
 // protects what is stamped elsewhere, if that is known.
 func (w *world) declareLoss(known bool) {
 	w.operate("declare the loss", func(ctx context.Context, c *protocol.Coordinator) error {
-		if err := c.Init(ctx, space); err != nil && !errors.Is(err, coord.ErrInvalid) {
+		if err := c.Init(ctx, w.space()); err != nil && !errors.Is(err, coord.ErrInvalid) {
 			return err
 		}
 		_, err := c.Quarantine(ctx, time.Time{})

@@ -42,6 +42,7 @@ func (l *ledger) stamp(w *world, by, worker int, from, to int64) {
 type result struct {
 	trace                                          uint64
 	stamps, renewals, resumed, losses, seen, plots int64
+	long                                           int64
 }
 
 // run makes a run, and returns what it came to.
@@ -57,6 +58,7 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 			w.server.Clock = rightClock{}.UnixMicro
 		}
 		w.share = 2 + w.rng.IntN(workers-1)
+		w.declare(seed)
 		ctx, cancel := context.WithCancel(t.Context())
 		var done sync.WaitGroup
 		for i := range processes {
@@ -78,7 +80,7 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 		for _, p := range w.procs {
 			_ = p.c.Close()
 		}
-		r = result{w.trace, w.stamps, w.renewals, w.resumed, int64(w.history), w.noticed, w.plots}
+		r = result{w.trace, w.stamps, w.renewals, w.resumed, int64(w.history), w.noticed, w.plots, w.long}
 	})
 	return r
 }
@@ -112,11 +114,11 @@ func TestSimulation(t *testing.T) {
 		}
 		r := run(t, seed, *stepFlag)
 		all.stamps, all.renewals, all.resumed = all.stamps+r.stamps, all.renewals+r.renewals, all.resumed+r.resumed
-		all.losses, all.seen, all.plots = all.losses+r.losses, all.seen+r.seen, all.plots+r.plots
+		all.losses, all.seen, all.plots, all.long = all.losses+r.losses, all.seen+r.seen, all.plots+r.plots, all.long+r.long
 	}
-	t.Logf("%d ticks stamped, %d renewals, %d windows resumed, %d losses of which a process has noticed %d first, %d plots played to the end",
-		all.stamps, all.renewals, all.resumed, all.losses, all.seen, all.plots)
-	if !t.Failed() && min(all.renewals, all.resumed, all.losses, all.seen, all.plots) == 0 {
+	t.Logf("%d ticks stamped, %d renewals, %d windows resumed, %d losses of which a process has noticed %d first, %d plots played to the end, %d long windows",
+		all.stamps, all.renewals, all.resumed, all.losses, all.seen, all.plots, all.long)
+	if !t.Failed() && min(all.renewals, all.resumed, all.losses, all.seen, all.plots, all.long) == 0 {
 		t.Errorf("%+v: nothing was tested", all)
 	}
 }

@@ -31,6 +31,8 @@ func seenIn(answer any, history int) (seen, bool) {
 		s.ticket, s.foreign = a.Drawn, a.Origin != "" && a.Origin != a.Lineage
 	case *protocol.View:
 		see(a.Position, a.Meta)
+	case *protocol.Listing:
+		see(a.Position, a.Meta)
 	case protocol.Outcome:
 		if a.Now == nil {
 			return s, false

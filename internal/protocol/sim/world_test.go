@@ -8,6 +8,7 @@ package sim
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
 )
 
@@ -55,6 +57,9 @@ type world struct {
 	plot   plot              // mishaps to come
 	waited int               // steps, for the next of them
 	share  int               // how many worker IDs are granted
+	// longest is the horizon that the namespace is declared with, which is longer than
+	// maxHorizon; 0: none.
+	longest time.Duration
 
 	kept    []func() // backups
 	history int      // counts the losses
@@ -67,6 +72,28 @@ type world struct {
 	trace  uint64   // of what has happened
 
 	stamps, renewals, resumed, noticed, plots int64
+
+	long int64 // how many windows were longer than maxHorizon
+}
+
+// declaredHorizon is the longest horizon of the namespaces that are declared with one.
+const declaredHorizon = 3 * maxHorizon
+
+// space is the namespace as it is declared.
+func (w *world) space() coord.Space {
+	s := space
+	s.MaxHorizon = w.longest
+	return s
+}
+
+// declare has an operator declare the namespace, if it is to have long windows: nobody
+// else can. Every third seed has such a namespace.
+func (w *world) declare(seed uint64) {
+	if seed%3 != 0 {
+		return
+	}
+	w.longest = declaredHorizon
+	w.operate("declare", func(ctx context.Context, c *protocol.Coordinator) error { return c.Init(ctx, w.space()) })
 }
 
 // parcel is a request or an answer that waits for the network.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/testserver/numbertest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/segment"
@@ -77,7 +78,7 @@ func LostReplies(t *testing.T, d *Database) {
 	p.Rob(4, func(request []byte) bool {
 		return bytes.Contains(request, []byte("UPDATE")) || bytes.Contains(bytes.ToUpper(request), []byte("COMMIT"))
 	})
-	var l Ledger
+	var l numbertest.Ledger
 	defer l.Check(t)
 	var running sync.WaitGroup
 	for range 4 {
@@ -109,6 +110,7 @@ func Races(t *testing.T, d *Database) {
 	for _, statement := range d.Race {
 		d.Exec(t, statement)
 	}
+	defer d.Exec(t, d.Calm)
 	for i := range int64(10) {
 		wantTake(t, s, "races", 1+10*i)
 	}
@@ -118,7 +120,7 @@ func Races(t *testing.T, d *Database) {
 // twice.
 func Killed(t *testing.T, d *Database, server Server, rounds int) {
 	d.create(t, "killed", 50)
-	var l Ledger
+	var l numbertest.Ledger
 	defer l.Check(t)
 	stop, end := context.WithCancel(t.Context())
 	var running sync.WaitGroup

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/unalike-id/unalike/internal/testserver/numbertest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/segment"
 )
@@ -19,7 +20,7 @@ func Changed(t *testing.T, d *Database) {
 	if changed := (*segment.StoreChangedError)(nil); !errors.As(err, &changed) || !errors.Is(err, segment.ErrStoreChanged) || changed.Was != "elsewhere" || changed.Here == "" {
 		t.Fatalf("Take on another server: %v", err)
 	}
-	if done, _ := s.GiveBack(within(t), "moved", segment.Range{First: -9, Last: 0}); done {
+	if done, _ := s.GiveBack(within(t), "moved", segment.Range{First: 0, Last: 0}); done {
 		t.Error("something was given back on another server")
 	}
 	running, err := segment.New(within(t), d.Open(t, &Wire{}, 0), "moved", segment.Config{})
@@ -67,38 +68,23 @@ func Promoted(t *testing.T, d *Database, cut func(), promote func() *Database) {
 		t.Fatal(err)
 	}
 	defer s.Close(within(t))
-	used := int64(0)
-	next := func() error {
-		n, err := s.Next()
-		if err == nil && n <= used {
-			t.Errorf("after %d came %d", used, n)
-		}
-		used = max(used, n)
-		return err
-	}
+	rising := &numbertest.Rising{Sequence: s}
 	cut()
-	for range 25 {
-		if err := next(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	rising.Want(t, 25)
 	there := promote()
 	w.To(there.Addr)
-	for err = nil; err == nil && used < 1000; {
-		err = next()
-	}
-	if !errors.Is(err, segment.ErrStoreChanged) {
-		t.Fatalf("Next on a replica that was promoted: %v after %d", err, used)
+	if err := rising.Refusal(t); !errors.Is(err, segment.ErrStoreChanged) {
+		t.Fatalf("Next on a replica that was promoted: %v after %d", err, rising.Used)
 	}
 	if _, err := there.Open(t, &Wire{}, 0).Take(within(t), "promoted", 10); !errors.Is(err, segment.ErrStoreChanged) {
 		t.Errorf("Take by a program that begins there: %v", err)
 	}
-	if err := there.Open(t, &Wire{}, 0).Advance(within(t), "promoted", used+100); err != nil {
+	if err := there.Open(t, &Wire{}, 0).Advance(within(t), "promoted", rising.Used+100); err != nil {
 		t.Fatal(err)
 	}
-	streamtest.Eventually(t, "it goes on", func() bool { return next() == nil })
-	if used < 100 {
-		t.Errorf("it goes on with %d", used)
+	streamtest.Eventually(t, "it goes on", func() bool { return rising.Next(t) == nil })
+	if rising.Used < 100 {
+		t.Errorf("it goes on with %d", rising.Used)
 	}
 }
 
@@ -113,24 +99,16 @@ func SetBack(t *testing.T, d *Database) {
 	if _, err := s.Fill(within(t), make([]int64, 95)); err != nil {
 		t.Fatal(err)
 	}
-	used := int64(95)
+	rising := &numbertest.Rising{Sequence: s, Used: 95}
 	streamtest.Eventually(t, "the next segment is there", func() bool { return s.Health().Next.Len() > 0 })
 	d.Exec(t, "UPDATE leaf_alloc SET max_id = 50 WHERE biz_tag = 'back'")
-	for err == nil && used < 1000 {
-		var n int64
-		if n, err = s.Next(); err == nil && n <= used {
-			t.Fatalf("after %d came %d", used, n)
-		}
-		used = max(used, n)
-	}
-	if !errors.Is(err, segment.ErrWentBack) {
-		t.Fatalf("Next after the row was set back: %v after %d", err, used)
+	if err := rising.Refusal(t); !errors.Is(err, segment.ErrWentBack) {
+		t.Fatalf("Next after the row was set back: %v after %d", err, rising.Used)
 	}
 	if err := d.Open(t, &Wire{}, 0).Advance(within(t), "back", 5000); err != nil {
 		t.Fatal(err)
 	}
 	streamtest.Eventually(t, "it goes on", func() bool {
-		n, err := s.Next()
-		return err == nil && n == 5000
+		return rising.Next(t) == nil && rising.Used == 5000
 	})
 }

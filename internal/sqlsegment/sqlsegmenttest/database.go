@@ -34,6 +34,8 @@ type Database struct {
 	Idle string
 	// Race are statements that have two of three updates of the table fail as in a dead lock.
 	Race []string
+	// Calm is a statement that undoes it.
+	Calm string
 }
 
 // callTime is for one call on a machine that is busy with other things.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
 // Wire makes connections to a server that can be changed, and counts round trips on them: how often something is
@@ -14,6 +15,14 @@ type Wire struct {
 	addr  string
 	trips int
 	heard bool
+	mutes func(request []byte) bool // nil: none
+}
+
+// Mute has the server's answers not arrive any more on a connection after a request that matches, as when the server is frozen then.
+func (w *Wire) Mute(match func(request []byte) bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mutes = match
 }
 
 // To has later connections lead to addr.
@@ -44,16 +53,20 @@ func (w *Wire) Dial(ctx context.Context, network, addr string) (net.Conn, error)
 	if err != nil {
 		return nil, err
 	}
-	return &counted{conn, w}, nil
+	return &counted{Conn: conn, w: w}, nil
 }
 
 type counted struct {
 	net.Conn
-	w *Wire
+	w     *Wire
+	muted atomic.Bool
 }
 
 func (c *counted) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
+	for err == nil && c.muted.Load() {
+		n, err = c.Conn.Read(b)
+	}
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
 	c.w.heard = c.w.heard || n > 0
@@ -66,6 +79,9 @@ func (c *counted) Write(b []byte) (int, error) {
 		c.w.trips++
 	}
 	c.w.heard = false
+	if c.w.mutes != nil && c.w.mutes(b) {
+		c.muted.Store(true)
+	}
 	c.w.mu.Unlock()
 	return c.Conn.Write(b)
 }

@@ -12,7 +12,7 @@ import (
 
 // newWith returns a coordinator whose tables have a prefix.
 func newWith(d *Database, namespace, prefix string) (*protocol.Coordinator, error) {
-	return sqlstore.New(d.DB, d.Dialect, "sql", "the database", namespace, sqlstore.Options{Prefix: prefix, Accept: d.Accept})
+	return sqlstore.New(d.DB, d.Dialect, "sql", "the database", namespace, nil, sqlstore.Options{Prefix: prefix, Accept: d.Accept})
 }
 
 // Between runs the suite's cases in which something happens between two transactions of one

@@ -60,7 +60,7 @@ func (d *Database) Text(tb testing.TB, format string, args ...any) (s string) {
 func (d *Database) New(tb testing.TB, namespace string) (*protocol.Coordinator, *Link) {
 	tb.Helper()
 	l := &Link{DB: d.DB}
-	c, err := sqlstore.New(l, d.Dialect, "sql", "the database", namespace, sqlstore.Options{Accept: d.Accept})
+	c, err := sqlstore.New(l, d.Dialect, "sql", "the database", namespace, nil, sqlstore.Options{Accept: d.Accept})
 	return drivertest.Closing(tb, c, err), l
 }
 

@@ -22,6 +22,7 @@ func Run(t *testing.T, d *Database) {
 	}{
 		{"Held", Held},
 		{"Lineage", Lineage},
+		{"LongWindows", LongWindows},
 		{"Missing", Missing},
 		{"ComeAgain", ComeAgain},
 		{"Edited", Edited},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/sqldb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 )
@@ -33,7 +34,7 @@ func BadURLs(t *testing.T, scheme string) {
 		"://u:secret@h/db?namespace=ns&colour=red":                                    "known are accept, ca",
 		"://u:secret@h/db?namespace=ns&ttl=10":                                        "unit",
 		"://u:secret@h/db?namespace=ns&ttl=100ms":                                     "at least 1s",
-		"://u:secret@h/db?namespace=ns&horizon=5m":                                    "at most 2m0s",
+		"://u:secret@h/db?namespace=ns&horizon=25h":                                   "at most 24h0m0s",
 		"://u:secret@h/db?namespace=ns&skew=-1s":                                      "skew",
 		"://u:secret@h/db?namespace=ns&skew=5m":                                       "SkewBound",
 		"://u:secret@h/db?namespace=ns&ca=" + junk:                                    scheme + "s://",
@@ -103,7 +104,7 @@ func TLS(t *testing.T, ca *certtest.Authority, secure, accept string) {
 }
 
 // URLSeeds are what a fuzz test of URLs begins with.
-func URLSeeds(f *testing.F, s sqlstore.Scheme) {
+func URLSeeds(f *testing.F, s sqldb.Scheme) {
 	f.Helper()
 	for _, rest := range []string{
 		"://u:p@h/db?namespace=ns", "s://u:p@h:1/db?namespace=ns&ttl=20s&horizon=40s&renew=4s&skew=2s&prefix=a_", "://u@[::1]/db?namespace=ns", "://u@[::1]:7/db?namespace=ns",
@@ -116,13 +117,13 @@ func URLSeeds(f *testing.F, s sqlstore.Scheme) {
 
 // URL checks that a text is refused as invalid, or is read as options that are allowed. It
 // returns what it is read as.
-func URL(t *testing.T, s sqlstore.Scheme, open coord.Opener, text string) (target sqlstore.Target, ok bool) {
+func URL(t *testing.T, s sqldb.Scheme, open coord.Opener, text string) (target sqlstore.Target, ok bool) {
 	t.Helper()
 	u, err := coord.ParseURL(text)
 	if err != nil || u.Has("ca") || u.Has("cert") || u.Has("key") { // those are files
 		return target, false
 	}
-	target, err = s.Parse(u)
+	target, err = sqlstore.Parse(s, u)
 	c, openErr := open(t.Context(), u)
 	if openErr == nil {
 		if err := c.Close(); err != nil {

@@ -1,0 +1,172 @@
+package service
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/server"
+)
+
+// connections is how many there are at a time.
+const connections = 32
+
+// handlers are those that are compared: ours, and one that does nothing but write as many bytes.
+func handlers(b *testing.B) map[string]http.Handler {
+	b.Helper()
+	body := []byte(`{"ids":["404187712413696000"]}` + "\n")
+	return map[string]http.Handler{
+		"ids": serverOf(b, core.DefaultLayout()),
+		"bare": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(body) // who does not read it has gone
+		}),
+	}
+}
+
+// generator returns a generator of a layout.
+func generator(b *testing.B, l core.Layout) *core.Generator {
+	b.Helper()
+	g, err := core.New(b.Context(), coordtest.NewFake(coordtest.FakeConfig{}).Client(), core.Config{Layout: l})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = g.Close(context.Background()) })
+	return g
+}
+
+// serverOf returns a server of one generator, whose namespace has a nonce.
+func serverOf(b *testing.B, l core.Layout) http.Handler {
+	b.Helper()
+	s, err := server.New(server.Config{Generators: map[string]server.Generator{"default": {Generator: generator(b, l), Layout: l, Coordinator: namespace{}}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
+// namespace is a coordinator of which the nonce alone is asked for.
+type namespace struct{ coord.Coordinator }
+
+// nonce is as long as those of real namespaces.
+const nonce = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+// Inspect implements coord.Inspector.
+func (namespace) Inspect(context.Context) (coord.Namespace, error) {
+	return coord.Namespace{Layout: "x", Nonce: nonce}, nil
+}
+
+// request is for one ID.
+const request = "GET /v1/generators/default/ids HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+// conn is a connection that costs much less than the server that it measures.
+type conn struct {
+	net.Conn
+	in      *bufio.Reader
+	request string
+}
+
+// dial connects to a server, for so many callers who all make the same request.
+func dial(b *testing.B, page *httptest.Server, callers int, request string) (all []*conn) {
+	b.Helper()
+	for range callers {
+		c, err := (&net.Dialer{}).DialContext(b.Context(), "tcp", page.Listener.Addr().String())
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { _ = c.Close() })
+		all = append(all, &conn{c, bufio.NewReader(c), request})
+	}
+	return all
+}
+
+// ask sends the request and reads the answer.
+func (c *conn) ask() error {
+	if _, err := io.WriteString(c, c.request); err != nil {
+		return err
+	}
+	status, err := c.in.ReadString('\n')
+	if err != nil || !strings.HasPrefix(status, "HTTP/1.1 200 ") {
+		return fmt.Errorf("%.100q in place of a reply: %w", status, err)
+	}
+	length := 0
+	for {
+		line, err := c.in.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		if len(line) <= len("\r\n") {
+			break
+		}
+		if value, ok := strings.CutPrefix(string(line), "Content-Length: "); ok {
+			if length, err = strconv.Atoi(strings.TrimSpace(value)); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = c.in.Discard(length)
+	return err
+}
+
+// saturate makes n requests on all connections, as fast as they are answered.
+func saturate(b *testing.B, all []*conn, n int) {
+	b.Helper()
+	var left atomic.Int64
+	left.Store(int64(n))
+	var work sync.WaitGroup
+	for _, c := range all {
+		work.Go(func() {
+			for left.Add(-1) >= 0 {
+				if err := c.ask(); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	work.Wait()
+}
+
+// pace makes n requests, one every so often, and returns how long after it was due each was answered: a request that is
+// slow counts for those that had to wait for it as well.
+func pace(b *testing.B, all []*conn, n int, every time.Duration) []time.Duration {
+	b.Helper()
+	late := make([]time.Duration, n)
+	var next atomic.Int64
+	var work sync.WaitGroup
+	start := time.Now()
+	for _, c := range all {
+		work.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				due := time.Duration(i) * every
+				if early := due - time.Since(start); early > 0 {
+					time.Sleep(early)
+				}
+				if err := c.ask(); err != nil {
+					b.Error(err)
+					return
+				}
+				late[i] = time.Since(start) - due
+			}
+		})
+	}
+	work.Wait()
+	return late
+}

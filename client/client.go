@@ -1,0 +1,260 @@
+// Package client has IDs from servers of package server, with a stock in memory, so that most
+// calls cost no request.
+//
+//	c, err := client.New([]string{"http://ids-1:8080", "http://ids-2:8080"}, nil)
+//	defer c.Close()
+//	id, err := c.Next()
+//
+// IDs are unique whatever requests and replies are lost: a reply is used once, and one that is lost
+// is lost. IDs that are older than Options.MaxAge are dropped, so that what Next returns follows the
+// order of time as closely. A process that is copied while it runs, as from a snapshot of a virtual
+// machine, has the same stock as its copy: both then issue the same IDs until it is used up or too old.
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/unalike-id/unalike/core"
+)
+
+const (
+	// DefaultPrefetch is how many IDs a request asks for.
+	DefaultPrefetch = 4096
+	// DefaultMaxAge is how old an ID of the stock may become.
+	DefaultMaxAge = time.Second
+	// DefaultTimeout is how long Next waits.
+	DefaultTimeout = 3 * time.Second
+
+	// maxPrefetch is what a server can be told to allow at most.
+	maxPrefetch = 1_000_000
+	// requestTime bounds one request, so that another server has its turn.
+	requestTime = 2 * time.Second
+	// quickTime is how long a server may take for a request when it is to be asked for twice as many.
+	quickTime = requestTime / 4
+	// restTime is how long a server that has failed is not asked while another one answers.
+	restTime = 5 * time.Second
+	// firstPause and mostPause are between two rounds of all servers.
+	firstPause, mostPause = 20 * time.Millisecond, time.Second
+)
+
+// Errors of this package.
+var (
+	// ErrInvalid says that an argument is wrong.
+	ErrInvalid = errors.New("client: invalid")
+	// ErrRefused says that all servers have refused a request for reasons that do not pass by themselves, as with a token
+	// that they do not know, or a Prefetch that is more than they allow.
+	ErrRefused = errors.New("client: refused")
+	// ErrMixed says that two servers have different layouts or namespaces: their IDs could be equal.
+	// It passes by itself if the namespace was lost and made again, or moved: once all servers have
+	// said the same for half a minute.
+	ErrMixed = errors.New("client: servers of different namespaces")
+	// ErrUnavailable says that no server had IDs in time. It wraps the cause.
+	ErrUnavailable = errors.New("client: no ID in time")
+	// ErrClosed is returned by every call after Close.
+	ErrClosed = errors.New("client: closed")
+)
+
+// Options change how a [Client] works. The zero Options works.
+type Options struct {
+	// Generator is the name of the generator. Empty: "default".
+	Generator string
+	// Token is sent as a bearer token. Empty: none.
+	Token string
+	// Prefetch is how many IDs a request asks for, at most what the server allows. While they are used up sooner than
+	// a request is answered it asks for twice as many, where the server allows that and answers soon. 0: 4096.
+	Prefetch int
+	// MaxAge is how old an ID of the stock may become before it is dropped. 0: 1 s.
+	MaxAge time.Duration
+	// Timeout is how long Next waits. 0: 3 s, so that another server has its turn if one says nothing.
+	Timeout time.Duration
+	// HTTP makes the requests; its CheckRedirect is not used, as redirects are refused. Nil: a client of its own.
+	HTTP *http.Client
+}
+
+// Client has IDs from servers. It is safe for concurrent use. Make it with [New], and close it.
+type Client struct {
+	o       Options
+	servers []*endpoint
+	life    context.Context
+	cut     context.CancelFunc
+	running sync.WaitGroup
+	own     *http.Client // nil: it is the caller's
+
+	piece atomic.Pointer[piece] // of the stock, in use; nil: none
+
+	mu       sync.Mutex
+	stock    *batch  // in use; nil: none
+	spare    *batch  // for when that is used up; nil: none
+	short    bool    // a stock was used up before the next one came
+	fetching bool    // IDs have been asked for
+	working  bool    // there is a goroutine that asks
+	last     *result // of the last fetch, which may be under way; nil: there was none
+	closed   bool
+
+	// Only the fetch that is under way uses these.
+	count  int       // how many IDs to ask for
+	turn   int       // the server that is asked next
+	rounds uint64    // of all servers
+	space  string    // the layout and the nonce of what is in use; empty: nothing was
+	doubt  time.Time // since when servers have said something else alone; zero: they have not
+}
+
+// New returns a client of servers, which are base URLs: http://host:port. All must serve the same
+// namespace. It makes no request. Errors wrap [ErrInvalid].
+func New(urls []string, o *Options) (*Client, error) {
+	c := new(Client)
+	if o != nil {
+		c.o = *o
+	}
+	if c.o.HTTP == nil {
+		c.own = &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}}
+		c.o.HTTP = c.own
+	}
+	direct := *c.o.HTTP
+	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.o.HTTP = &direct
+	if err := c.o.resolve(); err != nil {
+		return nil, err
+	}
+	if len(urls) == 0 {
+		return nil, fmt.Errorf("%w: there is no URL; name at least one server", ErrInvalid)
+	}
+	for i, raw := range urls {
+		u, err := url.Parse(raw)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
+			return nil, fmt.Errorf("%w: URL number %d has the form http://host:port or https://host:port, and no password: that goes into Token", ErrInvalid, i+1)
+		}
+		c.servers = append(c.servers, &endpoint{url: strings.TrimSuffix(u.String(), "/") + procedure, host: u.Host})
+	}
+	c.life, c.cut = context.WithCancel(context.Background())
+	return c, nil
+}
+
+// resolve fills in defaults and checks the options.
+func (o *Options) resolve() error {
+	if o.Generator == "" {
+		o.Generator = "default"
+	}
+	if o.Prefetch == 0 {
+		o.Prefetch = DefaultPrefetch
+	}
+	if o.MaxAge == 0 {
+		o.MaxAge = DefaultMaxAge
+	}
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Prefetch < 1 || o.Prefetch > maxPrefetch || o.MaxAge < 0 || o.Timeout < 0 {
+		return fmt.Errorf("%w: Prefetch is %d, MaxAge %v, Timeout %v; none may be negative, and Prefetch is at most %d", ErrInvalid, o.Prefetch, o.MaxAge, o.Timeout, maxPrefetch)
+	}
+	return nil
+}
+
+// Next returns a new ID. If none is in memory it waits for Options.Timeout at most; the error is then
+// [ErrUnavailable]. [ErrRefused] and [ErrMixed] come at once, and [ErrClosed] after Close.
+func (c *Client) Next() (core.ID, error) {
+	if id, ok := c.pop(); ok {
+		return id, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), c.o.Timeout)
+	defer cancel()
+	return c.NextContext(ctx)
+}
+
+// NextContext is Next, and waits until ctx ends.
+func (c *Client) NextContext(ctx context.Context) (core.ID, error) {
+	for {
+		id, ok := c.pop()
+		if ok {
+			return id, nil
+		}
+		if err := c.await(ctx); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// Fill fills dst with new IDs. It waits as NextContext does, and returns how many it wrote; with
+// fewer than len(dst) comes the error.
+func (c *Client) Fill(ctx context.Context, dst []core.ID) (int, error) {
+	for i := range dst {
+		id, err := c.NextContext(ctx)
+		if err != nil {
+			return i, err
+		}
+		dst[i] = id
+	}
+	return len(dst), nil
+}
+
+// All returns an endless sequence of new IDs, each with a nil error, that ends after the first error.
+// It waits as NextContext does.
+func (c *Client) All(ctx context.Context) iter.Seq2[core.ID, error] {
+	return func(yield func(core.ID, error) bool) {
+		for {
+			id, err := c.NextContext(ctx)
+			if !yield(id, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Close ends requests that are under way and drops the stock. It returns when nothing runs any more.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	if c.spare != nil {
+		c.spare.old.Stop()
+	}
+	c.use(nil)
+	c.mu.Unlock()
+	c.cut()
+	c.running.Wait()
+	if c.own != nil {
+		c.own.CloseIdleConnections()
+	}
+	return nil
+}
+
+// await waits until there may be IDs.
+func (c *Client) await(ctx context.Context) error {
+	c.mu.Lock()
+	switch {
+	case c.closed:
+		c.mu.Unlock()
+		return ErrClosed
+	case c.stock != nil:
+		c.mu.Unlock()
+		return nil
+	}
+	c.fetch()
+	r := c.last
+	c.mu.Unlock()
+	select {
+	case <-r.ended:
+	case <-ctx.Done():
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return ErrClosed
+	case c.stock != nil:
+		return nil
+	case errors.Is(r.err, ErrRefused), errors.Is(r.err, ErrMixed):
+		return r.err
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w: %w", ErrUnavailable, errors.Join(context.Cause(ctx), r.err))
+	}
+	return nil
+}

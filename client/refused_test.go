@@ -1,0 +1,127 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/client"
+	"github.com/unalike-id/unalike/coord/coordtest"
+)
+
+// says answers everything with a status.
+func says(status int) *http.HandlerFunc {
+	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "not you", status) })
+	return &h
+}
+
+// TestRedirects: no redirect is followed, whoever's HTTP client it is, so that no token goes to another host.
+func TestRedirects(t *testing.T) {
+	var followed atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		followed.Add(1)
+		t.Errorf("%s with %q", r.Method, r.Header.Get("Authorization"))
+	}))
+	defer other.Close()
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		for name, theirs := range map[string]*http.Client{"its own": nil, "the program's": {Transport: http.DefaultTransport.(*http.Transport).Clone()}} {
+			a := httptest.NewServer(http.RedirectHandler(strings.Replace(other.URL, "://", "://user:hidden@", 1)+"/", status))
+			c, err := client.New([]string{a.URL}, &client.Options{Token: "secret-word", HTTP: theirs, Timeout: time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = c.Next()
+			if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "redirects to "+`"`+other.Listener.Addr().String()+`"`) || strings.Contains(err.Error(), "hidden") {
+				t.Errorf("%d, %s: %v", status, name, err)
+			}
+			_ = c.Close()
+			if theirs != nil && theirs.CheckRedirect != nil {
+				t.Error("the program's client was changed")
+			}
+			if theirs != nil {
+				theirs.CloseIdleConnections()
+			}
+			a.Close()
+		}
+	}
+}
+
+// TestOneRefuses: a server that is set up wrongly does not stop one that is not, and is asked now and then.
+func TestOneRefuses(t *testing.T) {
+	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) })
+	for name, fault := range map[string]*http.HandlerFunc{"401": says(401), "403": says(403), "404": says(404), "a page": &page} {
+		f := coordtest.NewFake(coordtest.FakeConfig{})
+		a, b := serve(t, f, "x"), serve(t, f, "x")
+		a.fault.Store(fault)
+		c := newClient(t, &client.Options{Prefetch: 10, Timeout: time.Minute, MaxAge: time.Hour}, a, b)
+		start := time.Now()
+		for range 200 {
+			if _, err := c.Next(); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		if n, most := a.requests.Load(), 2+int64(time.Since(start)/(5*time.Second)); n == 0 || n > most {
+			t.Errorf("%s: it was asked %d times, want at most %d", name, n, most)
+		}
+	}
+}
+
+// TestAllRefuse: it is said at once, with what each has said.
+func TestAllRefuse(t *testing.T) {
+	f := coordtest.NewFake(coordtest.FakeConfig{})
+	a, b := serve(t, f, "x"), serve(t, f, "x")
+	a.fault.Store(says(401))
+	b.fault.Store(says(404))
+	_, err := newClient(t, &patient, a, b).Next()
+	if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), a.Listener.Addr().String()+": ") || !strings.Contains(err.Error(), "401 ") || !strings.Contains(err.Error(), "404 ") {
+		t.Errorf("%v", err)
+	}
+	if na, nb := a.requests.Load(), b.requests.Load(); na != 1 || nb != 1 {
+		t.Errorf("%d and %d requests", na, nb)
+	}
+}
+
+// TestBadRequest: what all servers take for a bad request is said at once.
+func TestBadRequest(t *testing.T) {
+	f := coordtest.NewFake(coordtest.FakeConfig{})
+	a, b := serve(t, f, "x"), serve(t, f, "x")
+	_, err := newClient(t, &client.Options{Prefetch: 10_001, Timeout: time.Minute}, a, b).Next()
+	if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "count is 10001") {
+		t.Errorf("%v", err)
+	}
+	if na, nb := a.requests.Load(), b.requests.Load(); na != 1 || nb != 1 {
+		t.Errorf("%d and %d requests", na, nb)
+	}
+}
+
+// TestRefusedAndAway: while one server is away the refusal of another is not final, and both are told.
+func TestRefusedAndAway(t *testing.T) {
+	for _, refusing := range []int{0, 1} {
+		f := coordtest.NewFake(coordtest.FakeConfig{})
+		all := []*endpoint{serve(t, f, "x"), serve(t, f, "x")} // which no other client has asked
+		all[refusing].fault.Store(says(403))
+		all[1-refusing].fault.Store(says(503))
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			for all[0].requests.Load() < 2 && ctx.Err() == nil { // with the second one, all have answered
+				time.Sleep(time.Millisecond)
+			}
+			cancel()
+		}()
+		c := newClient(t, nil, all...)
+		_, err := c.NextContext(ctx)
+		if !errors.Is(err, client.ErrUnavailable) || errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "403 ") || !strings.Contains(err.Error(), "503 ") {
+			t.Errorf("number %d refuses: %v", refusing, err)
+		}
+		cancel()
+		all[1-refusing].fault.Store(nil)
+		if _, err := c.NextContext(t.Context()); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package client
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/unalike-id/unalike/core"
+)
+
+// batch is the IDs of one reply.
+type batch struct {
+	pieces []piece // none of them empty
+	at     int     // the one in use
+	half   int     // the one with which the second half begins; 0: there are no halves
+	toHalf int64   // how many IDs the first half lacks
+	old    *time.Timer
+}
+
+// piece is IDs that follow one another: a run of a reply, or the part of one that is in one half of it. Callers take from
+// it without a lock.
+type piece struct {
+	first core.ID
+	count int64
+	taken atomic.Int64 // counts on when all have been taken
+}
+
+// take returns the next ID of the piece if there is one.
+func (p *piece) take() (core.ID, bool) {
+	n := p.taken.Add(1)
+	return p.first + core.ID(n-1), n <= p.count
+}
+
+// end makes the piece have no IDs any more, for callers who are at it already too.
+func (p *piece) end() { p.taken.Add(p.count) }
+
+// pop takes an ID from the stock, and asks for more when half of it is used up.
+func (c *Client) pop() (core.ID, bool) {
+	if p := c.piece.Load(); p != nil {
+		if id, ok := p.take(); ok {
+			return id, true
+		}
+	}
+	return c.popNext()
+}
+
+// popNext is pop when the piece in use has no IDs any more.
+func (c *Client) popNext() (core.ID, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.stock != nil {
+		if id, ok := c.piece.Load().take(); ok {
+			return id, true
+		}
+		if c.stock.at++; c.stock.at < len(c.stock.pieces) {
+			c.open()
+			continue
+		}
+		c.short = c.short || c.spare == nil && c.o.Prefetch > 1
+		c.use(c.spare)
+	}
+	return 0, false
+}
+
+// open gives callers the piece of the stock that is in use from now on, and asks for more IDs if it is time to: at half of
+// the stock, or at once if those before were used up sooner than a request was answered. The lock is held.
+func (c *Client) open() {
+	b := c.stock
+	c.piece.Store(&b.pieces[b.at])
+	if b.at == 0 && c.short || b.at > 0 && b.at == b.half {
+		c.fetch()
+	}
+}
+
+// use makes b, which is new or the spare one, the stock; nil: there is none. What is left of the stock until now is not
+// used. The lock is held.
+func (c *Client) use(b *batch) {
+	if c.stock != nil {
+		c.stock.old.Stop()
+	}
+	if p := c.piece.Load(); p != nil {
+		p.end()
+	}
+	c.stock, c.spare = b, nil
+	if b == nil {
+		c.piece.Store(nil)
+		return
+	}
+	c.open()
+}
+
+// newBatch returns a batch for all IDs of a reply, in so many runs.
+func newBatch(all, runs int) *batch {
+	return &batch{pieces: make([]piece, 0, runs+1), toHalf: int64(all / 2)}
+}
+
+// add adds a run.
+func (b *batch) add(first core.ID, count int64) {
+	if b.toHalf > 0 {
+		n := min(count, b.toHalf)
+		b.pieces = append(b.pieces, piece{first: first, count: n})
+		if b.toHalf -= n; b.toHalf == 0 {
+			b.half = len(b.pieces)
+		}
+		first, count = first+core.ID(n), count-n
+	}
+	if count > 0 {
+		b.pieces = append(b.pieces, piece{first: first, count: count})
+	}
+}
+
+// store keeps the IDs of a reply until they are used or too old. The lock is held.
+func (c *Client) store(b *batch) {
+	b.old = time.AfterFunc(c.o.MaxAge, func() { c.drop(b) })
+	if c.stock == nil {
+		c.use(b)
+		return
+	}
+	c.short = c.short && c.stock.at >= c.stock.half
+	c.spare = b
+}
+
+// drop drops what is too old.
+func (c *Client) drop(b *batch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch b {
+	case c.stock:
+		c.short = false // nobody is in a hurry
+		c.use(c.spare)
+	case c.spare:
+		c.spare = nil
+	}
+}

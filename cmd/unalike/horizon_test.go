@@ -1,0 +1,59 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
+)
+
+// TestMaxHorizon declares a namespace with a longer horizon than its coordinator has otherwise,
+// sees it, and moves to one with another.
+func TestMaxHorizon(t *testing.T) {
+	_, newSpace := newSpaces(t)
+	url, next := newSpace(), newSpace()
+	declare := func(to string, more ...string) result {
+		return call(t, nil, "", append([]string{"init", "--coordinator", to}, more...)...)
+	}
+	for range 2 {
+		wantCall(t, declare(url, "--max-horizon", "6h"), exitOK, " is new, with layout 41/10/12/1ms/2024-01-01T00:00:00Z, and windows of up to 6h0m0s\n", "")
+	}
+	wantCall(t, declare(url, "--max-horizon", "1h"), exitFailure, "", "is declared with a longest horizon of 6h0m0s, and it is to be declared with 1h0m0s; that is fixed")
+	wantCall(t, declare(url), exitFailure, "", "is declared with a longest horizon of 6h0m0s, and it is to be declared with 2m0s; that is fixed")
+	wantCall(t, declare(newSpace(), "--max-horizon", "25h"), exitFailure, "", "MaxHorizon is 25h0m0s; it is more than 2m0s, which every namespace has, at most 24h0m0s, and in whole milliseconds")
+	wantCall(t, declare(newSpace(), "--max-horizon", "soon"), exitUsage, "", "a positive duration with a unit is needed")
+
+	closeGenerator(t, generator(t, url, core.Config{}))
+	wantCall(t, call(t, nil, "", "workers", "--coordinator", url), exitOK, "\nwindows reach up to 6h0m0s ahead, as the namespace was declared: so long nothing is granted after a loss of state\n", "")
+	if all := listed(t, "--coordinator", url); len(all) != 1 || all[0].MaxHorizon != 6*3600 {
+		t.Errorf("workers: %+v", all)
+	}
+
+	wantCall(t, declare(next, "--max-horizon", "12h", "--yes", "--after", url), exitOK, ", and windows of up to 12h0m0s, and follows ", "")
+	wantCall(t, call(t, nil, "", "workers", "--coordinator", next), exitOK, "windows reach up to 12h0m0s ahead", "")
+}
+
+// TestLongHorizonWithoutAStateFile: a generator that would shut a worker ID for hours with each
+// crash does not start.
+func TestLongHorizonWithoutAStateFile(t *testing.T) {
+	_, newSpace := newSpaces(t)
+	url := newSpace()
+	wantCall(t, call(t, nil, "", "init", "--max-horizon", "6h", "--coordinator", url), exitOK, "6h0m0s", "")
+	got := call(t, nil, "", "generate", "--coordinator", url+"?horizon=6h")
+	wantCall(t, got, exitFailure, "", "Horizon is 6h0m0s; at most 2m0s is allowed without a state file")
+	for _, says := range []string{"state=FILE", "because a crash loop would shut worker IDs for as long", "unalike init --max-horizon"} {
+		if !strings.Contains(got.stderr, says) {
+			t.Errorf("%q does not say %q", got.stderr, says)
+		}
+	}
+	c, err := coord.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := core.New(t.Context(), c, core.Config{Lease: coord.LeaseConfig{Horizon: 6 * time.Hour}}); err == nil || !strings.Contains(err.Error(), "state=FILE") {
+		t.Errorf("core.New: %v", err)
+	}
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestServeBadFiles: each mistake in the file is named, without a password, and nothing is started.
+func TestServeBadFiles(t *testing.T) {
+	key := filepath.Join(t.TempDir(), "none")
+	for _, tt := range []struct{ file, want string }{
+		{"", "the file is not a mapping; write lines of the form key: value"},
+		{"- listen", "the file is not a mapping"},
+		{"listen: [", "this is not a valid file"},
+		{"# a file\n\nlistn: x\nttll: 5s", "serve.yaml: line 3: unknown key \"listn\"; did you mean listen?\nline 4: unknown key \"ttll\"; did you mean ttl?\nknown keys are listen, generators, store, "},
+		{"generators: {a: {coordinator: 'static://?worker=7'}}\nlistn: x", `line 2: unknown key "listn"; did you mean listen?`},
+		{"coordinator: static://?worker=7\n---\ntokens: [{file: x, may: [generate]}]", "line 2: a second document begins here; a file has one"},
+		{"coordinator: static://?worker=7\n---\n[", "this is not a valid file"},
+		{"redis://u:secret@h/: x", "line 1: unknown key not shown"},
+		{"listen: x\n# the lines count\n\nttl: 5\nmax_count: 3\nstripes: -1\n", "config: line 4: ttl is \"5\": it is a positive duration with a unit, for example 15s or 500ms; leave the key out for the default\nconfig: line 6: stripes is"},
+		{"listen: x\n\ncoordinator: 'redis://u:${NO_SUCH}@h/ns'", "line 3: coordinator: ${NO_SUCH} refers"},
+		{"generators:\n\n  a:\n    coordinator: 'static://?worker=7'\n    # why\n    ttl: 5\n", "generators: a: config: line 6: ttl is \"5\""},
+		{"\ngenerators:\n  a: {coordinator: 'static://?worker=7', ttl: 5}\n", "generators: a: config: line 3: ttl is \"5\""},
+		{"generators:\n  a:\n", "generators: a: line 2: it has no settings"},
+		{"generators:\n  a: &a {coordinator: 'static://?worker=7'}\n  b: *a\n  c:\n", "generators: c: line 4: it has no settings"},
+		{"{listen: x, ttl: 5, stripes: 2}", "config: line 1: ttl is \"5\""},
+		{"listen: x\nlisten: y\ncoordinator: static://?worker=7", "already"},
+		{"generators: secret-word", "this is not a valid file: unmarshal errors"},
+		{"generators: {a: {ttl: 1s}}", "generators: a: it has no coordinator"},
+		{"generators: {a: {coordinator: 'redis://u:secret-word@h:x/ns'}}", "generators: a: config: line 1: coordinator: "},
+		{"generators: {a: {tll: 1s}}", `generators: a: config: line 1: unknown key "tll"; did you mean ttl?`},
+		{"generators: {'a/b': {coordinator: 'static://?worker=7'}}", `generator's name "a/b" is not 1 to 64`},
+		{"generators: {a: {coordinator: 'static://?worker=7'}}\nttl: 1s", "settings of a single one beside them"},
+		{"generators: {a: {coordinator: 'redis://u:${NO_SUCH}@h/ns'}}", "${NO_SUCH} refers to a variable that is not set"},
+		{"store: secret-word", "store: "},
+		{"store: mysql://u:${NO_SUCH}@h/ns", "store: ${NO_SUCH} refers to a variable that is not set"},
+		{"tokens: [{file: x, may: [everything]}]", `tokens: number 1 may "everything"; generate and operate are known`},
+		{"tokens: [{file: x}]", "tokens: number 1 lacks file or may"},
+		{"tokens: [{may: [generate]}]", "tokens: number 1 lacks file or may"},
+		{"tokens: [{file: " + key + ", may: [generate]}]", "token file " + key + ": it cannot be read"},
+		{"tokens: [{fil: x}]", "line 1: field fil not found\n"},
+		{"leaf: {may: operate}", "leaf: may is anyone, or generate"},
+		{"leaf: {may: anyone}\ncoordinator: static://?worker=7", "give it the layout twitter, or another name"},
+		{"tls: {cert: x}\ncoordinator: static://?worker=7", "tls: cert and key go together"},
+		{"tls: {client_ca: x}\ncoordinator: static://?worker=7", "tls: client_ca needs cert and key"},
+		{"tls: {cert: " + key + ", key: x}\ncoordinator: static://?worker=7", "tls: certificate " + key},
+		{"max_count: -1\ncoordinator: static://?worker=7", "max_count is -1; it is a whole number from 1 to 1000000, or left out for 10000"},
+		{"max_count: many", "this is not a valid file"},
+		{"max_count: 'a`secret-word'", "cannot unmarshal !!str the value into int"},
+		{"max_wait: 2h\ncoordinator: static://?worker=7", "max_wait is 2h0m0s; it is a duration of up to 1h, or left out for 30s"},
+		{"listen: nowhere\ncoordinator: static://?worker=7", "listening: "},
+		{strings.Repeat("# much\n", 10_000), "the file has more than 65536 bytes"},
+	} {
+		file := filepath.Join(t.TempDir(), "serve.yaml")
+		if err := os.WriteFile(file, []byte(tt.file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out, errs bytes.Buffer
+		lookup := func(name string) (string, bool) {
+			return t.TempDir(), name == "XDG_DATA_HOME" || name == "LOCALAPPDATA"
+		}
+		code := run(t.Context(), []string{"serve", "--config", file}, streams{in: new(bytes.Buffer), out: &out, err: &errs}, lookup)
+		if code == exitOK || !strings.Contains(errs.String(), tt.want) || strings.Contains(errs.String(), "secret") || out.Len() > 0 {
+			t.Errorf("%.60q: exit code %d, %s%s\nwant %s", tt.file, code, &out, &errs, tt.want)
+		}
+	}
+}
+
+// TestNamespaceOf: two namespaces of one server have different names, and no name has a password or a host in it.
+func TestNamespaceOf(t *testing.T) {
+	for rawURL, want := range map[string][3]string{
+		"etcd://u:secret@e1,e2/orders":               {"etcd", "orders", "etcd:/orders"},
+		"redis://u:secret@h:6379/0?namespace=orders": {"redis", "orders", "redis:/0?namespace=orders"},
+		"redis://h:6379/1?namespace=users&a=b":       {"redis", "users", "redis:/1?namespace=users"},
+		"static://?worker=7":                         {"static", "", "static:"},
+		"nothing":                                    {"", "", ""},
+	} {
+		if scheme, namespace, place := namespaceOf(rawURL); [3]string{scheme, namespace, place} != want {
+			t.Errorf("%s: %q %q %q, want %q", rawURL, scheme, namespace, place, want)
+		}
+	}
+}

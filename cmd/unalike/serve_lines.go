@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/unalike-id/unalike/config"
+	"github.com/unalike-id/unalike/internal/near"
+)
+
+// unknownServeKeys refuses keys of the file that serve does not have, all at once, and names those that were meant.
+func unknownServeKeys(root *yaml.Node) error {
+	known := slices.Clone(serveKeys)
+	for _, key := range config.Keys() {
+		if key != "segments" && !slices.Contains(known, key) { // tags are those of the store
+			known = append(known, key)
+		}
+	}
+	var errs []error
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key := root.Content[i]
+		if key.Kind == yaml.ScalarNode && (slices.Contains(known, key.Value) || slices.Contains(config.Keys(), key.Value)) {
+			continue
+		}
+		what := fmt.Sprintf("%.80q", key.Value)
+		switch meant := near.Key(key.Value, known, mistypedBy); {
+		case key.Kind != yaml.ScalarNode:
+			what = "that is no word"
+		case strings.ContainsAny(key.Value, "@/"):
+			what = "not shown, as it may contain a password"
+		case meant != "":
+			what += "; did you mean " + meant + "?"
+		}
+		errs = append(errs, fmt.Errorf("line %d: unknown key %s", key.Line, what))
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return errors.Join(append(errs, fmt.Errorf("known keys are %s", strings.Join(known, ", ")))...)
+}
+
+// placed is the text of a part of the file, a mapping, with each key in the line that it has in the file,
+// so that errors name the right one.
+func placed(n *yaml.Node) ([]byte, error) {
+	var b bytes.Buffer
+	line := 1
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := *n.Content[i], *n.Content[i+1]
+		if i > 0 && key.Line == n.Content[i-2].Line { // as in {a: 1, b: 2}
+			return inOneLine(n)
+		}
+		for _, c := range []*yaml.Node{&key, &value} {
+			c.HeadComment, c.LineComment, c.FootComment = "", "", ""
+		}
+		text, err := yaml.Marshal(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{&key, &value}})
+		if err != nil {
+			return nil, err
+		}
+		for ; line < key.Line; line++ {
+			b.WriteByte('\n')
+		}
+		b.Write(text)
+		line += bytes.Count(text, []byte("\n"))
+	}
+	return b.Bytes(), nil
+}
+
+// inOneLine is the text of a mapping in the line in which it begins.
+func inOneLine(n *yaml.Node) ([]byte, error) {
+	flow := *n
+	flow.Style = yaml.FlowStyle
+	text, err := yaml.Marshal(&flow)
+	return slices.Concat(bytes.Repeat([]byte("\n"), max(0, n.Content[0].Line-1)), text), err
+}

@@ -1,0 +1,244 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+)
+
+// stateHorizon outlasts what is done here while the coordinator is away, on a slow machine too.
+const stateHorizon = 2 * time.Minute
+
+// kept is what the tests read of a worker's health.
+type kept struct {
+	WorkerID    int       `json:"worker_id"`
+	Generation  uint64    `json:"generation"`
+	LastRenewal time.Time `json:"last_renewal"`
+	WindowLeft  float64   `json:"window_left_seconds"`
+	MarkLeft    float64   `json:"mark_left_seconds"`
+	Failing     string    `json:"failing"`
+}
+
+// worker returns the health of the one worker ID of a server.
+func (s *served) worker() kept {
+	s.t.Helper()
+	_, body := s.get("/v1/generators", "")
+	var all struct {
+		Generators []struct {
+			Health struct {
+				Workers []kept `json:"workers"`
+			} `json:"health"`
+		} `json:"generators"`
+	}
+	if err := json.Unmarshal([]byte(body), &all); err != nil || len(all.Generators) == 0 || len(all.Generators[0].Health.Workers) != 1 {
+		s.t.Fatalf("%s: %v", body, err)
+	}
+	return all.Generators[0].Health.Workers[0]
+}
+
+// take notes 100 IDs of a server.
+func (s *served) take(y *tally) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url+"/v1/generators/default/ids?count=100", http.NoBody)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Accept", "text/plain")
+	resp, err := s.client.Do(req)
+	if err != nil {
+		s.t.Fatalf("%v\n%s", err, s.stderr.String())
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := y.addLines(string(text), 100); err != nil || resp.StatusCode != http.StatusOK {
+		s.t.Fatalf("%s: %v\n%s", resp.Status, err, text)
+	}
+}
+
+// stateNamed is what a state file has once it says which namespace it is of.
+var stateNamed = regexp.MustCompile(`"nonce":"[^"]`)
+
+// awaitNamed waits until the state file says which namespace each grant in it is of, about a second
+// after the start. Before that it is of no use without the coordinator.
+func (s *served) awaitNamed(file string) {
+	s.t.Helper()
+	awaitStateNamed(s.t, file, &s.stderr)
+}
+
+// awaitStateNamed is awaitNamed for any program, which tells why if it fails.
+func awaitStateNamed(t *testing.T, file string, why fmt.Stringer) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; pauseFor(t.Context(), 20*time.Millisecond) {
+		b, err := os.ReadFile(file)
+		records := strings.Split(string(b), "unalike-state ")
+		if err == nil && len(records) == 3 && !strings.Contains(records[1], `"nonce":""`) && !strings.Contains(records[2], `"nonce":""`) && stateNamed.Match(b) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the state file: %v\n%s\n%s", err, b, why)
+		}
+	}
+}
+
+// kill ends the program with SIGKILL.
+func (s *served) kill() {
+	s.t.Helper()
+	if err := s.cmd.Process.Kill(); err != nil {
+		s.t.Fatal(err)
+	}
+	_ = s.cmd.Wait() // it was killed
+}
+
+// TestServeState: through each of the doors of a state file, a server goes on when it is started
+// again while etcd is away: after SIGKILL, and after SIGTERM. When etcd is back it has its worker ID
+// still, and gives it back at the end.
+func TestServeState(t *testing.T) {
+	for _, door := range []string{"file", "environment", "URL"} {
+		t.Run(door, func(t *testing.T) {
+			etcd := etcdtest.Start(t)
+			url := fmt.Sprintf("etcd://%s/kept", strings.TrimPrefix(etcd.Endpoint, "http://"))
+			file := filepath.Join(t.TempDir(), "unalike.state")
+			text := fmt.Sprintf("coordinator: %s\nttl: 5s\nhorizon: %v\nrenew: 500ms\n", url, stateHorizon)
+			switch door {
+			case "file":
+				text += "state: " + file + "\n"
+			case "environment":
+				t.Setenv("UNALIKE_STATE", file)
+			case "URL":
+				text = strings.Replace(text, "/kept", "/kept?state="+file, 1)
+			}
+			settings := serveFileOf(t, "serve.yaml", text)
+			var all tally
+			launch := func() *served {
+				s := startServe(t, "--config", settings)
+				s.await("/readyz", "", isOK)
+				s.take(&all)
+				return s
+			}
+			s := launch()
+			first := s.worker()
+			if first.Generation != 1 || first.WindowLeft < 100 || first.MarkLeft <= 0 || first.MarkLeft > 4 || first.Failing != "" {
+				t.Errorf("at first: %+v", first)
+			}
+			s.awaitNamed(file)
+			etcd.Stop()
+			s.kill()
+			for _, end := range []func(*served){(*served).kill, (*served).stop} {
+				s = launch() // which etcd had no part in
+				if w := s.worker(); w.WorkerID != first.WorkerID || w.WindowLeft <= w.MarkLeft || w.MarkLeft > 4 || w.Failing == "" {
+					t.Errorf("while etcd is away: %+v", w)
+				}
+				end(s)
+			}
+			s = launch()
+			etcd.Restart(t)
+			s.await("/v1/generators", "", func(int, string) bool { return s.worker().Failing == "" })
+			if w := s.worker(); w.WorkerID != first.WorkerID || w.WindowLeft < 100 || time.Since(w.LastRenewal) > time.Minute {
+				t.Errorf("etcd is back: %+v", w)
+			}
+			s.take(&all)
+			s.stop()
+			if len(all.last) != 1 {
+				t.Errorf("the worker IDs %v were used", all.last)
+			}
+			// An operator has the same settings, and no use for the file.
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+			wantCall(t, call(t, nil, "", "workers", "--config", settings), exitOK, "0 held", "")
+			if _, err := os.Stat(file); !os.IsNotExist(err) {
+				t.Errorf("an operator's command has made the state file: %v", err)
+			}
+		})
+	}
+}
+
+// TestStateFileInUse: whoever wants the file of a running server is told who has it, and goes on
+// when that has ended. A server that is started meanwhile is not ready, and says the same.
+func TestStateFileInUse(t *testing.T) {
+	t.Parallel()
+	etcd := etcdtest.Start(t)
+	file := filepath.Join(t.TempDir(), "unalike.state")
+	url := fmt.Sprintf("etcd://%s/used?horizon=%v&state=%s", strings.TrimPrefix(etcd.Endpoint, "http://"), stateHorizon, file)
+	var all tally
+	old := startServe(t, "--coordinator", url)
+	old.await("/readyz", "", isOK)
+	old.take(&all)
+	inUse := fmt.Sprintf("state file %q: it is in use by process %d", file, old.cmd.Process.Pid)
+	settings := serveFileOf(t, "short.yaml", "coordinator: "+url+"\nstart_timeout: 2s\n")
+	wantCall(t, call(t, nil, "", "generate", "--config", settings), exitFailure, "", inUse)
+
+	next := startServe(t, "--coordinator", url)
+	next.await("/readyz", "", func(status int, body string) bool {
+		return status == http.StatusServiceUnavailable && strings.Contains(body, inUse)
+	})
+	old.take(&all)
+	before := old.worker()
+	old.stop()
+	next.await("/readyz", "", isOK)
+	next.take(&all)
+	if w := next.worker(); w.MarkLeft <= 0 {
+		t.Errorf("%+v, before %+v", w, before)
+	}
+	next.stop()
+}
+
+// TestStateFileOfSeveral: the generators of one server share a state file, and a file of two
+// namespaces is refused.
+func TestStateFileOfSeveral(t *testing.T) {
+	t.Parallel()
+	etcd := etcdtest.Start(t)
+	at := strings.TrimPrefix(etcd.Endpoint, "http://")
+	file := filepath.Join(t.TempDir(), "unalike.state")
+	settings := serveFileOf(t, "serve.yaml", fmt.Sprintf(`generators:
+  a: {coordinator: "etcd://%[1]s/several?horizon=%[2]v", state: %[3]s, stripes: 2}
+  b: {coordinator: "etcd://%[1]s/several?horizon=%[2]v", state: %[3]s}
+`, at, stateHorizon, file))
+	launch := func() *served {
+		s := startServe(t, "--config", settings)
+		s.await("/readyz", "", isOK)
+		return s
+	}
+	workers := func(s *served) (all []int) {
+		_, body := s.get("/v1/generators", "")
+		for _, m := range workerOf.FindAllStringSubmatch(body, -1) {
+			id, _ := strconv.Atoi(m[1])
+			all = append(all, id)
+		}
+		slices.Sort(all)
+		return all
+	}
+	s := launch()
+	before := workers(s)
+	s.awaitNamed(file)
+	etcd.Stop()
+	s.kill()
+	s = launch()
+	if after := workers(s); len(slices.Compact(slices.Clone(before))) != 3 || !slices.Equal(before, after) {
+		t.Errorf("worker IDs %v before, and %v after", before, after)
+	}
+	s.kill()
+	two := serveFileOf(t, "serve.yaml", fmt.Sprintf(`generators:
+  a: {coordinator: "etcd://%[1]s/several", state: %[2]s}
+  b: {coordinator: "etcd://%[1]s/others", state: %[2]s}
+`, at, file))
+	wantCall(t, call(t, nil, "", "serve", "--config", two), exitFailure, "", "give each coordinator and namespace a state file of its own")
+}
+
+var workerOf = regexp.MustCompile(`"worker_id":(\d+)`)

@@ -1,0 +1,102 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/segment"
+)
+
+// tidyTime is how long giving numbers back may take when OpenSegments has failed.
+const tidyTime = 5 * time.Second
+
+// Segments is a [segment.Set] together with the store that was opened for it. All its
+// methods are safe for concurrent use.
+type Segments struct {
+	*segment.Set
+	store segment.Store
+}
+
+// OpenSegments opens the store and makes a set of all its tags; both log to s.Logger, or
+// to Logger if that is nil. The driver of the URL's scheme must have been imported from
+// the folders of package segment. Of the tags in Segments there are numbers in memory when it returns, which
+// ends with ctx; of the others, the first number is taken when it is asked for.
+//
+// Errors wrap [coord.ErrInvalid] if it is the settings that are wrong, and are
+// otherwise those of package segment: [segment.ErrUnknownTag] if the store does not have
+// a tag that is named. None contains a password. After an error nothing is left open.
+func (c Config) OpenSegments(ctx context.Context, s segment.Config) (*Segments, error) {
+	if c.Store == "" {
+		return nil, invalid("config: no store is set; name its URL with the key store of the file, or in %s", envName(keyStore))
+	}
+	if _, err := expand(c.Store, nil); err != nil {
+		return nil, invalid("config: store: %w", err)
+	}
+	if s.Logger == nil {
+		s.Logger = c.Logger
+	}
+	store, err := segment.OpenWith(ctx, c.Store, segment.OpenOptions{Logger: s.Logger})
+	if err != nil {
+		return nil, c.ofSegments(keyStore, err)
+	}
+	set, err := segment.NewSet(ctx, store, s)
+	if err != nil {
+		return nil, errors.Join(c.ofSegments(keyStore, err), store.Close())
+	}
+	all := &Segments{Set: set, store: store}
+	if err := all.ready(ctx, c.Segments); err != nil {
+		tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyTime)
+		defer cancel()
+		return nil, errors.Join(c.ofSegments(keySegments, err), all.Close(tidy))
+	}
+	return all, nil
+}
+
+// ready waits until there are numbers of all tags. All that are missing are named at once.
+func (s *Segments) ready(ctx context.Context, tags []string) error {
+	var missing []string
+	known := s.Tags() // read a moment ago
+	for _, tag := range tags {
+		if !slices.Contains(known, tag) {
+			missing = append(missing, strconv.Quote(tag))
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("%w: %s; make it in the store, with 'unalike segments create' for example", segment.ErrUnknownTag, strings.Join(missing, ", "))
+	}
+	for _, tag := range tags {
+		q, err := s.Sequence(ctx, tag)
+		if err == nil {
+			err = q.Ready(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close gives unused numbers back and closes the store, in this order. It blocks until
+// that is done or ctx ends; the store is closed in any case. Give it a context that has
+// not ended, with a few seconds left. Closing again returns the set's first result.
+func (s *Segments) Close(ctx context.Context) error {
+	return errors.Join(s.Set.Close(ctx), s.store.Close())
+}
+
+// Store returns the store, for what it offers beside numbers: see [segment.Creator].
+// It is closed by Close.
+func (s *Segments) Store() segment.Store { return s.store }
+
+// ofSegments adds to an error where its key is set, and that it is a mistake in the settings if it is.
+func (c Config) ofSegments(key string, err error) error {
+	if errors.Is(err, segment.ErrInvalidConfig) && !errors.Is(err, coord.ErrInvalid) {
+		return invalid("config: %s%s: %w", c.at(key), key, err)
+	}
+	return fmt.Errorf("config: %s%s: %w", c.at(key), key, err)
+}

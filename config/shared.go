@@ -1,0 +1,103 @@
+package config
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// kept is a coordinator with a state file, which all generators of this process share that are
+// configured with the two of them: a file has one user at a time.
+type kept struct {
+	rawURL string
+	opened chan struct{} // closed when what follows is set
+	coord.Coordinator
+	err   error
+	users int
+}
+
+// keptFiles are the coordinators with a state file that are open, by the file.
+var keptFiles = struct {
+	sync.Mutex
+	byPath map[string]*kept
+}{byPath: map[string]*kept{}}
+
+// openShared opens the coordinator of a URL, or if it names a state file, returns the one that is
+// open already. Call release in place of Close, once.
+func openShared(ctx context.Context, rawURL string, o coord.OpenOptions) (c coord.Coordinator, release func() error, err error) {
+	u, err := coord.ParseURL(rawURL)
+	if err != nil {
+		return nil, nil, err
+	}
+	if file := u.Option(keyState); file != "" && u.Scheme != "static" {
+		return openKept(ctx, rawURL, filepath.Clean(file), o)
+	}
+	if c, err = coord.OpenWith(ctx, rawURL, o); err != nil {
+		return nil, nil, err
+	}
+	return c, c.Close, nil
+}
+
+// openKept is openShared for a URL that names the file.
+func openKept(ctx context.Context, rawURL, file string, o coord.OpenOptions) (c coord.Coordinator, release func() error, err error) {
+	keptFiles.Lock()
+	k := keptFiles.byPath[file]
+	mine := k == nil
+	switch {
+	case mine:
+		k = &kept{rawURL: rawURL, opened: make(chan struct{})}
+		keptFiles.byPath[file] = k
+	case k.rawURL != rawURL:
+		keptFiles.Unlock()
+		return nil, nil, invalid("state file %q is in use in this process by a generator with another coordinator's URL or other lease times; give each coordinator and namespace a state file of its own", file)
+	}
+	k.users++
+	keptFiles.Unlock()
+	release = func() error { return k.release(file) }
+	if mine {
+		if k.Coordinator, k.err = coord.OpenWith(ctx, rawURL, o); k.err != nil {
+			k.forget(file) // whoever comes next tries again
+		}
+		close(k.opened)
+	}
+	select {
+	case <-k.opened:
+		err = k.err
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		_ = release() // there is nothing to close, or others have it
+		return nil, nil, err
+	}
+	return k.Coordinator, release, nil
+}
+
+// release closes the coordinator after its last user.
+func (k *kept) release(file string) error {
+	keptFiles.Lock()
+	k.users--
+	last := k.users == 0
+	if last && keptFiles.byPath[file] == k {
+		delete(keptFiles.byPath, file)
+	}
+	keptFiles.Unlock()
+	if !last {
+		return nil
+	}
+	if k.Coordinator == nil {
+		return nil // it could not be opened
+	}
+	return k.Close()
+}
+
+// forget leaves the file to whoever opens it next.
+func (k *kept) forget(file string) {
+	keptFiles.Lock()
+	defer keptFiles.Unlock()
+	if keptFiles.byPath[file] == k {
+		delete(keptFiles.byPath, file)
+	}
+}

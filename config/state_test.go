@@ -1,0 +1,291 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
+)
+
+// opened is what the driver of a test was asked to open, and how often what it made was closed.
+type opened struct {
+	fake   *coordtest.Fake
+	mu     sync.Mutex
+	urls   []string
+	states []string
+	closed atomic.Int64
+	fail   error
+	hold   chan struct{} // not nil: opening takes until it is closed
+}
+
+// counted counts how often it is closed.
+type counted struct {
+	*coordtest.FakeClient
+	closed *atomic.Int64
+}
+
+func (c counted) Close() error {
+	c.closed.Add(1)
+	return c.FakeClient.Close()
+}
+
+// tests are the drivers of the tests that run, by the host in the URL.
+var tests sync.Map
+
+func init() {
+	coord.Register("test", func(ctx context.Context, u *coord.URL) (coord.Coordinator, error) {
+		o, _ := tests.Load(u.Hosts[0])
+		return o.(*opened).open(ctx, u)
+	})
+}
+
+// driver returns the driver of a test, and how its URLs begin.
+func driver(t *testing.T) (begin string, o *opened) {
+	t.Helper()
+	host := strings.ToLower(t.Name())
+	o = &opened{fake: coordtest.NewFake(coordtest.FakeConfig{})}
+	tests.Store(host, o)
+	return "test://" + host, o
+}
+
+func (o *opened) open(ctx context.Context, u *coord.URL) (coord.Coordinator, error) {
+	o.mu.Lock()
+	o.urls, o.states = append(o.urls, u.String()), append(o.states, u.Option("state"))
+	hold, fail := o.hold, o.fail
+	o.mu.Unlock()
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	if fail != nil {
+		return nil, fail
+	}
+	return counted{o.fake.Client(), &o.closed}, nil
+}
+
+// TestStateDoors: the file, the environment and the URL name a state file in the same way.
+func TestStateDoors(t *testing.T) {
+	begin, o := driver(t)
+	folder := filepath.Join(t.TempDir(), "a folder & more")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(folder, "s@+%.state")
+	inURL := begin + "/ns?ttl=20s&state=" + url.QueryEscape(file)
+	for what, c := range map[string]struct {
+		yaml string
+		env  map[string]string
+	}{
+		"the URL":                  {"coordinator: " + inURL, nil},
+		"the key":                  {"coordinator: " + begin + "/ns?ttl=20s\nstate: " + file, nil},
+		"the key, without options": {"coordinator: " + begin + "/ns\nstate: " + file, nil},
+		"the variable":             {"coordinator: " + begin + "/ns?ttl=20s", map[string]string{"UNALIKE_STATE": file}},
+		"all of them":              {"coordinator: " + inURL + "\nstate: " + file, map[string]string{"UNALIKE_STATE": file}},
+		"the variable over a key":  {"coordinator: " + inURL + "\nstate: " + file + "2", map[string]string{"UNALIKE_STATE": file}},
+	} {
+		cfg, err := Parse([]byte(c.yaml))
+		if err == nil {
+			cfg, err = cfg.WithEnv(lookupIn(c.env))
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		g, err := cfg.Open(t.Context())
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if err := g.Close(t.Context()); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if got := o.states[len(o.states)-1]; got != file {
+			t.Errorf("%s: the driver is given %q, want %q", what, got, file)
+		}
+	}
+	if n := o.closed.Load(); n != 6 {
+		t.Errorf("%d coordinators were closed, of 6", n)
+	}
+}
+
+// TestBadState: a state file that is named in two places, or where there can be none, is refused,
+// with the places.
+func TestBadState(t *testing.T) {
+	begin, o := driver(t)
+	dir := t.TempDir()
+	good, other := filepath.Join(dir, "good"), filepath.Join(dir, "other")
+	for _, tt := range []struct {
+		coordinator, state string
+		want               []string
+	}{
+		{begin + "/ns?state=" + other, good, []string{"config: line 2: state is", good, "the URL of line 1: coordinator has state=", other, "name the file in one place, or the same in both"}},
+		{begin + "/ns?state=", good, []string{`has state=""`}},
+		{"static://?worker=7", good, []string{"config: line 2: state is", "a static coordinator leases no worker ID that such a file could keep", "static://?worker=7&state=FILE"}},
+		{"static://?worker=7&state=" + good, good, []string{"a static coordinator leases no worker ID"}},
+		{begin + "/ns", filepath.Join(dir, "none", "file"), []string{"config: line 2: state is", "none", "its folder does not exist; create it"}},
+		{begin + "/ns?state=" + filepath.Join(dir, "none", "file"), "", []string{"config: line 1: coordinator: option state: ", "its folder does not exist; create it"}},
+		{begin + "/ns?state=relative", "", []string{"config: line 1: coordinator: option state: ", `"relative": the path is relative`}},
+		{strings.Replace(begin, "://", "://user:secret@", 1) + "/ns", filepath.Join(dir, "none", "file"), []string{"its folder does not exist"}},
+	} {
+		text := "coordinator: " + tt.coordinator
+		if tt.state != "" {
+			text += "\nstate: " + tt.state
+		}
+		cfg, err := Parse([]byte(text))
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		_, err = cfg.Open(t.Context())
+		if !errors.Is(err, coord.ErrInvalid) {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		for _, part := range tt.want {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: %v\nlacks %q", text, err, part)
+			}
+		}
+		if strings.Contains(err.Error(), "secret") {
+			t.Errorf("a password is shown: %v", err)
+		}
+	}
+	if len(o.urls) > 0 {
+		t.Errorf("opened was %q", o.urls)
+	}
+	for v, want := range map[string]string{
+		"relative.state":           `config: line 1: state is "relative.state": it is the absolute path of a file, for example /var/lib/orders/unalike.state`,
+		"file:///var/lib/x":        "config: line 1: state is not shown, as it may contain a password: it is the absolute path",
+		"redis://u:secret@h/state": "it is the absolute path",
+	} {
+		_, err := Parse([]byte("state: " + v))
+		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v; want %q", v, err, want)
+		}
+	}
+	if _, err := Parse([]byte("sate: /x")); err == nil || !strings.Contains(err.Error(), "did you mean state?") {
+		t.Errorf("a misspelled key: %v", err)
+	}
+}
+
+// TestStateFileIsShared: generators of one process with the same coordinator and the same state
+// file share the coordinator, which the last of them closes; those of different ones cannot.
+func TestStateFileIsShared(t *testing.T) {
+	begin, o := driver(t)
+	file := filepath.Join(t.TempDir(), "state")
+	cfg := Config{Coordinator: begin + "/ns", State: file}
+	one, err := cfg.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := cfg.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(o.urls) != 1 || one.Coordinator() != two.Coordinator() {
+		t.Errorf("opened was %q", o.urls)
+	}
+	_, err = Config{Coordinator: begin + "/other", State: file}.Open(t.Context())
+	if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "is in use in this process by a generator with another coordinator's URL or other lease times; give each coordinator and namespace a state file of its own") {
+		t.Errorf("another namespace: %v", err)
+	}
+	_, err = Config{Coordinator: begin + "/ns", State: filepath.Dir(file) + "//state"}.Open(t.Context())
+	if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "is in use in this process") {
+		t.Errorf("the same file by another name: %v", err)
+	}
+	for range 2 {
+		if err := one.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := two.Next(); err != nil || o.closed.Load() != 0 {
+		t.Errorf("the other one: %v, closed %d times", err, o.closed.Load())
+	}
+	if err := two.Close(t.Context()); err != nil || o.closed.Load() != 1 {
+		t.Errorf("%v, closed %d times", err, o.closed.Load())
+	}
+	three, err := cfg.Open(t.Context())
+	if err != nil || len(o.urls) != 2 {
+		t.Fatalf("after the last Close: %v, opened %q", err, o.urls)
+	}
+	if err := three.Close(t.Context()); err != nil || o.closed.Load() != 2 {
+		t.Errorf("%v, closed %d times", err, o.closed.Load())
+	}
+}
+
+// TestStateFileOpening: whoever waits for another one that opens the same coordinator may give up,
+// and a coordinator that could not be opened is tried again.
+func TestStateFileOpening(t *testing.T) {
+	begin, o := driver(t)
+	file := filepath.Join(t.TempDir(), "state")
+	cfg := Config{Coordinator: begin + "/ns", State: file}
+	synctest.Test(t, func(t *testing.T) {
+		o.hold, o.fail = make(chan struct{}), errors.New("not now")
+		first := make(chan error, 1)
+		go func() { _, err := cfg.Start(t.Context()); first <- err }()
+		synctest.Wait()
+		short, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := cfg.Start(short); !errors.Is(err, context.Canceled) {
+			t.Errorf("while it is being opened: %v", err)
+		}
+		second := make(chan error, 1)
+		go func() { _, err := cfg.Start(t.Context()); second <- err }()
+		synctest.Wait()
+		close(o.hold)
+		for _, c := range []chan error{first, second} {
+			if err := <-c; !errors.Is(err, o.fail) {
+				t.Errorf("%v, want %v", err, o.fail)
+			}
+		}
+		o.hold, o.fail = nil, nil
+		g, err := cfg.Start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Close(t.Context()); err != nil || o.closed.Load() != 1 || len(o.urls) != 2 {
+			t.Errorf("%v, closed %d times, opened %q", err, o.closed.Load(), o.urls)
+		}
+	})
+}
+
+// TestStateLease: with a state file, the coordinator's times are those of the keys, and of the URL.
+func TestStateLease(t *testing.T) {
+	begin, o := driver(t)
+	file := filepath.Join(t.TempDir(), "state")
+	cfg, err := Parse([]byte("coordinator: " + begin + "/ns?ttl=20s\nstate: " + file + "\nttl: 20s\nhorizon: 1m30s\nrenew: 1s\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := cfg.Resolve(cfg.Coordinator, "here")
+	if want := begin + "/ns?ttl=20s&state=" + url.QueryEscape(file) + "&horizon=1m30s&renew=1s"; err != nil || got.Coordinator != want {
+		t.Errorf("%v, %v; want %s", got, err, want)
+	}
+	if got.Lease.RenewEvery != 0 || got.Lease.Horizon != cfg.Lease.Horizon || cfg.Lease.RenewEvery == 0 {
+		t.Errorf("%+v", got.Lease)
+	}
+	if again, err := got.Resolve(got.Coordinator, "here"); err != nil || again.Coordinator != got.Coordinator {
+		t.Errorf("%v, %v", again, err)
+	}
+	_, err = cfg.Resolve(begin+"/ns?renew=2s", "here")
+	if want := "config: line 5: renew is 1s, and the URL of here has renew=2s; set it in one place"; !errors.Is(err, coord.ErrInvalid) || err.Error() != want {
+		t.Errorf("%v; want %s", err, want)
+	}
+	if len(o.urls) > 0 {
+		t.Errorf("opened was %q", o.urls)
+	}
+	plain := Config{Coordinator: begin + "/ns"}
+	plain.Lease.RenewEvery = 1
+	if got, err := plain.Resolve(plain.Coordinator, "here"); err != nil || got.Coordinator != plain.Coordinator || got.Lease != plain.Lease {
+		t.Errorf("without a state file: %v, %v", got, err)
+	}
+}

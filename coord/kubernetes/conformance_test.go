@@ -1,0 +1,85 @@
+package kubernetes_test
+
+import (
+	"crypto/rand"
+	"net/http"
+	"testing"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/coord/kubernetes"
+	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/drivertest/localtest"
+	"github.com/unalike-id/unalike/internal/testserver/kubetest"
+)
+
+// cluster is an API server with a Kubernetes namespace for a test.
+type cluster struct {
+	*kubetest.Server
+	in     string
+	client *http.Client
+}
+
+// newCluster returns the one that tests share.
+func newCluster(tb testing.TB) *cluster {
+	tb.Helper()
+	return clusterOf(tb, kubetest.Shared(tb))
+}
+
+// ownCluster returns one that the test may take away.
+func ownCluster(tb testing.TB) *cluster {
+	tb.Helper()
+	return clusterOf(tb, kubetest.Start(tb))
+}
+
+func clusterOf(tb testing.TB, s *kubetest.Server) *cluster {
+	tb.Helper()
+	return &cluster{s, s.Namespace(tb), s.Client(tb, "", nil)}
+}
+
+// new returns a coordinator that is closed with the test.
+func (c *cluster) new(tb testing.TB, namespace string, o kubernetes.Options) *kubernetes.Coordinator {
+	tb.Helper()
+	return c.with(tb, c.client, namespace, o)
+}
+
+// with is new with another client.
+func (c *cluster) with(tb testing.TB, client *http.Client, namespace string, o kubernetes.Options) *kubernetes.Coordinator {
+	tb.Helper()
+	o.In = c.in
+	k, err := kubernetes.New(client, c.URL, namespace, &o)
+	return drivertest.Closing(tb, k, err)
+}
+
+// harness connects the suite with a new namespace.
+func (c *cluster) harness() coordtest.Harness {
+	ns, other := rand.Text(), rand.Text()
+	participant := func(ns string) func(testing.TB, coord.Range) coord.Coordinator {
+		return func(tb testing.TB, _ coord.Range) coord.Coordinator {
+			tb.Helper()
+			return c.new(tb, ns, kubernetes.Options{})
+		}
+	}
+	return coordtest.Harness{
+		Client: participant(ns), OtherNamespace: participant(other), Sticky: true,
+		Expire: func(tb testing.TB, g coord.Grant) {
+			tb.Helper()
+			kubernetes.Expire(tb, c.client, c.URL, ns, c.in, g.WorkerID)
+		},
+		RaiseFloor: func(tb testing.TB, tick int64) {
+			tb.Helper()
+			drivertest.RaiseFloor(tb, c.new(tb, ns, kubernetes.Options{}), tick)
+		},
+	}
+}
+
+// TestConformance holds the driver to the rules of package coord.
+func TestConformance(t *testing.T) {
+	c := newCluster(t)
+	t.Run("Run", func(t *testing.T) {
+		localtest.Conform(t, func(testing.TB) coordtest.Harness { return c.harness() })
+	})
+	t.Run("RunAdmin", func(t *testing.T) {
+		coordtest.RunAdmin(t, func(testing.TB) coordtest.Harness { return c.harness() })
+	})
+}

@@ -1,0 +1,242 @@
+package kubernetes_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/coord/kubernetes"
+	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
+)
+
+// TestRequests: how many requests operations make does not depend on how many worker IDs are
+// held.
+func TestRequests(t *testing.T) {
+	c := newCluster(t)
+	ns := rand.Text()
+	holder, l := c.linked(t, ns)
+	if err := holder.Init(drivertest.Within(t), drivertest.Space()); err != nil {
+		t.Fatal(err)
+	}
+	all := drivertest.Crowd[*kubernetes.Coordinator]{Namespace: ns, Members: []*kubernetes.Coordinator{c.new(t, ns, kubernetes.Options{})}}
+	held, most := 0, fulltest.Rounds(40, 1000)
+	first := drivertest.MustAcquire(t, holder, drivertest.Request(drivertest.Capacity)) // which makes the first slots
+	for _, more := range []int{0, most / 2, most - most/2} {
+		if held += more; more > 0 {
+			all.Acquire(t, more, 16)
+		}
+		for range 3 {
+			l.counted()
+			req := drivertest.Request(drivertest.Capacity)
+			g := drivertest.MustAcquire(t, holder, req)
+			if n := l.counted(); n != 2 { // more slots are made now and then, by who is not asked here
+				if again := drivertest.MustAcquire(t, holder, drivertest.Request(drivertest.Capacity)); l.counted() != 2 {
+					t.Errorf("Acquire with %d held makes %d requests, and the next one for %v more than 2", held, n, again)
+				}
+			}
+			g, err := holder.Renew(drivertest.Within(t), g, g.NotAfter+100)
+			if n := l.counted(); err != nil || n != 1 {
+				t.Errorf("Renew with %d held makes %d requests, %v; want 1", held, n, err)
+			}
+			if err := holder.Release(drivertest.Within(t), g, g.NotBefore); err != nil || l.counted() != 1 {
+				t.Errorf("Release with %d held makes more than one request: %v", held, err)
+			}
+		}
+	}
+	// It has not read the namespace's record since, which counts more slots by now, as this process knows.
+	if err := holder.Retire(drivertest.Within(t), fulltest.Rounds(200, drivertest.Capacity-1)); err != nil {
+		t.Fatal(err)
+	}
+	l.counted()
+	r, err := holder.Renew(drivertest.Within(t), first, first.NotAfter+100)
+	if err == nil {
+		_, err = holder.Renew(drivertest.Within(t), r, r.NotAfter+100)
+	}
+	if n := l.counted(); err != nil || n != 2 {
+		t.Errorf("two renewals of a grant that has an old record of its namespace make %d requests, %v; want 2", n, err)
+	}
+}
+
+// TestCrowd: as many start at once as there are worker IDs, in a namespace that nobody has used.
+func TestCrowd(t *testing.T) {
+	c := newCluster(t)
+	n, ns := fulltest.Rounds(96, drivertest.Capacity), rand.Text()
+	all := drivertest.Crowd[coord.Coordinator]{Namespace: ns}
+	var links []*link
+	for range 16 {
+		k, l := c.linked(t, ns)
+		all.Members, links = append(all.Members, k), append(links, l)
+	}
+	began := time.Now()
+	all.Acquire(t, n, n)
+	sum, verbs := 0, map[string]int{}
+	for _, l := range links {
+		for verb, count := range l.verbs {
+			sum, verbs[verb] = sum+count, verbs[verb]+count
+		}
+	}
+	t.Logf("%d starters: %v, %d requests: %v", n, time.Since(began), sum, verbs)
+	drivertest.Contention(t, c.new(t, rand.Text(), kubernetes.Options{}))
+}
+
+// post is a network that loses replies to writes, or delivers writes late.
+type post struct {
+	mu    sync.Mutex
+	lose  int // replies; negative: all
+	late  bool
+	lost  int
+	kept  func() // delivers what was kept back
+	tried int
+}
+
+var errPost = errors.New("the network has lost it")
+
+func (p *post) around(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	if r.Method != http.MethodPatch {
+		return next.RoundTrip(r)
+	}
+	p.mu.Lock()
+	lose, late := p.lose != 0, p.late
+	if p.lose > 0 {
+		p.lose--
+	}
+	p.late = false
+	p.tried++
+	p.mu.Unlock()
+	if late {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		p.kept = func() {
+			again := r.Clone(context.Background())
+			again.Body, again.GetBody = io.NopCloser(bytes.NewReader(body)), nil
+			if resp, err := next.RoundTrip(again); err == nil {
+				_ = resp.Body.Close()
+			}
+		}
+		return nil, errPost
+	}
+	resp, err := next.RoundTrip(r)
+	if lose && err == nil {
+		_ = resp.Body.Close()
+		p.mu.Lock()
+		p.lost++
+		p.mu.Unlock()
+		return nil, errPost
+	}
+	return resp, err
+}
+
+// lossy is a coordinator behind a post, in a namespace of its own.
+func (c *cluster) lossy(t *testing.T) *drivertest.Lossy {
+	t.Helper()
+	p := &post{}
+	k := c.with(t, c.Client(t, "", p.around), rand.Text(), kubernetes.Options{})
+	// So that there are slots, and writes are those of the operations.
+	g := drivertest.MustAcquire(t, k, drivertest.Request(4))
+	if err := k.Release(drivertest.Within(t), g, g.NotBefore); err != nil {
+		t.Fatal(err)
+	}
+	return &drivertest.Lossy{
+		Coordinator: k,
+		Lose: func(_ coordtest.Op, all bool) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if p.lost, p.lose = 0, 1; all {
+				p.lose = -1
+			}
+		},
+		Heal: func() int {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.lose = 0
+			return p.lost
+		},
+	}
+}
+
+// TestLostReplies: the API server does what it is asked for, and nobody learns of it.
+func TestLostReplies(t *testing.T) {
+	c := newCluster(t)
+	for name, run := range map[string]func(*testing.T, *drivertest.Lossy){
+		"Acquire": drivertest.LostReplyOnAcquire, "Renew": drivertest.LostReplyOnRenew, "Release": drivertest.LostReplyOnRelease,
+	} {
+		t.Run(name, func(t *testing.T) { run(t, c.lossy(t)) })
+	}
+}
+
+// TestLateGrant: a grant that was given up reaches the API server after another one was made with the
+// same token: it is refused then.
+func TestLateGrant(t *testing.T) {
+	c := newCluster(t)
+	p, ns := &post{}, rand.Text()
+	k := c.with(t, c.Client(t, "", p.around), ns, kubernetes.Options{})
+	drivertest.MustAcquire(t, k, drivertest.Request(4))
+	p.late = true
+	req := drivertest.Request(4)
+	if g, err := k.Acquire(drivertest.Within(t), req); err == nil {
+		t.Fatalf("Acquire whose grant was kept back: %v", g)
+	}
+	g := drivertest.MustAcquire(t, k, req)
+	p.kept()
+	slots, err := k.List(drivertest.Within(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := 0
+	for _, s := range slots {
+		if s.State == coord.SlotHeld {
+			held++
+		}
+	}
+	if held != 2 {
+		t.Errorf("%d worker IDs are held after %v was granted in place of a grant that came late; want 2", held, g)
+	}
+}
+
+// TestBusy: an API server that has too much to do says when to come again, and has done nothing.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	var mu sync.Mutex
+	busy := 0
+	client := c.Client(t, "", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if busy == 0 {
+			return next.RoundTrip(r)
+		}
+		busy--
+		return &http.Response{
+			StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"1"}, "Date": {time.Now().UTC().Format(http.TimeFormat)}},
+			Body: io.NopCloser(bytes.NewReader([]byte(`{"kind":"Status","message":"too many requests"}`))), Request: r,
+		}, nil
+	})
+	k := c.with(t, client, rand.Text(), kubernetes.Options{})
+	g := drivertest.MustAcquire(t, k, drivertest.Request(1))
+	mu.Lock()
+	busy = 2
+	mu.Unlock()
+	r, err := k.Renew(drivertest.Within(t), g, g.NotAfter+100)
+	if err != nil || r.NotAfter != g.NotAfter+100 {
+		t.Errorf("Renew with an API server that is busy: %v, %v", r, err)
+	}
+	mu.Lock()
+	busy = 100
+	mu.Unlock()
+	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	defer cancel()
+	if _, err := k.Renew(ctx, r, r.NotAfter+100); err == nil || errors.Is(err, coord.ErrLeaseLost) || errors.Is(err, coord.ErrInvalid) {
+		t.Errorf("Renew with an API server that stays busy: %v", err)
+	}
+}

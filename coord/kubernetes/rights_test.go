@@ -1,0 +1,155 @@
+package kubernetes_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/kubernetes"
+	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
+)
+
+// collections are the kinds of what is in deploy/kubernetes, in the order in which it is applied.
+var collections = []struct{ file, group, kind string }{
+	{"serviceaccount.yaml", "/api/v1", "serviceaccounts"},
+	{"role.yaml", "/apis/rbac.authorization.k8s.io/v1", "roles"},
+	{"rolebinding.yaml", "/apis/rbac.authorization.k8s.io/v1", "rolebindings"},
+	{"configmap.yaml", "/api/v1", "configmaps"},
+	{"deployment.yaml", "/apis/apps/v1", "deployments"},
+}
+
+// manifest is a file of deploy/kubernetes.
+func manifest(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "..", "deploy", "kubernetes", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// apply applies all of deploy/kubernetes in the Kubernetes namespace of a test, and returns the
+// token of the service account.
+func apply(t *testing.T, c *cluster) (token string) {
+	t.Helper()
+	files, err := filepath.Glob("../../deploy/kubernetes/*.yaml")
+	if err != nil || len(files) != len(collections) {
+		t.Fatalf("deploy/kubernetes has %q, %v; want the files of %v", files, err, collections)
+	}
+	for _, m := range collections {
+		c.Apply(t, m.group+"/namespaces/"+c.in+"/"+m.kind, "application/yaml", manifest(t, m.file))
+	}
+	return c.Token(t, c.in, "orders")
+}
+
+// TestRights: the manifests are what the API server understands, the Role in them does for
+// everything, and with one verb less the error says which.
+func TestRights(t *testing.T) {
+	c := newCluster(t)
+	token := apply(t, c)
+	k := c.with(t, c.Client(t, token, nil), "orders", kubernetes.Options{})
+	req := drivertest.Request(4)
+	req.Identity = "one"
+	// The API server hears of a new Role a moment later.
+	streamtest.Eventually(t, "the Role counts", func() bool {
+		g, err := k.Acquire(drivertest.Within(t), req)
+		return err == nil && k.Release(drivertest.Within(t), g, g.NotBefore) == nil
+	})
+	if err := use(t, k); err != nil {
+		t.Fatal(err)
+	}
+	role := string(manifest(t, "role.yaml"))
+	for _, verb := range []string{"get", "list", "create", "patch"} {
+		t.Run(verb, func(t *testing.T) {
+			less := strings.Replace(strings.Replace(role, `"`+verb+`", `, "", 1), `, "`+verb+`"`, "", 1)
+			if less == role {
+				t.Fatalf("the Role has no verb %q: %s", verb, role)
+			}
+			put(t, c, less)
+			defer put(t, c, role)
+			want := fmt.Sprintf("the right is missing to %s leases of coordination.k8s.io", verb)
+			streamtest.Eventually(t, "the Role counts", func() bool {
+				err := use(t, k)
+				return err != nil && strings.Contains(err.Error(), want) && strings.Contains(err.Error(), `to the Role "unalike"`) && !errors.Is(err, coord.ErrInvalid)
+			})
+		})
+	}
+}
+
+// made counts the worker IDs that use has retired.
+var made atomic.Int64
+
+// use makes use of every right, in a namespace that is in use already, and returns the first error.
+func use(t *testing.T, k *kubernetes.Coordinator) error {
+	t.Helper()
+	g, err := k.Acquire(drivertest.Within(t), drivertest.Request(drivertest.Capacity))
+	if err != nil {
+		return err
+	}
+	bare := g
+	bare.Handle = nil // so that it is looked for
+	if _, err = k.Renew(drivertest.Within(t), bare, g.NotAfter+100); err != nil {
+		return err
+	}
+	if _, err = k.Quarantine(drivertest.Within(t), floorIn(0)); err != nil {
+		return err
+	}
+	// Each time another one, for which there is no slot yet.
+	return k.Retire(drivertest.Within(t), int(made.Add(1))*40%drivertest.Capacity)
+}
+
+// put replaces the Role.
+func put(t *testing.T, c *cluster, role string) {
+	t.Helper()
+	code, b := c.Do(http.MethodPut, "/apis/rbac.authorization.k8s.io/v1/namespaces/"+c.in+"/roles/unalike", "application/yaml", bytes.Clone([]byte(role)))
+	if code != http.StatusOK {
+		t.Fatalf("PUT of the Role: status %d: %s", code, b)
+	}
+}
+
+// TestToken: a pod's token rotates, and one that is over is read again from its file at once.
+func TestToken(t *testing.T) {
+	c := newCluster(t)
+	token := apply(t, c)
+	folder := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ca, err := os.ReadFile(c.CA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("ca.crt", string(ca))
+	write("namespace", c.in+"\n")
+	write("token", token+"\n")
+	k := kubernetes.OpenPod(t, "kubernetes://?namespace=orders", folder, c.URL)
+	var g coord.Grant
+	streamtest.Eventually(t, "the Role counts", func() bool {
+		g, err = k.Acquire(drivertest.Within(t), drivertest.Request(4))
+		return err == nil
+	})
+	kubernetes.Spoil(k) // as if it were over
+	if g, err = k.Renew(drivertest.Within(t), g, g.NotAfter+100); err != nil {
+		t.Errorf("Renew with a token that is over, and a new one in the file: %v", err)
+	}
+	write("token", "none")
+	kubernetes.Spoil(k)
+	if _, err = k.Renew(drivertest.Within(t), g, g.NotAfter+100); err == nil || !strings.Contains(err.Error(), "does not know who this is") || errors.Is(err, coord.ErrLeaseLost) {
+		t.Errorf("Renew with a token that is none: %v", err)
+	}
+	write("token", token)
+	if _, err = k.Renew(drivertest.Within(t), g, g.NotAfter+100); err != nil {
+		t.Errorf("Renew after the token was put right: %v", err)
+	}
+}

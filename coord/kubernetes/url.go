@@ -1,0 +1,86 @@
+package kubernetes
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/local"
+	"github.com/unalike-id/unalike/internal/drivers"
+)
+
+const (
+	// scheme is that of this driver's URLs, for a pod in its cluster.
+	scheme = "kubernetes"
+	// plain is that of an API server that is named, without TLS: of 'kubectl proxy'.
+	plain = "kubernetes+http"
+	// plainPort is that of HTTP, which the client uses where a URL names none.
+	plainPort = "80"
+)
+
+func init() {
+	coord.Register(scheme, local.Opener(open))
+	coord.Register(plain, local.Opener(open))
+	drivers.SetPort(plain, plainPort)
+}
+
+// open makes a coordinator, and a client of its own, from a URL. It contacts nobody.
+func open(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
+	c, err := openURL(u, serviceAccount, os.Getenv)
+	if err != nil && !errors.Is(err, coord.ErrInvalid) {
+		err = fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// openURL is open for a pod that finds who it is in a folder and an environment.
+func openURL(u *coord.URL, folder string, env func(string) string) (*Coordinator, error) {
+	namespace, opts, err := parse(u)
+	if err != nil {
+		return nil, err
+	}
+	var base string
+	var t *token
+	var config *tls.Config
+	if opts.In == "" {
+		opts.In = ownNamespace(folder)
+	}
+	if u.Scheme == plain {
+		base = "http://" + u.Hosts[0] + u.Path
+	} else if base, config, t, err = inCluster(folder, env); err != nil {
+		return nil, err
+	}
+	client, ls := newClient(config)
+	return build(client, ls, base, namespace, &opts, t)
+}
+
+// parse reads a URL.
+func parse(u *coord.URL) (namespace string, opts Options, _ error) {
+	if err := u.CheckOptions("namespace", "in", "role", "skew"); err != nil {
+		return "", opts, err
+	}
+	switch {
+	case u.User != nil:
+		return "", opts, errors.New("there is user information; a pod uses the token of its service account, and 'kubectl proxy' adds yours")
+	case u.Scheme == scheme && (len(u.Hosts) > 0 || u.Path != "" && u.Path != "/"):
+		return "", opts, errors.New("there is a host or a path; a pod knows its API server: write kubernetes://?namespace=name, and elsewhere run 'kubectl proxy' and write kubernetes+http://127.0.0.1:8001?namespace=name")
+	case u.Scheme == plain && len(u.Hosts) != 1:
+		return "", opts, fmt.Errorf("there are %d hosts; write the one of 'kubectl proxy': kubernetes+http://127.0.0.1:8001?namespace=name", len(u.Hosts))
+	}
+	if namespace = u.Option("namespace"); namespace == "" {
+		return "", opts, errors.New("there is no namespace; add ?namespace=name")
+	}
+	opts.In, opts.Role, opts.Logger = u.Option("in"), u.Option("role"), u.Logger
+	var err error
+	if opts.Lease, err = u.Lease(); err != nil {
+		return "", opts, err
+	}
+	opts.SkewBound, err = u.Duration("skew", "1s")
+	return namespace, opts, err
+}

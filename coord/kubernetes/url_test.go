@@ -1,0 +1,93 @@
+package kubernetes_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/kubernetes"
+	"github.com/unalike-id/unalike/internal/drivertest"
+)
+
+// TestBadURL: errors name what is wrong, and no password.
+func TestBadURL(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	drivertest.BadURLs(t, map[string]string{
+		"kubernetes://?namespace=ns":                         "KUBERNETES_SERVICE_HOST is not set",
+		"kubernetes://h?namespace=ns":                        "there is a host or a path",
+		"kubernetes:///path?namespace=ns":                    "there is a host or a path",
+		"kubernetes://":                                      "there is no namespace",
+		"kubernetes://?namespace=a/b":                        "KUBERNETES_SERVICE_HOST",
+		"kubernetes+http://?namespace=ns":                    "there are 0 hosts",
+		"kubernetes+http://h,i?namespace=ns":                 "there are 2 hosts",
+		"kubernetes+http://ann:secret@h?namespace=ns":        "there is user information",
+		"kubernetes+http://h:8001":                           "there is no namespace",
+		"kubernetes+http://h:8001?namespace=a/b":             "namespace",
+		"kubernetes+http://h:8001?namespace=ns&in=A_b":       "1 to 63 lower case letters",
+		"kubernetes+http://h:8001?namespace=ns&in=a,b":       "1 to 63 lower case letters",
+		"kubernetes+http://h:8001?namespace=ns&role=a%20b":   "1 to 253 characters and no space",
+		"kubernetes+http://h:8001?namespace=ns&role=a/b":     "1 to 253 characters and no space",
+		"kubernetes+http://h:8001?namespace=ns&renew=20s":    "RenewEvery is 20s",
+		"kubernetes+http://h:8001?namespace=ns&horizon=0s":   "is a positive duration",
+		"kubernetes+http://h:8001?namespace=ns&in=a&in=b":    "is given 2 times",
+		"kubernetes+http://h:8001?namespace=ns&token=x":      "known are horizon, in, namespace",
+		"kubernetes+http://h:8001?namespace=ns&colour=red":   "known are horizon, in, namespace",
+		"kubernetes+http://h:8001?namespace=ns&ttl=10":       "unit",
+		"kubernetes+http://h:8001?namespace=ns&ttl=1s":       "at least 2s",
+		"kubernetes+http://h:8001?namespace=ns&skew=-1s":     "is a positive duration",
+		"kubernetes+http://h:8001?namespace=ns&skew=5m":      "SkewBound is 5m0s",
+		"kubernetes+http://h:8001?namespace=ns&horizon=5m":   "Horizon is 5m0s",
+		"kubernetes+https://h:8001?namespace=ns":             "unknown scheme",
+		"kubernetes+http://h:8001/a?b?namespace=ns&in=other": "unknown option",
+	})
+}
+
+// TestBadOptions: what New refuses.
+func TestBadOptions(t *testing.T) {
+	client, good := &http.Client{}, "https://10.0.0.1:443"
+	const address = "the address of the API server is not understood; it is http:// or https:// with a host"
+	for name, tc := range map[string]struct {
+		client          *http.Client
+		base, namespace string
+		options         kubernetes.Options
+		says            string
+	}{
+		"no client":        {nil, good, "ns", kubernetes.Options{}, "the client is nil"},
+		"no address":       {client, "", "ns", kubernetes.Options{}, address},
+		"another scheme":   {client, "ftp://h", "ns", kubernetes.Options{}, address},
+		"no host":          {client, "https://", "ns", kubernetes.Options{}, address},
+		"no scheme":        {client, "h:443", "ns", kubernetes.Options{}, address},
+		"a user":           {client, "https://ann:secret@h", "ns", kubernetes.Options{}, address},
+		"a query":          {client, "https://h?a=b", "ns", kubernetes.Options{}, address},
+		"no namespace":     {client, good, "", kubernetes.Options{}, "namespace is empty"},
+		"a bad namespace":  {client, good, "a/b", kubernetes.Options{}, "namespace"},
+		"In":               {client, good, "ns", kubernetes.Options{In: "Shop"}, `In is "Shop"; the name of a Kubernetes namespace has 1 to 63 lower case letters, digits and hyphens`},
+		"Role":             {client, good, "ns", kubernetes.Options{Role: "a\nb"}, `Role is "a\nb"; the name of a Role has 1 to 253 characters and no space, / or %`},
+		"TTL":              {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{TTL: time.Second}}, "TTL is 1s; this coordinator needs at least 2s"},
+		"Horizon":          {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{Horizon: time.Hour}}, "at most 2m0s"},
+		"SkewBound":        {client, good, "ns", kubernetes.Options{SkewBound: -1}, "SkewBound is -1"},
+		"a long SkewBound": {client, good, "ns", kubernetes.Options{SkewBound: kubernetes.MaxHorizon}, "SkewBound is 2m0s"},
+		"WorkerIDs":        {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{WorkerIDs: coord.Range{Count: 1}}}, "WorkerIDs"},
+		"Identity":         {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{Identity: "pod-a"}}, "Identity"},
+	} {
+		c, err := kubernetes.New(tc.client, tc.base, tc.namespace, &tc.options)
+		drivertest.WantInvalid(t, name, err, tc.says)
+		if c != nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, %v", name, c, err)
+		}
+	}
+}
+
+// TestOpen: options are those of the coordinator that a URL opens.
+func TestOpen(t *testing.T) {
+	c, err := drivertest.Open(t, "kubernetes+http://127.0.0.1:8001/base?namespace=orders&in=shop&role=mine&ttl=20s&horizon=40s&renew=4s&skew=2s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := coord.ResolveLease(c, coord.LeaseConfig{})
+	if err != nil || l.TTL != 20*time.Second || l.Horizon != 40*time.Second || l.RenewEvery != 4*time.Second {
+		t.Errorf("lease times are %+v, %v", l, err)
+	}
+}

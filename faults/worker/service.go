@@ -1,0 +1,81 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/unalike-id/unalike/client"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/faults/journal"
+	"github.com/unalike-id/unalike/server"
+)
+
+// clientTime is how long a client waits for IDs before that is a failure. Ending a process takes no longer.
+const clientTime = 2 * time.Second
+
+// listen serves the generator until ctx ends, and ends as 'unalike serve' does: what is under way is answered.
+func (g *instance) listen(ctx context.Context, gen *core.Generator, c coord.Coordinator) error {
+	s, err := server.New(server.Config{
+		Generators: map[string]server.Generator{server.DefaultName: {Generator: gen, Layout: g.layout, Coordinator: c}},
+		Logger:     slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return err
+	}
+	address, err := g.bind(ctx)
+	if err != nil {
+		return err
+	}
+	front := &http.Server{Handler: s, Protocols: new(http.Protocols), ReadHeaderTimeout: closeTime}
+	front.Protocols.SetHTTP1(true)
+	front.Protocols.SetUnencryptedHTTP2(true)
+	ended := make(chan error, 1)
+	go func() { ended <- front.Serve(address) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	s.Drain()
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	err = front.Shutdown(closing)
+	if errors.Is(err, context.DeadlineExceeded) { // a client is away, or frozen
+		err = front.Close()
+	}
+	if why := <-ended; !errors.Is(why, http.ErrServerClosed) {
+		err = errors.Join(err, why)
+	}
+	return err
+}
+
+// bind listens at the address, which the process before may still have.
+func (g *instance) bind(ctx context.Context) (l net.Listener, err error) {
+	ctx, cancel := context.WithTimeout(ctx, closeTime)
+	defer cancel()
+	for {
+		if l, err = new(net.ListenConfig).Listen(ctx, "tcp", g.Listen); err == nil || ctx.Err() != nil {
+			return l, err
+		}
+		wait(ctx, startEvery)
+	}
+}
+
+// serveFromServers has IDs from servers until ctx ends.
+func (g *instance) serveFromServers(ctx context.Context) error {
+	c, err := client.New(g.Servers, &client.Options{Prefetch: g.Prefetch, Timeout: clientTime})
+	if err != nil {
+		return err
+	}
+	defer c.Close() // it never has an error
+	g.tell(Event{Kind: Ready, Generator: g.Name, Healthy: true}, nil)
+	return g.issueWith(ctx, func(ctx context.Context, out *journal.Writer) error {
+		s := issuer{instance: g, gen: c, health: func() core.Health { return core.Health{} }, out: out}
+		return s.issue(ctx)
+	})
+}

@@ -1,0 +1,84 @@
+// Package etcdclient makes clients of etcd from URLs.
+package etcdclient
+
+import (
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/tlsfiles"
+)
+
+const (
+	// Scheme is that of URLs without TLS.
+	Scheme = "etcd"
+	// SchemeTLS is that of URLs with TLS.
+	SchemeTLS = "etcds"
+
+	// port is etcd's for clients.
+	port = "2379"
+
+	// A connection whose other end is gone is found out by pings. gRPC does not ping
+	// more often than every 10 s, and servers refuse less than 5 s.
+	pingEvery   = 10 * time.Second
+	pingTimeout = 3 * time.Second
+	// noToken is a token that no cluster has given out.
+	noToken = "none"
+)
+
+func init() {
+	drivers.SetPort(Scheme, port)
+	drivers.SetPort(SchemeTLS, port)
+}
+
+// Config returns how to connect.
+func Config(u *coord.URL) (clientv3.Config, error) {
+	cfg := clientv3.Config{
+		DialKeepAliveTime:    pingEvery,
+		DialKeepAliveTimeout: pingTimeout,
+		Logger:               zap.NewNop(), // what goes wrong is in the errors
+		DialOptions:          []grpc.DialOption{grpc.WithConnectParams(connecting)},
+	}
+	protocol := "http"
+	if u.Scheme == SchemeTLS {
+		protocol = "https"
+	}
+	addresses, err := u.Addresses(port)
+	if err != nil {
+		return cfg, err
+	}
+	for _, a := range addresses {
+		cfg.Endpoints = append(cfg.Endpoints, protocol+"://"+a)
+	}
+	if cfg.Username, cfg.Password, err = drivers.Login(u.User); err != nil {
+		return cfg, err
+	}
+	if u.Scheme != SchemeTLS {
+		return cfg, tlsfiles.None(u, SchemeTLS)
+	}
+	cfg.TLS, err = tlsfiles.Config(u, clock.System())
+	return cfg, err
+}
+
+// New makes a client. It asks nobody: a user is logged in by the first call, and again whenever
+// the cluster has forgotten that. Calls of a user who is not let in fail with
+// rpctypes.ErrAuthFailed.
+func New(cfg clientv3.Config) (*clientv3.Client, error) {
+	if cfg.Username == "" {
+		return clientv3.New(cfg)
+	}
+	// Otherwise the client would log in now and wait for that, while a service that starts has to
+	// listen. A client that has a token does not, and one whose token is refused gets another.
+	user, password := cfg.Username, cfg.Password
+	cfg.Username, cfg.Password, cfg.Token = "", "", noToken
+	client, err := clientv3.New(cfg)
+	if err == nil {
+		client.Username, client.Password, client.Token = user, password, ""
+	}
+	return client, err
+}

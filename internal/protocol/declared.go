@@ -1,0 +1,127 @@
+package protocol
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
+)
+
+// A namespace may be declared with a longer horizon than its driver has. How far ahead a
+// window can reach is then up to what is stored, and, as that can be lost, to what is
+// remembered of it.
+
+// Horizon is how far ahead a window of the namespace can reach, if none of other namespaces
+// that it may have taken the place of was longer than maxHorizon.
+func (m Meta) Horizon(maxHorizon time.Duration) time.Duration {
+	return max(maxHorizon, time.Duration(m.MaxHorizon)*time.Millisecond)
+}
+
+// declared returns the record with a longest horizon, in milliseconds, unless it has a
+// longer one.
+func (m Meta) declared(horizon int64) Meta {
+	if horizon <= m.MaxHorizon {
+		return m
+	}
+	m.MaxHorizon = horizon
+	m.Version, m.MinReader = max(m.Version, DeclaredVersion), max(m.MinReader, DeclaredVersion)
+	return m
+}
+
+// horizon is how far ahead a window can reach, as far as this process knows: that of the
+// driver, or what the namespace was declared with that it remembers.
+func (d *detector) horizon() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.longest()
+}
+
+// longest is horizon for a caller who holds mu.
+func (d *detector) longest() time.Duration {
+	if d.space == nil {
+		return d.maxHorizon
+	}
+	return d.space.Horizon(d.maxHorizon)
+}
+
+// horizon is how far ahead a window can reach, as far as this process knows. What is stored
+// may be longer: see [Meta.Horizon].
+func (c *Coordinator) horizon() time.Duration { return c.detector.horizon() }
+
+// checkDeclared refuses a request for a window that is longer than the namespace allows.
+// What is remembered of another one counts for floors, not for this.
+func (c *Coordinator) checkDeclared(req coord.Request, meta Entry[Meta]) error {
+	ahead, further := lifetime.Ahead(req, meta.Record.Horizon(c.set.MaxHorizon))
+	if !further {
+		return nil
+	}
+	return c.undeclared(ahead, meta)
+}
+
+// undeclared is the error of a window that is to reach further ahead than the namespace
+// allows.
+func (c *Coordinator) undeclared(ahead time.Duration, meta Entry[Meta]) error {
+	longest := time.Duration(0)
+	if meta.There() {
+		longest = meta.Record.Horizon(c.set.MaxHorizon)
+	}
+	return lifetime.Undeclared(ahead, longest, fmt.Sprintf("namespace %q", c.set.Namespace))
+}
+
+// readDeclared reads what the namespace was declared with, before a long window is asked for: a
+// survey would make a namespace that is not there, and that has no such word.
+func (a *acquisition) readDeclared(ctx context.Context, s Session) error {
+	if _, long := lifetime.Ahead(a.req, a.set.MaxHorizon); !long || a.declared {
+		return nil
+	}
+	known := a.detector.known()
+	if known == nil {
+		l, err := a.list(ctx, s, false)
+		if err != nil {
+			return err
+		}
+		if !l.Meta.There() {
+			return a.checkDeclared(a.req, l.Meta)
+		}
+		a.listed = &l.Meta.Record
+	}
+	a.declared = true
+	return nil
+}
+
+// clockStep is how much further than the namespace allows the window of a renewal may reach
+// because two clocks differ, or one was set back after the caller read it. It is cut then.
+const clockStep = time.Minute
+
+// ward is the tick until which the namespace allows windows now, by a clock.
+func (r *renewal) ward(now int64) int64 {
+	return r.v.Meta.Record.Ward(now, r.set.MaxHorizon, r.set.SkewBound)
+}
+
+// checkResumed refuses to resume a grant with a window that is longer than the namespace
+// allows, by more than clocks explain. Who renews has been granted one that is as long, or
+// has resumed it.
+func (r *renewal) checkResumed(s Session) error {
+	meta, now := r.v.Meta.Record, max(r.now(), s.Time())
+	if r.token == r.g.Token || r.until <= r.ward(now)+meta.Scale().TicksUp(clockStep.Microseconds()) {
+		return nil
+	}
+	ahead := time.Duration(meta.Scale().Micro(r.until)-now) * time.Microsecond
+	return r.undeclared(ahead.Round(time.Second), r.v.Meta)
+}
+
+// clamped is the tick until which the window is to be extended: not further than any
+// right clock can want it. That is told by the back end's clock. Where it has none, this
+// coordinator's tells as long as the caller's is near it: it may have another one.
+func (r *renewal) clamped(s Session) int64 {
+	if server := s.Time(); server != 0 {
+		return min(r.until, r.ward(server))
+	}
+	ward := r.ward(r.now())
+	if r.until > ward+r.v.Meta.Record.Scale().TicksUp(clockStep.Microseconds()) {
+		return r.until
+	}
+	return min(r.until, ward)
+}

@@ -1,0 +1,127 @@
+// Package mysqldb connects to MySQL and MariaDB.
+package mysqldb
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/sqldb"
+)
+
+// Scheme is that of the URLs.
+var Scheme = sqldb.Scheme{Name: "mysql", Port: "3306"}
+
+func init() { Scheme.SetPort() }
+
+// LockWait is how many seconds the server lets a statement wait for a row that is locked.
+const LockWait = "5"
+
+// Config returns how to connect.
+func Config(s sqldb.Server) *mysql.Config {
+	config := mysql.NewConfig()
+	config.User, config.Passwd, config.DBName = s.User, s.Password, s.Database
+	config.Net, config.TLS, config.Timeout = "tcp", s.TLS, sqldb.DialTime
+	if s.Socket != "" {
+		config.Net, config.Addr = "unix", s.Socket
+	} else {
+		config.Addr = s.Addrs[0]
+	}
+	// The server does not notice that a client has gone which waits for a lock. Others wait for a
+	// connection meanwhile: of each call that was given up, one would be taken.
+	config.Params = map[string]string{"innodb_lock_wait_timeout": LockWait}
+	config.Logger = &mysql.NopLogger{} // it says what it returns as well
+	return config
+}
+
+// Pool makes a pool.
+func Pool(config *mysql.Config) (*sql.DB, error) {
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return nil, err
+	}
+	pool := sql.OpenDB(asking{connector, config.TLS != nil})
+	pool.SetMaxOpenConns(sqldb.Conns)
+	pool.SetMaxIdleConns(sqldb.Conns)
+	return pool, nil
+}
+
+// asking is a connector that bounds how long connecting takes, which the driver does for
+// dialling alone, and whose errors ask whether something else listens there: the server has not
+// said what is wrong, and somebody has accepted the connection.
+type asking struct {
+	driver.Connector
+	secure bool
+}
+
+// Connect implements [driver.Connector].
+func (a asking) Connect(ctx context.Context) (driver.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, sqldb.DialTime)
+	defer cancel()
+	c, err := a.Connector.Connect(ctx)
+	_, told := errors.AsType[*mysql.MySQLError](err)
+	if dial, failed := errors.AsType[*net.OpError](err); err == nil || told || failed && dial.Op == "dial" {
+		return c, err
+	}
+	return nil, fmt.Errorf("%w; %s", err, drivers.Question("a MySQL", a.secure))
+}
+
+// Rows are the rows of an answer, as text; NULL is empty. Columns is how many it has.
+func Rows(rows *sql.Rows) (all [][]string, columns int, err error) {
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, 0, err
+	}
+	for rows.Next() {
+		values, into := make([]sql.NullString, len(names)), make([]any, len(names))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, 0, err
+		}
+		row := make([]string, len(names))
+		for i, v := range values {
+			row[i] = v.String
+		}
+		all = append(all, row)
+	}
+	return all, len(names), rows.Err()
+}
+
+// Located adds to an error where the server is; at is empty where that is not known.
+func Located(at string, err error) error {
+	if err == nil || at == "" {
+		return err
+	}
+	return fmt.Errorf("MySQL at %s: %w", at, err)
+}
+
+// Class says what an error means.
+func Class(err error) sqldb.Class {
+	e, ok := errors.AsType[*mysql.MySQLError](err)
+	if !ok {
+		return sqldb.Unknown
+	}
+	switch e.Number {
+	case 1205, 1213, 1020:
+		return sqldb.Race
+	case 1050, 1062:
+		return sqldb.Duplicate
+	case 1146:
+		return sqldb.NoTables
+	case 1142, 1143, 1227:
+		return sqldb.Denied
+	case 1290, 1792, 1836:
+		return sqldb.ReadOnly
+	case 1044, 1045, 1049, 1665: // the last: the binary log has statements, which differ on a replica
+		return sqldb.Refused
+	}
+	return sqldb.Unknown
+}

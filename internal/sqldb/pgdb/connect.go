@@ -1,0 +1,88 @@
+// Package pgdb connects to PostgreSQL.
+package pgdb
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/unalike-id/unalike/internal/sqldb"
+)
+
+// Scheme is that of the URLs.
+var Scheme = sqldb.Scheme{Name: "postgres", Port: "5432", Several: true}
+
+func init() { Scheme.SetPort() }
+
+// Config returns how to connect: to the first server that can be written to. The password is
+// not in the text that is parsed, which errors quote.
+func Config(s sqldb.Server) (*pgxpool.Config, error) {
+	var hosts, ports []string
+	for _, addr := range s.Addrs {
+		host, port, err := net.SplitHostPort(addr)
+		if err != nil {
+			return nil, err
+		}
+		hosts, ports = append(hosts, host), append(ports, port)
+	}
+	if s.Socket != "" {
+		hosts, ports = []string{s.Socket}, []string{Scheme.Port}
+	}
+	config, err := pgxpool.ParseConfig(fmt.Sprintf("host=%s port=%s user=%s dbname=%s sslmode=disable target_session_attrs=read-write",
+		quoted(strings.Join(hosts, ",")), quoted(strings.Join(ports, ",")), quoted(s.User), quoted(s.Database)))
+	if err != nil {
+		return nil, err
+	}
+	c := config.ConnConfig
+	c.Password, c.ConnectTimeout = s.Password, sqldb.DialTime
+	c.RuntimeParams["application_name"] = "unalike"
+	if s.TLS != nil {
+		c.TLSConfig = s.TLS.Clone()
+		c.TLSConfig.ServerName = c.Host
+		for _, f := range c.Fallbacks {
+			f.TLSConfig = s.TLS.Clone()
+			f.TLSConfig.ServerName = f.Host
+		}
+	}
+	config.MaxConns = sqldb.Conns
+	Prepare(config)
+	return config, nil
+}
+
+// quoted is a value in the text of a configuration.
+func quoted(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+}
+
+// Prepare sets what every pool needs: text is UTF-8 whatever the database's encoding is, and
+// an idle connection is looked at rather than pinged, which would cost a round trip.
+func Prepare(c *pgxpool.Config) {
+	c.ConnConfig.RuntimeParams["client_encoding"] = "UTF8" // otherwise it is that of the database
+	if c.ShouldPing == nil {
+		c.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
+			return p.IdleDuration > time.Second && p.Conn.PgConn().CheckConn() != nil //nolint:staticcheck // what became of a request whose answer is lost is found out, or does not matter
+		}
+	}
+}
+
+// closeTime is how long Close waits for connections. A pool gives one that does not answer 15 s.
+const closeTime = time.Second
+
+// Close closes a pool, and waits a moment for its connections.
+func Close(pool *pgxpool.Pool) {
+	closed := make(chan struct{})
+	go func() {
+		pool.Close()
+		close(closed)
+	}()
+	late := time.NewTimer(closeTime)
+	defer late.Stop()
+	select {
+	case <-closed:
+	case <-late.C:
+	}
+}

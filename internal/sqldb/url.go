@@ -1,0 +1,79 @@
+package sqldb
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/tlsfiles"
+)
+
+// DialTime is how long it may take to connect: with TLS and a password, that is several
+// answers.
+const DialTime = 10 * time.Second
+
+// Conns is how many connections a pool may have that is made from a URL.
+const Conns = 8
+
+// ServerOptions are the options of a URL that [Scheme.Server] reads.
+var ServerOptions = []string{"socket", "ca", "cert", "key"}
+
+// Server is the database that a URL leads to.
+type Server struct {
+	Database       string
+	Addrs          []string // host:port
+	Socket         string   // instead of Addrs
+	User, Password string
+	TLS            *tls.Config // nil: none
+}
+
+// Scheme is what URLs of a driver look like.
+type Scheme struct {
+	Name, Port string
+	Several    bool // servers may be named
+}
+
+// Secure is the scheme with TLS.
+func (s Scheme) Secure() string { return s.Name + "s" }
+
+// SetPort says which port the servers listen on unless a URL names another one.
+func (s Scheme) SetPort() {
+	drivers.SetPort(s.Name, s.Port)
+	drivers.SetPort(s.Secure(), s.Port)
+}
+
+// Server reads where the database is. Example is the end of a URL that is complete.
+func (s Scheme) Server(u *coord.URL, example string) (t Server, err error) {
+	usage := fmt.Sprintf("write %s://user:password@host:%s/database?%s", u.Scheme, s.Port, example)
+	t.Database, t.Socket = strings.TrimPrefix(u.Path, "/"), u.Option("socket")
+	switch {
+	case len(u.Hosts) == 0 && t.Socket == "":
+		return t, errors.New("there is no host; " + usage)
+	case len(u.Hosts) > 0 && t.Socket != "":
+		return t, errors.New("there are a host and a socket; give one of them")
+	case len(u.Hosts) > 1 && !s.Several:
+		return t, fmt.Errorf("there are %d hosts; give the one that is written to, or a name that leads there", len(u.Hosts))
+	case t.Database == "" || strings.Contains(t.Database, "/"):
+		return t, errors.New("there is no database, or more than one; " + usage)
+	case u.User == nil || u.User.Username() == "":
+		return t, errors.New("there is no user; " + usage)
+	}
+	t.User = u.User.Username()
+	t.Password, _ = u.User.Password()
+	if t.Addrs, err = u.Addresses(s.Port); err != nil {
+		return t, err
+	}
+	if u.Scheme != s.Secure() {
+		return t, tlsfiles.None(u, s.Secure())
+	}
+	if t.Socket != "" {
+		return t, fmt.Errorf("a socket has no TLS; write %s://", s.Name)
+	}
+	t.TLS, err = tlsfiles.Config(u, clock.System())
+	return t, err
+}

@@ -1,0 +1,239 @@
+package kubetest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+)
+
+// Version is that of the API server.
+const Version = "v1.36.3"
+
+const (
+	// readyTime is how long a server may take until it is ready.
+	readyTime = 2 * time.Minute
+	// admin is the token of a user who may do everything.
+	admin = "admin"
+)
+
+// Binary is where scripts/kubernetes puts the API server.
+func Binary(tb testing.TB) string {
+	tb.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	path := filepath.Join(cache, "unalike", "kube-apiserver-"+Version)
+	proctest.Need(tb, "nothing: scripts/kubernetes builds the API server once, which takes some 6 minutes", path)
+	return path
+}
+
+// Server is an API server without anything else of a cluster.
+type Server struct {
+	URL  string           // https://host:port
+	Etcd *etcdtest.Server // in this process; nil: the server stands on an etcd of the caller's
+	Dir  string
+	CA   string // a file with its certificate
+
+	key  *rsa.PrivateKey // of the tokens of service accounts
+	cmd  func() *exec.Cmd
+	proc *proctest.Process
+	http *http.Client
+	made atomic.Int64
+}
+
+// Start runs an API server that ends with the test, and returns when it is ready.
+func Start(tb testing.TB) *Server {
+	tb.Helper()
+	Binary(tb)
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	etcd := etcdtest.Start(tb)
+	return start(tb, etcd, etcd.Endpoint, key)
+}
+
+// Another runs one more API server of the same cluster, which reaches the store at another address.
+func (s *Server) Another(tb testing.TB, store string) *Server {
+	tb.Helper()
+	return start(tb, s.Etcd, store, s.key)
+}
+
+// start runs an API server whose tokens have a key.
+func start(tb testing.TB, etcd *etcdtest.Server, store string, key *rsa.PrivateKey) *Server {
+	tb.Helper()
+	binary := Binary(tb)
+	s := &Server{Etcd: etcd, Dir: proctest.Folder(tb, "kube"), key: key}
+	port := proctest.FreePorts(tb, 1)[0]
+	s.URL = fmt.Sprintf("https://127.0.0.1:%d", port)
+	file := func(name string, b []byte) string {
+		path := filepath.Join(s.Dir, name)
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			tb.Fatal(err)
+		}
+		return path
+	}
+	sa := file("sa.key", pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
+	tokens := file("tokens.csv", []byte(admin+`,admin,admin,"system:masters"`+"\n"))
+	log, err := os.Create(filepath.Join(s.Dir, "log"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = log.Close() })
+	s.cmd = func() *exec.Cmd {
+		cmd := exec.Command(binary, //nolint:gosec // it is ours
+			"--etcd-servers=http://"+store, fmt.Sprintf("--secure-port=%d", port), "--bind-address=127.0.0.1", "--cert-dir="+filepath.Join(s.Dir, "certs"),
+			"--service-account-issuer=https://kubetest", "--service-account-key-file="+sa, "--service-account-signing-key-file="+sa,
+			"--authorization-mode=RBAC", "--token-auth-file="+tokens, "--service-cluster-ip-range=10.0.0.0/24",
+			"--disable-admission-plugins=ServiceAccount", "--endpoint-reconciler-type=none", "--v=0")
+		cmd.Stdout, cmd.Stderr = log, log
+		return cmd
+	}
+	// It makes a certificate of its own, for this address.
+	s.CA = filepath.Join(s.Dir, "certs", "apiserver.crt")
+	s.http = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: 30 * time.Second} //nolint:gosec // it is on this machine
+	tb.Cleanup(s.http.CloseIdleConnections)
+	s.Restart(tb)
+	return s
+}
+
+// Restart starts the API server, and returns when it is ready.
+func (s *Server) Restart(tb testing.TB) {
+	tb.Helper()
+	s.proc = proctest.Start(tb, s.cmd())
+	s.Await(tb)
+}
+
+// Await returns when the API server is ready, for which its etcd has to be.
+func (s *Server) Await(tb testing.TB) {
+	tb.Helper()
+	for end := time.Now().Add(readyTime); ; {
+		if code, _ := s.Do(http.MethodGet, "/readyz", "", nil); code == http.StatusOK {
+			return
+		}
+		select {
+		case <-s.proc.Done():
+			tb.Fatalf("the API server has ended: %s", s.log())
+		case <-time.After(50 * time.Millisecond):
+		}
+		if time.Now().After(end) {
+			tb.Fatalf("the API server is not ready after %v: %s", readyTime, s.log())
+		}
+	}
+}
+
+// Kill ends the API server as kill -9 does.
+func (s *Server) Kill() { s.proc.Kill() }
+
+// log is the end of what the server has logged.
+func (s *Server) log() string {
+	b, err := os.ReadFile(filepath.Join(s.Dir, "log"))
+	if err != nil {
+		return err.Error()
+	}
+	return string(b[max(0, len(b)-4000):])
+}
+
+// Do makes a request as somebody who may do everything, and returns status and body; 0: there
+// was no answer.
+func (s *Server) Do(method, path, content string, body []byte) (int, []byte) {
+	return s.DoAs(admin, method, path, content, body)
+}
+
+// DoAs is Do for whoever has a token.
+func (s *Server) DoAs(token, method, path, content string, body []byte) (int, []byte) {
+	req, err := http.NewRequestWithContext(context.Background(), method, s.URL+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, []byte(err.Error())
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", content)
+	resp, err := s.http.Do(req)
+	if err != nil {
+		return 0, []byte(err.Error())
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, []byte(err.Error())
+	}
+	return resp.StatusCode, b
+}
+
+// Apply makes an object: kind is the path of its collection. Fields that the server does not
+// know are refused.
+func (s *Server) Apply(tb testing.TB, collection, content string, object []byte) []byte {
+	tb.Helper()
+	code, b := s.Do(http.MethodPost, collection+"?fieldValidation=Strict", content, object)
+	if code >= http.StatusMultipleChoices || code == 0 {
+		tb.Fatalf("POST %s: status %d: %s", collection, code, b)
+	}
+	return b
+}
+
+// Namespace makes a Kubernetes namespace, and returns its name.
+func (s *Server) Namespace(tb testing.TB) string {
+	tb.Helper()
+	name := fmt.Sprintf("test-%d", s.made.Add(1))
+	s.Apply(tb, "/api/v1/namespaces", "application/json", []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"`+name+`"}}`))
+	return name
+}
+
+// Token makes a token for a service account.
+func (s *Server) Token(tb testing.TB, namespace, account string) string {
+	tb.Helper()
+	b := s.Apply(tb, "/api/v1/namespaces/"+namespace+"/serviceaccounts/"+account+"/token", "application/json",
+		[]byte(`{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"expirationSeconds":3600}}`))
+	var got struct {
+		Status struct {
+			Token string `json:"token"`
+		} `json:"status"`
+	}
+	if err := json.Unmarshal(b, &got); err != nil || got.Status.Token == "" {
+		tb.Fatalf("no token in %s: %v", b, err)
+	}
+	return got.Status.Token
+}
+
+// Client returns a client that adds a token to each request; empty: that of somebody who may
+// do everything. Around, if not nil, is called with each request.
+func (s *Server) Client(tb testing.TB, token string, around func(*http.Request, http.RoundTripper) (*http.Response, error)) *http.Client {
+	tb.Helper()
+	if token == "" {
+		token = admin
+	}
+	base := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 64} //nolint:gosec // it is on this machine
+	tb.Cleanup(base.CloseIdleConnections)
+	return &http.Client{Transport: trip(func(r *http.Request) (*http.Response, error) {
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(token))
+		if around != nil {
+			return around(r, base)
+		}
+		return base.RoundTrip(r)
+	})}
+}
+
+// trip is a function that makes requests.
+type trip func(*http.Request) (*http.Response, error)
+
+func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -1,0 +1,157 @@
+// Package promtest runs a Prometheus for tests, as Debian's package installs it.
+package promtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+)
+
+const (
+	// readyTime is for a machine that is busy with other things.
+	readyTime = 60 * time.Second
+	// startTries is how often it is started on other ports, because somebody was faster.
+	startTries = 3
+)
+
+// Need makes sure that prometheus and promtool are installed, or skips the test.
+func Need(tb testing.TB) {
+	tb.Helper()
+	proctest.Need(tb, "prometheus", "prometheus", "promtool")
+}
+
+// Server is a Prometheus in a process of its own.
+type Server struct {
+	URL    string
+	client *http.Client
+}
+
+// Start runs a Prometheus that scrapes the targets, host:port each, and evaluates the rules
+// every interval. It ends with the test.
+func Start(tb testing.TB, interval time.Duration, rules string, targets ...string) *Server {
+	tb.Helper()
+	Need(tb)
+	dir := tb.TempDir()
+	config := fmt.Sprintf("global: {scrape_interval: %v, scrape_timeout: %v, evaluation_interval: %v}\nrule_files: [rules.yaml]\nscrape_configs: [{job_name: unalike, static_configs: [{targets: [", interval, interval, interval)
+	for i, t := range targets {
+		if i > 0 {
+			config += ", "
+		}
+		config += strconv.Quote(t)
+	}
+	config += "]}]}]\n"
+	for name, text := range map[string]string{"rules.yaml": rules, "prometheus.yaml": config} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	for try := 1; ; try++ {
+		s, err := launch(tb, dir)
+		if err == nil {
+			return s
+		}
+		if try == startTries {
+			tb.Fatalf("Prometheus does not start: %v", err)
+		}
+	}
+}
+
+// launch starts the process and waits until it is ready.
+func launch(tb testing.TB, dir string) (*Server, error) {
+	tb.Helper()
+	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(proctest.FreePorts(tb, 1)[0]))
+	logs, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer logs.Close()
+	cmd := exec.Command("prometheus", "--config.file="+filepath.Join(dir, "prometheus.yaml"), "--storage.tsdb.path="+filepath.Join(dir, "data"),
+		"--web.listen-address="+addr, "--log.level=warn")
+	cmd.Stdout, cmd.Stderr = logs, logs
+	p := proctest.Start(tb, cmd)
+	s := &Server{URL: "http://" + addr, client: &http.Client{Timeout: readyTime, Transport: &http.Transport{DisableKeepAlives: true}}}
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(readyTime); time.Now().Before(deadline); <-tick.C {
+		select {
+		case <-p.Done():
+			text, _ := os.ReadFile(logs.Name())
+			return nil, fmt.Errorf("it has ended\n%s", text)
+		default:
+		}
+		if err := s.get("/-/ready", nil); err == nil {
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("it is not ready after %v", readyTime)
+}
+
+// Alert is an alert that is pending or fires.
+type Alert struct {
+	Labels   map[string]string `json:"labels"`
+	State    string            `json:"state"`
+	ActiveAt time.Time         `json:"activeAt"`
+}
+
+// Alerts returns the alerts that are pending or fire, by name. Of those with one name it is any.
+func (s *Server) Alerts(tb testing.TB) map[string]Alert {
+	tb.Helper()
+	var reply struct {
+		Data struct {
+			Alerts []Alert `json:"alerts"`
+		} `json:"data"`
+	}
+	if err := s.get("/api/v1/alerts", &reply); err != nil {
+		tb.Fatal(err)
+	}
+	all := map[string]Alert{}
+	for _, a := range reply.Data.Alerts {
+		all[a.Labels["alertname"]] = a
+	}
+	return all
+}
+
+// Query evaluates an expression now and returns how many series there are.
+func (s *Server) Query(tb testing.TB, expr string) int {
+	tb.Helper()
+	var reply struct {
+		Data struct {
+			Result []json.RawMessage `json:"result"`
+		} `json:"data"`
+	}
+	if err := s.get("/api/v1/query?query="+url.QueryEscape(expr), &reply); err != nil {
+		tb.Fatalf("%s: %v", expr, err)
+	}
+	return len(reply.Data.Result)
+}
+
+// get reads a page, into reply unless that is nil.
+func (s *Server) get(path string, reply any) error {
+	resp, err := s.client.Get(s.URL + path)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", resp.Status, body)
+	}
+	if reply == nil {
+		return nil
+	}
+	return json.Unmarshal(body, reply)
+}

@@ -1,0 +1,229 @@
+package metrics_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/testserver/promtest"
+	"github.com/unalike-id/unalike/metrics"
+	"github.com/unalike-id/unalike/segment"
+	"github.com/unalike-id/unalike/segment/segmenttest"
+)
+
+const (
+	rulesFile = "../deploy/prometheus/alerts.yaml"
+	boardFile = "../deploy/grafana/unalike.json"
+	// soon is for a machine that is busy with other things.
+	soon = 90 * time.Second
+)
+
+var (
+	alertName  = regexp.MustCompile(`(?m)^ +- alert: (\w+)$`)
+	testedName = regexp.MustCompile(`(?m)^ +alertname: (\w+)$`)
+	duration   = regexp.MustCompile(`(?m)^( +for:) .*$`)
+	metricName = regexp.MustCompile(`unalike_\w+`)
+)
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestRules: promtool accepts the rules, each of which has a test in which it fires and one in which it must not.
+func TestRules(t *testing.T) {
+	promtest.Need(t)
+	for _, args := range [][]string{{"check", "rules", "alerts.yaml"}, {"test", "rules", "alerts_test.yaml"}} {
+		cmd := exec.CommandContext(t.Context(), "promtool", args...)
+		cmd.Dir = "../deploy/prometheus"
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %v\n%s", cmd, err, out)
+		}
+	}
+	cases := map[string]int{}
+	for _, m := range testedName.FindAllStringSubmatch(read(t, "../deploy/prometheus/alerts_test.yaml"), -1) {
+		cases[m[1]]++
+	}
+	rules := alertName.FindAllStringSubmatch(read(t, rulesFile), -1)
+	if len(rules) < 9 {
+		t.Errorf("%d alerts are found", len(rules))
+	}
+	for _, m := range rules {
+		if cases[m[1]] < 2 {
+			t.Errorf("%s has %d tests", m[1], cases[m[1]])
+		}
+	}
+}
+
+// boardExpressions returns what the board asks for.
+func boardExpressions(t *testing.T) (all []string) {
+	t.Helper()
+	var board struct {
+		Panels []struct {
+			Targets []struct {
+				Expr string `json:"expr"`
+			} `json:"targets"`
+		} `json:"panels"`
+	}
+	if err := json.Unmarshal([]byte(read(t, boardFile)), &board); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range board.Panels {
+		for _, target := range p.Targets {
+			all = append(all, target.Expr)
+		}
+	}
+	if len(all) < 10 {
+		t.Fatalf("the board has %d expressions", len(all))
+	}
+	return all
+}
+
+// until polls until f is true.
+func until(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(soon); !f(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("after %v, not: %s", soon, what)
+		}
+	}
+}
+
+// marked shows its windows as a coordinator with a state file does, so that there are all metrics.
+type marked struct {
+	*coordtest.FakeClient
+	renewed atomic.Int64 // microseconds since 1970; 0: not yet
+}
+
+func (m *marked) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
+	g, err := m.FakeClient.Renew(ctx, g, until)
+	if err == nil {
+		m.renewed.Store(time.Now().UnixMicro())
+	}
+	return g, err
+}
+
+func (m *marked) Outage(g coord.Grant) (o coord.Outage, ok bool) {
+	if at := m.renewed.Load(); at != 0 {
+		o.Renewed = time.UnixMicro(at)
+	}
+	return o, true
+}
+
+// scraped returns the address of a page with metrics of a generator, of tags, and of worker IDs.
+func scraped(t *testing.T, f *coordtest.Fake) (addr string) {
+	t.Helper()
+	reg := prometheus.NewRegistry()
+	m, err := metrics.New(reg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := core.Config{OnCall: m.OnCall("orders"), Lease: coord.LeaseConfig{TTL: 3 * time.Second, Horizon: 6 * time.Second, RenewEvery: 500 * time.Millisecond}}
+	g, err := core.New(t.Context(), &marked{FakeClient: f.Client()}, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = g.Close(context.Background()) })
+	set, err := segment.NewSet(t.Context(), segmenttest.NewFake(segment.Tag{Name: "orders", Next: 1, Step: 10}), segment.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = set.Close(context.Background()) })
+	for _, err := range []error{m.Generator("orders", g, metrics.Info{Coordinator: "fake"}), m.Set(set)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.WorkerIDs("orders", map[string]int{"held": 1, "free": 1023})
+	if _, err := set.Next(t.Context(), "orders"); err != nil {
+		t.Fatal(err)
+	}
+	page := httptest.NewServer(promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
+	t.Cleanup(page.Close)
+	return page.Listener.Addr().String()
+}
+
+// TestOutage: a real Prometheus scrapes a generator whose coordinator goes away. The alerts fire in
+// their order, the first ones while there are IDs still, and clear when it is back.
+func TestOutage(t *testing.T) {
+	promtest.Need(t)
+	f := coordtest.NewFake(coordtest.FakeConfig{})
+	rules := duration.ReplaceAllString(read(t, rulesFile), "$1 1s")
+	p := promtest.Start(t, 200*time.Millisecond, rules, scraped(t, f))
+
+	var names []string
+	for _, name := range append(metricName.FindAllString(rules, -1), metricName.FindAllString(strings.Join(boardExpressions(t), "\n"), -1)...) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		until(t, "there is "+name, func() bool { return p.Query(t, name) > 0 })
+	}
+	for _, expr := range boardExpressions(t) {
+		until(t, "the board has "+expr, func() bool { return p.Query(t, expr) > 0 })
+	}
+	if a := p.Alerts(t); len(a) != 0 {
+		t.Fatalf("in peace there are alerts: %v", a)
+	}
+
+	f.Outage(true)
+	order := []string{"UnalikeRenewalsFail", "UnalikeWindowEnds", "UnalikeNotReady"}
+	var before promtest.Alert
+	for i, name := range order {
+		var a promtest.Alert
+		until(t, name+" fires", func() bool { a = p.Alerts(t)[name]; return a.State == "firing" })
+		if a.Labels["generator"] != "orders" || i > 0 && a.ActiveAt.Before(before.ActiveAt) {
+			t.Errorf("%v, after %v", a, before)
+		}
+		before = a
+	}
+	f.Heal()
+	until(t, "the alerts clear", func() bool { return len(p.Alerts(t)) == 0 })
+}
+
+// TestScrapesAreSmall: a scrape of a generator with 4 stripes has no more series than there are figures.
+func TestScrapesAreSmall(t *testing.T) {
+	m, scrape := newMetrics(t)
+	g, err := core.New(t.Context(), coordtest.NewFake(coordtest.FakeConfig{}).Client(), core.Config{Stripes: 4, OnCall: m.OnCall("orders"), Lease: coord.LeaseConfig{Identity: "secret-identity"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = g.Close(context.Background()) }()
+	if err := m.Generator("orders", g, metrics.Info{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 10_000 {
+		if _, err := g.Next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := []byte(scrape())
+	if n := bytes.Count(text, []byte("\nunalike_")); n > 70 {
+		t.Errorf("%d series\n%s", n, text)
+	}
+	if bytes.Contains(text, []byte("secret-identity")) {
+		t.Error("the identity is a label")
+	}
+}

@@ -1,0 +1,58 @@
+package etcd
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
+	"github.com/unalike-id/unalike/segment"
+)
+
+// TestComesBack: calls to a server that is away try to connect, so that its return is not missed: the client alone waits longer and longer, up to two minutes.
+func TestComesBack(t *testing.T) {
+	s := etcdtest.Start(t)
+	var dials atomic.Int64
+	st, err := New(s.Client(t, grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
+		dials.Add(1)
+		return new(net.Dialer).DialContext(ctx, "tcp", addr)
+	})), "orders", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	if err := st.Create(within(t), segment.Tag{Name: "a", Next: 1, Step: 10}); err != nil {
+		t.Fatal(err)
+	}
+	wantTake(t, st, "a", 10, 1)
+	s.Stop()
+	before := dials.Load()
+	const calls = 40
+	for i := range calls {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		if i%2 == 0 {
+			_, err = st.Take(ctx, "a", 10)
+		} else {
+			_, err = st.Tags(ctx)
+		}
+		cancel()
+		if err == nil {
+			t.Fatal("a call to a server that is away has an answer")
+		}
+	}
+	if n := dials.Load() - before; n < calls/4 {
+		t.Errorf("%d calls to a server that is away have tried to connect %d times", calls, n)
+	}
+	s.Restart(t)
+	streamtest.Eventually(t, "ranges are taken again", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		r, err := st.Take(ctx, "a", 10)
+		return err == nil && r.First >= 11
+	})
+}

@@ -1,0 +1,131 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/logs"
+)
+
+const (
+	// DefaultMaxCount is how many IDs or numbers a request may ask for.
+	DefaultMaxCount = 10_000
+	// DefaultMaxWait is the longest wait that a request may ask for.
+	DefaultMaxWait = 30 * time.Second
+	// DefaultName is the generator that Leaf's route uses for keys that name none.
+	DefaultName = "default"
+
+	// mostCount bounds MaxCount: a reply is put together in memory.
+	mostCount = 1_000_000
+	// maxBody is how many bytes the body of a request may have.
+	maxBody = 64 << 10
+)
+
+// ErrInvalidConfig says that a [Config] is wrong.
+var ErrInvalidConfig = errors.New("server: invalid configuration")
+
+// names are what generators can be called.
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+
+// Generator is a generator that is served.
+type Generator struct {
+	*core.Generator
+	// Layout is the generator's. The zero Layout means core.DefaultLayout.
+	Layout core.Layout
+	// Namespace is a name for the namespace, without a password, to be shown.
+	Namespace string
+	// Coordinator is the generator's. If it is a [coord.Inspector] it is asked for the nonce of the
+	// namespace, which comes with IDs over RPC: clients that are given several servers refuse those
+	// whose layouts or nonces differ. Nil: they compare the layouts alone.
+	Coordinator coord.Coordinator
+}
+
+// Leaf says how the routes of Meituan's Leaf are served.
+type Leaf struct {
+	// Enabled turns them on. The generator "default", if there is one, must have Twitter's layout:
+	// with a later epoch, IDs would be smaller than those that Leaf has issued, and repeat them
+	// some years later.
+	Enabled bool
+	// Anyone lets callers without a token use them: Leaf's clients cannot send one.
+	Anyone bool
+}
+
+// Config says what a [Server] serves. The zero Config serves nothing but health.
+type Config struct {
+	// Generators are served by their names, which are 1 to 64 of A-Z, a-z, 0-9, '_', '.' and '-'.
+	Generators map[string]Generator
+	// Tokens are what callers show. Nil: everybody may do everything, so that whoever mounts the
+	// handler must keep strangers out.
+	Tokens *Tokens
+	// Hosts are names that a Host header may have on a loopback address beside localhost and
+	// loopback addresses.
+	Hosts []string
+	// Leaf turns on the routes of Leaf.
+	Leaf Leaf
+	// MaxCount is how many IDs or numbers a request may ask for. 0: 10,000; at most a million.
+	MaxCount int
+	// MaxWait is the longest wait that a request may ask for. 0: 30 s; at most an hour.
+	MaxWait time.Duration
+	// Metrics answers /metrics. Nil: there is no such page.
+	Metrics http.Handler
+	// Logger gets what goes wrong. It never gets a token. Nil means that warnings go to
+	// slog.Default().
+	Logger *slog.Logger
+}
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrInvalidConfig, fmt.Errorf(format, args...))
+}
+
+// resolve fills in the defaults and checks everything.
+func (c Config) resolve() (Config, error) {
+	if c.MaxCount == 0 {
+		c.MaxCount = DefaultMaxCount
+	}
+	if c.MaxWait == 0 {
+		c.MaxWait = DefaultMaxWait
+	}
+	c.Logger = logs.Or(c.Logger)
+	switch {
+	case c.MaxCount < 1 || c.MaxCount > mostCount:
+		return c, invalid("MaxCount is %d; 1 to %d are allowed, 0 means %d", c.MaxCount, mostCount, DefaultMaxCount)
+	case c.MaxWait < 0 || c.MaxWait > time.Hour:
+		return c, invalid("MaxWait is %v; 0, which is %v, to 1h is allowed", c.MaxWait, DefaultMaxWait)
+	}
+	resolved := make(map[string]Generator, len(c.Generators))
+	for name, g := range c.Generators {
+		if err := CheckName(name); err != nil {
+			return c, err
+		}
+		if g.Generator == nil {
+			return c, invalid("generator %q is nil; pass what core.New has returned, and check its error", name)
+		}
+		if g.Layout == (core.Layout{}) {
+			g.Layout = core.DefaultLayout()
+		}
+		if name == DefaultName && c.Leaf.Enabled && !isTwitter(g.Layout) {
+			return c, invalid("Leaf is enabled and the layout of generator %q is %v; Leaf's IDs have Twitter's layout and epoch, and others would be smaller than those "+
+				"and repeat them later: give it the layout twitter, or another name", name, g.Layout)
+		}
+		resolved[name] = g
+	}
+	c.Generators = resolved
+	return c, nil
+}
+
+// CheckName returns an error that wraps [ErrInvalidConfig] unless name can be that of a generator.
+func CheckName(name string) error {
+	if !names.MatchString(name) {
+		return invalid("the generator's name %.80q is not 1 to 64 of A-Z, a-z, 0-9, '_', '.' and '-', beginning with a letter or a digit", name)
+	}
+	return nil
+}
+
+// isTwitter reports whether a layout is that of Leaf.
+func isTwitter(l core.Layout) bool { return l.String() == core.TwitterLayout().String() }

@@ -1,0 +1,13 @@
+// Package server hands out IDs and numbers over HTTP: as JSON, as text, as Meituan's Leaf does, and in
+// gRPC, gRPC-Web and Connect.
+// [New] returns an http.Handler, so that a program can mount it; the command 'unalike serve' adds
+// listeners, TLS and signals.
+//
+//	s, err := server.New(server.Config{Generators: map[string]server.Generator{
+//		"orders": {Generator: g, Layout: cfg.Layout},
+//	}})
+//	http.ListenAndServe("127.0.0.1:8080", s)
+//
+// The server owns no generator: whoever made it closes it, after the HTTP server has stopped.
+// docs/service.md has the routes.
+package server

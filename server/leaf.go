@@ -1,0 +1,151 @@
+package server
+
+import (
+	"fmt"
+	"html/template"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/segment"
+)
+
+// leafRoute adds a route that answers every method, as Leaf does, and every error with 500.
+func (s *Server) leafRoute(pattern string, right Right, h handler) {
+	s.route(pattern, every, right, func(w http.ResponseWriter, r *request) error {
+		err := h(w, r)
+		if err == nil {
+			return nil
+		}
+		p := *s.problem(r.Pattern, err, r.may&Operate != 0)
+		p.Status, p.Title, p.retry = http.StatusInternalServerError, http.StatusText(http.StatusInternalServerError), 0
+		p.write(w)
+		return nil
+	})
+}
+
+// leafSnowflake answers with the next ID: of the generator that the key names, or of the default one.
+func (s *Server) leafSnowflake(w http.ResponseWriter, r *request) error {
+	key := r.PathValue("key")
+	g, ok := s.cfg.Generators[key]
+	if !ok {
+		g, ok = s.cfg.Generators[DefaultName]
+	}
+	switch {
+	case !ok:
+		return problemf(http.StatusNotFound, "there is neither a generator of that name nor one that is named %s", DefaultName)
+	case !isTwitter(g.Layout):
+		return problemf(http.StatusNotFound, "the generator of that name does not have the layout twitter, which Leaf's IDs have")
+	}
+	ids, err := take(r.Context(), g, nil, 1, 0)
+	if err != nil {
+		return err
+	}
+	return bare(w, int64(ids[0]))
+}
+
+// leafSegment answers with the next number of a tag.
+func (s *Server) leafSegment(w http.ResponseWriter, r *request) error {
+	n, err := s.takeNumbers(r.Context(), r.PathValue("key"), nil, 1, 0)
+	if err != nil {
+		return err
+	}
+	return bare(w, n[0])
+}
+
+// bare answers with a number alone.
+func bare(w http.ResponseWriter, n int64) error {
+	return text(w, http.StatusOK, strconv.FormatInt(n, 10))
+}
+
+// leafDecode answers with the parts of an ID of Twitter's layout, in Leaf's words. The time is UTC.
+func (s *Server) leafDecode(w http.ResponseWriter, r *request) error {
+	id, err := strconv.ParseInt(r.URL.Query().Get("snowflakeId"), 10, 64)
+	if err != nil || id < 0 {
+		return sendJSON(w, struct {
+			Message string `json:"errorMsg"`
+		}{"snowflakeId is not a whole number from 0 to 9223372036854775807"})
+	}
+	p := core.TwitterLayout().Decompose(core.ID(id))
+	return sendJSON(w, struct {
+		Timestamp string `json:"timestamp"`
+		Sequence  string `json:"sequenceId"`
+		Worker    string `json:"workerId"`
+	}{
+		fmt.Sprintf("%d(%s)", p.Time.UnixMilli(), p.Time.UTC().Format("2006-01-02 15:04:05.000")),
+		strconv.Itoa(p.Sequence), strconv.Itoa(p.WorkerID),
+	})
+}
+
+// page is a table in HTML.
+var page = template.Must(template.New("").Parse(`<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>{{.Title}}</title></head><body><h1>{{.Title}}</h1>
+<table border="1"><tr>{{range .Head}}<th>{{.}}</th>{{end}}</tr>
+{{range .Rows}}<tr>{{range .}}<td>{{.}}</td>{{end}}</tr>
+{{end}}</table></body></html>
+`))
+
+// table is what page shows.
+type table struct {
+	Title string
+	Head  []string
+	Rows  [][]string
+}
+
+func (t table) send(w http.ResponseWriter) error {
+	var b strings.Builder
+	if err := page.Execute(&b, t); err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	_, _ = w.Write([]byte(b.String())) // who does not read it has gone
+	return nil
+}
+
+// leafCache answers with the segments in memory.
+func (s *Server) leafCache(w http.ResponseWriter, _ *request) error {
+	set, err := s.sequences()
+	if err != nil {
+		return err
+	}
+	t := table{Title: "Segments in memory", Head: []string{"name", "first", "last", "next first", "next last", "left", "step"}}
+	for _, h := range set.Health() {
+		row := []string{h.Tag}
+		for _, n := range []int64{h.Present.First, h.Present.Last, h.Next.First, h.Next.Last, h.Left, h.Step} {
+			row = append(row, strconv.FormatInt(n, 10))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t.send(w)
+}
+
+// leafDB answers with the tags of the store.
+func (s *Server) leafDB(w http.ResponseWriter, r *request) error {
+	set, err := s.sequences()
+	if err != nil {
+		return err
+	}
+	tags, err := set.Stored(r.Context())
+	if err != nil {
+		return err
+	}
+	t := table{Title: "Tags in the store", Head: []string{"tag", "next", "step", "description", "updated (UTC)"}}
+	for _, tag := range tags {
+		if tag.Damage != nil {
+			tag.Description = tag.Damage.Error()
+		}
+		t.Rows = append(t.Rows, []string{tag.Name, strconv.FormatInt(tag.Next, 10), strconv.FormatInt(tag.Step, 10), tag.Description, stamp(tag)})
+	}
+	return t.send(w)
+}
+
+func stamp(t segment.Tag) string {
+	if t.Updated.IsZero() {
+		return ""
+	}
+	return t.Updated.UTC().Format(time.DateTime)
+}

@@ -1,0 +1,155 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"net/http"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/unalike-id/unalike/core"
+	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
+	"github.com/unalike-id/unalike/proto/unalike/v1/unalikev1connect"
+)
+
+// Generate implements unalike.v1.IDService.
+func (r rpc) Generate(ctx context.Context, req *unalikev1.GenerateRequest) (*unalikev1.GenerateResponse, error) {
+	resp, err := r.generate(ctx, req)
+	if err != nil {
+		return nil, r.failRPC(ctx, unalikev1connect.IDServiceGenerateProcedure, err)
+	}
+	return resp, nil
+}
+
+func (r rpc) generate(ctx context.Context, req *unalikev1.GenerateRequest) (*unalikev1.GenerateResponse, error) {
+	g, sp, err := r.served(req.GetGenerator())
+	if err != nil {
+		return nil, err
+	}
+	wants, err := r.asked(req.GetCount(), req.GetMaxWait())
+	if err != nil {
+		return nil, err
+	}
+	b := r.buffers.Get().(*buffer)
+	defer r.keep(b)
+	if b.ids, err = take(ctx, g, b.ids[:0], wants.count, wants.wait); err != nil {
+		return nil, err
+	}
+	nonce, err := sp.nonce(ctx) // after the IDs: then there is a namespace
+	if err != nil {
+		return nil, err
+	}
+	return &unalikev1.GenerateResponse{NamespaceNonce: nonce, Layout: sp.layout, Runs: runsOf(b.ids, g.Layout)}, nil
+}
+
+// Numbers implements unalike.v1.IDService.
+func (r rpc) Numbers(ctx context.Context, req *unalikev1.NumbersRequest) (*unalikev1.NumbersResponse, error) {
+	resp, err := r.count(ctx, req)
+	if err != nil {
+		return nil, r.failRPC(ctx, unalikev1connect.IDServiceNumbersProcedure, err)
+	}
+	return resp, nil
+}
+
+func (r rpc) count(ctx context.Context, req *unalikev1.NumbersRequest) (*unalikev1.NumbersResponse, error) {
+	wants, err := r.asked(req.GetCount(), req.GetMaxWait())
+	if err != nil {
+		return nil, err
+	}
+	b := r.buffers.Get().(*buffer)
+	defer r.keep(b)
+	if b.numbers, err = r.takeNumbers(ctx, req.GetTag(), b.numbers[:0], wants.count, wants.wait); err != nil {
+		return nil, err
+	}
+	resp := new(unalikev1.NumbersResponse)
+	var last *unalikev1.NumberRun
+	for _, n := range b.numbers {
+		if last != nil && n-last.First == int64(last.Count) {
+			last.Count++
+			continue
+		}
+		last = &unalikev1.NumberRun{First: n, Count: 1}
+		resp.Runs = append(resp.Runs, last)
+	}
+	return resp, nil
+}
+
+// Decode implements unalike.v1.IDService.
+func (r rpc) Decode(ctx context.Context, req *unalikev1.DecodeRequest) (*unalikev1.DecodeResponse, error) {
+	g, _, err := r.served(req.GetGenerator())
+	if err == nil {
+		var p core.Parts
+		if p, err = partsOf(g.Layout, core.ID(req.GetId())); err == nil { // above 63 bits it is negative, and refused
+			return &unalikev1.DecodeResponse{Time: timestamppb.New(p.Time), WorkerId: uint32(p.WorkerID), Sequence: uint32(p.Sequence)}, nil
+		}
+	}
+	return nil, r.failRPC(ctx, unalikev1connect.IDServiceDecodeProcedure, err)
+}
+
+// Layout implements unalike.v1.IDService.
+func (r rpc) Layout(ctx context.Context, req *unalikev1.LayoutRequest) (*unalikev1.LayoutResponse, error) {
+	g, sp, err := r.served(req.GetGenerator())
+	if err == nil {
+		var nonce string
+		if nonce, err = sp.nonce(ctx); err == nil {
+			l := g.Layout
+			return &unalikev1.LayoutResponse{
+				NamespaceNonce: nonce, Layout: sp.layout, TimeBits: uint32(l.TimeBits), WorkerBits: uint32(l.WorkerBits), SequenceBits: uint32(l.SequenceBits),
+				Unit: durationpb.New(l.Unit), Epoch: timestamppb.New(l.Epoch), Expires: timestamppb.New(l.Expires()),
+			}, nil
+		}
+	}
+	return nil, r.failRPC(ctx, unalikev1connect.IDServiceLayoutProcedure, err)
+}
+
+// served returns the generator of a call, with its namespace.
+func (s *Server) served(name string) (Generator, *space, error) {
+	name = cmp.Or(name, DefaultName)
+	g, err := s.named(name)
+	return g, s.spaces[name], err
+}
+
+// asked checks what a call asks for.
+func (s *Server) asked(count uint32, wait *durationpb.Duration) (want, error) {
+	w := want{count: int(min(max(count, 1), math.MaxInt32)), wait: wait.AsDuration()}
+	if !s.countAllowed(w.count) {
+		return w, problemf(http.StatusBadRequest, "count is %d; 1 to %d are allowed, and 0 means 1", count, s.cfg.MaxCount)
+	}
+	if wait != nil && wait.CheckValid() != nil || !s.waitAllowed(w.wait) {
+		return w, problemf(http.StatusBadRequest, "max_wait is a duration from 0s to %v", s.cfg.MaxWait)
+	}
+	return w, nil
+}
+
+// runsOf packs IDs of a layout that follow one another.
+func runsOf(ids []core.ID, l core.Layout) []*unalikev1.Run {
+	sequence := core.ID(1)<<l.SequenceBits - 1
+	memory := new(struct { // of the first one, which is mostly the only one
+		run  unalikev1.Run
+		runs [1]*unalikev1.Run
+	})
+	run, runs := &memory.run, memory.runs[:0]
+	for len(ids) > 0 {
+		n := runLength(ids, sequence)
+		run.First, run.Count = uint64(ids[0]), uint32(n)
+		runs = append(runs, run)
+		if ids = ids[n:]; len(ids) > 0 {
+			run = new(unalikev1.Run)
+		}
+	}
+	return runs
+}
+
+// runLength returns how many of the first IDs are a run. One ends with the tick: after its last sequence number comes
+// another worker ID's, or another tick's.
+func runLength(ids []core.ID, sequence core.ID) int {
+	first := ids[0]
+	most := min(len(ids), int(sequence-first&sequence)+1)
+	n := 1
+	for n < most && ids[n] == first+core.ID(n) {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,385 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/core"
+	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
+	"github.com/unalike-id/unalike/segment"
+	"github.com/unalike-id/unalike/segment/segmenttest"
+	"github.com/unalike-id/unalike/server"
+)
+
+// narrow has no worker ID: the last ID of a tick and the first one of the next follow one another.
+var narrow = core.Layout{Epoch: core.DefaultLayout().Epoch, Unit: time.Millisecond, TimeBits: 45, SequenceBits: 3}
+
+// idsOf unpacks runs, and checks that none leaves its tick.
+func idsOf(t *testing.T, runs []*unalikev1.Run, l core.Layout) []core.ID {
+	t.Helper()
+	var ids []core.ID
+	for _, run := range runs {
+		first, last := l.Decompose(core.ID(run.First)), l.Decompose(core.ID(run.First+uint64(run.Count)-1))
+		if run.Count < 1 || first.WorkerID != last.WorkerID || !first.Time.Equal(last.Time) {
+			t.Fatalf("a run of %d from %d goes from %+v to %+v", run.Count, run.First, first, last)
+		}
+		for i := range run.Count {
+			ids = append(ids, core.ID(run.First+uint64(i)))
+		}
+	}
+	return ids
+}
+
+// TestRPCGenerate: every protocol has IDs, each of them once, in runs that end with their ticks.
+func TestRPCGenerate(t *testing.T) {
+	r := serve(t, func(c *server.Config) {
+		g := generator(t, coordtest.NewFake(coordtest.FakeConfig{}), narrow)
+		g.Coordinator = newNamespace("n1")
+		c.Generators["narrow"] = g
+	})
+	page := r.listen()
+	seen := map[string]map[core.ID]bool{"narrow": {}, "orders": {}, "": {}}
+	layouts := map[string]core.Layout{"narrow": narrow, "orders": core.DefaultLayout(), "": core.TwitterLayout()}
+	for protocol, options := range protocols {
+		c := r.service(page.URL, options...)
+		for name, layout := range layouts {
+			for _, count := range []uint32{0, 1, 100, 2000} {
+				resp, err := c.Generate(t.Context(), &unalikev1.GenerateRequest{Generator: name, Count: count})
+				if err != nil {
+					t.Fatalf("%s, %q: %v", protocol, name, err)
+				}
+				ids := idsOf(t, resp.Runs, layout)
+				nonce := map[string]string{"narrow": "n1"}[name]
+				if len(ids) != int(max(count, 1)) || resp.Layout != layout.String() || resp.NamespaceNonce != nonce {
+					t.Errorf("%s, %q: %d IDs of %d, layout %s, nonce %q", protocol, name, len(ids), count, resp.Layout, resp.NamespaceNonce)
+				}
+				for _, id := range ids {
+					if seen[name][id] {
+						t.Fatalf("%s, %q: %v twice", protocol, name, id)
+					}
+					seen[name][id] = true
+				}
+			}
+		}
+	}
+}
+
+// TestRPCNumbers: numbers of a tag, packed into runs that end with a segment's.
+func TestRPCNumbers(t *testing.T) {
+	r := serve(t, nil)
+	page := r.listen()
+	next := int64(1)
+	for protocol, options := range protocols {
+		for _, count := range []uint32{0, 250} {
+			resp, err := r.service(page.URL, options...).Numbers(t.Context(), &unalikev1.NumbersRequest{Tag: "a/b", Count: count, MaxWait: durationpb.New(10 * time.Second)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := int64(0)
+			for _, run := range resp.Runs {
+				if run.First != next+n {
+					t.Errorf("%s: a run from %d, after %d", protocol, run.First, next+n-1)
+				}
+				n += int64(run.Count)
+			}
+			if n != int64(max(count, 1)) {
+				t.Errorf("%s: %d numbers of %d", protocol, n, count)
+			}
+			next += n
+		}
+	}
+}
+
+// TestRPCNumbersOfOthers: where others have taken numbers, a run ends.
+func TestRPCNumbersOfOthers(t *testing.T) {
+	const apart = 1_000_000 // where segments begin
+	store := segmenttest.NewFake(segment.Tag{Name: "x", Next: 1, Step: 10})
+	var takes atomic.Int64
+	store.Intercept(func(_ context.Context, op, _ string, do func() error) error {
+		if op == "take" {
+			store.Set("x", apart*takes.Add(1))
+		}
+		return do()
+	})
+	set, err := segment.NewSet(t.Context(), store, segment.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = set.Close(context.Background()) }()
+	r := serve(t, nil)
+	r.Sequences(set)
+	c := r.service(r.listen().URL)
+	seen, ends := map[int64]bool{}, 0
+	for range 10 {
+		resp, err := c.Numbers(t.Context(), &unalikev1.NumbersRequest{Tag: "x", Count: 250, MaxWait: durationpb.New(30 * time.Second)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, run := range resp.Runs {
+			for j := range run.Count {
+				number := run.First + int64(j)
+				if seen[number] || number%100_000 > 50_000 {
+					t.Fatalf("%d; twice: %v", number, seen[number])
+				}
+				seen[number] = true
+				n++
+			}
+		}
+		if n != 250 {
+			t.Errorf("%d numbers of 250", n)
+		}
+		ends += len(resp.Runs) - 1
+	}
+	if ends == 0 {
+		t.Error("no run has ended, so that nothing was tried")
+	}
+}
+
+// TestRPCReading: Decode and Layout say what the pages say.
+func TestRPCReading(t *testing.T) {
+	r := serve(t, func(c *server.Config) {
+		g := c.Generators["orders"]
+		g.Coordinator = newNamespace("n1")
+		c.Generators["orders"] = g
+	})
+	page := r.listen()
+	for protocol, options := range protocols {
+		c, l := r.service(page.URL, options...), core.DefaultLayout()
+		id, err := l.Compose(l.Epoch.Add(5*time.Second), 7, 9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts, err := c.Decode(t.Context(), &unalikev1.DecodeRequest{Generator: "orders", Id: uint64(id)})
+		if err != nil || !parts.Time.AsTime().Equal(l.Epoch.Add(5*time.Second)) || parts.WorkerId != 7 || parts.Sequence != 9 {
+			t.Errorf("%s: %v, %v", protocol, parts, err)
+		}
+		about, err := c.Layout(t.Context(), &unalikev1.LayoutRequest{Generator: "orders"})
+		if err != nil || about.Layout != l.String() || about.NamespaceNonce != "n1" || about.TimeBits != 41 || about.WorkerBits != 10 || about.SequenceBits != 12 ||
+			about.Unit.AsDuration() != l.Unit || !about.Epoch.AsTime().Equal(l.Epoch) || !about.Expires.AsTime().Equal(l.Expires()) {
+			t.Errorf("%s: %v, %v", protocol, about, err)
+		}
+	}
+}
+
+// TestRPCProblems: the codes are those of the problems, in every protocol.
+func TestRPCProblems(t *testing.T) {
+	f := coordtest.NewFake(coordtest.FakeConfig{})
+	late := startLate(t, f)
+	r := serve(t, func(c *server.Config) { c.Generators["late"] = server.Generator{Generator: late} })
+	page := r.listen()
+	for protocol, options := range protocols {
+		c := r.service(page.URL, options...)
+		generate := func(req *unalikev1.GenerateRequest) error {
+			_, err := c.Generate(t.Context(), req)
+			return err
+		}
+		_, decoding := c.Decode(t.Context(), &unalikev1.DecodeRequest{Id: 1 << 63})
+		_, absent := c.Decode(t.Context(), &unalikev1.DecodeRequest{Generator: "none"})
+		_, layout := c.Layout(t.Context(), &unalikev1.LayoutRequest{Generator: "none"})
+		_, tag := c.Numbers(t.Context(), &unalikev1.NumbersRequest{Tag: "none"})
+		_, noTag := c.Numbers(t.Context(), &unalikev1.NumbersRequest{})
+		_, large := c.Numbers(t.Context(), &unalikev1.NumbersRequest{Tag: strings.Repeat("x", 65<<10)})
+		for name, tt := range map[string]struct {
+			err  error
+			code connect.Code
+			text string
+		}{
+			"count":        {generate(&unalikev1.GenerateRequest{Count: 10_001}), connect.CodeInvalidArgument, "count is 10001; 1 to 10000 are allowed"},
+			"largest":      {generate(&unalikev1.GenerateRequest{Count: math.MaxUint32}), connect.CodeInvalidArgument, "1 to 10000 are allowed"},
+			"wait":         {generate(&unalikev1.GenerateRequest{MaxWait: durationpb.New(31 * time.Second)}), connect.CodeInvalidArgument, "from 0s to 30s"},
+			"before":       {generate(&unalikev1.GenerateRequest{MaxWait: durationpb.New(-1)}), connect.CodeInvalidArgument, "from 0s to 30s"},
+			"unknown":      {generate(&unalikev1.GenerateRequest{Generator: "none"}), connect.CodeNotFound, "known are: default, late, orders"},
+			"not ready":    {generate(&unalikev1.GenerateRequest{Generator: "late"}), connect.CodeUnavailable, "core: generator not started yet"},
+			"two of them":  {generate(&unalikev1.GenerateRequest{Generator: "late", Count: 2}), connect.CodeUnavailable, "core: generator not started yet"},
+			"large ID":     {decoding, connect.CodeInvalidArgument, "IDs from 0 to"},
+			"no generator": {absent, connect.CodeNotFound, "known are"},
+			"no layout":    {layout, connect.CodeNotFound, "known are"},
+			"no tag":       {tag, connect.CodeNotFound, "there is no such tag"},
+			"empty tag":    {noTag, connect.CodeInvalidArgument, "1 to 128 bytes"},
+			"large body":   {large, connect.CodeResourceExhausted, ""},
+		} {
+			if connect.CodeOf(tt.err) != tt.code || !strings.Contains(tt.err.Error(), tt.text) {
+				t.Errorf("%s, %s: %v; want %v: %s", protocol, name, tt.err, tt.code, tt.text)
+			}
+			if ce, ok := errors.AsType[*connect.Error](tt.err); tt.code == connect.CodeUnavailable && (!ok || ce.Meta().Get("Retry-After") != "1") {
+				t.Errorf("%s, %s: Retry-After is missing", protocol, name)
+			}
+		}
+	}
+}
+
+// TestRPCRights: what a token may do is the same over RPC, and so is who sees why.
+func TestRPCRights(t *testing.T) {
+	f := coordtest.NewFake(coordtest.FakeConfig{})
+	f.Fail(coordtest.Acquire, errors.New("secret-host refuses"), coordtest.Forever)
+	late, err := core.Start(f.Client(), core.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = late.Close(t.Context()) }()
+	r := serve(t, func(c *server.Config) {
+		withTokens(t)(c)
+		c.Generators["late"] = server.Generator{Generator: late}
+	})
+	page := r.listen()
+	for protocol, options := range protocols {
+		for token, want := range map[string]struct{ generate, watch connect.Code }{
+			"":                   {connect.CodeUnauthenticated, connect.CodeUnauthenticated},
+			"wrong-0123456789ab": {connect.CodeUnauthenticated, connect.CodeUnauthenticated},
+			generates:            {0, connect.CodePermissionDenied},
+			operates:             {0, 0},
+		} {
+			o := options
+			if token != "" {
+				o = append([]connect.ClientOption{withToken(token)}, options...)
+			}
+			c := r.service(page.URL, o...)
+			_, err := c.Generate(t.Context(), &unalikev1.GenerateRequest{Generator: "orders"})
+			wantCode(t, protocol+" Generate "+token, err, want.generate)
+			stream, err := c.Watch(t.Context(), &unalikev1.WatchRequest{Generator: "orders"})
+			if err == nil {
+				if !stream.Receive() {
+					err = stream.Err()
+				}
+				_ = stream.Close()
+			}
+			wantCode(t, protocol+" Watch "+token, err, want.watch)
+			_, err = c.Generate(t.Context(), &unalikev1.GenerateRequest{Generator: "late"})
+			if shown := err != nil && strings.Contains(err.Error(), "secret-host"); shown != (token == operates) {
+				t.Errorf("%s, %q: %v", protocol, token, err)
+			}
+		}
+	}
+}
+
+// wantCode checks the code of an error; 0 is none.
+func wantCode(t *testing.T, what string, err error, want connect.Code) {
+	t.Helper()
+	if err == nil && want == 0 {
+		return
+	}
+	if err == nil || connect.CodeOf(err) != want {
+		t.Errorf("%s: %v; want %v", what, err, want)
+	}
+}
+
+// TestRPCNonce: there are no IDs while the nonce is not known, it is asked for once, and again when
+// that is wanted.
+func TestRPCNonce(t *testing.T) {
+	n := newNamespace("n1")
+	away := errors.New("secret-host refuses")
+	n.failed.Store(&away)
+	r := serve(t, func(c *server.Config) {
+		withTokens(t)(c)
+		g := c.Generators["orders"]
+		g.Coordinator = n
+		c.Generators["orders"] = g
+	})
+	c := r.service(r.listen().URL, withToken(generates))
+	generate := func() (string, error) {
+		resp, err := c.Generate(t.Context(), &unalikev1.GenerateRequest{Generator: "orders"})
+		return resp.GetNamespaceNonce(), err
+	}
+	if _, err := generate(); connect.CodeOf(err) != connect.CodeUnavailable || strings.Contains(err.Error(), "secret") {
+		t.Errorf("while nobody knows the nonce: %v", err)
+	}
+	if err := r.ReadNamespaces(t.Context()); err == nil || !strings.Contains(err.Error(), "generator orders: secret-host refuses") {
+		t.Errorf("ReadNamespaces: %v", err)
+	}
+	n.failed.Store(nil)
+	n.now.Store(new(coord.Namespace))
+	if _, err := generate(); connect.CodeOf(err) != connect.CodeUnavailable {
+		t.Errorf("without a namespace: %v", err)
+	}
+	n.now.Store(&coord.Namespace{Layout: "x", Nonce: "n2"})
+	before := n.asked.Load()
+	for range 3 {
+		if got, err := generate(); got != "n2" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	if asked := n.asked.Load() - before; asked != 1 {
+		t.Errorf("asked %d times", asked)
+	}
+	n.now.Store(&coord.Namespace{Layout: "x", Nonce: "n3"})
+	if err := r.ReadNamespaces(t.Context()); err != nil {
+		t.Error(err)
+	}
+	n.failed.Store(&away)
+	if err := r.ReadNamespaces(t.Context()); err == nil {
+		t.Error("ReadNamespaces passes an error over")
+	}
+	if got, err := generate(); got != "n3" || err != nil {
+		t.Errorf("made again: %q, %v", got, err)
+	}
+}
+
+// TestRPCWire: what curl sends and reads. No answer may be stored, and nothing can be had with GET.
+func TestRPCWire(t *testing.T) {
+	r := serve(t, nil)
+	post := func(method, path, body string) reply {
+		req, err := http.NewRequestWithContext(t.Context(), method, r.http.URL+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		return r.do(req)
+	}
+	const generate = "/unalike.v1.IDService/Generate"
+	for _, tt := range []struct {
+		method, path, body string
+		status             int
+		has                string
+	}{
+		{"POST", generate, `{"generator":"orders","count":3,"maxWait":"2s"}`, 200, `"runs":[{"first":"`},
+		{"POST", generate, `{"generator":"none"}`, 404, `"code":"not_found"`},
+		{"POST", generate, `{"count":"many"}`, 400, `"code":"invalid_argument"`},
+		{"POST", generate, strings.Repeat(" ", 65<<10), 429, `"code":"resource_exhausted"`},
+		{"GET", generate, "", 405, ""},
+		{"GET", generate + "?encoding=json&message=%7B%7D", "", 405, ""},
+		{"PUT", generate, "{}", 405, ""},
+		{"POST", "/unalike.v1.IDService/None", "{}", 404, "there is no such page"},
+		{"POST", "/grpc.health.v1.Health/Check", "{}", 200, "SERVING"},
+	} {
+		got := post(tt.method, tt.path, tt.body)
+		if got.StatusCode != tt.status || !strings.Contains(got.body, tt.has) || got.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s %s %.40s: %s %v %s", tt.method, tt.path, tt.body, got.Status, got.Header, got.body)
+		}
+	}
+	req, err := http.NewRequestWithContext(t.Context(), "POST", r.http.URL+generate, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = "evil.example"
+	req.Header.Set("Content-Type", "application/json")
+	if got := r.do(req); got.StatusCode != 403 || !strings.Contains(got.body, "permission_denied") {
+		t.Errorf("a foreign Host: %s %s", got.Status, got.body)
+	}
+}
+
+// TestRPCCompressed: a message is bounded by what it becomes, not by what is sent.
+func TestRPCCompressed(t *testing.T) {
+	r := serve(t, nil)
+	page := r.listen()
+	for protocol, options := range protocols {
+		c := r.service(page.URL, append([]connect.ClientOption{connect.WithSendGzip()}, options...)...)
+		if _, err := c.Generate(t.Context(), &unalikev1.GenerateRequest{Generator: "orders"}); err != nil {
+			t.Errorf("%s: a small one: %v", protocol, err)
+		}
+		_, err := c.Generate(t.Context(), &unalikev1.GenerateRequest{Generator: strings.Repeat("x", 8<<20)})
+		wantCode(t, protocol, err, connect.CodeResourceExhausted)
+	}
+}

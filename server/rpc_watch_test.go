@@ -1,0 +1,144 @@
+package server_test
+
+import (
+	"context"
+	"log/slog"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/core"
+	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
+	"github.com/unalike-id/unalike/proto/unalike/v1/unalikev1connect"
+	"github.com/unalike-id/unalike/server"
+)
+
+// startLate returns a generator that has no worker ID before f is healed.
+func startLate(t *testing.T, f *coordtest.Fake) *core.Generator {
+	t.Helper()
+	f.Fail(coordtest.Acquire, coordtest.ErrUnreachable, coordtest.Forever)
+	g, err := core.Start(f.Client(), core.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = g.Close(context.Background()) })
+	return g
+}
+
+// TestWatchChange: a watcher learns at once how a generator is, and when that changes.
+func TestWatchChange(t *testing.T) {
+	f := coordtest.NewFake(coordtest.FakeConfig{})
+	late := startLate(t, f)
+	r := serve(t, func(c *server.Config) { c.Generators["late"] = server.Generator{Generator: late} })
+	stream, err := r.service(r.listen().URL).Watch(t.Context(), &unalikev1.WatchRequest{Generator: "late", Interval: durationpb.New(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	if !stream.Receive() || stream.Msg().Ready || !strings.Contains(stream.Msg().Reason, "not started yet") || len(stream.Msg().WorkerIds) != 0 {
+		t.Fatalf("%v, %v", stream.Msg(), stream.Err())
+	}
+	f.Heal()
+	for !stream.Msg().Ready {
+		if !stream.Receive() {
+			t.Fatal(stream.Err())
+		}
+	}
+	if m := stream.Msg(); m.Reason != "" || !slices.Equal(m.WorkerIds, []uint32{0}) || m.WindowLeft.AsDuration() <= 0 {
+		t.Errorf("%v", m)
+	}
+}
+
+// TestWatch: a watcher hears from time to time, longer than a server lets a reply take, and is sent
+// away when the server stops.
+func TestWatch(t *testing.T) {
+	r := serve(t, nil)
+	page := r.listen(func(s *http.Server) { s.ReadTimeout, s.WriteTimeout = time.Second, time.Second })
+	clients := []unalikev1connect.IDServiceClient{unalikev1connect.NewIDServiceClient(page.Client(), page.URL)} // HTTP/1.1
+	for _, options := range protocols {
+		clients = append(clients, r.service(page.URL, options...))
+	}
+	var all []*connect.ServerStreamForClient[unalikev1.WatchResponse]
+	for _, c := range clients {
+		stream, err := c.Watch(t.Context(), &unalikev1.WatchRequest{Generator: "orders", Interval: durationpb.New(time.Second)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stream.Close()
+		all = append(all, stream)
+	}
+	for _, stream := range all {
+		for range 4 { // after three seconds
+			if !stream.Receive() {
+				t.Fatal(stream.Err())
+			}
+		}
+	}
+	r.Drain()
+	r.Drain() // twice is no mistake
+	for _, stream := range all {
+		for stream.Receive() {
+		}
+		if err := stream.Err(); connect.CodeOf(err) != connect.CodeUnavailable || !strings.Contains(err.Error(), "stopping") {
+			t.Errorf("at the end: %v", err)
+		}
+	}
+}
+
+func TestWatchRefused(t *testing.T) {
+	r := serve(t, nil)
+	c := r.service(r.listen().URL)
+	for _, tt := range []struct {
+		req  *unalikev1.WatchRequest
+		code connect.Code
+		text string
+	}{
+		{&unalikev1.WatchRequest{Generator: "none"}, connect.CodeNotFound, "known are"},
+		{&unalikev1.WatchRequest{Generator: "orders", Interval: durationpb.New(time.Second - 1)}, connect.CodeInvalidArgument, "interval is a duration from 1s to 24 hours"},
+		{&unalikev1.WatchRequest{Generator: "orders", Interval: durationpb.New(24*time.Hour + 1)}, connect.CodeInvalidArgument, "interval is a duration from 1s to 24 hours"},
+		{&unalikev1.WatchRequest{Generator: "orders", Interval: durationpb.New(math.MaxInt64)}, connect.CodeInvalidArgument, "interval is a duration from 1s to 24 hours"},
+	} {
+		stream, err := c.Watch(t.Context(), tt.req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stream.Receive() || connect.CodeOf(stream.Err()) != tt.code || !strings.Contains(stream.Err().Error(), tt.text) {
+			t.Errorf("%v: %v", tt.req, stream.Err())
+		}
+		_ = stream.Close()
+	}
+}
+
+// TestWatchMany: there is a bound on streams, and those that have ended do not count.
+func TestWatchMany(t *testing.T) {
+	r := serve(t, nil)
+	c := r.service(r.listen().URL)
+	watch := func() error {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		stream, err := c.Watch(ctx, &unalikev1.WatchRequest{Generator: "orders"})
+		if err != nil {
+			return err
+		}
+		defer stream.Close()
+		stream.Receive()
+		return stream.Err()
+	}
+	r.AddWatches(server.MaxWatches)
+	for range 2 { // one that is refused does not count either
+		if err := watch(); connect.CodeOf(err) != connect.CodeResourceExhausted || !strings.Contains(err.Error(), "1000 streams are under way") {
+			t.Errorf("one too many: %v", err)
+		}
+	}
+	r.AddWatches(-1)
+	if err := watch(); err != nil {
+		t.Errorf("the last one: %v", err)
+	}
+}

@@ -1,0 +1,155 @@
+package server_test
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/unalike-id/unalike/server"
+)
+
+// direct sends a request to a handler without a network, and returns the status.
+func direct(t *testing.T, h http.Handler, path string) int {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", path, nil))
+	return w.Code
+}
+
+// TestRights: who may do what, with and without a token.
+func TestRights(t *testing.T) {
+	tokens := withTokens(t)
+	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("metrics")) })
+	r := serve(t, func(c *server.Config) { tokens(c); c.Metrics = page })
+	for path, want := range map[string][4]int{ // nobody, somebody, who generates, who operates
+		"/healthz":                     {200, 200, 200, 200},
+		"/readyz":                      {200, 200, 200, 200},
+		"/v1/generators":               {401, 401, 200, 200},
+		"/v1/generators/orders/ids":    {401, 401, 200, 200},
+		"/v1/generators/none/ids":      {401, 401, 404, 404},
+		"/v1/generators/orders/ids/1":  {401, 401, 200, 200},
+		"/v1/generators/orders/layout": {401, 401, 200, 200},
+		"/v1/sequences":                {401, 401, 200, 200},
+		"/v1/sequences/a%2Fb/numbers":  {401, 401, 200, 200},
+		"/api/snowflake/get/x":         {401, 401, 200, 200},
+		"/api/segment/get/a%2Fb":       {401, 401, 200, 200},
+		"/decodeSnowflakeId":           {401, 401, 200, 200},
+		"/metrics":                     {401, 401, 403, 200},
+		"/cache":                       {401, 401, 403, 200},
+		"/db":                          {401, 401, 403, 200},
+		"/nothing":                     {401, 401, 404, 404},
+	} {
+		for i, header := range []string{"X-Nothing: x", "Authorization: Bearer " + generates + "x", "Authorization: Bearer " + generates, "Authorization: bearer " + operates} {
+			if got := r.call("GET", path, header); got.StatusCode != want[i] {
+				t.Errorf("%s with %q: %s, want %d", path, header, got.Status, want[i])
+			}
+		}
+	}
+	for _, header := range []string{"Authorization: Bearer", "Authorization: Bearer ", "Authorization: Basic x", "Authorization: " + operates, "Authorization: Digest " + operates} {
+		if got := r.call("GET", "/v1/generators", header); got.StatusCode != 401 || got.Header.Get("WWW-Authenticate") == "" {
+			t.Errorf("%q: %s %v", header, got.Status, got.Header)
+		}
+	}
+	req, _ := http.NewRequestWithContext(t.Context(), "GET", r.http.URL+"/cache", http.NoBody)
+	req.SetBasicAuth("whoever", operates)
+	if got := r.do(req); got.StatusCode != 200 {
+		t.Errorf("HTTP Basic: %s", got.Status)
+	}
+	if got := r.call("GET", "/v1/generators", "Authorization: Bearer "+generates); strings.Contains(got.body, "health") {
+		t.Errorf("health is shown to who may only generate: %s", got.body)
+	}
+	open := serve(t, func(c *server.Config) { tokens(c); c.Leaf.Anyone = true })
+	for path, want := range map[string]int{"/api/snowflake/get/x": 200, "/api/segment/get/a%2Fb": 200, "/v1/generators": 401, "/cache": 401} {
+		if got := open.call("GET", path); got.StatusCode != want {
+			t.Errorf("Leaf for anyone: %s: %s, want %d", path, got.Status, want)
+		}
+	}
+}
+
+// TestNothingSecret: neither the log nor an answer has a token in it.
+func TestNothingSecret(t *testing.T) {
+	r := serve(t, withTokens(t))
+	var seen strings.Builder
+	for _, path := range []string{"/v1/generators", "/nothing", "/v1/generators/none/ids", "/cache", "/v1/generators/orders/ids?count=" + operates} {
+		for _, token := range []string{operates, generates, "wrong-" + operates} {
+			got := r.call("GET", path, "Authorization: Bearer "+token)
+			seen.WriteString(got.body)
+			_ = got.Header.Write(&seen)
+		}
+	}
+	seen.WriteString(r.log.String())
+	if strings.Contains(seen.String(), operates) || strings.Contains(seen.String(), generates) {
+		t.Errorf("a token is shown:\n%s", seen.String())
+	}
+}
+
+func TestTokenFiles(t *testing.T) {
+	path := tokenFile(t, generates)
+	tokens, err := server.NewTokens([]server.TokenFile{{Path: path, May: server.Generate}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := serve(t, func(c *server.Config) { c.Tokens = tokens })
+	with := func(token string) int {
+		return r.call("GET", "/v1/generators", "Authorization: Bearer "+token).StatusCode
+	}
+	if changed, err := tokens.Reload(); changed || err != nil {
+		t.Errorf("read again: %v, %v", changed, err)
+	}
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(operates)
+	if changed, err := tokens.Reload(); !changed || err != nil || with(generates) != 401 || with(operates) != 200 {
+		t.Errorf("changed: %v, %v; the old one %d, the new one %d", changed, err, with(generates), with(operates))
+	}
+	for _, bad := range []string{"", "short", "two words of a token", "two-lines-of-tokens\ntwo-lines-of-tokens", strings.Repeat("x", 5000), "not-ascii-not-ascii-\xff"} {
+		write(bad)
+		if changed, err := tokens.Reload(); changed || err == nil || !strings.Contains(err.Error(), path) || bad != "" && strings.Contains(err.Error(), bad) {
+			t.Errorf("%.20q: %v, %v", bad, changed, err)
+		}
+		if with(operates) != 200 {
+			t.Errorf("%.20q: the old token is forgotten", bad)
+		}
+	}
+	for _, files := range [][]server.TokenFile{nil, {{Path: path + "x", May: server.Generate}}, {{Path: tokenFile(t, generates)}}} {
+		if _, err := server.NewTokens(files); err == nil {
+			t.Errorf("%v is accepted", files)
+		}
+	}
+}
+
+// TestHost: a name that leads to a loopback address is none of this machine's, unless it was allowed.
+func TestHost(t *testing.T) {
+	r := serve(t, func(c *server.Config) { c.Hosts = []string{"ids.example.com"} })
+	_, port, _ := net.SplitHostPort(r.http.Listener.Addr().String())
+	for host, want := range map[string]int{
+		"localhost": 200, "LOCALHOST:" + port: 200, "localhost.": 200, "127.0.0.1:" + port: 200, "127.1.2.3": 200, "[::1]:" + port: 200, "[::1]": 200, "ids.example.com:80": 200,
+		"evil.example.com": 421, "evil.example.com:" + port: 421, "localhost.evil.example.com": 421, "10.0.0.1": 421, "127.0.0.1.nip.io": 421, "[2001:db8::1]": 421,
+	} {
+		got := r.call("GET", "/healthz", "Host: "+host)
+		if got.StatusCode != want || want == 421 && !strings.Contains(got.body, "the Host header is not that of this machine") {
+			t.Errorf("%s: %s %s, want %d", host, got.Status, got.body, want)
+		}
+	}
+}
+
+// TestLargeBody: a body is refused by its size before it is read.
+func TestLargeBody(t *testing.T) {
+	r := serve(t, nil)
+	for size, want := range map[int]int{64 << 10: 200, 64<<10 + 1: 413, 1 << 20: 413} {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", r.http.URL+"/v1/generators/orders/ids", bytes.NewReader(make([]byte, size)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.do(req); got.StatusCode != want || want == 413 && !strings.Contains(got.body, "the body has more than 65536 bytes") {
+			t.Errorf("%d bytes: %s %s, want %d", size, got.Status, got.body, want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/unalike-id/unalike/segment"
+)
+
+// storeWait is how long a request that does not ask to wait may take for a segment: the first
+// number of a tag always comes from the store.
+const storeWait = segment.DefaultRefillTimeout
+
+// sequences returns the tags.
+func (s *Server) sequences() (*segment.Set, error) {
+	set := s.set.Load()
+	switch {
+	case set != nil:
+		return set, nil
+	case s.segments.Load():
+		p := problemf(http.StatusServiceUnavailable, "the store of the tags has not answered yet")
+		p.retry = retrySoon
+		return nil, p
+	}
+	return nil, problemf(http.StatusNotFound, "there are no tags here; the server was given no store")
+}
+
+// numbers answers with new numbers of a tag.
+func (s *Server) numbers(w http.ResponseWriter, r *request) error {
+	wants, err := s.wanted(r)
+	if err != nil {
+		return err
+	}
+	b := s.buffers.Get().(*buffer)
+	defer s.keep(b)
+	if b.numbers, err = s.takeNumbers(r.Context(), r.PathValue("tag"), b.numbers[:0], wants.count, wants.wait); err != nil {
+		return err
+	}
+	b.text = appendAll(b.text[:0], b.numbers, "numbers", wants.plain)
+	b.send(w, wants.plain)
+	return nil
+}
+
+// takeNumbers appends count new numbers to dst, which are all or none.
+func (s *Server) takeNumbers(ctx context.Context, tag string, dst []int64, count int, wait time.Duration) ([]int64, error) {
+	set, err := s.sequences()
+	if err != nil {
+		return dst, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, max(wait, storeWait))
+	defer cancel()
+	if cap(dst) < count {
+		dst = make([]int64, 0, count)
+	}
+	dst = dst[:count]
+	_, err = set.Fill(ctx, tag, dst)
+	return dst, err
+}
+
+// sequenceView is a tag in the list.
+type sequenceView struct {
+	Tag      string  `json:"tag"`
+	Ready    bool    `json:"ready"`
+	Left     int64   `json:"left"`
+	Step     int64   `json:"step"`
+	Issued   uint64  `json:"issued"`
+	TimeLeft float64 `json:"time_left_seconds,omitempty"`
+	Error    string  `json:"error,omitempty"` // for who may operate
+}
+
+// listSequences answers with all tags.
+func (s *Server) listSequences(w http.ResponseWriter, r *request) error {
+	set, err := s.sequences()
+	if err != nil {
+		return err
+	}
+	list := struct {
+		Sequences []sequenceView `json:"sequences"`
+	}{[]sequenceView{}}
+	for _, h := range set.Health() {
+		v := sequenceView{Tag: h.Tag, Ready: h.Healthy, Left: h.Left, Step: h.Step, Issued: h.Issued, TimeLeft: h.TimeLeft.Seconds()}
+		if h.Failing != nil && r.may&Operate != 0 {
+			v.Error = h.Failing.Error()
+		}
+		list.Sequences = append(list.Sequences, v)
+	}
+	return sendJSON(w, list)
+}

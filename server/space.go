@@ -1,0 +1,94 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// inspectTime bounds how long a coordinator is asked for the nonce of its namespace.
+const inspectTime = 5 * time.Second
+
+// space is the namespace of a generator, as callers see it who compare servers.
+type space struct {
+	layout    string
+	inspector coord.Inspector // nil: the coordinator has no nonce
+	asking    chan struct{}   // held while the coordinator is asked
+	known     atomic.Pointer[string]
+}
+
+func newSpace(g Generator) *space {
+	sp := &space{layout: g.Layout.String(), asking: make(chan struct{}, 1)}
+	sp.inspector, _ = g.Coordinator.(coord.Inspector)
+	return sp
+}
+
+// nonce returns the nonce of the namespace, which the coordinator is asked for the first time. It
+// is empty if the coordinator has none.
+func (sp *space) nonce(ctx context.Context) (string, error) {
+	if sp.inspector == nil {
+		return "", nil
+	}
+	if known := sp.known.Load(); known != nil {
+		return *known, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, inspectTime)
+	defer cancel()
+	select {
+	case sp.asking <- struct{}{}:
+		defer func() { <-sp.asking }()
+	case <-ctx.Done():
+		return "", notRead(ctx.Err())
+	}
+	if known := sp.known.Load(); known != nil {
+		return *known, nil
+	}
+	if err := sp.ask(ctx); err != nil {
+		return "", notRead(err)
+	}
+	return *sp.known.Load(), nil
+}
+
+// ask asks the coordinator.
+func (sp *space) ask(ctx context.Context) error {
+	n, err := sp.inspector.Inspect(ctx)
+	switch {
+	case err != nil:
+		return err
+	case n.Layout == "":
+		return errors.New("there is no such namespace")
+	}
+	sp.known.Store(&n.Nonce)
+	return nil
+}
+
+// notRead is the error of a request that needs a nonce.
+func notRead(err error) error {
+	p := problemf(http.StatusServiceUnavailable, "the namespace cannot be read from its coordinator")
+	p.retry = retrySoon
+	return fmt.Errorf("%w: %w", p, err)
+}
+
+// ReadNamespaces asks the coordinators for the nonces of their namespaces, which come with IDs over
+// RPC: a namespace that was lost and is made again has another one. Without it they are asked once.
+// Call it about once a minute. It blocks until all have answered or ctx ends.
+func (s *Server) ReadNamespaces(ctx context.Context) error {
+	var errs []error
+	for _, name := range s.known {
+		sp := s.spaces[name]
+		if sp.inspector == nil {
+			continue
+		}
+		bounded, cancel := context.WithTimeout(ctx, inspectTime)
+		if err := sp.ask(bounded); err != nil {
+			errs = append(errs, fmt.Errorf("generator %s: %w", name, err))
+		}
+		cancel()
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,133 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+// Right is what a caller may do.
+type Right uint8
+
+// The rights.
+const (
+	// Generate is to have IDs and numbers, and to read layouts.
+	Generate Right = 1 << iota
+	// Operate is to see metrics, health and who holds what.
+	Operate
+	// anyone stands for no right at all.
+	anyone Right = 0
+)
+
+const (
+	minToken = 16
+	maxToken = 4 << 10
+)
+
+// TokenFile is a file with one token, and what its bearer may do.
+type TokenFile struct {
+	Path string
+	May  Right
+}
+
+// Tokens are the tokens of a server, read from files. They are safe for concurrent use.
+type Tokens struct {
+	files   []TokenFile
+	current atomic.Pointer[[]token]
+}
+
+// token is kept as a hash: comparing two of them says nothing about the lengths of what they hash.
+type token struct {
+	sum [sha256.Size]byte
+	may Right
+}
+
+// NewTokens reads the tokens. Errors wrap [ErrInvalidConfig], name the file, and never show what is
+// in it.
+func NewTokens(files []TokenFile) (*Tokens, error) {
+	if len(files) == 0 {
+		return nil, invalid("there is no file with a token; name one, or use no Tokens at all")
+	}
+	t := &Tokens{files: append([]TokenFile(nil), files...)}
+	if _, err := t.Reload(); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Reload reads the files again and reports whether anything has changed. After an error the tokens
+// are those that were read last.
+func (t *Tokens) Reload() (changed bool, err error) {
+	all := make([]token, 0, len(t.files))
+	for _, f := range t.files {
+		if f.May&^(Generate|Operate) != 0 || f.May == 0 {
+			return false, invalid("token file %s: it gives no right that is known; Generate and Operate are", f.Path)
+		}
+		text, err := readToken(f.Path)
+		if err != nil {
+			return false, invalid("token file %s: %w", f.Path, err)
+		}
+		all = append(all, token{sha256.Sum256(text), f.May})
+	}
+	old := t.current.Swap(&all)
+	return old == nil || !slices.Equal(*old, all), nil
+}
+
+// readToken reads a file with one line.
+func readToken(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		var inner *os.PathError
+		if errors.As(err, &inner) {
+			err = inner.Err
+		}
+		return nil, fmt.Errorf("it cannot be read: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxToken+1))
+	if err != nil {
+		return nil, fmt.Errorf("it cannot be read: %w", err)
+	}
+	text = bytes.TrimRight(text, "\r\n")
+	switch {
+	case len(text) < minToken || len(text) > maxToken:
+		return nil, fmt.Errorf("the token has %d bytes; %d to %d are allowed: 'openssl rand -hex 32' makes one", len(text), minToken, maxToken)
+	case bytes.IndexFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0:
+		return nil, errors.New("the token is not a single line of printable ASCII without spaces")
+	}
+	return text, nil
+}
+
+// rightsOf returns what the bearer of a request's token may do; ok is false if it has none that is
+// known. All tokens are compared, so that the time taken says nothing.
+func (t *Tokens) rightsOf(r *http.Request) (may Right, ok bool) {
+	sum := sha256.Sum256([]byte(bearer(r)))
+	found := 0
+	for _, known := range *t.current.Load() {
+		same := subtle.ConstantTimeCompare(sum[:], known.sum[:])
+		found |= same
+		may |= Right(same) * known.may
+	}
+	return may, found == 1
+}
+
+// bearer returns the token that a request shows: as a bearer, or as the password of HTTP Basic, so
+// that a browser can show one.
+func bearer(r *http.Request) string {
+	if _, password, ok := r.BasicAuth(); ok {
+		return password
+	}
+	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if strings.EqualFold(scheme, "Bearer") {
+		return text
+	}
+	return ""
+}
