@@ -38,8 +38,9 @@ const (
 	// longer than it takes to list all that a namespace can have.
 	longest = 10 * time.Second
 	// reads is how often a request that changes nothing is made if none is answered, and hasty how long all of
-	// them but the last may take: they may go to the one of several servers that hangs.
-	reads, hasty = 3, 3 * time.Second
+	// them but the last may take: they may go to the one of several servers that hangs. A balancer that knows
+	// nothing of them, and leads others, too, may lead to it several times in a row.
+	reads, hasty = 4, 3 * time.Second
 )
 
 // request is one request.
