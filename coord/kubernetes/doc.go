@@ -26,7 +26,7 @@
 // # Requests
 //
 // Each ends after 10 s at the most, also if its context has no deadline. One that changes nothing is
-// made three times then. Of several API servers behind an address, one that is out of order or leaves requests without an
+// given up after 3 s and made again, three times. Of several API servers behind an address, one that is out of order or leaves requests without an
 // answer loses its connection; a client that was passed to New keeps it, because others use it.
 //
 // # Rights
