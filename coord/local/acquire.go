@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -125,7 +126,7 @@ func (c *Coordinator) choose(ctx context.Context, ask asking) (coord.Grant, erro
 		return c.choose(ctx, ask)
 	}
 	alone := slices.DeleteFunc(slices.Clone(all), func(e *entry) bool { return !c.alone(e, ask.Request) })
-	ns, away := c.answers(ctx, len(alone) > 0)
+	ns, away := c.answers(ctx, ask, alone)
 	switch {
 	case away == nil:
 		return c.chooseWith(ctx, preferred, others, ask, ns)
@@ -169,7 +170,10 @@ func (c *Coordinator) chooseWith(ctx context.Context, preferred, others []*entry
 	if len(others) == 0 {
 		return c.lease(ctx, ask)
 	}
-	leasing, cancel := c.patience(ctx)
+	leasing, cancel := ctx, func() {}
+	if !c.allLate(others, ask.Request) {
+		leasing, cancel = c.patience(ctx)
+	}
 	defer cancel()
 	g, err = c.lease(leasing, ask)
 	if err == nil || c.hopeless(ctx, err) {
@@ -220,27 +224,51 @@ func (c *Coordinator) hopeless(ctx context.Context, err error) bool {
 }
 
 // answers finds out whether the back end answers, and which namespace it has. If something
-// serves without it, it is not waited for for long. The caller holds mu, which is given up
-// meanwhile.
-func (c *Coordinator) answers(ctx context.Context, without bool) (coord.Namespace, error) {
-	if without {
+// serves without it, it is not waited for for long, or for longer if that opens late; if nothing does, what
+// the attempt before has heard is good for this one: else a back end that takes its time would never be
+// asked for more than that. The caller holds mu, which is given up meanwhile.
+func (c *Coordinator) answers(ctx context.Context, ask asking, without []*entry) (coord.Namespace, error) {
+	if before, ok := c.heard[ask.Token]; ok && len(without) == 0 && lifetime.Since(before.at) < ask.TTL {
+		delete(c.heard, ask.Token) // the next attempt asks again
+		return before.ns, nil
+	}
+	if len(without) > 0 {
+		limit := Patience
+		if c.allLate(without, ask.Request) {
+			limit = ask.TTL
+		}
 		var cancel context.CancelFunc
-		ctx, cancel = c.patience(ctx)
+		ctx, cancel = half(ctx, limit)
 		defer cancel()
 	}
 	c.mu.Unlock()
-	defer c.mu.Lock()
-	return c.inner.Inspect(ctx)
+	ns, err := c.inner.Inspect(ctx)
+	c.mu.Lock()
+	maps.DeleteFunc(c.heard, func(_ string, a answer) bool { return lifetime.Since(a.at) >= ask.TTL })
+	if err == nil {
+		c.heard[ask.Token] = answer{ns, lifetime.Now()}
+	}
+	return ns, err
+}
+
+// answer is which namespace the back end has said that it has, and when.
+type answer struct {
+	ns coord.Namespace
+	at time.Time
 }
 
 // patience is how long something is waited for that can be done without: half of what is left
 // of ctx, and no longer than Patience.
 func (*Coordinator) patience(ctx context.Context) (context.Context, context.CancelFunc) {
-	d := Patience
+	return half(ctx, Patience)
+}
+
+// half is half of what is left of ctx, and no longer than a limit.
+func half(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if deadline, ok := ctx.Deadline(); ok {
-		d = min(d, lifetime.Until(deadline)/2)
+		limit = min(limit, lifetime.Until(deadline)/2)
 	}
-	return context.WithTimeout(ctx, d)
+	return context.WithTimeout(ctx, limit)
 }
 
 // lease leases a worker ID that is not in the file. A record is written before, so that

@@ -195,6 +195,9 @@ func (c *Coordinator) extendFrom(h *hold, end, until int64) bool {
 	base := h.inner
 	base.NotAfter = end
 	wait, began, over, now := h.wait, lifetime.Now(), h.alone, h.tick()
+	if over {
+		wait *= 2 // for two answers, one after the other
+	}
 	ok := c.life.Spawn(func() {
 		defer close(ended)
 		ctx, cancel := context.WithTimeout(c.life.Context(), wait)
@@ -248,6 +251,13 @@ func (c *Coordinator) goOverLater(ctx context.Context, h *hold, now, until int64
 	}
 	if err := c.allowed(h.entry, ns, h.req, now); err != nil {
 		return base, r, err
+	}
+	if opensLate(h.start, now, h.req, c.window) {
+		// It was better than nothing. Now there may be a worker ID whose window opens in time.
+		h.entry.taken = false
+		c.forget(h, lost(h.outer, "its window opens late, and the back end answers again"))
+		h.signal()
+		return base, r, c.still(h)
 	}
 	return c.goOver(ctx, h.entry, ns, until, false)
 }
