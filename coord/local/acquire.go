@@ -116,6 +116,9 @@ func (c *Coordinator) leave(token string) {
 // end is away, what is in the file is gone on with; else the entries that are preferred come
 // before a new lease, and the others after it. The caller holds mu.
 func (c *Coordinator) choose(ctx context.Context, ask asking) (coord.Grant, error) {
+	if c.disk == nil {
+		c.judgeDisk()
+	}
 	preferred, others := c.usable(ask.Request)
 	all := slices.Concat(preferred, others)
 	if len(all) == 0 {
@@ -271,15 +274,15 @@ func half(ctx context.Context, limit time.Duration) (context.Context, context.Ca
 	return context.WithTimeout(ctx, limit)
 }
 
-// lease leases a worker ID that is not in the file. A record is written before, so that
-// processes that end one after the other because of their disk lease nothing. The caller holds
-// mu, which is given up meanwhile.
+// lease leases a worker ID that is not in the file. A record is written before, unless one was written a moment ago, so that
+// processes that end one after the other because of their disk lease nothing, and and so that no worker ID is asked for in vain while the disk
+// hangs. The caller holds mu, which is given up meanwhile.
 func (c *Coordinator) lease(ctx context.Context, ask asking) (coord.Grant, error) {
 	for _, e := range c.entries {
-		if e.names(ask.Token) {
+		if e.names(ask.Token) && c.disk == nil {
 			// The back end would return what it has stored, from its beginning.
 			err := fmt.Errorf("acquire a worker ID: its token is that of worker ID %d in the state file, which cannot be gone on with at the moment", e.Worker)
-			return coord.Grant{}, errors.Join(err, c.disk)
+			return coord.Grant{}, err
 		}
 	}
 	if c.disk != nil {
@@ -288,7 +291,7 @@ func (c *Coordinator) lease(ctx context.Context, ask asking) (coord.Grant, error
 	if err := c.makeRoom(ask.Request); err != nil {
 		return coord.Grant{}, err
 	}
-	if c.saver.stored == 0 {
+	if s := &c.saver; s.stored != s.made || s.busy || lifetime.Since(s.began) >= c.window {
 		if err := c.store(ctx); err != nil {
 			return coord.Grant{}, fmt.Errorf("acquire a worker ID: %w", err)
 		}
@@ -316,6 +319,7 @@ func (c *Coordinator) enter(ctx context.Context, g coord.Grant, ask asking) (coo
 		if c.named(g.WorkerID) {
 			return coord.Grant{}, fmt.Errorf("acquire worker ID %d: the state file names it: %w", g.WorkerID, c.disk)
 		}
+		delete(c.aliases, g.Token)
 		return c.outside(g, c.excess(ask.Request)), nil
 	}
 	if err := c.replace(g, ask.Fingerprint); err != nil {

@@ -33,6 +33,7 @@ type Coordinator struct {
 	holds   map[string]*hold
 	asking  map[string]chan struct{} // the acquisitions under way, by their tokens
 	bares   map[name]int64           // by how many ticks the windows of grants that the file does not name are shorter than asked for
+	aliases map[string]string        // with which tokens they were leased, where that is not their own
 	fates   map[name]error           // of grants that were held and are not any more
 	heard   map[string]answer        // which namespace it is, by the tokens of the acquisitions that have asked
 	disk    error                    // why the file is not used any more; nil: it is
@@ -84,7 +85,7 @@ func New(c coord.Coordinator, file string, o *Options) (*Coordinator, error) {
 	l := &Coordinator{
 		inner: inner, path: file, window: opts.Window, log: logs.Or(opts.Logger), sys: realSystem(),
 		life: lifetime.Begin("state file", file), opening: make(chan struct{}, 1),
-		holds: map[string]*hold{}, asking: map[string]chan struct{}{}, bares: map[name]int64{}, fates: map[name]error{}, heard: map[string]answer{},
+		holds: map[string]*hold{}, asking: map[string]chan struct{}{}, bares: map[name]int64{}, aliases: map[string]string{}, fates: map[name]error{}, heard: map[string]answer{},
 	}
 	l.saver.tried = make(chan struct{})
 	if p, ok := c.(coord.Placer); ok {

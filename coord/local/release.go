@@ -23,9 +23,15 @@ func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) er
 		return err
 	case h == nil:
 		delete(c.bares, nameOf(g))
+		token := g.Token
+		g = c.aliased(g)
 		c.mu.Unlock()
-		defer c.mu.Lock()
-		return c.inner.Release(ctx, g, last)
+		err := c.inner.Release(ctx, g, last)
+		c.mu.Lock()
+		if err == nil || errors.Is(err, coord.ErrLeaseLost) {
+			delete(c.aliases, token)
+		}
+		return err
 	}
 	last = max(last, g.NotBefore)
 	if !h.releasing && (h.alone || h.failing != nil) && last <= h.entry.end() {

@@ -29,9 +29,14 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (co
 	}
 	if h == nil || g.NotAfter > h.safe {
 		// Not one of this file: somebody else's, or leased while the disk did not answer.
-		excess := c.bares[nameOf(g)]
+		excess, token := c.bares[nameOf(g)], g.Token
+		g = c.aliased(g)
 		c.mu.Unlock()
-		return c.inner.Renew(ctx, g, until-excess)
+		r, err := c.inner.Renew(ctx, g, until-excess)
+		if err == nil {
+			r.Token = token
+		}
+		return r, err
 	}
 	defer c.mu.Unlock()
 	c.asked(h, until)
