@@ -13,6 +13,7 @@ import (
 // sent.
 func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) error {
 	if err := c.begin(ctx, "release"); err != nil {
+		c.letGo(g)
 		return err
 	}
 	c.mu.Lock()
@@ -46,6 +47,20 @@ func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) er
 		return err // it is not given back then: it becomes free when its lease ends
 	}
 	return c.giveBack(ctx, h, g, last)
+}
+
+// letGo has the next holder in this process go on with a grant whose release was called off before it began. Nothing of it was
+// sent, and the file has it as after a crash.
+func (c *Coordinator) letGo(g coord.Grant) {
+	if c == nil || c.inner == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if h, err := c.find(g); err == nil && h != nil && !h.releasing {
+		h.entry.taken = false
+		c.forget(h, lost(h.outer, "its release was called off"))
+	}
 }
 
 // giveBack releases a grant that is not in the file any more.

@@ -72,4 +72,11 @@ var brokenMutants = []mutant{
 		new:  "if e.names(ask.Token) {",
 		pkg:  "./coord/local", test: "TestClockStepsBackWhileTheDiskHangs",
 	},
+	{
+		name: "broken: a release that is called off keeps the worker ID from the next holder",
+		file: "coord/local/release.go",
+		old:  "\t\tc.letGo(g)\n",
+		new:  "",
+		pkg:  "./coord/local", test: "TestCalledOffRelease",
+	},
 }
