@@ -268,3 +268,37 @@ func TestCalledOffRelease(t *testing.T) {
 		})
 	}
 }
+
+// TestSilentBackEndIsAskedAgain: who goes on without the back end gives up a question that stays without an answer as soon as a
+// renewal, so that the end of an outage is noticed as soon.
+func TestSilentBackEndIsAskedAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		var disk, takes atomic.Int64
+		r.sys = bubbleDisk(&disk)
+		r.left()
+		takes.Store(int64(time.Hour))
+		p := r.start()
+		p.Coordinator.inner = tardy{p.link, &takes}
+		req := r.request(4)
+		req.TTL = 3 * time.Second
+		g, err := p.Acquire(r.ctx(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last, longest time.Duration
+		began, calls := time.Now(), p.link.calls.Load()
+		for range 240 {
+			time.Sleep(250 * time.Millisecond)
+			if h, err := p.Renew(r.ctx(), g, tickNow()+horizon); err == nil {
+				g = h
+			}
+			if n := p.link.calls.Load(); n != calls {
+				calls, last = n, time.Since(began)
+			}
+			longest = max(longest, time.Since(began)-last)
+		}
+		if limit := req.TTL + 2*time.Second; longest > limit {
+			t.Errorf("it was not asked for %v", longest)
+		}
+	})
+}

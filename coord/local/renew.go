@@ -213,7 +213,7 @@ func (c *Coordinator) extendFrom(h *hold, end, until int64) bool {
 		} else {
 			r, err = c.inner.Renew(ctx, base, until)
 		}
-		late := errors.Is(ctx.Err(), context.DeadlineExceeded)
+		late := errors.Is(ctx.Err(), context.DeadlineExceeded) || over && errors.Is(err, context.DeadlineExceeded)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		h.ended = nil
@@ -245,8 +245,12 @@ func (c *Coordinator) extendFrom(h *hold, end, until int64) bool {
 
 // goOverLater is goOver for a grant that was gone on with while the back end was away.
 func (c *Coordinator) goOverLater(ctx context.Context, h *hold, now, until int64) (base, r coord.Grant, err error) {
-	ns, err := c.inner.Inspect(ctx)
-	if err != nil {
+	asking, cancel := half(ctx, h.req.TTL) // a back end that says nothing is asked again as soon as with a renewal
+	ns, err := c.inner.Inspect(asking)
+	if err != nil && asking.Err() != nil && !errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: %w", asking.Err(), err)
+	}
+	if cancel(); err != nil {
 		return base, r, err
 	}
 	c.mu.Lock()

@@ -79,4 +79,18 @@ var brokenMutants = []mutant{
 		new:  "",
 		pkg:  "./coord/local", test: "TestCalledOffRelease",
 	},
+	{
+		name: "broken: the question for the namespace takes the time of two answers",
+		file: "coord/local/renew.go",
+		old:  "asking, cancel := half(ctx, h.req.TTL) //",
+		new:  "asking, cancel := context.WithCancel(ctx) //",
+		pkg:  "./coord/local", test: "TestSilentBackEndIsAskedAgain",
+	},
+	{
+		name: "broken: a question for the namespace that came too late gets no more time",
+		file: "coord/local/renew.go",
+		old:  " || over && errors.Is(err, context.DeadlineExceeded)",
+		new:  "",
+		pkg:  "./coord/local", test: "TestRestartOnASlowBackEnd",
+	},
 }
