@@ -208,7 +208,7 @@ func (c *Coordinator) firstOf(ctx context.Context, entries []*entry, try func(*e
 		e.taken, last = false, err
 		switch {
 		case errors.Is(err, coord.ErrLeaseLost):
-			c.drop(e)
+			c.dropLost(e)
 			c.log.Warn("a grant in the state file is not held any more", "worker_id", e.Worker, "error", err)
 		case c.hopeless(ctx, err):
 			return coord.Grant{}, err
@@ -320,11 +320,12 @@ func (c *Coordinator) enter(ctx context.Context, g coord.Grant, ask asking) (coo
 			return coord.Grant{}, fmt.Errorf("acquire worker ID %d: the state file names it: %w", g.WorkerID, c.disk)
 		}
 		delete(c.aliases, g.Token)
-		return c.outside(g, c.excess(ask.Request)), nil
+		return c.outside(c.above(g, ask.Fingerprint), c.excess(ask.Request)), nil
 	}
 	if err := c.replace(g, ask.Fingerprint); err != nil {
 		return coord.Grant{}, err
 	}
+	g = c.above(g, ask.Fingerprint)
 	e := newEntry(ask.Request, c.place)
 	e.Worker, e.Pairs[0].Generation, e.Mark = g.WorkerID, g.Generation, g.NotBefore
 	e.Pieces = []piece{{g.NotBefore, g.NotAfter}}
@@ -337,6 +338,13 @@ func (c *Coordinator) enter(ctx context.Context, g coord.Grant, ask asking) (coo
 		c.life.Spawn(func() { c.learn(c.life.Context(), ask.TTL) })
 	}
 	return c.serve(ctx, h)
+}
+
+// above is a new grant without what may have been stamped under one that was lost. A back end whose state has gone back without
+// anybody's notice has forgotten that; to every other this changes nothing. The caller holds mu.
+func (c *Coordinator) above(g coord.Grant, layout string) coord.Grant {
+	g.NotBefore = max(g.NotBefore, min(c.passed[slot{g.WorkerID, layout}], g.NotAfter))
+	return g
 }
 
 // nonceOf is the nonce of the namespace in which a new grant was made, which drivers have in
@@ -370,7 +378,7 @@ func (c *Coordinator) replace(g coord.Grant, layout string) error {
 				c.lose(h, lost(h.outer, "it was granted anew, as generation %d", g.Generation))
 			}
 		}
-		c.drop(o)
+		c.dropLost(o)
 		return nil
 	}
 	return nil

@@ -29,7 +29,7 @@ func (c *Coordinator) bare(ctx context.Context, req coord.Request) (coord.Grant,
 		}
 		if refused == nil {
 			g.Token = token
-			return c.outside(g, excess), nil
+			return c.outside(c.above(g, req.Fingerprint), excess), nil
 		}
 		if err = refused; !errors.Is(err, coord.ErrNoWorkerID) {
 			break
