@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -115,6 +116,9 @@ func (c *Coordinator) leave(token string) {
 // end is away, what is in the file is gone on with; else the entries that are preferred come
 // before a new lease, and the others after it. The caller holds mu.
 func (c *Coordinator) choose(ctx context.Context, ask asking) (coord.Grant, error) {
+	if c.disk == nil {
+		c.judgeDisk()
+	}
 	preferred, others := c.usable(ask.Request)
 	all := slices.Concat(preferred, others)
 	if len(all) == 0 {
@@ -125,7 +129,7 @@ func (c *Coordinator) choose(ctx context.Context, ask asking) (coord.Grant, erro
 		return c.choose(ctx, ask)
 	}
 	alone := slices.DeleteFunc(slices.Clone(all), func(e *entry) bool { return !c.alone(e, ask.Request) })
-	ns, away := c.answers(ctx, len(alone) > 0)
+	ns, away := c.answers(ctx, ask, alone)
 	switch {
 	case away == nil:
 		return c.chooseWith(ctx, preferred, others, ask, ns)
@@ -169,7 +173,10 @@ func (c *Coordinator) chooseWith(ctx context.Context, preferred, others []*entry
 	if len(others) == 0 {
 		return c.lease(ctx, ask)
 	}
-	leasing, cancel := c.patience(ctx)
+	leasing, cancel := ctx, func() {}
+	if !c.allLate(others, ask.Request) {
+		leasing, cancel = c.patience(ctx)
+	}
 	defer cancel()
 	g, err = c.lease(leasing, ask)
 	if err == nil || c.hopeless(ctx, err) {
@@ -201,7 +208,7 @@ func (c *Coordinator) firstOf(ctx context.Context, entries []*entry, try func(*e
 		e.taken, last = false, err
 		switch {
 		case errors.Is(err, coord.ErrLeaseLost):
-			c.drop(e)
+			c.dropLost(e)
 			c.log.Warn("a grant in the state file is not held any more", "worker_id", e.Worker, "error", err)
 		case c.hopeless(ctx, err):
 			return coord.Grant{}, err
@@ -220,38 +227,62 @@ func (c *Coordinator) hopeless(ctx context.Context, err error) bool {
 }
 
 // answers finds out whether the back end answers, and which namespace it has. If something
-// serves without it, it is not waited for for long. The caller holds mu, which is given up
-// meanwhile.
-func (c *Coordinator) answers(ctx context.Context, without bool) (coord.Namespace, error) {
-	if without {
+// serves without it, it is not waited for for long, or for longer if that opens late; if nothing does, what
+// the attempt before has heard is good for this one: else a back end that takes its time would never be
+// asked for more than that. The caller holds mu, which is given up meanwhile.
+func (c *Coordinator) answers(ctx context.Context, ask asking, without []*entry) (coord.Namespace, error) {
+	if before, ok := c.heard[ask.Token]; ok && len(without) == 0 && lifetime.Since(before.at) < ask.TTL {
+		delete(c.heard, ask.Token) // the next attempt asks again
+		return before.ns, nil
+	}
+	if len(without) > 0 {
+		limit := Patience
+		if c.allLate(without, ask.Request) {
+			limit = ask.TTL
+		}
 		var cancel context.CancelFunc
-		ctx, cancel = c.patience(ctx)
+		ctx, cancel = half(ctx, limit)
 		defer cancel()
 	}
 	c.mu.Unlock()
-	defer c.mu.Lock()
-	return c.inner.Inspect(ctx)
+	ns, err := c.inner.Inspect(ctx)
+	c.mu.Lock()
+	maps.DeleteFunc(c.heard, func(_ string, a answer) bool { return lifetime.Since(a.at) >= ask.TTL })
+	if err == nil {
+		c.heard[ask.Token] = answer{ns, lifetime.Now()}
+	}
+	return ns, err
+}
+
+// answer is which namespace the back end has said that it has, and when.
+type answer struct {
+	ns coord.Namespace
+	at time.Time
 }
 
 // patience is how long something is waited for that can be done without: half of what is left
 // of ctx, and no longer than Patience.
 func (*Coordinator) patience(ctx context.Context) (context.Context, context.CancelFunc) {
-	d := Patience
-	if deadline, ok := ctx.Deadline(); ok {
-		d = min(d, lifetime.Until(deadline)/2)
-	}
-	return context.WithTimeout(ctx, d)
+	return half(ctx, Patience)
 }
 
-// lease leases a worker ID that is not in the file. A record is written before, so that
-// processes that end one after the other because of their disk lease nothing. The caller holds
-// mu, which is given up meanwhile.
+// half is half of what is left of ctx, and no longer than a limit.
+func half(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = min(limit, lifetime.Until(deadline)/2)
+	}
+	return context.WithTimeout(ctx, limit)
+}
+
+// lease leases a worker ID that is not in the file. A record is written before, unless one was written a moment ago, so that
+// processes that end one after the other because of their disk lease nothing, and and so that no worker ID is asked for in vain while the disk
+// hangs. The caller holds mu, which is given up meanwhile.
 func (c *Coordinator) lease(ctx context.Context, ask asking) (coord.Grant, error) {
 	for _, e := range c.entries {
-		if e.names(ask.Token) {
+		if e.names(ask.Token) && c.disk == nil {
 			// The back end would return what it has stored, from its beginning.
 			err := fmt.Errorf("acquire a worker ID: its token is that of worker ID %d in the state file, which cannot be gone on with at the moment", e.Worker)
-			return coord.Grant{}, errors.Join(err, c.disk)
+			return coord.Grant{}, err
 		}
 	}
 	if c.disk != nil {
@@ -260,7 +291,7 @@ func (c *Coordinator) lease(ctx context.Context, ask asking) (coord.Grant, error
 	if err := c.makeRoom(ask.Request); err != nil {
 		return coord.Grant{}, err
 	}
-	if c.saver.stored == 0 {
+	if s := &c.saver; s.stored != s.made || s.busy || lifetime.Since(s.began) >= c.window {
 		if err := c.store(ctx); err != nil {
 			return coord.Grant{}, fmt.Errorf("acquire a worker ID: %w", err)
 		}
@@ -288,11 +319,13 @@ func (c *Coordinator) enter(ctx context.Context, g coord.Grant, ask asking) (coo
 		if c.named(g.WorkerID) {
 			return coord.Grant{}, fmt.Errorf("acquire worker ID %d: the state file names it: %w", g.WorkerID, c.disk)
 		}
-		return c.outside(g, c.excess(ask.Request)), nil
+		delete(c.aliases, g.Token)
+		return c.outside(c.above(g, ask.Fingerprint), c.excess(ask.Request)), nil
 	}
 	if err := c.replace(g, ask.Fingerprint); err != nil {
 		return coord.Grant{}, err
 	}
+	g = c.above(g, ask.Fingerprint)
 	e := newEntry(ask.Request, c.place)
 	e.Worker, e.Pairs[0].Generation, e.Mark = g.WorkerID, g.Generation, g.NotBefore
 	e.Pieces = []piece{{g.NotBefore, g.NotAfter}}
@@ -305,6 +338,13 @@ func (c *Coordinator) enter(ctx context.Context, g coord.Grant, ask asking) (coo
 		c.life.Spawn(func() { c.learn(c.life.Context(), ask.TTL) })
 	}
 	return c.serve(ctx, h)
+}
+
+// above is a new grant without what may have been stamped under one that was lost. A back end whose state has gone back without
+// anybody's notice has forgotten that; to every other this changes nothing. The caller holds mu.
+func (c *Coordinator) above(g coord.Grant, layout string) coord.Grant {
+	g.NotBefore = max(g.NotBefore, min(c.passed[slot{g.WorkerID, layout}], g.NotAfter))
+	return g
 }
 
 // nonceOf is the nonce of the namespace in which a new grant was made, which drivers have in
@@ -338,7 +378,7 @@ func (c *Coordinator) replace(g coord.Grant, layout string) error {
 				c.lose(h, lost(h.outer, "it was granted anew, as generation %d", g.Generation))
 			}
 		}
-		c.drop(o)
+		c.dropLost(o)
 		return nil
 	}
 	return nil

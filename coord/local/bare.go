@@ -1,7 +1,9 @@
 package local
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,8 +16,9 @@ import (
 // names, which the next start goes on with. Its window is no longer than the driver has by itself:
 // when this process crashes, nobody goes on with it. The caller holds mu, which is given up meanwhile.
 func (c *Coordinator) bare(ctx context.Context, req coord.Request) (coord.Grant, error) {
-	excess, disk := c.excess(req), c.disk
+	excess, disk, token := c.excess(req), c.disk, req.Token
 	req.Until, req.Surviving = req.Until-excess, false
+	req.Token = c.alias(token)
 	err := fmt.Errorf("the state file names all of %v", req.Workers)
 	for _, share := range c.unnamed(req.Workers) {
 		req.Workers = share
@@ -25,13 +28,29 @@ func (c *Coordinator) bare(ctx context.Context, req coord.Request) (coord.Grant,
 			refused = fmt.Errorf("%v was granted, which the state file names; asked for was one of %v", g, share)
 		}
 		if refused == nil {
-			return c.outside(g, excess), nil
+			g.Token = token
+			return c.outside(c.above(g, req.Fingerprint), excess), nil
 		}
 		if err = refused; !errors.Is(err, coord.ErrNoWorkerID) {
 			break
 		}
 	}
 	return coord.Grant{}, fmt.Errorf("%w (%w)", err, disk)
+}
+
+// alias is the token with which a worker ID is leased that the file does not name, for one that may be in the file already: with
+// that, the back end would grant again what is in the file. The caller holds mu.
+func (c *Coordinator) alias(token string) string {
+	if c.aliases[token] == "" && slices.ContainsFunc(c.entries, func(e *entry) bool { return e.names(token) }) {
+		c.aliases[token] = rand.Text()
+	}
+	return cmp.Or(c.aliases[token], token)
+}
+
+// aliased is a grant that the file does not name, as the back end has it. The caller holds mu.
+func (c *Coordinator) aliased(g coord.Grant) coord.Grant {
+	g.Token = cmp.Or(c.aliases[g.Token], g.Token)
+	return g
 }
 
 // outside returns a grant that the file does not have, and whose windows are shorter than asked for from now on. The

@@ -33,7 +33,10 @@ type Coordinator struct {
 	holds   map[string]*hold
 	asking  map[string]chan struct{} // the acquisitions under way, by their tokens
 	bares   map[name]int64           // by how many ticks the windows of grants that the file does not name are shorter than asked for
+	aliases map[string]string        // with which tokens they were leased, where that is not their own
 	fates   map[name]error           // of grants that were held and are not any more
+	passed  map[slot]int64           // above which tick nothing was stamped under a grant that was lost
+	heard   map[string]answer        // which namespace it is, by the tokens of the acquisitions that have asked
 	disk    error                    // why the file is not used any more; nil: it is
 	since   uint64                   // the last record that was wanted by then
 	saver   saver
@@ -83,7 +86,7 @@ func New(c coord.Coordinator, file string, o *Options) (*Coordinator, error) {
 	l := &Coordinator{
 		inner: inner, path: file, window: opts.Window, log: logs.Or(opts.Logger), sys: realSystem(),
 		life: lifetime.Begin("state file", file), opening: make(chan struct{}, 1),
-		holds: map[string]*hold{}, asking: map[string]chan struct{}{}, bares: map[name]int64{}, fates: map[name]error{},
+		holds: map[string]*hold{}, asking: map[string]chan struct{}{}, bares: map[name]int64{}, aliases: map[string]string{}, fates: map[name]error{}, heard: map[string]answer{}, passed: map[slot]int64{},
 	}
 	l.saver.tried = make(chan struct{})
 	if p, ok := c.(coord.Placer); ok {
@@ -193,6 +196,21 @@ func (c *Coordinator) adopt(f *file, found *record, why string) {
 		}
 		c.entries = found.Grants
 	}
+}
+
+// dropLost forgets an entry of which the back end knows nothing any more, but not how far it may have been stamped. The caller
+// holds mu.
+func (c *Coordinator) dropLost(e *entry) {
+	if at := (slot{e.Worker, e.Layout}); !e.elsewhere {
+		c.passed[at] = max(c.passed[at], e.Mark)
+	}
+	c.drop(e)
+}
+
+// slot is a worker ID of a layout.
+type slot struct {
+	worker int
+	layout string
 }
 
 // drop forgets an entry. The caller holds mu.

@@ -25,7 +25,7 @@ func (c *Coordinator) Lost(g coord.Grant) <-chan struct{} {
 		close(gone)
 		return gone
 	case h == nil:
-		return n.Lost(g)
+		return n.Lost(c.aliased(g))
 	}
 	select {
 	case <-h.hint: // it was given; there may be another one

@@ -118,7 +118,7 @@ func (h *hold) signal() {
 // lose ends a hold. The caller holds mu.
 func (c *Coordinator) lose(h *hold, why error) {
 	c.forget(h, why)
-	c.drop(h.entry)
+	c.dropLost(h.entry)
 	h.signal()
 }
 

@@ -139,6 +139,7 @@ func TestGrantedWhileTheDiskIsGivenUp(t *testing.T) {
 		}
 		req := p.request(4)
 		answered := make(chan error, 1)
+		p.hasAnswered()
 		go func() {
 			_, err := p.Acquire(p.ctx(), req)
 			answered <- err
@@ -189,6 +190,7 @@ func TestNamedWhileTheDiskIsGivenUp(t *testing.T) {
 		}
 		req.Workers = coord.Range{First: g.WorkerID, Count: 1}
 		answered := make(chan error, 1)
+		p.hasAnswered()
 		go func() {
 			_, err := p.Acquire(p.ctx(), req)
 			answered <- err
@@ -247,6 +249,13 @@ func TestDiskAnswersAgainInSilence(t *testing.T) {
 		p.Coordinator.inner = inner
 		p.Coordinator.mu.Unlock()
 	})
+}
+
+// hasAnswered has the disk look as if it had answered a moment ago, so that a worker ID is asked for.
+func (p *process) hasAnswered() {
+	p.Coordinator.mu.Lock()
+	defer p.Coordinator.mu.Unlock()
+	p.saver.began = time.Now()
 }
 
 // silence is a back end that says nothing.

@@ -13,6 +13,7 @@ import (
 // sent.
 func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) error {
 	if err := c.begin(ctx, "release"); err != nil {
+		c.letGo(g)
 		return err
 	}
 	c.mu.Lock()
@@ -23,9 +24,15 @@ func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) er
 		return err
 	case h == nil:
 		delete(c.bares, nameOf(g))
+		token := g.Token
+		g = c.aliased(g)
 		c.mu.Unlock()
-		defer c.mu.Lock()
-		return c.inner.Release(ctx, g, last)
+		err := c.inner.Release(ctx, g, last)
+		c.mu.Lock()
+		if err == nil || errors.Is(err, coord.ErrLeaseLost) {
+			delete(c.aliases, token)
+		}
+		return err
 	}
 	last = max(last, g.NotBefore)
 	if !h.releasing && (h.alone || h.failing != nil) && last <= h.entry.end() {
@@ -40,6 +47,20 @@ func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) er
 		return err // it is not given back then: it becomes free when its lease ends
 	}
 	return c.giveBack(ctx, h, g, last)
+}
+
+// letGo has the next holder in this process go on with a grant whose release was called off before it began. Nothing of it was
+// sent, and the file has it as after a crash.
+func (c *Coordinator) letGo(g coord.Grant) {
+	if c == nil || c.inner == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if h, err := c.find(g); err == nil && h != nil && !h.releasing {
+		h.entry.taken = false
+		c.forget(h, lost(h.outer, "its release was called off"))
+	}
 }
 
 // giveBack releases a grant that is not in the file any more.

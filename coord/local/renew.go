@@ -29,9 +29,14 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (co
 	}
 	if h == nil || g.NotAfter > h.safe {
 		// Not one of this file: somebody else's, or leased while the disk did not answer.
-		excess := c.bares[nameOf(g)]
+		excess, token := c.bares[nameOf(g)], g.Token
+		g = c.aliased(g)
 		c.mu.Unlock()
-		return c.inner.Renew(ctx, g, until-excess)
+		r, err := c.inner.Renew(ctx, g, until-excess)
+		if err == nil {
+			r.Token = token
+		}
+		return r, err
 	}
 	defer c.mu.Unlock()
 	c.asked(h, until)
@@ -195,6 +200,9 @@ func (c *Coordinator) extendFrom(h *hold, end, until int64) bool {
 	base := h.inner
 	base.NotAfter = end
 	wait, began, over, now := h.wait, lifetime.Now(), h.alone, h.tick()
+	if over {
+		wait *= 2 // for two answers, one after the other
+	}
 	ok := c.life.Spawn(func() {
 		defer close(ended)
 		ctx, cancel := context.WithTimeout(c.life.Context(), wait)
@@ -205,7 +213,7 @@ func (c *Coordinator) extendFrom(h *hold, end, until int64) bool {
 		} else {
 			r, err = c.inner.Renew(ctx, base, until)
 		}
-		late := errors.Is(ctx.Err(), context.DeadlineExceeded)
+		late := errors.Is(ctx.Err(), context.DeadlineExceeded) || over && errors.Is(err, context.DeadlineExceeded)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		h.ended = nil
@@ -237,8 +245,12 @@ func (c *Coordinator) extendFrom(h *hold, end, until int64) bool {
 
 // goOverLater is goOver for a grant that was gone on with while the back end was away.
 func (c *Coordinator) goOverLater(ctx context.Context, h *hold, now, until int64) (base, r coord.Grant, err error) {
-	ns, err := c.inner.Inspect(ctx)
-	if err != nil {
+	asking, cancel := half(ctx, h.req.TTL) // a back end that says nothing is asked again as soon as with a renewal
+	ns, err := c.inner.Inspect(asking)
+	if err != nil && asking.Err() != nil && !errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: %w", asking.Err(), err)
+	}
+	if cancel(); err != nil {
 		return base, r, err
 	}
 	c.mu.Lock()
@@ -248,6 +260,13 @@ func (c *Coordinator) goOverLater(ctx context.Context, h *hold, now, until int64
 	}
 	if err := c.allowed(h.entry, ns, h.req, now); err != nil {
 		return base, r, err
+	}
+	if opensLate(h.start, now, h.req, c.window) {
+		// It was better than nothing. Now there may be a worker ID whose window opens in time.
+		h.entry.taken = false
+		c.forget(h, lost(h.outer, "its window opens late, and the back end answers again"))
+		h.signal()
+		return base, r, c.still(h)
 	}
 	return c.goOver(ctx, h.entry, ns, until, false)
 }

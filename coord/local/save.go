@@ -15,10 +15,11 @@ import (
 // the first record that was made after that.
 type saver struct {
 	busy         bool
-	wanted, made uint64 // how often something was to be stored; and of what record was made last
-	stored       uint64 // what is on the disk
-	failed       uint64 // what could not be stored
-	err          error  // why
+	wanted, made uint64    // how often something was to be stored; and of what record was made last
+	stored       uint64    // what is on the disk
+	failed       uint64    // what could not be stored
+	err          error     // why
+	failing      time.Time // since when nothing could be stored; zero: it could
 	began        time.Time
 	took         time.Duration // to write the last record
 	tried        chan struct{} // closed, and made anew, after each attempt
@@ -74,6 +75,24 @@ func (c *Coordinator) storeUnless(ctx context.Context, patience time.Duration, e
 	}
 }
 
+// judgeDisk gives the file up if its disk has answered to this process, and has failed or said nothing for a whole window: then
+// worker IDs are leased from now on that the file does not name. The caller holds mu.
+func (c *Coordinator) judgeDisk() {
+	s := &c.saver
+	why := s.err
+	switch {
+	case s.stored == 0:
+		return
+	case s.busy && lifetime.Since(s.began) >= c.window:
+		why = c.unwritten(s.began, errDiskHangs)
+	case s.failing.IsZero() || lifetime.Since(s.failing) < c.window:
+		return
+	}
+	c.disk, c.since = why, s.wanted
+	c.log.Error("the state file cannot be written, worker IDs are leased without it; it is used again when the process is started again, or if there is no other and the file can be written again",
+		"state_file", c.path, "error", why)
+}
+
 // nextTry waits until the record that is being written is on the disk, or has failed. It waits until ctx ends, and no shorter:
 // a caller whose time is not over takes an error for an answer, and gives the next call no more time. The caller holds mu,
 // which is given up meanwhile.
@@ -96,6 +115,11 @@ func (c *Coordinator) nextTry(ctx context.Context, patience time.Duration) error
 	case <-hangs.C:
 		why = errDiskHangs
 	}
+	return c.unwritten(since, why)
+}
+
+// unwritten says that a record which was begun at a time is not written yet.
+func (c *Coordinator) unwritten(since time.Time, why error) error {
 	return fmt.Errorf("state file %q %w, after %v: %w", c.path, errUnwritten, lifetime.Since(since).Round(time.Millisecond), why)
 }
 
@@ -131,8 +155,11 @@ func (c *Coordinator) save() {
 		s.took = lifetime.Since(s.began)
 		if err != nil {
 			s.failed, s.err = s.made, err
+			if s.failing.IsZero() {
+				s.failing = lifetime.Now()
+			}
 		} else {
-			s.stored = s.made
+			s.stored, s.failing = s.made, time.Time{}
 			for h, mark := range marks {
 				h.safe = max(h.safe, mark)
 			}

@@ -57,7 +57,16 @@ func (c *Coordinator) alone(e *entry, req coord.Request) bool {
 // late reports whether the mark of an entry lies further ahead than a crash explains: the
 // clock is behind, and a worker ID is wanted whose window opens in time.
 func (e *entry) late(req coord.Request, window time.Duration) bool {
-	return e.Mark > req.Now+req.Ahead+req.Scale.TicksUp((window+Patience).Microseconds())
+	return opensLate(e.Mark, req.Now, req, window)
+}
+
+func opensLate(mark, now int64, req coord.Request, window time.Duration) bool {
+	return mark > now+req.Ahead+req.Scale.TicksUp((window+Patience).Microseconds())
+}
+
+// allLate reports whether the marks of all entries lie that far ahead.
+func (c *Coordinator) allLate(entries []*entry, req coord.Request) bool {
+	return !slices.ContainsFunc(entries, func(e *entry) bool { return !e.late(req, c.window) })
 }
 
 // takeOver goes on with a grant in the file with the back end, or without it, if it does not

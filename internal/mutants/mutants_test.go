@@ -50,7 +50,7 @@ var all = slices.Concat(
 	startMutants,
 	segmentMutants, segmentFixMutants,
 	kubernetesMutants,
-	awayMutants,
+	awayMutants, brokenMutants,
 	kubernetesWireMutants,
 	kubernetesMendMutants,
 	configMutants,

@@ -103,7 +103,7 @@ var recoveryMutants = []mutant{
 	{
 		name: "away: what is granted after the file was given up is given back, under a token that is asked with again",
 		file: "coord/local/acquire.go",
-		old:  "\t\treturn c.outside(g, c.excess(ask.Request)), nil\n",
+		old:  "\t\treturn c.outside(c.above(g, ask.Fingerprint), c.excess(ask.Request)), nil\n",
 		new:  "\t\tc.mu.Unlock()\n\t\tdefer c.mu.Lock()\n\t\treturn coord.Grant{}, c.inner.Release(ctx, g, g.NotBefore)\n",
 		pkg:  "./coord/local", test: "TestGrantedWhileTheDiskIsGivenUp",
 	},
