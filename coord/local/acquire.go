@@ -274,15 +274,14 @@ func half(ctx context.Context, limit time.Duration) (context.Context, context.Ca
 	return context.WithTimeout(ctx, limit)
 }
 
-// lease leases a worker ID that is not in the file. A record is written before, unless one was written a moment ago, so that
-// processes that end one after the other because of their disk lease nothing, and and so that no worker ID is asked for in vain while the disk
-// hangs. The caller holds mu, which is given up meanwhile.
+// lease leases a worker ID that is not in the file. A record is written before, unless one was written a moment ago: processes that
+// end one after the other because of their disk lease nothing, and none asks for a worker ID in vain while the disk hangs. The caller
+// holds mu, which is given up meanwhile.
 func (c *Coordinator) lease(ctx context.Context, ask asking) (coord.Grant, error) {
 	for _, e := range c.entries {
 		if e.names(ask.Token) && c.disk == nil {
 			// The back end would return what it has stored, from its beginning.
-			err := fmt.Errorf("acquire a worker ID: its token is that of worker ID %d in the state file, which cannot be gone on with at the moment", e.Worker)
-			return coord.Grant{}, err
+			return coord.Grant{}, fmt.Errorf("acquire a worker ID: its token is that of worker ID %d in the state file, which cannot be gone on with at the moment", e.Worker)
 		}
 	}
 	if c.disk != nil {

@@ -1,9 +1,12 @@
 package local
 
 import (
+	"context"
 	"errors"
 	"os"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
 )
@@ -120,4 +123,35 @@ func TestGivenBackStaysDead(t *testing.T) {
 		t.Errorf("the file has %d grants", n)
 	}
 	r.refused("what was given back is gone on with")
+}
+
+// TestCalledOffRelease: a generator that was closed with a context which had ended has not parked its worker ID. The next one of
+// the process goes on with it all the same, above the mark, while the back end is away as well as when it answers.
+func TestCalledOffRelease(t *testing.T) {
+	for _, away := range []bool{true, false} {
+		inBubble(t, func(t *testing.T, r *rig) {
+			var disk atomic.Int64
+			r.sys = bubbleDisk(&disk)
+			p := r.start()
+			g := p.acquire(1)
+			p.known()
+			g = p.renew(g)
+			r.away.Store(away)
+			time.Sleep(10 * time.Second)
+			g = p.renew(g)
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := p.Release(ended, g, g.NotBefore); !errors.Is(err, context.Canceled) || p.link.released.Load() != 0 {
+				t.Errorf("away %t: %v", away, err)
+			}
+			if _, err := p.Renew(r.ctx(), g, tickNow()+horizon); !errors.Is(err, coord.ErrLeaseLost) {
+				t.Errorf("away %t: renewed after that: %v", away, err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			if h, err := p.Acquire(ctx, r.request(1)); err != nil || h.WorkerID != g.WorkerID || h.NotBefore < g.NotAfter {
+				t.Errorf("away %t: %v was let go; the next one is %v, %v", away, g, h, err)
+			}
+		})
+	}
 }

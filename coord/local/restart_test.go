@@ -3,7 +3,9 @@ package local
 import (
 	"errors"
 	"os"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
 )
@@ -166,5 +168,38 @@ func TestClockAhead(t *testing.T) {
 	r.away.Store(false)
 	if h, err := p.Acquire(r.ctx(), req); err != nil || h.WorkerID != g.WorkerID || h.NotBefore < g.NotAfter {
 		t.Errorf("%v, %v after %v; want the same, above it", h, err, g)
+	}
+}
+
+// TestRestoredBackEnd: a back end that has come back with a backup, of which nobody else knows anything, has forgotten what the file
+// remembers. What it grants anew begins above the mark.
+func TestRestoredBackEnd(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		inBubble(t, func(t *testing.T, r *rig) {
+			var disk atomic.Int64
+			r.sys = bubbleDisk(&disk)
+			if err := memory(t, r.server).Init(r.ctx(), coord.Space{Fingerprint: layout, Scale: scale, LastTick: 1<<41 - 1, Capacity: 1024, MaxHorizon: declaredHorizon}); err != nil {
+				t.Fatal(err)
+			}
+			restore := r.server.Snapshot()
+			p := r.start()
+			g := p.renew(p.acquire(1))
+			p.known()
+			if p.kill(); late {
+				r.leftLate(10*time.Second, false)
+			}
+			restore()
+			p = r.start()
+			for range 2 { // one of them is what was forgotten
+				req := r.request(2)
+				h, err := p.Acquire(r.ctx(), req)
+				for n := 0; n < 5 && err != nil; n++ {
+					h, err = p.Acquire(r.ctx(), req)
+				}
+				if err != nil || h.WorkerID == g.WorkerID && h.NotBefore < g.NotAfter {
+					t.Errorf("after %v, of which the back end knows nothing: %v, %v", g, h, err)
+				}
+			}
+		})
 	}
 }

@@ -50,7 +50,7 @@ var all = slices.Concat(
 	startMutants,
 	segmentMutants, segmentFixMutants,
 	kubernetesMutants,
-	awayMutants, brokenMutants,
+	awayMutants, togetherMutants,
 	kubernetesWireMutants,
 	kubernetesMendMutants,
 	configMutants,
