@@ -75,17 +75,18 @@ func (c *Coordinator) storeUnless(ctx context.Context, patience time.Duration, e
 	}
 }
 
-// judgeDisk gives the file up if its disk has answered to this process, and has failed or said nothing for a whole window: then
-// worker IDs are leased from now on that the file does not name. The caller holds mu.
+// judgeDisk gives the file up if its disk has answered to this process, and has failed or said nothing for a whole window, but
+// not because of a hiccup in a short one: then worker IDs are leased from now on that the file does not name. They begin above
+// all that was granted before, whatever the file still says. The caller holds mu.
 func (c *Coordinator) judgeDisk() {
-	s := &c.saver
+	s, limit := &c.saver, max(c.window, DefaultWindow)
 	why := s.err
 	switch {
 	case s.stored == 0:
 		return
-	case s.busy && lifetime.Since(s.began) >= c.window:
+	case s.busy && lifetime.Since(s.began) >= limit:
 		why = c.unwritten(s.began, errDiskHangs)
-	case s.failing.IsZero() || lifetime.Since(s.failing) < c.window:
+	case s.failing.IsZero() || lifetime.Since(s.failing) < limit:
 		return
 	}
 	c.disk, c.since = why, s.wanted

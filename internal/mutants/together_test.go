@@ -40,14 +40,14 @@ var togetherMutants = []mutant{
 	{
 		name: "away: a disk that hangs is waited for where no mark has passed",
 		file: "coord/local/save.go",
-		old:  "\tcase s.busy && lifetime.Since(s.began) >= c.window:",
+		old:  "\tcase s.busy && lifetime.Since(s.began) >= limit:",
 		new:  "\tcase false:",
 		pkg:  "./coord/local", test: "TestRetiredWhileTheDiskHangs",
 	},
 	{
 		name: "away: a disk that fails is waited for where no mark has passed",
 		file: "coord/local/save.go",
-		old:  "\tcase s.failing.IsZero() || lifetime.Since(s.failing) < c.window:",
+		old:  "\tcase s.failing.IsZero() || lifetime.Since(s.failing) < limit:",
 		new:  "\tdefault:",
 		pkg:  "./coord/local", test: "TestRetiredWhileTheDiskHangs",
 	},
