@@ -86,12 +86,13 @@ func TestRestartOnASlowBackEnd(t *testing.T) {
 			inBubble(t, func(t *testing.T, r *rig) {
 				var disk, takes atomic.Int64
 				r.sys = bubbleDisk(&disk)
-				g, p := r.slowly(&takes, lease)
+				_, p := r.slowly(&takes, lease)
 				for range 3 {
 					time.Sleep(30 * time.Second)
 					p.kill()
 					takes.Store(int64(2 * time.Second))
 					time.Sleep(idle)
+					var g *core.Generator
 					g, p = r.slowly(&takes, lease)
 					time.Sleep(30 * time.Second)
 					for range 100 {
