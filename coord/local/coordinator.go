@@ -86,7 +86,8 @@ func New(c coord.Coordinator, file string, o *Options) (*Coordinator, error) {
 	l := &Coordinator{
 		inner: inner, path: file, window: opts.Window, log: logs.Or(opts.Logger), sys: realSystem(),
 		life: lifetime.Begin("state file", file), opening: make(chan struct{}, 1),
-		holds: map[string]*hold{}, asking: map[string]chan struct{}{}, bares: map[name]int64{}, aliases: map[string]string{}, fates: map[name]error{}, heard: map[string]answer{}, passed: map[slot]int64{},
+		holds: map[string]*hold{}, asking: map[string]chan struct{}{}, bares: map[name]int64{},
+		aliases: map[string]string{}, fates: map[name]error{}, passed: map[slot]int64{}, heard: map[string]answer{},
 	}
 	l.saver.tried = make(chan struct{})
 	if p, ok := c.(coord.Placer); ok {
