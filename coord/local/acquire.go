@@ -116,9 +116,7 @@ func (c *Coordinator) leave(token string) {
 // end is away, what is in the file is gone on with; else the entries that are preferred come
 // before a new lease, and the others after it. The caller holds mu.
 func (c *Coordinator) choose(ctx context.Context, ask asking) (coord.Grant, error) {
-	if c.disk == nil {
-		c.judgeDisk()
-	}
+	c.judgeDisk()
 	preferred, others := c.usable(ask.Request)
 	all := slices.Concat(preferred, others)
 	if len(all) == 0 {

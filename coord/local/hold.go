@@ -122,6 +122,12 @@ func (c *Coordinator) lose(h *hold, why error) {
 	h.signal()
 }
 
+// handOn ends a hold with whose entry somebody else in this process may go on. The caller holds mu.
+func (c *Coordinator) handOn(h *hold, why error) {
+	h.entry.taken = false
+	c.forget(h, why)
+}
+
 // forget ends a hold, and leaves what is in the file. The caller holds mu.
 func (c *Coordinator) forget(h *hold, why error) {
 	if c.holds[h.outer.Token] == h {

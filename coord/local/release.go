@@ -58,8 +58,7 @@ func (c *Coordinator) letGo(g coord.Grant) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if h, err := c.find(g); err == nil && h != nil && !h.releasing {
-		h.entry.taken = false
-		c.forget(h, lost(h.outer, "its release was called off"))
+		c.handOn(h, lost(h.outer, "its release was called off"))
 	}
 }
 
@@ -114,8 +113,8 @@ func (c *Coordinator) surrender(ctx context.Context, e *entry, ns coord.Namespac
 func (c *Coordinator) park(ctx context.Context, h *hold, last int64) error {
 	h.served = false
 	before := h.entry.Mark
-	h.entry.Mark, h.entry.Parked, h.entry.taken = last, true, false
-	c.forget(h, lost(h.outer, "it was parked"))
+	h.entry.Mark, h.entry.Parked = last, true
+	c.handOn(h, lost(h.outer, "it was parked"))
 	if err := c.store(ctx); err != nil {
 		h.entry.Mark = max(h.entry.Mark, before) // which is what the file has, or less; and somebody else may have it by now
 		return err

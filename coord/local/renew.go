@@ -263,8 +263,7 @@ func (c *Coordinator) goOverLater(ctx context.Context, h *hold, now, until int64
 	}
 	if opensLate(h.start, now, h.req, c.window) {
 		// It was better than nothing. Now there may be a worker ID whose window opens in time.
-		h.entry.taken = false
-		c.forget(h, lost(h.outer, "its window opens late, and the back end answers again"))
+		c.handOn(h, lost(h.outer, "its window opens late, and the back end answers again"))
 		h.signal()
 		return base, r, c.still(h)
 	}

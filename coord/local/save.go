@@ -82,7 +82,7 @@ func (c *Coordinator) judgeDisk() {
 	s, limit := &c.saver, max(c.window, DefaultWindow)
 	why := s.err
 	switch {
-	case s.stored == 0:
+	case c.disk != nil || s.stored == 0:
 		return
 	case s.busy && lifetime.Since(s.began) >= limit:
 		why = c.unwritten(s.began, errDiskHangs)

@@ -60,6 +60,7 @@ func (e *entry) late(req coord.Request, window time.Duration) bool {
 	return opensLate(e.Mark, req.Now, req, window)
 }
 
+// opensLate reports whether what begins at a tick lies that far ahead of a moment.
 func opensLate(mark, now int64, req coord.Request, window time.Duration) bool {
 	return mark > now+req.Ahead+req.Scale.TicksUp((window+Patience).Microseconds())
 }

@@ -20,8 +20,8 @@ var awaySimMutants = []mutant{
 	{
 		name: "local, simulated: what is parked is the beginning of the window",
 		file: "coord/local/release.go",
-		old:  "h.entry.Mark, h.entry.Parked, h.entry.taken = last, true, false",
-		new:  "h.entry.Mark, h.entry.Parked, h.entry.taken = h.outer.NotBefore, true, false",
+		old:  "h.entry.Mark, h.entry.Parked = last, true",
+		new:  "h.entry.Mark, h.entry.Parked = h.outer.NotBefore, true",
 		pkg:  "./coord/local", test: "TestSimulation",
 	},
 	{

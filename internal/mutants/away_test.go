@@ -110,8 +110,8 @@ var awayMutants = []mutant{
 	{
 		name: "away: what is parked goes on below its last tick",
 		file: "coord/local/release.go",
-		old:  "h.entry.Mark, h.entry.Parked, h.entry.taken = last, true, false",
-		new:  "h.entry.Mark, h.entry.Parked, h.entry.taken = last-1, true, false",
+		old:  "h.entry.Mark, h.entry.Parked = last, true",
+		new:  "h.entry.Mark, h.entry.Parked = last-1, true",
 		pkg:  "./coord/local", test: "TestParked",
 	},
 	{
