@@ -75,3 +75,27 @@ func TestClockStepsBackWhileTheDiskHangs(t *testing.T) {
 		hangsWhile(t, fails, 100*time.Second, func(_ *rig, step *atomic.Int64, _ int) { step.Store(0) })
 	}
 }
+
+// TestOldHiccup: a disk that has failed once, for a process that had nothing more to write, is used again by its next holder.
+func TestOldHiccup(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		d := &disk{}
+		r.sys = d.seam
+		p := r.start()
+		g := p.acquire(4)
+		p.known()
+		g = p.renew(g)
+		d.set(nil, errors.New("input/output error"))
+		if err := p.Release(r.ctx(), g, g.NotBefore); err == nil {
+			t.Fatal("released")
+		}
+		d.set(nil, nil)
+		time.Sleep(time.Minute)
+		h := p.acquire(4)
+		p.Coordinator.mu.Lock()
+		defer p.Coordinator.mu.Unlock()
+		if p.disk != nil || p.holds[h.Token] == nil {
+			t.Errorf("a minute after one write that failed, %v is not in the file: %v", h, p.disk)
+		}
+	})
+}

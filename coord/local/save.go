@@ -86,7 +86,7 @@ func (c *Coordinator) judgeDisk() {
 		return
 	case s.busy && lifetime.Since(s.began) >= limit:
 		why = c.unwritten(s.began, errDiskHangs)
-	case s.failing.IsZero() || lifetime.Since(s.failing) < limit:
+	case s.busy || s.failing.IsZero() || s.began.Sub(s.failing) < limit: // one attempt that failed, however long ago, is a hiccup
 		return
 	}
 	c.disk, c.since = why, s.wanted

@@ -45,10 +45,17 @@ var togetherMutants = []mutant{
 		pkg:  "./coord/local", test: "TestRetiredWhileTheDiskHangs",
 	},
 	{
+		name: "away: a disk is given up because of one attempt that failed long ago",
+		file: "coord/local/save.go",
+		old:  "s.began.Sub(s.failing) < limit: //",
+		new:  "lifetime.Since(s.failing) < limit: //",
+		pkg:  "./coord/local", test: "TestOldHiccup",
+	},
+	{
 		name: "away: a disk that fails is waited for where no mark has passed",
 		file: "coord/local/save.go",
-		old:  "\tcase s.failing.IsZero() || lifetime.Since(s.failing) < limit:",
-		new:  "\tdefault:",
+		old:  "\tcase s.busy || s.failing.IsZero() || s.began.Sub(s.failing) < limit: //",
+		new:  "\tdefault: //",
 		pkg:  "./coord/local", test: "TestRetiredWhileTheDiskHangs",
 	},
 	{
