@@ -1,5 +1,11 @@
 package core
 
+import (
+	"math/bits"
+	"runtime"
+	"sync/atomic"
+)
+
 // attempt is the result of trying to stamp IDs.
 type attempt struct {
 	stripe  *stripe
@@ -62,11 +68,33 @@ func (g *Generator) count(a attempt) verdict {
 }
 
 // hint remembers which stripe served a processor last, so that goroutines on
-// different processors keep to different stripes: hints begin at the stripes in
-// turn, and live in a sync.Pool, which is per processor.
+// different processors keep to different stripes. Each has its line to itself, and is
+// written only when the processor moves on to another stripe.
 type hint struct {
-	at int
-	_  [cacheLine - 8]byte
+	at atomic.Int32
+	_  [cacheLine - 4]byte
+}
+
+// newHints makes a hint for each processor. They begin at the stripes in turn.
+func newHints(stripes int) []hint {
+	n := max(runtime.NumCPU(), runtime.GOMAXPROCS(0), stripes)
+	hints := make([]hint, 1<<bits.Len(uint(n-1)))
+	for i := range hints {
+		hints[i].at.Store(int32(i % stripes))
+	}
+	return hints
+}
+
+// hint returns the hint of the processor that the caller runs on.
+func (g *Generator) hint() *hint {
+	return &g.hints[processor()&uint(len(g.hints)-1)]
+}
+
+// move notes that stripe at has served.
+func (h *hint) move(at int) {
+	if h.at.Load() != int32(at) {
+		h.at.Store(int32(at))
+	}
 }
 
 // grab takes up to n IDs from whichever stripe has some. If none has, the result
@@ -79,14 +107,14 @@ func (g *Generator) grab(n int) attempt {
 	case 1:
 		return g.take(g.stripes[0], n)
 	}
-	h := g.hints.Get().(*hint)
-	defer g.hints.Put(h)
+	h := g.hint()
+	home := int(h.at.Load())
 	var best attempt
 	for i := range g.stripes {
-		at := (h.at + i) % len(g.stripes)
+		at := (home + i) % len(g.stripes)
 		a := g.take(g.stripes[at], n)
 		if a.verdict == issue {
-			h.at = at
+			h.move(at)
 			return a
 		}
 		if i == 0 || a.verdict == wait && (best.verdict != wait || a.tick < best.tick) {

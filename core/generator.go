@@ -25,8 +25,7 @@ type Generator struct {
 	idShift   uint8 // worker and sequence bits together
 	tolerance time.Duration
 	stripes   []*stripe
-	hints     sync.Pool // of *hint: the stripe that served this processor last
-	nextHint  atomic.Uint32
+	hints     []hint // the stripe that served each processor last; a power of two of them
 	log       *slog.Logger
 
 	_ [cacheLine]byte
@@ -62,13 +61,10 @@ func newGenerator(s *settings) *Generator {
 		log:       s.Logger,
 	}
 	g.fresher, _ = s.Clock.(clock.Fresher)
-	g.hints.New = func() any {
-		// The remainder comes before the conversion: an int of 32 bits ends at 2^31.
-		return &hint{at: int((g.nextHint.Add(1) - 1) % uint32(len(g.stripes)))}
-	}
 	for range s.Stripes {
 		g.stripes = append(g.stripes, newStripe(g))
 	}
+	g.hints = newHints(s.Stripes)
 	g.observer.init(g, s.OnChange)
 	return g
 }

@@ -63,13 +63,14 @@ func (g *Generator) All(ctx context.Context) iter.Seq2[ID, error] {
 	}
 }
 
-// fast is the whole of Next in the ordinary case: one worker ID, a clock that
-// allows the next ID, and nobody in the way. It loads the state, reads the clock
-// once, and tries one compare-and-swap.
+// fast is the whole of Next in the ordinary case: a clock that allows the next ID,
+// and nobody in the way. It loads the state, reads the clock once, and tries one
+// compare-and-swap.
 func (g *Generator) fast() (ID, bool) {
 	if len(g.stripes) != 1 {
-		return 0, false
+		return g.fastStripe()
 	}
+	// This is stamp once more, because a call would cost a tenth of the ID.
 	t := g.stripes[0].term.Load()
 	old := t.state.Load()
 	next, ok := g.rule.fast(old, g.tickNow(), t.notAfter.Load())
@@ -84,6 +85,45 @@ func (g *Generator) fast() (ID, bool) {
 		g.leave(t, old)
 	}
 	return g.id(t, next), true
+}
+
+// fastStripe is fast with several worker IDs. Whoever loses a race on a stripe, or
+// finds its tick spent, moves on to the next one.
+func (g *Generator) fastStripe() (ID, bool) {
+	if len(g.stripes) == 0 { // a zero Generator
+		return 0, false
+	}
+	h := g.hint()
+	at := int(h.at.Load())
+	for range g.stripes {
+		id, ok, lost := g.stamp(g.stripes[at].term.Load())
+		if ok {
+			h.move(at)
+			return id, true
+		}
+		if !lost && g.rule.spread != 0 {
+			break // a new tick, which only the long way enters: not one that others have entered
+		}
+		at = (at + 1) % len(g.stripes)
+	}
+	return 0, false
+}
+
+// stamp tries to take the next ID of t with one compare-and-swap; lost says that somebody
+// else was faster.
+func (g *Generator) stamp(t *term) (id ID, ok, lost bool) {
+	old := t.state.Load()
+	next, ok := g.rule.fast(old, g.tickNow(), t.notAfter.Load())
+	if !ok {
+		return 0, false, false
+	}
+	if !t.state.CompareAndSwap(old, next) {
+		return 0, false, true
+	}
+	if next>>g.rule.shift != old>>g.rule.shift {
+		g.leave(t, old)
+	}
+	return g.id(t, next), true, false
 }
 
 // slow gets an ID or an error, waiting where that helps; the patient wait for the

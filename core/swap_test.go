@@ -156,15 +156,3 @@ func TestTickLeftWhileCounting(t *testing.T) {
 		t.Errorf("Issued is %d, want 4", n)
 	}
 }
-
-// TestHintsPastHalfOfTheirRange goes on where the count of hints no longer fits into 31
-// bits, which is an int on many machines.
-func TestHintsPastHalfOfTheirRange(t *testing.T) {
-	g, _ := hookedGenerator(t, Config{Stripes: 3})
-	g.nextHint.Store(1<<31 - 1)
-	for range 5 {
-		if h := g.hints.New().(*hint); h.at < 0 || h.at > 2 {
-			t.Errorf("a hint is %d, of three stripes", h.at)
-		}
-	}
-}

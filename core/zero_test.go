@@ -101,17 +101,3 @@ func TestCoretestRollback(t *testing.T) {
 		t.Errorf("when the clock has caught up: %d, %v", id, err)
 	}
 }
-
-// TestHintsBeginAtDifferentStripes checks that the hints of different processors
-// begin at different stripes.
-func TestHintsBeginAtDifferentStripes(t *testing.T) {
-	c := clocktest.NewManual(coretest.Start())
-	seen := map[int]bool{}
-	g := coretest.NewWith(t, core.Config{Clock: c, Stripes: 4})
-	for _, id := range core.FromFreshHints(t, g, 8) {
-		seen[core.DefaultLayout().Decompose(id).WorkerID] = true
-	}
-	if len(seen) != 4 {
-		t.Errorf("eight processors use the worker IDs %v, want four of them", seen)
-	}
-}

@@ -94,6 +94,23 @@ func BenchmarkStripes(b *testing.B) {
 	}
 }
 
+// BenchmarkWideStripes asks generators with one worker ID and with two, where no ceiling is
+// in the way: what a choice of stripe costs, and what it gains.
+func BenchmarkWideStripes(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		clock clock.Clock
+	}{{"system", clock.System()}, {"coarse", clock.Coarse()}} {
+		for _, stripes := range []int{1, 2} {
+			for _, n := range []int{1, 2} {
+				b.Run(fmt.Sprintf("clock=%s/stripes=%d/goroutines=%d", c.name, stripes, n), func(b *testing.B) {
+					benchtest.Share(b, n, 1, ours(b, core.Config{Layout: wide, Clock: c.clock, Stripes: stripes}).spend)
+				})
+			}
+		}
+	}
+}
+
 // BenchmarkFill fills a slice of 1000 IDs, and, as a baseline, with numbers that count
 // up. The time is that of one ID.
 func BenchmarkFill(b *testing.B) {
