@@ -149,6 +149,6 @@ func (c *checker) check(p *listed) {
 		}
 		files = append(files, f)
 	}
-	path, _, _ := strings.Cut(p.ImportPath, " ") // the rest says for which tests it is
+	path, _, _ := strings.Cut(p.ImportPath, " ")                     // the rest says for which tests it is
 	c.done[p.ImportPath], _ = config.Check(path, c.fset, files, nil) // mistakes are collected above
 }

@@ -8,7 +8,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/unalike-id/unalike/internal/leaktest"
 )
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // planted writes a module of one package, and a list of reasons, and returns its folder.
 func planted(t *testing.T, test string) string {
