@@ -45,6 +45,8 @@ full: ## Run every check in full length, and all mutants twice beside a busy mac
 # What waits costs nothing: many tests side by side. In CI nothing comes from the cache of an earlier run.
 FRESH := $(if $(or $(UNALIKE_STRICT),$(LONG)),-count=1)
 TESTRUN = $(GO) run ./internal/testrun
+# What a debugger needs takes longer to link than all the rest.
+LINK := -ldflags='-s -w'
 # Those that take longest begin first.
 PACKAGES := ./coord/postgres ./coord/zk ./coord/mysql ./cmd/unalike ./...
 
@@ -53,7 +55,7 @@ step-format: # test: a file that gofmt would change
 step-servers: # test: installs what is missing, where it can
 	@scripts/step "servers for tests" scripts/servers
 step-test: # test: everything that a test finds in minutes, and go vet's
-	@scripts/step "tests" $(TESTRUN) -rule internal/testrun/slow.tsv -- -short $(FRESH) -p 4 -parallel 16 -timeout=30m $(PACKAGES)
+	@scripts/step "tests" $(TESTRUN) -rule internal/testrun/slow.tsv -- $(LINK) -short $(FRESH) -p 4 -parallel 16 -timeout=30m $(PACKAGES)
 step-tidy: # check: a go.mod or go.sum that is not complete
 	@scripts/step "go.mod and go.sum" $(MAKE) --no-print-directory tidy
 step-lint: # check: what .golangci.yml names
@@ -65,9 +67,9 @@ step-model: # check: a protocol that breaks its promise; only if the model has c
 step-kubernetes: # check: for the next step
 	@scripts/step "Kubernetes API server for tests" scripts/kubernetes
 step-race: # check: data races, and what -short leaves out
-	@scripts/step "tests under the race detector, also those that take long" scripts/race $(FRESH) -p 2 -parallel 8 $(TIMEOUT)
+	@scripts/step "tests under the race detector, also those that take long" scripts/race $(LINK) $(FRESH) -p 2 -parallel 8 $(TIMEOUT)
 step-faults-test: # check: mistakes of the fault suite itself
-	@scripts/step "tests of the fault suite" $(TESTRUN) -C faults -- $(FRESH) $(TIMEOUT) ./...
+	@scripts/step "tests of the fault suite" $(TESTRUN) -C faults -- $(LINK) $(FRESH) $(TIMEOUT) ./...
 step-faults: # check: duplicates, and generators that do not come back, on real servers in trouble
 	@scripts/step "fault suite, $(or $(FAULTSET),full set)" $(MAKE) --no-print-directory faults FAULTS=$(or $(FAULTSET),"-parallel 4")
 step-bench: # check: benchmarks that do not build or run
