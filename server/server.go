@@ -62,7 +62,8 @@ func (s *Server) Sequences(set *segment.Set) {
 }
 
 // Drain makes the server say that it is not ready, so that balancers send it no more requests. It
-// answers those that come all the same, and ends the streams of Watch and of the health check.
+// answers those that come all the same, with "Connection: close" so that callers leave connections
+// that they keep, and ends the streams of Watch and of the health check.
 func (s *Server) Drain() { s.drain.Do(func() { close(s.stopping) }) }
 
 // draining reports whether Drain was called.
@@ -216,6 +217,9 @@ func (s *Server) hostAllowed(r *http.Request) bool {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.draining() {
+		w.Header().Set("Connection", "close") // over HTTP/2, net/http makes a GOAWAY of it
+	}
 	if h, ok := s.procedures[r.URL.Path]; ok { // sooner than a search among patterns
 		h(w, r)
 		return
