@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/drivertest/localtest"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
@@ -19,6 +20,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestConformanceOfEnsemble(t *testing.T) {
+	fulltest.Long(t, "the suite again, on three servers")
 	conformance(t, zktest.StartEnsemble(t, 3, zktest.Options{}).Servers)
 }
 

@@ -22,11 +22,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
 // TestTypes checks the types of each mutant, as the compiler does before anything else: what does
 // not build proves nothing, and each is built every few commits alone.
 func TestTypes(t *testing.T) {
+	fulltest.Long(t, "more than a thousand mutants are checked")
 	packages, err := listPackages("../..")
 	if err != nil {
 		t.Fatal(err)
