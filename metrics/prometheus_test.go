@@ -155,6 +155,7 @@ func scraped(t *testing.T, f *coordtest.Fake) (addr string) {
 			t.Fatal(err)
 		}
 	}
+	m.Store(set.Check)
 	m.WorkerIDs("orders", map[string]int{"held": 1, "free": 1023})
 	if _, err := set.Next(t.Context(), "orders"); err != nil {
 		t.Fatal(err)
