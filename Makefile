@@ -45,13 +45,15 @@ full: ## Run every check in full length, and all mutants twice beside a busy mac
 # What waits costs nothing: many tests side by side. In CI nothing comes from the cache of an earlier run.
 FRESH := $(if $(or $(UNALIKE_STRICT),$(LONG)),-count=1)
 TESTRUN = $(GO) run ./internal/testrun
+# Those that take longest begin first.
+PACKAGES := ./coord/postgres ./coord/zk ./coord/mysql ./cmd/unalike ./...
 
 step-format: # test: a file that gofmt would change
 	@scripts/step "gofmt" scripts/format
 step-servers: # test: installs what is missing, where it can
 	@scripts/step "servers for tests" scripts/servers
 step-test: # test: everything that a test finds in minutes, and go vet's
-	@scripts/step "tests" $(TESTRUN) -rule internal/testrun/slow.tsv -- -short $(FRESH) -p 4 -parallel 16 -timeout=30m ./...
+	@scripts/step "tests" $(TESTRUN) -rule internal/testrun/slow.tsv -- -short $(FRESH) -p 4 -parallel 16 -timeout=30m $(PACKAGES)
 step-tidy: # check: a go.mod or go.sum that is not complete
 	@scripts/step "go.mod and go.sum" $(MAKE) --no-print-directory tidy
 step-lint: # check: what .golangci.yml names

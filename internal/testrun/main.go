@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -37,7 +38,11 @@ func run(args []string, out io.Writer) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	cmd := exec.Command("go", append([]string{"test", "-json"}, flags.Args()...)...) //nolint:noctx // a signal reaches it as well, and it ends its tests
+	// Whoever interrupts still wants to know what has ended.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, flags.Args()...)...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // go test ends its tests then
 	cmd.Dir = *folder
 	cmd.Env = append(os.Environ(), serversEnv+"="+servers())
 	cmd.Stderr = os.Stderr
@@ -45,14 +50,13 @@ func run(args []string, out io.Writer) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM) // whoever interrupts still wants to know what has ended
 	if err := cmd.Start(); err != nil {
 		return 1, err
 	}
-	go func() { _ = cmd.Process.Signal(<-signals) }()
 	r := newResults()
-	follow(r, lines(pipe), time.NewTicker(time.Second).C, time.Now(), out)
+	ticks := time.NewTicker(time.Second)
+	defer ticks.Stop()
+	follow(r, lines(pipe), ticks.C, time.Now(), out)
 	err = cmd.Wait()
 	r.summary(out, reasons)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {

@@ -75,7 +75,7 @@ func (r *results) summary(w io.Writer, reasons map[string]string) {
 func (r *results) tooSlow(reasons map[string]string) []string {
 	var warnings []string
 	for _, t := range slowest(r.packages, len(r.packages)) {
-		if t.seconds > longPackage && reasons[short(t.pkg)] == "" {
+		if t.seconds > longPackage && reasons[short(t.pkg)] == "" && reasons["package "+short(t.pkg)] == "" {
 			warnings = append(warnings, fmt.Sprintf("package %s took %.1f s, %.0f are allowed", short(t.pkg), t.seconds, longPackage))
 		}
 	}
@@ -87,7 +87,8 @@ func (r *results) tooSlow(reasons map[string]string) []string {
 	return warnings
 }
 
-// readReasons reads a list of what may be slow: a package, or a package and a test, a tab, and why. An empty path is no list.
+// readReasons reads a list of what may be slow, a tab, and why: PACKAGE with all its tests, "package PACKAGE" as a whole, or
+// "PACKAGE TEST". An empty path is no list.
 func readReasons(path string) (map[string]string, error) {
 	if path == "" {
 		return nil, nil
