@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/unalike-id/unalike/internal/sqlsegment"
 	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
@@ -30,8 +31,12 @@ func database(s *mysqltest.Server, pool *sql.DB) *sqlsegmenttest.Database {
 			}
 			own := sql.OpenDB(connector)
 			own.SetMaxOpenConns(1) // it suffices
-			tb.Cleanup(func() { _ = own.Close() })
-			return store(tb, own, &Options{Skip: skip})
+			st, err := newStore(&db{pool: own, owned: true}, sqlsegment.Options{Skip: skip})
+			if err != nil {
+				tb.Fatal(err)
+			}
+			tb.Cleanup(func() { _ = st.Close() })
+			return st
 		},
 		Idle: "BEGIN NOT ATOMIC FOR c IN (SELECT ID FROM information_schema.PROCESSLIST WHERE COMMAND = 'Sleep' AND ID IN (SELECT trx_mysql_thread_id FROM information_schema.INNODB_TRX)) DO " +
 			"EXECUTE IMMEDIATE CONCAT('KILL ', c.ID); END FOR; END",

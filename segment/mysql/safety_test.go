@@ -20,6 +20,8 @@ func TestSafety(t *testing.T) {
 		"aba":         checkABA,
 		"safeupdates": checkSafeUpdates,
 		"settings":    checkSettings,
+		"chain":       checkChain,
+		"narrow":      checkNarrow,
 		"rights":      checkRights,
 		"readonly":    checkReadOnly,
 		"trigger":     checkTrigger,
@@ -128,23 +130,6 @@ func checkSafeUpdates(t *testing.T, s *mysqltest.Server, _ *sql.DB) {
 	}
 	if err := safe.Advance(within(t), "a", 50); err != nil {
 		t.Error(err)
-	}
-}
-
-// checkSettings: no mode or character set changes what is taken.
-func checkSettings(t *testing.T, s *mysqltest.Server, pool *sql.DB) {
-	create(t, store(t, pool, nil), "Größe 漢字", 1, 10)
-	first := int64(1)
-	for _, params := range []string{
-		"?charset=latin1", "?sql_mode=ANSI", "?sql_mode=%27ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PAD_CHAR_TO_FULL_LENGTH%27", "?clientFoundRows=true", "?interpolateParams=true",
-		"?charset=utf8mb4&collation=utf8mb4_turkish_ci", "?multiStatements=true", "?tx_isolation=%27SERIALIZABLE%27",
-	} {
-		st := store(t, connect(t, s.DSN(params)), nil)
-		wantTake(t, st, "Größe 漢字", 10, first)
-		if done, err := st.GiveBack(within(t), "Größe 漢字", segment.Range{First: first + 3, Last: first + 9}); !done || err != nil {
-			t.Errorf("%s: GiveBack: %v, %v", params, done, err)
-		}
-		first += 3
 	}
 }
 

@@ -14,10 +14,11 @@ func dialect() sqlsegment.Dialect {
 		Identity: "(SELECT (SELECT system_identifier FROM pg_control_system()) || '/' || substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8))",
 		Now:      "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
 		// Whatever the server's settings and encoding are.
-		Text:       func(s string) string { return fmt.Sprintf("convert_from(decode('%x', 'hex'), 'UTF8')", s) },
-		Quote:      func(name string) string { return `"` + name + `"` },
-		Take:       take,
-		Autocommit: "1",
+		Text:  func(s string) string { return fmt.Sprintf("convert_from(decode('%x', 'hex'), 'UTF8')", s) },
+		Quote: func(name string) string { return `"` + name + `"` },
+		Take:  take,
+		Newer: "COALESCE((SELECT stamp FROM {meta} WHERE name = $ALL), 0) <= $STAMP AND " +
+			"COALESCE((SELECT stamp FROM {meta} WHERE name = $ALL || ':' || biz_tag), 0) <= $STAMP",
 		Types: "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attname IN ('max_id', 'step') AND attnum > 0 AND NOT attisdropped " +
 			"AND attrelid = to_regclass(CASE WHEN $SCHEMA = '' THEN '' ELSE quote_ident($SCHEMA) || '.' END || quote_ident($TABLE))",
 		Updated:  "extract(epoch FROM update_time)::bigint",
@@ -40,4 +41,4 @@ func dialect() sqlsegment.Dialect {
 // take is one message: with synchronous_commit on, what is confirmed is on disk, and also where synchronous_standby_names says.
 const take = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; " +
 	"SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply'); " +
-	"UPDATE {table} SET max_id = max_id + $STEP, update_time = now() WHERE biz_tag = $TAG AND max_id BETWEEN 0 AND $MOST AND {identity} = $IDENTITY RETURNING max_id; COMMIT"
+	"UPDATE {table} SET max_id = max_id + $STEP, update_time = now() WHERE biz_tag = $TAG AND max_id BETWEEN 0 AND $MOST AND {newer} AND {identity} = $IDENTITY RETURNING max_id; COMMIT"
