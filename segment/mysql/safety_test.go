@@ -147,8 +147,16 @@ func TestDurable(t *testing.T) {
 	}
 	exec(t, pool, "SET GLOBAL innodb_flush_log_at_trx_commit = 1")
 	exec(t, pool, "SET GLOBAL sync_binlog = 1")
-	if w := store(t, pool, nil); len(w.Warnings()) > 0 {
-		t.Errorf("Warnings: %v", w.Warnings())
+	required := store(t, pool, &Options{RequireDurable: true})
+	for _, engine := range []string{"MyISAM", "MEMORY", "Aria"} {
+		exec(t, pool, "ALTER TABLE leaf_alloc ENGINE = "+engine)
+		if _, err := required.Tags(within(t)); !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), "ENGINE = InnoDB") {
+			t.Errorf("Tags with RequireDurable and %s: %v", engine, err)
+		}
+	}
+	exec(t, pool, "ALTER TABLE leaf_alloc ENGINE = InnoDB")
+	if _, err := required.Tags(within(t)); err != nil || len(required.Warnings()) > 0 {
+		t.Errorf("Tags: %v; Warnings: %v", err, required.Warnings())
 	}
 }
 
