@@ -83,3 +83,26 @@ func TestPromoted(t *testing.T) {
 		return database(replica, there)
 	})
 }
+
+// TestFailovers: two servers take over from each other.
+func TestFailovers(t *testing.T) {
+	t.Parallel()
+	args := []string{"--log-bin", "--sync-binlog=1", "--log-slave-updates"}
+	first := mysqltest.Start(t, append(args, "--server-id=1")...)
+	follower := first.Replica(t, append(args, "--server-id=2")...)
+	at := map[*mysqltest.Server]*sql.DB{first: connect(t, first.DSN("")), follower: connect(t, follower.DSN(""))}
+	exec(t, at[first], Schema(""))
+	sqlsegmenttest.Failovers(t, database(first, at[first]), sqlsegmenttest.Pair{
+		Cut: func() {
+			sqlsegmenttest.CaughtUp(t, at[first], at[follower])
+			exec(t, at[follower], "STOP SLAVE")
+		},
+		Promote: func() *sqlsegmenttest.Database {
+			first.Kill()
+			exec(t, at[follower], "RESET SLAVE ALL")
+			first, follower = follower, first
+			return database(first, at[first])
+		},
+		Rejoin: func() { follower.Follow(t, first) },
+	})
+}
