@@ -100,7 +100,7 @@ func (q *queue) write() {
 		_ = e.to.Handle(e.ctx, e.is)
 		close(e.written)
 		if dropped > 0 {
-			r := slog.NewRecord(time.Now(), slog.LevelWarn, "the log handler is too slow, records were dropped", 0)
+			r := slog.NewRecord(e.is.Time, slog.LevelWarn, "the log handler is too slow, records were dropped", 0)
 			r.AddAttrs(slog.Int("records", dropped))
 			_ = e.to.Handle(e.ctx, r)
 		}

@@ -132,8 +132,10 @@ func (c *checker) check(p *listed) {
 		return
 	}
 	ours := p.Module != nil && p.Module.Main
-	config := types.Config{Importer: importer{c, p.ImportMap}, Sizes: c.sizes, IgnoreFuncBodies: !ours, FakeImportC: true,
-		Error: func(err error) { c.mistakes = append(c.mistakes, err) }}
+	config := types.Config{
+		Importer: importer{c, p.ImportMap}, Sizes: c.sizes, IgnoreFuncBodies: !ours, FakeImportC: true,
+		Error: func(err error) { c.mistakes = append(c.mistakes, err) },
+	}
 	if p.Module != nil && p.Module.GoVersion != "" {
 		config.GoVersion = "go" + p.Module.GoVersion
 	}

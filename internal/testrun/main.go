@@ -103,12 +103,12 @@ func follow(r *results, lines <-chan []byte, ticks <-chan time.Time, began time.
 				text = r.take(e)
 			}
 			if text != "" {
-				fmt.Fprint(out, text)
+				_, _ = fmt.Fprint(out, text)
 				last = time.Now()
 			}
 		case now := <-ticks:
 			if now.Sub(last) >= silence {
-				fmt.Fprint(out, r.waits(now, now.Sub(began)))
+				_, _ = fmt.Fprint(out, r.waits(now, now.Sub(began)))
 				last = now
 			}
 		}

@@ -56,18 +56,18 @@ func (r *results) waits(now time.Time, after time.Duration) string {
 
 // summary writes the end of the report: times, warnings, counts, and as its last lines what was missing.
 func (r *results) summary(w io.Writer, reasons map[string]string) {
-	fmt.Fprintf(w, "\n== the slowest tests\n")
+	_, _ = fmt.Fprintf(w, "\n== the slowest tests\n")
 	for _, t := range slowest(r.tests, 10) {
-		fmt.Fprintf(w, "%7.1f s  %s %s\n", t.seconds, short(t.pkg), t.test)
+		_, _ = fmt.Fprintf(w, "%7.1f s  %s %s\n", t.seconds, short(t.pkg), t.test)
 	}
 	if reasons != nil {
 		for _, warning := range r.tooSlow(reasons) {
-			fmt.Fprintf(w, "WARNING, too slow: %s\n", warning)
+			_, _ = fmt.Fprintf(w, "WARNING, too slow: %s\n", warning)
 		}
 	}
-	fmt.Fprintf(w, "\n%d passed, %d failed, %d skipped, with their parts\n", r.count.passed, r.count.failed, r.count.skipped)
+	_, _ = fmt.Fprintf(w, "\n%d passed, %d failed, %d skipped, with their parts\n", r.count.passed, r.count.failed, r.count.skipped)
 	for _, what := range slices.Sorted(keys(r.missing)) {
-		fmt.Fprintf(w, "SKIPPED: %d tests: %s\n", r.missing[what], what)
+		_, _ = fmt.Fprintf(w, "SKIPPED: %d tests: %s\n", r.missing[what], what)
 	}
 }
 

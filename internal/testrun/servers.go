@@ -28,7 +28,7 @@ func servers() string {
 			return
 		}
 		if info, err := os.Stat(path); err == nil {
-			fmt.Fprintln(h, path, info.Size(), info.ModTime().UnixNano())
+			_, _ = fmt.Fprintln(h, path, info.Size(), info.ModTime().UnixNano())
 		}
 	}
 	for _, p := range programs {

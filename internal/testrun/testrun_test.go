@@ -42,8 +42,10 @@ func TestRun(t *testing.T) {
 		"panics":         {"func TestA(t *testing.T) { panic(\"said\") }\n", 1, `(?s)panic: said.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
 		"does not vet":   {"func TestA(t *testing.T) { t.Errorf(\"%d\", \"said\") }\n", 1, `(?s)has arg "said" of wrong type.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
 		"does not build": {"func TestA(t *testing.T) { said }\n", 1, `(?s)undefined: said.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
-		"lacks a server": {"func TestA(t *testing.T) { t.Skip(\"SKIPPED, not installed: x. apt-get install x\") }\nfunc TestB(t *testing.T) { t.Skip(\"SKIPPED, not installed: x. apt-get install x\") }\n", 0,
-			`0 passed, 0 failed, 2 skipped, with their parts\nSKIPPED: 2 tests: not installed: x. apt-get install x\n$`},
+		"lacks a server": {
+			"func TestA(t *testing.T) { t.Skip(\"SKIPPED, not installed: x. apt-get install x\") }\nfunc TestB(t *testing.T) { t.Skip(\"SKIPPED, not installed: x. apt-get install x\") }\n", 0,
+			`0 passed, 0 failed, 2 skipped, with their parts\nSKIPPED: 2 tests: not installed: x. apt-get install x\n$`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

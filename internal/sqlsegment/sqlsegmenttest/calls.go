@@ -214,6 +214,6 @@ func FrozenLook(t *testing.T, d *Database, server Server) {
 		t.Error("New with a context of 500 ms has not returned after 15 s")
 	}
 	give()
-	<-first
+	_ = <-first
 	server.Thaw(t)
 }
