@@ -214,6 +214,8 @@ func FrozenLook(t *testing.T, d *Database, server Server) {
 		t.Error("New with a context of 500 ms has not returned after 15 s")
 	}
 	give()
-	_ = <-first
+	if err := <-first; err == nil {
+		t.Error("the tags of a frozen server were read")
+	}
 	server.Thaw(t)
 }
