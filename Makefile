@@ -1,5 +1,5 @@
-# `make` or `make help` lists the targets.
-# `make test` is what has to pass before a change goes in; CI runs the same.
+# `make` or `make help` lists the targets. Three tiers: `make test` before you ask anybody, `make check` before a change
+# goes in (CI runs it), `make full` before a release.
 
 GO ?= go
 LINT := bin/golangci-lint
@@ -7,7 +7,9 @@ LINT := bin/golangci-lint
 AT_ONCE = $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
 .DEFAULT_GOAL := help
-.PHONY: help build test checks full busy-mutants unit test-race faults fmt vet lint cross oldest proto mutants fuzz model bench bench-smoke tidy ci
+.PHONY: help build test check rest full left-out unit test-race faults fmt vet lint cross oldest proto mutants fuzz model bench bench-smoke tidy ci
+# A step after the other, however make is called: what measures time does not share the machine with a compiler.
+.NOTPARALLEL:
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,57 +17,85 @@ help: ## List the targets
 build: ## Build the command line tool into bin/unalike
 	$(GO) build -o bin/unalike ./cmd/unalike
 
-test: ## Run every check: format, vet, lint, platforms, tests, race, mutants, model
-	@scripts/summary $(MAKE) --no-print-directory checks
+# A step is a target of its own: with -k a step that fails does not hide the others.
+STEPS = @scripts/summary $(MAKE) --no-print-directory -k
+TEST := step-format step-servers step-test
+REST := step-tidy step-lint step-platforms step-model step-kubernetes step-race step-faults-test step-faults step-bench
+.PHONY: $(TEST) $(REST) step-proto step-oldest step-faults-race step-mutants step-busy-mutants
 
-# What is checked. An archive without history has no commit, and then all mutants have their turn.
-COMMIT = $(shell git rev-parse --short=12 HEAD 2>/dev/null)
+test: ## Run the tests on real servers, and look at the format: six minutes on two cores
+	$(STEPS) $(TEST)
 
-# What the steps of make full do in another way than those of make test.
+check: ## Do what CI does: make test, and then the race detector, lint, platforms, model, Kubernetes, the fault suite's short set
+	$(STEPS) $(TEST) $(REST)
+
+rest: ## Do what make check does beside make test
+	$(STEPS) $(REST)
+
+# What the steps of make full do in another way than those of make check.
 SIZE := quick
 LONG :=
+FAULTSET := -short
 # No package takes ten minutes on a quiet machine, and some do beside other work.
-TESTS = $(or $(LONG),-timeout=30m)
-full: SIZE := full
-full: LONG := -count=1 -timeout=60m
-full: export UNALIKE_FULL := 1
-full: export UNALIKE_SEEDS ?= 100
-full: ## Run every check with all loops in full length, and the mutants twice beside a busy machine: hours
-	@scripts/summary $(MAKE) --no-print-directory checks oldest busy-mutants SIZE=$(SIZE) LONG="$(LONG)"
+TIMEOUT = $(or $(LONG),-timeout=30m)
+full: ## Run every check in full length, and all mutants twice beside a busy machine: hours
+	UNALIKE_FULL=1 UNALIKE_SEEDS=$${UNALIKE_SEEDS:-100} scripts/summary $(MAKE) --no-print-directory -k SIZE=full LONG="-timeout=60m" FAULTSET= \
+		$(TEST) $(REST) step-proto step-oldest step-faults-race step-mutants step-busy-mutants
+
+# What waits costs nothing: many tests side by side. In CI nothing comes from the cache of an earlier run.
+FRESH := $(if $(or $(UNALIKE_STRICT),$(LONG)),-count=1)
+TESTRUN = $(GO) run ./internal/testrun
+# What a debugger needs takes longer to link than all the rest.
+LINK := -ldflags='-s -w'
+# Those that take longest begin first.
+PACKAGES := ./coord/postgres ./coord/zk ./coord/mysql ./cmd/unalike ./...
+
+step-format: # test: a file that gofmt would change
+	@scripts/step "gofmt" scripts/format
+step-servers: # test: installs what is missing, where it can
+	@scripts/step "servers for tests" scripts/servers
+step-test: # test: everything that a test finds in minutes, and go vet's
+	@scripts/step "tests" $(TESTRUN) -rule internal/testrun/slow.tsv -- $(LINK) -short $(FRESH) -p 4 -parallel 16 -timeout=30m $(PACKAGES)
+step-tidy: # check: a go.mod or go.sum that is not complete
+	@scripts/step "go.mod and go.sum" $(MAKE) --no-print-directory tidy
+step-lint: # check: what .golangci.yml names
+	@scripts/step "lint" $(MAKE) --no-print-directory lint
+step-platforms: # check: what does not compile elsewhere
+	@scripts/step "platforms" scripts/cross $(SIZE)
+step-model: # check: a protocol that breaks its promise; only if the model has changed
+	@scripts/step "model" scripts/model $(SIZE)
+step-kubernetes: # check: for the next step
+	@scripts/step "Kubernetes API server for tests" scripts/kubernetes
+step-race: # check: data races, and what -short leaves out
+	@scripts/step "tests under the race detector, also those that take long" scripts/race $(LINK) $(FRESH) -p 2 -parallel 8 $(TIMEOUT)
+step-faults-test: # check: mistakes of the fault suite itself
+	@scripts/step "tests of the fault suite" $(TESTRUN) -C faults -- $(LINK) $(FRESH) $(TIMEOUT) ./...
+step-faults: # check: duplicates, and generators that do not come back, on real servers in trouble
+	@scripts/step "fault suite, $(or $(FAULTSET),full set)" $(MAKE) --no-print-directory faults FAULTS=$(or $(FAULTSET),"-parallel 4")
+step-bench: # check: benchmarks that do not build or run
+	@scripts/step "benchmarks, for a moment" $(MAKE) --no-print-directory bench-smoke
+step-proto:
+	@scripts/step "proto and what is generated from it" scripts/proto check
+step-oldest:
+	@scripts/step "oldest Go" scripts/oldest
+step-faults-race:
+	@scripts/step "tests of the fault suite under the race detector" scripts/race -C faults $(TIMEOUT)
+step-mutants:
+	@scripts/step "mutants" $(MAKE) --no-print-directory mutants
+step-busy-mutants: # the loops leave the mutants a third of two cores
+	@scripts/step "mutants beside four busy loops" scripts/busy 4 $(MAKE) --no-print-directory mutants
+
+left-out: ## List the tests that make test leaves out, and why
+	@grep -rnE 'fulltest\.Long\(|testing\.Short\(\)' --include='*.go' . | grep -v 'fulltest/fulltest'
 
 oldest: ## Build, vet and test the library with the Go version in go.mod, which is the oldest that is supported
 	@scripts/step "oldest Go" scripts/oldest
 
-# One after the other, the cheap ones first: a mistake shows early, and tests that
-# measure time do not share the machine with a compiler.
-checks:
-	@scripts/step "gofmt" scripts/format
-	@scripts/step "go vet" $(GO) vet ./...
-	@scripts/step "go.mod and go.sum" $(MAKE) --no-print-directory tidy
-	@scripts/step "lint" $(MAKE) --no-print-directory lint
-	@scripts/step "model" scripts/model $(SIZE)
-	@scripts/step "platforms" scripts/cross $(SIZE)
-	@scripts/step "servers for tests" scripts/servers
-	@scripts/step "Kubernetes API server for tests" scripts/kubernetes
-	@scripts/step "tests" $(GO) test $(TESTS) ./...
-	@scripts/step "tests under the race detector" scripts/race $(TESTS)
-	@scripts/step "tests of the fault suite" $(GO) test -C faults $(TESTS) ./...
-	@$(if $(LONG),scripts/step "proto and what is generated from it" scripts/proto check)
-	@$(if $(LONG),scripts/step "tests of the fault suite under the race detector" scripts/race -C faults $(LONG))
-	@scripts/step "fault suite, $(if $(LONG),full,short) set" $(MAKE) --no-print-directory faults $(if $(LONG),,FAULTS=-short)
-	@scripts/step "benchmarks, for a moment" $(MAKE) --no-print-directory bench-smoke
-	@scripts/step "mutants$(if $(LONG),, whose turn it is)" $(MAKE) --no-print-directory mutants $(if $(LONG),,TURN=$(COMMIT))
-
-# The loops leave the mutants a third of two cores.
-busy-mutants: checks
-	@scripts/step "mutants beside four busy loops" scripts/busy 4 $(MAKE) --no-print-directory mutants
-	@scripts/step "mutants beside four busy loops, again" scripts/busy 4 $(MAKE) --no-print-directory mutants
-
-unit: ## Run the tests alone
-	$(GO) test ./...
+unit: ## Run the tests alone, also those that take long
+	$(TESTRUN) -- -p 4 -parallel 16 $(TIMEOUT) ./...
 
 test-race: ## Run the tests under the race detector
-	@scripts/race
+	@scripts/race -p 2 -parallel 8 $(TIMEOUT)
 
 fmt: ## Rewrite the Go files in the project's format
 fmt: $(LINT)
@@ -95,8 +125,8 @@ faults: ## Run the fault suite on real servers: an hour and a half; eight minute
 	$(GO) build -C faults -ldflags="-X main.commit=$$(git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)" -o ../bin/faults .
 	bin/faults run -results bin/faults.jsonl -keep bin/faults-failed $(FAULTS)
 
-mutants: ## Break the code in known ways; a test must notice each
-	UNALIKE_MUTANTS=1 UNALIKE_MUTANTS_TURN=$(TURN) $(GO) test -C internal/mutants -count=1 -timeout=60m -parallel=$(AT_ONCE) -run=TestMutants
+mutants: ## Break the code in known ways, and tell which a test notices, which stay alive, and whose text is gone: an hour
+	UNALIKE_MUTANTS=1 $(GO) test -C internal/mutants -count=1 -timeout=60m -parallel=$(AT_ONCE) -run=TestMutants
 
 fuzz: ## Let each fuzz test search for FUZZTIME, 10s by default
 	@scripts/fuzz

@@ -304,3 +304,37 @@ func TestSecretOfStore(t *testing.T) {
 		}
 	}
 }
+
+// TestMisspelledVariable: a variable that is nearly one of ours is an error that names the right one, as is one in small
+// letters. Others that begin alike are left alone, and so is what the lookup does not have.
+func TestMisspelledVariable(t *testing.T) {
+	for name, want := range map[string]string{
+		"UNALIKE_WORKERIDS": "config: UNALIKE_WORKERIDS is set and is no setting; did you mean UNALIKE_WORKER_IDS?",
+		"UNALIKE_HORZION":   "config: UNALIKE_HORZION is set and is no setting; did you mean UNALIKE_HORIZON?",
+		"Unalike_Stripe":    "config: Unalike_Stripe is set and is no setting; did you mean UNALIKE_STRIPES?",
+		"UNALIKE_PORT":      "",
+		"UNALIKE_URL":       "",
+		"UNALIKE_STRICT":    "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, "512-1023")
+			if _, err := FromEnv(); errorText(err) != want || err != nil && !errors.Is(err, coord.ErrInvalid) {
+				t.Errorf("FromEnv: %v; want %s", err, want)
+			}
+			if err := CheckEnv(os.LookupEnv); errorText(err) != want {
+				t.Errorf("CheckEnv: %v; want %s", err, want)
+			}
+			if err := CheckEnv(lookupIn(nil)); err != nil {
+				t.Errorf("CheckEnv of what is not looked up: %v", err)
+			}
+		})
+	}
+}
+
+// errorText is the text of an error, or nothing.
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -14,8 +14,9 @@ type kept struct {
 	rawURL string
 	opened chan struct{} // closed when what follows is set
 	coord.Coordinator
-	err   error
-	users int
+	err    error
+	gaveUp bool // err is of the context of the generator that opened it, and of nobody else's
+	users  int
 }
 
 // keptFiles are the coordinators with a state file that are open, by the file.
@@ -40,8 +41,20 @@ func openShared(ctx context.Context, rawURL string, o coord.OpenOptions) (c coor
 	return c, c.Close, nil
 }
 
-// openKept is openShared for a URL that names the file.
+// openKept is openShared for a URL that names the file. While another generator opens it, it waits for
+// that, and opens it itself if the other one gives up because its context has ended.
 func openKept(ctx context.Context, rawURL, file string, o coord.OpenOptions) (c coord.Coordinator, release func() error, err error) {
+	for {
+		var again bool
+		if c, release, again, err = joinKept(ctx, rawURL, file, o); !again {
+			return c, release, err
+		}
+	}
+}
+
+// joinKept opens the coordinator or waits until it has been opened. It reports that it should be called
+// again if who has opened it gave up.
+func joinKept(ctx context.Context, rawURL, file string, o coord.OpenOptions) (c coord.Coordinator, release func() error, again bool, err error) {
 	keptFiles.Lock()
 	k := keptFiles.byPath[file]
 	mine := k == nil
@@ -51,28 +64,29 @@ func openKept(ctx context.Context, rawURL, file string, o coord.OpenOptions) (c 
 		keptFiles.byPath[file] = k
 	case k.rawURL != rawURL:
 		keptFiles.Unlock()
-		return nil, nil, invalid("state file %q is in use in this process by a generator with another coordinator's URL or other lease times; give each coordinator and namespace a state file of its own", file)
+		return nil, nil, false, invalid("state file %q is in use in this process by a generator with another coordinator's URL or other lease times; give each coordinator and namespace a state file of its own", file)
 	}
 	k.users++
 	keptFiles.Unlock()
 	release = func() error { return k.release(file) }
 	if mine {
 		if k.Coordinator, k.err = coord.OpenWith(ctx, rawURL, o); k.err != nil {
+			k.gaveUp = ctx.Err() != nil
 			k.forget(file) // whoever comes next tries again
 		}
 		close(k.opened)
 	}
 	select {
 	case <-k.opened:
-		err = k.err
+		err, again = k.err, k.gaveUp && !mine
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
 	if err != nil {
 		_ = release() // there is nothing to close, or others have it
-		return nil, nil, err
+		return nil, nil, again, err
 	}
-	return k.Coordinator, release, nil
+	return k.Coordinator, release, false, nil
 }
 
 // release closes the coordinator after its last user.

@@ -258,6 +258,40 @@ func TestStateFileOpening(t *testing.T) {
 	})
 }
 
+// TestStateFileOpenersContext: two generators of one state file start together, and whoever was first gives up. The other
+// one has all its time.
+func TestStateFileOpenersContext(t *testing.T) {
+	begin, o := driver(t)
+	cfg := Config{Coordinator: begin + "/ns", State: filepath.Join(t.TempDir(), "state")}
+	synctest.Test(t, func(t *testing.T) {
+		o.hold = make(chan struct{})
+		short, cancel := context.WithCancel(t.Context())
+		first, second := make(chan error, 1), make(chan error, 1)
+		go func() { _, err := cfg.Start(short); first <- err }()
+		synctest.Wait()
+		go func() {
+			g, err := cfg.Start(t.Context())
+			if err == nil {
+				err = g.Close(t.Context())
+			}
+			second <- err
+		}()
+		synctest.Wait()
+		cancel()
+		if err := <-first; !errors.Is(err, context.Canceled) {
+			t.Errorf("the first one: %v", err)
+		}
+		synctest.Wait()
+		close(o.hold)
+		if err := <-second; err != nil {
+			t.Errorf("the second one, whose context goes on: %v", err)
+		}
+		if o.closed.Load() != 1 || len(o.urls) != 2 {
+			t.Errorf("closed %d times, opened %q", o.closed.Load(), o.urls)
+		}
+	})
+}
+
 // TestStateLease: with a state file, the coordinator's times are those of the keys, and of the URL.
 func TestStateLease(t *testing.T) {
 	begin, o := driver(t)

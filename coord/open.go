@@ -27,7 +27,8 @@ func Schemes() []string { return schemes.Schemes() }
 type OpenOptions struct {
 	// Logger receives what an operator may want to know of the back end: that it has lost
 	// writes, that it may evict leases, that a record cannot be read. Never per call, and
-	// never a password. Nil: warnings go to slog.Default().
+	// never a password. Nil: warnings go to slog.Default(). Its handler may call the
+	// coordinator, and may block, as that of core.Config.
 	Logger *slog.Logger
 }
 

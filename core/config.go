@@ -69,6 +69,12 @@ type Config struct {
 	// Logger gets transitions and waits, and never single IDs. Nil means that warnings
 	// go to slog.Default(), as it is when the generator is made; slog.DiscardHandler
 	// silences them. The end of what a warning has announced is a warning as well.
+	//
+	// The handler is called from a goroutine of its own, one record after the other. It
+	// may call the generator, and may block: renewals and calls wait for it for 0.1 s at
+	// most, and not again until it has returned. Of the records that come meanwhile
+	// the first 256 are kept. The methods Enabled, WithAttrs and WithGroup must return
+	// at once and call nothing of the generator.
 	Logger *slog.Logger
 }
 

@@ -39,6 +39,7 @@ var (
 	descCeiling     = describe("unalike_ceiling_ids_per_second", "How many IDs a second the layout has for this generator's worker IDs.", "generator")
 	descWorkerIDs   = describe("unalike_worker_ids", "Worker IDs of the namespace by state.", "generator", "state")
 	descCalls       = describe(callDurationName, callDurationHelp, "generator", "op", "result")
+	descStoreReady  = describe("unalike_store_ready", "1 if numbers of tags can be had as far as is known, 0 while the store gives none.")
 	descSegReady    = describe("unalike_segment_ready", "1 if the next number of the tag is in memory, 0 if not.", "tag")
 	descSegIssued   = describe("unalike_segment_issued_total", "Numbers issued.", "tag")
 	descSegLeft     = describe("unalike_segment_left", "Numbers in memory.", "tag")
@@ -51,7 +52,7 @@ var (
 // all are the descriptions.
 var all = []*prometheus.Desc{
 	descInfo, descReady, descWorkerID, descGeneration, descIssued, descErrors, descRollbacks, descWindowLeft, descFailing, descMark, descRenewal, descLead,
-	descExpires, descCeiling, descWorkerIDs, descCalls, descSegReady, descSegIssued, descSegLeft, descSegStep, descSegRefills, descSegRefill, descSegTimeLeft,
+	descExpires, descCeiling, descWorkerIDs, descCalls, descStoreReady, descSegReady, descSegIssued, descSegLeft, descSegStep, descSegRefills, descSegRefill, descSegTimeLeft,
 }
 
 // Describe implements prometheus.Collector.
@@ -78,6 +79,9 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 		}
 		e.calls.Collect(ch)
 		e.collect(ch, name, h)
+	}
+	if m.store != nil {
+		gauge(ch, descStoreReady, oneIf(m.store() == nil))
 	}
 	shown := map[string]bool{} // a tag of two sets would spoil the whole scrape
 	for tag, s := range m.sequences {

@@ -57,6 +57,7 @@ type Metrics struct {
 	generators map[string]*generator
 	sequences  map[string]*segment.Sequence
 	sets       []*segment.Set
+	store      func() error // nil: nothing is shown of a store
 }
 
 // generator is what is shown of one.
@@ -166,6 +167,14 @@ func (m *Metrics) Sequence(s *segment.Sequence) error {
 	}
 	m.sequences[s.Tag()] = s
 	return nil
+}
+
+// Store shows from now on whether the store of the tags gives numbers, also before it has answered, when
+// there are no tags to be shown. check is [segment.Set.Check] or something like it, and must not wait.
+func (m *Metrics) Store(check func() error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.store = check
 }
 
 // Set shows the sequences of all tags of s. A registry has one series for each tag: two sets

@@ -63,3 +63,11 @@ func (s *Sequence) Health() Health {
 	}
 	return h
 }
+
+// supply reports whether there are numbers in memory, and why the last refill failed; nil: it did not.
+func (s *Sequence) supply() (left bool, failure error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.cur.Load()
+	return s.ended == nil && (s.next != nil || p.spent() < p.size), s.failure
+}

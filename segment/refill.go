@@ -2,6 +2,7 @@ package segment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -137,8 +138,8 @@ func (s *Sequence) settle(r Range, err error, took time.Duration) (last bool) {
 	s.mu.Lock()
 	if err == nil && s.known && r.First <= s.top {
 		err = &WentBackError{Tag: s.tag, Got: r, Above: s.top}
-		s.back = true
 	}
+	s.back = s.back || errors.Is(err, ErrWentBack)
 	f := &s.figures
 	news := (err == nil) != (s.failure == nil) && s.ended == nil && f.refills > 0 // before the first one, New says it
 	if s.failure = err; err == nil {

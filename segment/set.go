@@ -2,6 +2,7 @@ package segment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +14,8 @@ import (
 const (
 	// refreshEvery is how often the list of tags is read.
 	refreshEvery = 60 * time.Second
+	// refreshAgain is how soon it is read again after that has failed.
+	refreshAgain = 5 * time.Second
 	// refreshPause is how much time passes at least between two readings, however many unknown tags
 	// are asked for.
 	refreshPause = time.Second
@@ -34,6 +37,7 @@ type Set struct {
 	read    time.Time        // when that began last, but for the first time
 	refresh *refresh         // that is under way; nil: none is
 	ends    map[string]int64 // of tags that were deleted: above what they begin if they are made again
+	unread  error            // why the list could not be read when that was tried last
 	closed  bool
 
 	stop    chan struct{}
@@ -120,6 +124,32 @@ func (s *Set) Health() []Health {
 		h = append(h, all[tag].Health())
 	}
 	return h
+}
+
+// Check returns nil if numbers can be had, and otherwise why the store gives none. It never calls the
+// store: it knows what the refills and the readings of the list gave, of which there is one a minute. A tag
+// that has numbers in memory can be used while the store is away, and one that the store refuses is no
+// reason for an error.
+func (s *Set) Check() error {
+	var away error
+	for _, q := range *s.all.Load() {
+		left, failure := q.supply()
+		if left {
+			return nil
+		}
+		if errors.Is(failure, ErrUnavailable) {
+			away = failure
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return ErrClosed
+	case away != nil:
+		return away
+	}
+	return s.unread
 }
 
 // Close closes all sequences, see [Sequence.Close]. ctx bounds the call.

@@ -8,17 +8,21 @@ import (
 )
 
 // keep reads the list from time to time until the set is closed. A store that does not answer leaves it as
-// it is.
+// it is, and is asked again soon, because Check tells of it.
 func (s *Set) keep() {
-	tick := time.NewTicker(refreshEvery)
-	defer tick.Stop()
+	timer := time.NewTimer(refreshEvery)
+	defer timer.Stop()
 	for {
 		select {
 		case <-s.stop:
 			return
-		case <-tick.C:
-			_ = s.reread(s.life)
+		case <-timer.C:
 		}
+		pause := refreshEvery
+		if s.reread(s.life) != nil {
+			pause = refreshAgain
+		}
+		timer.Reset(pause)
 	}
 }
 
@@ -71,8 +75,9 @@ func (s *Set) reload(ctx context.Context) error {
 	if s.closed {
 		return ErrClosed
 	}
-	if err != nil {
-		return fmt.Errorf("%w: the list of tags: %w", ErrUnavailable, err)
+	if s.unread = nil; err != nil {
+		s.unread = fmt.Errorf("%w: the list of tags: %w", ErrUnavailable, err)
+		return s.unread
 	}
 	old := *s.all.Load()
 	all := make(map[string]*Sequence, len(tags))

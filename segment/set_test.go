@@ -191,3 +191,43 @@ func TestStepOfTheList(t *testing.T) {
 		}
 	})
 }
+
+// TestCheck: a store that is away is noticed within a minute and a few seconds though nobody asks for numbers, and its
+// return within seconds. Numbers in memory, and tags that were deleted, are no reason for an error.
+func TestCheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := segmenttest.NewFake(segment.Tag{Name: "t", Next: 1, Step: 10}, segment.Tag{Name: "unused", Next: 1, Step: 10})
+		s := set(t, store)
+		if err := s.Check(); err != nil {
+			t.Error("at the start:", err)
+		}
+		store.Intercept(func(context.Context, string, string, func() error) error { return errDown })
+		time.Sleep(65 * time.Second)
+		if err := s.Check(); !errors.Is(err, segment.ErrUnavailable) || !errors.Is(err, errDown) {
+			t.Error("without the store:", err)
+		}
+		store.Intercept(nil)
+		time.Sleep(6 * time.Second)
+		if err := s.Check(); err != nil {
+			t.Error("with the store:", err)
+		}
+		if _, err := s.Next(t.Context(), "t"); err != nil {
+			t.Fatal(err)
+		}
+		store.Intercept(func(context.Context, string, string, func() error) error { return errDown })
+		time.Sleep(2 * time.Minute)
+		if err := s.Check(); err != nil {
+			t.Error("with numbers in memory:", err)
+		}
+		store.Intercept(nil)
+		store.Delete("t")
+		store.Delete("unused")
+		time.Sleep(2 * time.Minute)
+		if err := s.Check(); err != nil {
+			t.Error("without tags:", err)
+		}
+		if err := s.Close(context.Background()); err != nil || !errors.Is(s.Check(), segment.ErrClosed) {
+			t.Errorf("after Close (%v): %v", err, s.Check())
+		}
+	})
+}

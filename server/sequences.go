@@ -12,6 +12,19 @@ import (
 // number of a tag always comes from the store.
 const storeWait = segment.DefaultRefillTimeout
 
+// CheckStore returns nil if numbers of tags can be had or the server was given no store, and otherwise why
+// they cannot. It never waits.
+func (s *Server) CheckStore() error {
+	set, err := s.sequences()
+	switch {
+	case !s.segments.Load():
+		return nil
+	case err != nil:
+		return err
+	}
+	return set.Check()
+}
+
 // sequences returns the tags.
 func (s *Server) sequences() (*segment.Set, error) {
 	set := s.set.Load()

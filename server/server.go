@@ -53,7 +53,7 @@ func New(cfg Config) (*Server, error) {
 }
 
 // Sequences serves the tags of set from now on. A nil set says that there will be one: until then,
-// requests for numbers are answered with 503, and before the first call with 404.
+// requests for numbers are answered with 503, and the server is not ready; before the first call, with 404.
 func (s *Server) Sequences(set *segment.Set) {
 	s.segments.Store(true)
 	if set != nil {
@@ -62,7 +62,8 @@ func (s *Server) Sequences(set *segment.Set) {
 }
 
 // Drain makes the server say that it is not ready, so that balancers send it no more requests. It
-// answers those that come all the same, and ends the streams of Watch and of the health check.
+// answers those that come all the same, with "Connection: close" so that callers leave connections
+// that they keep, and ends the streams of Watch and of the health check.
 func (s *Server) Drain() { s.drain.Do(func() { close(s.stopping) }) }
 
 // draining reports whether Drain was called.
@@ -216,6 +217,9 @@ func (s *Server) hostAllowed(r *http.Request) bool {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.draining() {
+		w.Header().Set("Connection", "close") // over HTTP/2, net/http makes a GOAWAY of it
+	}
 	if h, ok := s.procedures[r.URL.Path]; ok { // sooner than a search among patterns
 		h(w, r)
 		return
@@ -233,7 +237,7 @@ func (s *Server) health(w http.ResponseWriter, _ *request) error {
 	return text(w, http.StatusOK, "ok\n")
 }
 
-// ready answers whether every generator can issue.
+// ready answers whether every generator can issue, and the store of the tags, if there is one, gives numbers.
 func (s *Server) ready(w http.ResponseWriter, r *request) error {
 	if why := s.notReady(r.may&Operate != 0); why != "" {
 		return text(w, http.StatusServiceUnavailable, why)
@@ -248,16 +252,19 @@ func (s *Server) notReady(detailed bool) string {
 	if s.draining() {
 		reasons.WriteString("stopping\n")
 	}
-	for _, name := range s.known {
-		err := s.cfg.Generators[name].Check()
+	add := func(what, bare string, err error) {
 		switch {
 		case err == nil:
 		case detailed:
-			reasons.WriteString(name + ": " + strings.ReplaceAll(err.Error(), "\n", "; ") + "\n")
+			reasons.WriteString(what + ": " + strings.ReplaceAll(err.Error(), "\n", "; ") + "\n")
 		default:
-			reasons.WriteString("a generator is not ready\n")
+			reasons.WriteString(bare + "\n")
 		}
 	}
+	for _, name := range s.known {
+		add(name, "a generator is not ready", s.cfg.Generators[name].Check())
+	}
+	add("store", "the store is not ready", s.CheckStore())
 	return reasons.String()
 }
 

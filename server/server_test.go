@@ -1,7 +1,9 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -10,8 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/health/grpc_health_v1"
+
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/segment"
+	"github.com/unalike-id/unalike/segment/segmenttest"
 	"github.com/unalike-id/unalike/server"
 )
 
@@ -176,18 +182,62 @@ func TestNotReady(t *testing.T) {
 	numbersIn(t, r.call("GET", "/v1/generators/late/ids"), "ids")
 }
 
-// TestNoStore: without a store there are no tags, and with one that has not answered they may come.
+// TestNoStore: without a store there are no tags, and with one that has not answered they may come, and the server is
+// not ready.
 func TestNoStore(t *testing.T) {
 	s, err := server.New(server.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []int{404, 503} {
-		if got := direct(t, s, "/v1/sequences"); got != want {
-			t.Errorf("%d, want %d", got, want)
+	for _, want := range []struct{ list, ready int }{{404, 200}, {503, 503}} {
+		for page, want := range map[string]int{"/v1/sequences": want.list, "/readyz": want.ready, "/healthz": 200} {
+			if got := direct(t, s, page); got != want {
+				t.Errorf("%s: %d, want %d", page, got, want)
+			}
 		}
 		s.Sequences(nil)
 	}
+}
+
+// TestStoreAway: while the store gives no numbers and none are left, the server is not ready, also for gRPC. It is again
+// by itself when the store is back.
+func TestStoreAway(t *testing.T) {
+	store := segmenttest.NewFake(segment.Tag{Name: "t", Next: 1, Step: 2}, segment.Tag{Name: "unused", Next: 1, Step: 2})
+	set, err := segment.NewSet(t.Context(), store, segment.Config{Logger: slog.New(slog.DiscardHandler), MaxStep: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = set.Close(context.Background()) })
+	r := serve(t, nil)
+	r.Sequences(set)
+	health := grpc_health_v1.NewHealthClient(r.dialGRPC())
+	check := func(status int, state grpc_health_v1.HealthCheckResponse_ServingStatus) {
+		t.Helper()
+		if got := r.call("GET", "/readyz"); got.StatusCode != status {
+			t.Errorf("/readyz: %s %s", got.Status, got.body)
+		}
+		if got, err := health.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{}); err != nil || got.Status != state {
+			t.Errorf("gRPC: %v, %v; want %v", got, err, state)
+		}
+	}
+	check(http.StatusOK, serving)
+	store.Intercept(func(context.Context, string, string, func() error) error { return errors.New("down") })
+	if got := r.call("POST", "/v1/sequences/t/numbers"); got.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("numbers: %s %s", got.Status, got.body)
+	}
+	check(http.StatusServiceUnavailable, notServing)
+	if got := r.call("GET", "/readyz"); !strings.HasPrefix(got.body, "store: ") || !strings.Contains(got.body, "down") {
+		t.Errorf("the reason is %q", got.body)
+	}
+	store.Intercept(nil)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(time.Minute); direct(t, r.Server, "/readyz") != http.StatusOK; <-tick.C { // nobody asks for numbers
+		if time.Now().After(end) {
+			t.Fatal("the server does not become ready")
+		}
+	}
+	check(http.StatusOK, serving)
 }
 
 func TestBadConfig(t *testing.T) {

@@ -37,7 +37,9 @@ func (a *app) settings(c *cobra.Command, o *namespaceOptions) (config.Config, er
 		cfg.Coordinator, _ = a.lookupEnv(envCoordinator)
 		a.warnOfUnused()
 	}
-	a.warnOfMistyped()
+	if err := config.CheckEnv(a.lookupEnv); err != nil {
+		return cfg, err
+	}
 	if cfg.Layout == (core.Layout{}) || c.Flags().Changed("layout") {
 		cfg.Layout = o.layout.Layout
 	}

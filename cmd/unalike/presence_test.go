@@ -3,12 +3,14 @@ package main
 import (
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -21,12 +23,7 @@ var serverURLs = []string{
 // nobody returns an address at which nobody listens.
 func nobody(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(proctest.FreePorts(t, 1)[0]))
 }
 
 // TestPorts: every driver whose URLs name servers says which port is meant where there is none.

@@ -50,22 +50,33 @@ func compileProgram(t *testing.T, page, program string) (binary string) {
 	return binary
 }
 
-// TestReadmeProgram runs the first program in the README as it stands there.
+// TestReadmeProgram runs the first program in the README as it stands there, twice: the first run says that it waits in case
+// its state file was lost; the second one has a higher ID at once and says nothing.
 func TestReadmeProgram(t *testing.T) {
 	t.Parallel()
 	programs := blocks(readFile(t, "README.md"), "go")
 	if len(programs) != 2 || strings.Count(programs[0], "\n") > 18 {
 		t.Fatalf("%d Go blocks in the README, want a short one and the service", len(programs))
 	}
-	cmd := exec.Command(compileProgram(t, "README.md", programs[0]))
-	cmd.Dir = t.TempDir() // its state file goes there
-	out, err := cmd.Output()
-	f := strings.Fields(string(out))
-	if err != nil || len(f) != 2 || f[1] != "<nil>" {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if id, err := core.ParseID(f[0]); err != nil || core.DefaultLayout().Decompose(id).WorkerID != 7 {
-		t.Errorf("%q, %v", f, err)
+	binary, folder := compileProgram(t, "README.md", programs[0]), t.TempDir() // its state file goes there
+	last := core.ID(0)
+	for run, want := range []string{"state file is missing; waiting one horizon in case it was lost", ""} {
+		var log strings.Builder
+		cmd := exec.Command(binary)
+		cmd.Dir, cmd.Stderr = folder, &log
+		out, err := cmd.Output()
+		f := strings.Fields(string(out))
+		if err != nil || len(f) != 2 || f[1] != "<nil>" {
+			t.Fatalf("run %d: %v\n%s%s", run, err, out, &log)
+		}
+		id, err := core.ParseID(f[0])
+		if err != nil || core.DefaultLayout().Decompose(id).WorkerID != 7 || id <= last {
+			t.Errorf("run %d: %q after %v, %v", run, f, last, err)
+		}
+		last = id
+		if said := log.String(); !strings.Contains(said, want) || strings.Contains(said, "fresh is set") || want == "" && said != "" {
+			t.Errorf("run %d says %q; want %q", run, &log, want)
+		}
 	}
 }
 
@@ -88,7 +99,7 @@ func TestReadmeCommands(t *testing.T) {
 	}
 	ci := readFile(t, ".ci/run")
 	for command := range strings.Lines(shell[0]) {
-		if !strings.Contains(ci, command) {
+		if !strings.Contains(ci, strings.TrimSpace(command)+" || failed=1\n") {
 			t.Errorf(".ci/run does not run %q", command)
 		}
 	}

@@ -180,6 +180,7 @@ func (s *service) run(ctx context.Context, o *serveOptions, front *front, tokens
 	background.run(s.readNamespaces)
 	if s.set.Store != "" {
 		s.server.Sequences(nil)
+		s.metrics.Store(s.server.CheckStore)
 		background.run(s.serveStore)
 	}
 	background.run(func(ctx context.Context) { front.reload(ctx, tokens) })

@@ -49,7 +49,9 @@ type serveSettings struct {
 // serveSettings reads the file, the environment and the flags.
 func (a *app) serveSettings(c *cobra.Command, o *serveOptions) (*serveSettings, error) {
 	set := &serveSettings{generators: map[string]config.Config{}}
-	a.warnOfMistyped()
+	if err := config.CheckEnv(a.lookupEnv); err != nil {
+		return nil, err
+	}
 	if v, _ := a.lookupEnv(envStore); v != "" {
 		a.complain("unalike: %s is set and not used by serve; name the store with --store or in the file\n", envStore)
 	}

@@ -100,7 +100,7 @@ func testServeOutage(t *testing.T, state string) {
 		t.Logf("back after %v", took)
 	}
 	await("the alerts clear", func() bool {
-		a := p.Alerts(t) // but for that of the share of errors in the last minute
+		a := p.Alerts(t) // but for that of the share of errors in the last five minutes
 		delete(a, "UnalikeErrors")
 		return len(a) == 0
 	})

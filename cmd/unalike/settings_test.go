@@ -179,3 +179,28 @@ func TestHelpUnwritten(t *testing.T) {
 		}
 	}
 }
+
+// TestMisspelledVariable: a variable that is nearly one of ours is an error in every command that has settings, with a file
+// and without.
+func TestMisspelledVariable(t *testing.T) {
+	t.Setenv("UNALIKE_COORDINATR", "etcd://localhost/orders")
+	url := noState(t, "7")
+	file := filepath.Join(t.TempDir(), "unalike.yaml")
+	if err := os.WriteFile(file, []byte("coordinator: "+url+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"generate", "--coordinator", url},
+		{"generate", "--config", file},
+		{"serve", "--listen", "127.0.0.1:0", "--coordinator", url},
+		{"serve", "--listen", "127.0.0.1:0", "--config", file},
+		{"generate", "--segment", "orders"},
+	} {
+		var out, errs strings.Builder
+		code := run(t.Context(), args, streams{in: strings.NewReader(""), out: &out, err: &errs}, os.LookupEnv)
+		const want = "UNALIKE_COORDINATR is set and is no setting; did you mean UNALIKE_COORDINATOR?"
+		if code == exitOK || out.Len() > 0 || !strings.Contains(errs.String(), want) {
+			t.Errorf("%q: exit code %d, %s%s\nwant %s", args, code, &out, &errs, want)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/segment"
 )
@@ -57,7 +58,9 @@ func (a *app) findStore(c *cobra.Command, o storeOptions) (storePlace, error) {
 	if typed && o.store == "" { // most likely a shell variable that is not set
 		return storePlace{}, usageError{errors.New("--store is empty; name a URL, or leave the flag out")}
 	}
-	a.warnOfMistyped()
+	if err := config.CheckEnv(a.lookupEnv); err != nil {
+		return storePlace{}, err
+	}
 	v, _ := a.lookupEnv(envStore)
 	if c.Flags().Changed("config") {
 		cfg, err := a.fileSettings(o.config, false, !typed)

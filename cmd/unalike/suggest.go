@@ -2,13 +2,11 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/internal/near"
 )
 
@@ -42,23 +40,4 @@ func suggestScheme(rawURL string, known []string, err error) error {
 		return fmt.Errorf("%w; did you mean %s://?", err, meant)
 	}
 	return err
-}
-
-// warnOfMistyped names the variables of the environment that are none, and look as if
-// one was meant. Others that begin alike are left alone: Kubernetes sets such.
-func (a *app) warnOfMistyped() {
-	for _, v := range os.Environ() {
-		name, _, _ := strings.Cut(v, "=")
-		key, ours := strings.CutPrefix(strings.ToUpper(name), envPrefix)
-		if !ours {
-			continue
-		}
-		key = strings.ToLower(key)
-		if slices.Contains(config.Keys(), key) && name == strings.ToUpper(name) {
-			continue
-		}
-		if meant := near.Word(key, config.Keys(), mistypedBy); meant != "" {
-			a.complain("unalike: %s is set and is no setting; did you mean %s%s?\n", name, envPrefix, strings.ToUpper(meant))
-		}
-	}
 }

@@ -20,23 +20,3 @@ func TestTerminalLog(t *testing.T) {
 		t.Errorf("written was\n%s\nwant\n%s", &out, want)
 	}
 }
-
-// TestMistypedVariables: a variable that looks like a setting and is none is named.
-func TestMistypedVariables(t *testing.T) {
-	for name, want := range map[string]string{
-		"UNALIKE_COORDINATR": "unalike: UNALIKE_COORDINATR is set and is no setting; did you mean UNALIKE_COORDINATOR?\n",
-		"UNALIKE_PORT":       "",
-		"UNALIKE_STRICT":     "",
-		"UNALIKE_TTL":        "",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv(name, "1")
-			var stderr strings.Builder
-			a := &app{streams: streams{err: &stderr}}
-			a.warnOfMistyped()
-			if stderr.String() != want {
-				t.Errorf("said was %q, want %q", &stderr, want)
-			}
-		})
-	}
-}

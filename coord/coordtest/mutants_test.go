@@ -2,6 +2,7 @@ package coordtest
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -320,6 +321,19 @@ var mutants = []mutant{
 				req.Fingerprint = layoutA
 			}
 			return w.FakeClient.Acquire(ctx, req)
+		}
+	})},
+	{"log written under a lock", "LogHandlerReads LogHandlerBlocks", brokenClient(func(f *Fake, w *wrap) {
+		lock := make(chan struct{}, 1)
+		w.renew = func(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
+			select {
+			case lock <- struct{}{}:
+			case <-ctx.Done():
+				return coord.Grant{}, ctx.Err()
+			}
+			defer func() { <-lock }()
+			slog.Warn("renewed")
+			return w.FakeClient.Renew(ctx, g, until)
 		}
 	})},
 	{"close does nothing", "Closed", brokenClient(func(f *Fake, w *wrap) {

@@ -20,6 +20,7 @@ import (
 // TestCrowd: as many generators as there are worker IDs start at once on a cluster of
 // three, all of them succeed, and one more is refused soon.
 func TestCrowd(t *testing.T) {
+	fulltest.Long(t, "a thousand programs")
 	n := fulltest.Rounds(96, 1024)
 	for _, ttl := range []time.Duration{5 * time.Second, coord.DefaultTTL} {
 		cluster := etcdtest.StartCluster(t, 3)

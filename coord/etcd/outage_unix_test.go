@@ -8,6 +8,7 @@ import (
 
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
 // An outage that is shorter than the horizon less the renewal interval is not
@@ -24,6 +25,7 @@ func TestShortOutage(t *testing.T) {
 
 // A longer outage gives an error that says what to do, and ends by itself.
 func TestLongOutage(t *testing.T) {
+	fulltest.Long(t, "most of a minute of real time; TestShortOutage runs")
 	t.Parallel()
 	for _, o := range drivertest.Outages() {
 		t.Run(o.Name, func(t *testing.T) {

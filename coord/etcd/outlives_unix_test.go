@@ -9,6 +9,7 @@ import (
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
 // TestOutlives: with a state file, a process that is started again goes on in an outage.
@@ -22,6 +23,7 @@ func TestOutlives(t *testing.T) {
 // TestKillWithState: the same as TestKill with a state file, and the server is away for some
 // of the rounds.
 func TestKillWithState(t *testing.T) {
+	fulltest.Long(t, "kills again, with state files")
 	t.Parallel()
 	cluster, round := etcdtest.StartCluster(t, 1), 0
 	s := cluster.Members[0]

@@ -71,6 +71,7 @@ func TestClusterBecomesSlow(t *testing.T) {
 // TestGeneratorOfASlowCluster: no Next fails while answers are late, always and once by
 // three times as much.
 func TestGeneratorOfASlowCluster(t *testing.T) {
+	fulltest.Long(t, "answers that take seconds")
 	t.Parallel()
 	c, proxy := slowly(t, 0)
 	streamtest.Slow(t, c, proxy.Delay)

@@ -25,6 +25,7 @@ type Options struct {
 	// Place names the namespace of a coordinator that is no [coord.Placer], or does not know; see
 	// there what it has to contain. Without one, the file is not used without the back end.
 	Place string
-	// Logger receives what an operator may want to know. Nil: warnings go to slog.Default().
+	// Logger receives what an operator may want to know. Nil: warnings go to
+	// slog.Default(), as with core.Config.
 	Logger *slog.Logger
 }

@@ -21,6 +21,7 @@ func TestKill(t *testing.T) {
 
 // TestSlow: no Next fails while answers are late, always and once by three times as much.
 func TestSlow(t *testing.T) {
+	fulltest.Long(t, "answers that take seconds")
 	t.Parallel()
 	proxy := proxytest.Start(t, mysqltest.Start(t).Addr())
 	c, err := drivertest.Open(t, "mysql://unalike:pw@"+proxy.Addr+"/unalike?namespace="+rand.Text())

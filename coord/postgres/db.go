@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/unalike-id/unalike/internal/sqldb"
@@ -39,18 +38,13 @@ func (d *db) transact(ctx context.Context, write bool, statements []sqlstore.Sta
 		return nil, err
 	}
 	defer conn.Release() // which closes one that is within a transaction
-	c := conn.Conn().PgConn()
-	delete(c.CustomData(), warning)
-	begin := beginRead
+	begin, send := beginRead, pgdb.Send
 	if write {
-		begin = beginWrite
+		begin, send = beginWrite, pgdb.Commit
 	}
-	results, err := pgdb.Send(ctx, c, begin+"; "+sqlstore.Script(statements, literal)+"; COMMIT")
+	results, err := send(ctx, conn.Conn().PgConn(), begin+"; "+sqlstore.Script(statements, literal)+"; COMMIT")
 	if err != nil {
 		return nil, err
-	}
-	if said := c.CustomData()[warning]; write && said != nil {
-		return nil, fmt.Errorf("the commit was confirmed with a warning, so that others may not have it: %v", said)
 	}
 	return pgdb.Rows(results[len(results)-2]), nil
 }
@@ -66,40 +60,8 @@ func (d *db) Number(s string) (int64, error) { return strconv.ParseInt(s, 10, 64
 // Class implements [sqlstore.DB].
 func (d *db) Class(err error) sqldb.Class { return pgdb.Class(err) }
 
-// warning is the key of what a connection keeps of a warning.
-const warning = "unalike: warning"
-
-// probe is a notice that asks whether a pool was prepared.
-const probe = "unalike: was this pool prepared?"
-
 // Prepare sets what [New] needs of a pool, before the pool is made: that warnings are heard
 // with which the server confirms a commit that its standby may not have, that text is UTF-8
 // whatever the database's encoding is, and that an idle connection is looked at rather than
 // pinged, which would cost a round trip.
-func Prepare(c *pgxpool.Config) {
-	pgdb.Prepare(c)
-	next := c.ConnConfig.OnNotice
-	c.ConnConfig.OnNotice = func(conn *pgconn.PgConn, n *pgconn.Notice) {
-		switch {
-		case conn == nil && n.Message == probe:
-			n.Detail = "it was"
-			return
-		case n.SeverityUnlocalized == "WARNING" && n.File != "varsup.c" && n.File != "multixact.c": // which want a VACUUM
-			conn.CustomData()[warning] = n.Message
-		}
-		if next != nil {
-			next(conn, n)
-		}
-	}
-}
-
-// prepared reports whether a pool was.
-func prepared(pool *pgxpool.Pool) bool {
-	hear := pool.Config().ConnConfig.OnNotice
-	if hear == nil {
-		return false
-	}
-	n := &pgconn.Notice{Message: probe, SeverityUnlocalized: "DEBUG"}
-	hear(nil, n)
-	return n.Detail != ""
-}
+func Prepare(c *pgxpool.Config) { pgdb.Prepare(c) }

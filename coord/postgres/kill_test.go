@@ -21,6 +21,7 @@ func TestKill(t *testing.T) {
 
 // TestSlow: no Next fails while answers are late, always and once by three times as much.
 func TestSlow(t *testing.T) {
+	fulltest.Long(t, "answers that take seconds")
 	t.Parallel()
 	proxy := proxytest.Start(t, "127.0.0.1:"+pgtest.Start(t).Port)
 	c, err := drivertest.Open(t, "postgres://postgres@"+proxy.Addr+"/postgres?accept=fsync&namespace="+rand.Text())

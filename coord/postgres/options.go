@@ -73,7 +73,7 @@ func New(pool *pgxpool.Pool, namespace string, o *Options) (*Coordinator, error)
 	switch {
 	case pool == nil:
 		return nil, fmt.Errorf("%w: the pool is nil", coord.ErrInvalid)
-	case !prepared(pool):
+	case !pgdb.Prepared(pool):
 		return nil, fmt.Errorf("%w: the pool does not tell of warnings; call postgres.Prepare with its configuration before it is made", coord.ErrInvalid)
 	}
 	if o == nil {

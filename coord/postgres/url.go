@@ -27,7 +27,6 @@ func open(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
 	}
-	Prepare(config)
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/redis"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
@@ -31,6 +32,7 @@ func TestFlush(t *testing.T) {
 
 // TestFlushInRealTime is the same with MaxHorizon as it is.
 func TestFlushInRealTime(t *testing.T) {
+	fulltest.Long(t, "half a minute of real time; TestFlush is the same at 3 s")
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
 	ns := newNamespace(t, server.Client(t), layout)

@@ -112,6 +112,7 @@ func TestClientThatCutsCalls(t *testing.T) {
 // TestGeneratorOfASlowRedis: no Next fails while answers are late, always and once by
 // three times as much.
 func TestGeneratorOfASlowRedis(t *testing.T) {
+	fulltest.Long(t, "answers that take seconds")
 	t.Parallel()
 	c, network := slowly(t)
 	streamtest.Slow(t, c, network.Delay)

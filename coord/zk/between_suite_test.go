@@ -9,6 +9,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
@@ -21,6 +22,7 @@ const quietTime = 20 * time.Millisecond
 // of one operation. The server is an ensemble, so that each loss is followed by an
 // election: the numbers of transactions do not fall.
 func TestBetween(t *testing.T) {
+	fulltest.Long(t, "32 servers")
 	server := zktest.StartEnsemble(t, 1, zktest.Options{}).Servers[0]
 	coordtest.RunBetween(t, func(tb testing.TB) coordtest.BetweenHarness {
 		tb.Helper()

@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/drivertest/localtest"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
@@ -19,6 +20,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestConformanceOfEnsemble(t *testing.T) {
+	fulltest.Long(t, "the suite again, on three servers")
 	conformance(t, zktest.StartEnsemble(t, 3, zktest.Options{}).Servers)
 }
 
@@ -36,7 +38,10 @@ func conformance(t *testing.T, servers []*zktest.Server) {
 	for _, s := range servers {
 		addrs = append(addrs, s.Addr)
 	}
-	o := newOperator(t, addrs)
+	var operators []operator
+	for _, addr := range addrs {
+		operators = append(operators, newOperator(t, []string{addr}))
+	}
 	localtest.Conform(t, func(tb testing.TB) coordtest.Harness {
 		tb.Helper()
 		ns := rand.Text()
@@ -45,7 +50,12 @@ func conformance(t *testing.T, servers []*zktest.Server) {
 			OtherNamespace: participant(addrs, rand.Text()),
 			Expire: func(tb testing.TB, g coord.Grant) {
 				tb.Helper()
-				endSession(tb, o, servers[0], ns, g.WorkerID)
+				endSession(tb, operators[0], servers[0], ns, g.WorkerID)
+				for _, o := range operators { // a server that lags would still show who held it
+					if id := o.owner(tb, ns, g.WorkerID); id != 0 {
+						tb.Fatalf("session %#x holds what was ended", id)
+					}
+				}
 			},
 			RaiseFloor: func(tb testing.TB, tick int64) {
 				tb.Helper()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
@@ -166,6 +167,7 @@ func TestKnownFloorHolds(t *testing.T) {
 // floor again, and who learns of a second loss does, although the record of the first
 // one is there again.
 func TestStragglers(t *testing.T) {
+	fulltest.Long(t, "a minute of real time")
 	t.Parallel()
 	server := zktest.Start(t, zktest.Options{})
 	ns := rand.Text()

@@ -9,12 +9,14 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
 // An outage that is shorter than the horizon less the renewal interval is not
 // noticed by those who want IDs, although the session ends meanwhile.
 func TestShortOutage(t *testing.T) {
+	fulltest.Long(t, "a minute of real time; TestLongOutage runs")
 	t.Parallel()
 	for _, o := range drivertest.Outages() {
 		t.Run(o.Name, func(t *testing.T) {
@@ -45,6 +47,7 @@ func brief() coord.LeaseConfig {
 
 // The same for an ensemble that has lost its leader and its majority.
 func TestLongOutageOfEnsemble(t *testing.T) {
+	fulltest.Long(t, "a minute of real time on three servers")
 	t.Parallel()
 	for _, o := range drivertest.Outages() {
 		t.Run(o.Name, func(t *testing.T) {
@@ -70,6 +73,7 @@ func TestLongOutageOfEnsemble(t *testing.T) {
 // The leader of three servers goes away: nobody who wants IDs notices, and the window
 // is extended again soon. All worker IDs that are held through it are different.
 func TestLeaderGone(t *testing.T) {
+	fulltest.Long(t, "a minute of real time on three servers")
 	t.Parallel()
 	for _, o := range drivertest.Outages() {
 		t.Run(o.Name, func(t *testing.T) {

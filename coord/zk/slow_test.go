@@ -86,6 +86,7 @@ const attempts = 10
 // TestSlowAnswers: however late answers are, renewals and acquisitions get through, and
 // connections on which anything arrives are kept.
 func TestSlowAnswers(t *testing.T) {
+	fulltest.Long(t, "answers that take seconds")
 	t.Parallel()
 	server := zktest.Start(t, zktest.Options{})
 	tests := []struct {

@@ -1,4 +1,5 @@
-// Package logs says where the log goes if nobody has said so.
+// Package logs says where the log goes if nobody has said so, and keeps the handler of a log
+// away from the locks of whoever logs.
 package logs
 
 import (
@@ -9,11 +10,18 @@ import (
 // Or returns l, or, if that is nil, a log whose warnings go to slog.Default() as it is
 // now. What is less than a warning is dropped: a library that nobody has asked to log
 // speaks up only if something may be wrong, or takes long.
+//
+// The handler is called from a goroutine of its own: it may call back into whoever logs, and
+// may block. A log call waits for it for 100 ms at most.
 func Or(l *slog.Logger) *slog.Logger {
+	var h slog.Handler = warnings{slog.Default().Handler()}
 	if l != nil {
-		return l
+		h = l.Handler()
 	}
-	return slog.New(warnings{slog.Default().Handler()})
+	if _, ok := h.(outbox); ok || h == slog.DiscardHandler {
+		return slog.New(h)
+	}
+	return slog.New(outbox{h, new(queue)})
 }
 
 // warnings is a handler without the levels below warnings.

@@ -20,9 +20,11 @@ func TestOr(t *testing.T) {
 		return a
 	}})))
 	defer slog.SetDefault(before)
-	given := slog.New(slog.DiscardHandler)
-	if logs.Or(given) != given {
+	if l := logs.Or(slog.New(slog.DiscardHandler)); l.Enabled(t.Context(), slog.LevelError) {
 		t.Error("a logger that was given is replaced")
+	}
+	if l := logs.Or(slog.Default()); logs.Or(l).Handler() != l.Handler() {
+		t.Error("a log has two goroutines")
 	}
 	l := logs.Or(nil)
 	l.Info("dropped")

@@ -4,9 +4,9 @@
 //
 // The sources are not touched: the go command builds the changed file from an
 // overlay. Each mutant is built and tested by itself, so all of them take minutes;
-// they run only if UNALIKE_MUTANTS is set, which make mutants does. With a commit in
-// UNALIKE_MUTANTS_TURN only a twelfth of them runs, another one for each commit, as in
-// make test. At the end stands what a mutant of each package costs.
+// they run only if UNALIKE_MUTANTS is set, which make mutants does. They are frozen: when
+// a line is written anew, its mutant stays, and is reported as one whose text is gone. At
+// the end stands what a mutant of each package costs.
 //
 // A mutant counts as noticed if its test fails, and passes on the unchanged code beside
 // the same load. A test that does not end counts only for a mutant whose effect is a

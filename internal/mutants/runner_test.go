@@ -62,25 +62,28 @@ func newRunner(t *testing.T, root string) (*runner, error) {
 	return r, nil
 }
 
-// try applies m and runs its test. It returns what is wrong with the mutant or with the test, or "" if
-// the test noticed.
+// errGone says that what a mutant changes is not there any more.
+var errGone = errors.New("its text is gone")
+
+// try applies m and runs its test. It returns what is wrong with the test, or "" if the test noticed; an error is of the
+// mutant, errGone if it cannot be applied.
 //
 // The test runs on the unchanged code first, once for all mutants that name it: a test that fails there too, or
 // does not run, notices nothing.
-func (r *runner) try(t *testing.T, m *mutant) string {
+func (r *runner) try(t *testing.T, m *mutant) (string, error) {
 	t.Helper()
-	before := r.control(t.Context(), m.pkg, m.test)
-	if problem := before.missing(m.test); problem != "" {
-		return problem
-	}
 	overlay, err := m.overlay(t, r.root)
 	if err != nil {
-		return err.Error()
+		return "", err
+	}
+	before := r.control(t.Context(), m.pkg, m.test)
+	if problem := before.missing(m.test); problem != "" {
+		return problem, nil
 	}
 	began := time.Now()
 	program := filepath.Join(t.TempDir(), "mutant.test")
 	if err := r.build(t.Context(), m.pkg, program, "-overlay="+overlay); err != nil {
-		return "it does not build, so it proves nothing: " + err.Error()
+		return "it does not build, so it proves nothing", err
 	}
 	built := time.Since(began)
 	limit := patience
@@ -89,7 +92,7 @@ func (r *runner) try(t *testing.T, m *mutant) string {
 	}
 	after := r.test(t.Context(), m.pkg, program, m.test, limit, "GOFLAGS=-overlay="+overlay) // for tests that build the program
 	r.add(m.pkg, cost{mutants: 1, build: built, test: after.took})
-	return m.verdict(after)
+	return m.verdict(after), nil
 }
 
 // overlay writes the changed file and what the go command needs to use it in place of the original. It returns the
@@ -99,10 +102,10 @@ func (m *mutant) overlay(t *testing.T, root string) (string, error) {
 	path := filepath.Join(root, filepath.FromSlash(m.file))
 	source, err := os.ReadFile(path)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%w: %w", errGone, err)
 	}
 	if n := strings.Count(string(source), m.old); n != 1 {
-		return "", fmt.Errorf("%s contains the text to change %d times, want once:\n%s", m.file, n, m.old)
+		return "", fmt.Errorf("%w: %s contains it %d times, want once:\n%s", errGone, m.file, n, m.old)
 	}
 	dir := t.TempDir()
 	changed := filepath.Join(dir, filepath.Base(path))

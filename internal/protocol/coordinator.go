@@ -13,6 +13,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
+	"github.com/unalike-id/unalike/internal/logs"
 )
 
 // Settings are what a driver makes a coordinator of.
@@ -78,7 +79,7 @@ func New(store Store, s Settings) (*Coordinator, error) {
 		s.Random = rand.Int64N
 	}
 	c := &Coordinator{
-		set: s, store: store, log: s.Logger,
+		set: s, store: store, log: logs.Or(s.Logger),
 		detector: newDetector(s.MaxHorizon, s.SkewBound),
 		clocks:   &clocks{bound: s.SkewBound, oneMachine: s.OneMachine},
 		raising:  make(chan struct{}, 1),

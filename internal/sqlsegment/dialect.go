@@ -3,6 +3,7 @@ package sqlsegment
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/unalike-id/unalike/internal/sqldb"
@@ -36,11 +37,12 @@ type Dialect struct {
 	// Text is a literal, and Quote a name.
 	Text  func(s string) string
 	Quote func(name string) string
-	// Take adds $STEP to max_id of $TAG, if that is from 0 to $MOST, the server is $IDENTITY, and the change is
-	// committed at once.
+	// Take adds $STEP to max_id of $TAG, if that is from 0 to $MOST, the server is $IDENTITY, {unsafe} is 0 and {newer} holds.
 	Take string
-	// Autocommit is an expression that is 1 if what Take changes is committed at once.
-	Autocommit string
+	// Unsafe are settings of a server or a connection with which what Take changes is not stored when it is confirmed.
+	Unsafe []Risk
+	// Newer is a condition for {newer}: no row of our own table, neither that of all tags, $ALL, nor that of $TAG, is newer than $STAMP.
+	Newer string
 	// Types returns the types of max_id and step in table $TABLE of schema $SCHEMA, which may be empty, one row each:
 	// the column's name and its type. No row: there is no such table.
 	Types string
@@ -49,14 +51,23 @@ type Dialect struct {
 	// Ignore begins an INSERT that leaves a row that is there, and Ignored ends it. Replaced ends one that replaces
 	// the identity and the stamp of such a row.
 	Ignore, Ignored, Replaced string
-	// All ends an UPDATE of all rows.
+	// All ends a statement that is about all rows, whatever the settings are.
 	All          string
 	Schema, Meta string // statements that make the tables
 	Risks        []Risk
 }
 
-// Risk is a setting with which a server may lose what it has confirmed.
+// Risk is a setting with which a server may lose what it has confirmed. $SCHEMA and $TABLE are the table.
 type Risk struct{ If, Says string }
+
+// unsafe is an expression: which of the unsafe settings there is, from 1; 0: none.
+func (d *Dialect) unsafe() string {
+	text := "CASE WHEN 1 = 0 THEN 0"
+	for i, r := range d.Unsafe {
+		text += fmt.Sprintf(" WHEN %s THEN %d", r.If, i+1)
+	}
+	return text + " ELSE 0 END"
+}
 
 // table is a name of the form table or schema.table.
 type table struct{ schema, name string }
@@ -79,7 +90,7 @@ const metaName = "unalike_meta"
 func (s *Store) write(text string, pairs ...string) string {
 	names := append([]string{
 		"{table}", s.table.quoted(&s.dialect, s.table.name), "{meta}", s.table.quoted(&s.dialect, metaName),
-		"{identity}", s.dialect.Identity, "{now}", s.dialect.Now, "{updated}", s.dialect.Updated, "{autocommit}", s.dialect.Autocommit,
+		"{identity}", s.dialect.Identity, "{now}", s.dialect.Now, "{updated}", s.dialect.Updated, "{unsafe}", s.dialect.unsafe(), "{all}", s.dialect.All,
 	}, pairs...)
 	return strings.NewReplacer(names...).Replace(text)
 }

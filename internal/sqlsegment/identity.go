@@ -52,8 +52,12 @@ func (s *Store) look(ctx context.Context) error {
 	if s.looked.Load() {
 		return nil
 	}
-	s.looking.Lock()
-	defer s.looking.Unlock()
+	select {
+	case s.looking <- struct{}{}:
+		defer func() { <-s.looking }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	if s.looked.Load() {
 		return nil
 	}
@@ -73,6 +77,7 @@ func (s *Store) look(ctx context.Context) error {
 	}
 	here := rows[0][0]
 	base, err := s.origin(ctx, here)
+	s.meta.Store(err == nil)
 	if errors.Is(err, errNoMeta) {
 		warnings = append(warnings, fmt.Sprintf("table %s cannot be made beside table %v, so that a program that starts after a failover does not notice that ranges may be missing: %v; have somebody run: %s",
 			metaName, s.table, err, s.write(s.dialect.Meta)))
@@ -94,7 +99,7 @@ func (s *Store) look(ctx context.Context) error {
 // risks asks which settings are such that the server may lose what it has confirmed.
 func (s *Store) risks(ctx context.Context) (says []string, err error) {
 	for _, r := range s.dialect.Risks {
-		rows, err := s.db.Query(ctx, "SELECT CASE WHEN "+r.If+" THEN 1 ELSE 0 END")
+		rows, err := s.db.Query(ctx, s.write("SELECT CASE WHEN "+r.If+" THEN 1 ELSE 0 END", "$SCHEMA", s.text(s.table.schema), "$TABLE", s.text(s.table.name)))
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +153,7 @@ func (s *Store) recorded(ctx context.Context, tags ...string) (map[string]mark, 
 	for _, tag := range tags {
 		names = append(names, s.text(s.key(tag)))
 	}
-	rows, err := s.db.Query(ctx, s.write("SELECT name, identity, stamp FROM {meta} WHERE name IN ("+strings.Join(names, ", ")+")"))
+	rows, err := s.db.Query(ctx, s.write("SELECT name, identity, stamp FROM {meta} WHERE name IN ("+strings.Join(names, ", ")+") {all}"))
 	if err != nil {
 		return nil, err
 	}
@@ -163,30 +168,30 @@ func (s *Store) recorded(ctx context.Context, tags ...string) (map[string]mark, 
 	return all, nil
 }
 
-// moved is called when a tag is on another server than it is to be. It returns nil if that is as it should be:
-// somebody has said so since, or Skip says it. Stored is the tag as the table spells it.
+// moved returns nil if a tag is on the server that it is to be on: the one of the newest mark, whether that was known before, or
+// somebody has recorded it since, or Skip says it. The newest may lead away: the server was left once, and is back with what it had
+// then, or with less than what the other one has handed out. Stored is the tag as the table spells it.
 func (s *Store) moved(ctx context.Context, stored, tag, here string) error {
 	was := s.expected(tag)
-	changed := &segment.StoreChangedError{Tag: tag, Was: was.identity, Here: here}
 	all, err := s.recorded(ctx, stored)
-	switch {
-	case err != nil && errors.Is(s.without(err), errNoMeta):
-		return changed
-	case err != nil:
+	if err != nil && !errors.Is(s.without(err), errNoMeta) {
 		return err
 	}
 	base, own := all[s.key("")], all[s.key(stored)]
 	switch {
-	case base.identity == here && base.stamp > was.stamp:
+	case base.stamp > was.stamp && base.stamp >= own.stamp:
 		s.adopt("", base)
-		return nil
-	case own.identity == here && own.stamp > was.stamp && own.stamp > base.stamp:
+	case own.stamp > was.stamp:
 		s.adopt(tag, own)
-		return nil
-	case s.opts.Skip == 0:
-		return changed
 	}
-	return s.skip(ctx, base, was, here)
+	is := s.expected(tag)
+	switch {
+	case is.identity == here:
+		return nil
+	case err != nil || s.opts.Skip == 0:
+		return &segment.StoreChangedError{Tag: tag, Was: is.identity, Here: here}
+	}
+	return s.skip(ctx, base, is, here)
 }
 
 // skip adds to every tag what may be missing here, once for all programs.

@@ -23,19 +23,22 @@ type row struct {
 	nextDamage error // why next cannot be used; nil: it can
 	stepDamage error
 	here       string // which server this is
-	autocommit bool
+	unsafe     string // a setting with which nothing may be taken, and what to do; empty: there is none
 }
 
 // read reads the row of a tag.
 func (s *Store) read(ctx context.Context, tag string) (r row, err error) {
-	rows, err := s.db.Query(ctx, s.write("SELECT biz_tag, max_id, step, {identity}, {autocommit} FROM {table} WHERE biz_tag = $TAG", "$TAG", s.text(tag)))
+	rows, err := s.db.Query(ctx, s.write("SELECT biz_tag, max_id, step, {identity}, {unsafe} FROM {table} WHERE biz_tag = $TAG", "$TAG", s.text(tag)))
 	switch {
 	case err != nil:
 		return r, err
 	case len(rows) == 0:
 		return r, fmt.Errorf("%w: %q is not in table %v", segment.ErrUnknownTag, tag, s.table)
 	}
-	r.tag, r.here, r.autocommit = rows[0][0], rows[0][3], rows[0][4] == "1"
+	r.tag, r.here = rows[0][0], rows[0][3]
+	if i, err := number(rows[0][4]); err == nil && i > 0 && i <= int64(len(s.dialect.Unsafe)) {
+		r.unsafe = s.dialect.Unsafe[i-1].Says
+	}
 	r.next, r.nextDamage = s.storedNext(tag, rows[0][1])
 	r.step, r.stepDamage = s.storedStep(tag, rows[0][2])
 	return r, nil
@@ -73,7 +76,7 @@ func number(s string) (int64, error) {
 // Tags implements [segment.Store].
 func (s *Store) Tags(ctx context.Context) (all []segment.Tag, err error) {
 	err = s.call(ctx, func(ctx context.Context) error {
-		rows, err := s.db.Query(ctx, s.write("SELECT biz_tag, max_id, step, description, {updated} FROM {table}"))
+		rows, err := s.db.Query(ctx, s.write("SELECT biz_tag, max_id, step, description, {updated} FROM {table} {all}"))
 		if err != nil {
 			return err
 		}

@@ -49,7 +49,9 @@ type Store struct {
 	bound  atomic.Int64 // the largest number that max_id can hold
 	looked atomic.Bool  // what follows is known
 
-	looking  sync.Mutex // look is under way
+	looking  chan struct{} // has one while look is under way
+	meta     atomic.Bool   // our own table is there
+	given    given
 	mu       sync.Mutex
 	stepMost int64
 	base     mark            // that of all tags
@@ -71,7 +73,7 @@ func New(db DB, d Dialect, o Options) (*Store, error) {
 	if err := cmp.Or(err, CheckSkip(o.Skip)); err != nil {
 		return nil, err
 	}
-	s := &Store{db: db, dialect: d, table: t, opts: o, log: logs.Or(o.Logger), own: map[string]mark{}}
+	s := &Store{db: db, dialect: d, table: t, opts: o, log: logs.Or(o.Logger), own: map[string]mark{}, looking: make(chan struct{}, 1)}
 	s.done, s.finish = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -125,14 +127,19 @@ func (s *Store) take(ctx context.Context, tag string, step int64) (segment.Range
 			return segment.Range{}, row.stepDamage
 		}
 	}
+	if err := s.stillBelow(ctx, tag); err != nil {
+		return segment.Range{}, err
+	}
 	for range tries {
 		if most := s.bound.Load() - step; most >= 0 {
-			next, done, err := s.db.Take(ctx, s.write(s.dialect.Take, "$STEP", num(step), "$MOST", num(most), "$TAG", s.text(tag), "$IDENTITY", s.text(s.expected(tag).identity)))
+			floor := s.given.floor(tag)
+			next, done, err := s.ask(ctx, tag, step, most)
 			if err != nil {
 				return segment.Range{}, err
 			}
 			if done {
-				return segment.Range{First: next - step, Last: next - 1}, nil
+				r := segment.Range{First: next - step, Last: next - 1}
+				return r, s.given.note(tag, r, floor)
 			}
 		}
 		left, err := s.why(ctx, tag)
@@ -142,6 +149,40 @@ func (s *Store) take(ctx context.Context, tag string, step int64) (segment.Range
 		step = min(step, left)
 	}
 	return segment.Range{}, fmt.Errorf("a range of tag %q was not taken in %d attempts, and nothing says why", tag, tries)
+}
+
+// stillBelow returns an error while the next number of a tag is not above what was handed out here, if that was so before. Taking a range
+// to find out would raise it, until it is above these and not above what others have.
+func (s *Store) stillBelow(ctx context.Context, tag string) error {
+	f := s.given.floor(tag)
+	if !f.below {
+		return nil
+	}
+	row, err := s.read(ctx, tag)
+	if err == nil && row.next <= f.last {
+		err = cmp.Or(row.nextDamage, error(&segment.WentBackError{Tag: tag, Got: segment.Range{First: row.next, Last: row.next}, Above: f.last}))
+	}
+	return err
+}
+
+// ask sends the statement of a take. Without our own table, what others have recorded since this program began is not noticed.
+func (s *Store) ask(ctx context.Context, tag string, step, most int64) (next int64, done bool, err error) {
+	was := s.expected(tag)
+	with := func(newer string) (int64, bool, error) {
+		statement := strings.ReplaceAll(s.dialect.Take, "{newer}", newer)
+		return s.db.Take(ctx, s.write(statement, "$STEP", num(step), "$MOST", num(most), "$TAG", s.text(tag),
+			"$IDENTITY", s.text(was.identity), "$ALL", s.text(s.key("")), "$STAMP", num(was.stamp)))
+	}
+	if s.meta.Load() {
+		if next, done, err = with(s.dialect.Newer); err == nil || !errors.Is(s.without(err), errNoMeta) {
+			return next, done, err
+		}
+	}
+	next, done, err = with("1 = 1")
+	if err == nil && s.meta.Swap(false) {
+		s.log.Warn("table "+metaName+" is gone, or may not be read any more, so that it is not noticed what others say of the server", "table", s.table.String())
+	}
+	return next, done, err
 }
 
 // OneRow returns an error unless one row was changed, or none. A database calls it with how many were.
@@ -159,15 +200,15 @@ func (s *Store) why(ctx context.Context, tag string) (left int64, err error) {
 	switch {
 	case err != nil:
 		return 0, err
-	case !row.autocommit:
-		return 0, fmt.Errorf("%w: autocommit is off on this connection, so that a range would be handed out before it is stored; switch it on for the pool", segment.ErrInvalidConfig)
+	case row.unsafe != "":
+		return 0, fmt.Errorf("%w: %s", segment.ErrInvalidConfig, row.unsafe)
 	case row.nextDamage != nil:
 		return 0, row.nextDamage
-	case row.here != s.expected(tag).identity:
-		if err := s.moved(ctx, row.tag, tag, row.here); err != nil {
-			return 0, err
-		}
-	case row.next >= s.bound.Load():
+	}
+	if err := s.moved(ctx, row.tag, tag, row.here); err != nil {
+		return 0, err
+	}
+	if row.next >= s.bound.Load() {
 		if err := s.readTypes(ctx); err != nil { // somebody may have widened the column
 			return 0, err
 		}
@@ -184,6 +225,7 @@ func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) 
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
 		return false, err
 	}
+	s.given.back(tag, unused) // whatever becomes of it, its numbers are used here no more
 	err = s.once(ctx, func(ctx context.Context) error {
 		return s.db.Transact(ctx, func(exec Exec) error {
 			n, err := exec(s.write("UPDATE {table} SET max_id = $TO WHERE biz_tag = $TAG AND max_id = $FROM AND {identity} = $IDENTITY",

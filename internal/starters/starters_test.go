@@ -39,6 +39,7 @@ var backends = map[string]func(*testing.T) string{
 }
 
 func TestStarters(t *testing.T) {
+	fulltest.Long(t, "24 servers, programs that start")
 	all := fulltest.Rounds(64, 1024)
 	for _, backend := range []string{"etcd", "redis", "zk", "postgres", "mysql"} {
 		for _, ttl := range []string{"15s", "5s"} {

@@ -25,10 +25,13 @@
 // # A take
 //
 // A take is one statement and one round trip: an UPDATE whose reply carries the new value as its insert ID. It changes
-// nothing if autocommit is off, because then the range could be rolled back when it is in use already; if max_id would not
-// fit into its column, which the server would clamp if it is not strict; or if the server is another one than before. The
-// bound of the column is read from the schema. Dead locks are tried again. What is given back is sent in a transaction, and
-// once.
+// nothing if autocommit is off, because then the range could be rolled back when it is in use already; if the binary log has
+// statements, because replicas would not have the range; if max_id would not fit into its column, which the server would
+// clamp if it is not strict; or if the server is another one than before. The bound of the column is read from the schema.
+// Dead locks are tried again. What is given back is sent in a transaction, and once.
+//
+// With a pool of your own a ROLLBACK goes before it, which is another round trip: somebody else may have left a connection
+// within a transaction.
 //
 // # Which server it is
 //

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/unalike-id/unalike/internal/sqlsegment"
 	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
@@ -30,8 +31,12 @@ func database(s *mysqltest.Server, pool *sql.DB) *sqlsegmenttest.Database {
 			}
 			own := sql.OpenDB(connector)
 			own.SetMaxOpenConns(1) // it suffices
-			tb.Cleanup(func() { _ = own.Close() })
-			return store(tb, own, &Options{Skip: skip})
+			st, err := newStore(&db{pool: own, owned: true}, sqlsegment.Options{Skip: skip})
+			if err != nil {
+				tb.Fatal(err)
+			}
+			tb.Cleanup(func() { _ = st.Close() })
+			return st
 		},
 		Idle: "BEGIN NOT ATOMIC FOR c IN (SELECT ID FROM information_schema.PROCESSLIST WHERE COMMAND = 'Sleep' AND ID IN (SELECT trx_mysql_thread_id FROM information_schema.INNODB_TRX)) DO " +
 			"EXECUTE IMMEDIATE CONCAT('KILL ', c.ID); END FOR; END",
@@ -76,5 +81,28 @@ func TestPromoted(t *testing.T) {
 		s.Kill()
 		exec(t, there, "RESET SLAVE ALL")
 		return database(replica, there)
+	})
+}
+
+// TestFailovers: two servers take over from each other.
+func TestFailovers(t *testing.T) {
+	t.Parallel()
+	args := []string{"--log-bin", "--sync-binlog=1", "--log-slave-updates"}
+	first := mysqltest.Start(t, append(args, "--server-id=1")...)
+	follower := first.Replica(t, append(args, "--server-id=2")...)
+	at := map[*mysqltest.Server]*sql.DB{first: connect(t, first.DSN("")), follower: connect(t, follower.DSN(""))}
+	exec(t, at[first], Schema(""))
+	sqlsegmenttest.Failovers(t, database(first, at[first]), sqlsegmenttest.Pair{
+		Cut: func() {
+			sqlsegmenttest.CaughtUp(t, at[first], at[follower])
+			exec(t, at[follower], "STOP SLAVE")
+		},
+		Promote: func() *sqlsegmenttest.Database {
+			first.Kill()
+			exec(t, at[follower], "RESET SLAVE ALL")
+			first, follower = follower, first
+			return database(first, at[first])
+		},
+		Rejoin: func() { follower.Follow(t, first) },
 	})
 }

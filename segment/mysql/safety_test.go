@@ -20,6 +20,8 @@ func TestSafety(t *testing.T) {
 		"aba":         checkABA,
 		"safeupdates": checkSafeUpdates,
 		"settings":    checkSettings,
+		"chain":       checkChain,
+		"narrow":      checkNarrow,
 		"rights":      checkRights,
 		"readonly":    checkReadOnly,
 		"trigger":     checkTrigger,
@@ -131,23 +133,6 @@ func checkSafeUpdates(t *testing.T, s *mysqltest.Server, _ *sql.DB) {
 	}
 }
 
-// checkSettings: no mode or character set changes what is taken.
-func checkSettings(t *testing.T, s *mysqltest.Server, pool *sql.DB) {
-	create(t, store(t, pool, nil), "Größe 漢字", 1, 10)
-	first := int64(1)
-	for _, params := range []string{
-		"?charset=latin1", "?sql_mode=ANSI", "?sql_mode=%27ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PAD_CHAR_TO_FULL_LENGTH%27", "?clientFoundRows=true", "?interpolateParams=true",
-		"?charset=utf8mb4&collation=utf8mb4_turkish_ci", "?multiStatements=true", "?tx_isolation=%27SERIALIZABLE%27",
-	} {
-		st := store(t, connect(t, s.DSN(params)), nil)
-		wantTake(t, st, "Größe 漢字", 10, first)
-		if done, err := st.GiveBack(within(t), "Größe 漢字", segment.Range{First: first + 3, Last: first + 9}); !done || err != nil {
-			t.Errorf("%s: GiveBack: %v, %v", params, done, err)
-		}
-		first += 3
-	}
-}
-
 // TestDurable: settings with which confirmed ranges can be lost are a warning, or refused.
 func TestDurable(t *testing.T) {
 	s, pool := start(t, "--innodb-flush-log-at-trx-commit=2", "--log-bin", "--sync-binlog=0")
@@ -162,8 +147,16 @@ func TestDurable(t *testing.T) {
 	}
 	exec(t, pool, "SET GLOBAL innodb_flush_log_at_trx_commit = 1")
 	exec(t, pool, "SET GLOBAL sync_binlog = 1")
-	if w := store(t, pool, nil); len(w.Warnings()) > 0 {
-		t.Errorf("Warnings: %v", w.Warnings())
+	required := store(t, pool, &Options{RequireDurable: true})
+	for _, engine := range []string{"MyISAM", "MEMORY", "Aria"} {
+		exec(t, pool, "ALTER TABLE leaf_alloc ENGINE = "+engine)
+		if _, err := required.Tags(within(t)); !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), "ENGINE = InnoDB") {
+			t.Errorf("Tags with RequireDurable and %s: %v", engine, err)
+		}
+	}
+	exec(t, pool, "ALTER TABLE leaf_alloc ENGINE = InnoDB")
+	if _, err := required.Tags(within(t)); err != nil || len(required.Warnings()) > 0 {
+		t.Errorf("Tags: %v; Warnings: %v", err, required.Warnings())
 	}
 }
 

@@ -21,7 +21,7 @@ type db struct {
 
 // Take implements [sqlsegment.DB].
 func (d *db) Take(ctx context.Context, statement string) (next int64, done bool, err error) {
-	results, err := d.send(ctx, statement)
+	results, err := d.send(ctx, pgdb.Commit, statement)
 	if err != nil {
 		return 0, false, err
 	}
@@ -38,27 +38,33 @@ func (d *db) Take(ctx context.Context, statement string) (next int64, done bool,
 
 // Query implements [sqlsegment.DB].
 func (d *db) Query(ctx context.Context, statement string) ([][]string, error) {
-	results, err := d.send(ctx, statement)
+	results, err := d.send(ctx, pgdb.Send, statement)
 	if err != nil {
 		return nil, err
 	}
 	return pgdb.Rows(results[0]), nil
 }
 
-// send sends one message of several statements.
-func (d *db) send(ctx context.Context, message string) ([]*pgconn.Result, error) {
+// send sends one message of several statements with a function of pgdb.
+func (d *db) send(ctx context.Context, with func(context.Context, *pgconn.PgConn, string) ([]*pgconn.Result, error), message string) ([]*pgconn.Result, error) {
 	conn, err := d.pool.Acquire(ctx)
 	if err != nil {
 		return nil, d.located(err)
 	}
 	defer conn.Release() // which closes one that is within a transaction
-	results, err := pgdb.Send(ctx, conn.Conn().PgConn(), message)
+	results, err := with(ctx, conn.Conn().PgConn(), message)
 	return results, d.located(err)
 }
 
 // Transact implements [sqlsegment.DB].
 func (d *db) Transact(ctx context.Context, f func(exec sqlsegment.Exec) error) error {
-	tx, err := d.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite})
+	conn, err := d.pool.Acquire(ctx)
+	if err != nil {
+		return d.located(err)
+	}
+	defer conn.Release()
+	pgdb.Forget(conn.Conn().PgConn())
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite})
 	if err != nil {
 		return d.located(err)
 	}
@@ -67,13 +73,16 @@ func (d *db) Transact(ctx context.Context, f func(exec sqlsegment.Exec) error) e
 		tag, err := tx.Exec(ctx, statement)
 		return tag.RowsAffected(), d.located(err)
 	}
-	if _, err := exec("SET LOCAL synchronous_commit = on"); err != nil {
+	if _, err := exec(settings); err != nil {
 		return err
 	}
 	if err := f(exec); err != nil {
 		return err
 	}
-	return d.located(tx.Commit(ctx))
+	if err := tx.Commit(ctx); err != nil {
+		return d.located(err)
+	}
+	return d.located(pgdb.Confirmed(conn.Conn().PgConn()))
 }
 
 // Close implements [sqlsegment.DB].

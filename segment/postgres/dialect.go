@@ -14,12 +14,13 @@ func dialect() sqlsegment.Dialect {
 		Identity: "(SELECT (SELECT system_identifier FROM pg_control_system()) || '/' || substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8))",
 		Now:      "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
 		// Whatever the server's settings and encoding are.
-		Text:       func(s string) string { return fmt.Sprintf("convert_from(decode('%x', 'hex'), 'UTF8')", s) },
-		Quote:      func(name string) string { return `"` + name + `"` },
-		Take:       take,
-		Autocommit: "1",
+		Text:  func(s string) string { return fmt.Sprintf("convert_from(decode('%x', 'hex'), 'UTF8')", s) },
+		Quote: func(name string) string { return `"` + name + `"` },
+		Take:  take,
+		Newer: "COALESCE((SELECT stamp FROM {meta} WHERE name = $ALL), 0) <= $STAMP AND " +
+			"COALESCE((SELECT stamp FROM {meta} WHERE name = $ALL || ':' || biz_tag), 0) <= $STAMP",
 		Types: "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attname IN ('max_id', 'step') AND attnum > 0 AND NOT attisdropped " +
-			"AND attrelid = to_regclass(CASE WHEN $SCHEMA = '' THEN '' ELSE quote_ident($SCHEMA) || '.' END || quote_ident($TABLE))",
+			"AND attrelid = " + oid,
 		Updated:  "extract(epoch FROM update_time)::bigint",
 		Ignore:   "INSERT INTO",
 		Ignored:  "ON CONFLICT DO NOTHING",
@@ -33,11 +34,21 @@ func dialect() sqlsegment.Dialect {
 		}, {
 			If:   "current_setting('full_page_writes') = 'off'",
 			Says: "the server has full_page_writes off, with which a crash of its machine damages what it has stored; set it to on",
+		}, {
+			If:   "EXISTS (SELECT 1 FROM pg_class WHERE relpersistence <> 'p' AND oid = " + oid + ")",
+			Says: "the table is UNLOGGED, or temporary: after a crash it is empty, and no standby has it; run ALTER TABLE .. SET LOGGED",
 		}},
 	}
 }
 
-// take is one message: with synchronous_commit on, what is confirmed is on disk, and also where synchronous_standby_names says.
+// oid is the table.
+const oid = "to_regclass(CASE WHEN $SCHEMA = '' THEN '' ELSE quote_ident($SCHEMA) || '.' END || quote_ident($TABLE))"
+
+// settings are those of a transaction: with synchronous_commit on, what is confirmed is on disk, and also where synchronous_standby_names says; and it
+// is heard of a commit that is confirmed with a warning.
+const settings = "SELECT set_config('client_min_messages', 'warning', true), set_config('synchronous_commit', 'on', true) " +
+	"WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') OR current_setting('client_min_messages') IN ('error', 'fatal', 'panic')"
+
+// take is one message.
 const take = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; " +
-	"SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply'); " +
-	"UPDATE {table} SET max_id = max_id + $STEP, update_time = now() WHERE biz_tag = $TAG AND max_id BETWEEN 0 AND $MOST AND {identity} = $IDENTITY RETURNING max_id; COMMIT"
+	settings + "; UPDATE {table} SET max_id = max_id + $STEP, update_time = now() WHERE biz_tag = $TAG AND max_id BETWEEN 0 AND $MOST AND {newer} AND {identity} = $IDENTITY RETURNING max_id; COMMIT"

@@ -8,6 +8,7 @@
 //
 // Or with a pool of your own, which stays yours:
 //
+//	postgres.Prepare(config) // before the pool is made
 //	store, err := postgres.New(pool, nil)
 //
 // # The URL
@@ -19,7 +20,7 @@
 // # A take
 //
 // A take is one message and one round trip: a transaction with synchronous_commit on, and an UPDATE that returns the new
-// value. Nothing is prepared and no state of the session is used, so that a pooler such as PgBouncer may have another connection
+// value. A commit that is confirmed with a warning, because the wait for a standby was cancelled, is not handed out. Nothing is prepared and no state of the session is used, so that a pooler such as PgBouncer may have another connection
 // for each transaction. Dead locks are tried again. What is given back is sent in a transaction of several messages, and once.
 //
 // # Which server it is

@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"database/sql"
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
@@ -45,5 +46,30 @@ func TestPromoted(t *testing.T) {
 			return err == nil
 		})
 		return database(standby, there)
+	})
+}
+
+// TestFailovers: two servers take over from each other.
+func TestFailovers(t *testing.T) {
+	t.Parallel()
+	first, pool := start(t)
+	follower := first.Standby(t)
+	at := map[*pgtest.Server]*sql.DB{first: pool, follower: connect(t, follower.URL())}
+	sqlsegmenttest.Failovers(t, database(first, pool), sqlsegmenttest.Pair{
+		Cut: func() {
+			sqlsegmenttest.CaughtUp(t, at[first], at[follower])
+			follower.Kill() // it hears of nothing more
+		},
+		Promote: func() *sqlsegmenttest.Database {
+			first.Kill()
+			follower.Restart(t)
+			first, follower = follower, first
+			streamtest.Eventually(t, "it is promoted", func() bool {
+				_, err := at[first].ExecContext(within(t), "SELECT pg_promote()")
+				return err == nil
+			})
+			return database(first, at[first])
+		},
+		Rejoin: func() { follower.Follow(t, first) },
 	})
 }

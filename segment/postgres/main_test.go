@@ -61,6 +61,7 @@ func openStore(tb testing.TB, url string, w *sqlsegmenttest.Wire, o *Options) *S
 	}
 	config.MaxConns = 1 // it suffices
 	config.ConnConfig.DialFunc = w.Dial
+	Prepare(config)
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
 		tb.Fatal(err)

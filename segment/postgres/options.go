@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
 	"github.com/unalike-id/unalike/segment"
 )
@@ -28,11 +29,19 @@ type Options struct {
 // with [New], or with segment.Open. It implements segment.Creator and segment.Warner.
 type Store struct{ *sqlsegment.Store }
 
-// New returns a store in the database that a pool is connected to. It contacts nobody; the first call looks at the
-// server. The pool stays the caller's: close it after the store. Errors wrap [segment.ErrInvalidConfig].
+// Prepare sets what [New] needs of a pool, before the pool is made: that warnings are heard with which the server confirms
+// a commit that its standby may not have, that text is UTF-8 whatever the database's encoding is, and that an idle
+// connection is looked at rather than pinged, which would cost a round trip. It is that of package coord/postgres.
+func Prepare(c *pgxpool.Config) { pgdb.Prepare(c) }
+
+// New returns a store in the database that a pool is connected to, which was made from a configuration that [Prepare] has
+// seen. It contacts nobody; the first call looks at the server. The pool stays the caller's: close it after the store. Errors wrap [segment.ErrInvalidConfig].
 func New(pool *pgxpool.Pool, o *Options) (*Store, error) {
 	if pool == nil {
 		return nil, fmt.Errorf("%w: the pool is nil", segment.ErrInvalidConfig)
+	}
+	if !pgdb.Prepared(pool) {
+		return nil, fmt.Errorf("%w: the pool does not tell of warnings; call postgres.Prepare with its configuration before it is made", segment.ErrInvalidConfig)
 	}
 	if o == nil {
 		o = &Options{}

@@ -12,6 +12,7 @@ import (
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/drivertest/localtest"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
 // TestConformance: participants join the server of one that stays.
@@ -28,6 +29,7 @@ func TestConformance(t *testing.T) {
 // TestConformanceWithoutHost: each participant may be the one that runs the server,
 // and the cases close them in any order.
 func TestConformanceWithoutHost(t *testing.T) {
+	fulltest.Long(t, "the suite again")
 	t.Parallel()
 	coordtest.Run(t, func(tb testing.TB) coordtest.Harness {
 		tb.Helper()

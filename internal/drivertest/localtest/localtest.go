@@ -16,6 +16,7 @@ import (
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
@@ -25,6 +26,7 @@ func Conform(t *testing.T, newHarness func(testing.TB) coordtest.Harness) {
 	t.Helper()
 	coordtest.Run(t, newHarness)
 	t.Run("in a state file", func(t *testing.T) {
+		fulltest.Long(t, "the suite again")
 		coordtest.Run(t, func(tb testing.TB) coordtest.Harness {
 			tb.Helper()
 			h := newHarness(tb)

@@ -94,7 +94,7 @@ var (
 // someSeeds and allSeeds are how many runs there are, and progress after how many it is
 // said how far they are.
 const (
-	someSeeds = 1000
+	someSeeds = 250
 	allSeeds  = 100_000
 	progress  = 5000
 )

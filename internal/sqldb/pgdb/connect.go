@@ -2,7 +2,6 @@
 package pgdb
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"strings"
@@ -56,17 +55,6 @@ func Config(s sqldb.Server) (*pgxpool.Config, error) {
 // quoted is a value in the text of a configuration.
 func quoted(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
-}
-
-// Prepare sets what every pool needs: text is UTF-8 whatever the database's encoding is, and
-// an idle connection is looked at rather than pinged, which would cost a round trip.
-func Prepare(c *pgxpool.Config) {
-	c.ConnConfig.RuntimeParams["client_encoding"] = "UTF8" // otherwise it is that of the database
-	if c.ShouldPing == nil {
-		c.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
-			return p.IdleDuration > time.Second && p.Conn.PgConn().CheckConn() != nil //nolint:staticcheck // what became of a request whose answer is lost is found out, or does not matter
-		}
-	}
 }
 
 // closeTime is how long Close waits for connections. A pool gives one that does not answer 15 s.

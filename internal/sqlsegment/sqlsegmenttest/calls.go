@@ -190,3 +190,32 @@ func Frozen(t *testing.T, d *Database, server Server) {
 	}
 	t.Logf("the first number came %v after its return", time.Since(began))
 }
+
+// FrozenLook has the first call of a store meet a frozen server, and never end: other calls end with their contexts all the same.
+func FrozenLook(t *testing.T, d *Database, server Server) {
+	d.create(t, "look", 10)
+	s := d.Open(t, &Wire{}, 0)
+	server.Freeze(t)
+	forever, give := context.WithCancel(t.Context())
+	first := make(chan error, 1)
+	go func() { _, err := s.Tags(forever); first <- err }()
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { _, err := segment.New(ctx, s, "look", segment.Config{}); ended <- err }()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, segment.ErrUnavailable) {
+			t.Errorf("New while the server is frozen: %v", err)
+		}
+		t.Logf("New with a context of 500 ms took %v", time.Since(began))
+	case <-time.After(15 * time.Second):
+		t.Error("New with a context of 500 ms has not returned after 15 s")
+	}
+	give()
+	if err := <-first; err == nil {
+		t.Error("the tags of a frozen server were read")
+	}
+	server.Thaw(t)
+}

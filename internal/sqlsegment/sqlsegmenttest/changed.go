@@ -12,6 +12,7 @@ import (
 // Changed is about another server: a program that starts on another server than the one on record takes nothing there, until somebody has
 // advanced the tag, or with an option that skips numbers once for all programs.
 func Changed(t *testing.T, d *Database) {
+	FailedBack(t, d)
 	d.create(t, "moved", 10)
 	d.create(t, "other", 10)
 	d.Exec(t, "UPDATE unalike_meta SET identity = 'elsewhere'")
@@ -42,6 +43,24 @@ func Changed(t *testing.T, d *Database) {
 	}
 	wantTake(t, s, "other", 1)
 	Skipped(t, d)
+}
+
+// FailedBack is about the first server, which is promoted again after another one was: what that one has recorded for a tag has arrived here, and maybe less than
+// it has handed out. Neither a program that begins here takes any of the tag, nor one that was here all the time, until somebody has advanced it.
+func FailedBack(t *testing.T, d *Database) {
+	stayed := d.create(t, "failedback", 10)
+	wantTake(t, stayed, "failedback", 1)
+	d.Exec(t, "INSERT INTO unalike_meta SELECT 'leaf_alloc:failedback', 'elsewhere', MAX(stamp) + 1000000 FROM unalike_meta")
+	for name, s := range map[string]Store{"begins": d.Open(t, &Wire{}, 0), "stayed": stayed} {
+		if r, err := s.Take(within(t), "failedback", 10); !errors.Is(err, segment.ErrStoreChanged) {
+			t.Errorf("a program that %s takes %v, %v", name, r, err)
+		}
+	}
+	if err := d.Open(t, &Wire{}, 0).Advance(within(t), "failedback", 1000); err != nil {
+		t.Fatal(err)
+	}
+	wantTake(t, stayed, "failedback", 1000)
+	wantTake(t, d.Open(t, &Wire{}, 0), "failedback", 1010)
 }
 
 // Skipped is about the option that adds to every tag, once for all programs.

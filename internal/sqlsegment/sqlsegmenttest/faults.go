@@ -13,6 +13,7 @@ func Faults(t *testing.T, d *Database, server Server) {
 	t.Run("lost replies", func(t *testing.T) { LostReplies(t, d) })
 	t.Run("set back", func(t *testing.T) { SetBack(t, d) })
 	t.Run("frozen", func(t *testing.T) { Frozen(t, d, server) })
+	t.Run("frozen look", func(t *testing.T) { FrozenLook(t, d, server) })
 	if len(d.Race) > 0 {
 		t.Run("races", func(t *testing.T) { Races(t, d) })
 	}

@@ -14,3 +14,15 @@ func TestRounds(t *testing.T) {
 		}
 	}
 }
+
+// TestLong: a long test runs unless -short is set.
+func TestLong(t *testing.T) {
+	ran := false
+	t.Run("long", func(t *testing.T) {
+		fulltest.Long(t, "this one does not")
+		ran = true
+	})
+	if ran == testing.Short() {
+		t.Errorf("with -short %t, the long test ran: %t", testing.Short(), ran)
+	}
+}

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
@@ -37,6 +38,7 @@ const (
 // Binary is where scripts/kubernetes puts the API server.
 func Binary(tb testing.TB) string {
 	tb.Helper()
+	fulltest.Long(tb, "the API server of Kubernetes takes minutes to build, and seconds to start")
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		tb.Fatal(err)

@@ -1,6 +1,7 @@
 package proctest
 
 import (
+	"os"
 	"os/exec"
 	"testing"
 )
@@ -16,6 +17,7 @@ type Process struct {
 // else is to be set in cmd, such as its output, is up to the caller.
 func Start(tb testing.TB, cmd *exec.Cmd) *Process {
 	tb.Helper()
+	_ = os.Getenv(serversEnv)
 	endWithParent(cmd)
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)

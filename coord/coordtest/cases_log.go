@@ -1,0 +1,96 @@
+package coordtest
+
+import (
+	"context"
+	"errors"
+	"log"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/unalike-id/unalike/coord"
+)
+
+// logCases are about the handler of a log, to which coordinators without a logger of their own
+// warn: it may call the coordinator, and it may block.
+var logCases = []testCase{
+	{"LogHandlerReads", 0, func(s *suite) {
+		var p party
+		var held coord.Grant
+		var calls atomic.Int32
+		var hung atomic.Bool
+		life := func() {
+			if calls.Add(1) > 1 {
+				return // its own call may be worth a record
+			}
+			_, err := p.Renew(s.ctx(), held, s.now+3*s.horizon/2)
+			hung.Store(errors.Is(err, context.DeadlineExceeded))
+		}
+		s.logTo(life)
+		p = s.client(2)
+		held = s.acquire(p)
+		s.live(p, held)
+		if hung.Load() {
+			s.Fatalf("Renew, called by a log handler, waits for the call that has logged")
+		}
+	}},
+	{"LogHandlerBlocks", 0, func(s *suite) {
+		free := make(chan struct{})
+		s.Cleanup(func() { close(free) })
+		s.logTo(func() { <-free })
+		p := s.client(2)
+		s.live(p, s.acquire(p))
+	}},
+}
+
+// live loses g if that can be, renews it, and goes on without it. Each call must return,
+// whatever the log handler does.
+func (s *suite) live(p party, g coord.Grant) {
+	s.Helper()
+	if s.h.Expire != nil {
+		s.h.Expire(s.TB, g)
+	}
+	s.returns("Renew", func(ctx context.Context) { _, _ = p.Renew(ctx, g, s.now+2*s.horizon) })
+	req := s.request(p)
+	s.returns("Acquire", func(ctx context.Context) { g, _ = p.Acquire(ctx, req) })
+	if g.Token == req.Token {
+		s.returns("Release", func(ctx context.Context) { _ = p.Release(ctx, g, g.NotBefore) })
+	}
+	s.returns("Close", func(context.Context) { _ = p.Close() })
+}
+
+// returns calls f, which must return in time.
+func (s *suite) returns(what string, f func(context.Context)) {
+	s.Helper()
+	ctx, done := s.ctx(), make(chan struct{})
+	go func() {
+		defer close(done)
+		f(ctx)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		s.Fatalf("%s does not return while a log handler is called", what)
+	}
+}
+
+// logTo makes a handler that calls f for each record the default one, until the case ends.
+func (s *suite) logTo(f func()) {
+	logger, out, flags := slog.Default(), log.Writer(), log.Flags()
+	slog.SetDefault(slog.New(calling{slog.DiscardHandler, f}))
+	s.Cleanup(func() {
+		slog.SetDefault(logger)
+		log.SetOutput(out)
+		log.SetFlags(flags)
+	})
+}
+
+// calling is a handler that calls a function for each record.
+type calling struct {
+	slog.Handler
+	call func()
+}
+
+func (calling) Enabled(context.Context, slog.Level) bool        { return true }
+func (c calling) WithAttrs([]slog.Attr) slog.Handler            { return c }
+func (c calling) WithGroup(string) slog.Handler                 { return c }
+func (c calling) Handle(_ context.Context, _ slog.Record) error { c.call(); return nil }

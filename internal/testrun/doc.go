@@ -1,0 +1,9 @@
+// Command testrun runs `go test` and says what a person who waits wants to know: a line as each package ends, with its
+// seconds; what has been running, after 20 s in which nothing ended; and at the end the slowest tests, what takes longer
+// than the project allows itself, and every server that was missing, with the command that gets it.
+//
+//	go run ./internal/testrun [-rule FILE] [-C FOLDER] -- ARGUMENTS OF GO TEST
+//
+// The exit code is that of go test. With -rule, tests over 5 s that are not in the file, and packages over 30 s, are
+// warned about; a slow machine fails nothing.
+package main

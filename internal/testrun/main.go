@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// silence is after how long the report says what is running.
+const silence = 20 * time.Second
+
+func main() {
+	code, err := run(os.Args[1:], os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testrun:", err)
+	}
+	os.Exit(code)
+}
+
+// run runs go test and reports to out. It returns the exit code.
+func run(args []string, out io.Writer) (int, error) {
+	flags := flag.NewFlagSet("testrun", flag.ContinueOnError)
+	rule := flags.String("rule", "", "warn of what is slow and not in this `file`")
+	folder := flags.String("C", ".", "run go test in this `folder`")
+	if err := flags.Parse(args); err != nil {
+		return 2, err
+	}
+	reasons, err := readReasons(*rule)
+	if err != nil {
+		return 2, err
+	}
+	// Whoever interrupts still wants to know what has ended.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, flags.Args()...)...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // go test ends its tests then
+	cmd.Dir = *folder
+	cmd.Env = append(os.Environ(), serversEnv+"="+servers())
+	cmd.Stderr = os.Stderr
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		return 1, err
+	}
+	if err := cmd.Start(); err != nil {
+		return 1, err
+	}
+	r := newResults()
+	ticks := time.NewTicker(time.Second)
+	defer ticks.Stop()
+	follow(r, lines(pipe), ticks.C, time.Now(), out)
+	err = cmd.Wait()
+	r.summary(out, reasons)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return max(1, exit.ExitCode()), nil
+	}
+	if err != nil {
+		return 1, err
+	}
+	return 0, nil
+}
+
+// lines sends the lines of in, and closes the channel at its end.
+func lines(in io.Reader) <-chan []byte {
+	c := make(chan []byte)
+	go func() {
+		defer close(c)
+		r := bufio.NewReader(in)
+		for {
+			line, err := r.ReadBytes('\n')
+			if len(line) > 0 {
+				c <- line
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return c
+}
+
+// follow prints what the lines say until they end, and what is running whenever nothing was printed for a while. The
+// times of ticks, and began, are of one clock.
+func follow(r *results, lines <-chan []byte, ticks <-chan time.Time, began time.Time, out io.Writer) {
+	last := began
+	for {
+		select {
+		case line, ok := <-lines:
+			if !ok {
+				return
+			}
+			var e event
+			text := string(line) // what is no event is printed as it stands
+			if json.Unmarshal(line, &e) == nil && e.Action != "" {
+				text = r.take(e)
+			}
+			if text != "" {
+				_, _ = fmt.Fprint(out, text)
+				last = time.Now()
+			}
+		case now := <-ticks:
+			if now.Sub(last) >= silence {
+				_, _ = fmt.Fprint(out, r.waits(now, now.Sub(began)))
+				last = now
+			}
+		}
+	}
+}

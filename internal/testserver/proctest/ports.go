@@ -1,0 +1,60 @@
+package proctest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/unalike-id/unalike/internal/filelock"
+)
+
+// Ports come from between these. Systems take those of connections, and of whoever lets
+// them choose, from higher ones; so a server that is away for a while finds its port free
+// when it comes back. A Redis in a cluster also listens 10000 ports above its own.
+const (
+	lowestPort  = 10_240
+	highestPort = 20_239
+)
+
+// FreePorts returns ports of 127.0.0.1 on which nobody listens, and that it gives to
+// nobody else on this machine until the test ends: the tests of several packages run side
+// by side, and a server may be away for a moment. Others than tests can take one before its
+// server does: whoever starts a server tries again with others then.
+func FreePorts(tb testing.TB, n int) []int {
+	tb.Helper()
+	folder := portsFolder(tb)
+	var ports []int
+	for tries := 0; len(ports) < n; tries++ {
+		if tries > 100*n {
+			tb.Fatalf("of %d ports between %d and %d, %d are free", tries, lowestPort, highestPort, len(ports))
+		}
+		port := strconv.Itoa(lowestPort + rand.IntN(highestPort-lowestPort+1))
+		lock, err := filelock.Lock(filepath.Join(folder, port))
+		if err != nil {
+			continue
+		}
+		tb.Cleanup(lock.Unlock)
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port))
+		if err != nil {
+			continue
+		}
+		defer func() { _ = l.Close() }() // held until all are found, so that they differ
+		number, _ := strconv.Atoi(port)
+		ports = append(ports, number)
+	}
+	return ports
+}
+
+// portsFolder is where each port that was given away has its lock file, for the tests of one user.
+func portsFolder(tb testing.TB) string {
+	tb.Helper()
+	folder := filepath.Join(os.TempDir(), fmt.Sprintf("unalike-ports-%d", os.Getuid())) //nolint:usetesting // shared by all tests
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	return folder
+}
