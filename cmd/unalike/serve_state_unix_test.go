@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
 // stateHorizon outlasts what is done here while the coordinator is away, on a slow machine too.
@@ -225,14 +226,16 @@ func TestStateFileOfSeveral(t *testing.T) {
 		return all
 	}
 	s := launch()
-	before := workers(s)
+	var before []int
+	streamtest.Eventually(t, "three worker IDs", func() bool { // ready is who has one of them
+		before = workers(s)
+		return len(slices.Compact(slices.Clone(before))) == 3
+	})
 	s.awaitNamed(file)
 	etcd.Stop()
 	s.kill()
 	s = launch()
-	if after := workers(s); len(slices.Compact(slices.Clone(before))) != 3 || !slices.Equal(before, after) {
-		t.Errorf("worker IDs %v before, and %v after", before, after)
-	}
+	streamtest.Eventually(t, "the same worker IDs after a restart", func() bool { return slices.Equal(before, workers(s)) })
 	s.kill()
 	two := serveFileOf(t, "serve.yaml", fmt.Sprintf(`generators:
   a: {coordinator: "etcd://%[1]s/several", state: %[2]s}

@@ -1,6 +1,7 @@
 package etcdtest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -64,8 +65,16 @@ func (s *Server) Stop() {
 func (s *Server) Restart(tb testing.TB) {
 	tb.Helper()
 	var err error
-	if s.etcd, err = s.cfg.start(); err != nil {
-		tb.Fatalf("etcd does not start: %v", err)
+	retry := time.NewTicker(50 * time.Millisecond)
+	defer retry.Stop()
+	// What the server has served before may hold the address for a moment longer.
+	for deadline := time.Now().Add(readyTime); ; <-retry.C {
+		if s.etcd, err = s.cfg.start(); err == nil {
+			return
+		}
+		if !strings.Contains(err.Error(), "address already in use") || time.Now().After(deadline) {
+			tb.Fatalf("etcd does not start: %v", err)
+		}
 	}
 }
 
