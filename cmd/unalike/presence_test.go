@@ -146,7 +146,7 @@ func TestTimeout(t *testing.T) {
 	addr := silent(t)
 	for name, url := range map[string]string{
 		"nobody answers": "redis://" + addr + "/0?namespace=x",
-		"window":         "static://?worker=3&horizon=10m&state=" + t.TempDir() + "/state",
+		"window":         "static://?worker=907&horizon=10m&state=" + t.TempDir() + "/state",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
