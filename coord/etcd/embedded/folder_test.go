@@ -27,9 +27,7 @@ func TestFolderDeleted(t *testing.T) {
 	c := openFolder(t, dir, "children", nil)
 	old := address(c)
 	g := mustAcquire(t, c, request(2))
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
+	deleteFolder(t, dir)
 	newcomer := openFolder(t, dir, "children", nil)
 	eventually(t, "the holder follows", func() bool { return address(c) != old && address(c) == address(newcomer) })
 	if r, err := c.Renew(within(t), g, g.NotAfter+1000); err == nil && r.NotBefore <= g.NotAfter {
@@ -40,6 +38,12 @@ func TestFolderDeleted(t *testing.T) {
 	if n, err := newcomer.Acquire(within(t), req); !errors.Is(err, coord.ErrQuarantined) && (err != nil || n.NotBefore < floor) {
 		t.Errorf("granted was %v, %v; want nothing below %d", n, err, floor)
 	}
+}
+
+// deleteFolder deletes the folder of a server that runs and may write to it meanwhile.
+func deleteFolder(t *testing.T, dir string) {
+	t.Helper()
+	eventually(t, "the folder is deleted", func() bool { return os.RemoveAll(dir) == nil })
 }
 
 // TestServerNoticesDeletion: a server whose folder is deleted says so at once, and not when etcd
@@ -66,9 +70,7 @@ func TestServerNoticesDeletion(t *testing.T) {
 	if err := s.failed(); err != nil {
 		t.Errorf("before: %v", err)
 	}
-	if err := os.RemoveAll(f.path); err != nil {
-		t.Fatal(err)
-	}
+	deleteFolder(t, f.path)
 	if err := s.failed(); err == nil || !strings.Contains(err.Error(), "the folder was deleted") {
 		t.Errorf("the folder was deleted: %v", err)
 	}
@@ -81,9 +83,7 @@ func TestFolderDeletedUnderHost(t *testing.T) {
 	c := openFolder(t, dir, "n", nil)
 	old := address(c)
 	g := mustAcquire(t, c, request(2))
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
+	deleteFolder(t, dir)
 	eventually(t, "the server runs again", func() bool { return address(c) != old && address(c) != "" })
 	if r, err := c.Renew(within(t), g, g.NotAfter+1000); err == nil && r.NotBefore <= g.NotAfter {
 		t.Errorf("renewed to %v after its window %v was lost", r, g)
