@@ -71,16 +71,16 @@ func (g *Generator) count(a attempt) verdict {
 // different processors keep to different stripes. Each has its line to itself, and is
 // written only when the processor moves on to another stripe.
 type hint struct {
-	at atomic.Int32
-	_  [cacheLine - 4]byte
+	stripe atomic.Pointer[stripe]
+	_      [cacheLine - 8]byte
 }
 
 // newHints makes a hint for each processor. They begin at the stripes in turn.
-func newHints(stripes int) []hint {
-	n := max(runtime.NumCPU(), runtime.GOMAXPROCS(0), stripes)
+func newHints(stripes []*stripe) []hint {
+	n := max(runtime.NumCPU(), runtime.GOMAXPROCS(0), len(stripes))
 	hints := make([]hint, 1<<bits.Len(uint(n-1)))
 	for i := range hints {
-		hints[i].at.Store(int32(i % stripes))
+		hints[i].stripe.Store(stripes[i%len(stripes)])
 	}
 	return hints
 }
@@ -90,36 +90,51 @@ func (g *Generator) hint() *hint {
 	return &g.hints[processor()&uint(len(g.hints)-1)]
 }
 
-// move notes that stripe at has served.
-func (h *hint) move(at int) {
-	if h.at.Load() != int32(at) {
-		h.at.Store(int32(at))
+// home returns the stripe that the caller asks first; nil: there is none.
+func (g *Generator) home() *stripe {
+	if len(g.hints) == 0 {
+		return nil
 	}
+	return g.hint().stripe.Load()
+}
+
+// moveOn makes the stripe after s the one that the caller's processor asks first, and returns it.
+func (g *Generator) moveOn(s *stripe) *stripe {
+	g.hint().stripe.Store(s.next)
+	return s.next
 }
 
 // grab takes up to n IDs from whichever stripe has some. If none has, the result
 // is the most hopeful one: the earliest tick to wait for, or else the reason of
-// the stripe that was asked first.
+// the first stripe that is open.
 func (g *Generator) grab(n int) attempt {
-	switch len(g.stripes) {
-	case 0: // a zero Generator, which New did not make
-		return attempt{verdict: closed}
-	case 1:
-		return g.take(g.stripes[0], n)
+	if g.only != nil {
+		return g.take(g.only, n)
 	}
-	h := g.hint()
-	home := int(h.at.Load())
-	var best attempt
-	for i := range g.stripes {
-		at := (home + i) % len(g.stripes)
-		a := g.take(g.stripes[at], n)
-		if a.verdict == issue {
-			h.move(at)
-			return a
+	home := g.home()
+	if home == nil { // a zero Generator, which New did not make
+		return attempt{verdict: closed}
+	}
+	best := attempt{verdict: closed}
+	for s := home; ; {
+		if s.open() {
+			a := g.take(s, n)
+			if a.verdict == issue {
+				if s != home {
+					g.hint().stripe.Store(s)
+				}
+				return a
+			}
+			if best.verdict == closed || a.verdict == wait && (best.verdict != wait || a.tick < best.tick) {
+				best = a
+			}
 		}
-		if i == 0 || a.verdict == wait && (best.verdict != wait || a.tick < best.tick) {
-			best = a
+		if s = s.next; s == home {
+			break
 		}
+	}
+	if best.verdict == closed {
+		return g.take(home, n) // which waits for a change of its term that is under way
 	}
 	return best
 }

@@ -178,6 +178,7 @@ func (s *settings) convert() {
 		lead:     lead,
 		limit:    lead + scale.TicksUp(ceilMicro(s.RollbackTolerance)),
 		lastTick: uint64(s.Layout.lastTick()),
+		last:     1<<s.Layout.SequenceBits - 1,
 		spread:   uint64(s.SequenceStart),
 	}
 	if s.SequenceStart == 1 {

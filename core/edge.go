@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
@@ -14,10 +13,10 @@ const (
 	// timerSlack is how late a timer of the Go runtime may ring on an idle machine,
 	// where the poller counts in whole milliseconds.
 	timerSlack = 1200 * time.Microsecond
-	// leastSlack and mostSlack bound how late a nap is taken to end. The rest of the
-	// way is spun, so that the first ID of a tick is not late.
-	leastSlack = 150 * time.Microsecond
-	mostSlack  = time.Millisecond
+	// napSlack is how late a nap usually ends, and a bit more: the rest of the way is
+	// spun, so that the first ID of a tick is not late. On a busy machine some naps end
+	// later; whoever spins instead is taken off the processor sooner.
+	napSlack = 100 * time.Microsecond
 	// relaxedLead is from how much lead on being late costs nothing: the generator is
 	// ahead by more than a timer's lateness, and catches up.
 	relaxedLead = 2 * time.Millisecond
@@ -30,7 +29,6 @@ const (
 type edges struct {
 	mu      sync.Mutex
 	current *edge
-	late    atomic.Int64 // how late naps were, in nanoseconds, and slowly forgotten
 }
 
 // edge is one wait for the clock to read at, in microseconds since 1970.
@@ -59,19 +57,6 @@ func (e *edges) leave(w *edge) {
 	}
 	e.mu.Unlock()
 	close(w.reached)
-}
-
-// slack is how much earlier than an edge a nap should end: more on a busy machine,
-// where whoever sleeps is not woken at once.
-func (e *edges) slack() time.Duration {
-	return min(max(time.Duration(e.late.Load()), leastSlack), mostSlack)
-}
-
-// learn takes note of how late a nap was. A lateness counts double at once, and is
-// forgotten over some hundred edges.
-func (e *edges) learn(late time.Duration) {
-	old := e.late.Load()
-	e.late.Store(max(2*int64(late), old-old/64))
 }
 
 // awaitEdge waits until the clock allows the tick that attempt a waits for, or
@@ -121,8 +106,6 @@ func pause(ring, changed, ended <-chan struct{}) bool {
 // clock has stepped back, which is for the caller to judge.
 func (g *Generator) approach(at, most int64, changed, ended <-chan struct{}) {
 	relaxed := g.rule.lead*g.scale.Unit >= relaxedLead.Microseconds()
-	slack := g.edges.slack()
-	defer g.edges.learn(0)
 	for spins := 0; ; {
 		left := at - clock.Fresh(g.clock)
 		d := time.Duration(left) * time.Microsecond
@@ -137,11 +120,10 @@ func (g *Generator) approach(at, most int64, changed, ended <-chan struct{}) {
 				return
 			}
 			continue
-		case d > 2*slack:
-			nap(d - slack)
-			g.edges.learn(time.Duration(clock.Fresh(g.clock)-at)*time.Microsecond + slack)
+		case d > 2*napSlack:
+			nap(d - napSlack)
 		case spins > spinsAtMost:
-			nap(leastSlack)
+			nap(napSlack)
 		default:
 			spins++
 			runtime.Gosched()

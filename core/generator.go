@@ -24,8 +24,9 @@ type Generator struct {
 	rule      rule
 	idShift   uint8 // worker and sequence bits together
 	tolerance time.Duration
+	only      *stripe // the stripe, if there is one alone
 	stripes   []*stripe
-	hints     []hint // the stripe that served each processor last; a power of two of them
+	hints     []hint // the stripe that each processor asks first; a power of two of them
 	log       *slog.Logger
 
 	_ [cacheLine]byte
@@ -64,7 +65,13 @@ func newGenerator(s *settings) *Generator {
 	for range s.Stripes {
 		g.stripes = append(g.stripes, newStripe(g))
 	}
-	g.hints = newHints(s.Stripes)
+	for i, st := range g.stripes {
+		st.next = g.stripes[(i+1)%len(g.stripes)]
+	}
+	g.hints = newHints(g.stripes)
+	if len(g.stripes) == 1 {
+		g.only = g.stripes[0]
+	}
 	g.observer.init(g, s.OnChange)
 	return g
 }
@@ -220,6 +227,5 @@ func (g *Generator) timeOf(tick int64) time.Time {
 
 // id puts the ID together that a state word of t stands for.
 func (g *Generator) id(t *term, word uint64) ID {
-	s := g.rule.shift
-	return ID(word>>s<<g.idShift | t.worker | word&(1<<s-1))
+	return ID(word>>(g.rule.shift&63)<<(g.idShift&63) | t.worker | word&g.rule.last)
 }

@@ -317,26 +317,3 @@ func TestNoticeWakesOnChange(t *testing.T) {
 		t.Error("the window was extended, and nobody was woken")
 	}
 }
-
-// TestSlackFollowsLateness checks that naps end earlier after one was late, within
-// bounds, and that this is forgotten.
-func TestSlackFollowsLateness(t *testing.T) {
-	var e edges
-	if got := e.slack(); got != leastSlack {
-		t.Errorf("at first %v, want %v", got, leastSlack)
-	}
-	e.learn(200 * time.Microsecond)
-	if got := e.slack(); got != 400*time.Microsecond {
-		t.Errorf("after a nap that was 200µs late: %v", got)
-	}
-	e.learn(time.Second)
-	if got := e.slack(); got != mostSlack {
-		t.Errorf("after a nap that was 1s late: %v", got)
-	}
-	for range 1000 {
-		e.learn(0)
-	}
-	if got := e.slack(); got != leastSlack {
-		t.Errorf("after a thousand edges: %v", got)
-	}
-}

@@ -7,7 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/core/coretest"
+	"github.com/unalike-id/unalike/internal/benchtest"
 )
 
 // TestFillPastTheWindow asks for more IDs than fit before the window ends, while the coordinator
@@ -37,4 +40,25 @@ func TestFillPastTheWindow(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSpentSequencesSleep fills at the ceiling of the layout: until the next tick, it sleeps.
+// On a busy machine it has less of the processor, not more.
+func TestSpentSequencesSleep(t *testing.T) {
+	g := coretest.NewWith(t, core.Config{Layout: core.DefaultLayout(), Clock: clock.System()})
+	dst := make([]core.ID, core.DefaultLayout().SequencesPerTick())
+	before, ok := benchtest.CPUTime()
+	if !ok {
+		t.Skip("this system does not tell the processor time")
+	}
+	began := time.Now()
+	for range 200 {
+		if _, err := g.Fill(t.Context(), dst); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after, _ := benchtest.CPUTime()
+	if spent, passed := after-before, time.Since(began); spent > passed*4/10 {
+		t.Errorf("%v of processor time in %v", spent, passed)
+	}
 }

@@ -63,67 +63,47 @@ func (g *Generator) All(ctx context.Context) iter.Seq2[ID, error] {
 	}
 }
 
-// fast is the whole of Next in the ordinary case: a clock that allows the next ID,
-// and nobody in the way. It loads the state, reads the clock once, and tries one
-// compare-and-swap.
+// fast is the whole of Next in the ordinary case: the tick that the clock is in has been
+// entered and has a sequence number left, and nobody is in the way. It reads the clock once,
+// loads the state, and tries one compare-and-swap.
 func (g *Generator) fast() (ID, bool) {
-	if len(g.stripes) != 1 {
-		return g.fastStripe()
+	s := g.only
+	if s == nil {
+		if s = g.home(); s == nil {
+			return 0, false // a zero Generator
+		}
 	}
-	// This is stamp once more, because a call would cost a tenth of the ID.
-	t := g.stripes[0].term.Load()
+	t := s.term.Load()
+	now := g.scale.Tick(g.clock.UnixMicro())
 	old := t.state.Load()
-	next, ok := g.rule.fast(old, g.tickNow(), t.notAfter.Load())
-	if !ok {
+	if !g.rule.fast(old, now, t.notAfter.Load()) {
 		return 0, false
 	}
-	if !t.state.CompareAndSwap(old, next) {
-		backOff(0)
-		return 0, false
+	if !t.state.CompareAndSwap(old, old+1) {
+		return g.again(s, now)
 	}
-	if next>>g.rule.shift != old>>g.rule.shift {
-		g.leave(t, old)
-	}
-	return g.id(t, next), true
+	return g.id(t, old+1), true
 }
 
-// fastStripe is fast with several worker IDs. Whoever loses a race on a stripe, or
-// finds its tick spent, moves on to the next one.
-func (g *Generator) fastStripe() (ID, bool) {
-	if len(g.stripes) == 0 { // a zero Generator
-		return 0, false
-	}
-	h := g.hint()
-	at := int(h.at.Load())
-	for range g.stripes {
-		id, ok, lost := g.stamp(g.stripes[at].term.Load())
-		if ok {
-			h.move(at)
-			return id, true
+// again is fast for whoever has lost the race for a number of s: it takes the next one on the
+// same reading of the clock, because the tick of whoever won is no older than the call. With
+// several worker IDs it moves on to another one first.
+func (g *Generator) again(s *stripe, now int64) (ID, bool) {
+	for lost := 0; ; lost++ {
+		if lost == 0 && s.next != s {
+			s = g.moveOn(s)
+		} else {
+			backOff(lost)
 		}
-		if !lost && g.rule.spread != 0 {
-			break // a new tick, which only the long way enters: not one that others have entered
+		t := s.term.Load()
+		old := t.state.Load()
+		if !g.rule.fast(old, now, t.notAfter.Load()) {
+			return 0, false
 		}
-		at = (at + 1) % len(g.stripes)
+		if t.state.CompareAndSwap(old, old+1) {
+			return g.id(t, old+1), true
+		}
 	}
-	return 0, false
-}
-
-// stamp tries to take the next ID of t with one compare-and-swap; lost says that somebody
-// else was faster.
-func (g *Generator) stamp(t *term) (id ID, ok, lost bool) {
-	old := t.state.Load()
-	next, ok := g.rule.fast(old, g.tickNow(), t.notAfter.Load())
-	if !ok {
-		return 0, false, false
-	}
-	if !t.state.CompareAndSwap(old, next) {
-		return 0, false, true
-	}
-	if next>>g.rule.shift != old>>g.rule.shift {
-		g.leave(t, old)
-	}
-	return g.id(t, next), true, false
 }
 
 // slow gets an ID or an error, waiting where that helps; the patient wait for the

@@ -33,6 +33,7 @@ type rule struct {
 	lead     int64  // how many ticks past the clock may be stamped: L
 	limit    int64  // L + R, R being the rollback tolerance in ticks
 	lastTick uint64 // largest tick of the layout
+	last     uint64 // largest sequence number
 	spread   uint64 // sequences start below this one, by hash; 0: at 0
 }
 
@@ -48,7 +49,7 @@ func (r *rule) tick(word uint64) int64 {
 
 // sequence returns the sequence number of a word.
 func (r *rule) sequence(word uint64) uint64 {
-	return word & (1<<r.shift - 1)
+	return word & r.last
 }
 
 // first returns the first sequence number of a tick. It depends on nothing but
@@ -71,19 +72,15 @@ func (r *rule) used(word, start, seed uint64) uint64 {
 	return r.sequence(word) - r.first(r.tick(word), seed) + 1
 }
 
-// fast is the part of step that nearly every call ends with: the next word where
-// the clock allows it at once and entering a tick needs no hash. It is small
-// enough to be inlined; ok false says nothing but "ask step".
-func (r *rule) fast(old uint64, now, notAfter int64) (next uint64, ok bool) {
-	if uint64(now) > r.lastTick || old&closedBit != 0 {
-		// Before the epoch, past the layout's end, or closed. A closed word lies above
-		// every window, but where the layout uses all 63 bits, the last one of all plus 1
-		// would wrap to 0.
-		return 0, false
-	}
-	next = max(old+1, uint64(now)<<r.shift)
-	t := int64(next >> r.shift)
-	return next, t-now <= r.lead && t <= notAfter && (r.spread == 0 || next == old+1 && r.sequence(next) != 0)
+// fast is the part of step that nearly every call ends with: it tells whether step would
+// issue the next sequence number of the tick that old stands in. false says nothing but "ask
+// step". It is small enough to be inlined.
+//
+// A closed word lies above every window, because none reaches further than the layout, and a
+// clock before the epoch or past the layout's end is not within the lead of any tick in one.
+func (r *rule) fast(old uint64, now, notAfter int64) bool {
+	t := int64(old >> (r.shift & 63)) // the mask tells the compiler that no shift is too wide
+	return uint64(t-now) <= uint64(r.lead) && t <= notAfter && old&r.last != r.last
 }
 
 // step decides on one attempt: old is the state word and start the one that the

@@ -16,6 +16,7 @@ type stripe struct {
 	term   atomic.Pointer[term]
 	_      [cacheLine]byte
 	g      *Generator
+	next   *stripe // in the ring of the generator's stripes
 	keeper *keeper.Keeper
 
 	poked      atomic.Bool // the keeper knows of the refusals since it last looked
@@ -183,6 +184,9 @@ func (s *stripe) prepare() {
 	var err error = e
 	s.refusal.Store(&err)
 }
+
+// open reports whether the gate is open.
+func (s *stripe) open() bool { return s.term.Load().state.Load()&closedBit == 0 }
 
 // settle waits for a change of the term that is under way, and returns the term
 // after it. A caller that met a closed gate would otherwise report a failure

@@ -2,6 +2,8 @@ package core
 
 import (
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/unalike-id/unalike/coord"
@@ -20,36 +22,71 @@ func TestHintsBeginAtDifferentStripes(t *testing.T) {
 			t.Errorf("%d hints for %d stripes and %d processors", n, stripes, runtime.GOMAXPROCS(0))
 		}
 		for i := range g.hints {
-			if at := g.hints[i].at.Load(); int(at) != i%stripes {
-				t.Errorf("hint %d of %d stripes begins at %d", i, stripes, at)
+			if g.hints[i].stripe.Load() != g.stripes[i%stripes] {
+				t.Errorf("hint %d of %d stripes does not begin at stripe %d", i, stripes, i%stripes)
 			}
 		}
 	}
 }
 
 // homeAt has every processor begin at one stripe.
-func homeAt(g *Generator, at int32) {
+func homeAt(g *Generator, at int) {
 	for i := range g.hints {
-		g.hints[i].at.Store(at)
+		g.hints[i].stripe.Store(g.stripes[at])
 	}
 }
 
-// TestLostRaceMovesOn has another caller stamp on the same stripe between the load of its
-// state and the compare-and-swap: the ID then comes from the next stripe, with one reading
-// of the clock for each.
+// TestLostRaceMovesOn: who has lost a race on the last of three stripes takes an ID of the next
+// one, and so does whoever comes after on that processor.
 func TestLostRaceMovesOn(t *testing.T) {
 	g, h := hookedGenerator(t, Config{Stripes: 3})
+	for _, st := range g.stripes {
+		g.take(st, 1) // enters the tick
+	}
 	homeAt(g, 2)
-	readings := 0
-	h.after = func() {
-		g.take(g.stripes[2], 1)
-		h.after = func() { readings++ }
+	h.before = func() { t.Error("the clock was read once more") }
+	if id, ok := g.again(g.stripes[2], 1000); !ok || workerOf(id) != 0 {
+		t.Errorf("after a lost race: worker ID %d, %v; want 0", workerOf(id), ok)
 	}
+	h.before = nil
 	if id := mustNext(t, g); workerOf(id) != 0 {
-		t.Errorf("after a lost race on the last of three stripes: worker ID %d, want 0", workerOf(id))
+		t.Errorf("after that: worker ID %d, want 0", workerOf(id))
 	}
-	if readings != 1 {
-		t.Error("the second stripe was served without a reading of the clock")
+}
+
+// counting is a clock that stands still and counts its readings.
+type counting struct {
+	hooked
+	readings atomic.Int64
+}
+
+func (c *counting) UnixMicro() int64 {
+	c.readings.Add(1)
+	return c.micro
+}
+
+// TestOneReadingForEachID: goroutines that race for the numbers of one tick read the clock once
+// for each ID, and once more for whoever enters the tick, however many races they lose.
+func TestOneReadingForEachID(t *testing.T) {
+	const goroutines, each = 4, 1000
+	for range 20 {
+		c := &counting{hooked: hooked{micro: DefaultLayout().scale().Micro(1000)}}
+		g := unkept(t, Config{Clock: c})
+		c.readings.Store(0)
+		var all sync.WaitGroup
+		for range goroutines {
+			all.Go(func() {
+				for range each {
+					if _, err := g.Next(); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if n := c.readings.Load(); n > goroutines*each+goroutines {
+			t.Fatalf("%d readings for %d IDs", n, goroutines*each)
+		}
 	}
 }
 
@@ -73,7 +110,7 @@ func TestSpreadStripesKeepToTheirOwn(t *testing.T) {
 	g, h := hookedGenerator(t, Config{Stripes: 2})
 	g.rule.spread = 16
 	for i := range g.stripes {
-		homeAt(g, int32(i))
+		homeAt(g, i)
 		if id := mustNext(t, g); workerOf(id) != i {
 			t.Errorf("worker ID %d, want %d", workerOf(id), i)
 		}

@@ -24,7 +24,7 @@ import (
 )
 
 // narrow has no worker ID: the last ID of a tick and the first one of the next follow one another.
-var narrow = core.Layout{Epoch: core.DefaultLayout().Epoch, Unit: time.Millisecond, TimeBits: 45, SequenceBits: 3}
+var narrow = core.Layout{Epoch: core.DefaultLayout().Epoch, Unit: time.Millisecond, TimeBits: 45, SequenceBits: 6}
 
 // idsOf unpacks runs, and checks that none leaves its tick.
 func idsOf(t *testing.T, runs []*unalikev1.Run, l core.Layout) []core.ID {
