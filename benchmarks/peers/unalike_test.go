@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"runtime"
 	"testing"
 	"time"
 
@@ -9,16 +10,34 @@ import (
 	"github.com/unalike-id/unalike/core/coretest"
 )
 
-// unalike with the clock that is the default, and with the one whose reading can be a
-// millisecond old.
+// Ours in four ways.
 var (
+	// unalikeSystem has the clock that is the default.
 	unalikeSystem = peer{name: "unalike", layouts: true, make: func(tb testing.TB, l core.Layout) generator {
 		return ours(tb, core.Config{Layout: l, Clock: clock.System()})
 	}}
+	// unalikeCoarse has the clock whose reading can be a millisecond old.
 	unalikeCoarse = peer{name: "unalike-coarse", layouts: true, make: func(tb testing.TB, l core.Layout) generator {
 		return ours(tb, core.Config{Layout: l, Clock: clock.Coarse()})
 	}}
+	// unalikeStripes has a worker ID for each processor, as far as the layout goes.
+	unalikeStripes = peer{name: "unalike-stripes", layouts: true, make: func(tb testing.TB, l core.Layout) generator {
+		stripes := min(runtime.GOMAXPROCS(0), 1<<l.WorkerBits-coretest.WorkerID)
+		return ours(tb, core.Config{Layout: l, Clock: clock.System(), Stripes: stripes})
+	}}
+	// unalikeKernel has a clock that asks the kernel each time: see kernel.
+	unalikeKernel = peer{name: "unalike-kernel", layouts: true, make: func(tb testing.TB, l core.Layout) generator {
+		return ours(tb, core.Config{Layout: l, Clock: kernel{}})
+	}}
 )
+
+// kernel is what clock.System is where the kernel does not trust the processor's counter:
+// each reading is the kernel's. So a machine that has the counter shows what IDs cost on one
+// that has not; there, a reading itself costs more.
+type kernel struct{}
+
+func (kernel) UnixMicro() int64      { return kernelMicro() }
+func (kernel) FreshUnixMicro() int64 { return kernelMicro() }
 
 // ours is a generator of ours. Its coordinator is in memory: once a worker ID is
 // leased, a coordinator has no part in making IDs.
