@@ -13,27 +13,27 @@ import (
 // Ours in four ways.
 var (
 	// unalikeSystem has the clock that is the default.
-	unalikeSystem = peer{name: "unalike", layouts: true, make: func(tb testing.TB, l core.Layout) generator {
-		return ours(tb, core.Config{Layout: l, Clock: clock.System()})
-	}}
+	unalikeSystem = unalike("unalike", clock.System())
 	// unalikeCoarse has the clock whose reading can be a millisecond old.
-	unalikeCoarse = peer{name: "unalike-coarse", layouts: true, make: func(tb testing.TB, l core.Layout) generator {
-		return ours(tb, core.Config{Layout: l, Clock: clock.Coarse()})
-	}}
-	// unalikeStripes has a worker ID for each processor, as far as the layout goes.
+	unalikeCoarse = unalike("unalike-coarse", clock.Coarse())
+	// unalikeKernel has a clock that asks the kernel each time.
+	unalikeKernel = unalike("unalike-kernel", kernel{})
+	// unalikeStripes has a worker ID for each processor, if the layout has as many.
 	unalikeStripes = peer{name: "unalike-stripes", layouts: true, make: func(tb testing.TB, l core.Layout) generator {
 		stripes := min(runtime.GOMAXPROCS(0), 1<<l.WorkerBits-coretest.WorkerID)
 		return ours(tb, core.Config{Layout: l, Clock: clock.System(), Stripes: stripes})
 	}}
-	// unalikeKernel has a clock that asks the kernel each time: see kernel.
-	unalikeKernel = peer{name: "unalike-kernel", layouts: true, make: func(tb testing.TB, l core.Layout) generator {
-		return ours(tb, core.Config{Layout: l, Clock: kernel{}})
-	}}
 )
 
-// kernel is what clock.System is where the kernel does not trust the processor's counter:
-// each reading is the kernel's. So a machine that has the counter shows what IDs cost on one
-// that has not; there, a reading itself costs more.
+// unalike is ours with a clock.
+func unalike(name string, c clock.Clock) peer {
+	return peer{name: name, layouts: true, make: func(tb testing.TB, l core.Layout) generator {
+		return ours(tb, core.Config{Layout: l, Clock: c})
+	}}
+}
+
+// kernel reads the kernel's clock each time, as clock.System does on machines where the kernel
+// does not trust the processor's counter. On those a reading itself can cost more than here.
 type kernel struct{}
 
 func (kernel) UnixMicro() int64      { return kernelMicro() }

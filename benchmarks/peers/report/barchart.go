@@ -7,7 +7,7 @@ import (
 
 // barChart draws a bar for each generator of which there is a figure: ours dark, the others
 // light, each with its name and its figure.
-func barChart(title string, below []string, of []generator, figure func(generator) (value float64, runs int)) *svg {
+func barChart(title string, below []string, figure func(generator) (value float64, runs int)) *svg {
 	const left, right, thick, pitch = 180.0, 70.0, 22.0, 32.0
 	s := new(svg)
 	s.headed(title, below...)
@@ -15,7 +15,7 @@ func barChart(title string, below []string, of []generator, figure func(generato
 	var shown []generator
 	var values []float64
 	most := 0.0
-	for _, g := range of {
+	for _, g := range generators {
 		if v, runs := figure(g); runs > 0 {
 			shown, values, most = append(shown, g), append(values, v), max(most, v)
 		}
@@ -27,7 +27,8 @@ func barChart(title string, below []string, of []generator, figure func(generato
 			fill = dark
 		}
 		s.text(left-10, y+thick-6, "end", strings.Join(g.label, " "))
-		s.add(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s" stroke="%s"/>`, left, y, long, thick, fill, black)
+		s.add(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s" stroke="%s"/>`,
+			left, y, long, thick, fill, black)
 		s.text(left+long+8, y+thick-6, "start", short(values[i]))
 	}
 	s.height = top + pitch*float64(len(shown)) + 6

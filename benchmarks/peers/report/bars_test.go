@@ -32,12 +32,16 @@ func TestBarRow(t *testing.T) {
 
 // TestAbsoluteBar: a bar without a baseline is about the figure itself.
 func TestAbsoluteBar(t *testing.T) {
-	b := bar{layout: byDefault, what: "processor time", against: "the time that passes", unit: "cores", a: "ours", limit: 0.2}
+	b := bar{
+		layout: byDefault, what: "processor time", against: "the time that passes", unit: "cores",
+		a: "ours", limit: 0.2,
+	}
 	for cores, want := range map[float64]string{
-		0.2:  "| 41/10/12, the default | processor time | 0.2 cores | the time that passes | 1 cores | 0.200 | at most 0.2 | 1 | met |\n",
-		0.21: "| 41/10/12, the default | processor time | 0.21 cores | the time that passes | 1 cores | 0.210 | at most 0.2 | 1 | missed |\n",
+		0.2:  "| 0.2 cores | the time that passes | 1 cores | 0.200 | at most 0.2 | 1 | met |\n",
+		0.21: "| 0.21 cores | the time that passes | 1 cores | 0.210 | at most 0.2 | 1 | missed |\n",
 	} {
-		if row := b.row(measures{"ours": {"cores": {cores}}}); row != want {
+		row := b.row(measures{"ours": {"cores": {cores}}})
+		if row != "| 41/10/12, the default | processor time "+want {
 			t.Errorf("%s want %s", row, want)
 		}
 	}
@@ -47,7 +51,8 @@ func TestAbsoluteBar(t *testing.T) {
 func TestNotMeasured(t *testing.T) {
 	b := bar{unit: "ns/op", a: "ours", b: "base", limit: 1}
 	for _, only := range []string{"ours", "base"} {
-		if row := b.row(measures{only: {"ns/op": {1}}}); !strings.Contains(row, "| not measured |") || strings.Contains(row, "met") {
+		row := b.row(measures{only: {"ns/op": {1}}})
+		if !strings.Contains(row, "| not measured |") || strings.Contains(row, "met") {
 			t.Errorf("only %s was measured: %s", only, row)
 		}
 	}

@@ -25,7 +25,10 @@ const (
 )
 
 var (
-	stripes    = generator{name: "unalike-stripes", label: []string{"unalike, a worker ID", "for each processor"}, ours: true, mark: triangle}
+	stripes = generator{
+		name: "unalike-stripes", label: []string{"unalike, a worker ID", "for each processor"},
+		ours: true, mark: triangle,
+	}
 	generators = []generator{
 		{name: "unalike-coarse", label: []string{"unalike, Coarse clock"}, ours: true, mark: disc},
 		{name: "unalike", label: []string{"unalike"}, ours: true, mark: square},
@@ -50,7 +53,9 @@ func (g generator) next(goroutines int) string {
 
 // drawAll makes the charts. What was not measured is not on them.
 func drawAll(m measures, out string) error {
-	for name, chart := range map[string]*svg{"next.svg": nextChart(m), "scaling.svg": scalingChart(m), "latency.svg": latencyChart(m)} {
+	for name, chart := range map[string]*svg{
+		"next.svg": nextChart(m), "scaling.svg": scalingChart(m), "latency.svg": latencyChart(m),
+	} {
 		if err := chart.save(filepath.Join(out, name)); err != nil {
 			return err
 		}
@@ -62,14 +67,17 @@ const wideLayout = "Layout 41/4/18, whose ceiling nobody reaches; xid, ULID and 
 
 func nextChart(m measures) *svg {
 	return barChart("Time of one ID in nanoseconds, one goroutine",
-		[]string{wideLayout, "In the default layout, 41/10/12, a worker ID has one ID every 244 ns."},
-		generators, func(g generator) (float64, int) { return m.median(g.next(1), "ns/op") })
+		[]string{
+			wideLayout,
+			"In the default layout, 41/10/12, a worker ID has one ID every 244 ns.",
+		},
+		func(g generator) (float64, int) { return m.median(g.next(1), "ns/op") })
 }
 
 func latencyChart(m measures) *svg {
 	return barChart("p99.9 of the latency in microseconds",
 		[]string{"One ID every 488 ns, half of what the default layout, 41/10/12, has."},
-		generators, func(g generator) (float64, int) {
+		func(g generator) (float64, int) {
 			v, runs := m.median("Latency/gen="+g.name, "p99.9-ns")
 			return v / 1000, runs
 		})
@@ -78,9 +86,12 @@ func latencyChart(m measures) *svg {
 func scalingChart(m measures) *svg {
 	c := lineChart{
 		title: "Millions of IDs a second, by goroutines",
-		below: []string{wideLayout, "In the default layout, 41/10/12, a worker ID has 4.1 million IDs a second."},
-		axis:  "goroutines",
-		x:     []string{"1", "2", "4", "8"},
+		below: []string{
+			wideLayout,
+			"In the default layout, 41/10/12, a worker ID has 4.1 million IDs a second.",
+		},
+		axis: "goroutines",
+		x:    []string{"1", "2", "4", "8"},
 	}
 	for _, g := range slices.Concat([]generator{stripes}, generators) {
 		l := line{generator: g}

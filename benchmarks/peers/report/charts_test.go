@@ -16,7 +16,8 @@ func figures() measures {
 	for i, g := range append([]generator{stripes}, generators...) {
 		m["Latency/gen="+g.name] = map[string][]float64{"p99.9-ns": {20_000}}
 		for _, n := range []int{1, 2, 4, 8} {
-			m[g.next(n)] = map[string][]float64{"ns/op": {float64(10 + i)}, "ids/s": {float64(1e8 / (10 + i))}}
+			ns := float64(10 + i)
+			m[g.next(n)] = map[string][]float64{"ns/op": {ns}, "ids/s": {1e9 / ns}}
 		}
 	}
 	return m
@@ -105,7 +106,11 @@ func TestSpread(t *testing.T) {
 			if labels[i].at > bottom {
 				t.Errorf("%v became %v: below the bottom", before, labels)
 			}
-			if i > 0 && labels[i].at-labels[i-1].at < rowHigh*float64(labels[i].rows+labels[i-1].rows)/2 {
+			if i == 0 {
+				continue
+			}
+			above := labels[i-1]
+			if labels[i].at-above.at < rowHigh*float64(labels[i].rows+above.rows)/2 {
 				t.Errorf("%v became %v: one covers another", before, labels)
 			}
 		}

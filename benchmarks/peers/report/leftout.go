@@ -36,7 +36,8 @@ func leftOut(m measures, silent []string) string {
 	if len(missing) == 0 {
 		return "Everything was measured. The coordinators are in coordinators.txt.\n"
 	}
-	return "**LEFT OUT**, because a server is not installed, or a benchmark was skipped or did not run:\n\n- " + strings.Join(missing, "\n- ") + "\n"
+	return "**LEFT OUT**, because a server is not installed, or a benchmark was skipped or did not " +
+		"run:\n\n- " + strings.Join(missing, "\n- ") + "\n"
 }
 
 // withoutServer names the benchmarks of coordinators of which there is no figure.

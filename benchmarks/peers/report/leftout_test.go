@@ -36,17 +36,21 @@ func TestLeftOut(t *testing.T) {
 	for _, b := range bars {
 		m := complete()
 		delete(m[b.a], b.unit)
-		if s := leftOut(m, nil); !strings.Contains(s, "LEFT OUT") || !strings.Contains(s, "- bar: "+b.what+" (layout "+b.layout+")\n") {
+		s := leftOut(m, nil)
+		if !strings.Contains(s, "LEFT OUT") ||
+			!strings.Contains(s, "- bar: "+b.what+" (layout "+b.layout+")\n") {
 			t.Errorf("there is no figure of %s, and it is not named:\n%s", b.what, s)
 		}
 	}
 	m := complete()
 	delete(m, "Calls/coordinator=zk/x")
 	delete(m, "Scan/coordinator=SETNX")
-	if s := leftOut(m, nil); !strings.HasSuffix(s, "\n\n- coordinators: Scan on SETNX\n- coordinators: Calls on zk\n") {
+	s := leftOut(m, nil)
+	if !strings.HasSuffix(s, "\n\n- coordinators: Scan on SETNX\n- coordinators: Calls on zk\n") {
 		t.Errorf("left out are Scan and Calls on zk, and named is: %s", s)
 	}
-	if s := leftOut(complete(), []string{"service"}); !strings.HasSuffix(s, "\n\n- all of service\n") {
+	s = leftOut(complete(), []string{"service"})
+	if !strings.HasSuffix(s, "\n\n- all of service\n") {
 		t.Errorf("left out is the service, and named is: %s", s)
 	}
 }
@@ -55,7 +59,8 @@ func TestLeftOut(t *testing.T) {
 func TestRead(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{
-		"peers.txt":        "goos: linux\nBenchmarkFill/gen=loop-2  1  5 ns/op  7 ns/id\nBenchmarkFill/gen=loop-2  1  6 ns/op  9 ns/id\n",
+		"peers.txt": "goos: linux\nBenchmarkFill/gen=loop-2  1  5 ns/op  7 ns/id\n" +
+			"BenchmarkFill/gen=loop-2  1  6 ns/op  9 ns/id\n",
 		"benchmarks.txt":   "BenchmarkNext/layout=41-4-18/clock=system-2  1  5 ns/op\n",
 		"coordinators.txt": "goos: linux\nPASS\n",
 	} {

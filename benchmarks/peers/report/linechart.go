@@ -49,7 +49,8 @@ func (c lineChart) draw() *svg {
 		}
 	}
 	x := func(mark int) float64 {
-		return chartLeft + 15 + (chartRight-chartLeft-15)*float64(mark)/float64(max(1, len(c.x)-1))
+		const first = chartLeft + 15
+		return first + (chartRight-first)*float64(mark)/float64(len(c.x)-1)
 	}
 	y := func(v float64) float64 { return bottom - chartHigh*v/most }
 
@@ -72,9 +73,10 @@ func (c lineChart) draw() *svg {
 	spread(labels, bottom)
 	for i, l := range c.lines {
 		at := labels[i].at
-		s.add(`<path d="M%.1f %.1fL%.1f %.1f" stroke="%s"/>`, x(l.last().x)+9, y(l.last().y), labelsLeft-6, at, grey)
+		s.line(x(l.last().x)+9, y(l.last().y), labelsLeft-6, at, grey)
 		for row, text := range l.label {
-			s.text(labelsLeft, at+5+rowHigh*(float64(row)-float64(len(l.label)-1)/2), "start", text)
+			middle := float64(len(l.label)-1) / 2
+			s.text(labelsLeft, at+5+rowHigh*(float64(row)-middle), "start", text)
 		}
 	}
 	return s
@@ -90,9 +92,11 @@ func (s *svg) curve(l line, x func(int) float64, y func(float64) float64) {
 	for i, p := range l.points {
 		fmt.Fprintf(&path, "%c%.1f %.1f", "ML"[min(i, 1)], x(p.x), y(p.y))
 	}
-	s.add(`<path d="%s" fill="none" stroke="%s" stroke-width="%g" stroke-dasharray="%s"/>`, path.String(), colour, thick, cmp.Or(l.dash, "none"))
+	s.add(`<path d="%s" fill="none" stroke="%s" stroke-width="%g" stroke-dasharray="%s"/>`,
+		path.String(), colour, thick, cmp.Or(l.dash, "none"))
 	for _, p := range l.points {
-		s.add(`<path d="%s" transform="translate(%.1f %.1f)" fill="%s" stroke="%s" stroke-width="1.5"/>`, l.mark, x(p.x), y(p.y), fill, colour)
+		s.add(`<path d="%s" transform="translate(%.1f %.1f)" fill="%s" stroke="%s" stroke-width="1.5"/>`,
+			l.mark, x(p.x), y(p.y), fill, colour)
 	}
 }
 

@@ -24,7 +24,8 @@ func read(folder string) (m measures, silent []string, err error) {
 	m = measures{}
 	for _, suite := range suites {
 		before := len(m)
-		if err := m.addFile(filepath.Join(folder, suite+".txt")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := m.addFile(filepath.Join(folder, suite+".txt"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, err
 		}
 		if len(m) == before {

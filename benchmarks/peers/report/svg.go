@@ -45,7 +45,8 @@ func (s *svg) line(x1, y1, x2, y2 float64, colour string) {
 }
 
 func (s *svg) save(path string) error {
-	text := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%.0f" viewBox="0 0 %[1]d %.0[2]f" font-family="Helvetica, Arial, sans-serif" font-size="%d" fill="%s">
+	text := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%.0f" viewBox="0 0 %[1]d %.0[2]f"
+	font-family="Helvetica, Arial, sans-serif" font-size="%d" fill="%s">
 <rect width="100%%" height="100%%" fill="#fff"/>
 %s</svg>
 `, width, s.height, textSize, black, s.body.String())
