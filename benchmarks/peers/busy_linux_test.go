@@ -28,7 +28,7 @@ func children(tb testing.TB) (pids []string) {
 func TestBeside(t *testing.T) {
 	children(t)
 	during := 0
-	testing.Benchmark(func(b *testing.B) {
+	testing.Benchmark(func(b *testing.B) { //nolint:thelper // it is the benchmark
 		beside(b, 2)
 		during = len(children(b))
 		b.FailNow()

@@ -26,7 +26,7 @@ func spin() {
 		os.Exit(0)
 	}()
 	fmt.Println("busy")
-	for {
+	for { //nolint:staticcheck // to spin is all that it is for
 	}
 }
 
