@@ -7,7 +7,7 @@ LINT := bin/golangci-lint
 AT_ONCE = $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check rest full left-out unit test-race faults fmt vet lint cross oldest proto mutants fuzz model bench bench-smoke tidy ci
+.PHONY: help build test check rest full left-out unit test-race faults fmt vet lint cross oldest proto mutants fuzz model bench bench-quick bench-smoke tidy ci
 # A step after the other, however make is called: what measures time does not share the machine with a compiler.
 .NOTPARALLEL:
 
@@ -134,7 +134,10 @@ fuzz: ## Let each fuzz test search for FUZZTIME, 10s by default
 model: ## Check the protocol's model with spin at its large bounds: minutes, up to 8 GiB
 	@scripts/model full
 
-bench: ## Run the benchmarks, a quarter of an hour, and write benchmarks/results
+bench-quick: ## Compare Next with bwmarrin/snowflake's in a wide layout: 15 seconds
+	$(GO) test -C benchmarks/peers -run '^$$' -bench '^BenchmarkNext$$/41-4-18/(unalike|bwmarrin)/=[12]$$' -benchtime 400ms
+
+bench: ## Run the benchmarks, some 25 minutes, and write benchmarks/results
 	@scripts/bench
 
 bench-smoke: ## Run each benchmark for a moment

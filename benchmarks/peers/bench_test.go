@@ -142,31 +142,67 @@ func BenchmarkFill(b *testing.B) {
 	})
 }
 
+// BenchmarkCeilingFill takes all IDs of the default layout, a millisecond's with each call. What
+// differs is the processor time, of which cores is the share of the time that passes.
+func BenchmarkCeilingFill(b *testing.B) { ceilingFill(b) }
+
+// BenchmarkBusyCeilingFill is the same where two other processes want the processors.
+func BenchmarkBusyCeilingFill(b *testing.B) {
+	beside(b, 2)
+	ceilingFill(b)
+}
+
+func ceilingFill(b *testing.B) {
+	b.Helper()
+	g := coretest.NewWith(b, core.Config{Layout: regular, Clock: clock.System()})
+	dst := make([]core.ID, regular.SequencesPerTick())
+	benchtest.Share(b, 1, len(dst), func(calls int) {
+		for range calls {
+			if _, err := g.Fill(context.Background(), dst); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}
+
 // BenchmarkLatency asks for one ID every 488 ns, which is half of what the default
 // layout has, and measures from the moment at which each was due, so that a call which
 // takes long counts for those that had to wait for it as well. A run has half a
 // million IDs at the least.
 func BenchmarkLatency(b *testing.B) {
+	latency(b, unalikeSystem, unalikeCoarse, bwmarrin, sonyflakePeer)
+}
+
+// BenchmarkBusyLatency is the same where two other processes want the processors.
+func BenchmarkBusyLatency(b *testing.B) {
+	beside(b, 2)
+	latency(b, unalikeSystem, bwmarrin)
+}
+
+func latency(b *testing.B, of ...peer) {
+	b.Helper()
+	for _, p := range of {
+		b.Run("gen="+p.name, func(b *testing.B) { latencyOf(b, p.make(b, regular).spend) })
+	}
+}
+
+func latencyOf(b *testing.B, spend func(n int)) {
+	b.Helper()
 	const every = 488 * time.Nanosecond
-	for _, p := range []peer{unalikeSystem, unalikeCoarse, bwmarrin, sonyflakePeer} {
-		b.Run("gen="+p.name, func(b *testing.B) {
-			spend := p.make(b, regular).spend
-			h := hdrhistogram.New(1, time.Second.Nanoseconds(), 3)
-			b.ResetTimer()
-			start := time.Now()
-			for i := range b.N {
-				due := time.Duration(i) * every
-				for time.Since(start) < due {
-				}
-				spend(1)
-				if err := h.RecordValue(max(1, (time.Since(start) - due).Nanoseconds())); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.StopTimer()
-			for name, q := range map[string]float64{"p50-ns": 50, "p99-ns": 99, "p99.9-ns": 99.9} {
-				b.ReportMetric(float64(h.ValueAtPercentile(q)), name)
-			}
-		})
+	h := hdrhistogram.New(1, time.Minute.Nanoseconds(), 3)
+	b.ResetTimer()
+	start := time.Now()
+	for i := range b.N {
+		due := time.Duration(i) * every
+		for time.Since(start) < due {
+		}
+		spend(1)
+		if err := h.RecordValue(max(1, (time.Since(start) - due).Nanoseconds())); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.StopTimer()
+	for name, q := range map[string]float64{"p50-ns": 50, "p99-ns": 99, "p99.9-ns": 99.9} {
+		b.ReportMetric(float64(h.ValueAtPercentile(q)), name)
 	}
 }

@@ -1,7 +1,8 @@
 // Package peers measures unalike beside other generators of unique IDs, all in one
 // run, so that ratios hold on any machine.
 //
-//	cd benchmarks/peers && go test -bench . -count 6
+//	make bench-quick
+//	go test -C benchmarks/peers -run '^$' -bench . -count 6
 //
 // Each generator has an adapter in a file of its own, which says what can be compared
 // and what cannot. Snowflake generators are set to the same layouts: 41 bits of

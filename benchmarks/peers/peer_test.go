@@ -25,9 +25,9 @@ type peer struct {
 	layouts bool
 }
 
-// peers are all of them; the first is ours.
+// peers are all of them; the first are ours.
 var peers = []peer{
-	unalikeSystem, unalikeCoarse,
+	unalikeSystem, unalikeCoarse, unalikeStripes, unalikeKernel,
 	bwmarrin, sonyflakePeer,
 	xidPeer, ulidPeer, uuidV4, uuidV7,
 }

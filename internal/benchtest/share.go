@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// Share divides b.N calls between goroutines in small portions, and reports the rate and
-// the processor time of an ID, for calls that make n IDs each. f makes as many calls as
+// Share divides b.N calls between goroutines in small portions, and reports the rate, the
+// processor time of an ID, for calls that make n IDs each, and that time's share of the time
+// that passes, as a number of cores. f makes as many calls as
 // it is asked for: the loop is the caller's, so that nothing but what is measured lies
 // between two calls.
 func Share(b *testing.B, goroutines, n int, f func(calls int)) {
@@ -37,5 +38,6 @@ func Share(b *testing.B, goroutines, n int, f func(calls int)) {
 	b.ReportMetric(ids/b.Elapsed().Seconds(), "ids/s")
 	if after, ok := CPUTime(); ok && known {
 		b.ReportMetric(float64(after-before)/ids, "cpu-ns/id")
+		b.ReportMetric(float64(after-before)/float64(b.Elapsed()), "cores")
 	}
 }

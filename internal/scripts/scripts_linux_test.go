@@ -16,11 +16,17 @@ import (
 // script runs a script of the project's and returns what it has printed, and its exit code.
 func script(t *testing.T, name string, args ...string) (string, int) {
 	t.Helper()
+	return run(t, filepath.Join("scripts", name), args...)
+}
+
+// run is script for one at any path.
+func run(t *testing.T, path string, args ...string) (string, int) {
+	t.Helper()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("SKIPPED, not installed: bash")
 	}
-	cmd := exec.CommandContext(t.Context(), bash, append([]string{filepath.Join("scripts", name)}, args...)...)
+	cmd := exec.CommandContext(t.Context(), bash, append([]string{path}, args...)...)
 	cmd.Dir = filepath.Join("..", "..")
 	// The steps of a test are no steps of what it is a part of.
 	cmd.Env = append(os.Environ(), "UNALIKE_STEPS=")

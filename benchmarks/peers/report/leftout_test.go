@@ -1,39 +1,84 @@
 package main
 
 import (
-	"slices"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-
-	"golang.org/x/perf/benchfmt"
 )
 
-// TestLeftOut reads what a machine without ZooKeeper prints.
-func TestLeftOut(t *testing.T) {
+// complete is what is read if everything was measured.
+func complete() measures {
 	m := measures{}
-	if err := m.add(benchfmt.NewReader(strings.NewReader(`goos: linux
-BenchmarkCalls/coordinator=etcd/held=0/call=acquire-2  1  5 ns/op
-BenchmarkCalls/coordinator=redis/held=0/call=acquire-2  1  5 ns/op
-BenchmarkStarters/coordinator=etcd/starters=1-2  1  5 ns/op
-BenchmarkStarters/coordinator=redis/starters=1-2  1  5 ns/op
-BenchmarkRenewAll/coordinator=etcd-2  1  5 ns/op
-BenchmarkRenewAll/coordinator=redis-2  1  5 ns/op
-BenchmarkTakeover/coordinator=etcd-2  1  5 ns/op
-BenchmarkScan/coordinator=SETNX/held=1000/call=acquire-2  1  5 ns/op
-`), "test")); err != nil {
-		t.Fatal(err)
+	for _, b := range bars {
+		for _, name := range []string{b.a, b.b} {
+			if m[name] == nil {
+				m[name] = map[string][]float64{}
+			}
+			m[name][b.unit] = []float64{1}
+		}
 	}
-	want := []string{"Calls on zk", "RenewAll on zk", "Starters on zk", "Takeover on redis", "Takeover on zk"}
-	if got := leftOut(m); !slices.Equal(got, want) {
-		t.Errorf("left out: %q, want %q", got, want)
+	for _, benchmark := range onServers {
+		for _, server := range servers {
+			m[benchmark+"/coordinator="+server+"/x"] = nil
+		}
 	}
-	if s := coordinators(m); !strings.Contains(s, "LEFT OUT") || !strings.Contains(s, strings.Join(want, ", ")) {
-		t.Errorf("the table does not name them: %q", s)
-	}
-	for _, name := range []string{"Calls/coordinator=zk/x", "RenewAll/coordinator=zk", "Starters/coordinator=zk/x", "Takeover/coordinator=redis", "Takeover/coordinator=zk"} {
+	for _, name := range onOne {
 		m[name] = nil
 	}
-	if s := coordinators(m); strings.Contains(s, "LEFT OUT") {
-		t.Errorf("nothing was left out, but: %q", s)
+	return m
+}
+
+func TestLeftOut(t *testing.T) {
+	if s := leftOut(complete(), nil); strings.Contains(s, "LEFT OUT") {
+		t.Errorf("nothing was left out, but: %s", s)
+	}
+	for _, b := range bars {
+		m := complete()
+		delete(m[b.a], b.unit)
+		s := leftOut(m, nil)
+		if !strings.Contains(s, "LEFT OUT") ||
+			!strings.Contains(s, "- bar: "+b.what+" (layout "+b.layout+")\n") {
+			t.Errorf("there is no figure of %s, and it is not named:\n%s", b.what, s)
+		}
+	}
+	m := complete()
+	delete(m, "Calls/coordinator=zk/x")
+	delete(m, "Scan/coordinator=SETNX")
+	s := leftOut(m, nil)
+	if !strings.HasSuffix(s, "\n\n- coordinators: Scan on SETNX\n- coordinators: Calls on zk\n") {
+		t.Errorf("left out are Scan and Calls on zk, and named is: %s", s)
+	}
+	s = leftOut(complete(), []string{"service"})
+	if !strings.HasSuffix(s, "\n\n- all of service\n") {
+		t.Errorf("left out is the service, and named is: %s", s)
+	}
+}
+
+// TestRead reads the output of two suites: one is not there, and one has skipped what it has.
+func TestRead(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"peers.txt": "goos: linux\nBenchmarkFill/gen=loop-2  1  5 ns/op  7 ns/id\n" +
+			"BenchmarkFill/gen=loop-2  1  6 ns/op  9 ns/id\n",
+		"benchmarks.txt":   "BenchmarkNext/layout=41-4-18/clock=system-2  1  5 ns/op\n",
+		"coordinators.txt": "goos: linux\nPASS\n",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, silent, err := read(folder)
+	if err != nil || strings.Join(silent, " ") != "coordinators service" {
+		t.Fatalf("%v; silent are %v, want coordinators and service", err, silent)
+	}
+	if v, runs := m.median("Fill/gen=loop", "ns/id"); v != 8 || runs != 2 {
+		t.Errorf("the median is %g of %d runs, want 8 of 2", v, runs)
+	}
+	if !m.has("Next/layout=41-4-18") || m.has("Next/layout=41") {
+		t.Errorf("what was measured is %v", m)
+	}
+	if _, _, err := read(t.TempDir()); err == nil {
+		t.Error("a folder without figures is no error")
 	}
 }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"errors"
-	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"golang.org/x/perf/benchfmt"
 )
@@ -16,23 +18,32 @@ type measures map[string]map[string][]float64
 // procs is what the testing package adds to a name: the number of processors.
 var procs = regexp.MustCompile(`-\d+$`)
 
-// read reads the files, which are what go test -bench has printed.
-func read(files []string) (measures, error) {
-	if len(files) == 0 {
-		return nil, errors.New("name the files with the output of go test -bench")
-	}
-	m := measures{}
-	for _, name := range files {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
+// read reads what the suites have printed into files in a folder, and returns the suites that
+// have printed no figures.
+func read(folder string) (m measures, silent []string, err error) {
+	m = measures{}
+	for _, suite := range suites {
+		before := len(m)
+		err := m.addFile(filepath.Join(folder, suite+".txt"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, err
 		}
-		err = m.add(benchfmt.NewReader(f, name))
-		if err := errors.Join(err, f.Close()); err != nil {
-			return nil, err
+		if len(m) == before {
+			silent = append(silent, suite)
 		}
 	}
-	return m, nil
+	if len(m) == 0 {
+		return nil, nil, errors.New("there are no figures in " + folder)
+	}
+	return m, silent, nil
+}
+
+func (m measures) addFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(m.add(benchfmt.NewReader(f, path)), f.Close())
 }
 
 func (m measures) add(r *benchfmt.Reader) error {
@@ -56,13 +67,24 @@ func (m measures) add(r *benchfmt.Reader) error {
 	return r.Err()
 }
 
-// median returns the median of a benchmark's values, and of how many.
-func (m measures) median(name, unit string) (value float64, runs int, err error) {
+// has reports whether a benchmark was measured, or one below it.
+func (m measures) has(name string) bool {
+	for measured := range m {
+		if measured == name || strings.HasPrefix(measured, name+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// median returns the median of a benchmark's values, and of how many it is: of none if it was
+// not measured.
+func (m measures) median(name, unit string) (value float64, runs int) {
 	values := slices.Clone(m[name][unit])
 	if len(values) == 0 {
-		return 0, 0, fmt.Errorf("there is no %s of %s", unit, name)
+		return 0, 0
 	}
 	slices.Sort(values)
 	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2, n, nil
+	return (values[(n-1)/2] + values[n/2]) / 2, n
 }
