@@ -15,7 +15,7 @@ import (
 //
 // IDs of one worker ID are strictly increasing: a call that begins after another
 // has returned gets a greater ID, except when a large step of the clock backward
-// was healed by taking another worker ID. It allocates nothing.
+// was healed by taking another worker ID. It allocates nothing unless it waits.
 func (g *Generator) Next() (ID, error) {
 	if id, ok := g.fast(); ok {
 		return id, nil
