@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -42,16 +41,11 @@ func (d *db) transact(ctx context.Context, write bool, statements []sqlstore.Sta
 	if write {
 		begin, send = beginWrite, pgdb.Commit
 	}
-	results, err := send(ctx, conn.Conn().PgConn(), begin+"; "+sqlstore.Script(statements, literal)+"; COMMIT")
+	results, err := send(ctx, conn.Conn().PgConn(), begin+"; "+sqlstore.Script(statements, pgdb.Text)+"; COMMIT")
 	if err != nil {
 		return nil, err
 	}
 	return pgdb.Rows(results[len(results)-2]), nil
-}
-
-// literal is text, whatever the server's settings and encoding are.
-func literal(text string) string {
-	return fmt.Sprintf("convert_from(decode('%x', 'hex'), 'UTF8')", text)
 }
 
 // Number implements [sqlstore.DB].

@@ -2,11 +2,14 @@ package postgres
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
@@ -25,6 +28,20 @@ func TestOneRoundTrip(t *testing.T) {
 	t.Cleanup(pool.Close)
 	d.DB = &db{pool}
 	sqltest.OneRoundTrip(t, d, f)
+}
+
+// TestIndexed: a row is found by an index, so that a call costs the same however many namespaces
+// there are.
+func TestIndexed(t *testing.T) {
+	d := database(t, pgtest.Start(t), "")
+	c, _ := d.New(t, "ns")
+	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
+		t.Fatal(err)
+	}
+	plan := d.Text(t, "%s", "EXPLAIN SELECT record FROM unalike_slots WHERE worker = 0 AND namespace = "+pgdb.Text("ns"))
+	if !strings.HasPrefix(plan, "Index Scan") {
+		t.Errorf("a row is found by %s", plan)
+	}
 }
 
 // TestNoPing: an idle connection is pinged only if it is dead, which costs nothing.

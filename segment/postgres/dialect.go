@@ -1,8 +1,7 @@
 package postgres
 
 import (
-	"fmt"
-
+	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
 )
 
@@ -13,10 +12,9 @@ func dialect() sqlsegment.Dialect {
 		// The timeline is in the names of files: that in pg_control lags behind a promotion.
 		Identity: "(SELECT (SELECT system_identifier FROM pg_control_system()) || '/' || substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8))",
 		Now:      "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
-		// Whatever the server's settings and encoding are.
-		Text:  func(s string) string { return fmt.Sprintf("convert_from(decode('%x', 'hex'), 'UTF8')", s) },
-		Quote: func(name string) string { return `"` + name + `"` },
-		Take:  take,
+		Text:     pgdb.Text,
+		Quote:    func(name string) string { return `"` + name + `"` },
+		Take:     take,
 		Newer: "COALESCE((SELECT stamp FROM {meta} WHERE name = $ALL), 0) <= $STAMP AND " +
 			"COALESCE((SELECT stamp FROM {meta} WHERE name = $ALL || ':' || biz_tag), 0) <= $STAMP",
 		Types: "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attname IN ('max_id', 'step') AND attnum > 0 AND NOT attisdropped " +

@@ -21,7 +21,9 @@ func TestCrowds(t *testing.T) {
 // TestDumped: a dump is restored, here and elsewhere.
 func TestDumped(t *testing.T) {
 	s, pool := start(t)
-	other, otherPool := start(t)
+	other := pgtest.StartNew(t)
+	otherPool := connect(t, other.URL())
+	exec(t, otherPool, Schema(""))
 	client := func(name string, args ...string) func(testing.TB, *sqlsegmenttest.Database) *programs.Cmd {
 		return func(tb testing.TB, d *sqlsegmenttest.Database) *programs.Cmd {
 			tb.Helper()

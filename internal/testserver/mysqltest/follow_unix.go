@@ -4,8 +4,9 @@ package mysqltest
 
 import (
 	"os"
-	"os/exec"
 	"testing"
+
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
 // Follow starts a server that has ended as the replica of another one, with a copy of what that
@@ -16,11 +17,8 @@ func (s *Server) Follow(tb testing.TB, primary *Server) {
 		tb.Fatal(err)
 	}
 	primary.Freeze(tb)
-	out, err := exec.Command("cp", "-a", primary.Dir, s.Dir).CombinedOutput()
+	proctest.Copy(tb, primary.Dir, s.Dir)
 	primary.Thaw(tb)
-	if err != nil {
-		tb.Fatalf("%s cannot be copied: %v\n%s", primary.Dir, err, out)
-	}
 	s.Restart(tb)
 	s.follow(tb, primary, "SET GLOBAL gtid_slave_pos = @@gtid_binlog_pos")
 }

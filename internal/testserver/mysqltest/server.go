@@ -56,16 +56,13 @@ func (s *Server) DSN(params string) string {
 // Start runs a server that ends with the test, with more arguments of mariadbd.
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
-	server, install := program(tb, "mariadbd"), program(tb, "mariadb-install-db")
+	server := program(tb, "mariadbd")
 	dir := proctest.Folder(tb, "unalike-my-")
 	s := &Server{Dir: filepath.Join(dir, "data"), Socket: filepath.Join(dir, "socket"), log: filepath.Join(dir, "log"), args: args}
 	if err := os.Mkdir(s.Dir+"-tmp", 0o700); err != nil {
 		tb.Fatal(err)
 	}
-	cmd := exec.Command(install, append(s.user(), "--auth-root-authentication-method=normal", "--skip-test-db", "--innodb-log-file-size=8M", "--innodb-flush-method=nosync")...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		tb.Fatalf("mariadb-install-db: %v\n%s", err, out)
-	}
+	proctest.Copy(tb, template(tb), s.Dir)
 	// Each server does it for itself, whenever it starts, and tells its replicas nothing of it.
 	grant := fmt.Sprintf("SET sql_log_bin = 0;\nCREATE DATABASE IF NOT EXISTS %s;\nCREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY '%s';\nGRANT ALL ON *.* TO %s@'%%' WITH GRANT OPTION;\n",
 		Database, User, Password, User)
@@ -80,6 +77,22 @@ func Start(tb testing.TB, args ...string) *Server {
 	}
 	tb.Fatalf("mariadbd does not start:\n%s", s.output())
 	return nil
+}
+
+// template returns a data folder that mariadb-install-db has made, which takes longer than a copy.
+func template(tb testing.TB) string {
+	tb.Helper()
+	install := program(tb, "mariadb-install-db")
+	return proctest.Cached(tb, "mariadb", func(path string) {
+		made := &Server{Dir: path}
+		if err := os.Mkdir(made.Dir+"-tmp", 0o700); err != nil {
+			tb.Fatal(err)
+		}
+		cmd := exec.Command(install, append(made.user(), "--auth-root-authentication-method=normal", "--skip-test-db", "--innodb-log-file-size=8M", "--innodb-flush-method=nosync")...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			tb.Fatalf("mariadb-install-db: %v\n%s", err, out)
+		}
+	}, install, program(tb, "mariadbd"))
 }
 
 // Restart starts the server again, at the same port, with what is in its folder.

@@ -2,6 +2,7 @@ package proctest
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 )
@@ -32,6 +33,14 @@ func Folder(tb testing.TB, prefix string) string {
 	}
 	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
+}
+
+// Copy copies a folder, with owners and rights, to a path that is not there yet.
+func Copy(tb testing.TB, from, to string) {
+	tb.Helper()
+	if out, err := exec.Command("cp", "-a", from, to).CombinedOutput(); err != nil {
+		tb.Fatalf("%s cannot be copied: %v\n%s", from, err, out)
+	}
 }
 
 // open reports whether a folder is there, and others may go through it and all that is above

@@ -3,6 +3,7 @@ package proctest
 import (
 	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 )
 
@@ -36,6 +37,20 @@ func Start(tb testing.TB, cmd *exec.Cmd) *Process {
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.done
+}
+
+// Terminate asks the process to end, as SIGTERM does, and waits until it has.
+func (p *Process) Terminate(tb testing.TB) {
+	tb.Helper()
+	p.signal(tb, syscall.SIGTERM)
+	<-p.done
+}
+
+func (p *Process) signal(tb testing.TB, s os.Signal) {
+	tb.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		tb.Fatalf("%s: %v", p.cmd.Path, err)
+	}
 }
 
 // Done is closed when the process is gone.
