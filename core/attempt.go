@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"runtime"
 	"sync/atomic"
+	"unsafe"
 )
 
 // attempt is the result of trying to stamp IDs.
@@ -72,7 +73,7 @@ func (g *Generator) count(a attempt) verdict {
 // written only when the processor moves on to another stripe.
 type hint struct {
 	stripe atomic.Pointer[stripe]
-	_      [cacheLine - 8]byte
+	_      [cacheLine - unsafe.Sizeof(uintptr(0))]byte
 }
 
 // newHints makes a hint for each processor. They begin at the stripes in turn.
@@ -106,7 +107,7 @@ func (g *Generator) moveOn(s *stripe) *stripe {
 
 // grab takes up to n IDs from whichever stripe has some. If none has, the result
 // is the most hopeful one: the earliest tick to wait for, or else the reason of
-// the first stripe that is open.
+// the stripe that was asked first.
 func (g *Generator) grab(n int) attempt {
 	if g.only != nil {
 		return g.take(g.only, n)
@@ -115,28 +116,35 @@ func (g *Generator) grab(n int) attempt {
 	if home == nil { // a zero Generator, which New did not make
 		return attempt{verdict: closed}
 	}
-	best := attempt{verdict: closed}
-	for s := home; ; {
-		if s.open() {
-			a := g.take(s, n)
-			if a.verdict == issue {
-				if s != home {
-					g.hint().stripe.Store(s)
-				}
-				return a
-			}
-			if best.verdict == closed || a.verdict == wait && (best.verdict != wait || a.tick < best.tick) {
-				best = a
-			}
+	a, passed := g.ask(home, n, false)
+	if passed && a.verdict != issue {
+		a, _ = g.ask(home, n, true)
+	}
+	return a
+}
+
+// ask asks one stripe after the other for up to n IDs, from home on, until one has some. A
+// closed one may be in the middle of a change of its term: unless settle is set, it is not
+// waited for but passed over, and passed says so.
+func (g *Generator) ask(home *stripe, n int, settle bool) (best attempt, passed bool) {
+	best.verdict = closed
+	for s, first := home, true; first || s != home; s, first = s.next, false {
+		if !settle && !s.open() {
+			passed = true
+			continue
 		}
-		if s = s.next; s == home {
-			break
+		a := g.take(s, n)
+		if a.verdict == issue {
+			if s != home {
+				g.hint().stripe.Store(s)
+			}
+			return a, passed
+		}
+		if best.stripe == nil || a.verdict == wait && (best.verdict != wait || a.tick < best.tick) {
+			best = a
 		}
 	}
-	if best.verdict == closed {
-		return g.take(home, n) // which waits for a change of its term that is under way
-	}
-	return best
+	return best, passed
 }
 
 // take takes up to n IDs from one stripe: as many as its tick has left, with one

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/keeper"
@@ -36,21 +37,47 @@ func homeAt(g *Generator, at int) {
 	}
 }
 
-// TestLostRaceMovesOn: who has lost a race on the last of three stripes takes an ID of the next
-// one, and so does whoever comes after on that processor.
+// TestLostRaceMovesOn: who has lost a race on a stripe takes an ID of the next one, and so does
+// whoever comes after on that processor. No reading of the clock is needed, and none is believed
+// that lies before the tick.
 func TestLostRaceMovesOn(t *testing.T) {
 	g, h := hookedGenerator(t, Config{Stripes: 3})
 	for _, st := range g.stripes {
 		g.take(st, 1) // enters the tick
 	}
-	homeAt(g, 2)
-	h.before = func() { t.Error("the clock was read once more") }
-	if id, ok := g.again(g.stripes[2], 1000); !ok || workerOf(id) != 0 {
-		t.Errorf("after a lost race: worker ID %d, %v; want 0", workerOf(id), ok)
+	for i, st := range g.stripes {
+		homeAt(g, i)
+		h.before = func() { t.Error("the clock was read once more") }
+		if id, ok := g.again(st, 1000); !ok || workerOf(id) != (i+1)%3 {
+			t.Errorf("after a lost race on stripe %d: worker ID %d, %v", i, workerOf(id), ok)
+		}
+		h.before = nil
+		if id := mustNext(t, g); workerOf(id) != (i+1)%3 {
+			t.Errorf("after that: worker ID %d, want %d", workerOf(id), (i+1)%3)
+		}
+		if id, ok := g.again(st, 999); ok {
+			t.Errorf("%d was issued ahead of the clock", id)
+		}
 	}
-	h.before = nil
-	if id := mustNext(t, g); workerOf(id) != 0 {
-		t.Errorf("after that: worker ID %d, want 0", workerOf(id))
+}
+
+// TestChangeOfAnotherTermIsWaitedFor: one stripe's window has ended, and another one's term is
+// just being replaced. Nobody is refused because of the moment between its two terms.
+func TestChangeOfAnotherTermIsWaitedFor(t *testing.T) {
+	g, h := hookedGenerator(t, Config{Stripes: 2})
+	g.stripes[0].Swap(keeper.Term{Grant: coord.Grant{Generation: 2, NotBefore: 500, NotAfter: 600}})
+	homeAt(g, 1)
+	st := g.stripes[1]
+	st.mu.Lock()
+	st.closeTerm(st.term.Load())
+	h.after = func() { // of the short way, for which stripe 1 is closed
+		h.after = func() { // of stripe 0, after stripe 1 was passed over
+			st.term.Store(newTerm(&g.rule, coord.Grant{WorkerID: 9, Generation: 2, NotBefore: 500, NotAfter: 1e6}, 0, time.Now()))
+			st.mu.Unlock()
+		}
+	}
+	if id, err := g.Next(); err != nil || workerOf(id) != 9 {
+		t.Errorf("%d, %v; want an ID of worker ID 9", workerOf(id), err)
 	}
 }
 
