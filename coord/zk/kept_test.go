@@ -77,10 +77,12 @@ func TestNothingIsKeptForEver(t *testing.T) {
 		"it is not used any more": {3 * time.Second, func() {}},
 		"the servers end it": {2 * time.Minute, func() { // and not its time, on a machine that is slow
 			sessions := server.Sessions(t)
-			if len(sessions) != 1 {
-				t.Fatalf("sessions %x; want one", sessions)
+			if len(sessions) == 0 {
+				t.Fatal("there is no session to end")
 			}
-			server.KillSession(t, sessions[0])
+			for _, session := range sessions { // one, and those of connections that were made again
+				server.KillSession(t, session)
+			}
 		}},
 	} {
 		req := request(1)
