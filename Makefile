@@ -7,7 +7,7 @@ LINT := bin/golangci-lint
 AT_ONCE = $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check rest full left-out unit test-race faults fmt vet lint cross oldest proto mutants fuzz model bench bench-quick bench-smoke tidy ci
+.PHONY: help build test check rest full left-out shortcover unit test-race faults fmt vet lint cross oldest proto mutants fuzz model bench bench-quick bench-smoke tidy ci
 # A step after the other, however make is called: what measures time does not share the machine with a compiler.
 .NOTPARALLEL:
 
@@ -87,6 +87,9 @@ step-busy-mutants: # the loops leave the mutants a third of two cores
 
 left-out: ## List the tests that make test leaves out, and why
 	@grep -rnE 'fulltest\.Long\(|testing\.Short\(\)' --include='*.go' . | grep -v 'fulltest/fulltest'
+
+shortcover: ## Compare make test with all tests: how many run, and the coverage of each package; half an hour
+	@scripts/shortcover
 
 oldest: ## Build, vet and test the library with the Go version in go.mod, which is the oldest that is supported
 	@scripts/step "oldest Go" scripts/oldest

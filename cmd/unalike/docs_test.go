@@ -157,7 +157,7 @@ func runTest(t *testing.T, page, program string) {
 	if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("go", "test", source)
+	cmd := exec.Command("go", "test", "-ldflags=-s -w", source)
 	cmd.Dir = root // where its imports are found
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%s: %v\n%s", page, err, out)

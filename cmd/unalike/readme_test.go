@@ -42,7 +42,8 @@ func compileProgram(t *testing.T, page, program string) (binary string) {
 	if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	compile := exec.Command("go", "build", "-o", binary, source)
+	// What a debugger needs takes longer to link than all the rest.
+	compile := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, source)
 	compile.Dir = root // where its imports are found
 	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", page, err, out)

@@ -112,6 +112,9 @@ func (s *served) kill() {
 func TestServeState(t *testing.T) {
 	for _, door := range []string{"file", "environment", "URL"} {
 		t.Run(door, func(t *testing.T) {
+			if door != "environment" {
+				t.Parallel()
+			}
 			etcd := etcdtest.Start(t)
 			url := fmt.Sprintf("etcd://%s/kept", strings.TrimPrefix(etcd.Endpoint, "http://"))
 			file := filepath.Join(t.TempDir(), "unalike.state")

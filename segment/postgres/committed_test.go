@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -17,17 +18,28 @@ import (
 func TestCancelledWait(t *testing.T) {
 	t.Parallel()
 	s, pool := start(t)
-	exec(t, pool, "INSERT INTO leaf_alloc (biz_tag, step) VALUES ('a', 10)")
+	exec(t, pool, "INSERT INTO leaf_alloc (biz_tag, step) VALUES ('a', 10), ('other', 10)")
 	st := openStore(t, s.URL()+"?client_min_messages=error", &sqlsegmenttest.Wire{}, nil)
 	wantTake(t, st, "a", 10, 1)
 	exec(t, pool, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
 	exec(t, pool, "SELECT pg_reload_conf()")
-	streamtest.Eventually(t, "commits wait", func() bool {
-		var names string
-		err := pool.QueryRowContext(within(t), "SHOW synchronous_standby_names").Scan(&names)
-		return err == nil && names == "nobody"
-	})
 	const waits = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+	waiting := func() (n int) {
+		if err := pool.QueryRowContext(within(t), "SELECT COUNT(*) "+waits).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	others, end := context.WithCancel(t.Context())
+	defer end()
+	go func() { // until the server has heard of it, which the setting of a connection does not tell
+		for others.Err() == nil {
+			_, _ = pool.ExecContext(others, "UPDATE leaf_alloc SET step = step WHERE biz_tag = 'other'")
+		}
+	}()
+	streamtest.Eventually(t, "commits wait", func() bool { return waiting() == 1 })
+	end()
+	streamtest.Eventually(t, "none waits", func() bool { return waiting() == 0 })
 	for what, call := range map[string]func() error{
 		"Take":    func() error { _, err := st.Take(within(t), "a", 10); return err },
 		"Advance": func() error { return st.Advance(within(t), "a", 1000) },
@@ -35,8 +47,7 @@ func TestCancelledWait(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- call() }()
 		streamtest.Eventually(t, "the commit waits", func() bool {
-			n := 0
-			return len(done) == 1 || pool.QueryRowContext(within(t), "SELECT COUNT(*) "+waits).Scan(&n) == nil && n == 1
+			return len(done) == 1 || waiting() == 1
 		})
 		exec(t, pool, "SELECT pg_cancel_backend(pid) "+waits)
 		if err := <-done; err == nil || !strings.Contains(err.Error(), "warning") {
