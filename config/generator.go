@@ -26,5 +26,5 @@ func (g *Generator) Close(ctx context.Context) error {
 }
 
 // Coordinator returns the coordinator, for what it offers beside leases: see
-// [coord.Lister] and [coord.Admin]. It is closed by Close.
+// [coord.Admin]. It is closed by Close.
 func (g *Generator) Coordinator() coord.Coordinator { return g.coordinator }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // kept is a coordinator with a state file, which all generators of this process share that are
@@ -28,7 +29,7 @@ var keptFiles = struct {
 // openShared opens the coordinator of a URL, or if it names a state file, returns the one that is
 // open already. Call release in place of Close, once.
 func openShared(ctx context.Context, rawURL string, o coord.OpenOptions) (c coord.Coordinator, release func() error, err error) {
-	u, err := coord.ParseURL(rawURL)
+	u, err := driver.ParseURL(rawURL)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/local"
 )
 
@@ -25,7 +25,7 @@ import (
 // coordinator that leases no worker IDs, or no state file can be kept at the path. They say where
 // the file is named, and contain no password.
 func (c Config) Resolve(rawURL, from string) (Config, error) {
-	u, err := coord.ParseURL(rawURL)
+	u, err := driver.ParseURL(rawURL)
 	if err != nil {
 		return c, fmt.Errorf("config: %s: %w", from, err)
 	}
@@ -52,7 +52,7 @@ func (c Config) Resolve(rawURL, from string) (Config, error) {
 }
 
 // addLease puts the lease times in the URL u.
-func (c Config) addLease(u *coord.URL, from string) (Config, error) {
+func (c Config) addLease(u *driver.URL, from string) (Config, error) {
 	set, err := u.Lease()
 	if err != nil {
 		return c, fmt.Errorf("config: %s: %w", from, err)
@@ -68,14 +68,14 @@ func (c Config) addLease(u *coord.URL, from string) (Config, error) {
 }
 
 // addTime adds an option to the coordinator's URL, unless it is there or the time is 0.
-func (c *Config) addTime(u *coord.URL, name string, d time.Duration) {
+func (c *Config) addTime(u *driver.URL, name string, d time.Duration) {
 	if d != 0 {
 		c.addOption(u, name, d.String())
 	}
 }
 
 // addOption adds an option to the coordinator's URL, which u was, unless it is there.
-func (c *Config) addOption(u *coord.URL, name, value string) {
+func (c *Config) addOption(u *driver.URL, name, value string) {
 	if u.Has(name) {
 		return
 	}

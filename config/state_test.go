@@ -14,6 +14,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // opened is what the driver of a test was asked to open, and how often what it made was closed.
@@ -42,14 +43,14 @@ func (c counted) Close() error {
 var tests sync.Map
 
 func init() {
-	coord.Register("test", func(ctx context.Context, u *coord.URL) (coord.Coordinator, error) {
+	driver.Register("test", func(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 		o, _ := tests.Load(u.Hosts[0])
 		return o.(*opened).open(ctx, u)
 	})
 }
 
-// driver returns the driver of a test, and how its URLs begin.
-func driver(t *testing.T) (begin string, o *opened) {
+// testDriver returns the driver of a test, and how its URLs begin.
+func testDriver(t *testing.T) (begin string, o *opened) {
 	t.Helper()
 	host := strings.ToLower(t.Name())
 	o = &opened{fake: coordtest.NewFake(coordtest.FakeConfig{})}
@@ -57,7 +58,7 @@ func driver(t *testing.T) (begin string, o *opened) {
 	return "test://" + host, o
 }
 
-func (o *opened) open(ctx context.Context, u *coord.URL) (coord.Coordinator, error) {
+func (o *opened) open(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 	o.mu.Lock()
 	o.urls, o.states = append(o.urls, u.String()), append(o.states, u.Option("state"))
 	hold, fail := o.hold, o.fail
@@ -77,7 +78,7 @@ func (o *opened) open(ctx context.Context, u *coord.URL) (coord.Coordinator, err
 
 // TestStateDoors: the file, the environment and the URL name a state file in the same way.
 func TestStateDoors(t *testing.T) {
-	begin, o := driver(t)
+	begin, o := testDriver(t)
 	folder := filepath.Join(t.TempDir(), "a folder & more")
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
@@ -121,7 +122,7 @@ func TestStateDoors(t *testing.T) {
 // TestBadState: a state file that is named in two places, or where there can be none, is refused,
 // with the places.
 func TestBadState(t *testing.T) {
-	begin, o := driver(t)
+	begin, o := testDriver(t)
 	dir := t.TempDir()
 	good, other := filepath.Join(dir, "good"), filepath.Join(dir, "other")
 	for _, tt := range []struct {
@@ -180,7 +181,7 @@ func TestBadState(t *testing.T) {
 // TestStateFileIsShared: generators of one process with the same coordinator and the same state
 // file share the coordinator, which the last of them closes; those of different ones cannot.
 func TestStateFileIsShared(t *testing.T) {
-	begin, o := driver(t)
+	begin, o := testDriver(t)
 	file := filepath.Join(t.TempDir(), "state")
 	cfg := Config{Coordinator: begin + "/ns", State: file}
 	one, err := cfg.Open(t.Context())
@@ -225,7 +226,7 @@ func TestStateFileIsShared(t *testing.T) {
 // TestStateFileOpening: whoever waits for another one that opens the same coordinator may give up,
 // and a coordinator that could not be opened is tried again.
 func TestStateFileOpening(t *testing.T) {
-	begin, o := driver(t)
+	begin, o := testDriver(t)
 	file := filepath.Join(t.TempDir(), "state")
 	cfg := Config{Coordinator: begin + "/ns", State: file}
 	synctest.Test(t, func(t *testing.T) {
@@ -261,7 +262,7 @@ func TestStateFileOpening(t *testing.T) {
 // TestStateFileOpenersContext: two generators of one state file start together, and whoever was first gives up. The other
 // one has all its time.
 func TestStateFileOpenersContext(t *testing.T) {
-	begin, o := driver(t)
+	begin, o := testDriver(t)
 	cfg := Config{Coordinator: begin + "/ns", State: filepath.Join(t.TempDir(), "state")}
 	synctest.Test(t, func(t *testing.T) {
 		o.hold = make(chan struct{})
@@ -294,7 +295,7 @@ func TestStateFileOpenersContext(t *testing.T) {
 
 // TestStateLease: with a state file, the coordinator's times are those of the keys, and of the URL.
 func TestStateLease(t *testing.T) {
-	begin, o := driver(t)
+	begin, o := testDriver(t)
 	file := filepath.Join(t.TempDir(), "state")
 	cfg, err := Parse([]byte("coordinator: " + begin + "/ns?ttl=20s\nstate: " + file + "\nttl: 20s\nhorizon: 1m30s\nrenew: 1s\n"))
 	if err != nil {

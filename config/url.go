@@ -6,13 +6,13 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // checkURL returns an error unless v has the form of a URL. Whether its scheme has a
 // driver, and what the driver makes of the options, is seen when it is opened.
 func checkURL(v string) error {
-	if _, err := coord.ParseURL(v); err != nil {
+	if _, err := driver.ParseURL(v); err != nil {
 		return err
 	}
 	// Where references stand is a matter of the text; their values are looked up later.
@@ -25,7 +25,7 @@ func showURL(rawURL string) string {
 	if rawURL == "" {
 		return ""
 	}
-	u, err := coord.ParseURL(rawURL)
+	u, err := driver.ParseURL(rawURL)
 	if err != nil {
 		return "not shown, as it is not valid"
 	}

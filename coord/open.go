@@ -8,17 +8,19 @@ import (
 	"github.com/unalike-id/unalike/internal/drivers"
 )
 
-// Opener makes a coordinator from a parsed URL. The coordinator owns whatever
-// the opener created and frees it in Close.
-type Opener func(ctx context.Context, u *URL) (Coordinator, error)
+// opener makes a coordinator from the text of a URL.
+type opener = func(ctx context.Context, rawURL string, o OpenOptions) (Coordinator, error)
 
 // schemes is the table of drivers, filled by their init functions.
-var schemes drivers.Table[Opener]
+var schemes drivers.Table[opener]
 
-// Register makes a driver known to [Open] by its URL scheme. Drivers call it from
-// init. If a scheme is registered twice, Open refuses that scheme and says so.
-// Register is safe for concurrent use.
-func Register(scheme string, o Opener) { schemes.Register(scheme, o) }
+// Register makes a driver known to [Open] by its URL scheme, in small letters. Drivers call it
+// from init, through package driver, which parses the URL. The coordinator owns whatever open
+// created and frees it in Close. If a scheme is registered twice, Open refuses that scheme and
+// says so. Register is safe for concurrent use.
+func Register(scheme string, open func(ctx context.Context, rawURL string, o OpenOptions) (Coordinator, error)) {
+	schemes.Register(scheme, open)
+}
 
 // Schemes lists the registered URL schemes in alphabetical order.
 func Schemes() []string { return schemes.Schemes() }
@@ -46,14 +48,13 @@ func Open(ctx context.Context, rawURL string) (Coordinator, error) {
 // [ErrInvalid] if the URL is wrong, and never contain its password. ctx bounds
 // the call; some drivers contact their back end here and some only later.
 func OpenWith(ctx context.Context, rawURL string, o OpenOptions) (Coordinator, error) {
-	u, err := ParseURL(rawURL)
-	if err != nil {
-		return nil, err
-	}
-	u.Logger = o.Logger
-	open, err := schemes.Find("coord", u.Scheme, "")
+	scheme, _, err := drivers.CutScheme(rawURL)
 	if err != nil {
 		return nil, fmt.Errorf("%w URL: %w", ErrInvalid, err)
 	}
-	return open(ctx, u)
+	open, err := schemes.Find("coord", scheme, "")
+	if err != nil {
+		return nil, fmt.Errorf("%w URL: %w", ErrInvalid, err)
+	}
+	return open(ctx, rawURL, o)
 }

@@ -3,17 +3,19 @@ package coord
 import (
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 // Validate tells whether a driver can serve the request at all; every driver
 // calls it first. Errors wrap [ErrInvalid] and name the field, its value and what
 // is allowed. Until may lie past LastTick; drivers cut it.
 func (r Request) Validate() error {
-	if err := checkText("Request.Token", r.Token, false); err != nil {
-		return err
+	if err := drivers.CheckName("Request.Token", r.Token, false); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	if err := checkText("Request.Identity", r.Identity, true); err != nil {
-		return err
+	if err := drivers.CheckName("Request.Identity", r.Identity, true); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	switch {
 	case r.Fingerprint == "":

@@ -4,13 +4,13 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 // Opener makes a store from a parsed URL. The store owns whatever the opener created and frees it
 // in Close.
-type Opener func(ctx context.Context, u *coord.URL) (Store, error)
+type Opener func(ctx context.Context, u *driver.URL) (Store, error)
 
 // schemes is the table of drivers, filled by their init functions.
 var schemes drivers.Table[Opener]
@@ -38,7 +38,7 @@ func Open(ctx context.Context, rawURL string) (Store, error) {
 // driver of the URL's scheme must have been imported. Close the store after the sequences that use it.
 // Errors wrap [ErrInvalidConfig] if the URL is wrong, and never contain its password.
 func OpenWith(ctx context.Context, rawURL string, o OpenOptions) (Store, error) {
-	u, err := coord.ParseURL(rawURL)
+	u, err := driver.ParseURL(rawURL)
 	if err != nil {
 		return nil, invalid("%w", err)
 	}

@@ -40,7 +40,7 @@ type Generator struct {
 	Layout core.Layout
 	// Namespace is a name for the namespace, without a password, to be shown.
 	Namespace string
-	// Coordinator is the generator's. If it is a [coord.Inspector] it is asked for the nonce of the
+	// Coordinator is the generator's. If it is a [coord.Admin] it is asked for the nonce of the
 	// namespace, which comes with IDs over RPC: clients that are given several servers refuse those
 	// whose layouts or nonces differ. Nil: they compare the layouts alone.
 	Coordinator coord.Coordinator

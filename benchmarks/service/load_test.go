@@ -64,7 +64,7 @@ type namespace struct{ coord.Coordinator }
 // nonce is as long as those of real namespaces.
 const nonce = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// Inspect implements coord.Inspector.
+// Inspect is that of coord.Admin.
 func (namespace) Inspect(context.Context) (coord.Namespace, error) {
 	return coord.Namespace{Layout: "x", Nonce: nonce}, nil
 }

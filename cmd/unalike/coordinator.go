@@ -15,6 +15,7 @@ import (
 
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -31,7 +32,7 @@ type place struct {
 
 // String returns the URL without its password.
 func (p place) String() string {
-	u, err := coord.ParseURL(p.rawURL)
+	u, err := driver.ParseURL(p.rawURL)
 	if err != nil {
 		return "a coordinator whose URL is wrong"
 	}
@@ -104,7 +105,7 @@ func (p place) misspelled(err error) bool {
 
 // checkThere refuses an embedded etcd that is not there, as opening it would make it.
 func (p place) checkThere() error {
-	u, _ := coord.ParseURL(p.rawURL)
+	u, _ := driver.ParseURL(p.rawURL)
 	if u == nil || u.Scheme != "embed" || len(u.Hosts) > 0 {
 		return nil // if something is wrong, opening it tells what
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -104,7 +104,7 @@ func TestURLPath(t *testing.T) {
 		if want = strings.ReplaceAll(want, "@", "%40"); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
-		u, err := coord.ParseURL("embed://" + got)
+		u, err := driver.ParseURL("embed://" + got)
 		if err != nil || strings.TrimPrefix(u.Path, "/") != strings.TrimPrefix(path, "/") {
 			t.Errorf("%s is read as %v, %v", got, u, err)
 		}

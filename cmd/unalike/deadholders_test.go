@@ -7,6 +7,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/core"
 )
@@ -48,7 +49,7 @@ func TestMoveAwayFromTheDead(t *testing.T) {
 	t.Parallel()
 	server, newSpace := newSpaces(t)
 	old, url := newSpace(), newSpace()
-	u, err := coord.ParseURL(old)
+	u, err := driver.ParseURL(old)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func TestLower(t *testing.T) {
 	server, newSpace := newSpaces(t)
 	url := newSpace()
 	wantCall(t, call(t, nil, "", "init", "--coordinator", url), exitOK, "is new", "")
-	u, err := coord.ParseURL(url)
+	u, err := driver.ParseURL(url)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/metrics"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/server"
@@ -157,7 +158,7 @@ func (s *service) start(ctx context.Context, name string, cfg config.Config) (se
 // namespaceOf returns the scheme of a coordinator's URL, the name of the namespace, and the name with all that it depends
 // on but the hosts: a namespace of Redis is one of a numbered database, and one of MySQL is one of a database.
 func namespaceOf(rawURL string) (scheme, namespace, place string) {
-	u, err := coord.ParseURL(rawURL)
+	u, err := driver.ParseURL(rawURL)
 	if err != nil {
 		return "", "", ""
 	}
@@ -277,7 +278,7 @@ func (s *service) readNamespaces(ctx context.Context) {
 
 // countWorkerIDs counts the worker IDs of a namespace once a minute, for metrics.
 func (s *service) countWorkerIDs(ctx context.Context, name string, g *config.Generator) {
-	lister, ok := g.Coordinator().(coord.Lister)
+	lister, ok := g.Coordinator().(driver.Lister)
 	if !ok {
 		return
 	}

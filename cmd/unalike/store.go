@@ -14,6 +14,7 @@ import (
 
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -25,7 +26,7 @@ type storePlace struct{ place }
 
 // String returns the URL without its password.
 func (p storePlace) String() string {
-	u, err := coord.ParseURL(p.rawURL)
+	u, err := driver.ParseURL(p.rawURL)
 	if err != nil {
 		return "a store whose URL is wrong"
 	}

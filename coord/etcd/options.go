@@ -11,6 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -82,7 +83,7 @@ func New(client *clientv3.Client, namespace string, o *Options) (*Coordinator, e
 	if client == nil {
 		return nil, fmt.Errorf("%w: the etcd client is nil", coord.ErrInvalid)
 	}
-	if err := coord.CheckNamespace(namespace); err != nil {
+	if err := driver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
 	opts, err := o.resolve()
@@ -108,5 +109,5 @@ func placeOf(client *clientv3.Client, namespace string) string {
 		hosts = append(hosts, e[strings.LastIndex(e, "/")+1:]) // with TLS or without
 	}
 	slices.Sort(hosts)
-	return coord.JoinPlace("etcd", append(hosts, namespace)...)
+	return driver.JoinPlace("etcd", append(hosts, namespace)...)
 }

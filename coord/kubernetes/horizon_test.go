@@ -17,7 +17,7 @@ func TestNoLongHorizon(t *testing.T) {
 	space := drivertest.Space()
 	space.MaxHorizon = time.Hour
 	drivertest.WantInvalid(t, "Init", c.Init(drivertest.Within(t), space), "MaxHorizon is 1h0m0s", "every namespace has 2m0s", "use etcd, ZooKeeper, PostgreSQL or MySQL")
-	if r := c.LeaseRules(); r.MaxDeclared != 0 {
+	if r := c.Describe().Rules; r.MaxDeclared != 0 {
 		t.Errorf("LeaseRules: %+v", r)
 	}
 }

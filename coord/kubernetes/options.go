@@ -11,6 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -109,7 +110,7 @@ func New(client *http.Client, baseURL, namespace string, o *Options) (*Coordinat
 // build is New for a client that may be this driver's own, with its connections, and may need a token with each
 // request.
 func build(client *http.Client, ls *lines, baseURL, namespace string, o *Options, t *token) (*Coordinator, error) {
-	if err := coord.CheckNamespace(namespace); err != nil {
+	if err := driver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
 	opts, err := o.resolve()
@@ -126,7 +127,7 @@ func build(client *http.Client, ls *lines, baseURL, namespace string, o *Options
 	}
 	c, err := protocol.New(newStore(a, namespace, opts), protocol.Settings{
 		Driver: "kubernetes", Title: "the Kubernetes cluster", Namespace: namespace,
-		Place: coord.JoinPlace("kubernetes", a.leases, namespace),
+		Place: driver.JoinPlace("kubernetes", a.leases, namespace),
 		Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
 		ShortOnly: "a Kubernetes cluster can lose the object of the namespace alone, and with it how far its windows reach",
 		SkewBound: opts.SkewBound, Clock: opts.Clock, Logger: opts.Logger, ServerClock: true,

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/drivers"
 )
@@ -22,13 +23,13 @@ const (
 )
 
 func init() {
-	coord.Register(scheme, local.Opener(open))
-	coord.Register(plain, local.Opener(open))
+	driver.Register(scheme, local.Opener(open))
+	driver.Register(plain, local.Opener(open))
 	drivers.SetPort(plain, plainPort)
 }
 
 // open makes a coordinator, and a client of its own, from a URL. It contacts nobody.
-func open(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
+func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 	c, err := openURL(u, serviceAccount, os.Getenv)
 	if err != nil && !errors.Is(err, coord.ErrInvalid) {
 		err = fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
@@ -40,7 +41,7 @@ func open(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
 }
 
 // openURL is open for a pod that finds who it is in a folder and an environment.
-func openURL(u *coord.URL, folder string, env func(string) string) (*Coordinator, error) {
+func openURL(u *driver.URL, folder string, env func(string) string) (*Coordinator, error) {
 	namespace, opts, err := parse(u)
 	if err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func openURL(u *coord.URL, folder string, env func(string) string) (*Coordinator
 }
 
 // parse reads a URL.
-func parse(u *coord.URL) (namespace string, opts Options, _ error) {
+func parse(u *driver.URL) (namespace string, opts Options, _ error) {
 	if err := u.CheckOptions("namespace", "in", "role", "skew"); err != nil {
 		return "", opts, err
 	}

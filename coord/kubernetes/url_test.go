@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/kubernetes"
 	"github.com/unalike-id/unalike/internal/drivertest"
 )
@@ -86,7 +87,7 @@ func TestOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := coord.ResolveLease(c, coord.LeaseConfig{})
+	l, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
 	if err != nil || l.TTL != 20*time.Second || l.Horizon != 40*time.Second || l.RenewEvery != 4*time.Second {
 		t.Errorf("lease times are %+v, %v", l, err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // TestBadOptions: what New and a URL refuse.
@@ -28,8 +29,8 @@ func TestBadOptions(t *testing.T) {
 			t.Errorf("%v; want %q", err, says)
 		}
 	}
-	open := Opener(func(context.Context, *coord.URL) (coord.Coordinator, error) { return inner, nil })
-	u, err := coord.ParseURL("memory://h?state=")
+	open := Opener(func(context.Context, *driver.URL) (coord.Coordinator, error) { return inner, nil })
+	u, err := driver.ParseURL("memory://h?state=")
 	if err != nil {
 		t.Fatal(err)
 	}

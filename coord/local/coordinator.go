@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/logs"
 )
@@ -46,20 +47,15 @@ type Coordinator struct {
 type wrapped interface {
 	coord.Coordinator
 	coord.Resumer
-	coord.Inspector
+	Inspect(ctx context.Context) (coord.Namespace, error)
 }
 
 var (
 	_ coord.Coordinator = (*Coordinator)(nil)
 	_ coord.Resumer     = (*Coordinator)(nil)
-	_ coord.LeaseRuler  = (*Coordinator)(nil)
+	_ coord.Describer   = (*Coordinator)(nil)
 	_ coord.Notifier    = (*Coordinator)(nil)
-	_ coord.Warner      = (*Coordinator)(nil)
-	_ coord.Lister      = (*Coordinator)(nil)
-	_ coord.Inspector   = (*Coordinator)(nil)
 	_ coord.Admin       = (*Coordinator)(nil)
-	_ coord.Lowerer     = (*Coordinator)(nil)
-	_ coord.Placer      = (*Coordinator)(nil)
 	_ coord.Outlasting  = (*Coordinator)(nil)
 )
 
@@ -90,11 +86,8 @@ func New(c coord.Coordinator, file string, o *Options) (*Coordinator, error) {
 		aliases: map[string]string{}, fates: map[name]error{}, passed: map[slot]int64{}, heard: map[string]answer{},
 	}
 	l.saver.tried = make(chan struct{})
-	if p, ok := c.(coord.Placer); ok {
-		l.place = p.Place()
-	}
-	l.place = cmp.Or(l.place, opts.Place)
-	if _, err := coord.ResolveLease(l, coord.LeaseConfig{}); err != nil {
+	l.place = cmp.Or(coord.Describe(c).Place, opts.Place)
+	if _, err := driver.ResolveLease(l.Describe().Rules, coord.LeaseConfig{}); err != nil {
 		return nil, err
 	}
 	return l, nil

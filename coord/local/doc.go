@@ -40,6 +40,6 @@
 //   - A disk that hangs or is full: another worker ID is leased, which the file does not name.
 //     The grant in the file is neither extended nor given back. If there is no other, it is taken over
 //     once the disk answers again.
-//   - Identity. The place of the namespace ([coord.Placer]), its nonce, layout and share of
+//   - Identity. The place of the namespace ([coord.Description]), its nonce, layout and share of
 //     worker IDs are compared before anything is used, without the back end too.
 package local

@@ -5,18 +5,19 @@ import (
 	"fmt"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
 func init() {
-	coord.Register(mysqldb.Scheme.Name, local.Opener(open))
-	coord.Register(mysqldb.Scheme.Secure(), local.Opener(open))
+	driver.Register(mysqldb.Scheme.Name, local.Opener(open))
+	driver.Register(mysqldb.Scheme.Secure(), local.Opener(open))
 }
 
 // open makes a coordinator, and a pool of its own, from a URL. It contacts nobody.
-func open(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
+func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 	t, err := sqlstore.Parse(mysqldb.Scheme, u)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
@@ -79,7 +80,7 @@ func New(client goredis.UniversalClient, namespace string, o *Options) (*Coordin
 	if err := checkClient(client); err != nil {
 		return nil, err
 	}
-	if err := coord.CheckNamespace(namespace); err != nil {
+	if err := driver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
 	opts, err := o.resolve()
@@ -87,7 +88,7 @@ func New(client goredis.UniversalClient, namespace string, o *Options) (*Coordin
 		return nil, err
 	}
 	c := &Coordinator{client: client, at: address(client), namespace: namespace, opts: opts, log: opts.Logger, maxHorizon: MaxHorizon}
-	if _, err := coord.ResolveLease(c, coord.LeaseConfig{}); err != nil {
+	if _, err := driver.ResolveLease(c.rules(), coord.LeaseConfig{}); err != nil {
 		return nil, err
 	}
 	switch client := client.(type) {
@@ -102,7 +103,7 @@ func New(client goredis.UniversalClient, namespace string, o *Options) (*Coordin
 	return c, nil
 }
 
-// LeaseRules implements [coord.LeaseRuler].
-func (c *Coordinator) LeaseRules() coord.LeaseRules {
+// rules are those of the leases.
+func (c *Coordinator) rules() coord.LeaseRules {
 	return coord.LeaseRules{Set: c.opts.Lease, MinTTL: MinTTL, MaxHorizon: c.maxHorizon}
 }

@@ -17,7 +17,7 @@ func ExampleNew() {
 		return
 	}
 	defer c.Close()
-	fmt.Println(strings.Join(c.Warnings(), "\n"))
+	fmt.Println(strings.Join(c.Describe().Warnings, "\n"))
 	// Output:
 	// static worker ID without a state file: restarts after a step of the clock, and other processes with the same worker ID, are not protected against
 }

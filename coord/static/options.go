@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/logs"
 )
 
@@ -65,7 +66,7 @@ func newCoordinator(src source, o *Options) (*Coordinator, error) {
 		opts.Namespace = DefaultNamespace
 	}
 	opts.Logger = logs.Or(opts.Logger)
-	if err := coord.CheckNamespace(opts.Namespace); err != nil {
+	if err := driver.CheckNamespace(opts.Namespace); err != nil {
 		return nil, err
 	}
 	if opts.Count == 0 {
@@ -89,31 +90,24 @@ func newCoordinator(src source, o *Options) (*Coordinator, error) {
 		done:    make(chan struct{}),
 		calls:   map[callKey]*call{},
 	}
-	if _, err := coord.ResolveLease(c, coord.LeaseConfig{}); err != nil {
+	if _, err := driver.ResolveLease(c.Describe().Rules, coord.LeaseConfig{}); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// LeaseRules implements [coord.LeaseRuler]: a horizon of 4 s, renewed every
-// third of that.
-func (c *Coordinator) LeaseRules() coord.LeaseRules {
-	rules := coord.LeaseRules{Default: coord.LeaseConfig{Horizon: DefaultHorizon}, MaxHorizon: MaxHorizon}
-	if c != nil {
-		rules.Set = c.opts.Lease
-		rules.Workers = c.opts.Count
+// Describe implements [coord.Describer]: a horizon of 4 s, renewed every third of that.
+func (c *Coordinator) Describe() coord.Description {
+	d := coord.Description{Rules: coord.LeaseRules{Default: coord.LeaseConfig{Horizon: DefaultHorizon}, MaxHorizon: MaxHorizon}}
+	if c == nil {
+		return d
 	}
-	return rules
-}
-
-// Warnings implements [coord.Warner].
-func (c *Coordinator) Warnings() []string {
+	d.Rules.Set, d.Rules.Workers = c.opts.Lease, c.opts.Count
 	switch {
-	case c == nil:
 	case c.opts.State == "":
-		return []string{"static worker ID without a state file: restarts after a step of the clock, and other processes with the same worker ID, are not protected against"}
+		d.Warnings = []string{"static worker ID without a state file: restarts after a step of the clock, and other processes with the same worker ID, are not protected against"}
 	case c.opts.AcceptFresh:
-		return []string{"fresh is set: a state file that was lost is taken for one that never was; unset it after the first start"}
+		d.Warnings = []string{"fresh is set: a state file that was lost is taken for one that never was; unset it after the first start"}
 	}
-	return nil
+	return d
 }

@@ -14,7 +14,7 @@ func TestLeaseRulesTellHowManyWorkerIDsThereAre(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := c.LeaseRules().Workers; got != want {
+		if got := c.Describe().Rules.Workers; got != want {
 			t.Errorf("with Count %d there are %d worker IDs, want %d", count, got, want)
 		}
 		if err := c.Close(); err != nil {

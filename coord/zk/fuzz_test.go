@@ -16,6 +16,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -134,7 +135,7 @@ func FuzzURL(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		u, err := coord.ParseURL(s)
+		u, err := driver.ParseURL(s)
 		if err != nil {
 			return
 		}
@@ -150,7 +151,7 @@ func FuzzURL(f *testing.F) {
 			return
 		}
 		_ = c.Close()
-		if coord.CheckNamespace(namespace) != nil || opts.SkewBound < 0 || (opts.User == "") != (opts.Password == "") || strings.HasSuffix(opts.Chroot, "/") {
+		if driver.CheckNamespace(namespace) != nil || opts.SkewBound < 0 || (opts.User == "") != (opts.Password == "") || strings.HasSuffix(opts.Chroot, "/") {
 			t.Errorf("%q is read as %q, %+v", s, namespace, opts)
 		}
 	})

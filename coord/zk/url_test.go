@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
@@ -21,7 +22,7 @@ func TestOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := coord.ResolveLease(c, coord.LeaseConfig{})
+	l, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
 	if err != nil || l.TTL != 20*time.Second || l.Horizon != 40*time.Second || l.RenewEvery != 4*time.Second {
 		t.Errorf("lease times are %+v, %v", l, err)
 	}

@@ -59,7 +59,7 @@ func stored(s *stage.Stage) []coord.Slot {
 		s.Fatal(err)
 	}
 	defer c.Close() // its work is done
-	all, err := c.(coord.Lister).List(s.Context())
+	all, err := c.(coord.Admin).List(s.Context())
 	if err != nil {
 		s.Fatal(err)
 	}

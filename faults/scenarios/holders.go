@@ -152,7 +152,7 @@ func slots(s *stage.Stage, limit time.Duration, ok func([]coord.Slot) bool) (all
 		s.Fatal(err)
 	}
 	defer c.Close() // its work is done
-	list, can := c.(coord.Lister)
+	list, can := c.(coord.Admin)
 	if !can {
 		s.Fatalf("%s cannot list its worker IDs", s.Backend.Name())
 	}

@@ -112,8 +112,7 @@ func (s *Stage) declare(url string, space coord.Space) bool {
 	if !ok {
 		return false
 	}
-	rules, ok := c.(coord.LeaseRuler)
-	if !ok || rules.LeaseRules().MaxDeclared < space.MaxHorizon {
+	if coord.Describe(c).Rules.MaxDeclared < space.MaxHorizon {
 		space.MaxHorizon = 0
 	}
 	if err := admin.Init(s.Context(), space); err != nil {

@@ -153,7 +153,7 @@ func inspect(ctx context.Context, s *stage.Stage, _ time.Duration) error {
 		return err
 	}
 	defer c.Close() // its work is done
-	if i, can := c.(coord.Inspector); can {
+	if i, can := c.(coord.Admin); can {
 		_, err = i.Inspect(ctx)
 	}
 	return err

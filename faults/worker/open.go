@@ -13,6 +13,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/etcd"
 	_ "github.com/unalike-id/unalike/coord/etcd/embedded" // embed://
 	"github.com/unalike-id/unalike/coord/kubernetes"
@@ -33,7 +34,7 @@ func open(ctx context.Context, rawURL string, c clock.Clock, p *pools) (coord.Co
 	if c == nil && p == nil {
 		return coord.Open(ctx, rawURL)
 	}
-	u, err := coord.ParseURL(rawURL)
+	u, err := driver.ParseURL(rawURL)
 	if err != nil {
 		return nil, err
 	}
@@ -90,9 +91,9 @@ func given[C coord.Coordinator](c C, err error) (coord.Coordinator, error) {
 // placeOf names the namespace of a URL, for a state file before a coordinator that cannot: one that was given a pool of
 // database/sql, which does not say where it leads.
 func placeOf(rawURL string) (string, error) {
-	u, err := coord.ParseURL(rawURL)
+	u, err := driver.ParseURL(rawURL)
 	if err != nil {
 		return "", err
 	}
-	return coord.JoinPlace(u.Scheme, append(slices.Clone(u.Hosts), u.Path, u.Option("namespace"))...), nil
+	return driver.JoinPlace(u.Scheme, append(slices.Clone(u.Hosts), u.Path, u.Option("namespace"))...), nil
 }

@@ -5,11 +5,12 @@ import (
 	"net/http"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/kubernetes"
 )
 
 // openKubernetes opens a URL of a Kubernetes cluster.
-func (p *pools) openKubernetes(u *coord.URL, o kubernetes.Options) (coord.Coordinator, error) {
+func (p *pools) openKubernetes(u *driver.URL, o kubernetes.Options) (coord.Coordinator, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := fmt.Sprint(u.Hosts, u.Option("namespace"), u.Option("in"), o.Lease, o.SkewBound)

@@ -1,5 +1,6 @@
-// Package drivers has what those who read URLs share: the table of drivers by their schemes,
-// the ports that they mean, and what to ask where something else listens.
+// Package drivers has what coord, segment and those who read URLs share: the table of drivers by
+// their schemes, the ports that they mean, what to ask where something else listens, and the check
+// of names.
 package drivers
 
 import (

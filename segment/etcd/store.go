@@ -16,7 +16,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/etcdclient"
 	"github.com/unalike-id/unalike/internal/logs"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
@@ -75,7 +75,7 @@ func New(client *clientv3.Client, namespace string, o *Options) (*Store, error) 
 	if o == nil {
 		o = &Options{}
 	}
-	switch err := coord.CheckNamespace(namespace); {
+	switch err := driver.CheckNamespace(namespace); {
 	case client == nil:
 		return nil, fmt.Errorf("%w: the etcd client is nil", segment.ErrInvalidConfig)
 	case err != nil:

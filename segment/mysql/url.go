@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
 	"github.com/unalike-id/unalike/segment"
@@ -17,7 +17,7 @@ func init() {
 }
 
 // open makes a store, and a pool of its own, from a URL. A server that cannot be reached is no error yet.
-func open(ctx context.Context, u *coord.URL) (segment.Store, error) {
+func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
 	t, err := sqlsegment.Parse(mysqldb.Scheme, u)
 	if err != nil {
 		return nil, err

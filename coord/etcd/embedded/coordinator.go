@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/logs"
 )
@@ -63,12 +64,9 @@ type Coordinator struct {
 
 var (
 	_ coord.Coordinator = (*Coordinator)(nil)
-	_ coord.LeaseRuler  = (*Coordinator)(nil)
+	_ coord.Describer   = (*Coordinator)(nil)
 	_ coord.Notifier    = (*Coordinator)(nil)
-	_ coord.Lister      = (*Coordinator)(nil)
-	_ coord.Inspector   = (*Coordinator)(nil)
 	_ coord.Admin       = (*Coordinator)(nil)
-	_ coord.Lowerer     = (*Coordinator)(nil)
 	_ coord.Resumer     = (*Coordinator)(nil)
 )
 
@@ -90,7 +88,7 @@ func New(ctx context.Context, dir, namespace string, o *Options) (*Coordinator, 
 		opts = etcd.Options(*o)
 	}
 	opts.OneMachine = true
-	c := &Coordinator{folder: f, place: coord.JoinPlace("embed", f.path, namespace), log: logs.Or(opts.Logger), moves: newMoves(), followed: make(chan struct{})}
+	c := &Coordinator{folder: f, place: driver.JoinPlace("embed", f.path, namespace), log: logs.Or(opts.Logger), moves: newMoves(), followed: make(chan struct{})}
 	if c.client, err = clientv3.New(clientv3.Config{
 		Endpoints:            []string{nowhere},
 		DialKeepAliveTime:    pingEvery,
@@ -124,8 +122,12 @@ func New(ctx context.Context, dir, namespace string, o *Options) (*Coordinator, 
 	return c, nil
 }
 
-// Place implements [coord.Placer].
-func (c *Coordinator) Place() string { return c.place }
+// Describe implements [coord.Describer].
+func (c *Coordinator) Describe() coord.Description {
+	d := c.inner.Describe()
+	d.Place = c.place
+	return d
+}
 
 // Acquire implements [coord.Coordinator].
 func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/etcd/embedded"
 	"github.com/unalike-id/unalike/core"
 )
@@ -59,7 +60,7 @@ func Example_url() {
 		fmt.Println(err)
 		return
 	}
-	lease, err := coord.ResolveLease(c, coord.LeaseConfig{})
+	lease, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
 	fmt.Println(lease.TTL, lease.Horizon, err)
 	if err := c.Close(); err != nil {
 		fmt.Println(err)

@@ -8,15 +8,16 @@ import (
 	"runtime"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/local"
 )
 
 const scheme = "embed"
 
-func init() { coord.Register(scheme, local.Opener(open)) }
+func init() { driver.Register(scheme, local.Opener(open)) }
 
 // open makes a coordinator from a URL.
-func open(ctx context.Context, u *coord.URL) (coord.Coordinator, error) {
+func open(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 	t, err := parse(u, runtime.GOOS)
 	if err != nil {
 		if !errors.Is(err, coord.ErrInvalid) {
@@ -40,7 +41,7 @@ type target struct {
 
 // parse reads a URL on the system goos; errors without coord.ErrInvalid lack the words
 // "embed URL".
-func parse(u *coord.URL, goos string) (target, error) {
+func parse(u *driver.URL, goos string) (target, error) {
 	t := target{namespace: DefaultNamespace}
 	switch {
 	case u.User != nil:
@@ -55,7 +56,7 @@ func parse(u *coord.URL, goos string) (target, error) {
 	}
 	if u.Has("namespace") {
 		t.namespace = u.Option("namespace")
-		if err := coord.CheckNamespace(t.namespace); err != nil {
+		if err := driver.CheckNamespace(t.namespace); err != nil {
 			return t, err
 		}
 	}

@@ -64,7 +64,7 @@ func Place(t *testing.T, base string, others ...string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := c.(coord.Placer).Place()
+		p := coord.Describe(c).Place
 		if p == "" || strings.Contains(p, "secret") {
 			t.Errorf("the place of %s is %q", u, p)
 		}

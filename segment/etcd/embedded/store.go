@@ -17,6 +17,7 @@ import (
 	"runtime"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	coordembedded "github.com/unalike-id/unalike/coord/etcd/embedded"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
 	"github.com/unalike-id/unalike/segment"
@@ -64,7 +65,7 @@ func New(ctx context.Context, dir, namespace string, o *Options) (*Store, error)
 func (s *Store) Close() error { return errors.Join(s.Store.Close(), s.server.Close()) }
 
 // open makes a store from a URL.
-func open(ctx context.Context, u *coord.URL) (segment.Store, error) {
+func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
 	dir, namespace, o, err := parse(u, runtime.GOOS)
 	if err != nil {
 		if !errors.Is(err, coord.ErrInvalid) {
@@ -80,7 +81,7 @@ func open(ctx context.Context, u *coord.URL) (segment.Store, error) {
 }
 
 // parse reads a URL on the system goos.
-func parse(u *coord.URL, goos string) (dir, namespace string, o Options, err error) {
+func parse(u *driver.URL, goos string) (dir, namespace string, o Options, err error) {
 	if err := u.OnlyOptions("namespace", "durable", "failover"); err != nil {
 		return "", "", o, err
 	}

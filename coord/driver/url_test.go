@@ -1,24 +1,24 @@
-package coord
+package driver
 
 import (
 	"errors"
-	"path"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
+
+	"github.com/unalike-id/unalike/coord"
 )
 
-// wantInvalid checks the exact text of an error that wraps ErrInvalid.
+// wantInvalid checks the exact text of an error that wraps coord.ErrInvalid.
 func wantInvalid(t *testing.T, what string, err error, text string) {
 	t.Helper()
 	if err == nil {
 		t.Errorf("%s is accepted; want %s", what, text)
 		return
 	}
-	if !errors.Is(err, ErrInvalid) || err.Error() != text {
-		t.Errorf("%s: error is\n\t%v\nwant, being ErrInvalid,\n\t%s", what, err, text)
+	if !errors.Is(err, coord.ErrInvalid) || err.Error() != text {
+		t.Errorf("%s: error is\n\t%v\nwant, being coord.ErrInvalid,\n\t%s", what, err, text)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestURLLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, err := u.Lease()
-	if want := (LeaseConfig{TTL: 15 * time.Second, Horizon: time.Minute, RenewEvery: 500 * time.Millisecond}); err != nil || l != want {
+	if want := (coord.LeaseConfig{TTL: 15 * time.Second, Horizon: time.Minute, RenewEvery: 500 * time.Millisecond}); err != nil || l != want {
 		t.Errorf("Lease is %+v, %v; want %+v", l, err, want)
 	}
 	for _, name := range []string{"ttl", "horizon", "renew"} {
@@ -226,7 +226,7 @@ func FuzzParseURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		u, err := ParseURL(s)
 		if err != nil {
-			if !errors.Is(err, ErrInvalid) || u != nil {
+			if !errors.Is(err, coord.ErrInvalid) || u != nil {
 				t.Fatalf("%q: %v beside %v", s, u, err)
 			}
 			return
@@ -266,24 +266,6 @@ func FuzzPassword(f *testing.F) {
 		}
 		if strings.Contains(shown, secret) {
 			t.Errorf("%q is shown as %s", raw, shown)
-		}
-	})
-}
-
-// FuzzNamespace: a namespace is fit for a key of every back end.
-func FuzzNamespace(f *testing.F) {
-	for _, s := range []string{"", "orders", ".", "..", "a/b", "{a}", "a:b", "a*", `a\b`, "a b", "ä", "\xff", "a\u200b", strings.Repeat("x", MaxName), strings.Repeat("x", MaxName+1)} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		if err := CheckNamespace(s); err != nil {
-			if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "namespace") || len(err.Error()) > 1000 {
-				t.Errorf("%q: %v", s, err)
-			}
-			return
-		}
-		if s == "" || len(s) > MaxName || path.Clean("/unalike/"+s+"/meta") != "/unalike/"+s+"/meta" || strings.ContainsAny(s, "/\\{}:* \x00\n\t") || !utf8.ValidString(s) {
-			t.Errorf("%q is allowed", s)
 		}
 	})
 }

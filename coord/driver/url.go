@@ -1,4 +1,4 @@
-package coord
+package driver
 
 import (
 	"errors"
@@ -13,6 +13,9 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 // URL is a parsed coordinator URL: scheme://user:password@host1:port,host2/path?options.
@@ -23,19 +26,19 @@ type URL struct {
 	User    *url.Userinfo // nil: none
 	Hosts   []string      // host or host:port, IPv6 in brackets, in the order given
 	Path    string        // unescaped, with its leading slash; may be empty
-	Logger  *slog.Logger  // of the OpenOptions, for an Opener; may be nil
+	Logger  *slog.Logger  // of the [coord.OpenOptions], for an [Opener]; may be nil
 	options url.Values
 	taken   []string // options that were read and left out, see Without
 }
 
-// ParseURL parses s. Errors wrap [ErrInvalid], say what is wrong and what is
+// ParseURL parses s. Errors wrap [coord.ErrInvalid], say what is wrong and what is
 // allowed, and never contain the user information.
 func ParseURL(s string) (*URL, error) {
-	scheme, rest, ok := strings.Cut(s, "://")
-	if !ok || !isScheme(scheme) {
-		return nil, fmt.Errorf("%w URL: it has the form scheme://hosts/path?options, for example static://?worker=7", ErrInvalid)
+	scheme, rest, err := drivers.CutScheme(s)
+	if err != nil {
+		return nil, fmt.Errorf("%w URL: %w", coord.ErrInvalid, err)
 	}
-	u := &URL{Scheme: strings.ToLower(scheme)}
+	u := &URL{Scheme: scheme}
 	rest, query, _ := strings.Cut(rest, "?")
 	authority, path := rest, ""
 	if i := strings.IndexByte(rest, '/'); i >= 0 {
@@ -45,7 +48,6 @@ func ParseURL(s string) (*URL, error) {
 	if authority != "" && strings.Contains(path+query, "@") {
 		return nil, u.invalid("there is an unescaped @ after the hosts; write %%40, and in a password / as %%2F and ? as %%3F")
 	}
-	var err error
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
 		if u.User, err = parseUser(authority[:i]); err != nil {
 			return nil, u.invalid("%w", err)
@@ -86,7 +88,7 @@ func (u *URL) Without(name string) *URL {
 }
 
 // Addresses returns the hosts in the form host:port, with a port for those that have none.
-// The error wraps [ErrInvalid] if two of them are the same then.
+// The error wraps [coord.ErrInvalid] if two of them are the same then.
 func (u *URL) Addresses(port string) ([]string, error) {
 	var all []string
 	for _, h := range u.Hosts {
@@ -122,8 +124,8 @@ func (u *URL) OnlyOptions(known ...string) error {
 }
 
 // Lease returns the lease times that the options ttl, horizon and renew set.
-func (u *URL) Lease() (LeaseConfig, error) {
-	var l LeaseConfig
+func (u *URL) Lease() (coord.LeaseConfig, error) {
+	var l coord.LeaseConfig
 	var err error
 	if l.TTL, err = u.Duration("ttl", "15s"); err != nil {
 		return l, err
@@ -174,7 +176,7 @@ func (u *URL) String() string {
 }
 
 func (u *URL) invalid(format string, args ...any) error {
-	return fmt.Errorf("%w %s URL: %w", ErrInvalid, u.Scheme, fmt.Errorf(format, args...))
+	return fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, fmt.Errorf(format, args...))
 }
 
 func (u *URL) optionNames() []string {
@@ -184,18 +186,6 @@ func (u *URL) optionNames() []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// isScheme tells whether s is one: what is not may be a password, and is not
-// printed.
-func isScheme(s string) bool {
-	for i, r := range s {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		if !letter && (i == 0 || (r < '0' || r > '9') && r != '+' && r != '-' && r != '.') {
-			return false
-		}
-	}
-	return s != ""
 }
 
 func parseUser(s string) (*url.Userinfo, error) {
