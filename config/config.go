@@ -64,11 +64,11 @@ func (c Config) open(ctx context.Context, generator func(coord.Coordinator, core
 	if _, err := expand(c.Coordinator, nil); err != nil {
 		return nil, invalid("config: coordinator: %w", err)
 	}
-	c, err := c.Resolve(c.Coordinator, c.at(keyCoordinator)+keyCoordinator)
+	o, err := c.OpenOptions(c.Coordinator, c.at(keyCoordinator)+keyCoordinator)
 	if err != nil {
 		return nil, err
 	}
-	coordinator, release, err := openShared(ctx, c.Coordinator, coord.OpenOptions{Logger: c.Logger})
+	coordinator, release, err := openShared(ctx, c.Coordinator, o)
 	if err != nil {
 		return nil, fmt.Errorf("config: %scoordinator: %w", c.at(keyCoordinator), err)
 	}

@@ -41,7 +41,7 @@ func (c Config) OpenSegments(ctx context.Context, s segment.Config) (*Segments, 
 	if s.Logger == nil {
 		s.Logger = c.Logger
 	}
-	store, err := segment.OpenWith(ctx, c.Store, segment.OpenOptions{Logger: s.Logger})
+	store, err := segment.Open(ctx, c.Store, segment.OpenOptions{Logger: s.Logger})
 	if err != nil {
 		return nil, c.ofSegments(keyStore, err)
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
@@ -60,7 +62,7 @@ func testDriver(t *testing.T) (begin string, o *opened) {
 
 func (o *opened) open(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 	o.mu.Lock()
-	o.urls, o.states = append(o.urls, u.String()), append(o.states, u.Option("state"))
+	o.urls, o.states = append(o.urls, u.String()), append(o.states, cmp.Or(u.State, u.Option("state")))
 	hold, fail := o.hold, o.fail
 	o.mu.Unlock()
 	if hold != nil {
@@ -72,6 +74,9 @@ func (o *opened) open(ctx context.Context, u *driver.URL) (coord.Coordinator, er
 	}
 	if fail != nil {
 		return nil, fail
+	}
+	if _, err := u.Lease(); err != nil {
+		return nil, err
 	}
 	return counted{o.fake.Client(), &o.closed}, nil
 }
@@ -297,30 +302,27 @@ func TestStateFileOpenersContext(t *testing.T) {
 func TestStateLease(t *testing.T) {
 	begin, o := testDriver(t)
 	file := filepath.Join(t.TempDir(), "state")
-	cfg, err := Parse([]byte("coordinator: " + begin + "/ns?ttl=20s\nstate: " + file + "\nttl: 20s\nhorizon: 1m30s\nrenew: 1s\n"))
+	cfg, err := Parse([]byte("coordinator: " + begin + "/ns?ttl=20s\nstate: " + file + "\nttl: 20s\nhorizon: 1m30s\nrenew: 1s\nidentity: a\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := cfg.Resolve(cfg.Coordinator, "here")
-	if want := begin + "/ns?ttl=20s&state=" + url.QueryEscape(file) + "&horizon=1m30s&renew=1s"; err != nil || got.Coordinator != want {
-		t.Errorf("%v, %v; want %s", got, err, want)
+	got, err := cfg.OpenOptions(cfg.Coordinator, "here")
+	if want := (coord.OpenOptions{State: file, Lease: coord.LeaseConfig{TTL: 20 * time.Second, Horizon: 90 * time.Second, RenewEvery: time.Second}}); err != nil || got != want {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
-	if got.Lease.RenewEvery != 0 || got.Lease.Horizon != cfg.Lease.Horizon || cfg.Lease.RenewEvery == 0 {
-		t.Errorf("%+v", got.Lease)
+	cfg.State = ""
+	if inURL, err := cfg.OpenOptions(begin+"/ns?state="+url.QueryEscape(file), "here"); err != nil || inURL != got {
+		t.Errorf("with the file in the URL: %+v, %v; want %+v", inURL, err, got)
 	}
-	if again, err := got.Resolve(got.Coordinator, "here"); err != nil || again.Coordinator != got.Coordinator {
-		t.Errorf("%v, %v", again, err)
+	if got, err := cfg.OpenOptions(cfg.Coordinator, "here"); err != nil || got != (coord.OpenOptions{}) {
+		t.Errorf("without a state file: %+v, %v", got, err)
 	}
-	_, err = cfg.Resolve(begin+"/ns?renew=2s", "here")
-	if want := "config: line 5: renew is 1s, and the URL of here has renew=2s; set it in one place"; !errors.Is(err, coord.ErrInvalid) || err.Error() != want {
+	cfg.State, cfg.Coordinator = file, begin+"/ns?renew=2s"
+	_, err = cfg.Open(t.Context())
+	if want := "config: line 1: coordinator: coord: invalid: RenewEvery is 1s in the configuration and 2s in the coordinator's URL or options; set it in one place"; !errors.Is(err, coord.ErrInvalid) || err.Error() != want {
 		t.Errorf("%v; want %s", err, want)
 	}
-	if len(o.urls) > 0 {
-		t.Errorf("opened was %q", o.urls)
-	}
-	plain := Config{Coordinator: begin + "/ns"}
-	plain.Lease.RenewEvery = 1
-	if got, err := plain.Resolve(plain.Coordinator, "here"); err != nil || got.Coordinator != plain.Coordinator || got.Lease != plain.Lease {
-		t.Errorf("without a state file: %v, %v", got, err)
+	if n := len(o.urls); n != 1 || o.closed.Load() != 0 {
+		t.Errorf("the driver was asked %d times", n)
 	}
 }

@@ -18,7 +18,7 @@
 //
 //	import _ "github.com/unalike-id/unalike/coord/static"
 //
-//	c, err := coord.Open(ctx, "static://?worker=7&state=/var/lib/app/unalike.state")
+//	c, err := coord.Open(ctx, "static://?worker=7&state=/var/lib/app/unalike.state", coord.OpenOptions{})
 //
 // Pass it to core.New. A coordinator can serve any number of generators; closing
 // it is up to whoever made it, after the generators.

@@ -25,8 +25,15 @@ func Register(scheme string, open func(ctx context.Context, rawURL string, o Ope
 // Schemes lists the registered URL schemes in alphabetical order.
 func Schemes() []string { return schemes.Schemes() }
 
-// OpenOptions are what a URL cannot say. The zero value is that of [Open].
+// OpenOptions are what a program says beside the URL. The zero value says nothing.
 type OpenOptions struct {
+	// State is the absolute path of a file that keeps what the coordinator grants, see package
+	// local, as the URL's option state names it. Empty: what the URL says.
+	State string
+	// Lease sets TTL, Horizon and RenewEvery for all generators that use the coordinator, as the
+	// URL's options ttl, horizon and renew do; there and here with different values is an error.
+	// WorkerIDs and Identity must be zero; they belong in the generator's configuration.
+	Lease LeaseConfig
 	// Logger receives what an operator may want to know of the back end: that it has lost
 	// writes, that it may evict leases, that a record cannot be read. Never per call, and
 	// never a password. Nil: warnings go to slog.Default(). Its handler may call the
@@ -34,20 +41,15 @@ type OpenOptions struct {
 	Logger *slog.Logger
 }
 
-// Open is [OpenWith] without options: warnings of the driver go to slog.Default().
-func Open(ctx context.Context, rawURL string) (Coordinator, error) {
-	return OpenWith(ctx, rawURL, OpenOptions{})
-}
-
-// OpenWith returns a coordinator for rawURL. The driver of its scheme must have been
+// Open returns a coordinator for rawURL. The driver of its scheme must have been
 // imported, for its side effect alone:
 //
 //	import _ "github.com/unalike-id/unalike/coord/static"
 //
 // Close the coordinator after the generators that use it. Errors wrap
-// [ErrInvalid] if the URL is wrong, and never contain its password. ctx bounds
+// [ErrInvalid] if the URL or an option is wrong, and never contain its password. ctx bounds
 // the call; some drivers contact their back end here and some only later.
-func OpenWith(ctx context.Context, rawURL string, o OpenOptions) (Coordinator, error) {
+func Open(ctx context.Context, rawURL string, o OpenOptions) (Coordinator, error) {
 	scheme, _, err := drivers.CutScheme(rawURL)
 	if err != nil {
 		return nil, fmt.Errorf("%w URL: %w", ErrInvalid, err)

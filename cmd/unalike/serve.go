@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -163,9 +162,8 @@ func namespaceOf(rawURL string) (scheme, namespace, place string) {
 		return "", "", ""
 	}
 	scheme, namespace, place = u.Scheme, strings.TrimPrefix(u.Path, "/"), u.Scheme+":"+u.Path
-	_, query, _ := strings.Cut(rawURL, "?")
-	if options, err := url.ParseQuery(query); err == nil && options.Has("namespace") {
-		namespace = options.Get("namespace")
+	if u.Has("namespace") {
+		namespace = u.Option("namespace")
 		place += "?namespace=" + namespace
 	}
 	return scheme, namespace, place
@@ -242,7 +240,7 @@ func (s *service) serveStore(ctx context.Context) {
 func (s *service) holdStore(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, s.a.answer)
 	defer cancel()
-	store, err := segment.OpenWith(bounded, s.set.Store, segment.OpenOptions{Logger: s.log})
+	store, err := segment.Open(bounded, s.set.Store, segment.OpenOptions{Logger: s.log})
 	if err != nil {
 		return err
 	}

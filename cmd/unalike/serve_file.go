@@ -107,7 +107,7 @@ func (a *app) singleGenerator(c *cobra.Command, o *serveOptions, flat []byte) (c
 	}
 	where, err := a.find(&o.namespaceOptions, cfg)
 	if err == nil {
-		where, cfg, err = where.withState(cfg)
+		where, err = where.withState(cfg)
 	}
 	if err != nil {
 		return cfg, err

@@ -91,7 +91,7 @@ func TestReadmeService(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != 0 || strings.Contains(log.String(), "http: ") {
 		t.Errorf("exit code %d\n%s", code, &log)
 	}
-	c, err := coord.Open(t.Context(), url)
+	c, err := coord.Open(t.Context(), url, coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func ResolveLease(rules coord.LeaseRules, cfg coord.LeaseConfig) (coord.LeaseCon
 		case own < 0 || set < 0:
 			return 0, fmt.Errorf("%w: %s is %v; it must be positive, or 0 for the default", coord.ErrInvalid, field, min(own, set))
 		case own != 0 && set != 0 && own != set:
-			return 0, fmt.Errorf("%w: %s is %v in the configuration and %v in the coordinator's URL or options; set it in one place", coord.ErrInvalid, field, own, set)
+			return 0, setTwice(field, own, set)
 		}
 		return cmp.Or(own, set, def, fallback), nil
 	}
@@ -43,6 +43,10 @@ func ResolveLease(rules coord.LeaseRules, cfg coord.LeaseConfig) (coord.LeaseCon
 		out.RenewEvery = min(out.RenewEvery, rules.MaxRenewEvery)
 	}
 	return out, err
+}
+
+func setTwice(field string, here, there time.Duration) error {
+	return fmt.Errorf("%w: %s is %v in the configuration and %v in the coordinator's URL or options; set it in one place", coord.ErrInvalid, field, here, there)
 }
 
 // checkLease tells whether resolved lease times fit together.

@@ -3,7 +3,6 @@ package driver
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net"
 	"net/url"
@@ -22,11 +21,12 @@ import (
 // Unlike net/url it knows lists of hosts, and none of its errors contains a
 // password.
 type URL struct {
+	coord.OpenOptions // beside the URL, for an [Opener]
+
 	Scheme  string
 	User    *url.Userinfo // nil: none
 	Hosts   []string      // host or host:port, IPv6 in brackets, in the order given
 	Path    string        // unescaped, with its leading slash; may be empty
-	Logger  *slog.Logger  // of the [coord.OpenOptions], for an [Opener]; may be nil
 	options url.Values
 	taken   []string // options that were read and left out, see Without
 }
@@ -107,8 +107,12 @@ func (u *URL) Addresses(port string) ([]string, error) {
 var leaseOptions = []string{"ttl", "horizon", "renew"}
 
 // CheckOptions returns an error that lists the known options if u has another
-// one. Known are those given and the lease times ttl, horizon and renew.
+// one. Known are those given and the lease times ttl, horizon and renew. A state file that
+// package local has not taken is an error as well.
 func (u *URL) CheckOptions(known ...string) error {
+	if u.State != "" {
+		return u.invalid("State is %q; this driver keeps no such file, leave it out", u.State)
+	}
 	return u.OnlyOptions(append(slices.Clone(known), leaseOptions...)...)
 }
 
@@ -123,18 +127,25 @@ func (u *URL) OnlyOptions(known ...string) error {
 	return nil
 }
 
-// Lease returns the lease times that the options ttl, horizon and renew set.
+// Lease returns the lease times that the options ttl, horizon and renew set, and the options of
+// [coord.Open].
 func (u *URL) Lease() (coord.LeaseConfig, error) {
-	var l coord.LeaseConfig
-	var err error
-	if l.TTL, err = u.Duration("ttl", "15s"); err != nil {
-		return l, err
+	l := u.OpenOptions.Lease
+	for _, t := range []struct {
+		option, field string
+		to            *time.Duration
+	}{{"ttl", "TTL", &l.TTL}, {"horizon", "Horizon", &l.Horizon}, {"renew", "RenewEvery", &l.RenewEvery}} {
+		d, err := u.Duration(t.option, "15s")
+		switch {
+		case err != nil:
+			return l, err
+		case d != 0 && *t.to != 0 && d != *t.to:
+			return l, setTwice(t.field, *t.to, d)
+		case d != 0:
+			*t.to = d
+		}
 	}
-	if l.Horizon, err = u.Duration("horizon", "15s"); err != nil {
-		return l, err
-	}
-	l.RenewEvery, err = u.Duration("renew", "15s")
-	return l, err
+	return l, nil
 }
 
 // Duration returns an option that is a duration above 0, and 0 if it is not there. The
@@ -153,26 +164,38 @@ func (u *URL) Duration(name, example string) (time.Duration, error) {
 // String prints the URL with its password replaced, and the values of options whose
 // names end in "password". ParseURL reads what is printed.
 func (u *URL) String() string {
-	var b strings.Builder
-	b.WriteString(u.Scheme + "://")
+	user := ""
 	if u.User != nil {
 		if _, ok := u.User.Password(); ok {
-			b.WriteString(url.User(u.User.Username()).String() + ":")
+			user = url.User(u.User.Username()).String() + ":"
 		}
 		// What stands alone may be a password whose colon was forgotten.
-		b.WriteString("xxxxx@")
+		user += "xxxxx@"
 	}
-	b.WriteString(strings.Join(u.Hosts, ",") + strings.ReplaceAll((&url.URL{Path: u.Path}).EscapedPath(), "@", "%40"))
-	if len(u.options) > 0 {
-		shown := maps.Clone(u.options)
-		for name := range shown {
-			if strings.HasSuffix(name, "password") {
-				shown[name] = []string{"xxxxx"}
-			}
+	shown := maps.Clone(u.options)
+	for name := range shown {
+		if strings.HasSuffix(name, "password") {
+			shown[name] = []string{"xxxxx"}
 		}
-		b.WriteString("?" + shown.Encode())
 	}
-	return b.String()
+	return u.join(user, shown)
+}
+
+// Text returns the URL with its password, for [coord.Open].
+func (u *URL) Text() string {
+	user := ""
+	if u.User != nil {
+		user = u.User.String() + "@"
+	}
+	return u.join(user, u.options)
+}
+
+func (u *URL) join(user string, options url.Values) string {
+	text := u.Scheme + "://" + user + strings.Join(u.Hosts, ",") + strings.ReplaceAll((&url.URL{Path: u.Path}).EscapedPath(), "@", "%40")
+	if len(options) > 0 {
+		text += "?" + options.Encode()
+	}
+	return text
 }
 
 func (u *URL) invalid(format string, args ...any) error {

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -167,6 +168,8 @@ func TestURLString(t *testing.T) {
 			t.Errorf("%s: %v", tt.url, err)
 		} else if got := u.String(); got != tt.want {
 			t.Errorf("%s is printed as %s; want %s", tt.url, got, tt.want)
+		} else if again, err := ParseURL(u.Text()); err != nil || !reflect.DeepEqual(again, u) {
+			t.Errorf("the text of %s is %s, which is %+v, %v", tt.url, u.Text(), again, err)
 		}
 	}
 }
@@ -192,6 +195,8 @@ func TestCheckOptions(t *testing.T) {
 		t.Error(err)
 	}
 	wantInvalid(t, "an unknown option", u.CheckOptions("prefix", "db"), `coord: invalid etcd URL: unknown option "namespace"; known are db, horizon, prefix, renew, ttl`)
+	u.State = "/x"
+	wantInvalid(t, "a state file", u.CheckOptions("namespace"), `coord: invalid etcd URL: State is "/x"; this driver keeps no such file, leave it out`)
 }
 
 func TestURLLease(t *testing.T) {
@@ -202,6 +207,13 @@ func TestURLLease(t *testing.T) {
 	l, err := u.Lease()
 	if want := (coord.LeaseConfig{TTL: 15 * time.Second, Horizon: time.Minute, RenewEvery: 500 * time.Millisecond}); err != nil || l != want {
 		t.Errorf("Lease is %+v, %v; want %+v", l, err, want)
+	}
+	u.OpenOptions.Lease = coord.LeaseConfig{TTL: 15 * time.Second, Horizon: 2 * time.Minute}
+	_, err = u.Lease()
+	wantInvalid(t, "other options of Open", err, "coord: invalid: Horizon is 2m0s in the configuration and 1m0s in the coordinator's URL or options; set it in one place")
+	u = u.Without("horizon").Without("renew")
+	if l, err := u.Lease(); err != nil || l != u.OpenOptions.Lease {
+		t.Errorf("Lease is %+v, %v; want that of the options of Open", l, err)
 	}
 	for _, name := range []string{"ttl", "horizon", "renew"} {
 		for _, value := range []string{"10", "0s", "-1s", "1e3s", "NaN", "Inf", "1d", "", "300000000h", "%201s"} {
@@ -237,6 +249,9 @@ func FuzzParseURL(f *testing.F) {
 		}
 		if again.Scheme != u.Scheme || !slices.Equal(again.Hosts, u.Hosts) || again.Path != u.Path || again.String() != u.String() {
 			t.Errorf("%q is printed as %q, which is %q", s, u, again)
+		}
+		if same, err := ParseURL(u.Text()); err != nil || !reflect.DeepEqual(same, u) {
+			t.Errorf("the text of %q is %q, which is %+v, %v", s, u.Text(), same, err)
 		}
 		if lease, err := u.Lease(); err == nil && (lease.TTL < 0 || lease.Horizon < 0 || lease.RenewEvery < 0) {
 			t.Errorf("%q: lease times %+v", s, lease)

@@ -55,7 +55,7 @@ func ExampleNew() {
 // package, for its side effect alone, makes the scheme known.
 func Example_url() {
 	ctx := context.Background()
-	c, err := coord.Open(ctx, "etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders?ttl=15s&horizon=60s")
+	c, err := coord.Open(ctx, "etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders?ttl=15s&horizon=60s", coord.OpenOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -109,12 +109,12 @@ func ExampleCoordinator_Quarantine() {
 // generators of both are stopped while it runs.
 func Example_follow() {
 	move := func(ctx context.Context) (err error) {
-		prev, err := coord.Open(ctx, "static://?worker=7&state=/var/lib/app/unalike.state")
+		prev, err := coord.Open(ctx, "static://?worker=7&state=/var/lib/app/unalike.state", coord.OpenOptions{})
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, prev.Close()) }()
-		next, err := coord.Open(ctx, "etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders")
+		next, err := coord.Open(ctx, "etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders", coord.OpenOptions{})
 		if err != nil {
 			return err
 		}

@@ -37,6 +37,13 @@ func TestBadOptions(t *testing.T) {
 	if _, err := open(t.Context(), u); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "option state is empty; name a file, or leave the option out") {
 		t.Errorf("an empty option: %v", err)
 	}
+	if u, err = driver.ParseURL("memory://h?state=/a"); err != nil {
+		t.Fatal(err)
+	}
+	u.State = "/b"
+	if _, err := open(t.Context(), u); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), `option state is "/a", and State is "/b"; name the file in one place, or the same in both`) {
+		t.Errorf("two state files: %v", err)
+	}
 }
 
 // TestBadPath: files that cannot be, found out by the first Acquire.

@@ -5,7 +5,7 @@
 // was granted, and how much of it may have been stamped. The option state of a URL puts it in
 // front of a back end:
 //
-//	c, err := coord.Open(ctx, "etcd://h1:2379,h2:2379/orders?state=/var/lib/app/unalike.state")
+//	c, err := coord.Open(ctx, "etcd://h1:2379,h2:2379/orders?state=/var/lib/app/unalike.state", coord.OpenOptions{})
 //
 // # The two windows
 //

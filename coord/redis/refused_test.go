@@ -205,7 +205,7 @@ func TestWrongServer(t *testing.T) {
 		"out of memory":    {"redis://" + full.Addr + "?namespace=ns", false, "maxmemory"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := coord.Open(within(t), tc.url)
+			c, err := coord.Open(within(t), tc.url, coord.OpenOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

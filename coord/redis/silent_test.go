@@ -31,7 +31,7 @@ func TestSilentSentinel(t *testing.T) {
 			}
 		}
 	}()
-	c, err := coord.Open(within(t), "redis-sentinel://"+l.Addr().String()+"/m/0?namespace=ns")
+	c, err := coord.Open(within(t), "redis-sentinel://"+l.Addr().String()+"/m/0?namespace=ns", coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

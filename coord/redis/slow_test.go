@@ -80,7 +80,7 @@ func TestCallsAreNotCut(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
 	for _, url := range []string{"redis://" + server.Addr + "/0?namespace=ns", "redis-sentinel://" + server.Addr + "/m/0?namespace=ns", "redis-cluster://" + server.Addr + "?namespace=ns"} {
-		c, err := coord.Open(within(t), url)
+		c, err := coord.Open(within(t), url, coord.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ func ExampleNew() {
 
 // A URL is read strictly: what 007 means is not agreed on everywhere.
 func Example_url() {
-	_, err := coord.Open(context.Background(), "static://?worker=007&state=/var/lib/app/unalike.state")
+	_, err := coord.Open(context.Background(), "static://?worker=007&state=/var/lib/app/unalike.state", coord.OpenOptions{})
 	fmt.Println(err)
 	// Output:
 	// coord: invalid static URL: option worker is "007"; it is a decimal number, env:NAME, hostname, or ip: a leading zero is not allowed

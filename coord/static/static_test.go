@@ -345,7 +345,7 @@ func acquireAgain(t *testing.T, c *Coordinator, ns string) {
 }
 
 func TestInterfaces(t *testing.T) {
-	c, err := coord.Open(context.Background(), "static://?worker=7")
+	c, err := coord.Open(context.Background(), "static://?worker=7", coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func Example() {
 // The same from a URL, with credentials and below a node of its own.
 func Example_url() {
 	ctx := context.Background()
-	c, err := coord.Open(ctx, "zk://orders:secret@zk1:2181,zk2:2181,zk3:2181/apps?namespace=orders&ttl=10s")
+	c, err := coord.Open(ctx, "zk://orders:secret@zk1:2181,zk2:2181,zk3:2181/apps?namespace=orders&ttl=10s", coord.OpenOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -56,7 +56,7 @@ func openClone(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 	if err := g.UnmarshalText(text); err != nil {
 		return nil, err
 	}
-	c, err := coord.Open(ctx, string(of))
+	c, err := coord.Open(ctx, string(of), coord.OpenOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func exposure(s *stage.Stage, one, two *worker.Worker) time.Duration {
 // granted returns a grant that nobody uses yet.
 func granted(s *stage.Stage) coord.Grant {
 	s.Init(s.Backend.URL(), "")
-	c, err := coord.Open(s.Context(), s.Generator("granted").URL)
+	c, err := coord.Open(s.Context(), s.Generator("granted").URL, coord.OpenOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}

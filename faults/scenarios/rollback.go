@@ -39,7 +39,7 @@ const (
 
 // admin returns an operator's view of the namespace, until the scenario ends.
 func admin(s *stage.Stage) coord.Admin {
-	c, err := coord.Open(s.Context(), s.Backend.URL())
+	c, err := coord.Open(s.Context(), s.Backend.URL(), coord.OpenOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func storeURL(s *stage.Stage, query string) string {
 // withStore calls do with the store.
 func withStore(s *stage.Stage, do func(segment.Store) error) {
 	s.Helper()
-	store, err := segment.Open(s.Context(), storeURL(s, ""))
+	store, err := segment.Open(s.Context(), storeURL(s, ""), segment.OpenOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -103,7 +103,7 @@ func (s *Stage) InitLong(url string, maxHorizon time.Duration) bool {
 // declare declares the namespace of a URL new, and returns whether with the longest horizon of the given space.
 func (s *Stage) declare(url string, space coord.Space) bool {
 	s.Helper()
-	c, err := coord.Open(s.Context(), url)
+	c, err := coord.Open(s.Context(), url, coord.OpenOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}

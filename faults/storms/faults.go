@@ -148,7 +148,7 @@ func operate(s *stage.Stage, e Event) {
 
 // inspect has an operator look at the namespace.
 func inspect(ctx context.Context, s *stage.Stage, _ time.Duration) error {
-	c, err := coord.Open(ctx, s.Backend.URL(namespace))
+	c, err := coord.Open(ctx, s.Backend.URL(namespace), coord.OpenOptions{})
 	if err != nil {
 		return err
 	}

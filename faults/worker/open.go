@@ -32,14 +32,14 @@ var pooled = []string{"postgres", "mysql", "kubernetes+http"}
 // connections that several coordinators use. The clients that are made for that end with the process.
 func open(ctx context.Context, rawURL string, c clock.Clock, p *pools) (coord.Coordinator, error) {
 	if c == nil && p == nil {
-		return coord.Open(ctx, rawURL)
+		return coord.Open(ctx, rawURL, coord.OpenOptions{})
 	}
 	u, err := driver.ParseURL(rawURL)
 	if err != nil {
 		return nil, err
 	}
 	if c == nil && !slices.Contains(pooled, u.Scheme) {
-		return coord.Open(ctx, rawURL)
+		return coord.Open(ctx, rawURL, coord.OpenOptions{})
 	}
 	if p == nil {
 		p = &pools{} // for this one alone
@@ -54,7 +54,7 @@ func open(ctx context.Context, rawURL string, c clock.Clock, p *pools) (coord.Co
 	}
 	switch u.Scheme {
 	case "static": // has no clock of its own
-		return coord.Open(ctx, rawURL)
+		return coord.Open(ctx, rawURL, coord.OpenOptions{})
 	case "etcd":
 		client, err := clientv3.New(clientv3.Config{
 			Endpoints: u.Hosts, DialTimeout: 5 * time.Second, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second, Logger: zap.NewNop(),

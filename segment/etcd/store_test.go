@@ -54,7 +54,7 @@ func TestSuite(t *testing.T) {
 // TestURL: a store is opened by its URL.
 func TestURL(t *testing.T) {
 	s := etcdtest.Start(t)
-	st, err := segment.Open(within(t), "etcd://"+s.Endpoint+"/orders?failover=skip:1000")
+	st, err := segment.Open(within(t), "etcd://"+s.Endpoint+"/orders?failover=skip:1000", segment.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestURL(t *testing.T) {
 	}
 	wantTake(t, store(t, s, nil), "a", 10, 1)
 	for _, bad := range []string{"etcd://h", "etcd:///ns", "etcd://h/a\nb", "etcd://h/ns?ttl=5s", "etcd://h/ns?failover=x", "etcd://h/ns?ca=x", "etcd://u@h/ns"} {
-		if _, err := segment.Open(within(t), bad); !errors.Is(err, segment.ErrInvalidConfig) {
+		if _, err := segment.Open(within(t), bad, segment.OpenOptions{}); !errors.Is(err, segment.ErrInvalidConfig) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

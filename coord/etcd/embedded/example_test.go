@@ -55,7 +55,7 @@ func Example_url() {
 
 	// On Windows, write embed:///C:/folder.
 	url := "embed://" + filepath.ToSlash(dir) + "?namespace=orders&ttl=10s"
-	c, err := coord.Open(context.Background(), url)
+	c, err := coord.Open(context.Background(), url, coord.OpenOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -62,7 +62,7 @@ func TestURLErrors(t *testing.T) {
 		}
 	}
 	for _, url := range []string{"embed://host/ids", "embed:///ids?ttl=1500ms", "embed:///ids?horizon=25h"} {
-		c, err := coord.Open(t.Context(), url)
+		c, err := coord.Open(t.Context(), url, coord.OpenOptions{})
 		if c != nil || !errors.Is(err, coord.ErrInvalid) {
 			t.Errorf("%s: %v, %v", url, c, err)
 		}

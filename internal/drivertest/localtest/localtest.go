@@ -90,7 +90,7 @@ var named = regexp.MustCompile(`"nonce":"[^"]`)
 func Outlives(t *testing.T, base string, begin, over func()) {
 	t.Helper()
 	OutlivesWith(t, func(file string) (coord.Coordinator, error) {
-		return coord.Open(drivertest.Within(t), base+sep(base)+"state="+url.QueryEscape(file))
+		return coord.Open(drivertest.Within(t), base+sep(base)+"state="+url.QueryEscape(file), coord.OpenOptions{})
 	}, begin, over)
 }
 

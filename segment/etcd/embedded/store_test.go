@@ -30,7 +30,7 @@ func TestSuite(t *testing.T) {
 	url := "embed://" + filepath.ToSlash(filepath.Join(t.TempDir(), "ids"))
 	open := func(tb testing.TB) segment.Store {
 		tb.Helper()
-		s, err := segment.Open(within(tb), url)
+		s, err := segment.Open(within(tb), url, segment.OpenOptions{})
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestRestarted(t *testing.T) {
 // TestURL: what is wrong with a URL is said.
 func TestURL(t *testing.T) {
 	for _, bad := range []string{"embed://host/dir", "embed:///", "embed:///x?ttl=5s", "embed:///x?failover=no", "embed:///x?namespace=a%0Ab"} {
-		if _, err := segment.Open(within(t), bad); !errors.Is(err, segment.ErrInvalidConfig) {
+		if _, err := segment.Open(within(t), bad, segment.OpenOptions{}); !errors.Is(err, segment.ErrInvalidConfig) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
