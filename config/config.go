@@ -41,7 +41,7 @@ type Config struct {
 // of the URL's scheme must have been imported. It blocks as [core.New] does, until a worker ID is
 // leased and its window is open; ctx bounds the start alone.
 //
-// Errors wrap [coord.ErrInvalid] if it is the settings that are wrong, and are
+// Errors wrap [ErrInvalidConfig] if it is the settings that are wrong, and are
 // otherwise those of coord.Open and core.New. None contains a password. After an error
 // nothing is left open.
 func (c Config) Open(ctx context.Context) (*Generator, error) {

@@ -1,6 +1,6 @@
 // Package metrics shows generators and sequences to Prometheus.
 //
-//	m, err := metrics.New(prometheus.DefaultRegisterer, nil)
+//	m, err := metrics.New(prometheus.DefaultRegisterer, metrics.Options{})
 //	cfg.OnCall = m.OnCall("orders")                  // the latency of calls to the coordinator
 //	g, err := core.New(ctx, coordinator, cfg)
 //	err = m.Generator("orders", g, metrics.Info{Layout: cfg.Layout, Coordinator: "etcd"})

@@ -54,7 +54,7 @@ func TestMoveAwayFromTheDead(t *testing.T) {
 		t.Fatal(err)
 	}
 	past := clocktest.NewShifted(time.Now().Add(-time.Minute))
-	c, err := etcd.New(server.Client(t), u.Path[1:], &etcd.Options{Clock: past})
+	c, err := etcd.New(server.Client(t), u.Path[1:], etcd.Options{Clock: past})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestLower(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wrong, err := etcd.New(server.Client(t), u.Path[1:], &etcd.Options{Clock: clocktest.NewShifted(time.Now().AddDate(1, 0, 0))})
+	wrong, err := etcd.New(server.Client(t), u.Path[1:], etcd.Options{Clock: clocktest.NewShifted(time.Now().AddDate(1, 0, 0))})
 	if err != nil {
 		t.Fatal(err)
 	}

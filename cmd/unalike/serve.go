@@ -112,7 +112,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings) (e
 	defer s.close(ctx)
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	if s.metrics, err = metrics.New(reg, nil); err != nil {
+	if s.metrics, err = metrics.New(reg, metrics.Options{}); err != nil {
 		return err
 	}
 	tokens, err := set.readTokens()

@@ -28,7 +28,7 @@ func ExampleNew() {
 			return err
 		}
 		defer func() { err = errors.Join(err, client.Close()) }()
-		c, err := etcd.New(client, "orders", nil)
+		c, err := etcd.New(client, "orders", etcd.Options{})
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func Example_url() {
 // Longer outages of etcd are bridged with a longer horizon.
 func ExampleOptions() {
 	start := func(client *clientv3.Client) (*etcd.Coordinator, error) {
-		return etcd.New(client, "orders", &etcd.Options{
+		return etcd.New(client, "orders", etcd.Options{
 			Lease:     coord.LeaseConfig{TTL: 20 * time.Second, Horizon: 90 * time.Second, RenewEvery: 5 * time.Second},
 			SkewBound: 500 * time.Millisecond,
 		})

@@ -33,7 +33,7 @@ func open(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 		return nil, err
 	}
 	t.options.Logger = u.Logger
-	c, err := New(client, t.namespace, &t.options)
+	c, err := New(client, t.namespace, t.options)
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}

@@ -97,7 +97,7 @@ func TestBadOptions(t *testing.T) {
 		"WorkerIDs":       {client, "ns", etcd.Options{Lease: coord.LeaseConfig{WorkerIDs: coord.Range{Count: 1}}}},
 		"Identity":        {client, "ns", etcd.Options{Lease: coord.LeaseConfig{Identity: "pod-a"}}},
 	} {
-		if _, err := etcd.New(tc.client, tc.namespace, &tc.options); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
+		if _, err := etcd.New(tc.client, tc.namespace, tc.options); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
 			t.Errorf("New: %v; want an error that says %q", err, says)
 		}
 	}

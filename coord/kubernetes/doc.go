@@ -11,7 +11,7 @@
 // of client-go's:
 //
 //	client, err := rest.HTTPClientFor(config)
-//	c, err := kubernetes.New(client, config.Host, "orders", nil)
+//	c, err := kubernetes.New(client, config.Host, "orders", kubernetes.Options{})
 //
 // # The URL
 //

@@ -12,7 +12,7 @@ import (
 // TestNoLongHorizon: no namespace is declared with a longer horizon, and the API server is
 // not even asked.
 func TestNoLongHorizon(t *testing.T) {
-	k, err := kubernetes.New(http.DefaultClient, "http://127.0.0.1:1", "orders", nil)
+	k, err := kubernetes.New(http.DefaultClient, "http://127.0.0.1:1", "orders", kubernetes.Options{})
 	c := drivertest.Closing(t, k, err)
 	space := drivertest.Space()
 	space.MaxHorizon = time.Hour

@@ -58,7 +58,7 @@ func openURL(u *driver.URL, folder string, env func(string) string) (*Coordinato
 		return nil, err
 	}
 	client, ls := newClient(config)
-	return build(client, ls, base, namespace, &opts, t)
+	return build(client, ls, base, namespace, opts, t)
 }
 
 // parse reads a URL.

@@ -73,7 +73,7 @@ func TestBadOptions(t *testing.T) {
 		"WorkerIDs":        {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{WorkerIDs: coord.Range{Count: 1}}}, "WorkerIDs"},
 		"Identity":         {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{Identity: "pod-a"}}, "Identity"},
 	} {
-		c, err := kubernetes.New(tc.client, tc.base, tc.namespace, &tc.options)
+		c, err := kubernetes.New(tc.client, tc.base, tc.namespace, tc.options)
 		drivertest.WantInvalid(t, name, err, tc.says)
 		if c != nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v, %v", name, c, err)

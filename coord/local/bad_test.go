@@ -19,11 +19,13 @@ func TestBadOptions(t *testing.T) {
 	r := newRig(t)
 	inner := &link{Coordinator: memory(t, r.server), r: r}
 	for says, call := range map[string]func() (*Coordinator, error){
-		"the name of the state file is empty":   func() (*Coordinator, error) { return New(inner, "", nil) },
-		"Window is 1ms; 300ms to 1m0s":          func() (*Coordinator, error) { return New(inner, "f", &Options{Window: time.Millisecond}) },
-		"Window is 1h0m0s; 300ms to 1m0s":       func() (*Coordinator, error) { return New(inner, "f", &Options{Window: time.Hour}) },
-		"has no state file: its grants cannot":  func() (*Coordinator, error) { return New(coordtest.NewFake(coordtest.FakeConfig{}).Client(), "f", nil) },
-		"has no state file: its grants cannot ": func() (*Coordinator, error) { return New(nil, "f", nil) },
+		"the name of the state file is empty": func() (*Coordinator, error) { return New(inner, "", Options{}) },
+		"Window is 1ms; 300ms to 1m0s":        func() (*Coordinator, error) { return New(inner, "f", Options{Window: time.Millisecond}) },
+		"Window is 1h0m0s; 300ms to 1m0s":     func() (*Coordinator, error) { return New(inner, "f", Options{Window: time.Hour}) },
+		"has no state file: its grants cannot": func() (*Coordinator, error) {
+			return New(coordtest.NewFake(coordtest.FakeConfig{}).Client(), "f", Options{})
+		},
+		"has no state file: its grants cannot ": func() (*Coordinator, error) { return New(nil, "f", Options{}) },
 	} {
 		if c, err := call(); c != nil || !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v; want %q", err, says)
@@ -58,7 +60,7 @@ func TestBadPath(t *testing.T) {
 		filepath.Join(plain, "state"):         "its folder does not exist; create it",
 		r.dir:                                 "is not a regular file but d",
 	} {
-		c, err := New(&link{Coordinator: memory(t, r.server), r: r}, path, nil)
+		c, err := New(&link{Coordinator: memory(t, r.server), r: r}, path, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

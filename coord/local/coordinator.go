@@ -62,11 +62,7 @@ var (
 // New returns a coordinator that keeps what c grants in a file, and owns c: Close closes it.
 // The folder of the file must exist. New touches no file; that is left to Acquire, which
 // waits while another process has the file. Errors wrap [coord.ErrInvalid].
-func New(c coord.Coordinator, file string, o *Options) (*Coordinator, error) {
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
+func New(c coord.Coordinator, file string, opts Options) (*Coordinator, error) {
 	if opts.Window == 0 {
 		opts.Window = DefaultWindow
 	}

@@ -17,7 +17,7 @@ const (
 	Patience = time.Second
 )
 
-// Options are the settings of [New] beyond the file. The zero Options is usable, and so is nil.
+// Options are the settings of [New] beyond the file. The zero Options works.
 type Options struct {
 	// Window is how far ahead of the clock the stored mark reaches, from [MinWindow] to
 	// [MaxWindow]. A holder writes the file about every 5/12 of it. 0: [DefaultWindow].

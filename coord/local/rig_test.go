@@ -140,7 +140,7 @@ type process struct {
 func (r *rig) start() *process {
 	r.Helper()
 	l := &link{Coordinator: memory(r.TB, r.server), r: r}
-	c, err := New(l, r.file(), nil)
+	c, err := New(l, r.file(), Options{})
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func Opener(open driver.Opener) driver.Opener {
 		if err != nil || file == "" {
 			return c, err
 		}
-		l, err := New(c, file, &Options{Logger: u.Logger})
+		l, err := New(c, file, Options{Logger: u.Logger})
 		if err != nil {
 			return nil, errors.Join(err, c.Close())
 		}

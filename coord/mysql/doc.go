@@ -10,7 +10,7 @@
 // Or with a pool of your own, which stays yours, and has MultiStatements:
 //
 //	pool, err := sql.Open("mysql", "user:password@tcp(host)/database?multiStatements=true")
-//	c, err := mysql.New(pool, "orders", nil)
+//	c, err := mysql.New(pool, "orders", mysql.Options{})
 //
 // # The URL
 //

@@ -28,8 +28,7 @@ func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
 	}
-	opts := Options(t.Options)
-	c, err := newAt(pool, config.Addr, []string{config.Net, config.Addr, config.DBName}, t.Namespace, &opts)
+	c, err := newAt(pool, config.Addr, []string{config.Net, config.Addr, config.DBName}, t.Namespace, Options(t.Options))
 	if err != nil {
 		_ = pool.Close()
 		return nil, err

@@ -12,7 +12,7 @@
 //	config, err := pgxpool.ParseConfig("postgres://...")
 //	postgres.Prepare(config)
 //	pool, err := pgxpool.NewWithConfig(ctx, config)
-//	c, err := postgres.New(pool, "orders", nil)
+//	c, err := postgres.New(pool, "orders", postgres.Options{})
 //
 // # The URL
 //

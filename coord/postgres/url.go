@@ -32,8 +32,7 @@ func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := Options(t.Options)
-	c, err := New(pool, t.Namespace, &opts)
+	c, err := New(pool, t.Namespace, Options(t.Options))
 	if err != nil {
 		pool.Close()
 		return nil, err

@@ -23,7 +23,7 @@ func ExampleNew() {
 			ContextTimeoutEnabled: true,
 		})
 		defer func() { err = errors.Join(err, client.Close()) }()
-		c, err := redis.New(client, "orders", nil)
+		c, err := redis.New(client, "orders", redis.Options{})
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func ExampleNew_sentinel() {
 			ContextTimeoutEnabled: true,
 		})
 		// min-replicas-max-lag of the servers is 2 s.
-		return redis.New(client, "orders", &redis.Options{SkewBound: 3 * time.Second})
+		return redis.New(client, "orders", redis.Options{SkewBound: 3 * time.Second})
 	}
 	_ = connect
 }

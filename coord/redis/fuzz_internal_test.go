@@ -90,7 +90,7 @@ func FuzzReply(f *testing.F) {
 		client := target{addrs: []string{"nowhere:1"}}.single()
 		client.AddHook(scripted{answer})
 		defer client.Close()
-		c, err := New(client, "ns", nil)
+		c, err := New(client, "ns", Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -75,7 +75,7 @@ func open(k kind, secure bool, u *driver.URL) (coord.Coordinator, error) {
 	t.life = life
 	client := k.client(t)
 	t.options.Logger = u.Logger
-	c, err := New(client, t.namespace, &t.options)
+	c, err := New(client, t.namespace, t.options)
 	if err != nil {
 		end()
 		return nil, errors.Join(err, client.Close())

@@ -11,7 +11,7 @@ import (
 
 // Without a state file a coordinator says what it cannot do.
 func ExampleNew() {
-	c, err := static.New(7, &static.Options{Namespace: "orders"})
+	c, err := static.New(7, static.Options{Namespace: "orders"})
 	if err != nil {
 		fmt.Println(err)
 		return

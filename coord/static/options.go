@@ -27,8 +27,8 @@ const (
 	MaxAhead = 5 * time.Millisecond
 )
 
-// Options are the settings of [New] beyond the worker ID. The zero Options is
-// usable, and so is nil.
+// Options are the settings of [New] beyond the worker ID. The zero Options
+// works.
 type Options struct {
 	// Namespace is the domain in which IDs are unique. Empty: "default".
 	Namespace string
@@ -52,16 +52,12 @@ type Options struct {
 
 // New returns a coordinator for the configured worker ID. Errors wrap
 // [coord.ErrInvalid]. New touches no file; that is left to Acquire.
-func New(worker int, o *Options) (*Coordinator, error) {
-	return newCoordinator(fixed(int64(worker)), o)
+func New(worker int, opts Options) (*Coordinator, error) {
+	return newCoordinator(fixed(int64(worker)), opts)
 }
 
 // newCoordinator is New for any source of the worker ID.
-func newCoordinator(src source, o *Options) (*Coordinator, error) {
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
+func newCoordinator(src source, opts Options) (*Coordinator, error) {
 	if opts.Namespace == "" {
 		opts.Namespace = DefaultNamespace
 	}

@@ -10,7 +10,7 @@ import (
 // refused before it leases the first.
 func TestLeaseRulesTellHowManyWorkerIDsThereAre(t *testing.T) {
 	for count, want := range map[int]int{0: 1, 3: 3} {
-		c, err := static.New(7, &static.Options{Count: count})
+		c, err := static.New(7, static.Options{Count: count})
 		if err != nil {
 			t.Fatal(err)
 		}

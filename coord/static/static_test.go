@@ -34,7 +34,7 @@ func open(t *testing.T, o Options) *Coordinator {
 	if o.Namespace == "" {
 		o.Namespace = rand.Text()
 	}
-	c, err := New(7, &o)
+	c, err := New(7, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,15 +270,15 @@ func TestInvalidOptions(t *testing.T) {
 		{7, Options{Lease: coord.LeaseConfig{Horizon: 25 * time.Hour}}, `coord: invalid: Horizon is 25h0m0s; at most 24h0m0s is allowed here`},
 		{7, Options{Lease: coord.LeaseConfig{RenewEvery: 3 * time.Second}}, `coord: invalid: RenewEvery is 3s; it must be at most half of Horizon, which is 4s`},
 	} {
-		_, err := New(tt.worker, &tt.o)
+		_, err := New(tt.worker, tt.o)
 		if err == nil {
 			t.Errorf("New(%d, %+v) succeeds; want %s", tt.worker, tt.o, tt.want)
 			continue
 		}
 		wantError(t, err, coord.ErrInvalid, tt.want)
 	}
-	if _, err := New(7, nil); err != nil {
-		t.Errorf("New(7, nil): %v", err)
+	if _, err := New(7, Options{}); err != nil {
+		t.Errorf("New(7, Options{}): %v", err)
 	}
 }
 

@@ -23,7 +23,7 @@ func (o opener) open(_ context.Context, u *driver.URL) (coord.Coordinator, error
 		return nil, err
 	}
 	opts.Logger = u.Logger
-	c, err := newCoordinator(src, &opts)
+	c, err := newCoordinator(src, opts)
 	if err != nil {
 		return nil, err // not a nil *Coordinator in a Coordinator that is not nil
 	}

@@ -25,7 +25,7 @@ type Coordinator struct{ *protocol.Coordinator }
 // New returns a coordinator for a namespace of the ZooKeeper ensemble with the given
 // servers, each host or host:port. It contacts nobody; every grant has a connection
 // of its own, which lasts as long as the grant. Errors wrap [coord.ErrInvalid].
-func New(servers []string, namespace string, o *Options) (*Coordinator, error) {
+func New(servers []string, namespace string, opts Options) (*Coordinator, error) {
 	addresses, err := addressesOf(servers)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func New(servers []string, namespace string, o *Options) (*Coordinator, error) {
 	if err := driver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
-	opts, err := o.resolve()
+	opts, err = opts.resolve()
 	if err != nil {
 		return nil, err
 	}

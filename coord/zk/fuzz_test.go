@@ -142,7 +142,7 @@ func FuzzURL(f *testing.F) {
 		namespace, opts, err := parse(u)
 		var c *Coordinator
 		if err == nil {
-			c, err = New(u.Hosts, namespace, &opts)
+			c, err = New(u.Hosts, namespace, opts)
 		}
 		if err != nil {
 			if c, err := open(t.Context(), u); !errors.Is(err, coord.ErrInvalid) || c != nil {

@@ -26,7 +26,7 @@ func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 	if err == nil {
 		var c *Coordinator
 		opts.Logger = u.Logger
-		if c, err = New(u.Hosts, namespace, &opts); err == nil {
+		if c, err = New(u.Hosts, namespace, opts); err == nil {
 			return c, nil
 		}
 	}

@@ -97,13 +97,13 @@ func TestBadOptions(t *testing.T) {
 		if tc.options.Lease.TTL < 0 {
 			says = "positive"
 		}
-		c, err := zk.New(tc.servers, tc.namespace, &tc.options)
+		c, err := zk.New(tc.servers, tc.namespace, tc.options)
 		if c != nil || !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%+v: %v; want an error that says %q", tc, err, says)
 		}
 	}
 	for _, server := range []string{"h", "h:2181", "10.0.0.1", "[::1]:2181", "[::1]", "::1"} {
-		c, err := zk.New([]string{server}, "ns", nil)
+		c, err := zk.New([]string{server}, "ns", zk.Options{})
 		if err != nil {
 			t.Errorf("server %s: %v", server, err)
 			continue

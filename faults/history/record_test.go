@@ -46,7 +46,7 @@ func child(dir string) error {
 }
 
 func recordedStatic(dir, name string) (coord.Coordinator, error) {
-	c, err := static.New(0, &static.Options{State: filepath.Join(dir, "state"), AcceptFresh: true})
+	c, err := static.New(0, static.Options{State: filepath.Join(dir, "state"), AcceptFresh: true})
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func record(t *testing.T, c coord.Coordinator) (coord.Coordinator, string) {
 }
 
 func TestOptionalInterfaces(t *testing.T) {
-	alone, err := static.New(0, nil)
+	alone, err := static.New(0, static.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

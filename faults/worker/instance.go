@@ -75,7 +75,7 @@ func (g *instance) serve(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if c, err = local.New(c, g.State, &local.Options{Window: g.Window, Place: place}); err != nil {
+		if c, err = local.New(c, g.State, local.Options{Window: g.Window, Place: place}); err != nil {
 			return err
 		}
 	}

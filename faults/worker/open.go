@@ -62,12 +62,12 @@ func open(ctx context.Context, rawURL string, c clock.Clock, p *pools) (coord.Co
 		if err != nil {
 			return nil, err
 		}
-		return given(etcd.New(client, strings.TrimPrefix(u.Path, "/"), &etcd.Options{Lease: lease, SkewBound: skew, Clock: c}))
+		return given(etcd.New(client, strings.TrimPrefix(u.Path, "/"), etcd.Options{Lease: lease, SkewBound: skew, Clock: c}))
 	case "redis":
 		client := goredis.NewClient(&goredis.Options{Addr: u.Hosts[0], MaxRetries: -1, ContextTimeoutEnabled: true})
-		return given(redis.New(client, u.Option("namespace"), &redis.Options{Lease: lease, SkewBound: skew, Clock: c}))
+		return given(redis.New(client, u.Option("namespace"), redis.Options{Lease: lease, SkewBound: skew, Clock: c}))
 	case "zk":
-		return given(zk.New(u.Hosts, u.Option("namespace"), &zk.Options{
+		return given(zk.New(u.Hosts, u.Option("namespace"), zk.Options{
 			Chroot: strings.TrimSuffix(u.Path, "/"), Lease: lease, SkewBound: skew, Clock: c,
 		}))
 	case "postgres":

@@ -18,7 +18,7 @@ func (p *pools) openKubernetes(u *driver.URL, o kubernetes.Options) (coord.Coord
 		return shared{c}, nil
 	}
 	o.In = u.Option("in")
-	c, err := kubernetes.New(&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: kubernetesConns}}, "http://"+u.Hosts[0], u.Option("namespace"), &o)
+	c, err := kubernetes.New(&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: kubernetesConns}}, "http://"+u.Hosts[0], u.Option("namespace"), o)
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func (p *pools) openPostgres(ctx context.Context, u *driver.URL, o postgres.Opti
 		return nil, err
 	}
 	o.Accept, o.Clock = accepted(u), c
-	return given(postgres.New(pool, u.Option("namespace"), &o))
+	return given(postgres.New(pool, u.Option("namespace"), o))
 }
 
 // openMySQL opens a URL of MySQL.
@@ -84,7 +84,7 @@ func (p *pools) openMySQL(u *driver.URL, o mycoord.Options, c clock.Clock) (coor
 		return nil, err
 	}
 	o.Accept, o.Clock = accepted(u), c
-	return given(mycoord.New(pool, u.Option("namespace"), &o))
+	return given(mycoord.New(pool, u.Option("namespace"), o))
 }
 
 // accepted are the risks that a URL accepts.

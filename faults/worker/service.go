@@ -68,7 +68,7 @@ func (g *instance) bind(ctx context.Context) (l net.Listener, err error) {
 
 // serveFromServers has IDs from servers until ctx ends.
 func (g *instance) serveFromServers(ctx context.Context) error {
-	c, err := client.New(g.Servers, &client.Options{Prefetch: g.Prefetch, Timeout: clientTime})
+	c, err := client.New(g.Servers, client.Options{Prefetch: g.Prefetch, Timeout: clientTime})
 	if err != nil {
 		return err
 	}

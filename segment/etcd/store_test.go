@@ -9,6 +9,7 @@ import (
 
 	"go.etcd.io/etcd/server/v3/storage/wal"
 
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/segment"
@@ -30,7 +31,7 @@ func within(tb testing.TB) context.Context {
 // store returns a store with a client of its own.
 func store(tb testing.TB, s *etcdtest.Server, o *Options) *Store {
 	tb.Helper()
-	st, err := New(s.Client(tb), "orders", o)
+	st, err := New(s.Client(tb), "orders", drivertest.Value(o))
 	if err != nil {
 		tb.Fatal(err)
 	}

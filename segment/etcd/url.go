@@ -36,7 +36,7 @@ func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := New(client, namespace, &o)
+	s, err := New(client, namespace, o)
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}

@@ -22,7 +22,7 @@ import (
 const DefaultNamespace = "default"
 
 // Options are the settings of [New] beyond folder and namespace. Fields and defaults
-// are those of [etcd.Options]. The zero Options is usable, and so is nil.
+// are those of [etcd.Options]. The zero Options works.
 type Options etcd.Options
 
 const (
@@ -78,15 +78,12 @@ var (
 //
 // dir may be relative. Errors wrap [coord.ErrInvalid] if the namespace, an option or
 // the folder is wrong: it holds something else, or cannot be written.
-func New(ctx context.Context, dir, namespace string, o *Options) (*Coordinator, error) {
+func New(ctx context.Context, dir, namespace string, o Options) (*Coordinator, error) {
 	f, err := newFolder(dir)
 	if err != nil {
 		return nil, err
 	}
-	var opts etcd.Options
-	if o != nil {
-		opts = etcd.Options(*o)
-	}
+	opts := etcd.Options(o)
 	opts.OneMachine = true
 	c := &Coordinator{folder: f, place: driver.JoinPlace("embed", f.path, namespace), log: logs.Or(opts.Logger), moves: newMoves(), followed: make(chan struct{})}
 	if c.client, err = clientv3.New(clientv3.Config{
@@ -98,7 +95,7 @@ func New(ctx context.Context, dir, namespace string, o *Options) (*Coordinator, 
 	}); err != nil {
 		return nil, fmt.Errorf("embed: %w", err)
 	}
-	if c.inner, err = etcd.New(c.client, namespace, &opts); err != nil {
+	if c.inner, err = etcd.New(c.client, namespace, opts); err != nil {
 		return nil, errors.Join(err, c.client.Close())
 	}
 	start := func() {

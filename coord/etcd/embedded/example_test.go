@@ -21,7 +21,7 @@ func ExampleNew() {
 	ctx := context.Background()
 
 	run := func() (err error) {
-		c, err := embedded.New(ctx, dir, "orders", nil)
+		c, err := embedded.New(ctx, dir, "orders", embedded.Options{})
 		if err != nil {
 			return err
 		}

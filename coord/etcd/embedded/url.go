@@ -26,7 +26,7 @@ func open(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 		return nil, err
 	}
 	t.options.Logger = u.Logger
-	c, err := New(ctx, t.dir, t.namespace, &t.options)
+	c, err := New(ctx, t.dir, t.namespace, t.options)
 	if err != nil {
 		return nil, err // not a nil *Coordinator in a Coordinator that is not nil
 	}

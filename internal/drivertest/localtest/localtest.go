@@ -39,7 +39,7 @@ func Conform(t *testing.T, newHarness func(testing.TB) coordtest.Harness) {
 				return func(tb testing.TB, share coord.Range) coord.Coordinator {
 					tb.Helper()
 					inner := client(tb, share)
-					c, err := local.New(inner, filepath.Join(dir, fmt.Sprint("state", n.Add(1))), &local.Options{Window: local.MaxWindow})
+					c, err := local.New(inner, filepath.Join(dir, fmt.Sprint("state", n.Add(1))), local.Options{Window: local.MaxWindow})
 					c = drivertest.Closing(tb, c, err)
 					crash[c] = inner
 					return c

@@ -28,7 +28,7 @@ const scheme = "embed"
 
 func init() { segment.Register(scheme, open) }
 
-// Options are the settings of [New] beyond folder and namespace. The zero Options is usable, and so is nil.
+// Options are the settings of [New] beyond folder and namespace. The zero Options works.
 type Options etcd.Options
 
 // Store keeps the numbers in the etcd of a folder. It is safe for concurrent use. It implements segment.Creator.
@@ -40,20 +40,15 @@ type Store struct {
 // New returns a store in a namespace of the etcd in the folder dir. It makes the folder if need be, starts the server there
 // unless another process runs it already, and returns when the server answers. Errors wrap [segment.ErrInvalidConfig] if the
 // namespace or the folder is wrong.
-func New(ctx context.Context, dir, namespace string, o *Options) (*Store, error) {
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
-	server, err := coordembedded.New(ctx, dir, namespace, &coordembedded.Options{Logger: opts.Logger})
+func New(ctx context.Context, dir, namespace string, o Options) (*Store, error) {
+	server, err := coordembedded.New(ctx, dir, namespace, coordembedded.Options{Logger: o.Logger})
 	if err != nil {
 		if errors.Is(err, coord.ErrInvalid) {
 			err = fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
 		}
 		return nil, err
 	}
-	all := etcd.Options(opts)
-	s, err := etcd.New(server.Client(), namespace, &all)
+	s, err := etcd.New(server.Client(), namespace, etcd.Options(o))
 	if err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
@@ -73,7 +68,7 @@ func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
 		}
 		return nil, fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
 	}
-	s, err := New(ctx, dir, namespace, &o)
+	s, err := New(ctx, dir, namespace, o)
 	if err != nil {
 		return nil, err // not a nil *Store in a Store that is not nil
 	}

@@ -44,14 +44,14 @@ func TestSuite(t *testing.T) {
 // TestRestarted: the numbers go on when the server has ended and is started again, and so does a program that has joined it.
 func TestRestarted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ids")
-	first, err := New(within(t), dir, "orders", nil)
+	first, err := New(within(t), dir, "orders", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := first.Create(within(t), segment.Tag{Name: "a", Next: 1, Step: 10}); err != nil {
 		t.Fatal(err)
 	}
-	joined, err := New(within(t), dir, "orders", nil)
+	joined, err := New(within(t), dir, "orders", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
