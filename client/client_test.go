@@ -34,7 +34,7 @@ func serve(t *testing.T, f *coordtest.Fake, namespace string) *endpoint {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = g.Close(context.Background()) })
-	s, err := server.New(server.Config{Generators: map[string]server.Generator{"default": {Generator: g, Coordinator: spaceOf(namespace)}}})
+	s, err := server.New(server.Config{Generators: map[string]server.Generator{"default": inSpace{g, spaceOf(namespace)}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,6 +52,14 @@ func serve(t *testing.T, f *coordtest.Fake, namespace string) *endpoint {
 	t.Cleanup(e.Close)
 	return e
 }
+
+// inSpace is a generator with another coordinator.
+type inSpace struct {
+	*core.Generator
+	c coord.Coordinator
+}
+
+func (g inSpace) Coordinator() coord.Coordinator { return g.c }
 
 // spaceOf is a coordinator that has a nonce.
 func spaceOf(nonce string) coord.Coordinator { return space{nonce: nonce} }

@@ -76,7 +76,7 @@ func (c Config) open(ctx context.Context, generator func(coord.Coordinator, core
 	if err != nil {
 		return nil, errors.Join(c.explain(err), release())
 	}
-	return &Generator{Generator: g, coordinator: coordinator, release: sync.OnceValue(release)}, nil
+	return &Generator{Generator: g, release: sync.OnceValue(release)}, nil
 }
 
 // explain adds to an error about settings that do not fit together where they are.

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"reflect"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/keeper"
 	"github.com/unalike-id/unalike/internal/logs"
 )
@@ -138,10 +138,10 @@ func (cfg Config) resolve(c coord.Coordinator) (settings, error) {
 // driver's New.
 func checkCoordinator(c coord.Coordinator) error {
 	const advice = "make one with coord.Open or a driver's New, and check the error that comes with it"
-	if c == nil {
+	switch {
+	case c == nil:
 		return fmt.Errorf("%w: the coordinator is nil; %s", ErrInvalidConfig, advice)
-	}
-	if v := reflect.ValueOf(c); v.Kind() == reflect.Pointer && v.IsNil() {
+	case drivers.IsNil(c):
 		return fmt.Errorf("%w: the coordinator is a nil %T; %s", ErrInvalidConfig, c, advice)
 	}
 	return nil

@@ -79,8 +79,7 @@ func prepare(c coord.Coordinator, cfg Config) (*Generator, settings, error) {
 		return nil, s, err
 	}
 	g := newGenerator(&s)
-	g.warnings = coord.Describe(c).Warnings
-	g.outlast, _ = c.(coord.Outlasting)
+	g.coordinator, g.warnings = c, coord.Describe(c).Warnings
 	for _, w := range g.warnings {
 		g.log.Warn("the coordinator, as it is configured, does not protect against everything", "warning", w)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -40,13 +41,20 @@ type Options struct {
 
 // Info is what a generator does not know of itself, or does not tell. All fields are optional.
 type Info struct {
-	// Layout is the generator's. The zero Layout means core.DefaultLayout.
-	Layout core.Layout
 	// Namespace is the name of the namespace, without a password.
 	Namespace string
 	// Coordinator is the kind of the coordinator: "etcd", for example.
 	Coordinator string
 }
+
+// Generator is what can be shown: a [core.Generator], or a config.Generator.
+type Generator interface {
+	Health() core.Health
+	Layout() core.Layout
+}
+
+// Set is what can be shown of all tags: a [segment.Set], or a config.Segments.
+type Set interface{ Health() []segment.Health }
 
 // Metrics shows generators and sequences. Its methods are safe for concurrent use. Make it
 // with [New].
@@ -56,13 +64,13 @@ type Metrics struct {
 	mu         sync.Mutex
 	generators map[string]*generator
 	sequences  map[string]*segment.Sequence
-	sets       []*segment.Set
+	sets       []Set
 	store      func() error // nil: nothing is shown of a store
 }
 
 // generator is what is shown of one.
 type generator struct {
-	g     *core.Generator // nil: OnCall was asked for, and it has not been made yet
+	g     Generator // nil: OnCall was asked for, and it has not been made yet
 	info  Info
 	calls *prometheus.HistogramVec // by op and result
 	slots map[string]int           // worker IDs by state; nil: not known
@@ -102,17 +110,14 @@ func (m *Metrics) OnCall(name string) func(coord.Call) {
 
 // Generator shows g from now on until it is closed. The error is [ErrInvalidConfig] for a name that is
 // not 1 to 128 bytes of UTF-8, and [ErrTwice] while another generator of that name is open.
-func (m *Metrics) Generator(name string, g *core.Generator, info Info) error {
+func (m *Metrics) Generator(name string, g Generator, info Info) error {
 	switch {
 	case name == "" || len(name) > MaxName || !utf8.ValidString(name):
 		return fmt.Errorf("%w: the generator's name %.40q is not 1 to %d bytes of UTF-8", ErrInvalidConfig, name, MaxName)
-	case g == nil:
+	case drivers.IsNil(g):
 		return fmt.Errorf("%w: generator %q is nil; pass what core.New has returned, and check its error", ErrInvalidConfig, name)
 	case !utf8.ValidString(info.Namespace) || !utf8.ValidString(info.Coordinator):
 		return fmt.Errorf("%w: generator %q: Namespace or Coordinator is not UTF-8", ErrInvalidConfig, name)
-	}
-	if info.Layout == (core.Layout{}) {
-		info.Layout = core.DefaultLayout()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -179,8 +184,8 @@ func (m *Metrics) Store(check func() error) {
 
 // Set shows the sequences of all tags of s. A registry has one series for each tag: two sets
 // with a tag of the same name cannot share one.
-func (m *Metrics) Set(s *segment.Set) error {
-	if s == nil {
+func (m *Metrics) Set(s Set) error {
+	if drivers.IsNil(s) {
 		return fmt.Errorf("%w: the set is nil; pass what segment.NewSet has returned, and check its error", ErrInvalidConfig)
 	}
 	m.mu.Lock()

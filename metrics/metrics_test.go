@@ -57,7 +57,7 @@ func expect(t *testing.T, text string, lines ...string) {
 func TestGenerator(t *testing.T) {
 	m, scrape := newMetrics(t)
 	g := coretest.NewWith(t, core.Config{Stripes: 2})
-	info := metrics.Info{Layout: core.DefaultLayout(), Namespace: "shop", Coordinator: "etcd"}
+	info := metrics.Info{Namespace: "shop", Coordinator: "etcd"}
 	if err := m.Generator("orders", g, info); err != nil {
 		t.Fatal(err)
 	}

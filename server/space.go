@@ -28,8 +28,8 @@ type inspector interface {
 }
 
 func newSpace(g Generator) *space {
-	sp := &space{layout: g.Layout.String(), asking: make(chan struct{}, 1)}
-	sp.inspector, _ = g.Coordinator.(inspector)
+	sp := &space{layout: g.Layout().String(), asking: make(chan struct{}, 1)}
+	sp.inspector, _ = g.Coordinator().(inspector)
 	return sp
 }
 

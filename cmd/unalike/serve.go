@@ -120,13 +120,14 @@ func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings) (e
 		return err
 	}
 	cfg := server.Config{
-		Generators: map[string]server.Generator{}, Tokens: tokens, Hosts: set.Hosts, Leaf: set.leaf(), MaxCount: set.MaxCount, MaxWait: set.MaxWait,
+		Generators: map[string]server.Generator{}, Namespaces: map[string]string{}, Tokens: tokens, Hosts: set.Hosts, Leaf: set.leaf(), MaxCount: set.MaxCount, MaxWait: set.MaxWait,
 		Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}), Logger: s.log,
 	}
 	for name, g := range set.generators {
-		if cfg.Generators[name], err = s.start(ctx, name, g); err != nil {
+		if cfg.Namespaces[name], err = s.start(ctx, name, g); err != nil {
 			return err
 		}
+		cfg.Generators[name] = s.generators[name]
 	}
 	if s.server, err = server.New(cfg); err != nil {
 		return err
@@ -138,20 +139,21 @@ func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings) (e
 	return s.run(ctx, o, front, tokens)
 }
 
-// start starts a generator, which leases its worker IDs in the background.
-func (s *service) start(ctx context.Context, name string, cfg config.Config) (server.Generator, error) {
+// start starts a generator, which leases its worker IDs in the background, and returns what its
+// namespace is shown as.
+func (s *service) start(ctx context.Context, name string, cfg config.Config) (place string, err error) {
 	cfg.Logger = s.log.With("generator", name)
 	cfg.OnCall = s.metrics.OnCall(name)
 	g, err := cfg.Start(ctx)
 	if err != nil {
-		return server.Generator{}, fmt.Errorf("generator %s: %w", name, err)
+		return "", fmt.Errorf("generator %s: %w", name, err)
 	}
 	s.generators[name] = g
 	scheme, namespace, place := namespaceOf(cfg.Coordinator)
-	if err := s.metrics.Generator(name, g.Generator, metrics.Info{Layout: cfg.Layout, Coordinator: scheme, Namespace: namespace}); err != nil {
-		return server.Generator{}, err
+	if err := s.metrics.Generator(name, g, metrics.Info{Coordinator: scheme, Namespace: namespace}); err != nil {
+		return "", err
 	}
-	return server.Generator{Generator: g.Generator, Layout: cfg.Layout, Namespace: place, Coordinator: g.Coordinator()}, nil
+	return place, nil
 }
 
 // namespaceOf returns the scheme of a coordinator's URL, the name of the namespace, and the name with all that it depends
