@@ -54,8 +54,8 @@ func (g *Grant) UnmarshalText(text []byte) error {
 
 // check reports whether a coordinator can have made the grant.
 func (g Grant) check() error {
-	if err := drivers.CheckName("Grant.Token", g.Token, false); err != nil {
-		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	if err := drivers.CheckName(ErrInvalid, "Grant.Token", g.Token, false); err != nil {
+		return err
 	}
 	switch {
 	case g.WorkerID < 0:

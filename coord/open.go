@@ -50,11 +50,7 @@ type OpenOptions struct {
 // [ErrInvalid] if the URL or an option is wrong, and never contain its password. ctx bounds
 // the call; some drivers contact their back end here and some only later.
 func Open(ctx context.Context, rawURL string, o OpenOptions) (Coordinator, error) {
-	scheme, _, err := drivers.CutScheme(rawURL)
-	if err != nil {
-		return nil, fmt.Errorf("%w URL: %w", ErrInvalid, err)
-	}
-	open, err := schemes.Find("coord", scheme, "")
+	open, err := schemes.Find("coord", rawURL, "")
 	if err != nil {
 		return nil, fmt.Errorf("%w URL: %w", ErrInvalid, err)
 	}

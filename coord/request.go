@@ -11,11 +11,11 @@ import (
 // calls it first. Errors wrap [ErrInvalid] and name the field, its value and what
 // is allowed. Until may lie past LastTick; drivers cut it.
 func (r Request) Validate() error {
-	if err := drivers.CheckName("Request.Token", r.Token, false); err != nil {
-		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	if err := drivers.CheckName(ErrInvalid, "Request.Token", r.Token, false); err != nil {
+		return err
 	}
-	if err := drivers.CheckName("Request.Identity", r.Identity, true); err != nil {
-		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	if err := drivers.CheckName(ErrInvalid, "Request.Identity", r.Identity, true); err != nil {
+		return err
 	}
 	switch {
 	case r.Fingerprint == "":

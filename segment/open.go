@@ -38,7 +38,7 @@ func Open(ctx context.Context, rawURL string, o OpenOptions) (Store, error) {
 		return nil, invalid("%w", err)
 	}
 	u.Logger = o.Logger
-	open, err := schemes.Find("segment", u.Scheme, " for a store of segments")
+	open, err := schemes.Find("segment", rawURL, " for a store of segments")
 	if err != nil {
 		return nil, invalid("URL: %w", err)
 	}

@@ -63,8 +63,5 @@ func checkLease(l coord.LeaseConfig, rules coord.LeaseRules) error {
 	case l.RenewEvery > l.Horizon/2:
 		return fmt.Errorf("%w: RenewEvery is %v; it must be at most half of Horizon, which is %v", coord.ErrInvalid, l.RenewEvery, l.Horizon)
 	}
-	if err := drivers.CheckName("Identity", l.Identity, true); err != nil {
-		return fmt.Errorf("%w: %w", coord.ErrInvalid, err)
-	}
-	return nil
+	return drivers.CheckName(coord.ErrInvalid, "Identity", l.Identity, true)
 }

@@ -13,8 +13,8 @@ import (
 // printable UTF-8 without spaces and without any of / { } : * \, and not "." or
 // "..". The error wraps [coord.ErrInvalid].
 func CheckNamespace(s string) error {
-	if err := drivers.CheckName("namespace", s, false); err != nil {
-		return fmt.Errorf("%w: %w", coord.ErrInvalid, err)
+	if err := drivers.CheckName(coord.ErrInvalid, "namespace", s, false); err != nil {
+		return err
 	}
 	if i := strings.IndexAny(s, `/{}:*\ `); i >= 0 {
 		return fmt.Errorf("%w: namespace %q contains %q; none of / { } : * \\ and no space is allowed", coord.ErrInvalid, s, s[i])
@@ -28,8 +28,8 @@ func CheckNamespace(s string) error {
 // CheckResume reports whether a grant can be resumed with a token. Errors wrap
 // [coord.ErrInvalid].
 func CheckResume(g coord.Grant, token string) error {
-	if err := drivers.CheckName("Resume: token", token, false); err != nil {
-		return fmt.Errorf("%w: %w", coord.ErrInvalid, err)
+	if err := drivers.CheckName(coord.ErrInvalid, "Resume: token", token, false); err != nil {
+		return err
 	}
 	if token == g.Token {
 		return fmt.Errorf("%w: Resume: the token is that of the grant; it must be a new one", coord.ErrInvalid)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -198,8 +199,29 @@ func (u *URL) join(user string, options url.Values) string {
 	return text
 }
 
+// Invalid returns err as one that wraps [coord.ErrInvalid]: with the words that it is about this URL,
+// unless it does so already.
+func (u *URL) Invalid(err error) error {
+	if errors.Is(err, coord.ErrInvalid) {
+		return err
+	}
+	return fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
+}
+
+// Folder returns the absolute path on the system goos that the URL has.
+func (u *URL) Folder(goos string) (string, error) {
+	path := u.Path
+	if goos != "windows" {
+		return path, nil
+	}
+	if len(path) < 4 || path[2] != ':' || path[3] != '/' {
+		return "", fmt.Errorf("the folder %q has no drive; write %s:///C:/folder", path, u.Scheme)
+	}
+	return filepath.FromSlash(path[1:]), nil
+}
+
 func (u *URL) invalid(format string, args ...any) error {
-	return fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, fmt.Errorf(format, args...))
+	return u.Invalid(fmt.Errorf(format, args...))
 }
 
 func (u *URL) optionNames() []string {

@@ -23,10 +23,7 @@ func init() {
 func open(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 	t, err := parse(u)
 	if err != nil {
-		if !errors.Is(err, coord.ErrInvalid) {
-			err = fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
-		}
-		return nil, err
+		return nil, u.Invalid(err)
 	}
 	client, err := etcdclient.New(t.client)
 	if err != nil {

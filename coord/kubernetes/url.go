@@ -31,11 +31,8 @@ func init() {
 // open makes a coordinator, and a client of its own, from a URL. It contacts nobody.
 func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 	c, err := openURL(u, serviceAccount, os.Getenv)
-	if err != nil && !errors.Is(err, coord.ErrInvalid) {
-		err = fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
-	}
 	if err != nil {
-		return nil, err
+		return nil, u.Invalid(err)
 	}
 	return c, nil
 }

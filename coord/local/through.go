@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // survives reports whether a grant in the file is gone on with after a crash, so that it may have
@@ -58,14 +57,11 @@ func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string, u
 
 // List implements [coord.Admin].
 func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
-	if err := c.begin(ctx, "list"); err != nil {
+	a, err := c.admin(ctx)
+	if err != nil {
 		return nil, err
 	}
-	l, ok := c.inner.(driver.Lister)
-	if !ok {
-		return nil, c.cannot("list its slots")
-	}
-	return l.List(ctx)
+	return a.List(ctx)
 }
 
 // Inspect implements [coord.Admin].
@@ -119,11 +115,7 @@ func (c *Coordinator) admin(ctx context.Context) (coord.Admin, error) {
 	}
 	a, ok := c.inner.(coord.Admin)
 	if !ok {
-		return nil, c.cannot("change its namespace")
+		return nil, fmt.Errorf("%w: a %T cannot change its namespace", coord.ErrInvalid, c.inner)
 	}
 	return a, nil
-}
-
-func (c *Coordinator) cannot(what string) error {
-	return fmt.Errorf("%w: a %T cannot %s", coord.ErrInvalid, c.inner, what)
 }

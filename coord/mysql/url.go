@@ -2,7 +2,6 @@ package mysql
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
@@ -26,7 +25,7 @@ func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 	config.MultiStatements = true
 	pool, err := mysqldb.Pool(config)
 	if err != nil {
-		return nil, fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
+		return nil, u.Invalid(err)
 	}
 	c, err := newAt(pool, config.Addr, []string{config.Net, config.Addr, config.DBName}, t.Namespace, Options(t.Options))
 	if err != nil {

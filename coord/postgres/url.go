@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -26,7 +25,7 @@ func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 	}
 	config, err := pgdb.Config(t.Server)
 	if err != nil {
-		return nil, fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
+		return nil, u.Invalid(err)
 	}
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {

@@ -66,10 +66,7 @@ func (k kind) name(secure bool) string {
 func open(k kind, secure bool, u *driver.URL) (coord.Coordinator, error) {
 	t, err := k.parse(secure, u)
 	if err != nil {
-		if !errors.Is(err, coord.ErrInvalid) {
-			err = fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
-		}
-		return nil, err
+		return nil, u.Invalid(err)
 	}
 	life, end := context.WithCancel(context.Background())
 	t.life = life

@@ -17,10 +17,7 @@ type opener struct{ machine machine }
 func (o opener) open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 	src, opts, err := o.parse(u)
 	if err != nil {
-		if !errors.Is(err, coord.ErrInvalid) {
-			err = fmt.Errorf("%w static URL: %w", coord.ErrInvalid, err)
-		}
-		return nil, err
+		return nil, u.Invalid(err)
 	}
 	opts.Logger = u.Logger
 	c, err := newCoordinator(src, opts)

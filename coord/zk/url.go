@@ -23,17 +23,15 @@ func init() {
 // open makes a coordinator from a URL. It contacts nobody.
 func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 	namespace, opts, err := parse(u)
-	if err == nil {
-		var c *Coordinator
-		opts.Logger = u.Logger
-		if c, err = New(u.Hosts, namespace, opts); err == nil {
-			return c, nil
-		}
+	if err != nil {
+		return nil, u.Invalid(err)
 	}
-	if !errors.Is(err, coord.ErrInvalid) {
-		err = fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
+	opts.Logger = u.Logger
+	c, err := New(u.Hosts, namespace, opts)
+	if err != nil {
+		return nil, err // not a nil *Coordinator in a Coordinator that is not nil
 	}
-	return nil, err
+	return c, nil
 }
 
 // parse reads a URL; errors without coord.ErrInvalid lack the words "zk URL".

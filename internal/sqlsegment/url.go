@@ -22,12 +22,17 @@ type Target struct {
 func Parse(s sqldb.Scheme, u *driver.URL) (Target, error) {
 	t, err := parseURL(s, u)
 	if err != nil {
-		if !errors.Is(err, coord.ErrInvalid) {
-			err = fmt.Errorf("%s URL: %w", u.Scheme, err)
-		}
-		err = fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
+		err = Invalid(u, err)
 	}
 	return t, err
+}
+
+// Invalid returns an error about a URL as one that wraps [segment.ErrInvalidConfig].
+func Invalid(u *driver.URL, err error) error {
+	if !errors.Is(err, coord.ErrInvalid) {
+		err = fmt.Errorf("%s URL: %w", u.Scheme, err)
+	}
+	return fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
 }
 
 func parseURL(s sqldb.Scheme, u *driver.URL) (t Target, err error) {

@@ -1,11 +1,9 @@
 package sqlstore
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/sqldb"
 )
@@ -20,8 +18,8 @@ type Target struct {
 // Parse reads a URL.
 func Parse(s sqldb.Scheme, u *driver.URL) (Target, error) {
 	t, err := parseURL(s, u)
-	if err != nil && !errors.Is(err, coord.ErrInvalid) {
-		err = fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
+	if err != nil {
+		err = u.Invalid(err)
 	}
 	t.Options.Logger = u.Logger
 	return t, err

@@ -8,7 +8,6 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/etcdclient"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
@@ -24,10 +23,7 @@ func init() {
 func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
 	namespace, config, o, err := parse(u)
 	if err != nil {
-		if !errors.Is(err, coord.ErrInvalid) {
-			err = fmt.Errorf("%s URL: %w", u.Scheme, err)
-		}
-		return nil, fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
+		return nil, sqlsegment.Invalid(u, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package mysql
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
@@ -25,7 +24,7 @@ func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
 	config := mysqldb.Config(t.Server)
 	pool, err := mysqldb.Pool(config)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s URL: %w", segment.ErrInvalidConfig, u.Scheme, err)
+		return nil, sqlsegment.Invalid(u, err)
 	}
 	s, err := newStore(&db{pool: pool, at: config.Addr, owned: true}, t.Options)
 	if err != nil {

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -26,7 +25,7 @@ func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
 	}
 	config, err := pgdb.Config(t.Server)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s URL: %w", segment.ErrInvalidConfig, u.Scheme, err)
+		return nil, sqlsegment.Invalid(u, err)
 	}
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {

@@ -2,9 +2,7 @@ package embedded
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
 
 	"github.com/unalike-id/unalike/coord"
@@ -20,10 +18,7 @@ func init() { driver.Register(scheme, local.Opener(open)) }
 func open(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 	t, err := parse(u, runtime.GOOS)
 	if err != nil {
-		if !errors.Is(err, coord.ErrInvalid) {
-			err = fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, scheme, err)
-		}
-		return nil, err
+		return nil, u.Invalid(err)
 	}
 	t.options.Logger = u.Logger
 	c, err := New(ctx, t.dir, t.namespace, t.options)
@@ -60,14 +55,10 @@ func parse(u *driver.URL, goos string) (target, error) {
 			return t, err
 		}
 	}
-	t.dir = u.Path
-	if goos == "windows" {
-		if len(t.dir) < 4 || t.dir[2] != ':' || t.dir[3] != '/' {
-			return t, fmt.Errorf("the folder %q has no drive; write %s:///C:/folder", t.dir, scheme)
-		}
-		t.dir = filepath.FromSlash(t.dir[1:])
-	}
 	var err error
+	if t.dir, err = u.Folder(goos); err != nil {
+		return t, err
+	}
 	t.options.Lease, err = u.Lease()
 	return t, err
 }

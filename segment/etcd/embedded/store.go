@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
 
 	"github.com/unalike-id/unalike/coord"
@@ -63,10 +62,7 @@ func (s *Store) Close() error { return errors.Join(s.Store.Close(), s.server.Clo
 func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
 	dir, namespace, o, err := parse(u, runtime.GOOS)
 	if err != nil {
-		if !errors.Is(err, coord.ErrInvalid) {
-			err = fmt.Errorf("%s URL: %w", scheme, err)
-		}
-		return nil, fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
+		return nil, sqlsegment.Invalid(u, err)
 	}
 	s, err := New(ctx, dir, namespace, o)
 	if err != nil {
@@ -90,12 +86,6 @@ func parse(u *driver.URL, goos string) (dir, namespace string, o Options, err er
 	if namespace = u.Option("namespace"); namespace == "" {
 		namespace = coordembedded.DefaultNamespace
 	}
-	dir = u.Path
-	if goos == "windows" {
-		if len(dir) < 4 || dir[2] != ':' || dir[3] != '/' {
-			return "", "", o, fmt.Errorf("the folder %q has no drive; write %s:///C:/folder", dir, scheme)
-		}
-		dir = filepath.FromSlash(dir[1:])
-	}
-	return dir, namespace, o, nil
+	dir, err = u.Folder(goos)
+	return dir, namespace, o, err
 }
