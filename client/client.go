@@ -2,6 +2,9 @@
 // calls cost no request.
 //
 //	c, err := client.New([]string{"http://ids-1:8080", "http://ids-2:8080"}, client.Options{})
+//	if err != nil {
+//		return err
+//	}
 //	defer c.Close()
 //	id, err := c.Next()
 //

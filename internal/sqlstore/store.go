@@ -15,7 +15,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
+	coorddriver "github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/sqldb"
@@ -65,25 +65,25 @@ func (o Options) Resolve() (Options, error) {
 }
 
 // New returns the coordinator of a namespace.
-func New(db DB, d Dialect, name, title, namespace string, at []string, o Options) (*protocol.Coordinator, error) {
-	if err := driver.CheckNamespace(namespace); err != nil {
+func New(db DB, d Dialect, driver, title, namespace string, at []string, o Options) (*protocol.Coordinator, error) {
+	if err := coorddriver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
 	o, err := o.Resolve()
 	if err != nil {
 		return nil, err
 	}
-	for _, risk := range o.Accept {
-		if !slices.ContainsFunc(d.Risks, func(r Risk) bool { return r.Name == risk }) {
-			return nil, fmt.Errorf("%w: Accept has %q; known are %s", coord.ErrInvalid, risk, d.risks())
+	for _, name := range o.Accept {
+		if !slices.ContainsFunc(d.Risks, func(r Risk) bool { return r.Name == name }) {
+			return nil, fmt.Errorf("%w: Accept has %q; known are %s", coord.ErrInvalid, name, d.risks())
 		}
 	}
 	place := ""
 	if len(at) > 0 {
-		place = driver.JoinPlace(name, append(slices.Clone(at), o.Prefix, namespace)...)
+		place = coorddriver.JoinPlace(driver, append(slices.Clone(at), o.Prefix, namespace)...)
 	}
 	return protocol.New(NewStore(db, d, namespace, o), protocol.Settings{
-		Driver: name, Place: place, Title: title, Namespace: namespace, Lease: o.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
+		Driver: driver, Place: place, Title: title, Namespace: namespace, Lease: o.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
 		SkewBound: o.SkewBound, Clock: o.Clock, Logger: o.Logger, ServerClock: true,
 	})
 }
