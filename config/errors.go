@@ -2,8 +2,8 @@ package config
 
 import "github.com/unalike-id/unalike/coord"
 
-// ErrInvalidConfig says that the settings are wrong. It is [coord.ErrInvalid], which drivers have in
-// their errors.
+// ErrInvalidConfig says that the settings are wrong. It is [coord.ErrInvalid], which drivers have
+// in their errors.
 var ErrInvalidConfig = coord.ErrInvalid
 
 // settingsError is a mistake in the settings: an [ErrInvalidConfig] whose text begins

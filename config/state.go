@@ -12,9 +12,9 @@ import (
 )
 
 // OpenOptions returns what [Config.Open] passes to [coord.Open] with the URL of the coordinator. It
-// is for programs that open the coordinator themselves, or have its URL from elsewhere; from says in
-// errors where. It looks at the folder of a state file, also of one that the URL names, and writes
-// nothing.
+// is for programs that open the coordinator themselves, or have its URL from elsewhere; from says
+// in errors where. It looks at the folder of a state file, also of one that the URL names, and
+// writes nothing.
 //
 // With a state file, the lease times are in the result as well: a generator renews in the file, and
 // what is behind the file asks the back end at these times.

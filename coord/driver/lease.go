@@ -20,7 +20,8 @@ func ResolveLease(rules coord.LeaseRules, cfg coord.LeaseConfig) (coord.LeaseCon
 	pick := func(field string, own, set, def, fallback time.Duration) (time.Duration, error) {
 		switch {
 		case own < 0 || set < 0:
-			return 0, fmt.Errorf("%w: %s is %v; it must be positive, or 0 for the default", coord.ErrInvalid, field, min(own, set))
+			return 0, fmt.Errorf("%w: %s is %v; it must be positive, or 0 for the default",
+				coord.ErrInvalid, field, min(own, set))
 		case own != 0 && set != 0 && own != set:
 			return 0, setTwice(field, own, set)
 		}
@@ -46,22 +47,27 @@ func ResolveLease(rules coord.LeaseRules, cfg coord.LeaseConfig) (coord.LeaseCon
 }
 
 func setTwice(field string, here, there time.Duration) error {
-	return fmt.Errorf("%w: %s is %v in the configuration and %v in the coordinator's URL or options; set it in one place", coord.ErrInvalid, field, here, there)
+	return fmt.Errorf("%w: %s is %v in the configuration and %v in the coordinator's URL or options; set it in one place",
+		coord.ErrInvalid, field, here, there)
 }
 
 // checkLease tells whether resolved lease times fit together.
 func checkLease(l coord.LeaseConfig, rules coord.LeaseRules) error {
 	switch err := rules.CheckHorizon(l.Horizon); {
 	case l.TTL < rules.MinTTL:
-		return fmt.Errorf("%w: TTL is %v; this coordinator needs at least %v", coord.ErrInvalid, l.TTL, rules.MinTTL)
+		return fmt.Errorf("%w: TTL is %v; this coordinator needs at least %v",
+			coord.ErrInvalid, l.TTL, rules.MinTTL)
 	case err != nil:
 		return err
 	case l.RenewEvery < minRenewEvery:
-		return fmt.Errorf("%w: RenewEvery is %v, with TTL %v and Horizon %v; it must be at least %v", coord.ErrInvalid, l.RenewEvery, l.TTL, l.Horizon, minRenewEvery)
+		return fmt.Errorf("%w: RenewEvery is %v, with TTL %v and Horizon %v; it must be at least %v",
+			coord.ErrInvalid, l.RenewEvery, l.TTL, l.Horizon, minRenewEvery)
 	case l.RenewEvery >= l.TTL:
-		return fmt.Errorf("%w: RenewEvery is %v; it must be less than TTL, which is %v", coord.ErrInvalid, l.RenewEvery, l.TTL)
+		return fmt.Errorf("%w: RenewEvery is %v; it must be less than TTL, which is %v",
+			coord.ErrInvalid, l.RenewEvery, l.TTL)
 	case l.RenewEvery > l.Horizon/2:
-		return fmt.Errorf("%w: RenewEvery is %v; it must be at most half of Horizon, which is %v", coord.ErrInvalid, l.RenewEvery, l.Horizon)
+		return fmt.Errorf("%w: RenewEvery is %v; it must be at most half of Horizon, which is %v",
+			coord.ErrInvalid, l.RenewEvery, l.Horizon)
 	}
 	return drivers.CheckName(coord.ErrInvalid, "Identity", l.Identity, true)
 }

@@ -17,7 +17,8 @@ func CheckNamespace(s string) error {
 		return err
 	}
 	if i := strings.IndexAny(s, `/{}:*\ `); i >= 0 {
-		return fmt.Errorf("%w: namespace %q contains %q; none of / { } : * \\ and no space is allowed", coord.ErrInvalid, s, s[i])
+		return fmt.Errorf("%w: namespace %q contains %q; none of / { } : * \\ and no space is allowed",
+			coord.ErrInvalid, s, s[i])
 	}
 	if s == "." || s == ".." {
 		return fmt.Errorf("%w: namespace %q is reserved; choose another name", coord.ErrInvalid, s)
@@ -32,13 +33,14 @@ func CheckResume(g coord.Grant, token string) error {
 		return err
 	}
 	if token == g.Token {
-		return fmt.Errorf("%w: Resume: the token is that of the grant; it must be a new one", coord.ErrInvalid)
+		return fmt.Errorf("%w: Resume: the token is that of the grant; it must be a new one",
+			coord.ErrInvalid)
 	}
 	return nil
 }
 
-// JoinPlace makes the Place of a [coord.Description] from a kind of back end and what selects a namespace in
-// it. The order of the parts counts. If one is empty that must not be, leave the text out.
+// JoinPlace makes the Place of a [coord.Description] from a kind of back end and what selects a
+// namespace in it. The order of the parts counts. If one is empty that must not be, leave the text out.
 func JoinPlace(kind string, parts ...string) string {
 	for _, p := range parts {
 		kind += " " + strconv.Quote(p)

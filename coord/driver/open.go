@@ -10,9 +10,9 @@ import (
 // the opener created and frees it in Close.
 type Opener func(ctx context.Context, u *URL) (coord.Coordinator, error)
 
-// Register makes a driver known to [coord.Open] by its URL scheme, as [coord.Register] does. A driver
-// whose coordinators can be resumed registers what package local makes of its opener, for the option
-// state.
+// Register makes a driver known to [coord.Open] by its URL scheme, as [coord.Register] does. A
+// driver whose coordinators can be resumed registers what package local makes of its opener, for
+// the option state.
 func Register(scheme string, open Opener) {
 	coord.Register(scheme, func(ctx context.Context, rawURL string, o coord.OpenOptions) (coord.Coordinator, error) {
 		u, err := ParseURL(rawURL)

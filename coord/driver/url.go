@@ -135,7 +135,11 @@ func (u *URL) Lease() (coord.LeaseConfig, error) {
 	for _, t := range []struct {
 		option, field string
 		to            *time.Duration
-	}{{"ttl", "TTL", &l.TTL}, {"horizon", "Horizon", &l.Horizon}, {"renew", "RenewEvery", &l.RenewEvery}} {
+	}{
+		{"ttl", "TTL", &l.TTL},
+		{"horizon", "Horizon", &l.Horizon},
+		{"renew", "RenewEvery", &l.RenewEvery},
+	} {
 		d, err := u.Duration(t.option, "15s")
 		switch {
 		case err != nil:
@@ -192,15 +196,16 @@ func (u *URL) Text() string {
 }
 
 func (u *URL) join(user string, options url.Values) string {
-	text := u.Scheme + "://" + user + strings.Join(u.Hosts, ",") + strings.ReplaceAll((&url.URL{Path: u.Path}).EscapedPath(), "@", "%40")
+	path := strings.ReplaceAll((&url.URL{Path: u.Path}).EscapedPath(), "@", "%40")
+	text := u.Scheme + "://" + user + strings.Join(u.Hosts, ",") + path
 	if len(options) > 0 {
 		text += "?" + options.Encode()
 	}
 	return text
 }
 
-// Invalid returns err as one that wraps [coord.ErrInvalid]: with the words that it is about this URL,
-// unless it does so already.
+// Invalid returns err as one that wraps [coord.ErrInvalid]: with the words that it is about this
+// URL, unless it does so already.
 func (u *URL) Invalid(err error) error {
 	if errors.Is(err, coord.ErrInvalid) {
 		return err
@@ -276,18 +281,21 @@ func checkHost(n int, h string) error {
 	if strings.HasPrefix(h, "[") {
 		end := strings.IndexByte(h, ']')
 		if end < 0 || net.ParseIP(h[1:end]) == nil {
-			return fmt.Errorf("host %d of the list begins with a bracket and is not an IPv6 address in brackets", n)
+			return fmt.Errorf("host %d of the list begins with a bracket and is not an IPv6 address in brackets",
+				n)
 		}
 		name, port = h[1:end], h[end+1:]
 		if port != "" {
 			if port, hasPort = strings.CutPrefix(port, ":"); !hasPort {
-				return fmt.Errorf("host %q has text after the bracket; a port is written [address]:port", h[:end+1])
+				return fmt.Errorf("host %q has text after the bracket; a port is written [address]:port",
+					h[:end+1])
 			}
 		}
 	} else {
 		name, port, hasPort = strings.Cut(h, ":")
 		if strings.Contains(port, ":") {
-			return fmt.Errorf("host %d of the list, %q, has several colons; write an IPv6 address as [address]:port", n, name+":...")
+			return fmt.Errorf("host %d of the list, %q, has several colons; write an IPv6 address as [address]:port",
+				n, name+":...")
 		}
 	}
 	switch {
@@ -296,11 +304,13 @@ func checkHost(n int, h string) error {
 	case strings.ContainsAny(name, " \t\r\n[]"):
 		return fmt.Errorf("host %d of the list, %q, contains a space or a bracket", n, name)
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return fmt.Errorf("host %d of the list, %q, contains a character that cannot be printed", n, name)
+		return fmt.Errorf("host %d of the list, %q, contains a character that cannot be printed",
+			n, name)
 	case !hasPort:
 		return nil
 	case port == "" || strings.Trim(port, "0123456789") != "":
-		return fmt.Errorf("host %d of the list, %q, has a port that is not a number; a port is a number from 1 to 65535, and a user and password end in @", n, name)
+		return fmt.Errorf("host %d of the list, %q, has a port that is not a number; a port is a number from 1 to 65535, and a user and password end in @",
+			n, name)
 	}
 	if v, err := strconv.ParseUint(port, 10, 16); err != nil || v == 0 {
 		return fmt.Errorf("host %q has port %q; a port is a number from 1 to 65535", h, port)

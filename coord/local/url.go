@@ -18,9 +18,11 @@ func Opener(open driver.Opener) driver.Opener {
 		file, given := u.Option("state"), u.Has("state")
 		switch {
 		case given && file == "":
-			return nil, fmt.Errorf("%w %s URL: option state is empty; name a file, or leave the option out", coord.ErrInvalid, u.Scheme)
+			return nil, fmt.Errorf("%w %s URL: option state is empty; name a file, or leave the option out",
+				coord.ErrInvalid, u.Scheme)
 		case given && u.State != "" && u.State != file:
-			return nil, fmt.Errorf("%w %s URL: option state is %q, and State is %q; name the file in one place, or the same in both", coord.ErrInvalid, u.Scheme, file, u.State)
+			return nil, fmt.Errorf("%w %s URL: option state is %q, and State is %q; name the file in one place, or the same in both",
+				coord.ErrInvalid, u.Scheme, file, u.State)
 		}
 		file = cmp.Or(file, u.State)
 		inner := u.Without("state")

@@ -69,13 +69,15 @@ func newCoordinator(src source, opts Options) (*Coordinator, error) {
 		opts.Count = 1
 	}
 	if opts.Count < 0 || opts.Count > math.MaxInt32 {
-		return nil, fmt.Errorf("%w: Count is %d; it is the number of worker IDs, at least 1", coord.ErrInvalid, opts.Count)
+		return nil, fmt.Errorf("%w: Count is %d; it is the number of worker IDs, at least 1",
+			coord.ErrInvalid, opts.Count)
 	}
 	if err := src.check(opts.Count); err != nil {
 		return nil, err
 	}
 	if l := opts.Lease; l.WorkerIDs != (coord.Range{}) || l.Identity != "" {
-		return nil, fmt.Errorf("%w: Lease.WorkerIDs is %v and Lease.Identity is %q; both must be zero, a static coordinator has the worker IDs that it is given", coord.ErrInvalid, l.WorkerIDs, l.Identity)
+		return nil, fmt.Errorf("%w: Lease.WorkerIDs is %v and Lease.Identity is %q; both must be zero, a static coordinator has the worker IDs that it is given",
+			coord.ErrInvalid, l.WorkerIDs, l.Identity)
 	}
 	c := &Coordinator{
 		opts:    opts,
