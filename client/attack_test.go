@@ -57,7 +57,7 @@ func TestShortOfTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &paced{slow: &slow{stub: newStub(1, "n")}}
 		p.set(time.Millisecond / 10)
-		c, err := client.New([]string{"http://a"}, &client.Options{Prefetch: 100, Timeout: time.Minute, HTTP: &http.Client{Transport: p}})
+		c, err := client.New([]string{"http://a"}, client.Options{Prefetch: 100, Timeout: time.Minute, HTTP: &http.Client{Transport: p}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestOneCannotRead(t *testing.T) {
 	f := coordtest.NewFake(coordtest.FakeConfig{})
 	a, b := serve(t, f, "x"), serve(t, f, "x")
 	a.fault.Store(says(http.StatusBadRequest))
-	c := newClient(t, &client.Options{Prefetch: 10, Timeout: time.Minute, MaxAge: time.Hour}, a, b)
+	c := newClient(t, client.Options{Prefetch: 10, Timeout: time.Minute, MaxAge: time.Hour}, a, b)
 	for range 200 {
 		if _, err := c.Next(); err != nil {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func TestOrder(t *testing.T) {
 func TestNotRefusedAnyMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &paced{slow: &slow{stub: newStub(1, "n")}}
-		c, err := client.New([]string{"http://a"}, &client.Options{Prefetch: 10, HTTP: &http.Client{Transport: p}})
+		c, err := client.New([]string{"http://a"}, client.Options{Prefetch: 10, HTTP: &http.Client{Transport: p}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestMostFrozen(t *testing.T) {
 		frozen := func() *paced { return &paced{slow: &slow{stub: newStub(1, "n"), most: 1000}, each: time.Hour} }
 		a, b, good := frozen(), frozen(), &paced{slow: &slow{stub: newStub(1, "n"), most: 1000}}
 		all := hosts{"a": a, "b": b, "c": good}
-		c, err := client.New([]string{"http://a", "http://b", "http://c"}, &client.Options{Prefetch: 10, HTTP: &http.Client{Transport: all}})
+		c, err := client.New([]string{"http://a", "http://b", "http://c"}, client.Options{Prefetch: 10, HTTP: &http.Client{Transport: all}})
 		if err != nil {
 			t.Fatal(err)
 		}

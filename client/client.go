@@ -1,7 +1,10 @@
 // Package client has IDs from servers of package server, with a stock in memory, so that most
 // calls cost no request.
 //
-//	c, err := client.New([]string{"http://ids-1:8080", "http://ids-2:8080"}, nil)
+//	c, err := client.New([]string{"http://ids-1:8080", "http://ids-2:8080"}, client.Options{})
+//	if err != nil {
+//		return err
+//	}
 //	defer c.Close()
 //	id, err := c.Next()
 //
@@ -48,8 +51,8 @@ const (
 
 // Errors of this package.
 var (
-	// ErrInvalid says that an argument is wrong.
-	ErrInvalid = errors.New("client: invalid")
+	// ErrInvalidConfig says that an argument is wrong.
+	ErrInvalidConfig = errors.New("client: invalid")
 	// ErrRefused says that all servers have refused a request for reasons that do not pass by themselves, as with a token
 	// that they do not know, or a Prefetch that is more than they allow.
 	ErrRefused = errors.New("client: refused")
@@ -109,12 +112,9 @@ type Client struct {
 }
 
 // New returns a client of servers, which are base URLs: http://host:port. All must serve the same
-// namespace. It makes no request. Errors wrap [ErrInvalid].
-func New(urls []string, o *Options) (*Client, error) {
-	c := new(Client)
-	if o != nil {
-		c.o = *o
-	}
+// namespace. It makes no request. Errors wrap [ErrInvalidConfig].
+func New(urls []string, o Options) (*Client, error) {
+	c := &Client{o: o}
 	if c.o.HTTP == nil {
 		c.own = &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}}
 		c.o.HTTP = c.own
@@ -126,12 +126,12 @@ func New(urls []string, o *Options) (*Client, error) {
 		return nil, err
 	}
 	if len(urls) == 0 {
-		return nil, fmt.Errorf("%w: there is no URL; name at least one server", ErrInvalid)
+		return nil, fmt.Errorf("%w: there is no URL; name at least one server", ErrInvalidConfig)
 	}
 	for i, raw := range urls {
 		u, err := url.Parse(raw)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
-			return nil, fmt.Errorf("%w: URL number %d has the form http://host:port or https://host:port, and no password: that goes into Token", ErrInvalid, i+1)
+			return nil, fmt.Errorf("%w: URL number %d has the form http://host:port or https://host:port, and no password: that goes into Token", ErrInvalidConfig, i+1)
 		}
 		c.servers = append(c.servers, &endpoint{url: strings.TrimSuffix(u.String(), "/") + procedure, host: u.Host})
 	}
@@ -154,7 +154,7 @@ func (o *Options) resolve() error {
 		o.Timeout = DefaultTimeout
 	}
 	if o.Prefetch < 1 || o.Prefetch > maxPrefetch || o.MaxAge < 0 || o.Timeout < 0 {
-		return fmt.Errorf("%w: Prefetch is %d, MaxAge %v, Timeout %v; none may be negative, and Prefetch is at most %d", ErrInvalid, o.Prefetch, o.MaxAge, o.Timeout, maxPrefetch)
+		return fmt.Errorf("%w: Prefetch is %d, MaxAge %v, Timeout %v; none may be negative, and Prefetch is at most %d", ErrInvalidConfig, o.Prefetch, o.MaxAge, o.Timeout, maxPrefetch)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func serve(t *testing.T, f *coordtest.Fake, namespace string) *endpoint {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = g.Close(context.Background()) })
-	s, err := server.New(server.Config{Generators: map[string]server.Generator{"default": {Generator: g, Coordinator: spaceOf(namespace)}}})
+	s, err := server.New(server.Config{Generators: map[string]server.Generator{"default": inSpace{g, spaceOf(namespace)}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +53,14 @@ func serve(t *testing.T, f *coordtest.Fake, namespace string) *endpoint {
 	return e
 }
 
+// inSpace is a generator with another coordinator.
+type inSpace struct {
+	*core.Generator
+	c coord.Coordinator
+}
+
+func (g inSpace) Coordinator() coord.Coordinator { return g.c }
+
 // spaceOf is a coordinator that has a nonce.
 func spaceOf(nonce string) coord.Coordinator { return space{nonce: nonce} }
 
@@ -65,7 +73,7 @@ func (s space) Inspect(context.Context) (coord.Namespace, error) {
 	return coord.Namespace{Layout: "x", Nonce: s.nonce}, nil
 }
 
-func newClient(t *testing.T, o *client.Options, all ...*endpoint) *client.Client {
+func newClient(t *testing.T, o client.Options, all ...*endpoint) *client.Client {
 	t.Helper()
 	var urls []string
 	for _, e := range all {
@@ -86,7 +94,7 @@ var patient = client.Options{Timeout: time.Minute, MaxAge: time.Hour}
 func TestUnique(t *testing.T) {
 	f := coordtest.NewFake(coordtest.FakeConfig{})
 	a, b := serve(t, f, "x"), serve(t, f, "x")
-	c := newClient(t, &patient, a, b)
+	c := newClient(t, patient, a, b)
 	const callers, each = 4, 20_000
 	all := make([][]core.ID, callers)
 	var work sync.WaitGroup
@@ -118,7 +126,7 @@ func TestLostReplies(t *testing.T) {
 		_, _ = w.Write([]byte{18, 1, 'l'}) // a layout
 	})
 	a.fault.Store(&cut)
-	c := newClient(t, &client.Options{Prefetch: 10, Timeout: time.Minute, MaxAge: time.Hour}, a, b)
+	c := newClient(t, client.Options{Prefetch: 10, Timeout: time.Minute, MaxAge: time.Hour}, a, b)
 	seen := map[core.ID]bool{}
 	for range 1000 {
 		id, err := c.Next()
@@ -134,7 +142,7 @@ func TestOutage(t *testing.T) {
 	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}), "x")
 	away := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "not now", http.StatusServiceUnavailable) })
 	a.fault.Store(&away)
-	c := newClient(t, &client.Options{Timeout: 50 * time.Millisecond}, a)
+	c := newClient(t, client.Options{Timeout: 50 * time.Millisecond}, a)
 	if _, err := c.Next(); !errors.Is(err, client.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "503 Service Unavailable: not now") {
 		t.Errorf("%v", err)
 	}
@@ -151,13 +159,13 @@ func TestRefused(t *testing.T) {
 		"404 Not Found: there is no such generator; known are: default": {Generator: "none", Timeout: time.Minute},
 		"400 Bad Request: count is 10001":                               {Prefetch: 10_001, Timeout: time.Minute},
 	} {
-		if _, err := newClient(t, &o, a).Next(); !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), want) {
+		if _, err := newClient(t, o, a).Next(); !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
 	other := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) })
 	a.fault.Store(&other)
-	if _, err := newClient(t, &patient, a).Next(); !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "is this a server of unalike?") {
+	if _, err := newClient(t, patient, a).Next(); !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "is this a server of unalike?") {
 		t.Errorf("another server: %v", err)
 	}
 }
@@ -172,7 +180,7 @@ func TestToken(t *testing.T) {
 		http.Error(w, "no", http.StatusForbidden)
 	})
 	a.fault.Store(&guard)
-	if _, err := newClient(t, &client.Options{Token: "secret-word", Timeout: time.Minute}, a).Next(); err == nil || strings.Contains(err.Error(), "secret") {
+	if _, err := newClient(t, client.Options{Token: "secret-word", Timeout: time.Minute}, a).Next(); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v", err)
 	}
 }
@@ -180,7 +188,7 @@ func TestToken(t *testing.T) {
 // TestMaxAge: what is too old is dropped, and not used.
 func TestMaxAge(t *testing.T) {
 	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}), "x")
-	c := newClient(t, &client.Options{MaxAge: time.Millisecond, Timeout: time.Minute}, a)
+	c := newClient(t, client.Options{MaxAge: time.Millisecond, Timeout: time.Minute}, a)
 	last := core.ID(-1)
 	for n := 0; a.requests.Load() < 3; n++ {
 		id, err := c.Next()
@@ -194,7 +202,7 @@ func TestMaxAge(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}), "x")
-	c := newClient(t, nil, a)
+	c := newClient(t, client.Options{}, a)
 	if _, err := c.Next(); err != nil {
 		t.Fatal(err)
 	}
@@ -210,12 +218,12 @@ func TestClose(t *testing.T) {
 
 func TestBadArguments(t *testing.T) {
 	for _, urls := range [][]string{nil, {""}, {"host:80"}, {"ftp://host"}, {"http://user:secret@host"}, {"http://host?x=y"}, {"http://"}} {
-		if _, err := client.New(urls, nil); !errors.Is(err, client.ErrInvalid) || strings.Contains(err.Error(), "secret") {
+		if _, err := client.New(urls, client.Options{}); !errors.Is(err, client.ErrInvalidConfig) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", urls, err)
 		}
 	}
 	for _, o := range []client.Options{{Prefetch: -1}, {Prefetch: 1_000_001}, {MaxAge: -1}, {Timeout: -1}} {
-		if _, err := client.New([]string{"http://host"}, &o); !errors.Is(err, client.ErrInvalid) {
+		if _, err := client.New([]string{"http://host"}, o); !errors.Is(err, client.ErrInvalidConfig) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}

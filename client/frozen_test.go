@@ -22,7 +22,7 @@ func TestFrozen(t *testing.T) {
 		<-r.Context().Done()
 	})
 	a.fault.Store(&frozen)
-	c := newClient(t, &client.Options{Prefetch: 10, Timeout: time.Minute, MaxAge: time.Hour}, a, b)
+	c := newClient(t, client.Options{Prefetch: 10, Timeout: time.Minute, MaxAge: time.Hour}, a, b)
 	start := time.Now()
 	for range 200 {
 		if _, err := c.Next(); err != nil {

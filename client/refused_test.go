@@ -31,7 +31,7 @@ func TestRedirects(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		for name, theirs := range map[string]*http.Client{"its own": nil, "the program's": {Transport: http.DefaultTransport.(*http.Transport).Clone()}} {
 			a := httptest.NewServer(http.RedirectHandler(strings.Replace(other.URL, "://", "://user:hidden@", 1)+"/", status))
-			c, err := client.New([]string{a.URL}, &client.Options{Token: "secret-word", HTTP: theirs, Timeout: time.Minute})
+			c, err := client.New([]string{a.URL}, client.Options{Token: "secret-word", HTTP: theirs, Timeout: time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +58,7 @@ func TestOneRefuses(t *testing.T) {
 		f := coordtest.NewFake(coordtest.FakeConfig{})
 		a, b := serve(t, f, "x"), serve(t, f, "x")
 		a.fault.Store(fault)
-		c := newClient(t, &client.Options{Prefetch: 10, Timeout: time.Minute, MaxAge: time.Hour}, a, b)
+		c := newClient(t, client.Options{Prefetch: 10, Timeout: time.Minute, MaxAge: time.Hour}, a, b)
 		start := time.Now()
 		for range 200 {
 			if _, err := c.Next(); err != nil {
@@ -77,7 +77,7 @@ func TestAllRefuse(t *testing.T) {
 	a, b := serve(t, f, "x"), serve(t, f, "x")
 	a.fault.Store(says(401))
 	b.fault.Store(says(404))
-	_, err := newClient(t, &patient, a, b).Next()
+	_, err := newClient(t, patient, a, b).Next()
 	if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), a.Listener.Addr().String()+": ") || !strings.Contains(err.Error(), "401 ") || !strings.Contains(err.Error(), "404 ") {
 		t.Errorf("%v", err)
 	}
@@ -90,7 +90,7 @@ func TestAllRefuse(t *testing.T) {
 func TestBadRequest(t *testing.T) {
 	f := coordtest.NewFake(coordtest.FakeConfig{})
 	a, b := serve(t, f, "x"), serve(t, f, "x")
-	_, err := newClient(t, &client.Options{Prefetch: 10_001, Timeout: time.Minute}, a, b).Next()
+	_, err := newClient(t, client.Options{Prefetch: 10_001, Timeout: time.Minute}, a, b).Next()
 	if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "count is 10001") {
 		t.Errorf("%v", err)
 	}
@@ -113,7 +113,7 @@ func TestRefusedAndAway(t *testing.T) {
 			}
 			cancel()
 		}()
-		c := newClient(t, nil, all...)
+		c := newClient(t, client.Options{}, all...)
 		_, err := c.NextContext(ctx)
 		if !errors.Is(err, client.ErrUnavailable) || errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "403 ") || !strings.Contains(err.Error(), "503 ") {
 			t.Errorf("number %d refuses: %v", refusing, err)

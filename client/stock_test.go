@@ -10,7 +10,7 @@ import (
 // stocked returns a client with runs of IDs, without any server.
 func stocked(t *testing.T, prefetch int, runs ...int64) *Client {
 	t.Helper()
-	c, err := New([]string{"http://host"}, &Options{Prefetch: prefetch, MaxAge: time.Hour})
+	c, err := New([]string{"http://host"}, Options{Prefetch: prefetch, MaxAge: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestLateCaller(t *testing.T) {
 // TestEachOnce: a round asks every server once, also one that rests while the others fail: without it a refusal is not one of
 // all.
 func TestEachOnce(t *testing.T) {
-	c, err := New([]string{"http://a", "http://b", "http://c"}, nil)
+	c, err := New([]string{"http://a", "http://b", "http://c"}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,7 +102,7 @@ func (n network) client(t *testing.T, o client.Options, hosts ...string) *client
 		urls = append(urls, "http://"+h)
 	}
 	o.HTTP = &http.Client{Transport: n}
-	c, err := client.New(urls, &o)
+	c, err := client.New(urls, o)
 	if err != nil {
 		t.Fatal(err)
 	}

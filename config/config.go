@@ -41,7 +41,7 @@ type Config struct {
 // of the URL's scheme must have been imported. It blocks as [core.New] does, until a worker ID is
 // leased and its window is open; ctx bounds the start alone.
 //
-// Errors wrap [coord.ErrInvalid] if it is the settings that are wrong, and are
+// Errors wrap [ErrInvalidConfig] if it is the settings that are wrong, and are
 // otherwise those of coord.Open and core.New. None contains a password. After an error
 // nothing is left open.
 func (c Config) Open(ctx context.Context) (*Generator, error) {
@@ -64,11 +64,11 @@ func (c Config) open(ctx context.Context, generator func(coord.Coordinator, core
 	if _, err := expand(c.Coordinator, nil); err != nil {
 		return nil, invalid("config: coordinator: %w", err)
 	}
-	c, err := c.Resolve(c.Coordinator, c.at(keyCoordinator)+keyCoordinator)
+	o, err := c.OpenOptions(c.Coordinator, c.at(keyCoordinator)+keyCoordinator)
 	if err != nil {
 		return nil, err
 	}
-	coordinator, release, err := openShared(ctx, c.Coordinator, coord.OpenOptions{Logger: c.Logger})
+	coordinator, release, err := openShared(ctx, c.Coordinator, o)
 	if err != nil {
 		return nil, fmt.Errorf("config: %scoordinator: %w", c.at(keyCoordinator), err)
 	}
@@ -76,7 +76,7 @@ func (c Config) open(ctx context.Context, generator func(coord.Coordinator, core
 	if err != nil {
 		return nil, errors.Join(c.explain(err), release())
 	}
-	return &Generator{Generator: g, coordinator: coordinator, release: sync.OnceValue(release)}, nil
+	return &Generator{Generator: g, release: sync.OnceValue(release)}, nil
 }
 
 // explain adds to an error about settings that do not fit together where they are.

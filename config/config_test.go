@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	_ "github.com/unalike-id/unalike/coord/static"
 	"github.com/unalike-id/unalike/core"
 )
@@ -255,7 +256,7 @@ func TestSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := coord.ParseURL(full.Coordinator)
+	u, err := driver.ParseURL(full.Coordinator)
 	if err != nil {
 		t.Fatal(err)
 	}

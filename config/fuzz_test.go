@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -102,7 +103,7 @@ func FuzzPassword(f *testing.F) {
 			}
 			return
 		}
-		u, err := coord.ParseURL(full.Coordinator)
+		u, err := driver.ParseURL(full.Coordinator)
 		if err != nil {
 			t.Fatalf("%q in %q: %v", password, url, err)
 		}

@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 )
 
 // Generator is a [core.Generator] together with the coordinator that was opened for
-// it. All its methods are safe for concurrent use.
+// it, which Close closes. All its methods are safe for concurrent use.
 type Generator struct {
 	*core.Generator
-	coordinator coord.Coordinator
-	release     func() error // closes the coordinator, unless others have it; further calls return the first result
+	release func() error // closes the coordinator, unless others have it; further calls return the first result
 }
 
 // Close stops the generator, gives its worker IDs back, and closes the coordinator, in
@@ -24,7 +22,3 @@ type Generator struct {
 func (g *Generator) Close(ctx context.Context) error {
 	return errors.Join(g.Generator.Close(ctx), g.release())
 }
-
-// Coordinator returns the coordinator, for what it offers beside leases: see
-// [coord.Lister] and [coord.Admin]. It is closed by Close.
-func (g *Generator) Coordinator() coord.Coordinator { return g.coordinator }

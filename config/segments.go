@@ -28,7 +28,7 @@ type Segments struct {
 // the folders of package segment. Of the tags in Segments there are numbers in memory when it returns, which
 // ends with ctx; of the others, the first number is taken when it is asked for.
 //
-// Errors wrap [coord.ErrInvalid] if it is the settings that are wrong, and are
+// Errors wrap [ErrInvalidConfig] if it is the settings that are wrong, and are
 // otherwise those of package segment: [segment.ErrUnknownTag] if the store does not have
 // a tag that is named. None contains a password. After an error nothing is left open.
 func (c Config) OpenSegments(ctx context.Context, s segment.Config) (*Segments, error) {
@@ -41,7 +41,7 @@ func (c Config) OpenSegments(ctx context.Context, s segment.Config) (*Segments, 
 	if s.Logger == nil {
 		s.Logger = c.Logger
 	}
-	store, err := segment.OpenWith(ctx, c.Store, segment.OpenOptions{Logger: s.Logger})
+	store, err := segment.Open(ctx, c.Store, segment.OpenOptions{Logger: s.Logger})
 	if err != nil {
 		return nil, c.ofSegments(keyStore, err)
 	}

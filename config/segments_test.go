@@ -11,6 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/segment/segmenttest"
 )
@@ -19,7 +20,7 @@ import (
 var opened = map[string]*segmenttest.Fake{}
 
 func init() {
-	segment.Register("memory", func(_ context.Context, u *coord.URL) (segment.Store, error) {
+	segment.Register("memory", func(_ context.Context, u *driver.URL) (segment.Store, error) {
 		f := opened[u.Hosts[0]]
 		if f == nil {
 			return nil, fmt.Errorf("%w: memory URL: nothing is kept at %s", segment.ErrInvalidConfig, u.Hosts[0])

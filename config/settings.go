@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -65,7 +66,7 @@ var settings = []setting{
 		key: "identity",
 		set: func(c *Config, v string) error {
 			// Nothing but the identity is set, so nothing but it can be refused.
-			_, err := coord.ResolveLease(nil, coord.LeaseConfig{Identity: v})
+			_, err := driver.ResolveLease(coord.LeaseRules{}, coord.LeaseConfig{Identity: v})
 			c.Lease.Identity = v
 			return err
 		},

@@ -12,7 +12,8 @@ import (
 // configured with the two of them: a file has one user at a time.
 type kept struct {
 	rawURL string
-	opened chan struct{} // closed when what follows is set
+	like   coord.OpenOptions // without the logger
+	opened chan struct{}     // closed when what follows is set
 	coord.Coordinator
 	err    error
 	gaveUp bool // err is of the context of the generator that opened it, and of nobody else's
@@ -25,28 +26,18 @@ var keptFiles = struct {
 	byPath map[string]*kept
 }{byPath: map[string]*kept{}}
 
-// openShared opens the coordinator of a URL, or if it names a state file, returns the one that is
+// openShared opens the coordinator of a URL, or if it has a state file, returns the one that is
 // open already. Call release in place of Close, once.
 func openShared(ctx context.Context, rawURL string, o coord.OpenOptions) (c coord.Coordinator, release func() error, err error) {
-	u, err := coord.ParseURL(rawURL)
-	if err != nil {
-		return nil, nil, err
+	if o.State == "" {
+		if c, err = coord.Open(ctx, rawURL, o); err != nil {
+			return nil, nil, err
+		}
+		return c, c.Close, nil
 	}
-	if file := u.Option(keyState); file != "" && u.Scheme != "static" {
-		return openKept(ctx, rawURL, filepath.Clean(file), o)
-	}
-	if c, err = coord.OpenWith(ctx, rawURL, o); err != nil {
-		return nil, nil, err
-	}
-	return c, c.Close, nil
-}
-
-// openKept is openShared for a URL that names the file. While another generator opens it, it waits for
-// that, and opens it itself if the other one gives up because its context has ended.
-func openKept(ctx context.Context, rawURL, file string, o coord.OpenOptions) (c coord.Coordinator, release func() error, err error) {
-	for {
+	for { // while another generator opens it, and gives up because its own context has ended
 		var again bool
-		if c, release, again, err = joinKept(ctx, rawURL, file, o); !again {
+		if c, release, again, err = joinKept(ctx, rawURL, o); !again {
 			return c, release, err
 		}
 	}
@@ -54,15 +45,17 @@ func openKept(ctx context.Context, rawURL, file string, o coord.OpenOptions) (c 
 
 // joinKept opens the coordinator or waits until it has been opened. It reports that it should be called
 // again if who has opened it gave up.
-func joinKept(ctx context.Context, rawURL, file string, o coord.OpenOptions) (c coord.Coordinator, release func() error, again bool, err error) {
+func joinKept(ctx context.Context, rawURL string, o coord.OpenOptions) (c coord.Coordinator, release func() error, again bool, err error) {
+	file, like := filepath.Clean(o.State), o
+	like.Logger = nil
 	keptFiles.Lock()
 	k := keptFiles.byPath[file]
 	mine := k == nil
 	switch {
 	case mine:
-		k = &kept{rawURL: rawURL, opened: make(chan struct{})}
+		k = &kept{rawURL: rawURL, like: like, opened: make(chan struct{})}
 		keptFiles.byPath[file] = k
-	case k.rawURL != rawURL:
+	case k.rawURL != rawURL || k.like != like:
 		keptFiles.Unlock()
 		return nil, nil, false, invalid("state file %q is in use in this process by a generator with another coordinator's URL or other lease times; give each coordinator and namespace a state file of its own", file)
 	}
@@ -70,7 +63,7 @@ func joinKept(ctx context.Context, rawURL, file string, o coord.OpenOptions) (c 
 	keptFiles.Unlock()
 	release = func() error { return k.release(file) }
 	if mine {
-		if k.Coordinator, k.err = coord.OpenWith(ctx, rawURL, o); k.err != nil {
+		if k.Coordinator, k.err = coord.Open(ctx, rawURL, o); k.err != nil {
 			k.gaveUp = ctx.Err() != nil
 			k.forget(file) // whoever comes next tries again
 		}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -11,9 +12,11 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // opened is what the driver of a test was asked to open, and how often what it made was closed.
@@ -42,14 +45,14 @@ func (c counted) Close() error {
 var tests sync.Map
 
 func init() {
-	coord.Register("test", func(ctx context.Context, u *coord.URL) (coord.Coordinator, error) {
+	driver.Register("test", func(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 		o, _ := tests.Load(u.Hosts[0])
 		return o.(*opened).open(ctx, u)
 	})
 }
 
-// driver returns the driver of a test, and how its URLs begin.
-func driver(t *testing.T) (begin string, o *opened) {
+// testDriver returns the driver of a test, and how its URLs begin.
+func testDriver(t *testing.T) (begin string, o *opened) {
 	t.Helper()
 	host := strings.ToLower(t.Name())
 	o = &opened{fake: coordtest.NewFake(coordtest.FakeConfig{})}
@@ -57,9 +60,9 @@ func driver(t *testing.T) (begin string, o *opened) {
 	return "test://" + host, o
 }
 
-func (o *opened) open(ctx context.Context, u *coord.URL) (coord.Coordinator, error) {
+func (o *opened) open(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 	o.mu.Lock()
-	o.urls, o.states = append(o.urls, u.String()), append(o.states, u.Option("state"))
+	o.urls, o.states = append(o.urls, u.String()), append(o.states, cmp.Or(u.State, u.Option("state")))
 	hold, fail := o.hold, o.fail
 	o.mu.Unlock()
 	if hold != nil {
@@ -72,12 +75,15 @@ func (o *opened) open(ctx context.Context, u *coord.URL) (coord.Coordinator, err
 	if fail != nil {
 		return nil, fail
 	}
+	if _, err := u.Lease(); err != nil {
+		return nil, err
+	}
 	return counted{o.fake.Client(), &o.closed}, nil
 }
 
 // TestStateDoors: the file, the environment and the URL name a state file in the same way.
 func TestStateDoors(t *testing.T) {
-	begin, o := driver(t)
+	begin, o := testDriver(t)
 	folder := filepath.Join(t.TempDir(), "a folder & more")
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
@@ -121,7 +127,7 @@ func TestStateDoors(t *testing.T) {
 // TestBadState: a state file that is named in two places, or where there can be none, is refused,
 // with the places.
 func TestBadState(t *testing.T) {
-	begin, o := driver(t)
+	begin, o := testDriver(t)
 	dir := t.TempDir()
 	good, other := filepath.Join(dir, "good"), filepath.Join(dir, "other")
 	for _, tt := range []struct {
@@ -180,7 +186,7 @@ func TestBadState(t *testing.T) {
 // TestStateFileIsShared: generators of one process with the same coordinator and the same state
 // file share the coordinator, which the last of them closes; those of different ones cannot.
 func TestStateFileIsShared(t *testing.T) {
-	begin, o := driver(t)
+	begin, o := testDriver(t)
 	file := filepath.Join(t.TempDir(), "state")
 	cfg := Config{Coordinator: begin + "/ns", State: file}
 	one, err := cfg.Open(t.Context())
@@ -225,7 +231,7 @@ func TestStateFileIsShared(t *testing.T) {
 // TestStateFileOpening: whoever waits for another one that opens the same coordinator may give up,
 // and a coordinator that could not be opened is tried again.
 func TestStateFileOpening(t *testing.T) {
-	begin, o := driver(t)
+	begin, o := testDriver(t)
 	file := filepath.Join(t.TempDir(), "state")
 	cfg := Config{Coordinator: begin + "/ns", State: file}
 	synctest.Test(t, func(t *testing.T) {
@@ -261,7 +267,7 @@ func TestStateFileOpening(t *testing.T) {
 // TestStateFileOpenersContext: two generators of one state file start together, and whoever was first gives up. The other
 // one has all its time.
 func TestStateFileOpenersContext(t *testing.T) {
-	begin, o := driver(t)
+	begin, o := testDriver(t)
 	cfg := Config{Coordinator: begin + "/ns", State: filepath.Join(t.TempDir(), "state")}
 	synctest.Test(t, func(t *testing.T) {
 		o.hold = make(chan struct{})
@@ -294,32 +300,29 @@ func TestStateFileOpenersContext(t *testing.T) {
 
 // TestStateLease: with a state file, the coordinator's times are those of the keys, and of the URL.
 func TestStateLease(t *testing.T) {
-	begin, o := driver(t)
+	begin, o := testDriver(t)
 	file := filepath.Join(t.TempDir(), "state")
-	cfg, err := Parse([]byte("coordinator: " + begin + "/ns?ttl=20s\nstate: " + file + "\nttl: 20s\nhorizon: 1m30s\nrenew: 1s\n"))
+	cfg, err := Parse([]byte("coordinator: " + begin + "/ns?ttl=20s\nstate: " + file + "\nttl: 20s\nhorizon: 1m30s\nrenew: 1s\nidentity: a\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := cfg.Resolve(cfg.Coordinator, "here")
-	if want := begin + "/ns?ttl=20s&state=" + url.QueryEscape(file) + "&horizon=1m30s&renew=1s"; err != nil || got.Coordinator != want {
-		t.Errorf("%v, %v; want %s", got, err, want)
+	got, err := cfg.OpenOptions(cfg.Coordinator, "here")
+	if want := (coord.OpenOptions{State: file, Lease: coord.LeaseConfig{TTL: 20 * time.Second, Horizon: 90 * time.Second, RenewEvery: time.Second}}); err != nil || got != want {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
-	if got.Lease.RenewEvery != 0 || got.Lease.Horizon != cfg.Lease.Horizon || cfg.Lease.RenewEvery == 0 {
-		t.Errorf("%+v", got.Lease)
+	cfg.State = ""
+	if inURL, err := cfg.OpenOptions(begin+"/ns?state="+url.QueryEscape(file), "here"); err != nil || inURL != got {
+		t.Errorf("with the file in the URL: %+v, %v; want %+v", inURL, err, got)
 	}
-	if again, err := got.Resolve(got.Coordinator, "here"); err != nil || again.Coordinator != got.Coordinator {
-		t.Errorf("%v, %v", again, err)
+	if got, err := cfg.OpenOptions(cfg.Coordinator, "here"); err != nil || got != (coord.OpenOptions{}) {
+		t.Errorf("without a state file: %+v, %v", got, err)
 	}
-	_, err = cfg.Resolve(begin+"/ns?renew=2s", "here")
-	if want := "config: line 5: renew is 1s, and the URL of here has renew=2s; set it in one place"; !errors.Is(err, coord.ErrInvalid) || err.Error() != want {
+	cfg.State, cfg.Coordinator = file, begin+"/ns?renew=2s"
+	_, err = cfg.Open(t.Context())
+	if want := "config: line 1: coordinator: coord: invalid: RenewEvery is 1s in the configuration and 2s in the coordinator's URL or options; set it in one place"; !errors.Is(err, coord.ErrInvalid) || err.Error() != want {
 		t.Errorf("%v; want %s", err, want)
 	}
-	if len(o.urls) > 0 {
-		t.Errorf("opened was %q", o.urls)
-	}
-	plain := Config{Coordinator: begin + "/ns"}
-	plain.Lease.RenewEvery = 1
-	if got, err := plain.Resolve(plain.Coordinator, "here"); err != nil || got.Coordinator != plain.Coordinator || got.Lease != plain.Lease {
-		t.Errorf("without a state file: %v, %v", got, err)
+	if n := len(o.urls); n != 1 || o.closed.Load() != 0 {
+		t.Errorf("the driver was asked %d times", n)
 	}
 }

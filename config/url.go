@@ -1,18 +1,15 @@
 package config
 
 import (
-	"errors"
 	"fmt"
-	"net/url"
-	"strings"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // checkURL returns an error unless v has the form of a URL. Whether its scheme has a
 // driver, and what the driver makes of the options, is seen when it is opened.
 func checkURL(v string) error {
-	if _, err := coord.ParseURL(v); err != nil {
+	if _, err := driver.ParseURL(v); err != nil {
 		return err
 	}
 	// Where references stand is a matter of the text; their values are looked up later.
@@ -25,7 +22,7 @@ func showURL(rawURL string) string {
 	if rawURL == "" {
 		return ""
 	}
-	u, err := coord.ParseURL(rawURL)
+	u, err := driver.ParseURL(rawURL)
 	if err != nil {
 		return "not shown, as it is not valid"
 	}
@@ -33,30 +30,9 @@ func showURL(rawURL string) string {
 }
 
 // expand replaces each ${NAME} in the user information of a URL by the escaped value
-// of a variable, so that any password is possible. A nil lookup knows no variable. The
-// errors show no value.
+// of a variable. A nil lookup knows no variable. The errors show no value.
 func expand(rawURL string, lookup func(string) (string, bool)) (string, error) {
-	if !strings.Contains(rawURL, "${") {
-		return rawURL, nil
-	}
-	scheme, rest, _ := strings.Cut(rawURL, "://")
-	at := strings.LastIndexByte(rest, '@')
-	if at < 0 || strings.Contains(rest[at:], "${") || strings.ContainsAny(rest[:at], "/?") {
-		return "", errors.New("${NAME} is allowed in place of the user and of the password alone, before the @; set the whole URL in a variable, as in " + envName(keyCoordinator) + ", for more")
-	}
-	var b strings.Builder
-	b.WriteString(scheme + "://")
-	user := rest[:at]
-	for {
-		before, after, found := strings.Cut(user, "${")
-		b.WriteString(before)
-		if !found {
-			break
-		}
-		name, next, closed := strings.Cut(after, "}")
-		if !closed || !isVariable(name) {
-			return "", errors.New("a reference to a variable has the form ${NAME}, with letters, digits and _")
-		}
+	return driver.Expand(rawURL, func(name string) (string, error) {
 		if lookup == nil {
 			return "", fmt.Errorf("${%s} was not replaced; load the file with Load, or call WithEnv", name)
 		}
@@ -64,20 +40,6 @@ func expand(rawURL string, lookup func(string) (string, bool)) (string, error) {
 		if !ok || value == "" {
 			return "", fmt.Errorf("${%s} refers to a variable that is not set or empty", name)
 		}
-		// A space is a plus sign in a query and %20 in user information.
-		b.WriteString(strings.ReplaceAll(url.QueryEscape(value), "+", "%20"))
-		user = next
-	}
-	return b.String() + rest[at:], nil
-}
-
-// isVariable tells whether s can name a variable of the environment.
-func isVariable(s string) bool {
-	for i, r := range s {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_'
-		if !letter && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return s != ""
+		return value, nil
+	})
 }

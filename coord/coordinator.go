@@ -90,13 +90,3 @@ type Notifier interface {
 	// [ErrLeaseLost], by Close, or when the hint was given. Nil: there will be no hint.
 	Lost(g Grant) <-chan struct{}
 }
-
-// Warner is implemented by coordinators that, as they are configured, give less
-// than the whole promise.
-type Warner interface {
-	// Warnings returns what the coordinator cannot protect against, one sentence
-	// each without a final period, for as long as it lives. Generators show them in
-	// their health. Warnings does not block; the caller may keep the slice. Nil:
-	// nothing to warn of.
-	Warnings() []string
-}

@@ -1,6 +1,20 @@
-// Package coord is the border between generators of IDs and the systems that
-// lease worker IDs to them: etcd, Redis, ZooKeeper, an SQL
-// database, or a file.
+// Package coord leases worker IDs to generators of IDs, from etcd, Redis, ZooKeeper, Kubernetes,
+// an SQL database, or a file:
+//
+//	import _ "github.com/unalike-id/unalike/coord/static" // or etcd, redis, postgres, ...
+//
+//	c, err := coord.Open(ctx, "static://?worker=7&state=/var/lib/app/unalike.state", coord.OpenOptions{})
+//	if err != nil {
+//		return err
+//	}
+//	defer c.Close() // after the generators
+//	g, err := core.New(ctx, c, core.Config{})
+//
+// Open makes a coordinator from a URL whose driver has been imported, as database/sql does; the
+// constructors of the driver packages take a client of yours. A coordinator can serve any number
+// of generators; closing it is up to whoever made it.
+//
+// # Windows
 //
 // A [Coordinator] hands out a [Grant]: a worker ID together with a window of
 // ticks (NotBefore, NotAfter]. The holder stamps IDs with ticks of that window
@@ -11,19 +25,10 @@
 // is in the back end, only decides when a worker ID may be given to somebody
 // else.
 //
-// # Using a coordinator
+// # The protocol, for those who write a coordinator
 //
-// Open makes one from a URL whose driver has been imported, as database/sql
-// does; the constructors of the driver packages take a client of yours:
-//
-//	import _ "github.com/unalike-id/unalike/coord/static"
-//
-//	c, err := coord.Open(ctx, "static://?worker=7&state=/var/lib/app/unalike.state")
-//
-// Pass it to core.New. A coordinator can serve any number of generators; closing
-// it is up to whoever made it, after the generators.
-//
-// # The protocol, for those who write a driver
+// A coordinator of one's own needs this package alone: the example of [Coordinator] is one. Package
+// driver makes it known by a URL.
 //
 // A slot is what a driver stores for a worker ID, durably and without a TTL: the
 // token of its holder, a generation, and NotBefore and NotAfter of the last window

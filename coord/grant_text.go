@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 // grantVersion is the version of a grant's text form. What is added to it later and may
@@ -52,7 +54,7 @@ func (g *Grant) UnmarshalText(text []byte) error {
 
 // check reports whether a coordinator can have made the grant.
 func (g Grant) check() error {
-	if err := checkText("Grant.Token", g.Token, false); err != nil {
+	if err := drivers.CheckName(ErrInvalid, "Grant.Token", g.Token, false); err != nil {
 		return err
 	}
 	switch {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 // Defaults of [LeaseConfig], for drivers that have none of their own.
@@ -12,10 +12,8 @@ const (
 	DefaultTTL     = 15 * time.Second
 	DefaultHorizon = 30 * time.Second
 
-	// minRenewEvery bounds how busy a typing error can keep a coordinator or a disk.
-	minRenewEvery = 5 * time.Millisecond
-	// minHorizonTicks is the shortest window that a renewal asks for.
-	minHorizonTicks = 3
+	// MaxName is the longest namespace or identity, in bytes.
+	MaxName = drivers.MaxName
 
 	// LongestHorizon is the longest horizon of all, whatever a driver or a namespace allows. It
 	// bounds what a typing error can do: a holder that died with a horizon of a day keeps its
@@ -107,73 +105,6 @@ type LeaseRules struct {
 	Workers int
 }
 
-// LeaseRuler is implemented by coordinators that have [LeaseRules].
-type LeaseRuler interface {
-	LeaseRules() LeaseRules
-}
-
-// rulesOf returns the rules of c: none if it has none.
-func rulesOf(c Coordinator) LeaseRules {
-	if r, ok := c.(LeaseRuler); ok {
-		return r.LeaseRules()
-	}
-	return LeaseRules{}
-}
-
-// ResolveLease fills in and checks the lease configuration cfg for coordinator c:
-// what cfg sets, what c was given, and defaults, in this order. Errors wrap
-// [ErrInvalid] and name the field, its value and what is allowed. WorkerIDs is
-// left as it is: what fits depends on the layout.
-func ResolveLease(c Coordinator, cfg LeaseConfig) (LeaseConfig, error) {
-	rules := rulesOf(c)
-	pick := func(field string, own, set, def, fallback time.Duration) (time.Duration, error) {
-		switch {
-		case own < 0 || set < 0:
-			return 0, fmt.Errorf("%w: %s is %v; it must be positive, or 0 for the default", ErrInvalid, field, min(own, set))
-		case own != 0 && set != 0 && own != set:
-			return 0, fmt.Errorf("%w: %s is %v in the configuration and %v in the coordinator's URL or options; set it in one place", ErrInvalid, field, own, set)
-		case own != 0:
-			return own, nil
-		case set != 0:
-			return set, nil
-		case def != 0:
-			return def, nil
-		}
-		return fallback, nil
-	}
-	out := cfg
-	var err error
-	if out.TTL, err = pick("TTL", cfg.TTL, rules.Set.TTL, rules.Default.TTL, DefaultTTL); err != nil {
-		return out, err
-	}
-	if out.Horizon, err = pick("Horizon", cfg.Horizon, rules.Set.Horizon, rules.Default.Horizon, DefaultHorizon); err != nil {
-		return out, err
-	}
-	third := min(out.TTL, out.Horizon) / 3
-	if out.RenewEvery, err = pick("RenewEvery", cfg.RenewEvery, rules.Set.RenewEvery, rules.Default.RenewEvery, third); err != nil {
-		return out, err
-	}
-	err = out.check(rules)
-	if rules.MaxRenewEvery != 0 {
-		out.RenewEvery = min(out.RenewEvery, rules.MaxRenewEvery)
-	}
-	return out, err
-}
-
-// HorizonTicks returns the horizon of a resolved lease in ticks of scale: rounded
-// down, and 3 at the least. The error wraps [ErrInvalid] if that is further than
-// coordinator c allows, which happens with very long ticks: what a window may reach
-// is what a quarantine has to wait out.
-func HorizonTicks(c Coordinator, l LeaseConfig, scale clock.Scale) (int64, error) {
-	rules := rulesOf(c)
-	ticks := max(scale.TicksDown(l.Horizon.Microseconds()), minHorizonTicks)
-	if limit := rules.HorizonLimit(); ticks > scale.TicksDown(limit.Microseconds()) {
-		return 0, fmt.Errorf("%w: Horizon is %v, which makes %d ticks of %v; at most %v is allowed here; use a layout with a shorter unit",
-			ErrInvalid, l.Horizon, ticks, time.Duration(scale.Unit)*time.Microsecond, limit)
-	}
-	return ticks, nil
-}
-
 // HorizonLimit returns the longest horizon that these rules and this package allow. Of a
 // holder that survives, the namespace may allow less.
 func (r LeaseRules) HorizonLimit() time.Duration {
@@ -202,21 +133,4 @@ func (r LeaseRules) CheckHorizon(horizon time.Duration) error {
 			ErrInvalid, horizon, limit)
 	}
 	return fmt.Errorf("%w: Horizon is %v; at most %v is allowed here", ErrInvalid, horizon, limit)
-}
-
-// check tells whether resolved lease times fit together.
-func (l LeaseConfig) check(rules LeaseRules) error {
-	switch err := rules.CheckHorizon(l.Horizon); {
-	case l.TTL < rules.MinTTL:
-		return fmt.Errorf("%w: TTL is %v; this coordinator needs at least %v", ErrInvalid, l.TTL, rules.MinTTL)
-	case err != nil:
-		return err
-	case l.RenewEvery < minRenewEvery:
-		return fmt.Errorf("%w: RenewEvery is %v, with TTL %v and Horizon %v; it must be at least %v", ErrInvalid, l.RenewEvery, l.TTL, l.Horizon, minRenewEvery)
-	case l.RenewEvery >= l.TTL:
-		return fmt.Errorf("%w: RenewEvery is %v; it must be less than TTL, which is %v", ErrInvalid, l.RenewEvery, l.TTL)
-	case l.RenewEvery > l.Horizon/2:
-		return fmt.Errorf("%w: RenewEvery is %v; it must be at most half of Horizon, which is %v", ErrInvalid, l.RenewEvery, l.Horizon)
-	}
-	return checkText("Identity", l.Identity, true)
 }

@@ -1,99 +1,19 @@
 package coord
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/unalike-id/unalike/clock"
 )
 
-const s = time.Second
-
-func TestResolveLease(t *testing.T) {
-	static := LeaseRules{Default: LeaseConfig{Horizon: 3 * s}}
-	for _, tt := range []struct {
-		name  string
-		rules LeaseRules
-		cfg   LeaseConfig
-		want  LeaseConfig
-	}{
-		{"defaults", LeaseRules{}, LeaseConfig{}, LeaseConfig{TTL: 15 * s, Horizon: 30 * s, RenewEvery: 5 * s}},
-		{"a driver's default", static, LeaseConfig{}, LeaseConfig{TTL: 15 * s, Horizon: 3 * s, RenewEvery: s}},
-		{"configured", static, LeaseConfig{TTL: 9 * s, Horizon: 60 * s}, LeaseConfig{TTL: 9 * s, Horizon: 60 * s, RenewEvery: 3 * s}},
-		{"set in the URL", LeaseRules{Set: LeaseConfig{TTL: 6 * s}}, LeaseConfig{}, LeaseConfig{TTL: 6 * s, Horizon: 30 * s, RenewEvery: 2 * s}},
-		{"set in both, the same", LeaseRules{Set: LeaseConfig{TTL: 6 * s}}, LeaseConfig{TTL: 6 * s}, LeaseConfig{TTL: 6 * s, Horizon: 30 * s, RenewEvery: 2 * s}},
-		{"at the limits", LeaseRules{MinTTL: 2 * s, MaxHorizon: 30 * s}, LeaseConfig{TTL: 2 * s, Horizon: 30 * s, RenewEvery: 2*s - 1}, LeaseConfig{TTL: 2 * s, Horizon: 30 * s, RenewEvery: 2*s - 1}},
-		{"a long horizon", LeaseRules{MaxHorizon: 120 * s, MaxDeclared: LongestHorizon, Surviving: true}, LeaseConfig{Horizon: 6 * time.Hour}, LeaseConfig{TTL: 15 * s, Horizon: 6 * time.Hour, RenewEvery: 5 * s}},
-		{"a day", LeaseRules{}, LeaseConfig{Horizon: 24 * time.Hour}, LeaseConfig{TTL: 15 * s, Horizon: 24 * time.Hour, RenewEvery: 5 * s}},
-		{
-			"the rest is kept",
-			LeaseRules{},
-			LeaseConfig{WorkerIDs: Range{First: 3, Count: 4}, Identity: "pod-a"},
-			LeaseConfig{TTL: 15 * s, Horizon: 30 * s, RenewEvery: 5 * s, WorkerIDs: Range{First: 3, Count: 4}, Identity: "pod-a"},
-		},
-	} {
-		got, err := ResolveLease(&stub{rules: tt.rules}, tt.cfg)
-		if err != nil || got != tt.want {
-			t.Errorf("%s: %+v, %v; want %+v", tt.name, got, err, tt.want)
-		}
-	}
-	if got, err := ResolveLease(nil, LeaseConfig{}); err != nil || got.TTL != DefaultTTL || got.Horizon != DefaultHorizon {
-		t.Errorf("a coordinator without rules: %+v, %v", got, err)
-	}
-}
-
-func TestResolveLeaseRefuses(t *testing.T) {
-	for _, tt := range []struct {
-		rules LeaseRules
-		cfg   LeaseConfig
-		want  string
-	}{
-		{LeaseRules{}, LeaseConfig{TTL: -s}, `TTL is -1s; it must be positive, or 0 for the default`},
-		{LeaseRules{}, LeaseConfig{Horizon: math.MinInt64}, `Horizon is -2562047h47m16.854775808s; it must be positive, or 0 for the default`},
-		{LeaseRules{Set: LeaseConfig{RenewEvery: -s}}, LeaseConfig{}, `RenewEvery is -1s; it must be positive, or 0 for the default`},
-		{LeaseRules{Set: LeaseConfig{TTL: 6 * s}}, LeaseConfig{TTL: 7 * s}, `TTL is 7s in the configuration and 6s in the coordinator's URL or options; set it in one place`},
-		{LeaseRules{Set: LeaseConfig{Horizon: 6 * s}}, LeaseConfig{Horizon: 7 * s}, `Horizon is 7s in the configuration and 6s in the coordinator's URL or options; set it in one place`},
-		{LeaseRules{Set: LeaseConfig{RenewEvery: s}}, LeaseConfig{RenewEvery: 2 * s}, `RenewEvery is 2s in the configuration and 1s in the coordinator's URL or options; set it in one place`},
-		{LeaseRules{MinTTL: 2 * s}, LeaseConfig{TTL: s}, `TTL is 1s; this coordinator needs at least 2s`},
-		{LeaseRules{MaxHorizon: 30 * s}, LeaseConfig{Horizon: 31 * s}, `Horizon is 31s; at most 30s is allowed here`},
-		{LeaseRules{MaxHorizon: 120 * s, MaxDeclared: LongestHorizon}, LeaseConfig{Horizon: 6 * time.Hour}, `Horizon is 6h0m0s; at most 2m0s is allowed without a state file: a longer one needs a state file (state=FILE), because a crash loop would shut worker IDs for as long, and a namespace that is declared with it (unalike init --max-horizon)`},
-		{LeaseRules{MaxHorizon: 120 * s, MaxDeclared: LongestHorizon, Surviving: true}, LeaseConfig{Horizon: 25 * time.Hour}, `Horizon is 25h0m0s; at most 24h0m0s is allowed here`},
-		{LeaseRules{MaxHorizon: 30 * s, Surviving: true}, LeaseConfig{Horizon: 6 * time.Hour}, `Horizon is 6h0m0s; at most 30s is allowed here`},
-		{LeaseRules{}, LeaseConfig{Horizon: 24*time.Hour + 1}, `Horizon is 24h0m0.000000001s; at most 24h0m0s is allowed here`},
-		{LeaseRules{}, LeaseConfig{TTL: 2}, `RenewEvery is 0s, with TTL 2ns and Horizon 30s; it must be at least 5ms`},
-		{LeaseRules{}, LeaseConfig{Horizon: 3}, `RenewEvery is 1ns, with TTL 15s and Horizon 3ns; it must be at least 5ms`},
-		{LeaseRules{}, LeaseConfig{RenewEvery: 4 * time.Millisecond}, `RenewEvery is 4ms, with TTL 15s and Horizon 30s; it must be at least 5ms`},
-		{LeaseRules{}, LeaseConfig{TTL: s, RenewEvery: s}, `RenewEvery is 1s; it must be less than TTL, which is 1s`},
-		{LeaseRules{}, LeaseConfig{Horizon: 8 * s, RenewEvery: 5 * s}, `RenewEvery is 5s; it must be at most half of Horizon, which is 8s`},
-		{LeaseRules{}, LeaseConfig{Identity: strings.Repeat("x", 129)}, `Identity is 129 bytes long; at most 128 are allowed`},
-		{LeaseRules{}, LeaseConfig{Identity: "a\nb"}, `Identity "a\nb" contains the unprintable character U+000A`},
-	} {
-		_, err := ResolveLease(&stub{rules: tt.rules}, tt.cfg)
-		wantInvalid(t, tt.want, err, "coord: invalid: "+tt.want)
-	}
-}
-
-func TestHorizonTicks(t *testing.T) {
-	for _, tt := range []struct {
-		max, horizon, unit time.Duration
-		want               int64
-		err                string
-	}{
-		{0, 30 * s, time.Millisecond, 30_000, ""},
-		{0, 30*s - 1, 10 * time.Millisecond, 2999, ""},
-		{30 * s, 30 * s, 10 * s, 3, ""},
-		{30 * s, 30 * s, 11 * s, 0, `Horizon is 30s, which makes 3 ticks of 11s; at most 30s is allowed here; use a layout with a shorter unit`},
-		{0, 30 * s, 8 * time.Hour, 3, ""},
-		{0, 30 * s, 9 * time.Hour, 0, `Horizon is 30s, which makes 3 ticks of 9h0m0s; at most 24h0m0s is allowed here; use a layout with a shorter unit`},
-	} {
-		got, err := HorizonTicks(&stub{rules: LeaseRules{MaxHorizon: tt.max}}, LeaseConfig{Horizon: tt.horizon}, clock.Scale{Unit: tt.unit.Microseconds()})
-		if tt.err != "" {
-			wantInvalid(t, tt.err, err, "coord: invalid: "+tt.err)
-		} else if got != tt.want || err != nil {
-			t.Errorf("%v in ticks of %v: %d, %v; want %d", tt.horizon, tt.unit, got, err, tt.want)
-		}
+// wantInvalid checks the exact text of an error that wraps ErrInvalid.
+func wantInvalid(t *testing.T, what string, err error, text string) {
+	t.Helper()
+	if !errors.Is(err, ErrInvalid) || err.Error() != text {
+		t.Errorf("%s: error is\n\t%v\nwant, being ErrInvalid,\n\t%s", what, err, text)
 	}
 }
 
@@ -124,34 +44,6 @@ func TestRangeWithin(t *testing.T) {
 		if r.String() != want {
 			t.Errorf("%#v is printed as %s; want %s", r, r, want)
 		}
-	}
-}
-
-func TestCheckNamespace(t *testing.T) {
-	for _, good := range []string{"n", "orders.v1", "größe-1_x", strings.Repeat("x", 128), "...", "a=b"} {
-		if err := CheckNamespace(good); err != nil {
-			t.Errorf("%q: %v", good, err)
-		}
-	}
-	for name, want := range map[string]string{
-		"":                       `namespace is empty; 1 to 128 bytes are allowed`,
-		strings.Repeat("x", 129): `namespace is 129 bytes long; at most 128 are allowed`,
-		"a/b":                    `namespace "a/b" contains '/'; none of / { } : * \ and no space is allowed`,
-		"/a":                     `namespace "/a" contains '/'; none of / { } : * \ and no space is allowed`,
-		"{a":                     `namespace "{a" contains '{'; none of / { } : * \ and no space is allowed`,
-		"a}":                     `namespace "a}" contains '}'; none of / { } : * \ and no space is allowed`,
-		"a:b":                    `namespace "a:b" contains ':'; none of / { } : * \ and no space is allowed`,
-		"a*":                     `namespace "a*" contains '*'; none of / { } : * \ and no space is allowed`,
-		`a\b`:                    `namespace "a\\b" contains '\\'; none of / { } : * \ and no space is allowed`,
-		"a b":                    `namespace "a b" contains ' '; none of / { } : * \ and no space is allowed`,
-		"a\x00":                  `namespace "a\x00" contains the unprintable character U+0000`,
-		"a\x7f":                  `namespace "a\x7f" contains the unprintable character U+007F`,
-		"a\u200b":                `namespace "a\u200b" contains the unprintable character U+200B`,
-		"a\xff":                  `namespace "a\xff" is not valid UTF-8`,
-		".":                      `namespace "." is reserved; choose another name`,
-		"..":                     `namespace ".." is reserved; choose another name`,
-	} {
-		wantInvalid(t, name, CheckNamespace(name), "coord: invalid: "+want)
 	}
 }
 

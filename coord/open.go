@@ -8,23 +8,32 @@ import (
 	"github.com/unalike-id/unalike/internal/drivers"
 )
 
-// Opener makes a coordinator from a parsed URL. The coordinator owns whatever
-// the opener created and frees it in Close.
-type Opener func(ctx context.Context, u *URL) (Coordinator, error)
+// opener makes a coordinator from the text of a URL.
+type opener = func(ctx context.Context, rawURL string, o OpenOptions) (Coordinator, error)
 
 // schemes is the table of drivers, filled by their init functions.
-var schemes drivers.Table[Opener]
+var schemes drivers.Table[opener]
 
-// Register makes a driver known to [Open] by its URL scheme. Drivers call it from
-// init. If a scheme is registered twice, Open refuses that scheme and says so.
-// Register is safe for concurrent use.
-func Register(scheme string, o Opener) { schemes.Register(scheme, o) }
+// Register makes a driver known to [Open] by its URL scheme, in small letters. Drivers call it
+// from init, through package driver, which parses the URL. The coordinator owns whatever open
+// created and frees it in Close. If a scheme is registered twice, Open refuses that scheme and
+// says so. Register is safe for concurrent use.
+func Register(scheme string, open func(ctx context.Context, rawURL string, o OpenOptions) (Coordinator, error)) {
+	schemes.Register(scheme, open)
+}
 
 // Schemes lists the registered URL schemes in alphabetical order.
 func Schemes() []string { return schemes.Schemes() }
 
-// OpenOptions are what a URL cannot say. The zero value is that of [Open].
+// OpenOptions are what a program says beside the URL. The zero value says nothing.
 type OpenOptions struct {
+	// State is the absolute path of a file that keeps what the coordinator grants, see package
+	// local, as the URL's option state names it. Empty: what the URL says.
+	State string
+	// Lease sets TTL, Horizon and RenewEvery for all generators that use the coordinator, as the
+	// URL's options ttl, horizon and renew do; there and here with different values is an error.
+	// WorkerIDs and Identity must be zero; they belong in the generator's configuration.
+	Lease LeaseConfig
 	// Logger receives what an operator may want to know of the back end: that it has lost
 	// writes, that it may evict leases, that a record cannot be read. Never per call, and
 	// never a password. Nil: warnings go to slog.Default(). Its handler may call the
@@ -32,28 +41,18 @@ type OpenOptions struct {
 	Logger *slog.Logger
 }
 
-// Open is [OpenWith] without options: warnings of the driver go to slog.Default().
-func Open(ctx context.Context, rawURL string) (Coordinator, error) {
-	return OpenWith(ctx, rawURL, OpenOptions{})
-}
-
-// OpenWith returns a coordinator for rawURL. The driver of its scheme must have been
+// Open returns a coordinator for rawURL. The driver of its scheme must have been
 // imported, for its side effect alone:
 //
 //	import _ "github.com/unalike-id/unalike/coord/static"
 //
 // Close the coordinator after the generators that use it. Errors wrap
-// [ErrInvalid] if the URL is wrong, and never contain its password. ctx bounds
+// [ErrInvalid] if the URL or an option is wrong, and never contain its password. ctx bounds
 // the call; some drivers contact their back end here and some only later.
-func OpenWith(ctx context.Context, rawURL string, o OpenOptions) (Coordinator, error) {
-	u, err := ParseURL(rawURL)
-	if err != nil {
-		return nil, err
-	}
-	u.Logger = o.Logger
-	open, err := schemes.Find("coord", u.Scheme, "")
+func Open(ctx context.Context, rawURL string, o OpenOptions) (Coordinator, error) {
+	open, err := schemes.Find("coord", rawURL, "")
 	if err != nil {
 		return nil, fmt.Errorf("%w URL: %w", ErrInvalid, err)
 	}
-	return open(ctx, u)
+	return open(ctx, rawURL, o)
 }

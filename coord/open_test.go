@@ -12,37 +12,34 @@ import (
 // stub is a coordinator that remembers the URL which it was made from.
 type stub struct {
 	Coordinator
-	url   *URL
-	rules LeaseRules
+	url string
 }
 
-func (s *stub) LeaseRules() LeaseRules { return s.rules }
-
 // register makes a scheme known for one test.
-func register(t *testing.T, scheme string, o Opener) {
+func register(t *testing.T, scheme string, o opener) {
 	t.Helper()
 	Register(scheme, o)
-	t.Cleanup(func() { schemes = drivers.Table[Opener]{} })
+	t.Cleanup(func() { schemes = drivers.Table[opener]{} })
 }
 
 func TestOpen(t *testing.T) {
 	refusal := errors.New("no such server")
-	register(t, "good", func(_ context.Context, u *URL) (Coordinator, error) { return &stub{url: u}, nil })
-	register(t, "bad", func(context.Context, *URL) (Coordinator, error) { return nil, refusal })
-	register(t, "both", func(context.Context, *URL) (Coordinator, error) { return &stub{}, nil })
-	register(t, "both", func(context.Context, *URL) (Coordinator, error) { return &stub{}, nil })
+	register(t, "good", func(_ context.Context, u string, _ OpenOptions) (Coordinator, error) { return &stub{url: u}, nil })
+	register(t, "bad", func(context.Context, string, OpenOptions) (Coordinator, error) { return nil, refusal })
+	register(t, "both", func(context.Context, string, OpenOptions) (Coordinator, error) { return &stub{}, nil })
+	register(t, "both", func(context.Context, string, OpenOptions) (Coordinator, error) { return &stub{}, nil })
 
 	if got := Schemes(); !slices.Equal(got, []string{"bad", "both", "good"}) {
 		t.Errorf("schemes are %v", got)
 	}
-	c, err := Open(t.Context(), "GOOD://h?a=1")
+	c, err := Open(t.Context(), "GOOD://h?a=1", OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, ok := c.(*stub); !ok || s.url.Option("a") != "1" || s.url.Scheme != "good" {
+	if s, ok := c.(*stub); !ok || s.url != "GOOD://h?a=1" {
 		t.Errorf("opened was %+v", c)
 	}
-	if _, err := Open(t.Context(), "bad://h"); !errors.Is(err, refusal) {
+	if _, err := Open(t.Context(), "bad://h", OpenOptions{}); !errors.Is(err, refusal) {
 		t.Errorf("a driver's refusal: %v", err)
 	}
 	for _, tt := range []struct{ url, want string }{
@@ -50,12 +47,12 @@ func TestOpen(t *testing.T) {
 		{"both://h", `coord: invalid URL: scheme "both" is registered by 2 drivers; import one of them`},
 		{"good", `coord: invalid URL: it has the form scheme://hosts/path?options, for example static://?worker=7`},
 	} {
-		_, err := Open(t.Context(), tt.url)
+		_, err := Open(t.Context(), tt.url, OpenOptions{})
 		wantInvalid(t, tt.url, err, tt.want)
 	}
 }
 
 func TestOpenWithoutDrivers(t *testing.T) {
-	_, err := Open(t.Context(), "static://?worker=7")
+	_, err := Open(t.Context(), "static://?worker=7", OpenOptions{})
 	wantInvalid(t, "a scheme without any driver", err, `coord: invalid URL: unknown scheme "static"; no driver is known; a driver is made known by importing its package, here github.com/unalike-id/unalike/coord/static`)
 }

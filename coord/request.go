@@ -3,16 +3,18 @@ package coord
 import (
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 // Validate tells whether a driver can serve the request at all; every driver
 // calls it first. Errors wrap [ErrInvalid] and name the field, its value and what
 // is allowed. Until may lie past LastTick; drivers cut it.
 func (r Request) Validate() error {
-	if err := checkText("Request.Token", r.Token, false); err != nil {
+	if err := drivers.CheckName(ErrInvalid, "Request.Token", r.Token, false); err != nil {
 		return err
 	}
-	if err := checkText("Request.Identity", r.Identity, true); err != nil {
+	if err := drivers.CheckName(ErrInvalid, "Request.Identity", r.Identity, true); err != nil {
 		return err
 	}
 	switch {

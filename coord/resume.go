@@ -1,9 +1,6 @@
 package coord
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
 // Resumer is implemented by coordinators with which a holder's successor can go on in the
 // window of a grant, under another token.
@@ -20,16 +17,4 @@ type Resumer interface {
 	// the slot has either token; both windows are the caller's, and asking again with g or
 	// with the new token finds out which one.
 	Resume(ctx context.Context, g Grant, token string, until int64) (Grant, error)
-}
-
-// CheckResume reports whether a grant can be resumed with a token. Errors wrap
-// [ErrInvalid].
-func CheckResume(g Grant, token string) error {
-	if err := checkText("Resume: token", token, false); err != nil {
-		return err
-	}
-	if token == g.Token {
-		return fmt.Errorf("%w: Resume: the token is that of the grant; it must be a new one", ErrInvalid)
-	}
-	return nil
 }

@@ -48,16 +48,6 @@ func (s SlotState) String() string {
 	return "unknown"
 }
 
-// Lister is implemented by coordinators that can show what their namespace holds.
-type Lister interface {
-	// List returns the slots of all worker IDs that were ever granted or retired, in
-	// the order of worker IDs, at one moment. A slot that cannot be read is left out
-	// and described in the error; the others are returned all the same. A namespace
-	// without slots gives none, and no error. List blocks for as long as the back end
-	// needs, and changes nothing.
-	List(ctx context.Context) ([]Slot, error)
-}
-
 // Namespace is what a back end has stored for a namespace as a whole.
 type Namespace struct {
 	Layout string    // the fingerprint; empty: there is no such namespace
@@ -78,13 +68,6 @@ type Namespace struct {
 	MaxHorizon time.Duration
 }
 
-// Inspector is implemented by coordinators that can show their namespace as a whole.
-type Inspector interface {
-	// Inspect returns what is stored for the namespace. It blocks for as long as the
-	// back end needs, and changes nothing.
-	Inspect(ctx context.Context) (Namespace, error)
-}
-
 // Space is what a namespace needs to know of its layout, and how far ahead its windows may
 // reach. All fields but the last are those of [Request].
 type Space struct {
@@ -99,11 +82,22 @@ type Space struct {
 	MaxHorizon time.Duration
 }
 
-// Admin is implemented by coordinators whose namespaces an operator can change.
+// Admin is implemented by coordinators whose namespaces an operator can see and change.
 // Errors wrap [ErrInvalid] if what was asked for is refused; after any other error
 // the outcome is unknown, and asking again is safe. All methods block for as long
 // as the back end needs.
 type Admin interface {
+	// List returns the slots of all worker IDs that were ever granted or retired, in
+	// the order of worker IDs, at one moment. A slot that cannot be read is left out
+	// and described in the error; the others are returned all the same. A namespace
+	// without slots gives none, and no error. List blocks for as long as the back end
+	// needs, and changes nothing.
+	List(ctx context.Context) ([]Slot, error)
+
+	// Inspect returns what is stored for the namespace. It blocks for as long as the
+	// back end needs, and changes nothing.
+	Inspect(ctx context.Context) (Namespace, error)
+
 	// Init declares the namespace to be new: nobody has ever been granted a worker ID
 	// in it, or whatever was granted is past. It stores the layout, and it ends a
 	// quarantine that only protects against what a lost namespace may have granted. It
@@ -126,12 +120,9 @@ type Admin interface {
 	// its window far into the future, for example. Whoever holds it loses it with the
 	// next renewal. What it has issued stays valid. Retiring twice is no error.
 	Retire(ctx context.Context, workerID int) error
-}
 
-// Lowerer is implemented by coordinators whose floor can be lowered where that is
-// safe. It is the way out after a wrong clock has raised a floor too far.
-type Lowerer interface {
-	// Lower lowers a floor that reaches further than windows that the back end has
+	// Lower is the way out after a wrong clock has raised a floor too far: where that is safe,
+	// it lowers a floor that reaches further than windows that the back end has
 	// forgotten can reach by now, which is now + MaxHorizon + skew bound, to that tick,
 	// and returns the floor that holds then. A floor that is lower already stays. The
 	// floor is never lowered below a time that somebody has passed to Quarantine: only

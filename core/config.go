@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"reflect"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/keeper"
 	"github.com/unalike-id/unalike/internal/logs"
 )
 
@@ -108,24 +110,21 @@ func (cfg Config) resolve(c coord.Coordinator) (settings, error) {
 		return s, err
 	}
 	var err error
-	if s.Lease, err = coord.ResolveLease(c, cfg.Lease); err != nil {
+	rules := coord.Describe(c).Rules
+	if s.Lease, err = driver.ResolveLease(rules, cfg.Lease); err != nil {
 		return s, fmt.Errorf("%w: Lease: %w", ErrInvalidConfig, err)
 	}
-	if s.horizon, err = coord.HorizonTicks(c, s.Lease, s.Layout.scale()); err != nil {
+	if s.horizon, err = keeper.HorizonTicks(rules, s.Lease, s.Layout.scale()); err != nil {
 		return s, fmt.Errorf("%w: Lease: %w", ErrInvalidConfig, err)
 	}
 	if s.workers, err = s.Lease.WorkerIDs.Within(s.Layout.Workers()); err != nil {
 		return s, fmt.Errorf("%w: Lease: %w", ErrInvalidConfig, err)
 	}
-	available := 0
-	if r, ok := c.(coord.LeaseRuler); ok {
-		available = r.LeaseRules().Workers
-	}
 	switch n := len(identityOf(s.Lease.Identity, s.Stripes-1)); {
 	case s.Stripes > s.workers.Count:
 		return s, fmt.Errorf("%w: Stripes is %d; there are %d worker IDs to lease (%v)", ErrInvalidConfig, s.Stripes, s.workers.Count, s.workers)
-	case available > 0 && s.Stripes > available:
-		return s, fmt.Errorf("%w: Stripes is %d, which takes as many worker IDs; the coordinator is configured with %d: give it more, or lower Stripes", ErrInvalidConfig, s.Stripes, available)
+	case rules.Workers > 0 && s.Stripes > rules.Workers:
+		return s, fmt.Errorf("%w: Stripes is %d, which takes as many worker IDs; the coordinator is configured with %d: give it more, or lower Stripes", ErrInvalidConfig, s.Stripes, rules.Workers)
 	case s.Lead > s.Lease.Horizon/3:
 		return s, fmt.Errorf("%w: Lead is %v; at most a third of the lease's Horizon, which is %v, is allowed, because IDs never leave the window", ErrInvalidConfig, s.Lead, s.Lease.Horizon)
 	case n > coord.MaxName:
@@ -139,10 +138,10 @@ func (cfg Config) resolve(c coord.Coordinator) (settings, error) {
 // driver's New.
 func checkCoordinator(c coord.Coordinator) error {
 	const advice = "make one with coord.Open or a driver's New, and check the error that comes with it"
-	if c == nil {
+	switch {
+	case c == nil:
 		return fmt.Errorf("%w: the coordinator is nil; %s", ErrInvalidConfig, advice)
-	}
-	if v := reflect.ValueOf(c); v.Kind() == reflect.Pointer && v.IsNil() {
+	case drivers.IsNil(c):
 		return fmt.Errorf("%w: the coordinator is a nil %T; %s", ErrInvalidConfig, c, advice)
 	}
 	return nil

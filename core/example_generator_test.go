@@ -20,7 +20,7 @@ func ExampleNew() {
 	issueOne := func(ctx context.Context, stateFile string) (err error) {
 		// AcceptFresh says that this worker ID was never used before, so there is no
 		// earlier window to wait out.
-		c, err := static.New(7, &static.Options{State: stateFile, AcceptFresh: true})
+		c, err := static.New(7, static.Options{State: stateFile, AcceptFresh: true})
 		if err != nil {
 			return err
 		}

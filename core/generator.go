@@ -35,19 +35,20 @@ type Generator struct {
 	_       [cacheLine]byte
 
 	// The rest is off the hot path.
-	refused   [verdicts]atomic.Uint64
-	rollbacks atomic.Uint64
-	closing   atomic.Bool      // set first by Close: nothing is published any more
-	changed   signal           // something about the terms changed
-	edges     edges            // who waits for the clock
-	warnings  []string         // of the coordinator, standing
-	outlast   coord.Outlasting // the coordinator, if it grants windows out of longer ones; else nil
-	reported  reported         // what Health said last
-	observer  observer         // calls OnChange
-	starting  sync.WaitGroup   // the wait for the windows of a generator that Start made
-	ended     atomic.Bool      // Close is over
-	endings   signal           // says so
-	endErr    error            // its result; read after ended
+	refused     [verdicts]atomic.Uint64
+	rollbacks   atomic.Uint64
+	closing     atomic.Bool // set first by Close: nothing is published any more
+	changed     signal      // something about the terms changed
+	edges       edges       // who waits for the clock
+	warnings    []string    // of the coordinator, standing
+	coordinator coord.Coordinator
+	layout      Layout
+	reported    reported       // what Health said last
+	observer    observer       // calls OnChange
+	starting    sync.WaitGroup // the wait for the windows of a generator that Start made
+	ended       atomic.Bool    // Close is over
+	endings     signal         // says so
+	endErr      error          // its result; read after ended
 }
 
 // newGenerator puts a generator together, whose terms are closed until the first ones
@@ -55,6 +56,7 @@ type Generator struct {
 func newGenerator(s *settings) *Generator {
 	g := &Generator{
 		clock:     s.Clock,
+		layout:    s.Layout,
 		scale:     s.Layout.scale(),
 		rule:      s.rule,
 		idShift:   s.Layout.WorkerBits + s.Layout.SequenceBits,
@@ -75,6 +77,12 @@ func newGenerator(s *settings) *Generator {
 	g.observer.init(g, s.OnChange)
 	return g
 }
+
+// Layout returns the layout of the IDs.
+func (g *Generator) Layout() Layout { return g.layout }
+
+// Coordinator returns the coordinator, for what it offers beside leases: see [coord.Admin].
+func (g *Generator) Coordinator() coord.Coordinator { return g.coordinator }
 
 // await blocks until something changes that could make st able to issue: its
 // keeper changed something, or its window opens.

@@ -158,10 +158,11 @@ func (s *stripe) health() WorkerHealth {
 // outage returns the window that lies behind that of t, if the coordinator grants windows out
 // of longer ones, and when the longer of the two was renewed last. It runs under the lock.
 func (s *stripe) outage(t *term) (long coord.Outage, renewed time.Time, ok bool) {
-	if s.g.outlast == nil || t.workerID == noWorker {
+	outlasting, ok := s.g.coordinator.(coord.Outlasting)
+	if !ok || t.workerID == noWorker {
 		return long, s.renewed, false
 	}
-	long, ok = s.g.outlast.Outage(s.grant)
+	long, ok = outlasting.Outage(s.grant)
 	switch {
 	case !ok:
 		return long, s.renewed, false

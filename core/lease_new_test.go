@@ -128,7 +128,9 @@ func TestNewWaitsForNoWindowThatItHasLost(t *testing.T) {
 // warned is a coordinator that has something to warn of.
 type warned struct{ coord.Coordinator }
 
-func (warned) Warnings() []string { return []string{"first thing", "second thing"} }
+func (warned) Describe() coord.Description {
+	return coord.Description{Warnings: []string{"first thing", "second thing"}}
+}
 
 func TestNewLogsEachWarningOfTheCoordinatorOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -19,7 +19,7 @@ const shortWait = 100 * time.Millisecond
 // New leases cfg.Stripes worker IDs from c and returns a generator that issues IDs
 // with them. It blocks until the worker IDs are leased and their windows are open;
 // both take a moment where a predecessor's window has not ended, and that is
-// logged. So is each of c's warnings, if it is a [coord.Warner]. ctx bounds the start alone.
+// logged. So is each of c's warnings, if it is a [coord.Describer]. ctx bounds the start alone.
 // [Start] does the same without blocking.
 //
 // The errors wrap [ErrInvalidConfig] for a wrong Config, those of package coord for
@@ -79,10 +79,7 @@ func prepare(c coord.Coordinator, cfg Config) (*Generator, settings, error) {
 		return nil, s, err
 	}
 	g := newGenerator(&s)
-	if w, ok := c.(coord.Warner); ok {
-		g.warnings = w.Warnings()
-	}
-	g.outlast, _ = c.(coord.Outlasting)
+	g.coordinator, g.warnings = c, coord.Describe(c).Warnings
 	for _, w := range g.warnings {
 		g.log.Warn("the coordinator, as it is configured, does not protect against everything", "warning", w)
 	}

@@ -112,7 +112,7 @@ func counter(ch chan<- prometheus.Metric, d *prometheus.Desc, v uint64, labels .
 
 // collect shows one generator.
 func (e *generator) collect(ch chan<- prometheus.Metric, name string, h core.Health) {
-	l := e.info.Layout
+	l := e.g.Layout()
 	gauge(ch, descInfo, 1, name, e.info.Namespace, l.String(), e.info.Coordinator)
 	gauge(ch, descReady, oneIf(h.Healthy), name)
 	counter(ch, descIssued, h.Issued, name)

@@ -1,9 +1,16 @@
 // Package metrics shows generators and sequences to Prometheus.
 //
-//	m, err := metrics.New(prometheus.DefaultRegisterer, nil)
-//	cfg.OnCall = m.OnCall("orders")                  // the latency of calls to the coordinator
-//	g, err := core.New(ctx, coordinator, cfg)
-//	err = m.Generator("orders", g, metrics.Info{Layout: cfg.Layout, Coordinator: "etcd"})
+//	m, err := metrics.New(prometheus.DefaultRegisterer, metrics.Options{})
+//	if err != nil {
+//		return err
+//	}
+//	cfg, err := config.Load("unalike.yaml")
+//	cfg.OnCall = m.OnCall("orders") // the latency of calls to the coordinator
+//	ids, err := cfg.Open(ctx)
+//	if err != nil {
+//		return err
+//	}
+//	err = m.Generator("orders", ids, metrics.Info{Coordinator: "etcd"})
 //
 // Health is read when Prometheus asks, so metrics cost nothing per ID. When a generator is
 // closed its series disappear with the next scrape.

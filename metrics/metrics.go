@@ -12,6 +12,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -25,8 +26,8 @@ func DefaultBuckets() []float64 {
 
 // Errors of this package.
 var (
-	// ErrInvalid says that an argument is wrong.
-	ErrInvalid = errors.New("metrics: invalid")
+	// ErrInvalidConfig says that an argument is wrong.
+	ErrInvalidConfig = errors.New("metrics: invalid")
 	// ErrTwice says that a generator or a tag of that name is shown already.
 	ErrTwice = errors.New("metrics: the name is in use")
 )
@@ -40,13 +41,20 @@ type Options struct {
 
 // Info is what a generator does not know of itself, or does not tell. All fields are optional.
 type Info struct {
-	// Layout is the generator's. The zero Layout means core.DefaultLayout.
-	Layout core.Layout
 	// Namespace is the name of the namespace, without a password.
 	Namespace string
 	// Coordinator is the kind of the coordinator: "etcd", for example.
 	Coordinator string
 }
+
+// Generator is what can be shown: a [core.Generator], or a config.Generator.
+type Generator interface {
+	Health() core.Health
+	Layout() core.Layout
+}
+
+// Set is what can be shown of all tags: a [segment.Set], or a config.Segments.
+type Set interface{ Health() []segment.Health }
 
 // Metrics shows generators and sequences. Its methods are safe for concurrent use. Make it
 // with [New].
@@ -56,13 +64,13 @@ type Metrics struct {
 	mu         sync.Mutex
 	generators map[string]*generator
 	sequences  map[string]*segment.Sequence
-	sets       []*segment.Set
+	sets       []Set
 	store      func() error // nil: nothing is shown of a store
 }
 
 // generator is what is shown of one.
 type generator struct {
-	g     *core.Generator // nil: OnCall was asked for, and it has not been made yet
+	g     Generator // nil: OnCall was asked for, and it has not been made yet
 	info  Info
 	calls *prometheus.HistogramVec // by op and result
 	slots map[string]int           // worker IDs by state; nil: not known
@@ -70,20 +78,20 @@ type generator struct {
 
 var _ prometheus.Collector = (*Metrics)(nil)
 
-// New returns metrics that are registered with reg. A nil o means the zero Options. The error
-// is [ErrInvalid] for wrong buckets, or that of reg, as when it has such metrics already.
-func New(reg prometheus.Registerer, o *Options) (*Metrics, error) {
+// New returns metrics that are registered with reg. The error
+// is [ErrInvalidConfig] for wrong buckets, or that of reg, as when it has such metrics already.
+func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	m := &Metrics{buckets: DefaultBuckets(), generators: map[string]*generator{}, sequences: map[string]*segment.Sequence{}}
-	if o != nil && o.Buckets != nil {
+	if o.Buckets != nil {
 		m.buckets = slices.Clone(o.Buckets)
 	}
 	for i, b := range m.buckets {
 		if b <= 0 || i > 0 && b <= m.buckets[i-1] {
-			return nil, fmt.Errorf("%w: Buckets are %v; they must be positive and rise", ErrInvalid, m.buckets)
+			return nil, fmt.Errorf("%w: Buckets are %v; they must be positive and rise", ErrInvalidConfig, m.buckets)
 		}
 	}
 	if reg == nil {
-		return nil, fmt.Errorf("%w: the registerer is nil; pass prometheus.DefaultRegisterer or prometheus.NewRegistry()", ErrInvalid)
+		return nil, fmt.Errorf("%w: the registerer is nil; pass prometheus.DefaultRegisterer or prometheus.NewRegistry()", ErrInvalidConfig)
 	}
 	if err := reg.Register(m); err != nil {
 		return nil, fmt.Errorf("metrics: registering: %w", err)
@@ -100,19 +108,16 @@ func (m *Metrics) OnCall(name string) func(coord.Call) {
 	return m.entry(name).observe
 }
 
-// Generator shows g from now on until it is closed. The error is [ErrInvalid] for a name that is
+// Generator shows g from now on until it is closed. The error is [ErrInvalidConfig] for a name that is
 // not 1 to 128 bytes of UTF-8, and [ErrTwice] while another generator of that name is open.
-func (m *Metrics) Generator(name string, g *core.Generator, info Info) error {
+func (m *Metrics) Generator(name string, g Generator, info Info) error {
 	switch {
 	case name == "" || len(name) > MaxName || !utf8.ValidString(name):
-		return fmt.Errorf("%w: the generator's name %.40q is not 1 to %d bytes of UTF-8", ErrInvalid, name, MaxName)
-	case g == nil:
-		return fmt.Errorf("%w: generator %q is nil; pass what core.New has returned, and check its error", ErrInvalid, name)
+		return fmt.Errorf("%w: the generator's name %.40q is not 1 to %d bytes of UTF-8", ErrInvalidConfig, name, MaxName)
+	case drivers.IsNil(g):
+		return fmt.Errorf("%w: generator %q is nil; pass what core.New has returned, and check its error", ErrInvalidConfig, name)
 	case !utf8.ValidString(info.Namespace) || !utf8.ValidString(info.Coordinator):
-		return fmt.Errorf("%w: generator %q: Namespace or Coordinator is not UTF-8", ErrInvalid, name)
-	}
-	if info.Layout == (core.Layout{}) {
-		info.Layout = core.DefaultLayout()
+		return fmt.Errorf("%w: generator %q: Namespace or Coordinator is not UTF-8", ErrInvalidConfig, name)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -158,7 +163,7 @@ func (m *Metrics) WorkerIDs(name string, byState map[string]int) {
 // shown.
 func (m *Metrics) Sequence(s *segment.Sequence) error {
 	if s == nil {
-		return fmt.Errorf("%w: the sequence is nil; pass what segment.New has returned, and check its error", ErrInvalid)
+		return fmt.Errorf("%w: the sequence is nil; pass what segment.New has returned, and check its error", ErrInvalidConfig)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -179,9 +184,9 @@ func (m *Metrics) Store(check func() error) {
 
 // Set shows the sequences of all tags of s. A registry has one series for each tag: two sets
 // with a tag of the same name cannot share one.
-func (m *Metrics) Set(s *segment.Set) error {
-	if s == nil {
-		return fmt.Errorf("%w: the set is nil; pass what segment.NewSet has returned, and check its error", ErrInvalid)
+func (m *Metrics) Set(s Set) error {
+	if drivers.IsNil(s) {
+		return fmt.Errorf("%w: the set is nil; pass what segment.NewSet has returned, and check its error", ErrInvalidConfig)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -26,7 +26,7 @@ import (
 func newMetrics(t *testing.T) (*metrics.Metrics, func() string) {
 	t.Helper()
 	reg := prometheus.NewPedanticRegistry()
-	m, err := metrics.New(reg, nil)
+	m, err := metrics.New(reg, metrics.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func expect(t *testing.T, text string, lines ...string) {
 func TestGenerator(t *testing.T) {
 	m, scrape := newMetrics(t)
 	g := coretest.NewWith(t, core.Config{Stripes: 2})
-	info := metrics.Info{Layout: core.DefaultLayout(), Namespace: "shop", Coordinator: "etcd"}
+	info := metrics.Info{Namespace: "shop", Coordinator: "etcd"}
 	if err := m.Generator("orders", g, info); err != nil {
 		t.Fatal(err)
 	}
@@ -214,13 +214,13 @@ func TestSegments(t *testing.T) {
 
 func TestBadArguments(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	m, err := metrics.New(reg, &metrics.Options{Buckets: []float64{1, 2}})
+	m, err := metrics.New(reg, metrics.Options{Buckets: []float64{1, 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := coretest.New(t)
-	_, noRegisterer := metrics.New(nil, nil)
-	_, falling := metrics.New(prometheus.NewRegistry(), &metrics.Options{Buckets: []float64{2, 1}})
+	_, noRegisterer := metrics.New(nil, metrics.Options{})
+	_, falling := metrics.New(prometheus.NewRegistry(), metrics.Options{Buckets: []float64{2, 1}})
 	for what, err := range map[string]error{
 		"empty name":      m.Generator("", g, metrics.Info{}),
 		"long name":       m.Generator(strings.Repeat("x", 129), g, metrics.Info{}),
@@ -232,11 +232,11 @@ func TestBadArguments(t *testing.T) {
 		"no registerer":   noRegisterer,
 		"falling buckets": falling,
 	} {
-		if !errors.Is(err, metrics.ErrInvalid) {
+		if !errors.Is(err, metrics.ErrInvalidConfig) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, err := metrics.New(reg, nil); err == nil {
+	if _, err := metrics.New(reg, metrics.Options{}); err == nil {
 		t.Error("metrics are registered twice")
 	}
 }

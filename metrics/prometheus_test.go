@@ -135,7 +135,7 @@ func (m *marked) Outage(g coord.Grant) (o coord.Outage, ok bool) {
 func scraped(t *testing.T, f *coordtest.Fake) (addr string) {
 	t.Helper()
 	reg := prometheus.NewRegistry()
-	m, err := metrics.New(reg, nil)
+	m, err := metrics.New(reg, metrics.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

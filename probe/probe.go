@@ -1,7 +1,15 @@
 // Package probe answers readiness probes over HTTP, as Kubernetes and load balancers send
 // them:
 //
-//	http.Handle("GET /ready", probe.Handler(generator))
+//	cfg, err := config.Load("unalike.yaml")
+//	if err != nil {
+//		return err
+//	}
+//	ids, err := cfg.Start(ctx)
+//	if err != nil {
+//		return err
+//	}
+//	http.Handle("GET /ready", probe.Handler(ids))
 //
 // It only looks, so that a probe is answered at once, whatever the coordinator does. A
 // generator of [core.Start] is not ready at first, and the answer says why.

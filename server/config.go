@@ -1,16 +1,20 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"regexp"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/logs"
+	"github.com/unalike-id/unalike/segment"
 )
 
 const (
@@ -33,17 +37,25 @@ var ErrInvalidConfig = errors.New("server: invalid configuration")
 // names are what generators can be called.
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
-// Generator is a generator that is served.
-type Generator struct {
-	*core.Generator
-	// Layout is the generator's. The zero Layout means core.DefaultLayout.
-	Layout core.Layout
-	// Namespace is a name for the namespace, without a password, to be shown.
-	Namespace string
-	// Coordinator is the generator's. If it is a [coord.Inspector] it is asked for the nonce of the
+// Generator is what is served: a [core.Generator], or a config.Generator.
+type Generator interface {
+	Next() (core.ID, error)
+	Fill(ctx context.Context, dst []core.ID) (n int, err error)
+	Check() error
+	Health() core.Health
+	Layout() core.Layout
+	// Coordinator returns the generator's. If it is a [coord.Admin] it is asked for the nonce of the
 	// namespace, which comes with IDs over RPC: clients that are given several servers refuse those
-	// whose layouts or nonces differ. Nil: they compare the layouts alone.
-	Coordinator coord.Coordinator
+	// whose layouts or nonces differ. Else they compare the layouts alone.
+	Coordinator() coord.Coordinator
+}
+
+// Numbers are those of the tags of a store: a [segment.Set], or a config.Segments.
+type Numbers interface {
+	Fill(ctx context.Context, tag string, dst []int64) (n int, err error)
+	Stored(ctx context.Context) ([]segment.Tag, error)
+	Health() []segment.Health
+	Check() error
 }
 
 // Leaf says how the routes of Meituan's Leaf are served.
@@ -60,6 +72,8 @@ type Leaf struct {
 type Config struct {
 	// Generators are served by their names, which are 1 to 64 of A-Z, a-z, 0-9, '_', '.' and '-'.
 	Generators map[string]Generator
+	// Namespaces are names of the generators' namespaces, without a password, to be shown.
+	Namespaces map[string]string
 	// Tokens are what callers show. Nil: everybody may do everything, so that whoever mounts the
 	// handler must keep strangers out.
 	Tokens *Tokens
@@ -98,24 +112,19 @@ func (c Config) resolve() (Config, error) {
 	case c.MaxWait < 0 || c.MaxWait > time.Hour:
 		return c, invalid("MaxWait is %v; 0, which is %v, to 1h is allowed", c.MaxWait, DefaultMaxWait)
 	}
-	resolved := make(map[string]Generator, len(c.Generators))
 	for name, g := range c.Generators {
 		if err := CheckName(name); err != nil {
 			return c, err
 		}
-		if g.Generator == nil {
+		if drivers.IsNil(g) {
 			return c, invalid("generator %q is nil; pass what core.New has returned, and check its error", name)
 		}
-		if g.Layout == (core.Layout{}) {
-			g.Layout = core.DefaultLayout()
-		}
-		if name == DefaultName && c.Leaf.Enabled && !isTwitter(g.Layout) {
+		if name == DefaultName && c.Leaf.Enabled && !isTwitter(g.Layout()) {
 			return c, invalid("Leaf is enabled and the layout of generator %q is %v; Leaf's IDs have Twitter's layout and epoch, and others would be smaller than those "+
-				"and repeat them later: give it the layout twitter, or another name", name, g.Layout)
+				"and repeat them later: give it the layout twitter, or another name", name, g.Layout())
 		}
-		resolved[name] = g
 	}
-	c.Generators = resolved
+	c.Generators = maps.Clone(c.Generators)
 	return c, nil
 }
 

@@ -22,12 +22,11 @@ type layoutView struct {
 	Namespace    string    `json:"namespace,omitempty"`
 }
 
-func viewOf(g Generator) layoutView {
-	l := g.Layout
+func viewOf(l core.Layout, namespace string) layoutView {
 	return layoutView{
 		Layout: l.String(), TimeBits: l.TimeBits, WorkerBits: l.WorkerBits, SequenceBits: l.SequenceBits,
 		Unit: l.Unit.String(), Epoch: l.Epoch.UTC(), Expires: l.Expires().UTC(), WorkerIDs: l.Workers(),
-		IDsPerSecond: float64(l.SequencesPerTick()) / l.Unit.Seconds(), Namespace: g.Namespace,
+		IDsPerSecond: float64(l.SequencesPerTick()) / l.Unit.Seconds(), Namespace: namespace,
 	}
 }
 
@@ -37,7 +36,7 @@ func (s *Server) layout(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return sendJSON(w, viewOf(g))
+	return sendJSON(w, viewOf(g.Layout(), s.cfg.Namespaces[r.PathValue("generator")]))
 }
 
 // generatorView is a generator in the list.
@@ -55,7 +54,7 @@ func (s *Server) listGenerators(w http.ResponseWriter, r *request) error {
 	}{[]generatorView{}}
 	for _, name := range s.known {
 		g := s.cfg.Generators[name]
-		v := generatorView{Name: name, Ready: g.Check() == nil, Layout: g.Layout.String()}
+		v := generatorView{Name: name, Ready: g.Check() == nil, Layout: g.Layout().String()}
 		if r.may&Operate != 0 {
 			h := g.Health()
 			v.Health = &h
@@ -75,7 +74,7 @@ func (s *Server) decode(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return problemf(http.StatusBadRequest, "an ID is a whole number from 0 to 9223372036854775807 in plain digits")
 	}
-	p, err := partsOf(g.Layout, id)
+	p, err := partsOf(g.Layout(), id)
 	if err != nil {
 		return err
 	}

@@ -120,7 +120,8 @@ func (s *Server) ids(w http.ResponseWriter, r *request) error {
 // take appends count new IDs to dst, which are all or none. It waits for a second, for what the count takes at the
 // layout's ceiling, and for wait; but no longer than any request, however long a tick is.
 func take(ctx context.Context, g Generator, dst []core.ID, count int, wait time.Duration) ([]core.ID, error) {
-	if count == 1 && wait == 0 && float64(g.Layout.SequencesPerTick()) >= fastLayout*g.Layout.Unit.Seconds() {
+	l := g.Layout()
+	if count == 1 && wait == 0 && float64(l.SequencesPerTick()) >= fastLayout*l.Unit.Seconds() {
 		id, err := g.Next() // the usual request, without the cost of a timer
 		return append(dst, id), err
 	}
@@ -137,8 +138,8 @@ func take(ctx context.Context, g Generator, dst []core.ID, count int, wait time.
 		dst[0], missing = id, dst[1:]
 	}
 	most := max(wait, DefaultMaxWait)
-	if ticks := time.Duration(count/g.Layout.SequencesPerTick() + 1); ticks < most/(2*g.Layout.Unit) {
-		most = min(most, wait+2*ticks*g.Layout.Unit)
+	if ticks := time.Duration(count/l.SequencesPerTick() + 1); ticks < most/(2*l.Unit) {
+		most = min(most, wait+2*ticks*l.Unit)
 	}
 	ctx, cancel := context.WithTimeout(ctx, clockWait+most)
 	defer cancel()

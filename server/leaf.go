@@ -36,7 +36,7 @@ func (s *Server) leafSnowflake(w http.ResponseWriter, r *request) error {
 	switch {
 	case !ok:
 		return problemf(http.StatusNotFound, "there is neither a generator of that name nor one that is named %s", DefaultName)
-	case !isTwitter(g.Layout):
+	case !isTwitter(g.Layout()):
 		return problemf(http.StatusNotFound, "the generator of that name does not have the layout twitter, which Leaf's IDs have")
 	}
 	ids, err := take(r.Context(), g, nil, 1, 0)

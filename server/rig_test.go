@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/segment"
@@ -41,8 +42,16 @@ func generator(t *testing.T, f *coordtest.Fake, l core.Layout) server.Generator 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = g.Close(context.Background()) })
-	return server.Generator{Generator: g, Layout: l}
+	return g
 }
+
+// inNamespace is a generator with another coordinator.
+type inNamespace struct {
+	server.Generator
+	c coord.Coordinator
+}
+
+func (g inNamespace) Coordinator() coord.Coordinator { return g.c }
 
 // serve returns a server with two generators, "orders" and one of Twitter's layout, and tags.
 func serve(t *testing.T, change func(*server.Config)) *rig {

@@ -34,7 +34,7 @@ func TestHealthWatch(t *testing.T) {
 	tokens := withTokens(t)
 	r := serve(t, func(c *server.Config) {
 		tokens(c)
-		c.Generators["late"] = server.Generator{Generator: late}
+		c.Generators["late"] = late
 	})
 	const limit = time.Second // for a whole reply
 	health := grpc_health_v1.NewHealthClient(r.dialGRPC(func(s *http.Server) { s.ReadTimeout, s.WriteTimeout = limit, limit }))

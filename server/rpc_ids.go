@@ -41,7 +41,7 @@ func (r rpc) generate(ctx context.Context, req *unalikev1.GenerateRequest) (*una
 	if err != nil {
 		return nil, err
 	}
-	return &unalikev1.GenerateResponse{NamespaceNonce: nonce, Layout: sp.layout, Runs: runsOf(b.ids, g.Layout)}, nil
+	return &unalikev1.GenerateResponse{NamespaceNonce: nonce, Layout: sp.layout, Runs: runsOf(b.ids, g.Layout())}, nil
 }
 
 // Numbers implements unalike.v1.IDService.
@@ -81,7 +81,7 @@ func (r rpc) Decode(ctx context.Context, req *unalikev1.DecodeRequest) (*unalike
 	g, _, err := r.served(req.GetGenerator())
 	if err == nil {
 		var p core.Parts
-		if p, err = partsOf(g.Layout, core.ID(req.GetId())); err == nil { // above 63 bits it is negative, and refused
+		if p, err = partsOf(g.Layout(), core.ID(req.GetId())); err == nil { // above 63 bits it is negative, and refused
 			return &unalikev1.DecodeResponse{Time: timestamppb.New(p.Time), WorkerId: uint32(p.WorkerID), Sequence: uint32(p.Sequence)}, nil
 		}
 	}
@@ -94,7 +94,7 @@ func (r rpc) Layout(ctx context.Context, req *unalikev1.LayoutRequest) (*unalike
 	if err == nil {
 		var nonce string
 		if nonce, err = sp.nonce(ctx); err == nil {
-			l := g.Layout
+			l := g.Layout()
 			return &unalikev1.LayoutResponse{
 				NamespaceNonce: nonce, Layout: sp.layout, TimeBits: uint32(l.TimeBits), WorkerBits: uint32(l.WorkerBits), SequenceBits: uint32(l.SequenceBits),
 				Unit: durationpb.New(l.Unit), Epoch: timestamppb.New(l.Epoch), Expires: timestamppb.New(l.Expires()),

@@ -45,9 +45,7 @@ func idsOf(t *testing.T, runs []*unalikev1.Run, l core.Layout) []core.ID {
 // TestRPCGenerate: every protocol has IDs, each of them once, in runs that end with their ticks.
 func TestRPCGenerate(t *testing.T) {
 	r := serve(t, func(c *server.Config) {
-		g := generator(t, coordtest.NewFake(coordtest.FakeConfig{}), narrow)
-		g.Coordinator = newNamespace("n1")
-		c.Generators["narrow"] = g
+		c.Generators["narrow"] = inNamespace{generator(t, coordtest.NewFake(coordtest.FakeConfig{}), narrow), newNamespace("n1")}
 	})
 	page := r.listen()
 	seen := map[string]map[core.ID]bool{"narrow": {}, "orders": {}, "": {}}
@@ -151,9 +149,7 @@ func TestRPCNumbersOfOthers(t *testing.T) {
 // TestRPCReading: Decode and Layout say what the pages say.
 func TestRPCReading(t *testing.T) {
 	r := serve(t, func(c *server.Config) {
-		g := c.Generators["orders"]
-		g.Coordinator = newNamespace("n1")
-		c.Generators["orders"] = g
+		c.Generators["orders"] = inNamespace{c.Generators["orders"], newNamespace("n1")}
 	})
 	page := r.listen()
 	for protocol, options := range protocols {
@@ -178,7 +174,7 @@ func TestRPCReading(t *testing.T) {
 func TestRPCProblems(t *testing.T) {
 	f := coordtest.NewFake(coordtest.FakeConfig{})
 	late := startLate(t, f)
-	r := serve(t, func(c *server.Config) { c.Generators["late"] = server.Generator{Generator: late} })
+	r := serve(t, func(c *server.Config) { c.Generators["late"] = late })
 	page := r.listen()
 	for protocol, options := range protocols {
 		c := r.service(page.URL, options...)
@@ -232,7 +228,7 @@ func TestRPCRights(t *testing.T) {
 	defer func() { _ = late.Close(t.Context()) }()
 	r := serve(t, func(c *server.Config) {
 		withTokens(t)(c)
-		c.Generators["late"] = server.Generator{Generator: late}
+		c.Generators["late"] = late
 	})
 	page := r.listen()
 	for protocol, options := range protocols {
@@ -284,9 +280,7 @@ func TestRPCNonce(t *testing.T) {
 	n.failed.Store(&away)
 	r := serve(t, func(c *server.Config) {
 		withTokens(t)(c)
-		g := c.Generators["orders"]
-		g.Coordinator = n
-		c.Generators["orders"] = g
+		c.Generators["orders"] = inNamespace{c.Generators["orders"], n}
 	})
 	c := r.service(r.listen().URL, withToken(generates))
 	generate := func() (string, error) {

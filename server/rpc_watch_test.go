@@ -36,7 +36,7 @@ func startLate(t *testing.T, f *coordtest.Fake) *core.Generator {
 func TestWatchChange(t *testing.T) {
 	f := coordtest.NewFake(coordtest.FakeConfig{})
 	late := startLate(t, f)
-	r := serve(t, func(c *server.Config) { c.Generators["late"] = server.Generator{Generator: late} })
+	r := serve(t, func(c *server.Config) { c.Generators["late"] = late })
 	stream, err := r.service(r.listen().URL).Watch(t.Context(), &unalikev1.WatchRequest{Generator: "late", Interval: durationpb.New(time.Hour)})
 	if err != nil {
 		t.Fatal(err)

@@ -26,11 +26,11 @@ func (s *Server) CheckStore() error {
 }
 
 // sequences returns the tags.
-func (s *Server) sequences() (*segment.Set, error) {
+func (s *Server) sequences() (Numbers, error) {
 	set := s.set.Load()
 	switch {
 	case set != nil:
-		return set, nil
+		return *set, nil
 	case s.segments.Load():
 		p := problemf(http.StatusServiceUnavailable, "the store of the tags has not answered yet")
 		p.retry = retrySoon

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/unalike-id/unalike/segment"
+	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 // Server is an http.Handler that hands out IDs. Make it with [New].
@@ -20,7 +20,7 @@ type Server struct {
 	// procedures are the routes whose path is one procedure.
 	procedures map[string]http.HandlerFunc
 	known      []string // the names of the generators, in order
-	set        atomic.Pointer[segment.Set]
+	set        atomic.Pointer[Numbers]
 	segments   atomic.Bool   // there is, or will be, a set
 	stopping   chan struct{} // closed by Drain
 	drain      sync.Once
@@ -54,10 +54,10 @@ func New(cfg Config) (*Server, error) {
 
 // Sequences serves the tags of set from now on. A nil set says that there will be one: until then,
 // requests for numbers are answered with 503, and the server is not ready; before the first call, with 404.
-func (s *Server) Sequences(set *segment.Set) {
+func (s *Server) Sequences(set Numbers) {
 	s.segments.Store(true)
-	if set != nil {
-		s.set.Store(set)
+	if !drivers.IsNil(set) {
+		s.set.Store(&set)
 	}
 }
 

@@ -154,7 +154,7 @@ func TestNotReady(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := serve(t, func(c *server.Config) { c.Generators["late"] = server.Generator{Generator: g} })
+	r := serve(t, func(c *server.Config) { c.Generators["late"] = g })
 	defer func() { _ = g.Close(t.Context()) }()
 	for _, query := range []string{"", "?count=2", "?wait=10ms", "?count=2&wait=10ms"} {
 		got := r.call("GET", "/v1/generators/late/ids"+query)
@@ -249,7 +249,7 @@ func TestBadConfig(t *testing.T) {
 		"MaxWait is 2h0m0s":     {MaxWait: 2 * time.Hour},
 		`name "" is not`:        {Generators: map[string]server.Generator{"": g}},
 		`name "a/b" is not`:     {Generators: map[string]server.Generator{"a/b": g}},
-		`generator "a" is nil`:  {Generators: map[string]server.Generator{"a": {}}},
+		`generator "a" is nil`:  {Generators: map[string]server.Generator{"a": (*core.Generator)(nil)}},
 		"give it the layout tw": {Generators: map[string]server.Generator{"default": g}, Leaf: server.Leaf{Enabled: true}},
 	} {
 		if _, err := server.New(cfg); err == nil || !strings.Contains(err.Error(), want) {

@@ -17,14 +17,19 @@ const inspectTime = 5 * time.Second
 // space is the namespace of a generator, as callers see it who compare servers.
 type space struct {
 	layout    string
-	inspector coord.Inspector // nil: the coordinator has no nonce
-	asking    chan struct{}   // held while the coordinator is asked
+	inspector inspector     // nil: the coordinator has no nonce
+	asking    chan struct{} // held while the coordinator is asked
 	known     atomic.Pointer[string]
 }
 
+// inspector is the part of [coord.Admin] that tells the nonce.
+type inspector interface {
+	Inspect(ctx context.Context) (coord.Namespace, error)
+}
+
 func newSpace(g Generator) *space {
-	sp := &space{layout: g.Layout.String(), asking: make(chan struct{}, 1)}
-	sp.inspector, _ = g.Coordinator.(coord.Inspector)
+	sp := &space{layout: g.Layout().String(), asking: make(chan struct{}, 1)}
+	sp.inspector, _ = g.Coordinator().(inspector)
 	return sp
 }
 

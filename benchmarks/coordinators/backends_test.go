@@ -80,7 +80,7 @@ func perBackend(b *testing.B, f func(b *testing.B, s *site)) {
 			} else {
 				url := k.start(b)
 				s.open = func(ctx context.Context, namespace string) (coord.Coordinator, error) {
-					return coord.Open(ctx, url(namespace))
+					return coord.Open(ctx, url(namespace), coord.OpenOptions{})
 				}
 			}
 			if times := flag.Lookup("test.benchtime"); k.slow && times != nil && times.Value.String() == "1x" {

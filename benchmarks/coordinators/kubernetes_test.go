@@ -27,7 +27,7 @@ func openKubernetes(tb testing.TB) opener {
 	s := startKubernetes(tb)
 	client, in := s.Client(tb, "", nil), s.Namespace(tb)
 	return func(_ context.Context, namespace string) (coord.Coordinator, error) {
-		return kubernetes.New(client, s.URL, namespace, &kubernetes.Options{In: in}) // a lease ends by the skew bound later, so that is as it is
+		return kubernetes.New(client, s.URL, namespace, kubernetes.Options{In: in}) // a lease ends by the skew bound later, so that is as it is
 	}
 }
 

@@ -25,7 +25,7 @@ func BenchmarkTake(b *testing.B) {
 	if _, err := pool.ExecContext(ctx, mysql.Schema("")); err != nil {
 		b.Fatal(err)
 	}
-	s, err := mysql.New(pool, nil)
+	s, err := mysql.New(pool, mysql.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func BenchmarkClientNext(b *testing.B) {
 		b.Run("layout="+name+"/of=client", func(b *testing.B) {
 			page := httptest.NewServer(serverOf(b, layout))
 			defer page.Close()
-			c, err := client.New([]string{page.URL}, &client.Options{Timeout: time.Minute})
+			c, err := client.New([]string{page.URL}, client.Options{Timeout: time.Minute})
 			if err != nil {
 				b.Fatal(err)
 			}

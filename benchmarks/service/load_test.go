@@ -51,12 +51,18 @@ func generator(b *testing.B, l core.Layout) *core.Generator {
 // serverOf returns a server of one generator, whose namespace has a nonce.
 func serverOf(b *testing.B, l core.Layout) http.Handler {
 	b.Helper()
-	s, err := server.New(server.Config{Generators: map[string]server.Generator{"default": {Generator: generator(b, l), Layout: l, Coordinator: namespace{}}}})
+	s, err := server.New(server.Config{Generators: map[string]server.Generator{"default": named{generator(b, l)}}})
 	if err != nil {
 		b.Fatal(err)
 	}
 	return s
 }
+
+// named is a generator whose namespace has a nonce.
+type named struct{ *core.Generator }
+
+// Coordinator is that of server.Generator.
+func (named) Coordinator() coord.Coordinator { return namespace{} }
 
 // namespace is a coordinator of which the nonce alone is asked for.
 type namespace struct{ coord.Coordinator }
@@ -64,7 +70,7 @@ type namespace struct{ coord.Coordinator }
 // nonce is as long as those of real namespaces.
 const nonce = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// Inspect implements coord.Inspector.
+// Inspect is that of coord.Admin.
 func (namespace) Inspect(context.Context) (coord.Namespace, error) {
 	return coord.Namespace{Layout: "x", Nonce: nonce}, nil
 }

@@ -43,7 +43,7 @@ func beAhead(url string) error {
 		return err
 	}
 	ctx := context.Background()
-	c, err := coord.Open(ctx, url)
+	c, err := coord.Open(ctx, url, coord.OpenOptions{})
 	if err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func TestWaitsAreAnnounced(t *testing.T) {
 
 // startAndClose starts a generator as a program does that waits for it.
 func startAndClose(ctx context.Context, url string, log *slog.Logger) error {
-	c, err := coord.OpenWith(ctx, url, coord.OpenOptions{Logger: log})
+	c, err := coord.Open(ctx, url, coord.OpenOptions{Logger: log})
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func TestWaitsForFilesAreAnnounced(t *testing.T) {
 	defer lock.Unlock()
 	for name, url := range map[string]string{
 		"static":   "static://?worker=3&state=" + filepath.ToSlash(filepath.Join(dir, "state")),
-		"embedded": "embed://" + urlPath(hung),
+		"embedded": embedURL(hung),
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := newAnnouncements()

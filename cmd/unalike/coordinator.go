@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -23,15 +23,16 @@ const envCoordinator = "UNALIKE_COORDINATOR"
 
 // place is where a coordinator is, and who says so.
 type place struct {
-	from   string // the flag, the variable or the file that names it
-	rawURL string // may contain a password
-	typed  bool   // it stands on the command line
-	folder string // that of the default coordinator, with those of other layouts; empty: it is another one
+	from    string            // the flag, the variable or the file that names it
+	rawURL  string            // may contain a password
+	typed   bool              // it stands on the command line
+	options coord.OpenOptions // but for the logger
+	folder  string            // that of the default coordinator, with those of other layouts; empty: it is another one
 }
 
 // String returns the URL without its password.
 func (p place) String() string {
-	u, err := coord.ParseURL(p.rawURL)
+	u, err := driver.ParseURL(p.rawURL)
 	if err != nil {
 		return "a coordinator whose URL is wrong"
 	}
@@ -66,7 +67,9 @@ func (p place) open(ctx context.Context, log *slog.Logger) (coord.Coordinator, e
 			return nil, fmt.Errorf("%s: the folder of its data cannot be made: %w; name another coordinator with --coordinator or %s", p.from, err, envCoordinator)
 		}
 	}
-	c, err := coord.OpenWith(ctx, p.rawURL, coord.OpenOptions{Logger: log})
+	o := p.options
+	o.Logger = log
+	c, err := coord.Open(ctx, p.rawURL, o)
 	if err != nil {
 		// The URL itself is not printed: it may contain a password.
 		err = suggestScheme(p.rawURL, coord.Schemes(), fmt.Errorf("%s: %w", p.from, err))
@@ -104,7 +107,7 @@ func (p place) misspelled(err error) bool {
 
 // checkThere refuses an embedded etcd that is not there, as opening it would make it.
 func (p place) checkThere() error {
-	u, _ := coord.ParseURL(p.rawURL)
+	u, _ := driver.ParseURL(p.rawURL)
 	if u == nil || u.Scheme != "embed" || len(u.Hosts) > 0 {
 		return nil // if something is wrong, opening it tells what
 	}
@@ -131,17 +134,13 @@ func (a *app) localCoordinator(layout core.Layout) (place, error) {
 	}
 	folder = filepath.Join(folder, "unalike")
 	name := strings.NewReplacer("/", "_", ":", "").Replace(layout.String())
-	return place{from: theDefault, rawURL: "embed://" + urlPath(filepath.Join(folder, "etcd_"+name)), folder: folder}, nil
+	return place{from: theDefault, rawURL: embedURL(filepath.Join(folder, "etcd_"+name)), folder: folder}, nil
 }
 
-// urlPath returns an absolute path as a URL has it: with slashes, one in front of a
-// drive, and escaped, also what a reader could take for the end of a user's name.
-func urlPath(path string) string {
-	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path
-	}
-	return strings.ReplaceAll((&url.URL{Path: path}).EscapedPath(), "@", "%40")
+// embedURL returns the URL of an etcd in a folder, which is an absolute path. A URL has slashes,
+// one of them in front of a drive.
+func embedURL(folder string) string {
+	return (&driver.URL{Scheme: "embed", Path: "/" + strings.TrimPrefix(filepath.ToSlash(folder), "/")}).Text()
 }
 
 // dataFolder returns where programs keep a user's data on the system goos.

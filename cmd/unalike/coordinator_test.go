@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -94,17 +94,20 @@ func TestCoordinatorFromEnvironment(t *testing.T) {
 	}
 }
 
-func TestURLPath(t *testing.T) {
+// urlPath returns an absolute path as a URL has it.
+func urlPath(path string) string { return strings.TrimPrefix(embedURL(path), "embed://") }
+
+func TestEmbedURL(t *testing.T) {
 	for path, want := range map[string]string{
 		"/home/me/.local":     "/home/me/.local",
 		"/home/a b?c%d#e":     "/home/a%20b%3Fc%25d%23e",
 		"C:/Users/me/unal@ke": "/C:/Users/me/unal@ke",
 	} {
-		got := urlPath(path)
-		if want = strings.ReplaceAll(want, "@", "%40"); got != want {
+		got := embedURL(path)
+		if want = "embed://" + strings.ReplaceAll(want, "@", "%40"); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
-		u, err := coord.ParseURL("embed://" + got)
+		u, err := driver.ParseURL(got)
 		if err != nil || strings.TrimPrefix(u.Path, "/") != strings.TrimPrefix(path, "/") {
 			t.Errorf("%s is read as %v, %v", got, u, err)
 		}

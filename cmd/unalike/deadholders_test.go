@@ -7,6 +7,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/core"
 )
@@ -48,12 +49,12 @@ func TestMoveAwayFromTheDead(t *testing.T) {
 	t.Parallel()
 	server, newSpace := newSpaces(t)
 	old, url := newSpace(), newSpace()
-	u, err := coord.ParseURL(old)
+	u, err := driver.ParseURL(old)
 	if err != nil {
 		t.Fatal(err)
 	}
 	past := clocktest.NewShifted(time.Now().Add(-time.Minute))
-	c, err := etcd.New(server.Client(t), u.Path[1:], &etcd.Options{Clock: past})
+	c, err := etcd.New(server.Client(t), u.Path[1:], etcd.Options{Clock: past})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,11 +82,11 @@ func TestLower(t *testing.T) {
 	server, newSpace := newSpaces(t)
 	url := newSpace()
 	wantCall(t, call(t, nil, "", "init", "--coordinator", url), exitOK, "is new", "")
-	u, err := coord.ParseURL(url)
+	u, err := driver.ParseURL(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wrong, err := etcd.New(server.Client(t), u.Path[1:], &etcd.Options{Clock: clocktest.NewShifted(time.Now().AddDate(1, 0, 0))})
+	wrong, err := etcd.New(server.Client(t), u.Path[1:], etcd.Options{Clock: clocktest.NewShifted(time.Now().AddDate(1, 0, 0))})
 	if err != nil {
 		t.Fatal(err)
 	}

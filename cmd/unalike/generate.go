@@ -12,6 +12,7 @@ import (
 
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -129,7 +130,7 @@ func (a *app) generateUntil(ctx context.Context, o *generateOptions, cfg config.
 	cfg.Logger = slog.New(notes)
 	where, err := a.find(&o.namespaceOptions, cfg)
 	if err == nil {
-		where, cfg, err = where.withState(cfg)
+		where, err = where.withState(cfg)
 	}
 	if err != nil {
 		return err
@@ -262,7 +263,7 @@ func completeURL(c *cobra.Command, flag string) {
 		case "embed":
 			urls = append(urls, "embed:///")
 		default:
-			urls = append(urls, scheme+"://")
+			urls = append(urls, (&driver.URL{Scheme: scheme}).Text())
 		}
 	}
 	err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(urls, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))

@@ -48,7 +48,7 @@ func TestLongHorizonWithoutAStateFile(t *testing.T) {
 			t.Errorf("%q does not say %q", got.stderr, says)
 		}
 	}
-	c, err := coord.Open(t.Context(), url)
+	c, err := coord.Open(t.Context(), url, coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

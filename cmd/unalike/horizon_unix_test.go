@@ -25,7 +25,7 @@ func TestLongerHorizonThanDeclared(t *testing.T) {
 	wantCall(t, call(t, nil, "", "generate", "--coordinator", with("6h30s")), exitFailure, "", fmt.Sprintf(beyond, fmt.Sprintf("namespace %q", name)))
 
 	// A generator that crashes: its coordinator is closed, and nothing is given back.
-	c, err := coord.Open(t.Context(), with("6h"))
+	c, err := coord.Open(t.Context(), with("6h"), coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

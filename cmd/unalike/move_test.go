@@ -30,7 +30,7 @@ func TestQuarantine(t *testing.T) {
 	// Nobody is granted anything below it.
 	ctx, cancel := context.WithTimeout(t.Context(), callTime)
 	defer cancel()
-	c, err := coord.Open(ctx, url)
+	c, err := coord.Open(ctx, url, coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/static"
 )
 
@@ -117,7 +118,7 @@ func newNamespace(c coord.Coordinator, p place) *namespace {
 	// A static coordinator knows only the worker IDs that it is configured with.
 	_, part := c.(*static.Coordinator)
 	n := &namespace{Coordinator: c, name: theDefault, whole: !part}
-	if u, err := coord.ParseURL(p.rawURL); err == nil && p.folder == "" {
+	if u, err := driver.ParseURL(p.rawURL); err == nil && p.folder == "" {
 		n.name, n.scheme = u.String(), u.Scheme
 	}
 	return n
@@ -140,8 +141,8 @@ func firstOf(log *slog.Logger, err, tidying error, doing string) error {
 var cannotChange = []string{"static"}
 
 // lister returns the namespace as one whose worker IDs can be listed.
-func (n *namespace) lister() (coord.Lister, error) {
-	if l, ok := n.Coordinator.(coord.Lister); ok {
+func (n *namespace) lister() (driver.Lister, error) {
+	if l, ok := n.Coordinator.(driver.Lister); ok {
 		return l, nil
 	}
 	return nil, n.lacks("list who holds which worker ID", nil)
@@ -150,7 +151,7 @@ func (n *namespace) lister() (coord.Lister, error) {
 // inspect returns what is stored for the namespace as a whole; the zero value if its
 // coordinator cannot tell.
 func (n *namespace) inspect(ctx context.Context) (coord.Namespace, error) {
-	i, ok := n.Coordinator.(coord.Inspector)
+	i, ok := n.Coordinator.(coord.Admin)
 	if !ok {
 		return coord.Namespace{}, nil
 	}
@@ -184,7 +185,7 @@ func (n *namespace) lacks(what string, except []string) error {
 // is to learn that before anything is announced.
 func checkExists(ctx context.Context, n *namespace) error {
 	info, err := n.inspect(ctx)
-	if _, can := n.Coordinator.(coord.Inspector); err == nil && can && info.Layout == "" {
+	if _, can := n.Coordinator.(coord.Admin); err == nil && can && info.Layout == "" {
 		err = fmt.Errorf("%w: there is no such namespace; 'unalike init' declares it", coord.ErrInvalid)
 	}
 	return err

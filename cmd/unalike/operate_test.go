@@ -39,7 +39,7 @@ func generator(t *testing.T, url string, cfg core.Config) *core.Generator {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), callTime)
 	defer cancel()
-	c, err := coord.Open(ctx, url)
+	c, err := coord.Open(ctx, url, coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestLacks(t *testing.T) {
 func TestCanChange(t *testing.T) {
 	_, url := newSpaces(t)
 	for scheme, rawURL := range map[string]string{"static": stateFile(t, "1"), "etcd": url()} {
-		c, err := coord.Open(t.Context(), rawURL)
+		c, err := coord.Open(t.Context(), rawURL, coord.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 // TestPackageOfScheme: the package to import, which errors name, is there for each scheme, and makes a driver known.
 func TestPackageOfScheme(t *testing.T) {
 	for kind, schemes := range map[string][]string{"coord": coord.Schemes(), "segment": segment.Schemes()} {
+		register := map[string]string{"coord": "driver.Register(", "segment": "segment.Register("}[kind]
 		for _, scheme := range schemes {
 			name, ok := strings.CutPrefix(drivers.Package(kind, scheme), drivers.Module+"/")
 			files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(name), "*.go"))
@@ -23,7 +24,7 @@ func TestPackageOfScheme(t *testing.T) {
 			found := false
 			for _, file := range files {
 				text, err := os.ReadFile(file)
-				found = found || err == nil && strings.Contains(string(text), kind+".Register(")
+				found = found || err == nil && strings.Contains(string(text), register)
 			}
 			if !found {
 				t.Errorf("%s of %s: %q makes no driver known", scheme, kind, name)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/logs"
 )
 
@@ -86,30 +87,25 @@ func answer[T any](ctx context.Context, k *asker, changes bool, call func(contex
 
 // askedLister lists with calls of an asker.
 type askedLister struct {
+	coord.Coordinator
 	asker  *asker
-	lister coord.Lister
+	lister driver.Lister
 }
 
-// List implements [coord.Lister].
+// List implements [driver.Lister].
 func (l askedLister) List(ctx context.Context) ([]coord.Slot, error) {
 	return answer(ctx, l.asker, false, l.lister.List)
 }
 
-// askedInspector looks at a namespace with calls of an asker.
-type askedInspector struct {
-	asker     *asker
-	inspector coord.Inspector
-}
-
-// Inspect implements [coord.Inspector].
-func (i askedInspector) Inspect(ctx context.Context) (coord.Namespace, error) {
-	return answer(ctx, i.asker, false, i.inspector.Inspect)
-}
-
-// askedAdmin changes a namespace with calls of an asker.
+// askedAdmin shows and changes a namespace with calls of an asker.
 type askedAdmin struct {
-	asker *asker
+	askedLister
 	admin coord.Admin
+}
+
+// Inspect implements [coord.Admin].
+func (a askedAdmin) Inspect(ctx context.Context) (coord.Namespace, error) {
+	return answer(ctx, a.asker, false, a.admin.Inspect)
 }
 
 // Init implements [coord.Admin].
@@ -127,45 +123,21 @@ func (a askedAdmin) Retire(ctx context.Context, workerID int) error {
 	return a.asker.ask(ctx, true, func(ctx context.Context) error { return a.admin.Retire(ctx, workerID) })
 }
 
-// askedLowerer lowers a floor with calls of an asker.
-type askedLowerer struct {
-	asker   *asker
-	lowerer coord.Lowerer
-}
-
-// Lower implements [coord.Lowerer].
-func (l askedLowerer) Lower(ctx context.Context) (time.Time, error) {
-	return answer(ctx, l.asker, true, l.lowerer.Lower)
+// Lower implements [coord.Admin].
+func (a askedAdmin) Lower(ctx context.Context) (time.Time, error) {
+	return answer(ctx, a.asker, true, a.admin.Lower)
 }
 
 // asked is c with an operator's calls made by k. It can do what c can, so that also
 // follow.Namespace waits for no single call for ever.
 func asked(c coord.Coordinator, k *asker) coord.Coordinator {
-	l, lists := c.(coord.Lister)
-	a, changes := c.(coord.Admin)
-	i, inspects := c.(coord.Inspector)
-	w, lowers := c.(coord.Lowerer)
-	switch {
-	case lists && changes && inspects && lowers: // all drivers but the static one
-		return struct {
-			coord.Coordinator
-			askedLister
-			askedAdmin
-			askedInspector
-			askedLowerer
-		}{c, askedLister{k, l}, askedAdmin{k, a}, askedInspector{k, i}, askedLowerer{k, w}}
-	case lists && changes && inspects: // one of somebody else's
-		return struct {
-			coord.Coordinator
-			askedLister
-			askedAdmin
-			askedInspector
-		}{c, askedLister{k, l}, askedAdmin{k, a}, askedInspector{k, i}}
-	case lists && !changes: // the static one
-		return struct {
-			coord.Coordinator
-			askedLister
-		}{c, askedLister{k, l}}
+	l, lists := c.(driver.Lister)
+	if !lists {
+		return c
 	}
-	return c
+	lister := askedLister{c, k, l}
+	if a, changes := c.(coord.Admin); changes {
+		return askedAdmin{lister, a}
+	}
+	return lister
 }

@@ -79,7 +79,6 @@ func TestAskedCanStillChange(t *testing.T) {
 	t.Parallel()
 	var c struct {
 		coord.Coordinator
-		coord.Lister
 		coord.Admin
 	}
 	if _, ok := asked(c, &asker{}).(coord.Admin); !ok {

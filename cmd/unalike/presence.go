@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivers"
 )
 
@@ -27,7 +28,7 @@ const (
 // addresses returns where the servers of p are; nil where it is not known, or there are
 // none.
 func (p place) addresses() []string {
-	u, err := coord.ParseURL(p.rawURL)
+	u, err := driver.ParseURL(p.rawURL)
 	if err != nil {
 		return nil // what is wrong with a URL is said when it is opened
 	}

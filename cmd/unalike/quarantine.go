@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // quarantineOptions are the flags of quarantine.
@@ -103,7 +104,7 @@ func roughly(d time.Duration) string {
 
 // lower lowers the floor of n as far as that is safe.
 func (a *app) lower(ctx context.Context, n *namespace, yes bool) error {
-	lowerer, ok := n.Coordinator.(coord.Lowerer)
+	admin, ok := n.Coordinator.(coord.Admin)
 	if !ok {
 		return n.lacks("lower a floor", cannotChange)
 	}
@@ -115,7 +116,7 @@ func (a *app) lower(ctx context.Context, n *namespace, yes bool) error {
 	if err := a.confirm(ctx, yes, plan); err != nil {
 		return err
 	}
-	floor, err := lowerer.Lower(ctx)
+	floor, err := admin.Lower(ctx)
 	if err != nil {
 		return err
 	}
@@ -140,7 +141,7 @@ func (a *app) quarantine(ctx context.Context, n *namespace, o *quarantineOptions
 	if !until.IsZero() {
 		plan += " It cannot be taken back."
 	}
-	if l, ok := n.Coordinator.(coord.Lister); ok {
+	if l, ok := n.Coordinator.(driver.Lister); ok {
 		slots, unreadable := l.List(ctx)
 		if unreadable != nil && len(slots) == 0 {
 			return unreadable

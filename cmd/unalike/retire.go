@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -50,7 +51,7 @@ func (a *app) retire(ctx context.Context, n *namespace, id int, yes bool) error 
 		return err
 	}
 	plan := fmt.Sprintf("Worker ID %d of %s will be retired: nobody is granted it again.", id, n.name)
-	if l, ok := n.Coordinator.(coord.Lister); ok {
+	if l, ok := n.Coordinator.(driver.Lister); ok {
 		slots, unreadable := l.List(ctx)
 		s, known := index(slots)[id]
 		switch {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/metrics"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/server"
@@ -112,7 +112,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings) (e
 	defer s.close(ctx)
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	if s.metrics, err = metrics.New(reg, nil); err != nil {
+	if s.metrics, err = metrics.New(reg, metrics.Options{}); err != nil {
 		return err
 	}
 	tokens, err := set.readTokens()
@@ -120,13 +120,14 @@ func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings) (e
 		return err
 	}
 	cfg := server.Config{
-		Generators: map[string]server.Generator{}, Tokens: tokens, Hosts: set.Hosts, Leaf: set.leaf(), MaxCount: set.MaxCount, MaxWait: set.MaxWait,
+		Generators: map[string]server.Generator{}, Namespaces: map[string]string{}, Tokens: tokens, Hosts: set.Hosts, Leaf: set.leaf(), MaxCount: set.MaxCount, MaxWait: set.MaxWait,
 		Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}), Logger: s.log,
 	}
 	for name, g := range set.generators {
-		if cfg.Generators[name], err = s.start(ctx, name, g); err != nil {
+		if cfg.Namespaces[name], err = s.start(ctx, name, g); err != nil {
 			return err
 		}
+		cfg.Generators[name] = s.generators[name]
 	}
 	if s.server, err = server.New(cfg); err != nil {
 		return err
@@ -138,33 +139,33 @@ func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings) (e
 	return s.run(ctx, o, front, tokens)
 }
 
-// start starts a generator, which leases its worker IDs in the background.
-func (s *service) start(ctx context.Context, name string, cfg config.Config) (server.Generator, error) {
+// start starts a generator, which leases its worker IDs in the background, and returns what its
+// namespace is shown as.
+func (s *service) start(ctx context.Context, name string, cfg config.Config) (place string, err error) {
 	cfg.Logger = s.log.With("generator", name)
 	cfg.OnCall = s.metrics.OnCall(name)
 	g, err := cfg.Start(ctx)
 	if err != nil {
-		return server.Generator{}, fmt.Errorf("generator %s: %w", name, err)
+		return "", fmt.Errorf("generator %s: %w", name, err)
 	}
 	s.generators[name] = g
 	scheme, namespace, place := namespaceOf(cfg.Coordinator)
-	if err := s.metrics.Generator(name, g.Generator, metrics.Info{Layout: cfg.Layout, Coordinator: scheme, Namespace: namespace}); err != nil {
-		return server.Generator{}, err
+	if err := s.metrics.Generator(name, g, metrics.Info{Coordinator: scheme, Namespace: namespace}); err != nil {
+		return "", err
 	}
-	return server.Generator{Generator: g.Generator, Layout: cfg.Layout, Namespace: place, Coordinator: g.Coordinator()}, nil
+	return place, nil
 }
 
 // namespaceOf returns the scheme of a coordinator's URL, the name of the namespace, and the name with all that it depends
 // on but the hosts: a namespace of Redis is one of a numbered database, and one of MySQL is one of a database.
 func namespaceOf(rawURL string) (scheme, namespace, place string) {
-	u, err := coord.ParseURL(rawURL)
+	u, err := driver.ParseURL(rawURL)
 	if err != nil {
 		return "", "", ""
 	}
 	scheme, namespace, place = u.Scheme, strings.TrimPrefix(u.Path, "/"), u.Scheme+":"+u.Path
-	_, query, _ := strings.Cut(rawURL, "?")
-	if options, err := url.ParseQuery(query); err == nil && options.Has("namespace") {
-		namespace = options.Get("namespace")
+	if u.Has("namespace") {
+		namespace = u.Option("namespace")
 		place += "?namespace=" + namespace
 	}
 	return scheme, namespace, place
@@ -241,7 +242,7 @@ func (s *service) serveStore(ctx context.Context) {
 func (s *service) holdStore(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, s.a.answer)
 	defer cancel()
-	store, err := segment.OpenWith(bounded, s.set.Store, segment.OpenOptions{Logger: s.log})
+	store, err := segment.Open(bounded, s.set.Store, segment.OpenOptions{Logger: s.log})
 	if err != nil {
 		return err
 	}
@@ -277,7 +278,7 @@ func (s *service) readNamespaces(ctx context.Context) {
 
 // countWorkerIDs counts the worker IDs of a namespace once a minute, for metrics.
 func (s *service) countWorkerIDs(ctx context.Context, name string, g *config.Generator) {
-	lister, ok := g.Coordinator().(coord.Lister)
+	lister, ok := g.Coordinator().(driver.Lister)
 	if !ok {
 		return
 	}

@@ -16,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/unalike-id/unalike/config"
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/server"
 )
@@ -107,7 +107,7 @@ func (a *app) singleGenerator(c *cobra.Command, o *serveOptions, flat []byte) (c
 	}
 	where, err := a.find(&o.namespaceOptions, cfg)
 	if err == nil {
-		where, cfg, err = where.withState(cfg)
+		where, err = where.withState(cfg)
 	}
 	if err != nil {
 		return cfg, err
@@ -204,7 +204,7 @@ func (a *app) expandURLs(s *serveSettings) error {
 		s.generators[name] = cfg
 	}
 	if s.Store != "" {
-		if _, err := coord.ParseURL(s.Store); err != nil {
+		if _, err := driver.ParseURL(s.Store); err != nil {
 			return fmt.Errorf("store: %w", err)
 		}
 		cfg, err := config.Config{Coordinator: s.Store}.WithEnv(lookup)

@@ -72,7 +72,7 @@ func newCaller(t *testing.T, urls []string) *caller {
 	transport := &http.Transport{}
 	c := &caller{attempts: &attempts{next: transport}}
 	var err error
-	c.client, err = client.New(urls, &client.Options{HTTP: &http.Client{Transport: c.attempts}, Prefetch: 500, Timeout: time.Minute})
+	c.client, err = client.New(urls, client.Options{HTTP: &http.Client{Transport: c.attempts}, Prefetch: 500, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

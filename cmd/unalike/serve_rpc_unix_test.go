@@ -44,7 +44,7 @@ func TestServeRPC(t *testing.T) {
 	if resp, err := b.grpc(nil).Generate(t.Context(), &unalikev1.GenerateRequest{}); err != nil || resp.NamespaceNonce != "" {
 		t.Errorf("static: %v, %v", resp, err)
 	}
-	c, err := client.New([]string{a.url, b.url}, &client.Options{Prefetch: 1})
+	c, err := client.New([]string{a.url, b.url}, client.Options{Prefetch: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

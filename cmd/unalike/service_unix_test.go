@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
@@ -90,12 +91,12 @@ func TestReadmeService(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != 0 || strings.Contains(log.String(), "http: ") {
 		t.Errorf("exit code %d\n%s", code, &log)
 	}
-	c, err := coord.Open(t.Context(), url)
+	c, err := coord.Open(t.Context(), url, coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	slots, err := c.(coord.Lister).List(t.Context())
+	slots, err := c.(driver.Lister).List(t.Context())
 	if err != nil || len(slots) == 0 {
 		t.Fatal(slots, err)
 	}

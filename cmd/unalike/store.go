@@ -14,6 +14,7 @@ import (
 
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/segment"
 )
 
@@ -25,7 +26,7 @@ type storePlace struct{ place }
 
 // String returns the URL without its password.
 func (p storePlace) String() string {
-	u, err := coord.ParseURL(p.rawURL)
+	u, err := driver.ParseURL(p.rawURL)
 	if err != nil {
 		return "a store whose URL is wrong"
 	}
@@ -46,7 +47,7 @@ func addStoreFlag(c *cobra.Command, url *string, otherwise string) {
 	c.Flags().StringVar(url, "store", "", "`URL` of the store of segments (default: "+otherwise+")")
 	var urls []string
 	for _, scheme := range segment.Schemes() {
-		urls = append(urls, scheme+"://")
+		urls = append(urls, (&driver.URL{Scheme: scheme}).Text())
 	}
 	complete(c, "store", urls)
 }
@@ -85,7 +86,7 @@ func (a *app) findStore(c *cobra.Command, o storeOptions) (storePlace, error) {
 		return storePlace{}, fmt.Errorf("the default store: %w", err)
 	}
 	folder = filepath.Join(folder, "unalike")
-	return storePlace{place{from: "the default store", rawURL: "embed://" + urlPath(filepath.Join(folder, "segments")), folder: folder}}, nil
+	return storePlace{place{from: "the default store", rawURL: embedURL(filepath.Join(folder, "segments")), folder: folder}}, nil
 }
 
 // open opens the store at p. A mistake in a URL on the command line is a usage error.
@@ -95,7 +96,7 @@ func (p storePlace) open(ctx context.Context, log *slog.Logger) (segment.Store, 
 			return nil, fmt.Errorf("%s: the folder of its data cannot be made: %w; name another store with --store or %s", p.from, err, envStore)
 		}
 	}
-	s, err := segment.OpenWith(ctx, p.rawURL, segment.OpenOptions{Logger: log})
+	s, err := segment.Open(ctx, p.rawURL, segment.OpenOptions{Logger: log})
 	if err == nil {
 		return s, nil
 	}

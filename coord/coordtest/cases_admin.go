@@ -8,8 +8,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// RunAdmin holds a driver to the rules of [coord.Admin], [coord.Lowerer], [coord.Lister]
-// and [coord.Inspector], all of which its coordinators implement. Each case has a harness
+// RunAdmin holds a driver to the rules of [coord.Admin], which its coordinators implement. Each case has a harness
 // of its own, of which Client alone is used. Its namespace must not even be declared.
 func RunAdmin(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	t.Helper()
@@ -22,9 +21,6 @@ func RunAdmin(t *testing.T, newHarness func(tb testing.TB) Harness) {
 type administered interface {
 	coord.Coordinator
 	coord.Admin
-	coord.Lowerer
-	coord.Lister
-	coord.Inspector
 }
 
 // operated is a participant that asks for two worker IDs and is an operator too.
@@ -38,7 +34,7 @@ func (s *suite) operator() operated {
 	p := s.client(2)
 	a, ok := p.Coordinator.(administered)
 	if !ok {
-		s.Fatalf("%T lacks a method of coord.Admin, Lowerer, Lister or Inspector", p.Coordinator)
+		s.Fatalf("%T lacks a method of coord.Admin", p.Coordinator)
 	}
 	return operated{p, a}
 }
@@ -104,13 +100,13 @@ var adminCases = []testCase{
 	{"Quarantine", 0, adminQuarantine},
 	{"QuarantineForALoss", 0, func(s *suite) {
 		o := s.declared()
-		rules, ok := o.party.Coordinator.(coord.LeaseRuler)
+		described, ok := o.party.Coordinator.(coord.Describer)
 		if !ok {
-			s.Skip("skipped: this driver does not say how far windows reach (no coord.LeaseRuler)")
+			s.Skip("skipped: this driver does not say how far windows reach (no coord.Describer)")
 		}
 		before := time.Now()
 		floor, err := o.Quarantine(s.ctx(), time.Time{})
-		ahead := rules.LeaseRules().MaxHorizon
+		ahead := described.Describe().Rules.MaxHorizon
 		if err != nil || floor.Before(before.Add(ahead)) || floor.After(time.Now().Add(ahead+time.Minute)) {
 			s.Fatalf("Quarantine for as long as can be needed: until %v, %v; it is %v, and windows reach %v ahead", floor, err, time.Now(), ahead)
 		}

@@ -13,11 +13,12 @@ import (
 // a driver has no such namespaces, it says so, and makes none.
 func adminMaxHorizon(s *suite) {
 	o := s.operator()
-	rules, ok := o.party.Coordinator.(coord.LeaseRuler)
+	described, ok := o.party.Coordinator.(coord.Describer)
 	if !ok {
-		s.Skip("skipped: this driver does not say how far windows reach (no coord.LeaseRuler)")
+		s.Skip("skipped: this driver does not say how far windows reach (no coord.Describer)")
 	}
-	own, longest := rules.LeaseRules().MaxHorizon, rules.LeaseRules().MaxDeclared
+	rules := described.Describe().Rules
+	own, longest := rules.MaxHorizon, rules.MaxDeclared
 	declared := s.space()
 	declared.MaxHorizon = 6 * time.Hour
 	if longest == 0 {
@@ -54,8 +55,7 @@ func adminMaxHorizon(s *suite) {
 	if err != nil || floor.Before(before.Add(declared.MaxHorizon)) || floor.After(time.Now().Add(declared.MaxHorizon+time.Minute)) {
 		s.Fatalf("Quarantine for as long as can be needed: until %v, %v; it is %v, and windows reach %v ahead", floor, err, time.Now(), declared.MaxHorizon)
 	}
-	lower, ok := o.administered.(coord.Lowerer)
-	if floor, err := lower.Lower(s.ctx()); !ok || err != nil || floor.Before(before.Add(declared.MaxHorizon)) {
+	if floor, err := o.Lower(s.ctx()); err != nil || floor.Before(before.Add(declared.MaxHorizon)) {
 		s.Fatalf("Lower: %v, %v; windows reach %v ahead", floor, err, declared.MaxHorizon)
 	}
 }
@@ -91,8 +91,8 @@ func (s *suite) longWindows(o operated, horizon time.Duration) {
 	// A clock that is right has pushed it there: it is granted again, above its window.
 	s.release(o.party, crashed, crashed.NotAfter)
 	s.wantAfter("Acquire of a worker ID whose window ends in 6 h", s.acquire(o.party), crashed, long.Until)
-	if r := o.party.Coordinator.(coord.LeaseRuler).LeaseRules(); r.LongestWindow() != horizon {
-		s.Fatalf("LeaseRules: %+v; windows reach %v ahead", r, horizon)
+	if r := coord.Describe(o.party.Coordinator).Rules; r.LongestWindow() != horizon {
+		s.Fatalf("Describe: rules %+v; windows reach %v ahead", r, horizon)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // FakeConfig says what a [Fake] is like. The zero FakeConfig works.
@@ -65,7 +66,7 @@ func (f *Fake) Client() *FakeClient {
 }
 
 // FakeClient is one participant of a [Fake]. It implements [coord.Coordinator],
-// [coord.Resumer], [coord.Notifier] and [coord.LeaseRuler] and is safe for concurrent use.
+// [coord.Resumer], [coord.Notifier] and [coord.Describer] and is safe for concurrent use.
 type FakeClient struct {
 	fake   *Fake
 	number int
@@ -77,7 +78,7 @@ var (
 	_ coord.Coordinator = (*FakeClient)(nil)
 	_ coord.Resumer     = (*FakeClient)(nil)
 	_ coord.Notifier    = (*FakeClient)(nil)
-	_ coord.LeaseRuler  = (*FakeClient)(nil)
+	_ coord.Describer   = (*FakeClient)(nil)
 )
 
 // Acquire implements [coord.Coordinator].
@@ -98,7 +99,7 @@ func (c *FakeClient) Release(ctx context.Context, g coord.Grant, last int64) err
 
 // Resume implements [coord.Resumer].
 func (c *FakeClient) Resume(ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
-	if err := coord.CheckResume(g, token); err != nil {
+	if err := driver.CheckResume(g, token); err != nil {
 		return coord.Grant{}, err
 	}
 	return c.do(ctx, Call{Op: Resume, Grant: g, Token: token, Until: until})
@@ -124,8 +125,8 @@ func (c *FakeClient) Lost(g coord.Grant) <-chan struct{} {
 	return ch
 }
 
-// LeaseRules implements [coord.LeaseRuler].
-func (c *FakeClient) LeaseRules() coord.LeaseRules { return c.fake.cfg.Rules }
+// Describe implements [coord.Describer].
+func (c *FakeClient) Describe() coord.Description { return coord.Description{Rules: c.fake.cfg.Rules} }
 
 type result struct {
 	grant coord.Grant

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // Harness connects the suite with a driver and its back end. The function that
@@ -155,15 +156,14 @@ func skipReason(h Harness, n need) string {
 // leaseTimes returns a TTL that the driver accepts, and a horizon of which it
 // accepts three in a row.
 func leaseTimes(c coord.Coordinator, scale clock.Scale) (time.Duration, int64, error) {
-	l, err := coord.ResolveLease(c, coord.LeaseConfig{})
+	rules := coord.Describe(c).Rules
+	l, err := driver.ResolveLease(rules, coord.LeaseConfig{})
 	if err != nil {
 		return 0, 0, err
 	}
 	horizon := 10 * time.Second
-	if r, ok := c.(coord.LeaseRuler); ok {
-		if m := r.LeaseRules().MaxHorizon; m != 0 {
-			horizon = min(horizon, m/3)
-		}
+	if m := rules.MaxHorizon; m != 0 {
+		horizon = min(horizon, m/3)
 	}
 	return l.TTL, max(scale.TicksDown(horizon.Microseconds()), 100), nil
 }

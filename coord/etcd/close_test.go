@@ -134,7 +134,7 @@ func TestCloseEndsCalls(t *testing.T) {
 	server := etcdtest.Start(t)
 	proxy := proxytest.Start(t, server.Endpoint)
 	client := etcdtest.Connect(t, []string{proxy.Addr})
-	c, err := etcd.New(client, rand.Text(), nil)
+	c, err := etcd.New(client, rand.Text(), etcd.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 func TestRevisionThatComesAgain(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t)
-	c, err := New(server.Client(t), "orders", nil)
+	c, err := New(server.Client(t), "orders", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func participant(server *etcdtest.Server, namespace string) func(testing.TB, coo
 // newCoordinator returns a coordinator that is closed with the test.
 func newCoordinator(tb testing.TB, client *clientv3.Client, namespace string, o *etcd.Options) *etcd.Coordinator {
 	tb.Helper()
-	c, err := etcd.New(client, namespace, o)
+	c, err := etcd.New(client, namespace, drivertest.Value(o))
 	return drivertest.Closing(tb, c, err)
 }
 

@@ -10,8 +10,8 @@ import (
 
 // Coordinator leases worker IDs of one namespace in an etcd cluster. It is safe for
 // concurrent use, and one serves any number of generators. Make it with [New], or
-// with coord.Open. Its methods are those of coord.Coordinator, LeaseRuler, Notifier,
-// Lister, Inspector, Admin, Lowerer and Resumer.
+// with coord.Open. Its methods are those of coord.Coordinator, Describer, Notifier,
+// Admin and Resumer.
 //
 // Acquire makes four calls to etcd, or three where the identity's last worker ID can be had
 // at once, however many worker IDs are held; more only if others take the same ones at the

@@ -5,7 +5,7 @@
 // With a client of your own, which stays yours:
 //
 //	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints})
-//	c, err := etcd.New(client, "orders", nil)
+//	c, err := etcd.New(client, "orders", etcd.Options{})
 //	g, err := core.New(ctx, c, core.Config{})
 //
 // Or as a URL for coord.Open, with this package imported for its side effect:

@@ -28,7 +28,7 @@ func ExampleNew() {
 			return err
 		}
 		defer func() { err = errors.Join(err, client.Close()) }()
-		c, err := etcd.New(client, "orders", nil)
+		c, err := etcd.New(client, "orders", etcd.Options{})
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func ExampleNew() {
 // package, for its side effect alone, makes the scheme known.
 func Example_url() {
 	ctx := context.Background()
-	c, err := coord.Open(ctx, "etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders?ttl=15s&horizon=60s")
+	c, err := coord.Open(ctx, "etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders?ttl=15s&horizon=60s", coord.OpenOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func Example_url() {
 // Longer outages of etcd are bridged with a longer horizon.
 func ExampleOptions() {
 	start := func(client *clientv3.Client) (*etcd.Coordinator, error) {
-		return etcd.New(client, "orders", &etcd.Options{
+		return etcd.New(client, "orders", etcd.Options{
 			Lease:     coord.LeaseConfig{TTL: 20 * time.Second, Horizon: 90 * time.Second, RenewEvery: 5 * time.Second},
 			SkewBound: 500 * time.Millisecond,
 		})
@@ -109,12 +109,12 @@ func ExampleCoordinator_Quarantine() {
 // generators of both are stopped while it runs.
 func Example_follow() {
 	move := func(ctx context.Context) (err error) {
-		prev, err := coord.Open(ctx, "static://?worker=7&state=/var/lib/app/unalike.state")
+		prev, err := coord.Open(ctx, "static://?worker=7&state=/var/lib/app/unalike.state", coord.OpenOptions{})
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, prev.Close()) }()
-		next, err := coord.Open(ctx, "etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders")
+		next, err := coord.Open(ctx, "etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders", coord.OpenOptions{})
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -126,7 +127,7 @@ func FuzzURL(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		u, err := coord.ParseURL(s)
+		u, err := driver.ParseURL(s)
 		if err != nil || u.Has("ca") || u.Has("cert") || u.Has("key") { // those are files
 			return
 		}
@@ -138,7 +139,7 @@ func FuzzURL(f *testing.F) {
 			return
 		}
 		_, err = got.options.resolve()
-		if err != nil || coord.CheckNamespace(got.namespace) != nil || len(got.client.Endpoints) != len(u.Hosts) || (got.client.Username == "") != (got.client.Password == "") {
+		if err != nil || driver.CheckNamespace(got.namespace) != nil || len(got.client.Endpoints) != len(u.Hosts) || (got.client.Username == "") != (got.client.Password == "") {
 			t.Errorf("%q is read as %+v, %v", s, got, err)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -29,7 +30,7 @@ const (
 )
 
 // Options are the settings of [New] beyond client and namespace. The zero Options
-// is usable, and so is nil.
+// works.
 type Options struct {
 	// Lease sets the times of the lease, for all generators that use this
 	// coordinator. TTL is in whole seconds. Zero fields: TTL 15 s, Horizon 30 s,
@@ -51,11 +52,7 @@ type Options struct {
 }
 
 // resolve fills in defaults and checks the options.
-func (o *Options) resolve() (Options, error) {
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
+func (opts Options) resolve() (Options, error) {
 	common, err := lifetime.Settings{Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock, Logger: opts.Logger}.Resolve(MaxHorizon, DefaultSkewBound)
 	if err != nil {
 		return opts, err
@@ -78,14 +75,14 @@ func checkTTL(ttl time.Duration) error {
 // New returns a coordinator for a namespace of the etcd cluster that client is
 // connected to. It contacts nobody. The client stays the caller's: close it after
 // the coordinator. Errors wrap [coord.ErrInvalid].
-func New(client *clientv3.Client, namespace string, o *Options) (*Coordinator, error) {
+func New(client *clientv3.Client, namespace string, opts Options) (*Coordinator, error) {
 	if client == nil {
 		return nil, fmt.Errorf("%w: the etcd client is nil", coord.ErrInvalid)
 	}
-	if err := coord.CheckNamespace(namespace); err != nil {
+	if err := driver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
-	opts, err := o.resolve()
+	opts, err := opts.resolve()
 	if err != nil {
 		return nil, err
 	}
@@ -108,5 +105,5 @@ func placeOf(client *clientv3.Client, namespace string) string {
 		hosts = append(hosts, e[strings.LastIndex(e, "/")+1:]) // with TLS or without
 	}
 	slices.Sort(hosts)
-	return coord.JoinPlace("etcd", append(hosts, namespace)...)
+	return driver.JoinPlace("etcd", append(hosts, namespace)...)
 }

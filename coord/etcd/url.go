@@ -9,30 +9,28 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/etcdclient"
 )
 
 func init() {
-	coord.Register(etcdclient.Scheme, local.Opener(open))
-	coord.Register(etcdclient.SchemeTLS, local.Opener(open))
+	driver.Register(etcdclient.Scheme, local.Opener(open))
+	driver.Register(etcdclient.SchemeTLS, local.Opener(open))
 }
 
 // open makes a coordinator, and a client of its own, from a URL.
-func open(ctx context.Context, u *coord.URL) (coord.Coordinator, error) {
+func open(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 	t, err := parse(u)
 	if err != nil {
-		if !errors.Is(err, coord.ErrInvalid) {
-			err = fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
-		}
-		return nil, err
+		return nil, u.Invalid(err)
 	}
 	client, err := etcdclient.New(t.client)
 	if err != nil {
 		return nil, err
 	}
 	t.options.Logger = u.Logger
-	c, err := New(client, t.namespace, &t.options)
+	c, err := New(client, t.namespace, t.options)
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
@@ -48,7 +46,7 @@ type target struct {
 }
 
 // parse reads a URL; errors without coord.ErrInvalid lack the words "etcd URL".
-func parse(u *coord.URL) (target, error) {
+func parse(u *driver.URL) (target, error) {
 	var t target
 	if err := u.CheckOptions("ca", "cert", "key", "skew"); err != nil {
 		return t, err
@@ -60,7 +58,7 @@ func parse(u *coord.URL) (target, error) {
 	if !ok || namespace == "" {
 		return t, fmt.Errorf("there is no namespace; write %s://%s/namespace", u.Scheme, strings.Join(u.Hosts, ","))
 	}
-	if err := coord.CheckNamespace(namespace); err != nil {
+	if err := driver.CheckNamespace(namespace); err != nil {
 		return t, err
 	}
 	t.namespace = namespace

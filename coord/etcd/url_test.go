@@ -14,6 +14,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
@@ -25,7 +26,7 @@ func TestOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := coord.ResolveLease(c, coord.LeaseConfig{})
+	l, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
 	if err != nil || l.TTL != 20*time.Second || l.Horizon != 40*time.Second || l.RenewEvery != 4*time.Second {
 		t.Errorf("lease times are %+v, %v", l, err)
 	}
@@ -96,7 +97,7 @@ func TestBadOptions(t *testing.T) {
 		"WorkerIDs":       {client, "ns", etcd.Options{Lease: coord.LeaseConfig{WorkerIDs: coord.Range{Count: 1}}}},
 		"Identity":        {client, "ns", etcd.Options{Lease: coord.LeaseConfig{Identity: "pod-a"}}},
 	} {
-		if _, err := etcd.New(tc.client, tc.namespace, &tc.options); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
+		if _, err := etcd.New(tc.client, tc.namespace, tc.options); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
 			t.Errorf("New: %v; want an error that says %q", err, says)
 		}
 	}

@@ -35,8 +35,8 @@ func (m *move) checkBegun(ctx context.Context, end Ending) error {
 // its own windows reach, and those of a namespace that was declared with more reach further.
 func (m *move) checkHorizon(end Ending) error {
 	own := usualHorizon
-	if r, ok := m.next.(coord.LeaseRuler); ok {
-		own = r.LeaseRules().MaxHorizon
+	if d, ok := m.next.(coord.Describer); ok {
+		own = d.Describe().Rules.MaxHorizon
 	}
 	own = max(own, m.space.MaxHorizon)
 	last := end.lost

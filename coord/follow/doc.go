@@ -13,9 +13,8 @@
 //
 // What a coordinator has to implement beside [coord.Coordinator]:
 //
-//   - the old one [coord.Lister]; [coord.Inspector] if it has a floor, which every
-//     [coord.Admin] has; and Admin if the namespace is to be closed;
-//   - the new one Lister, Inspector and Admin.
+//   - the old one [driver.Lister], or [coord.Admin] if it has a floor or is to be closed;
+//   - the new one Admin.
 //
 // All drivers of this module do, but for coord/static: a static namespace can be followed,
 // and cannot follow.

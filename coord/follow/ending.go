@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // Ending is how far a namespace has come whose generators have stopped.
@@ -33,7 +34,7 @@ type Ending struct {
 }
 
 // EndOf returns how far the namespace of c has come. It must have the layout of s, c must
-// be a [coord.Lister], and a [coord.Inspector] too if it is a [coord.Admin].
+// be a [coord.Admin], or at least a [driver.Lister].
 //
 // If worker IDs are held, the error is a [*HeldError]. Other errors wrap
 // [coord.ErrLayoutMismatch] or [coord.ErrInvalid] if what was found forbids that the
@@ -46,7 +47,7 @@ func EndOf(ctx context.Context, c coord.Coordinator, s coord.Space) (Ending, err
 	if err := checkSpace(s); err != nil {
 		return Ending{}, err
 	}
-	lister, ok := c.(coord.Lister)
+	lister, ok := c.(driver.Lister)
 	if !ok {
 		return Ending{}, fmt.Errorf("%w: the coordinator cannot list its worker IDs", coord.ErrInvalid)
 	}
@@ -94,17 +95,13 @@ func endOfWindows(slots []coord.Slot, s coord.Space) (Ending, error) {
 }
 
 // addFloor takes the floor of the namespace into account: below it there may be windows
-// that the back end has forgotten. A coordinator that can neither show nor change its
-// namespace has none.
+// that the back end has forgotten. A coordinator that cannot change its namespace has none.
 func (e *Ending) addFloor(ctx context.Context, c coord.Coordinator, s coord.Space) error {
-	inspector, ok := c.(coord.Inspector)
+	admin, ok := c.(coord.Admin)
 	if !ok {
-		if _, changes := c.(coord.Admin); changes {
-			return fmt.Errorf("%w: the coordinator can raise the floor of its namespace but not show it; it must implement coord.Inspector beside coord.Admin", coord.ErrInvalid)
-		}
 		return nil
 	}
-	info, err := inspector.Inspect(ctx)
+	info, err := admin.Inspect(ctx)
 	switch {
 	case err != nil:
 		return fmt.Errorf("its floor cannot be read: %w", err)

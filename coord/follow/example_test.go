@@ -16,12 +16,12 @@ import (
 // both, coord/redis and coord/etcd here, and runs while the generators of both are stopped.
 func Example() {
 	move := func(ctx context.Context) (err error) {
-		prev, err := coord.Open(ctx, "redis://old:6379/0?namespace=orders")
+		prev, err := coord.Open(ctx, "redis://old:6379/0?namespace=orders", coord.OpenOptions{})
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, prev.Close()) }()
-		next, err := coord.Open(ctx, "etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders")
+		next, err := coord.Open(ctx, "etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders", coord.OpenOptions{})
 		if err != nil {
 			return err
 		}

@@ -106,13 +106,6 @@ func TestFollowRefuses(t *testing.T) {
 	}
 }
 
-// blind is a namespace that can be changed and not shown.
-type blind struct {
-	coord.Coordinator
-	coord.Lister
-	coord.Admin
-}
-
 func TestFollowNeedsInterfaces(t *testing.T) {
 	var bare struct{ coord.Coordinator }
 	wantInvalid := func(what, want string, next, prev coord.Coordinator) {
@@ -122,10 +115,8 @@ func TestFollowNeedsInterfaces(t *testing.T) {
 		}
 	}
 	full := existing().add(0, coord.SlotFree, 5)
-	wantInvalid("a new namespace that cannot be changed", "it must implement coord.Lister, coord.Inspector and coord.Admin", bare, full)
-	wantInvalid("a new namespace that cannot be shown", "it must implement coord.Lister, coord.Inspector and coord.Admin", blind{full, full, full}, full)
+	wantInvalid("a new namespace that cannot be changed", "it must implement coord.Admin", bare, full)
 	wantInvalid("an old namespace that cannot be listed", "cannot list its worker IDs", &ledger{}, bare)
-	wantInvalid("an old namespace that can be closed and not shown", "it must implement coord.Inspector beside coord.Admin", &ledger{}, blind{full, full, full})
 	if n := full.writes(); n != 0 {
 		t.Errorf("%d writes to a namespace that cannot be moved: %v", n, full.calls)
 	}

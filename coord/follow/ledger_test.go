@@ -87,6 +87,9 @@ func (l *ledger) Retire(_ context.Context, id int) error {
 	return nil
 }
 
+// Lower is there for [coord.Admin]; nothing here lowers a floor.
+func (l *ledger) Lower(context.Context) (time.Time, error) { return time.Time{}, l.call("Lower") }
+
 func (l *ledger) micro(tick int64) time.Time { return time.UnixMicro(l.space.Scale.Micro(tick)) }
 
 // Inspect does what drivers do: the floor is the end of a tick.

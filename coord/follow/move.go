@@ -11,23 +11,16 @@ import (
 
 // move is one run of Namespace.
 type move struct {
-	next  successor
+	next  coord.Admin
 	prev  coord.Coordinator
 	space coord.Space
 }
 
-// successor is what the coordinator of a new namespace can do.
-type successor interface {
-	coord.Lister
-	coord.Inspector
-	coord.Admin
-}
-
 // newMove reports whether next can follow anything.
 func newMove(next, prev coord.Coordinator, s coord.Space) (*move, error) {
-	n, ok := next.(successor)
+	n, ok := next.(coord.Admin)
 	if !ok {
-		return nil, fmt.Errorf("%w: the new namespace's coordinator cannot list, show and change it, so it cannot follow another; it must implement coord.Lister, coord.Inspector and coord.Admin", coord.ErrInvalid)
+		return nil, fmt.Errorf("%w: the new namespace's coordinator cannot list, show and change it, so it cannot follow another; it must implement coord.Admin", coord.ErrInvalid)
 	}
 	return &move{next: n, prev: prev, space: s}, nil
 }

@@ -9,10 +9,9 @@ import (
 
 // Namespace makes the namespace of next go on where that of prev has ended, so that nothing
 // that next issues is equal to what prev has issued, and all of it is above. Next must be
-// a [coord.Lister], a [coord.Inspector] and a [coord.Admin] with a new namespace; what prev
-// must be, [EndOf] says. The layout of both is that of s. Namespace returns the floor: next
-// grants only what lies above it. Worker IDs that are retired in prev are retired in next;
-// what they have issued may be above.
+// a [coord.Admin] with a new namespace; what prev must be, [EndOf] says. The layout of both is that
+// of s. Namespace returns the floor: next grants only what lies above it. Worker IDs that are
+// retired in prev are retired in next; what they have issued may be above.
 //
 // Namespace closes prev, if prev is an Admin: its floor becomes the end of the layout, so
 // that nothing is granted or extended in it, not even for a generator that was paused all

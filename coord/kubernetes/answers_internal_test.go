@@ -39,7 +39,7 @@ func wantRefused(t *testing.T, says string, edit func(r *http.Request, body stri
 				return body
 			}
 			return edit(r, body)
-		}}}, "http://h", "orders", &Options{In: "shop", Clock: f.clock})
+		}}}, "http://h", "orders", Options{In: "shop", Clock: f.clock})
 		c = drivertest.Closing(t, c, err)
 		if err := c.Init(t.Context(), drivertest.Space()); err != nil {
 			t.Fatal(err)

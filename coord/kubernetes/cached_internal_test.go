@@ -26,7 +26,7 @@ func (f *fakeAPI) request(n int) coord.Request {
 // open is a coordinator of a process.
 func (f *fakeAPI) open(t *testing.T) *Coordinator {
 	t.Helper()
-	c, err := New(&http.Client{Transport: far{f}}, "http://h", "orders", &Options{In: "shop", Clock: f.clock, Logger: slog.New(slog.DiscardHandler)})
+	c, err := New(&http.Client{Transport: far{f}}, "http://h", "orders", Options{In: "shop", Clock: f.clock, Logger: slog.New(slog.DiscardHandler)})
 	return drivertest.Closing(t, c, err)
 }
 

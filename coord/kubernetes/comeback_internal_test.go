@@ -40,7 +40,7 @@ func TestComesBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFakeAPI()
-				c, err := New(&http.Client{Transport: f}, "http://h", "orders", &Options{In: "shop", Clock: f.clock, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+				c, err := New(&http.Client{Transport: f}, "http://h", "orders", Options{In: "shop", Clock: f.clock, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -47,7 +47,7 @@ func (c *cluster) new(tb testing.TB, namespace string, o kubernetes.Options) *ku
 func (c *cluster) with(tb testing.TB, client *http.Client, namespace string, o kubernetes.Options) *kubernetes.Coordinator {
 	tb.Helper()
 	o.In = c.in
-	k, err := kubernetes.New(client, c.URL, namespace, &o)
+	k, err := kubernetes.New(client, c.URL, namespace, o)
 	return drivertest.Closing(tb, k, err)
 }
 

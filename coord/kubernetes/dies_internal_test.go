@@ -50,7 +50,7 @@ func TestDies(t *testing.T) {
 					acted := false
 					l := &cut{fakeAPI: newFakeAPI(), n: n, act: func() { acted = true; cancel() }}
 					open := func() *Coordinator {
-						c, err := New(&http.Client{Transport: l}, "http://h", "orders", &Options{In: "shop", Clock: l.clock})
+						c, err := New(&http.Client{Transport: l}, "http://h", "orders", Options{In: "shop", Clock: l.clock})
 						return drivertest.Closing(t, c, err)
 					}
 					c, req := open(), drivertest.Request(4)

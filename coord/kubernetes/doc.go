@@ -1,7 +1,16 @@
 // Package kubernetes leases worker IDs by the Lease objects of a Kubernetes cluster: a plain
 // Deployment and a Role is all that is needed. See package coord for the rules.
 //
-// As a URL for coord.Open, with this package imported for its side effect:
+//	import _ "github.com/unalike-id/unalike/coord/kubernetes"
+//
+//	c, err := coord.Open(ctx, "kubernetes://?namespace=orders", coord.OpenOptions{})
+//	if err != nil {
+//		return err
+//	}
+//	defer c.Close() // after the generator
+//	g, err := core.New(ctx, c, core.Config{})
+//
+// The URL is one of these:
 //
 //	kubernetes://?namespace=orders
 //	kubernetes+http://127.0.0.1:8001?namespace=orders&in=shop
@@ -11,7 +20,7 @@
 // of client-go's:
 //
 //	client, err := rest.HTTPClientFor(config)
-//	c, err := kubernetes.New(client, config.Host, "orders", nil)
+//	c, err := kubernetes.New(client, config.Host, "orders", kubernetes.Options{})
 //
 // # The URL
 //

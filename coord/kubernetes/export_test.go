@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -149,7 +149,7 @@ func Behind(tb testing.TB, client *http.Client, baseURL, namespace, in string) s
 // OpenPod is coord.Open in a pod, whose service account is in a folder.
 func OpenPod(tb testing.TB, text, folder, server string) *Coordinator {
 	tb.Helper()
-	u, err := coord.ParseURL(text)
+	u, err := driver.ParseURL(text)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func TestForgottenConnections(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &middlebox{wait: make(chan struct{})}
 				client, ls := piped(m.serve)
-				c, err := build(client, ls, "http://h", "orders", &Options{In: "shop"}, nil)
+				c, err := build(client, ls, "http://h", "orders", Options{In: "shop"}, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

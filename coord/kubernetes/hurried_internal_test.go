@@ -110,7 +110,7 @@ func (f *fakeAPI) start(ctx context.Context, t *testing.T, takes, dies time.Dura
 		defer timer.Stop()
 		s.dies = dead
 	}
-	c, err := New(&http.Client{Transport: s}, "http://h", "orders", &Options{In: "shop", Clock: f.clock, Logger: slog.New(slog.DiscardHandler)})
+	c, err := New(&http.Client{Transport: s}, "http://h", "orders", Options{In: "shop", Clock: f.clock, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}

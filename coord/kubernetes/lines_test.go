@@ -179,7 +179,7 @@ func TestForeign(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-			k, err := kubernetes.New(client, tc.url, "orders", nil)
+			k, err := kubernetes.New(client, tc.url, "orders", kubernetes.Options{})
 			k = drivertest.Closing(t, k, err)
 			g := drivertest.Request(4)
 			for what, call := range map[string]func() error{

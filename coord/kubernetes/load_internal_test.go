@@ -19,7 +19,7 @@ func TestLoad(t *testing.T) {
 		f, holders := newFakeAPI(), fulltest.Rounds(20, 1000)
 		var all []*core.Generator
 		for range holders { // processes of their own
-			c, err := New(&http.Client{Transport: f}, "http://h", "orders", &Options{In: "shop", Clock: f.clock})
+			c, err := New(&http.Client{Transport: f}, "http://h", "orders", Options{In: "shop", Clock: f.clock})
 			if err != nil {
 				t.Fatal(err)
 			}

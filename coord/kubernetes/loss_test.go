@@ -29,7 +29,7 @@ func wantQuarantined(t *testing.T, what string, g coord.Grant, err error) {
 }
 
 // wantLost checks that a loss is on record.
-func wantLost(t *testing.T, c coord.Inspector) {
+func wantLost(t *testing.T, c coord.Admin) {
 	t.Helper()
 	if n, err := c.Inspect(drivertest.Within(t)); err != nil || n.Lost.IsZero() {
 		t.Errorf("Inspect: %+v, %v; want a loss on record", n, err)

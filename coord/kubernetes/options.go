@@ -11,6 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -31,7 +32,7 @@ const (
 )
 
 // Options are the settings of [New] beyond client, address and namespace. The zero Options
-// is usable, and so is nil.
+// works.
 type Options struct {
 	// In is the Kubernetes namespace that has the objects. Empty: that of the pod, and
 	// "default" outside of a cluster.
@@ -58,11 +59,7 @@ var names = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 var roles = regexp.MustCompile(`^[!-$&-.0-~]{1,253}$`)
 
 // resolve fills in defaults and checks the options.
-func (o *Options) resolve() (Options, error) {
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
+func (opts Options) resolve() (Options, error) {
 	common, err := lifetime.Settings{Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock, Logger: opts.Logger}.Resolve(MaxHorizon, DefaultSkewBound)
 	if err != nil {
 		return opts, err
@@ -99,20 +96,20 @@ type Coordinator struct {
 // such as https://10.0.0.1:443. The client adds what the API server wants to see of its user,
 // as one of client-go's does; it stays the caller's. New contacts nobody. Errors wrap
 // [coord.ErrInvalid].
-func New(client *http.Client, baseURL, namespace string, o *Options) (*Coordinator, error) {
+func New(client *http.Client, baseURL, namespace string, opts Options) (*Coordinator, error) {
 	if client == nil {
 		return nil, fmt.Errorf("%w: the client is nil", coord.ErrInvalid)
 	}
-	return build(client, nil, baseURL, namespace, o, nil)
+	return build(client, nil, baseURL, namespace, opts, nil)
 }
 
 // build is New for a client that may be this driver's own, with its connections, and may need a token with each
 // request.
-func build(client *http.Client, ls *lines, baseURL, namespace string, o *Options, t *token) (*Coordinator, error) {
-	if err := coord.CheckNamespace(namespace); err != nil {
+func build(client *http.Client, ls *lines, baseURL, namespace string, opts Options, t *token) (*Coordinator, error) {
+	if err := driver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
-	opts, err := o.resolve()
+	opts, err := opts.resolve()
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +123,7 @@ func build(client *http.Client, ls *lines, baseURL, namespace string, o *Options
 	}
 	c, err := protocol.New(newStore(a, namespace, opts), protocol.Settings{
 		Driver: "kubernetes", Title: "the Kubernetes cluster", Namespace: namespace,
-		Place: coord.JoinPlace("kubernetes", a.leases, namespace),
+		Place: driver.JoinPlace("kubernetes", a.leases, namespace),
 		Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
 		ShortOnly: "a Kubernetes cluster can lose the object of the namespace alone, and with it how far its windows reach",
 		SkewBound: opts.SkewBound, Clock: opts.Clock, Logger: opts.Logger, ServerClock: true,

@@ -17,7 +17,7 @@ func TestOutlives(t *testing.T) {
 	t.Parallel()
 	c, ns := ownCluster(t), rand.Text()
 	localtest.OutlivesWith(t, func(file string) (coord.Coordinator, error) {
-		return local.New(c.new(t, ns, kubernetes.Options{}), file, nil)
+		return local.New(c.new(t, ns, kubernetes.Options{}), file, local.Options{})
 	}, func() { c.Freeze(t) }, func() { c.Thaw(t) })
 }
 

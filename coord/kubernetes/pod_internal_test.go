@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 )
@@ -23,7 +24,7 @@ func TestBadPod(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	u, err := coord.ParseURL("kubernetes://?namespace=orders")
+	u, err := driver.ParseURL("kubernetes://?namespace=orders")
 	if err != nil {
 		t.Fatal(err)
 	}

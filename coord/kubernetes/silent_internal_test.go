@@ -91,7 +91,7 @@ func TestSilent(t *testing.T) {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					client, ls := piped(server)
-					c, err := build(client, ls, "http://silent", "orders", &Options{In: "shop"}, nil)
+					c, err := build(client, ls, "http://silent", "orders", Options{In: "shop"}, nil)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -148,7 +148,7 @@ func TestClosed(t *testing.T) {
 			absent(conn)
 			over <- time.Now()
 		})
-		c, err := build(client, ls, "http://h", "orders", &Options{In: "shop"}, nil)
+		c, err := build(client, ls, "http://h", "orders", Options{In: "shop"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +181,7 @@ func TestHasty(t *testing.T) {
 					absent(conn)
 				}
 			})
-			c, err := build(client, ls, "http://h", "orders", &Options{In: "shop"}, nil)
+			c, err := build(client, ls, "http://h", "orders", Options{In: "shop"}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

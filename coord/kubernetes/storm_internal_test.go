@@ -136,7 +136,7 @@ func (s *storm) live(who int) bool {
 	l := &stormLink{storm: s}
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	own := clocktest.NewShifted(s.clock.Time().Add(time.Duration(s.n(800)-400) * time.Millisecond))
-	c, err := New(&http.Client{Transport: l}, "http://h", "orders", &Options{In: "shop", Clock: own, Logger: quiet})
+	c, err := New(&http.Client{Transport: l}, "http://h", "orders", Options{In: "shop", Clock: own, Logger: quiet})
 	if err != nil {
 		s.t.Error(err)
 		return true
@@ -253,7 +253,7 @@ func (s *storm) harm(kinds int) int {
 
 // raise raises the floor a little, as an operator does who may die half way.
 func (s *storm) raise() {
-	c, err := New(&http.Client{Transport: &stormLink{storm: s}}, "http://h", "orders", &Options{In: "shop", Clock: s.clock, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	c, err := New(&http.Client{Transport: &stormLink{storm: s}}, "http://h", "orders", Options{In: "shop", Clock: s.clock, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		s.t.Error(err)
 		return

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/drivers"
 )
@@ -22,25 +23,22 @@ const (
 )
 
 func init() {
-	coord.Register(scheme, local.Opener(open))
-	coord.Register(plain, local.Opener(open))
+	driver.Register(scheme, local.Opener(open))
+	driver.Register(plain, local.Opener(open))
 	drivers.SetPort(plain, plainPort)
 }
 
 // open makes a coordinator, and a client of its own, from a URL. It contacts nobody.
-func open(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
+func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 	c, err := openURL(u, serviceAccount, os.Getenv)
-	if err != nil && !errors.Is(err, coord.ErrInvalid) {
-		err = fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
-	}
 	if err != nil {
-		return nil, err
+		return nil, u.Invalid(err)
 	}
 	return c, nil
 }
 
 // openURL is open for a pod that finds who it is in a folder and an environment.
-func openURL(u *coord.URL, folder string, env func(string) string) (*Coordinator, error) {
+func openURL(u *driver.URL, folder string, env func(string) string) (*Coordinator, error) {
 	namespace, opts, err := parse(u)
 	if err != nil {
 		return nil, err
@@ -57,11 +55,11 @@ func openURL(u *coord.URL, folder string, env func(string) string) (*Coordinator
 		return nil, err
 	}
 	client, ls := newClient(config)
-	return build(client, ls, base, namespace, &opts, t)
+	return build(client, ls, base, namespace, opts, t)
 }
 
 // parse reads a URL.
-func parse(u *coord.URL) (namespace string, opts Options, _ error) {
+func parse(u *driver.URL) (namespace string, opts Options, _ error) {
 	if err := u.CheckOptions("namespace", "in", "role", "skew"); err != nil {
 		return "", opts, err
 	}

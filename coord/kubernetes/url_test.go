@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/kubernetes"
 	"github.com/unalike-id/unalike/internal/drivertest"
 )
@@ -72,7 +73,7 @@ func TestBadOptions(t *testing.T) {
 		"WorkerIDs":        {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{WorkerIDs: coord.Range{Count: 1}}}, "WorkerIDs"},
 		"Identity":         {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{Identity: "pod-a"}}, "Identity"},
 	} {
-		c, err := kubernetes.New(tc.client, tc.base, tc.namespace, &tc.options)
+		c, err := kubernetes.New(tc.client, tc.base, tc.namespace, tc.options)
 		drivertest.WantInvalid(t, name, err, tc.says)
 		if c != nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v, %v", name, c, err)
@@ -86,7 +87,7 @@ func TestOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := coord.ResolveLease(c, coord.LeaseConfig{})
+	l, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
 	if err != nil || l.TTL != 20*time.Second || l.Horizon != 40*time.Second || l.RenewEvery != 4*time.Second {
 		t.Errorf("lease times are %+v, %v", l, err)
 	}

@@ -116,5 +116,5 @@ func (c *Coordinator) unnamed(share coord.Range) (free []coord.Range) {
 // excess is by how many ticks the window of a request reaches further than the driver allows for
 // holders that do not survive.
 func (c *Coordinator) excess(req coord.Request) int64 {
-	return max(req.Until-req.Now-req.Scale.TicksDown(c.innerRules().HorizonLimit().Microseconds()), 0)
+	return max(req.Until-req.Now-req.Scale.TicksDown(coord.Describe(c.inner).Rules.HorizonLimit().Microseconds()), 0)
 }

@@ -32,7 +32,7 @@ func TestPathThatCannotBe(t *testing.T) {
 		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) || len(err.Error()) > 400 {
 			t.Errorf("%.80q...: %.400v; want %q", path, err, says)
 		}
-		c, err := New(&link{Coordinator: memory(t, r.server), r: r}, path, nil)
+		c, err := New(&link{Coordinator: memory(t, r.server), r: r}, path, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/logs"
 )
@@ -46,31 +47,22 @@ type Coordinator struct {
 type wrapped interface {
 	coord.Coordinator
 	coord.Resumer
-	coord.Inspector
+	Inspect(ctx context.Context) (coord.Namespace, error)
 }
 
 var (
 	_ coord.Coordinator = (*Coordinator)(nil)
 	_ coord.Resumer     = (*Coordinator)(nil)
-	_ coord.LeaseRuler  = (*Coordinator)(nil)
+	_ coord.Describer   = (*Coordinator)(nil)
 	_ coord.Notifier    = (*Coordinator)(nil)
-	_ coord.Warner      = (*Coordinator)(nil)
-	_ coord.Lister      = (*Coordinator)(nil)
-	_ coord.Inspector   = (*Coordinator)(nil)
 	_ coord.Admin       = (*Coordinator)(nil)
-	_ coord.Lowerer     = (*Coordinator)(nil)
-	_ coord.Placer      = (*Coordinator)(nil)
 	_ coord.Outlasting  = (*Coordinator)(nil)
 )
 
 // New returns a coordinator that keeps what c grants in a file, and owns c: Close closes it.
 // The folder of the file must exist. New touches no file; that is left to Acquire, which
 // waits while another process has the file. Errors wrap [coord.ErrInvalid].
-func New(c coord.Coordinator, file string, o *Options) (*Coordinator, error) {
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
+func New(c coord.Coordinator, file string, opts Options) (*Coordinator, error) {
 	if opts.Window == 0 {
 		opts.Window = DefaultWindow
 	}
@@ -90,11 +82,8 @@ func New(c coord.Coordinator, file string, o *Options) (*Coordinator, error) {
 		aliases: map[string]string{}, fates: map[name]error{}, passed: map[slot]int64{}, heard: map[string]answer{},
 	}
 	l.saver.tried = make(chan struct{})
-	if p, ok := c.(coord.Placer); ok {
-		l.place = p.Place()
-	}
-	l.place = cmp.Or(l.place, opts.Place)
-	if _, err := coord.ResolveLease(l, coord.LeaseConfig{}); err != nil {
+	l.place = cmp.Or(coord.Describe(c).Place, opts.Place)
+	if _, err := driver.ResolveLease(l.Describe().Rules, coord.LeaseConfig{}); err != nil {
 		return nil, err
 	}
 	return l, nil

@@ -1,11 +1,11 @@
 // Package local keeps what a coordinator has granted in a state file, so that a process that
-// is started again goes on while its back end is away.
+// is started again goes on while its back end is away:
 //
-// A window that was granted stays the holder's until it ends, whoever runs. The file says what
-// was granted, and how much of it may have been stamped. The option state of a URL puts it in
-// front of a back end:
+//	o := coord.OpenOptions{State: "/var/lib/app/unalike.state"}
+//	c, err := coord.Open(ctx, "etcd://h1:2379,h2:2379/orders", o)
 //
-//	c, err := coord.Open(ctx, "etcd://h1:2379,h2:2379/orders?state=/var/lib/app/unalike.state")
+// The option state of the URL says the same. A window that was granted stays the holder's until it
+// ends, whoever runs. The file says what was granted, and how much of it may have been stamped.
 //
 // # The two windows
 //
@@ -40,6 +40,6 @@
 //   - A disk that hangs or is full: another worker ID is leased, which the file does not name.
 //     The grant in the file is neither extended nor given back. If there is no other, it is taken over
 //     once the disk answers again.
-//   - Identity. The place of the namespace ([coord.Placer]), its nonce, layout and share of
+//   - Identity. The place of the namespace ([coord.Description]), its nonce, layout and share of
 //     worker IDs are compared before anything is used, without the back end too.
 package local

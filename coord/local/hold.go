@@ -40,7 +40,7 @@ func (c *Coordinator) newHold(e *entry, ask asking) *hold {
 		window: min(horizon, max(req.Scale.TicksDown(c.window.Microseconds()), 3)+req.Ahead),
 		hint:   make(chan struct{}),
 	}
-	h.calls = newCalls(c.innerRules().Set, req, time.Duration(e.TTL)*time.Microsecond)
+	h.calls = newCalls(coord.Describe(c.inner).Rules.Set, req, time.Duration(e.TTL)*time.Microsecond)
 	e.taken = true
 	return h
 }

@@ -44,7 +44,7 @@ func TestLogHandlerReadsAndBlocks(t *testing.T) {
 	server := memstore.NewServer("a")
 	h := curious{slog.DiscardHandler, new(atomic.Pointer[core.Generator]), new(sync.Once), make(chan struct{}), make(chan struct{})}
 	defer close(h.free)
-	c, err := New(memory(t, server), filepath.Join(t.TempDir(), "state"), &Options{Logger: slog.New(h)})
+	c, err := New(memory(t, server), filepath.Join(t.TempDir(), "state"), Options{Logger: slog.New(h)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,12 +17,12 @@ const (
 	Patience = time.Second
 )
 
-// Options are the settings of [New] beyond the file. The zero Options is usable, and so is nil.
+// Options are the settings of [New] beyond the file. The zero Options works.
 type Options struct {
 	// Window is how far ahead of the clock the stored mark reaches, from [MinWindow] to
 	// [MaxWindow]. A holder writes the file about every 5/12 of it. 0: [DefaultWindow].
 	Window time.Duration
-	// Place names the namespace of a coordinator that is no [coord.Placer], or does not know; see
+	// Place names the namespace of a coordinator that does not know it ([coord.Description]); see
 	// there what it has to contain. Without one, the file is not used without the back end.
 	Place string
 	// Logger receives what an operator may want to know. Nil: warnings go to

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
 const (
@@ -161,7 +162,7 @@ func (r *record) check() error {
 			}
 		}
 		for _, p := range e.Pairs {
-			if err := coord.CheckResume(coord.Grant{}, p.Token); err != nil || p.Generation == 0 {
+			if err := driver.CheckResume(coord.Grant{}, p.Token); err != nil || p.Generation == 0 {
 				return fmt.Errorf("it is damaged: worker ID %d has a pair that is none", e.Worker)
 			}
 		}

@@ -75,7 +75,11 @@ func bare(g coord.Grant) coord.Grant {
 	return g
 }
 
-func (l *link) Place() string { return l.r.place }
+func (l *link) Describe() coord.Description {
+	d := coord.Describe(l.Coordinator)
+	d.Place = l.r.place
+	return d
+}
 
 func (l *link) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
 	if err := l.ask("acquire", func(w coord.Coordinator) { _, _ = w.Acquire(context.Background(), req) }); err != nil {
@@ -136,7 +140,7 @@ type process struct {
 func (r *rig) start() *process {
 	r.Helper()
 	l := &link{Coordinator: memory(r.TB, r.server), r: r}
-	c, err := New(l, r.file(), nil)
+	c, err := New(l, r.file(), Options{})
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -17,11 +17,13 @@ import (
 // wired is the way of a process to the back end.
 type wired struct{ p *proc }
 
-func (l wired) Place() string {
+func (l wired) Describe() coord.Description {
+	d := l.p.inner.Describe()
+	d.Place = "another memory"
 	if l.p.server == l.p.w.server {
-		return "memory"
+		d.Place = "memory"
 	}
-	return "another memory"
+	return d
 }
 
 func (l wired) Close() error { return l.p.inner.Close() }

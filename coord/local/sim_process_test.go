@@ -79,7 +79,7 @@ func (w *world) begin(u *unit, n int) *proc {
 	p.inner = simulated(w.tb, p.server)
 	p.c = wired{p}
 	if u.file != "" {
-		c, err := New(wired{p}, filepath.Join(w.dir, u.file), &Options{Window: time.Second, Logger: slog.New(journal{p})})
+		c, err := New(wired{p}, filepath.Join(w.dir, u.file), Options{Window: time.Second, Logger: slog.New(journal{p})})
 		if err != nil {
 			w.tb.Fatal(err)
 		}

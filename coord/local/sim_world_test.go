@@ -139,7 +139,7 @@ func (w *world) stamp(p *proc, g coord.Grant, from, to int64) bool {
 	}
 	w.spans[at] = append(w.spans[at], span{from, to, p.String()})
 	w.count["stamps"]++
-	w.told("%v (%s) stamps (%d, %d] of worker ID %d", p, p.c.(interface{ Place() string }).Place(), from, to, g.WorkerID)
+	w.told("%v (%s) stamps (%d, %d] of worker ID %d", p, coord.Describe(p.c).Place, from, to, g.WorkerID)
 	return true
 }
 

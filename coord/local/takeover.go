@@ -179,7 +179,7 @@ func (c *Coordinator) allowed(e *entry, ns coord.Namespace, req coord.Request, n
 	if err := c.sameNamespace(e, ns, now); err != nil {
 		return err
 	}
-	longest := max(c.innerRules().HorizonLimit(), ns.MaxHorizon)
+	longest := max(coord.Describe(c.inner).Rules.HorizonLimit(), ns.MaxHorizon)
 	if ahead, further := lifetime.Ahead(req, longest); further && ns.Layout != "" {
 		return lifetime.Undeclared(ahead, longest, fmt.Sprintf("the namespace of state file %q", c.path))
 	}

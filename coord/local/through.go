@@ -9,54 +9,27 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// innerRules are the rules of the back end; none if it has none.
-func (c *Coordinator) innerRules() coord.LeaseRules {
-	if r, ok := c.inner.(coord.LeaseRuler); ok {
-		return r.LeaseRules()
-	}
-	return coord.LeaseRules{}
-}
-
 // survives reports whether a grant in the file is gone on with after a crash, so that it may have
 // a longer window than the driver has by itself.
 func (c *Coordinator) survives() bool { return c.place != "" && c.sys.boot() != "" }
 
-// LeaseRules implements [coord.LeaseRuler]. They are those of the back end, but a generator has
+// Describe implements [coord.Describer]. The rules are those of the back end, but a generator has
 // its window extended in the file as often as the file's short windows need it. The interval of the
 // renewals in the back end is set in its URL or options.
-func (c *Coordinator) LeaseRules() coord.LeaseRules {
+func (c *Coordinator) Describe() coord.Description {
 	if c == nil || c.inner == nil {
-		return coord.LeaseRules{}
+		return coord.Description{}
 	}
-	rules := c.innerRules()
-	rules.MaxRenewEvery, rules.Surviving = c.window*5/12, c.survives()
-	return rules
-}
-
-// Warnings implements [coord.Warner].
-func (c *Coordinator) Warnings() []string {
-	if c == nil || c.inner == nil {
-		return nil
-	}
-	var all []string
-	if w, ok := c.inner.(coord.Warner); ok {
-		all = w.Warnings()
-	}
+	d := coord.Describe(c.inner)
+	d.Place = c.place
+	d.Rules.MaxRenewEvery, d.Rules.Surviving = c.window*5/12, c.survives()
 	switch {
 	case c.sys.boot() == "":
-		all = append(slices.Clip(all), "the state file is not used on this system: it does not tell whether the machine was started again since")
+		d.Warnings = append(slices.Clip(d.Warnings), "the state file is not used on this system: it does not tell whether the machine was started again since")
 	case c.place == "":
-		all = append(slices.Clip(all), "the state file is not used without the back end: its coordinator does not say where its namespace lives")
+		d.Warnings = append(slices.Clip(d.Warnings), "the state file is not used without the back end: its coordinator does not say where its namespace lives")
 	}
-	return all
-}
-
-// Place implements [coord.Placer].
-func (c *Coordinator) Place() string {
-	if c == nil {
-		return ""
-	}
-	return c.place
+	return d
 }
 
 // Outage implements [coord.Outlasting].
@@ -82,19 +55,16 @@ func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string, u
 	return c.inner.Resume(ctx, g, token, until)
 }
 
-// List implements [coord.Lister].
+// List implements [coord.Admin].
 func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
-	if err := c.begin(ctx, "list"); err != nil {
+	a, err := c.admin(ctx)
+	if err != nil {
 		return nil, err
 	}
-	l, ok := c.inner.(coord.Lister)
-	if !ok {
-		return nil, c.cannot("list its slots")
-	}
-	return l.List(ctx)
+	return a.List(ctx)
 }
 
-// Inspect implements [coord.Inspector].
+// Inspect implements [coord.Admin].
 func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 	if err := c.begin(ctx, "inspect"); err != nil {
 		return coord.Namespace{}, err
@@ -130,16 +100,13 @@ func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
 	return a.Retire(ctx, workerID)
 }
 
-// Lower implements [coord.Lowerer].
+// Lower implements [coord.Admin].
 func (c *Coordinator) Lower(ctx context.Context) (time.Time, error) {
-	if err := c.begin(ctx, "lower a floor"); err != nil {
+	a, err := c.admin(ctx)
+	if err != nil {
 		return time.Time{}, err
 	}
-	l, ok := c.inner.(coord.Lowerer)
-	if !ok {
-		return time.Time{}, c.cannot("lower a floor")
-	}
-	return l.Lower(ctx)
+	return a.Lower(ctx)
 }
 
 func (c *Coordinator) admin(ctx context.Context) (coord.Admin, error) {
@@ -148,11 +115,7 @@ func (c *Coordinator) admin(ctx context.Context) (coord.Admin, error) {
 	}
 	a, ok := c.inner.(coord.Admin)
 	if !ok {
-		return nil, c.cannot("change its namespace")
+		return nil, fmt.Errorf("%w: a %T cannot change its namespace", coord.ErrInvalid, c.inner)
 	}
 	return a, nil
-}
-
-func (c *Coordinator) cannot(what string) error {
-	return fmt.Errorf("%w: a %T cannot %s", coord.ErrInvalid, c.inner, what)
 }

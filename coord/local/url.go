@@ -1,26 +1,37 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
-// Opener wraps the opener of a driver: where a URL has the option state, which names the file,
-// what was opened is kept in that file. Drivers register themselves through it.
-func Opener(open coord.Opener) coord.Opener {
-	return func(ctx context.Context, u *coord.URL) (coord.Coordinator, error) {
+// Opener wraps the opener of a driver: where a URL has the option state, which names the file, or
+// [coord.OpenOptions] do, what was opened is kept in that file. Drivers register themselves through
+// it.
+func Opener(open driver.Opener) driver.Opener {
+	return func(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 		file, given := u.Option("state"), u.Has("state")
-		if given && file == "" {
-			return nil, fmt.Errorf("%w %s URL: option state is empty; name a file, or leave the option out", coord.ErrInvalid, u.Scheme)
+		switch {
+		case given && file == "":
+			return nil, fmt.Errorf("%w %s URL: option state is empty; name a file, or leave the option out",
+				coord.ErrInvalid, u.Scheme)
+		case given && u.State != "" && u.State != file:
+			return nil, fmt.Errorf("%w %s URL: option state is %q, and State is %q; name the file in one place, or the same in both",
+				coord.ErrInvalid, u.Scheme, file, u.State)
 		}
-		c, err := open(ctx, u.Without("state"))
-		if err != nil || !given {
+		file = cmp.Or(file, u.State)
+		inner := u.Without("state")
+		inner.State = ""
+		c, err := open(ctx, inner)
+		if err != nil || file == "" {
 			return c, err
 		}
-		l, err := New(c, file, &Options{Logger: u.Logger})
+		l, err := New(c, file, Options{Logger: u.Logger})
 		if err != nil {
 			return nil, errors.Join(err, c.Close())
 		}

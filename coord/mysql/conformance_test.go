@@ -31,7 +31,7 @@ const several = "?multiStatements=true"
 // newCoordinator returns a coordinator that is closed with the test.
 func newCoordinator(tb testing.TB, pool *sql.DB, namespace string, o *mysql.Options) *mysql.Coordinator {
 	tb.Helper()
-	c, err := mysql.New(pool, namespace, o)
+	c, err := mysql.New(pool, namespace, drivertest.Value(o))
 	return drivertest.Closing(tb, c, err)
 }
 

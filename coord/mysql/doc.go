@@ -1,8 +1,17 @@
 // Package mysql leases worker IDs in a MySQL (8.0 and later) or MariaDB (10.6 and later)
-// database. See package coord for the rules. What is stored, and how, is said in
-// internal/sqlstore, which this driver shares with package postgres.
+// database. See package coord for the rules.
 //
-// As a URL for coord.Open, with this package imported for its side effect:
+//	import _ "github.com/unalike-id/unalike/coord/mysql"
+//
+//	c, err := coord.Open(ctx, "mysql://user:password@host/database?namespace=orders", coord.OpenOptions{})
+//	if err != nil {
+//		return err
+//	}
+//	defer c.Close() // after the generator
+//	g, err := core.New(ctx, c, core.Config{})
+//
+// What is stored, and how, is said in internal/sqlstore, which this driver shares with package
+// postgres. The URL is one of these:
 //
 //	mysql://user:password@host:3306/database?namespace=orders
 //	mysqls://user:password@host/database?namespace=orders&ca=/etc/ca.pem
@@ -10,7 +19,7 @@
 // Or with a pool of your own, which stays yours, and has MultiStatements:
 //
 //	pool, err := sql.Open("mysql", "user:password@tcp(host)/database?multiStatements=true")
-//	c, err := mysql.New(pool, "orders", nil)
+//	c, err := mysql.New(pool, "orders", mysql.Options{})
 //
 // # The URL
 //

@@ -30,7 +30,7 @@ const (
 )
 
 // Options are the settings of [New] beyond pool and namespace. The zero Options
-// is usable, and so is nil.
+// works.
 type Options struct {
 	// Lease sets the times of the lease, for all generators that use this
 	// coordinator. Zero fields: TTL 15 s, Horizon 30 s, RenewEvery a third of the shorter one.
@@ -64,19 +64,16 @@ type Coordinator struct {
 // New returns a coordinator for a namespace of the database that a pool is connected to, which
 // was made with MultiStatements. It contacts nobody. The pool stays the caller's: close it after
 // the coordinator. Errors wrap [coord.ErrInvalid].
-func New(pool *sql.DB, namespace string, o *Options) (*Coordinator, error) {
+func New(pool *sql.DB, namespace string, opts Options) (*Coordinator, error) {
 	if pool == nil {
 		return nil, fmt.Errorf("%w: the pool is nil", coord.ErrInvalid)
 	}
-	return newAt(pool, "", nil, namespace, o)
+	return newAt(pool, "", nil, namespace, opts)
 }
 
 // newAt is New for a server of which it is known where it is.
-func newAt(pool *sql.DB, at string, place []string, namespace string, o *Options) (*Coordinator, error) {
-	if o == nil {
-		o = &Options{}
-	}
-	c, err := sqlstore.New(&db{pool, at}, dialect(), "mysql", "the MySQL database", namespace, place, sqlstore.Options(*o))
+func newAt(pool *sql.DB, at string, place []string, namespace string, opts Options) (*Coordinator, error) {
+	c, err := sqlstore.New(&db{pool, at}, dialect(), "mysql", "the MySQL database", namespace, place, sqlstore.Options(opts))
 	if err != nil {
 		return nil, err
 	}

@@ -2,21 +2,21 @@ package mysql
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
 func init() {
-	coord.Register(mysqldb.Scheme.Name, local.Opener(open))
-	coord.Register(mysqldb.Scheme.Secure(), local.Opener(open))
+	driver.Register(mysqldb.Scheme.Name, local.Opener(open))
+	driver.Register(mysqldb.Scheme.Secure(), local.Opener(open))
 }
 
 // open makes a coordinator, and a pool of its own, from a URL. It contacts nobody.
-func open(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
+func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 	t, err := sqlstore.Parse(mysqldb.Scheme, u)
 	if err != nil {
 		return nil, err
@@ -25,10 +25,9 @@ func open(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
 	config.MultiStatements = true
 	pool, err := mysqldb.Pool(config)
 	if err != nil {
-		return nil, fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
+		return nil, u.Invalid(err)
 	}
-	opts := Options(t.Options)
-	c, err := newAt(pool, config.Addr, []string{config.Net, config.Addr, config.DBName}, t.Namespace, &opts)
+	c, err := newAt(pool, config.Addr, []string{config.Net, config.Addr, config.DBName}, t.Namespace, Options(t.Options))
 	if err != nil {
 		_ = pool.Close()
 		return nil, err

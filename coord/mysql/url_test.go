@@ -49,13 +49,13 @@ func TestBadOptions(t *testing.T) {
 	for says, tc := range map[string]struct {
 		pool      *sql.DB
 		namespace string
-		options   *mysql.Options
+		options   mysql.Options
 	}{
-		"nil":       {nil, "ns", nil},
-		"namespace": {good, "a b", nil},
-		"Prefix":    {good, "ns", &mysql.Options{Prefix: "A"}},
-		"known are": {good, "ns", &mysql.Options{Accept: []string{"x"}}},
-		"SkewBound": {good, "ns", &mysql.Options{SkewBound: -1}},
+		"nil":       {nil, "ns", mysql.Options{}},
+		"namespace": {good, "a b", mysql.Options{}},
+		"Prefix":    {good, "ns", mysql.Options{Prefix: "A"}},
+		"known are": {good, "ns", mysql.Options{Accept: []string{"x"}}},
+		"SkewBound": {good, "ns", mysql.Options{SkewBound: -1}},
 	} {
 		c, err := mysql.New(tc.pool, tc.namespace, tc.options)
 		if c != nil || !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {

@@ -45,7 +45,7 @@ func newCoordinator(tb testing.TB, pool *pgxpool.Pool, namespace string, o *post
 		opts = *o
 	}
 	opts.Accept = noSync
-	c, err := postgres.New(pool, namespace, &opts)
+	c, err := postgres.New(pool, namespace, opts)
 	return drivertest.Closing(tb, c, err)
 }
 

@@ -1,8 +1,17 @@
 // Package postgres leases worker IDs in a PostgreSQL database, 12 or later. See package coord for
-// the rules. What is stored, and how, is said in internal/sqlstore, which this driver shares with
-// package mysql.
+// the rules.
 //
-// As a URL for coord.Open, with this package imported for its side effect:
+//	import _ "github.com/unalike-id/unalike/coord/postgres"
+//
+//	c, err := coord.Open(ctx, "postgres://user:password@host/database?namespace=orders", coord.OpenOptions{})
+//	if err != nil {
+//		return err
+//	}
+//	defer c.Close() // after the generator
+//	g, err := core.New(ctx, c, core.Config{})
+//
+// What is stored, and how, is said in internal/sqlstore, which this driver shares with package
+// mysql. The URL is one of these:
 //
 //	postgres://user:password@host1:5432,host2:5432/database?namespace=orders
 //	postgress://user:password@host/database?namespace=orders&ca=/etc/ca.pem
@@ -12,7 +21,7 @@
 //	config, err := pgxpool.ParseConfig("postgres://...")
 //	postgres.Prepare(config)
 //	pool, err := pgxpool.NewWithConfig(ctx, config)
-//	c, err := postgres.New(pool, "orders", nil)
+//	c, err := postgres.New(pool, "orders", postgres.Options{})
 //
 // # The URL
 //

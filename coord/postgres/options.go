@@ -35,7 +35,7 @@ const (
 )
 
 // Options are the settings of [New] beyond pool and namespace. The zero Options
-// is usable, and so is nil.
+// works.
 type Options struct {
 	// Lease sets the times of the lease, for all generators that use this
 	// coordinator. Zero fields: TTL 15 s, Horizon 30 s, RenewEvery a third of the shorter one.
@@ -69,17 +69,14 @@ type Coordinator struct {
 // New returns a coordinator for a namespace of the database that a pool is connected to,
 // which was made from a configuration that [Prepare] has seen. It contacts nobody. The pool
 // stays the caller's: close it after the coordinator. Errors wrap [coord.ErrInvalid].
-func New(pool *pgxpool.Pool, namespace string, o *Options) (*Coordinator, error) {
+func New(pool *pgxpool.Pool, namespace string, opts Options) (*Coordinator, error) {
 	switch {
 	case pool == nil:
 		return nil, fmt.Errorf("%w: the pool is nil", coord.ErrInvalid)
 	case !pgdb.Prepared(pool):
 		return nil, fmt.Errorf("%w: the pool does not tell of warnings; call postgres.Prepare with its configuration before it is made", coord.ErrInvalid)
 	}
-	if o == nil {
-		o = &Options{}
-	}
-	c, err := sqlstore.New(&db{pool}, dialect(), "postgres", "the PostgreSQL database", namespace, placeOf(pool.Config().ConnConfig), sqlstore.Options(*o))
+	c, err := sqlstore.New(&db{pool}, dialect(), "postgres", "the PostgreSQL database", namespace, placeOf(pool.Config().ConnConfig), sqlstore.Options(opts))
 	if err != nil {
 		return nil, err
 	}

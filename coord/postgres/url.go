@@ -2,37 +2,36 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
 func init() {
-	coord.Register(pgdb.Scheme.Name, local.Opener(open))
-	coord.Register(pgdb.Scheme.Secure(), local.Opener(open))
+	driver.Register(pgdb.Scheme.Name, local.Opener(open))
+	driver.Register(pgdb.Scheme.Secure(), local.Opener(open))
 }
 
 // open makes a coordinator, and a pool of its own, from a URL. It contacts nobody.
-func open(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
+func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 	t, err := sqlstore.Parse(pgdb.Scheme, u)
 	if err != nil {
 		return nil, err
 	}
 	config, err := pgdb.Config(t.Server)
 	if err != nil {
-		return nil, fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
+		return nil, u.Invalid(err)
 	}
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
 		return nil, err
 	}
-	opts := Options(t.Options)
-	c, err := New(pool, t.Namespace, &opts)
+	c, err := New(pool, t.Namespace, Options(t.Options))
 	if err != nil {
 		pool.Close()
 		return nil, err

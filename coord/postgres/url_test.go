@@ -54,14 +54,14 @@ func TestBadOptions(t *testing.T) {
 	for says, tc := range map[string]struct {
 		pool      *pgxpool.Pool
 		namespace string
-		options   *postgres.Options
+		options   postgres.Options
 	}{
-		"nil": {nil, "ns", nil},
-		"the pool does not tell of warnings; call postgres.Prepare": {unprepared, "ns", nil},
-		"namespace": {good, "a b", nil},
-		"Prefix":    {good, "ns", &postgres.Options{Prefix: "A"}},
-		"known are": {good, "ns", &postgres.Options{Accept: []string{"x"}}},
-		"SkewBound": {good, "ns", &postgres.Options{SkewBound: -1}},
+		"nil": {nil, "ns", postgres.Options{}},
+		"the pool does not tell of warnings; call postgres.Prepare": {unprepared, "ns", postgres.Options{}},
+		"namespace": {good, "a b", postgres.Options{}},
+		"Prefix":    {good, "ns", postgres.Options{Prefix: "A"}},
+		"known are": {good, "ns", postgres.Options{Accept: []string{"x"}}},
+		"SkewBound": {good, "ns", postgres.Options{SkewBound: -1}},
 	} {
 		c, err := postgres.New(tc.pool, tc.namespace, tc.options)
 		if c != nil || !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {

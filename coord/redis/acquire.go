@@ -98,7 +98,7 @@ func (c *Coordinator) checkRequest(req coord.Request) error {
 	case req.Workers.Count > MaxShare:
 		return fmt.Errorf("%w: Request.Workers.Count is %d; Redis keeps an index of the share, and at most %d are allowed; set WorkerIDs", coord.ErrInvalid, req.Workers.Count, MaxShare)
 	}
-	return lifetime.CheckHorizon(req, c.LeaseRules())
+	return lifetime.CheckHorizon(req, c.rules())
 }
 
 // checkScale refuses what the scripts cannot compute with.

@@ -21,7 +21,7 @@ func (c *Coordinator) Init(ctx context.Context, s coord.Space) error {
 	if err := checkScale(s.Scale, s.LastTick); err != nil {
 		return err
 	}
-	if err := lifetime.CheckDeclared(s.MaxHorizon, c.LeaseRules(), "a Redis can lose the namespace itself, and with it how far its windows reach"); err != nil {
+	if err := lifetime.CheckDeclared(s.MaxHorizon, c.rules(), "a Redis can lose the namespace itself, and with it how far its windows reach"); err != nil {
 		return err
 	}
 	_, err := c.do(ctx, operation{
@@ -43,7 +43,7 @@ func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Tim
 	return floorOf(c.do(ctx, operation{what: "raise the floor"}, quarantineScript, arg))
 }
 
-// Lower implements [coord.Lowerer]. The server's clock says where windows can reach.
+// Lower implements [coord.Admin]. The server's clock says where windows can reach.
 func (c *Coordinator) Lower(ctx context.Context) (time.Time, error) {
 	return floorOf(c.do(ctx, operation{what: "lower the floor"}, lowerScript))
 }

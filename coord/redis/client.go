@@ -85,8 +85,8 @@ func timeouts(client goredis.UniversalClient) (read, write time.Duration) {
 	return 0, 0
 }
 
-// Warnings implements [coord.Warner].
-func (c *Coordinator) Warnings() []string {
+// warnings are about a client that was passed in.
+func (c *Coordinator) warnings() []string {
 	read, write := timeouts(c.client)
 	for _, timeout := range []time.Duration{read, write} {
 		if 0 < timeout && timeout < longestCall {

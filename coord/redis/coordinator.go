@@ -27,7 +27,7 @@ type Coordinator struct {
 	hangUp    func() // ends what such a client waits for
 	secure    bool   // made with a URL that asks for TLS
 	at        string // where the client connects to
-	place     string // see Place; empty: not known
+	place     string // see Describe; empty: not known
 	namespace string
 	opts      Options
 	log       *slog.Logger
@@ -44,13 +44,8 @@ type Coordinator struct {
 var (
 	_ coord.Coordinator = (*Coordinator)(nil)
 	_ coord.Resumer     = (*Coordinator)(nil)
-	_ coord.LeaseRuler  = (*Coordinator)(nil)
-	_ coord.Lister      = (*Coordinator)(nil)
-	_ coord.Inspector   = (*Coordinator)(nil)
+	_ coord.Describer   = (*Coordinator)(nil)
 	_ coord.Admin       = (*Coordinator)(nil)
-	_ coord.Lowerer     = (*Coordinator)(nil)
-	_ coord.Warner      = (*Coordinator)(nil)
-	_ coord.Placer      = (*Coordinator)(nil)
 )
 
 // Close ends what this coordinator has under way. It releases no worker ID, and leaves
@@ -67,9 +62,11 @@ func (c *Coordinator) Close() error {
 	return c.closed
 }
 
-// Place implements [coord.Placer]. It is known of clients that are made from a URL, and of
-// others but those of Sentinels.
-func (c *Coordinator) Place() string { return c.place }
+// Describe implements [coord.Describer]. The place is known of clients that are made from a URL,
+// and of others but those of Sentinels.
+func (c *Coordinator) Describe() coord.Description {
+	return coord.Description{Rules: c.rules(), Warnings: c.warnings(), Place: c.place}
+}
 
 // operation is what a script is run for.
 type operation struct {

@@ -7,7 +7,7 @@
 //	client := goredis.NewClient(&goredis.Options{
 //		Addr: "redis:6379", MaxRetries: -1, ContextTimeoutEnabled: true, ReadTimeout: -1, WriteTimeout: -1,
 //	})
-//	c, err := redis.New(client, "orders", nil)
+//	c, err := redis.New(client, "orders", redis.Options{})
 //	g, err := core.New(ctx, c, core.Config{})
 //
 // Or as a URL for coord.Open, with this package imported for its side effect:

@@ -23,7 +23,7 @@ func ExampleNew() {
 			ContextTimeoutEnabled: true,
 		})
 		defer func() { err = errors.Join(err, client.Close()) }()
-		c, err := redis.New(client, "orders", nil)
+		c, err := redis.New(client, "orders", redis.Options{})
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func ExampleNew_sentinel() {
 			ContextTimeoutEnabled: true,
 		})
 		// min-replicas-max-lag of the servers is 2 s.
-		return redis.New(client, "orders", &redis.Options{SkewBound: 3 * time.Second})
+		return redis.New(client, "orders", redis.Options{SkewBound: 3 * time.Second})
 	}
 	_ = connect
 }
@@ -65,7 +65,7 @@ func ExampleNew_sentinel() {
 // package, for its side effect alone, makes the schemes known.
 func Example_url() {
 	ctx := context.Background()
-	c, err := coord.Open(ctx, "redis-sentinel://sentinel1,sentinel2,sentinel3/mymaster/0?namespace=orders")
+	c, err := coord.Open(ctx, "redis-sentinel://sentinel1,sentinel2,sentinel3/mymaster/0?namespace=orders", coord.OpenOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // scripted answers every call of a client with the same reply, without a server.
@@ -89,7 +90,7 @@ func FuzzReply(f *testing.F) {
 		client := target{addrs: []string{"nowhere:1"}}.single()
 		client.AddHook(scripted{answer})
 		defer client.Close()
-		c, err := New(client, "ns", nil)
+		c, err := New(client, "ns", Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +153,7 @@ func FuzzURL(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		u, err := coord.ParseURL(s)
+		u, err := driver.ParseURL(s)
 		if err != nil || u.Has("ca") || u.Has("cert") || u.Has("key") { // those are files
 			return
 		}
@@ -166,7 +167,7 @@ func FuzzURL(f *testing.F) {
 					continue
 				}
 				_, err = got.options.resolve()
-				if err != nil || coord.CheckNamespace(got.namespace) != nil || len(got.addrs) != len(u.Hosts) || got.db < 0 ||
+				if err != nil || driver.CheckNamespace(got.namespace) != nil || len(got.addrs) != len(u.Hosts) || got.db < 0 ||
 					(got.master == "") != (k.scheme != sentinel.scheme) || (got.tls != nil) != secure {
 					t.Errorf("%q is read as %+v, %v", s, got, err)
 				}

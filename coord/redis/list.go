@@ -13,7 +13,7 @@ import (
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
-// List implements [coord.Lister]. It keeps the server busy for some 15 us a slot.
+// List implements [coord.Admin]. It keeps the server busy for some 15 us a slot.
 func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
 	r, err := c.do(ctx, operation{what: "list the worker IDs"}, listScript)
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
 	return slots, errors.Join(errs...)
 }
 
-// Inspect implements [coord.Inspector].
+// Inspect implements [coord.Admin].
 func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 	r, err := c.do(ctx, operation{what: "look at the namespace"}, inspectScript)
 	if err != nil {

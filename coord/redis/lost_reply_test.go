@@ -129,7 +129,7 @@ func TestCancelWhileHanging(t *testing.T) {
 func TestCloseWhileHanging(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	proxy := proxytest.Start(t, server.Addr)
-	owned, err := coord.Open(within(t), "redis://"+proxy.Addr+"/0?namespace=closing")
+	owned, err := coord.Open(within(t), "redis://"+proxy.Addr+"/0?namespace=closing", coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func newCoordinator(tb testing.TB, client goredis.UniversalClient, namespace str
 	if o == nil {
 		o = &redis.Options{SkewBound: wide}
 	}
-	c, err := redis.New(client, namespace, o)
+	c, err := redis.New(client, namespace, *o)
 	return drivertest.Closing(tb, c, err)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
@@ -28,7 +29,7 @@ const (
 )
 
 // Options are the settings of [New] beyond client and namespace. The zero Options
-// is usable, and so is nil.
+// works.
 type Options struct {
 	// Lease sets the times of the lease, for all generators that use this
 	// coordinator. TTL is at least 1 s, in whole milliseconds. Horizon is at most
@@ -49,11 +50,7 @@ type Options struct {
 }
 
 // resolve fills in defaults and checks the options.
-func (o *Options) resolve() (Options, error) {
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
+func (opts Options) resolve() (Options, error) {
 	common, err := lifetime.Settings{Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock, Logger: opts.Logger}.Resolve(MaxHorizon, DefaultSkewBound)
 	if err != nil {
 		return opts, err
@@ -75,19 +72,19 @@ func checkTTL(ttl time.Duration) error {
 // The package comment says how it has to be set up; one that is not is refused. New
 // contacts nobody. The client stays the caller's: close it after the coordinator.
 // Errors wrap [coord.ErrInvalid].
-func New(client goredis.UniversalClient, namespace string, o *Options) (*Coordinator, error) {
+func New(client goredis.UniversalClient, namespace string, opts Options) (*Coordinator, error) {
 	if err := checkClient(client); err != nil {
 		return nil, err
 	}
-	if err := coord.CheckNamespace(namespace); err != nil {
+	if err := driver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
-	opts, err := o.resolve()
+	opts, err := opts.resolve()
 	if err != nil {
 		return nil, err
 	}
 	c := &Coordinator{client: client, at: address(client), namespace: namespace, opts: opts, log: opts.Logger, maxHorizon: MaxHorizon}
-	if _, err := coord.ResolveLease(c, coord.LeaseConfig{}); err != nil {
+	if _, err := driver.ResolveLease(c.rules(), coord.LeaseConfig{}); err != nil {
 		return nil, err
 	}
 	switch client := client.(type) {
@@ -102,7 +99,7 @@ func New(client goredis.UniversalClient, namespace string, o *Options) (*Coordin
 	return c, nil
 }
 
-// LeaseRules implements [coord.LeaseRuler].
-func (c *Coordinator) LeaseRules() coord.LeaseRules {
+// rules are those of the leases.
+func (c *Coordinator) rules() coord.LeaseRules {
 	return coord.LeaseRules{Set: c.opts.Lease, MinTTL: MinTTL, MaxHorizon: c.maxHorizon}
 }

@@ -59,7 +59,7 @@ func TestClientRefused(t *testing.T) {
 		"Cluster, deadlines":  {cluster(func(o *goredis.ClusterOptions) { o.ContextTimeoutEnabled = false }), "ContextTimeoutEnabled"},
 		"Cluster, no timeout": {cluster(func(o *goredis.ClusterOptions) { o.ReadTimeout = -2 }), "ReadTimeout"},
 	} {
-		c, err := redis.New(tc.client, "ns", nil)
+		c, err := redis.New(tc.client, "ns", redis.Options{})
 		switch {
 		case tc.says == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
@@ -91,7 +91,7 @@ func TestOptionsRefused(t *testing.T) {
 		"share":            {"ns", redis.Options{Lease: coord.LeaseConfig{WorkerIDs: coord.Range{First: 1}}}, "WorkerIDs"},
 		"renewals too few": {"ns", redis.Options{Lease: coord.LeaseConfig{TTL: 2 * time.Second, RenewEvery: 2 * time.Second}}, "RenewEvery"},
 	} {
-		if _, err := redis.New(client, tc.namespace, &tc.options); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), tc.says) {
+		if _, err := redis.New(client, tc.namespace, tc.options); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: %v; want an error that says %q", name, err, tc.says)
 		}
 	}
@@ -205,7 +205,7 @@ func TestWrongServer(t *testing.T) {
 		"out of memory":    {"redis://" + full.Addr + "?namespace=ns", false, "maxmemory"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := coord.Open(within(t), tc.url)
+			c, err := coord.Open(within(t), tc.url, coord.OpenOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -90,7 +91,7 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (co
 
 // Resume implements [coord.Resumer]. It makes the same call to Redis as Renew.
 func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
-	if err := coord.CheckResume(g, token); err != nil {
+	if err := driver.CheckResume(g, token); err != nil {
 		return coord.Grant{}, err
 	}
 	return c.renew(ctx, about("resume", g), g, token, until)

@@ -13,7 +13,7 @@ import (
 // with, so the scripts are told what others would say.
 func TestServerRefused(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
-	c, err := New(client, "ns", nil)
+	c, err := New(client, "ns", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

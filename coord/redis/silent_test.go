@@ -31,7 +31,7 @@ func TestSilentSentinel(t *testing.T) {
 			}
 		}
 	}()
-	c, err := coord.Open(within(t), "redis-sentinel://"+l.Addr().String()+"/m/0?namespace=ns")
+	c, err := coord.Open(within(t), "redis-sentinel://"+l.Addr().String()+"/m/0?namespace=ns", coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestSilentSentinel(t *testing.T) {
 			_, err = conn.Read(make([]byte, 1<<10))
 		}
 	}()
-	if _, err := c.(coord.Inspector).Inspect(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := c.(coord.Admin).Inspect(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("Inspect, given up: %v", err)
 	}
 	began := time.Now()

@@ -80,12 +80,12 @@ func TestCallsAreNotCut(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
 	for _, url := range []string{"redis://" + server.Addr + "/0?namespace=ns", "redis-sentinel://" + server.Addr + "/m/0?namespace=ns", "redis-cluster://" + server.Addr + "?namespace=ns"} {
-		c, err := coord.Open(within(t), url)
+		c, err := coord.Open(within(t), url, coord.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Close() })
-		if w := c.(coord.Warner).Warnings(); w != nil {
+		if w := coord.Describe(c).Warnings; w != nil {
 			t.Errorf("%s: warnings %q", url, w)
 		}
 		if read, write, dial := c.(*redis.Coordinator).ClientTimeouts(); read > 0 || write > 0 || dial < 9*time.Second {
@@ -102,7 +102,7 @@ func TestClientThatCutsCalls(t *testing.T) {
 		cluster := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{"localhost:1"}, ContextTimeoutEnabled: true, ReadTimeout: timeout})
 		for _, client := range []goredis.UniversalClient{single, cluster} {
 			t.Cleanup(func() { _ = client.Close() })
-			if w := newCoordinator(t, client, "ns", nil).Warnings(); (len(w) == 1) != warns {
+			if w := newCoordinator(t, client, "ns", nil).Describe().Warnings; (len(w) == 1) != warns {
 				t.Errorf("%T with a ReadTimeout of %v: warnings %q; want one: %t", client, timeout, w, warns)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/tlsfiles"
@@ -46,7 +47,7 @@ func init() {
 	for _, k := range []kind{single, sentinel, cluster} {
 		for _, secure := range []bool{false, true} {
 			drivers.SetPort(k.name(secure), k.port)
-			coord.Register(k.name(secure), local.Opener(func(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
+			driver.Register(k.name(secure), local.Opener(func(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 				return open(k, secure, u)
 			}))
 		}
@@ -62,19 +63,16 @@ func (k kind) name(secure bool) string {
 }
 
 // open makes a coordinator, and a client of its own, from a URL. It contacts nobody.
-func open(k kind, secure bool, u *coord.URL) (coord.Coordinator, error) {
+func open(k kind, secure bool, u *driver.URL) (coord.Coordinator, error) {
 	t, err := k.parse(secure, u)
 	if err != nil {
-		if !errors.Is(err, coord.ErrInvalid) {
-			err = fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
-		}
-		return nil, err
+		return nil, u.Invalid(err)
 	}
 	life, end := context.WithCancel(context.Background())
 	t.life = life
 	client := k.client(t)
 	t.options.Logger = u.Logger
-	c, err := New(client, t.namespace, &t.options)
+	c, err := New(client, t.namespace, t.options)
 	if err != nil {
 		end()
 		return nil, errors.Join(err, client.Close())
@@ -97,14 +95,14 @@ type target struct {
 	life                       context.Context // of the client
 }
 
-// place is the text of [coord.Placer].
+// place is the text of [coord.Description].
 func (t target) place(k kind) string {
 	parts := append(slices.Sorted(slices.Values(t.addrs)), t.master, strconv.Itoa(t.db), t.namespace)
-	return coord.JoinPlace(k.scheme, parts...)
+	return driver.JoinPlace(k.scheme, parts...)
 }
 
 // parse reads a URL; errors without coord.ErrInvalid lack the words "redis URL".
-func (k kind) parse(secure bool, u *coord.URL) (target, error) {
+func (k kind) parse(secure bool, u *driver.URL) (target, error) {
 	var t target
 	if err := u.CheckOptions(append(slices.Clone(k.options), "namespace", "ca", "cert", "key", "skew")...); err != nil {
 		return t, err
@@ -124,7 +122,7 @@ func (k kind) parse(secure bool, u *coord.URL) (target, error) {
 	if t.namespace == "" {
 		return t, fmt.Errorf("there is no namespace; write %s", usage)
 	}
-	if err := coord.CheckNamespace(t.namespace); err != nil {
+	if err := driver.CheckNamespace(t.namespace); err != nil {
 		return t, err
 	}
 	if err := t.parsePath(k, u.Path, usage); err != nil {
@@ -168,7 +166,7 @@ func (t *target) parsePath(k kind, path, usage string) error {
 }
 
 // parseUsers reads the user and the password of the servers and of the Sentinels.
-func (t *target) parseUsers(u *coord.URL) error {
+func (t *target) parseUsers(u *driver.URL) error {
 	if u.User != nil {
 		t.user = u.User.Username()
 		t.password, _ = u.User.Password()
@@ -183,7 +181,7 @@ func (t *target) parseUsers(u *coord.URL) error {
 	return nil
 }
 
-func (t *target) parseOptions(u *coord.URL) (err error) {
+func (t *target) parseOptions(u *driver.URL) (err error) {
 	if t.options.Lease, err = u.Lease(); err != nil {
 		return err
 	}
@@ -194,7 +192,7 @@ func (t *target) parseOptions(u *coord.URL) (err error) {
 	return err
 }
 
-func (t *target) parseTLS(k kind, secure bool, u *coord.URL) (err error) {
+func (t *target) parseTLS(k kind, secure bool, u *driver.URL) (err error) {
 	if secure {
 		t.tls, err = tlsfiles.Config(u, clock.System())
 		return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
@@ -43,7 +44,7 @@ func TestOpen(t *testing.T) {
 		if err := c.Release(within(t), g, g.NotBefore); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		l, err := coord.ResolveLease(c, coord.LeaseConfig{})
+		l, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
 		if name == "lease times" && (err != nil || l.TTL != 20*time.Second || l.Horizon != 25*time.Second || l.RenewEvery != 4*time.Second) {
 			t.Errorf("lease times are %+v, %v", l, err)
 		}

@@ -15,7 +15,7 @@ func harness(state string) coordtest.Harness {
 	client := func(namespace, state string) func(testing.TB, coord.Range) coord.Coordinator {
 		return func(tb testing.TB, share coord.Range) coord.Coordinator {
 			tb.Helper()
-			c, err := static.New(share.First, &static.Options{
+			c, err := static.New(share.First, static.Options{
 				Namespace: namespace, State: state, Count: share.Count, AcceptFresh: true,
 			})
 			if err != nil {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // Coordinator grants the configured worker IDs. It is safe for concurrent use.
@@ -32,9 +33,8 @@ type Coordinator struct {
 var (
 	_ coord.Coordinator = (*Coordinator)(nil)
 	_ coord.Resumer     = (*Coordinator)(nil)
-	_ coord.LeaseRuler  = (*Coordinator)(nil)
-	_ coord.Lister      = (*Coordinator)(nil)
-	_ coord.Warner      = (*Coordinator)(nil)
+	_ coord.Describer   = (*Coordinator)(nil)
+	_ driver.Lister     = (*Coordinator)(nil)
 )
 
 // errNotMade is the error of a Coordinator that is nil or zero.

@@ -1,7 +1,7 @@
 // Package static is the coordinator for worker IDs that are configured: no
 // server, one state file.
 //
-//	c, err := static.New(7, &static.Options{State: "/var/lib/app/unalike.state"})
+//	c, err := static.New(7, static.Options{State: "/var/lib/app/unalike.state"})
 //
 // or, as a URL for coord.Open, with this package imported for its side effect:
 //

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -60,7 +61,7 @@ func FuzzURL(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		u, err := coord.ParseURL(s)
+		u, err := driver.ParseURL(s)
 		if err != nil || u.Scheme != "static" {
 			return
 		}
@@ -71,7 +72,7 @@ func FuzzURL(f *testing.F) {
 			}
 			return
 		}
-		if _, err := coord.ResolveLease(c, coord.LeaseConfig{}); err != nil {
+		if _, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{}); err != nil {
 			t.Errorf("%q is accepted, and its times are not: %v", s, err)
 		}
 		_ = c.Close()

@@ -14,7 +14,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// List implements [coord.Lister] for the worker IDs that this coordinator is
+// List implements [driver.Lister] for the worker IDs that this coordinator is
 // configured with, by their state files. A slot is held if its lock is, by whatever
 // process of this machine. NotBefore is 0, as it is not stored, and Since is known
 // of the present holder only. Without a state file, nothing tells what other

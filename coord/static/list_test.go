@@ -148,7 +148,7 @@ func TestListLeavesOutOneSlot(t *testing.T) {
 func TestListByAddress(t *testing.T) {
 	path := statePathOf(t)
 	write(t, path, strings.Replace(goodState, "layout-a", listLayout, 1))
-	c, err := newCoordinator(source{ip: true}, &Options{Namespace: "n", State: path})
+	c, err := newCoordinator(source{ip: true}, Options{Namespace: "n", State: path})
 	if err != nil {
 		t.Fatal(err)
 	}

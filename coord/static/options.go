@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/logs"
 )
 
@@ -26,8 +27,8 @@ const (
 	MaxAhead = 5 * time.Millisecond
 )
 
-// Options are the settings of [New] beyond the worker ID. The zero Options is
-// usable, and so is nil.
+// Options are the settings of [New] beyond the worker ID. The zero Options
+// works.
 type Options struct {
 	// Namespace is the domain in which IDs are unique. Empty: "default".
 	Namespace string
@@ -51,34 +52,32 @@ type Options struct {
 
 // New returns a coordinator for the configured worker ID. Errors wrap
 // [coord.ErrInvalid]. New touches no file; that is left to Acquire.
-func New(worker int, o *Options) (*Coordinator, error) {
-	return newCoordinator(fixed(int64(worker)), o)
+func New(worker int, opts Options) (*Coordinator, error) {
+	return newCoordinator(fixed(int64(worker)), opts)
 }
 
 // newCoordinator is New for any source of the worker ID.
-func newCoordinator(src source, o *Options) (*Coordinator, error) {
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
+func newCoordinator(src source, opts Options) (*Coordinator, error) {
 	if opts.Namespace == "" {
 		opts.Namespace = DefaultNamespace
 	}
 	opts.Logger = logs.Or(opts.Logger)
-	if err := coord.CheckNamespace(opts.Namespace); err != nil {
+	if err := driver.CheckNamespace(opts.Namespace); err != nil {
 		return nil, err
 	}
 	if opts.Count == 0 {
 		opts.Count = 1
 	}
 	if opts.Count < 0 || opts.Count > math.MaxInt32 {
-		return nil, fmt.Errorf("%w: Count is %d; it is the number of worker IDs, at least 1", coord.ErrInvalid, opts.Count)
+		return nil, fmt.Errorf("%w: Count is %d; it is the number of worker IDs, at least 1",
+			coord.ErrInvalid, opts.Count)
 	}
 	if err := src.check(opts.Count); err != nil {
 		return nil, err
 	}
 	if l := opts.Lease; l.WorkerIDs != (coord.Range{}) || l.Identity != "" {
-		return nil, fmt.Errorf("%w: Lease.WorkerIDs is %v and Lease.Identity is %q; both must be zero, a static coordinator has the worker IDs that it is given", coord.ErrInvalid, l.WorkerIDs, l.Identity)
+		return nil, fmt.Errorf("%w: Lease.WorkerIDs is %v and Lease.Identity is %q; both must be zero, a static coordinator has the worker IDs that it is given",
+			coord.ErrInvalid, l.WorkerIDs, l.Identity)
 	}
 	c := &Coordinator{
 		opts:    opts,
@@ -89,31 +88,24 @@ func newCoordinator(src source, o *Options) (*Coordinator, error) {
 		done:    make(chan struct{}),
 		calls:   map[callKey]*call{},
 	}
-	if _, err := coord.ResolveLease(c, coord.LeaseConfig{}); err != nil {
+	if _, err := driver.ResolveLease(c.Describe().Rules, coord.LeaseConfig{}); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// LeaseRules implements [coord.LeaseRuler]: a horizon of 4 s, renewed every
-// third of that.
-func (c *Coordinator) LeaseRules() coord.LeaseRules {
-	rules := coord.LeaseRules{Default: coord.LeaseConfig{Horizon: DefaultHorizon}, MaxHorizon: MaxHorizon}
-	if c != nil {
-		rules.Set = c.opts.Lease
-		rules.Workers = c.opts.Count
+// Describe implements [coord.Describer]: a horizon of 4 s, renewed every third of that.
+func (c *Coordinator) Describe() coord.Description {
+	d := coord.Description{Rules: coord.LeaseRules{Default: coord.LeaseConfig{Horizon: DefaultHorizon}, MaxHorizon: MaxHorizon}}
+	if c == nil {
+		return d
 	}
-	return rules
-}
-
-// Warnings implements [coord.Warner].
-func (c *Coordinator) Warnings() []string {
+	d.Rules.Set, d.Rules.Workers = c.opts.Lease, c.opts.Count
 	switch {
-	case c == nil:
 	case c.opts.State == "":
-		return []string{"static worker ID without a state file: restarts after a step of the clock, and other processes with the same worker ID, are not protected against"}
+		d.Warnings = []string{"static worker ID without a state file: restarts after a step of the clock, and other processes with the same worker ID, are not protected against"}
 	case c.opts.AcceptFresh:
-		return []string{"fresh is set: a state file that was lost is taken for one that never was; unset it after the first start"}
+		d.Warnings = []string{"fresh is set: a state file that was lost is taken for one that never was; unset it after the first start"}
 	}
-	return nil
+	return d
 }

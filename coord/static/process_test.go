@@ -43,7 +43,7 @@ func child() error {
 			return err
 		}
 	}
-	c, err := New(7, &Options{Namespace: os.Getenv(childName), State: os.Getenv(childState), AcceptFresh: true})
+	c, err := New(7, Options{Namespace: os.Getenv(childName), State: os.Getenv(childState), AcceptFresh: true})
 	if err != nil {
 		return err
 	}

@@ -90,9 +90,8 @@ func TestNotMadeByNew(t *testing.T) {
 		_, err = c.List(t.Context())
 		wantError(t, err, coord.ErrInvalid, want)
 		wantError(t, c.Close(), coord.ErrInvalid, want)
-		if l := c.LeaseRules(); l.Default.Horizon != DefaultHorizon {
+		if l := c.Describe().Rules; l.Default.Horizon != DefaultHorizon {
 			t.Errorf("lease rules are %+v", l)
 		}
-		c.Warnings()
 	}
 }

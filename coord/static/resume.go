@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // Resume implements [coord.Resumer]. The lock of the state file shows as well whether the
@@ -18,7 +19,7 @@ import (
 // resumed with its state file only; without one, nothing tells that nobody has used the
 // worker ID since, and the error is [coord.ErrLeaseLost].
 func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
-	if err := coord.CheckResume(g, token); err != nil {
+	if err := driver.CheckResume(g, token); err != nil {
 		return coord.Grant{}, err
 	}
 	return c.do(ctx, c.resumption(g, token, until))

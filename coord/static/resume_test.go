@@ -183,7 +183,7 @@ func TestResumeByAddress(t *testing.T) {
 	g, o := left(t)
 	address := "10.0.4.7"
 	m := machine{addresses: func() ([]netip.Addr, error) { return []netip.Addr{netip.MustParseAddr(address)}, nil }}
-	c, err := newCoordinator(source{ip: true, machine: m}, &o)
+	c, err := newCoordinator(source{ip: true, machine: m}, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,11 +10,11 @@ import (
 // refused before it leases the first.
 func TestLeaseRulesTellHowManyWorkerIDsThereAre(t *testing.T) {
 	for count, want := range map[int]int{0: 1, 3: 3} {
-		c, err := static.New(7, &static.Options{Count: count})
+		c, err := static.New(7, static.Options{Count: count})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := c.LeaseRules().Workers; got != want {
+		if got := c.Describe().Rules.Workers; got != want {
 			t.Errorf("with Count %d there are %d worker IDs, want %d", count, got, want)
 		}
 		if err := c.Close(); err != nil {

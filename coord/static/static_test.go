@@ -14,6 +14,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // request is one at tick now with a window of 3000 ticks, in a layout with 1024
@@ -33,7 +34,7 @@ func open(t *testing.T, o Options) *Coordinator {
 	if o.Namespace == "" {
 		o.Namespace = rand.Text()
 	}
-	c, err := New(7, &o)
+	c, err := New(7, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +237,7 @@ func TestWarnings(t *testing.T) {
 		{Options{State: path, AcceptFresh: true}, "fresh is set: a state file that was lost is taken for one that never was; unset it after the first start"},
 		{Options{State: path}, ""},
 	} {
-		if got := strings.Join(open(t, tt.o).Warnings(), "; "); got != tt.want {
+		if got := strings.Join(open(t, tt.o).Describe().Warnings, "; "); got != tt.want {
 			t.Errorf("%+v: warnings are %q; want %q", tt.o, got, tt.want)
 		}
 	}
@@ -244,12 +245,12 @@ func TestWarnings(t *testing.T) {
 
 func TestLeaseRules(t *testing.T) {
 	c := open(t, Options{})
-	l, err := coord.ResolveLease(c, coord.LeaseConfig{})
+	l, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
 	if err != nil || l.Horizon != 4*time.Second || l.RenewEvery != l.Horizon/3 || l.TTL != 15*time.Second {
 		t.Errorf("defaults are %+v, %v; want a horizon of 4s, renewed every third of that", l, err)
 	}
 	c = open(t, Options{Lease: coord.LeaseConfig{Horizon: 9 * time.Second}})
-	if l, err = coord.ResolveLease(c, coord.LeaseConfig{}); err != nil || l.Horizon != 9*time.Second || l.RenewEvery != 3*time.Second {
+	if l, err = driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{}); err != nil || l.Horizon != 9*time.Second || l.RenewEvery != 3*time.Second {
 		t.Errorf("with a horizon of 9s: %+v, %v", l, err)
 	}
 }
@@ -269,15 +270,15 @@ func TestInvalidOptions(t *testing.T) {
 		{7, Options{Lease: coord.LeaseConfig{Horizon: 25 * time.Hour}}, `coord: invalid: Horizon is 25h0m0s; at most 24h0m0s is allowed here`},
 		{7, Options{Lease: coord.LeaseConfig{RenewEvery: 3 * time.Second}}, `coord: invalid: RenewEvery is 3s; it must be at most half of Horizon, which is 4s`},
 	} {
-		_, err := New(tt.worker, &tt.o)
+		_, err := New(tt.worker, tt.o)
 		if err == nil {
 			t.Errorf("New(%d, %+v) succeeds; want %s", tt.worker, tt.o, tt.want)
 			continue
 		}
 		wantError(t, err, coord.ErrInvalid, tt.want)
 	}
-	if _, err := New(7, nil); err != nil {
-		t.Errorf("New(7, nil): %v", err)
+	if _, err := New(7, Options{}); err != nil {
+		t.Errorf("New(7, Options{}): %v", err)
 	}
 }
 
@@ -344,13 +345,13 @@ func acquireAgain(t *testing.T, c *Coordinator, ns string) {
 }
 
 func TestInterfaces(t *testing.T) {
-	c, err := coord.Open(context.Background(), "static://?worker=7")
+	c, err := coord.Open(context.Background(), "static://?worker=7", coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, ok := c.(coord.Warner); !ok {
-		t.Error("a coordinator from a URL is no coord.Warner")
+	if _, ok := c.(coord.Describer); !ok {
+		t.Error("a coordinator from a URL is no coord.Describer")
 	}
 	if _, err := os.Stat("state"); err == nil {
 		t.Error("a state file was made though none is configured")

@@ -6,23 +6,21 @@ import (
 	"fmt"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
-func init() { coord.Register("static", opener{thisMachine()}.open) }
+func init() { driver.Register("static", opener{thisMachine()}.open) }
 
 // opener makes coordinators from URLs.
 type opener struct{ machine machine }
 
-func (o opener) open(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
+func (o opener) open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 	src, opts, err := o.parse(u)
 	if err != nil {
-		if !errors.Is(err, coord.ErrInvalid) {
-			err = fmt.Errorf("%w static URL: %w", coord.ErrInvalid, err)
-		}
-		return nil, err
+		return nil, u.Invalid(err)
 	}
 	opts.Logger = u.Logger
-	c, err := newCoordinator(src, &opts)
+	c, err := newCoordinator(src, opts)
 	if err != nil {
 		return nil, err // not a nil *Coordinator in a Coordinator that is not nil
 	}
@@ -31,7 +29,7 @@ func (o opener) open(_ context.Context, u *coord.URL) (coord.Coordinator, error)
 
 // parse reads the options; what it returns without coord.ErrInvalid lacks the
 // words "static URL".
-func (o opener) parse(u *coord.URL) (source, Options, error) {
+func (o opener) parse(u *driver.URL) (source, Options, error) {
 	var opts Options
 	switch {
 	case u.User != nil:
@@ -52,7 +50,7 @@ func (o opener) parse(u *coord.URL) (source, Options, error) {
 		return source{}, opts, errors.New("option state is empty; name a file, or leave the option out")
 	}
 	if opts.Namespace = u.Option("namespace"); u.Has("namespace") {
-		if err := coord.CheckNamespace(opts.Namespace); err != nil {
+		if err := driver.CheckNamespace(opts.Namespace); err != nil {
 			return source{}, opts, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
 func logTo(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
@@ -38,7 +39,7 @@ func testMachine(host string, addresses ...string) machine {
 
 func openURL(t *testing.T, m machine, rawURL string) (*Coordinator, error) {
 	t.Helper()
-	u, err := coord.ParseURL(rawURL)
+	u, err := driver.ParseURL(rawURL)
 	if err != nil {
 		t.Fatal(err)
 	}

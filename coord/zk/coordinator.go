@@ -9,13 +9,14 @@ import (
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // Coordinator leases worker IDs of one namespace in a ZooKeeper ensemble. It is safe
 // for concurrent use, and one serves any number of generators. Make it with [New], or
-// with coord.Open. Its methods are those of coord.Coordinator, LeaseRuler, Notifier,
-// Lister, Inspector, Admin, Lowerer and Resumer.
+// with coord.Open. Its methods are those of coord.Coordinator, Describer, Notifier,
+// Admin and Resumer.
 //
 // Close ends all connections, but releases no worker ID: sessions that hold one end on the
 // servers after their TTL.
@@ -24,15 +25,15 @@ type Coordinator struct{ *protocol.Coordinator }
 // New returns a coordinator for a namespace of the ZooKeeper ensemble with the given
 // servers, each host or host:port. It contacts nobody; every grant has a connection
 // of its own, which lasts as long as the grant. Errors wrap [coord.ErrInvalid].
-func New(servers []string, namespace string, o *Options) (*Coordinator, error) {
+func New(servers []string, namespace string, opts Options) (*Coordinator, error) {
 	addresses, err := addressesOf(servers)
 	if err != nil {
 		return nil, err
 	}
-	if err := coord.CheckNamespace(namespace); err != nil {
+	if err := driver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
-	opts, err := o.resolve()
+	opts, err = opts.resolve()
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func New(servers []string, namespace string, o *Options) (*Coordinator, error) {
 		st.login = loginPacket(opts.User, opts.Password)
 	}
 	p, err := protocol.New(st, protocol.Settings{
-		Driver: "zookeeper", Title: "the ZooKeeper ensemble", Namespace: namespace, Place: coord.JoinPlace("zk", append(slices.Sorted(slices.Values(addresses)), opts.Chroot, namespace)...), Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
+		Driver: "zookeeper", Title: "the ZooKeeper ensemble", Namespace: namespace, Place: driver.JoinPlace("zk", append(slices.Sorted(slices.Values(addresses)), opts.Chroot, namespace)...), Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
 		SkewBound: opts.SkewBound, ServerClock: true, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
 	})
 	if err != nil {

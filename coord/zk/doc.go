@@ -1,6 +1,6 @@
 // Package zk leases worker IDs in a ZooKeeper ensemble.
 //
-//	c, err := zk.New([]string{"zk1:2181", "zk2:2181", "zk3:2181"}, "orders", nil)
+//	c, err := zk.New([]string{"zk1:2181", "zk2:2181", "zk3:2181"}, "orders", zk.Options{})
 //	g, err := core.New(ctx, c, core.Config{})
 //
 // Or as a URL for coord.Open, with this package imported for its side effect:

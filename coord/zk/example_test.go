@@ -14,7 +14,7 @@ import (
 // A generator on a worker ID that ZooKeeper leases.
 func Example() {
 	servers := []string{"zk1:2181", "zk2:2181", "zk3:2181"}
-	c, err := zk.New(servers, "orders", nil)
+	c, err := zk.New(servers, "orders", zk.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -34,7 +34,7 @@ func Example() {
 // The same from a URL, with credentials and below a node of its own.
 func Example_url() {
 	ctx := context.Background()
-	c, err := coord.Open(ctx, "zk://orders:secret@zk1:2181,zk2:2181,zk3:2181/apps?namespace=orders&ttl=10s")
+	c, err := coord.Open(ctx, "zk://orders:secret@zk1:2181,zk2:2181,zk3:2181/apps?namespace=orders&ttl=10s", coord.OpenOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -43,7 +43,7 @@ func Example_url() {
 }
 
 func ExampleNew() {
-	c, err := zk.New([]string{"zk1", "zk2", "zk3"}, "orders", &zk.Options{
+	c, err := zk.New([]string{"zk1", "zk2", "zk3"}, "orders", zk.Options{
 		Chroot: "/apps",
 		User:   "orders", Password: "secret",
 		Lease: coord.LeaseConfig{TTL: 10 * time.Second},
@@ -51,7 +51,7 @@ func ExampleNew() {
 	fmt.Println(err)
 	c.Close()
 
-	_, err = zk.New([]string{"zk1"}, "orders", &zk.Options{Chroot: "apps"})
+	_, err = zk.New([]string{"zk1"}, "orders", zk.Options{Chroot: "apps"})
 	fmt.Println(errors.Is(err, coord.ErrInvalid), err)
 	// Output:
 	// <nil>
@@ -60,7 +60,7 @@ func ExampleNew() {
 
 // After ZooKeeper was restored from a backup, and before anything else starts.
 func ExampleCoordinator_Quarantine() {
-	c, err := zk.New([]string{"zk1", "zk2", "zk3"}, "orders", nil)
+	c, err := zk.New([]string{"zk1", "zk2", "zk3"}, "orders", zk.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -16,6 +16,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -134,14 +135,14 @@ func FuzzURL(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		u, err := coord.ParseURL(s)
+		u, err := driver.ParseURL(s)
 		if err != nil {
 			return
 		}
 		namespace, opts, err := parse(u)
 		var c *Coordinator
 		if err == nil {
-			c, err = New(u.Hosts, namespace, &opts)
+			c, err = New(u.Hosts, namespace, opts)
 		}
 		if err != nil {
 			if c, err := open(t.Context(), u); !errors.Is(err, coord.ErrInvalid) || c != nil {
@@ -150,7 +151,7 @@ func FuzzURL(f *testing.F) {
 			return
 		}
 		_ = c.Close()
-		if coord.CheckNamespace(namespace) != nil || opts.SkewBound < 0 || (opts.User == "") != (opts.Password == "") || strings.HasSuffix(opts.Chroot, "/") {
+		if driver.CheckNamespace(namespace) != nil || opts.SkewBound < 0 || (opts.User == "") != (opts.Password == "") || strings.HasSuffix(opts.Chroot, "/") {
 			t.Errorf("%q is read as %q, %+v", s, namespace, opts)
 		}
 	})

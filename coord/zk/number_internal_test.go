@@ -19,7 +19,7 @@ import (
 func TestGrantHasANumber(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t, zktest.Options{})
-	c, err := New([]string{server.Addr}, "orders", nil)
+	c, err := New([]string{server.Addr}, "orders", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

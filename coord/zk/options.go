@@ -30,7 +30,7 @@ const (
 )
 
 // Options are the settings of [New] beyond servers and namespace. The zero Options
-// is usable, and so is nil.
+// works.
 type Options struct {
 	// Chroot is the node under which everything lies, an absolute path such as
 	// "/apps". It must exist. Empty: the root.
@@ -58,11 +58,7 @@ type Options struct {
 }
 
 // resolve fills in defaults and checks the options.
-func (o *Options) resolve() (Options, error) {
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
+func (opts Options) resolve() (Options, error) {
 	common, err := lifetime.Settings{Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock, Logger: opts.Logger}.Resolve(MaxHorizon, DefaultSkewBound)
 	if err != nil {
 		return opts, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/drivers"
 )
@@ -16,27 +17,25 @@ const scheme = "zk"
 
 func init() {
 	drivers.SetPort(scheme, defaultPort)
-	coord.Register(scheme, local.Opener(open))
+	driver.Register(scheme, local.Opener(open))
 }
 
 // open makes a coordinator from a URL. It contacts nobody.
-func open(_ context.Context, u *coord.URL) (coord.Coordinator, error) {
+func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 	namespace, opts, err := parse(u)
-	if err == nil {
-		var c *Coordinator
-		opts.Logger = u.Logger
-		if c, err = New(u.Hosts, namespace, &opts); err == nil {
-			return c, nil
-		}
+	if err != nil {
+		return nil, u.Invalid(err)
 	}
-	if !errors.Is(err, coord.ErrInvalid) {
-		err = fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
+	opts.Logger = u.Logger
+	c, err := New(u.Hosts, namespace, opts)
+	if err != nil {
+		return nil, err // not a nil *Coordinator in a Coordinator that is not nil
 	}
-	return nil, err
+	return c, nil
 }
 
 // parse reads a URL; errors without coord.ErrInvalid lack the words "zk URL".
-func parse(u *coord.URL) (namespace string, opts Options, _ error) {
+func parse(u *driver.URL) (namespace string, opts Options, _ error) {
 	if err := u.CheckOptions("namespace", "skew"); err != nil {
 		return "", opts, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
@@ -21,7 +22,7 @@ func TestOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := coord.ResolveLease(c, coord.LeaseConfig{})
+	l, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
 	if err != nil || l.TTL != 20*time.Second || l.Horizon != 40*time.Second || l.RenewEvery != 4*time.Second {
 		t.Errorf("lease times are %+v, %v", l, err)
 	}
@@ -96,13 +97,13 @@ func TestBadOptions(t *testing.T) {
 		if tc.options.Lease.TTL < 0 {
 			says = "positive"
 		}
-		c, err := zk.New(tc.servers, tc.namespace, &tc.options)
+		c, err := zk.New(tc.servers, tc.namespace, tc.options)
 		if c != nil || !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%+v: %v; want an error that says %q", tc, err, says)
 		}
 	}
 	for _, server := range []string{"h", "h:2181", "10.0.0.1", "[::1]:2181", "[::1]", "::1"} {
-		c, err := zk.New([]string{server}, "ns", nil)
+		c, err := zk.New([]string{server}, "ns", zk.Options{})
 		if err != nil {
 			t.Errorf("server %s: %v", server, err)
 			continue

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/follow"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/leaktest"
@@ -231,12 +232,12 @@ func worker(id core.ID) int { return core.DefaultLayout().Decompose(id).WorkerID
 // slots returns what the namespace holds.
 func slots(t *testing.T, url string) []coord.Slot {
 	t.Helper()
-	c, err := coord.Open(t.Context(), url)
+	c, err := coord.Open(t.Context(), url, coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	lister, ok := c.(coord.Lister)
+	lister, ok := c.(driver.Lister)
 	if !ok {
 		t.Fatalf("%T has no list", c)
 	}
@@ -408,7 +409,7 @@ func TestMove(t *testing.T) {
 // tells whether it could.
 func moveTo(t *testing.T, next, prev string, doIt bool) bool {
 	t.Helper()
-	n, err := coord.Open(t.Context(), next)
+	n, err := coord.Open(t.Context(), next, coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -416,7 +417,7 @@ func moveTo(t *testing.T, next, prev string, doIt bool) bool {
 	if _, ok := n.(coord.Admin); !ok || !doIt {
 		return ok
 	}
-	p, err := coord.Open(t.Context(), prev)
+	p, err := coord.Open(t.Context(), prev, coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -430,7 +431,7 @@ func moveTo(t *testing.T, next, prev string, doIt bool) bool {
 // declare does what `unalike init` does.
 func declare(t *testing.T, url string) {
 	t.Helper()
-	c, err := coord.Open(t.Context(), url)
+	c, err := coord.Open(t.Context(), url, coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

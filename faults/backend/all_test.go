@@ -27,7 +27,7 @@ func generate(t *testing.T, b backend.Backend, options ...string) *core.Generato
 // open opens the URL of a back end.
 func open(t *testing.T, b backend.Backend, options ...string) coord.Coordinator {
 	t.Helper()
-	c, err := coord.Open(streamtest.Within(t), b.URL(options...))
+	c, err := coord.Open(streamtest.Within(t), b.URL(options...), coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func away(t *testing.T, b backend.Backend) {
 		silent(t, b)
 		return
 	}
-	c, err := coord.Open(streamtest.Within(t), b.URL())
+	c, err := coord.Open(streamtest.Within(t), b.URL(), coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func silent(t *testing.T, b backend.Backend) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	c, err := coord.Open(ctx, b.URL())
+	c, err := coord.Open(ctx, b.URL(), coord.OpenOptions{})
 	if err != nil {
 		return
 	}

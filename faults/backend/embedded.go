@@ -139,7 +139,7 @@ func programMain() {
 
 // useFolder uses a folder until standard input ends.
 func useFolder(dir string) error {
-	c, err := driver.New(context.Background(), dir, "unused", nil)
+	c, err := driver.New(context.Background(), dir, "unused", driver.Options{})
 	if err != nil {
 		return err
 	}

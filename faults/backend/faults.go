@@ -108,7 +108,7 @@ type Hosted interface {
 func Declare(tb testing.TB, b Backend, layout core.Layout, options ...string) {
 	tb.Helper()
 	ctx := streamtest.Within(tb)
-	c, err := coord.Open(ctx, b.URL(options...))
+	c, err := coord.Open(ctx, b.URL(options...), coord.OpenOptions{})
 	if err != nil {
 		tb.Fatal(err)
 	}

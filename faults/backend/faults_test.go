@@ -38,7 +38,7 @@ func slots(t *testing.T, b backend.Backend, options ...string) []coord.Slot {
 	var all []coord.Slot
 	streamtest.Eventually(t, "the worker IDs are listed", func() bool {
 		var err error
-		all, err = c.(coord.Lister).List(streamtest.Within(t))
+		all, err = c.(coord.Admin).List(streamtest.Within(t))
 		return err == nil
 	})
 	return all

@@ -26,7 +26,7 @@ func TestProxy(t *testing.T) {
 			} {
 				begin(p)
 				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-				if all, err := c.(coord.Lister).List(ctx); err == nil {
+				if all, err := c.(coord.Admin).List(ctx); err == nil {
 					t.Errorf("%s, and %v came through", fault, all)
 				}
 				cancel()

@@ -104,7 +104,7 @@ func TestHistoriesOfStatic(t *testing.T) {
 		client := func(namespace, state string) func(testing.TB, coord.Range) coord.Coordinator {
 			return func(tb testing.TB, share coord.Range) coord.Coordinator {
 				tb.Helper()
-				c, err := static.New(share.First, &static.Options{Namespace: namespace, State: state, Count: share.Count, AcceptFresh: true})
+				c, err := static.New(share.First, static.Options{Namespace: namespace, State: state, Count: share.Count, AcceptFresh: true})
 				if err != nil {
 					tb.Fatal(err)
 				}
@@ -129,7 +129,7 @@ func openEmbedded(tb testing.TB, dir, namespace string) coord.Coordinator {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), limit)
 	defer cancel()
-	c, err := embedded.New(ctx, dir, namespace, nil)
+	c, err := embedded.New(ctx, dir, namespace, embedded.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/faults/journal"
 )
 
@@ -18,17 +19,16 @@ import (
 // cannot be written, the calls from then on fail and do not reach c. Calls after Close are not
 // recorded.
 //
-// The result has the optional interfaces of package coord: Notifier, Placer, Warner and LeaseRuler,
-// which say nothing where c has none; Resumer and Lister, whose methods return an error that wraps
-// [coord.ErrInvalid] where c has none; and Inspector, Admin and Lowerer if c has all
-// three. Closing it closes c and the file.
+// The result has the optional interfaces of package coord: Notifier and Describer,
+// which say nothing where c has none; Resumer, and the List of Admin, whose methods return an error
+// that wraps [coord.ErrInvalid] where c has none; and all of Admin if c has it. Closing it closes c and the file.
 func Record(c coord.Coordinator, path string) (coord.Coordinator, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644) //nolint:gosec // other users may read a report
 	if err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}
 	r := &recorder{c: c, file: f}
-	if a, ok := c.(administered); ok {
+	if a, ok := c.(coord.Admin); ok {
 		return administrator{recorder: r, a: a}, nil
 	}
 	return r, nil
@@ -140,52 +140,24 @@ func (r *recorder) Lost(g coord.Grant) <-chan struct{} {
 	return nil // it is never closed
 }
 
-// Warnings implements [coord.Warner].
-func (r *recorder) Warnings() []string {
-	if w, ok := r.c.(coord.Warner); ok {
-		return w.Warnings()
-	}
-	return nil
-}
+// Describe implements [coord.Describer].
+func (r *recorder) Describe() coord.Description { return coord.Describe(r.c) }
 
-// LeaseRules implements [coord.LeaseRuler].
-func (r *recorder) LeaseRules() coord.LeaseRules {
-	if l, ok := r.c.(coord.LeaseRuler); ok {
-		return l.LeaseRules()
-	}
-	return coord.LeaseRules{}
-}
-
-// Place implements [coord.Placer].
-func (r *recorder) Place() string {
-	if p, ok := r.c.(coord.Placer); ok {
-		return p.Place()
-	}
-	return "" // it is not known
-}
-
-// List implements [coord.Lister].
+// List implements [coord.Admin].
 func (r *recorder) List(ctx context.Context) ([]coord.Slot, error) {
-	if l, ok := r.c.(coord.Lister); ok {
+	if l, ok := r.c.(driver.Lister); ok {
 		return l.List(ctx)
 	}
 	return nil, fmt.Errorf("%w: %T cannot list worker IDs", coord.ErrInvalid, r.c)
 }
 
-// administered is a coordinator whose namespace can be shown and changed.
-type administered interface {
-	coord.Inspector
-	coord.Admin
-	coord.Lowerer
-}
-
 // administrator is a recorder of such a coordinator.
 type administrator struct {
 	*recorder
-	a administered
+	a coord.Admin
 }
 
-// Inspect implements [coord.Inspector].
+// Inspect implements [coord.Admin].
 func (r administrator) Inspect(ctx context.Context) (coord.Namespace, error) { return r.a.Inspect(ctx) }
 
 // Init implements [coord.Admin].
@@ -203,5 +175,5 @@ func (r administrator) Retire(ctx context.Context, workerID int) error {
 	})
 }
 
-// Lower implements [coord.Lowerer].
+// Lower implements [coord.Admin].
 func (r administrator) Lower(ctx context.Context) (time.Time, error) { return r.a.Lower(ctx) }

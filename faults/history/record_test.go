@@ -14,6 +14,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/static"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
@@ -45,7 +46,7 @@ func child(dir string) error {
 }
 
 func recordedStatic(dir, name string) (coord.Coordinator, error) {
-	c, err := static.New(0, &static.Options{State: filepath.Join(dir, "state"), AcceptFresh: true})
+	c, err := static.New(0, static.Options{State: filepath.Join(dir, "state"), AcceptFresh: true})
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func record(t *testing.T, c coord.Coordinator) (coord.Coordinator, string) {
 }
 
 func TestOptionalInterfaces(t *testing.T) {
-	alone, err := static.New(0, nil)
+	alone, err := static.New(0, static.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,29 +114,19 @@ func TestOptionalInterfaces(t *testing.T) {
 	} {
 		r, _ := record(t, c)
 		_, wants := c.(coord.Admin)
-		_, inspects := r.(coord.Inspector)
-		_, changes := r.(coord.Admin)
-		_, lowers := r.(coord.Lowerer)
-		if inspects != wants || changes != wants || lowers != wants {
-			t.Errorf("%s: Inspector %v, Admin %v, Lowerer %v; want %v", name, inspects, changes, lowers, wants)
+		if _, changes := r.(coord.Admin); changes != wants {
+			t.Errorf("%s: Admin %v; want %v", name, changes, wants)
 		}
-		if ruler, ok := c.(coord.LeaseRuler); !ok || !reflect.DeepEqual(r.(coord.LeaseRuler).LeaseRules(), ruler.LeaseRules()) {
-			t.Errorf("%s: other lease rules", name)
-		}
-		var warnings []string
-		if w, ok := c.(coord.Warner); ok {
-			warnings = w.Warnings()
-		}
-		if got := r.(coord.Warner).Warnings(); !reflect.DeepEqual(got, warnings) {
-			t.Errorf("%s: warnings %q; want %q", name, got, warnings)
+		if got, want := coord.Describe(r), coord.Describe(c); !reflect.DeepEqual(got, want) || reflect.DeepEqual(got.Rules, coord.LeaseRules{}) {
+			t.Errorf("%s: %+v; want %+v", name, got, want)
 		}
 		g := drivertest.MustAcquire(t, r, drivertest.Request(1))
 		_, notifies := c.(coord.Notifier)
 		if lost := r.(coord.Notifier).Lost(g); (lost != nil) != notifies {
 			t.Errorf("%s: a hint of a lost lease: %v; want %v", name, lost != nil, notifies)
 		}
-		slots, err := r.(coord.Lister).List(t.Context())
-		if l, ok := c.(coord.Lister); ok {
+		slots, err := r.(driver.Lister).List(t.Context())
+		if l, ok := c.(driver.Lister); ok {
 			want, wantErr := l.List(t.Context())
 			if !reflect.DeepEqual(slots, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 				t.Errorf("%s: %v, %v; want %v, %v", name, slots, err, want, wantErr)
@@ -147,7 +138,7 @@ func TestOptionalInterfaces(t *testing.T) {
 			t.Errorf("%s: resumed to %v, %v", name, next, err)
 		}
 	}
-	if len(alone.Warnings()) == 0 {
+	if len(alone.Describe().Warnings) == 0 {
 		t.Error("there was no warning to forward")
 	}
 }
@@ -158,14 +149,14 @@ type bare struct{ coord.Coordinator }
 // placed is a coordinator that says where its namespace lives.
 type placed struct{ coord.Coordinator }
 
-func (placed) Place() string { return "here" }
+func (placed) Describe() coord.Description { return coord.Description{Place: "here"} }
 
 // TestPlace: a state file before a recorder belongs to the same namespace as one without.
 func TestPlace(t *testing.T) {
 	c := coordtest.NewFake(coordtest.FakeConfig{}).Client()
 	for want, c := range map[string]coord.Coordinator{"here": placed{c}, "": bare{c}} {
-		if r, _ := record(t, c); r.(coord.Placer).Place() != want {
-			t.Errorf("the place is %q, want %q", r.(coord.Placer).Place(), want)
+		if r, _ := record(t, c); coord.Describe(r).Place != want {
+			t.Errorf("the place is %q, want %q", coord.Describe(r).Place, want)
 		}
 	}
 }
@@ -179,11 +170,8 @@ func TestCoordinatorWithoutOptionalInterfaces(t *testing.T) {
 	if lost := r.(coord.Notifier).Lost(g); lost != nil {
 		t.Error("there is a channel")
 	}
-	if w := r.(coord.Warner).Warnings(); w != nil {
-		t.Errorf("warnings %q", w)
-	}
-	if rules := r.(coord.LeaseRuler).LeaseRules(); rules != (coord.LeaseRules{}) {
-		t.Errorf("rules %+v", rules)
+	if d := coord.Describe(r); !reflect.DeepEqual(d, coord.Description{}) {
+		t.Errorf("described as %+v", d)
 	}
 	if out, err := Check([]string{path}, limit); err != nil || out.Calls != 1 {
 		t.Errorf("%+v, %v", out, err)

@@ -54,12 +54,12 @@ func refusedFor(s *stage.Stage, w *worker.Worker) {
 
 // stored returns what is stored of all worker IDs that were ever granted or retired.
 func stored(s *stage.Stage) []coord.Slot {
-	c, err := coord.Open(s.Context(), s.Backend.URL())
+	c, err := coord.Open(s.Context(), s.Backend.URL(), coord.OpenOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}
 	defer c.Close() // its work is done
-	all, err := c.(coord.Lister).List(s.Context())
+	all, err := c.(coord.Admin).List(s.Context())
 	if err != nil {
 		s.Fatal(err)
 	}

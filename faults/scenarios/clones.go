@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/faults/stage"
@@ -28,7 +29,7 @@ var clones = []stage.Scenario{{
 // cloneScheme is the scheme of URLs whose coordinators answer their first Acquire with a grant that is part of the URL.
 const cloneScheme = "faults-clone"
 
-func init() { coord.Register(cloneScheme, openClone) }
+func init() { driver.Register(cloneScheme, openClone) }
 
 // cloned returns a generator that begins with a grant that somebody else was given.
 func cloned(s *stage.Stage, name string, g coord.Grant) worker.Generator {
@@ -42,7 +43,7 @@ func cloned(s *stage.Stage, name string, g coord.Grant) worker.Generator {
 }
 
 // openClone opens what a URL of cloned names.
-func openClone(ctx context.Context, u *coord.URL) (coord.Coordinator, error) {
+func openClone(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 	text, err := hex.DecodeString(u.Option("text"))
 	if err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func openClone(ctx context.Context, u *coord.URL) (coord.Coordinator, error) {
 	if err := g.UnmarshalText(text); err != nil {
 		return nil, err
 	}
-	c, err := coord.Open(ctx, string(of))
+	c, err := coord.Open(ctx, string(of), coord.OpenOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -107,12 +108,9 @@ func (c *clone) inward(g coord.Grant) coord.Grant {
 	return g
 }
 
-// LeaseRules implements [coord.LeaseRuler].
-func (c *clone) LeaseRules() coord.LeaseRules {
-	if r, ok := c.Coordinator.(coord.LeaseRuler); ok {
-		return r.LeaseRules()
-	}
-	return coord.LeaseRules{}
+// Describe implements [coord.Describer].
+func (c *clone) Describe() coord.Description {
+	return coord.Description{Rules: coord.Describe(c.Coordinator).Rules}
 }
 
 // runClone gives two processes one grant, lets both issue and renew, and ends one of them.
@@ -179,7 +177,7 @@ func exposure(s *stage.Stage, one, two *worker.Worker) time.Duration {
 // granted returns a grant that nobody uses yet.
 func granted(s *stage.Stage) coord.Grant {
 	s.Init(s.Backend.URL(), "")
-	c, err := coord.Open(s.Context(), s.Generator("granted").URL)
+	c, err := coord.Open(s.Context(), s.Generator("granted").URL, coord.OpenOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}

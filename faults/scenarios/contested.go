@@ -46,7 +46,7 @@ var contested = []stage.Scenario{{
 
 // raiseFloor raises the floor of the namespace to a time from now.
 func raiseFloor(s *stage.Stage, d time.Duration) {
-	c, err := coord.Open(s.Context(), s.Backend.URL())
+	c, err := coord.Open(s.Context(), s.Backend.URL(), coord.OpenOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -147,12 +147,12 @@ func elsewhere(s *stage.Stage, url string, addrs ...string) string {
 // slots asks the coordinator which worker IDs are held until that satisfies ok, for as long as limit, and returns
 // what it has said last.
 func slots(s *stage.Stage, limit time.Duration, ok func([]coord.Slot) bool) (all []coord.Slot) {
-	c, err := coord.Open(s.Context(), s.Backend.URL("ttl="+stage.TTLKeeper.String())) // which does not wait long for a server
+	c, err := coord.Open(s.Context(), s.Backend.URL("ttl="+stage.TTLKeeper.String()), coord.OpenOptions{}) // which does not wait long for a server
 	if err != nil {
 		s.Fatal(err)
 	}
 	defer c.Close() // its work is done
-	list, can := c.(coord.Lister)
+	list, can := c.(coord.Admin)
 	if !can {
 		s.Fatalf("%s cannot list its worker IDs", s.Backend.Name())
 	}

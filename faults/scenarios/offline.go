@@ -193,7 +193,7 @@ func moveAway(s *stage.Stage, restart func()) {
 
 // opened opens the coordinator of a URL until the stage ends.
 func opened(s *stage.Stage, url string) coord.Coordinator {
-	c, err := coord.Open(s.Context(), url)
+	c, err := coord.Open(s.Context(), url, coord.OpenOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -39,7 +39,7 @@ const (
 
 // admin returns an operator's view of the namespace, until the scenario ends.
 func admin(s *stage.Stage) coord.Admin {
-	c, err := coord.Open(s.Context(), s.Backend.URL())
+	c, err := coord.Open(s.Context(), s.Backend.URL(), coord.OpenOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func admin(s *stage.Stage) coord.Admin {
 
 // inspect returns what is stored for the namespace.
 func inspect(s *stage.Stage) coord.Namespace {
-	ns, err := admin(s).(coord.Inspector).Inspect(s.Context())
+	ns, err := admin(s).(coord.Admin).Inspect(s.Context())
 	if err != nil {
 		s.Fatal(err)
 	}

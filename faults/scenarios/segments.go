@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/faults/backend"
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/faults/stage"
@@ -59,7 +59,7 @@ const (
 // storeURL is the store of segments of the stage's back end.
 func storeURL(s *stage.Stage, query string) string {
 	s.Helper()
-	u, err := coord.ParseURL(s.Backend.URL())
+	u, err := driver.ParseURL(s.Backend.URL())
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func storeURL(s *stage.Stage, query string) string {
 // withStore calls do with the store.
 func withStore(s *stage.Stage, do func(segment.Store) error) {
 	s.Helper()
-	store, err := segment.Open(s.Context(), storeURL(s, ""))
+	store, err := segment.Open(s.Context(), storeURL(s, ""), segment.OpenOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func createTag(s *stage.Stage) {
 	s.Helper()
 	if tables, ok := s.Backend.(backend.Tables); ok {
 		schema := mysql.Schema("")
-		if u, _ := coord.ParseURL(s.Backend.URL()); u.Scheme == "postgres" {
+		if u, _ := driver.ParseURL(s.Backend.URL()); u.Scheme == "postgres" {
 			schema = postgres.Schema("")
 		}
 		tables.Exec(s, schema)

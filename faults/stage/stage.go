@@ -103,7 +103,7 @@ func (s *Stage) InitLong(url string, maxHorizon time.Duration) bool {
 // declare declares the namespace of a URL new, and returns whether with the longest horizon of the given space.
 func (s *Stage) declare(url string, space coord.Space) bool {
 	s.Helper()
-	c, err := coord.Open(s.Context(), url)
+	c, err := coord.Open(s.Context(), url, coord.OpenOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -112,8 +112,7 @@ func (s *Stage) declare(url string, space coord.Space) bool {
 	if !ok {
 		return false
 	}
-	rules, ok := c.(coord.LeaseRuler)
-	if !ok || rules.LeaseRules().MaxDeclared < space.MaxHorizon {
+	if coord.Describe(c).Rules.MaxDeclared < space.MaxHorizon {
 		space.MaxHorizon = 0
 	}
 	if err := admin.Init(s.Context(), space); err != nil {

@@ -148,12 +148,12 @@ func operate(s *stage.Stage, e Event) {
 
 // inspect has an operator look at the namespace.
 func inspect(ctx context.Context, s *stage.Stage, _ time.Duration) error {
-	c, err := coord.Open(ctx, s.Backend.URL(namespace))
+	c, err := coord.Open(ctx, s.Backend.URL(namespace), coord.OpenOptions{})
 	if err != nil {
 		return err
 	}
 	defer c.Close() // its work is done
-	if i, can := c.(coord.Inspector); can {
+	if i, can := c.(coord.Admin); can {
 		_, err = i.Inspect(ctx)
 	}
 	return err

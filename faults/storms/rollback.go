@@ -97,7 +97,7 @@ func (st *storm) declare() {
 
 // raise has an operator raise the floor of the namespace to a time from now.
 func raise(ctx context.Context, s *stage.Stage, d time.Duration) error {
-	c, err := coord.Open(ctx, s.Backend.URL(namespace))
+	c, err := coord.Open(ctx, s.Backend.URL(namespace), coord.OpenOptions{})
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func (g *instance) serve(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if c, err = local.New(c, g.State, &local.Options{Window: g.Window, Place: place}); err != nil {
+		if c, err = local.New(c, g.State, local.Options{Window: g.Window, Place: place}); err != nil {
 			return err
 		}
 	}
@@ -90,7 +90,7 @@ func (g *instance) serve(ctx context.Context) (err error) {
 		g.tell(describe(Closed, g.Name, gen.Health()), err)
 	})
 	if g.Listen != "" {
-		err = g.listen(ctx, gen, c)
+		err = g.listen(ctx, gen)
 		closeGenerator()
 		return errors.Join(err, c.Close())
 	}

@@ -65,7 +65,7 @@ func (g *instance) startSequence(ctx context.Context) (segment.Store, *segment.S
 // openSequence is one attempt.
 func (g *instance) openSequence(ctx context.Context) (segment.Store, *segment.Sequence, error) {
 	log := slog.New(slog.DiscardHandler)
-	store, err := segment.OpenWith(ctx, g.URL, segment.OpenOptions{Logger: log})
+	store, err := segment.Open(ctx, g.URL, segment.OpenOptions{Logger: log})
 	if err != nil {
 		return nil, nil, err
 	}

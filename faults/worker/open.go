@@ -13,6 +13,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/etcd"
 	_ "github.com/unalike-id/unalike/coord/etcd/embedded" // embed://
 	"github.com/unalike-id/unalike/coord/kubernetes"
@@ -31,14 +32,14 @@ var pooled = []string{"postgres", "mysql", "kubernetes+http"}
 // connections that several coordinators use. The clients that are made for that end with the process.
 func open(ctx context.Context, rawURL string, c clock.Clock, p *pools) (coord.Coordinator, error) {
 	if c == nil && p == nil {
-		return coord.Open(ctx, rawURL)
+		return coord.Open(ctx, rawURL, coord.OpenOptions{})
 	}
-	u, err := coord.ParseURL(rawURL)
+	u, err := driver.ParseURL(rawURL)
 	if err != nil {
 		return nil, err
 	}
 	if c == nil && !slices.Contains(pooled, u.Scheme) {
-		return coord.Open(ctx, rawURL)
+		return coord.Open(ctx, rawURL, coord.OpenOptions{})
 	}
 	if p == nil {
 		p = &pools{} // for this one alone
@@ -53,7 +54,7 @@ func open(ctx context.Context, rawURL string, c clock.Clock, p *pools) (coord.Co
 	}
 	switch u.Scheme {
 	case "static": // has no clock of its own
-		return coord.Open(ctx, rawURL)
+		return coord.Open(ctx, rawURL, coord.OpenOptions{})
 	case "etcd":
 		client, err := clientv3.New(clientv3.Config{
 			Endpoints: u.Hosts, DialTimeout: 5 * time.Second, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second, Logger: zap.NewNop(),
@@ -61,12 +62,12 @@ func open(ctx context.Context, rawURL string, c clock.Clock, p *pools) (coord.Co
 		if err != nil {
 			return nil, err
 		}
-		return given(etcd.New(client, strings.TrimPrefix(u.Path, "/"), &etcd.Options{Lease: lease, SkewBound: skew, Clock: c}))
+		return given(etcd.New(client, strings.TrimPrefix(u.Path, "/"), etcd.Options{Lease: lease, SkewBound: skew, Clock: c}))
 	case "redis":
 		client := goredis.NewClient(&goredis.Options{Addr: u.Hosts[0], MaxRetries: -1, ContextTimeoutEnabled: true})
-		return given(redis.New(client, u.Option("namespace"), &redis.Options{Lease: lease, SkewBound: skew, Clock: c}))
+		return given(redis.New(client, u.Option("namespace"), redis.Options{Lease: lease, SkewBound: skew, Clock: c}))
 	case "zk":
-		return given(zk.New(u.Hosts, u.Option("namespace"), &zk.Options{
+		return given(zk.New(u.Hosts, u.Option("namespace"), zk.Options{
 			Chroot: strings.TrimSuffix(u.Path, "/"), Lease: lease, SkewBound: skew, Clock: c,
 		}))
 	case "postgres":
@@ -90,9 +91,9 @@ func given[C coord.Coordinator](c C, err error) (coord.Coordinator, error) {
 // placeOf names the namespace of a URL, for a state file before a coordinator that cannot: one that was given a pool of
 // database/sql, which does not say where it leads.
 func placeOf(rawURL string) (string, error) {
-	u, err := coord.ParseURL(rawURL)
+	u, err := driver.ParseURL(rawURL)
 	if err != nil {
 		return "", err
 	}
-	return coord.JoinPlace(u.Scheme, append(slices.Clone(u.Hosts), u.Path, u.Option("namespace"))...), nil
+	return driver.JoinPlace(u.Scheme, append(slices.Clone(u.Hosts), u.Path, u.Option("namespace"))...), nil
 }

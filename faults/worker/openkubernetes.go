@@ -5,11 +5,12 @@ import (
 	"net/http"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/kubernetes"
 )
 
 // openKubernetes opens a URL of a Kubernetes cluster.
-func (p *pools) openKubernetes(u *coord.URL, o kubernetes.Options) (coord.Coordinator, error) {
+func (p *pools) openKubernetes(u *driver.URL, o kubernetes.Options) (coord.Coordinator, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := fmt.Sprint(u.Hosts, u.Option("namespace"), u.Option("in"), o.Lease, o.SkewBound)
@@ -17,7 +18,7 @@ func (p *pools) openKubernetes(u *coord.URL, o kubernetes.Options) (coord.Coordi
 		return shared{c}, nil
 	}
 	o.In = u.Option("in")
-	c, err := kubernetes.New(&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: kubernetesConns}}, "http://"+u.Hosts[0], u.Option("namespace"), &o)
+	c, err := kubernetes.New(&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: kubernetesConns}}, "http://"+u.Hosts[0], u.Option("namespace"), o)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/kubernetes"
 	mycoord "github.com/unalike-id/unalike/coord/mysql"
 	"github.com/unalike-id/unalike/coord/postgres"
@@ -27,7 +28,7 @@ type pools struct {
 }
 
 // get returns the pool of a URL, which is made if there is none yet.
-func get[P any](p *pools, all *map[string]P, u *coord.URL, connect func() (P, error)) (P, error) {
+func get[P any](p *pools, all *map[string]P, u *driver.URL, connect func() (P, error)) (P, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := u.User.String() + "@" + strings.Join(u.Hosts, ",") + u.Path
@@ -46,7 +47,7 @@ func get[P any](p *pools, all *map[string]P, u *coord.URL, connect func() (P, er
 }
 
 // openPostgres opens a URL of PostgreSQL.
-func (p *pools) openPostgres(ctx context.Context, u *coord.URL, o postgres.Options, c clock.Clock) (coord.Coordinator, error) {
+func (p *pools) openPostgres(ctx context.Context, u *driver.URL, o postgres.Options, c clock.Clock) (coord.Coordinator, error) {
 	pool, err := get(p, &p.postgres, u, func() (*pgxpool.Pool, error) {
 		config, err := pgxpool.ParseConfig("postgres://" + u.User.String() + "@" + strings.Join(u.Hosts, ",") + u.Path + "?target_session_attrs=read-write")
 		if err != nil {
@@ -60,11 +61,11 @@ func (p *pools) openPostgres(ctx context.Context, u *coord.URL, o postgres.Optio
 		return nil, err
 	}
 	o.Accept, o.Clock = accepted(u), c
-	return given(postgres.New(pool, u.Option("namespace"), &o))
+	return given(postgres.New(pool, u.Option("namespace"), o))
 }
 
 // openMySQL opens a URL of MySQL.
-func (p *pools) openMySQL(u *coord.URL, o mycoord.Options, c clock.Clock) (coord.Coordinator, error) {
+func (p *pools) openMySQL(u *driver.URL, o mycoord.Options, c clock.Clock) (coord.Coordinator, error) {
 	pool, err := get(p, &p.mysql, u, func() (*sql.DB, error) {
 		config := mysql.NewConfig()
 		config.User, config.Net, config.Addr, config.DBName = u.User.Username(), "tcp", u.Hosts[0], strings.TrimPrefix(u.Path, "/")
@@ -83,11 +84,11 @@ func (p *pools) openMySQL(u *coord.URL, o mycoord.Options, c clock.Clock) (coord
 		return nil, err
 	}
 	o.Accept, o.Clock = accepted(u), c
-	return given(mycoord.New(pool, u.Option("namespace"), &o))
+	return given(mycoord.New(pool, u.Option("namespace"), o))
 }
 
 // accepted are the risks that a URL accepts.
-func accepted(u *coord.URL) []string {
+func accepted(u *driver.URL) []string {
 	if names := u.Option("accept"); names != "" {
 		return strings.Split(names, ",")
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/client"
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/server"
@@ -19,9 +18,9 @@ import (
 const clientTime = 2 * time.Second
 
 // listen serves the generator until ctx ends, and ends as 'unalike serve' does: what is under way is answered.
-func (g *instance) listen(ctx context.Context, gen *core.Generator, c coord.Coordinator) error {
+func (g *instance) listen(ctx context.Context, gen *core.Generator) error {
 	s, err := server.New(server.Config{
-		Generators: map[string]server.Generator{server.DefaultName: {Generator: gen, Layout: g.layout, Coordinator: c}},
+		Generators: map[string]server.Generator{server.DefaultName: gen},
 		Logger:     slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -68,7 +67,7 @@ func (g *instance) bind(ctx context.Context) (l net.Listener, err error) {
 
 // serveFromServers has IDs from servers until ctx ends.
 func (g *instance) serveFromServers(ctx context.Context) error {
-	c, err := client.New(g.Servers, &client.Options{Prefetch: g.Prefetch, Timeout: clientTime})
+	c, err := client.New(g.Servers, client.Options{Prefetch: g.Prefetch, Timeout: clientTime})
 	if err != nil {
 		return err
 	}

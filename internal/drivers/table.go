@@ -1,5 +1,6 @@
-// Package drivers has what those who read URLs share: the table of drivers by their schemes,
-// the ports that they mean, and what to ask where something else listens.
+// Package drivers has what coord, segment and those who read URLs share: the table of drivers by
+// their schemes, the ports that they mean, what to ask where something else listens, and the check
+// of names.
 package drivers
 
 import (
@@ -34,9 +35,13 @@ func (t *Table[O]) Schemes() []string {
 	return slices.Sorted(maps.Keys(t.openers))
 }
 
-// Find returns what opens the URLs of a scheme. Kind is whose drivers these are, for [Package]. Of says in errors what for;
+// Find returns what opens a URL. Kind is whose drivers these are, for [Package]. Of says in errors what for;
 // empty: that is clear.
-func (t *Table[O]) Find(kind, scheme, of string) (o O, err error) {
+func (t *Table[O]) Find(kind, rawURL, of string) (o O, err error) {
+	scheme, _, err := CutScheme(rawURL)
+	if err != nil {
+		return o, err
+	}
 	t.mu.RLock()
 	openers := t.openers[scheme]
 	t.mu.RUnlock()

@@ -24,7 +24,6 @@ func LongRequest(n int) coord.Request {
 type Operated interface {
 	coord.Coordinator
 	coord.Admin
-	coord.Inspector
 }
 
 // LossOfLongWindows declares a namespace with [LongHorizon], and has the back end lose state: who

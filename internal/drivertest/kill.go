@@ -30,7 +30,7 @@ func HolderMain() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*CallTime)
-	c, err := coord.Open(ctx, url)
+	c, err := coord.Open(ctx, url, coord.OpenOptions{})
 	if err == nil {
 		err = PrintIDs(ctx, c, time.Microsecond, Patient(ctx), coord.LeaseConfig{WorkerIDs: coord.Range{Count: 1}})
 	}

@@ -15,7 +15,7 @@ import (
 // Open opens a URL and closes what comes of it with the test.
 func Open(tb testing.TB, url string) (coord.Coordinator, error) {
 	tb.Helper()
-	c, err := coord.Open(Within(tb), url)
+	c, err := coord.Open(Within(tb), url, coord.OpenOptions{})
 	if err != nil {
 		return nil, err
 	}

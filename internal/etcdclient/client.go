@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/unalike-id/unalike/clock"
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/tlsfiles"
 )
@@ -37,7 +37,7 @@ func init() {
 }
 
 // Config returns how to connect.
-func Config(u *coord.URL) (clientv3.Config, error) {
+func Config(u *driver.URL) (clientv3.Config, error) {
 	cfg := clientv3.Config{
 		DialKeepAliveTime:    pingEvery,
 		DialKeepAliveTimeout: pingTimeout,

@@ -9,7 +9,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/etcdclient"
 	"github.com/unalike-id/unalike/internal/leaktest"
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 // TestLogin: the first call logs in, and making a client waits for nobody.
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	u, err := coord.ParseURL("etcd://alice:secret@" + drivertest.Answers(t, "SSH-2.0-OpenSSH_9.6\r\n") + "/orders")
+	u, err := driver.ParseURL("etcd://alice:secret@" + drivertest.Answers(t, "SSH-2.0-OpenSSH_9.6\r\n") + "/orders")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestForgotten(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t)
 	etcdtest.Protect(t, server, "ns/", "secret")
-	u, err := coord.ParseURL("etcd://holder:secret@" + server.Endpoint + "/orders")
+	u, err := driver.ParseURL("etcd://holder:secret@" + server.Endpoint + "/orders")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestConfig(t *testing.T) {
 		"etcds://h/x?ca=/nowhere":    "/nowhere",
 		"etcd://h:x/y":               "port",
 	} {
-		u, err := coord.ParseURL(url)
+		u, err := driver.ParseURL(url)
 		if err == nil {
 			_, err = etcdclient.Config(u)
 		}

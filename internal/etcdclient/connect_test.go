@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/etcdclient"
 )
 
@@ -36,7 +36,7 @@ func TestConnects(t *testing.T) {
 			}
 		}
 	}()
-	u, err := coord.ParseURL("etcd://" + l.Addr().String() + "/orders")
+	u, err := driver.ParseURL("etcd://" + l.Addr().String() + "/orders")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,23 +17,24 @@ var allowed = map[string][]string{
 	"clock":               nil,
 	"clock/clocktest":     {"clock"},
 	"coord":               {"clock", "internal/drivers"},
-	"coord/coordtest":     {"clock", "coord", "clock/clocktest", "internal/drivers"},
-	"coord/follow":        {"clock", "coord", "internal/drivers"},
-	"coord/local":         {"clock", "coord", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/drivers"},
-	"coord/static":        {"clock", "coord", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/protocol", "internal/drivers"},
-	"core":                {"clock", "coord", "internal/keeper", "internal/logs", "internal/drivers"},
-	"core/coretest":       {"clock", "coord", "internal/keeper", "internal/logs", "core", "clock/clocktest", "internal/drivers"},
+	"coord/coordtest":     {"clock", "coord", "clock/clocktest", "internal/drivers", "coord/driver"},
+	"coord/driver":        {"clock", "coord", "internal/drivers"},
+	"coord/follow":        {"clock", "coord", "internal/drivers", "coord/driver"},
+	"coord/local":         {"clock", "coord", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/drivers", "coord/driver"},
+	"coord/static":        {"clock", "coord", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/protocol", "internal/drivers", "coord/driver"},
+	"core":                {"clock", "coord", "internal/keeper", "internal/logs", "internal/drivers", "coord/driver"},
+	"core/coretest":       {"clock", "coord", "internal/keeper", "internal/logs", "core", "clock/clocktest", "internal/drivers", "coord/driver"},
 	"internal/drivers":    nil,
 	"internal/filesys":    nil,
 	"internal/filelock":   nil,
 	"internal/keeper":     {"clock", "coord", "internal/logs", "internal/drivers"},
 	"internal/lifetime":   {"clock", "coord", "internal/logs", "internal/drivers"},
 	"internal/logs":       nil,
-	"internal/protocol":   {"clock", "coord", "internal/lifetime", "internal/logs", "internal/drivers"},
+	"internal/protocol":   {"clock", "coord", "internal/lifetime", "internal/logs", "internal/drivers", "coord/driver"},
 	"probe":               nil,
-	"segment":             {"clock", "coord", "internal/logs", "internal/drivers"},
-	"segment/segmenttest": {"clock", "coord", "internal/logs", "segment", "internal/drivers"},
-	"coord/kubernetes":    {"clock", "coord", "coord/local", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/protocol", "internal/drivers"},
+	"segment":             {"clock", "coord", "internal/logs", "internal/drivers", "coord/driver"},
+	"segment/segmenttest": {"clock", "coord", "internal/logs", "segment", "internal/drivers", "coord/driver"},
+	"coord/kubernetes":    {"clock", "coord", "coord/local", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/protocol", "internal/drivers", "coord/driver"},
 }
 
 // platforms differ in the files that are built.
@@ -61,7 +62,7 @@ func TestStandardLibraryOnly(t *testing.T) {
 // TestConfigImports: a program that is configured by a file gets a reader of YAML, and no
 // driver that it has not imported itself.
 func TestConfigImports(t *testing.T) {
-	want := []string{module + "clock", module + "config", module + "coord", module + "coord/local", module + "core", module + "internal/drivers", module + "internal/filelock", module + "internal/filesys", module + "internal/lifetime", module + "internal/keeper", module + "internal/logs", module + "internal/near", module + "segment", "go.yaml.in/yaml/v3"}
+	want := []string{module + "clock", module + "config", module + "coord", module + "coord/driver", module + "coord/local", module + "core", module + "internal/drivers", module + "internal/filelock", module + "internal/filesys", module + "internal/lifetime", module + "internal/keeper", module + "internal/logs", module + "internal/near", module + "segment", "go.yaml.in/yaml/v3"}
 	for _, platform := range platforms {
 		for _, dep := range dependencies(t, platform, "config") {
 			if !slices.Contains(want, dep) {
@@ -90,7 +91,7 @@ func dependencies(t *testing.T, platform, pkg string) []string {
 // TestServiceImports: whoever has IDs from servers gets protobuf and no driver, and whoever mounts the
 // server gets Connect beside that, and not gRPC's own library.
 func TestServiceImports(t *testing.T) {
-	inside := []string{"clock", "core", "coord", "internal/keeper", "internal/logs", "internal/drivers", "proto/unalike/v1"}
+	inside := []string{"clock", "core", "coord", "internal/keeper", "internal/logs", "internal/drivers", "coord/driver", "proto/unalike/v1"}
 	for pkg, want := range map[string]struct{ inside, modules []string }{
 		"client": {append([]string{"client"}, inside...), []string{"google.golang.org/protobuf/"}},
 		"server": {

@@ -122,10 +122,7 @@ func (k *Keeper) tellService() {
 // tellOpening logs that the window just acquired opens later than any clock that is
 // right can have pushed it: whoever waits for it in silence waits for years.
 func (k *Keeper) tellOpening() {
-	longest := k.cfg.Lease.Horizon
-	if r, ok := k.cfg.Coordinator.(coord.LeaseRuler); ok {
-		longest = max(longest, r.LeaseRules().LongestWindow())
-	}
+	longest := max(k.cfg.Lease.Horizon, coord.Describe(k.cfg.Coordinator).Rules.LongestWindow())
 	now, opens := k.timeOf(k.now()), k.timeOf(k.grant.NotBefore+1)
 	if opens.Sub(now) <= longest+k.cfg.Lease.TTL+farSkew {
 		return

@@ -17,7 +17,7 @@ const visitRoom = 1 << 20
 // Init implements [coord.Admin]. A namespace need not be declared before it is used: one
 // that was never seen is taken to be new.
 func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
-	if err := lifetime.CheckDeclared(space.MaxHorizon, c.LeaseRules(), c.set.ShortOnly); err != nil {
+	if err := lifetime.CheckDeclared(space.MaxHorizon, c.rules(), c.set.ShortOnly); err != nil {
 		return err
 	}
 	meta := NewMeta(space)
@@ -51,7 +51,7 @@ func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Tim
 	})
 }
 
-// Lower implements [coord.Lowerer]. Clocks are compared as Quarantine does.
+// Lower implements [coord.Admin]. Clocks are compared as Quarantine does.
 func (c *Coordinator) Lower(ctx context.Context) (time.Time, error) {
 	return c.changeFloor(ctx, "lower the floor", func(meta Meta, now int64) (Meta, error) {
 		return meta.Lowered(now, c.horizon(), c.set.SkewBound)
@@ -159,7 +159,7 @@ func (c *Coordinator) visit(ctx context.Context, what string, call func(context.
 	})
 }
 
-// List implements [coord.Lister].
+// List implements [coord.Admin].
 func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
 	var slots []coord.Slot
 	var unreadable []error
@@ -181,7 +181,7 @@ func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
 	return slots, errors.Join(append([]error{err}, unreadable...)...)
 }
 
-// Inspect implements [coord.Inspector].
+// Inspect implements [coord.Admin].
 func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 	var n coord.Namespace
 	err := c.visit(ctx, "look at the namespace", func(ctx context.Context, s Session) error {

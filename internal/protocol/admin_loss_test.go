@@ -41,7 +41,7 @@ func TestClosingRecordsALoss(t *testing.T) {
 			if _, err := c.(coord.Admin).Quarantine(t.Context(), time.UnixMicro(space.Scale.Micro(space.LastTick))); err != nil {
 				t.Fatal(err)
 			}
-			n, err := c.(coord.Inspector).Inspect(t.Context())
+			n, err := c.(coord.Admin).Inspect(t.Context())
 			if err != nil || !n.Closed || space.Scale.Tick(n.Lost.UnixMicro()) <= g.NotAfter {
 				t.Errorf("%v was lost, and the namespace shows %+v, %v", g, n, err)
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/logs"
 )
@@ -21,7 +22,7 @@ type Settings struct {
 	Driver    string // for error messages
 	Title     string // what the log calls the back end
 	Namespace string
-	// Place is the text of [coord.Placer]; empty: not known.
+	// Place is the text of [coord.Description]; empty: not known.
 	Place string
 	Lease coord.LeaseConfig
 	// MinTTL is the shortest TTL, and MaxHorizon the longest horizon: a constant of the
@@ -63,14 +64,10 @@ type Coordinator struct {
 
 var (
 	_ coord.Coordinator = (*Coordinator)(nil)
-	_ coord.LeaseRuler  = (*Coordinator)(nil)
+	_ coord.Describer   = (*Coordinator)(nil)
 	_ coord.Notifier    = (*Coordinator)(nil)
-	_ coord.Lister      = (*Coordinator)(nil)
-	_ coord.Inspector   = (*Coordinator)(nil)
 	_ coord.Admin       = (*Coordinator)(nil)
-	_ coord.Lowerer     = (*Coordinator)(nil)
 	_ coord.Resumer     = (*Coordinator)(nil)
-	_ coord.Placer      = (*Coordinator)(nil)
 )
 
 // New returns a coordinator over a store. Errors wrap [coord.ErrInvalid].
@@ -87,15 +84,21 @@ func New(store Store, s Settings) (*Coordinator, error) {
 		watches:  map[watchKey]*watched{},
 		looked:   map[int]lastLook{},
 	}
-	if _, err := coord.ResolveLease(surviving{c}, coord.LeaseConfig{}); err != nil {
+	rules := c.rules()
+	rules.Surviving = true // nobody knows yet whether holders do
+	if _, err := driver.ResolveLease(rules, coord.LeaseConfig{}); err != nil {
 		return nil, err
 	}
 	c.life = lifetime.Begin(s.Driver, s.Namespace)
 	return c, nil
 }
 
-// LeaseRules implements [coord.LeaseRuler].
-func (c *Coordinator) LeaseRules() coord.LeaseRules {
+// Describe implements [coord.Describer].
+func (c *Coordinator) Describe() coord.Description {
+	return coord.Description{Rules: c.rules(), Place: c.set.Place}
+}
+
+func (c *Coordinator) rules() coord.LeaseRules {
 	rules := coord.LeaseRules{Set: c.set.Lease, MinTTL: c.set.MinTTL, MaxHorizon: c.set.MaxHorizon}
 	if c.set.ShortOnly == "" {
 		rules.MaxDeclared = coord.LongestHorizon
@@ -105,19 +108,6 @@ func (c *Coordinator) LeaseRules() coord.LeaseRules {
 	}
 	return rules
 }
-
-// surviving is a coordinator of which nobody knows yet whether its holders survive.
-type surviving struct{ *Coordinator }
-
-// LeaseRules implements [coord.LeaseRuler].
-func (s surviving) LeaseRules() coord.LeaseRules {
-	rules := s.Coordinator.LeaseRules()
-	rules.Surviving = true
-	return rules
-}
-
-// Place implements [coord.Placer].
-func (c *Coordinator) Place() string { return c.set.Place }
 
 // usualTTL is the TTL of a lease of which nothing is known.
 func (c *Coordinator) usualTTL() time.Duration { return cmp.Or(c.set.Lease.TTL, coord.DefaultTTL) }
@@ -151,7 +141,7 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (co
 
 // Resume implements [coord.Resumer].
 func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
-	if err := coord.CheckResume(g, token); err != nil {
+	if err := driver.CheckResume(g, token); err != nil {
 		return coord.Grant{}, err
 	}
 	var r coord.Grant
@@ -198,7 +188,7 @@ func (c *Coordinator) checkRequest(req coord.Request) error {
 	if req.TTL < c.set.MinTTL {
 		return fmt.Errorf("%w: TTL is %v; %s needs at least %v", coord.ErrInvalid, req.TTL, c.set.Driver, c.set.MinTTL)
 	}
-	return lifetime.CheckHorizon(req, c.LeaseRules())
+	return lifetime.CheckHorizon(req, c.rules())
 }
 
 // now reads this machine's clock, in microseconds since 1970.

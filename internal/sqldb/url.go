@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/tlsfiles"
 )
@@ -48,7 +48,7 @@ func (s Scheme) SetPort() {
 }
 
 // Server reads where the database is. Example is the end of a URL that is complete.
-func (s Scheme) Server(u *coord.URL, example string) (t Server, err error) {
+func (s Scheme) Server(u *driver.URL, example string) (t Server, err error) {
 	usage := fmt.Sprintf("write %s://user:password@host:%s/database?%s", u.Scheme, s.Port, example)
 	t.Database, t.Socket = strings.TrimPrefix(u.Path, "/"), u.Option("socket")
 	switch {

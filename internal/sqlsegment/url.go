@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/sqldb"
 	"github.com/unalike-id/unalike/segment"
 )
@@ -18,18 +19,23 @@ type Target struct {
 }
 
 // Parse reads a URL.
-func Parse(s sqldb.Scheme, u *coord.URL) (Target, error) {
+func Parse(s sqldb.Scheme, u *driver.URL) (Target, error) {
 	t, err := parseURL(s, u)
 	if err != nil {
-		if !errors.Is(err, coord.ErrInvalid) {
-			err = fmt.Errorf("%s URL: %w", u.Scheme, err)
-		}
-		err = fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
+		err = Invalid(u, err)
 	}
 	return t, err
 }
 
-func parseURL(s sqldb.Scheme, u *coord.URL) (t Target, err error) {
+// Invalid returns an error about a URL as one that wraps [segment.ErrInvalidConfig].
+func Invalid(u *driver.URL, err error) error {
+	if !errors.Is(err, coord.ErrInvalid) {
+		err = fmt.Errorf("%s URL: %w", u.Scheme, err)
+	}
+	return fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
+}
+
+func parseURL(s sqldb.Scheme, u *driver.URL) (t Target, err error) {
 	if err := u.OnlyOptions(append([]string{"table", "durable", "failover"}, sqldb.ServerOptions...)...); err != nil {
 		return t, err
 	}
@@ -42,7 +48,7 @@ func parseURL(s sqldb.Scheme, u *coord.URL) (t Target, err error) {
 }
 
 // ParseSafety reads the options durable and failover, which all stores have.
-func ParseSafety(u *coord.URL) (durable bool, skip int64, err error) {
+func ParseSafety(u *driver.URL) (durable bool, skip int64, err error) {
 	switch v := u.Option("durable"); {
 	case v == "require":
 		durable = true

@@ -15,6 +15,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	coorddriver "github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/sqldb"
@@ -65,7 +66,7 @@ func (o Options) Resolve() (Options, error) {
 
 // New returns the coordinator of a namespace.
 func New(db DB, d Dialect, driver, title, namespace string, at []string, o Options) (*protocol.Coordinator, error) {
-	if err := coord.CheckNamespace(namespace); err != nil {
+	if err := coorddriver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
 	o, err := o.Resolve()
@@ -79,7 +80,7 @@ func New(db DB, d Dialect, driver, title, namespace string, at []string, o Optio
 	}
 	place := ""
 	if len(at) > 0 {
-		place = coord.JoinPlace(driver, append(slices.Clone(at), o.Prefix, namespace)...)
+		place = coorddriver.JoinPlace(driver, append(slices.Clone(at), o.Prefix, namespace)...)
 	}
 	return protocol.New(NewStore(db, d, namespace, o), protocol.Settings{
 		Driver: driver, Place: place, Title: title, Namespace: namespace, Lease: o.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,

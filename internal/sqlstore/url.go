@@ -1,11 +1,10 @@
 package sqlstore
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
@@ -17,16 +16,16 @@ type Target struct {
 }
 
 // Parse reads a URL.
-func Parse(s sqldb.Scheme, u *coord.URL) (Target, error) {
+func Parse(s sqldb.Scheme, u *driver.URL) (Target, error) {
 	t, err := parseURL(s, u)
-	if err != nil && !errors.Is(err, coord.ErrInvalid) {
-		err = fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
+	if err != nil {
+		err = u.Invalid(err)
 	}
 	t.Options.Logger = u.Logger
 	return t, err
 }
 
-func parseURL(s sqldb.Scheme, u *coord.URL) (t Target, err error) {
+func parseURL(s sqldb.Scheme, u *driver.URL) (t Target, err error) {
 	if err := u.CheckOptions(append([]string{"namespace", "prefix", "accept", "skew"}, sqldb.ServerOptions...)...); err != nil {
 		return t, err
 	}
@@ -37,14 +36,14 @@ func parseURL(s sqldb.Scheme, u *coord.URL) (t Target, err error) {
 	if t.Namespace = u.Option("namespace"); t.Namespace == "" {
 		return t, fmt.Errorf("there is no namespace; write %s://user:password@host:%s/database?%s", u.Scheme, s.Port, example)
 	}
-	if err := coord.CheckNamespace(t.Namespace); err != nil {
+	if err := driver.CheckNamespace(t.Namespace); err != nil {
 		return t, err
 	}
 	return t, t.Options.parse(u)
 }
 
 // parse reads the options that are not about the server.
-func (o *Options) parse(u *coord.URL) (err error) {
+func (o *Options) parse(u *driver.URL) (err error) {
 	o.Prefix = u.Option("prefix")
 	if names := u.Option("accept"); names != "" {
 		o.Accept = strings.Split(names, ",")

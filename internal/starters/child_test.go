@@ -71,7 +71,7 @@ func serve(url string) error {
 	if err != nil {
 		return err
 	}
-	c, err := coord.Open(context.Background(), url)
+	c, err := coord.Open(context.Background(), url, coord.OpenOptions{})
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func crowd(t *testing.T, url string, all, processes int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	c, err := coord.Open(ctx, url)
+	c, err := coord.Open(ctx, url, coord.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // Config reads the certificates that a URL names. They are read once; a program
 // whose certificates change makes its own client and passes that to the driver.
-func Config(u *coord.URL, now clock.Clock) (*tls.Config, error) {
+func Config(u *driver.URL, now clock.Clock) (*tls.Config, error) {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
 	if u.Has("ca") {
 		pem, err := os.ReadFile(u.Option("ca"))
@@ -41,7 +41,7 @@ func Config(u *coord.URL, now clock.Clock) (*tls.Config, error) {
 
 // None refuses the options of a URL without TLS that are about TLS, for which the
 // scheme is secure.
-func None(u *coord.URL, secure string) error {
+func None(u *driver.URL, secure string) error {
 	for _, name := range []string{"ca", "cert", "key"} {
 		if u.Has(name) {
 			return fmt.Errorf("option %s is about TLS; write %s:// for TLS", name, secure)

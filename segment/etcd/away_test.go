@@ -21,7 +21,7 @@ func TestComesBack(t *testing.T) {
 	st, err := New(s.Client(t, grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 		dials.Add(1)
 		return new(net.Dialer).DialContext(ctx, "tcp", addr)
-	})), "orders", nil)
+	})), "orders", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func TestDenied(t *testing.T) {
 	etcdtest.Protect(t, server, "/unalike/segments/ns/", password)
 	open := func(user string) segment.Store {
 		t.Helper()
-		s, err := segment.Open(within(t), "etcd://"+user+server.Endpoint+"/ns")
+		s, err := segment.Open(within(t), "etcd://"+user+server.Endpoint+"/ns", segment.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

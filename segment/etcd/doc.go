@@ -8,7 +8,7 @@
 //
 // Or with a client of your own, which stays yours:
 //
-//	store, err := etcd.New(client, "orders", nil)
+//	store, err := etcd.New(client, "orders", etcd.Options{})
 //
 // Options of the URL: durable and failover as in package segment/mysql, and ca, cert, key with the scheme etcds. A tag is the
 // key /unalike/segments/{namespace}/{tag}; its value is JSON. Package embedded of the same folder runs the server too.

@@ -22,7 +22,7 @@ import (
 func TestCrowds(t *testing.T) {
 	c := etcdtest.StartCluster(t, 1)
 	open := func() *Store {
-		st, err := New(c.Client(t), "crowds", nil)
+		st, err := New(c.Client(t), "crowds", Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

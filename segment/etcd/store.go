@@ -16,7 +16,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/etcdclient"
 	"github.com/unalike-id/unalike/internal/logs"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
@@ -26,7 +26,7 @@ import (
 // root begins all keys.
 const root = "/unalike/segments/"
 
-// Options are the settings of [New] beyond client and namespace. The zero Options is usable, and so is nil.
+// Options are the settings of [New] beyond client and namespace. The zero Options works.
 type Options struct {
 	// Skip is what is added to a tag when the cluster is another one than before. 0: refills stop then with
 	// segment.ErrStoreChanged until somebody has advanced the tag.
@@ -71,11 +71,8 @@ var (
 
 // New returns a store in a namespace of the cluster that a client is connected to. It contacts nobody. The client stays
 // the caller's: close it after the store. Errors wrap [segment.ErrInvalidConfig].
-func New(client *clientv3.Client, namespace string, o *Options) (*Store, error) {
-	if o == nil {
-		o = &Options{}
-	}
-	switch err := coord.CheckNamespace(namespace); {
+func New(client *clientv3.Client, namespace string, o Options) (*Store, error) {
+	switch err := driver.CheckNamespace(namespace); {
 	case client == nil:
 		return nil, fmt.Errorf("%w: the etcd client is nil", segment.ErrInvalidConfig)
 	case err != nil:

@@ -9,6 +9,7 @@ import (
 
 	"go.etcd.io/etcd/server/v3/storage/wal"
 
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/segment"
@@ -30,7 +31,7 @@ func within(tb testing.TB) context.Context {
 // store returns a store with a client of its own.
 func store(tb testing.TB, s *etcdtest.Server, o *Options) *Store {
 	tb.Helper()
-	st, err := New(s.Client(tb), "orders", o)
+	st, err := New(s.Client(tb), "orders", drivertest.Value(o))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func TestSuite(t *testing.T) {
 // TestURL: a store is opened by its URL.
 func TestURL(t *testing.T) {
 	s := etcdtest.Start(t)
-	st, err := segment.Open(within(t), "etcd://"+s.Endpoint+"/orders?failover=skip:1000")
+	st, err := segment.Open(within(t), "etcd://"+s.Endpoint+"/orders?failover=skip:1000", segment.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func TestURL(t *testing.T) {
 	}
 	wantTake(t, store(t, s, nil), "a", 10, 1)
 	for _, bad := range []string{"etcd://h", "etcd:///ns", "etcd://h/a\nb", "etcd://h/ns?ttl=5s", "etcd://h/ns?failover=x", "etcd://h/ns?ca=x", "etcd://u@h/ns"} {
-		if _, err := segment.Open(within(t), bad); !errors.Is(err, segment.ErrInvalidConfig) {
+		if _, err := segment.Open(within(t), bad, segment.OpenOptions{}); !errors.Is(err, segment.ErrInvalidConfig) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

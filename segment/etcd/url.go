@@ -8,7 +8,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/etcdclient"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
 	"github.com/unalike-id/unalike/segment"
@@ -20,13 +20,10 @@ func init() {
 }
 
 // open makes a store, and a client of its own, from a URL.
-func open(ctx context.Context, u *coord.URL) (segment.Store, error) {
+func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
 	namespace, config, o, err := parse(u)
 	if err != nil {
-		if !errors.Is(err, coord.ErrInvalid) {
-			err = fmt.Errorf("%s URL: %w", u.Scheme, err)
-		}
-		return nil, fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
+		return nil, sqlsegment.Invalid(u, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -35,7 +32,7 @@ func open(ctx context.Context, u *coord.URL) (segment.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := New(client, namespace, &o)
+	s, err := New(client, namespace, o)
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
@@ -43,7 +40,7 @@ func open(ctx context.Context, u *coord.URL) (segment.Store, error) {
 	return s, nil
 }
 
-func parse(u *coord.URL) (namespace string, config clientv3.Config, o Options, err error) {
+func parse(u *driver.URL) (namespace string, config clientv3.Config, o Options, err error) {
 	if err := u.OnlyOptions("durable", "failover", "ca", "cert", "key"); err != nil {
 		return "", config, o, err
 	}
@@ -55,7 +52,7 @@ func parse(u *coord.URL) (namespace string, config clientv3.Config, o Options, e
 	if len(u.Hosts) == 0 || namespace == "" {
 		return "", config, o, fmt.Errorf("there is no host or no namespace; write %s://host1:2379,host2:2379/namespace", u.Scheme)
 	}
-	if err := coord.CheckNamespace(namespace); err != nil {
+	if err := driver.CheckNamespace(namespace); err != nil {
 		return "", config, o, err
 	}
 	config, err = etcdclient.Config(u)

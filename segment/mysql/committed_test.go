@@ -87,7 +87,7 @@ func checkChain(t *testing.T, s *mysqltest.Server, pool *sql.DB) {
 	own := connect(t, s.DSN(""))
 	own.SetMaxOpenConns(1)
 	st := store(t, own, nil)
-	made, err := segment.Open(within(t), "mysql://"+mysqltest.User+":"+mysqltest.Password+"@"+s.Addr()+"/"+mysqltest.Database)
+	made, err := segment.Open(within(t), "mysql://"+mysqltest.User+":"+mysqltest.Password+"@"+s.Addr()+"/"+mysqltest.Database, segment.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func TestURL(t *testing.T) {
 	s, _ := start(t)
 	url := "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + s.Addr() + "/" + mysqltest.Database
 	for _, more := range []string{"", "?table=leaf_alloc", "?table=unalike.leaf_alloc&durable=warn&failover=skip:1000", "?failover=stop"} {
-		st, err := segment.Open(within(t), url+more)
+		st, err := segment.Open(within(t), url+more, segment.OpenOptions{})
 		if err != nil {
 			t.Errorf("%s: %v", more, err)
 			continue
@@ -38,13 +38,13 @@ func TestURL(t *testing.T) {
 		"?namespace=x": "unknown option", "?ttl=5s": "unknown option", "?ca=x": "mysqls://",
 		"?table=missing": "CREATE TABLE `missing` (biz_tag varchar(128)", "?durable=require&table=missing": "CREATE TABLE",
 	} {
-		_, err := segment.Open(within(t), url+more)
+		_, err := segment.Open(within(t), url+more, segment.OpenOptions{})
 		if !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), mysqltest.Password+"@") {
 			t.Errorf("%s: %v; want %q", more, err, want)
 		}
 	}
 	for _, bad := range []string{"mysql://h/db", "mysql://u:p@/db", "mysql://u:p@h", "mysql://u:p@h,i/db", "mysql://u:p@h/a/b", "mysql://u:p@h/db?socket=/s"} {
-		if _, err := segment.Open(within(t), bad); !errors.Is(err, segment.ErrInvalidConfig) {
+		if _, err := segment.Open(within(t), bad, segment.OpenOptions{}); !errors.Is(err, segment.ErrInvalidConfig) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

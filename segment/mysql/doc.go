@@ -9,7 +9,7 @@
 //
 // Or with a pool of your own, which stays yours:
 //
-//	store, err := mysql.New(pool, nil)
+//	store, err := mysql.New(pool, mysql.Options{})
 //
 // # The URL
 //

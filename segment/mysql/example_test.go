@@ -13,7 +13,7 @@ import (
 // A program that has a pool of connections anyway numbers its orders from a table beside them.
 func Example() {
 	insert := func(ctx context.Context, pool *sql.DB, customer string) error {
-		store, err := mysql.New(pool, nil)
+		store, err := mysql.New(pool, mysql.Options{})
 		if err != nil {
 			return err
 		}

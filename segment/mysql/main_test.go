@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 	"github.com/unalike-id/unalike/segment"
@@ -52,7 +53,7 @@ func start(tb testing.TB, args ...string) (*mysqltest.Server, *sql.DB) {
 // store returns a store on a pool, which is closed with the test.
 func store(tb testing.TB, pool *sql.DB, o *Options) *Store {
 	tb.Helper()
-	s, err := New(pool, o)
+	s, err := New(pool, drivertest.Value(o))
 	if err != nil {
 		tb.Fatal(err)
 	}

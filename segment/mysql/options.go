@@ -9,7 +9,7 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// Options are the settings of [New] beyond the pool. The zero Options is usable, and so is nil.
+// Options are the settings of [New] beyond the pool. The zero Options works.
 type Options struct {
 	// Table is the name of the table, or schema.table. Empty: leaf_alloc.
 	Table string
@@ -29,14 +29,11 @@ type Store struct{ *sqlsegment.Store }
 
 // New returns a store in the database that a pool is connected to. It contacts nobody; the first call looks at the
 // server. The pool stays the caller's: close it after the store. Errors wrap [segment.ErrInvalidConfig].
-func New(pool *sql.DB, o *Options) (*Store, error) {
+func New(pool *sql.DB, o Options) (*Store, error) {
 	if pool == nil {
 		return nil, fmt.Errorf("%w: the pool is nil", segment.ErrInvalidConfig)
 	}
-	if o == nil {
-		o = &Options{}
-	}
-	return newStore(&db{pool: pool}, sqlsegment.Options(*o))
+	return newStore(&db{pool: pool}, sqlsegment.Options(o))
 }
 
 func newStore(d *db, o sqlsegment.Options) (*Store, error) {

@@ -142,7 +142,7 @@ func TestDurable(t *testing.T) {
 		t.Errorf("Warnings: %s", w)
 	}
 	url := "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + s.Addr() + "/" + mysqltest.Database + "?durable=require"
-	if _, err := segment.Open(within(t), url); !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), "innodb_flush_log_at_trx_commit") {
+	if _, err := segment.Open(within(t), url, segment.OpenOptions{}); !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), "innodb_flush_log_at_trx_commit") {
 		t.Errorf("Open: %v", err)
 	}
 	exec(t, pool, "SET GLOBAL innodb_flush_log_at_trx_commit = 1")

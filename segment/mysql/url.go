@@ -3,9 +3,8 @@ package mysql
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
 	"github.com/unalike-id/unalike/segment"
@@ -17,7 +16,7 @@ func init() {
 }
 
 // open makes a store, and a pool of its own, from a URL. A server that cannot be reached is no error yet.
-func open(ctx context.Context, u *coord.URL) (segment.Store, error) {
+func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
 	t, err := sqlsegment.Parse(mysqldb.Scheme, u)
 	if err != nil {
 		return nil, err
@@ -25,7 +24,7 @@ func open(ctx context.Context, u *coord.URL) (segment.Store, error) {
 	config := mysqldb.Config(t.Server)
 	pool, err := mysqldb.Pool(config)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s URL: %w", segment.ErrInvalidConfig, u.Scheme, err)
+		return nil, sqlsegment.Invalid(u, err)
 	}
 	s, err := newStore(&db{pool: pool, at: config.Addr, owned: true}, t.Options)
 	if err != nil {

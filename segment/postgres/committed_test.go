@@ -59,7 +59,7 @@ func TestCancelledWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unprepared.Close()
-	if _, err := New(unprepared, nil); !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), "postgres.Prepare") {
+	if _, err := New(unprepared, Options{}); !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), "postgres.Prepare") {
 		t.Errorf("New with a pool that was not prepared: %v", err)
 	}
 }

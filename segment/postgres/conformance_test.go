@@ -24,7 +24,7 @@ func TestURL(t *testing.T) {
 	exec(t, pool, Schema("ids.numbers"))
 	url := "postgres://postgres:secret@127.0.0.1:" + s.Port + "/postgres"
 	for _, more := range []string{"", "?table=leaf_alloc", "?table=ids.numbers&failover=skip:1000"} {
-		st, err := segment.Open(within(t), url+more)
+		st, err := segment.Open(within(t), url+more, segment.OpenOptions{})
 		if err != nil {
 			t.Errorf("%s: %v", more, err)
 			continue
@@ -41,7 +41,7 @@ func TestURL(t *testing.T) {
 	for more, want := range map[string]string{
 		"?durable=require": "fsync", "?table=missing": `CREATE TABLE "missing" (biz_tag varchar(128)`, "?prefix=x": "unknown option",
 	} {
-		_, err := segment.Open(within(t), url+more)
+		_, err := segment.Open(within(t), url+more, segment.OpenOptions{})
 		if !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v; want %q", more, err, want)
 		}

@@ -9,7 +9,7 @@
 // Or with a pool of your own, which stays yours:
 //
 //	postgres.Prepare(config) // before the pool is made
-//	store, err := postgres.New(pool, nil)
+//	store, err := postgres.New(pool, postgres.Options{})
 //
 // # The URL
 //

@@ -44,7 +44,7 @@ func TestPgBouncer(t *testing.T) {
 	d := database(s, pool)
 	d.Open = func(tb testing.TB, _ *sqlsegmenttest.Wire, _ int64) sqlsegmenttest.Store {
 		tb.Helper()
-		st, err := segment.Open(within(tb), url) // as programs do it, with several connections
+		st, err := segment.Open(within(tb), url, segment.OpenOptions{}) // as programs do it, with several connections
 		if err != nil {
 			tb.Fatal(err)
 		}

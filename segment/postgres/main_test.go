@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib" // for the statements of tests
 
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
@@ -67,7 +68,7 @@ func openStore(tb testing.TB, url string, w *sqlsegmenttest.Wire, o *Options) *S
 		tb.Fatal(err)
 	}
 	tb.Cleanup(pool.Close)
-	s, err := New(pool, o)
+	s, err := New(pool, drivertest.Value(o))
 	if err != nil {
 		tb.Fatal(err)
 	}

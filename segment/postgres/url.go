@@ -3,11 +3,10 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
 	"github.com/unalike-id/unalike/segment"
@@ -19,14 +18,14 @@ func init() {
 }
 
 // open makes a store, and a pool of its own, from a URL. A server that cannot be reached is no error yet.
-func open(ctx context.Context, u *coord.URL) (segment.Store, error) {
+func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
 	t, err := sqlsegment.Parse(pgdb.Scheme, u)
 	if err != nil {
 		return nil, err
 	}
 	config, err := pgdb.Config(t.Server)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s URL: %w", segment.ErrInvalidConfig, u.Scheme, err)
+		return nil, sqlsegment.Invalid(u, err)
 	}
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {

@@ -76,7 +76,7 @@ func beChild(dir string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*callTime)
 	defer cancel()
-	c, err := New(ctx, dir, "children", nil)
+	c, err := New(ctx, dir, "children", Options{})
 	if err != nil {
 		return err
 	}

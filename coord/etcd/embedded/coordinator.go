@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/logs"
 )
@@ -21,7 +22,7 @@ import (
 const DefaultNamespace = "default"
 
 // Options are the settings of [New] beyond folder and namespace. Fields and defaults
-// are those of [etcd.Options]. The zero Options is usable, and so is nil.
+// are those of [etcd.Options]. The zero Options works.
 type Options etcd.Options
 
 const (
@@ -63,12 +64,9 @@ type Coordinator struct {
 
 var (
 	_ coord.Coordinator = (*Coordinator)(nil)
-	_ coord.LeaseRuler  = (*Coordinator)(nil)
+	_ coord.Describer   = (*Coordinator)(nil)
 	_ coord.Notifier    = (*Coordinator)(nil)
-	_ coord.Lister      = (*Coordinator)(nil)
-	_ coord.Inspector   = (*Coordinator)(nil)
 	_ coord.Admin       = (*Coordinator)(nil)
-	_ coord.Lowerer     = (*Coordinator)(nil)
 	_ coord.Resumer     = (*Coordinator)(nil)
 )
 
@@ -80,17 +78,14 @@ var (
 //
 // dir may be relative. Errors wrap [coord.ErrInvalid] if the namespace, an option or
 // the folder is wrong: it holds something else, or cannot be written.
-func New(ctx context.Context, dir, namespace string, o *Options) (*Coordinator, error) {
+func New(ctx context.Context, dir, namespace string, o Options) (*Coordinator, error) {
 	f, err := newFolder(dir)
 	if err != nil {
 		return nil, err
 	}
-	var opts etcd.Options
-	if o != nil {
-		opts = etcd.Options(*o)
-	}
+	opts := etcd.Options(o)
 	opts.OneMachine = true
-	c := &Coordinator{folder: f, place: coord.JoinPlace("embed", f.path, namespace), log: logs.Or(opts.Logger), moves: newMoves(), followed: make(chan struct{})}
+	c := &Coordinator{folder: f, place: driver.JoinPlace("embed", f.path, namespace), log: logs.Or(opts.Logger), moves: newMoves(), followed: make(chan struct{})}
 	if c.client, err = clientv3.New(clientv3.Config{
 		Endpoints:            []string{nowhere},
 		DialKeepAliveTime:    pingEvery,
@@ -100,7 +95,7 @@ func New(ctx context.Context, dir, namespace string, o *Options) (*Coordinator, 
 	}); err != nil {
 		return nil, fmt.Errorf("embed: %w", err)
 	}
-	if c.inner, err = etcd.New(c.client, namespace, &opts); err != nil {
+	if c.inner, err = etcd.New(c.client, namespace, opts); err != nil {
 		return nil, errors.Join(err, c.client.Close())
 	}
 	start := func() {
@@ -124,8 +119,12 @@ func New(ctx context.Context, dir, namespace string, o *Options) (*Coordinator, 
 	return c, nil
 }
 
-// Place implements [coord.Placer].
-func (c *Coordinator) Place() string { return c.place }
+// Describe implements [coord.Describer].
+func (c *Coordinator) Describe() coord.Description {
+	d := c.inner.Describe()
+	d.Place = c.place
+	return d
+}
 
 // Acquire implements [coord.Coordinator].
 func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {

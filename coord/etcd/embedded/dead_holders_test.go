@@ -59,7 +59,7 @@ func TestOneMachineOneClock(t *testing.T) {
 func crashed(t *testing.T, ttl time.Duration) (dir, namespace string) {
 	t.Helper()
 	dir, namespace = newDir(t), rand.Text()
-	c, err := New(within(t), dir, namespace, nil)
+	c, err := New(within(t), dir, namespace, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

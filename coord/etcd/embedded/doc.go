@@ -2,7 +2,7 @@
 // machine with nothing but Go has real leases. It is for development, for tests, for
 // tools, and for programs that all run on one machine.
 //
-//	c, err := embedded.New(ctx, "/var/lib/orders/ids", "orders", nil)
+//	c, err := embedded.New(ctx, "/var/lib/orders/ids", "orders", embedded.Options{})
 //	g, err := core.New(ctx, c, core.Config{})
 //
 // Or as a URL for coord.Open, with this package imported for its side effect:

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/etcd/embedded"
 	"github.com/unalike-id/unalike/core"
 )
@@ -20,7 +21,7 @@ func ExampleNew() {
 	ctx := context.Background()
 
 	run := func() (err error) {
-		c, err := embedded.New(ctx, dir, "orders", nil)
+		c, err := embedded.New(ctx, dir, "orders", embedded.Options{})
 		if err != nil {
 			return err
 		}
@@ -54,12 +55,12 @@ func Example_url() {
 
 	// On Windows, write embed:///C:/folder.
 	url := "embed://" + filepath.ToSlash(dir) + "?namespace=orders&ttl=10s"
-	c, err := coord.Open(context.Background(), url)
+	c, err := coord.Open(context.Background(), url, coord.OpenOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	lease, err := coord.ResolveLease(c, coord.LeaseConfig{})
+	lease, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
 	fmt.Println(lease.TTL, lease.Horizon, err)
 	if err := c.Close(); err != nil {
 		fmt.Println(err)

@@ -134,7 +134,7 @@ func TestMarkLost(t *testing.T) {
 			if err := errors.Join(joined.Close(), tt.lose(f, m)); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := New(within(t), f.path, "n", nil); !refused(err) {
+			if _, err := New(within(t), f.path, "n", Options{}); !refused(err) {
 				t.Errorf("New: %v; want an error with %q", err, tt.want)
 			}
 		})
@@ -164,20 +164,20 @@ func TestFolderRefused(t *testing.T) {
 			if err := errors.Join(os.Mkdir(dir, 0o700), tt.prepare(dir)); err != nil {
 				t.Fatal(err)
 			}
-			_, err := New(within(t), dir, "n", nil)
+			_, err := New(within(t), dir, "n", Options{})
 			if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), dir) {
 				t.Errorf("error is %v; want one with %q", err, tt.want)
 			}
 		})
 	}
-	if _, err := New(within(t), "", "n", nil); !errors.Is(err, coord.ErrInvalid) {
+	if _, err := New(within(t), "", "n", Options{}); !errors.Is(err, coord.ErrInvalid) {
 		t.Errorf("no folder: %v", err)
 	}
 	dir := newDir(t)
-	if _, err := New(within(t), dir, "a/b", nil); !errors.Is(err, coord.ErrInvalid) {
+	if _, err := New(within(t), dir, "a/b", Options{}); !errors.Is(err, coord.ErrInvalid) {
 		t.Errorf("bad namespace: %v", err)
 	}
-	if _, err := New(within(t), dir, "n", &Options{SkewBound: -1}); !errors.Is(err, coord.ErrInvalid) {
+	if _, err := New(within(t), dir, "n", Options{SkewBound: -1}); !errors.Is(err, coord.ErrInvalid) {
 		t.Errorf("bad option: %v", err)
 	}
 	if _, err := os.Stat(dir); err == nil {
@@ -213,7 +213,7 @@ func TestStalePost(t *testing.T) {
 	// Somebody has the folder and has not got as far as saying where.
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	_, err = New(ctx, dir, "n", nil)
+	_, err = New(ctx, dir, "n", Options{})
 	want := fmt.Sprintf("embed: folder %s: its etcd belongs to this process, %d, which does not answer; end that process: ", dir, os.Getpid())
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error is %v; want %s", err, want)
@@ -261,7 +261,7 @@ func TestDamagedData(t *testing.T) {
 	for range 2 {
 		runtime.GC() // must not free the lock of an etcd that is half dead
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		_, err = New(ctx, dir, "n", nil)
+		_, err = New(ctx, dir, "n", Options{})
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), dir) {
 			t.Errorf("error is %v", err)

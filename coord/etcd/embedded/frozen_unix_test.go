@@ -29,7 +29,7 @@ func TestFrozen(t *testing.T) {
 		t.Cleanup(cancel)
 		return ctx
 	}
-	_, err := New(short(), dir, "n", nil)
+	_, err := New(short(), dir, "n", Options{})
 	want := fmt.Sprintf("its etcd belongs to process %d, which does not answer; end that process", host.PID())
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), want) {
 		t.Errorf("error is %v; want %q in it", err, want)

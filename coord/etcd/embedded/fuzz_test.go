@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // FuzzDecode: what is read of the files of a folder is written again, byte for byte, or is of
@@ -47,7 +48,7 @@ func FuzzURL(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		u, err := coord.ParseURL(s)
+		u, err := driver.ParseURL(s)
 		if err != nil {
 			return
 		}
@@ -61,7 +62,7 @@ func FuzzURL(f *testing.F) {
 				}
 				continue
 			}
-			if got.dir == "" || got.dir == "/" || coord.CheckNamespace(got.namespace) != nil || got.options.Lease.TTL < 0 {
+			if got.dir == "" || got.dir == "/" || driver.CheckNamespace(got.namespace) != nil || got.options.Lease.TTL < 0 {
 				t.Errorf("%q on %s is read as %+v", s, goos, got)
 			}
 		}

@@ -37,7 +37,7 @@ func newDir(tb testing.TB) string {
 // open returns a coordinator that is closed with the test.
 func openFolder(tb testing.TB, dir, namespace string, o *Options) *Coordinator {
 	tb.Helper()
-	c, err := New(within(tb), dir, namespace, o)
+	c, err := New(within(tb), dir, namespace, drivertest.Value(o))
 	return drivertest.Closing(tb, c, err)
 }
 

@@ -24,7 +24,7 @@ func TestRightsOfTheFolder(t *testing.T) {
 		if err := os.Chmod(dir, mode); err != nil { // os.Mkdir would take the umask off
 			t.Fatal(err)
 		}
-		if _, err := New(within(t), dir, "n", nil); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "make that 0700") {
+		if _, err := New(within(t), dir, "n", Options{}); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "make that 0700") {
 			t.Errorf("a folder of mode %#o: %v", mode, err)
 		}
 	}

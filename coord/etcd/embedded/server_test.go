@@ -130,7 +130,7 @@ func TestClosed(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := New(ended, newDir(t), "n", nil); !errors.Is(err, context.Canceled) {
+	if _, err := New(ended, newDir(t), "n", Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that has ended: %v", err)
 	}
 }

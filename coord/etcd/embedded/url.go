@@ -2,30 +2,26 @@ package embedded
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/local"
 )
 
 const scheme = "embed"
 
-func init() { coord.Register(scheme, local.Opener(open)) }
+func init() { driver.Register(scheme, local.Opener(open)) }
 
 // open makes a coordinator from a URL.
-func open(ctx context.Context, u *coord.URL) (coord.Coordinator, error) {
+func open(ctx context.Context, u *driver.URL) (coord.Coordinator, error) {
 	t, err := parse(u, runtime.GOOS)
 	if err != nil {
-		if !errors.Is(err, coord.ErrInvalid) {
-			err = fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, scheme, err)
-		}
-		return nil, err
+		return nil, u.Invalid(err)
 	}
 	t.options.Logger = u.Logger
-	c, err := New(ctx, t.dir, t.namespace, &t.options)
+	c, err := New(ctx, t.dir, t.namespace, t.options)
 	if err != nil {
 		return nil, err // not a nil *Coordinator in a Coordinator that is not nil
 	}
@@ -40,7 +36,7 @@ type target struct {
 
 // parse reads a URL on the system goos; errors without coord.ErrInvalid lack the words
 // "embed URL".
-func parse(u *coord.URL, goos string) (target, error) {
+func parse(u *driver.URL, goos string) (target, error) {
 	t := target{namespace: DefaultNamespace}
 	switch {
 	case u.User != nil:
@@ -55,18 +51,14 @@ func parse(u *coord.URL, goos string) (target, error) {
 	}
 	if u.Has("namespace") {
 		t.namespace = u.Option("namespace")
-		if err := coord.CheckNamespace(t.namespace); err != nil {
+		if err := driver.CheckNamespace(t.namespace); err != nil {
 			return t, err
 		}
 	}
-	t.dir = u.Path
-	if goos == "windows" {
-		if len(t.dir) < 4 || t.dir[2] != ':' || t.dir[3] != '/' {
-			return t, fmt.Errorf("the folder %q has no drive; write %s:///C:/folder", t.dir, scheme)
-		}
-		t.dir = filepath.FromSlash(t.dir[1:])
-	}
 	var err error
+	if t.dir, err = u.Folder(goos); err != nil {
+		return t, err
+	}
 	t.options.Lease, err = u.Lease()
 	return t, err
 }

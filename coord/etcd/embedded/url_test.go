@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 )
 
 func TestParse(t *testing.T) {
@@ -19,7 +20,7 @@ func TestParse(t *testing.T) {
 		{"embed:///C:/data/ids?namespace=orders", "windows", filepath.FromSlash("C:/data/ids"), "orders"},
 		{"EMBED:///x", "linux", "/x", DefaultNamespace},
 	} {
-		u, err := coord.ParseURL(tt.url)
+		u, err := driver.ParseURL(tt.url)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +29,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %+v, %v", tt.url, got, err)
 		}
 	}
-	u, err := coord.ParseURL("embed:///x?ttl=4s&horizon=8s&renew=1s")
+	u, err := driver.ParseURL("embed:///x?ttl=4s&horizon=8s&renew=1s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func TestURLErrors(t *testing.T) {
 		{"embed:///data/ids", "windows", `the folder "/data/ids" has no drive; write embed:///C:/folder`},
 		{"embed:///C:", "windows", "has no drive"},
 	} {
-		u, err := coord.ParseURL(tt.url)
+		u, err := driver.ParseURL(tt.url)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +62,7 @@ func TestURLErrors(t *testing.T) {
 		}
 	}
 	for _, url := range []string{"embed://host/ids", "embed:///ids?ttl=1500ms", "embed:///ids?horizon=25h"} {
-		c, err := coord.Open(t.Context(), url)
+		c, err := coord.Open(t.Context(), url, coord.OpenOptions{})
 		if c != nil || !errors.Is(err, coord.ErrInvalid) {
 			t.Errorf("%s: %v, %v", url, c, err)
 		}

@@ -39,7 +39,7 @@ func Conform(t *testing.T, newHarness func(testing.TB) coordtest.Harness) {
 				return func(tb testing.TB, share coord.Range) coord.Coordinator {
 					tb.Helper()
 					inner := client(tb, share)
-					c, err := local.New(inner, filepath.Join(dir, fmt.Sprint("state", n.Add(1))), &local.Options{Window: local.MaxWindow})
+					c, err := local.New(inner, filepath.Join(dir, fmt.Sprint("state", n.Add(1))), local.Options{Window: local.MaxWindow})
 					c = drivertest.Closing(tb, c, err)
 					crash[c] = inner
 					return c
@@ -64,7 +64,7 @@ func Place(t *testing.T, base string, others ...string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := c.(coord.Placer).Place()
+		p := coord.Describe(c).Place
 		if p == "" || strings.Contains(p, "secret") {
 			t.Errorf("the place of %s is %q", u, p)
 		}
@@ -90,7 +90,7 @@ var named = regexp.MustCompile(`"nonce":"[^"]`)
 func Outlives(t *testing.T, base string, begin, over func()) {
 	t.Helper()
 	OutlivesWith(t, func(file string) (coord.Coordinator, error) {
-		return coord.Open(drivertest.Within(t), base+sep(base)+"state="+url.QueryEscape(file))
+		return coord.Open(drivertest.Within(t), base+sep(base)+"state="+url.QueryEscape(file), coord.OpenOptions{})
 	}, begin, over)
 }
 

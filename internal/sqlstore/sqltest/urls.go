@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/sqldb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
@@ -58,7 +59,7 @@ func Opened(t *testing.T, url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := coord.ResolveLease(c, coord.LeaseConfig{})
+	l, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
 	if err != nil || l.TTL != 20*time.Second || l.Horizon != 40*time.Second || l.RenewEvery != 4*time.Second {
 		t.Errorf("lease times are %+v, %v", l, err)
 	}
@@ -117,9 +118,9 @@ func URLSeeds(f *testing.F, s sqldb.Scheme) {
 
 // URL checks that a text is refused as invalid, or is read as options that are allowed. It
 // returns what it is read as.
-func URL(t *testing.T, s sqldb.Scheme, open coord.Opener, text string) (target sqlstore.Target, ok bool) {
+func URL(t *testing.T, s sqldb.Scheme, open driver.Opener, text string) (target sqlstore.Target, ok bool) {
 	t.Helper()
-	u, err := coord.ParseURL(text)
+	u, err := driver.ParseURL(text)
 	if err != nil || u.Has("ca") || u.Has("cert") || u.Has("key") { // those are files
 		return target, false
 	}
@@ -138,7 +139,7 @@ func URL(t *testing.T, s sqldb.Scheme, open coord.Opener, text string) (target s
 		}
 		return target, false
 	}
-	if coord.CheckNamespace(target.Namespace) != nil || target.Options.SkewBound < 0 || target.User == "" || target.Database == "" || (len(target.Addrs) > 0) == (target.Socket != "") ||
+	if driver.CheckNamespace(target.Namespace) != nil || target.Options.SkewBound < 0 || target.User == "" || target.Database == "" || (len(target.Addrs) > 0) == (target.Socket != "") ||
 		(target.TLS != nil) != (u.Scheme == s.Secure()) {
 		t.Errorf("%q is read as %+v", text, target)
 	}

@@ -13,10 +13,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	coordembedded "github.com/unalike-id/unalike/coord/etcd/embedded"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
 	"github.com/unalike-id/unalike/segment"
@@ -27,7 +27,7 @@ const scheme = "embed"
 
 func init() { segment.Register(scheme, open) }
 
-// Options are the settings of [New] beyond folder and namespace. The zero Options is usable, and so is nil.
+// Options are the settings of [New] beyond folder and namespace. The zero Options works.
 type Options etcd.Options
 
 // Store keeps the numbers in the etcd of a folder. It is safe for concurrent use. It implements segment.Creator.
@@ -39,20 +39,15 @@ type Store struct {
 // New returns a store in a namespace of the etcd in the folder dir. It makes the folder if need be, starts the server there
 // unless another process runs it already, and returns when the server answers. Errors wrap [segment.ErrInvalidConfig] if the
 // namespace or the folder is wrong.
-func New(ctx context.Context, dir, namespace string, o *Options) (*Store, error) {
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
-	server, err := coordembedded.New(ctx, dir, namespace, &coordembedded.Options{Logger: opts.Logger})
+func New(ctx context.Context, dir, namespace string, o Options) (*Store, error) {
+	server, err := coordembedded.New(ctx, dir, namespace, coordembedded.Options{Logger: o.Logger})
 	if err != nil {
 		if errors.Is(err, coord.ErrInvalid) {
 			err = fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
 		}
 		return nil, err
 	}
-	all := etcd.Options(opts)
-	s, err := etcd.New(server.Client(), namespace, &all)
+	s, err := etcd.New(server.Client(), namespace, etcd.Options(o))
 	if err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
@@ -64,15 +59,12 @@ func New(ctx context.Context, dir, namespace string, o *Options) (*Store, error)
 func (s *Store) Close() error { return errors.Join(s.Store.Close(), s.server.Close()) }
 
 // open makes a store from a URL.
-func open(ctx context.Context, u *coord.URL) (segment.Store, error) {
+func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
 	dir, namespace, o, err := parse(u, runtime.GOOS)
 	if err != nil {
-		if !errors.Is(err, coord.ErrInvalid) {
-			err = fmt.Errorf("%s URL: %w", scheme, err)
-		}
-		return nil, fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
+		return nil, sqlsegment.Invalid(u, err)
 	}
-	s, err := New(ctx, dir, namespace, &o)
+	s, err := New(ctx, dir, namespace, o)
 	if err != nil {
 		return nil, err // not a nil *Store in a Store that is not nil
 	}
@@ -80,7 +72,7 @@ func open(ctx context.Context, u *coord.URL) (segment.Store, error) {
 }
 
 // parse reads a URL on the system goos.
-func parse(u *coord.URL, goos string) (dir, namespace string, o Options, err error) {
+func parse(u *driver.URL, goos string) (dir, namespace string, o Options, err error) {
 	if err := u.OnlyOptions("namespace", "durable", "failover"); err != nil {
 		return "", "", o, err
 	}
@@ -94,12 +86,6 @@ func parse(u *coord.URL, goos string) (dir, namespace string, o Options, err err
 	if namespace = u.Option("namespace"); namespace == "" {
 		namespace = coordembedded.DefaultNamespace
 	}
-	dir = u.Path
-	if goos == "windows" {
-		if len(dir) < 4 || dir[2] != ':' || dir[3] != '/' {
-			return "", "", o, fmt.Errorf("the folder %q has no drive; write %s:///C:/folder", dir, scheme)
-		}
-		dir = filepath.FromSlash(dir[1:])
-	}
-	return dir, namespace, o, nil
+	dir, err = u.Folder(goos)
+	return dir, namespace, o, err
 }

@@ -30,7 +30,7 @@ func TestSuite(t *testing.T) {
 	url := "embed://" + filepath.ToSlash(filepath.Join(t.TempDir(), "ids"))
 	open := func(tb testing.TB) segment.Store {
 		tb.Helper()
-		s, err := segment.Open(within(tb), url)
+		s, err := segment.Open(within(tb), url, segment.OpenOptions{})
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -44,14 +44,14 @@ func TestSuite(t *testing.T) {
 // TestRestarted: the numbers go on when the server has ended and is started again, and so does a program that has joined it.
 func TestRestarted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ids")
-	first, err := New(within(t), dir, "orders", nil)
+	first, err := New(within(t), dir, "orders", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := first.Create(within(t), segment.Tag{Name: "a", Next: 1, Step: 10}); err != nil {
 		t.Fatal(err)
 	}
-	joined, err := New(within(t), dir, "orders", nil)
+	joined, err := New(within(t), dir, "orders", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestRestarted(t *testing.T) {
 // TestURL: what is wrong with a URL is said.
 func TestURL(t *testing.T) {
 	for _, bad := range []string{"embed://host/dir", "embed:///", "embed:///x?ttl=5s", "embed:///x?failover=no", "embed:///x?namespace=a%0Ab"} {
-		if _, err := segment.Open(within(t), bad); !errors.Is(err, segment.ErrInvalidConfig) {
+		if _, err := segment.Open(within(t), bad, segment.OpenOptions{}); !errors.Is(err, segment.ErrInvalidConfig) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

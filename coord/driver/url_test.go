@@ -1,24 +1,25 @@
-package coord
+package driver
 
 import (
 	"errors"
-	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
+
+	"github.com/unalike-id/unalike/coord"
 )
 
-// wantInvalid checks the exact text of an error that wraps ErrInvalid.
+// wantInvalid checks the exact text of an error that wraps coord.ErrInvalid.
 func wantInvalid(t *testing.T, what string, err error, text string) {
 	t.Helper()
 	if err == nil {
 		t.Errorf("%s is accepted; want %s", what, text)
 		return
 	}
-	if !errors.Is(err, ErrInvalid) || err.Error() != text {
-		t.Errorf("%s: error is\n\t%v\nwant, being ErrInvalid,\n\t%s", what, err, text)
+	if !errors.Is(err, coord.ErrInvalid) || err.Error() != text {
+		t.Errorf("%s: error is\n\t%v\nwant, being coord.ErrInvalid,\n\t%s", what, err, text)
 	}
 }
 
@@ -167,6 +168,8 @@ func TestURLString(t *testing.T) {
 			t.Errorf("%s: %v", tt.url, err)
 		} else if got := u.String(); got != tt.want {
 			t.Errorf("%s is printed as %s; want %s", tt.url, got, tt.want)
+		} else if again, err := ParseURL(u.Text()); err != nil || !reflect.DeepEqual(again, u) {
+			t.Errorf("the text of %s is %s, which is %+v, %v", tt.url, u.Text(), again, err)
 		}
 	}
 }
@@ -192,6 +195,8 @@ func TestCheckOptions(t *testing.T) {
 		t.Error(err)
 	}
 	wantInvalid(t, "an unknown option", u.CheckOptions("prefix", "db"), `coord: invalid etcd URL: unknown option "namespace"; known are db, horizon, prefix, renew, ttl`)
+	u.State = "/x"
+	wantInvalid(t, "a state file", u.CheckOptions("namespace"), `coord: invalid etcd URL: State is "/x"; this driver keeps no such file, leave it out`)
 }
 
 func TestURLLease(t *testing.T) {
@@ -200,8 +205,15 @@ func TestURLLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, err := u.Lease()
-	if want := (LeaseConfig{TTL: 15 * time.Second, Horizon: time.Minute, RenewEvery: 500 * time.Millisecond}); err != nil || l != want {
+	if want := (coord.LeaseConfig{TTL: 15 * time.Second, Horizon: time.Minute, RenewEvery: 500 * time.Millisecond}); err != nil || l != want {
 		t.Errorf("Lease is %+v, %v; want %+v", l, err, want)
+	}
+	u.OpenOptions.Lease = coord.LeaseConfig{TTL: 15 * time.Second, Horizon: 2 * time.Minute}
+	_, err = u.Lease()
+	wantInvalid(t, "other options of Open", err, "coord: invalid: Horizon is 2m0s in the configuration and 1m0s in the coordinator's URL or options; set it in one place")
+	u = u.Without("horizon").Without("renew")
+	if l, err := u.Lease(); err != nil || l != u.OpenOptions.Lease {
+		t.Errorf("Lease is %+v, %v; want that of the options of Open", l, err)
 	}
 	for _, name := range []string{"ttl", "horizon", "renew"} {
 		for _, value := range []string{"10", "0s", "-1s", "1e3s", "NaN", "Inf", "1d", "", "300000000h", "%201s"} {
@@ -226,7 +238,7 @@ func FuzzParseURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		u, err := ParseURL(s)
 		if err != nil {
-			if !errors.Is(err, ErrInvalid) || u != nil {
+			if !errors.Is(err, coord.ErrInvalid) || u != nil {
 				t.Fatalf("%q: %v beside %v", s, u, err)
 			}
 			return
@@ -237,6 +249,9 @@ func FuzzParseURL(f *testing.F) {
 		}
 		if again.Scheme != u.Scheme || !slices.Equal(again.Hosts, u.Hosts) || again.Path != u.Path || again.String() != u.String() {
 			t.Errorf("%q is printed as %q, which is %q", s, u, again)
+		}
+		if same, err := ParseURL(u.Text()); err != nil || !reflect.DeepEqual(same, u) {
+			t.Errorf("the text of %q is %q, which is %+v, %v", s, u.Text(), same, err)
 		}
 		if lease, err := u.Lease(); err == nil && (lease.TTL < 0 || lease.Horizon < 0 || lease.RenewEvery < 0) {
 			t.Errorf("%q: lease times %+v", s, lease)
@@ -266,24 +281,6 @@ func FuzzPassword(f *testing.F) {
 		}
 		if strings.Contains(shown, secret) {
 			t.Errorf("%q is shown as %s", raw, shown)
-		}
-	})
-}
-
-// FuzzNamespace: a namespace is fit for a key of every back end.
-func FuzzNamespace(f *testing.F) {
-	for _, s := range []string{"", "orders", ".", "..", "a/b", "{a}", "a:b", "a*", `a\b`, "a b", "ä", "\xff", "a\u200b", strings.Repeat("x", MaxName), strings.Repeat("x", MaxName+1)} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		if err := CheckNamespace(s); err != nil {
-			if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "namespace") || len(err.Error()) > 1000 {
-				t.Errorf("%q: %v", s, err)
-			}
-			return
-		}
-		if s == "" || len(s) > MaxName || path.Clean("/unalike/"+s+"/meta") != "/unalike/"+s+"/meta" || strings.ContainsAny(s, "/\\{}:* \x00\n\t") || !utf8.ValidString(s) {
-			t.Errorf("%q is allowed", s)
 		}
 	})
 }

@@ -1,41 +1,45 @@
-package coord
+package driver
 
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 // URL is a parsed coordinator URL: scheme://user:password@host1:port,host2/path?options.
 // Unlike net/url it knows lists of hosts, and none of its errors contains a
 // password.
 type URL struct {
+	coord.OpenOptions // beside the URL, for an [Opener]
+
 	Scheme  string
 	User    *url.Userinfo // nil: none
 	Hosts   []string      // host or host:port, IPv6 in brackets, in the order given
 	Path    string        // unescaped, with its leading slash; may be empty
-	Logger  *slog.Logger  // of the OpenOptions, for an Opener; may be nil
 	options url.Values
 	taken   []string // options that were read and left out, see Without
 }
 
-// ParseURL parses s. Errors wrap [ErrInvalid], say what is wrong and what is
+// ParseURL parses s. Errors wrap [coord.ErrInvalid], say what is wrong and what is
 // allowed, and never contain the user information.
 func ParseURL(s string) (*URL, error) {
-	scheme, rest, ok := strings.Cut(s, "://")
-	if !ok || !isScheme(scheme) {
-		return nil, fmt.Errorf("%w URL: it has the form scheme://hosts/path?options, for example static://?worker=7", ErrInvalid)
+	scheme, rest, err := drivers.CutScheme(s)
+	if err != nil {
+		return nil, fmt.Errorf("%w URL: %w", coord.ErrInvalid, err)
 	}
-	u := &URL{Scheme: strings.ToLower(scheme)}
+	u := &URL{Scheme: scheme}
 	rest, query, _ := strings.Cut(rest, "?")
 	authority, path := rest, ""
 	if i := strings.IndexByte(rest, '/'); i >= 0 {
@@ -45,7 +49,6 @@ func ParseURL(s string) (*URL, error) {
 	if authority != "" && strings.Contains(path+query, "@") {
 		return nil, u.invalid("there is an unescaped @ after the hosts; write %%40, and in a password / as %%2F and ? as %%3F")
 	}
-	var err error
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
 		if u.User, err = parseUser(authority[:i]); err != nil {
 			return nil, u.invalid("%w", err)
@@ -86,7 +89,7 @@ func (u *URL) Without(name string) *URL {
 }
 
 // Addresses returns the hosts in the form host:port, with a port for those that have none.
-// The error wraps [ErrInvalid] if two of them are the same then.
+// The error wraps [coord.ErrInvalid] if two of them are the same then.
 func (u *URL) Addresses(port string) ([]string, error) {
 	var all []string
 	for _, h := range u.Hosts {
@@ -105,8 +108,12 @@ func (u *URL) Addresses(port string) ([]string, error) {
 var leaseOptions = []string{"ttl", "horizon", "renew"}
 
 // CheckOptions returns an error that lists the known options if u has another
-// one. Known are those given and the lease times ttl, horizon and renew.
+// one. Known are those given and the lease times ttl, horizon and renew. A state file that
+// package local has not taken is an error as well.
 func (u *URL) CheckOptions(known ...string) error {
+	if u.State != "" {
+		return u.invalid("State is %q; this driver keeps no such file, leave it out", u.State)
+	}
 	return u.OnlyOptions(append(slices.Clone(known), leaseOptions...)...)
 }
 
@@ -121,18 +128,29 @@ func (u *URL) OnlyOptions(known ...string) error {
 	return nil
 }
 
-// Lease returns the lease times that the options ttl, horizon and renew set.
-func (u *URL) Lease() (LeaseConfig, error) {
-	var l LeaseConfig
-	var err error
-	if l.TTL, err = u.Duration("ttl", "15s"); err != nil {
-		return l, err
+// Lease returns the lease times that the options ttl, horizon and renew set, and the options of
+// [coord.Open].
+func (u *URL) Lease() (coord.LeaseConfig, error) {
+	l := u.OpenOptions.Lease
+	for _, t := range []struct {
+		option, field string
+		to            *time.Duration
+	}{
+		{"ttl", "TTL", &l.TTL},
+		{"horizon", "Horizon", &l.Horizon},
+		{"renew", "RenewEvery", &l.RenewEvery},
+	} {
+		d, err := u.Duration(t.option, "15s")
+		switch {
+		case err != nil:
+			return l, err
+		case d != 0 && *t.to != 0 && d != *t.to:
+			return l, setTwice(t.field, *t.to, d)
+		case d != 0:
+			*t.to = d
+		}
 	}
-	if l.Horizon, err = u.Duration("horizon", "15s"); err != nil {
-		return l, err
-	}
-	l.RenewEvery, err = u.Duration("renew", "15s")
-	return l, err
+	return l, nil
 }
 
 // Duration returns an option that is a duration above 0, and 0 if it is not there. The
@@ -151,30 +169,64 @@ func (u *URL) Duration(name, example string) (time.Duration, error) {
 // String prints the URL with its password replaced, and the values of options whose
 // names end in "password". ParseURL reads what is printed.
 func (u *URL) String() string {
-	var b strings.Builder
-	b.WriteString(u.Scheme + "://")
+	user := ""
 	if u.User != nil {
 		if _, ok := u.User.Password(); ok {
-			b.WriteString(url.User(u.User.Username()).String() + ":")
+			user = url.User(u.User.Username()).String() + ":"
 		}
 		// What stands alone may be a password whose colon was forgotten.
-		b.WriteString("xxxxx@")
+		user += "xxxxx@"
 	}
-	b.WriteString(strings.Join(u.Hosts, ",") + strings.ReplaceAll((&url.URL{Path: u.Path}).EscapedPath(), "@", "%40"))
-	if len(u.options) > 0 {
-		shown := maps.Clone(u.options)
-		for name := range shown {
-			if strings.HasSuffix(name, "password") {
-				shown[name] = []string{"xxxxx"}
-			}
+	shown := maps.Clone(u.options)
+	for name := range shown {
+		if strings.HasSuffix(name, "password") {
+			shown[name] = []string{"xxxxx"}
 		}
-		b.WriteString("?" + shown.Encode())
 	}
-	return b.String()
+	return u.join(user, shown)
+}
+
+// Text returns the URL with its password, for [coord.Open].
+func (u *URL) Text() string {
+	user := ""
+	if u.User != nil {
+		user = u.User.String() + "@"
+	}
+	return u.join(user, u.options)
+}
+
+func (u *URL) join(user string, options url.Values) string {
+	path := strings.ReplaceAll((&url.URL{Path: u.Path}).EscapedPath(), "@", "%40")
+	text := u.Scheme + "://" + user + strings.Join(u.Hosts, ",") + path
+	if len(options) > 0 {
+		text += "?" + options.Encode()
+	}
+	return text
+}
+
+// Invalid returns err as one that wraps [coord.ErrInvalid]: with the words that it is about this
+// URL, unless it does so already.
+func (u *URL) Invalid(err error) error {
+	if errors.Is(err, coord.ErrInvalid) {
+		return err
+	}
+	return fmt.Errorf("%w %s URL: %w", coord.ErrInvalid, u.Scheme, err)
+}
+
+// Folder returns the absolute path on the system goos that the URL has.
+func (u *URL) Folder(goos string) (string, error) {
+	path := u.Path
+	if goos != "windows" {
+		return path, nil
+	}
+	if len(path) < 4 || path[2] != ':' || path[3] != '/' {
+		return "", fmt.Errorf("the folder %q has no drive; write %s:///C:/folder", path, u.Scheme)
+	}
+	return filepath.FromSlash(path[1:]), nil
 }
 
 func (u *URL) invalid(format string, args ...any) error {
-	return fmt.Errorf("%w %s URL: %w", ErrInvalid, u.Scheme, fmt.Errorf(format, args...))
+	return u.Invalid(fmt.Errorf(format, args...))
 }
 
 func (u *URL) optionNames() []string {
@@ -184,18 +236,6 @@ func (u *URL) optionNames() []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// isScheme tells whether s is one: what is not may be a password, and is not
-// printed.
-func isScheme(s string) bool {
-	for i, r := range s {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		if !letter && (i == 0 || (r < '0' || r > '9') && r != '+' && r != '-' && r != '.') {
-			return false
-		}
-	}
-	return s != ""
 }
 
 func parseUser(s string) (*url.Userinfo, error) {
@@ -241,18 +281,21 @@ func checkHost(n int, h string) error {
 	if strings.HasPrefix(h, "[") {
 		end := strings.IndexByte(h, ']')
 		if end < 0 || net.ParseIP(h[1:end]) == nil {
-			return fmt.Errorf("host %d of the list begins with a bracket and is not an IPv6 address in brackets", n)
+			return fmt.Errorf("host %d of the list begins with a bracket and is not an IPv6 address in brackets",
+				n)
 		}
 		name, port = h[1:end], h[end+1:]
 		if port != "" {
 			if port, hasPort = strings.CutPrefix(port, ":"); !hasPort {
-				return fmt.Errorf("host %q has text after the bracket; a port is written [address]:port", h[:end+1])
+				return fmt.Errorf("host %q has text after the bracket; a port is written [address]:port",
+					h[:end+1])
 			}
 		}
 	} else {
 		name, port, hasPort = strings.Cut(h, ":")
 		if strings.Contains(port, ":") {
-			return fmt.Errorf("host %d of the list, %q, has several colons; write an IPv6 address as [address]:port", n, name+":...")
+			return fmt.Errorf("host %d of the list, %q, has several colons; write an IPv6 address as [address]:port",
+				n, name+":...")
 		}
 	}
 	switch {
@@ -261,11 +304,13 @@ func checkHost(n int, h string) error {
 	case strings.ContainsAny(name, " \t\r\n[]"):
 		return fmt.Errorf("host %d of the list, %q, contains a space or a bracket", n, name)
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return fmt.Errorf("host %d of the list, %q, contains a character that cannot be printed", n, name)
+		return fmt.Errorf("host %d of the list, %q, contains a character that cannot be printed",
+			n, name)
 	case !hasPort:
 		return nil
 	case port == "" || strings.Trim(port, "0123456789") != "":
-		return fmt.Errorf("host %d of the list, %q, has a port that is not a number; a port is a number from 1 to 65535, and a user and password end in @", n, name)
+		return fmt.Errorf("host %d of the list, %q, has a port that is not a number; a port is a number from 1 to 65535, and a user and password end in @",
+			n, name)
 	}
 	if v, err := strconv.ParseUint(port, 10, 16); err != nil || v == 0 {
 		return fmt.Errorf("host %q has port %q; a port is a number from 1 to 65535", h, port)
