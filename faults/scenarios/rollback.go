@@ -53,7 +53,7 @@ func admin(s *stage.Stage) coord.Admin {
 
 // inspect returns what is stored for the namespace.
 func inspect(s *stage.Stage) coord.Namespace {
-	ns, err := admin(s).(coord.Admin).Inspect(s.Context())
+	ns, err := admin(s).Inspect(s.Context())
 	if err != nil {
 		s.Fatal(err)
 	}
