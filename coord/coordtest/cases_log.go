@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"github.com/unalike-id/unalike/coord"
@@ -35,8 +36,8 @@ var logCases = []testCase{
 	}},
 	{"LogHandlerBlocks", 0, func(s *suite) {
 		free := make(chan struct{})
-		s.Cleanup(func() { close(free) })
 		s.logTo(func() { <-free })
+		s.Cleanup(func() { close(free) }) // before the log is as it was: that waits for its writers
 		p := s.client(2)
 		s.live(p, s.acquire(p))
 	}},
@@ -73,14 +74,23 @@ func (s *suite) returns(what string, f func(context.Context)) {
 	}
 }
 
-// logTo makes a handler that calls f for each record the default one, until the case ends.
+// changedLog is held by the case that has changed the process's default log.
+var changedLog sync.Mutex
+
+// logTo makes a handler that calls f for each record the default one, until the case ends. Package
+// log, which clients use and whose callers wait for one another, is left as it is.
 func (s *suite) logTo(f func()) {
-	logger, out, flags := slog.Default(), log.Writer(), log.Flags()
-	slog.SetDefault(slog.New(calling{slog.DiscardHandler, f}))
-	s.Cleanup(func() {
-		slog.SetDefault(logger)
+	changedLog.Lock()
+	before, out, flags := slog.Default(), log.Writer(), log.Flags()
+	set := func(l *slog.Logger) {
+		slog.SetDefault(l)
 		log.SetOutput(out)
 		log.SetFlags(flags)
+	}
+	set(slog.New(calling{slog.DiscardHandler, f}))
+	s.Cleanup(func() {
+		set(before)
+		changedLog.Unlock()
 	})
 }
 
