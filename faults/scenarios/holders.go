@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/faults/proxy"
@@ -152,7 +153,7 @@ func slots(s *stage.Stage, limit time.Duration, ok func([]coord.Slot) bool) (all
 		s.Fatal(err)
 	}
 	defer c.Close() // its work is done
-	list, can := c.(coord.Admin)
+	list, can := c.(driver.Lister)
 	if !can {
 		s.Fatalf("%s cannot list its worker IDs", s.Backend.Name())
 	}
