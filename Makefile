@@ -23,7 +23,7 @@ TEST := step-format step-servers step-test
 REST := step-tidy step-lint step-platforms step-model step-kubernetes step-race step-faults-test step-faults step-bench
 .PHONY: $(TEST) $(REST) step-proto step-oldest step-faults-race step-mutants step-busy-mutants
 
-test: ## Run the tests on real servers, and look at the format: six minutes on two cores
+test: ## Run the tests on real servers, and look at the format: five minutes on two cores
 	$(STEPS) $(TEST)
 
 check: ## Do what CI does: make test, and then the race detector, lint, platforms, model, Kubernetes, the fault suite's short set
