@@ -78,7 +78,7 @@ func TestBench(t *testing.T) {
 		"nothing":            {never, never, 0, ""},
 		"a suite fails":      {"service: test", never, 1, raw + " service.txt"},
 		"the first one ends": {"peers: test", never, 1, "machine.txt peers.txt"},
-		"interrupted":        {never, "service: test", 143, raw + " service.txt"},
+		"interrupted":        {never, "service: test", 143, raw},
 		"the report fails":   {"./report", never, 1, all},
 	}
 	for _, name := range slices.Sorted(maps.Keys(cases)) {
@@ -90,6 +90,9 @@ func TestBench(t *testing.T) {
 			out, code := run(t, filepath.Join(root, "scripts", "bench"))
 			results := files(t, filepath.Join(root, "benchmarks", "results"))
 			partial := files(t, filepath.Join(root, "benchmarks", "results.new"))
+			if tt.interrupts != never { // the file that was about to be written may be there
+				partial = strings.TrimSuffix(partial, " service.txt")
+			}
 			want := "old.txt"
 			if tt.code == 0 {
 				want = "bars.md " + all
