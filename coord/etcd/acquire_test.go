@@ -2,6 +2,7 @@ package etcd_test
 
 import (
 	"context"
+	"errors"
 	"crypto/rand"
 	"strings"
 	"sync"
