@@ -2,8 +2,8 @@ package etcd_test
 
 import (
 	"context"
-	"errors"
 	"crypto/rand"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
