@@ -11,7 +11,6 @@ import (
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/drivertest/localtest"
-	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
@@ -25,7 +24,6 @@ func TestConformance(t *testing.T) {
 }
 
 func TestConformanceWithSentinel(t *testing.T) {
-	fulltest.Long(t, "the suite again")
 	t.Parallel()
 	conform(t, func(tb testing.TB) func(testing.TB) goredis.UniversalClient {
 		tb.Helper()
@@ -35,7 +33,6 @@ func TestConformanceWithSentinel(t *testing.T) {
 }
 
 func TestConformanceOnCluster(t *testing.T) {
-	fulltest.Long(t, "the suite again")
 	t.Parallel()
 	conform(t, func(tb testing.TB) func(testing.TB) goredis.UniversalClient {
 		tb.Helper()
