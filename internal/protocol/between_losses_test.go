@@ -105,31 +105,6 @@ func TestFloorSeenBetweenLosses(t *testing.T) {
 	})
 }
 
-// TestSeenBetweenLosses: what a process sees between a loss that it has noticed and its
-// dealing with that shows a second one, which the record of the first does not settle.
-func TestSeenBetweenLosses(t *testing.T) {
-	inOurTime(t, func(t *testing.T) {
-		b, _ := noticed(t)
-		operator, _ := tap(t, b.server, nil)
-		if _, err := operator.Quarantine(t.Context(), time.Time{}); err != nil {
-			t.Fatal(err)
-		}
-		first, restore := b.server.Meta().Loss, b.server.Snapshot()
-		time.Sleep(3 * time.Minute)
-		x, _ := tap(t, b.server, nil)
-		lost, err := x.Acquire(t.Context(), within("x", coord.Range{First: 1, Count: 1}))
-		if err != nil || lost.NotAfter <= first.Floor {
-			t.Fatalf("%v, %v; the floor is %d", lost, err, first.Floor)
-		}
-		b.looks(t, "survey")
-		restore()
-		b.deals(t)
-		if got := b.server.Meta(); got.Loss.Nonce == first.Nonce || got.Floor < lost.NotAfter {
-			t.Errorf("%v was lost after the first loss, and the namespace is %+v", lost, got)
-		}
-	})
-}
-
 // TestLossSettledAfterSeen: what is seen after a loss that was dealt with shows nothing, if
 // there was no second one.
 func TestLossSettledAfterSeen(t *testing.T) {
@@ -175,7 +150,7 @@ func TestSeenWhileTheFloorIsRaised(t *testing.T) {
 			return lost.NotAfter
 		},
 	}
-	for _, slow := range []string{"survey", "commit"} {
+	for _, slow := range []string{"survey"} {
 		for what, see := range seen {
 			for how, lose := range losses {
 				t.Run(slow+", "+what+", "+how, func(t *testing.T) {

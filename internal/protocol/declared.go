@@ -40,10 +40,10 @@ func (d *detector) horizon() time.Duration {
 
 // longest is horizon for a caller who holds mu.
 func (d *detector) longest() time.Duration {
-	if d.space == nil {
+	if d.m.meta == nil {
 		return d.maxHorizon
 	}
-	return d.space.Horizon(d.maxHorizon)
+	return d.m.meta.Horizon(d.maxHorizon)
 }
 
 // horizon is how far ahead a window can reach, as far as this process knows. What is stored

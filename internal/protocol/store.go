@@ -153,8 +153,7 @@ type View struct {
 	// of the namespace's record was complete between.
 	Kept bool
 
-	era    int64   // of the detector, before the look
-	seen   int64   // when it was read, microseconds since 1970
+	losses int64   // that were noticed before it was asked for
 	extent *Extent // of the grant that comes with it
 }
 
@@ -211,8 +210,7 @@ type Survey struct {
 	// the holders are compared.
 	Server, Unit int64
 
-	era          int64
-	at           *sight    // what had been seen before it
+	losses       int64     // as in a View
 	began, ended time.Time // monotonic
 }
 
