@@ -351,7 +351,9 @@ func (a *acquisition) shuffle(c []Candidate, floor int64) {
 // grant is the one atomic step. It returns what was granted, or what is in the way.
 func (a *acquisition) grant(ctx context.Context, s Session, sv *Survey, cand Candidate) (granted *View, _ Outcome, _ error) {
 	a.keep(nil) // it is used up
-	slot := cand.Granted(sv.Meta.Record, a.req, a.clock())
+	req := a.req
+	req.Until = a.clamped(s, sv.Meta.Record, req.Until)
+	slot := cand.Granted(sv.Meta.Record, req, a.clock())
 	out, unsound, err := a.commit(ctx, s, Change{
 		Before: &View{Meta: sv.Meta, Slot: a.slots[cand.ID], losses: sv.losses},
 		Slot:   &slot, Owner: OwnerTaken, Token: a.req.Token, Identity: a.req.Identity, Settle: sv.Origin == "",

@@ -20,8 +20,6 @@ type between struct {
 	during func(call string, f func()) // has something happen while p's first call of a kind is under way
 }
 
-var errNoAnswer = errors.New("no answer")
-
 // noticed returns a process that has noticed a loss, back to a state that restore puts the
 // server back to once more.
 func noticed(t *testing.T) (b between, restore func()) {

@@ -66,7 +66,7 @@ func (r *renewal) turn(ctx context.Context, s Session) (bool, error) {
 		r.adopt(r.t, r.v, r.extent)
 		return true, nil
 	}
-	change, from, grows := planRenewal(r.v, r.g, r.token, r.clamped(s), r.now(), s.Holds(r.v))
+	change, from, grows := planRenewal(r.v, r.g, r.token, r.clamped(s, r.v.Meta.Record, r.until), r.now(), s.Holds(r.v))
 	r.from, r.floored = from, !grows
 	answered := r.extent.Asks(change.Slot.NotAfter)
 	out, unsound, err := r.commit(ctx, s, change, r.known)
