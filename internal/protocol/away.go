@@ -3,6 +3,8 @@ package protocol
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -10,8 +12,8 @@ import (
 
 // Leases may outlive a restart of the back end, and come back with an old copy of its data. A
 // process that remembers nothing cannot notice that, but holders who live do when they renew.
-// So if no holder has shown a sign of life within its TTL, nothing is granted before one has,
-// or their leases have ended.
+// A lease that stands although it was not renewed for its TTL shows either. Nothing is granted
+// then before each of these holders has shown a sign of life or is gone, for at most one TTL.
 
 // life is the last sign of life of a holder.
 type life struct {
@@ -19,43 +21,31 @@ type life struct {
 	when Span   // by the holder's clock, and until when the next is due
 }
 
-// silence is that no holder has shown a sign of life.
+// silence is that holders have shown no sign of life in time.
 type silence struct {
-	first map[int]life // what was known of the holders, by worker ID
+	first map[int]life // what was known of the holders when it began, by worker ID
 	ends  time.Time    // when their leases have ended
 }
 
-// heard is what the holders say.
-type heard int
-
-const (
-	heardNobody heard = iota // nothing is granted
-	heardInTime              // one has renewed within its TTL, by this clock
-	heardSince               // one has renewed since, with a clock that differs
-	heardEnd                 // those of before are gone
-)
-
-// listen compares what is known of the holders with what was when silence began, by a clock.
-// The error is that of the last clock which differs.
-func listen(first, now map[int]life, clock Span, bound time.Duration) (said heard, differs error) {
-	asBefore := 0
-	for id, l := range now {
-		err := CheckClock(clock, l.when, bound)
+// listen says whether there are holders of whom nothing was heard in their time, by a clock, nor
+// since silence began. If the clock agrees with none of them, differs is the error of one.
+func listen(first, now map[int]life, clock Span, bound time.Duration) (silent bool, differs *coord.ClockSkewError) {
+	agree := false
+	for _, id := range slices.Sorted(maps.Keys(now)) {
+		err := CheckClock(clock, now[id].when, bound)
 		if err == nil {
-			return heardInTime, nil
+			agree = true
+			continue
 		}
-		switch was, there := first[id]; {
-		case !there:
-		case was.mark == l.mark:
-			asBefore++
-		default:
-			said, differs = heardSince, err
+		if was, there := first[id]; there && was.mark == now[id].mark && clock.Low > now[id].when.High {
+			silent = true
 		}
+		differs, _ = err.(*coord.ClockSkewError) //nolint:errorlint // it is made by CheckClock
 	}
-	if said == heardNobody && asBefore == 0 {
-		said = heardEnd
+	if agree {
+		differs = nil
 	}
-	return said, differs
+	return silent, differs
 }
 
 // sampled is how many holders are asked where a survey does not tell when they have renewed.
@@ -87,38 +77,42 @@ func (c *Coordinator) lives(ctx context.Context, s Session, sv *Survey) map[int]
 	return all
 }
 
-// awaitLife returns an error while no holder shows a sign of life. The clock of an acquisition
-// was in a span while a survey was made; if it differs from that of holders who live, the
-// error is a [*coord.ClockSkewError].
+// awaitLife returns an error while holders show no sign of life. Where the back end has no clock,
+// it is a [*coord.ClockSkewError] if the clock of the acquisition, which was in a span while a
+// survey was made, agrees with none of several holders.
 func (c *Coordinator) awaitLife(ctx context.Context, s Session, sv *Survey, clock Span) error {
 	if !c.set.Outlives {
 		return nil
 	}
-	reference := clock
+	compare := !c.set.OneMachine && sv.Server == 0
 	if sv.Server != 0 {
-		reference = Span{sv.Server, sv.Server + sv.Unit}
+		clock = Span{sv.Server, sv.Server + sv.Unit}
 	}
 	now := c.lives(ctx, s, sv)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.silence == nil {
-		c.silence = &silence{first: now, ends: Time(reference.High)}
+		c.silence = &silence{first: now, ends: Time(clock.High)}
 		for _, l := range now {
-			if ends := Time(reference.High + l.when.High - l.when.Low); ends.After(c.silence.ends) {
+			if ends := Time(clock.High + l.when.High - l.when.Low); ends.After(c.silence.ends) {
 				c.silence.ends = ends
 			}
 		}
 	}
-	said, differs := listen(c.silence.first, now, reference, c.set.SkewBound)
-	if said == heardNobody {
-		return &coord.QuarantinedError{Namespace: c.set.Namespace, Until: c.silence.ends, Reason: silent}
+	ends := c.silence.ends
+	silent, differs := listen(c.silence.first, now, clock, c.set.SkewBound)
+	if silent = silent && Time(clock.Low).Before(ends); !silent {
+		c.silence, ends = nil, time.Time{}
 	}
-	c.silence = nil
-	if said == heardSince && sv.Server == 0 && !c.set.OneMachine && len(now) > 1 {
-		return fmt.Errorf("a holder has renewed by another clock: %w", differs)
+	switch {
+	case compare && differs != nil && len(now) > 1:
+		differs.Source, differs.Until = "the holders", ends
+		return differs
+	case silent:
+		return &coord.QuarantinedError{Namespace: c.set.Namespace, Until: ends, Reason: unheard}
 	}
 	return nil
 }
 
-// silent is why nothing is granted while no holder shows a sign of life.
-const silent = "no holder has renewed within its TTL, so that the back end was away, or an old copy of its data was put back; the next renewal of a holder ends the wait"
+// unheard is why nothing is granted while holders show no sign of life.
+const unheard = "holders have not renewed within their TTL and their leases stand, so that the back end was away, or an old copy of its data was put back; as soon as they renew, the wait is over"

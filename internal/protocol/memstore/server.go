@@ -20,6 +20,9 @@ type Server struct {
 	// Clock returns the server's clock, in microseconds since 1970. Nil: it has none, and
 	// holders store theirs.
 	Clock func() int64
+	// Strict says that the server writes nothing while the lineage on record is not its own,
+	// but what settles that.
+	Strict bool
 
 	mu      sync.Mutex
 	state   state
