@@ -137,6 +137,9 @@ func (a *acquisition) round(ctx context.Context) (*View, error) {
 	case stepRaise:
 		return nil, cmp.Or(a.heal(ctx, s, a.clock()), errAgain)
 	case stepPick: // with a wrong clock, a window would reach far into the future
+		if reach := a.Coordinator.reach(s, sv.Meta.Record); sv.Meta.Record.tooFar(reach) && !sv.Meta.Record.Closed() {
+			return nil, sv.Meta.Record.Quarantined(a.set.Namespace, reach)
+		}
 		clock := sv.during(a.clock())
 		if err := a.checkClock(sv, clock); err != nil {
 			return nil, err

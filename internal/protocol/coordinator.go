@@ -207,6 +207,17 @@ func (c *Coordinator) now() int64 { return clock.Fresh(c.set.Clock) }
 // seen is the time of what is seen now: the back end's, if it has a clock.
 func (c *Coordinator) seen(s Session) int64 { return cmp.Or(s.Time(), c.now()) }
 
+// reach is how far a right clock can have raised the floor by now, as far as the clock of the
+// back end or of this machine tells: there may have been longer horizons than are known.
+func (c *Coordinator) reach(s Session, meta Meta) int64 {
+	now := c.seen(s) + 2*c.set.SkewBound.Microseconds()
+	reach := meta.Ward(now, c.horizon(), c.set.SkewBound)
+	if meta.Loss.Found <= now {
+		reach = max(reach, meta.Loss.Floor)
+	}
+	return reach
+}
+
 // pause waits before a call looks again for the n-th time, counted from 0, because others
 // were faster. It returns ctx's error if ctx has ended or ends.
 func (c *Coordinator) pause(ctx context.Context, n int) error {

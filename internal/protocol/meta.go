@@ -116,12 +116,16 @@ func (m Meta) Quarantined(namespace string, reach int64) error {
 		return coord.ErrNamespaceClosed
 	}
 	err := &coord.QuarantinedError{Namespace: namespace, Until: Time(m.Scale().Micro(m.Floor + 1))}
-	if m.Floor > max(m.Base, reach) {
+	if m.tooFar(reach) {
 		far := time.Duration(m.Scale().Micro(m.Floor)-m.Scale().Micro(reach)) * time.Microsecond
 		err.Reason = fmt.Sprintf("that is %v further than a loss explains by this machine's clock, so that one clock was wrong; if it is not this one, %s", far.Round(time.Millisecond), lowerHint)
 	}
 	return err
 }
+
+// tooFar reports whether the floor is one that no operator has asked for and no right clock has
+// raised.
+func (m Meta) tooFar(reach int64) bool { return m.Floor > max(m.Base, reach) }
 
 // lowerHint says how a floor comes down that a wrong clock has raised.
 const lowerHint = "'unalike quarantine --lower' lowers the floor once all clocks are right"

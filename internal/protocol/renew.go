@@ -37,8 +37,7 @@ func (c *Coordinator) renew(ctx context.Context, g coord.Grant, token string, un
 		return coord.Grant{}, err
 	}
 	if r.floored {
-		meta := r.v.Meta.Record
-		return coord.Grant{}, meta.Quarantined(c.set.Namespace, meta.Ward(c.seen(h.s), c.horizon(), 3*c.set.SkewBound))
+		return coord.Grant{}, r.v.Meta.Record.Quarantined(c.set.Namespace, c.reach(h.s, r.v.Meta.Record))
 	}
 	out := r.v.grant()
 	out.NotBefore = r.from
