@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,10 @@ func (w *world) serves() {
 			p.clock.set(0)
 		}
 	}
+	for slices.ContainsFunc(w.actors, func(a *actor) bool { return a.asleep }) {
+		w.step()
+		w.wait()
+	}
 	began := time.Now()
 	limit := max(w.longest, maxHorizon) + skewBound + ttl
 	if base := protocol.Time(space.Scale.Micro(w.server.Meta().Base)); base.After(began) {
@@ -38,6 +43,9 @@ func (w *world) serves() {
 			w.farNamed++
 		default:
 			w.tb.Errorf("after %v not all worker IDs serve, and the namespace is %+v", time.Since(began), w.server.Meta())
+			for _, a := range w.actors {
+				w.tb.Logf("%d at tick %d has %v, pieces %v; stored is %+v", a.id, a.tick(), a.g, a.pieces, w.slot(a.g.WorkerID))
+			}
 			return
 		}
 		w.step()
