@@ -102,9 +102,11 @@ func (s *session) Look(_ context.Context, worker int, _ string) (*protocol.View,
 // view is what is stored. The caller holds mu.
 func (s *session) view(worker int, wrote bool) *protocol.View {
 	o, owned := s.state.owners[worker]
-	return &protocol.View{
-		Position: s.position(wrote), Meta: s.state.meta, Slot: s.state.slots[worker], Owned: owned, Lease: o, Origin: s.state.origin,
+	v := &protocol.View{Position: s.position(wrote), Meta: s.state.meta, Slot: s.state.slots[worker], Owned: owned, Lease: o}
+	if s.Strict {
+		v.Origin = s.state.origin
 	}
+	return v
 }
 
 // Probe implements protocol.Session.

@@ -29,6 +29,9 @@ func (w *world) serves() {
 		w.step()
 		w.wait()
 	}
+	for _, a := range w.actors {
+		a.leaves.Store(false)
+	}
 	began := time.Now()
 	limit := max(w.longest, maxHorizon) + skewBound + ttl
 	if base := protocol.Time(space.Scale.Micro(w.server.Meta().Base)); base.After(began) {
