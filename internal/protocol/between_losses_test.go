@@ -180,3 +180,21 @@ func TestSeenWhileTheFloorIsRaised(t *testing.T) {
 		}
 	}
 }
+
+// TestTwoCallsDealWithALoss: two calls of a process raise the floor at once. The second finds
+// that it is done, and writes nothing.
+func TestTwoCallsDealWithALoss(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		b, _ := noticed(t)
+		var done protocol.Meta
+		b.during("survey", func() {
+			b.deals(t)
+			done = b.server.Meta()
+			time.Sleep(time.Second)
+		})
+		b.deals(t)
+		if got := b.server.Meta(); done.Loss.Nonce == "" || got != done {
+			t.Errorf("one call has stored %+v, and another %+v", done, got)
+		}
+	})
+}

@@ -175,7 +175,7 @@ func (d *detector) remember(meta Meta) {
 func (d *detector) noticed(now int64) memory {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.m.drawn.Found == 0 {
+	if d.m.lost != "" && d.m.drawn.Found == 0 {
 		d.m.drawn.Found = now
 	}
 	return d.m
@@ -237,6 +237,9 @@ func (c *Coordinator) raise(ctx context.Context, s Session, now int64) error {
 		return err
 	}
 	m, a := c.detector.noticed(now), answer{Position: sv.Position, origin: sv.Origin, meta: &sv.Meta}
+	if m.lost == "" {
+		return nil // another call has dealt with it
+	}
 	if ck, ok := s.(Checker); ok && (a.foreign() || m.lineage != a.Lineage) {
 		if err := ck.CheckLineages(ctx); err != nil {
 			return err
@@ -250,7 +253,7 @@ func (c *Coordinator) raise(ctx context.Context, s Session, now int64) error {
 		}
 		a.Position, a.meta = out.Position, &out.Now.Meta
 	}
-	if _, ok := c.detector.deal(m.losses, a, c.seen(s)); !ok || m.lost == "" {
+	if _, ok := c.detector.deal(m.losses, a, c.seen(s)); !ok {
 		return nil
 	}
 	if log := c.log.With("namespace", c.set.Namespace, "reason", m.lost, "until", next.floorEnds()); settled {
