@@ -49,7 +49,7 @@ func listen(first, now map[int]life, clock Span, bound time.Duration) (silent bo
 }
 
 // sampled is how many holders are asked where a survey does not tell when they have renewed.
-const sampled = 32
+const sampled = 8
 
 // lives returns what is known of the holders of a survey.
 func (c *Coordinator) lives(ctx context.Context, s Session, sv *Survey) map[int]life {

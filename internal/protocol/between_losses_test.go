@@ -2,6 +2,7 @@ package protocol_test
 
 import (
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -197,4 +198,63 @@ func TestTwoCallsDealWithALoss(t *testing.T) {
 			t.Errorf("one call has stored %+v, and another %+v", done, got)
 		}
 	})
+}
+
+// TestNoticedInTheMiddle: another call of a process notices a loss while the answer to a call is
+// under way. What that was granted, or extended, is not used.
+func TestNoticedInTheMiddle(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer string // that is under way
+		call   func(t *testing.T, c *protocol.Coordinator, g coord.Grant) (coord.Grant, error)
+	}{
+		"Acquire": {"commit", func(t *testing.T, c *protocol.Coordinator, _ coord.Grant) (coord.Grant, error) {
+			return c.Acquire(t.Context(), wants("new"))
+		}},
+		"Acquire again": {"look", func(t *testing.T, c *protocol.Coordinator, _ coord.Grant) (coord.Grant, error) {
+			return c.Acquire(t.Context(), wants("p"))
+		}},
+		"Renew": {"commit", func(t *testing.T, c *protocol.Coordinator, g coord.Grant) (coord.Grant, error) {
+			return c.Renew(t.Context(), g, g.NotAfter+1)
+		}},
+		"Release": {"", func(t *testing.T, c *protocol.Coordinator, g coord.Grant) (coord.Grant, error) {
+			return coord.Grant{NotBefore: math.MaxInt64}, c.Release(t.Context(), g, g.NotBefore)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inOurTime(t, func(t *testing.T) {
+				server := memstore.NewServer("a")
+				c, st := tap(t, server, nil)
+				g, err := c.Acquire(t.Context(), wants("p"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				restore := server.Snapshot()
+				other, _ := tap(t, server, nil)
+				for _, token := range []string{"x", "y", "z"} {
+					if _, err := other.Acquire(t.Context(), wants(token)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if _, err := c.Inspect(t.Context()); err != nil { // it sees a number that is lost
+					t.Fatal(err)
+				}
+				if tt.answer == "" {
+					restore()
+				}
+				st.tap = func(call string, answered bool) error {
+					if call != tt.answer || !answered {
+						return nil
+					}
+					st.tap = nil
+					restore()
+					_, err := c.Inspect(t.Context())
+					return err
+				}
+				h, err := tt.call(t, c, g)
+				if floor := server.Meta().Floor; floor == 0 || err == nil && h.NotBefore < floor || err != nil && !errors.Is(err, coord.ErrQuarantined) {
+					t.Errorf("%v, %v; the floor is %d", h, err, floor)
+				}
+			})
+		})
+	}
 }

@@ -55,10 +55,8 @@ func proof(at memory, a answer) string {
 		return fmt.Sprintf("the lineage of the back end was %s and is %s", at.lineage, a.Lineage)
 	case a.Number != 0 && (a.Number < at.number || a.Wrote && a.Number == at.number):
 		return fmt.Sprintf("write %#x was seen, and a later one is %#x", at.number, a.Number)
-	case at.meta != nil && a.meta != nil && !a.meta.There():
-		return "the namespace is gone"
 	case at.meta != nil && a.meta != nil && a.meta.Record.Nonce != at.meta.Nonce:
-		return "the namespace was deleted and made again"
+		return "the namespace is gone, or was made again"
 	case a.meta != nil && a.meta.Record.lacks(at.meta):
 		return "the base of the floor, or the longest horizon, was higher"
 	case a.mine == nil || a.slot == nil || !a.mine.There():

@@ -174,7 +174,7 @@ func TestDetector(t *testing.T) {
 		"an answer of before comes after that": {func(d *detector, first memory) {
 			d.learn(d.memory(), seen(5, before), 0)
 			d.deal(d.memory().losses, seen(6, lostAt(before, "loss", found)), found)
-			d.learn(first, seen(3, before), found)
+			d.learn(first, seen(20, before), found)
 			d.learn(d.memory(), seen(7, before), found)
 		}, false, false},
 		"another loss is noticed before one is dealt with": {func(d *detector, _ memory) {

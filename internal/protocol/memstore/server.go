@@ -23,6 +23,8 @@ type Server struct {
 	// Strict says that the server writes nothing while the lineage on record is not its own,
 	// but what settles that.
 	Strict bool
+	// Blind says that answers do not tell the number of the write.
+	Blind bool
 
 	mu      sync.Mutex
 	state   state
@@ -190,6 +192,9 @@ func (s *Server) notify() {
 
 // position is what an answer tells of the history. The caller holds mu.
 func (s *Server) position(wrote bool) protocol.Position {
+	if s.Blind {
+		return protocol.Position{Lineage: s.state.lineage}
+	}
 	return protocol.Position{Lineage: s.state.lineage, Number: s.state.number, Wrote: wrote}
 }
 

@@ -84,6 +84,7 @@ func (w *world) lose(which which, first *process) {
 		w.note(fmt.Sprint("nobody is first; told: ", told))
 		w.free++
 		w.survivor = survivor
+		w.due = w.server.Strict || survivor != nil
 		return
 	}
 	// A change that the network repeats may bring the record of an earlier loss back, which is
@@ -146,6 +147,7 @@ func (w *world) witnessed(p *process, deleted bool) {
 		p.clock.set(time.Hour)
 		defer p.clock.off.Store(off)
 	}
+	shown := deleted && p.sight().number > 0
 	for range 300 {
 		w.step()
 		w.wait()
@@ -153,9 +155,14 @@ func (w *world) witnessed(p *process, deleted bool) {
 			w.noticed++
 			return
 		}
-		if !deleted && p.sight().history == w.history && w.server.Number() >= saw {
+		answered := p.sight().history == w.history
+		if !deleted && answered && w.server.Number() >= saw {
+			shown = shown || p.sight().number < saw
 			break
 		}
+	}
+	if off := time.Duration(p.clock.off.Load()) * time.Microsecond; shown && p.sight().history == w.history && !(w.server.Strict && off.Abs() > skewBound) {
+		w.tb.Errorf("process %d has seen write %d and does not notice that it is lost", p.id, saw)
 	}
 	w.far = false
 	w.declareLoss(true)

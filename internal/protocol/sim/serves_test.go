@@ -54,7 +54,9 @@ func (w *world) serves() {
 		w.step()
 		w.wait()
 	}
-	w.slowest = time.Since(began)
+	if w.slowest = time.Since(began); w.due && !w.isNoticed() {
+		w.tb.Errorf("nobody has noticed the loss, and the namespace is %+v", w.server.Meta())
+	}
 }
 
 // all reports whether all worker IDs that are granted serve.

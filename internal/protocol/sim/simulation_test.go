@@ -58,6 +58,7 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 		w := &world{tb: t, rng: rand.New(rand.NewPCG(seed, 1)), server: memstore.NewServer("lineage 0")}
 		if kind := w.rng.IntN(3); kind > 0 { // like etcd, ZooKeeper or Redis
 			w.server.Clock, w.server.Strict = rightClock{}.UnixMicro, kind == 2
+			w.server.Blind = kind == 1 && w.rng.IntN(2) == 0
 		}
 		w.lossy = seed%2 == 0
 		w.share = 2 + w.rng.IntN(workers-1)

@@ -66,6 +66,7 @@ type world struct {
 	history  int    // counts the losses
 	restored string // the nonce of the loss on record just after the loss
 	survivor *actor // a holder who is to notice it; nil: nobody is
+	due      bool   // somebody has to notice the loss
 	far      bool   // a wrong clock has raised the floor
 	named    bool   // and an error says how to lower it
 	farNamed int    // how often the operator had to
