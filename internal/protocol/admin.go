@@ -45,7 +45,7 @@ func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Tim
 	clock := func(s Session, sv *Survey, now int64) (int64, error) { return c.floorClock(s, sv, now, true) }
 	return c.changeFloor(ctx, "raise the floor", clock, func(meta Meta, now int64) (Meta, error) {
 		if until.IsZero() {
-			return meta.AfterLoss(c.detector.known(), now, c.horizon(), c.set.SkewBound), nil
+			return meta.AfterLoss(c.detector.memory().meta, now, c.horizon(), c.set.SkewBound), nil
 		}
 		return meta.Quarantine(until)
 	})

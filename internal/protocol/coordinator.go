@@ -113,7 +113,7 @@ func (c *Coordinator) rules() coord.LeaseRules {
 	if c.set.ShortOnly == "" {
 		rules.MaxDeclared = coord.LongestHorizon
 	}
-	if known := c.detector.known(); known != nil {
+	if known := c.detector.memory().meta; known != nil {
 		rules.Declared = known.Horizon(0)
 	}
 	return rules
@@ -299,6 +299,15 @@ func (c *Coordinator) firstMeta(meta Meta, seen *Meta, declared bool) func(now i
 		}
 		return meta
 	}
+}
+
+// askAgain asks for a survey that makes the namespace again if this coordinator remembers it.
+func (c *Coordinator) askAgain() Ask {
+	known := c.detector.memory().meta
+	if known == nil {
+		return Ask{}
+	}
+	return Ask{New: c.firstMeta(*known, nil, false)}
 }
 
 // madeFrom is the record of a namespace that was lost while its slots were not: they tell

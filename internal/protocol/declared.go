@@ -77,7 +77,7 @@ func (a *acquisition) readDeclared(ctx context.Context, s Session) error {
 	if _, long := lifetime.Ahead(a.req, a.set.MaxHorizon); !long || a.declared {
 		return nil
 	}
-	known := a.detector.known()
+	known := a.detector.memory().meta
 	if known == nil {
 		l, err := a.list(ctx, s, false)
 		if err != nil {

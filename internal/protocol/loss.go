@@ -10,10 +10,9 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// A back end that loses writes loses windows with them, and would grant them again. What
-// shows that is in proof, and what is done about it in remedy: the floor is raised above
-// all windows that can have been lost, and is on record together with the loss, so that it is
-// raised once. Losses are dealt with one at a time.
+// A back end that loses writes loses windows with them, and would grant them again. What shows
+// that is in proof, and what is done about it in remedy: the floor is raised above all windows
+// that can be lost. Losses are dealt with one at a time.
 
 // memory is what a process has seen of the back end since the last loss. What is asked for
 // after that can only be newer.
@@ -121,9 +120,6 @@ func (d *detector) sound(losses int64) bool {
 	return m.losses == losses && m.lost == ""
 }
 
-// known returns the namespace as it was seen; nil: it was not.
-func (d *detector) known() *Meta { return d.memory().meta }
-
 // learn takes note of the answer to a request that was made when at was what had been seen,
 // and returns after how many losses the answer is what is stored.
 func (d *detector) learn(at memory, a answer, now int64) (losses int64) {
@@ -136,13 +132,18 @@ func (d *detector) learn(at memory, a answer, now int64) (losses int64) {
 		d.m.losses++
 		d.m.lost, d.m.drawn = why, Loss{Nonce: rand.Text()}
 	}
+	there, known := a.meta != nil && a.meta.There(), d.m.meta
 	switch {
-	case d.m.lost != "":
-		if a.meta != nil && a.meta.There() {
-			d.remember(a.meta.Record)
-		}
+	case d.m.lost != "" && !there:
 		return at.losses
-	case a.meta != nil && a.meta.There() && d.m.meta != nil && a.meta.Record.Loss.Nonce != d.m.meta.Loss.Nonce:
+	case d.m.lost != "": // what the namespace demands is remembered
+		meta := a.meta.Record
+		if known != nil {
+			meta = known.with(&meta)
+		}
+		d.m.meta = &meta
+		return at.losses
+	case there && known != nil && a.meta.Record.Loss.Nonce != known.Loss.Nonce:
 		// One that was dealt with before this process has noticed it.
 		if _, settled := remedy(d.m, a, d.longest(), d.skewBound); settled {
 			d.begin(a, now)
@@ -153,19 +154,10 @@ func (d *detector) learn(at memory, a answer, now int64) (losses int64) {
 		d.m.lineage = a.Lineage
 	}
 	d.m.number, d.m.seen = max(d.m.number, a.Number), max(d.m.seen, now)
-	if a.meta != nil && a.meta.There() && (d.m.meta == nil || a.meta.Version >= d.m.version) {
+	if there && (known == nil || a.meta.Version >= d.m.version) {
 		d.m.meta, d.m.version = &a.meta.Record, a.meta.Version
 	}
 	return d.m.losses
-}
-
-// remember takes note of what a namespace demands that was seen after a loss. The caller
-// holds mu.
-func (d *detector) remember(meta Meta) {
-	if d.m.meta != nil {
-		meta = d.m.meta.with(&meta)
-	}
-	d.m.meta = &meta
 }
 
 // noticed returns what was seen, with the time at which the loss was noticed that is not
@@ -196,8 +188,7 @@ func (d *detector) begin(a answer, now int64) {
 	d.m = memory{losses: d.m.losses + 1, lineage: a.Lineage, number: a.Number, seen: now, meta: &a.meta.Record, version: a.meta.Version}
 }
 
-// raises is how often a call tries to raise the floor: after a loss, all processes that
-// notice it try at the same time.
+// raises is how often a call tries to raise the floor: all who notice a loss do at once.
 const raises = 20
 
 // heal raises the floor if writes were lost, see rule 11 of package coord. Now is a clock
@@ -220,11 +211,7 @@ func (c *Coordinator) heal(ctx context.Context, s Session, now int64) error {
 // raise makes one attempt at raising the floor. It does nothing if somebody else has
 // raised it for what this process has noticed.
 func (c *Coordinator) raise(ctx context.Context, s Session, now int64) error {
-	ask := Ask{}
-	if known := c.detector.known(); known != nil {
-		ask.New = c.firstMeta(*known, nil, false)
-	}
-	sv, err := c.survey(ctx, s, ask)
+	sv, err := c.survey(ctx, s, c.askAgain())
 	if err != nil || sv.Made { // if it was made with a floor, nothing is to be raised any more
 		return err
 	}
@@ -235,8 +222,8 @@ func (c *Coordinator) raise(ctx context.Context, s Session, now int64) error {
 		return err
 	}
 	m, a := c.detector.noticed(now), answer{Position: sv.Position, origin: sv.Origin, meta: &sv.Meta}
-	if m.lost == "" {
-		return nil // another call has dealt with it
+	if m.lost == "" { // another call has dealt with it
+		return nil
 	}
 	if ck, ok := s.(Checker); ok && (a.foreign() || m.lineage != a.Lineage) {
 		if err := ck.CheckLineages(ctx); err != nil {
@@ -260,11 +247,4 @@ func (c *Coordinator) raise(ctx context.Context, s Session, now int64) error {
 		log.Error(c.set.Title + " has lost writes; nothing is granted until the windows that may be lost with them are over")
 	}
 	return nil
-}
-
-// Checker is implemented by sessions that can tell whether their servers belong together.
-type Checker interface {
-	// CheckLineages returns an error that wraps [coord.ErrInvalid] if the servers that the
-	// session may talk to have different lineages.
-	CheckLineages(ctx context.Context) error
 }

@@ -204,7 +204,7 @@ func TestDetector(t *testing.T) {
 	d.learn(d.memory(), seen(5, before), 0)
 	d.learn(d.memory(), seen(4, base), 0)
 	d.learn(d.memory(), seen(3, before), 0)
-	if known := d.known(); known.Base != 77 || known.Floor != 77 || known.Nonce != before.Nonce {
+	if known := d.memory().meta; known.Base != 77 || known.Floor != 77 || known.Nonce != before.Nonce {
 		t.Errorf("a floor that is seen after a loss is to be remembered; known is %+v", known)
 	}
 	if at := d.noticed(found); at.drawn.Found != found || d.noticed(found+1).drawn != at.drawn || at.drawn.Nonce == "" {

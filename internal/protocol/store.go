@@ -97,6 +97,13 @@ type Session interface {
 	End()
 }
 
+// Checker is implemented by sessions that can tell whether their servers belong together.
+type Checker interface {
+	// CheckLineages returns an error that wraps [coord.ErrInvalid] if the servers that the
+	// session may talk to have different lineages.
+	CheckLineages(ctx context.Context) error
+}
+
 // Entry is a record as it is stored. The zero Entry is one that is not there.
 type Entry[R Record] struct {
 	Record R
