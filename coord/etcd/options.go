@@ -79,7 +79,7 @@ func New(client *clientv3.Client, namespace string, opts Options) (*Coordinator,
 	if client == nil {
 		return nil, fmt.Errorf("%w: the etcd client is nil", coord.ErrInvalid)
 	}
-	if err := driver.CheckNamespace(namespace); err != nil {
+	if err := checkNamespace(namespace); err != nil {
 		return nil, err
 	}
 	opts, err := opts.resolve()

@@ -175,7 +175,7 @@ func (r *rig) grantOf(meta protocol.Entry[protocol.Meta], worker int, token stri
 	req := r.request(token)
 	slot := protocol.Candidate{ID: worker}.Granted(meta.Record, req, scale.Micro(r.now))
 	return protocol.Change{
-		Before: &protocol.View{Meta: meta}, Slot: &slot, Owner: protocol.OwnerTaken, Token: token, Identity: req.Identity, Settle: true,
+		Before: &protocol.View{Meta: meta}, Slot: &slot, Owner: protocol.OwnerTaken, Token: token, Settle: true,
 	}
 }
 
@@ -192,7 +192,7 @@ func (r *rig) renewalOf(s protocol.Session, v *protocol.View) protocol.Change {
 	r.now++
 	slot := v.Slot.Record
 	slot.NotAfter, slot.Renewed = slot.NotAfter+10, scale.Micro(r.now)
-	c := protocol.Change{Before: v, Slot: &slot, Token: slot.Token, Identity: slot.Identity}
+	c := protocol.Change{Before: v, Slot: &slot, Token: slot.Token}
 	if !s.Holds(v) {
 		c.Owner, c.Replaced = protocol.OwnerTaken, slot.Token
 	}
