@@ -219,6 +219,8 @@ func (c *commit) view(resp *reply) *protocol.View {
 		v.Owned = true
 	case protocol.OwnerFreed:
 		v.Owned, v.Lease = false, nil
+	case protocol.OwnerForever:
+		v.Owned, v.Lease = true, ownerKey{made: cmp.Or(made, rev)}
 	}
 	return &v
 }

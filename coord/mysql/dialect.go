@@ -27,8 +27,8 @@ func dialect() sqlstore.Dialect {
 		Shared: "SELECT 1 FROM {namespaces} WHERE namespace = $1 LOCK IN SHARE MODE",
 		Alone:  "SELECT 1 FROM {namespaces} WHERE namespace = $1 FOR UPDATE",
 		Insert: "INSERT IGNORE INTO", Present: "",
-		Series:  series,
-		Schema:  schema,
+		Series: series,
+		Schema: schema,
 		Risks: []sqlstore.Risk{{
 			Name: "innodb_flush_log_at_trx_commit", If: "@@innodb_flush_log_at_trx_commit NOT IN (1, 3)", // MariaDB writes more often with 3
 			Says: "the server's innodb_flush_log_at_trx_commit is not 1, with which a crash loses what it has confirmed; set it to 1",

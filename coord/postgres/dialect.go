@@ -20,8 +20,8 @@ func dialect() sqlstore.Dialect {
 		Shared: "SELECT pg_advisory_xact_lock_shared(hashtextextended('{prefix}' || $1, 0))",
 		Alone:  "SELECT pg_advisory_xact_lock(hashtextextended('{prefix}' || $1, 0))",
 		Insert: "INSERT INTO", Present: "ON CONFLICT DO NOTHING",
-		Series:  func(n int) string { return fmt.Sprintf("generate_series(0, %d) AS series(worker)", n-1) },
-		Schema:  schema,
+		Series: func(n int) string { return fmt.Sprintf("generate_series(0, %d) AS series(worker)", n-1) },
+		Schema: schema,
 		Risks: []sqlstore.Risk{{
 			Name: "fsync", If: "current_setting('fsync') = 'off'",
 			Says: "the PostgreSQL server has fsync off, with which a crash of its machine loses what it has confirmed; set it to on",
