@@ -61,6 +61,7 @@ func (s *session) Commit(ctx context.Context, change protocol.Change) (out proto
 		return c.conflict(resp)
 	}
 	s.forget(c.lease)
+	s.checkRoom()
 	out = protocol.Outcome{Position: resp.position(true), Done: true, Now: c.view(resp), Lapsed: lapsed(ctx, alive)}
 	if id := ownerOf(change.Before).lease; change.Owner == protocol.OwnerFreed && id != 0 {
 		s.revoke(ctx, id)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path"
 	"strings"
 	"sync"
@@ -28,6 +29,8 @@ type store struct {
 	pace      pace
 	reconnect etcdclient.Reconnect
 	known     atomic.Uint64 // the cluster's ID, by the last answer; 0: there was none
+	log       *slog.Logger
+	room      room
 }
 
 // Open implements [protocol.Store].

@@ -52,7 +52,7 @@ func TestHolderMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := c.Renew(within(t), g, g.NotAfter+1)
-	drivertest.WantInvalid(t, "Renew", err, key)
+	drivertest.WantInvalid(t, "Renew", err, key, "the key is missing, and /unalike/")
 	endLease(t, client, ns, 0)
 	_, err = newCoordinator(t, client, ns, nil).Acquire(within(t), request(1))
 	drivertest.WantInvalid(t, "Acquire", err, key)
@@ -78,8 +78,11 @@ func TestForeignKeys(t *testing.T) {
 			req := request(capacity)
 			req.Identity = "pod-a"
 			says := "/unalike/" + ns + "/"
-			if value == `{}` {
+			switch key {
+			case "slot/0000000000":
 				says = "the key is missing and there are slots"
+			case "meta":
+				says = "/meta of a version of unalike before the first release"
 			}
 			g, err := newCoordinator(t, client, ns, nil).Acquire(within(t), req)
 			if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
@@ -101,4 +104,26 @@ func TestPoisonedSlot(t *testing.T) {
 		t.Fatalf("%v was granted first", g)
 	}
 	drivertest.PoisonedSlot(t, c)
+}
+
+// TestIdentityKey: the key of an identity changes when its worker ID does, and not otherwise.
+func TestIdentityKey(t *testing.T) {
+	t.Parallel()
+	client, ns := etcdtest.Start(t).Client(t), rand.Text()
+	c := newCoordinator(t, client, ns, nil)
+	for range 3 {
+		req := request(capacity)
+		req.Identity = "pod-a"
+		g, err := c.Renew(within(t), mustAcquire(t, c, req), 0)
+		if err == nil {
+			err = c.Release(within(t), g, g.NotBefore)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	resp, err := client.Get(within(t), "/unalike/"+ns+"/identity/pod-a")
+	if err != nil || len(resp.Kvs) != 1 || resp.Kvs[0].Version != 1 {
+		t.Errorf("after three grants of one worker ID, its identity has %v, %v; want it written once", resp, err)
+	}
 }

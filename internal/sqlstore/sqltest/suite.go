@@ -111,7 +111,7 @@ func Format(t *testing.T, d *Database) {
 		d.Exec(t, "ALTER TABLE unalike_slots RENAME COLUMN identity TO gone")
 		defer d.Exec(t, "UPDATE unalike_format SET version = 2")
 		defer d.Exec(t, "ALTER TABLE unalike_slots RENAME COLUMN gone TO identity")
-		refused(t, "other columns", "format 1")
+		refused(t, "other columns than those of format 2", "format 1")
 	})
 }
 
