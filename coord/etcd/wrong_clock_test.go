@@ -168,13 +168,13 @@ func TestOperatorWithAWrongClock(t *testing.T) {
 	for _, off := range offsets {
 		c := newCrew(t, server)
 		c.lose(t) // there is a floor
-		before := stored(t, server.Client(t), "/unalike/"+c.ns+"/meta")
+		before := stored(t, server.Client(t), "/unalike/"+c.ns+"/namespace")
 		c.clock.Step(-off)
 		_, err := c.wrong.Lower(within(t))
 		if skew, ok := errors.AsType[*coord.ClockSkewError](err); !ok || !coord.Permanent(err) || skew.Max != etcd.DefaultSkewBound {
 			t.Errorf("Lower by an operator whose clock is behind by %v: %v; want a ClockSkewError", off, err)
 		}
-		if after := stored(t, server.Client(t), "/unalike/"+c.ns+"/meta"); after != before {
+		if after := stored(t, server.Client(t), "/unalike/"+c.ns+"/namespace"); after != before {
 			t.Errorf("an operator whose clock is behind by %v has changed %s to %s", off, before, after)
 		}
 	}
@@ -186,7 +186,7 @@ func TestQuarantineThatChangesNothing(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t)
 	c := newCrew(t, server)
-	key := "/unalike/" + c.ns + "/meta"
+	key := "/unalike/" + c.ns + "/namespace"
 	revision := func() int64 {
 		resp, err := server.Client(t).Get(within(t), key)
 		if err != nil {

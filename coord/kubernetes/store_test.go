@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"context"
 	"crypto/rand"
 	"testing"
 
@@ -15,8 +16,17 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, func(tb testing.TB) storetest.Harness {
 		tb.Helper()
 		ns := rand.Text()
+		st := hand(tb, client, s.URL, ns, in)
 		return storetest.Harness{
-			Store:  hand(tb, client, s.URL, ns, in),
+			Store: st,
+			Count: func(tb testing.TB) int {
+				tb.Helper()
+				all, err := st.list(context.Background())
+				if err != nil {
+					tb.Fatal(err)
+				}
+				return 1 + len(all.slots)
+			},
 			Expire: func(tb testing.TB, worker int) { tb.Helper(); Expire(tb, client, s.URL, ns, in, worker) },
 		}
 	})

@@ -359,7 +359,7 @@ func (a *acquisition) grant(ctx context.Context, s Session, sv *Survey, cand Can
 	slot := cand.Granted(sv.Meta.Record, req, a.clock())
 	out, unsound, err := a.commit(ctx, s, Change{
 		Before: &View{Meta: sv.Meta, Slot: a.slots[cand.ID], losses: sv.losses},
-		Slot:   &slot, Owner: OwnerTaken, Token: a.req.Token, Identity: a.req.Identity, Settle: sv.Origin == "",
+		Slot:   &slot, Owner: OwnerTaken, Token: a.req.Token, Settle: sv.Origin == "",
 	}, nil)
 	switch {
 	case err != nil:

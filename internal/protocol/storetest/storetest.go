@@ -21,6 +21,8 @@ type Harness struct {
 	// Expire ends the lease of whoever holds a worker ID, as a long silence would, and
 	// returns when it is over; nil: Pass is used. Without both, the end of leases is skipped.
 	Expire func(tb testing.TB, worker int)
+	// Count returns how many keys, nodes, rows or objects the namespace has in the back end.
+	Count func(tb testing.TB) int
 }
 
 // Case is one thing that a store does.
@@ -59,6 +61,8 @@ func Cases() []Case {
 		{"watching", watched},
 		{"watching a worker ID that is retired", watchedRetired},
 		{"a session is over", over},
+		{"an identity moves", moved},
+		{"what is stored stays bounded", bounded},
 	}
 }
 
@@ -172,10 +176,14 @@ func (r *rig) refused(s protocol.Session, c protocol.Change, want protocol.Confl
 
 // grantOf is the change that grants a worker ID which nobody ever had.
 func (r *rig) grantOf(meta protocol.Entry[protocol.Meta], worker int, token string) protocol.Change {
-	req := r.request(token)
-	slot := protocol.Candidate{ID: worker}.Granted(meta.Record, req, scale.Micro(r.now))
+	return r.grantTo(r.request(token), meta, protocol.Entry[protocol.Slot]{}, worker)
+}
+
+// grantTo is the change that grants a request a worker ID, of which this slot is stored.
+func (r *rig) grantTo(req coord.Request, meta protocol.Entry[protocol.Meta], before protocol.Entry[protocol.Slot], worker int) protocol.Change {
+	slot := protocol.Candidate{ID: worker, Slot: before.Record}.Granted(meta.Record, req, scale.Micro(r.now))
 	return protocol.Change{
-		Before: &protocol.View{Meta: meta}, Slot: &slot, Owner: protocol.OwnerTaken, Token: token, Identity: req.Identity, Settle: true,
+		Before: &protocol.View{Meta: meta, Slot: before}, Slot: &slot, Owner: protocol.OwnerTaken, Token: req.Token, Settle: true,
 	}
 }
 
@@ -192,7 +200,7 @@ func (r *rig) renewalOf(s protocol.Session, v *protocol.View) protocol.Change {
 	r.now++
 	slot := v.Slot.Record
 	slot.NotAfter, slot.Renewed = slot.NotAfter+10, scale.Micro(r.now)
-	c := protocol.Change{Before: v, Slot: &slot, Token: slot.Token, Identity: slot.Identity}
+	c := protocol.Change{Before: v, Slot: &slot, Token: slot.Token}
 	if !s.Holds(v) {
 		c.Owner, c.Replaced = protocol.OwnerTaken, slot.Token
 	}
