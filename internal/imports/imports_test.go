@@ -20,7 +20,7 @@ var allowed = map[string][]string{
 	"coord/coordtest":     {"clock", "coord", "clock/clocktest", "internal/drivers", "coord/driver"},
 	"coord/driver":        {"clock", "coord", "internal/drivers"},
 	"coord/follow":        {"clock", "coord", "internal/drivers", "coord/driver"},
-	"coord/local":         {"clock", "coord", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/drivers", "coord/driver"},
+	"coord/local":         {"clock", "coord", "internal/filesys", "internal/filelock", "internal/keeper", "internal/lifetime", "internal/logs", "internal/drivers", "coord/driver"},
 	"coord/static":        {"clock", "coord", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/protocol", "internal/drivers", "coord/driver"},
 	"core":                {"clock", "coord", "internal/keeper", "internal/logs", "internal/drivers", "coord/driver"},
 	"core/coretest":       {"clock", "coord", "internal/keeper", "internal/logs", "core", "clock/clocktest", "internal/drivers", "coord/driver"},
@@ -34,7 +34,7 @@ var allowed = map[string][]string{
 	"probe":               nil,
 	"segment":             {"clock", "coord", "internal/logs", "internal/drivers", "coord/driver"},
 	"segment/segmenttest": {"clock", "coord", "internal/logs", "segment", "internal/drivers", "coord/driver"},
-	"coord/kubernetes":    {"clock", "coord", "coord/local", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/protocol", "internal/drivers", "coord/driver"},
+	"coord/kubernetes":    {"clock", "coord", "coord/local", "internal/filesys", "internal/filelock", "internal/keeper", "internal/lifetime", "internal/logs", "internal/protocol", "internal/drivers", "coord/driver"},
 }
 
 // platforms differ in the files that are built.
