@@ -83,7 +83,7 @@ func TestSimulation(t *testing.T) {
 		simulate(t, *seedFlag, count)
 		return
 	}
-	seeds := uint64(cmp.Or(*manyFlag, fulltest.Rounds(100, 20_000))) //nolint:gosec // none is negative
+	seeds := uint64(cmp.Or(*manyFlag, fulltest.Rounds(100, 1000))) //nolint:gosec // none is negative
 	for seed := *fromFlag; seed < *fromFlag+seeds && !t.Failed(); seed++ {
 		simulate(t, seed, count)
 	}
