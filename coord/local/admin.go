@@ -34,7 +34,7 @@ func (c *Coordinator) Describe() coord.Description {
 
 // Inspect implements [coord.Admin].
 func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
-	if err := c.begin(ctx, "inspect"); err != nil {
+	if err := c.begin(ctx, "inspect the namespace"); err != nil {
 		return coord.Namespace{}, err
 	}
 	return c.remote.Inspect(ctx)
@@ -42,33 +42,34 @@ func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 
 // List implements [coord.Admin].
 func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
-	return administer(ctx, c, func(a coord.Admin) ([]coord.Slot, error) { return a.List(ctx) })
+	return administer(ctx, c, coord.Admin.List)
 }
 
 // Init implements [coord.Admin]. Files with windows of the namespace that was there before are
 // refused until they are deleted.
 func (c *Coordinator) Init(ctx context.Context, s coord.Space) error {
-	_, err := administer(ctx, c, func(a coord.Admin) (any, error) { return nil, a.Init(ctx, s) })
+	_, err := administer(ctx, c, func(a coord.Admin, ctx context.Context) (any, error) { return nil, a.Init(ctx, s) })
 	return err
 }
 
 // Quarantine implements [coord.Admin].
 func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
-	return administer(ctx, c, func(a coord.Admin) (time.Time, error) { return a.Quarantine(ctx, until) })
+	return administer(ctx, c, func(a coord.Admin, ctx context.Context) (time.Time, error) { return a.Quarantine(ctx, until) })
 }
 
 // Retire implements [coord.Admin].
 func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
-	_, err := administer(ctx, c, func(a coord.Admin) (any, error) { return nil, a.Retire(ctx, workerID) })
+	_, err := administer(ctx, c, func(a coord.Admin, ctx context.Context) (any, error) { return nil, a.Retire(ctx, workerID) })
 	return err
 }
 
 // Lower implements [coord.Admin].
 func (c *Coordinator) Lower(ctx context.Context) (time.Time, error) {
-	return administer(ctx, c, func(a coord.Admin) (time.Time, error) { return a.Lower(ctx) })
+	return administer(ctx, c, coord.Admin.Lower)
 }
 
-func administer[T any](ctx context.Context, c *Coordinator, do func(coord.Admin) (T, error)) (none T, _ error) {
+// administer has the back end do something, if it is one that can.
+func administer[T any](ctx context.Context, c *Coordinator, do func(coord.Admin, context.Context) (T, error)) (none T, _ error) {
 	if err := c.begin(ctx, "administer the namespace"); err != nil {
 		return none, err
 	}
@@ -76,5 +77,5 @@ func administer[T any](ctx context.Context, c *Coordinator, do func(coord.Admin)
 	if !ok {
 		return none, fmt.Errorf("%w: a %T cannot change its namespace", coord.ErrInvalid, c.remote)
 	}
-	return do(a)
+	return do(a, ctx)
 }

@@ -48,13 +48,13 @@ type slot struct {
 	layout string
 }
 
-var (
-	_ coord.Coordinator = (*Coordinator)(nil)
-	_ coord.Describer   = (*Coordinator)(nil)
-	_ coord.Notifier    = (*Coordinator)(nil)
-	_ coord.Admin       = (*Coordinator)(nil)
-	_ coord.Outlasting  = (*Coordinator)(nil)
-)
+var _ interface {
+	coord.Coordinator
+	coord.Describer
+	coord.Notifier
+	coord.Admin
+	coord.Outlasting
+} = (*Coordinator)(nil)
 
 // New returns a coordinator that keeps what c grants in a file, and owns c: Close closes it.
 // The folder of the file must exist. New touches no file; that is left to Acquire, which

@@ -78,7 +78,7 @@ func TestCopiesAreNotUsed(t *testing.T) {
 // may have passed, whatever the window is.
 func TestPutBack(t *testing.T) {
 	for _, window := range []time.Duration{MinWindow, DefaultWindow, MaxWindow} {
-		for _, age := range []time.Duration{window / 4, window * 2 / 3, window, 2*time.Second + window} {
+		for _, age := range []time.Duration{window / 4, window * 2 / 3, window, time.Second, 2*time.Second + window} {
 			inBubble(t, func(t *testing.T, r *rig) {
 				open := func() *process {
 					p := r.start()
