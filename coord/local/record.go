@@ -83,45 +83,43 @@ type piece struct {
 // somebody else's, or one of another version of this program.
 func newestOf(b []byte) (newest *record, why string, _ error) {
 	var records [2]*record
-	ours := false
 	var foreign error
 	for i := range records {
 		r := &record{}
 		err := format.Decode(b[min(i*recordSize, len(b)):min((i+1)*recordSize, len(b))], r)
 		switch {
-		case err == nil && int(r.Sequence%2) != i:
-			ours, why = true, "its records are out of place"
-		case err == nil:
-			ours, records[i] = true, r
 		case errors.Is(err, statefile.ErrBlank):
 		case errors.Is(err, statefile.ErrVersion):
 			return nil, "", err
 		case errors.Is(err, statefile.ErrForeign):
 			foreign = err
+		case err != nil:
+			why = err.Error()
+		case int(r.Sequence%2) != i:
+			why = "its records are out of place"
 		default:
-			ours, why = true, err.Error()
+			records[i] = r
 		}
 	}
-	even, odd := records[0], records[1]
+	older, newer := records[0], records[1]
+	if newer == nil || older != nil && older.Sequence > newer.Sequence {
+		older, newer = newer, older
+	}
 	switch {
-	case foreign != nil && !ours:
+	case foreign != nil && newer == nil && why == "":
 		return nil, "", foreign
 	case foreign != nil:
 		return nil, foreign.Error(), nil //nolint:nilerr // why says what is wrong
 	case why != "":
 		return nil, why, nil
-	case even == nil && odd == nil:
+	case newer == nil:
 		return nil, "nothing is written in it", nil
-	case even == nil && odd.Sequence == 1:
-		return odd, "", nil
-	case even == nil || odd == nil:
+	case older == nil && newer.Sequence != 1:
 		return nil, "one of its records is missing", nil
-	case even.Sequence == odd.Sequence+1:
-		return even, "", nil
-	case odd.Sequence == even.Sequence+1:
-		return odd, "", nil
+	case older != nil && older.Sequence != newer.Sequence-1:
+		return nil, "its records are not of one file", nil
 	}
-	return nil, "its records are not of one file", nil
+	return newer, "", nil
 }
 
 // end is the last tick that was granted.
