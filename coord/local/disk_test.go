@@ -287,6 +287,16 @@ func TestStripes(t *testing.T) {
 		if n := saves.Load() - before; n > 6 || n < 2 || r.sent[ops["renew"]].Load() != asked {
 			t.Errorf("8 stripes have written the file %d times in 3 s, and asked the back end %d times", n, r.sent[ops["renew"]].Load()-asked)
 		}
+		r.disk.fails.Store(&errDisk)
+		before = saves.Load()
+		for began := time.Now(); time.Since(began) < 10*time.Second; time.Sleep(10 * time.Millisecond) {
+			for i := range grants {
+				_, _ = p.Renew(r.ctx(), grants[i], tickNow()+horizon)
+			}
+		}
+		if n := saves.Load() - before; n > 60 {
+			t.Errorf("a disk that fails was asked %d times in 10 s", n)
+		}
 	})
 }
 
