@@ -8,7 +8,7 @@
  *
  * A save is one step, because a crash in the middle of it leaves the old record or the new one, whole. What comes
  * before it in memory and what comes after it on the network are steps of their own. A save that fails, as on a full disk, is no step at
- * all. One that hangs is stored later, or never.
+ * all. One that hangs is one that is made later, or never, because nothing is stored beside it.
  *
  * Time is not modelled, as in window.pml, which is also where an Acquire is a message: here it is one step, and that of a dead process
  * which comes late is an orphan that holds the worker ID for a while. "Another worker ID" is one that is not watched.
@@ -115,8 +115,6 @@ byte f_nb[2];
 #define GOT    2                /* has one that is not in the file yet */
 #define HELD   3                /* goes by the file */
 #define GIVING 4                /* the gate is closed; gives the grant back */
-#define AWAY   5                /* has another worker ID, which the file does not name */
-#define BARE   6                /* in mutants: has this one, and the file does not say so */
 byte st[2], last[2], na[2], plo[2], phi[2];
 byte phase[2];                  /* of the token in use: */
 #define NOTOKEN   0             /* none since the start */
@@ -124,7 +122,7 @@ byte phase[2];                  /* of the token in use: */
 #define ANSWERED  2
 #define OWN       3             /* answered, and the file has no other */
 byte tries[2];                  /* how many of the file's tokens a Resume was refused with */
-byte hung[2];                   /* the mark in a save that hangs; 0: none */
+byte hung[2];                   /* in a mutant, the mark in a save that hangs; 0: none */
 #if defined(M_OVERTAKEN) || defined(M_PARKOPEN) || defined(M_MARKLATE)
 byte lim[2];                    /* the mark that the process goes by */
 #define LIM(p)        lim[p]
@@ -477,28 +475,12 @@ proctype process(byte p)
 #endif
 		}
 
-	/* ---- W6: a save hangs, and another worker ID is leased. The grant stays in the file as it is. ---- */
+	/* ---- W6: a save that hangs is one that is stored later, or never: nothing else is stored meanwhile. ---- */
+#ifdef M_OVERTAKEN              /* W2: another save is begun, which this one overtakes in the end */
 	:: atomic { st[p] == HELD && hung[p] == 0 && MAX(f_mark[FILE(p)], last[p]) < na[p] -> v = MAX(f_mark[FILE(p)], last[p]) + 1;
 		do :: v < na[p] -> v++ :: break od;
-		d_step { hung[p] = v; v = 0;
-#ifdef M_HANGTRIM               /* the grant is given back, though the line cannot be stored */
-			if
-			:: ROOM && f_n[FILE(p)] > 0 -> send(REQUEST(REL, FILE(p), CUR(p), 0, 0, last[p]))
-			:: else
-			fi;
-#endif
-#ifndef M_OVERTAKEN             /* W2: another save is begun, which this one overtakes in the end */
-			st[p] = AWAY; last[p] = 0; na[p] = 0; plo[p] = 0; phi[p] = 0; phase[p] = NOTOKEN; tries[p] = 0
-#endif
-			} }
+		d_step { hung[p] = v; v = 0 } }
 	:: d_step { hung[p] > 0 -> f_mark[FILE(p)] = hung[p]; hung[p] = 0 }
-#ifdef M_HANGSAME               /* another grant of the worker ID that the file names is used */
-	:: atomic { st[p] == AWAY && !s_lease -> v = 0;
-		do :: v < T -> v++ :: break od;
-		d_step { last[p] = MAX(s_na, floor); s_na = MAX(s_na, v); s_tok = 0; na[p] = MAX(s_na, last[p]); st[p] = BARE; tidy(); v = 0 } }
-	:: atomic { st[p] == BARE && last[p] < na[p] -> v = last[p] + 1;
-		do :: v < na[p] -> v++ :: break od;
-		stamp(p) }
 #endif
 
 	:: d_step { st[p] != OFF -> end(p) }                    /* a crash; a kill; the end after a Close */
