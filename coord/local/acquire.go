@@ -5,32 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/keeper"
 	"github.com/unalike-id/unalike/internal/lifetime"
 )
-
-// asking is an acquisition, and when it was called: its Now is of that moment.
-type asking struct {
-	coord.Request
-	entered time.Time
-}
-
-// present is the request as it would be made now, if the disk has taken its time: a back end takes a clock that is behind for
-// a wrong one.
-func (a asking) present() coord.Request {
-	req, passed := a.Request, lifetime.Since(a.entered)
-	if ticks := min(req.Scale.TicksDown(passed.Microseconds()), req.LastTick-req.Until); passed >= staleRequest && ticks > 0 {
-		req.Now, req.Until, req.OpenBy = req.Now+ticks, req.Until+ticks, min(req.OpenBy, req.LastTick)+ticks
-	}
-	return req
-}
-
-// staleRequest is how long a request may wait for the disk and be passed on as it is.
-const staleRequest = 500 * time.Millisecond
 
 // Acquire implements [coord.Coordinator]. A grant in the file that can be gone on with is
 // preferred to a new one; a new one is in the file before it is returned. Beside the errors of
@@ -43,387 +25,297 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 	if err := req.Validate(); err != nil {
 		return coord.Grant{}, err
 	}
-	ask := asking{req, lifetime.Now()}
-	if err := c.open(ctx); err != nil {
-		return coord.Grant{}, err
-	}
+	entered := lifetime.Now()
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.unlock()
 	if err := c.enqueue(ctx, req.Token); err != nil {
 		return coord.Grant{}, err
 	}
 	defer c.leave(req.Token)
-	h := c.holds[req.Token]
-	switch {
-	case h == nil:
-		return c.choose(ctx, ask)
-	case h.releasing:
-		return coord.Grant{}, lost(h.outer, "it is being given back")
-	}
-	if c.check(ctx, h, req.Until); c.still(h) == nil {
-		return h.first(), nil
-	}
-	return c.choose(ctx, ask)
-}
-
-// check finds out by a renewal whether a hold is over, if the back end answers. It is not asked
-// with Acquire, because it would give a grant back that a floor has passed, and the file has it.
-// The caller holds mu, which is given up meanwhile.
-func (c *Coordinator) check(ctx context.Context, h *hold, until int64) {
-	c.extend(h, until)
-	ended := h.ended
-	if ended == nil {
-		return
-	}
-	ctx, cancel := c.patience(ctx)
-	defer cancel()
-	c.mu.Unlock()
-	defer c.mu.Lock()
-	select {
-	case <-ended:
-	case <-ctx.Done():
-	}
-}
-
-// enqueue waits until no other acquisition with a token is under way. It is called with mu
-// held, and gives it up while it waits.
-func (c *Coordinator) enqueue(ctx context.Context, token string) error {
-	for c.asking[token] != nil {
-		other := c.asking[token]
-		c.mu.Unlock()
-		var err error
-		select {
-		case <-other:
-		case <-ctx.Done():
-			err = fmt.Errorf("acquire a worker ID: %w", context.Cause(ctx))
-		}
-		c.mu.Lock()
-		if err != nil {
-			return err
+	if c.disk.file == nil {
+		if err := c.store(ctx, nil); err != nil {
+			return coord.Grant{}, fmt.Errorf("acquire a worker ID: %w", err)
 		}
 	}
-	c.asking[token] = make(chan struct{})
-	return nil
-}
-
-// leave lets the next acquisition with a token begin. The caller holds mu.
-func (c *Coordinator) leave(token string) {
-	close(c.asking[token])
-	delete(c.asking, token)
-}
-
-// choose finds a worker ID for an acquisition: in the file, or in the back end. While the back
-// end is away, what is in the file is gone on with; else the entries that are preferred come
-// before a new lease, and the others after it. The caller holds mu.
-func (c *Coordinator) choose(ctx context.Context, ask asking) (coord.Grant, error) {
-	c.judgeDisk()
-	preferred, others := c.usable(ask.Request)
-	all := slices.Concat(preferred, others)
-	if len(all) == 0 {
-		g, err := c.lease(ctx, ask)
-		if err == nil || !c.recovers(ctx) {
-			return g, err
+	if h := c.held[req.Token]; h != nil {
+		if h.releasing {
+			return coord.Grant{}, notHeld(h.local)
 		}
-		return c.choose(ctx, ask)
+		_ = c.await(ctx, Patience, c.extend(h, math.MaxInt64)) // it may be lost
+		if c.find(h.local) == h {
+			return c.give(h, h.local), nil
+		}
 	}
-	alone := slices.DeleteFunc(slices.Clone(all), func(e *entry) bool { return !c.alone(e, ask.Request) })
-	ns, away := c.answers(ctx, ask, alone)
-	switch {
-	case away == nil:
-		return c.chooseWith(ctx, preferred, others, ask, ns)
-	case coord.Permanent(away):
-		return coord.Grant{}, away
-	case len(alone) == 0 && ctx.Err() != nil: // no time is left to lease anything
-		return coord.Grant{}, c.notAlone(all, ask.Request, away)
-	case len(alone) == 0:
-		g, err := c.lease(ctx, ask)
-		return g, c.notAlone(all, ask.Request, err)
-	}
-	g, err := c.firstOf(ctx, alone, func(e *entry) (coord.Grant, error) { return c.goOn(ctx, e, ask, away) })
-	if errors.Is(err, errNone) {
-		err = fmt.Errorf("%w, and the back end does not answer: %w", err, away)
+	g, err := c.choose(ctx, req, entered)
+	if end := c.lastEnd(req); err != nil && end > 0 && end < req.Now {
+		err = fmt.Errorf("the last window in state file %q ended at %s, so that the coordinator is needed: %w", c.path, when(req, end+1), err)
 	}
 	return g, err
 }
 
-// notAlone says beside an error, if there is one, when the windows in the file have ended, if they have: that is why
-// nothing serves without the back end. The caller holds mu.
-func (c *Coordinator) notAlone(all []*entry, req coord.Request, err error) error {
-	end := slices.MaxFunc(all, func(a, b *entry) int { return cmp.Compare(a.end(), b.end()) }).end()
-	if err == nil || end >= req.Now {
-		return err
+// choose goes on with a grant in the file if one serves, and leases another worker ID if none does.
+// The caller holds mu, which is given up meanwhile.
+func (c *Coordinator) choose(ctx context.Context, req coord.Request, entered time.Time) (coord.Grant, error) {
+	for _, e := range c.usable(req) {
+		if e.taken || !slices.Contains(c.entries, e) {
+			continue // somebody else has it by now
+		}
+		g, err := c.goOn(ctx, e, req, entered)
+		if err == nil || ctx.Err() != nil || !errors.Is(err, coord.ErrLeaseLost) && (coord.Permanent(err) || c.disk.err != nil) {
+			return g, err
+		}
 	}
-	at := time.UnixMicro(req.Scale.Micro(end + 1)).UTC().Format("2006-01-02T15:04:05.000Z")
-	return fmt.Errorf("the last window in state file %q ended at %s, so that the coordinator is needed: %w", c.path, at, err)
+	return c.lease(ctx, req, entered)
 }
 
-// chooseWith is choose while the back end answers.
-func (c *Coordinator) chooseWith(ctx context.Context, preferred, others []*entry, ask asking, ns coord.Namespace) (coord.Grant, error) {
-	g, err := c.firstOf(ctx, preferred, func(e *entry) (coord.Grant, error) {
-		if e.TTL != ask.TTL.Microseconds() {
-			return coord.Grant{}, c.surrender(ctx, e, ns, ask.Now) // the lease in the back end keeps its own
+// lastEnd is the last tick that a request could have from the file without the back end; 0: none.
+func (c *Coordinator) lastEnd(req coord.Request) (end int64) {
+	for _, e := range c.usable(req) {
+		end = max(end, e.end())
+	}
+	return end
+}
+
+// enqueue waits until no other acquisition with a token is under way. The caller holds mu, which is
+// given up meanwhile, and calls leave.
+func (c *Coordinator) enqueue(ctx context.Context, token string) error {
+	for c.acquiring[token] != nil {
+		if err := c.await(ctx, math.MaxInt64, c.acquiring[token]); err != nil {
+			return err
 		}
-		return c.takeOver(ctx, e, ask, ns)
-	})
-	if err == nil || c.hopeless(ctx, err) {
-		return g, err
 	}
-	if len(others) == 0 {
-		return c.lease(ctx, ask)
-	}
-	leasing, cancel := ctx, func() {}
-	if !c.allLate(others, ask.Request) {
-		leasing, cancel = c.patience(ctx)
-	}
+	c.acquiring[token] = make(chan struct{})
+	return nil
+}
+
+func (c *Coordinator) leave(token string) {
+	close(c.acquiring[token])
+	delete(c.acquiring, token)
+}
+
+// await waits for an end, at most as long as limit. The caller holds mu, which is given up meanwhile.
+func (c *Coordinator) await(ctx context.Context, limit time.Duration, ended <-chan struct{}) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	g, err = c.lease(leasing, ask)
-	if err == nil || c.hopeless(ctx, err) {
-		return g, err
-	}
-	g, late := c.firstOf(ctx, others, func(e *entry) (coord.Grant, error) { return c.takeOver(ctx, e, ask, ns) })
-	if late != nil {
-		return g, errors.Join(err, late)
-	}
-	return g, nil
-}
-
-// errNone says that no entry is left to be tried.
-var errNone = errors.New("no grant in the state file could be gone on with")
-
-// firstOf tries entries in their order until one serves. Those that are lost are forgotten.
-// The error is the last one. The caller holds mu.
-func (c *Coordinator) firstOf(ctx context.Context, entries []*entry, try func(*entry) (coord.Grant, error)) (coord.Grant, error) {
-	last := errNone
-	for _, e := range entries {
-		if !c.free(e) {
-			continue // while another one was tried, somebody else has taken it
+	c.unlocked(func() {
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
 		}
-		e.taken = true
-		g, err := try(e)
-		if err == nil {
-			return g, nil
-		}
-		e.taken, last = false, err
-		switch {
-		case errors.Is(err, coord.ErrLeaseLost):
-			c.dropLost(e)
-			c.log.Warn("a grant in the state file is not held any more", "worker_id", e.Worker, "error", err)
-		case c.hopeless(ctx, err):
-			return coord.Grant{}, err
-		default:
-			c.log.Warn("a grant in the state file could not be gone on with", "worker_id", e.Worker, "error", err)
-		}
-	}
-	return coord.Grant{}, last
+	})
+	return err
 }
 
-// hopeless reports whether an error ends an acquisition, whatever else could be tried.
-func (c *Coordinator) hopeless(ctx context.Context, err error) bool {
-	_, failed := errors.AsType[*diskError](err)
-	final := coord.Permanent(err) && !errors.Is(err, coord.ErrNoWorkerID)
-	return ctx.Err() != nil || c.life.Context().Err() != nil || final || failed || errors.Is(err, errUnwritten)
-}
-
-// answers finds out whether the back end answers, and which namespace it has. If something
-// serves without it, it is not waited for for long, or for longer if that opens late; if nothing does, what
-// the attempt before has heard is good for this one: else a back end that takes its time would never be
-// asked for more than that. The caller holds mu, which is given up meanwhile.
-func (c *Coordinator) answers(ctx context.Context, ask asking, without []*entry) (coord.Namespace, error) {
-	if before, ok := c.heard[ask.Token]; ok && len(without) == 0 && lifetime.Since(before.at) < ask.TTL {
-		delete(c.heard, ask.Token) // the next attempt asks again
-		return before.ns, nil
-	}
-	if len(without) > 0 {
-		limit := Patience
-		if c.allLate(without, ask.Request) {
-			limit = ask.TTL
-		}
-		var cancel context.CancelFunc
-		ctx, cancel = half(ctx, limit)
-		defer cancel()
-	}
-	c.mu.Unlock()
-	ns, err := c.inner.Inspect(ctx)
-	c.mu.Lock()
-	maps.DeleteFunc(c.heard, func(_ string, a answer) bool { return lifetime.Since(a.at) >= ask.TTL })
-	if err == nil {
-		c.heard[ask.Token] = answer{ns, lifetime.Now()}
-	}
-	return ns, err
-}
-
-// answer is which namespace the back end has said that it has, and when.
-type answer struct {
-	ns coord.Namespace
-	at time.Time
-}
-
-// patience is how long something is waited for that can be done without: half of what is left
-// of ctx, and no longer than Patience.
-func (*Coordinator) patience(ctx context.Context) (context.Context, context.CancelFunc) {
-	return half(ctx, Patience)
-}
-
-// half is half of what is left of ctx, and no longer than a limit.
-func half(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	if deadline, ok := ctx.Deadline(); ok {
-		limit = min(limit, lifetime.Until(deadline)/2)
-	}
-	return context.WithTimeout(ctx, limit)
-}
-
-// lease leases a worker ID that is not in the file. A record is written before, unless one was written a moment ago: processes that
-// end one after the other because of their disk lease nothing, and none asks for a worker ID in vain while the disk hangs. The caller
-// holds mu, which is given up meanwhile.
-func (c *Coordinator) lease(ctx context.Context, ask asking) (coord.Grant, error) {
+// usable returns the grants in the file with which a request may go on, those first that need no
+// back end. A mark that lies further ahead than a crash explains is that of a clock which has gone
+// back since: another worker ID serves sooner.
+func (c *Coordinator) usable(req coord.Request) (all []*entry) {
+	latest := req.Now + req.Ahead + req.Scale.TicksUp((c.window + Patience).Microseconds())
 	for _, e := range c.entries {
-		if e.names(ask.Token) && c.disk == nil {
+		switch {
+		case e.taken, e.Layout != req.Fingerprint, e.Identity != req.Identity, e.TTL != req.TTL.Microseconds():
+		case e.end() > req.LastTick, e.Mark > latest:
+		case e.Worker < req.Workers.First, e.Worker-req.Workers.First >= req.Workers.Count:
+		default:
+			all = append(all, e)
+		}
+	}
+	rank := func(e *entry) int {
+		if c.servesOffline(e, req.Now) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(all, func(a, b *entry) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a.Mark, b.Mark)) })
+	return all
+}
+
+// servesOffline reports whether an entry serves without the back end: its namespace is known to be
+// the one that is asked for, and something of its window is left.
+func (c *Coordinator) servesOffline(e *entry, now int64) bool {
+	above := max(e.Mark, now)
+	return e.Place == c.place && c.place != "" && e.Nonce != "" && e.at(above).To > above
+}
+
+// goOn goes on with a grant in the file: with the back end, which is waited for for a moment, or
+// without it, if it does not answer and something of the window is left. The caller holds mu, which
+// is given up meanwhile.
+func (c *Coordinator) goOn(ctx context.Context, e *entry, req coord.Request, entered time.Time) (coord.Grant, error) {
+	start, limit := e.Mark, time.Duration(math.MaxInt64)
+	offline := c.servesOffline(e, req.Now)
+	if offline {
+		limit = Patience
+		if end, ok := ctx.Deadline(); ok {
+			limit = min(limit, lifetime.Until(end)/2)
+		}
+	}
+	e.Mark = max(e.Mark, e.at(max(e.Mark, min(req.Now, e.end()-1))).From)
+	h := c.hold(e, req, entered, e.Pairs[0].Generation+1) // which it has when the back end has answered
+	h.offline = true
+	err := c.await(ctx, limit, c.extend(h, math.MaxInt64))
+	if h.failing != nil {
+		err = h.failing
+	}
+	switch {
+	case !h.offline:
+	case c.find(h.local) != h:
+		return coord.Grant{}, errors.Join(err, notHeld(h.local))
+	case !offline || ctx.Err() != nil || coord.Permanent(err):
+		c.end(h)
+		e.Mark = start
+		return coord.Grant{}, err
+	default:
+		h.failing, h.due = err, h.at
+		c.warn("the back end does not answer, going on with the window in the state file", "worker_id", e.Worker,
+			"until", when(req, e.end()+1), "error", err)
+	}
+	e.Parked = false
+	return c.serve(ctx, h)
+}
+
+// lease leases a worker ID that is not in the file. Nothing is leased that could not be stored: a
+// record was written a moment ago, or is written before. The caller holds mu, which is given up meanwhile.
+func (c *Coordinator) lease(ctx context.Context, req coord.Request, entered time.Time) (coord.Grant, error) {
+	for _, e := range c.entries {
+		if slices.ContainsFunc(e.Pairs, func(p pair) bool { return p.Token == req.Token }) {
 			// The back end would return what it has stored, from its beginning.
 			return coord.Grant{}, fmt.Errorf("acquire a worker ID: its token is that of worker ID %d in the state file, which cannot be gone on with at the moment", e.Worker)
 		}
 	}
-	if c.disk != nil {
-		return c.bare(ctx, ask.present())
-	}
-	if err := c.makeRoom(ask.Request); err != nil {
+	if err := c.makeRoom(req); err != nil {
 		return coord.Grant{}, err
 	}
-	if s := &c.saver; s.stored != s.made || s.busy || lifetime.Since(s.began) >= c.window {
-		if err := c.store(ctx); err != nil {
+	if d := &c.disk; d.busy || d.err != nil || lifetime.Since(d.since) >= c.window {
+		if err := c.store(ctx, nil); err != nil {
 			return coord.Grant{}, fmt.Errorf("acquire a worker ID: %w", err)
 		}
 	}
-	ask.Surviving = c.survives()
-	g, err := c.acquire(ctx, ask.present())
+	if late := lifetime.Since(entered); late >= staleRequest { // a back end takes a clock that is behind for a wrong one
+		ticks := req.Scale.TicksDown(late.Microseconds())
+		req.Now, req.Until, req.OpenBy = req.Now+ticks, min(req.Until+ticks, req.LastTick), req.OpenBy+ticks
+	}
+	req.Surviving = c.survives()
+	var g coord.Grant
+	var err error
+	c.unlocked(func() {
+		d := keeper.RenewDeadline(max(min(req.TTL/3, longestAsk), shortestAsk), req.TTL)
+		g, err = keeper.Ask(ctx, &d, nil, func(ctx context.Context) (coord.Grant, error) { return c.remote.Acquire(ctx, req) })
+	})
 	if err != nil {
 		return coord.Grant{}, err
 	}
-	return c.enter(ctx, g, ask)
-}
-
-// acquire asks the back end. The caller holds mu, which is given up meanwhile.
-func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
-	c.mu.Unlock()
-	defer c.mu.Lock()
-	return c.inner.Acquire(ctx, req)
-}
-
-// enter puts a new grant into the file. If that fails, the grant is not used, and nothing of
-// it is given back: the file may have it, and the next acquisition goes on with it.
-func (c *Coordinator) enter(ctx context.Context, g coord.Grant, ask asking) (coord.Grant, error) {
-	if c.disk != nil {
-		// It is not given back: the next call with its token would be granted it again, and what was sent could come after that.
-		if c.named(g.WorkerID) {
-			return coord.Grant{}, fmt.Errorf("acquire worker ID %d: the state file names it: %w", g.WorkerID, c.disk)
-		}
-		delete(c.aliases, g.Token)
-		return c.outside(c.above(g, ask.Fingerprint), c.excess(ask.Request)), nil
+	nonce := nonceOf(g, "")
+	if nonce == "" {
+		ns, _ := c.inspect(ctx) // without it, the grant needs the back end at a restart
+		nonce = ns.Nonce
 	}
-	if err := c.replace(g, ask.Fingerprint); err != nil {
-		return coord.Grant{}, err
-	}
-	g = c.above(g, ask.Fingerprint)
-	e := newEntry(ask.Request, c.place)
-	e.Worker, e.Pairs[0].Generation, e.Mark = g.WorkerID, g.Generation, g.NotBefore
-	e.Pieces = []piece{{g.NotBefore, g.NotAfter}}
-	e.Renewed, e.Nonce = c.sys.now().UnixMicro(), nonceOf(g)
-	h := c.newHold(e, ask)
-	h.inner, h.outer = g, g
-	h.outer.NotAfter = g.NotBefore
+	c.replace(g.WorkerID)
+	// A back end whose state has gone back has forgotten what was stamped.
+	g.NotBefore = max(g.NotBefore, min(c.lostMarks[slot{g.WorkerID, req.Fingerprint}], g.NotAfter))
+	e := newEntry(req, g, c.place)
+	e.Nonce, e.Renewed = nonce, c.sys.now().UnixMicro()
 	c.entries = append(c.entries, e)
-	if e.Nonce == "" {
-		c.life.Spawn(func() { c.learn(c.life.Context(), ask.TTL) })
-	}
+	h := c.hold(e, req, entered, g.Generation)
+	h.remote = g
 	return c.serve(ctx, h)
 }
 
-// above is a new grant without what may have been stamped under one that was lost. A back end whose state has gone back without
-// anybody's notice has forgotten that; to every other this changes nothing. The caller holds mu.
-func (c *Coordinator) above(g coord.Grant, layout string) coord.Grant {
-	g.NotBefore = max(g.NotBefore, min(c.passed[slot{g.WorkerID, layout}], g.NotAfter))
-	return g
+const (
+	// longestAsk and shortestAsk bound how long one acquisition is waited for until another one is
+	// made beside it.
+	longestAsk  = 5 * time.Second
+	shortestAsk = 250 * time.Millisecond
+	// staleRequest is how long a request may wait for the disk and be passed on as it is.
+	staleRequest = 3 * time.Second
+)
+
+// when is when a tick begins.
+func when(req coord.Request, tick int64) string {
+	return time.UnixMicro(req.Scale.Micro(tick)).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// nonceOf is the nonce of the namespace in which a new grant was made, which drivers have in
-// its handle: so it is in the first record, and a crash right after that is outlived. Empty: the
-// handle does not tell.
-func nonceOf(g coord.Grant) string {
+// nonceOf is the nonce of the namespace in which a grant was made or extended, which drivers have in
+// its handle; otherwise, where that does not tell.
+func nonceOf(g coord.Grant, otherwise string) string {
 	if h, ok := g.Handle.(interface{ NamespaceNonce() string }); ok {
 		return h.NamespaceNonce()
 	}
-	return ""
+	return otherwise
 }
 
-// newEntry is the entry of a request as far as it is known before it is granted.
-func newEntry(req coord.Request, place string) *entry {
-	return &entry{Pairs: []pair{{1, req.Token}}, Layout: req.Fingerprint, Identity: req.Identity, TTL: req.TTL.Microseconds(), Place: place}
+// newEntry is the entry of a new grant.
+func newEntry(req coord.Request, g coord.Grant, place string) *entry {
+	return &entry{
+		Worker: g.WorkerID, Pairs: []pair{{g.Generation, g.Token}}, Pieces: []piece{{g.NotBefore, g.NotAfter}}, Mark: g.NotBefore,
+		Layout: req.Fingerprint, Place: place, Identity: req.Identity, TTL: req.TTL.Microseconds(),
+	}
 }
 
 // replace takes the entry of a worker ID out of the file, because it was granted anew: there
-// is one for each worker ID at most. The generations of another layout are those of a namespace that is not there any
-// more. The caller holds mu.
-func (c *Coordinator) replace(g coord.Grant, layout string) error {
-	for _, o := range c.entries {
-		if o.Worker != g.WorkerID {
-			continue
+// is one for each worker ID at most. The caller holds mu.
+func (c *Coordinator) replace(worker int) {
+	for _, h := range c.held {
+		if h.entry.Worker == worker {
+			c.end(h)
 		}
-		if !o.elsewhere && o.Layout == layout && o.Pairs[0].Generation >= g.Generation {
-			return fmt.Errorf("acquire worker ID %d: the answer came too late: generation %d is in the state file, and this is %d", g.WorkerID, o.Pairs[0].Generation, g.Generation)
-		}
-		for _, h := range c.holds {
-			if h.entry == o {
-				c.lose(h, lost(h.outer, "it was granted anew, as generation %d", g.Generation))
-			}
-		}
-		c.dropLost(o)
-		return nil
 	}
-	return nil
+	for _, e := range slices.Clone(c.entries) {
+		if e.Worker == worker {
+			c.forget(e)
+		}
+	}
 }
 
-// serve stores the first mark of a hold and returns its grant. If that fails, somebody else
-// may go on with what is in the file: nothing of it was used. The caller holds mu.
-func (c *Coordinator) serve(ctx context.Context, h *hold) (coord.Grant, error) {
-	h.start = h.entry.Mark
-	c.holds[h.outer.Token] = h
-	delete(c.fates, nameOf(h.outer))
-	err := c.store(ctx)
-	if err == nil {
-		err = c.still(h)
+// serve stores the first mark of a grant and returns it. If that fails, the grant stays in the file,
+// or is to be put there, and the next acquisition goes on with it: nothing of it was used. The caller
+// holds mu, which is given up meanwhile.
+func (c *Coordinator) serve(ctx context.Context, h *heldGrant) (coord.Grant, error) {
+	g := h.local
+	err := c.store(ctx, nil)
+	switch {
+	case c.find(g) != h:
+		err = errors.Join(err, notHeld(g))
+	case err != nil:
+		c.end(h)
+		h.entry.Mark = g.NotBefore
+	default:
+		return c.give(h, g), nil
 	}
-	if err != nil {
-		if c.holds[h.outer.Token] == h {
-			delete(c.holds, h.outer.Token)
-			h.entry.Mark, h.entry.taken = h.start, false
-		}
-		return coord.Grant{}, fmt.Errorf("acquire worker ID %d: %w", h.entry.Worker, err)
-	}
-	h.served = true
-	c.hinted(h)
-	return h.first(), nil
+	return coord.Grant{}, fmt.Errorf("acquire worker ID %d: %w", h.entry.Worker, err)
 }
 
-// first is the grant as it is when it is returned by Acquire.
-func (h *hold) first() coord.Grant { return h.given(h.outer) }
+// forget takes an entry out of the file, of which the back end knows nothing any more, but not how
+// far it may have been stamped. The caller holds mu.
+func (c *Coordinator) forget(e *entry) {
+	if at := (slot{e.Worker, e.Layout}); e.Place == c.place {
+		c.lostMarks[at] = max(c.lostMarks[at], e.Mark)
+	}
+	c.drop(e)
+}
 
-// learn finds out which namespace it is whose grants are new in the file, where their handles do
-// not tell.
-func (c *Coordinator) learn(ctx context.Context, limit time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	ns, err := c.inner.Inspect(ctx)
-	if err != nil || ns.Nonce == "" {
-		return // the next renewal tries again
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	news := false
-	for _, h := range c.holds {
-		if h.entry.Nonce == "" && !h.alone {
-			h.entry.Nonce, news = ns.Nonce, true
+// drop takes an entry out of the file. The caller holds mu.
+func (c *Coordinator) drop(e *entry) {
+	c.entries = slices.DeleteFunc(c.entries, func(o *entry) bool { return o == e })
+}
+
+// growth is how much longer a grant may become in the file than it is now.
+const growth = 1 << 10
+
+// makeRoom takes grants out of the file that nobody in this process has, until there is room for
+// that of a request, with whatever all may still grow to. Nothing is leased that has none: one entry
+// too many, and no mark could be stored any more. The caller holds mu.
+func (c *Coordinator) makeRoom(req coord.Request) error {
+	for {
+		r := &record{Grants: append(slices.Clone(c.entries), newEntry(req, coord.Grant{Token: req.Token}, c.place))}
+		b, err := format.Encode(r)
+		if err != nil || len(b)+len(r.Grants)*growth <= recordSize {
+			return err
 		}
-	}
-	if news && c.file != nil {
-		_ = c.store(ctx) // or with the next mark
+		i := slices.IndexFunc(c.entries, func(e *entry) bool { return !e.taken })
+		if i < 0 {
+			return fmt.Errorf("%w: state file %q has %d grants, and no room for one more; use a file for each generator", coord.ErrInvalid, c.path, len(c.entries))
+		}
+		c.entries = slices.Delete(c.entries, i, i+1)
 	}
 }

@@ -4,39 +4,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/lifetime"
-	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
 )
-
-// present tells the time of a bubble, too.
-type present struct{}
-
-func (present) UnixMicro() int64 { return time.Now().UnixMicro() }
-
-// memory returns a coordinator over a server in memory.
-func memory(tb testing.TB, server *memstore.Server) *protocol.Coordinator {
-	tb.Helper()
-	common, err := lifetime.Settings{Clock: present{}}.Resolve(2*time.Minute, time.Second)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	p, err := protocol.New(memstore.Store{Server: server}, protocol.Settings{
-		Driver: "memory", Title: "the memory", Namespace: "orders", Place: "memory", MinTTL: time.Second, MaxHorizon: 2 * time.Minute,
-		SkewBound: common.SkewBound, Clock: common.Clock, Logger: common.Logger, ServerClock: server.Clock != nil,
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = p.Close() })
-	return p
-}
 
 // TestConformance: with marks that reach as far as the windows of the suite, the wrapper is a
 // coordinator like any other.

@@ -2,6 +2,7 @@ package local
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"strings"
@@ -10,122 +11,164 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/filesys"
+	"github.com/unalike-id/unalike/internal/statefile"
 )
+
+// refused starts a process, which must not use what the file has, whether the back end answers or not.
+func (r *rig) refused(why string, g coord.Grant) {
+	r.Helper()
+	r.away.Store(true)
+	p := r.start()
+	if h, err := p.Acquire(r.ctx(), r.request(4)); !errors.Is(err, errAway) {
+		r.Errorf("%s: %v, %v; want the back end's error", why, h, err)
+	}
+	r.away.Store(false)
+	if h := p.acquire(4); h.WorkerID == g.WorkerID && h.NotBefore < g.NotAfter {
+		r.Errorf("%s: %v was gone on with: %v", why, g, h)
+	}
+	if n := r.sent[ops["resume"]].Load() + r.sent[ops["release"]].Load(); n != 0 {
+		r.Errorf("%s: %d requests were made for what may be a copy", why, n)
+	}
+	p.kill()
+}
 
 // TestCopiesAreNotUsed: neither gone on with, nor resumed, nor given back.
 func TestCopiesAreNotUsed(t *testing.T) {
+	home := func(h statefile.Home) func(*system) {
+		return func(s *system) { s.home = func() statefile.Home { return h } }
+	}
+	stamped := func(change func(*filesys.Stamp)) func(*system) {
+		return func(s *system) {
+			stamp := s.stamp
+			s.stamp = func(f *os.File) (filesys.Stamp, bool, error) {
+				st, ok, err := stamp(f)
+				change(&st)
+				return st, ok, err
+			}
+		}
+	}
+	here := statefile.Here()
 	for why, change := range map[string]func(*system){
-		"another machine": func(s *system) { s.machine = func() string { return "other" } },
-		"another boot":    func(s *system) { s.boot = func() string { return "other" } },
-		"no boot ID":      func(s *system) { s.boot = func() string { return "" } },
+		"another machine": home(statefile.Home{Machine: "other", Boot: here.Boot}),
+		"another boot":    home(statefile.Home{Machine: here.Machine, Boot: "other"}),
+		"no boot ID":      home(statefile.Home{Machine: here.Machine}),
 		"another device":  stamped(func(s *filesys.Stamp) { s.Device++ }),
 		"another inode":   stamped(func(s *filesys.Stamp) { s.Inode++ }),
-		"changed later":   stamped(func(s *filesys.Stamp) { s.Changed = s.Changed.Add(tolerance + time.Second) }),
-		"changed before":  stamped(func(s *filesys.Stamp) { s.Changed = s.Changed.Add(-tolerance - time.Second) }),
-		"a second name":   stamped(func(s *filesys.Stamp) { s.Links = 2 }),
+		"changed later":   stamped(func(s *filesys.Stamp) { s.Changed = s.Changed.Add(DefaultWindow/2 + time.Millisecond) }),
+		"changed before":  stamped(func(s *filesys.Stamp) { s.Changed = s.Changed.Add(-DefaultWindow/2 - time.Millisecond) }),
 	} {
-		t.Run(why, func(t *testing.T) {
-			r := newRig(t)
+		inBubble(t, func(t *testing.T, r *rig) {
 			g := r.left()
-			r.sys = change
-			if why == "a second name" { // such a file cannot be written either
-				if h, err := r.start().Acquire(r.ctx(), r.request(4)); err == nil {
-					t.Errorf("%v was gone on with: %v", g, h)
-				}
-				return
-			}
-			r.refused(why)
-			p := r.start()
-			if h := p.acquire(4); h.WorkerID == g.WorkerID {
-				t.Errorf("%v was gone on with: %v", g, h)
-			}
-			if n := p.link.resumed.Load() + p.link.released.Load(); n != 0 {
-				t.Errorf("%d requests were made for what may be a copy", n)
-			}
+			r.sys = func(s *system) { r.disk.seam(s); change(s) }
+			r.refused(why, g)
 		})
 	}
+	inBubble(t, func(t *testing.T, r *rig) {
+		g := r.left()
+		if err := os.Link(r.file(), r.file()+"2"); err != nil {
+			t.Skip(err)
+		}
+		if h, err := r.start().Acquire(r.ctx(), r.request(4)); err == nil {
+			t.Errorf("it has a second name: %v after %v", h, g)
+		}
+	})
 }
 
-// stamped changes what the file system says.
-func stamped(change func(*filesys.Stamp)) func(*system) {
-	return func(s *system) {
-		s.stamp = func(f *os.File) (filesys.Stamp, bool, error) {
-			st, ok, err := filesys.StampOf(f)
-			change(&st)
-			return st, ok, err
+// TestPutBack: a copy that is put over the file, however soon, does not bring back a mark that the clock
+// may have passed, whatever the window is.
+func TestPutBack(t *testing.T) {
+	for _, window := range []time.Duration{MinWindow, DefaultWindow, MaxWindow} {
+		for _, age := range []time.Duration{window / 4, window * 2 / 3, window, time.Second, 2*time.Second + window} {
+			inBubble(t, func(t *testing.T, r *rig) {
+				open := func() *process {
+					p := r.start()
+					p.window = window
+					return p
+				}
+				p := open()
+				g := p.acquire(4)
+				before, err := os.ReadFile(r.file())
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(age)
+				p.renew(g)
+				stamped := tickNow() + 5 // as far as its holder may, see Request.Ahead
+				p.kill()
+				if err := os.WriteFile(r.file(), before, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				r.disk.changed = time.Now()
+				if h := open().acquire(4); h.WorkerID == g.WorkerID && h.NotBefore < stamped {
+					t.Errorf("window %v: what was stamped until %d %v later is granted as %v", window, stamped, age, h)
+				}
+			})
 		}
 	}
 }
 
-// TestRealCopies: the file of before, put back, and the same with its times kept.
-func TestRealCopies(t *testing.T) {
-	r := newRig(t)
-	p := r.start()
-	g := p.acquire(4)
-	p.known()
-	before, err := os.ReadFile(r.file())
-	if err != nil {
-		t.Fatal(err)
-	}
-	written := time.Now()
-	r.eventually("the copy is older than what is tolerated", func() bool {
-		g = p.renew(g)
-		return time.Since(written) > tolerance+500*time.Millisecond
-	})
-	p.kill()
-	if err := os.WriteFile(r.file(), before, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	r.refused("an older content in the same file")
-	if err := os.Rename(r.file(), r.file()+".old"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(r.file(), before, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	r.refused("a copy in its place")
-}
-
-// TestDamaged: if one of the records cannot be read, nothing is known.
+// TestDamaged: a file that is cut anywhere, or has a bit that differs, says what it said, or nothing; and
+// it is taken into use again.
 func TestDamaged(t *testing.T) {
-	for at := range 2 {
-		r := newRig(t)
-		r.left()
-		b, err := os.ReadFile(r.file())
+	inBubble(t, func(t *testing.T, r *rig) {
+		g := r.left()
+		whole, err := os.ReadFile(r.file())
 		if err != nil {
 			t.Fatal(err)
 		}
-		mark := bytes.Index(b[at*recordSize:], []byte(`"mark":`)) + len(`"mark":`)
-		b[at*recordSize+mark] = '1' // it was 9
-		if err := os.WriteFile(r.file(), b, 0o600); err != nil {
+		said, _, _ := newestOf(whole)
+		want, _ := json.Marshal(said)
+		check := func(b []byte, what string, at int) {
+			t.Helper()
+			now, _, err := newestOf(b)
+			if got, _ := json.Marshal(now); err != nil || now != nil && !bytes.Equal(got, want) {
+				t.Errorf("%s at %d: %s, %v", what, at, got, err)
+			}
+		}
+		for half := range 2 {
+			first := half * recordSize
+			for at := first; at < first+len(bytes.TrimRight(whole[first:first+recordSize], "\n"))+2; at++ {
+				check(whole[:at], "cut", at)
+				for bit := range 8 {
+					whole[at] ^= 1 << bit
+					check(whole, "flipped", at)
+					whole[at] ^= 1 << bit
+				}
+			}
+		}
+		for _, b := range [][]byte{whole[:recordSize], whole[:recordSize+100], whole[:100], bytes.Replace(whole, []byte(`"mark":9`), []byte(`"mark":1`), 1), make([]byte, 4096)} {
+			if err := os.WriteFile(r.file(), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r.disk.changed = time.Now()
+			p := r.start()
+			if h := p.acquire(16); h.WorkerID == g.WorkerID && h.NotBefore < g.NotAfter {
+				t.Errorf("%v after %v", h, g)
+			}
+			p.kill()
+		}
+	})
+}
+
+// TestForeignFile: what is not a state file, or one of another version, is not written over.
+func TestForeignFile(t *testing.T) {
+	b, _ := statefile.Format{Name: format.Name, Version: 3}.Encode(1)
+	for _, text := range []string{strings.Repeat("precious\n", 1000), strings.Repeat("precious", recordSize/4), string(b), v1} {
+		r := newRig(t)
+		if err := os.WriteFile(r.file(), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		r.refused("a damaged record")
-	}
-}
-
-// TestForeignFile: what is not a state file is not written over.
-func TestForeignFile(t *testing.T) {
-	r := newRig(t)
-	text := bytes.Repeat([]byte("precious\n"), 1000)
-	if err := os.WriteFile(r.file(), text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, err := r.start().Acquire(r.ctx(), r.request(4))
-	if now, _ := os.ReadFile(r.file()); !errors.Is(err, coord.ErrInvalid) || !bytes.Equal(now, text) {
-		t.Fatalf("a foreign file: %v", err)
-	}
-	for _, says := range []string{"it is not a state file, or damaged", "name another file, or delete it if it is one of this program"} {
-		if !strings.Contains(err.Error(), says) {
-			t.Errorf("%v; want %q", err, says)
+		_, err := r.start().Acquire(r.ctx(), r.request(4))
+		if now, _ := os.ReadFile(r.file()); !errors.Is(err, coord.ErrInvalid) || string(now) != text {
+			t.Fatalf("a foreign file: %v", err)
+		}
+		for _, says := range []string{"it is not a state file, or damaged", "name another file, or delete it if it is one of this program"} {
+			if !strings.Contains(err.Error(), says) && !strings.Contains(err.Error(), "it is of another version") {
+				t.Errorf("%v; want %q", err, says)
+			}
 		}
 	}
 }
 
-// TestNoBootID: where the system has none, there never was one either.
-func TestNoBootID(t *testing.T) {
-	r := newRig(t)
-	r.sys = func(s *system) { s.boot = func() string { return "" } }
-	r.left()
-	r.refused("no boot ID")
-}
+// v1 is a record as the first version of the format had it.
+const v1 = "unalike-state v1 14 603ff4b70ceeeda2a87631465b1a7089df62b5d48e4426d1bbe9bd2c219f0bfd\n{\"sequence\":1}\n\n"

@@ -3,185 +3,350 @@ package local
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
-// disk is one that can hang, or fail.
-type disk struct {
-	mu   sync.Mutex
-	hang chan struct{} // closed when it goes on; nil: it does not hang
-	err  error
+// generator returns a generator of a process, whose clock is off by step.
+func (r *rig) generator(p *process, step *atomic.Int64, lease coord.LeaseConfig) *core.Generator {
+	r.Helper()
+	g, err := core.New(r.Context(), p.Coordinator, core.Config{Clock: off{step}, Lease: lease, StartTimeout: 2 * time.Minute, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { _ = g.Close(context.Background()) })
+	return g
 }
 
-func (d *disk) seam(s *system) {
-	s.sync = func(f *os.File) error {
-		d.mu.Lock()
-		hang, err := d.hang, d.err
-		d.mu.Unlock()
-		if hang != nil {
-			<-hang
+// off is the time, and so many nanoseconds besides.
+type off struct{ by *atomic.Int64 }
+
+func (o off) UnixMicro() int64 { return time.Now().Add(time.Duration(o.by.Load())).UnixMicro() }
+
+// troubles are what can befall a disk for a minute, and the end of each.
+var troubles = map[string]func(r *rig) (over func()){
+	"hangs": func(r *rig) func() { r.disk.hangs.Store(true); return func() { r.disk.hangs.Store(false) } },
+	"fails": func(r *rig) func() { r.disk.fails.Store(&errDisk); return func() { r.disk.fails.Store(nil) } },
+	"is full": func(r *rig) func() {
+		full := error(&os.PathError{Op: "write", Path: r.file(), Err: syscall.ENOSPC})
+		r.disk.fails.Store(&full)
+		return func() { r.disk.fails.Store(nil) }
+	},
+}
+
+// TestDiskAway: a disk that does not answer is like a coordinator that does not: IDs go on inside the
+// window that is stored, then the error names the file, no other worker ID is leased, and service is
+// back when it answers; also if the worker ID is retired meanwhile, or the clock steps back.
+func TestDiskAway(t *testing.T) {
+	for name, begin := range troubles {
+		for _, away := range []bool{false, true} {
+			inBubble(t, func(t *testing.T, r *rig) {
+				var step atomic.Int64
+				p := r.start()
+				g := r.generator(p, &step, coord.LeaseConfig{Horizon: 2 * time.Minute})
+				time.Sleep(10 * time.Second)
+				over := begin(r)
+				r.away.Store(away)
+				if _, err := g.TryNext(); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				for time.Sleep(4 * time.Second); time.Now().Second() < 50; time.Sleep(time.Second) {
+					_, err := g.TryNext()
+					if ended, ok := errors.AsType[*core.WindowEndedError](err); !ok || !strings.Contains(err.Error(), r.file()) || strings.Contains(err.Error(), "asking again") {
+						t.Fatalf("%s: %v, %v; want that the window has ended, and the file", name, err, ended)
+					}
+				}
+				if n := len(r.server.Slots()); n != 1 {
+					t.Errorf("%s: %d worker IDs were leased", name, n)
+				}
+				over()
+				time.Sleep(2 * time.Second)
+				if _, err := g.TryNext(); err != nil {
+					t.Errorf("%s: 2 s after it answers: %v", name, err)
+				}
+				r.away.Store(false)
+			})
 		}
-		if err != nil {
-			return err
-		}
-		return f.Sync()
 	}
 }
 
-func (d *disk) set(hang chan struct{}, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.hang, d.err = hang, err
-}
-
-// untilLost renews until the worker ID is lost, and returns why.
-func (p *process) untilLost(g coord.Grant) (err error) {
-	p.Helper()
-	p.eventually("the worker ID is given up", func() bool {
-		ctx, cancel := context.WithTimeout(p.ctx(), 200*time.Millisecond)
-		defer cancel()
-		var r coord.Grant
-		if r, err = p.Renew(ctx, g, tickNow()+horizon); err == nil && r.NotAfter > g.NotAfter {
-			p.Fatalf("%v was extended to %v, and is not stored", g, r)
-		}
-		return errors.Is(err, coord.ErrLeaseLost)
-	})
-	return err
-}
-
-// TestDiskHangs: nothing is granted that is not stored; another worker ID serves, which the
-// file does not name; the file's is neither extended nor trimmed, and the next start has it.
-func TestDiskHangs(t *testing.T) {
-	for name, how := range map[string]func(*disk) (over func()){
-		"it hangs": func(d *disk) func() {
-			hang := make(chan struct{})
-			d.set(hang, nil)
-			return func() { d.set(nil, nil); close(hang) }
-		},
-		"it fails": func(d *disk) func() {
-			d.set(nil, errors.New("input/output error"))
-			return func() { d.set(nil, nil) }
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r, d := newRig(t), &disk{}
-			r.sys = d.seam
+// meanwhile runs a generator to which something happens while the disk does not answer.
+func meanwhile(t *testing.T, ahead time.Duration, happens func(r *rig, step *atomic.Int64, worker int)) {
+	for name, begin := range troubles {
+		inBubble(t, func(t *testing.T, r *rig) {
+			var step atomic.Int64
 			p := r.start()
-			g := p.acquire(4)
-			p.known()
-			g = p.renew(g)
-			over := how(d)
-			err := p.untilLost(g)
-			if !strings.Contains(err.Error(), "state file") {
-				t.Errorf("the error does not name the file: %v", err)
-			}
-			stored := r.server.Slots()[g.WorkerID]
-			h := p.acquire(4)
-			if h.WorkerID == g.WorkerID || h.NotAfter < tickNow()+horizon/2 {
-				t.Errorf("%v was given up, and then granted was %v", g, h)
-			}
-			h = p.renew(h)
-			if err := p.Release(r.ctx(), h, h.NotBefore); err != nil {
-				t.Error(err)
-			}
-			if now := r.server.Slots()[g.WorkerID]; now.NotAfter < stored.NotAfter || now.Token != stored.Token {
-				t.Errorf("what was stored for the file's grant is %+v now, and was %+v", now, stored)
-			}
-			if p.link.released.Load() != 1 {
-				t.Errorf("%d releases were sent", p.link.released.Load())
-			}
+			g := r.generator(p, &step, coord.LeaseConfig{})
+			step.Store(int64(ahead))
+			time.Sleep(30 * time.Second)
+			over := begin(r)
+			happens(r, &step, g.Health().Workers[0].WorkerID)
+			time.Sleep(time.Minute)
 			over()
-			p.kill()
-			if again := r.start().acquire(4); again.WorkerID != g.WorkerID || again.NotBefore < g.NotAfter {
-				t.Errorf("the next start has %v after %v", again, g)
+			time.Sleep(20 * time.Second)
+			if _, err := g.TryNext(); err != nil {
+				t.Errorf("the disk %s, and 20 s after it answers: %v", name, err)
 			}
 		})
 	}
 }
 
-// TestDiskHangsWhileAway: then there is no other worker ID, and the disk is waited for.
-func TestDiskHangsWhileAway(t *testing.T) {
-	t.Parallel()
-	r, d := newRig(t), &disk{}
-	r.sys = d.seam
-	r.left()
-	r.away.Store(true)
-	p := r.start()
-	g := p.acquire(4)
-	hang := make(chan struct{})
-	d.set(hang, nil)
-	began := time.Now()
-	r.eventually("the mark is passed", func() bool {
-		ctx, cancel := context.WithTimeout(r.ctx(), 200*time.Millisecond)
-		defer cancel()
-		h, err := p.Renew(ctx, g, tickNow()+horizon)
-		if err == nil && h.NotAfter == g.NotAfter {
-			return false // enough is left of what is stored
-		}
-		if err == nil || errors.Is(err, coord.ErrLeaseLost) || !strings.Contains(err.Error(), "state file") {
-			t.Fatalf("while the disk hangs: %v", err)
-		}
-		return time.Since(began) > DefaultWindow+time.Second
-	})
-	d.set(nil, nil)
-	close(hang)
-	if h := p.renew(g); h.NotAfter < tickNow() {
-		t.Errorf("when the disk answers: %v after %v", h, g)
+// TestRetiredWhileTheDiskHangs: a worker ID that is lost is followed by another one when the disk answers.
+func TestRetiredWhileTheDiskHangs(t *testing.T) {
+	for _, after := range []time.Duration{0, 2 * time.Second, 4 * time.Second} {
+		meanwhile(t, 0, func(r *rig, _ *atomic.Int64, worker int) {
+			time.Sleep(after)
+			if err := memory(r, r.server).Retire(r.ctx(), worker); err != nil {
+				r.Error(err)
+			}
+		})
 	}
 }
 
-// TestOneSaveAtATime: the disk gets no record before it has answered for the one before, and
-// stripes share them.
-func TestOneSaveAtATime(t *testing.T) {
-	r := newRig(t)
-	var mu sync.Mutex
-	writing, saves := 0, 0
-	r.sys = func(s *system) {
-		write, sync := s.write, s.sync
-		s.write = func(f *os.File, b []byte, at int64) error {
-			mu.Lock()
-			writing++
-			saves++
-			if writing > 1 {
-				t.Error("two records are written at once")
+// TestClockStepsBackWhileTheDiskHangs: so is one whose mark is not passed because the clock has gone back.
+func TestClockStepsBackWhileTheDiskHangs(t *testing.T) {
+	meanwhile(t, 100*time.Second, func(_ *rig, step *atomic.Int64, _ int) { step.Store(0) })
+}
+
+// TestOldHiccup: a disk that has failed once, for a process that had nothing more to write, is used again by its next holder.
+func TestOldHiccup(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		p := r.start()
+		g := p.renew(p.acquire(4))
+		r.disk.fails.Store(&errDisk)
+		if err := p.Release(r.ctx(), g, g.NotBefore); !errors.Is(err, errDisk) {
+			t.Fatalf("released: %v", err)
+		}
+		r.disk.fails.Store(nil)
+		time.Sleep(time.Minute)
+		if h := p.acquire(4); len(r.stored()) != 1 || r.stored()[0].Worker != h.WorkerID {
+			t.Errorf("a minute after one write that failed, granted is %v, and the file has %+v", h, r.stored())
+		}
+	})
+}
+
+// TestDiskErrorAtStart: a grant whose first record could not be written serves when it can, for whoever
+// asks next, and nothing is leased while nothing can be written.
+func TestDiskErrorAtStart(t *testing.T) {
+	for name, begin := range troubles {
+		inBubble(t, func(t *testing.T, r *rig) {
+			p := r.start()
+			over := func() {}
+			r.trouble = func(op string, _ func(*protocol.Coordinator)) error {
+				if op == "acquire" {
+					over = begin(r)
+				}
+				return nil
 			}
-			mu.Unlock()
-			return write(f, b, at)
-		}
-		s.sync = func(f *os.File) error {
-			err := sync(f)
-			mu.Lock()
-			writing--
-			mu.Unlock()
-			return err
-		}
+			req := r.request(4)
+			for range 2 {
+				ctx, cancel := context.WithTimeout(r.ctx(), time.Second)
+				defer cancel()
+				if g, err := p.Acquire(ctx, req); err == nil || !strings.Contains(err.Error(), r.file()) {
+					t.Errorf("the disk %s: %v, %v; want an error that names the file", name, g, err)
+				}
+			}
+			over()
+			r.trouble = nil
+			g, h := p.acquire(4), p.acquire(4)
+			if g.WorkerID == h.WorkerID || len(r.server.Slots()) != 2 || len(r.stored()) != 2 {
+				t.Errorf("the disk %s; then granted are %v and %v, and the back end has %+v", name, g, h, r.server.Slots())
+			}
+		})
 	}
-	p := r.start()
-	var grants []coord.Grant
-	for range 8 {
-		grants = append(grants, p.acquire(16))
+}
+
+// TestSlowDisk: a disk that takes a second for each record serves without a gap, and a release on it
+// comes to its end.
+func TestSlowDisk(t *testing.T) {
+	for _, takes := range []time.Duration{300 * time.Millisecond, time.Second, 1200 * time.Millisecond} {
+		inBubble(t, func(t *testing.T, r *rig) {
+			r.disk.takes.Store(int64(takes))
+			g := r.generator(r.start(), new(atomic.Int64), coord.LeaseConfig{})
+			for time.Sleep(10 * time.Second); time.Now().Minute() < 3; time.Sleep(50 * time.Millisecond) {
+				if _, err := g.TryNext(); err != nil {
+					t.Fatalf("each record takes %v: %v", takes, err)
+				}
+			}
+			if err := g.Close(t.Context()); err != nil || r.server.Slots()[0].Token != "" {
+				t.Errorf("each record takes %v: Close: %v, %+v", takes, err, r.server.Slots())
+			}
+		})
 	}
-	p.known()
-	before, calls := saves, p.link.calls.Load()
-	began := time.Now()
-	for time.Since(began) < 1500*time.Millisecond {
+}
+
+// TestCloseWhileTheDiskHangs: Close does not wait for it, says so, and keeps the file locked until it answers.
+func TestCloseWhileTheDiskHangs(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		p := r.start()
+		g := p.acquire(4)
+		r.disk.hangs.Store(true)
+		time.Sleep(2 * time.Second)
+		if _, err := p.Renew(r.ctx(), g, tickNow()+horizon); err == nil || !strings.Contains(err.Error(), "its disk has not answered") {
+			t.Errorf("renewed: %v", err)
+		}
+		began := time.Now()
+		if err := p.Close(); err == nil || !strings.Contains(err.Error(), "no other process can use it, until the disk answers") || time.Since(began) > time.Second {
+			t.Errorf("Close after %v: %v", time.Since(began), err)
+		}
+		q := r.start()
+		if _, err := q.Acquire(r.ctx(), r.request(4)); !errors.Is(err, errInUse) {
+			t.Errorf("a second process: %v", err)
+		}
+		r.disk.hangs.Store(false)
+		time.Sleep(time.Second)
+		r.follows(q.acquire(4), g)
+	})
+}
+
+// TestReplacedWhileInUse: a file that is deleted, or replaced by a copy or an older one, is made anew, and
+// no other process can use what it was.
+func TestReplacedWhileInUse(t *testing.T) {
+	for name, replace := range map[string]func(r *rig) error{
+		"deleted": func(r *rig) error { return os.Remove(r.file()) },
+		"moved":   func(r *rig) error { return os.Rename(r.file(), r.file()+".old") },
+		"replaced": func(r *rig) error {
+			b, err := os.ReadFile(r.file())
+			return errors.Join(err, os.WriteFile(r.file()+".copy", b, 0o600), os.Rename(r.file()+".copy", r.file()))
+		},
+		"written over": func(r *rig) error {
+			b, err := os.ReadFile(r.file())
+			return errors.Join(err, os.WriteFile(r.file(), b, 0o600))
+		},
+		"truncated": func(r *rig) error { return os.Truncate(r.file(), 0) },
+	} {
+		inBubble(t, func(t *testing.T, r *rig) {
+			p := r.start()
+			g := p.renew(p.acquire(4))
+			if err := replace(r); err != nil {
+				t.Fatal(err)
+			}
+			for range 10 {
+				time.Sleep(time.Second)
+				if h, err := p.Renew(r.ctx(), g, tickNow()+horizon); err == nil {
+					g = h
+				} else if !strings.Contains(err.Error(), "was deleted, replaced or linked while it was in use") {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			if g.NotAfter < tickNow() {
+				t.Errorf("%s: held is %v", name, g)
+			}
+			p.kill()
+			r.away.Store(true)
+			r.follows(r.start().acquire(4), g)
+			if b, err := os.ReadFile(r.file() + ".old"); err == nil && len(strings.TrimSpace(string(b))) > 0 {
+				t.Errorf("%s: what it was has %.80q", name, b)
+			}
+		})
+	}
+}
+
+// TestStripes: stripes share records, of which one is written at a time, and do not ask the back end for each.
+func TestStripes(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		var writing, saves atomic.Int32
+		r.sys = func(s *system) {
+			r.disk.seam(s)
+			write, sync := s.write, s.sync
+			s.write = func(f *os.File, b []byte, at int64) error {
+				if saves.Add(1); writing.Add(1) != 1 {
+					t.Error("two records are written at once")
+				}
+				return write(f, b, at)
+			}
+			s.sync = func(f *os.File) error { defer writing.Add(-1); return sync(f) }
+		}
+		p := r.start()
+		grants := make([]coord.Grant, 8)
+		var all sync.WaitGroup
 		for i := range grants {
-			grants[i] = p.renew(grants[i])
+			all.Go(func() { grants[i] = p.acquire(16) })
 		}
+		all.Wait()
+		before, asked := saves.Load(), r.sent[ops["renew"]].Load()
+		for began := time.Now(); time.Since(began) < 3*time.Second; time.Sleep(10 * time.Millisecond) {
+			for i := range grants {
+				grants[i] = p.renew(grants[i])
+			}
+		}
+		if n := saves.Load() - before; n > 6 || n < 2 || r.sent[ops["renew"]].Load() != asked {
+			t.Errorf("8 stripes have written the file %d times in 3 s, and asked the back end %d times", n, r.sent[ops["renew"]].Load()-asked)
+		}
+	})
+}
+
+// TestNothingGrows: 10,000 generators that are opened and closed leave nothing behind.
+func TestNothingGrows(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.sys = func(s *system) {
+			r.disk.seam(s)
+			s.sync = func(*os.File) error { return nil }
+		}
+		p := r.start()
+		heap := func() (m runtime.MemStats) {
+			synctest.Wait()
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return m
+		}
+		var before runtime.MemStats
+		for n := range fulltest.Rounds(1000, 10_000) {
+			g, err := p.Acquire(t.Context(), r.request(4))
+			if err == nil {
+				err = p.Release(t.Context(), g, g.NotBefore)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(20 * time.Millisecond)
+			if n == 100 {
+				before = heap()
+			}
+		}
+		outages := 0
+		p.outages.Range(func(any, any) bool { outages++; return true })
+		time.Sleep(time.Minute)
+		if after := heap(); after.HeapAlloc > before.HeapAlloc+1<<20 || len(p.held)+len(p.entries)+len(p.acquiring)+outages > 0 {
+			t.Errorf("%d KB more, %d held, %d in the file, %d acquiring, %d outages", (after.HeapAlloc-before.HeapAlloc)>>10, len(p.held), len(p.entries), len(p.acquiring), outages)
+		}
+	})
+}
+
+// TestDiskFull: on a disk without room for the file, a start says so; on one that gets full later, the
+// file has its room already.
+func TestDiskFull(t *testing.T) {
+	r := newRig(t)
+	if err := mount(r.dir); err != nil {
+		t.Skipf("skipped: no file system can be mounted: %v", err)
 	}
-	mu.Lock()
-	defer mu.Unlock()
-	if n := saves - before; n > 4 || n < 1 {
-		t.Errorf("8 stripes have written the file %d times in 1.5 s", n)
+	t.Cleanup(func() { unmount(r.dir) })
+	ballast := filepath.Join(r.dir, "ballast")
+	_ = os.WriteFile(ballast, make([]byte, 1<<20), 0o600)
+	p := r.start()
+	if _, err := p.Acquire(r.ctx(), r.request(4)); err == nil || coord.Permanent(err) || !strings.Contains(err.Error(), "cannot be written: the disk is full") {
+		t.Fatalf("on a full disk: %v", err)
 	}
-	if n := p.link.calls.Load() - calls; n != 0 {
-		t.Errorf("the back end was asked %d times in 1.5 s", n)
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	g := p.acquire(4)
+	_ = os.WriteFile(ballast, make([]byte, 1<<20), 0o600)
+	for first := g.NotAfter; g.NotAfter <= first; g = p.renew(g) {
+		r.eventually("the next tick", func() bool { return tickNow() > g.NotAfter-2000 })
 	}
 }

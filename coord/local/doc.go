@@ -18,9 +18,9 @@
 // # The rules
 //
 //   - Lock. The file itself is locked while it is in use, and written in place: whoever has the
-//     lock knows that its former owner is dead. Two records with checksums are written by turns; if one of them cannot be read,
-//     nobody knows what it said, and the file is not used. Network file systems are refused where
-//     they can be recognised.
+//     lock knows that its former owner is dead. Two records with checksums are written by turns.
+//     If one of them cannot be read, nobody knows what it said, and the file is not used. Network
+//     file systems are refused where they can be recognised.
 //   - Mark. A window after a restart begins above the mark, never where the back end says that
 //     the window began. What the back end grants above a raised floor is a piece of its own, in
 //     the file as in the generator: what lies between was never granted.
@@ -28,18 +28,19 @@
 //     is taken out of the file first. A release trims the window, and one that arrives late
 //     would trim what is still in use. So where the last renewal has failed, a generator that is
 //     closed is parked: its last tick becomes the mark, and nothing is sent.
-//   - Taking over is Resume, with a new token. The token is in the file before it is sent, and stays
-//     there until an answer comes; whoever goes on meanwhile sends the same one again, which makes the
-//     same of the grant however often it arrives. Nothing is acquired with a token that is in the file:
+//   - Taking over is Resume, with a new token. The token is in the file before it is sent, and
+//     stays there until an answer comes. Nothing is acquired with a token that is in the file:
 //     the answer would be the window from its beginning.
-//   - A worker ID is in the file once at most. What is granted anew replaces what was there.
+//   - A worker ID is in the file once at most. What is granted anew replaces what was there, and
+//     begins above its mark.
 //   - Copies are not used. A file whose device, inode, machine or boot differs, or that was
 //     changed at another time than its record says, is left alone, and another worker ID is
 //     leased. So after the machine was started again, the back end is needed, and where the
 //     system does not tell that (Windows), always.
-//   - A disk that hangs or is full: another worker ID is leased, which the file does not name.
-//     The grant in the file is neither extended nor given back. If there is no other, it is taken over
-//     once the disk answers again.
+//   - A disk that fails or hangs is like a back end that does not answer: IDs go on to the mark
+//     that is stored, then the error names the file, and service returns when the disk answers.
+//     No worker ID is leased that the file does not name. A file that was deleted or replaced
+//     meanwhile is made anew.
 //   - Identity. The place of the namespace ([coord.Description]), its nonce, layout and share of
 //     worker IDs are compared before anything is used, without the back end too.
 package local

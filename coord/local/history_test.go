@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	mrand "math/rand/v2"
-	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/filesys"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
@@ -26,7 +24,6 @@ type history struct {
 	mu      sync.Mutex // of log
 	log     []string
 	wire    *protocol.Coordinator // by which late requests arrive
-	changed time.Time
 	counts  map[string]int
 
 	p      *process
@@ -90,7 +87,7 @@ func (h *history) short() context.Context {
 }
 
 // trouble makes the network lose, or delay, what is asked of the back end.
-func (h *history) trouble(op string, apply func(w coord.Coordinator)) error {
+func (h *history) loses(op string, ghost func(*protocol.Coordinator)) error {
 	switch n := h.random.IntN(20); {
 	case n == 0: // lost on its way
 		return errAway
@@ -100,7 +97,7 @@ func (h *history) trouble(op string, apply func(w coord.Coordinator)) error {
 		time.AfterFunc(time.Duration(h.random.IntN(8000))*time.Millisecond, func() {
 			if !h.dead {
 				h.note("a late %s arrives", op)
-				apply(h.wire)
+				ghost(h.wire)
 			}
 		})
 		return errAway
@@ -110,7 +107,6 @@ func (h *history) trouble(op string, apply func(w coord.Coordinator)) error {
 
 func (h *history) launch() {
 	h.p = h.start()
-	h.p.link.trouble = h.trouble
 	h.holder = keeps{}
 	h.note("start")
 }
@@ -219,19 +215,8 @@ func TestHistories(t *testing.T) {
 func live(t *testing.T, seed uint64, counts map[string]int) {
 	time.Sleep(27 * 365 * 24 * time.Hour) // a bubble begins in 2000, before the epoch
 	h := &history{rig: newRig(t), random: mrand.New(&shared{source: mrand.NewPCG(seed, 7)}), stamped: map[[2]int64]string{}, counts: counts}
-	h.server.Clock = func() int64 { return time.Now().UnixMicro() }
-	h.sys = func(s *system) {
-		write, stamp := s.write, s.stamp
-		s.write = func(f *os.File, b []byte, at int64) error {
-			h.changed = time.Now()
-			return write(f, b, at)
-		}
-		s.stamp = func(f *os.File) (filesys.Stamp, bool, error) {
-			st, ok, err := stamp(f)
-			st.Changed = h.changed
-			return st, ok, err
-		}
-	}
+	h.server.Clock = present{}.UnixMicro
+	h.sys, h.trouble = h.disk.seam, h.loses
 	h.wire = memory(t, h.server)
 	if err := h.wire.Init(t.Context(), coord.Space{Fingerprint: layout, Scale: scale, LastTick: 1<<41 - 1, Capacity: 1024}); err != nil {
 		t.Fatal(err)

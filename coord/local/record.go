@@ -1,35 +1,28 @@
 package local
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/statefile"
 )
 
 const (
-	// formatVersion is that of the file. A program reads its own version only.
-	formatVersion = 1
 	// recordSize is the room of one of the two records of a file.
 	recordSize = 64 << 10
 	// maxPieces bounds what one grant may grow to: nothing of it may be left out or merged.
 	maxPieces = 8
-	// heading begins a record.
-	heading = "unalike-state"
 )
+
+// format is that of the records. A program reads its own version only.
+var format = statefile.Format{Name: "unalike-state", Version: 2}
 
 // record is what a state file says: where it belongs, and the grants in it.
 type record struct {
 	Sequence uint64   `json:"sequence"` // goes up by one with each record
 	Written  int64    `json:"written"`  // microseconds since 1970, by the system's clock
+	Window   int64    `json:"window"`   // Options.Window, in microseconds
 	PID      int      `json:"pid"`      // who has written it, for people
 	Home     home     `json:"home"`
 	Grants   []*entry `json:"grants"`
@@ -37,10 +30,9 @@ type record struct {
 
 // home is where the file is. A copy of it has another one.
 type home struct {
-	Machine string `json:"machine"`
-	Boot    string `json:"boot"`
-	Device  uint64 `json:"device"`
-	Inode   uint64 `json:"inode"`
+	statefile.Home
+	Device uint64 `json:"device"`
+	Inode  uint64 `json:"inode"`
 }
 
 // entry is one grant of the back end.
@@ -56,9 +48,8 @@ type entry struct {
 	Mark   int64  `json:"mark"`
 	Layout string `json:"layout"`
 	// Place is where its namespace lives, and may be another one than that of the grant
-	// beside it.
-	Place string `json:"place"`
-	// Nonce is that of the namespace; empty: not known yet.
+	// beside it; Nonce is the namespace's, empty if it is not known.
+	Place    string `json:"place"`
 	Nonce    string `json:"nonce"`
 	Identity string `json:"identity"`
 	// TTL is that of the lease in the back end, in microseconds.
@@ -68,17 +59,17 @@ type entry struct {
 	// Parked says that its holder has ended in order while the back end was away.
 	Parked bool `json:"parked"`
 
-	taken     bool   // by this process
-	paired    uint64 // the first record that has both pairs
-	abandoned bool   // taken by a holder who could not store its window any more
-	elsewhere bool   // it is of another place than the coordinator
+	taken  bool   // by a holder of this process
+	paired uint64 // the first attempt to store that has both pairs
 }
 
-// pair is what tells one holder of a worker ID from another.
+// pair tells one holder of a worker ID from another.
 type pair struct {
 	Generation uint64 `json:"generation"`
 	Token      string `json:"token"`
 }
+
+func pairOf(g coord.Grant) pair { return pair{g.Generation, g.Token} }
 
 // piece is a window (From, To].
 type piece struct {
@@ -86,95 +77,51 @@ type piece struct {
 	To   int64 `json:"to"`
 }
 
-// encode returns the bytes of a record: a line with its version, length and checksum, and
-// one with its content.
-func (r *record) encode() ([]byte, error) {
-	body, err := json.Marshal(r)
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(body)
-	b := fmt.Appendf(nil, "%s v%d %d %s\n%s\n", heading, formatVersion, len(body), hex.EncodeToString(sum[:]), body)
-	if len(b) > recordSize {
-		return nil, fmt.Errorf("%w: the state file has room for %d bytes and %d are needed; use a file for each generator", coord.ErrInvalid, recordSize, len(b))
-	}
-	return b, nil
-}
-
-// errBlank says that a place in the file was never written.
-var errBlank = errors.New("nothing is written there")
-
-// errVersion says that a record is of another version of this program.
-var errVersion = errors.New("it is of another version")
-
-// blank reports whether nothing is written in b: a file is made with line ends, and what a file
-// system has lost or never had are zeros.
-func blank(b []byte) bool { return len(bytes.Trim(b, "\n\x00")) == 0 }
-
-// begun reports whether b begins as a record does, as far as it was written.
-func begun(b []byte) bool {
-	b = bytes.TrimRight(b, "\n\x00")
-	n := min(len(b), len(heading))
-	return string(b[:n]) == heading[:n]
-}
-
-// decode reads the record at the beginning of b.
-func decode(b []byte) (*record, error) {
-	if blank(b) {
-		return nil, errBlank
-	}
-	line, rest, ok := bytes.Cut(b[:min(len(b), recordSize)], []byte("\n"))
-	fields := strings.Fields(string(line[:min(len(line), 200)]))
-	if !ok || len(fields) != 4 || fields[0] != heading {
-		return nil, errors.New("it is not a state file, or damaged")
-	}
-	if want := "v" + strconv.Itoa(formatVersion); fields[1] != want {
-		return nil, fmt.Errorf("%w, %.20q, and this program reads %s", errVersion, fields[1], want)
-	}
-	n, err := strconv.Atoi(fields[2])
-	if err != nil || n < 0 || n > len(rest) {
-		return nil, errors.New("it is damaged: its length is wrong")
-	}
-	if sum := sha256.Sum256(rest[:n]); hex.EncodeToString(sum[:]) != fields[3] {
-		return nil, errors.New("it is damaged: its checksum is wrong")
-	}
-	var r record
-	if err := json.Unmarshal(rest[:n], &r); err != nil {
-		return nil, fmt.Errorf("it is damaged: %w", err)
-	}
-	return &r, r.check()
-}
-
-// check reports whether a record can have been written by this package.
-func (r *record) check() error {
-	seen := map[int]bool{}
-	for _, e := range r.Grants {
-		if e == nil || e.Worker < 0 || e.TTL <= 0 || len(e.Pairs) == 0 || len(e.Pairs) > 2 || len(e.Pieces) > maxPieces || len(e.Pieces) == 0 || e.Layout == "" {
-			return errors.New("it is damaged: a grant is not complete")
-		}
-		if seen[e.Worker] {
-			return fmt.Errorf("it is damaged: worker ID %d is in it twice", e.Worker)
-		}
-		seen[e.Worker] = true
-		for i, p := range e.Pieces {
-			if p.From < 0 || p.To < p.From || i > 0 && p.From < e.Pieces[i-1].To {
-				return fmt.Errorf("it is damaged: the window of worker ID %d is not in order", e.Worker)
-			}
-		}
-		for _, p := range e.Pairs {
-			if err := driver.CheckResume(coord.Grant{}, p.Token); err != nil || p.Generation == 0 {
-				return fmt.Errorf("it is damaged: worker ID %d has a pair that is none", e.Worker)
-			}
+// newestOf returns the newer of the two records in b; nil, and why, if they do not belong
+// together: the newer one may be the one that cannot be read, and a grant in the older one
+// may have been given back since. The error is that of a file that is not to be written over:
+// somebody else's, or one of another version of this program.
+func newestOf(b []byte) (newest *record, why string, _ error) {
+	var records [2]*record
+	ours := false
+	var foreign error
+	for i := range records {
+		r := &record{}
+		err := format.Decode(b[min(i*recordSize, len(b)):min((i+1)*recordSize, len(b))], r)
+		switch {
+		case err == nil && int(r.Sequence%2) != i:
+			ours, why = true, "its records are out of place"
+		case err == nil:
+			ours, records[i] = true, r
+		case errors.Is(err, statefile.ErrBlank):
+		case errors.Is(err, statefile.ErrVersion):
+			return nil, "", err
+		case errors.Is(err, statefile.ErrForeign):
+			foreign = err
+		default:
+			ours, why = true, err.Error()
 		}
 	}
-	return nil
-}
-
-// clone is a copy of the entry as it is now.
-func (e *entry) clone() *entry {
-	c := *e
-	c.Pairs, c.Pieces = slices.Clone(e.Pairs), slices.Clone(e.Pieces)
-	return &c
+	even, odd := records[0], records[1]
+	switch {
+	case foreign != nil && !ours:
+		return nil, "", foreign
+	case foreign != nil:
+		return nil, foreign.Error(), nil //nolint:nilerr // why says what is wrong
+	case why != "":
+		return nil, why, nil
+	case even == nil && odd == nil:
+		return nil, "nothing is written in it", nil
+	case even == nil && odd.Sequence == 1:
+		return odd, "", nil
+	case even == nil || odd == nil:
+		return nil, "one of its records is missing", nil
+	case even.Sequence == odd.Sequence+1:
+		return even, "", nil
+	case odd.Sequence == even.Sequence+1:
+		return odd, "", nil
+	}
+	return nil, "its records are not of one file", nil
 }
 
 // end is the last tick that was granted.
@@ -190,9 +137,18 @@ func (e *entry) at(tick int64) piece {
 	return e.Pieces[len(e.Pieces)-1]
 }
 
-// shed leaves out the pieces of which nothing can be stamped any more.
-func (e *entry) shed() {
+// snapshot is the entry as it is now, without the pieces of which nothing can be stamped any more.
+func (e *entry) snapshot() *entry {
 	for len(e.Pieces) > 1 && e.Pieces[0].To <= e.Mark && e.Pieces[1].From <= e.Mark {
 		e.Pieces = e.Pieces[1:]
 	}
+	c := *e
+	c.Pairs, c.Pieces = slices.Clone(e.Pairs), slices.Clone(e.Pieces)
+	return &c
+}
+
+// grant is the last piece of the entry as the back end has it under a pair.
+func (e *entry) grant(p pair) coord.Grant {
+	last := e.Pieces[len(e.Pieces)-1]
+	return coord.Grant{WorkerID: e.Worker, Generation: p.Generation, Token: p.Token, NotBefore: max(last.From, min(e.Mark, last.To)), NotAfter: last.To}
 }

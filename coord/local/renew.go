@@ -2,296 +2,241 @@ package local
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/keeper"
 	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // Renew implements [coord.Coordinator]. It extends the mark in the file, inside the window
 // that the back end has granted, and has that renewed behind it when it is time. It waits for
-// the back end only if there is nothing left to give.
-func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
+// the back end only if there is nothing left to give. A disk that does not answer soon is an error
+// that names the file; the next call goes on waiting for it.
+func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (out coord.Grant, err error) {
 	if err := c.begin(ctx, "renew"); err != nil {
 		return coord.Grant{}, err
 	}
 	c.mu.Lock()
-	h, err := c.find(g)
-	if err != nil {
-		c.mu.Unlock()
-		return coord.Grant{}, err
-	}
-	if h != nil && h.releasing {
-		c.mu.Unlock()
-		return coord.Grant{}, lost(g, "it is being given back")
-	}
-	if h == nil || g.NotAfter > h.safe {
-		// Not one of this file: somebody else's, or leased while the disk did not answer.
-		excess, token := c.bares[nameOf(g)], g.Token
-		g = c.aliased(g)
-		c.mu.Unlock()
-		r, err := c.inner.Renew(ctx, g, until-excess)
-		if err == nil {
-			r.Token = token
-		}
-		return r, err
-	}
-	defer c.mu.Unlock()
-	c.asked(h, until)
-	if lifetime.Now().After(h.due) {
-		c.extend(h, until)
-	}
-	r, err := c.grow(ctx, h, g, until)
-	// The keeper goes on inside the window that it has. When that is over, another worker ID
-	// serves, if the back end can be asked for one; otherwise the disk is waited for.
-	if c.still(h) == nil && c.broken(err, h.patience()) && h.tick() > h.safe && c.answered(h) {
-		return coord.Grant{}, c.abandon(h, g, err)
-	}
-	return r, err
-}
-
-// answered reports whether the back end has answered last, as far as the disk let it be asked. The caller holds mu.
-func (c *Coordinator) answered(h *hold) bool {
-	return h.failing == nil && !h.alone || c.broken(h.failing, h.patience())
-}
-
-// grow returns g with a window that is extended. The caller holds mu.
-func (c *Coordinator) grow(ctx context.Context, h *hold, g coord.Grant, until int64) (coord.Grant, error) {
-	want := min(until, h.tick()+h.window)
-	need := want
-	if h.window < h.horizon {
-		// What is returned must last until the next renewal has been written as well.
-		need = min(want, h.tick()+h.window*2/3)
-	}
-	if h.safe >= need {
-		return h.given(g), nil // a record that was written a moment ago, for another grant perhaps
-	}
-	for asked := 0; ; asked++ {
-		h.raise(want)
-		if h.entry.Mark <= h.safe || h.over() {
-			h.step(want)
-		}
-		if h.entry.Mark > h.safe && (!h.over() || asked == tries) {
-			return c.keep(ctx, h, g)
-		}
-		if h.safe >= until && h.safe >= g.NotAfter {
-			return h.given(g), nil
-		}
-		if asked == tries {
-			if h.failing != nil {
-				return coord.Grant{}, fmt.Errorf("the window in the state file is used up: %w", h.failing)
-			}
-			return h.given(g), nil
-		}
-		if h.failing != nil && asked > 0 {
-			return coord.Grant{}, h.failing
-		}
-		if err := c.await(ctx, h, g, until); err != nil {
-			return coord.Grant{}, err
-		}
-		want = min(until, h.tick()+h.window)
-	}
-}
-
-// over reports whether the mark is in the past, as it is when the machine has slept: what lies below it is no answer.
-func (h *hold) over() bool { return h.entry.Mark < h.tick() }
-
-// tries is how often a renewal asks the back end when it has nothing to give: once for what
-// somebody else asked for, and once for itself.
-const tries = 2
-
-// keep stores the mark of a hold, and returns g with what is stored then.
-func (c *Coordinator) keep(ctx context.Context, h *hold, g coord.Grant) (coord.Grant, error) {
-	// On a slow disk what was stored meanwhile is more than the keeper has, and it has to have that in time.
-	more, patience := func() bool { return h.window < h.horizon && h.safe > max(g.NotAfter, h.tick()) }, h.patience()
-	if more() {
-		patience = min(patience, h.lasts(g.NotAfter-h.tick())/2)
-	}
-	err := c.storeUnless(ctx, patience, func() bool { return c.saver.took > h.patience()/4 && more() })
-	if gone := c.still(h); gone != nil {
-		return coord.Grant{}, gone
-	}
+	defer c.unlock()
+	h := c.find(g)
 	switch {
-	case errors.Is(err, coord.ErrClosed):
-		return coord.Grant{}, err
-	case err == nil, more():
-		return h.given(g), nil
+	case h == nil || h.releasing:
+		return coord.Grant{}, notHeld(g)
+	case g.NotAfter > max(h.stored, h.local.NotAfter): // another coordinator has extended it
+		c.unlocked(func() { out, err = c.remote.Renew(ctx, g, until) })
+		return out, err
 	}
-	return coord.Grant{}, err
-}
-
-// abandon goes on without a hold whose mark cannot be stored, and returns what the keeper is told, for
-// which another worker ID serves from then on. The caller holds mu.
-func (c *Coordinator) abandon(h *hold, g coord.Grant, disk error) error {
-	why := lost(g, "its window could not be stored: %w", disk)
-	c.disk, c.since = disk, c.saver.wanted
-	h.entry.abandoned = true
-	c.forget(h, why)
-	h.signal()
-	c.log.Error("the state file cannot be written, going on without it and with another worker ID; its worker ID is used again when the process is started again, or if there is no other and the file can be written again",
-		"state_file", c.path, "worker_id", g.WorkerID, "error", disk)
-	return why
-}
-
-// broken reports whether the disk is to blame for an error of store, and not a caller who waits no longer: it has failed, or
-// what is being written takes longer than patience. The caller holds mu.
-func (c *Coordinator) broken(err error, patience time.Duration) bool {
-	_, failed := errors.AsType[*diskError](err)
-	return failed || errors.Is(err, errUnwritten) && c.saver.busy && lifetime.Since(c.saver.began) >= patience
-}
-
-// patience is how long one record may take until the disk is taken to hang: a quarter of a window, so that the keeper is
-// told before it takes the coordinator for one that does not answer, and long enough for any disk.
-func (h *hold) patience() time.Duration { return max(h.lasts(h.window)/4, leastWait) }
-
-// lasts is how long some ticks last.
-func (h *hold) lasts(ticks int64) time.Duration {
-	return time.Duration(max(ticks, 0)*h.req.Scale.Unit) * time.Microsecond
-}
-
-// await waits for a renewal in the back end that asks for a tick. The caller holds mu, which
-// is given up meanwhile.
-func (c *Coordinator) await(ctx context.Context, h *hold, g coord.Grant, until int64) error {
-	for mine := false; ; {
-		if h.ended == nil {
-			mine = true
-			if !c.extendFrom(h, min(h.inner.NotAfter, max(g.NotAfter, h.inner.NotBefore)), until) {
-				return coord.ErrClosed
+	select {
+	case <-h.notice: // the back end takes the lease to be lost
+		h.notice = nil
+		_ = c.await(ctx, c.diskTimeout(), c.extend(h, math.MaxInt64))
+	default:
+		if lifetime.Now().After(h.due) {
+			c.extend(h, math.MaxInt64)
+		}
+	}
+	for asked := false; c.find(g) == h; asked = true {
+		mark, enough := h.advance(until, c.disk.took)
+		switch {
+		case h.stored >= enough:
+			return c.give(h, g), nil
+		case mark > h.stored && (asked || mark >= h.tick()):
+			waiting, cancel := context.WithTimeout(ctx, c.diskTimeout())
+			err := c.store(waiting, func() bool { // on a slow disk, what was stored meanwhile has to do
+				return c.disk.took > c.diskTimeout()/4 && h.stored > max(g.NotAfter, h.tick())
+			})
+			cancel()
+			switch {
+			case c.find(g) != h:
+			case err != nil && h.stored <= g.NotAfter:
+				return coord.Grant{}, err
+			default:
+				return c.give(h, g), nil
+			}
+		case asked && h.failing != nil:
+			return coord.Grant{}, fmt.Errorf("the window in the state file is used up: %w", h.failing)
+		case asked:
+			return c.give(h, g), nil
+		default:
+			if err := c.await(ctx, math.MaxInt64, c.extend(h, g.NotAfter)); err != nil {
+				return coord.Grant{}, fmt.Errorf("renew worker ID %d: %w", g.WorkerID, errors.Join(err, h.failing))
 			}
 		}
-		ended := h.ended
-		c.mu.Unlock()
-		var err error
-		select {
-		case <-ended:
-		case <-ctx.Done():
-			err = fmt.Errorf("renew worker ID %d: %w", g.WorkerID, context.Cause(ctx))
-		}
-		c.mu.Lock()
-		switch {
-		case err != nil && h.failing != nil:
-			return fmt.Errorf("%w: %w", err, h.failing)
-		case err != nil:
-			return err
-		}
-		if gone := c.still(h); gone != nil {
-			return gone
-		}
-		// A call that took longer than it was given is made again, with more time, while the caller waits.
-		if h.failing == nil || mine && !h.late {
-			return h.failing
-		}
 	}
+	return coord.Grant{}, notHeld(g)
 }
 
-// extend begins a renewal in the back end, if none is under way. The caller holds mu.
-func (c *Coordinator) extend(h *hold, until int64) {
-	if h.ended == nil {
-		c.extendFrom(h, h.inner.NotAfter, until)
-	}
-}
+// diskTimeout is how long a renewal waits for the disk: the keeper is to read that the disk does not
+// answer before it takes the coordinator for one that does not.
+func (c *Coordinator) diskTimeout() time.Duration { return max(c.window/3, 200*time.Millisecond) }
 
-// extendFrom is extend for a holder that may know less of its window than was granted. It
-// returns false after Close.
-func (c *Coordinator) extendFrom(h *hold, end, until int64) bool {
+// extend renews a grant in the back end, or resumes it if it is offline, in the background, for a
+// keeper that knows of its window as far as a tick. It joins a renewal that is under way, and returns
+// what is closed when that ends. The caller holds mu.
+func (c *Coordinator) extend(h *heldGrant, known int64) <-chan struct{} {
+	if h.renewal != nil {
+		return h.renewal
+	}
 	ended := make(chan struct{})
-	base := h.inner
-	base.NotAfter = end
-	wait, began, over, now := h.wait, lifetime.Now(), h.alone, h.tick()
-	if over {
-		wait *= 2 // for two answers, one after the other
-	}
-	ok := c.life.Spawn(func() {
-		defer close(ended)
-		ctx, cancel := context.WithTimeout(c.life.Context(), wait)
-		defer cancel()
-		r, err := base, error(nil)
-		if over {
-			base, r, err = c.goOverLater(ctx, h, now, until)
-		} else {
-			r, err = c.inner.Renew(ctx, base, until)
-		}
-		late := errors.Is(ctx.Err(), context.DeadlineExceeded) || over && errors.Is(err, context.DeadlineExceeded)
+	h.renewal = ended
+	late := func(err error) {
 		c.mu.Lock()
-		defer c.mu.Unlock()
-		h.ended = nil
-		h.done(began, err, late)
-		switch {
-		case c.still(h) != nil:
-		case errors.Is(err, coord.ErrLeaseLost):
-			c.log.Warn("the back end says that the worker ID is not held any more", "worker_id", h.entry.Worker, "error", err)
-			c.lose(h, err)
-		case err == nil:
-			if h.entry.Nonce == "" {
-				c.life.Spawn(func() { c.learn(c.life.Context(), h.ttl) })
+		defer c.unlock()
+		h.failing = err
+		c.publish(h)
+	}
+	if !c.life.Spawn(func() {
+		defer close(ended)
+		x, err := keeper.Ask(h.life, &h.deadline, late, func(ctx context.Context) (x extension, err error) {
+			c.mu.Lock()
+			defer c.unlock()
+			if h.offline {
+				return c.resume(ctx, h)
 			}
-			if over {
-				c.log.Warn("the back end answers again, and has extended the window that was gone on with", "worker_id", r.WorkerID)
-			}
-			c.extended(h, base, r)
-			h.entry.Renewed = c.sys.now().UnixMicro()
-			if h.alone = false; h.failing == nil {
-				c.hinted(h)
-			}
+			until := h.until()
+			x.base = h.remote
+			x.base.NotAfter = min(x.base.NotAfter, max(known, x.base.NotBefore))
+			c.unlocked(func() { x.g, err = c.remote.Renew(ctx, x.base, until) })
+			return x, err
+		})
+		c.mu.Lock()
+		defer c.unlock()
+		h.renewal = nil
+		if c.find(h.local) == h {
+			c.extended(h, x, err)
 		}
-	})
-	if ok {
-		h.ended = ended
+	}) {
+		close(ended)
 	}
-	return ok
+	return ended
 }
 
-// goOverLater is goOver for a grant that was gone on with while the back end was away.
-func (c *Coordinator) goOverLater(ctx context.Context, h *hold, now, until int64) (base, r coord.Grant, err error) {
-	asking, cancel := half(ctx, h.req.TTL) // a back end that says nothing is asked again as soon as with a renewal
-	ns, err := c.inner.Inspect(asking)
-	if err != nil && asking.Err() != nil && !errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("%w: %w", asking.Err(), err)
+// extension is what the back end has made of a grant.
+type extension struct{ base, g coord.Grant }
+
+// extended takes over the answer to a renewal. The caller holds mu.
+func (c *Coordinator) extended(h *heldGrant, x extension, err error) {
+	switch {
+	case errors.Is(err, coord.ErrLeaseLost):
+		h.failing = err
+		c.warn("the back end says that the worker ID is not held any more", "worker_id", h.entry.Worker, "error", err)
+		c.end(h)
+		c.forget(h.entry)
+	case err != nil:
+		h.failing, h.due = err, lifetime.Now().Add(min(h.every/2, longestPause))
+	default:
+		if h.offline && h.failing != nil {
+			c.warn("the back end answers again, and has extended the window that was gone on with", "worker_id", h.entry.Worker)
+		}
+		h.offline, h.failing = false, h.adopt(x)
+		h.renewed()
+		h.entry.Renewed = c.sys.now().UnixMicro()
 	}
-	if cancel(); err != nil {
-		return base, r, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.still(h); err != nil {
-		return base, r, err
-	}
-	if err := c.allowed(h.entry, ns, h.req, now); err != nil {
-		return base, r, err
-	}
-	if opensLate(h.start, now, h.req, c.window) {
-		// It was better than nothing. Now there may be a worker ID whose window opens in time.
-		c.handOn(h, lost(h.outer, "its window opens late, and the back end answers again"))
-		h.signal()
-		return base, r, c.still(h)
-	}
-	return c.goOver(ctx, h.entry, ns, until, false)
+	c.publish(h)
 }
 
-// extended takes over what the back end has made of base. The caller holds mu.
-func (c *Coordinator) extended(h *hold, base, r coord.Grant) {
+// adopt takes over what the back end has made of a grant. Nothing is taken out of the pieces: it
+// may have been given out meanwhile.
+func (h *heldGrant) adopt(x extension) error {
 	e := h.entry
 	last := &e.Pieces[len(e.Pieces)-1]
 	switch {
-	case r.NotBefore <= last.To && r.NotBefore == base.NotBefore:
-		last.To = max(last.To, r.NotAfter)
-	case r.NotBefore < base.NotAfter:
-		h.failing = fmt.Errorf("%w renewal: the driver returned %v for %v", coord.ErrInvalid, r, base)
-		return
+	case x.g.NotBefore == x.base.NotBefore && x.g.NotBefore <= last.To:
+		last.To = max(last.To, x.g.NotAfter)
+	case x.g.NotBefore < x.base.NotAfter:
+		return fmt.Errorf("%w renewal: the driver returned %v for %v", coord.ErrInvalid, x.g, x.base)
 	case len(e.Pieces) >= maxPieces:
-		// Nothing is merged: what lies between is nobody's. When the first of them are over,
-		// there is room again.
-		h.failing = fmt.Errorf("the window has %d pieces, because the floor was raised as often: no more are kept", len(e.Pieces))
-		h.inner.Generation, h.inner.Token = r.Generation, r.Token // which it has all the same, if it was resumed
-		return
+		// Nothing is merged: what lies between is nobody's. When the first of them are over, there is
+		// room again.
+		h.remote.Generation, h.remote.Token = x.g.Generation, x.g.Token
+		return fmt.Errorf("the window has %d pieces, because the floor was raised as often: no more are kept", len(e.Pieces))
 	default:
-		last.To = min(last.To, max(base.NotAfter, last.From))
-		if e.Mark > last.To {
-			e.Mark = max(e.Mark, r.NotBefore)
-		}
-		e.Pieces = append(e.Pieces, piece{r.NotBefore, r.NotAfter})
+		next := piece{x.g.NotBefore, max(x.g.NotAfter, last.To)}
+		last.To = max(min(last.To, next.From), last.From)
+		e.Pieces = append(e.Pieces, next)
 	}
-	h.inner = r
+	h.remote = x.g
+	return nil
+}
+
+// resume takes over a grant in the back end, under a new token. That is in the file before it is
+// sent, and stays there until an answer comes; whoever goes on meanwhile sends the same one again, so
+// that there is one at most however long a crash loop lasts, and Release knows both pairs that the
+// back end can have. A request of the dead that arrives late does no harm: while the grant has that
+// token it is a renewal, and after the next Resume or a Release it is refused. The caller holds mu,
+// which is given up meanwhile.
+func (c *Coordinator) resume(ctx context.Context, h *heldGrant) (x extension, err error) {
+	e := h.entry
+	if err := c.declared(ctx, h); err != nil {
+		return x, err
+	}
+	if len(e.Pairs) == 1 {
+		e.Pairs = append(e.Pairs, pair{e.Pairs[0].Generation + 1, rand.Text()})
+		e.paired = c.disk.begun + 1
+	}
+	x.base = e.grant(e.Pairs[0])
+	next := e.Pairs[1]
+	if err := c.storeOnce(ctx, e.paired); err != nil {
+		return x, err
+	}
+	until := h.until()
+	c.unlocked(func() { x.g, err = c.remote.Resume(ctx, x.base, next.Token, until) })
+	switch {
+	case errors.Is(err, coord.ErrLeaseLost):
+		return x, c.madeAnew(ctx, h, err)
+	case err != nil:
+		return x, err
+	case pairOf(x.g) != next || x.g.WorkerID != e.Worker:
+		return x, fmt.Errorf("%w: the back end has resumed %v as %v", coord.ErrLeaseLost, x.base, x.g)
+	}
+	if e.Pairs[len(e.Pairs)-1] == next { // else somebody else of this process has resumed it since
+		e.Pairs, e.Place, e.Nonce = []pair{next}, c.place, nonceOf(x.g, e.Nonce)
+	}
+	return x, nil
+}
+
+// declared reports whether the namespace allows windows as long as those of a grant. The back end by
+// itself takes one that is a little too long for one of a clock that differs, and cuts it. The caller
+// holds mu, which is given up meanwhile.
+func (c *Coordinator) declared(ctx context.Context, h *heldGrant) error {
+	rules := coord.Describe(c.remote).Rules
+	rules.Surviving = false
+	longest := rules.HorizonLimit()
+	if _, further := lifetime.Ahead(h.req, longest); !further {
+		return nil
+	}
+	ns, err := c.inspect(ctx)
+	longest = max(longest, ns.MaxHorizon)
+	if ahead, further := lifetime.Ahead(h.req, longest); err == nil && further && ns.Layout != "" {
+		return lifetime.Undeclared(ahead, longest, fmt.Sprintf("the namespace of state file %q", c.path))
+	}
+	return err
+}
+
+// madeAnew tells a grant that was lost from one whose namespace was made anew, in which nobody
+// remembers what is in the file. The caller holds mu, which is given up meanwhile.
+func (c *Coordinator) madeAnew(ctx context.Context, h *heldGrant, lost error) error {
+	e := h.entry
+	if e.Nonce == "" || e.Place != c.place || e.end() < h.tick() {
+		return lost
+	}
+	switch ns, err := c.inspect(ctx); {
+	case err != nil:
+		return err
+	case ns.Nonce == e.Nonce:
+		return lost
+	}
+	return fmt.Errorf("%w: state file %q has worker ID %d of a namespace of the same name that is not there any more: it was made anew, or lost; what that one has granted must be past: delete the file when the windows in it are over",
+		coord.ErrInvalid, c.path, e.Worker)
+}
+
+// inspect asks the back end which namespace it has. The caller holds mu, which is given up meanwhile.
+func (c *Coordinator) inspect(ctx context.Context) (ns coord.Namespace, err error) {
+	c.unlocked(func() { ns, err = c.remote.Inspect(ctx) })
+	return ns, err
 }

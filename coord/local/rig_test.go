@@ -4,13 +4,19 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"log/slog"
+	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/filesys"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
 )
@@ -20,135 +26,206 @@ const (
 	horizon = 30_000 // ticks of 1 ms
 )
 
-var scale = clock.Scale{Epoch: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000}
+var (
+	scale   = clock.Scale{Epoch: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000}
+	errAway = errors.New("the back end is away")
+	errDisk = errors.New("input/output error")
+)
 
 func tickNow() int64 { return scale.Tick(time.Now().UnixMicro()) }
+
+// present tells the time of a bubble, too.
+type present struct{}
+
+func (present) UnixMicro() int64 { return time.Now().UnixMicro() }
+
+// memory returns a coordinator over a server in memory.
+func memory(tb testing.TB, server *memstore.Server) *protocol.Coordinator {
+	tb.Helper()
+	common, err := lifetime.Settings{Clock: present{}}.Resolve(2*time.Minute, time.Second)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p, err := protocol.New(memstore.Store{Server: server}, protocol.Settings{
+		Driver: "memory", Title: "the memory", Namespace: "orders", Place: "memory", MinTTL: time.Second, MaxHorizon: 2 * time.Minute,
+		SkewBound: common.SkewBound, Clock: common.Clock, Logger: slog.New(slog.DiscardHandler), ServerClock: server.Clock != nil,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = p.Close() })
+	return p
+}
+
+// link is the way of a process to a back end.
+type link struct {
+	*protocol.Coordinator
+	place string
+	// before a request arrives, and after it was carried out, either may fail, wait, or have it
+	// carried out as if nobody had sent it.
+	before, after func(ctx context.Context, op string, ghost func(*protocol.Coordinator)) error
+}
+
+// carry makes a call over a link.
+func carry[T any](ctx context.Context, l *link, op string, do func(context.Context, *protocol.Coordinator) (T, error)) (answer T, err error) {
+	var none T
+	ghost := func(c *protocol.Coordinator) { _, _ = do(context.Background(), c) }
+	if err := l.before(ctx, op, ghost); err != nil {
+		return none, err
+	}
+	answer, err = do(ctx, l.Coordinator)
+	if lost := l.after(ctx, op, ghost); lost != nil {
+		return none, lost
+	}
+	return answer, err
+}
+
+func (l *link) Describe() coord.Description {
+	d := l.Coordinator.Describe()
+	d.Place = l.place
+	return d
+}
+
+func (l *link) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
+	return carry(ctx, l, "acquire", func(ctx context.Context, c *protocol.Coordinator) (coord.Grant, error) { return c.Acquire(ctx, req) })
+}
+
+func (l *link) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
+	return carry(ctx, l, "renew", func(ctx context.Context, c *protocol.Coordinator) (coord.Grant, error) { return c.Renew(ctx, g, until) })
+}
+
+func (l *link) Resume(ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
+	return carry(ctx, l, "resume", func(ctx context.Context, c *protocol.Coordinator) (coord.Grant, error) {
+		return c.Resume(ctx, g, token, until)
+	})
+}
+
+func (l *link) Release(ctx context.Context, g coord.Grant, last int64) error {
+	_, err := carry(ctx, l, "release", func(ctx context.Context, c *protocol.Coordinator) (any, error) { return nil, c.Release(ctx, g, last) })
+	return err
+}
+
+func (l *link) Inspect(ctx context.Context) (coord.Namespace, error) {
+	return carry(ctx, l, "inspect", func(ctx context.Context, c *protocol.Coordinator) (coord.Namespace, error) { return c.Inspect(ctx) })
+}
+
+// testDisk is a disk in a bubble, which can hang, fail and take its time.
+type testDisk struct {
+	hangs atomic.Bool
+	fails atomic.Pointer[error]
+	takes atomic.Int64 // nanoseconds, each record
+
+	mu      sync.Mutex
+	changed time.Time
+}
+
+func (d *testDisk) seam(s *system) {
+	stamp, write := s.stamp, s.write
+	s.write = func(f *os.File, b []byte, at int64) error {
+		d.mu.Lock()
+		d.changed = time.Now()
+		d.mu.Unlock()
+		return write(f, b, at)
+	}
+	s.sync = func(f *os.File) error {
+		for d.hangs.Load() {
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(time.Duration(d.takes.Load()))
+		if err := d.fails.Load(); err != nil {
+			return *err
+		}
+		return f.Sync()
+	}
+	s.stamp = func(f *os.File) (filesys.Stamp, bool, error) {
+		st, ok, err := stamp(f)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		st.Changed = d.changed
+		return st, ok, err
+	}
+}
 
 // rig is a back end with one file.
 type rig struct {
 	testing.TB
 	server *memstore.Server
 	dir    string
-	away   atomic.Bool
-	sys    func(*system)
 	place  string
+	disk   testDisk
+	sys    func(*system)
+
+	away, silent atomic.Bool  // the back end refuses, or says nothing
+	slow         atomic.Int64 // its answers take so long, in nanoseconds
+	trouble      func(op string, ghost func(*protocol.Coordinator)) error
+	sent         [5]atomic.Int64
 }
 
+var ops = map[string]int{"acquire": 0, "renew": 1, "resume": 2, "release": 3, "inspect": 4}
+
 func newRig(tb testing.TB) *rig {
-	tb.Helper()
-	return &rig{TB: tb, server: memstore.NewServer("a"), dir: tb.TempDir(), place: "memory"}
+	return &rig{TB: tb, server: memstore.NewServer("a"), dir: tb.TempDir(), place: "memory", sys: func(*system) {}}
+}
+
+// inBubble runs f in a bubble whose clock is past the epoch, with a rig whose server has that clock.
+func inBubble(t *testing.T, f func(t *testing.T, r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))
+		r := newRig(t)
+		r.server.Clock = present{}.UnixMicro
+		r.sys = r.disk.seam
+		f(t, r)
+	})
 }
 
 func (r *rig) file() string { return filepath.Join(r.dir, "state") }
 
-// link is the way of one process to the back end.
-type link struct {
-	*protocol.Coordinator
-	r        *rig
-	lose     atomic.Int32 // replies to Resume that get lost
-	calls    atomic.Int64
-	released atomic.Int64
-	resumed  atomic.Int64
-	silent   bool // the handle of a grant tells nothing
-	// trouble may be nil. An error is returned instead of what the back end says.
-	generations uint64 // by which the back end is off
-	trouble     func(op string, apply func(w coord.Coordinator)) error
-}
-
-var errAway = errors.New("the back end is away")
-
-func (l *link) ask(op string, apply func(w coord.Coordinator)) error {
-	l.calls.Add(1)
-	if l.trouble != nil {
-		if err := l.trouble(op, apply); err != nil {
+func (r *rig) before(ctx context.Context, op string, ghost func(*protocol.Coordinator)) error {
+	r.sent[ops[op]].Add(1)
+	if r.silent.Load() {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	if r.trouble != nil {
+		if err := r.trouble(op, ghost); err != nil {
 			return err
 		}
 	}
-	if l.r.away.Load() {
+	if r.away.Load() {
 		return errAway
 	}
 	return nil
 }
 
-func bare(g coord.Grant) coord.Grant {
-	g.Handle = nil
-	return g
-}
-
-func (l *link) Describe() coord.Description {
-	d := coord.Describe(l.Coordinator)
-	d.Place = l.r.place
-	return d
-}
-
-func (l *link) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
-	if err := l.ask("acquire", func(w coord.Coordinator) { _, _ = w.Acquire(context.Background(), req) }); err != nil {
-		return coord.Grant{}, err
+func (r *rig) after(ctx context.Context, _ string, _ func(*protocol.Coordinator)) error {
+	select {
+	case <-time.After(time.Duration(r.slow.Load())):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	g, err := l.Coordinator.Acquire(ctx, req)
-	if l.silent {
-		g.Handle = nil
-	}
-	return g, err
-}
-
-func (l *link) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
-	if err := l.ask("renew", func(w coord.Coordinator) { _, _ = w.Renew(context.Background(), bare(g), until) }); err != nil {
-		return coord.Grant{}, err
-	}
-	return l.Coordinator.Renew(ctx, g, until)
-}
-
-func (l *link) Resume(ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
-	if err := l.ask("resume", func(w coord.Coordinator) {
-		_, _ = w.(coord.Resumer).Resume(context.Background(), bare(g), token, until)
-	}); err != nil {
-		return coord.Grant{}, err
-	}
-	l.resumed.Add(1)
-	r, err := l.Coordinator.Resume(ctx, g, token, until)
-	r.Generation += l.generations
-	if err == nil && l.lose.Add(-1) >= 0 {
-		return coord.Grant{}, errAway
-	}
-	return r, err
-}
-
-func (l *link) Release(ctx context.Context, g coord.Grant, last int64) error {
-	if err := l.ask("release", func(w coord.Coordinator) { _ = w.Release(context.Background(), bare(g), last) }); err != nil {
-		return err
-	}
-	l.released.Add(1)
-	return l.Coordinator.Release(ctx, g, last)
-}
-
-func (l *link) Inspect(ctx context.Context) (coord.Namespace, error) {
-	if err := l.ask("inspect", func(coord.Coordinator) {}); err != nil {
-		return coord.Namespace{}, err
-	}
-	return l.Coordinator.Inspect(ctx)
 }
 
 // process is a process with a state file.
 type process struct {
 	*Coordinator
 	*rig
-	link *link
 }
 
 // start starts a process on the rig's file.
 func (r *rig) start() *process {
 	r.Helper()
-	l := &link{Coordinator: memory(r.TB, r.server), r: r}
-	c, err := New(l, r.file(), Options{})
+	c, err := New(&link{memory(r.TB, r.server), r.place, r.before, r.after}, r.file(), Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		r.Fatal(err)
 	}
-	if r.sys != nil {
-		r.sys(&c.sys)
-	}
-	p := &process{Coordinator: c, rig: r, link: l}
-	r.Cleanup(func() { _ = c.Close() })
+	r.sys(&c.sys)
+	p := &process{c, r}
+	r.Cleanup(func() {
+		r.disk.hangs.Store(false)
+		p.kill()
+	})
 	return p
 }
 
@@ -159,7 +236,7 @@ func (p *process) kill() {
 	p.eventually("the file is free", func() bool {
 		p.Coordinator.mu.Lock()
 		defer p.Coordinator.mu.Unlock()
-		return p.Coordinator.file == nil
+		return p.Coordinator.disk.file == nil && !p.Coordinator.disk.busy
 	})
 }
 
@@ -198,34 +275,43 @@ func (p *process) renew(g coord.Grant) coord.Grant {
 	return r
 }
 
-// eventually polls for what happens behind the caller's back.
-func (r *rig) eventually(what string, ok func() bool) {
+// left starts a process, lets it issue and be killed, and returns what it had.
+func (r *rig) left() coord.Grant {
 	r.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); <-tick.C {
-		if time.Now().After(deadline) {
-			r.Fatalf("not within 20 s: %s", what)
-		}
+	p := r.start()
+	g := p.renew(p.acquire(4))
+	p.kill()
+	return g
+}
+
+// follows fails the test if h does not go on with g above its window.
+func (r *rig) follows(h, g coord.Grant) {
+	r.Helper()
+	if h.WorkerID != g.WorkerID || h.NotBefore < g.NotAfter {
+		r.Fatalf("%v was left, and granted is %v; want the same above it", g, h)
 	}
 }
 
-// known waits until the file can be used without the back end.
-func (p *process) known() {
-	p.Helper()
-	p.eventually("the namespace is in the file", func() bool {
-		p.Coordinator.mu.Lock()
-		defer p.Coordinator.mu.Unlock()
-		for _, h := range p.holds {
-			if h.entry.Nonce == "" {
-				return false
-			}
+// stored returns the grants that the file has now.
+func (r *rig) stored() []*entry {
+	r.Helper()
+	b, err := os.ReadFile(r.file())
+	if err != nil {
+		r.Fatal(err)
+	}
+	newest, why, err := newestOf(b)
+	if newest == nil {
+		r.Fatalf("the file cannot be read: %s, %v", why, err)
+	}
+	return newest.Grants
+}
+
+// eventually polls for what happens behind the caller's back.
+func (r *rig) eventually(what string, ok func() bool) {
+	r.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.Fatalf("not within 20 s: %s", what)
 		}
-		return true
-	})
-	p.Coordinator.mu.Lock()
-	defer p.Coordinator.mu.Unlock()
-	if err := p.store(p.ctx()); err != nil {
-		p.Fatal(err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/internal/filesys"
+	"github.com/unalike-id/unalike/internal/statefile"
 )
 
 // crash ends a process where it is. The caller holds mu.
@@ -42,8 +43,7 @@ func (p *proc) system() system {
 	w.mu.Lock()
 	boot := fmt.Sprint("boot ", w.boot)
 	w.mu.Unlock()
-	s.boot = func() string { return boot }
-	s.machine = func() string { return "machine" }
+	s.home = func() statefile.Home { return statefile.Home{Machine: "machine", Boot: boot} }
 	s.network = func(*os.File) (string, error) { return "", nil }
 	s.now = func() time.Time {
 		w.mu.Lock()

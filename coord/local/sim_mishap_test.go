@@ -102,7 +102,7 @@ func (w *world) tamper(u *unit, rng *rand.Rand) {
 	case 4, 5, 12, 13, 14: // a copy of before is put back
 		// Unless the clock was set to when it was kept: then nobody can tell.
 		apart := time.Now().Add(w.step).Sub(kept.changed).Abs()
-		if ok && w.idle(u.file) && apart > 2*tolerance {
+		if ok && w.idle(u.file) && apart > 510*time.Millisecond {
 			w.told("%s goes back", u.file)
 			w.put(path, kept.content, time.Now().Add(w.step))
 		}

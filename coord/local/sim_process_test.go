@@ -76,10 +76,10 @@ func (w *world) begin(u *unit, n int) *proc {
 	case 2, 3:
 		p.offset = time.Duration(w.rng.IntN(1600)-800) * time.Millisecond
 	}
-	p.inner = simulated(w.tb, p.server)
-	p.c = wired{p}
+	p.inner = memory(w.tb, p.server)
+	p.c = p.link()
 	if u.file != "" {
-		c, err := New(wired{p}, filepath.Join(w.dir, u.file), Options{Window: time.Second, Logger: slog.New(journal{p})})
+		c, err := New(p.link(), filepath.Join(w.dir, u.file), Options{Window: time.Second, Logger: slog.New(journal{p})})
 		if err != nil {
 			w.tb.Fatal(err)
 		}

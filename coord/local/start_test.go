@@ -1,382 +1,408 @@
 package local
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
 )
 
-// failOnce has the first record with a grant not written, after what is to happen before.
-func failOnce(before func()) func(*system) {
-	var failed atomic.Bool
-	return func(s *system) {
-		write := s.write
-		s.write = func(f *os.File, b []byte, at int64) error {
-			if bytes.Contains(b, []byte(`"pairs":`)) && !failed.Swap(true) {
-				before()
-				return errors.New("input/output error")
-			}
-			return write(f, b, at)
-		}
-	}
-}
-
-// TestDiskErrorAtStart: one error of the disk, and the same token asks again, as a
-// keeper does.
-func TestDiskErrorAtStart(t *testing.T) {
-	r := newRig(t)
-	r.sys = failOnce(func() {})
-	p := r.start()
-	req := r.request(4)
-	if _, err := p.Acquire(r.ctx(), req); err == nil {
-		t.Fatal("nothing was stored")
-	}
-	var err error
-	for range 5 {
-		if _, err = p.Acquire(r.ctx(), req); err == nil {
-			return
-		}
-	}
-	t.Fatalf("the disk writes again, and a start never comes back: %v", err)
-}
-
-// twoStarts has two generators of one process start without the back end. They must not have
-// the same worker ID.
-func (r *rig) twoStarts() {
+// space declares the namespace with a longest horizon; 0: the driver's.
+func (r *rig) space(maxHorizon time.Duration) {
 	r.Helper()
-	r.away.Store(true)
-	p := r.start()
-	g, err1 := p.Acquire(r.ctx(), r.request(4))
-	h, err2 := p.Acquire(r.ctx(), r.request(4))
-	if err1 == nil && err2 == nil && g.WorkerID == h.WorkerID {
-		r.Fatalf("two generators have %v and %v", g, h)
-	}
-}
-
-// TestGrantTwiceInFile: a grant whose first record was not written is in the file twice
-// after the second attempt.
-func TestGrantTwiceInFile(t *testing.T) {
-	r := newRig(t)
-	var p *process
-	r.sys = failOnce(func() {
-		r.eventually("the nonce is known", func() bool {
-			p.Coordinator.mu.Lock()
-			defer p.Coordinator.mu.Unlock()
-			for _, h := range p.holds {
-				return h.entry.Nonce != ""
-			}
-			return false
-		})
-	})
-	p = r.start()
-	req := r.request(4)
-	for range 3 {
-		_, _ = p.Acquire(r.ctx(), req)
-	}
-	p.known()
-	p.kill()
-	r.twoStarts()
-}
-
-// TestAcquireTwiceAtOnce: of two acquisitions with one token at the same time, one asks the back
-// end, and both have its grant.
-func TestAcquireTwiceAtOnce(t *testing.T) {
-	r := newRig(t)
-	p := r.start()
-	asked, answer := make(chan struct{}), make(chan struct{})
-	var n atomic.Int32
-	p.link.trouble = func(op string, _ func(coord.Coordinator)) error {
-		if op == "acquire" && n.Add(1) == 1 {
-			close(asked)
-			<-answer
-		}
-		return nil
-	}
-	req := r.request(4)
-	type result struct {
-		g   coord.Grant
-		err error
-	}
-	both := make(chan result, 2)
-	ask := func() {
-		g, err := p.Acquire(r.ctx(), req)
-		both <- result{g, err}
-	}
-	go ask()
-	<-asked
-	go ask()
-	ctx, cancel := context.WithTimeout(r.ctx(), 50*time.Millisecond)
-	defer cancel()
-	if g, err := p.Acquire(ctx, req); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("beside one that is under way: %v, %v", g, err)
-	}
-	close(answer)
-	one, two := <-both, <-both
-	if one.err != nil || two.err != nil || nameOf(one.g) != nameOf(two.g) || n.Load() != 1 {
-		t.Errorf("%v and %v, after %d questions", one, two, n.Load())
-	}
-	p.known()
-	p.kill()
-	r.twoStarts()
-}
-
-// TestRace: again reads what a renewal writes (needs -race).
-func TestRace(t *testing.T) {
-	r := newRig(t)
-	p := r.start()
-	req := r.request(4)
-	g, err := p.Acquire(r.ctx(), req)
+	err := memory(r, r.server).Init(r.ctx(), coord.Space{Fingerprint: layout, Scale: scale, LastTick: 1<<41 - 1, Capacity: 1024, MaxHorizon: maxHorizon})
 	if err != nil {
-		t.Fatal(err)
-	}
-	var done sync.WaitGroup
-	done.Go(func() {
-		for range 200 {
-			_, _ = p.Acquire(r.ctx(), req)
-		}
-	})
-	done.Go(func() {
-		for range 200 {
-			_, _ = p.Renew(r.ctx(), g, tickNow()+horizon)
-		}
-	})
-	done.Wait()
-}
-
-// TestPlaceOfEntries: what is in a file of another namespace is written back as if it
-// were of this one, if nobody asked for it.
-func TestPlaceOfEntries(t *testing.T) {
-	r := newRig(t)
-	share := func(first int) coord.Request {
-		req := r.request(1)
-		req.Workers.First = first
-		return req
-	}
-	p := r.start()
-	g, err := p.Acquire(r.ctx(), share(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.known()
-	p.kill()
-
-	r.place, r.server = "another", memstore.NewServer("b")
-	p = r.start()
-	if _, err := p.Acquire(r.ctx(), share(1)); err != nil {
-		t.Fatal(err)
-	}
-	p.known()
-	p.kill()
-
-	r.away.Store(true)
-	if h, err := r.start().Acquire(r.ctx(), share(0)); err == nil {
-		t.Fatalf("%v of one namespace is used in another one as %v", g, h)
+		r.Fatal(err)
 	}
 }
 
-// TestOldEntryFirst: beside a grant whose window is over, one that serves.
-func TestOldEntryFirst(t *testing.T) {
-	r := newRig(t)
-	p := r.start()
-	short := r.request(4)
-	short.Until = short.Now + 300
-	if _, err := p.Acquire(r.ctx(), short); err != nil {
-		t.Fatal(err)
-	}
-	p.acquire(4)
-	p.known()
-	p.kill()
-	r.eventually("the first window is over", func() bool { return tickNow() > short.Until+10 })
-	r.away.Store(true)
-	p = r.start()
-	var err error
-	for range 5 {
-		if _, err = p.Acquire(r.ctx(), r.request(4)); err == nil {
-			return
-		}
-	}
-	t.Fatalf("a window in the file is open, and nobody gets it: %v", err)
-}
-
-// TestLateWindow: the mark lies 20 s ahead, because the clock was; other worker IDs
-// serve at once.
-func TestLateWindow(t *testing.T) {
-	r := newRig(t)
-	p := r.start()
-	req := r.request(4)
-	req.Now, req.Until, req.OpenBy = req.Now+20_000, req.Until+20_000, req.OpenBy+20_000
-	if _, err := p.Acquire(r.ctx(), req); err != nil {
-		t.Fatal(err)
-	}
-	p.known()
-	p.kill()
-	if g := r.start().acquire(4); g.NotBefore > tickNow()+5_000 {
-		t.Fatalf("the window opens in %d ms, and another worker ID would serve at once", g.NotBefore-tickNow())
-	}
-}
-
-// TestNamespaceAnewWhileAlone: a generator that went on without the back end, which then
-// has another namespace of the name: when its window is over, it must have another worker ID.
-func TestNamespaceAnewWhileAlone(t *testing.T) {
-	r := newRig(t)
-	p := r.start()
-	req := r.request(4)
-	req.Until = req.Now + 5_000
-	if _, err := p.Acquire(r.ctx(), req); err != nil {
-		t.Fatal(err)
-	}
-	p.known()
-	p.kill()
-	r.away.Store(true)
-	r.server = memstore.NewServer("b")
-	p = r.start()
-	g := p.acquire(4)
-	r.away.Store(false)
-	r.eventually("the grant is lost when its window is over", func() bool {
-		next, err := p.Renew(r.ctx(), g, tickNow()+horizon)
-		if err == nil {
-			g = next
-		}
-		return errors.Is(err, coord.ErrLeaseLost)
-	})
-}
-
-// TestOrphan: an acquisition that nobody waited for keeps its grant from those after it.
-func TestOrphan(t *testing.T) {
-	r := newRig(t)
-	p := r.start()
-	p.acquire(4)
-	p.known()
-	p.kill()
-	r.away.Store(true)
-	hang := make(chan struct{})
-	var hangs atomic.Bool
-	hangs.Store(true)
-	r.sys = func(s *system) {
-		sync := s.sync
-		s.sync = func(f *os.File) error {
-			if hangs.Load() {
-				<-hang
-			}
-			return sync(f)
-		}
-	}
-	p = r.start()
-	ctx, cancel := context.WithTimeout(r.ctx(), 300*time.Millisecond)
-	defer cancel()
-	if _, err := p.Acquire(ctx, r.request(4)); err == nil {
-		t.Fatal("the disk hangs")
-	}
-	hangs.Store(false)
-	close(hang)
-	if _, err := p.Acquire(r.ctx(), r.request(4)); err != nil {
-		t.Fatalf("the next generator of the process: %v", err)
-	}
-}
-
-// TestQuarantinedRestarts: each attempt in a quarantine is a token more.
-func TestQuarantinedRestarts(t *testing.T) {
-	r := newRig(t)
-	p := r.start()
-	p.acquire(4)
-	p.known()
-	if _, err := p.link.Coordinator.Quarantine(r.ctx(), time.Now().Add(10*time.Minute)); err != nil {
-		t.Fatal(err)
-	}
-	p.kill()
-	p = r.start()
-	for n := range 8 {
-		g, err := p.Acquire(r.ctx(), r.request(4))
-		if err == nil {
-			if g.NotBefore > tickNow()+5_000 {
-				t.Errorf("attempt %d: %v, and the window in the file is open", n, g)
-			}
-			return
-		}
-		if n == 7 {
-			t.Errorf("the window in the file is open, and nobody gets it: %v", err)
-		}
-	}
-	p.Coordinator.mu.Lock()
-	defer p.Coordinator.mu.Unlock()
-	if len(p.entries) == 0 {
-		t.Fatal("and the grant is forgotten")
-	}
-}
-
-// TestSlotBeyondRepair: one grant of the file can never be resumed, for another reason
-// than that it is lost.
-func TestSlotBeyondRepair(t *testing.T) {
-	r := newRig(t)
-	p := r.start()
-	req := r.request(4)
-	req.Until = req.Now + 300
-	if _, err := p.Acquire(r.ctx(), req); err != nil {
-		t.Fatal(err)
-	}
-	p.known()
-	p.kill()
-	r.eventually("the window is over", func() bool { return tickNow() > req.Until+10 })
-	p = r.start()
-	p.link.trouble = func(op string, _ func(coord.Coordinator)) error {
-		if op == "resume" {
-			return errors.New("the slot is damaged")
-		}
-		return nil
-	}
-	var err error
-	for range 4 {
-		if _, err = p.Acquire(r.ctx(), r.request(4)); err == nil {
-			return
-		}
-	}
-	t.Fatalf("other worker IDs are free, and none is leased: %v", err)
-}
-
-// TestWindowOver: where the window in the file is over, and the back end does not answer, that is
-// what a start is told, and what the back end says: whether it refuses, or keeps silent for as long
-// as there is time.
-func TestWindowOver(t *testing.T) {
-	for _, silent := range []bool{false, true} {
-		r := newRig(t)
-		g := r.left()
-		r.away.Store(true)
+// TestRestart: a process that crashed, or was parked, is followed by one with the same worker ID, above
+// the mark, while the back end is away as well as when it answers. However often that is, one token is
+// sent, which is in the file before, and nothing is acquired with the token of a grant in the file.
+func TestRestart(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
 		p := r.start()
-		p.Coordinator.inner = away{p.link, silent}
+		g := p.renew(p.acquire(4))
+		if e := r.stored()[0]; e.Nonce != r.server.Meta().Nonce || e.Mark < g.NotAfter {
+			t.Errorf("the file has %+v after %v", e, g)
+		}
+		for n := range 12 {
+			p.kill()
+			away := n%4 != 0
+			r.away.Store(away)
+			r.trouble = func(op string, ghost func(*protocol.Coordinator)) error {
+				if op != "resume" {
+					return nil
+				}
+				tokens := r.stored()[0].Pairs
+				ghost(memory(t, r.server))
+				if slot := r.server.Slots()[0]; slot.Token != tokens[len(tokens)-1].Token {
+					t.Errorf("token %s was sent, and the file has %v", slot.Token, tokens)
+				}
+				if away {
+					return errAway // it has arrived all the same
+				}
+				return nil
+			}
+			p = r.start()
+			h := p.acquire(4)
+			r.follows(h, g)
+			if g = p.renew(h); away && n%4 == 3 {
+				last := g.NotBefore + 1
+				if err := p.Release(r.ctx(), g, last); err != nil || r.sent[ops["release"]].Load() != 0 {
+					t.Fatalf("parked: %v, %d releases were sent", err, r.sent[ops["release"]].Load())
+				}
+				if _, err := p.Renew(r.ctx(), g, tickNow()+horizon); !errors.Is(err, coord.ErrLeaseLost) {
+					t.Errorf("renewed after it was parked: %v", err)
+				}
+				g.NotAfter = last
+			}
+		}
+		r.away.Store(false)
+		p.kill()
+		r.trouble = nil
+		p = r.start()
+		r.follows(p.acquire(4), g)
+		synctest.Wait()
+		if slots := r.server.Slots(); len(slots) != 1 || slots[0].Generation > 6 {
+			t.Errorf("the back end has %+v", slots)
+		}
+	})
+}
+
+// TestGivenBackStaysDead: a grant is out of the file before its release is sent, which is not if that
+// cannot be written; and it is dead, whatever becomes of the release.
+func TestGivenBackStaysDead(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		p := r.start()
 		req := r.request(4)
-		req.Now, req.Until, req.OpenBy = req.Now+2*horizon, req.Until+2*horizon, req.OpenBy+2*horizon
-		ctx, cancel := context.WithTimeout(r.ctx(), 200*time.Millisecond)
-		h, err := p.Acquire(ctx, req)
-		cancel()
-		if !errors.Is(err, errAway) {
-			t.Fatalf("silent %t: %v, %v after %v", silent, h, err, g)
+		g, err := p.Acquire(r.ctx(), req)
+		if err != nil {
+			t.Fatal(err)
 		}
-		end := time.UnixMicro(scale.Micro(p.entries[0].end() + 1)).UTC().Format("2006-01-02T15:04:05.000Z")
-		if says := fmt.Sprintf("the last window in state file %q ended at %s, so that the coordinator is needed: ", r.file(), end); !strings.HasPrefix(err.Error(), says) || strings.Contains(err.Error(), "is not written") {
-			t.Errorf("silent %t: %q; want %q, and what the back end says", silent, err, says)
+		r.disk.fails.Store(&errDisk)
+		if err := p.Release(r.ctx(), g, g.NotBefore); !errors.Is(err, errDisk) || r.sent[ops["release"]].Load() != 0 {
+			t.Errorf("the file cannot be written: %v, %d releases were sent", err, r.sent[ops["release"]].Load())
+		}
+		r.disk.fails.Store(nil)
+		r.trouble = func(op string, _ func(*protocol.Coordinator)) error {
+			if op == "release" && len(r.stored()) > 0 {
+				t.Error("a release is sent, and the file has the grant")
+			}
+			return errAway
+		}
+		if err := p.Release(r.ctx(), g, g.NotBefore); !errors.Is(err, errAway) {
+			t.Errorf("released: %v", err)
+		}
+		if h, err := p.Renew(r.ctx(), g, tickNow()+horizon); !errors.Is(err, coord.ErrLeaseLost) {
+			t.Errorf("renewed: %v, %v", h, err)
+		}
+		if h, err := p.Acquire(r.ctx(), req); !errors.Is(err, coord.ErrLeaseLost) {
+			t.Errorf("acquired again with its token: %v, %v", h, err)
+		}
+		r.trouble = nil
+		if err := p.Release(r.ctx(), g, g.NotBefore); err != nil || r.server.Slots()[0].Token != "" {
+			t.Errorf("released once more: %v, %+v", err, r.server.Slots())
+		}
+	})
+}
+
+// TestCalledOffRelease: a generator that was closed with a context which had ended has not parked its worker ID. The next one of
+// the process goes on with it all the same, above the mark, while the back end is away as well as when it answers.
+func TestCalledOffRelease(t *testing.T) {
+	for _, away := range []bool{true, false} {
+		inBubble(t, func(t *testing.T, r *rig) {
+			p := r.start()
+			g := p.renew(p.acquire(1))
+			r.away.Store(away)
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := p.Release(ended, g, g.NotBefore); !errors.Is(err, context.Canceled) || r.sent[ops["release"]].Load() != 0 {
+				t.Errorf("away %t: %v", away, err)
+			}
+			if _, err := p.Renew(r.ctx(), g, tickNow()+horizon); !errors.Is(err, coord.ErrLeaseLost) {
+				t.Errorf("away %t: renewed after that: %v", away, err)
+			}
+			r.follows(p.acquire(1), g)
+		})
+	}
+}
+
+// TestIdentity: without the back end, nothing of another place, layout, share, identity or TTL is used,
+// nor a window that is over; with it, another worker ID is leased, or what it says is the same.
+func TestIdentity(t *testing.T) {
+	for why, change := range map[string]func(*rig, *coord.Request){
+		"another place":    func(r *rig, _ *coord.Request) { r.place = "elsewhere" },
+		"no place":         func(r *rig, _ *coord.Request) { r.place = "" },
+		"another layout":   func(_ *rig, q *coord.Request) { q.Fingerprint = "40/10/13/1ms/2024-01-01T00:00:00Z" },
+		"another share":    func(_ *rig, q *coord.Request) { q.Workers = coord.Range{First: 100, Count: 4} },
+		"another identity": func(_ *rig, q *coord.Request) { q.Identity = "another" },
+		"another TTL":      func(_ *rig, q *coord.Request) { q.TTL *= 2 },
+		"shorter layout":   func(_ *rig, q *coord.Request) { q.LastTick = q.Now + 10 },
+		"an hour behind":   func(_ *rig, q *coord.Request) { q.Now, q.Until = q.Now-3_600_000, q.Until-3_600_000 },
+		"an hour later":    func(_ *rig, q *coord.Request) { q.Now, q.Until = q.Now+3_600_000, q.Until+3_600_000 },
+	} {
+		inBubble(t, func(t *testing.T, r *rig) {
+			g := r.left()
+			r.away.Store(true)
+			req := r.request(4)
+			change(r, &req)
+			p := r.start()
+			if h, err := p.Acquire(r.ctx(), req); !errors.Is(err, errAway) || strings.Contains(err.Error(), "the last window in state file") != (why == "an hour later") {
+				t.Errorf("%s: %v, %v; want the back end's error", why, h, err)
+			}
+			p.kill()
+			r.away.Store(false)
+			if h, err := r.start().Acquire(r.ctx(), req); strings.Contains(why, "place") {
+				r.follows(h, g)
+			} else if err == nil && h.WorkerID == g.WorkerID && h.NotBefore < g.NotAfter {
+				t.Errorf("%s: %v after %v", why, h, g)
+			}
+		})
+	}
+}
+
+// TestNamespaceMadeAnew: the windows of the old namespace must be over: at a start, and for who went on
+// without the back end.
+func TestNamespaceMadeAnew(t *testing.T) {
+	for _, offline := range []bool{false, true} {
+		inBubble(t, func(t *testing.T, r *rig) {
+			g := r.left()
+			r.away.Store(offline)
+			p := r.start()
+			if offline {
+				g = p.acquire(4)
+			}
+			r.server.Delete()
+			r.space(0)
+			r.away.Store(false)
+			const says = "delete the file when the windows in it are over"
+			if !offline {
+				if _, err := p.Acquire(r.ctx(), r.request(4)); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
+					t.Errorf("with the windows of the old namespace: %v", err)
+				}
+			}
+			var err error
+			for range 40 {
+				time.Sleep(time.Second)
+				if h, failed := p.Renew(r.ctx(), g, tickNow()+horizon); failed == nil {
+					g = h
+				} else {
+					err = failed
+				}
+			}
+			if offline && !errors.Is(err, coord.ErrLeaseLost) {
+				t.Errorf("its window is over: %v", err)
+			}
+			if h := p.acquire(4); h.Generation != 1 {
+				t.Errorf("when they are over: %v", h)
+			}
+		})
+	}
+}
+
+// TestLongerThanDeclared: a process that was started again with a longer horizon than its namespace
+// allows is refused, although the back end takes one that is so little longer for that of a clock
+// which differs. So is its first renewal, if it went on while the back end was away.
+func TestLongerThanDeclared(t *testing.T) {
+	for _, longest := range []time.Duration{6 * time.Hour, 2 * time.Minute} {
+		for _, beyond := range []time.Duration{time.Millisecond, 2 * time.Minute} {
+			inBubble(t, func(t *testing.T, r *rig) {
+				if longest > 2*time.Minute {
+					r.space(longest)
+				}
+				ask := func(p *process, horizon time.Duration) (coord.Grant, error) {
+					req := r.request(4)
+					req.Until = req.Now + horizon.Milliseconds()
+					return p.Acquire(r.ctx(), req)
+				}
+				p := r.start()
+				if _, err := ask(p, longest); err != nil {
+					t.Fatal(err)
+				}
+				p.kill()
+				says := fmt.Sprintf("Horizon is %v, and the namespace of state file %q has %v at most; declare a new one with 'unalike init --max-horizon %v', which may follow this one (--after)",
+					longest+beyond, r.file(), longest, longest+beyond)
+				p = r.start()
+				if h, err := ask(p, longest+beyond); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) || r.sent[ops["resume"]].Load() != 0 {
+					t.Errorf("%v, %v; want %q", h, err, says)
+				}
+				r.away.Store(true)
+				g, err := ask(p, longest+beyond)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.away.Store(false)
+				time.Sleep(2 * time.Second)
+				g = p.renew(p.renew(g))
+				synctest.Wait()
+				if o, ok := p.Outage(p.renew(g)); !ok || !strings.Contains(fmt.Sprint(o.Failing), says) {
+					t.Errorf("when the back end answers: %+v; want %q", o, says)
+				}
+			})
 		}
 	}
 }
 
-// away is the way to a back end that does not answer.
-type away struct {
-	*link
-	silent bool
+// TestRestoredBackEnd: a back end that has come back with a backup, of which nobody else knows anything, has forgotten what the file
+// remembers. What it grants anew begins above the mark.
+func TestRestoredBackEnd(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.space(0)
+		restore := r.server.Snapshot()
+		g := r.left()
+		restore()
+		p := r.start()
+		for range 2 { // one of them is what was forgotten
+			h := p.acquire(2)
+			if h.WorkerID == g.WorkerID && h.NotBefore < g.NotAfter {
+				t.Errorf("after %v, of which the back end knows nothing: %v", g, h)
+			}
+		}
+	})
 }
 
-func (a away) Inspect(ctx context.Context) (coord.Namespace, error) {
-	if a.silent {
-		<-ctx.Done()
+// TestPieces: what lies between a window and the floor is nobody's, in this process and in the next
+// one; there are never so many pieces that two become one.
+func TestPieces(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		p := r.start()
+		g := p.acquire(4)
+		pieces := 0
+		for n := range 8 * maxPieces {
+			if n%3 == 0 {
+				if _, err := p.Quarantine(r.ctx(), time.Now().Add(time.Duration(n%5*10)*time.Second)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 9 {
+				h, err := p.Renew(r.ctx(), g, tickNow()+horizon)
+				switch {
+				case err != nil:
+				case h.NotBefore != g.NotBefore && h.NotBefore < g.NotAfter, h.NotBefore == g.NotBefore && h.NotAfter < g.NotAfter:
+					t.Fatalf("%v after %v", h, g)
+				default:
+					if h.NotBefore != g.NotBefore {
+						pieces++
+					}
+					g = h
+				}
+				time.Sleep(time.Second)
+			}
+			if n%8 == 7 {
+				p.kill()
+				p = r.start()
+				h := p.acquire(4)
+				r.follows(h, g)
+				g = h
+			}
+			if all := r.stored(); len(all) != 1 || len(all[0].Pieces) > maxPieces {
+				t.Fatalf("the file has %+v", all)
+			}
+		}
+		if pieces == 0 {
+			t.Error("there was no piece")
+		}
+	})
+	e := &entry{Pieces: []piece{{0, 100}, {200, 300}, {400, 500}}}
+	for tick, want := range map[int64]piece{0: {0, 100}, 99: {0, 100}, 100: {200, 300}, 299: {200, 300}, 300: {400, 500}, 900: {400, 500}} {
+		if got := e.at(tick); got != want {
+			t.Errorf("at %d: %v; want %v", tick, got, want)
+		}
 	}
-	return a.link.Inspect(ctx)
+}
+
+// TestAtOnce: of two acquisitions with one token at the same time, one asks the back end, and both have
+// its grant. Two generators of a process have two worker IDs.
+func TestAtOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.left()
+		p := r.start()
+		r.slow.Store(int64(time.Second))
+		req, got := r.request(4), make(chan coord.Grant, 3)
+		for _, q := range []coord.Request{req, req, r.request(4)} {
+			go func() {
+				g, err := p.Acquire(r.ctx(), q)
+				if err != nil {
+					t.Error(err)
+				}
+				got <- g
+			}()
+		}
+		workers := map[int]string{}
+		for range 3 {
+			g := <-got
+			if other, ok := workers[g.WorkerID]; ok && other != g.Token {
+				t.Errorf("two holders have worker ID %d", g.WorkerID)
+			}
+			workers[g.WorkerID] = g.Token
+		}
+		if len(workers) != 2 {
+			t.Errorf("held are %v", workers)
+		}
+	})
+}
+
+// TestOneTooMany: what has no room in the file is not leased, and those that have go on.
+func TestOneTooMany(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		p := r.start()
+		g := p.acquire(1024)
+		for n := 0; ; n++ {
+			req := r.request(1024)
+			req.Identity = strings.Repeat("<", coord.MaxName)
+			if _, err := p.Acquire(r.ctx(), req); err != nil {
+				if !errors.Is(err, coord.ErrInvalid) || n < 20 {
+					t.Errorf("after %d: %v", n, err)
+				}
+				break
+			}
+		}
+		time.Sleep(4 * time.Second)
+		if g = p.renew(g); g.NotAfter < tickNow() {
+			t.Errorf("the first holder has %v", g)
+		}
+	})
+}
+
+// TestInUse: a second process waits, and is told for whom. Nobody but this user may read the file.
+func TestInUse(t *testing.T) {
+	r := newRig(t)
+	g := r.start().acquire(4)
+	q := r.start()
+	_, err := q.Acquire(r.ctx(), r.request(4))
+	if err == nil || coord.Permanent(err) || !strings.Contains(err.Error(), "it is in use by this process, ") || !strings.Contains(err.Error(), "it is waited for: give each generator a file of its own") {
+		t.Fatalf("a second process: %v after %v", err, g)
+	}
+	if info, err := os.Stat(r.file()); err != nil || info.Mode().Perm()&0o077 != 0 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// TestAnotherServer: a namespace of the same name that another server has is another one, also with
+// another layout.
+func TestAnotherServer(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		g := r.left()
+		r.server, r.place = memstore.NewServer("b"), "another"
+		r.server.Clock = present{}.UnixMicro
+		p := r.start()
+		req := r.request(1)
+		req.Fingerprint, req.LastTick = "40/10/13/1ms/2024-01-01T00:00:00Z", 1<<40-1
+		h, err := p.Acquire(r.ctx(), req)
+		if err != nil || h.WorkerID != g.WorkerID || h.NotBefore > tickNow() {
+			t.Fatalf("the file has %v of another namespace; granted is %v, %v", g, h, err)
+		}
+		if h, err = p.Renew(r.ctx(), h, tickNow()+horizon); err != nil || h.NotAfter <= tickNow() {
+			t.Errorf("renewed: %v, %v", h, err)
+		}
+	})
 }

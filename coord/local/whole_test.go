@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	mrand "math/rand/v2"
@@ -16,63 +15,21 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
-	"github.com/unalike-id/unalike/internal/filesys"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
-// slow is a way to a back end that takes its time, and loses some.
-type slow struct {
-	*link
-	h *whole
-}
-
-func (s slow) trip(ctx context.Context) error {
-	d := time.Duration(s.h.random.Int64N(int64(s.h.delay) + 1))
-	t := time.NewTimer(d)
-	defer t.Stop()
+// trip takes its time, and loses some.
+func (h *whole) trip(ctx context.Context, _ string, _ func(*protocol.Coordinator)) error {
 	select {
-	case <-t.C:
+	case <-time.After(time.Duration(h.random.Int64N(int64(h.delay) + 1))):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if s.h.away.Load() || s.h.random.IntN(20) == 0 {
+	if h.away.Load() || h.random.IntN(20) == 0 {
 		return errAway
 	}
 	return nil
-}
-
-func around[T any](ctx context.Context, s slow, call func() (T, error)) (T, error) {
-	var none T
-	if err := s.trip(ctx); err != nil {
-		return none, err
-	}
-	r, err := call()
-	if lost := s.trip(ctx); lost != nil {
-		return none, lost
-	}
-	return r, err
-}
-
-func (s slow) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
-	return around(ctx, s, func() (coord.Grant, error) { return s.link.Coordinator.Acquire(ctx, req) })
-}
-
-func (s slow) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
-	return around(ctx, s, func() (coord.Grant, error) { return s.link.Coordinator.Renew(ctx, g, until) })
-}
-
-func (s slow) Resume(ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
-	return around(ctx, s, func() (coord.Grant, error) { return s.link.Coordinator.Resume(ctx, g, token, until) })
-}
-
-func (s slow) Release(ctx context.Context, g coord.Grant, last int64) error {
-	_, err := around(ctx, s, func() (int, error) { return 0, s.link.Coordinator.Release(ctx, g, last) })
-	return err
-}
-
-func (s slow) Inspect(ctx context.Context) (coord.Namespace, error) {
-	return around(ctx, s, func() (coord.Namespace, error) { return s.link.Coordinator.Inspect(ctx) })
 }
 
 // shared is a source of random numbers for several goroutines.
@@ -89,16 +46,15 @@ func (s *shared) Uint64() uint64 {
 
 type whole struct {
 	*rig
-	random  *mrand.Rand
-	delay   time.Duration
-	disk    atomic.Int64  // a record takes up to that, in nanoseconds
-	base    time.Duration // and that besides
-	changed time.Time
-	step    atomic.Int64 // of the process' clock, in nanoseconds
-	seen    map[core.ID]string
-	log     []string
-	issued  int
-	worst   time.Duration
+	random *mrand.Rand
+	delay  time.Duration
+	upTo   atomic.Int64  // a record takes up to that, in nanoseconds
+	base   time.Duration // and that besides
+	step   atomic.Int64  // of the process' clock, in nanoseconds
+	seen   map[core.ID]string
+	log    []string
+	issued int
+	worst  time.Duration
 }
 
 func (h *whole) note(format string, args ...any) {
@@ -122,27 +78,6 @@ func (h *whole) generator(ctx context.Context, c coord.Coordinator, k clock.Cloc
 	})
 }
 
-// left returns how many entries in the file can be gone on with alone, and how many cannot.
-func (h *whole) left() (open, over int) {
-	b, err := os.ReadFile(h.file())
-	if err != nil {
-		return 0, 0
-	}
-	newest, _, err := newestOf(b)
-	if err != nil || newest == nil {
-		return 0, 0
-	}
-	now := time.Now().Add(time.Duration(h.step.Load())).UnixMilli()
-	for _, e := range newest.Grants {
-		if e.Nonce != "" && e.end() > max(now, e.Mark)+2000 && e.Mark < now+4000 {
-			open++
-		} else {
-			over++
-		}
-	}
-	return open, over
-}
-
 func (h *whole) take(who string, g *core.Generator) {
 	id, err := g.TryNext()
 	if err != nil {
@@ -159,29 +94,20 @@ func (h *whole) take(who string, g *core.Generator) {
 }
 
 func (h *whole) run(t *testing.T, seed uint64) {
-	h.server.Clock = func() int64 { return time.Now().UnixMicro() }
+	h.server.Clock = present{}.UnixMicro
 	h.sys = func(s *system) {
-		write, stamp := s.write, s.stamp
-		s.write = func(f *os.File, b []byte, at int64) error {
-			h.changed = time.Now()
-			return write(f, b, at)
-		}
+		h.disk.seam(s)
 		sync := s.sync
 		s.sync = func(f *os.File) error {
-			up := h.disk.Load()
+			up := h.upTo.Load()
 			if up > 0 {
 				time.Sleep(time.Duration(h.random.Int64N(up)))
 			}
 			time.Sleep(h.base)
 			if h.random.IntN(40) == 0 && up > 0 {
-				return errors.New("input/output error")
+				return errDisk
 			}
 			return sync(f)
-		}
-		s.stamp = func(f *os.File) (filesys.Stamp, bool, error) {
-			st, ok, err := stamp(f)
-			st.Changed = h.changed
-			return st, ok, err
 		}
 	}
 	rival, err := h.generator(t.Context(), memory(t, h.server), present{})
@@ -194,22 +120,16 @@ func (h *whole) run(t *testing.T, seed uint64) {
 		n++
 		if ps == nil || ps.p.life.Context().Err() != nil {
 			ps = &gens{p: h.start()}
-			ps.p.Coordinator.inner = slow{ps.p.link, h}
+			l := ps.p.Coordinator.remote.(*link)
+			l.before, l.after = h.trip, h.trip
 		}
 		ps.name, ps.all = fmt.Sprint("process ", n), nil
-		for i := range 1 + h.random.IntN(2) {
+		for range 1 + h.random.IntN(2) {
 			ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 			began := time.Now()
-			open, over := h.left()
-			if i > 0 {
-				open, over = 0, 0
-			}
 			g, err := h.generator(ctx, ps.p.Coordinator, stepped{h})
 			cancel()
 			h.note("%s: New after %v (away %t): %v", ps.name, time.Since(began), h.away.Load(), err)
-			if err != nil && open > 0 {
-				h.note("UNUSED: %d entries are open, %d over", open, over)
-			}
 			if err == nil {
 				ps.all = append(ps.all, g)
 				if h.worst < time.Since(began) {
@@ -284,7 +204,6 @@ func (h *whole) run(t *testing.T, seed uint64) {
 	if rival != nil {
 		_ = rival.Close(t.Context())
 	}
-	_ = protocol.MetaVersion
 }
 
 // recovers lets everybody answer again, though a slow disk stays slow: a minute later all generators have IDs, whatever
@@ -292,7 +211,7 @@ func (h *whole) run(t *testing.T, seed uint64) {
 func (h *whole) recovers(ps *gens) {
 	h.away.Store(false)
 	h.step.Store(0)
-	h.disk.Store(0)
+	h.upTo.Store(0)
 	served := make([]int, len(ps.all))
 	for s := range 120 {
 		time.Sleep(time.Second)
@@ -319,7 +238,7 @@ func TestWhole(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := &whole{rig: newRig(t), random: mrand.New(&shared{source: mrand.NewPCG(seed, 9)}), seen: map[core.ID]string{}}
 				h.delay = []time.Duration{0, 300 * time.Millisecond, 3 * time.Second}[seed%3]
-				h.disk.Store(int64([]time.Duration{0, 0, 1500 * time.Millisecond}[seed%2+seed%2*(seed/6%2)]))
+				h.upTo.Store(int64([]time.Duration{0, 0, 1500 * time.Millisecond}[seed%2+seed%2*(seed/6%2)]))
 				if seed >= 12 { // in full length
 					h.base = []time.Duration{0, 300 * time.Millisecond, 1300 * time.Millisecond, 2 * time.Second}[seed%4]
 				}

@@ -20,7 +20,7 @@ var allowed = map[string][]string{
 	"coord/coordtest":     {"clock", "coord", "clock/clocktest", "internal/drivers", "coord/driver"},
 	"coord/driver":        {"clock", "coord", "internal/drivers"},
 	"coord/follow":        {"clock", "coord", "internal/drivers", "coord/driver"},
-	"coord/local":         {"clock", "coord", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/drivers", "coord/driver"},
+	"coord/local":         {"clock", "coord", "internal/filesys", "internal/filelock", "internal/keeper", "internal/lifetime", "internal/logs", "internal/statefile", "internal/drivers", "coord/driver"},
 	"coord/static":        {"clock", "coord", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/protocol", "internal/drivers", "coord/driver"},
 	"core":                {"clock", "coord", "internal/keeper", "internal/logs", "internal/drivers", "coord/driver"},
 	"core/coretest":       {"clock", "coord", "internal/keeper", "internal/logs", "core", "clock/clocktest", "internal/drivers", "coord/driver"},
@@ -30,11 +30,12 @@ var allowed = map[string][]string{
 	"internal/keeper":     {"clock", "coord", "internal/logs", "internal/drivers"},
 	"internal/lifetime":   {"clock", "coord", "internal/logs", "internal/drivers"},
 	"internal/logs":       nil,
+	"internal/statefile":  {"clock", "coord", "internal/drivers", "internal/filelock", "internal/filesys"},
 	"internal/protocol":   {"clock", "coord", "internal/lifetime", "internal/logs", "internal/drivers", "coord/driver"},
 	"probe":               nil,
 	"segment":             {"clock", "coord", "internal/logs", "internal/drivers", "coord/driver"},
 	"segment/segmenttest": {"clock", "coord", "internal/logs", "segment", "internal/drivers", "coord/driver"},
-	"coord/kubernetes":    {"clock", "coord", "coord/local", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/protocol", "internal/drivers", "coord/driver"},
+	"coord/kubernetes":    {"clock", "coord", "coord/local", "internal/filesys", "internal/filelock", "internal/keeper", "internal/lifetime", "internal/logs", "internal/protocol", "internal/statefile", "internal/drivers", "coord/driver"},
 }
 
 // platforms differ in the files that are built.
@@ -62,7 +63,7 @@ func TestStandardLibraryOnly(t *testing.T) {
 // TestConfigImports: a program that is configured by a file gets a reader of YAML, and no
 // driver that it has not imported itself.
 func TestConfigImports(t *testing.T) {
-	want := []string{module + "clock", module + "config", module + "coord", module + "coord/driver", module + "coord/local", module + "core", module + "internal/drivers", module + "internal/filelock", module + "internal/filesys", module + "internal/lifetime", module + "internal/keeper", module + "internal/logs", module + "internal/near", module + "segment", "go.yaml.in/yaml/v3"}
+	want := []string{module + "clock", module + "config", module + "coord", module + "coord/driver", module + "coord/local", module + "core", module + "internal/drivers", module + "internal/filelock", module + "internal/filesys", module + "internal/lifetime", module + "internal/keeper", module + "internal/logs", module + "internal/near", module + "internal/statefile", module + "segment", "go.yaml.in/yaml/v3"}
 	for _, platform := range platforms {
 		for _, dep := range dependencies(t, platform, "config") {
 			if !slices.Contains(want, dep) {

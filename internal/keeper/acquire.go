@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -15,15 +14,14 @@ var errStopped = errors.New("generator closed meanwhile")
 
 // acquire leases a worker ID and opens the gate with it.
 func (k *Keeper) acquire(ctx context.Context) error {
-	limit := k.acquisitions.wait
+	limit := k.acquisitions.ttl
 	if k.cfg.StartTimeout > 0 && !k.giveUp.IsZero() {
 		limit = min(limit, max(time.Until(k.giveUp), shortestCall))
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	asked := k.now()
-	req, reply := k.request(asked, k.cfg.Request.Identity), acquired{}
-	ask := func() { reply = k.ask(ctx, req) }
+	req, reply := k.request(k.now(), k.cfg.Request.Identity), acquired{}
+	ask := func() { reply = k.ask(ctx, req, k.notAcquired) }
 	end, _ := ctx.Deadline()
 	if k.told {
 		ask()
@@ -36,7 +34,7 @@ func (k *Keeper) acquire(ctx context.Context) error {
 	}
 	// If the clock stepped back while nothing was held, going on above the last
 	// tick would mean waiting for the clock to catch up.
-	return k.open(Term{Grant: g, Heal: k.rolledBack()}, asked)
+	return k.open(Term{Grant: g, Heal: k.rolledBack()}, reply.req.Now)
 }
 
 // reacquire tries once to lease a worker ID anew, and pauses if that failed.
@@ -48,17 +46,7 @@ func (k *Keeper) reacquire() {
 	k.notAcquired(err)
 	k.cfg.Gate.Explain(fmt.Errorf("no worker ID: %w", err))
 	k.cfg.Gate.Notice()
-	sleep(k.ctx, k.retries.next()+k.apart())
-}
-
-// apart returns a further pause after an acquisition that was not answered in time:
-// a coordinator that is flooded answers nobody in time, and everybody would come back
-// at once. It grows with the deadline.
-func (k *Keeper) apart() time.Duration {
-	if !k.late {
-		return 0
-	}
-	return rand.N(k.acquisitions.wait / 4)
+	sleep(k.ctx, k.retries.next())
 }
 
 // acquired is the result of a call of Acquire.
@@ -67,7 +55,6 @@ type acquired struct {
 	g    coord.Grant
 	err  error
 	took time.Duration
-	late bool // its deadline has passed
 }
 
 // request is what an acquisition at tick now asks for. One whose outcome is unknown is
@@ -83,26 +70,31 @@ func (k *Keeper) request(now int64, identity string) coord.Request {
 	return req
 }
 
-// ask makes one call to Acquire. It may run beside the loop.
-func (k *Keeper) ask(ctx context.Context, req coord.Request) acquired {
-	began := time.Now()
-	g, err := k.cfg.Coordinator.Acquire(ctx, req)
-	worker := noWorker
-	if err == nil {
-		worker = g.WorkerID
+// ask makes one call to Acquire, and others beside it while it is not answered, all with the token
+// of req: what one of them has reached is there for the next. It may run beside the loop.
+func (k *Keeper) ask(ctx context.Context, req coord.Request, late func(error)) acquired {
+	d := k.acquisitions
+	a, err := Ask(ctx, &d, late, func(ctx context.Context) (acquired, error) {
+		began, now, req := time.Now(), k.now(), req
+		req.Now, req.Until, req.OpenBy = now, k.until(now), now
+		g, err := k.cfg.Coordinator.Acquire(ctx, req)
+		took, worker := time.Since(began), noWorker
+		if err == nil {
+			worker = g.WorkerID
+		}
+		k.report(coord.CallAcquire, worker, took, err)
+		return acquired{req: req, g: g, took: took}, err
+	})
+	if err != nil {
+		a = acquired{req: req, err: err}
 	}
-	k.report(coord.CallAcquire, worker, time.Since(began), err)
-	return acquired{req: req, g: g, err: err, took: time.Since(began), late: errors.Is(ctx.Err(), context.DeadlineExceeded)}
+	return a
 }
 
 // conclude returns the outcome of an acquisition; everything definite ends its token.
 func (k *Keeper) conclude(a acquired) (coord.Grant, error) {
 	err := a.err
-	k.late = a.late && err != nil
-	switch {
-	case k.late:
-		k.acquisitions.missed()
-	case err == nil:
+	if err == nil {
 		k.acquisitions.met(a.took)
 		err = checkGrant(a.g, a.req)
 	}

@@ -59,7 +59,7 @@ func TestDeadlinesOfShortLeases(t *testing.T) {
 		{600 * time.Millisecond, 2 * time.Second, 600 * time.Millisecond, 2 * time.Second / 3},
 		{30 * time.Millisecond, 100 * time.Millisecond, shortestCall, shortestCall},
 	} {
-		r, a := renewDeadline(tt.every, tt.ttl), acquireDeadline(tt.ttl)
+		r, a := RenewDeadline(tt.every, tt.ttl), acquireDeadline(tt.every, tt.ttl)
 		if r.wait != tt.renew || a.wait != tt.acquire || r.most < r.base || r.ttl < r.base || a.most < a.base {
 			t.Errorf("with a TTL of %v the deadlines are %+v and %+v", tt.ttl, r, a)
 		}

@@ -57,11 +57,11 @@
 //   - While the window lasts, a deadline takes at most half of what is left of it, as long
 //     as that is enough for an ordinary reply: so one more attempt fits in.
 //
-// Acquisitions are made one after the other, with deadlines that grow to the TTL, and
-// with the same token while the outcome is unknown: what an attempt has reached is there
-// for the next one. The pauses between them are random, and after a time-out grow with
-// the deadline, so that a thousand processes that were started together do not come back
-// together. A release is tried for as long as a few calls take, at most a TTL, or until
+// Acquisitions have the same rule, see [Ask]: the first call may take as long as the TTL, and
+// another one is made beside it whenever a deadline passes, with the same token: what one of
+// them has reached is there for the next. The deadlines are cut at random, up to a half, so
+// that a thousand processes that were started together do not come back together. A release
+// is tried for as long as a few calls take, at most a TTL, or until
 // whoever stops the keeper waits no longer.
 //
 // # What a start waits for

@@ -9,13 +9,13 @@ import (
 // heal answers a large step of the clock backward: it begins to lease another worker ID
 // whose window lies behind the new time. The loop goes on meanwhile.
 func (k *Keeper) heal() {
-	ctx, cancel := k.attempt(k.acquisitions.wait)
+	ctx, cancel := k.attempt(k.acquisitions.ttl)
 	// The identity's own worker ID is the one that does not help.
 	req := k.request(k.now(), "")
 	k.healing = cancel
 	k.background.Go(func() {
 		defer cancel()
-		k.healings <- k.ask(ctx, req)
+		k.healings <- k.ask(ctx, req, nil)
 	})
 }
 
@@ -30,7 +30,7 @@ func (k *Keeper) healWith(a acquired) {
 		if k.heals.pause == 0 {
 			k.log.Warn("the clock stepped back and no other worker ID is to be had, waiting for the clock", "worker_id", k.grant.WorkerID, "error", err)
 		}
-		k.healAt = time.Now().Add(k.heals.next() + k.apart())
+		k.healAt = time.Now().Add(k.heals.next())
 	case !k.rolledBack():
 		k.healAt = time.Now().Add(k.heals.next())
 		k.tidy(g, g.NotBefore, false) // nothing was stamped under it

@@ -150,8 +150,8 @@ func TestLoopGoesOnWhileItHeals(t *testing.T) {
 		r.fake.LoseRequests(coordtest.Acquire, coordtest.Forever)
 		r.clock.Step(-9 * time.Second)
 		pass(time.Duration(r.gate.at().last-limit-1-r.now()) * time.Millisecond)
-		if n := r.fake.Count(coordtest.Acquire); n != 3 {
-			t.Fatalf("%d acquisitions, want the third under way", n)
+		if n := r.fake.Count(coordtest.Acquire); n < 3 {
+			t.Fatalf("%d acquisitions, want one under way, and another beside it", n)
 		}
 		before := r.gate.looks()
 		pass(2 * time.Millisecond)

@@ -93,9 +93,8 @@ type Keeper struct {
 	giveUp   time.Time // when Start ends in vain; zero: it does not, or it is over
 	bound    time.Time // when Start's context ends; zero likewise
 
-	replies      deadline       // of renewals and releases
-	acquisitions deadline       // of acquisitions
-	late         bool           // the last acquisition was not answered in time
+	replies      Deadline       // of renewals and releases
+	acquisitions Deadline       // of acquisitions
 	calls        []*renewal     // under way, at most two
 	answers      chan reply     // to those
 	unanswered   bool           // the last renewal that was begun has no reply yet
@@ -115,8 +114,8 @@ func New(cfg Config) *Keeper {
 	k.retries = newBackoff(cfg.Lease.RenewEvery)
 	k.heals = newBackoff(cfg.Lease.RenewEvery)
 	k.unopened = backoff{least: firstSpread, most: max(cfg.Lease.TTL, firstSpread)}
-	k.replies = renewDeadline(cfg.Lease.RenewEvery, cfg.Lease.TTL)
-	k.acquisitions = acquireDeadline(cfg.Lease.TTL)
+	k.replies = RenewDeadline(cfg.Lease.RenewEvery, cfg.Lease.TTL)
+	k.acquisitions = acquireDeadline(cfg.Lease.RenewEvery, cfg.Lease.TTL)
 	return k
 }
 

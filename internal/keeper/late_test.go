@@ -42,8 +42,8 @@ func TestStopTellsOfAnAcquisitionThatItCutsOff(t *testing.T) {
 		r.slowly(6 * time.Second)
 		r.fake.Steal(0)
 		pass(10 * time.Second) // the renewal after the hint, and some of the acquisition
-		if n := r.fake.Count(coordtest.Acquire); n != 2 {
-			t.Fatalf("%d acquisitions, want one under way", n)
+		if n := r.fake.Count(coordtest.Acquire); n < 2 || n > 3 {
+			t.Fatalf("%d acquisitions, want one under way, and at most one beside it", n)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()

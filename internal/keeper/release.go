@@ -70,7 +70,7 @@ func (k *Keeper) awaitCalls() {
 // ever will be. A lost reply is no reason to leave a worker ID leased, so it is
 // tried again for a while, but not for longer than the lease lasts by itself. The
 // deadline of each call is what wait says.
-func (k *Keeper) giveBack(g coord.Grant, last int64, wait deadline) error {
+func (k *Keeper) giveBack(g coord.Grant, last int64, wait Deadline) error {
 	ctx, cancel := k.attempt(wait.inAll())
 	defer cancel()
 	retry := newBackoff(k.cfg.Lease.RenewEvery)

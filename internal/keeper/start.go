@@ -155,7 +155,7 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 		goesOn = true
 	default:
 		left := time.Until(s.giveUp)
-		return min(s.retry.spread()+s.k.apart(), max(left, 0)), left > 0
+		return min(s.retry.spread(), max(left, 0)), left > 0
 	}
 	return s.retry.spread(), goesOn
 }

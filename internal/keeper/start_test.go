@@ -71,8 +71,8 @@ func TestStartEndsWhenEveryCallHangs(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "no worker ID after ") || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Start: %v", err)
 		}
-		if n := r.fake.Count(coordtest.Acquire); n != 3 {
-			t.Errorf("Start made %d attempts", n)
+		if n := r.fake.Count(coordtest.Acquire); n < 4 || n > 2*int(2*ttl/every) {
+			t.Errorf("Start made %d calls, want between one and two in each renewal interval", n)
 		}
 	})
 }

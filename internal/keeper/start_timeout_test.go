@@ -178,7 +178,7 @@ func TestWaitsAreAnnouncedWithinASecond(t *testing.T) {
 		r.fake.Outage(true)
 		r.Begin()
 		pass(time.Second)
-		log.wants(t, `level=WARN, msg="no worker ID yet, waiting for the coordinator to answer", at_most=5s, trying_until="it succeeds"`)
+		log.wants(t, `level=WARN, msg="no worker ID yet, waiting for the coordinator to answer", at_most=15s, trying_until="it succeeds"`)
 		pass(time.Minute)
 		log.wants(t, `level=WARN, msg="worker ID not acquired, trying again"`)
 		r.fake.Outage(false)

@@ -1,4 +1,4 @@
-package local
+package statefile
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// TestCheckFile: a path at which there can be no state file is refused before anything is
+// TestCheck: a path at which there can be no state file is refused before anything is
 // acquired, and nothing is made there.
-func TestCheckFile(t *testing.T) {
+func TestCheck(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
@@ -28,18 +28,16 @@ func TestCheckFile(t *testing.T) {
 		filepath.Join(file, "file"):        "its folder does not exist; create it",
 		file + "\x00":                      "there is a NUL byte in the path; no file can have such a name",
 	} {
-		err := CheckFile(path)
+		err := Check(path)
 		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; want %q", path, err, want)
 		}
 	}
 	for _, path := range []string{file, filepath.Join(dir, "other")} {
-		if err := CheckFile(path); err != nil {
+		if err := Check(path); err != nil {
 			t.Errorf("%q: %v", path, err)
 		}
-		sys := realSystem()
-		sys.network = func(*os.File) (string, error) { return "NFS", nil }
-		err := checkFile(path, sys)
+		err := CheckWith(path, func(*os.File) (string, error) { return "NFS", nil })
 		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "is on a network file system, NFS, where a lock may keep nobody out; name a file on a disk of this machine") {
 			t.Errorf("%q on a network: %v", path, err)
 		}
@@ -49,14 +47,14 @@ func TestCheckFile(t *testing.T) {
 	}
 }
 
-// TestCheckFileRights: what this user may not write is refused.
-func TestCheckFileRights(t *testing.T) {
-	err := openError("/etc/unalike.state", &fs.PathError{Op: "open", Path: "/etc/unalike.state", Err: fs.ErrPermission})
+// TestCheckRights: what this user may not write is refused.
+func TestCheckRights(t *testing.T) {
+	err := OpenError("/etc/unalike.state", &fs.PathError{Op: "open", Path: "/etc/unalike.state", Err: fs.ErrPermission})
 	if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), `state file "/etc/unalike.state": this user may not write it`) {
 		t.Error(err)
 	}
 	there := filepath.Join(t.TempDir(), "file") // as in /proc, where no file can be made
-	if err := openError(there, &fs.PathError{Op: "open", Path: there, Err: fs.ErrNotExist}); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "its folder is there, but no file can be made in it: name another folder") {
+	if err := OpenError(there, &fs.PathError{Op: "open", Path: there, Err: fs.ErrNotExist}); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "its folder is there, but no file can be made in it: name another folder") {
 		t.Error(err)
 	}
 	if runtime.GOOS == "windows" || os.Getuid() == 0 {
@@ -71,7 +69,7 @@ func TestCheckFileRights(t *testing.T) {
 		if err := os.Chmod(dir, 0o500); err != nil {
 			t.Fatal(err)
 		}
-		err := CheckFile(path)
+		err := Check(path)
 		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "this user may not write it") {
 			t.Errorf("%q: %v", path, err)
 		}

@@ -1,0 +1,155 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/keeper"
+	"github.com/unalike-id/unalike/internal/lifetime"
+)
+
+// heldGrant is a grant that a keeper of this process has. The coordinator's mu guards it.
+type heldGrant struct {
+	entry  *entry
+	req    coord.Request
+	local  coord.Grant // as the keeper has it; its token and generation stay
+	remote coord.Grant // the last piece, as the back end has it
+	stored int64       // the mark that is on the disk
+
+	window, horizon int64     // in ticks
+	now             int64     // the generator's clock when it asked last
+	at              time.Time // of that
+
+	life      context.Context // ends with it
+	stop      context.CancelFunc
+	every     time.Duration   // between renewals in the back end
+	deadline  keeper.Deadline // of those
+	due       time.Time       // when the next one is to be made
+	renewal   chan struct{}   // closed when the one under way ends; nil: none is
+	offline   bool            // the back end does not know yet that this process has the grant
+	failing   error           // why the last renewal failed, or that it has no reply yet; nil: it did not
+	notice    <-chan struct{} // closed when the back end takes the lease to be lost; may be nil
+	releasing bool            // it is given back: nothing but Release may follow
+	gone      uint64          // if it is: the first attempt to store that leaves it out
+}
+
+// hold returns what the keeper that has asked is to have of an entry, as the grant of a generation,
+// from a tick on. Nothing of it is granted yet. The caller holds mu.
+func (c *Coordinator) hold(e *entry, req coord.Request, entered time.Time, generation uint64) *heldGrant {
+	horizon := max(req.Until-req.Now, 1)
+	every := coord.Describe(c.remote).Rules.Set.RenewEvery
+	if ahead, _ := lifetime.Ahead(req, 0); every == 0 {
+		every = max(min(req.TTL, ahead)/3, time.Millisecond)
+	}
+	h := &heldGrant{
+		entry: e, req: req, horizon: horizon, now: req.Now, at: entered, every: every,
+		deadline: keeper.RenewDeadline(every, req.TTL), remote: e.grant(e.Pairs[0]), stored: e.Mark,
+		local:  coord.Grant{WorkerID: e.Worker, Generation: generation, Token: req.Token, NotBefore: e.Mark, NotAfter: e.Mark},
+		window: min(horizon, max(req.Scale.TicksDown(c.window.Microseconds()), 3)+req.Ahead),
+	}
+	h.life, h.stop = context.WithCancel(c.life.Context())
+	h.renewed()
+	e.taken = true
+	c.held[req.Token] = h
+	return h
+}
+
+// renewed says that the next renewal in the back end is due after the interval, less up to a fifth.
+func (h *heldGrant) renewed() { h.due = lifetime.Now().Add(h.every - rand.N(h.every/5+1)) }
+
+// tick is the generator's clock, as far as is known.
+func (h *heldGrant) tick() int64 {
+	return h.now + h.req.Scale.TicksDown(lifetime.Since(h.at).Microseconds())
+}
+
+// until is the end of the window to ask the back end for.
+func (h *heldGrant) until() int64 { return min(h.tick()+h.horizon, h.req.LastTick) }
+
+// raise moves the mark up to a tick, within the piece that it lies in.
+func (h *heldGrant) raise(to int64) { h.entry.Mark = max(h.entry.Mark, min(to, h.piece().To)) }
+
+// piece is the one in which the mark lies.
+func (h *heldGrant) piece() piece { return h.entry.at(h.entry.Mark - 1) }
+
+// advance notes that the generator asks for a window until a tick, which tells its clock, and moves
+// the mark as far as the file's window goes: into the next piece, if that in use is spent. It returns
+// the mark, and how far it has to be stored to last until the next renewal has been stored as well,
+// which takes some time.
+func (h *heldGrant) advance(until int64, takes time.Duration) (mark, enough int64) {
+	if now := until - h.horizon; now != h.now && until < h.req.LastTick {
+		h.now, h.at = now, lifetime.Now()
+	}
+	e, want := h.entry, min(until, h.tick()+h.window)
+	h.raise(want)
+	if next := e.at(e.Mark); e.Mark < want && (e.Mark <= h.stored || e.Mark < h.tick()) && next.From >= e.Mark {
+		e.Mark = min(next.To, max(want, next.From+h.window))
+	}
+	if h.window < h.horizon {
+		return e.Mark, min(want, h.tick()+h.window*2/3+h.req.Scale.TicksDown(takes.Microseconds()))
+	}
+	return e.Mark, want
+}
+
+// give is the grant as the keeper gets it, whose last one was g: what is stored of the mark, and of
+// the piece in which it lies. The caller holds mu.
+func (c *Coordinator) give(h *heldGrant, g coord.Grant) coord.Grant {
+	h.local.NotBefore, h.local.NotAfter = g.NotBefore, max(h.stored, g.NotAfter)
+	for _, p := range h.entry.Pieces {
+		if g.NotAfter < p.From && p.From <= h.stored {
+			h.local.NotBefore = p.From // nothing of the gap is anybody's
+		}
+	}
+	c.publish(h)
+	return h.local
+}
+
+// grantKey tells one grant from another.
+type grantKey struct {
+	worker int
+	pair
+}
+
+func keyOf(g coord.Grant) grantKey { return grantKey{g.WorkerID, pairOf(g)} }
+
+// find returns what is held as g; nil: nothing is. The caller holds mu.
+func (c *Coordinator) find(g coord.Grant) *heldGrant {
+	if h := c.held[g.Token]; h != nil && keyOf(h.local) == keyOf(g) {
+		return h
+	}
+	return nil
+}
+
+// notHeld is the error of a grant that is not held, or not any more.
+func notHeld(g coord.Grant) error {
+	return fmt.Errorf("%w: %v is not held with this state file: it was lost, given back or parked", coord.ErrLeaseLost, g)
+}
+
+// end ends what is held. Its entry is free for the next holder of this process. The caller holds mu.
+func (c *Coordinator) end(h *heldGrant) {
+	h.stop()
+	h.entry.taken = false
+	if c.held[h.local.Token] == h {
+		delete(c.held, h.local.Token)
+	}
+	c.outages.Delete(keyOf(h.local))
+}
+
+// publish has Outage tell what is known of what is held. The caller holds mu.
+func (c *Coordinator) publish(h *heldGrant) {
+	if c.held[h.local.Token] == h {
+		c.outages.Store(keyOf(h.local), coord.Outage{NotAfter: h.piece().To, Renewed: time.UnixMicro(h.entry.Renewed), Failing: h.failing})
+	}
+}
+
+// Outage implements [coord.Outlasting].
+func (c *Coordinator) Outage(g coord.Grant) (o coord.Outage, ok bool) {
+	if c != nil {
+		if v, held := c.outages.Load(keyOf(g)); held {
+			o, ok = v.(coord.Outage)
+		}
+	}
+	return o, ok
+}
