@@ -34,7 +34,7 @@ func TimedLeases() (Leases, error) {
 var errElsewhere = errors.New("another machine has written it, or this one before it was started and has no machine ID that would tell")
 
 // Refresh implements [Leases].
-func (t timed) Refresh(d *State, visitor bool) error {
+func (t timed) Refresh(_ string, d *State, visitor bool) error {
 	other := d.Boot != t.boot && d.Number > 0
 	if other && !visitor && (t.machine == "" || d.Machine != t.machine) {
 		return errElsewhere
@@ -59,7 +59,7 @@ func (t timed) Left(ends int64) time.Duration {
 }
 
 // Take implements [Leases].
-func (timed) Take(int, string) (undo func(), err error) { return func() {}, nil }
+func (timed) Take(string, int, string) (undo func(), err error) { return func() {}, nil }
 
 // Free implements [Leases].
 func (timed) Free(int, string) {}

@@ -94,8 +94,8 @@ func (k disk) write(path string, b []byte) error {
 // resolve returns the path of the file. Symbolic links are resolved, because the file is replaced
 // by renaming, which would replace a link, and because its lock must be the same by whatever name.
 func (s *Store) resolve() (string, error) {
-	if s.resolved != "" {
-		return s.resolved, nil
+	if path := s.resolved.Load(); path != nil {
+		return *path, nil
 	}
 	path, err := filepath.Abs(s.path)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Store) resolve() (string, error) {
 	if err := s.refuseNetwork(filepath.Dir(path)); err != nil {
 		return "", err
 	}
-	s.resolved = path
+	s.resolved.Store(&path)
 	return path, nil
 }
 

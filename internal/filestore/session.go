@@ -28,6 +28,9 @@ func (s *Store) Open(token string, ttl time.Duration, _ int) (protocol.Session, 
 
 // Survey implements [protocol.Session].
 func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
+	if s.path == "" && s.token == "" {
+		return nil, errNoFile
+	}
 	return with(ctx, s.Store, s.token == "", func(d *state) (*protocol.Survey, bool, error) {
 		v := &protocol.Survey{Last: -1, Server: s.Time(), Unit: 1, Slots: len(d.Slots) + len(d.Marks), Worker: d.worker(ask.Token), Begin: s.begin}
 		var err error
@@ -107,7 +110,7 @@ func (s *session) Commit(ctx context.Context, c protocol.Change) (protocol.Outco
 		}
 		switch c.Owner {
 		case protocol.OwnerTaken:
-			undo, err := s.leases.Take(id, c.Token)
+			undo, err := s.leases.Take(s.Path(), id, c.Token)
 			if err != nil {
 				return out, false, err
 			}

@@ -18,6 +18,10 @@ import (
 // maxFile bounds what is read: a slot has some 400 bytes.
 const maxFile = 64 << 20
 
+// Earlier says what a file is that an earlier version of this program has written.
+const Earlier = "it is of an earlier version of this program; stop all programs that use it and wait until its windows are over, " +
+	"which takes as long as the horizon was, 4s unless the option horizon said otherwise"
+
 // magic begins a file, and ends in the version of what follows.
 const magic = "unalike 2 "
 
@@ -66,8 +70,7 @@ func decode(b []byte) (*state, error) {
 	case len(b) > maxFile:
 		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
 	case bytes.Contains(b[:min(len(b), 16)], []byte(`"version":1`)):
-		return nil, errors.New("it is of an earlier version of this program, which kept its windows there; " +
-			"they are over when nobody has used it for as long as its horizon, 4s unless the option horizon said otherwise")
+		return nil, errors.New(Earlier)
 	case !bytes.Equal(append(line, '\n'), head(body)):
 		return nil, errors.New("it is damaged: its first line is not that of its content")
 	}

@@ -40,18 +40,18 @@ type Store struct {
 	began   atomic.Pointer[time.Time]          // when whoever has the turn began
 	waiting atomic.Pointer[filelock.HeldError] // for whom whoever has the turn waits; nil: for the disk
 
-	// What follows is used by whoever has the turn.
-	resolved string // Path without symbolic links; empty: not looked at yet
-	unsure   bool   // the last write failed: what the file says may not be on the disk
+	resolved atomic.Pointer[string] // the path without symbolic links; nil: not looked at yet
+	unsure   bool                   // the last write failed: what the file says may not be on the disk; for whoever has the turn
 }
 
-// Leases say which owner marks stand.
+// Leases say which owner marks stand. Path is the file's, without symbolic links; empty: there is
+// none.
 type Leases interface {
 	// Refresh deletes the marks that are over, and refuses a state that this process may not use.
 	// A visitor is an operator, who may use any.
-	Refresh(d *State, visitor bool) error
+	Refresh(path string, d *State, visitor bool) error
 	// Take gets the lease of a worker ID for a token, or an error; undo gives it back.
-	Take(worker int, token string) (undo func(), err error)
+	Take(path string, worker int, token string) (undo func(), err error)
 	// Free gives the lease of a worker ID back, and End those of a token.
 	Free(worker int, token string)
 	End(token string)
@@ -63,8 +63,11 @@ type Leases interface {
 	Left(ends int64) time.Duration
 }
 
-// State is what a file says, for [Leases].
-type State = state
+// State is what a file says, and Mark an owner mark, for [Leases].
+type (
+	State = state
+	Mark  = mark
+)
 
 // New returns the store of a file, which is made when it is needed. It touches no file.
 func New(o Options) *Store {
@@ -76,6 +79,15 @@ func New(o Options) *Store {
 // SetFirst says which worker ID is the first that the file is for. One that is for another is
 // refused from then on.
 func (s *Store) SetFirst(worker int) { s.first.Store(int64(worker)) }
+
+// Path returns the path of the file, without symbolic links if it has been looked at; empty: there
+// is none.
+func (s *Store) Path() string {
+	if path := s.resolved.Load(); path != nil {
+		return *path
+	}
+	return s.path
+}
 
 // memories are the namespaces without a file. They have to be the process's: two coordinators
 // that know nothing of each other must not grant one worker ID twice.
@@ -155,9 +167,6 @@ func (s *Store) late(ctx context.Context) error {
 // update reads the state, has f change it, and stores it.
 func (s *Store) update(ctx context.Context, visitor bool, f func(*state) (changed bool, err error)) error {
 	if s.path == "" {
-		if visitor {
-			return errNoFile
-		}
 		return s.remember(f)
 	}
 	lock, err := s.lock(ctx)
@@ -188,7 +197,7 @@ func (s *Store) remember(f func(*state) (changed bool, err error)) error {
 		d = newState(s.namespace)
 		memories.states[s.namespace] = d
 	}
-	err := s.leases.Refresh(d, false)
+	err := s.leases.Refresh("", d, false)
 	if err == nil {
 		_, err = f(d)
 	}
@@ -241,7 +250,7 @@ func (s *Store) load(visitor bool) (*state, error) {
 		return nil, fmt.Errorf("%w state file %q: it belongs to namespace %q%s; it is wanted for namespace %q%s; give each a state file of its own",
 			coord.ErrInvalid, path, d.Namespace, since(d.First), s.namespace, since(int(first)))
 	}
-	if err := s.leases.Refresh(d, visitor); err != nil {
+	if err := s.leases.Refresh(path, d, visitor); err != nil {
 		return nil, fmt.Errorf("%w state file %q: %w; once no program uses it elsewhere, 'unalike quarantine --coordinator file://%s' takes it over", coord.ErrInvalid, path, err, path)
 	}
 	return d, nil
@@ -266,7 +275,7 @@ func (s *Store) save(d *state, lock *filelock.File) error {
 		return err
 	}
 	s.unsure = true
-	if err := s.disk.replace(s.resolved, b, lock.Current); err != nil {
+	if err := s.disk.replace(s.Path(), b, lock.Current); err != nil {
 		return err
 	}
 	s.unsure = false
