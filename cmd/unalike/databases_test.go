@@ -112,7 +112,7 @@ func TestMoveDatabases(t *testing.T) {
 	} {
 		url := next[name]()
 		if old != "" {
-			wantCall(t, call(t, nil, "", "init", "--yes", "--coordinator", url, "--after", old), exitOK, "it grants from ", closing(old))
+			wantCall(t, call(t, nil, "", "init", "--yes", "--coordinator", url, "--after", old), exitOK, "it grants from ", "The old namespace will be closed: ")
 			wantCall(t, call(t, nil, "", "workers", "--coordinator", url), exitOK, "no worker ID was ever granted", "")
 		}
 		g := generator(t, url, cfg)

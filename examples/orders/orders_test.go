@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/follow"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/leaktest"
@@ -237,7 +236,7 @@ func slots(t *testing.T, url string) []coord.Slot {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	lister, ok := c.(driver.Lister)
+	lister, ok := c.(coord.Admin)
 	if !ok {
 		t.Fatalf("%T has no list", c)
 	}
