@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
@@ -276,22 +277,28 @@ func TestCount(t *testing.T) {
 // TestHealsWithAnotherWorkerID: after a step of the clock backward service goes on at once with a
 // worker ID whose window lies behind the new time.
 func TestHealsWithAnotherWorkerID(t *testing.T) {
-	shifted := clocktest.NewShifted(time.Now())
-	c := open(t, Options{State: stateFile(t), Count: 2, AcceptFresh: true, Clock: shifted})
-	g, err := core.New(t.Context(), c, core.Config{Clock: shifted, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close(t.Context())
-	first, err := g.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
-	shifted.Step(-time.Minute)
-	second, err := g.NextContext(t.Context())
-	if layout := core.DefaultLayout(); err != nil || layout.Decompose(first).WorkerID == layout.Decompose(second).WorkerID {
-		t.Errorf("after the clock stepped back: %d after %d, %v", second, first, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		layout := core.DefaultLayout()
+		layout.Epoch = time.Date(1990, time.January, 1, 0, 0, 0, 0, time.UTC) // a bubble begins in 2000
+		shifted := clocktest.NewShifted(time.Now())
+		c := open(t, Options{State: stateFile(t), Count: 2, AcceptFresh: true, Clock: shifted})
+		g, err := core.New(t.Context(), c, core.Config{Layout: layout, Clock: shifted})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close(t.Context())
+		first, err := g.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		shifted.Step(-time.Minute)
+		_, _ = g.Next() // which notices the step
+		time.Sleep(2 * time.Second)
+		second, err := g.Next()
+		if err != nil || layout.Decompose(first).WorkerID == layout.Decompose(second).WorkerID {
+			t.Errorf("after the clock stepped back: %d after %d, %v", second, first, err)
+		}
+	})
 }
 
 // TestMoves: a state file goes on after a reboot and on another machine, and is closed when a server

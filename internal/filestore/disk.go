@@ -117,8 +117,11 @@ func (s *Store) resolve() (string, error) {
 		return "", fileError("look for state file", err)
 	default:
 		folder, err := filepath.EvalSymlinks(filepath.Dir(path))
-		if err != nil {
-			return "", fileError("find the folder of the state file", err)
+		switch doing := "find the folder of the state file"; {
+		case errors.Is(err, fs.ErrNotExist):
+			return "", noFolder(doing, err)
+		case err != nil:
+			return "", fileError(doing, err)
 		}
 		path = filepath.Join(folder, filepath.Base(path))
 	}
@@ -154,13 +157,18 @@ func fileError(doing string, err error) error {
 	case filesys.NotAFolder(err):
 		return fmt.Errorf("%w state file: %s: %w; a file is where a folder should be: name another path", coord.ErrInvalid, doing, err)
 	case errors.Is(err, fs.ErrNotExist) && !folderExists(err):
-		return fmt.Errorf("%w state file: %s: %w; create the folder", coord.ErrInvalid, doing, err)
+		return noFolder(doing, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w state file: %s: %w; its folder is there, but no file can be made in it: name another folder", coord.ErrInvalid, doing, err)
 	case filesys.DiskFull(err):
 		return fmt.Errorf("%s: %w; make room on that disk, or raise this user's quota; service then resumes by itself", doing, err)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// noFolder is the error for a folder that is missing.
+func noFolder(doing string, err error) error {
+	return fmt.Errorf("%w state file: %s: %w; create the folder", coord.ErrInvalid, doing, err)
 }
 
 // folderExists reports whether the folder of the file that err is about is there. File systems

@@ -34,7 +34,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	return with(ctx, s.Store, s.token == "", func(d *state) (*protocol.Survey, bool, error) {
 		v := &protocol.Survey{Last: -1, Server: s.Time(), Unit: 1, Slots: len(d.Slots) + len(d.Marks), Worker: d.worker(ask.Token), Begin: s.begin}
 		var err error
-		if v.Made = v.Slots == 0 && d.Meta.Made == 0 && ask.New != nil; v.Made {
+		if v.Made = d.Meta.Made == 0 && len(d.Slots) == 0 && ask.New != nil; v.Made {
 			d.Number++
 			if d.Meta, err = d.put(d.Meta, ask.New(v.Server)); err != nil {
 				return nil, false, err

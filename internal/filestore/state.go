@@ -71,7 +71,7 @@ func decode(b []byte) (*state, error) {
 		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
 	case bytes.Contains(b[:min(len(b), 16)], []byte(`"version":1`)):
 		return nil, errors.New(Earlier)
-	case !bytes.Equal(append(line, '\n'), head(body)):
+	case string(line)+"\n" != string(head(body)):
 		return nil, errors.New("it is damaged: its first line is not that of its content")
 	}
 	d := &state{}
@@ -121,7 +121,7 @@ func (d *state) slot(id int) (protocol.Entry[protocol.Slot], error) {
 
 // meta reads the record of the namespace.
 func (d *state) meta() (protocol.Entry[protocol.Meta], error) {
-	if d.Meta.Made == 0 && len(d.Slots)+len(d.Marks) > 0 {
+	if d.Meta.Made == 0 && len(d.Slots) > 0 {
 		return protocol.Entry[protocol.Meta]{}, fmt.Errorf("%w: the record of the namespace is missing and there are slots", coord.ErrInvalid)
 	}
 	return read[protocol.Meta](d.Meta, "the record of the namespace")
