@@ -109,7 +109,7 @@ func TestMove(t *testing.T) {
 	_, newSpace := newSpaces(t)
 	const lead = 2 * time.Second
 	lease := coord.LeaseConfig{TTL: callTime, Horizon: callTime} // nothing ends because the machine is slow
-	old := stateFile(t, "0")
+	old := stateFile(t, "0") + "&horizon=" + callTime.String()
 	var last []core.ID
 	for i, url := range []string{newSpace(), newSpace()} {
 		g := generator(t, old, core.Config{Lead: lead, Lease: lease})

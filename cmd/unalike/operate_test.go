@@ -96,7 +96,7 @@ type bare struct{ coord.Coordinator }
 // TestNotAble: a coordinator that cannot do what is asked says so, and which can.
 func TestNotAble(t *testing.T) {
 	_, url := newSpaces(t)
-	const none, noFile = "static://?worker=1", "without a state file nothing tells what other processes do; name the state file"
+	const none, noFile = "static://?worker=1", "cannot tell who holds its worker IDs; name the state file"
 	for _, tt := range []struct {
 		args []string
 		code int

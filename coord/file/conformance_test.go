@@ -45,6 +45,13 @@ func harness(tb testing.TB) coordtest.Harness {
 	}
 }
 
+// request is one of those who share n worker IDs.
+func request(n int) coord.Request {
+	req := drivertest.Request(n)
+	req.Until = req.Now + 2000
+	return req
+}
+
 // edit changes a field of a file's content as a program would that knows its form.
 func edit[V any](tb testing.TB, path, field string, change func(V)) {
 	tb.Helper()

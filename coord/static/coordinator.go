@@ -109,6 +109,16 @@ func (c *Coordinator) refuseOldFiles(share coord.Range) error {
 	return nil
 }
 
+// Inspect implements [coord.Admin]. Without a state file the namespace has no nonce: each process has
+// its own memory of it.
+func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
+	n, err := c.Coordinator.Inspect(ctx)
+	if c.opts.State == "" {
+		n.Nonce = ""
+	}
+	return n, err
+}
+
 // Close ends what is under way and gives all worker IDs back that are held still, whose windows
 // stay as they are.
 func (c *Coordinator) Close() error {

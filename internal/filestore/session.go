@@ -150,7 +150,10 @@ func (s *session) Leases(_ context.Context, holders []protocol.Holder) (leases [
 }
 
 // List implements [protocol.Session]. It needs no more than the right to read.
-func (s *session) List(ctx context.Context, _ bool) (*protocol.Listing, error) {
+func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, error) {
+	if s.path == "" && slots {
+		return nil, errNoFile
+	}
 	return peek(ctx, s.Store, func(d *state) (*protocol.Listing, error) {
 		meta, err := d.meta()
 		l := &protocol.Listing{Position: protocol.Position{Number: d.Number}, Meta: meta, Owned: slices.Sorted(maps.Keys(d.Marks))}

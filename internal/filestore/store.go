@@ -36,9 +36,8 @@ type Store struct {
 	first           atomic.Int64 // see SetFirst
 	disk            disk
 
-	turn    chan struct{}                      // held by whoever uses the file: a hung disk stops one goroutine
-	began   atomic.Pointer[time.Time]          // when whoever has the turn began
-	waiting atomic.Pointer[filelock.HeldError] // for whom whoever has the turn waits; nil: for the disk
+	turn chan struct{}       // held by whoever uses the file: a hung disk stops one goroutine
+	now  atomic.Pointer[use] // the last use
 
 	resolved atomic.Pointer[string] // the path without symbolic links; nil: not looked at yet
 	unsure   bool                   // the last write failed: what the file says may not be on the disk; for whoever has the turn
@@ -115,34 +114,37 @@ func with[T any](ctx context.Context, s *Store, visitor bool, f func(*state) (T,
 
 // peek calls f with what is stored, without the lock: files are replaced whole.
 func peek[T any](ctx context.Context, s *Store, f func(*state) (T, error)) (T, error) {
-	return inTurn(ctx, s, func() (T, error) {
-		if s.path == "" {
-			return *new(T), errNoFile
-		}
+	if s.path == "" {
+		return with(ctx, s, true, func(d *state) (T, bool, error) {
+			value, err := f(d)
+			return value, false, err
+		})
+	}
+	return inTurn(ctx, s, func() (value T, err error) {
 		d, err := s.load(true)
-		if err != nil {
-			return *new(T), err
+		if err == nil {
+			value, err = f(d)
 		}
-		return f(d)
+		return value, err
 	})
 }
 
 // errNoFile is the error of an operator where there is no file.
-var errNoFile = fmt.Errorf("%w: without a state file nothing tells what other processes do; name the state file", coord.ErrInvalid)
+var errNoFile = fmt.Errorf("%w: a coordinator without a state file cannot tell who holds its worker IDs; name the state file", coord.ErrInvalid)
 
 // inTurn calls f in a goroutine of its own, one at a time, and returns when ctx ends.
 func inTurn[T any](ctx context.Context, s *Store, f func() (T, error)) (T, error) {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
-		return *new(T), s.late(ctx)
+		return *new(T), s.late(ctx, s.now.Load())
 	}
 	type answer struct {
 		value T
 		err   error
 	}
-	answers, began := make(chan answer, 1), lifetime.Now()
-	s.began.Store(&began)
+	answers, now := make(chan answer, 1), &use{began: lifetime.Now()}
+	s.now.Store(now)
 	go func() {
 		defer func() { <-s.turn }()
 		value, err := f()
@@ -152,16 +154,25 @@ func inTurn[T any](ctx context.Context, s *Store, f func() (T, error)) (T, error
 	case a := <-answers:
 		return a.value, a.err
 	case <-ctx.Done():
-		return *new(T), s.late(ctx)
+		return *new(T), s.late(ctx, now)
 	}
 }
 
-// late is the error of a call whose context has ended.
-func (s *Store) late(ctx context.Context) error {
-	if held := s.waiting.Load(); held != nil {
+// use is what whoever has the turn does.
+type use struct {
+	began time.Time
+	held  atomic.Pointer[filelock.HeldError] // who has the lock that it waits for; nil: it waits for the disk
+}
+
+// late is the error of a call whose context has ended during a use of the file; nil: it has begun none.
+func (s *Store) late(ctx context.Context, u *use) error {
+	if u == nil {
+		return ctx.Err()
+	}
+	if held := u.held.Load(); held != nil {
 		return fmt.Errorf("%w: state file %q: %w; if that process is stopped, let it go on or end it", ctx.Err(), s.path, held)
 	}
-	return fmt.Errorf("%w: state file %q: its disk has not answered for %v", ctx.Err(), s.path, lifetime.Since(*s.began.Load()).Round(time.Millisecond))
+	return fmt.Errorf("%w: state file %q: its disk has not answered for %v", ctx.Err(), s.path, lifetime.Since(u.began).Round(time.Millisecond))
 }
 
 // update reads the state, has f change it, and stores it.
@@ -210,7 +221,6 @@ func (s *Store) remember(f func(*state) (changed bool, err error)) error {
 
 // lock waits for the lock of the file.
 func (s *Store) lock(ctx context.Context) (*filelock.File, error) {
-	defer s.waiting.Store(nil)
 	path, err := s.resolve()
 	if err != nil {
 		return nil, err
@@ -224,11 +234,12 @@ func (s *Store) lock(ctx context.Context) (*filelock.File, error) {
 		case !busy && err != nil:
 			return nil, fileError("open lock file", err)
 		case !busy:
+			s.now.Load().held.Store(nil)
 			return lock, nil
 		}
-		s.waiting.Store(held)
+		s.now.Load().held.Store(held)
 		if err := lifetime.Pause(ctx, 1); err != nil {
-			return nil, s.late(ctx)
+			return nil, err // nobody waits for it any more
 		}
 	}
 }
