@@ -146,7 +146,9 @@ func TestBetween(t *testing.T) {
 					}
 				}
 			},
-			Before: func(_ testing.TB, c coord.Coordinator, n int, act func()) func() bool { return stores[c].before(n, act) },
+			Before: func(_ testing.TB, c coord.Coordinator, n int, act func()) func() bool {
+				return stores[c].before(n, act)
+			},
 		}
 	})
 }
