@@ -69,6 +69,11 @@ var backends = []backend{
 		s := kubetest.Start(t)
 		return "kubernetes+http://" + s.Proxy(t) + "?namespace=orders&in=" + s.Namespace(t)
 	}, true},
+	{"file", func(t *testing.T) string {
+		url := "file://" + filepath.ToSlash(filepath.Join(t.TempDir(), "ids"))
+		declare(t, url)
+		return url
+	}, true},
 	{"embedded etcd", func(t *testing.T) string {
 		return "embed://" + filepath.ToSlash(filepath.Join(t.TempDir(), "etcd"))
 	}, true},
