@@ -1,11 +1,8 @@
 package file
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,6 +11,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/statefile"
 )
 
 // harness has a coordinator of its own for each participant, as processes have; all of them share
@@ -55,18 +53,17 @@ func request(n int) coord.Request {
 // edit changes a field of a file's content as a program would that knows its form.
 func edit[V any](tb testing.TB, path, field string, change func(V)) {
 	tb.Helper()
+	format := statefile.Format{Name: "unalike-ids", Version: 2}
 	b, err := os.ReadFile(path)
-	_, body, _ := bytes.Cut(b, []byte("\n"))
-	var content map[string]json.RawMessage
+	content := map[string]json.RawMessage{}
 	var value V
-	err = cmp.Or(err, json.Unmarshal(body, &content))
+	err = cmp.Or(err, format.Decode(b, &content))
 	err = cmp.Or(err, json.Unmarshal(content[field], &value))
 	change(value)
 	var err1, err2 error
 	content[field], err1 = json.Marshal(value)
-	body, err2 = json.Marshal(content)
-	err = cmp.Or(err, err1, err2, os.WriteFile(path, fmt.Appendf(nil, "unalike 2 %x\n%s", sha256.Sum256(body), body), 0o600))
-	if err != nil {
+	b, err2 = format.Encode(content)
+	if err = cmp.Or(err, err1, err2, os.WriteFile(path, b, 0o600)); err != nil {
 		tb.Fatal(err)
 	}
 }

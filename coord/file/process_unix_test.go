@@ -204,7 +204,7 @@ func TestPermissionDenied(t *testing.T) {
 	}
 	path := filepath.Join(folder, "ids")
 	said := ids(drivertest.StartChild(t, childURL+"=file://"+path, childWeak+"=1"), func(int64) {})
-	if !strings.Contains(said, "permission denied; let this user read and write the file and its folder") || !strings.Contains(said, path) {
+	if !strings.Contains(said, "this user may not write it: open ") || !strings.Contains(said, path) {
 		t.Errorf("the process said %s", said)
 	}
 	if err := os.Chmod(folder, 0o755); err != nil { // so that it can be removed

@@ -8,23 +8,24 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/filesys"
+	"github.com/unalike-id/unalike/internal/statefile"
 )
 
 // timed are leases that end by the time since the machine was started: steps of the clock end none,
 // and another start of the machine ends all. They are of no use on another machine.
 type timed struct {
-	boot, machine string
-	now           func() time.Duration
+	here statefile.Home
+	now  func() time.Duration
 }
 
 // TimedLeases returns leases that end by the time since this machine was started, for processes of
 // one machine. The error wraps [coord.ErrInvalid] where the system does not tell that time.
 func TimedLeases() (Leases, error) {
-	t := timed{boot: filesys.BootID(), machine: filesys.MachineID(), now: func() time.Duration {
+	t := timed{statefile.Here(), func() time.Duration {
 		d, _ := filesys.BootTime()
 		return d
 	}}
-	if _, err := filesys.BootTime(); err != nil || t.boot == "" {
+	if _, err := filesys.BootTime(); err != nil || t.here.Boot == "" {
 		return nil, fmt.Errorf("%w: this system does not tell since when it runs, and one run from another (%w), so that leases cannot be kept in a file; use static:// or a server", coord.ErrInvalid, errors.Join(err, errors.ErrUnsupported))
 	}
 	return t, nil
@@ -35,15 +36,15 @@ var errElsewhere = errors.New("another machine has written it, or this one befor
 
 // Refresh implements [Leases].
 func (t timed) Refresh(_ string, d *State, visitor bool) error {
-	other := d.Boot != t.boot && d.Number > 0
-	if other && !visitor && (t.machine == "" || d.Machine != t.machine) {
+	other := d.Home.Boot != t.here.Boot && d.Number > 0
+	if other && !visitor && (t.here.Machine == "" || d.Home.Machine != t.here.Machine) {
 		return errElsewhere
 	}
 	now := t.micro()
 	maps.DeleteFunc(d.Marks, func(_ int, m mark) bool { return m.Token != "" && (other || m.Ends <= now) })
-	d.Boot = t.boot
-	if t.machine != "" || other {
-		d.Machine = t.machine
+	d.Home.Boot = t.here.Boot
+	if t.here.Machine != "" || other {
+		d.Home.Machine = t.here.Machine
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package filestore
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/statefile"
 )
 
 // maxFile bounds what is read: a slot has some 400 bytes.
@@ -22,19 +22,18 @@ const maxFile = 64 << 20
 const Earlier = "it is of an earlier version of this program; stop all programs that use it and wait until its windows are over, " +
 	"which takes as long as the horizon was, 4s unless the option horizon said otherwise"
 
-// magic begins a file, and ends in the version of what follows.
-const magic = "unalike 2 "
+// format is that of a file. Files of the first version of coord/static have no heading.
+var format = statefile.Format{Name: "unalike-ids", Version: 2}
 
 // state is the content of a file.
 type state struct {
-	Namespace string        `json:"namespace"`
-	First     int           `json:"first"`   // the first worker ID that the file is for; -1: all
-	Machine   string        `json:"machine"` // on which it was written last; empty: not known
-	Boot      string        `json:"boot"`    // the run of its system; empty: not known
-	Number    int64         `json:"number"`  // counts what was written
-	Meta      entry         `json:"meta"`
-	Slots     map[int]entry `json:"slots"`
-	Marks     map[int]mark  `json:"marks"` // of the worker IDs that are held or retired
+	Namespace string         `json:"namespace"`
+	First     int            `json:"first"`  // the first worker ID that the file is for; -1: all
+	Home      statefile.Home `json:"home"`   // where it was written last
+	Number    int64          `json:"number"` // counts what was written
+	Meta      entry          `json:"meta"`
+	Slots     map[int]entry  `json:"slots"`
+	Marks     map[int]mark   `json:"marks"` // of the worker IDs that are held or retired
 
 	ended func(written bool) // called when the operation that reads the state has ended; nil: nothing
 }
@@ -52,36 +51,18 @@ type mark struct {
 	Ends  int64  `json:"ends"`  // see [Leases]
 }
 
-// encode returns the content of a file.
-func (d *state) encode() ([]byte, error) {
-	body, err := json.Marshal(d)
-	return append(head(body), body...), err
-}
-
-// head is the first line of a file with such a body.
-func head(body []byte) []byte { return fmt.Appendf(nil, "%s%x\n", magic, sha256.Sum256(body)) }
-
-// decode reads what encode has returned.
+// decode reads the content of a file.
 func decode(b []byte) (*state, error) {
-	line, body, _ := bytes.Cut(b, []byte("\n"))
-	switch {
-	case len(bytes.TrimSpace(b)) == 0:
-		return nil, errors.New("it is empty, perhaps truncated")
+	d := &state{}
+	switch err := format.Decode(b, d); {
 	case len(b) > maxFile:
 		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
 	case bytes.Contains(b[:min(len(b), 16)], []byte(`"version":1`)):
 		return nil, errors.New(Earlier)
-	case string(line)+"\n" != string(head(body)):
-		return nil, errors.New("it is damaged: its first line is not that of its content")
-	}
-	d := &state{}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(d); err != nil {
-		return nil, fmt.Errorf("it was not written by this program: %w", err)
-	}
-	if d.Slots == nil || d.Marks == nil {
-		return nil, errors.New("it was not written by this program: it has no slots or no marks")
+	case err != nil:
+		return nil, err
+	case d.Slots == nil || d.Marks == nil:
+		return nil, errors.New("it has no slots or no marks")
 	}
 	return d, nil
 }

@@ -229,10 +229,8 @@ func (s *Store) lock(ctx context.Context) (*filelock.File, error) {
 		lock, err := filelock.Lock(path + ".lock")
 		held, busy := errors.AsType[*filelock.HeldError](err)
 		switch {
-		case errors.Is(err, filelock.ErrUnsupported):
-			return nil, fmt.Errorf("%w state file: %w", coord.ErrInvalid, err)
 		case !busy && err != nil:
-			return nil, fileError("open lock file", err)
+			return nil, failed(path, err)
 		case !busy:
 			s.now.Load().held.Store(nil)
 			return lock, nil
@@ -281,7 +279,7 @@ func (s *Store) save(d *state, lock *filelock.File) error {
 	if first := s.first.Load(); first >= 0 {
 		d.First = int(first)
 	}
-	b, err := d.encode()
+	b, err := format.Encode(d)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/internal/protocol/storetest"
+	"github.com/unalike-id/unalike/internal/statefile"
 )
 
 // bootClock is the time since a machine was started.
@@ -14,7 +15,7 @@ type bootClock struct{ since time.Duration }
 
 // on are timed leases on a machine with a boot clock.
 func (b *bootClock) on(machine, boot string) Leases {
-	return timed{boot: boot, machine: machine, now: func() time.Duration { return b.since }}
+	return timed{statefile.Home{Machine: machine, Boot: boot}, func() time.Duration { return b.since }}
 }
 
 func TestStore(t *testing.T) {
