@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"math"
 	"time"
 )
 
@@ -53,7 +54,14 @@ func Alarm(c Clock, unixMicro int64) (ring <-chan struct{}, stop func()) {
 	}
 	// A wait of more than an hour is checked hourly: it keeps the arithmetic in
 	// range, and a clock that is stepped forward is noticed within that time.
-	wait := min(max(unixMicro-Fresh(c), 0), time.Hour.Microseconds())
+	wait, now := time.Hour.Microseconds(), Fresh(c)
+	switch left := unixMicro - now; {
+	case unixMicro == math.MaxInt64: // never, whatever c reads
+	case unixMicro <= now:
+		wait = 0
+	case left > 0: // else it does not fit
+		wait = min(wait, left)
+	}
 	ch := make(chan struct{})
 	t := time.AfterFunc(time.Duration(wait)*time.Microsecond, func() { close(ch) })
 	return ch, func() { t.Stop() }

@@ -130,7 +130,7 @@ func TestOpenLogs(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	c := parse(t, "coordinator: static://?worker=5&horizon=10m&state="+filepath.ToSlash(filepath.Join(t.TempDir(), "state"))+"\n")
-	c.Logger = slog.New(slog.NewTextHandler(told{"state file is missing", cancel}, nil))
+	c.Logger = slog.New(slog.NewTextHandler(told{"the namespace is new, or all of it was lost", cancel}, nil))
 	if g, err := c.Open(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, %v; want it to wait and to say why until it is ended", g, err)
 	}

@@ -91,7 +91,7 @@ func (p place) opener() opener {
 // file or folder when they are opened say in the same words that it is the URL.
 func (p place) misspelled(err error) bool {
 	scheme, _, _ := strings.Cut(strings.ToLower(p.rawURL), "://")
-	switch local := scheme == "static" || scheme == "embed"; {
+	switch local := scheme == "embed"; {
 	case !errors.Is(err, coord.ErrInvalid):
 		return false
 	case !local:

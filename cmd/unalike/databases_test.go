@@ -99,7 +99,7 @@ func TestMoveDatabases(t *testing.T) {
 		"etcd":     func() string { return "etcd://" + etcd.Endpoint + "/" + rand.Text() },
 		"redis":    func() string { return "redis://" + redis.Addr + "/0?namespace=" + rand.Text() },
 		"zk":       func() string { return "zk://" + zk.Addr + "?namespace=" + rand.Text() },
-		"static":   func() string { return stateFile(t, "0") },
+		"static":   func() string { return stateFile(t, "0") + "&horizon=" + (callTime / 2).String() },
 
 		"kubernetes": func() string { return kubernetes + rand.Text() },
 	}
@@ -112,7 +112,7 @@ func TestMoveDatabases(t *testing.T) {
 	} {
 		url := next[name]()
 		if old != "" {
-			wantCall(t, call(t, nil, "", "init", "--yes", "--coordinator", url, "--after", old), exitOK, "it grants from ", closing(old))
+			wantCall(t, call(t, nil, "", "init", "--yes", "--coordinator", url, "--after", old), exitOK, "it grants from ", "The old namespace will be closed: ")
 			wantCall(t, call(t, nil, "", "workers", "--coordinator", url), exitOK, "no worker ID was ever granted", "")
 		}
 		g := generator(t, url, cfg)

@@ -121,5 +121,5 @@ func TestQuarantineFlags(t *testing.T) {
 		wantCall(t, call(t, nil, "", append([]string{"quarantine", "--yes", "--coordinator", "etcd://127.0.0.1:1/orders"}, tt.args...)...), exitUsage, "", tt.want)
 	}
 	url := "static://?worker=7"
-	wantCall(t, call(t, nil, "", "quarantine", "--lower", "--yes", "--coordinator", url), exitUsage, "", "cannot lower a floor; those of these schemes can")
+	wantCall(t, call(t, nil, "", "quarantine", "--lower", "--yes", "--coordinator", url), exitFailure, "", "there is no such namespace")
 }

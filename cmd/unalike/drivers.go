@@ -9,6 +9,7 @@ import (
 
 	_ "github.com/unalike-id/unalike/coord/etcd"
 	_ "github.com/unalike-id/unalike/coord/etcd/embedded"
+	_ "github.com/unalike-id/unalike/coord/file"
 	_ "github.com/unalike-id/unalike/coord/kubernetes"
 	_ "github.com/unalike-id/unalike/coord/mysql"
 	_ "github.com/unalike-id/unalike/coord/postgres"

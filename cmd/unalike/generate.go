@@ -260,8 +260,8 @@ func completeURL(c *cobra.Command, flag string) {
 		switch scheme {
 		case "static":
 			urls = append(urls, "static://?worker=", "static://?worker=hostname&state=")
-		case "embed":
-			urls = append(urls, "embed:///")
+		case "embed", "file":
+			urls = append(urls, scheme+":///")
 		default:
 			urls = append(urls, (&driver.URL{Scheme: scheme}).Text())
 		}

@@ -58,13 +58,13 @@ The old namespace is closed: its floor becomes the end of the layout, so that a
 generator that was forgotten, or that comes back from a pause, can extend nothing. That
 holds for as long as the old back end remembers it. Take the old generators' rights or
 their URL away before you delete the old data, flush that Redis, or restore a backup
-there: otherwise one that was forgotten issues the IDs of the new namespace again. A
-static namespace cannot be closed: take its configuration and its state file away.
+there: otherwise one that was forgotten issues the IDs of the new namespace again.
 
 This cannot be taken back, so --after asks first.`,
 		Example: `  unalike init --coordinator etcd://localhost:2379/orders
   unalike init --coordinator etcd://localhost:2379/orders --layout javascript
   unalike init --coordinator etcd://localhost:2379/orders --max-horizon 6h
+  unalike init --coordinator file:///var/lib/app/ids
   unalike init --coordinator etcd://new:2379/orders --after etcd://old:2379/orders
   unalike init --coordinator etcd://localhost:2379/orders --after 'static://?worker=7&state=/var/lib/app/unalike.state'`,
 		Args: noArguments,
@@ -122,7 +122,7 @@ func (o *initOptions) describeHorizon() string {
 
 // follow makes the new namespace n follow the one that o names.
 func (a *app) follow(ctx context.Context, n *namespace, o *initOptions) error {
-	if _, err := n.lister(); err != nil {
+	if _, err := n.admin(); err != nil {
 		return err
 	}
 	old, err := a.openNamespace(ctx, place{from: "--after", rawURL: o.after, typed: true}, mustExist)
@@ -130,7 +130,7 @@ func (a *app) follow(ctx context.Context, n *namespace, o *initOptions) error {
 		return err
 	}
 	return a.with(old, func() error {
-		if _, err := old.lister(); err != nil {
+		if _, err := old.admin(); err != nil {
 			return err
 		}
 		if old.name == n.name {
@@ -178,15 +178,7 @@ func describeMove(n, old *namespace, end follow.Ending, o *initOptions, now time
 	if len(end.Retired) > 0 {
 		fmt.Fprintf(&b, "\nRetired as in the old namespace: %s.", strings.Trim(fmt.Sprint(end.Retired), "[]"))
 	}
-	b.WriteString("\n" + describeClosing(old))
+	b.WriteString("\nThe old namespace will be closed: nothing is granted or extended in it any more, as long as its back end remembers that. " +
+		"Take the rights or the URL of its generators away before its data.")
 	return b.String()
-}
-
-// describeClosing says what happens to the old namespace.
-func describeClosing(old *namespace) string {
-	if _, ok := old.Coordinator.(coord.Admin); ok {
-		return "The old namespace will be closed: nothing is granted or extended in it any more, as long as its back end remembers that. " +
-			"Take the rights or the URL of its generators away before its data."
-	}
-	return "The old namespace cannot be closed: take its configuration and its state file away. Its generators must never run again."
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
-	"github.com/unalike-id/unalike/coord/static"
 )
 
 // namespaceOptions are the flags that say which namespace an operator means.
@@ -115,9 +114,7 @@ func (a *app) openNamespace(ctx context.Context, p place, must presence) (*names
 
 // newNamespace names the coordinator that was opened at p.
 func newNamespace(c coord.Coordinator, p place) *namespace {
-	// A static coordinator knows only the worker IDs that it is configured with.
-	_, part := c.(*static.Coordinator)
-	n := &namespace{Coordinator: c, name: theDefault, whole: !part}
+	n := &namespace{Coordinator: c, name: theDefault, whole: coord.Describe(c).Rules.Workers == 0}
 	if u, err := driver.ParseURL(p.rawURL); err == nil && p.folder == "" {
 		n.name, n.scheme = u.String(), u.Scheme
 	}
@@ -137,17 +134,6 @@ func firstOf(log *slog.Logger, err, tidying error, doing string) error {
 	return err
 }
 
-// cannotChange are the schemes whose namespaces an operator cannot change.
-var cannotChange = []string{"static"}
-
-// lister returns the namespace as one whose worker IDs can be listed.
-func (n *namespace) lister() (driver.Lister, error) {
-	if l, ok := n.Coordinator.(driver.Lister); ok {
-		return l, nil
-	}
-	return nil, n.lacks("list who holds which worker ID", nil)
-}
-
 // inspect returns what is stored for the namespace as a whole; the zero value if its
 // coordinator cannot tell.
 func (n *namespace) inspect(ctx context.Context) (coord.Namespace, error) {
@@ -162,23 +148,17 @@ func (n *namespace) inspect(ctx context.Context) (coord.Namespace, error) {
 	return info, err
 }
 
-// admin returns the namespace as one that can be changed.
+// admin returns the namespace as one that can be listed and changed.
 func (n *namespace) admin() (coord.Admin, error) {
 	if a, ok := n.Coordinator.(coord.Admin); ok {
 		return a, nil
 	}
-	return nil, n.lacks("change a namespace", cannotChange)
-}
-
-// lacks is the error of a coordinator that cannot do something, which all but the
-// schemes in except can.
-func (n *namespace) lacks(what string, except []string) error {
 	kind := n.name
 	if n.scheme != "" {
 		kind = "a coordinator of the scheme " + n.scheme
 	}
-	able := slices.DeleteFunc(coord.Schemes(), func(s string) bool { return s == n.scheme || slices.Contains(except, s) })
-	return usageError{fmt.Errorf("%s cannot %s; those of these schemes can: %s", kind, what, strings.Join(able, ", "))}
+	able := slices.DeleteFunc(coord.Schemes(), func(s string) bool { return s == n.scheme })
+	return nil, usageError{fmt.Errorf("%s cannot list or change a namespace; those of these schemes can: %s", kind, strings.Join(able, ", "))}
 }
 
 // checkExists reports whether the namespace is there. An operator who mistyped its name

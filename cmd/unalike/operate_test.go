@@ -96,18 +96,20 @@ type bare struct{ coord.Coordinator }
 // TestNotAble: a coordinator that cannot do what is asked says so, and which can.
 func TestNotAble(t *testing.T) {
 	_, url := newSpaces(t)
-	static := stateFile(t, "1")
+	const none, noFile = "static://?worker=1", "cannot tell who holds its worker IDs; name the state file"
 	for _, tt := range []struct {
 		args []string
+		code int
 		want string
 	}{
-		{[]string{"init", "--coordinator", static}, "a coordinator of the scheme static cannot change a namespace; those of these schemes can: "},
-		{[]string{"quarantine", "--yes", "--coordinator", static}, "scheme static cannot change a namespace"},
-		{[]string{"retire", "3", "--yes", "--coordinator", static}, "scheme static cannot change a namespace"},
-		{[]string{"init", "--yes", "--after", "nowhere://user:secret@h", "--coordinator", url()}, `--after: coord: invalid URL: unknown scheme "nowhere"`},
+		{[]string{"init", "--coordinator", none}, exitFailure, noFile},
+		{[]string{"workers", "--coordinator", none}, exitFailure, noFile},
+		{[]string{"quarantine", "--yes", "--coordinator", none}, exitFailure, noFile},
+		{[]string{"retire", "3", "--yes", "--coordinator", none}, exitFailure, noFile},
+		{[]string{"init", "--yes", "--after", "nowhere://user:secret@h", "--coordinator", url()}, exitUsage, `--after: coord: invalid URL: unknown scheme "nowhere"`},
 	} {
 		got := call(t, nil, "", tt.args...)
-		wantCall(t, got, exitUsage, "", tt.want)
+		wantCall(t, got, tt.code, "", tt.want)
 		if strings.Contains(got.stderr+got.out, "secret") {
 			t.Errorf("%v: the password was printed", tt.args)
 		}
@@ -117,42 +119,32 @@ func TestNotAble(t *testing.T) {
 // TestLacks is about a coordinator that has no optional interface at all.
 func TestLacks(t *testing.T) {
 	n := newNamespace(bare{}, place{rawURL: "bare://user:secret@h"})
-	_, noList := n.lister()
-	_, noAdmin := n.admin()
-	for _, tt := range []struct {
-		err  error
-		want string
-	}{
-		{noList, "list who holds which worker ID; those of these schemes can: " + strings.Join(coord.Schemes(), ", ")},
-		{noAdmin, "change a namespace; those of these schemes can: "},
-	} {
-		if usage := (usageError{}); !errors.As(tt.err, &usage) || !strings.HasPrefix(tt.err.Error(), "a coordinator of the scheme bare cannot "+tt.want) {
-			t.Errorf("%v; want %q", tt.err, tt.want)
-		}
+	_, err := n.admin()
+	want := "a coordinator of the scheme bare cannot list or change a namespace; those of these schemes can: " + strings.Join(coord.Schemes(), ", ")
+	if usage := (usageError{}); !errors.As(err, &usage) || err.Error() != want {
+		t.Errorf("%v; want %q", err, want)
 	}
 	if n.name != "bare://user:xxxxx@h" {
 		t.Errorf("it is called %s", n.name)
 	}
-	if _, err := newNamespace(bare{}, place{folder: "x"}).admin(); err == nil || !strings.HasPrefix(err.Error(), "the default coordinator cannot change a namespace; ") {
+	if _, err := newNamespace(bare{}, place{folder: "x"}).admin(); err == nil || !strings.HasPrefix(err.Error(), "the default coordinator cannot list or change a namespace; ") {
 		t.Errorf("the default coordinator: %v", err)
 	}
 }
 
-// TestCanChange holds the list of schemes that cannot to what their coordinators can.
-func TestCanChange(t *testing.T) {
-	_, url := newSpaces(t)
-	for scheme, rawURL := range map[string]string{"static": stateFile(t, "1"), "etcd": url()} {
-		c, err := coord.Open(t.Context(), rawURL, coord.OpenOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		n := newNamespace(c, place{rawURL: rawURL})
-		if _, err := n.lister(); err != nil {
-			t.Error(err)
-		}
-		if _, err := n.admin(); (err == nil) == (scheme == "static") {
-			t.Errorf("%s: %v", scheme, err)
+// TestFilesOperated: an operator changes a namespace in a file as any other.
+func TestFilesOperated(t *testing.T) {
+	for scheme, url := range map[string]string{
+		"file":   "file://" + filepath.ToSlash(filepath.Join(t.TempDir(), "ids")),
+		"static": stateFile(t, "1"),
+	} {
+		wantCall(t, call(t, nil, "", "init", "--coordinator", url), exitOK, "is new, with layout", "")
+		wantCall(t, call(t, nil, "", "generate", "--coordinator", url), exitOK, "", "") // at once
+		wantCall(t, call(t, nil, "", "retire", "1", "--yes", "--coordinator", url), exitOK, "is retired", "")
+		wantCall(t, call(t, nil, "", "quarantine", "--yes", "--for", "1s", "--coordinator", url), exitOK, "", "")
+		wantCall(t, call(t, nil, "", "workers", "--coordinator", url), exitOK, "1 retired", "")
+		if got := call(t, nil, "", "generate", "--coordinator", url); (got.code == exitOK) != (scheme == "file") {
+			t.Errorf("%s, whose worker ID 1 is retired: %+v", scheme, got)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/logs"
 )
 
@@ -85,22 +84,16 @@ func answer[T any](ctx context.Context, k *asker, changes bool, call func(contex
 	return v, err
 }
 
-// askedLister lists with calls of an asker.
-type askedLister struct {
-	coord.Coordinator
-	asker  *asker
-	lister driver.Lister
-}
-
-// List implements [driver.Lister].
-func (l askedLister) List(ctx context.Context) ([]coord.Slot, error) {
-	return answer(ctx, l.asker, false, l.lister.List)
-}
-
 // askedAdmin shows and changes a namespace with calls of an asker.
 type askedAdmin struct {
-	askedLister
+	coord.Coordinator
+	asker *asker
 	admin coord.Admin
+}
+
+// List implements [coord.Admin].
+func (a askedAdmin) List(ctx context.Context) ([]coord.Slot, error) {
+	return answer(ctx, a.asker, false, a.admin.List)
 }
 
 // Inspect implements [coord.Admin].
@@ -131,13 +124,8 @@ func (a askedAdmin) Lower(ctx context.Context) (time.Time, error) {
 // asked is c with an operator's calls made by k. It can do what c can, so that also
 // follow.Namespace waits for no single call for ever.
 func asked(c coord.Coordinator, k *asker) coord.Coordinator {
-	l, lists := c.(driver.Lister)
-	if !lists {
-		return c
+	if a, ok := c.(coord.Admin); ok {
+		return askedAdmin{c, k, a}
 	}
-	lister := askedLister{c, k, l}
-	if a, changes := c.(coord.Admin); changes {
-		return askedAdmin{lister, a}
-	}
-	return lister
+	return c
 }

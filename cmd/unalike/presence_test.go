@@ -42,7 +42,7 @@ func TestPorts(t *testing.T) {
 		}
 	}
 	for _, scheme := range append(coord.Schemes(), segment.Schemes()...) {
-		if without := []string{"embed", "kubernetes", "static"}; drivers.Port(scheme) == "" && !slices.Contains(without, scheme) {
+		if without := []string{"embed", "file", "kubernetes", "static"}; drivers.Port(scheme) == "" && !slices.Contains(without, scheme) {
 			t.Errorf("the driver of %s:// does not say which port is meant", scheme)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // quarantineOptions are the flags of quarantine.
@@ -104,9 +103,9 @@ func roughly(d time.Duration) string {
 
 // lower lowers the floor of n as far as that is safe.
 func (a *app) lower(ctx context.Context, n *namespace, yes bool) error {
-	admin, ok := n.Coordinator.(coord.Admin)
-	if !ok {
-		return n.lacks("lower a floor", cannotChange)
+	admin, err := n.admin()
+	if err != nil {
+		return err
 	}
 	if err := checkExists(ctx, n); err != nil {
 		return err
@@ -141,13 +140,11 @@ func (a *app) quarantine(ctx context.Context, n *namespace, o *quarantineOptions
 	if !until.IsZero() {
 		plan += " It cannot be taken back."
 	}
-	if l, ok := n.Coordinator.(driver.Lister); ok {
-		slots, unreadable := l.List(ctx)
-		if unreadable != nil && len(slots) == 0 {
-			return unreadable
-		}
-		plan += "\n" + describeHolders(slots, now)
+	slots, unreadable := admin.List(ctx)
+	if unreadable != nil && len(slots) == 0 {
+		return unreadable
 	}
+	plan += "\n" + describeHolders(slots, now)
 	if err := checkExists(ctx, n); err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func TestReadmeProgram(t *testing.T) {
 	}
 	binary, folder := compileProgram(t, "README.md", programs[0]), t.TempDir() // its state file goes there
 	last := core.ID(0)
-	for run, want := range []string{"state file is missing; waiting one horizon in case it was lost", ""} {
+	for run, want := range []string{"the namespace is new, or all of it was lost", ""} {
 		var log strings.Builder
 		cmd := exec.Command(binary)
 		cmd.Dir, cmd.Stderr = folder, &log

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -51,22 +50,20 @@ func (a *app) retire(ctx context.Context, n *namespace, id int, yes bool) error 
 		return err
 	}
 	plan := fmt.Sprintf("Worker ID %d of %s will be retired: nobody is granted it again.", id, n.name)
-	if l, ok := n.Coordinator.(driver.Lister); ok {
-		slots, unreadable := l.List(ctx)
-		s, known := index(slots)[id]
-		switch {
-		case unreadable != nil && len(slots) == 0:
-			return unreadable
-		case s.State == coord.SlotRetired:
-			return a.write(fmt.Appendf(nil, "worker ID %d of %s is retired already\n", id, n.name))
-		case unreadable != nil && !known:
-			plan += fmt.Sprintf("\nWho holds it cannot be read: %v", unreadable)
-		default:
-			plan += "\n" + describeHolder(s, known, time.Now())
-		}
-		if err := checkWorker(id, slots); err != nil {
-			return err
-		}
+	slots, unreadable := admin.List(ctx)
+	s, known := index(slots)[id]
+	switch {
+	case unreadable != nil && len(slots) == 0:
+		return unreadable
+	case s.State == coord.SlotRetired:
+		return a.write(fmt.Appendf(nil, "worker ID %d of %s is retired already\n", id, n.name))
+	case unreadable != nil && !known:
+		plan += fmt.Sprintf("\nWho holds it cannot be read: %v", unreadable)
+	default:
+		plan += "\n" + describeHolder(s, known, time.Now())
+	}
+	if err := checkWorker(id, slots); err != nil {
+		return err
 	}
 	if err := checkExists(ctx, n); err != nil {
 		return err

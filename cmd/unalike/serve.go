@@ -278,7 +278,7 @@ func (s *service) readNamespaces(ctx context.Context) {
 
 // countWorkerIDs counts the worker IDs of a namespace once a minute, for metrics.
 func (s *service) countWorkerIDs(ctx context.Context, name string, g *config.Generator) {
-	lister, ok := g.Coordinator().(driver.Lister)
+	lister, ok := g.Coordinator().(coord.Admin)
 	if !ok {
 		return
 	}

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
@@ -96,7 +95,7 @@ func TestReadmeService(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	slots, err := c.(driver.Lister).List(t.Context())
+	slots, err := c.(coord.Admin).List(t.Context())
 	if err != nil || len(slots) == 0 {
 		t.Fatal(slots, err)
 	}

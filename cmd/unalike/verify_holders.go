@@ -27,7 +27,7 @@ func (a *app) holders(ctx context.Context, p place, layout core.Layout) (holders
 	}
 	known := holders{}
 	return known, a.with(n, func() error {
-		l, err := n.lister()
+		l, err := n.admin()
 		if err != nil {
 			return err
 		}

@@ -12,13 +12,17 @@ import (
 	"golang.org/x/term"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 )
+
+// lister is the part of [coord.Admin] that a watch needs.
+type lister interface {
+	List(ctx context.Context) ([]coord.Slot, error)
+}
 
 // watch shows the worker IDs of a namespace again and again.
 type watch struct {
 	*app
-	lister driver.Lister
+	lister lister
 	of     *namespace
 	held   bool
 	json   bool
@@ -32,7 +36,7 @@ type watch struct {
 	trouble string             // what the last look could not read
 }
 
-func (a *app) newWatch(l driver.Lister, n *namespace, o *workersOptions) *watch {
+func (a *app) newWatch(l lister, n *namespace, o *workersOptions) *watch {
 	w := &watch{app: a, lister: l, of: n, held: o.held, json: o.format.value == formatJSON, now: time.Now}
 	if !w.json && isTerminal(a.out) {
 		w.screen, _ = a.out.(*os.File)

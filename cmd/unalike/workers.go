@@ -80,7 +80,7 @@ for each layout. --config takes the coordinator and the layout from a file.`,
 
 // workers prints the worker IDs of n.
 func (a *app) workers(ctx context.Context, n *namespace, o *workersOptions) error {
-	l, err := n.lister()
+	l, err := n.admin()
 	if err != nil {
 		return err
 	}

@@ -159,7 +159,7 @@ func TestWorkersStatic(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.wait()
-	if all = listed(t, "--coordinator", url); len(all) != 1 || all[0].State != "free" || all[0].Since != nil {
+	if all = listed(t, "--coordinator", url); len(all) != 1 || all[0].State != "free" {
 		t.Errorf("after it was killed: %+v", all)
 	}
 	wantCall(t, call(t, nil, "", "workers", "--coordinator", url), exitOK, "0 held, 1 free, 0 retired; the latest window", "")

@@ -131,7 +131,7 @@ func runCase(tb testing.TB, tc testCase, newHarness func(tb testing.TB) Harness,
 	}
 	s := &suite{TB: tb, h: h, now: h.Now(), patience: patience}
 	var err error
-	if s.ttl, s.horizon, err = leaseTimes(s.client(1), h.Scale); err != nil {
+	if s.ttl, s.horizon, err = leaseTimes(s.client(1).Coordinator, h.Scale); err != nil {
 		tb.Fatalf("lease times of the driver: %v", err)
 	}
 	tc.run(s)

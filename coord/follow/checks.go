@@ -78,32 +78,14 @@ func (m *move) checkUnused(ctx context.Context) error {
 	return nil
 }
 
-// lookAgain returns how far the old namespace has come in the end. One that could not be
-// closed must not have changed.
-func (m *move) lookAgain(ctx context.Context, end Ending, closed bool) (Ending, error) {
-	last, err := EndOf(ctx, m.prev, m.space)
-	switch {
-	case err != nil:
-	case closed && !last.Closed:
+// lookAgain returns how far the old namespace has come in the end.
+func (m *move) lookAgain(ctx context.Context) (Ending, error) {
+	last, err := endOf(ctx, m.prev, m.space)
+	if err == nil && !last.Closed {
 		err = fmt.Errorf("%w: it was closed and is open again", coord.ErrInvalid)
-	case !closed && !same(last.slots, end.slots):
-		err = fmt.Errorf("%w: worker IDs were granted in it meanwhile", coord.ErrInvalid)
 	}
 	if err != nil {
 		return Ending{}, fmt.Errorf("looking at the old namespace again: %w; the new namespace must not be used before this has been repeated", err)
 	}
 	return last, nil
-}
-
-// same reports whether nothing was granted, extended or retired between two lists.
-func same(a, b []coord.Slot) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i].WorkerID != b[i].WorkerID || a[i].Generation != b[i].Generation || a[i].NotAfter != b[i].NotAfter || a[i].State != b[i].State {
-			return false
-		}
-	}
-	return true
 }

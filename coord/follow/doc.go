@@ -11,13 +11,8 @@
 //	}
 //	floor, err := follow.Namespace(ctx, next, prev, layout.Space())
 //
-// What a coordinator has to implement beside [coord.Coordinator]:
-//
-//   - the old one [driver.Lister], or [coord.Admin] if it has a floor or is to be closed;
-//   - the new one Admin.
-//
-// All drivers of this module do, but for coord/static: a static namespace can be followed,
-// and cannot follow.
+// Both coordinators have to be a [coord.Admin], as those of all drivers of this module are. A static
+// coordinator needs a state file for it.
 //
 // The functions are safe for concurrent use. What two of them do to one namespace at the
 // same time is as safe as one after the other, but only one new namespace can follow an old

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // Ending is how far a namespace has come whose generators have stopped.
@@ -33,8 +32,8 @@ type Ending struct {
 	slots []coord.Slot
 }
 
-// EndOf returns how far the namespace of c has come. It must have the layout of s, c must
-// be a [coord.Admin], or at least a [driver.Lister].
+// EndOf returns how far the namespace of c has come. It must have the layout of s, and c must be a
+// [coord.Admin].
 //
 // If worker IDs are held, the error is a [*HeldError]. Other errors wrap
 // [coord.ErrLayoutMismatch] or [coord.ErrInvalid] if what was found forbids that the
@@ -47,11 +46,23 @@ func EndOf(ctx context.Context, c coord.Coordinator, s coord.Space) (Ending, err
 	if err := checkSpace(s); err != nil {
 		return Ending{}, err
 	}
-	lister, ok := c.(driver.Lister)
-	if !ok {
-		return Ending{}, fmt.Errorf("%w: the coordinator cannot list its worker IDs", coord.ErrInvalid)
+	admin, err := adminOf(c)
+	if err != nil {
+		return Ending{}, err
 	}
-	slots, err := lister.List(ctx)
+	return endOf(ctx, admin, s)
+}
+
+// adminOf returns an old namespace as one that can be listed and closed.
+func adminOf(c coord.Coordinator) (coord.Admin, error) {
+	if a, ok := c.(coord.Admin); ok {
+		return a, nil
+	}
+	return nil, fmt.Errorf("%w: the coordinator cannot list its worker IDs; it must implement coord.Admin", coord.ErrInvalid)
+}
+
+func endOf(ctx context.Context, c coord.Admin, s coord.Space) (Ending, error) {
+	slots, err := c.List(ctx)
 	switch {
 	case err != nil:
 		return Ending{}, fmt.Errorf("not all worker IDs can be read: %w", err)
@@ -95,13 +106,9 @@ func endOfWindows(slots []coord.Slot, s coord.Space) (Ending, error) {
 }
 
 // addFloor takes the floor of the namespace into account: below it there may be windows
-// that the back end has forgotten. A coordinator that cannot change its namespace has none.
-func (e *Ending) addFloor(ctx context.Context, c coord.Coordinator, s coord.Space) error {
-	admin, ok := c.(coord.Admin)
-	if !ok {
-		return nil
-	}
-	info, err := admin.Inspect(ctx)
+// that the back end has forgotten.
+func (e *Ending) addFloor(ctx context.Context, c coord.Admin, s coord.Space) error {
+	info, err := c.Inspect(ctx)
 	switch {
 	case err != nil:
 		return fmt.Errorf("its floor cannot be read: %w", err)

@@ -12,17 +12,21 @@ import (
 // move is one run of Namespace.
 type move struct {
 	next  coord.Admin
-	prev  coord.Coordinator
+	prev  coord.Admin
 	space coord.Space
 }
 
-// newMove reports whether next can follow anything.
+// newMove reports whether next can follow prev.
 func newMove(next, prev coord.Coordinator, s coord.Space) (*move, error) {
 	n, ok := next.(coord.Admin)
 	if !ok {
 		return nil, fmt.Errorf("%w: the new namespace's coordinator cannot list, show and change it, so it cannot follow another; it must implement coord.Admin", coord.ErrInvalid)
 	}
-	return &move{next: n, prev: prev, space: s}, nil
+	p, err := adminOf(prev)
+	if err != nil {
+		return nil, err
+	}
+	return &move{next: n, prev: p, space: s}, nil
 }
 
 // declare declares the new namespace new, which an earlier run may have done already.
@@ -60,17 +64,12 @@ func (m *move) raise(ctx context.Context, end Ending) (time.Time, error) {
 	return floor, nil
 }
 
-// closeOld closes the old namespace, if its coordinator can: it grants and extends nothing
-// any more.
-func (m *move) closeOld(ctx context.Context) (closed bool, err error) {
-	admin, ok := m.prev.(coord.Admin)
-	if !ok {
-		return false, nil
+// closeOld closes the old namespace: it grants and extends nothing any more.
+func (m *move) closeOld(ctx context.Context) error {
+	if _, err := m.raised(ctx, m.prev, m.space.LastTick); err != nil {
+		return fmt.Errorf("closing the old namespace: %w; the new one must not be used before this has been repeated", err)
 	}
-	if _, err := m.raised(ctx, admin, m.space.LastTick); err != nil {
-		return false, fmt.Errorf("closing the old namespace: %w; the new one must not be used before this has been repeated", err)
-	}
-	return true, nil
+	return nil
 }
 
 // raised raises a floor to a tick and checks that it is there.

@@ -9,17 +9,16 @@ import (
 
 // Namespace makes the namespace of next go on where that of prev has ended, so that nothing
 // that next issues is equal to what prev has issued, and all of it is above. Next must be
-// a [coord.Admin] with a new namespace; what prev must be, [EndOf] says. The layout of both is that
+// a [coord.Admin] with a new namespace, and prev one with the old one. The layout of both is that
 // of s. Namespace returns the floor: next grants only what lies above it. Worker IDs that are
 // retired in prev are retired in next; what they have issued may be above.
 //
-// Namespace closes prev, if prev is an Admin: its floor becomes the end of the layout, so
+// Namespace closes prev: its floor becomes the end of the layout, so
 // that nothing is granted or extended in it, not even for a generator that was paused all
 // the while, for as long as its back end remembers that. A back end that is emptied
 // afterwards, or a namespace that is deleted, remembers nothing: a generator that was
 // forgotten makes it again, and issues what next issues. So take the old generators' rights
-// or their URL away before the data, and the data only when none of them can come back. If
-// prev is no Admin, as with a static worker ID, whoever moves it has to see to all of that.
+// or their URL away before the data, and the data only when none of them can come back.
 //
 // All generators of prev must have stopped, and those of next must start only after
 // Namespace has returned nil. Namespace looks whether they do, before and after it raises
@@ -59,12 +58,11 @@ func Namespace(ctx context.Context, next, prev coord.Coordinator, s coord.Space)
 	if err := m.checkUnused(ctx); err != nil {
 		return time.Time{}, err
 	}
-	closed, err := m.closeOld(ctx)
-	if err != nil {
+	if err := m.closeOld(ctx); err != nil {
 		return time.Time{}, err
 	}
 	// The old back end may have noticed only when it was closed that it has lost state.
-	last, err := m.lookAgain(ctx, end, closed)
+	last, err := m.lookAgain(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -2,128 +2,127 @@ package static
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync"
+	"os"
+	"strconv"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/filestore"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
-// Coordinator grants the configured worker IDs. It is safe for concurrent use.
-// Calls do file operations, which the operating system may not let be
-// interrupted: a call whose context ends returns, and the operation goes on behind
-// it. The next attempt of the same call waits for its end, or gets its result.
+// Coordinator grants the configured worker IDs. It is safe for concurrent use. Make it with [New],
+// or with coord.Open.
 type Coordinator struct {
-	opts    Options
-	source  source
-	storage storage
-
-	turn      chan struct{} // holds one value while an operation is under way
-	held      map[int]*hold // by worker ID; only in one's turn
-	checked   string        // the layout that all state files agree with; likewise
-	done      chan struct{} // closed by Close
-	closeOnce sync.Once
-
-	mu       sync.Mutex
-	closed   bool
-	calls    map[callKey]*call // that somebody may join
-	releases []*call           // not begun yet: whoever has the turn does them first
+	*protocol.Coordinator
+	opts   Options
+	source source
+	store  *filestore.Store
+	leases *leases
 }
 
-var (
-	_ coord.Coordinator = (*Coordinator)(nil)
-	_ coord.Resumer     = (*Coordinator)(nil)
-	_ coord.Describer   = (*Coordinator)(nil)
-	_ driver.Lister     = (*Coordinator)(nil)
-)
+// Describe implements [coord.Describer]: a horizon of 3 s, renewed every second.
+func (c *Coordinator) Describe() coord.Description {
+	d := c.Coordinator.Describe()
+	d.Rules.Workers = c.opts.Count
+	switch {
+	case c.opts.State == "":
+		d.Warnings = []string{"static worker ID without a state file: restarts after a step of the clock, and other processes with the same worker ID, are not protected against"}
+	case c.opts.AcceptFresh:
+		d.Warnings = []string{"fresh is set: a state file that was lost is taken for one that never was; unset it after the first start"}
+	}
+	return d
+}
 
-// errNotMade is the error of a Coordinator that is nil or zero.
-var errNotMade = fmt.Errorf("%w: this static coordinator was not made by New", coord.ErrInvalid)
-
-// Acquire implements [coord.Coordinator]. The error wraps [coord.ErrNoWorkerID] if
-// each of the worker IDs is held, and names the processes that hold them.
+// Acquire implements [coord.Coordinator]. The error wraps [coord.ErrNoWorkerID] if each of the
+// worker IDs is held, and names the processes that hold them.
 func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
 	if err := req.Validate(); err != nil {
 		return coord.Grant{}, err
 	}
-	return c.do(ctx, c.acquisition(req))
-}
-
-// acquisition returns the call that acquires for req.
-func (c *Coordinator) acquisition(req coord.Request) *call {
-	var fresh bool
-	return &call{
-		key: callKey{op: "acquire", token: req.Token},
-		run: func(*call) (g coord.Grant, err error) {
-			g, fresh, err = c.acquire(req)
-			return g, err
-		},
-		unheard: func(g coord.Grant) {
-			// A grant that was there before has a holder. Nobody has been told of a fresh
-			// one, so nobody has stamped.
-			if fresh {
-				_ = c.release(g, g.NotBefore)
-			}
-		},
+	var err error
+	if req.Workers, err = c.workers(req); err != nil {
+		return coord.Grant{}, err
 	}
-}
-
-// Renew implements [coord.Coordinator]. What an earlier renewal has stored after its
-// caller had gone is returned at once, if it reaches far enough to begin another
-// renewal in time. The result then ends before until, and the window up to until is
-// stored behind it.
-func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
-	return c.do(ctx, c.renewal(g, until))
-}
-
-// renewal returns the call that renews g.
-func (c *Coordinator) renewal(g coord.Grant, until int64) *call {
-	return &call{
-		key:   callKey{op: "renew", worker: g.WorkerID, generation: g.Generation, token: g.Token},
-		until: until,
-		run:   func(f *call) (coord.Grant, error) { return c.renew(g, f) },
-		// A window that reaches further than its holder knows is safe.
-		unheard: func(g coord.Grant) {
-			if h := c.held[g.WorkerID]; h != nil {
-				h.unheard = true
-			}
-		},
-		behind: func(until int64) *call { return c.renewal(g, until) },
+	if err := errors.Join(c.checkAhead(req), c.refuseOldFiles(req.Workers)); err != nil {
+		return coord.Grant{}, err
 	}
-}
-
-// Release implements [coord.Coordinator]. It needs nobody but this machine, so it is
-// done even if ctx has ended: then behind the caller, before anything else that is
-// asked of the coordinator, and before Close returns. If the state file cannot be
-// written, the worker ID is free all the same, and its next holder waits for the end
-// of the window.
-func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) error {
-	_, err := c.do(ctx, &call{
-		key:    callKey{op: opRelease, worker: g.WorkerID, generation: g.Generation, token: g.Token, last: last},
-		run:    func(*call) (coord.Grant, error) { return coord.Grant{}, c.release(g, last) },
-		anyhow: true,
-	})
-	return err
-}
-
-// Close frees the locks of all worker IDs that are held still and leaves their
-// state files as they are. It waits for a file operation that is under way, and for
-// releases that have been asked for.
-func (c *Coordinator) Close() error {
-	if c == nil || c.turn == nil {
-		return errNotMade
+	c.use(req.Workers)
+	g, err := c.Coordinator.Acquire(ctx, req)
+	if errors.Is(err, coord.ErrNoWorkerID) {
+		return g, c.leases.explain(err, c.store.Path(), req.Workers)
 	}
-	c.closeOnce.Do(func() {
-		c.mu.Lock()
-		c.closed = true
-		c.mu.Unlock()
-		close(c.done)
-		c.turn <- struct{}{}
-		c.doReleases()
-		for _, h := range c.held {
-			c.drop(h)
+	if err == nil && c.opts.State == "" {
+		g = c.leases.after(g, min(req.Now+req.Scale.TicksUp(MaxAhead.Microseconds()), req.LastTick))
+	}
+	return g, err
+}
+
+// use notes which worker IDs are this coordinator's.
+func (c *Coordinator) use(share coord.Range) {
+	c.store.SetFirst(share.First)
+	c.leases.mu.Lock()
+	defer c.leases.mu.Unlock()
+	c.leases.share = share
+}
+
+// workers returns the worker IDs, checked against the layout and the share of a request.
+func (c *Coordinator) workers(req coord.Request) (coord.Range, error) {
+	first, err := c.source.resolve(c.opts.Count, req.Capacity)
+	if err != nil {
+		return coord.Range{}, err
+	}
+	last := first + int64(c.opts.Count) - 1
+	if last >= int64(req.Capacity) {
+		return coord.Range{}, fmt.Errorf("%w: static worker ID %d; the layout has worker IDs 0 to %d", coord.ErrInvalid, last, req.Capacity-1)
+	}
+	mine, share := coord.Range{First: int(first), Count: c.opts.Count}, req.Workers
+	if first < int64(share.First) || last >= int64(share.First)+int64(share.Count) {
+		return mine, fmt.Errorf("%w: static worker IDs %v are not within the share %v that the generator is configured for; change one of them", coord.ErrInvalid, mine, share)
+	}
+	return mine, nil
+}
+
+// checkAhead refuses a holder that may stamp further ahead of the clock than the next process
+// waits, which without a state file cannot know how far that was.
+func (c *Coordinator) checkAhead(req coord.Request) error {
+	most := req.Scale.TicksUp(MaxAhead.Microseconds())
+	if c.opts.State != "" || req.Ahead <= most {
+		return nil
+	}
+	tick := time.Duration(req.Scale.Unit) * time.Microsecond
+	return fmt.Errorf("%w: Lead and RollbackTolerance let the generator be %d ticks of %v ahead of the clock; without a state file at most %d are allowed, because a restart that waits for less issues the same IDs again; name a state file, or set Lead to 0 and RollbackTolerance to at most %v",
+		coord.ErrInvalid, req.Ahead, tick, most, MaxAhead)
+}
+
+// refuseOldFiles refuses the files of earlier versions, which kept one for each worker ID: their
+// windows would be ignored.
+func (c *Coordinator) refuseOldFiles(share coord.Range) error {
+	for id := share.First + 1; c.opts.State != "" && id < share.First+share.Count; id++ {
+		path := c.opts.State + "." + strconv.Itoa(id)
+		if _, err := os.Lstat(path); err == nil {
+			return fmt.Errorf("%w state file %q: %s; then move it away (mv %[2]s %[2]s.old)", coord.ErrInvalid, path, filestore.Earlier)
 		}
-		<-c.turn
-	})
+	}
 	return nil
+}
+
+// Inspect implements [coord.Admin]. Without a state file the namespace has no nonce: each process has
+// its own memory of it.
+func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
+	n, err := c.Coordinator.Inspect(ctx)
+	if c.opts.State == "" {
+		n.Nonce = ""
+	}
+	return n, err
+}
+
+// Close ends what is under way and gives all worker IDs back that are held still, whose windows
+// stay as they are.
+func (c *Coordinator) Close() error {
+	err := c.Coordinator.Close()
+	c.leases.close()
+	return err
 }

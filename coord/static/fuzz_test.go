@@ -11,7 +11,6 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
-	"github.com/unalike-id/unalike/core"
 )
 
 // FuzzWorker: whatever the worker option, a variable and the host's name say, the worker ID
@@ -76,65 +75,5 @@ func FuzzURL(f *testing.F) {
 			t.Errorf("%q is accepted, and its times are not: %v", s, err)
 		}
 		_ = c.Close()
-	})
-}
-
-// FuzzFingerprint: what this package reads from the fingerprint of a layout is what package
-// core means by it, and nothing that it reads from another text makes the arithmetic stumble.
-func FuzzFingerprint(f *testing.F) {
-	f.Add("41/10/12/1ms/2024-01-01T00:00:00Z")
-	f.Add("62/0/1/1h0m0s/9999-12-31T23:59:59Z")
-	f.Add("1/31/31/10ms/1970-01-01T00:00:00Z")
-	f.Add("63/32/0/0s/0000-01-01T00:00:00Z")
-	f.Add("////")
-	f.Fuzz(func(t *testing.T, s string) {
-		scale, err1 := scaleOf(s)
-		last, capacity, err2 := extentOf(s)
-		if err1 == nil && scale.Unit <= 0 || err2 == nil && (last <= 0 || capacity <= 0) {
-			t.Errorf("%q: %+v, last tick %d, capacity %d", s, scale, last, capacity)
-		}
-		if err1 == nil {
-			scale.Micro(addOne(math.MaxInt64))
-		}
-		var l core.Layout
-		if l.UnmarshalText([]byte(s)) != nil || s != l.String() {
-			return
-		}
-		if want := l.Space(); err1 != nil || err2 != nil || scale != want.Scale || last != want.LastTick || capacity != want.Capacity {
-			t.Errorf("%q: %+v, last tick %d, capacity %d, %v, %v; want %+v", s, scale, last, capacity, err1, err2, want)
-		}
-	})
-}
-
-// FuzzState: a state file with whatever content leads to a grant that goes on where the file
-// ends, or to an error; and what is refused stays as it is.
-func FuzzState(f *testing.F) {
-	f.Add([]byte(goodState))
-	f.Add([]byte(strings.Replace(goodState, "5000", "2199023255552", 1)))
-	f.Add([]byte(strings.Replace(goodState, `"generation":3`, `"generation":18446744073709551615`, 1)))
-	f.Add([]byte(strings.Replace(goodState, "layout-a", "layout-b", 1)))
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, content []byte) {
-		path := statePathOf(t)
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		forget("n")
-		c := open(t, Options{Namespace: "n", State: path})
-		stored, damage := decode(content)
-		g, err := c.Acquire(t.Context(), request("a", 1000))
-		switch {
-		case err != nil && damage != nil && !errors.Is(err, coord.ErrInvalid):
-			t.Errorf("%q: %v", content, err)
-		case err != nil:
-			untouched(t, path, string(content))
-		case damage != nil || g.NotBefore < stored.NotAfter || g.Generation <= stored.Generation || g.WorkerID != stored.Worker:
-			t.Errorf("%q, which is %+v, %v, gives %v", content, stored, damage, g)
-		default:
-			after, err := load(path)
-			if err != nil || after.NotAfter < g.NotAfter {
-				t.Errorf("%v was granted and %+v stored, %v", g, after, err)
-			}
-		}
 	})
 }

@@ -4,54 +4,61 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"path/filepath"
 	"time"
 
+	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
-	"github.com/unalike-id/unalike/internal/logs"
+	"github.com/unalike-id/unalike/internal/filestore"
+	"github.com/unalike-id/unalike/internal/lifetime"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 const (
 	// DefaultNamespace is the namespace of a coordinator that is given none.
 	DefaultNamespace = "default"
-	// DefaultHorizon is how far ahead a window reaches: the longest wait at a start
-	// after a crash. A third of it, the interval of renewals, and a write to the disk
-	// that takes 2.5 s end inside it.
-	DefaultHorizon = 4 * time.Second
-	// MaxHorizon is the longest horizon. A state file whose window ends further ahead
-	// of the clock than that is refused.
-	MaxHorizon = 24 * time.Hour
-	// MaxAhead is how far ahead of the clock a generator may be without a state file,
-	// by its Lead and its RollbackTolerance together, rounded up to ticks. A start
-	// waits for as long, because its predecessor may have been so far ahead.
+	// DefaultHorizon is how far ahead a window reaches: the longest wait at a start after a
+	// crash.
+	DefaultHorizon = 3 * time.Second
+	// MaxHorizon is the longest horizon.
+	MaxHorizon = coord.LongestHorizon
+	// MaxAhead is how far ahead of the clock a generator may be without a state file, by its
+	// Lead and its RollbackTolerance together, rounded up to ticks. A start waits for as long,
+	// because its predecessor may have been so far ahead.
 	MaxAhead = 5 * time.Millisecond
+
+	// skewBound is by how much longer than a horizon a loss of the state file is waited out.
+	skewBound = time.Second
 )
 
-// Options are the settings of [New] beyond the worker ID. The zero Options
-// works.
+// Options are the settings of [New] beyond the worker ID. The zero Options works.
 type Options struct {
 	// Namespace is the domain in which IDs are unique. Empty: "default".
 	Namespace string
-	// State is the path of the state file; its folder must exist. Empty: none, see
-	// the package comment for what that costs.
+	// State is the path of the state file; its folder must exist. Empty: none, see the package
+	// comment for what that costs.
 	State string
-	// AcceptFresh declares that nobody has ever used the worker ID if the state file
-	// is missing, so that the first start need not wait. It is for first starts: left
-	// on, a lost state file goes unnoticed.
+	// AcceptFresh declares that nobody has ever used the worker ID if the state file is missing,
+	// so that the first start need not wait. It is for first starts: left on, a lost state file
+	// goes unnoticed.
 	AcceptFresh bool
-	// Count is how many worker IDs there are, from the given one on; a generator
-	// needs one for each of its stripes. 0: one.
+	// Count is how many worker IDs there are, from the given one on; a generator needs one for
+	// each of its stripes. 0: one.
 	Count int
-	// Lease sets the times of the lease: Horizon and RenewEvery matter here. Zero
-	// fields: 4 s and a third of that. WorkerIDs and Identity must be zero.
+	// Lease sets the times of the lease: Horizon and RenewEvery matter here. A horizon that is
+	// longer than 3 s has to be set here, because a lost state file is waited out by it. Zero
+	// fields: 3 s and a third of that. WorkerIDs and Identity must be zero.
 	Lease coord.LeaseConfig
-	// Logger receives what an operator may want to know. Nil: warnings go to
-	// slog.Default(), as with core.Config.
+	// Clock tells the time of windows. Nil: the system's. Give the same clock to the generator.
+	Clock clock.Clock
+	// Logger receives what an operator may want to know. Nil: warnings go to slog.Default(), as
+	// with core.Config.
 	Logger *slog.Logger
 }
 
-// New returns a coordinator for the configured worker ID. Errors wrap
-// [coord.ErrInvalid]. New touches no file; that is left to Acquire.
+// New returns a coordinator for the configured worker ID. Errors wrap [coord.ErrInvalid]. New
+// touches no file; that is left to Acquire.
 func New(worker int, opts Options) (*Coordinator, error) {
 	return newCoordinator(fixed(int64(worker)), opts)
 }
@@ -61,7 +68,6 @@ func newCoordinator(src source, opts Options) (*Coordinator, error) {
 	if opts.Namespace == "" {
 		opts.Namespace = DefaultNamespace
 	}
-	opts.Logger = logs.Or(opts.Logger)
 	if err := driver.CheckNamespace(opts.Namespace); err != nil {
 		return nil, err
 	}
@@ -69,43 +75,39 @@ func newCoordinator(src source, opts Options) (*Coordinator, error) {
 		opts.Count = 1
 	}
 	if opts.Count < 0 || opts.Count > math.MaxInt32 {
-		return nil, fmt.Errorf("%w: Count is %d; it is the number of worker IDs, at least 1",
-			coord.ErrInvalid, opts.Count)
+		return nil, fmt.Errorf("%w: Count is %d; it is the number of worker IDs, at least 1", coord.ErrInvalid, opts.Count)
 	}
 	if err := src.check(opts.Count); err != nil {
 		return nil, err
 	}
-	if l := opts.Lease; l.WorkerIDs != (coord.Range{}) || l.Identity != "" {
-		return nil, fmt.Errorf("%w: Lease.WorkerIDs is %v and Lease.Identity is %q; both must be zero, a static coordinator has the worker IDs that it is given",
-			coord.ErrInvalid, l.WorkerIDs, l.Identity)
-	}
-	c := &Coordinator{
-		opts:    opts,
-		source:  src,
-		storage: realStorage(),
-		held:    map[int]*hold{},
-		turn:    make(chan struct{}, 1),
-		done:    make(chan struct{}),
-		calls:   map[callKey]*call{},
-	}
-	if _, err := driver.ResolveLease(c.Describe().Rules, coord.LeaseConfig{}); err != nil {
+	common, err := lifetime.Settings{Lease: opts.Lease, Clock: opts.Clock, Logger: opts.Logger}.Resolve(MaxHorizon, skewBound)
+	if err != nil {
 		return nil, err
 	}
+	// Without a file nothing is lost that anybody could wait for.
+	maxHorizon, place := MaxHorizon, ""
+	if opts.State != "" {
+		maxHorizon = max(DefaultHorizon, opts.Lease.Horizon)
+		if place, err = filepath.Abs(opts.State); err != nil {
+			return nil, fmt.Errorf("%w: state file %q: %w", coord.ErrInvalid, opts.State, err)
+		}
+		place = driver.JoinPlace("static", place, opts.Namespace)
+	}
+	l := newLeases(opts.Namespace)
+	store := filestore.New(filestore.Options{Path: opts.State, Namespace: opts.Namespace, Clock: common.Clock, Leases: l, Begin: 1})
+	p, err := protocol.New(store, protocol.Settings{
+		Driver: "static", Title: "the state file", Namespace: opts.Namespace, Place: place,
+		Lease: opts.Lease, Default: coord.LeaseConfig{Horizon: DefaultHorizon}, MaxHorizon: maxHorizon,
+		ShortOnly: "the option horizon says how long a state file that was lost is waited out",
+		SkewBound: skewBound, OneMachine: true, ServerClock: true, Forgets: opts.State != "" && !opts.AcceptFresh,
+		Clock: common.Clock, Logger: common.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	c := &Coordinator{Coordinator: p, opts: opts, source: src, store: store, leases: l}
+	if first, err := src.resolve(opts.Count, math.MaxInt32); err == nil && !src.ip {
+		store.SetFirst(int(first))
+	}
 	return c, nil
-}
-
-// Describe implements [coord.Describer]: a horizon of 4 s, renewed every third of that.
-func (c *Coordinator) Describe() coord.Description {
-	d := coord.Description{Rules: coord.LeaseRules{Default: coord.LeaseConfig{Horizon: DefaultHorizon}, MaxHorizon: MaxHorizon}}
-	if c == nil {
-		return d
-	}
-	d.Rules.Set, d.Rules.Workers = c.opts.Lease, c.opts.Count
-	switch {
-	case c.opts.State == "":
-		d.Warnings = []string{"static worker ID without a state file: restarts after a step of the clock, and other processes with the same worker ID, are not protected against"}
-	case c.opts.AcceptFresh:
-		d.Warnings = []string{"fresh is set: a state file that was lost is taken for one that never was; unset it after the first start"}
-	}
-	return d
 }

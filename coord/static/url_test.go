@@ -2,8 +2,6 @@ package static
 
 import (
 	"errors"
-	"io"
-	"log/slog"
 	"net/netip"
 	"strings"
 	"testing"
@@ -12,8 +10,6 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 )
-
-func logTo(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
 
 // testMachine is a host of the given name and addresses, with a few environment
 // variables.
@@ -34,6 +30,14 @@ func testMachine(host string, addresses ...string) machine {
 			}
 			return out, nil
 		},
+	}
+}
+
+// wantError checks the kind and the exact text of an error.
+func wantError(t *testing.T, err, kind error, text string) {
+	t.Helper()
+	if !errors.Is(err, kind) || err.Error() != text {
+		t.Fatalf("error is\n\t%v\nwant, being %v,\n\t%s", err, kind, text)
 	}
 }
 
@@ -89,8 +93,8 @@ func TestURLWorker(t *testing.T) {
 			continue
 		}
 		first, err := c.workers(request("a", 0))
-		if err != nil || int64(first) != tt.want {
-			t.Errorf("%s: worker ID %d, %v; want %d", tt.options, first, err, tt.want)
+		if err != nil || int64(first.First) != tt.want {
+			t.Errorf("%s: worker IDs %v, %v; want %d", tt.options, first, err, tt.want)
 		}
 	}
 }

@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/follow"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/leaktest"
@@ -69,6 +68,11 @@ var backends = []backend{
 	{"kubernetes", func(t *testing.T) string {
 		s := kubetest.Start(t)
 		return "kubernetes+http://" + s.Proxy(t) + "?namespace=orders&in=" + s.Namespace(t)
+	}, true},
+	{"file", func(t *testing.T) string {
+		url := "file://" + filepath.ToSlash(filepath.Join(t.TempDir(), "ids"))
+		declare(t, url)
+		return url
 	}, true},
 	{"embedded etcd", func(t *testing.T) string {
 		return "embed://" + filepath.ToSlash(filepath.Join(t.TempDir(), "etcd"))
@@ -237,7 +241,7 @@ func slots(t *testing.T, url string) []coord.Slot {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	lister, ok := c.(driver.Lister)
+	lister, ok := c.(coord.Admin)
 	if !ok {
 		t.Fatalf("%T has no list", c)
 	}

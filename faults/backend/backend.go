@@ -37,7 +37,7 @@ type Backend interface {
 	// for a request.
 	IsCall(request []byte) bool
 
-	// Servers returns the servers one by one. The static back end has none.
+	// Servers returns the servers one by one. The back ends that are files have none.
 	Servers() []Server
 	// Stop ends all servers in good order, and Kill as kill -9 does.
 	Stop(tb testing.TB)
@@ -73,6 +73,7 @@ const Namespace = "faults"
 
 // starters has the back ends by their names.
 var starters = map[string]func(tb testing.TB) Backend{
+	"file":             startFile,
 	"static":           startStatic,
 	"etcd":             startEtcd,
 	"etcd3":            startEtcd3,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	_ "github.com/unalike-id/unalike/coord/etcd" // the drivers are for Declare
+	_ "github.com/unalike-id/unalike/coord/file"
 	_ "github.com/unalike-id/unalike/coord/kubernetes"
 	_ "github.com/unalike-id/unalike/coord/mysql"
 	_ "github.com/unalike-id/unalike/coord/postgres"

@@ -9,7 +9,6 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/faults/backend"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
@@ -39,7 +38,7 @@ func slots(t *testing.T, b backend.Backend, options ...string) []coord.Slot {
 	var all []coord.Slot
 	streamtest.Eventually(t, "the worker IDs are listed", func() bool {
 		var err error
-		all, err = c.(driver.Lister).List(streamtest.Within(t))
+		all, err = c.(coord.Admin).List(streamtest.Within(t))
 		return err == nil
 	})
 	return all

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/backend"
 	"github.com/unalike-id/unalike/faults/proxy"
@@ -27,7 +26,7 @@ func TestProxy(t *testing.T) {
 			} {
 				begin(p)
 				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-				if all, err := c.(driver.Lister).List(ctx); err == nil {
+				if all, err := c.(coord.Admin).List(ctx); err == nil {
 					t.Errorf("%s, and %v came through", fault, all)
 				}
 				cancel()

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/faults/journal"
 )
 
@@ -145,7 +144,7 @@ func (r *recorder) Describe() coord.Description { return coord.Describe(r.c) }
 
 // List implements [coord.Admin].
 func (r *recorder) List(ctx context.Context) ([]coord.Slot, error) {
-	if l, ok := r.c.(driver.Lister); ok {
+	if l, ok := r.c.(coord.Admin); ok {
 		return l.List(ctx)
 	}
 	return nil, fmt.Errorf("%w: %T cannot list worker IDs", coord.ErrInvalid, r.c)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/static"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
@@ -125,8 +124,8 @@ func TestOptionalInterfaces(t *testing.T) {
 		if lost := r.(coord.Notifier).Lost(g); (lost != nil) != notifies {
 			t.Errorf("%s: a hint of a lost lease: %v; want %v", name, lost != nil, notifies)
 		}
-		slots, err := r.(driver.Lister).List(t.Context())
-		if l, ok := c.(driver.Lister); ok {
+		slots, err := r.(coord.Admin).List(t.Context())
+		if l, ok := c.(coord.Admin); ok {
 			want, wantErr := l.List(t.Context())
 			if !reflect.DeepEqual(slots, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 				t.Errorf("%s: %v, %v; want %v, %v", name, slots, err, want, wantErr)

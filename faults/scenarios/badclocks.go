@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/faults/stage"
 	"github.com/unalike-id/unalike/faults/worker"
@@ -60,7 +59,7 @@ func stored(s *stage.Stage) []coord.Slot {
 		s.Fatal(err)
 	}
 	defer c.Close() // its work is done
-	all, err := c.(driver.Lister).List(s.Context())
+	all, err := c.(coord.Admin).List(s.Context())
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -9,9 +9,9 @@ import (
 
 var baseline = []stage.Scenario{{
 	Number: 1, Name: "baseline", About: "four generators at full speed, nothing happens: no error, no interruption",
-	Backends: []string{"etcd", "redis", "static", "zk", "postgres", "mariadb", "kubernetes"},
+	Backends: []string{"etcd", "redis", "static", "file", "zk", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   400_000_000, Budget: 20 * time.Minute, Alone: true,
-	Short: &stage.Short{MinIDs: 10_000_000, Budget: time.Minute, Backends: []string{"etcd", "redis", "static", "zk", "postgres", "mariadb"}},
+	Short: &stage.Short{MinIDs: 10_000_000, Budget: time.Minute, Backends: []string{"etcd", "redis", "static", "file", "zk", "postgres", "mariadb"}},
 	Run:   runBaseline,
 }}
 

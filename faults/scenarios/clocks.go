@@ -11,13 +11,13 @@ import (
 
 var clocks = []stage.Scenario{{
 	Number: 19, Name: "clock-steps", About: "the holder's clock steps by 10 s, by -10 s and by -H-5 s: IDs on another worker ID, or when the clock has caught up if no other can be had",
-	Backends: []string{"etcd", "redis", "static", "zk", "postgres", "mariadb", "kubernetes"},
-	MinIDs:   4 * issuedEach, Recovery: stepTime, Budget: 2 * time.Minute, Short: &stage.Short{MinIDs: 4 * issuedEach, Budget: 2 * time.Minute, Backends: []string{"etcd", "redis", "static", "zk"}},
+	Backends: []string{"etcd", "redis", "static", "file", "zk", "postgres", "mariadb", "kubernetes"},
+	MinIDs:   4 * issuedEach, Recovery: stepTime, Budget: 2 * time.Minute, Short: &stage.Short{MinIDs: 4 * issuedEach, Budget: 2 * time.Minute, Backends: []string{"etcd", "redis", "static", "file", "zk"}},
 	Run: runClockSteps,
 }, {
 	Number: 33, Name: "last-tick", About: "the clock reaches the last tick of the layout: a clear error and no ID after it",
-	Backends: []string{"etcd", "redis", "static", "zk", "postgres", "mariadb", "kubernetes"},
-	MinIDs:   issuedEach, Budget: time.Minute, Short: &stage.Short{MinIDs: issuedEach, Budget: time.Minute, Backends: []string{"etcd", "redis", "static", "zk"}},
+	Backends: []string{"etcd", "redis", "static", "file", "zk", "postgres", "mariadb", "kubernetes"},
+	MinIDs:   issuedEach, Budget: time.Minute, Short: &stage.Short{MinIDs: issuedEach, Budget: time.Minute, Backends: []string{"etcd", "redis", "static", "file", "zk"}},
 	Run: runLastTick,
 }}
 

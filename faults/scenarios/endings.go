@@ -10,15 +10,15 @@ import (
 
 var endings = []stage.Scenario{{
 	Number: 2, Name: "kill-loop", About: "kill -9 of the holder of the only worker ID, again and again: the next one takes over when its window has ended",
-	Backends: []string{"etcd", "redis", "static", "zk", "postgres", "mariadb", "kubernetes"},
+	Backends: []string{"etcd", "redis", "static", "file", "zk", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   20 * issuedEach, Recovery: takeOverTime, Budget: 5 * time.Minute,
-	Short: &stage.Short{MinIDs: 3 * issuedEach, Budget: time.Minute, Backends: []string{"etcd", "redis", "static", "zk", "postgres", "mariadb"}},
+	Short: &stage.Short{MinIDs: 3 * issuedEach, Budget: time.Minute, Backends: []string{"etcd", "redis", "static", "file", "zk", "postgres", "mariadb"}},
 	Run:   runKillLoop,
 }, {
 	Number: 3, Name: "handover", About: "SIGTERM of the holder of the only worker ID, again and again: the next one waits no longer than a tick",
-	Backends: []string{"etcd", "redis", "static", "zk", "postgres", "mariadb", "kubernetes"},
+	Backends: []string{"etcd", "redis", "static", "file", "zk", "postgres", "mariadb", "kubernetes"},
 	MinIDs:   20 * issuedEach, Recovery: handoverTime + busyTime, Budget: 2 * time.Minute,
-	Short: &stage.Short{MinIDs: 4 * issuedEach, Budget: time.Minute, Backends: []string{"etcd", "redis", "static", "zk"}},
+	Short: &stage.Short{MinIDs: 4 * issuedEach, Budget: time.Minute, Backends: []string{"etcd", "redis", "static", "file", "zk"}},
 	Run:   runHandover,
 }}
 

@@ -10,13 +10,13 @@ import (
 
 var frozen = []stage.Scenario{{
 	Number: 4, Name: "frozen-past-ttl", About: "SIGSTOP of a holder for two TTLs while another one wants its worker ID: it goes on inside its old window alone, and leases anew",
-	Backends: []string{"etcd", "redis", "static", "zk", "postgres", "mariadb", "kubernetes"},
-	MinIDs:   3 * issuedEach, Recovery: thawTime, Budget: time.Minute, Short: &stage.Short{MinIDs: 3 * issuedEach, Budget: time.Minute, Backends: []string{"etcd", "redis", "static", "zk"}},
+	Backends: []string{"etcd", "redis", "static", "file", "zk", "postgres", "mariadb", "kubernetes"},
+	MinIDs:   3 * issuedEach, Recovery: thawTime, Budget: time.Minute, Short: &stage.Short{MinIDs: 3 * issuedEach, Budget: time.Minute, Backends: []string{"etcd", "redis", "static", "file", "zk"}},
 	Run: func(s *stage.Stage) { runFrozen(s, 2*s.TTL()) },
 }, {
 	Number: 5, Name: "frozen-past-horizon", About: "SIGSTOP of a holder for two horizons while another one takes its worker ID: no ID before it has leased anew",
-	Backends: []string{"etcd", "redis", "static", "zk", "postgres", "mariadb", "kubernetes"},
-	MinIDs:   3 * issuedEach, Recovery: thawTime, Budget: time.Minute, Short: &stage.Short{MinIDs: 3 * issuedEach, Budget: time.Minute, Backends: []string{"etcd", "redis", "static", "zk", "postgres", "mariadb"}},
+	Backends: []string{"etcd", "redis", "static", "file", "zk", "postgres", "mariadb", "kubernetes"},
+	MinIDs:   3 * issuedEach, Recovery: thawTime, Budget: time.Minute, Short: &stage.Short{MinIDs: 3 * issuedEach, Budget: time.Minute, Backends: []string{"etcd", "redis", "static", "file", "zk", "postgres", "mariadb"}},
 	Run: func(s *stage.Stage) { runFrozen(s, 2*stage.Horizon) },
 }}
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/faults/proxy"
@@ -153,7 +152,7 @@ func slots(s *stage.Stage, limit time.Duration, ok func([]coord.Slot) bool) (all
 		s.Fatal(err)
 	}
 	defer c.Close() // its work is done
-	list, can := c.(driver.Lister)
+	list, can := c.(coord.Admin)
 	if !can {
 		s.Fatalf("%s cannot list its worker IDs", s.Backend.Name())
 	}

@@ -22,7 +22,7 @@ var space = []stage.Scenario{{
 	Run:   runNoSpace,
 }, {
 	Number: 34, Name: "disk-full", About: "the file system of the state file is full until the window has ended: an error, and IDs at most 2 s after there is space",
-	Backends: []string{"static"},
+	Backends: []string{"static", "file"},
 	MinIDs:   10_000, Recovery: resumeTime, Budget: time.Minute,
 	Short: &stage.Short{MinIDs: 10_000, Budget: time.Minute},
 	Run:   runDiskFull,
@@ -50,7 +50,12 @@ const diskSize = 1 << 20
 // runDiskFull fills the file system on which a state file lies.
 func runDiskFull(s *stage.Stage) {
 	disk := smallDisk(s)
-	g := s.Generator("holder", "state="+filepath.Join(disk, "holder.state"))
+	g := s.Generator("holder")
+	if s.Backend.Name() == "file" {
+		g.URL = "file://" + filepath.ToSlash(filepath.Join(disk, "ids"))
+	} else {
+		g = s.Generator("holder", "state="+filepath.Join(disk, "holder.state"))
+	}
 	w := s.Worker("holder", g)
 	s.AwaitIssued(w, issuedEach)
 	began := journal.Now()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/file"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/backend"
 	"github.com/unalike-id/unalike/faults/journal"
@@ -57,16 +58,26 @@ func (s *Stage) Rounds(full, short int) int {
 	return full
 }
 
+// horizon is the longest that the back end has, up to [Horizon].
+func (s *Stage) horizon() time.Duration {
+	if s.Backend.Name() == "file" {
+		return file.MaxHorizon
+	}
+	return Horizon
+}
+
 // Generator returns the usual generator: the suite's times, the back end's URL with the given options, and an
 // easy pace.
 func (s *Stage) Generator(name string, options ...string) worker.Generator {
 	switch s.Backend.Name() {
-	case "static", "embedded": // there is one clock, with which there is nothing to compare
+	case "static": // there is one clock, with which there is nothing to compare
+		options = append([]string{"horizon=" + Horizon.String()}, options...)
+	case "file", "embedded":
 	default:
 		options = append([]string{"skew=" + SkewBound.String()}, options...)
 	}
 	g := worker.Generator{
-		Name: name, URL: s.Backend.URL(options...), TTL: s.TTL(), Horizon: Horizon, PerSecond: 2000, Goroutines: 2,
+		Name: name, URL: s.Backend.URL(options...), TTL: s.TTL(), Horizon: s.horizon(), PerSecond: 2000, Goroutines: 2,
 	}
 	if _, ok := s.Backend.(backend.Objects); ok {
 		g.Patience = objectsTime

@@ -50,7 +50,7 @@ const (
 var losing = []string{lostRequests, lostReplies, lostAll, refused}
 
 // clocked are the back ends for which workers can have a clock of their own.
-var clocked = map[string]bool{"etcd": true, "etcd3": true, "redis": true, "zk": true, "zk3": true, "static": true, "postgres": true, "mariadb": true, "kubernetes": true}
+var clocked = map[string]bool{"etcd": true, "etcd3": true, "redis": true, "zk": true, "zk3": true, "static": true, "file": true, "postgres": true, "mariadb": true, "kubernetes": true}
 
 // targets returns what can happen on a back end to so many processes.
 func targets(b backend.Backend, processes int) map[string]target {

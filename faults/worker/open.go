@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,11 +17,12 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/etcd"
 	_ "github.com/unalike-id/unalike/coord/etcd/embedded" // embed://
+	"github.com/unalike-id/unalike/coord/file"
 	"github.com/unalike-id/unalike/coord/kubernetes"
 	"github.com/unalike-id/unalike/coord/mysql"
 	"github.com/unalike-id/unalike/coord/postgres"
 	"github.com/unalike-id/unalike/coord/redis"
-	_ "github.com/unalike-id/unalike/coord/static" // static://
+	"github.com/unalike-id/unalike/coord/static"
 	"github.com/unalike-id/unalike/coord/zk"
 )
 
@@ -53,8 +55,16 @@ func open(ctx context.Context, rawURL string, c clock.Clock, p *pools) (coord.Co
 		return nil, err
 	}
 	switch u.Scheme {
-	case "static": // has no clock of its own
-		return coord.Open(ctx, rawURL, coord.OpenOptions{})
+	case "file":
+		return given(file.New(u.Path, file.Options{Namespace: u.Option("namespace"), Lease: lease, Clock: c}))
+	case "static":
+		n, err := strconv.Atoi(u.Option("worker"))
+		if err != nil {
+			return nil, err
+		}
+		return given(static.New(n, static.Options{
+			Namespace: u.Option("namespace"), State: u.Option("state"), AcceptFresh: u.Option("fresh") == "true", Lease: lease, Clock: c,
+		}))
 	case "etcd":
 		client, err := clientv3.New(clientv3.Config{
 			Endpoints: u.Hosts, DialTimeout: 5 * time.Second, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second, Logger: zap.NewNop(),
@@ -77,7 +87,7 @@ func open(ctx context.Context, rawURL string, c clock.Clock, p *pools) (coord.Co
 	case "kubernetes+http":
 		return p.openKubernetes(u, kubernetes.Options{Lease: lease, SkewBound: skew, Clock: c})
 	}
-	return nil, fmt.Errorf("%w URL: a worker with a clock file knows the schemes etcd, kubernetes+http, mysql, postgres, redis, static and zk, not %q", coord.ErrInvalid, u.Scheme)
+	return nil, fmt.Errorf("%w URL: a worker with a clock file knows the schemes etcd, file, kubernetes+http, mysql, postgres, redis, static and zk, not %q", coord.ErrInvalid, u.Scheme)
 }
 
 // given avoids a nil pointer in a Coordinator that is not nil.

@@ -23,7 +23,7 @@ func Package(kind, scheme string) string {
 			name = "kubernetes"
 		case "redis", "rediss", "redis-cluster", "rediss-cluster", "redis-sentinel", "rediss-sentinel":
 			name = "redis"
-		case "static", "zk":
+		case "file", "static", "zk":
 			name = scheme
 		}
 	}

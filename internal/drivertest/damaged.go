@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 )
 
 // Stored is what a back end stores for worker ID 0.
@@ -86,7 +85,7 @@ func DamagedSlots(t *testing.T, namespace func(t *testing.T) (coord.Coordinator,
 			if now := slot.Get(); now != bad {
 				t.Errorf("%v was granted, and the slot overwritten: %s; it was %s", g, now, bad)
 			}
-			list, err := c.(driver.Lister).List(Within(t))
+			list, err := c.(coord.Admin).List(Within(t))
 			if !d.Readable && (!errors.Is(err, coord.ErrInvalid) || len(list) != 1 || list[0].WorkerID != 1) {
 				t.Errorf("List: %v, %v; want the other slot, and an error", list, err)
 			}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
@@ -40,7 +39,7 @@ type Lossy struct {
 // held returns the slots that are held.
 func (l *Lossy) held(t *testing.T) (held []coord.Slot) {
 	t.Helper()
-	slots, err := l.Coordinator.(driver.Lister).List(Within(t))
+	slots, err := l.Coordinator.(coord.Admin).List(Within(t))
 	if err != nil {
 		t.Fatal(err)
 	}

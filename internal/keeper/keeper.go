@@ -98,6 +98,7 @@ type Keeper struct {
 	calls        []*renewal     // under way, at most two
 	answers      chan reply     // to those
 	unanswered   bool           // the last renewal that was begun has no reply yet
+	renewing     atomic.Int64   // calls of Renew that have not returned, those that were given up too
 	healing      func()         // ends an attempt to heal that is under way; nil: none is
 	healings     chan acquired  // the result of that
 	background   sync.WaitGroup // calls that the loop does not wait for

@@ -124,7 +124,7 @@ func (k *Keeper) tellService() {
 func (k *Keeper) tellOpening() {
 	longest := max(k.cfg.Lease.Horizon, coord.Describe(k.cfg.Coordinator).Rules.LongestWindow())
 	now, opens := k.timeOf(k.now()), k.timeOf(k.grant.NotBefore+1)
-	if opens.Sub(now) <= longest+k.cfg.Lease.TTL+farSkew {
+	if opens.Sub(now)-longest-farSkew <= k.cfg.Lease.TTL {
 		return
 	}
 	k.log.Warn("the window opens later than any right clock can have pushed it, no IDs until then: an earlier holder's clock was far ahead, or an operator has quarantined the namespace for so long, or this machine's clock is behind",

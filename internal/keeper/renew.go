@@ -29,6 +29,14 @@ type reply struct {
 	late bool // its deadline has passed
 }
 
+const (
+	// deafCalls is how many calls may go on that were given up, and deafPause how much later the
+	// next one is made for each one more: a coordinator of a user's own may ignore the end of a
+	// context, and would be asked by ever more goroutines.
+	deafCalls = 8
+	deafPause = 10 * time.Second
+)
+
 // renew begins a renewal and returns at once; the reply goes to the loop.
 //
 // The first call may take as long as the TTL. If its deadline passes without a reply,
@@ -56,11 +64,14 @@ func (k *Keeper) renew() {
 	r.cut = cut
 	// A moment later, so that the error of a call whose deadline has passed is known.
 	k.calls, k.unanswered, k.renewAt = append(k.calls, r), true, r.began.Add(wait+shortestPause)
+	deaf := int(k.renewing.Add(1)) - len(k.calls)
+	k.renewAt = k.renewAt.Add(time.Duration(max(deaf-deafCalls, 0)) * deafPause)
 	g := k.grant
 	k.background.Go(func() {
 		defer cut()
 		defer cancel()
 		next, err := k.cfg.Coordinator.Renew(ctx, g, r.until)
+		k.renewing.Add(-1)
 		late := errors.Is(ctx.Err(), context.DeadlineExceeded)
 		took := time.Since(r.began)
 		defer k.report(coord.CallRenew, g.WorkerID, took, err) // after the answer, so that a listener delays nothing

@@ -110,7 +110,8 @@ func (s *start) extend() {
 	limit := s.k.cfg.StartTimeout
 	switch {
 	case limit == 0:
-		limit = s.k.cfg.Lease.TTL + grace
+		limit = s.k.cfg.Lease.TTL
+		limit += min(grace, math.MaxInt64-limit)
 	case limit < 0:
 		limit = math.MaxInt64
 	}

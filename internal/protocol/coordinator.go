@@ -26,6 +26,8 @@ type Settings struct {
 	// Place is the text of [coord.Description]; empty: not known.
 	Place string
 	Lease coord.LeaseConfig
+	// Default are the times of the lease that are not set, see [coord.LeaseRules].
+	Default coord.LeaseConfig
 	// MinTTL is the shortest TTL, and MaxHorizon the longest horizon: a constant of the
 	// driver, because after a loss of data it may be all that is known of the windows that
 	// were lost.
@@ -109,7 +111,7 @@ func (c *Coordinator) Describe() coord.Description {
 }
 
 func (c *Coordinator) rules() coord.LeaseRules {
-	rules := coord.LeaseRules{Set: c.set.Lease, MinTTL: c.set.MinTTL, MaxHorizon: c.set.MaxHorizon}
+	rules := coord.LeaseRules{Set: c.set.Lease, Default: c.set.Default, MinTTL: c.set.MinTTL, MaxHorizon: c.set.MaxHorizon}
 	if c.set.ShortOnly == "" {
 		rules.MaxDeclared = coord.LongestHorizon
 	}
@@ -120,7 +122,7 @@ func (c *Coordinator) rules() coord.LeaseRules {
 }
 
 // usualTTL is the TTL of a lease of which nothing is known.
-func (c *Coordinator) usualTTL() time.Duration { return cmp.Or(c.set.Lease.TTL, coord.DefaultTTL) }
+func (c *Coordinator) usualTTL() time.Duration { return cmp.Or(c.set.Lease.TTL, c.set.Default.TTL, coord.DefaultTTL) }
 
 // Life is the life of the coordinator, for what a store does in the background.
 func (c *Coordinator) Life() *lifetime.Life { return c.life }

@@ -10,7 +10,7 @@ import (
 )
 
 // Store is what a back end can do for one namespace. It decides nothing: what to write
-// and what an answer means is up to [Coordinator]. Package toystore is the smallest
+// and what an answer means is up to [Coordinator]. Package filestore is an
 // example, and package storetest holds a store to what is said here.
 //
 // A store keeps:

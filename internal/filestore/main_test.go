@@ -1,4 +1,4 @@
-package toystore
+package filestore
 
 import (
 	"testing"

@@ -1,8 +1,9 @@
-package toystore
+package filestore
 
 import (
 	"context"
-	"maps"
+	"errors"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -80,43 +82,70 @@ func (s watchedSession) Commit(ctx context.Context, c protocol.Change) (protocol
 	return s.Session.Commit(ctx, c)
 }
 
-// backup returns what puts a store back to what it holds now.
-func (s *Store) backup() (restore func()) {
-	defer s.lock()()
-	at, meta, slots, last := s.at, s.meta, maps.Clone(s.slots), maps.Clone(s.last)
-	marks := map[int]mark{}
-	for id, m := range s.marks {
-		marks[id] = *m
+// newCoordinator returns a coordinator over a store, in a file that is not taken for a lost one.
+func newCoordinator(tb testing.TB, s protocol.Store, maxHorizon time.Duration) *protocol.Coordinator {
+	tb.Helper()
+	c, err := protocol.New(s, protocol.Settings{
+		Driver: "file", Title: "the file", Namespace: "n", Default: coord.LeaseConfig{TTL: 5 * time.Second, Horizon: maxHorizon},
+		MinTTL: time.Second, MaxHorizon: maxHorizon, SkewBound: time.Second, OneMachine: true, ServerClock: true, Clock: clock.System(),
+	})
+	if err != nil {
+		tb.Fatal(err)
 	}
-	return func() {
-		defer s.lock()()
-		s.at, s.meta, s.slots, s.last = at, meta, slots, last
-		for id := range s.marks {
-			s.own(id, nil)
-		}
-		for id, m := range marks {
-			s.own(id, &mark{m.token, m.end, make(chan struct{})})
-		}
-	}
+	tb.Cleanup(func() { _ = c.Close() })
+	return c
 }
 
-// TestBetween runs the suite's cases in which something happens between two calls of one
-// operation.
+// TestBetween runs the suite's cases in which something happens between two calls of one operation;
+// an older copy is put back, for one.
 func TestBetween(t *testing.T) {
 	coordtest.RunBetween(t, func(tb testing.TB) coordtest.BetweenHarness {
 		tb.Helper()
-		s, stores := New(clock.System()), map[coord.Coordinator]*watched{}
-		h := harness(s)
-		h.Client = func(tb testing.TB, _ coord.Range) coord.Coordinator {
-			tb.Helper()
-			w := &watched{Store: s}
-			c := newCoordinator(tb, w)
-			stores[c] = w
-			return c
+		path, stores := tb.TempDir()+"/ids", map[coord.Coordinator]*watched{}
+		store := func() *Store {
+			return New(Options{Path: path, Namespace: "n", Clock: clock.System(), Leases: new(bootClock).on("m", "1")})
 		}
 		return coordtest.BetweenHarness{
-			Harness: h,
-			Lose:    func(testing.TB) func() { return s.backup() },
+			Harness: coordtest.Harness{
+				Client: func(tb testing.TB, _ coord.Range) coord.Coordinator {
+					tb.Helper()
+					w := &watched{Store: store()}
+					c := newCoordinator(tb, w, time.Minute)
+					stores[c] = w
+					return c
+				},
+				Expire: func(tb testing.TB, g coord.Grant) {
+					tb.Helper()
+					_, err := with(tb.Context(), store(), false, func(d *state) (any, bool, error) {
+						delete(d.Marks, g.WorkerID)
+						return nil, true, nil
+					})
+					if err != nil {
+						tb.Fatal(err)
+					}
+				},
+				RaiseFloor: func(tb testing.TB, tick int64) {
+					tb.Helper()
+					drivertest.RaiseFloor(tb, newCoordinator(tb, store(), time.Minute), tick)
+				},
+				Sticky: true,
+			},
+			Lose: func(tb testing.TB) func() {
+				tb.Helper()
+				b, err := os.ReadFile(path)
+				if err != nil && !errors.Is(err, os.ErrNotExist) {
+					tb.Fatal(err)
+				}
+				return func() {
+					err := os.Remove(path)
+					if b != nil {
+						err = os.WriteFile(path, b, 0o600)
+					}
+					if err != nil {
+						tb.Error(err)
+					}
+				}
+			},
 			Before: func(_ testing.TB, c coord.Coordinator, n int, act func()) func() bool {
 				return stores[c].before(n, act)
 			},

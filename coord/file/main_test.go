@@ -1,0 +1,66 @@
+package file
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/leaktest"
+)
+
+const (
+	childURL  = "UNALIKE_TEST_FILE_URL"  // set: the process prints IDs
+	childLock = "UNALIKE_TEST_FILE_LOCK" // set: the process locks this file and stops inside
+	childWeak = "UNALIKE_TEST_NOBODY"    // set: it gives up the rights of root before
+)
+
+func TestMain(m *testing.M) {
+	drivertest.HolderMain()
+	switch url, lock := os.Getenv(childURL), os.Getenv(childLock); {
+	case lock != "":
+		stopInside(lock)
+	case url != "":
+		fmt.Println("error:", printIDs(url))
+	default:
+		leaktest.Main(m)
+	}
+}
+
+// workers is how many worker IDs the processes of tests share.
+const workers = 64
+
+// pace is how often the processes print an ID.
+const pace = 20 * time.Millisecond
+
+// printIDs prints IDs.
+func printIDs(url string) error {
+	if os.Getenv(childWeak) != "" {
+		if err := becomeNobody(); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	c, err := coord.Open(ctx, url, coord.OpenOptions{})
+	if err != nil {
+		return err
+	}
+	g, err := core.New(ctx, c, core.Config{Lease: coord.LeaseConfig{WorkerIDs: coord.Range{Count: workers}}})
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(pace)
+	for {
+		id, err := g.NextContext(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Println(int64(id))
+		<-tick.C
+	}
+}

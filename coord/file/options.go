@@ -1,0 +1,87 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
+	"github.com/unalike-id/unalike/internal/filestore"
+	"github.com/unalike-id/unalike/internal/lifetime"
+	"github.com/unalike-id/unalike/internal/protocol"
+)
+
+const (
+	// DefaultNamespace is the namespace of a coordinator that is given none.
+	DefaultNamespace = "default"
+	// MinTTL is the shortest TTL, and DefaultTTL that of a coordinator that is given none.
+	MinTTL     = 3 * time.Second
+	DefaultTTL = 5 * time.Second
+	// MaxHorizon is the longest horizon, and the default. It is a constant, because after a loss
+	// of the file it is all that is known of the windows that were lost.
+	MaxHorizon = 3 * time.Second
+
+	// skewBound is by how much longer than MaxHorizon a loss is waited out.
+	skewBound = time.Second
+)
+
+// Options are the settings of [New] beyond the path. The zero Options works.
+type Options struct {
+	// Namespace is the domain in which IDs are unique, which the file belongs to. Empty:
+	// "default".
+	Namespace string
+	// Lease sets the times of the lease, for all generators that use this coordinator. Zero
+	// fields: TTL 5 s, Horizon 3 s, RenewEvery 1 s. WorkerIDs and Identity must be zero; they
+	// belong in the generator's configuration.
+	Lease coord.LeaseConfig
+	// Clock tells the time of windows. Nil: the system's. Give the same clock to the generator.
+	Clock clock.Clock
+	// Logger receives what an operator may want to know. Nil: warnings go to slog.Default(), as
+	// with core.Config.
+	Logger *slog.Logger
+}
+
+// Coordinator leases the worker IDs of a namespace in a file. It is safe for concurrent use, and
+// one serves any number of generators. Make it with [New], or with coord.Open.
+type Coordinator struct{ *protocol.Coordinator }
+
+// New returns a coordinator for the namespace in the file at path, whose folder must exist. It
+// touches no file; the first call makes one. Errors wrap [coord.ErrInvalid].
+func New(path string, opts Options) (*Coordinator, error) { return open(path, opts, true) }
+
+// open is New. Forgets is false if a new file is certain to be none that was lost.
+func open(path string, opts Options, forgets bool) (*Coordinator, error) {
+	if path == "" {
+		return nil, fmt.Errorf("%w: the path is empty; name a file", coord.ErrInvalid)
+	}
+	if opts.Namespace == "" {
+		opts.Namespace = DefaultNamespace
+	}
+	if err := driver.CheckNamespace(opts.Namespace); err != nil {
+		return nil, err
+	}
+	common, err := lifetime.Settings{Lease: opts.Lease, Clock: opts.Clock, Logger: opts.Logger}.Resolve(MaxHorizon, skewBound)
+	if err != nil {
+		return nil, err
+	}
+	leases, err1 := filestore.TimedLeases()
+	place, err2 := filepath.Abs(path)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	store := filestore.New(filestore.Options{Path: path, Namespace: opts.Namespace, Clock: common.Clock, Leases: leases})
+	c, err := protocol.New(store, protocol.Settings{
+		Driver: "file", Title: "the file", Namespace: opts.Namespace, Place: driver.JoinPlace("file", place, opts.Namespace),
+		Lease: opts.Lease, Default: coord.LeaseConfig{TTL: DefaultTTL, Horizon: MaxHorizon},
+		MinTTL: MinTTL, MaxHorizon: MaxHorizon, ShortOnly: "what a file that was lost may have said is waited out at each start with a new one",
+		SkewBound: skewBound, OneMachine: true, ServerClock: true, Forgets: forgets, Clock: common.Clock, Logger: common.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Coordinator{c}, nil
+}

@@ -1,0 +1,152 @@
+package filestore
+
+import (
+	"bytes"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
+)
+
+// TestBitFlips: a file of which any bit is another one, or that is cut anywhere, is refused, and not
+// written over.
+func TestBitFlips(t *testing.T) {
+	path := newPath(t)
+	s := newStore(path)
+	must(t, s, 0)
+	must(t, s, 1)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range good {
+		for bit := range 8 {
+			bad := bytes.Clone(good)
+			bad[i] ^= 1 << bit
+			if d, err := decode(bad); err == nil {
+				t.Fatalf("bit %d of byte %d is another one, and read is %+v", bit, i, d)
+			}
+		}
+		if d, err := decode(good[:i]); err == nil {
+			t.Fatalf("cut after %d bytes, read is %+v", i, d)
+		}
+	}
+	for _, bad := range [][]byte{{}, good[:40], []byte("worker=7\n"), bytes.Repeat([]byte("x"), 100)} {
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := bump(t.Context(), s)
+		wantError(t, err, coord.ErrInvalid, path, "restore it, or move it away (mv "+path)
+		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, bad) {
+			t.Errorf("%q was refused, and is %q now, %v", bad, now, err)
+		}
+	}
+	if err := os.WriteFile(path, good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	must(t, s, 2) // service is back
+}
+
+// FuzzDecode: whatever a file says is refused, or written again as it was.
+func FuzzDecode(f *testing.F) {
+	d := newState("n")
+	d.Number = 7
+	good, _ := format.Encode(d)
+	f.Add(good)
+	f.Add([]byte(`{"version":1,"namespace":"n"}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		d, err := decode(b)
+		if err != nil {
+			return
+		}
+		if again, err := format.Encode(d); err != nil || len(again) == 0 {
+			t.Errorf("%q: %v", b, err)
+		}
+		_, _ = d.meta()
+		_, _ = d.slots()
+	})
+}
+
+// TestBoot: after another start of the machine leases are over and windows stand. On another machine,
+// or on one that cannot tell, a file is refused until an operator raises the floor.
+func TestBoot(t *testing.T) {
+	b := &bootClock{since: time.Hour}
+	on := func(path, machine, boot string) *Store {
+		return New(Options{Path: path, Namespace: "n", Clock: clock.System(), Leases: b.on(machine, boot)})
+	}
+	for name, tt := range map[string]struct {
+		machine, machine2 string
+		elsewhere         bool
+	}{
+		"the same machine": {"m", "m", false},
+		"another machine":  {"m", "m2", true},
+		"no machine ID":    {"", "", true},
+		"lost machine ID":  {"m", "", true},
+		"not told before":  {"", "m", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := newPath(t)
+			first := on(path, tt.machine, "1")
+			must(t, first, 0)
+			s, _ := first.Open("a", time.Minute, 0)
+			v, err := s.Look(t.Context(), 3, "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			slot := protocol.Slot{Version: protocol.Version, Worker: 3, Token: "a", Generation: 1, NotAfter: 500, LastTick: 1000, Fingerprint: "f", TTL: 60_000}
+			if out, err := s.Commit(t.Context(), protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerTaken, Token: "a"}); err != nil || !out.Done {
+				t.Fatal(out, err)
+			}
+			if tt.machine == "" { // another container of this machine
+				v, err := func() (*protocol.View, error) {
+					s, _ := on(path, "other", "1").Open("b", time.Minute, 0)
+					return s.Look(t.Context(), 3, "b")
+				}()
+				if err != nil || !v.Owned {
+					t.Errorf("in another container: %+v, %v", v, err)
+				}
+			}
+			next := on(path, tt.machine2, "2")
+			s2, _ := next.Open("b", time.Minute, 0)
+			v, err = s2.Look(t.Context(), 3, "b")
+			if tt.elsewhere {
+				wantError(t, err, coord.ErrInvalid, path, "'unalike quarantine --coordinator file://"+path+"' takes it over")
+				op, _ := next.Open("", time.Minute, 0)
+				if l, err := op.List(t.Context(), true); err != nil || len(l.Slots) != 1 {
+					t.Errorf("an operator sees %+v, %v", l, err)
+				}
+				must(t, next, 1)
+				_, err = bump(t.Context(), first)
+				if err != nil { // an operator may go back
+					t.Error(err)
+				}
+				if _, err = func() (*protocol.View, error) {
+					return s2.Look(t.Context(), 3, "b")
+				}(); err == nil {
+					t.Error("two machines use one file")
+				}
+				must(t, next, 3)
+				v, err = s2.Look(t.Context(), 3, "b")
+			}
+			if err != nil || v.Owned || v.Slot.Record != slot {
+				t.Errorf("after another start: %+v, %v", v, err)
+			}
+		})
+	}
+}
+
+// TestTimedLeases: this system tells what they need, or says that it does not.
+func TestTimedLeases(t *testing.T) {
+	l, err := TimedLeases()
+	if err != nil {
+		wantError(t, err, coord.ErrInvalid, "use static:// or a server")
+		return
+	}
+	ends := l.Ends(time.Minute)
+	if left := l.Left(ends); left <= 50*time.Second || left > time.Minute {
+		t.Errorf("a lease of a minute has %v left", left)
+	}
+}

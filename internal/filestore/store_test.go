@@ -1,0 +1,27 @@
+package filestore
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/internal/protocol/storetest"
+	"github.com/unalike-id/unalike/internal/statefile"
+)
+
+// bootClock is the time since a machine was started.
+type bootClock struct{ since time.Duration }
+
+// on are timed leases on a machine with a boot clock.
+func (b *bootClock) on(machine, boot string) Leases {
+	return timed{statefile.Home{Machine: machine, Boot: boot}, func() time.Duration { return b.since }}
+}
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(tb testing.TB) storetest.Harness {
+		b := &bootClock{since: time.Hour}
+		s := New(Options{Path: filepath.Join(tb.TempDir(), "ids"), Namespace: "n", Clock: clock.System(), Leases: b.on("m", "1")})
+		return storetest.Harness{Store: s, Pass: func(d time.Duration) { b.since += d }}
+	})
+}
