@@ -2,229 +2,153 @@ package redis_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
-	"net"
+	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/redis"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
-// post is a network that loses and delays messages on demand, and repeats old ones.
-type post struct {
-	direct *goredis.Client
+// interrupter makes something happen before one of a client's steps.
+type interrupter struct {
+	client *goredis.Client
+	fails  string // steps whose request has this text fail; empty: none does
+	twice  bool   // each step is sent once more
 
-	mu     sync.Mutex
-	fault  fault
-	caught [][]any // the messages that something was done to
+	mu   sync.Mutex
+	left int // steps until then; 0: act is called before each
+	has  string
+	act  func()
+	done bool
 }
 
-// fault is what a post does to messages.
-type fault int
-
-const (
-	noFault     fault = iota
-	replyLost         // the request is executed, and nobody learns of it
-	requestLate       // the request is not executed before it is delivered
-	replyTwice        // the request is executed, and again when it is delivered
-)
-
-var errPost = errors.New("the network has lost it")
-
-func (*post) DialHook(next goredis.DialHook) goredis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+// interrupted returns a client of a server of its own with an interrupter.
+func interrupted(tb testing.TB, s *redistest.Server) *interrupter {
+	tb.Helper()
+	i := &interrupter{client: s.Client(tb)}
+	i.client.AddHook(i)
+	return i
 }
 
-func (*post) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+// before has act called before the n-th step from now on whose request has a text; 0: before each.
+// It reports whether it was.
+func (i *interrupter) before(n int, has string, act func()) (acted func() bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.left, i.has, i.act, i.done = n, has, act, false
+	return func() bool {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.act = nil
+		return i.done
+	}
+}
+
+// DialHook implements [goredis.Hook].
+func (*interrupter) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+
+// ProcessPipelineHook implements [goredis.Hook].
+func (*interrupter) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
 	return next
 }
 
-func (p *post) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+// ProcessHook implements [goredis.Hook]. Others wait meanwhile.
+func (i *interrupter) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
 	return func(ctx context.Context, cmd goredis.Cmder) error {
-		p.mu.Lock()
-		f := p.fault
-		if f != noFault {
-			p.caught = append(p.caught, cmd.Args())
+		args := cmd.Args()
+		text, step := args[len(args)-1].([]byte)
+		if step && i.fails != "" && strings.Contains(string(text), i.fails) {
+			cmd.SetErr(errAway)
+			return errAway
 		}
-		p.mu.Unlock()
-		if f == requestLate {
-			cmd.SetErr(errPost)
-			return errPost
-		}
-		err := next(ctx, cmd)
-		if f == replyLost && !goredis.HasErrorPrefix(err, "NOSCRIPT") {
-			err = errPost
-			cmd.SetErr(err)
-		}
-		return err
-	}
-}
-
-func (p *post) set(f fault) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.fault = f
-}
-
-// deliver executes all messages that something was done to.
-func (p *post) deliver(t *testing.T) {
-	t.Helper()
-	p.mu.Lock()
-	caught := p.caught
-	p.mu.Unlock()
-	if len(caught) == 0 {
-		t.Fatal("the post has nothing to deliver")
-	}
-	for _, args := range caught {
-		_ = p.direct.Do(within(t), args...).Err()
-	}
-}
-
-// ledger is what holders have adopted.
-type ledger []adopted
-
-type adopted struct {
-	holder string
-	grant  coord.Grant
-}
-
-func (l *ledger) adopt(holder string, g coord.Grant, err error) bool {
-	if err == nil {
-		*l = append(*l, adopted{holder, g})
-	}
-	return err == nil
-}
-
-// check reports windows of one worker ID and two holders that overlap.
-func (l ledger) check(t *testing.T) {
-	t.Helper()
-	for i, a := range l {
-		for _, b := range l[:i] {
-			if a.grant.WorkerID == b.grant.WorkerID && a.holder != b.holder && a.grant.NotBefore < b.grant.NotAfter && b.grant.NotBefore < a.grant.NotAfter {
-				t.Errorf("%s had %v and %s had %v", b.holder, b.grant, a.holder, a.grant)
+		i.mu.Lock()
+		if i.act != nil && step && strings.Contains(string(text), i.has) {
+			if i.left--; i.left < 0 {
+				i.act()
+			} else if i.left == 0 {
+				i.act()
+				i.act, i.done = nil, true
 			}
 		}
+		i.mu.Unlock()
+		if i.twice {
+			_ = next(ctx, cmd)
+		}
+		return next(ctx, cmd)
 	}
 }
 
-// TestBetween: a loss, an operator, or both come between the calls of a holder, of which
-// one lost its reply, is executed late, or is executed twice. Windows never overlap.
-func TestBetween(t *testing.T) {
+// TestSentTwiceIsNoCopy: a client sends a renewal once more by itself, as that of a Cluster does
+// after an error of the network.
+func TestSentTwiceIsNoCopy(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
-	direct := server.Client(t)
-	events := map[string]func(*testing.T, string, coord.Grant){
-		"nothing": func(*testing.T, string, coord.Grant) {},
-		"flush": func(t *testing.T, ns string, _ coord.Grant) {
-			t.Helper()
-			direct.Del(within(t), slots(ns), leaseKey(ns, 0))
-		},
-		"operator": func(t *testing.T, ns string, g coord.Grant) {
-			t.Helper()
-			until := time.UnixMicro(scale().Micro(g.NotAfter + 1500))
-			if _, err := newCoordinator(t, direct, ns, nil).Quarantine(within(t), until); err != nil {
-				t.Fatal(err)
-			}
-		},
-		"flush, flush": func(t *testing.T, ns string, _ coord.Grant) {
-			t.Helper()
-			direct.Del(within(t), slots(ns), leaseKey(ns, 0))
-			mustAcquire(t, newCoordinator(t, direct, ns, nil), request(1))
-			direct.Del(within(t), slots(ns), leaseKey(ns, 0))
-		},
+	i := interrupted(t, server)
+	c := newCoordinator(t, i.client, newNamespace(t, server.Client(t), layout), nil)
+	g := mustAcquire(t, c, request(1))
+	i.twice = true
+	for range 2 {
+		next, err := c.Renew(within(t), g, g.NotAfter+10)
+		if err != nil || next.NotAfter != g.NotAfter+10 {
+			t.Fatalf("%v was sent twice, with the answer %v, %v", g, next, err)
+		}
+		g = next
 	}
-	faults := map[string]fault{"reply lost": replyLost, "request late": requestLate, "request twice": replyTwice}
-	for _, op := range []string{"acquire", "renew", "resume", "release", "quarantine"} {
-		for fault, f := range faults {
-			for event, happens := range events {
-				t.Run(fmt.Sprint(op, ", ", fault, ", ", event), func(t *testing.T) {
-					between(t, direct, server, op, f, happens)
-				})
-			}
+	mustRelease(t, c, g)
+}
+
+var errAway = errors.New("the server is away")
+
+// backup returns a function that puts the hash of a namespace back as it is now, in the
+// same running server.
+func backup(tb testing.TB, client *goredis.Client, ns string) (restore func()) {
+	tb.Helper()
+	dump, err := client.Dump(within(tb), redis.KeyOf(ns)).Result()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return func() {
+		tb.Helper()
+		if err := client.RestoreReplace(within(tb), redis.KeyOf(ns), 0, dump).Err(); err != nil {
+			tb.Fatal(err)
 		}
 	}
 }
 
-// between is one case: the holder a makes a call that has a fault, something happens, b
-// takes the worker ID over, a goes on, and old messages arrive.
-func between(t *testing.T, direct *goredis.Client, server *redistest.Server, op string, f fault, happens func(*testing.T, string, coord.Grant)) {
-	t.Helper()
-	ns := newNamespace(t, direct, layout)
-	p, client := &post{direct: direct}, server.Client(t)
-	client.AddHook(p)
-	a, b := newCoordinator(t, client, ns, nil), newCoordinator(t, direct, ns, nil)
-	var l ledger
-	req := request(1)
-	g := mustAcquire(t, a, req)
-	l.adopt("a", g, nil)
-	g, err := a.Renew(within(t), g, g.NotAfter+1000)
-	if !l.adopt("a", g, err) {
-		t.Fatal(err)
-	}
-	last := g.NotAfter - 500
-	first, token := bare(g), rand.Text()
-	again := func() {
-		t.Helper()
-		switch op {
-		case "acquire":
-			h, err := a.Acquire(within(t), req)
-			if l.adopt("a", h, err) {
-				g = h
-			}
-		case "renew":
-			h, err := a.Renew(within(t), g, g.NotAfter+3000)
-			if l.adopt("a", h, err) {
-				g = h
-			}
-		case "resume":
-			h, err := a.Resume(within(t), first, token, first.NotAfter+3000)
-			if l.adopt("a", h, err) {
-				g = h
-			}
-		case "release":
-			_ = a.Release(within(t), g, last)
-			for i := range l {
-				if l[i].holder == "a" {
-					l[i].grant.NotAfter = min(l[i].grant.NotAfter, last)
-				}
-			}
-		case "quarantine":
-			_, _ = a.Quarantine(within(t), time.UnixMicro(scale().Micro(g.NotAfter+700)))
+// TestBetween: an operator raises the floor, an older copy of the hash is put back, or the caller
+// gives up, before each of the calls that an operation makes.
+func TestBetween(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	client := server.Client(t)
+	coordtest.RunBetween(t, func(tb testing.TB) coordtest.BetweenHarness {
+		tb.Helper()
+		ns, clients := newNamespace(tb, client, layout), map[coord.Coordinator]*interrupter{}
+		return coordtest.BetweenHarness{
+			Harness: coordtest.Harness{
+				Client: func(tb testing.TB, _ coord.Range) coord.Coordinator {
+					tb.Helper()
+					i := interrupted(tb, server)
+					c := newCoordinator(tb, i.client, ns, nil)
+					clients[c] = i
+					return c
+				},
+				Expire: func(tb testing.TB, g coord.Grant) { tb.Helper(); redis.EndLease(tb, client, ns, g.WorkerID) },
+				RaiseFloor: func(tb testing.TB, tick int64) {
+					tb.Helper()
+					drivertest.RaiseFloor(tb, newCoordinator(tb, client, ns, nil), tick)
+				},
+			},
+			Lose: func(tb testing.TB) func() { tb.Helper(); return backup(tb, client, ns) },
+			Before: func(_ testing.TB, c coord.Coordinator, n int, act func()) func() bool {
+				return clients[c].before(n, "", act)
+			},
 		}
-	}
-	if op == "acquire" { // of a new attempt, after a crash
-		req = request(1)
-		endLease(t, direct, ns, 0)
-		for i := range l {
-			l[i].holder = "crashed"
-		}
-	}
-	p.set(f)
-	again()
-	p.set(noFault)
-	happens(t, ns, g)
-	takeOver := func(who string, c *redis.Coordinator) {
-		t.Helper()
-		endLease(t, direct, ns, 0)
-		h, err := c.Acquire(within(t), request(1))
-		if !l.adopt(who, h, err) {
-			t.Fatalf("%s takes it over: %v", who, err)
-		}
-		h, err = c.Renew(within(t), h, max(h.NotAfter, tickNow()+5000))
-		l.adopt(who, h, err)
-	}
-	takeOver("b", b)
-	p.deliver(t)
-	again()
-	p.deliver(t)
-	takeOver("c", newCoordinator(t, direct, ns, nil))
-	p.deliver(t)
-	takeOver("d", b)
-	l.check(t)
+	})
 }

@@ -16,9 +16,9 @@ const longestCall = MaxHorizon
 // There it has as long again: an answer that comes late finds its connection, which the
 // next call uses, where the client would cut it. A server that takes three seconds for
 // everything takes six for what is said on a new connection.
-func (c *Coordinator) call(ctx context.Context, s script, args []any) (reply, error) {
+func (s *store) call(ctx context.Context, request []byte) ([]any, error) {
 	type result struct {
-		reply reply
+		reply []any
 		err   error
 	}
 	limit := longestCall
@@ -30,12 +30,12 @@ func (c *Coordinator) call(ctx context.Context, s script, args []any) (reply, er
 		defer stop()
 	}
 	aside, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
-	ended := context.AfterFunc(c.life.Context(), cancel)
+	ended := context.AfterFunc(s.life, cancel)
 	done := make(chan result, 1)
 	go func() {
 		defer cancel()
 		defer ended()
-		r, err := s.Run(aside, c.client, []string{slotsKey(c.namespace)}, args...).Slice()
+		r, err := s.step.Run(aside, s.client, []string{s.key}, request).Slice()
 		done <- result{r, err}
 	}()
 	select {

@@ -86,8 +86,8 @@ func timeouts(client goredis.UniversalClient) (read, write time.Duration) {
 }
 
 // warnings are about a client that was passed in.
-func (c *Coordinator) warnings() []string {
-	read, write := timeouts(c.client)
+func warnings(client goredis.UniversalClient) []string {
+	read, write := timeouts(client)
 	for _, timeout := range []time.Duration{read, write} {
 		if 0 < timeout && timeout < longestCall {
 			return []string{fmt.Sprintf("the Redis client cuts connections whose answer takes longer than %v, whatever time a call has; a Redis that is slower never serves; set ReadTimeout and WriteTimeout to -1 in its options", timeout)}

@@ -2,13 +2,13 @@ package redis_test
 
 import (
 	"crypto/rand"
-	"fmt"
 	"testing"
 
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/coord/redis"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
@@ -72,7 +72,7 @@ func conform(t *testing.T, start func(testing.TB) func(testing.TB) goredis.Unive
 			OtherNamespace: participant(newNamespace(tb, operator, otherLayout)),
 			Expire: func(tb testing.TB, g coord.Grant) {
 				tb.Helper()
-				endLease(tb, operator, ns, g.WorkerID)
+				redis.EndLease(tb, operator, ns, g.WorkerID)
 			},
 			RaiseFloor: func(tb testing.TB, tick int64) {
 				tb.Helper()
@@ -81,17 +81,4 @@ func conform(t *testing.T, start func(testing.TB) func(testing.TB) goredis.Unive
 			Sticky: true,
 		}
 	})
-}
-
-// leaseKey is there for as long as the lease of a worker ID's holder.
-func leaseKey(namespace string, worker int) string {
-	return fmt.Sprintf("{%s}:worker:%d", namespace, worker)
-}
-
-// endLease ends the lease of whoever holds a worker ID, if anybody does.
-func endLease(tb testing.TB, client goredis.UniversalClient, namespace string, worker int) {
-	tb.Helper()
-	if err := client.Del(within(tb), leaseKey(namespace, worker)).Err(); err != nil {
-		tb.Fatal(err)
-	}
 }

@@ -1,6 +1,6 @@
 // Package redis leases worker IDs in Redis: one server, a master that Sentinel looks
-// after, or a Cluster. It is the fastest coordinator, one round trip for everything,
-// and the one that promises least: see "What Redis cannot promise" below.
+// after, or a Cluster. It is the fastest coordinator, and the one that promises least: see
+// "What Redis cannot promise" below.
 //
 // With a client of your own, which stays yours:
 //
@@ -17,8 +17,8 @@
 //	redis-cluster://host1,host2,host3?namespace=orders
 //
 // Declare a namespace new before its first use, with the tool (unalike init --coordinator URL) or
-// with [Coordinator.Init]. Otherwise the first holder waits for half a minute: to
-// Redis, a namespace that never was and one that was lost look the same.
+// with Init. Otherwise the first holder waits for half a minute: to Redis, a namespace that never
+// was and one that was lost look the same.
 //
 // # The URL
 //
@@ -44,11 +44,11 @@
 //
 //   - MaxRetries must be -1, because 0 means three retries. The keeper makes the
 //     retries, and knows when to stop. (A ClusterClient follows redirections and makes
-//     attempts on its own; the scripts are made to be repeated.)
+//     attempts on its own, which does no harm.)
 //   - ContextTimeoutEnabled must be true, or the client ignores deadlines. ReadTimeout
 //     and WriteTimeout must not be -2. They should be -1: otherwise the client cuts each
 //     connection whose answer takes longer than they say (5 s by default), and a Redis that
-//     is slower never serves. Warnings says so.
+//     is slower never serves. Describe warns of that.
 //   - A Ring, and a Cluster client with ReadOnly, RouteByLatency or RouteRandomly,
 //     may go to servers that do not have what is stored.
 //
@@ -62,11 +62,11 @@
 // that as well; goredis.SetLogger in the program's main brings them back, and
 // logging.Disable of the client library silences the rest.
 //
-// Redis 7.0 or later is needed. A user with restricted rights needs these on the keys
+// Redis 7.0 or later is needed. A user with restricted rights needs these on the key
 // of the namespace:
 //
-//	ACL SETUSER app on >password ~{orders}:* +evalsha +eval +time +info +exists +set
-//	    +del +pttl +hget +hset +hdel +hkeys +zadd +zrem +zcard +zrange +zcount
+//	ACL SETUSER app on >password ~{orders}:slots +evalsha +eval +time +info +hget +hmget +hset
+//	    +hdel +hlen +hkeys
 //
 // and these as well, which the client calls by itself: +select for a database other than
 // 0, and in a Cluster, on all nodes, +cluster|slots and +command. (Without +command
@@ -74,72 +74,43 @@
 //
 // # What is stored
 //
-// The names of all keys begin with the namespace in braces, which puts them into one
-// slot of a Cluster:
+// A namespace is one hash, {orders}:slots. Windows and leases are in it together, so that a slot
+// of a Cluster that moves has both or none. The comment of step.lua, the one script that reads
+// and writes it, says what its fields are. Slots and the namespace's record are JSON after the
+// number of times that they were written; one that this driver cannot have written is an error
+// that names it, and is never overwritten. So is the hash that a version before the first
+// release has made.
 //
-//	{orders}:slots        a hash: everything that must not be forgotten
-//	    meta              the layout, the floor, the last loss, and which server wrote it
-//	    gen               no generation was given out above it
-//	    7                 the window of worker ID 7 and who has it; for ever
-//	    t:TOKEN           leads from an acquisition to its worker ID
-//	    h:IDENTITY        the worker ID that an identity held last
-//	    shares            the shares of worker IDs that have indexes
-//	{orders}:worker:7     there while the lease of worker ID 7 lives; for people, it
-//	                      says who holds it and since when
-//	{orders}:free, :held  indexes: worker IDs by the end of their window, and by the
-//	                      end of their lease; for a share, with its first and last
-//	                      worker ID after the name
-//
-// Values are JSON; one that this driver cannot have written is an error that names it,
-// and is never overwritten. Other fields of the hash are left alone: later versions put
-// there what they add. The indexes are made anew where they are missing.
-//
-// Each operation is one script in the server: one round trip, and atomic; Resume is that of
-// Renew. An
-// acquisition takes the worker ID whose window opens first. It looks at 16 of each
-// index at the most, however many are held; the leases that have ended are filed by
-// whoever comes next, 16 at a time. Only the first acquisition in a share costs more,
-// because it makes the indexes: 0.2 s for a share of [MaxShare] worker IDs, which is the
-// most that a share can have. 32 different shares have indexes at a time. If a lease key is deleted by hand, its
-// worker ID can be had when the lease would have ended, or earlier
-// if no other is free and its lease is one of the 16 that would end first, or if the
-// identity that held it last comes back.
-//
-// Scripts count exactly up to 2^53; a layout that ends at a later tick is refused.
+// The script decides nothing about windows, but refuses what must not be written, in the step
+// that writes and by the server's own clock: on a server or history that the namespace does not
+// know, a window that ends more than [MaxHorizon] ahead, and whatever was decided by what is
+// no longer stored. docs/guarantees.md says why.
 //
 // # Clocks
 //
-// The server's clock decides, and alone: no floor comes from a caller's. Who raises one
-// by hand, lowers one, or has a namespace quarantined that another server has left, agrees
-// with the server on what time it is, within [Options.SkewBound] and the time that the
-// request was under way; otherwise nothing is changed. A newcomer whose clock is further from it than
-// [Options.SkewBound] is refused with coord.ErrClockSkew. No window reaches further
-// ahead of it than [MaxHorizon]: what is asked for beyond that is cut. A slot whose
-// window reaches further all the same, because the server's clock was set back, is not
-// granted any more.
+// The server's clock decides. A newcomer whose clock is further from it than
+// [Options.SkewBound] is refused with coord.ErrClockSkew; so is whoever raises or lowers a floor,
+// also after a loss: then nothing is written. No window reaches further ahead of the server's
+// clock than [MaxHorizon]: what is asked for beyond that is cut.
 //
 // # If Redis forgets
 //
 // Redis confirms a write before it is on a disk or at a replica. A restart, a failover
-// or FLUSHALL may take back what was confirmed, windows among it. Each script therefore
+// or FLUSHALL may take back what was confirmed, windows among it. The script therefore
 // compares the server and the history of its data (run_id and master_replid) with those
-// that the namespace was written by. Where they differ, and where the namespace is not
+// that the namespace was settled in. Where they differ, and where the namespace is not
 // there, it is quarantined: nothing is granted or extended until [MaxHorizon] and the
-// skew bound have passed, because no window that was forgotten reaches further. Whoever
-// notices has to agree with the new server on what time it is, within the bound;
-// otherwise the call fails with coord.ErrClockSkew and changes nothing.
+// skew bound have passed, because no window that was forgotten reaches further. What the server
+// does not notice, processes may that have seen more: docs/guarantees.md has the list.
 //
-// What the server does not notice, those may who have seen more. A grant proves a loss if
-// its generation is above the stored one, or the same and another holder's, if its window
-// reaches beyond the stored one, or if the namespace has another nonce than when it was
-// granted: each namespace has a random one. So does what a coordinator has seen in any
-// reply, of the nonce and of the last generation given out. The floor is then raised in the
-// same way, once: the loss is put on record, and a holder who learns of it late, hours
-// after the quarantine, raises nothing, if all windows of the time at which it saw what it
-// knows end below the floor of that record, or if it has shown that in the quarantine
-// already. Otherwise the record itself may have come back from a backup. A quarantine does
-// not protect what was granted while it lasts, because that reaches beyond its end: losses
-// of that begin another one.
+// Init ends the quarantine of a namespace that was made because none was there, if nothing was
+// granted in it and no holder has shown a grant that was forgotten. So declare a namespace new
+// once, and never after a loss.
+//
+// Holders go on to the end of the windows that they have. With the default horizon,
+// that is as long as MaxHorizon, and they are without IDs for about as long as Redis
+// was away, the renewal interval and the skew bound: some seconds. Shorter horizons
+// wait for longer.
 //
 // # A new history that is no loss
 //
@@ -159,25 +130,11 @@
 //     RESETSTAT sets it back.
 //
 // So a failover and back, without a restart, in which writes were lost, is missed only if
-// the statistics were reset after it, and no script has run between it and the moment at
+// the statistics were reset after it, and nothing was written between it and the moment at
 // which the server forgot the other history. By then all windows that were lost are over,
 // because that takes repl-backlog-ttl: an hour, unless it was set. Keep it at 0, which is
 // never, or at a minute and more. A server that does not show these figures is
-// quarantined.
-//
-// Init ends the quarantine of a namespace in which nothing was granted, except if it is
-// known not to be new: a holder has shown, with a renewal or a release, a grant that Redis
-// has forgotten. Its quarantine is the floor from then on, which Init keeps. Before that,
-// nothing tells a lost namespace from a new one, also if an acquisition has seen it
-// after the loss and was refused (one that succeeds has granted something, after which Init
-// is refused). So declare a namespace new once, and never after a loss.
-//
-// Holders go on to the end of the windows that they have. With the default horizon,
-// that is as long as MaxHorizon, and they are without IDs for about as long as Redis
-// was away, the renewal interval and the skew bound: some seconds. Shorter horizons
-// wait for longer.
-//
-// The same happens, for nothing, when a slot of a Cluster moves to another node.
+// quarantined. So is a namespace whose slot of a Cluster moves to another node.
 //
 // # What Redis cannot promise
 //
@@ -188,7 +145,7 @@
 // and min-replicas-max-lag to some seconds, and add as much to the skew bound. Deleting
 // single fields of the hash, or putting an older copy of it back into the same running
 // server, is noticed only when somebody comes who has seen more, and others may have been
-// granted what was lost by then: call [Coordinator.Quarantine] at once. If that is not
+// granted what was lost by then: call Quarantine at once. If that is not
 // enough, use etcd or ZooKeeper.
 //
 // A namespace that another one follows, see package follow, is closed for as long as Redis

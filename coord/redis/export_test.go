@@ -1,27 +1,45 @@
 package redis
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// SetMaxHorizon shortens what a test has to wait for after a loss. It is for before
-// the coordinator is used.
-func (c *Coordinator) SetMaxHorizon(d time.Duration) { c.maxHorizon = d }
+// NewShort is New with another MaxHorizon, so that there is less to wait for after a loss.
+func NewShort(client goredis.UniversalClient, namespace string, maxHorizon time.Duration, o Options) (*Coordinator, error) {
+	return connected{client: client, namespace: namespace, at: address(client), maxHorizon: maxHorizon}.coordinator(o)
+}
+
+// SetClocks has servers tell a time that is ahead of theirs, by their ports: the step reads the
+// clock, and nothing else of a server does.
+func (c *Coordinator) SetClocks(ahead map[string]time.Duration) {
+	const clock = "local now = time[1] * 1e6 + time[2]\n"
+	var clocks strings.Builder
+	for port, d := range ahead {
+		fmt.Fprintf(&clocks, "if string.find(redis.call('INFO', 'server'), 'tcp_port:%s%%s') then now = now + %d end\n", port, d.Microseconds())
+	}
+	before, after, found := strings.Cut(stepSource, clock)
+	if !found {
+		panic("the step does not read the clock as it did")
+	}
+	c.store.step = goredis.NewScript(before + clock + clocks.String() + after)
+}
 
 // Commands are the rights that a user of Redis needs.
 func Commands() []string { return commands }
 
-// SetSkewBound sets a skew bound that is too short for anything but a test.
-func (c *Coordinator) SetSkewBound(d time.Duration) { c.opts.SkewBound = d }
+// KeyOf is the key of a namespace.
+func KeyOf(namespace string) string { return keyOf(namespace) }
 
 // IdleConnections is how many connections of the client are in no use.
-func (c *Coordinator) IdleConnections() int { return int(c.client.PoolStats().IdleConns) }
+func (c *Coordinator) IdleConnections() int { return int(c.store.client.PoolStats().IdleConns) }
 
 // ClientTimeouts are those of the client.
 func (c *Coordinator) ClientTimeouts() (read, write, dial time.Duration) {
-	switch client := c.client.(type) {
+	switch client := c.store.client.(type) {
 	case *goredis.Client:
 		o := client.Options()
 		return o.ReadTimeout, o.WriteTimeout, o.DialTimeout

@@ -3,6 +3,7 @@ package redis_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/redis"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
@@ -30,20 +32,12 @@ func TestSentinelFailover(t *testing.T) {
 	for _, s := range streams {
 		s.more(t, 100)
 	}
-	began := time.Now()
 	servers.Primary.Kill()
 	eventually(t, "the replica is promoted", func() bool { return role(servers.Replica.Client(t)) == "master" })
-	failover := time.Since(began)
 	newcomer := run(generate(t, shortCoordinator(t, servers.Client(t), ns), lease()))
-	streams = append(streams, newcomer)
 	servers.Primary.Restart(t) // it comes back, and follows the one that took its place
 	eventually(t, "the old primary is a replica", func() bool { return role(servers.Primary.Client(t)) == "slave" })
-	for i, s := range streams {
-		s.more(t, 500)
-		s.stop(t, 600)
-		t.Logf("failover took %v; generator %d was without an ID for %v; first error: %v", failover, i, s.pause, s.err)
-	}
-	wantUnique(t, streams...)
+	stop(t, append(streams, newcomer)...)
 }
 
 // role is what a server says that it is; empty: it says nothing.
@@ -62,15 +56,24 @@ type pair struct {
 	a, b   *redistest.Server
 	link   *proxytest.Proxy // to a
 	active atomic.Pointer[redistest.Server]
+	ahead  map[string]time.Duration // by how much the servers' clocks are
 }
 
+// newPair returns a pair in which b follows a.
 func newPair(t *testing.T) *pair {
+	t.Helper()
+	p := newPairApart(t)
+	follow(t, p.b, p.link.Addr)
+	return p
+}
+
+// newPairApart returns a pair of which none follows the other.
+func newPairApart(t *testing.T) *pair {
 	t.Helper()
 	o := redistest.Options{Args: []string{"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"}}
 	p := &pair{a: redistest.Start(t, o), b: redistest.Start(t, o)}
 	p.link = proxytest.Start(t, p.a.Addr)
 	p.active.Store(p.a)
-	follow(t, p.b, p.link.Addr)
 	return p
 }
 
@@ -98,6 +101,23 @@ func (p *pair) client(t *testing.T) *goredis.Client {
 	return c
 }
 
+// set sets the clocks of the servers, as coordinators of the pair see them.
+func (p *pair) set(a, b time.Duration) {
+	p.ahead = map[string]time.Duration{}
+	for s, d := range map[*redistest.Server]time.Duration{p.a: a, p.b: b} {
+		_, port, _ := net.SplitHostPort(s.Addr)
+		p.ahead[port] = d
+	}
+}
+
+// coordinator returns a coordinator of the pair, with a short horizon.
+func (p *pair) coordinator(t *testing.T, ns string) *redis.Coordinator {
+	t.Helper()
+	c := shortCoordinator(t, p.client(t), ns)
+	c.SetClocks(p.ahead)
+	return c
+}
+
 // synced waits until b has what a has.
 func (p *pair) synced(t *testing.T) {
 	t.Helper()
@@ -113,84 +133,124 @@ func (p *pair) promote(t *testing.T, s *redistest.Server) {
 	p.active.Store(s)
 }
 
-// TestLostWrites: a replica is promoted that lacks the last writes: a grant, and
-// renewals. It quarantines the namespace, and no ID comes twice.
-func TestLostWrites(t *testing.T) {
-	t.Parallel()
-	p := newPair(t)
-	ns := newNamespace(t, p.client(t), layout)
-	early := run(generate(t, shortCoordinator(t, p.client(t), ns), lease()))
-	early.more(t, 10)
-	p.synced(t)
-	p.link.Hang()
-	// What comes now is confirmed and lost.
-	unknown := run(generate(t, shortCoordinator(t, p.client(t), ns), lease()))
-	unknown.more(t, 200)
-	before := tickNow()
+// replace kills a, and has b take its place, with what it has.
+func (p *pair) replace(t *testing.T) {
+	t.Helper()
 	p.a.Kill()
 	p.promote(t, p.b)
-	c := shortCoordinator(t, p.client(t), ns)
-	g := acquireShort(t, c, capacity)
-	if g.NotBefore < before+shortHorizon.Milliseconds() {
-		t.Errorf("after a promotion at tick %d, %v was granted; want nothing before tick %d", before, g, before+shortHorizon.Milliseconds())
-	}
-	newcomer := run(generate(t, shortCoordinator(t, p.client(t), ns), lease()))
-	for _, s := range []*stream{early, unknown, newcomer} {
-		s.more(t, 500)
-		s.stop(t, 500)
-		t.Logf("without an ID for %v; first error: %v", s.pause, s.err)
-	}
-	wantUnique(t, early, unknown, newcomer)
 }
 
-// shortRequest is request with the horizon of these tests.
-func shortRequest(n int) coord.Request {
-	r := request(n)
-	r.Until = r.Now + shortHorizon.Milliseconds()
-	return r
-}
-
-// acquireShort acquires with such a request, and must succeed. The skew bound is short as
-// well: a request that waited for a processor is made again, with the time that it is then.
-func acquireShort(t *testing.T, c *redis.Coordinator, n int) (g coord.Grant) {
-	t.Helper()
-	eventually(t, "a request is in time", func() (ok bool) {
-		var err error
-		g, err = c.Acquire(within(t), shortRequest(n))
-		if err != nil && !late(err) {
-			t.Fatal(err)
-		}
-		return err == nil
-	})
-	return g
-}
-
-// late tells whether a call was refused because it took longer than the skew bound.
-func late(err error) bool {
-	return errors.Is(err, coord.ErrClockSkew) || strings.Contains(err.Error(), "too old; try again")
-}
-
-// TestFailback: A fails over to B and back again, without a restart. Of A, the second
-// time, only the history of its data says that its last writes were lost.
-func TestFailback(t *testing.T) {
+// TestLostWrites: a replica is promoted that lacks the last writes, a grant and renewals, and whose
+// clock, or that of the master before it, is almost as far from the callers' as it may be. It
+// quarantines the namespace, and no ID comes twice.
+func TestLostWrites(t *testing.T) {
 	t.Parallel()
-	p := newPair(t)
-	ns := newNamespace(t, p.client(t), layout)
-	c := shortCoordinator(t, p.client(t), ns)
-	acquireShort(t, c, capacity)
-	p.synced(t)
-	p.link.Hang()
-	lost := acquireShort(t, c, capacity) // B never learns of it
-	p.promote(t, p.b)                    // and is not used
-	follow(t, p.a, p.b.Addr)
-	p.promote(t, p.a)
-	before := tickNow()
-	g := acquireShort(t, shortCoordinator(t, p.client(t), ns), capacity) // which knows nothing of what was lost
-	if g.NotBefore < before+shortHorizon.Milliseconds() {
-		t.Errorf("%v was lost in a failover and back; then %v was granted, with no quarantine", lost, g)
+	const apart = 900 * time.Millisecond
+	clocks := [][2]time.Duration{{0, 0}, {apart, 0}, {0, -apart}, {-apart, 0}, {0, apart}}
+	atOnce := make(chan struct{}, 3)
+	for n := range fulltest.Rounds(3, 50) {
+		ahead := clocks[n%len(clocks)]
+		t.Run(fmt.Sprint(n, ahead), func(t *testing.T) {
+			t.Parallel()
+			atOnce <- struct{}{}
+			defer func() { <-atOnce }()
+			p := newPair(t)
+			p.set(ahead[0], ahead[1])
+			ns := newNamespace(t, p.client(t), layout)
+			streams := []*stream{run(generate(t, p.coordinator(t, ns), lease()))}
+			streams[0].more(t, 10)
+			p.synced(t)
+			p.link.Hang()
+			// What comes now is confirmed and lost.
+			streams = append(streams, run(generate(t, p.coordinator(t, ns), lease())))
+			streams[1].more(t, 200)
+			p.replace(t)
+			stop(t, append(streams, run(generate(t, p.coordinator(t, ns), lease())))...)
+		})
 	}
-	if g.WorkerID != lost.WorkerID {
-		t.Errorf("%v was lost, and then %v granted: nothing was lost, and the test proves nothing", lost, g)
+}
+
+// TestWrongMaster: a master whose clock alone is wrong is not believed, and nothing is written.
+func TestWrongMaster(t *testing.T) {
+	t.Parallel()
+	for _, ahead := range []time.Duration{-time.Hour, time.Hour} {
+		p := newPair(t)
+		p.set(0, ahead)
+		ns := newNamespace(t, p.client(t), layout)
+		c := p.coordinator(t, ns)
+		g := acquireShort(t, c, 2)
+		p.synced(t)
+		p.replace(t)
+		had := func() string { return p.b.Do(t, "HMGET", redis.KeyOf(ns), "n", "meta", "origin") + p.b.Do(t, "DBSIZE") }
+		before := had()
+		for what, call := range map[string]func() error{
+			"Renew":      func() error { _, err := c.Renew(within(t), g, g.NotAfter+1); return err },
+			"Release":    func() error { return c.Release(within(t), g, g.NotAfter) },
+			"Acquire":    func() error { _, err := c.Acquire(within(t), shortRequest(2)); return err },
+			"Quarantine": func() error { _, err := c.Quarantine(within(t), time.Time{}); return err },
+			"a newcomer": func() error { _, err := p.coordinator(t, ns).Acquire(within(t), shortRequest(2)); return err },
+			"a start":    func() error { _, err := p.coordinator(t, "new").Acquire(within(t), shortRequest(2)); return err },
+		} {
+			err := call()
+			for n := 0; n < 3 && err != nil && !errors.Is(err, coord.ErrClockSkew); n++ { // its connection was to the other one
+				err = call()
+			}
+			if !errors.Is(err, coord.ErrClockSkew) {
+				t.Errorf("%s, with a clock that is %v ahead: %v; want %v", what, ahead, err, coord.ErrClockSkew)
+			}
+		}
+		if now := had(); now != before {
+			t.Errorf("a master that is %v ahead has %s; it had %s", ahead, now, before)
+		}
+	}
+}
+
+// TestStoppedInBetween: a process has looked at the old master, and is stopped before it writes for
+// longer than the quarantine that the new one needs. What it decided is not written there.
+func TestStoppedInBetween(t *testing.T) {
+	t.Parallel()
+	for _, what := range []string{`"write"`, `"settles"`} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			p := newPair(t)
+			i := &interrupter{client: p.client(t)}
+			i.client.AddHook(i)
+			ns := newNamespace(t, p.client(t), layout)
+			c, other := shortCoordinator(t, i.client, ns), shortCoordinator(t, p.client(t), ns)
+			mustRelease(t, c, acquireShort(t, c, 2))
+			if what == `"settles"` {
+				elsewhere(t, p.a.Client(t), ns) // a first loss, which it has noticed
+			}
+			p.synced(t)
+			var all []coord.Grant
+			acted := i.before(1, what, func() {
+				p.link.Hang()
+				all = append(all, acquireShort(t, shortCoordinator(t, p.a.Client(t), ns), 2)) // which is lost
+				p.replace(t)
+				for range 2 {
+					g := acquireShort(t, other, 2)
+					eventually(t, "the quarantine is over", func() bool { return tickNow() > g.NotBefore })
+					g, err := other.Renew(within(t), g, g.NotAfter+1000)
+					if err != nil {
+						t.Error(err)
+					}
+					all = append(all, g)
+					mustRelease(t, other, g)
+				}
+			})
+			g, err := c.Acquire(within(t), shortRequest(2))
+			for n := 0; n < 3 && err != nil; n++ { // its connection was to the other one
+				g, err = c.Acquire(within(t), shortRequest(2))
+			}
+			if err != nil || !acted() {
+				t.Fatal(g, err)
+			}
+			for _, h := range all[:1] {
+				if h.WorkerID == g.WorkerID && g.NotBefore < h.NotAfter || g.NotBefore < metaOf(t, p.b.Client(t), ns).Floor {
+					t.Errorf("%v was granted beside %v", g, h)
+				}
+			}
+		})
 	}
 }
 
@@ -207,23 +267,20 @@ func TestCutOffMaster(t *testing.T) {
 		return strings.Contains(p.a.Do(t, "INFO", "replication"), "min_slaves_good_slaves:1")
 	})
 	p.link.Hang()
+	refused := func(err error) bool { return err != nil && strings.Contains(err.Error(), "NOREPLICAS") }
 	eventually(t, "the master stops", func() bool {
 		h, err := c.Renew(within(t), g, g.NotAfter+1)
 		if err == nil {
 			g = h
-			return false
-		}
-		if errors.Is(err, coord.ErrLeaseLost) || !late(err) && !strings.Contains(err.Error(), "NOREPLICAS") {
+		} else if !refused(err) {
 			t.Fatalf("Renew at a master that is cut off: %v", err)
 		}
-		return !late(err)
+		return err != nil
 	})
-	for what, err := range map[string]error{
-		"Acquire": func() error { _, err := c.Acquire(within(t), shortRequest(2)); return err }(),
-		"Release": c.Release(within(t), g, g.NotBefore),
-	} {
-		if err == nil || !strings.Contains(err.Error(), "NOREPLICAS") {
-			t.Errorf("%s at a master that is cut off: %v", what, err)
-		}
+	if _, err := c.Acquire(within(t), shortRequest(2)); !refused(err) {
+		t.Errorf("Acquire at a master that is cut off: %v", err)
+	}
+	if err := c.Release(within(t), g, g.NotBefore); !refused(err) {
+		t.Errorf("Release at a master that is cut off: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 const (
@@ -23,8 +24,7 @@ const (
 	MaxHorizon = 30 * time.Second
 	// DefaultSkewBound is how far apart the clocks of holders and servers may be.
 	DefaultSkewBound = time.Second
-	// MaxShare is how many worker IDs a share can have: the server keeps an index of
-	// them.
+	// MaxShare is how many worker IDs a share can have: an acquisition reads who holds them.
 	MaxShare = 1 << 16
 )
 
@@ -41,7 +41,7 @@ type Options struct {
 	// apart the clocks of servers that succeed each other may be. 0: 1 s. It is less
 	// than MaxHorizon, and the same for all who use a namespace.
 	SkewBound time.Duration
-	// Clock tells how long a call took. Nil: the system's. Give the same clock to the
+	// Clock is compared with the server's. Nil: the system's. Give the same clock to the
 	// generator.
 	Clock clock.Clock
 	// Logger receives what an operator may want to know. Nil: warnings go to
@@ -79,27 +79,48 @@ func New(client goredis.UniversalClient, namespace string, opts Options) (*Coord
 	if err := driver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
+	return connected{client: client, namespace: namespace, at: address(client), place: placeOf(client, namespace), maxHorizon: MaxHorizon}.coordinator(opts)
+}
+
+// placeOf names the namespace by the servers that a client talks to; empty: they are not known.
+func placeOf(client goredis.UniversalClient, namespace string) string {
+	switch client := client.(type) {
+	case *goredis.Client:
+		if o := client.Options(); o.Addr != viaSentinel {
+			return target{addrs: []string{o.Addr}, db: o.DB, namespace: namespace}.place(single)
+		}
+	case *goredis.ClusterClient:
+		return target{addrs: client.Options().Addrs, namespace: namespace}.place(cluster)
+	}
+	return ""
+}
+
+// connected is what a coordinator is made of beside its options.
+type connected struct {
+	client     goredis.UniversalClient
+	namespace  string
+	at, place  string // where the client connects to, and the text of [coord.Description]
+	secure     bool
+	maxHorizon time.Duration // MaxHorizon; tests of this package shorten it
+}
+
+// coordinator returns the coordinator of a client that was checked.
+func (c connected) coordinator(opts Options) (*Coordinator, error) {
 	opts, err := opts.resolve()
 	if err != nil {
 		return nil, err
 	}
-	c := &Coordinator{client: client, at: address(client), namespace: namespace, opts: opts, log: opts.Logger, maxHorizon: MaxHorizon}
-	if _, err := driver.ResolveLease(c.rules(), coord.LeaseConfig{}); err != nil {
+	s := &store{
+		client: c.client, step: step, key: keyOf(c.namespace), namespace: c.namespace, maxHorizon: c.maxHorizon, at: c.at, secure: c.secure, log: opts.Logger,
+	}
+	p, err := protocol.New(s, protocol.Settings{
+		Driver: "redis", Title: "Redis", Namespace: c.namespace, Place: c.place, Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: c.maxHorizon,
+		ShortOnly: "a Redis can lose the namespace itself, and with it how far its windows reach",
+		SkewBound: opts.SkewBound, ServerClock: true, Forgets: true, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
+	})
+	if err != nil {
 		return nil, err
 	}
-	switch client := client.(type) {
-	case *goredis.Client:
-		if o := client.Options(); o.Addr != viaSentinel {
-			c.place = target{addrs: []string{o.Addr}, db: o.DB, namespace: namespace}.place(single)
-		}
-	case *goredis.ClusterClient:
-		c.place = target{addrs: client.Options().Addrs, namespace: namespace}.place(cluster)
-	}
-	c.life = lifetime.Begin("redis", namespace)
-	return c, nil
-}
-
-// rules are those of the leases.
-func (c *Coordinator) rules() coord.LeaseRules {
-	return coord.LeaseRules{Set: c.opts.Lease, MinTTL: MinTTL, MaxHorizon: c.maxHorizon}
+	s.life = p.Life().Context()
+	return &Coordinator{Coordinator: p, store: s}, nil
 }

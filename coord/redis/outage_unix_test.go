@@ -4,18 +4,20 @@ package redis_test
 
 import (
 	"crypto/rand"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/redis"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
-	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
 // TestShortOutage: an outage that is shorter than the horizon less the renewal
-// interval is not noticed by those who want IDs, although the lease ends meanwhile. A
-// fifth of the window is used up by it: what remains is for a machine that is slow.
+// interval is not noticed by those who want IDs, although the lease ends meanwhile.
 func TestShortOutage(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
@@ -25,93 +27,98 @@ func TestShortOutage(t *testing.T) {
 	drivertest.ShortOutage(t, c, l, drivertest.Frozen(), server)
 }
 
-// TestLongOutage: a longer outage gives an error that says what is wrong, and ends by
-// itself.
-func TestLongOutage(t *testing.T) {
+// TestOperations: what operators do to a server under running holders, and what befalls it. None
+// makes an ID twice, and service comes back by itself.
+func TestOperations(t *testing.T) {
+	t.Parallel()
+	for name, do := range map[string]func(t *testing.T, s *redistest.Server, ns string){
+		"FLUSHALL": func(t *testing.T, s *redistest.Server, _ string) { t.Helper(); s.Do(t, "FLUSHALL") },
+		"DEL":      func(t *testing.T, s *redistest.Server, ns string) { t.Helper(); s.Do(t, "DEL", redis.KeyOf(ns)) },
+		"restart":  func(t *testing.T, s *redistest.Server, _ string) { t.Helper(); s.Kill(); s.Restart(t) },
+		"SCRIPT FLUSH and CLIENT KILL": func(t *testing.T, s *redistest.Server, _ string) {
+			t.Helper()
+			s.Do(t, "SCRIPT", "FLUSH")
+			s.Do(t, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+		},
+		"CLIENT PAUSE": func(t *testing.T, s *redistest.Server, _ string) { t.Helper(); s.Do(t, "CLIENT", "PAUSE", 1500, "ALL") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, redistest.Options{AppendOnly: true})
+			ns := newNamespace(t, server.Client(t), layout)
+			var streams []*stream
+			for _, d := range []time.Duration{2, 1} {
+				l := lease()
+				l.Horizon /= d
+				streams = append(streams, run(generate(t, leasing(t, server.Client(t), ns, l, redis.DefaultSkewBound), l)))
+			}
+			for _, s := range streams {
+				s.more(t, 100)
+			}
+			do(t, server, ns)
+			stop(t, append(streams, run(generate(t, shortCoordinator(t, server.Client(t), ns), lease())))...)
+		})
+	}
+}
+
+// TestFlushInRealTime: everything is lost, with MaxHorizon as it is.
+func TestFlushInRealTime(t *testing.T) {
+	fulltest.Long(t, "half a minute of real time; TestOperations is the same at 3 s")
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
-	c := newCoordinator(t, server.Client(t), newNamespace(t, server.Client(t), layout), nil)
-	c.SetMaxHorizon(shortHorizon)
-	drivertest.LongOutage(t, c, lease(), server.Addr, func() { server.Freeze(t) }, func() { server.Thaw(t) })
-}
-
-// TestRestart: Redis is killed and started again with all that it had confirmed. It
-// cannot know that that is all, so a quarantine follows; what remains of a window with
-// the longest horizon covers most of it.
-func TestRestart(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t, redistest.Options{AppendOnly: true})
 	ns := newNamespace(t, server.Client(t), layout)
-	g := generate(t, shortCoordinator(t, server.Client(t), ns), lease())
-	before := streamtest.Worker(t, g)
-	ids := run(g)
+	ids := run(generate(t, newCoordinator(t, server.Client(t), ns, &redis.Options{}), coord.LeaseConfig{}))
 	ids.more(t, 100)
 	began := time.Now()
-	server.Kill()
-	server.Restart(t)
-	outage := time.Since(began)
-	eventually(t, "the floor takes effect", func() bool { return ids.failed() || time.Since(began) > 2*shortHorizon })
-	ids.more(t, 100)
-	ids.stop(t, 200)
-	t.Logf("an outage of %v; without an ID for %v; first error: %v", outage, ids.pause, ids.err)
-	streamtest.SameTerm(t, g, before)
-	wantUnique(t, ids)
-}
-
-// TestClusterOtherNodeAway: in a Cluster, a node that does not have the namespace is
-// away, with which the whole Cluster stops. What is left of the window covers that.
-func TestClusterOtherNodeAway(t *testing.T) {
-	t.Parallel()
-	cluster, ns, owner := clusterWithNamespace(t)
-	l := lease()
-	l.Horizon = redis.MaxHorizon
-	ids := run(generate(t, newCoordinator(t, cluster.Client(t), ns, nil), l))
-	ids.more(t, 100)
-	for _, s := range cluster.Nodes {
-		if s == owner {
-			continue
-		}
-		s.Freeze(t)
-		held := time.Now()
-		eventually(t, "a second passes", func() bool { return time.Since(held) > time.Second })
-		s.Thaw(t)
-		break
+	server.Do(t, "FLUSHALL")
+	newcomer := run(generate(t, newCoordinator(t, server.Client(t), ns, &redis.Options{}), coord.LeaseConfig{}))
+	if waited := time.Since(began); waited < redis.MaxHorizon {
+		t.Errorf("a newcomer was served %v after the loss", waited)
 	}
-	cluster.Await(t)
-	ids.more(t, 100)
-	ids.stop(t, 200)
-	ids.wantNoError(t)
+	stop(t, ids, newcomer)
 }
 
-// TestClusterNodeLoss: in a Cluster, the node that has the namespace is killed and
-// comes back.
-func TestClusterNodeLoss(t *testing.T) {
+// TestReshard: the slot of a Cluster that has a namespace moves while that is used. Nothing stops
+// the move, since the namespace is one key; and then the node that has it is killed, and comes back.
+func TestReshard(t *testing.T) {
 	t.Parallel()
-	cluster, ns, owner := clusterWithNamespace(t)
-	ids := run(generate(t, shortCoordinator(t, cluster.Client(t), ns), lease()))
-	ids.more(t, 100)
-	owner.Kill()
-	owner.Restart(t)
-	cluster.Await(t)
-	eventually(t, "the floor takes effect", ids.failed)
-	other := run(generate(t, shortCoordinator(t, cluster.Client(t), ns), lease()))
-	other.more(t, 100)
-	ids.more(t, 100)
-	for _, s := range []*stream{ids, other} {
-		s.stop(t, 100)
-		t.Logf("without an ID for %v; first error: %v", s.pause, s.err)
-	}
-	wantUnique(t, ids, other)
-}
-
-// clusterWithNamespace starts a Cluster and declares a namespace new in it, which the
-// node has that is returned.
-func clusterWithNamespace(t *testing.T) (*redistest.Cluster, string, *redistest.Server) {
-	t.Helper()
 	cluster := redistest.StartCluster(t, redistest.Options{AppendOnly: true, Silence: time.Second}, 3)
 	ns := rand.Text()
 	if err := newCoordinator(t, cluster.Client(t), ns, nil).Init(within(t), space()); err != nil {
 		t.Fatal(err)
 	}
-	return cluster, ns, cluster.Of(t, "{"+ns+"}:slots")
+	ids := run(generate(t, shortCoordinator(t, cluster.Client(t), ns), lease()))
+	ids.more(t, 100)
+	from, to := cluster.Of(t, redis.KeyOf(ns)), cluster.Nodes[0]
+	if to == from {
+		to = cluster.Nodes[1]
+	}
+	slot := from.Do(t, "CLUSTER", "KEYSLOT", redis.KeyOf(ns))
+	to.Do(t, "CLUSTER", "SETSLOT", slot, "IMPORTING", from.Do(t, "CLUSTER", "MYID"))
+	from.Do(t, "CLUSTER", "SETSLOT", slot, "MIGRATING", to.Do(t, "CLUSTER", "MYID"))
+	host, port, _ := strings.Cut(to.Addr, ":")
+	n, err := strconv.Atoi(slot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		keys := from.Client(t).ClusterGetKeysInSlot(within(t), n, 100).Val()
+		if len(keys) == 0 {
+			break
+		}
+		for _, key := range keys {
+			if said := from.Do(t, "MIGRATE", host, port, key, 0, 5000); said != "OK" {
+				t.Fatalf("MIGRATE %s: %s", key, said)
+			}
+			ids.more(t, 200) // renewed at the other node, while the slot is still on its way
+		}
+	}
+	for _, s := range []*redistest.Server{to, from} {
+		s.Do(t, "CLUSTER", "SETSLOT", slot, "NODE", to.Do(t, "CLUSTER", "MYID"))
+	}
+	ids.more(t, 1000)
+	to.Kill()
+	to.Restart(t)
+	cluster.Await(t)
+	stop(t, ids, run(generate(t, shortCoordinator(t, cluster.Client(t), ns), lease())))
 }

@@ -56,7 +56,7 @@ func everything(t *testing.T, ns string, user, others goredis.UniversalClient) e
 // forgets what was denied before.
 func setUser(t *testing.T, s *redistest.Server, user, ns string, rights []string) {
 	t.Helper()
-	args := []any{"ACL", "SETUSER", user, "reset", "on", ">pw", "~{" + ns + "}:*"}
+	args := []any{"ACL", "SETUSER", user, "reset", "on", ">pw", "~" + redis.KeyOf(ns)}
 	for _, r := range rights {
 		args = append(args, r)
 	}
@@ -120,7 +120,7 @@ func TestRights(t *testing.T) {
 		}
 	}
 	setUser(t, server, "elsewhere", "another", redis.Commands())
-	wantNamed(t, everything(t, "ns", login(t, server, "elsewhere", 0), client), "~{ns}:*")
+	wantNamed(t, everything(t, "ns", login(t, server, "elsewhere", 0), client), redis.KeyOf("ns"))
 }
 
 // TestRightsInADatabase: the same in a database other than 0, which has to be selected.

@@ -27,26 +27,6 @@ func slowly(t *testing.T) (*redis.Coordinator, *proxytest.Proxy) {
 	return newCoordinator(t, client, newNamespace(t, server.Client(t), layout), nil), network
 }
 
-// TestSlowRedis: a Redis that takes long for each answer serves, with all the time that a
-// call has, on the connection that there is.
-func TestSlowRedis(t *testing.T) {
-	t.Parallel()
-	c, network := slowly(t)
-	network.Delay(time.Duration(fulltest.Rounds(300, 3000)) * time.Millisecond)
-	g := mustAcquire(t, c, request(1))
-	for range 3 {
-		h, err := c.Renew(within(t), g, g.NotAfter+10)
-		if err != nil || h.NotAfter != g.NotAfter+10 {
-			t.Fatalf("Renew: %v, %v", h, err)
-		}
-		g = h
-	}
-	mustRelease(t, c, g)
-	if n := network.Connections(); n != 1 {
-		t.Errorf("%d connections were made; want 1", n)
-	}
-}
-
 // TestHiccup: an answer comes after the call has ended. Its connection is good for the
 // next call, and nothing of what was done is lost.
 func TestHiccup(t *testing.T) {

@@ -1,8 +1,11 @@
 package redis_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,17 +13,15 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/redis"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
-// slots is the hash of a namespace.
-func slots(ns string) string { return "{" + ns + "}:slots" }
-
 // stored returns a field of a namespace's hash.
 func stored(tb testing.TB, client *goredis.Client, ns, field string) string {
 	tb.Helper()
-	v, err := client.HGet(within(tb), slots(ns), field).Result()
+	v, err := client.HGet(within(tb), redis.KeyOf(ns), field).Result()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -30,243 +31,144 @@ func stored(tb testing.TB, client *goredis.Client, ns, field string) string {
 // store overwrites a field of a namespace's hash.
 func store(tb testing.TB, client *goredis.Client, ns, field, value string) {
 	tb.Helper()
-	if err := client.HSet(within(tb), slots(ns), field, value).Err(); err != nil {
+	if err := client.HSet(within(tb), redis.KeyOf(ns), field, value).Err(); err != nil {
 		tb.Fatal(err)
 	}
 }
 
-// TestDamagedSlot: a slot that this driver cannot have written is refused with its
-// name, and stays as it is.
-func TestDamagedSlot(t *testing.T) {
+// TestStoredFields: what is stored, by the byte, but for what is random or a time.
+func TestStoredFields(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
-	drivertest.DamagedSlots(t, func(t *testing.T) (coord.Coordinator, drivertest.Stored) {
-		ns := newNamespace(t, client, layout)
-		return newCoordinator(t, client, ns, nil), drivertest.Stored{
-			Name: slots(ns),
-			Get:  func() string { return stored(t, client, ns, "0") },
-			Put:  func(s string) { store(t, client, ns, "0", s) },
-		}
-	}, map[string]drivertest.Damage{
-		"beyond 2^53": {Spoil: drivertest.Replace(`"notBefore":0`, `"notBefore":9007199254740992`), Says: "notBefore"},
-		"retired and held": {Spoil: func(s string) string {
-			return strings.Replace(strings.Replace(s, `"retired":false`, `"retired":true`, 1), `"token":""`, `"token":"x"`, 1)
-		}, Says: "one of them is wrong"},
-	})
+	ns := newNamespace(t, client, layout)
+	c := newCoordinator(t, client, ns, nil)
+	if err := c.Retire(within(t), 17); err != nil {
+		t.Fatal(err)
+	}
+	req := request(1)
+	req.Identity = "pod-1"
+	g := mustAcquire(t, c, req)
+	got := []string{}
+	for name, value := range client.HGetAll(within(t), redis.KeyOf(ns)).Val() {
+		got = append(got, name+" = "+value)
+	}
+	slices.Sort(got)
+	text := strings.ReplaceAll(strings.Join(got, "\n"), g.Token, "TOKEN")
+	for pattern, name := range map[string]string{
+		`\b[0-9a-f]{40}\b`: "HEX", `"(since|renewed)":[0-9]+`: `"$1":TIME`, `"nonce":"[A-Z2-7]{26}"`: `"nonce":"RANDOM"`, `"notAfter":[1-9][0-9]+`: `"notAfter":TICK`,
+		`= 1[0-9]{15}(0+)\b`: "= ENDS$1",
+	} {
+		text = regexp.MustCompile(pattern).ReplaceAllString(text, name)
+	}
+	free := strings.Repeat("0", 16)
+	want := `0 = 1 {"version":1,"worker":0,"token":"TOKEN","identity":"pod-1","holder":"test","generation":1,"opened":0,"notBefore":0,"notAfter":TICK,"lastTick":2199023255551,"fingerprint":"41/10/12/1ms/2024-01-01T00:00:00Z","since":TIME,"renewed":TIME,"ttl":15000,"retired":false}
+17 = 1 {"version":1,"worker":17,"token":"","identity":"","holder":"","generation":1,"opened":0,"notBefore":0,"notAfter":0,"lastTick":2199023255551,"fingerprint":"41/10/12/1ms/2024-01-01T00:00:00Z","since":TIME,"renewed":TIME,"ttl":1,"retired":true}
+h:pod-1 = 0
+l:0 = ENDS` + strings.Repeat(free, 15) + `
+l:1 = ` + free + "9000000000000000" + strings.Repeat(free, 14) + `
+meta = 2 {"version":2,"minReader":2,"fingerprint":"41/10/12/1ms/2024-01-01T00:00:00Z","epoch":1704067200000000,"unit":1000,"lastTick":2199023255551,"capacity":1024,"nonce":"RANDOM","lineage":"","maxHorizon":0,"floor":0,"base":0,"loss":{"nonce":"","floor":0,"found":0}}
+n = 4
+origin = HEX-HEX HEX 0
+t:TOKEN = 0`
+	if text != want {
+		t.Errorf("stored is\n%s\nwant\n%s", text, want)
+	}
 }
 
-// TestDamagedNamespace: the same for what is stored of the namespace itself.
-func TestDamagedNamespace(t *testing.T) {
+// TestOldLayout: what the versions before the first release have stored is refused by every call,
+// and stays: who ignored it would grant its windows again.
+func TestOldLayout(t *testing.T) {
+	client := redistest.Start(t, redistest.Options{}).Client(t)
+	c := newCoordinator(t, client, "ns", nil)
+	old := map[string]string{
+		"gen": "1", "shares": "0+2", "t:TOKEN": "0",
+		"0":    `{"version":1,"token":"TOKEN","identity":"","holder":"test","generation":1,"notBefore":1,"notAfter":5000,"lastTick":2199023255551,"since":"2026-05-17T09:30:00Z","renewed":"2026-05-17T09:30:00Z","ttl":15000,"retired":false}`,
+		"meta": `{"version":2,"minReader":2,"fingerprint":"` + layout + `","epoch":1704067200000000,"unit":1000,"lastTick":2199023255551,"capacity":1024,"nonce":"N","lineage":"a-b","maxHorizon":0,"floor":1,"base":1,"loss":{"nonce":"","floor":0,"found":0},"received":0}`,
+	}
+	if err := client.HSet(within(t), "{ns}:slots", old).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for what, call := range everyCall(c) {
+		drivertest.WantInvalid(t, what, call(within(t)), "an earlier version of this program has made it", "'unalike quarantine --until'", "{ns}:slots")
+	}
+	if now := client.HGetAll(within(t), "{ns}:slots").Val(); fmt.Sprint(now) != fmt.Sprint(old) {
+		t.Errorf("the old layout was overwritten: %v", now)
+	}
+}
+
+// everyCall is each of a coordinator's calls.
+func everyCall(c *redis.Coordinator) map[string]func(context.Context) error {
+	g := coord.Grant{Token: "TOKEN", Generation: 1, NotAfter: 5000}
+	return map[string]func(context.Context) error{
+		"Acquire":    func(ctx context.Context) error { _, err := c.Acquire(ctx, request(1)); return err },
+		"Renew":      func(ctx context.Context) error { _, err := c.Renew(ctx, g, 6000); return err },
+		"Release":    func(ctx context.Context) error { return c.Release(ctx, g, 100) },
+		"Init":       func(ctx context.Context) error { return c.Init(ctx, space()) },
+		"List":       func(ctx context.Context) error { _, err := c.List(ctx); return err },
+		"Inspect":    func(ctx context.Context) error { _, err := c.Inspect(ctx); return err },
+		"Quarantine": func(ctx context.Context) error { _, err := c.Quarantine(ctx, time.Now()); return err },
+		"Lower":      func(ctx context.Context) error { _, err := c.Lower(ctx); return err },
+		"Retire":     func(ctx context.Context) error { return c.Retire(ctx, 0) },
+	}
+}
+
+// TestDamaged: what this driver cannot have written is refused with its name, and stays as it is.
+func TestDamaged(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
 	for name, spoil := range map[string]func(t *testing.T, ns string){
-		"meta": func(t *testing.T, ns string) { t.Helper(); store(t, client, ns, "meta", "{}") },
-		"unit 0": func(t *testing.T, ns string) {
+		"meta": func(t *testing.T, ns string) { t.Helper(); store(t, client, ns, "meta", "x") },
+		"meta of a later version": func(t *testing.T, ns string) {
 			t.Helper()
-			store(t, client, ns, "meta", strings.Replace(stored(t, client, ns, "meta"), `"unit":1000`, `"unit":0`, 1))
+			store(t, client, ns, "meta", strings.Replace(stored(t, client, ns, "meta"), `"version":2,"minReader":2`, `"version":9,"minReader":9`, 1))
 		},
-		"meta missing": func(t *testing.T, ns string) { t.Helper(); client.HDel(within(t), slots(ns), "meta") },
-		"gen":          func(t *testing.T, ns string) { t.Helper(); store(t, client, ns, "gen", "7.0") },
-		"slots":        func(t *testing.T, ns string) { t.Helper(); client.Set(within(t), slots(ns), "x", 0) },
-		"free":         func(t *testing.T, ns string) { t.Helper(); client.Set(within(t), "{"+ns+"}:free", "x", 0) },
+		"meta missing": func(t *testing.T, ns string) { t.Helper(); client.HDel(within(t), redis.KeyOf(ns), "meta") },
+		"slots":        func(t *testing.T, ns string) { t.Helper(); client.Set(within(t), redis.KeyOf(ns), "x", 0) },
 	} {
 		ns := newNamespace(t, client, layout)
 		c := newCoordinator(t, client, ns, nil)
 		g := mustAcquire(t, c, request(capacity))
 		spoil(t, ns)
 		key, _, _ := strings.Cut(name, " ")
-		if h, err := c.Acquire(within(t), request(capacity)); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), key) {
-			t.Errorf("%s: Acquire: %v, %v", name, h, err)
-		}
+		_, err := c.Acquire(within(t), request(capacity))
+		drivertest.WantInvalid(t, name, err, key)
 		if h, err := c.Renew(within(t), g, g.NotAfter); errors.Is(err, coord.ErrLeaseLost) {
 			t.Errorf("%s: Renew: %v, %v; what is damaged proves nothing", name, h, err)
 		}
 	}
+	drivertest.DamagedSlots(t, func(t *testing.T) (coord.Coordinator, drivertest.Stored) {
+		ns := newNamespace(t, client, layout)
+		return newCoordinator(t, client, ns, nil), drivertest.Stored{
+			Name: redis.KeyOf(ns),
+			Get:  func() string { return stored(t, client, ns, "0") },
+			Put:  func(s string) { store(t, client, ns, "0", s) },
+		}
+	}, map[string]drivertest.Damage{"another's": {Spoil: drivertest.Replace(`"worker":0`, `"worker":1`), Says: "the slot of worker ID 1"}})
 }
 
-// TestIndexLost: the indexes are made anew from what is stored, and a lease that was
-// deleted ends at once.
-func TestIndexLost(t *testing.T) {
-	client := redistest.Start(t, redistest.Options{}).Client(t)
-	ns := newNamespace(t, client, layout)
-	c := newCoordinator(t, client, ns, nil)
-	a, b := mustAcquire(t, c, request(4)), mustAcquire(t, c, request(4))
-	if err := c.Retire(within(t), 3); err != nil {
-		t.Fatal(err)
-	}
-	mustRelease(t, c, b)
-	for _, suffix := range []string{"free:0-3", "held:0-3"} {
-		if n, err := client.Del(within(t), "{"+ns+"}:"+suffix).Result(); err != nil || n != 1 {
-			t.Fatalf("%d keys with the name %s, %v", n, suffix, err)
-		}
-		req := request(4)
-		g := mustAcquire(t, c, req)
-		if g.WorkerID == a.WorkerID || g.WorkerID == 3 {
-			t.Errorf("without %s, %v was granted; worker ID %d is held and 3 retired", suffix, g, a.WorkerID)
-		}
-	}
-	var full *coord.NoWorkerIDError
-	if _, err := c.Acquire(within(t), request(4)); !errors.As(err, &full) || full.Capacity != 3 || full.InUse != 3 {
-		t.Errorf("the fourth of three: %v", err)
-	}
-	endLease(t, client, ns, a.WorkerID)
-	if g := mustAcquire(t, c, request(4)); g.WorkerID != a.WorkerID {
-		t.Errorf("%v was granted; only worker ID %d is free", g, a.WorkerID)
-	}
-	// A lease that somebody made to last for ever holds its worker ID.
-	client.Persist(within(t), leaseKey(ns, a.WorkerID))
-	client.Del(within(t), "{"+ns+"}:held:0-3")
-	if g, err := c.Acquire(within(t), request(4)); !errors.Is(err, coord.ErrNoWorkerID) {
-		t.Errorf("Acquire: %v, %v; want %v", g, err, coord.ErrNoWorkerID)
-	}
-}
-
-// TestHintsAreBounded: no more is stored of identities than there are worker IDs.
-func TestHintsAreBounded(t *testing.T) {
+// TestBounded: no more is stored of tokens and identities than there are worker IDs, whether they
+// were released or not; and a token that was granted another one leads to that.
+func TestBounded(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
 	ns := newNamespace(t, client, layout)
 	c := newCoordinator(t, client, ns, nil)
 	for i := range 20 {
 		req := request(2)
 		req.Identity = fmt.Sprint("pod-", i)
-		mustRelease(t, c, mustAcquire(t, c, req))
+		if g := mustAcquire(t, c, req); i%2 == 0 {
+			mustRelease(t, c, g)
+		} else {
+			redis.EndLease(t, client, ns, g.WorkerID)
+		}
 	}
-	if n, err := client.HLen(within(t), slots(ns)).Result(); err != nil || n != 3+2+2 {
-		t.Errorf("%d fields, %v; want meta, gen, shares, 2 slots and 2 identities", n, err)
+	if fields := client.HKeys(within(t), redis.KeyOf(ns)).Val(); len(fields) > 3+1+3*2 {
+		t.Errorf("%q; want meta, origin, n, a page of leases, and 2 slots, tokens and identities", fields)
 	}
-}
-
-// TestLeaseKeyIsReadable: an operator sees who holds a worker ID, and since when.
-func TestLeaseKeyIsReadable(t *testing.T) {
-	client := redistest.Start(t, redistest.Options{}).Client(t)
-	ns := newNamespace(t, client, layout)
-	req := request(1)
-	req.Holder = "web-3:\"4711\""
-	began := time.Now().Add(-2 * time.Second)
-	mustAcquire(t, newCoordinator(t, client, ns, nil), req)
-	v, err := client.Get(within(t), leaseKey(ns, 0)).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `{"token":"` + req.Token + `","holder":"web-3:\"4711\"","since":"`
-	since, ok := strings.CutPrefix(v, want)
-	at, err := time.Parse(time.RFC3339Nano, strings.TrimSuffix(since, `"}`))
-	if !ok || err != nil || at.Before(began) || at.After(time.Now().Add(2*time.Second)) {
-		t.Errorf("the lease is %s, %v", v, err)
-	}
-	left, err := client.PTTL(within(t), leaseKey(ns, 0)).Result()
-	if err != nil || left <= 0 || left > req.TTL {
-		t.Errorf("the lease lasts for %v, %v; want %v", left, err, req.TTL)
-	}
-}
-
-// TestRulesAfterALossOfState: a slot may name a grant's token and generation and yet be
-// for another window. Two rules look at its NotBefore for that reason.
-func TestRulesAfterALossOfState(t *testing.T) {
-	client := redistest.Start(t, redistest.Options{}).Client(t)
-	ns := newNamespace(t, client, layout)
-	c := newCoordinator(t, client, ns, nil)
-	g := mustAcquire(t, c, request(1))
-	old := g
-	old.NotBefore, old.NotAfter = g.NotBefore, g.NotAfter-5000
-	// The slot that names the grant now begins above the window that its holder has.
-	above := g.NotAfter - 1000
-	later := strings.Replace(stored(t, client, ns, "0"), `"notBefore":0`, fmt.Sprintf(`"notBefore":%d`, above), 1)
-	store(t, client, ns, "0", later)
-	if h, err := c.Renew(within(t), old, g.NotAfter+10); err != nil || h.NotBefore != above || h.NotAfter != g.NotAfter+10 {
-		t.Errorf("Renew of %v, the slot beginning at %d: %v, %v", old, above, h, err)
-	}
-	if h, err := c.Renew(within(t), g, g.NotAfter+20); err != nil || h.NotBefore != g.NotBefore || h.NotAfter != g.NotAfter+20 {
-		t.Errorf("Renew of %v, which reaches into the slot: %v, %v", g, h, err)
-	}
-	if err := c.Release(within(t), old, old.NotAfter); err != nil {
-		t.Fatal(err)
-	}
-	if h := mustAcquire(t, c, request(1)); h.NotBefore != above {
-		t.Errorf("released at %d by an old grant, the slot beginning at %d: the next is %v", old.NotAfter, above, h)
-	}
-}
-
-// TestPoisonedSlot: a window that reaches further ahead than any can have been pushed
-// is not given to anybody; the others are.
-func TestPoisonedSlot(t *testing.T) {
-	client := redistest.Start(t, redistest.Options{}).Client(t)
-	ns := newNamespace(t, client, layout)
-	c := newCoordinator(t, client, ns, nil)
-	g := mustAcquire(t, c, request(1))
-	mustRelease(t, c, g)
-	far := tickNow() + time.Hour.Milliseconds()
-	store(t, client, ns, "0", strings.Replace(stored(t, client, ns, "0"), `"notAfter":0`, fmt.Sprintf(`"notAfter":%d`, far), 1))
-	drivertest.PoisonedSlot(t, c)
-}
-
-// TestClampedAhead: no request pushes a window further ahead of the server's clock than
-// a quarantine waits for.
-func TestClampedAhead(t *testing.T) {
-	client := redistest.Start(t, redistest.Options{}).Client(t)
-	c := newCoordinator(t, client, newNamespace(t, client, layout), nil)
-	c.SetMaxHorizon(shortHorizon)
-	g := mustAcquire(t, c, shortRequest(1))
-	h, err := c.Renew(within(t), g, g.NotAfter+time.Hour.Milliseconds())
-	if limit := tickNow() + shortHorizon.Milliseconds(); err != nil || h.NotAfter > limit {
-		t.Errorf("Renew an hour ahead: %v, %v; want at most %d", h, err, limit)
-	}
-	req := shortRequest(2)
-	req.Now, req.Until = req.Now+500, req.Until+500 // a clock that is a little ahead
-	g = mustAcquire(t, c, req)
-	if limit := tickNow() + shortHorizon.Milliseconds(); g.NotAfter > limit {
-		t.Errorf("Acquire with a clock that is ahead: %v; want at most %d", g, limit)
-	}
-}
-
-// TestIdentityIsHeld: a process that comes with the identity of one that lives gets
-// another worker ID, although the window of the first would end in time.
-func TestIdentityIsHeld(t *testing.T) {
-	client := redistest.Start(t, redistest.Options{}).Client(t)
-	c := newCoordinator(t, client, newNamespace(t, client, layout), nil)
-	first, second := request(2), request(2)
-	first.Identity, second.Identity = "pod-a", "pod-a"
-	g := mustAcquire(t, c, first)
-	second.OpenBy = g.NotAfter + 1
-	if h := mustAcquire(t, c, second); h.WorkerID == g.WorkerID {
-		t.Errorf("%v is held, and %v was granted", g, h)
-	}
-}
-
-// TestHintBehindMany: a lease that was deleted is found by the identity that held it,
-// behind more leases than an acquisition looks at.
-func TestHintBehindMany(t *testing.T) {
-	const many = 20
-	client := redistest.Start(t, redistest.Options{}).Client(t)
-	ns := newNamespace(t, client, layout)
-	c := newCoordinator(t, client, ns, nil)
-	var last coord.Grant
-	for i := range many {
-		req := request(many)
-		req.Identity = fmt.Sprint("pod-", i)
-		req.TTL += time.Duration(i) * time.Minute // the last one's lease ends last
-		last = mustAcquire(t, c, req)
-	}
-	endLease(t, client, ns, last.WorkerID)
-	if g, err := c.Acquire(within(t), request(many)); !errors.Is(err, coord.ErrNoWorkerID) {
-		t.Errorf("Acquire without a hint: %v, %v; this test proves nothing if it is found", g, err)
-	}
-	req := request(many)
-	req.Identity = fmt.Sprint("pod-", many-1)
-	if g := mustAcquire(t, c, req); g.WorkerID != last.WorkerID {
-		t.Errorf("%v was granted; only worker ID %d is to be had", g, last.WorkerID)
-	}
-}
-
-// TestHolderIsQuoted: what a holder calls itself reaches no terminal as it is.
-func TestHolderIsQuoted(t *testing.T) {
-	client := redistest.Start(t, redistest.Options{}).Client(t)
-	c := newCoordinator(t, client, newNamespace(t, client, layout), nil)
-	req := request(1)
-	req.Holder = "web-3\x1b[31m"
-	other := mustAcquire(t, c, request(1))
-	mustRelease(t, c, other)
-	mustAcquire(t, c, req)
-	_, err := c.Renew(within(t), other, other.NotAfter)
-	if !errors.Is(err, coord.ErrLeaseLost) || strings.Contains(err.Error(), "\x1b") || !strings.Contains(err.Error(), `"web-3\x1b[31m"`) {
-		t.Errorf("Renew of a grant that another holder has: %q; want its name, quoted", err)
+	again, other := request(2), request(1)
+	again.Workers.First, again.Workers.Count = 1, 1
+	other.Token = again.Token
+	redis.EndLease(t, client, ns, mustAcquire(t, c, other).WorkerID)
+	g := mustAcquire(t, c, again)
+	mustAcquire(t, c, request(1)) // who had its first worker ID has the token no longer
+	if h, err := newCoordinator(t, client, ns, nil).Acquire(within(t), again); err != nil || h.Generation != g.Generation || h.WorkerID != 1 {
+		t.Errorf("%v, and the same request again: %v, %v", g, h, err)
 	}
 }

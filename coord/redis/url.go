@@ -72,13 +72,12 @@ func open(k kind, secure bool, u *driver.URL) (coord.Coordinator, error) {
 	t.life = life
 	client := k.client(t)
 	t.options.Logger = u.Logger
-	c, err := New(client, t.namespace, t.options)
+	c, err := connected{client, t.namespace, strings.Join(t.addrs, ", "), t.place(k), secure, MaxHorizon}.coordinator(t.options)
 	if err != nil {
 		end()
 		return nil, errors.Join(err, client.Close())
 	}
-	c.hangUp = end
-	c.owned, c.secure, c.at, c.place = true, secure, strings.Join(t.addrs, ", "), t.place(k)
+	c.owned, c.hangUp = true, end
 	return c, nil
 }
 

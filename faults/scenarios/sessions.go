@@ -40,12 +40,16 @@ func endLeases(s *stage.Stage, workerIDs ...int) (ended int) {
 	}
 	c := goredis.NewClient(&goredis.Options{Addr: s.Backend.Proxy().Addrs()[0]})
 	defer c.Close() // its work is done
+	pages := map[string]int{} // of leases, and how many of the worker IDs each has
 	for _, id := range workerIDs {
-		n, err := c.Del(s.Context(), fmt.Sprintf("{%s}:worker:%d", backend.Namespace, id)).Result()
+		pages[fmt.Sprint("l:", id/16)]++
+	}
+	for page, ids := range pages {
+		n, err := c.HDel(s.Context(), slotsKey, page).Result()
 		if err != nil {
 			s.Fatal(err)
 		}
-		ended += int(n)
+		ended += int(n) * ids
 	}
 	return ended
 }

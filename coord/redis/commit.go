@@ -1,0 +1,96 @@
+package redis
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/unalike-id/unalike/internal/protocol"
+)
+
+// Commit implements [protocol.Session].
+func (s *session) Commit(ctx context.Context, c protocol.Change) (out protocol.Outcome, err error) {
+	worker := c.Worker()
+	w, err := s.written(&c, worker)
+	if err != nil {
+		return out, err
+	}
+	a, err := s.do(ctx, request{Write: w, Get: fieldsOf(worker)})
+	if err != nil {
+		return out, err
+	}
+	out = protocol.Outcome{Position: a.Position, Done: a.refused == ""}
+	if a.refused == refusedSlot {
+		out.Conflict = protocol.ConflictSlot
+	}
+	// The client may have sent it before, and lost the answer.
+	out.Repeated = !out.Done && w.ID != "" && w.Set[w.ID] != "" && w.Set[w.ID] == a.values[w.ID]
+	out.Now, err = s.view(a, worker)
+	return out, err
+}
+
+// written is what is written for a change, and what has to be so before.
+func (s *session) written(c *protocol.Change, worker int) (w *write, err error) {
+	before := c.Before
+	w = &write{Meta: string(before.Meta.Raw), Unused: c.Unused, Set: map[string]string{}}
+	if c.Settle {
+		w.Settles, w.Seen = before.Lineage, before.Server
+	}
+	if c.Meta != nil {
+		if w.Set[fieldMeta], err = valueOf(before.Meta, *c.Meta); err != nil {
+			return nil, err
+		}
+	}
+	if worker < 0 {
+		return w, nil
+	}
+	w.ID, w.Slot, w.Owned = strconv.Itoa(worker), string(before.Slot.Raw), before.Owned
+	if c.Slot != nil {
+		if w.Set[w.ID], err = valueOf(before.Slot, *c.Slot); err != nil {
+			return nil, err
+		}
+		w.Opens = s.opens(before, c.Slot)
+	}
+	if c.Identity != "" && c.Owner != protocol.OwnerStays {
+		w.Set[identityPrefix+c.Identity] = w.ID
+	}
+	w.own(c)
+	return w, nil
+}
+
+// opens returns from when on the window of a slot may end where it does, in microseconds since
+// 1970: when that is MaxHorizon ahead. One that is empty, or ends where it did, gives nothing away.
+func (s *store) opens(before *protocol.View, slot *protocol.Slot) int64 {
+	if slot.NotAfter <= max(before.Slot.Record.NotAfter, slot.NotBefore) {
+		return 0
+	}
+	scale := before.Meta.Record.Scale()
+	return scale.Micro(slot.NotAfter - scale.TicksUp(s.maxHorizon.Microseconds()))
+}
+
+// own says what becomes of the owner mark, and of what leads to the worker ID.
+func (w *write) own(c *protocol.Change) {
+	old, micros := c.Before.Slot.Record, int64(0)
+	switch {
+	case c.Owner == protocol.OwnerTaken:
+		micros = c.Slot.Lease().Microseconds()
+		if c.Token != c.Replaced {
+			w.Token = c.Token
+		}
+		w.Set[tokenPrefix+c.Token] = w.ID
+		if old.Identity != c.Identity { // so that there are never more of them than worker IDs
+			w.Del = append(w.Del, identityPrefix+old.Identity)
+		}
+	case c.Owner == protocol.OwnerForever:
+		micros = forever
+	case c.Owner == protocol.OwnerStays && (c.Slot == nil || !c.Before.Owned):
+		return
+	case c.Owner == protocol.OwnerStays:
+		micros = c.Slot.Lease().Microseconds()
+	}
+	w.Lease = &micros
+	for _, token := range []string{old.Token, c.Replaced} {
+		if token != "" && (token != c.Token || c.Owner == protocol.OwnerFreed) {
+			w.Del = append(w.Del, tokenPrefix+token)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package redis
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/unalike-id/unalike/internal/lifetime"
+	"github.com/unalike-id/unalike/internal/protocol"
+)
+
+//go:embed step.lua
+var stepSource string
+
+// step is what the server runs, for everything. It knows the script by its hash; one that does
+// not know it yet is sent the text, which costs one more round trip.
+var step = goredis.NewScript(stepSource)
+
+// request is one step: something is written if all is as it should be, and then something is read.
+type request struct {
+	Write *write   `json:"write,omitempty"`
+	Get   []string `json:"get"`             // fields that are read
+	Match string   `json:"match,omitempty"` // pattern of Lua for other fields that are read
+	Token string   `json:"token,omitempty"` // whose worker ID is read
+	Info  bool     `json:"info,omitempty"`  // what the server says of itself is read
+}
+
+// write is what is written, and what has to be so before.
+type write struct {
+	Meta    string `json:"meta"`             // what is stored; empty: nothing
+	ID      string `json:"id,omitempty"`     // the worker ID; empty: the namespace alone
+	Slot    string `json:"slot"`             // what is stored of it; empty: nothing
+	Owned   bool   `json:"owned"`            // it has an owner mark
+	Token   string `json:"token,omitempty"`  // which leads nowhere
+	Unused  bool   `json:"unused,omitempty"` // nothing but the namespace is stored
+	Opens   int64  `json:"opens"`            // from when on a window may end as late as this one
+	Settles string `json:"settles,omitempty"`
+	Seen    int64  `json:"seen,omitempty"` // when the lineage that is settled was read
+
+	Set   map[string]string `json:"set"`
+	Del   []string          `json:"del,omitempty"`   // fields that are deleted if they lead to ID
+	Lease *int64            `json:"lease,omitempty"` // how long the owner mark lasts; nil: it stays
+}
+
+// What keeps a write from being done, beside what is no conflict of a slot.
+const refusedSlot = "slot"
+
+// answer is what is stored, and the server's clock.
+type answer struct {
+	protocol.Position
+	refused string // why nothing was written; empty: it was, if anything was to be
+	now     int64
+	origin  string
+	fields  int64 // how many there are
+	worker  int   // that the token holds; -1: none
+	values  map[string]string
+	info    string
+}
+
+var errReply = errors.New("the script's reply is not one that this program knows; is something between here and Redis that changes replies?")
+
+// do makes a step.
+func (s *store) do(ctx context.Context, r request) (*answer, error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := s.call(ctx, text)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	a, err := answerOf(reply, r.Get)
+	if err != nil {
+		return nil, err
+	}
+	a.Wrote = r.Write != nil && a.refused == ""
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.server, s.learned = a.now, lifetime.Now()
+	return a, nil
+}
+
+// answerOf reads the script's reply.
+func answerOf(reply []any, get []string) (*answer, error) {
+	if len(reply) != 10 {
+		return nil, fmt.Errorf("%w (%d parts)", errReply, len(reply))
+	}
+	a := &answer{worker: -1, values: make(map[string]string, len(get))}
+	var worker string
+	var values, matching []any
+	ok := true
+	for i, to := range []any{&a.refused, &a.now, &a.Lineage, &a.origin, &a.Number, &a.fields, &worker, &values, &matching, &a.info} {
+		ok = ok && read(reply[i], to)
+	}
+	if worker != "" {
+		id, err := strconv.Atoi(worker)
+		a.worker, ok = id, ok && err == nil
+	}
+	if !ok || len(values) != len(get) || len(matching)%2 != 0 {
+		return nil, fmt.Errorf("%w (%d and %d of %d fields)", errReply, len(values), len(matching), len(get))
+	}
+	for i, value := range values {
+		if text, ok := value.(string); ok {
+			a.values[get[i]] = text
+		}
+	}
+	for i := 0; i < len(matching); i += 2 {
+		field, _ := matching[i].(string)
+		a.values[field], _ = matching[i+1].(string)
+	}
+	return a, nil
+}
+
+// read reads a part of a reply into a text, a number or a list.
+func read(part, to any) (ok bool) {
+	switch to := to.(type) {
+	case *string:
+		*to, ok = part.(string)
+	case *int64:
+		*to, ok = part.(int64)
+	case *[]any:
+		*to, ok = part.([]any)
+	}
+	return ok
+}
+
+// says returns a value of what the server says of itself; empty: it does not say.
+func (a *answer) says(name string) string {
+	_, rest, _ := strings.Cut("\n"+a.info, "\n"+name+":")
+	value, _, _ := strings.Cut(rest, "\r")
+	return value
+}

@@ -1,0 +1,118 @@
+-- One step on a namespace: it compares and writes, or refuses to write, and reads. What to write
+-- is decided in package protocol. ARGV[1] is a request, see step.go; the namespace is one hash:
+--
+--   meta              the namespace's record
+--   origin            the lineage in which it was settled, see lineage below
+--   n                 how many writes there were
+--   7                 the slot of worker ID 7: how often it was written, and its record
+--   l:0               when the leases of worker IDs 0 to 15 end: 16 digits for each
+--   t:TOKEN           the worker ID that a token leads to while its lease lasts
+--   h:IDENTITY        the worker ID that an identity had last
+--
+-- Times are in microseconds since 1970, by this server's clock.
+local key, req = KEYS[1], cjson.decode(ARGV[1])
+local PAGE, DIGITS, FOREVER = 16, 16, 9e15
+local LATEST = 5e6 -- how long a lineage that was seen may be settled
+
+local function stored(field) return redis.call('HGET', key, field) or '' end
+
+local time = redis.call('TIME')
+local now = time[1] * 1e6 + time[2]
+
+-- The server ------------------------------------------------------------------------------------
+
+local server, replication = redis.call('INFO', 'server'), redis.call('INFO', 'replication')
+if string.match(replication, 'role:(%l+)') ~= 'master' then
+  -- What a replica has may be old. In these words, clients look for the master again.
+  return redis.error_reply("READONLY You can't write against a read only replica.")
+end
+local process, history = string.match(server, 'run_id:(%x+)'), string.match(replication, 'master_replid:(%x+)')
+if not process or not history then return redis.error_reply('NOLINEAGE') end
+
+local function received() return string.match(redis.call('INFO', 'stats'), 'total_net_repl_input_bytes:(%d+)') end
+
+-- same reports whether a history with a new name is that of which the namespace has the old name.
+-- The process is the same, and has not followed another server since: doc.go says why.
+local function same(bytes)
+  return string.find(replication, 'master_replid2:0+%s') and string.find(replication, 'second_repl_offset:%-1%s') and received() == bytes
+end
+
+-- lineage is the process and the first name of its history that the namespace knows; origin is
+-- that on record, followed there by the last name, and what the server had received as a replica.
+local origin, last, bytes = string.match(stored('origin'), '^(%S+) (%S+) (%S+)$')
+local lineage = process .. '-' .. history
+if origin and string.sub(origin, 1, #process) == process and (last == history or same(bytes)) then lineage = origin end
+
+-- Leases ----------------------------------------------------------------------------------------
+
+local function page(id) return 'l:' .. math.floor(id / PAGE), id % PAGE * DIGITS end
+
+local function held(id)
+  local field, at = page(id)
+  return (tonumber(string.sub(stored(field), at + 1, at + DIGITS)) or 0) > now
+end
+
+-- leads returns the worker ID that a token holds; empty: none.
+local function leads(token)
+  local id = token and stored('t:' .. token) or ''
+  return id ~= '' and held(id) and id or ''
+end
+
+-- leased returns a page of leases after that of a worker ID was set.
+local function leased(id, micros)
+  local field, at = page(id)
+  local all = string.sub(stored(field) .. string.rep('0', PAGE * DIGITS), 1, PAGE * DIGITS)
+  local ends = micros > 0 and math.min(now + micros, FOREVER) or 0
+  return field, string.sub(all, 1, at) .. string.format('%016.0f', ends) .. string.sub(all, at + DIGITS + 1)
+end
+
+-- Writing ---------------------------------------------------------------------------------------
+
+-- refusal returns why a write is refused; empty: it is done.
+local function refusal(w)
+  if w.settles then
+    if w.settles ~= lineage or now - w.seen > LATEST then return 'lineage' end
+  elseif origin ~= lineage then
+    return 'lineage'
+  end
+  if stored('meta') ~= w.meta then return 'meta' end
+  if w.opens > now then return 'ahead' end
+  if leads(w.token) ~= '' then return 'token' end
+  if w.unused and redis.call('HLEN', key) > 3 then return 'used' end -- meta, origin, n
+  if w.id and (stored(w.id) ~= w.slot or held(w.id) ~= w.owned) then return 'slot' end
+  return ''
+end
+
+local function write(w)
+  local set = {'n', string.format('%.0f', (tonumber(stored('n')) or 0) + 1)}
+  local function put(field, value) set[#set + 1], set[#set + 2] = field, value end
+  for field, value in pairs(w.set) do put(field, value) end
+  if w.settles or last ~= history then
+    origin, last = lineage, history
+    put('origin', lineage .. ' ' .. history .. ' ' .. (received() or '?'))
+  end
+  if w.lease then put(leased(w.id, w.lease)) end
+  redis.call('HSET', key, unpack(set)) -- all at once, and before what a missing right may prevent
+  for _, field in ipairs(w.del or {}) do
+    if stored(field) == w.id then redis.call('HDEL', key, field) end
+  end
+end
+
+local refused = ''
+if req.write then
+  refused = refusal(req.write)
+  if refused == '' then write(req.write) end
+end
+
+-- Reading ---------------------------------------------------------------------------------------
+
+local matching = {}
+if req.match then
+  for _, field in ipairs(redis.call('HKEYS', key)) do
+    if string.find(field, req.match) then matching[#matching + 1], matching[#matching + 2] = field, stored(field) end
+  end
+end
+return {
+  refused, now, lineage, origin or 'none', tonumber(stored('n')) or 0, redis.call('HLEN', key), leads(req.token),
+  redis.call('HMGET', key, unpack(req.get)), matching, req.info and server .. replication .. redis.call('INFO', 'memory') or '',
+}

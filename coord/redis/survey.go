@@ -1,0 +1,92 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
+)
+
+// Survey implements [protocol.Session].
+func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
+	share := ask.Share
+	r := request{Get: []string{fieldMeta, identityPrefix + ask.Identity}, Token: ask.Token, Info: ask.Token != ""}
+	switch {
+	case share.Count > MaxShare:
+		return nil, fmt.Errorf("%w: Request.Workers.Count is %d; a share in Redis has at most %d worker IDs; set WorkerIDs", coord.ErrInvalid, share.Count, MaxShare)
+	case share.Count == 0:
+		share, r.Match = everybody, allLeases
+	default:
+		for n := share.First / pageSize; n <= (share.First+share.Count-1)/pageSize; n++ {
+			r.Get = append(r.Get, page(n*pageSize))
+		}
+	}
+	a, meta, made, err := s.found(ctx, r, ask.New)
+	if err != nil {
+		return nil, err
+	}
+	sv := &protocol.Survey{
+		Position: a.Position, Meta: meta, Made: made, Worker: a.worker, Last: -1, Server: a.now, Unit: 1,
+	}
+	if !meta.There() {
+		return sv, nil
+	}
+	sv.Origin, sv.Slots = a.origin, int(a.fields-declared)
+	if id, err := strconv.Atoi(a.values[identityPrefix+ask.Identity]); err == nil && ask.Identity != "" {
+		sv.Last = id
+	}
+	for _, l := range a.held(share) {
+		sv.Owned = append(sv.Owned, l.worker)
+		if l.ends >= forever {
+			sv.Retired++
+		} else {
+			sv.Holders = append(sv.Holders, protocol.Holder{Worker: l.worker, Changed: l.ends, Lease: l})
+		}
+	}
+	return sv, nil
+}
+
+// found reads a namespace, which is made if it is not there and anew is not nil.
+func (s *session) found(ctx context.Context, r request, anew func(now int64) protocol.Meta) (a *answer, meta protocol.Entry[protocol.Meta], made bool, err error) {
+	for {
+		if a, err = s.do(ctx, r); err != nil {
+			return nil, meta, false, err
+		}
+		if err = s.checkServer(a); err != nil {
+			return nil, meta, false, err
+		}
+		made = a.Wrote
+		if meta, err = s.meta(a); err != nil || meta.There() || anew == nil {
+			return a, meta, made, err
+		}
+		record, err := valueOf(meta, anew(a.now))
+		if err != nil {
+			return nil, meta, false, err
+		}
+		r.Write = &write{Set: map[string]string{fieldMeta: record}, Settles: a.Lineage, Seen: a.now}
+	}
+}
+
+// checkServer refuses a server that is too old, or that may throw the namespace away when its
+// memory is full: the namespace has no time to live, so that only the policies do that which
+// look at all keys. It warns of one that goes on without its replicas.
+func (s *store) checkServer(a *answer) error {
+	if a.info == "" {
+		return nil
+	}
+	version := a.says("redis_version")
+	major, _, _ := strings.Cut(version, ".")
+	if n, err := strconv.Atoi(major); err != nil || n < minMajor {
+		return fmt.Errorf("%w: the Redis server has version %s; at least %d.0 is needed", coord.ErrInvalid, version, minMajor)
+	}
+	if policy := a.says("maxmemory_policy"); a.says("maxmemory") != "0" && strings.HasPrefix(policy, "allkeys") {
+		return fmt.Errorf("%w: the Redis server has maxmemory-policy %s, with which it may throw away a namespace when its memory is full; set it to noeviction", coord.ErrInvalid, policy)
+	}
+	if a.says("connected_slaves") != "0" && a.says("min_slaves_good_slaves") == "" && !s.warned.Swap(true) {
+		s.log.Warn("Redis has replicas, and a master that is cut off from them goes on confirming windows; set min-replicas-to-write", "namespace", s.namespace)
+	}
+	return nil
+}
