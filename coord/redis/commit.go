@@ -50,8 +50,12 @@ func (s *session) written(c *protocol.Change, worker int) (w *write, err error) 
 		}
 		w.Opens = s.opens(before, c.Slot)
 	}
-	if c.Identity != "" && c.Owner != protocol.OwnerStays {
-		w.Set[identityPrefix+c.Identity] = w.ID
+	now, former := c.Identities()
+	if now != "" {
+		w.Set[identityPrefix+now] = w.ID
+	}
+	if former != "" {
+		w.Del = append(w.Del, identityPrefix+former)
 	}
 	w.own(c)
 	return w, nil
@@ -77,9 +81,6 @@ func (w *write) own(c *protocol.Change) {
 			w.Token = c.Token
 		}
 		w.Set[tokenPrefix+c.Token] = w.ID
-		if old.Identity != c.Identity { // so that there are never more of them than worker IDs
-			w.Del = append(w.Del, identityPrefix+old.Identity)
-		}
 	case c.Owner == protocol.OwnerForever:
 		micros = forever
 	case c.Owner == protocol.OwnerStays && (c.Slot == nil || !c.Before.Owned):

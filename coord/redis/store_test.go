@@ -2,6 +2,7 @@ package redis
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"strings"
@@ -27,10 +28,21 @@ func TestStore(t *testing.T) {
 			tb.Fatal(err)
 		}
 		tb.Cleanup(func() { _ = c.Close() })
-		return storetest.Harness{Store: c.store, Expire: func(tb testing.TB, worker int) {
-			tb.Helper()
-			EndLease(tb, client, ns, worker)
-		}}
+		return storetest.Harness{
+			Store: c.store,
+			Expire: func(tb testing.TB, worker int) {
+				tb.Helper()
+				EndLease(tb, client, ns, worker)
+			},
+			Count: func(tb testing.TB) int {
+				tb.Helper()
+				n, err := client.HLen(context.Background(), c.store.key).Result()
+				if err != nil {
+					tb.Fatal(err)
+				}
+				return int(n)
+			},
+		}
 	})
 }
 

@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -21,7 +22,22 @@ func (b *bootClock) on(machine, boot string) Leases {
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(tb testing.TB) storetest.Harness {
 		b := &bootClock{since: time.Hour}
-		s := New(Options{Path: filepath.Join(tb.TempDir(), "ids"), Namespace: "n", Clock: clock.System(), Leases: b.on("m", "1")})
-		return storetest.Harness{Store: s, Pass: func(d time.Duration) { b.since += d }}
+		path := filepath.Join(tb.TempDir(), "ids")
+		s := New(Options{Path: path, Namespace: "n", Clock: clock.System(), Leases: b.on("m", "1")})
+		return storetest.Harness{
+			Store: s, Pass: func(d time.Duration) { b.since += d },
+			Count: func(tb testing.TB) int {
+				tb.Helper()
+				stored, err := os.ReadFile(path)
+				if err != nil {
+					tb.Fatal(err)
+				}
+				d, err := decode(stored)
+				if err != nil {
+					tb.Fatal(err)
+				}
+				return 1 + len(d.Slots) + len(d.Marks)
+			},
+		}
 	})
 }
