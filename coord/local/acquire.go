@@ -153,17 +153,23 @@ func (c *Coordinator) goOn(ctx context.Context, e *entry, req coord.Request, ent
 	e.Mark = max(e.Mark, e.at(max(e.Mark, min(req.Now, e.end()-1))).From)
 	h := c.hold(e, req, entered, e.Pairs[0].Generation+1) // which it has when the back end has answered
 	h.offline = true
-	err := c.await(ctx, limit, c.extend(h, math.MaxInt64))
+	renewal := c.extend(h, math.MaxInt64)
+	err := c.await(ctx, limit, renewal)
 	if h.failing != nil {
 		err = h.failing
 	}
 	switch {
 	case !h.offline:
+	case c.find(h.local) != h && err != nil:
+		return coord.Grant{}, err
 	case c.find(h.local) != h:
-		return coord.Grant{}, errors.Join(err, notHeld(h.local))
+		return coord.Grant{}, notHeld(h.local)
 	case !offline || ctx.Err() != nil || coord.Permanent(err):
 		c.end(h)
 		e.Mark = start
+		if c.await(context.WithoutCancel(ctx), shortestAsk, renewal) == nil && h.failing != nil {
+			err = h.failing // what the call that was cut off says
+		}
 		return coord.Grant{}, err
 	default:
 		h.failing, h.due = err, h.at
@@ -275,7 +281,7 @@ func (c *Coordinator) serve(ctx context.Context, h *heldGrant) (coord.Grant, err
 	err := c.store(ctx, nil)
 	switch {
 	case c.find(g) != h:
-		err = errors.Join(err, notHeld(g))
+		err = notHeld(g)
 	case err != nil:
 		c.end(h)
 		h.entry.Mark = g.NotBefore

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -59,8 +58,11 @@ func (c *Coordinator) store(ctx context.Context, enough func() bool) error {
 			}
 		})
 		if ctx.Err() != nil && d.ended < need {
+			if d.err != nil {
+				return d.err
+			}
 			return fmt.Errorf("state file %q is not written yet, its disk has not answered for %v: %w",
-				c.path, lifetime.Since(d.since).Round(time.Millisecond), errors.Join(context.Cause(ctx), d.err))
+				c.path, lifetime.Since(d.since).Round(time.Millisecond), context.Cause(ctx))
 		}
 	}
 }

@@ -64,7 +64,10 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (ou
 			return c.give(h, g), nil
 		default:
 			if err := c.await(ctx, math.MaxInt64, c.extend(h, g.NotAfter)); err != nil {
-				return coord.Grant{}, fmt.Errorf("renew worker ID %d: %w", g.WorkerID, errors.Join(err, h.failing))
+				if h.failing != nil {
+					err = h.failing
+				}
+				return coord.Grant{}, fmt.Errorf("renew worker ID %d: %w", g.WorkerID, err)
 			}
 		}
 	}
@@ -109,6 +112,8 @@ func (c *Coordinator) extend(h *heldGrant, known int64) <-chan struct{} {
 		h.renewal = nil
 		if c.find(h.local) == h {
 			c.extended(h, x, err)
+		} else if err != nil {
+			h.failing = err
 		}
 	}) {
 		close(ended)

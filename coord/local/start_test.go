@@ -78,6 +78,36 @@ func TestRestart(t *testing.T) {
 	})
 }
 
+// TestTokenOfTheFile: nothing is acquired with a token that is in the file: the back end would return
+// its window from the beginning. With another one, another worker ID is leased.
+func TestTokenOfTheFile(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		p := r.start()
+		req := r.request(4)
+		if _, err := p.Acquire(r.ctx(), req); err != nil {
+			t.Fatal(err)
+		}
+		p.kill()
+		time.Sleep(2 * time.Second)
+		r.trouble = func(op string, _ func(*protocol.Coordinator)) error {
+			if op == "resume" {
+				return errors.New("the slot is damaged")
+			}
+			return nil
+		}
+		p = r.start()
+		req.Now, req.Until = tickNow()+2*horizon, tickNow()+3*horizon // its window is over
+		if h, err := p.Acquire(r.ctx(), req); err == nil {
+			t.Errorf("with its token: %v", h)
+		}
+		req.Now, req.Until, req.Token = tickNow(), tickNow()+horizon, "another"
+		p.entries[0].Pieces[0].To = tickNow()
+		if h, err := p.Acquire(r.ctx(), req); err != nil || h.WorkerID == p.entries[0].Worker {
+			t.Errorf("with another one: %v, %v", h, err)
+		}
+	})
+}
+
 // TestGivenBackStaysDead: a grant is out of the file before its release is sent, which is not if that
 // cannot be written; and it is dead, whatever becomes of the release.
 func TestGivenBackStaysDead(t *testing.T) {

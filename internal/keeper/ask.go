@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -29,11 +30,11 @@ func Ask[T any](ctx context.Context, d *Deadline, late func(error), call func(co
 	next := time.NewTimer(0)
 	defer next.Stop()
 	begin := func(patient bool) (drop context.CancelFunc) {
-		limit, began := d.wait, time.Now()
+		began, limit := time.Now(), max(d.wait-rand.N(d.wait/2+1), shortestCall)
+		next.Reset(limit + shortestPause) // a moment later, so that the error of a call whose deadline has passed is known
 		if patient {
 			limit = d.ttl
 		}
-		next.Reset(max(d.wait-rand.N(d.wait/2+1), shortestCall))
 		own, drop := context.WithTimeout(ctx, limit)
 		go func() {
 			defer drop()
@@ -70,6 +71,8 @@ func Ask[T any](ctx context.Context, d *Deadline, late func(error), call func(co
 				value, err, answered = a.value, nil, true
 			case !answered && (!a.late || ctx.Err() != nil):
 				err, answered = a.err, true
+			case !answered && late != nil && errors.Is(a.err, context.DeadlineExceeded):
+				late(a.err) // which says more than that there was no reply
 			}
 			if answered {
 				cut()

@@ -78,23 +78,24 @@ func TestAskTakesTheFirstAnswer(t *testing.T) {
 				}
 				return n, nil
 			})
-			if took := time.Since(began); got != tt.want || (err != nil) != tt.fails || took > tt.took+time.Millisecond || calls.Load() > 1 && lates != int(calls.Load())-1 {
+			if took := time.Since(began); got != tt.want || (err != nil) != tt.fails || took > tt.took+time.Millisecond || calls.Load() > 1 && lates < int(calls.Load())-1 {
 				t.Errorf("%+v: answer %d, %v after %v and %d calls, of which %d were late", tt, got, err, took, calls.Load(), lates)
 			}
 		}
 		d := keeper.RenewDeadline(every, ttl)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		var underWay atomic.Int32
-		most := int32(0)
-		_, err := keeper.Ask(ctx, &d, func(error) { most = max(most, underWay.Load()) }, func(ctx context.Context) (coord.Grant, error) {
-			underWay.Add(1)
+		var underWay, most atomic.Int32
+		_, err := keeper.Ask(ctx, &d, nil, func(ctx context.Context) (coord.Grant, error) {
+			if n := underWay.Add(1); n > most.Load() {
+				most.Store(n)
+			}
 			defer underWay.Add(-1)
 			<-ctx.Done()
 			return coord.Grant{}, context.Cause(ctx)
 		})
-		if err == nil || underWay.Load() != 0 || most != 2 {
-			t.Errorf("nothing was answered: %v, %d calls are left, and %d were under way together", err, underWay.Load(), most)
+		if err == nil || underWay.Load() != 0 || most.Load() != 2 {
+			t.Errorf("nothing was answered: %v, %d calls are left, and %d were under way together", err, underWay.Load(), most.Load())
 		}
 	})
 }
