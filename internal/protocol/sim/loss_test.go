@@ -64,7 +64,9 @@ func (w *world) lose(which which, first *process) {
 		if survivor = w.surviving(b.at); time.Since(b.at) < ttl+2*skewBound {
 			survivor = nil // newcomers would not know that their lease is old
 		}
-		b.restore()
+		if b.restore(); w.server.Held() == 0 {
+			survivor = nil // nor is there any lease
+		}
 	}
 	w.mu.Lock()
 	w.history++
@@ -85,6 +87,7 @@ func (w *world) lose(which which, first *process) {
 		w.free++
 		w.survivor = survivor
 		w.due = w.server.Strict || survivor != nil
+		w.rejoin() // nobody keeps it from renewing
 		return
 	}
 	// A change that the network repeats may bring the record of an earlier loss back, which is
