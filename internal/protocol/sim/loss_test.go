@@ -119,8 +119,12 @@ func (w *world) longestKept(now protocol.Meta) bool {
 	return w.longest.Milliseconds() <= max(now.MaxHorizon, maxHorizon.Milliseconds())
 }
 
-// surviving is a holder who has renewed since a time, and lives; nil: there is none.
+// surviving is a holder who has renewed since a time, and lives; nil: there is none, or another
+// one has not, who would find all as it left it.
 func (w *world) surviving(since time.Time) *actor {
+	if slices.ContainsFunc(w.actors, func(a *actor) bool { return a.g.Token != "" && !a.confirmed.After(since) }) {
+		return nil
+	}
 	for _, a := range w.actors {
 		slot := w.slot(a.g.WorkerID)
 		if a.g.Token != "" && !a.given && !a.asleep && !a.paused.Load() && a.confirmed.After(since) && slot.Token == a.g.Token && slot.Generation == a.g.Generation && a.c == a.p.coordinator() {
