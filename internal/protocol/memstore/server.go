@@ -174,6 +174,18 @@ func (s *Server) Slots() []protocol.Slot {
 	return all
 }
 
+// Held returns how many worker IDs have a holder's owner mark.
+func (s *Server) Held() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range s.state.owners {
+		if o.lease != 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // tick ends the leases whose time is over. The caller holds mu.
 func (s *Server) tick() {
 	for _, id := range slices.Sorted(maps.Keys(s.leases)) {

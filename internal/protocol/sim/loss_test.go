@@ -64,7 +64,9 @@ func (w *world) lose(which which, first *process) {
 		if survivor = w.surviving(b.at); time.Since(b.at) < ttl+2*skewBound {
 			survivor = nil // newcomers would not know that their lease is old
 		}
-		b.restore()
+		if b.restore(); w.server.Held() == 0 {
+			survivor = nil // nor is there any lease
+		}
 	}
 	w.mu.Lock()
 	w.history++
@@ -85,6 +87,7 @@ func (w *world) lose(which which, first *process) {
 		w.free++
 		w.survivor = survivor
 		w.due = w.server.Strict || survivor != nil
+		w.rejoin() // nobody keeps it from renewing
 		return
 	}
 	// A change that the network repeats may bring the record of an earlier loss back, which is
@@ -116,8 +119,12 @@ func (w *world) longestKept(now protocol.Meta) bool {
 	return w.longest.Milliseconds() <= max(now.MaxHorizon, maxHorizon.Milliseconds())
 }
 
-// surviving is a holder who has renewed since a time, and lives; nil: there is none.
+// surviving is a holder who has renewed since a time, and lives; nil: there is none, or another
+// one has not, who would find all as it left it.
 func (w *world) surviving(since time.Time) *actor {
+	if slices.ContainsFunc(w.actors, func(a *actor) bool { return a.g.Token != "" && !a.confirmed.After(since) }) {
+		return nil
+	}
 	for _, a := range w.actors {
 		slot := w.slot(a.g.WorkerID)
 		if a.g.Token != "" && !a.given && !a.asleep && !a.paused.Load() && a.confirmed.After(since) && slot.Token == a.g.Token && slot.Generation == a.g.Generation && a.c == a.p.coordinator() {

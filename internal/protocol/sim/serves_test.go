@@ -43,6 +43,7 @@ func (w *world) serves() {
 		case w.far && w.named: // the operator does what the error says
 			w.lower()
 			began, w.far = time.Now(), false
+			limit += ttl // nobody has tried to renew meanwhile
 			w.farNamed++
 		default:
 			w.tb.Errorf("after %v not all worker IDs serve, and the namespace is %+v", time.Since(began), w.server.Meta())
@@ -68,8 +69,9 @@ func (w *world) all() bool {
 			serving[a.g.WorkerID] = serving[a.g.WorkerID] || p.from < now && now <= p.to
 		}
 	}
+	reach := space.Scale.Tick(time.Now().Add(max(w.longest, maxHorizon) + 4*skewBound).UnixMicro())
 	for id := range w.share {
-		if !serving[id] && !w.slot(id).Retired {
+		if slot := w.slot(id); !serving[id] && !slot.Retired && slot.NotAfter < reach { // else a wrong clock has taken it out of use
 			return false
 		}
 	}
