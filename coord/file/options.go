@@ -18,8 +18,9 @@ import (
 const (
 	// DefaultNamespace is the namespace of a coordinator that is given none.
 	DefaultNamespace = "default"
-	// MinTTL is the shortest TTL, and DefaultTTL that of a coordinator that is given none.
-	MinTTL     = 3 * time.Second
+	// MinTTL is the shortest TTL.
+	MinTTL = 3 * time.Second
+	// DefaultTTL is the TTL of a coordinator that is given none.
 	DefaultTTL = 5 * time.Second
 	// MaxHorizon is the longest horizon, and the default. It is a constant, because after a loss
 	// of the file it is all that is known of the windows that were lost.

@@ -397,12 +397,12 @@ func TestFailedWrites(t *testing.T) {
 	_, err := c.Acquire(t.Context(), request("a", 1000))
 	fails("Acquire", err)
 	broken(false)
-	g := acquire(t, open(t, o), request("b", 1000)) // by another coordinator
+	acquire(t, open(t, o), request("b", 1000)) // by another coordinator
 	_ = c.Close()
 
 	c = open(t, Options{Namespace: o.Namespace + "2", State: o.State + "2", AcceptFresh: true})
 	o.State += "2"
-	g = acquire(t, c, request("c", 1000))
+	g := acquire(t, c, request("c", 1000))
 	broken(true)
 	_, err = c.Renew(t.Context(), g, 5000)
 	fails("Renew", err)

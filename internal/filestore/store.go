@@ -62,11 +62,11 @@ type Leases interface {
 	Left(ends int64) time.Duration
 }
 
-// State is what a file says, and Mark an owner mark, for [Leases].
-type (
-	State = state
-	Mark  = mark
-)
+// State is what a file says, for [Leases].
+type State = state
+
+// Mark is an owner mark of a [State].
+type Mark = mark
 
 // New returns the store of a file, which is made when it is needed. It touches no file.
 func New(o Options) *Store {
