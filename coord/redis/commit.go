@@ -18,14 +18,23 @@ func (s *session) Commit(ctx context.Context, c protocol.Change) (out protocol.O
 	if err != nil {
 		return out, err
 	}
-	out = protocol.Outcome{Position: a.Position, Done: a.refused == ""}
+	out = protocol.Outcome{Position: a.Position, Done: a.refused == "" || w.done(a)}
 	if a.refused == refusedSlot {
 		out.Conflict = protocol.ConflictSlot
 	}
-	// The client may have sent it before, and lost the answer.
-	out.Repeated = !out.Done && w.ID != "" && w.Set[w.ID] != "" && w.Set[w.ID] == a.values[w.ID]
 	out.Now, err = s.view(a, worker)
 	return out, err
+}
+
+// done reports whether a write that was refused had been done before: the client may have sent it
+// twice. Nobody else stores the very same.
+func (w *write) done(a *answer) bool {
+	for _, field := range []string{fieldMeta, w.ID} {
+		if value := w.Set[field]; value != "" {
+			return a.refused != refusedLineage && a.values[field] == value
+		}
+	}
+	return false
 }
 
 // written is what is written for a change, and what has to be so before.

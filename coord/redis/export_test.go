@@ -23,7 +23,7 @@ func (c *Coordinator) SetClocks(ahead map[string]time.Duration) {
 	}
 	before, after, found := strings.Cut(stepSource, clock)
 	if !found {
-		panic("the step does not read the clock as it did")
+		clocks.WriteString("error('the step does not read the clock as it did')")
 	}
 	c.store.step = goredis.NewScript(before + clock + clocks.String() + after)
 }

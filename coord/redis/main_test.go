@@ -203,15 +203,6 @@ func (s *stream) take(g *core.Generator) {
 	}
 }
 
-func tickOf(id core.ID) int64 { return id.Int64() >> 22 }
-
-// failed tells whether there was an error.
-func (s *stream) failed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err != nil
-}
-
 // more waits until so many IDs have come from now on.
 func (s *stream) more(t *testing.T, n int) {
 	t.Helper()

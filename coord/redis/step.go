@@ -48,8 +48,9 @@ type write struct {
 	Lease *int64            `json:"lease,omitempty"` // how long the owner mark lasts; nil: it stays
 }
 
-// What keeps a write from being done, beside what is no conflict of a slot.
-const refusedSlot = "slot"
+// What keeps a write from being done: another slot, or another server. What else there is need not
+// be told apart.
+const refusedSlot, refusedLineage = "slot", "lineage"
 
 // answer is what is stored, and the server's clock.
 type answer struct {

@@ -225,6 +225,7 @@ func (c *Coordinator) raise(ctx context.Context, s Session, now int64) error {
 	if m.lost == "" { // another call has dealt with it
 		return nil
 	}
+	m.drawn.Found = now // more may be lost since it was noticed, if this process was stopped
 	if ck, ok := s.(Checker); ok && (a.foreign() || m.lineage != a.Lineage) {
 		if err := ck.CheckLineages(ctx); err != nil {
 			return err
