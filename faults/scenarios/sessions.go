@@ -39,7 +39,7 @@ func endLeases(s *stage.Stage, workerIDs ...int) (ended int) {
 		return b.EndSessions(s)
 	}
 	c := goredis.NewClient(&goredis.Options{Addr: s.Backend.Proxy().Addrs()[0]})
-	defer c.Close() // its work is done
+	defer c.Close()           // its work is done
 	pages := map[string]int{} // of leases, and how many of the worker IDs each has
 	for _, id := range workerIDs {
 		pages[fmt.Sprint("l:", id/16)]++

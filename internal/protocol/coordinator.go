@@ -122,7 +122,9 @@ func (c *Coordinator) rules() coord.LeaseRules {
 }
 
 // usualTTL is the TTL of a lease of which nothing is known.
-func (c *Coordinator) usualTTL() time.Duration { return cmp.Or(c.set.Lease.TTL, c.set.Default.TTL, coord.DefaultTTL) }
+func (c *Coordinator) usualTTL() time.Duration {
+	return cmp.Or(c.set.Lease.TTL, c.set.Default.TTL, coord.DefaultTTL)
+}
 
 // Life is the life of the coordinator, for what a store does in the background.
 func (c *Coordinator) Life() *lifetime.Life { return c.life }
