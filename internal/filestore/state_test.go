@@ -109,12 +109,16 @@ func TestBoot(t *testing.T) {
 					t.Errorf("in another container: %+v, %v", v, err)
 				}
 			}
+			v, _ = s.Look(t.Context(), 3, "a")
 			next := on(path, tt.machine2, "2")
 			s2, _ := next.Open("b", time.Minute, 0)
-			v, err = s2.Look(t.Context(), 3, "b")
+			now, err := s2.Look(t.Context(), 3, "b")
 			if tt.elsewhere {
 				wantError(t, err, coord.ErrInvalid, path, "'unalike quarantine --coordinator file://"+path+"' takes it over")
 				op, _ := next.Open("", time.Minute, 0)
+				// He does not go on with a grant of the other machine's.
+				_, err = op.Commit(t.Context(), protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerForever})
+				wantError(t, err, coord.ErrInvalid, "takes it over")
 				if l, err := op.List(t.Context(), true); err != nil || len(l.Slots) != 1 {
 					t.Errorf("an operator sees %+v, %v", l, err)
 				}
@@ -129,12 +133,49 @@ func TestBoot(t *testing.T) {
 					t.Error("two machines use one file")
 				}
 				must(t, next, 3)
-				v, err = s2.Look(t.Context(), 3, "b")
+				now, err = s2.Look(t.Context(), 3, "b")
 			}
-			if err != nil || v.Owned || v.Slot.Record != slot {
-				t.Errorf("after another start: %+v, %v", v, err)
+			if err != nil || now.Owned || now.Slot.Record != slot {
+				t.Errorf("after another start: %+v, %v", now, err)
 			}
 		})
+	}
+}
+
+// TestSameVersions: an older file that was put back has the versions of records that were written since
+// once more. A change that took one of them to be stored is refused.
+func TestSameVersions(t *testing.T) {
+	path := newPath(t)
+	s := newStore(path)
+	must(t, s, 0)
+	older, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, s, 1)
+	op, _ := s.Open("", time.Minute, 0)
+	before, err := op.Survey(t.Context(), protocol.Ask{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, older, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	meta := before.Meta.Record
+	meta.Floor = 7
+	if out, err := op.Commit(t.Context(), protocol.Change{Before: &protocol.View{}, Meta: &meta}); err != nil || out.Done {
+		t.Fatalf("a change that took nothing to be stored: %+v, %v", out, err)
+	}
+	now, err := op.Survey(t.Context(), protocol.Ask{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, _ := s.Open("", time.Minute, 0) // another one makes the second version anew
+	if out, err := other.Commit(t.Context(), protocol.Change{Before: &protocol.View{Meta: now.Meta}, Meta: &meta}); err != nil || !out.Done || out.Now.Meta.Version != before.Meta.Version {
+		t.Fatalf("%+v, %v; want version %d once more", out, err, before.Meta.Version)
+	}
+	if out, err := op.Commit(t.Context(), protocol.Change{Before: &protocol.View{Meta: before.Meta}, Meta: &meta}); err != nil || out.Done {
+		t.Errorf("a change that took another value of version %d to be stored: %+v, %v", before.Meta.Version, out, err)
 	}
 }
 
