@@ -48,7 +48,7 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 	}
 	g, err := c.choose(ctx, req, entered)
 	if end := c.lastEnd(req); err != nil && end > 0 && end < req.Now {
-		err = fmt.Errorf("the last window in state file %q ended at %s, so that the coordinator is needed: %w", c.path, when(req, end+1), err)
+		err = fmt.Errorf("the last window in state file %q ended at %s, so that the coordinator is needed, %s: %w", c.path, when(req, end+1), cmp.Or(c.place, "the one of the URL"), err)
 	}
 	return g, err
 }
