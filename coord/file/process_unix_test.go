@@ -58,7 +58,7 @@ func ids(c *drivertest.Child, each func(id int64)) (said string) {
 // TestCrowd: as many processes as there are worker IDs start on a new file at once, and have one each.
 // One more is told at once that there is none.
 func TestCrowd(t *testing.T) { // not beside others: 64 processes are enough for a machine
-	url := "file://" + filepath.Join(t.TempDir(), "ids") + "?ttl=30s" // nothing ends because the machine is slow
+	url := "file://" + filepath.Join(t.TempDir(), "ids") + "?ttl=5m" // nothing ends because the machine is slow
 	began := time.Now()
 	var mu sync.Mutex
 	var served sync.WaitGroup
