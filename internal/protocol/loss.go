@@ -201,6 +201,9 @@ func (c *Coordinator) heal(ctx context.Context, s Session, now int64) error {
 		if err := c.pause(ctx, n-1); err != nil {
 			return err
 		}
+		if err := checkLineages(ctx, s); err != nil {
+			return err
+		}
 		if err := c.raise(ctx, s, now); err != nil {
 			return err
 		}
@@ -226,11 +229,6 @@ func (c *Coordinator) raise(ctx context.Context, s Session, now int64) error {
 		return nil
 	}
 	m.drawn.Found = now // more may be lost since it was noticed, if this process was stopped
-	if ck, ok := s.(Checker); ok && (a.foreign() || m.lineage != a.Lineage) {
-		if err := ck.CheckLineages(ctx); err != nil {
-			return err
-		}
-	}
 	next, settled := remedy(m, a, c.horizon(), c.set.SkewBound)
 	if !settled {
 		out, err := c.replaceMeta(ctx, s, sv, Change{Meta: &next, Settle: true})
