@@ -96,6 +96,19 @@ func TestFailoverIsALoss(t *testing.T) {
 			p.promote(t, p.b)
 			forget(t, p.b)
 		},
+		"over, forgotten, statistics reset": func(t *testing.T, p *pair) {
+			t.Helper()
+			p.promote(t, p.b)
+			forget(t, p.b)
+			p.b.Do(t, "CONFIG", "RESETSTAT")
+		},
+		"over and back, statistics reset": func(t *testing.T, p *pair) {
+			t.Helper()
+			p.promote(t, p.b)
+			follow(t, p.a, p.b.Addr)
+			p.promote(t, p.a)
+			p.a.Do(t, "CONFIG", "RESETSTAT")
+		},
 		"over and back": func(t *testing.T, p *pair) {
 			t.Helper()
 			p.promote(t, p.b)
