@@ -201,8 +201,10 @@ func (c *Coordinator) heal(ctx context.Context, s Session, now int64) error {
 		if err := c.pause(ctx, n-1); err != nil {
 			return err
 		}
-		if err := checkLineages(ctx, s); err != nil {
-			return err
+		if ck, ok := s.(Checker); ok {
+			if err := ck.CheckLineages(ctx); err != nil {
+				return err
+			}
 		}
 		if err := c.raise(ctx, s, now); err != nil {
 			return err
