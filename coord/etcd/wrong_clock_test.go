@@ -51,16 +51,6 @@ func newCrew(t *testing.T, server *etcdtest.Server) *crew {
 	return c
 }
 
-// renew renews the right ones, which may be in quarantine.
-func (c *crew) renew(t *testing.T) {
-	t.Helper()
-	for i := range c.right {
-		if _, err := c.right[i].Renew(within(t), c.grants[i], c.grants[i].NotAfter+1); err != nil && !errors.Is(err, coord.ErrQuarantined) {
-			t.Fatal(err)
-		}
-	}
-}
-
 // lose has the wrong one notice a loss.
 func (c *crew) lose(t *testing.T) {
 	t.Helper()

@@ -191,8 +191,7 @@ func (d *detector) begin(a answer, now int64) {
 // raises is how often a call tries to raise the floor: all who notice a loss do at once.
 const raises = 20
 
-// heal raises the floor if writes were lost, see rule 11 of package coord. Now is a clock
-// reading to take into account beside this coordinator's own.
+// heal raises the floor if writes were lost, by the later of now and this coordinator's clock.
 func (c *Coordinator) heal(ctx context.Context, s Session, now int64) error {
 	for n := range raises {
 		if c.detector.memory().lost == "" {
