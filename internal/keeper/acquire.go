@@ -20,6 +20,9 @@ func (k *Keeper) acquire(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	// Who closes waits for a reply, to give back what was leased, but no longer than one takes.
+	ordinary := k.acquisitions.base
+	defer context.AfterFunc(k.ctx, func() { time.AfterFunc(ordinary, cancel) })()
 	req, reply := k.request(k.now(), k.cfg.Request.Identity), acquired{}
 	ask := func() { reply = k.ask(ctx, req, k.notAcquired) }
 	end, _ := ctx.Deadline()

@@ -169,6 +169,22 @@ func TestStopInTheMiddleOfAnAcquisitionIsAnnounced(t *testing.T) {
 	})
 }
 
+// An acquisition that is not answered keeps whoever stops the keeper no longer than one call takes.
+func TestStopCutsAnAcquisition(t *testing.T) {
+	for _, after := range []time.Duration{time.Second, 16 * time.Second, time.Minute} {
+		bubble(t, func(t *testing.T) {
+			r := newRig(t, 1)
+			r.fake.Outage(true)
+			r.Begin()
+			pass(after)
+			began := time.Now()
+			if err := r.close(t.Context()); err != nil || time.Since(began) > 5*time.Second {
+				t.Errorf("Stop after %v took %v: %v", after, time.Since(began), err)
+			}
+		})
+	}
+}
+
 // Whoever waits is told within a second for what and how long, and when it is over, also
 // where nothing is ever answered.
 func TestWaitsAreAnnouncedWithinASecond(t *testing.T) {
