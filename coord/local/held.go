@@ -93,12 +93,16 @@ func (h *heldGrant) advance(until int64, takes time.Duration) (mark, enough int6
 	return e.Mark, want
 }
 
-// give is the grant as the keeper gets it, whose last one was g: what is stored of the mark, and of
-// the piece in which it lies. The caller holds mu.
-func (c *Coordinator) give(h *heldGrant, g coord.Grant) coord.Grant {
-	h.local.NotBefore, h.local.NotAfter = g.NotBefore, max(h.stored, g.NotAfter)
+// give is the grant as the keeper gets it, whose last one was g and who asks for a window until a
+// tick: what is stored of the mark, and of the piece in which it lies. The caller holds mu.
+func (c *Coordinator) give(h *heldGrant, g coord.Grant, until int64) coord.Grant {
+	end := h.stored
+	if h.entry.at(end-1).From < until { // else it opens later than that
+		end = min(end, until)
+	}
+	h.local.NotBefore, h.local.NotAfter = g.NotBefore, max(end, g.NotAfter)
 	for _, p := range h.entry.Pieces {
-		if g.NotAfter < p.From && p.From <= h.stored {
+		if g.NotAfter < p.From && p.From <= h.local.NotAfter {
 			h.local.NotBefore = p.From // nothing of the gap is anybody's
 		}
 	}

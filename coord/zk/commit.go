@@ -36,10 +36,10 @@ func (s *session) commit(ctx context.Context, change protocol.Change) (protocol.
 	if err := c.forgetIdentity(ctx); err != nil {
 		return protocol.Outcome{}, err
 	}
-	zxid, failed, err := s.write(ctx, c.ops)
+	failed, err := s.write(ctx, c.ops)
 	switch {
 	case err == nil:
-		return protocol.Outcome{Position: protocol.Position{Number: zxid, Wrote: true}, Done: true, Now: c.view()}, nil
+		return protocol.Outcome{Done: true, Now: c.view()}, nil
 	case failed < 0:
 		return protocol.Outcome{}, err
 	case definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion, client.ErrNotEmpty):
@@ -218,30 +218,28 @@ func then[R protocol.Record](old protocol.Entry[R], rec R, raw []byte) protocol.
 	return next
 }
 
-// write makes a transaction, and returns its number; 0: it is not known. If a server
-// refuses it, failed is the operation that is to blame, and otherwise negative: what
+// write makes a transaction. If a server refuses it, failed is the operation that is to blame, and otherwise negative: what
 // became of it is not known.
-func (s *session) write(ctx context.Context, ops []any) (zxid int64, failed int, err error) {
+func (s *session) write(ctx context.Context, ops []any) (failed int, err error) {
 	replies, err := s.together(ctx, multi(ops))
 	if err != nil {
-		return 0, -1, err
+		return -1, err
 	}
 	r := replies[0]
 	if r.err != nil {
 		for i, one := range r.results {
 			if one.Error != nil {
-				return 0, i, refusedAt(guardOf(ops[i]), r.err)
+				return i, refusedAt(guardOf(ops[i]), r.err)
 			}
 		}
-		return 0, 0, r.err // which one is to blame was not said
+		return 0, r.err // which one is to blame was not said
 	}
 	for _, one := range r.results {
 		if one.Stat != nil {
 			s.tick(one.Stat.Mtime)
-			zxid = one.Stat.Mzxid
 		}
 	}
-	return zxid, 0, nil
+	return 0, nil
 }
 
 // Watch implements [protocol.Session]: the lease is gone if the session has ended or the

@@ -83,7 +83,10 @@ func (s *session) fetchOnce(ctx context.Context, reads []request) (f fetched, _ 
 		return f, fmt.Errorf("%w: the namespace was made without a user, and its nodes are open to everybody; user %q would keep those who use it from what it writes: leave user and password out, or use another namespace", coord.ErrInvalid, s.opts.User)
 	}
 	s.tick(clock.stat.Mtime)
-	f.Number, f.ticket, f.replies = clock.stat.Mzxid, s.number(clock.stat.Version-1)+1, replies[1:1+len(reads)]
+	// An election gives transactions higher numbers, also after old data were put back. This
+	// count has no gaps: that of the next look tells.
+	f.Number = s.number(clock.stat.Version)
+	f.ticket, f.replies = f.Number, replies[1:1+len(reads)]
 	return f, nil
 }
 
@@ -211,7 +214,7 @@ func (s *session) makeNamespace(ctx context.Context, fresh func(now int64) proto
 	for _, at := range []string{n.space, n.clock(), n.slots(), n.owners(), n.tokens(), n.identities()} {
 		ops = append(ops, &client.CreateRequest{Path: at, Acl: s.acl})
 	}
-	_, _, err = s.write(ctx, append(ops, s.creates(n.meta(), []byte(value))...))
+	_, err = s.write(ctx, append(ops, s.creates(n.meta(), []byte(value))...))
 	if definite(err, client.ErrNodeExists) {
 		return false, nil
 	}

@@ -51,6 +51,9 @@ func listen(first, now map[int]life, clock Span, bound time.Duration) (silent bo
 // sampled is how many holders are asked where a survey does not tell when they have renewed.
 const sampled = 8
 
+// lateness is by how much a back end may end leases too late.
+const lateness = 5 * time.Second
+
 // lives returns what is known of the holders of a survey.
 func (c *Coordinator) lives(ctx context.Context, s Session, sv *Survey) map[int]life {
 	all := map[int]life{}
@@ -101,8 +104,11 @@ func (c *Coordinator) awaitLife(ctx context.Context, s Session, sv *Survey, cloc
 	}
 	ends := c.silence.ends
 	silent, differs := listen(c.silence.first, now, clock, c.set.SkewBound)
-	if silent = silent && Time(clock.Low).Before(ends); !silent {
-		c.silence, ends = nil, time.Time{}
+	switch now := Time(clock.Low); {
+	case !silent || now.After(ends.Add(lateness)):
+		silent, c.silence, ends = false, nil, time.Time{}
+	case now.After(ends):
+		ends = now.Add(overdue)
 	}
 	switch {
 	case compare && differs != nil && len(now) > 1:
