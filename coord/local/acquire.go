@@ -43,7 +43,7 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 		}
 		_ = c.await(ctx, Patience, c.extend(h, math.MaxInt64)) // it may be lost
 		if c.find(h.local) == h {
-			return c.give(h, h.local, math.MaxInt64), nil
+			return c.give(h, h.local), nil
 		}
 	}
 	g, err := c.choose(ctx, req, entered)
@@ -286,7 +286,7 @@ func (c *Coordinator) serve(ctx context.Context, h *heldGrant) (coord.Grant, err
 		c.end(h)
 		h.entry.Mark = g.NotBefore
 	default:
-		return c.give(h, g, math.MaxInt64), nil
+		return c.give(h, g), nil
 	}
 	return coord.Grant{}, fmt.Errorf("acquire worker ID %d: %w", h.entry.Worker, err)
 }

@@ -20,6 +20,7 @@ type heldGrant struct {
 	stored int64       // the mark that is on the disk
 
 	window, horizon int64     // in ticks
+	asked           int64     // until when a window was asked for at the most; 0: not since the grant
 	now             int64     // the generator's clock when it asked last
 	at              time.Time // of that
 
@@ -82,6 +83,7 @@ func (h *heldGrant) advance(until int64, takes time.Duration) (mark, enough int6
 	if now := until - h.horizon; now != h.now && until < h.req.LastTick {
 		h.now, h.at = now, lifetime.Now()
 	}
+	h.asked = max(h.asked, until)
 	e, want := h.entry, min(until, h.tick()+h.window)
 	h.raise(want)
 	if next := e.at(e.Mark); e.Mark < want && (e.Mark <= h.stored || e.Mark < h.tick()) && next.From >= e.Mark {
@@ -93,12 +95,12 @@ func (h *heldGrant) advance(until int64, takes time.Duration) (mark, enough int6
 	return e.Mark, want
 }
 
-// give is the grant as the keeper gets it, whose last one was g and who asks for a window until a
-// tick: what is stored of the mark, and of the piece in which it lies. The caller holds mu.
-func (c *Coordinator) give(h *heldGrant, g coord.Grant, until int64) coord.Grant {
+// give is the grant as the keeper gets it, whose last one was g: what is stored of the mark, and of
+// the piece in which it lies, but no more than was asked for. The caller holds mu.
+func (c *Coordinator) give(h *heldGrant, g coord.Grant) coord.Grant {
 	end := h.stored
-	if h.entry.at(end-1).From < until { // else it opens later than that
-		end = min(end, until)
+	if h.entry.at(end-1).From < h.asked { // else it opens later than that
+		end = min(end, h.asked)
 	}
 	h.local.NotBefore, h.local.NotAfter = g.NotBefore, max(end, g.NotAfter)
 	for _, p := range h.entry.Pieces {

@@ -44,7 +44,7 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (ou
 		mark, enough := h.advance(until, c.disk.took)
 		switch {
 		case h.stored >= enough:
-			return c.give(h, g, until), nil
+			return c.give(h, g), nil
 		case mark > h.stored && (asked || mark >= h.tick()):
 			waiting, cancel := context.WithTimeout(ctx, c.diskTimeout())
 			err := c.store(waiting, func() bool { // on a slow disk, what was stored meanwhile has to do
@@ -56,12 +56,12 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (ou
 			case err != nil && h.stored <= g.NotAfter:
 				return coord.Grant{}, err
 			default:
-				return c.give(h, g, until), nil
+				return c.give(h, g), nil
 			}
 		case asked && h.failing != nil:
 			return coord.Grant{}, fmt.Errorf("the window in the state file is used up: %w", h.failing)
 		case asked:
-			return c.give(h, g, until), nil
+			return c.give(h, g), nil
 		default:
 			if err := c.await(ctx, math.MaxInt64, c.extend(h, g.NotAfter)); err != nil {
 				if h.failing != nil {
