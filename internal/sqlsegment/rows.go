@@ -73,10 +73,28 @@ func number(s string) (int64, error) {
 	return n, nil // the largest or least number if it is out of range
 }
 
+// Tag implements [segment.Store].
+func (s *Store) Tag(ctx context.Context, tag string) (t segment.Tag, err error) {
+	if err := segment.CheckTag(tag); err != nil {
+		return t, err
+	}
+	all, err := s.tags(ctx, "WHERE biz_tag = "+s.text(tag))
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("%w: %q is not in table %v", segment.ErrUnknownTag, tag, s.table)
+	}
+	if err != nil {
+		return t, err
+	}
+	return all[0], nil
+}
+
 // Tags implements [segment.Store].
-func (s *Store) Tags(ctx context.Context) (all []segment.Tag, err error) {
+func (s *Store) Tags(ctx context.Context) ([]segment.Tag, error) { return s.tags(ctx, "") }
+
+// tags lists tags.
+func (s *Store) tags(ctx context.Context, which string) (all []segment.Tag, err error) {
 	err = s.call(ctx, func(ctx context.Context) error {
-		rows, err := s.db.Query(ctx, s.write("SELECT biz_tag, max_id, step, description, {updated} FROM {table} {all}"))
+		rows, err := s.db.Query(ctx, s.write("SELECT biz_tag, max_id, step, description, {updated} FROM {table} "+which+" {all}"))
 		if err != nil {
 			return err
 		}
