@@ -206,7 +206,7 @@ func (s *Store) Tags(ctx context.Context) ([]segment.Tag, error) {
 	if err := s.alive(ctx); err != nil {
 		return nil, err
 	}
-	resp, err := s.client.Get(ctx, s.prefix, clientv3.WithPrefix())
+	resp, err := s.client.Get(ctx, s.prefix+" ", clientv3.WithRange(clientv3.GetPrefixRangeEnd(s.prefix))) // which leaves out lines
 	if err != nil {
 		return nil, s.explain(ctx, err)
 	}
