@@ -60,6 +60,13 @@ type Creator interface {
 	SetStep(ctx context.Context, tag string, step int64) error
 }
 
+// Advancer is a [Store] that can raise all tags at once.
+type Advancer interface {
+	// AdvanceAll adds a number to the next one of every tag, which is the last that there can be where that is more.
+	// Damaged tags stay as they are. It says of all of them what Advance says of one.
+	AdvanceAll(ctx context.Context, by int64) error
+}
+
 // Warner is a [Store] that has remarks on what it cannot protect from, as its server is configured.
 type Warner interface{ Warnings() []string }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/unalike-id/unalike/internal/protocol/storetest"
+	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 )
@@ -25,7 +26,7 @@ func TestStore(t *testing.T) {
 		ns := rand.Text()
 		o := sqlstore.Options{Prefix: DefaultPrefix, Accept: []string{"fsync"}, Logger: slog.New(slog.DiscardHandler)}
 		return storetest.Harness{
-			Store: sqlstore.NewStore(&db{pool}, dialect(), ns, o),
+			Store: sqlstore.NewStore(&pgdb.DB{Pool: pool}, dialect(), ns, o),
 			Expire: func(tb testing.TB, worker int) {
 				tb.Helper()
 				if _, err := pool.Exec(context.Background(), "UPDATE unalike_slots SET lease_ends = 0 WHERE namespace = $1 AND worker = $2", ns, worker); err != nil {

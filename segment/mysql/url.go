@@ -21,14 +21,13 @@ func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := mysqldb.Config(t.Server)
-	pool, err := mysqldb.Pool(config)
+	d, err := mysqldb.Open(t.Server)
 	if err != nil {
 		return nil, sqlsegment.Invalid(u, err)
 	}
-	s, err := newStore(&db{pool: pool, at: config.Addr, owned: true}, t.Options)
+	s, err := newStore(d, t.Options)
 	if err != nil {
-		return nil, errors.Join(err, pool.Close())
+		return nil, errors.Join(err, d.Close())
 	}
 	if err := s.Look(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
@@ -23,18 +21,13 @@ func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := pgdb.Config(t.Server)
+	d, err := pgdb.Open(t.Server)
 	if err != nil {
 		return nil, sqlsegment.Invalid(u, err)
 	}
-	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	s, err := newStore(d, t.Options)
 	if err != nil {
-		return nil, err
-	}
-	s, err := newStore(&db{pool: pool, owned: true}, t.Options)
-	if err != nil {
-		pool.Close()
-		return nil, err
+		return nil, errors.Join(err, d.Close())
 	}
 	if err := s.Look(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
