@@ -47,10 +47,7 @@ func (s *Store) change(ctx context.Context, tag string, anywhere bool, f func(e 
 		}
 		if place == nil && (before.Line || conflicts >= barges) {
 			var err error
-			if place, err = s.standInLine(ctx, tag); err == nil {
-				before, err = s.read(ctx, tag, anywhere)
-			}
-			if err != nil {
+			if place, before, err = s.standInLine(ctx, tag, anywhere); err != nil {
 				place.leave(ctx)
 				return err
 			}

@@ -3,8 +3,10 @@ package etcd
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
@@ -16,60 +18,48 @@ import (
 type line struct {
 	client      *clientv3.Client
 	prefix, key string
-	revision    int64
 	others      bool // somebody stands behind
 }
 
-// patience is how long it may take the first in a line, before others remove it: its process has ended.
+// patience is how long it may take each in a line. Who has waited twice as long behind the same first one removes it: its
+// process has ended.
 const patience = 500 * time.Millisecond
 
-// standInLine returns when it is the call's turn.
-func (s *Store) standInLine(ctx context.Context, tag string) (*line, error) {
+// standInLine returns when it is the call's turn, and the tag as it is stored then.
+func (s *Store) standInLine(ctx context.Context, tag string, anywhere bool) (*line, entry, error) {
 	l := &line{client: s.client, prefix: s.prefix + "\x00" + tag + "\x00"} // no tag begins like that
 	l.key = l.prefix + rand.Text()
-	resp, err := s.client.Put(ctx, l.key, "")
-	if err != nil {
-		return l, s.explain(ctx, err)
+	ops := []clientv3.Op{
+		clientv3.OpPut(l.key, ""), clientv3.OpGet(s.key(tag)),
+		clientv3.OpGet(l.prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend)),
 	}
-	l.revision = resp.Header.Revision
-	for first := ""; ; {
-		before, head, err := l.look(ctx)
-		if err != nil || before == "" {
-			return l, s.explain(ctx, err)
+	for first := ""; ; ops = ops[len(ops)-2:] {
+		sent := s.sights()
+		resp, err := s.client.Txn(ctx).Then(ops...).Commit()
+		if err != nil {
+			return l, entry{}, s.explain(ctx, err)
 		}
-		if gone := l.await(ctx, before); !gone && head == first {
+		kvs := resp.Responses[len(ops)-1].GetResponseRange().Kvs
+		mine := max(slices.IndexFunc(kvs, func(kv *mvccpb.KeyValue) bool { return string(kv.Key) == l.key }), 0) // others may have removed it
+		if mine == 0 {
+			l.others = len(kvs) > 1
+			before, err := s.seen(tag, resp.Header, resp.Responses[len(ops)-2].GetResponseRange().Kvs, sent, anywhere)
+			return l, before, err
+		}
+		head := string(kvs[0].Key)
+		if gone := l.await(ctx, string(kvs[mine-1].Key), patience*time.Duration(mine)); !gone && head == first {
 			_, err = s.client.Delete(ctx, head)
 		}
 		if first = head; err != nil {
-			return l, s.explain(ctx, err)
+			return l, entry{}, s.explain(ctx, err)
 		}
 	}
 }
 
-// look looks at the line: who stands before this place, nobody if it is empty, and who is the first.
-func (l *line) look(ctx context.Context) (before, first string, err error) {
-	resp, err := l.client.Get(ctx, l.prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
-	if err != nil {
-		return "", "", err
-	}
-	l.others = false
-	for _, kv := range resp.Kvs {
-		switch key := string(kv.Key); {
-		case kv.CreateRevision < l.revision && first == "":
-			before, first = key, key
-		case kv.CreateRevision < l.revision:
-			before = key
-		case key != l.key:
-			l.others = true
-		}
-	}
-	return before, first, nil
-}
-
-// await waits until a key is gone, or for patience, and reports whether it is. It watches from now
+// await waits until a key is gone, or for a time, and reports whether it is. It watches from now
 // on, and looks whether the key is there after that: the server looks at what was before ten times a second.
-func (l *line) await(ctx context.Context, key string) (gone bool) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (l *line) await(ctx context.Context, key string, most time.Duration) (gone bool) {
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	events := l.client.Watch(ctx, key, clientv3.WithFilterPut())
 	if resp, err := l.client.Get(ctx, key, clientv3.WithCountOnly()); err == nil && resp.Count == 0 {
