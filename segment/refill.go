@@ -126,10 +126,13 @@ func (s *Sequence) failed(err error) error {
 
 // setBack notes whether the store went back. The lock is held.
 func (s *Sequence) setBack(back bool) {
-	if s.back != back {
-		s.back = back
-		s.backs.Add(map[bool]int64{true: 1, false: -1}[back])
+	switch {
+	case back && !s.back:
+		s.backs.Add(1)
+	case s.back && !back:
+		s.backs.Add(-1)
 	}
+	s.back = back
 }
 
 // nextStep is how many numbers to ask for. The lock is held.

@@ -3,7 +3,6 @@ package sqlsegment
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/unalike-id/unalike/internal/sqldb"
@@ -16,6 +15,8 @@ type DB interface {
 	Transact(ctx context.Context, write bool, statements []sqldb.Statement) ([][]string, error)
 	// Once is Transact for what must not be done twice. It is two messages, so that no proxy repeats it by itself.
 	Once(ctx context.Context, statements []sqldb.Statement) ([][]string, error)
+	// Check returns an error if the pool cannot be used.
+	Check() error
 	// Class says what an error means.
 	Class(err error) sqldb.Class
 	// Close frees what was made for the store.
@@ -25,7 +26,6 @@ type DB interface {
 // Dialect is how a database writes things. In its texts {table} and {meta} are the tables, {identity} is
 // Identity; $TAG and the like are literals.
 type Dialect struct {
-	Name     string // of the database, for errors
 	Identity string // expression: which server this is
 	Now      string // expression: microseconds since 1970
 	// Text is a literal, Quote a name, and Plain a text that goes with others in a column.
@@ -37,8 +37,8 @@ type Dialect struct {
 	// Prompt is a condition: a statement has not waited for longer than $WAIT microseconds. Who has asked for it is
 	// gone by then.
 	Prompt string
-	// Unsafe are settings of a server with which what a take changes is not stored elsewhere as it is here.
-	Unsafe []sqldb.Risk
+	// Unsafe is a setting of a server with which what a take changes is not stored elsewhere as it is here.
+	Unsafe sqldb.Risk
 	// Key is an expression: the name of the row of our own table for the tag in biz_tag; $ALL is that for all tags.
 	Key string
 	// Types is a query of the names of the columns max_id and step in table $TABLE of schema $SCHEMA, which may be
@@ -54,15 +54,6 @@ type Dialect struct {
 	Schema, Meta string // statements that make the tables
 	// Risks are settings with which a server may lose what it has confirmed. $SCHEMA and $TABLE are the table.
 	Risks []sqldb.Risk
-}
-
-// which is an expression: which of some risks there is, from 1; 0: none.
-func which(risks []sqldb.Risk) string {
-	text := "CASE WHEN 1 = 0 THEN 0"
-	for i, r := range risks {
-		text += fmt.Sprintf(" WHEN %s THEN %d", r.If, i+1)
-	}
-	return text + " ELSE 0 END"
 }
 
 // table is a name of the form table or schema.table.
@@ -87,7 +78,7 @@ func (s *Store) write(text string, pairs ...string) string {
 	d := &s.dialect
 	names := append([]string{
 		"{table}", s.table.quoted(d, s.table.name), "{meta}", s.table.quoted(d, metaName),
-		"{identity}", d.Identity, "{now}", d.Now, "{updated}", d.Updated, "{updates}", d.Updates, "{raised}", d.Raised, "{unsafe}", which(d.Unsafe), "{all}", d.All,
+		"{identity}", d.Identity, "{now}", d.Now, "{updated}", d.Updated, "{updates}", d.Updates, "{raised}", d.Raised, "{unsafe}", d.Unsafe.If, "{all}", d.All,
 		"$ALL", s.text(s.table.name), "$SCHEMA", s.text(s.table.schema), "$TABLE", s.text(s.table.name),
 	}, pairs...)
 	return strings.NewReplacer(names...).Replace(text)

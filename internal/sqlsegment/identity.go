@@ -20,34 +20,19 @@ type mark struct {
 // marks are those of a tag: what this program knows, and what is recorded for all tags and for this one.
 type marks struct{ known, base, own mark }
 
-// verdict is what a tag's marks say of a server.
-type verdict int
-
-// What there is.
-const (
-	same    verdict = iota // the tag is on the server that it is to be on
-	moved                  // it is not, until somebody says so
-	skipped                // it is not, and numbers are to be skipped
-)
-
-// judge says which mark of a tag counts, whether it is that of all tags, and what it says of the server that is
-// here. The newest one counts, whether that was known before or somebody has recorded it since. It may lead away: the
-// server was left once, and is back with what it had then, or with less than what the other one has handed out.
-func (m marks) judge(here string, skip bool) (is mark, all bool, v verdict) {
-	is, all = m.known, false
+// judge says which mark of a tag counts, whether it is that of all tags, and whether it says that the server which is
+// here is the one that the tag is to be on. The newest one counts, whether that was known before or somebody has
+// recorded it since. It may lead away: the server was left once, and is back with what it had then, or with less than
+// what the other one has handed out.
+func (m marks) judge(here string) (is mark, all, same bool) {
+	is = m.known
 	if m.base.stamp > is.stamp {
 		is, all = m.base, true
 	}
 	if m.own.stamp > is.stamp {
 		is, all = m.own, false
 	}
-	switch {
-	case is.identity == here:
-		return is, all, same
-	case skip:
-		return is, all, skipped
-	}
-	return is, all, moved
+	return is, all, is.identity == here
 }
 
 // expected is which server a tag is to be on.
@@ -76,16 +61,16 @@ func (s *Store) adopt(tag string, m mark) {
 // skip it is, after that is added to every tag, once for all programs.
 func (s *Store) place(ctx context.Context, tag string, r row) error {
 	m := marks{s.expected(tag), r.base, r.own}
-	is, all, v := m.judge(r.here, s.opts.Skip > 0 && s.meta.Load())
+	is, all, same := m.judge(r.here)
 	switch {
-	case v == skipped:
+	case !same && s.opts.Skip > 0 && s.meta.Load():
 		return s.skip(ctx, tag, r, is)
 	case all:
 		s.adopt("", is)
 	case is != m.known:
 		s.adopt(tag, is)
 	}
-	if v == moved {
+	if !same {
 		return &segment.StoreChangedError{Tag: tag, Was: is.identity, Here: r.here}
 	}
 	return nil
@@ -136,12 +121,12 @@ func (s *Store) skip(ctx context.Context, tag string, r row, was mark) error {
 // accept notes that a tag is as it should be on this server, if it is another one than before.
 func (s *Store) accept(ctx context.Context, tag string, r row) error {
 	known := s.expected(tag)
-	is, _, _ := marks{base: r.base, own: r.own}.judge(r.here, false)
+	is, _, same := marks{base: r.base, own: r.own}.judge(r.here)
 	switch {
 	case !s.meta.Load(): // this process alone knows
 		s.adopt(tag, mark{r.here, known.stamp + 1})
 		return nil
-	case is.identity == r.here && known.identity == r.here:
+	case same && known.identity == r.here:
 		return nil
 	}
 	now, err := s.readBy(ctx, tag, s.record(r.tag, r.here, newStamp(known, is)))
@@ -161,14 +146,12 @@ func (s *Store) AdvanceAll(ctx context.Context, by int64) error {
 		if err != nil {
 			return err
 		}
-		s.mu.Lock()
-		is := mark{found.here, newStamp(s.base, found.newest)}
-		s.mu.Unlock()
+		is := mark{found.here, newStamp(s.expected(""), found.newest)}
 		script := []string{s.raised(by, 0)}
 		if s.meta.Load() {
 			script = append(script, s.record("", is.identity, is.stamp))
 		}
-		if _, err := s.db.Transact(ctx, true, statements(script)); err != nil {
+		if _, err := s.transact(ctx, true, script...); err != nil {
 			return err
 		}
 		s.adopt("", is)
@@ -214,21 +197,18 @@ func (s *Store) look(ctx context.Context) error {
 	return nil
 }
 
-// errNoMeta says that there is no table of our own.
-var errNoMeta = errors.New("it is not there, and this user may not make it")
-
 // begin finds out what there is, and records this server as that of all tags if there is none. Without is why that
 // cannot be.
 func (s *Store) begin(ctx context.Context) (f finding, without, err error) {
 	f, err = s.find(ctx, true)
 	if s.lacks(err) || err == nil && f.base.identity == "" {
-		_, err = s.db.Transact(ctx, true, statements([]string{s.write(s.dialect.Meta), s.write(s.dialect.Ignore + " {meta} (name, identity, stamp) VALUES ($ALL, {identity}, {now}) " + s.dialect.Ignored)}))
+		_, err = s.transact(ctx, true, s.write(s.dialect.Meta), s.write(s.dialect.Ignore+" {meta} (name, identity, stamp) VALUES ($ALL, {identity}, {now}) "+s.dialect.Ignored))
 		if err == nil || s.db.Class(err) == sqldb.Duplicate || s.db.Class(err) == sqldb.Race {
 			f, err = s.find(ctx, true)
 		}
 	}
 	if s.lacks(err) {
-		without = fmt.Errorf("%w (%w)", errNoMeta, err)
+		without = fmt.Errorf("it is not there, and this user may not make it (%w)", err)
 		f, err = s.find(ctx, false)
 	}
 	return f, without, err
@@ -259,13 +239,13 @@ func (s *Store) find(ctx context.Context, meta bool) (f finding, err error) {
 		text += " UNION ALL SELECT 'base', " + plain("identity") + ", " + plain("CAST(stamp AS CHAR(20))") + " FROM {meta} WHERE name = $ALL" +
 			" UNION ALL SELECT 'newest', '', " + plain("CAST(COALESCE(MAX(stamp), 0) AS CHAR(20))") + " FROM {meta}"
 	}
-	rows, err := s.db.Transact(ctx, false, statements([]string{s.write(text)}))
+	rows, err := s.transact(ctx, false, s.write(text))
 	if err != nil {
 		return f, err
 	}
 	types := 0
 	for _, r := range rows {
-		stamp, _ := number(strings.TrimSpace(r[2]))
+		stamp, _ := number(r[2])
 		switch r[0] {
 		case "here":
 			f.here = r[1]

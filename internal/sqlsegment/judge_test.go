@@ -10,26 +10,23 @@ func TestJudge(t *testing.T) {
 	for _, tt := range []struct {
 		what  string
 		marks marks
-		skip  bool
 		is    mark
 		all   bool
-		want  verdict
+		same  bool
 	}{
-		{"nothing is recorded", marks{at(here, 0), none, none}, false, at(here, 0), false, same},
-		{"as it was", marks{at(here, 5), at(here, 5), none}, false, at(here, 5), false, same},
-		{"another server, and nobody has said so", marks{at(there, 5), at(there, 5), none}, false, at(there, 5), false, moved},
-		{"that, and numbers are to be skipped", marks{at(there, 5), at(there, 5), none}, true, at(there, 5), false, skipped},
-		{"all tags were raised here since", marks{at(there, 5), at(here, 6), none}, false, at(here, 6), true, same},
-		{"the tag was raised here since", marks{at(there, 5), at(there, 5), at(here, 6)}, false, at(here, 6), false, same},
-		{"the tag was, and then all were elsewhere", marks{at(here, 5), at(there, 7), at(here, 6)}, false, at(there, 7), true, moved},
-		{"back on the first server, whose record is older than what is known", marks{at(there, 9), at(here, 5), none}, false, at(there, 9), false, moved},
-		{"back on the first server, which has heard of the tag's move", marks{at(here, 5), at(here, 5), at(there, 8)}, false, at(there, 8), false, moved},
-		{"a row for the tag from before a row for all", marks{at(here, 5), at(here, 9), at(there, 8)}, false, at(here, 9), true, same},
-		{"equal stamps: what is known counts", marks{at(here, 5), at(there, 5), at(there, 5)}, false, at(here, 5), false, same},
-		{"numbers are not skipped without need", marks{at(here, 5), at(here, 5), none}, true, at(here, 5), false, same},
+		{"nothing is recorded", marks{at(here, 0), none, none}, at(here, 0), false, true},
+		{"as it was", marks{at(here, 5), at(here, 5), none}, at(here, 5), false, true},
+		{"another server, and nobody has said so", marks{at(there, 5), at(there, 5), none}, at(there, 5), false, false},
+		{"all tags were raised here since", marks{at(there, 5), at(here, 6), none}, at(here, 6), true, true},
+		{"the tag was raised here since", marks{at(there, 5), at(there, 5), at(here, 6)}, at(here, 6), false, true},
+		{"the tag was, and then all were elsewhere", marks{at(here, 5), at(there, 7), at(here, 6)}, at(there, 7), true, false},
+		{"back on the first server, whose record is older than what is known", marks{at(there, 9), at(here, 5), none}, at(there, 9), false, false},
+		{"back on the first server, which has heard of the tag's move", marks{at(here, 5), at(here, 5), at(there, 8)}, at(there, 8), false, false},
+		{"a row for the tag from before a row for all", marks{at(here, 5), at(here, 9), at(there, 8)}, at(here, 9), true, true},
+		{"equal stamps: what is known counts", marks{at(here, 5), at(there, 5), at(there, 5)}, at(here, 5), false, true},
 	} {
-		if is, all, v := tt.marks.judge(here, tt.skip); is != tt.is || all != tt.all || v != tt.want {
-			t.Errorf("%s: %v, %t, %d; want %v, %t, %d", tt.what, is, all, v, tt.is, tt.all, tt.want)
+		if is, all, same := tt.marks.judge(here); is != tt.is || all != tt.all || same != tt.same {
+			t.Errorf("%s: %v, %t, %t; want %v, %t, %t", tt.what, is, all, same, tt.is, tt.all, tt.same)
 		}
 	}
 }

@@ -23,7 +23,7 @@ type row struct {
 	nextDamage error // why next cannot be used; nil: it can
 	stepDamage error
 	here       string // which server this is
-	unsafe     string // a setting with which nothing may be taken, and what to do; empty: there is none
+	unsafe     bool   // it is set such that nothing may be taken
 	base, own  mark   // what is recorded for all tags, and for this one
 }
 
@@ -40,8 +40,8 @@ func (s *Store) readBy(ctx context.Context, tag string, before ...string) (r row
 			}
 			recorded = strings.Join(parts, ", ")
 		}
-		last := s.write("SELECT biz_tag, max_id, step, {identity}, {unsafe}, "+recorded+" FROM {table} WHERE biz_tag = $TAG", "$TAG", s.text(tag))
-		return s.db.Transact(ctx, len(before) > 0, statements(append(slices.Clone(before), last)))
+		last := s.write("SELECT biz_tag, max_id, step, {identity}, CASE WHEN {unsafe} THEN 1 ELSE 0 END, "+recorded+" FROM {table} WHERE biz_tag = $TAG", "$TAG", s.text(tag))
+		return s.transact(ctx, len(before) > 0, append(before, last)...)
 	})
 	switch {
 	case err != nil:
@@ -51,9 +51,7 @@ func (s *Store) readBy(ctx context.Context, tag string, before ...string) (r row
 	}
 	cols := rows[0]
 	r.tag, r.here = cols[0], cols[3]
-	if i, err := number(cols[4]); err == nil && i > 0 && i <= int64(len(s.dialect.Unsafe)) {
-		r.unsafe = s.dialect.Unsafe[i-1].Says
-	}
+	r.unsafe = cols[4] == "1"
 	r.next, r.nextDamage = s.storedNext(tag, cols[1])
 	r.step, r.stepDamage = s.storedStep(tag, cols[2])
 	for i, m := range []*mark{&r.base, &r.own} {
@@ -76,6 +74,11 @@ func (s *Store) run(f func(meta bool) ([][]string, error)) ([][]string, error) {
 		s.log.Warn("table "+metaName+" is gone, or may not be read any more, so that it is not noticed what others say of the server", "table", s.table.String())
 	}
 	return rows, err
+}
+
+// transact makes statements in one transaction.
+func (s *Store) transact(ctx context.Context, write bool, texts ...string) ([][]string, error) {
+	return s.db.Transact(ctx, write, statements(texts))
 }
 
 // statements are those of a transaction.
@@ -137,7 +140,7 @@ func (s *Store) Tags(ctx context.Context) ([]segment.Tag, error) { return s.tags
 // tags lists tags.
 func (s *Store) tags(ctx context.Context, some string) (all []segment.Tag, err error) {
 	err = s.call(ctx, func(ctx context.Context) error {
-		rows, err := s.db.Transact(ctx, false, statements([]string{s.write("SELECT biz_tag, max_id, step, description, {updated} FROM {table} " + some)}))
+		rows, err := s.transact(ctx, false, s.write("SELECT biz_tag, max_id, step, description, {updated} FROM {table} "+some))
 		if err != nil {
 			return err
 		}
@@ -168,8 +171,8 @@ func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 		if err := cmp.Or(s.fits("the first number", t.Next, s.bound.Load()), s.fits("step", t.Step, s.stepMost.Load())); err != nil {
 			return err
 		}
-		_, err := s.db.Transact(ctx, true, statements([]string{s.write("INSERT INTO {table} (biz_tag, max_id, step, description) VALUES ($TAG, $NEXT, $STEP, $WHAT)",
-			"$TAG", s.text(t.Name), "$NEXT", num(t.Next), "$STEP", num(t.Step), "$WHAT", s.text(t.Description))}))
+		_, err := s.transact(ctx, true, s.write("INSERT INTO {table} (biz_tag, max_id, step, description) VALUES ($TAG, $NEXT, $STEP, $WHAT)",
+			"$TAG", s.text(t.Name), "$NEXT", num(t.Next), "$STEP", num(t.Step), "$WHAT", s.text(t.Description)))
 		if err != nil && s.db.Class(err) == sqldb.Duplicate {
 			return fmt.Errorf("%w: %q: %w", segment.ErrTagExists, t.Name, err)
 		}

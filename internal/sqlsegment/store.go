@@ -69,11 +69,14 @@ var (
 	_ segment.Warner   = (*Store)(nil)
 )
 
-// New returns a store. It contacts nobody.
+// New returns a store in a database. It contacts nobody.
 func New(db DB, d Dialect, o Options) (*Store, error) {
 	t, err := parseTable(cmp.Or(o.Table, DefaultTable))
 	if err := cmp.Or(err, CheckSkip(o.Skip)); err != nil {
 		return nil, err
+	}
+	if err := db.Check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
 	}
 	s := &Store{db: db, dialect: d, table: t, opts: o, log: logs.Or(o.Logger), own: map[string]mark{}, looking: make(chan struct{}, 1)}
 	s.done, s.finish = context.WithCancel(context.Background())
@@ -172,13 +175,13 @@ func (s *Store) ask(ctx context.Context, tag string, step int64) (r segment.Rang
 		wait = max(0, time.Until(end).Microseconds())
 	}
 	rows, err := s.run(func(meta bool) ([][]string, error) {
-		update := "UPDATE {table} SET max_id = {raised} + $SIZE{updates} WHERE biz_tag = $TAG AND max_id BETWEEN 0 AND $BOUND - $SIZE AND $SIZE BETWEEN 1 AND $MOST AND {unsafe} = 0 AND {identity} = $IDENTITY AND " + s.dialect.Prompt
+		update := "UPDATE {table} SET max_id = {raised} + $SIZE{updates} WHERE biz_tag = $TAG AND max_id BETWEEN 0 AND $BOUND - $SIZE AND $SIZE BETWEEN 1 AND $MOST AND NOT ({unsafe}) AND {identity} = $IDENTITY AND " + s.dialect.Prompt
 		if meta {
 			for _, name := range []string{"$ALL", s.dialect.Key} {
 				update += " AND COALESCE((SELECT stamp FROM {meta} WHERE name = " + name + "), 0) <= $STAMP"
 			}
 		}
-		return s.changed(ctx, s.transact, update, "$SIZE", size, "$BOUND", num(s.bound.Load()), "$MOST", num(segment.MaxStep), "$WAIT", num(wait),
+		return s.changed(ctx, false, update, "$SIZE", size, "$BOUND", num(s.bound.Load()), "$MOST", num(segment.MaxStep), "$WAIT", num(wait),
 			"$TAG", s.text(tag), "$IDENTITY", s.text(was.identity), "$STAMP", num(was.stamp))
 	})
 	if err != nil {
@@ -208,19 +211,14 @@ func (s *Store) ask(ctx context.Context, tag string, step int64) (r segment.Rang
 	return r, true, nil
 }
 
-// transact is a transaction that writes.
-func (s *Store) transact(ctx context.Context, all []sqldb.Statement) ([][]string, error) {
-	return s.db.Transact(ctx, true, all)
-}
-
 // why finds out why nothing was taken. If that is over it returns what is stored, of which numbers are left.
 func (s *Store) why(ctx context.Context, tag string) (row, error) {
 	row, err := s.readBy(ctx, tag)
 	switch {
 	case err != nil:
 		return row, err
-	case row.unsafe != "":
-		return row, fmt.Errorf("%w: %s", segment.ErrInvalidConfig, row.unsafe)
+	case row.unsafe:
+		return row, fmt.Errorf("%w: %s", segment.ErrInvalidConfig, s.dialect.Unsafe.Says)
 	case row.nextDamage != nil:
 		return row, row.nextDamage
 	}
@@ -242,13 +240,16 @@ func (s *Store) why(ctx context.Context, tag string) (row, error) {
 	return row, nil
 }
 
-// changed makes an UPDATE of a tag with a method of DB, and returns what [Dialect.Changed] says.
-func (s *Store) changed(ctx context.Context, with func(context.Context, []sqldb.Statement) ([][]string, error), update string, pairs ...string) ([][]string, error) {
+// changed makes an UPDATE of a tag, which may be one that must not be done twice, and returns what [Dialect.Changed] says.
+func (s *Store) changed(ctx context.Context, once bool, update string, pairs ...string) ([][]string, error) {
 	all := s.dialect.Changed(update)
 	for i, text := range all {
 		all[i] = s.write(text, pairs...)
 	}
-	return with(ctx, statements(all))
+	if once {
+		return s.db.Once(ctx, statements(all))
+	}
+	return s.transact(ctx, true, all...)
 }
 
 // GiveBack implements [segment.Store]. It is sent once.
@@ -258,7 +259,7 @@ func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) 
 	}
 	s.given.back(tag, unused) // whatever becomes of it, its numbers are used here no more
 	err = s.once(ctx, func(ctx context.Context) error {
-		rows, err := s.changed(ctx, s.db.Once, "UPDATE {table} SET max_id = $TO WHERE biz_tag = $TAG AND max_id = $FROM AND {identity} = $IDENTITY",
+		rows, err := s.changed(ctx, true, "UPDATE {table} SET max_id = $TO WHERE biz_tag = $TAG AND max_id = $FROM AND {identity} = $IDENTITY",
 			"$TO", num(unused.First), "$TAG", s.text(tag), "$FROM", num(unused.Last+1), "$IDENTITY", s.text(s.expected(tag).identity), "$SIZE", "0")
 		done = err == nil && rows[0][0] == "1"
 		return err

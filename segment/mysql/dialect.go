@@ -11,7 +11,6 @@ import (
 // dialect is that of MySQL and MariaDB.
 func dialect() sqlsegment.Dialect {
 	return sqlsegment.Dialect{
-		Name:     "MySQL",
 		Identity: mysqldb.Lineage,
 		Now:      mysqldb.Now,
 		Text:     mysqldb.Text,
@@ -23,7 +22,7 @@ func dialect() sqlsegment.Dialect {
 		Raised: "LAST_INSERT_ID(max_id)",
 		// The server does not notice that a client has gone which waits for a lock.
 		Prompt:   "SYSDATE(6) <= NOW(6) + INTERVAL $WAIT MICROSECOND",
-		Unsafe:   []sqldb.Risk{mysqldb.Statements},
+		Unsafe:   mysqldb.Statements,
 		Key:      "CONCAT($ALL, ':', " + plain("biz_tag") + ")",
 		Types:    "SELECT 'type', " + plain("COLUMN_NAME") + ", " + plain("COLUMN_TYPE") + " FROM information_schema.COLUMNS WHERE " + named + " AND COLUMN_NAME IN ('max_id', 'step')",
 		Updated:  "UNIX_TIMESTAMP(update_time)",

@@ -2,12 +2,10 @@ package mysql
 
 import (
 	"database/sql"
-	"fmt"
 	"log/slog"
 
 	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
-	"github.com/unalike-id/unalike/segment"
 )
 
 // Options are the settings of [New] beyond the pool. The zero Options works.
@@ -35,9 +33,6 @@ func New(pool *sql.DB, o Options) (*Store, error) {
 }
 
 func newStore(d *mysqldb.DB, o sqlsegment.Options) (*Store, error) {
-	if err := d.Check(); err != nil {
-		return nil, fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
-	}
 	s, err := sqlsegment.New(d, dialect(), o)
 	if err != nil {
 		return nil, err

@@ -1,14 +1,12 @@
 package postgres
 
 import (
-	"fmt"
 	"log/slog"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
-	"github.com/unalike-id/unalike/segment"
 )
 
 // Options are the settings of [New] beyond the pool. The zero Options works.
@@ -41,9 +39,6 @@ func New(pool *pgxpool.Pool, o Options) (*Store, error) {
 }
 
 func newStore(d *pgdb.DB, o sqlsegment.Options) (*Store, error) {
-	if err := d.Check(); err != nil {
-		return nil, fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
-	}
 	s, err := sqlsegment.New(d, dialect(), o)
 	if err != nil {
 		return nil, err

@@ -23,8 +23,8 @@ func init() { Scheme.SetPort() }
 // LockWait is how many seconds the server lets a statement wait for a row that is locked.
 const LockWait = "5"
 
-// Config returns how to connect.
-func Config(s sqldb.Server) *mysql.Config {
+// configOf returns how to connect.
+func configOf(s sqldb.Server) *mysql.Config {
 	config := mysql.NewConfig()
 	config.User, config.Passwd, config.DBName = s.User, s.Password, s.Database
 	config.Net, config.TLS, config.Timeout = "tcp", s.TLS, sqldb.DialTime
@@ -41,16 +41,17 @@ func Config(s sqldb.Server) *mysql.Config {
 	return config
 }
 
-// Pool makes a pool.
-func Pool(config *mysql.Config) (*sql.DB, error) {
+// Open makes a pool for a server. It contacts nobody.
+func Open(s sqldb.Server) (*DB, error) {
+	config := configOf(s)
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return nil, err
 	}
-	pool := sql.OpenDB(asking{connector, config.TLS != nil})
+	pool := sql.OpenDB(asking{connector, s.TLS != nil})
 	pool.SetMaxOpenConns(sqldb.Conns)
 	pool.SetMaxIdleConns(sqldb.Conns)
-	return pool, nil
+	return &DB{pool, config.Addr, true}, nil
 }
 
 // asking is a connector that bounds how long connecting takes, which the driver does for

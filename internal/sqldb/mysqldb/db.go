@@ -51,13 +51,6 @@ type DB struct {
 	Owned bool   // Close closes the pool
 }
 
-// Open makes a pool for a server. It contacts nobody.
-func Open(s sqldb.Server) (*DB, error) {
-	config := Config(s)
-	pool, err := Pool(config)
-	return &DB{pool, config.Addr, true}, err
-}
-
 // Check returns an error unless there is a pool.
 func (d *DB) Check() error {
 	if d.Pool == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -112,10 +113,22 @@ func (d *DB) Number(s string) (int64, error) { return strconv.ParseInt(s, 10, 64
 // Class says what an error means.
 func (d *DB) Class(err error) sqldb.Class { return Class(err) }
 
-// Close closes the pool if it was made here.
+// closeTime is how long Close waits for connections. A pool gives one that does not answer 15 s.
+const closeTime = time.Second
+
+// Close closes the pool if it was made here, and waits a moment for its connections.
 func (d *DB) Close() error {
-	if d.Owned {
-		Close(d.Pool)
+	if !d.Owned {
+		return nil
+	}
+	closed := make(chan struct{})
+	go func() {
+		d.Pool.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closeTime):
 	}
 	return nil
 }
