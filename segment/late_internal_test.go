@@ -16,9 +16,10 @@ func (e *endless) Take(_ context.Context, _ string, step int64) (Range, error) {
 
 func (*endless) GiveBack(context.Context, string, Range) (bool, error) { return true, nil }
 func (*endless) Tag(context.Context, string) (Tag, error)              { return Tag{Name: "t", Step: 10}, nil }
-func (*endless) Tags(context.Context) ([]Tag, error)                   { return []Tag{{Name: "t", Step: 10}}, nil }
-func (*endless) Advance(context.Context, string, int64) error          { return nil }
-func (*endless) Close() error                                          { return nil }
+
+func (*endless) Tags(context.Context) ([]Tag, error)          { return []Tag{{Name: "t", Step: 10}}, nil }
+func (*endless) Advance(context.Context, string, int64) error { return nil }
+func (*endless) Close() error                                 { return nil }
 
 // TestCallerWhoComesLate: a call of Next that has the segment in hand, and was stopped before it has
 // taken a number of it, gets none after Close has given the rest back.

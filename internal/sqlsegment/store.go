@@ -172,7 +172,7 @@ func (s *Store) ask(ctx context.Context, tag string, step int64) (r segment.Rang
 		size = num(step)
 	}
 	if end, ends := ctx.Deadline(); ends {
-		wait = max(0, time.Until(end).Microseconds())
+		wait = max(0, time.Until(end).Microseconds()) //nolint:forbidigo // how long a call may take is no matter of ticks
 	}
 	rows, err := s.run(func(meta bool) ([][]string, error) {
 		update := "UPDATE {table} SET max_id = {raised} + $SIZE{updates} WHERE biz_tag = $TAG AND max_id BETWEEN 0 AND $BOUND - $SIZE AND $SIZE BETWEEN 1 AND $MOST AND NOT ({unsafe}) AND {identity} = $IDENTITY AND " + s.dialect.Prompt
