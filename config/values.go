@@ -87,7 +87,7 @@ func parseTags(v string) ([]string, error) {
 		tag = strings.Trim(tag, " ")
 		switch {
 		case segment.CheckTag(tag) != nil:
-			return nil, fmt.Errorf("it is tags with commas between them, for example orders,invoices; each has 1 to %d bytes of printable UTF-8", segment.MaxTag)
+			return nil, fmt.Errorf("it is tags with commas between them, for example orders,invoices; each has 1 to %d characters of printable UTF-8", segment.MaxTag)
 		case slices.Contains(tags, tag):
 			return nil, errors.New("a tag stands in it twice; name each once")
 		}

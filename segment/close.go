@@ -27,6 +27,7 @@ func (s *Sequence) end(why error) bool {
 		return false
 	}
 	s.ended = why
+	s.setBack(false)
 	p := s.cur.Load()
 	used := min(p.used.Swap(gone), p.size)
 	s.figures.before += uint64(used)
@@ -34,8 +35,7 @@ func (s *Sequence) end(why error) bool {
 	rest.used.Store(gone)
 	s.cur.Store(rest)
 	close(s.stop)
-	close(s.changed)
-	s.changed = make(chan struct{})
+	s.dismiss(why)
 	return true
 }
 

@@ -23,8 +23,9 @@
 //   - Rising: the numbers of a [Sequence] rise strictly. Those of several processes do not,
 //     as each has a range of its own. A range that does not begin above what this sequence
 //     has is refused with [ErrWentBack].
-//   - Patient: a call waits for a refill that is under way. It fails only if the store refuses,
-//     or cannot be reached while everything in memory is used up.
+//   - Patient: calls that find no number wait for the next segment, in their order. One fails only
+//     if the store refuses, or cannot be reached while everything in memory is used up, or if
+//     its context or RefillTimeout ends.
 //   - Dense: Close gives the unused rest back if nobody has taken a range since. A process that
 //     is killed leaves a gap of what it held, two segments at most.
 //   - Kept: a store that may lose what it has confirmed says so in [Health], and one that is

@@ -20,9 +20,9 @@ var (
 	ErrStoreChanged = errors.New("segment: the store is another server than before")
 	// ErrExhausted says that the last number of a tag was given out.
 	ErrExhausted = errors.New("segment: the numbers of the tag are used up")
-	// ErrUnavailable says that the store could not be reached while everything in memory was
-	// used up. It wraps the cause.
-	ErrUnavailable = errors.New("segment: no number is left and the store cannot be reached")
+	// ErrUnavailable says that everything in memory is used up, and the store could not be reached or
+	// gives numbers more slowly than they are used. It wraps the cause.
+	ErrUnavailable = errors.New("segment: no number is left")
 	// ErrClosed is returned by every call after Close.
 	ErrClosed = errors.New("segment: closed")
 	// ErrInvalidConfig says that a configuration, a URL, a tag or an argument is wrong and that

@@ -69,5 +69,5 @@ func (s *Sequence) supply() (left bool, failure error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.cur.Load()
-	return s.ended == nil && (s.next != nil || p.spent() < p.size), s.failure
+	return s.ended == nil && (s.next != nil || p.left() > 0), s.failure
 }

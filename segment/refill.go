@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -18,6 +16,9 @@ const (
 	lastPause  = 500 * time.Millisecond
 	// refusedPause is the last one after a refusal: somebody has to do something.
 	refusedPause = 2 * time.Second
+	// lookPause is how much time passes at least between two looks at the tags of a store that went
+	// back, of which there may be thousands.
+	lookPause = 30 * time.Millisecond
 )
 
 // need starts a refill unless one is under way or the next segment is there.
@@ -46,11 +47,7 @@ func (s *Sequence) refilled() {
 		if s.settle(r, err, time.Since(began)) {
 			return
 		}
-		most := lastPause
-		if refused(err) {
-			most = refusedPause
-		}
-		pause := min(firstPause<<min(attempt, 10), most)
+		pause := s.pause(attempt, err)
 		timer := time.NewTimer(pause/2 + rand.N(pause/2))
 		select {
 		case <-timer.C:
@@ -62,50 +59,80 @@ func (s *Sequence) refilled() {
 	}
 }
 
+// pause is how long it is until the attempt after one that has failed.
+func (s *Sequence) pause(attempt int, err error) time.Duration {
+	growing := firstPause << min(attempt, 10)
+	switch {
+	case errors.Is(err, ErrWentBack):
+		return max(refusedPause, lookPause*time.Duration(s.backs.Load()))
+	case refused(err):
+		return min(growing, refusedPause)
+	}
+	return min(growing, lastPause)
+}
+
 // fetch takes a range from the store.
 func (s *Sequence) fetch() (Range, error) {
 	ctx, cancel := context.WithTimeout(s.life, s.cfg.RefillTimeout)
 	defer cancel()
 	s.mu.Lock()
-	step, top, back := s.nextStep(), s.top, s.back
+	look := s.back || s.cfg.Step == 0 && s.figures.base > 0 && time.Since(s.figures.based) >= refreshEvery
 	s.mu.Unlock()
-	if back {
-		if err := s.stillBack(ctx, top); err != nil {
+	if look {
+		if err := s.look(ctx); err != nil {
 			return Range{}, err
 		}
 	}
+	s.mu.Lock()
+	step := s.nextStep()
+	s.mu.Unlock()
 	r, err := s.store.Take(ctx, s.tag, step)
 	switch {
-	case err != nil && !refused(err):
-		return r, fmt.Errorf("%w: tag %q: %w", ErrUnavailable, s.tag, err)
 	case err != nil:
-		return r, err
+		return r, s.failed(err)
 	case r.Last < r.First || r.Last-r.First < 0 || r.Last-r.First >= MaxStep || step > 0 && r.Len() > step:
 		return r, invalid("tag %q: the store handed out %d to %d, and asked for were %d numbers; the store is broken", s.tag, r.First, r.Last, step)
 	}
 	return r, nil
 }
 
-// stillBack returns an error while the store's next number is not above top. Taking a range to find out
-// would raise it, until it is above what this process has used and not above what others have.
-func (s *Sequence) stillBack(ctx context.Context, top int64) error {
-	tags, err := s.store.Tags(ctx)
+// look reads what the store has of the tag: its step, which somebody may have changed, and whether the
+// next number is above top again. Taking a range to find that out would raise it, until it is above what
+// this process has used and not above what others have.
+func (s *Sequence) look(ctx context.Context) error {
+	t, err := s.store.Tag(ctx, s.tag)
+	if err == nil {
+		err = t.Damage
+	}
 	if err != nil {
-		return fmt.Errorf("%w: tag %q: %w", ErrUnavailable, s.tag, err)
+		return s.failed(err)
 	}
-	i := slices.IndexFunc(tags, func(t Tag) bool { return t.Name == s.tag })
-	if i < 0 { // there are stores that compare tags without case
-		i = slices.IndexFunc(tags, func(t Tag) bool { return strings.EqualFold(t.Name, s.tag) })
-	}
-	switch {
-	case i < 0:
-		return fmt.Errorf("%w: %q", ErrUnknownTag, s.tag)
-	case tags[i].Damage != nil:
-		return tags[i].Damage
-	case tags[i].Next <= top:
-		return &WentBackError{Tag: s.tag, Got: Range{tags[i].Next, tags[i].Next}, Above: top}
+	s.setBase(t.Step)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.back && t.Next <= s.top {
+		return &WentBackError{Tag: s.tag, Got: Range{t.Next, t.Next}, Above: s.top}
 	}
 	return nil
+}
+
+// failed is the error of a call to the store.
+func (s *Sequence) failed(err error) error {
+	if refused(err) {
+		return err
+	}
+	return fmt.Errorf("%w: tag %q: the store cannot be reached: %w", ErrUnavailable, s.tag, err)
+}
+
+// setBack notes whether the store went back. The lock is held.
+func (s *Sequence) setBack(back bool) {
+	switch {
+	case back && !s.back:
+		s.backs.Add(1)
+	case s.back && !back:
+		s.backs.Add(-1)
+	}
+	s.back = back
 }
 
 // nextStep is how many numbers to ask for. The lock is held.
@@ -139,31 +166,33 @@ func (s *Sequence) settle(r Range, err error, took time.Duration) (last bool) {
 	if err == nil && s.known && r.First <= s.top {
 		err = &WentBackError{Tag: s.tag, Got: r, Above: s.top}
 	}
-	s.back = s.back || errors.Is(err, ErrWentBack)
+	s.setBack(err != nil && s.ended == nil && (s.back || errors.Is(err, ErrWentBack)))
 	f := &s.figures
 	news := (err == nil) != (s.failure == nil) && s.ended == nil && f.refills > 0 // before the first one, New says it
-	if s.failure = err; err == nil {
+	last = err == nil || s.ended != nil
+	s.failure, s.refilling = err, !last
+	switch {
+	case err == nil:
 		s.next = &span{first: r.First, size: r.Len()}
-		s.top, s.known, s.back = r.Last, true, false
+		s.top, s.known = r.Last, true
 		if f.base == 0 {
-			f.base = r.Len()
+			f.base, f.based = r.Len(), time.Now()
 		}
 		if f.step == 0 {
 			f.step = r.Len()
 		}
 		f.took, f.refilled = took, time.Now()
 		f.refills++
-		// Nobody else does it as long as nobody calls, and Health is to show what there is.
-		if p := s.cur.Load(); p.size == 0 && s.ended == nil {
+		// Those who wait are served, and Health is to show what there is.
+		if s.ended == nil && s.cur.Load().left() == 0 {
 			s.promote()
 		}
-	} else if s.ended == nil {
+	case s.ended == nil:
 		f.failures++
+		if refused(err) {
+			s.dismiss(err)
+		}
 	}
-	last = err == nil || s.ended != nil
-	s.refilling = !last
-	close(s.changed)
-	s.changed = make(chan struct{})
 	if news && s.telling {
 		s.untold, news = true, false
 	}

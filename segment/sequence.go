@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"container/list"
 	"context"
 	"iter"
 	"sync"
@@ -20,12 +21,13 @@ type Sequence struct {
 	mu        sync.Mutex
 	next      *span         // the next segment; nil: there is none
 	refilling bool          // a refill is under way
-	changed   chan struct{} // closed, and another one made, when a refill ends or fails
+	line      list.List     // of *waiter; nobody waits while there is a number
 	failure   error         // of the last attempt to refill; nil: it succeeded
 	ended     error         // what calls return since the end; nil: it has not ended
 	top       int64         // every number that was handed out or is held is at or below it
 	known     bool          // top is known
 	back      bool          // a range was refused, and none is taken before the store is above top
+	backs     *atomic.Int64 // how many sequences there are of which that is so, of those that share a store
 	telling   bool          // announce is under way
 	untold    bool          // something has changed since that has looked
 	figures   figures
@@ -41,6 +43,7 @@ type Sequence struct {
 // figures are what is measured, guarded by the sequence's lock.
 type figures struct {
 	base     int64         // the tag's own step; 0: not known
+	based    time.Time     // when that was read
 	step     int64         // the size of the last segment asked for; 0: there was none
 	rate     float64       // numbers a second of late; 0: not known
 	since    time.Time     // since when that is measured: the present segment and those before it that lasted for less than leastTime together
@@ -78,7 +81,7 @@ func New(ctx context.Context, store Store, tag string, c Config) (*Sequence, err
 
 // newSequence returns a sequence that has no segment yet.
 func newSequence(store Store, tag string, cfg Config) *Sequence {
-	s := &Sequence{store: store, tag: tag, cfg: cfg, changed: make(chan struct{}), stop: make(chan struct{})}
+	s := &Sequence{store: store, tag: tag, cfg: cfg, backs: new(atomic.Int64), stop: make(chan struct{})}
 	s.life, s.cut = context.WithCancel(context.Background())
 	s.cur.Store(&span{})
 	return s
@@ -157,15 +160,6 @@ func (s *Sequence) All(ctx context.Context) iter.Seq2[int64, error] {
 // Ready waits until a number can be had at once. It returns the store's refusal at once, and the
 // last cause if ctx ends.
 func (s *Sequence) Ready(ctx context.Context) error {
-	var w wait
-	defer w.end()
-	for {
-		p := s.cur.Load()
-		if p.left() > 0 {
-			return nil
-		}
-		if err := s.turn(ctx, p, &w); err != nil {
-			return err
-		}
-	}
+	_, _, err := s.turn(ctx, 0, 0)
+	return err
 }

@@ -30,6 +30,7 @@ type Set struct {
 	all   atomic.Pointer[map[string]*Sequence]
 	store Store
 	cfg   Config
+	backs atomic.Int64 // see Sequence
 
 	loading sync.Mutex // the list is being read
 

@@ -105,6 +105,7 @@ func (s *Set) reload(ctx context.Context) error {
 // begin returns the sequence of a new tag, above what it has had if it is one that was deleted.
 func (s *Set) begin(tag string) *Sequence {
 	q := newSequence(s.store, tag, s.cfg)
+	q.backs = &s.backs
 	q.top, q.known = s.ends[tag]
 	delete(s.ends, tag)
 	return q
@@ -137,5 +138,5 @@ func (s *Sequence) setBase(step int64) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.figures.base = step
+	s.figures.base, s.figures.based = step, time.Now()
 }

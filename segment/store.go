@@ -39,6 +39,8 @@ type Store interface {
 	// once for a range, whatever it returns, and stores send it at most once: a repetition can
 	// arrive when somebody has taken that very range.
 	GiveBack(ctx context.Context, tag string, unused Range) (bool, error)
+	// Tag returns one tag; ErrUnknownTag: there is none.
+	Tag(ctx context.Context, tag string) (Tag, error)
 	// Tags lists all tags in the order of their names. One whose row or key is damaged is in the list, and
 	// says so; the others can be used.
 	Tags(ctx context.Context) ([]Tag, error)
@@ -58,27 +60,34 @@ type Creator interface {
 	SetStep(ctx context.Context, tag string, step int64) error
 }
 
+// Advancer is a [Store] that can raise all tags at once.
+type Advancer interface {
+	// AdvanceAll adds a number to the next one of every tag, which is the last that there can be where that is more.
+	// Damaged tags stay as they are. It says of all of them what Advance says of one.
+	AdvanceAll(ctx context.Context, by int64) error
+}
+
 // Warner is a [Store] that has remarks on what it cannot protect from, as its server is configured.
 type Warner interface{ Warnings() []string }
 
 const (
-	// MaxTag is how many bytes a tag may have.
+	// MaxTag is how many characters a tag may have, as in Leaf's table.
 	MaxTag = 128
 	// MaxStep is the largest step.
 	MaxStep = 1 << 40
 )
 
-// CheckTag returns an error that wraps [ErrInvalidConfig] unless tag is 1 to 128 bytes of printable
-// UTF-8 without spaces at its ends.
+// CheckTag returns an error that wraps [ErrInvalidConfig] unless tag is 1 to 128 characters
+// of printable UTF-8 without spaces at its ends.
 func CheckTag(tag string) error {
-	const allowed = "a tag is 1 to 128 bytes of printable UTF-8 without spaces at its ends"
+	const allowed = "a tag is 1 to 128 characters of printable UTF-8 without spaces at its ends"
 	switch {
 	case tag == "":
 		return invalid("the tag is empty; %s", allowed)
-	case len(tag) > MaxTag:
-		return invalid("tag %.20q... has %d bytes; %s", tag, len(tag), allowed)
 	case !utf8.ValidString(tag):
-		return invalid("tag %q is not UTF-8; %s", tag, allowed)
+		return invalid("tag %.20q is not UTF-8; %s", tag, allowed)
+	case utf8.RuneCountInString(tag) > MaxTag:
+		return invalid("tag %.20q... has %d characters; %s", tag, utf8.RuneCountInString(tag), allowed)
 	case tag[0] == ' ' || tag[len(tag)-1] == ' ':
 		return invalid("tag %q has a space at an end; %s", tag, allowed)
 	}

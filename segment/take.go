@@ -1,54 +1,28 @@
 package segment
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 )
 
-// wait is how long a call waits.
-type wait struct {
-	limit time.Duration // below 0: not at all; 0: until the context ends
-	timer *time.Timer
-}
-
-// late returns what is sent to when the limit has passed; nil: never.
-func (w *wait) late() <-chan time.Time {
-	if w.limit == 0 {
-		return nil
-	}
-	if w.timer == nil {
-		w.timer = time.NewTimer(w.limit)
-	}
-	return w.timer.C
-}
-
-func (w *wait) end() {
-	if w.timer != nil {
-		w.timer.Stop()
-	}
-}
-
-// take returns the first of a run of at most k numbers, and how many there are, at least one.
+// take returns the first of a run of at most k numbers, and how many there are, at least one. It
+// waits for limit; 0: until ctx ends; below 0: not at all.
 func (s *Sequence) take(ctx context.Context, limit time.Duration, k int64) (first, n int64, err error) {
-	w := wait{limit: limit}
-	defer w.end()
-	for {
-		p := s.cur.Load()
-		if first, n = s.claim(p, k); n > 0 {
-			return first, n, nil
-		}
-		if err := s.turn(ctx, p, &w); err != nil {
-			return 0, 0, err
+	for n == 0 && err == nil {
+		if first, n = s.claim(s.cur.Load(), k); n == 0 {
+			first, n, err = s.turn(ctx, limit, k)
 		}
 	}
+	return first, n, err
 }
 
 // claim takes at most k numbers of a segment with one add; none if it is spent. It looks first, so that
 // large runs do not drive the offset of a spent segment up.
 func (s *Sequence) claim(p *span, k int64) (first, n int64) {
-	if p.used.Load() >= p.size {
+	if p.left() == 0 {
 		return 0, 0
 	}
 	to := p.used.Add(k)
@@ -63,39 +37,78 @@ func (s *Sequence) claim(p *span, k int64) (first, n int64) {
 	return p.first + from, to - from
 }
 
-// turn is called by who has found p spent. It returns nil when it is worth another try, because there
-// is another segment, and else waits for one.
-func (s *Sequence) turn(ctx context.Context, p *span, w *wait) error {
+// waiter is a call that waits for at most k numbers; with 0, for a segment that has some left.
+type waiter struct {
+	k   int64
+	got chan got
+}
+
+// got is what a call got.
+type got struct {
+	first, n int64
+	err      error
+}
+
+// turn is called by who has found no number. It waits in line for the next segment; no number and no
+// error mean that there is one already.
+func (s *Sequence) turn(ctx context.Context, limit time.Duration, k int64) (first, n int64, err error) {
+	var place *list.Element
 	s.mu.Lock()
-	switch {
-	case s.cur.Load() != p:
-		s.mu.Unlock()
-		return nil
-	case s.ended != nil:
-		defer s.mu.Unlock()
-		return s.ended
-	case s.next != nil:
+	if s.ended == nil && s.next != nil && s.cur.Load().left() == 0 {
 		s.promote()
-		s.mu.Unlock()
-		return nil
 	}
-	s.refill()
-	failure, changed := s.failure, s.changed
-	s.mu.Unlock()
+	refills, there := s.figures.refills, s.cur.Load().left() > 0
+	if !there {
+		s.refill()
+	}
 	switch {
-	case failure != nil && refused(failure):
-		return failure
-	case w.limit < 0:
-		return s.unavailable(failure, errors.New("a refill is under way"))
+	case s.ended != nil:
+		err = s.ended
+	case there:
+	case refused(s.failure):
+		err = s.failure
+	case limit < 0:
+		err = s.unavailable(s.failure, errors.New("a refill is under way"))
+	default:
+		place = s.line.PushBack(&waiter{k, make(chan got, 1)})
 	}
+	s.mu.Unlock()
+	if place == nil {
+		return 0, 0, err
+	}
+	return s.wait(ctx, limit, place, refills)
+}
+
+// wait waits in line.
+func (s *Sequence) wait(ctx context.Context, limit time.Duration, place *list.Element, refills uint64) (first, n int64, err error) {
+	var late <-chan time.Time
+	if limit > 0 {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		late = timer.C
+	}
+	w := place.Value.(*waiter)
 	select {
-	case <-changed:
-		return nil
-	case <-w.late():
-		return s.unavailable(failure, fmt.Errorf("no answer within %v", w.limit))
+	case g := <-w.got:
+		return g.first, g.n, g.err
+	case <-late:
+		err = fmt.Errorf("no number within %v", limit)
 	case <-ctx.Done():
-		return s.unavailable(failure, context.Cause(ctx))
+		err = context.Cause(ctx)
 	}
+	s.mu.Lock()
+	s.line.Remove(place)
+	failure, step, came := s.failure, s.cur.Load().size, s.figures.refills-refills
+	s.mu.Unlock()
+	select {
+	case g := <-w.got: // it has come meanwhile
+		return g.first, g.n, g.err
+	default:
+	}
+	if failure == nil && came > 0 {
+		failure = fmt.Errorf("%w: tag %q: numbers are used up faster than the store gives them: %d segments came in that time, of %d numbers; raise MaxStep, or the step of the tag", ErrUnavailable, s.tag, came, step)
+	}
+	return 0, 0, s.unavailable(failure, err)
 }
 
 // unavailable says why there is no number: what the last attempt has met, and what has ended the wait.
@@ -106,16 +119,39 @@ func (s *Sequence) unavailable(failure, ended error) error {
 	return fmt.Errorf("%w (%w)", failure, ended)
 }
 
+// serve gives the numbers of a segment to those who wait, in their order, and returns how many. The
+// lock is held.
+func (s *Sequence) serve(p *span) (served int64) {
+	for s.line.Len() > 0 && served < p.size {
+		w := s.line.Remove(s.line.Front()).(*waiter)
+		n := min(w.k, p.size-served)
+		w.got <- got{p.first + served, n, nil}
+		served += n
+	}
+	return served
+}
+
+// dismiss fails all who wait. The lock is held.
+func (s *Sequence) dismiss(err error) {
+	for s.line.Len() > 0 {
+		s.line.Remove(s.line.Front()).(*waiter).got <- got{err: err}
+	}
+}
+
 // promote makes the next segment the present one, which is spent. The lock is held.
 func (s *Sequence) promote() {
-	spent, now := s.cur.Load(), time.Now()
+	spent, p, now := s.cur.Load(), s.next, time.Now()
 	if spent.size > 0 {
 		s.figures.measure(spent.size, now)
 		s.figures.before += uint64(spent.size)
 	}
 	s.figures.turn(spent.size, now)
-	p := s.next
 	p.mark = markAt(p.size, s.figures.rate, s.cfg.Hold, s.figures.took)
+	served := s.serve(p)
+	p.used.Store(served)
 	s.next = nil
 	s.cur.Store(p)
+	if served >= p.mark {
+		s.refill()
+	}
 }

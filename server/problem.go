@@ -93,7 +93,7 @@ var kinds = []struct {
 	{err: segment.ErrUnknownTag, status: http.StatusNotFound, detail: "there is no such tag; GET /v1/sequences lists them"},
 	{
 		err: segment.ErrInvalidConfig, status: http.StatusBadRequest,
-		detail: fmt.Sprintf("a tag is 1 to %d bytes of printable UTF-8 without spaces at its ends", segment.MaxTag),
+		detail: fmt.Sprintf("a tag is 1 to %d characters of printable UTF-8 without spaces at its ends", segment.MaxTag),
 	},
 }
 

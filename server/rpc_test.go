@@ -204,7 +204,7 @@ func TestRPCProblems(t *testing.T) {
 			"no generator": {absent, connect.CodeNotFound, "known are"},
 			"no layout":    {layout, connect.CodeNotFound, "known are"},
 			"no tag":       {tag, connect.CodeNotFound, "there is no such tag"},
-			"empty tag":    {noTag, connect.CodeInvalidArgument, "1 to 128 bytes"},
+			"empty tag":    {noTag, connect.CodeInvalidArgument, "1 to 128 characters"},
 			"large body":   {large, connect.CodeResourceExhausted, ""},
 		} {
 			if connect.CodeOf(tt.err) != tt.code || !strings.Contains(tt.err.Error(), tt.text) {

@@ -127,7 +127,7 @@ func TestProblems(t *testing.T) {
 		{"GET", "/v1/generators/orders/ids/x", 400, "an ID is a whole number"},
 		{"GET", "/v1/generators/orders/ids/-1", 400, "an ID is a whole number"},
 		{"GET", "/v1/sequences/none/numbers", 404, "there is no such tag"},
-		{"GET", "/v1/sequences/%FF/numbers", 400, "a tag is 1 to 128 bytes"},
+		{"GET", "/v1/sequences/%FF/numbers", 400, "a tag is 1 to 128 characters"},
 		{"GET", "/v1/sequences/a%2Fb/numbers?count=x", 400, "from 1 to 10000"},
 		{"GET", "/v1", 404, "there is no such page"},
 		{"GET", "/%2e%2e/%2e%2e/etc/passwd", 404, "there is no such page"},

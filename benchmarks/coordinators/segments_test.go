@@ -16,7 +16,7 @@ import (
 func BenchmarkTake(b *testing.B) {
 	server := mysqltest.Start(b)
 	p := proxytest.Start(b, server.Addr())
-	pool, err := sql.Open("mysql", mysqltest.User+":"+mysqltest.Password+"@tcp("+p.Addr+")/"+mysqltest.Database+"?interpolateParams=true")
+	pool, err := sql.Open("mysql", mysqltest.User+":"+mysqltest.Password+"@tcp("+p.Addr+")/"+mysqltest.Database+"?interpolateParams=true&multiStatements=true")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -253,6 +253,15 @@ func (a *app) advanceSegments(ctx context.Context, s *tagStore, names []string, 
 		}
 	}
 	var damaged []error
+	all, atOnce := s.Store.(segment.Advancer)
+	if atOnce = atOnce && len(names) == 0; atOnce {
+		if err := s.asker.ask(ctx, true, func(ctx context.Context) error { return all.AdvanceAll(ctx, by) }); err != nil {
+			return err
+		}
+		if tags, err = s.Tags(ctx); err != nil {
+			return err
+		}
+	}
 	for _, t := range tags {
 		next := to
 		if by > 0 {
@@ -262,7 +271,9 @@ func (a *app) advanceSegments(ctx context.Context, s *tagStore, names []string, 
 			}
 			next = t.Next + by
 		}
-		if err := s.Advance(ctx, t.Name, next); err != nil {
+		if atOnce {
+			next = t.Next
+		} else if err := s.Advance(ctx, t.Name, next); err != nil {
 			return err
 		}
 		if err := a.write(fmt.Appendf(nil, "tag %s goes on with %d\n", printable(t.Name), next)); err != nil {

@@ -2,8 +2,11 @@ package mysql
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/unalike-id/unalike/internal/sqldb"
+	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
@@ -11,15 +14,13 @@ import (
 // are numbered in order; those of several within a domain of MariaDB need not be. On a server that is
 // read-only, which some users may write nevertheless, asking for the number is an error.
 const (
-	now     = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
-	number  = "IF(@@global.read_only, (SELECT 1 UNION SELECT 2), /*M! @@gtid_binlog_state *//*!80000 @@gtid_executed */)"
-	lineage = "/*M! CONCAT(@@server_id, '@', @@hostname, ':', @@port) *//*!80000 @@server_uuid */"
+	number = "IF(@@global.read_only, (SELECT 1 UNION SELECT 2), /*M! @@gtid_binlog_state *//*!80000 @@gtid_executed */)"
 )
 
 // dialect is that of MySQL 8.0 and MariaDB 10.6, and later ones.
 func dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
-		Now: now, Number: number, Lineage: lineage,
+		Now: mysqldb.Now, Number: number, Lineage: mysqldb.Lineage,
 		Ticket: "/*M! NEXTVAL({prefix}tickets) *//*!80000 0 */",
 		// A lock is not in the log. Without a binary log others see a transaction before it is on
 		// disk, and the next one that is in the log takes it there.
@@ -29,29 +30,12 @@ func dialect() sqlstore.Dialect {
 		Insert: "INSERT IGNORE INTO", Present: "",
 		Series: series,
 		Schema: schema,
-		Risks: []sqlstore.Risk{{
-			Name: "innodb_flush_log_at_trx_commit", If: "@@innodb_flush_log_at_trx_commit NOT IN (1, 3)", // MariaDB writes more often with 3
-			Says: "the server's innodb_flush_log_at_trx_commit is not 1, with which a crash loses what it has confirmed; set it to 1",
-		}, {
-			Name: "sync_binlog", If: "@@log_bin = 1 AND @@sync_binlog <> 1",
-			Says: "the server's sync_binlog is not 1, with which a crash loses what its replicas have or have not; set it to 1",
-		}, {
-			Name: "binlog_format", If: "@@log_bin = 1 AND @@binlog_format = 'STATEMENT'",
-			Says: "the server's binlog_format is STATEMENT, with which a replica works out anew what is written, and stores its own name where the server's belongs; set it to ROW or MIXED",
-		}, {
-			Name: "semi_sync", If: semiSync,
-			Says: "the server's semi-synchronous replication waits after the commit, or does not wait at present, so that a replica that is promoted may lack what was confirmed; " +
-				"set rpl_semi_sync_master_wait_point to AFTER_SYNC, and look whether a replica is connected",
-		}, {
+		Risks: append(slices.Clone(mysqldb.Risks), mysqldb.Statements, sqldb.Risk{
 			Name: "single_writer", If: "/*M! @@wsrep_on = 1 *//*!80000 0 = 1 */",
 			Says: "the server is a node of Galera, which does not carry the locks of rows to other nodes; have all programs write to one node",
-		}},
+		}),
 	}
 }
-
-// semiSync is true if others may lack what is confirmed.
-const semiSync = `/*M! @@rpl_semi_sync_master_enabled = 1 AND (@@rpl_semi_sync_master_wait_point <> 'AFTER_SYNC' OR
-  (SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'RPL_SEMI_SYNC_MASTER_STATUS') <> 'ON') *//*!80000 0 = 1 */`
 
 // series is a table of the numbers below n.
 func series(n int) string {
@@ -80,7 +64,7 @@ var schema = []string{
 	`/*M! CREATE SEQUENCE IF NOT EXISTS {prefix}tickets NOCACHE *//*!80000 DO 0 */`,
 	`CREATE TABLE IF NOT EXISTS {format} (version int NOT NULL PRIMARY KEY) ENGINE = InnoDB`,
 	`CREATE OR REPLACE VIEW {workers} AS SELECT CONVERT(namespace USING utf8mb4) AS namespace, worker,
-  CASE WHEN JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.retired') THEN 'retired' WHEN lease_ends > ` + now + ` THEN 'held' ELSE 'free' END AS state,
+  CASE WHEN JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.retired') THEN 'retired' WHEN lease_ends > ` + mysqldb.Now + ` THEN 'held' ELSE 'free' END AS state,
   JSON_UNQUOTE(JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.holder')) AS holder,
   JSON_UNQUOTE(JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.identity')) AS identity,
   JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.generation') AS generation,

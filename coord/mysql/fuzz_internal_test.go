@@ -28,17 +28,17 @@ func FuzzNumber(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		n, err := (&db{}).Number(s)
+		n, err := (&mysqldb.DB{}).Number(s)
 		if err != nil {
 			return
 		}
 		if n < 0 {
 			t.Errorf("%q: %d", s, n)
 		}
-		if more, err := (&db{}).Number(s + ",7-1-1"); err == nil && more != n+1 {
+		if more, err := (&mysqldb.DB{}).Number(s + ",7-1-1"); err == nil && more != n+1 {
 			t.Errorf("%q: %d, and with one more %d", s, n, more)
 		}
-		if spaced, err := (&db{}).Number(strings.ReplaceAll(s, ",", " ,\n")); err != nil || spaced != n {
+		if spaced, err := (&mysqldb.DB{}).Number(strings.ReplaceAll(s, ",", " ,\n")); err != nil || spaced != n {
 			t.Errorf("%q: %d, and with white space %d, %v", s, n, spaced, err)
 		}
 	})

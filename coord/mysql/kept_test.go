@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 )
@@ -67,7 +68,7 @@ func TestRights(t *testing.T) {
 	}
 	defer pool.Close()
 	ann := *d
-	ann.DB = &db{pool, s.Addr()}
+	ann.DB = &mysqldb.DB{Pool: pool, At: s.Addr()}
 	c, _ := ann.New(t, "ns")
 	_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
 	drivertest.WantInvalid(t, "Acquire without the right to make tables", err, "CREATE TABLE IF NOT EXISTS unalike_slots", "INSERT IGNORE INTO unalike_format")
@@ -92,7 +93,7 @@ func TestRights(t *testing.T) {
 // TestOneConnection: a pool of one connection serves many.
 func TestOneConnection(t *testing.T) {
 	d := database(t, mysqltest.Start(t), "")
-	d.DB.(*db).pool.SetMaxOpenConns(1)
+	d.DB.(*mysqldb.DB).Pool.SetMaxOpenConns(1)
 	sqltest.OneConnection(t, d)
 }
 
@@ -102,12 +103,12 @@ func TestNumber(t *testing.T) {
 		"": 0, "0-1-17": 17, "0-1-17,1-2-3": 20,
 		"3e11fa47-71ca-11e1-9e33-c80aa9429562:1-17:19": 18, "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-3:15:tag_a:1-9:b:2": 14, "3e11fa47-71ca-11e1-9e33-c80aa9429562:5,\n 4e11fa47-71ca-11e1-9e33-c80aa9429562:1-2": 3,
 	} {
-		if n, err := (&db{}).Number(s); err != nil || n != want {
+		if n, err := (&mysqldb.DB{}).Number(s); err != nil || n != want {
 			t.Errorf("%q: %d, %v; want %d", s, n, err, want)
 		}
 	}
 	for _, s := range []string{"x", "0-1-x", "uuid:1-x", "uuid:", "uuid:1-17:5-3", "uuid:0-4"} {
-		if n, err := (&db{}).Number(s); err == nil {
+		if n, err := (&mysqldb.DB{}).Number(s); err == nil {
 			t.Errorf("%q: %d", s, n)
 		}
 	}
@@ -147,7 +148,7 @@ func TestPromoted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	there.DB = &db{pool, replica.Addr()}
+	there.DB = &mysqldb.DB{Pool: pool, At: replica.Addr()}
 	sqltest.Promoted(t, d, sqltest.Standby{
 		Database: there,
 		Cut:      func() { there.Exec(t, "STOP SLAVE") },

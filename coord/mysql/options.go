@@ -10,6 +10,7 @@ import (
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
@@ -58,34 +59,28 @@ type Options struct {
 // once, however many worker IDs are held. Renew makes one.
 type Coordinator struct {
 	*protocol.Coordinator
-	owned *sql.DB // was made here, and is closed here; nil: none was
+	db *mysqldb.DB
 }
 
 // New returns a coordinator for a namespace of the database that a pool is connected to, which
 // was made with MultiStatements. It contacts nobody. The pool stays the caller's: close it after
 // the coordinator. Errors wrap [coord.ErrInvalid].
 func New(pool *sql.DB, namespace string, opts Options) (*Coordinator, error) {
-	if pool == nil {
-		return nil, fmt.Errorf("%w: the pool is nil", coord.ErrInvalid)
-	}
-	return newAt(pool, "", nil, namespace, opts)
+	return newIn(&mysqldb.DB{Pool: pool}, nil, namespace, opts)
 }
 
-// newAt is New for a server of which it is known where it is.
-func newAt(pool *sql.DB, at string, place []string, namespace string, opts Options) (*Coordinator, error) {
-	c, err := sqlstore.New(&db{pool, at}, dialect(), "mysql", "the MySQL database", namespace, place, sqlstore.Options(opts))
+// newIn is New for a server of which it may be known where it is.
+func newIn(d *mysqldb.DB, place []string, namespace string, opts Options) (*Coordinator, error) {
+	if err := d.Check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", coord.ErrInvalid, err)
+	}
+	c, err := sqlstore.New(d, dialect(), "mysql", "the MySQL database", namespace, place, sqlstore.Options(opts))
 	if err != nil {
 		return nil, err
 	}
-	return &Coordinator{c, nil}, nil
+	return &Coordinator{c, d}, nil
 }
 
 // Close ends what this coordinator has under way. It releases no worker ID, and leaves a pool
 // that was passed to [New] as it is.
-func (c *Coordinator) Close() error {
-	err := c.Coordinator.Close()
-	if c.owned != nil {
-		err = errors.Join(err, c.owned.Close())
-	}
-	return err
-}
+func (c *Coordinator) Close() error { return errors.Join(c.Coordinator.Close(), c.db.Close()) }

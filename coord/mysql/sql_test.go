@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 )
@@ -22,7 +23,7 @@ func database(tb testing.TB, s *mysqltest.Server, params string) *sqltest.Databa
 		return drivertest.Closing(tb, pool, nil)
 	}
 	return &sqltest.Database{
-		DB: &db{open(s.DSN("?multiStatements=true"+params), 16), s.Addr()}, Dialect: dialect(), SQL: open(s.DSN(""), 0),
+		DB: &mysqldb.DB{Pool: open(s.DSN("?multiStatements=true"+params), 16), At: s.Addr()}, Dialect: dialect(), SQL: open(s.DSN(""), 0),
 		Waiting: "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_ROW_LOCK_CURRENT_WAITS'",
 		Next:    "NEXTVAL(%s)",
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/protocol/storetest"
+	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 )
@@ -23,7 +24,7 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, func(testing.TB) storetest.Harness {
 		ns := rand.Text()
 		return storetest.Harness{
-			Store: sqlstore.NewStore(&db{pool: pool}, dialect(), ns, sqlstore.Options{Prefix: DefaultPrefix, Logger: slog.New(slog.DiscardHandler)}),
+			Store: sqlstore.NewStore(&mysqldb.DB{Pool: pool}, dialect(), ns, sqlstore.Options{Prefix: DefaultPrefix, Logger: slog.New(slog.DiscardHandler)}),
 			Count: func(tb testing.TB) (n int) {
 				tb.Helper()
 				for _, table := range []string{"unalike_namespaces", "unalike_slots"} {

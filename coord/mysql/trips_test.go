@@ -7,6 +7,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 )
@@ -26,7 +27,7 @@ func TestOneRoundTrip(t *testing.T) {
 	}
 	pool := drivertest.Closing(t, sql.OpenDB(connector), nil)
 	pool.SetMaxOpenConns(1)
-	d.DB = &db{pool: pool}
+	d.DB = &mysqldb.DB{Pool: pool}
 	sqltest.OneRoundTrip(t, d, f)
 }
 
@@ -43,7 +44,7 @@ func TestHalf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.DB = &db{pool: drivertest.Closing(t, sql.OpenDB(connector), nil)}
+	d.DB = &mysqldb.DB{Pool: drivertest.Closing(t, sql.OpenDB(connector), nil)}
 	sqltest.Half(t, d, broken, database(t, s, ""))
 }
 
@@ -60,6 +61,6 @@ func TestSentOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.DB = &db{pool: drivertest.Closing(t, sql.OpenDB(connector), nil)}
+	d.DB = &mysqldb.DB{Pool: drivertest.Closing(t, sql.OpenDB(connector), nil)}
 	sqltest.SentOnce(t, d, broken)
 }

@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"context"
+	"errors"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
@@ -21,17 +22,17 @@ func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := mysqldb.Config(t.Server)
-	config.MultiStatements = true
-	pool, err := mysqldb.Pool(config)
+	d, err := mysqldb.Open(t.Server)
 	if err != nil {
 		return nil, u.Invalid(err)
 	}
-	c, err := newAt(pool, config.Addr, []string{config.Net, config.Addr, config.DBName}, t.Namespace, Options(t.Options))
-	if err != nil {
-		_ = pool.Close()
-		return nil, err
+	network := "tcp"
+	if t.Socket != "" {
+		network = "unix"
 	}
-	c.owned = pool
+	c, err := newIn(d, []string{network, d.At, t.Database}, t.Namespace, Options(t.Options))
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
 	return c, nil
 }

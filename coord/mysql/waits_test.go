@@ -18,7 +18,7 @@ func TestLockWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	var seconds string
-	if err := opened.(*Coordinator).owned.QueryRowContext(drivertest.Within(t), "SELECT @@innodb_lock_wait_timeout").Scan(&seconds); err != nil || seconds != mysqldb.LockWait {
+	if err := opened.(*Coordinator).db.Pool.QueryRowContext(drivertest.Within(t), "SELECT @@innodb_lock_wait_timeout").Scan(&seconds); err != nil || seconds != mysqldb.LockWait {
 		t.Errorf("a statement waits for a lock for %s s, %v; want %s", seconds, err, mysqldb.LockWait)
 	}
 }

@@ -3,17 +3,17 @@ package postgres
 import (
 	"fmt"
 
+	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
 // dialect is that of PostgreSQL 12 and later.
 func dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
-		Now: "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint", // not when all statements of a message came
+		Now: pgdb.Now,
 		// What is safe on the server's disk. A standby has no such position, and says so.
-		Number: "(pg_current_wal_flush_lsn() - '0/0')::bigint::text",
-		// The timeline is in the names of files: that in pg_control lags behind a promotion.
-		Lineage: "(SELECT system_identifier FROM pg_control_system()) || '/' || substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8)",
+		Number:  "(pg_current_wal_flush_lsn() - '0/0')::bigint::text",
+		Lineage: pgdb.Lineage,
 		Ticket:  "nextval('{prefix}tickets')",
 		Touch:   "SELECT 1 FROM {namespaces} WHERE namespace = $1 FOR SHARE", // which has a number of its own, and is in the log
 		// A row that many have locked together is written by each, and lets nobody wait in line.
@@ -22,13 +22,7 @@ func dialect() sqlstore.Dialect {
 		Insert: "INSERT INTO", Present: "ON CONFLICT DO NOTHING",
 		Series: func(n int) string { return fmt.Sprintf("generate_series(0, %d) AS series(worker)", n-1) },
 		Schema: schema,
-		Risks: []sqlstore.Risk{{
-			Name: "fsync", If: "current_setting('fsync') = 'off'",
-			Says: "the PostgreSQL server has fsync off, with which a crash of its machine loses what it has confirmed; set it to on",
-		}, {
-			Name: "full_page_writes", If: "current_setting('full_page_writes') = 'off'",
-			Says: "the PostgreSQL server has full_page_writes off, with which a crash of its machine damages what it has stored; set it to on",
-		}},
+		Risks:  pgdb.Risks,
 	}
 }
 

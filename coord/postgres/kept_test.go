@@ -12,6 +12,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
@@ -112,7 +113,7 @@ func TestRights(t *testing.T) {
 	_, err := c.Acquire(drivertest.Within(t), drivertest.Request(1))
 	drivertest.WantInvalid(t, "Acquire without the right to make tables", err, "CREATE TABLE IF NOT EXISTS unalike_slots", "INSERT INTO unalike_format")
 	_, script, _ := strings.Cut(err.Error(), "run:\n")
-	if _, err := d.DB.(*db).pool.Exec(t.Context(), script, pgx.QueryExecModeSimpleProtocol); err != nil {
+	if _, err := d.DB.(*pgdb.DB).Pool.Exec(t.Context(), script, pgx.QueryExecModeSimpleProtocol); err != nil {
 		t.Fatal(err)
 	}
 	_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
@@ -128,14 +129,14 @@ func TestRights(t *testing.T) {
 // TestOneConnection: a pool of one connection serves many.
 func TestOneConnection(t *testing.T) {
 	d := database(t, pgtest.Start(t), "")
-	config := d.DB.(*db).pool.Config()
+	config := d.DB.(*pgdb.DB).Pool.Config()
 	config.MaxConns = 1
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	d.DB = &db{pool}
+	d.DB = &pgdb.DB{Pool: pool}
 	sqltest.OneConnection(t, d)
 }
 
@@ -153,7 +154,7 @@ func TestPgBouncer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	d.DB = &db{pool}
+	d.DB = &pgdb.DB{Pool: pool}
 	sqltest.OneConnection(t, d)
 	sqltest.LostReplies(t, d)
 }
@@ -181,7 +182,7 @@ func TestPromoted(t *testing.T) {
 		Promote: func() {
 			s.Kill()
 			standby.Restart(t)
-			there.DB.(*db).pool.Reset()
+			there.DB.(*pgdb.DB).Pool.Reset()
 			streamtest.Eventually(t, "it is promoted", func() bool {
 				_, err := there.SQL.ExecContext(t.Context(), "SELECT pg_promote()")
 				return err == nil

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -63,24 +64,31 @@ type Options struct {
 // once, however many worker IDs are held. Renew makes one.
 type Coordinator struct {
 	*protocol.Coordinator
-	owned *pgxpool.Pool // was made here, and is closed here; nil: none was
+	db *pgdb.DB
 }
+
+// Prepare sets what [New] needs of a pool, before the pool is made: that warnings are heard
+// with which the server confirms a commit that its standby may not have, that text is UTF-8
+// whatever the database's encoding is, and that an idle connection is looked at rather than
+// pinged, which would cost a round trip.
+func Prepare(c *pgxpool.Config) { pgdb.Prepare(c) }
 
 // New returns a coordinator for a namespace of the database that a pool is connected to,
 // which was made from a configuration that [Prepare] has seen. It contacts nobody. The pool
 // stays the caller's: close it after the coordinator. Errors wrap [coord.ErrInvalid].
 func New(pool *pgxpool.Pool, namespace string, opts Options) (*Coordinator, error) {
-	switch {
-	case pool == nil:
-		return nil, fmt.Errorf("%w: the pool is nil", coord.ErrInvalid)
-	case !pgdb.Prepared(pool):
-		return nil, fmt.Errorf("%w: the pool does not tell of warnings; call postgres.Prepare with its configuration before it is made", coord.ErrInvalid)
+	return newIn(&pgdb.DB{Pool: pool}, namespace, opts)
+}
+
+func newIn(d *pgdb.DB, namespace string, opts Options) (*Coordinator, error) {
+	if err := d.Check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", coord.ErrInvalid, err)
 	}
-	c, err := sqlstore.New(&db{pool}, dialect(), "postgres", "the PostgreSQL database", namespace, placeOf(pool.Config().ConnConfig), sqlstore.Options(opts))
+	c, err := sqlstore.New(d, dialect(), "postgres", "the PostgreSQL database", namespace, placeOf(d.Pool.Config().ConnConfig), sqlstore.Options(opts))
 	if err != nil {
 		return nil, err
 	}
-	return &Coordinator{c, nil}, nil
+	return &Coordinator{c, d}, nil
 }
 
 // placeOf is where a namespace lives: what selects another schema is part of it.
@@ -97,10 +105,4 @@ func placeOf(c *pgx.ConnConfig) []string {
 
 // Close ends what this coordinator has under way. It releases no worker ID, and leaves a pool
 // that was passed to [New] as it is.
-func (c *Coordinator) Close() error {
-	err := c.Coordinator.Close()
-	if c.owned != nil {
-		pgdb.Close(c.owned)
-	}
-	return err
-}
+func (c *Coordinator) Close() error { return errors.Join(c.Coordinator.Close(), c.db.Close()) }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 )
@@ -31,7 +32,7 @@ func database(tb testing.TB, s *pgtest.Server, params string) *sqltest.Database 
 	byHand := stdlib.OpenDBFromPool(open("?pool_max_conns=8&default_query_exec_mode=exec"))
 	tb.Cleanup(func() { _ = byHand.Close() })
 	return &sqltest.Database{
-		DB: &db{open("?pool_max_conns=16" + params)}, Dialect: dialect(), Accept: []string{"fsync"}, SQL: byHand,
+		DB: &pgdb.DB{Pool: open("?pool_max_conns=16" + params)}, Dialect: dialect(), Accept: []string{"fsync"}, SQL: byHand,
 		Waiting: "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
 		Next:    "nextval('%s')",
 	}

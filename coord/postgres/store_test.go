@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/unalike-id/unalike/internal/protocol/storetest"
+	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 )
@@ -25,7 +26,7 @@ func TestStore(t *testing.T) {
 		ns := rand.Text()
 		o := sqlstore.Options{Prefix: DefaultPrefix, Accept: []string{"fsync"}, Logger: slog.New(slog.DiscardHandler)}
 		return storetest.Harness{
-			Store: sqlstore.NewStore(&db{pool}, dialect(), ns, o),
+			Store: sqlstore.NewStore(&pgdb.DB{Pool: pool}, dialect(), ns, o),
 			Count: func(tb testing.TB) (n int) {
 				tb.Helper()
 				for _, table := range []string{"unalike_namespaces", "unalike_slots"} {

@@ -19,14 +19,14 @@ import (
 func TestOneRoundTrip(t *testing.T) {
 	s := pgtest.Start(t)
 	d, f := database(t, s, ""), &sqltest.Flights{}
-	config := d.DB.(*db).pool.Config()
+	config := d.DB.(*pgdb.DB).Pool.Config()
 	config.MaxConns, config.ConnConfig.DialFunc = 1, f.Dial
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	d.DB = &db{pool}
+	d.DB = &pgdb.DB{Pool: pool}
 	sqltest.OneRoundTrip(t, d, f)
 }
 
@@ -47,7 +47,7 @@ func TestIndexed(t *testing.T) {
 // TestNoPing: an idle connection is pinged only if it is dead, which costs nothing.
 func TestNoPing(t *testing.T) {
 	s := pgtest.Start(t)
-	pool := database(t, s, "").DB.(*db).pool
+	pool := database(t, s, "").DB.(*pgdb.DB).Pool
 	conn, err := pool.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -67,14 +67,14 @@ func TestNoPing(t *testing.T) {
 func TestHalf(t *testing.T) {
 	s := pgtest.Start(t)
 	d, broken := database(t, s, ""), &sqltest.Severed{}
-	config := d.DB.(*db).pool.Config()
+	config := d.DB.(*pgdb.DB).Pool.Config()
 	config.MaxConns, config.ConnConfig.DialFunc = 1, broken.Dial
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	d.DB = &db{pool}
+	d.DB = &pgdb.DB{Pool: pool}
 	sqltest.Half(t, d, broken, database(t, s, ""))
 }
 
@@ -82,13 +82,13 @@ func TestHalf(t *testing.T) {
 func TestSentOnce(t *testing.T) {
 	s := pgtest.Start(t)
 	d, broken := database(t, s, ""), &sqltest.Broken{}
-	config := d.DB.(*db).pool.Config()
+	config := d.DB.(*pgdb.DB).Pool.Config()
 	config.ConnConfig.DialFunc = broken.Dial
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	d.DB = &db{pool}
+	d.DB = &pgdb.DB{Pool: pool}
 	sqltest.SentOnce(t, d, broken)
 }

@@ -2,8 +2,7 @@ package postgres
 
 import (
 	"context"
-
-	"github.com/jackc/pgx/v5/pgxpool"
+	"errors"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
@@ -23,19 +22,13 @@ func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := pgdb.Config(t.Server)
+	d, err := pgdb.Open(t.Server)
 	if err != nil {
 		return nil, u.Invalid(err)
 	}
-	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	c, err := newIn(d, t.Namespace, Options(t.Options))
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, d.Close())
 	}
-	c, err := New(pool, t.Namespace, Options(t.Options))
-	if err != nil {
-		pool.Close()
-		return nil, err
-	}
-	c.owned = pool
 	return c, nil
 }

@@ -9,8 +9,21 @@ const (
 	Race                   // it was rolled back, because somebody else was in its way; trying again helps
 	Duplicate              // it was rolled back, because a row or a table is there already
 	NoTables               // there is no such table
-	NoColumn               // there is no such column in a table that is there
+	Misfit                 // a table is there, and its columns are not what they have to be
 	Denied                 // the rights do not allow it
 	ReadOnly               // the server is a replica
 	Refused                // the server does not let this user in: trying again cannot help
 )
+
+// Fault is an error whose class the client knows, and not the server.
+type Fault struct {
+	Class Class
+	Says  string
+	Err   error
+}
+
+// Error prints what it is and what was met.
+func (f *Fault) Error() string { return f.Says + ": " + f.Err.Error() }
+
+// Unwrap returns what was met.
+func (f *Fault) Unwrap() error { return f.Err }

@@ -3,70 +3,57 @@ package sqlsegment
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
-// DB sends statements.
+// DB is a database, as a store sees it.
 type DB interface {
-	// Take runs a statement of [Dialect.Take] in one round trip, and returns max_id as it is then; done is false if
-	// the statement has changed nothing. When it returns, the change is committed.
-	Take(ctx context.Context, statement string) (next int64, done bool, err error)
-	// Query runs one statement that reads, and returns its rows as text; NULL is empty.
-	Query(ctx context.Context, statement string) ([][]string, error)
-	// Transact runs f within a transaction, whatever the connection's settings are, and commits it if f returns nil.
-	// Exec runs one statement, is sent once, and returns how many rows were changed.
-	Transact(ctx context.Context, f func(exec Exec) error) error
-	// Class sorts an error.
+	// Transact makes statements in one transaction and one round trip, whatever the connection's settings are, and
+	// returns the rows of the last one as text; NULL is empty. When it returns, what was written is committed.
+	Transact(ctx context.Context, write bool, statements []sqldb.Statement) ([][]string, error)
+	// Once is Transact for what must not be done twice. It is two messages, so that no proxy repeats it by itself.
+	Once(ctx context.Context, statements []sqldb.Statement) ([][]string, error)
+	// Check returns an error if the pool cannot be used.
+	Check() error
+	// Class says what an error means.
 	Class(err error) sqldb.Class
 	// Close frees what was made for the store.
 	Close() error
 }
 
-// Exec runs a statement of a transaction.
-type Exec func(statement string) (changed int64, err error)
-
 // Dialect is how a database writes things. In its texts {table} and {meta} are the tables, {identity} is
 // Identity; $TAG and the like are literals.
 type Dialect struct {
-	Name     string // of the database, for errors
 	Identity string // expression: which server this is
 	Now      string // expression: microseconds since 1970
-	// Text is a literal, and Quote a name.
-	Text  func(s string) string
-	Quote func(name string) string
-	// Take adds $STEP to max_id of $TAG, if that is from 0 to $MOST, the server is $IDENTITY, {unsafe} is 0 and {newer} holds.
-	Take string
-	// Unsafe are settings of a server or a connection with which what Take changes is not stored when it is confirmed.
-	Unsafe []Risk
-	// Newer is a condition for {newer}: no row of our own table, neither that of all tags, $ALL, nor that of $TAG, is newer than $STAMP.
-	Newer string
-	// Types returns the types of max_id and step in table $TABLE of schema $SCHEMA, which may be empty, one row each:
-	// the column's name and its type. No row: there is no such table.
+	// Text is a literal, Quote a name, and Plain a text that goes with others in a column.
+	Text, Quote, Plain func(s string) string
+	// Changed returns statements which make an UPDATE of $TAG that adds $SIZE to {raised}, and return a row: how many
+	// rows that has changed, max_id and step then, and {raised} before.
+	Changed func(update string) []string
+	Raised  string // is max_id, as {raised}
+	// Prompt is a condition: a statement has not waited for longer than $WAIT microseconds. Who has asked for it is
+	// gone by then.
+	Prompt string
+	// Unsafe is a setting of a server with which what a take changes is not stored elsewhere as it is here.
+	Unsafe sqldb.Risk
+	// Key is an expression: the name of the row of our own table for the tag in biz_tag; $ALL is that for all tags.
+	Key string
+	// Types is a query of the names of the columns max_id and step in table $TABLE of schema $SCHEMA, which may be
+	// empty, and their types. No row: there is no such table.
 	Types string
-	// Updated is an expression: seconds since 1970 of the last change.
-	Updated string
+	// Updated is an expression: seconds since 1970 of the last change. Updates is what sets it in an UPDATE.
+	Updated, Updates string
 	// Ignore begins an INSERT that leaves a row that is there, and Ignored ends it. Replaced ends one that replaces
 	// the identity and the stamp of such a row.
 	Ignore, Ignored, Replaced string
-	// All ends a statement that is about all rows, whatever the settings are.
+	// All ends an UPDATE of all rows, whatever the settings are.
 	All          string
 	Schema, Meta string // statements that make the tables
-	Risks        []Risk
-}
-
-// Risk is a setting with which a server may lose what it has confirmed. $SCHEMA and $TABLE are the table.
-type Risk struct{ If, Says string }
-
-// unsafe is an expression: which of the unsafe settings there is, from 1; 0: none.
-func (d *Dialect) unsafe() string {
-	text := "CASE WHEN 1 = 0 THEN 0"
-	for i, r := range d.Unsafe {
-		text += fmt.Sprintf(" WHEN %s THEN %d", r.If, i+1)
-	}
-	return text + " ELSE 0 END"
+	// Risks are settings with which a server may lose what it has confirmed. $SCHEMA and $TABLE are the table.
+	Risks []sqldb.Risk
 }
 
 // table is a name of the form table or schema.table.
@@ -86,11 +73,13 @@ func (t table) String() string { return strings.TrimPrefix(t.schema+"."+t.name, 
 // metaName is the name of our own table.
 const metaName = "unalike_meta"
 
-// write fills in what a text of a dialect leaves open. Pairs are the names of values and the values.
+// write fills in what a text leaves open, in one go: what a value contains is left as it is. Pairs are the names of values and the values.
 func (s *Store) write(text string, pairs ...string) string {
+	d := &s.dialect
 	names := append([]string{
-		"{table}", s.table.quoted(&s.dialect, s.table.name), "{meta}", s.table.quoted(&s.dialect, metaName),
-		"{identity}", s.dialect.Identity, "{now}", s.dialect.Now, "{updated}", s.dialect.Updated, "{unsafe}", s.dialect.unsafe(), "{all}", s.dialect.All,
+		"{table}", s.table.quoted(d, s.table.name), "{meta}", s.table.quoted(d, metaName),
+		"{identity}", d.Identity, "{now}", d.Now, "{updated}", d.Updated, "{updates}", d.Updates, "{raised}", d.Raised, "{unsafe}", d.Unsafe.If, "{all}", d.All,
+		"$ALL", s.text(s.table.name), "$SCHEMA", s.text(s.table.schema), "$TABLE", s.text(s.table.name),
 	}, pairs...)
 	return strings.NewReplacer(names...).Replace(text)
 }

@@ -17,6 +17,24 @@ type mark struct {
 	stamp    int64
 }
 
+// marks are those of a tag: what this program knows, and what is recorded for all tags and for this one.
+type marks struct{ known, base, own mark }
+
+// judge says which mark of a tag counts, whether it is that of all tags, and whether it says that the server which is
+// here is the one that the tag is to be on. The newest one counts, whether that was known before or somebody has
+// recorded it since. It may lead away: the server was left once, and is back with what it had then, or with less than
+// what the other one has handed out.
+func (m marks) judge(here string) (is mark, all, same bool) {
+	is = m.known
+	if m.base.stamp > is.stamp {
+		is, all = m.base, true
+	}
+	if m.own.stamp > is.stamp {
+		is, all = m.own, false
+	}
+	return is, all, is.identity == here
+}
+
 // expected is which server a tag is to be on.
 func (s *Store) expected(tag string) mark {
 	s.mu.Lock()
@@ -39,12 +57,106 @@ func (s *Store) adopt(tag string, m mark) {
 	s.own[tag] = m
 }
 
-// key is the name of a row of our own table; that of all tags if tag is empty.
-func (s *Store) key(tag string) string {
-	if tag == "" {
-		return s.table.name
+// place finds out whether a tag is on the server that it is to be on, and learns what is recorded. With a number to
+// skip it is, after that is added to every tag, once for all programs.
+func (s *Store) place(ctx context.Context, tag string, r row) error {
+	m := marks{s.expected(tag), r.base, r.own}
+	is, all, same := m.judge(r.here)
+	switch {
+	case !same && s.opts.Skip > 0 && s.meta.Load():
+		return s.skip(ctx, tag, r, is)
+	case all:
+		s.adopt("", is)
+	case is != m.known:
+		s.adopt(tag, is)
 	}
-	return s.table.name + ":" + tag
+	if !same {
+		return &segment.StoreChangedError{Tag: tag, Was: is.identity, Here: r.here}
+	}
+	return nil
+}
+
+// record is the one statement that says which server is that of a tag, by its name as it is stored, or of all. Its
+// stamp is above what was recorded before.
+func (s *Store) record(tag, here string, stamp int64) string {
+	key := s.table.name
+	if tag != "" {
+		key += ":" + tag
+	}
+	return s.write("INSERT INTO {meta} (name, identity, stamp) VALUES ($NAME, $HERE, $STAMP) "+s.dialect.Replaced,
+		"$NAME", s.text(key), "$HERE", s.text(here), "$STAMP", num(stamp))
+}
+
+// raised is the statement that adds to every tag, if no stamp is given or that is the one recorded for all. What is
+// damaged stays as it is.
+func (s *Store) raised(by, stamp int64) string {
+	bound, where := s.bound.Load(), ""
+	if stamp > 0 {
+		where = "WHERE EXISTS (SELECT 1 FROM {meta} WHERE name = $ALL AND stamp = $STAMP)"
+	}
+	return s.write("UPDATE {table} SET max_id = CASE WHEN max_id < 0 THEN max_id WHEN max_id > $MOST THEN $BOUND ELSE max_id + $BY END "+where+" {all}",
+		"$MOST", num(max(0, bound-by)), "$BOUND", num(bound), "$BY", num(by), "$STAMP", num(stamp))
+}
+
+// skip adds to every tag what may be missing here, and says that all are on this server. Of several programs one
+// does it, the one whose stamp is stored: the others wait for the row, and find another one than they have read.
+func (s *Store) skip(ctx context.Context, tag string, r row, was mark) error {
+	stamp := newStamp(was, r.base, r.own)
+	now, err := s.readBy(ctx, tag,
+		s.write("UPDATE {meta} SET identity = $HERE, stamp = $STAMP WHERE name = $ALL AND stamp = $WAS", "$HERE", s.text(r.here), "$STAMP", num(stamp), "$WAS", num(r.base.stamp)),
+		s.raised(s.opts.Skip, stamp))
+	if err != nil {
+		return err
+	}
+	if now.base.identity != now.here {
+		return &segment.StoreChangedError{Tag: tag, Was: was.identity, Here: now.here}
+	}
+	s.adopt("", now.base)
+	if now.base.stamp == stamp {
+		s.log.Warn("the store of segments is another server than before; numbers were skipped", "table", s.table.String(), "was", was.identity, "is", r.here, "skipped", s.opts.Skip)
+	}
+	return nil
+}
+
+// accept notes that a tag is as it should be on this server, if it is another one than before.
+func (s *Store) accept(ctx context.Context, tag string, r row) error {
+	known := s.expected(tag)
+	is, _, same := marks{base: r.base, own: r.own}.judge(r.here)
+	switch {
+	case !s.meta.Load(): // this process alone knows
+		s.adopt(tag, mark{r.here, known.stamp + 1})
+		return nil
+	case same && known.identity == r.here:
+		return nil
+	}
+	now, err := s.readBy(ctx, tag, s.record(r.tag, r.here, newStamp(known, is)))
+	if err == nil {
+		s.adopt(tag, now.own)
+	}
+	return err
+}
+
+// AdvanceAll implements [segment.Advancer].
+func (s *Store) AdvanceAll(ctx context.Context, by int64) error {
+	if by < 0 {
+		return fmt.Errorf("%w: every tag is to be raised by %d; numbers go up only", segment.ErrInvalidConfig, by)
+	}
+	return s.call(ctx, func(ctx context.Context) error {
+		found, err := s.find(ctx, s.meta.Load())
+		if err != nil {
+			return err
+		}
+		is := mark{found.here, newStamp(s.expected(""), found.newest)}
+		script := []string{s.raised(by, 0)}
+		if s.meta.Load() {
+			script = append(script, s.record("", is.identity, is.stamp))
+		}
+		if _, err := s.transact(ctx, true, script...); err != nil {
+			return err
+		}
+		s.adopt("", is)
+		return nil
+	})
 }
 
 // look looks at the server before the first call: its identity, what its columns hold, what it may lose.
@@ -61,31 +173,20 @@ func (s *Store) look(ctx context.Context) error {
 	if s.looked.Load() {
 		return nil
 	}
-	warnings, err := s.risks(ctx)
+	found, without, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
+	warnings := found.risks
 	if s.opts.RequireDurable && len(warnings) > 0 {
 		return fmt.Errorf("%w: durable is required, and %s", segment.ErrInvalidConfig, strings.Join(warnings, "; "))
 	}
-	if err := s.readTypes(ctx); err != nil {
-		return err
-	}
-	rows, err := s.db.Query(ctx, s.write("SELECT {identity}"))
-	if err != nil {
-		return err
-	}
-	here := rows[0][0]
-	base, err := s.origin(ctx, here)
-	s.meta.Store(err == nil)
-	if errors.Is(err, errNoMeta) {
+	if s.meta.Store(without == nil); without != nil {
 		warnings = append(warnings, fmt.Sprintf("table %s cannot be made beside table %v, so that a program that starts after a failover does not notice that ranges may be missing: %v; have somebody run: %s",
-			metaName, s.table, err, s.write(s.dialect.Meta)))
-		base = mark{identity: here}
-	} else if err != nil {
-		return err
+			metaName, s.table, without, s.write(s.dialect.Meta)))
+		found.base = mark{identity: found.here}
 	}
-	s.adopt("", base)
+	s.adopt("", found.base)
 	s.mu.Lock()
 	s.warnings = warnings
 	s.mu.Unlock()
@@ -96,168 +197,77 @@ func (s *Store) look(ctx context.Context) error {
 	return nil
 }
 
-// risks asks which settings are such that the server may lose what it has confirmed.
-func (s *Store) risks(ctx context.Context) (says []string, err error) {
-	for _, r := range s.dialect.Risks {
-		rows, err := s.db.Query(ctx, s.write("SELECT CASE WHEN "+r.If+" THEN 1 ELSE 0 END", "$SCHEMA", s.text(s.table.schema), "$TABLE", s.text(s.table.name)))
-		if err != nil {
-			return nil, err
-		}
-		if rows[0][0] == "1" {
-			says = append(says, r.Says)
+// begin finds out what there is, and records this server as that of all tags if there is none. Without is why that
+// cannot be.
+func (s *Store) begin(ctx context.Context) (f finding, without, err error) {
+	f, err = s.find(ctx, true)
+	if s.lacks(err) || err == nil && f.base.identity == "" {
+		_, err = s.transact(ctx, true, s.write(s.dialect.Meta), s.write(s.dialect.Ignore+" {meta} (name, identity, stamp) VALUES ($ALL, {identity}, {now}) "+s.dialect.Ignored))
+		if err == nil || s.db.Class(err) == sqldb.Duplicate || s.db.Class(err) == sqldb.Race {
+			f, err = s.find(ctx, true)
 		}
 	}
-	return says, nil
+	if s.lacks(err) {
+		without = fmt.Errorf("it is not there, and this user may not make it (%w)", err)
+		f, err = s.find(ctx, false)
+	}
+	return f, without, err
 }
 
-// errNoMeta says that there is no table of our own.
-var errNoMeta = errors.New("it is not there, and this user may not make it")
-
-// origin returns which server is on record for all tags. If there is none, it is this one.
-func (s *Store) origin(ctx context.Context, here string) (mark, error) {
-	m, err := s.recorded(ctx)
-	if err == nil && m[s.key("")].identity != "" {
-		return m[s.key("")], nil
-	}
-	if err != nil {
-		if s.db.Class(err) != sqldb.NoTables {
-			return mark{}, s.without(err)
-		}
-		if err := s.db.Transact(ctx, func(exec Exec) error { _, err := exec(s.write(s.dialect.Meta)); return err }); err != nil && s.db.Class(err) != sqldb.Duplicate {
-			return mark{}, s.without(err)
-		}
-	}
-	err = s.db.Transact(ctx, func(exec Exec) error {
-		_, err := exec(s.write(s.dialect.Ignore+" {meta} (name, identity, stamp) VALUES ($NAME, $IDENTITY, {now}) "+s.dialect.Ignored,
-			"$NAME", s.text(s.key("")), "$IDENTITY", s.text(here)))
-		return err
-	})
-	if err != nil {
-		return mark{}, s.without(err)
-	}
-	m, err = s.recorded(ctx)
-	return m[s.key("")], err
+// lacks reports whether a right is missing, or a table.
+func (s *Store) lacks(err error) bool {
+	c := s.db.Class(err)
+	return c == sqldb.Denied || c == sqldb.NoTables
 }
 
-// without makes of a right that is missing that the table is.
-func (s *Store) without(err error) error {
-	if c := s.db.Class(err); c == sqldb.Denied || c == sqldb.NoTables {
-		return fmt.Errorf("%w (%w)", errNoMeta, err)
-	}
-	return err
+// finding is what there is on a server.
+type finding struct {
+	here         string
+	base, newest mark // for all tags, and the newest one of any of this table
+	risks        []string
 }
 
-// recorded reads which servers are on record for all tags and for some.
-func (s *Store) recorded(ctx context.Context, tags ...string) (map[string]mark, error) {
-	names := []string{s.text(s.key(""))}
-	for _, tag := range tags {
-		names = append(names, s.text(s.key(tag)))
+// find finds out what there is, in one round trip, and notes what the columns hold. Meta says whether our own table is there.
+func (s *Store) find(ctx context.Context, meta bool) (f finding, err error) {
+	text := "SELECT 'here', " + s.dialect.Plain("{identity}") + ", ''"
+	for i, r := range s.dialect.Risks {
+		text += fmt.Sprintf(" UNION ALL SELECT 'risk', '%d', CASE WHEN %s THEN '1' ELSE '0' END", i, r.If)
 	}
-	rows, err := s.db.Query(ctx, s.write("SELECT name, identity, stamp FROM {meta} WHERE name IN ("+strings.Join(names, ", ")+") {all}"))
+	text += " UNION ALL " + s.dialect.Types
+	if meta {
+		plain := s.dialect.Plain
+		text += " UNION ALL SELECT 'base', " + plain("identity") + ", " + plain("CAST(stamp AS CHAR(20))") + " FROM {meta} WHERE name = $ALL" +
+			" UNION ALL SELECT 'newest', '', " + plain("CAST(COALESCE(MAX(stamp), 0) AS CHAR(20))") + " FROM {meta}"
+	}
+	rows, err := s.transact(ctx, false, s.write(text))
 	if err != nil {
-		return nil, err
+		return f, err
 	}
-	all := map[string]mark{}
+	types := 0
 	for _, r := range rows {
-		stamp, err := number(r[2])
-		if err != nil {
-			return nil, err
+		stamp, _ := number(r[2])
+		switch r[0] {
+		case "here":
+			f.here = r[1]
+		case "base":
+			f.base = mark{r[1], stamp}
+		case "newest":
+			f.newest.stamp = stamp
+		case "risk":
+			if i, err := number(r[1]); err == nil && r[2] == "1" {
+				f.risks = append(f.risks, s.dialect.Risks[i].Says)
+			}
+		default:
+			types++
+			if err := s.holds(r[1], r[2]); err != nil {
+				return f, err
+			}
 		}
-		all[r[0]] = mark{r[1], stamp}
 	}
-	return all, nil
-}
-
-// moved returns nil if a tag is on the server that it is to be on: the one of the newest mark, whether that was known before, or
-// somebody has recorded it since, or Skip says it. The newest may lead away: the server was left once, and is back with what it had
-// then, or with less than what the other one has handed out. Stored is the tag as the table spells it.
-func (s *Store) moved(ctx context.Context, stored, tag, here string) error {
-	was := s.expected(tag)
-	all, err := s.recorded(ctx, stored)
-	if err != nil && !errors.Is(s.without(err), errNoMeta) {
-		return err
+	if types == 0 {
+		return f, fmt.Errorf("%w: table %v is missing; have somebody run:\n%s", segment.ErrInvalidConfig, s.table, s.schemaText())
 	}
-	base, own := all[s.key("")], all[s.key(stored)]
-	switch {
-	case base.stamp > was.stamp && base.stamp >= own.stamp:
-		s.adopt("", base)
-	case own.stamp > was.stamp:
-		s.adopt(tag, own)
-	}
-	is := s.expected(tag)
-	switch {
-	case is.identity == here:
-		return nil
-	case err != nil || s.opts.Skip == 0:
-		return &segment.StoreChangedError{Tag: tag, Was: is.identity, Here: here}
-	}
-	return s.skip(ctx, base, is, here)
-}
-
-// skip adds to every tag what may be missing here, once for all programs.
-func (s *Store) skip(ctx context.Context, base, was mark, here string) error {
-	after := num(max(base.stamp, was.stamp))
-	first := false
-	err := s.db.Transact(ctx, func(exec Exec) error {
-		n, err := exec(s.write("UPDATE {meta} SET identity = $HERE, stamp = CASE WHEN {now} > $AFTER THEN {now} ELSE $AFTER + 1 END WHERE name = $NAME AND stamp = $STAMP",
-			"$HERE", s.text(here), "$AFTER", after, "$NAME", s.text(s.key("")), "$STAMP", num(base.stamp)))
-		if first = n == 1; err != nil || !first {
-			return err // somebody else did it
-		}
-		bound, skip := s.bound.Load(), s.opts.Skip
-		_, err = exec(s.write("UPDATE {table} SET max_id = CASE WHEN max_id < 0 THEN max_id WHEN max_id > $MOST THEN $BOUND ELSE max_id + $SKIP END "+s.dialect.All,
-			"$MOST", num(max(0, bound-skip)), "$BOUND", num(bound), "$SKIP", num(skip)))
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	all, err := s.recorded(ctx)
-	if err != nil {
-		return err
-	}
-	if m := all[s.key("")]; m.identity == here {
-		s.adopt("", m)
-		if first {
-			s.log.Warn("the store of segments is another server than before; numbers were skipped", "table", s.table.String(), "was", was.identity, "is", here, "skipped", s.opts.Skip)
-		}
-		return nil
-	}
-	return &segment.StoreChangedError{Tag: "", Was: was.identity, Here: here}
-}
-
-// accept notes that a tag is as it should be on this server, if it is another one than before.
-func (s *Store) accept(ctx context.Context, stored, tag, here string) error {
-	was := s.expected(tag)
-	all, err := s.recorded(ctx, stored)
-	if err != nil {
-		if !errors.Is(s.without(err), errNoMeta) {
-			return err
-		}
-		s.adopt(tag, mark{here, was.stamp + 1}) // this process alone knows
-		return nil
-	}
-	base, own := all[s.key("")], all[s.key(stored)]
-	if own.stamp > base.stamp {
-		base = own
-	}
-	if base.identity == here && was.identity == here {
-		return nil
-	}
-	err = s.db.Transact(ctx, func(exec Exec) error {
-		after := num(max(base.stamp, was.stamp))
-		_, err := exec(s.write("INSERT INTO {meta} (name, identity, stamp) VALUES ($NAME, $HERE, CASE WHEN {now} > $AFTER THEN {now} ELSE $AFTER + 1 END) "+s.dialect.Replaced,
-			"$HERE", s.text(here), "$AFTER", after, "$NAME", s.text(s.key(stored))))
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if all, err = s.recorded(ctx, stored); err != nil {
-		return err
-	}
-	s.adopt(tag, all[s.key(stored)])
-	return nil
+	return f, nil
 }
 
 // Look looks at the server, and returns why it can never do. A server that cannot be reached is looked at by the

@@ -23,25 +23,71 @@ type row struct {
 	nextDamage error // why next cannot be used; nil: it can
 	stepDamage error
 	here       string // which server this is
-	unsafe     string // a setting with which nothing may be taken, and what to do; empty: there is none
+	unsafe     bool   // it is set such that nothing may be taken
+	base, own  mark   // what is recorded for all tags, and for this one
 }
 
-// read reads the row of a tag.
-func (s *Store) read(ctx context.Context, tag string) (r row, err error) {
-	rows, err := s.db.Query(ctx, s.write("SELECT biz_tag, max_id, step, {identity}, {unsafe} FROM {table} WHERE biz_tag = $TAG", "$TAG", s.text(tag)))
+// readBy reads the row of a tag, after other statements of the same transaction. Without statements it writes nothing.
+func (s *Store) readBy(ctx context.Context, tag string, before ...string) (r row, err error) {
+	rows, err := s.run(func(meta bool) ([][]string, error) {
+		recorded := "'', 0, '', 0"
+		if meta {
+			var parts []string
+			for _, name := range []string{"$ALL", s.dialect.Key} {
+				for _, column := range []string{"identity", "stamp"} {
+					parts = append(parts, "(SELECT "+column+" FROM {meta} WHERE name = "+name+")")
+				}
+			}
+			recorded = strings.Join(parts, ", ")
+		}
+		last := s.write("SELECT biz_tag, max_id, step, {identity}, CASE WHEN {unsafe} THEN 1 ELSE 0 END, "+recorded+" FROM {table} WHERE biz_tag = $TAG", "$TAG", s.text(tag))
+		return s.transact(ctx, len(before) > 0, append(before, last)...)
+	})
 	switch {
 	case err != nil:
 		return r, err
 	case len(rows) == 0:
 		return r, fmt.Errorf("%w: %q is not in table %v", segment.ErrUnknownTag, tag, s.table)
 	}
-	r.tag, r.here = rows[0][0], rows[0][3]
-	if i, err := number(rows[0][4]); err == nil && i > 0 && i <= int64(len(s.dialect.Unsafe)) {
-		r.unsafe = s.dialect.Unsafe[i-1].Says
+	cols := rows[0]
+	r.tag, r.here = cols[0], cols[3]
+	r.unsafe = cols[4] == "1"
+	r.next, r.nextDamage = s.storedNext(tag, cols[1])
+	r.step, r.stepDamage = s.storedStep(tag, cols[2])
+	for i, m := range []*mark{&r.base, &r.own} {
+		m.identity = cols[5+2*i]
+		m.stamp, _ = number(cols[6+2*i]) // there is none if it is empty
 	}
-	r.next, r.nextDamage = s.storedNext(tag, rows[0][1])
-	r.step, r.stepDamage = s.storedStep(tag, rows[0][2])
 	return r, nil
+}
+
+// run runs what reads our own table, or is told that it is not there. Without it, what others have recorded since this program began
+// is not noticed.
+func (s *Store) run(f func(meta bool) ([][]string, error)) ([][]string, error) {
+	meta := s.meta.Load()
+	rows, err := f(meta)
+	if !meta || !s.lacks(err) {
+		return rows, err
+	}
+	rows, err = f(false)
+	if err == nil && s.meta.Swap(false) {
+		s.log.Warn("table "+metaName+" is gone, or may not be read any more, so that it is not noticed what others say of the server", "table", s.table.String())
+	}
+	return rows, err
+}
+
+// transact makes statements in one transaction.
+func (s *Store) transact(ctx context.Context, write bool, texts ...string) ([][]string, error) {
+	return s.db.Transact(ctx, write, statements(texts))
+}
+
+// statements are those of a transaction.
+func statements(texts []string) []sqldb.Statement {
+	all := make([]sqldb.Statement, len(texts))
+	for i, text := range texts {
+		all[i].SQL = text
+	}
+	return all
 }
 
 // storedNext reads max_id of a tag.
@@ -73,10 +119,28 @@ func number(s string) (int64, error) {
 	return n, nil // the largest or least number if it is out of range
 }
 
+// Tag implements [segment.Store].
+func (s *Store) Tag(ctx context.Context, tag string) (t segment.Tag, err error) {
+	if err := segment.CheckTag(tag); err != nil {
+		return t, err
+	}
+	all, err := s.tags(ctx, "WHERE biz_tag = "+s.text(tag))
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("%w: %q is not in table %v", segment.ErrUnknownTag, tag, s.table)
+	}
+	if err != nil {
+		return t, err
+	}
+	return all[0], nil
+}
+
 // Tags implements [segment.Store].
-func (s *Store) Tags(ctx context.Context) (all []segment.Tag, err error) {
+func (s *Store) Tags(ctx context.Context) ([]segment.Tag, error) { return s.tags(ctx, "") }
+
+// tags lists tags.
+func (s *Store) tags(ctx context.Context, some string) (all []segment.Tag, err error) {
 	err = s.call(ctx, func(ctx context.Context) error {
-		rows, err := s.db.Query(ctx, s.write("SELECT biz_tag, max_id, step, description, {updated} FROM {table} {all}"))
+		rows, err := s.transact(ctx, false, s.write("SELECT biz_tag, max_id, step, description, {updated} FROM {table} "+some))
 		if err != nil {
 			return err
 		}
@@ -104,14 +168,11 @@ func (s *Store) Create(ctx context.Context, t segment.Tag) error {
 		return err
 	}
 	return s.call(ctx, func(ctx context.Context) error {
-		if err := cmp.Or(s.fits("the first number", t.Next, s.bound.Load()), s.fits("step", t.Step, s.mostStep())); err != nil {
+		if err := cmp.Or(s.fits("the first number", t.Next, s.bound.Load()), s.fits("step", t.Step, s.stepMost.Load())); err != nil {
 			return err
 		}
-		err := s.db.Transact(ctx, func(exec Exec) error {
-			_, err := exec(s.write("INSERT INTO {table} (biz_tag, max_id, step, description) VALUES ($TAG, $NEXT, $STEP, $WHAT)",
-				"$TAG", s.text(t.Name), "$NEXT", num(t.Next), "$STEP", num(t.Step), "$WHAT", s.text(t.Description)))
-			return err
-		})
+		_, err := s.transact(ctx, true, s.write("INSERT INTO {table} (biz_tag, max_id, step, description) VALUES ($TAG, $NEXT, $STEP, $WHAT)",
+			"$TAG", s.text(t.Name), "$NEXT", num(t.Next), "$STEP", num(t.Step), "$WHAT", s.text(t.Description)))
 		if err != nil && s.db.Class(err) == sqldb.Duplicate {
 			return fmt.Errorf("%w: %q: %w", segment.ErrTagExists, t.Name, err)
 		}
@@ -125,16 +186,11 @@ func (s *Store) SetStep(ctx context.Context, tag string, step int64) error {
 		return err
 	}
 	return s.call(ctx, func(ctx context.Context) error {
-		if err := s.fits("step", step, s.mostStep()); err != nil {
+		if err := s.fits("step", step, s.stepMost.Load()); err != nil {
 			return err
 		}
-		if _, err := s.read(ctx, tag); err != nil {
-			return err
-		}
-		return s.db.Transact(ctx, func(exec Exec) error {
-			_, err := exec(s.write("UPDATE {table} SET step = $STEP WHERE biz_tag = $TAG", "$STEP", num(step), "$TAG", s.text(tag)))
-			return err
-		})
+		_, err := s.readBy(ctx, tag, s.write("UPDATE {table} SET step = $STEP WHERE biz_tag = $TAG", "$STEP", num(step), "$TAG", s.text(tag)))
+		return err
 	})
 }
 
@@ -147,14 +203,8 @@ func (s *Store) Advance(ctx context.Context, tag string, to int64) error {
 		if err := s.fits("the next number", to, s.bound.Load()); err != nil {
 			return err
 		}
-		err := s.db.Transact(ctx, func(exec Exec) error {
-			_, err := exec(s.write("UPDATE {table} SET max_id = $TO WHERE biz_tag = $TAG AND max_id < $TO", "$TO", num(to), "$TAG", s.text(tag)))
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		r, err := s.read(ctx, tag)
+		// The row stays locked until it is read: nobody has taken a range in between.
+		r, err := s.readBy(ctx, tag, s.write("UPDATE {table} SET max_id = $TO WHERE biz_tag = $TAG AND max_id < $TO", "$TO", num(to), "$TAG", s.text(tag)))
 		switch {
 		case err != nil:
 			return err
@@ -163,7 +213,7 @@ func (s *Store) Advance(ctx context.Context, tag string, to int64) error {
 		case r.next > to:
 			return fmt.Errorf("%w: tag %q is at %d already, and %d is lower; numbers go up only", segment.ErrInvalidConfig, tag, r.next, to)
 		}
-		return s.accept(ctx, r.tag, tag, r.here)
+		return s.accept(ctx, tag, r)
 	})
 }
 
@@ -175,14 +225,8 @@ func (s *Store) fits(what string, n, most int64) error {
 	return nil
 }
 
-func (s *Store) mostStep() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stepMost
-}
-
 // whole is a type of whole numbers, as databases write it.
-var whole = regexp.MustCompile(`^(tinyint|smallint|mediumint|integer|int|bigint|decimal|numeric)(?:\((\d+)(?:,0)?\))?( unsigned)?`)
+var whole = regexp.MustCompile(`^(tinyint|smallint|mediumint|integer|int|bigint|decimal|numeric)(?:\((\d+)(?:,0)?\))?( unsigned)?(?: zerofill)?$`)
 
 // boundOf is the largest number that a column of a type can hold, and that fits in int64.
 func boundOf(name string) (int64, error) {
@@ -210,28 +254,16 @@ func boundOf(name string) (int64, error) {
 	return n - 1, nil
 }
 
-// readTypes reads which numbers the columns can hold.
-func (s *Store) readTypes(ctx context.Context) error {
-	rows, err := s.db.Query(ctx, s.write(s.dialect.Types, "$SCHEMA", s.text(s.table.schema), "$TABLE", s.text(s.table.name)))
-	if err != nil {
-		return err
-	}
-	if len(rows) == 0 {
-		return fmt.Errorf("%w: table %v is missing; have somebody run:\n%s", segment.ErrInvalidConfig, s.table, s.schemaText())
-	}
-	for _, r := range rows {
-		bound, err := boundOf(r[1])
-		if err != nil {
-			return fmt.Errorf("column %s of table %v: %w", r[0], s.table, err)
-		}
-		switch r[0] {
-		case "max_id":
-			s.bound.Store(bound)
-		case "step":
-			s.mu.Lock()
-			s.stepMost = bound
-			s.mu.Unlock()
-		}
+// holds notes which numbers a column can hold.
+func (s *Store) holds(column, kind string) error {
+	bound, err := boundOf(kind)
+	switch {
+	case err != nil:
+		return fmt.Errorf("column %s of table %v: %w", column, s.table, err)
+	case column == "max_id":
+		s.bound.Store(bound)
+	default:
+		s.stepMost.Store(bound)
 	}
 	return nil
 }

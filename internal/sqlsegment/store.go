@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -52,8 +53,8 @@ type Store struct {
 	looking  chan struct{} // has one while look is under way
 	meta     atomic.Bool   // our own table is there
 	given    given
+	stepMost atomic.Int64 // the largest number that step can hold
 	mu       sync.Mutex
-	stepMost int64
 	base     mark            // that of all tags
 	own      map[string]mark // of tags that were advanced on another server than that
 	warnings []string
@@ -62,16 +63,20 @@ type Store struct {
 }
 
 var (
-	_ segment.Store   = (*Store)(nil)
-	_ segment.Creator = (*Store)(nil)
-	_ segment.Warner  = (*Store)(nil)
+	_ segment.Store    = (*Store)(nil)
+	_ segment.Creator  = (*Store)(nil)
+	_ segment.Advancer = (*Store)(nil)
+	_ segment.Warner   = (*Store)(nil)
 )
 
-// New returns a store. It contacts nobody.
+// New returns a store in a database. It contacts nobody.
 func New(db DB, d Dialect, o Options) (*Store, error) {
 	t, err := parseTable(cmp.Or(o.Table, DefaultTable))
 	if err := cmp.Or(err, CheckSkip(o.Skip)); err != nil {
 		return nil, err
+	}
+	if err := db.Check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", segment.ErrInvalidConfig, err)
 	}
 	s := &Store{db: db, dialect: d, table: t, opts: o, log: logs.Or(o.Logger), own: map[string]mark{}, looking: make(chan struct{}, 1)}
 	s.done, s.finish = context.WithCancel(context.Background())
@@ -118,35 +123,26 @@ func (s *Store) Take(ctx context.Context, tag string, step int64) (segment.Range
 }
 
 func (s *Store) take(ctx context.Context, tag string, step int64) (segment.Range, error) {
-	if step == 0 {
-		row, err := s.read(ctx, tag)
-		if err != nil {
-			return segment.Range{}, err
-		}
-		if step = row.step; row.stepDamage != nil {
-			return segment.Range{}, row.stepDamage
-		}
-	}
 	if err := s.stillBelow(ctx, tag); err != nil {
 		return segment.Range{}, err
 	}
 	for range tries {
-		if most := s.bound.Load() - step; most >= 0 {
-			floor := s.given.floor(tag)
-			next, done, err := s.ask(ctx, tag, step, most)
-			if err != nil {
-				return segment.Range{}, err
-			}
-			if done {
-				r := segment.Range{First: next - step, Last: next - 1}
-				return r, s.given.note(tag, r, floor)
-			}
+		floor := s.given.floor(tag)
+		r, done, err := s.ask(ctx, tag, step)
+		if err != nil {
+			return r, err
 		}
-		left, err := s.why(ctx, tag)
+		if done {
+			return r, s.given.note(tag, r, floor)
+		}
+		row, err := s.why(ctx, tag)
+		if step == 0 && err == nil {
+			step, err = row.step, row.stepDamage
+		}
 		if err != nil {
 			return segment.Range{}, err
 		}
-		step = min(step, left)
+		step = min(step, s.bound.Load()-row.next)
 	}
 	return segment.Range{}, fmt.Errorf("a range of tag %q was not taken in %d attempts, and nothing says why", tag, tries)
 }
@@ -158,83 +154,117 @@ func (s *Store) stillBelow(ctx context.Context, tag string) error {
 	if !f.below {
 		return nil
 	}
-	row, err := s.read(ctx, tag)
+	row, err := s.readBy(ctx, tag)
 	if err == nil && row.next <= f.last {
 		err = cmp.Or(row.nextDamage, error(&segment.WentBackError{Tag: tag, Got: segment.Range{First: row.next, Last: row.next}, Above: f.last}))
 	}
 	return err
 }
 
-// ask sends the statement of a take. Without our own table, what others have recorded since this program began is not noticed.
-func (s *Store) ask(ctx context.Context, tag string, step, most int64) (next int64, done bool, err error) {
-	was := s.expected(tag)
-	with := func(newer string) (int64, bool, error) {
-		statement := strings.ReplaceAll(s.dialect.Take, "{newer}", newer)
-		return s.db.Take(ctx, s.write(statement, "$STEP", num(step), "$MOST", num(most), "$TAG", s.text(tag),
-			"$IDENTITY", s.text(was.identity), "$ALL", s.text(s.key("")), "$STAMP", num(was.stamp)))
+// forever is how many microseconds a statement may wait for a call without an end.
+const forever = int64(24 * time.Hour / time.Microsecond)
+
+// ask takes a range, if the next number and, with a step of 0, the tag's own are such that there is one, the server is the one that it is to
+// be and no setting is unsafe, and if that is while somebody waits for it. It is one statement and what reads what is stored then.
+func (s *Store) ask(ctx context.Context, tag string, step int64) (r segment.Range, done bool, err error) {
+	was, size, wait := s.expected(tag), "step", forever
+	if step > 0 {
+		size = num(step)
 	}
-	if s.meta.Load() {
-		if next, done, err = with(s.dialect.Newer); err == nil || !errors.Is(s.without(err), errNoMeta) {
-			return next, done, err
+	if end, ends := ctx.Deadline(); ends {
+		wait = max(0, time.Until(end).Microseconds()) //nolint:forbidigo // how long a call may take is no matter of ticks
+	}
+	rows, err := s.run(func(meta bool) ([][]string, error) {
+		update := "UPDATE {table} SET max_id = {raised} + $SIZE{updates} WHERE biz_tag = $TAG AND max_id BETWEEN 0 AND $BOUND - $SIZE AND $SIZE BETWEEN 1 AND $MOST AND NOT ({unsafe}) AND {identity} = $IDENTITY AND " + s.dialect.Prompt
+		if meta {
+			for _, name := range []string{"$ALL", s.dialect.Key} {
+				update += " AND COALESCE((SELECT stamp FROM {meta} WHERE name = " + name + "), 0) <= $STAMP"
+			}
+		}
+		return s.changed(ctx, false, update, "$SIZE", size, "$BOUND", num(s.bound.Load()), "$MOST", num(segment.MaxStep), "$WAIT", num(wait),
+			"$TAG", s.text(tag), "$IDENTITY", s.text(was.identity), "$STAMP", num(was.stamp))
+	})
+	if err != nil {
+		return r, false, err
+	}
+	n, err1 := number(rows[0][0])
+	if n > 1 {
+		return r, false, fmt.Errorf("%w: the table has %d rows of the tag, so that ranges would be handed out twice; delete all but the one with the highest max_id, and make biz_tag the primary key",
+			segment.ErrInvalidConfig, n)
+	}
+	if n < 1 || err1 != nil {
+		return r, false, err1
+	}
+	var is [3]int64 // max_id and step now, and max_id before
+	for i := range is {
+		if is[i], err = number(rows[0][i+1]); err != nil {
+			return r, false, err
 		}
 	}
-	next, done, err = with("1 = 1")
-	if err == nil && s.meta.Swap(false) {
-		s.log.Warn("table "+metaName+" is gone, or may not be read any more, so that it is not noticed what others say of the server", "table", s.table.String())
+	if step == 0 {
+		step = is[1]
 	}
-	return next, done, err
+	if r = (segment.Range{First: is[0] - step, Last: is[0] - 1}); r.First != is[2] {
+		return r, false, fmt.Errorf("%w: tag %q: max_id in table %v was %d, and is %d after %d were added: a trigger or the column's type changes what is stored; drop the one, or use bigint",
+			segment.ErrInvalidConfig, tag, s.table, is[2], is[0], step)
+	}
+	return r, true, nil
 }
 
-// OneRow returns an error unless one row was changed, or none. A database calls it with how many were.
-func OneRow(changed int64) error {
-	if changed <= 1 {
-		return nil
-	}
-	return fmt.Errorf("%w: the table has %d rows of the tag, so that ranges would be handed out twice; delete all but the one with the highest max_id, and make biz_tag the primary key",
-		segment.ErrInvalidConfig, changed)
-}
-
-// why finds out why nothing was taken. If that is over it returns how many numbers are left.
-func (s *Store) why(ctx context.Context, tag string) (left int64, err error) {
-	row, err := s.read(ctx, tag)
+// why finds out why nothing was taken. If that is over it returns what is stored, of which numbers are left.
+func (s *Store) why(ctx context.Context, tag string) (row, error) {
+	row, err := s.readBy(ctx, tag)
 	switch {
 	case err != nil:
-		return 0, err
-	case row.unsafe != "":
-		return 0, fmt.Errorf("%w: %s", segment.ErrInvalidConfig, row.unsafe)
+		return row, err
+	case row.unsafe:
+		return row, fmt.Errorf("%w: %s", segment.ErrInvalidConfig, s.dialect.Unsafe.Says)
 	case row.nextDamage != nil:
-		return 0, row.nextDamage
+		return row, row.nextDamage
 	}
-	if err := s.moved(ctx, row.tag, tag, row.here); err != nil {
-		return 0, err
+	if err := s.place(ctx, tag, row); err != nil {
+		return row, err
 	}
 	if row.next >= s.bound.Load() {
-		if err := s.readTypes(ctx); err != nil { // somebody may have widened the column
-			return 0, err
+		if _, err := s.find(ctx, s.meta.Load()); err != nil { // somebody may have widened the column
+			return row, err
 		}
 	}
-	if left = s.bound.Load() - row.next; left <= 0 {
-		return 0, fmt.Errorf("%w: tag %q: max_id in table %v is %d, and its column holds %d at most; use a wider column", segment.ErrExhausted, tag, s.table, row.next, s.bound.Load())
+	bound, wider := s.bound.Load(), "; use a wider column"
+	if bound == math.MaxInt64 {
+		wider = ", where numbers end"
 	}
-	return left, nil
+	if row.next >= bound {
+		return row, fmt.Errorf("%w: tag %q: max_id in table %v is %d, and its column holds %d at most%s", segment.ErrExhausted, tag, s.table, row.next, bound, wider)
+	}
+	return row, nil
 }
 
-// GiveBack implements [segment.Store]. It is one transaction of several messages, because there are proxies that
-// send a single statement again by themselves, and it is not tried again.
+// changed makes an UPDATE of a tag, which may be one that must not be done twice, and returns what [Dialect.Changed] says.
+func (s *Store) changed(ctx context.Context, once bool, update string, pairs ...string) ([][]string, error) {
+	all := s.dialect.Changed(update)
+	for i, text := range all {
+		all[i] = s.write(text, pairs...)
+	}
+	if once {
+		return s.db.Once(ctx, statements(all))
+	}
+	return s.transact(ctx, true, all...)
+}
+
+// GiveBack implements [segment.Store]. It is sent once.
 func (s *Store) GiveBack(ctx context.Context, tag string, unused segment.Range) (done bool, err error) {
 	if err := cmp.Or(segment.CheckTag(tag), segment.CheckUnused(unused)); err != nil {
 		return false, err
 	}
 	s.given.back(tag, unused) // whatever becomes of it, its numbers are used here no more
 	err = s.once(ctx, func(ctx context.Context) error {
-		return s.db.Transact(ctx, func(exec Exec) error {
-			n, err := exec(s.write("UPDATE {table} SET max_id = $TO WHERE biz_tag = $TAG AND max_id = $FROM AND {identity} = $IDENTITY",
-				"$TO", num(unused.First), "$TAG", s.text(tag), "$FROM", num(unused.Last+1), "$IDENTITY", s.text(s.expected(tag).identity)))
-			done = n == 1
-			return err
-		})
+		rows, err := s.changed(ctx, true, "UPDATE {table} SET max_id = $TO WHERE biz_tag = $TAG AND max_id = $FROM AND {identity} = $IDENTITY",
+			"$TO", num(unused.First), "$TAG", s.text(tag), "$FROM", num(unused.Last+1), "$IDENTITY", s.text(s.expected(tag).identity), "$SIZE", "0")
+		done = err == nil && rows[0][0] == "1"
+		return err
 	})
-	return done && err == nil, err
+	return done, err
 }
 
 // Close implements [segment.Store].
@@ -302,6 +332,8 @@ func (s *Store) explain(err error) error {
 	switch s.db.Class(err) {
 	case sqldb.NoTables:
 		return fmt.Errorf("%w: table %v is missing; have somebody run:\n%s;\n%w", segment.ErrInvalidConfig, s.table, s.schemaText(), err)
+	case sqldb.Misfit:
+		return fmt.Errorf("%w: table %v does not have the columns that it has to have; compare it with:\n%s;\n%w", segment.ErrInvalidConfig, s.table, s.schemaText(), err)
 	case sqldb.Denied:
 		return fmt.Errorf("%w: the user needs SELECT, INSERT and UPDATE on table %v and on %s beside it: %w", segment.ErrInvalidConfig, s.table, metaName, err)
 	case sqldb.ReadOnly:
@@ -315,3 +347,11 @@ func (s *Store) explain(err error) error {
 func (s *Store) text(v string) string { return s.dialect.Text(v) }
 
 func num(n int64) string { return strconv.FormatInt(n, 10) }
+
+// newStamp is one above those of some marks, which another program will hardly draw as well.
+func newStamp(above ...mark) (stamp int64) {
+	for _, m := range above {
+		stamp = max(stamp, m.stamp)
+	}
+	return stamp + 1 + rand.Int64N(1<<30)
+}

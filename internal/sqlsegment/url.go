@@ -1,6 +1,7 @@
 package sqlsegment
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -18,13 +19,24 @@ type Target struct {
 	Options Options
 }
 
-// Parse reads a URL.
-func Parse(s sqldb.Scheme, u *driver.URL) (Target, error) {
-	t, err := parseURL(s, u)
+// Open makes a store, and what connect gives for it, from a URL. A server that cannot be reached is no error yet.
+func Open[D DB](ctx context.Context, scheme sqldb.Scheme, u *driver.URL, d Dialect, connect func(sqldb.Server) (D, error)) (*Store, error) {
+	t, err := parseURL(scheme, u)
 	if err != nil {
-		err = Invalid(u, err)
+		return nil, Invalid(u, err)
 	}
-	return t, err
+	db, err := connect(t.Server)
+	if err != nil {
+		return nil, Invalid(u, err)
+	}
+	s, err := New(db, d, t.Options)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	if err := s.Look(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
 // Invalid returns an error about a URL as one that wraps [segment.ErrInvalidConfig].

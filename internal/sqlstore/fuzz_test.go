@@ -76,7 +76,7 @@ func answered(t *testing.T, rows [][]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := NewStore(scripted{rows}, Dialect{Series: func(int) string { return "" }, Risks: []Risk{{Name: "fsync"}}}, "ns", o).Open("t", time.Second, 0)
+	s, err := NewStore(scripted{rows}, Dialect{Series: func(int) string { return "" }, Risks: []sqldb.Risk{{Name: "fsync"}}}, "ns", o).Open("t", time.Second, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func FuzzText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string, n int64) {
 		hex := func(text string) string { return fmt.Sprintf("x'%x'", text) }
-		got := Statement{"a $1 $.x $2 $3", []any{s, n}}.Text(hex)
+		got := Statement{SQL: "a $1 $.x $2 $3", Args: []any{s, n}}.Text(hex)
 		if want := fmt.Sprintf("a x'%x' $.x %d $3", s, n); got != want {
 			t.Errorf("%q and %d: %s; want %s", s, n, got, want)
 		}

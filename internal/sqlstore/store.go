@@ -74,7 +74,7 @@ func New(db DB, d Dialect, driver, title, namespace string, at []string, o Optio
 		return nil, err
 	}
 	for _, name := range o.Accept {
-		if !slices.ContainsFunc(d.Risks, func(r Risk) bool { return r.Name == name }) {
+		if !slices.ContainsFunc(d.Risks, func(r sqldb.Risk) bool { return r.Name == name }) {
 			return nil, fmt.Errorf("%w: Accept has %q; known are %s", coord.ErrInvalid, name, d.risks())
 		}
 	}
@@ -148,7 +148,7 @@ func (s *store) Time() int64 {
 
 // stmt is a statement about the namespace, which is its first argument.
 func (s *store) stmt(sql string, args ...any) Statement {
-	return Statement{s.names.Replace(sql), append([]any{s.namespace}, args...)}
+	return Statement{SQL: s.names.Replace(sql), Args: append([]any{s.namespace}, args...)}
 }
 
 // query reads in one consistent look.

@@ -15,6 +15,9 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
+// barges is after how many conflicts a call stands in line.
+const barges = 2
+
 // change changes a tag, again and again until nobody else is faster. Anywhere says that the tag is as it should be on the
 // cluster where it is now.
 func (s *Store) change(ctx context.Context, tag string, anywhere bool, f func(e *entry) error) error {
@@ -30,17 +33,31 @@ func (s *Store) change(ctx context.Context, tag string, anywhere bool, f func(e 
 			return err
 		}
 	}
-	for {
+	var place *line
+	for conflicts := 0; ; conflicts++ {
 		after := before
 		if refusal := f(&after); refusal != nil {
+			place.leave(ctx)
 			// What was seen last may be old.
 			if now, err := s.read(ctx, tag, anywhere); err == nil && now.revision != before.revision {
-				before = now
+				before, place = now, nil
 				continue
 			}
 			return refusal
 		}
-		now, done, err := s.commit(ctx, tag, before, after, anywhere)
+		if place == nil && (before.Line || conflicts >= barges) {
+			var err error
+			if place, before, err = s.standInLine(ctx, tag, anywhere); err != nil {
+				place.leave(ctx)
+				return err
+			}
+			continue
+		}
+		after.Line = place != nil && place.others
+		now, done, err := s.commit(ctx, tag, before, after, anywhere, place.end()...)
+		if err != nil {
+			place.leave(ctx)
+		}
 		if err != nil || done {
 			return err
 		}
@@ -67,8 +84,8 @@ func (s *Store) read(ctx context.Context, tag string, anywhere bool) (entry, err
 }
 
 // commit stores a tag, if what is stored is as before says; else it returns what that is. The value is compared together with
-// its revision, because revisions come again in a cluster that has gone back.
-func (s *Store) commit(ctx context.Context, tag string, before, after entry, anywhere bool) (now entry, done bool, err error) {
+// its revision, because revisions come again in a cluster that has gone back. What is done with it is done if that is.
+func (s *Store) commit(ctx context.Context, tag string, before, after entry, anywhere bool, with ...clientv3.Op) (now entry, done bool, err error) {
 	key, sent := s.key(tag), s.sights()
 	value, err := after.encode(time.Now())
 	if err != nil {
@@ -78,7 +95,7 @@ func (s *Store) commit(ctx context.Context, tag string, before, after entry, any
 	if before.revision != 0 {
 		compare = append(compare, clientv3.Compare(clientv3.Value(key), "=", before.stored))
 	}
-	resp, err := s.client.Txn(ctx).If(compare...).Then(clientv3.OpPut(key, value)).Else(clientv3.OpGet(key)).Commit()
+	resp, err := s.client.Txn(ctx).If(compare...).Then(append(with, clientv3.OpPut(key, value))...).Else(clientv3.OpGet(key)).Commit()
 	switch {
 	case err != nil:
 		s.forget(tag) // what became of it is not known

@@ -18,6 +18,7 @@ type record struct {
 	Updated     int64  `json:"updated,omitempty"`  // seconds since 1970
 	Cluster     string `json:"cluster"`            // the ID of the cluster that it belongs to
 	Accepted    int64  `json:"accepted,omitempty"` // how often somebody has said that it is as it should be
+	Line        bool   `json:"line,omitempty"`     // others stand in line, see line
 }
 
 // formatVersion is that of a record.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unalike-id/unalike/coord/driver"
@@ -205,23 +206,48 @@ func (s *Store) Tags(ctx context.Context) ([]segment.Tag, error) {
 	if err := s.alive(ctx); err != nil {
 		return nil, err
 	}
-	resp, err := s.client.Get(ctx, s.prefix, clientv3.WithPrefix())
+	resp, err := s.client.Get(ctx, s.prefix+" ", clientv3.WithRange(clientv3.GetPrefixRangeEnd(s.prefix))) // which leaves out lines
 	if err != nil {
 		return nil, s.explain(ctx, err)
 	}
 	var all []segment.Tag
 	for _, kv := range resp.Kvs {
-		key := string(kv.Key)
-		t := segment.Tag{Name: strings.TrimPrefix(key, s.prefix)}
-		r, err := decode(key, kv.Value)
-		if t.Damage = err; err == nil {
-			t.Next, t.Step, t.Description, t.Updated = r.Next, r.Step, r.Description, time.Unix(r.Updated, 0)
-			t.Damage = cmp.Or(r.checkNext(t.Name, key), r.checkStep(t.Name, key))
-		}
-		all = append(all, t)
+		all = append(all, s.tag(kv))
 	}
 	slices.SortFunc(all, func(a, b segment.Tag) int { return cmp.Compare(a.Name, b.Name) })
 	return all, nil
+}
+
+// Tag implements [segment.Store].
+func (s *Store) Tag(ctx context.Context, tag string) (t segment.Tag, err error) {
+	if err := segment.CheckTag(tag); err != nil {
+		return t, err
+	}
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	if err := s.alive(ctx); err != nil {
+		return t, err
+	}
+	resp, err := s.client.Get(ctx, s.key(tag))
+	switch {
+	case err != nil:
+		return t, s.explain(ctx, err)
+	case len(resp.Kvs) == 0:
+		return t, fmt.Errorf("%w: %q", segment.ErrUnknownTag, tag)
+	}
+	return s.tag(resp.Kvs[0]), nil
+}
+
+// tag is what is stored of a tag.
+func (s *Store) tag(kv *mvccpb.KeyValue) segment.Tag {
+	key := string(kv.Key)
+	t := segment.Tag{Name: strings.TrimPrefix(key, s.prefix)}
+	r, err := decode(key, kv.Value)
+	if t.Damage = err; err == nil {
+		t.Next, t.Step, t.Description, t.Updated = r.Next, r.Step, r.Description, time.Unix(r.Updated, 0)
+		t.Damage = cmp.Or(r.checkNext(t.Name, key), r.checkStep(t.Name, key))
+	}
+	return t
 }
 
 func (s *Store) key(tag string) string { return s.prefix + tag }

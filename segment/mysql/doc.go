@@ -7,8 +7,9 @@
 //	mysql://user:password@host:3306/database?table=leaf_alloc
 //	mysqls://user:password@host/database?table=schema.leaf_alloc&ca=/etc/ca.pem
 //
-// Or with a pool of your own, which stays yours:
+// Or with a pool of your own, which stays yours, and has MultiStatements:
 //
+//	pool, err := sql.Open("mysql", "user:password@tcp(host)/database?multiStatements=true")
 //	store, err := mysql.New(pool, mysql.Options{})
 //
 // # The URL
@@ -24,14 +25,14 @@
 //
 // # A take
 //
-// A take is one statement and one round trip: an UPDATE whose reply carries the new value as its insert ID. It changes
-// nothing if autocommit is off, because then the range could be rolled back when it is in use already; if the binary log has
-// statements, because replicas would not have the range; if max_id would not fit into its column, which the server would
-// clamp if it is not strict; or if the server is another one than before. The bound of the column is read from the schema.
-// Dead locks are tried again. What is given back is sent in a transaction, and once.
-//
-// With a pool of your own a ROLLBACK goes before it, which is another round trip: somebody else may have left a connection
-// within a transaction.
+// A take is one message and one round trip: a transaction with an UPDATE, and what reads what is stored
+// then. It begins with a ROLLBACK, because somebody else may have left the connection within a
+// transaction, and does not depend on the session's settings. It changes nothing if the binary log has
+// statements, because replicas would not have the range; if max_id would not fit into its column; if
+// the server is another one than before; or if it has waited in the server for longer than its caller
+// does. A range that is not what was asked for, because a trigger or the column's type changes what is
+// stored, is refused. Dead locks are tried again. What is given back is sent in a transaction of two
+// messages, and once.
 //
 // # Which server it is
 //

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
 	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
@@ -24,14 +25,14 @@ func database(s *mysqltest.Server, pool *sql.DB) *sqlsegmenttest.Database {
 			if err != nil {
 				tb.Fatal(err)
 			}
-			config.DialFunc, config.Logger = w.Dial, &mysql.NopLogger{}
+			config.DialFunc, config.Logger, config.MultiStatements = w.Dial, &mysql.NopLogger{}, true
 			connector, err := mysql.NewConnector(config)
 			if err != nil {
 				tb.Fatal(err)
 			}
 			own := sql.OpenDB(connector)
 			own.SetMaxOpenConns(1) // it suffices
-			st, err := newStore(&db{pool: own, owned: true}, sqlsegment.Options{Skip: skip})
+			st, err := newStore(&mysqldb.DB{Pool: own, Owned: true}, sqlsegment.Options{Skip: skip})
 			if err != nil {
 				tb.Fatal(err)
 			}

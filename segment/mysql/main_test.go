@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
@@ -25,7 +27,12 @@ func within(tb testing.TB) context.Context {
 // connect returns a pool that is closed with the test.
 func connect(tb testing.TB, dsn string) *sql.DB {
 	tb.Helper()
-	pool, err := sql.Open("mysql", dsn)
+	config, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	config.MultiStatements = true
+	pool, err := sql.Open("mysql", config.FormatDSN())
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -2,11 +2,10 @@ package mysql
 
 import (
 	"database/sql"
-	"fmt"
 	"log/slog"
 
+	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
-	"github.com/unalike-id/unalike/segment"
 )
 
 // Options are the settings of [New] beyond the pool. The zero Options works.
@@ -27,16 +26,13 @@ type Options struct {
 // with [New], or with segment.Open. It implements segment.Creator and segment.Warner.
 type Store struct{ *sqlsegment.Store }
 
-// New returns a store in the database that a pool is connected to. It contacts nobody; the first call looks at the
-// server. The pool stays the caller's: close it after the store. Errors wrap [segment.ErrInvalidConfig].
+// New returns a store in the database that a pool is connected to, which was made with MultiStatements. It contacts
+// nobody; the first call looks at the server. The pool stays the caller's: close it after the store. Errors wrap [segment.ErrInvalidConfig].
 func New(pool *sql.DB, o Options) (*Store, error) {
-	if pool == nil {
-		return nil, fmt.Errorf("%w: the pool is nil", segment.ErrInvalidConfig)
-	}
-	return newStore(&db{pool: pool}, sqlsegment.Options(o))
+	return newStore(&mysqldb.DB{Pool: pool}, sqlsegment.Options(o))
 }
 
-func newStore(d *db, o sqlsegment.Options) (*Store, error) {
+func newStore(d *mysqldb.DB, o sqlsegment.Options) (*Store, error) {
 	s, err := sqlsegment.New(d, dialect(), o)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package mysql
 
 import (
 	"context"
-	"errors"
 
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
@@ -17,21 +16,9 @@ func init() {
 
 // open makes a store, and a pool of its own, from a URL. A server that cannot be reached is no error yet.
 func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
-	t, err := sqlsegment.Parse(mysqldb.Scheme, u)
+	s, err := sqlsegment.Open(ctx, mysqldb.Scheme, u, dialect(), mysqldb.Open)
 	if err != nil {
 		return nil, err
 	}
-	config := mysqldb.Config(t.Server)
-	pool, err := mysqldb.Pool(config)
-	if err != nil {
-		return nil, sqlsegment.Invalid(u, err)
-	}
-	s, err := newStore(&db{pool: pool, at: config.Addr, owned: true}, t.Options)
-	if err != nil {
-		return nil, errors.Join(err, pool.Close())
-	}
-	if err := s.Look(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
+	return &Store{s}, nil
 }

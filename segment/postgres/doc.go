@@ -20,8 +20,10 @@
 // # A take
 //
 // A take is one message and one round trip: a transaction with synchronous_commit on, and an UPDATE that returns the new
-// value. A commit that is confirmed with a warning, because the wait for a standby was cancelled, is not handed out. Nothing is prepared and no state of the session is used, so that a pooler such as PgBouncer may have another connection
-// for each transaction. Dead locks are tried again. What is given back is sent in a transaction of several messages, and once.
+// value. A commit that is confirmed with a warning, because the wait for a standby was cancelled, is not
+// handed out. Nothing is prepared and no state of the session is used, so that a pooler such as PgBouncer
+// may have another connection for each transaction. Dead locks are tried again. What is given back is sent
+// in a transaction of two messages, and once.
 //
 // # Which server it is
 //

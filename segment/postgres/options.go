@@ -1,14 +1,12 @@
 package postgres
 
 import (
-	"fmt"
 	"log/slog"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlsegment"
-	"github.com/unalike-id/unalike/segment"
 )
 
 // Options are the settings of [New] beyond the pool. The zero Options works.
@@ -37,16 +35,10 @@ func Prepare(c *pgxpool.Config) { pgdb.Prepare(c) }
 // New returns a store in the database that a pool is connected to, which was made from a configuration that [Prepare] has
 // seen. It contacts nobody; the first call looks at the server. The pool stays the caller's: close it after the store. Errors wrap [segment.ErrInvalidConfig].
 func New(pool *pgxpool.Pool, o Options) (*Store, error) {
-	if pool == nil {
-		return nil, fmt.Errorf("%w: the pool is nil", segment.ErrInvalidConfig)
-	}
-	if !pgdb.Prepared(pool) {
-		return nil, fmt.Errorf("%w: the pool does not tell of warnings; call postgres.Prepare with its configuration before it is made", segment.ErrInvalidConfig)
-	}
-	return newStore(&db{pool: pool}, sqlsegment.Options(o))
+	return newStore(&pgdb.DB{Pool: pool}, sqlsegment.Options(o))
 }
 
-func newStore(d *db, o sqlsegment.Options) (*Store, error) {
+func newStore(d *pgdb.DB, o sqlsegment.Options) (*Store, error) {
 	s, err := sqlsegment.New(d, dialect(), o)
 	if err != nil {
 		return nil, err

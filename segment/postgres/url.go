@@ -2,9 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
@@ -19,25 +16,9 @@ func init() {
 
 // open makes a store, and a pool of its own, from a URL. A server that cannot be reached is no error yet.
 func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
-	t, err := sqlsegment.Parse(pgdb.Scheme, u)
+	s, err := sqlsegment.Open(ctx, pgdb.Scheme, u, dialect(), pgdb.Open)
 	if err != nil {
 		return nil, err
 	}
-	config, err := pgdb.Config(t.Server)
-	if err != nil {
-		return nil, sqlsegment.Invalid(u, err)
-	}
-	pool, err := pgxpool.NewWithConfig(context.Background(), config)
-	if err != nil {
-		return nil, err
-	}
-	s, err := newStore(&db{pool: pool, owned: true}, t.Options)
-	if err != nil {
-		pool.Close()
-		return nil, err
-	}
-	if err := s.Look(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
+	return &Store{s}, nil
 }

@@ -64,6 +64,8 @@ func checkUnknown(tb testing.TB, open Open) {
 	wantErr(tb, "Take", err, segment.ErrUnknownTag)
 	_, err = s.Take(within(tb), tag, 5)
 	wantErr(tb, "Take of 5", err, segment.ErrUnknownTag)
+	_, err = s.Tag(within(tb), tag)
+	wantErr(tb, "Tag", err, segment.ErrUnknownTag)
 	wantErr(tb, "Advance", s.Advance(within(tb), tag, 5), segment.ErrUnknownTag)
 	wantErr(tb, "SetStep", s.SetStep(within(tb), tag, 5), segment.ErrUnknownTag)
 	if done, _ := s.GiveBack(within(tb), tag, segment.Range{First: 1, Last: 5}); done {
@@ -133,6 +135,9 @@ func checkTags(tb testing.TB, open Open) {
 		tb.Errorf("Tags are not in the order of their names: %v", all)
 	}
 	for _, want := range []segment.Tag{{Name: tag, Next: 17, Step: 10}, {Name: other, Next: 8, Step: 20}} {
+		if got, err := s.Tag(within(tb), want.Name); err != nil || got.Name != want.Name || got.Next != want.Next || got.Step != want.Step {
+			tb.Errorf("Tag = %+v, %v; want %+v", got, err, want)
+		}
 		i := slices.IndexFunc(all, func(t segment.Tag) bool { return t.Name == want.Name })
 		if i < 0 {
 			tb.Errorf("Tags lacks %q", want.Name)
@@ -214,6 +219,11 @@ func checkInvalid(tb testing.TB, open Open) {
 		wantErr(tb, "GiveBack of no range", err, segment.ErrInvalidConfig)
 	}
 	wantTake(tb, s, tag, 0, 1, 10)
+	long := strings.Repeat("单", segment.MaxTag-len(tag)) + tag // three bytes each
+	if err := s.Create(within(tb), segment.Tag{Name: long, Next: 1, Step: 10}); err != nil {
+		tb.Fatalf("Create of a tag of %d characters: %v", segment.MaxTag, err)
+	}
+	wantTake(tb, s, long, 0, 1, 10)
 }
 
 // checkCancelled: a call whose context has ended returns soon, with that as its reason.
@@ -226,6 +236,8 @@ func checkCancelled(tb testing.TB, open Open) {
 	wantErr(tb, "Take", err, context.Canceled)
 	_, err = s.Tags(ctx)
 	wantErr(tb, "Tags", err, context.Canceled)
+	_, err = s.Tag(ctx, tag)
+	wantErr(tb, "Tag", err, context.Canceled)
 	if took := time.Since(began); took > callTime/2 {
 		tb.Errorf("it took %v", took)
 	}
@@ -244,5 +256,7 @@ func checkClosed(tb testing.TB, open Open) {
 	wantErr(tb, "GiveBack", err, segment.ErrClosed)
 	_, err = s.Tags(within(tb))
 	wantErr(tb, "Tags", err, segment.ErrClosed)
+	_, err = s.Tag(within(tb), tag)
+	wantErr(tb, "Tag", err, segment.ErrClosed)
 	wantErr(tb, "Advance", s.Advance(within(tb), tag, 5), segment.ErrClosed)
 }

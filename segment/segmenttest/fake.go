@@ -21,7 +21,7 @@ type Fake struct {
 }
 
 // Between is called in place of a call to a [Fake], and calls do, or not, or twice. The operations are take,
-// give back, tags, advance, create, set step.
+// give back, tag, tags, advance, create, set step.
 type Between func(ctx context.Context, op, tag string, do func() error) error
 
 // NewFake returns a store with some tags.
@@ -148,6 +148,16 @@ func (f *Fake) GiveBack(ctx context.Context, tag string, unused segment.Range) (
 			t.Next = unused.First
 		}
 		first.is(done)
+		return nil
+	})
+	return first.get(f), err
+}
+
+// Tag implements [segment.Store].
+func (f *Fake) Tag(ctx context.Context, tag string) (segment.Tag, error) {
+	var first reply[segment.Tag]
+	err := f.call(ctx, "tag", tag, func(t *segment.Tag) error {
+		first.is(*t)
 		return nil
 	})
 	return first.get(f), err

@@ -55,6 +55,13 @@ func (c *client) GiveBack(ctx context.Context, tag string, unused segment.Range)
 	return c.Fake.GiveBack(ctx, tag, unused)
 }
 
+func (c *client) Tag(ctx context.Context, tag string) (segment.Tag, error) {
+	if err := c.err(); err != nil {
+		return segment.Tag{}, err
+	}
+	return c.Fake.Tag(ctx, tag)
+}
+
 func (c *client) Tags(ctx context.Context) ([]segment.Tag, error) {
 	if err := c.err(); err != nil {
 		return nil, err
@@ -81,6 +88,7 @@ type (
 	stingy     struct{ *client } // nothing is taken back
 	falling    struct{ *client } // Advance goes down
 	unsorted   struct{ *client }
+	outdated   struct{ *client } // Tag is that of the beginning
 	replacing  struct{ *client } // Create replaces
 	deaf       struct{ *client } // SetStep does nothing
 	wrapping   struct{ *client } // the end is not noticed
@@ -129,6 +137,12 @@ func (s unsorted) Tags(ctx context.Context) ([]segment.Tag, error) {
 	all, err := s.client.Tags(ctx)
 	slices.Reverse(all)
 	return all, err
+}
+
+func (s outdated) Tag(ctx context.Context, tag string) (segment.Tag, error) {
+	t, err := s.client.Tag(ctx, tag)
+	t.Next = 1
+	return t, err
 }
 
 func (s replacing) Create(ctx context.Context, t segment.Tag) error {
@@ -197,6 +211,7 @@ func TestSuite(t *testing.T) {
 		{"GiveBack", func(c *client) segment.Store { return stingy{c} }},
 		{"Advance", func(c *client) segment.Store { return falling{c} }},
 		{"Tags", func(c *client) segment.Store { return unsorted{c} }},
+		{"Tags", func(c *client) segment.Store { return outdated{c} }},
 		{"CreateTwice", func(c *client) segment.Store { return replacing{c} }},
 		{"SetStep", func(c *client) segment.Store { return deaf{c} }},
 		{"Exhausted", func(c *client) segment.Store { return wrapping{c} }},

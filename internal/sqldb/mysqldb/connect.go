@@ -23,8 +23,8 @@ func init() { Scheme.SetPort() }
 // LockWait is how many seconds the server lets a statement wait for a row that is locked.
 const LockWait = "5"
 
-// Config returns how to connect.
-func Config(s sqldb.Server) *mysql.Config {
+// configOf returns how to connect.
+func configOf(s sqldb.Server) *mysql.Config {
 	config := mysql.NewConfig()
 	config.User, config.Passwd, config.DBName = s.User, s.Password, s.Database
 	config.Net, config.TLS, config.Timeout = "tcp", s.TLS, sqldb.DialTime
@@ -36,20 +36,22 @@ func Config(s sqldb.Server) *mysql.Config {
 	// The server does not notice that a client has gone which waits for a lock. Others wait for a
 	// connection meanwhile: of each call that was given up, one would be taken.
 	config.Params = map[string]string{"innodb_lock_wait_timeout": LockWait}
+	config.MultiStatements = true
 	config.Logger = &mysql.NopLogger{} // it says what it returns as well
 	return config
 }
 
-// Pool makes a pool.
-func Pool(config *mysql.Config) (*sql.DB, error) {
+// Open makes a pool for a server. It contacts nobody.
+func Open(s sqldb.Server) (*DB, error) {
+	config := configOf(s)
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return nil, err
 	}
-	pool := sql.OpenDB(asking{connector, config.TLS != nil})
+	pool := sql.OpenDB(asking{connector, s.TLS != nil})
 	pool.SetMaxOpenConns(sqldb.Conns)
 	pool.SetMaxIdleConns(sqldb.Conns)
-	return pool, nil
+	return &DB{pool, config.Addr, true}, nil
 }
 
 // asking is a connector that bounds how long connecting takes, which the driver does for
@@ -72,8 +74,8 @@ func (a asking) Connect(ctx context.Context) (driver.Conn, error) {
 	return nil, fmt.Errorf("%w; %s", err, drivers.Question("a MySQL", a.secure))
 }
 
-// Rows are the rows of an answer, as text; NULL is empty. Columns is how many it has.
-func Rows(rows *sql.Rows) (all [][]string, columns int, err error) {
+// table is the rows of an answer, as text; NULL is empty. Columns is how many it has.
+func table(rows *sql.Rows) (all [][]string, columns int, err error) {
 	names, err := rows.Columns()
 	if err != nil {
 		return nil, 0, err
@@ -95,16 +97,11 @@ func Rows(rows *sql.Rows) (all [][]string, columns int, err error) {
 	return all, len(names), rows.Err()
 }
 
-// Located adds to an error where the server is; at is empty where that is not known.
-func Located(at string, err error) error {
-	if err == nil || at == "" {
-		return err
-	}
-	return fmt.Errorf("MySQL at %s: %w", at, err)
-}
-
 // Class says what an error means.
 func Class(err error) sqldb.Class {
+	if f, ok := errors.AsType[*sqldb.Fault](err); ok {
+		return f.Class
+	}
 	e, ok := errors.AsType[*mysql.MySQLError](err)
 	if !ok {
 		return sqldb.Unknown
@@ -116,8 +113,8 @@ func Class(err error) sqldb.Class {
 		return sqldb.Duplicate
 	case 1146:
 		return sqldb.NoTables
-	case 1054:
-		return sqldb.NoColumn
+	case 1054, 1267, 1271, 3854:
+		return sqldb.Misfit
 	case 1142, 1143, 1227:
 		return sqldb.Denied
 	case 1290, 1792, 1836:

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -55,22 +54,4 @@ func Config(s sqldb.Server) (*pgxpool.Config, error) {
 // quoted is a value in the text of a configuration.
 func quoted(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
-}
-
-// closeTime is how long Close waits for connections. A pool gives one that does not answer 15 s.
-const closeTime = time.Second
-
-// Close closes a pool, and waits a moment for its connections.
-func Close(pool *pgxpool.Pool) {
-	closed := make(chan struct{})
-	go func() {
-		pool.Close()
-		close(closed)
-	}()
-	late := time.NewTimer(closeTime)
-	defer late.Stop()
-	select {
-	case <-closed:
-	case <-late.C:
-	}
 }

@@ -16,13 +16,16 @@ import (
 	"github.com/unalike-id/unalike/internal/sqldb"
 )
 
-// Located adds to an error where the server of a pool is.
-func Located(pool *pgxpool.Pool, err error) error {
+// located adds to an error where the server of a pool is.
+func located(pool *pgxpool.Pool, err error) error {
 	if err == nil {
 		return nil
 	}
 	at := pool.Config().ConnConfig
 	if _, said := errors.AsType[*pgconn.ConnectError](err); said { // which says where
+		if strings.Contains(err.Error(), readOnly) {
+			return &sqldb.Fault{Class: sqldb.ReadOnly, Says: "none of the servers can be written to", Err: oneLine{err}}
+		}
 		return asked(at, oneLine{err})
 	}
 	err = fmt.Errorf("PostgreSQL at %s: %w", net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))), err)
@@ -43,6 +46,9 @@ func asked(at *pgx.ConnConfig, err error) error {
 	return fmt.Errorf("%w; %s", err, drivers.Question("a PostgreSQL", at.TLSConfig != nil))
 }
 
+// readOnly is what the client says of a server that cannot be written to.
+const readOnly = "read only connection"
+
 // oneLine is an error whose text has several lines, one for each server.
 type oneLine struct{ err error }
 
@@ -51,6 +57,9 @@ func (e oneLine) Unwrap() error { return e.err }
 
 // Class says what an error means.
 func Class(err error) sqldb.Class {
+	if f, ok := errors.AsType[*sqldb.Fault](err); ok {
+		return f.Class
+	}
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
 		return sqldb.Unknown
@@ -62,8 +71,8 @@ func Class(err error) sqldb.Class {
 		return sqldb.Duplicate
 	case "42P01":
 		return sqldb.NoTables
-	case "42703":
-		return sqldb.NoColumn
+	case "42703", "42804", "42883", "42P22", "21000": // the last: a row for one key that is not alone
+		return sqldb.Misfit
 	case "42501", "3F000":
 		return sqldb.Denied
 	case "25006", "55000": // a standby does not know its position either

@@ -50,23 +50,13 @@ func Prepared(pool *pgxpool.Pool) bool {
 	return n.Detail != ""
 }
 
-// Forget is called before a transaction whose end is then looked at with [Confirmed].
-func Forget(c *pgconn.PgConn) { delete(c.CustomData(), warning) }
+// forget is called before a transaction whose end is then looked at with confirmed.
+func forget(c *pgconn.PgConn) { delete(c.CustomData(), warning) }
 
-// Confirmed returns an error if the server has warned since [Forget]: a commit whose wait for a standby was cancelled is confirmed with a warning.
-func Confirmed(c *pgconn.PgConn) error {
+// confirmed returns an error if the server has warned since forget: a commit whose wait for a standby was cancelled is confirmed with a warning.
+func confirmed(c *pgconn.PgConn) error {
 	if said := c.CustomData()[warning]; said != nil {
 		return fmt.Errorf("the commit was confirmed with a warning, so that others may not have it: %v", said)
 	}
 	return nil
-}
-
-// Commit is [Send] for a message that ends with a commit, which is to be confirmed without a warning. Client_min_messages has to let one through.
-func Commit(ctx context.Context, c *pgconn.PgConn, message string) ([]*pgconn.Result, error) {
-	Forget(c)
-	results, err := Send(ctx, c, message)
-	if err == nil {
-		err = Confirmed(c)
-	}
-	return results, err
 }

@@ -5,6 +5,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,19 +18,118 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// OneRoundTrip counts what a take is on the wire.
-func OneRoundTrip(t *testing.T, d *Database) {
+// RoundTrips counts what calls are on the wire: a take is one, also of the tag's own step.
+func RoundTrips(t *testing.T, d *Database) {
 	d.create(t, "trips", 10)
 	w := &Wire{}
 	s := d.Open(t, w, 0)
-	wantTake(t, s, "trips", 1) // looks at the server first
+	if _, err := s.Tags(within(t)); err != nil { // connects
+		t.Fatal(err)
+	}
 	w.Trips()
 	for i := range int64(10) {
-		wantTake(t, s, "trips", 11+10*i)
+		wantTake(t, s, "trips", 1+10*i)
 	}
 	if n := w.Trips(); n != 10 {
 		t.Errorf("10 takes are %d round trips", n)
 	}
+	for what, call := range map[string]struct {
+		most int
+		do   func() error
+	}{
+		"New and Close": {3, func() error { // connecting, and looking at the server, come to that
+			q, err := segment.New(within(t), s, "trips", segment.Config{Logger: slog.New(slog.DiscardHandler)})
+			if err == nil {
+				defer q.Close(within(t))
+			}
+			return err
+		}},
+		"GiveBack":   {2, func() error { _, err := s.GiveBack(within(t), "trips", segment.Range{First: 0, Last: 0}); return err }},
+		"Advance":    {3, func() error { return s.Advance(within(t), "trips", 1000) }},
+		"Tag":        {1, func() error { _, err := s.Tag(within(t), "trips"); return err }},
+		"AdvanceAll": {4, func() error { return s.AdvanceAll(within(t), 1) }},
+	} {
+		w.Trips()
+		if err := call.do(); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if n := w.Trips(); n > call.most {
+			t.Errorf("%s is %d round trips; want %d at most", what, n, call.most)
+		}
+	}
+}
+
+// AdvanceRace raises a tag beside programs that take ranges of it: what was done does not say that it was not.
+func AdvanceRace(t *testing.T, d *Database) {
+	other := d.create(t, "race", 10)
+	stop, end := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		for stop.Err() == nil {
+			_, _ = other.Take(stop, "race", 10)
+		}
+	})
+	s := d.Open(t, &Wire{}, 0)
+	for i := range int64(50) {
+		if err := s.Advance(within(t), "race", (i+1)*1_000_000); err != nil {
+			t.Error(err)
+		}
+	}
+	end()
+	running.Wait()
+}
+
+// AllTags raises all tags at once, which says of all of them that they are where they should be. A damaged one stays as it is.
+func AllTags(t *testing.T, d *Database) {
+	d.create(t, "every", 10)
+	for i := range 20 {
+		d.create(t, fmt.Sprint("every", i), 10)
+	}
+	running := d.Open(t, &Wire{}, 0)
+	wantTake(t, running, "every", 1)
+	d.Exec(t, "UPDATE leaf_alloc SET max_id = -5 WHERE biz_tag = 'every19'")
+	d.Exec(t, "INSERT INTO unalike_meta SELECT 'leaf_alloc:every0', 'elsewhere', MAX(stamp) + 1000000 FROM unalike_meta")
+	d.Exec(t, "UPDATE unalike_meta SET identity = 'elsewhere', stamp = stamp + 1 WHERE name = 'leaf_alloc'")
+	if _, err := running.Take(within(t), "every", 10); !errors.Is(err, segment.ErrStoreChanged) {
+		t.Errorf("Take on another server: %v", err)
+	}
+	w := &Wire{}
+	if err := d.Open(t, w, 0).AdvanceAll(within(t), 500); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.Trips(); n > 10 {
+		t.Errorf("raising all tags is %d round trips, with connecting", n)
+	}
+	wantTake(t, running, "every", 511)
+	wantTake(t, running, "every0", 501)
+	wantTake(t, d.Open(t, &Wire{}, 0), "every18", 501)
+	if tag, err := running.Tag(within(t), "every19"); err != nil || tag.Next != -5 || tag.Damage == nil {
+		t.Errorf("the damaged tag: %+v, %v", tag, err)
+	}
+	d.Exec(t, "DELETE FROM leaf_alloc WHERE biz_tag = 'every19'")
+}
+
+// Misfits has columns that are not those of the table: it is said, at once, and when that is mended the program goes on.
+func Misfits(t *testing.T, d *Database, wrong, right string) {
+	s := d.create(t, "misfit", 10)
+	wantTake(t, s, "misfit", 1)
+	d.Exec(t, "ALTER TABLE leaf_alloc RENAME COLUMN biz_tag TO other")
+	for what, call := range map[string]func() error{
+		"Take": func() error { _, err := s.Take(within(t), "misfit", 10); return err },
+		"Tags": func() error { _, err := s.Tags(within(t)); return err },
+	} {
+		if err := call(); !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), "CREATE TABLE") {
+			t.Errorf("%s without a column: %v", what, err)
+		}
+	}
+	d.Exec(t, "ALTER TABLE leaf_alloc RENAME COLUMN other TO biz_tag")
+	wantTake(t, s, "misfit", 11)
+	d.Exec(t, wrong)
+	if _, err := d.Open(t, &Wire{}, 0).Take(within(t), "misfit", 10); !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), "whole numbers") {
+		t.Errorf("Take from a column with fractions: %v", err)
+	}
+	d.Exec(t, right)
+	wantTake(t, s, "misfit", 21)
 }
 
 // isReturn matches the statement that gives back what ends before number.

@@ -13,6 +13,7 @@ import (
 type Store interface {
 	segment.Store
 	segment.Creator
+	segment.Advancer
 	segment.Warner
 }
 

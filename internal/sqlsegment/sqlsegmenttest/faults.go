@@ -8,7 +8,9 @@ import (
 
 // Faults does to a server what happens to one. It is another process afterwards.
 func Faults(t *testing.T, d *Database, server Server) {
-	t.Run("round trips", func(t *testing.T) { OneRoundTrip(t, d) })
+	t.Run("round trips", func(t *testing.T) { RoundTrips(t, d) })
+	t.Run("advance race", func(t *testing.T) { AdvanceRace(t, d) })
+	t.Run("all tags", func(t *testing.T) { AllTags(t, d) })
 	t.Run("silent", func(t *testing.T) { Silent(t, d) })
 	t.Run("lost replies", func(t *testing.T) { LostReplies(t, d) })
 	t.Run("set back", func(t *testing.T) { SetBack(t, d) })

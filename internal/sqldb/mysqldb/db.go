@@ -1,0 +1,170 @@
+package mysqldb
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/unalike-id/unalike/internal/sqldb"
+)
+
+// Text in /*M! */ is for MariaDB alone, and in /*!80000 */ for MySQL.
+const (
+	// Now is the server's clock in microseconds since 1970.
+	Now = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
+	// Lineage names the server's history.
+	Lineage = "/*M! CONCAT(@@server_id, '@', @@hostname, ':', @@port) *//*!80000 @@server_uuid */"
+)
+
+// Risks are the settings with which a server may lose what it has confirmed.
+var Risks = []sqldb.Risk{{
+	Name: "innodb_flush_log_at_trx_commit", If: "@@innodb_flush_log_at_trx_commit NOT IN (1, 3)", // MariaDB writes more often with 3
+	Says: "the server's innodb_flush_log_at_trx_commit is not 1, with which a crash loses what it has confirmed; set it to 1",
+}, {
+	Name: "sync_binlog", If: "@@log_bin = 1 AND @@sync_binlog <> 1",
+	Says: "the server's sync_binlog is not 1, with which a crash loses what its replicas have or have not; set it to 1",
+}, {
+	Name: "semi_sync", If: semiSync,
+	Says: "the server's semi-synchronous replication waits after the commit, or does not wait at present, so that a replica that is promoted may lack what was confirmed; " +
+		"set rpl_semi_sync_master_wait_point to AFTER_SYNC, and look whether a replica is connected",
+}}
+
+// Statements is the risk of a log in which a replica finds statements.
+var Statements = sqldb.Risk{
+	Name: "binlog_format", If: "@@log_bin = 1 AND @@binlog_format = 'STATEMENT'",
+	Says: "the server's binlog_format is STATEMENT, with which a replica works out anew what is written, and stores its own name where the server's belongs; set it to ROW or MIXED",
+}
+
+// semiSync is true if others may lack what is confirmed.
+const semiSync = `/*M! @@rpl_semi_sync_master_enabled = 1 AND (@@rpl_semi_sync_master_wait_point <> 'AFTER_SYNC' OR
+  (SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'RPL_SEMI_SYNC_MASTER_STATUS') <> 'ON') *//*!80000 0 = 1 */`
+
+// DB is a database that a pool is connected to, which was made with MultiStatements.
+type DB struct {
+	Pool  *sql.DB
+	At    string // where the server is; empty: that is not known
+	Owned bool   // Close closes the pool
+}
+
+// Check returns an error unless there is a pool.
+func (d *DB) Check() error {
+	if d.Pool == nil {
+		return errors.New("the pool is nil")
+	}
+	return nil
+}
+
+// The statements around those of a transaction, whatever completion_type is. Somebody else may
+// have left the connection within one. The level is that which can be had with every binary log.
+const (
+	begin  = "ROLLBACK AND NO CHAIN NO RELEASE; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION "
+	commit = "; COMMIT AND NO CHAIN NO RELEASE"
+	// What ends a query, whatever sql_select_limit is.
+	unlimited = " LIMIT 18446744073709551615"
+)
+
+// Transact makes statements in one transaction and one message, and returns the rows of the last one
+// that has any as text; NULL is empty.
+func (d *DB) Transact(ctx context.Context, write bool, statements []sqldb.Statement) ([][]string, error) {
+	if write {
+		return d.send(ctx, "", begin+"READ WRITE; ", statements)
+	}
+	return d.send(ctx, "", begin+"READ ONLY; ", statements)
+}
+
+// Once is Transact for what must not be done twice: the transaction begins with a message of its
+// own, so that no proxy repeats it by itself.
+func (d *DB) Once(ctx context.Context, statements []sqldb.Statement) ([][]string, error) {
+	return d.send(ctx, begin+"READ WRITE", "", statements)
+}
+
+// send sends a message before that of a transaction, if there is one, and that with what begins it.
+// A connection that the server has closed meanwhile is left for the next: nothing was sent on it.
+func (d *DB) send(ctx context.Context, before, begin string, statements []sqldb.Statement) (rows [][]string, err error) {
+	script := begin + sqldb.Script(statements, quoted)
+	if strings.HasPrefix(statements[len(statements)-1].SQL, "SELECT") {
+		script += unlimited
+	}
+	for range 1 + d.Pool.Stats().OpenConnections {
+		if rows, err = d.try(ctx, before, script+commit); !errors.Is(err, driver.ErrBadConn) {
+			break
+		}
+	}
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		switch e.Number {
+		case 1064:
+			err = &sqldb.Fault{Class: sqldb.Refused, Says: "the pool was made without MultiStatements, which this driver needs, or the server does not understand", Err: err}
+		case 1242: // which is how the number is refused
+			err = &sqldb.Fault{Class: sqldb.ReadOnly, Says: "the server is read-only, as a replica is", Err: err}
+		}
+	}
+	return rows, d.located(err)
+}
+
+// try sends on one connection. After an error, what was done of the transaction ends with that.
+func (d *DB) try(ctx context.Context, before, script string) (rows [][]string, err error) {
+	conn, err := d.Pool.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		}
+		_ = conn.Close()
+	}()
+	if before != "" {
+		if _, err := conn.ExecContext(ctx, before); err != nil {
+			return nil, err
+		}
+	}
+	return last(conn.QueryContext(ctx, script))
+}
+
+// last returns the rows of the last answer that has any.
+func last(rows *sql.Rows, err error) (all [][]string, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for more := true; more; more = rows.NextResultSet() {
+		these, columns, err := table(rows)
+		if err != nil {
+			return nil, err
+		}
+		if columns > 0 {
+			all = these
+		}
+	}
+	return all, rows.Err()
+}
+
+// quoted is a hexadecimal literal, which means the same in every mode and character set.
+func quoted(text string) string { return fmt.Sprintf("x'%x'", text) }
+
+// Text is a literal that is compared by the collation of what it is compared with.
+func Text(s string) string { return "_utf8mb4 " + quoted(s) }
+
+// Class says what an error means.
+func (d *DB) Class(err error) sqldb.Class { return Class(err) }
+
+// located adds to an error where the server is.
+func (d *DB) located(err error) error {
+	if err == nil || d.At == "" {
+		return err
+	}
+	return fmt.Errorf("MySQL at %s: %w", d.At, err)
+}
+
+// Close closes the pool if it was made here.
+func (d *DB) Close() error {
+	if d.Owned {
+		return d.Pool.Close()
+	}
+	return nil
+}

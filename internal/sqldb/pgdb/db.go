@@ -1,0 +1,140 @@
+package pgdb
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/unalike-id/unalike/internal/sqldb"
+)
+
+const (
+	// Now is the server's clock in microseconds since 1970, not when all statements of a message came.
+	Now = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+	// Lineage names the server's history. The timeline is in the names of files: that in pg_control
+	// lags behind a promotion.
+	Lineage = "((SELECT system_identifier FROM pg_control_system()) || '/' || substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8))"
+)
+
+// Risks are the settings with which a server may lose what it has confirmed.
+var Risks = []sqldb.Risk{{
+	Name: "fsync", If: "current_setting('fsync') = 'off'",
+	Says: "the PostgreSQL server has fsync off, with which a crash of its machine loses what it has confirmed; set it to on",
+}, {
+	Name: "full_page_writes", If: "current_setting('full_page_writes') = 'off'",
+	Says: "the PostgreSQL server has full_page_writes off, with which a crash of its machine damages what it has stored; set it to on",
+}}
+
+// DB is a database that a pool is connected to, which was prepared.
+type DB struct {
+	Pool  *pgxpool.Pool
+	Owned bool // Close closes the pool
+}
+
+// Open makes a pool for a server. It contacts nobody.
+func Open(s sqldb.Server) (*DB, error) {
+	config, err := Config(s)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	return &DB{pool, true}, err
+}
+
+// Check returns an error unless there is a pool, which was prepared.
+func (d *DB) Check() error {
+	switch {
+	case d.Pool == nil:
+		return errors.New("the pool is nil")
+	case !Prepared(d.Pool):
+		return errors.New("the pool does not tell of warnings; call postgres.Prepare with its configuration before it is made")
+	}
+	return nil
+}
+
+// The statements around those of a transaction. With read committed, each sees what was
+// committed before it, and so what a lock has waited for. What is confirmed is on disk,
+// and with synchronous_commit on also where synchronous_standby_names says.
+const (
+	beginRead  = `BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY`
+	beginWrite = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT set_config('client_min_messages', 'warning', true), set_config('synchronous_commit', 'on', true)
+WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') OR current_setting('client_min_messages') IN ('error', 'fatal', 'panic')`
+)
+
+// Transact makes statements in one transaction, and returns the rows of the last one as text; NULL is
+// empty. It is one message, so that a client whose last packet is lost leaves no locks. Nothing is
+// prepared, and no state of the session is used: a pooler between us and the server may have
+// another connection for the next one.
+func (d *DB) Transact(ctx context.Context, write bool, statements []sqldb.Statement) ([][]string, error) {
+	if write {
+		return d.send(ctx, "", beginWrite+"; "+sqldb.Script(statements, Text), true)
+	}
+	return d.send(ctx, "", beginRead+"; "+sqldb.Script(statements, Text), false)
+}
+
+// Once is Transact for what must not be done twice: the transaction begins with a message of its
+// own, so that no proxy repeats it by itself.
+func (d *DB) Once(ctx context.Context, statements []sqldb.Statement) ([][]string, error) {
+	return d.send(ctx, beginWrite, sqldb.Script(statements, Text), true)
+}
+
+// send sends a message before that of a transaction, if there is one, and that with a COMMIT, which
+// is to be confirmed without a warning if something is written.
+func (d *DB) send(ctx context.Context, before, script string, write bool) ([][]string, error) {
+	conn, err := d.Pool.Acquire(ctx)
+	if err != nil {
+		return nil, located(d.Pool, err)
+	}
+	defer conn.Release() // which closes one that is within a transaction
+	c := conn.Conn().PgConn()
+	forget(c)
+	if before != "" {
+		if _, err := Send(ctx, c, before); err != nil {
+			return nil, located(d.Pool, err)
+		}
+	}
+	results, err := Send(ctx, c, script+"; COMMIT")
+	if err == nil && write {
+		err = confirmed(c)
+	}
+	if err != nil {
+		return nil, located(d.Pool, err)
+	}
+	return Rows(results[len(results)-2]), nil
+}
+
+// Number is how much was written, as a position says it.
+func (d *DB) Number(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
+
+// Class says what an error means.
+func (d *DB) Class(err error) sqldb.Class { return Class(err) }
+
+// closeTime is how long Close waits for connections. A pool gives one that does not answer 15 s.
+const closeTime = time.Second
+
+// Close closes the pool if it was made here, and waits a moment for its connections.
+func (d *DB) Close() error {
+	if !d.Owned {
+		return nil
+	}
+	closed := make(chan struct{})
+	go func() {
+		d.Pool.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closeTime):
+	}
+	return nil
+}
+
+// Text is a literal, whatever the server's settings are; the pool's encoding is UTF-8. It has the
+// collation of what it is compared with, so that its index is used.
+func Text(s string) string {
+	return "E'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s) + "'"
+}
