@@ -49,7 +49,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	made := resp.done && ask.New != nil
 	sv := &protocol.Survey{Position: resp.position(made || draws), Made: made, Worker: -1, Last: -1}
 	if draws {
-		sv.Drawn = max(resp.one(2).GetVersion(), 1)
+		sv.Begin = max(resp.one(2).GetVersion(), 1)
 		s.mu.Lock()
 		s.drew = true
 		s.mu.Unlock()

@@ -125,7 +125,7 @@ func (s *session) surveyOf(a *all, ask protocol.Ask) (*protocol.Survey, error) {
 // begin returns 1 + the place of a free worker ID of a share: those of this process that choose by the
 // same list get different ones, as long as there are.
 // 0: none is free.
-func (s *session) begin(a *all, owned []int, share coord.Range) int {
+func (s *session) begin(a *all, owned []int, share coord.Range) int64 {
 	var free []int
 	for id := share.First; id < min(share.First+share.Count, a.meta.Count); id++ {
 		if _, is := slices.BinarySearch(owned, id); !is {
@@ -135,7 +135,7 @@ func (s *session) begin(a *all, owned []int, share coord.Range) int {
 	if len(free) == 0 {
 		return 0
 	}
-	return free[(a.base+s.turn.Load())%int64(len(free))] - share.First + 1
+	return int64(free[(a.base+s.turn.Load())%int64(len(free))] - share.First + 1)
 }
 
 // findLast finds the slot that an identity had last. Few are read for it.

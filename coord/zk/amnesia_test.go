@@ -130,46 +130,6 @@ func TestElectionAfterALoss(t *testing.T) {
 	}
 }
 
-// TestPingsBeforeALoss: what a holder has seen of the transactions of others in the
-// answers to its pings is enough to notice that they were lost. A server does not
-// refuse its session for that.
-func TestPingsBeforeALoss(t *testing.T) {
-	t.Parallel()
-	for name, ends := range map[string]bool{"in one session": false, "and another session since": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := zktest.Start(t, zktest.Options{})
-			ns := rand.Text()
-			proxy := zktest.StartProxy(t, server.Addr)
-			c := newCoordinator(t, []string{proxy.Addr}, ns, nil)
-			g := mustAcquire(t, c, request(4))
-			rollBack := restorable(t, server) // with keep, its session might end
-			other := newCoordinator(t, []string{server.Addr}, ns, nil)
-			for range 20 {
-				lost := mustAcquire(t, other, request(4))
-				if err := other.Release(within(t), lost, lost.NotAfter); err != nil {
-					t.Fatal(err)
-				}
-			}
-			before := proxy.Pinged()
-			streamtest.Eventually(t, "a ping is answered", func() bool { return proxy.Pinged() > before+1 })
-			if ends {
-				gone := c.Lost(g)
-				endSession(t, newOperator(t, []string{server.Addr}), server, ns, g.WorkerID)
-				<-gone
-			}
-			rollBack()
-			streamtest.Eventually(t, "the loss is noticed", func() bool {
-				h, err := c.Renew(within(t), g, tickNow()+10_000)
-				if err == nil || errors.Is(err, coord.ErrLeaseLost) {
-					t.Fatalf("Renew of %v after the loss: %v, %v", g, h, err)
-				}
-				return errors.Is(err, coord.ErrQuarantined)
-			})
-		})
-	}
-}
-
 // TestQuarantineAfterRestore shows what cannot be noticed: who starts after a loss
 // takes the ensemble as it is. The runbook has the operator declare the quarantine.
 func TestQuarantineAfterRestore(t *testing.T) {

@@ -33,12 +33,10 @@ func (s *session) commit(ctx context.Context, change protocol.Change) (protocol.
 	if err := c.plan(); err != nil {
 		return protocol.Outcome{}, err
 	}
-	at := s.position()
 	zxid, failed, err := s.write(ctx, c.ops)
-	at.Number = zxid
 	switch {
 	case err == nil:
-		return protocol.Outcome{Position: at, Done: true, Now: c.view()}, nil
+		return protocol.Outcome{Position: protocol.Position{Number: zxid, Wrote: true}, Done: true, Now: c.view()}, nil
 	case failed < 0:
 		return protocol.Outcome{}, err
 	case definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion, client.ErrNotEmpty):

@@ -65,7 +65,6 @@ type session struct {
 
 	serverTime int64     // the leader's clock at the last write, microseconds since 1970
 	timeAt     time.Time // when that was learned
-	pinged     heard     // in the last answer to a ping; zero: there was none
 
 	identity atomic.Pointer[protocol.Entry[protocol.Pointer]] // as the last survey has read it; nil: it has not
 }
@@ -139,15 +138,6 @@ func (s *session) failed(err error) {
 	}
 }
 
-// ping implements [observer].
-func (s *session) ping(zxid int64) {
-	h := heard{zxid, lifetime.Now()}
-	s.heard.Store(&h)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.pinged = h
-}
-
 // sends implements [observer].
 func (s *session) sends(request bool) error {
 	if request {
@@ -159,24 +149,6 @@ func (s *session) sends(request bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mute
-}
-
-// position is that of a write that begins now, but for its number. A session that has heard of
-// nothing yet goes on with what the one before has heard of.
-func (s *session) position() protocol.Position {
-	s.mu.Lock()
-	h := s.pinged
-	s.mu.Unlock()
-	if last := s.heard.Load(); h.number == 0 && last != nil {
-		h = *last
-	}
-	return protocol.Position{Wrote: true, Heard: h.number, HeardAt: h.at}
-}
-
-// heard is the number of a transaction that a server has told of without being asked.
-type heard struct {
-	number int64
-	at     time.Time // monotonic
 }
 
 // greeted implements [observer]. A server that makes the session shorter or longer than

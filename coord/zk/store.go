@@ -26,9 +26,8 @@ type store struct {
 	opts    Options
 	log     *slog.Logger
 	acl     []client.ACL
-	life    *lifetime.Life        // of the coordinator
-	ticket  atomic.Int64          // the number of the last, see fetch
-	heard   atomic.Pointer[heard] // what a session has heard of last; nil: nothing yet
+	life    *lifetime.Life // of the coordinator
+	ticket  atomic.Int64   // the number of the last, see fetch
 }
 
 // fetch reads nodes as they are now. It writes the clock first: what follows a write
@@ -48,6 +47,7 @@ func (s *session) fetch(ctx context.Context, reads ...request) (fetched, error) 
 // fetched is what a fetch tells.
 type fetched struct {
 	protocol.Position // of the write, which draws a ticket
+	ticket            int64
 	replies           []reply
 }
 
@@ -64,7 +64,7 @@ func (st *store) number(version int32) int64 {
 const readTries = 3
 
 func (s *session) fetchOnce(ctx context.Context, reads []request) (f fetched, _ error) {
-	f.Position = s.position()
+	f.Wrote = true
 	requests := append([]request{set(s.nodes.clock(), nil)}, reads...)
 	if s.login != nil {
 		requests = append(requests, getACL(s.nodes.meta()))
@@ -83,7 +83,7 @@ func (s *session) fetchOnce(ctx context.Context, reads []request) (f fetched, _ 
 		return f, fmt.Errorf("%w: the namespace was made without a user, and its nodes are open to everybody; user %q would keep those who use it from what it writes: leave user and password out, or use another namespace", coord.ErrInvalid, s.opts.User)
 	}
 	s.tick(clock.stat.Mtime)
-	f.Number, f.Drawn, f.replies = clock.stat.Mzxid, s.number(clock.stat.Version-1)+1, replies[1:1+len(reads)]
+	f.Number, f.ticket, f.replies = clock.stat.Mzxid, s.number(clock.stat.Version-1)+1, replies[1:1+len(reads)]
 	return f, nil
 }
 
@@ -131,7 +131,7 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	replies := f.replies
 	sv := &protocol.Survey{
 		Position: f.Position, Worker: -1, Last: -1,
-		Server: s.Time(), Unit: time.Millisecond.Microseconds(),
+		Begin: f.ticket, Server: s.Time(), Unit: time.Millisecond.Microseconds(),
 	}
 	if sv.Meta, err = s.metaOf(replies[0]); err != nil {
 		return nil, err

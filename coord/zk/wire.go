@@ -40,9 +40,6 @@ type observer interface {
 	sends(request bool) error
 	// greeted is called with the answer to the request for a session.
 	greeted(greeting)
-	// ping is called with the number of the last transaction that the server had done when
-	// it answered to a ping.
-	ping(zxid int64)
 	// failed is called with what is wrong with the connection.
 	failed(error)
 }
@@ -196,10 +193,6 @@ func (w *wire) end(head []byte) error {
 	w.mu.Lock()
 	w.answered(request, lifetime.Now())
 	w.mu.Unlock()
-	// Requests are numbered from 1 on; pings have a number below zero.
-	if zxid := int64(binary.BigEndian.Uint64(head[4:])); zxid > 0 && request < 0 {
-		w.of.ping(zxid)
-	}
 	return nil
 }
 

@@ -230,7 +230,7 @@ func (a *acquisition) choose(sv *Survey) []int {
 	if len(a.unfit) > 0 {
 		out = slices.Sorted(slices.Values(slices.Concat(sv.Owned, a.unfit)))
 	}
-	ticket := max(sv.Drawn, int64(sv.Begin)) - 1
+	ticket := sv.Begin - 1
 	if ticket < 0 {
 		ticket = a.set.Random(math.MaxInt32) // any place to begin at is as good as another
 	}

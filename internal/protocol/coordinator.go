@@ -37,8 +37,20 @@ type Settings struct {
 	OneMachine bool
 	// ServerClock says that the back end has a clock, see [Session.Time].
 	ServerClock bool
-	Clock       clock.Clock
-	Logger      *slog.Logger
+	// Forgets says that the back end may lose all that it has and look as if it were new: a
+	// namespace that is made begins with the floor of a loss. [Coordinator.Init] ends that if
+	// nothing was granted in it and no holder has shown a grant that was forgotten.
+	//
+	// Windows then end at most MaxHorizon ahead of the back end's clock, if it has one, so that
+	// the store can refuse those that end later in the step that writes. And the floor is
+	// raised only by a process whose clock agrees with the back end's.
+	Forgets bool
+	// Outlives says that leases outlive a restart of the back end, and come back together with
+	// an old copy of its data: what the leases say has to be believed only after a holder has
+	// shown a sign of life. The owner marks tell when that was, or [Session.Leases].
+	Outlives bool
+	Clock    clock.Clock
+	Logger   *slog.Logger
 	// Random returns a random number from 0 to limit - 1. Nil: that of math/rand.
 	Random func(limit int64) int64
 	// CheckTTL refuses a TTL that the back end cannot keep. Nil: it keeps all.

@@ -102,7 +102,7 @@ func (c *Coordinator) settled(sv *Survey, seen int64) bool {
 // replaceMeta makes a change to the namespace's record as a survey has shown it. The
 // error is that of something else that has changed what belongs to the record.
 func (c *Coordinator) replaceMeta(ctx context.Context, s Session, sv *Survey, change Change) (Outcome, error) {
-	change.Before = &View{Meta: sv.Meta, era: sv.era}
+	change.Before = &View{Position: sv.Position, Meta: sv.Meta, Origin: sv.Origin, Server: sv.Server, era: sv.era}
 	out, _, err := c.commit(ctx, s, change)
 	if err != nil || out.Done || out.Damage == nil {
 		return out, err

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // detector notices that the back end has lost writes, and windows with them. What it
@@ -19,9 +17,8 @@ type detector struct {
 	maxHorizon, skewBound time.Duration // see longest
 
 	mu     sync.Mutex
-	began  time.Time // when the era began, or the last proof came, monotonic
-	raised int64     // the era that began when this process raised the floor last
-	last   sight     // what was seen since the era began, or since the last proof
+	raised int64 // the era that began when this process raised the floor last
+	last   sight // what was seen since the era began, or since the last proof
 	// space is the namespace as it was known last, before a loss, with the highest floor and
 	// base that were seen since; nil: it was not known.
 	space     *Meta
@@ -55,7 +52,6 @@ type sight struct {
 	metaSeen evidence
 	position Position
 	posSeen  evidence
-	drawn    evidence // of Position.Drawn
 }
 
 // sight returns what has been seen so far.
@@ -105,7 +101,6 @@ func (d *detector) disprove(at *sight, why string, e evidence) {
 	if at.proofs == d.last.proofs && !at.proof {
 		at.proofs, at.proof = at.proofs+1, true
 		d.last = sight{era: at.era, proofs: at.proofs}
-		d.began = lifetime.Now()
 	}
 }
 
@@ -128,7 +123,7 @@ func (d *detector) learn(at *sight, p Position, meta *Entry[Meta], now int64) {
 	}
 	// All of an answer is doubted before any of it is taken note of: from a proof on, sights
 	// begin anew with the whole answer.
-	d.doubtPosition(at, p, now)
+	d.doubtPosition(at, p)
 	if meta != nil {
 		d.doubtMeta(at, meta)
 	}
@@ -139,20 +134,13 @@ func (d *detector) learn(at *sight, p Position, meta *Entry[Meta], now int64) {
 }
 
 // doubtPosition proves a loss if the position of an answer shows one. The caller holds mu.
-func (d *detector) doubtPosition(at *sight, p Position, now int64) {
+func (d *detector) doubtPosition(at *sight, p Position) {
 	if at.position.Lineage != "" && p.Lineage != "" && p.Lineage != at.position.Lineage {
 		d.lineages = true
 		d.disprove(at, fmt.Sprintf("the lineage of the back end was %s and is %s", at.position.Lineage, p.Lineage), at.posSeen)
 	}
 	if p.Number != 0 && (p.Number < at.position.Number || p.Wrote && p.Number == at.position.Number) {
 		d.disprove(at, fmt.Sprintf("write %#x was seen, and a later one is %#x", at.position.Number, p.Number), at.posSeen)
-	}
-	if p.Number != 0 && p.Number < p.Heard && p.HeardAt.After(d.began) {
-		ago := lifetime.Since(p.HeardAt).Microseconds()
-		d.disprove(at, fmt.Sprintf("write %#x was heard of, and a later one is %#x", p.Heard, p.Number), evidence{now - ago, at.posSeen.loss})
-	}
-	if p.Drawn != 0 && p.Drawn <= at.position.Drawn {
-		d.disprove(at, fmt.Sprintf("ticket %d was drawn, and a later one is %d", at.position.Drawn, p.Drawn), at.drawn)
 	}
 }
 
@@ -178,9 +166,6 @@ func (d *detector) seePosition(at *sight, p Position, now int64) {
 	if p.Lineage != "" || p.Number != 0 {
 		d.last.position.Lineage, d.last.posSeen = p.Lineage, d.now(now)
 		d.last.position.Number = max(d.last.position.Number, p.Number)
-	}
-	if p.Drawn > d.last.position.Drawn {
-		d.last.position.Drawn, d.last.drawn = p.Drawn, d.now(now)
 	}
 }
 
@@ -305,14 +290,10 @@ func (d *detector) begin(at *sight, p Position, meta Entry[Meta], now int64) {
 	d.space = &meta.Record
 	d.last = sight{era: seen.era + 1, meta: &meta, position: p}
 	d.last.metaSeen = d.now(now)
-	d.last.posSeen, d.last.drawn, d.floorSeen = d.last.metaSeen, d.last.metaSeen, d.last.metaSeen
+	d.last.posSeen, d.floorSeen = d.last.metaSeen, d.last.metaSeen
 	if n := seen.position.Number; n > max(at.position.Number, p.Number) {
 		d.last.position.Number, d.last.posSeen = n, seen.posSeen
 	}
-	if n := seen.position.Drawn; n > max(at.position.Drawn, p.Drawn) {
-		d.last.position.Drawn, d.last.drawn = n, seen.drawn
-	}
-	d.began = lifetime.Now()
 }
 
 // metaContradicts says what shows, if anything does, that the second reading of a

@@ -2,11 +2,9 @@ package protocol
 
 import (
 	"testing"
-	"time"
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // metaAt is a namespace's record as it is read.
@@ -24,7 +22,6 @@ func wrote(number int64) Position { return Position{Lineage: "a", Number: number
 // TestDetector: what shows that writes were lost, and what does not.
 func TestDetector(t *testing.T) {
 	learn := func(d *detector, p Position) { d.learn(d.sight(), p, nil, 0) }
-	draw := func(d *detector, ticket int64) { d.learn(d.sight(), Position{Drawn: ticket}, nil, 0) }
 	know := func(d *detector, m Entry[Meta]) { d.learn(d.sight(), Position{}, new(m), 0) }
 	anew := func(d *detector) { d.forgive(d.sight(), wrote(5), metaAt(1, 1, nil), 0) }
 	for _, tt := range []struct {
@@ -39,23 +36,7 @@ func TestDetector(t *testing.T) {
 		{"answers are handled late", func(d *detector) { first := d.sight(); learn(d, wrote(12)); d.learn(first, wrote(11), nil, 0) }, false},
 		{"a write of the time before", func(d *detector) { at := d.sight(); anew(d); d.learn(at, wrote(1), nil, 0) }, false},
 		{"what was seen in the time before", func(d *detector) { learn(d, wrote(20)); anew(d); learn(d, wrote(6)) }, false},
-		{"a number falls below one that was heard of", func(d *detector) {
-			p := wrote(11)
-			p.Heard, p.HeardAt = 12, lifetime.Now()
-			learn(d, p)
-		}, true},
-		{"one was heard of in the time before", func(d *detector) {
-			p := wrote(11)
-			p.Heard, p.HeardAt = 12, lifetime.Now()
-			anew(d)
-			learn(d, p)
-		}, false},
 		{"another lineage", func(d *detector) { learn(d, wrote(11)); learn(d, Position{Lineage: "b", Number: 12}) }, true},
-		{"tickets rise", func(d *detector) { draw(d, 1); draw(d, 2) }, false},
-		{"a ticket comes again", func(d *detector) { draw(d, 1); draw(d, 1) }, true},
-		{"a ticket falls", func(d *detector) { draw(d, 7); draw(d, 3) }, true},
-		{"tickets are handled late", func(d *detector) { first := d.sight(); draw(d, 7); d.learn(first, Position{Drawn: 3}, nil, 0) }, false},
-		{"a ticket of the time before", func(d *detector) { draw(d, 7); anew(d); draw(d, 3) }, false},
 		{"versions rise", func(d *detector) { know(d, metaAt(1, 1, nil)); know(d, metaAt(1, 2, nil)) }, false},
 		{"a version falls", func(d *detector) { know(d, metaAt(1, 2, nil)); know(d, metaAt(1, 1, nil)) }, true},
 		{"the namespace is gone", func(d *detector) { know(d, metaAt(1, 2, nil)); know(d, Entry[Meta]{}) }, true},
@@ -259,15 +240,6 @@ func TestViews(t *testing.T) {
 	}
 	if why := viewContradicts(nil, &base); why != "" {
 		t.Errorf("nothing was known: %s", why)
-	}
-}
-
-// TestHeardOfBefore: what was heard of is what a later write is above.
-func TestHeardOfBefore(t *testing.T) {
-	d := newDetector(testHorizon, testBound)
-	d.learn(d.sight(), Position{Number: 5, Heard: 4, HeardAt: lifetime.Now().Add(-time.Second)}, nil, 0)
-	if why := d.loss(); why != "" {
-		t.Errorf("a higher number than was heard of: %s", why)
 	}
 }
 

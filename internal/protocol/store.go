@@ -129,16 +129,6 @@ type Position struct {
 	// Wrote reports whether Number is that of a write which this request has made: it is
 	// higher than in all answers to earlier requests, and one that is not proves a loss.
 	Wrote bool
-	// Drawn is a ticket that this request has drawn: a number that is higher than all before,
-	// with few gaps, and higher than in all answers to earlier requests; one that is not
-	// proves a loss. Those who start at once begin at different worker IDs by it. 0: none was
-	// drawn, because one is enough for a session, or the back end has no tickets; an
-	// acquisition begins anywhere then.
-	Drawn int64
-	// Heard is a number that was heard of before the request, in an answer to nobody's
-	// question such as a ping, and HeardAt when that was, monotonic; 0: none was.
-	Heard   int64
-	HeardAt time.Time
 }
 
 // View is what is stored of a worker ID. The handle of a grant is a view: it saves
@@ -152,6 +142,9 @@ type View struct {
 	// Origin is the lineage on record in the namespace, as [Survey.Origin] is; empty: there
 	// is none, or it was not read.
 	Origin string
+	// Server is [Survey.Server] of the survey that the view was made from; 0: it was made from
+	// none, or the back end has no clock.
+	Server int64
 	// Lease is what the store knows of the owner mark. Nobody else reads it, and it is nil
 	// in a view that the coordinator has made.
 	Lease any
@@ -176,8 +169,9 @@ type Ask struct {
 	Share coord.Range
 	// New returns the record of a namespace that has to be made, given the back end's
 	// clock in microseconds since 1970, 0 if it has none. Nil: none is made. If it is nil
-	// although there is a token, the survey looks what became of a grant, and need draw
-	// no ticket.
+	// although there is a token, the survey looks what became of a grant, and need tell no
+	// Begin. The record may begin with the floor of a loss, see Settings.Forgets; a store
+	// whose back end has lineages notes the lineage with it then, as with Change.Settle.
 	New func(now int64) Meta
 	// Again returns the record of a namespace which is gone, while slots of it are there that
 	// tell the highest floor that they have seen. The coordinator sets it where New is set. A
@@ -204,9 +198,10 @@ type Survey struct {
 	// are granted; those from it on are not granted now. If a worker ID of the share can be had
 	// at all, so can one below it. 0: there is no such limit.
 	Below int
-	// Begin is 1 + the place in the share at which to look first, in a store that lets simultaneous
-	// starters begin at different ones without drawing tickets. 0: any is as good.
-	Begin int
+	// Begin is 1 + the place in the share at which to look first, counted round and round: those
+	// who start at once begin at different worker IDs by it. A ticket, which is a number that
+	// grows with each survey, serves well. It is a hint. 0: any place is as good.
+	Begin int64
 	// Retired is how many of Owned are retired, and Holders, in any order, who holds the
 	// others. Where owner marks do not tell, Retired is 0 and Holders are all.
 	Retired int
@@ -339,7 +334,11 @@ type Change struct {
 	// what is noted may be a copy of it. Renewals and releases repeat it.
 	Identity string
 	Unused   bool // it is done only if the namespace has no slot and no owner mark
-	Settle   bool // the lineage is noted in the namespace, if the back end has any
+	// Settle says that the lineage is noted in the namespace, if the back end has any. Before
+	// tells then by which answer that was decided, with Position.Lineage and Server: a store
+	// that can tell in the step that writes refuses it with ConflictElsewhere if the lineage is
+	// another one by now, or if that answer is older than it can answer for.
+	Settle bool
 }
 
 // Worker returns the worker ID that a change is about, which a stored slot names; -1: the

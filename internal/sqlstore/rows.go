@@ -46,6 +46,7 @@ type row struct {
 type answer struct {
 	protocol.Position
 	now    int64
+	ticket int64 // 0: none was drawn
 	meta   protocol.Entry[protocol.Meta]
 	origin string
 	slots  int   // how many rows there are, if they were counted
@@ -103,7 +104,7 @@ func (s *store) read(all [][]string) (*answer, error) {
 				return nil, err
 			}
 		case "d":
-			a.Drawn = r.made
+			a.ticket = r.made
 		case "c":
 			a.slots, a.used, a.writes = r.worker, int(r.made), r.version
 		default:

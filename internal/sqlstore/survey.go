@@ -115,7 +115,8 @@ SELECT n.namespace, series.worker, 0, 0, 0, '', NULL, 0 FROM {namespaces} n, `+s
 // surveyOf reads the answer to a survey.
 func (s *session) surveyOf(a *answer, ask protocol.Ask) (*protocol.Survey, error) {
 	sv := &protocol.Survey{
-		Position: a.Position, Meta: a.meta, Origin: a.origin, Slots: a.used, Worker: -1, Last: -1, Server: a.now, Unit: 1,
+		Position: a.Position, Meta: a.meta, Origin: a.origin, Slots: a.used, Worker: -1, Last: -1,
+		Begin: a.ticket, Server: a.now, Unit: 1,
 	}
 	if !a.meta.There() && a.slots > 0 {
 		return nil, s.noNamespace()

@@ -70,7 +70,7 @@ func (s *session) Survey(_ context.Context, ask protocol.Ask) (*protocol.Survey,
 	}
 	sv.Position = s.position(sv.Made || ask.Token != "")
 	if ask.Token != "" {
-		sv.Drawn = st.tickets
+		sv.Begin = st.tickets
 	}
 	sv.Meta, sv.Origin, sv.Slots = st.meta, st.origin, len(st.slots)+len(st.owners)
 	for _, id := range slices.Sorted(maps.Keys(st.owners)) {

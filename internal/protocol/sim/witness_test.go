@@ -14,8 +14,7 @@ type seen struct {
 	history int // of the world
 	number  int64
 	lineage string
-	foreign bool  // it was written in a back end with another lineage
-	ticket  int64 // 0: none was drawn
+	foreign bool // it was written in a back end with another lineage
 	meta    protocol.Entry[protocol.Meta]
 }
 
@@ -28,7 +27,7 @@ func seenIn(answer any, history int) (seen, bool) {
 	switch a := answer.(type) {
 	case *protocol.Survey:
 		see(a.Position, a.Meta)
-		s.ticket, s.foreign = a.Drawn, a.Origin != "" && a.Origin != a.Lineage
+		s.foreign = a.Origin != "" && a.Origin != a.Lineage
 	case *protocol.View:
 		see(a.Position, a.Meta)
 	case *protocol.Listing:
@@ -50,7 +49,7 @@ func (s seen) shows(now seen) bool {
 		return now.foreign
 	}
 	a, b := s.meta, now.meta
-	return now.number < s.number || now.lineage != s.lineage || now.ticket > 0 && now.ticket <= s.ticket ||
+	return now.number < s.number || now.lineage != s.lineage ||
 		a.There() && (!b.There() || a.Made != b.Made || a.Version > b.Version || a.Version == b.Version && !bytes.Equal(a.Raw, b.Raw) || a.Record.Base > b.Record.Base)
 }
 
@@ -77,8 +76,6 @@ func (p *process) hear(age int, answer any, history int) {
 	p.last = now
 	if p.seen.shows(now) {
 		p.proofs++
-	} else {
-		now.ticket = max(now.ticket, p.seen.ticket)
 	}
 	p.seen = now
 }
