@@ -346,13 +346,13 @@ func TestRestored(t *testing.T) {
 func TestRetired(t *testing.T) {
 	c := newCluster(t)
 	const worker = 100
-	for name, before := range map[string]bool{"it was made": false, "it is there and not counted": true} {
+	for name, before := range map[string]bool{"it was made": false, "it is there and not marked": true} {
 		t.Run(name, func(t *testing.T) {
 			ns := rand.Text()
 			k := c.new(t, ns, kubernetes.Options{})
 			drivertest.MustAcquire(t, k, drivertest.Request(1))
-			if before { // by somebody who has died before it was counted
-				kubernetes.Uncounted(t, c.client, c.URL, ns, c.in, worker)
+			if before { // by somebody who has died before it was marked
+				kubernetes.Begun(t, c.client, c.URL, ns, c.in, worker)
 			}
 			if err := k.Retire(drivertest.Within(t), worker); err != nil {
 				t.Fatal(err)

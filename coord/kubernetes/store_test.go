@@ -2,6 +2,10 @@ package kubernetes
 
 import (
 	"crypto/rand"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/protocol/storetest"
@@ -15,9 +19,25 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, func(tb testing.TB) storetest.Harness {
 		tb.Helper()
 		ns := rand.Text()
+		var full atomic.Bool
 		return storetest.Harness{
-			Store:  hand(tb, client, s.URL, ns, in),
+			Store: hand(tb, s.Client(t, "", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+				if full.Load() && r.Method == http.MethodPost {
+					return overQuota(r), nil
+				}
+				return next.RoundTrip(r)
+			}), s.URL, ns, in),
 			Expire: func(tb testing.TB, worker int) { tb.Helper(); Expire(tb, client, s.URL, ns, in, worker) },
+			Hide:   func(tb testing.TB, worker int) { tb.Helper(); Unlabel(tb, client, s.URL, in, SlotName(ns, worker)) },
+			Full:   func(testing.TB) { full.Store(true) },
 		}
 	})
+}
+
+// overQuota is the answer of an API server that makes no more Leases.
+func overQuota(r *http.Request) *http.Response {
+	const status = `{"kind":"Status","reason":"Forbidden","message":"leases \"x\" is forbidden: exceeded quota: objects"}`
+	return &http.Response{
+		StatusCode: http.StatusForbidden, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(status)), Request: r,
+	}
 }
