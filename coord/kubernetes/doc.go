@@ -46,7 +46,7 @@
 // # What is stored
 //
 // One Lease for the namespace, unalike.<name>, one for each worker ID that was ever granted or
-// retired, unalike.<name>.<worker ID>, and one for each 4,096 worker IDs, unalike.<name>.used-<n>,
+// retired, unalike.<name>.<worker ID>, and one for each 64 worker IDs, unalike.<name>.used-<n>,
 // whose annotations unalike/used-<worker ID> mark those that were granted: the value is the uid of
 // the worker ID's Lease. All have the label unalike/namespace. Where a name is not allowed in
 // Kubernetes, it is a hash, and the annotation unalike/name has the name. The spec is what people

@@ -19,9 +19,10 @@ const (
 	// annotationUsed begins the name of a mark, which says that a worker ID was granted: its value
 	// is the uid of the worker ID's object.
 	annotationUsed = "unalike/used-"
-	// perMarks is how many worker IDs have their marks in one object: its annotations have room for
-	// 256 KiB.
-	perMarks = 4096
+	// perMarks is how many worker IDs have their marks in one object. There would be room for 4,096,
+	// but whoever starts for the first time writes there, and an API server lets writes of one
+	// object take turns.
+	perMarks = 64
 	// tries is how often something is looked at again before it is given up.
 	tries = 10
 )
