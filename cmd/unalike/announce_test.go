@@ -184,7 +184,7 @@ func TestCommandAnnouncesItsWaits(t *testing.T) {
 				stderr := &firstWrite{what: "waiting for", at: make(chan time.Time, 1)}
 				a := &app{
 					streams: streams{out: io.Discard, err: stderr}, lookupEnv: func(string) (string, bool) { return "", false },
-					waits: waits{answer: answerTime, quiet: quietTime},
+					waits: waits{answer: answerTime, quiet: quietTime, dial: dialTime},
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()

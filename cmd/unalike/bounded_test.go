@@ -61,7 +61,7 @@ func TestTimeoutBoundsAStartWithItsWait(t *testing.T) {
 	}}
 	a := &app{
 		streams: streams{out: io.Discard, err: stderr}, lookupEnv: func(string) (string, bool) { return "", false },
-		waits: waits{answer: time.Hour, quiet: time.Millisecond},
+		waits: waits{answer: time.Hour, quiet: time.Millisecond, dial: callTime},
 	}
 	code := a.run(t.Context(), []string{"generate", "--wait", "--timeout", timeout.String(), "--coordinator", "redis://" + addr + "/0?namespace=x"})
 	said := stderr.String()

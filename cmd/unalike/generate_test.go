@@ -145,7 +145,7 @@ func TestWriteErrors(t *testing.T) {
 			a := &app{
 				streams:   streams{in: strings.NewReader(""), out: full{tt.err}, err: &stderr},
 				lookupEnv: func(string) (string, bool) { return "", false },
-				waits:     waits{answer: callTime, quiet: callTime},
+				waits:     waits{answer: callTime, quiet: callTime, dial: callTime},
 			}
 			code := a.run(t.Context(), args)
 			said := stderr.String()

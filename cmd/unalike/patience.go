@@ -20,7 +20,7 @@ const (
 )
 
 // waits are how long things may take. Tests have their own.
-type waits struct{ answer, quiet time.Duration }
+type waits struct{ answer, quiet, dial time.Duration }
 
 // whileWaiting runs f, and tell as well if f takes longer than quiet. When it returns,
 // both have ended.

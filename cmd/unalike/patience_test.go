@@ -16,7 +16,7 @@ func callWithin(t *testing.T, answer time.Duration, args ...string) result {
 	a := &app{
 		streams:   streams{in: strings.NewReader(""), out: &out, err: &stderr},
 		lookupEnv: func(string) (string, bool) { return "", false },
-		waits:     waits{answer: answer, quiet: time.Millisecond},
+		waits:     waits{answer: answer, quiet: time.Millisecond, dial: callTime},
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

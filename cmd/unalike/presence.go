@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// dialTime is how long a look takes at whether anybody is there. Together with
+	// dialTime is how long a look at whether anybody is there takes at most. Together with
 	// quietTime, it is less than the second within which a wait is told of.
 	dialTime = 200 * time.Millisecond
 	// dialPause is the pause between two such looks.
@@ -48,7 +48,7 @@ func (p place) addresses() []string {
 // until one does not, the command's timeout has passed, or ctx ends. Open opens what is at p.
 func (a *app) awaitPresence(ctx context.Context, p place, open opener) error {
 	servers := p.addresses()
-	if len(servers) == 0 || !refused(ctx, servers) {
+	if len(servers) == 0 || !a.refused(ctx, servers) {
 		return nil
 	}
 	if err := checkURL(open); err != nil {
@@ -66,7 +66,7 @@ func (a *app) awaitPresence(ctx context.Context, p place, open opener) error {
 		case <-time.After(dialPause):
 		}
 		switch {
-		case !refused(ctx, servers):
+		case !a.refused(ctx, servers):
 			a.complain("unalike: %s accepts connections\n", where)
 			return nil
 		case time.Now().After(end):
@@ -93,8 +93,8 @@ func checkURL(open opener) error {
 }
 
 // refused reports whether all servers refuse connections.
-func refused(ctx context.Context, servers []string) bool {
-	ctx, cancel := context.WithTimeout(ctx, dialTime)
+func (w waits) refused(ctx context.Context, servers []string) bool {
+	ctx, cancel := context.WithTimeout(ctx, w.dial)
 	defer cancel()
 	errs := make([]error, len(servers))
 	var all sync.WaitGroup

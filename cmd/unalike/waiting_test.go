@@ -129,7 +129,7 @@ func TestStillWaiting(t *testing.T) {
 		stderr := &seen{what: "still waiting", end: cancel}
 		a := &app{
 			streams: streams{out: io.Discard, err: stderr}, lookupEnv: func(string) (string, bool) { return "", false },
-			waits: waits{answer: callTime, quiet: time.Millisecond},
+			waits: waits{answer: callTime, quiet: time.Millisecond, dial: callTime},
 		}
 		code := a.run(ctx, []string{command, "--coordinator", "zk://u:secret@" + addr + "?namespace=x"})
 		if said := stderr.String(); code != exitFailure || !strings.Contains(said, "zk://u:xxxxx@"+addr+"?namespace=x") || strings.Contains(said, "secret") {

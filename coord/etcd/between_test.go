@@ -350,9 +350,9 @@ func TestDeadlineWhileRacing(t *testing.T) {
 	if err := i.Init(within(t), space()); err != nil {
 		t.Fatal(err)
 	}
-	meta := stored(t, i.client, "/unalike/"+i.ns+"/meta")
+	meta := stored(t, i.client, "/unalike/"+i.ns+"/namespace")
 	i.each = func() {
-		if _, err := i.client.Put(within(t), "/unalike/"+i.ns+"/meta", meta); err != nil {
+		if _, err := i.client.Put(within(t), "/unalike/"+i.ns+"/namespace", meta); err != nil {
 			t.Error(err)
 		}
 	}

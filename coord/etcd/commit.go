@@ -18,19 +18,18 @@ import (
 type commit struct {
 	*session
 	change protocol.Change
-	worker int              // that it is about; -1: none
+	worker int    // that it is about; -1: none
+	slot   string // what is stored of it before, see encodeSlot
+	rest   string
 	lease  clientv3.LeaseID // that the owner key is put on; 0: it is not put there
 }
 
 // Commit implements [protocol.Session]: one transaction, and a keep-alive of the lease at
 // the same time.
 func (s *session) Commit(ctx context.Context, change protocol.Change) (out protocol.Outcome, err error) {
-	c := &commit{session: s, change: change, worker: -1}
-	switch {
-	case change.Slot != nil:
-		c.worker = change.Slot.Worker
-	case change.Before.Slot.There():
-		c.worker = change.Before.Slot.Record.Worker
+	c := &commit{session: s, change: change, worker: change.Worker()}
+	if c.slot, c.rest, err = encodeSlot(change.Before.Slot.Record); err != nil {
+		return out, err
 	}
 	switch {
 	case change.Owner == protocol.OwnerTaken:
@@ -62,6 +61,7 @@ func (s *session) Commit(ctx context.Context, change protocol.Change) (out proto
 		return c.conflict(resp)
 	}
 	s.forget(c.lease)
+	s.checkRoom()
 	out = protocol.Outcome{Position: resp.position(true), Done: true, Now: c.view(resp), Lapsed: lapsed(ctx, alive)}
 	if id := ownerOf(change.Before).lease; change.Owner == protocol.OwnerFreed && id != 0 {
 		s.revoke(ctx, id)
@@ -93,7 +93,9 @@ func (c *commit) compares() []clientv3.Cmp {
 			clientv3.Compare(clientv3.CreateRevision(k.owner(c.worker)), "=", ownerOf(before).made),
 			clientv3.Compare(clientv3.ModRevision(k.slot(c.worker)), "=", before.Slot.Version))
 		if before.Slot.There() {
-			cmps = append(cmps, clientv3.Compare(clientv3.Value(k.slot(c.worker)), "=", string(before.Slot.Raw)))
+			cmps = append(cmps,
+				clientv3.Compare(clientv3.Value(k.slot(c.worker)), "=", c.slot),
+				clientv3.Compare(clientv3.Value(k.holder(c.worker)), "=", c.rest))
 		}
 	}
 	if c.newToken() {
@@ -119,10 +121,13 @@ func (c *commit) writes() (ops []clientv3.Op, err error) {
 		ops = append(ops, clientv3.OpPut(key, value, opts...))
 	}
 	if change.Slot != nil {
-		put(k.slot(c.worker), *change.Slot)
-		ops = append(ops, clientv3.OpGet(k.slot(c.worker), clientv3.WithKeysOnly())) // when it was made
-		if change.Identity != "" {
-			put(k.identity(change.Identity), *change.Slot) // it always changes together with the slot
+		slot, rest, err := encodeSlot(*change.Slot)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, clientv3.OpPut(k.slot(c.worker), slot), clientv3.OpGet(k.slot(c.worker), clientv3.WithKeysOnly())) // when it was made
+		if rest != c.rest || !change.Before.Slot.There() {
+			ops = append(ops, clientv3.OpPut(k.holder(c.worker), rest))
 		}
 	}
 	if c.lease != 0 {
@@ -149,6 +154,26 @@ func (c *commit) writes() (ops []clientv3.Op, err error) {
 	if change.Settle {
 		ops = append(ops, clientv3.OpPut(k.cluster(), c.cluster()))
 	}
+	identities, identityErr := c.identities()
+	return append(ops, identities...), errors.Join(err, identityErr)
+}
+
+// identities are the operations that note which worker ID the identity of a new grant has,
+// unless that is noted already, and that nothing leads from the identity before to it.
+func (c *commit) identities() (ops []clientv3.Op, _ error) {
+	here, err := protocol.Encode(protocol.PointerTo(c.worker))
+	leadsHere := func(key string) []clientv3.Cmp {
+		return []clientv3.Cmp{clientv3.Compare(clientv3.Value(key), "=", here)}
+	}
+	now, before := c.change.Identities()
+	if now != "" {
+		key := c.keys.identity(now)
+		ops = append(ops, clientv3.OpTxn(leadsHere(key), nil, []clientv3.Op{clientv3.OpPut(key, here)}))
+	}
+	if before != "" {
+		key := c.keys.identity(before)
+		ops = append(ops, clientv3.OpTxn(leadsHere(key), []clientv3.Op{clientv3.OpDelete(key)}, nil))
+	}
 	return ops, err
 }
 
@@ -171,7 +196,7 @@ func (c *commit) conflict(resp *reply) (out protocol.Outcome, err error) {
 		return out, nil
 	}
 	out.Now, err = c.viewFrom(resp)
-	if err == nil && !(c.newToken() && resp.one(3) != nil) && out.Now.Meta.Version == c.change.Before.Meta.Version &&
+	if err == nil && !(c.newToken() && resp.one(4) != nil) && out.Now.Meta.Version == c.change.Before.Meta.Version &&
 		bytes.Equal(out.Now.Meta.Raw, c.change.Before.Meta.Raw) {
 		out.Conflict = protocol.ConflictSlot
 	}
@@ -183,10 +208,11 @@ func (c *commit) view(resp *reply) *protocol.View {
 	v, rev := *c.change.Before, resp.header.GetRevision()
 	v.Position = resp.position(true)
 	if c.change.Meta != nil {
-		v.Meta = written(*c.change.Meta, v.Meta.Made, rev)
+		value, _ := protocol.Encode(*c.change.Meta) // which it was without an error
+		v.Meta = protocol.Entry[protocol.Meta]{Record: *c.change.Meta, Raw: []byte(value), Made: v.Meta.Made, Version: rev}
 	}
 	if c.change.Slot != nil {
-		v.Slot = written(*c.change.Slot, resp.one(0).GetCreateRevision(), rev)
+		v.Slot = protocol.Entry[protocol.Slot]{Record: *c.change.Slot, Made: resp.one(0).GetCreateRevision(), Version: rev}
 	}
 	switch made := ownerOf(&v).made; c.change.Owner {
 	case protocol.OwnerTaken:
@@ -194,14 +220,10 @@ func (c *commit) view(resp *reply) *protocol.View {
 		v.Owned = true
 	case protocol.OwnerFreed:
 		v.Owned, v.Lease = false, nil
+	case protocol.OwnerForever:
+		v.Owned, v.Lease = true, ownerKey{made: cmp.Or(made, rev)}
 	}
 	return &v
-}
-
-// written is a record that was written at a revision.
-func written[R protocol.Record](r R, made, rev int64) protocol.Entry[R] {
-	value, _ := protocol.Encode(r) // which it was without an error
-	return protocol.Entry[R]{Record: r, Raw: []byte(value), Made: made, Version: rev}
 }
 
 // keepAlive begins to keep the lease alive that the owner key stays on, and returns where

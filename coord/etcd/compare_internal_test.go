@@ -47,7 +47,20 @@ func TestRevisionThatComesAgain(t *testing.T) {
 		t.Errorf("a grant on another record with the same revision: %+v, %v; want it refused", out, err)
 	}
 	grant.Before.Meta = sv.Meta
-	if out, err := s.Commit(ctx, grant); err != nil || !out.Done {
-		t.Errorf("a grant on what is stored: %+v, %v", out, err)
+	out, err := s.Commit(ctx, grant)
+	if err != nil || !out.Done {
+		t.Fatalf("a grant on what is stored: %+v, %v", out, err)
+	}
+	for what, change := range map[string]func(*protocol.Slot){
+		"window": func(s *protocol.Slot) { s.NotAfter-- },
+		"holder": func(s *protocol.Slot) { s.Token = "other" },
+	} {
+		before := *out.Now
+		change(&before.Slot.Record)
+		next := before.Slot.Record
+		next.NotAfter = 20
+		if out, err := s.Commit(ctx, protocol.Change{Before: &before, Slot: &next, Token: next.Token}); err != nil || out.Done || out.Conflict != protocol.ConflictSlot {
+			t.Errorf("a renewal of another %s with the same revision: %+v, %v; want it refused", what, out, err)
+		}
 	}
 }

@@ -13,9 +13,8 @@ import (
 // with coord.Open. Its methods are those of coord.Coordinator, Describer, Notifier,
 // Admin and Resumer.
 //
-// Acquire makes four calls to etcd, or three where the identity's last worker ID can be had
-// at once, however many worker IDs are held; more only if others take the same ones at the
-// same moment. Renew makes one, and keeps the lease alive at the same time.
+// Acquire makes four calls to etcd, two of them at the same time, however many worker IDs are
+// held; more only if others take the same ones at the same moment. Renew makes one, and keeps the lease alive at the same time.
 type Coordinator struct {
 	*protocol.Coordinator
 	client *clientv3.Client

@@ -41,21 +41,27 @@
 // that this driver cannot have written is an error that names the key, and is never
 // overwritten.
 //
-//	meta               layout and floor
-//	cluster            the ID of the cluster
-//	slot/0000000007    the window of worker ID 7 and who has it; for ever
-//	owner/0000000007   there while the holder's lease lives
-//	token/...          leads from an acquisition to its worker ID; on the same lease
-//	identity/...       what an identity held last: a copy of its slot
-//	ticket             its Version numbers the acquisitions
+//	namespace           layout and floor
+//	cluster             the ID of the cluster
+//	slot/0000000007     the window of worker ID 7; for ever
+//	holder/0000000007   who has it, and what else renewals do not change; for ever
+//	owner/0000000007    there while the holder's lease lives
+//	token/...           leads from an acquisition to its worker ID; on the same lease
+//	identity/...        the worker ID that an identity had last, until another identity has it
+//	ticket              its Version numbers the acquisitions
+//
+// So there are three keys for each worker ID that was ever granted, and two more for each that
+// is held. A renewal writes slot and owner, which is less than 400 bytes of the database:
+// docs/runbooks/etcd.md has the formula. The namespace "segments" is refused, because package
+// segment/etcd keeps numbers below /unalike/segments/.
 //
 // An acquisition draws a ticket, and with it reads everything but the slots. Tickets
 // are numbered without gaps, so a thousand processes that start together begin at a
 // thousand different worker IDs. It then reads some 30 free slots from there on,
 // grants a lease, and takes the first slot whose window opens in time: one
 // transaction, on condition that the slot, its owner and the namespace are as they
-// were read. That makes four calls; three if an identity gets its last worker ID
-// back. Others who take the same slot at the same moment cost two calls more.
+// were read. That makes four calls, of which two are made at the same time. Others who take
+// the same slot at the same moment cost two calls more.
 //
 // A renewal is one transaction on the same condition, and a keep-alive of the lease
 // at the same time. If the reply to a transaction is lost, reading tells whether it

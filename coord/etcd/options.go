@@ -13,6 +13,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
+	"github.com/unalike-id/unalike/internal/logs"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -79,14 +80,14 @@ func New(client *clientv3.Client, namespace string, opts Options) (*Coordinator,
 	if client == nil {
 		return nil, fmt.Errorf("%w: the etcd client is nil", coord.ErrInvalid)
 	}
-	if err := driver.CheckNamespace(namespace); err != nil {
+	if err := checkNamespace(namespace); err != nil {
 		return nil, err
 	}
 	opts, err := opts.resolve()
 	if err != nil {
 		return nil, err
 	}
-	st := &store{client: client, keys: keyspace(root + namespace + "/")}
+	st := &store{client: client, keys: keyspace(root + namespace + "/"), log: logs.Or(opts.Logger), room: room{next: lifetime.Now().Add(roomEvery)}}
 	p, err := protocol.New(st, protocol.Settings{
 		Driver: "etcd", Title: "the etcd cluster", Namespace: namespace, Place: placeOf(client, namespace), Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
 		SkewBound: opts.SkewBound, OneMachine: opts.OneMachine, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,

@@ -113,6 +113,9 @@ func (st *store) explain(ctx context.Context, err error) error {
 	if why := etcdclient.Denied(err, string(st.keys)); why != "" {
 		return fmt.Errorf("%w: %s: %w", coord.ErrInvalid, why, err)
 	}
+	if why := etcdclient.Full(err); why != "" {
+		return fmt.Errorf("%s: %w", why, err)
+	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("no answer from %s in time: %w%s", strings.Join(st.client.Endpoints(), ", "), err, etcdclient.Trouble(ctx, st.client))

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"path"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,6 +29,8 @@ type store struct {
 	pace      pace
 	reconnect etcdclient.Reconnect
 	known     atomic.Uint64 // the cluster's ID, by the last answer; 0: there was none
+	log       *slog.Logger
+	room      room
 }
 
 // Open implements [protocol.Store].
@@ -108,7 +112,7 @@ func (s *session) Look(ctx context.Context, worker int, _ string) (*protocol.Vie
 // gets are the operations that read a view; viewFrom reads their answers.
 func (s *session) gets(worker int) []clientv3.Op {
 	return []clientv3.Op{
-		clientv3.OpGet(s.keys.meta()), clientv3.OpGet(s.keys.owner(worker)), clientv3.OpGet(s.keys.slot(worker)),
+		clientv3.OpGet(s.keys.meta()), clientv3.OpGet(s.keys.owner(worker)), clientv3.OpGet(s.keys.slot(worker)), clientv3.OpGet(s.keys.holder(worker)),
 	}
 }
 
@@ -116,38 +120,23 @@ func (s *session) gets(worker int) []clientv3.Op {
 func (s *session) viewFrom(resp *reply) (*protocol.View, error) {
 	v := &protocol.View{Position: resp.position(false)}
 	var err error
-	if v.Meta, err = entryOf[protocol.Meta](resp.one(0)); err != nil {
+	if v.Meta, err = metaOf(resp.one(0)); err != nil {
 		return nil, err
 	}
 	if kv := resp.one(1); kv != nil {
 		v.Owned, v.Lease = true, ownerKey{kv.CreateRevision, clientv3.LeaseID(kv.Lease)}
 	}
-	if v.Slot, err = s.slotOf(resp.one(2)); err == nil && !v.Meta.There() && v.Slot.There() {
+	if v.Slot, err = s.keys.slotOf(resp.one(2), resp.one(3)); err == nil && !v.Meta.There() && v.Slot.There() {
 		err = s.keys.noMeta()
 	}
 	return v, err
 }
 
-// slotOf decodes a slot; the zero Entry if there is none.
-func (s *session) slotOf(kv *mvccpb.KeyValue) (e protocol.Entry[protocol.Slot], err error) {
-	if kv == nil {
-		return e, nil
-	}
-	worker, err := workerOf(s.keys.slots(), string(kv.Key))
-	if err != nil {
-		return e, err
-	}
-	if e, err = entryOf[protocol.Slot](kv); err == nil && e.Record.Worker != worker {
-		err = damaged(string(kv.Key), fmt.Errorf("worker is %d and the key is that of %d", e.Record.Worker, worker))
-	}
-	return e, err
-}
-
 // Probe implements [protocol.Session]. The lease is made at the same time.
 func (s *session) Probe(ctx context.Context, workers []int) ([]protocol.Probe, error) {
-	ops := make([]clientv3.Op, len(workers))
-	for i, id := range workers {
-		ops[i] = clientv3.OpGet(s.keys.slot(id))
+	ops := make([]clientv3.Op, 0, 2*len(workers))
+	for _, id := range workers {
+		ops = append(ops, clientv3.OpGet(s.keys.slot(id)), clientv3.OpGet(s.keys.holder(id)))
 	}
 	var leased sync.WaitGroup
 	var leaseErr error
@@ -159,7 +148,7 @@ func (s *session) Probe(ctx context.Context, workers []int) ([]protocol.Probe, e
 	}
 	probed := make([]protocol.Probe, len(workers))
 	for i := range workers {
-		probed[i].Slot, probed[i].Err = s.slotOf(resp.one(i))
+		probed[i].Slot, probed[i].Err = s.keys.slotOf(resp.one(2*i), resp.one(2*i+1))
 	}
 	return probed, nil
 }
@@ -170,14 +159,15 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 	if slots {
 		ops = append(ops,
 			clientv3.OpGet(s.keys.owners(), clientv3.WithPrefix(), clientv3.WithKeysOnly()),
-			clientv3.OpGet(s.keys.slots(), clientv3.WithPrefix()))
+			clientv3.OpGet(s.keys.slots(), clientv3.WithPrefix()),
+			clientv3.OpGet(s.keys.holders(), clientv3.WithPrefix()))
 	}
 	resp, err := s.fetch(ctx, ops...)
 	if err != nil {
 		return nil, err
 	}
 	l := &protocol.Listing{Position: resp.position(false)}
-	if l.Meta, err = entryOf[protocol.Meta](resp.one(0)); err != nil || !slots {
+	if l.Meta, err = metaOf(resp.one(0)); err != nil || !slots {
 		return l, err
 	}
 	for _, kv := range resp.keys(1) {
@@ -187,12 +177,15 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 			l.Owned = append(l.Owned, id)
 		}
 	}
-	records := resp.keys(2)
-	if !l.Meta.There() && len(records) > 0 {
+	if !l.Meta.There() && len(resp.keys(2)) > 0 {
 		return nil, s.keys.noMeta()
 	}
-	for _, kv := range records {
-		if e, err := s.slotOf(kv); err != nil {
+	rest := map[string]*mvccpb.KeyValue{}
+	for _, kv := range resp.keys(3) {
+		rest[path.Base(string(kv.Key))] = kv
+	}
+	for _, kv := range resp.keys(2) {
+		if e, err := s.keys.slotOf(kv, rest[path.Base(string(kv.Key))]); err != nil {
 			l.Unreadable = append(l.Unreadable, fmt.Errorf("etcd: %w", err))
 		} else {
 			l.Slots = append(l.Slots, e.Record)

@@ -3,6 +3,7 @@ package etcd_test
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -17,22 +18,44 @@ import (
 func TestDamagedSlot(t *testing.T) {
 	server := etcdtest.Start(t)
 	client := server.Client(t)
-	drivertest.DamagedSlots(t, func(t *testing.T) (coord.Coordinator, drivertest.Stored) {
-		ns := rand.Text()
-		key := slotKey(ns, 0)
-		return newCoordinator(t, client, ns, nil), drivertest.Stored{
-			Name: key,
-			Get:  func() string { return stored(t, client, key) },
-			Put: func(s string) {
-				if _, err := client.Put(within(t), key, s); err != nil {
-					t.Fatal(err)
+	for _, folder := range []string{"slot", "holder"} {
+		t.Run(folder, func(t *testing.T) {
+			drivertest.DamagedSlots(t, func(t *testing.T) (coord.Coordinator, drivertest.Stored) {
+				ns := rand.Text()
+				key := fmt.Sprintf("/unalike/%s/%s/%010d", ns, folder, 0)
+				return newCoordinator(t, client, ns, nil), drivertest.Stored{
+					Name: key,
+					Get:  func() string { return stored(t, client, key) },
+					Put: func(s string) {
+						if _, err := client.Put(within(t), key, s); err != nil {
+							t.Fatal(err)
+						}
+					},
+					Part: true,
 				}
-			},
-		}
-	}, map[string]drivertest.Damage{
-		"another worker": {Spoil: drivertest.Replace(`"worker":0`, `"worker":5`), Says: "worker is 5"},
-		"another layout": {Spoil: drivertest.Replace(`"fingerprint":"41/`, `"fingerprint":"40/`), Says: "layout 40/", Readable: true},
-	})
+			}, map[string]drivertest.Damage{
+				"another worker": {Spoil: drivertest.Replace(`"worker":0`, `"worker":5`), Says: "worker is 5"},
+				"another layout": {Spoil: drivertest.Replace(`"fingerprint":"41/`, `"fingerprint":"40/`), Says: "layout 40/", Readable: true},
+			})
+		})
+	}
+}
+
+// TestHolderMissing: a slot of which only the window is there is refused.
+func TestHolderMissing(t *testing.T) {
+	server := etcdtest.Start(t)
+	client, ns := server.Client(t), rand.Text()
+	c := newCoordinator(t, client, ns, nil)
+	g := mustAcquire(t, c, request(1))
+	key := fmt.Sprintf("/unalike/%s/holder/%010d", ns, 0)
+	if _, err := client.Delete(within(t), key); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Renew(within(t), g, g.NotAfter+1)
+	drivertest.WantInvalid(t, "Renew", err, key, "the key is missing, and /unalike/")
+	endLease(t, client, ns, 0)
+	_, err = newCoordinator(t, client, ns, nil).Acquire(within(t), request(1))
+	drivertest.WantInvalid(t, "Acquire", err, key)
 }
 
 // TestForeignKeys: what others have put under the namespace is named in the error.
@@ -40,11 +63,12 @@ func TestForeignKeys(t *testing.T) {
 	server := etcdtest.Start(t)
 	client := server.Client(t)
 	for key, value := range map[string]string{
-		"meta":              `{"version":1}`,
+		"namespace":         `{"version":1}`,
 		"owner/0000000000x": "",
 		"slot/0000000000":   `{}`, // and no meta
 		"owner/0000000001":  "",   // likewise
 		"identity/pod-a":    "7",
+		"meta":              `{"version":2}`, // of an earlier layout
 	} {
 		t.Run(key, func(t *testing.T) {
 			ns := rand.Text()
@@ -54,8 +78,11 @@ func TestForeignKeys(t *testing.T) {
 			req := request(capacity)
 			req.Identity = "pod-a"
 			says := "/unalike/" + ns + "/"
-			if value == `{}` {
+			switch key {
+			case "slot/0000000000":
 				says = "the key is missing and there are slots"
+			case "meta":
+				says = "/meta of a version of unalike before the first release"
 			}
 			g, err := newCoordinator(t, client, ns, nil).Acquire(within(t), req)
 			if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
@@ -77,4 +104,26 @@ func TestPoisonedSlot(t *testing.T) {
 		t.Fatalf("%v was granted first", g)
 	}
 	drivertest.PoisonedSlot(t, c)
+}
+
+// TestIdentityKey: the key of an identity changes when its worker ID does, and not otherwise.
+func TestIdentityKey(t *testing.T) {
+	t.Parallel()
+	client, ns := etcdtest.Start(t).Client(t), rand.Text()
+	c := newCoordinator(t, client, ns, nil)
+	for range 3 {
+		req := request(capacity)
+		req.Identity = "pod-a"
+		g, err := c.Renew(within(t), mustAcquire(t, c, req), 0)
+		if err == nil {
+			err = c.Release(within(t), g, g.NotBefore)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	resp, err := client.Get(within(t), "/unalike/"+ns+"/identity/pod-a")
+	if err != nil || len(resp.Kvs) != 1 || resp.Kvs[0].Version != 1 {
+		t.Errorf("after three grants of one worker ID, its identity has %v, %v; want it written once", resp, err)
+	}
 }

@@ -60,7 +60,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 // readSurvey reads the answers to a survey.
 func (s *session) readSurvey(sv *protocol.Survey, ask protocol.Ask, resp *reply) (err error) {
 	k := s.keys
-	if sv.Meta, err = entryOf[protocol.Meta](resp.one(0)); err != nil {
+	if sv.Meta, err = metaOf(resp.one(0)); err != nil {
 		return err
 	}
 	if kv := resp.one(1); kv != nil {
@@ -83,22 +83,14 @@ func (s *session) readSurvey(sv *protocol.Survey, ask protocol.Ask, resp *reply)
 	}
 	if ask.Token == "" {
 		sv.Slots = len(sv.Owned) + int(resp.reads[4].GetCount())
-	} else if kv := resp.one(4); kv != nil {
-		t, err := decode[protocol.Pointer](string(kv.Key), kv.Value)
-		if err != nil {
-			return err
-		}
-		sv.Worker = t.Worker
+	} else if sv.Worker, err = leadsTo(resp.one(4)); err != nil {
+		return err
 	}
 	if !sv.Meta.There() && (sv.Slots > 0 || len(sv.Owned) > 0 || ask.New != nil) {
 		return k.noMeta()
 	}
-	if ask.Identity == "" {
-		return nil
-	}
-	if sv.LastSlot, err = entryOf[protocol.Slot](resp.one(5)); err == nil && sv.LastSlot.There() {
-		sv.Last = sv.LastSlot.Record.Worker
-		sv.LastSlot.Made = protocol.MadeUnknown // it is a copy, which was written together with the slot
+	if ask.Identity != "" {
+		sv.Last, err = leadsTo(resp.one(5))
 	}
 	return err
 }

@@ -58,7 +58,7 @@ func parse(u *driver.URL) (target, error) {
 	if !ok || namespace == "" {
 		return t, fmt.Errorf("there is no namespace; write %s://%s/namespace", u.Scheme, strings.Join(u.Hosts, ","))
 	}
-	if err := driver.CheckNamespace(namespace); err != nil {
+	if err := checkNamespace(namespace); err != nil {
 		return t, err
 	}
 	t.namespace = namespace

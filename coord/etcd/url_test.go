@@ -48,6 +48,7 @@ func TestBadURL(t *testing.T) {
 		"etcd://h":                        "no namespace",
 		"etcd://h/":                       "no namespace",
 		"etcd://h/a/b":                    "namespace",
+		"etcd://h/segments":               `the namespace is "segments", which in etcd is where the numbers of segments lie; take another name`,
 		"etcd://h,h/ns":                   "twice",
 		"etcd://h,h:2379/ns":              "twice",
 		"etcd://h,,i/ns":                  "empty",

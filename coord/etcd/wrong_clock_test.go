@@ -181,7 +181,7 @@ func TestOperatorWithAWrongClock(t *testing.T) {
 	eachOffset(t, func(t *testing.T, off time.Duration) {
 		c := newCrew(t, server)
 		c.lose(t) // there is a floor
-		before := stored(t, server.Client(t), "/unalike/"+c.ns+"/meta")
+		before := stored(t, server.Client(t), "/unalike/"+c.ns+"/namespace")
 		c.clock.Step(off)
 		for name, change := range changes {
 			if name == "Lower" && off > 0 {
@@ -203,7 +203,7 @@ func TestOperatorWithAWrongClock(t *testing.T) {
 				t.Errorf("%s by an operator whose clock is off by %v: %v; want a ClockSkewError", name, off, err)
 			}
 		}
-		if after := stored(t, server.Client(t), "/unalike/"+c.ns+"/meta"); after != before {
+		if after := stored(t, server.Client(t), "/unalike/"+c.ns+"/namespace"); after != before {
 			t.Errorf("an operator whose clock is off by %v has changed %s to %s", off, before, after)
 		}
 	})
@@ -215,7 +215,7 @@ func TestQuarantineThatChangesNothing(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t)
 	c := newCrew(t, server)
-	key := "/unalike/" + c.ns + "/meta"
+	key := "/unalike/" + c.ns + "/namespace"
 	revision := func() int64 {
 		resp, err := server.Client(t).Get(within(t), key)
 		if err != nil {

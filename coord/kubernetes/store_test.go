@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"context"
 	"crypto/rand"
 	"io"
 	"net/http"
@@ -20,13 +21,22 @@ func TestStore(t *testing.T) {
 		tb.Helper()
 		ns := rand.Text()
 		var full atomic.Bool
+		st := hand(tb, s.Client(t, "", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if full.Load() && r.Method == http.MethodPost {
+				return overQuota(r), nil
+			}
+			return next.RoundTrip(r)
+		}), s.URL, ns, in)
 		return storetest.Harness{
-			Store: hand(tb, s.Client(t, "", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-				if full.Load() && r.Method == http.MethodPost {
-					return overQuota(r), nil
+			Store: st,
+			Count: func(tb testing.TB) int {
+				tb.Helper()
+				all, err := st.list(context.Background())
+				if err != nil {
+					tb.Fatal(err)
 				}
-				return next.RoundTrip(r)
-			}), s.URL, ns, in),
+				return 1 + len(all.slots) + len(all.used)
+			},
 			Expire: func(tb testing.TB, worker int) { tb.Helper(); Expire(tb, client, s.URL, ns, in, worker) },
 			Hide:   func(tb testing.TB, worker int) { tb.Helper(); Unlabel(tb, client, s.URL, in, SlotName(ns, worker)) },
 			Full:   func(testing.TB) { full.Store(true) },

@@ -27,9 +27,8 @@ func dialect() sqlstore.Dialect {
 		Shared: "SELECT 1 FROM {namespaces} WHERE namespace = $1 LOCK IN SHARE MODE",
 		Alone:  "SELECT 1 FROM {namespaces} WHERE namespace = $1 FOR UPDATE",
 		Insert: "INSERT IGNORE INTO", Present: "",
-		Replace: "ON DUPLICATE KEY UPDATE worker = VALUES(worker)",
-		Series:  series,
-		Schema:  schema,
+		Series: series,
+		Schema: schema,
 		Risks: []sqlstore.Risk{{
 			Name: "innodb_flush_log_at_trx_commit", If: "@@innodb_flush_log_at_trx_commit NOT IN (1, 3)", // MariaDB writes more often with 3
 			Says: "the server's innodb_flush_log_at_trx_commit is not 1, with which a crash loses what it has confirmed; set it to 1",
@@ -76,11 +75,8 @@ var schema = []string{
 	`CREATE TABLE IF NOT EXISTS {slots} (
   namespace varbinary(128) NOT NULL, worker int NOT NULL,
   made bigint NOT NULL, version bigint NOT NULL, stamp bigint NOT NULL,
-  record mediumblob NOT NULL, token varbinary(128), lease_ends bigint NOT NULL,
+  record mediumblob NOT NULL, token varbinary(128), identity varbinary(128), lease_ends bigint NOT NULL,
   PRIMARY KEY (namespace, worker), UNIQUE KEY (namespace, token)) ENGINE = InnoDB`,
-	`CREATE TABLE IF NOT EXISTS {identities} (
-  namespace varbinary(128) NOT NULL, identity varbinary(128) NOT NULL, worker int NOT NULL,
-  PRIMARY KEY (namespace, identity)) ENGINE = InnoDB`,
 	`/*M! CREATE SEQUENCE IF NOT EXISTS {prefix}tickets NOCACHE *//*!80000 DO 0 */`,
 	`CREATE TABLE IF NOT EXISTS {format} (version int NOT NULL PRIMARY KEY) ENGINE = InnoDB`,
 	`CREATE OR REPLACE VIEW {workers} AS SELECT CONVERT(namespace USING utf8mb4) AS namespace, worker,
@@ -93,5 +89,5 @@ var schema = []string{
   FROM_UNIXTIME(JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.since') / 1000000) AS since,
   FROM_UNIXTIME(JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.renewed') / 1000000) AS renewed
 FROM {slots} WHERE version > 0`,
-	`INSERT IGNORE INTO {format} (version) VALUES (1)`,
+	`INSERT IGNORE INTO {format} (version) VALUES (2)`,
 }

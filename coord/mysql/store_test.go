@@ -24,6 +24,17 @@ func TestStore(t *testing.T) {
 		ns := rand.Text()
 		return storetest.Harness{
 			Store: sqlstore.NewStore(&db{pool: pool}, dialect(), ns, sqlstore.Options{Prefix: DefaultPrefix, Logger: slog.New(slog.DiscardHandler)}),
+			Count: func(tb testing.TB) (n int) {
+				tb.Helper()
+				for _, table := range []string{"unalike_namespaces", "unalike_slots"} {
+					var rows int
+					if err := pool.QueryRowContext(context.Background(), "SELECT COUNT(*) FROM "+table+" WHERE namespace = ?", ns).Scan(&rows); err != nil {
+						tb.Fatal(err)
+					}
+					n += rows
+				}
+				return n
+			},
 			Expire: func(tb testing.TB, worker int) {
 				tb.Helper()
 				if _, err := pool.ExecContext(context.Background(), "UPDATE unalike_slots SET lease_ends = 0 WHERE namespace = ? AND worker = ?", ns, worker); err != nil {

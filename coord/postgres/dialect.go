@@ -20,9 +20,8 @@ func dialect() sqlstore.Dialect {
 		Shared: "SELECT pg_advisory_xact_lock_shared(hashtextextended('{prefix}' || $1, 0))",
 		Alone:  "SELECT pg_advisory_xact_lock(hashtextextended('{prefix}' || $1, 0))",
 		Insert: "INSERT INTO", Present: "ON CONFLICT DO NOTHING",
-		Replace: "ON CONFLICT (namespace, identity) DO UPDATE SET worker = excluded.worker",
-		Series:  func(n int) string { return fmt.Sprintf("generate_series(0, %d) AS series(worker)", n-1) },
-		Schema:  schema,
+		Series: func(n int) string { return fmt.Sprintf("generate_series(0, %d) AS series(worker)", n-1) },
+		Schema: schema,
 		Risks: []sqlstore.Risk{{
 			Name: "fsync", If: "current_setting('fsync') = 'off'",
 			Says: "the PostgreSQL server has fsync off, with which a crash of its machine loses what it has confirmed; set it to on",
@@ -44,11 +43,8 @@ var schema = []string{
 	`CREATE TABLE IF NOT EXISTS {slots} (
   namespace text NOT NULL, worker integer NOT NULL,
   made bigint NOT NULL, version bigint NOT NULL, stamp bigint NOT NULL,
-  record text NOT NULL, token text, lease_ends bigint NOT NULL,
+  record text NOT NULL, token text, identity text, lease_ends bigint NOT NULL,
   PRIMARY KEY (namespace, worker), UNIQUE (namespace, token)) WITH (fillfactor = 50)`,
-	`CREATE TABLE IF NOT EXISTS {identities} (
-  namespace text NOT NULL, identity text NOT NULL, worker integer NOT NULL,
-  PRIMARY KEY (namespace, identity))`,
 	`CREATE SEQUENCE IF NOT EXISTS {prefix}tickets`,
 	`CREATE TABLE IF NOT EXISTS {format} (version integer PRIMARY KEY)`,
 	// Replacing it would be news for all connections, from each of many who start at once.
@@ -59,5 +55,5 @@ var schema = []string{
   (record::json->>'notBefore')::bigint AS first_tick, (record::json->>'notAfter')::bigint AS last_tick,
   to_timestamp((record::json->>'since')::bigint / 1e6) AS since, to_timestamp((record::json->>'renewed')::bigint / 1e6) AS renewed
 FROM {slots} WHERE version > 0; END IF; END $$`,
-	`INSERT INTO {format} (version) VALUES (1) ON CONFLICT DO NOTHING`,
+	`INSERT INTO {format} (version) VALUES (2) ON CONFLICT DO NOTHING`,
 }

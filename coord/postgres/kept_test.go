@@ -117,7 +117,7 @@ func TestRights(t *testing.T) {
 	}
 	_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
 	drivertest.WantInvalid(t, "Acquire without rights on tables", err, "SELECT, INSERT and UPDATE", "unalike_")
-	d.Exec(t, "GRANT SELECT, INSERT, UPDATE ON unalike_namespaces, unalike_slots, unalike_identities, unalike_format TO ann")
+	d.Exec(t, "GRANT SELECT, INSERT, UPDATE ON unalike_namespaces, unalike_slots, unalike_format TO ann")
 	d.Exec(t, "GRANT USAGE ON SEQUENCE unalike_tickets TO ann")
 	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
 	if _, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil {

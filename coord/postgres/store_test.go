@@ -26,6 +26,17 @@ func TestStore(t *testing.T) {
 		o := sqlstore.Options{Prefix: DefaultPrefix, Accept: []string{"fsync"}, Logger: slog.New(slog.DiscardHandler)}
 		return storetest.Harness{
 			Store: sqlstore.NewStore(&db{pool}, dialect(), ns, o),
+			Count: func(tb testing.TB) (n int) {
+				tb.Helper()
+				for _, table := range []string{"unalike_namespaces", "unalike_slots"} {
+					var rows int
+					if err := pool.QueryRow(context.Background(), "SELECT COUNT(*) FROM "+table+" WHERE namespace = $1", ns).Scan(&rows); err != nil {
+						tb.Fatal(err)
+					}
+					n += rows
+				}
+				return n
+			},
 			Expire: func(tb testing.TB, worker int) {
 				tb.Helper()
 				if _, err := pool.Exec(context.Background(), "UPDATE unalike_slots SET lease_ends = 0 WHERE namespace = $1 AND worker = $2", ns, worker); err != nil {

@@ -33,6 +33,9 @@ func (s *session) commit(ctx context.Context, change protocol.Change) (protocol.
 	if err := c.plan(); err != nil {
 		return protocol.Outcome{}, err
 	}
+	if err := c.forgetIdentity(ctx); err != nil {
+		return protocol.Outcome{}, err
+	}
 	zxid, failed, err := s.write(ctx, c.ops)
 	switch {
 	case err == nil:
@@ -139,18 +142,37 @@ func (c *commit) own(worker []byte) {
 
 // noteIdentity notes which worker ID the identity of a new grant has.
 func (c *commit) noteIdentity(worker []byte) {
-	if c.change.Identity == "" || c.change.Owner != protocol.OwnerTaken || c.change.Replaced != "" {
+	identity, _ := c.change.Identities()
+	if identity == "" {
 		return
 	}
 	last := c.identity.Load()
 	there := last != nil && last.There()
-	path := c.nodes.identity(c.change.Identity)
+	path := c.nodes.identity(identity)
 	switch {
 	case !there:
 		c.ops = append(c.ops, &client.CreateRequest{Path: path, Data: worker, Acl: c.acl})
 	case last.Record.Worker != c.worker:
 		c.ops = append(c.ops, &client.SetDataRequest{Path: path, Data: worker, Version: int32(last.Version)})
 	}
+}
+
+// forgetIdentity deletes what leads from the identity that had the worker ID before to it. It
+// may lead elsewhere by now, which costs a look. What cannot be read is left alone.
+func (c *commit) forgetIdentity(ctx context.Context) error {
+	_, before := c.change.Identities()
+	if before == "" {
+		return nil
+	}
+	path := c.nodes.identity(before)
+	replies, err := c.together(ctx, get(path))
+	if err != nil {
+		return err
+	}
+	if last, err := read[protocol.Pointer](path, replies[0]); err == nil && last.There() && last.Record.Worker == c.worker {
+		c.ops = append(c.ops, &client.DeleteRequest{Path: path, Version: int32(last.Version)})
+	}
+	return nil
 }
 
 // conflict says what the transaction was refused for.

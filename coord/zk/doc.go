@@ -55,7 +55,7 @@
 //	slots/0000000007      the window of worker ID 7 and who has it; for ever
 //	owners/0000000007     there while the holder's session lives, or for ever if 7 is retired
 //	tokens/TOKEN          leads from an acquisition to its worker ID; on the same session
-//	identities/IDENTITY   the worker ID that an identity had last
+//	identities/IDENTITY   the worker ID that an identity had last, until another identity has it
 //	clock                 empty, written before anything is read; its version is the ticket
 //
 // meta and each slot have one child, the mark, whose name is a digest of their value.
@@ -93,7 +93,8 @@
 //  4. One transaction on the first slot whose window opens in time: meta is as it was
 //     read, there is no owner and no such token, the slot is as it was read.
 //
-// That makes four round trips, whether none or a thousand worker IDs are held. Others
+// That makes four round trips, whether none or a thousand worker IDs are held, and a fifth
+// if another identity had the worker ID: what leads from that one to it is deleted. Others
 // who take the same slot at the same moment cost one more each; the first acquisition
 // in a namespace makes its nodes. A renewal is one round trip, and so is a release.
 //

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"testing"
+	"time"
 
 	client "github.com/go-zookeeper/zk"
 
@@ -27,8 +28,28 @@ func newStore(tb testing.TB, server *zktest.Server) *store {
 // TestStore holds the store to its interface.
 func TestStore(t *testing.T) {
 	server := zktest.Start(t, zktest.Options{})
+	conn, _, err := client.Connect([]string{server.Addr}, 20*time.Second, client.WithLogger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
 	storetest.Run(t, func(tb testing.TB) storetest.Harness {
 		tb.Helper()
-		return storetest.Harness{Store: newStore(tb, server)}
+		st := newStore(tb, server)
+		return storetest.Harness{Store: st, Count: func(tb testing.TB) int { tb.Helper(); return nodes(tb, conn, st.nodes.space) }}
 	})
+}
+
+// nodes counts a node and those below it.
+func nodes(tb testing.TB, conn *client.Conn, path string) int {
+	tb.Helper()
+	names, _, err := conn.Children(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	n := 1
+	for _, name := range names {
+		n += nodes(tb, conn, path+"/"+name)
+	}
+	return n
 }

@@ -263,11 +263,11 @@ func TestCopy(t *testing.T) {
 // TestLead: new connections go to another server, and those that there are stay.
 func TestLead(t *testing.T) {
 	r := newRig(t)
+	must(t, count(r.conn))
+	want(t, r.conn, ":1\r\n") // it leads to a server by now
 	r.proxy.Only(0).Lead(r.servers[1].Addr)
 	for i, c := range []net.Conn{r.conn, r.dial(t, 0), r.dial(t, 1)} {
-		if err := count(c); err != nil {
-			t.Fatal(err)
-		}
-		want(t, c, []string{":1\r\n", ":1\r\n", ":2\r\n"}[i])
+		must(t, count(c))
+		want(t, c, []string{":2\r\n", ":1\r\n", ":2\r\n"}[i])
 	}
 }

@@ -24,7 +24,7 @@ var tables = []stage.Scenario{
 	lostTables("dropped", "DROP of all tables", func(s *stage.Stage, _ []*worker.Worker) bool {
 		exec := s.Backend.(backend.Tables).Exec
 		exec(s, "DROP VIEW unalike_workers")
-		exec(s, "DROP TABLE unalike_format, unalike_identities, unalike_slots, unalike_namespaces")
+		exec(s, "DROP TABLE unalike_format, unalike_slots, unalike_namespaces")
 		return false
 	}),
 	lostTables("dump-restored", "an older dump of all worker IDs is restored", func(s *stage.Stage, workers []*worker.Worker) bool {

@@ -351,7 +351,7 @@ func (a *acquisition) grant(ctx context.Context, s Session, sv *Survey, cand Can
 	slot := cand.Granted(sv.Meta.Record, a.req, a.clock())
 	out, unsound, err := a.commit(ctx, s, Change{
 		Before: &View{Meta: sv.Meta, Slot: a.slots[cand.ID], era: sv.era},
-		Slot:   &slot, Owner: OwnerTaken, Token: a.req.Token, Identity: a.req.Identity, Settle: sv.Origin == "",
+		Slot:   &slot, Owner: OwnerTaken, Token: a.req.Token, Settle: sv.Origin == "",
 	})
 	switch {
 	case err != nil:

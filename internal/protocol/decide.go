@@ -92,7 +92,7 @@ func planAgain(v *View, token string) (granted, stray bool, giveBack Change) {
 // with the same step, so that whoever had the grant has lost it.
 func planRenewal(v *View, g coord.Grant, token string, until, now int64, mine bool) (_ Change, from int64, grows bool) {
 	slot, from, grows := v.Slot.Record.Extended(g, v.Meta.Record.Floor, until, now)
-	change := Change{Before: v, Slot: &slot, Token: token, Identity: slot.Identity}
+	change := Change{Before: v, Slot: &slot, Token: token}
 	if token != g.Token {
 		slot = slot.Resumed(token)
 		mine = false
@@ -106,7 +106,7 @@ func planRenewal(v *View, g coord.Grant, token string, until, now int64, mine bo
 // planRelease returns the change that gives a grant back, by rule 9.
 func planRelease(v *View, g coord.Grant, last int64) Change {
 	slot := v.Slot.Record.Trimmed(g, last)
-	return Change{Before: v, Slot: &slot, Owner: OwnerFreed, Token: g.Token, Identity: slot.Identity}
+	return Change{Before: v, Slot: &slot, Owner: OwnerFreed, Token: g.Token}
 }
 
 // planRetire returns the change that retires a worker ID. Nothing is to be done if already

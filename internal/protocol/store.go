@@ -21,7 +21,8 @@ import (
 //     the value [MarkOf] where the back end has no clock, and any value where it has one;
 //   - what leads from the token of a holder to its worker ID: a mark of its own, which comes
 //     and goes with the owner mark, or the owner mark itself if that has the token;
-//   - the worker ID that an identity had last;
+//   - the worker ID that an identity had last, for one identity a worker ID at the most, see
+//     [Change.Identities];
 //   - if the back end has lineages, the one in which the namespace was settled last.
 //
 // Records are stored as [Encode] returns them and read with [Decode].
@@ -330,9 +331,6 @@ type Change struct {
 	// still does. It is Token if a renewal puts back an owner mark, another one if a grant is
 	// resumed, and empty for a new grant.
 	Replaced string
-	// Identity is noted to have had the worker ID last; empty: none. Slot is stored too, and
-	// what is noted may be a copy of it. Renewals and releases repeat it.
-	Identity string
 	Unused   bool // it is done only if the namespace has no slot and no owner mark
 	// Settle says that the lineage is noted in the namespace, if the back end has any. Before
 	// tells then by which answer that was decided, with Position.Lineage and Server: a store
@@ -351,6 +349,21 @@ func (c *Change) Worker() int {
 		return c.Before.Slot.Record.Worker
 	}
 	return -1
+}
+
+// Identities returns the identity that a new grant makes the last one of the worker ID, and
+// the one that was so before if it is another: what leads from that one to this worker ID
+// goes with the same step, so that what is stored does not grow with every new identity.
+// Empty: there is none, or the change is no new grant.
+func (c *Change) Identities() (now, before string) {
+	if c.Owner != OwnerTaken || c.Replaced != "" {
+		return "", ""
+	}
+	now, before = c.Slot.Identity, c.Before.Slot.Record.Identity
+	if before == now {
+		before = ""
+	}
+	return now, before
 }
 
 // Outcome says what became of a change: it is done, or was refused because what is stored

@@ -25,9 +25,6 @@ const (
 	asRead    = ` WHERE namespace = $1 AND worker = $7 AND version = $8 AND stamp = $9 AND record = $10
   AND EXISTS (SELECT 1 FROM {namespaces} n WHERE n.namespace = $1 AND n.version = $2 AND n.stamp = $3 AND n.record = $4)`
 
-	writeIdentity = `INSERT INTO {identities} (namespace, identity, worker) SELECT namespace, $2, worker FROM {slots}
-WHERE namespace = $1 AND worker = $3 AND stamp = $4 {replace}`
-
 	writeMeta = `UPDATE {namespaces} SET version = version + 1, stamp = $5, record = $6
 WHERE namespace = $1 AND version = $2 AND stamp = $3 AND record = $4`
 	unused = ` AND NOT EXISTS (SELECT 1 FROM {slots} s WHERE s.namespace = $1 AND s.version > 0)`
@@ -101,9 +98,6 @@ func (s *session) statements(change protocol.Change, worker int, stamp int64) ([
 			return nil, err
 		}
 		all = append(all, statement)
-		if change.Identity != "" && change.Owner != protocol.OwnerStays {
-			all = append(all, s.stmt(writeIdentity, change.Identity, worker, stamp))
-		}
 	}
 	if change.Meta != nil {
 		if worker >= 0 {
@@ -148,7 +142,12 @@ func (s *session) slotStatement(change protocol.Change, guard []any, worker int,
 	sql, ttl := writeSlot, slot.Lease().Microseconds()
 	switch {
 	case change.Owner == protocol.OwnerTaken:
-		sql, args = sql+`, token = $11, lease_ends = {now} + $12`, append(args, change.Token, ttl)
+		sql, args = sql+`, token = $11, lease_ends = {now} + $12, identity = `, append(args, change.Token, ttl)
+		if slot.Identity == "" {
+			sql += `NULL`
+		} else {
+			sql, args = sql+`$13`, append(args, slot.Identity)
+		}
 	case change.Owner == protocol.OwnerFreed:
 		sql += `, token = NULL, lease_ends = 0`
 	case change.Owner == protocol.OwnerForever:

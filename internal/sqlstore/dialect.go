@@ -78,7 +78,6 @@ type Dialect struct {
 
 	Insert  string // begins a statement that inserts the rows which are not there yet
 	Present string // ends it
-	Replace string // ends a statement that inserts an identity, and replaces its worker ID
 	Series  func(n int) string
 	Schema  []string // makes the tables and the view
 	Risks   []Risk
@@ -104,10 +103,10 @@ func (d Dialect) riskRows() string {
 // names are the tables, and the dialect's words, of all statements.
 func (d Dialect) names(prefix string) *strings.Replacer {
 	return strings.NewReplacer(
-		"{namespaces}", prefix+"namespaces", "{slots}", prefix+"slots", "{identities}", prefix+"identities",
+		"{namespaces}", prefix+"namespaces", "{slots}", prefix+"slots",
 		"{format}", prefix+"format", "{workers}", prefix+"workers", "{prefix}", prefix,
 		"{ticket}", strings.ReplaceAll(d.Ticket, "{prefix}", prefix), "{now}", d.Now, "{number}", d.Number, "{lineage}", d.Lineage,
-		"{insert}", d.Insert, "{present}", d.Present, "{replace}", d.Replace,
+		"{insert}", d.Insert, "{present}", d.Present,
 	)
 }
 

@@ -7,10 +7,10 @@
 // Tables for all namespaces of a database, whose names begin with a prefix:
 //
 //   - namespaces: the record of each namespace, and the lineage in which it was settled last
-//   - slots: for each worker ID its slot, the token that leads to it, and when its lease ends,
-//     in microseconds since 1970 by the server's clock. A row of version 0 was never granted.
+//   - slots: for each worker ID its slot, the token that leads to it, the identity that had it
+//     last, and when its lease ends, in microseconds since 1970 by the server's clock. A row of
+//     version 0 was never granted.
 //     All rows of a namespace are made with it, so that one which is missing was lost.
-//   - identities: the worker ID that each identity had last
 //   - tickets: a sequence from which each acquisition draws, so that those who start at once
 //     begin at different worker IDs. MySQL has none, and they begin anywhere.
 //   - format: the version of all this

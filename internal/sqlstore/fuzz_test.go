@@ -43,7 +43,7 @@ func encoded(tb testing.TB, r protocol.Record) string {
 func FuzzAnswer(f *testing.F) {
 	meta := encoded(f, protocol.NewMeta(layout))
 	slot := encoded(f, protocol.Slot{Version: protocol.Version, Worker: 1, Token: "t", Generation: 3, NotAfter: 10, LastTick: 1 << 41, TTL: 15_000, Fingerprint: "test"})
-	moment := []string{"m", "0", "1700000000000000", "0", "0", "1", "77", "here"}
+	moment := []string{"m", "0", "1700000000000000", "0", "0", "2", "77", "here"}
 	add := func(rows ...[]string) {
 		text, err := json.Marshal(rows)
 		if err != nil {
@@ -59,8 +59,8 @@ func FuzzAnswer(f *testing.F) {
 	add(moment, namespace, []string{"s", "1", "5", "2", "8", "0", "{", ""}, []string{"s", "2", "5", "2", "8", "0", slot, ""})
 	add(moment, []string{"n", "", "", "", "", "", "", ""}, []string{"r", "0", "0", "0", "0", "0", "", "fsync"})
 	add(moment[:3], namespace)
-	add([]string{"m", "0", "1700000000000000", "0", "0", "2", "77", "here"})
-	add([]string{"m", "0", "1700000000000000", "0", "0", "1", "x", "here"})
+	add([]string{"m", "0", "1700000000000000", "0", "0", "3", "77", "here"})
+	add([]string{"m", "0", "1700000000000000", "0", "0", "2", "x", "here"})
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var rows [][]string
 		if json.Unmarshal(text, &rows) != nil {
@@ -106,7 +106,7 @@ func answered(t *testing.T, rows [][]string) {
 		v = &protocol.View{}
 	}
 	for _, owner := range []protocol.Owner{protocol.OwnerStays, protocol.OwnerTaken, protocol.OwnerFreed, protocol.OwnerForever} {
-		out, err := s.Commit(t.Context(), protocol.Change{Before: v, Slot: &protocol.Slot{Version: protocol.Version, Worker: 1, Token: "t", TTL: 1000}, Owner: owner, Token: "t", Identity: "i"})
+		out, err := s.Commit(t.Context(), protocol.Change{Before: v, Slot: &protocol.Slot{Version: protocol.Version, Worker: 1, Token: "t", Identity: "i", TTL: 1000}, Owner: owner, Token: "t"})
 		refused("a change", err)
 		if err == nil && out.Done {
 			t.Errorf("%q is taken for a change that was done, with a stamp that nobody knows", rows)

@@ -76,7 +76,7 @@ func parse(cols []string) (r row, err error) {
 var errHalf = errors.New("the tables are being made")
 
 // format is the version of the tables that this program reads and writes.
-const format = 1
+const format = 2
 
 // read reads an answer.
 func (s *store) read(all [][]string) (*answer, error) {

@@ -55,6 +55,8 @@ func (s *store) explain(err error) error {
 	switch s.db.Class(err) {
 	case sqldb.NoTables:
 		return fmt.Errorf("%w: the tables %s* are not there: %w", coord.ErrInvalid, s.prefix, err)
+	case sqldb.NoColumn:
+		return fmt.Errorf("%w: the tables %s* have other columns than those of format %d, which this program reads: use another prefix, or the version of the program that has made them: %w", coord.ErrInvalid, s.prefix, format, err)
 	case sqldb.Denied:
 		return fmt.Errorf("%w: the user needs the rights to SELECT, INSERT and UPDATE the tables %s*, and to use the sequence %stickets: %w", coord.ErrInvalid, s.prefix, s.prefix, err)
 	case sqldb.Refused:

@@ -16,8 +16,7 @@ import (
 // surveyRows are what a survey reads beside the namespace.
 const surveyRows = countRow + `
 UNION ALL SELECT 't', worker, 0, 0, 0, 0, '', '' FROM {slots} WHERE namespace = $1 AND token = $2 AND lease_ends > {now}
-UNION ALL SELECT 'l', s.worker, s.made, s.version, s.stamp, s.lease_ends, s.record, '' FROM {identities} i
-  JOIN {slots} s ON s.namespace = i.namespace AND s.worker = i.worker WHERE i.namespace = $1 AND i.identity = $3` +
+UNION ALL SELECT 'l', worker, made, version, stamp, lease_ends, record, '' FROM {slots} WHERE namespace = $1 AND identity = $3` +
 	heldRows + ` AND worker >= $4 AND worker <= $5`
 
 // Survey implements [protocol.Session].
@@ -129,11 +128,12 @@ func (s *session) surveyOf(a *answer, ask protocol.Ask) (*protocol.Survey, error
 		case "t":
 			sv.Worker = r.worker
 		case "l":
-			var err error
-			if sv.Last = r.worker; r.version > 0 {
-				if sv.LastSlot, err = s.slot(r); err != nil {
-					return nil, err
-				}
+			slot, err := s.slot(r)
+			if err != nil {
+				return nil, err
+			}
+			if sv.Last < 0 || slot.Record.Since > sv.LastSlot.Record.Since {
+				sv.Last, sv.LastSlot = r.worker, slot
 			}
 		case "h":
 			sv.Owned = append(sv.Owned, r.worker)

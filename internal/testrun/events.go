@@ -42,6 +42,8 @@ type results struct {
 	packages []timing
 	tests    []timing
 	missing  map[string]int // tests skipped, by what they say
+	failed   []failure
+	broken   bool // a package failed without a test that failed, or with one that did not end
 	count    count
 }
 
@@ -118,9 +120,21 @@ func (r *results) endTest(e event, t *test) string {
 		r.tests = append(r.tests, timing{e.Package, e.Test, e.Elapsed})
 	}
 	if e.Action == "fail" {
+		r.fail(e, t.output.String())
 		return t.output.String()
 	}
 	return ""
+}
+
+// fail notes a test that failed. Its parts end before it does.
+func (r *results) fail(e event, said string) {
+	name, _, _ := strings.Cut(e.Test, "/")
+	i := slices.IndexFunc(r.failed, func(f failure) bool { return f.pkg == e.Package && f.test == name })
+	if i < 0 {
+		i = len(r.failed)
+		r.failed = append(r.failed, failure{pkg: e.Package, test: name})
+	}
+	r.failed[i].final = r.failed[i].final || final.MatchString(said)
 }
 
 // endPackage returns the line of a package, and before it what it has printed and which tests did not end, if it failed.
@@ -140,6 +154,10 @@ func (r *results) endPackage(e event) string {
 			b.WriteString(unended[name].output.String())
 		}
 		r.packages = append(r.packages, took)
+		failed := slices.ContainsFunc(r.failed, func(f failure) bool { return f.pkg == e.Package })
+		if !failed || len(unended) > 0 || final.MatchString(said) {
+			r.broken = true
+		}
 		if r.count.failed == 0 {
 			r.count.failed = 1 // a package that does not build, or whose TestMain fails
 		}

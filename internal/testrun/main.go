@@ -41,24 +41,13 @@ func run(args []string, out io.Writer) (int, error) {
 	// Whoever interrupts still wants to know what has ended.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, flags.Args()...)...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // go test ends its tests then
-	cmd.Dir = *folder
-	cmd.Env = append(os.Environ(), serversEnv+"="+servers())
-	cmd.Stderr = os.Stderr
-	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		return 1, err
-	}
-	if err := cmd.Start(); err != nil {
-		return 1, err
-	}
+	test := func(args []string, r *results) error { return goTest(ctx, *folder, args, r, out) }
 	r := newResults()
-	ticks := time.NewTicker(time.Second)
-	defer ticks.Stop()
-	follow(r, lines(pipe), ticks.C, time.Now(), out)
-	err = cmd.Wait()
+	err = test(flags.Args(), r)
 	r.summary(out, reasons)
+	if err != nil && ctx.Err() == nil && r.unsteady() && r.again(flags.Args(), test, out) {
+		return 0, nil
+	}
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return max(1, exit.ExitCode()), nil
 	}
@@ -66,6 +55,27 @@ func run(args []string, out io.Writer) (int, error) {
 		return 1, err
 	}
 	return 0, nil
+}
+
+// goTest runs go test in a folder, and reports to out as it goes on. The error is that of the
+// command.
+func goTest(ctx context.Context, folder string, args []string, r *results, out io.Writer) error {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // go test ends its tests then
+	cmd.Dir = folder
+	cmd.Env = append(os.Environ(), serversEnv+"="+servers())
+	cmd.Stderr = os.Stderr
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ticks := time.NewTicker(time.Second)
+	defer ticks.Stop()
+	follow(r, lines(pipe), ticks.C, time.Now(), out)
+	return cmd.Wait()
 }
 
 // lines sends the lines of in, and closes the channel at its end.

@@ -20,7 +20,7 @@ func planted(t *testing.T, test string) string {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
 		"go.mod":      "module example.com/planted\n\ngo 1.26\n",
-		"x_test.go":   "package planted\n\nimport \"testing\"\n\n" + test,
+		"x_test.go":   "package planted\n\nimport (\n\"os\"\n\"testing\"\n)\n\nvar _ = os.Args\n" + test,
 		"reasons.tsv": "# what\twhy\na\tit waits\na TestB\tit waits, too\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
@@ -30,6 +30,11 @@ func planted(t *testing.T, test string) string {
 	return dir
 }
 
+// once is what a planted test does when it runs first.
+func once(what string) string {
+	return "if _, err := os.Stat(\"ran\"); err != nil { " + what + "; _ = os.WriteFile(\"ran\", nil, 0o600) }"
+}
+
 // TestRun: the exit code is that of go test, what failed is printed, and what was missing stands at the end.
 func TestRun(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -37,11 +42,16 @@ func TestRun(t *testing.T) {
 		code int
 		want string
 	}{
-		"passes":         {"func TestA(t *testing.T) { t.Log(\"said\") }\n", 0, `^ok +\d.* s  example.com/planted\n(?s:.*)1 passed, 0 failed, 0 skipped, with their parts\n$`},
-		"fails":          {"func TestA(t *testing.T) { t.Error(\"said\") }\n", 1, `(?s)said\n.*--- FAIL: TestA.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
-		"panics":         {"func TestA(t *testing.T) { panic(\"said\") }\n", 1, `(?s)panic: said.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
-		"does not vet":   {"func TestA(t *testing.T) { t.Errorf(\"%d\", \"said\") }\n", 1, `(?s)has arg "said" of wrong type.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
-		"does not build": {"func TestA(t *testing.T) { said }\n", 1, `(?s)undefined: said.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
+		"passes":                    {"func TestA(t *testing.T) { t.Log(\"said\") }\n", 0, `^ok +\d.* s  example.com/planted\n(?s:.*)1 passed, 0 failed, 0 skipped, with their parts\n$`},
+		"fails":                     {"func TestA(t *testing.T) { t.Error(\"said\") }\n", 1, `(?s)said\n.*--- FAIL: TestA.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
+		"panics":                    {"func TestA(t *testing.T) { panic(\"said\") }\n", 1, `(?s)panic: said.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
+		"does not vet":              {"func TestA(t *testing.T) { t.Errorf(\"%d\", \"said\") }\n", 1, `(?s)has arg "said" of wrong type.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
+		"does not build":            {"func TestA(t *testing.T) { said }\n", 1, `(?s)undefined: said.*FAIL .*example.com/planted\n.*0 passed, 1 failed`},
+		"fails beside others":       {"func TestA(t *testing.T) { t.Run(\"part\", func(t *testing.T) {" + once(`t.Error("late")`) + "}) }\n", 0, `(?s)--- FAIL: TestA/part.*2 failed.*planted TestA, 2 times alone in .* unsteady`},
+		"fails alone, too":          {"func TestA(t *testing.T) { t.Error(\"late\") }\n", 1, `(?s)planted TestA, 2 times alone in .* fails alone`},
+		"has duplicates once":       {"func TestA(t *testing.T) {" + once(`t.Error("1 duplicate")`) + "}\n", 1, `failed, 0 skipped, with their parts\n$`},
+		"panics once":               {"func TestA(t *testing.T) {" + once(`defer panic("late")`) + "}\n", 1, `failed, 0 skipped, with their parts\n$`},
+		"does not end as it should": {"func TestA(t *testing.T) {}\nfunc TestMain(m *testing.M) { m.Run(); os.Exit(1) }\n", 1, `1 failed, 0 skipped, with their parts\n$`},
 		"lacks a server": {
 			"func TestA(t *testing.T) { t.Skip(\"SKIPPED, not installed: x. apt-get install x\") }\nfunc TestB(t *testing.T) { t.Skip(\"SKIPPED, not installed: x. apt-get install x\") }\n", 0,
 			`0 passed, 0 failed, 2 skipped, with their parts\nSKIPPED: 2 tests: not installed: x. apt-get install x\n$`,

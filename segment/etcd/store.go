@@ -259,6 +259,9 @@ func (s *Store) explain(ctx context.Context, err error) error {
 	if why := etcdclient.Denied(err, s.prefix); why != "" {
 		return fmt.Errorf("%w: %s: %w", segment.ErrInvalidConfig, why, err)
 	}
+	if why := etcdclient.Full(err); why != "" {
+		return fmt.Errorf("etcd: %s: %w", why, err)
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("etcd: no answer from %s in time: %w%s", strings.Join(s.client.Endpoints(), ", "), err, etcdclient.Trouble(ctx, s.client))
 	}

@@ -40,10 +40,15 @@ func TestFolderDeleted(t *testing.T) {
 	}
 }
 
-// deleteFolder deletes the folder of a server that runs and may write to it meanwhile.
+// deleteFolder deletes the folder of a server that runs and may write to it meanwhile. It is
+// gone at once, so that nothing is deleted of the one that somebody makes in its place.
 func deleteFolder(t *testing.T, dir string) {
 	t.Helper()
-	eventually(t, "the folder is deleted", func() bool { return os.RemoveAll(dir) == nil })
+	gone := dir + ".gone"
+	if err := os.Rename(dir, gone); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the folder is deleted", func() bool { return os.RemoveAll(gone) == nil })
 }
 
 // TestServerNoticesDeletion: a server whose folder is deleted says so at once, and not when etcd

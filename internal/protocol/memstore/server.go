@@ -150,6 +150,14 @@ func (s *Server) Meta() protocol.Meta {
 	return s.state.meta.Record
 }
 
+// Count returns how many records the server has.
+func (s *Server) Count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := &s.state
+	return 1 + len(st.slots) + len(st.owners) + len(st.tokens) + len(st.identities)
+}
+
 // Slots returns what is stored of worker IDs.
 func (s *Server) Slots() []protocol.Slot {
 	s.mu.Lock()

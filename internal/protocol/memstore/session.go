@@ -146,8 +146,12 @@ func (s *session) Commit(_ context.Context, c protocol.Change) (protocol.Outcome
 	if c.Slot != nil {
 		slot, err := put(st.slots[worker], *c.Slot, st.number)
 		st.slots[worker], errs = slot, append(errs, err)
-		if c.Identity != "" {
-			st.identities[c.Identity] = worker
+		now, before := c.Identities()
+		if st.identities[before] == worker {
+			delete(st.identities, before)
+		}
+		if now != "" {
+			st.identities[now] = worker
 		}
 	}
 	s.own(worker, c)

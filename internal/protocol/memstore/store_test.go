@@ -14,7 +14,8 @@ func TestStore(t *testing.T) {
 	for _, c := range storetest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c.Run(t, storetest.Harness{Store: memstore.Store{Server: memstore.NewServer("a")}, Pass: time.Sleep})
+				s := memstore.NewServer("a")
+				c.Run(t, storetest.Harness{Store: memstore.Store{Server: s}, Pass: time.Sleep, Count: func(testing.TB) int { return s.Count() }})
 			})
 		})
 	}

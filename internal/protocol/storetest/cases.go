@@ -261,7 +261,7 @@ func freed(t *testing.T, h Harness) {
 	r := newRig(t, h)
 	s, v := r.grant(3, "a")
 	slot := v.Slot.Record.Trimmed(coord.Grant{}, v.Slot.Record.NotBefore)
-	now := r.done(s, protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerFreed, Token: "a", Identity: slot.Identity})
+	now := r.done(s, protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerFreed, Token: "a"})
 	if now.Owned || now.Slot.Record != slot || s.Holds(now) {
 		t.Errorf("after a release: %+v", now)
 	}

@@ -26,6 +26,8 @@ type Harness struct {
 	Hide func(tb testing.TB, worker int)
 	// Full has the back end refuse to make any more records; nil: it cannot.
 	Full func(tb testing.TB)
+	// Count returns how many keys, nodes, rows or objects the namespace has in the back end.
+	Count func(tb testing.TB) int
 }
 
 // Case is one thing that a store does.
@@ -66,6 +68,8 @@ func Cases() []Case {
 		{"watching", watched},
 		{"watching a worker ID that is retired", watchedRetired},
 		{"a session is over", over},
+		{"an identity moves", moved},
+		{"what is stored stays bounded", bounded},
 	}
 }
 
@@ -179,10 +183,14 @@ func (r *rig) refused(s protocol.Session, c protocol.Change, want protocol.Confl
 
 // grantOf is the change that grants a worker ID which nobody ever had.
 func (r *rig) grantOf(meta protocol.Entry[protocol.Meta], worker int, token string) protocol.Change {
-	req := r.request(token)
-	slot := protocol.Candidate{ID: worker}.Granted(meta.Record, req, scale.Micro(r.now))
+	return r.grantTo(r.request(token), meta, protocol.Entry[protocol.Slot]{}, worker)
+}
+
+// grantTo is the change that grants a request a worker ID, of which this slot is stored.
+func (r *rig) grantTo(req coord.Request, meta protocol.Entry[protocol.Meta], before protocol.Entry[protocol.Slot], worker int) protocol.Change {
+	slot := protocol.Candidate{ID: worker, Slot: before.Record}.Granted(meta.Record, req, scale.Micro(r.now))
 	return protocol.Change{
-		Before: &protocol.View{Meta: meta}, Slot: &slot, Owner: protocol.OwnerTaken, Token: token, Identity: req.Identity, Settle: true,
+		Before: &protocol.View{Meta: meta, Slot: before}, Slot: &slot, Owner: protocol.OwnerTaken, Token: req.Token, Settle: true,
 	}
 }
 
@@ -199,7 +207,7 @@ func (r *rig) renewalOf(s protocol.Session, v *protocol.View) protocol.Change {
 	r.now++
 	slot := v.Slot.Record
 	slot.NotAfter, slot.Renewed = slot.NotAfter+10, scale.Micro(r.now)
-	c := protocol.Change{Before: v, Slot: &slot, Token: slot.Token, Identity: slot.Identity}
+	c := protocol.Change{Before: v, Slot: &slot, Token: slot.Token}
 	if !s.Holds(v) {
 		c.Owner, c.Replaced = protocol.OwnerTaken, slot.Token
 	}

@@ -110,8 +110,12 @@ func (s *session) Commit(_ context.Context, c protocol.Change) (protocol.Outcome
 	if c.Slot != nil {
 		s.slots[id] = put(s.slots[id], *c.Slot, s.at.Number)
 	}
-	if c.Identity != "" {
-		s.last[c.Identity] = id
+	taker, former := c.Identities()
+	if s.last[former] == id {
+		delete(s.last, former)
+	}
+	if taker != "" {
+		s.last[taker] = id
 	}
 	switch c.Owner {
 	case protocol.OwnerStays:

@@ -116,6 +116,8 @@ func Class(err error) sqldb.Class {
 		return sqldb.Duplicate
 	case 1146:
 		return sqldb.NoTables
+	case 1054:
+		return sqldb.NoColumn
 	case 1142, 1143, 1227:
 		return sqldb.Denied
 	case 1290, 1792, 1836:

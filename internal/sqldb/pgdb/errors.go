@@ -62,6 +62,8 @@ func Class(err error) sqldb.Class {
 		return sqldb.Duplicate
 	case "42P01":
 		return sqldb.NoTables
+	case "42703":
+		return sqldb.NoColumn
 	case "42501", "3F000":
 		return sqldb.Denied
 	case "25006", "55000": // a standby does not know its position either

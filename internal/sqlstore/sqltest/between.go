@@ -52,7 +52,7 @@ func Between(t *testing.T, d *Database) {
 // dump returns what puts a namespace back to what it is now.
 func (d *Database) dump(tb testing.TB, ns string) (restore func()) {
 	tb.Helper()
-	tables, copies := []string{"namespaces", "slots", "identities"}, "dump_"+newName()
+	tables, copies := []string{"namespaces", "slots"}, "dump_"+newName()
 	for _, table := range tables {
 		d.Exec(tb, "CREATE TABLE %s_%s AS SELECT * FROM unalike_%s WHERE namespace = '%s'", copies, table, table, ns)
 	}

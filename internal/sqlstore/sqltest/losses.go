@@ -153,7 +153,7 @@ func Dropped(t *testing.T, d *Database) {
 	c, _ := d.New(t, ns)
 	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
 	d.Exec(t, "DROP VIEW unalike_workers")
-	for _, table := range []string{"namespaces", "slots", "identities", "format"} {
+	for _, table := range []string{"namespaces", "slots", "format"} {
 		d.Exec(t, "DROP TABLE unalike_%s", table)
 	}
 	d.Exec(t, "DROP SEQUENCE unalike_tickets")

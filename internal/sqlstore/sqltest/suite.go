@@ -93,13 +93,26 @@ func Format(t *testing.T, d *Database) {
 	ns := newName()
 	c, _ := d.New(t, ns)
 	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
-	d.Exec(t, "INSERT INTO unalike_format (version) VALUES (2)")
-	defer d.Exec(t, "DELETE FROM unalike_format WHERE version = 2")
-	newcomer, _ := d.New(t, ns)
-	_, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(2))
-	drivertest.WantInvalid(t, "Acquire with newer tables", err, "format 2", "format 1")
-	_, err = newcomer.Renew(drivertest.Within(t), fresh(g), g.NotAfter)
-	drivertest.WantInvalid(t, "Renew with newer tables", err, "format 2")
+	refused := func(t *testing.T, acquire, renew string) {
+		t.Helper()
+		newcomer, _ := d.New(t, ns)
+		_, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(2))
+		drivertest.WantInvalid(t, "Acquire with other tables", err, acquire, "format 2")
+		_, err = newcomer.Renew(drivertest.Within(t), fresh(g), g.NotAfter)
+		drivertest.WantInvalid(t, "Renew with other tables", err, renew)
+	}
+	t.Run("newer", func(t *testing.T) {
+		d.Exec(t, "INSERT INTO unalike_format (version) VALUES (3)")
+		defer d.Exec(t, "DELETE FROM unalike_format WHERE version = 3")
+		refused(t, "format 3", "format 3")
+	})
+	t.Run("older", func(t *testing.T) {
+		d.Exec(t, "UPDATE unalike_format SET version = 1")
+		d.Exec(t, "ALTER TABLE unalike_slots RENAME COLUMN identity TO gone")
+		defer d.Exec(t, "UPDATE unalike_format SET version = 2")
+		defer d.Exec(t, "ALTER TABLE unalike_slots RENAME COLUMN gone TO identity")
+		refused(t, "other columns than those of format 2", "format 1")
+	})
 }
 
 // Prefix checks that namespaces of the same name, or in the same tables, know nothing of each

@@ -1,0 +1,79 @@
+package etcd_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+)
+
+// TestGrowth: an etcd that keeps everything grows by at most 400 bytes with each renewal, with
+// or without an identity.
+func TestGrowth(t *testing.T) {
+	t.Parallel()
+	const most = 400.0
+	holders, renewals := 32, 100
+	if testing.Short() {
+		renewals /= 5
+	}
+	for _, identity := range []string{"", "orders-7d9c6b5f4-abc"} {
+		t.Run("identity "+identity, func(t *testing.T) {
+			t.Parallel()
+			client := etcdtest.Start(t).Client(t)
+			c := newCoordinator(t, client, "orders", nil)
+			held := make([]coord.Grant, holders)
+			for i := range held {
+				req := request(capacity)
+				req.Holder = fmt.Sprintf("orders-7d9c6b5f4-abc%02d:1 (10.1.2.3)", i)
+				if identity != "" {
+					req.Identity = fmt.Sprintf("%s%02d", identity, i)
+				}
+				held[i] = mustAcquire(t, c, req)
+			}
+			before := inUse(t, client)
+			var renewing sync.WaitGroup
+			for _, g := range held {
+				renewing.Go(func() {
+					for range renewals {
+						var err error
+						if g, err = c.Renew(within(t), g, g.NotAfter+1); err != nil {
+							t.Error(err)
+							return
+						}
+					}
+				})
+			}
+			renewing.Wait()
+			per := float64(inUse(t, client)-before) / float64(holders*renewals)
+			t.Logf("%.0f bytes a renewal", per)
+			if per > most {
+				t.Errorf("the database has grown by %.0f bytes a renewal; at most %.0f are allowed", per, most)
+			}
+		})
+	}
+}
+
+// inUse is how many bytes of the database are in use, with everything that was written so far:
+// who asks for a snapshot has it all written.
+func inUse(t *testing.T, client *clientv3.Client) int64 {
+	t.Helper()
+	snapshot, err := client.Snapshot(within(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.Copy(io.Discard, snapshot)
+	if err := errors.Join(err, snapshot.Close()); err != nil {
+		t.Fatal(err)
+	}
+	status, err := client.Status(within(t), client.Endpoints()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status.DbSizeInUse
+}

@@ -1,0 +1,84 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
+)
+
+// cycle grants a worker ID to an identity, and gives it back.
+func (r *rig) cycle(worker int, identity string) {
+	r.Helper()
+	req := r.request(fmt.Sprint(identity, " ", r.now))
+	req.Identity = identity
+	s := r.open(req.Token)
+	ask := r.ask(req.Token)
+	ask.Identity = identity
+	sv := r.survey(s, ask)
+	probed, err := s.Probe(context.Background(), []int{worker})
+	if err != nil || probed[0].Err != nil {
+		r.Fatalf("a probe of worker ID %d: %+v, %v", worker, probed, err)
+	}
+	v := r.done(s, r.grantTo(req, sv.Meta, probed[0].Slot, worker))
+	slot := v.Slot.Record.Trimmed(coord.Grant{}, v.Slot.Record.NotBefore)
+	r.done(s, protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerFreed, Token: req.Token})
+	s.End()
+}
+
+// last returns the worker ID that an identity had last, as a survey tells it.
+func (r *rig) last(identity string) int {
+	r.Helper()
+	ask := r.ask(fmt.Sprint("who asks ", r.now))
+	ask.Identity = identity
+	s := r.open(ask.Token)
+	defer s.End()
+	return r.survey(s, ask).Last
+}
+
+func moved(t *testing.T, h Harness) {
+	r := newRig(t, h)
+	for _, step := range []struct {
+		worker   int
+		identity string // that has it now
+		a, b     int    // what a and b had last then
+	}{
+		{3, "a", 3, -1},
+		{4, "a", 4, -1},
+		{3, "b", 4, 3}, // a has moved on
+		{4, "b", -1, 4},
+		{4, "a", 4, -1},
+		{4, "", -1, -1},
+	} {
+		r.cycle(step.worker, step.identity)
+		if a, b := r.last("a"), r.last("b"); a != step.a || b != step.b && !(step.b == -1 && b == 3) {
+			t.Errorf("after %q had worker ID %d, the last of a is %d and of b %d; want %d and %d", step.identity, step.worker, a, b, step.a, step.b)
+		}
+	}
+}
+
+func bounded(t *testing.T, h Harness) {
+	const few, most = 4, 20
+	cycles := 1000
+	if testing.Short() {
+		cycles = 100
+	}
+	r := newRig(t, h)
+	for i := range cycles {
+		r.cycle(i%few, fmt.Sprint("orders-", i))
+	}
+	if n := h.Count(t); n > most {
+		t.Errorf("%d cycles with new identities on %d worker IDs have left %d behind; at most %d are allowed", cycles, few, n, most)
+	}
+	for i := cycles - few - 1; i < cycles; i++ {
+		want := i % few
+		if i < cycles-few {
+			want = -1
+		}
+		if got := r.last(fmt.Sprint("orders-", i)); got != want {
+			t.Errorf("identity %d of %d had worker ID %d last; want %d", i, cycles, got, want)
+		}
+	}
+}
