@@ -76,11 +76,16 @@ func (e *NoWorkerIDError) Unwrap() error { return ErrNoWorkerID }
 type QuarantinedError struct {
 	Namespace string
 	Until     time.Time // when the floor is passed
+	Reason    string    // what else is known of why; empty: nothing
 }
 
 // Error says until when nothing is granted.
 func (e *QuarantinedError) Error() string {
-	return fmt.Sprintf("%v: nothing is granted in namespace %q before %s; service resumes by itself", ErrQuarantined, e.Namespace, e.Until.UTC().Format(time.RFC3339Nano))
+	text := fmt.Sprintf("%v: nothing is granted in namespace %q before %s; service resumes by itself", ErrQuarantined, e.Namespace, e.Until.UTC().Format(time.RFC3339Nano))
+	if e.Reason != "" {
+		text += "; " + e.Reason
+	}
+	return text
 }
 
 // Unwrap returns [ErrQuarantined].

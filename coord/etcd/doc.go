@@ -79,16 +79,15 @@
 // A holder with a clock far ahead would push the end of its slot's window into the
 // future, where it helps nobody. So a newcomer compares its clock with the holders':
 // each renewal stores the holder's time. If there are two holders or more, a newcomer
-// whose clock is behind the median of their last renewals, or more than a TTL ahead
-// of it, by more than [Options.SkewBound] is refused with a [coord.ClockSkewError]. With
-// fewer holders nobody can say whose clock is wrong. A slot whose window reaches
-// further than [MaxHorizon], or what the namespace was declared with, and the bound is not
-// granted any more; retire its worker ID.
+// whose clock agrees with none of them, give or take [Options.SkewBound] and their TTL, is
+// refused with a [coord.ClockSkewError]. With fewer holders nobody can say whose clock is
+// wrong. A slot whose window reaches further than [MaxHorizon], or what the namespace was
+// declared with, and the bound is not granted any more; retire its worker ID.
 //
 // A dead holder is no clock: leases stand still while etcd is down, so that after an
-// outage those of the dead live on for one TTL. Only holders that have renewed since the
-// newcomer's first look refuse it for good. Until there are two of them, the error says
-// by when the leases of the others have ended, and generators wait for that.
+// outage those of the dead live on for one TTL. As long as a lease stands whose holder has
+// not renewed within its TTL, the error says by when it has ended, and generators wait for
+// that.
 //
 // Where all programs run on one machine, [Options.OneMachine] turns this off.
 //
@@ -96,25 +95,22 @@
 //
 // Uniqueness holds for as long as committed writes survive. Where they do not, a
 // backup restored or a data folder rolled back, the windows of that time are not on
-// record. The driver notices when the revision of the cluster, of the namespace or of a
-// slot falls, when the cluster has another ID than the namespace remembers, when a
-// namespace or a slot that it knew is gone or was made again, and when a generation was
-// granted twice. It then raises the floor: nothing is granted or extended
-// until [MaxHorizon], or what the namespace was declared with, and the skew bound have passed,
-// because no window that was lost reaches further. The namespace keeps a record of the loss. Whoever notices it later,
-// and has seen nothing since, does not raise the floor again.
+// record. The driver notices when the revision of the cluster or of a holder's slot falls,
+// when the cluster has another ID than the namespace remembers, when a namespace or a slot
+// that it knew is gone or was made again, and when a generation was granted twice. It then
+// raises the floor: nothing is granted or extended until [MaxHorizon], or what the namespace
+// was declared with, and the skew bound have passed, because no window that was lost reaches
+// further. The namespace keeps a record of the loss. Whoever notices it later, and has seen
+// nothing since, does not raise the floor again.
 //
-// Whose clock is far from those of the other holders, or has nobody to compare it with,
-// raises the floor so far that it protects at once whoever is right, and lowers it again
-// when two others have renewed since. So does any other holder whose clock says that the
-// floor is too far ahead. Nobody lowers a floor because others are gone: that makes no
-// clock right. A wrong clock that no two others contradict raises the floor by as much
-// as it is wrong, and one that is so far ahead that the floor reaches the end of the
-// layout leaves nobody who could: then [Coordinator.Lower] is the way out.
+// The floor is raised at once, by the latest of this clock and of what the holders have said
+// at their last renewals. If one of these clocks is wrong, the floor may be too far ahead.
+// It is not lowered by itself: the error says so, and [Coordinator.Lower] is the way out.
 //
-// What has no memory cannot notice. A process that starts on a cluster that was rolled
-// back takes it as it is, until a holder from before renews. After a restore,
-// therefore, call [Coordinator.Quarantine] with the zero time before anything else
+// What has no memory cannot notice. Leases come back with the data: while one of them stands
+// whose holder has not renewed within its TTL, nothing is granted, for one TTL at most. That
+// leaves holders who live the time to notice. If the data are younger than that, or nobody has
+// survived, call [Coordinator.Quarantine] with the zero time before anything else
 // starts; restore with a new cluster token (etcdutl snapshot restore
 // --initial-cluster-token) and with --bump-revision and --mark-compacted. A namespace
 // whose keys were all deleted looks like a new one to whoever did not know it: do not

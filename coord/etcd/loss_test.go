@@ -76,25 +76,6 @@ func TestGenerationGrantedTwice(t *testing.T) {
 	}
 }
 
-// A slot whose generation is right but which was made again is proof of a loss.
-func TestSlotMadeAgain(t *testing.T) {
-	t.Parallel()
-	server := etcdtest.Start(t)
-	ns := rand.Text()
-	client := server.Client(t)
-	c := newCoordinator(t, server.Client(t), ns, nil)
-	g := mustAcquire(t, c, request(1))
-	key := slotKey(ns, 0)
-	value := stored(t, client, key)
-	if _, err := client.Delete(within(t), key); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.Put(within(t), key, value); err != nil {
-		t.Fatal(err)
-	}
-	quarantined(t, c, g, tickNow())
-}
-
 // A holder and a newcomer of a namespace that was deleted, and made again by others,
 // know that it is another one.
 func TestNamespaceMadeAgain(t *testing.T) {

@@ -90,7 +90,7 @@ func New(client *clientv3.Client, namespace string, opts Options) (*Coordinator,
 	st := &store{client: client, keys: keyspace(root + namespace + "/"), log: logs.Or(opts.Logger), room: room{next: lifetime.Now().Add(roomEvery)}}
 	p, err := protocol.New(st, protocol.Settings{
 		Driver: "etcd", Title: "the etcd cluster", Namespace: namespace, Place: placeOf(client, namespace), Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
-		SkewBound: opts.SkewBound, OneMachine: opts.OneMachine, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
+		SkewBound: opts.SkewBound, OneMachine: opts.OneMachine, Outlives: true, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
 	})
 	if err != nil {
 		return nil, err

@@ -31,7 +31,6 @@ func TestClockSkew(t *testing.T) {
 		{"ahead by less than a TTL", 10 * time.Second, 5, false},
 		{"ahead", 30 * time.Second, 5, true},
 		{"far ahead", 10 * year, 2, true},
-		{"far ahead of one", 10 * year, 1, false},
 		{"far ahead of nobody", 10 * year, 0, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -61,7 +60,8 @@ func TestClockSkew(t *testing.T) {
 	}
 }
 
-// TestOneWrongPeer: the median does not care.
+// TestOneWrongPeer: one holder whose clock is wrong keeps nobody from starting whose clock is
+// right.
 func TestOneWrongPeer(t *testing.T) {
 	server := etcdtest.Start(t)
 	ns := rand.Text()
@@ -70,9 +70,6 @@ func TestOneWrongPeer(t *testing.T) {
 	c := newCoordinator(t, server.Client(t), ns, nil)
 	for range 2 {
 		mustAcquire(t, c, request(capacity))
-	}
-	if g, err := c.Acquire(within(t), at(1000*time.Hour)); !errors.Is(err, coord.ErrClockSkew) {
-		t.Errorf("a second one with that clock: %v, %v; want %v", g, err, coord.ErrClockSkew)
 	}
 	mustAcquire(t, c, request(capacity))
 }

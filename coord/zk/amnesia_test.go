@@ -106,25 +106,26 @@ func TestRolledBack(t *testing.T) {
 }
 
 // TestElectionAfterALoss: an election after a restore gives transactions higher numbers
-// than before. Who holds nothing notices the loss by the number of its next ticket.
+// than before. A holder notices the loss by its slot.
 func TestElectionAfterALoss(t *testing.T) {
 	t.Parallel()
 	server := zktest.StartEnsemble(t, 1, zktest.Options{}).Servers[0]
 	ns := rand.Text()
 	c := newCoordinator(t, []string{server.Addr}, ns, nil)
-	if err := c.Init(within(t), space()); err != nil {
-		t.Fatal(err)
-	}
+	g := mustAcquire(t, c, request(3))
 	rollBack := restorable(t, server)
-	lost := mustAcquire(t, newCoordinator(t, []string{server.Addr}, ns, nil), request(2))
-	g := mustAcquire(t, c, request(2))
-	if err := c.Release(within(t), g, g.NotAfter); err != nil {
+	lost := mustAcquire(t, newCoordinator(t, []string{server.Addr}, ns, nil), request(3))
+	g, err := c.Renew(within(t), g, g.NotAfter+1)
+	if err != nil {
 		t.Fatal(err)
 	}
 	rollBack()
 	before := tickNow()
+	if h, err := c.Renew(within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrQuarantined) {
+		t.Errorf("Renew of %v after the loss: %v, %v", g, h, err)
+	}
 	for range 2 {
-		if h := mustAcquire(t, c, request(2)); h.NotBefore < before+ward || h.NotBefore < max(lost.NotAfter, g.NotAfter) {
+		if h := mustAcquire(t, c, request(3)); h.NotBefore < before+ward || h.NotBefore < max(lost.NotAfter, g.NotAfter) {
 			t.Errorf("%v was granted after the loss, which forgot %v and %v; want from %d on", h, lost, g, before+ward)
 		}
 	}

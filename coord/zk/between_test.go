@@ -51,11 +51,11 @@ func TestLossBetween(t *testing.T) {
 		if err := r.Release(within(t), g, g.NotBefore); err != nil {
 			t.Fatal(err)
 		}
-		g = mustAcquire(t, r, request(1)) // when its slot was made is known
+		g = mustAcquire(t, r, request(1))
 		r.Rob(zktest.OpMulti, 1, false)
-		// The same value, in a slot that was made anew.
+		// A slot that was made anew, with a window that ends earlier.
 		r.Before(zktest.OpSet, func() {
-			r.direct.forge(t, slotPath(r.namespace, 0), func(map[string]any) {})
+			r.direct.forge(t, slotPath(r.namespace, 0), func(fields map[string]any) { fields["notAfter"] = g.NotAfter - 1 })
 		})
 		h, err := r.Renew(within(t), g, g.NotAfter+1000)
 		if stole := r.Heal(); stole != 1 || !errors.Is(err, coord.ErrQuarantined) {

@@ -44,7 +44,7 @@ func New(servers []string, namespace string, opts Options) (*Coordinator, error)
 	}
 	p, err := protocol.New(st, protocol.Settings{
 		Driver: "zookeeper", Title: "the ZooKeeper ensemble", Namespace: namespace, Place: driver.JoinPlace("zk", append(slices.Sorted(slices.Values(addresses)), opts.Chroot, namespace)...), Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
-		SkewBound: opts.SkewBound, ServerClock: true, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
+		SkewBound: opts.SkewBound, ServerClock: true, Outlives: true, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
 	})
 	if err != nil {
 		return nil, err

@@ -93,8 +93,9 @@
 //  4. One transaction on the first slot whose window opens in time: meta is as it was
 //     read, there is no owner and no such token, the slot is as it was read.
 //
-// That makes four round trips, whether none or a thousand worker IDs are held, and a fifth
-// if another identity had the worker ID: what leads from that one to it is deleted. Others
+// That makes four round trips if no worker ID is held, and five with one that asks holders for
+// a sign of life, however many there are; one more if another identity had the worker ID: what
+// leads from that one to it is deleted. Others
 // who take the same slot at the same moment cost one more each; the first acquisition
 // in a namespace makes its nodes. A renewal is one round trip, and so is a release.
 //
@@ -124,7 +125,7 @@
 // push a window further than [MaxHorizon], or what the namespace was declared with, and the
 // bound ahead of the leader's clock, whatever the holder's clock says. A slot whose window reaches further than that is not
 // granted any more; retire its worker ID. After a loss the leader's time counts for the
-// floor, and an operator whose clock is wrong is refused with coord.ErrClockSkew before
+// floor if it differs from this clock, and an operator whose clock is wrong is refused with coord.ErrClockSkew before
 // anything is written. [Coordinator.Lower] lowers a floor that reaches too far all the
 // same.
 //
@@ -132,27 +133,26 @@
 //
 // Uniqueness holds for as long as committed writes survive. Where they do not, a
 // backup restored or a data folder rolled back, the windows of that time are not on
-// record. The driver notices when a write gets a transaction number that is not above
-// all that were seen before, those in the answers to pings among them, when a ticket is
-// not above those that were seen before, when the version or the generation of a slot
-// falls, when a generation has another token or a shorter window, when a slot or the
-// namespace was made anew or is gone, and when the record of the namespace is an earlier
-// one or that of another namespace. It then raises the floor: nothing is granted or
+// record. The driver notices when the version or the generation of a holder's slot falls,
+// when a generation has another token or a shorter window, when a slot or the namespace is
+// gone, when the namespace is another one, and when a write gets a transaction number that is
+// not above all that were seen before. It then raises the floor: nothing is granted or
 // extended until [MaxHorizon], or what the namespace was declared with, and the skew bound
-// have passed, because no window that was lost reaches further. A floor that the process knew is put back as well. The floor is
-// raised once for each loss: meta has a record of the last one.
+// have passed, because no window that was lost reaches further. A floor that the process knew
+// is put back as well. The floor is raised once for each loss: meta has a record of the last
+// one.
 //
 // A server refuses clients that have seen later transactions than its own, without
 // saying why. The client library would try for ever; here, a session without a
 // connection is given up after its TTL, and the next one, which the server takes,
 // shows the loss.
 //
-// What has no memory cannot notice. A process that starts on an ensemble that was
-// rolled back takes it as it is. And an ensemble that elects a new leader after a
-// restore may count its transactions from a higher number than before, so that only
-// the slots of holders from before show the loss, and the tickets of those who acquire
-// again before as many were drawn as are lost. After a restore, therefore, call
-// [Coordinator.Quarantine] before anything else starts; docs/runbooks/zookeeper.md has
+// What has no memory cannot notice, and an ensemble that elects a new leader after a restore
+// counts its transactions from a higher number than before, so that only the slots of holders
+// from before show the loss. Sessions come back with the data: while one of them stands whose
+// holder has not renewed within its TTL, nothing is granted, for one TTL at most. That leaves
+// holders who live the time to notice. If the data are younger than that, or nobody has
+// survived, call [Coordinator.Quarantine] before anything else starts; docs/runbooks/zookeeper.md has
 // the steps. Do not delete namespaces that are in use, or wait [MaxHorizon], or what they were
 // declared with, after the last holder has ended.
 //

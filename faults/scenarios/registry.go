@@ -26,6 +26,7 @@ func All() []stage.Scenario {
 		space,
 		badClocks,
 		rollbacks,
+		oldCopies,
 		deleted,
 		tables,
 		objects,

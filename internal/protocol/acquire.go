@@ -124,27 +124,29 @@ func (a *acquisition) round(ctx context.Context) (*View, error) {
 	if err := a.readDeclared(ctx, s); err != nil {
 		return nil, err
 	}
-	if sv == nil || !a.detector.sound(sv.era) || lifetime.Since(sv.ended) >= a.req.TTL {
+	if sv == nil || !a.detector.sound(sv.losses) || lifetime.Since(sv.ended) >= a.req.TTL {
 		if sv, err = a.survey(ctx, s, a.ask()); err != nil {
 			return nil, err
 		}
 	}
-	// Before clocks are compared: whose clock is wrong acquires nothing, and may have
-	// raised the floor.
-	if err := a.settleDoubt(ctx, s); err != nil {
-		return nil, err
-	}
 	if sv.Meta.Record.Fingerprint != a.req.Fingerprint {
 		return nil, &coord.LayoutMismatchError{Namespace: a.set.Namespace, Stored: sv.Meta.Record.Fingerprint, Wanted: a.req.Fingerprint}
 	}
-	next, compare := planAcquisition(sv, a.req, a.detector.loss() != "")
-	if compare {
-		if err := a.clocks.check(ctx, s, sv, sv.during(a.clock())); err != nil {
+	next := planAcquisition(sv, a.req, a.detector.memory().lost != "")
+	switch next {
+	case stepRaise:
+		return nil, cmp.Or(a.heal(ctx, s, a.clock()), errAgain)
+	case stepPick: // with a wrong clock, a window would reach far into the future
+		if reach := a.Coordinator.reach(s, sv.Meta.Record); sv.Meta.Record.tooFar(reach) && !sv.Meta.Record.Closed() {
+			return nil, sv.Meta.Record.Quarantined(a.set.Namespace, reach)
+		}
+		clock := sv.during(a.clock())
+		if err := a.checkClock(sv, clock); err != nil {
 			return nil, err
 		}
-	}
-	if next == stepRaise {
-		return nil, cmp.Or(a.heal(ctx, s, a.clock()), errAgain)
+		if err := a.awaitLife(ctx, s, sv, clock); err != nil {
+			return nil, err
+		}
 	}
 	// Not before: who asks for too much may be the only one who knows what was lost, and then
 	// the namespace is declared again with it.
@@ -163,7 +165,7 @@ func (a *acquisition) round(ctx context.Context) (*View, error) {
 
 // ask says what an acquisition's survey is to read.
 func (a *acquisition) ask() Ask {
-	return Ask{Token: a.req.Token, Identity: a.req.Identity, Share: a.req.Workers, New: a.firstMeta(NewMeta(SpaceOf(a.req)), a.listed)}
+	return Ask{Token: a.req.Token, Identity: a.req.Identity, Share: a.req.Workers, New: a.firstMeta(NewMeta(SpaceOf(a.req)), a.listed, false)}
 }
 
 // pick looks at free worker IDs, some at a time, until one can be granted. The error is
@@ -348,11 +350,13 @@ func (a *acquisition) shuffle(c []Candidate, floor int64) {
 // grant is the one atomic step. It returns what was granted, or what is in the way.
 func (a *acquisition) grant(ctx context.Context, s Session, sv *Survey, cand Candidate) (granted *View, _ Outcome, _ error) {
 	a.keep(nil) // it is used up
-	slot := cand.Granted(sv.Meta.Record, a.req, a.clock())
+	req := a.req
+	req.Until = a.clamped(s, sv.Meta.Record, req.Until)
+	slot := cand.Granted(sv.Meta.Record, req, a.clock())
 	out, unsound, err := a.commit(ctx, s, Change{
-		Before: &View{Meta: sv.Meta, Slot: a.slots[cand.ID], era: sv.era},
+		Before: &View{Meta: sv.Meta, Slot: a.slots[cand.ID], losses: sv.losses},
 		Slot:   &slot, Owner: OwnerTaken, Token: a.req.Token, Settle: sv.Origin == "",
-	})
+	}, nil)
 	switch {
 	case err != nil:
 		a.doubtful(a.t)
@@ -383,7 +387,7 @@ func (a *acquisition) resolve(ctx context.Context, s Session, cause error) (*Vie
 // regrant returns the grant that the token holds already. If its lease has ended, the
 // next renewal puts that back.
 func (a *acquisition) regrant(ctx context.Context, s Session, worker int) (*View, error) {
-	v, err := a.look(ctx, s, worker, a.req.Token)
+	v, err := a.look(ctx, s, worker, a.req.Token, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -392,12 +396,12 @@ func (a *acquisition) regrant(ctx context.Context, s Session, worker int) (*View
 	case stray:
 		s.End()
 		return nil, errAgain
-	case !a.detector.sound(v.era):
+	case !a.detector.sound(v.losses):
 		return nil, errAgain
 	case granted:
 		return v, nil
 	}
-	if _, _, err := a.commit(ctx, s, giveBack); err != nil {
+	if _, _, err := a.commit(ctx, s, giveBack, nil); err != nil {
 		return nil, err
 	}
 	return nil, errAgain

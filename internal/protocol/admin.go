@@ -25,7 +25,7 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 		return fmt.Errorf("%w: Space: %w", coord.ErrInvalid, err)
 	}
 	return c.admin(ctx, "declare the namespace new", func(ctx context.Context, s Session) error {
-		sv, err := c.survey(ctx, s, Ask{New: c.firstMeta(meta, nil)})
+		sv, err := c.survey(ctx, s, Ask{New: c.firstMeta(meta, nil, true)})
 		if err != nil {
 			return err
 		}
@@ -39,13 +39,13 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 
 // Quarantine implements [coord.Admin]. With the zero time the operator says that the back
 // end may have lost writes: that is on record then, and those who notice it later do not
-// raise the floor again. If this machine's clock is wrong, it is refused with a
-// [*coord.ClockSkewError]; as long as the holders who say so may be dead, Quarantine
-// waits.
+// raise the floor again. If this machine's clock differs from the back end's, it is refused
+// with a [*coord.ClockSkewError].
 func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
-	return c.changeFloor(ctx, "raise the floor", func(meta Meta, now int64) (Meta, error) {
+	clock := func(s Session, sv *Survey, now int64) (int64, error) { return c.floorClock(s, sv, now, true) }
+	return c.changeFloor(ctx, "raise the floor", clock, func(meta Meta, now int64) (Meta, error) {
 		if until.IsZero() {
-			return meta.AfterLoss(c.detector.known(), now, c.horizon(), c.set.SkewBound), nil
+			return meta.AfterLoss(c.detector.memory().meta, now, c.horizon(), c.set.SkewBound), nil
 		}
 		return meta.Quarantine(until)
 	})
@@ -53,15 +53,15 @@ func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Tim
 
 // Lower implements [coord.Admin]. Clocks are compared as Quarantine does.
 func (c *Coordinator) Lower(ctx context.Context) (time.Time, error) {
-	return c.changeFloor(ctx, "lower the floor", func(meta Meta, now int64) (Meta, error) {
+	return c.changeFloor(ctx, "lower the floor", c.lowerClock, func(meta Meta, now int64) (Meta, error) {
 		return meta.Lowered(now, c.horizon(), c.set.SkewBound)
 	})
 }
 
-// changeFloor changes the namespace's record by an operator's wish, and returns the floor
+// changeFloor changes the namespace's record by an operator's wish and by a clock, and returns the floor
 // that holds then. Nothing is written if nothing changes, or if this machine's clock is
 // wrong.
-func (c *Coordinator) changeFloor(ctx context.Context, what string, change func(meta Meta, now int64) (Meta, error)) (time.Time, error) {
+func (c *Coordinator) changeFloor(ctx context.Context, what string, clock func(s Session, sv *Survey, now int64) (int64, error), change func(meta Meta, now int64) (Meta, error)) (time.Time, error) {
 	var floor time.Time
 	err := c.admin(ctx, what, func(ctx context.Context, s Session) error {
 		sv, err := c.survey(ctx, s, Ask{})
@@ -71,14 +71,15 @@ func (c *Coordinator) changeFloor(ctx context.Context, what string, change func(
 		if !sv.Meta.There() {
 			return fmt.Errorf("%w: there is no such namespace; declare it with Init first", coord.ErrInvalid)
 		}
-		if err := c.clocks.check(ctx, s, sv, sv.during(c.now())); err != nil {
-			return err
-		}
-		meta, err := change(sv.Meta.Record, c.seen(s))
+		now, err := clock(s, sv, c.now())
 		if err != nil {
 			return err
 		}
-		if c.detector.loss() != "" && meta.Loss.Nonce == sv.Meta.Record.Loss.Nonce {
+		meta, err := change(sv.Meta.Record, now)
+		if err != nil {
+			return err
+		}
+		if c.detector.memory().lost != "" && meta.Loss.Nonce == sv.Meta.Record.Loss.Nonce {
 			// What was noticed goes on record first: under a floor that is higher, nothing else
 			// tells how far the windows reach that were lost.
 			if err := c.heal(ctx, s, 0); err != nil {
@@ -105,7 +106,7 @@ func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
 	}
 	var refused *View // what a change was refused for that took it to be stored
 	return c.admin(ctx, fmt.Sprintf("retire worker ID %d", workerID), func(ctx context.Context, s Session) error {
-		v, err := c.look(ctx, s, workerID, "")
+		v, err := c.look(ctx, s, workerID, "", nil)
 		if err != nil {
 			return err
 		}
@@ -113,7 +114,7 @@ func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
 		if already || err != nil {
 			return err
 		}
-		out, _, err := c.commit(ctx, s, change)
+		out, _, err := c.commit(ctx, s, change, nil)
 		if out.Damage != nil && refused != nil && refused.same(v) {
 			return out.Damage
 		}
@@ -131,13 +132,12 @@ func done(out Outcome, err error) error {
 }
 
 // admin makes a change to the namespace in a session that ends with it. The change is
-// made again if something else was changed meanwhile, and while it cannot tell whose
-// clock is right.
+// made again if something else was changed meanwhile.
 func (c *Coordinator) admin(ctx context.Context, what string, change func(context.Context, Session) error) error {
 	return c.visit(ctx, what, func(ctx context.Context, s Session) error {
 		for n := 0; ; n++ {
 			err := change(ctx, s)
-			if skew, ok := errors.AsType[*coord.ClockSkewError](err); !errors.Is(err, errAgain) && (!ok || skew.Until.IsZero()) {
+			if !errors.Is(err, errAgain) {
 				return err
 			}
 			if ended := c.pause(ctx, n); ended != nil {
@@ -196,14 +196,10 @@ func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 
 // list reads a listing in a session, and takes note of what it shows.
 func (c *Coordinator) list(ctx context.Context, s Session, slots bool) (*Listing, error) {
-	at := c.detector.sight()
+	at := c.detector.memory()
 	l, err := s.List(ctx, slots)
-	if err == nil {
-		meta := &l.Meta
-		if l.Number == 0 { // it may be older than what was seen before
-			meta = nil
-		}
-		c.detector.learn(at, l.Position, meta, c.seen(s))
+	if err == nil && l.Number != 0 { // else it may be older than what was seen before
+		c.detector.learn(at, answer{Position: l.Position, meta: &l.Meta}, c.seen(s))
 	}
 	return l, err
 }

@@ -2,6 +2,7 @@ package protocol_test
 
 import (
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -19,8 +20,6 @@ type between struct {
 	tap    func(call string)           // has p's calls of a kind fail; "": none
 	during func(call string, f func()) // has something happen while p's first call of a kind is under way
 }
-
-var errNoAnswer = errors.New("no answer")
 
 // noticed returns a process that has noticed a loss, back to a state that restore puts the
 // server back to once more.
@@ -105,31 +104,6 @@ func TestFloorSeenBetweenLosses(t *testing.T) {
 	})
 }
 
-// TestSeenBetweenLosses: what a process sees between a loss that it has noticed and its
-// dealing with that shows a second one, which the record of the first does not settle.
-func TestSeenBetweenLosses(t *testing.T) {
-	inOurTime(t, func(t *testing.T) {
-		b, _ := noticed(t)
-		operator, _ := tap(t, b.server, nil)
-		if _, err := operator.Quarantine(t.Context(), time.Time{}); err != nil {
-			t.Fatal(err)
-		}
-		first, restore := b.server.Meta().Loss, b.server.Snapshot()
-		time.Sleep(3 * time.Minute)
-		x, _ := tap(t, b.server, nil)
-		lost, err := x.Acquire(t.Context(), within("x", coord.Range{First: 1, Count: 1}))
-		if err != nil || lost.NotAfter <= first.Floor {
-			t.Fatalf("%v, %v; the floor is %d", lost, err, first.Floor)
-		}
-		b.looks(t, "survey")
-		restore()
-		b.deals(t)
-		if got := b.server.Meta(); got.Loss.Nonce == first.Nonce || got.Floor < lost.NotAfter {
-			t.Errorf("%v was lost after the first loss, and the namespace is %+v", lost, got)
-		}
-	})
-}
-
 // TestLossSettledAfterSeen: what is seen after a loss that was dealt with shows nothing, if
 // there was no second one.
 func TestLossSettledAfterSeen(t *testing.T) {
@@ -175,7 +149,7 @@ func TestSeenWhileTheFloorIsRaised(t *testing.T) {
 			return lost.NotAfter
 		},
 	}
-	for _, slow := range []string{"survey", "commit"} {
+	for _, slow := range []string{"survey"} {
 		for what, see := range seen {
 			for how, lose := range losses {
 				t.Run(slow+", "+what+", "+how, func(t *testing.T) {
@@ -205,5 +179,82 @@ func TestSeenWhileTheFloorIsRaised(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestTwoCallsDealWithALoss: two calls of a process raise the floor at once. The second finds
+// that it is done, and writes nothing.
+func TestTwoCallsDealWithALoss(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		b, _ := noticed(t)
+		var done protocol.Meta
+		b.during("survey", func() {
+			b.deals(t)
+			done = b.server.Meta()
+			time.Sleep(time.Second)
+		})
+		b.deals(t)
+		if got := b.server.Meta(); done.Loss.Nonce == "" || got != done {
+			t.Errorf("one call has stored %+v, and another %+v", done, got)
+		}
+	})
+}
+
+// TestNoticedInTheMiddle: another call of a process notices a loss while the answer to a call is
+// under way. What that was granted, or extended, is not used.
+func TestNoticedInTheMiddle(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer string // that is under way
+		call   func(t *testing.T, c *protocol.Coordinator, g coord.Grant) (coord.Grant, error)
+	}{
+		"Acquire": {"commit", func(t *testing.T, c *protocol.Coordinator, _ coord.Grant) (coord.Grant, error) {
+			return c.Acquire(t.Context(), wants("new"))
+		}},
+		"Acquire again": {"look", func(t *testing.T, c *protocol.Coordinator, _ coord.Grant) (coord.Grant, error) {
+			return c.Acquire(t.Context(), wants("p"))
+		}},
+		"Renew": {"commit", func(t *testing.T, c *protocol.Coordinator, g coord.Grant) (coord.Grant, error) {
+			return c.Renew(t.Context(), g, g.NotAfter+1)
+		}},
+		"Release": {"", func(t *testing.T, c *protocol.Coordinator, g coord.Grant) (coord.Grant, error) {
+			return coord.Grant{NotBefore: math.MaxInt64}, c.Release(t.Context(), g, g.NotBefore)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inOurTime(t, func(t *testing.T) {
+				server := memstore.NewServer("a")
+				c, st := tap(t, server, nil)
+				g, err := c.Acquire(t.Context(), wants("p"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				restore := server.Snapshot()
+				other, _ := tap(t, server, nil)
+				for _, token := range []string{"x", "y", "z"} {
+					if _, err := other.Acquire(t.Context(), wants(token)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if _, err := c.Inspect(t.Context()); err != nil { // it sees a number that is lost
+					t.Fatal(err)
+				}
+				if tt.answer == "" {
+					restore()
+				}
+				st.tap = func(call string, answered bool) error {
+					if call != tt.answer || !answered {
+						return nil
+					}
+					st.tap = nil
+					restore()
+					_, err := c.Inspect(t.Context())
+					return err
+				}
+				h, err := tt.call(t, c, g)
+				if floor := server.Meta().Floor; floor == 0 || err == nil && h.NotBefore < floor || err != nil && !errors.Is(err, coord.ErrQuarantined) {
+					t.Errorf("%v, %v; the floor is %d", h, err, floor)
+				}
+			})
+		})
 	}
 }

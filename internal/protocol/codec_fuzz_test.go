@@ -28,7 +28,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if m, err := Decode[Meta](b); sameBytes(t, b, m, err) {
 			m.Inspected()
-			_ = m.Quarantined("ns").Error()
+			_ = m.Quarantined("ns", 0).Error()
 			m.Ward(1_704_067_205_000_000, testHorizon, testBound)
 		}
 		if s, err := Decode[Slot](b); sameBytes(t, b, s, err) {

@@ -3,10 +3,11 @@ package protocol
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
 	"sync"
 	"time"
 
@@ -65,13 +66,12 @@ type Coordinator struct {
 	log      *slog.Logger
 	life     *lifetime.Life
 	detector *detector
-	clocks   *clocks
-	raising  chan struct{} // held while the floor is raised, so that it is raised once
 
 	mu      sync.Mutex // guards what follows
 	tenants map[string]*tenant
 	watches map[watchKey]*watched
 	looked  map[int]lastLook // at the leases of holders
+	silence *silence         // of the holders; nil: there is none
 }
 
 var (
@@ -85,13 +85,11 @@ var (
 // New returns a coordinator over a store. Errors wrap [coord.ErrInvalid].
 func New(store Store, s Settings) (*Coordinator, error) {
 	if s.Random == nil {
-		s.Random = rand.Int64N
+		s.Random = mathrand.Int64N
 	}
 	c := &Coordinator{
 		set: s, store: store, log: logs.Or(s.Logger),
-		detector: newDetector(s.MaxHorizon, s.SkewBound),
-		clocks:   &clocks{bound: s.SkewBound, oneMachine: s.OneMachine},
-		raising:  make(chan struct{}, 1),
+		detector: &detector{maxHorizon: s.MaxHorizon, skewBound: s.SkewBound},
 		tenants:  map[string]*tenant{},
 		watches:  map[watchKey]*watched{},
 		looked:   map[int]lastLook{},
@@ -115,7 +113,7 @@ func (c *Coordinator) rules() coord.LeaseRules {
 	if c.set.ShortOnly == "" {
 		rules.MaxDeclared = coord.LongestHorizon
 	}
-	if known := c.detector.known(); known != nil {
+	if known := c.detector.memory().meta; known != nil {
 		rules.Declared = known.Horizon(0)
 	}
 	return rules
@@ -206,11 +204,18 @@ func (c *Coordinator) checkRequest(req coord.Request) error {
 // now reads this machine's clock, in microseconds since 1970.
 func (c *Coordinator) now() int64 { return clock.Fresh(c.set.Clock) }
 
-// seen is the time of what is seen now: this machine's, unless the back end's clock says
-// that it is wrong.
-func (c *Coordinator) seen(s Session) int64 {
-	now, _, _ := c.clocks.forFloor(c.now(), s.Time(), nil) // there is no holder to be read
-	return now
+// seen is the time of what is seen now: the back end's, if it has a clock.
+func (c *Coordinator) seen(s Session) int64 { return cmp.Or(s.Time(), c.now()) }
+
+// reach is how far a right clock can have raised the floor by now, as far as the clock of the
+// back end or of this machine tells: there may have been longer horizons than are known.
+func (c *Coordinator) reach(s Session, meta Meta) int64 {
+	now := c.seen(s) + 2*c.set.SkewBound.Microseconds()
+	reach := meta.Ward(now, c.horizon(), c.set.SkewBound)
+	if meta.Loss.Found <= now {
+		reach = max(reach, meta.Loss.Floor)
+	}
+	return reach
 }
 
 // pause waits before a call looks again for the n-th time, counted from 0, because others
@@ -221,83 +226,153 @@ func (c *Coordinator) pause(ctx context.Context, n int) error {
 
 // survey makes a survey of a session, and takes note of what it shows.
 func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, error) {
-	at, began := c.detector.sight(), lifetime.Now()
+	at, began := c.detector.memory(), lifetime.Now()
 	made := at // before it was known what the namespace is to be made with
 	if anew := ask.New; anew != nil {
 		ask.New = func(now int64) Meta {
-			made = c.detector.sight()
+			made = c.detector.memory()
 			return anew(now)
 		}
 		ask.Again = func(now, floor int64) Meta { return c.madeFrom(ask.New(now), now, floor) }
 	}
-	sv, err := s.Survey(ctx, ask)
+	sv, err := s.Survey(ctx, c.firstLook(ask))
+	if err == nil && c.set.Forgets && ask.New != nil && !sv.Meta.There() {
+		sv.began, sv.ended = began, lifetime.Now()
+		if err := c.checkClock(sv, sv.during(c.now())); err != nil {
+			return nil, err
+		}
+		at, began = c.detector.memory(), lifetime.Now()
+		sv, err = s.Survey(ctx, ask)
+	}
 	if err != nil {
 		return nil, err
 	}
-	sv.era, sv.at, sv.began, sv.ended = at.era, at, began, lifetime.Now()
-	now := c.seen(s)
+	sv.began, sv.ended = began, lifetime.Now()
+	a, now := answer{Position: sv.Position, origin: sv.Origin, meta: &sv.Meta}, c.seen(s)
 	if sv.Made && sv.Meta.Record.Loss.Nonce != "" {
 		// This is how the loss of the old one is dealt with: it was made with a floor.
-		if era, ok := c.detector.forgive(made, sv.Position, sv.Meta, now); ok {
-			sv.era = era
-			c.madeAgain(sv)
+		if losses, ok := c.detector.deal(made.losses, a, now); ok {
+			sv.losses = losses
+			c.madeAgain(sv.Meta.Record)
 			return sv, nil
 		}
 	}
-	if sv.Origin != "" && sv.Origin != sv.Lineage {
-		c.detector.foreign(at.era, sv.Origin, sv.Lineage, now)
-	}
-	c.detector.learn(at, sv.Position, &sv.Meta, now)
+	sv.losses = c.detector.learn(at, a, now)
 	return sv, nil
 }
 
-// madeAgain takes note that a survey has made a namespace again that was gone.
-func (c *Coordinator) madeAgain(sv *Survey) {
-	if sv.Server == 0 && !c.set.OneMachine { // nobody's clock could be compared
-		c.clocks.setDoubt(doubt{number: sv.Number, when: lifetime.Now(), mine: true, loss: sv.Meta.Record.Loss.Nonce})
+// firstLook is a survey that makes no namespace yet, where that begins with a floor: a clock
+// that is wrong makes none.
+func (c *Coordinator) firstLook(ask Ask) Ask {
+	if c.set.Forgets {
+		ask.New, ask.Again = nil, nil
 	}
-	c.log.Error("the namespace was gone; it is made again, and nothing is granted until the windows that may be lost with it are over",
-		"namespace", c.set.Namespace, "until", sv.Meta.Record.floorEnds())
+	return ask
 }
 
-// look reads a view in a session, and takes note of what it shows.
-func (c *Coordinator) look(ctx context.Context, s Session, worker int, token string) (*View, error) {
-	at := c.detector.sight()
+// madeAgain tells that a survey has made a namespace with the floor of a loss.
+func (c *Coordinator) madeAgain(meta Meta) {
+	log := c.log.With("namespace", c.set.Namespace, "until", meta.floorEnds())
+	if meta.Born() {
+		log.Warn("the namespace is new, or all of it was lost: nothing is granted until the windows that may be lost with it are over; 'unalike init' before the first start spares the wait")
+		return
+	}
+	log.Error("the namespace was gone; it is made again, and nothing is granted until the windows that may be lost with it are over")
+}
+
+// firstMeta returns the record of a namespace that has to be made, see [Ask]. If this
+// coordinator remembers the namespace, or its caller has just seen it, it has not been new but
+// lost; and unless it is declared new, it may be, in a back end that forgets.
+func (c *Coordinator) firstMeta(meta Meta, seen *Meta, declared bool) func(now int64) Meta {
+	return func(now int64) Meta {
+		m, at := c.detector.memory(), ClockForFloor(c.now(), now, c.set.SkewBound)
+		switch known := cmp.Or(m.meta, seen); {
+		case known != nil:
+			if known.Fingerprint == meta.Fingerprint {
+				meta = *known
+			}
+			meta.Nonce = rand.Text()
+			meta = meta.AfterLoss(known, at, c.horizon(), c.set.SkewBound)
+			meta.Loss.Nonce = cmp.Or(m.drawn.Nonce, meta.Loss.Nonce)
+		case c.set.Forgets && !declared:
+			meta = meta.afterBirth(at, c.horizon(), c.set.SkewBound)
+		}
+		return meta
+	}
+}
+
+// askAgain asks for a survey that makes the namespace again if this coordinator remembers it.
+func (c *Coordinator) askAgain() Ask {
+	known := c.detector.memory().meta
+	if known == nil {
+		return Ask{}
+	}
+	return Ask{New: c.firstMeta(*known, nil, false)}
+}
+
+// madeFrom is the record of a namespace that was lost while its slots were not: they tell
+// the floor. Whatever else was known of it, nothing says that windows were not lost too.
+func (c *Coordinator) madeFrom(meta Meta, now, floor int64) Meta {
+	if meta.Loss.Nonce == "" {
+		meta = meta.AfterLoss(nil, ClockForFloor(c.now(), now, c.set.SkewBound), c.horizon(), c.set.SkewBound)
+	}
+	meta.Floor = max(meta.Floor, floor)
+	return meta
+}
+
+// look reads a view in a session, and takes note of what it shows. Mine is what was confirmed
+// of it before; nil: nothing.
+func (c *Coordinator) look(ctx context.Context, s Session, worker int, token string, mine *View) (*View, error) {
+	at := c.detector.memory()
 	v, err := s.Look(ctx, worker, token)
 	if err != nil {
 		return nil, err
 	}
-	c.noteView(at, v, c.seen(s))
+	c.note(at, v, mine, c.seen(s))
 	return v, nil
 }
 
-// noteView takes note of what a view shows that was read after a sight.
-func (c *Coordinator) noteView(at *sight, v *View, now int64) {
-	v.era, v.seen = at.era, now
-	if v.Origin != "" && v.Origin != v.Lineage {
-		c.detector.foreign(at.era, v.Origin, v.Lineage, now)
+// note takes note of what a view shows that was asked for when at was what had been seen.
+func (c *Coordinator) note(at memory, v, mine *View, now int64) {
+	a := answer{Position: v.Position, origin: v.Origin}
+	if !v.Kept {
+		a.meta = &v.Meta
 	}
-	meta := &v.Meta
-	if v.Kept {
-		meta = nil
+	if mine != nil && mine.losses == at.losses {
+		a.mine, a.slot = &mine.Slot, &v.Slot
 	}
-	c.detector.learn(at, v.Position, meta, now)
+	v.losses = c.detector.learn(at, a, now)
 }
 
-// commit makes a change in a session, and takes note of what its outcome shows. Unsound
-// says that it shows a loss, or that one was noticed since what the change is based on was
-// read: what was done may not be used.
-func (c *Coordinator) commit(ctx context.Context, s Session, change Change) (out Outcome, unsound bool, err error) {
-	at := c.detector.sight()
+// commit makes a change in a session, and takes note of what its outcome shows; mine is as in
+// look. Unsound says that it shows a loss, or that one was noticed since what the change is
+// based on was read: what was done may not be used.
+func (c *Coordinator) commit(ctx context.Context, s Session, change Change, mine *View) (out Outcome, unsound bool, err error) {
+	at := c.detector.memory()
 	if out, err = s.Commit(ctx, change); err != nil {
 		return out, false, err
 	}
 	now := c.seen(s)
-	c.detector.learn(at, out.Position, nil, now)
+	c.detector.learn(at, answer{Position: out.Position}, now)
 	if out.Now != nil {
-		c.noteView(at, out.Now, now)
+		c.note(at, out.Now, mine, now)
 	}
-	return out, !c.detector.sound(change.Before.era), nil
+	return out, !c.detector.sound(change.Before.losses), nil
+}
+
+// replaceMeta makes a change to the namespace's record as a survey has shown it. The
+// error is that of something else that has changed what belongs to the record.
+func (c *Coordinator) replaceMeta(ctx context.Context, s Session, sv *Survey, change Change) (Outcome, error) {
+	change.Before = &View{Position: sv.Position, Meta: sv.Meta, Origin: sv.Origin, Server: sv.Server, losses: sv.losses}
+	out, _, err := c.commit(ctx, s, change, nil)
+	if err != nil || out.Done || out.Damage == nil {
+		return out, err
+	}
+	again, err := c.survey(ctx, s, Ask{})
+	if err == nil && again.Meta.Version == sv.Meta.Version && again.Meta.Made == sv.Meta.Made {
+		return out, out.Damage
+	}
+	return out, err
 }
 
 // errAgain says that somebody else was faster.

@@ -21,19 +21,17 @@ const (
 	stepPick              // a free worker ID is granted
 )
 
-// planAcquisition returns what an acquisition does after a survey, and whether its clock
-// is compared with others before that: with a wrong one, a floor or a new window would
-// reach far into the future.
-func planAcquisition(sv *Survey, req coord.Request, lost bool) (next step, compare bool) {
+// planAcquisition returns what an acquisition does after a survey.
+func planAcquisition(sv *Survey, req coord.Request, lost bool) step {
 	switch {
 	case lost:
-		return stepRaise, true
+		return stepRaise
 	case sv.Worker >= 0:
-		return stepAgain, false
+		return stepAgain
 	case len(sv.Owned) >= req.Workers.Count:
-		return stepFull, false
+		return stepFull
 	}
-	return stepPick, true
+	return stepPick
 }
 
 // reaction is what an acquisition does after the grant of a candidate was refused.
@@ -130,7 +128,8 @@ func planRetire(v *View, worker int, now int64) (_ Change, already bool, _ error
 }
 
 // planInit returns the change that declares a namespace new. Its record stays as it is,
-// because a floor is never lowered. MaxHorizon is the driver's.
+// because a floor is never lowered, but for one that is there because nobody knew whether
+// the namespace is new. MaxHorizon is the driver's.
 func planInit(sv *Survey, namespace string, space coord.Space, maxHorizon time.Duration) (Change, error) {
 	meta := sv.Meta.Record
 	switch {
@@ -142,6 +141,7 @@ func planInit(sv *Survey, namespace string, space coord.Space, maxHorizon time.D
 	case sv.Slots > 0:
 		return Change{}, fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use another namespace", coord.ErrInvalid)
 	}
+	meta = meta.declaredNew()
 	return Change{Meta: &meta, Unused: true, Settle: true}, nil
 }
 

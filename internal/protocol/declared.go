@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -40,10 +41,10 @@ func (d *detector) horizon() time.Duration {
 
 // longest is horizon for a caller who holds mu.
 func (d *detector) longest() time.Duration {
-	if d.space == nil {
+	if d.m.meta == nil {
 		return d.maxHorizon
 	}
-	return d.space.Horizon(d.maxHorizon)
+	return d.m.meta.Horizon(d.maxHorizon)
 }
 
 // horizon is how far ahead a window can reach, as far as this process knows. What is stored
@@ -76,7 +77,7 @@ func (a *acquisition) readDeclared(ctx context.Context, s Session) error {
 	if _, long := lifetime.Ahead(a.req, a.set.MaxHorizon); !long || a.declared {
 		return nil
 	}
-	known := a.detector.known()
+	known := a.detector.memory().meta
 	if known == nil {
 		l, err := a.list(ctx, s, false)
 		if err != nil {
@@ -95,9 +96,26 @@ func (a *acquisition) readDeclared(ctx context.Context, s Session) error {
 // because two clocks differ, or one was set back after the caller read it. It is cut then.
 const clockStep = time.Minute
 
-// ward is the tick until which the namespace allows windows now, by a clock.
-func (r *renewal) ward(now int64) int64 {
-	return r.v.Meta.Record.Ward(now, r.set.MaxHorizon, r.set.SkewBound)
+// ward is the tick until which the namespace allows windows now, by a clock. A store that
+// forgets refuses what ends later in the step that writes.
+func (c *Coordinator) ward(meta Meta, now int64) int64 {
+	bound := c.set.SkewBound
+	if c.set.Forgets {
+		bound = 0
+	}
+	return meta.Ward(now, c.set.MaxHorizon, bound)
+}
+
+// clamped is the tick until which a window that is to reach another one is to: not further
+// than any right clock can want it. That is told by the back end's clock. Where it has none,
+// this coordinator's tells as long as the caller's is near it: it may have another one.
+func (c *Coordinator) clamped(s Session, meta Meta, until int64) int64 {
+	server := s.Time()
+	ward := c.ward(meta, cmp.Or(server, c.now()))
+	if server == 0 && until > ward+meta.Scale().TicksUp(clockStep.Microseconds()) {
+		return until
+	}
+	return min(until, ward)
 }
 
 // checkResumed refuses to resume a grant with a window that is longer than the namespace
@@ -105,23 +123,9 @@ func (r *renewal) ward(now int64) int64 {
 // has resumed it.
 func (r *renewal) checkResumed(s Session) error {
 	meta, now := r.v.Meta.Record, max(r.now(), s.Time())
-	if r.token == r.g.Token || r.until <= r.ward(now)+meta.Scale().TicksUp(clockStep.Microseconds()) {
+	if r.token == r.g.Token || r.until <= r.ward(meta, now)+meta.Scale().TicksUp(clockStep.Microseconds()) {
 		return nil
 	}
 	ahead := time.Duration(meta.Scale().Micro(r.until)-now) * time.Microsecond
 	return r.undeclared(ahead.Round(time.Second), r.v.Meta)
-}
-
-// clamped is the tick until which the window is to be extended: not further than any
-// right clock can want it. That is told by the back end's clock. Where it has none, this
-// coordinator's tells as long as the caller's is near it: it may have another one.
-func (r *renewal) clamped(s Session) int64 {
-	if server := s.Time(); server != 0 {
-		return min(r.until, r.ward(server))
-	}
-	ward := r.ward(r.now())
-	if r.until > ward+r.v.Meta.Record.Scale().TicksUp(clockStep.Microseconds()) {
-		return r.until
-	}
-	return min(r.until, ward)
 }

@@ -12,20 +12,52 @@ import (
 // was noticed now, in microseconds since 1970, and with the record of that loss. It
 // never closes a namespace: whatever a clock says, the last tick stays above the floor.
 //
-// Now must come from a clock that was compared with others, see [ClockForFloor]. Known
+// Now must come from a clock that was compared with others, see floorClock. Known
 // is the namespace as the process that noticed the loss knew it before, nil if it did
 // not: a floor that it knew holds on, although the back end may have forgotten it, because
 // nobody can tell whether a clock was ahead that raised it, or this one is behind. So does
 // the longest horizon that the namespace was declared with.
 func (m Meta) AfterLoss(known *Meta, now int64, maxHorizon, skewBound time.Duration) Meta {
-	if known != nil && known.Fingerprint == m.Fingerprint {
-		m = m.declared(known.MaxHorizon)
-		m.Floor = max(m.Floor, known.Floor)
-		m.Base = max(m.Base, known.Base)
-	}
+	m = m.with(known)
 	ward := min(max(m.Ward(now, maxHorizon, skewBound), 0), m.LastTick-1)
 	m.Floor = max(m.Floor, ward)
 	m.Loss = Loss{Nonce: rand.Text(), Floor: ward, Found: now}
+	return m
+}
+
+// with returns the namespace with what is known of it besides: nil is nothing, and so is
+// what has another layout.
+func (m Meta) with(known *Meta) Meta {
+	if known != nil && known.Fingerprint == m.Fingerprint {
+		m = m.declared(known.MaxHorizon)
+		m.Floor, m.Base = max(m.Floor, known.Floor), max(m.Base, known.Base)
+	}
+	return m
+}
+
+// lacks reports whether less is on record than is known of the namespace. A floor that is no
+// operator's is that of an earlier loss: the record of a later one makes up for it.
+func (m Meta) lacks(known *Meta) bool {
+	return known != nil && known.Fingerprint == m.Fingerprint && (known.Base > m.Base || known.MaxHorizon > m.MaxHorizon)
+}
+
+// afterBirth returns the namespace with the floor of a loss, because it may have been there before.
+// Nothing shows that, and its nonce is the loss's: see [Meta.Born].
+func (m Meta) afterBirth(now int64, maxHorizon, skewBound time.Duration) Meta {
+	m = m.AfterLoss(nil, now, maxHorizon, skewBound)
+	m.Loss.Nonce = m.Nonce
+	return m
+}
+
+// Born reports whether the loss on record is that of a namespace which was made because
+// there was none: nothing else shows it.
+func (m Meta) Born() bool { return m.Loss.Nonce == m.Nonce }
+
+// declaredNew returns the namespace as it is when it is declared new.
+func (m Meta) declaredNew() Meta {
+	if m.Born() {
+		m.Floor, m.Loss = m.Base, Loss{}
+	}
 	return m
 }
 

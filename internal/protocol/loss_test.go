@@ -1,367 +1,258 @@
 package protocol
 
 import (
+	"cmp"
+	"context"
 	"testing"
+	"time"
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 )
 
-// metaAt is a namespace's record as it is read.
-func metaAt(made, version int64, change func(*Meta)) Entry[Meta] {
-	e := Entry[Meta]{Made: made, Version: version, Record: Meta{Nonce: "n"}}
-	if change != nil {
-		change(&e.Record)
-	}
-	return e
-}
+// found is when a loss was noticed, in microseconds since 1970.
+const found = 100_000_000
 
-// wrote is the position of a write with a number.
-func wrote(number int64) Position { return Position{Lineage: "a", Number: number, Wrote: true} }
-
-// TestDetector: what shows that writes were lost, and what does not.
-func TestDetector(t *testing.T) {
-	learn := func(d *detector, p Position) { d.learn(d.sight(), p, nil, 0) }
-	know := func(d *detector, m Entry[Meta]) { d.learn(d.sight(), Position{}, new(m), 0) }
-	anew := func(d *detector) { d.forgive(d.sight(), wrote(5), metaAt(1, 1, nil), 0) }
-	for _, tt := range []struct {
-		name string
-		do   func(d *detector)
-		lost bool
-	}{
-		{"numbers rise", func(d *detector) { learn(d, wrote(11)); learn(d, wrote(12)) }, false},
-		{"a number is read again", func(d *detector) { learn(d, wrote(11)); learn(d, Position{Lineage: "a", Number: 11}) }, false},
-		{"a number is written again", func(d *detector) { learn(d, wrote(11)); learn(d, wrote(11)) }, true},
-		{"a number falls", func(d *detector) { learn(d, wrote(12)); learn(d, wrote(11)) }, true},
-		{"answers are handled late", func(d *detector) { first := d.sight(); learn(d, wrote(12)); d.learn(first, wrote(11), nil, 0) }, false},
-		{"a write of the time before", func(d *detector) { at := d.sight(); anew(d); d.learn(at, wrote(1), nil, 0) }, false},
-		{"what was seen in the time before", func(d *detector) { learn(d, wrote(20)); anew(d); learn(d, wrote(6)) }, false},
-		{"another lineage", func(d *detector) { learn(d, wrote(11)); learn(d, Position{Lineage: "b", Number: 12}) }, true},
-		{"versions rise", func(d *detector) { know(d, metaAt(1, 1, nil)); know(d, metaAt(1, 2, nil)) }, false},
-		{"a version falls", func(d *detector) { know(d, metaAt(1, 2, nil)); know(d, metaAt(1, 1, nil)) }, true},
-		{"the namespace is gone", func(d *detector) { know(d, metaAt(1, 2, nil)); know(d, Entry[Meta]{}) }, true},
-		{"the namespace is there now", func(d *detector) { know(d, Entry[Meta]{}); know(d, metaAt(1, 2, nil)) }, false},
-		{"another namespace", func(d *detector) { know(d, metaAt(1, 2, nil)); know(d, metaAt(2, 2, nil)) }, true},
-		{"one that was made just now", func(d *detector) { know(d, metaAt(MadeUnknown, 0, nil)); know(d, metaAt(2, 2, nil)) }, false},
-		{"another nonce", func(d *detector) {
-			know(d, metaAt(1, 2, nil))
-			know(d, metaAt(1, 3, func(m *Meta) { m.Nonce = "other" }))
-		}, true},
-		{"a version comes again with another value", func(d *detector) {
-			know(d, metaAt(1, 2, nil))
-			next := metaAt(1, 2, nil)
-			next.Raw = []byte("another")
-			know(d, next)
-		}, true},
-		{"the base of the floor falls", func(d *detector) {
-			know(d, metaAt(1, 2, func(m *Meta) { m.Base = 1 }))
-			know(d, metaAt(1, 3, nil))
-		}, true},
-		{"a floor is lowered", func(d *detector) {
-			know(d, metaAt(1, 2, func(m *Meta) { m.Floor = 1 }))
-			know(d, metaAt(1, 3, nil))
-		}, false},
-		{"reads are handled late", func(d *detector) {
-			first := d.sight()
-			know(d, metaAt(1, 2, nil))
-			d.learn(first, Position{}, new(metaAt(1, 1, nil)), 0)
-			know(d, metaAt(1, 2, nil))
-		}, false},
-		{"a read of the time before", func(d *detector) {
-			know(d, metaAt(1, 2, nil))
-			first := d.sight()
-			anew(d)
-			d.learn(first, Position{}, new(metaAt(1, 1, nil)), 0)
-		}, false},
-		{"two namespaces, of which one was asked for before any was known", func(d *detector) {
-			first := d.sight()
-			know(d, metaAt(2, 2, nil))
-			d.learn(first, Position{}, new(metaAt(1, 1, func(m *Meta) { m.Nonce = "other" })), 0)
-		}, true},
-		{"a foreign namespace", func(d *detector) { d.foreign(d.sight().era, "a", "b", 0) }, true},
-		{"one that was foreign in the time before", func(d *detector) { d.foreign(d.sight().era-1, "a", "b", 0) }, false},
-	} {
-		d := newDetector(testHorizon, testBound)
-		d.learn(d.sight(), wrote(10), nil, 0)
-		tt.do(d)
-		if why := d.loss(); tt.lost != (why != "") {
-			t.Errorf("%s: %q; a loss: %t", tt.name, why, tt.lost)
-		}
-		era := d.sight().era
-		if d.sound(era) == tt.lost || d.sound(era-1) {
-			t.Errorf("%s: sound in this era: %t, in the one before: %t", tt.name, d.sound(era), d.sound(era-1))
-		}
-	}
-}
-
-// a layout whose ticks are milliseconds since 1970.
+// epochSpace has ticks that are milliseconds since 1970.
 var epochSpace = coord.Space{Fingerprint: "layout", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41, Capacity: 1}
 
-// TestSettled: a loss on record explains what was seen before it was found, by those who
-// did not know it then. It may come from a backup, made before a second loss.
-func TestSettled(t *testing.T) {
-	const found = 100_000_000
-	before := NewMeta(epochSpace)
-	lost := before.AfterLoss(nil, found, testHorizon, testBound)
-	for _, tt := range []struct {
-		name    string
-		meta    Meta  // known
-		metaAt  int64 // when that was read
-		seen    int64 // when write 100 was
-		settled bool
-	}{
-		{"seen before the loss", before, found - 2_001_001, found - 2_001_000, true},
-		{"seen so late before it that clocks may deceive", before, found - 2_000_001, found - 2_000_000, false},
-		{"seen after the loss, of which it did not know", before, found - 2, found + 5_000_000, false},
-		{"the loss was known", lost, found, found + 1, false},
-		{"the loss was known, by a clock that stepped back", lost, found - 3_000_001, found - 3_000_000, false},
-	} {
-		d := newDetector(testHorizon, testBound)
-		d.learn(d.sight(), wrote(90), nil, tt.metaAt)
-		d.learn(d.sight(), Position{}, &Entry[Meta]{Record: tt.meta, Made: 1, Version: 50}, tt.metaAt)
-		d.learn(d.sight(), wrote(100), nil, tt.seen)
-		d.learn(d.sight(), wrote(99), nil, found+60_000_000)
-		d.learn(d.sight(), wrote(120), nil, found+60_000_000) // what is seen after the proof is no evidence
-		if d.loss() == "" || d.settle(d.sight(), Position{}, Entry[Meta]{Record: lost, Made: 1, Version: 60}, 0) != tt.settled || (d.loss() == "") != tt.settled {
-			t.Errorf("%s: loss %q; settled: %t", tt.name, d.loss(), tt.settled)
-		}
-	}
+// lostAt is a namespace with the record of a loss.
+func lostAt(before Meta, nonce string, at int64) Meta {
+	m := before.AfterLoss(nil, at, testHorizon, testBound)
+	m.Loss.Nonce = nonce
+	return m
 }
 
-// TestEachProofIsSettled: of several proofs of a loss, none is left out, and what was
-// known of the floor is not missing.
-func TestEachProofIsSettled(t *testing.T) {
-	const found = 100_000_000
-	meta := NewMeta(epochSpace)
-	lost := Entry[Meta]{Made: 1, Record: meta.AfterLoss(nil, found, testHorizon, testBound)}
-	early, late := evidence{seen: found - 3_000_000}, evidence{seen: found + 1_000_000}
-	known := evidence{found - 3_000_000, lost.Record.Loss.Nonce}
-	for _, tt := range []struct {
-		name    string
-		proofs  []evidence
-		floor   int64 // that was known
-		base    int64
-		at      int64 // when that was seen
-		settled bool
-	}{
-		{"none", nil, 0, 0, 0, false},
-		{"one", []evidence{early}, 0, 0, 0, true},
-		{"two", []evidence{early, early}, 0, 0, 0, true},
-		{"one of them later", []evidence{early, late}, 0, 0, 0, false},
-		{"the later one first", []evidence{late, early}, 0, 0, 0, false},
-		{"one of them by who knew the loss", []evidence{early, known}, 0, 0, 0, false},
-		{"a floor is missing that the loss makes up for", []evidence{early}, lost.Record.Floor + 1, 0, early.seen, true},
-		{"a floor is missing that was seen after the loss", []evidence{early}, lost.Record.Floor + 1, 0, late.seen, false},
-		{"a base is missing", []evidence{early}, lost.Record.Floor + 1, lost.Record.Floor + 1, early.seen, false},
-	} {
-		d := newDetector(testHorizon, testBound)
-		m := meta
-		m.Floor, m.Base = tt.floor, tt.base
-		d.learn(d.sight(), Position{}, &Entry[Meta]{Record: m, Made: 1}, tt.at)
-		d.mu.Lock()
-		for _, e := range tt.proofs {
-			d.prove("for a test", e)
-		}
-		d.mu.Unlock()
-		if got := d.settle(d.sight(), Position{}, lost, 0); got != tt.settled {
-			t.Errorf("%s: settled: %t; want %t", tt.name, got, tt.settled)
-		}
+// TestProof: each thing that shows a loss, and what looks like it and does not.
+func TestProof(t *testing.T) {
+	space := Meta{Nonce: "n", Fingerprint: "f", Base: 3, MaxHorizon: 5}
+	at := memory{lineage: "a", number: 10, meta: &space}
+	held := Entry[Slot]{Made: 3, Version: 9, Record: Slot{Worker: 7, Generation: 4, Token: "t", NotAfter: 100}}
+	number := func(n int64, wrote bool) answer {
+		return answer{Position: Position{Lineage: "a", Number: n, Wrote: wrote}}
 	}
-}
-
-// TestEarlierEras: what a view of an earlier era shows was dealt with if the floor was
-// raised here since. If the loss was only settled by its record, that has to explain the
-// view as well.
-func TestEarlierEras(t *testing.T) {
-	const found = 100_000_000
-	meta := NewMeta(epochSpace)
-	lost := Entry[Meta]{Made: 1, Version: 1, Record: meta.AfterLoss(nil, found, testHorizon, testBound)}
-	d := newDetector(testHorizon, testBound)
-	shows := func(seen int64) string {
-		known := &View{seen: seen, Meta: Entry[Meta]{Made: 1, Version: 1, Record: meta}, Slot: Entry[Slot]{Made: 1, Version: 9}}
-		d.compare(known, &View{era: d.sight().era, Meta: lost, Slot: Entry[Slot]{Made: 1, Version: 8}})
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		why := d.lost
-		d.lost, d.proofs = "", nil
-		return why
-	}
-	if shows(found-3_000_000) == "" {
-		t.Error("a version fell within an era")
-	}
-	d.mu.Lock()
-	d.begin(&sight{}, Position{}, lost, 0)
-	d.mu.Unlock()
-	if why := shows(found - 3_000_000); why != "" {
-		t.Errorf("seen before the loss that was settled: %s", why)
-	}
-	if shows(found+1_000_000) == "" {
-		t.Error("seen after the loss that was settled, and lost all the same")
-	}
-	d.forgive(d.sight(), Position{}, lost, 0)
-	if why := shows(found + 1_000_000); why != "" {
-		t.Errorf("the floor was raised here since: %s", why)
-	}
-}
-
-// TestViews: each of the numbers tells by itself that writes were lost.
-func TestViews(t *testing.T) {
-	base := View{
-		Meta: Entry[Meta]{Made: 2, Version: 5, Record: Meta{Nonce: "n"}},
-		Slot: Entry[Slot]{Made: 3, Version: 9, Record: Slot{Worker: 7, Generation: 4, Token: "a", NotAfter: 100}},
+	meta := func(m Meta) answer { return answer{meta: &Entry[Meta]{Made: 1, Record: m}} }
+	slot := func(change func(e *Entry[Slot])) answer {
+		now := held
+		now.Version = 10
+		change(&now)
+		return answer{mine: &held, slot: &now}
 	}
 	for _, tt := range []struct {
-		name   string
-		change func(*View)
-		lost   bool
+		name string
+		a    answer
+		lost bool
 	}{
-		{"nothing", func(*View) {}, false},
-		{"renewed", func(v *View) { v.Slot.Version, v.Slot.Record.NotAfter = 10, 200 }, false},
-		{"released", func(v *View) { v.Slot.Version, v.Slot.Record.Token, v.Slot.Record.NotAfter = 10, "", 50 }, false},
-		{"granted to another", func(v *View) {
-			v.Slot.Version, v.Slot.Record = 10, Slot{Worker: 7, Generation: 5, Token: "b", NotAfter: 50}
-		}, false},
-		{"floor raised", func(v *View) { v.Meta.Version = 6 }, false},
-		{"made just now", func(v *View) { v.Slot.Made = MadeUnknown }, false},
-		{"slot gone", func(v *View) { v.Slot = Entry[Slot]{} }, true},
-		{"slot of an earlier version", func(v *View) { v.Slot.Version = 8 }, true},
-		{"slot made again", func(v *View) { v.Slot.Version, v.Slot.Made = 10, 10 }, true},
-		{"generation fell", func(v *View) { v.Slot.Version, v.Slot.Record.Generation = 10, 3 }, true},
-		{"generation granted twice", func(v *View) { v.Slot.Version, v.Slot.Record.Token = 10, "b" }, true},
-		{"a shorter window", func(v *View) { v.Slot.Version, v.Slot.Record.NotAfter = 10, 99 }, true},
-		{"namespace of an earlier version", func(v *View) { v.Meta.Version = 4 }, true},
-		{"namespace made again", func(v *View) { v.Meta.Version, v.Meta.Record.Nonce = 6, "m" }, true},
+		{"nothing was read", answer{}, false},
+		{"the lineage on record is another", answer{Position: Position{Lineage: "a"}, origin: "b"}, true},
+		{"the lineage on record", answer{Position: Position{Lineage: "a"}, origin: "a"}, false},
+		{"another lineage than before", answer{Position: Position{Lineage: "b"}}, true},
+		{"a number falls", number(9, false), true},
+		{"a number is written again", number(10, true), true},
+		{"a number is read again", number(10, false), false},
+		{"a number rises", number(11, true), false},
+		{"the namespace is gone", answer{meta: &Entry[Meta]{}}, true},
+		{"the namespace has another nonce", meta(Meta{Nonce: "m"}), true},
+		{"the namespace", meta(Meta{Nonce: "n", Floor: 5}), false},
+		{"the base fell", meta(Meta{Nonce: "n", Fingerprint: "f", MaxHorizon: 5}), true},
+		{"the horizon fell", meta(Meta{Nonce: "n", Fingerprint: "f", Base: 3}), true},
+		{"neither fell", meta(Meta{Nonce: "n", Fingerprint: "f", Base: 4, MaxHorizon: 6}), false},
+		{"the slot is gone", answer{mine: &held, slot: &Entry[Slot]{}}, true},
+		{"a lower generation", slot(func(e *Entry[Slot]) { e.Record.Generation = 3 }), true},
+		{"a lower version", slot(func(e *Entry[Slot]) { e.Version = 8 }), true},
+		{"the generation with another token", slot(func(e *Entry[Slot]) { e.Record.Token = "u" }), true},
+		{"the window ends earlier", slot(func(e *Entry[Slot]) { e.Record.NotAfter = 99 }), true},
+		{"nothing has changed", slot(func(e *Entry[Slot]) { e.Version = 9 }), false},
+		{"it was renewed", slot(func(e *Entry[Slot]) { e.Record.NotAfter = 200 }), false},
+		{"it was released", slot(func(e *Entry[Slot]) { e.Record.Token, e.Record.NotAfter = "", 50 }), false},
+		{"somebody else has it", slot(func(e *Entry[Slot]) { e.Record = Slot{Generation: 5, Token: "u", NotAfter: 50} }), false},
+		{"it was resumed", slot(func(e *Entry[Slot]) { e.Record.Generation, e.Record.Token = 5, "u" }), false},
+		{"nothing was held", answer{mine: &Entry[Slot]{}, slot: &Entry[Slot]{}}, false},
+		{"it was made", answer{mine: &Entry[Slot]{}, slot: &held}, false},
 	} {
-		now := base
-		tt.change(&now)
-		if why := viewContradicts(&base, &now); (why != "") != tt.lost {
+		if why := proof(at, tt.a); (why != "") != tt.lost {
 			t.Errorf("%s: %q; a loss: %t", tt.name, why, tt.lost)
 		}
-	}
-	if why := viewContradicts(nil, &base); why != "" {
-		t.Errorf("nothing was known: %s", why)
-	}
-}
-
-// TestLateAnswerAfterAProof: an answer to what was asked for before a loss was proved may be
-// of the time before. It is nothing that a later answer could fall behind.
-func TestLateAnswerAfterAProof(t *testing.T) {
-	const found = 100_000_000
-	meta := NewMeta(epochSpace)
-	lost := Entry[Meta]{Made: 1, Record: meta.AfterLoss(nil, found, testHorizon, testBound)}
-	d := newDetector(testHorizon, testBound)
-	d.learn(d.sight(), wrote(100), nil, found-10_000_000)
-	first := d.sight()
-	d.learn(d.sight(), wrote(90), nil, found+1_000_000) // the proof
-	d.learn(first, wrote(120), nil, found+1_000_000)
-	d.learn(d.sight(), wrote(91), nil, found+2_000_000)
-	if !d.settle(d.sight(), wrote(92), lost, found+3_000_000) {
-		t.Error("a loss on record does not settle what was seen before it")
-	}
-}
-
-// TestProofIsSeen: the answer that proves a loss is something that was seen, position and
-// record, whichever of the two is the proof: what falls behind it shows another loss.
-func TestProofIsSeen(t *testing.T) {
-	const found = 100_000_000
-	meta := NewMeta(epochSpace)
-	lost := Entry[Meta]{Made: 1, Record: meta.AfterLoss(nil, found, testHorizon, testBound)}
-	proofs := map[string]struct {
-		number, version int64
-		apart           bool // what an outcome shows is taken note of in two parts
-	}{"the number": {90, 9, false}, "the version": {110, 5, false}, "both": {90, 5, false}, "one, and then the other": {90, 5, true}}
-	for what, proof := range proofs {
-		for name, second := range map[string]func(d *detector){
-			"a number falls": func(d *detector) { d.learn(d.sight(), wrote(proof.number-1), nil, found+2_000_000) },
-			"a version falls": func(d *detector) {
-				d.learn(d.sight(), Position{}, new(metaAt(1, proof.version-1, nil)), found+2_000_000)
-			},
-		} {
-			d := newDetector(testHorizon, testBound)
-			d.learn(d.sight(), wrote(100), new(metaAt(1, 9, nil)), found-10_000_000)
-			if at := d.sight(); proof.apart {
-				d.learn(at, wrote(proof.number), nil, found+1_000_000)
-				d.learn(at, Position{}, new(metaAt(1, proof.version, nil)), found+1_000_000)
-			} else {
-				d.learn(at, wrote(proof.number), new(metaAt(1, proof.version, nil)), found+1_000_000)
-			}
-			if d.loss() == "" {
-				t.Fatalf("%s is no proof", what)
-			}
-			second(d)
-			if d.settle(d.sight(), wrote(92), lost, found+3_000_000) {
-				t.Errorf("%s is the proof, and then %s: a loss on record settles what was seen after it", what, name)
-			}
+		if why := proof(memory{}, tt.a); why != "" && tt.a.mine == nil && !tt.a.foreign() {
+			t.Errorf("%s, to who has seen nothing: %s", tt.name, why)
+		}
+		at := at
+		if at.lost = "already"; proof(at, tt.a) != "" {
+			t.Errorf("%s, after a loss that is not dealt with: a second one", tt.name)
 		}
 	}
 }
 
-// TestNoticedMeanwhile: what was read, or made, before a loss was noticed neither settles that
-// nor forgives it.
-func TestNoticedMeanwhile(t *testing.T) {
-	const found = 100_000_000
-	meta := NewMeta(epochSpace)
-	lost := Entry[Meta]{Made: 1, Record: meta.AfterLoss(nil, found, testHorizon, testBound)}
-	forgives := func(d *detector, at *sight) bool {
-		_, ok := d.forgive(at, wrote(92), lost, found)
-		return ok
-	}
-	settles := func(d *detector, at *sight) bool { return d.settle(at, wrote(92), lost, found) }
-	for name, ends := range map[string]func(d *detector, at *sight) bool{"forgive": forgives, "settle": settles} {
-		d := newDetector(testHorizon, testBound)
-		d.learn(d.sight(), wrote(100), nil, found-30_000_000)
-		d.learn(d.sight(), wrote(90), nil, found-20_000_000)
-		at := d.sight()
-		d.learn(d.sight(), wrote(85), nil, found-10_000_000)
-		if ends(d, at) || d.loss() == "" {
-			t.Errorf("%s: a loss was noticed since, and is forgotten", name)
-		}
-		if !ends(d, d.sight()) || d.loss() != "" {
-			t.Errorf("%s: both losses were noticed before: %s", name, d.loss())
-		}
-	}
-}
-
-// TestSeenMeanwhile: a floor was raised by what was known, and then an answer is handled that was sent
-// before the loss was noticed, and tells of more: a longer horizon, or a higher floor. The loss is not
-// forgiven until the floor was raised by that as well. A namespace of another layout says nothing.
-func TestSeenMeanwhile(t *testing.T) {
-	const found = 100_000_000
-	meta := NewMeta(epochSpace)
-	raised := Entry[Meta]{Made: 1, Version: 2, Record: meta.AfterLoss(nil, found, testHorizon, testBound)}
-	for name, tt := range map[string]struct {
-		change  func(*Meta)
-		forgive bool
+// TestRemedy: what settles a loss that a process has noticed, and what is stored if nothing
+// does. Nothing that the process knew before is missing then.
+func TestRemedy(t *testing.T) {
+	const sure = found - 3_000_001 // that it was before the loss was found, by clocks a second apart each
+	before := NewMeta(epochSpace)
+	lost := lostAt(before, "loss", found)
+	higher := func(m Meta, floor, base int64) *Meta { m.Floor, m.Base = floor, base; return &m }
+	other := before
+	other.Fingerprint, other.Base, other.Floor = "other", lost.Floor+9, lost.Floor+9
+	born := before.afterBirth(found, testHorizon, testBound)
+	foreign := Position{Lineage: "b"}
+	for _, tt := range []struct {
+		name     string
+		meta     *Meta // known before
+		seen     int64
+		stored   Meta
+		position Position
+		settled  bool
 	}{
-		"nothing more":     {func(*Meta) {}, true},
-		"a longer horizon": {func(m *Meta) { *m = m.declared(testHorizon.Milliseconds() + 1) }, false},
-		"a higher floor":   {func(m *Meta) { m.Floor = raised.Record.Floor + 1 }, false},
-		"a higher base":    {func(m *Meta) { m.Base = raised.Record.Base + 1 }, false},
-		"another layout": {func(m *Meta) {
-			*m = m.declared(testHorizon.Milliseconds() + 1)
-			m.Fingerprint += "2"
-		}, true},
+		{"nothing is on record", &before, sure, before, Position{}, false},
+		{"found after all that was seen", &before, sure, lost, Position{}, true},
+		{"found so soon after it that clocks may deceive", &before, sure + 2_000_001, lost, Position{}, false},
+		{"a backup holds the record of an older loss", &before, found + 5_000_000, lost, Position{}, false},
+		{"the loss was known", &lost, sure, lost, Position{}, false},
+		{"nothing was known", nil, 0, lost, Position{}, true},
+		{"a base is missing", higher(before, lost.Floor+9, lost.Floor+9), sure, lost, Position{}, false},
+		{"a floor is missing that the loss makes up for", higher(before, lost.Floor+9, 0), sure, lost, Position{}, true},
+		{"a horizon is missing", new(before.declared(testHorizon.Milliseconds() + 1)), sure, lost, Position{}, false},
+		{"another layout says nothing", &other, sure, lost, Position{}, true},
+		{"the own record", &before, found + 5_000_000, lostAt(before, "drawn", found), Position{}, true},
+		{"the own record, and a base is missing", higher(before, lost.Floor+9, lost.Floor+9), sure, lostAt(before, "drawn", found), Position{}, false},
+		{"a namespace that may be new", &before, sure, born, Position{}, false},
+		{"in another lineage", nil, 0, lost, foreign, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			d := newDetector(testHorizon, testBound)
-			early := d.sight()
-			d.learn(d.sight(), wrote(100), nil, found-30_000_000)
-			d.learn(d.sight(), wrote(90), nil, found-20_000_000)
-			at := d.sight() // by which the floor is raised
-			more := Entry[Meta]{Made: 1, Version: 1, Record: meta}
-			tt.change(&more.Record)
-			d.learn(early, Position{}, &more, found-10_000_000)
-			if _, ok := d.forgive(at, wrote(92), raised, found); ok != tt.forgive || (d.loss() == "") != tt.forgive {
-				t.Errorf("forgiven: %v, still lost: %q; want %v", ok, d.loss(), tt.forgive)
+		m := memory{meta: tt.meta, seen: tt.seen, lost: "lost", drawn: Loss{Nonce: "drawn", Found: found + 7_000_000}}
+		a := answer{Position: tt.position, origin: "a", meta: &Entry[Meta]{Record: tt.stored}}
+		a.Lineage = cmp.Or(a.Lineage, "a")
+		next, settled := remedy(m, a, testHorizon, testBound)
+		if settled != tt.settled {
+			t.Errorf("%s: settled: %t", tt.name, settled)
+		}
+		if settled {
+			continue
+		}
+		least := before.Ward(m.drawn.Found, testHorizon, testBound)
+		if tt.stored.Born() {
+			least = born.Floor // it need not be raised: what shows the loss is put on record
+		}
+		if next.Loss.Nonce != "drawn" || next.Floor < max(least, tt.stored.Floor) || next.lacks(tt.meta) || next.Floor < tt.stored.with(tt.meta).Floor {
+			t.Errorf("%s: %+v is stored, known was %+v", tt.name, next, tt.meta)
+		}
+		again, settled := remedy(m, answer{meta: &Entry[Meta]{Record: next}}, testHorizon, testBound)
+		if !settled || again != next {
+			t.Errorf("%s: once it is stored, %+v is to be", tt.name, again)
+		}
+	}
+}
+
+// TestDetector: answers are compared with what was seen before their requests, and what was
+// asked for before a loss was noticed is not relied on afterwards.
+func TestDetector(t *testing.T) {
+	before := NewMeta(epochSpace)
+	seen := func(number int64, m Meta) answer {
+		return answer{Position: Position{Lineage: "a", Number: number}, meta: &Entry[Meta]{Made: 1, Version: number, Record: m}}
+	}
+	fresh := func() (*detector, memory) {
+		d := &detector{maxHorizon: testHorizon, skewBound: testBound}
+		first := d.memory()
+		d.learn(first, seen(10, before), found-20_000_000)
+		return d, first
+	}
+	base := before
+	base.Floor, base.Base = 77, 77
+	for name, tt := range map[string]struct {
+		do    func(d *detector, first memory)
+		lost  bool
+		sound bool // what was seen at the begin
+	}{
+		"answers are handled late": {func(d *detector, first memory) {
+			d.learn(d.memory(), seen(12, before), 0)
+			d.learn(first, seen(5, before), 0)
+		}, false, true},
+		"a number falls": {func(d *detector, _ memory) { d.learn(d.memory(), seen(5, before), 0) }, true, false},
+		"and it is dealt with": {func(d *detector, _ memory) {
+			d.learn(d.memory(), seen(5, before), 0)
+			d.deal(d.memory().losses, seen(6, lostAt(before, "loss", found)), found)
+			d.learn(d.memory(), seen(7, before), found)
+		}, false, false},
+		"an answer of before comes after that": {func(d *detector, first memory) {
+			d.learn(d.memory(), seen(5, before), 0)
+			d.deal(d.memory().losses, seen(6, lostAt(before, "loss", found)), found)
+			d.learn(first, seen(20, before), found)
+			d.learn(d.memory(), seen(7, before), found)
+		}, false, false},
+		"another loss is noticed before one is dealt with": {func(d *detector, _ memory) {
+			d.learn(d.memory(), seen(5, before), 0)
+			losses := d.memory().losses
+			d.deal(losses, seen(6, before), found)
+			d.learn(d.memory(), seen(4, before), found)
+			if _, ok := d.deal(losses, seen(7, before), found); ok {
+				t.Error("what was done about a loss has dealt with the next")
 			}
-			if tt.forgive {
-				return
-			}
-			again := raised
-			again.Version, again.Record = 3, raised.Record.AfterLoss(d.known(), found, d.horizon(), testBound)
-			if _, ok := d.forgive(d.sight(), wrote(93), again, found); !ok || again.Record.MaxHorizon < more.Record.MaxHorizon || again.Record.Floor < more.Record.Floor || again.Record.Base < more.Record.Base {
-				t.Errorf("raised again to %+v, forgiven: %v", again.Record, ok)
-			}
-		})
+		}, true, false},
+		"one that was dealt with unnoticed": {func(d *detector, _ memory) {
+			d.learn(d.memory(), seen(11, lostAt(before, "loss", found)), found+1)
+		}, false, false},
+		"a floor that is raised just now": {func(d *detector, _ memory) {
+			d.learn(d.memory(), seen(11, lostAt(before, "loss", found-19_000_000)), found)
+		}, false, true},
+	} {
+		d, first := fresh()
+		begin := d.memory().losses
+		tt.do(d, first)
+		if m := d.memory(); (m.lost != "") != tt.lost || d.sound(begin) != tt.sound || !tt.lost && !d.sound(m.losses) {
+			t.Errorf("%s: %+v, what was seen at the begin is sound: %t", name, m, d.sound(begin))
+		}
+	}
+	d, _ := fresh()
+	d.learn(d.memory(), seen(5, before), 0)
+	d.learn(d.memory(), seen(4, base), 0)
+	d.learn(d.memory(), seen(3, before), 0)
+	if known := d.memory().meta; known.Base != 77 || known.Floor != 77 || known.Nonce != before.Nonce {
+		t.Errorf("a floor that is seen after a loss is to be remembered; known is %+v", known)
+	}
+	if at := d.noticed(found); at.drawn.Found != found || d.noticed(found+1).drawn != at.drawn || at.drawn.Nonce == "" {
+		t.Errorf("a loss was noticed as %+v, and then as %+v", at.drawn, d.noticed(found).drawn)
+	}
+}
+
+// TestListen: who has renewed, of holders whose leases may outlive the back end.
+func TestListen(t *testing.T) {
+	const now, ttl = 100_000_000, 10_000_000
+	at := func(mark string, renewed int64) life { return life{mark, Span{renewed, renewed + ttl}} }
+	const long = now - ttl - 1_000_001
+	for _, tt := range []struct {
+		name       string
+		first, now map[int]life
+		silent     bool
+		differs    bool
+	}{
+		{"nobody is there", nil, nil, false, false},
+		{"in time", map[int]life{1: at("a", now-ttl-1_000_000)}, map[int]life{1: at("a", now-ttl-1_000_000)}, false, false},
+		{"long ago", map[int]life{1: at("a", long)}, map[int]life{1: at("a", long)}, true, true},
+		{"in the future", map[int]life{1: at("a", now+1_000_001)}, map[int]life{1: at("a", now+1_000_001)}, false, true},
+		{"one of several", map[int]life{1: at("a", long), 2: at("b", now)}, map[int]life{1: at("a", long), 2: at("b", now)}, true, false},
+		{"by another clock since", map[int]life{1: at("a", long-ttl)}, map[int]life{1: at("b", long)}, false, true},
+		{"and by this one", map[int]life{1: at("a", long-ttl)}, map[int]life{1: at("b", long), 2: at("c", now)}, false, false},
+		{"those are gone", map[int]life{1: at("a", long)}, nil, false, false},
+	} {
+		if silent, err := listen(tt.first, tt.now, Span{now, now}, time.Second); silent != tt.silent || (err != nil) != tt.differs {
+			t.Errorf("%s: silent: %t, %v", tt.name, silent, err)
+		}
+	}
+}
+
+// doneSession is a session in which every change is done.
+type doneSession struct{ Session }
+
+func (doneSession) Commit(context.Context, Change) (Outcome, error) { return Outcome{Done: true}, nil }
+func (doneSession) Time() int64                                     { return 0 }
+
+// TestChangeFromBeforeALoss: what was done on the strength of what was read before a loss is
+// not used, although the loss was dealt with before the change was made.
+func TestChangeFromBeforeALoss(t *testing.T) {
+	c := &Coordinator{set: Settings{Clock: clock.System()}, detector: &detector{maxHorizon: testHorizon, skewBound: testBound}}
+	meta := Entry[Meta]{Record: Meta{Nonce: "a"}, Made: 1, Version: 1}
+	for _, want := range []bool{false, true} {
+		if _, unsound, err := c.commit(t.Context(), doneSession{}, Change{Before: &View{Meta: meta}}, nil); err != nil || unsound != want {
+			t.Errorf("unsound: %v, %v; want %v", unsound, err, want)
+		}
+		c.detector.deal(0, answer{meta: &meta}, 1)
 	}
 }

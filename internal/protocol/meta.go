@@ -109,13 +109,26 @@ func Reach(s clock.Scale, now int64, maxHorizon, skewBound time.Duration) int64 
 func (m Meta) Closed() bool { return m.Floor >= m.LastTick }
 
 // Quarantined is the error of a window that cannot begin before the floor is passed.
-// In a closed namespace it never is.
-func (m Meta) Quarantined(namespace string) error {
+// In a closed namespace it never is. Reach is how far a right clock can have raised the floor
+// that no operator has asked for.
+func (m Meta) Quarantined(namespace string, reach int64) error {
 	if m.Closed() {
 		return coord.ErrNamespaceClosed
 	}
-	return &coord.QuarantinedError{Namespace: namespace, Until: Time(m.Scale().Micro(m.Floor + 1))}
+	err := &coord.QuarantinedError{Namespace: namespace, Until: Time(m.Scale().Micro(m.Floor + 1))}
+	if m.tooFar(reach) {
+		far := time.Duration(m.Scale().Micro(m.Floor)-m.Scale().Micro(reach)) * time.Microsecond
+		err.Reason = fmt.Sprintf("that is %v further than a loss explains by this machine's clock, so that one clock was wrong; if it is not this one, %s", far.Round(time.Millisecond), lowerHint)
+	}
+	return err
 }
+
+// tooFar reports whether the floor is one that no operator has asked for and no right clock has
+// raised.
+func (m Meta) tooFar(reach int64) bool { return m.Floor > max(m.Base, reach) }
+
+// lowerHint says how a floor comes down that a wrong clock has raised.
+const lowerHint = "'unalike quarantine --lower' lowers the floor once all clocks are right"
 
 // Inspected is the namespace as an operator sees it.
 func (m Meta) Inspected() coord.Namespace {

@@ -98,6 +98,13 @@ type Session interface {
 	End()
 }
 
+// Checker is implemented by sessions that can tell whether their servers belong together.
+type Checker interface {
+	// CheckLineages returns an error that wraps [coord.ErrInvalid] if the servers that the
+	// session may talk to have different lineages.
+	CheckLineages(ctx context.Context) error
+}
+
 // Entry is a record as it is stored. The zero Entry is one that is not there.
 type Entry[R Record] struct {
 	Record R
@@ -154,8 +161,7 @@ type View struct {
 	// of the namespace's record was complete between.
 	Kept bool
 
-	era    int64   // of the detector, before the look
-	seen   int64   // when it was read, microseconds since 1970
+	losses int64   // that were noticed before it was asked for
 	extent *Extent // of the grant that comes with it
 }
 
@@ -212,8 +218,7 @@ type Survey struct {
 	// the holders are compared.
 	Server, Unit int64
 
-	era          int64
-	at           *sight    // what had been seen before it
+	losses       int64     // as in a View
 	began, ended time.Time // monotonic
 }
 

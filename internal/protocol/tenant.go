@@ -3,6 +3,8 @@ package protocol
 import (
 	"cmp"
 	"time"
+
+	"github.com/unalike-id/unalike/coord"
 )
 
 // tenant is one token: an acquisition, and the grant that came of it. It has a session of
@@ -156,30 +158,21 @@ func (c *Coordinator) newest(t *tenant, known *View) *View {
 	return v
 }
 
+// viewOf is the view of a tenant that holds a grant; nil: there is none.
+func (c *Coordinator) viewOf(t *tenant, g coord.Grant) *View {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t.view == nil || !t.view.holds(g) {
+		return nil
+	}
+	return t.view
+}
+
 // fresh is v if nothing was lost since it was read: what a holder keeps of the time before
 // a loss is not what is stored, however high its version is.
 func (c *Coordinator) fresh(v *View) *View {
-	if v == nil || !c.detector.sound(v.era) {
+	if v == nil || !c.detector.sound(v.losses) {
 		return nil
 	}
 	return v
-}
-
-// others leaves out the holders who use this coordinator, and so this clock.
-func (c *Coordinator) others(all []Holder) []Holder {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	own := map[int]bool{}
-	for _, t := range c.tenants {
-		if t.view != nil {
-			own[t.view.Slot.Record.Worker] = true
-		}
-	}
-	var out []Holder
-	for _, h := range all {
-		if !own[h.Worker] {
-			out = append(out, h)
-		}
-	}
-	return out
 }

@@ -20,6 +20,11 @@ type Server struct {
 	// Clock returns the server's clock, in microseconds since 1970. Nil: it has none, and
 	// holders store theirs.
 	Clock func() int64
+	// Strict says that the server writes nothing while the lineage on record is not its own,
+	// but what settles that.
+	Strict bool
+	// Blind says that answers do not tell the number of the write.
+	Blind bool
 
 	mu      sync.Mutex
 	state   state
@@ -169,6 +174,18 @@ func (s *Server) Slots() []protocol.Slot {
 	return all
 }
 
+// Held returns how many worker IDs have a holder's owner mark.
+func (s *Server) Held() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range s.state.owners {
+		if o.lease != 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // tick ends the leases whose time is over. The caller holds mu.
 func (s *Server) tick() {
 	for _, id := range slices.Sorted(maps.Keys(s.leases)) {
@@ -195,6 +212,9 @@ func (s *Server) notify() {
 
 // position is what an answer tells of the history. The caller holds mu.
 func (s *Server) position(wrote bool) protocol.Position {
+	if s.Blind {
+		return protocol.Position{Lineage: s.state.lineage}
+	}
 	return protocol.Position{Lineage: s.state.lineage, Number: s.state.number, Wrote: wrote}
 }
 

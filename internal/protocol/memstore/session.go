@@ -53,7 +53,7 @@ func (s *session) Survey(_ context.Context, ask protocol.Ask) (*protocol.Survey,
 		if err != nil {
 			return nil, err
 		}
-		st.meta, sv.Made = meta, true
+		st.meta, st.origin, sv.Made = meta, st.lineage, true
 	}
 	if ask.Token != "" {
 		st.number++
@@ -81,7 +81,11 @@ func (s *session) Survey(_ context.Context, ask protocol.Ask) (*protocol.Survey,
 		if o := st.owners[id]; o.lease == 0 {
 			sv.Retired++
 		} else {
-			sv.Holders = append(sv.Holders, protocol.Holder{Worker: id, Changed: o.changed, Lease: o, Mark: o.mark})
+			h := protocol.Holder{Worker: id, Changed: o.changed, Lease: o, Mark: o.mark}
+			if s.Clock != nil {
+				h.Mark = nil
+			}
+			sv.Holders = append(sv.Holders, h)
 		}
 	}
 	return sv, nil
@@ -98,7 +102,11 @@ func (s *session) Look(_ context.Context, worker int, _ string) (*protocol.View,
 // view is what is stored. The caller holds mu.
 func (s *session) view(worker int, wrote bool) *protocol.View {
 	o, owned := s.state.owners[worker]
-	return &protocol.View{Position: s.position(wrote), Meta: s.state.meta, Slot: s.state.slots[worker], Owned: owned, Lease: o}
+	v := &protocol.View{Position: s.position(wrote), Meta: s.state.meta, Slot: s.state.slots[worker], Owned: owned, Lease: o}
+	if s.Strict {
+		v.Origin = s.state.origin
+	}
+	return v
 }
 
 // Probe implements protocol.Session.
@@ -128,6 +136,8 @@ func (s *session) Commit(_ context.Context, c protocol.Change) (protocol.Outcome
 	switch {
 	case s.ended:
 		return protocol.Outcome{}, errEnded
+	case s.Strict && st.lineage != st.origin && !c.Settle, s.Strict && c.Settle && c.Before.Lineage != st.lineage:
+		return protocol.Outcome{Position: s.position(false), Now: current}, nil
 	case !same(current.Meta, c.Before.Meta), c.Unused && len(st.slots)+len(st.owners) > 0,
 		c.Owner == protocol.OwnerTaken && c.Token != c.Replaced && held:
 		return protocol.Outcome{Position: s.position(false), Now: current}, nil

@@ -28,11 +28,8 @@ type process struct {
 	rng *rand.Rand // of the coordinator
 	rmu sync.Mutex // of rng
 
-	life   int  // counts the coordinators
-	eras   int  // counts the losses that were dealt with
-	proofs int  // counts the answers that have shown a loss
-	seen   seen // since the last one of these
-	last   seen // in the last answer
+	life int  // counts the coordinators
+	seen seen // since the loss
 }
 
 // begin is the birth of a process. The caller holds mu, or is alone.
@@ -43,8 +40,8 @@ func (p *process) begin() {
 		return p.rng.Int64N(limit)
 	}
 	p.life++
-	p.seen, p.last = seen{}, seen{}
-	p.c = newCoordinator(p.w, link{memstore.Store{Server: p.w.server}, p}, p.clock, random, journal{p, p.life})
+	p.seen = seen{}
+	p.c = newCoordinator(p.w, link{memstore.Store{Server: p.w.server}, p}, p.clock, random, journal{p})
 }
 
 // end is its death, if it is the one with this coordinator that lives.
@@ -85,6 +82,9 @@ type actor struct {
 	pieces          []piece     // that it may stamp, in order
 	last            int64       // tick stamped
 	given           bool        // a release of g may have been sent
+	confirmed       time.Time   // when the last call began that has returned g
+	began           time.Time   // when the last call began
+	asleep          bool        // it pauses, with its machine
 }
 
 // piece is a span (from, to] of ticks.
@@ -106,7 +106,7 @@ func newCoordinator(w *world, store protocol.Store, c clock.Clock, random func(i
 	p, err := protocol.New(store, protocol.Settings{
 		Driver: "memory", Title: "the memory", Namespace: "sim", Lease: coord.LeaseConfig{TTL: ttl, Horizon: horizon},
 		MinTTL: time.Second, MaxHorizon: maxHorizon, SkewBound: skewBound,
-		ServerClock: w.server.Clock != nil, Clock: c, Logger: slog.New(log), Random: random,
+		ServerClock: w.server.Clock != nil, Outlives: !w.server.Strict, Forgets: w.server.Strict, Clock: c, Logger: slog.New(log), Random: random,
 	})
 	if err != nil {
 		w.tb.Fatal(err)
@@ -143,12 +143,14 @@ func (a *actor) live(ctx context.Context) {
 		a.resting.Store(false)
 		a.stamp()
 		switch n := a.rng.IntN(40); {
-		case n < 2, a.leaves.CompareAndSwap(true, false):
+		case n < 2 && !a.w.isCalm(), a.leaves.CompareAndSwap(true, false):
 			a.release(ctx)
 		case n < 4 && !a.w.needs(a.p):
 			a.die(ctx)
-		case n == 4:
+		case n == 4 && !a.w.needs(a.p):
+			a.asleep = true
 			a.rest(ctx, 2*ttl) // a pause of the machine
+			a.asleep = false
 			a.stamp()
 		default:
 			a.renew(ctx)
@@ -180,7 +182,7 @@ func (a *actor) call(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, actorKey{}, a), time.Duration(200+a.rng.IntN(3000))*time.Millisecond)
 	defer cancel()
 	a.w.meet()
-	a.asks = a.w.history
+	a.asks, a.began = a.w.history, time.Now()
 	defer a.w.meet()
 	return f(ctx)
 }
@@ -225,11 +227,13 @@ func (a *actor) acquire(ctx context.Context) {
 		})
 		if err == nil {
 			a.g, a.when, a.pieces, a.given = g, a.asks, []piece{{g.NotBefore, g.NotAfter}}, false
+			a.confirmed = a.began
 			a.noteLong(g)
 			a.w.say(fmt.Sprintf("%d has %v", a.id, g))
 			return
 		}
 		a.w.say(fmt.Sprintf("%d has no worker ID: %v", a.id, err))
+		a.w.refused(a, err)
 		if a.rng.IntN(20) == 0 && !a.w.needs(a.p) {
 			a.p.end(a.c)
 		}
@@ -250,7 +254,7 @@ func (a *actor) extend(r coord.Grant) {
 	} else {
 		a.pieces = append(a.pieces, piece{r.NotBefore, r.NotAfter})
 	}
-	a.g, a.when = r, a.asks
+	a.g, a.when, a.confirmed = r, a.asks, a.began
 }
 
 // renew renews what the actor has, and now and then makes another call beside the first,
@@ -287,6 +291,7 @@ func (a *actor) renew(ctx context.Context) {
 	case errors.Is(err, coord.ErrLeaseLost):
 		a.g = coord.Grant{}
 	}
+	a.w.refused(a, err)
 }
 
 // release gives the worker ID back. If the answer is lost, the grant is not used any more.
@@ -349,7 +354,7 @@ func (a *actor) resume(ctx context.Context) {
 			} else {
 				a.pieces = append(a.pieces, piece{r.NotBefore, r.NotAfter})
 			}
-			a.g, a.when = r, a.asks
+			a.g, a.when, a.confirmed = r, a.asks, a.began
 			a.w.resumed++
 			a.w.say(fmt.Sprintf("%d has resumed %v", a.id, r))
 			return

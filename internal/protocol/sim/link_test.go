@@ -30,7 +30,7 @@ type linked struct {
 // send has the network carry a request and its answer.
 func send[T any](ctx context.Context, l *linked, what string, request func() (T, error)) (answer T, err error) {
 	var none T
-	w, age := l.p.w, l.p.age()
+	w, life := l.p.w, l.p.lives()
 	a, ok := ctx.Value(actorKey{}).(*actor)
 	if !ok {
 		return none, errors.New("a request that belongs to no call")
@@ -64,7 +64,7 @@ func send[T any](ctx context.Context, l *linked, what string, request func() (T,
 		return none, ctx.Err()
 	}
 	if err == nil {
-		l.p.hear(age, answer, history)
+		l.p.hear(life, answer, history)
 	}
 	return answer, err
 }

@@ -13,62 +13,88 @@ import (
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
 )
 
+// backup is what was stored at one moment.
+type backup struct {
+	restore func()
+	at      time.Time
+}
+
 // keep keeps what the back end has stored, as a backup.
 func (w *world) keep() {
 	w.note("keep")
 	if len(w.kept) == backups {
 		w.kept = slices.Delete(w.kept, 1, 2) // the first one stays: most numbers come again after it
 	}
-	w.kept = append(w.kept, w.server.Snapshot())
+	w.kept = append(w.kept, backup{w.server.Snapshot(), time.Now()})
 }
 
 // backups is how many are kept.
 const backups = 4
 
-// backup says which one is restored.
-type backup int
+// which says which one is restored.
+type which int
 
 const (
-	anyBackup backup = iota // or the namespace is deleted
+	anyBackup which = iota // or the namespace is deleted
 	newestBackup
 	firstBackup
 )
 
-// lose rolls the back end back to an earlier state, or deletes the namespace. What comes
-// then is what the documentation asks for: an operator quarantines the namespace before
-// anybody is served, or a process that has seen some of what was lost is served first.
-// The process is any, unless first can be it.
-func (w *world) lose(backup backup, first *process) {
+// lose rolls the back end back to an earlier state, or deletes the namespace: the one loss of
+// a run. If a holder survives it, and leases tell newcomers to wait for that, or if the back
+// end tells everybody, nothing else is done. What comes otherwise is what the documentation
+// asks for: an operator quarantines the namespace before anybody is served, or a process that
+// has seen some of what was lost is served first. The process is any, unless first can be it.
+func (w *world) lose(which which, first *process) {
+	if !w.lossy || w.history > 0 {
+		return
+	}
 	var knowing []*process
 	for _, p := range w.procs {
 		if p.knows(w.history) {
 			knowing = append(knowing, p)
 		}
 	}
-	number, deleted := w.server.Number(), len(w.kept) == 0 || backup == anyBackup && w.rng.IntN(6) == 0
+	number, deleted := w.server.Number(), len(w.kept) == 0 || which == anyBackup && w.rng.IntN(6) == 0
+	var survivor *actor
 	if deleted {
 		w.server.Delete()
 	} else {
-		i := [...]int{w.rng.IntN(len(w.kept)), len(w.kept) - 1, 0}[backup]
-		w.kept[i]() // it stays: there may be a second loss to the same state
+		b := w.kept[[...]int{w.rng.IntN(len(w.kept)), len(w.kept) - 1, 0}[which]]
+		if survivor = w.surviving(b.at); time.Since(b.at) < ttl+2*skewBound {
+			survivor = nil // newcomers would not know that their lease is old
+		}
+		if b.restore(); w.server.Held() == 0 {
+			survivor = nil // nor is there any lease
+		}
 	}
 	w.mu.Lock()
 	w.history++
 	w.mu.Unlock()
 	w.note(fmt.Sprintf("loss: from %d to %d, deleted: %t", number, w.server.Number(), deleted))
-	restored := w.server.Meta().Loss.Nonce
+	w.restored = w.server.Meta().Loss.Nonce
+	moved := w.server.Strict || w.rng.IntN(4) == 0
+	if moved {
+		w.server.Move("lineage 1")
+	}
 	for range w.rng.IntN(4) { // what the network repeats waits for nobody
 		w.haunt()
 	}
-	if w.rng.IntN(4) == 0 {
-		w.server.Move(fmt.Sprint("lineage ", w.rng.IntN(3)))
+	now := w.server.Meta()
+	told := w.server.Strict || moved && !deleted // to everybody
+	if now.Base >= w.base && w.longestKept(now) && (told || survivor != nil) {
+		w.note(fmt.Sprint("nobody is first; told: ", told))
+		w.free++
+		w.survivor = survivor
+		w.due = w.server.Strict || survivor != nil
+		w.rejoin() // nobody keeps it from renewing
+		return
 	}
 	// A change that the network repeats may bring the record of an earlier loss back, which is
 	// then found later than what was seen of the history between the two. Who did not know of
 	// that loss cannot tell it from one that explains what it has seen.
-	now := w.server.Meta().Loss.Nonce
 	witnesses := slices.DeleteFunc(knowing, func(p *process) bool {
-		if now != restored && p.sight().meta.Record.Loss.Nonce != now {
+		if now.Loss.Nonce != w.restored && p.sight().meta.Record.Loss.Nonce != now.Loss.Nonce {
 			return true
 		}
 		return !deleted && p.sight().number <= w.server.Number()+1 || max(p.sight().meta.Record.Base, w.server.Meta().Base) < w.base
@@ -83,29 +109,65 @@ func (w *world) lose(backup backup, first *process) {
 	}
 	if !deleted && w.server.Meta().Base < w.base && w.rng.IntN(2) == 0 {
 		w.declareLoss(false) // an operator who does not know of the floor, but the witness does
+		w.restored = w.server.Meta().Loss.Nonce
 	}
 	w.witnessed(witness, deleted)
 }
 
+// longestKept reports whether it is known how long windows are that were lost.
+func (w *world) longestKept(now protocol.Meta) bool {
+	return w.longest.Milliseconds() <= max(now.MaxHorizon, maxHorizon.Milliseconds())
+}
+
+// surviving is a holder who has renewed since a time, and lives; nil: there is none.
+func (w *world) surviving(since time.Time) *actor {
+	for _, a := range w.actors {
+		slot := w.slot(a.g.WorkerID)
+		if a.g.Token != "" && !a.given && !a.asleep && !a.paused.Load() && a.confirmed.After(since) && slot.Token == a.g.Token && slot.Generation == a.g.Generation && a.c == a.p.coordinator() {
+			return a
+		}
+	}
+	return nil
+}
+
+// noticed reports whether the loss was noticed.
+func (w *world) isNoticed() bool {
+	now := w.server.Meta().Loss.Nonce
+	return now != "" && now != w.restored
+}
+
 // witnessed serves nobody but one process until it has dealt with a loss. It cannot notice
-// that any more if others write meanwhile, or leases end.
+// that any more if others write meanwhile, or leases end. Where the back end has no clock, its
+// clock may be wrong just then.
 func (w *world) witnessed(p *process, deleted bool) {
 	w.note(fmt.Sprint("witness: ", p.id))
-	before, saw := w.server.Meta().Loss.Nonce, p.sight().number
+	saw := p.sight().number
 	w.serveOnly(p)
 	defer w.serveOnly(nil)
 	w.disconnect(p)
+	if off := p.clock.off.Load(); w.server.Clock == nil && w.rng.IntN(4) == 0 {
+		w.far = true
+		p.clock.set(time.Hour)
+		defer p.clock.off.Store(off)
+	}
+	shown := deleted && p.sight().number > 0
 	for range 300 {
 		w.step()
 		w.wait()
-		if now := w.server.Meta().Loss.Nonce; now != "" && now != before {
+		if w.isNoticed() {
 			w.noticed++
 			return
 		}
-		if !deleted && p.answered() != w.history && w.server.Number() >= saw {
+		answered := p.sight().history == w.history
+		if !deleted && answered && w.server.Number() >= saw {
+			shown = shown || p.sight().number < saw
 			break
 		}
 	}
+	if off := time.Duration(p.clock.off.Load()) * time.Microsecond; shown && p.sight().history == w.history && !(w.server.Strict && off.Abs() > skewBound) {
+		w.tb.Errorf("process %d has seen write %d and does not notice that it is lost", p.id, saw)
+	}
+	w.far = false
 	w.declareLoss(true)
 }
 
@@ -139,11 +201,18 @@ func (w *world) disconnect(p *process) {
 	}
 }
 
-// needs reports whether a process is a witness, which is not to die.
+// needs reports whether a process is to notice a loss: it is not to die before.
 func (w *world) needs(p *process) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.serve == p
+	return w.calm || w.serve == p || w.survivor != nil && w.survivor.p == p
+}
+
+// isCalm reports whether nothing happens any more.
+func (w *world) isCalm() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.calm
 }
 
 // declareLoss has an operator say that writes were lost, and raise the floor again that
@@ -191,6 +260,9 @@ func (w *world) quarantine() {
 		for _, p := range a.pieces {
 			from = max(from, p.to)
 		}
+	}
+	if w.far {
+		return
 	}
 	w.operate("quarantine", func(ctx context.Context, c *protocol.Coordinator) error {
 		_, err := c.Quarantine(ctx, until)

@@ -15,7 +15,7 @@ func (w *world) mishap() {
 		w.expire(w.rng.IntN(w.share))
 	case n < 12:
 		w.keep()
-	case n < 18:
+	case n < 14:
 		w.lose(anyBackup, nil)
 	case n < 21:
 		w.setClock()
@@ -86,7 +86,7 @@ func (w *world) retire() {
 // any amount. Else clocks have to be right, up to the bound between any two of them.
 func (w *world) setClock() {
 	p, off := w.procs[w.rng.IntN(len(w.procs))], skewBound/2
-	if w.server.Clock != nil {
+	if w.server.Clock != nil && p != w.procs[0] { // of which one is right
 		off = []time.Duration{skewBound, 2 * skewBound, time.Hour}[w.rng.IntN(3)]
 	}
 	p.clock.set(time.Duration(w.rng.Int64N(int64(2*off))) - off)

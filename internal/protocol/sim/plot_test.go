@@ -38,15 +38,17 @@ func (w *world) play() {
 
 // begin begins a plot.
 func (w *world) begin() {
-	switch w.rng.IntN(4) {
+	switch w.rng.IntN(5) {
 	case 0:
 		w.plot = w.lostGrant(w.someone())
 	case 1:
-		w.plot = w.lostTwice(w.procs[w.rng.IntN(len(w.procs))])
+		w.plot = w.lostAgain(w.procs[w.rng.IntN(len(w.procs))])
 	case 2:
 		w.plot = w.generationAgain(w.someone())
 	case 3:
-		w.plot = w.lostFloor(w.procs[w.rng.IntN(len(w.procs))])
+		w.plot = w.moved(w.procs[w.rng.IntN(len(w.procs))])
+	case 4:
+		w.plot = w.released(w.someone())
 	}
 }
 
@@ -66,9 +68,9 @@ func (w *world) lostGrant(a *actor) plot {
 	}
 }
 
-// lostTwice: a second loss, back to a state after the first one. A process has seen one
-// answer between the two, and clocks are as far apart as they may be.
-func (w *world) lostTwice(p *process) plot {
+// lostAgain: a backup holds the record of an older loss, of which a process has not heard, and
+// clocks are as far apart as they may be.
+func (w *world) lostAgain(p *process) plot {
 	off := skewBound / 2
 	return plot{
 		{do: func() {
@@ -76,19 +78,46 @@ func (w *world) lostTwice(p *process) plot {
 				other.clock.set(off)
 			}
 			p.clock.set(-off)
-			p.end(p.coordinator())
-			w.wait() // until its actors have noticed
-			w.lose(anyBackup, nil)
+			w.cutOff(w.actors[p.id*each], true)
+			w.declareLoss(true)
 			w.keep()
+			w.rejoin()
 		}},
-		{when: func() bool { return p.sight().history == w.history }, do: func() { w.cutOff(w.actors[p.id*each], true) }},
 		{
 			when: func() bool {
 				floor := w.server.Meta().Floor
 				return slices.ContainsFunc(w.actors, func(a *actor) bool { return len(a.pieces) > 0 && a.pieces[len(a.pieces)-1].to > floor })
 			},
-			do: func() { w.rejoin(); w.lose(newestBackup, p) },
+			do: func() { w.lose(newestBackup, p) },
 		},
+	}
+}
+
+// moved: a backup is from before an operator has closed the way below a floor.
+func (w *world) moved(p *process) plot {
+	return plot{
+		{do: w.keep},
+		{do: w.quarantine},
+		{
+			when: func() bool { return p.knows(w.history) && p.sight().meta.Record.Base >= w.base },
+			do:   func() { w.lose(newestBackup, p) },
+		},
+	}
+}
+
+// released: the first that comes after the loss of a grant is its release.
+func (w *world) released(a *actor) plot {
+	return plot{
+		{do: func() { a.pause(true) }},
+		{when: a.rests, do: func() { w.keep() }},
+		{do: func() { a.pause(false) }},
+		{when: func() bool {
+			return len(w.kept) > 0 && a.g.Token != "" && a.confirmed.After(w.kept[len(w.kept)-1].at) && !a.given
+		}, do: func() {
+			a.leaves.Store(true)
+			a.bare.Store(w.rng.IntN(2) == 0)
+			w.lose(newestBackup, a.p)
+		}},
 	}
 }
 
@@ -118,17 +147,6 @@ func (w *world) generationAgain(a *actor) plot {
 				a.leaves.Store(w.rng.IntN(2) == 0)
 				w.rejoin()
 			},
-		},
-	}
-}
-
-// lostFloor: an operator's floor is lost, which a process has seen.
-func (w *world) lostFloor(p *process) plot {
-	return plot{
-		{do: func() { w.keep(); w.quarantine() }},
-		{
-			when: func() bool { return p.knows(w.history) && p.sight().meta.Record.Base >= w.base },
-			do:   func() { w.lose(newestBackup, p) },
 		},
 	}
 }

@@ -61,17 +61,26 @@ type world struct {
 	// maxHorizon; 0: none.
 	longest time.Duration
 
-	kept    []func() // backups
-	history int      // counts the losses
-	base    int64    // the highest tick that is stamped elsewhere
-	retired bool
+	kept     []backup
+	lossy    bool   // there is a loss in this run
+	history  int    // counts the losses
+	restored string // the nonce of the loss on record just after the loss
+	survivor *actor // a holder who is to notice it; nil: nobody is
+	due      bool   // somebody has to notice the loss
+	far      bool   // a wrong clock has raised the floor
+	named    bool   // and an error says how to lower it
+	farNamed int    // how often the operator had to
+	slowest  time.Duration
+	calm     bool  // nothing happens any more
+	base     int64 // the highest tick that is stamped elsewhere
+	retired  bool
 
 	mu     sync.Mutex
 	parked []*parcel
 	ghosts []func() // requests that arrive late, or once more
 	trace  uint64   // of what has happened
 
-	stamps, renewals, resumed, noticed, plots int64
+	stamps, renewals, resumed, noticed, free, plots int64
 
 	long int64 // how many windows were longer than maxHorizon
 }
@@ -89,7 +98,7 @@ func (w *world) space() coord.Space {
 // declare has an operator declare the namespace, if it is to have long windows: nobody
 // else can. Every third seed has such a namespace.
 func (w *world) declare(seed uint64) {
-	if seed%3 != 0 {
+	if seed%3 != 0 || w.server.Strict {
 		return
 	}
 	w.longest = declaredHorizon
@@ -136,7 +145,7 @@ func (w *world) step() {
 	}
 	w.mu.Unlock()
 	switch {
-	case w.serve == nil && w.rng.IntN(60) == 0:
+	case w.serve == nil && !w.calm && w.rng.IntN(60) == 0:
 		w.haunt()
 	case chosen == nil:
 		w.pass(time.Duration(1+w.rng.IntN(300)) * time.Millisecond)
@@ -144,8 +153,12 @@ func (w *world) step() {
 	}
 	if chosen != nil {
 		f := passed
-		if w.serve == nil {
+		switch needed := w.serve != nil || w.survivor == chosen.from; {
+		case w.calm:
+		case !needed:
 			f = []fate{lost, late, repeated, passed}[min(w.rng.IntN(24), 3)]
+		case chosen.what == "commit" && chosen.answer && w.rng.IntN(4) == 0:
+			f = lost // nobody knows whether the floor is raised
 		}
 		w.note(fmt.Sprintf("%s %t %d %d %d", chosen.what, chosen.answer, chosen.from.id, chosen.lane, f))
 		chosen.fate <- f
@@ -153,11 +166,17 @@ func (w *world) step() {
 	if w.rng.IntN(8) == 0 {
 		w.pass(time.Duration(1+w.rng.IntN(40)) * time.Millisecond)
 	}
-	if w.serve != nil {
+	if w.serve != nil || w.calm {
 		return
 	}
 	w.wait() // what was passed has arrived
+	if w.survivor != nil && w.isNoticed() {
+		w.mu.Lock()
+		w.survivor = nil
+		w.mu.Unlock()
+	}
 	switch {
+	case w.survivor != nil: // a holder who lives is not kept from renewing
 	case len(w.plot) > 0:
 		w.play()
 	case w.rng.IntN(20) == 0:

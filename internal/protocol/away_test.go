@@ -1,0 +1,127 @@
+package protocol_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/protocol/memstore"
+)
+
+// outlives is the setting of a back end whose leases outlive it.
+func outlives(s *protocol.Settings) { s.Outlives = true }
+
+// TestNewcomersWait: an old copy of the data comes back, and with it leases that were not renewed
+// for long. A newcomer is granted nothing before their holders have renewed, which notice, or the
+// leases have ended.
+func TestNewcomersWait(t *testing.T) {
+	for name, clock := range map[string]func() int64{"no clock": nil, "a clock": (&shifted{}).UnixMicro} {
+		for _, lives := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				inOurTime(t, func(t *testing.T) {
+					server := memstore.NewServer("a")
+					server.Clock = clock
+					holder, _ := tap(t, server, nil, outlives)
+					g, err := holder.Acquire(t.Context(), wants("holder"))
+					if err != nil {
+						t.Fatal(err)
+					}
+					restore := server.Snapshot()
+					for range 4 {
+						time.Sleep(20 * time.Second)
+						if g, err = holder.Renew(t.Context(), g, wants("").Until); err != nil {
+							t.Fatal(err)
+						}
+					}
+					restore()
+					newcomer, _ := tap(t, server, nil, outlives)
+					asked := time.Now()
+					for range 2 {
+						_, err := newcomer.Acquire(t.Context(), wants("newcomer"))
+						q, ok := errors.AsType[*coord.QuarantinedError](err)
+						if !ok || !strings.Contains(q.Reason, "old copy") || q.Until.Sub(asked).Round(time.Second) != time.Minute {
+							t.Fatalf("a newcomer beside a lease that is old: %v", err)
+						}
+					}
+					if lives {
+						if _, err := holder.Renew(t.Context(), g, wants("").Until); !errors.Is(err, coord.ErrQuarantined) {
+							t.Fatalf("the holder does not notice: %v", err)
+						}
+					} else {
+						time.Sleep(61 * time.Second)
+					}
+					h, err := newcomer.Acquire(t.Context(), wants("newcomer"))
+					if err != nil || lives && h.NotBefore <= g.NotAfter {
+						t.Errorf("the newcomer after that: %v, %v; forgotten was %v", h, err, g)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestLatestClockCounts: where the back end has no clock, the floor is raised by the latest that
+// any holder has said.
+func TestLatestClockCounts(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		server := memstore.NewServer("a")
+		ahead, _ := tap(t, server, &shifted{by: 20 * time.Second})
+		req := within("ahead", coord.Range{First: 1, Count: 1})
+		req.Now, req.Until = req.Now+20_000, req.Until+20_000
+		if _, err := ahead.Acquire(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+		p, _ := tap(t, server, nil)
+		g, _ := lossDealtWith(t, server, p)
+		if want := wants("").Now + (2*time.Minute + 21*time.Second).Milliseconds(); server.Meta().Floor < want-1000 {
+			t.Errorf("the floor after the loss of %v is %d; want about %d", g, server.Meta().Floor, want)
+		}
+	})
+}
+
+// TestFloorThatIsTooFar: a wrong clock has raised the floor. Nothing is granted above it, and the
+// errors say what lowers it; then service is back.
+func TestFloorThatIsTooFar(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		server, far := memstore.NewServer("a"), &shifted{}
+		wrong, _ := tap(t, server, far)
+		p, _ := tap(t, server, nil)
+		held, err := p.Acquire(t.Context(), within("held", coord.Range{First: 2, Count: 1}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := wrong.Acquire(t.Context(), within("g", coord.Range{Count: 1}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		restore := server.Snapshot()
+		if g, err = wrong.Renew(t.Context(), g, g.NotAfter+1); err != nil {
+			t.Fatal(err)
+		}
+		restore()
+		far.by = 24 * time.Hour
+		if _, err := wrong.Renew(t.Context(), g, g.NotAfter+1); !errors.Is(err, coord.ErrQuarantined) {
+			t.Fatal(err)
+		}
+		far.by = 0
+		_, renewed := p.Renew(t.Context(), held, held.NotAfter+1)
+		_, acquired := p.Acquire(t.Context(), within("new", coord.Range{First: 3, Count: 1}))
+		for _, err := range []error{renewed, acquired} {
+			if !errors.Is(err, coord.ErrQuarantined) || !strings.Contains(err.Error(), "'unalike quarantine --lower'") {
+				t.Errorf("under a floor that is a day ahead: %v", err)
+			}
+		}
+		if _, err := p.Lower(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Minute)
+		for range 2 { // the first fills the window
+			if h, err := p.Acquire(t.Context(), within("new", coord.Range{First: 3, Count: 1})); err != nil || h.NotBefore > wants("").Now {
+				t.Errorf("after it was lowered: %v, %v", h, err)
+			}
+		}
+	})
+}
