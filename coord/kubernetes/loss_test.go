@@ -291,6 +291,23 @@ func TestRebuilt(t *testing.T) {
 	}
 }
 
+// TestReopened: the record of a namespace that was closed is put back to what it was before. Its slots know better.
+func TestReopened(t *testing.T) {
+	c := newCluster(t)
+	ns := rand.Text()
+	k, name := c.new(t, ns, kubernetes.Options{}), kubernetes.SlotName(ns, -1)
+	drivertest.MustAcquire(t, k, drivertest.Request(2))
+	old := kubernetes.Text(t, c.client, c.URL, c.in, name)
+	if _, err := k.Quarantine(drivertest.Within(t), time.UnixMicro(drivertest.Scale().Micro(drivertest.LastTick))); err != nil {
+		t.Fatal(err)
+	}
+	kubernetes.SetText(t, c.client, c.URL, c.in, name, old)
+	newcomer := c.new(t, ns, kubernetes.Options{})
+	if g, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(2)); !errors.Is(err, coord.ErrNamespaceClosed) {
+		t.Errorf("Acquire in a namespace that was closed: %v, %v", g, err)
+	}
+}
+
 // TestEdited: what was edited is not granted and not overwritten, and its holder does not extend
 // its window.
 func TestEdited(t *testing.T) {

@@ -133,6 +133,11 @@ func (s *session) surveyOf(a *all, ask protocol.Ask, crowded bool) (*protocol.Su
 	if sv.Meta, err = entry[protocol.Meta](a.meta); err != nil {
 		return nil, err
 	}
+	if a.newest() > a.meta.Writes { // slots know what the record has forgotten
+		meta := &sv.Meta.Record
+		meta.Base = max(meta.Base, a.most(func(o *object) int64 { return o.Base }))
+		meta.Floor = max(meta.Floor, meta.Base, a.most(func(o *object) int64 { return o.Floor }))
+	}
 	if end := ask.Share.First + ask.Share.Count; ask.New != nil && min(end, sv.Meta.Record.Capacity) > MaxCapacity {
 		return nil, fmt.Errorf("%w: the share of worker IDs ends at %d; this driver makes an object for each, and at most %d: choose a layout with fewer, or a share below it",
 			coord.ErrInvalid, end, MaxCapacity)

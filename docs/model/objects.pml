@@ -118,11 +118,7 @@ inline meta_written() {
 #else
 #define STRANGE(q)      (k.uid != q.s.uid)
 #endif
-#ifdef M_MARKSALONE     /* the record does not say which marks are its own */
-#define UNMARKED(q)     0
-#else
 #define UNMARKED(q)     (!q.k.there || q.k.copy)
-#endif
 #define MISSING(q)      (q.m.copy || BEHIND(q) || q.m.settled && (UNMARKED(q) || UNLIKE(q)))
 
 /* The server carries out a write, and says whether it has. */
@@ -247,6 +243,7 @@ inline next(p) {
 		COPY_META(w[p].m, SEES.m); w[p].kind = META; w[p].m.copy = 0; w[p].m.settled = 0;
 #ifndef M_NOFLOOR
 		w[p].m.floor = MAX(W, SEES.m.floor);
+		if :: BEHIND(SEES) -> w[p].m.floor = MAX(w[p].m.floor, SEES.s.floor) :: else fi;
 #endif
 		w[p].m.n = MAX(SEES.m.n, SEES.s.seen) + 1
 	/* The marks are made to say what is there, and then the record says that they do. */
@@ -291,14 +288,10 @@ proctype raiser(byte p) {
 		fi }
 	:: atomic { pc[p] == SENT -> carry_out(w[p]); forget(p); done = 0 }
 	:: atomic { pc[p] == WRITTEN -> /* the marks that it has seen, or none */
-#ifdef M_HASTY          /* one that was made meanwhile is taken for one that was lost */
-		k.there = 1; k.copy = 0; k.uid = s.uid;
-#else
 		if
 		:: k.there == SEES.k.there && k.uid == SEES.k.uid -> k.there = 1; k.copy = 0; k.uid = SEES.s.uid
 		:: else
 		fi;
-#endif
 		forget(p) }
 	/* It dies, or gives up; another one may begin. */
 	:: atomic { goal[p - P] -> give_up(p); forget(p); goal[p - P] = 0; since[p - P] = 0 }
@@ -340,14 +333,15 @@ proctype world() {
 	:: atomic { !lost && s.uid -> lost = 1; slot_written(); NO_SLOT(s) }
 	:: atomic { !lost && s.uid && (m.floor < T || s.floor == T) -> lost = 1; meta_written(); NO_META(m) }
 	:: atomic { !lost && s.uid -> lost = 1; NO_MARK(k) }
+	:: atomic { !lost && s.uid -> lost = 1; slot_written(); NO_SLOT(s); NO_MARK(k) } /* all but the record */
 #endif
 #ifdef PUTBACK          /* one was deleted and made again from the backup */
 	:: atomic { !lost && s.uid && saved && s_backup.uid && uids < UIDS -> lost = 1; slot_written(); uids++; COPY_SLOT(s, s_backup); s.uid = uids; unsave() }
 	:: atomic { !lost && saved && s.uid -> lost = 1; meta_written(); COPY_META(m, m_backup); m.copy = 1; unsave() }
 	:: atomic { !lost && saved && s.uid -> lost = 1; COPY_MARK(k, k_backup); k.copy = 1; unsave() }
 #endif
-#ifdef UNDONE           /* the record alone goes back, and a slot has seen what it was */
-	:: atomic { !lost && saved && s.uid && s.seen == m.n && m_backup.n < m.n -> lost = 1; meta_back(); unsave() }
+#ifdef UNDONE           /* the record alone goes back, while nobody has written a slot and not read it yet; a slot has seen what it was */
+	:: atomic { !lost && saved && s.uid && s.seen == m.n && m_backup.n < m.n && (pc[0] == IDLE || pc[0] == READY) && (pc[1] == IDLE || pc[1] == READY) -> lost = 1; meta_back(); unsave() }
 #endif
 #ifdef RESTORED         /* all goes back, or the slot alone does */
 	:: atomic { !lost && saved && m.floor == 0 ->
