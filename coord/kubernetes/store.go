@@ -27,13 +27,13 @@ type store struct {
 	log            *slog.Logger
 	lists          flights
 
-	mu       sync.Mutex
-	server   int64          // the API server's clock, when it was learned; 0: it was not
-	at       time.Time      // monotonic
-	held     map[string]int // the worker IDs of tokens of this process
-	seen     seen
-	hidden   time.Time      // when an object was met that no list had shown; monotonic
-	bars     map[string]bar // writes that are refused, by their verb
+	mu     sync.Mutex
+	server int64          // the API server's clock, when it was learned; 0: it was not
+	at     time.Time      // monotonic
+	held   map[string]int // the worker IDs of tokens of this process
+	seen   seen
+	hidden time.Time      // when an object was met that no list had shown; monotonic
+	bars   map[string]bar // writes that are refused, by their verb
 }
 
 func newStore(a *api, namespace string, o Options) *store {
