@@ -54,16 +54,6 @@ func wantRefused(t *testing.T, says string, edit func(r *http.Request, body stri
 	})
 }
 
-// TestChangedWrite: what the API server has stored is not what it was told to: the error says so.
-func TestChangedWrite(t *testing.T) {
-	wantRefused(t, "has not stored what it was told to", func(r *http.Request, body string) string {
-		if r.Method != http.MethodPatch {
-			return body
-		}
-		return strings.Replace(body, annotation, "other", 1)
-	})
-}
-
 // TestPartOfAList: a part of a list would look like a loss.
 func TestPartOfAList(t *testing.T) {
 	wantRefused(t, "not a complete list of Leases", func(_ *http.Request, body string) string {

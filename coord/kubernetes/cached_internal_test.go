@@ -49,7 +49,7 @@ var since = map[string]func(t *testing.T, f *fakeAPI, c *Coordinator, g coord.Gr
 	"the record": func(t *testing.T, f *fakeAPI, _ *Coordinator, _ coord.Grant) error {
 		t.Helper()
 		s := hand(t, &http.Client{Transport: f}, "http://h", "orders", "shop")
-		o, _, err := s.get(t.Context(), s.metaName())
+		o, _, err := s.get(t.Context(), s.objectName(-1))
 		if err == nil {
 			_, err = s.write(t.Context(), o, o.next(), nil)
 		}
@@ -132,41 +132,5 @@ func underOldCache(t *testing.T, f *fakeAPI, call func() error) {
 		case time.Since(began) > MaxHorizon+10*time.Second || strings.Contains(err.Error(), says):
 			t.Fatalf("%v after the API servers were started again: %v", time.Since(began), err)
 		}
-	}
-}
-
-// TestDoubted: a write that was refused, though what is listed is what is stored, or was until just now, says nothing
-// about the API server's cache.
-func TestDoubted(t *testing.T) {
-	for name, overtaken := range map[string]bool{"it was refused for another reason": false, "somebody writes": true} {
-		t.Run(name, func(t *testing.T) {
-			f := newFakeAPI()
-			if _, err := f.open(t).Acquire(t.Context(), f.request(4)); err != nil {
-				t.Fatal(err)
-			}
-			c := &cut{fakeAPI: f}
-			s := hand(t, &http.Client{Transport: c}, "http://h", "orders", "shop")
-			a, err := s.list(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.doubt(a.meta)
-			c.n, c.act = 2, func() { // between the list and a look at what is stored
-				if overtaken {
-					f.mu.Lock()
-					defer f.mu.Unlock()
-					l := f.leases[a.meta.name]
-					l.Metadata.Annotations = map[string]string{annotation: "another"}
-					f.store(&l)
-				}
-			}
-			now, err := s.list(t.Context())
-			if err != nil || now.meta.is(a.meta) == overtaken {
-				t.Errorf("%+v, %v", now, err)
-			}
-			if c.n > 0 {
-				t.Error("nobody has looked at what is stored")
-			}
-		})
 	}
 }

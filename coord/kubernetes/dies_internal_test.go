@@ -40,7 +40,7 @@ func TestDies(t *testing.T) {
 		longest time.Duration
 	}{
 		"the same one goes on": {true, time.Second},
-		"another one comes":    {false, claimTime + 2*time.Second},
+		"another one comes":    {false, 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for n, more := 1, true; more; n++ {

@@ -45,29 +45,35 @@
 //
 // # What is stored
 //
-// One Lease for the namespace, unalike.<name>, and one for each worker ID, unalike.<name>.<worker
-// ID>, with the label unalike/namespace. Where a name is not allowed in Kubernetes, it is a
-// hash, and the annotation unalike/name has the name. The spec is what people see with
-// 'kubectl get leases'; nothing is decided by it. What counts is in the annotation
-// unalike/record: the record, a checksum, the object's own uid, and a value that is random with
-// every write. Objects are never deleted, and nobody owns them.
+// One Lease for the namespace, unalike.<name>, one for each worker ID that was ever granted or
+// retired, unalike.<name>.<worker ID>, and one for each 64 worker IDs, unalike.<name>.used-<n>,
+// whose annotations unalike/used-<worker ID> mark those that were granted: the value is the uid of
+// the worker ID's Lease. All have the label unalike/namespace. Where a name is not allowed in
+// Kubernetes, it is a hash, and the annotation unalike/name has the name. The spec is what people
+// see with 'kubectl get leases'; nothing is decided by it. What counts is in the annotation
+// unalike/record: the record, a checksum, and a value that is random with every write. Objects are
+// never deleted, and nobody owns them.
 //
 // # One object at a time
 //
 // Kubernetes changes one object at a time, so that these rules take the place of transactions:
 //
 //   - A write is a JSON Patch that tests the uid and the whole annotation. There is no PUT,
-//     which would make a deleted object again.
-//   - The floor stands in every slot too, and the higher of the two counts. A change of
-//     the namespace's record has a number and is done when every slot has that number; whoever finds
-//     one that is not finishes it first. A raiser may die half way.
-//   - A slot is read before the namespace's record, or both in one list. No read that decides
-//     names a version, so that the API server makes sure to have the newest.
-//   - Slots are made empty, some at a time, and the namespace's record counts them before the
-//     first is granted. One that is counted and not there, or has the content of another object,
-//     was lost. What is made never has a window.
-//   - A namespace's record that is gone is made from what its slots tell, with the floor of a
-//     loss.
+//     which would make a deleted object again. A write puts missing labels back.
+//   - Whoever has written a slot reads the namespace's record before he uses what he was granted:
+//     if its floor was raised meanwhile, that counts. A slot is read before the record.
+//   - A Lease is made when its worker ID is first granted, and marked then, unless there is a mark.
+//     It is read once more before the grant is used: who deletes it from then on leaves the mark.
+//   - A worker ID that is marked and whose Lease is gone, or has another uid, was lost. So were the
+//     marks, if they are not those that the namespace's record names.
+//   - A record that settles a loss, or is new, names no marks. Whoever lists it makes the marks say
+//     what is there, and has the record name them.
+//   - A list is complete when all that is marked is in it. If it is not, everything is listed, also
+//     what has no label.
+//   - A namespace's record that is gone is made from what slots tell, with the floor of a loss. Each
+//     slot has the floor that the record had when it was written, and all have that of a namespace
+//     that was closed.
 //   - A lease's end is judged by the API server's clock, the header Date, and the bound.
-//   - A grant whose outcome is not known is settled by a write of the same slot.
+//   - What is refused with status 403 is not tried again for 10 s. If no Lease can be made, those
+//     that are free are leased.
 package kubernetes

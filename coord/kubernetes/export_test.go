@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"testing"
@@ -27,7 +26,7 @@ func Expire(tb testing.TB, client *http.Client, baseURL, namespace, in string, w
 	tb.Helper()
 	s := hand(tb, client, baseURL, namespace, in)
 	for {
-		o, _, err := s.get(context.Background(), s.slotName(worker))
+		o, _, err := s.get(context.Background(), s.objectName(worker))
 		if err != nil || o == nil || o.damage != nil {
 			tb.Fatalf("the slot of worker ID %d: %+v, %v", worker, o, err)
 		}
@@ -91,13 +90,25 @@ func Delete(tb testing.TB, client *http.Client, baseURL, in, name string) {
 // SetText changes what is stored, as 'kubectl edit' does.
 func SetText(tb testing.TB, client *http.Client, baseURL, in, name, text string) {
 	tb.Helper()
+	change(tb, client, baseURL, in, name, operation{"replace", inPatch, text})
+}
+
+// Unlabel takes away all labels.
+func Unlabel(tb testing.TB, client *http.Client, baseURL, in, name string) {
+	tb.Helper()
+	change(tb, client, baseURL, in, name, operation{"remove", "/metadata/labels", nil})
+}
+
+// change is a JSON Patch by somebody else.
+func change(tb testing.TB, client *http.Client, baseURL, in, name string, op operation) {
+	tb.Helper()
 	s := hand(tb, client, baseURL, "any", in)
-	body, err := json.Marshal([]operation{{"replace", inPatch, text}})
+	body, err := json.Marshal([]operation{op})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	var l lease
-	if _, err := s.call(context.Background(), request{method: http.MethodPatch, name: name, content: "application/json-patch+json", body: body}, &l); err != nil {
+	if _, err := s.call(context.Background(), request{method: http.MethodPatch, name: name, content: patchType, body: body}, &l); err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -114,36 +125,23 @@ func Text(tb testing.TB, client *http.Client, baseURL, in, name string) string {
 
 // SlotName is the object of a worker ID, and with -1 that of the namespace.
 func SlotName(namespace string, worker int) string {
-	s := &store{key: keyOf(namespace)}
-	if worker < 0 {
-		return s.metaName()
-	}
-	return s.slotName(worker)
+	return (&store{key: keyOf(namespace)}).objectName(worker)
 }
 
-// Behind says what objects of a namespace lack the last change of its record; empty: none.
+// MarksName is the object that has the marks.
+func MarksName(namespace string) string { return (&store{key: keyOf(namespace)}).marksName(0) }
+
+// Behind says what objects of a namespace do not agree; empty: nothing.
 func Behind(tb testing.TB, client *http.Client, baseURL, namespace, in string) string {
 	tb.Helper()
 	a, err := hand(tb, client, baseURL, namespace, in).list(context.Background())
 	if err != nil || a.meta == nil {
 		tb.Fatalf("%+v, %v", a, err)
 	}
-	if why := a.missing(); why != "" {
-		return why
+	if !a.settled() {
+		return "the marks were not compared with the slots"
 	}
-	meta, err := entry[protocol.Meta](a.meta)
-	if err != nil {
-		return err.Error()
-	}
-	if a.meta.Done != a.meta.Change {
-		return fmt.Sprintf("change %d is not done, but %d", a.meta.Change, a.meta.Done)
-	}
-	for id, o := range a.slots {
-		if o.damage == nil && (o.Change != a.meta.Change || o.Floor != meta.Record.Floor) {
-			return fmt.Sprintf("worker ID %d has change %d and floor %d; the namespace has %d and %d", id, o.Change, o.Floor, a.meta.Change, meta.Record.Floor)
-		}
-	}
-	return ""
+	return a.missing()
 }
 
 // OpenPod is coord.Open in a pod, whose service account is in a folder.
@@ -174,25 +172,18 @@ func Spoil(c *Coordinator) {
 	c.token.value = "over"
 }
 
-// Uncounted makes an empty slot, which is not counted.
-func Uncounted(tb testing.TB, client *http.Client, baseURL, namespace, in string, worker int) {
-	tb.Helper()
-	s, ctx := hand(tb, client, baseURL, namespace, in), context.Background()
-	a, err := s.list(ctx)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := s.pass(ctx, a.meta, nil, worker, true); err != nil {
-		tb.Fatal(err)
-	}
-}
-
-// Begun makes the object of an empty slot, as somebody does who dies then: it is not counted, and
-// does not say whose content it has.
+// Begun makes the object of a worker ID, as somebody does who dies before it is marked.
 func Begun(tb testing.TB, client *http.Client, baseURL, namespace, in string, worker int) {
 	tb.Helper()
 	s, ctx := hand(tb, client, baseURL, namespace, in), context.Background()
-	if _, made, err := s.create(ctx, s.slotName(worker), worker, content{}); err != nil || !made {
-		tb.Fatalf("the slot of worker ID %d: made: %t, %v", worker, made, err)
+	slot := protocol.Slot{Version: protocol.Version, Worker: worker, Generation: 1, LastTick: 100, Fingerprint: "f", TTL: 1000}
+	record, err := protocol.Encode(slot)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c := (&object{}).next()
+	c.Record = []byte(record)
+	if o, err := s.create(ctx, worker, c, nil); err != nil || o == nil {
+		tb.Fatalf("the slot of worker ID %d: %+v, %v", worker, o, err)
 	}
 }

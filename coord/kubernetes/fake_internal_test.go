@@ -64,7 +64,8 @@ func (f *fakeAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 			listed = f.cache
 		}
 		for _, name := range slices.Sorted(maps.Keys(listed)) {
-			if l := listed[name]; labelNamespace+"="+l.Metadata.Labels[labelNamespace] == r.URL.Query().Get("labelSelector") {
+			want := r.URL.Query().Get("labelSelector")
+			if l := listed[name]; want == "" || labelNamespace+"="+l.Metadata.Labels[labelNamespace] == want {
 				list.Items = append(list.Items, l)
 			}
 		}
@@ -115,23 +116,40 @@ func applies(l *lease, body []byte) bool {
 	if err := json.Unmarshal(body, &ops); err != nil {
 		return false
 	}
-	l.Metadata.Annotations = maps.Clone(l.Metadata.Annotations)
+	l.Metadata.Annotations, l.Metadata.Labels = maps.Clone(l.Metadata.Annotations), maps.Clone(l.Metadata.Labels)
 	for _, o := range ops {
 		var text string
 		_ = json.Unmarshal(o.Value, &text)
-		switch o.Op + o.Path {
-		case "test/metadata/uid":
+		in, name := l.Metadata.Annotations, ""
+		switch at := strings.Split(o.Path, "/"); {
+		case o.Path == "/spec":
+			_ = json.Unmarshal(o.Value, &l.Spec)
+			continue
+		case o.Path == "/metadata/labels":
+			l.Metadata.Labels = nil
+			_ = json.Unmarshal(o.Value, &l.Metadata.Labels)
+			continue
+		case o.Path == "/metadata/managedFields":
+			continue
+		case o.Path == "/metadata/uid":
 			if text != l.Metadata.UID {
 				return false
 			}
-		case "test" + inPatch:
-			if text != l.Metadata.Annotations[annotation] {
-				return false
-			}
-		case "replace" + inPatch:
-			l.Metadata.Annotations[annotation] = text
-		case "add/spec":
-			_ = json.Unmarshal(o.Value, &l.Spec)
+			continue
+		case at[2] == "labels":
+			in = l.Metadata.Labels
+			fallthrough
+		default:
+			name = strings.ReplaceAll(at[3], "~1", "/")
+		}
+		have, there := in[name]
+		switch {
+		case o.Op == "test" && (string(o.Value) == "null" && there || string(o.Value) != "null" && (!there || have != text)), in == nil, o.Op == "remove" && !there:
+			return false
+		case o.Op == "remove":
+			delete(in, name)
+		case o.Op != "test":
+			in[name] = text
 		}
 	}
 	return true

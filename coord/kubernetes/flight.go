@@ -5,18 +5,17 @@ import (
 	"sync"
 )
 
-// flights lets those who want a list at the same time share one. Each gets one that was
-// begun after it had asked.
+// flights lets those who want a list at the same time share one. Each gets one that was begun after
+// it had asked.
 type flights struct {
-	mu      sync.Mutex
-	running *flight // nil: none is
-	next    *flight // that waits for it; nil: none does
+	mu   sync.Mutex
+	last chan struct{} // closed when the one before is over; nil: there was none
+	next *flight       // that waits for it; nil: none does
 }
 
 // flight is one list.
 type flight struct {
-	what    string // is done; of a wait
-	waiting int    // for it; guarded by flights.mu
+	waiting int // for it; guarded by flights.mu
 	give    context.CancelFunc
 	done    chan struct{}
 	all     *all
@@ -32,41 +31,6 @@ func (fs *flights) do(ctx context.Context, f func(context.Context) (*all, error)
 	}
 	fl.waiting++
 	fs.mu.Unlock()
-	return fs.await(ctx, fl)
-}
-
-// join returns the result of f, which does something for all who wait for the same: also one that
-// was begun before.
-func (fs *flights) join(ctx context.Context, what string, f func(context.Context) (*all, error)) (*all, error) {
-	fs.mu.Lock()
-	fl := fs.running
-	if fl == nil || fl.what != what || fl.waiting == 0 || fl.over() {
-		life, give := context.WithCancel(context.Background())
-		fl = &flight{what: what, give: give, done: make(chan struct{})}
-		fs.running = fl
-		go func() {
-			defer give()
-			fl.all, fl.err = f(life)
-			close(fl.done)
-		}()
-	}
-	fl.waiting++
-	fs.mu.Unlock()
-	return fs.await(ctx, fl)
-}
-
-// over reports whether it has ended.
-func (fl *flight) over() bool {
-	select {
-	case <-fl.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// await waits for a flight that the caller is counted in.
-func (fs *flights) await(ctx context.Context, fl *flight) (*all, error) {
 	select {
 	case <-fl.done:
 		return fl.all, fl.err
@@ -76,37 +40,35 @@ func (fs *flights) await(ctx context.Context, fl *flight) (*all, error) {
 	defer fs.mu.Unlock()
 	if fl.waiting--; fl.waiting == 0 {
 		fl.give()
-		if fs.next == fl {
-			fs.next = nil
-		}
+		fs.began(fl)
 	}
 	return nil, context.Cause(ctx)
+}
+
+// began lets nobody else share a flight. The caller holds mu.
+func (fs *flights) began(fl *flight) {
+	if fs.next == fl {
+		fs.next = nil
+	}
 }
 
 // begin makes a flight that begins when the one before it is over. The caller holds mu.
 func (fs *flights) begin(f func(context.Context) (*all, error)) *flight {
 	life, give := context.WithCancel(context.Background())
-	fl, before := &flight{give: give, done: make(chan struct{})}, fs.running
-	fs.next = fl
+	fl, before := &flight{give: give, done: make(chan struct{})}, fs.last
+	fs.next, fs.last = fl, fl.done
 	go func() {
+		defer close(fl.done)
 		defer give()
 		if before != nil {
-			select {
-			case <-before.done:
-			case <-life.Done():
-				fl.err = life.Err()
-				close(fl.done)
-				return
-			}
+			<-before
 		}
 		fs.mu.Lock()
-		if fs.next == fl {
-			fs.next = nil
-		}
-		fs.running = fl
+		fs.began(fl)
 		fs.mu.Unlock()
-		fl.all, fl.err = f(life)
-		close(fl.done)
+		if fl.err = life.Err(); fl.err == nil {
+			fl.all, fl.err = f(life)
+		}
 	}()
 	return fl
 }

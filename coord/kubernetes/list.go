@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -9,14 +10,18 @@ import (
 	"net/url"
 	"slices"
 	"sync/atomic"
+	"time"
+
+	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // all is what one list shows of a namespace.
 type all struct {
 	meta  *object // nil: it is not there
 	slots map[int]*object
+	used  map[int]*marks // which worker IDs were granted
+	lost  string         // what shows that writes were lost that this process has seen; empty: nothing does
 	now   int64
-	lost  string       // what shows that writes were lost that this process has seen; empty: nothing does
 	turns atomic.Int64 // how many sessions of this process choose by it
 	base  int64        // where the first of them begins
 }
@@ -38,110 +43,135 @@ func (l *leaseList) check(request) error {
 	return nil
 }
 
+// wideTime is for how long labels are not relied on after an object was met that no list by labels
+// had shown.
+const wideTime = time.Minute
+
 // list reads all in one consistent look.
 func (s *store) list(ctx context.Context) (*all, error) { return s.lists.do(ctx, s.listNow) }
 
-// listNow lists, and looks whether that is of what is stored if there is a doubt.
+// listNow lists by labels, and if what is marked is not all there, everything: labels can be lost.
 func (s *store) listNow(ctx context.Context) (*all, error) {
-	before, doubted := s.sight(), s.doubted()
-	a, err := s.listOnce(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if still := s.settleDoubts(doubted, a); still != nil {
-		if a, err = s.current(ctx, still, a); err != nil {
-			return nil, err
+	s.mu.Lock()
+	wide := !s.hidden.IsZero() && lifetime.Since(s.hidden) < wideTime
+	s.mu.Unlock()
+	if !wide {
+		a, err := s.listOnce(ctx, url.Values{"labelSelector": {labelNamespace + "=" + s.key}})
+		if err != nil || a.meta != nil && a.settled() && a.missing() == "" {
+			return a, err
 		}
 	}
-	a.lost = s.see(before, a.meta, a.slots)
-	return a, nil
+	return s.listOnce(ctx, nil)
+}
+
+// hide takes note of an object that the last list did not show.
+func (s *store) hide() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hidden = lifetime.Now()
 }
 
 // listOnce makes the request of list.
-func (s *store) listOnce(ctx context.Context) (*all, error) {
+func (s *store) listOnce(ctx context.Context, query url.Values) (*all, error) {
+	before := s.sight()
 	var l leaseList
-	now, err := s.call(ctx, request{verb: "list", method: http.MethodGet, query: url.Values{"labelSelector": {labelNamespace + "=" + s.key}}}, &l)
+	now, err := s.call(ctx, request{verb: "list", method: http.MethodGet, query: query}, &l)
 	if err != nil {
 		return nil, err
 	}
-	a := &all{slots: map[int]*object{}, now: now, base: rand.Int64N(MaxCapacity)}
-	for i := range l.Items {
-		o := objectOf(l.Items[i])
-		if o.name == s.metaName() {
-			a.meta = o
-		} else if worker, err := s.workerOf(o.name); err == nil {
-			a.slots[worker] = o
+	a := &all{slots: map[int]*object{}, used: map[int]*marks{}, now: now, base: rand.Int64N(MaxCapacity)}
+	for _, l := range l.Items {
+		worker, err := s.workerOf(l.Metadata.Name)
+		if n, is := s.numberOf(l.Metadata.Name, s.objectName(-1)+".used-", MaxCapacity); is == nil {
+			a.used[n] = s.marksOf(l)
+		} else if err == nil || l.Metadata.Name == s.objectName(-1) {
+			o := objectOf(l)
+			if errors.Is(o.damage, errFormat) {
+				return nil, o.damage
+			}
+			if a.slots[worker] = o; worker < 0 {
+				a.meta = o
+			}
 		}
 	}
+	delete(a.slots, -1)
+	a.lost = s.see(before, a)
 	return a, s.learn(now)
 }
 
-// missing describes what was lost: slots that the namespace's record counts and that are not
-// there, or are copies, and a record that slots have seen a later change of. Empty: nothing.
-func (a *all) missing() string {
-	gone, copies := 0, 0
-	for worker := range a.meta.Count {
-		switch o := a.slots[worker]; {
-		case o == nil:
-			gone++
-		case o.copied():
-			copies++
-		}
+// settled reports whether the marks say what is there, unless something was lost since.
+func (a *all) settled() bool { return a.meta.damage != nil || len(a.meta.Marks) > 0 }
+
+// mark is that of a worker ID; empty: it has none.
+func (a *all) mark(worker int) string {
+	if m := a.used[worker/perMarks]; m != nil {
+		return m.of[worker]
 	}
-	switch {
-	case a.meta.copied():
-		return "the namespace's record was deleted and put back"
-	case a.newest() > a.meta.Change:
-		return fmt.Sprintf("slots have seen change %d of the namespace's record, which has seen %d", a.newest(), a.meta.Change)
-	case gone > 0:
-		return fmt.Sprintf("%d slots are gone", gone)
-	case copies > 0:
-		return fmt.Sprintf("%d slots were deleted and put back", copies)
+	return ""
+}
+
+// missing describes what was lost: a record that slots have seen a later state of, or that is
+// another object than it says; the marks; slots that are marked and are not there, or are other
+// objects. Empty: nothing.
+func (a *all) missing() string {
+	if why := a.missingRecord(); why != "" || a.meta.damage != nil {
+		return why
+	}
+	for n, uid := range a.meta.Marks {
+		m := a.used[n]
+		if m == nil || m.uid != uid {
+			return "the marks of worker IDs that were granted are gone"
+		}
+		for id := range m.of {
+			if why := m.missing(id, a.slots[id]); why != "" {
+				return why
+			}
+		}
 	}
 	return a.lost
 }
 
-// find returns an object as it was listed; nil: it was not.
-func (s *store) find(a *all, name string) *object {
-	if name == s.metaName() {
-		return a.meta
+// missingRecord is missing for the namespace's record alone.
+func (a *all) missingRecord() string {
+	switch {
+	case a.meta.damage != nil:
+		return ""
+	case a.meta.copied():
+		return "the namespace's record was deleted and put back"
+	case a.newest() > a.meta.Writes:
+		return fmt.Sprintf("slots have seen write %d of the namespace's record, and the last is %d", a.newest(), a.meta.Writes)
 	}
-	worker, err := s.workerOf(name)
-	if err != nil {
-		return nil
-	}
-	return a.slots[worker]
+	return ""
 }
 
 // ids are the worker IDs that have a slot, in ascending order.
 func (a *all) ids() []int { return slices.Sorted(maps.Keys(a.slots)) }
 
-// newest is the number of the newest change that slots have seen.
-func (a *all) newest() (n int64) {
+// most is the highest that slots have of something.
+func (a *all) most(of func(o *object) int64) (n int64) {
 	for _, o := range a.slots {
 		if o.damage == nil {
-			n = max(n, o.Change)
+			n = max(n, of(o))
 		}
 	}
 	return n
 }
 
-// floor is the highest that slots have seen.
-func (a *all) floor() (floor int64) {
-	for _, o := range a.slots {
-		if o.damage == nil {
-			floor = max(floor, o.Floor)
-		}
-	}
-	return floor
-}
+// newest is the last write of the namespace's record that slots have seen.
+func (a *all) newest() int64 { return a.most(func(o *object) int64 { return o.Seen }) }
 
-// used counts the worker IDs that were ever granted or retired.
-func (a *all) used() (n int) {
-	for _, o := range a.slots {
-		if o.ever() {
-			n++
-		}
+// marked counts the worker IDs that have a mark.
+func (a *all) marked() (n int) {
+	for _, m := range a.used {
+		n += len(m.of)
 	}
 	return n
+}
+
+// damage is that of the namespace's record.
+func (a *all) damage() error {
+	if a == nil {
+		return nil
+	}
+	return a.meta.damage
 }

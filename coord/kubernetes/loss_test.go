@@ -60,11 +60,18 @@ func (c *cluster) raw(t *testing.T, name string) []byte {
 	return out
 }
 
+// marks stands for the object that has the marks.
+const marks = -2
+
 // destroy deletes objects of a namespace: -1 is its record.
 func (c *cluster) destroy(t *testing.T, ns string, workers ...int) {
 	t.Helper()
 	for _, id := range workers {
-		kubernetes.Delete(t, c.client, c.URL, c.in, kubernetes.SlotName(ns, id))
+		name := kubernetes.SlotName(ns, id)
+		if id == marks {
+			name = kubernetes.MarksName(ns)
+		}
+		kubernetes.Delete(t, c.client, c.URL, c.in, name)
 	}
 }
 
@@ -75,11 +82,13 @@ func TestDeleted(t *testing.T) {
 	for name, workers := range map[string][]int{
 		"a slot that is held": {0},
 		"a slot that is free": {3},
-		"all slots":           {0, 1, 2, 3},
+		"all slots":           {0, 3},
 		"the record":          {-1},
-		"everything":          {-1, 0, 1, 2, 3},
+		"the marks":           {marks},
+		"all but the marks":   {-1, 0, 3},
+		"everything":          {-1, 0, 3, marks},
 	} {
-		everything := len(workers) == 5
+		everything := len(workers) == 4
 		t.Run(name, func(t *testing.T) {
 			ns := rand.Text()
 			holder := c.new(t, ns, kubernetes.Options{})
@@ -87,7 +96,11 @@ func TestDeleted(t *testing.T) {
 			first.Workers.Count = 1 // worker ID 0
 			g := drivertest.MustAcquire(t, holder, first)
 			other := c.new(t, ns, kubernetes.Options{})
-			drivertest.MustAcquire(t, other, drivertest.Request(4)) // so that there are four slots
+			second := drivertest.Request(4)
+			second.Workers = coord.Range{First: 3, Count: 1}
+			if err := other.Release(drivertest.Within(t), drivertest.MustAcquire(t, other, second), 0); err != nil {
+				t.Fatal(err)
+			}
 			c.destroy(t, ns, workers...)
 			if everything { // a newcomer knows of nothing, and the holder does
 				r, err := holder.Renew(drivertest.Within(t), g, g.NotAfter+1000)
@@ -200,8 +213,11 @@ func TestUndone(t *testing.T) {
 		if _, err := k.Quarantine(drivertest.Within(t), floor); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := k.Renew(drivertest.Within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrQuarantined) {
+			t.Fatal(err)
+		}
 		kubernetes.SetText(t, c.client, c.URL, c.in, name, old)
-		// Slots have the floor that the record has forgotten.
+		// The slot has seen a write that the record has forgotten.
 		tick := drivertest.Scale().Tick(floor.UnixMicro())
 		g.Handle = nil
 		again := c.new(t, ns, kubernetes.Options{})
@@ -235,9 +251,12 @@ func TestForgottenRecord(t *testing.T) {
 	c := newCluster(t)
 	ns := rand.Text()
 	k, name := c.new(t, ns, kubernetes.Options{}), kubernetes.SlotName(ns, -1)
-	drivertest.MustAcquire(t, k, drivertest.Request(2))
+	g := drivertest.MustAcquire(t, k, drivertest.Request(2))
 	old := kubernetes.Text(t, c.client, c.URL, c.in, name)
 	if _, err := k.Quarantine(drivertest.Within(t), floorIn(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Renew(drivertest.Within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrQuarantined) {
 		t.Fatal(err)
 	}
 	kubernetes.SetText(t, c.client, c.URL, c.in, name, old)
@@ -267,6 +286,23 @@ func TestRebuilt(t *testing.T) {
 	if _, err := newcomer.List(drivertest.Within(t)); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "was deleted") {
 		t.Errorf("List of a namespace without a record: %v", err)
 	}
+	if g, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(2)); !errors.Is(err, coord.ErrNamespaceClosed) {
+		t.Errorf("Acquire in a namespace that was closed: %v, %v", g, err)
+	}
+}
+
+// TestReopened: the record of a namespace that was closed is put back to what it was before. Its slots know better.
+func TestReopened(t *testing.T) {
+	c := newCluster(t)
+	ns := rand.Text()
+	k, name := c.new(t, ns, kubernetes.Options{}), kubernetes.SlotName(ns, -1)
+	drivertest.MustAcquire(t, k, drivertest.Request(2))
+	old := kubernetes.Text(t, c.client, c.URL, c.in, name)
+	if _, err := k.Quarantine(drivertest.Within(t), time.UnixMicro(drivertest.Scale().Micro(drivertest.LastTick))); err != nil {
+		t.Fatal(err)
+	}
+	kubernetes.SetText(t, c.client, c.URL, c.in, name, old)
+	newcomer := c.new(t, ns, kubernetes.Options{})
 	if g, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(2)); !errors.Is(err, coord.ErrNamespaceClosed) {
 		t.Errorf("Acquire in a namespace that was closed: %v, %v", g, err)
 	}
@@ -346,13 +382,13 @@ func TestRestored(t *testing.T) {
 func TestRetired(t *testing.T) {
 	c := newCluster(t)
 	const worker = 100
-	for name, before := range map[string]bool{"it was made": false, "it is there and not counted": true} {
+	for name, before := range map[string]bool{"it was made": false, "it is there and not marked": true} {
 		t.Run(name, func(t *testing.T) {
 			ns := rand.Text()
 			k := c.new(t, ns, kubernetes.Options{})
 			drivertest.MustAcquire(t, k, drivertest.Request(1))
-			if before { // by somebody who has died before it was counted
-				kubernetes.Uncounted(t, c.client, c.URL, ns, c.in, worker)
+			if before { // by somebody who has died before it was marked
+				kubernetes.Begun(t, c.client, c.URL, ns, c.in, worker)
 			}
 			if err := k.Retire(drivertest.Within(t), worker); err != nil {
 				t.Fatal(err)

@@ -65,28 +65,25 @@ type spec struct {
 // content is what the annotation of an object says.
 type content struct {
 	Format int    `json:"format"`
-	UID    string `json:"uid"`   // of the object itself; empty: it was made just now
 	Stamp  string `json:"stamp"` // random with every write
 	Writes int64  `json:"writes"`
-	// Change is the number of the last change of the namespace's record which this object has.
-	Change int64 `json:"change"`
 
 	// Of a namespace:
-	Done  int64 `json:"done,omitempty"`  // the number of the last change which all slots have
-	Mend  bool  `json:"mend,omitempty"`  // the last change puts back slots that were lost
-	Count int   `json:"count,omitempty"` // the worker IDs below it have slots
-	Claim int64 `json:"claim,omitempty"` // until when somebody makes more, in microseconds since 1970
+	UID   string   `json:"uid,omitempty"`   // of the object itself; empty: it was made just now
+	Marks []string `json:"marks,omitempty"` // the uids of the objects that have the marks; none: they are to be compared with the slots
 
 	// Of a worker ID:
-	Floor int64  `json:"floor,omitempty"` // the namespace's, at the last change that it has
+	Seen  int64  `json:"seen,omitempty"`  // how often the namespace's record was written by then
+	Floor int64  `json:"floor,omitempty"` // that it had
+	Base  int64  `json:"base,omitempty"`
 	Token string `json:"token,omitempty"` // that leads here
 	Ends  int64  `json:"ends,omitempty"`  // the lease, by the API server's clock, in microseconds since 1970
 
-	Record json.RawMessage `json:"record,omitempty"` // of package protocol; empty: it was never granted
+	Record json.RawMessage `json:"record"` // of package protocol
 }
 
 // format is the version of all this.
-const format = 1
+const format = 2
 
 // forever is when the lease of a retired worker ID ends.
 const forever = math.MaxInt64
@@ -98,6 +95,10 @@ func checksum(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:sumLength])
 }
+
+// errFormat says that another version of this driver has written an annotation.
+var errFormat = fmt.Errorf("the annotation %s was written by another version of unalike; stop its generators, and declare another namespace above it with 'unalike move', "+
+	"or with 'unalike quarantine --until' a time that it cannot have reached: it has format", annotation)
 
 // text is the annotation: a checksum and the content.
 func (c content) text() (string, error) {
@@ -121,7 +122,7 @@ func contentOf(text string) (c content, _ error) {
 		return c, fmt.Errorf("the annotation %s is not understood: %w", annotation, err)
 	}
 	if c.Format != format {
-		return c, fmt.Errorf("the annotation %s has format %d and this program reads format %d", annotation, c.Format, format)
+		return c, fmt.Errorf("%w %d, and this program reads format %d", errFormat, c.Format, format)
 	}
 	return c, nil
 }
@@ -130,14 +131,14 @@ func contentOf(text string) (c content, _ error) {
 type object struct {
 	name, uid string
 	text      string // the annotation
-	version   string // the API server's, for people; empty: it was not read
+	labels    map[string]string
 	content
 	damage error // the content cannot be read
 }
 
 // objectOf reads a Lease.
 func objectOf(l lease) *object {
-	o := &object{name: l.Metadata.Name, uid: l.Metadata.UID, text: l.Metadata.Annotations[annotation], version: l.Metadata.Version}
+	o := &object{name: l.Metadata.Name, uid: l.Metadata.UID, text: l.Metadata.Annotations[annotation], labels: l.Metadata.Labels}
 	if o.content, o.damage = contentOf(o.text); o.damage != nil {
 		o.damage = fmt.Errorf("%w: Lease %s is damaged: %w; it is not overwritten: put it back from a backup, or delete it, which is taken for a loss", coord.ErrInvalid, o.name, o.damage)
 	}
@@ -147,25 +148,20 @@ func objectOf(l lease) *object {
 // is reports whether there is an object, and is the same one as another, with the same content.
 func (o *object) is(p *object) bool { return o != nil && o.uid == p.uid && o.text == p.text }
 
-// damaged reports whether the content cannot be read.
-func (o *object) damaged() bool { return o.damage != nil }
-
-// copied reports whether an object has the content of another one: it was deleted and put back.
-func (o *object) copied() bool { return o.damage == nil && o.UID != o.uid }
-
-// ever reports whether a worker ID was ever granted or retired.
-func (o *object) ever() bool { return o.damage != nil || len(o.Record) > 0 || o.Ends != 0 }
+// copied reports whether the namespace's record has the content of another object: it was deleted and
+// put back.
+func (o *object) copied() bool { return o.damage == nil && o.UID != "" && o.UID != o.uid }
 
 // raw is the value of an entry: whose object it is, and its annotation.
 func (o *object) raw() []byte { return []byte(o.uid + "\n" + o.text) }
 
 // fromRaw is the object that a raw value was read from; nil: there is none.
-func fromRaw(name string, raw []byte) *object {
+func (s *store) fromRaw(worker int, raw []byte) *object {
 	uid, text, ok := bytes.Cut(raw, []byte("\n"))
 	if !ok {
 		return nil
 	}
-	o := &object{name: name, uid: string(uid), text: string(text)}
+	o := &object{name: s.objectName(worker), uid: string(uid), text: string(text), labels: s.labels(worker)}
 	o.content, o.damage = contentOf(o.text)
 	return o
 }
@@ -185,11 +181,7 @@ func entry[R protocol.Record](o *object) (e protocol.Entry[R], err error) {
 	case o.damage != nil:
 		return e, o.damage
 	}
-	e.Raw = o.raw()
-	if len(o.Record) == 0 {
-		return e, nil
-	}
-	e.Made, e.Version = made(o.uid), o.Writes
+	e.Raw, e.Made, e.Version = o.raw(), made(o.uid), o.Writes
 	if e.Record, err = protocol.Decode[R](o.Record); err != nil {
 		err = fmt.Errorf("%w: Lease %s is damaged: %w; it is not overwritten: put it back from a backup", coord.ErrInvalid, o.name, err)
 	}
@@ -205,27 +197,10 @@ func slotEntry(o *object, worker int) (protocol.Entry[protocol.Slot], error) {
 	return e, err
 }
 
-// notAfter is where the window of a slot ends, as far as can be told without reading all of the
-// record: a list has many. What is decided by it costs time if it is wrong, and nothing else.
-func (o *object) notAfter() (tick int64) {
-	const name = `"notAfter":`
-	i := bytes.Index(o.Record, []byte(name))
-	if i < 0 {
-		return 0
-	}
-	for _, digit := range o.Record[i+len(name):] {
-		if digit < '0' || digit > '9' {
-			break
-		}
-		tick = tick*10 + int64(digit-'0')
-	}
-	return tick
-}
-
 // next is the content of the next write of an object.
 func (o *object) next() content {
 	c := o.content
-	c.Format, c.UID, c.Stamp = format, o.uid, rand.Text()
+	c.Format, c.Stamp = format, rand.Text()
 	c.Writes++
 	return c
 }
@@ -262,8 +237,9 @@ type operation struct {
 }
 
 // patch is what replaces an object's content, if the object is the same one and has the same
-// annotation as when it was read. See, if not nil, is what people see then.
-func (o *object) patch(c content, see *spec) (body []byte, text string, err error) {
+// annotation as when it was read. Labels that are not there are put back. See, if not nil, is what
+// people see then.
+func (s *store) patch(o *object, c content, see *spec) (body []byte, text string, err error) {
 	if text, err = c.text(); err != nil {
 		return nil, "", err
 	}
@@ -271,14 +247,42 @@ func (o *object) patch(c content, see *spec) (body []byte, text string, err erro
 		{"test", "/metadata/uid", o.uid},
 		{"test", inPatch, o.text},
 		{"replace", inPatch, text},
-		// Who has written which field is not kept: it is longer than all else in a list.
-		{"add", "/metadata/managedFields", []struct{}{{}}},
+		{"add", "/metadata/annotations/unalike~1name", s.namespace},
+		unmanaged,
+	}
+	if worker, err := s.workerOf(o.name); err == nil || o.name == s.objectName(-1) {
+		ops = append(ops, relabel(o.labels, s.labels(worker))...)
 	}
 	if see != nil {
 		ops = append(ops, operation{"add", "/spec", see})
 	}
 	body, err = json.Marshal(ops)
 	return body, text, err
+}
+
+// unmanaged forgets who has written which field: that is longer than all else in a list.
+var unmanaged = operation{"add", "/metadata/managedFields", []struct{}{{}}}
+
+// relabel puts labels back. Those of others stay.
+func relabel(have, want map[string]string) (ops []operation) {
+	if len(have) == 0 {
+		return []operation{{"add", "/metadata/labels", want}}
+	}
+	for name, value := range want {
+		if have[name] != value {
+			ops = append(ops, operation{"add", "/metadata/labels/" + strings.ReplaceAll(name, "/", "~1"), value})
+		}
+	}
+	return ops
+}
+
+// labels are those of a worker ID's object; -1: of the namespace's own.
+func (s *store) labels(worker int) map[string]string {
+	out := map[string]string{labelNamespace: s.key}
+	if worker >= 0 {
+		out[labelWorker] = strconv.Itoa(worker)
+	}
+	return out
 }
 
 // keyOf is a namespace's name in labels and in names of objects, which allow less.
@@ -293,19 +297,25 @@ func keyOf(namespace string) string {
 // errNoWorker says that an object has no worker ID in its name.
 var errNoWorker = errors.New("there is no worker ID in the name")
 
-// workerOf reads the worker ID in the name of a slot's object.
+// workerOf reads the worker ID in the name of a slot's object. It is -1 with an error.
 func (s *store) workerOf(name string) (int, error) {
-	rest, ok := strings.CutPrefix(name, s.metaName()+".")
-	if !ok {
-		return 0, errNoWorker
-	}
+	return s.numberOf(name, s.objectName(-1)+".", MaxCapacity)
+}
+
+// numberOf reads a number below a limit behind a prefix of a name.
+func (s *store) numberOf(name, prefix string, limit int) (int, error) {
+	rest, ok := strings.CutPrefix(name, prefix)
 	n, err := strconv.Atoi(rest)
-	if err != nil || n < 0 || n >= MaxCapacity || strconv.Itoa(n) != rest {
-		return 0, errNoWorker
+	if !ok || err != nil || n < 0 || n >= limit || strconv.Itoa(n) != rest {
+		return -1, errNoWorker
 	}
 	return n, nil
 }
 
-// metaName and slotName are the names of objects. A key has no dot.
-func (s *store) metaName() string           { return "unalike." + s.key }
-func (s *store) slotName(worker int) string { return s.metaName() + "." + strconv.Itoa(worker) }
+// objectName is the name of a worker ID's object; -1: of the namespace's own. A key has no dot.
+func (s *store) objectName(worker int) string {
+	if worker < 0 {
+		return "unalike." + s.key
+	}
+	return "unalike." + s.key + "." + strconv.Itoa(worker)
+}

@@ -84,8 +84,9 @@ func (opts Options) resolve() (Options, error) {
 // cluster. It is safe for concurrent use, and one serves any number of generators. Make it
 // with [New], or with coord.Open.
 //
-// Acquire makes two requests in the common case, however many worker IDs are held: it lists,
-// and writes. Renew makes one.
+// Acquire makes three requests in the common case, however many worker IDs are held: it lists,
+// writes, and reads the namespace's record once more. The first time that a worker ID is granted it
+// makes five, because its object is made and marked, and read again. Renew makes two.
 type Coordinator struct {
 	*protocol.Coordinator
 	lines *lines // of a client that was made here; nil: none was

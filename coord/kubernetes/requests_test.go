@@ -29,7 +29,6 @@ func TestRequests(t *testing.T) {
 	}
 	all := drivertest.Crowd[*kubernetes.Coordinator]{Namespace: ns, Members: []*kubernetes.Coordinator{c.new(t, ns, kubernetes.Options{})}}
 	held, most := 0, fulltest.Rounds(40, 1000)
-	first := drivertest.MustAcquire(t, holder, drivertest.Request(drivertest.Capacity)) // which makes the first slots
 	for _, more := range []int{0, most / 2, most - most/2} {
 		if held += more; more > 0 {
 			all.Acquire(t, more, 16)
@@ -38,31 +37,17 @@ func TestRequests(t *testing.T) {
 			l.counted()
 			req := drivertest.Request(drivertest.Capacity)
 			g := drivertest.MustAcquire(t, holder, req)
-			if n := l.counted(); n != 2 { // more slots are made now and then, by who is not asked here
-				if again := drivertest.MustAcquire(t, holder, drivertest.Request(drivertest.Capacity)); l.counted() != 2 {
-					t.Errorf("Acquire with %d held makes %d requests, and the next one for %v more than 2", held, n, again)
-				}
+			if n := l.counted(); n != 5 && n != 3 { // it makes a Lease, or takes one that is free
+				t.Errorf("Acquire with %d held makes %d requests; want 5, or 3 the second time that a worker ID is used", held, n)
 			}
 			g, err := holder.Renew(drivertest.Within(t), g, g.NotAfter+100)
-			if n := l.counted(); err != nil || n != 1 {
-				t.Errorf("Renew with %d held makes %d requests, %v; want 1", held, n, err)
+			if n := l.counted(); err != nil || n != 2 {
+				t.Errorf("Renew with %d held makes %d requests, %v; want 2", held, n, err)
 			}
 			if err := holder.Release(drivertest.Within(t), g, g.NotBefore); err != nil || l.counted() != 1 {
 				t.Errorf("Release with %d held makes more than one request: %v", held, err)
 			}
 		}
-	}
-	// It has not read the namespace's record since, which counts more slots by now, as this process knows.
-	if err := holder.Retire(drivertest.Within(t), fulltest.Rounds(200, drivertest.Capacity-1)); err != nil {
-		t.Fatal(err)
-	}
-	l.counted()
-	r, err := holder.Renew(drivertest.Within(t), first, first.NotAfter+100)
-	if err == nil {
-		_, err = holder.Renew(drivertest.Within(t), r, r.NotAfter+100)
-	}
-	if n := l.counted(); err != nil || n != 2 {
-		t.Errorf("two renewals of a grant that has an old record of its namespace make %d requests, %v; want 2", n, err)
 	}
 }
 
@@ -101,7 +86,7 @@ type post struct {
 var errPost = errors.New("the network has lost it")
 
 func (p *post) around(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-	if r.Method != http.MethodPatch {
+	if r.Method == http.MethodGet {
 		return next.RoundTrip(r)
 	}
 	p.mu.Lock()
@@ -176,7 +161,7 @@ func TestLostReplies(t *testing.T) {
 }
 
 // TestLateGrant: a grant that was given up reaches the API server after another one was made with the
-// same token: it is refused then.
+// same token. Nobody uses it until its lease ends, and the token keeps what it has.
 func TestLateGrant(t *testing.T) {
 	c := newCluster(t)
 	p, ns := &post{}, rand.Text()
@@ -189,18 +174,11 @@ func TestLateGrant(t *testing.T) {
 	}
 	g := drivertest.MustAcquire(t, k, req)
 	p.kept()
-	slots, err := k.List(drivertest.Within(t))
-	if err != nil {
-		t.Fatal(err)
+	if again := drivertest.MustAcquire(t, k, req); again.WorkerID != g.WorkerID {
+		t.Errorf("the token has %v, and then %v", g, again)
 	}
-	held := 0
-	for _, s := range slots {
-		if s.State == coord.SlotHeld {
-			held++
-		}
-	}
-	if held != 2 {
-		t.Errorf("%d worker IDs are held after %v was granted in place of a grant that came late; want 2", held, g)
+	if _, err := k.Renew(drivertest.Within(t), g, g.NotAfter+100); err != nil {
+		t.Errorf("Renew of %v after a grant that came late: %v", g, err)
 	}
 }
 

@@ -17,6 +17,7 @@ type seen struct {
 
 // mark is a write of a slot.
 type mark struct {
+	uid    string
 	writes int64
 	stamp  string
 }
@@ -30,8 +31,8 @@ func (s *store) sight() seen {
 
 // see takes note of slots in an answer to a request that was made after a sight. It says what
 // shows a loss; empty: nothing does.
-func (s *store) see(before seen, meta *object, slots map[int]*object) (lost string) {
-	e, err := entry[protocol.Meta](meta)
+func (s *store) see(before seen, a *all) (lost string) {
+	e, err := entry[protocol.Meta](a.meta)
 	if err != nil || !e.There() {
 		return ""
 	}
@@ -41,11 +42,11 @@ func (s *store) see(before seen, meta *object, slots map[int]*object) (lost stri
 	if s.seen.since != since {
 		s.seen = seen{since, map[int]mark{}}
 	}
-	for id, o := range slots {
-		if o == nil || o.damage != nil {
+	for id, o := range a.slots {
+		if o.damage != nil || a.mark(id) != "" && a.mark(id) != o.uid {
 			continue
 		}
-		if now := (mark{o.Writes, o.Stamp}); now.writes > s.seen.slots[id].writes {
+		if now := (mark{o.uid, o.Writes, o.Stamp}); now.writes > s.seen.slots[id].writes {
 			s.seen.slots[id] = now
 		}
 		old, known := before.slots[id]
@@ -61,6 +62,14 @@ func (s *store) wrote(worker int, o *object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.seen.slots != nil && o.Writes > s.seen.slots[worker].writes {
-		s.seen.slots[worker] = mark{o.Writes, o.Stamp}
+		s.seen.slots[worker] = mark{o.uid, o.Writes, o.Stamp}
 	}
+}
+
+// met reports whether this process has seen an object of a worker ID, which the marks do not
+// contradict then.
+func (s *store) met(worker int, o *object) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return o != nil && s.seen.slots[worker].uid == o.uid
 }

@@ -1,12 +1,14 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -24,21 +26,20 @@ type store struct {
 	skew           int64 // microseconds
 	log            *slog.Logger
 	lists          flights
-	waits          flights
 
-	mu      sync.Mutex
-	server  int64     // the API server's clock, when it was learned; 0: it was not
-	at      time.Time // monotonic
-	held    map[string]int
-	seen    seen
-	doubts  map[string]*object // that were refused because they are not stored as they were read, by name
-	pending map[string]*object // grants whose outcome is not known, by token, as the slot was before
+	mu     sync.Mutex
+	server int64          // the API server's clock, when it was learned; 0: it was not
+	at     time.Time      // monotonic
+	held   map[string]int // the worker IDs of tokens of this process
+	seen   seen
+	hidden time.Time      // when an object was met that no list had shown; monotonic
+	bars   map[string]bar // writes that are refused, by their verb
 }
 
 func newStore(a *api, namespace string, o Options) *store {
 	return &store{
 		api: a, namespace: namespace, key: keyOf(namespace), skew: o.SkewBound.Microseconds(), log: o.Logger,
-		held: map[string]int{}, pending: map[string]*object{}, doubts: map[string]*object{},
+		held: map[string]int{}, bars: map[string]bar{},
 	}
 }
 
@@ -51,10 +52,10 @@ type session struct {
 	life  context.Context //nolint:containedctx // it is ended by End
 	end   context.CancelFunc
 
-	listed map[int]*object // by the last survey, until something is changed
-	beaten int             // how often somebody was faster with a grant since
-	turn   atomic.Int64    // of this session, among those of this process that choose by the same list
-	claim  atomic.Int64    // the last that it has made, to make slots; 0: none
+	listed *all         // by the last survey
+	used   bool         // something was changed since
+	beaten int          // how often somebody was faster with a grant since
+	turn   atomic.Int64 // of this session, among those of this process that choose by the same list
 }
 
 // Open implements [protocol.Store].
@@ -119,159 +120,186 @@ func (s *store) get(ctx context.Context, name string) (o *object, now int64, err
 	return objectOf(l), now, s.learn(now)
 }
 
+// patchType is what HTTP calls a JSON Patch.
+const patchType = "application/json-patch+json"
+
 // write replaces the content of an object, if it is as it was read. Not done, it returns no
 // error if that is certain.
 func (s *store) write(ctx context.Context, o *object, c content, see *spec) (*object, error) {
-	body, text, err := o.patch(c, see)
+	body, text, err := s.patch(o, c, see)
 	if err != nil {
 		return nil, err
 	}
 	var l lease
-	now, err := s.call(ctx, request{verb: "patch", method: http.MethodPatch, name: o.name, content: "application/json-patch+json", body: body}, &l)
+	now, err := s.change(ctx, request{verb: "patch", method: http.MethodPatch, name: o.name, content: patchType, body: body}, &l)
 	switch codeOf(err) {
 	case http.StatusUnprocessableEntity, http.StatusConflict, http.StatusNotFound:
-		s.doubt(o)
 		return nil, nil //nolint:nilnil // it was refused
 	}
 	if err != nil {
 		return nil, err
 	}
-	if l.Metadata.UID != o.uid || l.Metadata.Annotations[annotation] != text {
-		return nil, fmt.Errorf("the API server has not stored what it was told to in Lease %s: whatever changes writes of Leases, such as an admission webhook, must leave the annotation %s as it is", o.name, annotation)
+	if l.Metadata.UID != o.uid {
+		return nil, fmt.Errorf("the API server has written Lease %s, and answers with another object", o.name)
 	}
-	return &object{name: o.name, uid: o.uid, text: text, content: c}, s.learn(now)
+	if err := s.learn(now); err != nil {
+		return nil, err
+	}
+	return s.stored(l, text)
 }
 
-// create makes an object, and reports whether it was not there. It has no uid in its content
-// yet, which nobody knows before.
-func (s *store) create(ctx context.Context, name string, worker int, c content) (*object, bool, error) {
-	c.UID, c.Stamp, c.Format, c.Writes = "", rand.Text(), format, 1
+// errChanged says that an answer to a write is not what was written.
+var errChanged = errors.New("the API server has not stored what it was told to")
+
+// stored is an object as a write has left it.
+func (s *store) stored(l lease, text string) (*object, error) {
+	o := objectOf(l)
+	if o.text != text {
+		return nil, fmt.Errorf("%w in Lease %s: whatever changes writes of Leases, such as an admission webhook, must leave the annotation %s as it is", errChanged, o.name, annotation)
+	}
+	return o, nil
+}
+
+// newLease is a Lease that is to be made.
+func (s *store) newLease(name string, worker int) lease {
+	return lease{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{
+		Name: name, Labels: s.labels(worker), Annotations: map[string]string{annotationName: s.namespace},
+	}}
+}
+
+// create makes the object of a worker ID, or with -1 that of the namespace; nil: it is there.
+func (s *store) create(ctx context.Context, worker int, c content, see *spec) (*object, error) {
 	text, err := c.text()
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	l := lease{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{
-		Name: name, Labels: map[string]string{labelNamespace: s.key}, Annotations: map[string]string{annotation: text, annotationName: s.namespace},
-	}}
-	if worker >= 0 {
-		l.Metadata.Labels[labelWorker] = strconv.Itoa(worker)
+	l := s.newLease(s.objectName(worker), worker)
+	l.Metadata.Annotations[annotation] = text
+	if see != nil {
+		l.Spec = *see
 	}
+	made, err := s.post(ctx, l)
+	if made == nil || err != nil {
+		return nil, err
+	}
+	return s.stored(*made, text)
+}
+
+// post makes a Lease; nil: it is there.
+func (s *store) post(ctx context.Context, l lease) (*lease, error) {
 	body, err := json.Marshal(l)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	var stored lease
-	now, err := s.call(ctx, request{verb: "create", method: http.MethodPost, content: "application/json", body: body}, &stored)
+	var made lease
+	now, err := s.change(ctx, request{verb: "create", method: http.MethodPost, content: "application/json", body: body}, &made)
 	switch {
 	case codeOf(err) == http.StatusConflict:
-		return nil, false, nil
+		return nil, nil //nolint:nilnil // it is there
 	case codeOf(err) == http.StatusNotFound:
-		return nil, false, fmt.Errorf("the Kubernetes namespace %q is not there: %w", s.in, err)
+		return nil, fmt.Errorf("the Kubernetes namespace %q is not there: %w", s.in, err)
 	case err != nil:
-		return nil, false, err
+		return nil, err
 	}
-	return objectOf(stored), true, s.learn(now)
+	return &made, s.learn(now)
 }
 
 // errNoNamespace is the error of a namespace of which only the rest is there.
 func (s *store) errNoNamespace() error {
 	return fmt.Errorf("%w: namespace %q has slots and no record: Lease %s was deleted; it is made again when a generator starts, or with 'unalike init'",
-		coord.ErrInvalid, s.namespace, s.metaName())
+		coord.ErrInvalid, s.namespace, s.objectName(-1))
 }
 
-// looks is how often a look is made again because a slot was made meanwhile.
+// looks is how often a look is made again because a slot was made, or the record changed, meanwhile.
 const looks = 3
 
-// Look implements [protocol.Session]. The slot is read first: whatever change of the
-// namespace's record is complete by then is seen by what is read after it.
-func (s *session) Look(ctx context.Context, worker int, _ string) (*protocol.View, error) {
+// Look implements [protocol.Session]. The slot is read first: whatever change of the namespace's
+// record was made by then is seen by what is read after it.
+func (s *session) Look(ctx context.Context, worker int, _ string) (v *protocol.View, _ error) {
+	if err := s.barred("patch"); err != nil {
+		return nil, err // whoever looks is about to write
+	}
 	for n := 1; ; n++ {
-		before := s.sight()
-		slot, _, err := s.get(ctx, s.slotName(worker))
+		slot, _, err := s.get(ctx, s.objectName(worker))
 		if err != nil {
 			return nil, err
 		}
-		meta, now, err := s.get(ctx, s.metaName())
+		var used *marks
+		if !s.met(worker, slot) {
+			if used, err = s.marksOfWorker(ctx, worker, nil); err != nil {
+				return nil, err
+			}
+		}
+		meta, now, err := s.get(ctx, s.objectName(-1))
 		if err != nil {
 			return nil, err
 		}
-		lost := s.see(before, meta, map[int]*object{worker: slot})
-		switch {
-		case meta == nil && slot != nil && slot.ever():
-			return nil, s.errNoNamespace()
-		case meta == nil || meta.damage != nil:
-		case meta.copied() && meta.Count > 0:
-			lost = "the namespace's record was deleted and put back"
-		case worker < meta.Count && slot == nil:
-			lost = "a slot is gone"
-		case worker < meta.Count && slot.copied():
-			lost = "a slot was deleted and put back"
-		case slot != nil && slot.damage == nil && slot.Change > meta.Change:
-			lost = "a slot has seen a later change of the namespace's record"
-		}
-		if lost != "" && n < looks { // it may have been made, or changed, between
+		v = &protocol.View{Origin: cmp.Or(lost(meta, slot), unlike(meta, used, worker, slot))}
+		if v.Origin != "" && n < looks { // it may have been made, or changed, between
 			continue
 		}
-		if lost != "" && meta.Change != meta.Done && meta.Mend {
-			lost = "" // somebody is dealing with it
+		if v.Meta, err = entry[protocol.Meta](meta); err != nil || slot == nil {
+			return v, err
 		}
-		return s.view(meta, slot, worker, now, lost)
+		v.Owned, v.Lease = s.owned(slot, now), slot
+		v.Slot, err = slotEntry(slot, worker)
+		return v, err
 	}
 }
 
-// view is what was read of a worker ID.
-func (s *store) view(meta, slot *object, worker int, now int64, lost string) (v *protocol.View, err error) {
-	v = &protocol.View{Origin: lost}
-	if v.Meta, err = entry[protocol.Meta](meta); err != nil {
-		return nil, err
+// lost describes what shows in the namespace's record, and in a slot that was read before it, that
+// something was lost; empty: nothing.
+func lost(meta, slot *object) string {
+	switch {
+	case slot == nil:
+		slot = &object{}
+	case meta == nil:
+		return "the namespace's record is gone"
 	}
-	if slot == nil {
-		return v, nil
+	if meta == nil {
+		return ""
 	}
-	if v.Slot, err = slotEntry(slot, worker); err != nil {
-		return nil, err
+	return (&all{meta: meta, slots: map[int]*object{0: slot}}).missingRecord()
+}
+
+// unlike describes what shows in the marks that a slot, which was read before them, was lost; empty:
+// nothing.
+func unlike(meta *object, used *marks, worker int, slot *object) string {
+	if meta == nil || used == nil || meta.damage != nil || !slices.Contains(meta.Marks, used.uid) {
+		return "" // others are dealing with it, or the next survey finds it
 	}
-	v.Owned, v.Lease = s.owned(slot, now), slot.Ends
-	if v.Meta.There() {
-		v.Meta.Record.Floor = max(v.Meta.Record.Floor, slot.Floor)
-	}
-	return v, nil
+	return used.missing(worker, slot)
 }
 
 // Probe implements [protocol.Session]. What the survey has listed with the namespace's record
 // needs no other look.
 func (s *session) Probe(ctx context.Context, workers []int) ([]protocol.Probe, error) {
-	slots := s.recent()
-	if slots == nil {
-		a, err := s.list(ctx)
-		if err != nil {
+	s.mu.Lock()
+	a := s.listed
+	if s.used {
+		a = nil
+	}
+	s.mu.Unlock()
+	if a == nil {
+		var err error
+		if a, err = s.list(ctx); err != nil {
 			return nil, err
 		}
-		slots = a.slots
 	}
 	out := make([]protocol.Probe, len(workers))
 	for i, id := range workers {
-		if o := slots[id]; o == nil {
-			out[i].Err = fmt.Errorf("%w: Lease %s is gone", coord.ErrInvalid, s.slotName(id))
-		} else {
-			out[i].Slot, out[i].Err = slotEntry(o, id)
-		}
+		out[i].Slot, out[i].Err = slotEntry(a.slots[id], id)
 	}
 	return out, nil
 }
 
-// recent is what the last survey has listed; nil: something was changed since.
-func (s *session) recent() map[int]*object {
+// use returns what the last survey has listed, because something is about to be changed; nil: there
+// was none.
+func (s *session) use() *all {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.used = true
 	return s.listed
-}
-
-// relist notes what a survey has listed; nil: something was changed since.
-func (s *session) relist(slots map[int]*object) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.listed = slots
 }
 
 // Leases implements [protocol.Session].
@@ -296,7 +324,7 @@ func (s *session) Leases(_ context.Context, holders []protocol.Holder) (out []pr
 func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, error) {
 	l := &protocol.Listing{}
 	if !slots {
-		meta, _, err := s.get(ctx, s.metaName())
+		meta, _, err := s.get(ctx, s.objectName(-1))
 		if err == nil {
 			l.Meta, err = entry[protocol.Meta](meta)
 		}
@@ -311,6 +339,9 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 	}
 	if l.Meta, err = entry[protocol.Meta](a.meta); err != nil {
 		return nil, err
+	}
+	if a.meta != nil && a.missing() != "" {
+		l.Unreadable = append(l.Unreadable, fmt.Errorf("something was lost: %s; a generator that starts deals with it, or 'unalike quarantine'", a.missing()))
 	}
 	for _, id := range a.ids() {
 		o := a.slots[id]

@@ -3,6 +3,10 @@ package kubernetes
 import (
 	"context"
 	"crypto/rand"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/protocol/storetest"
@@ -16,7 +20,13 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, func(tb testing.TB) storetest.Harness {
 		tb.Helper()
 		ns := rand.Text()
-		st := hand(tb, client, s.URL, ns, in)
+		var full atomic.Bool
+		st := hand(tb, s.Client(t, "", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if full.Load() && r.Method == http.MethodPost {
+				return overQuota(r), nil
+			}
+			return next.RoundTrip(r)
+		}), s.URL, ns, in)
 		return storetest.Harness{
 			Store: st,
 			Count: func(tb testing.TB) int {
@@ -25,9 +35,19 @@ func TestStore(t *testing.T) {
 				if err != nil {
 					tb.Fatal(err)
 				}
-				return 1 + len(all.slots)
+				return 1 + len(all.slots) + len(all.used)
 			},
 			Expire: func(tb testing.TB, worker int) { tb.Helper(); Expire(tb, client, s.URL, ns, in, worker) },
+			Hide:   func(tb testing.TB, worker int) { tb.Helper(); Unlabel(tb, client, s.URL, in, SlotName(ns, worker)) },
+			Full:   func(testing.TB) { full.Store(true) },
 		}
 	})
+}
+
+// overQuota is the answer of an API server that makes no more Leases.
+func overQuota(r *http.Request) *http.Response {
+	const status = `{"kind":"Status","reason":"Forbidden","message":"leases \"x\" is forbidden: exceeded quota: objects"}`
+	return &http.Response{
+		StatusCode: http.StatusForbidden, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(status)), Request: r,
+	}
 }

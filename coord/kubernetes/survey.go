@@ -4,20 +4,24 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // Survey implements [protocol.Session]. What others have left half done is finished first.
 func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
-	if err := s.settle(ctx, ask.Token); err != nil {
-		return nil, err
+	if err := s.barred("patch"); err != nil {
+		return nil, err // whoever makes a survey is about to write
 	}
-	crowded := s.again()
-	made := false
-	for {
+	crowded, made := s.again(), false
+	for n := range tries {
+		if err := lifetime.Pause(ctx, n); err != nil {
+			return nil, err
+		}
 		a, err := s.list(ctx)
 		if err != nil {
 			return nil, err
@@ -27,32 +31,71 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 			if len(a.slots) == 0 && ask.New == nil {
 				return &protocol.Survey{Worker: -1, Last: -1, Server: a.now, Unit: 2 * half}, nil
 			}
-			mine, err := s.make(ctx, a, ask)
-			if err != nil {
+			if a, err = s.make(ctx, a, ask); err != nil {
 				return nil, err
 			}
-			made = made || mine
-			continue
+			made = made || a != nil
 		}
-		if a.meta.damage != nil {
-			return nil, a.meta.damage
-		}
-		again, err := s.complete(ctx, a, ask, crowded)
-		if err != nil {
+		if a, err = s.ready(ctx, a, ask); err != nil {
 			return nil, err
 		}
-		if again {
-			crowded = false
-			continue
+		if a == nil {
+			continue // others have changed something
 		}
-		sv, err := s.surveyOf(a, ask)
+		sv, err := s.surveyOf(a, ask, crowded)
 		if err != nil {
 			return nil, err
 		}
 		sv.Made = made
-		s.relist(a.slots)
+		s.relist(a)
 		return sv, nil
 	}
+	return nil, errStill
+}
+
+// ready does what has to be done before a list tells what a survey wants to know. It returns what is
+// stored then; nil: it is to be listed again.
+func (s *session) ready(ctx context.Context, a *all, ask protocol.Ask) (_ *all, err error) {
+	if a == nil || a.meta.damage != nil {
+		return a, a.damage()
+	}
+	if !a.settled() && a.missing() == "" {
+		if a, err = s.settle(ctx, a); a == nil || err != nil {
+			return nil, err
+		}
+	}
+	// Whoever was granted a worker ID may not have come to mark it.
+	if id := s.leads(a, ask.Token); id >= 0 && a.mark(id) == "" && a.missing() == "" {
+		if sound, err := s.mark(ctx, a.used[id/perMarks], id, a.slots[id]); !sound || err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// make makes a namespace's record: that of a new one, or one that its slots tell of. Nil: somebody
+// else has.
+func (s *session) make(ctx context.Context, a *all, ask protocol.Ask) (*all, error) {
+	if ask.New == nil {
+		return nil, s.errNoNamespace()
+	}
+	meta := ask.New(a.now + half)
+	if len(a.slots)+a.marked() > 0 {
+		base := a.most(func(o *object) int64 { return o.Base })
+		meta = ask.Again(a.now+half, a.most(func(o *object) int64 { return max(o.Floor, o.Base) }))
+		meta.Base = max(meta.Base, base)
+	}
+	record, err := protocol.Encode(meta)
+	if err != nil {
+		return nil, err
+	}
+	c := (&object{}).next()
+	c.Writes, c.Record = a.newest()+1, []byte(record)
+	o, err := s.create(ctx, -1, c, nil)
+	if o == nil || err != nil {
+		return nil, err
+	}
+	return &all{meta: o, slots: a.slots, used: a.used, now: a.now, base: a.base}, nil
 }
 
 // crowd is how often somebody else is faster before it is time to list again, and to make more
@@ -68,6 +111,13 @@ func (s *session) again() (crowded bool) {
 	return crowded
 }
 
+// relist notes what a survey has listed.
+func (s *session) relist(a *all) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listed, s.used = a, false
+}
+
 // beat takes note that somebody else was faster, and reports whether to list again.
 func (s *session) beat() bool {
 	s.mu.Lock()
@@ -76,31 +126,21 @@ func (s *session) beat() bool {
 	return s.beaten >= crowd
 }
 
-// complete does what has to be done before a list tells what a survey wants to know, and
-// reports whether it was anything.
-func (s *session) complete(ctx context.Context, a *all, ask protocol.Ask, crowded bool) (again bool, _ error) {
-	switch {
-	case a.meta.Change != a.meta.Done && (a.missing() == "" || a.meta.Mend):
-		return true, s.finish(ctx, a)
-	case a.meta.UID == "" && a.meta.Count == 0 && len(a.slots) == 0: // whoever has made it may be gone
-		_, err := s.write(ctx, a.meta, a.meta.next(), nil)
-		return true, err
-	case ask.New != nil && ask.Share.Count > 0 && a.missing() == "":
-		return s.grow(ctx, a, ask.Share, crowded)
-	}
-	return false, nil
-}
-
 // surveyOf reads a list.
-func (s *session) surveyOf(a *all, ask protocol.Ask) (*protocol.Survey, error) {
-	sv := &protocol.Survey{Worker: -1, Last: -1, Slots: a.used(), Server: a.now, Unit: 2 * half, Origin: a.missing()}
+func (s *session) surveyOf(a *all, ask protocol.Ask, crowded bool) (*protocol.Survey, error) {
+	sv := &protocol.Survey{Worker: -1, Last: -1, Slots: len(a.slots), Server: a.now, Unit: 2 * half, Origin: a.missing()}
 	var err error
 	if sv.Meta, err = entry[protocol.Meta](a.meta); err != nil {
 		return nil, err
 	}
-	sv.Meta.Record.Floor = max(sv.Meta.Record.Floor, a.floor())
-	if a.meta.Count < sv.Meta.Record.Capacity {
-		sv.Below = a.meta.Count
+	if a.newest() > a.meta.Writes { // slots know what the record has forgotten
+		meta := &sv.Meta.Record
+		meta.Base = max(meta.Base, a.most(func(o *object) int64 { return o.Base }))
+		meta.Floor = max(meta.Floor, meta.Base, a.most(func(o *object) int64 { return o.Floor }))
+	}
+	if end := ask.Share.First + ask.Share.Count; ask.New != nil && min(end, sv.Meta.Record.Capacity) > MaxCapacity {
+		return nil, fmt.Errorf("%w: the share of worker IDs ends at %d; this driver makes an object for each, and at most %d: choose a layout with fewer, or a share below it",
+			coord.ErrInvalid, end, MaxCapacity)
 	}
 	for _, id := range a.ids() {
 		if n := id - ask.Share.First; ask.Share.Count > 0 && (n < 0 || n >= ask.Share.Count) {
@@ -116,26 +156,37 @@ func (s *session) surveyOf(a *all, ask protocol.Ask) (*protocol.Survey, error) {
 		}
 		sv.Owned = append(sv.Owned, id)
 	}
-	sv.Begin = s.begin(a, sv.Owned, ask.Share)
+	s.choose(a, sv, ask.Share, crowded)
 	s.findLast(a, sv, ask.Identity)
 	sv.Worker = s.leads(a, ask.Token)
 	return sv, nil
 }
 
-// begin returns 1 + the place of a free worker ID of a share: those of this process that choose by the
-// same list get different ones, as long as there are.
-// 0: none is free.
-func (s *session) begin(a *all, owned []int, share coord.Range) int64 {
-	var free []int
-	for id := share.First; id < min(share.First+share.Count, a.meta.Count); id++ {
-		if _, is := slices.BinarySearch(owned, id); !is {
-			free = append(free, id)
+// choose says which worker IDs of a share to look at: those that have an object, as long as there
+// are enough of them, and otherwise any. Those of this process that choose by the same list begin at
+// different ones.
+func (s *session) choose(a *all, sv *protocol.Survey, share coord.Range, crowded bool) {
+	var made, other []int
+	for id := share.First; id < min(share.First+share.Count, MaxCapacity); id++ {
+		if _, owned := slices.BinarySearch(sv.Owned, id); owned {
+			continue
+		}
+		if a.slots[id] != nil {
+			made = append(made, id)
+		} else {
+			other = append(other, id)
 		}
 	}
-	if len(free) == 0 {
-		return 0
+	turn := s.turn.Load()
+	if sv.Why = s.barred("create"); sv.Why != nil {
+		sv.Barred, other = other, nil
 	}
-	return int64(free[(a.base+s.turn.Load())%int64(len(free))] - share.First + 1)
+	if crowded || turn >= int64(len(made)) {
+		made = append(made, other...)
+	}
+	if len(made) > 0 {
+		sv.Begin = int64(made[(a.base+turn)%int64(len(made))] - share.First + 1)
+	}
 }
 
 // findLast finds the slot that an identity had last. Few are read for it.
@@ -188,22 +239,4 @@ func (s *store) leadsTo(token string) int {
 		return id
 	}
 	return -1
-}
-
-// settle makes sure that a grant whose outcome is not known is done, or never is: the slot is
-// written as it was, which whatever is still under way then finds changed.
-func (s *store) settle(ctx context.Context, token string) error {
-	s.mu.Lock()
-	o := s.pending[token]
-	s.mu.Unlock()
-	if o == nil {
-		return nil
-	}
-	if _, err := s.write(ctx, o, o.next(), nil); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.pending, token)
-	return nil
 }

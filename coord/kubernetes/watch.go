@@ -31,7 +31,7 @@ func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
 	slot := v.Slot.Record
 	writes := v.Slot.Version
 	for n := 0; ; n++ {
-		gone, err := s.watch(ctx, s.slotName(slot.Worker), slot.Token, writes)
+		gone, err := s.watch(ctx, s.objectName(slot.Worker), slot.Token, writes)
 		switch {
 		case gone:
 			return true

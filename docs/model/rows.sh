@@ -99,17 +99,18 @@ row term ONEWORD S6 ONLY=6 T=2 M_ONEWORD
 # ---- objects.pml: a store that changes one object at a time, S1 and S5. It is long for a compiler. ----
 tiny=yes
 row objects "floor" safe
-row objects "late writes" safe LATE=2
+row objects "late writes" safe LATE=0
 row objects "closed" safe CLOSES
 row objects "deleted" safe DELETED
+row objects "put back" safe PUTBACK
 row objects "restored" safe RESTORED
-row objects HALFDONE S5 M_HALFDONE
-row objects NOTOUCH S5 M_NOTOUCH
-row objects SAMEBYTES S5 M_SAMEBYTES
-row objects NOCHANGE S5 CLOSES M_NOCHANGE
-row objects UNCOUNTED S1 ONLY=1 DELETED M_UNCOUNTED
+row objects "record undone" safe CLOSES UNDONE
+row objects NOREAD S5 M_NOREAD
+row objects NOSEEN S5 CLOSES UNDONE M_NOSEEN
 row objects NOUID S1 ONLY=1 PUTBACK M_NOUID
 row objects NOFLOOR S1 ONLY=1 DELETED M_NOFLOOR
+row objects NOMARK S1 ONLY=1 DELETED M_NOMARK
+row objects REMARK S1 ONLY=1 DELETED M_REMARK
 
 # ---- away.pml: state files, W1 to W7 ----
 one="R=1 PLAIN FLOORMAX=0"
@@ -209,9 +210,8 @@ row away "rebooted" safe $one REBOOT
 row away "order, two files" safe R=1 FLOORMAX=0 ORDER
 tiny=yes
 row objects "two raisers" safe RAISERS=2
-row objects "put back" safe PUTBACK
+row objects "late, deleted" safe LATE=2 DELETED UIDS=2
 row objects "record first" safe CLOSES M_METAFIRST
-row objects VERSION S1 ONLY=1 W=3 T=4 RESTORED M_VERSION
 tiny=no
 row term "3 terms, 3 ticks" safe T=3
 row term "4 terms, 3 ticks" safe T=3 TERMS=4

@@ -179,7 +179,7 @@ func (a *acquisition) pick(ctx context.Context, s Session, sv *Survey) (*View, e
 	for {
 		free := a.choose(sv)
 		if len(free) == 0 {
-			return nil, a.why
+			return nil, cmp.Or(a.why, sv.Why)
 		}
 		all, err := a.probe(ctx, s, free)
 		if err != nil {
@@ -229,19 +229,15 @@ func (a *acquisition) free(sv *Survey, id int) bool {
 // that the identity had last, and then those from the ticket on.
 func (a *acquisition) choose(sv *Survey) []int {
 	out := sv.Owned
-	if len(a.unfit) > 0 {
-		out = slices.Sorted(slices.Values(slices.Concat(sv.Owned, a.unfit)))
+	if len(sv.Barred)+len(a.unfit) > 0 {
+		out = slices.Sorted(slices.Values(slices.Concat(sv.Owned, sv.Barred, a.unfit)))
 	}
 	ticket := sv.Begin - 1
 	if ticket < 0 {
 		ticket = a.set.Random(math.MaxInt32) // any place to begin at is as good as another
 	}
-	share := a.req.Workers
-	if sv.Below > 0 {
-		share.Count = min(share.Count, sv.Below-share.First)
-	}
-	free := FreeFrom(share, out, ticket, probes)
-	if sv.Last < 0 || !a.free(sv, sv.Last) || slices.Contains(a.unfit, sv.Last) {
+	free := FreeFrom(a.req.Workers, out, ticket, probes)
+	if sv.Last < 0 || !a.free(sv, sv.Last) || slices.Contains(out, sv.Last) {
 		return free
 	}
 	if i := slices.Index(free, sv.Last); i >= 0 {

@@ -201,10 +201,10 @@ type Survey struct {
 	// Owned are the worker IDs of the share that have an owner mark, in ascending order:
 	// those that are held, by this token too, and those that are retired.
 	Owned []int
-	// Below is the first worker ID that has no slot yet, in a store that makes them before they
-	// are granted; those from it on are not granted now. If a worker ID of the share can be had
-	// at all, so can one below it. 0: there is no such limit.
-	Below int
+	// Barred are the worker IDs of the share, in ascending order, that nobody has and that cannot be
+	// granted now; Why says what keeps them from it. Both are nil if there are none.
+	Barred []int
+	Why    error
 	// Begin is 1 + the place in the share at which to look first, counted round and round: those
 	// who start at once begin at different worker IDs by it. A ticket, which is a number that
 	// grows with each survey, serves well. It is a hint. 0: any place is as good.
@@ -390,7 +390,10 @@ type Outcome struct {
 	Repeated bool
 	// Lapsed reports that it is done, but the lease was over, which the store learned only
 	// afterwards: the coordinator puts the owner mark back. A store that sees before it
-	// writes that the owner mark is gone refuses the change with ConflictSlot.
+	// writes that the owner mark is gone refuses the change with ConflictSlot. A store that changes
+	// one record at a time reads the namespace's record after the slot is written, and reports it
+	// too if that is not as the change said: what was granted or extended is not used then, before
+	// it was looked at again.
 	Lapsed bool
 }
 

@@ -137,12 +137,70 @@ func stale(t *testing.T, h Harness) {
 	next := meta
 	next.Floor++
 	r.refused(op, protocol.Change{Before: &protocol.View{Meta: before}, Meta: &next}, protocol.ConflictElsewhere)
-	// Whoever read the record before is refused whatever else is changed.
-	r.refused(s, r.renewalOf(s, held), protocol.ConflictElsewhere)
-	r.refused(s, protocol.Change{Before: held, Slot: &held.Slot.Record, Owner: protocol.OwnerFreed, Token: "a"}, protocol.ConflictElsewhere)
-	other := r.open("b")
-	r.refused(other, r.grantOf(before, 4, "b"), protocol.ConflictElsewhere)
+	// Whoever read the record before is refused whatever else is changed, or told that the record is
+	// another one by now.
+	if out := r.commit(s, r.renewalOf(s, held)); out.Done {
+		r.lapsed(out, meta)
+		out = r.commit(r.open("b"), r.grantOf(before, 4, "b"))
+		r.lapsed(out, meta)
+	} else {
+		r.refused(s, r.renewalOf(s, held), protocol.ConflictElsewhere)
+		r.refused(s, protocol.Change{Before: held, Slot: &held.Slot.Record, Owner: protocol.OwnerFreed, Token: "a"}, protocol.ConflictElsewhere)
+		other := r.open("b")
+		r.refused(other, r.grantOf(before, 4, "b"), protocol.ConflictElsewhere)
+	}
 	r.done(s, r.renewalOf(s, r.look(s, 3, "a")))
+}
+
+// lapsed checks that a change which is done may not be used before what is stored was looked at.
+func (r *rig) lapsed(out protocol.Outcome, meta protocol.Meta) {
+	r.Helper()
+	if !out.Done || !out.Lapsed || out.Now.Kept || out.Now.Meta.Record != meta {
+		r.Errorf("Done %t, Lapsed %t, and the namespace's record is %+v; want that it is done and %+v", out.Done, out.Lapsed, out.Now.Meta, meta)
+	}
+}
+
+// hidden: a slot that is there is found, whatever is lost by which the store lists it.
+func hidden(t *testing.T, h Harness) {
+	if h.Hide == nil {
+		t.Skip("skipped: this store has no list that could leave something out")
+	}
+	r := newRig(t, h)
+	s, v := r.grant(3, "a")
+	r.grant(4, "b")
+	for _, worker := range []int{3, -1} {
+		h.Hide(t, worker)
+		r.held(s, v, "a")
+		if sv := r.survey(r.open("c"), r.ask("c")); !slices.Equal(sv.Owned, []int{3, 4}) || sv.Made || sv.Origin != sv.Lineage && sv.Origin != "" {
+			t.Errorf("a survey with a slot that is not listed: %+v", sv)
+		}
+		if l, err := s.List(context.Background(), true); err != nil || len(l.Slots) != 2 || len(l.Unreadable) > 0 {
+			t.Errorf("a list with a slot that is not listed: %+v, %v", l, err)
+		}
+		v = r.done(s, r.renewalOf(s, v))
+		r.held(s, v, "a")
+	}
+}
+
+// full: where no slot can be made, those that are there are granted, and the error of others says why.
+func full(t *testing.T, h Harness) {
+	if h.Full == nil {
+		t.Skip("skipped: this store makes nothing that could be refused")
+	}
+	r := newRig(t, h)
+	s, v := r.grant(3, "a")
+	slot := v.Slot.Record.Trimmed(coord.Grant{}, v.Slot.Record.NotBefore)
+	freed := r.done(s, protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerFreed, Token: "a"})
+	h.Full(t)
+	other := r.open("b")
+	r.refused(other, r.grantOf(r.survey(other, r.ask("b")).Meta, 4, "b"), protocol.ConflictElsewhere)
+	sv := r.survey(other, r.ask("b"))
+	if sv.Why == nil || len(sv.Barred) != workers-1 || slices.Contains(sv.Barred, 3) || sv.Begin != 1+3 {
+		t.Errorf("a survey where no slot can be made: %+v", sv)
+	}
+	c := r.grantOf(sv.Meta, 3, "b")
+	c.Before.Slot = freed.Slot
+	r.held(other, r.done(other, c), "b")
 }
 
 func staleSlot(t *testing.T, h Harness) {

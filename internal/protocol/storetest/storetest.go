@@ -21,6 +21,11 @@ type Harness struct {
 	// Expire ends the lease of whoever holds a worker ID, as a long silence would, and
 	// returns when it is over; nil: Pass is used. Without both, the end of leases is skipped.
 	Expire func(tb testing.TB, worker int)
+	// Hide takes away by what a worker ID's slot is listed, or with -1 the namespace's record; nil:
+	// there is nothing of that kind.
+	Hide func(tb testing.TB, worker int)
+	// Full has the back end refuse to make any more records; nil: it cannot.
+	Full func(tb testing.TB)
 	// Count returns how many keys, nodes, rows or objects the namespace has in the back end.
 	Count func(tb testing.TB) int
 }
@@ -55,6 +60,8 @@ func Cases() []Case {
 		{"a worker ID is given back", freed},
 		{"a worker ID is retired", retired},
 		{"a namespace that is unused", unused},
+		{"an object that the list does not show", hidden},
+		{"no object can be made", full},
 		{"leases", leased},
 		{"a lease is kept alive", keptAlive},
 		{"a lease ends", lapsed},
