@@ -4,9 +4,9 @@
 //
 //	go run ./internal/testrun [-rule FILE] [-C FOLDER] -- ARGUMENTS OF GO TEST
 //
-// Up to three tests that fail run again, each alone: a machine that is busy with other tests fails nothing, and what is
-// unsteady is warned about. A data race or a duplicate is final, and so is a package that does not end as it should.
+// If up to three tests fail, their packages run again, each alone: a machine that is busy with others fails nothing, and
+// what is unsteady is warned about. A data race or a duplicate is final, and so is a package that does not end as it should.
 //
-// The exit code is that of go test, unless what failed passes alone. With -rule, tests over 5 s that are not in the file, and packages over 30 s, are
-// warned about; a slow machine fails nothing.
+// The exit code is that of go test, unless what failed passes alone. With -rule, tests over 5 s that are not in the
+// file, and packages over 30 s, are warned about; a slow machine fails nothing.
 package main

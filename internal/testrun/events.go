@@ -41,14 +41,15 @@ type results struct {
 	loose    map[string]*strings.Builder // what packages have printed outside of tests, and builds
 	packages []timing
 	tests    []timing
-	missing  map[string]int // tests skipped, by what they say
+	missing  map[string]int  // tests skipped, by what they say
+	skips    map[string]bool // package and test
 	failed   []failure
 	broken   bool // a package failed without a test that failed, or with one that did not end
 	count    count
 }
 
 func newResults() *results {
-	return &results{running: map[string]map[string]*test{}, loose: map[string]*strings.Builder{}, missing: map[string]int{}}
+	return &results{running: map[string]map[string]*test{}, loose: map[string]*strings.Builder{}, missing: map[string]int{}, skips: map[string]bool{}}
 }
 
 // take adds an event, and returns what is to be printed now.
@@ -112,6 +113,7 @@ func (r *results) endTest(e event, t *test) string {
 		r.count.failed++
 	case "skip":
 		r.count.skipped++
+		r.skips[e.Package+" "+e.Test] = true
 		if found := missingServer.FindStringSubmatch(t.output.String()); found != nil {
 			r.missing[found[1]]++
 		}

@@ -45,10 +45,11 @@ func run(args []string, out io.Writer) (int, error) {
 	r := newResults()
 	err = test(flags.Args(), r)
 	r.summary(out, reasons)
-	if err != nil && ctx.Err() == nil && r.unsteady() && r.again(flags.Args(), test, out) {
-		return 0, nil
-	}
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		// Any other code is that of a run which did not end.
+		if exit.ExitCode() == 1 && ctx.Err() == nil && r.unsteady() && r.again(flags.Args(), test, out) {
+			return 0, nil
+		}
 		return max(1, exit.ExitCode()), nil
 	}
 	if err != nil {
