@@ -1,6 +1,12 @@
 package sqlsegment
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/unalike-id/unalike/internal/leaktest"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // TestJudge: the newest mark of a tag counts, whoever has it, and says whether the server is the one that it is to be on.
 func TestJudge(t *testing.T) {
