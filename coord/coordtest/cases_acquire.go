@@ -200,7 +200,9 @@ func acquireConcurrent(s *suite) {
 	for i, g := range grants {
 		if errs[i] != nil {
 			s.Errorf("%d participants for %d worker IDs: %v", n, n, errs[i])
-		} else if seen[g.WorkerID] {
+			continue
+		}
+		if seen[g.WorkerID] {
 			s.Errorf("%v is held twice", g)
 		}
 		seen[g.WorkerID] = true
