@@ -9,6 +9,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/file"
 	"github.com/unalike-id/unalike/faults/backend"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
@@ -47,7 +48,14 @@ func slots(t *testing.T, b backend.Backend, options ...string) []coord.Slot {
 // acquire leases a worker ID, by a client that is closed with the test.
 func acquire(t *testing.T, b backend.Backend) coord.Grant {
 	t.Helper()
-	return drivertest.MustAcquire(t, open(t, b), drivertest.Request(drivertest.Capacity))
+	return drivertest.MustAcquire(t, open(t, b), request(drivertest.Capacity))
+}
+
+// request is one of a window that every back end has.
+func request(n int) coord.Request {
+	req := drivertest.Request(n)
+	req.Until = req.Now + file.MaxHorizon.Milliseconds()
+	return req
 }
 
 // A snapshot has what was stored then, every time that it is restored.
@@ -59,7 +67,7 @@ func TestSnapshot(t *testing.T) {
 			var g coord.Grant
 			streamtest.Eventually(t, "a worker ID is acquired", func() (ok bool) {
 				var err error
-				g, err = c.Acquire(streamtest.Within(t), drivertest.Request(1))
+				g, err = c.Acquire(streamtest.Within(t), request(1))
 				return err == nil
 			})
 			if err := c.Release(streamtest.Within(t), g, g.NotBefore); err != nil {
@@ -140,7 +148,7 @@ func TestFlush(t *testing.T) {
 func TestFill(t *testing.T) {
 	each(t, func(t *testing.T, b backend.Backend, f backend.Filler) {
 		c := open(t, b)
-		g := drivertest.MustAcquire(t, c, drivertest.Request(1))
+		g := drivertest.MustAcquire(t, c, request(1))
 		f.Fill(t)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()

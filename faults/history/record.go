@@ -19,8 +19,8 @@ import (
 // recorded.
 //
 // The result has the optional interfaces of package coord: Notifier and Describer,
-// which say nothing where c has none; Resumer, and the List of Admin, whose methods return an error
-// that wraps [coord.ErrInvalid] where c has none; and all of Admin if c has it. Closing it closes c and the file.
+// which say nothing where c has none; Resumer, which returns an error that wraps
+// [coord.ErrInvalid] where c has none; and Admin if c has it. Closing it closes c and the file.
 func Record(c coord.Coordinator, path string) (coord.Coordinator, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644) //nolint:gosec // other users may read a report
 	if err != nil {
@@ -142,19 +142,14 @@ func (r *recorder) Lost(g coord.Grant) <-chan struct{} {
 // Describe implements [coord.Describer].
 func (r *recorder) Describe() coord.Description { return coord.Describe(r.c) }
 
-// List implements [coord.Admin].
-func (r *recorder) List(ctx context.Context) ([]coord.Slot, error) {
-	if l, ok := r.c.(coord.Admin); ok {
-		return l.List(ctx)
-	}
-	return nil, fmt.Errorf("%w: %T cannot list worker IDs", coord.ErrInvalid, r.c)
-}
-
 // administrator is a recorder of such a coordinator.
 type administrator struct {
 	*recorder
 	a coord.Admin
 }
+
+// List implements [coord.Admin].
+func (r administrator) List(ctx context.Context) ([]coord.Slot, error) { return r.a.List(ctx) }
 
 // Inspect implements [coord.Admin].
 func (r administrator) Inspect(ctx context.Context) (coord.Namespace, error) { return r.a.Inspect(ctx) }
