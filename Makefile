@@ -3,11 +3,11 @@
 
 GO ?= go
 LINT := bin/golangci-lint
-# Mutants at a time: half of them wait for a server while the others are compiled.
+# Frozen mutants at a time: half of them wait for a server while the others are compiled.
 AT_ONCE = $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check rest full left-out shortcover unit test-race faults fmt vet lint cross oldest proto mutants fuzz model bench bench-quick bench-smoke tidy ci
+.PHONY: help build test check rest full left-out shortcover unit test-race faults fmt vet lint cross oldest proto mutants frozen fuzz model bench bench-quick bench-smoke tidy ci
 # A step after the other, however make is called: what measures time does not share the machine with a compiler.
 .NOTPARALLEL:
 
@@ -20,8 +20,8 @@ build: ## Build the command line tool into bin/unalike
 # A step is a target of its own: with -k a step that fails does not hide the others.
 STEPS = @scripts/summary $(MAKE) --no-print-directory -k
 TEST := step-format step-servers step-test
-REST := step-tidy step-lint step-platforms step-model step-kubernetes step-race step-faults-test step-faults step-bench
-.PHONY: $(TEST) $(REST) step-proto step-oldest step-faults-race step-mutants step-busy-mutants
+REST := step-tidy step-lint step-platforms step-model step-kubernetes step-race step-mutants step-faults-test step-faults step-bench
+.PHONY: $(TEST) $(REST) step-proto step-oldest step-faults-race step-busy-mutants step-frozen
 
 test: ## Run the tests on real servers, and look at the format: five minutes on two cores
 	$(STEPS) $(TEST)
@@ -35,12 +35,13 @@ rest: ## Do what make check does beside make test
 # What the steps of make full do in another way than those of make check.
 SIZE := quick
 LONG :=
+MUTANTS := -for 5m
 FAULTSET := -short
 # No package takes ten minutes on a quiet machine, and some do beside other work.
 TIMEOUT = $(or $(LONG),-timeout=30m)
-full: ## Run every check in full length, and all mutants twice beside a busy machine: hours
-	UNALIKE_FULL=1 UNALIKE_SEEDS=$${UNALIKE_SEEDS:-100} scripts/summary $(MAKE) --no-print-directory -k SIZE=full LONG="-timeout=60m" FAULTSET= \
-		$(TEST) $(REST) step-proto step-oldest step-faults-race step-mutants step-busy-mutants
+full: ## Run every check in full length, and all mutants, also beside a busy machine: hours
+	UNALIKE_FULL=1 UNALIKE_SEEDS=$${UNALIKE_SEEDS:-100} scripts/summary $(MAKE) --no-print-directory -k SIZE=full LONG="-timeout=60m" FAULTSET= MUTANTS= \
+		$(TEST) $(REST) step-proto step-oldest step-faults-race step-busy-mutants step-frozen
 
 # What waits costs nothing: many tests side by side. In CI nothing comes from the cache of an earlier run.
 FRESH := $(if $(or $(UNALIKE_STRICT),$(LONG)),-count=1)
@@ -80,10 +81,12 @@ step-oldest:
 	@scripts/step "oldest Go" scripts/oldest
 step-faults-race:
 	@scripts/step "tests of the fault suite under the race detector" scripts/race -C faults $(TIMEOUT)
-step-mutants:
-	@scripts/step "mutants" $(MAKE) --no-print-directory mutants
+step-mutants: # check: tests that notice nothing; of files that have changed, then of others, for some minutes
+	@scripts/step "mutants" $(GO) run ./internal/mutants $(MUTANTS)
 step-busy-mutants: # the loops leave the mutants a third of two cores
-	@scripts/step "mutants beside four busy loops" scripts/busy 4 $(MAKE) --no-print-directory mutants
+	@scripts/step "mutants beside four busy loops" scripts/busy 4 $(GO) run ./internal/mutants
+step-frozen:
+	@scripts/step "frozen mutants" $(MAKE) --no-print-directory frozen
 
 left-out: ## List the tests that make test leaves out, and why
 	@grep -rnE 'fulltest\.Long\(|testing\.Short\(\)' --include='*.go' . | grep -v 'fulltest/fulltest'
@@ -128,8 +131,11 @@ faults: ## Run the fault suite on real servers: an hour and a half; eight minute
 	$(GO) build -C faults -ldflags="-X main.commit=$$(git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)" -o ../bin/faults .
 	bin/faults run -results bin/faults.jsonl -keep bin/faults-failed $(FAULTS)
 
-mutants: ## Break the code in known ways, and tell which a test notices, which stay alive, and whose text is gone: an hour
-	UNALIKE_MUTANTS=1 $(GO) test -C internal/mutants -count=1 -timeout=60m -parallel=$(AT_ONCE) -run=TestMutants
+mutants: ## Break the code in known ways, and demand that the test named for each notices: minutes
+	$(GO) run ./internal/mutants
+
+frozen: ## The same with the mutants of before, whose text may be gone: they judge which tests may go; an hour
+	UNALIKE_MUTANTS=1 $(GO) test -C internal/mutants/frozen -count=1 -timeout=60m -parallel=$(AT_ONCE) -run=TestMutants
 
 fuzz: ## Let each fuzz test search for FUZZTIME, 10s by default
 	@scripts/fuzz

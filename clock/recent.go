@@ -30,7 +30,7 @@ type recent struct {
 func (r *recent) load(now func() uint64) (micro int64, ok bool) {
 	at := r.at.Load()
 	micro = r.micro.Load()
-	return micro, now()-at < recentCycles && r.at.Load() == at
+	return micro, now()-at < recentCycles && r.at.Load() == at //mutant:recent-reading
 }
 
 // take takes a reading and stores it. The count is taken first, so that the reading

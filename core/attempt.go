@@ -162,6 +162,7 @@ func (g *Generator) take(s *stripe, n int) attempt {
 	lost := 0 // races with other callers
 	now, fresh := g.tickNow(), g.fresher == nil
 	for {
+		//mutant:window-read
 		next, v := g.rule.step(old, t.start, t.seed, t.carried, now, t.notAfter.Load())
 		switch {
 		case v == issue:

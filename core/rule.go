@@ -39,7 +39,7 @@ type rule struct {
 
 // startWord returns the word "tick fully used": the next ID gets a later tick.
 func (r *rule) startWord(tick int64) uint64 {
-	return uint64(tick+1)<<r.shift - 1
+	return uint64(tick+1)<<r.shift - 1 //mutant:lower-bound
 }
 
 // tick returns the tick of a word, closed or not.
@@ -94,10 +94,10 @@ func (r *rule) fast(old uint64, now, notAfter int64) bool {
 // the tolerance; go on in the same tick after a smaller one; otherwise wait. Nothing
 // is stamped outside the window.
 func (r *rule) step(old, start, seed uint64, carried bool, now, notAfter int64) (next uint64, v verdict) {
-	if old&closedBit != 0 {
+	if old&closedBit != 0 { //mutant:closed-word
 		return old, closed
 	}
-	if now > int64(r.lastTick) {
+	if now > int64(r.lastTick) { //mutant:last-tick
 		return old, exhausted
 	}
 	now = max(now, earliest)
@@ -116,7 +116,7 @@ func (r *rule) step(old, start, seed uint64, carried bool, now, notAfter int64) 
 		// The tolerance is for a clock that went back. Here nothing was stamped that it
 		// could have gone back behind, and no sequence is spent.
 		return next, notOpen
-	case oldTick-now > r.limit:
+	case oldTick-now > r.limit: //mutant:tolerance
 		return next, rollback
 	case t == oldTick:
 		v = issue
@@ -124,7 +124,7 @@ func (r *rule) step(old, start, seed uint64, carried bool, now, notAfter int64) 
 		v = wait
 	}
 	switch {
-	case t <= notAfter:
+	case t <= notAfter: //mutant:upper-bound
 		return next, v
 	case t > int64(r.lastTick):
 		return next, exhausted

@@ -62,7 +62,7 @@ func (s *stripe) Swap(t keeper.Term) (last int64, ok bool) {
 	if t.Heal {
 		s.stamped = 0
 	}
-	if s.g.closing.Load() {
+	if s.g.closing.Load() { //mutant:swap-after-close
 		return last, false
 	}
 	s.renewed, s.grant = renewed, t.Grant

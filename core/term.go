@@ -41,7 +41,7 @@ type term struct {
 func newTerm(r *rule, g coord.Grant, stamped int64, now time.Time) *term {
 	t := &term{
 		worker:     uint64(g.WorkerID) << r.shift,
-		start:      r.startWord(max(g.NotBefore, stamped)),
+		start:      r.startWord(max(g.NotBefore, stamped)), //mutant:swap-order
 		carried:    stamped > 0 && stamped >= g.NotBefore,
 		seed:       seedOf(g),
 		workerID:   g.WorkerID,
@@ -59,7 +59,7 @@ func newTerm(r *rule, g coord.Grant, stamped int64, now time.Time) *term {
 func (t *term) extend(notAfter int64) {
 	for {
 		old := t.notAfter.Load()
-		if notAfter <= old || t.notAfter.CompareAndSwap(old, notAfter) {
+		if notAfter <= old || t.notAfter.CompareAndSwap(old, notAfter) { //mutant:extend
 			return
 		}
 	}

@@ -64,7 +64,7 @@ type acquired struct {
 // tried again with its own token, so that a grant whose reply was lost is found and not
 // left to its TTL.
 func (k *Keeper) request(now int64, identity string) coord.Request {
-	if k.token == "" {
+	if k.token == "" { //mutant:token-kept
 		k.token = newToken()
 	}
 	req := k.cfg.Request
@@ -101,7 +101,7 @@ func (k *Keeper) conclude(a acquired) (coord.Grant, error) {
 		k.acquisitions.met(a.took)
 		err = checkGrant(a.g, a.req)
 	}
-	if err == nil || coord.Permanent(err) {
+	if err == nil || coord.Permanent(err) { //mutant:token-new
 		k.token = ""
 	}
 	return a.g, err

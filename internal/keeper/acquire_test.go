@@ -1,6 +1,7 @@
 package keeper_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 func TestAcquisitionWithALostReplyIsAskedForAgainByItsToken(t *testing.T) {
 	faults := map[string]func(*coordtest.Fake){
 		"lost":  func(f *coordtest.Fake) { f.LoseReplies(coordtest.Acquire, 1) },
+		"often": func(f *coordtest.Fake) { f.LoseReplies(coordtest.Acquire, 6) },
 		"late":  func(f *coordtest.Fake) { f.DelayReplies(coordtest.Acquire, 8*time.Second, 1) },
 		"later": func(f *coordtest.Fake) { f.DelayRequests(coordtest.Acquire, 6*time.Second, 1) },
 	}
@@ -21,7 +23,7 @@ func TestAcquisitionWithALostReplyIsAskedForAgainByItsToken(t *testing.T) {
 				r := newRig(t, 4)
 				fault(r.fake)
 				r.start()
-				pass(10 * time.Second)
+				pass(2 * time.Minute)
 				sameTokenAndNoLeak(t, r, 0)
 			})
 		})
@@ -30,7 +32,7 @@ func TestAcquisitionWithALostReplyIsAskedForAgainByItsToken(t *testing.T) {
 				r := start(t, 4)
 				fault(r.fake)
 				thief := r.fake.Steal(0)
-				within(t, 10*time.Second, "another worker ID", func() bool { return r.gate.published() == 2 })
+				within(t, 2*time.Minute, "another worker ID", func() bool { return r.gate.published() == 2 })
 				pass(10 * time.Second)
 				if err := r.fake.Client().Release(t.Context(), thief, thief.NotBefore); err != nil {
 					t.Fatal(err)
@@ -44,8 +46,8 @@ func TestAcquisitionWithALostReplyIsAskedForAgainByItsToken(t *testing.T) {
 func sameTokenAndNoLeak(t *testing.T, r *rig, from int) {
 	t.Helper()
 	c := r.calls(coordtest.Acquire, from)
-	if len(c) != 2 || c[0].Request.Token != c[1].Request.Token {
-		t.Errorf("%d attempts, want 2 with one token", len(c))
+	if len(c) < 2 || slices.ContainsFunc(c, func(one coordtest.Call) bool { return one.Request.Token != c[0].Request.Token }) {
+		t.Errorf("%d attempts, want 2 and more with one token", len(c))
 	}
 	if h := r.fake.Holders(); len(h) != 1 || h[0] != r.gate.at().Grant.WorkerID {
 		t.Errorf("held are %v, in use is %v", h, r.gate.at().Grant)

@@ -161,7 +161,7 @@ func (k *Keeper) nextPiece() bool {
 func (k *Keeper) extended(g coord.Grant) {
 	newest := len(k.pieces) - 1
 	switch {
-	case g.NotBefore != k.pieces[newest].NotBefore:
+	case g.NotBefore != k.pieces[newest].NotBefore: //mutant:piece-in-place
 		k.pieces = append(k.pieces, g)
 		k.log.Warn("the floor was raised, the window goes on above it", "worker_id", g.WorkerID, "opens", k.timeOf(g.NotBefore+1))
 	case newest == 0:

@@ -22,7 +22,7 @@ func (k *Keeper) finish() {
 	k.awaitCalls()
 	// The gate is shut already; this only asks how far it got. Whatever the loop
 	// was doing, the window is trimmed to what a closed gate has returned.
-	last := k.cfg.Gate.Shut(errStopped)
+	last := k.cfg.Gate.Shut(errStopped) //mutant:trim-open
 	k.held = false
 	err := k.giveBack(k.grant, last, k.replies)
 	k.logRelease(k.grant, err)

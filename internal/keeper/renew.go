@@ -142,7 +142,7 @@ func (k *Keeper) answered(a reply) {
 		k.renewAt = a.of.began.Add(jitter(k.cfg.Lease.RenewEvery))
 		k.explainRenewed(a.of)
 		k.watch()
-	case errors.Is(err, coord.ErrLeaseLost):
+	case errors.Is(err, coord.ErrLeaseLost): //mutant:unknown-lost
 		k.lose(err)
 	case a.late:
 		k.failed(err) // when to ask again is settled: a deadline has passed
@@ -199,7 +199,7 @@ func (k *Keeper) left() time.Duration {
 
 // lose forgets the grant, which is somebody else's now. The gate is shut first.
 func (k *Keeper) lose(err error) {
-	last := k.cfg.Gate.Shut(err)
+	last := k.cfg.Gate.Shut(err) //mutant:gate-after-loss
 	k.log.Warn("lease lost, acquiring a worker ID anew", "worker_id", k.grant.WorkerID, "last_id", k.timeOf(last), "error", err)
 	k.dropAll()
 	k.leased.Store(false)

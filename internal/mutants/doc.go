@@ -1,14 +1,17 @@
-// Package mutants checks the checks: it breaks the protocol in one place at a time,
-// in every way in which generators are known to have been broken, and demands that
-// the test named for it fails.
+// Mutants checks the checks: it breaks the code in one place at a time, and demands that the
+// test named for it fails. Run it from the module's root:
 //
-// The sources are not touched: the go command builds the changed file from an
-// overlay. Each mutant is built and tested by itself, so all of them take minutes;
-// they run only if UNALIKE_MUTANTS is set, which make mutants does. They are frozen: when
-// a line is written anew, its mutant stays, and is reported as one whose text is gone. At
-// the end stands what a mutant of each package costs.
+//	go run ./internal/mutants [-for 5m] [-list] [NAME ...]
 //
-// A mutant counts as noticed if its test fails, and passes on the unchanged code beside
-// the same load. A test that does not end counts only for a mutant whose effect is a
-// hang, and which says so.
-package mutants
+// What there is to break stands in list.tsv: each invariant of the protocol, each trap of a
+// client, and the bugs of the past that docs/bugs.tsv names by their mutant. The place is a
+// comment in the code, //mutant:NAME, so that it survives renames and new lines; the edit is
+// one of a small set (see edit.go).
+//
+// With -for, it takes the mutants of files that the last commits changed first, and then
+// others, until the time is over. Without it, it tries all of them.
+//
+// No source is touched: the go command builds the changed file from an overlay. A mutant is
+// noticed if its test fails, and passes on the unchanged code beside the same load. A test
+// that does not end counts only for a mutant whose effect is a hang.
+package main

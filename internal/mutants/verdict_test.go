@@ -1,53 +1,11 @@
-package mutants
+package main
 
 import (
-	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 )
 
-// missing returns why the result of the unchanged code shows that a test cannot notice anything, or "".
-func (r result) missing(test string) string {
-	switch {
-	case strings.Contains(r.output, "testing: warning: no tests to run"):
-		return "there is no " + test
-	case r.err != nil:
-		return fmt.Sprintf("%s fails on the unchanged code too: %v\n%s", test, r.err, r.output)
-	case r.ended("SKIP", test):
-		return fmt.Sprintf("%s is skipped:\n%s", test, r.output)
-	}
-	return ""
-}
-
-// outOfMemory is what a Go program says that may have no more memory.
-var outOfMemory = regexp.MustCompile(`(?m)^fatal error: .*(out of|allocate) memory`)
-
-// verdict returns why r does not show that the test noticed m, or "". A test that does not end is no test that has
-// failed: it may be the machine that is slow. It counts only for mutants of which that is the effect.
-func (m *mutant) verdict(r result) string {
-	switch {
-	case r.err == nil:
-		return m.test + " did not notice"
-	case m.hangs && outOfMemory.MatchString(r.output):
-		return "" // it has filled its memory before its time was over
-	case strings.Contains(r.output, "panic: test timed out after "):
-		if m.hangs {
-			return ""
-		}
-		return fmt.Sprintf("%s did not end within %v; a mutant whose effect is a hang says so (hangs)\n%s",
-			m.test, patience, r.output)
-	case !r.ended("FAIL", m.test):
-		return fmt.Sprintf("%s neither passed nor failed: %v\n%s", m.test, r.err, r.output)
-	}
-	return ""
-}
-
-// ended reports whether the test, and not only a part of it, ended so.
-func (r result) ended(how, test string) bool {
-	return strings.Contains("\n"+r.output, "\n--- "+how+": "+test+" (")
-}
-
+// TestVerdict: only a test that has failed, or that does not end where that is the effect, has noticed.
 func TestVerdict(t *testing.T) {
 	failed := errFailed{}
 	const full = "=== RUN   TestX\nfatal error: runtime: out of memory\n"
@@ -74,13 +32,14 @@ func TestVerdict(t *testing.T) {
 	} {
 		m := mutant{test: "TestX", hangs: tt.hangs}
 		got := m.verdict(tt.res)
-		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
-			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		if (got == nil) != (tt.want == "") || got != nil && !strings.Contains(got.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, got, tt.want)
 		}
 	}
 }
 
-func TestMissing(t *testing.T) {
+// TestUsable: a test that fails, is skipped or is not there on the unchanged code notices nothing.
+func TestUsable(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		res  result
@@ -92,9 +51,9 @@ func TestMissing(t *testing.T) {
 		{name: "skipped", res: result{output: "--- SKIP: TestX (0.00s)\nPASS\n"}, want: "is skipped"},
 		{name: "failed", res: result{output: "--- FAIL: TestX (0.00s)\n", err: errFailed{}}, want: "unchanged code"},
 	} {
-		got := tt.res.missing("TestX")
-		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
-			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		got := tt.res.usable("TestX")
+		if (got == nil) != (tt.want == "") || got != nil && !strings.Contains(got.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, got, tt.want)
 		}
 	}
 }

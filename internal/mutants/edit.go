@@ -1,0 +1,209 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// errNoPlace says that an edit does not fit the code at its marker.
+var errNoPlace = errors.New("the edit does not fit the code at the marker")
+
+// edit returns a file's text with the change how made at the marker of a name: a comment
+// //mutant:NAME at the end of the line where a statement begins, or alone on the line before.
+//
+//	drop            the statement is left out
+//	true, false     its condition is always so: that of an if, for or case, or the value that
+//	                is returned or assigned
+//	negate          its condition is the other way round
+//	drop N          operand N of its condition, which && or || joins, is left out; 1 is the first
+//	A => B          the expression A, which occurs in it once, is B
+//	text A => B     the text A, which occurs on the line once, is B: for files that are not Go
+func edit(name, text, how string) (string, error) {
+	line, err := markedLine(name, text)
+	if err != nil {
+		return "", err
+	}
+	if rest, ok := strings.CutPrefix(how, "text "); ok {
+		return editText(text, line, rest)
+	}
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, "", text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return "", err
+	}
+	node := nodeAt(set, file, line)
+	if node == nil {
+		return "", fmt.Errorf("%w: nothing begins on line %d", errNoPlace, line)
+	}
+	source := func(n ast.Node) string {
+		return text[set.Position(n.Pos()).Offset:set.Position(n.End()).Offset]
+	}
+	old, with, err := change(node, how, source)
+	if err != nil {
+		return "", fmt.Errorf("%w, line %d: %q", err, line, how)
+	}
+	return text[:set.Position(old.Pos()).Offset] + with + text[set.Position(old.End()).Offset:], nil
+}
+
+// markedLine is the number of the line that the marker of a name is about; the first is 1.
+func markedLine(name, text string) (int, error) {
+	found := 0
+	for i, line := range strings.Split(text, "\n") {
+		before, ok := strings.CutSuffix(line, "mutant:"+name)
+		if !ok {
+			continue
+		}
+		if found != 0 {
+			return 0, fmt.Errorf("there are two markers mutant:%s", name)
+		}
+		found = i + 1
+		if strings.Trim(before, "\t /-#") == "" {
+			found++ // it is alone on its line
+		}
+	}
+	if found == 0 {
+		return 0, fmt.Errorf("there is no marker mutant:%s", name)
+	}
+	return found, nil
+}
+
+func editText(text string, number int, how string) (string, error) {
+	old, with, ok := strings.Cut(how, " => ")
+	lines := strings.Split(text, "\n")
+	if n := strings.Count(lines[number-1], old); !ok || n != 1 {
+		return "", fmt.Errorf("%w: line %d has %q %d times, want once", errNoPlace, number, old, n)
+	}
+	lines[number-1] = strings.Replace(lines[number-1], old, with, 1)
+	return strings.Join(lines, "\n"), nil
+}
+
+// nodeAt is the outermost statement, case, specification or element that begins on a line;
+// that of a function's body if the function stands on the line as a whole.
+func nodeAt(set *token.FileSet, file *ast.File, line int) (found ast.Node) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		if n == nil || found != nil || set.Position(n.End()).Line < line {
+			return false
+		}
+		switch n.(type) {
+		case ast.Spec, ast.Stmt, *ast.KeyValueExpr:
+			if _, block := n.(*ast.BlockStmt); !block && set.Position(n.Pos()).Line == line {
+				found = n
+			}
+		}
+		return found == nil
+	})
+	return found
+}
+
+// change returns what a mutant takes out of a statement and what it puts there.
+func change(node ast.Node, how string, source func(ast.Node) string) (old ast.Node, with string, _ error) {
+	if a, b, ok := strings.Cut(how, " => "); ok {
+		old = only(node, a)
+		return old, b, unless(old != nil)
+	}
+	c := condition(node)
+	number, _ := strconv.Atoi(strings.TrimPrefix(how, "drop "))
+	_, statement := node.(ast.Stmt)
+	_, clause := node.(*ast.CaseClause)
+	switch {
+	case how == "drop" && clause:
+		return c, "false", unless(c != nil)
+	case how == "drop":
+		return node, "{}", unless(statement)
+	case c == nil:
+		return nil, "", errNoPlace
+	case how == "true", how == "false":
+		return c, how, nil
+	case how == "negate":
+		return c, "!(" + source(c) + ")", nil
+	case number > 0:
+		rest, err := without(c, number, source)
+		return c, rest, err
+	}
+	return nil, "", errors.New("there is no such edit")
+}
+
+func unless(fits bool) error {
+	if fits {
+		return nil
+	}
+	return errNoPlace
+}
+
+// only is the expression in a statement that reads as text does; nil if there is none, or
+// more than one.
+func only(node ast.Node, text string) (found ast.Node) {
+	n := 0
+	ast.Inspect(node, func(e ast.Node) bool {
+		if e, ok := e.(ast.Expr); ok && types.ExprString(e) == text {
+			found = e
+			n++
+			return false
+		}
+		return true
+	})
+	if n != 1 {
+		return nil
+	}
+	return found
+}
+
+// condition is what decides in a statement; nil if nothing does.
+func condition(node ast.Node) ast.Expr {
+	switch n := node.(type) {
+	case *ast.IfStmt:
+		return n.Cond
+	case *ast.ForStmt:
+		return n.Cond
+	case *ast.CaseClause:
+		return one(n.List)
+	case *ast.ReturnStmt:
+		return one(n.Results)
+	case *ast.AssignStmt:
+		return one(n.Rhs)
+	case *ast.KeyValueExpr:
+		return n.Value
+	}
+	return nil
+}
+
+// one is the first of several expressions that compares something, or the only one.
+func one(list []ast.Expr) ast.Expr {
+	if i := slices.IndexFunc(list, func(e ast.Expr) bool { _, ok := e.(*ast.BinaryExpr); return ok }); i >= 0 {
+		return list[i]
+	}
+	if len(list) == 1 {
+		return list[0]
+	}
+	return nil
+}
+
+// without is the text of a condition without one of the operands that && or || joins.
+func without(c ast.Expr, number int, source func(ast.Node) string) (string, error) {
+	top, ok := c.(*ast.BinaryExpr)
+	if !ok || top.Op != token.LAND && top.Op != token.LOR {
+		return "", errNoPlace
+	}
+	var operands []string
+	var split func(e ast.Expr)
+	split = func(e ast.Expr) {
+		if b, ok := e.(*ast.BinaryExpr); ok && b.Op == top.Op {
+			split(b.X)
+			split(b.Y)
+			return
+		}
+		operands = append(operands, source(e))
+	}
+	split(top)
+	if number > len(operands) {
+		return "", errNoPlace
+	}
+	return strings.Join(slices.Delete(operands, number-1, number), " "+top.Op.String()+" "), nil
+}

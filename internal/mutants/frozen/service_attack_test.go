@@ -1,0 +1,96 @@
+package frozen
+
+// attackMutants are about what strangers, failures and restarts do to the service over HTTP.
+var attackMutants = []mutant{
+	{
+		name: "serve: a stop is not said to balancers",
+		file: "cmd/unalike/serve.go",
+		old:  "s.server.Drain()\n",
+		new:  "",
+		pkg:  "./cmd/unalike", test: "TestServeRollingRestart",
+	},
+	{
+		name: "client: the server that has failed is asked again",
+		file: "client/fetch.go",
+		old:  "e := c.pick(len(all) > 0)",
+		new:  "e := c.servers[0]",
+		pkg:  "./cmd/unalike", test: "TestServeKilled",
+	},
+	{
+		name: "server: an outage is an answer without IDs",
+		file: "server/problem.go",
+		old:  "{err: core.ErrNotStarted, status: http.StatusServiceUnavailable,",
+		new:  "{err: core.ErrNotStarted, status: http.StatusOK,",
+		pkg:  "./server", test: "TestNotReady",
+	},
+	{
+		name: "server: what callers may not read is shown to them",
+		file: "server/problem.go",
+		old:  "if detailed && p.Status",
+		new:  "if p.Status",
+		pkg:  "./server", test: "TestKinds",
+	},
+	{
+		name: "server: one door has another time to try again",
+		file: "server/rpc.go",
+		old:  "err.Meta().Set(retryAfter, p.after())",
+		new:  "err.Meta().Set(retryAfter, \"60\")",
+		pkg:  "./server", test: "TestKinds",
+	},
+	{
+		name: "server: what cannot be read of a query is left out",
+		file: "server/ids.go",
+		old:  "if err != nil { // url.URL.Query",
+		new:  "if err != nil && len(q) > 100 { // url.URL.Query",
+		pkg:  "./server", test: "TestMalformedQuery",
+	},
+	{
+		name: "server: memory that could not be sent is used again",
+		file: "server/ids.go",
+		old:  "if !send(w, b.text, plain) {",
+		new:  "if send(w, b.text, plain); false {",
+		pkg:  "./server", test: "TestFailedWrite",
+	},
+	{
+		name: "server: a request waits for all ticks that its count takes",
+		file: "server/ids.go",
+		old:  "context.WithTimeout(ctx, clockWait+most)",
+		new:  "context.WithTimeout(ctx, clockWait+100*most)",
+		pkg:  "./server", test: "TestBoundedWait",
+	},
+	{
+		name: "serve: namespaces of one server have one name",
+		file: "cmd/unalike/serve.go",
+		old:  "err == nil && options.Has(\"namespace\")",
+		new:  "err == nil && options.Has(\"none\")",
+		pkg:  "./cmd/unalike", test: "TestNamespaceOf",
+	},
+	{
+		name: "serve: a wait for the coordinator is cut off at the end",
+		file: "cmd/unalike/serve_front.go",
+		old:  "defer time.AfterFunc(endTime/2, f.hurry).Stop()",
+		new:  "",
+		pkg:  "./cmd/unalike", test: "TestServeWaitEnds",
+	},
+	{
+		name: "serve: certificates are read once",
+		file: "cmd/unalike/serve_front.go",
+		old:  "if tell(\"certificates\", err); err == nil {",
+		new:  "if tell(\"certificates\", err); err != nil {",
+		pkg:  "./cmd/unalike", test: "TestServeCertificates",
+	},
+	{
+		name: "serve: what a file has is repeated in an error",
+		file: "cmd/unalike/serve_file.go",
+		old:  "(?s)`.*?` into ",
+		new:  "(?s)`[^`]*` into ",
+		pkg:  "./cmd/unalike", test: "TestServeBadFiles",
+	},
+	{
+		name: "client: a server that says nothing is asked each time",
+		file: "client/fetch.go",
+		old:  "e.rests = time.Now().Add(restTime)",
+		new:  "e.rests = time.Now()",
+		pkg:  "./client", test: "TestFrozen",
+	},
+}

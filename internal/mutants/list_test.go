@@ -1,0 +1,83 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestList: each mutant of the list has its marker, an edit that fits the code there, a test
+// that exists, and says what it breaks.
+func TestList(t *testing.T) {
+	const root = "../.."
+	all, err := readList("list.tsv")
+	if err == nil {
+		err = find(root, all)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
+		if _, err := m.changed(root); err != nil {
+			t.Errorf("%s: %v", m.name, err)
+		}
+		if m.breaks == "" || !hasTest(t, filepath.Join(root, filepath.FromSlash(m.pkg)), m.test) {
+			t.Errorf("%s: no %s in %s, or nothing that breaks", m.name, m.test, m.pkg)
+		}
+	}
+}
+
+func hasTest(t *testing.T, dir, name string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "\nfunc "+name+"(t *testing.T) {") {
+			return true
+		}
+	}
+	return false
+}
+
+// TestBadList: a line that lacks a field, and a name that comes twice, are refused.
+func TestBadList(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "list.tsv")
+	for _, lines := range []string{"a\tdrop\tp\tTestP", "a\tdrop\tp\tTestP\tS1\na\tdrop\tp\tTestP\tS2"} {
+		if err := os.WriteFile(path, []byte("names\n"+lines+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if all, err := readList(path); err == nil {
+			t.Errorf("%q: %v", lines, all)
+		}
+	}
+}
+
+// TestOrder: what was changed comes first, the rest in an order that the commit gives.
+func TestOrder(t *testing.T) {
+	names := func(head string, files ...string) string {
+		all := []mutant{{name: "a", file: "x/a.go", pkg: "y"}, {name: "b", file: "x/b.go", pkg: "x"}, {name: "c", file: "x/c.go", pkg: "x"}, {name: "d", file: "z/d.go", pkg: "z"}}
+		order(all, head, files)
+		out := ""
+		for _, m := range all {
+			out += m.name
+		}
+		return out
+	}
+	if got := names("1", "x/c.go", "y/y_test.go"); !strings.HasPrefix(got, "abc") {
+		t.Errorf("%q; want a, whose test's package changed, and b and c, beside whose test a file did", got)
+	}
+	seen := map[string]bool{}
+	for _, head := range strings.Split("123456789", "") {
+		seen[names(head)] = true
+	}
+	if len(seen) < 3 {
+		t.Errorf("nine commits have the orders %v", seen)
+	}
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// runner builds and runs tests of the module, with and without mutants. Its methods are for
+// concurrent use.
+type runner struct {
+	root string // of the module
+	dir  string // for programs and changed files
+
+	mu       sync.Mutex
+	programs map[string]func() (string, error) // by package
+	controls map[string]func() result          // by package and test
+}
+
+func newRunner(root, dir string) *runner {
+	return &runner{
+		root: root, dir: dir,
+		programs: map[string]func() (string, error){}, controls: map[string]func() result{},
+	}
+}
+
+// result is what a run of one test gave.
+type result struct {
+	output string
+	err    error
+	took   time.Duration
+}
+
+const (
+	// limit is how long a test may take that is to fail by itself: so long that none is ended
+	// because the machine is slow.
+	limit = 10 * time.Minute
+	// A test that may hang is taken to hang after leastHang, and after hangFactor times as long
+	// as it took on the unchanged code beside the same load.
+	leastHang  = 20 * time.Second
+	hangFactor = 20
+	// grace is for what a test that was ended has to print.
+	grace = time.Minute
+)
+
+// try applies m and runs its test. It returns an error that says what is wrong with the
+// mutant or the test, or nil if the test noticed.
+//
+// The test runs on the unchanged code first, once for all mutants that name it: a test that
+// fails there too, or does not run, notices nothing.
+func (r *runner) try(ctx context.Context, m *mutant) error {
+	overlay, err := r.overlay(m)
+	if err != nil {
+		return err
+	}
+	before := r.control(ctx, m.pkg, m.test)
+	if err := before.usable(m.test); err != nil {
+		return err
+	}
+	program := filepath.Join(r.dir, m.name+".test")
+	defer func() { _ = os.Remove(program) }()
+	if err := r.build(ctx, m.pkg, program, "-overlay="+overlay); err != nil {
+		return fmt.Errorf("it does not build, so it proves nothing: %w", err)
+	}
+	end := limit
+	if m.hangs {
+		end = max(leastHang, hangFactor*before.took)
+	}
+	env := "GOFLAGS=-overlay=" + overlay // for tests that build the command
+	return m.verdict(r.test(ctx, m.pkg, program, m.test, end, env))
+}
+
+// overlay writes the changed file, and for the go command that it takes the place of the
+// original. It returns the path of the latter.
+func (r *runner) overlay(m *mutant) (string, error) {
+	text, err := m.changed(r.root)
+	if err != nil {
+		return "", err
+	}
+	changed := filepath.Join(r.dir, m.name+path.Ext(m.file))
+	overlay := filepath.Join(r.dir, m.name+".json")
+	original := filepath.Join(r.root, filepath.FromSlash(m.file))
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{original: changed}})
+	return overlay, errors.Join(err,
+		os.WriteFile(changed, []byte(text), 0o600), os.WriteFile(overlay, replace, 0o600))
+}
+
+// control returns the result of a test of the unchanged code. The first call runs it.
+func (r *runner) control(ctx context.Context, pkg, test string) result {
+	return once(r, r.controls, pkg+" "+test, func() func() result {
+		return sync.OnceValue(func() result {
+			program, err := r.program(ctx, pkg)
+			if err != nil {
+				return result{err: err}
+			}
+			return r.test(ctx, pkg, program, test, limit)
+		})
+	})()
+}
+
+// program returns the path of the tests of an unchanged package. The first call builds them.
+func (r *runner) program(ctx context.Context, pkg string) (string, error) {
+	return once(r, r.programs, pkg, func() func() (string, error) {
+		return sync.OnceValues(func() (string, error) {
+			path := filepath.Join(r.dir, strings.ReplaceAll(pkg, "/", "_")+".unchanged.test")
+			return path, r.build(ctx, pkg, path)
+		})
+	})()
+}
+
+func once[F any](r *runner, all map[string]F, key string, make func() F) F {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := all[key]; !ok {
+		all[key] = make()
+	}
+	return all[key]
+}
+
+// build builds the tests of a package, without what a debugger needs: it takes longer to link
+// than all the rest.
+func (r *runner) build(ctx context.Context, pkg, path string, flags ...string) error {
+	args := append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", path}, flags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, "./"+pkg)...)
+	cmd.Dir = r.root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go test -c ./%s: %w\n%s", pkg, err, out)
+	}
+	return nil
+}
+
+// limited runs a program that ends when it wants more than 6 GiB of memory: a mutant may loop
+// without end, and take the machine with it.
+const limited = `ulimit -d 6291456; exec "$0" "$@"`
+
+// test runs one test of a program that build has made, in the package's folder, as make test
+// does.
+func (r *runner) test(ctx context.Context, pkg, program, test string, end time.Duration, env ...string) result {
+	ctx, cancel := context.WithTimeout(ctx, end+grace)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", limited, program, "-test.v", "-test.short",
+		"-test.failfast", "-test.paniconexit0", "-test.timeout="+end.String(), "-test.run=^"+test+"$")
+	cmd.Dir = filepath.Join(r.root, filepath.FromSlash(pkg))
+	cmd.Env = append(append(os.Environ(), "UNALIKE_FULL=", "UNALIKE_SEEDS="), env...)
+	cmd.WaitDelay = grace // a process that the test has started may hold the pipe
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	began := time.Now()
+	err := cmd.Run()
+	return result{output: out.String(), err: err, took: time.Since(began)}
+}
