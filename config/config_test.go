@@ -274,6 +274,9 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("shown as %s", s)
 		}
 	}
+	if got := (Config{Coordinator: "redis-sentinel://h/m/0?namespace=n&sentinel_pasword=s3cr"}).String(); strings.Contains(got, "s3cr") {
+		t.Errorf("a password under a misspelt name is shown: %s", got)
+	}
 	delete(env, "PASS")
 	if _, err := c.WithEnv(lookupIn(env)); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "config: line 1: coordinator: ${PASS} refers to a variable that is not set or empty") {
 		t.Errorf("a variable that is not set: %v", err)

@@ -166,8 +166,15 @@ func (u *URL) Duration(name, example string) (time.Duration, error) {
 	return d, nil
 }
 
-// String prints the URL with its password replaced, and the values of options whose
-// names end in "password". ParseURL reads what is printed.
+// shown are the options whose values are printed. Another one may be a password, under a name
+// that is misspelt.
+var shown = append([]string{
+	"accept", "ca", "cert", "count", "durable", "failover", "fresh", "in", "key", "namespace",
+	"prefix", "role", "sentinel_user", "skew", "socket", "state", "table", "worker",
+}, leaseOptions...)
+
+// String prints the URL with its password replaced, and the values of options that no driver
+// of this module has, or that hold passwords. ParseURL reads what is printed.
 func (u *URL) String() string {
 	user := ""
 	if u.User != nil {
@@ -177,13 +184,13 @@ func (u *URL) String() string {
 		// What stands alone may be a password whose colon was forgotten.
 		user += "xxxxx@"
 	}
-	shown := maps.Clone(u.options)
-	for name := range shown {
-		if strings.HasSuffix(name, "password") {
-			shown[name] = []string{"xxxxx"}
+	options := maps.Clone(u.options)
+	for name := range options {
+		if !slices.Contains(shown, name) {
+			options[name] = []string{"xxxxx"}
 		}
 	}
-	return u.join(user, shown)
+	return u.join(user, options)
 }
 
 // Text returns the URL with its password, for [coord.Open].

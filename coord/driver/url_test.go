@@ -156,7 +156,7 @@ func errorText(err error) string {
 func TestURLString(t *testing.T) {
 	for _, tt := range []struct{ url, want string }{
 		{"static://?worker=7", "static://?worker=7"},
-		{"redis://user:secret@h:1/0?b=2&a=1", "redis://user:xxxxx@h:1/0?a=1&b=2"},
+		{"redis://user:secret@h:1/0?skew=2s&ca=1&pasword=secret", "redis://user:xxxxx@h:1/0?ca=1&pasword=xxxxx&skew=2s"},
 		{"redis://:secret@h", "redis://:xxxxx@h"},
 		{"redis-sentinel://h/m?sentinel_password=secret&skew=1s", "redis-sentinel://h/m?sentinel_password=xxxxx&skew=1s"},
 		{"redis://secret@h1,h2", "redis://xxxxx@h1,h2"},

@@ -50,7 +50,7 @@ func (l *Life) Do(ctx context.Context, what string, call func(context.Context) e
 	case err == nil:
 		return nil
 	case l.ctx.Err() != nil:
-		return fmt.Errorf("%w while it was to %s: %w", coord.ErrClosed, what, err)
+		return fmt.Errorf("%w while this was under way: %s: %w", coord.ErrClosed, what, err)
 	}
 	return l.wrap(what, err)
 }
