@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,11 +99,16 @@ func (k *Keeper) renewNext() {
 	if k.unanswered {
 		if k.outage.cause == nil && len(k.calls) > 0 {
 			silence := time.Since(k.calls[len(k.calls)-1].began).Round(time.Millisecond)
-			k.failed(fmt.Errorf("no reply after %v, asking again: %w", silence, context.DeadlineExceeded))
+			k.failed(fmt.Errorf("no reply from %s after %v, asking again: %w", k.whom(), silence, context.DeadlineExceeded))
 		}
 		k.replies.missed()
 	}
 	k.renew()
+}
+
+// whom names the coordinator.
+func (k *Keeper) whom() string {
+	return cmp.Or(coord.Describe(k.cfg.Coordinator).Place, "the coordinator")
 }
 
 // drop ends a renewal and reports whether it was under way still.

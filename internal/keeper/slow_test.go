@@ -250,13 +250,13 @@ func TestSilenceIsExplained(t *testing.T) {
 		log.news()
 		r.fake.Outage(true)
 		within(t, every+2*time.Second, "the silence is explained", func() bool { return r.gate.reason() != nil })
-		if why := r.gate.reason(); !strings.HasPrefix(why.Error(), "renewal failed: no reply after 1.") {
+		if why := r.gate.reason(); !strings.HasPrefix(why.Error(), "renewal failed: no reply from the coordinator after 1.") {
 			t.Errorf("the reason is %q", why)
 		}
 		pass(every)
 		if why := r.gate.reason(); !errors.Is(why, context.DeadlineExceeded) || !strings.Contains(why.Error(), "coordtest: no reply to Renew of the fake") {
 			t.Errorf("later the reason is %q", why)
 		}
-		log.wants(t, "going on inside the window, no reply after")
+		log.wants(t, "going on inside the window, no reply from the coordinator after")
 	})
 }
