@@ -18,19 +18,16 @@ import (
 // preferred to a new one; a new one is in the file before it is returned. Beside the errors of
 // the coordinator that is wrapped there are those of the file, and while another process has
 // it, an error that says which one; that is none of package coord's, so that it is waited for.
-func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
-	if err := c.begin(ctx, "acquire a worker ID"); err != nil {
-		return coord.Grant{}, err
-	}
-	if err := req.Validate(); err != nil {
-		return coord.Grant{}, err
+func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (g coord.Grant, err error) {
+	if err := cmp.Or(c.begin(ctx, "acquire a worker ID"), req.Validate()); err != nil {
+		return g, err
 	}
 	entered := lifetime.Now()
 	c.mu.Lock()
 	defer c.unlock()
 	for c.acquiring[req.Token] != nil { // one at a time with a token
 		if err := c.await(ctx, forever, c.acquiring[req.Token]); err != nil {
-			return coord.Grant{}, err
+			return g, err
 		}
 	}
 	c.acquiring[req.Token] = make(chan struct{})
@@ -40,19 +37,19 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 	}()
 	if c.disk.file == nil {
 		if err := c.store(ctx, nil); err != nil {
-			return coord.Grant{}, fmt.Errorf("acquire a worker ID: %w", err)
+			return g, fmt.Errorf("acquire a worker ID: %w", err)
 		}
 	}
 	if h := c.held[req.Token]; h != nil {
 		if h.releasing {
-			return coord.Grant{}, notHeld(h.local)
+			return g, notHeld(h.local)
 		}
 		_ = c.await(ctx, Patience, c.extend(h, math.MaxInt64)) // it may be lost
 		if c.find(h.local) == h {
 			return c.give(h, h.local), nil
 		}
 	}
-	g, err := c.choose(ctx, req, entered)
+	g, err = c.choose(ctx, req, entered)
 	end := int64(0) // of what the file has
 	for _, e := range c.usable(req) {
 		end = max(end, e.last().To)
@@ -105,7 +102,7 @@ func (c *Coordinator) servesOffline(e *entry, now int64) bool {
 
 // goOn goes on with a grant in the file: with the back end, which is waited for for a moment, or
 // without it, if it does not answer and something of the window is left.
-func (c *Coordinator) goOn(ctx context.Context, e *entry, req coord.Request, entered time.Time) (coord.Grant, error) {
+func (c *Coordinator) goOn(ctx context.Context, e *entry, req coord.Request, entered time.Time) (g coord.Grant, err error) {
 	limit, offline := forever, c.servesOffline(e, req.Now)
 	if offline {
 		limit = Patience
@@ -118,16 +115,16 @@ func (c *Coordinator) goOn(ctx context.Context, e *entry, req coord.Request, ent
 	h.offline = true
 	h.local.Generation++ // which it has when the back end has answered
 	renewal := c.extend(h, math.MaxInt64)
-	err := c.await(ctx, limit, renewal)
+	err = c.await(ctx, limit, renewal)
 	err = cmp.Or(h.failing, err)
 	switch {
 	case !h.offline:
 	case c.find(h.local) != h:
-		return coord.Grant{}, cmp.Or(err, notHeld(h.local))
+		return g, cmp.Or(err, notHeld(h.local))
 	case !offline || ctx.Err() != nil || coord.Permanent(err):
 		c.abandon(h)
 		_ = c.await(context.WithoutCancel(ctx), Patience/4, renewal)
-		return coord.Grant{}, cmp.Or(h.failing, err) // what the call that was cut off says
+		return g, cmp.Or(h.failing, err) // what the call that was cut off says
 	default:
 		h.failing, h.due = err, h.at
 		c.warn("the back end does not answer, going on with the window in the state file", "worker_id", e.Worker,
@@ -138,22 +135,22 @@ func (c *Coordinator) goOn(ctx context.Context, e *entry, req coord.Request, ent
 
 // lease leases a worker ID that is not in the file. Nothing is leased that could not be stored: a
 // record was written a moment ago, or is written before.
-func (c *Coordinator) lease(ctx context.Context, req coord.Request, entered time.Time) (coord.Grant, error) {
+func (c *Coordinator) lease(ctx context.Context, req coord.Request, entered time.Time) (g coord.Grant, err error) {
 	for _, e := range c.entries {
 		if e.Pair.Token == req.Token || e.Sent.Token == req.Token {
 			// The back end would return what it has stored, from its beginning.
-			return coord.Grant{}, fmt.Errorf("acquire a worker ID: its token is that of worker ID %d in the state file, which cannot be gone on with at the moment", e.Worker)
+			return g, fmt.Errorf("acquire a worker ID: its token is that of worker ID %d in the state file, which cannot be gone on with at the moment", e.Worker)
 		}
 	}
 	e := &entry{
 		Pair: pair{Token: req.Token}, Layout: req.Fingerprint, Place: c.place, Identity: req.Identity, TTL: req.TTL.Microseconds(),
 	}
 	if err := c.makeRoom(e); err != nil {
-		return coord.Grant{}, err
+		return g, err
 	}
 	if d := &c.disk; d.busy || d.err != nil || lifetime.Since(d.since) >= c.window {
 		if err := c.store(ctx, nil); err != nil {
-			return coord.Grant{}, fmt.Errorf("acquire a worker ID: %w", err)
+			return g, fmt.Errorf("acquire a worker ID: %w", err)
 		}
 	}
 	if late := lifetime.Since(entered); late >= staleRequest { // a back end takes a clock that is behind for a wrong one
@@ -161,14 +158,12 @@ func (c *Coordinator) lease(ctx context.Context, req coord.Request, entered time
 		req.Now, req.Until, req.OpenBy = req.Now+ticks, min(req.Until+ticks, req.LastTick), req.OpenBy+ticks
 	}
 	req.Surviving = c.survives()
-	var g coord.Grant
-	var err error
 	c.unlocked(func() {
 		d := keeper.RenewDeadline(min(req.TTL/3, longestAsk), req.TTL)
 		g, err = keeper.Ask(ctx, &d, nil, func(ctx context.Context) (coord.Grant, error) { return c.remote.Acquire(ctx, req) })
 	})
 	if err != nil {
-		return coord.Grant{}, err
+		return g, err
 	}
 	if e.Nonce = nonceOf(g); e.Nonce == "" {
 		ns, _ := c.inspect(ctx) // without it, the grant needs the back end at a restart

@@ -130,7 +130,7 @@ func (c *Coordinator) openFile() (err error) {
 }
 
 // save stores what is in memory.
-func (c *Coordinator) save() (err error) {
+func (c *Coordinator) save() error {
 	f, r, marks := c.disk.file, &record{}, map[*heldGrant]int64{}
 	for _, h := range c.held {
 		if !h.releasing {
@@ -142,7 +142,9 @@ func (c *Coordinator) save() (err error) {
 		now := *e
 		r.Grants = append(r.Grants, &now)
 	}
-	c.unlocked(func() { err = f.save(r) })
+	c.unlock()
+	err := f.save(r)
+	c.mu.Lock()
 	if err != nil {
 		return err
 	}

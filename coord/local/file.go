@@ -147,7 +147,10 @@ func (f *file) prepare() error {
 	if err := f.put(bytes.Repeat([]byte("\n"), 2*recordSize), 0); err != nil {
 		return err
 	}
-	return f.failed(filesys.SyncDir(filepath.Dir(f.path)))
+	if err := filesys.SyncDir(filepath.Dir(f.path)); err != nil {
+		return f.failed(err)
+	}
+	return nil
 }
 
 // put writes b at an offset and returns when it is on the disk.
@@ -156,14 +159,14 @@ func (f *file) put(b []byte, at int64) error {
 	if err == nil {
 		err = f.sync(f.lock.File())
 	}
-	return f.failed(err)
+	if err != nil {
+		return f.failed(err)
+	}
+	return nil
 }
 
 func (f *file) failed(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case filesys.DiskFull(err):
+	if filesys.DiskFull(err) {
 		return fmt.Errorf("state file %q cannot be written: the disk is full: %w", f.path, err)
 	}
 	return fmt.Errorf("state file %q cannot be written: %w", f.path, err)

@@ -150,8 +150,7 @@ func (c *Coordinator) publish(h *heldGrant) {
 
 // Outage implements [coord.Outlasting].
 func (c *Coordinator) Outage(g coord.Grant) (o coord.Outage, ok bool) {
-	if v, held := c.outages.Load(g.Token); held {
-		o, ok = v.(coord.Outage)
-	}
+	v, ok := c.outages.Load(g.Token)
+	o, _ = v.(coord.Outage)
 	return o, ok
 }

@@ -20,14 +20,14 @@ import (
 // that names the file; the next call goes on waiting for it.
 func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (out coord.Grant, err error) {
 	if err := c.begin(ctx, "renew"); err != nil {
-		return coord.Grant{}, err
+		return out, err
 	}
 	c.mu.Lock()
 	defer c.unlock()
 	h := c.find(g)
 	switch {
 	case h == nil || h.releasing:
-		return coord.Grant{}, notHeld(g)
+		return out, notHeld(g)
 	case g.NotAfter > max(h.stored, h.local.NotAfter): // another coordinator has extended it
 		c.unlocked(func() { out, err = c.remote.Renew(ctx, g, until) })
 		return out, err
@@ -47,7 +47,7 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (ou
 	enough := h.advance(until, c.disk.took)
 	if h.stored < enough && (h.entry.Mark <= h.stored || h.entry.Mark < h.tick()) { // the back end's window is used up
 		if err := c.await(ctx, forever, c.extend(h, g.NotAfter)); err != nil {
-			return coord.Grant{}, fmt.Errorf("renew worker ID %d: %w", g.WorkerID, cmp.Or(h.failing, err))
+			return out, fmt.Errorf("renew worker ID %d: %w", g.WorkerID, cmp.Or(h.failing, err))
 		}
 		enough = h.advance(until, c.disk.took)
 	}
@@ -67,9 +67,9 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (ou
 	}
 	switch {
 	case c.find(g) != h:
-		return coord.Grant{}, notHeld(g)
+		return out, notHeld(g)
 	case err != nil:
-		return coord.Grant{}, err
+		return out, err
 	}
 	return c.give(h, g), nil
 }
