@@ -327,7 +327,7 @@ func TestNothingGrows(t *testing.T) {
 		}
 		var before int64
 		for n := range fulltest.Rounds(1000, 10_000) {
-			g, err := core.New(t.Context(), p.Coordinator, core.Config{Clock: present{}, Logger: slog.New(slog.DiscardHandler)})
+			g, err := core.New(t.Context(), p.Coordinator, core.Config{Clock: present{}, Lease: coord.LeaseConfig{WorkerIDs: coord.Range{Count: 4}}, Logger: slog.New(slog.DiscardHandler)})
 			if err == nil {
 				_, err = g.Next()
 			}

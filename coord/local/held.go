@@ -127,7 +127,7 @@ func notHeld(g coord.Grant) error {
 func (c *Coordinator) end(h *heldGrant) {
 	h.stop()
 	h.entry.taken = false
-	if c.held[h.local.Token] == h {
+	if c.find(h.local) == h {
 		delete(c.held, h.local.Token)
 		c.outages.Delete(h.local.Token)
 	}
@@ -141,7 +141,7 @@ func (c *Coordinator) abandon(h *heldGrant) {
 
 // publish has Outage tell what is known of what is held.
 func (c *Coordinator) publish(h *heldGrant) {
-	if c.held[h.local.Token] == h {
+	if c.find(h.local) == h {
 		c.outages.Store(h.local.Token, coord.Outage{
 			NotAfter: h.entry.Current.To, Renewed: time.UnixMicro(h.entry.Renewed), Failing: h.failing,
 		})
