@@ -18,43 +18,49 @@ import (
 // preferred to a new one; a new one is in the file before it is returned. Beside the errors of
 // the coordinator that is wrapped there are those of the file, and while another process has
 // it, an error that says which one; that is none of package coord's, so that it is waited for.
-func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
-	if err := c.begin(ctx, "acquire a worker ID"); err != nil {
-		return coord.Grant{}, err
-	}
-	if err := req.Validate(); err != nil {
-		return coord.Grant{}, err
+func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (g coord.Grant, err error) {
+	if err := cmp.Or(c.begin(ctx, "acquire a worker ID"), req.Validate()); err != nil {
+		return g, err
 	}
 	entered := lifetime.Now()
 	c.mu.Lock()
 	defer c.unlock()
-	if err := c.enqueue(ctx, req.Token); err != nil {
-		return coord.Grant{}, err
+	for c.acquiring[req.Token] != nil { // one at a time with a token
+		if err := c.await(ctx, forever, c.acquiring[req.Token]); err != nil {
+			return g, err
+		}
 	}
-	defer c.leave(req.Token)
+	c.acquiring[req.Token] = make(chan struct{})
+	defer func() {
+		close(c.acquiring[req.Token])
+		delete(c.acquiring, req.Token)
+	}()
 	if c.disk.file == nil {
 		if err := c.store(ctx, nil); err != nil {
-			return coord.Grant{}, fmt.Errorf("acquire a worker ID: %w", err)
+			return g, fmt.Errorf("acquire a worker ID: %w", err)
 		}
 	}
 	if h := c.held[req.Token]; h != nil {
 		if h.releasing {
-			return coord.Grant{}, notHeld(h.local)
+			return g, notHeld(h.local)
 		}
 		_ = c.await(ctx, Patience, c.extend(h, math.MaxInt64)) // it may be lost
 		if c.find(h.local) == h {
 			return c.give(h, h.local), nil
 		}
 	}
-	g, err := c.choose(ctx, req, entered)
-	if end := c.lastEnd(req); err != nil && end > 0 && end < req.Now {
+	g, err = c.choose(ctx, req, entered)
+	end := int64(0) // of what the file has
+	for _, e := range c.usable(req) {
+		end = max(end, e.last().To)
+	}
+	if err != nil && end > 0 && end < req.Now {
 		err = fmt.Errorf("the last window in state file %q ended at %s, so that the coordinator is needed, %s: %w", c.path, when(req, end+1), cmp.Or(c.place, "the one of the URL"), err)
 	}
 	return g, err
 }
 
 // choose goes on with a grant in the file if one serves, and leases another worker ID if none does.
-// The caller holds mu, which is given up meanwhile.
 func (c *Coordinator) choose(ctx context.Context, req coord.Request, entered time.Time) (coord.Grant, error) {
 	for _, e := range c.usable(req) {
 		if e.taken || !slices.Contains(c.entries, e) {
@@ -68,133 +74,83 @@ func (c *Coordinator) choose(ctx context.Context, req coord.Request, entered tim
 	return c.lease(ctx, req, entered)
 }
 
-// lastEnd is the last tick that a request could have from the file without the back end; 0: none.
-func (c *Coordinator) lastEnd(req coord.Request) (end int64) {
-	for _, e := range c.usable(req) {
-		end = max(end, e.end())
-	}
-	return end
-}
-
-// enqueue waits until no other acquisition with a token is under way. The caller holds mu, which is
-// given up meanwhile, and calls leave.
-func (c *Coordinator) enqueue(ctx context.Context, token string) error {
-	for c.acquiring[token] != nil {
-		if err := c.await(ctx, math.MaxInt64, c.acquiring[token]); err != nil {
-			return err
-		}
-	}
-	c.acquiring[token] = make(chan struct{})
-	return nil
-}
-
-func (c *Coordinator) leave(token string) {
-	close(c.acquiring[token])
-	delete(c.acquiring, token)
-}
-
-// await waits for an end, at most as long as limit. The caller holds mu, which is given up meanwhile.
-func (c *Coordinator) await(ctx context.Context, limit time.Duration, ended <-chan struct{}) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	c.unlocked(func() {
-		select {
-		case <-ended:
-		case <-ctx.Done():
-			err = context.Cause(ctx)
-		}
-	})
-	return err
-}
-
 // usable returns the grants in the file with which a request may go on, those first that need no
 // back end. A mark that lies further ahead than a crash explains is that of a clock which has gone
 // back since: another worker ID serves sooner.
-func (c *Coordinator) usable(req coord.Request) (all []*entry) {
+func (c *Coordinator) usable(req coord.Request) []*entry {
+	var offline, others []*entry
 	latest := req.Now + req.Ahead + req.Scale.TicksUp((c.window + Patience).Microseconds())
 	for _, e := range c.entries {
 		switch {
 		case e.taken, e.Layout != req.Fingerprint, e.Identity != req.Identity, e.TTL != req.TTL.Microseconds():
-		case e.end() > req.LastTick, e.Mark > latest:
+		case e.last().To > req.LastTick, e.Mark > latest:
 		case e.Worker < req.Workers.First, e.Worker-req.Workers.First >= req.Workers.Count:
+		case c.servesOffline(e, req.Now):
+			offline = append(offline, e)
 		default:
-			all = append(all, e)
+			others = append(others, e)
 		}
 	}
-	rank := func(e *entry) int {
-		if c.servesOffline(e, req.Now) {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(all, func(a, b *entry) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a.Mark, b.Mark)) })
-	return all
+	return append(offline, others...)
 }
 
 // servesOffline reports whether an entry serves without the back end: its namespace is known to be
 // the one that is asked for, and something of its window is left.
 func (c *Coordinator) servesOffline(e *entry, now int64) bool {
-	above := max(e.Mark, now)
-	return e.Place == c.place && c.place != "" && e.Nonce != "" && e.at(above).To > above
+	return e.Place == c.place && c.place != "" && e.Nonce != "" && e.last().To > max(e.Mark, now)
 }
 
 // goOn goes on with a grant in the file: with the back end, which is waited for for a moment, or
-// without it, if it does not answer and something of the window is left. The caller holds mu, which
-// is given up meanwhile.
-func (c *Coordinator) goOn(ctx context.Context, e *entry, req coord.Request, entered time.Time) (coord.Grant, error) {
-	start, limit := e.Mark, time.Duration(math.MaxInt64)
-	offline := c.servesOffline(e, req.Now)
+// without it, if it does not answer and something of the window is left.
+func (c *Coordinator) goOn(ctx context.Context, e *entry, req coord.Request, entered time.Time) (g coord.Grant, err error) {
+	limit, offline := forever, c.servesOffline(e, req.Now)
 	if offline {
 		limit = Patience
 		if end, ok := ctx.Deadline(); ok {
 			limit = min(limit, lifetime.Until(end)/2)
 		}
 	}
-	e.Mark = max(e.Mark, e.at(max(e.Mark, min(req.Now, e.end()-1))).From)
-	h := c.hold(e, req, entered, e.Pairs[0].Generation+1) // which it has when the back end has answered
+	e.enter(req.Now)
+	h := c.hold(e, req, entered)
 	h.offline = true
+	h.local.Generation++ // which it has when the back end has answered
 	renewal := c.extend(h, math.MaxInt64)
-	err := c.await(ctx, limit, renewal)
-	if h.failing != nil {
-		err = h.failing
-	}
+	err = c.await(ctx, limit, renewal)
+	err = cmp.Or(h.failing, err)
 	switch {
 	case !h.offline:
-	case c.find(h.local) != h && err != nil:
-		return coord.Grant{}, err
 	case c.find(h.local) != h:
-		return coord.Grant{}, notHeld(h.local)
+		return g, cmp.Or(err, notHeld(h.local))
 	case !offline || ctx.Err() != nil || coord.Permanent(err):
-		c.end(h)
-		e.Mark = start
-		if c.await(context.WithoutCancel(ctx), shortestAsk, renewal) == nil && h.failing != nil {
-			err = h.failing // what the call that was cut off says
-		}
-		return coord.Grant{}, err
+		c.abandon(h)
+		_ = c.await(context.WithoutCancel(ctx), Patience/4, renewal)
+		return g, cmp.Or(h.failing, err) // what the call that was cut off says
 	default:
 		h.failing, h.due = err, h.at
 		c.warn("the back end does not answer, going on with the window in the state file", "worker_id", e.Worker,
-			"until", when(req, e.end()+1), "error", err)
+			"until", when(req, e.last().To+1), "error", err)
 	}
-	e.Parked = false
 	return c.serve(ctx, h)
 }
 
 // lease leases a worker ID that is not in the file. Nothing is leased that could not be stored: a
-// record was written a moment ago, or is written before. The caller holds mu, which is given up meanwhile.
-func (c *Coordinator) lease(ctx context.Context, req coord.Request, entered time.Time) (coord.Grant, error) {
+// record was written a moment ago, or is written before.
+func (c *Coordinator) lease(ctx context.Context, req coord.Request, entered time.Time) (g coord.Grant, err error) {
 	for _, e := range c.entries {
-		if slices.ContainsFunc(e.Pairs, func(p pair) bool { return p.Token == req.Token }) {
+		if e.Pair.Token == req.Token || e.Sent.Token == req.Token {
 			// The back end would return what it has stored, from its beginning.
-			return coord.Grant{}, fmt.Errorf("acquire a worker ID: its token is that of worker ID %d in the state file, which cannot be gone on with at the moment", e.Worker)
+			return g, fmt.Errorf("acquire a worker ID: its token is that of worker ID %d in the state file, which cannot be gone on with at the moment", e.Worker)
 		}
 	}
-	if err := c.makeRoom(req); err != nil {
-		return coord.Grant{}, err
+	e := &entry{
+		Pair: pair{Token: req.Token}, Layout: req.Fingerprint, Place: c.place, Identity: req.Identity, TTL: req.TTL.Microseconds(),
+	}
+	if err := c.makeRoom(e); err != nil {
+		return g, err
 	}
 	if d := &c.disk; d.busy || d.err != nil || lifetime.Since(d.since) >= c.window {
 		if err := c.store(ctx, nil); err != nil {
-			return coord.Grant{}, fmt.Errorf("acquire a worker ID: %w", err)
+			return g, fmt.Errorf("acquire a worker ID: %w", err)
 		}
 	}
 	if late := lifetime.Since(entered); late >= staleRequest { // a back end takes a clock that is behind for a wrong one
@@ -202,36 +158,31 @@ func (c *Coordinator) lease(ctx context.Context, req coord.Request, entered time
 		req.Now, req.Until, req.OpenBy = req.Now+ticks, min(req.Until+ticks, req.LastTick), req.OpenBy+ticks
 	}
 	req.Surviving = c.survives()
-	var g coord.Grant
-	var err error
 	c.unlocked(func() {
-		d := keeper.RenewDeadline(max(min(req.TTL/3, longestAsk), shortestAsk), req.TTL)
+		d := keeper.RenewDeadline(min(req.TTL/3, longestAsk), req.TTL)
 		g, err = keeper.Ask(ctx, &d, nil, func(ctx context.Context) (coord.Grant, error) { return c.remote.Acquire(ctx, req) })
 	})
 	if err != nil {
-		return coord.Grant{}, err
+		return g, err
 	}
-	nonce := nonceOf(g, "")
-	if nonce == "" {
+	if e.Nonce = nonceOf(g); e.Nonce == "" {
 		ns, _ := c.inspect(ctx) // without it, the grant needs the back end at a restart
-		nonce = ns.Nonce
+		e.Nonce = ns.Nonce
 	}
-	c.replace(g.WorkerID)
+	c.forget(g.WorkerID) // which was granted anew: it is in the file once at most
 	// A back end whose state has gone back has forgotten what was stamped.
 	g.NotBefore = max(g.NotBefore, min(c.lostMarks[slot{g.WorkerID, req.Fingerprint}], g.NotAfter))
-	e := newEntry(req, g, c.place)
-	e.Nonce, e.Renewed = nonce, c.sys.now().UnixMicro()
+	e.Worker, e.Pair.Generation, e.Current, e.Mark = g.WorkerID, g.Generation, piece{g.NotBefore, g.NotAfter}, g.NotBefore
+	e.Renewed = c.sys.now().UnixMicro()
 	c.entries = append(c.entries, e)
-	h := c.hold(e, req, entered, g.Generation)
+	h := c.hold(e, req, entered)
 	h.remote = g
 	return c.serve(ctx, h)
 }
 
 const (
-	// longestAsk and shortestAsk bound how long one acquisition is waited for until another one is
-	// made beside it.
-	longestAsk  = 5 * time.Second
-	shortestAsk = 250 * time.Millisecond
+	// longestAsk bounds how long one acquisition is waited for until another one is made beside it.
+	longestAsk = 5 * time.Second
 	// staleRequest is how long a request may wait for the disk and be passed on as it is.
 	staleRequest = 3 * time.Second
 )
@@ -242,40 +193,16 @@ func when(req coord.Request, tick int64) string {
 }
 
 // nonceOf is the nonce of the namespace in which a grant was made or extended, which drivers have in
-// its handle; otherwise, where that does not tell.
-func nonceOf(g coord.Grant, otherwise string) string {
+// its handle; empty: that does not tell.
+func nonceOf(g coord.Grant) string {
 	if h, ok := g.Handle.(interface{ NamespaceNonce() string }); ok {
 		return h.NamespaceNonce()
 	}
-	return otherwise
-}
-
-// newEntry is the entry of a new grant.
-func newEntry(req coord.Request, g coord.Grant, place string) *entry {
-	return &entry{
-		Worker: g.WorkerID, Pairs: []pair{{g.Generation, g.Token}}, Pieces: []piece{{g.NotBefore, g.NotAfter}}, Mark: g.NotBefore,
-		Layout: req.Fingerprint, Place: place, Identity: req.Identity, TTL: req.TTL.Microseconds(),
-	}
-}
-
-// replace takes the entry of a worker ID out of the file, because it was granted anew: there
-// is one for each worker ID at most. The caller holds mu.
-func (c *Coordinator) replace(worker int) {
-	for _, h := range c.held {
-		if h.entry.Worker == worker {
-			c.end(h)
-		}
-	}
-	for _, e := range slices.Clone(c.entries) {
-		if e.Worker == worker {
-			c.forget(e)
-		}
-	}
+	return ""
 }
 
 // serve stores the first mark of a grant and returns it. If that fails, the grant stays in the file,
-// or is to be put there, and the next acquisition goes on with it: nothing of it was used. The caller
-// holds mu, which is given up meanwhile.
+// or is to be put there, and the next acquisition goes on with it: nothing of it was used.
 func (c *Coordinator) serve(ctx context.Context, h *heldGrant) (coord.Grant, error) {
 	g := h.local
 	err := c.store(ctx, nil)
@@ -283,39 +210,40 @@ func (c *Coordinator) serve(ctx context.Context, h *heldGrant) (coord.Grant, err
 	case c.find(g) != h:
 		err = notHeld(g)
 	case err != nil:
-		c.end(h)
-		h.entry.Mark = g.NotBefore
+		c.abandon(h)
 	default:
 		return c.give(h, g), nil
 	}
 	return coord.Grant{}, fmt.Errorf("acquire worker ID %d: %w", h.entry.Worker, err)
 }
 
-// forget takes an entry out of the file, of which the back end knows nothing any more, but not how
-// far it may have been stamped. The caller holds mu.
-func (c *Coordinator) forget(e *entry) {
-	if at := (slot{e.Worker, e.Layout}); e.Place == c.place {
-		c.lostMarks[at] = max(c.lostMarks[at], e.Mark)
+// forget ends what is held of a worker ID and takes it out of the file, because the back end knows
+// nothing of it any more, but remembers how far it may have been stamped.
+func (c *Coordinator) forget(worker int) {
+	for _, h := range c.held {
+		if h.entry.Worker == worker {
+			c.end(h)
+		}
 	}
-	c.drop(e)
-}
-
-// drop takes an entry out of the file. The caller holds mu.
-func (c *Coordinator) drop(e *entry) {
-	c.entries = slices.DeleteFunc(c.entries, func(o *entry) bool { return o == e })
+	c.entries = slices.DeleteFunc(c.entries, func(e *entry) bool {
+		if at := (slot{e.Worker, e.Layout}); e.Worker == worker && e.Place == c.place {
+			c.lostMarks[at] = max(c.lostMarks[at], e.Mark)
+		}
+		return e.Worker == worker
+	})
 }
 
 // growth is how much longer a grant may become in the file than it is now.
 const growth = 1 << 10
 
 // makeRoom takes grants out of the file that nobody in this process has, until there is room for
-// that of a request, with whatever all may still grow to. Nothing is leased that has none: one entry
-// too many, and no mark could be stored any more. The caller holds mu.
-func (c *Coordinator) makeRoom(req coord.Request) error {
+// another one, with whatever all may still grow to. Nothing is leased that has none: one entry too
+// many, and no mark could be stored any more.
+func (c *Coordinator) makeRoom(another *entry) error {
 	for {
-		r := &record{Grants: append(slices.Clone(c.entries), newEntry(req, coord.Grant{Token: req.Token}, c.place))}
-		b, err := format.Encode(r)
-		if err != nil || len(b)+len(r.Grants)*growth <= recordSize {
+		all := append(slices.Clone(c.entries), another)
+		b, err := format.Encode(&record{Grants: all})
+		if err != nil || len(b)+len(all)*growth <= recordSize {
 			return err
 		}
 		i := slices.IndexFunc(c.entries, func(e *entry) bool { return !e.taken })

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +15,7 @@ import (
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/statefile"
 )
 
 // TestBadOptions: what New and a URL refuse.
@@ -55,42 +55,56 @@ func TestBadOptions(t *testing.T) {
 			t.Errorf("%+v: %v", cfg, err)
 		}
 	}
-	var none Coordinator
-	_, err := none.Acquire(t.Context(), r.request(1))
-	if _, failed := none.Inspect(t.Context()); !errors.Is(failed, errNotMade) || !errors.Is(err, errNotMade) || none.Lost(coord.Grant{}) != nil {
-		t.Errorf("%v, %v", failed, err)
-	}
 }
 
-// TestBadPath: files that cannot be, found out by the first Acquire, which does not ask again.
-func TestBadPath(t *testing.T) {
-	r := newRig(t)
-	plain := filepath.Join(r.dir, "plain")
-	if err := os.WriteFile(plain, nil, 0o600); err != nil {
-		t.Fatal(err)
+// TestBadFile: files that cannot be used are found out by the first Acquire, which does not ask again.
+// What is not a state file, or one of another version, is not written over.
+func TestBadFile(t *testing.T) {
+	later, _ := statefile.Format{Name: format.Name, Version: 3}.Encode(1)
+	content := func(text string) func(*rig) error {
+		return func(r *rig) error { return os.WriteFile(r.file(), []byte(text), 0o600) }
 	}
-	for path, says := range map[string]string{
-		filepath.Join(r.dir, "none", "state"): "its folder does not exist; create it",
-		filepath.Join(plain, "state"):         "its folder does not exist; create it",
-		r.dir:                                 "is not a regular file but d",
+	const foreign = "it is not a state file, or damaged; name another file, or delete it if it is one of this program"
+	for _, test := range []struct {
+		says  string
+		spoil func(*rig) error
+	}{
+		{"its folder does not exist; create it", func(r *rig) error { return os.Remove(r.dir) }},
+		{"is not a regular file but d", func(r *rig) error { return os.Mkdir(r.file(), 0o700) }},
+		{"is on a network file system, NFS, where a lock may keep nobody out; name a file on a disk of this machine", func(r *rig) error {
+			r.sys = func(s *system) { s.network = func(*os.File) (string, error) { return "NFS", nil } }
+			return nil
+		}},
+		{foreign, content(strings.Repeat("precious\n", 1000))},
+		{foreign, content(strings.Repeat("precious", recordSize/4))},
+		{"it is of another version", content(string(later))},
+		{"it is of another version", content(v1)},
 	} {
-		p := r.start()
-		p.path = path
-		if _, err := p.Acquire(r.ctx(), r.request(4)); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v; want %q", path, err, says)
+		r := newRig(t)
+		if err := test.spoil(r); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := os.ReadFile(r.file())
+		_, err := r.start().Acquire(r.ctx(), r.request(4))
+		if now, _ := os.ReadFile(r.file()); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), test.says) || string(now) != string(before) {
+			t.Errorf("%v; want %q", err, test.says)
 		}
 	}
 }
 
-// TestNetworkFileSystem is refused.
-func TestNetworkFileSystem(t *testing.T) {
+// v1 is a record as the first version of the format had it.
+const v1 = "unalike-state v1 14 603ff4b70ceeeda2a87631465b1a7089df62b5d48e4426d1bbe9bd2c219f0bfd\n{\"sequence\":1}\n\n"
+
+// TestInUse: a second process waits, and is told for whom. Nobody but this user may read the file.
+func TestInUse(t *testing.T) {
 	r := newRig(t)
-	r.sys = func(s *system) { s.network = func(*os.File) (string, error) { return "NFS", nil } }
+	r.start().acquire(4)
 	_, err := r.start().Acquire(r.ctx(), r.request(4))
-	for _, says := range []string{"is on a network file system, NFS", "is on a network file system", "name a file on a disk of this machine"} {
-		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
-			t.Errorf("on NFS: %v; want %q", err, says)
-		}
+	if err == nil || coord.Permanent(err) || !strings.Contains(err.Error(), "it is in use by this process, ") || !strings.Contains(err.Error(), "it is waited for: give each generator a file of its own") {
+		t.Errorf("a second process: %v", err)
+	}
+	if info, err := os.Stat(r.file()); err != nil || info.Mode().Perm()&0o077 != 0 {
+		t.Errorf("%v, %v", info, err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,17 +15,22 @@ import (
 	"github.com/unalike-id/unalike/internal/logs"
 )
 
-// Coordinator wraps the coordinator of a back end and keeps its grants in a state file. It is
-// safe for concurrent use.
+// Coordinator wraps the coordinator of a back end and keeps its grants in a state file. Make it with
+// [New]. It is safe for concurrent use. What an operator asks for is passed on; after an Init, files
+// with windows of the namespace that was there before are refused until they are deleted.
+//
+// Unexported methods are called with mu held. Those that wait give it up meanwhile, and so does
+// whatever calls them.
 type Coordinator struct {
-	remote  wrapped
-	path    string // of the file, as it was given
-	place   string
-	window  time.Duration
-	log     *slog.Logger
-	life    *lifetime.Life
-	sys     system
-	outages sync.Map // of each held grant, by its grantKey, the coord.Outage
+	coord.Admin // of the back end
+	remote      wrapped
+	path        string // of the file, as it was given
+	place       string
+	window      time.Duration
+	log         *slog.Logger
+	life        *lifetime.Life
+	sys         system
+	outages     sync.Map // of each held grant, by its token, the coord.Outage
 
 	mu        sync.Mutex // guards what follows; whoever has it calls unlock
 	news      []func()   // what is to be logged when it is unlocked
@@ -39,7 +45,7 @@ type Coordinator struct {
 type wrapped interface {
 	coord.Coordinator
 	coord.Resumer
-	Inspect(ctx context.Context) (coord.Namespace, error)
+	coord.Admin
 }
 
 // slot is a worker ID of a layout.
@@ -51,8 +57,8 @@ type slot struct {
 var _ interface {
 	coord.Coordinator
 	coord.Describer
-	coord.Notifier
 	coord.Admin
+	coord.Notifier
 	coord.Outlasting
 } = (*Coordinator)(nil)
 
@@ -71,7 +77,7 @@ func New(c coord.Coordinator, file string, opts Options) (*Coordinator, error) {
 		return nil, fmt.Errorf("%w: Window is %v; %v to %v are allowed", coord.ErrInvalid, opts.Window, MinWindow, MaxWindow)
 	}
 	l := &Coordinator{
-		remote: remote, path: file, place: cmp.Or(coord.Describe(c).Place, opts.Place), window: opts.Window,
+		Admin: remote, remote: remote, path: file, place: cmp.Or(coord.Describe(c).Place, opts.Place), window: opts.Window,
 		log: logs.Or(opts.Logger), life: lifetime.Begin("state file", file), sys: realSystem(),
 		held: map[string]*heldGrant{}, acquiring: map[string]chan struct{}{}, lostMarks: map[slot]int64{},
 		disk: disk{tried: make(chan struct{})},
@@ -80,6 +86,26 @@ func New(c coord.Coordinator, file string, opts Options) (*Coordinator, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// survives reports whether a grant in the file is gone on with after a crash, so that it may have
+// a longer window than the driver has by itself.
+func (c *Coordinator) survives() bool { return c.place != "" && c.sys.home().Boot != "" }
+
+// Describe implements [coord.Describer]. The rules are those of the back end, but a generator has
+// its window extended in the file as often as the file's short windows need it. The interval of the
+// renewals in the back end is set in its URL or options.
+func (c *Coordinator) Describe() coord.Description {
+	d := coord.Describe(c.remote)
+	d.Place = c.place
+	d.Rules.MaxRenewEvery, d.Rules.Surviving = c.window*5/12, c.survives()
+	switch {
+	case c.sys.home().Boot == "":
+		d.Warnings = append(slices.Clip(d.Warnings), "the state file is not used on this system: it does not tell whether the machine was started again since")
+	case c.place == "":
+		d.Warnings = append(slices.Clip(d.Warnings), "the state file is not used without the back end: its coordinator does not say where its namespace lives")
+	}
+	return d
 }
 
 // unlock unlocks mu, and logs what has happened meanwhile.
@@ -92,25 +118,21 @@ func (c *Coordinator) unlock() {
 	}
 }
 
-// warn has a warning logged when mu is unlocked. The caller holds mu.
+// warn has a warning logged when mu is unlocked.
 func (c *Coordinator) warn(msg string, attrs ...any) {
 	c.news = append(c.news, func() { c.log.Warn(msg, attrs...) })
 }
 
-// unlocked runs f, which may take long, without mu. The caller holds mu.
+// unlocked runs f, which may take long, without mu.
 func (c *Coordinator) unlocked(f func()) {
 	c.unlock()
 	defer c.mu.Lock()
 	f()
 }
 
-var errNotMade = fmt.Errorf("%w: this coordinator was not made by local.New", coord.ErrInvalid)
-
-// begin reports whether a call may begin.
+// begin reports whether a call may begin. It needs no mu.
 func (c *Coordinator) begin(ctx context.Context, what string) error {
 	switch {
-	case c == nil || c.remote == nil:
-		return errNotMade
 	case c.life.Context().Err() != nil:
 		return coord.ErrClosed
 	case ctx.Err() != nil:
@@ -124,10 +146,22 @@ func (c *Coordinator) begin(ctx context.Context, what string) error {
 // the file for a second at most. The error says so if that has not ended: the file stays locked
 // then, and no other process can use it, until the disk answers or this process ends.
 func (c *Coordinator) Close() error {
-	if c == nil || c.remote == nil {
-		return errNotMade
-	}
 	err := c.remote.Close()
 	c.life.End()
-	return cmp.Or(c.closeFile(time.Second), err)
+	c.mu.Lock()
+	defer c.unlock()
+	if tried := c.disk.tried; c.disk.busy {
+		c.unlocked(func() {
+			select {
+			case <-tried:
+			case <-time.After(time.Second):
+			}
+		})
+	}
+	if c.disk.busy { // it frees the file itself: a write must not outlive the lock
+		return fmt.Errorf("state file %q: its disk has not answered for %v: it stays locked, and no other process can use it, until the disk answers or this process ends",
+			c.path, lifetime.Since(c.disk.since).Round(time.Millisecond))
+	}
+	c.free()
+	return err
 }

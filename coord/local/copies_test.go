@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -149,26 +148,3 @@ func TestDamaged(t *testing.T) {
 		}
 	})
 }
-
-// TestForeignFile: what is not a state file, or one of another version, is not written over.
-func TestForeignFile(t *testing.T) {
-	b, _ := statefile.Format{Name: format.Name, Version: 3}.Encode(1)
-	for _, text := range []string{strings.Repeat("precious\n", 1000), strings.Repeat("precious", recordSize/4), string(b), v1} {
-		r := newRig(t)
-		if err := os.WriteFile(r.file(), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, err := r.start().Acquire(r.ctx(), r.request(4))
-		if now, _ := os.ReadFile(r.file()); !errors.Is(err, coord.ErrInvalid) || string(now) != text {
-			t.Fatalf("a foreign file: %v", err)
-		}
-		for _, says := range []string{"it is not a state file, or damaged", "name another file, or delete it if it is one of this program"} {
-			if !strings.Contains(err.Error(), says) && !strings.Contains(err.Error(), "it is of another version") {
-				t.Errorf("%v; want %q", err, says)
-			}
-		}
-	}
-}
-
-// v1 is a record as the first version of the format had it.
-const v1 = "unalike-state v1 14 603ff4b70ceeeda2a87631465b1a7089df62b5d48e4426d1bbe9bd2c219f0bfd\n{\"sequence\":1}\n\n"

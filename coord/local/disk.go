@@ -10,10 +10,11 @@ import (
 	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
-// longestPause is the longest pause after an attempt that failed; the first is shortestPause.
 const (
-	shortestPause = 20 * time.Millisecond
-	longestPause  = 500 * time.Millisecond
+	// longestPause is the longest pause before an attempt that follows one which failed.
+	longestPause = 500 * time.Millisecond
+	// forever is how long a call waits that only its context ends.
+	forever = time.Duration(1<<63 - 1)
 )
 
 // disk is what is known of the file. It is used by one attempt at a time, which opens the file if
@@ -22,10 +23,9 @@ type disk struct {
 	file   *file // nil: not opened yet
 	busy   bool  // an attempt is under way, or pauses before it begins
 	begun  uint64
-	ended  uint64 // the last attempt that has ended
-	stored uint64 // the last one that has succeeded
-	err    error  // of the last one that has ended
-	pause  time.Duration
+	ended  uint64        // the last attempt that has ended
+	stored uint64        // the last one that has succeeded
+	err    error         // of the last one that has ended
 	since  time.Time     // when the last one has begun, or ended
 	took   time.Duration // what the last one has taken
 	tried  chan struct{} // closed, and made anew, after each
@@ -33,38 +33,26 @@ type disk struct {
 
 // store returns when what is in memory now is on the disk, or when enough, if it is not nil, reports
 // that what is there will do. The error is that of the attempt, or names the file and says that it
-// has not ended within ctx. The caller holds mu, which is given up meanwhile.
+// has not ended within ctx.
 func (c *Coordinator) store(ctx context.Context, enough func() bool) error {
 	d := &c.disk
-	for need := d.begun + 1; ; {
-		switch {
-		case d.ended >= need:
-			return d.err
-		case c.life.Context().Err() != nil:
-			return coord.ErrClosed
-		case !d.busy:
+	for need := d.begun + 1; d.ended < need; {
+		if !d.busy {
 			d.busy = true
 			go c.attempt()
 		}
 		if enough != nil && enough() {
 			return nil
 		}
-		tried := d.tried
-		c.unlocked(func() {
-			select {
-			case <-tried:
-			case <-ctx.Done():
-			case <-c.life.Context().Done():
-			}
-		})
-		if ctx.Err() != nil && d.ended < need {
+		if err := c.await(ctx, forever, d.tried); err != nil && d.ended < need {
 			if d.err != nil {
 				return d.err
 			}
 			return fmt.Errorf("state file %q is not written yet, its disk has not answered for %v: %w",
-				c.path, lifetime.Since(d.since).Round(time.Millisecond), context.Cause(ctx))
+				c.path, lifetime.Since(d.since).Round(time.Millisecond), err)
 		}
 	}
+	return d.err
 }
 
 // storeOnce is store for what every attempt from a certain one on stores.
@@ -76,6 +64,22 @@ func (c *Coordinator) storeOnce(ctx context.Context, from uint64) error {
 	return c.store(ctx, stored)
 }
 
+// await waits for an end, at most as long as limit.
+func (c *Coordinator) await(ctx context.Context, limit time.Duration, ended <-chan struct{}) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	c.unlock()
+	defer c.mu.Lock()
+	select {
+	case <-ended:
+		return nil
+	case <-c.life.Context().Done():
+		return coord.ErrClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // attempt opens the file, if it is not open, and stores all grants, with marks as far ahead as the
 // clocks of their holders allow.
 func (c *Coordinator) attempt() {
@@ -83,19 +87,20 @@ func (c *Coordinator) attempt() {
 	defer c.unlock()
 	d := &c.disk
 	if d.err != nil { // a pause, so that a disk which fails is not asked a million times
-		d.pause = min(max(2*d.pause, shortestPause), longestPause)
-		pause, cancel := context.WithTimeout(c.life.Context(), d.pause/2+rand.N(d.pause/2))
-		c.unlocked(func() { <-pause.Done() })
-		cancel()
+		pause := min(c.window/10, longestPause)
+		_ = c.await(context.Background(), pause/2+rand.N(pause/2), nil)
 	}
 	d.begun++
 	d.since = lifetime.Now()
-	err := c.openFile()
+	var err error
+	if d.file == nil {
+		err = c.openFile()
+	}
 	if err == nil {
 		err = c.save()
 	}
 	if err == nil {
-		d.stored, d.pause = d.begun, 0
+		d.stored = d.begun
 	}
 	d.took = lifetime.Since(d.since)
 	d.ended, d.err, d.busy, d.since = d.begun, err, false, lifetime.Now()
@@ -106,34 +111,27 @@ func (c *Coordinator) attempt() {
 	}
 }
 
-// openFile opens the file, unless it is open, and takes over what is in it. The caller holds mu,
-// which is given up meanwhile.
+// openFile opens the file and takes over what is in it.
 func (c *Coordinator) openFile() (err error) {
-	if c.disk.file != nil {
-		return nil
-	}
 	if c.life.Context().Err() != nil {
 		return coord.ErrClosed
 	}
 	var f *file
-	var found *record
+	var grants []*entry
 	var why string
-	c.unlocked(func() { f, found, why, err = openFile(c.path, c.sys, c.window) })
+	c.unlocked(func() { f, grants, why, err = openFile(c.path, c.sys, c.window) })
 	if err != nil {
 		return err
 	}
-	if c.disk.file = f; why != "" {
+	if c.disk.file, c.entries = f, grants; why != "" {
 		c.warn("the state file is not used, another worker ID is leased", "state_file", f.path, "reason", why)
-	}
-	if found != nil {
-		c.entries = found.Grants
 	}
 	return nil
 }
 
-// save stores what is in memory. The caller holds mu, which is given up meanwhile.
-func (c *Coordinator) save() (err error) {
-	r, marks := &record{Grants: []*entry{}}, map[*heldGrant]int64{}
+// save stores what is in memory.
+func (c *Coordinator) save() error {
+	f, r, marks := c.disk.file, &record{}, map[*heldGrant]int64{}
 	for _, h := range c.held {
 		if !h.releasing {
 			h.raise(h.tick() + h.window)
@@ -141,10 +139,12 @@ func (c *Coordinator) save() (err error) {
 		}
 	}
 	for _, e := range c.entries {
-		r.Grants = append(r.Grants, e.snapshot())
+		now := *e
+		r.Grants = append(r.Grants, &now)
 	}
-	f := c.disk.file
-	c.unlocked(func() { err = f.save(r) })
+	c.unlock()
+	err := f.save(r)
+	c.mu.Lock()
 	if err != nil {
 		return err
 	}
@@ -154,33 +154,10 @@ func (c *Coordinator) save() (err error) {
 	return nil
 }
 
-// closeFile frees the file. An attempt that does not end within a time frees it itself: a write
-// must not outlive the lock.
-func (c *Coordinator) closeFile(limit time.Duration) error {
-	c.mu.Lock()
-	defer c.unlock()
-	if tried := c.disk.tried; c.disk.busy {
-		moment := time.NewTimer(limit)
-		defer moment.Stop()
-		c.unlocked(func() {
-			select {
-			case <-tried:
-			case <-moment.C:
-			}
-		})
-	}
-	if c.disk.busy {
-		return fmt.Errorf("state file %q: its disk has not answered for %v: it stays locked, and no other process can use it, until the disk answers or this process ends",
-			c.path, lifetime.Since(c.disk.since).Round(time.Millisecond))
-	}
-	c.free()
-	return nil
-}
-
-// free closes the file. The caller holds mu.
+// free closes the file.
 func (c *Coordinator) free() {
 	if c.disk.file != nil {
-		c.disk.file.close()
+		c.disk.file.lock.Unlock()
 		c.disk.file = nil
 	}
 }

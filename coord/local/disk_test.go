@@ -50,76 +50,59 @@ var troubles = map[string]func(r *rig) (over func()){
 
 // TestDiskAway: a disk that does not answer is like a coordinator that does not: IDs go on inside the
 // window that is stored, then the error names the file, no other worker ID is leased, and service is
-// back when it answers; also if the worker ID is retired meanwhile, or the clock steps back.
+// back when it answers; also if the back end is away meanwhile, the worker ID is retired, or the clock
+// steps back.
 func TestDiskAway(t *testing.T) {
-	for name, begin := range troubles {
-		for _, away := range []bool{false, true} {
+	retired := func(after time.Duration) func(*rig, *atomic.Int64, int) {
+		return func(r *rig, _ *atomic.Int64, worker int) {
+			time.Sleep(after)
+			if err := memory(r, r.server).Retire(r.ctx(), worker); err != nil {
+				r.Error(err)
+			}
+		}
+	}
+	for _, test := range []struct {
+		what   string
+		happen func(r *rig, step *atomic.Int64, worker int)
+		within time.Duration // service is back
+		ahead  time.Duration // the clock is
+	}{
+		{"nothing else", func(*rig, *atomic.Int64, int) {}, 2 * time.Second, 0},
+		{"the back end is away", func(r *rig, _ *atomic.Int64, _ int) { r.away.Store(true) }, 2 * time.Second, 0},
+		{"retired", retired(0), 20 * time.Second, 0},
+		{"retired later", retired(2 * time.Second), 20 * time.Second, 0},
+		{"retired at the end", retired(4 * time.Second), 20 * time.Second, 0},
+		{"the clock steps back", func(_ *rig, step *atomic.Int64, _ int) { step.Store(0) }, 20 * time.Second, 100 * time.Second},
+	} {
+		for name, begin := range troubles {
 			inBubble(t, func(t *testing.T, r *rig) {
 				var step atomic.Int64
-				p := r.start()
-				g := r.generator(p, &step, coord.LeaseConfig{Horizon: 2 * time.Minute})
-				time.Sleep(10 * time.Second)
+				g := r.generator(r.start(), &step, coord.LeaseConfig{Horizon: 2 * time.Minute})
+				step.Store(int64(test.ahead))
+				time.Sleep(30 * time.Second)
 				over := begin(r)
-				r.away.Store(away)
 				if _, err := g.TryNext(); err != nil {
-					t.Errorf("%s: %v", name, err)
+					t.Errorf("%s, %s: %v", name, test.what, err)
 				}
-				for time.Sleep(4 * time.Second); time.Now().Second() < 50; time.Sleep(time.Second) {
+				test.happen(r, &step, g.Health().Workers[0].WorkerID)
+				time.Sleep(4 * time.Second)
+				for range 60 {
+					time.Sleep(time.Second)
 					_, err := g.TryNext()
-					if ended, ok := errors.AsType[*core.WindowEndedError](err); !ok || !strings.Contains(err.Error(), r.file()) || strings.Contains(err.Error(), "asking again") {
-						t.Fatalf("%s: %v, %v; want that the window has ended, and the file", name, err, ended)
+					_, ended := errors.AsType[*core.WindowEndedError](err)
+					if test.within == 2*time.Second && (!ended || !strings.Contains(err.Error(), r.file()) || strings.Contains(err.Error(), "asking again") || len(r.server.Slots()) != 1) {
+						t.Fatalf("%s, %s: %v, %+v; want that the window has ended, and the file", name, test.what, err, r.server.Slots())
 					}
 				}
-				if n := len(r.server.Slots()); n != 1 {
-					t.Errorf("%s: %d worker IDs were leased", name, n)
-				}
 				over()
-				time.Sleep(2 * time.Second)
+				time.Sleep(test.within)
 				if _, err := g.TryNext(); err != nil {
-					t.Errorf("%s: 2 s after it answers: %v", name, err)
+					t.Errorf("%s, %s: %v after it answers: %v", name, test.what, test.within, err)
 				}
 				r.away.Store(false)
 			})
 		}
 	}
-}
-
-// meanwhile runs a generator to which something happens while the disk does not answer.
-func meanwhile(t *testing.T, ahead time.Duration, happens func(r *rig, step *atomic.Int64, worker int)) {
-	for name, begin := range troubles {
-		inBubble(t, func(t *testing.T, r *rig) {
-			var step atomic.Int64
-			p := r.start()
-			g := r.generator(p, &step, coord.LeaseConfig{})
-			step.Store(int64(ahead))
-			time.Sleep(30 * time.Second)
-			over := begin(r)
-			happens(r, &step, g.Health().Workers[0].WorkerID)
-			time.Sleep(time.Minute)
-			over()
-			time.Sleep(20 * time.Second)
-			if _, err := g.TryNext(); err != nil {
-				t.Errorf("the disk %s, and 20 s after it answers: %v", name, err)
-			}
-		})
-	}
-}
-
-// TestRetiredWhileTheDiskHangs: a worker ID that is lost is followed by another one when the disk answers.
-func TestRetiredWhileTheDiskHangs(t *testing.T) {
-	for _, after := range []time.Duration{0, 2 * time.Second, 4 * time.Second} {
-		meanwhile(t, 0, func(r *rig, _ *atomic.Int64, worker int) {
-			time.Sleep(after)
-			if err := memory(r, r.server).Retire(r.ctx(), worker); err != nil {
-				r.Error(err)
-			}
-		})
-	}
-}
-
-// TestClockStepsBackWhileTheDiskHangs: so is one whose mark is not passed because the clock has gone back.
-func TestClockStepsBackWhileTheDiskHangs(t *testing.T) {
-	meanwhile(t, 100*time.Second, func(_ *rig, step *atomic.Int64, _ int) { step.Store(0) })
 }
 
 // TestOldHiccup: a disk that has failed once, for a process that had nothing more to write, is used again by its next holder.
@@ -168,6 +151,33 @@ func TestDiskErrorAtStart(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFloorWhileTheDiskFails: a start that fails after it was told of a floor leaves nothing below the floor to the next one.
+func TestFloorWhileTheDiskFails(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		g := r.left()
+		time.Sleep(28 * time.Second)
+		floor, err := memory(t, r.server).Quarantine(r.ctx(), time.Now().Add(20*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := r.start()
+		r.trouble = func(op string, _ func(*protocol.Coordinator)) error {
+			if op == "resume" {
+				r.disk.fails.Store(&errDisk)
+			}
+			return nil
+		}
+		if _, err := p.Acquire(r.ctx(), r.request(4)); !errors.Is(err, errDisk) {
+			t.Fatalf("the disk fails: %v", err)
+		}
+		r.trouble = nil
+		r.disk.fails.Store(nil)
+		if h := p.acquire(4); h.WorkerID == g.WorkerID && h.NotBefore < scale.Tick(floor.UnixMicro())-1 {
+			t.Errorf("%v was left, the floor is %v, and granted is %v", g, floor, h)
+		}
+	})
 }
 
 // TestSlowDisk: a disk that takes a second for each record serves without a gap, and a release on it
@@ -256,14 +266,15 @@ func TestReplacedWhileInUse(t *testing.T) {
 	}
 }
 
-// TestStripes: stripes share records, of which one is written at a time, and do not ask the back end for each.
+// TestStripes: stripes share records, of which one is written at a time, and do not ask the back end for
+// each. A disk that fails is not asked for each either.
 func TestStripes(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		var writing, saves atomic.Int32
 		r.sys = func(s *system) {
 			r.disk.seam(s)
 			write, sync := s.write, s.sync
-			s.write = func(f *os.File, b []byte, at int64) error {
+			s.write = func(f *os.File, b []byte, at int64) (int, error) {
 				if saves.Add(1); writing.Add(1) != 1 {
 					t.Error("two records are written at once")
 				}
@@ -278,23 +289,22 @@ func TestStripes(t *testing.T) {
 			all.Go(func() { grants[i] = p.acquire(16) })
 		}
 		all.Wait()
-		before, asked := saves.Load(), r.sent[ops["renew"]].Load()
-		for began := time.Now(); time.Since(began) < 3*time.Second; time.Sleep(10 * time.Millisecond) {
-			for i := range grants {
-				grants[i] = p.renew(grants[i])
+		renewing := func(limit time.Duration) int32 {
+			before := saves.Load()
+			for began := time.Now(); time.Since(began) < limit; time.Sleep(10 * time.Millisecond) {
+				for i := range grants {
+					if g, err := p.Renew(r.ctx(), grants[i], tickNow()+horizon); err == nil {
+						grants[i] = g
+					}
+				}
 			}
+			return saves.Load() - before
 		}
-		if n := saves.Load() - before; n > 6 || n < 2 || r.sent[ops["renew"]].Load() != asked {
-			t.Errorf("8 stripes have written the file %d times in 3 s, and asked the back end %d times", n, r.sent[ops["renew"]].Load()-asked)
+		if n := renewing(3 * time.Second); n > 6 || n < 2 || r.sent[ops["renew"]].Load() > 0 {
+			t.Errorf("8 stripes have written the file %d times in 3 s, and asked the back end %d times", n, r.sent[ops["renew"]].Load())
 		}
 		r.disk.fails.Store(&errDisk)
-		before = saves.Load()
-		for began := time.Now(); time.Since(began) < 10*time.Second; time.Sleep(10 * time.Millisecond) {
-			for i := range grants {
-				_, _ = p.Renew(r.ctx(), grants[i], tickNow()+horizon)
-			}
-		}
-		if n := saves.Load() - before; n > 60 {
+		if n := renewing(10 * time.Second); n > 60 {
 			t.Errorf("a disk that fails was asked %d times in 10 s", n)
 		}
 	})
@@ -308,22 +318,22 @@ func TestNothingGrows(t *testing.T) {
 			s.sync = func(*os.File) error { return nil }
 		}
 		p := r.start()
-		heap := func() (m runtime.MemStats) {
+		heap := func() int64 {
+			var m runtime.MemStats
 			synctest.Wait()
 			runtime.GC()
 			runtime.ReadMemStats(&m)
-			return m
+			return int64(m.HeapAlloc)
 		}
-		var before runtime.MemStats
+		var before int64
 		for n := range fulltest.Rounds(1000, 10_000) {
-			g, err := p.Acquire(t.Context(), r.request(4))
+			g, err := core.New(t.Context(), p.Coordinator, core.Config{Clock: present{}, Lease: coord.LeaseConfig{WorkerIDs: coord.Range{Count: 4}}, Logger: slog.New(slog.DiscardHandler)})
 			if err == nil {
-				err = p.Release(t.Context(), g, g.NotBefore)
+				_, err = g.Next()
 			}
-			if err != nil {
+			if err != nil || g.Close(t.Context()) != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(20 * time.Millisecond)
 			if n == 100 {
 				before = heap()
 			}
@@ -331,8 +341,8 @@ func TestNothingGrows(t *testing.T) {
 		outages := 0
 		p.outages.Range(func(any, any) bool { outages++; return true })
 		time.Sleep(time.Minute)
-		if after := heap(); after.HeapAlloc > before.HeapAlloc+1<<20 || len(p.held)+len(p.entries)+len(p.acquiring)+outages > 0 {
-			t.Errorf("%d KB more, %d held, %d in the file, %d acquiring, %d outages", (after.HeapAlloc-before.HeapAlloc)>>10, len(p.held), len(p.entries), len(p.acquiring), outages)
+		if more := heap() - before; more > 1<<20 || len(p.held)+len(p.entries)+len(p.acquiring)+outages > 0 {
+			t.Errorf("%d KB more, %d held, %d in the file, %d acquiring, %d outages", more>>10, len(p.held), len(p.entries), len(p.acquiring), outages)
 		}
 	})
 }

@@ -21,7 +21,7 @@ type system struct {
 	stamp   func(*os.File) (filesys.Stamp, bool, error)
 	home    func() statefile.Home
 	network func(*os.File) (string, error)
-	write   func(*os.File, []byte, int64) error
+	write   func(*os.File, []byte, int64) (int, error)
 	sync    func(*os.File) error
 	now     func() time.Time
 }
@@ -29,9 +29,7 @@ type system struct {
 func realSystem() system {
 	return system{
 		stamp: filesys.StampOf, home: statefile.Here, network: filesys.Network,
-		write: func(f *os.File, b []byte, at int64) error { _, err := f.WriteAt(b, at); return err },
-		sync:  (*os.File).Sync,
-		now:   lifetime.Now,
+		write: (*os.File).WriteAt, sync: (*os.File).Sync, now: lifetime.Now,
 	}
 }
 
@@ -50,9 +48,9 @@ type file struct {
 	next uint64
 }
 
-// openFile locks and reads a state file. The record is nil if what is in the file is not to
+// openFile locks and reads a state file. There are no grants if what is in the file is not to
 // be used, and why says why; an empty file has neither.
-func openFile(path string, sys system, window time.Duration) (f *file, found *record, why string, err error) {
+func openFile(path string, sys system, window time.Duration) (f *file, grants []*entry, why string, err error) {
 	path, err = statefile.Resolve(path)
 	if err != nil {
 		return nil, nil, "", err
@@ -64,12 +62,10 @@ func openFile(path string, sys system, window time.Duration) (f *file, found *re
 		}
 		return nil, nil, "", statefile.OpenError(path, err)
 	}
-	found, why, err = f.judge()
-	if err != nil {
+	if grants, why, err = f.judge(); err != nil {
 		f.lock.Unlock()
-		return nil, nil, "", err
 	}
-	return f, found, why, nil
+	return f, grants, why, err
 }
 
 // holder says which process has the file, as far as the file tells.
@@ -89,7 +85,7 @@ func holder(path string) string {
 }
 
 // judge reads the file, and finds out whether it is the one that was written here.
-func (f *file) judge() (found *record, why string, err error) {
+func (f *file) judge() (grants []*entry, why string, err error) {
 	if err := statefile.RefuseNetwork(f.lock.File(), f.path, f.network); err != nil {
 		return nil, "", err
 	}
@@ -116,7 +112,7 @@ func (f *file) judge() (found *record, why string, err error) {
 	if why = f.strange(newest, stamp, known); why != "" {
 		return nil, why, nil
 	}
-	return newest, "", nil
+	return newest.Grants, "", nil
 }
 
 // tolerance is how far the time in a record and that of the file may be apart at most: both are of
@@ -148,13 +144,20 @@ func (f *file) strange(r *record, stamp filesys.Stamp, known bool) string {
 // when a window ends.
 func (f *file) prepare() error {
 	f.next = 1
-	blank := bytes.Repeat([]byte("\n"), 2*recordSize)
-	err := f.write(f.lock.File(), blank, 0)
+	if err := f.put(bytes.Repeat([]byte("\n"), 2*recordSize), 0); err != nil {
+		return err
+	}
+	if err := filesys.SyncDir(filepath.Dir(f.path)); err != nil {
+		return f.failed(err)
+	}
+	return nil
+}
+
+// put writes b at an offset and returns when it is on the disk.
+func (f *file) put(b []byte, at int64) error {
+	_, err := f.write(f.lock.File(), b, at)
 	if err == nil {
 		err = f.sync(f.lock.File())
-	}
-	if err == nil {
-		err = filesys.SyncDir(filepath.Dir(f.path))
 	}
 	if err != nil {
 		return f.failed(err)
@@ -171,8 +174,10 @@ func (f *file) failed(err error) error {
 
 // save writes a record and returns when it is on the disk. One call at a time.
 func (f *file) save(r *record) error {
-	if err := f.follow(); err != nil {
-		return err
+	if !f.lock.Current() {
+		if err := f.follow(); err != nil {
+			return err
+		}
 	}
 	r.Sequence, r.Home, r.PID, r.Window = f.next, f.home, os.Getpid(), f.window.Microseconds()
 	r.Written = f.now().UnixMicro()
@@ -180,11 +185,8 @@ func (f *file) save(r *record) error {
 	if err != nil {
 		return err
 	}
-	if err := f.write(f.lock.File(), b, int64(r.Sequence%2)*recordSize); err != nil {
-		return f.failed(err)
-	}
-	if err := f.sync(f.lock.File()); err != nil {
-		return f.failed(err)
+	if err := f.put(b, int64(r.Sequence%2)*recordSize); err != nil {
+		return err
 	}
 	stamp, known, err := f.stamp(f.lock.File())
 	switch {
@@ -197,24 +199,18 @@ func (f *file) save(r *record) error {
 	return nil
 }
 
-// follow goes on in the file that has the name now, if the one that is locked has been deleted or
+// follow goes on in the file that has the name now, as the one that is locked has been deleted or
 // replaced. What was in that one is wiped before it is let go: by another name somebody could use it.
 func (f *file) follow() error {
-	if f.lock.Current() {
-		return nil
-	}
 	next, _, _, err := openFile(f.path, f.system, f.window)
 	if err != nil {
 		return err
 	}
-	if err := f.write(f.lock.File(), bytes.Repeat([]byte("\n"), 2*recordSize), 0); err != nil {
-		next.close()
-		return f.failed(err)
+	if err := f.prepare(); err != nil {
+		next.lock.Unlock()
+		return err
 	}
-	f.close()
+	f.lock.Unlock()
 	*f = *next
 	return nil
 }
-
-// close frees the lock.
-func (f *file) close() { f.lock.Unlock() }

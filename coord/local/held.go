@@ -34,12 +34,11 @@ type heldGrant struct {
 	failing   error           // why the last renewal failed, or that it has no reply yet; nil: it did not
 	notice    <-chan struct{} // closed when the back end takes the lease to be lost; may be nil
 	releasing bool            // it is given back: nothing but Release may follow
-	gone      uint64          // if it is: the first attempt to store that leaves it out
+	since     uint64          // the first attempt to store that has the new token, or leaves it out
 }
 
-// hold returns what the keeper that has asked is to have of an entry, as the grant of a generation,
-// from a tick on. Nothing of it is granted yet. The caller holds mu.
-func (c *Coordinator) hold(e *entry, req coord.Request, entered time.Time, generation uint64) *heldGrant {
+// hold returns what the keeper that has asked is to have of an entry. Nothing of it is granted yet.
+func (c *Coordinator) hold(e *entry, req coord.Request, entered time.Time) *heldGrant {
 	horizon := max(req.Until-req.Now, 1)
 	every := coord.Describe(c.remote).Rules.Set.RenewEvery
 	if ahead, _ := lifetime.Ahead(req, 0); every == 0 {
@@ -47,8 +46,8 @@ func (c *Coordinator) hold(e *entry, req coord.Request, entered time.Time, gener
 	}
 	h := &heldGrant{
 		entry: e, req: req, horizon: horizon, now: req.Now, at: entered, every: every,
-		deadline: keeper.RenewDeadline(every, req.TTL), remote: e.grant(e.Pairs[0]), stored: e.Mark,
-		local:  coord.Grant{WorkerID: e.Worker, Generation: generation, Token: req.Token, NotBefore: e.Mark, NotAfter: e.Mark},
+		deadline: keeper.RenewDeadline(every, req.TTL), remote: e.grant(), stored: e.Mark, since: c.disk.begun + 1,
+		local:  coord.Grant{WorkerID: e.Worker, Generation: e.Pair.Generation, Token: req.Token, NotBefore: e.Mark, NotAfter: e.Mark},
 		window: min(horizon, max(req.Scale.TicksDown(c.window.Microseconds()), 3)+req.Ahead),
 	}
 	h.life, h.stop = context.WithCancel(c.life.Context())
@@ -70,59 +69,50 @@ func (h *heldGrant) tick() int64 {
 func (h *heldGrant) until() int64 { return min(h.tick()+h.horizon, h.req.LastTick) }
 
 // raise moves the mark up to a tick, within the piece that it lies in.
-func (h *heldGrant) raise(to int64) { h.entry.Mark = max(h.entry.Mark, min(to, h.piece().To)) }
-
-// piece is the one in which the mark lies.
-func (h *heldGrant) piece() piece { return h.entry.at(h.entry.Mark - 1) }
+func (h *heldGrant) raise(to int64) {
+	h.entry.Mark = max(h.entry.Mark, min(to, h.entry.Current.To))
+}
 
 // advance notes that the generator asks for a window until a tick, which tells its clock, and moves
 // the mark as far as the file's window goes: into the next piece, if that in use is spent. It returns
-// the mark, and how far it has to be stored to last until the next renewal has been stored as well,
-// which takes some time.
-func (h *heldGrant) advance(until int64, takes time.Duration) (mark, enough int64) {
+// how far the mark has to be stored to last until the next renewal has been stored as well, which
+// takes some time.
+func (h *heldGrant) advance(until int64, takes time.Duration) (enough int64) {
 	if now := until - h.horizon; now != h.now && until < h.req.LastTick {
 		h.now, h.at = now, lifetime.Now()
 	}
 	h.asked = max(h.asked, until)
-	e, want := h.entry, min(until, h.tick()+h.window)
+	e, tick := h.entry, h.tick()
+	want := min(until, tick+h.window)
 	h.raise(want)
-	if next := e.at(e.Mark); e.Mark < want && (e.Mark <= h.stored || e.Mark < h.tick()) && next.From >= e.Mark {
-		e.Mark = min(next.To, max(want, next.From+h.window))
+	if e.Mark < want && (e.Mark <= h.stored || e.Mark < tick) {
+		e.enter(e.Mark)
+		h.raise(max(want, e.Current.From+h.window))
 	}
 	if h.window < h.horizon {
-		return e.Mark, min(want, h.tick()+h.window*2/3+h.req.Scale.TicksDown(takes.Microseconds()))
+		return min(want, tick+h.window*2/3+h.req.Scale.TicksDown(takes.Microseconds()))
 	}
-	return e.Mark, want
+	return want
 }
 
 // give is the grant as the keeper gets it, whose last one was g: what is stored of the mark, and of
-// the piece in which it lies, but no more than was asked for. The caller holds mu.
+// the piece in which it lies, but no more than was asked for.
 func (c *Coordinator) give(h *heldGrant, g coord.Grant) coord.Grant {
-	end := h.stored
-	if h.entry.at(end-1).From < h.asked { // else it opens later than that
+	end, from := h.stored, h.entry.Current.From
+	if from < h.asked { // else it opens later than that
 		end = min(end, h.asked)
 	}
 	h.local.NotBefore, h.local.NotAfter = g.NotBefore, max(end, g.NotAfter)
-	for _, p := range h.entry.Pieces {
-		if g.NotAfter < p.From && p.From <= h.local.NotAfter {
-			h.local.NotBefore = p.From // nothing of the gap is anybody's
-		}
+	if g.NotAfter < from && from <= h.local.NotAfter {
+		h.local.NotBefore = from // nothing of the gap is anybody's
 	}
 	c.publish(h)
 	return h.local
 }
 
-// grantKey tells one grant from another.
-type grantKey struct {
-	worker int
-	pair
-}
-
-func keyOf(g coord.Grant) grantKey { return grantKey{g.WorkerID, pairOf(g)} }
-
-// find returns what is held as g; nil: nothing is. The caller holds mu.
+// find returns what is held as g; nil: nothing is.
 func (c *Coordinator) find(g coord.Grant) *heldGrant {
-	if h := c.held[g.Token]; h != nil && keyOf(h.local) == keyOf(g) {
+	if h := c.held[g.Token]; h != nil && h.local.WorkerID == g.WorkerID && h.local.Generation == g.Generation {
 		return h
 	}
 	return nil
@@ -133,29 +123,34 @@ func notHeld(g coord.Grant) error {
 	return fmt.Errorf("%w: %v is not held with this state file: it was lost, given back or parked", coord.ErrLeaseLost, g)
 }
 
-// end ends what is held. Its entry is free for the next holder of this process. The caller holds mu.
+// end ends what is held. Its entry is free for the next holder of this process.
 func (c *Coordinator) end(h *heldGrant) {
 	h.stop()
 	h.entry.taken = false
-	if c.held[h.local.Token] == h {
+	if c.find(h.local) == h {
 		delete(c.held, h.local.Token)
+		c.outages.Delete(h.local.Token)
 	}
-	c.outages.Delete(keyOf(h.local))
 }
 
-// publish has Outage tell what is known of what is held. The caller holds mu.
+// abandon ends what is held, of which nothing was used.
+func (c *Coordinator) abandon(h *heldGrant) {
+	c.end(h)
+	h.entry.Mark = max(h.local.NotBefore, h.entry.Current.From)
+}
+
+// publish has Outage tell what is known of what is held.
 func (c *Coordinator) publish(h *heldGrant) {
-	if c.held[h.local.Token] == h {
-		c.outages.Store(keyOf(h.local), coord.Outage{NotAfter: h.piece().To, Renewed: time.UnixMicro(h.entry.Renewed), Failing: h.failing})
+	if c.find(h.local) == h {
+		c.outages.Store(h.local.Token, coord.Outage{
+			NotAfter: h.entry.Current.To, Renewed: time.UnixMicro(h.entry.Renewed), Failing: h.failing,
+		})
 	}
 }
 
 // Outage implements [coord.Outlasting].
 func (c *Coordinator) Outage(g coord.Grant) (o coord.Outage, ok bool) {
-	if c != nil {
-		if v, held := c.outages.Load(keyOf(g)); held {
-			o, ok = v.(coord.Outage)
-		}
-	}
+	v, ok := c.outages.Load(g.Token)
+	o, _ = v.(coord.Outage)
 	return o, ok
 }

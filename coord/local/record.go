@@ -2,18 +2,13 @@ package local
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/statefile"
 )
 
-const (
-	// recordSize is the room of one of the two records of a file.
-	recordSize = 64 << 10
-	// maxPieces bounds what one grant may grow to: nothing of it may be left out or merged.
-	maxPieces = 8
-)
+// recordSize is the room of one of the two records of a file.
+const recordSize = 64 << 10
 
 // format is that of the records. A program reads its own version only.
 var format = statefile.Format{Name: "unalike-state", Version: 2}
@@ -38,12 +33,14 @@ type home struct {
 // entry is one grant of the back end.
 type entry struct {
 	Worker int `json:"worker"`
-	// Pairs are what the back end may have stored for it: the pair that it has answered with
-	// last, and perhaps what is made of that with the token that may have been sent since.
-	Pairs []pair `json:"pairs"`
-	// Pieces are what the back end has granted, in order. What lies between two of them is
-	// nobody's.
-	Pieces []piece `json:"pieces"`
+	// Pair is what the back end has answered with last, and Sent, unless its token is empty, what
+	// is made of that with the token that may have been sent since. It may have stored either.
+	Pair pair `json:"pair"`
+	Sent pair `json:"sent"`
+	// Current is the window in which the mark lies, and Next what the back end has granted above
+	// a floor, empty: nothing. What lies between the two is nobody's.
+	Current piece `json:"current"`
+	Next    piece `json:"next"`
 	// Mark is the tick above which nothing was stamped.
 	Mark   int64  `json:"mark"`
 	Layout string `json:"layout"`
@@ -56,11 +53,8 @@ type entry struct {
 	TTL int64 `json:"ttl"`
 	// Renewed is when the back end has extended the window last, in microseconds since 1970.
 	Renewed int64 `json:"renewed"`
-	// Parked says that its holder has ended in order while the back end was away.
-	Parked bool `json:"parked"`
 
-	taken  bool   // by a holder of this process
-	paired uint64 // the first attempt to store that has both pairs
+	taken bool // by a holder of this process
 }
 
 // pair tells one holder of a worker ID from another.
@@ -69,12 +63,35 @@ type pair struct {
 	Token      string `json:"token"`
 }
 
-func pairOf(g coord.Grant) pair { return pair{g.Generation, g.Token} }
-
 // piece is a window (From, To].
 type piece struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
+}
+
+// last is the newest piece.
+func (e *entry) last() *piece {
+	if e.Next.To > 0 {
+		return &e.Next
+	}
+	return &e.Current
+}
+
+// enter goes on in the next piece, if there is one, and nothing of the current one is left above a tick.
+func (e *entry) enter(tick int64) {
+	if e.Next.To > 0 && max(e.Mark, tick) >= e.Current.To {
+		e.Current, e.Next = e.Next, piece{}
+		e.Mark = max(e.Mark, e.Current.From)
+	}
+}
+
+// grant is the last piece of the entry as the back end has it.
+func (e *entry) grant() coord.Grant {
+	last := e.last()
+	return coord.Grant{
+		WorkerID: e.Worker, Generation: e.Pair.Generation, Token: e.Pair.Token,
+		NotBefore: max(last.From, min(e.Mark, last.To)), NotAfter: last.To,
+	}
 }
 
 // newestOf returns the newer of the two records in b; nil, and why, if they do not belong
@@ -82,11 +99,10 @@ type piece struct {
 // may have been given back since. The error is that of a file that is not to be written over:
 // somebody else's, or one of another version of this program.
 func newestOf(b []byte) (newest *record, why string, _ error) {
-	var records [2]*record
+	var records [2]record // with the sequence 0: there is none
 	var foreign error
 	for i := range records {
-		r := &record{}
-		err := format.Decode(b[min(i*recordSize, len(b)):min((i+1)*recordSize, len(b))], r)
+		err := format.Decode(b[min(i*recordSize, len(b)):min((i+1)*recordSize, len(b))], &records[i])
 		switch {
 		case errors.Is(err, statefile.ErrBlank):
 		case errors.Is(err, statefile.ErrVersion):
@@ -95,58 +111,25 @@ func newestOf(b []byte) (newest *record, why string, _ error) {
 			foreign = err
 		case err != nil:
 			why = err.Error()
-		case int(r.Sequence%2) != i:
+		case int(records[i].Sequence%2) != i:
 			why = "its records are out of place"
-		default:
-			records[i] = r
 		}
 	}
-	older, newer := records[0], records[1]
-	if newer == nil || older != nil && older.Sequence > newer.Sequence {
+	older, newer := &records[0], &records[1]
+	if older.Sequence > newer.Sequence {
 		older, newer = newer, older
 	}
 	switch {
-	case foreign != nil && newer == nil && why == "":
+	case foreign != nil && newer.Sequence == 0 && why == "":
 		return nil, "", foreign
 	case foreign != nil:
 		return nil, foreign.Error(), nil //nolint:nilerr // why says what is wrong
 	case why != "":
 		return nil, why, nil
-	case newer == nil:
+	case newer.Sequence == 0:
 		return nil, "nothing is written in it", nil
-	case older == nil && newer.Sequence != 1:
-		return nil, "one of its records is missing", nil
-	case older != nil && older.Sequence != newer.Sequence-1:
-		return nil, "its records are not of one file", nil
+	case older.Sequence != newer.Sequence-1:
+		return nil, "one of its records is missing, or of another file", nil
 	}
 	return newer, "", nil
-}
-
-// end is the last tick that was granted.
-func (e *entry) end() int64 { return e.Pieces[len(e.Pieces)-1].To }
-
-// at returns the piece that goes on above a tick: the first that ends above it, else the last.
-func (e *entry) at(tick int64) piece {
-	for _, p := range e.Pieces {
-		if p.To > tick {
-			return p
-		}
-	}
-	return e.Pieces[len(e.Pieces)-1]
-}
-
-// snapshot is the entry as it is now, without the pieces of which nothing can be stamped any more.
-func (e *entry) snapshot() *entry {
-	for len(e.Pieces) > 1 && e.Pieces[0].To <= e.Mark && e.Pieces[1].From <= e.Mark {
-		e.Pieces = e.Pieces[1:]
-	}
-	c := *e
-	c.Pairs, c.Pieces = slices.Clone(e.Pairs), slices.Clone(e.Pieces)
-	return &c
-}
-
-// grant is the last piece of the entry as the back end has it under a pair.
-func (e *entry) grant(p pair) coord.Grant {
-	last := e.Pieces[len(e.Pieces)-1]
-	return coord.Grant{WorkerID: e.Worker, Generation: p.Generation, Token: p.Token, NotBefore: max(last.From, min(e.Mark, last.To)), NotAfter: last.To}
 }

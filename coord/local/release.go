@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/unalike-id/unalike/coord"
 )
@@ -13,54 +14,42 @@ import (
 // the next start, and nothing is sent.
 func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) error {
 	err := c.begin(ctx, "release")
-	if c == nil || c.remote == nil {
-		return err
-	}
 	c.mu.Lock()
 	defer c.unlock()
 	h := c.find(g)
 	switch {
-	case h == nil && err == nil:
-		return notHeld(g)
-	case h != nil && !h.releasing && err != nil: // nothing of it was sent: the next holder of this process goes on with it
-		c.end(h)
-		fallthrough
+	case err != nil && h != nil && !h.releasing:
+		c.end(h) // nothing of it was sent: the next holder of this process goes on with it
+		return err
 	case err != nil:
 		return err
+	case h == nil:
+		return notHeld(g)
 	}
 	last = max(last, g.NotBefore)
-	if !h.releasing && (h.offline || h.failing != nil) && last <= h.entry.end() {
+	if !h.releasing && (h.offline || h.failing != nil) {
 		return c.park(ctx, h, last)
 	}
 	if !h.releasing {
-		h.releasing, h.gone = true, c.disk.begun+1
-		c.drop(h.entry)
+		h.releasing, h.since = true, c.disk.begun+1
+		c.entries = slices.DeleteFunc(c.entries, func(e *entry) bool { return e == h.entry })
 	}
-	if err := c.storeOnce(ctx, h.gone); err != nil {
+	if err := c.storeOnce(ctx, h.since); err != nil {
 		return err // it becomes free when its lease ends
 	}
 	back := h.remote
 	back.NotAfter = max(back.NotAfter, g.NotAfter)
-	for _, p := range h.entry.Pairs { // the back end may have either; what is on its way for the other comes too late then
-		if back.Generation, back.Token = p.Generation, p.Token; p != pairOf(h.remote) {
-			back.Handle = nil
-		}
-		c.unlocked(func() { err = c.remote.Release(ctx, back, last) })
-		if !errors.Is(err, coord.ErrLeaseLost) {
-			break
-		}
-	}
+	c.unlocked(func() { err = c.remote.Release(ctx, back, last) })
 	if err == nil || errors.Is(err, coord.ErrLeaseLost) {
 		c.end(h)
 	}
 	return err
 }
 
-// park leaves a grant in the file, for the next start, which goes on above tick last. The caller
-// holds mu, which is given up meanwhile.
+// park leaves a grant in the file, for the next start, which goes on above tick last.
 func (c *Coordinator) park(ctx context.Context, h *heldGrant, last int64) error {
 	e, before := h.entry, h.entry.Mark
-	e.Mark, e.Parked = last, true
+	e.Mark = last
 	c.end(h)
 	if err := c.store(ctx, nil); err != nil {
 		e.Mark = max(e.Mark, before) // which the file has, or less; and somebody else may have it by now
@@ -74,9 +63,6 @@ func (c *Coordinator) park(ctx context.Context, h *heldGrant, last int64) error 
 // Lost implements [coord.Notifier]. The channel is nil where the back end gives no hints, and until
 // it knows that this process has the grant.
 func (c *Coordinator) Lost(g coord.Grant) <-chan struct{} {
-	if c == nil || c.remote == nil {
-		return nil
-	}
 	c.mu.Lock()
 	defer c.unlock()
 	h := c.find(g)

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -19,68 +20,66 @@ import (
 // that names the file; the next call goes on waiting for it.
 func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (out coord.Grant, err error) {
 	if err := c.begin(ctx, "renew"); err != nil {
-		return coord.Grant{}, err
+		return out, err
 	}
 	c.mu.Lock()
 	defer c.unlock()
 	h := c.find(g)
 	switch {
 	case h == nil || h.releasing:
-		return coord.Grant{}, notHeld(g)
+		return out, notHeld(g)
 	case g.NotAfter > max(h.stored, h.local.NotAfter): // another coordinator has extended it
 		c.unlocked(func() { out, err = c.remote.Renew(ctx, g, until) })
 		return out, err
 	}
+	// The keeper is to read that the disk does not answer before it takes the coordinator for one
+	// that does not.
+	limit := max(c.window/3, 200*time.Millisecond)
 	select {
 	case <-h.notice: // the back end takes the lease to be lost
 		h.notice = nil
-		_ = c.await(ctx, c.diskTimeout(), c.extend(h, math.MaxInt64))
+		_ = c.await(ctx, limit, c.extend(h, math.MaxInt64))
 	default:
 		if lifetime.Now().After(h.due) {
 			c.extend(h, math.MaxInt64)
 		}
 	}
-	for asked := false; c.find(g) == h; asked = true {
-		mark, enough := h.advance(until, c.disk.took)
-		switch {
-		case h.stored >= enough:
-			return c.give(h, g), nil
-		case mark > h.stored && (asked || mark >= h.tick()):
-			waiting, cancel := context.WithTimeout(ctx, c.diskTimeout())
-			err := c.store(waiting, func() bool { // on a slow disk, what was stored meanwhile has to do
-				return c.disk.took > c.diskTimeout()/4 && h.stored > max(g.NotAfter, h.tick())
-			})
-			cancel()
-			switch {
-			case c.find(g) != h:
-			case err != nil && h.stored <= g.NotAfter:
-				return coord.Grant{}, err
-			default:
-				return c.give(h, g), nil
-			}
-		case asked && h.failing != nil:
-			return coord.Grant{}, fmt.Errorf("the window in the state file is used up: %w", h.failing)
-		case asked:
-			return c.give(h, g), nil
-		default:
-			if err := c.await(ctx, math.MaxInt64, c.extend(h, g.NotAfter)); err != nil {
-				if h.failing != nil {
-					err = h.failing
-				}
-				return coord.Grant{}, fmt.Errorf("renew worker ID %d: %w", g.WorkerID, err)
-			}
+	enough := h.advance(until, c.disk.took)
+	if h.stored < enough && (h.entry.Mark <= h.stored || h.entry.Mark < h.tick()) { // the back end's window is used up
+		if err := c.await(ctx, forever, c.extend(h, g.NotAfter)); err != nil {
+			return out, fmt.Errorf("renew worker ID %d: %w", g.WorkerID, cmp.Or(h.failing, err))
 		}
+		enough = h.advance(until, c.disk.took)
 	}
-	return coord.Grant{}, notHeld(g)
+	switch {
+	case h.stored >= enough:
+	case h.entry.Mark > h.stored:
+		waiting, cancel := context.WithTimeout(ctx, limit)
+		err = c.store(waiting, func() bool { // on a slow disk, what was stored meanwhile has to do
+			return c.disk.took > limit/4 && h.stored > max(g.NotAfter, h.tick())
+		})
+		cancel()
+		if h.stored > g.NotAfter {
+			err = nil
+		}
+	case h.failing != nil:
+		err = fmt.Errorf("the window in the state file is used up: %w", h.failing)
+	}
+	switch {
+	case c.find(g) != h:
+		return out, notHeld(g)
+	case err != nil:
+		return out, err
+	}
+	return c.give(h, g), nil
 }
 
-// diskTimeout is how long a renewal waits for the disk: the keeper is to read that the disk does not
-// answer before it takes the coordinator for one that does not.
-func (c *Coordinator) diskTimeout() time.Duration { return max(c.window/3, 200*time.Millisecond) }
+// extension is what the back end has made of a grant.
+type extension struct{ base, g coord.Grant }
 
 // extend renews a grant in the back end, or resumes it if it is offline, in the background, for a
 // keeper that knows of its window as far as a tick. It joins a renewal that is under way, and returns
-// what is closed when that ends. The caller holds mu.
+// what is closed when that ends.
 func (c *Coordinator) extend(h *heldGrant, known int64) <-chan struct{} {
 	if h.renewal != nil {
 		return h.renewal
@@ -109,84 +108,70 @@ func (c *Coordinator) extend(h *heldGrant, known int64) <-chan struct{} {
 		})
 		c.mu.Lock()
 		defer c.unlock()
-		h.renewal = nil
-		if c.find(h.local) == h {
-			c.extended(h, x, err)
-		} else if err != nil {
-			h.failing = err
-		}
+		c.extended(h, x, err)
 	}) {
 		close(ended)
 	}
 	return ended
 }
 
-// extension is what the back end has made of a grant.
-type extension struct{ base, g coord.Grant }
-
-// extended takes over the answer to a renewal. The caller holds mu.
+// extended takes over the answer to a renewal.
 func (c *Coordinator) extended(h *heldGrant, x extension, err error) {
+	answers := h.offline && h.failing != nil
+	h.renewal, h.failing = nil, err
 	switch {
+	case c.find(h.local) != h:
+		return
 	case errors.Is(err, coord.ErrLeaseLost):
-		h.failing = err
 		c.warn("the back end says that the worker ID is not held any more", "worker_id", h.entry.Worker, "error", err)
-		c.end(h)
-		c.forget(h.entry)
+		c.forget(h.entry.Worker)
+		return
 	case err != nil:
-		h.failing, h.due = err, lifetime.Now().Add(min(h.every/2, longestPause))
+		h.due = lifetime.Now().Add(min(h.every/2, longestPause))
 	default:
-		if h.offline && h.failing != nil {
+		if answers {
 			c.warn("the back end answers again, and has extended the window that was gone on with", "worker_id", h.entry.Worker)
 		}
-		h.offline, h.failing = false, h.adopt(x)
+		h.adopt(x)
 		h.renewed()
 		h.entry.Renewed = c.sys.now().UnixMicro()
 	}
 	c.publish(h)
 }
 
-// adopt takes over what the back end has made of a grant. Nothing is taken out of the pieces: it
-// may have been given out meanwhile.
-func (h *heldGrant) adopt(x extension) error {
-	e := h.entry
-	last := &e.Pieces[len(e.Pieces)-1]
+// adopt takes over what the back end has made of a grant. A piece above a floor takes the place of an
+// earlier one of which nothing was used.
+func (h *heldGrant) adopt(x extension) {
+	h.offline, h.remote = false, x.g
+	e, last := h.entry, h.entry.last()
 	switch {
 	case x.g.NotBefore == x.base.NotBefore && x.g.NotBefore <= last.To:
 		last.To = max(last.To, x.g.NotAfter)
 	case x.g.NotBefore < x.base.NotAfter:
-		return fmt.Errorf("%w renewal: the driver returned %v for %v", coord.ErrInvalid, x.g, x.base)
-	case len(e.Pieces) >= maxPieces:
-		// Nothing is merged: what lies between is nobody's. When the first of them are over, there is
-		// room again.
-		h.remote.Generation, h.remote.Token = x.g.Generation, x.g.Token
-		return fmt.Errorf("the window has %d pieces, because the floor was raised as often: no more are kept", len(e.Pieces))
+		h.failing = fmt.Errorf("%w renewal: the driver returned %v for %v", coord.ErrInvalid, x.g, x.base)
 	default:
-		next := piece{x.g.NotBefore, max(x.g.NotAfter, last.To)}
-		last.To = max(min(last.To, next.From), last.From)
-		e.Pieces = append(e.Pieces, next)
+		e.Next = piece{x.g.NotBefore, max(x.g.NotAfter, last.To)}
+		e.Current.To = max(min(e.Current.To, x.g.NotBefore), e.Current.From)
+		e.enter(e.Mark)
 	}
-	h.remote = x.g
-	return nil
 }
 
 // resume takes over a grant in the back end, under a new token. That is in the file before it is
 // sent, and stays there until an answer comes; whoever goes on meanwhile sends the same one again, so
-// that there is one at most however long a crash loop lasts, and Release knows both pairs that the
-// back end can have. A request of the dead that arrives late does no harm: while the grant has that
-// token it is a renewal, and after the next Resume or a Release it is refused. The caller holds mu,
-// which is given up meanwhile.
+// that there is one at most however long a crash loop lasts. A request of the dead that arrives late does no harm: while the grant has that
+// token it is a renewal, and after the next Resume or a Release it is refused.
 func (c *Coordinator) resume(ctx context.Context, h *heldGrant) (x extension, err error) {
 	e := h.entry
 	if err := c.declared(ctx, h); err != nil {
 		return x, err
 	}
-	if len(e.Pairs) == 1 {
-		e.Pairs = append(e.Pairs, pair{e.Pairs[0].Generation + 1, rand.Text()})
-		e.paired = c.disk.begun + 1
+	if e.Sent.Token == "" {
+		e.Sent = pair{e.Pair.Generation + 1, rand.Text()}
+		h.since = c.disk.begun + 1
 	}
-	x.base = e.grant(e.Pairs[0])
-	next := e.Pairs[1]
-	if err := c.storeOnce(ctx, e.paired); err != nil {
+	next := e.Sent
+	x.base = e.grant()
+	if err := c.storeOnce(ctx, h.since); err != nil {
 		return x, err
 	}
 	until := h.until()
@@ -194,20 +179,14 @@ func (c *Coordinator) resume(ctx context.Context, h *heldGrant) (x extension, er
 	switch {
 	case errors.Is(err, coord.ErrLeaseLost):
 		return x, c.madeAnew(ctx, h, err)
-	case err != nil:
-		return x, err
-	case pairOf(x.g) != next || x.g.WorkerID != e.Worker:
-		return x, fmt.Errorf("%w: the back end has resumed %v as %v", coord.ErrLeaseLost, x.base, x.g)
+	case err == nil && e.Sent == next: // else somebody else of this process has resumed it since
+		e.Pair, e.Sent, e.Place, e.Nonce = next, pair{}, c.place, cmp.Or(nonceOf(x.g), e.Nonce)
 	}
-	if e.Pairs[len(e.Pairs)-1] == next { // else somebody else of this process has resumed it since
-		e.Pairs, e.Place, e.Nonce = []pair{next}, c.place, nonceOf(x.g, e.Nonce)
-	}
-	return x, nil
+	return x, err
 }
 
-// declared reports whether the namespace allows windows as long as those of a grant. The back end by
-// itself takes one that is a little too long for one of a clock that differs, and cuts it. The caller
-// holds mu, which is given up meanwhile.
+// declared returns an error if the namespace does not allow windows as long as those of a grant. The
+// back end by itself takes one that is a little too long for one of a clock that differs, and cuts it.
 func (c *Coordinator) declared(ctx context.Context, h *heldGrant) error {
 	rules := coord.Describe(c.remote).Rules
 	rules.Surviving = false
@@ -224,10 +203,10 @@ func (c *Coordinator) declared(ctx context.Context, h *heldGrant) error {
 }
 
 // madeAnew tells a grant that was lost from one whose namespace was made anew, in which nobody
-// remembers what is in the file. The caller holds mu, which is given up meanwhile.
+// remembers what is in the file.
 func (c *Coordinator) madeAnew(ctx context.Context, h *heldGrant, lost error) error {
 	e := h.entry
-	if e.Nonce == "" || e.Place != c.place || e.end() < h.tick() {
+	if e.Nonce == "" || e.Place != c.place || e.last().To < h.tick() {
 		return lost
 	}
 	switch ns, err := c.inspect(ctx); {
@@ -240,7 +219,7 @@ func (c *Coordinator) madeAnew(ctx context.Context, h *heldGrant, lost error) er
 		coord.ErrInvalid, c.path, e.Worker)
 }
 
-// inspect asks the back end which namespace it has. The caller holds mu, which is given up meanwhile.
+// inspect asks the back end which namespace it has.
 func (c *Coordinator) inspect(ctx context.Context) (ns coord.Namespace, err error) {
 	c.unlocked(func() { ns, err = c.remote.Inspect(ctx) })
 	return ns, err

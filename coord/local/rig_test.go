@@ -121,7 +121,7 @@ type testDisk struct {
 
 func (d *testDisk) seam(s *system) {
 	stamp, write := s.stamp, s.write
-	s.write = func(f *os.File, b []byte, at int64) error {
+	s.write = func(f *os.File, b []byte, at int64) (int, error) {
 		d.mu.Lock()
 		d.changed = time.Now()
 		d.mu.Unlock()

@@ -65,8 +65,8 @@ func (p *proc) system() system {
 	return s
 }
 
-func (p *proc) write(f *os.File, b []byte, at int64) error {
-	return p.disk("write", func(whole bool) error {
+func (p *proc) write(f *os.File, b []byte, at int64) (int, error) {
+	return len(b), p.disk("write", func(whole bool) error {
 		if !whole {
 			b = b[:p.w.rng.IntN(len(b))]
 		}

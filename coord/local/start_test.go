@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -42,10 +41,10 @@ func TestRestart(t *testing.T) {
 				if op != "resume" {
 					return nil
 				}
-				tokens := r.stored()[0].Pairs
+				sent := r.stored()[0].Sent
 				ghost(memory(t, r.server))
-				if slot := r.server.Slots()[0]; slot.Token != tokens[len(tokens)-1].Token {
-					t.Errorf("token %s was sent, and the file has %v", slot.Token, tokens)
+				if slot := r.server.Slots()[0]; slot.Token != sent.Token {
+					t.Errorf("token %s was sent, and the file has %v", slot.Token, sent)
 				}
 				if away {
 					return errAway // it has arrived all the same
@@ -101,7 +100,7 @@ func TestTokenOfTheFile(t *testing.T) {
 			t.Errorf("with its token: %v", h)
 		}
 		req.Now, req.Until, req.Token = tickNow(), tickNow()+horizon, "another"
-		p.entries[0].Pieces[0].To = tickNow()
+		p.entries[0].Current.To = tickNow()
 		if h, err := p.Acquire(r.ctx(), req); err != nil || h.WorkerID == p.entries[0].Worker {
 			t.Errorf("with another one: %v, %v", h, err)
 		}
@@ -118,9 +117,16 @@ func TestGivenBackStaysDead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		release := func(want error) {
+			t.Helper()
+			if err := p.Release(r.ctx(), g, g.NotBefore); !errors.Is(err, want) {
+				t.Errorf("released: %v; want %v", err, want)
+			}
+		}
 		r.disk.fails.Store(&errDisk)
-		if err := p.Release(r.ctx(), g, g.NotBefore); !errors.Is(err, errDisk) || r.sent[ops["release"]].Load() != 0 {
-			t.Errorf("the file cannot be written: %v, %d releases were sent", err, r.sent[ops["release"]].Load())
+		release(errDisk)
+		if n := r.sent[ops["release"]].Load(); n != 0 {
+			t.Errorf("the file cannot be written, and %d releases were sent", n)
 		}
 		r.disk.fails.Store(nil)
 		r.trouble = func(op string, _ func(*protocol.Coordinator)) error {
@@ -129,9 +135,7 @@ func TestGivenBackStaysDead(t *testing.T) {
 			}
 			return errAway
 		}
-		if err := p.Release(r.ctx(), g, g.NotBefore); !errors.Is(err, errAway) {
-			t.Errorf("released: %v", err)
-		}
+		release(errAway)
 		if h, err := p.Renew(r.ctx(), g, tickNow()+horizon); !errors.Is(err, coord.ErrLeaseLost) {
 			t.Errorf("renewed: %v, %v", h, err)
 		}
@@ -139,8 +143,8 @@ func TestGivenBackStaysDead(t *testing.T) {
 			t.Errorf("acquired again with its token: %v, %v", h, err)
 		}
 		r.trouble = nil
-		if err := p.Release(r.ctx(), g, g.NotBefore); err != nil || r.server.Slots()[0].Token != "" {
-			t.Errorf("released once more: %v, %+v", err, r.server.Slots())
+		if release(nil); r.server.Slots()[0].Token != "" {
+			t.Errorf("released once more: %+v", r.server.Slots())
 		}
 	})
 }
@@ -243,42 +247,31 @@ func TestNamespaceMadeAnew(t *testing.T) {
 // allows is refused, although the back end takes one that is so little longer for that of a clock
 // which differs. So is its first renewal, if it went on while the back end was away.
 func TestLongerThanDeclared(t *testing.T) {
-	for _, longest := range []time.Duration{6 * time.Hour, 2 * time.Minute} {
-		for _, beyond := range []time.Duration{time.Millisecond, 2 * time.Minute} {
-			inBubble(t, func(t *testing.T, r *rig) {
-				if longest > 2*time.Minute {
-					r.space(longest)
-				}
-				ask := func(p *process, horizon time.Duration) (coord.Grant, error) {
-					req := r.request(4)
-					req.Until = req.Now + horizon.Milliseconds()
-					return p.Acquire(r.ctx(), req)
-				}
-				p := r.start()
-				if _, err := ask(p, longest); err != nil {
-					t.Fatal(err)
-				}
-				p.kill()
-				says := fmt.Sprintf("Horizon is %v, and the namespace of state file %q has %v at most; declare a new one with 'unalike init --max-horizon %v', which may follow this one (--after)",
-					longest+beyond, r.file(), longest, longest+beyond)
-				p = r.start()
-				if h, err := ask(p, longest+beyond); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) || r.sent[ops["resume"]].Load() != 0 {
-					t.Errorf("%v, %v; want %q", h, err, says)
-				}
-				r.away.Store(true)
-				g, err := ask(p, longest+beyond)
-				if err != nil {
-					t.Fatal(err)
-				}
-				r.away.Store(false)
-				time.Sleep(2 * time.Second)
-				g = p.renew(p.renew(g))
-				synctest.Wait()
-				if o, ok := p.Outage(p.renew(g)); !ok || !strings.Contains(fmt.Sprint(o.Failing), says) {
-					t.Errorf("when the back end answers: %+v; want %q", o, says)
-				}
-			})
-		}
+	const longest = 2 * time.Minute
+	for _, beyond := range []time.Duration{time.Millisecond, longest} {
+		inBubble(t, func(t *testing.T, r *rig) {
+			r.left()
+			req := r.request(4)
+			req.Until = req.Now + (longest + beyond).Milliseconds()
+			says := fmt.Sprintf("Horizon is %v, and the namespace of state file %q has %v at most; declare a new one with 'unalike init --max-horizon %v', which may follow this one (--after)",
+				longest+beyond, r.file(), longest, longest+beyond)
+			p := r.start()
+			if h, err := p.Acquire(r.ctx(), req); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) || r.sent[ops["resume"]].Load() != 0 {
+				t.Errorf("%v, %v; want %q", h, err, says)
+			}
+			r.away.Store(true)
+			g, err := p.Acquire(r.ctx(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.away.Store(false)
+			time.Sleep(2 * time.Second)
+			g = p.renew(p.renew(g))
+			synctest.Wait()
+			if o, ok := p.Outage(p.renew(g)); !ok || !strings.Contains(fmt.Sprint(o.Failing), says) {
+				t.Errorf("when the back end answers: %+v; want %q", o, says)
+			}
+		})
 	}
 }
 
@@ -298,56 +291,6 @@ func TestRestoredBackEnd(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestPieces: what lies between a window and the floor is nobody's, in this process and in the next
-// one; there are never so many pieces that two become one.
-func TestPieces(t *testing.T) {
-	inBubble(t, func(t *testing.T, r *rig) {
-		p := r.start()
-		g := p.acquire(4)
-		pieces := 0
-		for n := range 8 * maxPieces {
-			if n%3 == 0 {
-				if _, err := p.Quarantine(r.ctx(), time.Now().Add(time.Duration(n%5*10)*time.Second)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for range 9 {
-				h, err := p.Renew(r.ctx(), g, tickNow()+horizon)
-				switch {
-				case err != nil:
-				case h.NotBefore != g.NotBefore && h.NotBefore < g.NotAfter, h.NotBefore == g.NotBefore && h.NotAfter < g.NotAfter:
-					t.Fatalf("%v after %v", h, g)
-				default:
-					if h.NotBefore != g.NotBefore {
-						pieces++
-					}
-					g = h
-				}
-				time.Sleep(time.Second)
-			}
-			if n%8 == 7 {
-				p.kill()
-				p = r.start()
-				h := p.acquire(4)
-				r.follows(h, g)
-				g = h
-			}
-			if all := r.stored(); len(all) != 1 || len(all[0].Pieces) > maxPieces {
-				t.Fatalf("the file has %+v", all)
-			}
-		}
-		if pieces == 0 {
-			t.Error("there was no piece")
-		}
-	})
-	e := &entry{Pieces: []piece{{0, 100}, {200, 300}, {400, 500}}}
-	for tick, want := range map[int64]piece{0: {0, 100}, 99: {0, 100}, 100: {200, 300}, 299: {200, 300}, 300: {400, 500}, 900: {400, 500}} {
-		if got := e.at(tick); got != want {
-			t.Errorf("at %d: %v; want %v", tick, got, want)
-		}
-	}
 }
 
 // TestAtOnce: of two acquisitions with one token at the same time, one asks the back end, and both have
@@ -401,20 +344,6 @@ func TestOneTooMany(t *testing.T) {
 			t.Errorf("the first holder has %v", g)
 		}
 	})
-}
-
-// TestInUse: a second process waits, and is told for whom. Nobody but this user may read the file.
-func TestInUse(t *testing.T) {
-	r := newRig(t)
-	g := r.start().acquire(4)
-	q := r.start()
-	_, err := q.Acquire(r.ctx(), r.request(4))
-	if err == nil || coord.Permanent(err) || !strings.Contains(err.Error(), "it is in use by this process, ") || !strings.Contains(err.Error(), "it is waited for: give each generator a file of its own") {
-		t.Fatalf("a second process: %v after %v", err, g)
-	}
-	if info, err := os.Stat(r.file()); err != nil || info.Mode().Perm()&0o077 != 0 {
-		t.Errorf("%v, %v", info, err)
-	}
 }
 
 // TestAnotherServer: a namespace of the same name that another server has is another one, also with
