@@ -1,10 +1,12 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -24,8 +26,8 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 	if err := meta.Check(); err != nil {
 		return fmt.Errorf("%w: Space: %w", coord.ErrInvalid, err)
 	}
-	return c.admin(ctx, "declare the namespace new", func(ctx context.Context, s Session) error {
-		sv, err := c.survey(ctx, s, Ask{New: c.firstMeta(meta, nil, true)})
+	return c.admin(ctx, "declare the namespace new", func(ctx context.Context, s Session, refused refusals) error {
+		sv, err := c.survey(ctx, s, Ask{New: c.firstMeta(meta, true)})
 		if err != nil {
 			return err
 		}
@@ -33,7 +35,7 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 		if err != nil {
 			return err
 		}
-		return done(c.replaceMeta(ctx, s, sv, change))
+		return done(c.replaceMeta(ctx, s, sv, change, refused))
 	})
 }
 
@@ -42,10 +44,9 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 // raise the floor again. If this machine's clock differs from the back end's, it is refused
 // with a [*coord.ClockSkewError].
 func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
-	clock := func(s Session, sv *Survey, now int64) (int64, error) { return c.floorClock(s, sv, now, true) }
-	return c.changeFloor(ctx, "raise the floor", clock, func(meta Meta, now int64) (Meta, error) {
+	return c.changeFloor(ctx, "raise the floor", c.floorClock, func(meta Meta, now int64) (Meta, error) {
 		if until.IsZero() {
-			return meta.AfterLoss(c.detector.memory().meta, now, c.horizon(), c.set.SkewBound), nil
+			return meta.AfterLoss(c.detector.memory().meta, now, c.limits()), nil
 		}
 		return meta.Quarantine(until)
 	})
@@ -54,16 +55,16 @@ func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Tim
 // Lower implements [coord.Admin]. Clocks are compared as Quarantine does.
 func (c *Coordinator) Lower(ctx context.Context) (time.Time, error) {
 	return c.changeFloor(ctx, "lower the floor", c.lowerClock, func(meta Meta, now int64) (Meta, error) {
-		return meta.Lowered(now, c.horizon(), c.set.SkewBound)
+		return meta.Lowered(now, c.limits())
 	})
 }
 
-// changeFloor changes the namespace's record by an operator's wish and by a clock, and returns the floor
-// that holds then. Nothing is written if nothing changes, or if this machine's clock is
-// wrong.
+// changeFloor changes the namespace's record by an operator's wish and by a clock, and returns
+// the floor that holds then. Nothing is written if nothing changes, or if this machine's clock
+// is wrong.
 func (c *Coordinator) changeFloor(ctx context.Context, what string, clock func(s Session, sv *Survey, now int64) (int64, error), change func(meta Meta, now int64) (Meta, error)) (time.Time, error) {
 	var floor time.Time
-	err := c.admin(ctx, what, func(ctx context.Context, s Session) error {
+	err := c.admin(ctx, what, func(ctx context.Context, s Session, refused refusals) error {
 		sv, err := c.survey(ctx, s, Ask{})
 		if err != nil {
 			return err
@@ -87,16 +88,12 @@ func (c *Coordinator) changeFloor(ctx context.Context, what string, clock func(s
 			}
 			return errAgain
 		}
-		floor = Time(meta.Scale().Micro(meta.Floor))
-		if meta == sv.Meta.Record {
+		if floor = Time(meta.Scale().Micro(meta.Floor)); meta == sv.Meta.Record {
 			return nil
 		}
-		return done(c.replaceMeta(ctx, s, sv, Change{Meta: &meta, Settle: meta.Loss.Nonce != sv.Meta.Record.Loss.Nonce}))
+		return done(c.replaceMeta(ctx, s, sv, Change{Meta: &meta, Settle: meta.Loss.Nonce != sv.Meta.Record.Loss.Nonce}, refused))
 	})
-	if err != nil {
-		return time.Time{}, err
-	}
-	return floor, nil
+	return floor, err
 }
 
 // Retire implements [coord.Admin].
@@ -104,8 +101,7 @@ func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
 	if workerID < 0 || workerID > math.MaxInt32 {
 		return fmt.Errorf("%w: worker ID %d; worker IDs are 0 to %d", coord.ErrInvalid, workerID, math.MaxInt32)
 	}
-	var refused *View // what a change was refused for that took it to be stored
-	return c.admin(ctx, fmt.Sprintf("retire worker ID %d", workerID), func(ctx context.Context, s Session) error {
+	return c.admin(ctx, fmt.Sprintf("retire worker ID %d", workerID), func(ctx context.Context, s Session, refused refusals) error {
 		v, err := c.look(ctx, s, workerID, "", nil)
 		if err != nil {
 			return err
@@ -115,11 +111,7 @@ func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
 			return err
 		}
 		out, _, err := c.commit(ctx, s, change, nil)
-		if out.Damage != nil && refused != nil && refused.same(v) {
-			return out.Damage
-		}
-		refused = v
-		return done(out, err)
+		return done(out, cmp.Or(err, refused.damage(change, out, -1)))
 	})
 }
 
@@ -133,10 +125,11 @@ func done(out Outcome, err error) error {
 
 // admin makes a change to the namespace in a session that ends with it. The change is
 // made again if something else was changed meanwhile.
-func (c *Coordinator) admin(ctx context.Context, what string, change func(context.Context, Session) error) error {
+func (c *Coordinator) admin(ctx context.Context, what string, change func(context.Context, Session, refusals) error) error {
 	return c.visit(ctx, what, func(ctx context.Context, s Session) error {
+		refused := refusals{}
 		for n := 0; ; n++ {
-			err := change(ctx, s)
+			err := change(ctx, s, refused)
 			if !errors.Is(err, errAgain) {
 				return err
 			}
@@ -150,13 +143,18 @@ func (c *Coordinator) admin(ctx context.Context, what string, change func(contex
 // visit makes calls for an operator, in a session that ends with them.
 func (c *Coordinator) visit(ctx context.Context, what string, call func(context.Context, Session) error) error {
 	return c.life.Do(ctx, what, func(ctx context.Context) error {
-		s, err := c.store.Open("", c.usualTTL(), visitRoom)
-		if err != nil {
-			return err
-		}
-		defer s.End()
-		return call(ctx, s)
+		return c.operate(func(s Session) error { return call(ctx, s) })
 	})
+}
+
+// operate makes calls in a session of an operator, which ends with them.
+func (c *Coordinator) operate(call func(Session) error) error {
+	s, err := c.store.Open("", c.usualTTL(), visitRoom)
+	if err != nil {
+		return err
+	}
+	defer s.End()
+	return call(s)
 }
 
 // List implements [coord.Admin].
@@ -169,12 +167,9 @@ func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
 			return err
 		}
 		unreadable = l.Unreadable
-		owned := map[int]bool{}
-		for _, id := range l.Owned {
-			owned[id] = true
-		}
 		for _, slot := range l.Slots {
-			slots = append(slots, slot.Listed(l.Meta.Record, owned[slot.Worker]))
+			_, owned := slices.BinarySearch(l.Owned, slot.Worker)
+			slots = append(slots, slot.Listed(l.Meta.Record, owned))
 		}
 		return nil
 	})
