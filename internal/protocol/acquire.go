@@ -156,7 +156,7 @@ func (a *acquisition) round(ctx context.Context) (_ *View, err error) {
 func (a *acquisition) ask() Ask {
 	ask := Ask{Token: a.req.Token, Identity: a.req.Identity, Share: a.req.Workers}
 	if _, long := lifetime.Ahead(a.req, a.set.MaxHorizon); !long || a.detector.memory().meta.Nonce != "" {
-		ask.New = a.firstMeta(NewMeta(SpaceOf(a.req)), false)
+		ask = a.making(ask, NewMeta(SpaceOf(a.req)), false)
 	}
 	return ask
 }

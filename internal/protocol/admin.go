@@ -27,7 +27,7 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 		return fmt.Errorf("%w: Space: %w", coord.ErrInvalid, err)
 	}
 	return c.admin(ctx, "declare the namespace new", func(ctx context.Context, s Session, refused refusals) error {
-		sv, err := c.survey(ctx, s, Ask{New: c.firstMeta(meta, true)})
+		sv, err := c.survey(ctx, s, c.making(Ask{}, meta, true))
 		if err != nil {
 			return err
 		}
@@ -83,10 +83,7 @@ func (c *Coordinator) changeFloor(ctx context.Context, what string, clock func(s
 		if c.detector.memory().lost != "" && meta.Loss.Nonce == sv.Meta.Record.Loss.Nonce {
 			// What was noticed goes on record first: under a floor that is higher, nothing else
 			// tells how far the windows reach that were lost.
-			if err := c.heal(ctx, s, 0); err != nil {
-				return err
-			}
-			return errAgain
+			return cmp.Or(c.heal(ctx, s, 0), errAgain)
 		}
 		if floor = Time(meta.Scale().Micro(meta.Floor)); meta == sv.Meta.Record {
 			return nil

@@ -56,23 +56,12 @@ func (c Candidate) Granted(meta Meta, req coord.Request, now int64) Slot {
 // in which a ticket tries them: from its own place round the ring. Tickets are
 // numbered without gaps, so simultaneous starters begin at different places, and
 // what was freed last comes last. Owned is in ascending order; tickets are 0 or more.
-func FreeFrom(share coord.Range, owned []int, ticket int64, n int) []int {
-	if share.Count <= 0 {
-		return nil
-	}
-	var free []int
-	start := share.First + int(ticket%int64(share.Count))
-	run := func(from, to int) {
-		i, _ := slices.BinarySearch(owned, from)
-		for id := from; id < to && len(free) < n; id++ {
-			if i < len(owned) && owned[i] == id {
-				i++
-				continue
-			}
+func FreeFrom(share coord.Range, owned []int, ticket int64, n int) (free []int) {
+	for i := int64(0); i < int64(share.Count) && len(free) < n; i++ {
+		id := share.First + int((ticket+i)%int64(share.Count))
+		if _, held := slices.BinarySearch(owned, id); !held {
 			free = append(free, id)
 		}
 	}
-	run(start, share.First+share.Count)
-	run(share.First, start)
 	return free
 }

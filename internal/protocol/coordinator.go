@@ -132,9 +132,7 @@ func (c *Coordinator) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, t := range c.tenants {
-		if t.idle != nil {
-			t.idle.Stop()
-		}
+		t.idle.Stop()
 	}
 	return nil
 }
@@ -191,9 +189,6 @@ func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, 
 		}
 	}
 	at, began := c.detector.memory(), lifetime.Now()
-	if ask.New != nil {
-		ask.Again = func(now, floor int64) Meta { return c.madeFrom(ask.New(now), now, floor) }
-	}
 	sv, err := s.Survey(ctx, ask)
 	if err != nil {
 		return nil, err
@@ -222,44 +217,34 @@ func (c *Coordinator) madeAgain(meta Meta) {
 	log.Error("the namespace was gone; it is made again, and nothing is granted until the windows that may be lost with it are over")
 }
 
-// firstMeta returns the record of a namespace that has to be made, see [Ask]. If this
-// coordinator remembers the namespace, it has not been new but lost; and unless it is declared
-// new, it may be, in a back end that forgets.
-func (c *Coordinator) firstMeta(meta Meta, declared bool) func(now int64) Meta {
-	return func(now int64) Meta {
-		m, at := c.detector.memory(), ClockForFloor(c.now(), now, c.set.SkewBound)
+// making asks for a survey that makes the namespace if it is not there, with a record. If this
+// coordinator remembers the namespace, or slots of it are there, it has not been new but lost; and
+// unless it is declared new, it may be, in a back end that forgets.
+func (c *Coordinator) making(ask Ask, meta Meta, declared bool) Ask {
+	ask.Again = func(now, floor int64) Meta {
+		m, at, l := c.detector.memory(), ClockForFloor(c.now(), now, c.set.SkewBound), c.limits()
 		switch known := m.meta; {
 		case known.Nonce != "":
 			if known.Fingerprint == meta.Fingerprint {
 				meta = known
 			}
 			meta.Nonce = rand.Text()
-			meta = meta.AfterLoss(known, at, c.limits())
-			meta.Loss.Nonce = cmp.Or(m.drawn.Nonce, meta.Loss.Nonce)
+			meta = meta.AfterLoss(known, at, l)
+			meta.Loss.Nonce = cmp.Or(m.drawn, meta.Loss.Nonce)
 		case c.set.Forgets && !declared:
-			meta = meta.afterBirth(at, c.limits())
+			meta = meta.afterBirth(at, l)
+		case floor != noSlots:
+			meta = meta.AfterLoss(Meta{}, at, l)
 		}
+		meta.Floor = max(meta.Floor, floor)
 		return meta
 	}
-}
-
-// askAgain asks for a survey that makes the namespace again if this coordinator remembers it.
-func (c *Coordinator) askAgain() (ask Ask) {
-	if known := c.detector.memory().meta; known.Nonce != "" {
-		ask.New = c.firstMeta(known, false)
-	}
+	ask.New = func(now int64) Meta { return ask.Again(now, noSlots) }
 	return ask
 }
 
-// madeFrom is the record of a namespace that was lost while its slots were not: they tell
-// the floor. Whatever else was known of it, nothing says that windows were not lost too.
-func (c *Coordinator) madeFrom(meta Meta, now, floor int64) Meta {
-	if meta.Loss.Nonce == "" {
-		meta = meta.AfterLoss(Meta{}, ClockForFloor(c.now(), now, c.set.SkewBound), c.limits())
-	}
-	meta.Floor = max(meta.Floor, floor)
-	return meta
-}
+// noSlots is the floor that no slots tell.
+const noSlots = -1
 
 // look reads a view in a session, and takes note of what it shows. Mine is what was confirmed
 // of it before; nil: nothing.

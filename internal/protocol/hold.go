@@ -43,11 +43,8 @@ func (c *Coordinator) hold(ctx context.Context, g coord.Grant, token string) (*h
 	}
 	if h.known = known; known != nil {
 		slot, h.extent = known.Slot.Record, known.extent
-	} else if err := c.operate(func(s Session) error { // the grant has come alone: the slot tells how long its lease lasts
-		v, err := c.look(ctx, s, g.WorkerID, "", nil)
-		if err == nil {
-			slot = v.Slot.Record
-		}
+	} else if err := c.operate(func(s Session) (err error) {
+		slot, err = c.meet(ctx, s, g.WorkerID)
 		return err
 	}); err != nil {
 		return nil, err
@@ -55,6 +52,20 @@ func (c *Coordinator) hold(ctx context.Context, g coord.Grant, token string) (*h
 	var err error
 	h.t, err = c.enter(token, cmp.Or(slot.Lease(), c.usualTTL()), visitRoom)
 	return h, err
+}
+
+// meet returns the slot of a grant that has come alone, which tells how long its lease lasts. A
+// survey tells first whether the back end is the one in which the grant was made: who has come
+// just now knows no other.
+func (c *Coordinator) meet(ctx context.Context, s Session, worker int) (Slot, error) {
+	if _, err := c.survey(ctx, s, Ask{Share: coord.Range{First: worker, Count: 1}}); err != nil {
+		return Slot{}, err
+	}
+	v, err := c.look(ctx, s, worker, "", nil)
+	if err != nil {
+		return Slot{}, err
+	}
+	return v.Slot.Record, nil
 }
 
 // grant returns the last stored piece as a grant.

@@ -18,7 +18,7 @@ import (
 type memory struct {
 	losses  int64  // how many were noticed; views and answers are of the time between two
 	lost    string // what shows one that is not dealt with; empty: there is none
-	drawn   Loss   // how that will be on record, from when it was noticed on
+	drawn   string // the nonce that its record will have
 	lineage string
 	number  int64 // the highest
 	seen    int64 // when, in microseconds since 1970
@@ -80,17 +80,17 @@ func proof(at memory, a answer) string {
 // process has seen. It is this loss if this process has put it there, or if it was found
 // after all that this process has seen: a backup may hold the record of an older one. That
 // of a namespace which was made because none was there says only that it may be lost.
-func remedy(m memory, a answer, driver Limits) (next Meta, settled bool) {
+func remedy(m memory, a answer, now int64, driver Limits) (next Meta, settled bool) {
 	stored, l := a.meta.Record, m.limits(driver)
-	mine := stored.Loss.Nonce != "" && stored.Loss.Nonce == m.drawn.Nonce
+	mine := stored.Loss.Nonce != "" && stored.Loss.Nonce == m.drawn
 	found := mine || stored.Settles(m.meta.Loss.Nonce, m.seen, l)
 	switch {
 	case !found || a.foreign() || stored.lacks(m.meta):
-		stored = stored.AfterLoss(m.meta, m.drawn.Found, l)
+		stored = stored.AfterLoss(m.meta, now, l)
 	case mine || !stored.Born():
 		return stored, true
 	}
-	stored.Loss.Nonce = m.drawn.Nonce
+	stored.Loss.Nonce = m.drawn
 	return stored, false
 }
 
@@ -126,7 +126,7 @@ func (d *detector) learn(at memory, a answer, now int64) (losses int64) {
 	}
 	if why := proof(at, a); why != "" {
 		d.m.losses++
-		d.m.lost, d.m.drawn = why, Loss{Nonce: rand.Text()}
+		d.m.lost, d.m.drawn = why, rand.Text()
 	}
 	there, known := a.meta != nil && a.meta.There(), d.m.meta.Nonce != ""
 	switch {
@@ -137,7 +137,7 @@ func (d *detector) learn(at memory, a answer, now int64) (losses int64) {
 		return at.losses
 	case there && known && a.meta.Record.Loss.Nonce != d.m.meta.Loss.Nonce:
 		// One that was dealt with before this process has noticed it.
-		if _, settled := remedy(d.m, a, d.limits); settled {
+		if _, settled := remedy(d.m, a, now, d.limits); settled {
 			d.begin(a, now)
 			return d.m.losses
 		}
@@ -150,17 +150,6 @@ func (d *detector) learn(at memory, a answer, now int64) (losses int64) {
 		d.m.meta, d.m.version = a.meta.Record, a.meta.Version
 	}
 	return d.m.losses
-}
-
-// noticed returns what was seen, with the time at which the loss was noticed that is not
-// dealt with: now, if nobody has asked before.
-func (d *detector) noticed(now int64) memory {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.m.lost != "" && d.m.drawn.Found == 0 {
-		d.m.drawn.Found = now
-	}
-	return d.m
 }
 
 // deal notes that a loss is dealt with, by what is stored now, and returns after how many
@@ -208,7 +197,11 @@ func (c *Coordinator) heal(ctx context.Context, s Session, now int64) error {
 // raise makes one attempt at raising the floor. It does nothing if somebody else has
 // raised it for what this process has noticed.
 func (c *Coordinator) raise(ctx context.Context, s Session, now int64, refused refusals) error {
-	sv, err := c.survey(ctx, s, c.askAgain())
+	ask := Ask{}
+	if known := c.detector.memory().meta; known.Nonce != "" {
+		ask = c.making(ask, known, false) // again
+	}
+	sv, err := c.survey(ctx, s, ask)
 	if err != nil || sv.Made { // if it was made with a floor, nothing is to be raised any more
 		return err
 	}
@@ -222,12 +215,12 @@ func (c *Coordinator) raise(ctx context.Context, s Session, now int64, refused r
 	case err != nil: // what this process has noticed may be known to nobody else
 		c.log.Warn("the floor is raised by the back end's clock, as this machine's differs", "namespace", c.set.Namespace, "error", err)
 	}
-	m, a := c.detector.noticed(now), answer{Position: sv.Position, origin: sv.Origin, meta: &sv.Meta}
+	m, a := c.detector.memory(), answer{Position: sv.Position, origin: sv.Origin, meta: &sv.Meta}
 	if m.lost == "" { // another call has dealt with it
 		return nil
 	}
-	m.drawn.Found = now // more may be lost since it was noticed, if this process was stopped
-	next, settled := remedy(m, a, c.detector.limits)
+	// By the clock of now: more may be lost since it was noticed, if this process was stopped.
+	next, settled := remedy(m, a, now, c.detector.limits)
 	if !settled {
 		out, err := c.replaceMeta(ctx, s, sv, Change{Meta: &next, Settle: true}, refused)
 		if err != nil || !out.Done {

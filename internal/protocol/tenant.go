@@ -17,7 +17,6 @@ type tenant struct {
 	session Session
 	users   int // calls that are under way
 	idle    *time.Timer
-	gone    bool
 
 	view   *View   // what is stored, as was seen last; nil: it is not known, or nothing is held
 	unsure bool    // there was a change since, and what became of it is not known
@@ -36,11 +35,18 @@ func (c *Coordinator) enter(token string, ttl time.Duration, workers int) (*tena
 	if err := c.reopen(t); err != nil {
 		return nil, err
 	}
-	c.tenants[token] = t
-	t.users++
-	if t.idle != nil {
-		t.idle.Stop()
+	if t.idle == nil {
+		t.idle = time.AfterFunc(t.ttl, func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if t.users == 0 {
+				c.evict(t)
+			}
+		})
 	}
+	t.idle.Stop()
+	t.users++
+	c.tenants[token] = t
 	return t, nil
 }
 
@@ -64,17 +70,11 @@ func (c *Coordinator) leave(t *tenant) {
 	if t.users--; t.users > 0 {
 		return
 	}
-	if t.gone {
+	if c.tenants[t.token] != t {
 		t.session.End() // another call may have opened it since
 		return
 	}
-	t.idle = time.AfterFunc(t.ttl, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if t.users == 0 {
-			c.evict(t)
-		}
-	})
+	t.idle.Reset(t.ttl)
 }
 
 // drop ends a tenant: what it holds is free, or somebody else's.
@@ -86,13 +86,7 @@ func (c *Coordinator) drop(t *tenant) {
 
 // evict is drop for who holds mu.
 func (c *Coordinator) evict(t *tenant) {
-	if t.gone {
-		return
-	}
-	t.gone = true
-	if t.idle != nil {
-		t.idle.Stop()
-	}
+	t.idle.Stop()
 	if c.tenants[t.token] == t {
 		delete(c.tenants, t.token)
 	}
