@@ -162,10 +162,11 @@ func (w *world) witnessed(p *process, deleted bool) {
 			w.noticed++
 			return
 		}
-		answered := p.sight().history == w.history
-		if !deleted && answered && w.server.Number() >= saw {
-			shown = shown || p.sight().number < saw
-			break
+		if p.sight().history != w.history || deleted {
+			continue
+		}
+		if shown = shown || p.sight().number < saw; !shown && w.server.Number() >= saw {
+			break // nothing shows it any more
 		}
 	}
 	if off := time.Duration(p.clock.off.Load()) * time.Microsecond; shown && p.sight().history == w.history && !(w.server.Strict && off.Abs() > skewBound) {
