@@ -17,25 +17,34 @@ import (
 const visitRoom = 1 << 20
 
 // Init implements [coord.Admin]. A namespace need not be declared before it is used: one
-// that was never seen is taken to be new.
+// that was never seen is taken to be new. The record of one that is there stays as it is,
+// because a floor is never lowered, but for one that is there because nobody knew whether the
+// namespace is new.
 func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 	if err := lifetime.CheckDeclared(space.MaxHorizon, c.rules(), c.set.ShortOnly); err != nil {
 		return err
 	}
-	meta := NewMeta(space)
-	if err := meta.Check(); err != nil {
+	fresh := NewMeta(space)
+	if err := fresh.Check(); err != nil {
 		return fmt.Errorf("%w: Space: %w", coord.ErrInvalid, err)
 	}
 	return c.admin(ctx, "declare the namespace new", func(ctx context.Context, s Session, refused refusals) error {
-		sv, err := c.survey(ctx, s, c.making(Ask{}, meta, true))
+		sv, err := c.survey(ctx, s, c.making(Ask{}, fresh, true))
 		if err != nil {
 			return err
 		}
-		change, err := planInit(sv, c.set.Namespace, space, c.set.MaxHorizon)
-		if err != nil {
-			return err
+		meta := sv.Meta.Record
+		switch {
+		case meta.Fingerprint != space.Fingerprint:
+			return &coord.LayoutMismatchError{Namespace: c.set.Namespace, Stored: meta.Fingerprint, Wanted: space.Fingerprint}
+		case meta.MaxHorizon != space.MaxHorizon.Milliseconds():
+			return fmt.Errorf("%w: namespace %q is declared with a longest horizon of %v, and it is to be declared with %v; that is fixed: use the stored one, or declare another namespace, which can follow this one",
+				coord.ErrInvalid, c.set.Namespace, meta.Horizon(c.set.MaxHorizon), max(space.MaxHorizon, c.set.MaxHorizon))
+		case sv.Slots > 0:
+			return fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use another namespace", coord.ErrInvalid)
 		}
-		return done(c.replaceMeta(ctx, s, sv, change, refused))
+		meta = meta.declaredNew()
+		return done(c.replaceMeta(ctx, s, sv, Change{Meta: &meta, Unused: true, Settle: true}, refused))
 	})
 }
 

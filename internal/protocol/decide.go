@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/unalike-id/unalike/coord"
 )
@@ -57,24 +56,6 @@ func planRetire(v *View, worker int, now int64) (_ Change, already bool, _ error
 	return change, false, nil
 }
 
-// planInit returns the change that declares a namespace new. Its record stays as it is,
-// because a floor is never lowered, but for one that is there because nobody knew whether
-// the namespace is new. MaxHorizon is the driver's.
-func planInit(sv *Survey, namespace string, space coord.Space, maxHorizon time.Duration) (Change, error) {
-	meta := sv.Meta.Record
-	switch {
-	case meta.Fingerprint != space.Fingerprint:
-		return Change{}, &coord.LayoutMismatchError{Namespace: namespace, Stored: meta.Fingerprint, Wanted: space.Fingerprint}
-	case meta.MaxHorizon != space.MaxHorizon.Milliseconds():
-		return Change{}, fmt.Errorf("%w: namespace %q is declared with a longest horizon of %v, and it is to be declared with %v; that is fixed: use the stored one, or declare another namespace, which can follow this one",
-			coord.ErrInvalid, namespace, meta.Horizon(maxHorizon), max(space.MaxHorizon, maxHorizon))
-	case sv.Slots > 0:
-		return Change{}, fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use another namespace", coord.ErrInvalid)
-	}
-	meta = meta.declaredNew()
-	return Change{Meta: &meta, Unused: true, Settle: true}, nil
-}
-
 // refusals are what changes took to be stored that were refused in one call. As everybody who
 // comes between changes that, none is refused twice.
 type refusals map[refusal]bool
@@ -113,13 +94,6 @@ func (v *View) holds(g coord.Grant) bool {
 func (v *View) released(g coord.Grant) bool {
 	slot := v.Slot.Record
 	return slot.Token == "" && slot.Generation == g.Generation && !slot.Retired
-}
-
-// exceeds reports whether what is stored is more than a grant says, and needs nothing
-// besides: a renewal was done without the holder's learning of it.
-func (v *View) exceeds(g coord.Grant) bool {
-	slot := v.Slot.Record
-	return slot.NotAfter > g.NotAfter && max(slot.NotBefore, v.Meta.Record.Floor) <= g.NotAfter
 }
 
 // same reports whether two views are of the same state.

@@ -69,10 +69,13 @@ func (c *Coordinator) renew(ctx context.Context, what string, g coord.Grant, tok
 }
 
 // suffices reports whether there is no time for as much again as looking took, and what
-// is stored does for now.
+// is stored does for now: a renewal was done of which the holder did not learn, and the window
+// goes on without a gap.
 func (r *renewal) suffices(ctx context.Context) bool {
 	end, ok := ctx.Deadline()
-	return ok && r.took > 0 && lifetime.Until(end) < r.took+r.took/2 && r.token == r.g.Token && r.s.Holds(r.v) && r.v.exceeds(r.g)
+	slot := r.v.Slot.Record
+	return ok && r.took > 0 && lifetime.Until(end) < r.took+r.took/2 && r.token == r.g.Token && r.s.Holds(r.v) &&
+		slot.NotAfter > r.g.NotAfter && max(slot.NotBefore, r.v.Meta.Record.Floor) <= r.g.NotAfter
 }
 
 // turn makes the change, and looks what happened if that is not clear.
