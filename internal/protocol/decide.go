@@ -58,15 +58,7 @@ func planRetire(v *View, worker int, now int64) (_ Change, already bool, _ error
 
 // refusals are what changes took to be stored that were refused in one call. As everybody who
 // comes between changes that, none is refused twice.
-type refusals map[refusal]bool
-
-type refusal struct {
-	conflict       Conflict
-	meta           int64
-	worker         int
-	slotMade, slot int64
-	last           int
-}
+type refusals map[string]bool
 
 // damage returns the error of a change that was refused before for the same: something else has
 // changed what belongs to it. Last is the worker ID that the identity of a new grant had last.
@@ -74,9 +66,9 @@ func (r refusals) damage(c Change, out Outcome, last int) error {
 	if out.Damage == nil {
 		return nil
 	}
-	this := refusal{conflict: out.Conflict, meta: c.Before.Meta.Version, worker: -1, last: last}
-	if out.Conflict == ConflictSlot {
-		this.worker, this.slotMade, this.slot = c.Worker(), c.Before.Slot.Made, c.Before.Slot.Version
+	this := fmt.Sprint(c.Before.Meta.Version, last)
+	if slot := c.Before.Slot; out.Conflict == ConflictSlot {
+		this = fmt.Sprint("slot", this, c.Worker(), slot.Made, slot.Version)
 	}
 	if r[this] {
 		return out.Damage
