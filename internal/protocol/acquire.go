@@ -19,26 +19,68 @@ const probes = 32
 // acquisition is one call of Acquire.
 type acquisition struct {
 	*Coordinator
-	req    coord.Request
-	t      *tenant
-	s      Session             // of the last round
-	asked  int64               // the caller's clock at the begin, in microseconds since 1970
-	began  time.Time           // monotonic
-	slots  map[int]Entry[Slot] // those that were looked at
-	unfit  []int               // worker IDs that are free and cannot be granted
-	why    error               // the first of them cannot
-	failed map[refusal]bool    // what was refused
+	req     coord.Request
+	t       *tenant
+	asked   int64     // the caller's clock at the begin, in microseconds since 1970
+	began   time.Time // monotonic
+	refused refusals
 
-	declared bool  // that the namespace allows a window as long was looked at
-	listed   *Meta // what that showed, which the detector may not know; nil: nothing
+	s     Session             // of the last round
+	sv    *Survey             // of the last round
+	used  bool                // a grant was tried by it
+	slots map[int]Entry[Slot] // those that were looked at
+	unfit []int               // worker IDs that are free and cannot be granted
+	why   error               // the first of them cannot
 }
 
-// refusal is what a grant took to be stored when it was refused. As everybody who comes
-// between changes that, none is made twice.
-type refusal struct {
-	worker, last         int
-	conflict             Conflict
-	meta, slotMade, slot int64
+// Acquire implements [coord.Coordinator].
+func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
+	if err := c.checkRequest(req); err != nil {
+		return coord.Grant{}, err
+	}
+	var g coord.Grant
+	err := c.life.Do(ctx, "acquire a worker ID", func(ctx context.Context) (err error) {
+		g, err = c.acquire(ctx, req)
+		return err
+	})
+	return g, err
+}
+
+func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
+	t, err := c.enter(req.Token, req.TTL, req.Capacity)
+	if err != nil {
+		return coord.Grant{}, err
+	}
+	defer c.leave(t)
+	a := &acquisition{Coordinator: c, req: req, t: t, asked: c.now() + c.callersAhead(req), began: lifetime.Now(), refused: refusals{}}
+	for n := 0; ; n++ {
+		v, err := a.round(ctx)
+		if err == nil {
+			c.adopt(t, v, nil)
+			return v.grant(), nil
+		}
+		if outlived(ctx, a.s, err) {
+			err = fmt.Errorf("%w: %w", errAgain, err)
+		}
+		if errors.Is(err, errAgain) {
+			ended := a.pause(ctx, n)
+			if ended == nil {
+				continue
+			}
+			err = fmt.Errorf("%w (%w)", ended, err)
+		}
+		// What the token holds is not touched by a request that fails. Otherwise the session
+		// is kept for one TTL, so that the same token can go on from here.
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if coord.Permanent(err) && t.view == nil {
+			c.evict(t)
+		}
+		if ctx.Err() != nil && !a.used {
+			t.survey = a.sv // for the next call with this token, as this one gets no further
+		}
+		return coord.Grant{}, err
+	}
 }
 
 // staleRequest is how much later than it was made a request may arrive here, on a
@@ -61,146 +103,87 @@ func (c *Coordinator) callersAhead(req coord.Request) int64 {
 // window no other one than was asked for.
 func (a *acquisition) clock() int64 { return a.asked + lifetime.Since(a.began).Microseconds() }
 
-func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
-	t, err := c.enter(req.Token, req.TTL, req.Capacity)
-	if err != nil {
-		return coord.Grant{}, err
-	}
-	defer c.leave(t)
-	a := &acquisition{Coordinator: c, req: req, t: t, asked: c.now() + c.callersAhead(req), began: lifetime.Now(), failed: map[refusal]bool{}}
-	for n := 0; ; n++ {
-		v, err := a.round(ctx)
-		if ctx.Err() == nil {
-			a.keep(nil)
-		}
-		switch {
-		case err == nil:
-			c.adopt(t, v, nil)
-			return v.grant(), nil
-		case ctx.Err() == nil && a.outlived(err):
-			err = fmt.Errorf("%w: %w", errAgain, err)
-		}
-		if errors.Is(err, errAgain) {
-			ended := a.pause(ctx, n)
-			if ended == nil {
-				continue
-			}
-			err = fmt.Errorf("%w (%w)", ended, err)
-		}
-		// What the token holds is not touched by a request that fails. Otherwise the session
-		// is kept for one TTL, so that the same token can go on from here.
-		if coord.Permanent(err) && c.newest(t, nil) == nil {
-			c.drop(t)
-		}
-		return coord.Grant{}, err
-	}
-}
-
-// keep remembers a survey for the next call with the same token.
-func (a *acquisition) keep(sv *Survey) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.t.survey = sv
-}
-
-// outlived reports whether the session has ended for a reason that another one need not
-// have, and opens that.
-func (a *acquisition) outlived(err error) bool {
-	why := a.s.Over()
-	return why != nil && !coord.Permanent(why) && !coord.Permanent(err)
-}
-
 // round makes one attempt, from the first call to the last.
-func (a *acquisition) round(ctx context.Context) (*View, error) {
+func (a *acquisition) round(ctx context.Context) (_ *View, err error) {
 	a.mu.Lock()
-	err := a.reopen(a.t)
-	s, sv := a.t.session, a.t.survey
-	a.s = s
-	a.t.survey = nil
+	err = a.reopen(a.t)
+	a.s, a.sv, a.used, a.t.survey = a.t.session, a.t.survey, false, nil
 	a.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	if err := a.readDeclared(ctx, s); err != nil {
-		return nil, err
-	}
-	if sv == nil || !a.detector.sound(sv.losses) || lifetime.Since(sv.ended) >= a.req.TTL {
-		if sv, err = a.survey(ctx, s, a.ask()); err != nil {
+	if a.sv == nil || !a.detector.sound(a.sv.losses) || lifetime.Since(a.sv.ended) >= a.req.TTL {
+		if a.sv, err = a.survey(ctx, a.s, a.ask()); err != nil {
 			return nil, err
 		}
 	}
-	if sv.Meta.Record.Fingerprint != a.req.Fingerprint {
-		return nil, &coord.LayoutMismatchError{Namespace: a.set.Namespace, Stored: sv.Meta.Record.Fingerprint, Wanted: a.req.Fingerprint}
-	}
-	next := planAcquisition(sv, a.req, a.detector.memory().lost != "")
-	switch next {
-	case stepRaise:
-		return nil, cmp.Or(a.heal(ctx, s, a.clock()), errAgain)
-	case stepPick: // with a wrong clock, a window would reach far into the future
-		if reach := a.Coordinator.reach(s, sv.Meta.Record); sv.Meta.Record.tooFar(reach) && !sv.Meta.Record.Closed() {
-			return nil, sv.Meta.Record.Quarantined(a.set.Namespace, reach)
+	free := a.sv.Worker < 0 && len(a.sv.Owned) < a.req.Workers.Count
+	switch meta := a.sv.Meta.Record; {
+	case !a.sv.Meta.There():
+		return nil, a.checkDeclared(a.req, a.sv.Meta)
+	case meta.Fingerprint != a.req.Fingerprint:
+		return nil, &coord.LayoutMismatchError{Namespace: a.set.Namespace, Stored: meta.Fingerprint, Wanted: a.req.Fingerprint}
+	case a.detector.memory().lost != "":
+		return nil, cmp.Or(a.heal(ctx, a.s, a.clock()), errAgain)
+	case free: // with a wrong clock, a window would reach far into the future
+		if reach := a.reach(a.s, meta); meta.Closed() || meta.tooFar(reach) {
+			return nil, meta.Quarantined(a.set.Namespace, reach)
 		}
-		clock := sv.during(a.clock())
-		if err := a.checkClock(sv, clock); err != nil {
+		clock := a.sv.during(a.clock())
+		if err := a.checkClock(a.sv, clock); err != nil {
 			return nil, err
 		}
-		if err := a.awaitLife(ctx, s, sv, clock); err != nil {
+		if err := a.awaitLife(ctx, a.s, a.sv, clock); err != nil {
 			return nil, err
 		}
 	}
 	// Not before: who asks for too much may be the only one who knows what was lost, and then
 	// the namespace is declared again with it.
-	if err := a.checkDeclared(a.req, sv.Meta); err != nil {
+	if err := a.checkDeclared(a.req, a.sv.Meta); err != nil {
 		return nil, err
 	}
-	a.keep(sv) // for the next call with this token, if this one gets no further
-	switch next {
-	case stepAgain:
-		return a.regrant(ctx, s, sv.Worker)
-	case stepFull:
-		return nil, a.full(ctx, s, sv)
+	switch {
+	case a.sv.Worker >= 0:
+		return a.regrant(ctx, a.sv.Worker)
+	case !free:
+		return nil, a.full(ctx)
 	}
-	return a.pick(ctx, s, sv)
+	return a.pick(ctx)
 }
 
-// ask says what an acquisition's survey is to read.
+// ask says what an acquisition's survey is to read. Who asks for a long window makes no
+// namespace, which would not be declared with it, but the one again that is remembered.
 func (a *acquisition) ask() Ask {
-	return Ask{Token: a.req.Token, Identity: a.req.Identity, Share: a.req.Workers, New: a.firstMeta(NewMeta(SpaceOf(a.req)), a.listed, false)}
+	ask := Ask{Token: a.req.Token, Identity: a.req.Identity, Share: a.req.Workers}
+	if _, long := lifetime.Ahead(a.req, a.set.MaxHorizon); !long || a.detector.memory().meta.Nonce != "" {
+		ask = a.making(ask, NewMeta(SpaceOf(a.req)), false)
+	}
+	return ask
 }
 
-// pick looks at free worker IDs, some at a time, until one can be granted. The error is
-// that of the first if none of them can.
-func (a *acquisition) pick(ctx context.Context, s Session, sv *Survey) (*View, error) {
-	if last, ok := a.last(sv); ok {
-		if v, err := a.take(ctx, s, sv, []Candidate{last}); !errors.Is(err, errTaken) && !errors.Is(err, errUnfit) {
+// pick looks at free worker IDs, some at a time, until one can be granted: at first that
+// which the identity had last, if the survey has read its slot and its window opens in time.
+// The error is that of the first if none of them can.
+func (a *acquisition) pick(ctx context.Context) (*View, error) {
+	if last := (Candidate{a.sv.Last, a.sv.LastSlot.Record}); a.sv.LastSlot.There() && a.lastIsFree() && a.fits(last) {
+		a.slots = map[int]Entry[Slot]{last.ID: a.sv.LastSlot}
+		if v, err := a.take(ctx, []Candidate{last}); !errors.Is(err, errTaken) {
 			return v, err
 		}
 	}
 	for {
-		free := a.choose(sv)
+		free := a.choose()
 		if len(free) == 0 {
-			return nil, cmp.Or(a.why, sv.Why)
+			return nil, cmp.Or(a.why, a.sv.Why)
 		}
-		all, err := a.probe(ctx, s, free)
-		if err != nil {
+		usable, err := a.probe(ctx, free)
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		usable, err := Rank(all, sv.Meta.Record, a.req, a.reach(sv.Meta.Record))
-		if errors.Is(err, coord.ErrNamespaceClosed) {
-			return nil, err
-		}
-		for _, cand := range all {
-			if !slices.ContainsFunc(usable, func(c Candidate) bool { return c.ID == cand.ID }) {
-				a.reject(cand.ID, err)
-			}
-		}
-		if len(usable) == 0 {
+		case len(usable) == 0:
 			continue
 		}
-		v, err := a.take(ctx, s, sv, usable)
-		if errors.Is(err, errUnfit) {
-			continue
-		}
+		v, err := a.take(ctx, usable)
 		if errors.Is(err, errTaken) {
 			err = errAgain
 		}
@@ -208,42 +191,28 @@ func (a *acquisition) pick(ctx context.Context, s Session, sv *Survey) (*View, e
 	}
 }
 
-// last returns what the identity held last, if its slot was read with the survey, nobody
-// holds it and its window opens in time.
-func (a *acquisition) last(sv *Survey) (Candidate, bool) {
-	if !sv.LastSlot.There() || sv.Last < 0 {
-		return Candidate{}, false
-	}
-	cand := Candidate{ID: sv.Last, Slot: sv.LastSlot.Record}
-	a.slots = map[int]Entry[Slot]{sv.Last: sv.LastSlot}
-	return cand, a.free(sv, sv.Last) && a.fits(cand, sv.Meta.Record)
-}
+// held are the worker IDs of the share that cannot be granted, in no order.
+func (a *acquisition) held() []int { return slices.Concat(a.sv.Owned, a.sv.Barred, a.unfit) }
 
-// free reports whether a worker ID of the share can be had.
-func (a *acquisition) free(sv *Survey, id int) bool {
-	_, owned := slices.BinarySearch(sv.Owned, id)
-	return !owned && id >= a.req.Workers.First && id-a.req.Workers.First < a.req.Workers.Count
+// lastIsFree reports whether the worker ID that the identity had last can be had.
+func (a *acquisition) lastIsFree() bool {
+	id, share := a.sv.Last, a.req.Workers
+	return id >= share.First && id-share.First < share.Count && !slices.Contains(a.held(), id)
 }
 
 // choose returns free worker IDs in the order in which they are to be looked at: the one
 // that the identity had last, and then those from the ticket on.
-func (a *acquisition) choose(sv *Survey) []int {
-	out := sv.Owned
-	if len(sv.Barred)+len(a.unfit) > 0 {
-		out = slices.Sorted(slices.Values(slices.Concat(sv.Owned, sv.Barred, a.unfit)))
-	}
-	ticket := sv.Begin - 1
+func (a *acquisition) choose() []int {
+	ticket := a.sv.Begin - 1
 	if ticket < 0 {
 		ticket = a.set.Random(math.MaxInt32) // any place to begin at is as good as another
 	}
-	free := FreeFrom(a.req.Workers, out, ticket, probes)
-	if sv.Last < 0 || !a.free(sv, sv.Last) || slices.Contains(out, sv.Last) {
+	free := FreeFrom(a.req.Workers, slices.Sorted(slices.Values(a.held())), ticket, probes)
+	if !a.lastIsFree() {
 		return free
 	}
-	if i := slices.Index(free, sv.Last); i >= 0 {
-		free = slices.Delete(free, i, i+1)
-	}
-	return slices.Insert(free, 0, sv.Last)
+	free = slices.DeleteFunc(free, func(id int) bool { return id == a.sv.Last })
+	return slices.Insert(free, 0, a.sv.Last)
 }
 
 // reject leaves a worker ID out for the rest of the call.
@@ -252,115 +221,93 @@ func (a *acquisition) reject(id int, why error) {
 	a.why = cmp.Or(a.why, why)
 }
 
-// reach is the tick beyond which no right clock can have pushed a window.
-func (a *acquisition) reach(meta Meta) int64 {
-	return meta.Ward(a.clock(), a.horizon(), a.set.SkewBound)
+// spoilt is reject for what belongs to a slot and is damaged.
+func (a *acquisition) spoilt(id int, why error) {
+	a.log.Error("a slot cannot be used, its worker ID is not granted", "namespace", a.set.Namespace, "worker_id", id, "error", why)
+	a.reject(id, why)
 }
 
-// probe reads the slots of free worker IDs. Those that cannot be read are left out.
-func (a *acquisition) probe(ctx context.Context, s Session, free []int) ([]Candidate, error) {
-	probed, err := s.Probe(ctx, free)
+// probe reads the slots of free worker IDs, and returns those that can be granted: first those
+// whose window opens in time, as they come, then the others by when they open.
+func (a *acquisition) probe(ctx context.Context, free []int) (usable []Candidate, _ error) {
+	probed, err := a.s.Probe(ctx, free)
 	if err != nil {
 		return nil, err
 	}
 	a.slots = make(map[int]Entry[Slot], len(free))
-	var all []Candidate
 	for i, id := range free {
-		if err := probed[i].Err; err != nil {
-			a.log.Error("a slot cannot be read, its worker ID is not granted", "namespace", a.set.Namespace, "worker_id", id, "error", err)
-			a.reject(id, err)
-			continue
-		}
+		cand := Candidate{id, probed[i].Slot.Record}
 		a.slots[id] = probed[i].Slot
-		all = append(all, Candidate{ID: id, Slot: probed[i].Slot.Record})
+		if err := probed[i].Err; err != nil {
+			a.spoilt(id, err)
+		} else if err := a.unusable(cand); err != nil {
+			a.reject(id, err)
+		} else {
+			usable = append(usable, cand)
+		}
 	}
-	return all, nil
+	slices.SortStableFunc(usable, func(x, y Candidate) int { return cmp.Compare(a.late(x), a.late(y)) })
+	return usable, nil
 }
 
-var (
-	// errTaken says that somebody else was faster with every candidate.
-	errTaken = errors.New("the worker ID was taken meanwhile")
-	// errUnfit says that what belongs to the slots of all candidates is damaged.
-	errUnfit = errors.New("no slot can be used")
-)
+// unusable is [Candidate.Unusable] by the survey, and late is [Candidate.Late].
+func (a *acquisition) unusable(cand Candidate) error {
+	meta := a.sv.Meta.Record
+	return cand.Unusable(meta, a.req, meta.Ward(a.clock(), a.limits()))
+}
 
-// take grants the first of the candidates that is still free.
-func (a *acquisition) take(ctx context.Context, s Session, sv *Survey, candidates []Candidate) (*View, error) {
-	err := errUnfit
-	for len(candidates) > 0 {
-		cand := candidates[0]
-		v, out, failed := a.grant(ctx, s, sv, cand)
-		if failed != nil || v != nil {
-			return v, failed
-		}
-		switch planRefusal(out, sv.Meta, out.Damage != nil && a.again(sv, cand.ID, out.Conflict)) {
-		case reactLook:
-			return nil, errAgain
-		case reactFail:
-			return nil, out.Damage
-		case reactReject:
-			a.log.Error("a slot cannot be used, its worker ID is not granted", "namespace", a.set.Namespace, "worker_id", cand.ID, "error", out.Damage)
-			a.reject(cand.ID, out.Damage)
-		case reactSame:
-			// Somebody may have had it and given it back.
-			cand.Slot, a.slots[cand.ID] = out.Now.Slot.Record, out.Now.Slot
-			if a.fits(cand, sv.Meta.Record) {
-				candidates[0] = cand
-				continue
-			}
-			err = errTaken
-		case reactNext:
-			err = errTaken
-		}
-		candidates = candidates[1:]
-		a.shuffle(candidates, sv.Meta.Record.Floor)
-	}
-	return nil, err
+func (a *acquisition) late(cand Candidate) int64 {
+	return cand.Late(a.sv.Meta.Record.Floor, a.req.OpenBy)
 }
 
 // fits reports whether a candidate can be granted, and its window opens in time.
-func (a *acquisition) fits(cand Candidate, meta Meta) bool {
-	return cand.Unusable(meta, a.req, a.reach(meta)) == nil && cand.Late(meta.Floor, a.req.OpenBy) == 0
-}
+func (a *acquisition) fits(cand Candidate) bool { return a.unusable(cand) == nil && a.late(cand) == 0 }
 
-// again reports whether a grant was refused before that took the same to be stored.
-func (a *acquisition) again(sv *Survey, id int, conflict Conflict) bool {
-	this := refusal{worker: -1, last: sv.Last, conflict: conflict, meta: sv.Meta.Version}
-	if conflict == ConflictSlot {
-		this.worker, this.slotMade, this.slot = id, a.slots[id].Made, a.slots[id].Version
-	}
-	again := a.failed[this]
-	a.failed[this] = true
-	return again
-}
+// errTaken says that somebody else was faster with every candidate.
+var errTaken = errors.New("the worker ID was taken meanwhile")
 
-// shuffle reorders the candidates that open in time: whoever was faster goes on to the
-// next one, too.
-func (a *acquisition) shuffle(c []Candidate, floor int64) {
-	n := 0
-	for n < len(c) && c[n].Late(floor, a.req.OpenBy) == 0 {
-		n++
+// take grants the first of the candidates that is still free.
+func (a *acquisition) take(ctx context.Context, candidates []Candidate) (*View, error) {
+	for len(candidates) > 0 {
+		cand := candidates[0]
+		v, out, err := a.grant(ctx, cand)
+		if err != nil || v != nil {
+			return v, err
+		}
+		switch now := out.Now; {
+		case out.Damage != nil && out.Conflict == ConflictSlot:
+			a.spoilt(cand.ID, out.Damage)
+		case out.Damage != nil:
+			return nil, out.Damage
+		case out.Conflict != ConflictSlot, now != nil && now.Meta.Version != a.sv.Meta.Version:
+			return nil, errAgain // what the candidates were chosen by has changed
+		case now != nil && !now.Owned: // somebody had it and has given it back
+			cand.Slot, a.slots[cand.ID] = now.Slot.Record, now.Slot
+			if a.fits(cand) {
+				candidates[0] = cand
+				continue
+			}
+		}
+		candidates = candidates[1:]
 	}
-	for i := n - 1; i > 0; i-- {
-		j := a.set.Random(int64(i) + 1)
-		c[i], c[j] = c[j], c[i]
-	}
+	return nil, errTaken
 }
 
 // grant is the one atomic step. It returns what was granted, or what is in the way.
-func (a *acquisition) grant(ctx context.Context, s Session, sv *Survey, cand Candidate) (granted *View, _ Outcome, _ error) {
-	a.keep(nil) // it is used up
-	req := a.req
-	req.Until = a.clamped(s, sv.Meta.Record, req.Until)
+func (a *acquisition) grant(ctx context.Context, cand Candidate) (granted *View, _ Outcome, _ error) {
+	sv, req := a.sv, a.req
+	a.used = true
+	req.Until = a.clamped(a.s, sv.Meta.Record, req.Until)
 	slot := cand.Granted(sv.Meta.Record, req, a.clock())
-	out, unsound, err := a.commit(ctx, s, Change{
+	change := Change{
 		Before: &View{Meta: sv.Meta, Slot: a.slots[cand.ID], losses: sv.losses},
-		Slot:   &slot, Owner: OwnerTaken, Token: a.req.Token, Settle: sv.Origin == "",
-	}, nil)
+		Slot:   &slot, Owner: OwnerTaken, Token: req.Token, Settle: sv.Origin == "",
+	}
+	out, unsound, err := a.commit(ctx, a.s, change, nil)
 	switch {
 	case err != nil:
 		a.doubtful(a.t)
-		granted, err = a.resolve(ctx, s, err)
+		granted, err = a.resolve(ctx, err)
 		return granted, out, err
 	case unsound || out.Lapsed:
 		// What was granted may have to be given back. The next round raises the floor, if
@@ -369,40 +316,43 @@ func (a *acquisition) grant(ctx context.Context, s Session, sv *Survey, cand Can
 	case out.Done:
 		return out.Now, out, nil
 	}
+	out.Damage = a.refused.damage(change, out, sv.Last)
 	return nil, out, nil
 }
 
 // resolve looks what became of a grant whose answer was lost.
-func (a *acquisition) resolve(ctx context.Context, s Session, cause error) (*View, error) {
-	sv, err := a.survey(ctx, s, Ask{Token: a.req.Token, Share: a.req.Workers})
+func (a *acquisition) resolve(ctx context.Context, cause error) (*View, error) {
+	sv, err := a.survey(ctx, a.s, Ask{Token: a.req.Token, Share: a.req.Workers})
 	switch {
 	case err != nil:
 		return nil, unclear(cause, err) // the next call with this token finds out
 	case sv.Worker < 0:
 		return nil, cause // not done
 	}
-	return a.regrant(ctx, s, sv.Worker)
+	return a.regrant(ctx, sv.Worker)
 }
 
 // regrant returns the grant that the token holds already. If its lease has ended, the
 // next renewal puts that back.
-func (a *acquisition) regrant(ctx context.Context, s Session, worker int) (*View, error) {
-	v, err := a.look(ctx, s, worker, a.req.Token, nil)
+//
+// A grant whose window the floor has overtaken meanwhile may have been made when windows
+// were lost that it overlaps with. Who asks for it again has not used it, and is not to:
+// it is given back whole, because what is below the floor is over.
+func (a *acquisition) regrant(ctx context.Context, worker int) (*View, error) {
+	v, err := a.look(ctx, a.s, worker, a.req.Token, nil)
 	if err != nil {
 		return nil, err
 	}
-	granted, stray, giveBack := planAgain(v, a.req.Token)
-	switch {
-	case stray:
-		s.End()
-		return nil, errAgain
+	switch slot := v.Slot.Record; {
+	case slot.Token != a.req.Token: // somebody else was granted it, and the token's mark is in the way
+		a.s.End()
 	case !a.detector.sound(v.losses):
-		return nil, errAgain
-	case granted:
+	case slot.NotBefore >= v.Meta.Record.Floor:
 		return v, nil
-	}
-	if _, _, err := a.commit(ctx, s, giveBack, nil); err != nil {
-		return nil, err
+	default:
+		if _, _, err := a.commit(ctx, a.s, planRelease(v, v.grant(), slot.NotAfter), nil); err != nil {
+			return nil, err
+		}
 	}
 	return nil, errAgain
 }

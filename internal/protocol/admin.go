@@ -1,10 +1,12 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -15,25 +17,34 @@ import (
 const visitRoom = 1 << 20
 
 // Init implements [coord.Admin]. A namespace need not be declared before it is used: one
-// that was never seen is taken to be new.
+// that was never seen is taken to be new. The record of one that is there stays as it is,
+// because a floor is never lowered, but for one that is there because nobody knew whether the
+// namespace is new.
 func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 	if err := lifetime.CheckDeclared(space.MaxHorizon, c.rules(), c.set.ShortOnly); err != nil {
 		return err
 	}
-	meta := NewMeta(space)
-	if err := meta.Check(); err != nil {
+	fresh := NewMeta(space)
+	if err := fresh.Check(); err != nil {
 		return fmt.Errorf("%w: Space: %w", coord.ErrInvalid, err)
 	}
-	return c.admin(ctx, "declare the namespace new", func(ctx context.Context, s Session) error {
-		sv, err := c.survey(ctx, s, Ask{New: c.firstMeta(meta, nil, true)})
+	return c.admin(ctx, "declare the namespace new", func(ctx context.Context, s Session, refused refusals) error {
+		sv, err := c.survey(ctx, s, c.making(Ask{}, fresh, true))
 		if err != nil {
 			return err
 		}
-		change, err := planInit(sv, c.set.Namespace, space, c.set.MaxHorizon)
-		if err != nil {
-			return err
+		meta := sv.Meta.Record
+		switch {
+		case meta.Fingerprint != space.Fingerprint:
+			return &coord.LayoutMismatchError{Namespace: c.set.Namespace, Stored: meta.Fingerprint, Wanted: space.Fingerprint}
+		case meta.MaxHorizon != space.MaxHorizon.Milliseconds():
+			return fmt.Errorf("%w: namespace %q is declared with a longest horizon of %v, and it is to be declared with %v; that is fixed: use the stored one, or declare another namespace, which can follow this one",
+				coord.ErrInvalid, c.set.Namespace, meta.Horizon(c.set.MaxHorizon), max(space.MaxHorizon, c.set.MaxHorizon))
+		case sv.Slots > 0:
+			return fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use another namespace", coord.ErrInvalid)
 		}
-		return done(c.replaceMeta(ctx, s, sv, change))
+		meta = meta.declaredNew()
+		return done(c.replaceMeta(ctx, s, sv, Change{Meta: &meta, Unused: true, Settle: true}, refused))
 	})
 }
 
@@ -42,10 +53,9 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 // raise the floor again. If this machine's clock differs from the back end's, it is refused
 // with a [*coord.ClockSkewError].
 func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
-	clock := func(s Session, sv *Survey, now int64) (int64, error) { return c.floorClock(s, sv, now, true) }
-	return c.changeFloor(ctx, "raise the floor", clock, func(meta Meta, now int64) (Meta, error) {
+	return c.changeFloor(ctx, "raise the floor", c.floorClock, func(meta Meta, now int64) (Meta, error) {
 		if until.IsZero() {
-			return meta.AfterLoss(c.detector.memory().meta, now, c.horizon(), c.set.SkewBound), nil
+			return meta.AfterLoss(c.detector.memory().meta, now, c.limits()), nil
 		}
 		return meta.Quarantine(until)
 	})
@@ -54,16 +64,16 @@ func (c *Coordinator) Quarantine(ctx context.Context, until time.Time) (time.Tim
 // Lower implements [coord.Admin]. Clocks are compared as Quarantine does.
 func (c *Coordinator) Lower(ctx context.Context) (time.Time, error) {
 	return c.changeFloor(ctx, "lower the floor", c.lowerClock, func(meta Meta, now int64) (Meta, error) {
-		return meta.Lowered(now, c.horizon(), c.set.SkewBound)
+		return meta.Lowered(now, c.limits())
 	})
 }
 
-// changeFloor changes the namespace's record by an operator's wish and by a clock, and returns the floor
-// that holds then. Nothing is written if nothing changes, or if this machine's clock is
-// wrong.
+// changeFloor changes the namespace's record by an operator's wish and by a clock, and returns
+// the floor that holds then. Nothing is written if nothing changes, or if this machine's clock
+// is wrong.
 func (c *Coordinator) changeFloor(ctx context.Context, what string, clock func(s Session, sv *Survey, now int64) (int64, error), change func(meta Meta, now int64) (Meta, error)) (time.Time, error) {
 	var floor time.Time
-	err := c.admin(ctx, what, func(ctx context.Context, s Session) error {
+	err := c.admin(ctx, what, func(ctx context.Context, s Session, refused refusals) error {
 		sv, err := c.survey(ctx, s, Ask{})
 		if err != nil {
 			return err
@@ -82,21 +92,14 @@ func (c *Coordinator) changeFloor(ctx context.Context, what string, clock func(s
 		if c.detector.memory().lost != "" && meta.Loss.Nonce == sv.Meta.Record.Loss.Nonce {
 			// What was noticed goes on record first: under a floor that is higher, nothing else
 			// tells how far the windows reach that were lost.
-			if err := c.heal(ctx, s, 0); err != nil {
-				return err
-			}
-			return errAgain
+			return cmp.Or(c.heal(ctx, s, 0), errAgain)
 		}
-		floor = Time(meta.Scale().Micro(meta.Floor))
-		if meta == sv.Meta.Record {
+		if floor = Time(meta.Scale().Micro(meta.Floor)); meta == sv.Meta.Record {
 			return nil
 		}
-		return done(c.replaceMeta(ctx, s, sv, Change{Meta: &meta, Settle: meta.Loss.Nonce != sv.Meta.Record.Loss.Nonce}))
+		return done(c.replaceMeta(ctx, s, sv, Change{Meta: &meta, Settle: meta.Loss.Nonce != sv.Meta.Record.Loss.Nonce}, refused))
 	})
-	if err != nil {
-		return time.Time{}, err
-	}
-	return floor, nil
+	return floor, err
 }
 
 // Retire implements [coord.Admin].
@@ -104,8 +107,7 @@ func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
 	if workerID < 0 || workerID > math.MaxInt32 {
 		return fmt.Errorf("%w: worker ID %d; worker IDs are 0 to %d", coord.ErrInvalid, workerID, math.MaxInt32)
 	}
-	var refused *View // what a change was refused for that took it to be stored
-	return c.admin(ctx, fmt.Sprintf("retire worker ID %d", workerID), func(ctx context.Context, s Session) error {
+	return c.admin(ctx, fmt.Sprintf("retire worker ID %d", workerID), func(ctx context.Context, s Session, refused refusals) error {
 		v, err := c.look(ctx, s, workerID, "", nil)
 		if err != nil {
 			return err
@@ -115,11 +117,7 @@ func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
 			return err
 		}
 		out, _, err := c.commit(ctx, s, change, nil)
-		if out.Damage != nil && refused != nil && refused.same(v) {
-			return out.Damage
-		}
-		refused = v
-		return done(out, err)
+		return done(out, cmp.Or(err, refused.damage(change, out, -1)))
 	})
 }
 
@@ -133,10 +131,11 @@ func done(out Outcome, err error) error {
 
 // admin makes a change to the namespace in a session that ends with it. The change is
 // made again if something else was changed meanwhile.
-func (c *Coordinator) admin(ctx context.Context, what string, change func(context.Context, Session) error) error {
+func (c *Coordinator) admin(ctx context.Context, what string, change func(context.Context, Session, refusals) error) error {
 	return c.visit(ctx, what, func(ctx context.Context, s Session) error {
+		refused := refusals{}
 		for n := 0; ; n++ {
-			err := change(ctx, s)
+			err := change(ctx, s, refused)
 			if !errors.Is(err, errAgain) {
 				return err
 			}
@@ -150,13 +149,18 @@ func (c *Coordinator) admin(ctx context.Context, what string, change func(contex
 // visit makes calls for an operator, in a session that ends with them.
 func (c *Coordinator) visit(ctx context.Context, what string, call func(context.Context, Session) error) error {
 	return c.life.Do(ctx, what, func(ctx context.Context) error {
-		s, err := c.store.Open("", c.usualTTL(), visitRoom)
-		if err != nil {
-			return err
-		}
-		defer s.End()
-		return call(ctx, s)
+		return c.operate(func(s Session) error { return call(ctx, s) })
 	})
+}
+
+// operate makes calls in a session of an operator, which ends with them.
+func (c *Coordinator) operate(call func(Session) error) error {
+	s, err := c.store.Open("", c.usualTTL(), visitRoom)
+	if err != nil {
+		return err
+	}
+	defer s.End()
+	return call(s)
 }
 
 // List implements [coord.Admin].
@@ -169,12 +173,9 @@ func (c *Coordinator) List(ctx context.Context) ([]coord.Slot, error) {
 			return err
 		}
 		unreadable = l.Unreadable
-		owned := map[int]bool{}
-		for _, id := range l.Owned {
-			owned[id] = true
-		}
 		for _, slot := range l.Slots {
-			slots = append(slots, slot.Listed(l.Meta.Record, owned[slot.Worker]))
+			_, owned := slices.BinarySearch(l.Owned, slot.Worker)
+			slots = append(slots, slot.Listed(l.Meta.Record, owned))
 		}
 		return nil
 	})

@@ -54,19 +54,22 @@ const sampled = 8
 // lateness is by how much a back end may end leases too late.
 const lateness = 5 * time.Second
 
+// overdue is when leases end that should have: any moment.
+const overdue = time.Second
+
 // lives returns what is known of the holders of a survey.
 func (c *Coordinator) lives(ctx context.Context, s Session, sv *Survey) map[int]life {
 	all := map[int]life{}
 	var ask []Holder
-	n := min(len(sv.Holders), sampled)
 	for i, h := range sv.Holders {
-		switch {
-		case h.Mark == nil && i*n/len(sv.Holders) == len(ask):
-			ask = append(ask, h)
-		case h.Mark != nil:
-			if m, err := h.Mark(); err == nil {
-				all[h.Worker] = life{fmt.Sprint(h.Changed), Span{m.Renewed, m.Renewed + m.Lease().Microseconds()}}
+		if h.Mark == nil {
+			if i*sampled/len(sv.Holders) >= len(ask) {
+				ask = append(ask, h)
 			}
+			continue
+		}
+		if m, err := h.Mark(); err == nil {
+			all[h.Worker] = life{fmt.Sprint(h.Changed), Span{m.Renewed, m.Renewed + m.Lease().Microseconds()}}
 		}
 	}
 	if len(ask) == 0 {
@@ -88,19 +91,18 @@ func (c *Coordinator) awaitLife(ctx context.Context, s Session, sv *Survey, cloc
 		return nil
 	}
 	compare := sv.Server == 0
-	if sv.Server != 0 {
+	if !compare {
 		clock = Span{sv.Server, sv.Server + sv.Unit}
 	}
 	now := c.lives(ctx, s, sv)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.silence == nil {
-		c.silence = &silence{first: now, ends: Time(clock.High)}
+		longest := int64(0)
 		for _, l := range now {
-			if ends := Time(clock.High + l.when.High - l.when.Low); ends.After(c.silence.ends) {
-				c.silence.ends = ends
-			}
+			longest = max(longest, l.when.High-l.when.Low)
 		}
+		c.silence = &silence{first: now, ends: Time(clock.High + longest)}
 	}
 	ends := c.silence.ends
 	silent, differs := listen(c.silence.first, now, clock, c.set.SkewBound)

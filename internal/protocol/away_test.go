@@ -25,16 +25,11 @@ func TestNewcomersWait(t *testing.T) {
 					server := memstore.NewServer("a")
 					server.Clock = clock
 					holder, _ := tap(t, server, nil, outlives)
-					g, err := holder.Acquire(t.Context(), wants("holder"))
-					if err != nil {
-						t.Fatal(err)
-					}
+					g := mustAcquire(t, holder, wants("holder"))
 					restore := server.Snapshot()
 					for range 4 {
 						time.Sleep(20 * time.Second)
-						if g, err = holder.Renew(t.Context(), g, wants("").Until); err != nil {
-							t.Fatal(err)
-						}
+						g = mustRenew(t, holder, g, 20_000)
 					}
 					restore()
 					newcomer, _ := tap(t, server, nil, outlives)
@@ -71,11 +66,8 @@ func TestLatestClockCounts(t *testing.T) {
 		ahead, _ := tap(t, server, &shifted{by: 20 * time.Second})
 		req := within("ahead", coord.Range{First: 1, Count: 1})
 		req.Now, req.Until = req.Now+20_000, req.Until+20_000
-		if _, err := ahead.Acquire(t.Context(), req); err != nil {
-			t.Fatal(err)
-		}
-		p, _ := tap(t, server, nil)
-		g, _ := lossDealtWith(t, server, p)
+		mustAcquire(t, ahead, req)
+		g, _ := lossDealtWith(t, server, process(t, server))
 		if want := wants("").Now + (2*time.Minute + 21*time.Second).Milliseconds(); server.Meta().Floor < want-1000 {
 			t.Errorf("the floor after the loss of %v is %d; want about %d", g, server.Meta().Floor, want)
 		}
@@ -88,19 +80,11 @@ func TestFloorThatIsTooFar(t *testing.T) {
 	inOurTime(t, func(t *testing.T) {
 		server, far := memstore.NewServer("a"), &shifted{}
 		wrong, _ := tap(t, server, far)
-		p, _ := tap(t, server, nil)
-		held, err := p.Acquire(t.Context(), within("held", coord.Range{First: 2, Count: 1}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, err := wrong.Acquire(t.Context(), within("g", coord.Range{Count: 1}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := process(t, server)
+		held := mustAcquire(t, p, within("held", coord.Range{First: 2, Count: 1}))
+		g := mustAcquire(t, wrong, within("g", coord.Range{Count: 1}))
 		restore := server.Snapshot()
-		if g, err = wrong.Renew(t.Context(), g, g.NotAfter+1); err != nil {
-			t.Fatal(err)
-		}
+		g = mustRenew(t, wrong, g, 1)
 		restore()
 		far.by = 24 * time.Hour
 		if _, err := wrong.Renew(t.Context(), g, g.NotAfter+1); !errors.Is(err, coord.ErrQuarantined) {

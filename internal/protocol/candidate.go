@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -31,8 +30,6 @@ func (c Candidate) Unusable(meta Meta, req coord.Request, reach int64) error {
 	case c.Slot.NotAfter > max(meta.Floor, reach):
 		return fmt.Errorf("%w: the window of worker ID %d ends at %s, further ahead than any holder with a right clock can have pushed it; retire the worker ID, or set this machine's clock if it is behind",
 			coord.ErrInvalid, c.ID, Stamp(req.Scale.Micro(c.Slot.NotAfter)))
-	case meta.Floor >= req.LastTick:
-		return coord.ErrNamespaceClosed
 	case meta.Floor == req.LastTick-1:
 		return fmt.Errorf("%w: the floor of the namespace reaches the end of the layout, at %s, so that nothing can be granted; if a wrong clock has raised it, set that clock and lower the floor with Lower",
 			coord.ErrInvalid, Stamp(req.Scale.Micro(req.LastTick)))
@@ -59,44 +56,12 @@ func (c Candidate) Granted(meta Meta, req coord.Request, now int64) Slot {
 // in which a ticket tries them: from its own place round the ring. Tickets are
 // numbered without gaps, so simultaneous starters begin at different places, and
 // what was freed last comes last. Owned is in ascending order; tickets are 0 or more.
-func FreeFrom(share coord.Range, owned []int, ticket int64, n int) []int {
-	if share.Count <= 0 {
-		return nil
-	}
-	var free []int
-	start := share.First + int(ticket%int64(share.Count))
-	run := func(from, to int) {
-		i, _ := slices.BinarySearch(owned, from)
-		for id := from; id < to && len(free) < n; id++ {
-			if i < len(owned) && owned[i] == id {
-				i++
-				continue
-			}
+func FreeFrom(share coord.Range, owned []int, ticket int64, n int) (free []int) {
+	for i := int64(0); i < int64(share.Count) && len(free) < n; i++ {
+		id := share.First + int((ticket+i)%int64(share.Count))
+		if _, held := slices.BinarySearch(owned, id); !held {
 			free = append(free, id)
 		}
 	}
-	run(start, share.First+share.Count)
-	run(share.First, start)
 	return free
-}
-
-// Rank orders candidates: first those whose window opens in time, as they come,
-// then the others by when they open. Those that can never serve the request are
-// left out, and the error says why; it is nil if all of them can.
-func Rank(all []Candidate, meta Meta, req coord.Request, reach int64) ([]Candidate, error) {
-	var usable []Candidate
-	var why error
-	for _, c := range all {
-		if err := c.Unusable(meta, req, reach); err != nil {
-			if why == nil {
-				why = err
-			}
-			continue
-		}
-		usable = append(usable, c)
-	}
-	slices.SortStableFunc(usable, func(a, b Candidate) int {
-		return cmp.Compare(a.Late(meta.Floor, req.OpenBy), b.Late(meta.Floor, req.OpenBy))
-	})
-	return usable, why
 }

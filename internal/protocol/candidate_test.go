@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/unalike-id/unalike/clock"
@@ -24,6 +25,8 @@ func TestFreeFrom(t *testing.T) {
 		{4, []int{10, 14}, 2, []int{11, 12}},
 		{2, []int{10, 11, 12, 13, 14}, 5, nil},
 		{0, []int{3, 12, 99}, 3, []int{10, 11, 13}},
+		{6, nil, 1, []int{11}},
+		{7, nil, 1, []int{12}},
 	} {
 		if got := FreeFrom(share, tc.owned, tc.ticket, tc.n); !slices.Equal(got, tc.want) {
 			t.Errorf("ticket %d, owned %v, at most %d: %v; want %v", tc.ticket, tc.owned, tc.n, got, tc.want)
@@ -31,40 +34,27 @@ func TestFreeFrom(t *testing.T) {
 	}
 }
 
-// Tickets without gaps begin at different places.
-func TestTicketsAreDisjoint(t *testing.T) {
-	share := coord.Range{Count: 1024}
-	seen := map[int]bool{}
-	for ticket := range int64(1024) {
-		seen[FreeFrom(share, nil, ticket+7, 1)[0]] = true
-	}
-	if len(seen) != 1024 {
-		t.Errorf("1024 tickets begin at %d places", len(seen))
-	}
-}
-
-func TestRank(t *testing.T) {
-	at := func(id int, end int64) Candidate { return Candidate{ID: id, Slot: Slot{NotAfter: end}} }
-	req := coord.Request{OpenBy: 100, LastTick: 1000, Scale: clock.Scale{Unit: 1000}}
-	for _, tc := range []struct {
+// TestUnusable: what keeps a worker ID from being granted for good.
+func TestUnusable(t *testing.T) {
+	req := coord.Request{LastTick: 1000, Scale: clock.Scale{Unit: 1000}, Fingerprint: "f"}
+	for _, tt := range []struct {
 		name  string
 		floor int64
-		all   []Candidate
-		want  []int
+		slot  Slot
+		why   string
 	}{
-		{"in time, as they come", 0, []Candidate{at(1, 100), at(2, 0), at(3, 50)}, []int{1, 2, 3}},
-		{"late ones last, the earliest first", 0, []Candidate{at(1, 300), at(2, 200), at(3, 100)}, []int{3, 2, 1}},
-		{"a floor makes them equal", 400, []Candidate{at(1, 300), at(2, 200)}, []int{1, 2}},
-		{"poisoned", 0, []Candidate{at(1, 501), at(2, 500)}, []int{2}},
-		{"beyond the layout", 1001, []Candidate{at(1, 0)}, nil},
+		{"it was never granted", 0, Slot{}, ""},
+		{"it ends as far ahead as right clocks push it", 0, Slot{NotAfter: 500}, ""},
+		{"it ends further ahead", 0, Slot{NotAfter: 501}, "further ahead than any holder with a right clock"},
+		{"and the floor too", 600, Slot{NotAfter: 600}, ""},
+		{"it was retired", 0, Slot{Retired: true}, "retire it again"},
+		{"it has another layout", 0, Slot{Generation: 1, Fingerprint: "g"}, "has layout g"},
+		{"a loss has raised the floor to the end", 999, Slot{}, "lower the floor"},
+		{"it opens after the end", 1001, Slot{NotAfter: 1001}, "the layout ends at tick 1000"},
 	} {
-		got, err := Rank(tc.all, Meta{Floor: tc.floor}, req, 500)
-		var ids []int
-		for _, c := range got {
-			ids = append(ids, c.ID)
-		}
-		if !slices.Equal(ids, tc.want) || len(ids) < len(tc.all) && err == nil {
-			t.Errorf("%s: %v, %v; want %v", tc.name, ids, err, tc.want)
+		err := Candidate{7, tt.slot}.Unusable(Meta{Floor: tt.floor}, req, 500)
+		if (err == nil) != (tt.why == "") || err != nil && !strings.Contains(err.Error(), tt.why) {
+			t.Errorf("%s: %v; want %q", tt.name, err, tt.why)
 		}
 	}
 }

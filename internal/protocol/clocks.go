@@ -44,23 +44,17 @@ func (c *Coordinator) checkClock(sv *Survey, clock Span) error {
 // too low protects nobody.
 //
 // If the back end has a clock and this one differs from it, the error is a
-// [*coord.ClockSkewError] if strict; else the back end's counts alone, because what this
-// process has noticed may be known to nobody else. If it has none, what the holders have said
-// at their last renewals counts beside this clock.
-func (c *Coordinator) floorClock(s Session, sv *Survey, now int64, strict bool) (int64, error) {
+// [*coord.ClockSkewError], and the time is the back end's. If it has none, what the holders have
+// said at their last renewals counts beside this clock.
+func (c *Coordinator) floorClock(s Session, sv *Survey, now int64) (int64, error) {
 	if c.set.OneMachine {
 		return now, nil
 	}
 	if sv.Server != 0 {
-		err := c.checkClock(sv, sv.during(now))
-		switch {
-		case err == nil:
-			return max(now, s.Time()), nil
-		case strict:
-			return 0, err
+		if err := c.checkClock(sv, sv.during(now)); err != nil {
+			return s.Time(), err
 		}
-		c.log.Warn("the floor is raised by the back end's clock, as this machine's differs", "namespace", c.set.Namespace, "error", err)
-		return s.Time(), nil
+		return max(now, s.Time()), nil
 	}
 	latest, earliest := now, now
 	for _, mark := range sv.marks() {
@@ -78,7 +72,7 @@ func (c *Coordinator) floorClock(s Session, sv *Survey, now int64, strict bool) 
 // are ahead of this machine's, the error is a [*coord.ClockSkewError].
 func (c *Coordinator) lowerClock(s Session, sv *Survey, now int64) (int64, error) {
 	if c.set.OneMachine || sv.Server != 0 {
-		return c.floorClock(s, sv, now, true)
+		return c.floorClock(s, sv, now)
 	}
 	var behind error
 	for _, mark := range sv.marks() {

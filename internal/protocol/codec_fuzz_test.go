@@ -29,7 +29,7 @@ func FuzzDecode(f *testing.F) {
 		if m, err := Decode[Meta](b); sameBytes(t, b, m, err) {
 			m.Inspected()
 			_ = m.Quarantined("ns", 0).Error()
-			m.Ward(1_704_067_205_000_000, testHorizon, testBound)
+			m.Ward(1_704_067_205_000_000, testLimits)
 		}
 		if s, err := Decode[Slot](b); sameBytes(t, b, s, err) {
 			s.Listed(aMeta(), true)
@@ -61,53 +61,6 @@ func sameBytes[R Record](t *testing.T, b []byte, r R, err error) bool {
 		t.Errorf("%q is read as %+v, which is written %q, %v, %v", b, r, s, err, r.Check())
 	}
 	return true
-}
-
-// FuzzSlot: a slot that makes sense survives being stored, and the error of any other one is
-// what Check says of it.
-func FuzzSlot(f *testing.F) {
-	f.Add(3, "t", "pod-a", "host <&> \u2028", uint64(1), int64(0), int64(0), int64(10), int64(1<<41), int64(15_000), false)
-	f.Add(3, "", "", "", uint64(2), int64(5), int64(7), int64(10), int64(10), int64(1), true)
-	f.Add(-1, "t", "", "", uint64(0), int64(-1), int64(7), int64(6), int64(5), int64(0), true)
-	f.Fuzz(func(t *testing.T, worker int, token, identity, holder string, generation uint64, opened, notBefore, notAfter, lastTick, ttl int64, retired bool) {
-		s := Slot{
-			Version: Version, Worker: worker, Token: Printable(token), Identity: Printable(identity), Holder: Printable(holder), Generation: generation,
-			Opened: opened, NotBefore: notBefore, NotAfter: notAfter, LastTick: lastTick, Fingerprint: "x", TTL: ttl, Retired: retired,
-		}
-		survives(t, s)
-	})
-}
-
-// FuzzMeta: the same for the record of a namespace.
-func FuzzMeta(f *testing.F) {
-	m := aMeta()
-	f.Add(m.Fingerprint, m.Nonce, m.Epoch, m.Unit, m.LastTick, m.Capacity, m.MaxHorizon, m.Floor, m.Base, m.Loss.Nonce, m.Loss.Floor)
-	f.Add("", "", int64(-1), int64(0), int64(0), 0, int64(-1), int64(-1), int64(5), "", int64(-1))
-	f.Fuzz(func(t *testing.T, fingerprint, nonce string, epoch, unit, lastTick int64, capacity int, maxHorizon, floor, base int64, loss string, lossFloor int64) {
-		survives(t, Meta{
-			Version: MetaVersion, MinReader: MetaVersion, Fingerprint: Printable(fingerprint), Nonce: Printable(nonce), Epoch: epoch, Unit: unit,
-			LastTick: lastTick, Capacity: capacity, MaxHorizon: maxHorizon, Floor: floor, Base: base, Loss: Loss{Nonce: Printable(loss), Floor: lossFloor},
-		})
-	})
-}
-
-// survives stores a record and reads it.
-func survives[R interface {
-	Record
-	comparable
-}](t *testing.T, r R) {
-	t.Helper()
-	s, err := Encode(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	back, err := Decode[R]([]byte(s))
-	switch wrong := r.Check(); {
-	case wrong != nil && (err == nil || err.Error() != wrong.Error()):
-		t.Errorf("%+v: %v; want %v", r, err, wrong)
-	case wrong == nil && (err != nil || back != r):
-		t.Errorf("%+v becomes %q, and then %+v, %v", r, s, back, err)
-	}
 }
 
 // FuzzExtended: a renewal of a slot that makes sense gives one that does, whose window ends

@@ -72,8 +72,7 @@ type Coordinator struct {
 	mu      sync.Mutex // guards what follows
 	tenants map[string]*tenant
 	watches map[watchKey]*watched
-	looked  map[int]lastLook // at the leases of holders
-	silence *silence         // of the holders; nil: there is none
+	silence *silence // of the holders; nil: there is none
 }
 
 var (
@@ -91,10 +90,9 @@ func New(store Store, s Settings) (*Coordinator, error) {
 	}
 	c := &Coordinator{
 		set: s, store: store, log: logs.Or(s.Logger),
-		detector: &detector{maxHorizon: s.MaxHorizon, skewBound: s.SkewBound},
+		detector: &detector{limits: Limits{s.MaxHorizon, s.SkewBound}},
 		tenants:  map[string]*tenant{},
 		watches:  map[watchKey]*watched{},
-		looked:   map[int]lastLook{},
 	}
 	rules := c.rules()
 	rules.Surviving = true // nobody knows yet whether holders do
@@ -115,9 +113,7 @@ func (c *Coordinator) rules() coord.LeaseRules {
 	if c.set.ShortOnly == "" {
 		rules.MaxDeclared = coord.LongestHorizon
 	}
-	if known := c.detector.memory().meta; known != nil {
-		rules.Declared = known.Horizon(0)
-	}
+	rules.Declared = c.detector.memory().meta.Horizon(0)
 	return rules
 }
 
@@ -129,52 +125,6 @@ func (c *Coordinator) usualTTL() time.Duration {
 // Life is the life of the coordinator, for what a store does in the background.
 func (c *Coordinator) Life() *lifetime.Life { return c.life }
 
-// Acquire implements [coord.Coordinator].
-func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
-	if err := c.checkRequest(req); err != nil {
-		return coord.Grant{}, err
-	}
-	var g coord.Grant
-	err := c.life.Do(ctx, "acquire a worker ID", func(ctx context.Context) (err error) {
-		g, err = c.acquire(ctx, req)
-		return err
-	})
-	return g, err
-}
-
-// Renew implements [coord.Coordinator]. The lease is kept alive, or put back, with the
-// same step.
-func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
-	var r coord.Grant
-	err := c.life.Do(ctx, fmt.Sprintf("renew worker ID %d", g.WorkerID), func(ctx context.Context) (err error) {
-		r, err = c.renew(ctx, g, g.Token, until)
-		return err
-	})
-	return r, err
-}
-
-// Resume implements [coord.Resumer].
-func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
-	if err := driver.CheckResume(g, token); err != nil {
-		return coord.Grant{}, err
-	}
-	var r coord.Grant
-	err := c.life.Do(ctx, fmt.Sprintf("resume worker ID %d", g.WorkerID), func(ctx context.Context) (err error) {
-		if r, err = c.renew(ctx, g, token, until); err == nil {
-			c.unwatch(g)
-		}
-		return err
-	})
-	return r, err
-}
-
-// Release implements [coord.Coordinator].
-func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) error {
-	return c.life.Do(ctx, fmt.Sprintf("release worker ID %d", g.WorkerID), func(ctx context.Context) error {
-		return c.release(ctx, g, last)
-	})
-}
-
 // Close ends what this coordinator has under way. It releases no worker ID. Calls after
 // it return [coord.ErrClosed].
 func (c *Coordinator) Close() error {
@@ -182,9 +132,7 @@ func (c *Coordinator) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, t := range c.tenants {
-		if t.idle != nil {
-			t.idle.Stop()
-		}
+		t.idle.Stop()
 	}
 	return nil
 }
@@ -215,7 +163,7 @@ func (c *Coordinator) seen(s Session) int64 { return cmp.Or(s.Time(), c.now()) }
 // back end or of this machine tells: there may have been longer horizons than are known.
 func (c *Coordinator) reach(s Session, meta Meta) int64 {
 	now := c.seen(s) + 2*c.set.SkewBound.Microseconds()
-	reach := meta.Ward(now, c.horizon(), c.set.SkewBound)
+	reach := meta.Ward(now, c.limits())
 	if meta.Loss.Found <= now {
 		reach = max(reach, meta.Loss.Floor)
 	}
@@ -228,26 +176,20 @@ func (c *Coordinator) pause(ctx context.Context, n int) error {
 	return lifetime.PauseBy(ctx, n, c.set.Random)
 }
 
-// survey makes a survey of a session, and takes note of what it shows.
+// survey makes a survey of a session, and takes note of what it shows. A namespace that begins
+// with a floor is not made by a clock that is wrong.
 func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, error) {
-	at, began := c.detector.memory(), lifetime.Now()
-	made := at // before it was known what the namespace is to be made with
-	if anew := ask.New; anew != nil {
-		ask.New = func(now int64) Meta {
-			made = c.detector.memory()
-			return anew(now)
-		}
-		ask.Again = func(now, floor int64) Meta { return c.madeFrom(ask.New(now), now, floor) }
-	}
-	sv, err := s.Survey(ctx, c.firstLook(ask))
-	if err == nil && c.set.Forgets && ask.New != nil && !sv.Meta.There() {
-		sv.began, sv.ended = began, lifetime.Now()
-		if err := c.checkClock(sv, sv.during(c.now())); err != nil {
+	if c.set.Forgets && ask.New != nil {
+		only := ask
+		only.New = nil
+		if sv, err := c.survey(ctx, s, only); err != nil || sv.Meta.There() {
+			return sv, err
+		} else if err := c.checkClock(sv, sv.during(c.now())); err != nil {
 			return nil, err
 		}
-		at, began = c.detector.memory(), lifetime.Now()
-		sv, err = s.Survey(ctx, ask)
 	}
+	at, began := c.detector.memory(), lifetime.Now()
+	sv, err := s.Survey(ctx, ask)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +197,7 @@ func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, 
 	a, now := answer{Position: sv.Position, origin: sv.Origin, meta: &sv.Meta}, c.seen(s)
 	if sv.Made && sv.Meta.Record.Loss.Nonce != "" {
 		// This is how the loss of the old one is dealt with: it was made with a floor.
-		if losses, ok := c.detector.deal(made.losses, a, now); ok {
+		if losses, ok := c.detector.deal(at.losses, a, now); ok {
 			sv.losses = losses
 			c.madeAgain(sv.Meta.Record)
 			return sv, nil
@@ -263,15 +205,6 @@ func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, 
 	}
 	sv.losses = c.detector.learn(at, a, now)
 	return sv, nil
-}
-
-// firstLook is a survey that makes no namespace yet, where that begins with a floor: a clock
-// that is wrong makes none.
-func (c *Coordinator) firstLook(ask Ask) Ask {
-	if c.set.Forgets {
-		ask.New, ask.Again = nil, nil
-	}
-	return ask
 }
 
 // madeAgain tells that a survey has made a namespace with the floor of a loss.
@@ -284,45 +217,34 @@ func (c *Coordinator) madeAgain(meta Meta) {
 	log.Error("the namespace was gone; it is made again, and nothing is granted until the windows that may be lost with it are over")
 }
 
-// firstMeta returns the record of a namespace that has to be made, see [Ask]. If this
-// coordinator remembers the namespace, or its caller has just seen it, it has not been new but
-// lost; and unless it is declared new, it may be, in a back end that forgets.
-func (c *Coordinator) firstMeta(meta Meta, seen *Meta, declared bool) func(now int64) Meta {
-	return func(now int64) Meta {
-		m, at := c.detector.memory(), ClockForFloor(c.now(), now, c.set.SkewBound)
-		switch known := cmp.Or(m.meta, seen); {
-		case known != nil:
+// making asks for a survey that makes the namespace if it is not there, with a record. If this
+// coordinator remembers the namespace, or slots of it are there, it has not been new but lost; and
+// unless it is declared new, it may be, in a back end that forgets.
+func (c *Coordinator) making(ask Ask, meta Meta, declared bool) Ask {
+	ask.Again = func(now, floor int64) Meta {
+		m, at, l := c.detector.memory(), ClockForFloor(c.now(), now, c.set.SkewBound), c.limits()
+		switch known := m.meta; {
+		case known.Nonce != "":
 			if known.Fingerprint == meta.Fingerprint {
-				meta = *known
+				meta = known
 			}
 			meta.Nonce = rand.Text()
-			meta = meta.AfterLoss(known, at, c.horizon(), c.set.SkewBound)
-			meta.Loss.Nonce = cmp.Or(m.drawn.Nonce, meta.Loss.Nonce)
+			meta = meta.AfterLoss(known, at, l)
+			meta.Loss.Nonce = cmp.Or(m.drawn, meta.Loss.Nonce)
 		case c.set.Forgets && !declared:
-			meta = meta.afterBirth(at, c.horizon(), c.set.SkewBound)
+			meta = meta.afterBirth(at, l)
+		case floor != noSlots:
+			meta = meta.AfterLoss(Meta{}, at, l)
 		}
+		meta.Floor = max(meta.Floor, floor)
 		return meta
 	}
+	ask.New = func(now int64) Meta { return ask.Again(now, noSlots) }
+	return ask
 }
 
-// askAgain asks for a survey that makes the namespace again if this coordinator remembers it.
-func (c *Coordinator) askAgain() Ask {
-	known := c.detector.memory().meta
-	if known == nil {
-		return Ask{}
-	}
-	return Ask{New: c.firstMeta(*known, nil, false)}
-}
-
-// madeFrom is the record of a namespace that was lost while its slots were not: they tell
-// the floor. Whatever else was known of it, nothing says that windows were not lost too.
-func (c *Coordinator) madeFrom(meta Meta, now, floor int64) Meta {
-	if meta.Loss.Nonce == "" {
-		meta = meta.AfterLoss(nil, ClockForFloor(c.now(), now, c.set.SkewBound), c.horizon(), c.set.SkewBound)
-	}
-	meta.Floor = max(meta.Floor, floor)
-	return meta
-}
+// noSlots is the floor that no slots tell.
+const noSlots = -1
 
 // look reads a view in a session, and takes note of what it shows. Mine is what was confirmed
 // of it before; nil: nothing.
@@ -366,17 +288,10 @@ func (c *Coordinator) commit(ctx context.Context, s Session, change Change, mine
 
 // replaceMeta makes a change to the namespace's record as a survey has shown it. The
 // error is that of something else that has changed what belongs to the record.
-func (c *Coordinator) replaceMeta(ctx context.Context, s Session, sv *Survey, change Change) (Outcome, error) {
+func (c *Coordinator) replaceMeta(ctx context.Context, s Session, sv *Survey, change Change, refused refusals) (Outcome, error) {
 	change.Before = &View{Position: sv.Position, Meta: sv.Meta, Origin: sv.Origin, Server: sv.Server, losses: sv.losses}
 	out, _, err := c.commit(ctx, s, change, nil)
-	if err != nil || out.Done || out.Damage == nil {
-		return out, err
-	}
-	again, err := c.survey(ctx, s, Ask{})
-	if err == nil && again.Meta.Version == sv.Meta.Version && again.Meta.Made == sv.Meta.Made {
-		return out, out.Damage
-	}
-	return out, err
+	return out, cmp.Or(err, refused.damage(change, out, -1))
 }
 
 // errAgain says that somebody else was faster.
@@ -396,13 +311,3 @@ func (m Meta) floorEnds() string { return Stamp(m.Scale().Micro(m.Floor + 1)) }
 // NamespaceNonce is that of the namespace as the view shows it, see [coord.Namespace]. With a
 // grant comes that of the namespace in which it was made, which costs no call.
 func (v *View) NamespaceNonce() string { return v.Meta.Record.Nonce }
-
-// viewOf returns the view that comes with a grant; nil if there is none, or it is not of
-// this grant.
-func viewOf(g coord.Grant) *View {
-	v, ok := g.Handle.(*View)
-	if !ok || v == nil || v.Slot.Record.Worker != g.WorkerID || !v.Slot.Record.Holds(g.Token, g.Generation) {
-		return nil
-	}
-	return v
-}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
 )
 
@@ -15,67 +16,47 @@ import (
 // told that it has lost it: in its second renewal, if it is a copy that knows nothing but
 // the grant. The other one goes on.
 func TestCopyIsTold(t *testing.T) {
-	for name, end := range map[string]func(t *testing.T, h holder) error{
-		"renew":   func(t *testing.T, h holder) error { _, err := h.c.Renew(t.Context(), h.g, h.g.NotAfter+10); return err },
-		"release": func(t *testing.T, h holder) error { return h.c.Release(t.Context(), h.g, h.g.NotAfter-1) },
+	for name, end := range map[string]func(t *testing.T, c *protocol.Coordinator, g coord.Grant) error{
+		"renew": func(t *testing.T, c *protocol.Coordinator, g coord.Grant) error {
+			_, err := c.Renew(t.Context(), g, g.NotAfter+10)
+			return err
+		},
+		"release": func(t *testing.T, c *protocol.Coordinator, g coord.Grant) error {
+			return c.Release(t.Context(), g, g.NotAfter-1)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inOurTime(t, func(t *testing.T) {
 				server := memstore.NewServer("a")
-				p, _ := tap(t, server, nil)
-				q, _ := tap(t, server, nil)
-				g, err := p.Acquire(t.Context(), wants("token"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				told, stays := holder{p, g}, holder{q, g}
-				stays.g.Handle = nil
-				stays.renew(t)
-				if err := end(t, told); !errors.Is(err, coord.ErrLeaseLost) {
+				told, stays := process(t, server), process(t, server)
+				g := mustAcquire(t, told, wants("token"))
+				other := g
+				other.Handle = nil
+				other = mustRenew(t, stays, other, 1)
+				if err := end(t, told, g); !errors.Is(err, coord.ErrLeaseLost) {
 					t.Fatalf("the copy of a holder has extended its window, and %s is %v", name, err)
 				}
 				for range 3 {
 					time.Sleep(time.Second)
-					stays.renew(t)
+					other = mustRenew(t, stays, other, 1)
 				}
-				if q, err := p.Acquire(t.Context(), wants("other")); err != nil || q.WorkerID == g.WorkerID {
-					t.Errorf("%v, %v: %v is held", q, err, stays.g)
+				if q := mustAcquire(t, told, wants("other")); q.WorkerID == g.WorkerID {
+					t.Errorf("%v is granted: %v is held", q, other)
 				}
 			})
 		})
 	}
 }
 
-// holder is a grant, and a coordinator that renews it.
-type holder struct {
-	c coord.Coordinator
-	g coord.Grant
-}
-
-// renew extends the grant by a tick.
-func (h *holder) renew(t *testing.T) {
-	t.Helper()
-	g, err := h.c.Renew(t.Context(), h.g, h.g.NotAfter+1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.g = g
-}
-
 // TestOwnRenewalIsNoCopy: what a process has asked for itself, and did not learn of, is not
 // taken for what a copy has done: answers are lost, and a later call asks for less.
 func TestOwnRenewalIsNoCopy(t *testing.T) {
 	inOurTime(t, func(t *testing.T) {
-		server := memstore.NewServer("a")
-		p, st := tap(t, server, nil)
-		g, err := p.Acquire(t.Context(), wants("token"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p, st := tap(t, memstore.NewServer("a"), nil)
+		g := mustAcquire(t, p, wants("token"))
 		for n := range int64(5) {
-			failing := true
 			st.tap = func(call string, answered bool) error {
-				if failing && (call == "commit" && answered || call == "look") {
+				if call == "commit" && answered || call == "look" {
 					return errNoAnswer
 				}
 				return nil
@@ -89,14 +70,28 @@ func TestOwnRenewalIsNoCopy(t *testing.T) {
 					t.Fatal("no answer was lost")
 				}
 			}
-			failing = false
-			next, err := p.Renew(t.Context(), g, g.NotAfter+n)
-			if err != nil || next.NotAfter != g.NotAfter+100 {
-				t.Fatalf("%v, %v", next, err)
+			st.tap = nil
+			next := mustRenew(t, p, g, n)
+			if next.NotAfter != g.NotAfter+100 {
+				t.Fatalf("%v after %v", next, g)
 			}
 			g = next
 		}
 	})
+}
+
+// late has the first change of a process wait, before or after it is made, until release is
+// called.
+func (st *tapped) late(answered bool) (release func()) {
+	hold, first := make(chan struct{}), true
+	st.tap = func(call string, after bool) error {
+		if call == "commit" && after == answered && first {
+			first = false
+			<-hold
+		}
+		return nil
+	}
+	return func() { close(hold) }
 }
 
 // TestOwnRenewalUnderWayIsNoCopy: of two renewals of one process that are under way at once,
@@ -105,34 +100,16 @@ func TestOwnRenewalUnderWayIsNoCopy(t *testing.T) {
 	for name, late := range map[string]bool{"its request": false, "its answer": true} {
 		t.Run(name, func(t *testing.T) {
 			inOurTime(t, func(t *testing.T) {
-				server := memstore.NewServer("a")
-				p, st := tap(t, server, nil)
-				g, err := p.Acquire(t.Context(), wants("token"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				hold, first := make(chan struct{}), true
-				st.tap = func(call string, answered bool) error {
-					if call == "commit" && answered == late && first {
-						first = false
-						<-hold
-					}
-					return nil
-				}
+				p, st := tap(t, memstore.NewServer("a"), nil)
+				g := mustAcquire(t, p, wants("token"))
+				release := st.late(late)
 				var done sync.WaitGroup
-				done.Go(func() {
-					if _, err := p.Renew(t.Context(), g, g.NotAfter+100); err != nil {
-						t.Error(err)
-					}
-				})
+				done.Go(func() { mustRenew(t, p, g, 100) })
 				synctest.Wait()
-				next, err := p.Renew(t.Context(), g, g.NotAfter+1)
-				if err != nil {
-					t.Error(err)
-				}
-				close(hold)
+				next := mustRenew(t, p, g, 1)
+				release()
 				done.Wait()
-				if next, err = p.Renew(t.Context(), next, g.NotAfter+2); err != nil || next.NotAfter != g.NotAfter+100 {
+				if next, err := p.Renew(t.Context(), next, g.NotAfter+2); err != nil || next.NotAfter != g.NotAfter+100 {
 					t.Errorf("%v, %v", next, err)
 				}
 			})
@@ -140,44 +117,14 @@ func TestOwnRenewalUnderWayIsNoCopy(t *testing.T) {
 	}
 }
 
-// TestGrantAloneIsNoCopy: who comes with a grant alone, out of a file for example, does not know
-// what was asked for before, and is told nothing of a copy.
-func TestGrantAloneIsNoCopy(t *testing.T) {
-	inOurTime(t, func(t *testing.T) {
-		p, _ := tap(t, memstore.NewServer("a"), nil)
-		g, err := p.Acquire(t.Context(), wants("token"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		old := g
-		if g, err = p.Renew(t.Context(), g, g.NotAfter+100); err != nil {
-			t.Fatal(err)
-		}
-		old.Handle = nil
-		if next, err := p.Renew(t.Context(), old, old.NotAfter+1); err != nil || next.NotAfter != g.NotAfter {
-			t.Errorf("%v, %v", next, err)
-		}
-	})
-}
-
 // TestResumedTwiceIsNoCopy: two calls of Resume are under way, and the first asks for more, and is
 // late (the clock was set back between).
 func TestResumedTwiceIsNoCopy(t *testing.T) {
 	inOurTime(t, func(t *testing.T) {
 		p, st := tap(t, memstore.NewServer("a"), nil)
-		g, err := p.Acquire(t.Context(), wants("token"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := mustAcquire(t, p, wants("token"))
 		g.Handle = nil // out of a file
-		hold, first := make(chan struct{}), true
-		st.tap = func(call string, answered bool) error {
-			if call == "commit" && !answered && first {
-				first = false
-				<-hold
-			}
-			return nil
-		}
+		release := st.late(false)
 		done := make(chan error)
 		go func() {
 			_, err := p.Resume(t.Context(), g, "next", g.NotAfter+100)
@@ -188,33 +135,28 @@ func TestResumedTwiceIsNoCopy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		close(hold)
+		release()
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.Renew(t.Context(), r, r.NotAfter+2); err != nil {
-			t.Errorf("there is no copy: %v", err)
-		}
+		mustRenew(t, p, r, 2) // there is no copy
 	})
 }
 
-// TestAcquiredTwiceIsNoCopy: an Acquire is repeated, and both answers come.
+// TestAcquiredTwiceIsNoCopy: an Acquire is repeated, and both answers come. Nor is it a copy that
+// comes with an old grant alone, out of a file for example.
 func TestAcquiredTwiceIsNoCopy(t *testing.T) {
 	inOurTime(t, func(t *testing.T) {
-		p, _ := tap(t, memstore.NewServer("a"), nil)
-		g, err := p.Acquire(t.Context(), wants("token"))
-		if err != nil {
-			t.Fatal(err)
+		server := memstore.NewServer("a")
+		p := process(t, server)
+		g := mustAcquire(t, p, wants("token"))
+		again := mustAcquire(t, p, wants("token"))
+		if again.NotAfter != g.NotAfter {
+			t.Fatal(again)
 		}
-		again, err := p.Acquire(t.Context(), wants("token"))
-		if err != nil || again.NotAfter != g.NotAfter {
-			t.Fatal(again, err)
-		}
-		if _, err = p.Renew(t.Context(), again, g.NotAfter+100); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.Renew(t.Context(), g, g.NotAfter+1); err != nil {
-			t.Errorf("there is no copy: %v", err)
-		}
+		mustRenew(t, p, again, 100)
+		mustRenew(t, p, g, 1)
+		g.Handle = nil
+		mustRenew(t, process(t, server), g, 1)
 	})
 }

@@ -16,10 +16,7 @@ func TestDamagedSlotOfAnIdentity(t *testing.T) {
 		c, st := tap(t, server, nil)
 		req := wants("first")
 		req.Identity = "host"
-		g, err := c.Acquire(t.Context(), req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := mustAcquire(t, c, req)
 		if err := c.Release(t.Context(), g, g.NotBefore); err != nil {
 			t.Fatal(err)
 		}
@@ -37,8 +34,8 @@ func TestDamagedSlotOfAnIdentity(t *testing.T) {
 		req = wants("second")
 		req.Identity = "host"
 		req.OpenBy = req.Now + 100_000
-		if h, err := c.Acquire(t.Context(), req); err != nil || h.WorkerID == g.WorkerID {
-			t.Errorf("granted was %v, %v; want another worker ID than %d", h, err, g.WorkerID)
+		if h := mustAcquire(t, c, req); h.WorkerID == g.WorkerID {
+			t.Errorf("granted was %v; want another worker ID", h)
 		}
 	})
 }

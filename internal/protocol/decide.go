@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/unalike-id/unalike/coord"
 )
@@ -10,76 +9,6 @@ import (
 // What a call does is decided here, from what is stored and what was asked for. Nothing
 // in this file reads, writes, waits or looks at a clock; windows and floors are worked out
 // in slot.go, candidate.go and floor.go, and losses noticed in loss.go.
-
-// step is what an acquisition does next.
-type step int
-
-const (
-	stepRaise step = iota // writes were lost: the floor is raised
-	stepAgain             // the token holds a worker ID: it is granted again
-	stepFull              // all are held: the call ends
-	stepPick              // a free worker ID is granted
-)
-
-// planAcquisition returns what an acquisition does after a survey.
-func planAcquisition(sv *Survey, req coord.Request, lost bool) step {
-	switch {
-	case lost:
-		return stepRaise
-	case sv.Worker >= 0:
-		return stepAgain
-	case len(sv.Owned) >= req.Workers.Count:
-		return stepFull
-	}
-	return stepPick
-}
-
-// reaction is what an acquisition does after the grant of a candidate was refused.
-type reaction int
-
-const (
-	reactLook   reaction = iota // what the candidates were chosen by has changed: look again
-	reactNext                   // it is taken: go on to the next candidate
-	reactSame                   // it is free again, with another slot: try the same one
-	reactReject                 // what belongs to its slot is damaged: leave it out
-	reactFail                   // what belongs to the namespace is damaged: the call ends
-)
-
-// planRefusal returns what to do about a grant that was refused, if it took a namespace's
-// record to be stored. Twice says that it was refused before, for the same: it is damage
-// then, if it is not a change.
-func planRefusal(out Outcome, meta Entry[Meta], twice bool) reaction {
-	damaged := out.Damage != nil && twice
-	switch {
-	case damaged && out.Conflict == ConflictSlot:
-		return reactReject
-	case damaged:
-		return reactFail
-	case out.Conflict != ConflictSlot, out.Now != nil && out.Now.Meta.Version != meta.Version:
-		return reactLook
-	case out.Now != nil && !out.Now.Owned:
-		return reactSame
-	}
-	return reactNext
-}
-
-// planAgain returns what is to be done before a token that seems to hold a worker ID is
-// granted it again: nothing, if granted is true. Stray says that somebody else was granted
-// it, and the token's mark is in the way.
-//
-// A grant whose window the floor has overtaken meanwhile may have been made when windows
-// were lost that it overlaps with. Who asks for it again has not used it, and is not to:
-// it is given back whole, because what is below the floor is over.
-func planAgain(v *View, token string) (granted, stray bool, giveBack Change) {
-	switch slot := v.Slot.Record; {
-	case slot.Token != token:
-		return false, true, Change{}
-	case slot.NotBefore < v.Meta.Record.Floor:
-		slot = slot.Trimmed(v.grant(), slot.NotAfter)
-		return false, false, Change{Before: v, Slot: &slot, Owner: OwnerFreed, Token: token}
-	}
-	return true, false, Change{}
-}
 
 // planRenewal returns the change that renews a grant until a tick, by rules 6 and 7 of
 // package coord, and NotBefore of the result. If grows is false, the window cannot grow:
@@ -127,43 +56,25 @@ func planRetire(v *View, worker int, now int64) (_ Change, already bool, _ error
 	return change, false, nil
 }
 
-// planInit returns the change that declares a namespace new. Its record stays as it is,
-// because a floor is never lowered, but for one that is there because nobody knew whether
-// the namespace is new. MaxHorizon is the driver's.
-func planInit(sv *Survey, namespace string, space coord.Space, maxHorizon time.Duration) (Change, error) {
-	meta := sv.Meta.Record
-	switch {
-	case meta.Fingerprint != space.Fingerprint:
-		return Change{}, &coord.LayoutMismatchError{Namespace: namespace, Stored: meta.Fingerprint, Wanted: space.Fingerprint}
-	case meta.MaxHorizon != space.MaxHorizon.Milliseconds():
-		return Change{}, fmt.Errorf("%w: namespace %q is declared with a longest horizon of %v, and it is to be declared with %v; that is fixed: use the stored one, or declare another namespace, which can follow this one",
-			coord.ErrInvalid, namespace, meta.Horizon(maxHorizon), max(space.MaxHorizon, maxHorizon))
-	case sv.Slots > 0:
-		return Change{}, fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use another namespace", coord.ErrInvalid)
+// refusals are what changes took to be stored that were refused in one call. As everybody who
+// comes between changes that, none is refused twice.
+type refusals map[string]bool
+
+// damage returns the error of a change that was refused before for the same: something else has
+// changed what belongs to it. Last is the worker ID that the identity of a new grant had last.
+func (r refusals) damage(c Change, out Outcome, last int) error {
+	if out.Damage == nil {
+		return nil
 	}
-	meta = meta.declaredNew()
-	return Change{Meta: &meta, Unused: true, Settle: true}, nil
-}
-
-// fate is what became of a change whose answer was lost.
-type fate int
-
-const (
-	fateDone   fate = iota // it was done
-	fateUndone             // it was not: nothing has changed
-	fateOther              // something else was changed meanwhile
-)
-
-// fateOf tells what became of a change, by what is stored now. Mine says that the owner
-// mark is on the lease of the caller's session.
-func fateOf(change Change, now *View, mine bool) fate {
-	switch {
-	case now.Slot.Record == *change.Slot && mine && now.Meta.Version == change.Before.Meta.Version:
-		return fateDone
-	case now.same(change.Before):
-		return fateUndone
+	this := fmt.Sprint(c.Before.Meta.Version, last)
+	if slot := c.Before.Slot; out.Conflict == ConflictSlot {
+		this = fmt.Sprint("slot", this, c.Worker(), slot.Made, slot.Version)
 	}
-	return fateOther
+	if r[this] {
+		return out.Damage
+	}
+	r[this] = true
+	return nil
 }
 
 // holds reports whether a grant is that of the slot.
@@ -175,13 +86,6 @@ func (v *View) holds(g coord.Grant) bool {
 func (v *View) released(g coord.Grant) bool {
 	slot := v.Slot.Record
 	return slot.Token == "" && slot.Generation == g.Generation && !slot.Retired
-}
-
-// exceeds reports whether what is stored is more than a grant says, and needs nothing
-// besides: a renewal was done without the holder's learning of it.
-func (v *View) exceeds(g coord.Grant) bool {
-	slot := v.Slot.Record
-	return slot.NotAfter > g.NotAfter && max(slot.NotBefore, v.Meta.Record.Floor) <= g.NotAfter
 }
 
 // same reports whether two views are of the same state.

@@ -9,72 +9,12 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-func TestPlanAcquisition(t *testing.T) {
-	req := coord.Request{Workers: coord.Range{Count: 2}}
-	for _, tt := range []struct {
-		name string
-		sv   Survey
-		lost bool
-		next step
-	}{
-		{"a free worker ID", Survey{Worker: -1, Owned: []int{1}}, false, stepPick},
-		{"all are held", Survey{Worker: -1, Owned: []int{0, 1}}, false, stepFull},
-		{"one is held already", Survey{Worker: 1, Owned: []int{0, 1}}, false, stepAgain},
-		{"one is held already, in a back end that has lost writes", Survey{Worker: 1}, true, stepRaise},
-		{"all are held, in a back end that has lost writes", Survey{Worker: -1, Owned: []int{0, 1}}, true, stepRaise},
-	} {
-		if next := planAcquisition(&tt.sv, req, tt.lost); next != tt.next {
-			t.Errorf("%s: step %d; want %d", tt.name, next, tt.next)
-		}
-	}
-}
-
-func TestPlanRefusal(t *testing.T) {
-	meta := Entry[Meta]{Made: 1, Version: 7}
-	view := func(version int64, owned bool) *View {
-		return &View{Meta: Entry[Meta]{Made: 1, Version: version}, Owned: owned}
-	}
-	damage := errors.New("damaged")
-	for _, tt := range []struct {
-		name  string
-		out   Outcome
-		twice bool
-		want  reaction
-	}{
-		{"somebody else has it", Outcome{Conflict: ConflictSlot, Now: view(7, true)}, false, reactNext},
-		{"nobody knows who", Outcome{Conflict: ConflictSlot}, false, reactNext},
-		{"it was given back", Outcome{Conflict: ConflictSlot, Now: view(7, false)}, false, reactSame},
-		{"the floor was raised", Outcome{Conflict: ConflictSlot, Now: view(8, false)}, false, reactLook},
-		{"the token has one", Outcome{Conflict: ConflictElsewhere}, false, reactLook},
-		{"perhaps damaged", Outcome{Conflict: ConflictSlot, Now: view(7, true), Damage: damage}, false, reactNext},
-		{"a damaged slot", Outcome{Conflict: ConflictSlot, Now: view(7, true), Damage: damage}, true, reactReject},
-		{"a damaged namespace", Outcome{Conflict: ConflictElsewhere, Damage: damage}, true, reactFail},
-	} {
-		if got := planRefusal(tt.out, meta, tt.twice); got != tt.want {
-			t.Errorf("%s: reaction %d, want %d", tt.name, got, tt.want)
-		}
-	}
-}
-
 // heldView is a slot with a window from tick 100 to 200, in a namespace with a floor.
 func heldView(floor int64) *View {
 	return &View{
 		Meta:  Entry[Meta]{Made: 1, Version: 1, Record: Meta{Capacity: 4, LastTick: 1000, Floor: floor}},
 		Slot:  Entry[Slot]{Made: 1, Version: 1, Record: Slot{Worker: 2, Token: "a", Generation: 5, Opened: 100, NotBefore: 100, NotAfter: 200, LastTick: 1000, TTL: 1}},
 		Owned: true,
-	}
-}
-
-func TestPlanAgain(t *testing.T) {
-	if granted, stray, _ := planAgain(heldView(100), "a"); !granted || stray {
-		t.Errorf("a window that begins at the floor: granted %v, stray %v", granted, stray)
-	}
-	if granted, stray, _ := planAgain(heldView(100), "b"); granted || !stray {
-		t.Errorf("another token: granted %v, stray %v", granted, stray)
-	}
-	granted, stray, back := planAgain(heldView(101), "a")
-	if granted || stray || back.Slot == nil || back.Slot.Token != "" || back.Slot.NotAfter != 200 || back.Owner != OwnerFreed || back.Token != "a" {
-		t.Errorf("a window below the floor: granted %v, stray %v, given back with %+v", granted, stray, back)
 	}
 }
 
@@ -96,31 +36,6 @@ func TestPlanRetire(t *testing.T) {
 	for name, v := range map[string]*View{"no namespace": {}, "beyond the layout": heldView(0)} {
 		if _, _, err := planRetire(v, 4, 1); !errors.Is(err, coord.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-func TestFateOf(t *testing.T) {
-	before := heldView(0)
-	change, _, _ := planRenewal(before, before.grant(), "a", 300, 1, true)
-	after := heldView(0)
-	after.Slot.Version, after.Slot.Record = 2, *change.Slot
-	floored, other := *after, *after
-	floored.Meta.Version = 2
-	other.Slot.Record.NotAfter++
-	for name, tt := range map[string]struct {
-		now  *View
-		mine bool
-		want fate
-	}{
-		"done":                           {after, true, fateDone},
-		"done, and the lease is gone":    {after, false, fateOther},
-		"done, and the floor was raised": {&floored, true, fateOther},
-		"not done":                       {before, true, fateUndone},
-		"something else":                 {&other, true, fateOther},
-	} {
-		if got := fateOf(change, tt.now, tt.mine); got != tt.want {
-			t.Errorf("%s: %d, want %d", name, got, tt.want)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"time"
 
@@ -31,25 +30,15 @@ func (m Meta) declared(horizon int64) Meta {
 	return m
 }
 
-// horizon is how far ahead a window can reach, as far as this process knows: that of the
-// driver, or what the namespace was declared with that it remembers.
-func (d *detector) horizon() time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.longest()
-}
-
-// longest is horizon for a caller who holds mu.
-func (d *detector) longest() time.Duration {
-	if d.m.meta == nil {
-		return d.maxHorizon
-	}
-	return d.m.meta.Horizon(d.maxHorizon)
-}
-
-// horizon is how far ahead a window can reach, as far as this process knows. What is stored
+// limits are those of a driver, with the longest horizon that is remembered. What is stored
 // may be longer: see [Meta.Horizon].
-func (c *Coordinator) horizon() time.Duration { return c.detector.horizon() }
+func (m memory) limits(driver Limits) Limits {
+	driver.Horizon = m.meta.Horizon(driver.Horizon)
+	return driver
+}
+
+// limits are those that this process knows of.
+func (c *Coordinator) limits() Limits { return c.detector.memory().limits(c.detector.limits) }
 
 // checkDeclared refuses a request for a window that is longer than the namespace allows.
 // What is remembered of another one counts for floors, not for this.
@@ -71,27 +60,6 @@ func (c *Coordinator) undeclared(ahead time.Duration, meta Entry[Meta]) error {
 	return lifetime.Undeclared(ahead, longest, fmt.Sprintf("namespace %q", c.set.Namespace))
 }
 
-// readDeclared reads what the namespace was declared with, before a long window is asked for: a
-// survey would make a namespace that is not there, and that has no such word.
-func (a *acquisition) readDeclared(ctx context.Context, s Session) error {
-	if _, long := lifetime.Ahead(a.req, a.set.MaxHorizon); !long || a.declared {
-		return nil
-	}
-	known := a.detector.memory().meta
-	if known == nil {
-		l, err := a.list(ctx, s, false)
-		if err != nil {
-			return err
-		}
-		if !l.Meta.There() {
-			return a.checkDeclared(a.req, l.Meta)
-		}
-		a.listed = &l.Meta.Record
-	}
-	a.declared = true
-	return nil
-}
-
 // clockStep is how much further than the namespace allows the window of a renewal may reach
 // because two clocks differ, or one was set back after the caller read it. It is cut then.
 const clockStep = time.Minute
@@ -99,11 +67,11 @@ const clockStep = time.Minute
 // ward is the tick until which the namespace allows windows now, by a clock. A store that
 // forgets refuses what ends later in the step that writes.
 func (c *Coordinator) ward(meta Meta, now int64) int64 {
-	bound := c.set.SkewBound
+	l := c.detector.limits
 	if c.set.Forgets {
-		bound = 0
+		l.Skew = 0
 	}
-	return meta.Ward(now, c.set.MaxHorizon, bound)
+	return meta.Ward(now, l)
 }
 
 // clamped is the tick until which a window that is to reach another one is to: not further
@@ -121,8 +89,8 @@ func (c *Coordinator) clamped(s Session, meta Meta, until int64) int64 {
 // checkResumed refuses to resume a grant with a window that is longer than the namespace
 // allows, by more than clocks explain. Who renews has been granted one that is as long, or
 // has resumed it.
-func (r *renewal) checkResumed(s Session) error {
-	meta, now := r.v.Meta.Record, max(r.now(), s.Time())
+func (r *renewal) checkResumed() error {
+	meta, now := r.v.Meta.Record, max(r.now(), r.s.Time())
 	if r.token == r.g.Token || r.until <= r.ward(meta, now)+meta.Scale().TicksUp(clockStep.Microseconds()) {
 		return nil
 	}

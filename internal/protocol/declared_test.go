@@ -38,12 +38,12 @@ func declare(t *testing.T, f func(t *testing.T, d *declared)) {
 
 // process is one that knows nothing yet.
 func (d *declared) process() *protocol.Coordinator {
-	return over(d.T, memstore.Store{Server: d.server}, rightClock{}, nil)
+	return process(d.T, d.server)
 }
 
 // request asks for one of n worker IDs for as long as windows may be.
 func (d *declared) request(token string, n int) coord.Request {
-	req := requestIn(d.space, rightClock{}, token)
+	req := wantsIn(d.space, token)
 	req.Workers.Count, req.Surviving, req.Until = n, true, req.Now+sixHours.Milliseconds()
 	return req
 }
@@ -68,13 +68,11 @@ func TestLossOfLongWindows(t *testing.T) {
 		restore := d.server.Snapshot()
 		gone := mustAcquire(t, d.process(), d.request("gone", 4))
 		short := d.process() // has short windows itself
-		g := mustAcquire(t, short, requestIn(d.space, rightClock{}, "short"))
+		g := mustAcquire(t, short, wantsIn(d.space, "short"))
 		restore()
 		least := d.end()
-		if r, err := short.Renew(t.Context(), g, g.NotAfter+1); !errors.Is(err, coord.ErrLeaseLost) {
-			t.Errorf("Renew of what was lost: %v, %v", r, err)
-		}
-		h := mustAcquire(t, d.process(), requestIn(d.space, rightClock{}, "after the loss"))
+		notices(t, short, g)
+		h := mustAcquire(t, d.process(), wantsIn(d.space, "after the loss"))
 		d.wantFloor("after a loss", least)
 		if h.NotBefore < gone.NotAfter {
 			t.Errorf("%v was lost, and %v is granted", gone, h)
@@ -93,7 +91,7 @@ func TestNamespaceLostThatWasDeclared(t *testing.T) {
 		"nobody else comes": func(*declared) {},
 		"a newcomer has made it": func(d *declared) {
 			d.space.MaxHorizon = 0
-			mustAcquire(d.T, d.process(), requestIn(d.space, rightClock{}, "newcomer"))
+			mustAcquire(d.T, d.process(), wantsIn(d.space, "newcomer"))
 		},
 		"an operator has made it, and said that there was a loss": func(d *declared) {
 			d.space.MaxHorizon = 0
@@ -114,10 +112,8 @@ func TestNamespaceLostThatWasDeclared(t *testing.T) {
 				d.server.Delete()
 				others(d)
 				least := d.end()
-				if r, err := knows.Renew(t.Context(), g, g.NotAfter+1); !errors.Is(err, coord.ErrLeaseLost) {
-					t.Errorf("Renew of what was lost: %v, %v", r, err)
-				}
-				mustAcquire(t, knows, requestIn(d.space, rightClock{}, "after"))
+				notices(t, knows, g)
+				mustAcquire(t, knows, wantsIn(d.space, "after"))
 				d.wantFloor(name, least)
 				if m := d.server.Meta(); m.MinReader != protocol.DeclaredVersion {
 					t.Errorf("programs that read version %d may read it", m.MinReader)
@@ -130,74 +126,13 @@ func TestNamespaceLostThatWasDeclared(t *testing.T) {
 	}
 }
 
-// TestNamespaceLostToAnotherLayout: the namespace is gone, and somebody has made another of its
-// name, with a layout of its own and short windows. What is remembered is for another layout,
-// and its windows are as long all the same: the floor is above them, whatever an operator has
-// said of shorter ones.
-func TestNamespaceLostToAnotherLayout(t *testing.T) {
-	for name, said := range map[string]bool{"nobody noticed": false, "an operator said that there was a loss": true} {
-		t.Run(name, func(t *testing.T) {
-			declare(t, func(t *testing.T, d *declared) {
-				knows := d.process()
-				g := mustAcquire(t, knows, d.request("before", 4))
-				time.Sleep(time.Minute) // so that what the operator has put on record is certainly later
-				d.server.Delete()
-				d.space.Fingerprint, d.space.MaxHorizon = "another", 0
-				other := d.process()
-				mustAcquire(t, other, requestIn(d.space, rightClock{}, "other"))
-				if said {
-					if _, err := other.Quarantine(t.Context(), time.Time{}); err != nil {
-						t.Fatal(err)
-					}
-				}
-				least := d.end()
-				if r, err := knows.Renew(t.Context(), g, g.NotAfter+1); !errors.Is(err, coord.ErrLeaseLost) {
-					t.Errorf("Renew of what was lost: %v, %v", r, err)
-				}
-				mustAcquire(t, knows, requestIn(d.space, rightClock{}, "after"))
-				if m := d.server.Meta(); m.Floor < least || m.Loss.Floor < least {
-					t.Errorf("floor %d, of the loss %d; want at least %d", m.Floor, m.Loss.Floor, least)
-				}
-			})
-		})
-	}
-}
-
-// TestTwoNamespacesOfOneName: while a loss is not dealt with, a process sees another namespace
-// of the same name, which declares more than the one that it knew. Both count.
-func TestTwoNamespacesOfOneName(t *testing.T) {
-	declare(t, func(t *testing.T, d *declared) {
-		long := d.server.Snapshot()
-		d.server.Delete()
-		short := d.space
-		short.MaxHorizon = 0
-		first := d.process()
-		if err := first.Init(t.Context(), short); err != nil {
-			t.Fatal(err)
-		}
-		brief := d.server.Snapshot()
-		g := mustAcquire(t, first, requestIn(d.space, rightClock{}, "brief"))
-		long()
-		if n, err := first.Inspect(t.Context()); err != nil || n.MaxHorizon != sixHours {
-			t.Fatalf("Inspect: %+v, %v", n, err)
-		}
-		brief()
-		least := d.end()
-		if r, err := first.Renew(t.Context(), g, g.NotAfter+1); err == nil {
-			t.Errorf("Renew: %v", r)
-		}
-		mustAcquire(t, first, requestIn(d.space, rightClock{}, "after"))
-		d.wantFloor("after a loss between two of them", least)
-	})
-}
-
 // TestWindowOfACrashedHolder: a window that ends in 6 h is no sign of a wrong clock where the
 // namespace says so, and it is where it does not.
 func TestWindowOfACrashedHolder(t *testing.T) {
 	declare(t, func(t *testing.T, d *declared) {
 		g := mustAcquire(t, d.process(), d.request("crashed", 1))
 		d.server.Expire(g.WorkerID)
-		req := requestIn(d.space, rightClock{}, "next")
+		req := wantsIn(d.space, "next")
 		req.Workers.Count = 1
 		if h := mustAcquire(t, d.process(), req); h.NotBefore != g.NotAfter {
 			t.Errorf("%v after %v", h, g)
@@ -213,8 +148,8 @@ func TestWindowOfACrashedHolder(t *testing.T) {
 // the namespace declares, and no further.
 func TestRenewalOfLongWindows(t *testing.T) {
 	declare(t, func(t *testing.T, d *declared) {
-		d.server.Clock = rightClock{}.UnixMicro
-		c := newCoordinator(t, d.server, rightClock{})
+		d.server.Clock = (&shifted{}).UnixMicro
+		c := d.process()
 		g := mustAcquire(t, c, d.request("token", 1))
 		time.Sleep(time.Minute)
 		for _, ahead := range []time.Duration{sixHours, 7 * time.Hour} {
@@ -245,23 +180,87 @@ func TestResumeLongWindow(t *testing.T) {
 }
 
 // TestLongWindowMakesNoNamespace: a start with a long horizon, before the namespace is
-// declared, does not make one that lacks it.
+// declared, does not make one that lacks it, and changes nothing in one that does.
 func TestLongWindowMakesNoNamespace(t *testing.T) {
 	declare(t, func(t *testing.T, d *declared) {
-		d.server.Delete()
-		c := d.process()
-		for range 2 {
-			const says = "Horizon is 6h0m0s, and namespace \"orders\" is not there; declare a new one with 'unalike init --max-horizon 6h0m0s'"
-			if g, err := c.Acquire(t.Context(), d.request("early", 1)); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
-				t.Errorf("Acquire: %v, %v; want %q", g, err, says)
+		refused := func(c *protocol.Coordinator, says string) {
+			t.Helper()
+			before := d.server.Meta()
+			for range 2 {
+				if g, err := c.Acquire(t.Context(), d.request("early", 1)); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
+					t.Errorf("Acquire: %v, %v; want %q", g, err, says)
+				}
+			}
+			if m := d.server.Meta(); m != before {
+				t.Errorf("the namespace is %+v", m)
 			}
 		}
-		if m := d.server.Meta(); m.Nonce != "" {
-			t.Errorf("there is a namespace: %+v", m)
-		}
+		d.server.Delete()
+		c := d.process()
+		refused(c, "Horizon is 6h0m0s, and namespace \"orders\" is not there; declare a new one with 'unalike init --max-horizon 6h0m0s'")
 		if err := d.process().Init(t.Context(), d.space); err != nil {
 			t.Fatal(err)
 		}
 		mustAcquire(t, c, d.request("in time", 1))
+		d.server.Delete()
+		mustAcquire(t, d.process(), wantsIn(d.space, "newcomer"))
+		refused(d.process(), "has 2m0s at most")
 	})
+}
+
+// TestNamespaceLostWhileALongWindowIsAskedFor: the namespace is lost after a start has seen what
+// it was declared with. It is not made as a new one.
+func TestNamespaceLostWhileALongWindowIsAskedFor(t *testing.T) {
+	declare(t, func(t *testing.T, d *declared) {
+		c, st := tap(t, d.server, nil)
+		lost := false
+		st.tap = func(call string, answered bool) error {
+			if call == "survey" && answered && !lost {
+				lost = true
+				d.server.Delete()
+			}
+			return nil
+		}
+		least := d.end()
+		if g := mustAcquire(t, c, d.request("token", 4)); !lost || g.NotBefore < least {
+			t.Errorf("%v; want it above %d", g, least)
+		}
+		d.wantFloor("lost meanwhile", least)
+	})
+}
+
+// TestResumeAfterClockStep: the clock was set back after the request was made, or the generator
+// has another clock than the coordinator. That is no longer horizon: the window is cut to what
+// the coordinator's clock allows, and so are its renewals. Where the back end has a clock, one
+// of this machine refuses nothing.
+func TestResumeAfterClockStep(t *testing.T) {
+	for _, tt := range []struct {
+		by     time.Duration
+		server bool
+	}{{by: 2 * time.Second}, {by: 50 * time.Second}, {by: time.Hour, server: true}} {
+		declare(t, func(t *testing.T, d *declared) {
+			if tt.server {
+				d.server.Clock = (&shifted{}).UnixMicro
+			}
+			g := mustAcquire(t, d.process(), d.request("token", 1))
+			g.Handle = nil
+			time.Sleep(2 * time.Minute) // so that the window grows
+			c, _ := tap(t, d.server, &shifted{by: -tt.by})
+			until := func() int64 { return d.space.Scale.Tick(time.Now().Add(sixHours).UnixMicro()) }
+			want := func() int64 {
+				if tt.server {
+					return until()
+				}
+				return min(until(), d.end()-tt.by.Milliseconds())
+			}
+			r, err := c.Resume(t.Context(), g, "next", until())
+			if err != nil || r.NotAfter != want() {
+				t.Fatalf("Resume with a clock that is %v behind: %v, %v; want the end at %d", tt.by, r, err, want())
+			}
+			time.Sleep(time.Minute)
+			if r, err = c.Renew(t.Context(), r, until()); err != nil || r.NotAfter != want() {
+				t.Errorf("Renew with a clock that is %v behind: %v, %v; want the end at %d", tt.by, r, err, want())
+			}
+		})
+	}
 }

@@ -1,82 +1,61 @@
 package protocol
 
 import (
-	"fmt"
 	"sync"
 
 	"github.com/unalike-id/unalike/coord"
 )
 
-// CopiedError is the error of a grant whose window somebody else has extended until a tick,
-// with the token and generation of its holder. It wraps [coord.ErrLeaseLost].
-type CopiedError struct{ Until int64 }
-
-func (e *CopiedError) Error() string {
-	return fmt.Sprintf("%v: somebody else has extended its window to tick %d: there is a copy of this process, or of its memory", coord.ErrLeaseLost, e.Until)
-}
-
-// Unwrap returns [coord.ErrLeaseLost].
-func (e *CopiedError) Unwrap() error { return coord.ErrLeaseLost }
-
-// Extent is how far one holder has ever asked for a window to reach. What is stored and
+// extent is how far one holder has ever asked for a window to reach. What is stored and
 // reaches further was asked for by somebody else: by a copy of the holder, which has the
 // same token and generation. It goes from a grant to the next one that a renewal returns.
 //
-// The nil Extent is that of a grant of which nobody knows what was asked for. Its methods
+// The nil extent is that of a grant of which nobody knows what was asked for. Its methods
 // are safe for concurrent use.
-type Extent struct {
-	mu     sync.Mutex
-	until  int64
-	asking map[*int64]struct{} // by requests that are under way
+type extent struct {
+	mu    sync.Mutex
+	until int64 // where the window may reach
+	asked int64 // by requests that are under way, of which there are
+	under int
 }
 
-// NewExtent returns the extent of a window that ends at a tick.
-func NewExtent(until int64) *Extent {
-	return &Extent{until: until, asking: map[*int64]struct{}{}}
-}
-
-// Asks notes until when the window is about to be asked to reach. The function that it
+// asks notes until when the window is about to be asked to reach. The function that it
 // returns is called after that, with whether the window may reach there now: it does not
 // only if the request was certainly refused.
-func (e *Extent) Asks(until int64) (answered func(may bool)) {
+func (e *extent) asks(until int64) (answered func(may bool)) {
 	if e == nil {
 		return func(bool) {}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	ask := &until
-	e.asking[ask] = struct{}{}
+	e.under++
+	e.asked = max(e.asked, until)
 	return func(may bool) {
 		if may {
-			e.Reaches(until)
+			e.reaches(until)
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		delete(e.asking, ask)
+		if e.under--; e.under == 0 {
+			e.asked = 0
+		}
 	}
 }
 
-// Reaches notes that the window reaches a tick, or may.
-func (e *Extent) Reaches(until int64) {
-	if e == nil {
-		return
-	}
+// reaches notes that the window reaches a tick, or may.
+func (e *extent) reaches(until int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.until = max(e.until, until)
 }
 
-// Until returns the last tick until which the window was ever asked to reach. Known is false
-// for the nil Extent.
-func (e *Extent) Until() (until int64, known bool) {
-	if e == nil {
-		return 0, false
+// copied reports whether somebody else has extended the window of a grant in a slot, with
+// its token and generation. A piece above the window is no extension: the next renewal tells.
+func (e *extent) copied(g coord.Grant, s Slot) bool {
+	if e == nil || s.NotBefore > g.NotAfter {
+		return false
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	until = e.until
-	for ask := range e.asking {
-		until = max(until, *ask)
-	}
-	return until, true
+	return s.NotAfter > max(g.NotAfter, e.until, e.asked)
 }

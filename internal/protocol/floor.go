@@ -13,22 +13,22 @@ import (
 // never closes a namespace: whatever a clock says, the last tick stays above the floor.
 //
 // Now must come from a clock that was compared with others, see floorClock. Known
-// is the namespace as the process that noticed the loss knew it before, nil if it did
+// is the namespace as the process that noticed the loss knew it before, zero if it did
 // not: a floor that it knew holds on, although the back end may have forgotten it, because
 // nobody can tell whether a clock was ahead that raised it, or this one is behind. So does
 // the longest horizon that the namespace was declared with.
-func (m Meta) AfterLoss(known *Meta, now int64, maxHorizon, skewBound time.Duration) Meta {
+func (m Meta) AfterLoss(known Meta, now int64, l Limits) Meta {
 	m = m.with(known)
-	ward := min(max(m.Ward(now, maxHorizon, skewBound), 0), m.LastTick-1)
+	ward := min(max(m.Ward(now, l), 0), m.LastTick-1)
 	m.Floor = max(m.Floor, ward)
 	m.Loss = Loss{Nonce: rand.Text(), Floor: ward, Found: now}
 	return m
 }
 
-// with returns the namespace with what is known of it besides: nil is nothing, and so is
-// what has another layout.
-func (m Meta) with(known *Meta) Meta {
-	if known != nil && known.Fingerprint == m.Fingerprint {
+// with returns the namespace with what is known of it besides. What has another layout says
+// nothing.
+func (m Meta) with(known Meta) Meta {
+	if known.Fingerprint == m.Fingerprint {
 		m = m.declared(known.MaxHorizon)
 		m.Floor, m.Base = max(m.Floor, known.Floor), max(m.Base, known.Base)
 	}
@@ -37,14 +37,14 @@ func (m Meta) with(known *Meta) Meta {
 
 // lacks reports whether less is on record than is known of the namespace. A floor that is no
 // operator's is that of an earlier loss: the record of a later one makes up for it.
-func (m Meta) lacks(known *Meta) bool {
-	return known != nil && known.Fingerprint == m.Fingerprint && (known.Base > m.Base || known.MaxHorizon > m.MaxHorizon)
+func (m Meta) lacks(known Meta) bool {
+	return known.Fingerprint == m.Fingerprint && (known.Base > m.Base || known.MaxHorizon > m.MaxHorizon)
 }
 
 // afterBirth returns the namespace with the floor of a loss, because it may have been there before.
 // Nothing shows that, and its nonce is the loss's: see [Meta.Born].
-func (m Meta) afterBirth(now int64, maxHorizon, skewBound time.Duration) Meta {
-	m = m.AfterLoss(nil, now, maxHorizon, skewBound)
+func (m Meta) afterBirth(now int64, l Limits) Meta {
+	m = m.AfterLoss(Meta{}, now, l)
 	m.Loss.Nonce = m.Nonce
 	return m
 }
@@ -71,12 +71,12 @@ func (m Meta) declaredNew() Meta {
 // that loss was found, which its floor tells. The two clocks may be off by the bound
 // each, in opposite directions, and what is seen within a tick has no order. The floor
 // of an operator does not count, because nobody knows what it is for.
-func (m Meta) Settles(known string, seen int64, maxHorizon, skewBound time.Duration) bool {
+func (m Meta) Settles(known string, seen int64, l Limits) bool {
 	if m.Loss.Nonce == "" || m.Loss.Nonce == known {
 		return false
 	}
-	margin := 2 * m.Scale().TicksUp(skewBound.Microseconds())
-	return m.Loss.Floor > m.Ward(seen, maxHorizon, skewBound)+margin
+	margin := 2 * m.Scale().TicksUp(l.Skew.Microseconds())
+	return m.Loss.Floor > m.Ward(seen, l)+margin
 }
 
 // Quarantine returns the namespace after an operator has raised its floor to the tick of
@@ -99,11 +99,11 @@ func (m Meta) Quarantine(until time.Time) (Meta, error) {
 // forgotten can reach by now, and not below its base. Now must come from a clock that
 // was compared with others. What was lost earlier lies below the new floor as it lay
 // below the old one, and the record of the last loss is made to say no more than that.
-func (m Meta) Lowered(now int64, maxHorizon, skewBound time.Duration) (Meta, error) {
+func (m Meta) Lowered(now int64, l Limits) (Meta, error) {
 	if m.Closed() {
 		return m, coord.ErrNamespaceClosed
 	}
-	m.Floor = min(m.Floor, max(m.Ward(now, maxHorizon, skewBound), m.Base))
+	m.Floor = min(m.Floor, max(m.Ward(now, l), m.Base))
 	m.Loss.Floor = min(m.Loss.Floor, m.Floor)
 	return m, nil
 }

@@ -29,8 +29,8 @@ func TestForgets(t *testing.T) {
 			st.tap = nil
 		}, true, false},
 		"made and granted": {func(t *testing.T, _ *memstore.Server, c *protocol.Coordinator, _ *tapped) {
-			if g, err := c.Acquire(t.Context(), wants("t")); err != nil || g.NotBefore < wants("").Now+ward-1 {
-				t.Fatal(g, err)
+			if g := mustAcquire(t, c, wants("t")); g.NotBefore < wants("").Now+ward-1 {
+				t.Fatal(g)
 			}
 		}, false, true},
 		"a holder has shown what was forgotten": {func(t *testing.T, server *memstore.Server, c *protocol.Coordinator, st *tapped) {
@@ -38,10 +38,7 @@ func TestForgets(t *testing.T) {
 			if err := holder.Init(t.Context(), space); err != nil {
 				t.Fatal(err)
 			}
-			g, err := holder.Acquire(t.Context(), wants("h"))
-			if err != nil || g.NotBefore != 0 {
-				t.Fatal(g, err)
-			}
+			g := mustAcquire(t, holder, wants("h"))
 			server.Delete()
 			st.tap = failing("commit")
 			if g, err := c.Acquire(t.Context(), wants("t")); !errors.Is(err, errNoAnswer) {
@@ -76,19 +73,6 @@ func TestForgets(t *testing.T) {
 				})
 			})
 		}
-	}
-}
-
-// errNoAnswer is the error of calls that are made to fail.
-var errNoAnswer = errors.New("no answer")
-
-// failing has calls of a kind fail.
-func failing(kind string) func(call string, answered bool) error {
-	return func(call string, _ bool) error {
-		if call == kind {
-			return errNoAnswer
-		}
-		return nil
 	}
 }
 

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -8,33 +9,19 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// overdue is when a lease ends that should have: any moment.
-const overdue = time.Second
-
-// leaseSlack is by how much what a back end says of the end of a lease may differ from
-// look to look although the holder has shown no life.
-const leaseSlack = 4 * time.Second
-
-// lastLook is what was seen last of a lease.
-type lastLook struct {
-	mark  string
-	first time.Time // when it was first seen that way
-	end   time.Time // when it was said to end
-}
-
 // full is the error if every worker ID of the share is held. Most likely the lease ends
 // first that was not renewed for the longest time.
-func (a *acquisition) full(ctx context.Context, s Session, sv *Survey) error {
+func (a *acquisition) full(ctx context.Context) error {
+	sv := a.sv
 	full := &coord.NoWorkerIDError{Namespace: a.set.Namespace, Capacity: a.req.Workers.Count - sv.Retired, InUse: len(sv.Owned) - sv.Retired}
-	oldest := slices.SortedStableFunc(slices.Values(sv.Holders), func(x, y Holder) int { return int(min(max(x.Changed-y.Changed, -1), 1)) })
-	for _, l := range s.Leases(ctx, oldest) {
+	oldest := slices.SortedStableFunc(slices.Values(sv.Holders), func(x, y Holder) int { return cmp.Compare(x.Changed, y.Changed) })
+	for _, l := range a.s.Leases(ctx, oldest) {
 		if l.Retired {
 			full.Capacity--
 			full.InUse--
 			continue
 		}
-		end, renewed := a.endOf(l)
-		if full.Soonest.IsZero() || end.Before(full.Soonest) {
+		if end, renewed := l.ends(Time(a.clock())); full.Soonest.IsZero() || end.Before(full.Soonest) {
 			full.Soonest, full.LastSeen = end, renewed
 		}
 	}
@@ -46,37 +33,16 @@ func (a *acquisition) full(ctx context.Context, s Session, sv *Survey) error {
 	return full
 }
 
-// endOf returns when a lease ends unless it is renewed, and when it was renewed last, by
+// ends returns when a lease ends unless it is renewed, and when it was renewed last, by
 // the holder's clock; zero: it has begun anew with the back end since, so that this says
-// nothing.
-//
-// While the holder shows no life the end stays the same, so that whoever looks twice can
-// tell. A lease ends no later than its TTL after the last sign of life. Where the back end
-// does not tell when, one that lasts for longer was begun anew, and ends at the latest a
-// TTL after it was first seen that way.
-func (a *acquisition) endOf(l Lease) (end, renewed time.Time) {
-	now := Time(a.clock())
-	look := lastLook{mark: l.Mark, first: now}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	known, seen := a.looked[l.Worker]
-	if seen = seen && known.mark == l.Mark; seen {
-		look.first = known.first
+// nothing. Where the back end does not tell, a lease ends its TTL after it was renewed, and one
+// that lasts for longer, which was begun anew, a TTL from now at the latest.
+func (l Lease) ends(now time.Time) (end, renewed time.Time) {
+	if renewed = Time(l.Renewed); l.Left >= 0 {
+		return now.Add(l.Left), renewed
 	}
-	renewed = Time(l.Renewed)
-	switch {
-	case l.Left >= 0:
-		if look.end = now.Add(l.Left); seen && look.end.Before(known.end.Add(leaseSlack)) {
-			look.end = known.end
-		}
-	default:
-		if look.end = renewed.Add(l.TTL); look.end.Before(now) {
-			look.end, renewed = look.first.Add(l.TTL), time.Time{}
-			if soon := now.Add(overdue); look.end.Before(soon) {
-				look.end = soon
-			}
-		}
+	if end = renewed.Add(l.TTL); end.Before(now) {
+		return now.Add(l.TTL), time.Time{}
 	}
-	a.looked[l.Worker] = look
-	return look.end, renewed
+	return end, renewed
 }

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,54 +26,73 @@ type holding struct {
 	t       *tenant
 	s       Session       // of the last turn
 	known   *View         // that came with the grant, or was seen since; nil: none
-	extent  *Extent       // of the grant; nil: not known
+	extent  *extent       // of the grant; nil: not known
 	v       *View         // what is stored, as far as is known; nil: look
-	refused *View         // what a change was refused for that took it to be stored
 	took    time.Duration // to look; 0: there was no need to
 	attempt error         // of a release that may have been done
+	refused refusals
 }
 
 // hold enters the tenant of a token for what is to be done with a grant.
-func (c *Coordinator) hold(g coord.Grant, token string) (*holding, error) {
-	h := &holding{Coordinator: c, g: g, known: viewOf(g)}
-	var ttl time.Duration
-	if h.known != nil {
-		ttl, h.extent = h.known.Slot.Record.Lease(), h.known.extent
+func (c *Coordinator) hold(ctx context.Context, g coord.Grant, token string) (*holding, error) {
+	h := &holding{Coordinator: c, g: g, refused: refusals{}}
+	known, sure := c.viewOf(g)
+	slot := Slot{}
+	if sure {
+		h.v = known
 	}
-	var err error
-	if h.t, err = c.enter(token, ttl, visitRoom); err != nil {
+	if h.known = known; known != nil {
+		slot, h.extent = known.Slot.Record, known.extent
+	} else if err := c.operate(func(s Session) (err error) {
+		slot, err = c.meet(ctx, s, g.WorkerID)
+		return err
+	}); err != nil {
 		return nil, err
 	}
-	if h.known == nil { // the grant has come without its handle
-		h.known = c.viewOf(h.t, g)
+	var err error
+	h.t, err = c.enter(token, cmp.Or(slot.Lease(), c.usualTTL()), visitRoom)
+	return h, err
+}
+
+// meet returns the slot of a grant that has come alone, which tells how long its lease lasts. A
+// survey tells first whether the back end is the one in which the grant was made: who has come
+// just now knows no other.
+func (c *Coordinator) meet(ctx context.Context, s Session, worker int) (Slot, error) {
+	if _, err := c.survey(ctx, s, Ask{Share: coord.Range{First: worker, Count: 1}}); err != nil {
+		return Slot{}, err
 	}
-	h.v = c.newest(h.t, h.known)
-	if h.v != nil && !h.v.holds(g) {
-		h.v = nil
+	v, err := c.look(ctx, s, worker, "", nil)
+	if err != nil {
+		return Slot{}, err
 	}
-	return h, nil
+	return v.Slot.Record, nil
 }
 
 // grant returns the last stored piece as a grant.
 func (v *View) grant() coord.Grant { return v.Slot.Record.Grant(v) }
 
-// keep makes turns until one is done. What a turn gets is a session, and a view in which
-// the grant is held.
-func (h *holding) keep(ctx context.Context, turn func(context.Context, Session) (done bool, err error)) error {
+// outlived reports whether a call has failed because its session has ended, for a reason that
+// another one need not have.
+func outlived(ctx context.Context, s Session, err error) bool {
+	why := s.Over()
+	return err != nil && ctx.Err() == nil && why != nil && !coord.Permanent(why) && !coord.Permanent(err)
+}
+
+// keep makes turns until one is done, in which the grant is held as far as is known.
+func (h *holding) keep(ctx context.Context, turn func(context.Context) (done bool, err error)) error {
 	var last error
 	for n := range turns {
 		if err := h.pause(ctx, n-1); err != nil {
 			return err
 		}
-		s, done, err := h.once(ctx, turn)
-		h.s = s
+		done, err := h.once(ctx, turn)
 		switch {
 		case done || errors.Is(err, coord.ErrLeaseLost):
 			return err
-		case err != nil && (ctx.Err() != nil || s == nil || s.Over() == nil || coord.Permanent(s.Over())):
-			return err
+		case outlived(ctx, h.s, err):
+			h.v, last = nil, err // the next turn has another session
 		case err != nil:
-			h.v, last = nil, err // its session has ended; the next turn has another one
+			return err
 		}
 	}
 	if last != nil {
@@ -82,44 +102,41 @@ func (h *holding) keep(ctx context.Context, turn func(context.Context, Session) 
 }
 
 // once makes one turn.
-func (h *holding) once(ctx context.Context, turn func(context.Context, Session) (done bool, err error)) (Session, bool, error) {
+func (h *holding) once(ctx context.Context, turn func(context.Context) (done bool, err error)) (bool, error) {
 	h.mu.Lock()
 	err := h.reopen(h.t)
-	s := h.t.session
+	h.s = h.t.session
 	h.mu.Unlock()
 	if err != nil {
-		return nil, false, err
+		return false, err
 	}
-	if h.v == nil || h.set.ServerClock && s.Time() == 0 { // a new session has to learn the time
-		if err := h.lookAgain(ctx, s); err != nil {
-			return s, false, err
+	if h.v == nil || h.set.ServerClock && h.s.Time() == 0 { // a new session has to learn the time
+		if err := h.lookAgain(ctx); err != nil {
+			return false, err
 		}
 	}
-	if h.attempt != nil && h.v.released(h.g) {
-		return s, true, nil
-	}
-	if !h.detector.sound(h.v.losses) {
+	switch slot := h.v.Slot.Record; {
+	case h.attempt != nil && h.v.released(h.g):
+		return true, nil
+	case !h.detector.sound(h.v.losses):
 		h.v = nil
-		return s, false, h.heal(ctx, s, 0)
-	}
-	switch {
-	case h.v.holds(h.g) && h.v.Slot.Record.Copied(h.g, h.extent):
-		return s, false, fmt.Errorf("%w; the grant was %v", &CopiedError{h.v.Slot.Record.NotAfter}, h.g)
+		return false, h.heal(ctx, h.s, 0)
+	case h.v.holds(h.g) && h.extent.copied(h.g, slot):
+		return false, fmt.Errorf("%w: somebody else has extended its window to tick %d: there is a copy of this process, or of its memory; the grant was %v", coord.ErrLeaseLost, slot.NotAfter, h.g)
 	case h.v.holds(h.g):
+		return turn(ctx)
 	case h.next.Token != "" && h.v.holds(h.next):
 		h.g, h.known, h.extent, h.v = h.next, nil, nil, nil // an earlier attempt has come through
-		return s, false, nil
+		return false, nil
 	default:
-		return s, false, h.v.Slot.Record.Lost(h.g)
+		return false, slot.Lost(h.g)
 	}
-	done, err := turn(ctx, s)
-	return s, done, err
 }
 
 // lookAgain reads what is stored.
-func (h *holding) lookAgain(ctx context.Context, s Session) (err error) {
+func (h *holding) lookAgain(ctx context.Context) (err error) {
 	began := lifetime.Now()
-	if h.v, err = h.look(ctx, s, h.g.WorkerID, h.g.Token, h.known); err != nil && h.attempt != nil {
+	if h.v, err = h.look(ctx, h.s, h.g.WorkerID, h.g.Token, h.known); err != nil && h.attempt != nil {
 		err = unclear(h.attempt, err)
 	}
 	h.took = lifetime.Since(began)
@@ -128,12 +145,9 @@ func (h *holding) lookAgain(ctx context.Context, s Session) (err error) {
 
 // again takes note of what a change was refused for. The next turn looks, if that is not
 // known. The error is that of something else that has changed what is stored.
-func (h *holding) again(out Outcome) error {
-	if out.Damage != nil && h.refused != nil && h.refused.same(h.v) {
-		return out.Damage
-	}
-	h.refused, h.v, h.took = h.v, out.Now, 0 // this was no look: what it shows need not be confirmed
-	return nil
+func (h *holding) again(change Change, out Outcome) error {
+	h.v, h.took = out.Now, 0 // this was no look: what it shows need not be confirmed
+	return h.refused.damage(change, out, -1)
 }
 
 // lose ends the tenant of a grant that is not held any more, unless it has another one.

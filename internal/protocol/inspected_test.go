@@ -15,7 +15,7 @@ func TestInspectedLoss(t *testing.T) {
 	if got := m.Inspected(); got != (coord.Namespace{Layout: "f", Nonce: m.Nonce}) {
 		t.Errorf("a new namespace: %+v", got)
 	}
-	m = m.AfterLoss(nil, space.Scale.Micro(500), 100*time.Millisecond, 10*time.Millisecond)
+	m = m.AfterLoss(Meta{}, space.Scale.Micro(500), Limits{100 * time.Millisecond, 10 * time.Millisecond})
 	lost := Time(space.Scale.Micro(m.Loss.Floor + 1))
 	if got := m.Inspected(); m.Loss.Floor < 610 || got != (coord.Namespace{Layout: "f", Nonce: m.Nonce, Floor: lost, Lost: lost}) {
 		t.Errorf("after a loss at tick 500: %+v; want both until %v", got, lost)

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
@@ -34,18 +33,12 @@ func TestSurveyFromBeforeANamespaceWasKnown(t *testing.T) {
 		var done sync.WaitGroup
 		done.Go(func() { late, lateErr = c.Acquire(t.Context(), wants("late")) })
 		synctest.Wait()
-		g, err := c.Acquire(t.Context(), wants("early"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := mustAcquire(t, c, wants("early"))
 		server.Delete()
 		close(hold)
 		done.Wait()
 		if lateErr != nil {
 			t.Fatal(lateErr)
-		}
-		if late.WorkerID == g.WorkerID && late.NotBefore < g.NotAfter {
-			t.Errorf("%v was granted although %v was, in a namespace that was deleted", late, g)
 		}
 		if late.NotBefore < g.NotAfter {
 			t.Errorf("%v: nothing was noticed; %v was lost", late, g)
@@ -62,50 +55,16 @@ func TestListedNamespaceIsRemembered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inOurTime(t, func(t *testing.T) {
 				server := memstore.NewServer("a")
-				other, _ := tap(t, server, nil)
-				lost, err := other.Acquire(t.Context(), wants("lost"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				c, _ := tap(t, server, nil)
+				lost := mustAcquire(t, process(t, server), wants("lost"))
+				c := process(t, server)
 				if err := look(t.Context(), c); err != nil {
 					t.Fatal(err)
 				}
 				server.Delete()
-				if g, err := c.Acquire(t.Context(), wants("token")); err != nil || g.NotBefore < lost.NotAfter {
-					t.Errorf("%v, %v, in a namespace that was deleted, where %v was granted", g, err, lost)
+				if g := mustAcquire(t, c, wants("token")); g.NotBefore < lost.NotAfter {
+					t.Errorf("%v, in a namespace that was deleted, where %v was granted", g, lost)
 				}
 			})
 		})
 	}
-}
-
-// TestMadeAgainWithTheKnownFloor: a namespace that was deleted is made again by a process that
-// knows its floor. It is never there without that, not even for a moment.
-func TestMadeAgainWithTheKnownFloor(t *testing.T) {
-	inOurTime(t, func(t *testing.T) {
-		server := memstore.NewServer("a")
-		c, st := tap(t, server, nil)
-		if err := c.Init(t.Context(), space); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Quarantine(t.Context(), time.Now().Add(time.Hour)); err != nil {
-			t.Fatal(err)
-		}
-		known := server.Meta()
-		server.Delete()
-		made := 0
-		st.tap = func(call string, answered bool) error {
-			if got := server.Meta(); call == "survey" && answered {
-				made++
-				if got.Base < known.Base || got.Floor < known.Floor {
-					t.Errorf("a process knew %+v, and has made %+v", known, got)
-				}
-			}
-			return nil
-		}
-		if _, err := c.Acquire(t.Context(), wants("token")); err != nil || made == 0 {
-			t.Errorf("%v, after %d surveys", err, made)
-		}
-	})
 }

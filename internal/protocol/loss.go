@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/unalike-id/unalike/coord"
 )
@@ -19,13 +18,13 @@ import (
 type memory struct {
 	losses  int64  // how many were noticed; views and answers are of the time between two
 	lost    string // what shows one that is not dealt with; empty: there is none
-	drawn   Loss   // how that will be on record, from when it was noticed on
+	drawn   string // the nonce that its record will have
 	lineage string
 	number  int64 // the highest
 	seen    int64 // when, in microseconds since 1970
 	// meta is the namespace, as it was seen last before a loss, with the highest floor, base
-	// and horizon that were seen since; nil: it was not seen.
-	meta    *Meta
+	// and horizon that were seen since; zero: it was not seen.
+	meta    Meta
 	version int64
 }
 
@@ -42,8 +41,8 @@ func (a answer) foreign() bool { return a.origin != "" && a.origin != a.Lineage 
 
 // proof says what shows that writes were lost, if an answer does to a request that was made
 // when at was what had been seen; empty: nothing does. A namespace keeps its nonce and its
-// lineage, numbers do not fall, nor do the base of its floor and its horizon, and nobody but its holder changes a slot in one generation,
-// in which the window only grows.
+// lineage, numbers do not fall, nor do the base of its floor and its horizon, and nobody but its
+// holder changes a slot in one generation, in which the window only grows.
 func proof(at memory, a answer) string {
 	switch {
 	case at.lost != "":
@@ -54,7 +53,7 @@ func proof(at memory, a answer) string {
 		return fmt.Sprintf("the lineage of the back end was %s and is %s", at.lineage, a.Lineage)
 	case a.Number != 0 && (a.Number < at.number || a.Wrote && a.Number == at.number):
 		return fmt.Sprintf("write %#x was seen, and a later one is %#x", at.number, a.Number)
-	case at.meta != nil && a.meta != nil && a.meta.Record.Nonce != at.meta.Nonce:
+	case at.meta.Nonce != "" && a.meta != nil && a.meta.Record.Nonce != at.meta.Nonce:
 		return "the namespace is gone, or was made again"
 	case a.meta != nil && a.meta.Record.lacks(at.meta):
 		return "the base of the floor, or the longest horizon, was higher"
@@ -81,26 +80,23 @@ func proof(at memory, a answer) string {
 // process has seen. It is this loss if this process has put it there, or if it was found
 // after all that this process has seen: a backup may hold the record of an older one. That
 // of a namespace which was made because none was there says only that it may be lost.
-func remedy(m memory, a answer, maxHorizon, skewBound time.Duration) (next Meta, settled bool) {
-	stored, known, nonce := a.meta.Record, m.meta, ""
-	if known != nil {
-		nonce = known.Loss.Nonce
-	}
-	mine := stored.Loss.Nonce != "" && stored.Loss.Nonce == m.drawn.Nonce
-	found := mine || stored.Settles(nonce, m.seen, maxHorizon, skewBound)
+func remedy(m memory, a answer, now int64, driver Limits) (next Meta, settled bool) {
+	stored, l := a.meta.Record, m.limits(driver)
+	mine := stored.Loss.Nonce != "" && stored.Loss.Nonce == m.drawn
+	found := mine || stored.Settles(m.meta.Loss.Nonce, m.seen, l)
 	switch {
-	case !found || a.foreign() || stored.lacks(known):
-		stored = stored.AfterLoss(known, m.drawn.Found, maxHorizon, skewBound)
+	case !found || a.foreign() || stored.lacks(m.meta):
+		stored = stored.AfterLoss(m.meta, now, l)
 	case mine || !stored.Born():
 		return stored, true
 	}
-	stored.Loss.Nonce = m.drawn.Nonce
+	stored.Loss.Nonce = m.drawn
 	return stored, false
 }
 
 // detector is the memory of a process. Its methods are safe for concurrent use.
 type detector struct {
-	maxHorizon, skewBound time.Duration
+	limits Limits // of the driver
 
 	mu sync.Mutex
 	m  memory
@@ -130,22 +126,18 @@ func (d *detector) learn(at memory, a answer, now int64) (losses int64) {
 	}
 	if why := proof(at, a); why != "" {
 		d.m.losses++
-		d.m.lost, d.m.drawn = why, Loss{Nonce: rand.Text()}
+		d.m.lost, d.m.drawn = why, rand.Text()
 	}
-	there, known := a.meta != nil && a.meta.There(), d.m.meta
+	there, known := a.meta != nil && a.meta.There(), d.m.meta.Nonce != ""
 	switch {
-	case d.m.lost != "" && !there:
-		return at.losses
-	case d.m.lost != "": // what the namespace demands is remembered
-		meta := a.meta.Record
-		if known != nil {
-			meta = known.with(&meta)
+	case d.m.lost != "":
+		if there { // what the namespace demands is remembered
+			d.m.meta = d.m.meta.with(a.meta.Record)
 		}
-		d.m.meta = &meta
 		return at.losses
-	case there && known != nil && a.meta.Record.Loss.Nonce != known.Loss.Nonce:
+	case there && known && a.meta.Record.Loss.Nonce != d.m.meta.Loss.Nonce:
 		// One that was dealt with before this process has noticed it.
-		if _, settled := remedy(d.m, a, d.longest(), d.skewBound); settled {
+		if _, settled := remedy(d.m, a, now, d.limits); settled {
 			d.begin(a, now)
 			return d.m.losses
 		}
@@ -154,21 +146,10 @@ func (d *detector) learn(at memory, a answer, now int64) (losses int64) {
 		d.m.lineage = a.Lineage
 	}
 	d.m.number, d.m.seen = max(d.m.number, a.Number), max(d.m.seen, now)
-	if there && (known == nil || a.meta.Version >= d.m.version) {
-		d.m.meta, d.m.version = &a.meta.Record, a.meta.Version
+	if there && (!known || a.meta.Version >= d.m.version) {
+		d.m.meta, d.m.version = a.meta.Record, a.meta.Version
 	}
 	return d.m.losses
-}
-
-// noticed returns what was seen, with the time at which the loss was noticed that is not
-// dealt with: now, if nobody has asked before.
-func (d *detector) noticed(now int64) memory {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.m.lost != "" && d.m.drawn.Found == 0 {
-		d.m.drawn.Found = now
-	}
-	return d.m
 }
 
 // deal notes that a loss is dealt with, by what is stored now, and returns after how many
@@ -185,7 +166,7 @@ func (d *detector) deal(losses int64, a answer, now int64) (after int64, ok bool
 
 // begin forgets what was seen before a loss. The caller holds mu.
 func (d *detector) begin(a answer, now int64) {
-	d.m = memory{losses: d.m.losses + 1, lineage: a.Lineage, number: a.Number, seen: now, meta: &a.meta.Record, version: a.meta.Version}
+	d.m = memory{losses: d.m.losses + 1, lineage: a.Lineage, number: a.Number, seen: now, meta: a.meta.Record, version: a.meta.Version}
 }
 
 // raises is how often a call tries to raise the floor: all who notice a loss do at once.
@@ -193,6 +174,7 @@ const raises = 20
 
 // heal raises the floor if writes were lost, by the later of now and this coordinator's clock.
 func (c *Coordinator) heal(ctx context.Context, s Session, now int64) error {
+	refused := refusals{}
 	for n := range raises {
 		if c.detector.memory().lost == "" {
 			return nil
@@ -205,7 +187,7 @@ func (c *Coordinator) heal(ctx context.Context, s Session, now int64) error {
 				return err
 			}
 		}
-		if err := c.raise(ctx, s, now); err != nil {
+		if err := c.raise(ctx, s, now, refused); err != nil {
 			return err
 		}
 	}
@@ -214,25 +196,33 @@ func (c *Coordinator) heal(ctx context.Context, s Session, now int64) error {
 
 // raise makes one attempt at raising the floor. It does nothing if somebody else has
 // raised it for what this process has noticed.
-func (c *Coordinator) raise(ctx context.Context, s Session, now int64) error {
-	sv, err := c.survey(ctx, s, c.askAgain())
+func (c *Coordinator) raise(ctx context.Context, s Session, now int64, refused refusals) error {
+	ask := Ask{}
+	if known := c.detector.memory().meta; known.Nonce != "" {
+		ask = c.making(ask, known, false) // again
+	}
+	sv, err := c.survey(ctx, s, ask)
 	if err != nil || sv.Made { // if it was made with a floor, nothing is to be raised any more
 		return err
 	}
 	if !sv.Meta.There() {
 		return fmt.Errorf("%w: there is no such namespace", coord.ErrInvalid)
 	}
-	if now, err = c.floorClock(s, sv, max(now, c.now()), c.set.Forgets); err != nil {
+	now, err = c.floorClock(s, sv, max(now, c.now()))
+	switch {
+	case err != nil && c.set.Forgets:
 		return err
+	case err != nil: // what this process has noticed may be known to nobody else
+		c.log.Warn("the floor is raised by the back end's clock, as this machine's differs", "namespace", c.set.Namespace, "error", err)
 	}
-	m, a := c.detector.noticed(now), answer{Position: sv.Position, origin: sv.Origin, meta: &sv.Meta}
+	m, a := c.detector.memory(), answer{Position: sv.Position, origin: sv.Origin, meta: &sv.Meta}
 	if m.lost == "" { // another call has dealt with it
 		return nil
 	}
-	m.drawn.Found = now // more may be lost since it was noticed, if this process was stopped
-	next, settled := remedy(m, a, c.horizon(), c.set.SkewBound)
+	// By the clock of now: more may be lost since it was noticed, if this process was stopped.
+	next, settled := remedy(m, a, now, c.detector.limits)
 	if !settled {
-		out, err := c.replaceMeta(ctx, s, sv, Change{Meta: &next, Settle: true})
+		out, err := c.replaceMeta(ctx, s, sv, Change{Meta: &next, Settle: true}, refused)
 		if err != nil || !out.Done {
 			return err
 		}

@@ -18,7 +18,7 @@ var epochSpace = coord.Space{Fingerprint: "layout", Scale: clock.Scale{Unit: 100
 
 // lostAt is a namespace with the record of a loss.
 func lostAt(before Meta, nonce string, at int64) Meta {
-	m := before.AfterLoss(nil, at, testHorizon, testBound)
+	m := before.AfterLoss(Meta{}, at, testLimits)
 	m.Loss.Nonce = nonce
 	return m
 }
@@ -26,7 +26,7 @@ func lostAt(before Meta, nonce string, at int64) Meta {
 // TestProof: each thing that shows a loss, and what looks like it and does not.
 func TestProof(t *testing.T) {
 	space := Meta{Nonce: "n", Fingerprint: "f", Base: 3, MaxHorizon: 5}
-	at := memory{lineage: "a", number: 10, meta: &space}
+	at := memory{lineage: "a", number: 10, meta: space}
 	held := Entry[Slot]{Made: 3, Version: 9, Record: Slot{Worker: 7, Generation: 4, Token: "t", NotAfter: 100}}
 	number := func(n int64, wrote bool) answer {
 		return answer{Position: Position{Lineage: "a", Number: n, Wrote: wrote}}
@@ -89,52 +89,52 @@ func TestRemedy(t *testing.T) {
 	const sure = found - 3_000_001 // that it was before the loss was found, by clocks a second apart each
 	before := NewMeta(epochSpace)
 	lost := lostAt(before, "loss", found)
-	higher := func(m Meta, floor, base int64) *Meta { m.Floor, m.Base = floor, base; return &m }
+	higher := func(m Meta, floor, base int64) Meta { m.Floor, m.Base = floor, base; return m }
 	other := before
 	other.Fingerprint, other.Base, other.Floor = "other", lost.Floor+9, lost.Floor+9
-	born := before.afterBirth(found, testHorizon, testBound)
+	born := before.afterBirth(found, testLimits)
 	foreign := Position{Lineage: "b"}
 	for _, tt := range []struct {
 		name     string
-		meta     *Meta // known before
+		meta     Meta // known before; zero: nothing was
 		seen     int64
 		stored   Meta
 		position Position
 		settled  bool
 	}{
-		{"nothing is on record", &before, sure, before, Position{}, false},
-		{"found after all that was seen", &before, sure, lost, Position{}, true},
-		{"found so soon after it that clocks may deceive", &before, sure + 2_000_001, lost, Position{}, false},
-		{"a backup holds the record of an older loss", &before, found + 5_000_000, lost, Position{}, false},
-		{"the loss was known", &lost, sure, lost, Position{}, false},
-		{"nothing was known", nil, 0, lost, Position{}, true},
+		{"nothing is on record", before, sure, before, Position{}, false},
+		{"found after all that was seen", before, sure, lost, Position{}, true},
+		{"found so soon after it that clocks may deceive", before, sure + 2_000_001, lost, Position{}, false},
+		{"a backup holds the record of an older loss", before, found + 5_000_000, lost, Position{}, false},
+		{"the loss was known", lost, sure, lost, Position{}, false},
+		{"nothing was known", Meta{}, 0, lost, Position{}, true},
 		{"a base is missing", higher(before, lost.Floor+9, lost.Floor+9), sure, lost, Position{}, false},
 		{"a floor is missing that the loss makes up for", higher(before, lost.Floor+9, 0), sure, lost, Position{}, true},
-		{"a horizon is missing", new(before.declared(testHorizon.Milliseconds() + 1)), sure, lost, Position{}, false},
-		{"another layout says nothing", &other, sure, lost, Position{}, true},
-		{"the own record", &before, found + 5_000_000, lostAt(before, "drawn", found), Position{}, true},
+		{"a horizon is missing", before.declared(testLimits.Horizon.Milliseconds() + 1), sure, lost, Position{}, false},
+		{"another layout says nothing", other, sure, lost, Position{}, true},
+		{"the own record", before, found + 5_000_000, lostAt(before, "drawn", found), Position{}, true},
 		{"the own record, and a base is missing", higher(before, lost.Floor+9, lost.Floor+9), sure, lostAt(before, "drawn", found), Position{}, false},
-		{"a namespace that may be new", &before, sure, born, Position{}, false},
-		{"in another lineage", nil, 0, lost, foreign, false},
+		{"a namespace that may be new", before, sure, born, Position{}, false},
+		{"in another lineage", Meta{}, 0, lost, foreign, false},
 	} {
-		m := memory{meta: tt.meta, seen: tt.seen, lost: "lost", drawn: Loss{Nonce: "drawn", Found: found + 7_000_000}}
+		m := memory{meta: tt.meta, seen: tt.seen, lost: "lost", drawn: "drawn"}
 		a := answer{Position: tt.position, origin: "a", meta: &Entry[Meta]{Record: tt.stored}}
 		a.Lineage = cmp.Or(a.Lineage, "a")
-		next, settled := remedy(m, a, testHorizon, testBound)
+		next, settled := remedy(m, a, found+7_000_000, testLimits)
 		if settled != tt.settled {
 			t.Errorf("%s: settled: %t", tt.name, settled)
 		}
 		if settled {
 			continue
 		}
-		least := before.Ward(m.drawn.Found, testHorizon, testBound)
+		least := before.Ward(found+7_000_000, testLimits)
 		if tt.stored.Born() {
 			least = born.Floor // it need not be raised: what shows the loss is put on record
 		}
 		if next.Loss.Nonce != "drawn" || next.Floor < max(least, tt.stored.Floor) || next.lacks(tt.meta) || next.Floor < tt.stored.with(tt.meta).Floor {
 			t.Errorf("%s: %+v is stored, known was %+v", tt.name, next, tt.meta)
 		}
-		again, settled := remedy(m, answer{meta: &Entry[Meta]{Record: next}}, testHorizon, testBound)
+		again, settled := remedy(m, answer{meta: &Entry[Meta]{Record: next}}, found+8_000_000, testLimits)
 		if !settled || again != next {
 			t.Errorf("%s: once it is stored, %+v is to be", tt.name, again)
 		}
@@ -149,7 +149,7 @@ func TestDetector(t *testing.T) {
 		return answer{Position: Position{Lineage: "a", Number: number}, meta: &Entry[Meta]{Made: 1, Version: number, Record: m}}
 	}
 	fresh := func() (*detector, memory) {
-		d := &detector{maxHorizon: testHorizon, skewBound: testBound}
+		d := &detector{limits: testLimits}
 		first := d.memory()
 		d.learn(first, seen(10, before), found-20_000_000)
 		return d, first
@@ -207,9 +207,6 @@ func TestDetector(t *testing.T) {
 	if known := d.memory().meta; known.Base != 77 || known.Floor != 77 || known.Nonce != before.Nonce {
 		t.Errorf("a floor that is seen after a loss is to be remembered; known is %+v", known)
 	}
-	if at := d.noticed(found); at.drawn.Found != found || d.noticed(found+1).drawn != at.drawn || at.drawn.Nonce == "" {
-		t.Errorf("a loss was noticed as %+v, and then as %+v", at.drawn, d.noticed(found).drawn)
-	}
 }
 
 // TestListen: who has renewed, of holders whose leases may outlive the back end.
@@ -247,7 +244,7 @@ func (doneSession) Time() int64                                     { return 0 }
 // TestChangeFromBeforeALoss: what was done on the strength of what was read before a loss is
 // not used, although the loss was dealt with before the change was made.
 func TestChangeFromBeforeALoss(t *testing.T) {
-	c := &Coordinator{set: Settings{Clock: clock.System()}, detector: &detector{maxHorizon: testHorizon, skewBound: testBound}}
+	c := &Coordinator{set: Settings{Clock: clock.System()}, detector: &detector{limits: testLimits}}
 	meta := Entry[Meta]{Record: Meta{Nonce: "a"}, Made: 1, Version: 1}
 	for _, want := range []bool{false, true} {
 		if _, unsound, err := c.commit(t.Context(), doneSession{}, Change{Before: &View{Meta: meta}}, nil); err != nil || unsound != want {

@@ -1,13 +1,11 @@
 package protocol_test
 
 import (
-	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
 )
 
@@ -27,43 +25,24 @@ func TestLoweredFloorStaysLowered(t *testing.T) {
 				var wrong atomic.Int64
 				server := memstore.NewServer("a")
 				server.Clock = func() int64 { return time.Now().UnixMicro() + wrong.Load() }
-				p, _ := tap(t, server, nil)
-				operator, _ := tap(t, server, nil)
-				g, err := p.Acquire(t.Context(), wants("p"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := process(t, server)
+				g := mustAcquire(t, p, wants("p"))
 				restore := server.Snapshot()
-				renew := func() {
-					t.Helper()
-					r, err := p.Renew(t.Context(), g, wants("").Until)
-					if err != nil && !errors.Is(err, coord.ErrQuarantined) && !errors.Is(err, coord.ErrLeaseLost) {
-						t.Fatal(err)
-					}
-					if err == nil {
-						g = r
-					}
-				}
-				renew()
+				g = mustRenew(t, p, g, 1)
 				restore()
 				wrong.Store((365 * 24 * time.Hour).Microseconds())
-				renew()
+				notices(t, p, g)
 				high := server.Meta().Floor
 				wrong.Store(0)
-				if _, err := operator.Lower(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				if floor := server.Meta().Floor; floor >= high {
-					t.Fatalf("the floor is %d and was %d", floor, high)
+				if _, err := process(t, server).Lower(t.Context()); err != nil || server.Meta().Floor >= high {
+					t.Fatalf("Lower: %v; the floor is %d and was %d", err, server.Meta().Floor, high)
 				}
 				if _, err := p.Inspect(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(10 * time.Second)
 				lose(server, restore)
-				if _, err := p.Acquire(t.Context(), wants("q")); err != nil {
-					t.Fatal(err)
-				}
+				mustAcquire(t, p, wants("q"))
 				switch got, now := server.Meta(), wants("").Now; {
 				case got.Floor > now+200_000:
 					t.Errorf("the floor was lowered from %d, and is %d ms ahead after a loss", high, got.Floor-now)
@@ -81,29 +60,16 @@ func TestLoweredFloorIsNotMissed(t *testing.T) {
 	inOurTime(t, func(t *testing.T) {
 		server, far := memstore.NewServer("a"), &shifted{}
 		wrong, _ := tap(t, server, far)
-		p, _ := tap(t, server, nil)
-		operator, _ := tap(t, server, nil)
-		grants := map[*protocol.Coordinator]coord.Grant{}
-		renew := func(c *protocol.Coordinator) {
-			t.Helper()
-			if _, err := c.Renew(t.Context(), grants[c], grants[c].NotAfter+1); err != nil && !errors.Is(err, coord.ErrQuarantined) {
-				t.Fatal(err)
-			}
-		}
-		for i, c := range []*protocol.Coordinator{wrong, p} {
-			g, err := c.Acquire(t.Context(), within(string(rune('0'+i)), coord.Range{First: i, Count: 1}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			grants[c] = g
-		}
+		p, operator := process(t, server), process(t, server)
+		g := mustAcquire(t, wrong, within("0", coord.Range{Count: 1}))
+		held := mustAcquire(t, p, within("1", coord.Range{First: 1, Count: 1}))
 		restore := server.Snapshot()
-		renew(wrong)
+		g = mustRenew(t, wrong, g, 1)
 		restore()
 		far.by = 24 * time.Hour
-		renew(wrong)
+		notices(t, wrong, g)
 		high := server.Meta().Floor
-		renew(p)
+		notices(t, p, held)
 		if _, err := operator.Lower(t.Context()); err != nil || server.Meta().Floor >= high {
 			t.Fatalf("Lower: %v; the floor is %d and was %d", err, server.Meta().Floor, high)
 		}
@@ -113,7 +79,7 @@ func TestLoweredFloorIsNotMissed(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := server.Meta()
-		renew(p)
+		notices(t, p, held)
 		if got := server.Meta(); got != want {
 			t.Errorf("a loss was dealt with as %+v, and then again as %+v", want, got)
 		}

@@ -91,17 +91,15 @@ func (m Meta) Check() error {
 	return nil
 }
 
-// Ward is the tick until which windows of the namespace can reach by now, in microseconds
-// since 1970, those too that were forgotten, if none was longer than maxHorizon or what the
-// namespace allows.
-func (m Meta) Ward(now int64, maxHorizon, skewBound time.Duration) int64 {
-	return Reach(m.Scale(), now, m.Horizon(maxHorizon), skewBound)
-}
+// Limits are how far ahead of a clock windows can reach, and how far clocks may be apart.
+type Limits struct{ Horizon, Skew time.Duration }
 
-// Reach is the tick beyond which no clock that is right, give or take skewBound, can
-// have pushed a window by now.
-func Reach(s clock.Scale, now int64, maxHorizon, skewBound time.Duration) int64 {
-	return s.Tick(now) + s.TicksUp(maxHorizon.Microseconds()) + s.TicksUp(skewBound.Microseconds())
+// Ward is the tick until which windows of the namespace can reach by now, in microseconds
+// since 1970, those too that were forgotten, if none was longer than the limit or what the
+// namespace allows. No clock that is right can have pushed one further.
+func (m Meta) Ward(now int64, l Limits) int64 {
+	s := m.Scale()
+	return s.Tick(now) + s.TicksUp(m.Horizon(l.Horizon).Microseconds()) + s.TicksUp(l.Skew.Microseconds())
 }
 
 // Closed reports whether another namespace follows this one, so that nothing is
@@ -132,15 +130,14 @@ const lowerHint = "'unalike quarantine --lower' lowers the floor once all clocks
 
 // Inspected is the namespace as an operator sees it.
 func (m Meta) Inspected() coord.Namespace {
-	n := coord.Namespace{Layout: m.Fingerprint, Closed: m.Closed(), Nonce: m.Nonce, MaxHorizon: m.Horizon(0)}
-	if m.Floor > 0 {
-		n.Floor = Time(m.Scale().Micro(m.Floor + 1))
+	over := func(tick int64) (t time.Time) {
+		if tick > 0 {
+			t = Time(m.Scale().Micro(tick + 1))
+		}
+		return t
 	}
-	if m.Base > 0 {
-		n.Base = Time(m.Scale().Micro(m.Base + 1))
+	return coord.Namespace{
+		Layout: m.Fingerprint, Closed: m.Closed(), Nonce: m.Nonce, MaxHorizon: m.Horizon(0),
+		Floor: over(m.Floor), Base: over(m.Base), Lost: over(m.Loss.Floor),
 	}
-	if m.Loss.Floor > 0 {
-		n.Lost = Time(m.Scale().Micro(m.Loss.Floor + 1))
-	}
-	return n
 }

@@ -3,25 +3,12 @@ package protocol
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 )
 
 // metaFields is [Meta] without its methods.
 type metaFields Meta
-
-// metaNames are the names of the fields that this program knows.
-var metaNames = func() map[string]bool {
-	names := map[string]bool{}
-	value, _ := json.Marshal(metaFields{})
-	_ = eachField(value, func(name string, _ json.RawMessage) error {
-		names[name] = true
-		return nil
-	})
-	return names
-}()
 
 // MarshalJSON writes the known fields and then the unknown ones, as they were read.
 func (m Meta) MarshalJSON() ([]byte, error) {
@@ -32,59 +19,20 @@ func (m Meta) MarshalJSON() ([]byte, error) {
 	return append(append(value[:len(value)-1], m.unknown...), '}'), nil
 }
 
-// UnmarshalJSON keeps the fields that it does not know. What else is wrong with the
+// UnmarshalJSON keeps what follows the fields that it knows. What else is wrong with the
 // value, [Decode] finds out.
 func (m *Meta) UnmarshalJSON(value []byte) error {
-	var known, unknown strings.Builder
-	seen := map[string]bool{}
-	err := eachField(value, func(name string, field json.RawMessage) error {
-		if seen[name] {
-			return fmt.Errorf("the field %q is given twice", name)
-		}
-		seen[name] = true
-		quoted, err := json.Marshal(name)
-		if err != nil {
-			return err
-		}
-		into := &unknown
-		if metaNames[name] {
-			into = &known
-		}
-		_, err = fmt.Fprintf(into, ",%s:%s", quoted, field)
+	var f metaFields
+	if err := json.Unmarshal(value, &f); err != nil {
 		return err
-	})
+	}
+	known, err := json.Marshal(f)
 	if err != nil {
 		return err
 	}
-	var f metaFields
-	d := json.NewDecoder(strings.NewReader("{" + strings.TrimPrefix(known.String(), ",") + "}"))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&f); err != nil {
-		return err
-	}
 	*m = Meta(f)
-	m.unknown = unknown.String()
-	return nil
-}
-
-// eachField calls f for each field of a JSON object, in order.
-func eachField(object []byte, f func(name string, value json.RawMessage) error) error {
-	d := json.NewDecoder(bytes.NewReader(object))
-	if start, err := d.Token(); err != nil || start != json.Delim('{') {
-		return errors.Join(errors.New("the value is not a JSON object"), err)
-	}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return err
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return err
-		}
-		if err := f(fmt.Sprint(name), value); err != nil {
-			return err
-		}
+	if rest, ok := bytes.CutPrefix(value, known[:len(known)-1]); ok {
+		m.unknown = string(rest[:len(rest)-1])
 	}
 	return nil
 }

@@ -92,9 +92,9 @@ func TestBadMeta(t *testing.T) {
 		{`"maxHorizon":3600000`, `"maxHorizon":-1`, "maxHorizon is -1 ms; it is 0 to 31622400000, which is a year"},
 		{`"maxHorizon":3600000`, `"maxHorizon":9223372036854775807`, "it is 0 to 31622400000"},
 		{`"nonce":"LOSS"`, `"nonce":""`, "the loss has no nonce"},
-		{`"floor":9000,"base"`, `"floor":9000,"floor":9000,"base"`, `the field "floor" is given twice`},
+		{`"floor":9000,"base"`, `"floor":9000,"floor":9000,"base"`, `a field is given twice`},
 		{`"floor":9000,"base":70`, `"base":70,"floor":9000`, "out of order"},
-		{`}}`, `},"anew":1,"anew":2}`, `the field "anew" is given twice`},
+		{`}}`, `},"anew":1,"anew":2}`, `a field is given twice`},
 		{`}}`, `}`, "perhaps truncated"},
 	} {
 		value := strings.Replace(good, tc.old, tc.with, 1)
@@ -107,10 +107,7 @@ func TestBadMeta(t *testing.T) {
 	}
 }
 
-const (
-	testHorizon = 2 * time.Second
-	testBound   = time.Second
-)
+var testLimits = Limits{2 * time.Second, time.Second}
 
 // at is a time so many ticks after the epoch.
 func at(tick int64) int64 { return aMeta().Scale().Micro(tick) }
@@ -124,19 +121,19 @@ func TestAfterLoss(t *testing.T) {
 	foreign.Fingerprint = "another"
 	for _, tc := range []struct {
 		name        string
-		known       *Meta
+		known       Meta
 		now         int64
 		floor, base int64
 		ward        int64
 	}{
-		{"horizon and bound from now on", nil, at(20_000), 23_000, 70, 23_000},
-		{"the floor is never lowered", nil, at(1000), 9000, 70, 4000},
-		{"a floor that was forgotten holds on", &known, at(20_000), 60_000, 50_000, 23_000},
-		{"unless it was that of another layout", &foreign, at(20_000), 23_000, 70, 23_000},
-		{"a clock before the epoch", nil, at(-90_000), 9000, 70, 0},
-		{"a clock beyond the layout's end closes nothing", nil, at(1 << 42), 1<<41 - 2, 70, 1<<41 - 2},
+		{"horizon and bound from now on", Meta{}, at(20_000), 23_000, 70, 23_000},
+		{"the floor is never lowered", Meta{}, at(1000), 9000, 70, 4000},
+		{"a floor that was forgotten holds on", known, at(20_000), 60_000, 50_000, 23_000},
+		{"unless it was that of another layout", foreign, at(20_000), 23_000, 70, 23_000},
+		{"a clock before the epoch", Meta{}, at(-90_000), 9000, 70, 0},
+		{"a clock beyond the layout's end closes nothing", Meta{}, at(1 << 42), 1<<41 - 2, 70, 1<<41 - 2},
 	} {
-		got := m.AfterLoss(tc.known, tc.now, testHorizon, testBound)
+		got := m.AfterLoss(tc.known, tc.now, testLimits)
 		if got.Floor != tc.floor || got.Base != tc.base || got.Loss.Floor != tc.ward || got.Loss.Found != tc.now || got.Closed() {
 			t.Errorf("%s: %+v", tc.name, got)
 		}
@@ -145,57 +142,31 @@ func TestAfterLoss(t *testing.T) {
 		}
 	}
 	m.MaxHorizon = 3_600_000
-	if got := m.AfterLoss(nil, at(20_000), testHorizon, testBound); got.Floor != 3_621_000 {
+	if got := m.AfterLoss(Meta{}, at(20_000), testLimits); got.Floor != 3_621_000 {
 		t.Errorf("in a namespace with windows of an hour the floor is %d", got.Floor)
 	}
 	m.Floor = m.LastTick
-	if got := m.AfterLoss(nil, at(20_000), testHorizon, testBound); !got.Closed() {
+	if got := m.AfterLoss(Meta{}, at(20_000), testLimits); !got.Closed() {
 		t.Error("a closed namespace was opened")
-	}
-}
-
-func TestSettles(t *testing.T) {
-	m := aMeta()
-	m.MaxHorizon = 0
-	m.Floor, m.Base = 90_000, 90_000 // an operator's, which says nothing
-	m.Loss = Loss{Nonce: "LOSS", Floor: 23_000, Found: at(20_000)}
-	for _, tc := range []struct {
-		name  string
-		known string
-		seen  int64
-		want  bool
-	}{
-		{"seen well before it was found", "OLDER", at(17_999), true},
-		{"seen so late before it that clocks may deceive", "", at(18_000), false},
-		{"seen later", "", at(20_001), false},
-		{"known already", "LOSS", at(17_999), false},
-	} {
-		if got := m.Settles(tc.known, tc.seen, testHorizon, testBound); got != tc.want {
-			t.Errorf("%s: %v", tc.name, got)
-		}
-	}
-	m.Loss = Loss{}
-	if m.Settles("x", at(-90_000), testHorizon, testBound) {
-		t.Error("no loss is on record, and it settles something")
 	}
 }
 
 func TestQuarantineAndLower(t *testing.T) {
 	m := aMeta()
 	m.MaxHorizon, m.Floor, m.Base = 0, 0, 0
-	m = m.AfterLoss(nil, at(1_000_000), testHorizon, testBound) // by a clock that was wrong
-	if got, err := m.Lowered(at(20_000), testHorizon, testBound); err != nil || got.Floor != 23_000 || got.Loss.Floor != 23_000 {
+	m = m.AfterLoss(Meta{}, at(1_000_000), testLimits) // by a clock that was wrong
+	if got, err := m.Lowered(at(20_000), testLimits); err != nil || got.Floor != 23_000 || got.Loss.Floor != 23_000 {
 		t.Errorf("lowered: %+v, %v", got, err)
 	}
 	based, err := m.Quarantine(Time(at(500_000)))
 	if err != nil || based.Floor != m.Floor || based.Base != 500_000 {
 		t.Errorf("an operator's floor below the present one: %+v, %v", based, err)
 	}
-	got, err := based.Lowered(at(20_000), testHorizon, testBound)
+	got, err := based.Lowered(at(20_000), testLimits)
 	if err != nil || got.Floor != 500_000 || got.Loss.Floor != 500_000 {
 		t.Errorf("lowered to the base: %+v, %v", got, err)
 	}
-	if got, err := got.Lowered(at(2_000_000), testHorizon, testBound); err != nil || got.Floor != 500_000 {
+	if got, err := got.Lowered(at(2_000_000), testLimits); err != nil || got.Floor != 500_000 {
 		t.Errorf("lowering has raised the floor: %+v, %v", got, err)
 	}
 	if got, err := m.Quarantine(Time(at(m.LastTick + 1))); !errors.Is(err, coord.ErrInvalid) || got != m {
@@ -205,7 +176,7 @@ func TestQuarantineAndLower(t *testing.T) {
 	if err != nil || !closed.Closed() {
 		t.Errorf("closing: %+v, %v", closed, err)
 	}
-	if _, err := closed.Lowered(at(20_000), testHorizon, testBound); !errors.Is(err, coord.ErrNamespaceClosed) {
+	if _, err := closed.Lowered(at(20_000), testLimits); !errors.Is(err, coord.ErrNamespaceClosed) {
 		t.Errorf("lowering the floor of a closed namespace: %v", err)
 	}
 	if err := closed.Quarantined("orders", 0); !errors.Is(err, coord.ErrNamespaceClosed) || errors.Is(err, coord.ErrQuarantined) {
@@ -213,33 +184,11 @@ func TestQuarantineAndLower(t *testing.T) {
 	}
 }
 
-func TestClocks(t *testing.T) {
-	bound := testBound.Microseconds()
-	for _, tc := range []struct {
-		now   int64
-		right bool
-	}{
-		{102 * bound, true},
-		{104 * bound, true},
-		{99 * bound, true},
-		{99*bound - 1, false},
-		{104*bound + 1, false},
-		{0, false},
-		{1 << 60, false},
-	} {
-		var skew *coord.ClockSkewError
-		err := CheckClock(Span{tc.now, tc.now}, Span{100 * bound, 103 * bound}, testBound)
-		if wrong := errors.As(err, &skew); wrong == tc.right || wrong && (skew.Max != testBound || !skew.Until.IsZero() || !coord.Permanent(err)) {
-			t.Errorf("a clock that says %d: %v", tc.now, err)
-		}
-	}
-}
-
 // What a loss near the end of the layout leaves is not granted: the last tick may lie in
 // a window that was lost.
 func TestLossAtTheEnd(t *testing.T) {
 	m := aMeta()
-	m = m.AfterLoss(nil, at(m.LastTick), testHorizon, testBound)
+	m = m.AfterLoss(Meta{}, at(m.LastTick), testLimits)
 	s := Slot{Token: "a", Generation: 1, NotBefore: 10, NotAfter: 20, LastTick: m.LastTick}
 	if got, _, grows := s.Extended(coord.Grant{NotBefore: 10, NotAfter: 20}, m.Floor, m.LastTick, 1); grows {
 		t.Errorf("extended: %+v", got)

@@ -15,11 +15,8 @@ func TestRefusedIsNoLook(t *testing.T) {
 	inOurTime(t, func(t *testing.T) {
 		server := memstore.NewServer("a")
 		p, st := tap(t, server, nil)
-		other, _ := tap(t, server, nil)
-		g, err := other.Acquire(t.Context(), wants("p"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := process(t, server)
+		g := mustAcquire(t, other, wants("p"))
 		overtaken := false
 		st.tap = func(call string, answered bool) error {
 			switch {
@@ -28,9 +25,7 @@ func TestRefusedIsNoLook(t *testing.T) {
 				time.Sleep(time.Second)
 			case call == "commit" && !overtaken:
 				overtaken = true
-				if _, err := other.Renew(t.Context(), g, g.NotAfter+500); err != nil {
-					t.Error(err)
-				}
+				mustRenew(t, other, g, 500)
 			}
 			return nil
 		}

@@ -3,8 +3,10 @@ package protocol
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
@@ -17,65 +19,86 @@ type renewal struct {
 	floored bool  // the window could not grow
 }
 
-func (c *Coordinator) renew(ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
-	h, err := c.hold(g, token)
-	if err != nil {
+// Renew implements [coord.Coordinator]. The lease is kept alive, or put back, with the
+// same step.
+func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
+	return c.renew(ctx, "renew", g, g.Token, until)
+}
+
+// Resume implements [coord.Resumer].
+func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
+	if err := driver.CheckResume(g, token); err != nil {
 		return coord.Grant{}, err
 	}
-	defer c.leave(h.t)
-	r := &renewal{holding: h, token: token, until: until}
-	if token != g.Token {
-		h.next = g
-		h.next.Token, h.next.Generation = token, g.Generation+1
-	}
-	switch err := h.keep(ctx, r.turn); {
-	case errors.Is(err, coord.ErrLeaseLost):
+	r, err := c.renew(ctx, "resume", g, token, until)
+	if err == nil {
 		c.unwatch(g)
-		h.lose()
-		return coord.Grant{}, err
-	case err != nil:
-		return coord.Grant{}, err
 	}
-	if r.floored {
-		return coord.Grant{}, r.v.Meta.Record.Quarantined(c.set.Namespace, c.reach(h.s, r.v.Meta.Record))
-	}
-	out := r.v.grant()
-	out.NotBefore = r.from
-	return out, nil
+	return r, err
+}
+
+// renew renews a grant, under another token if that is to be.
+func (c *Coordinator) renew(ctx context.Context, what string, g coord.Grant, token string, until int64) (coord.Grant, error) {
+	var out coord.Grant
+	err := c.life.Do(ctx, fmt.Sprintf("%s worker ID %d", what, g.WorkerID), func(ctx context.Context) error {
+		h, err := c.hold(ctx, g, token)
+		if err != nil {
+			return err
+		}
+		defer c.leave(h.t)
+		r := &renewal{holding: h, token: token, until: until}
+		if token != g.Token {
+			h.next = g
+			h.next.Token, h.next.Generation = token, g.Generation+1
+		}
+		switch err := h.keep(ctx, r.turn); {
+		case errors.Is(err, coord.ErrLeaseLost):
+			c.unwatch(g)
+			h.lose()
+			return err
+		case err != nil:
+			return err
+		case r.floored:
+			return r.v.Meta.Record.Quarantined(c.set.Namespace, c.reach(h.s, r.v.Meta.Record))
+		}
+		out = r.v.grant()
+		out.NotBefore = r.from
+		return nil
+	})
+	return out, err
 }
 
 // suffices reports whether there is no time for as much again as looking took, and what
-// is stored does for now.
-func (r *renewal) suffices(ctx context.Context, s Session) bool {
+// is stored does for now: a renewal was done of which the holder did not learn, and the window
+// goes on without a gap.
+func (r *renewal) suffices(ctx context.Context) bool {
 	end, ok := ctx.Deadline()
-	return ok && r.took > 0 && lifetime.Until(end) < r.took+r.took/2 && r.token == r.g.Token && s.Holds(r.v) && r.v.exceeds(r.g)
+	slot := r.v.Slot.Record
+	return ok && r.took > 0 && lifetime.Until(end) < r.took+r.took/2 && r.token == r.g.Token && r.s.Holds(r.v) &&
+		slot.NotAfter > r.g.NotAfter && max(slot.NotBefore, r.v.Meta.Record.Floor) <= r.g.NotAfter
 }
 
 // turn makes the change, and looks what happened if that is not clear.
-func (r *renewal) turn(ctx context.Context, s Session) (bool, error) {
-	if r.known == nil && !r.lasts(r.t, r.v.Slot.Record.Lease()) { // which only the slot has told
-		r.v = nil
-		return false, nil
-	}
-	if err := r.checkResumed(s); err != nil {
+func (r *renewal) turn(ctx context.Context) (bool, error) {
+	if err := r.checkResumed(); err != nil {
 		return false, err
 	}
-	if r.suffices(ctx, s) {
+	if r.suffices(ctx) {
 		r.from, r.floored = r.g.NotBefore, false
 		r.adopt(r.t, r.v, r.extent)
 		return true, nil
 	}
-	change, from, grows := planRenewal(r.v, r.g, r.token, r.clamped(s, r.v.Meta.Record, r.until), r.now(), s.Holds(r.v))
+	change, from, grows := planRenewal(r.v, r.g, r.token, r.clamped(r.s, r.v.Meta.Record, r.until), r.now(), r.s.Holds(r.v))
 	r.from, r.floored = from, !grows
-	answered := r.extent.Asks(change.Slot.NotAfter)
-	out, unsound, err := r.commit(ctx, s, change, r.known)
+	answered := r.extent.asks(change.Slot.NotAfter)
+	out, unsound, err := r.commit(ctx, r.s, change, r.known)
 	answered(err != nil || out.Done || out.Repeated)
 	switch {
 	case err != nil:
 		r.doubtful(r.t)
-		return r.resolve(ctx, s, change, err)
+		return r.resolve(ctx, change, err)
 	case !out.Done:
-		return false, r.again(out)
+		return false, r.again(change, out)
 	case unsound:
 		r.v = nil
 		return false, nil // what was extended may not be used; the next turn raises the floor
@@ -98,18 +121,16 @@ func (r *renewal) turn(ctx context.Context, s Session) (bool, error) {
 
 // resolve looks what became of a change whose answer was lost. If it was done, what is
 // stored is adopted.
-func (r *renewal) resolve(ctx context.Context, s Session, change Change, cause error) (bool, error) {
-	if err := r.lookAgain(ctx, s); err != nil {
+func (r *renewal) resolve(ctx context.Context, change Change, cause error) (bool, error) {
+	if err := r.lookAgain(ctx); err != nil {
 		return false, unclear(cause, err)
 	}
-	if !r.detector.sound(r.v.losses) {
-		return false, nil
-	}
-	switch fateOf(change, r.v, s.Holds(r.v)) {
-	case fateDone:
-		r.adopt(r.t, r.v, r.extent)
+	switch v := r.v; {
+	case !r.detector.sound(v.losses):
+	case v.Slot.Record == *change.Slot && r.s.Holds(v) && v.Meta.Version == change.Before.Meta.Version:
+		r.adopt(r.t, v, r.extent)
 		return true, nil
-	case fateUndone:
+	case v.same(change.Before):
 		return false, cause // trying again is up to the caller
 	}
 	return false, nil

@@ -126,14 +126,6 @@ func (s Slot) Lost(g coord.Grant) error {
 	return fmt.Errorf("%w: %v: %q has it since %s, with generation %d", coord.ErrLeaseLost, g, s.Holder, Stamp(s.Since), s.Generation)
 }
 
-// Copied reports whether somebody else has extended the window of g, with its token and
-// generation: a copy of its holder. The extent is what this holder has asked for. A piece
-// above the window is no extension: the next renewal tells.
-func (s Slot) Copied(g coord.Grant, e *Extent) bool {
-	asked, known := e.Until()
-	return known && s.NotBefore <= g.NotAfter && s.NotAfter > max(g.NotAfter, asked)
-}
-
 // Listed is the slot as an operator sees it.
 func (s Slot) Listed(meta Meta, owned bool) coord.Slot {
 	out := coord.Slot{

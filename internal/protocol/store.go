@@ -162,7 +162,7 @@ type View struct {
 	Kept bool
 
 	losses int64   // that were noticed before it was asked for
-	extent *Extent // of the grant that comes with it
+	extent *extent // of the grant that comes with it
 }
 
 // Ask says what a survey is to read. The zero Ask is that of an operator.

@@ -2,6 +2,7 @@ package protocol_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"testing"
@@ -21,7 +22,6 @@ type tapped struct {
 	tap func(call string, answered bool) error
 	// refuse returns what a change is refused with, if it is not the zero Outcome.
 	refuse func(protocol.Change) protocol.Outcome
-	blind  bool // its listings tell no position, as those that are of no one moment
 
 	mu     sync.Mutex
 	opened []opened
@@ -81,13 +81,7 @@ func (s *tappedSession) Survey(ctx context.Context, ask protocol.Ask) (*protocol
 }
 
 func (s *tappedSession) List(ctx context.Context, slots bool) (*protocol.Listing, error) {
-	return told(s.st, "list", func() (*protocol.Listing, error) {
-		l, err := s.Session.List(ctx, slots)
-		if err == nil && s.st.blind {
-			l.Position = protocol.Position{}
-		}
-		return l, err
-	})
+	return told(s.st, "list", func() (*protocol.Listing, error) { return s.Session.List(ctx, slots) })
 }
 
 func (s *tappedSession) Look(ctx context.Context, worker int, token string) (*protocol.View, error) {
@@ -136,8 +130,65 @@ func inOurTime(t *testing.T, f func(t *testing.T)) {
 	})
 }
 
-// wants returns a request as of now.
-func wants(token string) coord.Request {
+// process is the coordinator of one that has seen nothing yet.
+func process(tb testing.TB, server *memstore.Server) *protocol.Coordinator {
+	tb.Helper()
+	p, _ := tap(tb, server, nil)
+	return p
+}
+
+// mustAcquire returns what a request is granted.
+func mustAcquire(tb testing.TB, c *protocol.Coordinator, req coord.Request) coord.Grant {
+	tb.Helper()
+	g, err := c.Acquire(tb.Context(), req)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return g
+}
+
+// mustRenew returns a grant that is extended by some ticks.
+func mustRenew(tb testing.TB, c *protocol.Coordinator, g coord.Grant, by int64) coord.Grant {
+	tb.Helper()
+	r, err := c.Renew(tb.Context(), g, g.NotAfter+by)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// notices has a holder renew, which finds that writes were lost.
+func notices(tb testing.TB, c *protocol.Coordinator, g coord.Grant) {
+	tb.Helper()
+	if _, err := c.Renew(tb.Context(), g, g.NotAfter+1); err != nil && !errors.Is(err, coord.ErrQuarantined) && !errors.Is(err, coord.ErrLeaseLost) {
+		tb.Fatal(err)
+	}
+}
+
+// within is a request for a share of the worker IDs.
+func within(token string, share coord.Range) coord.Request {
+	r := wants(token)
+	r.Workers = share
+	return r
+}
+
+// errNoAnswer is the error of calls that are made to fail.
+var errNoAnswer = errors.New("no answer")
+
+// failing has calls of a kind fail.
+func failing(kind string) func(call string, answered bool) error {
+	return func(call string, _ bool) error {
+		if call == kind {
+			return errNoAnswer
+		}
+		return nil
+	}
+}
+
+// wants returns a request as of now, and wantsIn one in another layout.
+func wants(token string) coord.Request { return wantsIn(space, token) }
+
+func wantsIn(space coord.Space, token string) coord.Request {
 	now := space.Scale.Tick(time.Now().UnixMicro())
 	return coord.Request{
 		Token: token, Holder: "test", Fingerprint: space.Fingerprint, Scale: space.Scale, LastTick: space.LastTick,

@@ -29,8 +29,9 @@ func (c *Coordinator) Lost(g coord.Grant) <-chan struct{} {
 		return w.gone
 	}
 	w := &watched{gone: make(chan struct{})}
-	t, v := c.tenants[g.Token], viewOf(g)
-	if t == nil || v == nil {
+	t := c.tenants[g.Token]
+	v, _ := g.Handle.(*View)
+	if t == nil || v == nil || !v.holds(g) {
 		return w.gone // no hint will come
 	}
 	ctx, cancel := context.WithCancel(c.life.Context())

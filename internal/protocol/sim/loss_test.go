@@ -162,17 +162,17 @@ func (w *world) witnessed(p *process, deleted bool) {
 			w.noticed++
 			return
 		}
-		answered := p.sight().history == w.history
-		if !deleted && answered && w.server.Number() >= saw {
-			shown = shown || p.sight().number < saw
-			break
+		if p.sight().history != w.history || deleted {
+			continue
+		}
+		if shown = shown || p.sight().number < saw; !shown && w.server.Number() >= saw {
+			break // nothing shows it any more
 		}
 	}
 	if off := time.Duration(p.clock.off.Load()) * time.Microsecond; shown && p.sight().history == w.history && !(w.server.Strict && off.Abs() > skewBound) {
 		w.tb.Errorf("process %d has seen write %d and does not notice that it is lost", p.id, saw)
 	}
-	w.far = false
-	w.declareLoss(true)
+	w.declareLoss(true) // a request by the wrong clock may be under way all the same
 }
 
 // serveOnly serves nobody but one process; nil: all.

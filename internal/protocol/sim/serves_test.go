@@ -37,7 +37,7 @@ func (w *world) serves() {
 	if base := protocol.Time(space.Scale.Micro(w.server.Meta().Base)); base.After(began) {
 		limit += base.Sub(began)
 	}
-	for !w.all() {
+	for !w.all() || w.due && !w.isNoticed() {
 		switch {
 		case time.Since(began) <= limit:
 		case w.far && w.named: // the operator does what the error says
@@ -46,7 +46,7 @@ func (w *world) serves() {
 			limit += ttl // nobody has tried to renew meanwhile
 			w.farNamed++
 		default:
-			w.tb.Errorf("after %v not all worker IDs serve, and the namespace is %+v", time.Since(began), w.server.Meta())
+			w.tb.Errorf("after %v not all worker IDs serve, or nobody has noticed the loss, and the namespace is %+v", time.Since(began), w.server.Meta())
 			for _, a := range w.actors {
 				w.tb.Logf("%d at tick %d has %v, pieces %v; stored is %+v", a.id, a.tick(), a.g, a.pieces, w.slot(a.g.WorkerID))
 			}
@@ -55,9 +55,7 @@ func (w *world) serves() {
 		w.step()
 		w.wait()
 	}
-	if w.slowest = time.Since(began); w.due && !w.isNoticed() {
-		w.tb.Errorf("nobody has noticed the loss, and the namespace is %+v", w.server.Meta())
-	}
+	w.slowest = time.Since(began)
 }
 
 // all reports whether all worker IDs that are granted serve.
