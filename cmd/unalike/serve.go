@@ -131,7 +131,7 @@ func (a *app) serveLog(format, level string) (*slog.Logger, error) {
 	return slog.New(slog.NewTextHandler(a.err, options)), nil
 }
 
-// checkServe reads all that serve reads before it starts.
+// checkServe reads all that serve reads before it starts. Options in URLs are their drivers' and are not looked at.
 func (a *app) checkServe(set *serveSettings) error {
 	if _, err := set.readTokens(); err != nil {
 		return err
@@ -142,6 +142,9 @@ func (a *app) checkServe(set *serveSettings) error {
 		}
 	}
 	for name, g := range set.generators {
+		if scheme, _, _ := namespaceOf(g.Coordinator); !slices.Contains(coord.Schemes(), scheme) {
+			return fmt.Errorf("generator %s: coordinator: scheme %q is not known; known are %s", name, scheme, strings.Join(coord.Schemes(), ", "))
+		}
 		if err := set.leaf().Check(name, g.Layout); err != nil {
 			return err
 		}

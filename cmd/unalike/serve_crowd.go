@@ -14,8 +14,8 @@ import (
 type crowd struct {
 	net.Listener
 	most    int
-	plain   bool   // it speaks HTTP without TLS
-	refused func() // is told of a connection for which there was no room
+	plain   bool                // it speaks HTTP without TLS
+	refused func(reason string) // is told of a connection for which there was no room
 
 	mu  sync.Mutex
 	all map[net.Conn]time.Time // since when a connection is idle; zero: it is not
@@ -34,6 +34,7 @@ func (c *crowd) Accept() (net.Conn, error) {
 		idle, ok := c.enter(conn)
 		if idle != nil {
 			_ = idle.Close() // whoever has it has asked for nothing
+			c.refused("idle_connections")
 		}
 		if ok {
 			return conn, nil
@@ -43,7 +44,7 @@ func (c *crowd) Accept() (net.Conn, error) {
 			_, _ = io.WriteString(conn, tooMany)
 		}
 		_ = conn.Close()
-		c.refused()
+		c.refused("connections")
 	}
 }
 

@@ -87,7 +87,7 @@ func (f *front) open(waits context.Context, address string, h http.Handler, room
 	if err != nil {
 		return nil, err
 	}
-	d := &door{crowd: &crowd{Listener: l, most: room, plain: !f.overTLS(l), refused: func() { refused("connections") }, all: map[net.Conn]time.Time{}}}
+	d := &door{crowd: &crowd{Listener: l, most: room, plain: !f.overTLS(l), refused: refused, all: map[net.Conn]time.Time{}}}
 	d.http = &http.Server{
 		Handler: leaving(h), ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		WriteTimeout: requestTime + max(f.set.MaxWait, server.DefaultMaxWait),

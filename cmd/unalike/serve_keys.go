@@ -78,7 +78,7 @@ func (k *serveKey) read(s *serveSettings, value *yaml.Node) error {
 	if err := k.checkMembers(value); err != nil {
 		return err
 	}
-	if err := value.Decode(k.to(s)); err != nil {
+	if err := value.Decode(k.to(s)); err != nil || value.ShortTag() == "!!float" { // which would be cut off
 		return fmt.Errorf("line %d: %s%s is not right; it is %s", value.Line, k.name, shown(value), k.form)
 	}
 	return nil
