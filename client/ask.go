@@ -10,6 +10,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -33,16 +34,23 @@ const (
 // ask asks one server. One that does not allow as many IDs as that is asked for fewer from then on, and one that does not
 // answer soon until it does: twice as many may take it twice as long, and longer than a request may.
 func (c *Client) ask(e *endpoint) (*batch, error) {
-	if c.count > c.o.Prefetch && e.quick && !e.small {
-		b, err := c.askFor(e, c.count)
-		if _, bad := errors.AsType[badRequest](err); !bad {
-			return b, err
-		}
-		b, err = c.askFor(e, c.o.Prefetch)
-		e.small = err == nil // otherwise it is not the count that is bad
-		return b, err
+	count := c.count
+	if !e.quick {
+		count = min(count, c.o.Prefetch)
 	}
-	return c.askFor(e, c.o.Prefetch)
+	if e.most > 0 {
+		count = min(count, e.most)
+	}
+	b, err := c.askFor(e, count)
+	for most := count / 2; most >= firstPrefetch; most /= 2 {
+		if _, bad := errors.AsType[badRequest](err); !bad {
+			break
+		}
+		if b, err = c.askFor(e, most); err == nil { // otherwise it is not the count that is bad
+			e.most = most
+		}
+	}
+	return b, err
 }
 
 // askFor asks one server for count IDs. What it has issued is lost unless the reply comes whole, and is of the
@@ -50,11 +58,14 @@ func (c *Client) ask(e *endpoint) (*batch, error) {
 func (c *Client) askFor(e *endpoint, count int) (*batch, error) {
 	ctx, cancel := context.WithTimeout(c.life, requestTime)
 	defer cancel()
-	asked := time.Now() //nolint:forbidigo // how long a server takes is no matter of IDs
+	asked, wall := time.Now(), c.clock.UnixMicro() //nolint:forbidigo // how long a server takes is no matter of IDs
 	body, err := c.call(ctx, e.url, count)
 	e.quick = err == nil && time.Since(asked) <= quickTime //nolint:forbidigo // the same
 	if err != nil {
 		return nil, err
+	}
+	if took := c.clock.UnixMicro() - wall; took > requestTime.Microseconds() {
+		return nil, fmt.Errorf("the reply came after %v by the clock on the wall, and its IDs are too old", time.Duration(took)*time.Microsecond)
 	}
 	var resp unalikev1.GenerateResponse
 	if err := proto.Unmarshal(body, &resp); err != nil || resp.Layout == "" {
@@ -134,10 +145,23 @@ func (c *Client) call(ctx context.Context, url string, count int) ([]byte, error
 	case resp.StatusCode == http.StatusBadRequest:
 		return nil, badRequest{fmt.Errorf("%w: %s: %s", ErrRefused, resp.Status, reason(body))}
 	case passes(resp.StatusCode):
-		return nil, fmt.Errorf("%s: %s", resp.Status, reason(body))
+		err := fmt.Errorf("%s: %s", resp.Status, reason(body))
+		if n, bad := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31); bad == nil {
+			err = later{err, time.Duration(n) * time.Second}
+		}
+		return nil, err
 	}
 	return nil, fmt.Errorf("%w: %s: %s", ErrRefused, resp.Status, reason(body))
 }
+
+// later is an error of a server that has said when to ask it again.
+type later struct {
+	error
+	wait time.Duration
+}
+
+// Unwrap returns the error that it is.
+func (e later) Unwrap() error { return e.error }
 
 // target returns the host that a reply redirects to; empty: it names none.
 func target(resp *http.Response) string {

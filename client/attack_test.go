@@ -133,6 +133,7 @@ func TestNotRefusedAnyMore(t *testing.T) {
 		if _, err := c.Next(); !errors.Is(err, client.ErrRefused) {
 			t.Fatalf("%v", err)
 		}
+		time.Sleep(time.Second) // until it is asked again
 		p.set(time.Hour)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -149,28 +150,35 @@ func TestNotRefusedAnyMore(t *testing.T) {
 // TestMostFrozen: while one server of three answers and the others say nothing, all callers but the first ones have IDs in
 // time: a round has one wait for a server that has not answered before.
 func TestMostFrozen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		frozen := func() *paced { return &paced{slow: &slow{stub: newStub(1, "n"), most: 1000}, each: time.Hour} }
-		a, b, good := frozen(), frozen(), &paced{slow: &slow{stub: newStub(1, "n"), most: 1000}}
-		all := hosts{"a": a, "b": b, "c": good}
-		c, err := client.New([]string{"http://a", "http://b", "http://c"}, client.Options{Prefetch: 10, HTTP: &http.Client{Transport: all}})
-		if err != nil {
-			t.Fatal(err)
+	for first := range 3 {
+		synctest.Test(t, func(t *testing.T) { mostFrozen(t, first) })
+	}
+}
+
+// mostFrozen is TestMostFrozen for a client that asks one of the servers first.
+func mostFrozen(t *testing.T, first int) {
+	t.Helper()
+	frozen := func() *paced { return &paced{slow: &slow{stub: newStub(1, "n"), most: 1000}, each: time.Hour} }
+	a, b, good := frozen(), frozen(), &paced{slow: &slow{stub: newStub(1, "n"), most: 1000}}
+	all := hosts{"a": a, "b": b, "c": good}
+	c, err := client.New([]string{"http://a", "http://b", "http://c"}, client.Options{Prefetch: 10, HTTP: &http.Client{Transport: all}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	c.StartAt(first)
+	if _, err := c.NextContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(100 * time.Millisecond) {
+		if _, err := c.Next(); err != nil {
+			failed++
 		}
-		defer func() { _ = c.Close() }()
-		if _, err := c.NextContext(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		failed := 0
-		for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(100 * time.Millisecond) {
-			if _, err := c.Next(); err != nil {
-				failed++
-			}
-		}
-		if na, nb := len(a.counts()), len(b.counts()); failed > 0 || na < 3 || nb < 3 {
-			t.Errorf("%d calls failed; those that say nothing were asked %d and %d times", failed, na, nb)
-		}
-	})
+	}
+	if na, nb := len(a.counts()), len(b.counts()); failed > 0 || na < 3 || nb < 3 {
+		t.Errorf("%d calls failed; those that say nothing were asked %d and %d times", failed, na, nb)
+	}
 }
 
 // hosts are servers by their names.

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
@@ -26,6 +27,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -45,9 +47,18 @@ const (
 	quickTime = requestTime / 4
 	// restTime is how long a server that has failed is not asked while another one answers.
 	restTime = 5 * time.Second
-	// firstPause and mostPause are between two rounds of all servers.
-	firstPause, mostPause = 20 * time.Millisecond, time.Second
+	// firstPause and mostPause are between two rounds of all servers, and refusedPause is the first one after a refusal.
+	firstPause, refusedPause, mostPause = 20 * time.Millisecond, 500 * time.Millisecond, time.Second
+	// mostWait is for how long a server may have itself left alone.
+	mostWait = 30 * time.Second
+	// firstPrefetch is what the first request asks for, and leastPrefetch what any does.
+	firstPrefetch, leastPrefetch = 64, 4
 )
+
+// turns is which server clients ask first, in turn from a random one on: many that start at a time spread.
+var turns atomic.Uint32
+
+func init() { turns.Store(rand.Uint32()) }
 
 // Errors of this package.
 var (
@@ -72,8 +83,9 @@ type Options struct {
 	Generator string
 	// Token is sent as a bearer token. Empty: none.
 	Token string
-	// Prefetch is how many IDs a request asks for, at most what the server allows. While they are used up sooner than
-	// a request is answered it asks for twice as many, where the server allows that and answers soon. 0: 4096.
+	// Prefetch is how many IDs a request asks for at most, within what the server allows. It asks for as many as were
+	// used in the last MaxAge and half as many again, and first for 64. While Prefetch IDs are used up sooner than a
+	// request is answered it asks for twice as many, where the server answers soon. 0: 4096.
 	Prefetch int
 	// MaxAge is how old an ID of the stock may become before it is dropped. 0: 1 s.
 	MaxAge time.Duration
@@ -91,6 +103,7 @@ type Client struct {
 	cut     context.CancelFunc
 	running sync.WaitGroup
 	own     *http.Client // nil: it is the caller's
+	clock   clock.Clock  // on the wall
 
 	piece atomic.Pointer[piece] // of the stock, in use; nil: none
 
@@ -102,6 +115,10 @@ type Client struct {
 	working  bool    // there is a goroutine that asks
 	last     *result // of the last fetch, which may be under way; nil: there was none
 	closed   bool
+	taken    int64     // how many IDs callers have had of stocks before
+	mark     mark      // what they have had lately
+	refusals int       // that came one after the other
+	again    time.Time // before that nobody is asked, because all have refused
 
 	// Only the fetch that is under way uses these.
 	count  int       // how many IDs to ask for
@@ -114,7 +131,7 @@ type Client struct {
 // New returns a client of servers, which are base URLs: http://host:port. All must serve the same
 // namespace. It makes no request. Errors wrap [ErrInvalidConfig].
 func New(urls []string, o Options) (*Client, error) {
-	c := &Client{o: o}
+	c := &Client{o: o, clock: clock.System()}
 	if c.o.HTTP == nil {
 		c.own = &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}}
 		c.o.HTTP = c.own
@@ -135,6 +152,7 @@ func New(urls []string, o Options) (*Client, error) {
 		}
 		c.servers = append(c.servers, &endpoint{url: strings.TrimSuffix(u.String(), "/") + procedure, host: u.Host})
 	}
+	c.turn = int(turns.Add(1) % uint32(len(c.servers)))
 	c.life, c.cut = context.WithCancel(context.Background())
 	return c, nil
 }

@@ -10,10 +10,12 @@ import (
 // endpoint is one server. Only one fetch uses it at a time.
 type endpoint struct {
 	url, host string
-	small     bool      // it refuses to give more than Options.Prefetch
+	most      int       // it refuses to give more; 0: it has not refused
 	quick     bool      // it answered the last request within quickTime
 	said      string    // its layout and nonce, as it said last; empty: not known yet
 	rests     time.Time // until then another one is asked if there is one; zero: it had IDs when it was asked last
+	after     time.Time // before that it is not asked at all: it has said so itself
+	failed    error     // what it has said then
 	round     uint64    // the last one in which it was asked
 }
 
@@ -23,19 +25,58 @@ type result struct {
 	err   error         // of the last round of all servers; nil: it succeeded, or none has ended
 }
 
-// fetch asks for IDs in the background unless that is under way. The lock is held.
+// fetch asks for IDs in the background unless that is under way, or was refused a moment ago. The lock is held.
 func (c *Client) fetch() {
-	if c.fetching || c.closed || c.spare != nil {
+	now := time.Now() //nolint:forbidigo // when to ask is no matter of IDs
+	if c.fetching || c.closed || c.spare != nil || now.Before(c.again) {
 		return
 	}
-	c.fetching, c.count, c.last = true, c.o.Prefetch, &result{ended: make(chan struct{})}
-	if c.short {
-		c.count = min(2*c.o.Prefetch, maxPrefetch)
-	}
+	c.fetching, c.count, c.last = true, c.wanted(now), &result{ended: make(chan struct{})}
 	if !c.working {
 		c.working = true
 		c.running.Go(c.work)
 	}
+}
+
+// wanted returns how many IDs to ask for: as many as were used in the last MaxAge and half as many again, within
+// bounds. Callers who use them up sooner than a request is answered have twice as many as Prefetch. The lock is held.
+func (c *Client) wanted(now time.Time) int {
+	if c.last == nil {
+		c.mark.at = now
+		return min(firstPrefetch, c.o.Prefetch)
+	}
+	count := max(c.used(now)*3/2, leastPrefetch)
+	if c.short {
+		count = max(count, firstPrefetch)
+	}
+	switch {
+	case count < int64(c.o.Prefetch):
+		return int(count)
+	case c.short:
+		return min(2*c.o.Prefetch, maxPrefetch)
+	}
+	return c.o.Prefetch
+}
+
+// used returns how many IDs callers had in the last MaxAge, or in up to twice that time. The lock is held.
+func (c *Client) used(now time.Time) int64 {
+	total := c.taken
+	if c.stock != nil {
+		total += c.stock.taken()
+	}
+	if passed := now.Sub(c.mark.at); passed >= c.o.MaxAge {
+		if c.mark.before = 0; passed < 2*c.o.MaxAge {
+			c.mark.before = total - c.mark.total
+		}
+		c.mark.at, c.mark.total = now, total
+	}
+	return c.mark.before + total - c.mark.total
+}
+
+// mark is what callers have had so far at a time, and in the MaxAge before it.
+type mark struct {
+	at            time.Time
+	total, before int64
 }
 
 // work asks for IDs until there are some, and goes on if more have been asked for by then: a new goroutine would have to
@@ -69,6 +110,7 @@ func (c *Client) round() (done, again bool) {
 	c.last.err = err
 	done = final || c.closed
 	if done {
+		c.rest(err)
 		c.fetching = false
 		close(c.last.ended)
 	}
@@ -79,6 +121,18 @@ func (c *Client) round() (done, again bool) {
 	return done, done && c.fetching
 }
 
+// rest has the next fetch wait after one that was refused: longer after each, as nothing of that passes soon. A single
+// server of another namespace says nothing about the others. The lock is held.
+func (c *Client) rest(err error) {
+	if err == nil {
+		c.refusals, c.again = 0, time.Time{}
+		return
+	}
+	if c.refusals++; c.refusals > 1 || !errors.Is(err, ErrMixed) {
+		c.again = time.Now().Add(min(refusedPause<<min(c.refusals-1, 10), mostPause)) //nolint:forbidigo // when to ask is no matter of IDs
+	}
+}
+
 // askAll asks one server after the other until one has IDs, and reports whether the result is final. One that refuses may
 // be set up wrongly, as with a token that it does not know, or allow less: it has no say while another one may answer.
 func (c *Client) askAll() (got *batch, final bool, err error) {
@@ -87,16 +141,13 @@ func (c *Client) askAll() (got *batch, final bool, err error) {
 	c.rounds++
 	for range c.servers {
 		e := c.pick(len(all) > 0)
-		e.rests = time.Time{}
-		got, err := c.ask(e)
+		got, err := c.askUnless(e)
 		if err == nil || c.life.Err() != nil {
 			return got, err == nil, err
 		}
-		err = fmt.Errorf("%s: %w", e.host, err)
 		if errors.Is(err, ErrMixed) {
 			return nil, true, err
 		}
-		e.rests = time.Now().Add(restTime) //nolint:forbidigo // whom to ask is no matter of IDs
 		final = final && errors.Is(err, ErrRefused)
 		all = append(all, err)
 	}
@@ -108,9 +159,32 @@ func (c *Client) askAll() (got *batch, final bool, err error) {
 	return nil, final, errors.Join(all...)
 }
 
+// askUnless asks one server unless it has said to be left alone: then it says what it has said.
+func (c *Client) askUnless(e *endpoint) (*batch, error) {
+	now := time.Now() //nolint:forbidigo // whom to ask is no matter of IDs
+	if now.Before(e.after) {
+		return nil, e.failed
+	}
+	e.rests = time.Time{}
+	b, err := c.ask(e)
+	if err == nil || c.life.Err() != nil {
+		return b, err
+	}
+	err = fmt.Errorf("%s: %w", e.host, err)
+	if errors.Is(err, ErrMixed) {
+		return nil, err
+	}
+	now = time.Now() //nolint:forbidigo // the same
+	e.rests, e.failed = now.Add(restTime), err
+	if l, ok := errors.AsType[later](err); ok {
+		e.after = now.Add(min(l.wait, mostWait))
+	}
+	return nil, err
+}
+
 // pick returns the server whose turn it is, and none twice in a round. One that has failed a moment ago is left out while
 // there is another: it may answer nothing at all, and every attempt would take all of requestTime. So is one whose last
-// request failed, however long ago, when the round has had such a wait.
+// request failed, however long ago, or that has never answered, when the round has had such a wait.
 func (c *Client) pick(waited bool) *endpoint {
 	now := time.Now() //nolint:forbidigo // whom to ask is no matter of IDs
 	var next *endpoint
@@ -121,9 +195,11 @@ func (c *Client) pick(waited bool) *endpoint {
 		switch {
 		case e.round == c.rounds:
 			continue
+		case now.Before(e.after):
+			rank = 4
 		case now.Before(e.rests):
 			rank = 3
-		case waited && !e.rests.IsZero():
+		case waited && (!e.rests.IsZero() || e.said == ""):
 			rank = 2
 		}
 		if next == nil || rank < least {

@@ -90,8 +90,10 @@ func TestAllRefuse(t *testing.T) {
 func TestBadRequest(t *testing.T) {
 	f := coordtest.NewFake(coordtest.FakeConfig{})
 	a, b := serve(t, f, "x"), serve(t, f, "x")
-	_, err := newClient(t, client.Options{Prefetch: 10_001, Timeout: time.Minute}, a, b).Next()
-	if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "count is 10001") {
+	a.fault.Store(says(400))
+	b.fault.Store(says(400))
+	_, err := newClient(t, client.Options{Timeout: time.Minute}, a, b).Next()
+	if !errors.Is(err, client.ErrRefused) || strings.Count(err.Error(), "400 Bad Request: not you") != 2 {
 		t.Errorf("%v", err)
 	}
 	if na, nb := a.requests.Load(), b.requests.Load(); na != 1 || nb != 1 {

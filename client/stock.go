@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -21,13 +22,26 @@ type batch struct {
 type piece struct {
 	first core.ID
 	count int64
+	until int64        // in Unix microseconds: after that its IDs are too old
 	taken atomic.Int64 // counts on when all have been taken
 }
 
-// take returns the next ID of the piece if there is one.
-func (p *piece) take() (core.ID, bool) {
+// take returns the next ID of the piece if there is one that is not too old. The timer that drops what is too old does not
+// run while the process or the machine is frozen: the clock on the wall, read after the ID was taken, tells.
+func (p *piece) take(c clock.Clock) (core.ID, bool) {
 	n := p.taken.Add(1)
-	return p.first + core.ID(n-1), n <= p.count
+	return p.first + core.ID(n-1), n <= p.count && c.UnixMicro() <= p.until
+}
+
+// used returns how many IDs callers have had of the piece.
+func (p *piece) used() int64 { return min(p.taken.Load(), p.count) }
+
+// taken returns how many IDs callers have had of the batch.
+func (b *batch) taken() (n int64) {
+	for i := range b.pieces[:min(b.at+1, len(b.pieces))] {
+		n += b.pieces[i].used()
+	}
+	return n
 }
 
 // end makes the piece have no IDs any more, for callers who are at it already too.
@@ -36,7 +50,7 @@ func (p *piece) end() { p.taken.Add(p.count) }
 // pop takes an ID from the stock, and asks for more when half of it is used up.
 func (c *Client) pop() (core.ID, bool) {
 	if p := c.piece.Load(); p != nil {
-		if id, ok := p.take(); ok {
+		if id, ok := p.take(c.clock); ok {
 			return id, true
 		}
 	}
@@ -48,8 +62,14 @@ func (c *Client) popNext() (core.ID, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for c.stock != nil {
-		if id, ok := c.piece.Load().take(); ok {
+		p := c.piece.Load()
+		if id, ok := p.take(c.clock); ok {
 			return id, true
+		}
+		if c.clock.UnixMicro() > p.until {
+			c.short = false
+			c.use(c.spare) // which may be too old as well
+			continue
 		}
 		if c.stock.at++; c.stock.at < len(c.stock.pieces) {
 			c.open()
@@ -76,6 +96,7 @@ func (c *Client) open() {
 func (c *Client) use(b *batch) {
 	if c.stock != nil {
 		c.stock.old.Stop()
+		c.taken += c.stock.taken()
 	}
 	if p := c.piece.Load(); p != nil {
 		p.end()
@@ -110,6 +131,10 @@ func (b *batch) add(first core.ID, count int64) {
 
 // store keeps the IDs of a reply until they are used or too old. The lock is held.
 func (c *Client) store(b *batch) {
+	until := c.clock.UnixMicro() + c.o.MaxAge.Microseconds()
+	for i := range b.pieces {
+		b.pieces[i].until = until
+	}
 	b.old = time.AfterFunc(c.o.MaxAge, func() { c.drop(b) })
 	if c.stock == nil {
 		c.use(b)

@@ -15,7 +15,7 @@ func stocked(t *testing.T, prefetch int, runs ...int64) *Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	c.fetching = true // so that none is asked
+	c.fetching, c.last = true, &result{} // so that none is asked
 	b := newBatch(prefetch, len(runs))
 	for i, n := range runs {
 		b.add(first(i), n)
@@ -64,11 +64,11 @@ func TestLateCaller(t *testing.T) {
 	} {
 		c := stocked(t, 10, 10)
 		p := c.piece.Load()
-		if _, ok := p.take(); !ok {
+		if _, ok := p.take(c.clock); !ok {
 			t.Fatal("there is none")
 		}
 		drop(c)
-		if id, ok := p.take(); ok {
+		if id, ok := p.take(c.clock); ok {
 			t.Errorf("%s: %v", name, id)
 		}
 	}

@@ -107,6 +107,7 @@ func (n network) client(t *testing.T, o client.Options, hosts ...string) *client
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
+	c.StartAt(0)
 	return c
 }
 
@@ -149,8 +150,10 @@ func TestDifferential(t *testing.T) {
 			switch {
 			case errors.Is(err, client.ErrMixed):
 				mixed++
+				time.Sleep(time.Second)
 				continue
 			case errors.Is(err, client.ErrRefused) && cut.Load() >= 3: // of each server one after the other
+				time.Sleep(time.Second)
 				continue
 			case err != nil:
 				t.Fatal(err)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,8 +26,15 @@ const (
 	// DefaultName is the generator that Leaf's route uses for keys that name none.
 	DefaultName = "default"
 
-	// mostCount bounds MaxCount: a reply is put together in memory.
-	mostCount = 1_000_000
+	// DefaultMaxReplyBytes is how much memory the large replies under way may have together.
+	DefaultMaxReplyBytes = 64 << 20
+	// LeastReplyBytes bounds Config.MaxReplyBytes: any reply has room in it.
+	LeastReplyBytes = 1 << 20
+	// DefaultMaxWatches is how many streams a connection may have.
+	DefaultMaxWatches = 10
+
+	// MostCount bounds Config.MaxCount: the IDs of a reply are in memory before the first is sent.
+	MostCount = 100_000
 	// maxBody is how many bytes the body of a request may have.
 	maxBody = 64 << 10
 )
@@ -77,17 +85,31 @@ type Config struct {
 	// Tokens are what callers show. Nil: everybody may do everything, so that whoever mounts the
 	// handler must keep strangers out.
 	Tokens *Tokens
-	// Hosts are names that a Host header may have on a loopback address beside localhost and
-	// loopback addresses.
+	// Hosts are names that a Host header may have, on whichever address, beside localhost on a
+	// loopback one and the address itself. Empty: every name, and none on a loopback address.
 	Hosts []string
 	// Leaf turns on the routes of Leaf.
 	Leaf Leaf
-	// MaxCount is how many IDs or numbers a request may ask for. 0: 10,000; at most a million.
+	// MaxCount is how many IDs or numbers a request may ask for. 0: 10,000; at most 100,000.
 	MaxCount int
 	// MaxWait is the longest wait that a request may ask for. 0: 30 s; at most an hour.
 	MaxWait time.Duration
+	// MaxReplyBytes bounds the memory of the large replies that are under way, in bytes. What comes
+	// above it is answered with 503. 0: 64 MiB; at least 1 MiB.
+	MaxReplyBytes int64
+	// MaxWatches is how many streams of Watch and of the health check a connection may have. 0: 10.
+	MaxWatches int
+	// AnyReady makes the server ready when one of its generators or its store is. False: all are.
+	AnyReady bool
 	// Metrics answers /metrics. Nil: there is no such page.
 	Metrics http.Handler
+	// AdminApart says that [Server.Admin] is served on an address of its own: the pages of operators
+	// are there alone.
+	AdminApart bool
+	// Meter counts requests. Nil: nobody does.
+	Meter Meter
+	// AccessLog says which requests are logged. Empty: none.
+	AccessLog AccessLog
 	// Logger gets what goes wrong. It never gets a token. Nil means that warnings go to
 	// slog.Default().
 	Logger *slog.Logger
@@ -105,10 +127,23 @@ func (c Config) resolve() (Config, error) {
 	if c.MaxWait == 0 {
 		c.MaxWait = DefaultMaxWait
 	}
+	if c.MaxReplyBytes == 0 {
+		c.MaxReplyBytes = DefaultMaxReplyBytes
+	}
+	if c.MaxWatches == 0 {
+		c.MaxWatches = DefaultMaxWatches
+	}
+	c.AccessLog = cmp.Or(c.AccessLog, AccessOff)
 	c.Logger = logs.Or(c.Logger)
 	switch {
-	case c.MaxCount < 1 || c.MaxCount > mostCount:
-		return c, invalid("MaxCount is %d; 1 to %d are allowed, 0 means %d", c.MaxCount, mostCount, DefaultMaxCount)
+	case c.MaxCount < 1 || c.MaxCount > MostCount:
+		return c, invalid("MaxCount is %d; 1 to %d are allowed, 0 means %d", c.MaxCount, MostCount, DefaultMaxCount)
+	case c.MaxReplyBytes < LeastReplyBytes:
+		return c, invalid("MaxReplyBytes is %d; it is %d, which any reply has room in, or more, 0 means %d", c.MaxReplyBytes, LeastReplyBytes, DefaultMaxReplyBytes)
+	case c.MaxWatches < 1:
+		return c, invalid("MaxWatches is %d; it is a positive number, 0 means %d", c.MaxWatches, DefaultMaxWatches)
+	case !c.AccessLog.known():
+		return c, invalid("AccessLog is %.40q; %s, %s and %s are known", c.AccessLog, AccessOff, AccessErrors, AccessAll)
 	case c.MaxWait < 0 || c.MaxWait > time.Hour:
 		return c, invalid("MaxWait is %v; 0, which is %v, to 1h is allowed", c.MaxWait, DefaultMaxWait)
 	}
@@ -119,13 +154,22 @@ func (c Config) resolve() (Config, error) {
 		if drivers.IsNil(g) {
 			return c, invalid("generator %q is nil; pass what core.New has returned, and check its error", name)
 		}
-		if name == DefaultName && c.Leaf.Enabled && !isTwitter(g.Layout()) {
-			return c, invalid("Leaf is enabled and the layout of generator %q is %v; Leaf's IDs have Twitter's layout and epoch, and others would be smaller than those "+
-				"and repeat them later: give it the layout twitter, or another name", name, g.Layout())
+		if err := c.Leaf.Check(name, g.Layout()); err != nil {
+			return c, err
 		}
 	}
 	c.Generators = maps.Clone(c.Generators)
 	return c, nil
+}
+
+// Check returns an error that wraps [ErrInvalidConfig] if a generator of that name and layout cannot be
+// served beside the routes of Leaf.
+func (l Leaf) Check(name string, layout core.Layout) error {
+	if name == DefaultName && l.Enabled && !isTwitter(layout) {
+		return invalid("Leaf is enabled and the layout of generator %q is %v; Leaf's IDs have Twitter's layout and epoch, and others would be smaller than those "+
+			"and repeat them later: give it the layout twitter, or another name", name, layout)
+	}
+	return nil
 }
 
 // CheckName returns an error that wraps [ErrInvalidConfig] unless name can be that of a generator.

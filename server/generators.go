@@ -100,6 +100,6 @@ func sendJSON(w http.ResponseWriter, v any) error {
 	if err != nil {
 		return err
 	}
-	send(w, append(body, '\n'), false)
+	send(w, append(body, '\n'), false, true)
 	return nil
 }

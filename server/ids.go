@@ -107,13 +107,15 @@ func (s *Server) ids(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	if err := s.admitCount(r, wants.count); err != nil {
+		return err
+	}
 	b := s.buffers.Get().(*buffer)
 	defer s.keep(b)
 	if b.ids, err = take(r.Context(), g, b.ids[:0], wants.count, wants.wait); err != nil {
 		return err
 	}
-	b.text = appendAll(b.text[:0], b.ids, "ids", wants.plain)
-	b.send(w, wants.plain)
+	sendAll(w, b, b.ids, "ids", wants.plain)
 	return nil
 }
 
@@ -147,22 +149,39 @@ func take(ctx context.Context, g Generator, dst []core.ID, count int, wait time.
 	return dst, err
 }
 
-// appendAll appends numbers as JSON strings in an object, or one a line.
-func appendAll[T ~int64](b []byte, all []T, field string, plain bool) []byte {
-	if plain {
-		for _, v := range all {
-			b = append(strconv.AppendInt(b, int64(v), 10), '\n')
-		}
-		return b
+// sendAll answers with numbers as JSON strings in an object, or one a line. Many are sent in pieces,
+// each of which must be read in time.
+func sendAll[T ~int64](w http.ResponseWriter, b *buffer, all []T, field string, plain bool) {
+	text := b.text[:0]
+	if !plain {
+		text = append(append(append(text, `{"`...), field...), `":[`...)
 	}
-	b = append(append(append(b, `{"`...), field...), `":[`...)
+	control := http.NewResponseController(w)
 	for i, v := range all {
-		if i > 0 {
-			b = append(b, ',')
+		if len(text) >= pieceBytes {
+			_ = control.SetWriteDeadline(time.Now().Add(pieceTime)) //nolint:forbidigo // connections have the machine's time
+			setType(w, plain)
+			if _, err := w.Write(text); err != nil { // the caller has gone, and the IDs with it
+				b.text = nil // HTTP/2 may still read what it could not send: no other request may use that memory
+				return
+			}
+			text = text[:0]
 		}
-		b = append(strconv.AppendInt(append(b, '"'), int64(v), 10), '"')
+		switch {
+		case plain:
+			text = append(strconv.AppendInt(text, int64(v), 10), '\n')
+		case i > 0:
+			text = append(strconv.AppendInt(append(text, `,"`...), int64(v), 10), '"')
+		default:
+			text = append(strconv.AppendInt(append(text, '"'), int64(v), 10), '"')
+		}
 	}
-	return append(b, "]}\n"...)
+	if !plain {
+		text = append(text, "]}\n"...)
+	}
+	if b.text = text; !send(w, text, plain, len(all) <= smallReply) {
+		b.text = nil
+	}
 }
 
 var (
@@ -170,24 +189,21 @@ var (
 	textType = []string{"text/plain; charset=utf-8"}
 )
 
-// send answers with a body, and reports whether it could be sent.
-func send(w http.ResponseWriter, body []byte, plain bool) bool {
-	h := w.Header()
-	if h["Content-Type"] = jsonType; plain {
-		h["Content-Type"] = textType
+// setType says what comes.
+func setType(w http.ResponseWriter, plain bool) {
+	if w.Header()["Content-Type"] = jsonType; plain {
+		w.Header()["Content-Type"] = textType
 	}
-	if len(body) > shortBody {
-		h["Content-Length"] = []string{strconv.Itoa(len(body))}
+}
+
+// send answers with a body, or with the last piece of it, and reports whether it could be sent.
+func send(w http.ResponseWriter, body []byte, plain, whole bool) bool {
+	setType(w, plain)
+	if whole && len(body) > shortBody {
+		w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
 	_, err := w.Write(body)
 	return err == nil // if not, the caller has gone, and the IDs with it
-}
-
-// send answers with the text. HTTP/2 may still read what it could not send: no other request may use that memory.
-func (b *buffer) send(w http.ResponseWriter, plain bool) {
-	if !send(w, b.text, plain) {
-		b.text = nil
-	}
 }
 
 // keep keeps the memory of a request for the next one, unless it is large.

@@ -12,14 +12,29 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// leafRoute adds a route that answers every method, as Leaf does, and every error with 500.
-func (s *Server) leafRoute(pattern string, right Right, h handler) {
-	s.route(pattern, every, right, func(w http.ResponseWriter, r *request) error {
+// leafRoutes adds the pages of Leaf.
+func (s *Server) leafRoutes() {
+	right := Generate
+	if s.cfg.Leaf.Anyone {
+		right = anyone
+	}
+	for pattern, h := range map[string]handler{
+		"/api/snowflake/get/{key}": s.leafSnowflake, "/api/segment/get/{key}": s.leafSegment, "/decodeSnowflakeId": s.leafDecode,
+	} {
+		s.leafRoute(route{pattern: pattern, right: right, issues: pattern != "/decodeSnowflakeId"}, h)
+	}
+	s.leafRoute(route{pattern: "/cache", right: Operate}, s.leafCache)
+	s.leafRoute(route{pattern: "/db", right: Operate}, s.leafDB)
+}
+
+// leafRoute adds a page that answers every method, as Leaf does, and every error with 500.
+func (s *Server) leafRoute(rt route, h handler) {
+	s.route(s.mux, rt, func(w http.ResponseWriter, r *request) error {
 		err := h(w, r)
 		if err == nil {
 			return nil
 		}
-		p := *s.problem(r.Pattern, err, r.may&Operate != 0)
+		p := *s.problem(r.Pattern, err, r.detailed())
 		p.Status, p.Title, p.retry = http.StatusInternalServerError, http.StatusText(http.StatusInternalServerError), 0
 		p.write(w)
 		return nil
@@ -39,6 +54,9 @@ func (s *Server) leafSnowflake(w http.ResponseWriter, r *request) error {
 	case !isTwitter(g.Layout()):
 		return problemf(http.StatusNotFound, "the generator of that name does not have the layout twitter, which Leaf's IDs have")
 	}
+	if err := s.admitCount(r, 1); err != nil {
+		return err
+	}
 	ids, err := take(r.Context(), g, nil, 1, 0)
 	if err != nil {
 		return err
@@ -48,6 +66,9 @@ func (s *Server) leafSnowflake(w http.ResponseWriter, r *request) error {
 
 // leafSegment answers with the next number of a tag.
 func (s *Server) leafSegment(w http.ResponseWriter, r *request) error {
+	if err := s.admitCount(r, 1); err != nil {
+		return err
+	}
 	n, err := s.takeNumbers(r.Context(), r.PathValue("key"), nil, 1, 0)
 	if err != nil {
 		return err

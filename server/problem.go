@@ -23,6 +23,9 @@ type problem struct {
 
 	retry time.Duration // after which trying again may help; 0: it is not said
 	allow string        // the methods that are allowed
+	// reason is why the request was refused, in one of a few words; empty: it was not for a bound or
+	// for who asked.
+	reason string
 }
 
 // Error implements error.
@@ -30,6 +33,13 @@ func (p *problem) Error() string { return p.Title + ": " + p.Detail }
 
 func problemf(status int, format string, args ...any) *problem {
 	return &problem{Status: status, Title: http.StatusText(status), Detail: fmt.Sprintf(format, args...)}
+}
+
+// refusal is a problem of a request that was refused for a reason that is counted.
+func refusal(reason string, status int, text string, args ...any) *problem {
+	p := problemf(status, text, args...)
+	p.reason = reason
+	return p
 }
 
 // write sends the problem.
@@ -123,9 +133,13 @@ func problemOf(err error, detailed bool) *problem {
 	return p
 }
 
-// problem returns the problem of an error that a request to where has met, and logs what should not happen.
+// problem returns the problem of an error that a request to where has met, and logs what should not
+// happen, and what is refused.
 func (s *Server) problem(where string, err error, detailed bool) *problem {
 	p := problemOf(err, detailed)
+	if p.reason != "" {
+		s.Refused(p.reason)
+	}
 	if p.Status == http.StatusInternalServerError {
 		s.log.Error("a request failed", "path", where, "error", err)
 	}

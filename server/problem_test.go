@@ -25,7 +25,7 @@ func TestKinds(t *testing.T) {
 	for name, err := range all {
 		for _, detailed := range []bool{false, true} {
 			var log strings.Builder
-			s := &Server{log: slog.New(slog.NewTextHandler(&log, nil))}
+			s := &Server{refusals: refusals{seen: map[string]*seen{}}, log: slog.New(slog.NewTextHandler(&log, nil))}
 			p := s.problem("/path", err, detailed)
 			w := httptest.NewRecorder()
 			p.write(w)

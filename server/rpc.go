@@ -3,12 +3,15 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
 	"connectrpc.com/connect"
 	"connectrpc.com/grpchealth"
 	"connectrpc.com/grpcreflect"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/unalike-id/unalike/proto/unalike/v1/unalikev1connect"
 )
@@ -25,70 +28,109 @@ var _ unalikev1connect.IDServiceHandler = rpc{}
 // routesRPC adds the procedures: each speaks Connect, gRPC and gRPC-Web.
 func (s *Server) routesRPC() error {
 	options := []connect.HandlerOption{connect.WithReadMaxBytes(maxBody), connect.WithCompressMinBytes(compressFrom)}
+	for _, name := range []string{"json", "json; charset=utf-8"} {
+		options = append(options, connect.WithCodec(strictJSON{name}))
+	}
 	errs := connect.NewErrorWriter(options...)
 	_, service := unalikev1connect.NewIDServiceHandler(rpc{s}, options...)
-	for _, procedure := range []string{
-		unalikev1connect.IDServiceGenerateProcedure, unalikev1connect.IDServiceNumbersProcedure,
-		unalikev1connect.IDServiceDecodeProcedure, unalikev1connect.IDServiceLayoutProcedure,
+	for procedure, issues := range map[string]bool{
+		unalikev1connect.IDServiceGenerateProcedure: true, unalikev1connect.IDServiceNumbersProcedure: true,
+		unalikev1connect.IDServiceDecodeProcedure: false, unalikev1connect.IDServiceLayoutProcedure: false,
 	} {
-		s.procedure(procedure, Generate, errs, service)
+		s.procedure(route{pattern: procedure, right: Generate, issues: issues}, errs, service)
 	}
-	s.procedure(unalikev1connect.IDServiceWatchProcedure, Operate, errs, withDeadline(service))
+	s.procedure(route{pattern: unalikev1connect.IDServiceWatchProcedure, right: Operate}, errs, service)
 
 	path, health := grpchealth.NewHandler(rpc{s}, options...)
-	s.procedure(path, anyone, errs, health)
+	s.procedure(route{pattern: path}, errs, health)
 	watch, err := s.healthStream(options)
 	if err != nil {
 		return err
 	}
-	s.procedure(healthWatch, anyone, errs, withDeadline(watch))
+	s.procedure(route{pattern: healthWatch}, errs, watch)
 	reflector := grpcreflect.NewStaticReflector(unalikev1connect.IDServiceName)
 	path, reflection := grpcreflect.NewHandlerV1(reflector, options...)
-	s.procedure(path, Generate, errs, reflection)
+	s.procedure(route{pattern: path, right: Generate}, errs, reflection)
 	path, reflection = grpcreflect.NewHandlerV1Alpha(reflector, options...)
-	s.procedure(path, Generate, errs, reflection)
+	s.procedure(route{pattern: path, right: Generate}, errs, reflection)
 	return nil
 }
 
-// rightsKey is the key of what a caller may do, in the context of a procedure.
-type rightsKey struct{}
-
 // procedure adds a route that answers in the protocol of the call, errors too.
-func (s *Server) procedure(pattern string, right Right, errs *connect.ErrorWriter, h http.Handler) {
+func (s *Server) procedure(rt route, errs *connect.ErrorWriter, h http.Handler) {
+	rt.body = true
 	handle := func(w http.ResponseWriter, hr *http.Request) {
-		r := &request{Request: hr}
-		if p := s.admit(w, r, every, right); p != nil {
-			if !errs.IsSupported(hr) {
-				p.write(w)
+		s.handle(rt, w, hr, func(r *request) {
+			if err := s.admit(rt, r); err != nil {
+				p := s.problem(rt.pattern, err, r.detailed())
+				if !errs.IsSupported(hr) {
+					p.write(&r.answer)
+					return
+				}
+				r.answer.says(p.Status)
+				p.challenge(w.Header())
+				_ = errs.Write(&r.answer, hr, p.rpc()) // who does not read it has gone
 				return
 			}
-			p.challenge(w.Header())
-			_ = errs.Write(w, hr, p.rpc()) // who does not read it has gone
-			return
-		}
-		if s.cfg.Tokens != nil {
-			r.Request = r.WithContext(context.WithValue(r.Context(), rightsKey{}, r.may))
-		}
-		h.ServeHTTP(w, r.Request)
+			h.ServeHTTP(&r.answer, r.WithContext(context.WithValue(r.Context(), requestKey{}, r)))
+		})
 	}
-	s.mux.HandleFunc(pattern, handle)
-	if !strings.HasSuffix(pattern, "/") {
-		s.procedures[pattern] = handle
+	s.mux.HandleFunc(rt.pattern, handle)
+	if !strings.HasSuffix(rt.pattern, "/") {
+		s.procedures[rt.pattern] = handle
 	}
-}
-
-// mayOperate reports whether the caller of a procedure may operate.
-func (s *Server) mayOperate(ctx context.Context) bool {
-	if s.cfg.Tokens == nil {
-		return true
-	}
-	may, _ := ctx.Value(rightsKey{}).(Right)
-	return may&Operate != 0
 }
 
 // failRPC turns an error into one with a code.
 func (s *Server) failRPC(ctx context.Context, procedure string, err error) error {
-	return s.problem(procedure, err, s.mayOperate(ctx)).rpc()
+	r := requestOf(ctx)
+	p := s.problem(procedure, err, r.detailed())
+	r.answer.says(p.Status)
+	return p.rpc()
+}
+
+// strictJSON reads messages in JSON, and refuses members that are not known.
+type strictJSON struct{ name string }
+
+// Name implements connect.Codec.
+func (c strictJSON) Name() string { return c.name }
+
+// Marshal implements connect.Codec.
+func (strictJSON) Marshal(message any) ([]byte, error) {
+	m, err := messageOf(message)
+	if err != nil {
+		return nil, err
+	}
+	return protojson.Marshal(m)
+}
+
+// Unmarshal implements connect.Codec.
+func (strictJSON) Unmarshal(text []byte, message any) error {
+	m, err := messageOf(message)
+	if err != nil {
+		return err
+	}
+	if err := protojson.Unmarshal(text, m); err != nil {
+		return fmt.Errorf("%w; known members are %s", err, strings.Join(members(m), ", "))
+	}
+	return nil
+}
+
+// members returns the names that a message in JSON has.
+func members(m proto.Message) (names []string) {
+	fields := m.ProtoReflect().Descriptor().Fields()
+	for i := range fields.Len() {
+		names = append(names, fields.Get(i).JSONName())
+	}
+	return names
+}
+
+func messageOf(message any) (proto.Message, error) {
+	m, ok := message.(proto.Message)
+	if !ok {
+		return nil, fmt.Errorf("a message of type %T", message)
+	}
+	return m, nil
 }
 
 // codes are those of Connect and gRPC for the states of problems.

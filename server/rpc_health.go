@@ -22,24 +22,45 @@ const healthWatch = "/grpc.health.v1.Health/Watch"
 // serviceUnknown is the status of a service that is not here, for those who watch it.
 const serviceUnknown = grpchealth.Status(3)
 
-// Check implements grpchealth.Checker: the server is ready or not, as on /readyz.
-func (r rpc) Check(_ context.Context, req *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
-	status := r.healthOf(req.Service)
+// Check implements grpchealth.Checker: the server or a generator is ready or not, as on /readyz.
+func (r rpc) Check(ctx context.Context, req *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
+	status := r.healthOf(req.Service, r.statusesNow())
 	if status == serviceUnknown {
-		return nil, problemf(http.StatusNotFound, "there is no such service; %s is one", unalikev1connect.IDServiceName).rpc()
+		return nil, r.failRPC(ctx, "/"+grpchealth.HealthV1ServiceName+"/", problemf(http.StatusNotFound,
+			"there is no such service; known are %s and the generators", unalikev1connect.IDServiceName))
 	}
 	return &grpchealth.CheckResponse{Status: status}, nil
 }
 
-// healthOf returns the status of a service; an empty name is that of the whole server.
-func (s *Server) healthOf(service string) grpchealth.Status {
-	switch {
-	case service != "" && service != unalikev1connect.IDServiceName:
-		return serviceUnknown
-	case s.notReady(false) != "":
+// statusesNow returns the status of each service: that of the whole server has no name, or the
+// service's, and each generator has its own.
+func (s *Server) statusesNow() map[string]grpchealth.Status {
+	status := func(ready bool) grpchealth.Status {
+		if ready {
+			return grpchealth.StatusServing
+		}
 		return grpchealth.StatusNotServing
 	}
-	return grpchealth.StatusServing
+	all := s.checks()
+	by := make(map[string]grpchealth.Status, len(all)+2)
+	for i, name := range s.known {
+		by[name] = status(all[i].err == nil)
+	}
+	whole := status(s.isReady(all))
+	by[""], by[unalikev1connect.IDServiceName] = whole, whole
+	return by
+}
+
+// healthOf returns the status of a service among those that were looked at.
+func (s *Server) healthOf(service string, all map[string]grpchealth.Status) grpchealth.Status {
+	status, ok := all[service]
+	switch {
+	case !ok:
+		return serviceUnknown
+	case s.draining():
+		return grpchealth.StatusNotServing
+	}
+	return status
 }
 
 // healthStream answers healthWatch.
@@ -72,13 +93,13 @@ func (s *Server) healthStream(options []connect.HandlerOption) (http.Handler, er
 
 // watchHealth sends the status of a service at once, at every change and every 10 s.
 func (s *Server) watchHealth(ctx context.Context, service string, send func(grpchealth.Status) error) error {
-	leave, err := enter(&s.healths)
+	leave, err := s.watches.enter(requestOf(ctx).RemoteAddr, s.cfg.MaxWatches)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	return tell(ctx, s, usualInterval,
-		func() grpchealth.Status { return s.healthOf(service) },
+		func() grpchealth.Status { return s.healthOf(service, s.statuses.get()) },
 		func(a, b grpchealth.Status) bool { return a != b }, send)
 }
 

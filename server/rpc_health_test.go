@@ -1,9 +1,9 @@
 package server_test
 
 import (
-	"context"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/server"
 )
 
@@ -93,26 +94,72 @@ func TestHealthBalancer(t *testing.T) {
 	conn.WaitForStateChange(t.Context(), connectivity.Ready)
 }
 
-// TestHealthMany: there is a bound on streams that everybody may have, and it is not that of operators.
+// TestHealthMany: a connection has a bound on streams that everybody may have; others are served all the same.
 func TestHealthMany(t *testing.T) {
 	r := serve(t, nil)
-	health := grpc_health_v1.NewHealthClient(r.dialGRPC())
-	watch := func() error {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		stream, err := health.Watch(ctx, &grpc_health_v1.HealthCheckRequest{})
+	watch := func(health grpc_health_v1.HealthClient) error {
+		stream, err := health.Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
 		if err != nil {
 			return err
 		}
 		_, err = stream.Recv()
 		return err
 	}
-	r.AddWatches(server.MaxWatches)
-	if err := watch(); err != nil {
-		t.Errorf("beside the streams of operators: %v", err)
+	for range 4 { // more than there were places for when all callers shared them
+		attacker := grpc_health_v1.NewHealthClient(r.dialGRPC())
+		for range server.DefaultMaxWatches {
+			if err := watch(attacker); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := watch(attacker); status.Code(err) != grpccodes.ResourceExhausted {
+			t.Errorf("one too many: %v", err)
+		}
 	}
-	r.AddHealths(server.MaxWatches)
-	if err := watch(); status.Code(err) != grpccodes.ResourceExhausted {
-		t.Errorf("one too many: %v", err)
+	if err := watch(grpc_health_v1.NewHealthClient(r.dialGRPC())); err != nil {
+		t.Errorf("the victim: %v", err)
 	}
 }
+
+// TestHealthOfGenerators: each generator is a service of the health check.
+func TestHealthOfGenerators(t *testing.T) {
+	late := startLate(t, coordtest.NewFake(coordtest.FakeConfig{}))
+	r := serve(t, func(c *server.Config) { c.Generators["late"] = late })
+	health := grpc_health_v1.NewHealthClient(r.dialGRPC())
+	for service, want := range map[string]grpc_health_v1.HealthCheckResponse_ServingStatus{"orders": serving, "late": notServing, "": notServing} {
+		if resp, err := health.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: service}); err != nil || resp.Status != want {
+			t.Errorf("%q: %v, %v", service, resp, err)
+		}
+	}
+}
+
+// TestOneLook: however many watch, the health is looked at a few times a second.
+func TestOneLook(t *testing.T) {
+	counted := &counting{Generator: generator(t, coordtest.NewFake(coordtest.FakeConfig{}), core.DefaultLayout())}
+	r := serve(t, func(c *server.Config) { c.Generators["orders"] = counted })
+	begun := time.Now()
+	for range 5 {
+		health := grpc_health_v1.NewHealthClient(r.dialGRPC())
+		for range server.DefaultMaxWatches {
+			stream, err := health.Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := stream.Recv(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	<-time.After(time.Second)
+	if n, most := counted.checks.Load(), 1+int64(time.Since(begun)/(100*time.Millisecond)); n > most {
+		t.Errorf("50 watchers looked %d times, want at most %d", n, most)
+	}
+}
+
+// counting counts how often somebody asks whether a generator is ready.
+type counting struct {
+	server.Generator
+	checks atomic.Int64
+}
+
+func (c *counting) Check() error { c.checks.Add(1); return c.Generator.Check() }

@@ -1,10 +1,10 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"net/http"
+	"strings"
 
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -32,6 +32,9 @@ func (r rpc) generate(ctx context.Context, req *unalikev1.GenerateRequest) (*una
 	if err != nil {
 		return nil, err
 	}
+	if err := r.admitCount(requestOf(ctx), wants.count); err != nil {
+		return nil, err
+	}
 	b := r.buffers.Get().(*buffer)
 	defer r.keep(b)
 	if b.ids, err = take(ctx, g, b.ids[:0], wants.count, wants.wait); err != nil {
@@ -56,6 +59,9 @@ func (r rpc) Numbers(ctx context.Context, req *unalikev1.NumbersRequest) (*unali
 func (r rpc) count(ctx context.Context, req *unalikev1.NumbersRequest) (*unalikev1.NumbersResponse, error) {
 	wants, err := r.asked(req.GetCount(), req.GetMaxWait())
 	if err != nil {
+		return nil, err
+	}
+	if err := r.admitCount(requestOf(ctx), wants.count); err != nil {
 		return nil, err
 	}
 	b := r.buffers.Get().(*buffer)
@@ -104,9 +110,15 @@ func (r rpc) Layout(ctx context.Context, req *unalikev1.LayoutRequest) (*unalike
 	return nil, r.failRPC(ctx, unalikev1connect.IDServiceLayoutProcedure, err)
 }
 
-// served returns the generator of a call, with its namespace.
+// served returns the generator of a call, with its namespace. A call that names none means the only
+// one that there is.
 func (s *Server) served(name string) (Generator, *space, error) {
-	name = cmp.Or(name, DefaultName)
+	if name == "" {
+		if len(s.known) != 1 {
+			return nil, nil, problemf(http.StatusBadRequest, "generator is missing; known are: %s", strings.Join(s.known, ", "))
+		}
+		name = s.known[0]
+	}
 	g, err := s.named(name)
 	return g, s.spaces[name], err
 }

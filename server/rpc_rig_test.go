@@ -10,6 +10,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/unalike-id/unalike/coord"
+	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
 	"github.com/unalike-id/unalike/proto/unalike/v1/unalikev1connect"
 )
 
@@ -97,4 +98,9 @@ func (n *namespace) Inspect(context.Context) (coord.Namespace, error) {
 		return coord.Namespace{}, *err
 	}
 	return *n.now.Load(), nil
+}
+
+// generateOne asks for one ID of a generator.
+func generateOne(generator string) *unalikev1.GenerateRequest {
+	return &unalikev1.GenerateRequest{Generator: generator}
 }

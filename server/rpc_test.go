@@ -48,8 +48,8 @@ func TestRPCGenerate(t *testing.T) {
 		c.Generators["narrow"] = inNamespace{generator(t, coordtest.NewFake(coordtest.FakeConfig{}), narrow), newNamespace("n1")}
 	})
 	page := r.listen()
-	seen := map[string]map[core.ID]bool{"narrow": {}, "orders": {}, "": {}}
-	layouts := map[string]core.Layout{"narrow": narrow, "orders": core.DefaultLayout(), "": core.TwitterLayout()}
+	seen := map[string]map[core.ID]bool{"narrow": {}, "orders": {}, "default": {}}
+	layouts := map[string]core.Layout{"narrow": narrow, "orders": core.DefaultLayout(), "default": core.TwitterLayout()}
 	for protocol, options := range protocols {
 		c := r.service(page.URL, options...)
 		for name, layout := range layouts {
@@ -182,7 +182,7 @@ func TestRPCProblems(t *testing.T) {
 			_, err := c.Generate(t.Context(), req)
 			return err
 		}
-		_, decoding := c.Decode(t.Context(), &unalikev1.DecodeRequest{Id: 1 << 63})
+		_, decoding := c.Decode(t.Context(), &unalikev1.DecodeRequest{Generator: "orders", Id: 1 << 63})
 		_, absent := c.Decode(t.Context(), &unalikev1.DecodeRequest{Generator: "none"})
 		_, layout := c.Layout(t.Context(), &unalikev1.LayoutRequest{Generator: "none"})
 		_, tag := c.Numbers(t.Context(), &unalikev1.NumbersRequest{Tag: "none"})
@@ -193,10 +193,11 @@ func TestRPCProblems(t *testing.T) {
 			code connect.Code
 			text string
 		}{
-			"count":        {generate(&unalikev1.GenerateRequest{Count: 10_001}), connect.CodeInvalidArgument, "count is 10001; 1 to 10000 are allowed"},
-			"largest":      {generate(&unalikev1.GenerateRequest{Count: math.MaxUint32}), connect.CodeInvalidArgument, "1 to 10000 are allowed"},
-			"wait":         {generate(&unalikev1.GenerateRequest{MaxWait: durationpb.New(31 * time.Second)}), connect.CodeInvalidArgument, "from 0s to 30s"},
-			"before":       {generate(&unalikev1.GenerateRequest{MaxWait: durationpb.New(-1)}), connect.CodeInvalidArgument, "from 0s to 30s"},
+			"count":        {generate(&unalikev1.GenerateRequest{Generator: "orders", Count: 10_001}), connect.CodeInvalidArgument, "count is 10001; 1 to 10000 are allowed"},
+			"largest":      {generate(&unalikev1.GenerateRequest{Generator: "orders", Count: math.MaxUint32}), connect.CodeInvalidArgument, "1 to 10000 are allowed"},
+			"wait":         {generate(&unalikev1.GenerateRequest{Generator: "orders", MaxWait: durationpb.New(31 * time.Second)}), connect.CodeInvalidArgument, "from 0s to 30s"},
+			"before":       {generate(&unalikev1.GenerateRequest{Generator: "orders", MaxWait: durationpb.New(-1)}), connect.CodeInvalidArgument, "from 0s to 30s"},
+			"which":        {generate(&unalikev1.GenerateRequest{}), connect.CodeInvalidArgument, "generator is missing; known are: default, late, orders"},
 			"unknown":      {generate(&unalikev1.GenerateRequest{Generator: "none"}), connect.CodeNotFound, "known are: default, late, orders"},
 			"not ready":    {generate(&unalikev1.GenerateRequest{Generator: "late"}), connect.CodeUnavailable, "core: generator not started yet"},
 			"two of them":  {generate(&unalikev1.GenerateRequest{Generator: "late", Count: 2}), connect.CodeUnavailable, "core: generator not started yet"},

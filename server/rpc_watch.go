@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -24,19 +24,26 @@ const (
 	longestInterval = 24 * time.Hour
 	// sendTime bounds how long a watcher may take to read a message.
 	sendTime = 15 * time.Second
-	// maxWatches is how many streams there may be at a time.
-	maxWatches = 1000
 )
 
-// deadlineKey is the key of the control over the deadlines of a stream.
-type deadlineKey struct{}
+// look is what many watchers see of a state: one of them looks, and the others have it from there.
+type look[T any] struct {
+	at func() T
 
-// withDeadline lets a stream outlive the times that a server has for a whole reply.
-func withDeadline(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		control := http.NewResponseController(w)
-		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), deadlineKey{}, control)))
-	})
+	mu    sync.Mutex
+	when  time.Time
+	state T
+}
+
+// get returns a state that is hardly older than the time between two looks.
+func (l *look[T]) get() T {
+	now := time.Now() //nolint:forbidigo // when to look is no matter of IDs
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Sub(l.when) >= watchEvery/2 {
+		l.state, l.when = l.at(), now
+	}
+	return l.state
 }
 
 // Watch implements unalike.v1.IDService.
@@ -48,7 +55,7 @@ func (r rpc) Watch(ctx context.Context, req *unalikev1.WatchRequest, stream *con
 }
 
 func (r rpc) watch(ctx context.Context, req *unalikev1.WatchRequest, stream *connect.ServerStream[unalikev1.WatchResponse]) error {
-	g, _, err := r.served(req.GetGenerator())
+	_, sp, err := r.served(req.GetGenerator())
 	if err != nil {
 		return err
 	}
@@ -58,28 +65,18 @@ func (r rpc) watch(ctx context.Context, req *unalikev1.WatchRequest, stream *con
 			return problemf(http.StatusBadRequest, "interval is a duration from %v to %.0f hours", shortestInterval, longestInterval.Hours())
 		}
 	}
-	leave, err := enter(&r.watches)
+	leave, err := r.watches.enter(requestOf(ctx).RemoteAddr, r.cfg.MaxWatches)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	return tell(ctx, r.Server, interval, func() *unalikev1.WatchResponse { return stateOf(g) }, changed, stream.Send)
-}
-
-// enter counts a stream that begins, and refuses one that is too many. Whoever has entered leaves.
-func enter(streams *atomic.Int32) (leave func(), err error) {
-	leave = func() { streams.Add(-1) }
-	if streams.Add(1) > maxWatches {
-		leave()
-		return nil, problemf(http.StatusTooManyRequests, "%d streams are under way, and no more are allowed", maxWatches)
-	}
-	return leave, nil
+	return tell(ctx, r.Server, interval, sp.state.get, changed, stream.Send)
 }
 
 // tell sends a state at once, at every change and every interval, which shows whether anybody is there, until ctx ends or
 // the server stops.
 func tell[T any](ctx context.Context, s *Server, interval time.Duration, state func() T, changed func(a, b T) bool, send func(T) error) error {
-	control, _ := ctx.Value(deadlineKey{}).(*http.ResponseController)
+	control := http.NewResponseController(&requestOf(ctx).answer)
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	var last T
@@ -108,11 +105,9 @@ func tell[T any](ctx context.Context, s *Server, interval time.Duration, state f
 	}
 }
 
-// extend gives a stream time until the message after the next one.
+// extend gives a stream time until the message after the next one, where it outlives the times that a
+// server has for a whole reply.
 func extend(control *http.ResponseController, d time.Duration) error {
-	if control == nil {
-		return nil
-	}
 	end := time.Now().Add(d) //nolint:forbidigo // connections have the machine's time
 	return errors.Join(control.SetReadDeadline(end), control.SetWriteDeadline(end))
 }

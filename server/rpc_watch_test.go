@@ -116,29 +116,35 @@ func TestWatchRefused(t *testing.T) {
 	}
 }
 
-// TestWatchMany: there is a bound on streams, and those that have ended do not count.
+// TestWatchMany: there is a bound on the streams of a connection, and those that have ended do not count.
 func TestWatchMany(t *testing.T) {
-	r := serve(t, nil)
+	r := serve(t, func(c *server.Config) { c.MaxWatches = 2 })
 	c := r.service(r.listen().URL)
-	watch := func() error {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
+	watch := func(ctx context.Context) error {
 		stream, err := c.Watch(ctx, &unalikev1.WatchRequest{Generator: "orders"})
 		if err != nil {
 			return err
 		}
-		defer stream.Close()
 		stream.Receive()
 		return stream.Err()
 	}
-	r.AddWatches(server.MaxWatches)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range 2 {
+		if err := watch(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for range 2 { // one that is refused does not count either
-		if err := watch(); connect.CodeOf(err) != connect.CodeResourceExhausted || !strings.Contains(err.Error(), "1000 streams are under way") {
+		if err := watch(t.Context()); connect.CodeOf(err) != connect.CodeResourceExhausted || !strings.Contains(err.Error(), "this connection has 2 streams under way") {
 			t.Errorf("one too many: %v", err)
 		}
 	}
-	r.AddWatches(-1)
-	if err := watch(); err != nil {
-		t.Errorf("the last one: %v", err)
+	cancel()
+	for err := watch(t.Context()); err != nil; err = watch(t.Context()) {
+		if connect.CodeOf(err) != connect.CodeResourceExhausted {
+			t.Fatal(err)
+		}
+		<-time.After(10 * time.Millisecond) // until the server hears of it
 	}
 }

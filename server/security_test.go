@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"connectrpc.com/connect"
+
+	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
 	"github.com/unalike-id/unalike/server"
 )
 
@@ -140,16 +145,140 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// TestLargeBody: a body is refused by its size before it is read.
+// TestLargeBody: a body is refused by its size before it is read, and a small one because nothing reads it.
 func TestLargeBody(t *testing.T) {
 	r := serve(t, nil)
-	for size, want := range map[int]int{64 << 10: 200, 64<<10 + 1: 413, 1 << 20: 413} {
-		req, err := http.NewRequestWithContext(t.Context(), "POST", r.http.URL+"/v1/generators/orders/ids", bytes.NewReader(make([]byte, size)))
+	for size, want := range map[int]int{0: 200, 1: 400, 64 << 10: 400, 64<<10 + 1: 413, 1 << 20: 413} {
+		for _, length := range []int64{int64(size), -1} { // in chunks too
+			req, err := http.NewRequestWithContext(t.Context(), "POST", r.http.URL+"/v1/generators/orders/ids", bytes.NewReader(make([]byte, size)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if req.ContentLength = length; length < 0 && size > 0 {
+				want = 400
+			}
+			got := r.do(req)
+			if got.StatusCode != want || want == 413 && !strings.Contains(got.body, "the body has more than 65536 bytes") || want == 400 && !strings.Contains(got.body, "a body is not read here") {
+				t.Errorf("%d bytes, length %d: %s %s, want %d", size, length, got.Status, got.body, want)
+			}
+		}
+	}
+}
+
+// TestStrangers: a page of another site, and what a browser fetches before anybody asks, gets no IDs and no numbers.
+func TestStrangers(t *testing.T) {
+	r := serve(t, nil)
+	for header, want := range map[string]int{
+		"Sec-Fetch-Site: cross-site": 403, "Sec-Fetch-Site: same-site": 403, "Sec-Purpose: prefetch": 403, "Sec-Purpose: prefetch;prerender": 403,
+		"Sec-Fetch-Site: same-origin": 200, "Sec-Fetch-Site: none": 200, "X-Nothing: x": 200,
+	} {
+		for _, path := range []string{"/v1/generators/orders/ids?count=100", "/v1/sequences/a%2Fb/numbers?count=100", "/api/snowflake/get/x", "/api/segment/get/a%2Fb"} {
+			for _, method := range []string{"GET", "POST"} {
+				if got := r.call(method, path, header); got.StatusCode != want {
+					t.Errorf("%s %s with %q: %s, want %d", method, path, header, got.Status, want)
+				}
+			}
+		}
+		if got := r.call("GET", "/v1/generators", header); got.StatusCode != 200 {
+			t.Errorf("what issues nothing, with %q: %s", header, got.Status)
+		}
+		req, err := http.NewRequestWithContext(t.Context(), "POST", r.http.URL+"/unalike.v1.IDService/Generate", strings.NewReader(`{"generator":"orders"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := r.do(req); got.StatusCode != want || want == 413 && !strings.Contains(got.body, "the body has more than 65536 bytes") {
-			t.Errorf("%d bytes: %s %s, want %d", size, got.Status, got.body, want)
+		req.Header.Set("Content-Type", "application/json")
+		name, value, _ := strings.Cut(header, ": ")
+		req.Header.Set(name, value)
+		if got := r.do(req); got.StatusCode != want {
+			t.Errorf("RPC with %q: %s %s, want %d", header, got.Status, got.body, want)
 		}
+	}
+	if got := r.call("POST", "/v1/generators/orders/ids", "Origin: http://evil.example"); got.StatusCode != 403 {
+		t.Errorf("an old browser's POST: %s", got.Status)
+	}
+}
+
+// TestMistyped: what is not known is refused with what is, and not left out.
+func TestMistyped(t *testing.T) {
+	r := serve(t, nil)
+	for path, want := range map[string]string{
+		"/v1/generators/orders/ids?cuont=3":      `the parameter \"cuont\" is not known; known are count, wait`,
+		"/v1/sequences/a%2Fb/numbers?count=1&w=": `the parameter \"w\" is not known; known are count, wait`,
+		"/v1/generators?x":                       `there are none here`,
+		"/v1/generators/orders/layout?x=1":       `there are none here`,
+		"/readyz?generatr=orders":                `known are generator, verbose`,
+	} {
+		if got := r.call("GET", path); got.StatusCode != 400 || !strings.Contains(got.body, want) {
+			t.Errorf("%s: %s %s", path, got.Status, got.body)
+		}
+	}
+	for _, kind := range []string{"application/json", "application/json; charset=utf-8"} {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", r.http.URL+"/unalike.v1.IDService/Generate", strings.NewReader(`{"genrator":"orders"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", kind)
+		if got := r.do(req); got.StatusCode != 400 || !strings.Contains(got.body, "genrator") || !strings.Contains(got.body, "known members are generator, count, maxWait") {
+			t.Errorf("%s: %s %s", kind, got.Status, got.body)
+		}
+	}
+}
+
+// TestHostsEverywhere: with names set, a stranger's is refused on an address of the network too; the address itself is none.
+func TestHostsEverywhere(t *testing.T) {
+	ask := func(host string, names ...string) int {
+		s, err := server.New(server.Config{Hosts: names})
+		if err != nil {
+			t.Fatal(err)
+		}
+		local := net.Addr(&net.TCPAddr{IP: net.IPv4(10, 0, 0, 5), Port: 80})
+		r := httptest.NewRequestWithContext(context.WithValue(t.Context(), http.LocalAddrContextKey, local), "GET", "http://"+host+"/healthz", http.NoBody)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		return w.Code
+	}
+	for host, want := range map[string]int{"ids.example.com": 200, "10.0.0.5:80": 200, "evil.example": 421, "10.0.0.6": 421, "127.0.0.1": 421, "localhost": 421} {
+		if got := ask(host, "ids.example.com"); got != want {
+			t.Errorf("%s: %d, want %d", host, got, want)
+		}
+	}
+	if got := ask("whoever.example"); got != 200 {
+		t.Errorf("where no name is set: %d", got)
+	}
+}
+
+// TestRate: the bearers of a token have as many IDs a second as it says, over HTTP and RPC together, and hear when there are more.
+func TestRate(t *testing.T) {
+	tokens, err := server.NewTokens([]server.TokenFile{{Path: tokenFile(t, generates), May: server.Generate, PerSecond: 10}, {Path: tokenFile(t, operates), May: server.Generate}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := serve(t, func(c *server.Config) { c.Tokens = tokens })
+	const bearer = "Authorization: Bearer " + generates
+	for path, want := range map[string]string{"ids?count=11": "this token has 10 IDs a second; ask for at most as many", "ids?count=10": ""} {
+		got := r.call("GET", "/v1/generators/orders/"+path, bearer)
+		if want != "" && (got.StatusCode != 429 || !strings.Contains(got.body, want)) || want == "" && got.StatusCode != 200 {
+			t.Errorf("%s: %s %s", path, got.Status, got.body)
+		}
+	}
+	got := r.call("GET", "/v1/sequences/a%2Fb/numbers?count=10", bearer)
+	if got.StatusCode != 429 || got.Header.Get("Retry-After") != "1" {
+		t.Errorf("%s %v %s", got.Status, got.Header, got.body)
+	}
+	_, err = r.service(r.listen().URL, withToken(generates)).Generate(t.Context(), &unalikev1.GenerateRequest{Generator: "orders", Count: 10})
+	if connect.CodeOf(err) != connect.CodeResourceExhausted {
+		t.Errorf("RPC: %v", err)
+	}
+	if got := r.call("GET", "/v1/generators/orders/ids?count=10000", "Authorization: Bearer "+operates); got.StatusCode != 200 {
+		t.Errorf("another token: %s", got.Status)
+	}
+	if changed, err := tokens.Reload(); changed || err != nil {
+		t.Errorf("%v, %v", changed, err)
+	}
+	if got := r.call("GET", "/v1/generators/orders/ids?count=10", bearer); got.StatusCode != 429 {
+		t.Errorf("after the files were read again: %s", got.Status)
+	}
+	if _, err := server.NewTokens([]server.TokenFile{{Path: tokenFile(t, generates), May: server.Generate, PerSecond: -1}}); !errors.Is(err, server.ErrInvalidConfig) {
+		t.Errorf("a rate of -1: %v", err)
 	}
 }

@@ -45,13 +45,15 @@ func (s *Server) numbers(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	if err := s.admitCount(r, wants.count); err != nil {
+		return err
+	}
 	b := s.buffers.Get().(*buffer)
 	defer s.keep(b)
 	if b.numbers, err = s.takeNumbers(r.Context(), r.PathValue("tag"), b.numbers[:0], wants.count, wants.wait); err != nil {
 		return err
 	}
-	b.text = appendAll(b.text[:0], b.numbers, "numbers", wants.plain)
-	b.send(w, wants.plain)
+	sendAll(w, b, b.numbers, "numbers", wants.plain)
 	return nil
 }
 

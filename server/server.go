@@ -4,19 +4,24 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"connectrpc.com/grpchealth"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/unalike-id/unalike/internal/drivers"
 )
 
 // Server is an http.Handler that hands out IDs. Make it with [New].
 type Server struct {
-	cfg Config
-	log *slog.Logger
-	mux *http.ServeMux
+	cfg   Config
+	log   *slog.Logger
+	mux   *http.ServeMux
+	admin *http.ServeMux
 	// procedures are the routes whose path is one procedure.
 	procedures map[string]http.HandlerFunc
 	known      []string // the names of the generators, in order
@@ -25,9 +30,14 @@ type Server struct {
 	stopping   chan struct{} // closed by Drain
 	drain      sync.Once
 	spaces     map[string]*space // by the names of the generators
-	watches    atomic.Int32      // streams of Watch
-	healths    atomic.Int32      // and of the health check, which everybody may have
-	buffers    sync.Pool         // of *buffer
+	watches    streams
+	statuses   look[map[string]grpchealth.Status] // of gRPC's health check, by service
+	buffers    sync.Pool                          // of *buffer
+	crossSite  *http.CrossOriginProtection
+	refusals   refusals
+	replies    *semaphore.Weighted // memory of large replies
+	replyBytes atomic.Int64        // what is in use of it
+	inFlight   atomic.Int64        // requests
 }
 
 var _ http.Handler = (*Server)(nil)
@@ -38,7 +48,12 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, mux: http.NewServeMux(), procedures: map[string]http.HandlerFunc{}, stopping: make(chan struct{}), spaces: map[string]*space{}}
+	s := &Server{
+		cfg: cfg, log: cfg.Logger, mux: http.NewServeMux(), admin: http.NewServeMux(), procedures: map[string]http.HandlerFunc{},
+		stopping: make(chan struct{}), spaces: map[string]*space{}, crossSite: http.NewCrossOriginProtection(),
+		replies: semaphore.NewWeighted(cfg.MaxReplyBytes), watches: streams{by: map[string]int{}}, refusals: refusals{seen: map[string]*seen{}},
+	}
+	s.statuses.at = s.statusesNow
 	s.buffers.New = func() any { return new(buffer) }
 	for name, g := range cfg.Generators {
 		s.known = append(s.known, name)
@@ -66,6 +81,12 @@ func (s *Server) Sequences(set Numbers) {
 // that they keep, and ends the streams of Watch and of the health check.
 func (s *Server) Drain() { s.drain.Do(func() { close(s.stopping) }) }
 
+// InFlight returns how many requests are being answered.
+func (s *Server) InFlight() int64 { return s.inFlight.Load() }
+
+// ReplyBytes returns how many bytes of Config.MaxReplyBytes are in use.
+func (s *Server) ReplyBytes() int64 { return s.replyBytes.Load() }
+
 // draining reports whether Drain was called.
 func (s *Server) draining() bool {
 	select {
@@ -76,127 +97,73 @@ func (s *Server) draining() bool {
 	}
 }
 
-// methods of the routes.
-const (
-	reads  = "GET, HEAD"
-	issues = "GET, POST" // not HEAD, whose answer has no IDs
-	every  = ""
-)
+// Admin returns a handler for an address that operators and probes alone can reach: /livez, /readyz,
+// /metrics and /debug/pprof/.
+func (s *Server) Admin() http.Handler { return s.admin }
 
-// routes sets up the table of routes.
+// probeRoutes sets up the pages of probes.
+func (s *Server) probeRoutes(mux *http.ServeMux) {
+	for _, live := range []string{"/healthz", "/livez"} {
+		s.route(mux, route{pattern: live, methods: reads}, s.health)
+	}
+	s.route(mux, route{pattern: "/readyz", methods: reads, takes: []string{"generator", "verbose"}}, s.ready)
+	s.route(mux, route{pattern: "/", right: Generate}, s.unknown)
+}
+
+// routes sets up the pages.
 func (s *Server) routes() {
-	s.route("/v1/generators", reads, Generate, s.listGenerators)
-	s.route("/v1/generators/{generator}/ids", issues, Generate, s.ids)
-	s.route("/v1/generators/{generator}/ids/{id}", reads, Generate, s.decode)
-	s.route("/v1/generators/{generator}/layout", reads, Generate, s.layout)
-	s.route("/v1/sequences", reads, Generate, s.listSequences)
-	s.route("/v1/sequences/{tag}/numbers", issues, Generate, s.numbers)
-	s.route("/healthz", reads, anyone, s.health)
-	s.route("/readyz", reads, anyone, s.ready)
-	if s.cfg.Metrics != nil {
-		s.route("/metrics", reads, Operate, s.metrics)
+	page := func(pattern, methods string, h handler) {
+		s.route(s.mux, route{pattern: pattern, methods: methods, right: Generate, takes: none}, h)
 	}
+	issue := func(pattern string, h handler) {
+		s.route(s.mux, route{pattern: pattern, methods: issues, right: Generate, issues: true, takes: []string{"count", "wait"}}, h)
+	}
+	page("/v1/generators", reads, s.listGenerators)
+	page("/v1/generators/{generator}/ids/{id}", reads, s.decode)
+	page("/v1/generators/{generator}/layout", reads, s.layout)
+	page("/v1/sequences", reads, s.listSequences)
+	issue("/v1/generators/{generator}/ids", s.ids)
+	issue("/v1/sequences/{tag}/numbers", s.numbers)
 	if s.cfg.Leaf.Enabled {
-		right := Generate
-		if s.cfg.Leaf.Anyone {
-			right = anyone
-		}
-		s.leafRoute("/api/snowflake/get/{key}", right, s.leafSnowflake)
-		s.leafRoute("/api/segment/get/{key}", right, s.leafSegment)
-		s.leafRoute("/decodeSnowflakeId", right, s.leafDecode)
-		s.route("/cache", reads, Operate, s.leafCache)
-		s.route("/db", reads, Operate, s.leafDB)
+		s.leafRoutes()
 	}
-	s.route("/", every, Generate, s.unknown)
+	s.probeRoutes(s.mux)
+	s.probeRoutes(s.admin)
+	s.profileRoutes(s.admin)
+	s.metricsRoute(s.admin)
+	if !s.cfg.AdminApart {
+		s.metricsRoute(s.mux)
+	}
 }
 
-// request is what a handler works with.
-type request struct {
-	*http.Request
-	may Right // what the caller may do
+// metricsRoute adds the page of metrics, if there is one.
+func (s *Server) metricsRoute(mux *http.ServeMux) {
+	if s.cfg.Metrics != nil {
+		s.route(mux, route{pattern: "/metrics", methods: reads, right: Operate}, s.metrics)
+	}
 }
 
-// handler answers a request, or returns an error that is answered with a problem.
-type handler func(w http.ResponseWriter, r *request) error
-
-// route adds a route. Methods are what is allowed, as the header Allow has it; empty: all.
-func (s *Server) route(pattern, methods string, right Right, h handler) {
-	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, hr *http.Request) {
-		r := &request{Request: hr}
-		if err := s.admit(w, r, methods, right); err != nil {
-			err.write(w)
-			return
-		}
-		if err := h(w, r); err != nil {
-			s.fail(w, r, err)
-		}
-	})
+// profileRoutes adds what package pprof tells of the process.
+func (s *Server) profileRoutes(mux *http.ServeMux) {
+	for path, h := range map[string]http.HandlerFunc{
+		"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
+	} {
+		s.route(mux, route{pattern: "/debug/pprof/" + path, methods: issues, right: Operate, body: true}, func(w http.ResponseWriter, r *request) error {
+			h(w, r.Request)
+			return nil
+		})
+	}
 }
 
-// fail answers with a problem.
-func (s *Server) fail(w http.ResponseWriter, r *request, err error) {
-	s.problem(r.Pattern, err, r.may&Operate != 0).write(w)
-}
-
-// Values of headers that many answers share. Nobody changes them.
-var (
-	noStore = []string{"no-store"}
-	noSniff = []string{"nosniff"}
-)
-
-// allows reports whether a method is one of those of a route.
-func allows(methods, method string) bool {
-	for m := range strings.SplitSeq(methods, ", ") {
-		if m == method {
-			return true
-		}
-	}
-	return false
-}
-
-// admit checks what is the same for all routes, and sets what every answer has.
-func (s *Server) admit(w http.ResponseWriter, r *request, methods string, right Right) *problem {
-	h := w.Header()
-	h["Cache-Control"] = noStore // a proxy that coalesces would hand one body to two callers
-	h["X-Content-Type-Options"] = noSniff
-	if !s.hostAllowed(r.Request) {
-		return problemf(http.StatusMisdirectedRequest, "the Host header is not that of this machine; if it is right, add it to the hosts that are allowed")
-	}
-	r.may = Generate | Operate
-	if s.cfg.Tokens != nil {
-		var ok bool
-		r.may, ok = s.cfg.Tokens.rightsOf(r.Request)
-		switch {
-		case right == anyone:
-		case !ok:
-			return problemf(http.StatusUnauthorized, "a token is needed that is known here; send it as Authorization: Bearer TOKEN")
-		case r.may&right == 0:
-			return problemf(http.StatusForbidden, "this token does not give the right to do that")
-		}
-	}
-	if methods != every && !allows(methods, r.Method) {
-		p := problemf(http.StatusMethodNotAllowed, "allowed are %s", methods)
-		p.allow = methods
-		return p
-	}
-	if r.ContentLength > maxBody {
-		return problemf(http.StatusRequestEntityTooLarge, "the body has more than %d bytes; parameters go in the URL", maxBody)
-	}
-	if r.ContentLength < 0 && r.Body != nil { // otherwise it ends there by itself
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	}
-	return nil
-}
-
-// hostAllowed reports whether a request that came to a loopback address means this machine. A page
-// of a stranger in a browser here can have its own name lead to 127.0.0.1, and then read what comes.
+// hostAllowed reports whether a request means this machine by its Host header. A page of a stranger
+// in a browser can have its own name lead here, and then read what comes.
 func (s *Server) hostAllowed(r *http.Request) bool {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {
 		return true // it did not come over a network
 	}
 	addr, ok := local.(*net.TCPAddr)
-	if !ok || !addr.IP.IsLoopback() {
+	if !ok || len(s.cfg.Hosts) == 0 && !addr.IP.IsLoopback() {
 		return true
 	}
 	host := r.Host
@@ -206,11 +173,11 @@ func (s *Server) hostAllowed(r *http.Request) bool {
 		}
 	}
 	host = strings.TrimSuffix(strings.Trim(host, "[]"), ".")
-	if strings.EqualFold(host, "localhost") {
+	if addr.IP.IsLoopback() && strings.EqualFold(host, "localhost") {
 		return true
 	}
-	if ip := net.ParseIP(host); ip != nil {
-		return ip.IsLoopback()
+	if ip := net.ParseIP(host); ip != nil && (ip.Equal(addr.IP) || ip.IsLoopback() && addr.IP.IsLoopback()) {
+		return true
 	}
 	return slices.ContainsFunc(s.cfg.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
 }
@@ -235,37 +202,6 @@ func (s *Server) unknown(http.ResponseWriter, *request) error {
 // health answers that the process lives.
 func (s *Server) health(w http.ResponseWriter, _ *request) error {
 	return text(w, http.StatusOK, "ok\n")
-}
-
-// ready answers whether every generator can issue, and the store of the tags, if there is one, gives numbers.
-func (s *Server) ready(w http.ResponseWriter, r *request) error {
-	if why := s.notReady(r.may&Operate != 0); why != "" {
-		return text(w, http.StatusServiceUnavailable, why)
-	}
-	return text(w, http.StatusOK, "ready\n")
-}
-
-// notReady says why the server is not ready, in lines; empty: it is. Only who may operate sees names
-// and errors.
-func (s *Server) notReady(detailed bool) string {
-	var reasons strings.Builder
-	if s.draining() {
-		reasons.WriteString("stopping\n")
-	}
-	add := func(what, bare string, err error) {
-		switch {
-		case err == nil:
-		case detailed:
-			reasons.WriteString(what + ": " + strings.ReplaceAll(err.Error(), "\n", "; ") + "\n")
-		default:
-			reasons.WriteString(bare + "\n")
-		}
-	}
-	for _, name := range s.known {
-		add(name, "a generator is not ready", s.cfg.Generators[name].Check())
-	}
-	add("store", "the store is not ready", s.CheckStore())
-	return reasons.String()
 }
 
 // metrics answers with metrics.

@@ -162,7 +162,7 @@ func TestNotReady(t *testing.T) {
 			t.Errorf("%q: %s %v %s", query, got.Status, got.Header, got.body)
 		}
 	}
-	if got := r.call("GET", "/readyz"); got.StatusCode != 503 || !strings.HasPrefix(got.body, "late: core: generator not started yet") {
+	if got := r.call("GET", "/readyz"); got.StatusCode != 503 || !strings.HasPrefix(got.body, "generator late: core: generator not started yet") {
 		t.Errorf("%s %s", got.Status, got.body)
 	}
 	if got := r.call("GET", "/healthz"); got.StatusCode != 200 {
@@ -245,7 +245,10 @@ func TestBadConfig(t *testing.T) {
 	g := generator(t, f, core.DefaultLayout())
 	for want, cfg := range map[string]server.Config{
 		"MaxCount is -1":        {MaxCount: -1},
-		"MaxCount is 1000001":   {MaxCount: 1_000_001},
+		"MaxCount is 100001":    {MaxCount: 100_001},
+		"MaxReplyBytes is 1;":   {MaxReplyBytes: 1},
+		"MaxWatches is -1":      {MaxWatches: -1},
+		`AccessLog is "some"`:   {AccessLog: "some"},
 		"MaxWait is 2h0m0s":     {MaxWait: 2 * time.Hour},
 		`name "" is not`:        {Generators: map[string]server.Generator{"": g}},
 		`name "a/b" is not`:     {Generators: map[string]server.Generator{"a/b": g}},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
 )
 
 // inspectTime bounds how long a coordinator is asked for the nonce of its namespace.
@@ -20,6 +21,7 @@ type space struct {
 	inspector inspector     // nil: the coordinator has no nonce
 	asking    chan struct{} // held while the coordinator is asked
 	known     atomic.Pointer[string]
+	state     look[*unalikev1.WatchResponse] // of the generator
 }
 
 // inspector is the part of [coord.Admin] that tells the nonce.
@@ -29,6 +31,7 @@ type inspector interface {
 
 func newSpace(g Generator) *space {
 	sp := &space{layout: g.Layout().String(), asking: make(chan struct{}, 1)}
+	sp.state.at = func() *unalikev1.WatchResponse { return stateOf(g) }
 	sp.inspector, _ = g.Coordinator().(inspector)
 	return sp
 }

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"golang.org/x/time/rate"
 )
 
 // Right is what a caller may do.
@@ -36,18 +38,28 @@ const (
 type TokenFile struct {
 	Path string
 	May  Right
+	// PerSecond is how many IDs and numbers the bearers of the token may have in a second, together.
+	// 0: as many as there are.
+	PerSecond int
 }
 
 // Tokens are the tokens of a server, read from files. They are safe for concurrent use.
 type Tokens struct {
 	files   []TokenFile
+	limits  []*rate.Limiter // of the files; nil: none
 	current atomic.Pointer[[]token]
 }
 
 // token is kept as a hash: comparing two of them says nothing about the lengths of what they hash.
 type token struct {
 	sum [sha256.Size]byte
-	may Right
+	caller
+}
+
+// caller is what the bearer of a token has.
+type caller struct {
+	may   Right
+	limit *rate.Limiter // nil: none
 }
 
 // NewTokens reads the tokens. Errors wrap [ErrInvalidConfig], name the file, and never show what is
@@ -56,7 +68,15 @@ func NewTokens(files []TokenFile) (*Tokens, error) {
 	if len(files) == 0 {
 		return nil, invalid("there is no file with a token; name one, or use no Tokens at all")
 	}
-	t := &Tokens{files: append([]TokenFile(nil), files...)}
+	t := &Tokens{files: slices.Clone(files), limits: make([]*rate.Limiter, len(files))}
+	for i, f := range files {
+		if f.PerSecond < 0 {
+			return nil, invalid("token file %s: PerSecond is %d; it is a positive number, 0 means no limit", f.Path, f.PerSecond)
+		}
+		if f.PerSecond > 0 {
+			t.limits[i] = rate.NewLimiter(rate.Limit(f.PerSecond), f.PerSecond)
+		}
+	}
 	if _, err := t.Reload(); err != nil {
 		return nil, err
 	}
@@ -67,7 +87,7 @@ func NewTokens(files []TokenFile) (*Tokens, error) {
 // are those that were read last.
 func (t *Tokens) Reload() (changed bool, err error) {
 	all := make([]token, 0, len(t.files))
-	for _, f := range t.files {
+	for i, f := range t.files {
 		if f.May&^(Generate|Operate) != 0 || f.May == 0 {
 			return false, invalid("token file %s: it gives no right that is known; Generate and Operate are", f.Path)
 		}
@@ -75,7 +95,7 @@ func (t *Tokens) Reload() (changed bool, err error) {
 		if err != nil {
 			return false, invalid("token file %s: %w", f.Path, err)
 		}
-		all = append(all, token{sha256.Sum256(text), f.May})
+		all = append(all, token{sha256.Sum256(text), caller{f.May, t.limits[i]}})
 	}
 	old := t.current.Swap(&all)
 	return old == nil || !slices.Equal(*old, all), nil
@@ -106,17 +126,19 @@ func readToken(path string) ([]byte, error) {
 	return text, nil
 }
 
-// rightsOf returns what the bearer of a request's token may do; ok is false if it has none that is
+// callerOf returns what the bearer of a request's token has; ok is false if it has none that is
 // known. All tokens are compared, so that the time taken says nothing.
-func (t *Tokens) rightsOf(r *http.Request) (may Right, ok bool) {
+func (t *Tokens) callerOf(r *http.Request) (c caller, ok bool) {
 	sum := sha256.Sum256([]byte(bearer(r)))
-	found := 0
 	for _, known := range *t.current.Load() {
-		same := subtle.ConstantTimeCompare(sum[:], known.sum[:])
-		found |= same
-		may |= Right(same) * known.may
+		if subtle.ConstantTimeCompare(sum[:], known.sum[:]) == 1 {
+			c.may, ok = c.may|known.may, true
+			if c.limit == nil {
+				c.limit = known.limit
+			}
+		}
 	}
-	return may, found == 1
+	return c, ok
 }
 
 // bearer returns the token that a request shows: as a bearer, or as the password of HTTP Basic, so

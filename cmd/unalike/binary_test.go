@@ -81,6 +81,12 @@ func (l *locked) String() string {
 // environment that matters to it.
 func start(t *testing.T, data string, args ...string) *program {
 	t.Helper()
+	return startAs(t, data, func(*exec.Cmd) {}, args...)
+}
+
+// startAs starts the program after a change of how that is done.
+func startAs(t *testing.T, data string, change func(*exec.Cmd), args ...string) *program {
+	t.Helper()
 	path, err := build()
 	if err != nil {
 		t.Fatal(err)
@@ -88,6 +94,7 @@ func start(t *testing.T, data string, args ...string) *program {
 	p := &program{t: t, cmd: exec.Command(path, args...), last: -1}
 	p.cmd.Env = append(os.Environ(), "XDG_DATA_HOME="+data, "LOCALAPPDATA="+data, envCoordinator+"=")
 	p.cmd.Stderr = &p.stderr
+	change(p.cmd)
 	if p.pipe, err = p.cmd.StdoutPipe(); err != nil {
 		t.Fatal(err)
 	}

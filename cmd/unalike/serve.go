@@ -7,7 +7,12 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,6 +29,8 @@ import (
 )
 
 const (
+	// envListen names the address where the flag does not.
+	envListen     = "UNALIKE_LISTEN"
 	defaultListen = "127.0.0.1:8080"
 	defaultDrain  = 5 * time.Second
 	// endTime bounds how long requests that are under way may take at the end.
@@ -31,18 +38,22 @@ const (
 	// listEvery is how often worker IDs are counted, and storeEvery how often a store is tried.
 	listEvery  = time.Minute
 	storeEvery = time.Second
+	// readyEvery is how often it is looked whether the log has to say that it is ready, or not.
+	readyEvery = 250 * time.Millisecond
 )
 
 // serveOptions are the flags of serve.
 type serveOptions struct {
 	namespaceOptions
-	listen, store string
-	drain         time.Duration
+	listen, store       string
+	logFormat, logLevel string
+	drain               time.Duration
+	check               bool
 }
 
 // serveCommand returns the command that answers over HTTP.
 func (a *app) serveCommand() *cobra.Command {
-	o := serveOptions{drain: defaultDrain}
+	o := serveOptions{drain: defaultDrain, logFormat: "text", logLevel: "info"}
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Answer requests for IDs over HTTP",
@@ -54,11 +65,12 @@ The same address answers gRPC, gRPC-Web and Connect: the service unalike.v1.IDSe
 
 Without --config it serves one generator, named default, of the coordinator that
 'unalike generate' would use. The file of --config has the settings of that generator, or
-several of them under the key generators, and beside those: listen, store, tokens, leaf,
-tls, hosts, max_count, max_wait.
+several of them under the key generators, and beside those: listen, admin_listen, store,
+tokens, leaf, tls, hosts, ready, access_log, and the bounds that begin with max_.
+--check reads the file, tokens and certificates, and ends.
 
 It listens before its generators are ready, and says so on /readyz. Once it listens it
-prints the address. On the first SIGTERM or interrupt it says on /readyz that it is not
+prints the address. SIGHUP has it read tokens and certificates again. On the first SIGTERM or interrupt it says on /readyz that it is not
 ready, goes on for --drain so that a balancer sees it, finishes what is under way, and
 gives its worker IDs back; its exit code is 0 then. A second signal ends it at once.`,
 		Example: `  unalike serve
@@ -78,7 +90,14 @@ gives its worker IDs back; its exit code is 0 then. A second signal ends it at o
 			if err != nil {
 				return err
 			}
-			return a.serve(c.Context(), &o, set)
+			if o.check {
+				return a.checkServe(set)
+			}
+			log, err := a.serveLog(o.logFormat, o.logLevel)
+			if err != nil {
+				return usageError{err}
+			}
+			return a.serve(c.Context(), &o, set, log)
 		},
 	}
 	c.Flags().StringVar(&o.listen, "listen", "", "`ADDRESS` to listen on: host:port (default: that of the file, else "+defaultListen+")")
@@ -87,8 +106,50 @@ gives its worker IDs back; its exit code is 0 then. A second signal ends it at o
 	addLayoutFlag(c, &o.layout)
 	addStoreFlag(c, &o.store, "that of the file, else none")
 	c.Flags().DurationVar(&o.drain, "drain", o.drain, "how long to go on after a signal, so that balancers see that it ends")
+	c.Flags().BoolVar(&o.check, "check", false, "read the file, tokens and certificates, say what is wrong, and end")
+	c.Flags().StringVar(&o.logFormat, "log-format", o.logFormat, "`FORMAT` of the log: text or json")
+	c.Flags().StringVar(&o.logLevel, "log-level", o.logLevel, "least `LEVEL` of the log: debug, info, warn or error")
 	completeCoordinator(c)
 	return c
+}
+
+// serveLog returns the log of serve, which says by itself when it starts, is ready, and stops.
+func (a *app) serveLog(format, level string) (*slog.Logger, error) {
+	var least slog.Level
+	if err := least.UnmarshalText([]byte(level)); err != nil {
+		return nil, fmt.Errorf("--log-level is %.40q; debug, info, warn and error are known", level)
+	}
+	options := &slog.HandlerOptions{Level: least}
+	switch {
+	case format == "json":
+		return slog.New(slog.NewJSONHandler(a.err, options)), nil
+	case format != "text":
+		return nil, fmt.Errorf("--log-format is %.40q; text and json are known", format)
+	case isTerminal(a.err):
+		return slog.New(newTerminalLog(a.err, least)), nil
+	}
+	return slog.New(slog.NewTextHandler(a.err, options)), nil
+}
+
+// checkServe reads all that serve reads before it starts. Options in URLs are their drivers' and are not looked at.
+func (a *app) checkServe(set *serveSettings) error {
+	if _, err := set.readTokens(); err != nil {
+		return err
+	}
+	if set.TLS.Cert != "" {
+		if _, err := set.TLS.read(); err != nil {
+			return err
+		}
+	}
+	for name, g := range set.generators {
+		if scheme, _, _ := namespaceOf(g.Coordinator); !slices.Contains(coord.Schemes(), scheme) {
+			return fmt.Errorf("generator %s: coordinator: scheme %q is not known; known are %s", name, scheme, strings.Join(coord.Schemes(), ", "))
+		}
+		if err := set.leaf().Check(name, g.Layout); err != nil {
+			return err
+		}
+	}
+	return a.write([]byte("the settings are right\n"))
 }
 
 // service is what a run of serve has open.
@@ -103,16 +164,21 @@ type service struct {
 }
 
 // serve opens everything, answers until a signal, and closes everything.
-func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings) (err error) {
+func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings, log *slog.Logger) (err error) {
+	limitMemory()
 	ctx, stop := untilSignal(ctx)
 	defer stop()
 	ctx, failed := context.WithCancelCause(ctx)
 	defer failed(nil)
-	s := &service{a: a, log: a.logger(), set: set, generators: map[string]*config.Generator{}, failed: failed}
+	s := &service{a: a, log: log, set: set, generators: map[string]*config.Generator{}, failed: failed}
 	defer s.close(ctx)
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if s.metrics, err = metrics.New(reg, metrics.Options{}); err != nil {
+		return err
+	}
+	meter, err := metrics.NewService(reg)
+	if err != nil {
 		return err
 	}
 	tokens, err := set.readTokens()
@@ -121,7 +187,8 @@ func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings) (e
 	}
 	cfg := server.Config{
 		Generators: map[string]server.Generator{}, Namespaces: map[string]string{}, Tokens: tokens, Hosts: set.Hosts, Leaf: set.leaf(), MaxCount: set.MaxCount, MaxWait: set.MaxWait,
-		Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}), Logger: s.log,
+		MaxReplyBytes: set.MaxReplyBytes, MaxWatches: set.MaxWatches, AnyReady: set.Ready == "any", AdminApart: set.AdminListen != "",
+		Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}), Meter: meter, AccessLog: set.AccessLog, Logger: s.log,
 	}
 	for name, g := range set.generators {
 		if cfg.Namespaces[name], err = s.start(ctx, name, g); err != nil {
@@ -136,7 +203,36 @@ func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings) (e
 	if err != nil {
 		return err
 	}
+	s.showProcess(reg, front)
 	return s.run(ctx, o, front, tokens)
+}
+
+// showProcess shows what is the process's and not a generator's.
+func (s *service) showProcess(reg prometheus.Registerer, f *front) {
+	version, settings := buildInfo()
+	revision := ""
+	if i := slices.IndexFunc(settings, func(b debug.BuildSetting) bool { return b.Key == "vcs.revision" }); i >= 0 {
+		revision = settings[i].Value
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "unalike_build_info", Help: "1, with what the program was built from.",
+		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "goversion": runtime.Version()},
+	})
+	build.Set(1)
+	reg.MustRegister(build)
+	gauge := func(name, help string, value func() float64) {
+		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+	}
+	gauge("unalike_http_requests_in_flight", "Requests that are being answered.", func() float64 { return float64(s.server.InFlight()) })
+	gauge("unalike_http_reply_bytes", "Memory of the large replies under way.", func() float64 { return float64(s.server.ReplyBytes()) })
+	gauge("unalike_connections", "Connections that are open.", func() float64 { return float64(f.connections()) })
+	gauge("unalike_last_reload_timestamp_seconds", "When tokens and certificates were last read without an error.", func() float64 { return float64(f.reloaded.Load()) })
+	if _, ok := f.certificateEnd(); ok {
+		gauge("unalike_certificate_expires_timestamp_seconds", "When the certificate ends.", func() float64 {
+			end, _ := f.certificateEnd()
+			return float64(end.Unix())
+		})
+	}
 }
 
 // start starts a generator, which leases its worker IDs in the background, and returns what its
@@ -184,18 +280,26 @@ func (s *service) run(ctx context.Context, o *serveOptions, front *front, tokens
 		s.metrics.Store(s.server.CheckStore)
 		background.run(s.serveStore)
 	}
-	background.run(func(ctx context.Context) { front.reload(ctx, tokens) })
+	hangUp := make(chan os.Signal, 1)
+	signal.Notify(hangUp, syscall.SIGHUP)
+	defer signal.Stop(hangUp)
+	background.run(func(ctx context.Context) { front.reload(ctx, tokens, hangUp) })
+	background.run(s.tellReady)
 	if !front.loopback() && tokens == nil && s.set.TLS.ClientCA == "" {
 		s.log.Warn("everybody who reaches this address may have IDs and see everything; set tokens or tls.client_ca", "address", front.addr())
 	}
 	if err := s.a.write([]byte("listening on " + front.addr() + "\n")); err != nil {
 		return errors.Join(err, front.close())
 	}
+	s.log.Info("listening", "address", front.addr(), "version", buildVersion())
+	if front.admin != nil {
+		s.log.Info("listening for operators", "address", front.urlOf(front.admin))
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- front.serve() }()
 	select {
 	case err := <-ended:
-		return fmt.Errorf("listening on %s: %w", front.addr(), err)
+		return err
 	case <-ctx.Done():
 	}
 	s.server.Drain()
@@ -214,6 +318,25 @@ func (s *service) run(ctx context.Context, o *serveOptions, front *front, tokens
 		s.log.Warn("requests were cut off", "error", err)
 	}
 	return nil
+}
+
+// tellReady logs when the server becomes ready, and when it is not any more.
+func (s *service) tellReady(ctx context.Context) {
+	was := false
+	for {
+		err := s.server.Ready()
+		switch ready := err == nil; {
+		case ready == was:
+		case ready:
+			s.log.Info("ready")
+		default:
+			s.log.Info("not ready", "why", err)
+		}
+		was = err == nil
+		if !pauseFor(ctx, readyEvery) {
+			return
+		}
+	}
 }
 
 // serveStore opens the store of the tags, again and again until that succeeds, and keeps it until ctx ends.

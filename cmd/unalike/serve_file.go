@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -21,29 +22,43 @@ import (
 	"github.com/unalike-id/unalike/server"
 )
 
-// serveKeys are the keys of the file beside those of package config.
-var serveKeys = []string{"listen", "generators", "store", "tokens", "leaf", "tls", "hosts", "max_count", "max_wait"}
+// Defaults of the file.
+const (
+	defaultConnections   = 1000
+	defaultConnectionAge = 10 * time.Minute
+	defaultStreams       = 100
+)
 
 // serveSettings is what serve works with.
 type serveSettings struct {
-	Listen     string               `yaml:"listen"`
-	Generators map[string]yaml.Node `yaml:"generators"`
-	Store      string               `yaml:"store"`
-	Tokens     []struct {
-		File string   `yaml:"file"`
-		May  []string `yaml:"may"`
-	} `yaml:"tokens"`
-	Leaf *struct {
-		May string `yaml:"may"`
-	} `yaml:"leaf"`
-	TLS      tlsFiles      `yaml:"tls"`
-	Hosts    []string      `yaml:"hosts"`
-	MaxCount int           `yaml:"max_count"`
-	MaxWait  time.Duration `yaml:"max_wait"`
+	Listen, AdminListen        string
+	Generators                 map[string]yaml.Node
+	Store                      string
+	Tokens                     []tokenSettings
+	Leaf                       *leafSettings
+	TLS                        tlsFiles
+	Hosts                      []string
+	Ready                      string
+	AccessLog                  server.AccessLog
+	MaxCount, MaxWatches       int
+	MaxConnections, MaxStreams int
+	MaxReplyBytes              int64
+	MaxWait, MaxConnectionAge  time.Duration
 
-	Others     map[string]yaml.Node `yaml:",inline"` // the keys of package config
 	generators map[string]config.Config
-	flat       []byte // the text of Others, each in its line; empty: none
+	flat       []byte // the text of the keys of package config, each in its line; empty: none
+}
+
+// tokenSettings is a token in the file.
+type tokenSettings struct {
+	File      string   `yaml:"file"`
+	May       []string `yaml:"may"`
+	PerSecond int      `yaml:"ids_per_second"`
+}
+
+// leafSettings says in the file how Leaf's routes are served.
+type leafSettings struct {
+	May string `yaml:"may"`
 }
 
 // serveSettings reads the file, the environment and the flags.
@@ -70,11 +85,11 @@ func (a *app) serveSettings(c *cobra.Command, o *serveOptions) (*serveSettings, 
 	case several && (o.coordinator != "" || c.Flags().Changed("layout")):
 		return nil, usageError{errors.New("--coordinator and --layout are for a single generator, and the file has several; leave them out")}
 	}
-	if o.listen != "" {
-		set.Listen = o.listen
-	} else if set.Listen == "" {
-		set.Listen = defaultListen
-	}
+	fromEnv, _ := a.lookupEnv(envListen)
+	set.Listen = cmp.Or(o.listen, fromEnv, set.Listen, defaultListen)
+	set.MaxConnections = cmp.Or(set.MaxConnections, defaultConnections)
+	set.MaxConnectionAge = cmp.Or(set.MaxConnectionAge, defaultConnectionAge)
+	set.MaxStreams = cmp.Or(set.MaxStreams, defaultStreams)
 	if o.store != "" {
 		set.Store = o.store
 	}
@@ -113,62 +128,50 @@ func (a *app) singleGenerator(c *cobra.Command, o *serveOptions, flat []byte) (c
 		return cfg, err
 	}
 	cfg.Coordinator = where.rawURL
+	if o.check {
+		return cfg, nil
+	}
 	return cfg, makeFolder(where)
 }
 
 // parse reads the file.
 func (s *serveSettings) parse(data []byte) error {
-	var doc yaml.Node
 	if len(data) > config.MaxFile {
 		return fmt.Errorf("the file has more than %d bytes", config.MaxFile)
 	}
-	if err := yaml.Unmarshal(data, &doc); err != nil {
+	var doc, more yaml.Node
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	if err := d.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
 		return errors.New(withoutValues(err))
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
 		return errors.New("the file is not a mapping; write lines of the form key: value")
 	}
-	root := doc.Content[0]
-	if err := unknownServeKeys(root); err != nil {
+	others, err := s.readKeys(doc.Content[0])
+	if err != nil {
 		return err
 	}
-	d := yaml.NewDecoder(bytes.NewReader(data))
-	d.KnownFields(true)
-	if err := d.Decode(s); err != nil {
-		return errors.New(withoutValues(err))
-	}
-	if err := d.Decode(&doc); err == nil {
-		return fmt.Errorf("line %d: a second document begins here; a file has one", doc.Line)
+	if err := d.Decode(&more); err == nil {
+		return fmt.Errorf("line %d: a second document begins here; a file has one", more.Line)
 	} else if !errors.Is(err, io.EOF) {
 		return errors.New(withoutValues(err))
 	}
-	flat := &yaml.Node{Kind: yaml.MappingNode}
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		if !slices.Contains(serveKeys, root.Content[i].Value) {
-			flat.Content = append(flat.Content, root.Content[i], root.Content[i+1])
-		}
-	}
-	if len(flat.Content) == 0 {
+	if len(others.Content) == 0 {
 		return nil
 	}
-	var err error
-	if s.flat, err = placed(flat); err != nil {
+	if s.flat, err = placed(others); err != nil {
 		return errors.New(withoutValues(err))
 	}
 	return nil
 }
 
-var (
-	quoted = regexp.MustCompile("(?s)`.*?` into ") // a value may have a quote in it
-	inType = regexp.MustCompile(`not found in type .*`)
-)
-
-// withoutValues is the text of an error of the reader of YAML, without what it repeats of the file,
-// which may be a password, and without types of Go.
+// withoutValues is the text of an error of the reader of YAML, which may repeat a part of the file,
+// and with it a password: only what it says of the place remains.
 func withoutValues(err error) string {
-	text := quoted.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "the value into ")
-	return "this is not a valid file: " + inType.ReplaceAllString(text, "not found")
+	return "this is not a valid file: " + quoted.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "a value")
 }
+
+var quoted = regexp.MustCompile("(?s)`.*`")
 
 // expandURLs reads the settings of each of several generators, and replaces references to variables.
 func (a *app) expandURLs(s *serveSettings) error {
@@ -219,10 +222,24 @@ func (a *app) expandURLs(s *serveSettings) error {
 // check checks what does not depend on anything else.
 func (s *serveSettings) check() error {
 	switch {
-	case s.MaxCount < 0 || s.MaxCount > 1_000_000:
-		return fmt.Errorf("max_count is %d; it is a whole number from 1 to 1000000, or left out for %d", s.MaxCount, server.DefaultMaxCount)
+	case s.MaxCount < 0 || s.MaxCount > server.MostCount:
+		return fmt.Errorf("max_count is %d; it is a whole number from 1 to %d, or left out for %d", s.MaxCount, server.MostCount, server.DefaultMaxCount)
 	case s.MaxWait < 0 || s.MaxWait > time.Hour:
 		return fmt.Errorf("max_wait is %v; it is a duration of up to 1h, or left out for %v", s.MaxWait, server.DefaultMaxWait)
+	case s.MaxConnections < 1:
+		return fmt.Errorf("max_connections is %d; it is a positive number, or left out for %d", s.MaxConnections, defaultConnections)
+	case s.MaxConnectionAge < time.Second:
+		return fmt.Errorf("max_connection_age is %v; it is a duration of 1s or more, or left out for %v", s.MaxConnectionAge, defaultConnectionAge)
+	case s.MaxStreams < 1 || s.MaxStreams > 1000:
+		return fmt.Errorf("max_streams is %d; it is a whole number from 1 to 1000, or left out for %d", s.MaxStreams, defaultStreams)
+	case s.MaxWatches < 0:
+		return fmt.Errorf("max_watches is %d; it is a positive number, or left out for %d", s.MaxWatches, server.DefaultMaxWatches)
+	case s.MaxReplyBytes != 0 && s.MaxReplyBytes < server.LeastReplyBytes:
+		return fmt.Errorf("max_reply_bytes is %d; it is a number from %d on, or left out for %d", s.MaxReplyBytes, server.LeastReplyBytes, server.DefaultMaxReplyBytes)
+	case s.Ready != "" && s.Ready != "all" && s.Ready != "any":
+		return fmt.Errorf("ready is %.40q; it is all or any", s.Ready)
+	case s.AccessLog != "" && s.AccessLog != server.AccessOff && s.AccessLog != server.AccessErrors && s.AccessLog != server.AccessAll:
+		return fmt.Errorf("access_log is %.40q; it is off, errors or all", s.AccessLog)
 	case (s.TLS.Cert == "") != (s.TLS.Key == ""):
 		return errors.New("tls: cert and key go together")
 	case s.TLS.ClientCA != "" && s.TLS.Cert == "":
@@ -250,7 +267,7 @@ func (s *serveSettings) leaf() server.Leaf {
 func (s *serveSettings) readTokens() (*server.Tokens, error) {
 	var files []server.TokenFile
 	for i, t := range s.Tokens {
-		f := server.TokenFile{Path: t.File}
+		f := server.TokenFile{Path: t.File, PerSecond: t.PerSecond}
 		for _, may := range t.May {
 			switch may {
 			case "generate":
@@ -263,6 +280,9 @@ func (s *serveSettings) readTokens() (*server.Tokens, error) {
 		}
 		if t.File == "" || f.May == 0 {
 			return nil, fmt.Errorf("tokens: number %d lacks file or may; write {file: PATH, may: [generate]}", i+1)
+		}
+		if t.PerSecond < 0 {
+			return nil, fmt.Errorf("tokens: number %d has ids_per_second %d; it is a positive number, or left out for no limit", i+1, t.PerSecond)
 		}
 		files = append(files, f)
 	}

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,22 +27,28 @@ const (
 	requestTime = 15 * time.Second
 	idleTime    = 2 * time.Minute
 	maxHeader   = 16 << 10
-	maxStreams  = 250
 )
 
-// front is the listener with its HTTP server.
+// front is where callers come in, and operators where they have an address of their own.
 type front struct {
-	listener net.Listener
-	http     *http.Server
-	set      *serveSettings
-	log      *slog.Logger
-	tls      atomic.Pointer[tls.Config] // nil: none
-	hurry    context.CancelFunc         // ends what requests wait for
+	main, admin *door // admin is nil where there is none
+	set         *serveSettings
+	log         *slog.Logger
+	tls         atomic.Pointer[tls.Config] // nil: none
+	reloaded    atomic.Int64               // when tokens and certificates were last read, in Unix seconds
+	hurry       context.CancelFunc         // ends what requests wait for
+}
+
+// door is an address with its HTTP server.
+type door struct {
+	*crowd
+	http *http.Server
 }
 
 // newFront listens.
-func newFront(ctx context.Context, set *serveSettings, h http.Handler, log *slog.Logger) (*front, error) {
+func newFront(ctx context.Context, set *serveSettings, h *server.Server, log *slog.Logger) (*front, error) {
 	f := &front{set: set, log: log}
+	f.reloaded.Store(time.Now().Unix())
 	if set.TLS.Cert != "" {
 		c, err := set.TLS.read()
 		if err != nil {
@@ -50,66 +58,198 @@ func newFront(ctx context.Context, set *serveSettings, h http.Handler, log *slog
 	}
 	waits, hurry := context.WithCancel(context.WithoutCancel(ctx))
 	f.hurry = hurry
+	room := roomFor(set.MaxConnections, descriptors())
+	if room < set.MaxConnections {
+		log.Warn("the limit on open files allows fewer connections", "max_connections", set.MaxConnections, "allowed", room)
+	}
 	var err error
-	if f.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", set.Listen); err != nil {
+	if f.main, err = f.open(waits, set.Listen, h, room, h.Refused); err != nil {
 		hurry()
 		return nil, fmt.Errorf("listening: %w; --listen or the key listen names another address", err)
 	}
-	f.http = &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		WriteTimeout: requestTime + max(set.MaxWait, server.DefaultMaxWait),
-		Protocols:    new(http.Protocols), HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
-		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelInfo),
-		BaseContext: func(net.Listener) context.Context { return waits },
+	if set.AdminListen == "" {
+		return f, nil
 	}
-	f.http.Protocols.SetHTTP1(true)
-	f.http.Protocols.SetHTTP2(true)
-	f.http.Protocols.SetUnencryptedHTTP2(true)
+	if f.admin, err = f.open(waits, set.AdminListen, h.Admin(), room/8+1, h.Refused); err != nil {
+		return nil, errors.Join(fmt.Errorf("admin_listen: %w", err), f.close())
+	}
 	return f, nil
 }
 
-func (f *front) loopback() bool { return isLoopback(f.listener.Addr()) }
-
-// addr returns the URL.
-func (f *front) addr() string {
-	if f.tls.Load() != nil {
-		return "https://" + f.listener.Addr().String()
+// open listens at an address: host:port, or unix:PATH.
+func (f *front) open(waits context.Context, address string, h http.Handler, room int, refused func(string)) (*door, error) {
+	network, where := "tcp", address
+	if path, ok := strings.CutPrefix(address, "unix:"); ok {
+		network, where = "unix", path
+		removeStale(path)
 	}
-	return "http://" + f.listener.Addr().String()
+	l, err := (&net.ListenConfig{}).Listen(waits, network, where)
+	if err != nil {
+		return nil, err
+	}
+	d := &door{crowd: &crowd{Listener: l, most: room, plain: !f.overTLS(l), refused: refused, all: map[net.Conn]time.Time{}}}
+	d.http = &http.Server{
+		Handler: leaving(h), ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		WriteTimeout: requestTime + max(f.set.MaxWait, server.DefaultMaxWait),
+		Protocols:    new(http.Protocols), HTTP2: &http.HTTP2Config{MaxConcurrentStreams: f.set.MaxStreams},
+		ErrorLog:    slog.NewLogLogger(f.log.Handler(), slog.LevelDebug),
+		BaseContext: func(net.Listener) context.Context { return waits },
+		ConnState:   d.state,
+		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
+			age := time.Duration(float64(f.set.MaxConnectionAge) * (0.9 + 0.2*rand.Float64())) // not all at once
+			return context.WithValue(ctx, leaveKey{}, time.Now().Add(age))
+		},
+	}
+	d.http.Protocols.SetHTTP1(true)
+	d.http.Protocols.SetHTTP2(true)
+	d.http.Protocols.SetUnencryptedHTTP2(true)
+	return d, nil
 }
 
-// serve answers until shutdown. The error is nil after that.
-func (f *front) serve() error {
-	l := f.listener
-	if f.tls.Load() != nil {
-		l = tls.NewListener(l, &tls.Config{
-			MinVersion:         tls.VersionTLS12,
-			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return f.tls.Load(), nil },
-		})
+// removeStale removes a socket that nobody listens at any more.
+func removeStale(path string) {
+	conn, err := net.Dial("unix", path)
+	if err == nil {
+		_ = conn.Close()
+		return
 	}
-	if err := f.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
+	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
+		_ = os.Remove(path) // if not, listening fails and says why
+	}
+}
+
+// leaveKey is the key of the time from which on a connection is to be left.
+type leaveKey struct{}
+
+// leaving has callers leave connections that are old, so that those behind a balancer spread over
+// servers that have come since.
+func leaving(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if end, ok := r.Context().Value(leaveKey{}).(time.Time); ok && time.Now().After(end) {
+			w.Header().Set("Connection", "close") // over HTTP/2, net/http makes a GOAWAY of it
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+func (f *front) loopback() bool { return isLoopback(f.main.Addr()) }
+
+// addr returns the URL.
+func (f *front) addr() string { return f.urlOf(f.main) }
+
+// urlOf returns the URL of a door.
+func (f *front) urlOf(d *door) string {
+	switch {
+	case d.Addr().Network() == "unix":
+		return "unix:" + d.Addr().String()
+	case f.overTLS(d):
+		return "https://" + d.Addr().String()
+	}
+	return "http://" + d.Addr().String()
+}
+
+// overTLS reports whether a listener speaks TLS: not one of this machine's own sockets.
+func (f *front) overTLS(l net.Listener) bool {
+	return f.tls.Load() != nil && l.Addr().Network() != "unix"
+}
+
+// doors are those that are open.
+func (f *front) doors() []*door {
+	if f.admin == nil {
+		return []*door{f.main}
+	}
+	return []*door{f.main, f.admin}
+}
+
+// connections returns how many there are.
+func (f *front) connections() (n int) {
+	for _, d := range f.doors() {
+		n += d.count()
+	}
+	return n
+}
+
+// serve answers until shutdown.
+func (f *front) serve() error {
+	ended := make(chan error, 2)
+	for _, d := range f.doors() {
+		go func() { ended <- f.serveDoor(d) }()
+	}
+	var errs []error
+	for range f.doors() {
+		err := <-ended
+		if errs = append(errs, err); err != nil {
+			return errors.Join(errs...)
+		}
 	}
 	return nil
+}
+
+// serveDoor answers at one address.
+func (f *front) serveDoor(d *door) error {
+	var l net.Listener = d
+	if f.overTLS(d) {
+		l = tls.NewListener(d, &tls.Config{
+			MinVersion:         tls.VersionTLS12,
+			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return f.tlsOf(d), nil },
+		})
+	}
+	if err := d.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("listening on %s: %w", f.urlOf(d), err)
+	}
+	return nil
+}
+
+// tlsOf returns what a door has of TLS: operators and probes need no certificate.
+func (f *front) tlsOf(d *door) *tls.Config {
+	c := f.tls.Load()
+	if d == f.admin {
+		c = c.Clone()
+		c.ClientAuth, c.ClientCAs = tls.NoClientCert, nil
+	}
+	return c
 }
 
 // shutdown lets requests that are under way end until ctx does, and then cuts them off. Those that wait for a coordinator
-// are answered before that.
+// are answered before that. Operators are answered until everything else has ended.
 func (f *front) shutdown(ctx context.Context) error {
 	defer f.hurry()
 	defer time.AfterFunc(endTime/2, f.hurry).Stop()
-	err := f.http.Shutdown(ctx)
-	if err != nil {
-		return errors.Join(err, f.http.Close())
+	var errs []error
+	for _, d := range f.doors() {
+		if err := d.http.Shutdown(ctx); err != nil {
+			errs = append(errs, err, d.http.Close())
+		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
-func (f *front) close() error { f.hurry(); return f.listener.Close() }
+func (f *front) close() error { f.hurry(); return f.main.Close() }
 
-// reload reads tokens and certificates again from time to time. What cannot be read leaves the old ones.
-func (f *front) reload(ctx context.Context, tokens *server.Tokens) {
+// reload reads tokens and certificates again from time to time, and when asked to. What cannot be read leaves the old ones.
+func (f *front) reload(ctx context.Context, tokens *server.Tokens, asked <-chan os.Signal) {
 	last := map[string]string{} // what the log has of each
+	for {
+		now := false
+		select {
+		case <-ctx.Done():
+			return
+		case <-asked:
+			clear(last) // so that it is said again
+			now = true
+		case <-time.After(reloadEvery):
+		}
+		if err := f.readAgain(tokens, last); err == nil {
+			f.reloaded.Store(time.Now().Unix())
+			if now {
+				f.log.Info("tokens and certificates were read again")
+			}
+		}
+	}
+}
+
+// readAgain reads tokens and certificates once, and logs what has changed since the last time.
+func (f *front) readAgain(tokens *server.Tokens, last map[string]string) error {
 	tell := func(what string, err error) {
 		said := ""
 		if err != nil {
@@ -120,20 +260,32 @@ func (f *front) reload(ctx context.Context, tokens *server.Tokens) {
 		}
 		last[what] = said
 	}
-	for pauseFor(ctx, reloadEvery) {
-		if tokens != nil {
-			changed, err := tokens.Reload()
-			if tell("tokens", err); changed {
-				f.log.Info("tokens have changed")
-			}
+	var errs []error
+	if tokens != nil {
+		changed, err := tokens.Reload()
+		if tell("tokens", err); changed {
+			f.log.Info("tokens have changed")
 		}
-		if f.tls.Load() != nil {
-			c, err := f.set.TLS.read()
-			if tell("certificates", err); err == nil {
-				f.tls.Store(c)
-			}
-		}
+		errs = append(errs, err)
 	}
+	if f.tls.Load() != nil {
+		c, err := f.set.TLS.read()
+		if tell("certificates", err); err == nil {
+			f.tls.Store(c)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// certificateEnd returns when the certificate ends; false: there is none.
+func (f *front) certificateEnd() (time.Time, bool) {
+	c := f.tls.Load()
+	if c == nil {
+		return time.Time{}, false
+	}
+	leaf := c.Certificates[0].Leaf
+	return leaf.NotAfter, true
 }
 
 // tlsFiles names the files of TLS.

@@ -37,7 +37,7 @@ func resident(t *testing.T, pid int) int {
 // others are answered.
 func TestServeIdleConnections(t *testing.T) {
 	const most = 200 << 20
-	s := startServe(t, "--coordinator", "static://?worker=7&fresh=true")
+	s := startServe(t, "--config", serveFileOf(t, "serve.yaml", "coordinator: static://?worker=7&fresh=true\nmax_connections: 6000\n"))
 	s.await("/readyz", "", isOK)
 	count := fulltest.Rounds(500, 5000)
 	answer := make([]byte, 1024)

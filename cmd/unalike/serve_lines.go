@@ -2,47 +2,10 @@ package main
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/unalike-id/unalike/config"
-	"github.com/unalike-id/unalike/internal/near"
 )
-
-// unknownServeKeys refuses keys of the file that serve does not have, all at once, and names those that were meant.
-func unknownServeKeys(root *yaml.Node) error {
-	known := slices.Clone(serveKeys)
-	for _, key := range config.Keys() {
-		if key != "segments" && !slices.Contains(known, key) { // tags are those of the store
-			known = append(known, key)
-		}
-	}
-	var errs []error
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		key := root.Content[i]
-		if key.Kind == yaml.ScalarNode && (slices.Contains(known, key.Value) || slices.Contains(config.Keys(), key.Value)) {
-			continue
-		}
-		what := fmt.Sprintf("%.80q", key.Value)
-		switch meant := near.Key(key.Value, known, mistypedBy); {
-		case key.Kind != yaml.ScalarNode:
-			what = "that is no word"
-		case strings.ContainsAny(key.Value, "@/"):
-			what = "not shown, as it may contain a password"
-		case meant != "":
-			what += "; did you mean " + meant + "?"
-		}
-		errs = append(errs, fmt.Errorf("line %d: unknown key %s", key.Line, what))
-	}
-	if len(errs) == 0 {
-		return nil
-	}
-	return errors.Join(append(errs, fmt.Errorf("known keys are %s", strings.Join(known, ", ")))...)
-}
 
 // placed is the text of a part of the file, a mapping, with each key in the line that it has in the file,
 // so that errors name the right one.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -27,7 +28,13 @@ type served struct {
 // startServe starts the program and waits until it listens.
 func startServe(t *testing.T, args ...string) *served {
 	t.Helper()
-	p := start(t, t.TempDir(), append([]string{"serve", "--listen", "127.0.0.1:0", "--drain", "0s"}, args...)...)
+	return startServeAs(t, func(*exec.Cmd) {}, args...)
+}
+
+// startServeAs starts the program after a change of how that is done, and waits until it listens.
+func startServeAs(t *testing.T, change func(*exec.Cmd), args ...string) *served {
+	t.Helper()
+	p := startAs(t, t.TempDir(), change, append([]string{"serve", "--listen", "127.0.0.1:0", "--drain", "0s"}, args...)...)
 	line, err := p.out.ReadString('\n')
 	url, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
 	if err != nil || !ok {

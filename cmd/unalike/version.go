@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -24,14 +25,17 @@ func (a *app) versionCommand() *cobra.Command {
 // buildVersion returns the module version, the commit and Go's version, as far as
 // the build recorded them.
 func buildVersion() string {
-	version, commit := "(devel)", ""
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if info.Main.Version != "" {
-			version = info.Main.Version
-		}
-		commit = describeCommit(info.Settings)
+	version, settings := buildInfo()
+	return fmt.Sprintf("%s%s %s %s/%s", version, describeCommit(settings), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// buildInfo returns the module version and the settings, as far as the build recorded them.
+func buildInfo() (version string, settings []debug.BuildSetting) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "(devel)", nil
 	}
-	return fmt.Sprintf("%s%s %s %s/%s", version, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return cmp.Or(info.Main.Version, "(devel)"), info.Settings
 }
 
 // describeCommit returns the commit among the build settings, in parentheses.

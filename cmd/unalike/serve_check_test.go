@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// TestServeCheck: the file, tokens and certificates are read and judged, and nothing is started or made.
+func TestServeCheck(t *testing.T) {
+	folder := t.TempDir()
+	token := filepath.Join(folder, "token")
+	if err := os.WriteFile(token, []byte("token-of-the-test"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check := func(text string, args ...string) (code int, out, errs string) {
+		file := filepath.Join(folder, "serve.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		data := filepath.Join(folder, "data")
+		lookup := func(name string) (string, bool) {
+			return map[string]string{"XDG_DATA_HOME": data, "LOCALAPPDATA": data}[name], name == "XDG_DATA_HOME" || name == "LOCALAPPDATA"
+		}
+		var o, e bytes.Buffer
+		code = run(t.Context(), append([]string{"serve", "--config", file, "--check"}, args...), streams{in: new(bytes.Buffer), out: &o, err: &e}, lookup)
+		if _, err := os.Stat(data); err == nil {
+			t.Errorf("%q: a folder was made", text)
+		}
+		return code, o.String(), e.String()
+	}
+	for _, good := range []string{"listen: 127.0.0.1:0", "coordinator: etcd://127.0.0.1:1/x\ntokens: [{file: " + token + ", may: [generate]}]\nmax_count: 100000"} {
+		if code, out, errs := check(good); code != exitOK || out != "the settings are right\n" || errs != "" {
+			t.Errorf("%q: %d %s %s", good, code, out, errs)
+		}
+	}
+	for text, want := range map[string]string{
+		"max_count: 0.5": "max_count",
+		"tokens: [{file: " + token + "x, may: [generate]}]":      "it cannot be read",
+		"tls: {cert: " + token + ", key: " + token + "}":         "tls: certificate",
+		"leaf: {may: anyone}\ncoordinator: 'static://?worker=7'": "give it the layout twitter",
+		"coordinator: 'nothing://x'":                             "nothing",
+		"generators: {a: {coordinator: 'nothing://x'}}":          `generator a: coordinator: scheme "nothing" is not known; known are `,
+	} {
+		if code, out, errs := check(text); code != exitFailure || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("%q: %d %s %s, want %s", text, code, out, errs, want)
+		}
+	}
+}
+
+func TestRoomFor(t *testing.T) {
+	for _, tt := range [][3]int{{1000, 0, 1000}, {1000, 1 << 20, 1000}, {1000, 1024, 992}, {1000, 64, 32}, {1000, 10, 5}, {5, 64, 5}} {
+		if got := roomFor(tt[0], tt[1]); got != tt[2] {
+			t.Errorf("%d connections, %d descriptors: %d, want %d", tt[0], tt[1], got, tt[2])
+		}
+	}
+}
+
+// TestMemoryMax: the least bound of the groups that the process is in counts, in both versions of control groups.
+func TestMemoryMax(t *testing.T) {
+	for name, tt := range map[string]struct {
+		files map[string]string
+		want  int64
+	}{
+		"none":      {nil, 0},
+		"no bound":  {map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "max\n"}, 0},
+		"container": {map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "268435456\n"}, 256 << 20},
+		"of a service and its slice": {map[string]string{
+			"proc/self/cgroup": "0::/system.slice/unalike.service\n", "sys/fs/cgroup/system.slice/memory.max": "1000\n", "sys/fs/cgroup/system.slice/unalike.service/memory.max": "max\n",
+		}, 1000},
+		"version 1":           {map[string]string{"sys/fs/cgroup/memory/memory.limit_in_bytes": "1000\n"}, 1000},
+		"version 1, no bound": {map[string]string{"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, 0},
+	} {
+		root := fstest.MapFS{}
+		for path, text := range tt.files {
+			root[path] = &fstest.MapFile{Data: []byte(text)}
+		}
+		if got := memoryMax(root); got != tt.want {
+			t.Errorf("%s: %d, want %d", name, got, tt.want)
+		}
+	}
+}

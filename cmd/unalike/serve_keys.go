@@ -1,0 +1,152 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/unalike-id/unalike/config"
+	"github.com/unalike-id/unalike/internal/near"
+)
+
+// serveKey is a key of the file of serve beside those of package config.
+type serveKey struct {
+	name    string
+	form    string                   // what its value is
+	members []string                 // those of a value, or of each part of one; nil: any, or it has none
+	to      func(*serveSettings) any // where the value goes
+}
+
+// serveKeys are all of them.
+var serveKeys = []serveKey{
+	{"listen", "an address: host:port", nil, func(s *serveSettings) any { return &s.Listen }},
+	{"admin_listen", "an address: host:port, or unix:PATH", nil, func(s *serveSettings) any { return &s.AdminListen }},
+	{"generators", "a mapping: {NAME: {coordinator: URL}}", nil, func(s *serveSettings) any { return &s.Generators }},
+	{"store", "a URL", nil, func(s *serveSettings) any { return &s.Store }},
+	{"tokens", "a list: [{file: PATH, may: [generate]}]", []string{"file", "may", "ids_per_second"}, func(s *serveSettings) any { return &s.Tokens }},
+	{"leaf", "a mapping: {may: anyone}", []string{"may"}, func(s *serveSettings) any { return &s.Leaf }},
+	{"tls", "a mapping: {cert: PATH, key: PATH, client_ca: PATH}", []string{"cert", "key", "client_ca"}, func(s *serveSettings) any { return &s.TLS }},
+	{"hosts", "a list of names: [ids.example.com]", nil, func(s *serveSettings) any { return &s.Hosts }},
+	{"ready", "all or any", nil, func(s *serveSettings) any { return &s.Ready }},
+	{"access_log", "off, errors or all", nil, func(s *serveSettings) any { return &s.AccessLog }},
+	{"max_count", "a whole number", nil, func(s *serveSettings) any { return &s.MaxCount }},
+	{"max_wait", "a duration with a unit, for example 30s", nil, func(s *serveSettings) any { return &s.MaxWait }},
+	{"max_connections", "a whole number", nil, func(s *serveSettings) any { return &s.MaxConnections }},
+	{"max_connection_age", "a duration with a unit, for example 10m", nil, func(s *serveSettings) any { return &s.MaxConnectionAge }},
+	{"max_streams", "a whole number", nil, func(s *serveSettings) any { return &s.MaxStreams }},
+	{"max_watches", "a whole number", nil, func(s *serveSettings) any { return &s.MaxWatches }},
+	{"max_reply_bytes", "a whole number of bytes", nil, func(s *serveSettings) any { return &s.MaxReplyBytes }},
+}
+
+// serveKeyOf returns a key by its name; nil: there is none.
+func serveKeyOf(name string) *serveKey {
+	i := slices.IndexFunc(serveKeys, func(k serveKey) bool { return k.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &serveKeys[i]
+}
+
+// readKeys reads the keys of serve from the file, and returns the others. It reports all mistakes at
+// once.
+func (s *serveSettings) readKeys(root *yaml.Node) (others *yaml.Node, err error) {
+	others = &yaml.Node{Kind: yaml.MappingNode}
+	lines := map[string]int{}
+	errs := []error{unknownServeKeys(root)}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key, value := root.Content[i], root.Content[i+1]
+		if line, twice := lines[key.Value]; twice {
+			errs = append(errs, fmt.Errorf("line %d: %s is already set in line %d", key.Line, key.Value, line))
+			continue
+		}
+		lines[key.Value] = key.Line
+		if k := serveKeyOf(key.Value); k != nil {
+			errs = append(errs, k.read(s, value))
+		} else {
+			others.Content = append(others.Content, key, value)
+		}
+	}
+	return others, errors.Join(errs...)
+}
+
+// read reads the value of a key.
+func (k *serveKey) read(s *serveSettings, value *yaml.Node) error {
+	if err := k.checkMembers(value); err != nil {
+		return err
+	}
+	if err := value.Decode(k.to(s)); err != nil || value.ShortTag() == "!!float" { // which would be cut off
+		return fmt.Errorf("line %d: %s%s is not right; it is %s", value.Line, k.name, shown(value), k.form)
+	}
+	return nil
+}
+
+// harmless is what a value may be to be repeated: no URL and nothing like a password.
+var harmless = regexp.MustCompile(`^[0-9A-Za-z.+-]{1,20}$`)
+
+// shown repeats a value, unless it may be a password.
+func shown(value *yaml.Node) string {
+	if value.Kind != yaml.ScalarNode || !harmless.MatchString(value.Value) {
+		return ""
+	}
+	return fmt.Sprintf(": %q", value.Value)
+}
+
+// checkMembers refuses members that a value does not have, in a mapping or in each of a list.
+func (k *serveKey) checkMembers(value *yaml.Node) error {
+	var errs []error
+	switch {
+	case k.members == nil:
+	case value.Kind == yaml.SequenceNode:
+		for _, part := range value.Content {
+			errs = append(errs, k.checkMembers(part))
+		}
+	case value.Kind == yaml.MappingNode:
+		for i := 0; i+1 < len(value.Content); i += 2 {
+			if name := value.Content[i]; !slices.Contains(k.members, name.Value) {
+				errs = append(errs, fmt.Errorf("line %d: %s: %s; known are %s", name.Line, k.name, unknownKey(name, k.members), strings.Join(k.members, ", ")))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// unknownServeKeys refuses keys of the file that serve does not have, all at once, and names those that were meant.
+func unknownServeKeys(root *yaml.Node) error {
+	var known []string
+	for _, k := range serveKeys {
+		known = append(known, k.name)
+	}
+	for _, key := range config.Keys() {
+		if key != "segments" && !slices.Contains(known, key) { // tags are those of the store
+			known = append(known, key)
+		}
+	}
+	var errs []error
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key := root.Content[i]
+		if key.Kind != yaml.ScalarNode || !slices.Contains(known, key.Value) && !slices.Contains(config.Keys(), key.Value) {
+			errs = append(errs, fmt.Errorf("line %d: %s", key.Line, unknownKey(key, known)))
+		}
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return errors.Join(append(errs, fmt.Errorf("known keys are %s", strings.Join(known, ", ")))...)
+}
+
+// unknownKey says that a key is not known, and which one was meant.
+func unknownKey(key *yaml.Node, known []string) string {
+	switch meant := near.Key(key.Value, known, mistypedBy); {
+	case key.Kind != yaml.ScalarNode:
+		return "unknown key that is no word"
+	case strings.ContainsAny(key.Value, "@/"):
+		return "unknown key not shown, as it may contain a password"
+	case meant != "":
+		return fmt.Sprintf("unknown key %.80q; did you mean %s?", key.Value, meant)
+	}
+	return fmt.Sprintf("unknown key %.80q", key.Value)
+}

@@ -1,0 +1,80 @@
+package server
+
+import (
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// Meter counts the requests of a server. Its methods must not block. metrics.Service is one.
+type Meter interface {
+	// Request counts a request that was answered. The handler is the pattern of its route.
+	Request(handler, method string, status int, took time.Duration)
+	// Refused counts a request or a connection that was refused for a reason, which is one of a few
+	// words.
+	Refused(reason string)
+}
+
+// AccessLog says which requests are logged.
+type AccessLog string
+
+// What can be logged of requests.
+const (
+	AccessOff    AccessLog = "off"
+	AccessErrors AccessLog = "errors" // those answered with a status of 400 and above
+	AccessAll    AccessLog = "all"
+)
+
+func (a AccessLog) known() bool { return a == AccessOff || a == AccessErrors || a == AccessAll }
+
+const (
+	requestID    = "X-Request-Id"
+	maxRequestID = 128
+)
+
+// identify sends the ID that a request came with back, or one that is made for the log.
+func (s *Server) identify(r *request) {
+	id := r.Header.Get(requestID)
+	switch {
+	case id != "" && plainWord(id):
+	case s.cfg.AccessLog == AccessOff:
+		return
+	default:
+		id = rand.Text()
+	}
+	r.answer.Header().Set(requestID, id)
+}
+
+// plainWord reports whether a word of a caller may stand in a header and in the log.
+func plainWord(word string) bool {
+	for _, c := range []byte(word) {
+		if c <= ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return len(word) <= maxRequestID
+}
+
+// answered counts a request, and logs it if that is wanted. The log has no query and no header, in
+// which a token may be.
+func (s *Server) answered(rt route, r *request, took time.Duration) {
+	status := r.answer.status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	if s.cfg.Meter != nil {
+		s.cfg.Meter.Request(rt.pattern, r.Method, status, took)
+	}
+	level := slog.LevelInfo
+	switch {
+	case s.cfg.AccessLog == AccessOff:
+		return
+	case status >= http.StatusBadRequest:
+		level = slog.LevelWarn
+	case s.cfg.AccessLog == AccessErrors:
+		return
+	}
+	s.log.Log(r.Context(), level, "request", "handler", rt.pattern, "method", r.Method, "status", status, "took", took,
+		"from", r.RemoteAddr, "request_id", r.answer.Header().Get(requestID))
+}

@@ -1,0 +1,217 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// route is a page or a procedure.
+type route struct {
+	pattern string
+	methods string   // as the header Allow has them; every: all
+	right   Right    // what the caller must be allowed
+	issues  bool     // it hands out IDs or numbers
+	takes   []string // the parameters that there are; nil: all are let through
+	body    bool     // it reads a body
+}
+
+// methods of the routes.
+const (
+	reads  = "GET, HEAD"
+	issues = "GET, POST" // not HEAD, whose answer has no IDs
+	every  = ""
+)
+
+// none is the parameters of a route that has none.
+var none = []string{}
+
+// request is what a handler works with.
+type request struct {
+	*http.Request
+	answer answer
+	may    Right         // what the caller may do
+	limit  *rate.Limiter // of the caller's token; nil: none
+	held   int64         // bytes of the reply that count
+}
+
+// requestKey is the key of the request, in the context of a procedure.
+type requestKey struct{}
+
+// requestOf returns the request of a procedure.
+func requestOf(ctx context.Context) *request {
+	r, _ := ctx.Value(requestKey{}).(*request)
+	return r
+}
+
+// detailed reports whether the caller may read what errors name.
+func (r *request) detailed() bool { return r.may&Operate != 0 }
+
+// answer is the answer to a request, with its status.
+type answer struct {
+	http.ResponseWriter
+	status int // 0: none yet
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (a *answer) WriteHeader(status int) {
+	a.says(status)
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (a *answer) Write(b []byte) (int, error) {
+	a.says(http.StatusOK)
+	return a.ResponseWriter.Write(b)
+}
+
+// Flush implements http.Flusher.
+func (a *answer) Flush() { _ = http.NewResponseController(a.ResponseWriter).Flush() }
+
+// Unwrap is for http.ResponseController.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// says notes the status. The first one counts: gRPC's errors are behind an OK.
+func (a *answer) says(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+}
+
+// handler answers a request, or returns an error that is answered with a problem.
+type handler func(w http.ResponseWriter, r *request) error
+
+// route adds a page.
+func (s *Server) route(mux *http.ServeMux, rt route, h handler) {
+	mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, hr *http.Request) {
+		s.handle(rt, w, hr, func(r *request) {
+			err := s.admit(rt, r)
+			if err == nil {
+				err = h(&r.answer, r)
+			}
+			if err != nil {
+				s.problem(r.Pattern, err, r.detailed()).write(&r.answer)
+			}
+		})
+	})
+}
+
+// handle has a request answered, and counts it.
+func (s *Server) handle(rt route, w http.ResponseWriter, hr *http.Request, h func(r *request)) {
+	r := &request{Request: hr, answer: answer{ResponseWriter: w}}
+	begun := time.Now() //nolint:forbidigo // how long requests take is no matter of IDs
+	s.inFlight.Add(1)
+	s.identify(r)
+	defer func() {
+		s.inFlight.Add(-1)
+		s.release(r)
+		s.answered(rt, r, time.Since(begun)) //nolint:forbidigo // the same
+	}()
+	h(r)
+}
+
+// Values of headers that many answers share. Nobody changes them.
+var (
+	noStore = []string{"no-store"}
+	noSniff = []string{"nosniff"}
+)
+
+// allows reports whether a method is one of those of a route.
+func allows(methods, method string) bool {
+	for m := range strings.SplitSeq(methods, ", ") {
+		if m == method {
+			return true
+		}
+	}
+	return false
+}
+
+// admit checks what is the same for all routes, and sets what every answer has.
+func (s *Server) admit(rt route, r *request) error {
+	h := r.answer.Header()
+	h["Cache-Control"] = noStore // a proxy that coalesces would hand one body to two callers
+	h["X-Content-Type-Options"] = noSniff
+	if !s.hostAllowed(r.Request) {
+		return refusal("host", http.StatusMisdirectedRequest, "the Host header is not that of this machine; if it is right, add it to the hosts that are allowed")
+	}
+	if err := s.authorize(rt.right, r); err != nil {
+		return err
+	}
+	if rt.methods != every && !allows(rt.methods, r.Method) {
+		p := problemf(http.StatusMethodNotAllowed, "allowed are %s", rt.methods)
+		p.allow = rt.methods
+		return p
+	}
+	if rt.issues && s.ofStranger(r.Request) {
+		return refusal("cross_site", http.StatusForbidden, "IDs and numbers are not for pages of other sites, nor for what a browser fetches ahead")
+	}
+	if rt.takes != nil && r.URL.RawQuery != "" {
+		if err := knownParameters(r.Request, rt.takes); err != nil {
+			return err
+		}
+	}
+	return s.admitBody(rt, r)
+}
+
+// authorize checks the token of the caller.
+func (s *Server) authorize(right Right, r *request) error {
+	r.may = Generate | Operate
+	if s.cfg.Tokens == nil {
+		return nil
+	}
+	c, ok := s.cfg.Tokens.callerOf(r.Request)
+	r.may, r.limit = c.may, c.limit
+	switch {
+	case right == anyone:
+	case !ok:
+		return refusal("unauthorized", http.StatusUnauthorized, "a token is needed that is known here; send it as Authorization: Bearer TOKEN")
+	case r.may&right == 0:
+		return refusal("forbidden", http.StatusForbidden, "this token does not give the right to do that")
+	}
+	return nil
+}
+
+// ofStranger reports whether a browser says that another site has made it ask, or that nobody has
+// asked yet.
+func (s *Server) ofStranger(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return s.crossSite.Check(r) != nil || site != "" && site != "same-origin" && site != "none" ||
+		strings.HasPrefix(r.Header.Get("Sec-Purpose"), "prefetch")
+}
+
+// knownParameters refuses a query with parameters that a route does not have.
+func knownParameters(r *http.Request, known []string) error {
+	for name := range r.URL.Query() { // what cannot be read the route itself refuses
+		if slices.Contains(known, name) {
+			continue
+		}
+		if len(known) == 0 {
+			return problemf(http.StatusBadRequest, "the parameter %.40q is not known; there are none here", name)
+		}
+		return problemf(http.StatusBadRequest, "the parameter %.40q is not known; known are %s", name, strings.Join(known, ", "))
+	}
+	return nil
+}
+
+// admitBody bounds a body, and refuses one where none is read.
+func (s *Server) admitBody(rt route, r *request) error {
+	if r.ContentLength > maxBody {
+		return problemf(http.StatusRequestEntityTooLarge, "the body has more than %d bytes; parameters go in the URL", maxBody)
+	}
+	if r.ContentLength < 0 && r.Body != nil { // otherwise it ends there by itself
+		r.Body = http.MaxBytesReader(&r.answer, r.Body, maxBody)
+	}
+	if rt.body || rt.takes == nil || r.ContentLength == 0 || r.Body == nil {
+		return nil
+	}
+	if _, err := io.ReadFull(r.Body, make([]byte, 1)); errors.Is(err, io.EOF) {
+		return nil
+	}
+	return problemf(http.StatusBadRequest, "a body is not read here; parameters go in the URL")
+}
