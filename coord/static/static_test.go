@@ -18,6 +18,7 @@ import (
 	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	_ "github.com/unalike-id/unalike/coord/file"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -206,7 +207,7 @@ func TestSameProcess(t *testing.T) {
 	acquire(t, open(t, Options{}), request("c", 1000)) // another namespace is another domain
 }
 
-// TestForeignFile: a file of another namespace, worker ID, layout or version is refused, and not
+// TestForeignFile: a file of another namespace, worker ID, layout or scheme is refused, and not
 // touched.
 func TestForeignFile(t *testing.T) {
 	path, ns := stateFile(t), rand.Text()
@@ -216,14 +217,14 @@ func TestForeignFile(t *testing.T) {
 	before, _ := os.ReadFile(path)
 	const advice = "give each a state file of its own"
 	_, err := open(t, Options{State: path}).Acquire(t.Context(), request("b", 1000))
-	refused(t, err, coord.ErrInvalid, path, fmt.Sprintf("it belongs to namespace %q, worker ID 7; it is wanted for namespace", ns), advice)
+	refused(t, err, coord.ErrInvalid, path, fmt.Sprintf("it belongs to namespace %q; it is wanted for namespace", ns), advice)
 	other, err := New(8, Options{Namespace: ns, State: path})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close()
 	_, err = other.Acquire(t.Context(), request("b", 1000))
-	refused(t, err, coord.ErrInvalid, path, fmt.Sprintf("worker ID 7; it is wanted for namespace %q, worker ID 8", ns), advice)
+	refused(t, err, coord.ErrInvalid, path, fmt.Sprintf("it belongs to namespace %q, worker ID 7; it is wanted for namespace %[1]q, worker ID 8", ns), advice)
 	req := request("b", 1000)
 	req.Fingerprint = "40/10/13/1ms/2024-01-01T00:00:00Z"
 	_, err = open(t, Options{Namespace: ns, State: path}).Acquire(t.Context(), req)
@@ -231,21 +232,25 @@ func TestForeignFile(t *testing.T) {
 	if after, _ := os.ReadFile(path); !bytes.Equal(after, before) {
 		t.Errorf("the file was changed: %s", after)
 	}
+	leased, err := coord.Open(t.Context(), "file://"+path+"-leased?namespace="+ns, coord.OpenOptions{})
+	if err != nil {
+		return // this system has no file://
+	}
+	defer leased.Close()
+	_, _ = leased.Acquire(t.Context(), request("b", 1000)) // its clock is another one
+	_, err = open(t, Options{Namespace: ns, State: path + "-leased"}).Acquire(t.Context(), request("b", 1000))
+	refused(t, err, coord.ErrInvalid, "it is one of file://, which leases worker IDs for a time; name another file")
 }
 
-// TestEarlierVersion: the files of earlier versions are refused by whatever name, because their
-// windows would be ignored.
+// TestEarlierVersion: the file of an earlier version is refused, because its windows would be ignored.
 func TestEarlierVersion(t *testing.T) {
 	const old = `{"version":1,"namespace":"n","worker":7,"layout":"41/10/12/1ms/2024-01-01T00:00:00Z","generation":3,"notAfter":5000,"token":"","holder":"h"}` + "\n"
-	for _, name := range []string{"state", "state.8"} {
-		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		c := open(t, Options{State: strings.TrimSuffix(path, ".8"), Count: 2, AcceptFresh: true})
-		_, err := c.Acquire(t.Context(), request("a", 1000))
-		refused(t, err, coord.ErrInvalid, path, "it is of an earlier version of this program", "mv "+path)
+	path := stateFile(t)
+	if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
+		t.Fatal(err)
 	}
+	_, err := open(t, Options{State: path, AcceptFresh: true}).Acquire(t.Context(), request("a", 1000))
+	refused(t, err, coord.ErrInvalid, path, "it is of an earlier version of this program", "mv "+path)
 }
 
 // TestCount: a coordinator with several worker IDs grants the first whose window opens in time.
@@ -363,11 +368,11 @@ func TestLockDeleted(t *testing.T) {
 
 // forget makes the process forget a namespace, as another process would not know it.
 func forget(namespace string) {
-	claims.Lock()
-	defer claims.Unlock()
-	for c := range claims.of {
-		if c.namespace == namespace {
-			delete(claims.of, c)
+	held.Lock()
+	defer held.Unlock()
+	for w := range held.by {
+		if w.namespace == namespace {
+			delete(held.by, w)
 		}
 	}
 }
