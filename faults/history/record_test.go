@@ -45,7 +45,7 @@ func child(dir string) error {
 }
 
 func recordedStatic(dir, name string) (coord.Coordinator, error) {
-	c, err := static.New(0, static.Options{State: filepath.Join(dir, "state"), AcceptFresh: true})
+	c, err := static.New(0, static.Options{State: filepath.Join(dir, "state"), AcceptFresh: true, Lease: coord.LeaseConfig{Horizon: 10 * time.Second}})
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,9 @@ func TestOptionalInterfaces(t *testing.T) {
 		if lost := r.(coord.Notifier).Lost(g); (lost != nil) != notifies {
 			t.Errorf("%s: a hint of a lost lease: %v; want %v", name, lost != nil, notifies)
 		}
-		slots, err := r.(coord.Admin).List(t.Context())
+		slots, err := r.(interface {
+			List(context.Context) ([]coord.Slot, error)
+		}).List(t.Context())
 		if l, ok := c.(coord.Admin); ok {
 			want, wantErr := l.List(t.Context())
 			if !reflect.DeepEqual(slots, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
