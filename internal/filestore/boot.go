@@ -32,9 +32,9 @@ func TimedLeases() (Leases, error) {
 }
 
 // Refresh implements [Leases].
-func (t timed) Refresh(path string, d *State, any bool) error {
+func (t timed) Refresh(path string, d *State, foreign bool) error {
 	other := d.Home.Boot != t.here.Boot && d.Number > 0
-	if other && !any && (t.here.Machine == "" || d.Home.Machine != t.here.Machine) {
+	if other && !foreign && (t.here.Machine == "" || d.Home.Machine != t.here.Machine) {
 		return fmt.Errorf("another machine has written it, or this one before it was started and has no machine ID that would tell; once no program uses it elsewhere, 'unalike quarantine --coordinator file://%s' takes it over", path)
 	}
 	now := t.now()

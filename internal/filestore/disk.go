@@ -31,8 +31,9 @@ func realDisk() disk {
 	return disk{sync: (*os.File).Sync, rename: os.Rename, syncDir: filesys.SyncDir, network: filesys.Network}
 }
 
-// load reads the state and deletes the marks that are over. Any says that it may be anybody's.
-func (s *Store) load(path string, any bool) (*state, error) {
+// load reads the state and deletes the marks that are over. Foreign says that another machine may
+// have written it.
+func (s *Store) load(path string, foreign bool) (*state, error) {
 	d := newState(s.o.Namespace)
 	f, err := os.Open(path)
 	switch {
@@ -51,7 +52,7 @@ func (s *Store) load(path string, any bool) (*state, error) {
 	if d.Namespace != s.o.Namespace {
 		return nil, fmt.Errorf("%w state file %q: it belongs to namespace %q; it is wanted for namespace %q; give each a state file of its own", coord.ErrInvalid, path, d.Namespace, s.o.Namespace)
 	}
-	if err := s.o.Leases.Refresh(path, d, any); err != nil {
+	if err := s.o.Leases.Refresh(path, d, foreign); err != nil {
 		return nil, fmt.Errorf("%w state file %q: %w", coord.ErrInvalid, path, err)
 	}
 	return d, nil
@@ -76,7 +77,6 @@ func (s *Store) save(path string, d *state, lock *filelock.File) error {
 		return nil
 	}
 	temp := path + ".tmp"
-	defer os.Remove(temp)
 	s.unsure = true
 	for _, step := range []func() error{
 		func() error { return s.disk.write(temp, b) },
@@ -86,6 +86,7 @@ func (s *Store) save(path string, d *state, lock *filelock.File) error {
 		current,
 	} {
 		if err := step(); err != nil {
+			_ = os.Remove(temp)
 			return failed(path, err)
 		}
 	}

@@ -28,9 +28,9 @@ type Options struct {
 // Leases say which owner marks stand. Path is the file's, without symbolic links; empty: there is
 // none.
 type Leases interface {
-	// Refresh deletes the marks that are over, and refuses a state that this process may not change.
-	// Any says that it may be anybody's, because it is only read, or taken over by an operator.
-	Refresh(path string, d *State, any bool) error
+	// Refresh deletes the marks that are over, and refuses a state that this process may not use.
+	// Foreign says that another machine may have written it: an operator reads it, or takes it over.
+	Refresh(path string, d *State, foreign bool) error
 	// Take gets the lease of a worker ID for as long as the context of a session lives.
 	Take(session context.Context, path string, worker int) error
 	// Free gives the lease of a worker ID back, and End those of sessions that are over. Neither
@@ -145,8 +145,9 @@ var memories = struct {
 	states map[string]*state
 }{states: map[string]*state{}}
 
-// use has f use the file, or what there is instead. Any says that it may be anybody's.
-func (s *Store) use(ctx context.Context, to access, any bool, f func(d *state, save func() error) error) error {
+// use has f use the file, or what there is instead. Foreign says that another
+// machine may have written it.
+func (s *Store) use(ctx context.Context, to access, foreign bool, f func(d *state, save func() error) error) error {
 	if s.o.Path == "" {
 		memories.Lock()
 		defer memories.Unlock()
@@ -155,7 +156,7 @@ func (s *Store) use(ctx context.Context, to access, any bool, f func(d *state, s
 			d = newState(s.o.Namespace)
 			memories.states[s.o.Namespace] = d
 		}
-		if err := s.o.Leases.Refresh("", d, any); err != nil {
+		if err := s.o.Leases.Refresh("", d, foreign); err != nil {
 			return err
 		}
 		return f(d, func() error { return nil })
@@ -174,7 +175,7 @@ func (s *Store) use(ctx context.Context, to access, any bool, f func(d *state, s
 		}
 		defer lock.Unlock()
 	}
-	d, err := s.load(path, any)
+	d, err := s.load(path, foreign)
 	if err != nil {
 		return err
 	}

@@ -65,9 +65,9 @@ func emptyState(lineage string) state {
 	return state{lineage: lineage, slots: map[int]protocol.Entry[protocol.Slot]{}, owners: map[int]owner{}}
 }
 
-func (s state) copied() state {
-	s.slots, s.owners = maps.Clone(s.slots), maps.Clone(s.owners)
-	return s
+func (st state) copied() state {
+	st.slots, st.owners = maps.Clone(st.slots), maps.Clone(st.owners)
+	return st
 }
 
 // Snapshot returns what puts the server back to what it has stored now. Leases begin anew
