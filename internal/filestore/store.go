@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -166,7 +167,7 @@ func (s *Store) use(ctx context.Context, to access, foreign bool, f func(d *stat
 		return err
 	}
 	var lock *filelock.File
-	if s.unsure { // the file is written once more before anybody believes it
+	if s.unsure || runtime.GOOS == "windows" { // which replaces no file that somebody reads
 		to = max(to, change)
 	}
 	if to != look {
@@ -180,7 +181,7 @@ func (s *Store) use(ctx context.Context, to access, foreign bool, f func(d *stat
 		return err
 	}
 	save := func() error { return s.save(path, d, lock) }
-	if s.unsure {
+	if s.unsure { // the file is written once more before anybody believes it
 		if err := save(); err != nil {
 			return err
 		}
