@@ -50,7 +50,7 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 	c.leases.use(req.Workers)
 	g, err := c.Coordinator.Acquire(ctx, req)
 	if errors.Is(err, coord.ErrNoWorkerID) {
-		return g, c.leases.explain(err, c.store.Path(), req.Workers)
+		return g, c.leases.explain(err, req.Workers)
 	}
 	if c.opts.State == "" { // a process before this one can have stamped as far ahead
 		ahead := min(req.Now+req.Scale.TicksUp(MaxAhead.Microseconds()), req.LastTick)

@@ -37,7 +37,11 @@ type lease struct {
 // holder's process, however that ends. It implements [filestore.Leases].
 type leases struct {
 	namespace string
-	share     coord.Range // that this coordinator was asked for last; guarded by held
+
+	// Guarded by held: the share that this coordinator was asked for last, and the state file as
+	// it was found last.
+	share coord.Range
+	path  string
 }
 
 // use notes which worker IDs are this coordinator's.
@@ -51,9 +55,10 @@ func (l *leases) use(share coord.Range) {
 func lockPath(state string, id int) string { return state + "." + strconv.Itoa(id) + ".lock" }
 
 // holder names who holds a worker ID; empty: nobody.
-func (l *leases) holder(path string, id int) (string, error) {
+func (l *leases) holder(id int) (string, error) {
 	held.Lock()
 	_, here := held.by[worker{l.namespace, id}]
+	path := l.path
 	held.Unlock()
 	switch {
 	case here:
@@ -73,6 +78,7 @@ func (l *leases) holder(path string, id int) (string, error) {
 func (l *leases) Refresh(path string, d *filestore.State, _ bool) error {
 	held.Lock()
 	share := l.share
+	l.path = path
 	held.Unlock()
 	switch {
 	case d.Home != statefile.Home{}:
@@ -91,7 +97,7 @@ func (l *leases) Refresh(path string, d *filestore.State, _ bool) error {
 		if mark.Token == "" {
 			continue // it is retired
 		}
-		who, err := l.holder(path, id)
+		who, err := l.holder(id)
 		if err != nil {
 			return err
 		}
@@ -103,11 +109,11 @@ func (l *leases) Refresh(path string, d *filestore.State, _ bool) error {
 }
 
 // Take implements [filestore.Leases].
-func (l *leases) Take(session context.Context, path string, id int) (err error) {
+func (l *leases) Take(session context.Context, id int) (err error) {
 	l.Free(id)
 	mine := lease{owner: l, session: session}
-	if path != "" {
-		if mine.lock, err = filelock.Lock(lockPath(path, id)); err != nil {
+	if l.path != "" { // which nobody changes meanwhile: the store does one thing at a time
+		if mine.lock, err = filelock.Lock(lockPath(l.path, id)); err != nil {
 			return err
 		}
 	}
@@ -158,9 +164,9 @@ func (l *leases) Holds(id int) bool {
 func (*leases) Now() int64 { return 0 }
 
 // explain adds to an error who holds the worker IDs of a share.
-func (l *leases) explain(err error, path string, share coord.Range) error {
+func (l *leases) explain(err error, share coord.Range) error {
 	for id := share.First; id < share.First+share.Count; id++ {
-		if who, _ := l.holder(path, id); who != "" {
+		if who, _ := l.holder(id); who != "" {
 			err = fmt.Errorf("%w; %s", err, who)
 		}
 	}

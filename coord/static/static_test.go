@@ -2,6 +2,7 @@ package static
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -363,6 +364,28 @@ func TestLockDeleted(t *testing.T) {
 				t.Errorf("it was not locked again: %v", err)
 			}
 		}
+	}
+}
+
+// TestLeaseOfASession: a worker ID is held for as long as its session lives, and not for one that has
+// ended meanwhile.
+func TestLeaseOfASession(t *testing.T) {
+	ns, path := rand.Text(), stateFile(t)
+	one, other := &leases{namespace: ns, path: path}, &leases{namespace: ns, path: path}
+	session, end := context.WithCancel(t.Context())
+	if err := one.Take(session, 7); err != nil || !one.Holds(7) || other.Holds(7) {
+		t.Fatal(err)
+	}
+	if err := other.Take(t.Context(), 7); err == nil {
+		t.Fatal("two hold one worker ID")
+	}
+	end()
+	one.End()
+	if err := other.Take(session, 7); err == nil {
+		t.Error("a session that has ended holds a worker ID")
+	}
+	if who, err := other.holder(7); who != "" || err != nil {
+		t.Errorf("%s, %v", who, err)
 	}
 }
 

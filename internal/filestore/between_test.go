@@ -117,7 +117,7 @@ func TestBetween(t *testing.T) {
 				Expire: func(tb testing.TB, g coord.Grant) {
 					tb.Helper()
 					op, _ := store().Open("", time.Second, 0)
-					_, err := with(tb.Context(), op.(*session), change, func(d *state, save func() error) (any, error) {
+					_, err := with(tb.Context(), op.(*session), change, func(d *State, save func() error) (any, error) {
 						delete(d.Marks, g.WorkerID)
 						return nil, save()
 					})

@@ -50,7 +50,7 @@ func (t timed) Refresh(path string, d *State, foreign bool) error {
 func (t timed) Now() int64 { return t.now() }
 
 // Take implements [Leases].
-func (timed) Take(context.Context, string, int) error { return nil }
+func (timed) Take(context.Context, int) error { return nil }
 
 // Free implements [Leases].
 func (timed) Free(int) {}

@@ -33,27 +33,27 @@ func realDisk() disk {
 
 // load reads the state and deletes the marks that are over. Foreign says that another machine may
 // have written it.
-func (s *Store) load(path string, foreign bool) (*state, error) {
+func (s *Store) load(foreign bool) (*State, error) {
 	d := newState(s.o.Namespace)
-	f, err := os.Open(path)
+	f, err := os.Open(s.path)
 	switch {
 	case err == nil:
 		defer f.Close()
 		b, err := io.ReadAll(io.LimitReader(f, maxFile))
 		if err != nil {
-			return nil, failed(path, err)
+			return nil, failed(s.path, err)
 		}
 		if d, err = decode(b); err != nil {
-			return nil, fmt.Errorf("%w state file %q: %w; restore it, or move it away (mv %[2]s %[2]s.old): a new one is made then, and nothing is granted before the windows are over that it may have had", coord.ErrInvalid, path, err)
+			return nil, fmt.Errorf("%w state file %q: %w; restore it, or move it away (mv %[2]s %[2]s.old): a new one is made then, and nothing is granted before the windows are over that it may have had", coord.ErrInvalid, s.path, err)
 		}
 	case !errors.Is(err, fs.ErrNotExist):
-		return nil, failed(path, err)
+		return nil, failed(s.path, err)
 	}
 	if d.Namespace != s.o.Namespace {
-		return nil, fmt.Errorf("%w state file %q: it belongs to namespace %q; it is wanted for namespace %q; give each a state file of its own", coord.ErrInvalid, path, d.Namespace, s.o.Namespace)
+		return nil, fmt.Errorf("%w state file %q: it belongs to namespace %q; it is wanted for namespace %q; give each a state file of its own", coord.ErrInvalid, s.path, d.Namespace, s.o.Namespace)
 	}
-	if err := s.o.Leases.Refresh(path, d, foreign); err != nil {
-		return nil, fmt.Errorf("%w state file %q: %w", coord.ErrInvalid, path, err)
+	if err := s.o.Leases.Refresh(s.path, d, foreign); err != nil {
+		return nil, fmt.Errorf("%w state file %q: %w", coord.ErrInvalid, s.path, err)
 	}
 	return d, nil
 }
@@ -65,7 +65,7 @@ var errLockDeleted = errors.New("the lock file was deleted meanwhile; leave it i
 // two is there, whole, and after it has returned nil, the new one. Until it has, what the file says
 // may not be on the disk. Who has deleted the lock file lets another process in, which may have read
 // the old file before, so that nothing is believed to be written then.
-func (s *Store) save(path string, d *state, lock *filelock.File) error {
+func (s *Store) save(d *State, lock *filelock.File) error {
 	b, err := format.Encode(d)
 	if err != nil {
 		return err
@@ -76,18 +76,18 @@ func (s *Store) save(path string, d *state, lock *filelock.File) error {
 		}
 		return nil
 	}
-	temp := path + ".tmp"
+	temp := s.path + ".tmp"
 	s.unsure = true
 	for _, step := range []func() error{
 		func() error { return s.disk.write(temp, b) },
 		current,
-		func() error { return s.disk.rename(temp, path) },
-		func() error { return s.disk.syncDir(filepath.Dir(path)) },
+		func() error { return s.disk.rename(temp, s.path) },
+		func() error { return s.disk.syncDir(filepath.Dir(s.path)) },
 		current,
 	} {
 		if err := step(); err != nil {
 			_ = os.Remove(temp)
-			return failed(path, err)
+			return failed(s.path, err)
 		}
 	}
 	s.unsure = false
@@ -105,29 +105,29 @@ func (k disk) write(path string, b []byte) error {
 	return cmp.Or(err, k.sync(f), f.Close())
 }
 
-// resolve returns the path of the file. Symbolic links are resolved, because the file is replaced
+// resolve finds the path of the file. Symbolic links are resolved, because the file is replaced
 // by renaming, which would replace a link, and because its lock must be the same by whatever name.
-func (s *Store) resolve() (string, error) {
-	if path := s.resolved.Load(); path != nil {
-		return *path, nil
+func (s *Store) resolve() error {
+	if s.path != "" {
+		return nil
 	}
 	path, err := statefile.Resolve(s.o.Path)
 	if err != nil {
-		return "", err
+		return err
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return "", fmt.Errorf("%w: state file %q is a symbolic link that leads nowhere; remove the link, or create the file", coord.ErrInvalid, path)
+		return fmt.Errorf("%w: state file %q is a symbolic link that leads nowhere; remove the link, or create the file", coord.ErrInvalid, path)
 	}
 	folder, err := os.Open(filepath.Dir(path))
 	if err != nil {
-		return "", failed(path, err)
+		return failed(path, err)
 	}
 	defer folder.Close()
 	if err := statefile.RefuseNetwork(folder, path, s.disk.network); err != nil {
-		return "", err
+		return err
 	}
-	s.resolved.Store(&path)
-	return path, nil
+	s.path = path
+	return nil
 }
 
 // failed says what to do about an error of the file system; nil if there is none.

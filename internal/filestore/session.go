@@ -36,7 +36,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		return nil, errNoFile
 	}
 	survey := func(to access) (*protocol.Survey, error) {
-		return with(ctx, s, to, func(d *state, save func() error) (*protocol.Survey, error) {
+		return with(ctx, s, to, func(d *State, save func() error) (*protocol.Survey, error) {
 			made := to != look && !d.Meta.There()
 			if made {
 				d.Number++
@@ -56,7 +56,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 }
 
 // survey is what a state tells.
-func (s *session) survey(d *state, ask protocol.Ask, made bool) *protocol.Survey {
+func (s *session) survey(d *State, ask protocol.Ask, made bool) *protocol.Survey {
 	v := &protocol.Survey{
 		Position: protocol.Position{Number: d.Number, Wrote: made}, Meta: d.Meta, Made: made, Worker: d.worker(ask.Token), Last: -1,
 		Slots: len(d.Slots) + len(d.Marks), Begin: s.o.Begin, Server: s.Time(), Unit: 1,
@@ -88,12 +88,12 @@ func (s *session) survey(d *state, ask protocol.Ask, made bool) *protocol.Survey
 
 // Look implements [protocol.Session].
 func (s *session) Look(ctx context.Context, worker int, _ string) (*protocol.View, error) {
-	return with(ctx, s, look, func(d *state, _ func() error) (*protocol.View, error) { return d.view(worker), nil })
+	return with(ctx, s, look, func(d *State, _ func() error) (*protocol.View, error) { return d.view(worker), nil })
 }
 
 // Probe implements [protocol.Session].
 func (s *session) Probe(ctx context.Context, workers []int) ([]protocol.Probe, error) {
-	return with(ctx, s, look, func(d *state, _ func() error) (probes []protocol.Probe, _ error) {
+	return with(ctx, s, look, func(d *State, _ func() error) (probes []protocol.Probe, _ error) {
 		for _, id := range workers {
 			probes = append(probes, protocol.Probe{Slot: d.Slots[id]})
 		}
@@ -107,7 +107,7 @@ func (s *session) Commit(ctx context.Context, c protocol.Change) (protocol.Outco
 	if c.Meta != nil {
 		to = adopt // an operator who raises the floor takes over a file that came from another machine
 	}
-	return with(ctx, s, to, func(d *state, save func() error) (protocol.Outcome, error) {
+	return with(ctx, s, to, func(d *State, save func() error) (protocol.Outcome, error) {
 		id := c.Worker()
 		now := d.view(id)
 		out := protocol.Outcome{Position: now.Position, Now: now}
@@ -119,7 +119,7 @@ func (s *session) Commit(ctx context.Context, c protocol.Change) (protocol.Outco
 			out.Conflict = protocol.ConflictSlot
 			return out, nil
 		case c.Owner == protocol.OwnerTaken:
-			if err := s.o.Leases.Take(s.life, s.Path(), id); err != nil {
+			if err := s.o.Leases.Take(s.life, id); err != nil {
 				return out, err
 			}
 		}
@@ -147,7 +147,7 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 	if s.o.Path == "" && slots {
 		return nil, errNoFile
 	}
-	return with(ctx, s, look, func(d *state, _ func() error) (*protocol.Listing, error) {
+	return with(ctx, s, look, func(d *State, _ func() error) (*protocol.Listing, error) {
 		l := &protocol.Listing{Position: protocol.Position{Number: d.Number}, Meta: d.Meta, Owned: slices.Sorted(maps.Keys(d.Marks))}
 		for _, id := range slices.Sorted(maps.Keys(d.Slots)) {
 			l.Slots = append(l.Slots, d.Slots[id].Record)

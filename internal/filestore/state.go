@@ -27,21 +27,19 @@ type State struct {
 	Marks     map[int]Mark                          `json:"marks"` // of the worker IDs that are held or retired
 }
 
-type state = State
-
 // Mark is an owner mark.
 type Mark struct {
 	Token string `json:"token"` // empty: the worker ID is retired
 	Ends  int64  `json:"ends"`  // by the clock of [Leases]
 }
 
-func newState(namespace string) *state {
-	return &state{Namespace: namespace, First: -1, Slots: map[int]protocol.Entry[protocol.Slot]{}, Marks: map[int]Mark{}}
+func newState(namespace string) *State {
+	return &State{Namespace: namespace, First: -1, Slots: map[int]protocol.Entry[protocol.Slot]{}, Marks: map[int]Mark{}}
 }
 
 // decode reads the content of a file. Its checksum tells that it is what was written.
-func decode(b []byte) (*state, error) {
-	d := &state{}
+func decode(b []byte) (*State, error) {
+	d := &State{}
 	if err := format.Decode(b, d); err != nil {
 		if bytes.Contains(b[:min(len(b), 16)], []byte(`"version":1`)) {
 			err = errors.New(Earlier)
@@ -60,7 +58,7 @@ func decode(b []byte) (*state, error) {
 }
 
 // put returns what replaces an entry in the next write.
-func put[R protocol.Record](d *state, old protocol.Entry[R], r R) protocol.Entry[R] {
+func put[R protocol.Record](d *State, old protocol.Entry[R], r R) protocol.Entry[R] {
 	return protocol.Entry[R]{Record: r, Made: cmp.Or(old.Made, d.Number), Version: d.Number}
 }
 
@@ -74,13 +72,13 @@ func same[R interface {
 }
 
 // view is what is stored of a worker ID; -1: of the namespace alone.
-func (d *state) view(id int) *protocol.View {
+func (d *State) view(id int) *protocol.View {
 	m, owned := d.Marks[id]
 	return &protocol.View{Position: protocol.Position{Number: d.Number}, Meta: d.Meta, Slot: d.Slots[id], Owned: owned, Lease: m.Token}
 }
 
 // worker returns the worker ID that a token leads to; -1: none.
-func (d *state) worker(token string) int {
+func (d *State) worker(token string) int {
 	for id, m := range d.Marks {
 		if token != "" && m.Token == token {
 			return id
@@ -90,7 +88,7 @@ func (d *state) worker(token string) int {
 }
 
 // apply makes a change; ends is when a lease ends that is renewed by it.
-func (d *state) apply(c protocol.Change, ends int64) {
+func (d *State) apply(c protocol.Change, ends int64) {
 	id := c.Worker()
 	d.Number++
 	if c.Meta != nil {

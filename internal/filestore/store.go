@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/internal/filelock"
@@ -26,14 +25,14 @@ type Options struct {
 	Begin int64
 }
 
-// Leases say which owner marks stand. Path is the file's, without symbolic links; empty: there is
-// none.
+// Leases say which owner marks stand.
 type Leases interface {
-	// Refresh deletes the marks that are over, and refuses a state that this process may not use.
+	// Refresh comes before everything else. It deletes the marks that are over, and refuses a state that this process may not use.
 	// Foreign says that another machine may have written it: an operator reads it, or takes it over.
+	// Path is the file's, without symbolic links; empty: there is none.
 	Refresh(path string, d *State, foreign bool) error
 	// Take gets the lease of a worker ID for as long as the context of a session lives.
-	Take(session context.Context, path string, worker int) error
+	Take(session context.Context, worker int) error
 	// Free gives the lease of a worker ID back, and End those of sessions that are over. Neither
 	// blocks.
 	Free(worker int)
@@ -51,11 +50,12 @@ type Store struct {
 	life context.Context // of all sessions
 	end  context.CancelFunc
 
-	turn chan struct{}       // held by whoever uses the file: a hung disk stops one goroutine
-	now  atomic.Pointer[use] // the last use
+	held atomic.Pointer[filelock.HeldError] // who has the lock that is waited for; nil: nobody
 
-	resolved atomic.Pointer[string] // the path without symbolic links; nil: not looked at yet
-	unsure   bool                   // the last write failed: what the file says may not be on the disk; for whoever has the turn
+	turn chan struct{} // held by whoever uses the file, and what follows: a hung disk stops one goroutine
+	path string        // without symbolic links; empty: not looked at yet
+	// unsure says that the last write failed: what the file says may not be on the disk.
+	unsure bool
 }
 
 // New returns the store of a file, which is made when it is needed. It touches no file.
@@ -72,15 +72,6 @@ func (s *Store) Close() {
 	s.o.Leases.End()
 }
 
-// Path returns the path of the file, without symbolic links if it has been looked at; empty: there
-// is none.
-func (s *Store) Path() string {
-	if path := s.resolved.Load(); path != nil {
-		return *path
-	}
-	return s.o.Path
-}
-
 // access says what is done with a file.
 type access int
 
@@ -92,7 +83,7 @@ const (
 
 // with calls f with what is stored; save stores what f has made of it. It returns when ctx ends.
 // What is under way then goes on, and the next call waits for its end.
-func with[T any](ctx context.Context, s *session, to access, f func(d *state, save func() error) (T, error)) (T, error) {
+func with[T any](ctx context.Context, s *session, to access, f func(d *State, save func() error) (T, error)) (T, error) {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -103,11 +94,11 @@ func with[T any](ctx context.Context, s *session, to access, f func(d *state, sa
 		err   error
 	}
 	answers := make(chan answer, 1)
-	s.now.Store(&use{began: lifetime.Now()})
+	s.held.Store(nil)
 	go func() {
 		defer func() { <-s.turn }()
 		var a answer
-		a.err = s.use(ctx, to, s.token == "" && to != change, func(d *state, save func() error) (err error) {
+		a.err = s.use(ctx, to, s.token == "" && to != change, func(d *State, save func() error) (err error) {
 			a.value, err = f(d, save)
 			return err
 		})
@@ -121,34 +112,24 @@ func with[T any](ctx context.Context, s *session, to access, f func(d *state, sa
 	}
 }
 
-// use is what whoever has the turn does.
-type use struct {
-	began time.Time
-	held  atomic.Pointer[filelock.HeldError] // who has the lock that it waits for; nil: it waits for the disk
-}
-
 // late is the error of a call whose context has ended.
 func (s *Store) late(ctx context.Context) error {
-	u := s.now.Load()
-	if u == nil {
-		return ctx.Err()
-	}
-	if held := u.held.Load(); held != nil {
+	if held := s.held.Load(); held != nil {
 		return fmt.Errorf("%w: state file %q: %w; if that process is stopped, let it go on or end it", ctx.Err(), s.o.Path, held)
 	}
-	return fmt.Errorf("%w: state file %q: its disk has not answered for %v", ctx.Err(), s.o.Path, lifetime.Since(u.began).Round(time.Millisecond))
+	return fmt.Errorf("%w: state file %q: its disk has not answered in time", ctx.Err(), s.o.Path)
 }
 
 // memories are the namespaces without a file. They have to be the process's: two coordinators
 // that know nothing of each other must not grant one worker ID twice.
 var memories = struct {
 	sync.Mutex
-	states map[string]*state
-}{states: map[string]*state{}}
+	states map[string]*State
+}{states: map[string]*State{}}
 
 // use has f use the file, or what there is instead. Foreign says that another
 // machine may have written it.
-func (s *Store) use(ctx context.Context, to access, foreign bool, f func(d *state, save func() error) error) error {
+func (s *Store) use(ctx context.Context, to access, foreign bool, f func(d *State, save func() error) error) error {
 	if s.o.Path == "" {
 		memories.Lock()
 		defer memories.Unlock()
@@ -162,25 +143,25 @@ func (s *Store) use(ctx context.Context, to access, foreign bool, f func(d *stat
 		}
 		return f(d, func() error { return nil })
 	}
-	path, err := s.resolve()
-	if err != nil {
+	if err := s.resolve(); err != nil {
 		return err
 	}
 	var lock *filelock.File
+	var err error
 	if s.unsure || runtime.GOOS == "windows" { // which replaces no file that somebody reads
 		to = max(to, change)
 	}
 	if to != look {
-		if lock, err = s.lock(ctx, path); err != nil {
+		if lock, err = s.lock(ctx); err != nil {
 			return err
 		}
 		defer lock.Unlock()
 	}
-	d, err := s.load(path, foreign)
+	d, err := s.load(foreign)
 	if err != nil {
 		return err
 	}
-	save := func() error { return s.save(path, d, lock) }
+	save := func() error { return s.save(d, lock) }
 	if s.unsure { // the file is written once more before anybody believes it
 		if err := save(); err != nil {
 			return err
@@ -190,13 +171,13 @@ func (s *Store) use(ctx context.Context, to access, foreign bool, f func(d *stat
 }
 
 // lock waits for the lock of the file, until nobody waits for it any more.
-func (s *Store) lock(ctx context.Context, path string) (*filelock.File, error) {
+func (s *Store) lock(ctx context.Context) (*filelock.File, error) {
 	for {
-		lock, err := filelock.Lock(path + ".lock")
+		lock, err := filelock.Lock(s.path + ".lock")
 		held, busy := errors.AsType[*filelock.HeldError](err)
-		s.now.Load().held.Store(held)
+		s.held.Store(held)
 		if !busy {
-			return lock, failed(path, err)
+			return lock, failed(s.path, err)
 		}
 		if err := lifetime.Pause(ctx, 1); err != nil {
 			return nil, err
