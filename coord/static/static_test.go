@@ -21,6 +21,7 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	_ "github.com/unalike-id/unalike/coord/file"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 const layoutA = "41/10/12/1ms/2024-01-01T00:00:00Z"
@@ -30,6 +31,9 @@ var (
 	began = time.Date(2024, 6, 1, 0, 0, 0, 0, time.UTC)
 	scale = clock.Scale{Epoch: began.UnixMicro(), Unit: 1000}
 )
+
+// space is the layout of tests.
+var space = coord.Space{Fingerprint: layoutA, Scale: scale, LastTick: 1<<41 - 1, Capacity: 1024}
 
 // at returns a clock that stands at a tick.
 func at(tick int64) clock.Clock { return clocktest.NewManual(time.UnixMicro(scale.Micro(tick))) }
@@ -145,7 +149,6 @@ func TestLostFileIsWaitedOut(t *testing.T) {
 		tt.o.State, tt.o.Logger = stateFile(t), slog.New(slog.NewTextHandler(&log, nil))
 		c := open(t, tt.o)
 		if tt.init {
-			space := coord.Space{Fingerprint: layoutA, Scale: scale, LastTick: 1<<41 - 1, Capacity: 1024}
 			if err := c.Init(t.Context(), space); err != nil {
 				t.Fatal(err)
 			}
@@ -389,6 +392,30 @@ func TestLeaseOfASession(t *testing.T) {
 	}
 }
 
+// TestGivenBack: what a session has given back is free, while it lives.
+func TestGivenBack(t *testing.T) {
+	c := open(t, Options{State: stateFile(t), AcceptFresh: true})
+	s, _ := c.store.Open("a", time.Minute, 0)
+	ask := protocol.Ask{Token: "a", New: func(int64) protocol.Meta { return protocol.NewMeta(space) }}
+	slot := protocol.Slot{Version: protocol.Version, Worker: 7, Token: "a", Generation: 1, NotAfter: 5, LastTick: 9, Fingerprint: layoutA, TTL: 1}
+	v := &protocol.View{}
+	for _, owner := range []protocol.Owner{protocol.OwnerTaken, protocol.OwnerFreed} {
+		sv, err := s.Survey(t.Context(), ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.Meta = sv.Meta
+		out, err := s.Commit(t.Context(), protocol.Change{Before: v, Slot: &slot, Owner: owner, Token: "a"})
+		if err != nil || !out.Done {
+			t.Fatal(out, err)
+		}
+		v = out.Now
+	}
+	if sv, err := s.Survey(t.Context(), ask); err != nil || len(sv.Owned) > 0 {
+		t.Errorf("%+v, %v", sv, err)
+	}
+}
+
 // forget makes the process forget a namespace, as another process would not know it.
 func forget(namespace string) {
 	held.Lock()
@@ -421,10 +448,17 @@ func TestFailedWrites(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	broken(true)
-	_, err := c.Acquire(t.Context(), request("a", 1000))
-	fails("Acquire", err)
-	broken(false)
+	for _, made := range []bool{false, true} { // the namespace
+		if made {
+			if err := c.Init(t.Context(), space); err != nil {
+				t.Fatal(err)
+			}
+		}
+		broken(true)
+		_, err := c.Acquire(t.Context(), request("a", 1000))
+		fails("Acquire", err)
+		broken(false)
+	}
 	acquire(t, open(t, o), request("b", 1000)) // by another coordinator
 	_ = c.Close()
 
@@ -432,7 +466,7 @@ func TestFailedWrites(t *testing.T) {
 	o.State += "2"
 	g := acquire(t, c, request("c", 1000))
 	broken(true)
-	_, err = c.Renew(t.Context(), g, 5000)
+	_, err := c.Renew(t.Context(), g, 5000)
 	fails("Renew", err)
 	_, err = c.Resume(t.Context(), g, "d", 5000)
 	fails("Resume", err)

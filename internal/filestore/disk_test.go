@@ -187,9 +187,10 @@ func TestStoppedInsideTheLock(t *testing.T) {
 		cancel()
 		wantError(t, err, context.DeadlineExceeded, path+".lock is locked by this process", "if that process is stopped, let it go on or end it")
 	}
-	op, _ := s.Open("", time.Second, 0)
-	if _, err := op.Look(t.Context(), 0, ""); err != nil && runtime.GOOS != "windows" {
-		t.Error(err)
+	if op, _ := s.Open("", time.Second, 0); runtime.GOOS != "windows" {
+		if _, err := op.Look(t.Context(), 0, ""); err != nil {
+			t.Error(err)
+		}
 	}
 	lock.Unlock()
 	must(t, s, 0)
