@@ -6,12 +6,14 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	_ "github.com/unalike-id/unalike/coord/etcd"
+	_ "github.com/unalike-id/unalike/coord/file"
 	_ "github.com/unalike-id/unalike/coord/mysql"
 	_ "github.com/unalike-id/unalike/coord/postgres"
 	_ "github.com/unalike-id/unalike/coord/redis"
@@ -63,6 +65,10 @@ var backends = []backend{
 		}
 	}},
 	{name: "kubernetes", open: openKubernetes, slow: true},
+	{name: "file", start: func(tb testing.TB) func(string) string {
+		dir := filepath.ToSlash(tb.TempDir())
+		return func(namespace string) string { return "file://" + dir + "/" + namespace + "?namespace=" + namespace }
+	}, slow: true},
 }
 
 // skew is a bound with which a request is not taken for that of a wrong clock because it
@@ -103,7 +109,8 @@ const many, few = 1024, 128
 // space is a new namespace that is to be measured.
 type space struct {
 	coord.Coordinator
-	layout core.Layout
+	layout  core.Layout
+	horizon time.Duration
 }
 
 // space makes a namespace with a coordinator of its own.
@@ -125,10 +132,11 @@ func (s *site) space(b *testing.B, layout core.Layout) *space {
 	if err := admin.Init(b.Context(), layout.Space()); err != nil {
 		b.Fatal(err)
 	}
-	return &space{Coordinator: c, layout: layout}
+	return &space{c, layout, min(horizon, coord.Describe(c).Rules.LongestWindow()-time.Second)}
 }
 
 const (
+	// horizon is how far ahead windows reach, where they may.
 	horizon = 25 * time.Second
 	// patience is for a thousand that start at once on a slow machine.
 	patience = 2 * time.Minute
@@ -136,7 +144,7 @@ const (
 
 // until is the end of the window that is asked for now.
 func (s *space) until() int64 {
-	return s.layout.Space().Scale.Tick(time.Now().Add(horizon).UnixMicro())
+	return s.layout.Space().Scale.Tick(time.Now().Add(s.horizon).UnixMicro())
 }
 
 // request asks for any worker ID.

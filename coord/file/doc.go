@@ -32,15 +32,15 @@
 // # Where it works
 //
 // On Linux, macOS and FreeBSD, on a disk of the machine. Containers of one machine share a file if
-// they share its folder, as a volume or a mount. These are refused, with an error that says what to
-// do:
+// they share its folder, as a volume or a mount, whatever PID namespaces and machine IDs they have.
+// These are refused, with an error that says what to do:
 //
 //   - a network file system (NFS, SMB, and others that are known by their kind), because a lock
 //     there may keep nobody out;
-//   - a file that another machine has written: a volume that moved, or a copy. "unalike quarantine"
-//     takes it over, once no program uses it there. A machine without a machine ID
-//     (/etc/machine-id), as many containers are, cannot tell its own next start from another
-//     machine, and needs that command after each;
+//   - a file that another machine has written: a volume that moved or that two nodes share, or a
+//     copy. "unalike quarantine" takes it over, once no program uses it there. A machine without a
+//     machine ID (/etc/machine-id on Linux), as many containers are, cannot tell its own next start
+//     from another machine, and needs that command after each;
 //   - a file that is damaged, of another namespace, of another layout, or of an earlier version;
 //   - Windows, and other systems that do not tell one start of the machine from another. Use
 //     static:// there.

@@ -17,11 +17,18 @@ const (
 	childURL  = "UNALIKE_TEST_FILE_URL"  // set: the process prints IDs
 	childLock = "UNALIKE_TEST_FILE_LOCK" // set: the process locks this file and stops inside
 	childWeak = "UNALIKE_TEST_NOBODY"    // set: it gives up the rights of root before
+	// childContainer set: it does so in a PID namespace of its own.
+	childContainer = "UNALIKE_TEST_CONTAINER"
 )
+
+// inContainer runs this program in a PID namespace of its own; nil: there are none.
+var inContainer func() error
 
 func TestMain(m *testing.M) {
 	drivertest.HolderMain()
 	switch url, lock := os.Getenv(childURL), os.Getenv(childLock); {
+	case os.Getenv(childContainer) != "":
+		fmt.Println("error:", inContainer())
 	case lock != "":
 		stopInside(lock)
 	case url != "":

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"strconv"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -46,31 +44,24 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 	if req.Workers, err = c.workers(req); err != nil {
 		return coord.Grant{}, err
 	}
-	if err := errors.Join(c.checkAhead(req), c.refuseOldFiles(req.Workers)); err != nil {
+	if err := c.checkAhead(req); err != nil {
 		return coord.Grant{}, err
 	}
-	c.use(req.Workers)
+	c.leases.use(req.Workers)
 	g, err := c.Coordinator.Acquire(ctx, req)
 	if errors.Is(err, coord.ErrNoWorkerID) {
-		return g, c.leases.explain(err, c.store.Path(), req.Workers)
+		return g, c.leases.explain(err, req.Workers)
 	}
-	if err == nil && c.opts.State == "" {
-		g = c.leases.after(g, min(req.Now+req.Scale.TicksUp(MaxAhead.Microseconds()), req.LastTick))
+	if c.opts.State == "" { // a process before this one can have stamped as far ahead
+		ahead := min(req.Now+req.Scale.TicksUp(MaxAhead.Microseconds()), req.LastTick)
+		g.NotBefore = min(max(g.NotBefore, ahead), g.NotAfter)
 	}
 	return g, err
 }
 
-// use notes which worker IDs are this coordinator's.
-func (c *Coordinator) use(share coord.Range) {
-	c.store.SetFirst(share.First)
-	c.leases.mu.Lock()
-	defer c.leases.mu.Unlock()
-	c.leases.share = share
-}
-
 // workers returns the worker IDs, checked against the layout and the share of a request.
 func (c *Coordinator) workers(req coord.Request) (coord.Range, error) {
-	first, err := c.source.resolve(c.opts.Count, req.Capacity)
+	first, err := c.source.resolve(req.Capacity)
 	if err != nil {
 		return coord.Range{}, err
 	}
@@ -97,18 +88,6 @@ func (c *Coordinator) checkAhead(req coord.Request) error {
 		coord.ErrInvalid, req.Ahead, tick, most, MaxAhead)
 }
 
-// refuseOldFiles refuses the files of earlier versions, which kept one for each worker ID: their
-// windows would be ignored.
-func (c *Coordinator) refuseOldFiles(share coord.Range) error {
-	for id := share.First + 1; c.opts.State != "" && id < share.First+share.Count; id++ {
-		path := c.opts.State + "." + strconv.Itoa(id)
-		if _, err := os.Lstat(path); err == nil {
-			return fmt.Errorf("%w state file %q: %s; then move it away (mv %[2]s %[2]s.old)", coord.ErrInvalid, path, filestore.Earlier)
-		}
-	}
-	return nil
-}
-
 // Inspect implements [coord.Admin]. Without a state file the namespace has no nonce: each process has
 // its own memory of it.
 func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
@@ -123,6 +102,6 @@ func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 // stay as they are.
 func (c *Coordinator) Close() error {
 	err := c.Coordinator.Close()
-	c.leases.close()
+	c.store.Close()
 	return err
 }

@@ -25,9 +25,9 @@
 // It keeps a namespace, as a server does, for the worker IDs of this configuration: one, or
 // [Options].Count from the first on. "unalike workers, retire, quarantine" work on it, and "unalike
 // init --after" closes it when a server takes over. A file that is damaged, of an earlier version,
-// of another namespace, first worker ID or layout is refused and never overwritten. Beside it lie
-// lock files, PATH.lock and PATH.N.lock for worker ID N. They stay when the process ends, and must
-// not be deleted while one runs. The folder must exist.
+// of another namespace, first worker ID or layout, or one of file://, is refused and never
+// overwritten. Beside it lie lock files, PATH.lock and PATH.N.lock for worker ID N. They stay when
+// the process ends, and must not be deleted while one runs. The folder must exist.
 //
 // If the state file is missing, it may have been lost: a start then waits four seconds, or a second
 // longer than the option horizon if that is set, which is as far as a predecessor's window can have
@@ -37,7 +37,8 @@
 //
 // The file goes on after a reboot and on another machine, so that a volume may move with a
 // StatefulSet's pod. It works where Go has file locks: Linux, macOS, BSD and Windows. A network file
-// system is refused, because a lock there may keep nobody out.
+// system is refused, because a lock there may keep nobody out; Windows, OpenBSD and NetBSD do not
+// tell one, so that nothing is refused there.
 //
 // # Several worker IDs
 //

@@ -25,27 +25,26 @@ func FuzzWorker(f *testing.F) {
 			lookupEnv: func(string) (string, bool) { return outside, true },
 			addresses: func() ([]netip.Addr, error) { a, err := netip.ParseAddr(outside); return []netip.Addr{a}, err },
 		}
-		src, err := parseWorker(option, m)
-		if err != nil {
-			if !strings.HasPrefix(err.Error(), "option worker is ") {
-				t.Errorf("%q and %q: %v", option, outside, err)
-			}
-			return
-		}
-		if src.ip {
-			if n, err := src.resolve(1, 1024); err == nil && (n < 0 || n >= 1024) {
-				t.Errorf("the address %q gives worker ID %d", outside, n)
-			}
-			return
-		}
-		digits := strconv.FormatInt(src.first, 10)
-		if src.first < 0 || src.first > math.MaxInt32 || option != digits && !strings.Contains(outside, digits) {
-			t.Errorf("%q and %q give worker ID %d", option, outside, src.first)
-		}
 		for _, count := range []int{1, 3, math.MaxInt32} {
-			first, _ := src.resolve(count, math.MaxInt32)
-			if src.check(count) == nil && (first < 0 || first+int64(count)-1 > math.MaxInt32) {
-				t.Errorf("%q and %q give the worker IDs from %d on, %d of them", option, outside, first, count)
+			src, err := parseWorker(option, count, m)
+			if err != nil {
+				if !strings.HasPrefix(err.Error(), "option worker is ") {
+					t.Errorf("%q and %q: %v", option, outside, err)
+				}
+				return
+			}
+			if src.ip {
+				if n, err := src.resolve(1024); err == nil && (n < 0 || n >= 1024) {
+					t.Errorf("the address %q gives worker ID %d", outside, n)
+				}
+				return
+			}
+			digits := strconv.FormatInt(src.first, 10)
+			if count == 1 && (src.first < 0 || src.first > math.MaxInt32 || option != digits && !strings.Contains(outside, digits)) {
+				t.Errorf("%q and %q give worker ID %d", option, outside, src.first)
+			}
+			if src.check(count) == nil && (src.first < 0 || src.first+int64(count)-1 > math.MaxInt32) {
+				t.Errorf("%q and %q give the worker IDs from %d on, %d of them", option, outside, src.first, count)
 			}
 		}
 	})

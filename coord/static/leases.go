@@ -1,45 +1,36 @@
 package static
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/filelock"
 	"github.com/unalike-id/unalike/internal/filestore"
+	"github.com/unalike-id/unalike/internal/statefile"
 )
 
-// claims are the worker IDs that this process holds or has held, of all its coordinators: two that
-// know nothing of each other, and have different state files or none, must not hold the same.
-var claims = struct {
+// held are the worker IDs that this process holds, of all its coordinators: two that know nothing
+// of each other, and have different state files or none, must not hold the same.
+var held = struct {
 	sync.Mutex
-	of map[claim]*history
-}{of: map[claim]*history{}}
+	by map[worker]lease
+}{by: map[worker]lease{}}
 
-type claim struct {
+type worker struct {
 	namespace string
-	worker    int
+	id        int
 }
 
-// history is what this process knows of a worker ID.
-type history struct {
-	held bool
-	from int64 // without a state file, the tick up to which a process before this one may have stamped
-}
-
-// known returns what this process knows of a worker ID. The caller holds the mutex of claims.
-func (l *leases) known(worker int) *history {
-	h := claims.of[claim{l.namespace, worker}]
-	if h == nil {
-		h = new(history)
-		claims.of[claim{l.namespace, worker}] = h
-	}
-	return h
+// lease is a worker ID that is held.
+type lease struct {
+	owner   *leases
+	session context.Context
+	lock    *filelock.File // nil: there is no state file
 }
 
 // leases are those of worker IDs whose holders have a lock for their life: a lease ends with its
@@ -47,39 +38,35 @@ func (l *leases) known(worker int) *history {
 type leases struct {
 	namespace string
 
-	mu    sync.Mutex
-	share coord.Range   // that this coordinator was asked for last
-	held  map[int]lease // by worker ID
-	freed chan struct{} // closed when all are free that were given back
+	// Guarded by held: the share that this coordinator was asked for last, and the state file as
+	// it was found last.
+	share coord.Range
+	path  string
 }
 
-func newLeases(namespace string) *leases {
-	l := &leases{namespace: namespace, held: map[int]lease{}, freed: make(chan struct{})}
-	close(l.freed)
-	return l
-}
-
-// lease is a worker ID that this coordinator holds.
-type lease struct {
-	token string
-	lock  *filelock.File // nil: there is no state file
+// use notes which worker IDs are this coordinator's.
+func (l *leases) use(share coord.Range) {
+	held.Lock()
+	defer held.Unlock()
+	l.share = share
 }
 
 // lockPath is the path of the file whose lock says that a worker ID is held.
-func lockPath(state string, worker int) string { return state + "." + strconv.Itoa(worker) + ".lock" }
+func lockPath(state string, id int) string { return state + "." + strconv.Itoa(id) + ".lock" }
 
 // holder names who holds a worker ID; empty: nobody.
-func (l *leases) holder(path string, worker int) (string, error) {
-	claims.Lock()
-	held := l.known(worker).held
-	claims.Unlock()
+func (l *leases) holder(id int) (string, error) {
+	held.Lock()
+	_, here := held.by[worker{l.namespace, id}]
+	path := l.path
+	held.Unlock()
 	switch {
-	case held:
-		return fmt.Sprintf("worker ID %d of namespace %q is held in this process already (process %d); use one generator for both, or give one another worker ID", worker, l.namespace, os.Getpid()), nil
+	case here:
+		return fmt.Sprintf("worker ID %d of namespace %q is held in this process already (process %d); use one generator for both, or give one another worker ID", id, l.namespace, os.Getpid()), nil
 	case path == "":
 		return "", nil
 	}
-	who, _, err := filelock.Look(lockPath(path, worker))
+	who, _, err := filelock.Look(lockPath(path, id))
 	if who == nil || err != nil {
 		return "", err
 	}
@@ -89,154 +76,99 @@ func (l *leases) holder(path string, worker int) (string, error) {
 // Refresh implements [filestore.Leases]: a mark stands if somebody has the lock, and whoever has it
 // holds the worker ID.
 func (l *leases) Refresh(path string, d *filestore.State, _ bool) error {
-	share := l.settled()
-	for id := range d.Marks {
-		if id < share.First || id >= share.First+share.Count {
-			if err := l.refresh(path, d, id); err != nil {
-				return err
-			}
-		}
+	held.Lock()
+	share := l.share
+	l.path = path
+	held.Unlock()
+	switch {
+	case d.Home != statefile.Home{}:
+		return errors.New("it is one of file://, which leases worker IDs for a time; name another file")
+	case d.First < 0 && share.Count > 0:
+		d.First = share.First
+	case share.Count > 0 && d.First != share.First:
+		return fmt.Errorf("it belongs to namespace %q, worker ID %d; it is wanted for namespace %[1]q, worker ID %[3]d; give each a state file of its own", l.namespace, d.First, share.First)
 	}
 	for id := share.First; id < share.First+share.Count; id++ {
-		if err := l.refresh(path, d, id); err != nil {
-			return err
+		if _, marked := d.Marks[id]; !marked {
+			d.Marks[id] = filestore.Mark{Token: "-"} // it is not known who may have the lock
 		}
 	}
-	return nil
-}
-
-func (l *leases) refresh(path string, d *filestore.State, id int) error {
-	mark, owned := d.Marks[id]
-	if owned && mark.Token == "" {
-		return nil // it is retired
-	}
-	who, err := l.holder(path, id)
-	switch {
-	case err != nil:
-		return err
-	case who == "":
-		delete(d.Marks, id)
-	case !owned:
-		d.Marks[id] = filestore.Mark{Token: "-"} // it is not known
+	for id, mark := range d.Marks {
+		if mark.Token == "" {
+			continue // it is retired
+		}
+		who, err := l.holder(id)
+		if err != nil {
+			return err
+		}
+		if who == "" {
+			delete(d.Marks, id)
+		}
 	}
 	return nil
 }
 
 // Take implements [filestore.Leases].
-func (l *leases) Take(path string, worker int, token string) (undo func(), err error) {
-	if l.Holds(worker, token) {
-		return func() {}, nil
-	}
-	l.drop(func(id int, _ lease) bool { return id == worker })
-	l.settled()
-	if !l.claim(worker, true) {
-		return nil, errors.New("the worker ID is held in this process already")
-	}
-	var lock *filelock.File
-	if path != "" {
-		if lock, err = filelock.Lock(lockPath(path, worker)); err != nil {
-			l.claim(worker, false)
-			return nil, err
+func (l *leases) Take(session context.Context, id int) (err error) {
+	l.Free(id)
+	mine := lease{owner: l, session: session}
+	if l.path != "" { // which nobody changes meanwhile: the store does one thing at a time
+		if mine.lock, err = filelock.Lock(lockPath(l.path, id)); err != nil {
+			return err
 		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.held[worker] = lease{token, lock}
-	return func() { l.Free(worker, token) }, nil
+	held.Lock()
+	defer held.Unlock()
+	_, taken := held.by[worker{l.namespace, id}]
+	if taken || session.Err() != nil {
+		mine.free()
+		return fmt.Errorf("worker ID %d was taken in this process meanwhile, or nobody waits for it any more", id)
+	}
+	held.by[worker{l.namespace, id}] = mine
+	return nil
 }
 
-// claim notes that a worker ID is held in this process, or is not any more. It reports whether that
-// is a change.
-func (l *leases) claim(worker int, held bool) bool {
-	claims.Lock()
-	defer claims.Unlock()
-	h := l.known(worker)
-	was := h.held
-	h.held = held
-	return was != held
+func (h lease) free() {
+	if h.lock != nil {
+		h.lock.Unlock()
+	}
 }
 
 // Free implements [filestore.Leases].
-func (l *leases) Free(worker int, token string) {
-	l.drop(func(id int, h lease) bool { return id == worker && h.token == token })
-	l.settled()
-}
+func (l *leases) Free(id int) { l.drop(func(w worker, _ lease) bool { return w.id == id }) }
 
 // End implements [filestore.Leases].
-func (l *leases) End(token string) { l.drop(func(_ int, h lease) bool { return h.token == token }) }
+func (l *leases) End() { l.drop(func(_ worker, h lease) bool { return h.session.Err() != nil }) }
 
-// close gives all leases back, and waits until they are.
-func (l *leases) close() {
-	l.drop(func(int, lease) bool { return true })
-	l.settled()
-}
-
-// settled waits until all leases are free that were given back, and returns the share.
-func (l *leases) settled() coord.Range {
-	l.mu.Lock()
-	share, freed := l.share, l.freed
-	l.mu.Unlock()
-	<-freed
-	return share
-}
-
-// drop gives leases back, behind the caller: a disk may hang.
-func (l *leases) drop(which func(worker int, h lease) bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for worker, h := range l.held {
-		if !which(worker, h) {
-			continue
+// drop gives leases of this coordinator back.
+func (l *leases) drop(which func(worker, lease) bool) {
+	held.Lock()
+	defer held.Unlock()
+	for w, h := range held.by {
+		if h.owner == l && which(w, h) {
+			delete(held.by, w)
+			h.free()
 		}
-		delete(l.held, worker)
-		if h.lock == nil {
-			l.claim(worker, false)
-			continue
-		}
-		before, freed := l.freed, make(chan struct{})
-		l.freed = freed
-		go func() {
-			defer close(freed)
-			<-before
-			h.lock.Unlock()
-			l.claim(worker, false)
-		}()
 	}
 }
 
 // Holds implements [filestore.Leases].
-func (l *leases) Holds(worker int, token string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	h, ok := l.held[worker]
-	return ok && h.token == token && (h.lock == nil || h.lock.Current())
+func (l *leases) Holds(id int) bool {
+	held.Lock()
+	h := held.by[worker{l.namespace, id}]
+	held.Unlock()
+	return h.owner == l && (h.lock == nil || h.lock.Current())
 }
 
-// Ends implements [filestore.Leases].
-func (*leases) Ends(time.Duration) int64 { return math.MaxInt64 }
-
-// Left implements [filestore.Leases].
-func (*leases) Left(int64) time.Duration { return -1 }
+// Now implements [filestore.Leases].
+func (*leases) Now() int64 { return 0 }
 
 // explain adds to an error who holds the worker IDs of a share.
-func (l *leases) explain(err error, path string, share coord.Range) error {
+func (l *leases) explain(err error, share coord.Range) error {
 	for id := share.First; id < share.First+share.Count; id++ {
-		if who, _ := l.holder(path, id); who != "" {
+		if who, _ := l.holder(id); who != "" {
 			err = fmt.Errorf("%w; %s", err, who)
 		}
 	}
 	return err
-}
-
-// after returns a grant of a worker ID without a state file, which begins where a process before
-// this one can have stamped no more: that was until a tick, if the grant is the first one of all.
-func (l *leases) after(g coord.Grant, until int64) coord.Grant {
-	claims.Lock()
-	defer claims.Unlock()
-	h := l.known(g.WorkerID)
-	if h.from == 0 {
-		h.from = until
-	}
-	g.NotBefore = min(max(g.NotBefore, h.from), g.NotAfter)
-	return g
 }

@@ -60,7 +60,7 @@ type Options struct {
 // New returns a coordinator for the configured worker ID. Errors wrap [coord.ErrInvalid]. New
 // touches no file; that is left to Acquire.
 func New(worker int, opts Options) (*Coordinator, error) {
-	return newCoordinator(fixed(int64(worker)), opts)
+	return newCoordinator(source{first: int64(worker)}, opts)
 }
 
 // newCoordinator is New for any source of the worker ID.
@@ -93,7 +93,7 @@ func newCoordinator(src source, opts Options) (*Coordinator, error) {
 		}
 		place = driver.JoinPlace("static", place, opts.Namespace)
 	}
-	l := newLeases(opts.Namespace)
+	l := &leases{namespace: opts.Namespace}
 	store := filestore.New(filestore.Options{Path: opts.State, Namespace: opts.Namespace, Clock: common.Clock, Leases: l, Begin: 1})
 	p, err := protocol.New(store, protocol.Settings{
 		Driver: "static", Title: "the state file", Namespace: opts.Namespace, Place: place,
@@ -106,8 +106,8 @@ func newCoordinator(src source, opts Options) (*Coordinator, error) {
 		return nil, err
 	}
 	c := &Coordinator{Coordinator: p, opts: opts, source: src, store: store, leases: l}
-	if first, err := src.resolve(opts.Count, math.MaxInt32); err == nil && !src.ip {
-		store.SetFirst(int(first))
+	if !src.ip {
+		l.use(coord.Range{First: int(src.first), Count: opts.Count})
 	}
 	return c, nil
 }

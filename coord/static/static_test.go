@@ -2,6 +2,7 @@ package static
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -18,7 +19,9 @@ import (
 	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
+	_ "github.com/unalike-id/unalike/coord/file"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 const layoutA = "41/10/12/1ms/2024-01-01T00:00:00Z"
@@ -28,6 +31,9 @@ var (
 	began = time.Date(2024, 6, 1, 0, 0, 0, 0, time.UTC)
 	scale = clock.Scale{Epoch: began.UnixMicro(), Unit: 1000}
 )
+
+// space is the layout of tests.
+var space = coord.Space{Fingerprint: layoutA, Scale: scale, LastTick: 1<<41 - 1, Capacity: 1024}
 
 // at returns a clock that stands at a tick.
 func at(tick int64) clock.Clock { return clocktest.NewManual(time.UnixMicro(scale.Micro(tick))) }
@@ -143,7 +149,6 @@ func TestLostFileIsWaitedOut(t *testing.T) {
 		tt.o.State, tt.o.Logger = stateFile(t), slog.New(slog.NewTextHandler(&log, nil))
 		c := open(t, tt.o)
 		if tt.init {
-			space := coord.Space{Fingerprint: layoutA, Scale: scale, LastTick: 1<<41 - 1, Capacity: 1024}
 			if err := c.Init(t.Context(), space); err != nil {
 				t.Fatal(err)
 			}
@@ -206,7 +211,7 @@ func TestSameProcess(t *testing.T) {
 	acquire(t, open(t, Options{}), request("c", 1000)) // another namespace is another domain
 }
 
-// TestForeignFile: a file of another namespace, worker ID, layout or version is refused, and not
+// TestForeignFile: a file of another namespace, worker ID, layout or scheme is refused, and not
 // touched.
 func TestForeignFile(t *testing.T) {
 	path, ns := stateFile(t), rand.Text()
@@ -216,14 +221,14 @@ func TestForeignFile(t *testing.T) {
 	before, _ := os.ReadFile(path)
 	const advice = "give each a state file of its own"
 	_, err := open(t, Options{State: path}).Acquire(t.Context(), request("b", 1000))
-	refused(t, err, coord.ErrInvalid, path, fmt.Sprintf("it belongs to namespace %q, worker ID 7; it is wanted for namespace", ns), advice)
+	refused(t, err, coord.ErrInvalid, path, fmt.Sprintf("it belongs to namespace %q; it is wanted for namespace", ns), advice)
 	other, err := New(8, Options{Namespace: ns, State: path})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close()
 	_, err = other.Acquire(t.Context(), request("b", 1000))
-	refused(t, err, coord.ErrInvalid, path, fmt.Sprintf("worker ID 7; it is wanted for namespace %q, worker ID 8", ns), advice)
+	refused(t, err, coord.ErrInvalid, path, fmt.Sprintf("it belongs to namespace %q, worker ID 7; it is wanted for namespace %[1]q, worker ID 8", ns), advice)
 	req := request("b", 1000)
 	req.Fingerprint = "40/10/13/1ms/2024-01-01T00:00:00Z"
 	_, err = open(t, Options{Namespace: ns, State: path}).Acquire(t.Context(), req)
@@ -231,21 +236,25 @@ func TestForeignFile(t *testing.T) {
 	if after, _ := os.ReadFile(path); !bytes.Equal(after, before) {
 		t.Errorf("the file was changed: %s", after)
 	}
+	leased, err := coord.Open(t.Context(), "file://"+path+"-leased?namespace="+ns, coord.OpenOptions{})
+	if err != nil {
+		return // this system has no file://
+	}
+	defer leased.Close()
+	_, _ = leased.Acquire(t.Context(), request("b", 1000)) // its clock is another one
+	_, err = open(t, Options{Namespace: ns, State: path + "-leased"}).Acquire(t.Context(), request("b", 1000))
+	refused(t, err, coord.ErrInvalid, "it is one of file://, which leases worker IDs for a time; name another file")
 }
 
-// TestEarlierVersion: the files of earlier versions are refused by whatever name, because their
-// windows would be ignored.
+// TestEarlierVersion: the file of an earlier version is refused, because its windows would be ignored.
 func TestEarlierVersion(t *testing.T) {
 	const old = `{"version":1,"namespace":"n","worker":7,"layout":"41/10/12/1ms/2024-01-01T00:00:00Z","generation":3,"notAfter":5000,"token":"","holder":"h"}` + "\n"
-	for _, name := range []string{"state", "state.8"} {
-		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		c := open(t, Options{State: strings.TrimSuffix(path, ".8"), Count: 2, AcceptFresh: true})
-		_, err := c.Acquire(t.Context(), request("a", 1000))
-		refused(t, err, coord.ErrInvalid, path, "it is of an earlier version of this program", "mv "+path)
+	path := stateFile(t)
+	if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
+		t.Fatal(err)
 	}
+	_, err := open(t, Options{State: path, AcceptFresh: true}).Acquire(t.Context(), request("a", 1000))
+	refused(t, err, coord.ErrInvalid, path, "it is of an earlier version of this program", "mv "+path)
 }
 
 // TestCount: a coordinator with several worker IDs grants the first whose window opens in time.
@@ -361,13 +370,59 @@ func TestLockDeleted(t *testing.T) {
 	}
 }
 
+// TestLeaseOfASession: a worker ID is held for as long as its session lives, and not for one that has
+// ended meanwhile.
+func TestLeaseOfASession(t *testing.T) {
+	ns, path := rand.Text(), stateFile(t)
+	one, other := &leases{namespace: ns, path: path}, &leases{namespace: ns, path: path}
+	session, end := context.WithCancel(t.Context())
+	if err := one.Take(session, 7); err != nil || !one.Holds(7) || other.Holds(7) {
+		t.Fatal(err)
+	}
+	if err := other.Take(t.Context(), 7); err == nil {
+		t.Fatal("two hold one worker ID")
+	}
+	end()
+	one.End()
+	if err := other.Take(session, 7); err == nil {
+		t.Error("a session that has ended holds a worker ID")
+	}
+	if who, err := other.holder(7); who != "" || err != nil {
+		t.Errorf("%s, %v", who, err)
+	}
+}
+
+// TestGivenBack: what a session has given back is free, while it lives.
+func TestGivenBack(t *testing.T) {
+	c := open(t, Options{State: stateFile(t), AcceptFresh: true})
+	s, _ := c.store.Open("a", time.Minute, 0)
+	ask := protocol.Ask{Token: "a", New: func(int64) protocol.Meta { return protocol.NewMeta(space) }}
+	slot := protocol.Slot{Version: protocol.Version, Worker: 7, Token: "a", Generation: 1, NotAfter: 5, LastTick: 9, Fingerprint: layoutA, TTL: 1}
+	v := &protocol.View{}
+	for _, owner := range []protocol.Owner{protocol.OwnerTaken, protocol.OwnerFreed} {
+		sv, err := s.Survey(t.Context(), ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.Meta = sv.Meta
+		out, err := s.Commit(t.Context(), protocol.Change{Before: v, Slot: &slot, Owner: owner, Token: "a"})
+		if err != nil || !out.Done {
+			t.Fatal(out, err)
+		}
+		v = out.Now
+	}
+	if sv, err := s.Survey(t.Context(), ask); err != nil || len(sv.Owned) > 0 {
+		t.Errorf("%+v, %v", sv, err)
+	}
+}
+
 // forget makes the process forget a namespace, as another process would not know it.
 func forget(namespace string) {
-	claims.Lock()
-	defer claims.Unlock()
-	for c := range claims.of {
-		if c.namespace == namespace {
-			delete(claims.of, c)
+	held.Lock()
+	defer held.Unlock()
+	for w := range held.by {
+		if w.namespace == namespace {
+			delete(held.by, w)
 		}
 	}
 }
@@ -393,10 +448,17 @@ func TestFailedWrites(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	broken(true)
-	_, err := c.Acquire(t.Context(), request("a", 1000))
-	fails("Acquire", err)
-	broken(false)
+	for _, made := range []bool{false, true} { // the namespace
+		if made {
+			if err := c.Init(t.Context(), space); err != nil {
+				t.Fatal(err)
+			}
+		}
+		broken(true)
+		_, err := c.Acquire(t.Context(), request("a", 1000))
+		fails("Acquire", err)
+		broken(false)
+	}
 	acquire(t, open(t, o), request("b", 1000)) // by another coordinator
 	_ = c.Close()
 
@@ -404,7 +466,7 @@ func TestFailedWrites(t *testing.T) {
 	o.State += "2"
 	g := acquire(t, c, request("c", 1000))
 	broken(true)
-	_, err = c.Renew(t.Context(), g, 5000)
+	_, err := c.Renew(t.Context(), g, 5000)
 	fails("Renew", err)
 	_, err = c.Resume(t.Context(), g, "d", 5000)
 	fails("Resume", err)

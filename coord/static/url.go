@@ -29,43 +29,40 @@ func (o opener) open(_ context.Context, u *driver.URL) (coord.Coordinator, error
 
 // parse reads the options; what it returns without coord.ErrInvalid lacks the
 // words "static URL".
-func (o opener) parse(u *driver.URL) (source, Options, error) {
-	var opts Options
+func (o opener) parse(u *driver.URL) (src source, opts Options, err error) {
 	switch {
 	case u.User != nil:
-		return source{}, opts, errors.New("there is a user or password; write static://?worker=7 without one")
+		return src, opts, errors.New("there is a user or password; write static://?worker=7 without one")
 	case len(u.Hosts) > 0:
-		return source{}, opts, fmt.Errorf("there is a host, %q; a static coordinator has none, write static://?worker=7", u.Hosts[0])
+		return src, opts, fmt.Errorf("there is a host, %q; a static coordinator has none, write static://?worker=7", u.Hosts[0])
 	case u.Path != "":
-		return source{}, opts, fmt.Errorf("there is a path, %q; write static://?worker=7, and the state file as the option state", u.Path)
+		return src, opts, fmt.Errorf("there is a path, %q; write static://?worker=7, and the state file as the option state", u.Path)
 	}
 	if err := u.CheckOptions("worker", "state", "namespace", "count", "fresh"); err != nil {
-		return source{}, opts, err
+		return src, opts, err
 	}
-	src, err := parseWorker(u.Option("worker"), o.machine)
-	if err != nil {
-		return source{}, opts, err
-	}
-	if opts.State = u.Option("state"); opts.State == "" && u.Has("state") {
-		return source{}, opts, errors.New("option state is empty; name a file, or leave the option out")
-	}
-	if opts.Namespace = u.Option("namespace"); u.Has("namespace") {
-		if err := driver.CheckNamespace(opts.Namespace); err != nil {
-			return source{}, opts, err
-		}
-	}
-	if u.Has("count") {
-		n, err := parseNumber(u.Option("count"))
+	opts.Count = 1
+	if v := u.Option("count"); u.Has("count") {
+		n, err := parseNumber(v)
 		if err != nil || n == 0 {
-			return source{}, opts, fmt.Errorf("option count is %q; it is the number of worker IDs, at least 1", u.Option("count"))
+			return src, opts, fmt.Errorf("option count is %q; it is the number of worker IDs, at least 1", v)
 		}
 		opts.Count = int(n)
 	}
-	switch v := u.Option("fresh"); {
-	case v == "true":
-		opts.AcceptFresh = true
-	case v != "false" && u.Has("fresh"):
-		return source{}, opts, fmt.Errorf("option fresh is %q; it is true or false", v)
+	if src, err = parseWorker(u.Option("worker"), opts.Count, o.machine); err != nil {
+		return src, opts, err
+	}
+	if opts.State = u.Option("state"); opts.State == "" && u.Has("state") {
+		return src, opts, errors.New("option state is empty; name a file, or leave the option out")
+	}
+	if opts.Namespace = u.Option("namespace"); u.Has("namespace") {
+		if err := driver.CheckNamespace(opts.Namespace); err != nil {
+			return src, opts, err
+		}
+	}
+	v := u.Option("fresh")
+	if opts.AcceptFresh = v == "true"; u.Has("fresh") && v != "true" && v != "false" {
+		return src, opts, fmt.Errorf("option fresh is %q; it is true or false", v)
 	}
 	opts.Lease, err = u.Lease()
 	return src, opts, err

@@ -162,7 +162,7 @@ func TestBadHostsAndNamespaces(t *testing.T) {
 		{"static://?worker=hostname", testMachine("web-"), `coord: invalid static URL: option worker is hostname and the host's name is "web-"; ` + ending + `: there are no digits`},
 		{"static://?worker=hostname", testMachine("web-03"), `coord: invalid static URL: option worker is hostname and the host's name is "web-03"; ` + ending + `: a leading zero is not allowed`},
 		{"static://?worker=hostname", testMachine("web-a1"), `coord: invalid static URL: option worker is hostname and the host's name is "web-a1"; ` + ending + `: 'a' is not a decimal digit`},
-		{"static://?worker=hostname&count=2000000000", testMachine("web-2"), `coord: invalid: worker is 2 and count is 2000000000; the largest possible worker ID is 2147483647`},
+		{"static://?worker=hostname&count=2000000000", testMachine("web-2"), `coord: invalid: worker is 4000000000 and count is 2000000000; the largest possible worker ID is 2147483647`},
 		{"static://?worker=ip&count=2", machine{}, `coord: invalid: count is 2; an address gives one worker ID only, so it must be 1 with worker=ip`},
 		{"static://?worker=7&namespace=", machine{}, `coord: invalid: namespace is empty; 1 to 128 bytes are allowed`},
 		{"static://?worker=7&namespace=..", machine{}, `coord: invalid: namespace ".." is reserved; choose another name`},

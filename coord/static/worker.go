@@ -18,12 +18,9 @@ import (
 // the low bits of an address have to wait for the layout.
 type source struct {
 	first   int64
-	ordinal bool // first is the number of a replica, each of which has count worker IDs
 	ip      bool
 	machine machine
 }
-
-func fixed(worker int64) source { return source{first: worker} }
 
 // machine is where worker IDs are read from. It is a value so that tests can
 // have their own.
@@ -38,60 +35,64 @@ func thisMachine() machine {
 	return machine{hostname: os.Hostname, lookupEnv: os.LookupEnv, addresses: interfaceAddresses}
 }
 
-const workerForms = "a decimal number, env:NAME, hostname, or ip"
+const (
+	workerForms = "a decimal number, env:NAME, hostname, or ip"
+	ordinalForm = "it must end in a minus sign and a number, as StatefulSets name their pods"
+)
 
-// parseWorker reads the worker option of a URL.
-func parseWorker(s string, m machine) (source, error) {
+// parseWorker reads the worker option of a URL for a replica that has count worker IDs.
+func parseWorker(s string, count int, m machine) (src source, err error) {
+	name, env := strings.CutPrefix(s, "env:")
 	switch {
 	case s == "":
-		return source{}, fmt.Errorf("option worker is missing; it is %s", workerForms)
+		err = fmt.Errorf("option worker is missing; it is %s", workerForms)
 	case s == "ip":
-		return source{ip: true, machine: m}, nil
+		src = source{ip: true, machine: m}
 	case s == "hostname":
-		return hostnameOrdinal(m)
+		src.first, err = m.ordinal()
+		src.first *= int64(count) // at most 2^62
+	case env:
+		src.first, err = m.environment(name)
+	default:
+		if src.first, err = parseNumber(s); err != nil {
+			err = fmt.Errorf("option worker is %q; it is %s: %w", s, workerForms, err)
+		}
 	}
-	if name, ok := strings.CutPrefix(s, "env:"); ok {
-		return environment(name, m)
-	}
-	n, err := parseNumber(s)
-	if err != nil {
-		return source{}, fmt.Errorf("option worker is %q; it is %s: %w", s, workerForms, err)
-	}
-	return fixed(n), nil
+	return src, err
 }
 
-func environment(name string, m machine) (source, error) {
+func (m machine) environment(name string) (int64, error) {
 	if name == "" {
-		return source{}, errors.New(`option worker is "env:"; the name of an environment variable must follow`)
+		return 0, errors.New(`option worker is "env:"; the name of an environment variable must follow`)
 	}
 	v, ok := m.lookupEnv(name)
 	if !ok {
-		return source{}, fmt.Errorf("option worker is \"env:%s\" and the environment variable %s is not set; set it to a decimal number", name, name)
+		return 0, fmt.Errorf("option worker is \"env:%s\" and the environment variable %[1]s is not set; set it to a decimal number", name)
 	}
 	n, err := parseNumber(v)
 	if err != nil {
-		return source{}, fmt.Errorf("option worker is \"env:%s\" and the environment variable %s is %q; set it to a decimal number: %w", name, name, v, err)
+		err = fmt.Errorf("option worker is \"env:%s\" and the environment variable %[1]s is %q; set it to a decimal number: %w", name, v, err)
 	}
-	return fixed(n), nil
+	return n, err
 }
 
-// hostnameOrdinal reads the number that a StatefulSet gives its pods, web-3 for
-// example. A domain that follows the name is ignored.
-func hostnameOrdinal(m machine) (source, error) {
+// ordinal reads the number that a StatefulSet gives its pods, web-3 for example. A domain that
+// follows the name is ignored.
+func (m machine) ordinal() (int64, error) {
 	full, err := m.hostname()
 	if err != nil {
-		return source{}, fmt.Errorf("option worker is hostname and the host's name cannot be read: %w", err)
+		return 0, fmt.Errorf("option worker is hostname and the host's name cannot be read: %w", err)
 	}
 	name, _, _ := strings.Cut(full, ".")
 	i := strings.LastIndexByte(name, '-')
 	if i < 0 {
-		return source{}, fmt.Errorf("option worker is hostname and the host's name is %q; it must end in a minus sign and a number, as StatefulSets name their pods", full)
+		return 0, fmt.Errorf("option worker is hostname and the host's name is %q; %s", full, ordinalForm)
 	}
 	n, err := parseNumber(name[i+1:])
 	if err != nil {
-		return source{}, fmt.Errorf("option worker is hostname and the host's name is %q; it must end in a minus sign and a number, as StatefulSets name their pods: %w", full, err)
+		err = fmt.Errorf("option worker is hostname and the host's name is %q; %s: %w", full, ordinalForm, err)
 	}
-	return source{first: n, ordinal: true}, nil
+	return n, err
 }
 
 // parseNumber reads digits and nothing else: no sign, no space, no zero in front.
@@ -118,29 +119,21 @@ func parseNumber(s string) (int64, error) {
 // check tells whether the source suits count worker IDs, as far as it is known
 // without a layout.
 func (s source) check(count int) error {
-	if s.ip {
-		if count != 1 {
-			return fmt.Errorf("%w: count is %d; an address gives one worker ID only, so it must be 1 with worker=ip", coord.ErrInvalid, count)
-		}
-		return nil
-	}
-	if s.first < 0 {
+	switch {
+	case s.ip && count != 1:
+		return fmt.Errorf("%w: count is %d; an address gives one worker ID only, so it must be 1 with worker=ip", coord.ErrInvalid, count)
+	case s.first < 0:
 		return fmt.Errorf("%w: worker is %d; a worker ID is 0 or more", coord.ErrInvalid, s.first)
+	case s.first > math.MaxInt32-int64(count)+1:
+		return fmt.Errorf("%w: worker is %d and count is %d; the largest possible worker ID is %d", coord.ErrInvalid, s.first, count, math.MaxInt32)
 	}
-	first, err := s.resolve(count, math.MaxInt32)
-	if err == nil && first > math.MaxInt32-int64(count)+1 {
-		err = fmt.Errorf("%w: worker is %d and count is %d; the largest possible worker ID is %d", coord.ErrInvalid, s.first, count, math.MaxInt32)
-	}
-	return err
+	return nil
 }
 
 // resolve returns the first worker ID for a layout of capacity worker IDs.
-func (s source) resolve(count, capacity int) (int64, error) {
-	switch {
-	case s.ip:
+func (s source) resolve(capacity int) (int64, error) {
+	if s.ip {
 		return s.machine.lowBits(capacity)
-	case s.ordinal:
-		return s.first * int64(count), nil // at most 2^62
 	}
 	return s.first, nil
 }

@@ -56,11 +56,11 @@ func windowEnds(s *stage.Stage, began, cut int64, workers ...*worker.Worker) {
 	for _, w := range workers {
 		e := s.AwaitEventSince(w, began, worker.Change, worker.WindowEnded)
 		s.Logf("%v after the last renewals, process %d: %s", time.Duration(e.At-cut).Round(time.Millisecond), w.PID(), e.Text)
-		if took := time.Duration(e.At - began); took < stage.Horizon-stage.RenewalTime-stage.SkewBound-busyTime {
-			s.Errorf("the window of process %d ended %v after the last renewals; its horizon is %v", w.PID(), took, stage.Horizon)
+		if took := time.Duration(e.At - began); took < s.Horizon()-stage.RenewalTime-stage.SkewBound-busyTime {
+			s.Errorf("the window of process %d ended %v after the last renewals; its horizon is %v", w.PID(), took, s.Horizon())
 		}
-		if took := time.Duration(e.At - cut); took > stage.Horizon+stage.SkewBound+busyTime {
-			s.Errorf("the window of process %d ended no earlier than %v after the last renewals; its horizon is %v", w.PID(), took, stage.Horizon)
+		if took := time.Duration(e.At - cut); took > s.Horizon()+stage.SkewBound+busyTime {
+			s.Errorf("the window of process %d ended no earlier than %v after the last renewals; its horizon is %v", w.PID(), took, s.Horizon())
 		}
 	}
 }

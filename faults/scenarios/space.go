@@ -23,8 +23,8 @@ var space = []stage.Scenario{{
 }, {
 	Number: 34, Name: "disk-full", About: "the file system of the state file is full until the window has ended: an error, and IDs at most 2 s after there is space",
 	Backends: []string{"static", "file"},
-	MinIDs:   10_000, Recovery: resumeTime, Budget: time.Minute,
-	Short: &stage.Short{MinIDs: 10_000, Budget: time.Minute},
+	MinIDs:   diskFullIDs, Recovery: resumeTime, Budget: time.Minute,
+	Short: &stage.Short{MinIDs: diskFullIDs, Budget: time.Minute},
 	Run:   runDiskFull,
 }}
 
@@ -44,8 +44,12 @@ func runNoSpace(s *stage.Stage) {
 	s.Uninterrupted(resumeTime)
 }
 
-// diskSize is that of a file system which is soon full.
-const diskSize = 1 << 20
+const (
+	// diskSize is that of a file system which is soon full.
+	diskSize = 1 << 20
+	// diskFullIDs are issued around the time in which it is.
+	diskFullIDs = 10_000
+)
 
 // runDiskFull fills the file system on which a state file lies.
 func runDiskFull(s *stage.Stage) {
@@ -71,6 +75,7 @@ func runDiskFull(s *stage.Stage) {
 		s.Fatal(err)
 	}
 	back(s, drained, w)
+	s.AwaitIssued(w, diskFullIDs)
 	s.Uninterrupted(resumeTime)
 }
 

@@ -58,8 +58,8 @@ func (s *Stage) Rounds(full, short int) int {
 	return full
 }
 
-// horizon is the longest that the back end has, up to [Horizon].
-func (s *Stage) horizon() time.Duration {
+// Horizon is the longest that the back end has, up to [Horizon].
+func (s *Stage) Horizon() time.Duration {
 	if s.Backend.Name() == "file" {
 		return file.MaxHorizon
 	}
@@ -77,7 +77,7 @@ func (s *Stage) Generator(name string, options ...string) worker.Generator {
 		options = append([]string{"skew=" + SkewBound.String()}, options...)
 	}
 	g := worker.Generator{
-		Name: name, URL: s.Backend.URL(options...), TTL: s.TTL(), Horizon: s.horizon(), PerSecond: 2000, Goroutines: 2,
+		Name: name, URL: s.Backend.URL(options...), TTL: s.TTL(), Horizon: s.Horizon(), PerSecond: 2000, Goroutines: 2,
 	}
 	if _, ok := s.Backend.(backend.Objects); ok {
 		g.Patience = objectsTime

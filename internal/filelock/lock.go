@@ -1,6 +1,8 @@
 package filelock
 
 import (
+	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +19,9 @@ var ErrUnsupported = errors.New("file locks are not available")
 // HeldError says that somebody else has the lock.
 type HeldError struct {
 	Path string
-	PID  int // of the process that has it; 0: not known
+	PID  int // of the process that has it, as that one sees it; 0: not known
+
+	here bool // it is this process
 }
 
 // Error says which file is locked, and by whom.
@@ -27,11 +31,13 @@ func (e *HeldError) Error() string {
 
 // Holder names the process that has the lock.
 func (e *HeldError) Holder() string {
-	switch e.PID {
-	case 0:
+	switch {
+	case e.PID == 0:
 		return "another process"
-	case os.Getpid():
+	case e.here:
 		return fmt.Sprintf("this process, %d", e.PID)
+	case e.PID == os.Getpid():
+		return fmt.Sprintf("process %d of another container", e.PID)
 	}
 	return fmt.Sprintf("process %d", e.PID)
 }
@@ -73,7 +79,7 @@ func lockFile(path string, own bool, mode os.FileMode, try func(*os.File) (bool,
 		ok, err := try(f)
 		if err == nil && ok {
 			if l.Current() {
-				l.sign(strconv.Itoa(os.Getpid()) + "\n")
+				l.sign()
 				return l, nil
 			}
 			_ = f.Close()
@@ -90,11 +96,10 @@ func lockFile(path string, own bool, mode os.FileMode, try func(*os.File) (bool,
 		if err != nil {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
-		held := &HeldError{Path: path}
-		if !own {
-			held.PID = holder(f)
+		if own {
+			return nil, &HeldError{Path: path}
 		}
-		return nil, held
+		return nil, holder(path, f)
 	}
 	return nil, fmt.Errorf("lock %s: the file is deleted again and again; leave it in place", path)
 }
@@ -113,35 +118,31 @@ func (l *File) Current() bool {
 	return err1 == nil && err2 == nil && os.SameFile(mine, named)
 }
 
-// Unlock frees the lock. The file stays.
-func (l *File) Unlock() {
-	l.sign("")
-	_ = l.file.Close() // nothing was written that matters; closing frees the lock
-}
+// Unlock frees the lock, and does not wait for a disk. The file stays.
+func (l *File) Unlock() { _ = l.file.Close() }
+
+// signed is what this process writes into what it locks. It is random, because containers
+// that share a file may have the same process number.
+var signed = fmt.Appendln(nil, os.Getpid(), rand.Text())
 
 // sign writes who holds the lock, for the refusals of others. It is of no
-// consequence if it fails.
-func (l *File) sign(s string) {
-	if l.own {
-		return
-	}
-	if l.file.Truncate(0) == nil {
-		_, _ = l.file.WriteAt([]byte(s), 0)
+// consequence if it fails. The signature stays when the lock is free again.
+func (l *File) sign() {
+	if !l.own && l.file.Truncate(0) == nil {
+		_, _ = l.file.WriteAt(signed, 0)
 	}
 }
 
-// holder reads which process holds the lock of f; 0: the file does not say.
-func holder(f *os.File) int {
-	b, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
-	if err != nil {
-		return 0
-	}
-	return signature(b)
+// holder reads which process holds the lock of f.
+func holder(path string, f *os.File) *HeldError {
+	b, _ := io.ReadAll(io.NewSectionReader(f, 0, 64)) // what cannot be read names nobody
+	return &HeldError{path, signature(b), bytes.Equal(b, signed)}
 }
 
-// signature reads what sign has written; 0: it is something else.
+// signature reads the number of the process that has signed; 0: it is something else.
 func signature(b []byte) int {
-	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	number, _, _ := strings.Cut(strings.TrimSpace(string(b)), " ")
+	pid, err := strconv.Atoi(number)
 	if err != nil || pid < 0 {
 		return 0
 	}

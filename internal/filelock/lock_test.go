@@ -90,7 +90,8 @@ func TestLockFails(t *testing.T) {
 func TestHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	for content, want := range map[string]string{
-		"": "another process", "x\n": "another process", "-5\n": "another process", "1234\n": "process 1234",
+		"": "another process", "x\n": "another process", "-5\n": "another process", "1234\n": "process 1234", "1234 X\n": "process 1234",
+		fmt.Sprintln(os.Getpid(), "X"): fmt.Sprintf("process %d of another container", os.Getpid()),
 	} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -99,7 +100,7 @@ func TestHolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := (&HeldError{PID: holder(f)}).Holder(); got != want {
+		if got := holder(path, f).Holder(); got != want {
 			t.Errorf("a lock file with %q is held by %s; want %s", content, got, want)
 		}
 		f.Close()

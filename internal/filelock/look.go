@@ -38,7 +38,7 @@ func Look(path string) (held *HeldError, since time.Time, err error) {
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	return &HeldError{Path: path, PID: holder(f)}, info.ModTime(), nil // it was signed when it was locked
+	return holder(path, f), info.ModTime(), nil // it was signed when it was locked
 }
 
 // onlyLooking tells whether whoever keeps f from being locked has no lock but is in

@@ -116,9 +116,10 @@ func TestBetween(t *testing.T) {
 				},
 				Expire: func(tb testing.TB, g coord.Grant) {
 					tb.Helper()
-					_, err := with(tb.Context(), store(), false, func(d *state) (any, bool, error) {
+					op, _ := store().Open("", time.Second, 0)
+					_, err := with(tb.Context(), op.(*session), change, func(d *State, save func() error) (any, error) {
 						delete(d.Marks, g.WorkerID)
-						return nil, true, nil
+						return nil, save()
 					})
 					if err != nil {
 						tb.Fatal(err)

@@ -1,10 +1,10 @@
 package filestore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/filesys"
@@ -15,15 +15,15 @@ import (
 // and another start of the machine ends all. They are of no use on another machine.
 type timed struct {
 	here statefile.Home
-	now  func() time.Duration
+	now  func() int64 // microseconds since the machine was started
 }
 
 // TimedLeases returns leases that end by the time since this machine was started, for processes of
 // one machine. The error wraps [coord.ErrInvalid] where the system does not tell that time.
 func TimedLeases() (Leases, error) {
-	t := timed{statefile.Here(), func() time.Duration {
+	t := timed{statefile.Here(), func() int64 {
 		d, _ := filesys.BootTime()
-		return d
+		return d.Microseconds()
 	}}
 	if _, err := filesys.BootTime(); err != nil || t.here.Boot == "" {
 		return nil, fmt.Errorf("%w: this system does not tell since when it runs, and one run from another (%w), so that leases cannot be kept in a file; use static:// or a server", coord.ErrInvalid, errors.Join(err, errors.ErrUnsupported))
@@ -31,17 +31,14 @@ func TimedLeases() (Leases, error) {
 	return t, nil
 }
 
-// errElsewhere is the error of a file that another machine has written.
-var errElsewhere = errors.New("another machine has written it, or this one before it was started and has no machine ID that would tell")
-
 // Refresh implements [Leases].
-func (t timed) Refresh(_ string, d *State, visitor bool) error {
+func (t timed) Refresh(path string, d *State, foreign bool) error {
 	other := d.Home.Boot != t.here.Boot && d.Number > 0
-	if other && !visitor && (t.here.Machine == "" || d.Home.Machine != t.here.Machine) {
-		return errElsewhere
+	if other && !foreign && (t.here.Machine == "" || d.Home.Machine != t.here.Machine) {
+		return fmt.Errorf("another machine has written it, or this one before it was started and has no machine ID that would tell; once no program uses it elsewhere, 'unalike quarantine --coordinator file://%s' takes it over", path)
 	}
-	now := t.micro()
-	maps.DeleteFunc(d.Marks, func(_ int, m mark) bool { return m.Token != "" && (other || m.Ends <= now) })
+	now := t.now()
+	maps.DeleteFunc(d.Marks, func(_ int, m Mark) bool { return m.Token != "" && (other || m.Ends <= now) })
 	d.Home.Boot = t.here.Boot
 	if t.here.Machine != "" || other {
 		d.Home.Machine = t.here.Machine
@@ -49,24 +46,17 @@ func (t timed) Refresh(_ string, d *State, visitor bool) error {
 	return nil
 }
 
-func (t timed) micro() int64 { return t.now().Microseconds() }
-
-// Ends implements [Leases].
-func (t timed) Ends(ttl time.Duration) int64 { return t.micro() + ttl.Microseconds() }
-
-// Left implements [Leases].
-func (t timed) Left(ends int64) time.Duration {
-	return max(time.Duration(ends-t.micro())*time.Microsecond, 0)
-}
+// Now implements [Leases].
+func (t timed) Now() int64 { return t.now() }
 
 // Take implements [Leases].
-func (timed) Take(string, int, string) (undo func(), err error) { return func() {}, nil }
+func (timed) Take(context.Context, int) error { return nil }
 
 // Free implements [Leases].
-func (timed) Free(int, string) {}
+func (timed) Free(int) {}
 
 // End implements [Leases]. Somebody may use what was granted: the lease ends by itself.
-func (timed) End(string) {}
+func (timed) End() {}
 
 // Holds implements [Leases].
-func (timed) Holds(int, string) bool { return true }
+func (timed) Holds(int) bool { return true }

@@ -1,8 +1,8 @@
 // Package filestore keeps a namespace in one file, for all processes of a machine. It is the
 // store of coord/file and coord/static, and the example for those who write another one.
 //
-// Each operation locks PATH.lock, reads the file, decides nothing, and writes a new file in the
-// place of the old one if something changes: after a crash at any point one of the two is there,
-// whole. The lock is the operating system's, so that it ends with its process. It is never broken
-// by age: a process that is stopped inside it stops the others, and their errors name it.
+// It decides nothing. Whoever only looks reads the file. Whoever changes something locks PATH.lock,
+// reads the file, and writes a new one in its place: after a crash at any point one of the two is
+// there, whole. The lock is the operating system's, so that it ends with its process. It is never
+// broken by age: a process that is stopped inside it stops the others, and their errors name it.
 package filestore

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -38,8 +39,18 @@ func BootID() string {
 	return hex.EncodeToString([]byte(id))
 }
 
-// MachineID is empty: what BootID returns is another one on every machine.
-func MachineID() string { return "" }
+// MachineID returns a name of the machine; empty: there is none.
+func MachineID() string {
+	name := "kern.uuid"
+	if runtime.GOOS == "freebsd" {
+		name = "kern.hostuuid"
+	}
+	id, err := syscall.Sysctl(name)
+	if err != nil || strings.Trim(id, "0-") == "" {
+		return ""
+	}
+	return id
+}
 
 // Network names the network file system that a file is on; empty: it is on none that is known.
 func Network(f *os.File) (string, error) {

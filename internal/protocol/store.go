@@ -107,16 +107,17 @@ type Checker interface {
 
 // Entry is a record as it is stored. The zero Entry is one that is not there.
 type Entry[R Record] struct {
-	Record R
+	Record R `json:"record"`
 	// Raw is the stored value; nil: it is not known. Versions come again after a loss of
 	// writes, so a store that can lose them compares values as well.
-	Raw []byte
+	Raw []byte `json:"-"`
 	// Made and Version count, in the back end's own way, when the record was made and
 	// when it was written last. Made is 0 if there is no record, and [MadeUnknown] if
 	// that is not known. Version grows with every write of the record, and may be 0 after
 	// the first one. Where the back end has no clock, a slot's Version is the
 	// Position.Number of the write, as Holder.Changed is, because they are compared.
-	Made, Version int64
+	Made    int64 `json:"made"`
+	Version int64 `json:"version"`
 }
 
 // MadeUnknown stands for the number of a record that was made just now, where the back

@@ -11,7 +11,7 @@ var suites = []string{"benchmarks", "peers", "coordinators", "service"}
 
 var (
 	// servers are those that the benchmarks of benchmarks/coordinators run on.
-	servers = []string{"etcd", "redis", "zk", "postgres", "mariadb", "kubernetes"}
+	servers = []string{"etcd", "redis", "zk", "postgres", "mariadb", "kubernetes", "file"}
 	// onServers are these benchmarks.
 	onServers = []string{"Calls", "RenewAll", "Starters", "Takeover"}
 	// onOne are those that run on a server without ours.

@@ -4,7 +4,7 @@
 package memstore
 
 import (
-	"fmt"
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -28,30 +28,27 @@ type Server struct {
 
 	mu      sync.Mutex
 	state   state
-	leases  map[int64]*lease
-	last    int64 // lease
 	changed chan struct{}
 }
 
 // state is what is stored. It is copied when it is kept.
 type state struct {
-	lineage    string
-	number     int64 // of the last write
-	tickets    int64
-	origin     string
-	meta       protocol.Entry[protocol.Meta]
-	slots      map[int]protocol.Entry[protocol.Slot]
-	owners     map[int]owner
-	tokens     map[string]token
-	identities map[string]int
+	lineage string
+	number  int64 // of the last write
+	tickets int64
+	origin  string
+	meta    protocol.Entry[protocol.Meta]
+	slots   map[int]protocol.Entry[protocol.Slot]
+	owners  map[int]owner
 }
 
-// owner is an owner mark.
+// owner is an owner mark, and the lease that it is on.
 type owner struct {
+	token         string // empty: it is there for ever
 	made, changed int64
-	lease         int64 // 0: it is there for ever
 	renewed       int64
 	ttl           time.Duration
+	ends          time.Time
 }
 
 // mark is what it says.
@@ -59,34 +56,18 @@ func (o owner) mark() (protocol.Mark, error) {
 	return protocol.Mark{Version: protocol.Version, Renewed: o.renewed, TTL: o.ttl.Milliseconds()}, nil
 }
 
-// token leads from an acquisition to its worker ID.
-type token struct {
-	worker int
-	lease  int64
-}
-
-type lease struct {
-	ttl  time.Duration
-	ends time.Time
-}
-
 // NewServer returns a server that has stored nothing.
 func NewServer(lineage string) *Server {
-	s := &Server{leases: map[int64]*lease{}, changed: make(chan struct{})}
-	s.state = state{lineage: lineage}.copied()
-	return s
+	return &Server{state: emptyState(lineage), changed: make(chan struct{})}
 }
 
-func (s state) copied() state {
-	s.slots, s.owners, s.tokens, s.identities = clone(s.slots), clone(s.owners), clone(s.tokens), clone(s.identities)
-	return s
+func emptyState(lineage string) state {
+	return state{lineage: lineage, slots: map[int]protocol.Entry[protocol.Slot]{}, owners: map[int]owner{}}
 }
 
-func clone[K comparable, V any](m map[K]V) map[K]V {
-	if m == nil {
-		return map[K]V{}
-	}
-	return maps.Clone(m)
+func (st state) copied() state {
+	st.slots, st.owners = maps.Clone(st.slots), maps.Clone(st.owners)
+	return st
 }
 
 // Snapshot returns what puts the server back to what it has stored now. Leases begin anew
@@ -99,11 +80,9 @@ func (s *Server) Snapshot() (restore func()) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.state = kept.copied()
-		s.leases = map[int64]*lease{}
-		for _, o := range s.state.owners {
-			if o.lease != 0 {
-				s.leases[o.lease] = &lease{o.ttl, lifetime.Now().Add(o.ttl)}
-			}
+		for id, o := range s.state.owners {
+			o.ends = lifetime.Now().Add(o.ttl)
+			s.state.owners[id] = o
 		}
 		s.notify()
 	}
@@ -113,7 +92,9 @@ func (s *Server) Snapshot() (restore func()) {
 func (s *Server) Delete() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state = state{lineage: s.state.lineage, number: s.state.number + 1}.copied()
+	number := s.state.number + 1
+	s.state = emptyState(s.state.lineage)
+	s.state.number = number
 	s.notify()
 }
 
@@ -136,8 +117,8 @@ func (s *Server) Skip(by int64) {
 func (s *Server) Expire(worker int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o, ok := s.state.owners[worker]; ok && o.lease != 0 {
-		s.end(o.lease)
+	if s.state.owners[worker].token != "" {
+		s.end(worker)
 	}
 }
 
@@ -159,8 +140,7 @@ func (s *Server) Meta() protocol.Meta {
 func (s *Server) Count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := &s.state
-	return 1 + len(st.slots) + len(st.owners) + len(st.tokens) + len(st.identities)
+	return 1 + len(s.state.slots) + len(s.state.owners)
 }
 
 // Slots returns what is stored of worker IDs.
@@ -179,7 +159,7 @@ func (s *Server) Held() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range s.state.owners {
-		if o.lease != 0 {
+		if o.token != "" {
 			n++
 		}
 	}
@@ -188,18 +168,16 @@ func (s *Server) Held() (n int) {
 
 // tick ends the leases whose time is over. The caller holds mu.
 func (s *Server) tick() {
-	for _, id := range slices.Sorted(maps.Keys(s.leases)) {
-		if !lifetime.Now().Before(s.leases[id].ends) {
+	for id, o := range s.state.owners {
+		if o.token != "" && !lifetime.Now().Before(o.ends) {
 			s.end(id)
 		}
 	}
 }
 
-// end ends a lease, and what is on it. The caller holds mu.
-func (s *Server) end(id int64) {
-	delete(s.leases, id)
-	maps.DeleteFunc(s.state.owners, func(_ int, o owner) bool { return o.lease == id })
-	maps.DeleteFunc(s.state.tokens, func(_ string, t token) bool { return t.lease == id })
+// end ends the lease of a worker ID. The caller holds mu.
+func (s *Server) end(worker int) {
+	delete(s.state.owners, worker)
 	s.state.number++
 	s.notify()
 }
@@ -226,15 +204,7 @@ func (s *Server) micro() int64 {
 	return s.Clock()
 }
 
-// put stores a record.
-func put[R protocol.Record](old protocol.Entry[R], r R, number int64) (protocol.Entry[R], error) {
-	raw, err := protocol.Encode(r)
-	if err != nil {
-		return old, fmt.Errorf("memstore: %w", err)
-	}
-	next := protocol.Entry[R]{Record: r, Raw: []byte(raw), Made: old.Made, Version: number}
-	if !old.There() {
-		next.Made = number
-	}
-	return next, nil
+// put returns what replaces a record in the write that is under way. The caller holds mu.
+func put[R protocol.Record](s *Server, old protocol.Entry[R], r R) protocol.Entry[R] {
+	return protocol.Entry[R]{Record: r, Made: cmp.Or(old.Made, s.state.number), Version: s.state.number}
 }

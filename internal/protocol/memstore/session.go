@@ -1,7 +1,6 @@
 package memstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,16 +17,13 @@ import (
 type Store struct{ Server *Server }
 
 // Open implements protocol.Store.
-func (s Store) Open(token string, ttl time.Duration, _ int) (protocol.Session, error) {
-	return &session{Server: s.Server, token: token, ttl: ttl}, nil
+func (s Store) Open(string, time.Duration, int) (protocol.Session, error) {
+	return &session{Server: s.Server}, nil
 }
 
 // session is what a token has on the server.
 type session struct {
 	*Server
-	token string
-	ttl   time.Duration
-	lease int64 // 0: none yet
 	ended bool
 }
 
@@ -42,51 +38,42 @@ func (s *session) Survey(_ context.Context, ask protocol.Ask) (*protocol.Survey,
 	defer s.mu.Unlock()
 	s.tick()
 	st := &s.state
-	sv := &protocol.Survey{Worker: -1, Last: -1, Server: s.micro(), Unit: 1}
+	sv := &protocol.Survey{Worker: st.worker(ask.Token), Last: -1, Server: s.micro(), Unit: 1}
 	switch {
 	case st.meta.There():
 	case len(st.slots)+len(st.owners) > 0:
 		return nil, errDamaged
 	case ask.New != nil:
 		st.number++
-		meta, err := put(st.meta, ask.New(sv.Server), st.number)
-		if err != nil {
-			return nil, err
-		}
-		st.meta, st.origin, sv.Made = meta, st.lineage, true
+		st.meta, st.origin, sv.Made = put(s.Server, st.meta, ask.New(sv.Server)), st.lineage, true
 	}
 	if ask.Token != "" {
 		st.number++
 		st.tickets++
-		if t, ok := st.tokens[ask.Token]; ok {
-			sv.Worker = t.worker
-		}
-		if id, ok := st.identities[ask.Identity]; ok && ask.Identity != "" {
-			sv.Last = id
-			if slot := st.slots[id]; slot.Record.Identity == ask.Identity {
-				sv.LastSlot = slot
-			}
+		sv.Begin = st.tickets
+	}
+	for id, slot := range st.slots {
+		if ask.Identity != "" && slot.Record.Identity == ask.Identity && slot.Version > sv.LastSlot.Version {
+			sv.Last, sv.LastSlot = id, slot
 		}
 	}
 	sv.Position = s.position(sv.Made || ask.Token != "")
-	if ask.Token != "" {
-		sv.Begin = st.tickets
-	}
 	sv.Meta, sv.Origin, sv.Slots = st.meta, st.origin, len(st.slots)+len(st.owners)
 	for _, id := range slices.Sorted(maps.Keys(st.owners)) {
-		if ask.Share.Count != 0 && (id < ask.Share.First || id-ask.Share.First >= ask.Share.Count) {
+		if n := id - ask.Share.First; ask.Share.Count != 0 && (n < 0 || n >= ask.Share.Count) {
 			continue
 		}
 		sv.Owned = append(sv.Owned, id)
-		if o := st.owners[id]; o.lease == 0 {
+		o := st.owners[id]
+		if o.token == "" {
 			sv.Retired++
-		} else {
-			h := protocol.Holder{Worker: id, Changed: o.changed, Lease: o, Mark: o.mark}
-			if s.Clock != nil {
-				h.Mark = nil
-			}
-			sv.Holders = append(sv.Holders, h)
+			continue
 		}
+		h := protocol.Holder{Worker: id, Changed: o.changed, Lease: o, Mark: o.mark}
+		if s.Clock != nil {
+			h.Mark = nil
+		}
+		sv.Holders = append(sv.Holders, h)
 	}
 	return sv, nil
 }
@@ -125,77 +112,64 @@ func (s *session) Commit(_ context.Context, c protocol.Change) (protocol.Outcome
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tick()
-	st, worker := &s.state, -1
-	if c.Slot != nil {
-		worker = c.Slot.Worker
-	} else if c.Before.Slot.There() {
-		worker = c.Before.Slot.Record.Worker
-	}
+	st, worker, now := &s.state, c.Worker(), s.position(false)
 	current := s.view(worker, false)
-	_, held := st.tokens[c.Token]
 	switch {
 	case s.ended:
 		return protocol.Outcome{}, errEnded
-	case s.Strict && st.lineage != st.origin && !c.Settle, s.Strict && c.Settle && c.Before.Lineage != st.lineage:
-		return protocol.Outcome{Position: s.position(false), Now: current}, nil
-	case !same(current.Meta, c.Before.Meta), c.Unused && len(st.slots)+len(st.owners) > 0,
-		c.Owner == protocol.OwnerTaken && c.Token != c.Replaced && held:
-		return protocol.Outcome{Position: s.position(false), Now: current}, nil
+	case s.Strict && st.lineage != st.origin && !c.Settle, s.Strict && c.Settle && c.Before.Lineage != st.lineage,
+		!same(current.Meta, c.Before.Meta), c.Unused && len(st.slots)+len(st.owners) > 0,
+		c.Owner == protocol.OwnerTaken && c.Token != c.Replaced && st.worker(c.Token) >= 0:
+		return protocol.Outcome{Position: now, Now: current}, nil
 	case worker >= 0 && (!same(current.Slot, c.Before.Slot) || current.Owned != c.Before.Owned || c.Before.Owned && made(current) != made(c.Before)):
-		return protocol.Outcome{Position: s.position(false), Now: current, Conflict: protocol.ConflictSlot}, nil
+		return protocol.Outcome{Position: now, Now: current, Conflict: protocol.ConflictSlot}, nil
 	}
 	st.number++
-	var errs []error
 	if c.Meta != nil {
-		meta, err := put(st.meta, *c.Meta, st.number)
-		st.meta, errs = meta, append(errs, err)
+		st.meta = put(s.Server, st.meta, *c.Meta)
 	}
 	if c.Settle {
 		st.origin = st.lineage
 	}
 	if c.Slot != nil {
-		slot, err := put(st.slots[worker], *c.Slot, st.number)
-		st.slots[worker], errs = slot, append(errs, err)
-		now, before := c.Identities()
-		if st.identities[before] == worker {
-			delete(st.identities, before)
-		}
-		if now != "" {
-			st.identities[now] = worker
-		}
+		st.slots[worker] = put(s.Server, st.slots[worker], *c.Slot)
 	}
 	s.own(worker, c)
-	return protocol.Outcome{Position: s.position(true), Done: true, Now: s.view(worker, true)}, errors.Join(errs...)
+	return protocol.Outcome{Position: s.position(true), Done: true, Now: s.view(worker, true)}, nil
+}
+
+// worker returns the worker ID that a token leads to; -1: none.
+func (st *state) worker(token string) int {
+	for id, o := range st.owners {
+		if token != "" && o.token == token {
+			return id
+		}
+	}
+	return -1
 }
 
 // own does what a change says of the owner mark. The caller holds mu.
 func (s *session) own(worker int, c protocol.Change) {
 	st := &s.state
-	switch c.Owner {
-	case protocol.OwnerStays:
-		if o := st.owners[worker]; c.Slot != nil && o.lease != 0 {
-			s.leases[o.lease].ends = lifetime.Now().Add(s.leases[o.lease].ttl)
-			o.changed, o.renewed = st.number, c.Slot.Renewed
-			st.owners[worker] = o
-		}
-	case protocol.OwnerTaken:
-		if s.leases[s.lease] == nil {
-			s.last++
-			s.lease = s.last
-			s.leases[s.lease] = &lease{ttl: c.Slot.Lease()}
-		}
-		s.leases[s.lease].ends = lifetime.Now().Add(c.Slot.Lease())
-		delete(st.tokens, c.Replaced)
-		st.tokens[c.Token] = token{worker, s.lease}
-		st.owners[worker] = owner{made: st.number, changed: st.number, lease: s.lease, renewed: c.Slot.Renewed, ttl: c.Slot.Lease()}
-	case protocol.OwnerFreed:
+	o := st.owners[worker]
+	switch {
+	case c.Owner == protocol.OwnerFreed:
 		delete(st.owners, worker)
-		delete(st.tokens, c.Token)
 		s.notify()
-	case protocol.OwnerForever:
-		st.owners[worker] = owner{made: st.number, changed: st.number}
+		return
+	case c.Owner == protocol.OwnerForever:
+		o = owner{made: st.number}
 		s.notify()
+	case c.Owner == protocol.OwnerTaken:
+		o = owner{token: c.Token, made: st.number, ttl: c.Slot.Lease()}
+	case c.Slot == nil || o.token == "":
+		return
 	}
+	if c.Slot != nil {
+		o.renewed = c.Slot.Renewed
+	}
+	o.changed, o.ends = st.number, lifetime.Now().Add(o.ttl)
+	st.owners[worker] = o
 }
 
 // made is when the owner mark of a view was made.
@@ -205,8 +179,11 @@ func made(v *protocol.View) int64 {
 }
 
 // same reports whether two records are the same, by number and by value.
-func same[R protocol.Record](a, b protocol.Entry[R]) bool {
-	return a.Version == b.Version && bytes.Equal(a.Raw, b.Raw)
+func same[R interface {
+	comparable
+	protocol.Record
+}](a, b protocol.Entry[R]) bool {
+	return a.Version == b.Version && a.Record == b.Record
 }
 
 // Leases implements protocol.Session.
@@ -215,9 +192,8 @@ func (s *session) Leases(_ context.Context, holders []protocol.Holder) []protoco
 	defer s.mu.Unlock()
 	var out []protocol.Lease
 	for _, h := range holders {
-		o, _ := h.Lease.(owner)
-		if l := s.leases[o.lease]; l != nil {
-			out = append(out, protocol.Lease{Worker: h.Worker, Mark: fmt.Sprint(h.Changed), Renewed: o.renewed, TTL: o.ttl, Left: l.ends.Sub(lifetime.Now())})
+		if o := s.state.owners[h.Worker]; o.token != "" {
+			out = append(out, protocol.Lease{Worker: h.Worker, Mark: fmt.Sprint(o.changed), Renewed: o.renewed, TTL: o.ttl, Left: o.ends.Sub(lifetime.Now())})
 		}
 	}
 	return out
