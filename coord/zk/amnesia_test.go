@@ -278,9 +278,6 @@ func (o operator) forge(tb testing.TB, path string, change func(fields map[strin
 	if _, err := o.Create(path, value, 0, acl); err != nil {
 		tb.Fatal(err)
 	}
-	if _, err := o.Create(zk.Mark(path, value), nil, 0, acl); err != nil {
-		tb.Fatal(err)
-	}
 	for range stat.Version {
 		if _, err := o.Set(path, value, -1); err != nil {
 			tb.Fatal(err)

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	client "github.com/go-zookeeper/zk"
-
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/protocol"
@@ -37,14 +35,11 @@ func New(servers []string, namespace string, opts Options) (*Coordinator, error)
 	if err != nil {
 		return nil, err
 	}
-	st := &store{servers: addresses, nodes: newFolder(opts.Chroot, namespace), opts: opts, log: opts.Logger, acl: client.WorldACL(client.PermAll)}
-	if opts.User != "" {
-		st.acl = client.AuthACL(client.PermAll)
-		st.login = loginPacket(opts.User, opts.Password)
-	}
+	st := newStore(addresses, namespace, opts)
 	p, err := protocol.New(st, protocol.Settings{
-		Driver: "zookeeper", Title: "the ZooKeeper ensemble", Namespace: namespace, Place: driver.JoinPlace("zk", append(slices.Sorted(slices.Values(addresses)), opts.Chroot, namespace)...), Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
-		SkewBound: opts.SkewBound, ServerClock: true, Outlives: true, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
+		Driver: "zookeeper", Title: "the ZooKeeper ensemble", Namespace: namespace,
+		Place: driver.JoinPlace("zk", append(slices.Sorted(slices.Values(addresses)), opts.Chroot, namespace)...),
+		Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon, SkewBound: opts.SkewBound, ServerClock: true, Outlives: true, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
 	})
 	if err != nil {
 		return nil, err

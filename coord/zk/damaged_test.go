@@ -23,7 +23,7 @@ func TestInitDamaged(t *testing.T) {
 		"/clock":  func(space string) { o.deleteTree(t, space+"/clock") },
 		"/slots":  func(space string) { o.deleteTree(t, space+"/slots") },
 		"/owners": func(space string) { o.deleteTree(t, space+"/owners") },
-		"/meta/":  func(space string) { o.deleteChildren(t, space+"/meta") },
+		"/meta":   func(space string) { o.deleteTree(t, space+"/meta") },
 	} {
 		ns := rand.Text()
 		c := newCoordinator(t, []string{server.Addr}, ns, nil)
@@ -74,21 +74,6 @@ func TestBadRun(t *testing.T) {
 	if h, err := c.Acquire(within(t), request(share)); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "JSON") {
 		t.Errorf("Acquire with nothing but damaged slots left: %v, %v; want %v", h, err, coord.ErrInvalid)
 	}
-	// Likewise for those of which only the mark is missing, which a transaction finds.
-	ns = rand.Text()
-	c = newCoordinator(t, []string{server.Addr}, ns, nil)
-	for i := range share - 1 {
-		req := request(share)
-		req.Workers = coord.Range{First: i, Count: 1}
-		h := mustAcquire(t, c, req)
-		if err := c.Release(within(t), h, h.NotBefore); err != nil {
-			t.Fatal(err)
-		}
-		o.deleteChildren(t, slotPath(ns, i))
-	}
-	if g := mustAcquire(t, newCoordinator(t, []string{server.Addr}, ns, nil), request(share)); g.WorkerID != share-1 {
-		t.Fatalf("%v was granted; the mark of its slot is missing", g)
-	}
 }
 
 // TestQuota: an error that the client library does not know is shown.
@@ -96,7 +81,7 @@ func TestQuota(t *testing.T) {
 	server := zktest.Start(t, zktest.Options{Lines: []string{"enforceQuota=true"}})
 	o, ns := newOperator(t, []string{server.Addr}), rand.Text()
 	c := newCoordinator(t, []string{server.Addr}, ns, nil)
-	g := mustAcquire(t, c, request(4))
+	mustAcquire(t, c, request(4))
 	at := "/zookeeper/quota"
 	for _, node := range []struct{ name, value string }{
 		{"/unalike", ""},
@@ -113,9 +98,9 @@ func TestQuota(t *testing.T) {
 	if _, err := o.Create(at+"/zookeeper_stats", []byte("count=20,bytes=1000"), 0, worldACL()); err != nil {
 		t.Fatal(err)
 	}
-	h, err := c.Renew(within(t), g, g.NotAfter+1000)
+	h, err := c.Acquire(within(t), request(4))
 	if err == nil || coord.Permanent(err) || !strings.Contains(err.Error(), "quota") {
-		t.Errorf("Renew over the quota: %v, %v; want an error that says so", h, err)
+		t.Errorf("Acquire over the quota: %v, %v; want an error that says so", h, err)
 	}
 }
 

@@ -16,10 +16,10 @@ func TestTransient(t *testing.T) {
 		client.ErrConnectionClosed: true,
 		client.ErrSessionMoved:     true,
 		context.DeadlineExceeded:   true,
-		&unreachedError{&net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", errors.New("broken pipe"))}, errSilence}: true,
-		client.ErrNoNode:                        false,
-		errors.New("unknown error: -125"):       false,
-		&unreachedError{errExpired, errSilence}: false,
+		&net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", errors.New("broken pipe"))}: true,
+		client.ErrNoNode:                  false,
+		errors.New("unknown error: -125"): false,
+		errExpired:                        false,
 	} {
 		if transient(err) != want {
 			t.Errorf("%v: transient: %t", err, !want)

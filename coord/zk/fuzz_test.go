@@ -2,15 +2,10 @@ package zk
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
-	"io"
-	"net"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	client "github.com/go-zookeeper/zk"
 
@@ -19,48 +14,6 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
-
-// FuzzWire: what a server sends is refused or followed, the same in whatever pieces it
-// comes, and the length of a packet is never believed beyond the limit.
-func FuzzWire(f *testing.F) {
-	greeting := framed(37, hello(4*time.Second, 42))
-	ping := framed(16, binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, 0xfffffffe00000000), 1<<40))
-	f.Add(slices.Concat(greeting, ping, ping), uint8(1))
-	f.Add(slices.Concat(greeting, framed(2000, nil)), uint8(3))
-	f.Add([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"), uint8(7))
-	f.Add(framed(1<<31+5, nil), uint8(200))
-	f.Fuzz(func(t *testing.T, stream []byte, piece uint8) {
-		whole, seenWhole := newWire(&silent{}, time.Minute)
-		parts, seenParts := newWire(&silent{}, time.Minute)
-		errWhole := whole.look(stream)
-		var errParts error
-		for rest := range slices.Chunk(stream, max(int(piece), 1)) {
-			if errParts = parts.look(rest); errParts != nil {
-				break
-			}
-		}
-		seenWhole.greeting.took, seenParts.greeting.took = 0, 0
-		if (errWhole == nil) != (errParts == nil) || errWhole != nil && errWhole.Error() != errParts.Error() ||
-			seenWhole.greeting != seenParts.greeting || whole.shaken != parts.shaken {
-			t.Errorf("%x: %v with %+v; in pieces of %d: %v with %+v", stream, errWhole, seenWhole, piece, errParts, seenParts)
-		}
-		if errWhole == nil && (whole.size > lengthBytes+max(whole.limit, handshakeMost) || whole.have > max(whole.size, lengthBytes)) {
-			t.Errorf("%x: a packet of %d bytes is waited for, and has %d", stream, whole.size, whole.have)
-		}
-		if seenWhole.greeting.timeout < 0 {
-			t.Errorf("%x: %+v", stream, seenWhole)
-		}
-	})
-}
-
-// silent is a connection to nobody.
-type silent struct{ net.Conn }
-
-func (silent) SetDeadline(time.Time) error     { return nil }
-func (silent) SetReadDeadline(time.Time) error { return nil }
-func (silent) RemoteAddr() net.Addr            { return &net.TCPAddr{} }
-func (silent) Write(b []byte) (int, error)     { return len(b), nil }
-func (silent) Read([]byte) (int, error)        { return 0, io.EOF }
 
 // FuzzStored: the value of a node is read as what the driver has written there, or refused
 // with the name of the node.
@@ -79,22 +32,16 @@ func FuzzStored(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {
 		st := &store{nodes: newFolder("/apps", "orders")}
-		r := reply{data: value, stat: &client.Stat{Version: 4, Czxid: 2}}
-		meta, err := st.metaOf(r)
-		asStored(t, st.nodes.meta(), meta, err, value)
-		slot, err := st.slotOf(3, r)
-		asStored(t, st.nodes.slot(3), slot, err, value)
-		if err == nil && slot.Record.Worker != 3 {
-			t.Errorf("%q is read as the slot of worker ID 3", value)
-		}
-		pointer, err := read[protocol.Pointer](st.nodes.token("t"), r)
-		asStored(t, st.nodes.token("t"), pointer, err, value)
+		asStored[protocol.Meta](t, st.nodes.meta(), value)
+		asStored[protocol.Slot](t, st.nodes.slot(3), value)
+		asStored[protocol.Pointer](t, st.nodes.token("t"), value)
 	})
 }
 
-// asStored checks what was read of a node, or why it was refused.
-func asStored[R protocol.Record](t *testing.T, path string, e protocol.Entry[R], err error, value []byte) {
+// asStored checks what a node with this value is read as, or why it is refused.
+func asStored[R protocol.Record](t *testing.T, path string, value []byte) {
 	t.Helper()
+	e, err := decode[R](path, value, &client.Stat{Version: 4, Czxid: 2})
 	if err != nil {
 		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), `node "`+path+`"`) {
 			t.Errorf("%q: %v", value, err)

@@ -51,44 +51,6 @@ func TestDamagedSlot(t *testing.T) {
 	})
 }
 
-// TestEditedByHand: a value that is right and was not written by this driver. Nothing
-// changes it meanwhile, so trying again is no use.
-func TestEditedByHand(t *testing.T) {
-	server := zktest.Start(t, zktest.Options{})
-	o := newOperator(t, []string{server.Addr})
-	wants := func(t *testing.T, what string, err error, path string) {
-		t.Helper()
-		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: %v; want %v that names %s", what, err, coord.ErrInvalid, path)
-		}
-	}
-	t.Run("slot", func(t *testing.T) {
-		ns := rand.Text()
-		c := newCoordinator(t, []string{server.Addr}, ns, nil)
-		g := mustAcquire(t, c, request(1))
-		path := slotPath(ns, 0)
-		o.put(t, path, string(replaceField([]byte(o.value(t, path)), "holder", []byte(`"me"`))))
-		_, err := c.Renew(within(t), g, g.NotAfter+1)
-		wants(t, "Renew", err, path)
-		wants(t, "Retire", c.Retire(within(t), 0), path)
-		wants(t, "Release", c.Release(within(t), g, g.NotBefore), path)
-		_, err = c.Acquire(within(t), request(1))
-		wants(t, "Acquire", err, path)
-		if other := mustAcquire(t, c, request(2)); other.WorkerID != 1 {
-			t.Errorf("%v was granted; the slot of worker ID 0 cannot be used", other)
-		}
-	})
-	t.Run("meta", func(t *testing.T) {
-		ns := rand.Text()
-		c := newCoordinator(t, []string{server.Addr}, ns, nil)
-		mustAcquire(t, c, request(1))
-		path := spacePath(ns) + "/meta"
-		o.put(t, path, string(replaceField([]byte(o.value(t, path)), "floor", []byte("7"))))
-		_, err := c.Quarantine(within(t), time.Time{})
-		wants(t, "Quarantine", err, path)
-	})
-}
-
 // TestForeignNodes: what others have put into the namespace, or taken from it, is
 // named in the error.
 func TestForeignNodes(t *testing.T) {
@@ -102,7 +64,6 @@ func TestForeignNodes(t *testing.T) {
 		"slots gone":        func(ns string) { o.deleteTree(t, ns+"/slots") },
 		"tokens gone":       func(ns string) { o.deleteTree(t, ns+"/tokens") },
 		"identities gone":   func(ns string) { o.deleteTree(t, ns+"/identities") },
-		"meta's mark gone":  func(ns string) { o.deleteChildren(t, ns+"/meta") },
 		"identity":          func(ns string) { o.create(t, ns+"/identities/pod-a") },
 		"owner of nobody":   func(ns string) { o.create(t, ns+"/owners/me") },
 		"a namespace alone": func(ns string) { o.deleteTree(t, ns); o.create(t, ns) },
