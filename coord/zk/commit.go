@@ -133,11 +133,9 @@ func (c *commit) noteIdentity(worker []byte) {
 	if identity == "" {
 		return
 	}
-	last := c.identity.Load()
-	there := last != nil && last.There()
 	path := c.nodes.identity(identity)
-	switch {
-	case !there:
+	switch last := c.identity.Load(); {
+	case last == nil || !last.There():
 		c.ops = append(c.ops, c.create(path, worker, 0))
 	case last.Record.Worker != c.worker:
 		c.ops = append(c.ops, replace(path, worker, last.Version))

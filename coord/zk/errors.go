@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 
 	client "github.com/go-zookeeper/zk"
@@ -63,8 +62,5 @@ var errNoNamespace = errors.New("there is no such namespace")
 // errMissing says that a node is missing that is part of every namespace.
 var errMissing = errors.New("the node is missing and there are others of the namespace")
 
-// transient reports whether an error may be gone with the next try.
-func transient(err error) bool {
-	_, broken := errors.AsType[net.Error](err) // a write on a connection that is gone
-	return broken || is(err, context.DeadlineExceeded, client.ErrConnectionClosed, client.ErrNoServer, client.ErrSessionMoved, client.ErrClosing)
-}
+// transient reports whether an error may be gone with the next try: no server has answered.
+func transient(err error) bool { return !definite(err) && !is(err, coord.ErrInvalid) }

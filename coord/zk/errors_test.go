@@ -3,11 +3,14 @@ package zk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"testing"
 
 	client "github.com/go-zookeeper/zk"
+
+	"github.com/unalike-id/unalike/coord"
 )
 
 // TestTransient: what may be gone with the next try.
@@ -17,9 +20,8 @@ func TestTransient(t *testing.T) {
 		client.ErrSessionMoved:     true,
 		context.DeadlineExceeded:   true,
 		&net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", errors.New("broken pipe"))}: true,
-		client.ErrNoNode:                  false,
-		errors.New("unknown error: -125"): false,
-		errExpired:                        false,
+		client.ErrNoNode: false,
+		fmt.Errorf("%w: no ZooKeeper", coord.ErrInvalid): false,
 	} {
 		if transient(err) != want {
 			t.Errorf("%v: transient: %t", err, !want)

@@ -59,14 +59,13 @@ type session struct {
 	ended context.Context // its cause says why the session is over
 	end   context.CancelCauseFunc
 
-	mu       sync.Mutex
-	link     *link         // the last connection
-	ready    chan struct{} // closed while there is a connection with the session
-	up       bool          // ready is closed
-	farewell bool          // the servers are told that the session is over
-	trouble  error         // why there is no connection
-	foreign  int           // how many of the last servers were something else
-	silent   *time.Timer   // runs while there is no connection
+	mu      sync.Mutex
+	link    *link         // the last connection
+	ready   chan struct{} // closed while there is a connection with the session
+	up      bool          // ready is closed
+	trouble error         // why there is no connection
+	foreign int           // how many of the last servers were something else
+	silent  *time.Timer   // runs while there is no connection
 
 	epoch time.Time // when the leader's clock was 0, as the last write has told
 
@@ -94,7 +93,7 @@ func (st *store) Open(token string, ttl time.Duration, workers int) (protocol.Se
 		return nil, err
 	}
 	if !st.life.Spawn(func() { s.wait(st.life.Context()) }) {
-		s.over(false, coord.ErrClosed)
+		s.end(coord.ErrClosed)
 		go s.wait(s.ended)
 		return nil, coord.ErrClosed
 	}
@@ -120,7 +119,7 @@ func (s *session) dial(_, address string, _ time.Duration) (net.Conn, error) {
 // Printf implements the client's Logger. The client tells nobody else why there is no
 // connection, and for how long a server has made a session.
 func (s *session) Printf(format string, args ...any) {
-	s.log.Debug(fmt.Sprintf(format, args...), "of", "zookeeper client")
+	s.opts.Logger.Debug(fmt.Sprintf(format, args...), "of", "zookeeper client")
 	for _, a := range args {
 		switch a := a.(type) {
 		case int32:
@@ -149,7 +148,7 @@ func (s *session) failed(err error, greeting bool) {
 		s.foreign = 0
 	}
 	if s.id.Load() == 0 && s.foreign >= s.hosts.Len() {
-		s.close(false, fmt.Errorf("%w: %w", coord.ErrInvalid, s.trouble))
+		s.end(fmt.Errorf("%w: %w", coord.ErrInvalid, s.trouble))
 	}
 }
 
@@ -175,7 +174,7 @@ func (s *session) greeted(id int64, timeout time.Duration) {
 		s.ttl = timeout
 	}
 	if timeout != s.ttl {
-		s.close(true, fmt.Errorf("%w: TTL is %v; the ZooKeeper server makes it %v: its bounds are minSessionTimeout and maxSessionTimeout, by default 2 and 20 times its tickTime; choose a TTL within them", coord.ErrInvalid, s.ttl, timeout))
+		s.end(fmt.Errorf("%w: TTL is %v; the ZooKeeper server makes it %v: its bounds are minSessionTimeout and maxSessionTimeout, by default 2 and 20 times its tickTime; choose a TTL within them", coord.ErrInvalid, s.ttl, timeout))
 		return
 	}
 	_, _ = s.link.Write(s.login) // if the connection has ended, the client learns it
@@ -209,46 +208,24 @@ func (s *session) event(e client.Event) {
 	switch {
 	case e.Type != client.EventSession || s.ended.Err() != nil:
 	case e.State == client.StateExpired:
-		s.close(false, errExpired)
+		s.end(errExpired)
 	case e.State == client.StateDisconnected && s.up:
 		s.up, s.ready = false, make(chan struct{})
-		s.silent = time.AfterFunc(s.ttl, func() { s.over(false, errSilent) })
-	}
-}
-
-// over ends the session. With farewell it is ended on the servers as well, if they
-// can be reached, and what it holds is deleted; without, it ends there by itself.
-func (s *session) over(farewell bool, why error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.close(farewell, why)
-}
-
-// close is over for who holds mu.
-func (s *session) close(farewell bool, why error) {
-	if s.ended.Err() == nil {
-		s.farewell = farewell
-		s.end(why)
-		if s.silent != nil {
-			s.silent.Stop()
-		}
+		s.silent = time.AfterFunc(s.ttl, func() { s.end(errSilent) })
 	}
 }
 
 // wait blocks until the session or the coordinator is over, and then until the client has
 // ended. The client's Close says farewell wherever there is a connection, so that is cut
-// before where none is to be said; and it may leave goroutines behind if requests are under
-// way, so it comes after them.
+// before where the session is to end by itself; and it may leave goroutines behind if requests
+// are under way, so it comes after them.
 func (s *session) wait(coordinator context.Context) {
 	select {
 	case <-s.ended.Done():
 	case <-coordinator.Done():
-		s.over(false, coord.ErrClosed)
+		s.end(coord.ErrClosed)
 	}
-	s.mu.Lock()
-	farewell := s.farewell
-	s.mu.Unlock()
-	if !farewell {
+	if is(s.Over(), coord.ErrClosed, errExpired, errSilent, errForeign) {
 		s.cut()
 	}
 	late := time.AfterFunc(farewellTime, s.cut)
@@ -267,6 +244,9 @@ func (s *session) cut() {
 	defer s.mu.Unlock()
 	if s.link != nil {
 		_ = s.link.Close()
+	}
+	if s.silent != nil {
+		s.silent.Stop()
 	}
 }
 
@@ -290,5 +270,5 @@ func (s *session) Time() int64 {
 // Over implements [protocol.Session].
 func (s *session) Over() error { return context.Cause(s.ended) }
 
-// End implements [protocol.Session]. What the session holds is free then.
-func (s *session) End() { s.over(true, errEnded) }
+// End implements [protocol.Session]. The servers are told, and what the session holds is free.
+func (s *session) End() { s.end(errEnded) }

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path"
 	"slices"
 	"sync/atomic"
@@ -24,7 +23,6 @@ type store struct {
 	login   []byte // the packet that shows credentials; empty: there are none
 	nodes   folder
 	opts    Options
-	log     *slog.Logger
 	acl     []client.ACL
 	life    *lifetime.Life // of the coordinator
 	ticket  atomic.Int64   // the last, see fetch
@@ -34,7 +32,7 @@ type store struct {
 // newStore returns a store, which has no life yet. The options are resolved.
 func newStore(servers []string, namespace string, opts Options) *store {
 	st := &store{
-		servers: servers, nodes: newFolder(opts.Chroot, namespace), opts: opts, log: opts.Logger,
+		servers: servers, nodes: newFolder(opts.Chroot, namespace), opts: opts,
 		acl: client.WorldACL(client.PermAll), forsaken: forsaken{sessions: map[*session]*time.Timer{}},
 	}
 	if opts.User != "" {
@@ -160,10 +158,7 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	if token.There() {
 		sv.Worker = token.Record.Worker
 	}
-	if ask.Identity != "" {
-		s.identity.Store(&identity)
-	}
-	if identity.There() {
+	if s.identity.Store(&identity); identity.There() {
 		sv.Last = identity.Record.Worker
 	}
 	return sv, nil
@@ -341,14 +336,14 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 		return err
 	})
 	if err == nil {
-		err = s.together(ctx, exists(path.Dir(n.root), &root), exists(n.slots(), &space), record(s.store, n.meta(), &l.Meta))
+		err = s.together(ctx, exists(path.Dir(n.root), &root), exists(n.space, &space))
 	}
 	switch {
 	case err != nil:
 		return nil, err
 	case root == nil:
 		return nil, s.noChroot()
-	case space == nil && !l.Meta.There():
+	case space == nil:
 		return l, nil
 	}
 	var owners, used []string

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/drivertest"
@@ -94,11 +93,8 @@ func TestClockSkew(t *testing.T) {
 		refused bool
 	}{
 		{0, false},
-		{-500 * time.Millisecond, false},
 		{500 * time.Millisecond, false},
 		{-10 * time.Second, true},
-		{10 * time.Second, true},
-		{-year, true},
 		{10 * year, true},
 	} {
 		t.Run(tc.off.String(), func(t *testing.T) {
@@ -123,36 +119,4 @@ func TestClockSkew(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestClockSteps: the clock of a holder steps far ahead. Its window is extended as far
-// as the leader's clock allows and no further.
-func TestClockSteps(t *testing.T) {
-	server := zktest.Start(t, zktest.Options{})
-	shifted := clocktest.NewShifted(time.Now())
-	c := newCoordinator(t, []string{server.Addr}, rand.Text(), &zk.Options{Clock: shifted})
-	g := mustAcquire(t, c, request(1))
-	shifted.Step(24 * time.Hour)
-	r, err := c.Renew(within(t), g, at(24*time.Hour).Until)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if limit := tickNow() + ward; r.NotAfter > limit || r.NotAfter < g.NotAfter {
-		t.Errorf("Renew with a clock that is a day ahead: %v; want at most %d", r, limit)
-	}
-}
-
-// TestPoisonedSlot: a window that reaches further than any right clock can have pushed
-// it is not granted while there are others, and named when there are none.
-func TestPoisonedSlot(t *testing.T) {
-	server := zktest.Start(t, zktest.Options{})
-	ns, o := rand.Text(), newOperator(t, []string{server.Addr})
-	c := newCoordinator(t, []string{server.Addr}, ns, nil)
-	g := mustAcquire(t, c, request(1))
-	if err := c.Release(within(t), g, g.NotBefore); err != nil {
-		t.Fatal(err)
-	}
-	far := tickNow() + 10*365*24*time.Hour.Milliseconds()
-	o.forge(t, slotPath(ns, 0), func(fields map[string]any) { fields["notAfter"] = far })
-	drivertest.PoisonedSlot(t, newCoordinator(t, []string{server.Addr}, ns, nil)) // that remembers nothing
 }
