@@ -87,14 +87,6 @@ func TestRolledBack(t *testing.T) {
 	if floor := scale().Tick(quarantined.Until.UnixMicro()); floor < before+ward {
 		t.Errorf("quarantined until tick %d; want at least %d", floor, before+ward)
 	}
-	// The holder comes with what it had before the loss, again and again. That is no
-	// further loss.
-	for range 3 {
-		var still *coord.QuarantinedError
-		if h, err := c.Renew(within(t), g, tickNow()+10_000); !errors.As(err, &still) || !still.Until.Equal(quarantined.Until) {
-			t.Errorf("Renew in quarantine until %v: %v, %v", quarantined.Until, h, err)
-		}
-	}
 	for _, who := range []*zk.Coordinator{c, newCoordinator(t, []string{server.Addr}, ns, &zk.Options{SkewBound: bound})} {
 		if h := mustAcquire(t, who, request(4)); h.NotBefore < before+ward || h.NotBefore < lost.NotAfter {
 			t.Errorf("%v was granted after the loss, which forgot %v; want from %d on", h, lost, before+ward)

@@ -26,8 +26,12 @@ func record[R protocol.Record](st *store, path string, e *protocol.Entry[R]) req
 		case err != nil:
 			return st.refused(path, err)
 		}
-		*e, err = decode[R](path, value, stat)
-		return err
+		rec, err := protocol.Decode[R](value)
+		if err != nil {
+			return damaged(path, err)
+		}
+		*e = protocol.Entry[R]{Record: rec, Raw: value, Version: int64(stat.Version), Made: stat.Czxid}
+		return nil
 	}
 }
 

@@ -3,7 +3,6 @@ package zk
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	client "github.com/go-zookeeper/zk"
@@ -151,12 +150,14 @@ func (c *commit) forgetIdentity(ctx context.Context) error {
 	}
 	path := c.nodes.identity(before)
 	var last protocol.Entry[protocol.Pointer]
-	if err := c.together(ctx, record(c.store, path, &last)); err != nil && !errors.Is(err, coord.ErrInvalid) {
-		return err
-	} else if err == nil && last.There() && last.Record.Worker == c.worker {
+	err := c.together(ctx, record(c.store, path, &last))
+	if is(err, coord.ErrInvalid) {
+		return nil
+	}
+	if err == nil && last.There() && last.Record.Worker == c.worker {
 		c.ops = append(c.ops, remove(path, last.Version))
 	}
-	return nil
+	return err
 }
 
 // write makes a transaction. If a server refuses it, failed is the operation that is to blame;

@@ -17,11 +17,9 @@ func (s *session) explain(ctx context.Context, err error) error {
 	s.mu.Lock()
 	trouble := s.trouble
 	s.mu.Unlock()
-	switch {
+	switch err = s.refused(s.nodes.space+" or one below it,", err); {
 	case err == nil, is(err, coord.ErrInvalid, coord.ErrClosed):
 		return err
-	case is(err, client.ErrNoAuth, client.ErrInvalidACL):
-		return s.refused(s.nodes.space+" or one below it,", err)
 	case strings.HasSuffix(err.Error(), quotaExceeded):
 		err = fmt.Errorf("a quota that an operator has set in ZooKeeper is used up (%w)", err)
 	case errors.Is(err, context.DeadlineExceeded):
@@ -41,7 +39,7 @@ const quotaExceeded = "unknown error: -125"
 
 // refused adds the node to an error that says that access was refused.
 func (st *store) refused(node string, err error) error {
-	if !is(err, client.ErrNoAuth, client.ErrInvalidACL) {
+	if is(err, coord.ErrInvalid) || !is(err, client.ErrNoAuth, client.ErrInvalidACL) {
 		return err
 	}
 	who := "without a user and a password"

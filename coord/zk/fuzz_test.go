@@ -1,57 +1,14 @@
 package zk
 
 import (
-	"bytes"
 	"errors"
 	"net/url"
 	"strings"
 	"testing"
 
-	client "github.com/go-zookeeper/zk"
-
-	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
-	"github.com/unalike-id/unalike/internal/protocol"
 )
-
-// FuzzStored: the value of a node is read as what the driver has written there, or refused
-// with the name of the node.
-func FuzzStored(f *testing.F) {
-	space := coord.Space{Fingerprint: "test", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41, Capacity: 1024}
-	slot := protocol.Slot{Version: protocol.Version, Worker: 3, Token: "token", Generation: 1, NotAfter: 10, LastTick: 1 << 41, TTL: 15_000}
-	for _, r := range []protocol.Record{protocol.NewMeta(space), slot, protocol.PointerTo(3), protocol.MarkOf(slot)} {
-		s, err := protocol.Encode(r)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add([]byte(s))
-	}
-	for _, s := range []string{"", "{}", `{"version":2}`, `{"version":1,"worker":3}{}`, `{"worker":3,"version":1}`, "\xff"} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, value []byte) {
-		st := &store{nodes: newFolder("/apps", "orders")}
-		asStored[protocol.Meta](t, st.nodes.meta(), value)
-		asStored[protocol.Slot](t, st.nodes.slot(3), value)
-		asStored[protocol.Pointer](t, st.nodes.token("t"), value)
-	})
-}
-
-// asStored checks what a node with this value is read as, or why it is refused.
-func asStored[R protocol.Record](t *testing.T, path string, value []byte) {
-	t.Helper()
-	e, err := decode[R](path, value, &client.Stat{Version: 4, Czxid: 2})
-	if err != nil {
-		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), `node "`+path+`"`) {
-			t.Errorf("%q: %v", value, err)
-		}
-		return
-	}
-	if s, err := protocol.Encode(e.Record); err != nil || s != string(value) || !bytes.Equal(e.Raw, value) || !e.There() {
-		t.Errorf("%q is read as %+v, %v", value, e, err)
-	}
-}
 
 // FuzzNames: names of nodes stand for what they were made from, and for nothing else.
 func FuzzNames(f *testing.F) {

@@ -9,7 +9,6 @@ import (
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // rootName is the node of all namespaces, below the chroot.
@@ -21,9 +20,6 @@ type folder struct{ root, space string }
 func newFolder(chroot, namespace string) folder {
 	return folder{root: chroot + rootName, space: chroot + rootName + "/" + escape(namespace)}
 }
-
-// moment is a node that is made to learn the time. No namespace has such a name.
-func (f folder) moment(name string) string { return f.root + "/.moment-" + name }
 
 // meta is the namespace's layout and floor.
 func (f folder) meta() string { return f.space + "/meta" }
@@ -100,15 +96,6 @@ func replace(at string, value []byte, version int64) op {
 // check refuses the transaction unless a node has a version; any: -1.
 func check(at string, version int64) op {
 	return op{at, at, &client.CheckVersionRequest{Path: at, Version: int32(version)}}
-}
-
-// decode returns the record that a node has as its value.
-func decode[R protocol.Record](path string, value []byte, stat *client.Stat) (protocol.Entry[R], error) {
-	rec, err := protocol.Decode[R](value)
-	if err != nil {
-		return protocol.Entry[R]{}, damaged(path, err)
-	}
-	return protocol.Entry[R]{Record: rec, Raw: value, Version: int64(stat.Version), Made: stat.Czxid}, nil
 }
 
 // damaged is the error of a node whose value this driver cannot have written.

@@ -122,29 +122,3 @@ func TestSlowAnswers(t *testing.T) {
 		})
 	}
 }
-
-// TestHiccup: after a while in which nothing arrives, the next renewal gets through,
-// though answers take some time from then on.
-func TestHiccup(t *testing.T) {
-	t.Parallel()
-	server := zktest.Start(t, zktest.Options{})
-	slow := proxytest.Start(t, server.Addr)
-	c := newCoordinator(t, []string{slow.Addr}, rand.Text(), nil)
-	g := mustAcquire(t, c, request(4))
-	before := slow.Connections()
-	p := &patient{base, 15 * time.Second}
-	slow.Delay(9 * time.Second)
-	ctx, cancel := context.WithTimeout(t.Context(), base)
-	defer cancel()
-	if h, err := c.Renew(ctx, g, tickNow()+30_000); !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("Renew in the hiccup: %v, %v", h, err)
-	}
-	slow.Delay(350 * time.Millisecond)
-	p.limit = 2 * base
-	for range 3 {
-		g = p.renew(t, c, g)
-	}
-	if n := slow.Connections() - before; n > 2 {
-		t.Errorf("%d new connections; want at most 2", n)
-	}
-}

@@ -228,7 +228,7 @@ func (s *session) makeRoot(ctx context.Context) error {
 	case err != nil && !is(err, client.ErrNodeExists):
 		return err
 	}
-	moment := s.nodes.moment(rand.Text())
+	moment := s.nodes.root + "/.moment-" + rand.Text() // no namespace has such a name
 	if _, err := s.write(ctx, []op{s.create(moment, nil, client.FlagEphemeral), replace(moment, nil, 0)}); err != nil {
 		return err
 	}
