@@ -19,7 +19,7 @@ import (
 func TestRoundTrips(t *testing.T) {
 	server := zktest.Start(t, zktest.Options{})
 	proxy := zktest.StartProxy(t, server.Addr)
-	const trips = 6 // one of them asks holders for a sign of life
+	const trips = 5 // one of them asks holders for a sign of life
 	for _, held := range []int{0, 1000} {
 		ns := rand.Text()
 		opts := zk.Options{User: "ann", Password: "secret"}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	client "github.com/go-zookeeper/zk"
 
@@ -66,10 +67,10 @@ func exists(path string, at **client.Stat) request {
 // may still be carried out, as what is delayed by the network may be, but not after what is
 // asked for later.
 func (s *session) together(ctx context.Context, requests ...request) error {
-	s.reclaim(s)
+	s.reclaim()
 	err := s.undisturbed(ctx, requests)
 	if ctx.Err() != nil {
-		s.forsake(s)
+		s.forsake()
 	}
 	return s.explain(ctx, err)
 }
@@ -104,6 +105,37 @@ func (s *session) undisturbed(ctx context.Context, requests []request) error {
 		}
 	}
 	return nil
+}
+
+const (
+	// mostForsaken is how many sessions are kept for a TTL that hold nothing, as far as is known.
+	mostForsaken = 8
+	// forsakenTime is how long a call may be away before it is made again.
+	forsakenTime = 2 * time.Second
+)
+
+// forsake notes that a call was given up: another one with the same token may go on from there.
+// A session that nobody uses again soon is ended if there are many.
+func (s *session) forsake() {
+	if s.held.Load() || !s.idle.CompareAndSwap(false, true) {
+		return
+	}
+	s.forsaken.Add(1)
+	time.AfterFunc(forsakenTime, func() {
+		if s.forsaken.Load() > mostForsaken && s.reclaim() {
+			s.End()
+		}
+	})
+}
+
+// reclaim notes that the session is used again, or has ended, and reports whether it was not
+// used before.
+func (s *session) reclaim() bool {
+	idle := s.idle.CompareAndSwap(true, false)
+	if idle {
+		s.forsaken.Add(-1)
+	}
+	return idle
 }
 
 // until blocks until a channel is ready. The error is that of the session or of ctx, if that

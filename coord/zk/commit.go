@@ -88,13 +88,14 @@ func put[R protocol.Record](c *commit, path string, e *protocol.Entry[R], next R
 	if len(value) > sendRoom/2 {
 		return fmt.Errorf("%w: node %s would have %d bytes, and %d are allowed; choose a shorter Request.Holder", coord.ErrInvalid, path, len(value), sendRoom/2)
 	}
+	now := protocol.Entry[R]{Record: next, Raw: []byte(value), Version: e.Version + 1, Made: e.Made}
 	if e.There() {
-		c.ops = append(c.ops, replace(path, []byte(value), e.Version))
-		*e = protocol.Entry[R]{Record: next, Raw: []byte(value), Version: e.Version + 1, Made: e.Made}
+		c.ops = append(c.ops, replace(path, now.Raw, e.Version))
 	} else {
-		c.ops = append(c.ops, c.create(path, []byte(value), 0))
-		*e = protocol.Entry[R]{Record: next, Raw: []byte(value), Made: protocol.MadeUnknown}
+		now.Version, now.Made = 0, protocol.MadeUnknown
+		c.ops = append(c.ops, c.create(path, now.Raw, 0))
 	}
+	*e = now
 	return nil
 }
 

@@ -3,6 +3,7 @@ package zk
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -58,12 +59,10 @@ func addressesOf(servers []string) ([]string, error) {
 		host, port, err := net.SplitHostPort(s)
 		if err != nil {
 			host, port = strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"), defaultPort
-			if strings.Contains(host, ":") && net.ParseIP(host) == nil {
-				return nil, fmt.Errorf("%w: server %d, %q, is neither host nor host:port; an IPv6 address is written [address]:port", coord.ErrInvalid, i+1, s)
-			}
 		}
-		if host == "" || port == "" || strings.ContainsAny(host, " \t\r\n/@,") {
-			return nil, fmt.Errorf("%w: server %d, %q, is neither host nor host:port", coord.ErrInvalid, i+1, s)
+		_, err = netip.ParseAddr(host)
+		if host == "" || port == "" || strings.ContainsAny(host, " \t\r\n/@,") || strings.Contains(host, ":") && err != nil {
+			return nil, fmt.Errorf("%w: server %d, %q, is neither host nor host:port; an IPv6 address is written [address]:port", coord.ErrInvalid, i+1, s)
 		}
 		if n, err := net.LookupPort("tcp", port); err != nil || n == 0 {
 			return nil, fmt.Errorf("%w: server %q has port %q; a port is a number from 1 to 65535", coord.ErrInvalid, s, port)

@@ -61,9 +61,9 @@
 //
 // # Round trips
 //
-// An acquisition connects; writes the clock; reads meta, the token, the names of the owners
-// and the identity; reads some 30 free slots; and makes one transaction: meta and the slot
-// are as they were read, and there is no owner and no such token. That makes five round
+// An acquisition connects; writes the clock, and reads meta, the token, the names of the
+// owners and the identity; reads some 30 free slots; and makes one transaction: meta and the
+// slot are as they were read, and there is no owner and no such token. That makes four round
 // trips, and one more if holders are asked for a sign of life, if another identity had the
 // worker ID, or if somebody else has taken the same slot at the same moment. The first
 // acquisition in a namespace makes its nodes. A renewal is one round trip, and so is a release.
@@ -82,9 +82,9 @@
 // is up before that, the outcome stays unknown, and another call goes on from there.
 //
 // The client gives a connection up on which nothing arrives for two thirds of the TTL; it
-// sends a ping three times in a TTL. So answers may take a third of the TTL, and calls get
-// through if four round trips take no longer than a TTL. A server has a fifth of the TTL to
-// answer to the request for a session, and twice as long each time that all have not.
+// sends a ping three times in a TTL. So connections are kept where answers take up to a third
+// of the TTL. A server has a fifth of the TTL to answer to the request for a session, and twice
+// as long each time that none has. A call may use all of the time that its caller gives it.
 //
 // # Clocks
 //

@@ -1,6 +1,7 @@
 package zk
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"io"
@@ -82,6 +83,16 @@ type link struct {
 	net.Conn
 	answerTime time.Duration
 	greeted    bool // the length of the first answer was read; only the client's reader uses it
+	of         *session
+}
+
+// Write sends one packet, and tells when that was the clock's write, which the client does not.
+func (l *link) Write(b []byte) (int, error) {
+	n, err := l.Conn.Write(b)
+	if sent := l.of.clockSent.Load(); sent != nil && bytes.Contains(b, []byte(l.of.nodes.clock())) {
+		(*sent)()
+	}
+	return n, err
 }
 
 // SetReadDeadline passes on the deadlines of a connection with a session. That of the first

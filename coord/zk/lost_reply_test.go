@@ -3,12 +3,10 @@ package zk_test
 import (
 	"crypto/rand"
 	"testing"
-	"time"
 
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
@@ -30,16 +28,6 @@ func newRobbed(t *testing.T) *robbed {
 		t.Fatal(err)
 	}
 	return r
-}
-
-// held returns how many worker IDs are held.
-func (r *robbed) held(t *testing.T) int {
-	t.Helper()
-	names, _, err := r.direct.Children(spacePath(r.namespace) + "/owners")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(names)
 }
 
 // lossy is the coordinator behind the proxy. Of an acquisition, the answer to a request of
@@ -77,21 +65,4 @@ func TestLostReplies(t *testing.T) {
 			drivertest.LostReplyOnAcquire(t, r.lossy(op))
 		}
 	})
-}
-
-// Nobody asks again: the worker ID is free after the TTL.
-func TestForsakenAcquire(t *testing.T) {
-	t.Parallel()
-	r := newRobbed(t)
-	r.Rob(zktest.OpMulti, 1, true)
-	req := request(1)
-	req.TTL = 2 * time.Second
-	if g, err := r.Acquire(hurried(t), req); err == nil {
-		t.Fatalf("Acquire without answers returned %v", g)
-	}
-	r.Heal()
-	streamtest.Eventually(t, "the worker ID is free", func() bool { return r.held(t) == 0 })
-	if g := mustAcquire(t, r, request(1)); g.Generation != 2 || g.NotBefore < req.Until {
-		t.Errorf("%v follows a grant until %d that nobody was told of", g, req.Until)
-	}
 }

@@ -69,9 +69,11 @@ type session struct {
 
 	epoch time.Time // when the leader's clock was 0, as the last write has told
 
-	id       atomic.Int64                                     // 0: not yet
-	held     atomic.Bool                                      // it has held a worker ID
-	identity atomic.Pointer[protocol.Entry[protocol.Pointer]] // as the last survey has read it; nil: it has not
+	id        atomic.Int64                                     // 0: not yet
+	clockSent atomic.Pointer[func()]                           // is called when the clock's write was sent
+	idle      atomic.Bool                                      // its last call was given up
+	held      atomic.Bool                                      // it has held a worker ID
+	identity  atomic.Pointer[protocol.Entry[protocol.Pointer]] // as the last survey has read it; nil: it has not
 }
 
 // Open implements [protocol.Store]. The session begins to connect.
@@ -89,7 +91,6 @@ func (st *store) Open(token string, ttl time.Duration, workers int) (protocol.Se
 		client.WithMaxConnBufferSize(sendRoom),
 		client.WithMaxBufferSize(answerRoom+nameRoom*workers))
 	if err != nil {
-		s.end(err)
 		return nil, err
 	}
 	if !st.life.Spawn(func() { s.wait(st.life.Context()) }) {
@@ -112,6 +113,7 @@ func (s *session) dial(_, address string, _ time.Duration) (net.Conn, error) {
 		_ = l.Close()
 		return nil, err
 	}
+	l.of = s
 	s.link = l
 	return l, nil
 }
@@ -234,7 +236,7 @@ func (s *session) wait(coordinator context.Context) {
 	go s.conn.Close() // which waits for a second if the client ends before it has asked
 	for range s.events {
 	}
-	s.reclaim(s)
+	s.reclaim()
 	s.cut() // a connection whose session has expired, the client leaves open
 }
 

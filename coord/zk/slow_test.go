@@ -83,8 +83,8 @@ func (p *patient) renew(t *testing.T, c *zk.Coordinator, g coord.Grant) coord.Gr
 // attempts is more than the deadlines need to grow and a call to get through.
 const attempts = 10
 
-// TestSlowAnswers: renewals and acquisitions get through, and connections are kept, if four round
-// trips take no longer than the session lasts.
+// TestSlowAnswers: renewals and acquisitions get through however late answers are, and
+// connections are kept if they take no longer than a third of the session's time.
 func TestSlowAnswers(t *testing.T) {
 	fulltest.Long(t, "answers that take seconds")
 	t.Parallel()
@@ -93,10 +93,10 @@ func TestSlowAnswers(t *testing.T) {
 		delay, ttl time.Duration
 		lost       int // connections that may be taken for dead
 	}{
-		{3 * time.Second, 15 * time.Second, 0},
-		{time.Second, 5 * time.Second, 0},
 		{450 * time.Millisecond, 15 * time.Second, 0},
+		{3 * time.Second, 5 * time.Second, 3},
 		{time.Second, 15 * time.Second, 0},
+		{3 * time.Second, 15 * time.Second, 0},
 	}
 	for _, tt := range tests[:fulltest.Rounds(2, len(tests))] {
 		t.Run(tt.delay.String()+" of "+tt.ttl.String(), func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,21 +20,20 @@ import (
 
 // store is the nodes of one namespace as a [protocol.Store].
 type store struct {
-	servers []string
-	login   []byte // the packet that shows credentials; empty: there are none
-	nodes   folder
-	opts    Options
-	acl     []client.ACL
-	life    *lifetime.Life // of the coordinator
-	ticket  atomic.Int64   // the last, see fetch
-	forsaken
+	servers  []string
+	login    []byte // the packet that shows credentials; empty: there are none
+	nodes    folder
+	opts     Options
+	acl      []client.ACL
+	life     *lifetime.Life // of the coordinator
+	ticket   atomic.Int64   // the last, see fetch
+	forsaken atomic.Int32   // how many sessions nobody uses
 }
 
 // newStore returns a store, which has no life yet. The options are resolved.
 func newStore(servers []string, namespace string, opts Options) *store {
 	st := &store{
-		servers: servers, nodes: newFolder(opts.Chroot, namespace), opts: opts,
-		acl: client.WorldACL(client.PermAll), forsaken: forsaken{sessions: map[*session]*time.Timer{}},
+		servers: servers, nodes: newFolder(opts.Chroot, namespace), opts: opts, acl: client.WorldACL(client.PermAll),
 	}
 	if opts.User != "" {
 		st.acl = client.AuthACL(client.PermAll)
@@ -62,13 +62,21 @@ func (s *session) fetch(ctx context.Context, reads ...request) (protocol.Positio
 	}
 }
 
+// fetchOnce reads in the same round trip in which it writes, as soon as that was sent.
 func (s *session) fetchOnce(ctx context.Context, reads []request) (at protocol.Position, _ error) {
-	clock := s.nodes.clock()
+	clock, sent := s.nodes.clock(), make(chan struct{})
 	var stat *client.Stat
-	err := s.together(ctx, func(c *client.Conn) (err error) {
+	requests := []request{func(c *client.Conn) (err error) {
+		once := sync.OnceFunc(func() { close(sent) })
+		defer once()
+		s.clockSent.Store(&once)
 		stat, err = c.Set(clock, nil, -1)
 		return s.refused(clock, err)
-	})
+	}}
+	for _, read := range reads {
+		requests = append(requests, func(c *client.Conn) error { <-sent; return read(c) })
+	}
+	err := s.together(ctx, requests...)
 	switch {
 	case is(err, client.ErrNoNode):
 		return at, errNoNamespace
@@ -78,8 +86,7 @@ func (s *session) fetchOnce(ctx context.Context, reads []request) (at protocol.P
 	s.tick(stat.Mtime)
 	// An election gives transactions higher numbers, also after old data were put back. The
 	// version of this node has no gaps: that of the next look tells.
-	at = protocol.Position{Number: s.number(stat.Version), Wrote: true}
-	return at, s.together(ctx, reads...)
+	return protocol.Position{Number: s.number(stat.Version), Wrote: true}, nil
 }
 
 // closed is a request whose error says that everybody may write to the namespace.
