@@ -71,6 +71,7 @@ type move struct {
 	next  coord.Admin
 	space coord.Space
 	nonce string // of the new namespace
+	base  int64  // tick to which its floor was raised before: it may follow several
 }
 
 // begin declares the new namespace, which an earlier run may have done, and reports whether it
@@ -96,8 +97,10 @@ func (m *move) begin(ctx context.Context, end Ending) error {
 	}
 	m.nonce = info.Nonce
 	// Closing has overwritten the old floor, and only the successor knows that it was above it.
-	base := m.space.Scale.Tick(info.Base.UnixMicro()) - 1
-	if end.Closed && (info.Base.IsZero() || m.signed(base, end) != base) {
+	if !info.Base.IsZero() {
+		m.base = m.space.Scale.Tick(info.Base.UnixMicro()) - 1
+	}
+	if end.Closed && (m.base == 0 || m.signed(m.base, end) != m.base) {
 		return fmt.Errorf("%w: the old namespace is closed, because another one follows it; continue with that one; if nobody ever used that one, declare a new one with Init and raise its floor with Quarantine to where the last window of the old one ends, at %s, or to %v from now if that is later",
 			coord.ErrInvalid, end.Until.UTC().Format(time.RFC3339Nano), max(usualHorizon, end.MaxHorizon))
 	}
@@ -146,7 +149,7 @@ func (m *move) unused(ctx context.Context) (retired int, err error) {
 // raise raises the floor of the new namespace and retires what is retired in the old one.
 // Somebody may have been granted before that what lies below, which shows afterwards.
 func (m *move) raise(ctx context.Context, end Ending) (time.Time, error) {
-	floor, err := raised(ctx, m.next, m.space, m.signed(max(m.space.Scale.Tick(end.Until.UnixMicro()), 1), end))
+	floor, err := raised(ctx, m.next, m.space, m.signed(max(m.space.Scale.Tick(end.Until.UnixMicro()), m.base, 1), end))
 	if err != nil {
 		return time.Time{}, fmt.Errorf("raising the floor of the new namespace, which must not be used now: %w", err)
 	}
