@@ -3,16 +3,8 @@
 //
 // [Namespace] does it, for an operator's program that runs while the generators of both
 // namespaces are stopped. [EndOf] says before that how far the old namespace has come, and
-// which of its worker IDs are held still:
-//
-//	end, err := follow.EndOf(ctx, prev, layout.Space())
-//	if held, ok := errors.AsType[*follow.HeldError](err); ok {
-//		// stop the generators that hold held.Slots
-//	}
-//	floor, err := follow.Namespace(ctx, next, prev, layout.Space())
-//
-// Both coordinators have to be a [coord.Admin], as those of all drivers of this module are. A static
-// coordinator needs a state file for it.
+// which of its worker IDs are held still. Both coordinators have to be a [coord.Admin], as
+// those of all drivers of this module are. A static coordinator needs a state file for it.
 //
 // The functions are safe for concurrent use. What two of them do to one namespace at the
 // same time is as safe as one after the other, but only one new namespace can follow an old

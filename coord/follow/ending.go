@@ -3,6 +3,7 @@ package follow
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -12,118 +13,105 @@ import (
 type Ending struct {
 	// Until is the end of the last window, or the floor if that is later: the namespace
 	// has issued nothing with a later time, apart from retired worker IDs.
-	Until time.Time
-	// Furthest is the slot whose window ends last; the zero Slot if all are retired.
-	Furthest coord.Slot
-	// Retired are the worker IDs that are retired, in ascending order. Their windows do
-	// not count for Until: a window that a wrong clock has pushed far into the future
-	// would stop whoever has to wait for its end.
-	Retired []int
-	// Closed reports that [Namespace] has closed the namespace, and that its back end
-	// still knows it. Its floor then says nothing: what counts beside the windows is only
-	// what its back end may have forgotten, see [coord.Namespace].
-	Closed bool
-	// MaxHorizon is what the namespace was declared with, see [coord.Space]; 0: the horizon of
-	// its driver.
-	MaxHorizon time.Duration
-	// lost is where the last window can end that the back end has forgotten; zero: none was.
-	lost time.Time
-	// slots are all of them, to see whether anything happens later.
-	slots []coord.Slot
+	Until      time.Time
+	Furthest   coord.Slot    // whose window ends last; the zero Slot if all are retired
+	Retired    []int         // worker IDs, in ascending order; their windows do not count for Until
+	Closed     bool          // [Namespace] has closed it: what counts beside windows is what is lost
+	MaxHorizon time.Duration // as in [coord.Space]
+
+	lost  time.Time // where the last window can end that the back end has forgotten; zero: none was
+	nonce string    // of the namespace
 }
 
 // EndOf returns how far the namespace of c has come. It must have the layout of s, and c must be a
 // [coord.Admin].
 //
 // If worker IDs are held, the error is a [*HeldError]. Other errors wrap
-// [coord.ErrLayoutMismatch] or [coord.ErrInvalid] if what was found forbids that the
-// namespace is followed. That includes a namespace without slots, because most likely it is
-// not the one that was meant.
-//
-// EndOf only reads. It blocks for as long as the back end needs, and may be called while
-// generators run.
+// [coord.ErrLayoutMismatch] or [coord.ErrInvalid] if what was found forbids that the namespace
+// is followed, as one without slots, which is probably not the one that was meant. EndOf only
+// reads, blocks for as long as the back end needs, and may be called while generators run.
 func EndOf(ctx context.Context, c coord.Coordinator, s coord.Space) (Ending, error) {
-	if err := checkSpace(s); err != nil {
-		return Ending{}, err
+	if s.Fingerprint == "" || s.Scale.Unit <= 0 || s.LastTick <= 0 || s.Capacity <= 0 {
+		return Ending{}, fmt.Errorf("%w: Space is %+v; it is what core.Layout.Space returns", coord.ErrInvalid, s)
 	}
-	admin, err := adminOf(c)
-	if err != nil {
-		return Ending{}, err
+	admin, ok := c.(coord.Admin)
+	if !ok {
+		return Ending{}, fmt.Errorf("%w: the coordinator cannot list its worker IDs; it must implement coord.Admin", coord.ErrInvalid)
 	}
-	return endOf(ctx, admin, s)
-}
-
-// adminOf returns an old namespace as one that can be listed and closed.
-func adminOf(c coord.Coordinator) (coord.Admin, error) {
-	if a, ok := c.(coord.Admin); ok {
-		return a, nil
-	}
-	return nil, fmt.Errorf("%w: the coordinator cannot list its worker IDs; it must implement coord.Admin", coord.ErrInvalid)
-}
-
-func endOf(ctx context.Context, c coord.Admin, s coord.Space) (Ending, error) {
-	slots, err := c.List(ctx)
+	slots, err := admin.List(ctx)
 	switch {
 	case err != nil:
 		return Ending{}, fmt.Errorf("not all worker IDs can be read: %w", err)
 	case len(slots) == 0:
 		return Ending{}, fmt.Errorf("%w: no worker ID was ever granted in this namespace, so there is nothing to follow; check its name", coord.ErrInvalid)
 	}
-	end, err := endOfWindows(slots, s)
-	if err != nil {
-		return Ending{}, err
-	}
-	if err := end.addFloor(ctx, c, s); err != nil {
-		return Ending{}, err
-	}
-	return end, nil
-}
-
-// endOfWindows returns how far slots have come, none of which may be held.
-func endOfWindows(slots []coord.Slot, s coord.Space) (Ending, error) {
-	// Whatever was issued has a time after the epoch.
-	end := Ending{Until: time.UnixMicro(s.Scale.Micro(0)).UTC(), slots: slots}
+	end := Ending{Until: time.UnixMicro(s.Scale.Micro(0)).UTC()} // whatever was issued is later
 	var held []coord.Slot
 	for _, slot := range slots {
-		if err := checkSlot(slot, s); err != nil {
-			return Ending{}, err
-		}
-		switch slot.State {
-		case coord.SlotHeld:
+		switch {
+		case slot.Layout != "" && slot.Layout != s.Fingerprint:
+			return Ending{}, fmt.Errorf("worker ID %d of the namespace to be followed: %w", slot.WorkerID, mismatch(slot.Layout, s))
+		case slot.WorkerID >= s.Capacity:
+			return Ending{}, fmt.Errorf("%w: the namespace to be followed has worker ID %d; the layout has worker IDs 0 to %d", coord.ErrInvalid, slot.WorkerID, s.Capacity-1)
+		case slot.State == coord.SlotHeld:
 			held = append(held, slot)
-		case coord.SlotRetired:
+		case slot.State == coord.SlotRetired:
 			end.Retired = append(end.Retired, slot.WorkerID)
-		default:
-			if !slot.Until.Before(end.Until) {
-				end.Until, end.Furthest = slot.Until, slot
-			}
+		case !slot.Until.Before(end.Until):
+			end.Until, end.Furthest = slot.Until, slot
 		}
 	}
 	if len(held) > 0 {
 		return Ending{}, &HeldError{Slots: held}
 	}
-	return end, nil
-}
-
-// addFloor takes the floor of the namespace into account: below it there may be windows
-// that the back end has forgotten.
-func (e *Ending) addFloor(ctx context.Context, c coord.Admin, s coord.Space) error {
-	info, err := c.Inspect(ctx)
+	info, err := admin.Inspect(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("its floor cannot be read: %w", err)
+		return Ending{}, fmt.Errorf("its floor cannot be read: %w", err)
 	case info.Layout == "":
-		return fmt.Errorf("%w: the namespace to be followed has worker IDs, but its own record is gone, and its floor with it; restore that from a backup", coord.ErrInvalid)
+		return Ending{}, fmt.Errorf("%w: the namespace to be followed has worker IDs, but its own record is gone, and its floor with it; restore that from a backup", coord.ErrInvalid)
 	case info.Layout != s.Fingerprint:
-		return fmt.Errorf("the namespace to be followed: %w", mismatch(info.Layout, s))
+		return Ending{}, fmt.Errorf("the namespace to be followed: %w", mismatch(info.Layout, s))
 	}
-	e.Closed, e.MaxHorizon, e.lost = info.Closed, info.MaxHorizon, info.Lost
+	end.Closed, end.MaxHorizon, end.lost, end.nonce = info.Closed, info.MaxHorizon, info.Lost, info.Nonce
 	floor := info.Floor
 	if info.Closed { // then it is the end of the layout
 		floor = info.Lost
 	}
-	if floor.After(e.Until) {
-		e.Until = floor
+	if floor.After(end.Until) {
+		end.Until = floor
 	}
-	return nil
+	return end, nil
+}
+
+// mismatch is the error of an old namespace, or a slot of it, with another layout than s.
+func mismatch(stored string, s coord.Space) error {
+	return fmt.Errorf("%w: it has layout %s, the new namespace %s; IDs of two layouts can be equal", coord.ErrLayoutMismatch, stored, s.Fingerprint)
+}
+
+// HeldError says that a namespace cannot be followed because worker IDs of it are held.
+// It is a [coord.ErrInvalid].
+type HeldError struct {
+	Slots []coord.Slot // those that are held, in the order of worker IDs
+}
+
+// Error names the worker IDs and who holds them; of many, the first ones.
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("%v: these worker IDs are held: %s; stop the generators first, and wait until the leases of those that crashed have ended", coord.ErrInvalid, nameSlots(e.Slots))
+}
+
+// Unwrap returns [coord.ErrInvalid].
+func (e *HeldError) Unwrap() error { return coord.ErrInvalid }
+
+// nameSlots lists worker IDs with who holds them, or held them last.
+func nameSlots(slots []coord.Slot) string {
+	const most = 8
+	var names []string
+	for _, s := range slots[:min(len(slots), most)] {
+		names = append(names, fmt.Sprintf("%d (by %q)", s.WorkerID, s.Holder))
+	}
+	if n := len(slots) - most; n > 0 {
+		names = append(names, fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(names, ", ")
 }

@@ -16,6 +16,7 @@ type ledger struct {
 	space             *coord.Space
 	slots             []coord.Slot
 	floor, base, lost int64
+	nonce             string
 	noticed           func() // runs once, in the next write: a server that was restarted notices it
 	calls             []string
 	before            func(call string, n int) error // the n-th call of this name, from 1 on
@@ -97,7 +98,7 @@ func (l *ledger) Inspect(context.Context) (coord.Namespace, error) {
 	if err := l.call("Inspect"); err != nil || l.space == nil {
 		return coord.Namespace{}, err
 	}
-	n := coord.Namespace{Layout: l.space.Fingerprint, Closed: l.floor >= l.space.LastTick, MaxHorizon: l.space.MaxHorizon}
+	n := coord.Namespace{Layout: l.space.Fingerprint, Closed: l.floor >= l.space.LastTick, MaxHorizon: l.space.MaxHorizon, Nonce: l.nonce}
 	if l.floor > 0 {
 		n.Floor = l.micro(l.floor + 1)
 	}
@@ -128,6 +129,9 @@ func (l *ledger) add(id int, state coord.SlotState, notAfter int64) *ledger {
 	})
 	return l
 }
+
+// from reports whether the floor was raised to a tick, or within a second after it.
+func (l *ledger) from(tick int64) bool { return l.floor >= tick && l.floor < tick+1000 }
 
 // followSpace is what the namespaces know of the layout.
 func followSpace() coord.Space {

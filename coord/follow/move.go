@@ -2,57 +2,154 @@ package follow
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"hash/fnv"
 	"time"
 
+	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
 )
+
+// usualHorizon is at least as far as windows reach ahead, where no longer horizon was
+// declared.
+const usualHorizon = 2 * time.Minute
+
+// Namespace makes the namespace of next go on where that of prev has ended, so that all that
+// next issues is above all that prev has issued. Both are a [coord.Admin], with the layout of s,
+// and that of next is new. Namespace returns the floor: next grants only what lies above it.
+// Worker IDs that are retired in prev are retired in next; what they issued may be above.
+//
+// Namespace closes prev: its floor becomes the end of the layout, so that nothing is granted or
+// extended in it, not even for a generator that was paused, for as long as its back end
+// remembers that. One that is emptied afterwards remembers nothing: a generator that was
+// forgotten makes the namespace again, and issues what next issues. So take the old generators'
+// rights or URL away first, and the data only when none of them can come back.
+//
+// All generators of prev must have stopped, and those of next start only after Namespace has
+// returned nil. Errors wrap [coord.ErrInvalid] if they do not; while worker IDs of prev are
+// held, it is a [*HeldError]. If the layouts differ, the error wraps [coord.ErrLayoutMismatch].
+// Where prev was declared with a longer [coord.Space.MaxHorizon] than next has, it wraps
+// [coord.ErrInvalid] until the last window of prev is as near as next's own reach, because next
+// would not wait for longer ones if it lost its floor. Any other error is that of a back end.
+//
+// Calling Namespace again with both is safe, and finishes what was begun. It blocks for as long
+// as the back ends need.
+func Namespace(ctx context.Context, next, prev coord.Coordinator, s coord.Space) (floor time.Time, err error) {
+	end, err := EndOf(ctx, prev, s)
+	if err != nil {
+		return time.Time{}, err
+	}
+	n, ok := next.(coord.Admin)
+	if !ok {
+		return time.Time{}, fmt.Errorf("%w: the new namespace's coordinator cannot list, show and change it, so it cannot follow another; it must implement coord.Admin", coord.ErrInvalid)
+	}
+	m := &move{next: n, space: s}
+	if err := m.begin(ctx, end); err != nil {
+		return time.Time{}, err
+	}
+	// Who finds the new namespace in use has to take another one, so this is looked at before
+	// the old one is closed.
+	if _, err := m.raise(ctx, end); err != nil {
+		return time.Time{}, err
+	}
+	if _, err := raised(ctx, prev.(coord.Admin), s, s.LastTick); err != nil {
+		return time.Time{}, fmt.Errorf("closing the old namespace: %w; the new one must not be used before this has been repeated", err)
+	}
+	// The old back end may have noticed only when it was closed that it has lost state.
+	last, err := EndOf(ctx, prev, s)
+	if err == nil && !last.Closed {
+		err = fmt.Errorf("%w: it was closed and is open again", coord.ErrInvalid)
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("looking at the old namespace again: %w; the new namespace must not be used before this has been repeated", err)
+	}
+	return m.raise(ctx, last)
+}
 
 // move is one run of Namespace.
 type move struct {
 	next  coord.Admin
-	prev  coord.Admin
 	space coord.Space
+	nonce string // of the new namespace
+	base  int64  // tick to which its floor was raised before: it may follow several
 }
 
-// newMove reports whether next can follow prev.
-func newMove(next, prev coord.Coordinator, s coord.Space) (*move, error) {
-	n, ok := next.(coord.Admin)
-	if !ok {
-		return nil, fmt.Errorf("%w: the new namespace's coordinator cannot list, show and change it, so it cannot follow another; it must implement coord.Admin", coord.ErrInvalid)
+// begin declares the new namespace, which an earlier run may have done, and reports whether it
+// may follow the old one.
+func (m *move) begin(ctx context.Context, end Ending) error {
+	if err := m.checkHorizon(end); err != nil {
+		return err
 	}
-	p, err := adminOf(prev)
-	if err != nil {
-		return nil, err
-	}
-	return &move{next: n, prev: p, space: s}, nil
-}
-
-// declare declares the new namespace new, which an earlier run may have done already.
-func (m *move) declare(ctx context.Context) error {
-	retired, err := m.unused(ctx)
+	slots, err := m.unused(ctx)
 	if err != nil {
 		return err
 	}
-	err = m.next.Init(ctx, m.space)
-	if err != nil && retired && errors.Is(err, coord.ErrInvalid) && !errors.Is(err, coord.ErrLayoutMismatch) {
-		// The worker IDs that an earlier run has retired are all that is there. That run
-		// has declared it, but maybe with another horizon.
-		if info, unknown := m.next.Inspect(ctx); unknown != nil {
-			return unknown
-		} else if info.MaxHorizon == m.space.MaxHorizon {
-			return nil
+	info, err := m.next.Inspect(ctx)
+	// If worker IDs are retired, an earlier run was interrupted, and Init would refuse them.
+	if declared := info.Layout == m.space.Fingerprint && info.MaxHorizon == m.space.MaxHorizon; err == nil && !(declared && slots > 0) {
+		if err := m.next.Init(ctx, m.space); err != nil {
+			return err
+		}
+		info, err = m.next.Inspect(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("the floor of the new namespace cannot be read: %w", err)
+	}
+	m.nonce = info.Nonce
+	// Closing has overwritten the old floor, and only the successor knows that it was above it.
+	if !info.Base.IsZero() {
+		m.base = m.space.Scale.Tick(info.Base.UnixMicro()) - 1
+	}
+	if end.Closed && (m.base == 0 || m.signed(m.base, end) != m.base) {
+		return fmt.Errorf("%w: the old namespace is closed, because another one follows it; continue with that one; if nobody ever used that one, declare a new one with Init and raise its floor with Quarantine to where the last window of the old one ends, at %s, or to %v from now if that is later",
+			coord.ErrInvalid, end.Until.UTC().Format(time.RFC3339Nano), max(usualHorizon, end.MaxHorizon))
+	}
+	return nil
+}
+
+// checkHorizon reports whether the new namespace protects the windows of the old one also when
+// its back end loses the floor that keeps it above them: after a loss it waits for as long as
+// its own windows reach, and those of a namespace that was declared with more reach further.
+func (m *move) checkHorizon(end Ending) error {
+	own := usualHorizon
+	if d, ok := m.next.(coord.Describer); ok {
+		own = d.Describe().Rules.MaxHorizon
+	}
+	own = max(own, m.space.MaxHorizon)
+	last := end.Furthest.Until
+	if end.lost.After(last) {
+		last = end.lost
+	}
+	if end.MaxHorizon <= own || !last.After(time.UnixMicro(clock.System().UnixMicro()).Add(own)) {
+		return nil
+	}
+	return fmt.Errorf("%w: the old namespace was declared with windows of up to %v, and its last one ends at %s; the new one, which has windows of up to %v, can follow it from %s on; or declare the new one with %v too",
+		coord.ErrInvalid, end.MaxHorizon, last.UTC().Format(time.RFC3339Nano), own, last.Add(-own).UTC().Format(time.RFC3339Nano), end.MaxHorizon)
+}
+
+// unused returns an error if anything was ever granted in the new namespace, and otherwise
+// how many worker IDs were retired without having been granted.
+func (m *move) unused(ctx context.Context) (retired int, err error) {
+	slots, err := m.next.List(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("not all worker IDs of the new namespace can be read: %w", err)
+	}
+	var used []coord.Slot
+	for _, s := range slots {
+		if s.State != coord.SlotRetired || s.NotAfter > 0 {
+			used = append(used, s)
 		}
 	}
-	return err
+	if len(used) > 0 {
+		return 0, fmt.Errorf("%w: the new namespace is in use: these worker IDs were granted in it already: %s", coord.ErrInvalid, nameSlots(used))
+	}
+	return len(slots), nil
 }
 
 // raise raises the floor of the new namespace and retires what is retired in the old one.
-// The floor is never left at zero: it shows that the move has begun.
+// Somebody may have been granted before that what lies below, which shows afterwards.
 func (m *move) raise(ctx context.Context, end Ending) (time.Time, error) {
-	want := max(m.tick(end.Until), 1)
-	floor, err := m.raised(ctx, m.next, want)
+	floor, err := raised(ctx, m.next, m.space, m.signed(max(m.space.Scale.Tick(end.Until.UnixMicro()), m.base, 1), end))
 	if err != nil {
 		return time.Time{}, fmt.Errorf("raising the floor of the new namespace, which must not be used now: %w", err)
 	}
@@ -61,28 +158,26 @@ func (m *move) raise(ctx context.Context, end Ending) (time.Time, error) {
 			return time.Time{}, err
 		}
 	}
+	if _, err := m.unused(ctx); err != nil {
+		return time.Time{}, fmt.Errorf("looking at the new namespace again: %w; stop its generators: their IDs may come twice; then move to another namespace", err)
+	}
 	return floor, nil
 }
 
-// closeOld closes the old namespace: it grants and extends nothing any more.
-func (m *move) closeOld(ctx context.Context) error {
-	if _, err := m.raised(ctx, m.prev, m.space.LastTick); err != nil {
-		return fmt.Errorf("closing the old namespace: %w; the new one must not be used before this has been repeated", err)
-	}
-	return nil
+// signed returns the first tick, from one on, that shows as a floor that this move has begun:
+// of the ticks of a second, which a floor of another move or of an operator hits by chance.
+func (m *move) signed(tick int64, end Ending) int64 {
+	ticks := max(time.Second.Microseconds()/m.space.Scale.Unit, 1)
+	h := fnv.New32a()
+	_, _ = fmt.Fprintln(h, end.nonce, m.nonce)
+	return tick + (int64(h.Sum32())%ticks-tick%ticks+ticks)%ticks
 }
 
 // raised raises a floor to a tick and checks that it is there.
-func (m *move) raised(ctx context.Context, a coord.Admin, tick int64) (time.Time, error) {
-	floor, err := a.Quarantine(ctx, m.timeOf(tick))
-	if err == nil && m.tick(floor) < tick {
-		err = fmt.Errorf("coord: the floor was to be raised to %v and is %v", m.timeOf(tick), floor)
+func raised(ctx context.Context, a coord.Admin, s coord.Space, tick int64) (time.Time, error) {
+	floor, err := a.Quarantine(ctx, time.UnixMicro(s.Scale.Micro(tick)).UTC())
+	if err == nil && s.Scale.Tick(floor.UnixMicro()) < tick {
+		err = fmt.Errorf("coord: the floor was to be raised to tick %d and is %v", tick, floor)
 	}
 	return floor, err
 }
-
-// tick returns the tick that a time lies in.
-func (m *move) tick(t time.Time) int64 { return m.space.Scale.Tick(t.UnixMicro()) }
-
-// timeOf returns when a tick begins.
-func (m *move) timeOf(tick int64) time.Time { return time.UnixMicro(m.space.Scale.Micro(tick)).UTC() }

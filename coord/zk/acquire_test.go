@@ -76,12 +76,6 @@ func (c complaints) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestContention: of many who want a few worker IDs, as many get one as there are.
-func TestContention(t *testing.T) {
-	server := zktest.Start(t, zktest.Options{})
-	drivertest.Contention(t, newCoordinator(t, []string{server.Addr}, rand.Text(), nil))
-}
-
 // TestNodesOfTheDead: what a session has made is gone when it ends, and nothing of it
 // stays but the slot and the identity's hint.
 func TestNodesOfTheDead(t *testing.T) {
@@ -114,24 +108,5 @@ func TestCloseReleasesNothing(t *testing.T) {
 	}
 	if o.owner(t, ns, g.WorkerID) == 0 {
 		t.Errorf("%v is not held any more", g)
-	}
-}
-
-// TestStaleSurvey: the floor is raised after an acquisition has read it and before it
-// grants.
-func TestStaleSurvey(t *testing.T) {
-	t.Parallel()
-	r := newRobbed(t)
-	direct := newCoordinator(t, []string{r.server.Addr}, r.namespace, nil)
-	var floor time.Time
-	r.Before(zktest.OpMulti, func() {
-		var err error
-		if floor, err = direct.Quarantine(within(t), time.Time{}); err != nil {
-			t.Error(err)
-		}
-	})
-	g := mustAcquire(t, r, request(1))
-	if floor.IsZero() || g.NotBefore < scale().Tick(floor.UnixMicro()) {
-		t.Errorf("the floor is at %v, and %v was granted", floor, g)
 	}
 }

@@ -3,199 +3,162 @@ package zk
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"time"
 
 	client "github.com/go-zookeeper/zk"
 
-	"github.com/unalike-id/unalike/internal/lifetime"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
-// request is one request to the servers.
-type request func(*client.Conn) reply
+// request makes one request to the servers. What it has read is there if [session.together]
+// returns nil or what a server has answered, see definite; otherwise it may still be written.
+type request func(*client.Conn) error
 
-// reply is the answer to a request; what it has depends on the request.
-type reply struct {
-	err      error
-	data     []byte
-	stat     *client.Stat
-	children []string
-	acl      []client.ACL
-	events   <-chan client.Event // of a watch
-	results  []client.MultiResponse
-}
-
-func get(path string) request {
-	return func(c *client.Conn) (r reply) {
-		r.data, r.stat, r.err = c.Get(path)
-		return r
-	}
-}
-
-func getACL(path string) request {
-	return func(c *client.Conn) (r reply) {
-		r.acl, r.stat, r.err = c.GetACL(path)
-		return r
-	}
-}
-
-func set(path string, data []byte) request {
-	return func(c *client.Conn) (r reply) {
-		r.stat, r.err = c.Set(path, data, -1)
-		return r
-	}
-}
-
-func exists(path string) request {
-	return func(c *client.Conn) (r reply) {
-		var there bool
-		if there, r.stat, r.err = c.Exists(path); r.err == nil && !there {
-			r.err = client.ErrNoNode
+// record reads a record into e, which is zero if there is no node.
+func record[R protocol.Record](st *store, path string, e *protocol.Entry[R]) request {
+	return func(c *client.Conn) error {
+		value, stat, err := c.Get(path)
+		switch {
+		case is(err, client.ErrNoNode):
+			*e = protocol.Entry[R]{} // an earlier attempt may have found it
+			return nil
+		case err != nil:
+			return st.refused(path, err)
 		}
-		return r
-	}
-}
-
-// watch is exists with a watch.
-func watch(path string) request {
-	return func(c *client.Conn) (r reply) {
-		var there bool
-		if there, r.stat, r.events, r.err = c.ExistsW(path); r.err == nil && !there {
-			r.err = client.ErrNoNode
+		rec, err := protocol.Decode[R](value)
+		if err != nil {
+			return damaged(path, err)
 		}
-		return r
-	}
-}
-
-func children(path string) request {
-	return func(c *client.Conn) (r reply) {
-		r.children, r.stat, r.err = c.Children(path)
-		return r
-	}
-}
-
-func create(path string, acl []client.ACL) request {
-	return func(c *client.Conn) (r reply) {
-		_, r.err = c.Create(path, nil, client.FlagPersistent, acl)
-		return r
-	}
-}
-
-// catchUp has the server that the session is connected to catch up with the leader.
-func catchUp(path string) request {
-	return func(c *client.Conn) (r reply) {
-		_, r.err = c.Sync(path)
-		return r
-	}
-}
-
-func multi(ops []any) request {
-	return func(c *client.Conn) (r reply) {
-		r.results, r.err = c.Multi(ops...)
-		return r
-	}
-}
-
-// deadline is the end of a network operation.
-func deadline(d time.Duration) time.Time { return lifetime.Now().Add(d) }
-
-// together makes requests, in their order and without waiting for answers in
-// between: servers handle those of a session one after the other, so reads see what a
-// write before them has done, and all of them cost one round trip. The error is that
-// of the connection; what servers say is in the replies.
-//
-// A request has no deadline in the client: it waits for a connection for as long as
-// that takes. So each is made in a goroutine, which is left alone when ctx ends; it
-// ends with the answer or with the connection. A request that is left alone may still
-// be carried out, as one that is delayed by the network may be, but not after those
-// that are made later: what is not sent yet keeps the lane.
-func (s *session) together(ctx context.Context, requests ...request) ([]reply, error) {
-	if err := s.until(ctx, s.lane, nil); err != nil {
-		return nil, err
-	}
-	free := func() { s.lane <- struct{}{} }
-	if err := s.await(ctx); err != nil {
-		free()
-		return nil, err
-	}
-	calls := make([]*call, len(requests))
-	for i, do := range requests {
-		calls[i] = s.start(do)
-		if err := s.until(ctx, s.sent, calls[i].done); err != nil {
-			go func() {
-				_ = s.until(s.ended, s.sent, calls[i].done)
-				free()
-			}()
-			return nil, err
-		}
-	}
-	free()
-	return s.answers(ctx, calls)
-}
-
-// call is a request that was made.
-type call struct {
-	reply
-	done chan struct{} // closed with the reply
-}
-
-// start makes a request. When it is sent, s.sent says so: the lane is held.
-func (s *session) start(do request) *call {
-	select {
-	case <-s.sent: // that of an earlier one, whose answer was seen first
-	default:
-	}
-	c := &call{done: make(chan struct{})}
-	go func() {
-		defer close(c.done)
-		c.reply = do(s.conn)
-	}()
-	return c
-}
-
-// answers waits for the replies to calls.
-func (s *session) answers(ctx context.Context, calls []*call) ([]reply, error) {
-	replies := make([]reply, len(calls))
-	var lost error
-	for i, c := range calls {
-		if err := s.until(ctx, c.done, nil); err != nil {
-			return nil, err
-		}
-		replies[i] = c.reply
-		if c.err != nil && !definite(c.err) {
-			lost = c.err
-		}
-	}
-	return replies, s.why(lost)
-}
-
-// until blocks until one of two channels is ready. The error is that of the session or
-// of ctx, if that ends before.
-func (s *session) until(ctx context.Context, this, that <-chan struct{}) error {
-	select {
-	case <-this:
+		*e = protocol.Entry[R]{Record: rec, Raw: value, Version: int64(stat.Version), Made: stat.Czxid}
 		return nil
-	case <-that:
+	}
+}
+
+// names reads the names of the children of a node that is part of every namespace.
+func names(path string, all *[]string) request {
+	return func(c *client.Conn) (err error) {
+		*all, _, err = c.Children(path)
+		if is(err, client.ErrNoNode) {
+			err = damaged(path, errMissing)
+		}
+		return err
+	}
+}
+
+// exists reads what is known of a node beside its value; nil: it is not there.
+func exists(path string, at **client.Stat) request {
+	return func(c *client.Conn) error {
+		there, stat, err := c.Exists(path)
+		if *at = nil; there {
+			*at = stat
+		}
+		return err
+	}
+}
+
+// together makes requests in any order, in one round trip. The error is that of the first of
+// them that has one, or of the connection.
+//
+// A request has no deadline in the client: it waits for a connection for as long as that
+// takes. So goroutines make them, which are left alone when ctx ends, and end with the answer
+// or with the connection. Until then, no others are made in the session: what is left alone
+// may still be carried out, as what is delayed by the network may be, but not after what is
+// asked for later.
+func (s *session) together(ctx context.Context, requests ...request) error {
+	s.reclaim()
+	err := s.undisturbed(ctx, requests)
+	if ctx.Err() != nil {
+		s.forsake()
+	}
+	return s.explain(ctx, err)
+}
+
+func (s *session) undisturbed(ctx context.Context, requests []request) error {
+	if err := s.until(ctx, s.lane); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	ready := s.ready
+	s.mu.Unlock()
+	if err := s.until(ctx, ready); err != nil {
+		s.lane <- struct{}{}
+		return err
+	}
+	errs, done := make([]error, len(requests)), make(chan struct{})
+	go func() {
+		var all sync.WaitGroup
+		for i, do := range requests {
+			all.Go(func() { errs[i] = do(s.conn) })
+		}
+		all.Wait()
+		s.lane <- struct{}{}
+		close(done)
+	}()
+	if err := s.until(ctx, done); err != nil {
+		return err
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	// mostForsaken is how many sessions are kept for a TTL that hold nothing, as far as is known.
+	mostForsaken = 8
+	// forsakenTime is how long a call may be away before it is made again.
+	forsakenTime = 2 * time.Second
+)
+
+// forsake notes that a call was given up: another one with the same token may go on from there.
+// A session that nobody uses again soon is ended if there are many.
+func (s *session) forsake() {
+	if s.held.Load() || !s.idle.CompareAndSwap(false, true) {
+		return
+	}
+	s.forsaken.Add(1)
+	time.AfterFunc(forsakenTime, func() {
+		if s.forsaken.Load() > mostForsaken && s.reclaim() {
+			s.End()
+		}
+	})
+}
+
+// reclaim notes that the session is used again, or has ended, and reports whether it was not
+// used before.
+func (s *session) reclaim() bool {
+	idle := s.idle.CompareAndSwap(true, false)
+	if idle {
+		s.forsaken.Add(-1)
+	}
+	return idle
+}
+
+// until blocks until a channel is ready. The error is that of the session or of ctx, if that
+// ends before.
+func (s *session) until(ctx context.Context, ready <-chan struct{}) error {
+	select {
+	case <-ready:
 		return nil
 	case <-s.ended.Done():
 		return s.Over()
 	case <-ctx.Done():
-		return s.why(context.Cause(ctx))
+		return context.Cause(ctx)
 	}
 }
 
-// definite reports whether a server has answered with an error, of these if any are
-// given. After all other errors the outcome is unknown.
-func definite(err error, which ...error) bool {
-	if len(which) == 0 {
-		which = []error{
-			client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion, client.ErrNoAuth, client.ErrInvalidACL,
-			client.ErrNotEmpty, client.ErrNoChildrenForEphemerals, client.ErrBadArguments, client.ErrInvalidPath,
-		}
-	}
-	for _, w := range which {
-		if errors.Is(err, w) {
-			return true
-		}
-	}
-	return false
+// definite reports whether a server has answered with an error. After all other errors the
+// outcome is unknown.
+func definite(err error) bool {
+	return is(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion, client.ErrNoAuth, client.ErrInvalidACL,
+		client.ErrNotEmpty, client.ErrNoChildrenForEphemerals, client.ErrBadArguments, client.ErrInvalidPath)
+}
+
+// is reports whether an error is one of some.
+func is(err error, some ...error) bool {
+	return slices.ContainsFunc(some, func(one error) bool { return errors.Is(err, one) })
 }

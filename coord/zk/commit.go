@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
 	client "github.com/go-zookeeper/zk"
 
@@ -17,58 +16,58 @@ type commit struct {
 	*session
 	change protocol.Change
 	worker int // that it is about; -1: none
-	ops    []any
-	slot   []byte // what is stored for the slot
-	meta   []byte // and for the namespace
+	ops    []op
+	now    *protocol.View // what is stored after it
 }
 
 // Commit implements [protocol.Session].
-func (s *session) Commit(ctx context.Context, change protocol.Change) (protocol.Outcome, error) {
-	out, err := s.commit(ctx, change)
-	return out, s.explain(ctx, err)
-}
-
-func (s *session) commit(ctx context.Context, change protocol.Change) (protocol.Outcome, error) {
-	c := &commit{session: s, change: change, worker: change.Worker(), meta: change.Before.Meta.Raw, slot: change.Before.Slot.Raw}
-	if err := c.plan(); err != nil {
-		return protocol.Outcome{}, err
-	}
-	if err := c.forgetIdentity(ctx); err != nil {
-		return protocol.Outcome{}, err
+func (s *session) Commit(ctx context.Context, change protocol.Change) (out protocol.Outcome, _ error) {
+	before := change.Before
+	c := &commit{session: s, change: change, worker: change.Worker(), now: &protocol.View{
+		Meta: before.Meta, Slot: before.Slot, Owned: before.Owned, Lease: before.Lease,
+	}}
+	if err := c.plan(ctx); err != nil {
+		return out, err
 	}
 	failed, err := s.write(ctx, c.ops)
 	switch {
 	case err == nil:
-		return protocol.Outcome{Done: true, Now: c.view()}, nil
-	case failed < 0:
-		return protocol.Outcome{}, err
-	case definite(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion, client.ErrNotEmpty):
-		if create, ok := c.ops[failed].(*client.CreateRequest); ok && definite(err, client.ErrNoNode) {
-			return protocol.Outcome{}, misfit(create, err) // everything else of the namespace is there
+		if change.Owner == protocol.OwnerTaken {
+			s.held.Store(true)
 		}
-		return c.conflict(c.ops[failed], err), nil
+		return protocol.Outcome{Done: true, Now: c.now}, nil
+	case failed == nil || !is(err, client.ErrNoNode, client.ErrNodeExists, client.ErrBadVersion, client.ErrNotEmpty):
+		return out, err
 	}
-	return protocol.Outcome{}, err
+	if _, ok := failed.request.(*client.CreateRequest); ok && is(err, client.ErrNoNode) {
+		return out, damaged(failed.guard, errMissing)
+	}
+	if failed.path == c.nodes.slot(c.worker) || failed.path == c.nodes.owner(c.worker) {
+		out.Conflict = protocol.ConflictSlot
+	}
+	return out, nil
 }
 
-// plan makes the operations.
-func (c *commit) plan() error {
-	n, change := c.nodes, c.change
+// plan makes the operations, and what is stored after them.
+func (c *commit) plan(ctx context.Context) error {
+	n, change, before := c.nodes, c.change, c.change.Before
 	if change.Meta == nil {
-		c.ops = append(c.ops, unchanged(n.meta(), change.Before.Meta.Raw))
-	} else if err := c.putMeta(); err != nil {
+		c.ops = append(c.ops, check(n.meta(), before.Meta.Version))
+	} else if err := put(c, n.meta(), &c.now.Meta, *change.Meta); err != nil {
 		return err
 	}
 	if change.Unused {
 		// What has children cannot be deleted.
 		for _, at := range []string{n.slots(), n.owners()} {
-			c.ops = append(c.ops, &client.DeleteRequest{Path: at, Version: -1}, &client.CreateRequest{Path: at, Acl: c.acl})
+			c.ops = append(c.ops, remove(at, -1), c.create(at, nil, 0))
 		}
 	}
 	if change.Slot != nil {
-		if err := c.putSlot(); err != nil {
+		if err := put(c, n.slot(c.worker), &c.now.Slot, *change.Slot); err != nil {
 			return err
 		}
+	} else if before.Slot.There() {
+		c.ops = append(c.ops, check(n.slot(c.worker), before.Slot.Version))
 	}
 	worker, err := protocol.Encode(protocol.PointerTo(c.worker))
 	if err != nil {
@@ -77,66 +76,54 @@ func (c *commit) plan() error {
 	// After the slot: if that has changed, this has, too.
 	c.own([]byte(worker))
 	c.noteIdentity([]byte(worker))
-	return nil
+	return c.forgetIdentity(ctx)
 }
 
-// putSlot replaces a slot, or makes it.
-func (c *commit) putSlot() error {
-	slot := c.change.Slot
-	value, err := protocol.Encode(*slot)
+// put replaces a record, or makes it.
+func put[R protocol.Record](c *commit, path string, e *protocol.Entry[R], next R) error {
+	value, err := protocol.Encode(next)
 	if err != nil {
 		return err
 	}
 	if len(value) > sendRoom/2 {
-		return fmt.Errorf("%w: the slot would have %d bytes, and %d are allowed; Request.Holder has %d", coord.ErrInvalid, len(value), sendRoom/2, len(slot.Holder))
+		return fmt.Errorf("%w: node %s would have %d bytes, and %d are allowed; choose a shorter Request.Holder", coord.ErrInvalid, path, len(value), sendRoom/2)
 	}
-	c.slot = []byte(value)
-	path := c.nodes.slot(c.worker)
-	if old := c.change.Before.Slot; old.There() {
-		c.ops = append(c.ops, c.replaces(path, old.Raw, c.slot, int32(old.Version))...)
+	now := protocol.Entry[R]{Record: next, Raw: []byte(value), Version: e.Version + 1, Made: e.Made}
+	if e.There() {
+		c.ops = append(c.ops, replace(path, now.Raw, e.Version))
 	} else {
-		c.ops = append(c.ops, c.creates(path, c.slot)...)
-		// The answer tells the number of the transaction with what it changes, not with what it makes.
-		c.ops = append(c.ops, &client.SetDataRequest{Path: c.nodes.clock(), Version: -1})
+		now.Version, now.Made = 0, protocol.MadeUnknown
+		c.ops = append(c.ops, c.create(path, now.Raw, 0))
 	}
+	*e = now
 	return nil
 }
 
-// putMeta replaces the namespace's record.
-func (c *commit) putMeta() error {
-	value, err := protocol.Encode(*c.change.Meta)
-	if err != nil {
-		return err
-	}
-	c.meta = []byte(value)
-	old := c.change.Before.Meta
-	c.ops = append(c.ops, c.replaces(c.nodes.meta(), old.Raw, c.meta, int32(old.Version))...)
-	return nil
-}
-
-// own makes the operations that change the ephemeral nodes of a holder.
+// own makes the operations that change the ephemeral nodes of a holder. Versions come again
+// where writes were lost, and tokens do not: so a renewal asks for the node of its token.
 func (c *commit) own(worker []byte) {
 	n, change := c.nodes, c.change
 	path := n.owner(c.worker)
 	if change.Owner == protocol.OwnerStays {
 		if change.Slot != nil {
-			c.ops = append(c.ops, &client.CheckVersionRequest{Path: path, Version: 0})
+			c.ops = append(c.ops, check(path, -1), check(n.token(change.Slot.Token), -1))
 		}
 		return
 	}
 	if change.Before.Owned {
-		c.ops = append(c.ops, &client.DeleteRequest{Path: path, Version: -1})
+		c.ops = append(c.ops, remove(path, -1))
 	}
 	if old := cmp.Or(change.Replaced, change.Token); ownerOf(change.Before).token {
-		c.ops = append(c.ops, &client.DeleteRequest{Path: n.token(old), Version: -1})
+		c.ops = append(c.ops, remove(n.token(old), -1))
 	}
+	c.now.Owned, c.now.Lease = change.Owner != protocol.OwnerFreed, nil
 	switch change.Owner {
 	case protocol.OwnerTaken:
+		c.now.Lease = ownerNode{session: c.id.Load(), token: true}
 		c.ops = append(c.ops,
-			&client.CreateRequest{Path: path, Acl: c.acl, Flags: client.FlagEphemeral},
-			&client.CreateRequest{Path: n.token(change.Token), Data: worker, Acl: c.acl, Flags: client.FlagEphemeral})
+			c.create(path, nil, client.FlagEphemeral), c.create(n.token(change.Token), worker, client.FlagEphemeral))
 	case protocol.OwnerForever: // a node that is not ephemeral
-		c.ops = append(c.ops, &client.CreateRequest{Path: path, Acl: c.acl})
+		c.ops = append(c.ops, c.create(path, nil, 0))
 	}
 }
 
@@ -146,14 +133,12 @@ func (c *commit) noteIdentity(worker []byte) {
 	if identity == "" {
 		return
 	}
-	last := c.identity.Load()
-	there := last != nil && last.There()
 	path := c.nodes.identity(identity)
-	switch {
-	case !there:
-		c.ops = append(c.ops, &client.CreateRequest{Path: path, Data: worker, Acl: c.acl})
+	switch last := c.identity.Load(); {
+	case last == nil || !last.There():
+		c.ops = append(c.ops, c.create(path, worker, 0))
 	case last.Record.Worker != c.worker:
-		c.ops = append(c.ops, &client.SetDataRequest{Path: path, Data: worker, Version: int32(last.Version)})
+		c.ops = append(c.ops, replace(path, worker, last.Version))
 	}
 }
 
@@ -165,81 +150,42 @@ func (c *commit) forgetIdentity(ctx context.Context) error {
 		return nil
 	}
 	path := c.nodes.identity(before)
-	replies, err := c.together(ctx, get(path))
-	if err != nil {
-		return err
+	var last protocol.Entry[protocol.Pointer]
+	err := c.together(ctx, record(c.store, path, &last))
+	if is(err, coord.ErrInvalid) {
+		return nil
 	}
-	if last, err := read[protocol.Pointer](path, replies[0]); err == nil && last.There() && last.Record.Worker == c.worker {
-		c.ops = append(c.ops, &client.DeleteRequest{Path: path, Version: int32(last.Version)})
+	if err == nil && last.There() && last.Record.Worker == c.worker {
+		c.ops = append(c.ops, remove(path, last.Version))
 	}
-	return nil
+	return err
 }
 
-// conflict says what the transaction was refused for.
-func (c *commit) conflict(op any, why error) protocol.Outcome {
-	out := protocol.Outcome{}
-	at := nodeOf(op)
-	if slot := c.nodes.slot(c.worker); at == slot || strings.HasPrefix(at, slot+"/") || at == c.nodes.owner(c.worker) {
-		out.Conflict = protocol.ConflictSlot
+// write makes a transaction. If a server refuses it, failed is the operation that is to blame;
+// otherwise, if there is an error, it is nil: what became of the transaction is not known.
+func (s *session) write(ctx context.Context, ops []op) (failed *op, err error) {
+	var requests []any
+	for _, o := range ops {
+		requests = append(requests, o.request)
 	}
-	if !definite(why, client.ErrNotEmpty) {
-		out.Damage = misfit(op, why)
-	}
-	return out
-}
-
-// view is what is stored after the change.
-func (c *commit) view() *protocol.View {
-	before, change := c.change.Before, c.change
-	v := &protocol.View{Meta: before.Meta, Slot: before.Slot, Owned: before.Owned, Lease: before.Lease}
-	if change.Meta != nil {
-		v.Meta = then(before.Meta, *change.Meta, c.meta)
-	}
-	if change.Slot != nil {
-		v.Slot = then(before.Slot, *change.Slot, c.slot)
-	}
-	switch change.Owner {
-	case protocol.OwnerTaken:
-		v.Owned, v.Lease = true, ownerNode{session: c.ident(), token: true}
-	case protocol.OwnerFreed:
-		v.Owned, v.Lease = false, nil
-	case protocol.OwnerForever:
-		v.Owned, v.Lease = true, nil
-	}
-	return v
-}
-
-// then is what is stored after a write that replaced old.
-func then[R protocol.Record](old protocol.Entry[R], rec R, raw []byte) protocol.Entry[R] {
-	next := protocol.Entry[R]{Record: rec, Raw: raw, Version: old.Version + 1, Made: old.Made}
-	if !old.There() {
-		next.Version, next.Made = 0, protocol.MadeUnknown
-	}
-	return next
-}
-
-// write makes a transaction. If a server refuses it, failed is the operation that is to blame, and otherwise negative: what
-// became of it is not known.
-func (s *session) write(ctx context.Context, ops []any) (failed int, err error) {
-	replies, err := s.together(ctx, multi(ops))
-	if err != nil {
-		return -1, err
-	}
-	r := replies[0]
-	if r.err != nil {
-		for i, one := range r.results {
-			if one.Error != nil {
-				return i, refusedAt(guardOf(ops[i]), r.err)
+	var blame *op
+	err = s.together(ctx, func(c *client.Conn) error {
+		results, err := c.Multi(requests...)
+		for i, one := range results {
+			switch {
+			case one.Error != nil:
+				blame = &ops[i]
+				return s.refused(blame.guard, err)
+			case err == nil && one.Stat != nil:
+				s.tick(one.Stat.Mtime)
 			}
 		}
-		return 0, r.err // which one is to blame was not said
+		return err
+	})
+	if definite(err) {
+		failed = blame
 	}
-	for _, one := range r.results {
-		if one.Stat != nil {
-			s.tick(one.Stat.Mtime)
-		}
-	}
-	return 0, nil
+	return failed, err
 }
 
 // Watch implements [protocol.Session]: the lease is gone if the session has ended or the
@@ -247,21 +193,24 @@ func (s *session) write(ctx context.Context, ops []any) (failed int, err error) 
 // connection if that takes the answer along; then the servers are asked again.
 func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
 	for {
-		replies, err := s.together(ctx, watch(s.nodes.owner(v.Slot.Record.Worker)))
+		var stat *client.Stat
+		var events <-chan client.Event
+		err := s.together(ctx, func(c *client.Conn) (err error) {
+			_, stat, events, err = c.ExistsW(s.nodes.owner(v.Slot.Record.Worker))
+			return err
+		})
 		switch {
-		case s.ended.Err() != nil:
+		case s.Over() != nil:
 			return true
-		case ctx.Err() != nil:
+		case ctx.Err() != nil || definite(err):
 			return false
 		case err != nil:
 			continue // there will be another connection
-		case replies[0].err != nil:
-			return definite(replies[0].err, client.ErrNoNode)
-		case replies[0].stat.EphemeralOwner == 0:
-			return true // the worker ID was retired meanwhile
+		case stat.EphemeralOwner == 0:
+			return true // it is gone, or the worker ID was retired meanwhile
 		}
 		select {
-		case e := <-replies[0].events:
+		case e := <-events:
 			if e.Type == client.EventNodeDeleted {
 				return true
 			}

@@ -3,10 +3,9 @@ package zk
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
-
-	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
@@ -37,14 +36,11 @@ func New(servers []string, namespace string, opts Options) (*Coordinator, error)
 	if err != nil {
 		return nil, err
 	}
-	st := &store{servers: addresses, nodes: newFolder(opts.Chroot, namespace), opts: opts, log: opts.Logger, acl: client.WorldACL(client.PermAll)}
-	if opts.User != "" {
-		st.acl = client.AuthACL(client.PermAll)
-		st.login = loginPacket(opts.User, opts.Password)
-	}
+	st := newStore(addresses, namespace, opts)
 	p, err := protocol.New(st, protocol.Settings{
-		Driver: "zookeeper", Title: "the ZooKeeper ensemble", Namespace: namespace, Place: driver.JoinPlace("zk", append(slices.Sorted(slices.Values(addresses)), opts.Chroot, namespace)...), Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
-		SkewBound: opts.SkewBound, ServerClock: true, Outlives: true, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
+		Driver: "zookeeper", Title: "the ZooKeeper ensemble", Namespace: namespace,
+		Place: driver.JoinPlace("zk", append(slices.Sorted(slices.Values(addresses)), opts.Chroot, namespace)...),
+		Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon, SkewBound: opts.SkewBound, ServerClock: true, Outlives: true, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
 	})
 	if err != nil {
 		return nil, err
@@ -63,12 +59,10 @@ func addressesOf(servers []string) ([]string, error) {
 		host, port, err := net.SplitHostPort(s)
 		if err != nil {
 			host, port = strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"), defaultPort
-			if strings.Contains(host, ":") && net.ParseIP(host) == nil {
-				return nil, fmt.Errorf("%w: server %d, %q, is neither host nor host:port; an IPv6 address is written [address]:port", coord.ErrInvalid, i+1, s)
-			}
 		}
-		if host == "" || port == "" || strings.ContainsAny(host, " \t\r\n/@,") {
-			return nil, fmt.Errorf("%w: server %d, %q, is neither host nor host:port", coord.ErrInvalid, i+1, s)
+		_, err = netip.ParseAddr(host)
+		if host == "" || port == "" || strings.ContainsAny(host, " \t\r\n/@,") || strings.Contains(host, ":") && err != nil {
+			return nil, fmt.Errorf("%w: server %d, %q, is neither host nor host:port; an IPv6 address is written [address]:port", coord.ErrInvalid, i+1, s)
 		}
 		if n, err := net.LookupPort("tcp", port); err != nil || n == 0 {
 			return nil, fmt.Errorf("%w: server %q has port %q; a port is a number from 1 to 65535", coord.ErrInvalid, s, port)

@@ -15,88 +15,12 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
-// TestInitDamaged: Init says at once what is missing of a namespace.
-func TestInitDamaged(t *testing.T) {
-	server := zktest.Start(t, zktest.Options{})
-	o := newOperator(t, []string{server.Addr})
-	for what, damage := range map[string]func(space string){
-		"/clock":  func(space string) { o.deleteTree(t, space+"/clock") },
-		"/slots":  func(space string) { o.deleteTree(t, space+"/slots") },
-		"/owners": func(space string) { o.deleteTree(t, space+"/owners") },
-		"/meta/":  func(space string) { o.deleteChildren(t, space+"/meta") },
-	} {
-		ns := rand.Text()
-		c := newCoordinator(t, []string{server.Addr}, ns, nil)
-		if err := c.Init(within(t), space()); err != nil {
-			t.Fatal(err)
-		}
-		damage(spacePath(ns))
-		err := c.Init(within(t), space())
-		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), spacePath(ns)+what) {
-			t.Errorf("Init without %s: %v; want %v that names it", what, err, coord.ErrInvalid)
-		}
-	}
-}
-
-// TestNamespaceWithoutClock: a renewal says at once what is missing.
-func TestNamespaceWithoutClock(t *testing.T) {
-	server := zktest.Start(t, zktest.Options{})
-	o, ns := newOperator(t, []string{server.Addr}), rand.Text()
-	c := newCoordinator(t, []string{server.Addr}, ns, nil)
-	g := mustAcquire(t, c, request(1))
-	o.deleteTree(t, spacePath(ns)+"/clock")
-	endSession(t, o, server, ns, g.WorkerID) // so that it has to look
-	h, err := c.Renew(within(t), g, g.NotAfter+1000)
-	if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), spacePath(ns)+"/clock") {
-		t.Errorf("Renew without the clock: %v, %v; want %v that names it", h, err, coord.ErrInvalid)
-	}
-}
-
-// TestBadRun: damaged slots in a row, more than are looked at together, keep nobody
-// from the free ones beyond them; without any, the error says what is wrong.
-func TestBadRun(t *testing.T) {
-	server := zktest.Start(t, zktest.Options{})
-	o, ns := newOperator(t, []string{server.Addr}), rand.Text()
-	c := newCoordinator(t, []string{server.Addr}, ns, nil)
-	if err := c.Init(within(t), space()); err != nil {
-		t.Fatal(err)
-	}
-	const share = 80
-	for i := range share - 1 {
-		if _, err := o.Create(slotPath(ns, i), []byte("garbage"), 0, worldACL()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	g := mustAcquire(t, c, request(share))
-	if g.WorkerID != share-1 {
-		t.Fatalf("%v was granted; its slot is damaged", g)
-	}
-	if h, err := c.Acquire(within(t), request(share)); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "JSON") {
-		t.Errorf("Acquire with nothing but damaged slots left: %v, %v; want %v", h, err, coord.ErrInvalid)
-	}
-	// Likewise for those of which only the mark is missing, which a transaction finds.
-	ns = rand.Text()
-	c = newCoordinator(t, []string{server.Addr}, ns, nil)
-	for i := range share - 1 {
-		req := request(share)
-		req.Workers = coord.Range{First: i, Count: 1}
-		h := mustAcquire(t, c, req)
-		if err := c.Release(within(t), h, h.NotBefore); err != nil {
-			t.Fatal(err)
-		}
-		o.deleteChildren(t, slotPath(ns, i))
-	}
-	if g := mustAcquire(t, newCoordinator(t, []string{server.Addr}, ns, nil), request(share)); g.WorkerID != share-1 {
-		t.Fatalf("%v was granted; the mark of its slot is missing", g)
-	}
-}
-
 // TestQuota: an error that the client library does not know is shown.
 func TestQuota(t *testing.T) {
 	server := zktest.Start(t, zktest.Options{Lines: []string{"enforceQuota=true"}})
 	o, ns := newOperator(t, []string{server.Addr}), rand.Text()
 	c := newCoordinator(t, []string{server.Addr}, ns, nil)
-	g := mustAcquire(t, c, request(4))
+	mustAcquire(t, c, request(4))
 	at := "/zookeeper/quota"
 	for _, node := range []struct{ name, value string }{
 		{"/unalike", ""},
@@ -113,9 +37,9 @@ func TestQuota(t *testing.T) {
 	if _, err := o.Create(at+"/zookeeper_stats", []byte("count=20,bytes=1000"), 0, worldACL()); err != nil {
 		t.Fatal(err)
 	}
-	h, err := c.Renew(within(t), g, g.NotAfter+1000)
+	h, err := c.Acquire(within(t), request(4))
 	if err == nil || coord.Permanent(err) || !strings.Contains(err.Error(), "quota") {
-		t.Errorf("Renew over the quota: %v, %v; want an error that says so", h, err)
+		t.Errorf("Acquire over the quota: %v, %v; want an error that says so", h, err)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 
 	client "github.com/go-zookeeper/zk"
@@ -12,36 +11,25 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// explain adds what an error of the client leaves out, and that the call's time is up.
-func (st *store) explain(ctx context.Context, err error) error {
-	err = st.explained(err)
-	over := ctx.Err()
-	if err == nil || over == nil || errors.Is(err, over) || coord.Permanent(err) {
+// explain adds to the error of a request what the client leaves out, what is known of the
+// connection, and that the call's time is up.
+func (s *session) explain(ctx context.Context, err error) error {
+	s.mu.Lock()
+	trouble := s.trouble
+	s.mu.Unlock()
+	switch err = s.refused(s.nodes.space+" or one below it,", err); {
+	case err == nil, is(err, coord.ErrInvalid, coord.ErrClosed):
 		return err
-	}
-	return fmt.Errorf("%w: %w", over, err)
-}
-
-func (st *store) explained(err error) error {
-	switch {
-	case err == nil, errors.Is(err, coord.ErrInvalid), errors.Is(err, coord.ErrClosed):
-		return err
-	case definite(err, client.ErrNoAuth, client.ErrInvalidACL):
-		who := "without a user and a password"
-		if st.opts.User != "" {
-			who = fmt.Sprintf("as user %q, perhaps with a wrong password", st.opts.User)
-		}
-		where := "nodes under " + st.nodes.space
-		if at, ok := errors.AsType[*accessError](err); ok {
-			where = "node " + at.node
-		}
-		return fmt.Errorf("%w: ZooKeeper refuses access to %s %s; the user that made them may use them, see their ACL: %w", coord.ErrInvalid, where, who, err)
-	case errors.Is(err, errForeign):
-		return fmt.Errorf("%w: %w", coord.ErrInvalid, err)
 	case strings.HasSuffix(err.Error(), quotaExceeded):
-		return fmt.Errorf("a quota that an operator has set in ZooKeeper is used up (%w)", err)
+		err = fmt.Errorf("a quota that an operator has set in ZooKeeper is used up (%w)", err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no answer from %v in time: %w", st.servers, err)
+		err = fmt.Errorf("no answer from %v in time: %w", s.servers, err)
+	}
+	if trouble != nil {
+		err = fmt.Errorf("%w (%w)", err, trouble)
+	}
+	if over := ctx.Err(); over != nil && !errors.Is(err, over) {
+		err = fmt.Errorf("%w: %w", over, err)
 	}
 	return err
 }
@@ -49,20 +37,16 @@ func (st *store) explained(err error) error {
 // quotaExceeded is what the client says instead of an error that it does not know.
 const quotaExceeded = "unknown error: -125"
 
-// accessError says to which node access was refused.
-type accessError struct {
-	node string
-	error
-}
-
-func (e *accessError) Unwrap() error { return e.error }
-
-// refusedAt adds the node to an error that says that access was refused.
-func refusedAt(node string, err error) error {
-	if definite(err, client.ErrNoAuth, client.ErrInvalidACL) {
-		return &accessError{node, err}
+// refused adds the node to an error that says that access was refused.
+func (st *store) refused(node string, err error) error {
+	if is(err, coord.ErrInvalid) || !is(err, client.ErrNoAuth, client.ErrInvalidACL) {
+		return err
 	}
-	return err
+	who := "without a user and a password"
+	if st.opts.User != "" {
+		who = fmt.Sprintf("as user %q, perhaps with a wrong password", st.opts.User)
+	}
+	return fmt.Errorf("%w: ZooKeeper refuses access to node %s %s; the user that made it may use it, see its ACL: %w", coord.ErrInvalid, node, who, err)
 }
 
 // noChroot is the error if the chroot is not there.
@@ -76,21 +60,5 @@ var errNoNamespace = errors.New("there is no such namespace")
 // errMissing says that a node is missing that is part of every namespace.
 var errMissing = errors.New("the node is missing and there are others of the namespace")
 
-// missing is the error of a folder that is part of every namespace.
-func missing(path string, err error) error {
-	if definite(err, client.ErrNoNode) {
-		return damaged(path, errMissing)
-	}
-	return err
-}
-
-// transient reports whether an error may be gone with the next try.
-func transient(err error) bool {
-	for _, e := range []error{context.DeadlineExceeded, client.ErrConnectionClosed, client.ErrNoServer, client.ErrSessionMoved, client.ErrClosing} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	_, broken := errors.AsType[net.Error](err) // a write on a connection that is gone
-	return broken
-}
+// transient reports whether an error may be gone with the next try: no server has answered.
+func transient(err error) bool { return !definite(err) && !is(err, coord.ErrInvalid) }

@@ -3,11 +3,14 @@ package zk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"testing"
 
 	client "github.com/go-zookeeper/zk"
+
+	"github.com/unalike-id/unalike/coord"
 )
 
 // TestTransient: what may be gone with the next try.
@@ -16,10 +19,9 @@ func TestTransient(t *testing.T) {
 		client.ErrConnectionClosed: true,
 		client.ErrSessionMoved:     true,
 		context.DeadlineExceeded:   true,
-		&unreachedError{&net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", errors.New("broken pipe"))}, errSilence}: true,
-		client.ErrNoNode:                        false,
-		errors.New("unknown error: -125"):       false,
-		&unreachedError{errExpired, errSilence}: false,
+		&net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", errors.New("broken pipe"))}: true,
+		client.ErrNoNode: false,
+		fmt.Errorf("%w: no ZooKeeper", coord.ErrInvalid): false,
 	} {
 		if transient(err) != want {
 			t.Errorf("%v: transient: %t", err, !want)

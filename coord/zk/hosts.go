@@ -1,10 +1,11 @@
 package zk
 
 import (
+	"bytes"
 	"context"
-	"math/rand/v2"
+	"encoding/binary"
+	"io"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
@@ -14,30 +15,24 @@ import (
 // dialTime bounds connecting to one server, the first time round.
 const dialTime = time.Second
 
-// hosts chooses the server of the next connection, round the ring from a random one
-// on. It implements the client's HostProvider.
-//
-// The client would look names up once and for all, and pause for a whole second each
-// time round. Here a name is looked up when it is dialed, and the pauses are in dial.
+// hosts chooses the server of the next connection, and connects to it. It implements the
+// client's HostProvider, because the client's own looks names up once and for all, and pauses
+// for a whole second each time round.
 type hosts struct {
 	life context.Context // of the session
+	ttl  time.Duration
 
 	mu      sync.Mutex
 	servers []string
 	next    int
-	tried   int  // since the last connection or the last pause for having tried all
-	rests   int  // such pauses since the last connection
-	lost    bool // there was a connection before the next one
+	tried   int // servers in this time round and those before, since the last connection
 }
 
-func newHosts(life context.Context, servers []string) *hosts {
-	h := &hosts{life: life, servers: slices.Clone(servers)}
-	rand.Shuffle(len(h.servers), func(i, j int) { h.servers[i], h.servers[j] = h.servers[j], h.servers[i] })
-	return h
+// Init implements the client's HostProvider. The client has shuffled the servers.
+func (h *hosts) Init(servers []string) error {
+	h.servers = servers
+	return nil
 }
-
-// Init implements the client's HostProvider. The servers are known already.
-func (h *hosts) Init([]string) error { return nil }
 
 // Len implements the client's HostProvider.
 func (h *hosts) Len() int { return len(h.servers) }
@@ -52,34 +47,76 @@ func (h *hosts) Next() (string, bool) {
 	return s, h.life.Err() != nil
 }
 
-// Connected implements the client's HostProvider.
+// Connected implements the client's HostProvider. Many clients may lose their connections
+// together, so the next time round is not the first.
 func (h *hosts) Connected() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.tried, h.rests, h.lost = 0, 0, true
+	h.tried = len(h.servers)
 }
 
-// dial connects to a server. It pauses before that if all servers were tried since the last
-// connection or pause, longer and longer; and for a moment if a connection was lost, because
-// many clients may have lost theirs together. Each time round, there is twice the time.
-func (h *hosts) dial(address string) (net.Conn, error) {
+// dial connects to a server. The first time round it does so at once; then it pauses before
+// that, longer and longer, and each time round there is twice the time.
+func (h *hosts) dial(address string) (*link, error) {
 	h.mu.Lock()
-	pause := 0
-	switch h.tried++; {
-	case h.lost:
-		pause, h.lost = 1, false
-	case h.tried > len(h.servers):
-		h.tried = 1
-		h.rests++
-		pause = h.rests
-	}
-	limit := dialTime << min(h.rests, 4)
+	round := min(h.tried/len(h.servers), 4)
+	h.tried++
 	h.mu.Unlock()
-	if err := lifetime.Pause(h.life, pause); err != nil {
+	if err := lifetime.Pause(h.life, round); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(h.life, limit)
-	defer cancel()
-	var d net.Dialer
-	return d.DialContext(ctx, "tcp", address)
+	d := net.Dialer{Timeout: dialTime << round}
+	conn, err := d.DialContext(h.life, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return &link{Conn: conn, answerTime: min(max(dialTime, h.ttl/5)<<round, h.ttl)}, nil
+}
+
+// longestGreeting is the longest answer to the request for a session.
+const longestGreeting = 256
+
+// link is a connection to a server. It bounds the answer to the request for a session, for
+// which the client waits more than six times as long as the session lasts, and whose length
+// it believes: it would set aside a gigabyte for an answer of HTTP.
+type link struct {
+	net.Conn
+	answerTime time.Duration
+	greeted    bool // the length of the first answer was read; only the client's reader uses it
+	of         *session
+}
+
+// Write sends one packet, and tells when that was the clock's write, which the client does not.
+func (l *link) Write(b []byte) (int, error) {
+	n, err := l.Conn.Write(b)
+	if sent := l.of.clockSent.Load(); sent != nil && bytes.Contains(b, []byte(l.of.nodes.clock())) {
+		(*sent)()
+	}
+	return n, err
+}
+
+// SetReadDeadline passes on the deadlines of a connection with a session. That of the first
+// answer is nearer than the client wants. Each holds until the client sets another one, which
+// takes it away before an answer is complete.
+func (l *link) SetReadDeadline(t time.Time) error {
+	if t.IsZero() {
+		return nil
+	}
+	if !l.greeted {
+		t = lifetime.Now().Add(l.answerTime)
+	}
+	return l.Conn.SetReadDeadline(t)
+}
+
+// Read reads, first of all the length of the first answer, as the client does.
+func (l *link) Read(b []byte) (int, error) {
+	if l.greeted || len(b) < 4 {
+		return l.Conn.Read(b)
+	}
+	l.greeted = true
+	n, err := io.ReadFull(l.Conn, b[:4])
+	if err == nil && binary.BigEndian.Uint32(b) > longestGreeting {
+		return 0, errForeign
+	}
+	return n, err
 }

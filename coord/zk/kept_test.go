@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
@@ -59,38 +61,42 @@ func TestClockSetBetweenAttempts(t *testing.T) {
 	}
 }
 
-// TestNothingIsKeptForEver: nothing is left of an acquisition that was given up and not
-// made again, however its session ends.
+// TestNothingIsKeptForEver: of many acquisitions that were given up and not made again, a few
+// sessions stay, and none of these for longer than a session lasts.
 func TestNothingIsKeptForEver(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t, zktest.Options{})
-	proxy := zktest.StartProxy(t, server.Addr)
+	proxy := proxytest.Start(t, server.Addr)
 	c := newCoordinator(t, []string{proxy.Addr}, rand.Text(), nil)
 	if err := c.Init(within(t), space()); err != nil {
 		t.Fatal(err)
 	}
-	streamtest.Eventually(t, "the session of Init is over", func() bool { return len(server.Sessions(t)) == 0 })
-	for what, tt := range map[string]struct {
-		ttl time.Duration
-		end func()
-	}{
-		"it is not used any more": {3 * time.Second, func() {}},
-		"the servers end it": {2 * time.Minute, func() { // and not its time, on a machine that is slow
-			sessions := server.Sessions(t)
-			if len(sessions) == 0 {
-				t.Fatal("there is no session to end")
-			}
-			for _, session := range sessions { // one, and those of connections that were made again
-				server.KillSession(t, session)
-			}
-		}},
-	} {
-		req := request(1)
-		req.TTL = tt.ttl
-		giveUp(t, c, proxy, req)
-		tt.end()
-		streamtest.Eventually(t, "the session is over after: "+what, func() bool {
-			return len(server.Sessions(t)) == 0
-		})
+	proxy.Delay(200 * time.Millisecond)
+	giveUp := func(n int, ttl time.Duration) {
+		var all sync.WaitGroup
+		for range n {
+			all.Go(func() {
+				req := request(capacity)
+				req.TTL = ttl
+				ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond) // connecting alone takes 200
+				defer cancel()
+				if g, err := c.Acquire(ctx, req); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("Acquire, given up: %v, %v", g, err)
+				}
+			})
+		}
+		all.Wait()
 	}
+	const most = 8
+	giveUp(100, 2*time.Minute) // they would be there for so long, however slow the machine is
+	streamtest.Eventually(t, "few sessions are left", func() bool { return len(server.Sessions(t)) <= most })
+	if n := len(server.Sessions(t)); n == 0 {
+		t.Error("no session is left for a call with the same token")
+	}
+	for _, id := range server.Sessions(t) {
+		server.KillSession(t, id)
+	}
+	streamtest.Eventually(t, "what the servers have ended is over", func() bool { return len(server.Sessions(t)) == 0 })
+	giveUp(most, 2*time.Second)
+	streamtest.Eventually(t, "what is not used any more is over", func() bool { return len(server.Sessions(t)) == 0 })
 }

@@ -2,15 +2,11 @@ package zk_test
 
 import (
 	"crypto/rand"
-	"errors"
 	"testing"
-	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
@@ -34,16 +30,6 @@ func newRobbed(t *testing.T) *robbed {
 	return r
 }
 
-// held returns how many worker IDs are held.
-func (r *robbed) held(t *testing.T) int {
-	t.Helper()
-	names, _, err := r.direct.Children(spacePath(r.namespace) + "/owners")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(names)
-}
-
 // lossy is the coordinator behind the proxy. Of an acquisition, the answer to a request of
 // its own is lost.
 func (r *robbed) lossy(acquire int32) *drivertest.Lossy {
@@ -60,79 +46,23 @@ func (r *robbed) lossy(acquire int32) *drivertest.Lossy {
 	}
 }
 
-func TestLostReplyOnAcquire(t *testing.T) {
+// TestLostReplies: answers are lost, and with the second half of cases all that come later.
+func TestLostReplies(t *testing.T) {
 	t.Parallel()
-	r := newRobbed(t)
-	for _, op := range []int32{zktest.OpSet, zktest.OpGet, zktest.OpMulti} {
-		drivertest.LostReplyOnAcquire(t, r.lossy(op))
-	}
-}
-
-func TestLostRepliesOnAcquire(t *testing.T) {
-	t.Parallel()
-	drivertest.LostRepliesOnAcquire(t, newRobbed(t).lossy(zktest.OpMulti))
-}
-
-func TestLostReplyOnRenew(t *testing.T) {
-	t.Parallel()
-	drivertest.LostReplyOnRenew(t, newRobbed(t).lossy(zktest.OpMulti))
-}
-
-func TestLostRepliesOnRenew(t *testing.T) {
-	t.Parallel()
-	drivertest.LostRepliesOnRenew(t, newRobbed(t).lossy(zktest.OpMulti))
-}
-
-func TestLostReplyOnRelease(t *testing.T) {
-	t.Parallel()
-	drivertest.LostReplyOnRelease(t, newRobbed(t).lossy(zktest.OpMulti))
-}
-
-func TestLostRepliesOnRelease(t *testing.T) {
-	t.Parallel()
-	drivertest.LostRepliesOnRelease(t, newRobbed(t).lossy(zktest.OpMulti))
-}
-
-// Nobody asks again: the worker ID is free after the TTL.
-func TestForsakenAcquire(t *testing.T) {
-	t.Parallel()
-	r := newRobbed(t)
-	r.Rob(zktest.OpMulti, 1, true)
-	req := request(1)
-	req.TTL = 2 * time.Second
-	if g, err := r.Acquire(hurried(t), req); err == nil {
-		t.Fatalf("Acquire without answers returned %v", g)
-	}
-	r.Heal()
-	streamtest.Eventually(t, "the worker ID is free", func() bool { return r.held(t) == 0 })
-	if g := mustAcquire(t, r, request(1)); g.Generation != 2 || g.NotBefore < req.Until {
-		t.Errorf("%v follows a grant until %d that nobody was told of", g, req.Until)
-	}
-}
-
-// TestLostReplyAndALoss: the answer to a grant is lost, and before the call looks what
-// became of it, another grant of the coordinator finds that writes were lost and raises
-// the floor. What was granted before that is not used.
-func TestLostReplyAndALoss(t *testing.T) {
-	t.Parallel()
-	r := newRobbed(t)
-	held := mustAcquire(t, r, request(1))
-	r.Before(zktest.OpMulti, func() {
-		r.Before(zktest.OpSet, func() {
-			r.direct.deleteTree(t, slotPath(r.namespace, 0))
-			if h, err := r.Renew(within(t), held, held.NotAfter+10); !errors.Is(err, coord.ErrLeaseLost) {
-				t.Errorf("Renew without a slot: %v, %v; want %v", h, err, coord.ErrLeaseLost)
-			}
+	for name, test := range map[string]func(*testing.T, *drivertest.Lossy){
+		"renew": drivertest.LostReplyOnRenew, "release": drivertest.LostReplyOnRelease,
+		"all, acquire": drivertest.LostRepliesOnAcquire, "all, renew": drivertest.LostRepliesOnRenew, "all, release": drivertest.LostRepliesOnRelease,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, newRobbed(t).lossy(zktest.OpMulti))
 		})
+	}
+	t.Run("acquire", func(t *testing.T) {
+		t.Parallel()
+		r := newRobbed(t)
+		for _, op := range []int32{zktest.OpSet, zktest.OpGet, zktest.OpMulti} {
+			drivertest.LostReplyOnAcquire(t, r.lossy(op))
+		}
 	})
-	r.Rob(zktest.OpMulti, 1, false)
-	before := tickNow()
-	g, err := r.Acquire(within(t), request(2))
-	if stole := r.Heal(); stole != 1 || err != nil {
-		t.Fatalf("Acquire with %d answers lost: %v", stole, err)
-	}
-	if g.NotBefore < before+ward {
-		t.Errorf("%v was granted after the loss; want from %d on", g, before+ward)
-	}
-	streamtest.Eventually(t, "what was lost, and what was not to be used, is not held", func() bool { return r.held(t) == 1 })
 }

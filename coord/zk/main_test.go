@@ -29,8 +29,7 @@ const (
 var (
 	scale, space, tickNow = drivertest.Scale, drivertest.Space, drivertest.TickNow
 	request, within       = drivertest.Request, drivertest.Within
-	hurried               = drivertest.Hurried
-	mustAcquire, open, at = drivertest.MustAcquire, drivertest.Open, drivertest.At
+	mustAcquire, open     = drivertest.MustAcquire, drivertest.Open
 )
 
 // newCoordinator returns a coordinator that is closed with the test.

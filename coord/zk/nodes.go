@@ -1,9 +1,6 @@
 package zk
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"path"
 	"strconv"
@@ -12,7 +9,6 @@ import (
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // rootName is the node of all namespaces, below the chroot.
@@ -24,9 +20,6 @@ type folder struct{ root, space string }
 func newFolder(chroot, namespace string) folder {
 	return folder{root: chroot + rootName, space: chroot + rootName + "/" + escape(namespace)}
 }
-
-// moment is a node that is made to learn the time. No namespace has such a name.
-func (f folder) moment(name string) string { return f.root + "/.moment-" + name }
 
 // meta is the namespace's layout and floor.
 func (f folder) meta() string { return f.space + "/meta" }
@@ -81,85 +74,28 @@ func escape(s string) string {
 	return b.String()
 }
 
-// mark is the path of the child that says what a node's value is. A transaction of
-// ZooKeeper can compare versions, which come again after a loss of data, but no
-// values. So each record has one child, whose name is the digest of the value, and
-// which is replaced together with it: that this child is there is what a transaction
-// can ask for, and it is the same as comparing the value.
-func mark(path string, value []byte) string {
-	sum := sha256.Sum256(value)
-	return path + "/" + hex.EncodeToString(sum[:16])
+// op is one operation of a transaction.
+type op struct {
+	path    string
+	guard   string // the node whose ACL decides on it
+	request any
 }
 
-// unchanged compares a record with its value.
-func unchanged(path string, value []byte) any {
-	return &client.CheckVersionRequest{Path: mark(path, value), Version: 0}
+func (st *store) create(at string, value []byte, flags int32) op {
+	return op{at, path.Dir(at), &client.CreateRequest{Path: at, Data: value, Acl: st.acl, Flags: flags}}
 }
 
-// replaces puts next in the place of old, if old is what is stored, with this version.
-func (st *store) replaces(path string, old, next []byte, version int32) []any {
-	return []any{
-		&client.DeleteRequest{Path: mark(path, old), Version: -1},
-		&client.CreateRequest{Path: mark(path, next), Acl: st.acl},
-		&client.SetDataRequest{Path: path, Data: next, Version: version},
-	}
+func remove(at string, version int64) op {
+	return op{at, path.Dir(at), &client.DeleteRequest{Path: at, Version: int32(version)}}
 }
 
-// creates makes a record that is not there.
-func (st *store) creates(path string, value []byte) []any {
-	return []any{
-		&client.CreateRequest{Path: path, Data: value, Acl: st.acl},
-		&client.CreateRequest{Path: mark(path, value), Acl: st.acl},
-	}
+func replace(at string, value []byte, version int64) op {
+	return op{at, at, &client.SetDataRequest{Path: at, Data: value, Version: int32(version)}}
 }
 
-// misfit is the error of a transaction that was refused for op, though what it took to
-// be stored is what is stored.
-func misfit(op any, why error) error {
-	at := nodeOf(op)
-	if _, creates := op.(*client.CreateRequest); creates && definite(why, client.ErrNoNode) {
-		at = path.Dir(at) // that is what was missing
-	}
-	return damaged(at, errors.New("the node is missing, or is there and should not be: something else has changed what is stored"))
-}
-
-// guardOf is the path of the node whose ACL decides on an operation.
-func guardOf(op any) string {
-	switch op.(type) {
-	case *client.CreateRequest, *client.DeleteRequest:
-		return path.Dir(nodeOf(op))
-	}
-	return nodeOf(op)
-}
-
-// nodeOf is the path of the node that an operation of a transaction is about.
-func nodeOf(op any) string {
-	switch op := op.(type) {
-	case *client.CreateRequest:
-		return op.Path
-	case *client.DeleteRequest:
-		return op.Path
-	case *client.SetDataRequest:
-		return op.Path
-	case *client.CheckVersionRequest:
-		return op.Path
-	}
-	return ""
-}
-
-// read decodes the answer to a Get; the zero Entry if there is no node.
-func read[R protocol.Record](path string, r reply) (protocol.Entry[R], error) {
-	if r.err != nil {
-		if definite(r.err, client.ErrNoNode) {
-			return protocol.Entry[R]{}, nil
-		}
-		return protocol.Entry[R]{}, refusedAt(path, r.err)
-	}
-	rec, err := protocol.Decode[R](r.data)
-	if err != nil {
-		return protocol.Entry[R]{}, damaged(path, err)
-	}
-	return protocol.Entry[R]{Record: rec, Raw: r.data, Version: int64(r.stat.Version), Made: r.stat.Czxid}, nil
+// check refuses the transaction unless a node has a version; any: -1.
+func check(at string, version int64) op {
+	return op{at, at, &client.CheckVersionRequest{Path: at, Version: int32(version)}}
 }
 
 // damaged is the error of a node whose value this driver cannot have written.

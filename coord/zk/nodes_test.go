@@ -2,7 +2,6 @@ package zk
 
 import (
 	"math"
-	"strings"
 	"testing"
 )
 
@@ -44,17 +43,5 @@ func TestEscape(t *testing.T) {
 			t.Errorf("%q and %q both become %q", text, other, got)
 		}
 		seen[got] = text
-	}
-}
-
-// Only names that the driver writes are worker IDs.
-func TestWorkerOf(t *testing.T) {
-	if id, err := workerOf("/owners", "0000000007"); id != 7 || err != nil {
-		t.Errorf("0000000007 is %d, %v", id, err)
-	}
-	for _, name := range []string{"7", "", "00000000007", "-000000007", "000000000x", "9999999999", "+000000007"} {
-		if id, err := workerOf("/owners", name); err == nil || !strings.Contains(err.Error(), "/owners/"+name) {
-			t.Errorf("%q is %d, %v; want an error that names the node", name, id, err)
-		}
 	}
 }

@@ -70,17 +70,27 @@ func TestLongOutageOfEnsemble(t *testing.T) {
 	}
 }
 
-// The leader of three servers goes away: nobody who wants IDs notices, and the window
-// is extended again soon. All worker IDs that are held through it are different.
-func TestLeaderGone(t *testing.T) {
-	fulltest.Long(t, "a minute of real time on three servers")
+// A server of three that vote and one that observes goes away, the leader or another one:
+// nobody who wants IDs notices, and the window is extended again soon. All worker IDs that are
+// held through it are different.
+func TestMemberGone(t *testing.T) {
+	fulltest.Long(t, "a minute of real time on four servers")
 	t.Parallel()
 	for _, o := range drivertest.Outages() {
-		t.Run(o.Name, func(t *testing.T) {
-			e, ns := zktest.StartEnsemble(t, 3, zktest.Options{}), rand.Text()
-			connect := func() coord.Coordinator { return newCoordinator(t, e.Addrs(), ns, nil) }
-			// The others notice a frozen leader after syncLimit ticks, which are 4 s here.
-			drivertest.LeaderGone(t, connect, lease(), o, e.Leader(t))
-		})
+		for _, mode := range []string{"leader", "follower", "observer"} {
+			t.Run(mode+" "+o.Name, func(t *testing.T) {
+				t.Parallel()
+				e, ns := zktest.StartEnsemble(t, 4, zktest.Options{Observers: 1}), rand.Text()
+				connect := func() coord.Coordinator { return newCoordinator(t, e.Addrs(), ns, nil) }
+				gone := e.Leader(t)
+				for _, s := range e.Servers {
+					if s.Mode() == mode {
+						gone = s
+					}
+				}
+				// The others notice a frozen leader after syncLimit ticks, which are 4 s here.
+				drivertest.LeaderGone(t, connect, lease(), o, gone)
+			})
+		}
 	}
 }

@@ -2,10 +2,12 @@ package zk
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
+	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +15,7 @@ import (
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivers"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -25,6 +28,8 @@ var (
 	errSilent = errors.New("there was no connection for as long as the session lasts without one")
 	// errEnded says that a session is not needed any more.
 	errEnded = errors.New("the session was ended")
+	// errForeign says that what answers is no ZooKeeper.
+	errForeign = errors.New("the answer is not in ZooKeeper's protocol: " + drivers.Question("a ZooKeeper", false))
 )
 
 const (
@@ -34,6 +39,8 @@ const (
 	answerRoom = 128 << 10
 	// nameRoom is how long an answer may be for each worker ID.
 	nameRoom = 16
+	// farewellTime is how long the servers have to answer that a session is ended.
+	farewellTime = 500 * time.Millisecond
 )
 
 // session is a session with the ensemble, and the client that keeps it connected. It
@@ -42,58 +49,53 @@ const (
 // finds no server any more.
 type session struct {
 	*store
-	conn  *client.Conn
-	hosts *hosts
-	ttl   time.Duration // of an operator's session, that which the server has made of it
-	free  bool          // any TTL will do: it is an operator's, who holds nothing
-	limit int           // the longest answer
-	lane  chan struct{} // has one element unless requests are being sent
-	sent  chan struct{} // has one after a request was sent
+	conn   *client.Conn
+	hosts  *hosts
+	events <-chan client.Event // is closed when the client has ended
+	ttl    time.Duration       // of an operator's session, that which the server has made of it
+	free   bool                // any TTL will do: it is an operator's, who holds nothing
+	lane   chan struct{}       // has one element unless requests are under way
 
 	ended context.Context // its cause says why the session is over
 	end   context.CancelCauseFunc
 
-	mu        sync.Mutex
-	id        int64         // 0: not yet
-	ready     chan struct{} // closed while there is a connection with the session
-	up        bool          // ready is closed
-	mute      error         // why nothing is sent any more; nil: it is
-	trouble   error         // why there is no connection
-	handshake time.Duration // how long the answer to the request for a session may take
-	foreign   int           // how many of the last servers were something else
-	silent    *time.Timer   // runs while there is no connection
+	mu      sync.Mutex
+	link    *link         // the last connection
+	ready   chan struct{} // closed while there is a connection with the session
+	up      bool          // ready is closed
+	trouble error         // why there is no connection
+	foreign int           // how many of the last servers were something else
+	silent  *time.Timer   // runs while there is no connection
 
-	serverTime int64     // the leader's clock at the last write, microseconds since 1970
-	timeAt     time.Time // when that was learned
+	epoch time.Time // when the leader's clock was 0, as the last write has told
 
-	identity atomic.Pointer[protocol.Entry[protocol.Pointer]] // as the last survey has read it; nil: it has not
+	id        atomic.Int64                                     // 0: not yet
+	clockSent atomic.Pointer[func()]                           // is called when the clock's write was sent
+	idle      atomic.Bool                                      // its last call was given up
+	held      atomic.Bool                                      // it has held a worker ID
+	identity  atomic.Pointer[protocol.Entry[protocol.Pointer]] // as the last survey has read it; nil: it has not
 }
 
 // Open implements [protocol.Store]. The session begins to connect.
 func (st *store) Open(token string, ttl time.Duration, workers int) (protocol.Session, error) {
-	s := &session{
-		store: st, ttl: ttl, free: token == "", handshake: shortestHandshake(ttl), limit: answerRoom + nameRoom*workers,
-		lane: make(chan struct{}, 1), sent: make(chan struct{}, 1), ready: make(chan struct{}),
-	}
+	s := &session{store: st, ttl: ttl, free: token == "", lane: make(chan struct{}, 1), ready: make(chan struct{})}
 	s.lane <- struct{}{}
 	s.ended, s.end = context.WithCancelCause(context.Background())
-	s.hosts = newHosts(s.ended, st.servers)
-	conn, _, err := client.Connect(st.servers, ttl,
+	s.hosts = &hosts{life: s.ended, ttl: ttl}
+	var err error
+	s.conn, s.events, err = client.Connect(st.servers, ttl,
 		client.WithHostProvider(s.hosts),
 		client.WithDialer(s.dial),
 		client.WithEventCallback(s.event),
-		client.WithLogger(slog.NewLogLogger(st.log.With("of", "zookeeper client").Handler(), slog.LevelDebug)),
-		client.WithLogInfo(st.log.Enabled(context.Background(), slog.LevelDebug)),
+		client.WithLogger(s),
 		client.WithMaxConnBufferSize(sendRoom),
-		client.WithMaxBufferSize(s.limit))
+		client.WithMaxBufferSize(answerRoom+nameRoom*workers))
 	if err != nil {
-		s.end(err)
 		return nil, err
 	}
-	s.conn = conn
 	if !st.life.Spawn(func() { s.wait(st.life.Context()) }) {
-		s.over(false, coord.ErrClosed)
-		conn.Close()
+		s.end(coord.ErrClosed)
+		go s.wait(s.ended)
 		return nil, coord.ErrClosed
 	}
 	return s, nil
@@ -101,75 +103,103 @@ func (st *store) Open(token string, ttl time.Duration, workers int) (protocol.Se
 
 // dial makes a connection to a server, for the client.
 func (s *session) dial(_, address string, _ time.Duration) (net.Conn, error) {
-	conn, err := s.hosts.dial(address)
+	l, err := s.hosts.dial(address)
 	if err != nil {
-		s.failed(err)
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = conn.SetDeadline(deadline(s.handshake)) // of a connection that has ended, the next call tells
-	return &wire{Conn: conn, of: s, limit: s.limit, login: s.login, pending: pending{ttl: s.ttl}}, nil
+	if err := s.Over(); err != nil {
+		_ = l.Close()
+		return nil, err
+	}
+	l.of = s
+	s.link = l
+	return l, nil
 }
 
-// shortestHandshake is how long the answer to the request for a session may take at first.
-func shortestHandshake(ttl time.Duration) time.Duration { return max(ttl/5, dialTime) }
-
-// failed implements [observer]. After a connection that was given up for its silence, the
-// next has twice the time to answer. If all servers turn out to be something else, there
-// will never be a session.
-func (s *session) failed(err error) {
-	s.mu.Lock()
-	switch {
-	case errors.Is(err, errUnanswered):
-		s.handshake = min(2*s.handshake, s.ttl)
-	case errors.Is(err, errSilence):
-		s.handshake = max(2*s.ttl/silentPart, s.handshake)
+// Printf implements the client's Logger. The client tells nobody else why there is no
+// connection, and for how long a server has made a session.
+func (s *session) Printf(format string, args ...any) {
+	s.opts.Logger.Debug(fmt.Sprintf(format, args...), "of", "zookeeper client")
+	for _, a := range args {
+		switch a := a.(type) {
+		case int32:
+			if id, ok := args[0].(int64); ok && strings.HasPrefix(format, "authenticated:") {
+				s.greeted(id, time.Duration(a)*time.Millisecond)
+			}
+		case error:
+			s.failed(a, strings.HasPrefix(format, "authentication failed:"))
+		}
 	}
-	s.trouble = err
+}
+
+// failed takes note of why there is no connection; greeting: because of the answer to the
+// request for a session. If all servers turn out to be something else, there will never be one.
+func (s *session) failed(err error, greeting bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch s.trouble = err; {
+	case greeting:
+		s.trouble = unanswered(s.link.RemoteAddr(), err)
+	case s.up:
+		s.trouble = fmt.Errorf("the connection to %v has ended: %w", s.link.RemoteAddr(), err)
+	}
 	s.foreign++
 	if !errors.Is(err, errForeign) {
 		s.foreign = 0
 	}
-	hopeless := s.id == 0 && s.foreign >= s.hosts.Len()
-	s.mu.Unlock()
-	if hopeless {
-		s.over(false, err)
+	if s.id.Load() == 0 && s.foreign >= s.hosts.Len() {
+		s.end(fmt.Errorf("%w: %w", coord.ErrInvalid, s.trouble))
 	}
 }
 
-// sends implements [observer].
-func (s *session) sends(request bool) error {
-	if request {
-		select {
-		case s.sent <- struct{}{}:
-		default:
-		}
+// unanswered is the error of a request for a session that got no answer.
+func unanswered(server net.Addr, err error) error {
+	switch {
+	case errors.Is(err, errForeign):
+		return fmt.Errorf("%v: %w", server, err)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Errorf("%v accepts connections and does not answer: %s", server, drivers.Question("a ZooKeeper", false))
 	}
+	return fmt.Errorf("%v ends connections without an answer: it has no quorum, or it has as many connections from this host as its maxClientCnxns allows, or its data are older than what was seen before; or %s", server, drivers.Question("a ZooKeeper", false))
+}
+
+// greeted is called when there is a session, before the client sends anything in it. A server
+// that makes the session shorter or longer than asked changes the TTL: that is no lease that
+// anybody configured. An operator has none.
+func (s *session) greeted(id int64, timeout time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.mute
+	s.id.Store(id)
+	if s.free {
+		s.ttl = timeout
+	}
+	if timeout != s.ttl {
+		s.end(fmt.Errorf("%w: TTL is %v; the ZooKeeper server makes it %v: its bounds are minSessionTimeout and maxSessionTimeout, by default 2 and 20 times its tickTime; choose a TTL within them", coord.ErrInvalid, s.ttl, timeout))
+		return
+	}
+	_, _ = s.link.Write(s.login) // if the connection has ended, the client learns it
+	if s.silent != nil {
+		s.silent.Stop()
+	}
+	s.up, s.silent, s.trouble = true, nil, nil
+	close(s.ready)
 }
 
-// greeted implements [observer]. A server that makes the session shorter or longer than
-// asked changes the TTL: that is no lease that anybody configured. An operator has none.
-func (s *session) greeted(g greeting) {
-	if g.session == 0 {
-		s.over(false, errExpired)
-		return
+// loginPacket is the packet that shows credentials. It is sent on each connection before the
+// client sends anything. The client's AddAuth costs a round trip, is forgotten if its answer
+// is lost, and the client hangs for ever if it cannot be sent again on the next connection.
+func loginPacket(user, password string) []byte {
+	const number, operation, kind = -4, 100, 0
+	var b []byte
+	for _, n := range []int32{number, operation, kind} {
+		b = binary.BigEndian.AppendUint32(b, uint32(n))
 	}
-	s.mu.Lock()
-	s.id = g.session
-	if s.free && g.timeout > 0 {
-		s.ttl = g.timeout
+	for _, text := range []string{"digest", user + ":" + password} {
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(text))), text...)
 	}
-	ttl := s.ttl
-	s.handshake = min(max(shortestHandshake(s.ttl), slack*g.took), s.ttl)
-	s.mu.Unlock()
-	if g.timeout == ttl {
-		return
-	}
-	s.over(true, fmt.Errorf("%w: TTL is %v; the ZooKeeper server makes it %v: its bounds are minSessionTimeout and maxSessionTimeout, by default 2 and 20 times its tickTime; choose a TTL within them", coord.ErrInvalid, ttl, g.timeout))
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)
 }
 
 // event is told by the client what happens. It does not block: the client's
@@ -179,97 +209,68 @@ func (s *session) event(e client.Event) {
 	defer s.mu.Unlock()
 	switch {
 	case e.Type != client.EventSession || s.ended.Err() != nil:
-	case e.State == client.StateHasSession && !s.up:
-		if s.silent != nil {
-			s.silent.Stop()
-		}
-		s.up, s.silent, s.trouble = true, nil, nil
-		close(s.ready)
-	case e.State == client.StateDisconnected:
-		if s.up {
-			s.up, s.ready = false, make(chan struct{})
-		}
-		if s.id != 0 && s.silent == nil {
-			s.silent = time.AfterFunc(s.ttl, func() { s.over(false, errSilent) })
-		}
+	case e.State == client.StateExpired:
+		s.end(errExpired)
+	case e.State == client.StateDisconnected && s.up:
+		s.up, s.ready = false, make(chan struct{})
+		s.silent = time.AfterFunc(s.ttl, func() { s.end(errSilent) })
 	}
 }
 
-// over ends the session. With farewell it is ended on the servers as well, if they
-// can be reached, and what it holds is deleted; without, it ends there by itself.
-func (s *session) over(farewell bool, why error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !farewell {
-		s.mute = why
-	}
-	s.end(why)
-}
-
-// wait blocks until the session or the coordinator is over, and then until the
-// client has ended, for up to 3 s if the servers do not answer.
+// wait blocks until the session or the coordinator is over, and then until the client has
+// ended. The client's Close says farewell wherever there is a connection, so that is cut
+// before where the session is to end by itself; and it may leave goroutines behind if requests
+// are under way, so it comes after them.
 func (s *session) wait(coordinator context.Context) {
 	select {
 	case <-s.ended.Done():
 	case <-coordinator.Done():
-		s.over(false, coord.ErrClosed)
+		s.end(coord.ErrClosed)
 	}
-	s.conn.Close()
+	if is(s.Over(), coord.ErrClosed, errExpired, errSilent, errForeign) {
+		s.cut()
+	}
+	late := time.AfterFunc(farewellTime, s.cut)
+	defer late.Stop()
+	<-s.lane
+	go s.conn.Close() // which waits for a second if the client ends before it has asked
+	for range s.events {
+	}
+	s.reclaim()
+	s.cut() // a connection whose session has expired, the client leaves open
 }
 
-// await waits until there is a connection.
-func (s *session) await(ctx context.Context) error {
-	s.mu.Lock()
-	ready := s.ready
-	s.mu.Unlock()
-	if err := s.Over(); err != nil {
-		return err
-	}
-	return s.until(ctx, ready, nil)
-}
-
-// why adds to the error of a request what is known of the connection.
-func (s *session) why(err error) error {
+// cut ends the connection.
+func (s *session) cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil || s.trouble == nil {
-		return err
+	if s.link != nil {
+		_ = s.link.Close()
 	}
-	return &unreachedError{err, s.trouble}
+	if s.silent != nil {
+		s.silent.Stop()
+	}
 }
-
-// unreachedError is why a call got no answer, and why there is no connection.
-type unreachedError struct{ cause, trouble error }
-
-func (e *unreachedError) Error() string   { return e.cause.Error() + " (" + e.trouble.Error() + ")" }
-func (e *unreachedError) Unwrap() []error { return []error{e.cause, e.trouble} }
 
 // tick takes note of the leader's clock at a write, in milliseconds.
 func (s *session) tick(milli int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.serverTime, s.timeAt = milli*1000, lifetime.Now()
+	s.epoch = lifetime.Now().Add(-time.Duration(milli) * time.Millisecond)
 }
 
 // Time implements [protocol.Session]: the leader's clock.
 func (s *session) Time() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.serverTime == 0 {
+	if s.epoch.IsZero() {
 		return 0
 	}
-	return s.serverTime + lifetime.Since(s.timeAt).Microseconds()
-}
-
-// ident returns the session's ID.
-func (s *session) ident() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.id
+	return lifetime.Since(s.epoch).Microseconds()
 }
 
 // Over implements [protocol.Session].
 func (s *session) Over() error { return context.Cause(s.ended) }
 
-// End implements [protocol.Session]. What the session holds is free then.
-func (s *session) End() { s.over(true, errEnded) }
+// End implements [protocol.Session]. The servers are told, and what the session holds is free.
+func (s *session) End() { s.end(errEnded) }

@@ -83,18 +83,18 @@ func (p *patient) renew(t *testing.T, c *zk.Coordinator, g coord.Grant) coord.Gr
 // attempts is more than the deadlines need to grow and a call to get through.
 const attempts = 10
 
-// TestSlowAnswers: however late answers are, renewals and acquisitions get through, and
-// connections on which anything arrives are kept.
+// TestSlowAnswers: renewals and acquisitions get through however late answers are, and
+// connections are kept if they take no longer than a third of the session's time.
 func TestSlowAnswers(t *testing.T) {
 	fulltest.Long(t, "answers that take seconds")
 	t.Parallel()
 	server := zktest.Start(t, zktest.Options{})
 	tests := []struct {
 		delay, ttl time.Duration
-		lost       int // connections that may be taken for dead until round trips are known
+		lost       int // connections that may be taken for dead
 	}{
 		{450 * time.Millisecond, 15 * time.Second, 0},
-		{3 * time.Second, 5 * time.Second, 2},
+		{3 * time.Second, 5 * time.Second, 3},
 		{time.Second, 15 * time.Second, 0},
 		{3 * time.Second, 15 * time.Second, 0},
 	}
@@ -120,31 +120,5 @@ func TestSlowAnswers(t *testing.T) {
 			p = &patient{base, tt.ttl}
 			p.acquire(t, c, req)
 		})
-	}
-}
-
-// TestHiccup: after a while in which nothing arrives, the next renewal gets through,
-// though answers take some time from then on.
-func TestHiccup(t *testing.T) {
-	t.Parallel()
-	server := zktest.Start(t, zktest.Options{})
-	slow := proxytest.Start(t, server.Addr)
-	c := newCoordinator(t, []string{slow.Addr}, rand.Text(), nil)
-	g := mustAcquire(t, c, request(4))
-	before := slow.Connections()
-	p := &patient{base, 15 * time.Second}
-	slow.Delay(9 * time.Second)
-	ctx, cancel := context.WithTimeout(t.Context(), base)
-	defer cancel()
-	if h, err := c.Renew(ctx, g, tickNow()+30_000); !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("Renew in the hiccup: %v, %v", h, err)
-	}
-	slow.Delay(350 * time.Millisecond)
-	p.limit = 2 * base
-	for range 3 {
-		g = p.renew(t, c, g)
-	}
-	if n := slow.Connections() - before; n > 2 {
-		t.Errorf("%d new connections; want at most 2", n)
 	}
 }

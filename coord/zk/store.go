@@ -5,9 +5,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,35 +20,85 @@ import (
 
 // store is the nodes of one namespace as a [protocol.Store].
 type store struct {
-	servers []string
-	login   []byte // the packet that shows credentials; nil: there are none
-	nodes   folder
-	opts    Options
-	log     *slog.Logger
-	acl     []client.ACL
-	life    *lifetime.Life // of the coordinator
-	ticket  atomic.Int64   // the number of the last, see fetch
+	servers  []string
+	login    []byte // the packet that shows credentials; empty: there are none
+	nodes    folder
+	opts     Options
+	acl      []client.ACL
+	life     *lifetime.Life // of the coordinator
+	ticket   atomic.Int64   // the last, see fetch
+	forsaken atomic.Int32   // how many sessions nobody uses
 }
+
+// newStore returns a store, which has no life yet. The options are resolved.
+func newStore(servers []string, namespace string, opts Options) *store {
+	st := &store{
+		servers: servers, nodes: newFolder(opts.Chroot, namespace), opts: opts, acl: client.WorldACL(client.PermAll),
+	}
+	if opts.User != "" {
+		st.acl = client.AuthACL(client.PermAll)
+		st.login = loginPacket(opts.User, opts.Password)
+	}
+	return st
+}
+
+// readTries is how often something is read before its error counts.
+const readTries = 3
 
 // fetch reads nodes as they are now. It writes the clock first: what follows a write
 // in a session is at least as new as the write, on whichever server, while reads
 // alone may be old, those after a sync among them. The write also tells the leader's
 // time, a number that only grows, and whether the ensemble has lost transactions. Doing
 // it twice does no harm, so a broken connection is given another chance.
-func (s *session) fetch(ctx context.Context, reads ...request) (fetched, error) {
+func (s *session) fetch(ctx context.Context, reads ...request) (protocol.Position, error) {
+	if s.opts.User != "" {
+		reads = append(reads, s.closed)
+	}
 	for try := 1; ; try++ {
-		f, err := s.fetchOnce(ctx, reads)
-		if err == nil || try == readTries || !transient(err) || ctx.Err() != nil || s.ended.Err() != nil {
-			return f, err
+		at, err := s.fetchOnce(ctx, reads)
+		if err == nil || try == readTries || !transient(err) || ctx.Err() != nil || s.Over() != nil {
+			return at, err
 		}
 	}
 }
 
-// fetched is what a fetch tells.
-type fetched struct {
-	protocol.Position // of the write, which draws a ticket
-	ticket            int64
-	replies           []reply
+// fetchOnce reads in the same round trip in which it writes, as soon as that was sent.
+func (s *session) fetchOnce(ctx context.Context, reads []request) (at protocol.Position, _ error) {
+	clock, sent := s.nodes.clock(), make(chan struct{})
+	var stat *client.Stat
+	requests := []request{func(c *client.Conn) (err error) {
+		once := sync.OnceFunc(func() { close(sent) })
+		defer once()
+		s.clockSent.Store(&once)
+		stat, err = c.Set(clock, nil, -1)
+		return s.refused(clock, err)
+	}}
+	for _, read := range reads {
+		requests = append(requests, func(c *client.Conn) error { <-sent; return read(c) })
+	}
+	err := s.together(ctx, requests...)
+	switch {
+	case is(err, client.ErrNoNode):
+		return at, errNoNamespace
+	case err != nil:
+		return at, err
+	}
+	s.tick(stat.Mtime)
+	// An election gives transactions higher numbers, also after old data were put back. The
+	// version of this node has no gaps: that of the next look tells.
+	return protocol.Position{Number: s.number(stat.Version), Wrote: true}, nil
+}
+
+// closed is a request whose error says that everybody may write to the namespace.
+func (st *store) closed(c *client.Conn) error {
+	acl, _, err := c.GetACL(st.nodes.meta())
+	if definite(err) {
+		return nil
+	}
+	if slices.ContainsFunc(acl, func(a client.ACL) bool { return a.Scheme == "world" && a.Perms&client.PermWrite != 0 }) {
+		return fmt.Errorf("%w: the namespace was made without a user, and its nodes are open to everybody; user %q would keep those who use it from what it writes: leave user and password out, or use another namespace", coord.ErrInvalid, st.opts.User)
+	}
+	return err
 }
 
 // number tells how often the clock was written. Its version has 32 bits and begins again
@@ -60,143 +110,89 @@ func (st *store) number(version int32) int64 {
 	return n
 }
 
-// readTries is how often something is read before its error counts.
-const readTries = 3
-
-func (s *session) fetchOnce(ctx context.Context, reads []request) (f fetched, _ error) {
-	f.Wrote = true
-	requests := append([]request{set(s.nodes.clock(), nil)}, reads...)
-	if s.login != nil {
-		requests = append(requests, getACL(s.nodes.meta()))
-	}
-	replies, err := s.together(ctx, requests...)
-	if err != nil {
-		return f, err
-	}
-	clock := replies[0]
-	switch {
-	case definite(clock.err, client.ErrNoNode):
-		return f, errNoNamespace
-	case clock.err != nil:
-		return f, refusedAt(s.nodes.clock(), clock.err)
-	case s.login != nil && isOpen(replies[len(replies)-1].acl):
-		return f, fmt.Errorf("%w: the namespace was made without a user, and its nodes are open to everybody; user %q would keep those who use it from what it writes: leave user and password out, or use another namespace", coord.ErrInvalid, s.opts.User)
-	}
-	s.tick(clock.stat.Mtime)
-	// An election gives transactions higher numbers, also after old data were put back. This
-	// count has no gaps: that of the next look tells.
-	f.Number = s.number(clock.stat.Version)
-	f.ticket, f.replies = f.Number, replies[1:1+len(reads)]
-	return f, nil
-}
-
-// isOpen reports whether everybody may write what has this access list.
-func isOpen(acl []client.ACL) bool {
-	return slices.ContainsFunc(acl, func(a client.ACL) bool { return a.Scheme == "world" && a.Perms&client.PermWrite != 0 })
-}
-
-// Survey implements [protocol.Session]. It is one round trip, but for the first in a
-// namespace, which makes that.
+// Survey implements [protocol.Session]. A namespace that is not there costs more round trips.
 func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
 	sv, err := s.survey(ctx, ask)
 	if !errors.Is(err, errNoNamespace) {
-		return sv, s.explain(ctx, err)
+		return sv, err
 	}
 	if ask.New == nil {
 		return &protocol.Survey{Worker: -1, Last: -1}, nil
 	}
 	made, err := s.makeNamespace(ctx, ask.New)
-	if err == nil {
-		sv, err = s.survey(ctx, ask)
-	}
-	switch {
-	case errors.Is(err, errNoNamespace):
-		err = damaged(s.nodes.clock(), errMissing)
-	case err == nil:
-		sv.Made = made
-	}
-	return sv, s.explain(ctx, err)
-}
-
-func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
-	n := s.nodes
-	reads := []request{get(n.meta()), children(n.owners()), children(n.slots())}
-	if ask.Token != "" {
-		reads[2] = get(n.token(ask.Token))
-	}
-	if ask.Identity != "" {
-		reads = append(reads, get(n.identity(ask.Identity)))
-	}
-	f, err := s.fetch(ctx, reads...)
 	if err != nil {
 		return nil, err
 	}
-	replies := f.replies
-	sv := &protocol.Survey{
-		Position: f.Position, Worker: -1, Last: -1,
-		Begin: f.ticket, Server: s.Time(), Unit: time.Millisecond.Microseconds(),
+	if sv, err = s.survey(ctx, ask); err == nil {
+		sv.Made = made
+	} else if errors.Is(err, errNoNamespace) {
+		err = damaged(s.nodes.clock(), errMissing)
 	}
-	if sv.Meta, err = s.metaOf(replies[0]); err != nil {
+	return sv, err
+}
+
+func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
+	n, sv := s.nodes, &protocol.Survey{Worker: -1, Last: -1, Unit: time.Millisecond.Microseconds()}
+	var owners, slots []string
+	var token, identity protocol.Entry[protocol.Pointer]
+	reads := []request{s.meta(&sv.Meta), names(n.owners(), &owners)}
+	if ask.Token == "" {
+		reads = append(reads, names(n.slots(), &slots))
+	} else {
+		reads = append(reads, record(s.store, n.token(ask.Token), &token))
+	}
+	if ask.Identity != "" {
+		reads = append(reads, record(s.store, n.identity(ask.Identity), &identity))
+	}
+	var err error
+	if sv.Position, err = s.fetch(ctx, reads...); err != nil {
 		return nil, err
 	}
-	if replies[1].err != nil {
-		return nil, missing(n.owners(), replies[1].err)
+	sv.Begin, sv.Server = sv.Number, s.Time()
+	owned, bad := workersOf(n.owners(), owners)
+	if len(bad) > 0 {
+		return nil, bad[0]
 	}
-	for _, name := range replies[1].children {
-		id, err := workerOf(n.owners(), name)
-		if err != nil {
-			return nil, err
-		}
+	for _, id := range owned {
 		if ask.Share.Count == 0 || id >= ask.Share.First && id-ask.Share.First < ask.Share.Count {
 			sv.Owned = append(sv.Owned, id)
 			sv.Holders = append(sv.Holders, protocol.Holder{Worker: id})
 		}
 	}
-	slices.Sort(sv.Owned)
 	if ask.Token == "" {
-		if replies[2].err != nil {
-			return nil, missing(n.slots(), replies[2].err)
-		}
-		sv.Slots = len(replies[2].children) + len(sv.Owned)
-		return sv, nil
-	}
-	token, err := read[protocol.Pointer](n.token(ask.Token), replies[2])
-	if err != nil {
-		return nil, err
+		sv.Slots = len(slots) + len(owned)
 	}
 	if token.There() {
 		sv.Worker = token.Record.Worker
 	}
-	if ask.Identity != "" {
-		identity, err := read[protocol.Pointer](n.identity(ask.Identity), replies[3])
-		if err != nil {
-			return nil, err
-		}
-		s.identity.Store(&identity)
-		if identity.There() {
-			sv.Last = identity.Record.Worker
-		}
+	if s.identity.Store(&identity); identity.There() {
+		sv.Last = identity.Record.Worker
 	}
 	return sv, nil
 }
 
-// metaOf decodes the namespace's record, which is there if the clock is.
-func (st *store) metaOf(r reply) (protocol.Entry[protocol.Meta], error) {
-	meta, err := read[protocol.Meta](st.nodes.meta(), r)
-	if err == nil && !meta.There() {
-		err = damaged(st.nodes.meta(), errMissing)
+// meta reads the namespace's record, which is there if the clock is.
+func (st *store) meta(e *protocol.Entry[protocol.Meta]) request {
+	path := st.nodes.meta()
+	return func(c *client.Conn) error {
+		err := record(st, path, e)(c)
+		if err == nil && !e.There() {
+			err = damaged(path, errMissing)
+		}
+		return err
 	}
-	return meta, err
 }
 
-// slotOf decodes a slot.
-func (st *store) slotOf(id int, r reply) (protocol.Entry[protocol.Slot], error) {
+// slot reads a slot.
+func (st *store) slot(id int, e *protocol.Entry[protocol.Slot]) request {
 	path := st.nodes.slot(id)
-	slot, err := read[protocol.Slot](path, r)
-	if err == nil && slot.There() && slot.Record.Worker != id {
-		err = damaged(path, fmt.Errorf("worker is %d and the node is that of %d", slot.Record.Worker, id))
+	return func(c *client.Conn) error {
+		err := record(st, path, e)(c)
+		if err == nil && e.There() && e.Record.Worker != id {
+			err = damaged(path, fmt.Errorf("worker is %d and the node is that of %d", e.Record.Worker, id))
+		}
+		return err
 	}
-	return slot, err
 }
 
 // makeNamespace makes the nodes of a namespace, all of them or none. That they are
@@ -210,12 +206,12 @@ func (s *session) makeNamespace(ctx context.Context, fresh func(now int64) proto
 		return false, err
 	}
 	n := s.nodes
-	var ops []any
-	for _, at := range []string{n.space, n.clock(), n.slots(), n.owners(), n.tokens(), n.identities()} {
-		ops = append(ops, &client.CreateRequest{Path: at, Acl: s.acl})
+	ops := []op{s.create(n.space, nil, 0)}
+	for _, at := range []string{n.clock(), n.slots(), n.owners(), n.tokens(), n.identities()} {
+		ops = append(ops, s.create(at, nil, 0))
 	}
-	_, err = s.write(ctx, append(ops, s.creates(n.meta(), []byte(value))...))
-	if definite(err, client.ErrNodeExists) {
+	_, err = s.write(ctx, append(ops, s.create(n.meta(), []byte(value), 0)))
+	if is(err, client.ErrNodeExists) {
 		return false, nil
 	}
 	return err == nil, err
@@ -229,23 +225,25 @@ func (s *session) makeRoot(ctx context.Context) error {
 	if s.opts.User != "" {
 		acl = slices.Concat(acl, client.WorldACL(client.PermRead|client.PermCreate))
 	}
-	moment := s.nodes.moment(rand.Text())
-	replies, err := s.together(ctx, create(s.nodes.root, acl), multi([]any{
-		&client.CreateRequest{Path: moment, Acl: s.acl, Flags: client.FlagEphemeral}, &client.SetDataRequest{Path: moment},
-	}), multi([]any{&client.DeleteRequest{Path: moment, Version: -1}})) // or it goes with the session, for want of rights
-	if err != nil {
+	err := s.together(ctx, func(c *client.Conn) error {
+		_, err := c.Create(s.nodes.root, nil, client.FlagPersistent, acl)
+		return s.refused(path.Dir(s.nodes.root), err)
+	})
+	switch {
+	case is(err, client.ErrNoNode):
+		return s.noChroot()
+	case err != nil && !is(err, client.ErrNodeExists):
 		return err
 	}
-	switch err := replies[0].err; {
-	case definite(err, client.ErrNoNode):
-		return s.noChroot()
-	case err != nil && !definite(err, client.ErrNodeExists):
-		return refusedAt(path.Dir(s.nodes.root), err)
-	case replies[1].err != nil:
-		return refusedAt(s.nodes.root, replies[1].err)
+	moment := s.nodes.root + "/.moment-" + rand.Text() // no namespace has such a name
+	if _, err := s.write(ctx, []op{s.create(moment, nil, client.FlagEphemeral), replace(moment, nil, 0)}); err != nil {
+		return err
 	}
-	s.tick(replies[1].results[1].Stat.Mtime)
-	return nil
+	err = s.together(ctx, func(c *client.Conn) error { return c.Delete(moment, -1) })
+	if is(err, client.ErrNoAuth) {
+		return nil // it goes with the session
+	}
+	return err
 }
 
 // ownerNode is what a view knows of an owner node and of the token that leads to it, which
@@ -262,88 +260,69 @@ func ownerOf(v *protocol.View) ownerNode {
 }
 
 // Holds implements [protocol.Session].
-func (s *session) Holds(v *protocol.View) bool { return v.Owned && ownerOf(v).session == s.ident() }
+func (s *session) Holds(v *protocol.View) bool {
+	return v.Owned && ownerOf(v) == ownerNode{session: s.id.Load(), token: true}
+}
 
 // Look implements [protocol.Session]. The view is empty if there is no namespace.
 func (s *session) Look(ctx context.Context, worker int, token string) (*protocol.View, error) {
-	v, err := s.look(ctx, worker, token)
-	return v, s.explain(ctx, err)
-}
-
-func (s *session) look(ctx context.Context, worker int, token string) (*protocol.View, error) {
-	n := s.nodes
-	reads := []request{get(n.meta()), get(n.slot(worker)), exists(n.owner(worker))}
+	n, v := s.nodes, &protocol.View{}
+	var owner, leads *client.Stat
+	reads := []request{s.meta(&v.Meta), s.slot(worker, &v.Slot), exists(n.owner(worker), &owner)}
 	if token != "" {
-		reads = append(reads, exists(n.token(token)))
+		reads = append(reads, exists(n.token(token), &leads))
 	}
-	f, err := s.fetch(ctx, reads...)
-	v, replies := &protocol.View{}, f.replies
+	at, err := s.fetch(ctx, reads...)
 	switch {
 	case errors.Is(err, errNoNamespace):
 		return v, nil
 	case err != nil:
 		return nil, err
 	}
-	v.Position = f.Position
-	if v.Meta, err = s.metaOf(replies[0]); err != nil {
-		return nil, err
+	lease := ownerNode{token: leads != nil}
+	if owner != nil {
+		lease.session = owner.EphemeralOwner
 	}
-	if v.Slot, err = s.slotOf(worker, replies[1]); err != nil {
-		return nil, err
+	v.Position, v.Owned, v.Lease = at, owner != nil, lease
+	if s.Holds(v) {
+		s.held.Store(true)
 	}
-	for _, r := range replies[2:] {
-		if r.err != nil && !definite(r.err, client.ErrNoNode) {
-			return nil, r.err
-		}
-	}
-	owner := ownerNode{token: token != "" && replies[3].err == nil}
-	if v.Owned = replies[2].err == nil; v.Owned {
-		owner.session = replies[2].stat.EphemeralOwner
-	}
-	v.Lease = owner
 	return v, nil
-}
-
-// Probe implements [protocol.Session].
-func (s *session) Probe(ctx context.Context, workers []int) ([]protocol.Probe, error) {
-	replies, err := s.together(ctx, s.slots(workers)...)
-	if err != nil {
-		return nil, s.explain(ctx, err)
-	}
-	probed := make([]protocol.Probe, len(workers))
-	for i, id := range workers {
-		probed[i].Slot, probed[i].Err = s.slotOf(id, replies[i])
-	}
-	return probed, nil
-}
-
-// slots are requests for slots.
-func (st *store) slots(workers []int) []request {
-	reads := make([]request, len(workers))
-	for i, id := range workers {
-		reads[i] = get(st.nodes.slot(id))
-	}
-	return reads
 }
 
 // most is how many slots are read at a time.
 const most = 1024
 
+// Probe implements [protocol.Session].
+func (s *session) Probe(ctx context.Context, workers []int) ([]protocol.Probe, error) {
+	probed, reads := make([]protocol.Probe, len(workers)), make([]request, len(workers))
+	for i, id := range workers {
+		read := s.slot(id, &probed[i].Slot)
+		reads[i] = func(c *client.Conn) error {
+			err := read(c)
+			if errors.Is(err, coord.ErrInvalid) {
+				probed[i].Err, err = err, nil
+			}
+			return err
+		}
+	}
+	if err := s.together(ctx, reads...); err != nil {
+		return nil, err
+	}
+	return probed, nil
+}
+
 // Leases implements [protocol.Session]. The session of a holder ends no later than its
 // TTL after its last sign of life, of which the last renewal is one that is on record.
 func (s *session) Leases(ctx context.Context, holders []protocol.Holder) []protocol.Lease {
-	some := make([]int, min(len(holders), most))
-	for i := range some {
-		some[i] = holders[i*len(holders)/len(some)].Worker
+	var some []int
+	for _, h := range holders[:min(len(holders), most)] {
+		some = append(some, h.Worker)
 	}
-	f, err := s.fetch(ctx, s.slots(some)...)
-	if err != nil {
-		return nil
-	}
+	probed, _ := s.Probe(ctx, some)
 	var all []protocol.Lease
-	for _, r := range f.replies {
-		slot, err := read[protocol.Slot]("", r)
-		if rec := slot.Record; err == nil && (rec.Retired || rec.Token != "") {
+	for _, p := range probed {
+		if rec := p.Slot.Record; p.Err == nil && (rec.Retired || rec.Token != "") {
 			all = append(all, protocol.Lease{
 				Worker: rec.Worker, Mark: fmt.Sprint(rec.Generation, " ", rec.Renewed), Renewed: max(rec.Renewed, 0),
 				TTL: rec.Lease(), Left: -1, Retired: rec.Retired,
@@ -356,51 +335,42 @@ func (s *session) Leases(ctx context.Context, holders []protocol.Holder) []proto
 // List implements [protocol.Session]. ZooKeeper has no way to read many nodes at one
 // moment: each slot is as it was at some moment of the call.
 func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, error) {
-	l, err := s.list(ctx, slots)
-	return l, s.explain(ctx, err)
-}
-
-func (s *session) list(ctx context.Context, slots bool) (*protocol.Listing, error) {
 	n, l := s.nodes, &protocol.Listing{}
+	var root, space *client.Stat
 	// What follows is as it was a moment ago at the latest. Nothing is written.
-	replies, err := s.together(ctx, catchUp(n.root), get(n.meta()), children(n.owners()), children(n.slots()), exists(path.Dir(n.root)))
-	if err != nil {
-		return nil, err
+	err := s.together(ctx, func(c *client.Conn) error {
+		_, err := c.Sync(n.root)
+		return err
+	})
+	if err == nil {
+		err = s.together(ctx, exists(path.Dir(n.root), &root), exists(n.space, &space))
 	}
-	replies = replies[1:]
-	l.Meta, err = read[protocol.Meta](n.meta(), replies[0])
 	switch {
 	case err != nil:
 		return nil, err
-	case definite(replies[3].err, client.ErrNoNode):
+	case root == nil:
 		return nil, s.noChroot()
-	case !l.Meta.There() && definite(replies[2].err, client.ErrNoNode):
-		return l, nil
-	case !l.Meta.There():
-		_, err := s.metaOf(replies[0])
-		return nil, err
-	case replies[1].err != nil:
-		return nil, missing(n.owners(), replies[1].err)
-	case replies[2].err != nil:
-		return nil, missing(n.slots(), replies[2].err)
-	case !slots:
+	case space == nil:
 		return l, nil
 	}
-	l.Owned, l.Unreadable = workersOf(n.owners(), replies[1].children)
-	ids, more := workersOf(n.slots(), replies[2].children)
-	l.Unreadable = append(l.Unreadable, more...)
+	var owners, used []string
+	if err := s.together(ctx, s.meta(&l.Meta), names(n.owners(), &owners), names(n.slots(), &used)); err != nil || !slots {
+		return l, err
+	}
+	ids, bad := workersOf(n.slots(), used)
+	l.Owned, l.Unreadable = workersOf(n.owners(), owners)
+	l.Unreadable = append(l.Unreadable, bad...)
 	for part := range slices.Chunk(ids, most) {
-		replies, err := s.together(ctx, s.slots(part)...)
+		probed, err := s.Probe(ctx, part)
 		if err != nil {
 			return nil, err
 		}
-		for i, id := range part {
-			slot, err := s.slotOf(id, replies[i])
-			if err != nil {
-				l.Unreadable = append(l.Unreadable, unreadable(err))
+		for _, p := range probed {
+			if p.Err != nil {
+				l.Unreadable = append(l.Unreadable, p.Err)
 				continue
 			}
-			l.Slots = append(l.Slots, slot.Record)
+			l.Slots = append(l.Slots, p.Slot.Record)
 		}
 	}
 	return l, nil
@@ -411,7 +381,7 @@ func workersOf(path string, names []string) (ids []int, bad []error) {
 	for _, name := range names {
 		id, err := workerOf(path, name)
 		if err != nil {
-			bad = append(bad, unreadable(err))
+			bad = append(bad, err)
 			continue
 		}
 		ids = append(ids, id)
@@ -419,6 +389,3 @@ func workersOf(path string, names []string) (ids []int, bad []error) {
 	slices.Sort(ids)
 	return ids, bad
 }
-
-// unreadable is an error of a listing that has others beside it.
-func unreadable(err error) error { return fmt.Errorf("zookeeper: %w", err) }

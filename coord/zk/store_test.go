@@ -13,16 +13,14 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
-// newStore returns a store without a coordinator, that ends with the test.
-func newStore(tb testing.TB, server *zktest.Server) *store {
+// liveStore returns a store without a coordinator, that ends with the test.
+func liveStore(tb testing.TB, server *zktest.Server) *store {
 	tb.Helper()
 	namespace := rand.Text()
-	life := lifetime.Begin("zookeeper", namespace)
-	tb.Cleanup(life.End)
-	return &store{
-		servers: []string{server.Addr}, nodes: newFolder("", namespace), log: slog.New(slog.DiscardHandler),
-		acl: client.WorldACL(client.PermAll), life: life,
-	}
+	st := newStore([]string{server.Addr}, namespace, Options{Logger: slog.New(slog.DiscardHandler)})
+	st.life = lifetime.Begin("zookeeper", namespace)
+	tb.Cleanup(st.life.End)
+	return st
 }
 
 // TestStore holds the store to its interface.
@@ -35,7 +33,7 @@ func TestStore(t *testing.T) {
 	t.Cleanup(conn.Close)
 	storetest.Run(t, func(tb testing.TB) storetest.Harness {
 		tb.Helper()
-		st := newStore(tb, server)
+		st := liveStore(tb, server)
 		return storetest.Harness{Store: st, Count: func(tb testing.TB) int { tb.Helper(); return nodes(tb, conn, st.nodes.space) }}
 	})
 }

@@ -12,7 +12,7 @@
  *
  * A request takes one step: it is executed, the loss that it proves is dealt with, and the answer arrives or is lost.
  *
- *   default     evidence are numbers that only rise (revisions of etcd, transaction numbers of ZooKeeper): they show every
+ *   default     evidence are numbers that only rise (revisions of etcd, the count of looks in ZooKeeper): they show every
  *               loss to whoever has seen anything later than the copy. Some are seen without the namespace's record: the
  *               number in a ping's answer. -DWHOLE: no number counts that came without the record.
  *   -DDECL=n    the namespace is declared with a horizon of n, longer than MAXH, before the first grant: every copy has it.

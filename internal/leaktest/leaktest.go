@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"go.uber.org/goleak"
@@ -15,13 +14,6 @@ import (
 
 // patience is how long a goroutine may take to end, on however slow a machine.
 const patience = time.Minute
-
-// known are functions of clients that may stay in any package.
-var known = []string{
-	// A session of ZooKeeper that is lost can leave a goroutine behind for minutes, which sends to nobody: conn.go:527
-	// of go-zookeeper v1.0.4.
-	"github.com/go-zookeeper/zk.(*Conn).flushRequests",
-}
 
 // Tests is what this package runs: a [testing.M], or one with something around it.
 type Tests interface{ Run() (code int) }
@@ -57,7 +49,7 @@ func searching() bool {
 // ones.
 func leftOver(limit time.Duration, allowed []string) error {
 	var options []goleak.Option
-	for _, f := range slices.Concat(known, allowed) {
+	for _, f := range allowed {
 		options = append(options, goleak.IgnoreAnyFunction(f))
 	}
 	for deadline := time.Now().Add(limit); ; {
