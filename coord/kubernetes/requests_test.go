@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/kubernetes"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
@@ -71,115 +70,6 @@ func TestCrowd(t *testing.T) {
 	}
 	t.Logf("%d starters: %v, %d requests: %v", n, time.Since(began), sum, verbs)
 	drivertest.Contention(t, c.new(t, rand.Text(), kubernetes.Options{}))
-}
-
-// post is a network that loses replies to writes, or delivers writes late.
-type post struct {
-	mu    sync.Mutex
-	lose  int // replies; negative: all
-	late  bool
-	lost  int
-	kept  func() // delivers what was kept back
-	tried int
-}
-
-var errPost = errors.New("the network has lost it")
-
-func (p *post) around(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-	if r.Method == http.MethodGet {
-		return next.RoundTrip(r)
-	}
-	p.mu.Lock()
-	lose, late := p.lose != 0, p.late
-	if p.lose > 0 {
-		p.lose--
-	}
-	p.late = false
-	p.tried++
-	p.mu.Unlock()
-	if late {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return nil, err
-		}
-		p.kept = func() {
-			again := r.Clone(context.Background())
-			again.Body, again.GetBody = io.NopCloser(bytes.NewReader(body)), nil
-			if resp, err := next.RoundTrip(again); err == nil {
-				_ = resp.Body.Close()
-			}
-		}
-		return nil, errPost
-	}
-	resp, err := next.RoundTrip(r)
-	if lose && err == nil {
-		_ = resp.Body.Close()
-		p.mu.Lock()
-		p.lost++
-		p.mu.Unlock()
-		return nil, errPost
-	}
-	return resp, err
-}
-
-// lossy is a coordinator behind a post, in a namespace of its own.
-func (c *cluster) lossy(t *testing.T) *drivertest.Lossy {
-	t.Helper()
-	p := &post{}
-	k := c.with(t, c.Client(t, "", p.around), rand.Text(), kubernetes.Options{})
-	// So that there are slots, and writes are those of the operations.
-	g := drivertest.MustAcquire(t, k, drivertest.Request(4))
-	if err := k.Release(drivertest.Within(t), g, g.NotBefore); err != nil {
-		t.Fatal(err)
-	}
-	return &drivertest.Lossy{
-		Coordinator: k,
-		Lose: func(_ coordtest.Op, all bool) {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			if p.lost, p.lose = 0, 1; all {
-				p.lose = -1
-			}
-		},
-		Heal: func() int {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.lose = 0
-			return p.lost
-		},
-	}
-}
-
-// TestLostReplies: the API server does what it is asked for, and nobody learns of it.
-func TestLostReplies(t *testing.T) {
-	c := newCluster(t)
-	for name, run := range map[string]func(*testing.T, *drivertest.Lossy){
-		"Acquire": drivertest.LostReplyOnAcquire, "Renew": drivertest.LostReplyOnRenew, "Release": drivertest.LostReplyOnRelease,
-	} {
-		t.Run(name, func(t *testing.T) { run(t, c.lossy(t)) })
-	}
-}
-
-// TestLateGrant: a grant that was given up reaches the API server after another one was made with the
-// same token. Nobody uses it until its lease ends, and the token keeps what it has.
-func TestLateGrant(t *testing.T) {
-	c := newCluster(t)
-	p, ns := &post{}, rand.Text()
-	k := c.with(t, c.Client(t, "", p.around), ns, kubernetes.Options{})
-	drivertest.MustAcquire(t, k, drivertest.Request(4))
-	p.late = true
-	req := drivertest.Request(4)
-	if g, err := k.Acquire(drivertest.Within(t), req); err == nil {
-		t.Fatalf("Acquire whose grant was kept back: %v", g)
-	}
-	g := drivertest.MustAcquire(t, k, req)
-	p.kept()
-	if again := drivertest.MustAcquire(t, k, req); again.WorkerID != g.WorkerID {
-		t.Errorf("the token has %v, and then %v", g, again)
-	}
-	if _, err := k.Renew(drivertest.Within(t), g, g.NotAfter+100); err != nil {
-		t.Errorf("Renew of %v after a grant that came late: %v", g, err)
-	}
 }
 
 // TestBusy: an API server that has too much to do says when to come again, and has done nothing.

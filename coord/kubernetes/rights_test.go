@@ -10,12 +10,16 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/kubernetes"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
+
+// floorIn is a floor that is above all windows of a test.
+func floorIn(d time.Duration) time.Time { return time.Now().Add(d).Truncate(time.Millisecond) }
 
 // collections are the kinds of what is in deploy/kubernetes, in the order in which it is applied.
 var collections = []struct{ file, group, kind string }{

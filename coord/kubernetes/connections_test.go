@@ -67,11 +67,6 @@ func TestAnotherConnection(t *testing.T) {
 			http.Error(w, "no leader", http.StatusServiceUnavailable)
 		},
 		"silent": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-		"half an answer": func(w http.ResponseWriter, r *http.Request) {
-			_, _ = w.Write([]byte(`{"kind":`))
-			w.(http.Flusher).Flush()
-			<-r.Context().Done()
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -103,49 +98,6 @@ func TestAnotherConnection(t *testing.T) {
 			}
 			t.Error("no call came to another server")
 		})
-	}
-}
-
-// TestSharedConnection: a request that takes long does not end a connection on which others are answered.
-func TestSharedConnection(t *testing.T) {
-	t.Parallel()
-	var mu sync.Mutex
-	seen := map[string]bool{}
-	s := fake(t, func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		seen[r.RemoteAddr] = true
-		mu.Unlock()
-		if strings.HasSuffix(r.URL.Path, "/leases") {
-			<-r.Context().Done()
-			return
-		}
-		absent(w)
-	})
-	k := pod(t, s)
-	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
-	defer cancel()
-	ended := make(chan error)
-	go func() { _, err := k.List(ctx); ended <- err }()
-	for n := 0; ; n++ {
-		if _, err := k.Inspect(drivertest.Within(t)); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case err := <-ended:
-			if err == nil {
-				t.Error("a list without an answer")
-			}
-			for range 100 { // the list is given up beside its caller
-				if _, err := k.Inspect(drivertest.Within(t)); err != nil {
-					t.Error(err)
-				}
-			}
-			if len(seen) != 1 {
-				t.Errorf("there were %d connections; want 1", len(seen))
-			}
-			return
-		case <-time.After(10 * time.Millisecond):
-		}
 	}
 }
 
