@@ -21,6 +21,7 @@ type all struct {
 	slots  map[int]*object
 	marks  map[int]*marks // which worker IDs were granted
 	now    int64
+	mended atomic.Bool  // a session of this process does what is half done
 	turns  atomic.Int64 // how many sessions of this process choose by it
 	base   int64        // where the first of them begins
 }
@@ -97,8 +98,14 @@ func (s *store) listNow(ctx context.Context) (*all, error) {
 			return nil, o.damage
 		}
 	}
-	a.record, a.damage = entry[protocol.Meta](a.meta)
+	a.setMeta(a.meta)
 	return a, s.learn(now)
+}
+
+// setMeta sets the namespace's record.
+func (a *all) setMeta(o *object) {
+	a.meta = o
+	a.record, a.damage = entry[protocol.Meta](o)
 }
 
 // marksOf are those among which is that of a worker ID.

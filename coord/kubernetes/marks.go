@@ -17,7 +17,7 @@ const (
 	// perMarks is how many worker IDs have their marks in one object.
 	perMarks = 64
 	// tries is how often something is looked at again before it is given up.
-	tries = 10
+	tries = 20
 )
 
 // marks are an object that has the marks of worker IDs.
@@ -144,6 +144,9 @@ func (s *store) settle(ctx context.Context, a *all) error {
 			if id/perMarks == n && m.of[id] != o.uid {
 				to[id] = o.uid
 			}
+		}
+		if len(to) == 0 && !m.gone() {
+			continue
 		}
 		done, err := s.setMarks(ctx, m.name, m.of, to,
 			operation{"test", "/metadata/uid", m.uid}, operation{"add", place(annotationUID), m.uid})

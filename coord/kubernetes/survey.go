@@ -20,6 +20,9 @@ var errStill = errors.New("what is stored in the cluster kept changing; try agai
 // slots.
 const crowd = 2
 
+// mendAfter is how many looks whoever has made a record has until others do what is left.
+const mendAfter = 4
+
 // Survey implements [protocol.Session]. What others have left half done is finished first.
 func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
 	if err := s.barred("patch"); err != nil {
@@ -41,7 +44,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		case a.meta == nil && len(a.slots) == 0 && ask.New == nil:
 			return &protocol.Survey{Worker: -1, Last: -1, Server: a.now, Unit: 2 * half}, nil
 		}
-		ready, now, err := s.prepare(ctx, a, ask)
+		ready, now, err := s.prepare(ctx, a, ask, n)
 		switch made = made || now; {
 		case err != nil:
 			return nil, err
@@ -58,14 +61,17 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 }
 
 // prepare reports whether a list tells what a survey wants to know, and if not does what is missing
-// for that, which may be to make the namespace.
-func (s *session) prepare(ctx context.Context, a *all, ask protocol.Ask) (ready, made bool, err error) {
+// for that, which may be to make the namespace. One session of a process does it, and leaves whoever
+// has begun the time to finish, of n looks.
+func (s *session) prepare(ctx context.Context, a *all, ask protocol.Ask, n int) (ready, made bool, err error) {
 	switch {
-	case a.meta == nil:
+	case a.meta != nil && (a.damage != nil || a.missing() != ""):
+		return true, false, a.damage
+	case a.meta == nil && a.mended.CompareAndSwap(false, true):
 		made, err = s.make(ctx, a, ask)
 		return false, made, err
-	case a.damage != nil || a.missing() != "":
-		return true, false, a.damage
+	case a.meta == nil || !a.meta.settled() && (n < mendAfter || !a.mended.CompareAndSwap(false, true)):
+		return false, false, nil
 	case !a.meta.settled():
 		return false, false, s.settle(ctx, a)
 	}
@@ -96,7 +102,12 @@ func (s *session) make(ctx context.Context, a *all, ask protocol.Ask) (bool, err
 	c := (&object{}).next()
 	c.Writes, c.Record = a.newest()+1, []byte(record)
 	o, err := s.create(ctx, -1, c, nil)
-	return o != nil, err
+	if o == nil || err != nil {
+		return false, err
+	}
+	made := &all{slots: a.slots, marks: a.marks}
+	made.setMeta(o)
+	return true, s.settle(ctx, made)
 }
 
 // surveyOf reads a list.
