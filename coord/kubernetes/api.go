@@ -36,7 +36,7 @@ const (
 	largest = 256 << 20
 	// longest is how long a call may take, also if its context has no end: far longer than it takes
 	// to list all that a namespace can have.
-	longest = 10 * time.Second
+	longest = 20 * time.Second
 	// reads is how often a request that changes nothing is made if none is answered, and hasty how
 	// long all of them but the last may take: they may go to the one of several servers that hangs.
 	reads, hasty = 3, 3 * time.Second

@@ -110,10 +110,15 @@ func (s *session) commitSlot(ctx context.Context, change protocol.Change, before
 	case o == nil:
 		return s.refused(ctx, change, before)
 	}
-	if made || grants(change) || change.Owner == protocol.OwnerForever {
-		if sound, err := s.marked(ctx, worker, o, a); !sound || err != nil {
-			return out, err // which the next survey looks into
-		}
+	sound := true
+	switch {
+	case made:
+		sound, err = s.mark(ctx, worker, o)
+	case grants(change) || change.Owner == protocol.OwnerForever:
+		sound, err = s.marked(ctx, worker, o, a)
+	}
+	if !sound || err != nil {
+		return out, err // which the next survey looks into
 	}
 	s.mu.Lock()
 	if change.Owner == protocol.OwnerTaken {

@@ -106,17 +106,14 @@ func (s *store) mark(ctx context.Context, worker int, o *object) (bool, error) {
 
 // marked makes sure that the object of a worker ID has a mark, as mark does. What was listed spares
 // a request.
-func (s *store) marked(ctx context.Context, worker int, o *object, a *all) (bool, error) {
+func (s *store) marked(ctx context.Context, worker int, o *object, a *all) (_ bool, err error) {
 	var m *marks
 	if a != nil {
 		m = a.marksOf(worker)
-	} else {
-		var err error
-		if m, err = s.readMarks(ctx, worker); m == nil || err != nil {
-			return false, err
-		}
+	} else if m, err = s.readMarks(ctx, worker); err != nil {
+		return false, err
 	}
-	if m.of[worker] == o.uid {
+	if !m.gone() && m.of[worker] == o.uid {
 		return true, nil
 	}
 	return s.mark(ctx, worker, o)

@@ -61,14 +61,16 @@ func TestCrowd(t *testing.T) {
 		all.Members, links = append(all.Members, k), append(links, l)
 	}
 	began := time.Now()
-	all.Acquire(t, n, n)
-	sum, verbs := 0, map[string]int{}
-	for _, l := range links {
-		for verb, count := range l.verbs {
-			sum, verbs[verb] = sum+count, verbs[verb]+count
+	defer func() {
+		sum, verbs := 0, map[string]int{}
+		for _, l := range links {
+			for verb, count := range l.verbs {
+				sum, verbs[verb] = sum+count, verbs[verb]+count
+			}
 		}
-	}
-	t.Logf("%d starters: %v, %d requests: %v", n, time.Since(began), sum, verbs)
+		t.Logf("%d starters: %v, %d requests: %v", n, time.Since(began), sum, verbs)
+	}()
+	all.Acquire(t, n, n)
 	drivertest.Contention(t, c.new(t, rand.Text(), kubernetes.Options{}))
 }
 
