@@ -96,12 +96,7 @@ func (s *session) commitSlot(ctx context.Context, change protocol.Change, before
 	if err != nil {
 		return out, err
 	}
-	var o *object
-	if made {
-		o, err = s.create(ctx, worker, c, see)
-	} else {
-		o, err = s.write(ctx, before, c, see)
-	}
+	o, err := s.write(ctx, before, c, see)
 	switch {
 	case made && codeOf(err) == http.StatusForbidden:
 		return out, nil // the next survey says which worker IDs can be had all the same

@@ -30,9 +30,10 @@ func (f *fakeAPI) begun(t *testing.T, worker int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := (&object{}).next()
+	o := &object{name: SlotName("orders", worker)}
+	c := o.next()
 	c.Record = []byte(record)
-	if o, err := f.hand(t).create(t.Context(), worker, c, nil); err != nil || o == nil {
+	if o, err = f.hand(t).write(t.Context(), o, c, nil); err != nil || o == nil {
 		t.Fatalf("the slot of worker ID %d: %+v, %v", worker, o, err)
 	}
 }

@@ -126,7 +126,7 @@ func (s *store) settle(ctx context.Context, a *all) error {
 	for n := range a.marksCount() {
 		to, m := map[int]string{}, a.marks[n]
 		if m == nil {
-			l, err := s.post(ctx, s.newLease(s.marksName(n), -1))
+			l, err := s.create(ctx, s.newLease(s.marksName(n)))
 			if l == nil || err != nil {
 				return err
 			}

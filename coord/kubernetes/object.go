@@ -20,8 +20,8 @@ import (
 const (
 	// annotation has what is stored of a namespace or a worker ID.
 	annotation = "unalike/record"
-	// labelNamespace and labelWorker are for people, nothing depends on them.
-	labelNamespace, labelWorker = "unalike/namespace", "unalike/worker"
+	// labelNamespace is for people: nothing depends on it.
+	labelNamespace = "unalike/namespace"
 	// annotationName has the namespace's name, which a label may not have.
 	annotationName = "unalike/name"
 )
@@ -31,7 +31,7 @@ type lease struct {
 	APIVersion string   `json:"apiVersion,omitempty"`
 	Kind       string   `json:"kind,omitempty"`
 	Metadata   metadata `json:"metadata"`
-	Spec       spec     `json:"spec"`
+	Spec       *spec    `json:"spec,omitempty"`
 }
 
 // check implements [answer].
@@ -45,18 +45,15 @@ func (l *lease) check(r request) error {
 type metadata struct {
 	Name        string            `json:"name"`
 	UID         string            `json:"uid,omitempty"`
-	Version     string            `json:"resourceVersion,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 // spec is what people see. Nothing is decided by it.
 type spec struct {
-	Holder      string `json:"holderIdentity,omitempty"`
-	Seconds     int64  `json:"leaseDurationSeconds,omitempty"`
-	Acquired    string `json:"acquireTime,omitempty"`
-	Renewed     string `json:"renewTime,omitempty"`
-	Transitions *int64 `json:"leaseTransitions,omitempty"`
+	Holder  string `json:"holderIdentity,omitempty"`
+	Seconds int64  `json:"leaseDurationSeconds,omitempty"`
+	Renewed string `json:"renewTime,omitempty"`
 }
 
 // content is what the annotation of an object says.
@@ -209,15 +206,11 @@ func (o *object) next() content {
 	return c
 }
 
-// micro prints a time for a Lease.
-func micro(at int64) string { return time.UnixMicro(at).UTC().Format("2006-01-02T15:04:05.000000Z") }
-
 // shown is what people see of a slot.
 func (c content) shown(slot protocol.Slot) *spec {
 	s := &spec{Seconds: max(1, int64(math.Ceil(slot.Lease().Seconds())))}
-	if slot.Generation > 0 {
-		n := int64(slot.Generation) - 1 //nolint:gosec // a generation is counted
-		s.Transitions, s.Acquired, s.Renewed = &n, micro(slot.Since), micro(slot.Renewed)
+	if slot.Renewed > 0 {
+		s.Renewed = time.UnixMicro(slot.Renewed).UTC().Format("2006-01-02T15:04:05.000000Z")
 	}
 	switch {
 	case slot.Retired:

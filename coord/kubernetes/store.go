@@ -122,24 +122,36 @@ func (s *store) get(ctx context.Context, name string) (*object, int64, error) {
 }
 
 // write replaces the content of an object, if it is the same one and has the same annotation as when
-// it was read; nil: it has not. See, if not nil, is what people see then.
+// it was read, or makes it, if it was not there; nil: it has not. See, if not nil, is what people see
+// then.
 func (s *store) write(ctx context.Context, o *object, c content, see *spec) (*object, error) {
 	text, err := c.text()
 	if err != nil {
 		return nil, err
 	}
-	ops := []operation{
-		{"test", "/metadata/uid", o.uid}, {"test", place(annotation), o.text},
-		{"add", place(annotation), text}, {"add", place(annotationName), s.namespace},
+	var l *lease
+	if o.uid == "" {
+		n := s.newLease(o.name)
+		n.Spec, n.Metadata.Annotations[annotation] = see, text
+		l, err = s.create(ctx, n)
+	} else {
+		ops := []operation{
+			{"test", "/metadata/uid", o.uid}, {"test", place(annotation), o.text},
+			{"add", place(annotation), text}, {"add", place(annotationName), s.namespace},
+		}
+		if see != nil {
+			ops = append(ops, operation{"add", "/spec", see})
+		}
+		l, err = s.patch(ctx, o.name, ops)
 	}
-	if see != nil {
-		ops = append(ops, operation{"add", "/spec", see})
-	}
-	l, err := s.patch(ctx, o.name, ops)
 	if l == nil || err != nil {
 		return nil, err
 	}
-	return stored(l, text)
+	now := objectOf(*l)
+	if now.text != text {
+		return nil, errChanged(o.name, annotation)
+	}
+	return now, nil
 }
 
 // patch changes a Lease; nil: a test has failed, or it is not there.
@@ -171,47 +183,16 @@ func errChanged(name, annotation string) error {
 		name, annotation)
 }
 
-// stored is an object as a write has left it.
-func stored(l *lease, text string) (*object, error) {
-	o := objectOf(*l)
-	if o.text != text {
-		return nil, errChanged(o.name, annotation)
-	}
-	return o, nil
-}
-
 // newLease is a Lease that is to be made.
-func (s *store) newLease(name string, worker int) lease {
-	l := lease{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{
+func (s *store) newLease(name string) lease {
+	return lease{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{
 		Name: name, Labels: map[string]string{labelNamespace: s.key},
 		Annotations: map[string]string{annotationName: s.namespace},
 	}}
-	if worker >= 0 {
-		l.Metadata.Labels[labelWorker] = strconv.Itoa(worker)
-	}
-	return l
 }
 
-// create makes the object of a worker ID, or with -1 that of the namespace; nil: it is there.
-func (s *store) create(ctx context.Context, worker int, c content, see *spec) (*object, error) {
-	text, err := c.text()
-	if err != nil {
-		return nil, err
-	}
-	l := s.newLease(s.objectName(worker), worker)
-	l.Metadata.Annotations[annotation] = text
-	if see != nil {
-		l.Spec = *see
-	}
-	made, err := s.post(ctx, l)
-	if made == nil || err != nil {
-		return nil, err
-	}
-	return stored(made, text)
-}
-
-// post makes a Lease; nil: it is there.
-func (s *store) post(ctx context.Context, l lease) (*lease, error) {
+// create makes a Lease; nil: it is there.
+func (s *store) create(ctx context.Context, l lease) (*lease, error) {
 	body, err := json.Marshal(l)
 	if err != nil {
 		return nil, err

@@ -99,9 +99,10 @@ func (s *session) make(ctx context.Context, a *all, ask protocol.Ask) (bool, err
 	if err != nil {
 		return false, err
 	}
-	c := (&object{}).next()
+	o := &object{name: s.objectName(-1)}
+	c := o.next()
 	c.Writes, c.Record = a.newest()+1, []byte(record)
-	o, err := s.create(ctx, -1, c, nil)
+	o, err = s.write(ctx, o, c, nil)
 	if o == nil || err != nil {
 		return false, err
 	}
