@@ -106,10 +106,3 @@ func OpenPod(tb testing.TB, text, folder, server string) *Coordinator {
 	tb.Cleanup(func() { _ = c.Close() })
 	return c
 }
-
-// Spoil makes the token that a coordinator remembers one that is over.
-func Spoil(c *Coordinator) {
-	c.api.token.mu.Lock()
-	defer c.api.token.mu.Unlock()
-	c.api.token.value = "over"
-}

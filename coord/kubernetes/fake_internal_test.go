@@ -31,10 +31,11 @@ type fakeAPI struct {
 	made   int
 	counts map[string]int // requests, by verb
 
-	takes  time.Duration                // a request
-	before func()                       // it is made
-	edit   func(l *lease, made bool)    // one that is written
-	refuse func(r *http.Request) string // why; empty: it does not
+	takes  time.Duration             // a request
+	before func()                    // it is made
+	edit   func(l *lease, made bool) // one that is written
+	refuse func(r *http.Request) int // with this status; 0: it does not
+	why    string
 }
 
 func newFakeAPI() *fakeAPI {
@@ -95,8 +96,10 @@ func (f *fakeAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 		verb = "watch"
 	}
 	f.counts[verb]++
-	if f.refuse != nil && f.refuse(r) != "" {
-		return f.failed(r, http.StatusForbidden, "Forbidden", f.refuse(r))
+	if f.refuse != nil {
+		if code := f.refuse(r); code > 0 {
+			return f.failed(r, code, http.StatusText(code), f.why)
+		}
 	}
 	switch {
 	case verb == "watch":

@@ -41,11 +41,19 @@ func marksOf(l lease) *marks {
 // gone reports whether marks were lost.
 func (m *marks) gone() bool { return m == nil || m.self != m.uid }
 
+// mark is the uid of a worker ID's object; empty: it has none.
+func (m *marks) mark(worker int) string {
+	if m == nil {
+		return ""
+	}
+	return m.of[worker]
+}
+
 // missing describes what shows that the slot of a worker ID was lost; empty: nothing.
 func (m *marks) missing(worker int, slot *object) string {
-	uid, marked := m.of[worker]
+	uid := m.mark(worker)
 	switch {
-	case !marked || slot != nil && slot.uid == uid:
+	case uid == "" || slot != nil && slot.uid == uid:
 		return ""
 	case slot == nil:
 		return fmt.Sprintf("the slot of worker ID %d is gone", worker)
@@ -113,7 +121,7 @@ func (s *store) marked(ctx context.Context, worker int, o *object, a *all) (_ bo
 	} else if m, err = s.readMarks(ctx, worker); err != nil {
 		return false, err
 	}
-	if !m.gone() && m.of[worker] == o.uid {
+	if m.mark(worker) == o.uid {
 		return true, nil
 	}
 	return s.mark(ctx, worker, o)

@@ -51,11 +51,11 @@ func TestMeddling(t *testing.T) {
 	marks := record + ".used-0"
 	refuse := func(method, why string) func(*fakeAPI) {
 		return func(f *fakeAPI) {
-			f.refuse = func(r *http.Request) string {
+			f.why, f.refuse = why, func(r *http.Request) int {
 				if r.Method == method {
-					return why
+					return http.StatusForbidden
 				}
-				return ""
+				return 0
 			}
 		}
 	}
@@ -142,11 +142,12 @@ func TestQuota(t *testing.T) {
 		const most = 12
 		f := newFakeAPI()
 		f.takes = 20 * time.Millisecond
-		f.refuse = func(r *http.Request) string {
+		f.why = "exceeded quota: objects"
+		f.refuse = func(r *http.Request) int {
 			if r.Method == http.MethodPost && len(f.leases) >= most+1+drivertest.Capacity/perMarks {
-				return "exceeded quota: objects"
+				return http.StatusForbidden
 			}
-			return ""
+			return 0
 		}
 		for range 2 { // the second time, all are free and made
 			c := f.open(t)
@@ -163,6 +164,33 @@ func TestQuota(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+		}
+	})
+}
+
+// TestBusy: an API server that has too much to do has done nothing. What it refuses is asked again when
+// there is time.
+func TestBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, busy := newFakeAPI(), 0
+		f.refuse = func(*http.Request) int {
+			if busy--; busy >= 0 {
+				return http.StatusTooManyRequests
+			}
+			return 0
+		}
+		c := f.open(t)
+		g := f.grantOf(t, c, 0, 1)
+		busy = 5
+		r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+100)
+		if err != nil || r.NotAfter != g.NotAfter+100 {
+			t.Errorf("Renew with an API server that is busy: %v, %v", r, err)
+		}
+		busy = 100
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		if _, err := c.Renew(ctx, r, r.NotAfter+100); err == nil || errors.Is(err, coord.ErrLeaseLost) || errors.Is(err, coord.ErrInvalid) {
+			t.Errorf("Renew with an API server that stays busy: %v", err)
 		}
 	})
 }

@@ -1,13 +1,7 @@
 package kubernetes_test
 
 import (
-	"bytes"
-	"context"
 	"crypto/rand"
-	"errors"
-	"io"
-	"net/http"
-	"sync"
 	"testing"
 	"time"
 
@@ -72,41 +66,4 @@ func TestCrowd(t *testing.T) {
 	}()
 	all.Acquire(t, n, n)
 	drivertest.Contention(t, c.new(t, rand.Text(), kubernetes.Options{}))
-}
-
-// TestBusy: an API server that has too much to do says when to come again, and has done nothing.
-func TestBusy(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t)
-	var mu sync.Mutex
-	busy := 0
-	client := c.Client(t, "", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if busy == 0 {
-			return next.RoundTrip(r)
-		}
-		busy--
-		return &http.Response{
-			StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"1"}, "Date": {time.Now().UTC().Format(http.TimeFormat)}},
-			Body: io.NopCloser(bytes.NewReader([]byte(`{"kind":"Status","message":"too many requests"}`))), Request: r,
-		}, nil
-	})
-	k := c.with(t, client, rand.Text(), kubernetes.Options{})
-	g := drivertest.MustAcquire(t, k, drivertest.Request(1))
-	mu.Lock()
-	busy = 2
-	mu.Unlock()
-	r, err := k.Renew(drivertest.Within(t), g, g.NotAfter+100)
-	if err != nil || r.NotAfter != g.NotAfter+100 {
-		t.Errorf("Renew with an API server that is busy: %v, %v", r, err)
-	}
-	mu.Lock()
-	busy = 100
-	mu.Unlock()
-	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
-	defer cancel()
-	if _, err := k.Renew(ctx, r, r.NotAfter+100); err == nil || errors.Is(err, coord.ErrLeaseLost) || errors.Is(err, coord.ErrInvalid) {
-		t.Errorf("Renew with an API server that stays busy: %v", err)
-	}
 }

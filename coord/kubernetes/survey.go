@@ -76,7 +76,7 @@ func (s *session) prepare(ctx context.Context, a *all, ask protocol.Ask, n int) 
 		return false, false, s.settle(ctx, a)
 	}
 	// Whoever was granted a worker ID may not have come to mark it.
-	if id := s.leads(a, ask.Token); id >= 0 && a.marksOf(id).of[id] == "" {
+	if id := s.leads(a, ask.Token); id >= 0 && a.marksOf(id).mark(id) == "" {
 		_, err = s.mark(ctx, id, a.slots[id])
 		return false, false, err
 	}
