@@ -21,7 +21,7 @@ import (
 // api makes requests about the Lease objects of one Kubernetes namespace.
 type api struct {
 	client *http.Client
-	lines  *lines // of the client, if that is this driver's own; nil: it is not
+	own    bool   // the client is nobody else's
 	token  *token // nil: the client adds what is needed
 	leases string // the address of the collection
 	in     string // the Kubernetes namespace
@@ -34,13 +34,12 @@ const (
 	busyPause = time.Second
 	// largest is how long an answer may be.
 	largest = 256 << 20
-	// longest is how long a request may take, with its answer, also if its context has no end: far
-	// longer than it takes to list all that a namespace can have.
-	longest = 10 * time.Second
-	// reads is how often a request that changes nothing is made if none is answered, and hasty how long all of
-	// them but the last may take: they may go to the one of several servers that hangs. A balancer that knows
-	// nothing of them, and leads others, too, may lead to it several times in a row.
-	reads, hasty = 4, 3 * time.Second
+	// longest is how long a call may take, also if its context has no end: far longer than it takes
+	// to list all that a namespace can have.
+	longest = 20 * time.Second
+	// reads is how often a request that changes nothing is made if none is answered, and hasty how
+	// long all of them but the last may take: they may go to the one of several servers that hangs.
+	reads, hasty = 3, 3 * time.Second
 )
 
 // request is one request.
@@ -55,74 +54,86 @@ type request struct {
 // answer is what the API server sends.
 type answer interface{ check(r request) error }
 
-// call makes a request and decodes the answer. It returns the API server's clock, in microseconds since
-// 1970, rounded down to seconds; 0: it did not tell. What changes nothing is made again if there is no answer, or
-// one of a server that cannot do anything: the next connection may lead to another one.
+// call makes a request and decodes the answer. It returns the API server's clock, in microseconds
+// since 1970, rounded down to seconds; 0: it did not tell.
 func (a *api) call(ctx context.Context, r request, out answer) (date int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
 	for n := 1; ; n++ {
 		limit := longest
 		if r.method == http.MethodGet && n < reads {
 			limit = hasty
 		}
-		date, err = a.callOnce(ctx, r, out, limit)
-		code := codeOf(err)
-		if err == nil || r.method != http.MethodGet || n == reads || code > 0 && code < http.StatusInternalServerError || lifetime.Pause(ctx, n) != nil {
+		if date, err = a.attempt(ctx, r, limit, out); err == nil || !a.again(ctx, r, n, err) {
 			return date, err
 		}
 	}
 }
 
-// callOnce is one attempt. Waits that the API server asks for are made here: nothing was done then.
-func (a *api) callOnce(ctx context.Context, r request, out answer, limit time.Duration) (date int64, err error) {
-	outer := ctx
-	ctx, cancel := context.WithTimeout(ctx, limit)
+// again reports whether to make a request again that has failed for the n-th time, after a pause. A
+// server that is busy has done nothing. What changes nothing is asked again if there is no answer,
+// or one of a server that cannot do anything: another connection may lead to another server.
+func (a *api) again(ctx context.Context, r request, n int, err error) bool {
+	no, ok := errors.AsType[*refused](err)
+	switch {
+	case !ok || no.code >= http.StatusInternalServerError:
+		a.dropIdle()
+		return r.method == http.MethodGet && n < reads && lifetime.Pause(ctx, n) == nil
+	case no.code == http.StatusTooManyRequests:
+		return wait(ctx, no.after)
+	case no.code == http.StatusUnauthorized && a.token != nil:
+		a.token.refused()
+		return n == 1
+	}
+	return false
+}
+
+// dropIdle ends the connections that nobody uses.
+func (a *api) dropIdle() {
+	if a.own {
+		a.client.CloseIdleConnections()
+	}
+}
+
+// wait waits, and reports whether there was time for it.
+func wait(ctx context.Context, d time.Duration) bool {
+	if end, ok := ctx.Deadline(); ok && lifetime.Until(end) <= d {
+		return false
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// attempt makes a request once.
+func (a *api) attempt(outer context.Context, r request, limit time.Duration, out answer) (int64, error) {
+	ctx, cancel := context.WithTimeout(outer, limit)
 	defer cancel()
-	anew := false
-	for {
-		var refused *refused
-		if date, refused, err = a.ask(ctx, r, anew, out); refused == nil {
-			if err != nil && ctx.Err() != nil && outer.Err() == nil {
-				err = fmt.Errorf("%w (for %v)", err, limit)
-			}
-			return date, err
-		}
-		switch {
-		case refused.code == http.StatusUnauthorized && a.token != nil && !anew:
-			anew = true // the token may have rotated
-			continue
-		case refused.code == http.StatusTooManyRequests:
-			if err := wait(ctx, refused.after, refused); err != nil {
-				return date, err
-			}
-			continue
-		}
-		return date, refused
-	}
-}
-
-// ask sends a request and reads the answer.
-func (a *api) ask(ctx context.Context, r request, anew bool, out answer) (date int64, _ *refused, _ error) {
-	var u use
-	resp, err := a.send(ctx, r, anew, &u)
+	resp, err := a.send(ctx, r)
 	if err != nil {
-		return 0, nil, err
+		if ctx.Err() != nil && outer.Err() == nil {
+			err = fmt.Errorf("%w (for %v)", err, limit)
+		}
+		return 0, err
 	}
 	defer drop(resp)
-	date = dateOf(resp)
-	if resp.StatusCode >= http.StatusMultipleChoices {
-		refused := a.refusal(r, resp)
-		u.answered(refused.code < http.StatusInternalServerError)
-		return date, refused, nil
+	date := int64(0)
+	if t, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		date = t.UnixMicro()
 	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, largest)).Decode(out); err != nil {
-		u.givenUp()
-		return date, nil, fmt.Errorf("the answer of the API server at %s is not understood: %w", resp.Request.URL.Host, err)
+	if err = json.NewDecoder(io.LimitReader(resp.Body, largest)).Decode(out); err == nil {
+		err = out.check(r)
 	}
-	if err := out.check(r); err != nil {
-		return date, nil, fmt.Errorf("the answer of the API server at %s is not understood: %w", resp.Request.URL.Host, err)
+	if err != nil {
+		err = fmt.Errorf("the answer of the API server at %s is not understood: %w",
+			resp.Request.URL.Host, err)
 	}
-	u.answered(true)
-	return date, nil, nil
+	return date, err
 }
 
 // drop ends an answer, so that its connection can be used again.
@@ -131,32 +142,15 @@ func drop(resp *http.Response) {
 	_ = resp.Body.Close()
 }
 
-// wait waits before a request is made again, if there is time for that. Otherwise it returns why it was refused.
-func wait(ctx context.Context, d time.Duration, why error) error {
-	if end, ok := ctx.Deadline(); ok && lifetime.Until(end) <= d {
-		return why
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("%w (%w)", context.Cause(ctx), why)
-	}
-}
-
-// send sends a request, and returns what comes first of the answer.
-func (a *api) send(ctx context.Context, r request, anew bool, u *use) (*http.Response, error) {
+// send sends a request, and returns what comes first of the answer. One that is an error is
+// returned as [refused].
+func (a *api) send(ctx context.Context, r request) (*http.Response, error) {
 	at := a.leases
 	if r.name != "" {
 		at += "/" + r.name
 	}
 	if len(r.query) > 0 {
 		at += "?" + r.query.Encode()
-	}
-	if a.lines != nil {
-		ctx = u.trace(ctx)
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, at, bytes.NewReader(r.body))
 	if err != nil {
@@ -168,7 +162,7 @@ func (a *api) send(ctx context.Context, r request, anew bool, u *use) (*http.Res
 		req.Header.Set("Content-Type", r.content)
 	}
 	if a.token != nil {
-		value, err := a.token.get(anew)
+		value, err := a.token.get()
 		if err != nil {
 			return nil, err
 		}
@@ -179,8 +173,11 @@ func (a *api) send(ctx context.Context, r request, anew bool, u *use) (*http.Res
 		err = bad.Err // which repeats the address
 	}
 	if err != nil {
-		u.givenUp()
 		return nil, unreached(req.URL.Host, err)
+	}
+	if resp.StatusCode >= http.StatusMultipleChoices {
+		defer drop(resp)
+		return nil, a.refusal(r, resp)
 	}
 	return resp, nil
 }
@@ -191,13 +188,12 @@ func unreached(host string, err error) error {
 	for _, says := range []string{"HTTP response to HTTPS client", "malformed HTTP"} {
 		noTLS = noTLS || strings.Contains(err.Error(), says)
 	}
-	if noTLS {
+	switch {
+	case noTLS:
 		return fmt.Errorf("the server at %s is no API server of Kubernetes: %s: %w", host, question, err)
-	}
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
 		return fmt.Errorf("there is no answer from the API server at %s: %w", host, err)
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("the server at %s ends connections without an answer: %s: %w", host, question, err)
 	}
 	return fmt.Errorf("the API server at %s cannot be reached: %w", host, err)
@@ -205,15 +201,6 @@ func unreached(host string, err error) error {
 
 // question is what to ask where something else may listen.
 var question = drivers.Question("an API server", false)
-
-// dateOf is the clock of whoever answered.
-func dateOf(resp *http.Response) int64 {
-	t, err := http.ParseTime(resp.Header.Get("Date"))
-	if err != nil {
-		return 0
-	}
-	return t.UnixMicro()
-}
 
 // refused is an answer that is an error.
 type refused struct {
@@ -233,18 +220,18 @@ func codeOf(err error) int {
 }
 
 // reasons are what an API server says with some answers.
-var reasons = map[int]string{http.StatusNotFound: "NotFound", http.StatusConflict: "Conflict AlreadyExists", http.StatusUnprocessableEntity: "Invalid"}
+var reasons = map[int]string{
+	http.StatusNotFound: "NotFound", http.StatusConflict: "Conflict AlreadyExists",
+	http.StatusUnprocessableEntity: "Invalid",
+}
 
-// foreign is the code of an answer that is no API server's, or about something else than what it was asked for.
+// foreign is the code of an answer that is no API server's, or about something else than what it
+// was asked for.
 const foreign = -1
 
 // refusal reads an answer that is an error.
 func (a *api) refusal(r request, resp *http.Response) *refused {
-	var status struct {
-		Kind    string `json:"kind"`
-		Message string `json:"message"`
-		Reason  string `json:"reason"`
-	}
+	var status struct{ Kind, Message, Reason string }
 	b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16)) // what is missing is not said
 	if json.Unmarshal(b, &status) != nil || status.Message == "" {
 		status.Message = strings.TrimSpace(string(b[:min(len(b), 300)]))
@@ -257,20 +244,26 @@ func (a *api) refusal(r request, resp *http.Response) *refused {
 	if r.name != "" {
 		what = "a request about Lease " + r.name
 	}
-	out.message = fmt.Sprintf("the API server refuses %s with status %d: %s", what, resp.StatusCode, status.Message)
+	out.message = fmt.Sprintf("the API server refuses %s with status %d: %s",
+		what, resp.StatusCode, status.Message)
 	if status.Kind != "Status" {
-		out.message += fmt.Sprintf("; the answer of %s has not the form of an API server's: %s", resp.Request.URL.Host, question)
+		out.message += fmt.Sprintf("; the answer of %s has not the form of an API server's: %s",
+			resp.Request.URL.Host, question)
 	}
 	reason, decides := reasons[resp.StatusCode]
+	known := status.Kind == "Status" && status.Reason != "" && strings.Contains(reason, status.Reason)
 	switch {
-	case decides && (status.Kind != "Status" || status.Reason == "" || !strings.Contains(reason, status.Reason)):
+	case decides && !known:
 		out.code = foreign
-		out.message = fmt.Sprintf("status %d is the answer to %s, and it is not that of an API server which knows Leases; put the address right: %s", resp.StatusCode, what, status.Message)
-	case resp.StatusCode == http.StatusForbidden && strings.Contains(status.Message, "cannot "+r.verb+" resource"):
-		out.message = fmt.Sprintf("the right is missing to %s leases of coordination.k8s.io in the Kubernetes namespace %q: add the verb %q to the Role %q there, and bind that to the service account: %s",
-			r.verb, a.in, r.verb, a.role, status.Message)
-	case resp.StatusCode == http.StatusUnauthorized:
-		out.message = fmt.Sprintf("the API server does not know who this is; the token of the service account may be over, or that of another cluster: %s", status.Message)
+		out.message = fmt.Sprintf("status %d is the answer to %s, and it is not that of an API server "+
+			"which knows Leases; put the address right: %s", resp.StatusCode, what, status.Message)
+	case out.code == http.StatusForbidden && strings.Contains(status.Message, "cannot "+r.verb+" resource"):
+		out.message = fmt.Sprintf("the right is missing to %s leases of coordination.k8s.io in the "+
+			"Kubernetes namespace %q: add the verb %q to the Role %q there, and bind that to the "+
+			"service account: %s", r.verb, a.in, r.verb, a.role, status.Message)
+	case out.code == http.StatusUnauthorized:
+		out.message = fmt.Sprintf("the API server does not know who this is; the token of the service "+
+			"account may be over, or that of another cluster: %s", status.Message)
 	}
 	return out
 }

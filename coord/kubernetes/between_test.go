@@ -1,13 +1,10 @@
 package kubernetes_test
 
 import (
-	"context"
 	"crypto/rand"
-	"errors"
 	"net/http"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
@@ -123,86 +120,4 @@ func TestBetween(t *testing.T) {
 			},
 		}
 	})
-}
-
-// floorIn is a floor that is above all windows of a test.
-func floorIn(d time.Duration) time.Time { return time.Now().Add(d).Truncate(time.Millisecond) }
-
-// doing is what is done before a request of a raiser.
-type doing func(ctx context.Context, die func(), holder, other *kubernetes.Coordinator, g coord.Grant)
-
-// atEach does something before each of the requests of a raiser.
-func atEach(t *testing.T, c *cluster, act doing) {
-	t.Helper()
-	n := 1
-	for raise(t, c, n, act) {
-		n++
-	}
-	if n < 3 {
-		t.Errorf("a raiser has made %d requests", n-1)
-	}
-}
-
-// TestRaiser: while a floor is raised, a holder renews or releases, or a newcomer acquires, before each of
-// the requests. When the floor is raised, nothing is granted or extended below it, whatever its
-// holder has read before.
-func TestRaiser(t *testing.T) {
-	c := newCluster(t)
-	for name, act := range map[string]doing{
-		"renewal": func(ctx context.Context, _ func(), holder, _ *kubernetes.Coordinator, g coord.Grant) {
-			_, _ = holder.Renew(ctx, g, g.NotAfter+100)
-		},
-		"grant": func(ctx context.Context, _ func(), _, other *kubernetes.Coordinator, _ coord.Grant) {
-			_, _ = other.Acquire(ctx, drivertest.Request(4))
-		},
-		"release": func(ctx context.Context, _ func(), holder, _ *kubernetes.Coordinator, g coord.Grant) {
-			_ = holder.Release(ctx, g, g.NotBefore)
-		},
-	} {
-		t.Run(name, func(t *testing.T) { atEach(t, c, act) })
-	}
-}
-
-// TestRaiserDies: a raiser dies before each of its requests, and another one, which would change
-// nothing, finishes what it has begun.
-func TestRaiserDies(t *testing.T) {
-	atEach(t, newCluster(t), func(_ context.Context, die func(), _, _ *kubernetes.Coordinator, _ coord.Grant) { die() })
-}
-
-// raise is one round; it reports whether the raiser made so many requests.
-func raise(t *testing.T, c *cluster, n int, act doing) bool {
-	t.Helper()
-	ns := rand.Text()
-	holder, other := c.new(t, ns, kubernetes.Options{}), c.new(t, ns, kubernetes.Options{})
-	g := drivertest.MustAcquire(t, holder, drivertest.Request(4))
-	second := drivertest.MustAcquire(t, other, drivertest.Request(4))
-	raiser, l := c.linked(t, ns)
-	ctx, die := context.WithCancel(drivertest.Within(t))
-	defer die()
-	acted := l.before(n, func() { act(t.Context(), die, holder, other, g) })
-	floor := floorIn(time.Minute)
-	if _, err := raiser.Quarantine(ctx, floor); err != nil {
-		if !errors.Is(err, context.Canceled) {
-			t.Fatalf("Quarantine with something before request %d: %v", n, err)
-		}
-		// What it would change may be there, and is not done.
-		if _, err := c.new(t, ns, kubernetes.Options{}).Quarantine(drivertest.Within(t), floor); err != nil {
-			t.Fatal(err)
-		}
-	}
-	tick := drivertest.Scale().Tick(floor.UnixMicro())
-	for k, old := range map[*kubernetes.Coordinator]coord.Grant{holder: g, other: second} {
-		if r, err := k.Renew(drivertest.Within(t), old, tick+5000); err == nil && r.NotAfter > old.NotAfter+100 && r.NotBefore < tick {
-			t.Errorf("Renew of %v after the floor was raised to %d, with something before request %d: %v", old, tick, n, r)
-		}
-	}
-	req := drivertest.Request(4)
-	req.Until = tick + 5000
-	if r, err := c.new(t, ns, kubernetes.Options{}).Acquire(drivertest.Within(t), req); err == nil && r.NotBefore < tick {
-		t.Errorf("Acquire after the floor was raised to %d, with something before request %d: %v", tick, n, r)
-	}
-	if behind := kubernetes.Behind(t, c.client, c.URL, ns, c.in); behind != "" {
-		t.Errorf("with something before request %d: %s", n, behind)
-	}
-	return acted()
 }

@@ -37,28 +37,35 @@ type token struct {
 
 	mu    sync.Mutex
 	value string
-	read  time.Time // monotonic
+	read  time.Time // monotonic; zero: it has to be read
 }
 
-// get returns the token; anew: as the file has it now, because the one before was refused.
-func (t *token) get(anew bool) (string, error) {
+// get returns the token.
+func (t *token) get() (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.value != "" && !anew && lifetime.Since(t.read) < tokenAge {
+	if !t.read.IsZero() && lifetime.Since(t.read) < tokenAge {
 		return t.value, nil
 	}
 	b, err := os.ReadFile(t.file)
-	if err == nil && len(strings.TrimSpace(string(b))) == 0 {
+	value := strings.TrimSpace(string(b))
+	if err == nil && value == "" {
 		err = fmt.Errorf("%s is empty", t.file)
 	}
-	if err != nil {
-		if t.value != "" && !anew {
-			return t.value, nil // it may be written just now
-		}
+	switch {
+	case err == nil:
+		t.value, t.read = value, lifetime.Now()
+	case t.value == "": // otherwise it may be written just now
 		return "", fmt.Errorf("the token of the service account cannot be read: %w", err)
 	}
-	t.value, t.read = strings.TrimSpace(string(b)), lifetime.Now()
 	return t.value, nil
+}
+
+// refused has the file read again: the token may have rotated.
+func (t *token) refused() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.read = time.Time{}
 }
 
 // inCluster returns how this pod reaches its API server.
@@ -78,26 +85,20 @@ func inCluster(folder string, env func(string) string) (baseURL string, config *
 	return "https://" + net.JoinHostPort(host, port), &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, &token{file: filepath.Join(folder, "token")}, nil
 }
 
-const (
-	// dialTime is how long it may take to connect.
-	dialTime = 5 * time.Second
-	// pingAfter and pingTime find a connection that is dead: HTTP/2 has one for all requests.
-	pingAfter, pingTime = 3 * time.Second, 3 * time.Second
-)
+// dialTime is how long it may take to connect.
+const dialTime = 5 * time.Second
 
-// newClient returns a client of its own, and its connections.
-func newClient(config *tls.Config) (*http.Client, *lines) {
-	ls := newLines()
-	t := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: ls.dial, TLSClientConfig: config, TLSHandshakeTimeout: dialTime,
-		ForceAttemptHTTP2: true, HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTime},
-		MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute,
-	}
-	ls.dropIdle = t.CloseIdleConnections
+// newClient returns a client of its own. It speaks HTTP/1.1, whose connections end with a request that
+// is given up: that of HTTP/2 would be used for ever, also if it leads to a server that hangs.
+func newClient(config *tls.Config) *http.Client {
 	return &http.Client{
-		Transport: t,
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: dialTime}).DialContext,
+			TLSClientConfig: config, TLSHandshakeTimeout: dialTime,
+			MaxIdleConnsPerHost: 8, IdleConnTimeout: 30 * time.Second,
+		},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return errors.New("the API server redirects, which it does not")
 		},
-	}, ls
+	}
 }

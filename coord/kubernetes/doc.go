@@ -34,9 +34,11 @@
 //
 // # Requests
 //
-// Each ends after 10 s at the most, also if its context has no deadline. One that changes nothing is
-// given up after 3 s and made again, three times. Of several API servers behind an address, one that is out of order or leaves requests without an
-// answer loses its connection; a client that was passed to New keeps it, because others use it.
+// Acquire makes three, and five when a worker ID is granted for the first time; Renew makes two. A
+// call of the API server ends after 20 s, also if its context has no deadline. One that changes
+// nothing is given up after 3 s and made again, three times in all. A client that is made here speaks
+// HTTP/1.1 and gives up connections that lead to a server that cannot work; one that was passed to
+// [New] stays as it is.
 //
 // # Rights
 //
@@ -45,31 +47,34 @@
 //
 // # What is stored
 //
-// One Lease for the namespace, unalike.<name>, one for each worker ID that was ever granted or
-// retired, unalike.<name>.<worker ID>, and one for each 64 worker IDs, unalike.<name>.used-<n>,
-// whose annotations unalike/used-<worker ID> mark those that were granted: the value is the uid of
-// the worker ID's Lease. All have the label unalike/namespace. Where a name is not allowed in
-// Kubernetes, it is a hash, and the annotation unalike/name has the name. The spec is what people
-// see with 'kubectl get leases'; nothing is decided by it. What counts is in the annotation
-// unalike/record: the record, a checksum, and a value that is random with every write. Objects are
-// never deleted, and nobody owns them.
+//   - unalike.<name>: a Lease for the namespace.
+//   - unalike.<name>.<worker ID>: one for each worker ID that was ever granted or retired.
+//   - unalike.<name>.used-<n>: one for each 64 worker IDs. Its annotation unalike/used-<worker ID>
+//     marks a worker ID that was granted, and has the uid of the worker ID's Lease. Its annotation
+//     unalike/uid has its own uid.
+//
+// Where a name is not allowed in Kubernetes, it is a hash, and the annotation unalike/name has the
+// name. People see the spec with 'kubectl get leases', and find the Leases by the label
+// unalike/namespace; neither decides anything. What counts is in the annotation unalike/record: the
+// record, a checksum, and a value that is random with every write. Leases are never deleted, and
+// nobody owns them. A list shows all Leases of the Kubernetes namespace, because a label can be lost:
+// give the generators another one where there are thousands that are not theirs.
 //
 // # One object at a time
 //
 // Kubernetes changes one object at a time, so that these rules take the place of transactions:
 //
 //   - A write is a JSON Patch that tests the uid and the whole annotation. There is no PUT,
-//     which would make a deleted object again. A write puts missing labels back.
+//     which would make a deleted object again.
 //   - Whoever has written a slot reads the namespace's record before he uses what he was granted:
 //     if its floor was raised meanwhile, that counts. A slot is read before the record.
 //   - A Lease is made when its worker ID is first granted, and marked then, unless there is a mark.
 //     It is read once more before the grant is used: who deletes it from then on leaves the mark.
-//   - A worker ID that is marked and whose Lease is gone, or has another uid, was lost. So were the
-//     marks, if they are not those that the namespace's record names.
-//   - A record that settles a loss, or is new, names no marks. Whoever lists it makes the marks say
-//     what is there, and has the record name them.
-//   - A list is complete when all that is marked is in it. If it is not, everything is listed, also
-//     what has no label.
+//   - A worker ID that is marked and whose Lease is gone, or has another uid, was lost. So were marks
+//     that are gone or have another uid than they say.
+//   - A record that is new, or settles a loss, does not say its own uid. Whoever lists it makes the
+//     marks say what is there, and then has the record say its uid. A record with another uid was
+//     put back.
 //   - A namespace's record that is gone is made from what slots tell, with the floor of a loss. Each
 //     slot has the floor that the record had when it was written, and all have that of a namespace
 //     that was closed.

@@ -2,13 +2,11 @@ package kubernetes
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"testing"
 
 	"github.com/unalike-id/unalike/coord/driver"
-	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // hand is a store by which a test changes objects.
@@ -18,7 +16,8 @@ func hand(tb testing.TB, client *http.Client, baseURL, namespace, in string) *st
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return newStore(&api{client: client, in: in, role: o.Role, leases: baseURL + "/apis/coordination.k8s.io/v1/namespaces/" + in + "/leases"}, namespace, o)
+	leases := baseURL + "/apis/coordination.k8s.io/v1/namespaces/" + in + "/leases"
+	return newStore(&api{client: client, in: in, role: o.Role, leases: leases}, namespace, o)
 }
 
 // Expire ends the lease of a worker ID, as a long silence of its holder would.
@@ -40,35 +39,30 @@ func Expire(tb testing.TB, client *http.Client, baseURL, namespace, in string, w
 	}
 }
 
-// Backup returns what puts all objects of a namespace back to what they are now, with their
-// uids, as a cluster's store does that is restored.
+// Backup returns what puts the record and the slots of a namespace back to what they are now, with
+// their uids, as a cluster's store does that is restored.
 func Backup(tb testing.TB, client *http.Client, baseURL, namespace, in string) (restore func()) {
 	tb.Helper()
 	s, ctx := hand(tb, client, baseURL, namespace, in), context.Background()
-	before, err := s.list(ctx)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	back := func(now, then *object) {
-		tb.Helper()
-		if now == nil {
-			return
-		}
-		if then == nil {
-			Delete(tb, client, baseURL, in, now.name)
-			return
-		}
-		SetText(tb, client, baseURL, in, now.name, then.text)
-	}
-	return func() {
-		now, err := s.list(ctx)
+	objects := func() map[int]*object {
+		a, err := s.list(ctx)
 		if err != nil {
 			tb.Fatal(err)
 		}
-		for id, o := range now.slots {
-			back(o, before.slots[id])
+		if a.meta != nil {
+			a.slots[-1] = a.meta
 		}
-		back(now.meta, before.meta)
+		return a.slots
+	}
+	before := objects()
+	return func() {
+		for id, now := range objects() {
+			if then := before[id]; then == nil {
+				Delete(tb, client, baseURL, in, now.name)
+			} else if _, err := s.patch(ctx, now.name, []operation{{"add", place(annotation), then.text}}); err != nil {
+				tb.Fatal(err)
+			}
+		}
 	}
 }
 
@@ -80,68 +74,16 @@ func (anything) check(request) error { return nil }
 // Delete deletes an object.
 func Delete(tb testing.TB, client *http.Client, baseURL, in, name string) {
 	tb.Helper()
-	s := hand(tb, client, baseURL, "any", in)
 	var out anything
-	if _, err := s.call(context.Background(), request{method: http.MethodDelete, name: name}, &out); err != nil {
+	r := request{method: http.MethodDelete, name: name}
+	if _, err := hand(tb, client, baseURL, "any", in).call(context.Background(), r, &out); err != nil {
 		tb.Fatal(err)
 	}
-}
-
-// SetText changes what is stored, as 'kubectl edit' does.
-func SetText(tb testing.TB, client *http.Client, baseURL, in, name, text string) {
-	tb.Helper()
-	change(tb, client, baseURL, in, name, operation{"replace", inPatch, text})
-}
-
-// Unlabel takes away all labels.
-func Unlabel(tb testing.TB, client *http.Client, baseURL, in, name string) {
-	tb.Helper()
-	change(tb, client, baseURL, in, name, operation{"remove", "/metadata/labels", nil})
-}
-
-// change is a JSON Patch by somebody else.
-func change(tb testing.TB, client *http.Client, baseURL, in, name string, op operation) {
-	tb.Helper()
-	s := hand(tb, client, baseURL, "any", in)
-	body, err := json.Marshal([]operation{op})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var l lease
-	if _, err := s.call(context.Background(), request{method: http.MethodPatch, name: name, content: patchType, body: body}, &l); err != nil {
-		tb.Fatal(err)
-	}
-}
-
-// Text is what is stored.
-func Text(tb testing.TB, client *http.Client, baseURL, in, name string) string {
-	tb.Helper()
-	o, _, err := hand(tb, client, baseURL, "any", in).get(context.Background(), name)
-	if err != nil || o == nil {
-		tb.Fatalf("%s: %v, %v", name, o, err)
-	}
-	return o.text
 }
 
 // SlotName is the object of a worker ID, and with -1 that of the namespace.
 func SlotName(namespace string, worker int) string {
 	return (&store{key: keyOf(namespace)}).objectName(worker)
-}
-
-// MarksName is the object that has the marks.
-func MarksName(namespace string) string { return (&store{key: keyOf(namespace)}).marksName(0) }
-
-// Behind says what objects of a namespace do not agree; empty: nothing.
-func Behind(tb testing.TB, client *http.Client, baseURL, namespace, in string) string {
-	tb.Helper()
-	a, err := hand(tb, client, baseURL, namespace, in).list(context.Background())
-	if err != nil || a.meta == nil {
-		tb.Fatalf("%+v, %v", a, err)
-	}
-	if !a.settled() {
-		return "the marks were not compared with the slots"
-	}
-	return a.missing()
 }
 
 // OpenPod is coord.Open in a pod, whose service account is in a folder.
@@ -163,27 +105,4 @@ func OpenPod(tb testing.TB, text, folder, server string) *Coordinator {
 	}
 	tb.Cleanup(func() { _ = c.Close() })
 	return c
-}
-
-// Spoil makes the token that a coordinator remembers one that is over.
-func Spoil(c *Coordinator) {
-	c.token.mu.Lock()
-	defer c.token.mu.Unlock()
-	c.token.value = "over"
-}
-
-// Begun makes the object of a worker ID, as somebody does who dies before it is marked.
-func Begun(tb testing.TB, client *http.Client, baseURL, namespace, in string, worker int) {
-	tb.Helper()
-	s, ctx := hand(tb, client, baseURL, namespace, in), context.Background()
-	slot := protocol.Slot{Version: protocol.Version, Worker: worker, Generation: 1, LastTick: 100, Fingerprint: "f", TTL: 1000}
-	record, err := protocol.Encode(slot)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	c := (&object{}).next()
-	c.Record = []byte(record)
-	if o, err := s.create(ctx, worker, c, nil); err != nil || o == nil {
-		tb.Fatalf("the slot of worker ID %d: %+v, %v", worker, o, err)
-	}
 }

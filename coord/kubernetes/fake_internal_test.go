@@ -6,15 +6,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/clock/clocktest"
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivertest"
 )
 
 // fakeAPI keeps Leases as an API server does, in this process, and in the time of a test.
@@ -24,17 +28,55 @@ type fakeAPI struct {
 	mu     sync.Mutex
 	leases map[string]lease
 	cache  map[string]lease // what lists are of; nil: of what is stored
-	uids   int
-	writes int
+	made   int
 	counts map[string]int // requests, by verb
+
+	takes  time.Duration             // a request
+	before func()                    // it is made
+	edit   func(l *lease, made bool) // one that is written
+	refuse func(r *http.Request) int // with this status; 0: it does not
+	why    string
 }
 
 func newFakeAPI() *fakeAPI {
-	return &fakeAPI{clock: clocktest.NewShifted(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), leases: map[string]lease{}, counts: map[string]int{}}
+	start := clocktest.NewShifted(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	return &fakeAPI{clock: start, leases: map[string]lease{}, counts: map[string]int{}}
+}
+
+// open is a coordinator of a process of its own.
+func (f *fakeAPI) open(t *testing.T) *Coordinator {
+	t.Helper()
+	return f.openBy(t, f)
+}
+
+// openBy is open for a process with a network between.
+func (f *fakeAPI) openBy(t *testing.T, network http.RoundTripper) *Coordinator {
+	t.Helper()
+	o := Options{In: "shop", Clock: f.clock, Logger: slog.New(slog.DiscardHandler)}
+	c, err := New(&http.Client{Transport: network}, "http://h", "orders", o)
+	return drivertest.Closing(t, c, err)
+}
+
+// request is drivertest.Request by the clock of the API server.
+func (f *fakeAPI) request(n int) coord.Request {
+	req := drivertest.Request(n)
+	req.Now = drivertest.Scale().Tick(f.clock.UnixMicro())
+	req.OpenBy, req.Until = req.Now, req.Now+10_000
+	return req
+}
+
+// hand is a store by which a test changes objects.
+func (f *fakeAPI) hand(t *testing.T) *store {
+	t.Helper()
+	return hand(t, &http.Client{Transport: f}, "http://h", "orders", "shop")
 }
 
 // RoundTrip implements [http.RoundTripper].
 func (f *fakeAPI) RoundTrip(r *http.Request) (*http.Response, error) {
+	time.Sleep(f.takes)
+	if f.before != nil {
+		f.before()
+	}
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
@@ -54,6 +96,11 @@ func (f *fakeAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 		verb = "watch"
 	}
 	f.counts[verb]++
+	if f.refuse != nil {
+		if code := f.refuse(r); code > 0 {
+			return f.failed(r, code, http.StatusText(code), f.why)
+		}
+	}
 	switch {
 	case verb == "watch":
 		return f.watch(r)
@@ -64,10 +111,7 @@ func (f *fakeAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 			listed = f.cache
 		}
 		for _, name := range slices.Sorted(maps.Keys(listed)) {
-			want := r.URL.Query().Get("labelSelector")
-			if l := listed[name]; want == "" || labelNamespace+"="+l.Metadata.Labels[labelNamespace] == want {
-				list.Items = append(list.Items, l)
-			}
+			list.Items = append(list.Items, listed[name])
 		}
 		return f.replied(r, http.StatusOK, list)
 	case r.Method == http.MethodPost:
@@ -75,22 +119,24 @@ func (f *fakeAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	l, ok := f.leases[name]
 	if !ok {
-		return f.failed(r, http.StatusNotFound, "NotFound")
+		return f.failed(r, http.StatusNotFound, "NotFound", name)
 	}
 	if r.Method == http.MethodPatch {
 		if !applies(&l, body) {
-			return f.failed(r, http.StatusUnprocessableEntity, "Invalid")
+			return f.failed(r, http.StatusUnprocessableEntity, "Invalid", name)
 		}
-		f.store(&l)
+		return f.store(r, http.StatusOK, l)
 	}
 	return f.replied(r, http.StatusOK, l)
 }
 
-// store stores an object. The caller holds mu.
-func (f *fakeAPI) store(l *lease) {
-	f.writes++
-	l.Metadata.Version = strconv.Itoa(f.writes)
-	f.leases[l.Metadata.Name] = *l
+// store stores a Lease. The caller holds mu.
+func (f *fakeAPI) store(r *http.Request, code int, l lease) (*http.Response, error) {
+	if f.edit != nil {
+		f.edit(&l, code == http.StatusCreated)
+	}
+	f.leases[l.Metadata.Name] = l
+	return f.replied(r, code, l)
 }
 
 func (f *fakeAPI) create(r *http.Request, body []byte) (*http.Response, error) {
@@ -99,12 +145,11 @@ func (f *fakeAPI) create(r *http.Request, body []byte) (*http.Response, error) {
 		return nil, err
 	}
 	if _, is := f.leases[l.Metadata.Name]; is {
-		return f.failed(r, http.StatusConflict, "AlreadyExists")
+		return f.failed(r, http.StatusConflict, "AlreadyExists", l.Metadata.Name)
 	}
-	f.uids++
-	l.Metadata.UID = "uid-" + strconv.Itoa(f.uids)
-	f.store(&l)
-	return f.replied(r, http.StatusCreated, l)
+	f.made++
+	l.Metadata.UID = "uid-" + strconv.Itoa(f.made)
+	return f.store(r, http.StatusCreated, l)
 }
 
 // applies makes a patch as this driver makes them, unless a test fails.
@@ -116,39 +161,25 @@ func applies(l *lease, body []byte) bool {
 	if err := json.Unmarshal(body, &ops); err != nil {
 		return false
 	}
-	l.Metadata.Annotations, l.Metadata.Labels = maps.Clone(l.Metadata.Annotations), maps.Clone(l.Metadata.Labels)
+	in := maps.Clone(l.Metadata.Annotations)
+	l.Metadata.Annotations = in
 	for _, o := range ops {
 		var text string
 		_ = json.Unmarshal(o.Value, &text)
-		in, name := l.Metadata.Annotations, ""
-		switch at := strings.Split(o.Path, "/"); {
-		case o.Path == "/spec":
-			_ = json.Unmarshal(o.Value, &l.Spec)
-			continue
-		case o.Path == "/metadata/labels":
-			l.Metadata.Labels = nil
-			_ = json.Unmarshal(o.Value, &l.Metadata.Labels)
-			continue
-		case o.Path == "/metadata/managedFields":
-			continue
-		case o.Path == "/metadata/uid":
-			if text != l.Metadata.UID {
-				return false
-			}
-			continue
-		case at[2] == "labels":
-			in = l.Metadata.Labels
-			fallthrough
-		default:
-			name = strings.ReplaceAll(at[3], "~1", "/")
-		}
+		name, isNote := strings.CutPrefix(o.Path, place(""))
+		name = strings.ReplaceAll(name, "~1", "/")
 		have, there := in[name]
 		switch {
-		case o.Op == "test" && (string(o.Value) == "null" && there || string(o.Value) != "null" && (!there || have != text)), in == nil, o.Op == "remove" && !there:
+		case o.Path == "/spec":
+			_ = json.Unmarshal(o.Value, &l.Spec)
+		case o.Path == "/metadata/uid" && text != l.Metadata.UID:
+			return false
+		case !isNote:
+		case o.Op == "test" && there == (string(o.Value) == "null"), o.Op == "test" && have != text, in == nil:
 			return false
 		case o.Op == "remove":
 			delete(in, name)
-		case o.Op != "test":
+		case o.Op == "add":
 			in[name] = text
 		}
 	}
@@ -180,10 +211,35 @@ func (f *fakeAPI) replied(r *http.Request, code int, what any) (*http.Response, 
 		return nil, err
 	}
 	return &http.Response{
-		StatusCode: code, Header: http.Header{"Date": {f.clock.Time().Format(http.TimeFormat)}}, Body: io.NopCloser(bytes.NewReader(b)), Request: r,
+		StatusCode: code, Header: http.Header{"Date": {f.clock.Time().Format(http.TimeFormat)}},
+		Body: io.NopCloser(bytes.NewReader(b)), Request: r,
 	}, nil
 }
 
-func (f *fakeAPI) failed(r *http.Request, code int, reason string) (*http.Response, error) {
-	return f.replied(r, code, map[string]string{"kind": "Status", "reason": reason, "message": fmt.Sprintf("%s is %s", r.URL.Path, reason)})
+func (f *fakeAPI) failed(r *http.Request, code int, reason, message string) (*http.Response, error) {
+	return f.replied(r, code, map[string]string{
+		"kind": "Status", "reason": reason, "message": fmt.Sprintf("%s: %s", reason, message),
+	})
+}
+
+// copied has an object deleted and applied again.
+func (f *fakeAPI) copied(name string) {
+	l := f.leases[name]
+	l.Metadata.UID += "-again"
+	f.leases[name] = l
+}
+
+// annotate changes an annotation.
+func (f *fakeAPI) annotate(name, annotation string, change func(text string) string) {
+	l := f.leases[name]
+	l.Metadata.Annotations = maps.Clone(l.Metadata.Annotations)
+	l.Metadata.Annotations[annotation] = change(l.Metadata.Annotations[annotation])
+	f.leases[name] = l
+}
+
+// edited changes what an object says, as 'kubectl edit' does.
+func (f *fakeAPI) edited(name string) {
+	f.annotate(name, annotation, func(text string) string {
+		return strings.Replace(text, `"writes":`, `"writes":1`, 1)
+	})
 }

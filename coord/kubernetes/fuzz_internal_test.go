@@ -19,7 +19,7 @@ func FuzzContent(f *testing.F) {
 	}
 	for _, c := range []content{
 		{Format: format, Stamp: "s", Writes: 3, Seen: 2, Floor: 5, Token: "t", Ends: 9, Record: []byte(record)},
-		{Format: format, UID: "u", Marks: []string{"a", "b"}},
+		{Format: format, UID: "u"},
 		{},
 	} {
 		text, err := c.text()
@@ -40,8 +40,7 @@ func FuzzContent(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := &object{name: "n", uid: c.UID, text: again}
-		if o.content, o.damage = contentOf(again); o.damage != nil || o.Writes != c.Writes || o.Ends != c.Ends || o.Token != c.Token {
+		if o := newObject("n", c.UID, again); o.damage != nil || o.Writes != c.Writes || o.Ends != c.Ends || o.Token != c.Token {
 			t.Fatalf("%q becomes %q: %v", rest, again, o.damage)
 		}
 	})

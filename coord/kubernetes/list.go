@@ -7,23 +7,23 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"slices"
 	"sync/atomic"
-	"time"
 
-	"github.com/unalike-id/unalike/internal/lifetime"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // all is what one list shows of a namespace.
 type all struct {
-	meta  *object // nil: it is not there
-	slots map[int]*object
-	used  map[int]*marks // which worker IDs were granted
-	lost  string         // what shows that writes were lost that this process has seen; empty: nothing does
-	now   int64
-	turns atomic.Int64 // how many sessions of this process choose by it
-	base  int64        // where the first of them begins
+	meta   *object // nil: it is not there
+	record protocol.Entry[protocol.Meta]
+	damage error // of the record
+	slots  map[int]*object
+	marks  map[int]*marks // which worker IDs were granted
+	now    int64
+	mended atomic.Bool  // a session of this process does what is half done
+	turns  atomic.Int64 // how many sessions of this process choose by it
+	base   int64        // where the first of them begins
 }
 
 // leaseList is the answer to a list.
@@ -43,84 +43,93 @@ func (l *leaseList) check(request) error {
 	return nil
 }
 
-// wideTime is for how long labels are not relied on after an object was met that no list by labels
-// had shown.
-const wideTime = time.Minute
+// lists are those of one process. Who asks while a list is made shares the next one.
+type lists struct {
+	turn  chan struct{} // has a place for whoever makes one
+	begun atomic.Int64
+	last  struct { // guarded by turn
+		number int64
+		all    *all
+		err    error
+	}
+}
 
-// list reads all in one consistent look.
-func (s *store) list(ctx context.Context) (*all, error) { return s.lists.do(ctx, s.listNow) }
-
-// listNow lists by labels, and if what is marked is not all there, everything: labels can be lost.
-func (s *store) listNow(ctx context.Context) (*all, error) {
-	s.mu.Lock()
-	wide := !s.hidden.IsZero() && lifetime.Since(s.hidden) < wideTime
-	s.mu.Unlock()
-	if !wide {
-		a, err := s.listOnce(ctx, url.Values{"labelSelector": {labelNamespace + "=" + s.key}})
-		if err != nil || a.meta != nil && a.settled() && a.missing() == "" {
-			return a, err
+// list reads all in one consistent look that was begun since it was asked for.
+func (s *store) list(ctx context.Context) (*all, error) {
+	asked := s.lists.begun.Load()
+	select {
+	case s.lists.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-s.lists.turn }()
+	last := &s.lists.last
+	if last.number <= asked {
+		last.number = s.lists.begun.Add(1)
+		if last.all, last.err = s.listNow(ctx); ctx.Err() != nil {
+			last.number = 0 // the others have more time
 		}
 	}
-	return s.listOnce(ctx, nil)
+	return last.all, last.err
 }
 
-// hide takes note of an object that the last list did not show.
-func (s *store) hide() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hidden = lifetime.Now()
-}
-
-// listOnce makes the request of list.
-func (s *store) listOnce(ctx context.Context, query url.Values) (*all, error) {
-	before := s.sight()
+// listNow makes the request of list. It does not rely on labels, which can be lost: names tell.
+func (s *store) listNow(ctx context.Context) (*all, error) {
 	var l leaseList
-	now, err := s.call(ctx, request{verb: "list", method: http.MethodGet, query: query}, &l)
+	now, err := s.call(ctx, request{verb: "list", method: http.MethodGet}, &l)
 	if err != nil {
 		return nil, err
 	}
-	a := &all{slots: map[int]*object{}, used: map[int]*marks{}, now: now, base: rand.Int64N(MaxCapacity)}
+	name := s.objectName(-1)
+	a := &all{slots: map[int]*object{}, marks: map[int]*marks{}, now: now, base: rand.Int64N(MaxCapacity)}
 	for _, l := range l.Items {
-		worker, err := s.workerOf(l.Metadata.Name)
-		if n, is := s.numberOf(l.Metadata.Name, s.objectName(-1)+".used-", MaxCapacity); is == nil {
-			a.used[n] = s.marksOf(l)
-		} else if err == nil || l.Metadata.Name == s.objectName(-1) {
-			o := objectOf(l)
-			if errors.Is(o.damage, errFormat) {
-				return nil, o.damage
-			}
-			if a.slots[worker] = o; worker < 0 {
-				a.meta = o
-			}
+		n, id := numberOf(l.Metadata.Name, name+".used-"), numberOf(l.Metadata.Name, name+".")
+		switch {
+		case n >= 0:
+			a.marks[n] = marksOf(l)
+		case id >= 0:
+			a.slots[id] = objectOf(l)
+		case l.Metadata.Name == name:
+			a.meta = objectOf(l)
 		}
 	}
-	delete(a.slots, -1)
-	a.lost = s.see(before, a)
+	for _, o := range a.slots {
+		if errors.Is(o.damage, errFormat) {
+			return nil, o.damage
+		}
+	}
+	a.setMeta(a.meta)
 	return a, s.learn(now)
 }
 
-// settled reports whether the marks say what is there, unless something was lost since.
-func (a *all) settled() bool { return a.meta.damage != nil || len(a.meta.Marks) > 0 }
+// setMeta sets the namespace's record.
+func (a *all) setMeta(o *object) {
+	a.meta = o
+	a.record, a.damage = entry[protocol.Meta](o)
+}
 
-// mark is that of a worker ID; empty: it has none.
-func (a *all) mark(worker int) string {
-	if m := a.used[worker/perMarks]; m != nil {
-		return m.of[worker]
-	}
-	return ""
+// marksOf are those among which is that of a worker ID.
+func (a *all) marksOf(worker int) *marks { return a.marks[worker/perMarks] }
+
+// marksCount is how many objects have marks.
+func (a *all) marksCount() int {
+	return (min(a.record.Record.Capacity, MaxCapacity) + perMarks - 1) / perMarks
 }
 
 // missing describes what was lost: a record that slots have seen a later state of, or that is
 // another object than it says; the marks; slots that are marked and are not there, or are other
 // objects. Empty: nothing.
 func (a *all) missing() string {
-	if why := a.missingRecord(); why != "" || a.meta.damage != nil {
+	if a.damage != nil {
+		return ""
+	}
+	if why := a.meta.lost(a.newest()); why != "" || !a.meta.settled() {
 		return why
 	}
-	for n, uid := range a.meta.Marks {
-		m := a.used[n]
-		if m == nil || m.uid != uid {
-			return "the marks of worker IDs that were granted are gone"
+	for n := range a.marksCount() {
+		m := a.marks[n]
+		if m.gone() {
+			return "the marks of worker IDs that were granted are gone, or were deleted and put back"
 		}
 		for id := range m.of {
 			if why := m.missing(id, a.slots[id]); why != "" {
@@ -128,18 +137,20 @@ func (a *all) missing() string {
 			}
 		}
 	}
-	return a.lost
+	return ""
 }
 
-// missingRecord is missing for the namespace's record alone.
-func (a *all) missingRecord() string {
+// lost describes what shows that the namespace's record was lost, of which slots have seen a write;
+// empty: nothing.
+func (o *object) lost(seen int64) string {
 	switch {
-	case a.meta.damage != nil:
-		return ""
-	case a.meta.copied():
+	case o == nil:
+		return "the namespace's record is gone"
+	case o.copied():
 		return "the namespace's record was deleted and put back"
-	case a.newest() > a.meta.Writes:
-		return fmt.Sprintf("slots have seen write %d of the namespace's record, and the last is %d", a.newest(), a.meta.Writes)
+	case o.damage == nil && seen > o.Writes:
+		return fmt.Sprintf("slots have seen write %d of the namespace's record, and the last is %d",
+			seen, o.Writes)
 	}
 	return ""
 }
@@ -147,31 +158,13 @@ func (a *all) missingRecord() string {
 // ids are the worker IDs that have a slot, in ascending order.
 func (a *all) ids() []int { return slices.Sorted(maps.Keys(a.slots)) }
 
-// most is the highest that slots have of something.
+// most is the highest that slots have of something; one that cannot be read has nothing.
 func (a *all) most(of func(o *object) int64) (n int64) {
 	for _, o := range a.slots {
-		if o.damage == nil {
-			n = max(n, of(o))
-		}
+		n = max(n, of(o))
 	}
 	return n
 }
 
 // newest is the last write of the namespace's record that slots have seen.
 func (a *all) newest() int64 { return a.most(func(o *object) int64 { return o.Seen }) }
-
-// marked counts the worker IDs that have a mark.
-func (a *all) marked() (n int) {
-	for _, m := range a.used {
-		n += len(m.of)
-	}
-	return n
-}
-
-// damage is that of the namespace's record.
-func (a *all) damage() error {
-	if a == nil {
-		return nil
-	}
-	return a.meta.damage
-}

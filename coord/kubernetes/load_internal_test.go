@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"maps"
-	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -19,12 +18,7 @@ func TestLoad(t *testing.T) {
 		f, holders := newFakeAPI(), fulltest.Rounds(20, 1000)
 		var all []*core.Generator
 		for range holders { // processes of their own
-			c, err := New(&http.Client{Transport: f}, "http://h", "orders", Options{In: "shop", Clock: f.clock})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = c.Close() }()
-			g, err := core.New(t.Context(), c, core.Config{Clock: f.clock})
+			g, err := core.New(t.Context(), f.open(t), core.Config{Clock: f.clock})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,11 +1,8 @@
 package kubernetes
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -17,43 +14,6 @@ import (
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/drivertest"
 )
-
-// webhook is an API server behind something that changes what is written, or refuses it. Each request takes 20 ms.
-type webhook struct {
-	*fakeAPI
-	edit   func(l *lease)
-	refuse func(r *http.Request) string // empty: it does not
-}
-
-// RoundTrip implements [http.RoundTripper].
-func (w *webhook) RoundTrip(r *http.Request) (*http.Response, error) {
-	time.Sleep(20 * time.Millisecond)
-	if w.refuse != nil {
-		if why := w.refuse(r); why != "" {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.counts["refused"]++
-			return w.replied(r, http.StatusForbidden, map[string]string{"kind": "Status", "reason": "Forbidden", "message": why})
-		}
-	}
-	if w.edit != nil && r.Method == http.MethodPost {
-		b, err := io.ReadAll(r.Body)
-		if err != nil {
-			return nil, err
-		}
-		var l lease
-		if err := json.Unmarshal(b, &l); err != nil {
-			return nil, err
-		}
-		w.edit(&l)
-		if b, err = json.Marshal(l); err != nil {
-			return nil, err
-		}
-		r = r.Clone(r.Context())
-		r.Body = io.NopCloser(bytes.NewReader(b))
-	}
-	return w.fakeAPI.RoundTrip(r)
-}
 
 // requests counts the requests so far.
 func (f *fakeAPI) requests() (n int) {
@@ -67,17 +27,10 @@ func (f *fakeAPI) requests() (n int) {
 	return n
 }
 
-// behind is a coordinator of a process.
-func (w *webhook) behind(t *testing.T) *Coordinator {
+// starts is a generator of a process of its own.
+func (f *fakeAPI) starts(t *testing.T) *core.Generator {
 	t.Helper()
-	c, err := New(&http.Client{Transport: w}, "http://h", "orders", Options{In: "shop", Clock: w.clock, Logger: slog.New(slog.DiscardHandler)})
-	return drivertest.Closing(t, c, err)
-}
-
-// starts is a generator of a process.
-func (w *webhook) starts(t *testing.T) *core.Generator {
-	t.Helper()
-	g, err := core.Start(w.behind(t), core.Config{Clock: w.clock, Logger: slog.New(slog.DiscardHandler)})
+	g, err := core.Start(f.open(t), core.Config{Clock: f.clock, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,108 +42,121 @@ func (w *webhook) starts(t *testing.T) *core.Generator {
 	return g
 }
 
-// TestMeddling: something is missing or is changed in an object, or nothing can be written. A generator that runs has
-// IDs, or an error that names it, and so has one that starts then, and finds one Lease that is free soon. Nobody makes more than two requests a second for
-// it, and all is well when it is.
+// TestMeddling: something is missing or is changed in an object, or nothing can be written. A
+// generator that runs has IDs, or an error that names it, and so has one that starts then, and finds
+// one Lease that is free soon. Nobody makes more than two requests a second for it, and all is well
+// when it is.
 func TestMeddling(t *testing.T) {
-	unlabel := func(name string) func(*webhook) {
-		return func(w *webhook) { l := w.leases[name]; l.Metadata.Labels = nil; w.leases[name] = l }
-	}
-	refuse := func(method, why string) func(*webhook) {
-		return func(w *webhook) {
-			w.refuse = func(r *http.Request) string {
-				if r.Method == method || method == "" {
-					return why
+	record := SlotName("orders", -1)
+	marks := record + ".used-0"
+	refuse := func(method, why string) func(*fakeAPI) {
+		return func(f *fakeAPI) {
+			f.why, f.refuse = why, func(r *http.Request) int {
+				if r.Method == method {
+					return http.StatusForbidden
 				}
-				return ""
+				return 0
 			}
 		}
 	}
 	for name, tc := range map[string]struct {
-		harm       func(w *webhook)
-		old, fresh string // what the errors of the two say; empty: there are none
+		harm func(f *fakeAPI)
+		says [2]string // by the one that runs, and the fresh one; empty: there is no error
 	}{
-		"a label of a slot":           {unlabel(SlotName("orders", 0)), "", ""},
-		"a label of the record":       {unlabel(SlotName("orders", -1)), "", ""},
-		"a label of the marks":        {unlabel(MarksName("orders")), "", ""},
-		"a mark":                      {func(w *webhook) { delete(w.leases[MarksName("orders")].Metadata.Annotations, annotationUsed+"0") }, "", ""},
-		"a webhook strips labels":     {func(w *webhook) { w.edit = func(l *lease) { l.Metadata.Labels = nil } }, "", ""},
-		"a webhook strips the record": {func(w *webhook) { w.edit = func(l *lease) { delete(l.Metadata.Annotations, annotation) } }, "", ""},
-		"a quota":                     {refuse(http.MethodPost, "exceeded quota: objects"), "", ""},
-		"no right to create":          {refuse(http.MethodPost, "cannot create resource"), "", ""},
-		"no right to patch":           {refuse(http.MethodPatch, "cannot patch resource"), `add the verb "patch"`, `add the verb "patch"`},
-		"no right to read":            {refuse(http.MethodGet, "cannot get resource, cannot list resource"), `add the verb "get"`, `add the verb "list"`},
-		"the record is edited":        {func(w *webhook) { w.edited(SlotName("orders", -1)) }, "it was edited", "it was edited"},
+		"labels": {harm: func(f *fakeAPI) {
+			f.edit = func(l *lease, _ bool) { l.Metadata.Labels = nil }
+			for name, l := range f.leases {
+				l.Metadata.Labels = nil
+				f.leases[name] = l
+			}
+		}},
+		"a mark": {harm: func(f *fakeAPI) { delete(f.leases[marks].Metadata.Annotations, annotationUsed+"0") }},
+		"a webhook strips new records": {harm: func(f *fakeAPI) {
+			f.edit = func(l *lease, made bool) {
+				if made {
+					delete(l.Metadata.Annotations, annotation)
+				}
+			}
+		}},
+		"a quota":              {harm: refuse(http.MethodPost, "exceeded quota: objects")},
+		"no right to create":   {harm: refuse(http.MethodPost, "cannot create resource")},
+		"no right to patch":    {refuse(http.MethodPatch, "cannot patch resource"), [2]string{`add the verb "patch"`, `add the verb "patch"`}},
+		"no right to read":     {refuse(http.MethodGet, "cannot get resource, cannot list resource"), [2]string{`add the verb "get"`, `add the verb "list"`}},
+		"the record is edited": {func(f *fakeAPI) { f.edited(record) }, [2]string{"it was edited", "it was edited"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &webhook{fakeAPI: newFakeAPI()}
-				first := w.behind(t) // so that worker ID 0 is held
-				req := w.request(4)
-				req.Workers = coord.Range{Count: 1}
-				if _, err := first.Acquire(t.Context(), req); err != nil {
-					t.Fatal(err)
-				}
-				old := w.starts(t)
+				f := newFakeAPI()
+				f.takes = 20 * time.Millisecond
+				f.grantOf(t, f.open(t), 0, 1)
+				all := [2]*core.Generator{f.starts(t)}
 				time.Sleep(10 * time.Second)
-				w.mu.Lock()
-				before := w.leases[SlotName("orders", -1)]
-				tc.harm(w)
-				w.mu.Unlock()
-				fresh := w.starts(t)
+				f.mu.Lock()
+				before := f.leases[record]
+				tc.harm(f)
+				f.mu.Unlock()
+				all[1] = f.starts(t)
 				time.Sleep(time.Minute) // in which each pauses longer and longer
-				counted := w.requests()
+				counted := f.requests()
 				time.Sleep(5 * time.Minute)
-				if rate := float64(w.requests()-counted) / (5 * 60) / 2; rate > 2 {
-					t.Errorf("a process makes %.1f requests a second: %v", rate, w.counts)
+				if rate := float64(f.requests()-counted) / (5 * 60) / 2; rate > 2 {
+					t.Errorf("a process makes %.1f requests a second: %v", rate, f.counts)
 				}
-				check := func(who, says string, g *core.Generator) {
+				check := func(says [2]string) {
 					t.Helper()
-					if _, err := g.TryNext(); says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
-						t.Errorf("%s: %v; want %q", who, err, says)
+					for i, g := range all {
+						if _, err := g.TryNext(); says[i] == "" && err != nil || says[i] != "" && (err == nil || !strings.Contains(err.Error(), says[i])) {
+							t.Errorf("generator %d: %v; want %q", i, err, says[i])
+						}
 					}
 				}
-				check("the one that runs", tc.old, old)
-				check("the one that has started", tc.fresh, fresh)
-				w.mu.Lock()
-				w.edit, w.refuse = nil, nil
-				if tc.old != "" {
-					w.leases[before.Metadata.Name] = before
+				check(tc.says)
+				f.mu.Lock()
+				if f.edit, f.refuse = nil, nil; tc.says[0] != "" {
+					f.leases[record] = before
 				}
-				w.mu.Unlock()
+				f.mu.Unlock()
 				time.Sleep(time.Minute)
-				check("afterwards", "", old)
-				check("afterwards", "", fresh)
+				check([2]string{})
 			})
 		})
 	}
 }
 
-// TestQuota: no more Leases can be made. As many processes as there are get a worker ID, one after the other, and the
-// next one's error names the quota.
+// TestStripped: a webhook removes what is written. The error names it.
+func TestStripped(t *testing.T) {
+	for _, name := range []string{annotation, annotationUsed + "0"} {
+		f := newFakeAPI()
+		f.edit = func(l *lease, _ bool) { delete(l.Metadata.Annotations, name) }
+		g, err := f.open(t).Acquire(drivertest.Within(t), f.request(1))
+		if err == nil || !strings.Contains(err.Error(), "must leave the annotation "+name) {
+			t.Errorf("Acquire: %v, %v; want an error that names %s", g, err, name)
+		}
+	}
+}
+
+// TestQuota: no more Leases can be made. As many processes as there are get a worker ID, one after the
+// other, and the next one's error names the quota.
 func TestQuota(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 12
-		w := &webhook{fakeAPI: newFakeAPI()}
-		w.refuse = func(r *http.Request) string {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			if r.Method == http.MethodPost && len(w.leases) >= most+1+drivertest.Capacity/perMarks {
-				return "exceeded quota: objects"
+		f := newFakeAPI()
+		f.takes = 20 * time.Millisecond
+		f.why = "exceeded quota: objects"
+		f.refuse = func(r *http.Request) int {
+			if r.Method == http.MethodPost && len(f.leases) >= most+1+drivertest.Capacity/perMarks {
+				return http.StatusForbidden
 			}
-			return ""
+			return 0
 		}
 		for range 2 { // the second time, all are free and made
+			c := f.open(t)
 			var held []coord.Grant
-			c := w.behind(t)
 			for range most {
-				g, err := c.Acquire(t.Context(), w.request(64))
-				if err != nil {
-					t.Fatalf("after %d: %v", len(held), err)
-				}
-				held = append(held, g)
+				held = append(held, f.grantOf(t, c, 0, 64))
 			}
-			if g, err := w.behind(t).Acquire(t.Context(), w.request(64)); err == nil || !strings.Contains(err.Error(), "exceeded quota") || errors.Is(err, coord.ErrInvalid) {
+			g, err := f.open(t).Acquire(t.Context(), f.request(64))
+			if err == nil || !strings.Contains(err.Error(), "exceeded quota") || errors.Is(err, coord.ErrInvalid) {
 				t.Errorf("one more: %v, %v", g, err)
 			}
 			for _, g := range held {
@@ -202,17 +168,66 @@ func TestQuota(t *testing.T) {
 	})
 }
 
+// TestBusy: an API server that has too much to do has done nothing. What it refuses is asked again when
+// there is time.
+func TestBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, busy := newFakeAPI(), 0
+		f.refuse = func(*http.Request) int {
+			if busy--; busy >= 0 {
+				return http.StatusTooManyRequests
+			}
+			return 0
+		}
+		c := f.open(t)
+		g := f.grantOf(t, c, 0, 1)
+		busy = 5
+		r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+100)
+		if err != nil || r.NotAfter != g.NotAfter+100 {
+			t.Errorf("Renew with an API server that is busy: %v, %v", r, err)
+		}
+		busy = 100
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		if _, err := c.Renew(ctx, r, r.NotAfter+100); err == nil || errors.Is(err, coord.ErrLeaseLost) || errors.Is(err, coord.ErrInvalid) {
+			t.Errorf("Renew with an API server that stays busy: %v", err)
+		}
+	})
+}
+
 // TestOldFormat: objects that another version has written are refused, not overlooked.
 func TestOldFormat(t *testing.T) {
 	for _, worker := range []int{-1, 3} {
-		f := newFakeAPI()
+		f, name := newFakeAPI(), SlotName("orders", worker)
 		const old = `{"format":1,"uid":"u","stamp":"s","writes":2,"change":1,"record":{}}`
-		name := SlotName("orders", worker)
-		f.leases[name] = lease{Metadata: metadata{Name: name, UID: "u", Annotations: map[string]string{annotation: checksum(old) + " " + old}}}
+		text := map[string]string{annotation: checksum(old) + " " + old}
+		f.leases[name] = lease{Metadata: metadata{Name: name, UID: "u", Annotations: text}}
 		_, err := f.open(t).Acquire(t.Context(), f.request(4))
 		drivertest.WantInvalid(t, "Acquire", err, name, "another version of unalike", "unalike move")
 		if len(f.leases) != 1 {
 			t.Errorf("%d objects", len(f.leases))
+		}
+	}
+}
+
+// TestPartOfAList: a part of a list would look like a loss.
+func TestPartOfAList(t *testing.T) {
+	l := leaseList{Kind: "LeaseList"}
+	l.Metadata.Continue = "next"
+	if err := l.check(request{}); err == nil {
+		t.Error("a part of a list is taken for all of it")
+	}
+}
+
+// TestOver: a lease's end is judged by the API server's clock and the bound.
+func TestOver(t *testing.T) {
+	s := &store{skew: 1_000_000}
+	for _, tc := range []struct {
+		ends, now int64
+		want      bool
+	}{{10_000_000, 10_999_999, false}, {10_000_000, 11_000_000, true}, {forever, forever, false}, {0, 1_000_000, true}} {
+		if got := s.over(tc.ends, tc.now); got != tc.want {
+			t.Errorf("a lease that ends at %d, at %d: over %t, want %t", tc.ends, tc.now, got, tc.want)
 		}
 	}
 }

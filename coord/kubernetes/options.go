@@ -89,8 +89,7 @@ func (opts Options) resolve() (Options, error) {
 // makes five, because its object is made and marked, and read again. Renew makes two.
 type Coordinator struct {
 	*protocol.Coordinator
-	lines *lines // of a client that was made here; nil: none was
-	token *token // of a pod; nil: there is none
+	api *api
 }
 
 // New returns a coordinator for a namespace in the cluster whose API server has a base URL,
@@ -101,12 +100,11 @@ func New(client *http.Client, baseURL, namespace string, opts Options) (*Coordin
 	if client == nil {
 		return nil, fmt.Errorf("%w: the client is nil", coord.ErrInvalid)
 	}
-	return build(client, nil, baseURL, namespace, opts, nil)
+	return build(client, false, baseURL, namespace, opts, nil)
 }
 
-// build is New for a client that may be this driver's own, with its connections, and may need a token with each
-// request.
-func build(client *http.Client, ls *lines, baseURL, namespace string, opts Options, t *token) (*Coordinator, error) {
+// build is New for a client that may be of this driver's own, and may need a token with each request.
+func build(client *http.Client, own bool, baseURL, namespace string, opts Options, t *token) (*Coordinator, error) {
 	if err := driver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
@@ -115,32 +113,32 @@ func build(client *http.Client, ls *lines, baseURL, namespace string, opts Optio
 		return nil, err
 	}
 	base, err := url.Parse(baseURL)
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.User != nil {
-		return nil, fmt.Errorf("%w: the address of the API server is not understood; it is http:// or https:// with a host, for example https://10.0.0.1:443", coord.ErrInvalid)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" ||
+		base.RawQuery != "" || base.User != nil {
+		return nil, fmt.Errorf("%w: the address of the API server is not understood; it is http:// or "+
+			"https:// with a host, for example https://10.0.0.1:443", coord.ErrInvalid)
 	}
-	a := &api{
-		client: client, lines: ls, token: t, in: opts.In, role: opts.Role,
-		leases: strings.TrimSuffix(base.String(), "/") + "/apis/coordination.k8s.io/v1/namespaces/" + opts.In + "/leases",
-	}
+	leases := strings.TrimSuffix(base.String(), "/") +
+		"/apis/coordination.k8s.io/v1/namespaces/" + opts.In + "/leases"
+	a := &api{client: client, own: own, token: t, in: opts.In, role: opts.Role, leases: leases}
 	c, err := protocol.New(newStore(a, namespace, opts), protocol.Settings{
 		Driver: "kubernetes", Title: "the Kubernetes cluster", Namespace: namespace,
-		Place: driver.JoinPlace("kubernetes", a.leases, namespace),
+		Place: driver.JoinPlace("kubernetes", leases, namespace),
 		Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
-		ShortOnly: "a Kubernetes cluster can lose the object of the namespace alone, and with it how far its windows reach",
+		ShortOnly: "a Kubernetes cluster can lose the object of the namespace alone, and with it how far " +
+			"its windows reach",
 		SkewBound: opts.SkewBound, Clock: opts.Clock, Logger: opts.Logger, ServerClock: true,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &Coordinator{c, ls, t}, nil
+	return &Coordinator{c, a}, nil
 }
 
 // Close ends what this coordinator has under way. It releases no worker ID, and leaves a
 // client that was passed to [New] as it is.
 func (c *Coordinator) Close() error {
 	err := c.Coordinator.Close()
-	if c.lines != nil {
-		c.lines.end()
-	}
+	c.api.dropIdle()
 	return err
 }

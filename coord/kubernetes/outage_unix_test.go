@@ -50,10 +50,3 @@ func TestLongOutage(t *testing.T) {
 		})
 	}
 }
-
-// TestStoreOutage: the same for the store of the cluster, with an API server that goes on.
-func TestStoreOutage(t *testing.T) {
-	t.Parallel()
-	c := ownCluster(t)
-	drivertest.LongOutage(t, c.new(t, rand.Text(), kubernetes.Options{}), brief(), "the API server", c.Etcd.Stop, func() { c.Etcd.Restart(t) })
-}

@@ -1,18 +1,11 @@
 package kubernetes_test
 
 import (
-	"bytes"
-	"context"
 	"crypto/rand"
-	"errors"
-	"io"
-	"net/http"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/kubernetes"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
@@ -62,159 +55,15 @@ func TestCrowd(t *testing.T) {
 		all.Members, links = append(all.Members, k), append(links, l)
 	}
 	began := time.Now()
+	defer func() {
+		sum, verbs := 0, map[string]int{}
+		for _, l := range links {
+			for verb, count := range l.verbs {
+				sum, verbs[verb] = sum+count, verbs[verb]+count
+			}
+		}
+		t.Logf("%d starters: %v, %d requests: %v", n, time.Since(began), sum, verbs)
+	}()
 	all.Acquire(t, n, n)
-	sum, verbs := 0, map[string]int{}
-	for _, l := range links {
-		for verb, count := range l.verbs {
-			sum, verbs[verb] = sum+count, verbs[verb]+count
-		}
-	}
-	t.Logf("%d starters: %v, %d requests: %v", n, time.Since(began), sum, verbs)
 	drivertest.Contention(t, c.new(t, rand.Text(), kubernetes.Options{}))
-}
-
-// post is a network that loses replies to writes, or delivers writes late.
-type post struct {
-	mu    sync.Mutex
-	lose  int // replies; negative: all
-	late  bool
-	lost  int
-	kept  func() // delivers what was kept back
-	tried int
-}
-
-var errPost = errors.New("the network has lost it")
-
-func (p *post) around(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-	if r.Method == http.MethodGet {
-		return next.RoundTrip(r)
-	}
-	p.mu.Lock()
-	lose, late := p.lose != 0, p.late
-	if p.lose > 0 {
-		p.lose--
-	}
-	p.late = false
-	p.tried++
-	p.mu.Unlock()
-	if late {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return nil, err
-		}
-		p.kept = func() {
-			again := r.Clone(context.Background())
-			again.Body, again.GetBody = io.NopCloser(bytes.NewReader(body)), nil
-			if resp, err := next.RoundTrip(again); err == nil {
-				_ = resp.Body.Close()
-			}
-		}
-		return nil, errPost
-	}
-	resp, err := next.RoundTrip(r)
-	if lose && err == nil {
-		_ = resp.Body.Close()
-		p.mu.Lock()
-		p.lost++
-		p.mu.Unlock()
-		return nil, errPost
-	}
-	return resp, err
-}
-
-// lossy is a coordinator behind a post, in a namespace of its own.
-func (c *cluster) lossy(t *testing.T) *drivertest.Lossy {
-	t.Helper()
-	p := &post{}
-	k := c.with(t, c.Client(t, "", p.around), rand.Text(), kubernetes.Options{})
-	// So that there are slots, and writes are those of the operations.
-	g := drivertest.MustAcquire(t, k, drivertest.Request(4))
-	if err := k.Release(drivertest.Within(t), g, g.NotBefore); err != nil {
-		t.Fatal(err)
-	}
-	return &drivertest.Lossy{
-		Coordinator: k,
-		Lose: func(_ coordtest.Op, all bool) {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			if p.lost, p.lose = 0, 1; all {
-				p.lose = -1
-			}
-		},
-		Heal: func() int {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.lose = 0
-			return p.lost
-		},
-	}
-}
-
-// TestLostReplies: the API server does what it is asked for, and nobody learns of it.
-func TestLostReplies(t *testing.T) {
-	c := newCluster(t)
-	for name, run := range map[string]func(*testing.T, *drivertest.Lossy){
-		"Acquire": drivertest.LostReplyOnAcquire, "Renew": drivertest.LostReplyOnRenew, "Release": drivertest.LostReplyOnRelease,
-	} {
-		t.Run(name, func(t *testing.T) { run(t, c.lossy(t)) })
-	}
-}
-
-// TestLateGrant: a grant that was given up reaches the API server after another one was made with the
-// same token. Nobody uses it until its lease ends, and the token keeps what it has.
-func TestLateGrant(t *testing.T) {
-	c := newCluster(t)
-	p, ns := &post{}, rand.Text()
-	k := c.with(t, c.Client(t, "", p.around), ns, kubernetes.Options{})
-	drivertest.MustAcquire(t, k, drivertest.Request(4))
-	p.late = true
-	req := drivertest.Request(4)
-	if g, err := k.Acquire(drivertest.Within(t), req); err == nil {
-		t.Fatalf("Acquire whose grant was kept back: %v", g)
-	}
-	g := drivertest.MustAcquire(t, k, req)
-	p.kept()
-	if again := drivertest.MustAcquire(t, k, req); again.WorkerID != g.WorkerID {
-		t.Errorf("the token has %v, and then %v", g, again)
-	}
-	if _, err := k.Renew(drivertest.Within(t), g, g.NotAfter+100); err != nil {
-		t.Errorf("Renew of %v after a grant that came late: %v", g, err)
-	}
-}
-
-// TestBusy: an API server that has too much to do says when to come again, and has done nothing.
-func TestBusy(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t)
-	var mu sync.Mutex
-	busy := 0
-	client := c.Client(t, "", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if busy == 0 {
-			return next.RoundTrip(r)
-		}
-		busy--
-		return &http.Response{
-			StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"1"}, "Date": {time.Now().UTC().Format(http.TimeFormat)}},
-			Body: io.NopCloser(bytes.NewReader([]byte(`{"kind":"Status","message":"too many requests"}`))), Request: r,
-		}, nil
-	})
-	k := c.with(t, client, rand.Text(), kubernetes.Options{})
-	g := drivertest.MustAcquire(t, k, drivertest.Request(1))
-	mu.Lock()
-	busy = 2
-	mu.Unlock()
-	r, err := k.Renew(drivertest.Within(t), g, g.NotAfter+100)
-	if err != nil || r.NotAfter != g.NotAfter+100 {
-		t.Errorf("Renew with an API server that is busy: %v, %v", r, err)
-	}
-	mu.Lock()
-	busy = 100
-	mu.Unlock()
-	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
-	defer cancel()
-	if _, err := k.Renew(ctx, r, r.NotAfter+100); err == nil || errors.Is(err, coord.ErrLeaseLost) || errors.Is(err, coord.ErrInvalid) {
-		t.Errorf("Renew with an API server that stays busy: %v", err)
-	}
 }

@@ -10,12 +10,16 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/kubernetes"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
+
+// floorIn is a floor that is above all windows of a test.
+func floorIn(d time.Duration) time.Time { return time.Now().Add(d).Truncate(time.Millisecond) }
 
 // collections are the kinds of what is in deploy/kubernetes, in the order in which it is applied.
 var collections = []struct{ file, group, kind string }{
@@ -112,44 +116,5 @@ func put(t *testing.T, c *cluster, role string) {
 	code, b := c.Do(http.MethodPut, "/apis/rbac.authorization.k8s.io/v1/namespaces/"+c.in+"/roles/unalike", "application/yaml", bytes.Clone([]byte(role)))
 	if code != http.StatusOK {
 		t.Fatalf("PUT of the Role: status %d: %s", code, b)
-	}
-}
-
-// TestToken: a pod's token rotates, and one that is over is read again from its file at once.
-func TestToken(t *testing.T) {
-	c := newCluster(t)
-	token := apply(t, c)
-	folder := t.TempDir()
-	write := func(name, text string) {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ca, err := os.ReadFile(c.CA)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write("ca.crt", string(ca))
-	write("namespace", c.in+"\n")
-	write("token", token+"\n")
-	k := kubernetes.OpenPod(t, "kubernetes://?namespace=orders", folder, c.URL)
-	var g coord.Grant
-	streamtest.Eventually(t, "the Role counts", func() bool {
-		g, err = k.Acquire(drivertest.Within(t), drivertest.Request(4))
-		return err == nil
-	})
-	kubernetes.Spoil(k) // as if it were over
-	if g, err = k.Renew(drivertest.Within(t), g, g.NotAfter+100); err != nil {
-		t.Errorf("Renew with a token that is over, and a new one in the file: %v", err)
-	}
-	write("token", "none")
-	kubernetes.Spoil(k)
-	if _, err = k.Renew(drivertest.Within(t), g, g.NotAfter+100); err == nil || !strings.Contains(err.Error(), "does not know who this is") || errors.Is(err, coord.ErrLeaseLost) {
-		t.Errorf("Renew with a token that is none: %v", err)
-	}
-	write("token", token)
-	if _, err = k.Renew(drivertest.Within(t), g, g.NotAfter+100); err != nil {
-		t.Errorf("Renew after the token was put right: %v", err)
 	}
 }

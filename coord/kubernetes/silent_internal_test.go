@@ -13,17 +13,23 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/protocol"
 )
 
-// piped is a client whose connections all lead to a server.
-func piped(server func(conn net.Conn)) (*http.Client, *lines) {
-	client, ls := newClient(nil)
-	ls.connect = func(context.Context, string, string) (net.Conn, error) {
+// piped is a coordinator whose connections all lead to a server.
+func piped(t *testing.T, server func(conn net.Conn)) *Coordinator {
+	t.Helper()
+	client := newClient(nil)
+	client.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
 		go server(far)
 		return near, nil
 	}
-	return client, ls
+	c, err := build(client, true, "http://silent", "orders", Options{In: "shop"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // silent are servers that take requests and leave them without an answer.
@@ -90,13 +96,9 @@ func TestSilent(t *testing.T) {
 		for name, call := range calls() {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					client, ls := piped(server)
-					c, err := build(client, ls, "http://silent", "orders", Options{In: "shop"}, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					c := piped(t, server)
 					began := time.Now()
-					err = call(context.Background(), c)
+					err := call(context.Background(), c)
 					if took := time.Since(began); err == nil || took < longest || took > (reads+1)*longest {
 						t.Errorf("without a deadline: %v after %v", err, took)
 					}
@@ -128,11 +130,11 @@ func TestSilentWatch(t *testing.T) {
 	for kind, server := range silent {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client, ls := piped(server)
-				defer ls.end()
-				s := newStore(&api{client: client, lines: ls, leases: "http://silent/leases"}, "orders", Options{})
+				c := piped(t, server)
+				s := newStore(&api{client: c.api.client, leases: "http://silent/leases"}, "orders", Options{})
 				began := time.Now()
-				if gone, err := s.watch(t.Context(), "n", "t", 1); gone || err == nil || time.Since(began) != lasts[kind] {
+				slot := protocol.Entry[protocol.Slot]{Version: 1}
+				if gone, err := s.watch(t.Context(), slot); gone || err == nil || time.Since(began) != lasts[kind] {
 					t.Errorf("%t, %v after %v", gone, err, time.Since(began))
 				}
 			})
@@ -140,58 +142,31 @@ func TestSilentWatch(t *testing.T) {
 	}
 }
 
-// TestClosed: a connection that nobody uses ends with its coordinator, and none is made after that.
-func TestClosed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		over := make(chan time.Time, 1)
-		client, ls := piped(func(conn net.Conn) {
-			absent(conn)
-			over <- time.Now()
-		})
-		c, err := build(client, ls, "http://h", "orders", Options{In: "shop"}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n, err := c.Inspect(t.Context()); err != nil || n.Layout != "" {
-			t.Fatalf("%+v, %v", n, err)
-		}
-		began := time.Now()
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-		if at := <-over; at != began {
-			t.Errorf("the connection ended %v after Close", at.Sub(began))
-		}
-		if conn, err := ls.dial(t.Context(), "tcp", "h:80"); err == nil {
-			t.Errorf("a connection after Close: %v", conn)
-		}
-	})
-}
-
-// TestHasty: what changes nothing is asked again, of whom another connection leads to, while there is time: also
-// if several connections in a row lead to a server that hangs.
+// TestHasty: what changes nothing is asked again, of whom another connection leads to, while there is
+// time: also if several connections in a row lead to a server that hangs. One that nobody uses ends
+// with its coordinator.
 func TestHasty(t *testing.T) {
 	for hung := range int64(reads) {
 		synctest.Test(t, func(t *testing.T) {
-			var made atomic.Int64
-			client, ls := piped(func(conn net.Conn) {
+			var made, over atomic.Int64
+			c := piped(t, func(conn net.Conn) {
 				if made.Add(1) <= hung {
 					silent["nothing"](conn)
 				} else {
 					absent(conn)
 				}
+				over.Add(1)
 			})
-			c, err := build(client, ls, "http://h", "orders", Options{In: "shop"}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = c.Close() }()
-			most := time.Duration(hung)*hasty + time.Second
-			ctx, cancel := context.WithTimeout(t.Context(), most)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(hung)*hasty+time.Second)
 			defer cancel()
 			began := time.Now()
 			if n, err := c.Inspect(ctx); err != nil || n.Layout != "" {
 				t.Errorf("%d connections lead to a server that hangs: %+v, %v after %v", hung, n, err, time.Since(began))
+			}
+			_ = c.Close()
+			synctest.Wait()
+			if made.Load() != over.Load() {
+				t.Errorf("%d connections were made, and %d are over", made.Load(), over.Load())
 			}
 		})
 	}

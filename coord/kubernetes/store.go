@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
@@ -25,21 +23,18 @@ type store struct {
 	namespace, key string
 	skew           int64 // microseconds
 	log            *slog.Logger
-	lists          flights
+	lists          lists
 
 	mu     sync.Mutex
 	server int64          // the API server's clock, when it was learned; 0: it was not
 	at     time.Time      // monotonic
-	held   map[string]int // the worker IDs of tokens of this process
-	seen   seen
-	hidden time.Time      // when an object was met that no list had shown; monotonic
 	bars   map[string]bar // writes that are refused, by their verb
 }
 
 func newStore(a *api, namespace string, o Options) *store {
 	return &store{
-		api: a, namespace: namespace, key: keyOf(namespace), skew: o.SkewBound.Microseconds(), log: o.Logger,
-		held: map[string]int{}, bars: map[string]bar{},
+		api: a, namespace: namespace, key: keyOf(namespace), skew: o.SkewBound.Microseconds(),
+		log: o.Logger, lists: lists{turn: make(chan struct{}, 1)}, bars: map[string]bar{},
 	}
 }
 
@@ -48,20 +43,19 @@ func newStore(a *api, namespace string, o Options) *store {
 type session struct {
 	*store
 	token string
-	ttl   time.Duration
 	life  context.Context //nolint:containedctx // it is ended by End
 	end   context.CancelFunc
 
-	listed *all         // by the last survey
-	used   bool         // something was changed since
-	beaten int          // how often somebody was faster with a grant since
-	turn   atomic.Int64 // of this session, among those of this process that choose by the same list
+	// Guarded by mu of the store:
+	listed *all // by the last survey; nil: something was changed since
+	worker int  // that the token was granted in this session; -1: none
+	beaten int  // how often somebody was faster with a grant since the last survey
 }
 
 // Open implements [protocol.Store].
-func (s *store) Open(token string, ttl time.Duration, _ int) (protocol.Session, error) {
+func (s *store) Open(token string, _ time.Duration, _ int) (protocol.Session, error) {
 	life, end := context.WithCancel(context.Background())
-	return &session{store: s, token: token, ttl: ttl, life: life, end: end}, nil
+	return &session{store: s, token: token, life: life, end: end, worker: -1}, nil
 }
 
 // Over implements [protocol.Session].
@@ -89,7 +83,8 @@ func (s *store) Time() int64 {
 // learn takes note of the API server's clock.
 func (s *store) learn(date int64) error {
 	if date == 0 {
-		return fmt.Errorf("the answer of the API server does not tell the time: whatever is between must leave its header Date as it is")
+		return errors.New("the answer of the API server does not tell the time: " +
+			"whatever is between must leave its header Date as it is")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,108 +101,155 @@ func (s *store) owned(o *object, now int64) bool {
 	return o != nil && o.damage == nil && (o.Ends == forever || o.Token != "") && !s.over(o.Ends, now)
 }
 
-// get reads an object; nil: it is not there. As no version is asked for, the API server makes
-// sure that it has the newest one.
-func (s *store) get(ctx context.Context, name string) (o *object, now int64, err error) {
-	var l lease
-	now, err = s.call(ctx, request{verb: "get", method: http.MethodGet, name: name}, &l)
-	switch {
-	case codeOf(err) == http.StatusNotFound:
-		return nil, now, s.learn(now)
-	case err != nil:
+// read reads a Lease; nil: it is not there. As no version is asked for, the API server makes sure
+// that it has the newest one.
+func (s *store) read(ctx context.Context, name string) (_ *lease, now int64, err error) {
+	l := &lease{}
+	now, err = s.call(ctx, request{verb: "get", method: http.MethodGet, name: name}, l)
+	if codeOf(err) == http.StatusNotFound {
+		return nil, 0, nil
+	}
+	return l, now, cmp.Or(err, s.learn(now))
+}
+
+// get reads an object; nil: it is not there.
+func (s *store) get(ctx context.Context, name string) (*object, int64, error) {
+	l, now, err := s.read(ctx, name)
+	if l == nil || err != nil {
 		return nil, now, err
 	}
-	return objectOf(l), now, s.learn(now)
+	return objectOf(*l), now, nil
 }
 
-// patchType is what HTTP calls a JSON Patch.
-const patchType = "application/json-patch+json"
-
-// write replaces the content of an object, if it is as it was read. Not done, it returns no
-// error if that is certain.
+// write replaces the content of an object, if it is the same one and has the same annotation as when
+// it was read, or makes it, if it was not there; nil: it has not. See, if not nil, is what people see
+// then.
 func (s *store) write(ctx context.Context, o *object, c content, see *spec) (*object, error) {
-	body, text, err := s.patch(o, c, see)
-	if err != nil {
-		return nil, err
-	}
-	var l lease
-	now, err := s.change(ctx, request{verb: "patch", method: http.MethodPatch, name: o.name, content: patchType, body: body}, &l)
-	switch codeOf(err) {
-	case http.StatusUnprocessableEntity, http.StatusConflict, http.StatusNotFound:
-		return nil, nil //nolint:nilnil // it was refused
-	}
-	if err != nil {
-		return nil, err
-	}
-	if l.Metadata.UID != o.uid {
-		return nil, fmt.Errorf("the API server has written Lease %s, and answers with another object", o.name)
-	}
-	if err := s.learn(now); err != nil {
-		return nil, err
-	}
-	return s.stored(l, text)
-}
-
-// errChanged says that an answer to a write is not what was written.
-var errChanged = errors.New("the API server has not stored what it was told to")
-
-// stored is an object as a write has left it.
-func (s *store) stored(l lease, text string) (*object, error) {
-	o := objectOf(l)
-	if o.text != text {
-		return nil, fmt.Errorf("%w in Lease %s: whatever changes writes of Leases, such as an admission webhook, must leave the annotation %s as it is", errChanged, o.name, annotation)
-	}
-	return o, nil
-}
-
-// newLease is a Lease that is to be made.
-func (s *store) newLease(name string, worker int) lease {
-	return lease{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{
-		Name: name, Labels: s.labels(worker), Annotations: map[string]string{annotationName: s.namespace},
-	}}
-}
-
-// create makes the object of a worker ID, or with -1 that of the namespace; nil: it is there.
-func (s *store) create(ctx context.Context, worker int, c content, see *spec) (*object, error) {
 	text, err := c.text()
 	if err != nil {
 		return nil, err
 	}
-	l := s.newLease(s.objectName(worker), worker)
-	l.Metadata.Annotations[annotation] = text
-	if see != nil {
-		l.Spec = *see
+	var l *lease
+	if o.uid == "" {
+		n := s.newLease(o.name)
+		n.Spec, n.Metadata.Annotations[annotation] = see, text
+		l, err = s.create(ctx, n)
+	} else {
+		ops := []operation{
+			{"test", "/metadata/uid", o.uid}, {"test", place(annotation), o.text},
+			{"add", place(annotation), text}, {"add", place(annotationName), s.namespace},
+		}
+		if see != nil {
+			ops = append(ops, operation{"add", "/spec", see})
+		}
+		l, err = s.patch(ctx, o.name, ops)
 	}
-	made, err := s.post(ctx, l)
-	if made == nil || err != nil {
+	if l == nil || err != nil {
 		return nil, err
 	}
-	return s.stored(*made, text)
+	now := objectOf(*l)
+	if now.text != text {
+		return nil, errChanged(o.name, annotation)
+	}
+	return now, nil
 }
 
-// post makes a Lease; nil: it is there.
-func (s *store) post(ctx context.Context, l lease) (*lease, error) {
+// patch changes a Lease; nil: a test has failed, or it is not there.
+func (s *store) patch(ctx context.Context, name string, ops []operation) (*lease, error) {
+	body, err := json.Marshal(append(ops, unmanaged))
+	if err != nil {
+		return nil, err
+	}
+	r := request{verb: "patch", method: http.MethodPatch, name: name, content: patchType, body: body}
+	for n := 0; ; n++ {
+		if err := lifetime.Pause(ctx, n); err != nil {
+			return nil, err
+		}
+		l, err := s.change(ctx, r)
+		switch code := codeOf(err); {
+		case code == http.StatusConflict && n < tries: // many write at once
+		case code == http.StatusUnprocessableEntity, code == http.StatusNotFound:
+			return nil, nil //nolint:nilnil // it was refused
+		default:
+			return l, err
+		}
+	}
+}
+
+// errChanged says that an answer to a write is not what was written.
+func errChanged(name, annotation string) error {
+	return fmt.Errorf("the API server has not stored what it was told to in Lease %s: whatever changes "+
+		"writes of Leases, such as an admission webhook, must leave the annotation %s as it is",
+		name, annotation)
+}
+
+// newLease is a Lease that is to be made.
+func (s *store) newLease(name string) lease {
+	return lease{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{
+		Name: name, Labels: map[string]string{labelNamespace: s.key},
+		Annotations: map[string]string{annotationName: s.namespace},
+	}}
+}
+
+// create makes a Lease; nil: it is there.
+func (s *store) create(ctx context.Context, l lease) (*lease, error) {
 	body, err := json.Marshal(l)
 	if err != nil {
 		return nil, err
 	}
-	var made lease
-	now, err := s.change(ctx, request{verb: "create", method: http.MethodPost, content: "application/json", body: body}, &made)
-	switch {
-	case codeOf(err) == http.StatusConflict:
+	r := request{verb: "create", method: http.MethodPost, content: "application/json", body: body}
+	made, err := s.change(ctx, r)
+	switch codeOf(err) {
+	case http.StatusConflict:
 		return nil, nil //nolint:nilnil // it is there
-	case codeOf(err) == http.StatusNotFound:
-		return nil, fmt.Errorf("the Kubernetes namespace %q is not there: %w", s.in, err)
-	case err != nil:
+	case http.StatusNotFound:
+		err = fmt.Errorf("the Kubernetes namespace %q is not there: %w", s.in, err)
+	}
+	return made, err
+}
+
+// barTime is for how long no write of a kind is made after one was refused.
+const barTime = 10 * time.Second
+
+// bar is why writes of a kind are refused, and since when.
+type bar struct {
+	err error
+	at  time.Time // monotonic
+}
+
+// barred returns why a write of a kind cannot be made: a quota is used up, a right is gone, or
+// something else refuses it. Nil: perhaps it can.
+func (s *store) barred(verb string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.bars[verb]; b.err != nil && lifetime.Since(b.at) < barTime {
+		return b.err
+	}
+	return nil
+}
+
+// change makes a request that writes, unless those like it are refused.
+func (s *store) change(ctx context.Context, r request) (*lease, error) {
+	if err := s.barred(r.verb); err != nil {
 		return nil, err
 	}
-	return &made, s.learn(now)
+	l := &lease{}
+	now, err := s.call(ctx, r, l)
+	if codeOf(err) == http.StatusForbidden {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.bars[r.verb] = bar{err, lifetime.Now()}
+	}
+	if err == nil {
+		err = s.learn(now)
+	}
+	return l, err
 }
 
 // errNoNamespace is the error of a namespace of which only the rest is there.
 func (s *store) errNoNamespace() error {
-	return fmt.Errorf("%w: namespace %q has slots and no record: Lease %s was deleted; it is made again when a generator starts, or with 'unalike init'",
-		coord.ErrInvalid, s.namespace, s.objectName(-1))
+	return fmt.Errorf("%w: namespace %q has slots and no record: Lease %s was deleted; it is made again "+
+		"when a generator starts, or with 'unalike init'", coord.ErrInvalid, s.namespace, s.objectName(-1))
 }
 
 // looks is how often a look is made again because a slot was made, or the record changed, meanwhile.
@@ -219,87 +261,62 @@ func (s *session) Look(ctx context.Context, worker int, _ string) (v *protocol.V
 	if err := s.barred("patch"); err != nil {
 		return nil, err // whoever looks is about to write
 	}
-	for n := 1; ; n++ {
+	for range looks { // it may have been made, or changed, between
 		slot, _, err := s.get(ctx, s.objectName(worker))
 		if err != nil {
 			return nil, err
-		}
-		var used *marks
-		if !s.met(worker, slot) {
-			if used, err = s.marksOfWorker(ctx, worker, nil); err != nil {
-				return nil, err
-			}
 		}
 		meta, now, err := s.get(ctx, s.objectName(-1))
 		if err != nil {
 			return nil, err
 		}
-		v = &protocol.View{Origin: cmp.Or(lost(meta, slot), unlike(meta, used, worker, slot))}
-		if v.Origin != "" && n < looks { // it may have been made, or changed, between
-			continue
+		v = &protocol.View{Lease: slot, Owned: s.owned(slot, now)}
+		if v.Meta, err = entry[protocol.Meta](meta); err != nil {
+			return nil, err
 		}
-		if v.Meta, err = entry[protocol.Meta](meta); err != nil || slot == nil {
-			return v, err
+		if v.Slot, err = slotEntry(slot, worker); err != nil {
+			return nil, err
 		}
-		v.Owned, v.Lease = s.owned(slot, now), slot
-		v.Slot, err = slotEntry(slot, worker)
-		return v, err
+		m, err := s.readMarks(ctx, worker)
+		if err != nil {
+			return nil, err
+		}
+		if v.Origin = compare(meta, m, worker, slot); v.Origin == "" {
+			break
+		}
 	}
+	return v, nil
 }
 
-// lost describes what shows in the namespace's record, and in a slot that was read before it, that
-// something was lost; empty: nothing.
-func lost(meta, slot *object) string {
-	switch {
-	case slot == nil:
-		slot = &object{}
-	case meta == nil:
-		return "the namespace's record is gone"
+// compare describes what shows that the record, or a slot that was read before it and its marks, was
+// lost; empty: nothing.
+func compare(meta *object, m *marks, worker int, slot *object) (why string) {
+	if slot != nil {
+		why = meta.lost(slot.Seen)
 	}
-	if meta == nil {
-		return ""
+	if why == "" && meta != nil && meta.settled() && !m.gone() {
+		why = m.missing(worker, slot)
 	}
-	return (&all{meta: meta, slots: map[int]*object{0: slot}}).missingRecord()
-}
-
-// unlike describes what shows in the marks that a slot, which was read before them, was lost; empty:
-// nothing.
-func unlike(meta *object, used *marks, worker int, slot *object) string {
-	if meta == nil || used == nil || meta.damage != nil || !slices.Contains(meta.Marks, used.uid) {
-		return "" // others are dealing with it, or the next survey finds it
-	}
-	return used.missing(worker, slot)
+	return why
 }
 
 // Probe implements [protocol.Session]. What the survey has listed with the namespace's record
 // needs no other look.
-func (s *session) Probe(ctx context.Context, workers []int) ([]protocol.Probe, error) {
+func (s *session) Probe(ctx context.Context, workers []int) (out []protocol.Probe, err error) {
 	s.mu.Lock()
 	a := s.listed
-	if s.used {
-		a = nil
-	}
 	s.mu.Unlock()
 	if a == nil {
-		var err error
 		if a, err = s.list(ctx); err != nil {
 			return nil, err
 		}
 	}
-	out := make([]protocol.Probe, len(workers))
-	for i, id := range workers {
-		out[i].Slot, out[i].Err = slotEntry(a.slots[id], id)
+	for _, id := range workers {
+		var p protocol.Probe
+		p.Slot, p.Err = slotEntry(a.slots[id], id)
+		out = append(out, p)
 	}
 	return out, nil
-}
-
-// use returns what the last survey has listed, because something is about to be changed; nil: there
-// was none.
-func (s *session) use() *all {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.used = true
-	return s.listed
 }
 
 // Leases implements [protocol.Session].
@@ -312,7 +329,8 @@ func (s *session) Leases(_ context.Context, holders []protocol.Holder) (out []pr
 		}
 		if slot, err := slotEntry(o, h.Worker); err == nil {
 			out = append(out, protocol.Lease{
-				Worker: h.Worker, Mark: strconv.FormatInt(o.Ends, 10), Renewed: slot.Record.Renewed, TTL: slot.Record.Lease(),
+				Worker: h.Worker, Mark: strconv.FormatInt(o.Ends, 10), Renewed: slot.Record.Renewed,
+				TTL:  slot.Record.Lease(),
 				Left: max(time.Duration(o.Ends+s.skew-now)*time.Microsecond, 0),
 			})
 		}
@@ -331,24 +349,25 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 		return l, err
 	}
 	a, err := s.list(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if a.meta == nil && len(a.slots) > 0 {
+	case a.damage != nil:
+		return nil, a.damage
+	case a.meta == nil && len(a.slots) > 0:
 		return nil, s.errNoNamespace()
+	case a.meta == nil:
+		return l, nil
 	}
-	if l.Meta, err = entry[protocol.Meta](a.meta); err != nil {
-		return nil, err
-	}
-	if a.meta != nil && a.missing() != "" {
-		l.Unreadable = append(l.Unreadable, fmt.Errorf("something was lost: %s; a generator that starts deals with it, or 'unalike quarantine'", a.missing()))
+	if l.Meta = a.record; a.missing() != "" {
+		l.Unreadable = append(l.Unreadable, fmt.Errorf("something was lost: %s; a generator that starts "+
+			"deals with it, or 'unalike quarantine'", a.missing()))
 	}
 	for _, id := range a.ids() {
-		o := a.slots[id]
-		if s.owned(o, a.now) {
+		if s.owned(a.slots[id], a.now) {
 			l.Owned = append(l.Owned, id)
 		}
-		switch e, err := slotEntry(o, id); {
+		switch e, err := slotEntry(a.slots[id], id); {
 		case err != nil:
 			l.Unreadable = append(l.Unreadable, err)
 		case e.There():

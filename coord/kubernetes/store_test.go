@@ -35,11 +35,17 @@ func TestStore(t *testing.T) {
 				if err != nil {
 					tb.Fatal(err)
 				}
-				return 1 + len(all.slots) + len(all.used)
+				return 1 + len(all.slots) + len(all.marks)
 			},
 			Expire: func(tb testing.TB, worker int) { tb.Helper(); Expire(tb, client, s.URL, ns, in, worker) },
-			Hide:   func(tb testing.TB, worker int) { tb.Helper(); Unlabel(tb, client, s.URL, in, SlotName(ns, worker)) },
-			Full:   func(testing.TB) { full.Store(true) },
+			Hide: func(tb testing.TB, worker int) {
+				tb.Helper()
+				name, ops := SlotName(ns, worker), []operation{{"remove", "/metadata/labels", nil}}
+				if l, err := st.patch(context.Background(), name, ops); l == nil || err != nil {
+					tb.Fatal(err)
+				}
+			},
+			Full: func(testing.TB) { full.Store(true) },
 		}
 	})
 }

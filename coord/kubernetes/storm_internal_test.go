@@ -89,7 +89,7 @@ func (l *stormLink) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errStorm
 	}
 	if fate == "busy" {
-		return l.failed(r, http.StatusServiceUnavailable, "ServiceUnavailable")
+		return l.failed(r, http.StatusServiceUnavailable, "ServiceUnavailable", "busy")
 	}
 	if fate == "late" && r.Method != http.MethodGet {
 		wait := time.Duration(l.n(20000)) * time.Millisecond
@@ -253,12 +253,7 @@ func (s *storm) harm(kinds int) int {
 
 // raise raises the floor a little, as an operator does who may die half way.
 func (s *storm) raise() {
-	c, err := New(&http.Client{Transport: &stormLink{storm: s}}, "http://h", "orders", Options{In: "shop", Clock: s.clock, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	if err != nil {
-		s.t.Error(err)
-		return
-	}
-	defer func() { _ = c.Close() }()
+	c := s.openBy(s.t, &stormLink{storm: s})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(s.n(4000))*time.Millisecond)
 	defer cancel()
 	_, _ = c.Quarantine(ctx, s.clock.Time())

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -12,153 +13,137 @@ import (
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
+// errStill says that what is stored does not come to rest.
+var errStill = errors.New("what is stored in the cluster kept changing; try again")
+
+// crowd is how often somebody else is faster before it is time to list again, and to make more
+// slots.
+const crowd = 2
+
+// mendAfter is how many looks whoever has made a record has until others do what is left.
+const mendAfter = 4
+
 // Survey implements [protocol.Session]. What others have left half done is finished first.
 func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
 	if err := s.barred("patch"); err != nil {
 		return nil, err // whoever makes a survey is about to write
 	}
-	crowded, made := s.again(), false
+	s.mu.Lock()
+	crowded := s.beaten >= crowd
+	s.listed, s.beaten = nil, 0
+	s.mu.Unlock()
+	made := false
 	for n := range tries {
 		if err := lifetime.Pause(ctx, n); err != nil {
 			return nil, err
 		}
 		a, err := s.list(ctx)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case a.meta == nil && len(a.slots) == 0 && ask.New == nil:
+			return &protocol.Survey{Worker: -1, Last: -1, Server: a.now, Unit: 2 * half}, nil
 		}
-		s.turn.Store(a.turns.Add(1) - 1)
-		if a.meta == nil {
-			if len(a.slots) == 0 && ask.New == nil {
-				return &protocol.Survey{Worker: -1, Last: -1, Server: a.now, Unit: 2 * half}, nil
-			}
-			if a, err = s.make(ctx, a, ask); err != nil {
+		ready, now, err := s.prepare(ctx, a, ask, n)
+		switch made = made || now; {
+		case err != nil:
+			return nil, err
+		case ready:
+			sv, err := s.surveyOf(a, ask, crowded)
+			if err != nil {
 				return nil, err
 			}
-			made = made || a != nil
+			sv.Made = made
+			return sv, nil
 		}
-		if a, err = s.ready(ctx, a, ask); err != nil {
-			return nil, err
-		}
-		if a == nil {
-			continue // others have changed something
-		}
-		sv, err := s.surveyOf(a, ask, crowded)
-		if err != nil {
-			return nil, err
-		}
-		sv.Made = made
-		s.relist(a)
-		return sv, nil
 	}
 	return nil, errStill
 }
 
-// ready does what has to be done before a list tells what a survey wants to know. It returns what is
-// stored then; nil: it is to be listed again.
-func (s *session) ready(ctx context.Context, a *all, ask protocol.Ask) (_ *all, err error) {
-	if a == nil || a.meta.damage != nil {
-		return a, a.damage()
-	}
-	if !a.settled() && a.missing() == "" {
-		if a, err = s.settle(ctx, a); a == nil || err != nil {
-			return nil, err
-		}
+// prepare reports whether a list tells what a survey wants to know, and if not does what is missing
+// for that, which may be to make the namespace. One session of a process does it, and leaves whoever
+// has begun the time to finish, of n looks.
+func (s *session) prepare(ctx context.Context, a *all, ask protocol.Ask, n int) (ready, made bool, err error) {
+	switch {
+	case a.meta != nil && (a.damage != nil || a.missing() != ""):
+		return true, false, a.damage
+	case a.meta == nil && a.mended.CompareAndSwap(false, true):
+		made, err = s.make(ctx, a, ask)
+		return false, made, err
+	case a.meta == nil || !a.meta.settled() && (n < mendAfter || !a.mended.CompareAndSwap(false, true)):
+		return false, false, nil
+	case !a.meta.settled():
+		return false, false, s.settle(ctx, a)
 	}
 	// Whoever was granted a worker ID may not have come to mark it.
-	if id := s.leads(a, ask.Token); id >= 0 && a.mark(id) == "" && a.missing() == "" {
-		if sound, err := s.mark(ctx, a.used[id/perMarks], id, a.slots[id]); !sound || err != nil {
-			return nil, err
-		}
+	if id := s.leads(a, ask.Token); id >= 0 && a.marksOf(id).mark(id) == "" {
+		_, err = s.mark(ctx, id, a.slots[id])
+		return false, false, err
 	}
-	return a, nil
+	return true, false, nil
 }
 
-// make makes a namespace's record: that of a new one, or one that its slots tell of. Nil: somebody
-// else has.
-func (s *session) make(ctx context.Context, a *all, ask protocol.Ask) (*all, error) {
+// make makes a namespace's record: that of a new one, or one that its slots tell of. It reports
+// whether it was made here.
+func (s *session) make(ctx context.Context, a *all, ask protocol.Ask) (bool, error) {
 	if ask.New == nil {
-		return nil, s.errNoNamespace()
+		return false, s.errNoNamespace()
 	}
 	meta := ask.New(a.now + half)
-	if len(a.slots)+a.marked() > 0 {
+	if len(a.slots)+len(a.marks) > 0 {
 		base := a.most(func(o *object) int64 { return o.Base })
 		meta = ask.Again(a.now+half, a.most(func(o *object) int64 { return max(o.Floor, o.Base) }))
 		meta.Base = max(meta.Base, base)
 	}
 	record, err := protocol.Encode(meta)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	c := (&object{}).next()
+	o := &object{name: s.objectName(-1)}
+	c := o.next()
 	c.Writes, c.Record = a.newest()+1, []byte(record)
-	o, err := s.create(ctx, -1, c, nil)
+	o, err = s.write(ctx, o, c, nil)
 	if o == nil || err != nil {
-		return nil, err
+		return false, err
 	}
-	return &all{meta: o, slots: a.slots, used: a.used, now: a.now, base: a.base}, nil
-}
-
-// crowd is how often somebody else is faster before it is time to list again, and to make more
-// slots.
-const crowd = 2
-
-// again begins a survey. It reports whether many others are doing the same.
-func (s *session) again() (crowded bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	crowded = s.beaten >= crowd
-	s.listed, s.beaten = nil, 0
-	return crowded
-}
-
-// relist notes what a survey has listed.
-func (s *session) relist(a *all) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.listed, s.used = a, false
-}
-
-// beat takes note that somebody else was faster, and reports whether to list again.
-func (s *session) beat() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.beaten++
-	return s.beaten >= crowd
+	made := &all{slots: a.slots, marks: a.marks}
+	made.setMeta(o)
+	return true, s.settle(ctx, made)
 }
 
 // surveyOf reads a list.
 func (s *session) surveyOf(a *all, ask protocol.Ask, crowded bool) (*protocol.Survey, error) {
-	sv := &protocol.Survey{Worker: -1, Last: -1, Slots: len(a.slots), Server: a.now, Unit: 2 * half, Origin: a.missing()}
-	var err error
-	if sv.Meta, err = entry[protocol.Meta](a.meta); err != nil {
-		return nil, err
+	sv := &protocol.Survey{
+		Meta: a.record, Worker: s.leads(a, ask.Token), Last: -1, Slots: len(a.slots), Server: a.now,
+		Unit: 2 * half, Origin: a.missing(),
 	}
+	meta := &sv.Meta.Record
 	if a.newest() > a.meta.Writes { // slots know what the record has forgotten
-		meta := &sv.Meta.Record
 		meta.Base = max(meta.Base, a.most(func(o *object) int64 { return o.Base }))
 		meta.Floor = max(meta.Floor, meta.Base, a.most(func(o *object) int64 { return o.Floor }))
 	}
-	if end := ask.Share.First + ask.Share.Count; ask.New != nil && min(end, sv.Meta.Record.Capacity) > MaxCapacity {
-		return nil, fmt.Errorf("%w: the share of worker IDs ends at %d; this driver makes an object for each, and at most %d: choose a layout with fewer, or a share below it",
+	end := ask.Share.First + ask.Share.Count
+	if ask.New != nil && min(end, meta.Capacity) > MaxCapacity {
+		return nil, fmt.Errorf("%w: the share of worker IDs ends at %d; this driver makes an object for "+
+			"each, and at most %d: choose a layout with fewer, or a share below it",
 			coord.ErrInvalid, end, MaxCapacity)
 	}
 	for _, id := range a.ids() {
-		if n := id - ask.Share.First; ask.Share.Count > 0 && (n < 0 || n >= ask.Share.Count) {
-			continue
-		}
-		switch o := a.slots[id]; {
-		case !s.owned(o, a.now):
-			continue
-		case o.Ends == forever:
-			sv.Retired++
-		default:
+		n := id - ask.Share.First
+		if o := a.slots[id]; s.owned(o, a.now) && (ask.Share.Count == 0 || n >= 0 && n < ask.Share.Count) {
+			sv.Owned = append(sv.Owned, id)
+			if o.Ends == forever {
+				sv.Retired++
+				continue
+			}
 			sv.Holders = append(sv.Holders, protocol.Holder{Worker: id, Changed: o.Ends, Lease: o})
 		}
-		sv.Owned = append(sv.Owned, id)
 	}
 	s.choose(a, sv, ask.Share, crowded)
 	s.findLast(a, sv, ask.Identity)
-	sv.Worker = s.leads(a, ask.Token)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listed = a
 	return sv, nil
 }
 
@@ -177,7 +162,7 @@ func (s *session) choose(a *all, sv *protocol.Survey, share coord.Range, crowded
 			other = append(other, id)
 		}
 	}
-	turn := s.turn.Load()
+	turn := a.turns.Add(1) - 1
 	if sv.Why = s.barred("create"); sv.Why != nil {
 		sv.Barred, other = other, nil
 	}
@@ -191,52 +176,35 @@ func (s *session) choose(a *all, sv *protocol.Survey, share coord.Range, crowded
 
 // findLast finds the slot that an identity had last. Few are read for it.
 func (s *session) findLast(a *all, sv *protocol.Survey, identity string) {
-	if identity == "" {
-		return
-	}
 	quoted, err := json.Marshal(identity)
-	if err != nil {
+	if identity == "" || err != nil {
 		return
 	}
-	since := int64(0)
 	for id, o := range a.slots {
 		if !bytes.Contains(o.Record, quoted) {
 			continue
 		}
 		e, err := slotEntry(o, id)
-		if err == nil && e.There() && e.Record.Identity == identity && e.Record.Since >= since {
-			sv.Last, sv.LastSlot, since = id, e, e.Record.Since
+		if err == nil && e.Record.Identity == identity && e.Record.Since >= sv.LastSlot.Record.Since {
+			sv.Last, sv.LastSlot = id, e
 		}
 	}
 }
 
-// leads returns the worker ID that a token holds; -1: none. It may seem to hold two, when a
-// grant was done that its holder had given up: the one that this process knows of counts.
-func (s *store) leads(a *all, token string) int {
-	if token == "" {
-		return -1
-	}
+// leads returns the worker ID that a token holds; -1: none. It may seem to hold two, when a grant was
+// done that its holder had given up: the one that this session knows of counts.
+func (s *session) leads(a *all, token string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known, ok := s.held[token]
 	found := -1
 	for _, id := range a.ids() {
-		if o := a.slots[id]; o.damage == nil && o.Token == token && s.owned(o, a.now) && (found < 0 || ok && id == known) {
+		o := a.slots[id]
+		if token != "" && o.Token == token && s.owned(o, a.now) && (found < 0 || id == s.worker) {
 			found = id
 		}
 	}
-	if found < 0 {
-		delete(s.held, token)
+	if token == s.token && found < 0 {
+		s.worker = -1
 	}
 	return found
-}
-
-// leadsTo returns the worker ID that this process knows a token to hold; -1: none.
-func (s *store) leadsTo(token string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if id, ok := s.held[token]; ok {
-		return id
-	}
-	return -1
 }

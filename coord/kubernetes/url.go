@@ -54,8 +54,7 @@ func openURL(u *driver.URL, folder string, env func(string) string) (*Coordinato
 	} else if base, config, t, err = inCluster(folder, env); err != nil {
 		return nil, err
 	}
-	client, ls := newClient(config)
-	return build(client, ls, base, namespace, opts, t)
+	return build(newClient(config), true, base, namespace, opts, t)
 }
 
 // parse reads a URL.

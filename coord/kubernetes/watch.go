@@ -15,7 +15,7 @@ const (
 	// watchTime is how long one watch lasts before another one is begun.
 	watchTime = 5 * time.Minute
 	// watchPause is how long it takes until another watch is begun after one has failed.
-	watchPause = time.Second
+	watchPause = 2 * time.Second
 )
 
 // Watch implements [protocol.Session]. Each holder watches its own object. What a watch shows
@@ -26,50 +26,42 @@ func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stop := context.AfterFunc(s.life, cancel)
-	defer stop()
-	slot := v.Slot.Record
-	writes := v.Slot.Version
-	for n := 0; ; n++ {
-		gone, err := s.watch(ctx, s.objectName(slot.Worker), slot.Token, writes)
+	defer context.AfterFunc(s.life, cancel)()
+	for {
+		gone, err := s.watch(ctx, v.Slot)
 		switch {
 		case gone:
 			return true
 		case codeOf(err) == http.StatusForbidden:
-			s.log.Warn("leases are not watched: a loss is noticed when the lease is renewed", "namespace", s.namespace, "error", err)
+			s.log.Warn("leases are not watched: a loss is noticed when the lease is renewed",
+				"namespace", s.namespace, "error", err)
 			return false
-		case wait(ctx, watchPause+time.Duration(n%3)*watchPause, context.Canceled) != nil:
+		case !wait(ctx, watchPause):
 			return false
 		}
 	}
 }
 
-// watch reports whether an object says, after so many writes, that a token holds it no longer.
-// It returns without that when the watch ends.
-func (s *store) watch(ctx context.Context, name, token string, writes int64) (gone bool, _ error) {
+// watch reports whether a slot's object says, when it was written since, that its token holds it no
+// longer. It returns without that when the watch ends.
+func (s *store) watch(ctx context.Context, slot protocol.Entry[protocol.Slot]) (gone bool, _ error) {
 	ctx, cancel := context.WithTimeout(ctx, watchTime+longest)
 	defer cancel()
 	late := time.AfterFunc(longest, cancel) // the answer begins at once, if there is one
-	var u use
 	resp, err := s.send(ctx, request{verb: "watch", method: http.MethodGet, query: url.Values{
-		"watch": {"true"}, "fieldSelector": {"metadata.name=" + name}, "timeoutSeconds": {strconv.Itoa(int(watchTime.Seconds()))},
-	}}, false, &u)
+		"watch":          {"true"},
+		"fieldSelector":  {"metadata.name=" + s.objectName(slot.Record.Worker)},
+		"timeoutSeconds": {strconv.Itoa(int(watchTime.Seconds()))},
+	}})
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	late.Stop()
-	if resp.StatusCode != http.StatusOK {
-		refused := s.refusal(request{verb: "watch"}, resp)
-		u.answered(refused.code < http.StatusInternalServerError)
-		return false, refused
-	}
-	u.answered(true)
-	d := json.NewDecoder(resp.Body)
-	for {
+	for d := json.NewDecoder(resp.Body); ; {
 		var event struct {
-			Type   string `json:"type"`
-			Object lease  `json:"object"`
+			Type   string
+			Object lease
 		}
 		if err := d.Decode(&event); err != nil {
 			return false, err
@@ -80,8 +72,8 @@ func (s *store) watch(ctx context.Context, name, token string, writes int64) (go
 			return true, nil
 		case event.Type != "ADDED" && event.Type != "MODIFIED":
 			return false, nil
-		case o.damage == nil && o.Writes < writes: // it is older than what is known
-		case o.damage != nil || o.Token != token || s.over(o.Ends, s.Time()):
+		case o.damage == nil && o.Writes < slot.Version: // it is older than what is known
+		case o.Token != slot.Record.Token || !s.owned(o, s.Time()):
 			return true, nil
 		}
 	}

@@ -286,7 +286,14 @@ proctype raiser(byte p) {
 		:: else -> read_slot(p); read_meta(p); COPY_MARK(v[p].k, k); next(p);
 			if :: pc[p] == SENT -> drop(p) :: else fi
 		fi }
-	:: atomic { pc[p] == SENT -> carry_out(w[p]); forget(p); done = 0 }
+	/* A floor counts from when it is written; a namespace is closed when its slot says so. */
+	:: atomic { pc[p] == SENT -> carry_out(w[p]);
+		if
+		:: done && w[p].kind == META && w[p].m.settled && goal[p - P] < T && w[p].m.floor >= goal[p - P] ->
+			promised = MAX(promised, goal[p - P]); excused = excused && !since[p - P]; goal[p - P] = 0; since[p - P] = 0
+		:: else
+		fi;
+		forget(p); done = 0 }
 	:: atomic { pc[p] == WRITTEN -> /* the marks that it has seen, or none */
 		if
 		:: k.there == SEES.k.there && k.uid == SEES.k.uid -> k.there = 1; k.copy = 0; k.uid = SEES.s.uid

@@ -14,19 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/kubernetes"
 	"github.com/unalike-id/unalike/internal/drivertest"
 )
-
-// fake is an API server of which only the answers count. It speaks HTTP/2, as the real one.
-func fake(t *testing.T, answer http.HandlerFunc) *httptest.Server {
-	t.Helper()
-	s := httptest.NewUnstartedServer(answer)
-	s.EnableHTTP2 = true
-	s.StartTLS()
-	t.Cleanup(s.Close)
-	return s
-}
 
 // podOf is the folder of a pod of the cluster with these certificates.
 func podOf(t *testing.T, in, token string, ca ...[]byte) (folder string) {
@@ -44,11 +35,17 @@ func podOf(t *testing.T, in, token string, ca ...[]byte) (folder string) {
 	return folder
 }
 
-// pod is a coordinator in a pod of the cluster of a fake.
-func pod(t *testing.T, s *httptest.Server) *kubernetes.Coordinator {
+// pod is a coordinator in a pod of a cluster of whose API server only the answers count, which speaks
+// HTTP/2, as a real one, and the folder of its service account.
+func pod(t *testing.T, answer http.HandlerFunc) (k *kubernetes.Coordinator, folder string) {
 	t.Helper()
+	s := httptest.NewUnstartedServer(answer)
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	t.Cleanup(s.Close)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-	return kubernetes.OpenPod(t, "kubernetes://?namespace=orders", podOf(t, "shop", "token", ca), s.URL)
+	folder = podOf(t, "shop", "token", ca)
+	return kubernetes.OpenPod(t, "kubernetes://?namespace=orders", folder, s.URL), folder
 }
 
 // absent says that there is no such Lease, as an API server does.
@@ -67,17 +64,12 @@ func TestAnotherConnection(t *testing.T) {
 			http.Error(w, "no leader", http.StatusServiceUnavailable)
 		},
 		"silent": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-		"half an answer": func(w http.ResponseWriter, r *http.Request) {
-			_, _ = w.Write([]byte(`{"kind":`))
-			w.(http.Flusher).Flush()
-			<-r.Context().Done()
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
 			first := ""
-			k := pod(t, fake(t, func(w http.ResponseWriter, r *http.Request) {
+			k, _ := pod(t, func(w http.ResponseWriter, r *http.Request) {
 				mu.Lock()
 				if first == "" {
 					first = r.RemoteAddr
@@ -89,7 +81,7 @@ func TestAnotherConnection(t *testing.T) {
 					return
 				}
 				absent(w)
-			}))
+			})
 			for n := range 3 {
 				ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 				_, err := k.Inspect(ctx)
@@ -106,45 +98,22 @@ func TestAnotherConnection(t *testing.T) {
 	}
 }
 
-// TestSharedConnection: a request that takes long does not end a connection on which others are answered.
-func TestSharedConnection(t *testing.T) {
-	t.Parallel()
-	var mu sync.Mutex
-	seen := map[string]bool{}
-	s := fake(t, func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		seen[r.RemoteAddr] = true
-		mu.Unlock()
-		if strings.HasSuffix(r.URL.Path, "/leases") {
-			<-r.Context().Done()
+// TestToken: a pod's token rotates. One that is over is read again from its file at once.
+func TestToken(t *testing.T) {
+	k, folder := pod(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer new" {
+			http.Error(w, "Unauthorized", http.StatusUnauthorized)
 			return
 		}
 		absent(w)
 	})
-	k := pod(t, s)
-	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
-	defer cancel()
-	ended := make(chan error)
-	go func() { _, err := k.List(ctx); ended <- err }()
-	for n := 0; ; n++ {
-		if _, err := k.Inspect(drivertest.Within(t)); err != nil {
+	for _, token := range []string{"token", "new"} {
+		if err := os.WriteFile(filepath.Join(folder, "token"), []byte(token+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		select {
-		case err := <-ended:
-			if err == nil {
-				t.Error("a list without an answer")
-			}
-			for range 100 { // the list is given up beside its caller
-				if _, err := k.Inspect(drivertest.Within(t)); err != nil {
-					t.Error(err)
-				}
-			}
-			if len(seen) != 1 {
-				t.Errorf("there were %d connections; want 1", len(seen))
-			}
-			return
-		case <-time.After(10 * time.Millisecond):
+		_, err := k.Inspect(drivertest.Within(t))
+		if token == "new" && err != nil || token != "new" && (err == nil || !strings.Contains(err.Error(), "does not know who this is") || coord.Permanent(err)) {
+			t.Errorf("with the token %q in the file: %v", token, err)
 		}
 	}
 }
