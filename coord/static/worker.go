@@ -1,6 +1,7 @@
 package static
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -155,8 +156,7 @@ func (m machine) lowBits(capacity int) (int64, error) {
 	switch len(private) {
 	case 1:
 		b := found.As4()
-		v := int64(b[0])<<24 | int64(b[1])<<16 | int64(b[2])<<8 | int64(b[3])
-		return v & int64(capacity-1), nil
+		return int64(binary.BigEndian.Uint32(b[:])) & int64(capacity-1), nil
 	case 0:
 		return 0, fmt.Errorf("%w: worker is ip and this machine has no private IPv4 address; set worker to a number", coord.ErrInvalid)
 	}

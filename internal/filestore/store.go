@@ -27,9 +27,10 @@ type Options struct {
 
 // Leases say which owner marks stand.
 type Leases interface {
-	// Refresh comes before everything else. It deletes the marks that are over, and refuses a state that this process may not use.
-	// Foreign says that another machine may have written it: an operator reads it, or takes it over.
-	// Path is the file's, without symbolic links; empty: there is none.
+	// Refresh comes before everything else. It deletes the marks that are over, and refuses a
+	// state that this process may not use. Path is the file's, without symbolic links; empty:
+	// there is none. Foreign says that another machine may have written it: an operator reads
+	// it, or takes it over.
 	Refresh(path string, d *State, foreign bool) error
 	// Take gets the lease of a worker ID for as long as the context of a session lives.
 	Take(session context.Context, worker int) error
@@ -52,10 +53,10 @@ type Store struct {
 
 	held atomic.Pointer[filelock.HeldError] // who has the lock that is waited for; nil: nobody
 
-	turn chan struct{} // held by whoever uses the file, and what follows: a hung disk stops one goroutine
-	path string        // without symbolic links; empty: not looked at yet
-	// unsure says that the last write failed: what the file says may not be on the disk.
-	unsure bool
+	// turn is held by whoever uses the file, and what follows: a hung disk stops one goroutine.
+	turn   chan struct{}
+	path   string // without symbolic links; empty: not looked at yet
+	unsure bool   // the last write failed: what the file says may not be on the disk
 }
 
 // New returns the store of a file, which is made when it is needed. It touches no file.
@@ -127,8 +128,8 @@ var memories = struct {
 	states map[string]*State
 }{states: map[string]*State{}}
 
-// use has f use the file, or what there is instead. Foreign says that another
-// machine may have written it.
+// use has f use the file, or what there is instead. Foreign says that another machine may have
+// written it.
 func (s *Store) use(ctx context.Context, to access, foreign bool, f func(d *State, save func() error) error) error {
 	if s.o.Path == "" {
 		memories.Lock()
@@ -146,11 +147,12 @@ func (s *Store) use(ctx context.Context, to access, foreign bool, f func(d *Stat
 	if err := s.resolve(); err != nil {
 		return err
 	}
-	var lock *filelock.File
-	var err error
-	if s.unsure || runtime.GOOS == "windows" { // which replaces no file that somebody reads
+	// Windows replaces no file that somebody reads.
+	if s.unsure || runtime.GOOS == "windows" {
 		to = max(to, change)
 	}
+	var lock *filelock.File
+	var err error
 	if to != look {
 		if lock, err = s.lock(ctx); err != nil {
 			return err
