@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -99,4 +100,31 @@ func TestNothingIsKeptForEver(t *testing.T) {
 	streamtest.Eventually(t, "what the servers have ended is over", func() bool { return len(server.Sessions(t)) == 0 })
 	giveUp(most, 2*time.Second)
 	streamtest.Eventually(t, "what is not used any more is over", func() bool { return len(server.Sessions(t)) == 0 })
+}
+
+// TestHoldersAreKept: renewals that were given up end no session, however many.
+func TestHoldersAreKept(t *testing.T) {
+	t.Parallel()
+	server := zktest.Start(t, zktest.Options{})
+	proxy := proxytest.Start(t, server.Addr)
+	c := newCoordinator(t, []string{proxy.Addr}, rand.Text(), nil)
+	var held []coord.Grant
+	for range 12 {
+		held = append(held, mustAcquire(t, c, request(capacity)))
+	}
+	before := server.Sessions(t)
+	proxy.Delay(300 * time.Millisecond)
+	for _, g := range held {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		if h, err := c.Renew(ctx, g, g.NotAfter+1); err == nil {
+			t.Errorf("Renew, given up: %v", h)
+		}
+		cancel()
+	}
+	<-time.After(3 * time.Second) // which is longer than others are kept
+	for _, id := range before {
+		if !slices.Contains(server.Sessions(t), id) {
+			t.Errorf("session %#x was ended", id)
+		}
+	}
 }

@@ -12,6 +12,8 @@ import (
 
 	client "github.com/go-zookeeper/zk"
 
+	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
@@ -40,6 +42,42 @@ func TestLane(t *testing.T) {
 	close(answered)
 	if err := s.together(t.Context(), made); !errors.Is(err, client.ErrNoNode) {
 		t.Errorf("a request after one that has its answer: %v", err)
+	}
+}
+
+// TestOrder: what a look reads was read after it has written the clock, and what an earlier
+// attempt has found is not taken for what is there.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	opened, err := liveStore(t, zktest.Start(t, zktest.Options{})).Open("token", 15*time.Second, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, n := opened.(*session), opened.(*session).nodes
+	fresh := func(int64) protocol.Meta { return protocol.NewMeta(drivertest.Space()) }
+	if _, err := s.Survey(t.Context(), protocol.Ask{New: fresh}); err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		var clock, missing [4]*client.Stat
+		slot := protocol.Entry[protocol.Slot]{Made: 1}
+		reads := []request{s.slot(7, &slot)}
+		for i := range clock {
+			missing[i] = new(client.Stat)
+			reads = append(reads, exists(n.clock(), &clock[i]), exists(n.owner(7), &missing[i]))
+		}
+		at, err := s.fetch(t.Context(), reads...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range clock {
+			if clock[i].Version != int32(at.Number) || missing[i] != nil {
+				t.Fatalf("read %d found version %d of the clock; it was written as version %d", i, clock[i].Version, int32(at.Number))
+			}
+		}
+		if slot.There() {
+			t.Fatal("a slot that is not there was found")
+		}
 	}
 }
 
