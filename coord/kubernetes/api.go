@@ -111,7 +111,9 @@ func wait(ctx context.Context, d time.Duration) bool {
 }
 
 // attempt makes a request once.
-func (a *api) attempt(outer context.Context, r request, limit time.Duration, out answer) (int64, error) {
+func (a *api) attempt(
+	outer context.Context, r request, limit time.Duration, out answer,
+) (int64, error) {
 	ctx, cancel := context.WithTimeout(outer, limit)
 	defer cancel()
 	resp, err := a.send(ctx, r)
@@ -194,7 +196,8 @@ func unreached(host string, err error) error {
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
 		return fmt.Errorf("there is no answer from the API server at %s: %w", host, err)
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("the server at %s ends connections without an answer: %s: %w", host, question, err)
+		return fmt.Errorf("the server at %s ends connections without an answer: %s: %w",
+			host, question, err)
 	}
 	return fmt.Errorf("the API server at %s cannot be reached: %w", host, err)
 }
@@ -257,7 +260,8 @@ func (a *api) refusal(r request, resp *http.Response) *refused {
 		out.code = foreign
 		out.message = fmt.Sprintf("status %d is the answer to %s, and it is not that of an API server "+
 			"which knows Leases; put the address right: %s", resp.StatusCode, what, status.Message)
-	case out.code == http.StatusForbidden && strings.Contains(status.Message, "cannot "+r.verb+" resource"):
+	case out.code == http.StatusForbidden &&
+		strings.Contains(status.Message, "cannot "+r.verb+" resource"):
 		out.message = fmt.Sprintf("the right is missing to %s leases of coordination.k8s.io in the "+
 			"Kubernetes namespace %q: add the verb %q to the Role %q there, and bind that to the "+
 			"service account: %s", r.verb, a.in, r.verb, a.role, status.Message)

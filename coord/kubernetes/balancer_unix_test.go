@@ -17,9 +17,9 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
-// TestMinority: of two API servers behind a balancer one cannot reach the store, which gives errors, or no
-// answers, or is frozen. Nobody who wants IDs notices, newcomers start, and an operator gets through, at
-// another attempt if each connection of one was led to that server.
+// TestMinority: of two API servers behind a balancer one cannot reach the store, which gives
+// errors, or no answers, or is frozen. Nobody who wants IDs notices, newcomers start, and an
+// operator gets through, at another attempt if each connection of one was led to that server.
 func TestMinority(t *testing.T) {
 	t.Parallel()
 	c := ownCluster(t)

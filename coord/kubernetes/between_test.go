@@ -52,7 +52,8 @@ func (l *link) around(r *http.Request, next http.RoundTripper) (*http.Response, 
 	return next.RoundTrip(r)
 }
 
-// alone calls act while no request is under way. Act may end this goroutine, if the test has failed.
+// alone calls act while no request is under way. Act may end this goroutine, if the test has
+// failed.
 func (l *link) alone(act func()) {
 	l.calls.Lock()
 	defer l.calls.Unlock()
@@ -114,7 +115,8 @@ func TestBetween(t *testing.T) {
 				tb.Helper()
 				return kubernetes.Backup(tb, c.client, c.URL, ns, c.in)
 			},
-			// In make test something happens before the first requests, and then before some: each has a namespace made for it.
+			// In make test something happens before the first requests, and then before some: each has a
+			// namespace made for it.
 			Before: func(_ testing.TB, k coord.Coordinator, n int, act func()) func() bool {
 				return links[k].before(n+max(n-6, 0)*fulltest.Rounds(6, 0), act)
 			},

@@ -12,8 +12,9 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// TestOldCache: etcd is put back to an older state below API servers that go on. Whoever needs their lists is told to start them
-// again, rather than try without a word; it goes on by itself when they were.
+// TestOldCache: etcd is put back to an older state below API servers that go on. Whoever needs
+// their lists is told to start them again, rather than try without a word; it goes on by itself
+// when they were.
 func TestOldCache(t *testing.T) {
 	for name, call := range map[string]func(ctx context.Context, f *fakeAPI, c *Coordinator, g coord.Grant) error{
 		"Acquire": func(ctx context.Context, f *fakeAPI, c *Coordinator, _ coord.Grant) error {
@@ -59,7 +60,8 @@ func TestOldCache(t *testing.T) {
 	}
 }
 
-// underOldCache makes calls until one is done, with API servers that are started again after the first.
+// underOldCache makes calls until one is done, with API servers that are started again after the
+// first.
 func underOldCache(t *testing.T, f *fakeAPI, call func() error) {
 	t.Helper()
 	const says = "start all API servers again"

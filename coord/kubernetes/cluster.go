@@ -69,27 +69,35 @@ func (t *token) refused() {
 }
 
 // inCluster returns how this pod reaches its API server.
-func inCluster(folder string, env func(string) string) (baseURL string, config *tls.Config, t *token, _ error) {
+func inCluster(
+	folder string, env func(string) string,
+) (baseURL string, _ *tls.Config, _ *token, _ error) {
 	host, port := env("KUBERNETES_SERVICE_HOST"), env("KUBERNETES_SERVICE_PORT")
 	if host == "" || port == "" {
-		return "", nil, nil, fmt.Errorf("%w: this is no pod of a cluster: KUBERNETES_SERVICE_HOST is not set; name the API server, or run 'kubectl proxy' and write kubernetes+http://127.0.0.1:8001?namespace=name", coord.ErrInvalid)
+		return "", nil, nil, fmt.Errorf("%w: this is no pod of a cluster: KUBERNETES_SERVICE_HOST is "+
+			"not set; name the API server, or run 'kubectl proxy' and write "+
+			"kubernetes+http://127.0.0.1:8001?namespace=name", coord.ErrInvalid)
 	}
 	ca, err := os.ReadFile(filepath.Join(folder, "ca.crt"))
 	if err != nil {
-		return "", nil, nil, fmt.Errorf("%w: the certificates of the cluster cannot be read: %w; set automountServiceAccountToken to true", coord.ErrInvalid, err)
+		return "", nil, nil, fmt.Errorf("%w: the certificates of the cluster cannot be read: %w; "+
+			"set automountServiceAccountToken to true", coord.ErrInvalid, err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(ca) {
-		return "", nil, nil, fmt.Errorf("%w: %s has no certificate", coord.ErrInvalid, filepath.Join(folder, "ca.crt"))
+		return "", nil, nil, fmt.Errorf("%w: %s has no certificate",
+			coord.ErrInvalid, filepath.Join(folder, "ca.crt"))
 	}
-	return "https://" + net.JoinHostPort(host, port), &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, &token{file: filepath.Join(folder, "token")}, nil
+	config := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	t := &token{file: filepath.Join(folder, "token")}
+	return "https://" + net.JoinHostPort(host, port), config, t, nil
 }
 
 // dialTime is how long it may take to connect.
 const dialTime = 5 * time.Second
 
-// newClient returns a client of its own. It speaks HTTP/1.1, whose connections end with a request that
-// is given up: that of HTTP/2 would be used for ever, also if it leads to a server that hangs.
+// newClient returns a client of its own. It speaks HTTP/1.1, whose connections end with a request
+// that is given up: that of HTTP/2 would be used for ever, also if it leads to a server that hangs.
 func newClient(config *tls.Config) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{

@@ -15,7 +15,9 @@ import (
 // Commit implements [protocol.Session]. A change of a worker ID is one write of its object, which
 // has to be as it was read. What is granted or extended by it counts only after the namespace's
 // record was read again: whoever raises the floor changes that alone.
-func (s *session) Commit(ctx context.Context, change protocol.Change) (out protocol.Outcome, err error) {
+func (s *session) Commit(
+	ctx context.Context, change protocol.Change,
+) (out protocol.Outcome, _ error) {
 	worker := change.Worker()
 	switch {
 	case change.Meta != nil && worker >= 0:
@@ -53,7 +55,7 @@ func grants(change protocol.Change) bool {
 }
 
 // contentOf is what an object is to have.
-func (s *session) contentOf(change protocol.Change, before *object) (c content, see *spec, err error) {
+func (s *session) contentOf(change protocol.Change, before *object) (c content, _ *spec, _ error) {
 	slot, meta := change.Before.Slot.Record, change.Before.Meta
 	c = before.next()
 	c.Seen, c.Floor, c.Base = max(c.Seen, meta.Version), meta.Record.Floor, meta.Record.Base
@@ -80,7 +82,9 @@ func (s *session) contentOf(change protocol.Change, before *object) (c content, 
 }
 
 // commitSlot writes a slot, or makes it, with its mark.
-func (s *session) commitSlot(ctx context.Context, change protocol.Change, before *object, a *all) (out protocol.Outcome, _ error) {
+func (s *session) commitSlot(
+	ctx context.Context, change protocol.Change, before *object, a *all,
+) (out protocol.Outcome, _ error) {
 	worker, made := change.Worker(), before == nil
 	if made {
 		before = &object{name: s.objectName(worker)}
@@ -125,7 +129,9 @@ func (s *session) commitSlot(ctx context.Context, change protocol.Change, before
 
 // outcome is that of a slot that was written. Whoever may use more of a window than before reads
 // the namespace's record first.
-func (s *session) outcome(ctx context.Context, change protocol.Change, o *object) (out protocol.Outcome, err error) {
+func (s *session) outcome(
+	ctx context.Context, change protocol.Change, o *object,
+) (out protocol.Outcome, err error) {
 	out = protocol.Outcome{Done: true, Now: &protocol.View{Meta: change.Before.Meta, Kept: true}}
 	if change.Owner == protocol.OwnerTaken || change.Owner == protocol.OwnerStays {
 		meta, _, err := s.get(ctx, s.objectName(-1))
@@ -144,7 +150,9 @@ func (s *session) outcome(ctx context.Context, change protocol.Change, o *object
 }
 
 // refused tells why a slot was not written. What is stored is not reported.
-func (s *session) refused(ctx context.Context, change protocol.Change, before *object) (out protocol.Outcome, _ error) {
+func (s *session) refused(
+	ctx context.Context, change protocol.Change, before *object,
+) (out protocol.Outcome, _ error) {
 	if grants(change) {
 		s.mu.Lock()
 		s.beaten++
@@ -157,25 +165,23 @@ func (s *session) refused(ctx context.Context, change protocol.Change, before *o
 	}
 	o, _, err := s.get(ctx, before.name)
 	switch {
-	case err != nil:
-		return out, err
-	case o == nil || o.damage != nil || o.uid != before.uid:
+	case err != nil || o == nil || o.damage != nil || o.uid != before.uid:
 	case grants(change) && o.Writes < before.Writes:
-		return out, oldCache(before, o)
+		err = oldCache(before, o)
 	case o.text == before.text:
-		return out, fmt.Errorf("the API server has refused a change of Lease %s, though the Lease is as "+
+		err = fmt.Errorf("the API server has refused a change of Lease %s, though the Lease is as "+
 			"the change said", before.name)
 	case !grants(change):
 		out.Conflict = protocol.ConflictSlot
 	}
-	return out, nil
+	return out, err
 }
 
 // oldCache is the error of an API server that lists what its store has forgotten.
 func oldCache(listed, stored *object) error {
-	return fmt.Errorf("the API server lists Lease %s as it was after write %d, and in its store the last "+
-		"is %d: etcd was put back to an older state, and the cache of the API server is of before, or "+
-		"the other way round; start all API servers again", listed.name, listed.Writes, stored.Writes)
+	return fmt.Errorf("the API server lists Lease %s as it was after write %d, and in its store the "+
+		"last is %d: etcd was put back to an older state, and the cache of the API server is of before, "+
+		"or the other way round; start all API servers again", listed.name, listed.Writes, stored.Writes)
 }
 
 // checkCache looks why the namespace's record, which was listed, was not written. The error is that
@@ -188,9 +194,11 @@ func (s *store) checkCache(ctx context.Context, listed *object) error {
 	return err
 }
 
-// commitMeta changes the namespace's record. One that settles a loss says nothing of marks: the next
-// survey makes them as the slots are.
-func (s *session) commitMeta(ctx context.Context, change protocol.Change) (out protocol.Outcome, _ error) {
+// commitMeta changes the namespace's record. One that settles a loss says nothing of marks: the
+// next survey makes them as the slots are.
+func (s *session) commitMeta(
+	ctx context.Context, change protocol.Change,
+) (out protocol.Outcome, _ error) {
 	before := s.fromRaw(-1, change.Before.Meta.Raw)
 	switch {
 	case before == nil: // the namespace was not there
@@ -231,7 +239,8 @@ func (s *session) commitMeta(ctx context.Context, change protocol.Change) (out p
 // atOnce is how many requests are made at the same time.
 const atOnce = 16
 
-// touch lets all slots say that the namespace is closed: it stays closed if its record is lost then.
+// touch lets all slots say that the namespace is closed: it stays closed if its record is lost
+// then.
 func (s *store) touch(ctx context.Context, meta *object) error {
 	closed, err := entry[protocol.Meta](meta)
 	if err != nil {

@@ -35,8 +35,8 @@ func podOf(t *testing.T, in, token string, ca ...[]byte) (folder string) {
 	return folder
 }
 
-// pod is a coordinator in a pod of a cluster of whose API server only the answers count, which speaks
-// HTTP/2, as a real one, and the folder of its service account.
+// pod is a coordinator in a pod of a cluster of whose API server only the answers count, which
+// speaks HTTP/2, as a real one, and the folder of its service account.
 func pod(t *testing.T, answer http.HandlerFunc) (k *kubernetes.Coordinator, folder string) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(answer)
@@ -55,8 +55,9 @@ func absent(w http.ResponseWriter) {
 	_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"not found","reason":"NotFound","code":404}`))
 }
 
-// TestAnotherConnection: an API server that cannot do anything, or leaves requests without an answer, may be
-// one of several behind an address. The connection to it, which HTTP/2 would use for ever, is given up.
+// TestAnotherConnection: an API server that cannot do anything, or leaves requests without an
+// answer, may be one of several behind an address. The connection to it, which HTTP/2 would use for
+// ever, is given up.
 func TestAnotherConnection(t *testing.T) {
 	t.Parallel()
 	for name, bad := range map[string]http.HandlerFunc{
@@ -118,7 +119,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestForeign: what answers is no API server. The error says so, soon, and nothing is taken to be lost or made.
+// TestForeign: what answers is no API server. The error says so, soon, and nothing is taken to be
+// lost or made.
 func TestForeign(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(plain.Close)

@@ -36,9 +36,9 @@
 //
 // Acquire makes three, and five when a worker ID is granted for the first time; Renew makes two. A
 // call of the API server ends after 20 s, also if its context has no deadline. One that changes
-// nothing is given up after 3 s and made again, three times in all. A client that is made here speaks
-// HTTP/1.1 and gives up connections that lead to a server that cannot work; one that was passed to
-// [New] stays as it is.
+// nothing is given up after 3 s and made again, three times in all. A client that is made here
+// speaks HTTP/1.1 and gives up connections that lead to a server that cannot work; one that was
+// passed to [New] stays as it is.
 //
 // # Rights
 //
@@ -57,8 +57,8 @@
 // name. People see the spec with 'kubectl get leases', and find the Leases by the label
 // unalike/namespace; neither decides anything. What counts is in the annotation unalike/record: the
 // record, a checksum, and a value that is random with every write. Leases are never deleted, and
-// nobody owns them. A list shows all Leases of the Kubernetes namespace, because a label can be lost:
-// give the generators another one where there are thousands that are not theirs.
+// nobody owns them. A list shows all Leases of the Kubernetes namespace, because a label can be
+// lost: give the generators another one where there are thousands that are not theirs.
 //
 // # One object at a time
 //
@@ -70,14 +70,14 @@
 //     if its floor was raised meanwhile, that counts. A slot is read before the record.
 //   - A Lease is made when its worker ID is first granted, and marked then, unless there is a mark.
 //     It is read once more before the grant is used: who deletes it from then on leaves the mark.
-//   - A worker ID that is marked and whose Lease is gone, or has another uid, was lost. So were marks
-//     that are gone or have another uid than they say.
+//   - A worker ID that is marked and whose Lease is gone, or has another uid, was lost. So were
+//     marks that are gone or have another uid than they say.
 //   - A record that is new, or settles a loss, does not say its own uid. Whoever lists it makes the
 //     marks say what is there, and then has the record say its uid. A record with another uid was
 //     put back.
-//   - A namespace's record that is gone is made from what slots tell, with the floor of a loss. Each
-//     slot has the floor that the record had when it was written, and all have that of a namespace
-//     that was closed.
+//   - A namespace's record that is gone is made from what slots tell, with the floor of a loss.
+//     Each slot has the floor that the record had when it was written, and all have that of a
+//     namespace that was closed.
 //   - A lease's end is judged by the API server's clock, the header Date, and the bound.
 //   - What is refused with status 403 is not tried again for 10 s. If no Lease can be made, those
 //     that are free are leased.

@@ -81,7 +81,9 @@ func (s *store) listNow(ctx context.Context) (*all, error) {
 		return nil, err
 	}
 	name := s.objectName(-1)
-	a := &all{slots: map[int]*object{}, marks: map[int]*marks{}, now: now, base: rand.Int64N(MaxCapacity)}
+	a := &all{
+		slots: map[int]*object{}, marks: map[int]*marks{}, now: now, base: rand.Int64N(MaxCapacity),
+	}
 	for _, l := range l.Items {
 		n, id := numberOf(l.Metadata.Name, name+".used-"), numberOf(l.Metadata.Name, name+".")
 		switch {

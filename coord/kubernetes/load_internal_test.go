@@ -11,8 +11,8 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
-// TestLoad: what generators that hold a worker ID cost the API server, with the lease times that they have if
-// nobody sets any: at most 450 requests a second for a thousand.
+// TestLoad: what generators that hold a worker ID cost the API server, with the lease times that
+// they have if nobody sets any: at most 450 requests a second for a thousand.
 func TestLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, holders := newFakeAPI(), fulltest.Rounds(20, 1000)

@@ -148,8 +148,8 @@ func (f *fakeAPI) wantQuarantined(t *testing.T, what string, g coord.Grant, err 
 	}
 }
 
-// comesBack checks that a worker ID is granted above a tick within the longest horizon, and that the
-// objects agree then.
+// comesBack checks that a worker ID is granted above a tick within the longest horizon, and that
+// the objects agree then.
 func (f *fakeAPI) comesBack(t *testing.T, c *Coordinator, tick int64) {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(time.Second) {
@@ -196,8 +196,8 @@ func TestStaysClosed(t *testing.T) {
 	}
 }
 
-// TestEdited: what was edited is not granted and not overwritten, and its holder does not extend its
-// window. It goes on when an operator has deleted it.
+// TestEdited: what was edited is not granted and not overwritten, and its holder does not extend
+// its window. It goes on when an operator has deleted it.
 func TestEdited(t *testing.T) {
 	for name, edit := range map[string]func(string) string{
 		"a number": func(s string) string { return strings.Replace(s, `"notAfter":`, `"notAfter":1`, 1) },
@@ -230,8 +230,8 @@ func TestEdited(t *testing.T) {
 	}
 }
 
-// TestDies: whoever acquires the first worker ID of a namespace gives up, or dies, before each of the
-// requests. The same one goes on at once, and another one soon.
+// TestDies: whoever acquires the first worker ID of a namespace gives up, or dies, before each of
+// the requests. The same one goes on at once, and another one soon.
 func TestDies(t *testing.T) {
 	for name, longest := range map[string]time.Duration{"the same one goes on": time.Second, "another one comes": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {

@@ -29,8 +29,9 @@ type marks struct {
 
 // marksOf reads the marks in a Lease.
 func marksOf(l lease) *marks {
-	m := &marks{l.Metadata.Name, l.Metadata.UID, l.Metadata.Annotations[annotationUID], map[int]string{}}
-	for name, uid := range l.Metadata.Annotations {
+	m, notes := &marks{name: l.Metadata.Name, uid: l.Metadata.UID}, l.Metadata.Annotations
+	m.self, m.of = notes[annotationUID], map[int]string{}
+	for name, uid := range notes {
 		if id := numberOf(name, annotationUsed); id >= 0 {
 			m.of[id] = uid
 		}
@@ -75,7 +76,9 @@ func (s *store) readMarks(ctx context.Context, worker int) (*marks, error) {
 
 // setMarks changes marks of an object from what they are to what they should be; empty: there is
 // none. It reports whether that was done. It was not if the marks were others, or are lost.
-func (s *store) setMarks(ctx context.Context, name string, from, to map[int]string, ops ...operation) (bool, error) {
+func (s *store) setMarks(
+	ctx context.Context, name string, from, to map[int]string, ops ...operation,
+) (bool, error) {
 	for _, id := range slices.Sorted(maps.Keys(to)) {
 		at := place(annotationUsed + strconv.Itoa(id))
 		test, set := operation{"test", at, from[id]}, operation{"add", at, to[id]}
@@ -100,9 +103,9 @@ func (s *store) setMarks(ctx context.Context, name string, from, to map[int]stri
 	return !m.gone(), nil
 }
 
-// mark marks the object of a worker ID, unless the worker ID has a mark already, which may be that of
-// another object. It reports whether nothing was lost meanwhile: whoever deletes the object from now
-// on leaves the mark.
+// mark marks the object of a worker ID, unless the worker ID has a mark already, which may be that
+// of another object. It reports whether nothing was lost meanwhile: whoever deletes the object from
+// now on leaves the mark.
 func (s *store) mark(ctx context.Context, worker int, o *object) (bool, error) {
 	done, err := s.setMarks(ctx, s.marksName(worker/perMarks), nil, map[int]string{worker: o.uid})
 	if err != nil || !done {
@@ -128,8 +131,8 @@ func (s *store) marked(ctx context.Context, worker int, o *object, a *all) (_ bo
 }
 
 // settle makes the marks say which slots are there, and then has the record say that they do. The
-// floor was raised for what is missing, or the namespace is new. Where others have changed something,
-// less is done.
+// floor was raised for what is missing, or the namespace is new. Where others have changed
+// something, less is done.
 func (s *store) settle(ctx context.Context, a *all) error {
 	for n := range a.marksCount() {
 		to, m := map[int]string{}, a.marks[n]

@@ -71,7 +71,7 @@ type content struct {
 	Floor int64  `json:"floor,omitempty"` // that it had
 	Base  int64  `json:"base,omitempty"`
 	Token string `json:"token,omitempty"` // that leads here
-	Ends  int64  `json:"ends,omitempty"`  // the lease, by the API server's clock, in microseconds since 1970
+	Ends  int64  `json:"ends,omitempty"`  // the lease: the API server's clock, microseconds since 1970
 
 	Record json.RawMessage `json:"record"` // of package protocol
 }
@@ -112,13 +112,15 @@ func contentOf(text string) (content, error) {
 		return content{}, fmt.Errorf("the annotation %s is missing or truncated", annotation)
 	}
 	if sum != checksum(rest) {
-		return content{}, fmt.Errorf("the checksum of the annotation %s is wrong: it was edited", annotation)
+		return content{}, fmt.Errorf("the checksum of the annotation %s is wrong: it was edited",
+			annotation)
 	}
 	if err := json.Unmarshal([]byte(rest), &c); err != nil {
 		return content{}, fmt.Errorf("the annotation %s is not understood: %w", annotation, err)
 	}
 	if c.Format != format {
-		return content{}, fmt.Errorf("%w %d, and this program reads format %d", errFormat, c.Format, format)
+		return content{}, fmt.Errorf("%w %d, and this program reads format %d",
+			errFormat, c.Format, format)
 	}
 	return c, nil
 }
@@ -154,8 +156,8 @@ func damaged(name string, why error) error {
 // settled reports whether the marks are as the slots were, of a namespace's record.
 func (o *object) settled() bool { return o.UID != "" }
 
-// copied reports whether the namespace's record has the content of another object: it was deleted and
-// put back.
+// copied reports whether the namespace's record has the content of another object: it was deleted
+// and put back.
 func (o *object) copied() bool { return o.settled() && o.UID != o.uid }
 
 // fromRaw is the object that a raw value was read from; nil: there is none.

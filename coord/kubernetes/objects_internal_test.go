@@ -43,9 +43,9 @@ func (f *fakeAPI) starts(t *testing.T) *core.Generator {
 }
 
 // TestMeddling: something is missing or is changed in an object, or nothing can be written. A
-// generator that runs has IDs, or an error that names it, and so has one that starts then, and finds
-// one Lease that is free soon. Nobody makes more than two requests a second for it, and all is well
-// when it is.
+// generator that runs has IDs, or an error that names it, and so has one that starts then, and
+// finds one Lease that is free soon. Nobody makes more than two requests a second for it, and all
+// is well when it is.
 func TestMeddling(t *testing.T) {
 	record := SlotName("orders", -1)
 	marks := record + ".used-0"
@@ -135,8 +135,8 @@ func TestStripped(t *testing.T) {
 	}
 }
 
-// TestQuota: no more Leases can be made. As many processes as there are get a worker ID, one after the
-// other, and the next one's error names the quota.
+// TestQuota: no more Leases can be made. As many processes as there are get a worker ID, one after
+// the other, and the next one's error names the quota.
 func TestQuota(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 12
@@ -168,8 +168,8 @@ func TestQuota(t *testing.T) {
 	})
 }
 
-// TestBusy: an API server that has too much to do has done nothing. What it refuses is asked again when
-// there is time.
+// TestBusy: an API server that has too much to do has done nothing. What it refuses is asked again
+// when there is time.
 func TestBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, busy := newFakeAPI(), 0

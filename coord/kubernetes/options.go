@@ -60,7 +60,9 @@ var roles = regexp.MustCompile(`^[!-$&-.0-~]{1,253}$`)
 
 // resolve fills in defaults and checks the options.
 func (opts Options) resolve() (Options, error) {
-	common, err := lifetime.Settings{Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock, Logger: opts.Logger}.Resolve(MaxHorizon, DefaultSkewBound)
+	common, err := lifetime.Settings{
+		Lease: opts.Lease, SkewBound: opts.SkewBound, Clock: opts.Clock, Logger: opts.Logger,
+	}.Resolve(MaxHorizon, DefaultSkewBound)
 	if err != nil {
 		return opts, err
 	}
@@ -69,13 +71,15 @@ func (opts Options) resolve() (Options, error) {
 		opts.In = ownNamespace(serviceAccount)
 	}
 	if !names.MatchString(opts.In) {
-		return opts, fmt.Errorf("%w: In is %q; the name of a Kubernetes namespace has 1 to 63 lower case letters, digits and hyphens", coord.ErrInvalid, opts.In)
+		return opts, fmt.Errorf("%w: In is %q; the name of a Kubernetes namespace has 1 to 63 "+
+			"lower case letters, digits and hyphens", coord.ErrInvalid, opts.In)
 	}
 	if opts.Role == "" {
 		opts.Role = DefaultRole
 	}
 	if !roles.MatchString(opts.Role) {
-		return opts, fmt.Errorf("%w: Role is %q; the name of a Role has 1 to 253 characters and no space, / or %%", coord.ErrInvalid, opts.Role)
+		return opts, fmt.Errorf("%w: Role is %q; the name of a Role has 1 to 253 characters and "+
+			"no space, / or %%", coord.ErrInvalid, opts.Role)
 	}
 	return opts, nil
 }
@@ -103,8 +107,11 @@ func New(client *http.Client, baseURL, namespace string, opts Options) (*Coordin
 	return build(client, false, baseURL, namespace, opts, nil)
 }
 
-// build is New for a client that may be of this driver's own, and may need a token with each request.
-func build(client *http.Client, own bool, baseURL, namespace string, opts Options, t *token) (*Coordinator, error) {
+// build is New for a client that may be of this driver's own, and may need a token with each
+// request.
+func build(
+	client *http.Client, own bool, baseURL, namespace string, opts Options, t *token,
+) (*Coordinator, error) {
 	if err := driver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
@@ -125,8 +132,8 @@ func build(client *http.Client, own bool, baseURL, namespace string, opts Option
 		Driver: "kubernetes", Title: "the Kubernetes cluster", Namespace: namespace,
 		Place: driver.JoinPlace("kubernetes", leases, namespace),
 		Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
-		ShortOnly: "a Kubernetes cluster can lose the object of the namespace alone, and with it how far " +
-			"its windows reach",
+		ShortOnly: "a Kubernetes cluster can lose the object of the namespace alone, and with it how " +
+			"far its windows reach",
 		SkewBound: opts.SkewBound, Clock: opts.Clock, Logger: opts.Logger, ServerClock: true,
 	})
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 )
 
-// TestBadPod: what is wrong with the service account of a pod is said by its name, and what may be put
-// right while the pod runs is no reason not to start.
+// TestBadPod: what is wrong with the service account of a pod is said by its name, and what may be
+// put right while the pod runs is no reason not to start.
 func TestBadPod(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)

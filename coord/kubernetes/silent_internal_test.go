@@ -89,8 +89,8 @@ func calls() map[string]func(ctx context.Context, c *Coordinator) error {
 	}
 }
 
-// TestSilent: a server takes requests and never answers, or begins to and stops. No call lasts for ever,
-// whether its context has an end or not, and nothing stays behind.
+// TestSilent: a server takes requests and never answers, or begins to and stops. No call lasts for
+// ever, whether its context has an end or not, and nothing stays behind.
 func TestSilent(t *testing.T) {
 	for kind, server := range silent {
 		for name, call := range calls() {
@@ -142,9 +142,9 @@ func TestSilentWatch(t *testing.T) {
 	}
 }
 
-// TestHasty: what changes nothing is asked again, of whom another connection leads to, while there is
-// time: also if several connections in a row lead to a server that hangs. One that nobody uses ends
-// with its coordinator.
+// TestHasty: what changes nothing is asked again, of whom another connection leads to, while there
+// is time: also if several connections in a row lead to a server that hangs. One that nobody uses
+// ends with its coordinator.
 func TestHasty(t *testing.T) {
 	for hung := range int64(reads) {
 		synctest.Test(t, func(t *testing.T) {

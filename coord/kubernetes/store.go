@@ -121,9 +121,9 @@ func (s *store) get(ctx context.Context, name string) (*object, int64, error) {
 	return objectOf(*l), now, nil
 }
 
-// write replaces the content of an object, if it is the same one and has the same annotation as when
-// it was read, or makes it, if it was not there; nil: it has not. See, if not nil, is what people see
-// then.
+// write replaces the content of an object, if it is the same one and has the same annotation as
+// when it was read, or makes it, if it was not there; nil: it has not. See, if not nil, is what
+// people see then.
 func (s *store) write(ctx context.Context, o *object, c content, see *spec) (*object, error) {
 	text, err := c.text()
 	if err != nil {
@@ -136,8 +136,10 @@ func (s *store) write(ctx context.Context, o *object, c content, see *spec) (*ob
 		l, err = s.create(ctx, n)
 	} else {
 		ops := []operation{
-			{"test", "/metadata/uid", o.uid}, {"test", place(annotation), o.text},
-			{"add", place(annotation), text}, {"add", place(annotationName), s.namespace},
+			{"test", "/metadata/uid", o.uid},
+			{"test", place(annotation), o.text},
+			{"add", place(annotation), text},
+			{"add", place(annotationName), s.namespace},
 		}
 		if see != nil {
 			ops = append(ops, operation{"add", "/spec", see})
@@ -178,8 +180,8 @@ func (s *store) patch(ctx context.Context, name string, ops []operation) (*lease
 
 // errChanged says that an answer to a write is not what was written.
 func errChanged(name, annotation string) error {
-	return fmt.Errorf("the API server has not stored what it was told to in Lease %s: whatever changes "+
-		"writes of Leases, such as an admission webhook, must leave the annotation %s as it is",
+	return fmt.Errorf("the API server has not stored what it was told to in Lease %s: whatever "+
+		"changes writes of Leases, such as an admission webhook, must leave the annotation %s as it is",
 		name, annotation)
 }
 
@@ -248,11 +250,13 @@ func (s *store) change(ctx context.Context, r request) (*lease, error) {
 
 // errNoNamespace is the error of a namespace of which only the rest is there.
 func (s *store) errNoNamespace() error {
-	return fmt.Errorf("%w: namespace %q has slots and no record: Lease %s was deleted; it is made again "+
-		"when a generator starts, or with 'unalike init'", coord.ErrInvalid, s.namespace, s.objectName(-1))
+	return fmt.Errorf("%w: namespace %q has slots and no record: Lease %s was deleted; it is made "+
+		"again when a generator starts, or with 'unalike init'",
+		coord.ErrInvalid, s.namespace, s.objectName(-1))
 }
 
-// looks is how often a look is made again because a slot was made, or the record changed, meanwhile.
+// looks is how often a look is made again because a slot was made, or the record changed,
+// meanwhile.
 const looks = 3
 
 // Look implements [protocol.Session]. The slot is read first: whatever change of the namespace's
@@ -288,8 +292,8 @@ func (s *session) Look(ctx context.Context, worker int, _ string) (v *protocol.V
 	return v, nil
 }
 
-// compare describes what shows that the record, or a slot that was read before it and its marks, was
-// lost; empty: nothing.
+// compare describes what shows that the record, or a slot that was read before it and its marks,
+// was lost; empty: nothing.
 func compare(meta *object, m *marks, worker int, slot *object) (why string) {
 	if slot != nil {
 		why = meta.lost(slot.Seen)

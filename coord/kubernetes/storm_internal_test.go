@@ -21,8 +21,8 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
-// storm is a network that loses requests and answers and delivers writes late, with processes that come and go, and an
-// administrator who deletes Leases.
+// storm is a network that loses requests and answers and delivers writes late, with processes that
+// come and go, and an administrator who deletes Leases.
 type storm struct {
 	*fakeAPI
 	t *testing.T
@@ -115,7 +115,8 @@ func (l *stormLink) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// process is one process after the other, until the storm is over; then the last of them has to have IDs.
+// process is one process after the other, until the storm is over; then the last of them has to
+// have IDs.
 func (s *storm) process(who int) {
 	for life := 0; ; life++ {
 		s.mu.Lock()
@@ -192,8 +193,8 @@ func (s *storm) live(who int) bool {
 	}
 }
 
-// stormWorkers is how many worker IDs there are, and stormMore how many processes more than that want one until it
-// is calm.
+// stormWorkers is how many worker IDs there are, and stormMore how many processes more than that
+// want one until it is calm.
 const stormWorkers, stormMore = 5, 4
 
 // administrate does what an administrator or operator does.
@@ -243,7 +244,8 @@ func (s *storm) administrate() {
 	}
 }
 
-// harm is what is done next: what demands a quarantine of two minutes is rare, so that there is something to be done in between.
+// harm is what is done next: what demands a quarantine of two minutes is rare, so that there is
+// something to be done in between.
 func (s *storm) harm(kinds int) int {
 	if what := s.n(kinds); what > 4 || s.n(8) == 0 {
 		return what
@@ -259,7 +261,8 @@ func (s *storm) raise() {
 	_, _ = c.Quarantine(ctx, s.clock.Time())
 }
 
-// TestStorm: whatever the network and administrators do, no ID is issued twice, and afterwards everybody has IDs again.
+// TestStorm: whatever the network and administrators do, no ID is issued twice, and afterwards
+// everybody has IDs again.
 func TestStorm(t *testing.T) {
 	first := uint64(1)
 	for seed := first; seed < first+uint64(fulltest.Rounds(1, 100)); seed++ {

@@ -61,26 +61,41 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 }
 
 // prepare reports whether a list tells what a survey wants to know, and if not does what is missing
-// for that, which may be to make the namespace. One session of a process does it, and leaves whoever
-// has begun the time to finish, of n looks.
-func (s *session) prepare(ctx context.Context, a *all, ask protocol.Ask, n int) (ready, made bool, err error) {
-	switch {
-	case a.meta != nil && (a.damage != nil || a.missing() != ""):
-		return true, false, a.damage
-	case a.meta == nil && a.mended.CompareAndSwap(false, true):
-		made, err = s.make(ctx, a, ask)
-		return false, made, err
-	case a.meta == nil || !a.meta.settled() && (n < mendAfter || !a.mended.CompareAndSwap(false, true)):
-		return false, false, nil
-	case !a.meta.settled():
-		return false, false, s.settle(ctx, a)
+// for that, which may be to make the namespace. One session of a process does it, and leaves
+// whoever has begun the time to finish, of n looks.
+func (s *session) prepare(
+	ctx context.Context, a *all, ask protocol.Ask, n int,
+) (ready, made bool, err error) {
+	if a.meta != nil {
+		switch {
+		case a.damage != nil || a.missing() != "":
+			return true, false, a.damage
+		case a.meta.settled():
+			ready, err = s.markOwn(ctx, a, ask.Token)
+			return ready, false, err
+		case n < mendAfter:
+			return false, false, nil
+		}
 	}
-	// Whoever was granted a worker ID may not have come to mark it.
-	if id := s.leads(a, ask.Token); id >= 0 && a.marksOf(id).mark(id) == "" {
-		_, err = s.mark(ctx, id, a.slots[id])
-		return false, false, err
+	if a.mended.CompareAndSwap(false, true) {
+		if a.meta != nil {
+			err = s.settle(ctx, a)
+		} else {
+			made, err = s.make(ctx, a, ask)
+		}
 	}
-	return true, false, nil
+	return false, made, err
+}
+
+// markOwn marks the worker ID that a token was granted, if whoever was granted it has not come to
+// do that. It reports whether there was nothing to do.
+func (s *session) markOwn(ctx context.Context, a *all, token string) (bool, error) {
+	id := s.leads(a, token)
+	if id < 0 || a.marksOf(id).mark(id) != "" {
+		return true, nil
+	}
+	_, err := s.mark(ctx, id, a.slots[id])
+	return false, err
 }
 
 // make makes a namespace's record: that of a new one, or one that its slots tell of. It reports
@@ -130,7 +145,8 @@ func (s *session) surveyOf(a *all, ask protocol.Ask, crowded bool) (*protocol.Su
 	}
 	for _, id := range a.ids() {
 		n := id - ask.Share.First
-		if o := a.slots[id]; s.owned(o, a.now) && (ask.Share.Count == 0 || n >= 0 && n < ask.Share.Count) {
+		in := ask.Share.Count == 0 || n >= 0 && n < ask.Share.Count
+		if o := a.slots[id]; in && s.owned(o, a.now) {
 			sv.Owned = append(sv.Owned, id)
 			if o.Ends == forever {
 				sv.Retired++
@@ -148,8 +164,8 @@ func (s *session) surveyOf(a *all, ask protocol.Ask, crowded bool) (*protocol.Su
 }
 
 // choose says which worker IDs of a share to look at: those that have an object, as long as there
-// are enough of them, and otherwise any. Those of this process that choose by the same list begin at
-// different ones.
+// are enough of them, and otherwise any. Those of this process that choose by the same list begin
+// at different ones.
 func (s *session) choose(a *all, sv *protocol.Survey, share coord.Range, crowded bool) {
 	var made, other []int
 	for id := share.First; id < min(share.First+share.Count, MaxCapacity); id++ {
@@ -191,8 +207,8 @@ func (s *session) findLast(a *all, sv *protocol.Survey, identity string) {
 	}
 }
 
-// leads returns the worker ID that a token holds; -1: none. It may seem to hold two, when a grant was
-// done that its holder had given up: the one that this session knows of counts.
+// leads returns the worker ID that a token holds; -1: none. It may seem to hold two, when a grant
+// was done that its holder had given up: the one that this session knows of counts.
 func (s *session) leads(a *all, token string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -64,11 +64,15 @@ func parse(u *driver.URL) (namespace string, opts Options, _ error) {
 	}
 	switch {
 	case u.User != nil:
-		return "", opts, errors.New("there is user information; a pod uses the token of its service account, and 'kubectl proxy' adds yours")
+		return "", opts, errors.New("there is user information; a pod uses the token of its service " +
+			"account, and 'kubectl proxy' adds yours")
 	case u.Scheme == scheme && (len(u.Hosts) > 0 || u.Path != "" && u.Path != "/"):
-		return "", opts, errors.New("there is a host or a path; a pod knows its API server: write kubernetes://?namespace=name, and elsewhere run 'kubectl proxy' and write kubernetes+http://127.0.0.1:8001?namespace=name")
+		return "", opts, errors.New("there is a host or a path; a pod knows its API server: write " +
+			"kubernetes://?namespace=name, and elsewhere run 'kubectl proxy' and write " +
+			"kubernetes+http://127.0.0.1:8001?namespace=name")
 	case u.Scheme == plain && len(u.Hosts) != 1:
-		return "", opts, fmt.Errorf("there are %d hosts; write the one of 'kubectl proxy': kubernetes+http://127.0.0.1:8001?namespace=name", len(u.Hosts))
+		return "", opts, fmt.Errorf("there are %d hosts; write the one of 'kubectl proxy': "+
+			"kubernetes+http://127.0.0.1:8001?namespace=name", len(u.Hosts))
 	}
 	if namespace = u.Option("namespace"); namespace == "" {
 		return "", opts, errors.New("there is no namespace; add ?namespace=name")

@@ -44,7 +44,9 @@ func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
 
 // watch reports whether a slot's object says, when it was written since, that its token holds it no
 // longer. It returns without that when the watch ends.
-func (s *store) watch(ctx context.Context, slot protocol.Entry[protocol.Slot]) (gone bool, _ error) {
+func (s *store) watch(
+	ctx context.Context, slot protocol.Entry[protocol.Slot],
+) (gone bool, _ error) {
 	ctx, cancel := context.WithTimeout(ctx, watchTime+longest)
 	defer cancel()
 	late := time.AfterFunc(longest, cancel) // the answer begins at once, if there is one
