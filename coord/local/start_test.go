@@ -83,25 +83,18 @@ func TestTokenOfTheFile(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		p := r.start()
 		req := r.request(4)
-		if _, err := p.Acquire(r.ctx(), req); err != nil {
+		g, err := p.Acquire(r.ctx(), req)
+		if err != nil {
 			t.Fatal(err)
 		}
 		p.kill()
-		time.Sleep(2 * time.Second)
-		r.trouble = func(op string, _ func(*protocol.Coordinator)) error {
-			if op == "resume" {
-				return errors.New("the slot is damaged")
-			}
-			return nil
-		}
 		p = r.start()
-		req.Now, req.Until = tickNow()+2*horizon, tickNow()+3*horizon // its window is over
-		if h, err := p.Acquire(r.ctx(), req); err == nil {
-			t.Errorf("with its token: %v", h)
+		req.Identity = "another" // which the grant in the file does not serve
+		if h, err := p.Acquire(r.ctx(), req); err == nil || !strings.Contains(err.Error(), "its token is that of worker ID") {
+			t.Errorf("with its token: %v, %v", h, err)
 		}
-		req.Now, req.Until, req.Token = tickNow(), tickNow()+horizon, "another"
-		p.entries[0].Current.To = tickNow()
-		if h, err := p.Acquire(r.ctx(), req); err != nil || h.WorkerID == p.entries[0].Worker {
+		req.Token = "another"
+		if h, err := p.Acquire(r.ctx(), req); err != nil || h.WorkerID == g.WorkerID {
 			t.Errorf("with another one: %v, %v", h, err)
 		}
 	})
@@ -193,9 +186,8 @@ func TestIdentity(t *testing.T) {
 			if h, err := p.Acquire(r.ctx(), req); !errors.Is(err, errAway) || strings.Contains(err.Error(), "the last window in state file") != (why == "an hour later") {
 				t.Errorf("%s: %v, %v; want the back end's error", why, h, err)
 			}
-			p.kill()
 			r.away.Store(false)
-			if h, err := r.start().Acquire(r.ctx(), req); strings.Contains(why, "place") {
+			if h, err := p.Acquire(r.ctx(), req); strings.Contains(why, "place") {
 				r.follows(h, g)
 			} else if err == nil && h.WorkerID == g.WorkerID && h.NotBefore < g.NotAfter {
 				t.Errorf("%s: %v after %v", why, h, g)
