@@ -80,7 +80,7 @@ func TestDamaged(t *testing.T) {
 			}
 			flipped := bytes.Clone(whole)
 			flipped[at] ^= 1 << (at % 8)
-			for _, b := range [][]byte{whole[:at], flipped} {
+			for _, b := range [][]byte{whole[:at], flipped, append(bytes.Repeat([]byte("\n"), at), whole[at:]...)} {
 				now, _, err := newestOf(b)
 				if got, _ := json.Marshal(now); err != nil || now != nil && !bytes.Equal(got, want) {
 					t.Errorf("%d bytes, damaged at %d: %s, %v", len(b), at, got, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -283,6 +284,30 @@ func TestRestoredBackEnd(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestFloor: a generator goes on above a floor while the back end is away, and so does the next process.
+func TestFloor(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		inBubble(t, func(t *testing.T, r *rig) {
+			p, lease := r.start(), coord.LeaseConfig{Horizon: time.Minute}
+			g := r.generator(p, new(atomic.Int64), lease)
+			time.Sleep(20 * time.Second)
+			if _, err := p.Quarantine(r.ctx(), time.Now().Add(65*time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(15 * time.Second)
+			r.away.Store(true)
+			time.Sleep(52 * time.Second)
+			if restart {
+				p.kill()
+				g = r.generator(r.start(), new(atomic.Int64), lease)
+			}
+			if _, err := g.Next(); err != nil {
+				t.Errorf("above the floor, restart %t: %v", restart, err)
+			}
+		})
+	}
 }
 
 // TestAtOnce: of two acquisitions with one token at the same time, one asks the back end, and both have
