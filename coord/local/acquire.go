@@ -110,7 +110,6 @@ func (c *Coordinator) goOn(ctx context.Context, e *entry, req coord.Request, ent
 			limit = min(limit, lifetime.Until(end)/2)
 		}
 	}
-	e.enter(req.Now)
 	h := c.hold(e, req, entered)
 	h.offline = true
 	h.local.Generation++ // which it has when the back end has answered

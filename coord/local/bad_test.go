@@ -3,18 +3,14 @@ package local
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"os"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/driver"
-	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/statefile"
 )
 
@@ -105,64 +101,5 @@ func TestInUse(t *testing.T) {
 	}
 	if info, err := os.Stat(r.file()); err != nil || info.Mode().Perm()&0o077 != 0 {
 		t.Errorf("%v, %v", info, err)
-	}
-}
-
-// TestCloseBeside: Close beside everything else, before any call to the back end or any step of the
-// disk. Nothing hangs, and the file is free afterwards.
-func TestCloseBeside(t *testing.T) {
-	r := newRig(t)
-	for range 30 {
-		var left atomic.Int64
-		left.Store(rand.Int64N(120) + 1)
-		come := make(chan struct{})
-		count := func() {
-			if left.Add(-1) == 0 {
-				close(come)
-			}
-		}
-		r.sys = func(s *system) {
-			sync := s.sync
-			s.sync = func(f *os.File) error { count(); return sync(f) }
-		}
-		r.trouble = func(string, func(*protocol.Coordinator)) error {
-			count()
-			if rand.IntN(8) == 0 {
-				return errAway
-			}
-			return nil
-		}
-		p := r.start()
-		var work sync.WaitGroup
-		for range 4 {
-			work.Go(func() {
-				for p.life.Context().Err() == nil {
-					p.lives(t.Context())
-				}
-			})
-		}
-		<-come
-		p.kill()
-		work.Wait()
-	}
-}
-
-// lives acquires, renews, and gives back or does not.
-func (p *process) lives(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(1+rand.IntN(50))*time.Millisecond)
-	defer cancel()
-	g, err := p.Acquire(ctx, p.request(16))
-	for range 5 {
-		if err == nil {
-			var next coord.Grant
-			if next, err = p.Renew(ctx, g, tickNow()+horizon+int64(rand.IntN(9000))); err == nil {
-				g = next
-			}
-			p.Lost(g)
-			p.Outage(g)
-		}
-	}
-	if rand.IntN(2) == 0 {
-		_ = p.Release(ctx, g, g.NotBefore)
 	}
 }

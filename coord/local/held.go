@@ -86,7 +86,7 @@ func (h *heldGrant) advance(until int64, takes time.Duration) (enough int64) {
 	want := min(until, tick+h.window)
 	h.raise(want)
 	if e.Mark < want && (e.Mark <= h.stored || e.Mark < tick) {
-		e.enter(e.Mark)
+		e.enter()
 		h.raise(max(want, e.Current.From+h.window))
 	}
 	if h.window < h.horizon {

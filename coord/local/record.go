@@ -77,9 +77,9 @@ func (e *entry) last() *piece {
 	return &e.Current
 }
 
-// enter goes on in the next piece, if there is one, and nothing of the current one is left above a tick.
-func (e *entry) enter(tick int64) {
-	if e.Next.To > 0 && max(e.Mark, tick) >= e.Current.To {
+// enter goes on in the next piece, if there is one and the current one is used up.
+func (e *entry) enter() {
+	if e.Next.To > 0 && e.Mark >= e.Current.To {
 		e.Current, e.Next = e.Next, piece{}
 		e.Mark = max(e.Mark, e.Current.From)
 	}

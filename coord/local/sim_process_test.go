@@ -44,13 +44,12 @@ type proc struct {
 func (p *proc) String() string { return p.name }
 
 // journal is the log of a process.
-type journal struct{ p *proc }
+type journal struct {
+	slog.Handler
+	p *proc
+}
 
 func (journal) Enabled(context.Context, slog.Level) bool { return true }
-
-func (j journal) WithAttrs([]slog.Attr) slog.Handler { return j }
-
-func (j journal) WithGroup(string) slog.Handler { return j }
 
 func (j journal) Handle(_ context.Context, r slog.Record) error {
 	what := r.Message
@@ -79,7 +78,7 @@ func (w *world) begin(u *unit, n int) *proc {
 	p.inner = memory(w.tb, p.server)
 	p.c = p.link()
 	if u.file != "" {
-		c, err := New(p.link(), filepath.Join(w.dir, u.file), Options{Window: time.Second, Logger: slog.New(journal{p})})
+		c, err := New(p.link(), filepath.Join(w.dir, u.file), Options{Window: time.Second, Logger: slog.New(journal{slog.DiscardHandler, p})})
 		if err != nil {
 			w.tb.Fatal(err)
 		}
@@ -104,7 +103,7 @@ func (w *world) run(ctx context.Context, u *unit) {
 		}
 		actors.Wait()
 		_ = p.c.Close()
-		pause(ctx, time.Duration(p.rng.IntN(1500))*time.Millisecond)
+		time.Sleep(time.Duration(p.rng.IntN(1500)) * time.Millisecond)
 		w.mu.Lock()
 		p.closed = true
 		w.crash(p)
@@ -112,13 +111,6 @@ func (w *world) run(ctx context.Context, u *unit) {
 			w.tamper(u, p.rng)
 		}
 		w.mu.Unlock()
-		pause(ctx, time.Duration(p.rng.IntN(500))*time.Millisecond)
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
+		time.Sleep(time.Duration(p.rng.IntN(500)) * time.Millisecond)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,25 +84,18 @@ func TestTokenOfTheFile(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		p := r.start()
 		req := r.request(4)
-		if _, err := p.Acquire(r.ctx(), req); err != nil {
+		g, err := p.Acquire(r.ctx(), req)
+		if err != nil {
 			t.Fatal(err)
 		}
 		p.kill()
-		time.Sleep(2 * time.Second)
-		r.trouble = func(op string, _ func(*protocol.Coordinator)) error {
-			if op == "resume" {
-				return errors.New("the slot is damaged")
-			}
-			return nil
-		}
 		p = r.start()
-		req.Now, req.Until = tickNow()+2*horizon, tickNow()+3*horizon // its window is over
-		if h, err := p.Acquire(r.ctx(), req); err == nil {
-			t.Errorf("with its token: %v", h)
+		req.Identity = "another" // which the grant in the file does not serve
+		if h, err := p.Acquire(r.ctx(), req); err == nil || !strings.Contains(err.Error(), "its token is that of worker ID") {
+			t.Errorf("with its token: %v, %v", h, err)
 		}
-		req.Now, req.Until, req.Token = tickNow(), tickNow()+horizon, "another"
-		p.entries[0].Current.To = tickNow()
-		if h, err := p.Acquire(r.ctx(), req); err != nil || h.WorkerID == p.entries[0].Worker {
+		req.Token = "another"
+		if h, err := p.Acquire(r.ctx(), req); err != nil || h.WorkerID == g.WorkerID {
 			t.Errorf("with another one: %v, %v", h, err)
 		}
 	})
@@ -193,9 +187,8 @@ func TestIdentity(t *testing.T) {
 			if h, err := p.Acquire(r.ctx(), req); !errors.Is(err, errAway) || strings.Contains(err.Error(), "the last window in state file") != (why == "an hour later") {
 				t.Errorf("%s: %v, %v; want the back end's error", why, h, err)
 			}
-			p.kill()
 			r.away.Store(false)
-			if h, err := r.start().Acquire(r.ctx(), req); strings.Contains(why, "place") {
+			if h, err := p.Acquire(r.ctx(), req); strings.Contains(why, "place") {
 				r.follows(h, g)
 			} else if err == nil && h.WorkerID == g.WorkerID && h.NotBefore < g.NotAfter {
 				t.Errorf("%s: %v after %v", why, h, g)
@@ -291,6 +284,30 @@ func TestRestoredBackEnd(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestFloor: a generator goes on above a floor while the back end is away, and so does the next process.
+func TestFloor(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		inBubble(t, func(t *testing.T, r *rig) {
+			p, lease := r.start(), coord.LeaseConfig{Horizon: time.Minute}
+			g := r.generator(p, new(atomic.Int64), lease)
+			time.Sleep(20 * time.Second)
+			if _, err := p.Quarantine(r.ctx(), time.Now().Add(65*time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(15 * time.Second)
+			r.away.Store(true)
+			time.Sleep(52 * time.Second)
+			if restart {
+				p.kill()
+				g = r.generator(r.start(), new(atomic.Int64), lease)
+			}
+			if _, err := g.Next(); err != nil {
+				t.Errorf("above the floor, restart %t: %v", restart, err)
+			}
+		})
+	}
 }
 
 // TestAtOnce: of two acquisitions with one token at the same time, one asks the back end, and both have

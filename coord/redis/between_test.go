@@ -9,10 +9,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/redis"
-	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
@@ -119,36 +116,4 @@ func backup(tb testing.TB, client *goredis.Client, ns string) (restore func()) {
 			tb.Fatal(err)
 		}
 	}
-}
-
-// TestBetween: an operator raises the floor, an older copy of the hash is put back, or the caller
-// gives up, before each of the calls that an operation makes.
-func TestBetween(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t, redistest.Options{})
-	client := server.Client(t)
-	coordtest.RunBetween(t, func(tb testing.TB) coordtest.BetweenHarness {
-		tb.Helper()
-		ns, clients := newNamespace(tb, client, layout), map[coord.Coordinator]*interrupter{}
-		return coordtest.BetweenHarness{
-			Harness: coordtest.Harness{
-				Client: func(tb testing.TB, _ coord.Range) coord.Coordinator {
-					tb.Helper()
-					i := interrupted(tb, server)
-					c := newCoordinator(tb, i.client, ns, nil)
-					clients[c] = i
-					return c
-				},
-				Expire: func(tb testing.TB, g coord.Grant) { tb.Helper(); redis.EndLease(tb, client, ns, g.WorkerID) },
-				RaiseFloor: func(tb testing.TB, tick int64) {
-					tb.Helper()
-					drivertest.RaiseFloor(tb, newCoordinator(tb, client, ns, nil), tick)
-				},
-			},
-			Lose: func(tb testing.TB) func() { tb.Helper(); return backup(tb, client, ns) },
-			Before: func(_ testing.TB, c coord.Coordinator, n int, act func()) func() bool {
-				return clients[c].before(n, "", act)
-			},
-		}
-	})
 }

@@ -185,10 +185,8 @@ func TestWrongMaster(t *testing.T) {
 		before := had()
 		for what, call := range map[string]func() error{
 			"Renew":      func() error { _, err := c.Renew(within(t), g, g.NotAfter+1); return err },
-			"Release":    func() error { return c.Release(within(t), g, g.NotAfter) },
 			"Acquire":    func() error { _, err := c.Acquire(within(t), shortRequest(2)); return err },
 			"Quarantine": func() error { _, err := c.Quarantine(within(t), time.Time{}); return err },
-			"a newcomer": func() error { _, err := p.coordinator(t, ns).Acquire(within(t), shortRequest(2)); return err },
 			"a start":    func() error { _, err := p.coordinator(t, "new").Acquire(within(t), shortRequest(2)); return err },
 		} {
 			err := call()
@@ -279,8 +277,5 @@ func TestCutOffMaster(t *testing.T) {
 	})
 	if _, err := c.Acquire(within(t), shortRequest(2)); !refused(err) {
 		t.Errorf("Acquire at a master that is cut off: %v", err)
-	}
-	if err := c.Release(within(t), g, g.NotBefore); !refused(err) {
-		t.Errorf("Release at a master that is cut off: %v", err)
 	}
 }

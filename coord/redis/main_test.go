@@ -164,16 +164,14 @@ func generate(t *testing.T, c coord.Coordinator, l coord.LeaseConfig) *core.Gene
 type stream struct {
 	quit, done chan struct{}
 
-	mu    sync.Mutex
-	ids   []core.ID
-	last  time.Time     // when the last one came
-	pause time.Duration // the longest time without one
-	err   error         // the first
+	mu  sync.Mutex
+	ids []core.ID
+	err error // the first
 }
 
 // run takes IDs at a pace that leaves the machine to others.
 func run(g *core.Generator) *stream {
-	s := &stream{quit: make(chan struct{}), done: make(chan struct{}), last: time.Now()}
+	s := &stream{quit: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		pace := time.NewTicker(2 * time.Millisecond)
@@ -183,24 +181,18 @@ func run(g *core.Generator) *stream {
 			case <-s.quit:
 				return
 			case <-pace.C:
-				s.take(g)
 			}
+			id, err := g.Next()
+			s.mu.Lock()
+			if err == nil {
+				s.ids = append(s.ids, id)
+			} else if s.err == nil {
+				s.err = err
+			}
+			s.mu.Unlock()
 		}
 	}()
 	return s
-}
-
-func (s *stream) take(g *core.Generator) {
-	id, err := g.Next()
-	now := time.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case err == nil:
-		s.ids, s.pause, s.last = append(s.ids, id), max(s.pause, now.Sub(s.last)), now
-	case s.err == nil:
-		s.err = err
-	}
 }
 
 // more waits until so many IDs have come from now on.
@@ -229,7 +221,7 @@ func stop(t *testing.T, streams ...*stream) {
 			}
 			seen[id] = i
 		}
-		t.Logf("generator %d was without an ID for %v; first error: %v", i, s.pause, s.err)
+		t.Logf("the first error of generator %d: %v", i, s.err)
 	}
 	t.Logf("%d IDs of %d generators, all different", len(seen), len(streams))
 }

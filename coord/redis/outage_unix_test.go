@@ -9,38 +9,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/redis"
-	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
-
-// TestShortOutage: an outage that is shorter than the horizon less the renewal
-// interval is not noticed by those who want IDs, although the lease ends meanwhile.
-func TestShortOutage(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t, redistest.Options{})
-	c := newCoordinator(t, server.Client(t), newNamespace(t, server.Client(t), layout), nil)
-	l := lease()
-	l.TTL = time.Second
-	drivertest.ShortOutage(t, c, l, drivertest.Frozen(), server)
-}
 
 // TestOperations: what operators do to a server under running holders, and what befalls it. None
 // makes an ID twice, and service comes back by itself.
 func TestOperations(t *testing.T) {
 	t.Parallel()
-	for name, do := range map[string]func(t *testing.T, s *redistest.Server, ns string){
-		"FLUSHALL": func(t *testing.T, s *redistest.Server, _ string) { t.Helper(); s.Do(t, "FLUSHALL") },
-		"DEL":      func(t *testing.T, s *redistest.Server, ns string) { t.Helper(); s.Do(t, "DEL", redis.KeyOf(ns)) },
-		"restart":  func(t *testing.T, s *redistest.Server, _ string) { t.Helper(); s.Kill(); s.Restart(t) },
-		"SCRIPT FLUSH and CLIENT KILL": func(t *testing.T, s *redistest.Server, _ string) {
+	for name, do := range map[string]func(t *testing.T, s *redistest.Server){
+		"FLUSHALL": func(t *testing.T, s *redistest.Server) { t.Helper(); s.Do(t, "FLUSHALL") },
+		"restart":  func(t *testing.T, s *redistest.Server) { t.Helper(); s.Kill(); s.Restart(t) },
+		"SCRIPT FLUSH and CLIENT KILL": func(t *testing.T, s *redistest.Server) {
 			t.Helper()
 			s.Do(t, "SCRIPT", "FLUSH")
 			s.Do(t, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 		},
-		"CLIENT PAUSE": func(t *testing.T, s *redistest.Server, _ string) { t.Helper(); s.Do(t, "CLIENT", "PAUSE", 1500, "ALL") },
+		"CLIENT PAUSE": func(t *testing.T, s *redistest.Server) { t.Helper(); s.Do(t, "CLIENT", "PAUSE", 1500, "ALL") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,27 +40,10 @@ func TestOperations(t *testing.T) {
 			for _, s := range streams {
 				s.more(t, 100)
 			}
-			do(t, server, ns)
+			do(t, server)
 			stop(t, append(streams, run(generate(t, shortCoordinator(t, server.Client(t), ns), lease())))...)
 		})
 	}
-}
-
-// TestFlushInRealTime: everything is lost, with MaxHorizon as it is.
-func TestFlushInRealTime(t *testing.T) {
-	fulltest.Long(t, "half a minute of real time; TestOperations is the same at 3 s")
-	t.Parallel()
-	server := redistest.Start(t, redistest.Options{})
-	ns := newNamespace(t, server.Client(t), layout)
-	ids := run(generate(t, newCoordinator(t, server.Client(t), ns, &redis.Options{}), coord.LeaseConfig{}))
-	ids.more(t, 100)
-	began := time.Now()
-	server.Do(t, "FLUSHALL")
-	newcomer := run(generate(t, newCoordinator(t, server.Client(t), ns, &redis.Options{}), coord.LeaseConfig{}))
-	if waited := time.Since(began); waited < redis.MaxHorizon {
-		t.Errorf("a newcomer was served %v after the loss", waited)
-	}
-	stop(t, ids, newcomer)
 }
 
 // TestReshard: the slot of a Cluster that has a namespace moves while that is used. Nothing stops

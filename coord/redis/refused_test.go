@@ -34,59 +34,44 @@ func TestClientRefused(t *testing.T) {
 		change(o)
 		return closed(goredis.NewClient(o))
 	}
-	ring := closed(goredis.NewRing(&goredis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}}))
-	for name, tc := range map[string]struct {
-		client goredis.UniversalClient
-		says   string // empty: it is accepted
-	}{
-		"nothing":             {nil, "is nil"},
-		"no client":           {(*goredis.Client)(nil), "is nil"},
-		"no Cluster client":   {(*goredis.ClusterClient)(nil), "is nil"},
-		"Ring":                {ring, "Ring"},
-		"another type":        {struct{ goredis.UniversalClient }{ring}, "*redis.ClusterClient is needed"},
-		"as it should be":     {single(func(*goredis.Options) {}), ""},
-		"retries":             {single(func(o *goredis.Options) { o.MaxRetries = 0 }), "MaxRetries"},
-		"no deadlines":        {single(func(o *goredis.Options) { o.ContextTimeoutEnabled = false }), "ContextTimeoutEnabled"},
-		"no read deadline":    {single(func(o *goredis.Options) { o.ReadTimeout = -2 }), "ReadTimeout"},
-		"no write deadline":   {single(func(o *goredis.Options) { o.WriteTimeout = -2 }), "WriteTimeout"},
-		"no timeouts":         {single(func(o *goredis.Options) { o.ReadTimeout, o.WriteTimeout = -1, -1 }), ""},
-		"Cluster":             {cluster(func(*goredis.ClusterOptions) {}), ""},
-		"Cluster, latency":    {cluster(func(o *goredis.ClusterOptions) { o.RouteByLatency = true }), "RouteByLatency"},
-		"Cluster, randomly":   {cluster(func(o *goredis.ClusterOptions) { o.RouteRandomly = true }), "RouteRandomly"},
-		"Cluster, replicas":   {cluster(func(o *goredis.ClusterOptions) { o.ReadOnly = true }), "ReadOnly"},
-		"Cluster, retries":    {cluster(func(o *goredis.ClusterOptions) { o.MaxRetries = 2 }), "MaxRetries"},
-		"Cluster, deadlines":  {cluster(func(o *goredis.ClusterOptions) { o.ContextTimeoutEnabled = false }), "ContextTimeoutEnabled"},
-		"Cluster, no timeout": {cluster(func(o *goredis.ClusterOptions) { o.ReadTimeout = -2 }), "ReadTimeout"},
+	for says, client := range map[string]goredis.UniversalClient{
+		"the Redis client is nil":        nil,
+		" is nil":                        (*goredis.Client)(nil),
+		"is nil":                         (*goredis.ClusterClient)(nil),
+		"Ring":                           closed(goredis.NewRing(&goredis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}})),
+		"*redis.ClusterClient is needed": struct{ goredis.UniversalClient }{single(func(*goredis.Options) {})},
+		"MaxRetries":                     single(func(o *goredis.Options) { o.MaxRetries = 0 }),
+		"ContextTimeoutEnabled":          single(func(o *goredis.Options) { o.ContextTimeoutEnabled = false }),
+		"ReadTimeout":                    single(func(o *goredis.Options) { o.ReadTimeout = -2 }),
+		"WriteTimeout":                   single(func(o *goredis.Options) { o.WriteTimeout = -2 }),
+		"RouteByLatency":                 cluster(func(o *goredis.ClusterOptions) { o.RouteByLatency = true }),
+		"RouteRandomly":                  cluster(func(o *goredis.ClusterOptions) { o.RouteRandomly = true }),
+		"ReadOnly":                       cluster(func(o *goredis.ClusterOptions) { o.ReadOnly = true }),
+		"MaxRetries ":                    cluster(func(o *goredis.ClusterOptions) { o.MaxRetries = 2 }),
+		"ContextTimeoutEnabled ":         cluster(func(o *goredis.ClusterOptions) { o.ContextTimeoutEnabled = false }),
+		"ReadTimeout ":                   cluster(func(o *goredis.ClusterOptions) { o.ReadTimeout = -2 }),
 	} {
-		c, err := redis.New(tc.client, "ns", redis.Options{})
-		switch {
-		case tc.says == "" && err != nil:
-			t.Errorf("%s: %v", name, err)
-		case tc.says != "" && (!errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), tc.says)):
-			t.Errorf("%s: %v; want an error that says %q", name, err, tc.says)
+		if _, err := redis.New(client, "ns", redis.Options{}); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), strings.TrimSpace(says)) {
+			t.Errorf("%v; want an error that says %q", err, says)
 		}
-		if err == nil {
-			_ = c.Close()
-		}
+	}
+	for _, client := range []goredis.UniversalClient{
+		single(func(o *goredis.Options) { o.ReadTimeout, o.WriteTimeout = -1, -1 }), cluster(func(*goredis.ClusterOptions) {}),
+	} {
+		newCoordinator(t, client, "ns", nil)
 	}
 }
 
 // TestRequestRefused: what Redis cannot serve.
 func TestRequestRefused(t *testing.T) {
 	c := newCoordinator(t, redistest.Start(t, redistest.Options{}).Client(t), "ns", nil)
-	for name, tc := range map[string]struct {
-		spoil func(*coord.Request)
-		says  string
-	}{
-		"share too large":    {func(r *coord.Request) { r.Capacity, r.Workers.Count = 1<<20, 1<<16+1 }, "Workers.Count"},
-		"TTL too short":      {func(r *coord.Request) { r.TTL = time.Second / 2 }, "TTL"},
-		"horizon too long":   {func(r *coord.Request) { r.Until = r.Now + redis.MaxHorizon.Milliseconds() + 1 }, "30s is allowed"},
-		"nobody's worker ID": {func(r *coord.Request) { r.Workers.First = capacity }, "WorkerIDs"},
-	} {
-		req := request(1)
-		tc.spoil(&req)
+	large := request(redis.MaxShare + 1)
+	large.Capacity = 1 << 20
+	long := request(1)
+	long.Until = long.Now + redis.MaxHorizon.Milliseconds() + 1
+	for says, req := range map[string]coord.Request{"30s is allowed": long, "Workers.Count": large} {
 		_, err := c.Acquire(within(t), req)
-		drivertest.WantInvalid(t, name, err, tc.says)
+		drivertest.WantInvalid(t, "Acquire", err, says)
 	}
 }
 
