@@ -125,6 +125,10 @@ func TestFloorThatIsTooFar(t *testing.T) {
 				t.Errorf("under a floor that is a day ahead: %v", err)
 			}
 		}
+		behind, _ := tap(t, server, &shifted{by: -10 * time.Minute})
+		if floor, err := behind.Lower(t.Context()); !errors.Is(err, coord.ErrClockSkew) {
+			t.Errorf("lowered by a clock that is behind: %v, %v", floor, err)
+		}
 		if _, err := p.Lower(t.Context()); err != nil {
 			t.Fatal(err)
 		}
