@@ -74,6 +74,33 @@ func TestLatestClockCounts(t *testing.T) {
 	})
 }
 
+// TestCallersClockCounts: a generator may have another clock than its coordinator. If that is
+// ahead, the floor is above windows by it.
+func TestCallersClockCounts(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		server := memstore.NewServer("a")
+		p := process(t, server)
+		if err := p.Init(t.Context(), space); err != nil {
+			t.Fatal(err)
+		}
+		restore := server.Snapshot()
+		const ahead = 20_000
+		for _, token := range []string{"lost", "again"} {
+			req := wants(token)
+			req.Now, req.Until = req.Now+ahead, req.Until+ahead
+			if _, err := p.Acquire(t.Context(), req); err != nil && !errors.Is(err, coord.ErrQuarantined) {
+				t.Fatal(err)
+			}
+			if token == "lost" {
+				restore()
+			}
+		}
+		if want := wants("").Now + ahead + (2*time.Minute + time.Second).Milliseconds(); server.Meta().Floor < want {
+			t.Errorf("the floor after the loss is %d; want %d", server.Meta().Floor, want)
+		}
+	})
+}
+
 // TestFloorThatIsTooFar: a wrong clock has raised the floor. Nothing is granted above it, and the
 // errors say what lowers it; then service is back.
 func TestFloorThatIsTooFar(t *testing.T) {
@@ -97,6 +124,10 @@ func TestFloorThatIsTooFar(t *testing.T) {
 			if !errors.Is(err, coord.ErrQuarantined) || !strings.Contains(err.Error(), "'unalike quarantine --lower'") {
 				t.Errorf("under a floor that is a day ahead: %v", err)
 			}
+		}
+		behind, _ := tap(t, server, &shifted{by: -10 * time.Minute})
+		if floor, err := behind.Lower(t.Context()); !errors.Is(err, coord.ErrClockSkew) {
+			t.Errorf("lowered by a clock that is behind: %v, %v", floor, err)
 		}
 		if _, err := p.Lower(t.Context()); err != nil {
 			t.Fatal(err)

@@ -27,6 +27,7 @@ type holding struct {
 	s       Session       // of the last turn
 	known   *View         // that came with the grant, or was seen since; nil: none
 	extent  *extent       // of the grant; nil: not known
+	alone   bool          // it has come without a view, and no survey was made since
 	v       *View         // what is stored, as far as is known; nil: look
 	took    time.Duration // to look; 0: there was no need to
 	attempt error         // of a release that may have been done
@@ -37,14 +38,18 @@ type holding struct {
 func (c *Coordinator) hold(ctx context.Context, g coord.Grant, token string) (*holding, error) {
 	h := &holding{Coordinator: c, g: g, refused: refusals{}}
 	known, sure := c.viewOf(g)
+	h.alone = known == nil && g.Token != ""
 	slot := Slot{}
 	if sure {
 		h.v = known
 	}
 	if h.known = known; known != nil {
 		slot, h.extent = known.Slot.Record, known.extent
-	} else if err := c.operate(func(s Session) (err error) {
-		slot, err = c.meet(ctx, s, g.WorkerID)
+	} else if err := c.operate(func(s Session) error { // the slot tells how long its lease lasts
+		v, err := c.look(ctx, s, g.WorkerID, "", nil)
+		if err == nil {
+			slot = v.Slot.Record
+		}
 		return err
 	}); err != nil {
 		return nil, err
@@ -52,20 +57,6 @@ func (c *Coordinator) hold(ctx context.Context, g coord.Grant, token string) (*h
 	var err error
 	h.t, err = c.enter(token, cmp.Or(slot.Lease(), c.usualTTL()), visitRoom)
 	return h, err
-}
-
-// meet returns the slot of a grant that has come alone, which tells how long its lease lasts. A
-// survey tells first whether the back end is the one in which the grant was made: who has come
-// just now knows no other.
-func (c *Coordinator) meet(ctx context.Context, s Session, worker int) (Slot, error) {
-	if _, err := c.survey(ctx, s, Ask{Share: coord.Range{First: worker, Count: 1}}); err != nil {
-		return Slot{}, err
-	}
-	v, err := c.look(ctx, s, worker, "", nil)
-	if err != nil {
-		return Slot{}, err
-	}
-	return v.Slot.Record, nil
 }
 
 // grant returns the last stored piece as a grant.
@@ -109,6 +100,12 @@ func (h *holding) once(ctx context.Context, turn func(context.Context) (done boo
 	h.mu.Unlock()
 	if err != nil {
 		return false, err
+	}
+	if h.alone { // it may be another back end in which it was made, which a survey tells for certain
+		if _, err := h.survey(ctx, h.s, Ask{Token: h.g.Token, Share: coord.Range{First: h.g.WorkerID, Count: 1}}); err != nil {
+			return false, err
+		}
+		h.alone = false
 	}
 	if h.v == nil || h.set.ServerClock && h.s.Time() == 0 { // a new session has to learn the time
 		if err := h.lookAgain(ctx); err != nil {

@@ -331,8 +331,10 @@ func (a *actor) succeed(ctx context.Context) {
 		a.g = coord.Grant{}
 		return
 	}
+	a.asleep = true // it is no holder who lives
 	a.rest(ctx, time.Duration(a.rng.Int64N(int64(2*ttl))))
 	a.resume(ctx)
+	a.asleep = false
 }
 
 // resume takes over the grant of a process that has died.

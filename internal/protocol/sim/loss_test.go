@@ -255,7 +255,7 @@ func (w *world) operate(what string, call func(context.Context, *protocol.Coordi
 // quarantine has an operator raise the floor above what somebody stamps elsewhere, who
 // does so at once: nothing that was granted here reaches as far.
 func (w *world) quarantine() {
-	until := time.Now().Add(time.Duration(w.rng.IntN(30_000)) * time.Millisecond)
+	until := time.Now().Add(time.Duration(w.rng.Int64N(int64(furthest/time.Millisecond))) * time.Millisecond)
 	from := w.server.Meta().Floor
 	for _, s := range w.server.Slots() {
 		from = max(from, s.NotAfter)
@@ -281,6 +281,9 @@ func (w *world) quarantine() {
 		return nil
 	})
 }
+
+// furthest is how far ahead an operator raises the floor at the most.
+const furthest = 30 * time.Second
 
 // elsewhere is who stamps what an operator's floor protects.
 const elsewhere = -1

@@ -84,7 +84,7 @@ func (w *world) refused(a *actor, err error) {
 		return
 	}
 	horizon := max(w.longest, maxHorizon)
-	if time.Until(q.Until) < horizon+6*skewBound {
+	if time.Until(q.Until) < max(horizon+6*skewBound, furthest) { // which an operator may have wanted
 		return
 	}
 	w.say(fmt.Sprint(a.id, " is refused: ", err))
