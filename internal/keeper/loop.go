@@ -150,7 +150,7 @@ func (k *Keeper) nextPiece() bool {
 	}
 	k.pieces, k.openedAt = k.pieces[1:], now
 	if opens := next.NotBefore + 1; now < opens && k.outage.stops(end) {
-		k.log.Warn("issue window ended: no IDs until the next one opens", "worker_id", next.WorkerID, "ended", k.timeOf(end), "opens", k.timeOf(opens))
+		k.log.Error("issue window ended: no IDs until the next one opens", "worker_id", next.WorkerID, "ended", k.timeOf(end), "opens", k.timeOf(opens))
 		return true
 	}
 	k.log.Info("continuing above the raised floor", "worker_id", next.WorkerID, "opened", k.timeOf(next.NotBefore+1))

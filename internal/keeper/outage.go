@@ -97,10 +97,10 @@ func (k *Keeper) tellEnd() bool {
 	}
 	place := []any{"worker_id", k.grant.WorkerID, "ended", k.timeOf(end)}
 	if now > k.cfg.Request.LastTick {
-		k.log.Warn("the time bits of the layout are spent: no IDs any more", place...)
+		k.log.Error("the time bits of the layout are spent: no IDs any more", place...)
 		return true
 	}
-	k.log.Warn("issue window ended: no IDs until the coordinator answers", append(place, causeOf(k.outage.cause)...)...)
+	k.log.Error("issue window ended: no IDs until the coordinator answers", append(place, causeOf(k.outage.cause)...)...)
 	return true
 }
 

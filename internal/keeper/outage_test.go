@@ -85,7 +85,7 @@ func TestLogTellsOnceThatIDsStopAndWhyAndThatTheyGoOn(t *testing.T) {
 		for r.now() <= end+1 { // an alarm may be a microsecond late
 			pass(time.Millisecond)
 		}
-		log.wants(t, `level=WARN, msg="issue window ended: no IDs until the coordinator answers", worker_id=0, unreachable, ended=`+moment(end+1))
+		log.wants(t, `level=ERROR, msg="issue window ended: no IDs until the coordinator answers", worker_id=0, unreachable, ended=`+moment(end+1))
 		r.storm(10 * time.Second)
 		pass(time.Minute)
 		log.wants(t)
@@ -142,7 +142,7 @@ func TestLogDoesNotSayInsideTheWindowAfterItsEnd(t *testing.T) {
 		r.clock.Step(time.Hour)
 		r.Poke()
 		pass(10 * time.Second)
-		log.wants(t, `level=WARN, msg="issue window ended: no IDs until the coordinator answers", unreachable`)
+		log.wants(t, `level=ERROR, msg="issue window ended: no IDs until the coordinator answers", unreachable`)
 	})
 }
 
@@ -171,7 +171,7 @@ func TestLogTellsOfAWindowThatStaysInThePast(t *testing.T) {
 		var log journal
 		script(t, time.Second, func(g coord.Grant, _ int64) (coord.Grant, error) { return g, nil }, log.keep)
 		pass(time.Minute)
-		log.wants(t, "acquired", `level=WARN, msg="issue window ended: no IDs until the coordinator answers", over by this machine's clock`)
+		log.wants(t, "acquired", `level=ERROR, msg="issue window ended: no IDs until the coordinator answers", over by this machine's clock`)
 	})
 }
 
@@ -184,7 +184,7 @@ func TestLogTellsOfTheGapBelowARaisedFloor(t *testing.T) {
 		pass(32 * time.Second)
 		log.wants(t, "acquired",
 			`level=WARN, msg="the floor was raised, the window goes on above it", opens=`+moment(floor+1),
-			`level=WARN, msg="issue window ended: no IDs until the next one opens", ended=`+moment(end+1)+`, opens=`+moment(floor+1))
+			`level=ERROR, msg="issue window ended: no IDs until the next one opens", ended=`+moment(end+1)+`, opens=`+moment(floor+1))
 		pass(10 * time.Second)
 		log.wants(t, `level=WARN, msg="IDs can be issued again", after=3s`)
 	})
@@ -214,7 +214,7 @@ func TestLogTellsOfTheEndOfTheLayout(t *testing.T) {
 			c.Request.LastTick = scale.Tick(time.Now().Add(40 * time.Second).UnixMicro())
 		})
 		pass(2 * time.Minute)
-		log.wants(t, "acquired", `level=WARN, msg="the time bits of the layout are spent: no IDs any more"`)
+		log.wants(t, "acquired", `level=ERROR, msg="the time bits of the layout are spent: no IDs any more"`)
 	})
 }
 
