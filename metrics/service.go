@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,12 +15,28 @@ import (
 type Service struct {
 	requests, refused *prometheus.CounterVec
 	took              *prometheus.HistogramVec
+
+	mu   sync.RWMutex
+	seen map[kind]*series // looking a series up by its labels costs more than counting
+}
+
+// kind is what the series of a request depend on.
+type kind struct {
+	handler, method string
+	status          int
+}
+
+// series count the requests of a kind.
+type series struct {
+	requests prometheus.Counter
+	took     prometheus.Observer
 }
 
 // NewService returns metrics of a server that are registered with reg. The error is that of reg, as
 // when it has such metrics already.
 func NewService(reg prometheus.Registerer) (*Service, error) {
 	s := &Service{
+		seen: map[kind]*series{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "unalike_http_requests_total", Help: "Requests answered. Errors of RPCs have the status that they have over HTTP.",
 		}, []string{"handler", "method", "code"}),
@@ -40,8 +57,24 @@ func NewService(reg prometheus.Registerer) (*Service, error) {
 
 // Request counts a request.
 func (s *Service) Request(handler, method string, status int, took time.Duration) {
-	s.requests.WithLabelValues(handler, methodOf(method), strconv.Itoa(status)).Inc()
-	s.took.WithLabelValues(handler).Observe(took.Seconds())
+	one := s.of(kind{handler, methodOf(method), status})
+	one.requests.Inc()
+	one.took.Observe(took.Seconds())
+}
+
+// of returns the series of a kind.
+func (s *Service) of(k kind) *series {
+	s.mu.RLock()
+	one := s.seen[k]
+	s.mu.RUnlock()
+	if one != nil {
+		return one
+	}
+	one = &series{s.requests.WithLabelValues(k.handler, k.method, strconv.Itoa(k.status)), s.took.WithLabelValues(k.handler)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen[k] = one
+	return one
 }
 
 // Refused counts a refusal.

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -41,12 +40,9 @@ type want struct {
 // wanted reads the parameters of a request.
 func (s *Server) wanted(r *request) (want, error) {
 	w := want{count: 1, plain: prefersText(r.Header["Accept"])}
-	if r.URL.RawQuery == "" {
+	q := r.query
+	if q == nil {
 		return w, nil
-	}
-	q, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil { // url.URL.Query would leave out what it cannot read
-		return w, problemf(http.StatusBadRequest, "the query cannot be read; it has the form count=N, or several of those with & between them")
 	}
 	if q.Has("count") {
 		n, err := strconv.Atoi(q.Get("count"))
@@ -156,10 +152,9 @@ func sendAll[T ~int64](w http.ResponseWriter, b *buffer, all []T, field string, 
 	if !plain {
 		text = append(append(append(text, `{"`...), field...), `":[`...)
 	}
-	control := http.NewResponseController(w)
 	for i, v := range all {
 		if len(text) >= pieceBytes {
-			_ = control.SetWriteDeadline(time.Now().Add(pieceTime)) //nolint:forbidigo // connections have the machine's time
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(pieceTime)) //nolint:forbidigo // connections have the machine's time
 			setType(w, plain)
 			if _, err := w.Write(text); err != nil { // the caller has gone, and the IDs with it
 				b.text = nil // HTTP/2 may still read what it could not send: no other request may use that memory

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -18,27 +19,44 @@ func (s *Server) leafRoutes() {
 	if s.cfg.Leaf.Anyone {
 		right = anyone
 	}
-	for pattern, h := range map[string]handler{
-		"/api/snowflake/get/{key}": s.leafSnowflake, "/api/segment/get/{key}": s.leafSegment, "/decodeSnowflakeId": s.leafDecode,
-	} {
-		s.leafRoute(route{pattern: pattern, right: right, issues: pattern != "/decodeSnowflakeId"}, h)
-	}
-	s.leafRoute(route{pattern: "/cache", right: Operate}, s.leafCache)
-	s.leafRoute(route{pattern: "/db", right: Operate}, s.leafDB)
+	s.leafRoute(route{pattern: "/api/snowflake/get/{key}", right: right, issues: true}, failsAsLeaf(s.leafSnowflake))
+	s.leafRoute(route{pattern: "/api/segment/get/{key}", right: right, issues: true}, failsAsLeaf(s.leafSegment))
+	s.leafRoute(route{pattern: "/decodeSnowflakeId", right: right}, s.leafDecode)
+	s.leafRoute(route{pattern: "/cache", right: Operate}, failsAsLeaf(s.leafCache))
+	s.leafRoute(route{pattern: "/db", right: Operate}, failsAsLeaf(s.leafDB))
 }
 
-// leafRoute adds a page that answers every method, as Leaf does, and every error with 500.
+// leafRoute adds a page that answers every method, with a slash at its end or without, as Leaf does.
 func (s *Server) leafRoute(rt route, h handler) {
-	s.route(s.mux, rt, func(w http.ResponseWriter, r *request) error {
+	s.route(s.mux, rt, h)
+	rt.pattern += "/{$}"
+	s.route(s.mux, rt, h)
+}
+
+// failsAsLeaf answers every error with 500 and what Leaf says of it.
+func failsAsLeaf(h handler) handler {
+	return func(w http.ResponseWriter, r *request) error {
 		err := h(w, r)
 		if err == nil {
 			return nil
 		}
-		p := *s.problem(r.Pattern, err, r.detailed())
+		p := *problemOf(err, r.detailed())
+		p.Message = fmt.Sprintf("Result{id=%d, status=EXCEPTION}", leafCode(err, p.Status))
 		p.Status, p.Title, p.retry = http.StatusInternalServerError, http.StatusText(http.StatusInternalServerError), 0
-		p.write(w)
-		return nil
-	})
+		return &p
+	}
+}
+
+// leafCode returns the number that Leaf has for an error: -2 for a key that is not known, -3 for a clock that went back
+// and for a tag without numbers in memory, and -1 for the rest, as for what has not started yet.
+func leafCode(err error, status int) int {
+	switch {
+	case status == http.StatusNotFound:
+		return -2
+	case errors.Is(err, core.ErrClockRollback), errors.Is(err, segment.ErrUnavailable), errors.Is(err, segment.ErrExhausted):
+		return -3
+	}
+	return -1
 }
 
 // leafSnowflake answers with the next ID: of the generator that the key names, or of the default one.
@@ -83,7 +101,11 @@ func bare(w http.ResponseWriter, n int64) error {
 
 // leafDecode answers with the parts of an ID of Twitter's layout, in Leaf's words. The time is UTC.
 func (s *Server) leafDecode(w http.ResponseWriter, r *request) error {
-	id, err := strconv.ParseInt(r.URL.Query().Get("snowflakeId"), 10, 64)
+	q := r.URL.Query()
+	if !q.Has("snowflakeId") {
+		return problemf(http.StatusBadRequest, "the parameter snowflakeId is missing")
+	}
+	id, err := strconv.ParseInt(q.Get("snowflakeId"), 10, 64)
 	if err != nil || id < 0 {
 		return sendJSON(w, struct {
 			Message string `json:"errorMsg"`
@@ -127,16 +149,17 @@ func (t table) send(w http.ResponseWriter) error {
 	return nil
 }
 
-// leafCache answers with the segments in memory.
+// leafCache answers with the segments in memory, in Leaf's columns: the one in use is number 0.
 func (s *Server) leafCache(w http.ResponseWriter, _ *request) error {
 	set, err := s.sequences()
 	if err != nil {
 		return err
 	}
-	t := table{Title: "Segments in memory", Head: []string{"name", "first", "last", "next first", "next last", "left", "step"}}
+	t := table{Title: "Segments in memory", Head: []string{"name", "init", "next", "pos", "value0", "max0", "step0", "value1", "max1", "step1"}}
 	for _, h := range set.Health() {
-		row := []string{h.Tag}
-		for _, n := range []int64{h.Present.First, h.Present.Last, h.Next.First, h.Next.Last, h.Left, h.Step} {
+		ahead := h.Next.Last - h.Next.First + 1
+		row := []string{h.Tag, strconv.FormatBool(h.Refills > 0), strconv.FormatBool(ahead > 0)}
+		for _, n := range []int64{0, h.Present.Last + 1 - (h.Left - ahead), h.Present.Last + 1, h.Step, h.Next.First, h.Next.Last + 1, h.Step} {
 			row = append(row, strconv.FormatInt(n, 10))
 		}
 		t.Rows = append(t.Rows, row)
@@ -154,12 +177,12 @@ func (s *Server) leafDB(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	t := table{Title: "Tags in the store", Head: []string{"tag", "next", "step", "description", "updated (UTC)"}}
+	t := table{Title: "Tags in the store", Head: []string{"tag", "max", "step", "update", "description"}}
 	for _, tag := range tags {
 		if tag.Damage != nil {
 			tag.Description = tag.Damage.Error()
 		}
-		t.Rows = append(t.Rows, []string{tag.Name, strconv.FormatInt(tag.Next, 10), strconv.FormatInt(tag.Step, 10), tag.Description, stamp(tag)})
+		t.Rows = append(t.Rows, []string{tag.Name, strconv.FormatInt(tag.Next, 10), strconv.FormatInt(tag.Step, 10), stamp(tag), tag.Description})
 	}
 	return t.send(w)
 }

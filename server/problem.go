@@ -20,6 +20,8 @@ type problem struct {
 	Status int    `json:"status"`
 	Title  string `json:"title"`
 	Detail string `json:"detail,omitempty"`
+	// Message is what Leaf says, for its clients.
+	Message string `json:"message,omitempty"`
 
 	retry time.Duration // after which trying again may help; 0: it is not said
 	allow string        // the methods that are allowed

@@ -13,6 +13,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/segment"
 )
 
 // TestKinds: HTTP and RPC say the same of every error, and strangers read nothing of what it names.
@@ -63,6 +64,17 @@ func TestOpensLater(t *testing.T) {
 		p := problemOf(fmt.Errorf("x: %w", &core.WindowNotOpenError{Now: now, Opens: now.Add(in)}), false)
 		if p.Status != 503 || p.after() != want {
 			t.Errorf("%v: %d, %s", in, p.Status, p.after())
+		}
+	}
+}
+
+// TestLeafCodes: errors have Leaf's numbers.
+func TestLeafCodes(t *testing.T) {
+	for err, want := range map[error]int{
+		core.ErrNotStarted: -1, core.ErrClockRollback: -3, segment.ErrUnknownTag: -2, segment.ErrUnavailable: -3, segment.ErrExhausted: -3, errors.New("x"): -1,
+	} {
+		if got := leafCode(fmt.Errorf("x: %w", err), problemOf(err, false).Status); got != want {
+			t.Errorf("%v: %d, want %d", err, got, want)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func (s *Server) Ready() error {
 
 // ready answers whether the server is ready, or one generator, and names what is not and why.
 func (s *Server) ready(w http.ResponseWriter, r *request) error {
-	q := r.URL.Query()
+	q := r.query
 	all := s.checks()
 	if q.Has("generator") {
 		g, err := s.named(q.Get("generator"))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -36,6 +37,7 @@ var none = []string{}
 type request struct {
 	*http.Request
 	answer answer
+	query  url.Values    // nil: there is none, or the route takes any
 	may    Right         // what the caller may do
 	limit  *rate.Limiter // of the caller's token; nil: none
 	held   int64         // bytes of the reply that count
@@ -152,7 +154,7 @@ func (s *Server) admit(rt route, r *request) error {
 		return refusal("cross_site", http.StatusForbidden, "IDs and numbers are not for pages of other sites, nor for what a browser fetches ahead")
 	}
 	if rt.takes != nil && r.URL.RawQuery != "" {
-		if err := knownParameters(r.Request, rt.takes); err != nil {
+		if err := readQuery(r, rt.takes); err != nil {
 			return err
 		}
 	}
@@ -185,9 +187,12 @@ func (s *Server) ofStranger(r *http.Request) bool {
 		strings.HasPrefix(r.Header.Get("Sec-Purpose"), "prefetch")
 }
 
-// knownParameters refuses a query with parameters that a route does not have.
-func knownParameters(r *http.Request, known []string) error {
-	for name := range r.URL.Query() { // what cannot be read the route itself refuses
+// readQuery reads the query, and refuses parameters that a route does not have.
+func readQuery(r *request, known []string) (err error) {
+	if r.query, err = url.ParseQuery(r.URL.RawQuery); err != nil { // url.URL.Query would leave out what it cannot read
+		return problemf(http.StatusBadRequest, "the query cannot be read; it has the form name=value, or several of those with & between them")
+	}
+	for name := range r.query {
 		if slices.Contains(known, name) {
 			continue
 		}

@@ -42,7 +42,7 @@ func TestRights(t *testing.T) {
 		"/v1/sequences/a%2Fb/numbers":  {401, 401, 200, 200},
 		"/api/snowflake/get/x":         {401, 401, 200, 200},
 		"/api/segment/get/a%2Fb":       {401, 401, 200, 200},
-		"/decodeSnowflakeId":           {401, 401, 200, 200},
+		"/decodeSnowflakeId":           {401, 401, 400, 400},
 		"/metrics":                     {401, 401, 403, 200},
 		"/cache":                       {401, 401, 403, 200},
 		"/db":                          {401, 401, 403, 200},

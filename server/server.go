@@ -112,16 +112,16 @@ func (s *Server) probeRoutes(mux *http.ServeMux) {
 
 // routes sets up the pages.
 func (s *Server) routes() {
-	page := func(pattern, methods string, h handler) {
-		s.route(s.mux, route{pattern: pattern, methods: methods, right: Generate, takes: none}, h)
+	read := func(pattern string, h handler) {
+		s.route(s.mux, route{pattern: pattern, methods: reads, right: Generate, takes: none}, h)
 	}
 	issue := func(pattern string, h handler) {
 		s.route(s.mux, route{pattern: pattern, methods: issues, right: Generate, issues: true, takes: []string{"count", "wait"}}, h)
 	}
-	page("/v1/generators", reads, s.listGenerators)
-	page("/v1/generators/{generator}/ids/{id}", reads, s.decode)
-	page("/v1/generators/{generator}/layout", reads, s.layout)
-	page("/v1/sequences", reads, s.listSequences)
+	read("/v1/generators", s.listGenerators)
+	read("/v1/generators/{generator}/ids/{id}", s.decode)
+	read("/v1/generators/{generator}/layout", s.layout)
+	read("/v1/sequences", s.listSequences)
 	issue("/v1/generators/{generator}/ids", s.ids)
 	issue("/v1/sequences/{tag}/numbers", s.numbers)
 	if s.cfg.Leaf.Enabled {

@@ -277,9 +277,17 @@ func TestLeaf(t *testing.T) {
 		t.Errorf("%s %s", got.Status, got.body)
 	}
 	for _, path := range []string{"/api/segment/get/none", "/api/snowflake/get/orders"} { // orders has another layout
-		if got := r.call("GET", path); got.StatusCode != 500 || !strings.Contains(got.body, `"status":500`) {
+		if got := r.call("GET", path); got.StatusCode != 500 || !strings.Contains(got.body, `"status":500`) || !strings.Contains(got.body, `"message":"Result{id=-2, status=EXCEPTION}"`) {
 			t.Errorf("%s: %s %s", path, got.Status, got.body)
 		}
+	}
+	for _, path := range []string{"/api/snowflake/get/any/", "/api/segment/get/a%2Fb/", "/decodeSnowflakeId/?snowflakeId=1", "/cache/", "/db/"} {
+		if got := r.call("POST", path); got.StatusCode != 200 {
+			t.Errorf("POST %s: %s %s", path, got.Status, got.body)
+		}
+	}
+	if got := r.call("GET", "/decodeSnowflakeId"); got.StatusCode != 400 {
+		t.Errorf("without a parameter: %s %s", got.Status, got.body)
 	}
 	const known = `{"timestamp":"1567733700834(2019-09-06 01:35:00.834)","sequenceId":"3448","workerId":"39"}` + "\n"
 	id, err := core.TwitterLayout().Compose(time.UnixMilli(1567733700834), 39, 3448)
@@ -294,10 +302,11 @@ func TestLeaf(t *testing.T) {
 			t.Errorf("%q: %s %s", bad, got.Status, got.body)
 		}
 	}
-	if got := r.call("GET", "/cache"); !strings.Contains(got.body, "<td>a/b</td><td>1</td>") || !strings.HasPrefix(got.Header.Get("Content-Type"), "text/html") {
+	if got := r.call("GET", "/cache"); !strings.Contains(got.body, "<th>name</th><th>init</th><th>next</th><th>pos</th><th>value0</th><th>max0</th><th>step0</th><th>value1</th><th>max1</th><th>step1</th>") ||
+		!strings.Contains(got.body, "<td>a/b</td><td>true</td>") || !strings.Contains(got.body, "<td>0</td><td>3</td><td>101</td><td>100</td>") || !strings.HasPrefix(got.Header.Get("Content-Type"), "text/html") {
 		t.Error(got.body)
 	}
-	if got := r.call("GET", "/db"); !strings.Contains(got.body, "<td>a/b</td><td>101</td>") || !strings.Contains(got.body, "&lt;b&gt;") {
+	if got := r.call("GET", "/db"); !strings.Contains(got.body, "<th>tag</th><th>max</th><th>step</th><th>update</th>") || !strings.Contains(got.body, "<td>a/b</td><td>101</td>") || !strings.Contains(got.body, "&lt;b&gt;") {
 		t.Error(got.body)
 	}
 	off := serve(t, func(c *server.Config) { c.Leaf.Enabled = false })

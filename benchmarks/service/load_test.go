@@ -15,9 +15,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/metrics"
 	"github.com/unalike-id/unalike/server"
 )
 
@@ -48,10 +51,14 @@ func generator(b *testing.B, l core.Layout) *core.Generator {
 	return g
 }
 
-// serverOf returns a server of one generator, whose namespace has a nonce.
+// serverOf returns a server of one generator, whose namespace has a nonce, with its bounds and metrics.
 func serverOf(b *testing.B, l core.Layout) http.Handler {
 	b.Helper()
-	s, err := server.New(server.Config{Generators: map[string]server.Generator{"default": named{generator(b, l)}}})
+	meter, err := metrics.NewService(prometheus.NewRegistry())
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := server.New(server.Config{Generators: map[string]server.Generator{"default": named{generator(b, l)}}, Meter: meter})
 	if err != nil {
 		b.Fatal(err)
 	}

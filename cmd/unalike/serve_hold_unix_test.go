@@ -128,12 +128,7 @@ func TestServeAdmin(t *testing.T) {
 	t.Parallel()
 	authority := certtest.New(t)
 	own := authority.Issue(t)
-	folder, err := os.MkdirTemp("", "") // the name of a socket is short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	socket := filepath.Join(folder, "admin")
+	socket := filepath.Join(t.TempDir(), "admin")
 	const settings = "coordinator: static://?worker=7\ntls: {cert: %s, key: %s, client_ca: %s}\nadmin_listen: %s\n"
 	for _, listen := range []string{"127.0.0.1:0", "unix:" + socket} {
 		s := startServe(t, "--config", serveFileOf(t, "serve.yaml", fmt.Sprintf(settings, own.Cert, own.Key, authority.Path, listen)))
