@@ -41,8 +41,8 @@ func (a answer) foreign() bool { return a.origin != "" && a.origin != a.Lineage 
 
 // proof says what shows that writes were lost, if an answer does to a request that was made
 // when at was what had been seen; empty: nothing does. A namespace keeps its nonce and its
-// lineage, numbers do not fall, nor do the base of its floor and its horizon, and nobody but its
-// holder changes a slot in one generation, in which the window only grows.
+// lineage; numbers and versions do not fall, nor do the base of its floor and its horizon; nobody
+// but its holder changes a slot in one generation, in which the window only grows.
 func proof(at memory, a answer) string {
 	switch {
 	case at.lost != "":
@@ -55,6 +55,8 @@ func proof(at memory, a answer) string {
 		return fmt.Sprintf("write %#x was seen, and a later one is %#x", at.number, a.Number)
 	case at.meta.Nonce != "" && a.meta != nil && a.meta.Record.Nonce != at.meta.Nonce:
 		return "the namespace is gone, or was made again"
+	case a.meta != nil && a.meta.Version < at.version: //mutant:record-version
+		return fmt.Sprintf("the version of the namespace's record was %d and is %d", at.version, a.meta.Version)
 	case a.meta != nil && a.meta.Record.lacks(at.meta):
 		return "the base of the floor, or the longest horizon, was higher"
 	case a.mine == nil || a.slot == nil || !a.mine.There():

@@ -26,12 +26,12 @@ func lostAt(before Meta, nonce string, at int64) Meta {
 // TestProof: each thing that shows a loss, and what looks like it and does not.
 func TestProof(t *testing.T) {
 	space := Meta{Nonce: "n", Fingerprint: "f", Base: 3, MaxHorizon: 5}
-	at := memory{lineage: "a", number: 10, meta: space}
+	at := memory{lineage: "a", number: 10, meta: space, version: 6}
 	held := Entry[Slot]{Made: 3, Version: 9, Record: Slot{Worker: 7, Generation: 4, Token: "t", NotAfter: 100}}
 	number := func(n int64, wrote bool) answer {
 		return answer{Position: Position{Lineage: "a", Number: n, Wrote: wrote}}
 	}
-	meta := func(m Meta) answer { return answer{meta: &Entry[Meta]{Made: 1, Record: m}} }
+	meta := func(m Meta) answer { return answer{meta: &Entry[Meta]{Made: 1, Version: 6, Record: m}} }
 	slot := func(change func(e *Entry[Slot])) answer {
 		now := held
 		now.Version = 10
@@ -54,6 +54,7 @@ func TestProof(t *testing.T) {
 		{"the namespace is gone", answer{meta: &Entry[Meta]{}}, true},
 		{"the namespace has another nonce", meta(Meta{Nonce: "m"}), true},
 		{"the namespace", meta(Meta{Nonce: "n", Floor: 5}), false},
+		{"an older record of the namespace", answer{meta: &Entry[Meta]{Made: 1, Version: 5, Record: space}}, true},
 		{"the base fell", meta(Meta{Nonce: "n", Fingerprint: "f", MaxHorizon: 5}), true},
 		{"the horizon fell", meta(Meta{Nonce: "n", Fingerprint: "f", Base: 3}), true},
 		{"neither fell", meta(Meta{Nonce: "n", Fingerprint: "f", Base: 4, MaxHorizon: 6}), false},
