@@ -180,12 +180,3 @@ func (o operator) deleteTree(tb testing.TB, path string) {
 		tb.Fatal(err)
 	}
 }
-
-// TestLossOfLongWindows: the same in a namespace that was declared with long windows.
-func TestLossOfLongWindows(t *testing.T) {
-	t.Parallel()
-	server, ns := zktest.Start(t, zktest.Options{}), rand.Text()
-	drivertest.LossOfLongWindows(t,
-		func() drivertest.Operated { return newCoordinator(t, []string{server.Addr}, ns, nil) },
-		func() func() { return keep(t, server) })
-}

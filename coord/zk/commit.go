@@ -66,8 +66,6 @@ func (c *commit) plan(ctx context.Context) error {
 		if err := put(c, n.slot(c.worker), &c.now.Slot, *change.Slot); err != nil {
 			return err
 		}
-	} else if before.Slot.There() {
-		c.ops = append(c.ops, check(n.slot(c.worker), before.Slot.Version))
 	}
 	worker, err := protocol.Encode(protocol.PointerTo(c.worker))
 	if err != nil {

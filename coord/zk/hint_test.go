@@ -34,34 +34,3 @@ func TestHintAfterALostWatch(t *testing.T) {
 		t.Error("there is no hint")
 	}
 }
-
-// TestHintAfterAChange: somebody writes what the owner node says, which ends a watch. The end
-// of the node is told all the same.
-func TestHintAfterAChange(t *testing.T) {
-	t.Parallel()
-	r := newRobbed(t)
-	g := mustAcquire(t, r, request(capacity))
-	path := ownerPath(r.namespace, g.WorkerID)
-	asked := make(chan struct{})
-	r.After(zktest.OpExists, 1, func() { close(asked) })
-	hint := r.Lost(g)
-	<-asked
-	again := make(chan struct{})
-	r.After(zktest.OpExists, 1, func() { close(again) })
-	if _, err := r.direct.Set(path, []byte("changed"), -1); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-again:
-	case <-time.After(callTime):
-		t.Fatal("the node is not watched any more")
-	}
-	if err := r.direct.Delete(path, -1); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-hint:
-	case <-time.After(callTime):
-		t.Error("there is no hint")
-	}
-}

@@ -110,7 +110,7 @@ func (l *link) SetReadDeadline(t time.Time) error {
 
 // Read reads, first of all the length of the first answer, as the client does.
 func (l *link) Read(b []byte) (int, error) {
-	if l.greeted || len(b) < 4 {
+	if l.greeted {
 		return l.Conn.Read(b)
 	}
 	l.greeted = true

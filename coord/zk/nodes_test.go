@@ -27,21 +27,3 @@ func TestTicketNumber(t *testing.T) {
 		}
 	}
 }
-
-// Names of nodes are fit for ZooKeeper, and different for different texts.
-func TestEscape(t *testing.T) {
-	seen := map[string]string{}
-	for text, want := range map[string]string{
-		"orders": "orders", "a.b-c_D9": "a.b-c_D9", ".": "%2E", "..": "%2E.", "a/b": "a%2Fb", "%2F": "%252F",
-		"☃": "%E2%98%83", "\U0001F600": "%F0%9F%98%80", "a b": "a%20b", "\ufffd": "%EF%BF%BD",
-	} {
-		got := escape(text)
-		if got != want {
-			t.Errorf("%q becomes %q; want %q", text, got, want)
-		}
-		if other, ok := seen[got]; ok {
-			t.Errorf("%q and %q both become %q", text, other, got)
-		}
-		seen[got] = text
-	}
-}

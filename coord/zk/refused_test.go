@@ -14,7 +14,6 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
@@ -186,27 +185,5 @@ func TestUnreachable(t *testing.T) {
 			}
 			return strings.Contains(err.Error(), says) && strings.Contains(err.Error(), addr)
 		})
-	}
-}
-
-// TestHungServer: requests get no answer. Calls end with their context, and what they
-// leave behind ends when the server answers again.
-func TestHungServer(t *testing.T) {
-	server := zktest.Start(t, zktest.Options{})
-	proxy := proxytest.Start(t, server.Addr)
-	c := newCoordinator(t, []string{proxy.Addr}, rand.Text(), nil)
-	g := mustAcquire(t, c, request(1))
-	proxy.Hang()
-	for range 5 {
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		h, err := c.Renew(ctx, g, g.NotAfter+1000)
-		cancel()
-		if err == nil || errors.Is(err, coord.ErrLeaseLost) {
-			t.Fatalf("Renew without an answer: %v, %v", h, err)
-		}
-	}
-	proxy.Heal()
-	if _, err := c.Renew(within(t), g, g.NotAfter+1000); err != nil {
-		t.Error(err)
 	}
 }

@@ -208,7 +208,7 @@ func (s *session) event(e client.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case e.Type != client.EventSession || s.ended.Err() != nil:
+	case e.Type != client.EventSession:
 	case e.State == client.StateExpired:
 		s.end(errExpired)
 	case e.State == client.StateDisconnected && s.up:

@@ -146,6 +146,7 @@ func TestLinkDeadline(t *testing.T) {
 	t.Parallel()
 	l, server := linked(20 * time.Millisecond)
 	defer server.Close()
+	time.AfterFunc(10*time.Second, func() { _ = server.Close() }) // if it is waited for all the same
 	_ = l.SetReadDeadline(time.Now().Add(time.Hour))
 	go func() { _, _ = server.Write([]byte{0, 0, 0, 37, 0}) }()
 	b := make([]byte, 4)

@@ -159,9 +159,7 @@ func (s *session) survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 			sv.Holders = append(sv.Holders, protocol.Holder{Worker: id})
 		}
 	}
-	if ask.Token == "" {
-		sv.Slots = len(slots) + len(owned)
-	}
+	sv.Slots = len(slots) + len(owned)
 	if token.There() {
 		sv.Worker = token.Record.Worker
 	}
