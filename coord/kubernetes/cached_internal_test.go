@@ -18,7 +18,7 @@ import (
 func TestOldCache(t *testing.T) {
 	for name, call := range map[string]func(ctx context.Context, f *fakeAPI, c *Coordinator, g coord.Grant) error{
 		"Acquire": func(ctx context.Context, f *fakeAPI, c *Coordinator, _ coord.Grant) error {
-			_, err := c.Acquire(ctx, f.request(200))
+			_, err := c.Acquire(ctx, f.request(f.share))
 			return err
 		},
 		"Quarantine": func(ctx context.Context, f *fakeAPI, c *Coordinator, _ coord.Grant) error {
@@ -37,12 +37,17 @@ func TestOldCache(t *testing.T) {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					f := newFakeAPI()
-					f.takes = 10 * time.Millisecond
+					f.takes, f.share = 10*time.Millisecond, 200
 					c := f.open(t)
-					g := f.grantOf(t, c, 0, 200)
+					g := f.grantOf(t, c, 0, 1)
 					backup := maps.Clone(f.leases)
 					if n%2 == 1 {
 						f.rewrite(t)
+					} else if n == 2 { // it seems to be free
+						if err := c.Release(t.Context(), g, g.NotBefore); err != nil {
+							t.Fatal(err)
+						}
+						f.share = 1
 					} else if _, err := c.Renew(t.Context(), g, g.NotAfter+100); err != nil {
 						t.Fatal(err)
 					}

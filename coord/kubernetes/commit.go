@@ -153,15 +153,18 @@ func (s *session) outcome(
 func (s *session) refused(
 	ctx context.Context, change protocol.Change, before *object,
 ) (out protocol.Outcome, _ error) {
+	beaten := 0
 	if grants(change) {
 		s.mu.Lock()
 		s.beaten++
-		first := s.beaten < crowd
+		beaten = s.beaten
 		s.mu.Unlock()
-		if first { // somebody was faster, most likely; the next one is refused, too, if not
+	}
+	if before.uid == "" {
+		if grants(change) && beaten < crowd {
 			out.Conflict = protocol.ConflictSlot
-			return out, nil
 		}
+		return out, nil
 	}
 	o, _, err := s.get(ctx, before.name)
 	switch {
@@ -171,7 +174,7 @@ func (s *session) refused(
 	case o.text == before.text:
 		err = fmt.Errorf("the API server has refused a change of Lease %s, though the Lease is as "+
 			"the change said", before.name)
-	case !grants(change):
+	case beaten < crowd:
 		out.Conflict = protocol.ConflictSlot
 	}
 	return out, err

@@ -255,11 +255,13 @@ func TestDies(t *testing.T) {
 						c, req.Token = f.open(t), "another"
 					}
 					began := time.Now()
-					if _, err := c.Acquire(t.Context(), req); err != nil || time.Since(began) > longest {
+					g, err := c.Acquire(t.Context(), req)
+					if err != nil || time.Since(began) > longest {
 						t.Errorf("after one that ended before request %d: %v after %v", n, err, time.Since(began))
 					}
-					if slots, err := c.List(t.Context()); err != nil || len(slots) == 0 || slots[len(slots)-1].State != coord.SlotHeld {
-						t.Errorf("after one that ended before request %d: %v, %v", n, slots, err)
+					a, err := f.hand(t).list(t.Context())
+					if id := g.WorkerID; err != nil || a.slots[id] == nil || a.slots[id].Token != req.Token || a.marksOf(id).mark(id) != a.slots[id].uid {
+						t.Errorf("after one that ended before request %d: %v is not held, or has no mark: %v", n, g, err)
 					}
 				})
 			}
