@@ -70,7 +70,7 @@ func New(c coord.Coordinator, file string, opts Options) (*Coordinator, error) {
 	remote, ok := c.(wrapped)
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("%w: a %T has no state file: its grants cannot be resumed", coord.ErrInvalid, c)
+		return nil, fmt.Errorf("%w: a %T has no state file: its grants cannot be resumed and its namespace administered (coord.Resumer, coord.Admin)", coord.ErrInvalid, c)
 	case file == "":
 		return nil, fmt.Errorf("%w: the name of the state file is empty; name a file in a folder that exists", coord.ErrInvalid)
 	case opts.Window < MinWindow || opts.Window > MaxWindow:

@@ -67,6 +67,7 @@ func TestCopiesAreNotUsed(t *testing.T) {
 // it is taken into use again.
 func TestDamaged(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
+		r.left()
 		g := r.left()
 		whole, err := os.ReadFile(r.file())
 		if err != nil {
@@ -74,13 +75,14 @@ func TestDamaged(t *testing.T) {
 		}
 		said, _, _ := newestOf(whole)
 		want, _ := json.Marshal(said)
+		half := append(bytes.Repeat([]byte("\n"), recordSize), whole[recordSize:]...)
 		for at := range whole {
 			if at%recordSize > 2000 { // there is nothing
 				continue
 			}
 			flipped := bytes.Clone(whole)
 			flipped[at] ^= 1 << (at % 8)
-			for _, b := range [][]byte{whole[:at], flipped, append(bytes.Repeat([]byte("\n"), at), whole[at:]...)} {
+			for _, b := range [][]byte{whole[:at], flipped, half} {
 				now, _, err := newestOf(b)
 				if got, _ := json.Marshal(now); err != nil || now != nil && !bytes.Equal(got, want) {
 					t.Errorf("%d bytes, damaged at %d: %s, %v", len(b), at, got, err)
