@@ -139,6 +139,10 @@ func TestRemedy(t *testing.T) {
 			t.Errorf("%s: once it is stored, %+v is to be", tt.name, again)
 		}
 	}
+	other.MaxHorizon = time.Minute.Milliseconds()
+	if next, _ := remedy(memory{meta: other}, answer{meta: &Entry[Meta]{Record: before}}, found, testLimits); next.Floor < before.Ward(found, Limits{time.Minute, time.Second}) {
+		t.Errorf("another layout had windows of a minute, and %+v is stored", next)
+	}
 }
 
 // TestDetector: answers are compared with what was seen before their requests, and what was
