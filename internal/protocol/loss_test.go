@@ -204,7 +204,12 @@ func TestDetector(t *testing.T) {
 			t.Errorf("%s: %+v, what was seen at the begin is sound: %t", name, m, d.sound(begin))
 		}
 	}
-	d, _ := fresh()
+	d, first := fresh()
+	d.learn(d.memory(), seen(12, base), 0)
+	if d.learn(first, seen(11, before), 0); d.memory().meta.Base != 77 {
+		t.Errorf("an older answer is news: %+v", d.memory().meta)
+	}
+	d, _ = fresh()
 	d.learn(d.memory(), seen(5, before), 0)
 	d.learn(d.memory(), seen(4, base), 0)
 	d.learn(d.memory(), seen(3, before), 0)
