@@ -80,6 +80,9 @@ func TestSeenWhileTheFloorIsRaised(t *testing.T) {
 // TestNoticedInTheMiddle: another call of a process notices a loss while the answer to a call is
 // under way. What that was granted, or extended, is not used.
 func TestNoticedInTheMiddle(t *testing.T) {
+	renew := func(t *testing.T, c *protocol.Coordinator, g coord.Grant) (coord.Grant, error) {
+		return c.Renew(t.Context(), g, g.NotAfter+1)
+	}
 	for name, tt := range map[string]struct {
 		answer string // that is under way
 		call   func(t *testing.T, c *protocol.Coordinator, g coord.Grant) (coord.Grant, error)
@@ -90,9 +93,8 @@ func TestNoticedInTheMiddle(t *testing.T) {
 		"Acquire again": {"look", func(t *testing.T, c *protocol.Coordinator, _ coord.Grant) (coord.Grant, error) {
 			return c.Acquire(t.Context(), wants("p"))
 		}},
-		"Renew": {"commit", func(t *testing.T, c *protocol.Coordinator, g coord.Grant) (coord.Grant, error) {
-			return c.Renew(t.Context(), g, g.NotAfter+1)
-		}},
+		"Renew":                         {"commit", renew},
+		"Renew, and the answer is lost": {"look", renew},
 		"Release": {"", func(t *testing.T, c *protocol.Coordinator, g coord.Grant) (coord.Grant, error) {
 			return coord.Grant{NotBefore: math.MaxInt64}, c.Release(t.Context(), g, g.NotBefore)
 		}},
@@ -113,7 +115,10 @@ func TestNoticedInTheMiddle(t *testing.T) {
 					restore()
 				}
 				st.tap = func(call string, answered bool) error {
-					if call != tt.answer || !answered {
+					switch {
+					case name == "Renew, and the answer is lost" && call == "commit" && answered:
+						return errNoAnswer
+					case call != tt.answer || !answered:
 						return nil
 					}
 					st.tap = nil

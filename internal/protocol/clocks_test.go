@@ -26,8 +26,6 @@ func TestCheckClock(t *testing.T) {
 		{"behind when the answer came, too", low - 9_000_000, 7 * time.Second, true},
 		{"ahead by the bound", high + 1_000_000, time.Hour, false},
 		{"ahead by more", high + 1_000_001, time.Hour, true},
-		{"far behind", 0, 0, true},
-		{"far ahead", 1 << 60, 0, true},
 	} {
 		err := CheckClock(Span{tt.now, tt.now + tt.took.Microseconds()}, Span{low, high}, time.Second)
 		skew, refused := errors.AsType[*coord.ClockSkewError](err)
@@ -55,7 +53,6 @@ func TestClockForFloor(t *testing.T) {
 		{101 * second, 100 * second, 101 * second},
 		{101*second + 1, 100 * second, 100 * second},
 		{100*second - 1, 100 * second, 100 * second},
-		{0, 100 * second, 100 * second},
 	} {
 		if got := ClockForFloor(tt.local, tt.server, time.Second); got != tt.want {
 			t.Errorf("this machine says %d and the back end %d: %d; want %d", tt.local, tt.server, got, tt.want)

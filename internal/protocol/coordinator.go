@@ -223,13 +223,13 @@ func (c *Coordinator) madeAgain(meta Meta) {
 func (c *Coordinator) making(ask Ask, meta Meta, declared bool) Ask {
 	ask.Again = func(now, floor int64) Meta {
 		m, at, l := c.detector.memory(), ClockForFloor(c.now(), now, c.set.SkewBound), c.limits()
-		switch known := m.meta; {
-		case known.Nonce != "":
-			if known.Fingerprint == meta.Fingerprint {
-				meta = known
-			}
-			meta.Nonce = rand.Text()
-			meta = meta.AfterLoss(known, at, l)
+		if m.meta.Fingerprint == meta.Fingerprint {
+			meta = m.meta
+		}
+		meta.Nonce = rand.Text() // a request that is repeated makes another one
+		switch {
+		case m.meta.Nonce != "":
+			meta = meta.AfterLoss(m.meta, at, l)
 			meta.Loss.Nonce = cmp.Or(m.drawn, meta.Loss.Nonce)
 		case c.set.Forgets && !declared:
 			meta = meta.afterBirth(at, l)

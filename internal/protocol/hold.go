@@ -118,6 +118,11 @@ func (h *holding) once(ctx context.Context, turn func(context.Context) (done boo
 	case !h.detector.sound(h.v.losses):
 		h.v = nil
 		return false, h.heal(ctx, h.s, 0)
+	case h.v.holds(h.g) && h.known == nil && slot.NotAfter < h.g.NotAfter: // the grant knows better
+		slot.NotAfter = h.g.NotAfter
+		h.known = &View{Slot: Entry[Slot]{Record: slot, Made: MadeUnknown}, losses: h.v.losses}
+		h.v = nil
+		return false, nil
 	case h.v.holds(h.g) && h.extent.copied(h.g, slot):
 		return false, fmt.Errorf("%w: somebody else has extended its window to tick %d: there is a copy of this process, or of its memory; the grant was %v", coord.ErrLeaseLost, slot.NotAfter, h.g)
 	case h.v.holds(h.g):

@@ -140,6 +140,10 @@ func TestRemedy(t *testing.T) {
 			t.Errorf("%s: once it is stored, %+v is to be", tt.name, again)
 		}
 	}
+	other.MaxHorizon = time.Minute.Milliseconds()
+	if next, _ := remedy(memory{meta: other}, answer{meta: &Entry[Meta]{Record: before}}, found, testLimits); next.Floor < before.Ward(found, Limits{time.Minute, time.Second}) {
+		t.Errorf("another layout had windows of a minute, and %+v is stored", next)
+	}
 }
 
 // TestDetector: answers are compared with what was seen before their requests, and what was
@@ -201,7 +205,12 @@ func TestDetector(t *testing.T) {
 			t.Errorf("%s: %+v, what was seen at the begin is sound: %t", name, m, d.sound(begin))
 		}
 	}
-	d, _ := fresh()
+	d, first := fresh()
+	d.learn(d.memory(), seen(12, base), 0)
+	if d.learn(first, seen(11, before), 0); d.memory().meta.Base != 77 {
+		t.Errorf("an older answer is news: %+v", d.memory().meta)
+	}
+	d, _ = fresh()
 	d.learn(d.memory(), seen(5, before), 0)
 	d.learn(d.memory(), seen(4, base), 0)
 	d.learn(d.memory(), seen(3, before), 0)

@@ -106,23 +106,31 @@ func TestAcquireAfterAGrantThatWasNotFound(t *testing.T) {
 	})
 }
 
-// TestGrantAloneInAnotherLineage: an old copy of the data was restored as another cluster. Who comes
-// with a grant alone, and has seen nothing, is told by the lineage on record, although a look at
-// its slot does not tell that: somebody else had its worker ID since.
+// TestGrantAloneInAnotherLineage: an old copy of the data was restored, from before somebody else
+// had a worker ID. Who comes with a grant of it alone, and has seen nothing, is told by the lineage
+// on record, although a look at its slot does not tell that, or by its window.
 func TestGrantAloneInAnotherLineage(t *testing.T) {
-	inOurTime(t, func(t *testing.T) {
-		server := memstore.NewServer("a")
-		one := coord.Range{Count: 1}
-		g := mustAcquire(t, process(t, server), within("old", one))
-		restore := server.Snapshot()
-		server.Expire(g.WorkerID)
-		lost := mustAcquire(t, process(t, server), within("lost", one))
-		restore()
-		server.Move("b")
-		g.Handle = nil
-		r, err := process(t, server).Resume(t.Context(), g, "new", lost.NotAfter+1)
-		if floor := server.Meta().Floor; floor <= lost.NotAfter || err == nil && r.NotBefore < floor {
-			t.Errorf("%v was lost, and resumed is %v, %v; the floor is %d", lost, r, err, floor)
-		}
-	})
+	for name, lineage := range map[string]string{"another lineage": "b", "a window that was forgotten": "a"} {
+		t.Run(name, func(t *testing.T) {
+			inOurTime(t, func(t *testing.T) {
+				server := memstore.NewServer("a")
+				one := coord.Range{Count: 1}
+				p := process(t, server)
+				g := mustAcquire(t, p, within("old", one))
+				restore := server.Snapshot()
+				if lineage == "a" {
+					g = mustRenew(t, p, g, 1)
+				}
+				server.Expire(g.WorkerID)
+				lost := mustAcquire(t, process(t, server), within("lost", one))
+				restore()
+				server.Move(lineage)
+				g.Handle = nil
+				r, err := process(t, server).Resume(t.Context(), g, "new", lost.NotAfter+1)
+				if floor := server.Meta().Floor; floor <= lost.NotAfter || err == nil && r.NotBefore < floor {
+					t.Errorf("%v was lost, and resumed is %v, %v; the floor is %d", lost, r, err, floor)
+				}
+			})
+		})
+	}
 }

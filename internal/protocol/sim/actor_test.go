@@ -264,7 +264,7 @@ func (a *actor) renew(ctx context.Context) {
 	if a.rng.IntN(2) == 0 || a.bare.CompareAndSwap(true, false) {
 		g.Handle = nil
 	}
-	if a.rng.IntN(3) == 0 {
+	if a.rng.IntN(3) == 0 && !a.w.isCalm() {
 		var beside sync.WaitGroup
 		defer func() {
 			a.w.meet()

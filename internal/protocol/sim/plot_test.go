@@ -131,7 +131,11 @@ func (w *world) generationAgain(a *actor) plot {
 	}
 	return plot{
 		{do: func() { a.pause(true) }},
-		{when: a.rests, do: func() { w.lose(firstBackup, nil); w.expire(a.g.WorkerID) }},
+		{when: a.rests, do: func() {
+			if w.lose(firstBackup, nil); w.survivor == nil { // else the lease begins anew with the back end
+				w.expire(a.g.WorkerID)
+			}
+		}},
 		{
 			when: func() bool {
 				slot := w.slot(a.g.WorkerID)
