@@ -161,6 +161,7 @@ type service struct {
 	server     *server.Server
 	generators map[string]*config.Generator
 	failed     context.CancelCauseFunc // ends the run with an error
+	hangUp     chan os.Signal          // SIGHUP, from before the first worker ID on
 }
 
 // serve opens everything, answers until a signal, and closes everything.
@@ -170,7 +171,9 @@ func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings, lo
 	defer stop()
 	ctx, failed := context.WithCancelCause(ctx)
 	defer failed(nil)
-	s := &service{a: a, log: log, set: set, generators: map[string]*config.Generator{}, failed: failed}
+	s := &service{a: a, log: log, set: set, generators: map[string]*config.Generator{}, failed: failed, hangUp: make(chan os.Signal, 1)}
+	signal.Notify(s.hangUp, syscall.SIGHUP)
+	defer signal.Stop(s.hangUp)
 	defer s.close(ctx)
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -280,10 +283,7 @@ func (s *service) run(ctx context.Context, o *serveOptions, front *front, tokens
 		s.metrics.Store(s.server.CheckStore)
 		background.run(s.serveStore)
 	}
-	hangUp := make(chan os.Signal, 1)
-	signal.Notify(hangUp, syscall.SIGHUP)
-	defer signal.Stop(hangUp)
-	background.run(func(ctx context.Context) { front.reload(ctx, tokens, hangUp) })
+	background.run(func(ctx context.Context) { front.reload(ctx, tokens, s.hangUp) })
 	background.run(s.tellReady)
 	if !front.loopback() && tokens == nil && s.set.TLS.ClientCA == "" {
 		s.log.Warn("everybody who reaches this address may have IDs and see everything; set tokens or tls.client_ca", "address", front.addr())

@@ -221,21 +221,25 @@ func (a *app) expandURLs(s *serveSettings) error {
 
 // check checks what does not depend on anything else.
 func (s *serveSettings) check() error {
+	for _, n := range []struct {
+		key                    string
+		is, least, most, usual int64
+	}{
+		{"max_count", int64(s.MaxCount), 1, server.MostCount, server.DefaultMaxCount},
+		{"max_connections", int64(s.MaxConnections), 1, 1_000_000, defaultConnections},
+		{"max_streams", int64(s.MaxStreams), 1, 1000, defaultStreams},
+		{"max_watches", int64(s.MaxWatches), 1, 1000, server.DefaultMaxWatches},
+		{"max_reply_bytes", s.MaxReplyBytes, server.LeastReplyBytes, 1 << 40, server.DefaultMaxReplyBytes},
+	} {
+		if n.is != 0 && (n.is < n.least || n.is > n.most) {
+			return fmt.Errorf("%s is %d; it is a whole number from %d to %d, or left out for %d", n.key, n.is, n.least, n.most, n.usual)
+		}
+	}
 	switch {
-	case s.MaxCount < 0 || s.MaxCount > server.MostCount:
-		return fmt.Errorf("max_count is %d; it is a whole number from 1 to %d, or left out for %d", s.MaxCount, server.MostCount, server.DefaultMaxCount)
 	case s.MaxWait < 0 || s.MaxWait > time.Hour:
 		return fmt.Errorf("max_wait is %v; it is a duration of up to 1h, or left out for %v", s.MaxWait, server.DefaultMaxWait)
-	case s.MaxConnections < 1:
-		return fmt.Errorf("max_connections is %d; it is a positive number, or left out for %d", s.MaxConnections, defaultConnections)
 	case s.MaxConnectionAge < time.Second:
 		return fmt.Errorf("max_connection_age is %v; it is a duration of 1s or more, or left out for %v", s.MaxConnectionAge, defaultConnectionAge)
-	case s.MaxStreams < 1 || s.MaxStreams > 1000:
-		return fmt.Errorf("max_streams is %d; it is a whole number from 1 to 1000, or left out for %d", s.MaxStreams, defaultStreams)
-	case s.MaxWatches < 0:
-		return fmt.Errorf("max_watches is %d; it is a positive number, or left out for %d", s.MaxWatches, server.DefaultMaxWatches)
-	case s.MaxReplyBytes != 0 && s.MaxReplyBytes < server.LeastReplyBytes:
-		return fmt.Errorf("max_reply_bytes is %d; it is a number from %d on, or left out for %d", s.MaxReplyBytes, server.LeastReplyBytes, server.DefaultMaxReplyBytes)
 	case s.Ready != "" && s.Ready != "all" && s.Ready != "any":
 		return fmt.Errorf("ready is %.40q; it is all or any", s.Ready)
 	case s.AccessLog != "" && s.AccessLog != server.AccessOff && s.AccessLog != server.AccessErrors && s.AccessLog != server.AccessAll:
