@@ -85,7 +85,7 @@ func (l *leases) Refresh(path string, d *filestore.State, _ bool) error {
 		return errors.New("it is one of file://, which leases worker IDs for a time; name another file")
 	case d.First < 0 && share.Count > 0:
 		d.First = share.First
-	case share.Count > 0 && d.First != share.First:
+	case path != "" && share.Count > 0 && d.First != share.First:
 		return fmt.Errorf("it belongs to namespace %q, worker ID %d; it is wanted for namespace %[1]q, worker ID %[3]d; give each a state file of its own", l.namespace, d.First, share.First)
 	}
 	for id := share.First; id < share.First+share.Count; id++ {
