@@ -14,7 +14,7 @@ type result struct {
 // call runs a command line inside this process, with only the given environment.
 func call(t *testing.T, env map[string]string, stdin string, args ...string) result {
 	t.Helper()
-	var out, stderr strings.Builder
+	var out, stderr locked
 	lookup := func(name string) (string, bool) {
 		v, ok := env[name]
 		return v, ok

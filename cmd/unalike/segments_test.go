@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
@@ -11,7 +10,7 @@ import (
 // segments runs the program with a data folder, and returns what it printed.
 func segments(t *testing.T, data string, args ...string) (code int, out, errs string) {
 	t.Helper()
-	var o, e bytes.Buffer
+	var o, e locked
 	lookup := func(name string) (string, bool) {
 		if name == "XDG_DATA_HOME" || name == "LOCALAPPDATA" {
 			return data, true

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
 )
 
@@ -81,15 +82,31 @@ func TestServeFull(t *testing.T) {
 	admin.await("/metrics", "", func(_ int, body string) bool {
 		return strings.Contains(body, "\nunalike_http_requests_in_flight 3\n") // with this one
 	})
-	refused := func(status int, _ string) bool { return status == http.StatusServiceUnavailable }
-	s.await("/livez", "", refused)
+	if got := s.firstLine(""); got != "HTTP/1.1 503 Service Unavailable\r\n" {
+		t.Errorf("the third connection hears %q", got)
+	}
 	_ = all[0].Close()
-	s.await("/livez", "", isOK)
+	streamtest.Eventually(t, "there is room", func() bool {
+		return s.firstLine("GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n") == "HTTP/1.1 200 OK\r\n"
+	})
 	if _, body := admin.get("/metrics", ""); !strings.Contains(body, `unalike_refusals_total{reason="connections"}`) {
 		t.Error(body)
 	}
 	_ = all[1].Close()
 	s.stop()
+}
+
+// firstLine is what a connection hears first that says what is given; empty: nothing.
+func (s *served) firstLine(says string) string {
+	s.t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(s.t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer conn.Close()
+	_, _ = io.WriteString(conn, says) // one that is refused may be closed already
+	line, _ := bufio.NewReader(conn).ReadString('\n')
+	return line
 }
 
 // TestServeAge: a connection that is old is left by its caller, with the reply to one request, and no request is lost.
