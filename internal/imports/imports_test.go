@@ -98,7 +98,7 @@ func TestServiceImports(t *testing.T) {
 		"client": {append([]string{"client"}, inside...), []string{"google.golang.org/protobuf/"}},
 		"server": {
 			append([]string{"server", "segment", "proto/unalike/v1/unalikev1connect"}, inside...),
-			[]string{"google.golang.org/protobuf/", "connectrpc.com/connect", "connectrpc.com/grpchealth", "connectrpc.com/grpcreflect"},
+			[]string{"google.golang.org/protobuf/", "connectrpc.com/connect", "connectrpc.com/grpchealth", "connectrpc.com/grpcreflect", "golang.org/x/sync/semaphore", "golang.org/x/time/rate"},
 		},
 	} {
 		for _, dep := range dependencies(t, "linux/amd64", pkg) {

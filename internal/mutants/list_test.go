@@ -5,7 +5,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/unalike-id/unalike/internal/leaktest"
 )
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // TestList: each mutant of the list has its marker, an edit that fits the code there, a test
 // that exists, and says what it breaks.
