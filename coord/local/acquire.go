@@ -152,14 +152,12 @@ func (c *Coordinator) lease(ctx context.Context, req coord.Request, entered time
 			return g, fmt.Errorf("acquire a worker ID: %w", err)
 		}
 	}
-	if late := lifetime.Since(entered); late >= staleRequest { // a back end takes a clock that is behind for a wrong one
-		ticks := req.Scale.TicksDown(late.Microseconds())
-		req.Now, req.Until, req.OpenBy = req.Now+ticks, min(req.Until+ticks, req.LastTick), req.OpenBy+ticks
-	}
 	req.Surviving = c.survives()
 	c.unlocked(func() {
 		d := keeper.RenewDeadline(min(req.TTL/3, longestAsk), req.TTL)
-		g, err = keeper.Ask(ctx, &d, nil, func(ctx context.Context) (coord.Grant, error) { return c.remote.Acquire(ctx, req) })
+		g, err = keeper.Ask(ctx, &d, nil, func(ctx context.Context) (coord.Grant, error) {
+			return c.remote.Acquire(ctx, fresh(req, lifetime.Since(entered)))
+		})
 	})
 	if err != nil {
 		return g, err
@@ -182,9 +180,19 @@ func (c *Coordinator) lease(ctx context.Context, req coord.Request, entered time
 const (
 	// longestAsk bounds how long one acquisition is waited for until another one is made beside it.
 	longestAsk = 5 * time.Second
-	// staleRequest is how long a request may wait for the disk and be passed on as it is.
+	// staleRequest is how long a request may wait and be passed on as it is.
 	staleRequest = 3 * time.Second
 )
+
+// fresh is a request that is passed on so much later than it was made: a back end takes a clock that
+// is behind for a wrong one.
+func fresh(req coord.Request, late time.Duration) coord.Request {
+	if late >= staleRequest {
+		ticks := req.Scale.TicksDown(late.Microseconds())
+		req.Now, req.Until, req.OpenBy = req.Now+ticks, min(req.Until+ticks, req.LastTick), req.OpenBy+ticks
+	}
+	return req
+}
 
 // when is when a tick begins.
 func when(req coord.Request, tick int64) string {

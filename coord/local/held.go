@@ -65,8 +65,14 @@ func (h *heldGrant) tick() int64 {
 	return h.now + h.req.Scale.TicksDown(lifetime.Since(h.at).Microseconds())
 }
 
-// until is the end of the window to ask the back end for.
-func (h *heldGrant) until() int64 { return min(h.tick()+h.horizon, h.req.LastTick) }
+// until is the end of the window to ask the back end for: no more than the keeper has asked for.
+func (h *heldGrant) until() int64 {
+	end := min(h.tick()+h.horizon, h.req.LastTick)
+	if h.asked > 0 {
+		return min(end, h.asked)
+	}
+	return end
+}
 
 // raise moves the mark up to a tick, within the piece that it lies in.
 func (h *heldGrant) raise(to int64) {
@@ -81,7 +87,6 @@ func (h *heldGrant) advance(until int64, takes time.Duration) (enough int64) {
 	if now := until - h.horizon; now != h.now && until < h.req.LastTick {
 		h.now, h.at = now, lifetime.Now()
 	}
-	h.asked = max(h.asked, until)
 	e, tick := h.entry, h.tick()
 	want := min(until, tick+h.window)
 	h.raise(want)

@@ -32,6 +32,7 @@ func (c *Coordinator) Renew(ctx context.Context, g coord.Grant, until int64) (ou
 		c.unlocked(func() { out, err = c.remote.Renew(ctx, g, until) })
 		return out, err
 	}
+	h.asked = max(h.asked, until)
 	// The keeper is to read that the disk does not answer before it takes the coordinator for one
 	// that does not.
 	limit := max(c.window/3, 200*time.Millisecond)

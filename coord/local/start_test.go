@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/protocol/memstore"
 )
@@ -381,4 +383,18 @@ func TestAnotherServer(t *testing.T) {
 			t.Errorf("renewed: %v, %v", h, err)
 		}
 	})
+}
+
+// TestFreshRequest: a call that is made beside one without an answer tells the time at which it is
+// made, not that of the first.
+func TestFreshRequest(t *testing.T) {
+	req := drivertest.Request(1)
+	req.LastTick = req.Until + 1_000
+	if got := fresh(req, staleRequest-1); !reflect.DeepEqual(got, req) {
+		t.Errorf("after less than %v: %+v; want %+v", staleRequest, got, req)
+	}
+	got := fresh(req, 5*time.Second)
+	if got.Now != req.Now+5_000 || got.OpenBy != req.OpenBy+5_000 || got.Until != req.LastTick {
+		t.Errorf("after 5 s: from %d to %d, until %d; the request was from %d until %d, the last tick is %d", got.Now, got.OpenBy, got.Until, req.Now, req.Until, req.LastTick)
+	}
 }
