@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"net/http"
 	"sync"
 	"time"
@@ -66,14 +67,20 @@ func (s *Server) release(r *request) {
 	}
 }
 
-// streams counts the streams of each connection, by the address of its other end.
+// streams counts the streams of each connection.
 type streams struct {
 	mu sync.Mutex
-	by map[string]int
+	by map[any]int
+}
+
+// connectionOf tells the connection of a request from all others: by the address of its own end,
+// which is a value of each connection, also where the other end has no name.
+func connectionOf(r *http.Request) any {
+	return cmp.Or(r.Context().Value(http.LocalAddrContextKey), any(r.RemoteAddr))
 }
 
 // enter counts a stream that begins unless its connection has too many. Whoever has entered leaves.
-func (s *streams) enter(connection string, most int) (leave func(), err error) {
+func (s *streams) enter(connection any, most int) (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.by[connection] >= most {

@@ -65,7 +65,7 @@ func (r rpc) watch(ctx context.Context, req *unalikev1.WatchRequest, stream *con
 			return problemf(http.StatusBadRequest, "interval is a duration from %v to %.0f hours", shortestInterval, longestInterval.Hours())
 		}
 	}
-	leave, err := r.watches.enter(requestOf(ctx).RemoteAddr, r.cfg.MaxWatches)
+	leave, err := r.watches.enter(connectionOf(requestOf(ctx).Request), r.cfg.MaxWatches)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, mux: http.NewServeMux(), admin: http.NewServeMux(), procedures: map[string]http.HandlerFunc{},
 		stopping: make(chan struct{}), spaces: map[string]*space{}, crossSite: http.NewCrossOriginProtection(),
-		replies: semaphore.NewWeighted(cfg.MaxReplyBytes), watches: streams{by: map[string]int{}}, refusals: refusals{seen: map[string]*seen{}},
+		replies: semaphore.NewWeighted(cfg.MaxReplyBytes), watches: streams{by: map[any]int{}}, refusals: refusals{seen: map[string]*seen{}},
 	}
 	s.statuses.at = s.statusesNow
 	s.buffers.New = func() any { return new(buffer) }

@@ -9,6 +9,10 @@ import (
 	"time"
 )
 
+// graceTime is how long a connection may be idle, which it is until its first request has arrived,
+// before it gives way to another one.
+const graceTime = 100 * time.Millisecond
+
 // crowd is a listener with a bound on its connections. When there are as many as may be, the one that
 // has been idle for the longest time gives way to the next.
 type crowd struct {
@@ -31,9 +35,13 @@ func (c *crowd) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		idle, ok := c.enter(conn)
+		idle, wait, ok := c.enter(conn)
+		for wait > 0 {
+			time.Sleep(wait) // nobody is accepted meanwhile: there is no room
+			idle, wait, ok = c.enter(conn)
+		}
 		if idle != nil {
-			_ = idle.Close() // whoever has it has asked for nothing
+			_ = idle.Close()
 			c.refused("idle_connections")
 		}
 		if ok {
@@ -48,8 +56,9 @@ func (c *crowd) Accept() (net.Conn, error) {
 	}
 }
 
-// enter counts a connection, and reports whether there is room for it, and which other one has to go.
-func (c *crowd) enter(conn net.Conn) (idle net.Conn, ok bool) {
+// enter counts a connection, and reports whether there is room for it, which other one has to go, or
+// how long none may have to.
+func (c *crowd) enter(conn net.Conn) (idle net.Conn, wait time.Duration, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.all) >= c.most {
@@ -60,12 +69,15 @@ func (c *crowd) enter(conn net.Conn) (idle net.Conn, ok bool) {
 			}
 		}
 		if idle == nil {
-			return nil, false
+			return nil, 0, false
+		}
+		if wait := graceTime - time.Since(oldest); wait > 0 {
+			return nil, wait, false
 		}
 		delete(c.all, idle)
 	}
 	c.all[conn] = time.Now() // it has not asked for anything yet
-	return idle, true
+	return idle, 0, true
 }
 
 // state follows what a connection does, as http.Server tells it.

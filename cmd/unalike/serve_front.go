@@ -58,7 +58,14 @@ func newFront(ctx context.Context, set *serveSettings, h *server.Server, log *sl
 	}
 	waits, hurry := context.WithCancel(context.WithoutCancel(ctx))
 	f.hurry = hurry
-	room := roomFor(set.MaxConnections, descriptors())
+	room, admins := set.MaxConnections, 0
+	if set.AdminListen != "" {
+		admins = room/8 + 1
+	}
+	if all := roomFor(room+admins, descriptors()); all < room+admins {
+		admins = all * admins / (room + admins)
+		room = all - admins
+	}
 	if room < set.MaxConnections {
 		log.Warn("the limit on open files allows fewer connections", "max_connections", set.MaxConnections, "allowed", room)
 	}
@@ -70,7 +77,7 @@ func newFront(ctx context.Context, set *serveSettings, h *server.Server, log *sl
 	if set.AdminListen == "" {
 		return f, nil
 	}
-	if f.admin, err = f.open(waits, set.AdminListen, h.Admin(), room/8+1, h.Refused); err != nil {
+	if f.admin, err = f.open(waits, set.AdminListen, h.Admin(), max(admins, 1), h.Refused); err != nil {
 		return nil, errors.Join(fmt.Errorf("admin_listen: %w", err), f.close())
 	}
 	return f, nil

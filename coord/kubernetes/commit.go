@@ -92,6 +92,9 @@ func (s *session) commitSlot(
 	switch {
 	case before.damage != nil:
 		return out, before.damage
+	case grants(change) && before.Token != change.Token && s.owned(before, s.Time()):
+		out.Conflict = protocol.ConflictSlot // somebody was faster
+		return out, nil
 	case change.Owner == protocol.OwnerStays && change.Before.Owned && s.over(before.Ends, s.Time()):
 		out.Conflict = protocol.ConflictSlot
 		return out, nil
@@ -228,6 +231,13 @@ func (s *session) commitMeta(
 	}
 	if err != nil || done == nil {
 		return out, err
+	}
+	if c.UID == "" { // else whatever is lost until the next survey is taken for explained, too
+		settled := &all{slots: a.slots, marks: a.marks}
+		settled.setMeta(done)
+		if now, err := s.settle(ctx, settled); now != nil && err == nil {
+			done = now
+		}
 	}
 	out = protocol.Outcome{Done: true, Now: &protocol.View{}}
 	if change.Meta.Closed() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -194,6 +195,85 @@ func TestStaysClosed(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLossAfterAQuarantine: a floor that was raised, long ago, explains nothing that is lost later.
+func TestLossAfterAQuarantine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeAPI()
+		c := f.open(t)
+		g := f.grantOf(t, c, 0, 2)
+		if _, err := c.Quarantine(t.Context(), time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Minute)
+		delete(f.leases, SlotName("orders", g.WorkerID))
+		began := f.request(2)
+		now, err := f.open(t).Acquire(t.Context(), began)
+		if err == nil && now.NotBefore <= began.Now {
+			t.Errorf("%v was granted although a Lease is gone; want a floor", now)
+		}
+	})
+}
+
+// TestClosedAgain: closing a namespace that is closed finishes what a close has begun whose answer was lost.
+func TestClosedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeAPI()
+		c := f.open(t)
+		g := f.grantOf(t, c, 0, 2)
+		name, end := SlotName("orders", g.WorkerID), time.UnixMicro(drivertest.Scale().Micro(drivertest.LastTick))
+		before := f.leases[name]
+		for range 2 {
+			if _, err := c.Quarantine(t.Context(), end); err != nil {
+				t.Fatal(err)
+			}
+			if reflect.DeepEqual(f.leases[name], before) {
+				t.Error("the slot does not know that its namespace is closed")
+			}
+			f.leases[name] = before
+		}
+	})
+}
+
+// TestGrantOfAHeldSlot: whoever has read the slot of a live holder does not write over it.
+func TestGrantOfAHeldSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeAPI()
+		g := f.grantOf(t, f.open(t), 0, 1)
+		s, err := f.hand(t).Open("thief", 15*time.Second, 1024)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := s.Look(t.Context(), g.WorkerID, "thief")
+		if err != nil {
+			t.Fatal(err)
+		}
+		slot := v.Slot.Record
+		slot.Token, slot.Generation = "thief", slot.Generation+1
+		out, err := s.Commit(t.Context(), protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerTaken, Token: "thief"})
+		if err != nil || out.Done || out.Conflict != protocol.ConflictSlot {
+			t.Errorf("%+v, %v; want a conflict over the slot of %v", out, err, g)
+		}
+	})
+}
+
+// TestResumeWithoutARecord: who comes with a grant from a state file while the namespace's record is
+// gone hears that it is lost, so that it leases a worker ID, which makes the record again.
+func TestResumeWithoutARecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeAPI()
+		g := f.grantOf(t, f.open(t), 0, 1)
+		delete(f.leases, SlotName("orders", -1))
+		g.Handle = nil
+		c := f.open(t)
+		if got, err := c.Resume(t.Context(), g, "next", g.NotAfter+1); !errors.Is(err, coord.ErrLeaseLost) || coord.Permanent(err) {
+			t.Errorf("%v, %v; want %v", got, err, coord.ErrLeaseLost)
+		}
+		if got, err := c.Acquire(t.Context(), f.request(2)); err == nil && got.NotBefore < g.NotAfter {
+			t.Errorf("%v was granted; forgotten may be %v", got, g)
+		}
+	})
 }
 
 // TestEdited: what was edited is not granted and not overwritten, and its holder does not extend

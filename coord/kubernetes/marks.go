@@ -132,14 +132,14 @@ func (s *store) marked(ctx context.Context, worker int, o *object, a *all) (_ bo
 
 // settle makes the marks say which slots are there, and then has the record say that they do. The
 // floor was raised for what is missing, or the namespace is new. Where others have changed
-// something, less is done.
-func (s *store) settle(ctx context.Context, a *all) error {
+// something, less is done. It returns the record as it is then; nil: it is not known.
+func (s *store) settle(ctx context.Context, a *all) (*object, error) {
 	for n := range a.marksCount() {
 		to, m := map[int]string{}, a.marks[n]
 		if m == nil {
 			l, err := s.create(ctx, s.newLease(s.marksName(n)))
 			if l == nil || err != nil {
-				return err
+				return nil, err
 			}
 			m = marksOf(*l)
 		}
@@ -159,7 +159,7 @@ func (s *store) settle(ctx context.Context, a *all) error {
 		done, err := s.setMarks(ctx, m.name, m.of, to,
 			operation{"test", "/metadata/uid", m.uid}, operation{"add", place(annotationUID), m.uid})
 		if !done || err != nil {
-			return err
+			return nil, err
 		}
 	}
 	c := a.meta.next()
@@ -168,5 +168,5 @@ func (s *store) settle(ctx context.Context, a *all) error {
 	if o == nil && err == nil {
 		err = s.checkCache(ctx, a.meta)
 	}
-	return err
+	return o, err
 }

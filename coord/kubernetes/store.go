@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
@@ -251,8 +250,8 @@ func (s *store) change(ctx context.Context, r request) (*lease, error) {
 // errNoNamespace is the error of a namespace of which only the rest is there.
 func (s *store) errNoNamespace() error {
 	return fmt.Errorf("%w: namespace %q has slots and no record: Lease %s was deleted; it is made "+
-		"again when a generator starts, or with 'unalike init'",
-		coord.ErrInvalid, s.namespace, s.objectName(-1))
+		"again when a generator leases a worker ID, or with 'unalike init'",
+		protocol.ErrUnrecorded, s.namespace, s.objectName(-1))
 }
 
 // looks is how often a look is made again because a slot was made, or the record changed,

@@ -79,7 +79,7 @@ func (s *session) prepare(
 	}
 	if a.mended.CompareAndSwap(false, true) {
 		if a.meta != nil {
-			err = s.settle(ctx, a)
+			_, err = s.settle(ctx, a)
 		} else {
 			made, err = s.make(ctx, a, ask)
 		}
@@ -123,7 +123,8 @@ func (s *session) make(ctx context.Context, a *all, ask protocol.Ask) (bool, err
 	}
 	made := &all{slots: a.slots, marks: a.marks}
 	made.setMeta(o)
-	return true, s.settle(ctx, made)
+	_, err = s.settle(ctx, made)
+	return true, err
 }
 
 // surveyOf reads a list.

@@ -66,7 +66,8 @@
 //   - Two machines with the same worker ID issue duplicates, whatever the files say. In Kubernetes,
 //     deleting a StatefulSet's pod by force can leave two with one ordinal running.
 //   - So do two processes of one machine that are configured with the same worker ID and different
-//     state files.
+//     state files, and one process that gives its worker ID another state file, or none, before the
+//     last window is over.
 //   - A copied disk or a restored backup of the state file forgets windows, if no process runs that
 //     would notice.
 //   - A missing state file is waited out by the clock and the horizon of the process that starts. If

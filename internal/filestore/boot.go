@@ -33,6 +33,9 @@ func TimedLeases() (Leases, error) {
 
 // Refresh implements [Leases].
 func (t timed) Refresh(path string, d *State, foreign bool) error {
+	if d.First >= 0 {
+		return errors.New("it is one of static://, whose worker IDs are not leased for a time; name another file")
+	}
 	other := d.Home.Boot != t.here.Boot && d.Number > 0
 	if other && !foreign && (t.here.Machine == "" || d.Home.Machine != t.here.Machine) {
 		return fmt.Errorf("another machine has written it, or this one before it was started and has no machine ID that would tell; once no program uses it elsewhere, 'unalike quarantine --coordinator file://%s' takes it over", path)

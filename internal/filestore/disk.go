@@ -52,7 +52,11 @@ func (s *Store) load(foreign bool) (*State, error) {
 	if d.Namespace != s.o.Namespace {
 		return nil, fmt.Errorf("%w state file %q: it belongs to namespace %q; it is wanted for namespace %q; give each a state file of its own", coord.ErrInvalid, s.path, d.Namespace, s.o.Namespace)
 	}
-	if err := s.o.Leases.Refresh(s.path, d, foreign); err != nil {
+	err = s.o.Leases.Refresh(s.path, d, foreign)
+	if unread := (*fs.PathError)(nil); errors.As(err, &unread) {
+		return nil, failed(s.path, err)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%w state file %q: %w", coord.ErrInvalid, s.path, err)
 	}
 	return d, nil
@@ -86,7 +90,9 @@ func (s *Store) save(d *State, lock *filelock.File) error {
 		current,
 	} {
 		if err := step(); err != nil {
-			_ = os.Remove(temp)
+			if !errors.Is(err, errLockDeleted) { // it may be another process's by now
+				_ = os.Remove(temp)
+			}
 			return failed(s.path, err)
 		}
 	}

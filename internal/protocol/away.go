@@ -102,7 +102,12 @@ func (c *Coordinator) awaitLife(ctx context.Context, s Session, sv *Survey, cloc
 		for _, l := range now {
 			longest = max(longest, l.when.High-l.when.Low)
 		}
-		c.silence = &silence{first: now, ends: Time(clock.High + longest)}
+		c.silence = &silence{first: map[int]life{}, ends: Time(clock.High + longest)}
+	}
+	for id, l := range now { // of those, too, of whom another survey has not told
+		if _, there := c.silence.first[id]; !there {
+			c.silence.first[id] = l
+		}
 	}
 	ends := c.silence.ends
 	silent, differs := listen(c.silence.first, now, clock, c.set.SkewBound)

@@ -58,6 +58,28 @@ func TestNewcomersWait(t *testing.T) {
 	}
 }
 
+// TestNewcomersOfAnotherShareWait: that one generator has begun to wait says nothing of the holders
+// in the share of another one.
+func TestNewcomersOfAnotherShareWait(t *testing.T) {
+	inOurTime(t, func(t *testing.T) {
+		server := memstore.NewServer("a")
+		holder, _ := tap(t, server, nil, outlives)
+		shares := []coord.Range{{First: 0, Count: 2}, {First: 10, Count: 2}}
+		for i, share := range shares {
+			mustAcquire(t, holder, within(string(rune('a'+i)), share))
+		}
+		restore := server.Snapshot()
+		time.Sleep(80 * time.Second)
+		restore()
+		newcomer, _ := tap(t, server, nil, outlives)
+		for _, share := range shares {
+			if g, err := newcomer.Acquire(t.Context(), within("newcomer", share)); !errors.Is(err, coord.ErrQuarantined) {
+				t.Errorf("beside a lease of the share %v that is old: %v, %v", share, g, err)
+			}
+		}
+	})
+}
+
 // TestLatestClockCounts: where the back end has no clock, the floor is raised by the latest that
 // any holder has said.
 func TestLatestClockCounts(t *testing.T) {

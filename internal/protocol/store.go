@@ -105,6 +105,10 @@ type Checker interface {
 	CheckLineages(ctx context.Context) error
 }
 
+// ErrUnrecorded is the error of a survey that may not make the namespace's record, which is gone
+// while slots of it are there.
+var ErrUnrecorded = fmt.Errorf("%w: no record of the namespace", coord.ErrInvalid)
+
 // Entry is a record as it is stored. The zero Entry is one that is not there.
 type Entry[R Record] struct {
 	Record R `json:"record"`
