@@ -244,6 +244,13 @@ func TestForeignFile(t *testing.T) {
 	_, _ = leased.Acquire(t.Context(), request("b", 1000)) // its clock is another one
 	_, err = open(t, Options{Namespace: ns, State: path + "-leased"}).Acquire(t.Context(), request("b", 1000))
 	refused(t, err, coord.ErrInvalid, "it is one of file://, which leases worker IDs for a time; name another file")
+	taken, err := coord.Open(t.Context(), "file://"+path+"?namespace="+ns, coord.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	_, err = taken.Acquire(t.Context(), request("b", 1000))
+	refused(t, err, coord.ErrInvalid, "it is one of static://, whose worker IDs are not leased for a time; name another file")
 }
 
 // TestEarlierVersion: the file of an earlier version is refused, because its windows would be ignored.
