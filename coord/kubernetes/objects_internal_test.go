@@ -100,7 +100,7 @@ func TestMeddling(t *testing.T) {
 				counted := f.requests()
 				time.Sleep(5 * time.Minute)
 				if rate := float64(f.requests()-counted) / (5 * 60) / 2; rate > 2 {
-					t.Errorf("a process makes %.1f requests a second: %v", rate, f.counts)
+					t.Errorf("a process makes %.2f requests a second: %v", rate, f.counts)
 				}
 				check := func(says [2]string) {
 					t.Helper()

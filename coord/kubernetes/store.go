@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/unalike-id/unalike/internal/lifetime"
@@ -49,6 +50,8 @@ type session struct {
 	listed *all // by the last survey; nil: something was changed since
 	worker int  // that the token was granted in this session; -1: none
 	beaten int  // how often somebody was faster with a grant since the last survey
+
+	edited atomic.Bool // the namespace's record could not be read
 }
 
 // Open implements [protocol.Store].
@@ -264,19 +267,21 @@ func (s *session) Look(ctx context.Context, worker int, _ string) (v *protocol.V
 	if err := s.barred("patch"); err != nil {
 		return nil, err // whoever looks is about to write
 	}
+	if s.edited.Load() { // nothing else is asked for before it is mended
+		if _, _, _, err := s.record(ctx); err != nil {
+			return nil, err
+		}
+	}
 	for range looks { // it may have been made, or changed, between
 		slot, _, err := s.get(ctx, s.objectName(worker))
 		if err != nil {
 			return nil, err
 		}
-		meta, now, err := s.get(ctx, s.objectName(-1))
+		meta, e, now, err := s.record(ctx)
 		if err != nil {
 			return nil, err
 		}
-		v = &protocol.View{Lease: slot, Owned: s.owned(slot, now)}
-		if v.Meta, err = entry[protocol.Meta](meta); err != nil {
-			return nil, err
-		}
+		v = &protocol.View{Meta: e, Lease: slot, Owned: s.owned(slot, now)}
 		if v.Slot, err = slotEntry(slot, worker); err != nil {
 			return nil, err
 		}
@@ -289,6 +294,15 @@ func (s *session) Look(ctx context.Context, worker int, _ string) (v *protocol.V
 		}
 	}
 	return v, nil
+}
+
+// record reads the namespace's record, and notes whether it can be read.
+func (s *session) record(ctx context.Context) (meta *object, e protocol.Entry[protocol.Meta], now int64, err error) {
+	if meta, now, err = s.get(ctx, s.objectName(-1)); err == nil {
+		e, err = entry[protocol.Meta](meta)
+		s.edited.Store(err != nil)
+	}
+	return meta, e, now, err
 }
 
 // compare describes what shows that the record, or a slot that was read before it and its marks,
