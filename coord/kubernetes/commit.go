@@ -92,7 +92,7 @@ func (s *session) commitSlot(
 	switch {
 	case before.damage != nil:
 		return out, before.damage
-	case grants(change) && before.Token != change.Token && s.owned(before, s.Time()):
+	case grants(change) && before.Token != change.Token && s.owned(before, s.Time()): //mutant:held-slot
 		out.Conflict = protocol.ConflictSlot // somebody was faster
 		return out, nil
 	case change.Owner == protocol.OwnerStays && change.Before.Owned && s.over(before.Ends, s.Time()):
@@ -232,6 +232,7 @@ func (s *session) commitMeta(
 	if err != nil || done == nil {
 		return out, err
 	}
+	//mutant:settle-at-once
 	if c.UID == "" { // else whatever is lost until the next survey is taken for explained, too
 		settled := &all{slots: a.slots, marks: a.marks}
 		settled.setMeta(done)

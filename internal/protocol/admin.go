@@ -94,6 +94,7 @@ func (c *Coordinator) changeFloor(ctx context.Context, what string, clock func(s
 			// tells how far the windows reach that were lost.
 			return cmp.Or(c.heal(ctx, s, 0), errAgain)
 		}
+		//mutant:close-again
 		if floor = Time(meta.Scale().Micro(meta.Floor)); meta == sv.Meta.Record && !meta.Closed() { // which may not be all over yet
 			return nil
 		}

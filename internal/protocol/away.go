@@ -38,7 +38,7 @@ func listen(first, now map[int]life, clock Span, bound time.Duration) (silent bo
 			continue
 		}
 		if was, there := first[id]; there && was.mark == now[id].mark && clock.Low > now[id].when.High {
-			silent = true
+			silent = true //mutant:silent-holders
 		}
 		differs, _ = err.(*coord.ClockSkewError) //nolint:errorlint // it is made by CheckClock
 	}

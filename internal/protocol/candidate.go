@@ -14,7 +14,7 @@ type Candidate struct {
 }
 
 // opens is NotBefore of the next grant.
-func (c Candidate) opens(floor int64) int64 { return max(c.Slot.NotAfter, floor) }
+func (c Candidate) opens(floor int64) int64 { return max(c.Slot.NotAfter, floor) } //mutant:grant-floor
 
 // Late is 0 for a window that opens in time, and otherwise grows with the tick.
 func (c Candidate) Late(floor, openBy int64) int64 {
@@ -35,7 +35,7 @@ func (c Candidate) Unusable(meta Meta, req coord.Request, reach int64) error {
 			coord.ErrInvalid, Stamp(req.Scale.Micro(req.LastTick)))
 	case c.opens(meta.Floor) > req.LastTick:
 		return fmt.Errorf("%w: the window of worker ID %d opens after tick %d and the layout ends at tick %d", coord.ErrInvalid, c.ID, c.opens(meta.Floor), req.LastTick)
-	case c.Slot.Generation != 0 && c.Slot.Fingerprint != req.Fingerprint:
+	case c.Slot.Generation != 0 && c.Slot.Fingerprint != req.Fingerprint: //mutant:slot-layout
 		return fmt.Errorf("%w: the slot of worker ID %d has layout %s and its namespace has %s", coord.ErrInvalid, c.ID, c.Slot.Fingerprint, req.Fingerprint)
 	}
 	return nil

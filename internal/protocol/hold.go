@@ -118,7 +118,7 @@ func (h *holding) once(ctx context.Context, turn func(context.Context) (done boo
 	switch slot := h.v.Slot.Record; {
 	case h.attempt != nil && h.v.released(h.g):
 		return true, nil
-	case !h.detector.sound(h.v.losses):
+	case !h.detector.sound(h.v.losses): //mutant:view-before-a-loss
 		h.v = nil
 		return false, h.heal(ctx, h.s, 0)
 	case h.v.holds(h.g) && h.known == nil && slot.NotAfter < h.g.NotAfter: // the grant knows better

@@ -47,12 +47,13 @@ func proof(at memory, a answer) string {
 	switch {
 	case at.lost != "":
 		return "" // one at a time
-	case a.foreign():
+	case a.foreign(): //mutant:proof-foreign
 		return fmt.Sprintf("the namespace was written in lineage %s of the back end, and that is %s", a.origin, a.Lineage)
 	case at.lineage != "" && a.Lineage != "" && a.Lineage != at.lineage:
 		return fmt.Sprintf("the lineage of the back end was %s and is %s", at.lineage, a.Lineage)
-	case a.Number != 0 && (a.Number < at.number || a.Wrote && a.Number == at.number):
+	case a.Number != 0 && (a.Number < at.number || a.Wrote && a.Number == at.number): //mutant:proof-number
 		return fmt.Sprintf("write %#x was seen, and a later one is %#x", at.number, a.Number)
+	//mutant:proof-nonce
 	case at.meta.Nonce != "" && a.meta != nil && a.meta.Record.Nonce != at.meta.Nonce:
 		return "the namespace is gone, or was made again"
 	case a.meta != nil && a.meta.Version < at.version: //mutant:record-version
@@ -63,15 +64,15 @@ func proof(at memory, a answer) string {
 		return ""
 	}
 	switch was, is := a.mine.Record, a.slot.Record; {
-	case is.Generation < was.Generation:
+	case is.Generation < was.Generation: //mutant:proof-generation
 		return fmt.Sprintf("the generation of worker ID %d was %d and is %d", was.Worker, was.Generation, is.Generation)
-	case a.slot.Version < a.mine.Version:
+	case a.slot.Version < a.mine.Version: //mutant:proof-version
 		return fmt.Sprintf("the version of worker ID %d's slot was %d and is %d", was.Worker, a.mine.Version, a.slot.Version)
 	case is.Generation > was.Generation || was.Token == "" || is.Token == "":
 		return "" // a successor, or a release
 	case is.Token != was.Token:
 		return fmt.Sprintf("generation %d of worker ID %d was granted twice", was.Generation, was.Worker)
-	case is.NotAfter < was.NotAfter:
+	case is.NotAfter < was.NotAfter: //mutant:proof-window
 		return fmt.Sprintf("the window of worker ID %d ended at tick %d and ends at %d", was.Worker, was.NotAfter, is.NotAfter)
 	}
 	return ""
@@ -85,7 +86,7 @@ func proof(at memory, a answer) string {
 func remedy(m memory, a answer, now int64, driver Limits) (next Meta, settled bool) {
 	stored, l := a.meta.Record, m.limits(driver)
 	mine := stored.Loss.Nonce != "" && stored.Loss.Nonce == m.drawn
-	found := mine || stored.Settles(m.meta.Loss.Nonce, m.seen, l)
+	found := mine || stored.Settles(m.meta.Loss.Nonce, m.seen, l) //mutant:remedy-older
 	switch {
 	case !found || a.foreign() || stored.lacks(m.meta):
 		stored = stored.AfterLoss(m.meta, now, l)

@@ -99,7 +99,7 @@ func (r *renewal) turn(ctx context.Context) (bool, error) {
 		return r.resolve(ctx, change, err)
 	case !out.Done:
 		return false, r.again(change, out)
-	case unsound:
+	case unsound: //mutant:renewal-unsound
 		r.v = nil
 		return false, nil // what was extended may not be used; the next turn raises the floor
 	}

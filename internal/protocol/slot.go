@@ -54,7 +54,7 @@ func (s Slot) Lease() time.Duration { return time.Duration(s.TTL) * time.Millise
 // Holds tells whether a grant with this token and generation is the slot's, by rules
 // 6 and 9 of package coord.
 func (s Slot) Holds(token string, generation uint64) bool {
-	return s.Token == token && s.Generation == generation && token != ""
+	return s.Token == token && s.Generation == generation && token != "" //mutant:holds-generation
 }
 
 // Grant is the last stored piece as a grant, with the driver's handle.
@@ -72,9 +72,9 @@ func (s Slot) Grant(handle any) coord.Grant {
 func (s Slot) Extended(g coord.Grant, floor, until, now int64) (next Slot, from int64, grows bool) {
 	next, from = s, g.NotBefore
 	next.Renewed = now
-	next.NotAfter = min(max(next.NotAfter, g.NotAfter), next.LastTick)
+	next.NotAfter = min(max(next.NotAfter, g.NotAfter), next.LastTick) //mutant:stored-max
 	notAfter := min(max(next.NotAfter, until), next.LastTick)
-	if cut := max(floor, next.NotBefore); cut > g.NotAfter {
+	if cut := max(floor, next.NotBefore); cut > g.NotAfter { //mutant:renewal-floor
 		// The window of this caller ends below it, whatever is stored.
 		if cut >= min(notAfter, next.LastTick-1) { // the last tick may lie in a window that was lost
 			return next, from, false
@@ -98,7 +98,7 @@ func (s Slot) Resumed(token string) Slot {
 func (s Slot) Trimmed(g coord.Grant, last int64) Slot {
 	s.Token = ""
 	s.NotAfter = min(max(s.NotAfter, g.NotAfter), s.LastTick)
-	s.NotAfter = min(s.NotAfter, max(last, s.NotBefore))
+	s.NotAfter = min(s.NotAfter, max(last, s.NotBefore)) //mutant:trim-stamped
 	return s
 }
 
