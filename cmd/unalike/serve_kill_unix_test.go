@@ -23,7 +23,7 @@ import (
 // attempts counts the requests of a client, and how many of them failed one after the other.
 type attempts struct {
 	next      http.RoundTripper
-	succeeded atomic.Int64
+	succeeded map[string]*atomic.Int64 // by server
 	inARow    atomic.Int64
 	worst     atomic.Int64
 }
@@ -35,7 +35,7 @@ func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 		a.fail()
 		return resp, err
 	}
-	resp.Body = &watchedBody{resp.Body, a}
+	resp.Body = &watchedBody{resp.Body, a, a.succeeded[r.URL.Host]}
 	return resp, nil
 }
 
@@ -44,7 +44,8 @@ func (a *attempts) fail() { a.worst.Store(max(a.worst.Load(), a.inARow.Add(1))) 
 // watchedBody is a body that may end in the middle.
 type watchedBody struct {
 	io.ReadCloser
-	a *attempts
+	a         *attempts
+	succeeded *atomic.Int64
 }
 
 // Read implements io.Reader.
@@ -53,7 +54,7 @@ func (w *watchedBody) Read(b []byte) (int, error) {
 	switch {
 	case errors.Is(err, io.EOF):
 		w.a.inARow.Store(0)
-		w.a.succeeded.Add(1)
+		w.succeeded.Add(1)
 	case err != nil:
 		w.a.fail()
 	}
@@ -70,7 +71,10 @@ type caller struct {
 func newCaller(t *testing.T, urls []string) *caller {
 	t.Helper()
 	transport := &http.Transport{}
-	c := &caller{attempts: &attempts{next: transport}}
+	c := &caller{attempts: &attempts{next: transport, succeeded: map[string]*atomic.Int64{}}}
+	for _, u := range urls {
+		c.attempts.succeeded[strings.TrimPrefix(u, "http://")] = &atomic.Int64{}
+	}
 	var err error
 	c.client, err = client.New(urls, client.Options{HTTP: &http.Client{Transport: c.attempts}, Prefetch: 500, Timeout: time.Minute})
 	if err != nil {
@@ -100,11 +104,13 @@ func (c *caller) take(t *testing.T, stop *atomic.Bool, y *tally) {
 	}
 }
 
-// goOn waits until a client had replies that it has asked for after the call.
-func (c *caller) goOn(t *testing.T) {
+// goOn waits until a client had replies of a server that it has asked for after the call: a server
+// that was not ready has told it to come again in a second.
+func (c *caller) goOn(t *testing.T, url string) {
 	t.Helper()
-	before, end := c.attempts.succeeded.Load(), time.Now().Add(time.Minute)
-	for ; c.attempts.succeeded.Load() < before+2; pauseFor(t.Context(), 5*time.Millisecond) {
+	succeeded := c.attempts.succeeded[strings.TrimPrefix(url, "http://")]
+	before, end := succeeded.Load(), time.Now().Add(time.Minute)
+	for ; succeeded.Load() < before+2; pauseFor(t.Context(), 5*time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("a client has no replies")
 		}
@@ -140,9 +146,9 @@ func TestServeKilled(t *testing.T) {
 		callers = append(callers, c)
 		work.Go(func() { c.take(t, &stop, y) })
 	}
-	for round := range fulltest.Rounds(6, 200) {
+	for round := range fulltest.Rounds(2, 200) {
 		for _, c := range callers {
-			c.goOn(t) // nobody is at an attempt any more that has failed at the other server
+			c.goOn(t, urls[(round+1)%2]) // nobody is at an attempt any more that has failed at the other server
 		}
 		i := round % 2
 		if err := servers[i].cmd.Process.Kill(); err != nil {
@@ -152,7 +158,7 @@ func TestServeKilled(t *testing.T) {
 		servers[i] = launch(strings.TrimPrefix(urls[i], "http://"))
 	}
 	for _, c := range callers {
-		c.goOn(t)
+		c.goOn(t, urls[0])
 	}
 	stop.Store(true)
 	work.Wait()

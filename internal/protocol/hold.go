@@ -104,7 +104,7 @@ func (h *holding) once(ctx context.Context, turn func(context.Context) (done boo
 	if h.alone { // it may be another back end in which it was made, which a survey tells for certain
 		if _, err := h.survey(ctx, h.s, Ask{Token: h.g.Token, Share: coord.Range{First: h.g.WorkerID, Count: 1}}); err != nil {
 			if errors.Is(err, ErrUnrecorded) { // an acquisition makes it again, and this does not
-				err = fmt.Errorf("%w: %v", coord.ErrLeaseLost, err)
+				err = fmt.Errorf("%w: %v", coord.ErrLeaseLost, err) //nolint:errorlint // it is not invalid any more
 			}
 			return false, err
 		}
