@@ -200,8 +200,8 @@ func (s *store) checkCache(ctx context.Context, listed *object) error {
 	return err
 }
 
-// commitMeta changes the namespace's record. One that settles a loss says nothing of marks: the
-// next survey makes them as the slots are.
+// commitMeta changes the namespace's record. After one that settles a loss the marks are made as the
+// slots were when it was written; if that fails, the next survey does it.
 func (s *session) commitMeta(
 	ctx context.Context, change protocol.Change,
 ) (out protocol.Outcome, _ error) {
