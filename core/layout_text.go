@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/unalike-id/unalike/internal/near"
 )
 
 // layoutForm is the example that errors about the text form print.
@@ -66,7 +68,8 @@ func ParseLayout(s string) (Layout, error) {
 	}
 	parts := strings.SplitN(s, "/", 5)
 	if len(parts) != 5 {
-		return Layout{}, invalidLayout("%.80q is neither a name (%s) nor of the form %s", s, strings.Join(LayoutNames(), ", "), layoutForm)
+		names := LayoutNames()
+		return Layout{}, invalidLayout("%.80q is neither a name (%s) nor of the form %s%s", s, strings.Join(names, ", "), layoutForm, near.Hint(s, names))
 	}
 	var l Layout
 	for i, field := range []struct {

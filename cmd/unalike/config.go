@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/config"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/near"
 )
 
 // envPrefix begins the variables of the settings.
@@ -23,6 +25,14 @@ func addConfigFlag(c *cobra.Command, file *string) {
 	}
 }
 
+// generatorFlag names one of the generators of a file of serve.
+const generatorFlag = "generator"
+
+// addGeneratorFlag gives c the flag --generator.
+func addGeneratorFlag(c *cobra.Command) {
+	c.Flags().String(generatorFlag, "", "`NAME` of the generator, where the file is one of serve with several")
+}
+
 // settings returns what the file says, the environment over it, and the flags over
 // both. Without a file it is the flags alone, and the environment names no more than
 // the coordinator. What it names is not checked then, nor is what the flag names.
@@ -30,7 +40,7 @@ func (a *app) settings(c *cobra.Command, o *namespaceOptions) (config.Config, er
 	var cfg config.Config
 	if c.Flags().Changed("config") {
 		var err error
-		if cfg, err = a.fileSettings(o.config, o.coordinator == "", false); err != nil {
+		if cfg, err = a.fileSettings(c, o.config, o.coordinator == "", false); err != nil {
 			return cfg, err
 		}
 	} else {
@@ -48,12 +58,29 @@ func (a *app) settings(c *cobra.Command, o *namespaceOptions) (config.Config, er
 
 // fileSettings returns what a file says and the environment over it. Of the coordinator and the store, nothing is looked up if
 // it is not wanted.
-func (a *app) fileSettings(file string, coordinator, store bool) (cfg config.Config, err error) {
+func (a *app) fileSettings(c *cobra.Command, file string, coordinator, store bool) (cfg config.Config, err error) {
 	if file == "" {
 		return cfg, usageError{errors.New("--config is empty; name a file, or leave the flag out")}
 	}
-	if cfg, err = config.ReadFile(file); err != nil {
+	set, err := readServeFile(file)
+	switch {
+	case err != nil:
+		return cfg, fmt.Errorf("--config: %s: %w", file, err)
+	case set != nil && !store && len(set.Generators) > 0:
+		return a.generatorOf(c, file, set)
+	case set != nil && len(set.flat) > 0:
+		cfg, err = config.Parse(set.flat)
+		cfg.Store = set.Store
+	case set != nil:
+		cfg.Store = set.Store
+	default:
+		cfg, err = config.ReadFile(file)
+	}
+	if err != nil {
 		return cfg, fmt.Errorf("--config: %w", err)
+	}
+	if err := checkNoGenerator(c, file); err != nil && !store {
+		return cfg, err
 	}
 	lookup := a.lookupEnv
 	if !coordinator {
@@ -66,6 +93,35 @@ func (a *app) fileSettings(file string, coordinator, store bool) (cfg config.Con
 		return cfg, fmt.Errorf("--config: %w", err)
 	}
 	return cfg, nil
+}
+
+// generatorOf returns the settings of the generator that the flag names, of several in a file of serve.
+func (a *app) generatorOf(c *cobra.Command, file string, set *serveSettings) (config.Config, error) {
+	if err := a.expandURLs(set); err != nil {
+		return config.Config{}, fmt.Errorf("--config: %s: %w", file, err)
+	}
+	names := slices.Sorted(maps.Keys(set.generators))
+	f := c.Flags().Lookup(generatorFlag)
+	name := f.Value.String()
+	if !f.Changed && len(names) == 1 {
+		name = names[0]
+	}
+	cfg, ok := set.generators[name]
+	switch {
+	case !f.Changed && !ok:
+		return cfg, usageError{fmt.Errorf("%s has several generators; name one with --%s: %s", file, generatorFlag, strings.Join(names, ", "))}
+	case !ok:
+		return cfg, usageError{fmt.Errorf("--%s is %q; %s has %s%s", generatorFlag, name, file, strings.Join(names, ", "), near.Hint(name, names))}
+	}
+	return cfg, nil
+}
+
+// checkNoGenerator refuses a name of a generator where the file has one alone.
+func checkNoGenerator(c *cobra.Command, file string) error {
+	if f := c.Flags().Lookup(generatorFlag); f == nil || !f.Changed {
+		return nil
+	}
+	return usageError{fmt.Errorf("--%s is for a file with several generators, and %s has one; leave it out", generatorFlag, file)}
 }
 
 // ofSegments are the keys that commands for IDs have no use for, with a file or without.

@@ -22,6 +22,9 @@ type decodeOptions struct {
 	json   bool
 }
 
+// tolerance is how far ahead a clock may be that has stamped an ID whose format is recognized.
+const tolerance = time.Hour
+
 // formatAuto recognizes the format by the ID's looks.
 const formatAuto = "auto"
 
@@ -52,11 +55,11 @@ and the exit code is 1.`,
 	addLayoutFlag(c, &o.layout)
 	addFormatFlag(c, &o.format, "format of the IDs")
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON objects, one a line")
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		if strings.HasPrefix(err.Error(), "unknown shorthand flag: '") {
 			return fmt.Errorf("%w; IDs are never negative", err)
 		}
-		return err
+		return suggestFlag(c, err)
 	})
 	return c
 }
@@ -146,6 +149,10 @@ func (d *decoder) describe(b []byte, s string) ([]byte, error) {
 	}
 	parts := d.layout.Decompose(id)
 	age := d.now().UnixMilli() - parts.Time.UnixMilli()
+	if age < -tolerance.Milliseconds() && d.format.value == formatAuto && !plain(s) {
+		return nil, fmt.Errorf("%s would be an ID of %s, in the future: name its form with --format, or its own layout with --layout; "+
+			"base58 and base36 of other generators are not read", s, parts.Time.UTC().Format(timeForm))
+	}
 	if d.json {
 		return d.appendObject(b, id, parts, age), nil
 	}

@@ -96,6 +96,7 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
 	c.Flags().VarP(&o.count, "count", "n", "how many IDs to make")
 	c.Flags().StringVar(&o.coordinator, "coordinator", "", "`URL` of the coordinator that leases the worker ID (default: $"+envCoordinator+", else an etcd of this user on this machine)")
 	addConfigFlag(c, &o.config)
+	addGeneratorFlag(c)
 	addLayoutFlag(c, &o.layout)
 	addFormatFlag(c, &o.format, "how to print an ID")
 	c.Flags().StringVar(&o.segment, "segment", "", "a `TAG`: print plain numbers of it, from a store of segments, and no IDs")

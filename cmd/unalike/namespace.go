@@ -24,6 +24,7 @@ type namespaceOptions struct {
 func addNamespaceFlags(c *cobra.Command, o *namespaceOptions) {
 	c.Flags().StringVar(&o.coordinator, "coordinator", "", "`URL` of the coordinator (default: $"+envCoordinator+", else what 'unalike generate' uses on this machine)")
 	addConfigFlag(c, &o.config)
+	addGeneratorFlag(c)
 	addLayoutFlag(c, &o.layout)
 	completeCoordinator(c)
 }

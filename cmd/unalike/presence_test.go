@@ -74,7 +74,7 @@ func TestRefusedStore(t *testing.T) {
 	t.Parallel()
 	addr := nobody(t)
 	for _, url := range storeURLs {
-		for _, command := range [][]string{{"segments"}, {"segments", "create", "x"}, {"segments", "advance", "x", "--to", "5"}, {"generate", "--segment", "x"}} {
+		for _, command := range [][]string{{"segments"}, {"segments", "create", "x"}, {"segments", "advance", "x", "--to", "5", "--yes"}, {"generate", "--segment", "x"}} {
 			got := callWithin(t, time.Hour, append(command, "--store", strings.Replace(url, "ADDRESS", addr, 1))...)
 			wantCall(t, got, exitFailure, "", "unalike: --store: nobody is there: connection refused by "+addr+"; check the address and that it is up, or wait for it with --wait\n")
 		}

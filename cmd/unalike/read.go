@@ -28,7 +28,7 @@ func recognize(s string) (core.ID, error) {
 	switch {
 	case strings.HasPrefix(s, "{") || strings.HasPrefix(s, `"`):
 		return readJSON(s)
-	case strings.Trim(s, "0123456789") == "" && (s == "0" || !strings.HasPrefix(s, "0")):
+	case plain(s):
 		return core.ParseID(s)
 	case len(s) == 11:
 		return core.ParseBase62(s)
@@ -41,6 +41,11 @@ func recognize(s string) (core.ID, error) {
 		err = fmt.Errorf("%w; base62 would have 11 characters and base32 13", err)
 	}
 	return id, err
+}
+
+// plain reports whether s is a number in decimal.
+func plain(s string) bool {
+	return strings.Trim(s, "0123456789") == "" && (s == "0" || !strings.HasPrefix(s, "0"))
 }
 
 // readJSON reads an ID as a JSON string or number, or as the member "id" of an

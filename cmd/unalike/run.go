@@ -69,6 +69,10 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetArgs(args)
 	help := &sticky{Writer: a.out}
 	root.SetOut(help)
+	root.InitDefaultCompletionCmd()
+	if c, _, err := root.Find([]string{"completion"}); err == nil {
+		c.Args, c.RunE = knownCommand, root.RunE
+	}
 	command, err := root.ExecuteContextC(ctx)
 	if help.err != nil {
 		a.started = true // it was no mistake on the command line
@@ -135,6 +139,7 @@ Exit codes: 0 success, 1 failure, 2 a mistake on the command line,
 	}
 	root.SetIn(a.in)
 	root.SetErr(a.err)
+	root.SetFlagErrorFunc(suggestFlag)
 	root.SetVersionTemplate("unalike {{.Version}}\n")
 	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "log more than warnings")
 	root.PersistentFlags().DurationVar(&a.answer, "timeout", a.answer, "how long to wait for an answer of the coordinator or store, and for a start")

@@ -204,14 +204,16 @@ func (a *app) createSegmentCommand() *cobra.Command {
 func (a *app) advanceSegmentCommand() *cobra.Command {
 	var where storeOptions
 	var to, by countValue
-	var every bool
+	var every, yes bool
 	c := &cobra.Command{
 		Use:   "advance TAG --to N | advance TAG --by N | advance --all --by N",
 		Short: "Raise the next number of a tag",
 		Long: `advance makes --to the next number of a tag, or adds --by to it; never down. Use it after
 an import, after restoring a dump, and after a failover: it also says that the tag is as
 it should be on this server, so that programs go on that have stopped with "the store is
-another server than before". Raise it above every number in use.`,
+another server than before". Raise it above every number in use.
+
+This cannot be undone.`,
 		Example: `  unalike segments advance orders --to 500000
   unalike segments advance --all --by 1000000`,
 		Args: arguments(0, 1, "the name of a tag"),
@@ -222,8 +224,11 @@ another server than before". Raise it above every number in use.`,
 			case (to == 0) == (by == 0), every && by == 0:
 				return usageError{fmt.Errorf("give --to or --by, and with --all --by")}
 			}
+			if err := a.checkYes(yes); err != nil {
+				return err
+			}
 			return a.withStore(c, where, func(ctx context.Context, s *tagStore) error {
-				return a.advanceSegments(ctx, s, args, int64(to), int64(by))
+				return a.advanceSegments(ctx, s, args, int64(to), int64(by), yes)
 			})
 		},
 	}
@@ -231,11 +236,12 @@ another server than before". Raise it above every number in use.`,
 	c.Flags().Var(&to, "to", "the next number")
 	c.Flags().Var(&by, "by", "how much to add")
 	c.Flags().BoolVar(&every, "all", false, "all tags")
+	addYesFlag(c, &yes)
 	return c
 }
 
 // advanceSegments raises the tag that is named, or all.
-func (a *app) advanceSegments(ctx context.Context, s *tagStore, names []string, to, by int64) error {
+func (a *app) advanceSegments(ctx context.Context, s *tagStore, names []string, to, by int64, yes bool) error {
 	tags, err := s.Tags(ctx)
 	if err != nil {
 		return err
@@ -251,6 +257,9 @@ func (a *app) advanceSegments(ctx context.Context, s *tagStore, names []string, 
 		if t.Damage == nil && t.Next > math.MaxInt64-by {
 			return fmt.Errorf("tag %s is at %d, and numbers end at %d: --by is at most %d", printable(t.Name), t.Next, int64(math.MaxInt64), math.MaxInt64-t.Next)
 		}
+	}
+	if err := a.confirm(ctx, yes, advancePlan(tags, to, by)); err != nil {
+		return err
 	}
 	var damaged []error
 	all, atOnce := s.Store.(segment.Advancer)
@@ -283,6 +292,18 @@ func (a *app) advanceSegments(ctx context.Context, s *tagStore, names []string, 
 	return errors.Join(damaged...)
 }
 
+// advancePlan says what will happen to tags.
+func advancePlan(tags []segment.Tag, to, by int64) string {
+	if len(tags) != 1 {
+		return fmt.Sprintf("Each of %d tags will go on %d further; the numbers between are never given out.", len(tags), by)
+	}
+	next := to
+	if by > 0 {
+		next = tags[0].Next + by
+	}
+	return fmt.Sprintf("Tag %s will go on with %d; it is at %d, and the numbers between are never given out.", printable(tags[0].Name), next, tags[0].Next)
+}
+
 // suggestTag says that there is no such tag, and which one was meant.
 func suggestTag(name string, tags []segment.Tag) error {
 	err := fmt.Errorf("%w: %q", segment.ErrUnknownTag, name)
@@ -298,5 +319,5 @@ func nearTag(name string, tags []segment.Tag) string {
 	for _, t := range tags {
 		known = append(known, t.Name)
 	}
-	return near.Word(name, known, mistypedBy)
+	return near.Word(name, known, near.Mistyped)
 }

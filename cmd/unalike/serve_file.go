@@ -46,6 +46,7 @@ type serveSettings struct {
 	MaxWait, MaxConnectionAge  time.Duration
 
 	generators map[string]config.Config
+	own        bool   // the file has a key that only serve has
 	flat       []byte // the text of the keys of package config, each in its line; empty: none
 }
 
@@ -105,6 +106,21 @@ func (a *app) serveSettings(c *cobra.Command, o *serveOptions) (*serveSettings, 
 	cfg, err := a.singleGenerator(c, o, set.flat)
 	set.generators[server.DefaultName] = cfg
 	return set, err
+}
+
+// readServeFile reads a file that has keys of serve; nil if it has none, or cannot be read as one.
+func readServeFile(file string) (*serveSettings, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil // whoever reads it as another one says why
+	}
+	set := &serveSettings{generators: map[string]config.Config{}}
+	if err := set.parse(data); !set.own {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return set, nil
 }
 
 // singleGenerator returns the settings of the generator "default".

@@ -65,6 +65,7 @@ func (s *serveSettings) readKeys(root *yaml.Node) (others *yaml.Node, err error)
 		}
 		lines[key.Value] = key.Line
 		if k := serveKeyOf(key.Value); k != nil {
+			s.own = s.own || !slices.Contains(config.Keys(), key.Value)
 			errs = append(errs, k.read(s, value))
 		} else {
 			others.Content = append(others.Content, key, value)
@@ -140,7 +141,7 @@ func unknownServeKeys(root *yaml.Node) error {
 
 // unknownKey says that a key is not known, and which one was meant.
 func unknownKey(key *yaml.Node, known []string) string {
-	switch meant := near.Key(key.Value, known, mistypedBy); {
+	switch meant := near.Key(key.Value, known, near.Mistyped); {
 	case key.Kind != yaml.ScalarNode:
 		return "unknown key that is no word"
 	case strings.ContainsAny(key.Value, "@/"):

@@ -64,7 +64,7 @@ func (a *app) findStore(c *cobra.Command, o storeOptions) (storePlace, error) {
 	}
 	v, _ := a.lookupEnv(envStore)
 	if c.Flags().Changed("config") {
-		cfg, err := a.fileSettings(o.config, false, !typed)
+		cfg, err := a.fileSettings(c, o.config, false, !typed)
 		switch {
 		case err != nil:
 			return storePlace{}, err
@@ -102,7 +102,7 @@ func (p storePlace) open(ctx context.Context, log *slog.Logger) (segment.Store, 
 	}
 	// The URL itself is not printed: it may contain a password.
 	err = suggestScheme(p.rawURL, segment.Schemes(), fmt.Errorf("%s: %w", p.from, err))
-	if p.typed && errors.Is(err, coord.ErrInvalid) {
+	if p.typed && (errors.Is(err, coord.ErrInvalid) || errors.Is(err, segment.ErrInvalidConfig)) {
 		err = usageError{err}
 	}
 	return nil, err

@@ -1,17 +1,16 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/unalike-id/unalike/internal/near"
 )
-
-// mistypedBy is by how many letters a word may differ from the one that was meant.
-const mistypedBy = 2
 
 // knownCommand refuses what is no command, and names the one that was meant.
 func knownCommand(c *cobra.Command, args []string) error {
@@ -24,10 +23,24 @@ func knownCommand(c *cobra.Command, args []string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	if meant := near.Word(strings.ToLower(args[0]), names, mistypedBy); meant != "" {
+	if meant := near.Word(strings.ToLower(args[0]), names, near.Mistyped); meant != "" {
 		return fmt.Errorf("unknown command %q; did you mean %s %s?", args[0], c.CommandPath(), meant)
 	}
 	return fmt.Errorf("unknown command %q; known are %s", args[0], strings.Join(names, ", "))
+}
+
+// suggestFlag adds to an error about an unknown flag the one that was meant.
+func suggestFlag(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if meant := near.Word(unknown.GetSpecifiedName(), names, near.Mistyped); meant != "" {
+		return fmt.Errorf("%w; did you mean --%s?", err, meant)
+	}
+	return err
 }
 
 // suggestScheme adds to an error about an unknown scheme the one that was meant.
@@ -36,7 +49,7 @@ func suggestScheme(rawURL string, known []string, err error) error {
 	if slices.Contains(known, scheme) {
 		return err
 	}
-	if meant := near.Word(scheme, known, mistypedBy); meant != "" {
+	if meant := near.Word(scheme, known, near.Mistyped); meant != "" {
 		return fmt.Errorf("%w; did you mean %s://?", err, meant)
 	}
 	return err

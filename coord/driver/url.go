@@ -16,6 +16,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivers"
+	"github.com/unalike-id/unalike/internal/near"
 )
 
 // URL is a parsed coordinator URL: scheme://user:password@host1:port,host2/path?options.
@@ -122,7 +123,7 @@ func (u *URL) OnlyOptions(known ...string) error {
 	all := slices.Sorted(slices.Values(append(slices.Clone(known), u.taken...)))
 	for _, name := range u.optionNames() {
 		if !slices.Contains(all, name) {
-			return u.invalid("unknown option %q; known are %s", name, strings.Join(all, ", "))
+			return u.invalid("unknown option %q; known are %s%s", name, strings.Join(all, ", "), near.Hint(name, all))
 		}
 	}
 	return nil

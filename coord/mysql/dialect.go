@@ -30,6 +30,10 @@ func dialect() sqlstore.Dialect {
 		Insert: "INSERT IGNORE INTO", Present: "",
 		Series: series,
 		Schema: schema,
+		Grants: []string{
+			"SELECT, INSERT, UPDATE ON {namespaces}", "SELECT, INSERT, UPDATE ON {slots}", "SELECT, INSERT, UPDATE ON {format}", "SELECT ON {workers}",
+			"/*M! SELECT, INSERT ON {prefix}tickets *//*!80000 USAGE ON *.* */",
+		},
 		Risks: append(slices.Clone(mysqldb.Risks), mysqldb.Statements, sqldb.Risk{
 			Name: "single_writer", If: "/*M! @@wsrep_on = 1 *//*!80000 0 = 1 */",
 			Says: "the server is a node of Galera, which does not carry the locks of rows to other nodes; have all programs write to one node",

@@ -12,8 +12,9 @@ import (
 )
 
 func init() {
-	driver.Register(mysqldb.Scheme.Name, local.Opener(open))
-	driver.Register(mysqldb.Scheme.Secure(), local.Opener(open))
+	for _, name := range mysqldb.Scheme.All() {
+		driver.Register(name, local.Opener(open))
+	}
 }
 
 // open makes a coordinator, and a pool of its own, from a URL. It contacts nobody.

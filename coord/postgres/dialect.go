@@ -22,6 +22,7 @@ func dialect() sqlstore.Dialect {
 		Insert: "INSERT INTO", Present: "ON CONFLICT DO NOTHING",
 		Series: func(n int) string { return fmt.Sprintf("generate_series(0, %d) AS series(worker)", n-1) },
 		Schema: schema,
+		Grants: []string{"SELECT, INSERT, UPDATE ON {namespaces}, {slots}, {format}", "SELECT ON {workers}", "USAGE ON SEQUENCE {prefix}tickets"},
 		Risks:  pgdb.Risks,
 	}
 }

@@ -12,8 +12,9 @@ import (
 )
 
 func init() {
-	driver.Register(pgdb.Scheme.Name, local.Opener(open))
-	driver.Register(pgdb.Scheme.Secure(), local.Opener(open))
+	for _, name := range pgdb.Scheme.All() {
+		driver.Register(name, local.Opener(open))
+	}
 }
 
 // open makes a coordinator, and a pool of its own, from a URL. It contacts nobody.

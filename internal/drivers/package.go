@@ -12,9 +12,9 @@ func Package(kind, scheme string) string {
 		name = "etcd/embedded"
 	case "etcd", "etcds":
 		name = "etcd"
-	case "mysql", "mysqls":
+	case "mysql", "mysqls", "mariadb", "mariadbs":
 		name = "mysql"
-	case "postgres", "postgress":
+	case "postgres", "postgress", "postgresql", "postgresqls":
 		name = "postgres"
 	}
 	if kind == "coord" {

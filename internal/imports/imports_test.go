@@ -17,14 +17,14 @@ var allowed = map[string][]string{
 	"clock":               nil,
 	"clock/clocktest":     {"clock"},
 	"coord":               {"clock", "internal/drivers"},
-	"coord/coordtest":     {"clock", "coord", "clock/clocktest", "internal/drivers", "coord/driver"},
-	"coord/driver":        {"clock", "coord", "internal/drivers"},
-	"coord/follow":        {"clock", "coord", "internal/drivers", "coord/driver"},
-	"coord/local":         {"clock", "coord", "internal/filesys", "internal/filelock", "internal/keeper", "internal/lifetime", "internal/logs", "internal/statefile", "internal/drivers", "coord/driver"},
-	"coord/file":          {"clock", "coord", "internal/filestore", "internal/statefile", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/protocol", "internal/drivers", "coord/driver"},
-	"coord/static":        {"clock", "coord", "internal/filestore", "internal/statefile", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/protocol", "internal/drivers", "coord/driver"},
-	"core":                {"clock", "coord", "internal/keeper", "internal/logs", "internal/drivers", "coord/driver"},
-	"core/coretest":       {"clock", "coord", "internal/keeper", "internal/logs", "core", "clock/clocktest", "internal/drivers", "coord/driver"},
+	"coord/coordtest":     {"clock", "coord", "clock/clocktest", "internal/drivers", "coord/driver", "internal/near"},
+	"coord/driver":        {"clock", "coord", "internal/drivers", "internal/near"},
+	"coord/follow":        {"clock", "coord", "internal/drivers", "coord/driver", "internal/near"},
+	"coord/local":         {"clock", "coord", "internal/filesys", "internal/filelock", "internal/keeper", "internal/lifetime", "internal/logs", "internal/statefile", "internal/drivers", "coord/driver", "internal/near"},
+	"coord/file":          {"clock", "coord", "internal/filestore", "internal/statefile", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/protocol", "internal/drivers", "coord/driver", "internal/near"},
+	"coord/static":        {"clock", "coord", "internal/filestore", "internal/statefile", "internal/filesys", "internal/filelock", "internal/lifetime", "internal/logs", "internal/protocol", "internal/drivers", "coord/driver", "internal/near"},
+	"core":                {"clock", "coord", "internal/keeper", "internal/logs", "internal/drivers", "coord/driver", "internal/near"},
+	"core/coretest":       {"clock", "coord", "internal/keeper", "internal/logs", "core", "clock/clocktest", "internal/drivers", "coord/driver", "internal/near"},
 	"internal/drivers":    nil,
 	"internal/filesys":    nil,
 	"internal/filelock":   nil,
@@ -32,11 +32,11 @@ var allowed = map[string][]string{
 	"internal/lifetime":   {"clock", "coord", "internal/logs", "internal/drivers"},
 	"internal/logs":       nil,
 	"internal/statefile":  {"clock", "coord", "internal/drivers", "internal/filelock", "internal/filesys"},
-	"internal/protocol":   {"clock", "coord", "internal/lifetime", "internal/logs", "internal/drivers", "coord/driver"},
+	"internal/protocol":   {"clock", "coord", "internal/lifetime", "internal/logs", "internal/drivers", "coord/driver", "internal/near"},
 	"probe":               nil,
-	"segment":             {"clock", "coord", "internal/logs", "internal/drivers", "coord/driver"},
-	"segment/segmenttest": {"clock", "coord", "internal/logs", "segment", "internal/drivers", "coord/driver"},
-	"coord/kubernetes":    {"clock", "coord", "coord/local", "internal/filesys", "internal/filelock", "internal/keeper", "internal/lifetime", "internal/logs", "internal/protocol", "internal/statefile", "internal/drivers", "coord/driver"},
+	"segment":             {"clock", "coord", "internal/logs", "internal/drivers", "coord/driver", "internal/near"},
+	"segment/segmenttest": {"clock", "coord", "internal/logs", "segment", "internal/drivers", "coord/driver", "internal/near"},
+	"coord/kubernetes":    {"clock", "coord", "coord/local", "internal/filesys", "internal/filelock", "internal/keeper", "internal/lifetime", "internal/logs", "internal/protocol", "internal/statefile", "internal/drivers", "coord/driver", "internal/near"},
 }
 
 // platforms differ in the files that are built.
@@ -93,7 +93,7 @@ func dependencies(t *testing.T, platform, pkg string) []string {
 // TestServiceImports: whoever has IDs from servers gets protobuf and no driver, and whoever mounts the
 // server gets Connect beside that, and not gRPC's own library.
 func TestServiceImports(t *testing.T) {
-	inside := []string{"clock", "core", "coord", "internal/keeper", "internal/logs", "internal/drivers", "coord/driver", "proto/unalike/v1"}
+	inside := []string{"clock", "core", "coord", "internal/keeper", "internal/logs", "internal/drivers", "internal/near", "coord/driver", "proto/unalike/v1"}
 	for pkg, want := range map[string]struct{ inside, modules []string }{
 		"client": {append([]string{"client"}, inside...), []string{"google.golang.org/protobuf/"}},
 		"server": {

@@ -18,6 +18,17 @@ func Word(s string, known []string, most int) string {
 	return found
 }
 
+// Mistyped is by how many letters a word may differ from the one that was meant.
+const Mistyped = 2
+
+// Hint asks whether the word of known was meant that s is most like; "" if there is none.
+func Hint(s string, known []string) string {
+	if meant := Word(strings.ToLower(s), known, Mistyped); meant != "" {
+		return "; did you mean " + meant + "?"
+	}
+	return ""
+}
+
 // Key is Word for a key of a file: they are in lower case, and have underscores.
 func Key(s string, known []string, most int) string {
 	return Word(strings.ToLower(strings.ReplaceAll(s, "-", "_")), known, most)

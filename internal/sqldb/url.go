@@ -30,26 +30,47 @@ type Server struct {
 	Socket         string   // instead of Addrs
 	User, Password string
 	TLS            *tls.Config // nil: none
+	Scheme         string      // of the URL
 }
 
 // Scheme is what URLs of a driver look like.
 type Scheme struct {
-	Name, Port string
-	Several    bool // servers may be named
+	Name, Alias, Port string
+	Several           bool // servers may be named
 }
 
-// Secure is the scheme with TLS.
-func (s Scheme) Secure() string { return s.Name + "s" }
+// All are the names of the scheme: each of its two names, plain and with TLS.
+func (s Scheme) All() []string {
+	return []string{s.Name, secure(s.Name), s.Alias, secure(s.Alias)}
+}
+
+// Secure reports whether a name of the scheme is one with TLS.
+func (s Scheme) Secure(name string) bool {
+	return name == secure(s.Name) || name == secure(s.Alias)
+}
+
+// secure is the name of a scheme with TLS.
+func secure(name string) string { return name + "s" }
 
 // SetPort says which port the servers listen on unless a URL names another one.
 func (s Scheme) SetPort() {
-	drivers.SetPort(s.Name, s.Port)
-	drivers.SetPort(s.Secure(), s.Port)
+	for _, name := range s.All() {
+		drivers.SetPort(name, s.Port)
+	}
 }
+
+// foreign are options of other clients that say whether there is TLS.
+var foreign = []string{"sslmode", "ssl-mode", "tls"}
 
 // Server reads where the database is. Example is the end of a URL that is complete.
 func (s Scheme) Server(u *driver.URL, example string) (t Server, err error) {
 	usage := fmt.Sprintf("write %s://user:password@host:%s/database?%s", u.Scheme, s.Port, example)
+	for _, name := range foreign {
+		if u.Has(name) {
+			return t, fmt.Errorf("option %q is of other clients; leave it out, and write %s:// for TLS or %s:// for none", name, secure(s.Name), s.Name)
+		}
+	}
+	t.Scheme = u.Scheme
 	t.Database, t.Socket = strings.TrimPrefix(u.Path, "/"), u.Option("socket")
 	switch {
 	case len(u.Hosts) == 0 && t.Socket == "":
@@ -68,11 +89,11 @@ func (s Scheme) Server(u *driver.URL, example string) (t Server, err error) {
 	if t.Addrs, err = u.Addresses(s.Port); err != nil {
 		return t, err
 	}
-	if u.Scheme != s.Secure() {
-		return t, tlsfiles.None(u, s.Secure())
+	if !s.Secure(u.Scheme) {
+		return t, tlsfiles.None(u, secure(u.Scheme))
 	}
 	if t.Socket != "" {
-		return t, fmt.Errorf("a socket has no TLS; write %s://", s.Name)
+		return t, fmt.Errorf("a socket has no TLS; write %s://", strings.TrimSuffix(u.Scheme, "s"))
 	}
 	t.TLS, err = tlsfiles.Config(u, clock.System())
 	return t, err

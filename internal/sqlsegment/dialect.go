@@ -87,6 +87,12 @@ func (s *Store) write(text string, pairs ...string) string {
 // schemaText is the statement that makes the table.
 func (s *Store) schemaText() string { return s.write(s.dialect.Schema) }
 
+// grants gives a user the rights that a program needs, as comments: only who runs it knows the user.
+func (s *Store) grants() string {
+	right := func(table string) string { return "-- GRANT SELECT, INSERT, UPDATE ON " + table + " TO user;" }
+	return right(s.write("{table}")) + "\n" + right(s.write("{meta}"))
+}
+
 // Schema is the statement that makes a table; empty: the default one. A name that is none gives an empty statement.
 func Schema(d Dialect, name string) string {
 	t, err := parseTable(cmp.Or(name, DefaultTable))

@@ -265,7 +265,7 @@ func (s *Store) find(ctx context.Context, meta bool) (f finding, err error) {
 		}
 	}
 	if types == 0 {
-		return f, fmt.Errorf("%w: table %v is missing; have somebody run:\n%s", segment.ErrInvalidConfig, s.table, s.schemaText())
+		return f, fmt.Errorf("%w: table %v is missing; have somebody run:\n%s;\n%s", segment.ErrInvalidConfig, s.table, s.schemaText(), s.grants())
 	}
 	return f, nil
 }

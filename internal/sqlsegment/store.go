@@ -331,7 +331,7 @@ func (s *Store) explain(err error) error {
 	}
 	switch s.db.Class(err) {
 	case sqldb.NoTables:
-		return fmt.Errorf("%w: table %v is missing; have somebody run:\n%s;\n%w", segment.ErrInvalidConfig, s.table, s.schemaText(), err)
+		return fmt.Errorf("%w: table %v is missing; have somebody run:\n%s;\n%s\n%w", segment.ErrInvalidConfig, s.table, s.schemaText(), s.grants(), err)
 	case sqldb.Misfit:
 		return fmt.Errorf("%w: table %v does not have the columns that it has to have; compare it with:\n%s;\n%w", segment.ErrInvalidConfig, s.table, s.schemaText(), err)
 	case sqldb.Denied:

@@ -48,10 +48,10 @@ func Invalid(u *driver.URL, err error) error {
 }
 
 func parseURL(s sqldb.Scheme, u *driver.URL) (t Target, err error) {
-	if err := u.OnlyOptions(append([]string{"table", "durable", "failover"}, sqldb.ServerOptions...)...); err != nil {
+	if t.Server, err = s.Server(u, "table="+DefaultTable); err != nil {
 		return t, err
 	}
-	if t.Server, err = s.Server(u, "table="+DefaultTable); err != nil {
+	if err := u.OnlyOptions(append([]string{"table", "durable", "failover"}, sqldb.ServerOptions...)...); err != nil {
 		return t, err
 	}
 	t.Options.Logger, t.Options.Table = u.Logger, u.Option("table")

@@ -42,6 +42,7 @@ type Dialect struct {
 	Present string // ends it
 	Series  func(n int) string
 	Schema  []string // makes the tables and the view
+	Grants  []string // the rights that a user needs on them: what follows GRANT, without the user
 	Risks   []sqldb.Risk
 }
 

@@ -36,7 +36,7 @@ func (s *store) makeTables(ctx context.Context, began time.Time) error {
 	case sqldb.Duplicate, sqldb.Race: // somebody else makes them at the same time
 		return nil
 	case sqldb.Denied:
-		return fmt.Errorf("%w: the tables of unalike are not there, and cannot be made (%w); have somebody run:\n%s;", coord.ErrInvalid, err, strings.Join(ddl, ";\n"))
+		return fmt.Errorf("%w: the tables of unalike are not there, and cannot be made (%w); have somebody run:\n%s;\n-- and for the user of the program:\n%s", coord.ErrInvalid, err, strings.Join(ddl, ";\n"), s.grants())
 	}
 	return s.explain(err)
 }
@@ -48,6 +48,15 @@ func (s *store) ddl() []string {
 		all = append(all, s.names.Replace(sql))
 	}
 	return all
+}
+
+// grants gives a user the rights that a program needs, as comments: only who runs it knows the user.
+func (s *store) grants() string {
+	var lines []string
+	for _, sql := range s.dialect.Grants {
+		lines = append(lines, "-- GRANT "+s.names.Replace(sql)+" TO user;")
+	}
+	return strings.Join(lines, "\n")
 }
 
 // explain says what to do about an error of the database.

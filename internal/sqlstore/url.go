@@ -26,11 +26,11 @@ func Parse(s sqldb.Scheme, u *driver.URL) (Target, error) {
 }
 
 func parseURL(s sqldb.Scheme, u *driver.URL) (t Target, err error) {
-	if err := u.CheckOptions(append([]string{"namespace", "prefix", "accept", "skew"}, sqldb.ServerOptions...)...); err != nil {
-		return t, err
-	}
 	const example = "namespace=name"
 	if t.Server, err = s.Server(u, example); err != nil {
+		return t, err
+	}
+	if err := u.CheckOptions(append([]string{"namespace", "prefix", "accept", "skew"}, sqldb.ServerOptions...)...); err != nil {
 		return t, err
 	}
 	if t.Namespace = u.Option("namespace"); t.Namespace == "" {

@@ -10,8 +10,9 @@ import (
 )
 
 func init() {
-	segment.Register(pgdb.Scheme.Name, open)
-	segment.Register(pgdb.Scheme.Secure(), open)
+	for _, name := range pgdb.Scheme.All() {
+		segment.Register(name, open)
+	}
 }
 
 // open makes a store, and a pool of its own, from a URL. A server that cannot be reached is no error yet.

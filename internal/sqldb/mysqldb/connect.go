@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -16,7 +17,7 @@ import (
 )
 
 // Scheme is that of the URLs.
-var Scheme = sqldb.Scheme{Name: "mysql", Port: "3306"}
+var Scheme = sqldb.Scheme{Name: "mysql", Alias: "mariadb", Port: "3306"}
 
 func init() { Scheme.SetPort() }
 
@@ -51,7 +52,11 @@ func Open(s sqldb.Server) (*DB, error) {
 	pool := sql.OpenDB(asking{connector, s.TLS != nil})
 	pool.SetMaxOpenConns(sqldb.Conns)
 	pool.SetMaxIdleConns(sqldb.Conns)
-	return &DB{pool, config.Addr, true}, nil
+	product := "MySQL"
+	if strings.HasPrefix(s.Scheme, Scheme.Alias) {
+		product = "MariaDB"
+	}
+	return &DB{pool, product + " at " + config.Addr, true}, nil
 }
 
 // asking is a connector that bounds how long connecting takes, which the driver does for

@@ -47,7 +47,7 @@ const semiSync = `/*M! @@rpl_semi_sync_master_enabled = 1 AND (@@rpl_semi_sync_m
 // DB is a database that a pool is connected to, which was made with MultiStatements.
 type DB struct {
 	Pool  *sql.DB
-	At    string // where the server is; empty: that is not known
+	At    string // what and where the server is; empty: that is not known
 	Owned bool   // Close closes the pool
 }
 
@@ -158,7 +158,7 @@ func (d *DB) located(err error) error {
 	if err == nil || d.At == "" {
 		return err
 	}
-	return fmt.Errorf("MySQL at %s: %w", d.At, err)
+	return fmt.Errorf("%s: %w", d.At, err)
 }
 
 // Close closes the pool if it was made here.

@@ -12,7 +12,7 @@ import (
 )
 
 // Scheme is that of the URLs.
-var Scheme = sqldb.Scheme{Name: "postgres", Port: "5432", Several: true}
+var Scheme = sqldb.Scheme{Name: "postgres", Alias: "postgresql", Port: "5432", Several: true}
 
 func init() { Scheme.SetPort() }
 

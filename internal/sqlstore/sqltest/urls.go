@@ -140,7 +140,7 @@ func URL(t *testing.T, s sqldb.Scheme, open driver.Opener, text string) (target 
 		return target, false
 	}
 	if driver.CheckNamespace(target.Namespace) != nil || target.Options.SkewBound < 0 || target.User == "" || target.Database == "" || (len(target.Addrs) > 0) == (target.Socket != "") ||
-		(target.TLS != nil) != (u.Scheme == s.Secure()) {
+		(target.TLS != nil) != s.Secure(u.Scheme) {
 		t.Errorf("%q is read as %+v", text, target)
 	}
 	for _, a := range target.Addrs {
