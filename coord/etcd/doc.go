@@ -24,8 +24,8 @@
 //	ca                    certificates in PEM form that sign the servers'; the system's
 //	cert, key             the client's certificate and its key
 //
-// Certificates are read once. A program whose certificates change makes its own
-// client.
+// The client's certificate is read again with each connection, so that one which is renewed
+// needs no restart. That of the authority is read once.
 //
 // # Your own client
 //

@@ -6,14 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord/driver"
 )
 
-// Config reads the certificates that a URL names. They are read once; a program
-// whose certificates change makes its own client and passes that to the driver.
+// Config reads the certificates that a URL names. That of the authority is read once; the client's
+// is read again with each connection, so that one which is renewed needs no restart.
 func Config(u *driver.URL, now clock.Clock) (*tls.Config, error) {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
 	if u.Has("ca") {
@@ -34,7 +35,9 @@ func Config(u *driver.URL, now clock.Clock) (*tls.Config, error) {
 		if err != nil {
 			return nil, fmt.Errorf("options cert and key: %w", err)
 		}
-		cfg.Certificates = []tls.Certificate{pair}
+		c := &certificate{cert: u.Option("cert"), key: u.Option("key")}
+		c.last.Store(&pair)
+		cfg.GetClientCertificate = c.get
 	}
 	return cfg, nil
 }
@@ -48,6 +51,20 @@ func None(u *driver.URL, secure string) error {
 		}
 	}
 	return nil
+}
+
+// certificate is a client's, in two files that may change.
+type certificate struct {
+	cert, key string
+	last      atomic.Pointer[tls.Certificate] // that could be read
+}
+
+// get returns what the files have, or had before somebody began to replace them.
+func (c *certificate) get(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	if pair, err := tls.LoadX509KeyPair(c.cert, c.key); err == nil {
+		c.last.Store(&pair)
+	}
+	return c.last.Load(), nil
 }
 
 // keyPair reads a client certificate that is valid now.
