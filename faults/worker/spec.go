@@ -10,13 +10,13 @@ import (
 
 // Spec says what a worker process does.
 type Spec struct {
-	// Dir is the folder for journals and histories. It must exist, and belongs to this process alone.
+	// Dir is the folder for journals. It must exist, and belongs to this process alone.
 	Dir string
 	// ClockFile is a file of [NewClockFile] that shifts the clock of all generators and coordinators
 	// of the process. Empty: they use the system's clock.
 	ClockFile string
-	// OnePool has all generators use one pool of connections to a database, or one coordinator of a Kubernetes cluster,
-	// as those of a program would. Otherwise each has one of its own. Other servers have no pools.
+	// OnePool has all generators with one URL use one coordinator, as those of a program may.
+	// Otherwise each has one of its own.
 	OnePool bool
 	// Machine is a file whose text is, for this process alone, the name of the run of the machine's system: as if the machine had been
 	// started again. That takes the rights of root, on Linux. Empty: it is what it is.
@@ -27,7 +27,7 @@ type Spec struct {
 
 // Generator says how one generator of a worker is set up and how it is used.
 type Generator struct {
-	Name string // of its events, journals and histories; unique in the process
+	Name string // of its events and journals; unique in the process
 	URL  string // of its coordinator
 	// First and Count are the share of worker IDs. Count 0: all from First on.
 	First, Count int
@@ -35,11 +35,9 @@ type Generator struct {
 	TTL, Horizon time.Duration // 0: the driver's defaults
 	Layout       string        // as core.ParseLayout reads it; empty: the default layout
 	Lead         time.Duration
-	// State is the state file of package local that stands before the coordinator, as the option state of a URL puts it; empty: none. What is
-	// recorded are the calls at the back end, and not those at the file.
-	State string
-	// Window is how far ahead of the clock the mark in that file reaches; 0: the package's default.
-	Window   time.Duration
+	// State is the state file that stands before the coordinator; empty: none. Then the process
+	// has the system's clock.
+	State    string
 	Identity string
 	// Patience is how long a start goes on before it is told why there is no worker ID, and is tried again. 0: 1 s.
 	Patience time.Duration
@@ -61,9 +59,6 @@ type Generator struct {
 	// settings, Name, Layout, PerSecond and Goroutines count then.
 	Servers  []string
 	Prefetch int
-	// Replay is the path of a journal whose IDs are issued once more, without any lease: a planted mistake
-	// that the verdict has to find. The URL is not used then.
-	Replay string
 }
 
 // layout returns the layout of the generator.

@@ -105,31 +105,14 @@ func (w *Worker) Await(ctx context.Context, after int, match func(Event) bool) (
 }
 
 // Journals returns the paths of the journals that there are, of dead processes, too.
-func (w *Worker) Journals() []string { return w.files(journalSuffix) }
-
-// Histories returns the paths of the histories that there are.
-func (w *Worker) Histories() []string { return w.files(historySuffix) }
-
-func (w *Worker) files(suffix string) []string {
-	paths, _ := filepath.Glob(filepath.Join(w.Spec.Dir, "*"+suffix)) // the pattern is good
-	slices.Sort(paths)
+func (w *Worker) Journals() []string {
+	paths, _ := filepath.Glob(filepath.Join(w.Spec.Dir, "*"+journalSuffix)) // the pattern is good, and it sorts
 	return paths
 }
 
-// Issued returns how many IDs the journals hold, also while they are written.
-func (w *Worker) Issued() (n uint64) {
-	w.each(func(r *journal.Reader) { n += r.Issued() })
-	return n
-}
-
-// Last returns when the newest ID was written down, by journal.Now; 0: there is none.
-func (w *Worker) Last() (at int64) {
-	w.each(func(r *journal.Reader) { at = max(at, r.Last()) })
-	return at
-}
-
-// each calls f for each journal that can be read.
-func (w *Worker) each(f func(*journal.Reader)) {
+// Progress returns how many IDs the journals hold, also while they are written, and when the
+// newest one was written down, by journal.Now; 0: there is none.
+func (w *Worker) Progress() (issued uint64, last int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	want := 0
@@ -141,16 +124,24 @@ func (w *Worker) each(f func(*journal.Reader)) {
 			if w.readers[path] != nil {
 				continue
 			}
-			// One that is just being made cannot be read yet. The verdict opens all of them again, and minds.
+			// The verdict opens all of them again, and minds.
 			if r, err := journal.Open(path); err == nil {
 				w.readers[path] = r
 			}
 		}
 	}
 	for _, r := range w.readers {
-		f(r)
+		n, at := r.Progress()
+		issued, last = issued+n, max(last, at)
 	}
+	return issued, last
 }
+
+// Issued returns how many IDs the journals hold.
+func (w *Worker) Issued() uint64 { n, _ := w.Progress(); return n }
+
+// Last returns when the newest ID was written down; 0: there is none.
+func (w *Worker) Last() int64 { _, at := w.Progress(); return at }
 
 func (w *Worker) closeReaders() {
 	w.mu.Lock()
