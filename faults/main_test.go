@@ -153,7 +153,8 @@ func TestEnded(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			// The first scenario has ended, and the other one has two processes, one of which is frozen.
+			// The first scenario has ended, and the other one has two processes, one of which is
+			// frozen.
 			await(t, log, func(log string) bool {
 				return strings.Contains(log, "handover on static: passed") && strings.Contains(log, "frozen on static: second is process")
 			})

@@ -12,8 +12,8 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
-// planted are mistakes in the library that the suite has to notice by IDs that are issued twice, each
-// with the scenario that does, on etcd.
+// planted are mistakes in the library that the suite has to notice by IDs that are issued twice,
+// each with the scenario that does, on etcd.
 var planted = []struct {
 	name, scenario string
 	file, old, new string

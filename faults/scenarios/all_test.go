@@ -10,7 +10,8 @@ import (
 	"github.com/unalike-id/unalike/faults/backend"
 )
 
-// TestAll: each scenario can be named and run, each back end is in the full set and in the short one.
+// TestAll: each scenario can be named and run, each back end is in the full set and in the short
+// one.
 func TestAll(t *testing.T) {
 	names := map[string]bool{}
 	var full, short []string
@@ -37,8 +38,8 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// TestPlan: a seed repeats its schedule, another one has another, every fault ends within the storm,
-// and those of one target never overlap.
+// TestPlan: a seed repeats its schedule, another one has another, every fault ends within the
+// storm, and those of one target never overlap.
 func TestPlan(t *testing.T) {
 	const length = 2 * time.Minute
 	open := map[string]int{}

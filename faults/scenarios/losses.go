@@ -37,12 +37,13 @@ const (
 	longReach, redisReach = 2 * time.Minute, 30 * time.Second
 	// lossTime is how long a holder may take to its next ID after a loss: ZooKeeper refuses clients
 	// that have seen more until their session is given up; then come the renewal that notices and
-	// the quarantine, with the skew bound once for the clocks and once for whoever raises the floor.
+	// the quarantine, with the skew bound once for the clocks and once for whoever raises the
+	// floor.
 	lossTime = stage.TTLKeeper + stage.RenewalTime + longReach + 2*stage.SkewBound + busyTime
 )
 
-// reach returns how far windows can reach that the servers have forgotten, and how long a holder may
-// take to its next ID after that.
+// reach returns how far windows can reach that the servers have forgotten, and how long a holder
+// may take to its next ID after that.
 func reach(s *stage.Stage) (windows, recovery time.Duration) {
 	if s.On("redis", "cluster", "sentinel") {
 		return redisReach, lossTime - longReach + redisReach
@@ -53,7 +54,8 @@ func reach(s *stage.Stage) (windows, recovery time.Duration) {
 // noticed waits until the calls of each worker fail, because nothing is granted since a moment.
 func noticed(s *stage.Stage, since int64, workers ...*worker.Worker) {
 	for _, w := range workers {
-		// A holder whose worker ID was forgotten gets another one, with a window behind the quarantine.
+		// A holder whose worker ID was forgotten gets another one, with a window behind the
+		// quarantine.
 		e := s.AwaitMatch(w, "a quarantine", func(e worker.Event) bool {
 			return e.At >= since && (e.Is(worker.Failed, worker.Quarantined) || e.Is(worker.Failed, worker.WindowNotOpen))
 		})
@@ -65,8 +67,8 @@ func noticed(s *stage.Stage, since int64, workers ...*worker.Worker) {
 	quiet(s, quietTime, workers...)
 }
 
-// resumed waits until each worker issues IDs again after a quarantine, and goes on. What caused that
-// has happened between two moments, began and ended. Windows that were open then have ended by
+// resumed waits until each worker issues IDs again after a quarantine, and goes on. What caused
+// that has happened between two moments, began and ended. Windows that were open then have ended by
 // [windowTime] after, and no ID may be issued from then on until the quarantine has taken its time.
 func resumed(s *stage.Stage, began, ended int64, workers ...*worker.Worker) {
 	windows, recovery := reach(s)

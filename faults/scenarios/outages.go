@@ -61,8 +61,8 @@ const (
 	// on a busy machine.
 	patientHorizon = 25 * time.Second
 	// noticeTime is how long the followers of a leader that stands still wait before they elect
-	// another one: in an ensemble of ZooKeeper as the suite starts it, 4 s, and less in a cluster of
-	// etcd.
+	// another one: in an ensemble of ZooKeeper as the suite starts it, 4 s, and less in a cluster
+	// of etcd.
 	noticeTime = 4 * time.Second
 	// electionTime is how long a newcomer may take to its first ID after that.
 	electionTime = 5*time.Second + busyTime

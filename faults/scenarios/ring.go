@@ -96,8 +96,8 @@ func move(s *stage.Stage, from, to *backend.Backend) {
 	s.Logf("%s grants from %v on", to.Name, time.Until(floor))
 }
 
-// above fails the stage if an ID of some workers is not above all IDs before, and returns the highest
-// of them.
+// above fails the stage if an ID of some workers is not above all IDs before, and returns the
+// highest of them.
 func above(s *stage.Stage, before core.ID, workers []*worker.Worker) (highest core.ID) {
 	lowest := core.DefaultLayout().MaxID()
 	for run := range s.Runs(workers...) {

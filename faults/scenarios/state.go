@@ -45,9 +45,9 @@ var stateFiles = []stage.Scenario{{
 }}
 
 const (
-	// goOnTime is how long a process with a state file may take to its first ID after the one before
-	// it was killed: until its clock has passed the mark, for which it does not wait longer if the
-	// back end was asked in vain meanwhile.
+	// goOnTime is how long a process with a state file may take to its first ID after the one
+	// before it was killed: until its clock has passed the mark, for which it does not wait longer
+	// if the back end was asked in vain meanwhile.
 	goOnTime = local.DefaultWindow + handoverTime
 	// stateHorizon is the horizon of generators that bridge an outage and what happens in it, on
 	// every back end.
@@ -68,8 +68,8 @@ func withState(s *stage.Stage, name, dir string) (g worker.Generator, way backen
 	return g, way
 }
 
-// kept starts a worker with a state file, and waits until it has issued IDs and its file can be used
-// without the back end: it has the name of the namespace, and the last renewal.
+// kept starts a worker with a state file, and waits until it has issued IDs and its file can be
+// used without the back end: it has the name of the namespace, and the last renewal.
 func kept(s *stage.Stage, g worker.Generator) *worker.Worker {
 	w := s.Worker(g.Name, g)
 	s.AwaitMore(issuedEach, w)

@@ -22,7 +22,8 @@ import (
 // to them, to the network, to the servers and to their clocks, and when. A seed repeats its
 // schedule; what the processes do meanwhile is up to the machine.
 //
-// With returns all scenarios, with storms of another seed and of another length, if these are not 0.
+// With returns all scenarios, with storms of another seed and of another length, if these are not
+// 0.
 func With(seed uint64, length time.Duration) []stage.Scenario {
 	all := All()
 	for _, w := range storms {
@@ -55,8 +56,8 @@ var storms = []weather{
 // lease and window, a quarantine of an operator or after a loss of state, and a slow machine.
 const settleTime = 75 * time.Second
 
-// scenario returns the storm: it lasts so long, and then everything is healed and every generator has
-// to issue again.
+// scenario returns the storm: it lasts so long, and then everything is healed and every generator
+// has to issue again.
 func (w weather) scenario() stage.Scenario {
 	return stage.Scenario{
 		Name: w.name, Backends: w.backends, Short: w.short,
@@ -291,8 +292,8 @@ type event struct {
 	do   func()
 }
 
-// plan returns the events of a storm, in the order in which they happen. Every fault that begins also
-// ends within the storm. Faults of one target never overlap; those of different ones do.
+// plan returns the events of a storm, in the order in which they happen. Every fault that begins
+// also ends within the storm. Faults of one target never overlap; those of different ones do.
 func plan(rng *rand.Rand, length time.Duration, targets []target) (events []event) {
 	for _, t := range targets {
 		at := 3*time.Second + between(rng, 0, 8*time.Second) // so that every generator has its worker IDs

@@ -159,8 +159,8 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
-// TestParallel: as many run at a time as are to, and nothing beside one that runs alone, wherever it
-// stands in the list. One that fails does not concern the others.
+// TestParallel: as many run at a time as are to, and nothing beside one that runs alone, wherever
+// it stands in the list. One that fails does not concern the others.
 func TestParallel(t *testing.T) {
 	t.Parallel()
 	var running, most, beside atomic.Int32
@@ -201,8 +201,8 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// TestResume: an interrupted run leaves the results of what has ended, and goes on with what has not
-// passed.
+// TestResume: an interrupted run leaves the results of what has ended, and goes on with what has
+// not passed.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	var ran []string

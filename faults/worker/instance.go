@@ -24,8 +24,8 @@ const (
 	startPatience = time.Second
 	// closeTime bounds closing a generator.
 	closeTime = 5 * time.Second
-	// afterClose is how long IDs are asked for after a generator was closed, which is to refuse all of them: so
-	// long that a mistake shows.
+	// afterClose is how long IDs are asked for after a generator was closed, which is to refuse all
+	// of them: so long that a mistake shows.
 	afterClose = time.Second
 )
 
@@ -38,8 +38,8 @@ type instance struct {
 	journals []*journal.Writer
 }
 
-// serve starts the generator and issues IDs until ctx ends. It returns an error if that cannot work, however
-// often it is tried, or if a journal cannot be written.
+// serve starts the generator and issues IDs until ctx ends. It returns an error if that cannot
+// work, however often it is tried, or if a journal cannot be written.
 func (g *instance) serve(ctx context.Context) (err error) {
 	g.unique = g.Name + "." + rand.Text()[:8]
 	if g.layout, err = g.Generator.layout(); err != nil {
@@ -94,8 +94,8 @@ func (g *instance) serve(ctx context.Context) (err error) {
 	return err
 }
 
-// start starts the generator, as often as it takes, and tells why it has to be tried again. It returns nil
-// if ctx ends first.
+// start starts the generator, as often as it takes, and tells why it has to be tried again. It
+// returns nil if ctx ends first.
 func (g *instance) start(ctx context.Context, c coord.Coordinator) *core.Generator {
 	var told *string
 	for ctx.Err() == nil {

@@ -18,8 +18,8 @@ import (
 // specEnv carries the Spec to a process that is to be a worker.
 const specEnv = "UNALIKE_FAULTS_WORKER"
 
-// Main runs a worker and ends the process if it was started to be one. Otherwise it does nothing. Programs
-// that call Start call Main first of all.
+// Main runs a worker and ends the process if it was started to be one. Otherwise it does nothing.
+// Programs that call Start call Main first of all.
 func Main() {
 	raw, ok := os.LookupEnv(specEnv)
 	if !ok {

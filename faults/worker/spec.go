@@ -12,14 +12,15 @@ import (
 type Spec struct {
 	// Dir is the folder for journals. It must exist, and belongs to this process alone.
 	Dir string
-	// ClockFile is a file of [NewClockFile] that shifts the clock of all generators and coordinators
-	// of the process. Empty: they use the system's clock.
+	// ClockFile is a file of [NewClockFile] that shifts the clock of all generators and
+	// coordinators of the process. Empty: they use the system's clock.
 	ClockFile string
 	// OnePool has all generators with one URL use one coordinator, as those of a program may.
 	// Otherwise each has one of its own.
 	OnePool bool
-	// Machine is a file whose text is, for this process alone, the name of the run of the machine's system: as if the machine had been
-	// started again. That takes the rights of root, on Linux. Empty: it is what it is.
+	// Machine is a file whose text is, for this process alone, the name of the run of the machine's
+	// system: as if the machine had been started again. That takes the rights of root, on Linux.
+	// Empty: it is what it is.
 	Machine string
 	// Generators are started at once.
 	Generators []Generator
@@ -39,24 +40,27 @@ type Generator struct {
 	// has the system's clock.
 	State    string
 	Identity string
-	// Patience is how long a start goes on before it is told why there is no worker ID, and is tried again. 0: 1 s.
+	// Patience is how long a start goes on before it is told why there is no worker ID, and is
+	// tried again. 0: 1 s.
 	Patience time.Duration
-	// PerSecond is how many IDs are issued a second, by all goroutines together, with Next. 0: as many as
-	// Fill can get.
+	// PerSecond is how many IDs are issued a second, by all goroutines together, with Next. 0: as
+	// many as Fill can get.
 	PerSecond  int
 	Goroutines int // that issue IDs, each with a journal of its own; 0: 1
-	// UntilClosed has SIGTERM close the generator while IDs are issued: its goroutines go on until they are told
-	// that it is closed. Otherwise they end first.
+	// UntilClosed has SIGTERM close the generator while IDs are issued: its goroutines go on until
+	// they are told that it is closed. Otherwise they end first.
 	UntilClosed bool
-	// Segment is the tag of plain numbers that are taken from the store of segments at URL. Of the other settings, Name, PerSecond
-	// and Goroutines count then. The sequence is always closed while numbers are taken.
+	// Segment is the tag of plain numbers that are taken from the store of segments at URL. Of the
+	// other settings, Name, PerSecond and Goroutines count then. The sequence is always closed
+	// while numbers are taken.
 	Segment string
 	// MaxStep is the largest segment; 0: the library's default.
 	MaxStep int64
-	// Listen is the address at which the generator is served, as 'unalike serve' does it, and issues nothing here.
+	// Listen is the address at which the generator is served, as 'unalike serve' does it, and
+	// issues nothing here.
 	Listen string
-	// Servers are the URLs of such servers, from which IDs are had over the network, Prefetch with a request. Of the other
-	// settings, Name, Layout, PerSecond and Goroutines count then.
+	// Servers are the URLs of such servers, from which IDs are had over the network, Prefetch with
+	// a request. Of the other settings, Name, Layout, PerSecond and Goroutines count then.
 	Servers  []string
 	Prefetch int
 }

@@ -20,8 +20,8 @@ import (
 // logName is the file in a worker's folder that its standard error output goes to.
 const logName = "worker.log"
 
-// Worker is a worker process, seen by whoever has started it. [Worker.Issued], [Worker.Last] and what
-// concerns events may be used concurrently; the methods of the process not.
+// Worker is a worker process, seen by whoever has started it. [Worker.Issued], [Worker.Last] and
+// what concerns events may be used concurrently; the methods of the process not.
 type Worker struct {
 	*proctest.Process
 	Spec Spec
@@ -79,9 +79,9 @@ func (w *Worker) Events() []Event {
 	return events
 }
 
-// Await waits until the worker has told an event that match accepts, and returns the first one of those
-// from index after on (0: from the beginning) with the index of the one that follows it. It fails if ctx
-// ends or if the process does.
+// Await waits until the worker has told an event that match accepts, and returns the first one of
+// those from index after on (0: from the beginning) with the index of the one that follows it. It
+// fails if ctx ends or if the process does.
 func (w *Worker) Await(ctx context.Context, after int, match func(Event) bool) (Event, int, error) {
 	gone := false
 	for {

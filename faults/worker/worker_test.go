@@ -102,7 +102,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestTerminated: a worker that is asked to end gives its worker ID back, so that another one has it at once.
+// TestTerminated: a worker that is asked to end gives its worker ID back, so that another one has
+// it at once.
 func TestTerminated(t *testing.T) {
 	g := static(t)
 	g.PerSecond = 0
@@ -121,7 +122,8 @@ func TestTerminated(t *testing.T) {
 	}
 }
 
-// TestUntilClosed: goroutines that issue until they are told that the generator is closed end with it.
+// TestUntilClosed: goroutines that issue until they are told that the generator is closed end with
+// it.
 func TestUntilClosed(t *testing.T) {
 	for _, perSecond := range []int{0, 500} {
 		g := static(t)
