@@ -14,18 +14,27 @@ import (
 // contested are scenarios in which two processes that are alive want the same ticks of the same
 // worker ID.
 var contested = []stage.Scenario{{
-	Name: "cut-off", About: "the network loses what a holder sends, then what it is sent, then both, and another one takes its worker ID long before the window has ended: it begins where that ends, and the first one has another worker ID at most 2 s after it is back",
+	Name: "cut-off",
+	About: "the network loses what a holder sends, then what it is sent, then both, and " +
+		"another one takes its worker ID long before the window has ended: it begins where " +
+		"that ends, and the first one has another worker ID at most 2 s after it is back",
 	Backends: with(servers, "etcd3", "zk3"), Short: []string{"etcd", "zk"},
 	Recovery: takeOverTime,
 	Run:      runCutOff,
 }, {
-	Name: "late-acquire", About: "each request of an acquisition comes late, when the worker ID has another holder: nothing changes for that",
-	Backends: []string{"etcd", "etcd3", "redis", "postgres", "mariadb", "kubernetes"}, Short: []string{"redis"},
+	Name: "late-acquire",
+	About: "each request of an acquisition comes late, when the worker ID has another holder: " +
+		"nothing changes for that",
+	Backends: []string{"etcd", "etcd3", "redis", "postgres", "mariadb", "kubernetes"},
+	Short:    []string{"redis"},
 	Recovery: takeOverTime,
 	Run:      runLateAcquire,
 }, {
-	Name: "late-renewal", About: "a renewal comes after a later one, and its holder is cut off: the next holder begins after what the later one has got",
-	Backends: []string{"etcd", "etcd3", "redis", "postgres", "mariadb", "kubernetes"}, Short: []string{"postgres"},
+	Name: "late-renewal",
+	About: "a renewal comes after a later one, and its holder is cut off: the next holder " +
+		"begins after what the later one has got",
+	Backends: []string{"etcd", "etcd3", "redis", "postgres", "mariadb", "kubernetes"},
+	Short:    []string{"postgres"},
 	Recovery: takeOverTime,
 	Run:      runLateRenewal,
 }}

@@ -11,23 +11,34 @@ import (
 
 // losses are scenarios in which servers lose what they have confirmed.
 var losses = []stage.Scenario{{
-	Name: "old-copy", About: "a copy of the data that is older than a TTL comes back under six generators, two of which start anew within two seconds: they wait until the others have noticed, and nobody else has to know",
+	Name: "old-copy",
+	About: "a copy of the data that is older than a TTL comes back under six generators, two " +
+		"of which start anew within two seconds: they wait until the others have noticed, " +
+		"and nobody else has to know",
 	Backends: []string{"etcd", "etcd3", "zk", "zk3"}, Short: []string{"etcd", "zk"},
 	Recovery: lossTime, Budget: 5 * time.Minute,
 	Run: runOldCopy,
 }, {
-	Name: "rollback", About: "an older copy of the data comes back, and the operator declares a quarantine: nothing is granted in it; then it comes back again, which the holders alone notice",
+	Name: "rollback",
+	About: "an older copy of the data comes back, and the operator declares a quarantine: " +
+		"nothing is granted in it; then it comes back again, which the holders alone notice",
 	Backends: with(servers, "etcd3", "zk3", "cluster"), Short: []string{"kubernetes"},
 	Recovery: lossTime, Budget: 5 * time.Minute,
 	Run: runRollback,
 }, {
-	Name: "deleted", About: "all that is stored is deleted under servers that go on, in each way that there is: a quarantine, no more and no less, and IDs after it",
-	Backends: []string{"redis", "cluster", "postgres", "mariadb", "kubernetes"}, Short: []string{"redis"},
+	Name: "deleted",
+	About: "all that is stored is deleted under servers that go on, in each way that there is:" +
+		" a quarantine, no more and no less, and IDs after it",
+	Backends: []string{"redis", "cluster", "postgres", "mariadb", "kubernetes"},
+	Short:    []string{"redis"},
 	Recovery: lossTime, Budget: 8 * time.Minute,
 	Run: runDeleted,
 }, {
-	Name: "replica-behind", About: "a replica without the last writes becomes the primary: a quarantine, and IDs after it, also of a holder that it has never heard of",
-	Backends: []string{"sentinel", "postgres-standby", "mariadb-replica"}, Short: []string{"sentinel"},
+	Name: "replica-behind",
+	About: "a replica without the last writes becomes the primary: a quarantine, and IDs after" +
+		" it, also of a holder that it has never heard of",
+	Backends: []string{"sentinel", "postgres-standby", "mariadb-replica"},
+	Short:    []string{"sentinel"},
 	Recovery: lossTime, Budget: 5 * time.Minute,
 	Run: runReplicaBehind,
 }}

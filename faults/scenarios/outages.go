@@ -19,36 +19,50 @@ import (
 
 // outages are scenarios of what happens to servers, to the network and to disks.
 var outages = []stage.Scenario{{
-	Name: "short-faults", About: "all that can happen to the servers and the network, one after the other, each for longer than a TTL and shorter than H-R: nobody notices",
+	Name: "short-faults",
+	About: "all that can happen to the servers and the network, one after the other, each for " +
+		"longer than a TTL and shorter than H-R: nobody notices",
 	Backends: with(servers, "etcd3", "zk3", "cluster"), Short: []string{"etcd3"},
 	Budget: 8 * time.Minute,
 	Run:    runShortFaults,
 }, {
-	Name: "long-faults", About: "the same to generators at full speed, until the windows have ended: an error, not an ID beyond them, and IDs at most 2 s after",
+	Name: "long-faults",
+	About: "the same to generators at full speed, until the windows have ended: an error, not " +
+		"an ID beyond them, and IDs at most 2 s after",
 	Backends: with(servers, "etcd3", "zk3", "cluster"), Short: []string{"mariadb", "zk3"},
 	Recovery: resumeTime, Alone: true, Budget: 10 * time.Minute,
 	Run: runLongFaults,
 }, {
-	Name: "dead-connections", About: "connections die and neither side is told: windows are extended over new ones after a TTL, and nobody notices",
+	Name: "dead-connections",
+	About: "connections die and neither side is told: windows are extended over new ones after" +
+		" a TTL, and nobody notices",
 	Backends: with(servers, "etcd3", "zk3", "cluster"), Short: []string{"redis"},
 	Run: runDeadConnections,
 }, {
-	Name: "leader-lost", About: "kill -9 and SIGSTOP of the leader, again and again: holders do not notice, and a newcomer has IDs at most 5 s after another one can be elected",
+	Name: "leader-lost",
+	About: "kill -9 and SIGSTOP of the leader, again and again: holders do not notice, and a " +
+		"newcomer has IDs at most 5 s after another one can be elected",
 	Backends: []string{"etcd3", "zk3"}, Short: []string{"etcd3"},
 	Recovery: noticeTime + electionTime,
 	Run:      runLeaderLost,
 }, {
-	Name: "minority-client", About: "a client sees only one member, which is cut off from the others: an error when its window ends, none for the others, and IDs again once the member is back",
+	Name: "minority-client",
+	About: "a client sees only one member, which is cut off from the others: an error when its" +
+		" window ends, none for the others, and IDs again once the member is back",
 	Backends: []string{"etcd3", "zk3"},
 	Recovery: electionTime,
 	Run:      runMinority,
 }, {
-	Name: "power-failure", About: "kill -9 of all holders and all servers at once, which are started again: IDs as soon as the leases of the dead have ended, at Redis after a quarantine",
+	Name: "power-failure",
+	About: "kill -9 of all holders and all servers at once, which are started again: IDs as " +
+		"soon as the leases of the dead have ended, at Redis after a quarantine",
 	Backends: with(servers, "etcd3", "zk3", "sentinel", "cluster"), Short: []string{"etcd"},
 	Recovery: powerTime,
 	Run:      runPowerFailure,
 }, {
-	Name: "disk-full", About: "the file system of the state file is full until the window has ended: an error, and IDs at most 2 s after there is space",
+	Name: "disk-full",
+	About: "the file system of the state file is full until the window has ended: an error, " +
+		"and IDs at most 2 s after there is space",
 	Backends: []string{"static", "file"}, Short: []string{"static"},
 	Recovery: resumeTime,
 	Run:      runDiskFull,

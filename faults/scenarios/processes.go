@@ -13,37 +13,53 @@ import (
 
 // processes are scenarios of what happens to the processes of generators, and to their clocks.
 var processes = []stage.Scenario{{
-	Name: "baseline", About: "four generators at full speed, nothing happens: no error, no interruption",
-	Backends: with(servers, "static", "file", "embedded", "sentinel", "cluster"), Short: []string{"cluster", "sentinel", "embedded", "file"},
-	Alone: true, Budget: 10 * time.Minute,
+	Name:     "baseline",
+	About:    "four generators at full speed, nothing happens: no error, no interruption",
+	Backends: with(servers, "static", "file", "embedded", "sentinel", "cluster"),
+	Short:    []string{"cluster", "sentinel", "embedded", "file"},
+	Alone:    true, Budget: 10 * time.Minute,
 	Run: runBaseline,
 }, {
-	Name: "kill-loop", About: "kill -9 of the holder of the only worker ID, again and again: the next one takes over when its window has ended",
-	Backends: with(servers, "static", "file", "embedded"), Short: with(servers, "static", "embedded"),
+	Name: "kill-loop",
+	About: "kill -9 of the holder of the only worker ID, again and again: the next one takes " +
+		"over when its window has ended",
+	Backends: with(servers, "static", "file", "embedded"),
+	Short:    with(servers, "static", "embedded"),
 	Recovery: takeOverTime, Budget: 5 * time.Minute,
 	Run: runKillLoop,
 }, {
-	Name: "handover", About: "SIGTERM of the holder of the only worker ID, while eight goroutines issue at full speed and another process waits for it, again and again: no ID after what was given back, and no wait",
+	Name: "handover",
+	About: "SIGTERM of the holder of the only worker ID, while eight goroutines issue at full " +
+		"speed and another process waits for it, again and again: no ID after what was " +
+		"given back, and no wait",
 	Backends: with(servers, "static", "file", "embedded"), Short: []string{"redis", "static"},
 	Recovery: handoverTime, Alone: true,
 	Run: runHandover,
 }, {
-	Name: "frozen", About: "SIGSTOP of a holder for two TTLs, and for two horizons, while another one wants its worker ID: it goes on inside its old window alone, and leases anew",
+	Name: "frozen",
+	About: "SIGSTOP of a holder for two TTLs, and for two horizons, while another one wants " +
+		"its worker ID: it goes on inside its old window alone, and leases anew",
 	Backends: with(servers, "static", "file"), Short: []string{"etcd", "file"},
 	Recovery: resumeTime,
 	Run:      runFrozen,
 }, {
-	Name: "clock-steps", About: "the holder's clock steps by 10 s, by -10 s and by -H-5 s: IDs on another worker ID, or when the clock has caught up if no other can be had",
+	Name: "clock-steps",
+	About: "the holder's clock steps by 10 s, by -10 s and by -H-5 s: IDs on another worker " +
+		"ID, or when the clock has caught up if no other can be had",
 	Backends: worker.Clocked, Short: []string{"zk"},
 	Recovery: stage.Horizon + 5*time.Second + resumeTime,
 	Run:      runClockSteps,
 }, {
-	Name: "wrong-clocks", About: "processes whose clocks are years ahead, or seconds off, start and crash: each is refused, and no worker ID is affected",
+	Name: "wrong-clocks",
+	About: "processes whose clocks are years ahead, or seconds off, start and crash: each is " +
+		"refused, and no worker ID is affected",
 	Backends: []string{"etcd", "etcd3", "redis", "zk", "zk3"},
 	Recovery: handoverTime,
 	Run:      runWrongClocks,
 }, {
-	Name: "crowd", About: "1024 generators start at once in 16 processes, one more is refused, and all are killed and start again: each has a worker ID of its own",
+	Name: "crowd",
+	About: "1024 generators start at once in 16 processes, one more is refused, and all are " +
+		"killed and start again: each has a worker ID of its own",
 	Backends: with(servers, "etcd3", "zk3", "sentinel", "cluster"), Short: []string{"cluster"},
 	Recovery: crowdTime + crowdLease, Alone: true, Budget: 5 * time.Minute,
 	Run: runCrowd,

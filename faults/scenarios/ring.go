@@ -18,7 +18,10 @@ import (
 var members = []string{"etcd", "redis", "zk", "postgres", "mariadb", "kubernetes", "file"}
 
 var ring = []stage.Scenario{{
-	Name: "ring", About: "a namespace moves to the next kind of back end under load, while one of its holders is cut off and goes on in its window, until it is back where it began: no ID twice, and all of each back end above all before",
+	Name: "ring",
+	About: "a namespace moves to the next kind of back end under load, while one of its " +
+		"holders is cut off and goes on in its window, until it is back where it began: no " +
+		"ID twice, and all of each back end above all before",
 	Backends: members[:1], Recovery: moveTime, Budget: 10 * time.Minute,
 	Run: runRing,
 }}

@@ -17,13 +17,19 @@ import (
 
 // segments are scenarios of processes that take plain numbers of one tag.
 var segments = []stage.Scenario{{
-	Name: "segments", About: "kill -9 of eight processes that take plain numbers of one tag, and now and then of the servers until all in memory is used up, again and again, while replies are lost: no number twice, and new ranges by themselves",
+	Name: "segments",
+	About: "kill -9 of eight processes that take plain numbers of one tag, and now and then of" +
+		" the servers until all in memory is used up, again and again, while replies are " +
+		"lost: no number twice, and new ranges by themselves",
 	Backends: []string{"etcd", "embedded", "postgres", "mariadb"}, Short: []string{"mariadb"},
 	Recovery: segmentTime, Alone: true, Budget: 8 * time.Minute,
 	Run: runSegments,
 }, {
-	Name: "segments-promoted", About: "a standby without the last ranges takes over: nobody takes any from it, until somebody has advanced the tag, or by themselves with failover=skip",
-	Backends: []string{"postgres-standby", "mariadb-replica"}, Short: []string{"postgres-standby", "mariadb-replica"},
+	Name: "segments-promoted",
+	About: "a standby without the last ranges takes over: nobody takes any from it, until " +
+		"somebody has advanced the tag, or by themselves with failover=skip",
+	Backends: []string{"postgres-standby", "mariadb-replica"},
+	Short:    []string{"postgres-standby", "mariadb-replica"},
 	Recovery: segmentTime,
 	Run:      runSegmentsPromoted,
 }}

@@ -14,7 +14,10 @@ import (
 )
 
 var service = []stage.Scenario{{
-	Name: "service", About: "clients of two servers: kill -9 and restarts of these, lost, late and repeated requests and replies, connections that are reset, or lead nowhere, and a coordinator that is away for longer than the horizon: no ID twice",
+	Name: "service",
+	About: "clients of two servers: kill -9 and restarts of these, lost, late and repeated " +
+		"requests and replies, connections that are reset, or lead nowhere, and a " +
+		"coordinator that is away for longer than the horizon: no ID twice",
 	Backends: []string{"etcd", "zk", "postgres"}, Short: []string{"postgres"},
 	Recovery: 2*resumeTime + time.Second, Budget: 5 * time.Minute,
 	Run: runService,

@@ -18,27 +18,41 @@ import (
 
 // stateFiles are scenarios of processes with a state file.
 var stateFiles = []stage.Scenario{{
-	Name: "state-kill-loop", About: "a holder with a state file is killed and started again and again, while the servers answer and while they are away: each goes on with the same worker ID, above the mark",
+	Name: "state-kill-loop",
+	About: "a holder with a state file is killed and started again and again, while the " +
+		"servers answer and while they are away: each goes on with the same worker ID, " +
+		"above the mark",
 	Backends: servers, Short: []string{"etcd"},
 	Recovery: goOnTime, Budget: 8 * time.Minute,
 	Run: runStateKillLoop,
 }, {
-	Name: "state-outage", About: "an outage of three TTLs with a kill -9 and a SIGTERM in it: who is not restarted notices nothing, and who is goes on with the same worker ID",
+	Name: "state-outage",
+	About: "an outage of three TTLs with a kill -9 and a SIGTERM in it: who is not restarted " +
+		"notices nothing, and who is goes on with the same worker ID",
 	Backends: with(servers, "etcd3", "zk3", "cluster"), Short: []string{"zk"},
 	Recovery: goOnTime,
 	Run:      runStateOutage,
 }, {
-	Name: "state-copied", About: "a state file is in use, copied, put back from a copy, and found after the machine was started again: no ID with it while the servers are away, and another worker ID when they answer",
+	Name: "state-copied",
+	About: "a state file is in use, copied, put back from a copy, and found after the machine " +
+		"was started again: no ID with it while the servers are away, and another worker ID" +
+		" when they answer",
 	Backends: []string{"etcd", "redis", "postgres"}, Short: []string{"etcd"},
 	Recovery: 2*time.Second + resumeTime,
 	Run:      runStateCopied,
 }, {
-	Name: "state-downgrade", About: "an older version, which has no state file, takes the worker ID of one that has, and is replaced by one that has again: above what was granted, and not with what the file says",
+	Name: "state-downgrade",
+	About: "an older version, which has no state file, takes the worker ID of one that has, " +
+		"and is replaced by one that has again: above what was granted, and not with what " +
+		"the file says",
 	Backends: []string{"etcd", "redis", "mariadb"}, Short: []string{"mariadb"},
 	Recovery: takeOverTime,
 	Run:      runStateDowngrade,
 }, {
-	Name: "state-disk", About: "the file system of a state file is full, also at a restart without the servers, and its disk hangs: IDs in the window that is stored, an error that names the file, and the same worker ID when it answers",
+	Name: "state-disk",
+	About: "the file system of a state file is full, also at a restart without the servers, " +
+		"and its disk hangs: IDs in the window that is stored, an error that names the " +
+		"file, and the same worker ID when it answers",
 	Backends: []string{"etcd", "zk"}, Short: []string{"etcd"},
 	Recovery: goOnTime,
 	Run:      runStateDisk,
