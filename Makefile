@@ -122,10 +122,10 @@ proto: ## Check proto/ and make Go of it, with buf, which is built from proto/to
 cross: ## Build and vet for every supported platform
 	@scripts/cross full
 
-# The options of faults: FAULTS=-short is eight minutes of it, FAULTS="-backend etcd kill-loop" one scenario. See
+# The options of faults: FAULTS=-short is ten minutes of it, FAULTS="-backend etcd kill-loop" one scenario. See
 # bin/faults list. Three scenarios at a time suit the full set on two processors: they mostly wait.
 FAULTS := -parallel 4
-faults: ## Run the fault suite on real servers: an hour and a half; eight minutes with FAULTS=-short
+faults: ## Run the fault suite on real servers: up to an hour and a half; ten minutes with FAULTS=-short
 	@scripts/servers
 	@scripts/kubernetes
 	$(GO) build -C faults -ldflags="-X main.commit=$$(git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)" -o ../bin/faults .

@@ -1,17 +1,16 @@
-// Command faults runs the fault suite: generators in processes of their own on real servers, to which something
-// happens, and a verdict on every ID that they have issued.
+// Command faults runs the fault suite: generators in processes of their own on real servers, to
+// which something happens, and a verdict on every ID that they have issued.
 //
 //	faults list
 //	faults run -short
 //	faults run -backend etcd kill-loop clock-steps
-//	faults run -resume faults.jsonl
-//	faults storm -backend etcd -seed 17 -for 5m
-//	faults mutants
+//	faults run -resume -results faults.jsonl
+//	faults run -backend zk -seed 17 -for 5m storm
 //	faults report faults.jsonl
 //
-// The exit code is 0 if every scenario has passed, 1 if one has failed or the suite was interrupted, and 2 for a
-// mistake on the command line. Servers that are not installed are skipped; if UNALIKE_STRICT is set, that is a failure,
-// as is everything else that cannot be run.
+// The exit code is 0 if every scenario has passed, 1 if one has failed or the suite was
+// interrupted, and 2 for a mistake on the command line. Servers that are not installed are
+// skipped; if UNALIKE_STRICT is set, that is a failure, as is everything else that cannot be run.
 package main
 
 import (
@@ -26,26 +25,18 @@ import (
 	"strings"
 	"syscall"
 	"text/tabwriter"
-	"time"
 
 	"github.com/unalike-id/unalike/faults/backend"
 	"github.com/unalike-id/unalike/faults/scenarios"
 	"github.com/unalike-id/unalike/faults/stage"
-	"github.com/unalike-id/unalike/faults/storms"
 	"github.com/unalike-id/unalike/faults/worker"
 )
 
 const usage = `usage:
   faults list                      shows all scenarios
-  faults run [OPTIONS] [NAME...]   runs scenarios, by name or number; without names, all
-  faults storm [OPTIONS]           runs random storms, by seed
-  faults mutants [NAME...]         shows that mistakes in the library are noticed
+  faults run [OPTIONS] [NAME...]   runs scenarios by name; without names, all
   faults report FILE               prints the results in FILE as a table in Markdown
-
 'faults run -h' shows the options.`
-
-// defaultResults is the file that results go to.
-const defaultResults = "faults.jsonl"
 
 // commit is the commit that the program is built of; make sets it.
 var commit string
@@ -84,34 +75,26 @@ func command(ctx context.Context, args []string, out, log io.Writer) error {
 	}
 	switch args[0] {
 	case "list":
-		return list(args[1:], out, log)
+		return list(args[1:], out)
 	case "run":
 		return run(ctx, args[1:], out, log)
-	case "storm":
-		return storm(ctx, args[1:], out, log)
-	case "mutants":
-		return mutate(ctx, args[1:], out, log)
 	case "report":
 		return report(args[1:], out)
 	case "help", "-h", "-help", "--help":
 		_, err := fmt.Fprintln(out, usage)
 		return err
 	}
-	return fmt.Errorf("%w there is no command %q; there are list, run, storm, mutants and report\n%s", errUsage, args[0], usage)
+	return fmt.Errorf("%w there is no command %q; there are list, run and report\n%s", errUsage, args[0], usage)
 }
 
 // list prints the scenarios.
-func list(args []string, out, _ io.Writer) error {
+func list(args []string, out io.Writer) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%w list takes no arguments, and %q is given", errUsage, args[0])
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, sc := range all() {
-		set := ""
-		if sc.Short != nil {
-			set = "short"
-		}
-		if _, err := fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", sc.Number, sc.Name, set, strings.Join(sc.Backends, " "), sc.About); err != nil {
+	for _, sc := range scenarios.With(0, 0) {
+		if _, err := fmt.Fprintf(w, "%s\t%s\t%s\n", sc.Name, strings.Join(sc.Backends, " "), sc.About); err != nil {
 			return err
 		}
 	}
@@ -120,31 +103,17 @@ func list(args []string, out, _ io.Writer) error {
 
 // run runs scenarios and prints the report.
 func run(ctx context.Context, args []string, out, log io.Writer) error {
-	var o stage.Options
+	o := stage.Options{Log: log, Commit: commit}
 	flags := flag.NewFlagSet("faults run", flag.ContinueOnError)
 	flags.SetOutput(log)
 	on := flags.String("backend", "", "run on this `back end` alone")
-	flags.BoolVar(&o.Short, "short", false, "run the short set, eight minutes in all")
-	resume := flags.String("resume", "", "go on with the results in this `file`: what has passed is not run again")
-	err := parse(flags, &o, args)
-	if err != nil {
-		return err
-	}
-	if o.Jobs, err = stage.Select(all(), flags.Args(), *on, o.Short); err != nil {
-		return fmt.Errorf("%w %w", errUsage, err)
-	}
-	o.Log = log
-	if *resume != "" {
-		o.Results, o.Resume = *resume, true
-	}
-	return perform(ctx, o, out)
-}
-
-// parse reads the options of a command that runs scenarios: its own, and those that all of them have.
-func parse(flags *flag.FlagSet, o *stage.Options, args []string) error {
+	flags.BoolVar(&o.Short, "short", false, "run the short set, some ten minutes in all")
+	flags.BoolVar(&o.Resume, "resume", false, "go on with the results: what has passed is not run again")
 	flags.IntVar(&o.Parallel, "parallel", 2, "run so many scenarios at a time; those that need the machine for themselves have it")
-	flags.StringVar(&o.Results, "results", defaultResults, "write results to this `file`, one line of JSON each; what is in it is lost")
+	flags.StringVar(&o.Results, "results", "faults.jsonl", "write results to this `file`, one line of JSON each; what is in it is lost without -resume")
 	flags.StringVar(&o.Keep, "keep", "faults-failed", "keep the journals of failed runs below this `folder`; empty: nowhere")
+	seed := flags.Uint64("seed", 0, "the `seed` of which the schedule of storms is made; 0: each its own")
+	length := flags.Duration("for", 0, "how long storms last; 0: each its own time")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return err
@@ -152,76 +121,33 @@ func parse(flags *flag.FlagSet, o *stage.Options, args []string) error {
 		return fmt.Errorf("%w %w", errUsage, err)
 	case o.Parallel < 1:
 		return fmt.Errorf("%w -parallel is %d; it is at least 1", errUsage, o.Parallel)
+	case *length < 0 || *length > 0 && *length < scenarios.Shortest:
+		return fmt.Errorf("%w -for is %v; a storm lasts at least %v", errUsage, *length, scenarios.Shortest)
+	}
+	var err error
+	if o.Jobs, err = stage.Select(scenarios.With(*seed, *length), flags.Args(), *on, o.Short); err != nil {
+		return fmt.Errorf("%w %w", errUsage, err)
+	}
+	results, err := stage.Run(ctx, o)
+	if err != nil {
+		return fmt.Errorf("%w; go on with -resume and the same options", err)
+	}
+	if err := stage.Report(out, results); err != nil {
+		return err
+	}
+	return judge(results)
+}
+
+// judge returns the error of a run with these results.
+func judge(results []stage.Result) error {
+	results = stage.Latest(results)
+	switch {
+	case slices.ContainsFunc(results, func(r stage.Result) bool { return len(r.Failures) > 0 }):
+		return errFailed
+	case os.Getenv("UNALIKE_STRICT") != "" && slices.ContainsFunc(results, func(r stage.Result) bool { return r.Skipped != "" }):
+		return errSkipped
 	}
 	return nil
-}
-
-// perform runs what was selected and prints the report.
-func perform(ctx context.Context, o stage.Options, out io.Writer) error {
-	o.Commit = commit
-	done, err := stage.Run(ctx, o)
-	if err != nil {
-		return fmt.Errorf("%w; go on with 'faults run -resume %s' and the same options", err, o.Results)
-	}
-	if err := stage.Report(out, done); err != nil {
-		return err
-	}
-	strict := os.Getenv("UNALIKE_STRICT") != ""
-	for _, r := range stage.Latest(done) {
-		switch {
-		case len(r.Failures) > 0:
-			return errFailed
-		case strict && !r.Passed():
-			err = errSkipped
-		}
-	}
-	return err
-}
-
-// all returns all scenarios, the storms among them.
-func all() []stage.Scenario { return append(scenarios.All(), storms.All()...) }
-
-// storm runs storms of several seeds on one back end.
-func storm(ctx context.Context, args []string, out, log io.Writer) error {
-	var o stage.Options
-	flags := flag.NewFlagSet("faults storm", flag.ContinueOnError)
-	flags.SetOutput(log)
-	on := flags.String("backend", "etcd", "run on this `back end`: "+strings.Join(backend.Names(), ", "))
-	seed := flags.Uint64("seed", 1, "the `seed`, of which the schedule is made")
-	seeds := flags.Int("seeds", 1, "run so many storms, with this seed and those that follow")
-	length := flags.Duration("for", time.Minute, "how long each storm lasts")
-	contended := flags.Bool("contended", false, "run processes that contend for too few worker IDs")
-	state := flags.Bool("state", false, "give each generator a state file")
-	if err := parse(flags, &o, args); err != nil {
-		return err
-	}
-	switch {
-	case flags.NArg() > 0:
-		return fmt.Errorf("%w storm takes no arguments, and %q is given", errUsage, flags.Arg(0))
-	case !slices.Contains(backend.Names(), *on):
-		return fmt.Errorf("%w there is no back end %q; there are %s", errUsage, *on, strings.Join(backend.Names(), ", "))
-	case *seeds < 1:
-		return fmt.Errorf("%w -seeds is %d; it is at least 1", errUsage, *seeds)
-	case *length < storms.Shortest:
-		return fmt.Errorf("%w -for is %v; a storm lasts at least %v", errUsage, *length, storms.Shortest)
-	case *state && *contended:
-		return fmt.Errorf("%w -state and -contended are not for the same storm", errUsage)
-	case *state && !slices.Contains(storms.Keepers(), *on):
-		return fmt.Errorf("%w -state is for %s, and the back end is %q", errUsage, strings.Join(storms.Keepers(), ", "), *on)
-	}
-	for n := range *seeds {
-		s := *seed + uint64(n) //nolint:gosec // it is not negative
-		kind, name := storms.Scenario, "storm"
-		switch {
-		case *contended:
-			kind, name = storms.Contended, "contended-storm"
-		case *state:
-			kind, name = storms.Keeping, "storm-state"
-		}
-		o.Jobs = append(o.Jobs, stage.Job{Scenario: kind(fmt.Sprintf("%s-seed-%d", name, s), s, *length, *on), Backend: *on})
-	}
-	o.Log = log
-	return perform(ctx, o, out)
 }
 
 // report prints the results in a file.

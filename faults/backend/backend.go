@@ -1,61 +1,78 @@
-// Package backend runs the coordinators of the fault suite: real servers, which the
-// packages below internal/testserver start as processes, behind one interface, with the
-// faults that each kind of server can have.
+// Package backend runs the coordinators of the fault suite: real servers, which the packages
+// below internal/testserver start as processes, with the faults that each kind of server can
+// have.
 //
-// Servers of etcd and programs that share an embedded etcd are the program itself,
-// started again. So it calls [Main] first, in main and in TestMain.
+// Servers of etcd are the program itself, started again. So it calls [Main] first, in main and
+// in TestMain.
 package backend
 
 import (
+	"bytes"
 	"context"
 	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/unalike-id/unalike/faults/proxy"
+	"github.com/unalike-id/unalike/coord"
+	_ "github.com/unalike-id/unalike/coord/etcd" // the drivers are for Declare
+	_ "github.com/unalike-id/unalike/coord/etcd/embedded"
+	_ "github.com/unalike-id/unalike/coord/file"
+	_ "github.com/unalike-id/unalike/coord/kubernetes"
+	_ "github.com/unalike-id/unalike/coord/mysql"
+	_ "github.com/unalike-id/unalike/coord/postgres"
+	_ "github.com/unalike-id/unalike/coord/redis"
+	_ "github.com/unalike-id/unalike/coord/static"
+	_ "github.com/unalike-id/unalike/coord/zk"
+	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
-// Backend is one coordinator and its servers. Methods that take a testing.TB end the
-// test if the fault cannot be injected, and are not for concurrent use. Interfaces with
-// further faults, which only some back ends have, are beside it in this package.
-type Backend interface {
-	// Name is the name that [Start] was given.
-	Name() string
-	// URL returns the URL of the coordinator, through the proxy where there is one.
-	// Options have the form "name=value", and those of the URL's scheme are allowed.
-	// The option "namespace" is allowed for every scheme; the default is [Namespace].
-	URL(options ...string) string
-	// Proxy stands between the servers and all clients that use the URL. Nil: this back
-	// end has none.
-	Proxy() *proxy.Proxy
-	// IsCall reports whether bytes that a client sends contain a call of a coordinator,
-	// rather than the opening of a connection. It is for faults of the proxy that wait
-	// for a request.
-	IsCall(request []byte) bool
+// Backend is one coordinator and its servers. Its methods end the test if the fault cannot be
+// injected, and are not for concurrent use. Of the functions, those are nil that a back end does
+// not have.
+type Backend struct {
+	Name    string
+	Way     Way      // before the servers, for all clients that use the URL; empty: there is none
+	Servers []Server // none, where the back end is a file or a part of its users
 
-	// Servers returns the servers one by one. The back ends that are files have none.
-	Servers() []Server
-	// Stop ends all servers in good order, and Kill as kill -9 does.
-	Stop(tb testing.TB)
-	Kill(tb testing.TB)
-	// Restart starts all servers that have ended, with the data that they have, and
-	// waits until they serve.
-	Restart(tb testing.TB)
-	// Freeze stops all servers without ending them, and Thaw lets them go on.
-	Freeze(tb testing.TB)
-	Thaw(tb testing.TB)
+	// Leader waits until there is a server that leads, or that is the primary.
+	Leader func(testing.TB) Server
+	// CutOff separates a server from the others, which clients still reach, and Rejoin ends that.
+	CutOff, Rejoin func(testing.TB, Server)
+	// EndLeases ends all leases or sessions as the servers do for clients of which they have not
+	// heard for too long, and returns how many there were.
+	EndLeases func(testing.TB) int
+	// Fill makes the servers refuse writes, as if there were no space, and Drain ends that.
+	Fill, Drain func(testing.TB)
+	// Lock locks all rows, until the function is called that it returns.
+	Lock func(testing.TB) (unlock func())
+	// Loses has ways in which servers that go on lose all that is stored, or some of it.
+	Loses []Loss
+	// Detach ends the replication, so that the replica lacks all writes from then on. Promote
+	// kills the primary then, and returns when the replica has taken its place.
+	Detach, Promote func(testing.TB)
+	// Exec makes statements at the server that is written to.
+	Exec func(tb testing.TB, statements ...string)
 
-	// Snapshot copies the data folders of all servers, which stand still for that
-	// moment, and returns the folder with the copy. The copy is what a crash at that
-	// moment would leave.
-	Snapshot(tb testing.TB) string
-	// Restore ends all servers, replaces their data by a snapshot, and starts them
-	// again. A snapshot can be restored several times.
-	Restore(tb testing.TB, snapshot string)
+	url     func(options url.Values) string
+	call    []byte // text in lower case that every call of a coordinator contains
+	dirs    []string
+	restart func(testing.TB) // starts the servers that have ended; nil: each without the others
+}
+
+// Loss is a way to lose what is stored.
+type Loss struct {
+	Name string
+	Do   func(testing.TB)
 }
 
 // Server is one server of a back end.
@@ -72,17 +89,17 @@ type Server interface {
 const Namespace = "faults"
 
 // starters has the back ends by their names.
-var starters = map[string]func(tb testing.TB) Backend{
+var starters = map[string]func(tb testing.TB) *Backend{
 	"file":             startFile,
 	"static":           startStatic,
-	"etcd":             startEtcd,
-	"etcd3":            startEtcd3,
 	"embedded":         startEmbedded,
+	"etcd":             func(tb testing.TB) *Backend { tb.Helper(); return startEtcd(tb, 1) },
+	"etcd3":            func(tb testing.TB) *Backend { tb.Helper(); return startEtcd(tb, 3) },
 	"redis":            startRedis,
 	"sentinel":         startSentinel,
 	"cluster":          startCluster,
-	"zk":               startZK,
-	"zk3":              startZK3,
+	"zk":               func(tb testing.TB) *Backend { tb.Helper(); return startZK(tb, 1) },
+	"zk3":              func(tb testing.TB) *Backend { tb.Helper(); return startZK(tb, 3) },
 	"postgres":         startPostgres,
 	"postgres-standby": startStandby,
 	"mariadb":          startMariaDB,
@@ -93,23 +110,45 @@ var starters = map[string]func(tb testing.TB) Backend{
 // Names returns the names of all back ends in alphabetical order.
 func Names() []string { return slices.Sorted(maps.Keys(starters)) }
 
-// Start runs a back end, which ends with the test. If its servers are not installed,
-// the test is skipped, see package proctest.
-func Start(tb testing.TB, name string) Backend {
+// Start runs a back end, which ends with the test, and declares its namespace new. If its
+// servers are not installed, the test is skipped, see package proctest.
+func Start(tb testing.TB, name string) *Backend {
 	tb.Helper()
 	start, ok := starters[name]
 	if !ok {
 		tb.Fatalf("there is no back end %q; there are %s", name, strings.Join(Names(), ", "))
 	}
-	return start(tb)
+	b := start(tb)
+	b.Name = name
+	if name != "static" { // each worker ID is a namespace there, and the URL says that it is new
+		Declare(tb, b.URL(), core.DefaultLayout().Space())
+	}
+	return b
 }
 
-// Main runs a server and ends the process if it was started to be one. Otherwise it
-// only mutes the Redis client, which logs each failure to connect for the whole process.
+// Declare declares the namespace of a URL new, so that its first generator need not wait.
+func Declare(tb testing.TB, rawURL string, space coord.Space) {
+	tb.Helper()
+	ctx := streamtest.Within(tb)
+	c, err := coord.Open(ctx, rawURL, coord.OpenOptions{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer c.Close()
+	admin := c.(coord.Admin)
+	for err = admin.Init(ctx, space); err != nil && ctx.Err() == nil && !coord.Permanent(err); {
+		err = admin.Init(ctx, space)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Main runs a server and ends the process if it was started to be one. Otherwise it only mutes
+// the Redis client, which logs each failure to connect for the whole process.
 func Main() {
 	goredis.SetLogger(mute{})
 	etcdtest.Main()
-	programMain()
 }
 
 // mute is a logger of the Redis client that logs nothing.
@@ -117,15 +156,90 @@ type mute struct{}
 
 func (mute) Printf(context.Context, string, ...any) {}
 
-// Rolling ends each server in good order and starts it again, one after the other.
-// After each, it calls between, which may be nil.
-func Rolling(tb testing.TB, b Backend, between func()) {
-	tb.Helper()
-	for _, s := range b.Servers() {
-		s.Terminate(tb)
-		s.Restart(tb)
-		if between != nil {
-			between()
-		}
+// URL returns the URL of the coordinator, by the proxy where there is one. Options have the form
+// "name=value". The option "namespace" is allowed for every scheme; the default is [Namespace].
+func (b *Backend) URL(options ...string) string {
+	values := url.Values{"namespace": {Namespace}}
+	for _, o := range options {
+		name, value, _ := strings.Cut(o, "=")
+		values.Set(name, value)
 	}
+	return b.url(values)
+}
+
+// IsCall reports whether bytes that a client sends contain a call of a coordinator, rather than
+// the opening of a connection. A watch of Kubernetes decides nothing.
+func (b *Backend) IsCall(request []byte) bool {
+	return bytes.Contains(bytes.ToLower(request), b.call) && !bytes.Contains(request, []byte("watch=true"))
+}
+
+// Each calls do for each server.
+func (b *Backend) Each(do func(Server)) {
+	for _, s := range b.Servers {
+		do(s)
+	}
+}
+
+// Kill ends all servers as kill -9 does.
+func (b *Backend) Kill() { b.Each(Server.Kill) }
+
+// Freeze stops all servers without ending them, and Thaw lets them go on.
+func (b *Backend) Freeze(tb testing.TB) { tb.Helper(); b.Each(func(s Server) { s.Freeze(tb) }) }
+
+// Thaw ends Freeze.
+func (b *Backend) Thaw(tb testing.TB) { tb.Helper(); b.Each(func(s Server) { s.Thaw(tb) }) }
+
+// Restart starts all servers that have ended, with the data that they have, and waits until they
+// serve.
+func (b *Backend) Restart(tb testing.TB) {
+	tb.Helper()
+	if b.restart != nil {
+		b.restart(tb)
+		return
+	}
+	b.Each(func(s Server) { restartEnded(tb, s) })
+}
+
+// restartEnded starts a server if it has ended.
+func restartEnded(tb testing.TB, s Server) {
+	tb.Helper()
+	select {
+	case <-s.Done():
+		s.Restart(tb)
+	default:
+	}
+}
+
+// Snapshot copies the data of all servers, which stand still for that moment, into a folder.
+func (b *Backend) Snapshot(tb testing.TB) string {
+	tb.Helper()
+	b.Freeze(tb)
+	defer b.Thaw(tb)
+	snapshot := tb.TempDir()
+	for i, dir := range b.dirs {
+		proctest.Copy(tb, dir, filepath.Join(snapshot, strconv.Itoa(i)))
+	}
+	return snapshot
+}
+
+// Restore ends all servers, replaces their data by a snapshot, and starts them again. A snapshot
+// can be restored several times.
+func (b *Backend) Restore(tb testing.TB, snapshot string) {
+	tb.Helper()
+	b.Kill()
+	for i, dir := range b.dirs {
+		if err := os.RemoveAll(dir); err != nil {
+			tb.Fatal(err)
+		}
+		proctest.Copy(tb, filepath.Join(snapshot, strconv.Itoa(i)), dir)
+	}
+	b.Restart(tb)
+}
+
+// query returns options as the end of a URL.
+func query(options url.Values) string {
+	if len(options) == 0 {
+		return ""
+	}
+	return "?" + options.Encode()
 }

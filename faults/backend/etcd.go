@@ -2,120 +2,135 @@ package backend
 
 import (
 	"context"
+	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/unalike-id/unalike/faults/proxy"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/kubetest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
-// etcd is an etcd cluster, maybe of one member.
-type etcd struct {
-	common
-	cluster *etcdtest.Cluster
-}
-
-func startEtcd(tb testing.TB) Backend {
+// startEtcd is an etcd cluster, maybe of one member.
+func startEtcd(tb testing.TB, members int) *Backend {
 	tb.Helper()
-	return newEtcd(tb, "etcd", etcdtest.StartCluster(tb, 1))
-}
-
-func startEtcd3(tb testing.TB) Backend {
-	tb.Helper()
-	return &etcd3{newEtcd(tb, "etcd3", etcdtest.StartDivisible(tb, 3))}
-}
-
-func newEtcd(tb testing.TB, name string, c *etcdtest.Cluster) *etcd {
-	tb.Helper()
-	b := &etcd{common{name: name, proxy: proxy.Start(tb, c.Endpoints()...), call: "/unalike/", restart: c.Restart}, c}
+	start := etcdtest.StartCluster
+	if members > 1 {
+		start = etcdtest.StartDivisible
+	}
+	c := start(tb, members)
+	b := &Backend{Way: StartWay(tb, c.Endpoints()...), call: []byte("/unalike/"), restart: c.Restart}
 	for _, m := range c.Members {
-		b.servers, b.dirs = append(b.servers, m), append(b.dirs, m.Dir)
+		b.Servers, b.dirs = append(b.Servers, m), append(b.dirs, m.Dir)
+	}
+	b.url = func(o url.Values) string {
+		namespace := o.Get("namespace")
+		o.Del("namespace")
+		return "etcd://" + strings.Join(b.Way.Addrs(), ",") + "/" + namespace + query(o)
+	}
+	b.Fill, b.Drain = full(c)
+	b.EndLeases = func(tb testing.TB) (ended int) {
+		tb.Helper()
+		ask(tb, c, func(ctx context.Context, client *clientv3.Client) error {
+			leases, err := client.Leases(ctx)
+			if err != nil {
+				return err
+			}
+			for _, l := range leases.Leases {
+				if _, err := client.Revoke(ctx, l.ID); err == nil { // else it has ended by itself
+					ended++
+				}
+			}
+			return nil
+		})
+		return ended
+	}
+	if members > 1 {
+		b.Leader = func(tb testing.TB) Server { tb.Helper(); return c.Leader(tb) }
+		b.CutOff = func(tb testing.TB, s Server) { tb.Helper(); c.CutOff(tb, s.(*etcdtest.Member)) }
+		b.Rejoin = func(tb testing.TB, s Server) { tb.Helper(); c.Rejoin(tb, s.(*etcdtest.Member)) }
 	}
 	return b
 }
 
-// URL implements Backend.
-func (b *etcd) URL(options ...string) string {
-	s := newSettings(options)
-	return "etcd://" + strings.Join(b.proxy.Addrs(), ",") + "/" + s.take("namespace") + s.query()
-}
-
-// EndSessions implements SessionEnder.
-func (b *etcd) EndSessions(tb testing.TB) int {
-	tb.Helper()
-	ended := 0
-	b.ask(tb, func(ctx context.Context, c *clientv3.Client) error {
-		leases, err := c.Leases(ctx)
-		if err != nil {
-			return err
-		}
-		for _, l := range leases.Leases {
-			if _, err := c.Revoke(ctx, l.ID); err == nil { // else it has ended by itself
-				ended++
-			}
-		}
-		return nil
-	})
-	return ended
-}
-
-// Fill implements Filler: the cluster is told that a member has reached the quota of its
-// database, which is all that the others know of a disk that is full.
-func (b *etcd) Fill(tb testing.TB) {
-	tb.Helper()
-	b.ask(tb, func(ctx context.Context, c *clientv3.Client) error {
-		s, err := c.Status(ctx, b.cluster.Members[0].Endpoint)
-		if err != nil {
-			return err
-		}
-		_, err = pb.NewMaintenanceClient(c.ActiveConnection()).Alarm(ctx, &pb.AlarmRequest{
-			Action: pb.AlarmRequest_ACTIVATE, MemberID: s.Header.GetMemberId(), Alarm: pb.AlarmType_NOSPACE,
-		})
-		return err
-	})
-}
-
-// Drain implements Filler.
-func (b *etcd) Drain(tb testing.TB) {
-	tb.Helper()
-	b.ask(tb, func(ctx context.Context, c *clientv3.Client) error {
-		_, err := c.AlarmDisarm(ctx, &clientv3.AlarmMember{})
-		return err
-	})
-}
-
 // ask makes calls at the members, and not through the proxy. They must succeed.
-func (b *etcd) ask(tb testing.TB, calls func(context.Context, *clientv3.Client) error) {
+func ask(tb testing.TB, c *etcdtest.Cluster, calls func(context.Context, *clientv3.Client) error) {
 	tb.Helper()
-	c := b.cluster.Client(tb)
-	defer c.Close()
-	if err := calls(streamtest.Within(tb), c); err != nil {
+	client := c.Client(tb)
+	defer client.Close()
+	if err := calls(streamtest.Within(tb), client); err != nil {
 		tb.Fatal(err)
 	}
 }
 
-// etcd3 is a cluster of three members.
-type etcd3 struct{ *etcd }
+// full tells a cluster that a member has reached the quota of its database, which is all that the
+// others know of a disk that is full, and ends that.
+func full(c *etcdtest.Cluster) (fill, drain func(testing.TB)) {
+	return func(tb testing.TB) {
+			tb.Helper()
+			ask(tb, c, func(ctx context.Context, client *clientv3.Client) error {
+				s, err := client.Status(ctx, c.Members[0].Endpoint)
+				if err != nil {
+					return err
+				}
+				_, err = pb.NewMaintenanceClient(client.ActiveConnection()).Alarm(ctx, &pb.AlarmRequest{
+					Action: pb.AlarmRequest_ACTIVATE, MemberID: s.Header.GetMemberId(), Alarm: pb.AlarmType_NOSPACE,
+				})
+				return err
+			})
+		}, func(tb testing.TB) {
+			tb.Helper()
+			ask(tb, c, func(ctx context.Context, client *clientv3.Client) error {
+				_, err := client.AlarmDisarm(ctx, &clientv3.AlarmMember{})
+				return err
+			})
+		}
+}
 
-// Leader implements Elected.
-func (b *etcd3) Leader(tb testing.TB) Server { tb.Helper(); return b.cluster.Leader(tb) }
-
-// CutOff implements Divisible.
-func (b *etcd3) CutOff(tb testing.TB, s Server) { tb.Helper(); b.cluster.CutOff(tb, b.member(tb, s)) }
-
-// Rejoin implements Divisible.
-func (b *etcd3) Rejoin(tb testing.TB, s Server) { tb.Helper(); b.cluster.Rejoin(tb, b.member(tb, s)) }
-
-// member returns s as what it is.
-func (b *etcd3) member(tb testing.TB, s Server) *etcdtest.Member {
+// startKubernetes is an API server on an etcd of its own, without anything else of a cluster.
+// Clients reach it as 'kubectl proxy' lets them, in plain text: so the proxy of the suite can
+// tell requests apart.
+func startKubernetes(tb testing.TB) *Backend {
 	tb.Helper()
-	m, ok := s.(*etcdtest.Member)
-	if !ok {
-		tb.Fatalf("%v is no member of this cluster", s)
+	kubetest.Binary(tb) // else there is no use for the etcd
+	c := etcdtest.StartCluster(tb, 1)
+	api := kubetest.StartOn(tb, strings.TrimPrefix(c.Endpoints()[0], "http://"))
+	in := api.Namespace(tb)
+	store := &below{c.Members[0], api}
+	b := &Backend{Way: StartWay(tb, api.Proxy(tb)), Servers: []Server{api, store}, call: []byte("/leases"), dirs: []string{store.Dir}}
+	b.url = func(o url.Values) string {
+		o.Set("in", in)
+		return "kubernetes+http://" + b.Way.Addrs()[0] + query(o)
 	}
-	return m
+	b.restart = func(tb testing.TB) { tb.Helper(); restartEnded(tb, store); restartEnded(tb, api) }
+	b.Fill, b.Drain = full(c)
+	b.Loses = []Loss{{"Leases deleted", func(tb testing.TB) {
+		tb.Helper()
+		leases := "/apis/coordination.k8s.io/v1/namespaces/" + in + "/leases"
+		if code, answer := api.Do(http.MethodDelete, leases, "", nil); code != http.StatusOK {
+			tb.Fatalf("DELETE %s: status %d: %s", leases, code, answer)
+		}
+	}}}
+	return b
+}
+
+// below is the etcd of an API server. It serves when that does.
+type below struct {
+	*etcdtest.Member
+	api *kubetest.Server
+}
+
+// Restart implements Server.
+func (s *below) Restart(tb testing.TB) {
+	tb.Helper()
+	s.Member.Restart(tb)
+	select {
+	case <-s.api.Done():
+	default:
+		s.api.Await(tb)
+	}
 }

@@ -1,71 +1,131 @@
 package backend
 
 import (
+	"net/url"
+	"strings"
 	"testing"
+	"time"
 
-	"github.com/unalike-id/unalike/core"
-	"github.com/unalike-id/unalike/faults/proxy"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
-// scripted is part of every call of a coordinator at Redis: EVAL and EVALSHA.
-const scripted = "eval"
+const (
+	// silence is how long it takes until a server is taken for dead, by a Sentinel or by others of
+	// a Cluster.
+	silence = 2 * time.Second
+	// detached is silence between Detach and Promote: a replica is promoted only if it has been
+	// without a primary for less than ten times as long.
+	detached = time.Hour
+)
 
-// redis is what a single Redis, one with a Sentinel and a Cluster have in common.
-type redis struct {
-	common
-	nodes []*redistest.Server
-}
-
-// newRedis returns a back end of such servers. They keep every write on disk.
-func newRedis(name string, nodes ...*redistest.Server) redis {
-	b := redis{common{name: name, call: scripted}, nodes}
-	for _, s := range nodes {
-		b.servers, b.dirs = append(b.servers, s), append(b.dirs, s.Dir)
-	}
-	return b
-}
-
-// Flush implements Flusher.
-func (b *redis) Flush(tb testing.TB) { tb.Helper(); b.writable(tb, "FLUSHALL") }
-
-// Fill implements Filler.
-func (b *redis) Fill(tb testing.TB) { tb.Helper(); b.all(tb, "CONFIG", "SET", "maxmemory", "1") }
-
-// Drain implements Filler.
-func (b *redis) Drain(tb testing.TB) { tb.Helper(); b.all(tb, "CONFIG", "SET", "maxmemory", "0") }
-
-// all has every server carry out a command.
-func (b *redis) all(tb testing.TB, command ...any) {
-	tb.Helper()
-	for _, s := range b.nodes {
-		s.Do(tb, command...)
-	}
-}
-
-// writable has every server that is not a replica carry out a command.
-func (b *redis) writable(tb testing.TB, command ...any) {
-	tb.Helper()
-	for _, s := range b.nodes {
-		if role(tb, s) == "master" {
-			s.Do(tb, command...)
+// newRedis is what a single Redis, one with a Sentinel and a Cluster have in common. They keep
+// every write on disk.
+func newRedis(nodes ...*redistest.Server) *Backend {
+	all := func(command ...any) func(testing.TB) {
+		return func(tb testing.TB) {
+			tb.Helper()
+			for _, s := range nodes {
+				s.Do(tb, command...)
+			}
 		}
 	}
-}
-
-// single is one Redis.
-type single struct{ redis }
-
-func startRedis(tb testing.TB) Backend {
-	tb.Helper()
-	s := redistest.Start(tb, redistest.Options{AppendOnly: true})
-	b := &single{newRedis("redis", s)}
-	b.proxy = proxy.Start(tb, s.Addr)
-	Declare(tb, b, core.DefaultLayout())
+	b := &Backend{
+		call: []byte("eval"),
+		Fill: all("CONFIG", "SET", "maxmemory", "1"), Drain: all("CONFIG", "SET", "maxmemory", "0"),
+		Loses: []Loss{{"FLUSHALL", all("FLUSHALL")}},
+	}
+	for _, s := range nodes {
+		b.Servers, b.dirs = append(b.Servers, s), append(b.dirs, s.Dir)
+	}
 	return b
 }
 
-// URL implements Backend.
-func (b *single) URL(options ...string) string {
-	return "redis://" + b.proxy.Addrs()[0] + newSettings(options).query()
+// startRedis is one Redis.
+func startRedis(tb testing.TB) *Backend {
+	tb.Helper()
+	s := redistest.Start(tb, redistest.Options{AppendOnly: true})
+	b := newRedis(s)
+	b.Way = StartWay(tb, s.Addr)
+	b.url = func(o url.Values) string { return "redis://" + b.Way.Addrs()[0] + query(o) }
+	// Most of what may be evicted goes at once.
+	b.Loses = append(b.Loses, Loss{"eviction", func(tb testing.TB) {
+		tb.Helper()
+		s.Do(tb, "CONFIG", "SET", "maxmemory-policy", "allkeys-random", "maxmemory", "1")
+		streamtest.Eventually(tb, "the server has evicted all", func() bool { return s.Do(tb, "DBSIZE") == "0" })
+		s.Do(tb, "CONFIG", "SET", "maxmemory", "0", "maxmemory-policy", "noeviction")
+	}})
+	return b
+}
+
+// startCluster is a Redis Cluster of masters without replicas. Nodes tell clients the addresses
+// of the proxy, and reach each other over their bus without it.
+func startCluster(tb testing.TB) *Backend {
+	tb.Helper()
+	const nodes = 3
+	front := map[string]Way{} // by the address of the node; a start that fails has left some
+	c := redistest.StartCluster(tb, redistest.Options{
+		AppendOnly: true, Silence: silence,
+		Announce: func(tb testing.TB, addr string) string {
+			tb.Helper()
+			front[addr] = StartWay(tb, addr)
+			return front[addr][0].Addr
+		},
+	}, nodes)
+	b := newRedis(c.Nodes...)
+	for _, s := range c.Nodes {
+		b.Way = append(b.Way, front[s.Addr]...)
+	}
+	b.restart = func(tb testing.TB) {
+		tb.Helper()
+		b.Each(func(s Server) { restartEnded(tb, s) })
+		c.Await(tb)
+	}
+	b.url = func(o url.Values) string {
+		return "redis-cluster://" + strings.Join(b.Way.Addrs(), ",") + query(o)
+	}
+	return b
+}
+
+// startSentinel is a primary and a replica, and a Sentinel that looks after them. Clients learn
+// the address of the primary from the Sentinel, which must be the one at which the Sentinel and
+// the replica reach it themselves. So there is no proxy.
+func startSentinel(tb testing.TB) *Backend {
+	tb.Helper()
+	r := redistest.StartReplicated(tb, redistest.Options{AppendOnly: true, Silence: silence})
+	b := newRedis(r.Primary, r.Replica)
+	b.Loses = nil // a replica refuses that
+	b.url = func(o url.Values) string {
+		return "redis-sentinel://" + r.Sentinel + "/" + redistest.MasterName + query(o)
+	}
+	control := redistest.Connect(tb, r.Sentinel, "")
+	setSilence := func(tb testing.TB, d time.Duration) {
+		tb.Helper()
+		if err := control.Do(streamtest.Within(tb), "SENTINEL", "SET", redistest.MasterName, "down-after-milliseconds", d.Milliseconds()).Err(); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	b.Detach = func(tb testing.TB) {
+		tb.Helper()
+		setSilence(tb, detached)
+		r.Primary.Do(tb, "ACL", "SETUSER", "default", "-psync", "-sync")
+		r.Primary.Do(tb, "CLIENT", "KILL", "TYPE", "replica")
+		streamtest.Eventually(tb, "the replica has no primary", func() bool {
+			return strings.Contains(r.Replica.Do(tb, "INFO", "replication"), "master_link_status:down")
+		})
+	}
+	b.Promote = func(tb testing.TB) {
+		tb.Helper()
+		r.Primary.Kill()
+		streamtest.Eventually(tb, "the replica is promoted, and the Sentinel names it", func() bool {
+			// It refuses while a failover is under way.
+			_ = control.Do(streamtest.Within(tb), "SENTINEL", "FAILOVER", redistest.MasterName).Err()
+			at, err := control.Do(streamtest.Within(tb), "SENTINEL", "GET-MASTER-ADDR-BY-NAME", redistest.MasterName).StringSlice()
+			return err == nil && strings.Join(at, ":") == r.Replica.Addr &&
+				strings.Contains(r.Replica.Do(tb, "INFO", "replication"), "role:master")
+		})
+		setSilence(tb, silence)
+		r.Primary.FollowFromStart(tb, r.Replica)
+	}
+	return b
 }

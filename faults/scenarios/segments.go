@@ -1,9 +1,8 @@
 package scenarios
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/unalike-id/unalike/coord/driver"
@@ -16,63 +15,43 @@ import (
 	"github.com/unalike-id/unalike/segment/postgres"
 )
 
+// segments are scenarios of processes that take plain numbers of one tag.
 var segments = []stage.Scenario{{
-	Number: 47, Name: "segments-kill-loop", About: "kill -9 of eight processes that take plain numbers of one tag, one after the other, again and again: no number twice",
-	Backends: []string{"etcd", "embedded", "postgres", "mariadb"},
-	MinIDs:   100_000_000, Recovery: segmentTime, Budget: 5 * time.Minute, Alone: true,
-	Short: &stage.Short{MinIDs: 100_000, Budget: time.Minute, Backends: []string{"etcd", "mariadb"}},
-	Run:   runSegmentsKillLoop,
+	Name: "segments",
+	About: "kill -9 of eight processes that take plain numbers of one tag, and now and then of" +
+		" the servers until all in memory is used up, again and again, while replies are " +
+		"lost: no number twice, and new ranges by themselves",
+	Backends: []string{"etcd", "embedded", "postgres", "mariadb"}, Short: []string{"mariadb"},
+	Recovery: segmentTime, Alone: true, Budget: 8 * time.Minute,
+	Run: runSegments,
 }, {
-	Number: 47, Name: "segments-server-killed", About: "kill -9 of the servers while plain numbers are taken, and they are started again: numbers from memory, and new ranges by themselves",
-	Backends: []string{"etcd", "postgres", "mariadb"},
-	MinIDs:   1_000_000, Recovery: segmentTime, Budget: 5 * time.Minute,
-	Short: &stage.Short{MinIDs: 100_000, Budget: time.Minute, Backends: []string{"postgres"}},
-	Run:   runSegmentsServerKilled,
-}, {
-	Number: 47, Name: "segments-lost-replies", About: "replies to taking ranges and to giving them back are lost: what is not known is left out",
-	Backends: []string{"etcd", "postgres", "mariadb"},
-	MinIDs:   200_000, Recovery: segmentTime, Budget: 4 * time.Minute,
-	Short: &stage.Short{MinIDs: 50_000, Budget: time.Minute, Backends: []string{"mariadb"}},
-	Run:   runSegmentsLostReplies,
-}, {
-	Number: 47, Name: "segments-promoted", About: "a standby without the last ranges takes over: nobody takes any from it, until somebody has advanced the tag",
+	Name: "segments-promoted",
+	About: "a standby without the last ranges takes over: nobody takes any from it, until " +
+		"somebody has advanced the tag, or by themselves with failover=skip",
 	Backends: []string{"postgres-standby", "mariadb-replica"},
-	MinIDs:   100_000, Recovery: segmentTime, Budget: 2 * time.Minute,
-	Run: func(s *stage.Stage) { runSegmentsPromoted(s, "") },
-}, {
-	Number: 47, Name: "segments-promoted-skip", About: "the same with failover=skip: all go on by themselves, above what was taken",
-	Backends: []string{"postgres-standby", "mariadb-replica"},
-	MinIDs:   100_000, Recovery: segmentTime, Budget: 2 * time.Minute,
-	Run: func(s *stage.Stage) { runSegmentsPromoted(s, "?failover=skip:100000000") },
+	Short:    []string{"postgres-standby", "mariadb-replica"},
+	Recovery: segmentTime,
+	Run:      runSegmentsPromoted,
 }}
 
 const (
 	// segmentTag is the tag of all of them.
 	segmentTag = "faults"
-	// segmentProcesses is how many processes take numbers.
-	segmentProcesses = 8
-	// segmentTime is how long it may take until there is a number again once the store can be reached: it is tried
-	// again each half of a second, and each two seconds after a refusal.
-	segmentTime = 2*time.Second + busyTime
+	// segmentTime is how long it may take until there is a number again once the store can be
+	// reached: it is tried again each half of a second, and each two seconds after a refusal.
+	segmentTime = 2*time.Second + 2*busyTime
 )
 
 // storeURL is the store of segments of the stage's back end.
 func storeURL(s *stage.Stage, query string) string {
-	s.Helper()
 	u, err := driver.ParseURL(s.Backend.URL())
 	if err != nil {
 		s.Fatal(err)
 	}
 	if u.Scheme == "embed" {
-		return "embed://" + u.Path + cmp.Or(query, "?namespace="+backend.Namespace)
+		return "embed://" + u.Path + "?namespace=" + backend.Namespace
 	}
-	at := ""
-	for i, h := range u.Hosts {
-		if i > 0 {
-			at += ","
-		}
-		at += h
-	}
+	at := strings.Join(u.Hosts, ",")
 	if u.User != nil {
 		at = u.User.String() + "@" + at
 	}
@@ -81,7 +60,6 @@ func storeURL(s *stage.Stage, query string) string {
 
 // withStore calls do with the store.
 func withStore(s *stage.Stage, do func(segment.Store) error) {
-	s.Helper()
 	store, err := segment.Open(s.Context(), storeURL(s, ""), segment.OpenOptions{})
 	if err != nil {
 		s.Fatal(err)
@@ -94,13 +72,11 @@ func withStore(s *stage.Stage, do func(segment.Store) error) {
 
 // createTag makes the table, if there is one, and the tag.
 func createTag(s *stage.Stage) {
-	s.Helper()
-	if tables, ok := s.Backend.(backend.Tables); ok {
-		schema := mysql.Schema("")
-		if u, _ := driver.ParseURL(s.Backend.URL()); u.Scheme == "postgres" {
-			schema = postgres.Schema("")
-		}
-		tables.Exec(s, schema)
+	switch {
+	case s.On("postgres", "postgres-standby"):
+		s.Backend.Exec(s, postgres.Schema(""))
+	case s.On("mariadb", "mariadb-replica"):
+		s.Backend.Exec(s, mysql.Schema(""))
 	}
 	withStore(s, func(store segment.Store) error {
 		return store.(segment.Creator).Create(s.Context(), segment.Tag{Name: segmentTag, Next: 1, Step: 1000})
@@ -109,7 +85,6 @@ func createTag(s *stage.Stage) {
 
 // taker is a process that takes numbers. In the full set it takes a million a second.
 func taker(s *stage.Stage, name, query string) *worker.Worker {
-	s.Helper()
 	return s.Worker(name, worker.Generator{
 		Name: name, URL: storeURL(s, query), Segment: segmentTag, MaxStep: int64(s.Rounds(100_000, 5000)), PerSecond: s.Rounds(1_000_000, 20_000), Goroutines: 2,
 	})
@@ -117,108 +92,79 @@ func taker(s *stage.Stage, name, query string) *worker.Worker {
 
 // takers are several of them, which have taken numbers when it returns.
 func takers(s *stage.Stage, n int, query string) (all []*worker.Worker) {
-	s.Helper()
 	for i := range n {
 		all = append(all, taker(s, fmt.Sprint("taker-", i), query))
 	}
-	for _, w := range all {
-		s.AwaitIssued(w, issuedEach)
-	}
+	s.AwaitMore(issuedEach, all...)
 	return all
 }
 
-// inMemory is more than a process has in memory.
-func inMemory(w *worker.Worker) uint64 { return 3 * uint64(w.Spec.Generators[0].MaxStep) }
-
-// goOn waits until all have taken numbers after a moment, and then new ranges.
-func goOn(s *stage.Stage, since int64, all []*worker.Worker) {
-	s.Helper()
-	for _, w := range all {
-		s.Recovered(since, w)
-	}
-	for _, w := range all {
-		s.AwaitIssued(w, w.Issued()+inMemory(w))
-	}
+// newRanges waits until all have taken more numbers than a process has in memory.
+func newRanges(s *stage.Stage, all []*worker.Worker) {
+	s.AwaitMore(3*uint64(all[0].Spec.Generators[0].MaxStep), all...)
 }
 
-// runSegmentsKillLoop kills processes.
-func runSegmentsKillLoop(s *stage.Stage) {
+// isTake matches the requests of which the outcome is not known if the reply is lost.
+func isTake(request []byte) bool {
+	text := strings.ToLower(string(request))
+	return strings.Contains(text, "leaf_alloc") || strings.Contains(text, "commit") || strings.Contains(text, "/unalike/segments/")
+}
+
+// runSegments kills processes and servers.
+func runSegments(s *stage.Stage) {
 	createTag(s)
-	all := takers(s, segmentProcesses, "")
-	for round := range s.Rounds(80, 16) {
+	all := takers(s, 8, "")
+	servers := len(s.Backend.Servers) > 0
+	for round := range s.Rounds(48, 8) {
 		i := round % len(all)
-		all[i].Kill()
-		killed := journal.Now()
-		all[i] = taker(s, fmt.Sprint("taker-", i), "")
-		s.Recovered(killed, all[i])
-		s.AwaitIssued(all[i], issuedEach)
-	}
-	for s.Issued() < s.Scenario.MinIDs {
-		s.Sleep(10 * time.Millisecond)
-	}
-}
-
-// runSegmentsServerKilled kills the servers, and leaves them away until everything in memory is used up, or not.
-func runSegmentsServerKilled(s *stage.Stage) {
-	createTag(s)
-	all := takers(s, 4, "")
-	for round := range s.Rounds(20, 4) {
-		s.Backend.Kill(s)
-		if round%2 == 0 {
-			s.AwaitEventSince(all[0], journal.Now(), worker.Failed, worker.Unavailable)
+		if servers && round%2 == 1 {
+			s.Backend.Way.Rob(isTake)
 		}
-		s.Backend.Restart(s)
-		served := journal.Now()
-		goOn(s, served, all)
-	}
-}
-
-// isSegmentCall matches the requests of which the outcome is not known if the reply is lost.
-func isSegmentCall(request []byte) bool {
-	request = bytes.ToLower(request)
-	return bytes.Contains(request, []byte("leaf_alloc")) || bytes.Contains(request, []byte("commit")) || bytes.Contains(request, []byte("/unalike/segments/"))
-}
-
-// runSegmentsLostReplies loses replies, and ends processes meanwhile, which give back what they have left.
-func runSegmentsLostReplies(s *stage.Stage) {
-	createTag(s)
-	all := takers(s, 4, "")
-	p := s.Backend.Proxy()
-	for round := range s.Rounds(20, 4) {
-		p.LoseAcks(3+round%3, isSegmentCall)
-		awaitLost(s, 2)
-		i := round % len(all)
-		all[i].Terminate(s)
+		if round%4 == 1 {
+			all[i].Terminate(s) // it gives back what it has left
+		} else {
+			all[i].Kill()
+		}
+		s.Backend.Way.Heal()
+		ended := journal.Now()
 		all[i] = taker(s, fmt.Sprint("taker-", i), "")
-		s.AwaitIssued(all[i], issuedEach)
-		p.Heal()
-		healed := journal.Now()
-		goOn(s, healed, all)
+		s.Recovered(ended, all[i])
+		if servers && round%8 == 7 {
+			s.Backend.Kill()
+			s.AwaitEvent(all[0], journal.Now(), worker.Failed, worker.Unavailable)
+			s.Backend.Restart(s)
+			s.Recovered(journal.Now(), all...)
+		}
+		newRanges(s, all[i:i+1])
 	}
-	s.Logf("%d replies were lost", p.AcksLost())
+	newRanges(s, all)
+	if servers && s.Backend.Way.Robbed() == 0 {
+		s.Error("no reply was lost")
+	}
 }
 
-// runSegmentsPromoted has a standby take over that lacks the last ranges.
-func runSegmentsPromoted(s *stage.Stage, query string) {
+// runSegmentsPromoted has a standby take over that lacks the last ranges. Half of the processes go
+// on by themselves.
+func runSegmentsPromoted(s *stage.Stage) {
 	createTag(s)
-	all := takers(s, 4, query)
-	b := s.Backend.(backend.Replicated)
-	b.Detach(s)
-	for _, w := range all {
-		s.AwaitIssued(w, w.Issued()+inMemory(w)) // so they have taken ranges that the standby lacks
-	}
+	wait, skip := takers(s, 2, ""), takers(s, 2, "?failover=skip:100000000")
+	s.Backend.Detach(s)
+	newRanges(s, append(wait, skip...)) // which the standby lacks
 	since := journal.Now()
-	b.Failover(s)
+	s.Backend.Promote(s)
 	promoted := journal.Now()
-	if query == "" {
-		largest := int64(0)
-		for _, w := range all {
-			s.AwaitEventSince(w, since, worker.Failed, worker.StoreChanged)
-			largest = max(largest, int64(s.Largest(w)))
-		}
-		promoted = journal.Now()
-		withStore(s, func(store segment.Store) error { return store.Advance(s.Context(), segmentTag, largest+10_000_000) })
+	largest := int64(0)
+	for _, w := range wait {
+		s.AwaitEvent(w, since, worker.Failed, worker.StoreChanged)
 	}
-	all = append(all, taker(s, "newcomer", query))
-	goOn(s, promoted, all)
+	s.Recovered(promoted, skip...)
+	newRanges(s, skip)
+	for run := range s.Runs(append(wait, skip...)...) {
+		largest = max(largest, int64(run.Last()))
+	}
+	withStore(s, func(store segment.Store) error { return store.Advance(s.Context(), segmentTag, largest+10_000_000) })
+	advanced := journal.Now()
+	all := append(wait, taker(s, "newcomer", ""))
+	s.Recovered(advanced, all...)
+	newRanges(s, all)
 }

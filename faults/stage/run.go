@@ -17,9 +17,14 @@ import (
 	"github.com/unalike-id/unalike/faults/journal"
 )
 
-// graceTime is how long a scenario may take to end once its context has ended, and again once its workers are
-// gone, and how long a worker may take to end in good order. Its generators take up to 5 s to give back what they hold.
-const graceTime = 10 * time.Second
+const (
+	// graceTime is how long a scenario may take to end once its context has ended, and again once
+	// its workers are gone, and how long a worker may take to end in good order. Its generators
+	// take up to 5 s to give back what they hold.
+	graceTime = 10 * time.Second
+	// tellEvery is how often a run shows that it goes on.
+	tellEvery = 15 * time.Second
+)
 
 var (
 	// errInterrupted says that somebody has interrupted the suite.
@@ -30,175 +35,179 @@ var (
 
 // Options say what is run and where the results go.
 type Options struct {
-	// Jobs are run in their order, those of scenarios that run alone before the others, see [Select].
-	Jobs  []Job
-	Short bool
-	// Parallel is how many jobs are run at a time; 0: 1.
-	Parallel int
-	// Results is the path of a file that results are appended to; empty: none. With Resume, jobs that have
-	// passed in it are not run again; without, what it has is overwritten.
+	// Jobs are run in their order, those of scenarios that run alone before the others.
+	Jobs     []Job
+	Short    bool
+	Parallel int // how many jobs are run at a time; 0: 1
+	// Results is the path of a file of results; empty: none. With Resume, jobs that have passed in
+	// it are not run again; without, what it has is overwritten.
 	Results string
 	Resume  bool
-	// Keep is the folder in which journals and histories of failed runs are kept. It is made if it does not
-	// exist.
-	Keep string
-	// Commit is that of the program, for the results; empty: nobody knows.
-	Commit string
-	// Log is where the log goes; a terminal also gets a line with the progress.
-	Log io.Writer
+	// Keep is the folder in which journals of failed runs are kept; empty: nowhere.
+	Keep   string
+	Commit string // of the program, for the results; empty: nobody knows
+	Log    io.Writer
 
 	grace time.Duration // 0: graceTime
-}
-
-// Job is a scenario on a back end.
-type Job struct {
-	Scenario Scenario
-	Backend  string
-}
-
-func (j Job) String() string { return j.Scenario.Name + " on " + j.Backend }
-
-// Run runs all jobs and returns their results, with those that were there before. A scenario that fails does not
-// end it. If ctx ends, Run ends the scenarios that are on, leaves their results out, and returns an error.
-func Run(ctx context.Context, o Options) ([]Result, error) {
-	var before []Result
-	if o.Results != "" {
-		var err error
-		if o.Resume {
-			before, err = ReadResults(o.Results)
-		} else if err = os.Remove(o.Results); errors.Is(err, os.ErrNotExist) {
-			err = nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	add, err := appender(o.Results)
-	if err != nil {
-		return before, err
-	}
-	r := runner{Options: o, screen: newScreen(o.Log), add: add, results: before}
-	err = r.run(ctx)
-	return r.results, err
 }
 
 // runner runs jobs side by side.
 type runner struct {
 	Options
 
-	screen *screen
-
-	mu      sync.Mutex
-	add     func(Result) error // keeps a result on the disk
+	mu      sync.Mutex // also of the log
 	results []Result
 	cut     []string // jobs that were interrupted
 	err     error    // why results cannot be kept
 }
 
-// run runs all jobs that have not passed before. Each needs a place, and one that runs alone all of them.
-func (r *runner) run(ctx context.Context) error {
-	passed := map[string]bool{}
-	for _, before := range r.results {
-		passed[before.key()] = before.Passed()
+// Write implements [io.Writer]: each line of the log stays whole.
+func (r *runner) Write(line []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.Log.Write(append([]byte(time.Now().UTC().Format("15:04:05.000 ")), line...))
+}
+
+// Run runs all jobs and returns their results, with those that were there before. A scenario that
+// fails does not end it. If ctx ends, Run ends the scenarios that are on, leaves their results
+// out, and returns an error.
+func Run(ctx context.Context, o Options) ([]Result, error) {
+	r := &runner{Options: o}
+	if o.Resume {
+		var err error
+		if r.results, err = ReadResults(o.Results); err != nil {
+			return nil, err
+		}
 	}
-	jobs := slices.Clone(r.Jobs)
-	slices.SortStableFunc(jobs, func(a, b Job) int { return cmp.Compare(b.places(2), a.places(2)) })
+	if err := write(o.Results, r.results); err != nil {
+		return nil, err
+	}
+	r.run(ctx)
+	switch {
+	case r.err != nil:
+		return r.results, r.err
+	case len(r.cut) > 0:
+		slices.Sort(r.cut)
+		return r.results, fmt.Errorf("%w during %s", errInterrupted, strings.Join(r.cut, " and "))
+	case ctx.Err() != nil:
+		return r.results, errInterrupted
+	}
+	return r.results, nil
+}
+
+// run runs all jobs that have not passed before. Each needs a place, and one that runs alone all
+// of them.
+func (r *runner) run(ctx context.Context) {
+	jobs := slices.DeleteFunc(slices.Clone(r.Jobs), func(j Job) bool {
+		key := Result{Scenario: j.Scenario.Name, Backend: j.Backend, Short: r.Short}.key()
+		return slices.ContainsFunc(r.results, func(before Result) bool { return before.key() == key && before.Passed() })
+	})
+	places := max(r.Parallel, 1)
+	needs := func(j Job) int {
+		if j.Scenario.Alone {
+			return places
+		}
+		return 1
+	}
+	slices.SortStableFunc(jobs, func(a, b Job) int { return cmp.Compare(needs(b), needs(a)) })
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	places := max(r.Parallel, 1)
 	taken := make(chan struct{}, places)
 	var all sync.WaitGroup
+	defer all.Wait()
 	for i, job := range jobs {
-		p := &progress{screen: r.screen, job: job, number: i + 1, of: len(jobs)}
-		if passed[(Result{Scenario: job.Scenario.Name, Backend: job.Backend, Short: r.Short}).key()] {
-			p.line("has passed before")
-			continue
-		}
-		for range job.places(places) {
+		for range needs(job) {
 			taken <- struct{}{}
 		}
 		if ctx.Err() != nil {
-			break
+			return
 		}
 		all.Go(func() {
-			if !r.take(ctx, job, p) {
+			if !r.take(ctx, job, fmt.Sprintf("[%d/%d]", i+1, len(jobs))) {
 				stop()
 			}
-			for range job.places(places) {
+			for range needs(job) {
 				<-taken
 			}
 		})
 	}
-	all.Wait()
-	switch {
-	case r.err != nil:
-		return r.err
-	case len(r.cut) > 0:
-		slices.Sort(r.cut)
-		return fmt.Errorf("%w during %s", errInterrupted, strings.Join(r.cut, " and "))
-	case ctx.Err() != nil:
-		return errInterrupted
-	}
-	return nil
-}
-
-// places returns how many of all places the job needs.
-func (j Job) places(all int) int {
-	if j.Scenario.Alone {
-		return all
-	}
-	return 1
 }
 
 // take runs a job and keeps its result, and reports whether it could.
-func (r *runner) take(ctx context.Context, job Job, p *progress) bool {
-	result := job.run(ctx, r.Options, p)
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (r *runner) take(ctx context.Context, job Job, place string) bool {
+	result := job.run(ctx, r, place)
 	if ctx.Err() != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		r.cut = append(r.cut, job.String())
 		return false
 	}
-	p.result(result)
+	_, _ = fmt.Fprintf(r, "%s %v: %s after %s: %s IDs, %s duplicates, interruption %s, recovery %s\n", place, job, // nobody listens then
+		result.Outcome(), short(result.Took), grouped(result.IDs), grouped(result.Duplicates), short(result.Interruption), short(result.Recovery))
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.results = append(r.results, result)
-	r.err = errors.Join(r.err, r.add(result))
+	r.err = errors.Join(r.err, write(r.Results, r.results))
 	return r.err == nil
 }
 
 // run runs the job.
-func (j Job) run(ctx context.Context, o Options, p *progress) (r Result) {
-	sc := j.Scenario.sized(o.Short)
-	began := time.Now()
-	r = Result{
-		Number: sc.Number, Scenario: sc.Name, Backend: j.Backend, Short: o.Short, Began: began.UTC().Round(0), Expected: sc.ExpectDuplicates,
-		Commit: o.Commit, Server: backend.Version(j.Backend),
-	}
+func (j Job) run(ctx context.Context, r *runner, place string) (result Result) {
+	sc, began := j.Scenario, time.Now()
+	sc.Budget = cmp.Or(sc.Budget, usualBudget)
+	result = Result{Scenario: sc.Name, Backend: j.Backend, Short: r.Short, Began: began.UTC().Round(0), Commit: r.Commit}
 	dir, err := os.MkdirTemp("", "unalike-faults-")
 	if err != nil {
-		r.Failures = []string{err.Error()}
-		return r
+		result.Failures = []string{err.Error()}
+		return result
 	}
 	defer func() {
 		if err := os.RemoveAll(dir); err != nil {
-			r.Failures = append(r.Failures, err.Error())
+			result.Failures = append(result.Failures, err.Error())
 		}
 	}()
 	limited, cancel := context.WithTimeoutCause(ctx, sc.Budget, fmt.Errorf("the time budget of %v is spent", sc.Budget))
 	defer cancel()
-	t := newTB(limited, j.String(), dir, p)
-	s := &Stage{TB: t, Scenario: sc, Short: o.Short, outer: ctx, dir: dir, grace: cmp.Or(o.grace, graceTime)}
-	p.begin(s)
+	limited, end := context.WithCancelCause(limited)
+	t := &tb{name: j.String(), dir: dir, log: r, ctx: limited}
+	s := &Stage{TB: t, Scenario: sc, Short: r.Short, outer: ctx, dir: dir, grace: cmp.Or(r.grace, graceTime)}
+	t.Logf("%s begins, and has %v", place, sc.Budget)
+	stop := s.tell(began)
 	s.perform(t, j.Backend)
-	s.verify(&r)
-	t.cancel(errEnded)
-	t.cleanup()
-	p.finish()
-	r.Recovery, r.Took = s.recovery, time.Since(began)
-	r.Failures, r.Skipped = t.outcome()
-	if len(r.Failures) > 0 && o.Keep != "" {
-		r.Kept = s.keep(o.Keep, j.Backend)
+	if _, skipped := t.outcome(); skipped == "" && ctx.Err() == nil {
+		<-t.run(func() { s.judge(&result) })
 	}
-	return r
+	end(errEnded)
+	t.cleanup()
+	stop()
+	result.Recovery, result.Took = s.recovery, time.Since(began)
+	result.Failures, result.Skipped = t.outcome()
+	if len(result.Failures) > 0 && r.Keep != "" {
+		result.Kept = filepath.Join(r.Keep, fmt.Sprintf("%s-%s-%s", sc.Name, j.Backend, began.UTC().Format("20060102-150405")))
+		if err := os.CopyFS(result.Kept, os.DirFS(dir)); err != nil {
+			t.Log("what the run has left could not be kept:", err)
+		}
+	}
+	return result
+}
+
+// tell shows how far the scenario is, until the function is called that it returns.
+func (s *Stage) tell(began time.Time) (stop func()) {
+	done := make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		t := time.NewTicker(tellEvery)
+		defer t.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-t.C:
+				s.Logf("%s of %v, %s IDs", short(time.Since(began).Round(time.Second)), s.Scenario.Budget, grouped(s.Issued()))
+			}
+		}
+	})
+	return func() { close(done); all.Wait() }
 }
 
 // perform starts the back end and runs the scenario. When it returns, the workers have ended.
@@ -220,15 +229,6 @@ func (s *Stage) perform(t *tb, name string) {
 		s.Error(cause)
 	}
 	s.end = journal.Now()
-	s.endWorkers()
-	select {
-	case <-done:
-	case <-time.After(s.grace): // whatever it waits for, it waits in vain: it is left alone
-	}
-}
-
-// endWorkers ends all workers, in good order as far as that is possible.
-func (s *Stage) endWorkers() {
 	var all sync.WaitGroup
 	for _, w := range s.all() {
 		all.Go(func() {
@@ -238,15 +238,8 @@ func (s *Stage) endWorkers() {
 		})
 	}
 	all.Wait()
-}
-
-// keep copies the journals, histories and logs of the run on a back end into a folder below dir, and returns its name.
-func (s *Stage) keep(dir, name string) string {
-	name = fmt.Sprintf("%s-%s-%s", s.Scenario.Name, name, time.Now().UTC().Format("20060102-150405"))
-	kept := filepath.Join(dir, name)
-	if err := os.CopyFS(kept, os.DirFS(s.dir)); err != nil {
-		s.Log("what the run has left could not be kept:", err)
-		return ""
+	select {
+	case <-done:
+	case <-time.After(s.grace): // whatever it waits for, it waits in vain: it is left alone
 	}
-	return kept
 }

@@ -1,19 +1,20 @@
 package stage
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/faults/backend"
 	"github.com/unalike-id/unalike/faults/journal"
-	"github.com/unalike-id/unalike/faults/verdict"
 	"github.com/unalike-id/unalike/faults/worker"
 )
 
@@ -26,233 +27,199 @@ func TestMain(m *testing.M) {
 // patience is a budget that suffices on a busy machine.
 const patience = time.Minute
 
-// overBudget is a budget that is overrun on purpose, after a worker has started.
-const overBudget = 3 * time.Second
-
 // good is a scenario that passes. It returns its worker.
 func good(s *Stage) *worker.Worker {
 	w := s.Worker("good", s.Generator("one"))
-	s.AwaitIssued(w, 100)
+	s.AwaitIssued(w, fewest)
 	return w
 }
 
-// scenario returns one that passes if run does nothing wrong.
-func scenario(run func(*Stage)) Scenario {
-	return Scenario{Number: 7, Name: "test", Backends: []string{"static"}, MinIDs: 10, Budget: patience, Run: run}
-}
-
-// perform runs a scenario on the static back end.
-func perform(t *testing.T, sc Scenario) Result {
+// run runs a scenario on the static back end.
+func run(t *testing.T, sc Scenario) Result {
 	t.Helper()
-	return performWith(t, sc, patience)
-}
-
-// performWith is perform with the time that a scenario has to end once its budget is spent.
-func performWith(t *testing.T, sc Scenario, grace time.Duration) Result {
-	t.Helper()
-	var log bytes.Buffer
-	results, err := Run(t.Context(), Options{Jobs: []Job{{sc, "static"}}, Keep: t.TempDir(), Log: &log, grace: grace})
+	sc.Name = "test"
+	results, err := Run(t.Context(), Options{Jobs: []Job{{sc, "static"}}, Keep: t.TempDir(), Log: t.Output(), grace: 20 * time.Second})
 	if err != nil || len(results) != 1 {
 		t.Fatalf("%d results, %v", len(results), err)
-	}
-	if t.Failed() || testing.Verbose() {
-		t.Log(log.String())
 	}
 	return results[0]
 }
 
+// TestGood: a scenario that passes has its figures, and leaves nothing behind.
 func TestGood(t *testing.T) {
-	sc := scenario(func(s *Stage) {
+	t.Parallel()
+	var order []int
+	var dir string
+	var frozen *worker.Worker
+	r := run(t, Scenario{Recovery: patience, Run: func(s *Stage) {
+		for i := range 3 {
+			s.Cleanup(func() { order = append(order, i) })
+		}
+		dir = s.TempDir()
 		w := good(s)
 		w.Kill()
 		killed := journal.Now()
-		w = s.Worker("next", s.Generator("two"))
-		s.Recovered(killed, w)
-		w.Freeze(s)
-	})
-	sc.Recovery = patience
-	r := perform(t, sc)
-	if !r.Passed() || r.IDs < 100 || r.Duplicates != 0 || r.Recovery == 0 || r.Interruption == 0 || r.Recovery < r.Interruption/2 || r.Kept != "" {
+		frozen = s.Worker("next", s.Generator("two"))
+		s.Recovered(killed, frozen)
+		frozen.Freeze(s)
+	}})
+	if !r.Passed() || r.IDs < fewest || r.Duplicates != 0 || r.Recovery == 0 || r.Interruption == 0 || r.Recovery < r.Interruption/2 || r.Kept != "" {
 		t.Errorf("the result is %+v; want one that has passed", r)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) || !slices.Equal(order, []int{2, 1, 0}) {
+		t.Errorf("the cleanups ran in the order %v; the temporary folder: %v; want none", order, err)
+	}
+	select {
+	case <-frozen.Done():
+	default:
+		t.Error("the worker still runs")
+	}
+}
+
+// again writes IDs of a worker down once more, as another one that has issued them would.
+func again(s *Stage, first, last int) {
+	w := good(s)
+	w.Kill()
+	r, err := journal.Open(w.Journals()[0])
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer r.Close()
+	h := r.Header
+	h.Generator = "again"
+	out, err := journal.Create(filepath.Join(w.Spec.Dir, "again.journal"), h)
+	if err != nil {
+		s.Fatal(err)
+	}
+	ids := slices.Collect(r.Runs())
+	for _, i := range []int{first, last} {
+		if err := out.Add([]core.ID{ids[i].First}); err != nil {
+			s.Fatal(err)
+		}
 	}
 }
 
 // TestBad: each mistake is found, and said in the words that somebody needs who looks for it.
 func TestBad(t *testing.T) {
+	t.Parallel()
+	const overBudget = 3 * time.Second // that a worker has started in
 	for name, c := range map[string]struct {
-		change func(*Scenario)
-		run    func(*Stage)
-		want   string // a regular expression
+		sc   Scenario
+		want string // an expression
 	}{
-		"too few IDs": {
-			change: func(sc *Scenario) { sc.MinIDs = 1_000_000 },
-			run:    func(s *Stage) { good(s) },
-			want:   `^\d+ IDs were issued; fewer than 1000000 prove nothing$`,
-		},
-		"slow recovery": {
-			change: func(sc *Scenario) { sc.Recovery = 1 },
-			run:    func(s *Stage) { s.Recovered(journal.Now(), good(s)) },
-			want:   `^it took .+ until an ID was issued again; at most 1ns is allowed$`,
-		},
-		"over its budget": {
-			change: func(sc *Scenario) { sc.Budget = overBudget },
-			run:    func(s *Stage) { s.AwaitIssued(good(s), 1<<40) },
-			want:   `^waiting until process \d+ has issued \d+ IDs: the time budget of 3s is spent$`,
-		},
-		"over its budget without looking": {
-			change: func(sc *Scenario) { sc.Budget = overBudget },
-			run:    func(s *Stage) { good(s); <-s.Context().Done() },
-			want:   `^the time budget of 3s is spent$`,
-		},
-		"stuck": {
-			change: func(sc *Scenario) { sc.Budget = overBudget },
-			run:    func(s *Stage) { <-good(s).Done() },
-			want:   `^the time budget of 3s is spent, and the scenario does not end$`,
-		},
-		"a duplicate": {
-			run:  replayed,
-			want: `^\d+ IDs were issued twice$`,
-		},
-		"no duplicate": {
-			change: func(sc *Scenario) { sc.ExpectDuplicates = true },
-			run:    func(s *Stage) { good(s) },
-			want:   `^no ID was issued twice; the scenario shows how that happens, so a checker or the scenario is broken$`,
-		},
-		"fatal": {
-			run:  func(s *Stage) { good(s); s.Fatalf("something is %s", "wrong"); s.Error("and this is not reached") },
-			want: `^something is wrong$`,
-		},
-		"panic": {
-			run:  func(s *Stage) { good(s); s.all()[99].Kill() },
-			want: `^panic: runtime error: index out of range.*\n(.*\n)*.*run_test\.go`,
-		},
-		"a worker that cannot work": {
-			run: func(s *Stage) {
-				good(s)
-				<-s.Worker("wrong", worker.Generator{Name: "wrong", URL: "nowhere://"}).Done()
-			},
-			want: `^worker \d+: worker: coord: invalid URL: unknown scheme "nowhere"`,
-		},
-		"interruption": {
-			run: func(s *Stage) {
-				w := good(s)
-				w.Freeze(s)
-				s.Sleep(50 * time.Millisecond)
-				s.Uninterrupted(40 * time.Millisecond)
-			},
-			want: `^no ID was issued for \d+ms; at most 40ms is allowed$`,
-		},
-		"damaged journal": {
-			run: func(s *Stage) {
-				w := good(s)
-				w.Kill()
-				if err := os.Truncate(w.Journals()[0], 10); err != nil {
-					s.Fatal(err)
-				}
-			},
-			want: `^a journal cannot be read: .*damaged`,
-		},
+		"too few IDs":        {Scenario{Run: func(*Stage) {}}, `^0 IDs were issued; fewer than 1000 prove nothing$`},
+		"slow recovery":      {Scenario{Recovery: 1, Run: func(s *Stage) { s.Recovered(journal.Now(), good(s)) }}, `^it took .+ until an ID was issued again; at most 1ns is allowed$`},
+		"over its budget":    {Scenario{Budget: overBudget, Run: func(s *Stage) { s.AwaitIssued(good(s), 1<<40) }}, `^waiting until process \d+ has issued \d+ IDs: the time budget of 3s is spent$`},
+		"without looking":    {Scenario{Budget: overBudget, Run: func(s *Stage) { good(s); <-s.Context().Done() }}, `^the time budget of 3s is spent$`},
+		"a duplicate":        {Scenario{Run: func(s *Stage) { again(s, 3, 4) }}, `^of \d+ IDs 2 were issued twice, 0 are out of order in a goroutine, 0 lie outside the layout$`},
+		"where it is":        {Scenario{Run: func(s *Stage) { again(s, 3, 4) }}, `^ID \d+ .* was issued 2 times, in the journals \[.*again:`},
+		"out of order":       {Scenario{Run: func(s *Stage) { again(s, 4, 3) }}, `^of \d+ IDs 2 were issued twice, 1 are out of order in a goroutine`},
+		"fatal":              {Scenario{Run: func(s *Stage) { good(s); s.Fatalf("something is %s", "wrong"); s.Error("and this is not reached") }}, `^something is wrong$`},
+		"panic":              {Scenario{Run: func(s *Stage) { good(s); s.all()[99].Kill() }}, `^panic: runtime error: index out of range.*\n(.*\n)*.*run_test\.go`},
+		"what a TB has else": {Scenario{Run: func(s *Stage) { good(s); s.FailNow() }}, `^panic: .*nil pointer`},
+		"a useless worker": {Scenario{Run: func(s *Stage) {
+			good(s)
+			<-s.Worker("wrong", worker.Generator{Name: "wrong", URL: "nowhere://"}).Done()
+		}}, `^worker \d+: worker: coord: invalid URL: unknown scheme "nowhere"`},
+		"interruption": {Scenario{Run: func(s *Stage) {
+			good(s).Freeze(s)
+			s.Sleep(100 * time.Millisecond)
+			s.Uninterrupted(40 * time.Millisecond)
+		}}, `^no ID was issued for \d+ms; at most 40ms is allowed$`},
+		"damaged journal": {Scenario{Run: func(s *Stage) {
+			w := good(s)
+			w.Kill()
+			if err := os.Truncate(w.Journals()[0], 10); err != nil {
+				s.Fatal(err)
+			}
+		}}, `^a journal cannot be read: .*its header`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sc := scenario(c.run)
-			if c.change != nil {
-				c.change(&sc)
-			}
-			grace := patience
-			if name == "stuck" {
-				grace = 200 * time.Millisecond
-			}
-			r := performWith(t, sc, grace)
+			t.Parallel()
+			r := run(t, c.sc)
 			if !slices.ContainsFunc(r.Failures, regexp.MustCompile(c.want).MatchString) {
 				t.Fatalf("the failures are %q; want one like %s", r.Failures, c.want)
 			}
-			if !regexp.MustCompile(c.want).MatchString(r.Failures[0]) && name != "a duplicate" {
-				t.Errorf("the first failure is %q; want one like %s", r.Failures[0], c.want)
+			if r.Passed() || r.Kept == "" || slices.Contains(r.Failures, "and this is not reached") {
+				t.Errorf("passed: %v; its journals are kept in %q; %q", r.Passed(), r.Kept, r.Failures)
 			}
-			if found := slices.Contains(r.Found, verdict.Duplicate); found != (name == "a duplicate") {
-				t.Errorf("the kinds of what was found are %q", r.Found)
-			}
-			if r.Passed() || r.Kept == "" {
-				t.Errorf("passed: %v; its journals are kept in %q", r.Passed(), r.Kept)
-			}
-			if kept, _ := filepath.Glob(filepath.Join(r.Kept, "001-good", "*.journal")); len(kept) == 0 {
+			if kept, _ := filepath.Glob(filepath.Join(r.Kept, "001-good", "*.journal")); len(kept) == 0 && name != "too few IDs" {
 				t.Errorf("there are no journals in %s", r.Kept)
 			}
 		})
 	}
 }
 
-// replayed issues the IDs of a worker twice.
-func replayed(s *Stage) {
-	w := good(s)
-	w.Kill()
-	again := s.Worker("again", worker.Generator{Name: "again", Replay: w.Journals()[0]})
-	s.AwaitEvent(again, worker.Ready, "")
-}
-
-// TestExpectDuplicates: a scenario that shows duplicates passes with them, and its result says how many.
-func TestExpectDuplicates(t *testing.T) {
-	sc := scenario(replayed)
-	sc.ExpectDuplicates = true
-	if r := perform(t, sc); !r.Passed() || r.Duplicates == 0 || !r.Expected {
-		t.Errorf("the result is %+v; want one that has passed, with duplicates", r)
-	}
-}
-
 // TestSkipped: what cannot be run is no failure, and has not passed either.
 func TestSkipped(t *testing.T) {
-	r := perform(t, scenario(func(s *Stage) { s.Skipf("no %s here", "server") }))
+	t.Parallel()
+	r := run(t, Scenario{Run: func(s *Stage) { s.Skipf("no %s here", "server") }})
 	if r.Passed() || len(r.Failures) > 0 || r.Skipped != "no server here" {
 		t.Errorf("the result is %+v; want one that was skipped", r)
 	}
 }
 
-// TestCleanup: what a scenario has started is gone after it, in the opposite order.
-func TestCleanup(t *testing.T) {
-	var order []int
-	var dir string
-	var w *worker.Worker
-	perform(t, scenario(func(s *Stage) {
-		for i := range 3 {
-			s.Cleanup(func() { order = append(order, i) })
+// TestParallel: as many run at a time as are to, and nothing beside one that runs alone, wherever
+// it stands in the list. One that fails does not concern the others.
+func TestParallel(t *testing.T) {
+	t.Parallel()
+	var running, most, beside atomic.Int32
+	var met sync.WaitGroup
+	met.Add(2) // two of them wait for each other
+	o := Options{Parallel: 2, Log: t.Output()}
+	for _, name := range []string{"a", "b", "alone", "bad"} {
+		o.Jobs = append(o.Jobs, Job{Scenario{Name: name, Alone: name == "alone", Run: func(s *Stage) {
+			n := running.Add(1)
+			defer running.Add(-1)
+			if s.Scenario.Alone {
+				good(s)
+				beside.Add(running.Load() - 1)
+				return
+			}
+			most.Store(max(most.Load(), n))
+			if name != "bad" {
+				met.Done()
+				met.Wait()
+				most.Store(max(most.Load(), running.Load()))
+			} else {
+				s.Error("wrong")
+			}
+			good(s)
+		}}, "static"})
+	}
+	results, err := Run(t.Context(), o)
+	if err != nil || len(results) != 4 {
+		t.Fatalf("%d results, %v", len(results), err)
+	}
+	for _, r := range results {
+		if r.Passed() == (r.Scenario == "bad") {
+			t.Errorf("the result is %+v", r)
 		}
-		dir = s.TempDir()
-		w = good(s)
-		w.Freeze(s)
-		s.Fatal("over")
-	}))
-	if !slices.Equal(order, []int{2, 1, 0}) {
-		t.Errorf("the cleanups ran in the order %v", order)
 	}
-	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("the temporary folder: %v; want none", err)
-	}
-	select {
-	case <-w.Done():
-	default:
-		t.Error("the worker still runs")
+	if most.Load() != 2 || beside.Load() != 0 {
+		t.Errorf("%d ran at a time, want 2; %d beside one that is to be alone", most.Load(), beside.Load())
 	}
 }
 
-// TestResume: an interrupted run leaves the results of what has ended, and goes on with what has not passed.
+// TestResume: an interrupted run leaves the results of what has ended, and goes on with what has
+// not passed.
 func TestResume(t *testing.T) {
+	t.Parallel()
 	var ran []string
 	fails := true
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	job := func(name string, run func(*Stage)) Job {
-		return Job{Scenario{Name: name, MinIDs: 10, Budget: patience, Run: func(s *Stage) { ran = append(ran, name); run(s) }}, "static"}
+	job := func(name string, then func(*Stage, *worker.Worker)) Job {
+		return Job{Scenario{Name: name, Run: func(s *Stage) { ran = append(ran, name); then(s, good(s)) }}, "static"}
 	}
 	o := Options{Results: filepath.Join(t.TempDir(), "results"), Log: t.Output(), Jobs: []Job{
-		job("good", func(s *Stage) { good(s) }),
-		job("bad", func(s *Stage) {
-			good(s)
+		job("good", func(*Stage, *worker.Worker) {}),
+		job("bad", func(s *Stage, _ *worker.Worker) {
 			if fails {
 				s.Error("not yet")
 			}
 		}),
-		job("long", func(s *Stage) {
-			w := good(s)
+		job("long", func(s *Stage, w *worker.Worker) {
 			if fails {
 				interrupt()
 				s.AwaitIssued(w, 1<<40)
@@ -262,31 +229,96 @@ func TestResume(t *testing.T) {
 	if _, err := Run(ctx, o); err == nil || err.Error() != "interrupted during long on static" {
 		t.Errorf("the error is %v; want that it was interrupted", err)
 	}
-	// As if it had been killed while it wrote a result.
-	f, err := os.OpenFile(o.Results, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteString(`{"scenario":"lo`); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
 	ran, fails, o.Resume = nil, false, true
-	results, err := Run(t.Context(), o)
-	if err != nil {
+	if _, err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"bad", "long"}; !slices.Equal(ran, want) {
 		t.Errorf("%v were run; want %v", ran, want)
 	}
 	stored, err := ReadResults(o.Results)
-	if err != nil || len(stored) != 4 || len(results) != 4 {
-		t.Fatalf("there are %d results, %d in the file, %v; want the bad one twice", len(results), len(stored), err)
+	if err != nil || len(stored) != 4 {
+		t.Fatalf("there are %d results, %v; want the bad one twice", len(stored), err)
 	}
 	var report strings.Builder
-	if err := Report(&report, stored); err != nil || !strings.Contains(report.String(), "3 runs, 0 failed, 0 not run") {
+	if err := Report(&report, stored); err != nil || !strings.Contains(report.String(), "3 runs, 3 passed; ") {
 		t.Errorf("the report is %v\n%s", err, &report)
+	}
+}
+
+// TestReport: the table has the latest results, and below it stands what has failed.
+func TestReport(t *testing.T) {
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var b strings.Builder
+	err := Report(&b, []Result{
+		{Scenario: "b", Backend: "zk", Began: began, Failures: []string{"of before"}},
+		{Scenario: "b", Backend: "zk", Began: began, IDs: 1234567, Recovery: 1500 * time.Millisecond, Took: 2 * time.Minute, Commit: "c1"},
+		{Scenario: "a", Backend: "etcd", Began: began, IDs: 7, Duplicates: 2, Took: time.Second, Commit: "c1", Failures: []string{"one\ntwo"}, Kept: "there"},
+		{Scenario: "c", Backend: "etcd", Began: began, Skipped: "not here", Commit: "c1"},
+	})
+	const want = `| scenario | back end | IDs issued | duplicates | interruption | time to recover | took | result |
+|---|---|--:|--:|--:|--:|--:|---|
+| a | etcd | 7 | 2 | 0s | 0s | 1s | **FAILED** |
+| b | zk | 1,234,567 | 0 | 0s | 1.5s | 2m0s | passed |
+| c | etcd | 0 | 0 | 0s | 0s | 0s | not run |
+
+3 runs, 1 passed; 1,234,574 IDs and 2 duplicates. 2026-01-02 03:04 to 03:06 UTC (2m0s); commit c1.
+
+- a on etcd: one
+  two (journals: there)
+- c on etcd was not run: not here
+`
+	if err != nil || b.String() != want {
+		t.Errorf("%v\n%s", err, &b)
+	}
+}
+
+// TestLongestGap: time that was excused does not count, and the end does.
+func TestLongestGap(t *testing.T) {
+	for _, c := range []struct {
+		at      []int64
+		excused []span
+		end     int64
+		want    time.Duration
+	}{
+		{nil, nil, 100, 0},
+		{[]int64{30, 10, 20}, nil, 35, 10},
+		{[]int64{10, 20}, nil, 50, 30},
+		{[]int64{10, 20}, []span{{25, 45}}, 50, 10},
+		{[]int64{10, 50}, []span{{20, 30}, {25, 40}, {0, 12}, {60, 70}}, 50, 18},
+		{[]int64{10, 50}, []span{{0, 100}}, 50, 0},
+	} {
+		if got := longestGap(slices.Clone(c.at), c.excused, c.end); got != c.want {
+			t.Errorf("IDs at %v to %d, %v excused: %d; want %d", c.at, c.end, c.excused, got, c.want)
+		}
+	}
+}
+
+// TestSelect: names, a back end and the short set choose what is run.
+func TestSelect(t *testing.T) {
+	all := []Scenario{{Name: "a", Backends: []string{"x", "y"}, Short: []string{"y"}}, {Name: "b", Backends: []string{"x"}}}
+	for _, c := range []struct {
+		names   []string
+		backend string
+		short   bool
+		want    string
+	}{
+		{nil, "", false, "a on x, a on y, b on x"},
+		{nil, "", true, "a on y"},
+		{nil, "x", false, "a on x, b on x"},
+		{[]string{"b"}, "", true, "b on x"},
+		{[]string{"b", "a"}, "x", false, "a on x, b on x"},
+		{[]string{"c"}, "", false, `no scenario has the name "c"; there are a, b`},
+		{nil, "z", false, `no scenario runs on the back end "z"; there are x, y`},
+		{[]string{"b"}, "y", false, `scenario b runs on x, not on "y"`},
+	} {
+		jobs, err := Select(all, c.names, c.backend, c.short)
+		var got []string
+		for _, j := range jobs {
+			got = append(got, j.String())
+		}
+		if text := strings.Join(got, ", "); text != c.want && (err == nil || err.Error() != c.want) {
+			t.Errorf("%v on %q, short %v: %s, %v; want %s", c.names, c.backend, c.short, text, err, c.want)
+		}
 	}
 }

@@ -1,9 +1,10 @@
 package stage
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
-
-	"github.com/unalike-id/unalike/faults/history"
 )
 
 // Times of the leases in scenarios, unless a scenario says otherwise.
@@ -15,56 +16,72 @@ const (
 	RenewalTime = time.Second // about; a third of the TTL
 )
 
-// Scenario is one row of the suite: a fault and what must happen then. In each of them no ID may be issued
-// twice.
+const (
+	// usualBudget is how long a run may take whose scenario says nothing else.
+	usualBudget = 4 * time.Minute
+	// fewest is how many IDs each run must have issued: one that has issued none proves nothing.
+	fewest = 1000
+)
+
+// Scenario is a fault and what must happen then. In each of them no ID may be issued twice.
 type Scenario struct {
-	Number   int    // in the list of all scenarios
-	Name     string // short, in lower case, with hyphens
-	About    string // one line: what is done, and what is expected
-	Backends []string
-	// MinIDs is how many IDs must have been issued: a run that has issued none proves nothing.
-	MinIDs uint64
+	Name     string   // short, in lower case, with hyphens
+	About    string   // one line: what is done, and what is expected
+	Backends []string // that it runs on
+	Short    []string // those of them that are in the short set
 	// Recovery is how long [Stage.Recovered] may wait for the next ID; 0: nothing has to recover.
 	Recovery time.Duration
-	// Budget is how long a run may take, from the start of its servers to the end of Run.
+	// Budget is how long a run may take, from the start of its servers to the end of Run; 0: as
+	// long as most.
 	Budget time.Duration
-	// Short is the size of a run in the short set; nil: it is not part of that.
-	Short *Short
-	// Alone is set if nothing may run beside it, because it loads the machine or measures itself at full speed.
+	// Alone is set if nothing may run beside it, because it loads the machine or measures itself
+	// at full speed.
 	Alone bool
-	// ExpectDuplicates is set if the scenario shows what cannot be promised, or plants a mistake. A run
-	// without a duplicate fails then.
-	ExpectDuplicates bool
-	// Rules say what else the coordinator may do, because the scenario does it to its state.
-	Rules []history.Rule
 	// Run is the scenario. It may fail the stage as a test does, with Error and Fatal.
 	Run func(*Stage)
 }
 
-// Short is what differs in a short run.
-type Short struct {
-	MinIDs   uint64
-	Budget   time.Duration
-	Backends []string // some of the scenario's; nil: all of them
+// Job is a scenario on a back end.
+type Job struct {
+	Scenario Scenario
+	Backend  string
 }
 
-// backends returns the back ends of the scenario in the full set, or in the short one.
-func (sc Scenario) backends(short bool) []string {
-	switch {
-	case !short:
-		return sc.Backends
-	case sc.Short == nil:
-		return nil
-	case sc.Short.Backends == nil:
-		return sc.Backends
-	}
-	return sc.Short.Backends
-}
+func (j Job) String() string { return j.Scenario.Name + " on " + j.Backend }
 
-// sized returns the scenario as it is run.
-func (sc Scenario) sized(short bool) Scenario {
-	if short && sc.Short != nil {
-		sc.MinIDs, sc.Budget = sc.Short.MinIDs, sc.Short.Budget
+// Select returns the jobs that names of scenarios ask for, none for all: on one back end, or on
+// each that a scenario runs on if that is empty; in the short set only those that are part of it,
+// unless they are named. Its errors say what there is.
+func Select(all []Scenario, names []string, backend string, short bool) (jobs []Job, err error) {
+	var known, backends []string
+	for _, sc := range all {
+		known, backends = append(known, sc.Name), append(backends, sc.Backends...)
 	}
-	return sc
+	for _, name := range names {
+		i := slices.Index(known, name)
+		switch {
+		case i < 0:
+			return nil, fmt.Errorf("no scenario has the name %q; there are %s", name, strings.Join(known, ", "))
+		case backend != "" && !slices.Contains(all[i].Backends, backend):
+			return nil, fmt.Errorf("scenario %s runs on %s, not on %q", name, strings.Join(all[i].Backends, ", "), backend)
+		}
+	}
+	if slices.Sort(backends); backend != "" && !slices.Contains(backends, backend) {
+		return nil, fmt.Errorf("no scenario runs on the back end %q; there are %s", backend, strings.Join(slices.Compact(backends), ", "))
+	}
+	for _, sc := range all {
+		on := sc.Backends
+		switch {
+		case len(names) > 0 && !slices.Contains(names, sc.Name):
+			on = nil
+		case len(names) == 0 && short:
+			on = sc.Short
+		}
+		for _, b := range on {
+			if backend == "" || b == backend {
+				jobs = append(jobs, Job{sc, b})
+			}
+		}
+	}
+	return jobs, nil
 }

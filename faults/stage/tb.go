@@ -12,38 +12,28 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
-// tb is a testing.TB outside of a test, so that what starts servers for tests serves a program as well. Its
-// methods do what those of a testing.T do. What a TB has beyond them is not there, and would panic: the embedded
-// interface is nil. So Setenv and Chdir are not there: others run in the same process.
+// tb is a testing.TB outside of a test, so that what starts servers for tests serves a program as
+// well. Its methods do what those of a testing.T do. What a TB has beyond them is not there, and
+// would panic, which fails the scenario: the embedded interface is nil.
 type tb struct {
 	testing.TB
-	name   string
-	dir    string // for temporary folders
-	log    io.Writer
-	ctx    context.Context
-	cancel context.CancelCauseFunc
+	name string
+	dir  string // for temporary folders
+	log  io.Writer
+	ctx  context.Context
 
 	mu       sync.Mutex
 	cleanups []func()
 	closed   bool // the cleanups have been run
 	failures []string
-	failed   bool
 	skipped  string
 	temps    int
 }
 
-// newTB returns a TB that logs to log and whose context ends with ctx.
-func newTB(ctx context.Context, name, dir string, log io.Writer) *tb {
-	t := &tb{name: name, dir: dir, log: log}
-	t.ctx, t.cancel = context.WithCancelCause(ctx)
-	return t
-}
-
-// run runs f in a goroutine of its own, which Fatal and Skip end, and closes the result when it has ended. A
-// panic is a failure.
+// run runs f in a goroutine of its own, which Fatal and Skip end, and closes the result when it
+// has ended. A panic is a failure.
 func (t *tb) run(f func()) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
@@ -58,7 +48,8 @@ func (t *tb) run(f func()) <-chan struct{} {
 	return done
 }
 
-// cleanup runs what Cleanup was given, the last one first. What is given to it later is run at once.
+// cleanup runs what Cleanup was given, the last one first. What is given to it later is run at
+// once.
 func (t *tb) cleanup() {
 	for {
 		t.mu.Lock()
@@ -75,7 +66,6 @@ func (t *tb) cleanup() {
 	}
 }
 
-// Cleanup implements [testing.TB].
 func (t *tb) Cleanup(f func()) {
 	t.mu.Lock()
 	closed := t.closed
@@ -88,40 +78,28 @@ func (t *tb) Cleanup(f func()) {
 	}
 }
 
-// Name implements [testing.TB].
 func (t *tb) Name() string { return t.name }
 
-// Helper implements [testing.TB].
 func (t *tb) Helper() {}
 
-// Context implements [testing.TB]: it ends before the cleanups run, and when the scenario's budget is spent.
+// Context ends before the cleanups run, and when the scenario's budget is spent.
 func (t *tb) Context() context.Context { return t.ctx }
 
-// Log implements [testing.TB].
 func (t *tb) Log(args ...any) { t.print(fmt.Sprintln(args...)) }
 
-// Logf implements [testing.TB].
 func (t *tb) Logf(format string, args ...any) { t.print(fmt.Sprintf(format, args...)) }
 
+// print prints a line with one call, as others print on the same log.
 func (t *tb) print(s string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_, _ = fmt.Fprintf(t.log, "%s  %s: %s\n", time.Now().UTC().Format("15:04:05.000"), t.name, strings.TrimSuffix(s, "\n"))
+	_, _ = fmt.Fprintf(t.log, "%s: %s\n", t.name, strings.TrimSuffix(s, "\n"))
 }
 
-// Error implements [testing.TB].
 func (t *tb) Error(args ...any) { t.fail(fmt.Sprintln(args...)) }
 
-// Errorf implements [testing.TB].
 func (t *tb) Errorf(format string, args ...any) { t.fail(fmt.Sprintf(format, args...)) }
 
-// Fatal implements [testing.TB].
-func (t *tb) Fatal(args ...any) {
-	t.fail(fmt.Sprintln(args...))
-	runtime.Goexit()
-}
+func (t *tb) Fatal(args ...any) { t.fail(fmt.Sprintln(args...)); runtime.Goexit() }
 
-// Fatalf implements [testing.TB].
 func (t *tb) Fatalf(format string, args ...any) {
 	t.fail(fmt.Sprintf(format, args...))
 	runtime.Goexit()
@@ -132,55 +110,23 @@ func (t *tb) fail(s string) {
 	t.print("FAILED: " + s)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.failed, t.failures = true, append(t.failures, s)
+	t.failures = append(t.failures, s)
 }
 
-// Fail implements [testing.TB].
-func (t *tb) Fail() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.failed = true
-}
+func (t *tb) Failed() bool { failures, _ := t.outcome(); return len(failures) > 0 }
 
-// FailNow implements [testing.TB].
-func (t *tb) FailNow() {
-	t.Fail()
-	runtime.Goexit()
-}
-
-// Failed implements [testing.TB].
-func (t *tb) Failed() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.failed
-}
-
-// Skip implements [testing.TB].
 func (t *tb) Skip(args ...any) { t.skip(fmt.Sprintln(args...)) }
 
-// Skipf implements [testing.TB].
 func (t *tb) Skipf(format string, args ...any) { t.skip(fmt.Sprintf(format, args...)) }
 
-// SkipNow implements [testing.TB].
-func (t *tb) SkipNow() { t.skip("without a reason") }
-
-// Skipped implements [testing.TB].
-func (t *tb) Skipped() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.skipped != ""
-}
-
 func (t *tb) skip(s string) {
-	s = strings.TrimSuffix(s, "\n")
 	t.print(s)
 	t.mu.Lock()
-	t.skipped = s
+	t.skipped = strings.TrimSuffix(s, "\n")
 	t.mu.Unlock()
 	runtime.Goexit()
 }
 
-// TempDir implements [testing.TB].
 func (t *tb) TempDir() string {
 	t.mu.Lock()
 	t.temps++
@@ -197,19 +143,9 @@ func (t *tb) TempDir() string {
 	return dir
 }
 
-// Output implements [testing.TB].
-func (t *tb) Output() io.Writer { return t.log }
-
-// Attr implements [testing.TB].
-func (t *tb) Attr(key, value string) { t.Logf("%s: %s", key, value) }
-
 // outcome returns what has become of it.
 func (t *tb) outcome() (failures []string, skipped string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	failures = slices.Clone(t.failures)
-	if t.failed && len(failures) == 0 {
-		failures = []string{"it has failed without a reason"}
-	}
-	return failures, t.skipped
+	return slices.Clone(t.failures), t.skipped
 }

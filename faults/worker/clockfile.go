@@ -14,13 +14,15 @@ import (
 // clockSize is the size of a clock file: one int64, the offset in microseconds.
 const clockSize = 8
 
-// ClockFile is the offset of the clock of one or more workers. Its methods are safe for concurrent use.
+// ClockFile is the offset of the clock of one or more workers. Its methods are safe for concurrent
+// use.
 type ClockFile struct {
 	Path   string
 	offset *atomic.Int64
 }
 
-// NewClockFile makes a file that shifts the clocks of the workers that are given its path. The offset is 0.
+// NewClockFile makes a file that shifts the clocks of the workers that are given its path. The
+// offset is 0.
 func NewClockFile(path string) (*ClockFile, error) {
 	if err := os.WriteFile(path, make([]byte, clockSize), 0o600); err != nil {
 		return nil, err

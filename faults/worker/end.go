@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// End ends the worker, whether it is frozen or not: in good order, or with a kill if that takes longer than
-// limit. The error says what went wrong in the process, also if it had ended before, unless it was killed.
+// End ends the worker, whether it is frozen or not: in good order, or with a kill if that takes
+// longer than limit. The error says what went wrong in the process, also if it had ended before,
+// unless it was killed.
 func (w *Worker) End(limit time.Duration) error {
 	select {
 	case <-w.Done():
@@ -29,7 +30,8 @@ func (w *Worker) End(limit time.Duration) error {
 	}
 }
 
-// complaint returns what the process has printed that makes it useless: errors of its own, a panic, a data race.
+// complaint returns what the process has printed that makes it useless: errors of its own, a panic,
+// a data race.
 func (w *Worker) complaint() error {
 	log := w.Log()
 	for line := range strings.Lines(log) {

@@ -24,7 +24,8 @@ const (
 	Closed  = "closed"  // a generator was closed, with or without an error
 )
 
-// Event is something that happened in a worker. One event is one line of JSON on its standard output.
+// Event is something that happened in a worker. One event is one line of JSON on its standard
+// output.
 type Event struct {
 	At        int64    `json:"at"` // journal.Now
 	Kind      string   `json:"kind"`
@@ -94,7 +95,8 @@ func causes(err error) (names []string) {
 	return names
 }
 
-// reason returns the causes as one text: what two failures have in common whose texts differ in times.
+// reason returns the causes as one text: what two failures have in common whose texts differ in
+// times.
 func reason(err error) string { return strings.Join(causes(err), ", ") }
 
 // events writes events, one line each.

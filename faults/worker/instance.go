@@ -6,21 +6,17 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/core"
-	"github.com/unalike-id/unalike/faults/history"
 	"github.com/unalike-id/unalike/faults/journal"
 )
 
 const (
 	journalSuffix = ".journal"
-	historySuffix = ".history"
 
 	// startEvery is how often a generator is tried to be started.
 	startEvery = 50 * time.Millisecond
@@ -28,8 +24,8 @@ const (
 	startPatience = time.Second
 	// closeTime bounds closing a generator.
 	closeTime = 5 * time.Second
-	// afterClose is how long IDs are asked for after a generator was closed, which is to refuse all of them: so
-	// long that a mistake shows.
+	// afterClose is how long IDs are asked for after a generator was closed, which is to refuse all
+	// of them: so long that a mistake shows.
 	afterClose = time.Second
 )
 
@@ -42,8 +38,8 @@ type instance struct {
 	journals []*journal.Writer
 }
 
-// serve starts the generator and issues IDs until ctx ends. It returns an error if that cannot work, however
-// often it is tried, or if a journal cannot be written.
+// serve starts the generator and issues IDs until ctx ends. It returns an error if that cannot
+// work, however often it is tried, or if a journal cannot be written.
 func (g *instance) serve(ctx context.Context) (err error) {
 	g.unique = g.Name + "." + rand.Text()[:8]
 	if g.layout, err = g.Generator.layout(); err != nil {
@@ -53,31 +49,16 @@ func (g *instance) serve(ctx context.Context) (err error) {
 		return err
 	}
 	defer g.closeJournals()
-	if g.Replay != "" {
-		return g.replay(ctx)
-	}
 	if g.Segment != "" {
 		return g.serveNumbers(ctx)
 	}
 	if len(g.Servers) > 0 {
 		return g.serveFromServers(ctx)
 	}
-	c, err := open(ctx, g.URL, g.clock, g.pools)
+	c, err := g.coordinator(ctx)
 	if err != nil {
 		g.tell(Event{Kind: Failed, Generator: g.Name}, err)
 		return err
-	}
-	if c, err = history.Record(c, filepath.Join(g.spec.Dir, g.unique+historySuffix)); err != nil {
-		return err
-	}
-	if g.State != "" {
-		place, err := placeOf(g.URL)
-		if err != nil {
-			return err
-		}
-		if c, err = local.New(c, g.State, local.Options{Window: g.Window, Place: place}); err != nil {
-			return err
-		}
 	}
 	gen := g.start(ctx, c)
 	if gen == nil {
@@ -113,8 +94,8 @@ func (g *instance) serve(ctx context.Context) (err error) {
 	return err
 }
 
-// start starts the generator, as often as it takes, and tells why it has to be tried again. It returns nil
-// if ctx ends first.
+// start starts the generator, as often as it takes, and tells why it has to be tried again. It
+// returns nil if ctx ends first.
 func (g *instance) start(ctx context.Context, c coord.Coordinator) *core.Generator {
 	var told *string
 	for ctx.Err() == nil {
@@ -169,7 +150,7 @@ func (g *instance) issueWith(ctx context.Context, issue func(context.Context, *j
 func (g *instance) createJournals() error {
 	for i := range g.Generator.journals() {
 		path := filepath.Join(g.spec.Dir, fmt.Sprintf("%s.%d%s", g.unique, i, journalSuffix))
-		w, err := journal.Create(path, journal.Header{Generator: g.unique, PID: os.Getpid(), Layout: g.layout, Numbers: g.Segment != "", Served: len(g.Servers) > 0})
+		w, err := journal.Create(path, journal.Header{Generator: g.unique, Layout: g.layout, Numbers: g.Segment != ""})
 		if err != nil {
 			return err
 		}
@@ -183,27 +164,6 @@ func (g *instance) closeJournals() {
 	for _, w := range g.journals {
 		_ = w.Close()
 	}
-}
-
-// replay issues the IDs of another journal once more, and then waits until ctx ends.
-func (g *instance) replay(ctx context.Context) error {
-	r, err := journal.Open(g.Replay)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	for run := range r.Runs() {
-		ids := make([]core.ID, run.Count)
-		for i := range ids {
-			ids[i] = run.First + core.ID(i)
-		}
-		if err := g.journals[0].Add(ids); err != nil {
-			return err
-		}
-	}
-	g.tell(Event{Kind: Ready, Generator: g.Name, Healthy: true}, nil)
-	<-ctx.Done()
-	return nil
 }
 
 // wait waits for d or until ctx ends.

@@ -12,8 +12,8 @@ import (
 const (
 	// fillSize is how many IDs Fill is asked for: a tick of the default layout.
 	fillSize = 4096
-	// paceEvery is the shortest interval between two turns of a goroutine that keeps a pace: a tick of the default
-	// layout, so that two generators with the same worker ID meet in ticks.
+	// paceEvery is the shortest interval between two turns of a goroutine that keeps a pace: a tick
+	// of the default layout, so that two generators with the same worker ID meet in ticks.
 	paceEvery = time.Millisecond
 	// retryEvery is how often a call is tried again that has failed.
 	retryEvery = 5 * time.Millisecond
@@ -60,8 +60,8 @@ func (s *issuer) fast(ctx context.Context) error {
 	return nil
 }
 
-// paced issues some IDs in each turn. A turn that was missed is left out: a process that was frozen does not
-// catch up.
+// paced issues some IDs in each turn. A turn that was missed is left out: a process that was frozen
+// does not catch up.
 func (s *issuer) paced(ctx context.Context) error {
 	every, n := s.pace()
 	turn := time.NewTicker(every)
@@ -102,7 +102,8 @@ func (g *instance) pace() (every time.Duration, n int) {
 	return paceEvery, (g.PerSecond + goroutines*turns - 1) / (goroutines * turns)
 }
 
-// failed tells of the first of several failures with the same cause, and reports whether err is one.
+// failed tells of the first of several failures with the same cause, and reports whether err is
+// one.
 func (s *issuer) failed(ctx context.Context, err error) bool {
 	switch {
 	case err == nil:

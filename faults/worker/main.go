@@ -12,13 +12,14 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/unalike-id/unalike/clock"
+	"github.com/unalike-id/unalike/coord"
 )
 
 // specEnv carries the Spec to a process that is to be a worker.
 const specEnv = "UNALIKE_FAULTS_WORKER"
 
-// Main runs a worker and ends the process if it was started to be one. Otherwise it does nothing. Programs
-// that call Start call Main first of all.
+// Main runs a worker and ends the process if it was started to be one. Otherwise it does nothing.
+// Programs that call Start call Main first of all.
 func Main() {
 	raw, ok := os.LookupEnv(specEnv)
 	if !ok {
@@ -35,14 +36,16 @@ func Main() {
 type process struct {
 	spec  Spec
 	clock clock.Clock // nil: the system's
-	pools *pools      // that all generators use; nil: each has its own
 	*events
+
+	mu     sync.Mutex
+	shared map[string]coord.Coordinator // by URL, of a process with OnePool
 }
 
 // run is a worker until it is asked to end with SIGTERM, or a generator cannot work at all.
 func run(raw string) error {
 	goredis.SetLogger(mute{}) // the client prints what it returns as well
-	p := process{events: &events{out: os.Stdout}}
+	p := process{events: &events{out: os.Stdout}, shared: map[string]coord.Coordinator{}}
 	if err := json.Unmarshal([]byte(raw), &p.spec); err != nil {
 		return err
 	}
@@ -60,9 +63,6 @@ func run(raw string) error {
 			return err
 		}
 		p.clock = shiftedClock{clock.System(), file}
-	}
-	if p.spec.OnePool {
-		p.pools = &pools{}
 	}
 	signal.Ignore(syscall.SIGINT) // Ctrl-C reaches all processes; the parent ends this one
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)

@@ -16,8 +16,8 @@ import (
 	_ "github.com/unalike-id/unalike/segment/postgres"      // postgres://
 )
 
-// serveNumbers takes numbers of a segment until ctx ends, closes the sequence while they are taken, and goes on until all
-// goroutines are told that it is closed.
+// serveNumbers takes numbers of a segment until ctx ends, closes the sequence while they are taken,
+// and goes on until all goroutines are told that it is closed.
 func (g *instance) serveNumbers(ctx context.Context) error {
 	store, s := g.startSequence(ctx)
 	if s == nil {
@@ -42,7 +42,8 @@ func (g *instance) serveNumbers(ctx context.Context) error {
 	return errors.Join(err, store.Close())
 }
 
-// startSequence opens the store and makes a sequence, as often as it takes. It returns nil if ctx ends first.
+// startSequence opens the store and makes a sequence, as often as it takes. It returns nil if ctx
+// ends first.
 func (g *instance) startSequence(ctx context.Context) (segment.Store, *segment.Sequence) {
 	var told *string
 	for ctx.Err() == nil {
@@ -84,7 +85,8 @@ type numberer struct {
 	told *string // what failed, as the last event said; nil: the last call was good
 }
 
-// issue takes some numbers in each turn, in runs and one by one, until the sequence is closed. Its error is that of the journal.
+// issue takes some numbers in each turn, in runs and one by one, until the sequence is closed. Its
+// error is that of the journal.
 func (n *numberer) issue(ctx context.Context) error {
 	every, many := n.pace()
 	turn := time.NewTicker(every)

@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,33 +17,55 @@ import (
 	"github.com/unalike-id/unalike/coord/etcd"
 	_ "github.com/unalike-id/unalike/coord/etcd/embedded" // embed://
 	"github.com/unalike-id/unalike/coord/file"
-	"github.com/unalike-id/unalike/coord/kubernetes"
-	"github.com/unalike-id/unalike/coord/mysql"
-	"github.com/unalike-id/unalike/coord/postgres"
+	_ "github.com/unalike-id/unalike/coord/kubernetes" // kubernetes+http://
+	_ "github.com/unalike-id/unalike/coord/mysql"      // mysql://
+	_ "github.com/unalike-id/unalike/coord/postgres"   // postgres://
 	"github.com/unalike-id/unalike/coord/redis"
 	"github.com/unalike-id/unalike/coord/static"
 	"github.com/unalike-id/unalike/coord/zk"
 )
 
-// pooled are the schemes of what a program has one of, for all of its generators.
-var pooled = []string{"postgres", "mysql", "kubernetes+http"}
+// coordinator opens the coordinator of a generator: with OnePool, the one that all generators of
+// the process with that URL use, and that ends with the process.
+func (g *instance) coordinator(ctx context.Context) (coord.Coordinator, error) {
+	if !g.spec.OnePool {
+		return open(ctx, g.URL, g.State, g.clock)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c := g.shared[g.URL]
+	if c == nil {
+		var err error
+		if c, err = open(ctx, g.URL, "", nil); err != nil {
+			return nil, err
+		}
+		g.shared[g.URL] = c
+	}
+	return unclosed{c}, nil
+}
 
-// open opens the coordinator of a URL. With a clock that is not the system's, the driver gets the same one
-// as the generator, as a program would do it: a URL cannot name a clock. The same is done for a pool of
-// connections that several coordinators use. The clients that are made for that end with the process.
-func open(ctx context.Context, rawURL string, c clock.Clock, p *pools) (coord.Coordinator, error) {
-	if c == nil && p == nil {
-		return coord.Open(ctx, rawURL, coord.OpenOptions{})
+// unclosed is a coordinator that several generators use.
+type unclosed struct{ coord.Coordinator }
+
+// Close does nothing.
+func (unclosed) Close() error { return nil }
+
+// Describe implements [coord.Describer].
+func (u unclosed) Describe() coord.Description { return coord.Describe(u.Coordinator) }
+
+// Clocked are the schemes whose coordinators can be given a clock that is not the system's.
+var Clocked = []string{"etcd", "file", "redis", "static", "zk"}
+
+// open opens the coordinator of a URL. With a clock that is not the system's, the driver gets the
+// same one as the generator, as a program would do it: a URL cannot name a clock. Clients that are
+// made for that end with the process.
+func open(ctx context.Context, rawURL, state string, c clock.Clock) (coord.Coordinator, error) {
+	if c == nil {
+		return coord.Open(ctx, rawURL, coord.OpenOptions{State: state})
 	}
 	u, err := driver.ParseURL(rawURL)
 	if err != nil {
 		return nil, err
-	}
-	if c == nil && !slices.Contains(pooled, u.Scheme) {
-		return coord.Open(ctx, rawURL, coord.OpenOptions{})
-	}
-	if p == nil {
-		p = &pools{} // for this one alone
 	}
 	lease, err := u.Lease()
 	if err != nil {
@@ -77,17 +98,9 @@ func open(ctx context.Context, rawURL string, c clock.Clock, p *pools) (coord.Co
 		client := goredis.NewClient(&goredis.Options{Addr: u.Hosts[0], MaxRetries: -1, ContextTimeoutEnabled: true})
 		return given(redis.New(client, u.Option("namespace"), redis.Options{Lease: lease, SkewBound: skew, Clock: c}))
 	case "zk":
-		return given(zk.New(u.Hosts, u.Option("namespace"), zk.Options{
-			Chroot: strings.TrimSuffix(u.Path, "/"), Lease: lease, SkewBound: skew, Clock: c,
-		}))
-	case "postgres":
-		return p.openPostgres(ctx, u, postgres.Options{Lease: lease, SkewBound: skew}, c)
-	case "mysql":
-		return p.openMySQL(u, mysql.Options{Lease: lease, SkewBound: skew}, c)
-	case "kubernetes+http":
-		return p.openKubernetes(u, kubernetes.Options{Lease: lease, SkewBound: skew, Clock: c})
+		return given(zk.New(u.Hosts, u.Option("namespace"), zk.Options{Lease: lease, SkewBound: skew, Clock: c}))
 	}
-	return nil, fmt.Errorf("%w URL: a worker with a clock file knows the schemes etcd, file, kubernetes+http, mysql, postgres, redis, static and zk, not %q", coord.ErrInvalid, u.Scheme)
+	return nil, fmt.Errorf("%w URL: a worker with a clock file knows the schemes %s, not %q", coord.ErrInvalid, strings.Join(Clocked, ", "), u.Scheme)
 }
 
 // given avoids a nil pointer in a Coordinator that is not nil.
@@ -96,14 +109,4 @@ func given[C coord.Coordinator](c C, err error) (coord.Coordinator, error) {
 		return nil, err
 	}
 	return c, nil
-}
-
-// placeOf names the namespace of a URL, for a state file before a coordinator that cannot: one that was given a pool of
-// database/sql, which does not say where it leads.
-func placeOf(rawURL string) (string, error) {
-	u, err := driver.ParseURL(rawURL)
-	if err != nil {
-		return "", err
-	}
-	return driver.JoinPlace(u.Scheme, append(slices.Clone(u.Hosts), u.Path, u.Option("namespace"))...), nil
 }

@@ -14,10 +14,12 @@ import (
 	"github.com/unalike-id/unalike/server"
 )
 
-// clientTime is how long a client waits for IDs before that is a failure. Ending a process takes no longer.
+// clientTime is how long a client waits for IDs before that is a failure. Ending a process takes no
+// longer.
 const clientTime = 2 * time.Second
 
-// listen serves the generator until ctx ends, and ends as 'unalike serve' does: what is under way is answered.
+// listen serves the generator until ctx ends, and ends as 'unalike serve' does: what is under way
+// is answered.
 func (g *instance) listen(ctx context.Context, gen *core.Generator) error {
 	s, err := server.New(server.Config{
 		Generators: map[string]server.Generator{server.DefaultName: gen},

@@ -10,8 +10,8 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
-// TestServers: clients have IDs from a server, also from one that was killed and started again, and are told when there
-// is none.
+// TestServers: clients have IDs from a server, also from one that was killed and started again, and
+// are told when there is none.
 func TestServers(t *testing.T) {
 	g := static(t)
 	g.Listen = fmt.Sprint("127.0.0.1:", proctest.FreePorts(t, 1)[0])

@@ -10,16 +10,17 @@ import (
 
 // Spec says what a worker process does.
 type Spec struct {
-	// Dir is the folder for journals and histories. It must exist, and belongs to this process alone.
+	// Dir is the folder for journals. It must exist, and belongs to this process alone.
 	Dir string
-	// ClockFile is a file of [NewClockFile] that shifts the clock of all generators and coordinators
-	// of the process. Empty: they use the system's clock.
+	// ClockFile is a file of [NewClockFile] that shifts the clock of all generators and
+	// coordinators of the process. Empty: they use the system's clock.
 	ClockFile string
-	// OnePool has all generators use one pool of connections to a database, or one coordinator of a Kubernetes cluster,
-	// as those of a program would. Otherwise each has one of its own. Other servers have no pools.
+	// OnePool has all generators with one URL use one coordinator, as those of a program may.
+	// Otherwise each has one of its own.
 	OnePool bool
-	// Machine is a file whose text is, for this process alone, the name of the run of the machine's system: as if the machine had been
-	// started again. That takes the rights of root, on Linux. Empty: it is what it is.
+	// Machine is a file whose text is, for this process alone, the name of the run of the machine's
+	// system: as if the machine had been started again. That takes the rights of root, on Linux.
+	// Empty: it is what it is.
 	Machine string
 	// Generators are started at once.
 	Generators []Generator
@@ -27,7 +28,7 @@ type Spec struct {
 
 // Generator says how one generator of a worker is set up and how it is used.
 type Generator struct {
-	Name string // of its events, journals and histories; unique in the process
+	Name string // of its events and journals; unique in the process
 	URL  string // of its coordinator
 	// First and Count are the share of worker IDs. Count 0: all from First on.
 	First, Count int
@@ -35,35 +36,33 @@ type Generator struct {
 	TTL, Horizon time.Duration // 0: the driver's defaults
 	Layout       string        // as core.ParseLayout reads it; empty: the default layout
 	Lead         time.Duration
-	// State is the state file of package local that stands before the coordinator, as the option state of a URL puts it; empty: none. What is
-	// recorded are the calls at the back end, and not those at the file.
-	State string
-	// Window is how far ahead of the clock the mark in that file reaches; 0: the package's default.
-	Window   time.Duration
+	// State is the state file that stands before the coordinator; empty: none. Then the process
+	// has the system's clock.
+	State    string
 	Identity string
-	// Patience is how long a start goes on before it is told why there is no worker ID, and is tried again. 0: 1 s.
+	// Patience is how long a start goes on before it is told why there is no worker ID, and is
+	// tried again. 0: 1 s.
 	Patience time.Duration
-	// PerSecond is how many IDs are issued a second, by all goroutines together, with Next. 0: as many as
-	// Fill can get.
+	// PerSecond is how many IDs are issued a second, by all goroutines together, with Next. 0: as
+	// many as Fill can get.
 	PerSecond  int
 	Goroutines int // that issue IDs, each with a journal of its own; 0: 1
-	// UntilClosed has SIGTERM close the generator while IDs are issued: its goroutines go on until they are told
-	// that it is closed. Otherwise they end first.
+	// UntilClosed has SIGTERM close the generator while IDs are issued: its goroutines go on until
+	// they are told that it is closed. Otherwise they end first.
 	UntilClosed bool
-	// Segment is the tag of plain numbers that are taken from the store of segments at URL. Of the other settings, Name, PerSecond
-	// and Goroutines count then. The sequence is always closed while numbers are taken.
+	// Segment is the tag of plain numbers that are taken from the store of segments at URL. Of the
+	// other settings, Name, PerSecond and Goroutines count then. The sequence is always closed
+	// while numbers are taken.
 	Segment string
 	// MaxStep is the largest segment; 0: the library's default.
 	MaxStep int64
-	// Listen is the address at which the generator is served, as 'unalike serve' does it, and issues nothing here.
+	// Listen is the address at which the generator is served, as 'unalike serve' does it, and
+	// issues nothing here.
 	Listen string
-	// Servers are the URLs of such servers, from which IDs are had over the network, Prefetch with a request. Of the other
-	// settings, Name, Layout, PerSecond and Goroutines count then.
+	// Servers are the URLs of such servers, from which IDs are had over the network, Prefetch with
+	// a request. Of the other settings, Name, Layout, PerSecond and Goroutines count then.
 	Servers  []string
 	Prefetch int
-	// Replay is the path of a journal whose IDs are issued once more, without any lease: a planted mistake
-	// that the verdict has to find. The URL is not used then.
-	Replay string
 }
 
 // layout returns the layout of the generator.

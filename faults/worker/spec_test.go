@@ -45,7 +45,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestListener: lines are put together from whatever pieces they arrive in, and what is no event shows.
+// TestListener: lines are put together from whatever pieces they arrive in, and what is no event
+// shows.
 func TestListener(t *testing.T) {
 	l := listener{changed: make(chan struct{})}
 	_, changed := l.all()

@@ -20,8 +20,8 @@ import (
 // logName is the file in a worker's folder that its standard error output goes to.
 const logName = "worker.log"
 
-// Worker is a worker process, seen by whoever has started it. [Worker.Issued], [Worker.Last] and what
-// concerns events may be used concurrently; the methods of the process not.
+// Worker is a worker process, seen by whoever has started it. [Worker.Issued], [Worker.Last] and
+// what concerns events may be used concurrently; the methods of the process not.
 type Worker struct {
 	*proctest.Process
 	Spec Spec
@@ -79,9 +79,9 @@ func (w *Worker) Events() []Event {
 	return events
 }
 
-// Await waits until the worker has told an event that match accepts, and returns the first one of those
-// from index after on (0: from the beginning) with the index of the one that follows it. It fails if ctx
-// ends or if the process does.
+// Await waits until the worker has told an event that match accepts, and returns the first one of
+// those from index after on (0: from the beginning) with the index of the one that follows it. It
+// fails if ctx ends or if the process does.
 func (w *Worker) Await(ctx context.Context, after int, match func(Event) bool) (Event, int, error) {
 	gone := false
 	for {
@@ -105,31 +105,14 @@ func (w *Worker) Await(ctx context.Context, after int, match func(Event) bool) (
 }
 
 // Journals returns the paths of the journals that there are, of dead processes, too.
-func (w *Worker) Journals() []string { return w.files(journalSuffix) }
-
-// Histories returns the paths of the histories that there are.
-func (w *Worker) Histories() []string { return w.files(historySuffix) }
-
-func (w *Worker) files(suffix string) []string {
-	paths, _ := filepath.Glob(filepath.Join(w.Spec.Dir, "*"+suffix)) // the pattern is good
-	slices.Sort(paths)
+func (w *Worker) Journals() []string {
+	paths, _ := filepath.Glob(filepath.Join(w.Spec.Dir, "*"+journalSuffix)) // the pattern is good, and it sorts
 	return paths
 }
 
-// Issued returns how many IDs the journals hold, also while they are written.
-func (w *Worker) Issued() (n uint64) {
-	w.each(func(r *journal.Reader) { n += r.Issued() })
-	return n
-}
-
-// Last returns when the newest ID was written down, by journal.Now; 0: there is none.
-func (w *Worker) Last() (at int64) {
-	w.each(func(r *journal.Reader) { at = max(at, r.Last()) })
-	return at
-}
-
-// each calls f for each journal that can be read.
-func (w *Worker) each(f func(*journal.Reader)) {
+// Progress returns how many IDs the journals hold, also while they are written, and when the
+// newest one was written down, by journal.Now; 0: there is none.
+func (w *Worker) Progress() (issued uint64, last int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	want := 0
@@ -141,16 +124,24 @@ func (w *Worker) each(f func(*journal.Reader)) {
 			if w.readers[path] != nil {
 				continue
 			}
-			// One that is just being made cannot be read yet. The verdict opens all of them again, and minds.
+			// The verdict opens all of them again, and minds.
 			if r, err := journal.Open(path); err == nil {
 				w.readers[path] = r
 			}
 		}
 	}
 	for _, r := range w.readers {
-		f(r)
+		n, at := r.Progress()
+		issued, last = issued+n, max(last, at)
 	}
+	return issued, last
 }
+
+// Issued returns how many IDs the journals hold.
+func (w *Worker) Issued() uint64 { n, _ := w.Progress(); return n }
+
+// Last returns when the newest ID was written down; 0: there is none.
+func (w *Worker) Last() int64 { _, at := w.Progress(); return at }
 
 func (w *Worker) closeReaders() {
 	w.mu.Lock()

@@ -1,0 +1,72 @@
+package backend
+
+import (
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/internal/testserver/proxytest"
+)
+
+// Way is a proxy before each of several servers: what a network does between clients and them.
+type Way []*proxytest.Proxy
+
+// StartWay runs a proxy before each server. Targets are their addresses.
+func StartWay(tb testing.TB, targets ...string) (w Way) {
+	tb.Helper()
+	for _, t := range targets {
+		w = append(w, proxytest.Start(tb, t))
+	}
+	return w
+}
+
+// Addrs returns the addresses for clients, in the order of the targets.
+func (w Way) Addrs() (all []string) {
+	for _, p := range w {
+		all = append(all, p.Addr)
+	}
+	return all
+}
+
+// Each calls do for each proxy.
+func (w Way) Each(do func(*proxytest.Proxy)) {
+	for _, p := range w {
+		do(p)
+	}
+}
+
+// Hang loses everything, in both directions, and leaves connections open.
+func (w Way) Hang() { w.Each((*proxytest.Proxy).Hang) }
+
+// Slow makes every request and every reply take so much longer.
+func (w Way) Slow(request, reply time.Duration) {
+	w.Each(func(p *proxytest.Proxy) { p.DelayRequests(request); p.Delay(reply) })
+}
+
+// Rob loses the reply to every second request of which match is true, and the connection with it.
+func (w Way) Rob(match func([]byte) bool) {
+	w.Each(func(p *proxytest.Proxy) { p.Rob(2, match) })
+}
+
+// Robbed returns how many replies were lost.
+func (w Way) Robbed() (n int) {
+	w.Each(func(p *proxytest.Proxy) { n += p.Robbed() })
+	return n
+}
+
+// Hold keeps the next request of which match is true, at whichever server, see
+// [proxytest.NewHeld].
+func (w Way) Hold(match func([]byte) bool) *proxytest.Held { return w.hold(proxytest.NewHeld(match)) }
+
+// Copy lets such a request through, and keeps a copy, see [proxytest.NewCopied].
+func (w Way) Copy(match func([]byte) bool) *proxytest.Held { return w.hold(proxytest.NewCopied(match)) }
+
+func (w Way) hold(h *proxytest.Held) *proxytest.Held {
+	w.Each(func(p *proxytest.Proxy) { p.Hold(h) })
+	return h
+}
+
+// Heal ends all faults. What is held can still be delivered.
+func (w Way) Heal() {
+	w.Slow(0, 0)
+	w.Each((*proxytest.Proxy).Heal)
+}

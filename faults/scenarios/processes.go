@@ -1,0 +1,313 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/faults/journal"
+	"github.com/unalike-id/unalike/faults/stage"
+	"github.com/unalike-id/unalike/faults/worker"
+)
+
+// processes are scenarios of what happens to the processes of generators, and to their clocks.
+var processes = []stage.Scenario{{
+	Name:     "baseline",
+	About:    "four generators at full speed, nothing happens: no error, no interruption",
+	Backends: with(servers, "static", "file", "embedded", "sentinel", "cluster"),
+	Short:    []string{"cluster", "sentinel", "embedded", "file"},
+	Alone:    true, Budget: 10 * time.Minute,
+	Run: runBaseline,
+}, {
+	Name: "kill-loop",
+	About: "kill -9 of the holder of the only worker ID, again and again: the next one takes " +
+		"over when its window has ended",
+	Backends: with(servers, "static", "file", "embedded"),
+	Short:    with(servers, "static", "embedded"),
+	Recovery: takeOverTime, Budget: 5 * time.Minute,
+	Run: runKillLoop,
+}, {
+	Name: "handover",
+	About: "SIGTERM of the holder of the only worker ID, while eight goroutines issue at full " +
+		"speed and another process waits for it, again and again: no ID after what was " +
+		"given back, and no wait",
+	Backends: with(servers, "static", "file", "embedded"), Short: []string{"redis", "static"},
+	Recovery: handoverTime, Alone: true,
+	Run: runHandover,
+}, {
+	Name: "frozen",
+	About: "SIGSTOP of a holder for two TTLs, and for two horizons, while another one wants " +
+		"its worker ID: it goes on inside its old window alone, and leases anew",
+	Backends: with(servers, "static", "file"), Short: []string{"etcd", "file"},
+	Recovery: resumeTime,
+	Run:      runFrozen,
+}, {
+	Name: "clock-steps",
+	About: "the holder's clock steps by 10 s, by -10 s and by -H-5 s: IDs on another worker " +
+		"ID, or when the clock has caught up if no other can be had",
+	Backends: worker.Clocked, Short: []string{"zk"},
+	Recovery: stage.Horizon + 5*time.Second + resumeTime,
+	Run:      runClockSteps,
+}, {
+	Name: "wrong-clocks",
+	About: "processes whose clocks are years ahead, or seconds off, start and crash: each is " +
+		"refused, and no worker ID is affected",
+	Backends: []string{"etcd", "etcd3", "redis", "zk", "zk3"},
+	Recovery: handoverTime,
+	Run:      runWrongClocks,
+}, {
+	Name: "crowd",
+	About: "1024 generators start at once in 16 processes, one more is refused, and all are " +
+		"killed and start again: each has a worker ID of its own",
+	Backends: with(servers, "etcd3", "zk3", "sentinel", "cluster"), Short: []string{"cluster"},
+	Recovery: crowdTime + crowdLease, Alone: true, Budget: 5 * time.Minute,
+	Run: runCrowd,
+}}
+
+// own returns the option of a URL with which a generator can run beside others: a static one needs
+// a worker ID of its own.
+func own(s *stage.Stage, n int) (options []string) {
+	if s.On("static") {
+		return []string{fmt.Sprint("worker=", n)}
+	}
+	return nil
+}
+
+// runBaseline lets four generators in two processes issue IDs until there are enough of them.
+func runBaseline(s *stage.Stage) {
+	var workers []*worker.Worker
+	for p := range 2 {
+		var pair []worker.Generator
+		for n := range 2 {
+			g := s.Generator(fmt.Sprint("g", n), own(s, 2*p+n)...)
+			g.PerSecond = 0
+			pair = append(pair, g)
+		}
+		workers = append(workers, s.Worker("pair", pair...))
+	}
+	s.AwaitMore(uint64(s.Rounds(60_000_000, 5_000_000)), workers...)
+	s.Uninterrupted(silence)
+	well(s, workers...)
+}
+
+// only returns a generator for the only worker ID of the namespace.
+func only(s *stage.Stage, name string) worker.Generator {
+	g := s.Generator(name)
+	g.Count = 1
+	return g
+}
+
+// runKillLoop kills holders.
+func runKillLoop(s *stage.Stage) {
+	w := s.Worker("holder", only(s, "holder"))
+	for range s.Rounds(10, 2) {
+		s.AwaitMore(issuedEach, w)
+		w.Kill()
+		killed := journal.Now()
+		w = s.Worker("holder", only(s, "holder"))
+		s.Recovered(killed, w)
+	}
+	s.AwaitMore(issuedEach, w)
+}
+
+// runHandover ends holders in good order.
+func runHandover(s *stage.Stage) {
+	g := only(s, "holder")
+	g.PerSecond, g.Goroutines, g.UntilClosed = 0, 8, true
+	w := s.Worker("holder", g)
+	for range s.Rounds(10, 3) {
+		s.AwaitMore(200*issuedEach, w)
+		next := s.Worker("holder", g)
+		s.AwaitEvent(next, 0, worker.Failed, worker.NoWorkerID)
+		ended := journal.Now()
+		w.Terminate(s)
+		if e := s.AwaitEvent(w, 0, worker.Closed, ""); e.Text != "" {
+			s.Errorf("the holder could not give its worker ID back: %s", e.Text)
+		}
+		s.Recovered(ended, next)
+		w = next
+	}
+	s.AwaitMore(issuedEach, w)
+}
+
+// runFrozen freezes holders for a time, while others want their worker IDs.
+func runFrozen(s *stage.Stage) {
+	for i, d := range []time.Duration{2 * s.TTL(), 2 * stage.Horizon} {
+		if s.Short && i == 0 {
+			continue
+		}
+		first := s.Worker("first", s.Generator("first", own(s, i)...))
+		had := held(s, first)
+		s.AwaitMore(issuedEach, first)
+		first.Freeze(s)
+		began := journal.Now()
+		g := s.Generator("second", own(s, i)...)
+		g.First, g.Count = had, 1
+		second := s.Worker("second", g)
+		if s.On("static") { // what a frozen process has locked stays locked
+			s.AwaitEvent(second, 0, worker.Failed, worker.NoWorkerID)
+		}
+		s.Sleep(d - time.Duration(journal.Now()-began))
+		thawed := journal.Now()
+		first.Thaw(s)
+		s.Recovered(thawed, first)
+		if s.On("static") {
+			first.Terminate(s)
+			s.AwaitIssued(second, issuedEach)
+			continue
+		}
+		s.AwaitIssued(second, issuedEach)
+		movesOn(s, first, had, began)
+		s.AwaitMore(issuedEach, second)
+		well(s, second)
+	}
+}
+
+// clocked starts a worker with one generator and a clock of its own, which differs by a time.
+func clocked(s *stage.Stage, name string, by time.Duration) (*worker.Worker, *worker.ClockFile) {
+	clock := s.Clock()
+	clock.Set(by)
+	return s.Start(name, worker.Spec{ClockFile: clock.Path, Generators: []worker.Generator{s.Generator(name)}}), clock
+}
+
+// runClockSteps steps the clock of a holder. A static generator has one worker ID, and servers that
+// have a clock give no other one to a generator whose clock is that far from theirs: it waits until
+// its clock has caught up.
+func runClockSteps(s *stage.Stage) {
+	if s.On("etcd") {
+		s.Scenario.Recovery = resumeTime
+	}
+	w, clock := clocked(s, "stepped", 0)
+	for _, step := range []time.Duration{10 * time.Second, -10 * time.Second, -stage.Horizon - 5*time.Second} {
+		s.AwaitMore(issuedEach, w)
+		clock.Set(clock.Offset() + step)
+		s.Logf("the clock stepped by %v", step)
+		s.Sleep(quietTime / 2)
+		s.Recovered(journal.Now(), w)
+	}
+	s.AwaitMore(issuedEach, w)
+}
+
+// runWrongClocks starts processes with wrong clocks beside two holders.
+func runWrongClocks(s *stage.Stage) {
+	const year = 365 * 24 * time.Hour
+	workers := holders(s, "one", "two")
+	for range s.Rounds(5, 1) {
+		var wrong []*worker.Worker
+		for _, by := range []time.Duration{10 * year, 10 * time.Second, -10 * time.Second, -stage.Horizon - 5*time.Second} {
+			w, _ := clocked(s, "wrong", by)
+			wrong = append(wrong, w)
+		}
+		for _, w := range wrong {
+			refused(s, w, worker.ClockSkew)
+		}
+	}
+	all, err := admin(s).List(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	affected := len(all) - len(workers)
+	for _, slot := range all {
+		if time.Until(slot.Until) > windowTime {
+			affected++
+		}
+	}
+	if affected > 0 {
+		s.Errorf("%d worker IDs are affected by wrong clocks: %+v", affected, all)
+	}
+	since := journal.Now()
+	newcomer := s.Worker("newcomer", s.Generator("newcomer"))
+	s.Recovered(since, newcomer)
+	unmoved(s, append(workers, newcomer)...)
+}
+
+const (
+	crowdProcesses = 16
+	// crowdLease is the TTL and the horizon of a crowd, the library's default TTL: 1024 holders
+	// renew 205 times a second then. With the suite's 3 s it would be 1024 times, more than an etcd
+	// does on two processors that it shares with all of its clients.
+	crowdLease = coord.DefaultTTL
+	// crowdTime is how long a crowd may take until each generator has issued an ID: 10 s, 30 s in
+	// Kubernetes, and what a machine needs on which the servers share two processors with 1024
+	// clients.
+	crowdTime = 10*time.Second + 30*time.Second
+)
+
+// ofCrowd returns a generator that takes one of so many worker IDs.
+func ofCrowd(s *stage.Stage, name string) worker.Generator {
+	g := s.Generator(name)
+	g.Count, g.PerSecond, g.Goroutines = s.Rounds(1024, 128), 4, 1
+	g.TTL, g.Horizon = crowdLease, crowdLease
+	return g
+}
+
+// crowd starts as many generators as there are worker IDs for them, and waits until each issues.
+func crowd(s *stage.Stage, name string) (workers []*worker.Worker) {
+	began := journal.Now()
+	for p := range crowdProcesses {
+		var all []worker.Generator
+		for i := range s.Rounds(1024, 128) / crowdProcesses {
+			g := ofCrowd(s, fmt.Sprintf("%s-%d-%d", name, p, i))
+			g.Patience = crowdTime // who gives up what it nearly has leaves the others waiting
+			all = append(all, g)
+		}
+		// Of what has connections for each coordinator, a program has one.
+		one := s.On("postgres", "mariadb", "kubernetes")
+		workers = append(workers, s.Start(name, worker.Spec{OnePool: one, Generators: all}))
+	}
+	owners := map[int]string{}
+	last := began
+	for _, w := range workers {
+		next := 0
+		for range w.Spec.Generators {
+			e, after, err := w.Await(s.Context(), next, func(e worker.Event) bool { return e.Kind == worker.Ready })
+			if err != nil {
+				s.Fatalf("waiting for %d generators of process %d: %v", len(w.Spec.Generators), w.PID(), err)
+			}
+			next = after
+			if id := e.Workers[0]; owners[id] != "" {
+				s.Errorf("worker ID %d belongs to generators %s and %s", id, owners[id], e.Generator)
+			} else {
+				owners[id] = e.Generator
+			}
+		}
+		for _, path := range w.Journals() {
+			last = max(last, firstIn(s, path))
+		}
+	}
+	s.RecoveredIn(time.Duration(last - began))
+	return workers
+}
+
+// firstIn waits until a journal has an ID, and returns when that was written down.
+func firstIn(s *stage.Stage, path string) (at int64) {
+	r, err := journal.Open(path)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer r.Close()
+	s.Until(func() bool { n, _ := r.Progress(); return n > 0 }, "%s has an ID", path)
+	for run := range r.Runs() {
+		return run.At
+	}
+	return 0
+}
+
+// runCrowd starts a crowd, one too many, and the crowd again.
+func runCrowd(s *stage.Stage) {
+	workers := crowd(s, "first")
+	began := journal.Now()
+	e := refused(s, s.Worker("late", ofCrowd(s, "late")), worker.NoWorkerID)
+	if took := time.Duration(e.At - began); took > handoverTime {
+		s.Errorf("it took %v to refuse a generator; at most %v is allowed", took, handoverTime)
+	}
+	if !strings.Contains(e.Text, "the next is free at") {
+		s.Errorf("the refusal does not say when the next worker ID is free: %s", e.Text)
+	}
+	for _, w := range workers {
+		w.Kill()
+	}
+	s.Excuse(began, journal.Now()+int64(crowdLease+crowdTime))
+	crowd(s, "second")
+}

@@ -1,0 +1,140 @@
+package stage
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"iter"
+	"strconv"
+
+	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/faults/journal"
+	"github.com/unalike-id/unalike/internal/verify"
+)
+
+const (
+	// sortMemory is what the judge may use for sorting, in bytes.
+	sortMemory = 256 << 20
+	// shown is how many duplicates, and examples of each kind, are reported in detail.
+	shown = 3
+)
+
+// judge fails the stage if an ID was issued twice, or otherwise does not keep what is promised,
+// and fills in the figures of the result. Package verify decides. It takes as long as it takes,
+// unless the suite is interrupted.
+func (s *Stage) judge(r *Result) {
+	var journals []*journal.Reader
+	for _, w := range s.all() {
+		for _, path := range w.Journals() {
+			j, err := journal.Open(path)
+			if err != nil {
+				s.Errorf("a journal cannot be read: %v", err)
+				continue
+			}
+			defer j.Close()
+			if n, _ := j.Progress(); n > 0 { // one that was refused may have had another layout
+				journals = append(journals, j)
+			}
+		}
+	}
+	if len(journals) > 0 {
+		report, err := check(s.outer, journals, s.dir)
+		if err != nil {
+			s.Errorf("the IDs could not be checked: %v", err)
+			return
+		}
+		r.IDs, r.Duplicates = uint64(report.IDs), uint64(report.Extra)
+		s.complain(report)
+	}
+	r.Interruption = s.Interruption()
+	if r.IDs < fewest {
+		s.Errorf("%d IDs were issued; fewer than %d prove nothing", r.IDs, fewest)
+	}
+	if limit := s.Scenario.Recovery; limit > 0 && s.recovery > limit {
+		s.Errorf("it took %v until an ID was issued again; at most %v is allowed", short(s.recovery), limit)
+	}
+}
+
+// complain reports what is wrong with the IDs.
+func (s *Stage) complain(r *verify.Report) {
+	if r.OK(true) {
+		return
+	}
+	s.Errorf("of %d IDs %d were issued twice, %d are out of order in a goroutine, %d lie outside the layout",
+		r.IDs, r.Extra, r.OutOfOrder, r.Outside+r.Unreadable)
+	for _, c := range r.Clashes {
+		s.Errorf("ID %d (%+v) was issued %d times, in the journals %v", c.ID, c.Parts, c.Times, c.Places)
+	}
+	for _, e := range r.Examples {
+		s.Errorf("%s: %s: %s", e.Kind, e.Place, e.Text)
+	}
+	for _, c := range r.Causes {
+		s.Logf("worker ID %d: %s: %s", c.WorkerID, c.Kind, c.Why)
+	}
+}
+
+// check has package verify look at all IDs of some journals, which are of one layout.
+func check(ctx context.Context, journals []*journal.Reader, temp string) (*verify.Report, error) {
+	h := journals[0].Header
+	o := verify.Options{
+		Format:     verify.Format{Digits: true, Parse: func(text string) (uint64, error) { return strconv.ParseUint(text, 10, 63) }},
+		LastWorker: h.Layout.Workers() - 1, Memory: sortMemory, Temp: temp, Shown: shown,
+	}
+	if !h.Numbers {
+		o.Layout = &h.Layout
+	}
+	var sources []verify.Source
+	for _, j := range journals {
+		sources = append(sources, verify.Source{
+			Name: j.Header.Generator, Size: -1, Again: true, Open: func() (io.ReadCloser, error) { return newText(j.Runs()), nil },
+		})
+	}
+	return verify.Check(ctx, sources, o)
+}
+
+// text is the IDs of runs as package verify reads them, one a line.
+type text struct {
+	next func() (journal.Run, bool)
+	stop func()
+	run  journal.Run // what is left of it
+	line []byte      // the last ID
+	out  bytes.Buffer
+}
+
+func newText(runs iter.Seq[journal.Run]) *text {
+	t := &text{}
+	t.next, t.stop = iter.Pull(runs)
+	return t
+}
+
+// Read implements [io.Reader].
+func (t *text) Read(b []byte) (int, error) {
+	for t.out.Len() < len(b) {
+		if t.run.Count == 0 {
+			var ok bool
+			if t.run, ok = t.next(); !ok {
+				break
+			}
+			t.line = append(strconv.AppendInt(t.line[:0], int64(t.run.First), 10), '\n')
+		}
+		t.out.Write(t.line)
+		t.run.First, t.run.Count = t.run.First+core.ID(1), t.run.Count-1
+		t.line = increment(t.line)
+	}
+	return t.out.Read(b)
+}
+
+// Close implements [io.Closer].
+func (t *text) Close() error { t.stop(); return nil }
+
+// increment adds one to the number on a line. That is many times faster than to print each.
+func increment(line []byte) []byte {
+	for i := len(line) - 2; i >= 0; i-- {
+		if line[i] != '9' {
+			line[i]++
+			return line
+		}
+		line[i] = '0'
+	}
+	return append([]byte{'1'}, line...)
+}
