@@ -135,7 +135,7 @@ func (a *actor) live(ctx context.Context) {
 			a.acquire(ctx)
 			continue
 		}
-		a.rest(ctx, time.Duration(a.rng.Int64N(int64(ttl/2))))
+		a.rest(ctx, time.Duration(a.rng.Int64N(int64(ttl/3))))
 		for a.paused.Load() && ctx.Err() == nil {
 			a.resting.Store(true)
 			a.rest(ctx, 100*time.Millisecond)

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -98,6 +99,7 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 var (
 	seedFlag = flag.Uint64("sim.seed", 0, "run this seed alone, and print all that happens")
 	fromFlag = flag.Uint64("sim.from", 1, "the first seed")
+	manyFlag = flag.Uint64("sim.seeds", 0, "how many runs; 0: as many as there are to be")
 	stepFlag = flag.Int("sim.steps", 800, "steps of a run")
 	busyFlag = flag.Bool("sim.busy", false, "do not look whether all serve at the end")
 )
@@ -118,7 +120,7 @@ func TestSimulation(t *testing.T) {
 		return
 	}
 	var all result
-	seeds := uint64(fulltest.Rounds(someSeeds, allSeeds)) //nolint:gosec // neither is negative
+	seeds := cmp.Or(*manyFlag, uint64(fulltest.Rounds(someSeeds, allSeeds))) //nolint:gosec // neither is negative
 	for seed := *fromFlag; seed < *fromFlag+seeds && !t.Failed(); seed++ {
 		if seed%progress == 0 {
 			t.Logf("seed %d; the last one is %d", seed, *fromFlag+seeds-1)
