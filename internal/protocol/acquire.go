@@ -129,11 +129,11 @@ func (a *acquisition) round(ctx context.Context) (_ *View, err error) {
 		if reach := a.reach(a.s, meta); meta.Closed() || meta.tooFar(reach) {
 			return nil, meta.Quarantined(a.set.Namespace, reach)
 		}
-		clock := a.sv.during(a.clock())
-		if err := a.checkClock(a.sv, clock); err != nil {
+		now := a.clock()
+		if err := a.checkClock(a.sv, now); err != nil {
 			return nil, err
 		}
-		if err := a.awaitLife(ctx, a.s, a.sv, clock); err != nil {
+		if err := a.awaitLife(ctx, a.s, a.sv, now); err != nil {
 			return nil, err
 		}
 	}

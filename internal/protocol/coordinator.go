@@ -72,7 +72,7 @@ type Coordinator struct {
 	mu      sync.Mutex // guards what follows
 	tenants map[string]*tenant
 	watches map[watchKey]*watched
-	silence *silence // of the holders; nil: there is none
+	silence silence // of the holders
 }
 
 var (
@@ -93,6 +93,7 @@ func New(store Store, s Settings) (*Coordinator, error) {
 		detector: &detector{limits: Limits{s.MaxHorizon, s.SkewBound}},
 		tenants:  map[string]*tenant{},
 		watches:  map[watchKey]*watched{},
+		silence:  silence{},
 	}
 	rules := c.rules()
 	rules.Surviving = true // nobody knows yet whether holders do
@@ -184,7 +185,7 @@ func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, 
 		only.New = nil
 		if sv, err := c.survey(ctx, s, only); err != nil || sv.Meta.There() {
 			return sv, err
-		} else if err := c.checkClock(sv, sv.during(c.now())); err != nil {
+		} else if err := c.checkClock(sv, c.now()); err != nil {
 			return nil, err
 		}
 	}
@@ -222,7 +223,7 @@ func (c *Coordinator) madeAgain(meta Meta) {
 // unless it is declared new, it may be, in a back end that forgets.
 func (c *Coordinator) making(ask Ask, meta Meta, declared bool) Ask {
 	ask.Again = func(now, floor int64) Meta {
-		m, at, l := c.detector.memory(), ClockForFloor(c.now(), now, c.set.SkewBound), c.limits()
+		m, at, l := c.detector.memory(), cmp.Or(now, c.now()), c.limits()
 		if m.meta.Fingerprint == meta.Fingerprint {
 			meta = m.meta
 		}
