@@ -77,8 +77,12 @@ func (w *world) lose(which which, first *process) {
 	if moved {
 		w.server.Move("lineage 1")
 	}
+	number = w.server.Number()
 	for range w.rng.IntN(4) { // what the network repeats waits for nobody
 		w.haunt()
+	}
+	if w.server.Number() != number && slices.ContainsFunc(w.actors, w.asLeft) {
+		survivor = nil // a renewal that was repeated has brought back what was lost of a window
 	}
 	now := w.server.Meta()
 	told := w.server.Strict || moved && !deleted // to everybody
@@ -127,11 +131,17 @@ func (w *world) surviving(since time.Time) *actor {
 	}
 	for _, a := range w.actors {
 		slot := w.slot(a.g.WorkerID)
-		if a.g.Token != "" && !a.given && !a.asleep && !a.paused.Load() && a.confirmed.After(since) && slot.Token == a.g.Token && slot.Generation == a.g.Generation && a.c == a.p.coordinator() {
+		if !a.given && !a.asleep && !a.paused.Load() && a.confirmed.After(since) && slot.Holds(a.g.Token, a.g.Generation) && a.c == a.p.coordinator() {
 			return a
 		}
 	}
 	return nil
+}
+
+// asLeft reports whether an actor finds the slot of its grant as it left it.
+func (w *world) asLeft(a *actor) bool {
+	slot := w.slot(a.g.WorkerID)
+	return slot.Holds(a.g.Token, a.g.Generation) && slot.NotAfter >= a.g.NotAfter
 }
 
 // noticed reports whether the loss was noticed.

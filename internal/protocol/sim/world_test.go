@@ -147,7 +147,7 @@ func (w *world) step() {
 	}
 	w.mu.Unlock()
 	switch {
-	case w.serve == nil && !w.calm && w.rng.IntN(60) == 0:
+	case w.serve == nil && w.survivor == nil && !w.calm && w.rng.IntN(60) == 0:
 		w.haunt()
 	case chosen == nil:
 		w.pass(time.Duration(1+w.rng.IntN(300)) * time.Millisecond)
