@@ -71,7 +71,7 @@ type Coordinator struct {
 
 	mu      sync.Mutex // guards what follows
 	tenants map[string]*tenant
-	watches map[watchKey]*watched
+	watches map[coord.Grant]*watched
 	silence silence // of the holders
 }
 
@@ -92,7 +92,7 @@ func New(store Store, s Settings) (*Coordinator, error) {
 		set: s, store: store, log: logs.Or(s.Logger),
 		detector: &detector{limits: Limits{s.MaxHorizon, s.SkewBound}},
 		tenants:  map[string]*tenant{},
-		watches:  map[watchKey]*watched{},
+		watches:  map[coord.Grant]*watched{},
 		silence:  silence{},
 	}
 	rules := c.rules()
@@ -287,12 +287,29 @@ func (c *Coordinator) commit(ctx context.Context, s Session, change Change, mine
 	return out, !c.detector.sound(change.Before.losses), nil
 }
 
-// replaceMeta makes a change to the namespace's record as a survey has shown it. The
-// error is that of something else that has changed what belongs to the record.
-func (c *Coordinator) replaceMeta(ctx context.Context, s Session, sv *Survey, change Change, refused refusals) (Outcome, error) {
-	change.Before = &View{Position: sv.Position, Meta: sv.Meta, Origin: sv.Origin, Server: sv.Server, losses: sv.losses}
+// replace makes a change. The error is that of something else that has changed what belongs to
+// what is stored.
+func (c *Coordinator) replace(ctx context.Context, s Session, change Change, refused refusals) (Outcome, error) {
 	out, _, err := c.commit(ctx, s, change, nil)
 	return out, cmp.Or(err, refused.damage(change, out, -1))
+}
+
+// view is what a survey shows of the namespace.
+func (sv *Survey) view() *View {
+	return &View{Position: sv.Position, Meta: sv.Meta, Origin: sv.Origin, Server: sv.Server, losses: sv.losses}
+}
+
+// insist makes attempts until one does not fail because others were faster, or ctx ends.
+func (c *Coordinator) insist(ctx context.Context, attempt func() error) error {
+	for n := 0; ; n++ {
+		err := attempt()
+		if !errors.Is(err, errAgain) {
+			return err
+		}
+		if ended := c.pause(ctx, n); ended != nil {
+			return fmt.Errorf("%w (%w)", ended, err)
+		}
+	}
 }
 
 // errAgain says that somebody else was faster.
