@@ -66,6 +66,7 @@ type world struct {
 	history  int    // counts the losses
 	restored string // the nonce of the loss on record just after the loss
 	survivor *actor // a holder who is to notice it; nil: nobody is
+	heir     *actor // a holder whose successor is to notice it; nil: nobody is
 	// unanswered has raised the floor, and is not to know whether it has; nil: nobody is.
 	unanswered *actor
 	due        bool // somebody has to notice the loss
@@ -82,7 +83,7 @@ type world struct {
 	ghosts []func() // requests that arrive late, or once more
 	trace  uint64   // of what has happened
 
-	stamps, renewals, resumed, noticed, free, plots int64
+	stamps, renewals, resumed, noticed, free, heirs, plots int64
 
 	long int64 // how many windows were longer than maxHorizon
 }
