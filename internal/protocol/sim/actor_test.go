@@ -352,7 +352,6 @@ func (a *actor) resume(ctx context.Context, tries int) {
 	token := a.token()
 	old := a.g
 	old.Handle = nil
-	a.g = coord.Grant{}
 	for range tries {
 		var r coord.Grant
 		err := a.call(ctx, func(ctx context.Context) (err error) {
@@ -372,9 +371,10 @@ func (a *actor) resume(ctx context.Context, tries int) {
 			return
 		}
 		if errors.Is(err, coord.ErrLeaseLost) || errors.Is(err, coord.ErrClosed) || ctx.Err() != nil {
-			return
+			break
 		}
 	}
+	a.g = coord.Grant{}
 }
 
 // stamp stamps every tick that it may, up to its clock, or now and then all of them.
