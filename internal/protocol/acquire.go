@@ -3,7 +3,6 @@ package protocol
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -46,41 +45,37 @@ func (c *Coordinator) Acquire(ctx context.Context, req coord.Request) (coord.Gra
 	return g, err
 }
 
-func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
+func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (g coord.Grant, _ error) {
 	t, err := c.enter(req.Token, req.TTL, req.Capacity)
 	if err != nil {
-		return coord.Grant{}, err
+		return g, err
 	}
 	defer c.leave(t)
 	a := &acquisition{Coordinator: c, req: req, t: t, asked: c.now() + c.callersAhead(req), began: lifetime.Now(), refused: refusals{}}
-	for n := 0; ; n++ {
+	if err = c.insist(ctx, func() error {
 		v, err := a.round(ctx)
-		if err == nil {
+		switch {
+		case err == nil:
 			c.adopt(t, v, nil)
-			return v.grant(), nil
-		}
-		if outlived(ctx, a.s, err) {
+			g = v.grant()
+		case outlived(ctx, a.s, err):
 			err = fmt.Errorf("%w: %w", errAgain, err)
 		}
-		if errors.Is(err, errAgain) {
-			ended := a.pause(ctx, n)
-			if ended == nil {
-				continue
-			}
-			err = fmt.Errorf("%w (%w)", ended, err)
-		}
-		// What the token holds is not touched by a request that fails. Otherwise the session
-		// is kept for one TTL, so that the same token can go on from here.
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if coord.Permanent(err) && t.view == nil {
-			c.evict(t)
-		}
-		if ctx.Err() != nil && !a.used {
-			t.survey = a.sv // for the next call with this token, as this one gets no further
-		}
-		return coord.Grant{}, err
+		return err
+	}); err == nil {
+		return g, nil
 	}
+	// What the token holds is not touched by a request that fails. Otherwise the session
+	// is kept for one TTL, so that the same token can go on from here.
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if coord.Permanent(err) && t.view == nil {
+		c.evict(t)
+	}
+	if ctx.Err() != nil && !a.used {
+		t.survey = a.sv // for the next call with this token, as this one gets no further
+	}
+	return g, err
 }
 
 // staleRequest is how much later than it was made a request may arrive here, on a
@@ -129,11 +124,11 @@ func (a *acquisition) round(ctx context.Context) (_ *View, err error) {
 		if reach := a.reach(a.s, meta); meta.Closed() || meta.tooFar(reach) {
 			return nil, meta.Quarantined(a.set.Namespace, reach)
 		}
-		clock := a.sv.during(a.clock())
-		if err := a.checkClock(a.sv, clock); err != nil {
+		now := a.clock()
+		if err := a.checkClock(a.sv, now); err != nil {
 			return nil, err
 		}
-		if err := a.awaitLife(ctx, a.s, a.sv, clock); err != nil {
+		if err := a.awaitLife(ctx, a.s, a.sv, now); err != nil {
 			return nil, err
 		}
 	}
@@ -165,9 +160,10 @@ func (a *acquisition) ask() Ask {
 // which the identity had last, if the survey has read its slot and its window opens in time.
 // The error is that of the first if none of them can.
 func (a *acquisition) pick(ctx context.Context) (*View, error) {
-	if last := (Candidate{a.sv.Last, a.sv.LastSlot.Record}); a.sv.LastSlot.There() && a.lastIsFree() && a.fits(last) {
+	last := Candidate{a.sv.Last, a.sv.LastSlot.Record}
+	if a.sv.LastSlot.There() && a.lastIsFree() && a.unusable(last) == nil && a.late(last) == 0 {
 		a.slots = map[int]Entry[Slot]{last.ID: a.sv.LastSlot}
-		if v, err := a.take(ctx, []Candidate{last}); !errors.Is(err, errTaken) {
+		if v, err := a.take(ctx, []Candidate{last}); v != nil || err != nil {
 			return v, err
 		}
 	}
@@ -177,17 +173,16 @@ func (a *acquisition) pick(ctx context.Context) (*View, error) {
 			return nil, cmp.Or(a.why, a.sv.Why)
 		}
 		usable, err := a.probe(ctx, free)
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, err
-		case len(usable) == 0:
-			continue
 		}
-		v, err := a.take(ctx, usable)
-		if errors.Is(err, errTaken) {
-			err = errAgain
+		if len(usable) > 0 {
+			v, err := a.take(ctx, usable)
+			if v == nil {
+				err = cmp.Or(err, errAgain)
+			}
+			return v, err
 		}
-		return v, err
 	}
 }
 
@@ -202,17 +197,16 @@ func (a *acquisition) lastIsFree() bool {
 
 // choose returns free worker IDs in the order in which they are to be looked at: the one
 // that the identity had last, and then those from the ticket on.
-func (a *acquisition) choose() []int {
-	ticket := a.sv.Begin - 1
+func (a *acquisition) choose() (free []int) {
+	ticket, held := a.sv.Begin-1, a.held()
 	if ticket < 0 {
 		ticket = a.set.Random(math.MaxInt32) // any place to begin at is as good as another
 	}
-	free := FreeFrom(a.req.Workers, slices.Sorted(slices.Values(a.held())), ticket, probes)
-	if !a.lastIsFree() {
-		return free
+	if a.lastIsFree() {
+		free, held = []int{a.sv.Last}, append(held, a.sv.Last)
 	}
-	free = slices.DeleteFunc(free, func(id int) bool { return id == a.sv.Last })
-	return slices.Insert(free, 0, a.sv.Last)
+	slices.Sort(held)
+	return append(free, FreeFrom(a.req.Workers, held, ticket, probes)...)
 }
 
 // reject leaves a worker ID out for the rest of the call.
@@ -260,64 +254,37 @@ func (a *acquisition) late(cand Candidate) int64 {
 	return cand.Late(a.sv.Meta.Record.Floor, a.req.OpenBy)
 }
 
-// fits reports whether a candidate can be granted, and its window opens in time.
-func (a *acquisition) fits(cand Candidate) bool { return a.unusable(cand) == nil && a.late(cand) == 0 }
-
-// errTaken says that somebody else was faster with every candidate.
-var errTaken = errors.New("the worker ID was taken meanwhile")
-
-// take grants the first of the candidates that is still free.
+// take grants the first of the candidates that is still free, each in one atomic step. It
+// returns nothing if somebody else was faster with all of them.
 func (a *acquisition) take(ctx context.Context, candidates []Candidate) (*View, error) {
-	for len(candidates) > 0 {
-		cand := candidates[0]
-		v, out, err := a.grant(ctx, cand)
-		if err != nil || v != nil {
-			return v, err
-		}
-		switch now := out.Now; {
-		case out.Damage != nil && out.Conflict == ConflictSlot:
-			a.spoilt(cand.ID, out.Damage)
-		case out.Damage != nil:
-			return nil, out.Damage
-		case out.Conflict != ConflictSlot, now != nil && now.Meta.Version != a.sv.Meta.Version:
-			return nil, errAgain // what the candidates were chosen by has changed
-		case now != nil && !now.Owned: // somebody had it and has given it back
-			cand.Slot, a.slots[cand.ID] = now.Slot.Record, now.Slot
-			if a.fits(cand) {
-				candidates[0] = cand
-				continue
-			}
-		}
-		candidates = candidates[1:]
-	}
-	return nil, errTaken
-}
-
-// grant is the one atomic step. It returns what was granted, or what is in the way.
-func (a *acquisition) grant(ctx context.Context, cand Candidate) (granted *View, _ Outcome, _ error) {
 	sv, req := a.sv, a.req
 	a.used = true
 	req.Until = a.clamped(a.s, sv.Meta.Record, req.Until)
-	slot := cand.Granted(sv.Meta.Record, req, a.clock())
-	change := Change{
-		Before: &View{Meta: sv.Meta, Slot: a.slots[cand.ID], losses: sv.losses},
-		Slot:   &slot, Owner: OwnerTaken, Token: req.Token, Settle: sv.Origin == "",
+	for _, cand := range candidates {
+		slot := cand.Granted(sv.Meta.Record, req, a.clock())
+		change := Change{
+			Before: &View{Meta: sv.Meta, Slot: a.slots[cand.ID], losses: sv.losses},
+			Slot:   &slot, Owner: OwnerTaken, Token: req.Token, Settle: sv.Origin == "",
+		}
+		out, unsound, err := a.commit(ctx, a.s, change, nil)
+		damage := a.refused.damage(change, out, sv.Last)
+		switch {
+		case err != nil:
+			a.doubtful(a.t)
+			return a.resolve(ctx, err)
+		case unsound || out.Lapsed:
+			// What was granted may have to be given back. The next round raises the floor, if
+			// nobody has, and then compares the grant with it.
+			return nil, errAgain
+		case out.Done:
+			return out.Now, nil
+		case out.Conflict != ConflictSlot: // what the candidates were chosen by has changed
+			return nil, cmp.Or(damage, errAgain)
+		case damage != nil:
+			a.spoilt(cand.ID, damage)
+		}
 	}
-	out, unsound, err := a.commit(ctx, a.s, change, nil)
-	switch {
-	case err != nil:
-		a.doubtful(a.t)
-		granted, err = a.resolve(ctx, err)
-		return granted, out, err
-	case unsound || out.Lapsed:
-		// What was granted may have to be given back. The next round raises the floor, if
-		// nobody has, and then compares the grant with it.
-		return nil, out, errAgain
-	case out.Done:
-		return out.Now, out, nil
-	}
-	out.Damage = a.refused.damage(change, out, sv.Last)
-	return nil, out, nil
+	return nil, nil
 }
 
 // resolve looks what became of a grant whose answer was lost.

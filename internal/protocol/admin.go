@@ -44,7 +44,7 @@ func (c *Coordinator) Init(ctx context.Context, space coord.Space) error {
 			return fmt.Errorf("%w: the namespace is not new: worker IDs were granted in it; use another namespace", coord.ErrInvalid)
 		}
 		meta = meta.declaredNew()
-		return done(c.replaceMeta(ctx, s, sv, Change{Meta: &meta, Unused: true, Settle: true}, refused))
+		return done(c.replace(ctx, s, Change{Before: sv.view(), Meta: &meta, Unused: true, Settle: true}, refused))
 	})
 }
 
@@ -79,7 +79,7 @@ func (c *Coordinator) changeFloor(ctx context.Context, what string, clock func(s
 			return err
 		}
 		if !sv.Meta.There() {
-			return fmt.Errorf("%w: there is no such namespace; declare it with Init first", coord.ErrInvalid)
+			return errNoNamespace
 		}
 		now, err := clock(s, sv, c.now())
 		if err != nil {
@@ -98,10 +98,13 @@ func (c *Coordinator) changeFloor(ctx context.Context, what string, clock func(s
 		if floor = Time(meta.Scale().Micro(meta.Floor)); meta == sv.Meta.Record && !meta.Closed() { // which may not be all over yet
 			return nil
 		}
-		return done(c.replaceMeta(ctx, s, sv, Change{Meta: &meta, Settle: meta.Loss.Nonce != sv.Meta.Record.Loss.Nonce}, refused))
+		return done(c.replace(ctx, s, Change{Before: sv.view(), Meta: &meta, Settle: meta.Loss.Nonce != sv.Meta.Record.Loss.Nonce}, refused))
 	})
 	return floor, err
 }
+
+// errNoNamespace is the error of a change to a namespace that is not there.
+var errNoNamespace = fmt.Errorf("%w: there is no such namespace; declare it with Init first", coord.ErrInvalid)
 
 // Retire implements [coord.Admin].
 func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
@@ -117,8 +120,7 @@ func (c *Coordinator) Retire(ctx context.Context, workerID int) error {
 		if already || err != nil {
 			return err
 		}
-		out, _, err := c.commit(ctx, s, change, nil)
-		return done(out, cmp.Or(err, refused.damage(change, out, -1)))
+		return done(c.replace(ctx, s, change, refused))
 	})
 }
 
@@ -135,15 +137,7 @@ func done(out Outcome, err error) error {
 func (c *Coordinator) admin(ctx context.Context, what string, change func(context.Context, Session, refusals) error) error {
 	return c.visit(ctx, what, func(ctx context.Context, s Session) error {
 		refused := refusals{}
-		for n := 0; ; n++ {
-			err := change(ctx, s, refused)
-			if !errors.Is(err, errAgain) {
-				return err
-			}
-			if ended := c.pause(ctx, n); ended != nil {
-				return fmt.Errorf("%w (%w)", ended, err)
-			}
-		}
+		return c.insist(ctx, func() error { return change(ctx, s, refused) })
 	})
 }
 

@@ -21,61 +21,68 @@ type life struct {
 	when Span   // by the holder's clock, and until when the next is due
 }
 
-// silence is that holders have shown no sign of life in time.
-type silence struct {
-	first map[int]life // what was known of the holders when it began, by worker ID
-	ends  time.Time    // when their leases have ended
+// silence is what a process waits for, by worker ID: that a holder shows another sign of life
+// than this one, or until its lease has ended.
+type silence map[int]silent
+
+type silent struct {
+	mark string
+	ends int64
 }
 
-// listen says whether there are holders of whom nothing was heard in their time, by a clock, nor
-// since silence began. If the clock agrees with none of them, differs is the error of one.
-func listen(first, now map[int]life, clock Span, bound time.Duration) (silent bool, differs *coord.ClockSkewError) {
+// lateness is by how much a back end may end leases too late, and overdue when it does then.
+const lateness, overdue = 5 * time.Second, time.Second
+
+// listen returns when the leases end of holders of whom nothing was heard in their time, by a
+// clock, nor since the silence began; 0: there are none. If the clock agrees with none of the
+// holders, differs is the error of one.
+func (q silence) listen(now map[int]life, clock Span, bound time.Duration) (ends int64, differs *coord.ClockSkewError) {
 	agree := false
 	for _, id := range slices.Sorted(maps.Keys(now)) {
-		err := CheckClock(clock, now[id].when, bound)
+		mark, when := now[id].mark, now[id].when
+		if _, there := q[id]; !there {
+			q[id] = silent{mark, clock.High + when.High - when.Low}
+		}
+		err := CheckClock(clock, when, bound)
 		if err == nil {
 			agree = true
 			continue
 		}
-		if was, there := first[id]; there && was.mark == now[id].mark && clock.Low > now[id].when.High {
-			silent = true //mutant:silent-holders
+		if was := q[id]; was.mark == mark && clock.Low > when.High && clock.Low <= was.ends+lateness.Microseconds() {
+			ends = max(ends, was.ends, clock.Low+overdue.Microseconds()) //mutant:silent-holders
 		}
 		differs, _ = err.(*coord.ClockSkewError) //nolint:errorlint // it is made by CheckClock
 	}
 	if agree {
 		differs = nil
 	}
-	return silent, differs
+	return ends, differs
 }
 
-// sampled is how many holders are asked where a survey does not tell when they have renewed.
-const sampled = 8
-
-// lateness is by how much a back end may end leases too late.
-const lateness = 5 * time.Second
-
-// overdue is when leases end that should have: any moment.
-const overdue = time.Second
-
-// lives returns what is known of the holders of a survey.
-func (c *Coordinator) lives(ctx context.Context, s Session, sv *Survey) map[int]life {
+// marks are the signs of life that owner marks tell. What cannot be read tells nothing.
+func (sv *Survey) marks() map[int]life {
 	all := map[int]life{}
-	var ask []Holder
-	for i, h := range sv.Holders {
+	for _, h := range sv.Holders {
 		if h.Mark == nil {
-			if i*sampled/len(sv.Holders) >= len(ask) {
-				ask = append(ask, h)
-			}
 			continue
 		}
 		if m, err := h.Mark(); err == nil {
 			all[h.Worker] = life{fmt.Sprint(h.Changed), Span{m.Renewed, m.Renewed + m.Lease().Microseconds()}}
 		}
 	}
-	if len(ask) == 0 {
+	return all
+}
+
+// sampled is how many holders are asked where owner marks do not tell when they have renewed.
+const sampled = 8
+
+// lives are the signs of life of the holders of a survey.
+func (c *Coordinator) lives(ctx context.Context, s Session, sv *Survey) map[int]life {
+	all := sv.marks()
+	if sv.Server == 0 || len(sv.Holders) == 0 {
 		return all
 	}
-	for _, l := range s.Leases(ctx, ask) {
+	for _, l := range s.Leases(ctx, sv.Holders[:min(len(sv.Holders), sampled)]) {
 		if !l.Retired {
 			all[l.Worker] = life{l.Mark, Span{l.Renewed, l.Renewed + l.TTL.Microseconds()}}
 		}
@@ -84,45 +91,32 @@ func (c *Coordinator) lives(ctx context.Context, s Session, sv *Survey) map[int]
 }
 
 // awaitLife returns an error while holders show no sign of life. Where the back end has no clock,
-// it is a [*coord.ClockSkewError] if the clock of the acquisition, which was in a span while a
-// survey was made, agrees with none of several holders.
-func (c *Coordinator) awaitLife(ctx context.Context, s Session, sv *Survey, clock Span) error {
+// it is a [*coord.ClockSkewError] if the clock of the acquisition, which says now, agrees with none
+// of several holders.
+func (c *Coordinator) awaitLife(ctx context.Context, s Session, sv *Survey, now int64) error {
 	if !c.set.Outlives || c.set.OneMachine { // which is away whenever no program runs
 		return nil
 	}
-	compare := sv.Server == 0
-	if !compare {
+	clock := sv.during(now)
+	if sv.Server != 0 {
 		clock = Span{sv.Server, sv.Server + sv.Unit}
 	}
-	now := c.lives(ctx, s, sv)
+	lives := c.lives(ctx, s, sv)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.silence == nil {
-		longest := int64(0)
-		for _, l := range now {
-			longest = max(longest, l.when.High-l.when.Low)
-		}
-		c.silence = &silence{first: map[int]life{}, ends: Time(clock.High + longest)}
-	}
-	for id, l := range now { // of those, too, of whom another survey has not told
-		if _, there := c.silence.first[id]; !there {
-			c.silence.first[id] = l
-		}
-	}
-	ends := c.silence.ends
-	silent, differs := listen(c.silence.first, now, clock, c.set.SkewBound)
-	switch now := Time(clock.Low); {
-	case !silent || now.After(ends.Add(lateness)):
-		silent, c.silence, ends = false, nil, time.Time{}
-	case now.After(ends):
-		ends = now.Add(overdue)
+	ends, differs := c.silence.listen(lives, clock, c.set.SkewBound)
+	if ends == 0 {
+		clear(c.silence)
 	}
 	switch {
-	case compare && differs != nil && len(now) > 1:
-		differs.Source, differs.Until = "the holders", ends
+	case sv.Server == 0 && differs != nil && len(lives) > 1:
+		differs.Source = "the holders"
+		if ends != 0 {
+			differs.Until = Time(ends)
+		}
 		return differs
-	case silent:
-		return &coord.QuarantinedError{Namespace: c.set.Namespace, Until: ends, Reason: unheard}
+	case ends != 0:
+		return &coord.QuarantinedError{Namespace: c.set.Namespace, Until: Time(ends), Reason: unheard}
 	}
 	return nil
 }

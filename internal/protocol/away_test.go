@@ -2,6 +2,7 @@ package protocol_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,29 @@ func TestNewcomersWait(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestClockThatAgreesWithNobody: where the back end has no clock, nobody leases whose clock differs
+// from those of all holders, if there are several, and not all on one machine.
+func TestClockThatAgreesWithNobody(t *testing.T) {
+	for _, tt := range []struct {
+		holders    int
+		oneMachine bool
+		refused    bool
+	}{{1, false, false}, {2, false, true}, {2, true, false}} {
+		inOurTime(t, func(t *testing.T) {
+			server := memstore.NewServer("a")
+			for i := range tt.holders {
+				mustAcquire(t, process(t, server), wants(fmt.Sprint(i)))
+			}
+			c, _ := tap(t, server, &shifted{by: -time.Hour}, outlives, func(s *protocol.Settings) { s.OneMachine = tt.oneMachine })
+			req := wants("late")
+			req.Now, req.Until = req.Now-time.Hour.Milliseconds(), req.Until-time.Hour.Milliseconds()
+			if g, err := c.Acquire(t.Context(), req); errors.Is(err, coord.ErrClockSkew) != tt.refused || (err != nil) != tt.refused {
+				t.Errorf("beside %d holders, on one machine: %t: %v, %v", tt.holders, tt.oneMachine, g, err)
+			}
+		})
 	}
 }
 

@@ -43,19 +43,3 @@ func TestDuring(t *testing.T) {
 		t.Errorf("a survey of 2 s that ended a second ago was made %v, by a clock that says 100 s", span)
 	}
 }
-
-// TestClockForFloor: the time that counts for others, by the back end's clock and this
-// machine's.
-func TestClockForFloor(t *testing.T) {
-	const second = 1_000_000
-	for _, tt := range []struct{ local, server, want int64 }{
-		{100 * second, 0, 100 * second},
-		{101 * second, 100 * second, 101 * second},
-		{101*second + 1, 100 * second, 100 * second},
-		{100*second - 1, 100 * second, 100 * second},
-	} {
-		if got := ClockForFloor(tt.local, tt.server, time.Second); got != tt.want {
-			t.Errorf("this machine says %d and the back end %d: %d; want %d", tt.local, tt.server, got, tt.want)
-		}
-	}
-}

@@ -71,8 +71,8 @@ type Coordinator struct {
 
 	mu      sync.Mutex // guards what follows
 	tenants map[string]*tenant
-	watches map[watchKey]*watched
-	silence *silence // of the holders; nil: there is none
+	watches map[coord.Grant]*watched
+	silence silence // of the holders
 }
 
 var (
@@ -92,7 +92,8 @@ func New(store Store, s Settings) (*Coordinator, error) {
 		set: s, store: store, log: logs.Or(s.Logger),
 		detector: &detector{limits: Limits{s.MaxHorizon, s.SkewBound}},
 		tenants:  map[string]*tenant{},
-		watches:  map[watchKey]*watched{},
+		watches:  map[coord.Grant]*watched{},
+		silence:  silence{},
 	}
 	rules := c.rules()
 	rules.Surviving = true // nobody knows yet whether holders do
@@ -184,7 +185,7 @@ func (c *Coordinator) survey(ctx context.Context, s Session, ask Ask) (*Survey, 
 		only.New = nil
 		if sv, err := c.survey(ctx, s, only); err != nil || sv.Meta.There() {
 			return sv, err
-		} else if err := c.checkClock(sv, sv.during(c.now())); err != nil {
+		} else if err := c.checkClock(sv, c.now()); err != nil {
 			return nil, err
 		}
 	}
@@ -222,7 +223,7 @@ func (c *Coordinator) madeAgain(meta Meta) {
 // unless it is declared new, it may be, in a back end that forgets.
 func (c *Coordinator) making(ask Ask, meta Meta, declared bool) Ask {
 	ask.Again = func(now, floor int64) Meta {
-		m, at, l := c.detector.memory(), ClockForFloor(c.now(), now, c.set.SkewBound), c.limits()
+		m, at, l := c.detector.memory(), cmp.Or(now, c.now()), c.limits()
 		if m.meta.Fingerprint == meta.Fingerprint {
 			meta = m.meta
 		}
@@ -286,12 +287,29 @@ func (c *Coordinator) commit(ctx context.Context, s Session, change Change, mine
 	return out, !c.detector.sound(change.Before.losses), nil
 }
 
-// replaceMeta makes a change to the namespace's record as a survey has shown it. The
-// error is that of something else that has changed what belongs to the record.
-func (c *Coordinator) replaceMeta(ctx context.Context, s Session, sv *Survey, change Change, refused refusals) (Outcome, error) {
-	change.Before = &View{Position: sv.Position, Meta: sv.Meta, Origin: sv.Origin, Server: sv.Server, losses: sv.losses}
+// replace makes a change. The error is that of something else that has changed what belongs to
+// what is stored.
+func (c *Coordinator) replace(ctx context.Context, s Session, change Change, refused refusals) (Outcome, error) {
 	out, _, err := c.commit(ctx, s, change, nil)
 	return out, cmp.Or(err, refused.damage(change, out, -1))
+}
+
+// view is what a survey shows of the namespace.
+func (sv *Survey) view() *View {
+	return &View{Position: sv.Position, Meta: sv.Meta, Origin: sv.Origin, Server: sv.Server, losses: sv.losses}
+}
+
+// insist makes attempts until one does not fail because others were faster, or ctx ends.
+func (c *Coordinator) insist(ctx context.Context, attempt func() error) error {
+	for n := 0; ; n++ {
+		err := attempt()
+		if !errors.Is(err, errAgain) {
+			return err
+		}
+		if ended := c.pause(ctx, n); ended != nil {
+			return fmt.Errorf("%w (%w)", ended, err)
+		}
+	}
 }
 
 // errAgain says that somebody else was faster.

@@ -42,7 +42,7 @@ func planRetire(v *View, worker int, now int64) (_ Change, already bool, _ error
 	meta, slot := v.Meta.Record, v.Slot.Record
 	switch {
 	case !v.Meta.There():
-		return Change{}, false, fmt.Errorf("%w: there is no such namespace", coord.ErrInvalid)
+		return Change{}, false, errNoNamespace
 	case worker >= meta.Capacity:
 		return Change{}, false, fmt.Errorf("%w: worker ID %d; the layout has worker IDs 0 to %d", coord.ErrInvalid, worker, meta.Capacity-1)
 	case slot.Retired && v.Owned:

@@ -37,25 +37,21 @@ type holding struct {
 // hold enters the tenant of a token for what is to be done with a grant.
 func (c *Coordinator) hold(ctx context.Context, g coord.Grant, token string) (*holding, error) {
 	h := &holding{Coordinator: c, g: g, refused: refusals{}}
-	known, sure := c.viewOf(g)
-	h.alone = known == nil && g.Token != ""
-	slot := Slot{}
+	v, sure := c.viewOf(g)
+	h.known, h.alone = v, v == nil && g.Token != ""
 	if sure {
-		h.v = known
+		h.v = v
 	}
-	if h.known = known; known != nil {
-		slot, h.extent = known.Slot.Record, known.extent
-	} else if err := c.operate(func(s Session) error { // the slot tells how long its lease lasts
-		v, err := c.look(ctx, s, g.WorkerID, "", nil)
-		if err == nil {
-			slot = v.Slot.Record
-		}
+	if v != nil {
+		h.extent = v.extent
+	} else if err := c.operate(func(s Session) (err error) { // the slot tells how long its lease lasts
+		v, err = c.look(ctx, s, g.WorkerID, "", nil)
 		return err
 	}); err != nil {
 		return nil, err
 	}
 	var err error
-	h.t, err = c.enter(token, cmp.Or(slot.Lease(), c.usualTTL()), visitRoom)
+	h.t, err = c.enter(token, cmp.Or(v.Slot.Record.Lease(), c.usualTTL()), visitRoom)
 	return h, err
 }
 
@@ -159,7 +155,7 @@ func (h *holding) again(change Change, out Outcome) error {
 func (h *holding) lose() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if v := h.t.view; v == nil || v.Slot.Record.Generation == h.g.Generation && v.Slot.Record.Worker == h.g.WorkerID {
+	if v := h.t.view; v == nil || v.holds(h.g) {
 		h.evict(h.t)
 	}
 }

@@ -2,11 +2,9 @@ package protocol_test
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
@@ -71,46 +69,13 @@ func TestListedNamespaceIsRemembered(t *testing.T) {
 	}
 }
 
-// numberless is a store whose answers have no number, as those of Kubernetes.
-type numberless struct{ memstore.Store }
-
-func (st numberless) Open(token string, ttl time.Duration, workers int) (protocol.Session, error) {
-	s, err := st.Store.Open(token, ttl, workers)
-	return numberlessSession{s}, err
-}
-
-type numberlessSession struct{ protocol.Session }
-
-func (s numberlessSession) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
-	sv, err := s.Session.Survey(ctx, ask)
-	if err == nil {
-		sv.Number = 0
-	}
-	return sv, err
-}
-
-func (s numberlessSession) Commit(ctx context.Context, c protocol.Change) (protocol.Outcome, error) {
-	out, err := s.Session.Commit(ctx, c)
-	out.Number = 0
-	if out.Now != nil {
-		out.Now.Number = 0
-	}
-	return out, err
-}
-
 // TestSameCopyTwice: the same copy of the data is put back again while the floor of the first
 // time holds. Whoever has no slot that tells learns of it from the record of the namespace.
 func TestSameCopyTwice(t *testing.T) {
 	inOurTime(t, func(t *testing.T) {
 		server := memstore.NewServer("a")
-		c, err := protocol.New(numberless{memstore.Store{Server: server}}, protocol.Settings{
-			Driver: "memory", Title: "the memory", Namespace: "orders", MinTTL: time.Second, MaxHorizon: 2 * time.Minute,
-			SkewBound: time.Second, Clock: &shifted{}, Logger: slog.New(slog.DiscardHandler),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
+		server.Blind = true
+		c := process(t, server)
 		holder := process(t, server)
 		mustAcquire(t, holder, wants("first"))
 		restore := server.Snapshot()

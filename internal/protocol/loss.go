@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"sync"
-
-	"github.com/unalike-id/unalike/coord"
 )
 
 // A back end that loses writes loses windows with them, and would grant them again. What shows
@@ -209,7 +207,7 @@ func (c *Coordinator) raise(ctx context.Context, s Session, now int64, refused r
 		return err
 	}
 	if !sv.Meta.There() {
-		return fmt.Errorf("%w: there is no such namespace", coord.ErrInvalid)
+		return errNoNamespace
 	}
 	now, err = c.floorClock(s, sv, max(now, c.now()))
 	switch {
@@ -225,7 +223,7 @@ func (c *Coordinator) raise(ctx context.Context, s Session, now int64, refused r
 	// By the clock of now: more may be lost since it was noticed, if this process was stopped.
 	next, settled := remedy(m, a, now, c.detector.limits)
 	if !settled {
-		out, err := c.replaceMeta(ctx, s, sv, Change{Meta: &next, Settle: true}, refused)
+		out, err := c.replace(ctx, s, Change{Before: sv.view(), Meta: &next, Settle: true}, refused)
 		if err != nil || !out.Done {
 			return err
 		}

@@ -221,26 +221,33 @@ func TestDetector(t *testing.T) {
 
 // TestListen: who has renewed, of holders whose leases may outlive the back end.
 func TestListen(t *testing.T) {
-	const now, ttl = 100_000_000, 10_000_000
+	const now, ttl, second = 100_000_000, 10_000_000, 1_000_000
 	at := func(mark string, renewed int64) life { return life{mark, Span{renewed, renewed + ttl}} }
-	const long = now - ttl - 1_000_001
+	const long = now - ttl - second - 1
+	since := func(mark string, ago int64) silence { return silence{1: {mark, now + ttl - ago}} }
 	for _, tt := range []struct {
-		name       string
-		first, now map[int]life
-		silent     bool
-		differs    bool
+		name    string
+		first   silence
+		now     map[int]life
+		ends    int64 // seconds from now; 0: nobody is silent
+		differs bool
 	}{
-		{"nobody is there", nil, nil, false, false},
-		{"in time", map[int]life{1: at("a", now-ttl-1_000_000)}, map[int]life{1: at("a", now-ttl-1_000_000)}, false, false},
-		{"long ago", map[int]life{1: at("a", long)}, map[int]life{1: at("a", long)}, true, true},
-		{"in the future", map[int]life{1: at("a", now+1_000_001)}, map[int]life{1: at("a", now+1_000_001)}, false, true},
-		{"one of several", map[int]life{1: at("a", long), 2: at("b", now)}, map[int]life{1: at("a", long), 2: at("b", now)}, true, false},
-		{"by another clock since", map[int]life{1: at("a", long-ttl)}, map[int]life{1: at("b", long)}, false, true},
-		{"and by this one", map[int]life{1: at("a", long-ttl)}, map[int]life{1: at("b", long), 2: at("c", now)}, false, false},
-		{"those are gone", map[int]life{1: at("a", long)}, nil, false, false},
+		{"nobody is there", silence{}, nil, 0, false},
+		{"in time", silence{}, map[int]life{1: at("a", now-ttl-second)}, 0, false},
+		{"long ago", silence{}, map[int]life{1: at("a", long)}, 10, true},
+		{"in the future", silence{}, map[int]life{1: at("a", now+second+1)}, 0, true},
+		{"one of several", silence{}, map[int]life{1: at("a", long), 2: at("b", now)}, 10, false},
+		{"for longer", since("a", 4*second), map[int]life{1: at("a", long)}, 6, true},
+		{"by another clock since", since("a", 4*second), map[int]life{1: at("b", long)}, 0, true},
+		{"and by this one", since("a", 4*second), map[int]life{1: at("b", long), 2: at("c", now)}, 0, false},
+		{"its lease should have ended", since("a", ttl+5*second), map[int]life{1: at("a", long)}, 1, true},
+		{"and does not end", since("a", ttl+5*second+1), map[int]life{1: at("a", long)}, 0, true},
+		{"another one later", since("a", ttl+6*second), map[int]life{1: at("a", long), 2: at("b", long)}, 10, true},
+		{"those are gone", since("a", second), nil, 0, false},
 	} {
-		if silent, err := listen(tt.first, tt.now, Span{now, now}, time.Second); silent != tt.silent || (err != nil) != tt.differs {
-			t.Errorf("%s: silent: %t, %v", tt.name, silent, err)
+		ends, err := tt.first.listen(tt.now, Span{now, now}, time.Second)
+		if want := tt.ends; want != 0 && ends != now+want*second || want == 0 && ends != 0 || (err != nil) != tt.differs {
+			t.Errorf("%s: until %d, %v", tt.name, ends, err)
 		}
 	}
 }

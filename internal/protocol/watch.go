@@ -7,10 +7,8 @@ import (
 )
 
 // watchKey names one grant through its renewals.
-type watchKey struct {
-	worker     int
-	token      string
-	generation uint64
+func watchKey(g coord.Grant) coord.Grant {
+	return coord.Grant{WorkerID: g.WorkerID, Token: g.Token, Generation: g.Generation}
 }
 
 // watched is a grant whose lease is watched.
@@ -22,7 +20,7 @@ type watched struct {
 // Lost implements [coord.Notifier]. One goroutine watches until the lease is gone, the
 // session has ended, or the grant is released.
 func (c *Coordinator) Lost(g coord.Grant) <-chan struct{} {
-	key := watchKey{g.WorkerID, g.Token, g.Generation}
+	key := watchKey(g)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if w := c.watches[key]; w != nil {
@@ -37,7 +35,8 @@ func (c *Coordinator) Lost(g coord.Grant) <-chan struct{} {
 	ctx, cancel := context.WithCancel(c.life.Context())
 	w.cancel = cancel
 	s := t.session
-	if !c.life.Spawn(func() {
+	c.watches[key] = w
+	c.life.Spawn(func() {
 		defer cancel()
 		gone := s.Watch(ctx, v)
 		c.mu.Lock()
@@ -48,17 +47,13 @@ func (c *Coordinator) Lost(g coord.Grant) <-chan struct{} {
 		if gone {
 			close(w.gone)
 		}
-	}) {
-		cancel()
-		return w.gone
-	}
-	c.watches[key] = w
+	})
 	return w.gone
 }
 
 // unwatch ends the watch of a grant.
 func (c *Coordinator) unwatch(g coord.Grant) {
-	key := watchKey{g.WorkerID, g.Token, g.Generation}
+	key := watchKey(g)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if w := c.watches[key]; w != nil {

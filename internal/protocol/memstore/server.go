@@ -23,7 +23,8 @@ type Server struct {
 	// Strict says that the server writes nothing while the lineage on record is not its own,
 	// but what settles that.
 	Strict bool
-	// Blind says that answers do not tell the number of the write.
+	// Blind says that answers do not tell the number of the write, and that versions count the
+	// writes of each record.
 	Blind bool
 
 	mu      sync.Mutex
@@ -206,5 +207,9 @@ func (s *Server) micro() int64 {
 
 // put returns what replaces a record in the write that is under way. The caller holds mu.
 func put[R protocol.Record](s *Server, old protocol.Entry[R], r R) protocol.Entry[R] {
-	return protocol.Entry[R]{Record: r, Made: cmp.Or(old.Made, s.state.number), Version: s.state.number}
+	next := protocol.Entry[R]{Record: r, Made: cmp.Or(old.Made, s.state.number), Version: s.state.number}
+	if s.Blind {
+		next.Version = old.Version + 1
+	}
+	return next
 }

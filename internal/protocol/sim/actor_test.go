@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -75,6 +76,7 @@ type actor struct {
 
 	paused, resting atomic.Bool
 	leaves          atomic.Bool // its next call is a release
+	heir            atomic.Bool // its successor goes on at once
 	bare            atomic.Bool // and comes with a grant without a handle
 	g               coord.Grant // empty token: none
 	asks            int         // the world's history when the last call began
@@ -135,12 +137,15 @@ func (a *actor) live(ctx context.Context) {
 			a.acquire(ctx)
 			continue
 		}
-		a.rest(ctx, time.Duration(a.rng.Int64N(int64(ttl/2))))
+		a.rest(ctx, time.Duration(a.rng.Int64N(int64(ttl/3))))
 		for a.paused.Load() && ctx.Err() == nil {
 			a.resting.Store(true)
 			a.rest(ctx, 100*time.Millisecond)
 		}
 		a.resting.Store(false)
+		if a.heir.Load() {
+			continue
+		}
 		a.stamp()
 		switch n := a.rng.IntN(40); {
 		case n < 2 && !a.w.isCalm(), a.leaves.CompareAndSwap(true, false):
@@ -327,23 +332,27 @@ func (a *actor) succeed(ctx context.Context) {
 		return
 	}
 	a.w.say(fmt.Sprint(a.id, " has died"))
-	if a.rng.IntN(3) == 0 {
+	heir := a.heir.CompareAndSwap(true, false)
+	if !heir && a.rng.IntN(3) == 0 {
 		a.g = coord.Grant{}
 		return
 	}
 	a.asleep = true // it is no holder who lives
-	a.rest(ctx, time.Duration(a.rng.Int64N(int64(2*ttl))))
-	a.resume(ctx)
+	tries := math.MaxInt
+	if !heir {
+		a.rest(ctx, time.Duration(a.rng.Int64N(int64(2*ttl))))
+		tries = 4
+	}
+	a.resume(ctx, tries)
 	a.asleep = false
 }
 
 // resume takes over the grant of a process that has died.
-func (a *actor) resume(ctx context.Context) {
+func (a *actor) resume(ctx context.Context, tries int) {
 	token := a.token()
 	old := a.g
 	old.Handle = nil
-	a.g = coord.Grant{}
-	for range 4 {
+	for range tries {
 		var r coord.Grant
 		err := a.call(ctx, func(ctx context.Context) (err error) {
 			r, err = a.c.Resume(ctx, old, token, a.until(a.tick()))
@@ -361,10 +370,11 @@ func (a *actor) resume(ctx context.Context) {
 			a.w.say(fmt.Sprintf("%d has resumed %v", a.id, r))
 			return
 		}
-		if errors.Is(err, coord.ErrLeaseLost) {
-			return
+		if errors.Is(err, coord.ErrLeaseLost) || errors.Is(err, coord.ErrClosed) || ctx.Err() != nil {
+			break
 		}
 	}
+	a.g = coord.Grant{}
 }
 
 // stamp stamps every tick that it may, up to its clock, or now and then all of them.

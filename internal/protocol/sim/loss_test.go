@@ -77,17 +77,28 @@ func (w *world) lose(which which, first *process) {
 	if moved {
 		w.server.Move("lineage 1")
 	}
+	number = w.server.Number()
 	for range w.rng.IntN(4) { // what the network repeats waits for nobody
 		w.haunt()
 	}
+	if w.server.Number() != number && slices.ContainsFunc(w.actors, w.asLeft) {
+		survivor = nil // a renewal that was repeated has brought back what was lost of a window
+	}
 	now := w.server.Meta()
-	told := w.server.Strict || moved && !deleted // to everybody
-	if now.Base >= w.base && w.longestKept(now) && (told || survivor != nil) {
+	told, known := w.server.Strict || moved && !deleted, now.Base >= w.base && w.longestKept(now) // to everybody
+	switch heir := w.heir; {
+	case known && heir != nil && !w.asLeft(heir) && w.holds(heir):
+		w.inherit(heir)
+		return
+	case known && (told || survivor != nil):
 		w.note(fmt.Sprint("nobody is first; told: ", told))
 		w.free++
 		w.survivor = survivor
 		w.due = w.server.Strict || survivor != nil
 		w.rejoin() // nobody keeps it from renewing
+		if !told {
+			w.renew(survivor.p)
+		}
 		return
 	}
 	// A change that the network repeats may bring the record of an earlier loss back, which is
@@ -126,12 +137,47 @@ func (w *world) surviving(since time.Time) *actor {
 		return nil
 	}
 	for _, a := range w.actors {
-		slot := w.slot(a.g.WorkerID)
-		if a.g.Token != "" && !a.given && !a.asleep && !a.paused.Load() && a.confirmed.After(since) && slot.Token == a.g.Token && slot.Generation == a.g.Generation && a.c == a.p.coordinator() {
+		if !a.given && !a.asleep && !a.paused.Load() && a.confirmed.After(since) && w.holds(a) && a.c == a.p.coordinator() {
 			return a
 		}
 	}
 	return nil
+}
+
+// inherit has the successor of a holder be the first that comes after a loss, which finds less of
+// a window than there was.
+func (w *world) inherit(a *actor) {
+	w.note(fmt.Sprint("heir: ", a.id))
+	w.heirs++
+	a.p.clock.set(0)
+	w.mu.Lock()
+	w.cut, w.survivor, w.due = func(b *actor) bool { return b != a }, a, true
+	w.mu.Unlock()
+	a.p.end(a.p.coordinator())
+	a.heir.Store(true)
+	a.pause(false)
+}
+
+// renew has other processes than one begin anew, which know nothing of a loss, if what their
+// actors hold tells them.
+func (w *world) renew(but *process) {
+	for _, p := range w.procs {
+		asLeft := func(a *actor) bool { return a.p == p && w.asLeft(a) }
+		if p != but && w.rng.IntN(2) == 0 && !slices.ContainsFunc(w.actors, asLeft) {
+			w.note(fmt.Sprint("begins anew: ", p.id))
+			p.end(p.coordinator())
+		}
+	}
+}
+
+// holds reports whether the slot of an actor's grant is its own.
+func (w *world) holds(a *actor) bool {
+	return w.slot(a.g.WorkerID).Holds(a.g.Token, a.g.Generation)
+}
+
+// asLeft reports whether an actor finds the slot of its grant as it left it.
+func (w *world) asLeft(a *actor) bool {
+	return w.holds(a) && w.slot(a.g.WorkerID).NotAfter >= a.g.NotAfter
 }
 
 // noticed reports whether the loss was noticed.

@@ -38,7 +38,7 @@ func (w *world) play() {
 
 // begin begins a plot.
 func (w *world) begin() {
-	switch w.rng.IntN(5) {
+	switch w.rng.IntN(6) {
 	case 0:
 		w.plot = w.lostGrant(w.someone())
 	case 1:
@@ -49,6 +49,8 @@ func (w *world) begin() {
 		w.plot = w.moved(w.procs[w.rng.IntN(len(w.procs))])
 	case 4:
 		w.plot = w.released(w.someone())
+	case 5:
+		w.plot = w.inherited(w.someone())
 	}
 }
 
@@ -118,6 +120,27 @@ func (w *world) released(a *actor) plot {
 			a.bare.Store(w.rng.IntN(2) == 0)
 			w.lose(newestBackup, a.p)
 		}},
+	}
+}
+
+// inherited: a backup is from before the last renewal of a holder, and somebody else has had its
+// worker ID since. The successor of the holder is the first that comes after the loss, with its
+// grant alone.
+func (w *world) inherited(a *actor) plot {
+	id := -1
+	return plot{
+		{when: func() bool { return a.g.Token != "" && w.holds(a) }, do: w.keep},
+		{
+			when: func() bool { return a.confirmed.After(w.kept[len(w.kept)-1].at) && w.holds(a) },
+			do:   func() { a.pause(true) },
+		},
+		{when: a.rests, do: func() { id = a.g.WorkerID; w.expire(id) }},
+		{when: func() bool { return w.slot(id).Generation > a.g.Generation && !a.given }, do: func() {
+			w.heir = a
+			w.lose(newestBackup, nil)
+			w.heir = nil
+		}},
+		{do: w.rejoin},
 	}
 }
 

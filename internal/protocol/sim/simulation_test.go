@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -41,10 +42,10 @@ func (l *ledger) stamp(w *world, by, worker int, from, to int64) {
 
 // result is what a run has come to.
 type result struct {
-	trace                                                uint64
-	stamps, renewals, resumed, losses, seen, free, plots int64
-	long, far                                            int64
-	slowest                                              time.Duration
+	trace                                                       uint64
+	stamps, renewals, resumed, losses, seen, free, heirs, plots int64
+	long, far                                                   int64
+	slowest                                                     time.Duration
 }
 
 // run makes a run, and returns what it came to.
@@ -90,7 +91,7 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 		for _, p := range w.procs {
 			_ = p.c.Close()
 		}
-		r = result{w.trace, w.stamps, w.renewals, w.resumed, int64(w.history), w.noticed, w.free, w.plots, w.long, int64(w.farNamed), w.slowest}
+		r = result{w.trace, w.stamps, w.renewals, w.resumed, int64(w.history), w.noticed, w.free, w.heirs, w.plots, w.long, int64(w.farNamed), w.slowest}
 	})
 	return r
 }
@@ -98,6 +99,7 @@ func run(t *testing.T, seed uint64, steps int) (r result) {
 var (
 	seedFlag = flag.Uint64("sim.seed", 0, "run this seed alone, and print all that happens")
 	fromFlag = flag.Uint64("sim.from", 1, "the first seed")
+	manyFlag = flag.Uint64("sim.seeds", 0, "how many runs; 0: as many as there are to be")
 	stepFlag = flag.Int("sim.steps", 800, "steps of a run")
 	busyFlag = flag.Bool("sim.busy", false, "do not look whether all serve at the end")
 )
@@ -118,7 +120,7 @@ func TestSimulation(t *testing.T) {
 		return
 	}
 	var all result
-	seeds := uint64(fulltest.Rounds(someSeeds, allSeeds)) //nolint:gosec // neither is negative
+	seeds := cmp.Or(*manyFlag, uint64(fulltest.Rounds(someSeeds, allSeeds))) //nolint:gosec // neither is negative
 	for seed := *fromFlag; seed < *fromFlag+seeds && !t.Failed(); seed++ {
 		if seed%progress == 0 {
 			t.Logf("seed %d; the last one is %d", seed, *fromFlag+seeds-1)
@@ -126,11 +128,11 @@ func TestSimulation(t *testing.T) {
 		r := run(t, seed, *stepFlag)
 		all.stamps, all.renewals, all.resumed = all.stamps+r.stamps, all.renewals+r.renewals, all.resumed+r.resumed
 		all.losses, all.seen, all.plots, all.long = all.losses+r.losses, all.seen+r.seen, all.plots+r.plots, all.long+r.long
-		all.free, all.far, all.slowest = all.free+r.free, all.far+r.far, max(all.slowest, r.slowest)
+		all.free, all.heirs, all.far, all.slowest = all.free+r.free, all.heirs+r.heirs, all.far+r.far, max(all.slowest, r.slowest)
 	}
-	t.Logf("%d ticks stamped, %d renewals, %d windows resumed, %d losses of which a process has noticed %d first and %d nobody was told to, %d plots played to the end, %d long windows, %d floors by wrong clocks; all serve after %v at the latest",
-		all.stamps, all.renewals, all.resumed, all.losses, all.seen, all.free, all.plots, all.long, all.far, all.slowest)
-	if !t.Failed() && min(all.renewals, all.resumed, all.losses, all.seen, all.free, all.plots, all.long) == 0 {
+	t.Logf("%d ticks stamped, %d renewals, %d windows resumed, %d losses of which a process has noticed %d first, %d a successor and %d nobody was told to, %d plots played to the end, %d long windows, %d floors by wrong clocks; all serve after %v at the latest",
+		all.stamps, all.renewals, all.resumed, all.losses, all.seen, all.heirs, all.free, all.plots, all.long, all.far, all.slowest)
+	if !t.Failed() && min(all.renewals, all.resumed, all.losses, all.seen, all.heirs, all.free, all.plots, all.long) == 0 {
 		t.Errorf("%+v: nothing was tested", all)
 	}
 }

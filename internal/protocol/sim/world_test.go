@@ -66,21 +66,24 @@ type world struct {
 	history  int    // counts the losses
 	restored string // the nonce of the loss on record just after the loss
 	survivor *actor // a holder who is to notice it; nil: nobody is
-	due      bool   // somebody has to notice the loss
-	far      bool   // a wrong clock has raised the floor
-	named    bool   // and an error says how to lower it
-	farNamed int    // how often the operator had to
-	slowest  time.Duration
-	calm     bool  // nothing happens any more
-	base     int64 // the highest tick that is stamped elsewhere
-	retired  bool
+	heir     *actor // a holder whose successor is to notice it; nil: nobody is
+	// unanswered has raised the floor, and is not to know whether it has; nil: nobody is.
+	unanswered *actor
+	due        bool // somebody has to notice the loss
+	far        bool // a wrong clock has raised the floor
+	named      bool // and an error says how to lower it
+	farNamed   int  // how often the operator had to
+	slowest    time.Duration
+	calm       bool  // nothing happens any more
+	base       int64 // the highest tick that is stamped elsewhere
+	retired    bool
 
 	mu     sync.Mutex
 	parked []*parcel
 	ghosts []func() // requests that arrive late, or once more
 	trace  uint64   // of what has happened
 
-	stamps, renewals, resumed, noticed, free, plots int64
+	stamps, renewals, resumed, noticed, free, heirs, plots int64
 
 	long int64 // how many windows were longer than maxHorizon
 }
@@ -145,23 +148,28 @@ func (w *world) step() {
 	}
 	w.mu.Unlock()
 	switch {
-	case w.serve == nil && !w.calm && w.rng.IntN(60) == 0:
+	case w.serve == nil && w.survivor == nil && !w.calm && w.rng.IntN(60) == 0:
 		w.haunt()
 	case chosen == nil:
 		w.pass(time.Duration(1+w.rng.IntN(300)) * time.Millisecond)
 		return
 	}
 	if chosen != nil {
-		f := passed
-		switch needed := w.serve != nil || w.survivor == chosen.from; {
+		f, needed := passed, w.serve != nil || w.survivor == chosen.from
+		switch {
 		case w.calm:
+		case chosen.answer && chosen.from == w.unanswered:
+			f, w.unanswered = lost, nil
 		case !needed:
 			f = []fate{lost, late, repeated, passed}[min(w.rng.IntN(24), 3)]
-		case chosen.what == "commit" && chosen.answer && w.rng.IntN(4) == 0:
-			f = lost // nobody knows whether the floor is raised
 		}
 		w.note(fmt.Sprintf("%s %t %d %d %d", chosen.what, chosen.answer, chosen.from.id, chosen.lane, f))
 		chosen.fate <- f
+		if needed && chosen.what == "commit" && !chosen.answer && w.rng.IntN(4) == 0 {
+			if w.wait(); w.isNoticed() {
+				w.unanswered = chosen.from
+			}
+		}
 	}
 	if w.rng.IntN(8) == 0 {
 		w.pass(time.Duration(1+w.rng.IntN(40)) * time.Millisecond)
