@@ -19,7 +19,7 @@ type Ending struct {
 	Closed     bool          // [Namespace] has closed it: what counts beside windows is what is lost
 	MaxHorizon time.Duration // as in [coord.Space]
 
-	lost  time.Time // where the last window can end that the back end has forgotten; zero: none was
+	lost  time.Time // where the last window can end that was forgotten; zero: none was
 	nonce string    // of the namespace
 }
 
@@ -32,48 +32,49 @@ type Ending struct {
 // reads, blocks for as long as the back end needs, and may be called while generators run.
 func EndOf(ctx context.Context, c coord.Coordinator, s coord.Space) (Ending, error) {
 	if s.Fingerprint == "" || s.Scale.Unit <= 0 || s.LastTick <= 0 || s.Capacity <= 0 {
-		return Ending{}, fmt.Errorf("%w: Space is %+v; it is what core.Layout.Space returns", coord.ErrInvalid, s)
+		return Ending{}, invalid("Space is %+v; it is what core.Layout.Space returns", s)
 	}
 	admin, ok := c.(coord.Admin)
 	if !ok {
-		return Ending{}, fmt.Errorf("%w: the coordinator cannot list its worker IDs; it must implement coord.Admin", coord.ErrInvalid)
+		return Ending{}, invalid("the coordinator cannot list its worker IDs; it must implement coord.Admin")
 	}
 	slots, err := admin.List(ctx)
+	if err != nil {
+		return Ending{}, fmt.Errorf("not all worker IDs can be read: %w", err)
+	}
+	info, err := admin.Inspect(ctx)
 	switch {
 	case err != nil:
-		return Ending{}, fmt.Errorf("not all worker IDs can be read: %w", err)
+		return Ending{}, fmt.Errorf("its floor cannot be read: %w", err)
 	case len(slots) == 0:
-		return Ending{}, fmt.Errorf("%w: no worker ID was ever granted in this namespace, so there is nothing to follow; check its name", coord.ErrInvalid)
+		return Ending{}, invalid("no worker ID was ever granted in this namespace, so there is nothing " +
+			"to follow; check its name")
+	case info.Layout == "":
+		return Ending{}, invalid("the namespace to be followed has worker IDs, but its own record is " +
+			"gone, and its floor with it; restore that from a backup")
+	case info.Layout != s.Fingerprint:
+		return Ending{}, fmt.Errorf("the namespace to be followed: %w: it has layout %s, the new "+
+			"namespace %s; IDs of two layouts can be equal",
+			coord.ErrLayoutMismatch, info.Layout, s.Fingerprint)
 	}
-	end := Ending{Until: time.UnixMicro(s.Scale.Micro(0)).UTC()} // whatever was issued is later
-	var held []coord.Slot
+	end := Ending{
+		Closed: info.Closed, MaxHorizon: info.MaxHorizon, lost: info.Lost, nonce: info.Nonce,
+		Until: time.UnixMicro(s.Scale.Micro(0)).UTC(), // whatever was issued is later
+	}
+	held := &HeldError{}
 	for _, slot := range slots {
 		switch {
-		case slot.Layout != "" && slot.Layout != s.Fingerprint:
-			return Ending{}, fmt.Errorf("worker ID %d of the namespace to be followed: %w", slot.WorkerID, mismatch(slot.Layout, s))
-		case slot.WorkerID >= s.Capacity:
-			return Ending{}, fmt.Errorf("%w: the namespace to be followed has worker ID %d; the layout has worker IDs 0 to %d", coord.ErrInvalid, slot.WorkerID, s.Capacity-1)
 		case slot.State == coord.SlotHeld:
-			held = append(held, slot)
+			held.Slots = append(held.Slots, slot)
 		case slot.State == coord.SlotRetired:
 			end.Retired = append(end.Retired, slot.WorkerID)
 		case !slot.Until.Before(end.Until):
 			end.Until, end.Furthest = slot.Until, slot
 		}
 	}
-	if len(held) > 0 {
-		return Ending{}, &HeldError{Slots: held}
+	if len(held.Slots) > 0 {
+		return Ending{}, held
 	}
-	info, err := admin.Inspect(ctx)
-	switch {
-	case err != nil:
-		return Ending{}, fmt.Errorf("its floor cannot be read: %w", err)
-	case info.Layout == "":
-		return Ending{}, fmt.Errorf("%w: the namespace to be followed has worker IDs, but its own record is gone, and its floor with it; restore that from a backup", coord.ErrInvalid)
-	case info.Layout != s.Fingerprint:
-		return Ending{}, fmt.Errorf("the namespace to be followed: %w", mismatch(info.Layout, s))
-	}
-	end.Closed, end.MaxHorizon, end.lost, end.nonce = info.Closed, info.MaxHorizon, info.Lost, info.Nonce
 	floor := info.Floor
 	if info.Closed { // then it is the end of the layout
 		floor = info.Lost
@@ -84,9 +85,9 @@ func EndOf(ctx context.Context, c coord.Coordinator, s coord.Space) (Ending, err
 	return end, nil
 }
 
-// mismatch is the error of an old namespace, or a slot of it, with another layout than s.
-func mismatch(stored string, s coord.Space) error {
-	return fmt.Errorf("%w: it has layout %s, the new namespace %s; IDs of two layouts can be equal", coord.ErrLayoutMismatch, stored, s.Fingerprint)
+// invalid is a [coord.ErrInvalid] with a text.
+func invalid(text string, values ...any) error {
+	return fmt.Errorf("%w: "+text, append([]any{coord.ErrInvalid}, values...)...)
 }
 
 // HeldError says that a namespace cannot be followed because worker IDs of it are held.
@@ -97,7 +98,8 @@ type HeldError struct {
 
 // Error names the worker IDs and who holds them; of many, the first ones.
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("%v: these worker IDs are held: %s; stop the generators first, and wait until the leases of those that crashed have ended", coord.ErrInvalid, nameSlots(e.Slots))
+	return fmt.Sprintf("%v: these worker IDs are held: %s; stop the generators first, and wait until "+
+		"the leases of those that crashed have ended", coord.ErrInvalid, nameSlots(e.Slots))
 }
 
 // Unwrap returns [coord.ErrInvalid].

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
@@ -41,7 +42,8 @@ func Namespace(ctx context.Context, next, prev coord.Coordinator, s coord.Space)
 	}
 	n, ok := next.(coord.Admin)
 	if !ok {
-		return time.Time{}, fmt.Errorf("%w: the new namespace's coordinator cannot list, show and change it, so it cannot follow another; it must implement coord.Admin", coord.ErrInvalid)
+		return time.Time{}, invalid("the new namespace's coordinator cannot list, show and change it, so " +
+			"it cannot follow another; it must implement coord.Admin")
 	}
 	m := &move{next: n, space: s}
 	if err := m.begin(ctx, end); err != nil {
@@ -52,18 +54,18 @@ func Namespace(ctx context.Context, next, prev coord.Coordinator, s coord.Space)
 	if _, err := m.raise(ctx, end); err != nil {
 		return time.Time{}, err
 	}
-	if _, err := raised(ctx, prev.(coord.Admin), s, s.LastTick); err != nil {
-		return time.Time{}, fmt.Errorf("closing the old namespace: %w; the new one must not be used before this has been repeated", err)
+	_, err = prev.(coord.Admin).Quarantine(ctx, time.UnixMicro(s.Scale.Micro(s.LastTick)).UTC())
+	if err == nil { // it may have noticed only now that it has lost state
+		end, err = EndOf(ctx, prev, s)
 	}
-	// The old back end may have noticed only when it was closed that it has lost state.
-	last, err := EndOf(ctx, prev, s)
-	if err == nil && !last.Closed {
-		err = fmt.Errorf("%w: it was closed and is open again", coord.ErrInvalid)
+	if err == nil && !end.Closed {
+		err = invalid("it was closed and is open again")
 	}
 	if err != nil {
-		return time.Time{}, fmt.Errorf("looking at the old namespace again: %w; the new namespace must not be used before this has been repeated", err)
+		return time.Time{}, fmt.Errorf("closing the old namespace: %w; the new one must not be used "+
+			"before this has been repeated", err)
 	}
-	return m.raise(ctx, last)
+	return m.raise(ctx, end)
 }
 
 // move is one run of Namespace.
@@ -80,51 +82,55 @@ func (m *move) begin(ctx context.Context, end Ending) error {
 	if err := m.checkHorizon(end); err != nil {
 		return err
 	}
-	slots, err := m.unused(ctx)
+	retired, err := m.unused(ctx)
 	if err != nil {
 		return err
 	}
 	info, err := m.next.Inspect(ctx)
-	// If worker IDs are retired, an earlier run was interrupted, and Init would refuse them.
-	if declared := info.Layout == m.space.Fingerprint && info.MaxHorizon == m.space.MaxHorizon; err == nil && !(declared && slots > 0) {
-		if err := m.next.Init(ctx, m.space); err != nil {
-			return err
+	declared := info.Layout == m.space.Fingerprint && info.MaxHorizon == m.space.MaxHorizon
+	if err == nil && !(declared && retired > 0) { // else an earlier run was interrupted
+		if err = m.next.Init(ctx, m.space); err == nil {
+			info, err = m.next.Inspect(ctx)
 		}
-		info, err = m.next.Inspect(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("the floor of the new namespace cannot be read: %w", err)
+		return fmt.Errorf("declaring the new namespace: %w", err)
 	}
-	m.nonce = info.Nonce
-	// Closing has overwritten the old floor, and only the successor knows that it was above it.
-	if !info.Base.IsZero() {
+	if m.nonce = info.Nonce; !info.Base.IsZero() {
 		m.base = m.space.Scale.Tick(info.Base.UnixMicro()) - 1
 	}
+	// Closing has overwritten the old floor, and only the successor knows that it was above it.
 	if end.Closed && (m.base == 0 || m.signed(m.base, end) != m.base) {
-		return fmt.Errorf("%w: the old namespace is closed, because another one follows it; continue with that one; if nobody ever used that one, declare a new one with Init and raise its floor with Quarantine to where the last window of the old one ends, at %s, or to %v from now if that is later",
-			coord.ErrInvalid, end.Until.UTC().Format(time.RFC3339Nano), max(usualHorizon, end.MaxHorizon))
+		return invalid("the old namespace is closed, because another one follows it; continue with that "+
+			"one; if nobody ever used that one, declare a new one with Init and raise its floor with "+
+			"Quarantine to where the last window of the old one ends, at %s, or to %v from now if that is "+
+			"later", stamp(end.Until), max(usualHorizon, end.MaxHorizon))
 	}
 	return nil
 }
+
+// stamp is a time as errors name it.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 // checkHorizon reports whether the new namespace protects the windows of the old one also when
 // its back end loses the floor that keeps it above them: after a loss it waits for as long as
 // its own windows reach, and those of a namespace that was declared with more reach further.
 func (m *move) checkHorizon(end Ending) error {
-	own := usualHorizon
+	own, last := usualHorizon, end.Furthest.Until
 	if d, ok := m.next.(coord.Describer); ok {
 		own = d.Describe().Rules.MaxHorizon
 	}
 	own = max(own, m.space.MaxHorizon)
-	last := end.Furthest.Until
 	if end.lost.After(last) {
 		last = end.lost
 	}
-	if end.MaxHorizon <= own || !last.After(time.UnixMicro(clock.System().UnixMicro()).Add(own)) {
+	near := last.Add(-own)
+	if end.MaxHorizon <= own || !near.After(time.UnixMicro(clock.System().UnixMicro())) {
 		return nil
 	}
-	return fmt.Errorf("%w: the old namespace was declared with windows of up to %v, and its last one ends at %s; the new one, which has windows of up to %v, can follow it from %s on; or declare the new one with %v too",
-		coord.ErrInvalid, end.MaxHorizon, last.UTC().Format(time.RFC3339Nano), own, last.Add(-own).UTC().Format(time.RFC3339Nano), end.MaxHorizon)
+	return invalid("the old namespace was declared with windows of up to %v, and its last one ends at "+
+		"%s; the new one, which has windows of up to %v, can follow it from %s on; or declare the new "+
+		"one with %v too", end.MaxHorizon, stamp(last), own, stamp(near), end.MaxHorizon)
 }
 
 // unused returns an error if anything was ever granted in the new namespace, and otherwise
@@ -134,14 +140,12 @@ func (m *move) unused(ctx context.Context) (retired int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("not all worker IDs of the new namespace can be read: %w", err)
 	}
-	var used []coord.Slot
-	for _, s := range slots {
-		if s.State != coord.SlotRetired || s.NotAfter > 0 {
-			used = append(used, s)
-		}
-	}
+	used := slices.DeleteFunc(slices.Clone(slots), func(s coord.Slot) bool {
+		return s.State == coord.SlotRetired && s.NotAfter == 0
+	})
 	if len(used) > 0 {
-		return 0, fmt.Errorf("%w: the new namespace is in use: these worker IDs were granted in it already: %s", coord.ErrInvalid, nameSlots(used))
+		return 0, invalid("the new namespace is in use: these worker IDs were granted in it already: %s; "+
+			"stop its generators: their IDs may come twice; then move to another namespace", nameSlots(used))
 	}
 	return len(slots), nil
 }
@@ -149,17 +153,19 @@ func (m *move) unused(ctx context.Context) (retired int, err error) {
 // raise raises the floor of the new namespace and retires what is retired in the old one.
 // Somebody may have been granted before that what lies below, which shows afterwards.
 func (m *move) raise(ctx context.Context, end Ending) (time.Time, error) {
-	floor, err := raised(ctx, m.next, m.space, m.signed(max(m.space.Scale.Tick(end.Until.UnixMicro()), m.base, 1), end))
-	if err != nil {
-		return time.Time{}, fmt.Errorf("raising the floor of the new namespace, which must not be used now: %w", err)
-	}
+	tick := m.signed(max(m.space.Scale.Tick(end.Until.UnixMicro()), m.base, 1), end)
+	floor, err := m.next.Quarantine(ctx, time.UnixMicro(m.space.Scale.Micro(tick)).UTC())
 	for _, id := range end.Retired {
-		if err := m.next.Retire(ctx, id); err != nil {
-			return time.Time{}, err
+		if err == nil {
+			err = m.next.Retire(ctx, id)
 		}
 	}
-	if _, err := m.unused(ctx); err != nil {
-		return time.Time{}, fmt.Errorf("looking at the new namespace again: %w; stop its generators: their IDs may come twice; then move to another namespace", err)
+	if err == nil {
+		_, err = m.unused(ctx)
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("raising the floor of the new namespace, which must not be used "+
+			"now: %w", err)
 	}
 	return floor, nil
 }
@@ -171,13 +177,4 @@ func (m *move) signed(tick int64, end Ending) int64 {
 	h := fnv.New32a()
 	_, _ = fmt.Fprintln(h, end.nonce, m.nonce)
 	return tick + (int64(h.Sum32())%ticks-tick%ticks+ticks)%ticks
-}
-
-// raised raises a floor to a tick and checks that it is there.
-func raised(ctx context.Context, a coord.Admin, s coord.Space, tick int64) (time.Time, error) {
-	floor, err := a.Quarantine(ctx, time.UnixMicro(s.Scale.Micro(tick)).UTC())
-	if err == nil && s.Scale.Tick(floor.UnixMicro()) < tick {
-		err = fmt.Errorf("coord: the floor was to be raised to tick %d and is %v", tick, floor)
-	}
-	return floor, err
 }
