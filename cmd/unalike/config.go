@@ -69,7 +69,7 @@ func (a *app) fileSettings(file string, coordinator, store bool) (cfg config.Con
 }
 
 // ofSegments are the keys that commands for IDs have no use for, with a file or without.
-var ofSegments = []string{"store", "segments"}
+var ofSegments = []string{"store", "segments", "formats", "zone"}
 
 // warnOfUnused names the variables that are set and count only with a file.
 func (a *app) warnOfUnused() {
