@@ -48,6 +48,13 @@ func TestFormat(t *testing.T) {
 		{"{n::62}", "", 61, "z", segment.Always},
 		{"{n::62}", "", math.MaxInt64, "AzL8n0Y58m7", segment.Always},
 		{"größe {n:2}", "", 5, "größe 05", segment.Always},
+		// Those of docs/segments.md.
+		{"RE{YY}{n:5}{luhn}", "2026-01-01", 42, "RE26000422", segment.Yearly},
+		{"INV{n:8}{97}", "", 42, "INV0000004235", segment.Always},
+		{"{n:7:36}", "", 1264, "00000Z4", segment.Always},
+		{"{n::62}", "", 2673, "h7", segment.Always},
+		{"{n::62}", "", 238_328, "1000", segment.Always},
+		{"{n::62}", "", 14_776_335, "zzzz", segment.Always},
 		// An example from the literature, and a legal entity identifier (ISO 17442), whose check digits are MOD 97-10.
 		{"{n}{luhn}", "", 7992739871, "79927398713", segment.Always},
 		{"549300{n:12:36}{97}", "", 206757774732610143, "5493001KJTIIGC8Y1R12", segment.Always},
