@@ -7,9 +7,11 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/segment"
 )
 
 // Config is what a file and the environment say of a generator and its coordinator, and of segments and their store.
@@ -33,6 +35,10 @@ type Config struct {
 	Store string
 	// Segments are the tags that OpenSegments has numbers of when it returns.
 	Segments []string
+	// Formats are how numbers of tags are written, by tag, see [Texts].
+	Formats map[string]segment.Format
+	// Zone is where the days, months and years of formats begin. Nil: UTC.
+	Zone *time.Location
 
 	origins map[string]string // by key: where the value comes from
 }

@@ -38,6 +38,8 @@ var values = []struct {
 	{"stripes", "4", "1", func(c Config) bool { return c.Stripes == 4 }},
 	{"store", "embed:///var/lib/numbers", "etcd://e1,e2/orders", func(c Config) bool { return c.Store == "embed:///var/lib/numbers" }},
 	{"segments", "orders, line items", "orders", func(c Config) bool { return slices.Equal(c.Segments, []string{"orders", "line items"}) }},
+	{"formats", "orders={YYYY-MM}-{n:6}, line items=L{n}", "orders={n}", func(c Config) bool { return len(c.Formats) == 2 && c.Formats["orders"].String() == "{YYYY-MM}-{n:6}" }},
+	{"zone", "Europe/Berlin", "UTC", func(c Config) bool { return c.Zone.String() == "Europe/Berlin" }},
 	{"start_timeout", "3m", "2s", func(c Config) bool { return c.StartTimeout == 3*time.Minute }},
 }
 

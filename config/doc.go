@@ -50,6 +50,8 @@
 //	start_timeout       UNALIKE_START_TIMEOUT       duration, positive                      the TTL and 5s
 //	store               UNALIKE_STORE               URL, see package segment and its stores OpenSegments fails
 //	segments            UNALIKE_SEGMENTS            tags, with commas between them          none
+//	formats             UNALIKE_FORMATS             orders={YYYY-MM}-{n:6}, with commas     none
+//	zone                UNALIKE_ZONE                time zone, for example Europe/Berlin    UTC
 //
 // Durations have a unit, as 500ms, 15s and 1m30s have. What each setting does is said at
 // the fields of core.Config and coord.LeaseConfig. The lease times can stand in the
@@ -87,7 +89,8 @@
 //
 // All tags of the store can be used. Those in segments have to be there, and have numbers in memory
 // before OpenSegments returns, so that a misspelled one is noticed at the start. A tag with a comma in it
-// cannot be named there. The drivers are those of package segment: segment/mysql, segment/postgres,
+// cannot be named there. Tags that formats names give texts as well, with FillText, whose groups begin
+// with the days, months or years of the zone. The drivers are those of package segment: segment/mysql, segment/postgres,
 // segment/etcd, segment/etcd/embedded.
 //
 // # Passwords

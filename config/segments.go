@@ -16,16 +16,17 @@ import (
 // tidyTime is how long giving numbers back may take when OpenSegments has failed.
 const tidyTime = 5 * time.Second
 
-// Segments is a [segment.Set] together with the store that was opened for it. All its
+// Segments is a [segment.Set] together with the texts of its tags and the store that was opened for it. All its
 // methods are safe for concurrent use.
 type Segments struct {
 	*segment.Set
+	*Texts
 	store segment.Store
 }
 
 // OpenSegments opens the store and makes a set of all its tags; both log to s.Logger, or
 // to Logger if that is nil. The driver of the URL's scheme must have been imported from
-// the folders of package segment. Of the tags in Segments there are numbers in memory when it returns, which
+// the folders of package segment. Of the tags in Segments and Formats there are numbers in memory when it returns, which
 // ends with ctx; of the others, the first number is taken when it is asked for.
 //
 // Errors wrap [ErrInvalidConfig] if it is the settings that are wrong, and are
@@ -49,11 +50,19 @@ func (c Config) OpenSegments(ctx context.Context, s segment.Config) (*Segments, 
 	if err != nil {
 		return nil, errors.Join(c.ofSegments(keyStore, err), store.Close())
 	}
-	all := &Segments{Set: set, store: store}
-	if err := all.ready(ctx, c.Segments); err != nil {
+	texts, err := c.NewTexts(store, s)
+	if err != nil {
+		return nil, errors.Join(c.ofSegments(keyFormats, err), set.Close(ctx), store.Close())
+	}
+	all := &Segments{Set: set, Texts: texts, store: store}
+	key, err := keySegments, all.ready(ctx, c.Segments)
+	if err == nil {
+		key, err = keyFormats, texts.Ready(ctx)
+	}
+	if err != nil {
 		tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyTime)
 		defer cancel()
-		return nil, errors.Join(c.ofSegments(keySegments, err), all.Close(tidy))
+		return nil, errors.Join(c.ofSegments(key, err), all.Close(tidy))
 	}
 	return all, nil
 }
@@ -86,7 +95,7 @@ func (s *Segments) ready(ctx context.Context, tags []string) error {
 // that is done or ctx ends; the store is closed in any case. Give it a context that has
 // not ended, with a few seconds left. Closing again returns the set's first result.
 func (s *Segments) Close(ctx context.Context) error {
-	return errors.Join(s.Set.Close(ctx), s.store.Close())
+	return errors.Join(s.Texts.Close(ctx), s.Set.Close(ctx), s.store.Close())
 }
 
 // Store returns the store, for what it offers beside numbers: see [segment.Creator].

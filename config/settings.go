@@ -17,6 +17,7 @@ const (
 	keyState       = "state"
 	keyStore       = "store"
 	keySegments    = "segments"
+	keyFormats     = "formats"
 )
 
 // setting is a key of the file and a variable of the environment.
@@ -92,6 +93,21 @@ var settings = []setting{
 		key: keySegments,
 		set: func(c *Config, v string) (err error) { c.Segments, err = parseTags(v); return err },
 		get: func(c Config) string { return strings.Join(c.Segments, ",") },
+	},
+	{
+		key: keyFormats,
+		set: func(c *Config, v string) (err error) { c.Formats, err = ParseFormats(v); return err },
+		get: func(c Config) string { return showFormats(c.Formats) },
+	},
+	{
+		key: "zone",
+		set: func(c *Config, v string) (err error) { c.Zone, err = ParseZone(v); return err },
+		get: func(c Config) string {
+			if c.Zone == nil {
+				return ""
+			}
+			return c.Zone.String()
+		},
 	},
 }
 

@@ -28,15 +28,24 @@ func (s *Sequence) end(why error) bool {
 	}
 	s.ended = why
 	s.setBack(false)
+	s.cur.Store(s.shut())
+	if s.aging != nil {
+		s.aging.Stop()
+	}
+	close(s.stop)
+	s.dismiss(why)
+	return true
+}
+
+// shut ends the present segment for callers who come now, and returns what nobody has used of it, which nobody can
+// use. The lock is held, and somebody else has to be made the present one.
+func (s *Sequence) shut() *span {
 	p := s.cur.Load()
 	used := min(p.used.Swap(gone), p.size)
 	s.figures.before += uint64(used)
 	rest := &span{first: p.first + used, size: p.size - used}
 	rest.used.Store(gone)
-	s.cur.Store(rest)
-	close(s.stop)
-	s.dismiss(why)
-	return true
+	return rest
 }
 
 // settled waits until no refill is under way. One that is may get a range yet, which can be given back
@@ -47,22 +56,28 @@ func (s *Sequence) settled(ctx context.Context) {
 	s.running.Wait()
 }
 
-// giveBack gives the unused rest back: contiguous ranges in one step, and else the last one, as only that
-// can be where the store's next range begins.
+// giveBack gives the unused rest back.
 func (s *Sequence) giveBack(ctx context.Context) error {
 	s.mu.Lock()
-	p, next := s.cur.Load(), s.next
+	rest := unused(s.cur.Load(), s.next)
 	s.next = nil
 	s.mu.Unlock()
+	if rest.Len() == 0 {
+		return nil
+	}
+	_, err := s.store.GiveBack(ctx, s.tag, rest)
+	return err
+}
+
+// unused is what can be given back of the rest of a segment and the next one, which may be nil: contiguous ranges in one step, and
+// else the last one, as only that can be where the store's next range begins.
+func unused(p, next *span) Range {
 	rest := Range{p.first, p.last()}
 	switch {
 	case next != nil && p.size > 0 && next.first == rest.Last+1:
 		rest.Last = next.last()
 	case next != nil:
 		rest = Range{next.first, next.last()}
-	case p.size == 0:
-		return nil
 	}
-	_, err := s.store.GiveBack(ctx, s.tag, rest)
-	return err
+	return rest
 }

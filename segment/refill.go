@@ -16,9 +16,9 @@ const (
 	lastPause  = 500 * time.Millisecond
 	// refusedPause is the last one after a refusal: somebody has to do something.
 	refusedPause = 2 * time.Second
-	// lookPause is how much time passes at least between two looks at the tags of a store that went
+	// lookPause is how much time passes, about, between two looks at the tags of a store that went
 	// back, of which there may be thousands.
-	lookPause = 30 * time.Millisecond
+	lookPause = 50 * time.Millisecond
 )
 
 // need starts a refill unless one is under way or the next segment is there.
@@ -47,7 +47,7 @@ func (s *Sequence) refilled() {
 		if s.settle(r, err, time.Since(began)) {
 			return
 		}
-		pause := s.pause(attempt, err)
+		pause := s.pause(attempt)
 		timer := time.NewTimer(pause/2 + rand.N(pause/2))
 		select {
 		case <-timer.C:
@@ -60,12 +60,14 @@ func (s *Sequence) refilled() {
 }
 
 // pause is how long it is until the attempt after one that has failed.
-func (s *Sequence) pause(attempt int, err error) time.Duration {
+func (s *Sequence) pause(attempt int) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	growing := firstPause << min(attempt, 10)
 	switch {
-	case errors.Is(err, ErrWentBack):
+	case s.back:
 		return max(refusedPause, lookPause*time.Duration(s.backs.Load()))
-	case refused(err):
+	case refused(s.failure):
 		return min(growing, refusedPause)
 	}
 	return min(growing, lastPause)
@@ -173,7 +175,7 @@ func (s *Sequence) settle(r Range, err error, took time.Duration) (last bool) {
 	s.failure, s.refilling = err, !last
 	switch {
 	case err == nil:
-		s.next = &span{first: r.First, size: r.Len()}
+		s.next = &span{first: r.First, size: r.Len(), taken: time.Now()}
 		s.top, s.known = r.Last, true
 		if f.base == 0 {
 			f.base, f.based = r.Len(), time.Now()

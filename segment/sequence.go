@@ -30,6 +30,7 @@ type Sequence struct {
 	backs     *atomic.Int64 // how many sequences there are of which that is so, of those that share a store
 	telling   bool          // announce is under way
 	untold    bool          // something has changed since that has looked
+	aging     *time.Timer   // until the present segment is too old; nil: it does not age
 	figures   figures
 
 	stop    chan struct{}   // closed when the sequence ends

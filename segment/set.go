@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,8 @@ type Set struct {
 	refresh *refresh         // that is under way; nil: none is
 	ends    map[string]int64 // of tags that were deleted: above what they begin if they are made again
 	unread  error            // why the list could not be read when that was tried last
+	minute  time.Time        // since when made is counted
+	made    int              // how many tags were made
 	closed  bool
 
 	stop    chan struct{}
@@ -65,6 +68,9 @@ func NewSet(ctx context.Context, store Store, c Config) (*Set, error) {
 	cfg, err := c.resolve()
 	if err != nil {
 		return nil, err
+	}
+	if _, creates := store.(Creator); cfg.CreatePerMinute > 0 && !creates {
+		return nil, invalid("CreatePerMinute is %d, and the store cannot make tags; 0 is allowed", cfg.CreatePerMinute)
 	}
 	s := &Set{store: store, cfg: cfg, ends: map[string]int64{}, stop: make(chan struct{})}
 	s.life, s.cut = context.WithCancel(context.Background())
@@ -97,7 +103,7 @@ func (s *Set) Fill(ctx context.Context, tag string, dst []int64) (int, error) {
 }
 
 // Sequence returns the sequence of a tag. It belongs to the set, which closes it. A tag that is not known has
-// the list read again, once a second at most however many there are.
+// the list read again, once a second at most however many there are, and is made if Config says so.
 func (s *Set) Sequence(ctx context.Context, tag string) (*Sequence, error) {
 	if q := (*s.all.Load())[tag]; q != nil {
 		return q, nil
@@ -105,13 +111,42 @@ func (s *Set) Sequence(ctx context.Context, tag string) (*Sequence, error) {
 	if err := CheckTag(tag); err != nil {
 		return nil, err
 	}
-	if err := s.reread(ctx); err != nil {
-		return nil, err
+	for make := true; ; make = false {
+		if err := s.reread(ctx); err != nil {
+			return nil, err
+		}
+		if q := (*s.all.Load())[tag]; q != nil {
+			return q, nil
+		}
+		if !make || s.cfg.CreatePerMinute == 0 {
+			return nil, fmt.Errorf("%w: %q; make it in the store, with 'unalike segments create' for example", ErrUnknownTag, tag)
+		}
+		if err := s.create(ctx, tag); err != nil {
+			return nil, err
+		}
 	}
-	if q := (*s.all.Load())[tag]; q != nil {
-		return q, nil
+}
+
+// create makes a tag, unless too many were made a moment ago.
+func (s *Set) create(ctx context.Context, tag string) error {
+	s.mu.Lock()
+	if time.Since(s.minute) >= time.Minute {
+		s.minute, s.made = time.Now(), 0
 	}
-	return nil, fmt.Errorf("%w: %q; make it in the store, with 'unalike segments create' for example", ErrUnknownTag, tag)
+	s.made++
+	made, most := s.made, s.cfg.CreatePerMinute
+	s.mu.Unlock()
+	if made > most {
+		return fmt.Errorf("%w: %q; no more than %d tags are made a minute, which CreatePerMinute says", ErrUnknownTag, tag, most)
+	}
+	err := s.store.(Creator).Create(ctx, Tag{Name: tag, Next: 1, Step: cmp.Or(s.cfg.Step, DefaultStep)})
+	if err == nil || errors.Is(err, ErrTagExists) {
+		return nil
+	}
+	if !refused(err) {
+		err = fmt.Errorf("%w: tag %q: making it: %w", ErrUnavailable, tag, err)
+	}
+	return err
 }
 
 // Tags lists the tags that are known, in alphabetical order.

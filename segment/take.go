@@ -151,6 +151,7 @@ func (s *Sequence) promote() {
 	p.used.Store(served)
 	s.next = nil
 	s.cur.Store(p)
+	s.age(p)
 	if served >= p.mark {
 		s.refill()
 	}

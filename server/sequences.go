@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/unalike-id/unalike/segment"
@@ -71,6 +72,46 @@ func (s *Server) takeNumbers(ctx context.Context, tag string, dst []int64, count
 	dst = dst[:count]
 	_, err = set.Fill(ctx, tag, dst)
 	return dst, err
+}
+
+// writer is [Numbers] that can write numbers of tags as texts, as a config.Segments can.
+type writer interface {
+	FillText(ctx context.Context, tag string, dst []string) (n int, err error)
+}
+
+// texts answers with new numbers of a tag, written in its format.
+func (s *Server) texts(w http.ResponseWriter, r *request) error {
+	wants, err := s.wanted(r)
+	if err != nil {
+		return err
+	}
+	if wants.count > smallReply {
+		return problemf(http.StatusBadRequest, "count is at most %d here", smallReply)
+	}
+	if err := s.admitCount(r, wants.count); err != nil {
+		return err
+	}
+	set, err := s.sequences()
+	if err != nil {
+		return err
+	}
+	from, ok := set.(writer)
+	if !ok {
+		return problemf(http.StatusNotFound, "no tag has a format here")
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), max(wants.wait, storeWait))
+	defer cancel()
+	all := make([]string, wants.count)
+	if _, err := from.FillText(ctx, r.PathValue("tag"), all); err != nil {
+		return err
+	}
+	if wants.plain {
+		send(w, []byte(strings.Join(all, "\n")+"\n"), true, true)
+		return nil
+	}
+	return sendJSON(w, struct {
+		Texts []string `json:"texts"`
+	}{all})
 }
 
 // sequenceView is a tag in the list.

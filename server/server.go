@@ -124,6 +124,7 @@ func (s *Server) routes() {
 	read("/v1/sequences", s.listSequences)
 	issue("/v1/generators/{generator}/ids", s.ids)
 	issue("/v1/sequences/{tag}/numbers", s.numbers)
+	issue("/v1/sequences/{tag}/texts", s.texts)
 	if s.cfg.Leaf.Enabled {
 		s.leafRoutes()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -82,6 +83,49 @@ func TestNumbers(t *testing.T) {
 	}
 	if got := r.call("GET", "/v1/sequences"); !strings.Contains(got.body, `{"tag":"a/b","ready":true,"left":`) || !strings.Contains(got.body, `"issued":4`) {
 		t.Error(got.body)
+	}
+}
+
+// written are numbers of tags that have a format.
+type written struct{ server.Numbers }
+
+func (w written) FillText(ctx context.Context, tag string, dst []string) (int, error) {
+	numbers := make([]int64, len(dst))
+	n, err := w.Fill(ctx, tag, numbers)
+	for i, v := range numbers[:n] {
+		dst[i] = fmt.Sprintf("INV%04d", v)
+	}
+	return n, err
+}
+
+// TestTexts: numbers of a tag come in its format, where tags have formats.
+func TestTexts(t *testing.T) {
+	r := serve(t, nil)
+	if got := r.call("GET", "/v1/sequences/a%2Fb/texts"); got.StatusCode != http.StatusNotFound || !strings.Contains(got.body, "no tag has a format here") {
+		t.Errorf("without formats: %d %s", got.StatusCode, got.body)
+	}
+	set, err := segment.NewSet(t.Context(), segmenttest.NewFake(segment.Tag{Name: "t", Next: 1, Step: 1000}), segment.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close(context.Background())
+	r.Sequences(written{set})
+	for _, c := range []struct {
+		path   string
+		header []string
+		status int
+		want   string
+	}{
+		{"/v1/sequences/t/texts?count=2", nil, 200, `{"texts":["INV0001","INV0002"]}`},
+		{"/v1/sequences/t/texts", []string{"Accept: text/plain"}, 200, "INV0003\n"},
+		{"/v1/sequences/t/texts?count=257", nil, 400, "count is at most 256 here"},
+		{"/v1/sequences/t/texts?count=x", nil, 400, "from 1 to"},
+		{"/v1/sequences/none/texts", nil, 404, "there is no such tag"},
+	} {
+		got := r.call("POST", c.path, c.header...)
+		if got.StatusCode != c.status || !strings.Contains(got.body, c.want) {
+			t.Errorf("%s: %d %s", c.path, got.StatusCode, got.body)
+		}
 	}
 }
 

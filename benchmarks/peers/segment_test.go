@@ -66,7 +66,6 @@ func place(turns *atomic.Int64) int64 { return (turns.Add(1) - 1) / 2 % places }
 
 // next takes numbers.
 func next(b *testing.B, s *segment.Sequence, calls int) {
-	b.Helper()
 	for range calls {
 		if _, err := s.Next(); err != nil {
 			b.Error(err)

@@ -125,7 +125,7 @@ func checkNoGenerator(c *cobra.Command, file string) error {
 }
 
 // ofSegments are the keys that commands for IDs have no use for, with a file or without.
-var ofSegments = []string{"store", "segments"}
+var ofSegments = []string{"store", "segments", "formats", "zone"}
 
 // warnOfUnused names the variables that are set and count only with a file.
 func (a *app) warnOfUnused() {

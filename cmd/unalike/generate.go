@@ -32,6 +32,8 @@ type generateOptions struct {
 	explain bool
 	segment string // a tag: numbers are made instead of IDs
 	store   string
+	as      string // how they are written; "": as the file says
+	zone    string // where their groups begin; "": as the file says
 }
 
 // generateCommand returns the command that makes IDs.
@@ -58,7 +60,9 @@ back; a warning says so, and it comes free when its lease ends.
 
 With --segment, it prints plain increasing numbers of a tag from the store that --store
 or the file of --config names, see 'unalike segments', and gives those back that it did not
-print. In the default store a tag that is not there is made.
+print. In the default store a tag that is not there is made. With --as they are written in a
+format; one with a date, as {YYYY-MM}-{n:6}, has numbers begin again with each month, in
+the time zone --zone. A file can name both with its keys formats and zone.
 
 An interrupt prints what was made so far, gives the worker ID back, and exits with
 128 plus the signal's number.`,
@@ -67,6 +71,7 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
   unalike generate --count 1000000 --format base62 > ids.txt
   unalike generate --config unalike.yaml
   unalike generate --segment orders --count 3
+  unalike generate --segment orders --as '{YYYY-MM}-{n:6}' --zone Europe/Berlin
   unalike generate --coordinator embed:///var/lib/app/unalike
   unalike generate --coordinator 'static://?worker=7&state=/var/lib/app/unalike.state'`,
 		Args: noArguments,
@@ -100,6 +105,8 @@ An interrupt prints what was made so far, gives the worker ID back, and exits wi
 	addLayoutFlag(c, &o.layout)
 	addFormatFlag(c, &o.format, "how to print an ID")
 	c.Flags().StringVar(&o.segment, "segment", "", "a `TAG`: print plain numbers of it, from a store of segments, and no IDs")
+	c.Flags().StringVar(&o.as, "as", "", "with --segment: the `FORMAT` of the numbers, for example {YYYY-MM}-{n:6} or INV{n:8}{97}")
+	c.Flags().StringVar(&o.zone, "zone", "", "with --as: the time `ZONE` of its date, for example Europe/Berlin (default UTC)")
 	addStoreFlag(c, &o.store, "$"+envStore+", else an etcd of this user on this machine")
 	c.Flags().BoolVar(&o.explain, "explain", false, "print time, worker ID and sequence number beside each ID")
 	completeCoordinator(c)

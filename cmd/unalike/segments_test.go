@@ -48,6 +48,15 @@ func TestSegments(t *testing.T) {
 		{"segments advance users", 2, "--to or --by"},
 		{"segments advance --all --by 9223372036854775300 --yes", 1, "tag users is at 512, and numbers end at 9223372036854775807: --by is at most 9223372036854775295"},
 		{"generate --segment orders", 0, "15\n"}, // none was changed
+		{"generate --segment bills --as INV{n:4}-{97} --count 2", 0, "INV0001-05\nINV0002-02\n"},
+		{"generate --segment bills", 0, "3\n"},
+		{"generate --segment days --as {YYYY}/{n:3} --zone Europe/Berlin --count 2", 0, "/001\n"},
+		{"generate --segment days --as {YYYY}/{n:3}", 0, "/003\n"}, // which are those of the same group
+		{"generate --segment bills --as {n:1} --count 20", 1, "number 10 does not fit"},
+		{"generate --segment bills --as {x}", 2, "--as: segment: invalid: format"},
+		{"generate --segment bills --as {n} --zone UTC", 2, "--zone is for formats with a date"},
+		{"generate --segment bills --as {YY}{n} --zone Mars", 2, "--zone is \"Mars\"; it is the name of a time zone"},
+		{"generate --as {n}", 2, "--as is for --segment"},
 		{"segments --interval 5s", 2, "--interval is for --watch"},
 		{"generate --store embed:///x", 2, "--store is for --segment"},
 		{"generate --segment a --explain", 2, "--segment is for plain numbers"},

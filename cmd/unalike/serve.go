@@ -370,6 +370,10 @@ func (s *service) holdStore(ctx context.Context) error {
 		return err
 	}
 	defer func() { warnOf(s.log, store.Close(), "closing the store failed") }()
+	texts, err := s.set.texts.NewTexts(store, segment.Config{Logger: s.log})
+	if err != nil {
+		return err
+	}
 	set, err := segment.NewSet(bounded, store, segment.Config{Logger: s.log})
 	if err != nil {
 		return err
@@ -377,12 +381,15 @@ func (s *service) holdStore(ctx context.Context) error {
 	defer func() {
 		tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 		defer cancel()
-		warnOf(s.log, set.Close(tidy), "giving unused numbers back failed")
+		warnOf(s.log, errors.Join(texts.Close(tidy), set.Close(tidy)), "giving unused numbers back failed")
 	}()
 	if err := s.metrics.Set(set); err != nil {
 		return err
 	}
-	s.server.Sequences(set)
+	s.server.Sequences(struct {
+		*segment.Set
+		*config.Texts
+	}{set, texts})
 	<-ctx.Done()
 	return nil
 }

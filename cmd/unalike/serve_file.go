@@ -33,7 +33,7 @@ const (
 type serveSettings struct {
 	Listen, AdminListen        string
 	Generators                 map[string]yaml.Node
-	Store                      string
+	Store, Formats, Zone       string
 	Tokens                     []tokenSettings
 	Leaf                       *leafSettings
 	TLS                        tlsFiles
@@ -46,8 +46,9 @@ type serveSettings struct {
 	MaxWait, MaxConnectionAge  time.Duration
 
 	generators map[string]config.Config
-	own        bool   // the file has a key that only serve has
-	flat       []byte // the text of the keys of package config, each in its line; empty: none
+	own        bool          // the file has a key that only serve has
+	texts      config.Config // its formats and zone
+	flat       []byte        // the text of the keys of package config, each in its line; empty: none
 }
 
 // tokenSettings is a token in the file.
@@ -235,8 +236,26 @@ func (a *app) expandURLs(s *serveSettings) error {
 	return nil
 }
 
+// readTexts reads formats and zone.
+func (s *serveSettings) readTexts() (err error) {
+	if s.Formats != "" {
+		if s.texts.Formats, err = config.ParseFormats(s.Formats); err != nil {
+			return fmt.Errorf("formats: %w", err)
+		}
+	}
+	if s.Zone != "" {
+		if s.texts.Zone, err = config.ParseZone(s.Zone); err != nil {
+			return fmt.Errorf("zone is %q; %w", s.Zone, err)
+		}
+	}
+	return nil
+}
+
 // check checks what does not depend on anything else.
 func (s *serveSettings) check() error {
+	if err := s.readTexts(); err != nil {
+		return err
+	}
 	for _, n := range []struct {
 		key                    string
 		is, least, most, usual int64

@@ -27,6 +27,8 @@ var serveKeys = []serveKey{
 	{"admin_listen", "an address: host:port, or unix:PATH", nil, func(s *serveSettings) any { return &s.AdminListen }},
 	{"generators", "a mapping: {NAME: {coordinator: URL}}", nil, func(s *serveSettings) any { return &s.Generators }},
 	{"store", "a URL", nil, func(s *serveSettings) any { return &s.Store }},
+	{"formats", "tags with formats: orders={YYYY-MM}-{n:6}", nil, func(s *serveSettings) any { return &s.Formats }},
+	{"zone", "a time zone: Europe/Berlin", nil, func(s *serveSettings) any { return &s.Zone }},
 	{"tokens", "a list: [{file: PATH, may: [generate]}]", []string{"file", "may", "ids_per_second"}, func(s *serveSettings) any { return &s.Tokens }},
 	{"leaf", "a mapping: {may: anyone}", []string{"may"}, func(s *serveSettings) any { return &s.Leaf }},
 	{"tls", "a mapping: {cert: PATH, key: PATH, client_ca: PATH}", []string{"cert", "key", "client_ca"}, func(s *serveSettings) any { return &s.TLS }},

@@ -29,7 +29,7 @@ func inLine(tb testing.TB, client *clientv3.Client) int64 {
 // TestLine: many who take ranges of a tag at once all get theirs, with a few requests each however many they are, and none waits for long.
 func TestLine(t *testing.T) {
 	t.Parallel()
-	const takers, each = 24, 10
+	const takers, each = 64, 10
 	server := etcdtest.Start(t)
 	client := server.Client(t)
 	if err := store(t, server, nil).Create(within(t), segment.Tag{Name: "a", Next: 1, Step: 10}); err != nil {

@@ -1,0 +1,63 @@
+package config_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/config"
+	"github.com/unalike-id/unalike/segment"
+)
+
+// TestTexts: tags that have a format give numbers in it, in the group of the zone.
+func TestTexts(t *testing.T) {
+	f := memory("texts")
+	c := parse(t, "store: memory://user:secret@texts\nformats: \"orders={YYYY-MM-DD}-{n:3}, line items=L{n:4}{luhn}\"\nzone: Europe/Berlin\n")
+	s, err := c.OpenSegments(t.Context(), segment.Config{MaxStep: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dst := make([]string, 2)
+	before := time.Now().In(c.Zone).Format(time.DateOnly)
+	n, err := s.FillText(t.Context(), "orders", dst)
+	if n != 2 || err != nil || !strings.HasPrefix(dst[0], before) && !strings.HasPrefix(dst[0], time.Now().In(c.Zone).Format(time.DateOnly)) || dst[0][10:] != "-001" {
+		t.Errorf("%q, %d, %v", dst, n, err)
+	}
+	if n, err := s.FillText(t.Context(), "line items", dst); n != 2 || err != nil || dst[0] != "L05017" {
+		t.Errorf("%q, %d, %v", dst, n, err)
+	}
+	if _, err := s.FillText(t.Context(), "invoices", dst); !errors.Is(err, segment.ErrUnknownTag) || !strings.Contains(err.Error(), "has no format") {
+		t.Errorf("a tag without a format: %v", err)
+	}
+	if n, err := s.FillText(t.Context(), "orders", make([]string, 1000)); n != 997 || !errors.Is(err, segment.ErrInvalidConfig) {
+		t.Errorf("beyond what fits: %d, %v", n, err)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := f.Calls("give back"); n < 2 {
+		t.Errorf("%d ranges were given back", n)
+	}
+}
+
+// TestTextsErrors: mistakes in formats and zone are said with their key.
+func TestTextsErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"formats: orders":                    "it is tags with formats, with commas between them",
+		"formats: 'orders={n},orders={n:3}'": "a tag stands in it twice",
+		"formats: 'orders={m}'":              "a format is up to 128 printable characters",
+		"zone: Mars":                         "it is the name of a time zone",
+		"zone: Local":                        "it is the name of a time zone",
+	} {
+		key, _, _ := strings.Cut(text, ":")
+		if _, err := config.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), key) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	memory("unmade")
+	_, err := parse(t, "store: memory://u:secret@unmade\nformats: 'invoices={YY}-{n}'\n").OpenSegments(t.Context(), segment.Config{})
+	if !errors.Is(err, segment.ErrUnknownTag) || !strings.Contains(err.Error(), "config: line 2: formats") {
+		t.Errorf("a tag that is not there: %v", err)
+	}
+}
