@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
@@ -90,20 +89,6 @@ func TestForeignKeys(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestPoisonedSlot: a window that a wrong clock has pushed far ahead is not granted
-// while there are others, and named when there are none.
-func TestPoisonedSlot(t *testing.T) {
-	server := etcdtest.Start(t)
-	client, ns := server.Client(t), rand.Text()
-	c := newCoordinator(t, client, ns, nil)
-	g := mustAcquire(t, c, at(10*365*24*time.Hour)) // nobody to compare with
-	endLease(t, client, ns, g.WorkerID)
-	if g.WorkerID != 0 {
-		t.Fatalf("%v was granted first", g)
-	}
-	drivertest.PoisonedSlot(t, c)
 }
 
 // TestIdentityKey: the key of an identity changes when its worker ID does, and not otherwise.
