@@ -56,16 +56,6 @@ func rollBack(tb testing.TB, server *etcdtest.Server) func() {
 	}
 }
 
-// advance makes the cluster's revision rise by n, as others do who use it.
-func advance(t *testing.T, client *clientv3.Client, n int) {
-	t.Helper()
-	for range n {
-		if _, err := client.Put(within(t), "/others", ""); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // renewed renews a grant n times.
 func renewed(t *testing.T, c *etcd.Coordinator, g coord.Grant, n int) coord.Grant {
 	t.Helper()
@@ -76,33 +66,6 @@ func renewed(t *testing.T, c *etcd.Coordinator, g coord.Grant, n int) coord.Gran
 		}
 	}
 	return g
-}
-
-// TestRollback: the server comes back with the data folder of an earlier moment. A holder whose
-// slot is as it was notices it by the cluster's revision alone.
-func TestRollback(t *testing.T) {
-	t.Parallel()
-	server := etcdtest.Start(t)
-	ns := rand.Text()
-	a := newCoordinator(t, server.Client(t), ns, nil)
-	b := newCoordinator(t, server.Client(t), ns, nil)
-	kept := mustAcquire(t, a, request(capacity))
-	restore := rollBack(t, server)
-	gone := mustAcquire(t, b, request(capacity))
-	if _, err := a.Inspect(within(t)); err != nil {
-		t.Fatal(err)
-	}
-	restore()
-	noticed := tickNow()
-	_, err := a.Renew(within(t), kept, kept.NotAfter+1000)
-	q, ok := errors.AsType[*coord.QuarantinedError](err)
-	if !ok || scale().Tick(q.Until.UnixMicro()) < noticed+ward.Milliseconds() {
-		t.Errorf("Renew of %v after a loss at %d: %v; want %v for %v", kept, noticed, err, coord.ErrQuarantined, ward)
-	}
-	if h, err := b.Renew(within(t), gone, gone.NotAfter+1000); !errors.Is(err, coord.ErrLeaseLost) {
-		t.Errorf("Renew of %v, which the cluster has forgotten: %v, %v; want %v", gone, h, err, coord.ErrLeaseLost)
-	}
-	wantFloor(t, server, ns, noticed, kept, gone)
 }
 
 // TestDeletedKeys: somebody deletes the namespace under its holders. Whatever they do next notices
@@ -181,64 +144,5 @@ func TestOtherCluster(t *testing.T) {
 		if after, err := c.Inspect(within(t)); err != nil || !after.Floor.Equal(before.Floor) {
 			t.Errorf("%s: the floor went from %v to %v, %v", name, before.Floor, after.Floor, err)
 		}
-	}
-}
-
-// TestGenerationGrantedTwice: each generation is granted once. If a holder finds its own generation
-// with another token, a grant was lost, although every number is higher than before.
-func TestGenerationGrantedTwice(t *testing.T) {
-	t.Parallel()
-	for _, hadBefore := range []bool{false, true} {
-		server := etcdtest.Start(t)
-		ns := rand.Text()
-		a := newCoordinator(t, server.Client(t), ns, nil)
-		b := newCoordinator(t, server.Client(t), ns, nil)
-		if hadBefore { // so that the slot itself was not made again
-			g := mustAcquire(t, a, request(1))
-			if err := a.Release(within(t), g, g.NotBefore); err != nil {
-				t.Fatal(err)
-			}
-		}
-		restore := rollBack(t, server)
-		held := renewed(t, a, mustAcquire(t, a, request(1)), 1)
-		restore()
-		advance(t, server.Client(t), 50)
-		if other := mustAcquire(t, b, request(1)); other.Generation != held.Generation {
-			t.Fatalf("granted was %v, and after the loss %v", held, other)
-		}
-		noticed := tickNow()
-		if r, err := a.Renew(within(t), held, held.NotAfter+10); !errors.Is(err, coord.ErrLeaseLost) {
-			t.Errorf("Renew of %v: %v, %v; want %v", held, r, err, coord.ErrLeaseLost)
-		}
-		wantFloor(t, server, ns, noticed, held)
-	}
-}
-
-// TestNamespaceMadeAgain: a holder of a namespace that was deleted, and made again by others,
-// knows that it is another one, whether it renews or acquires.
-func TestNamespaceMadeAgain(t *testing.T) {
-	t.Parallel()
-	server := etcdtest.Start(t)
-	for _, renews := range []bool{false, true} {
-		ns := rand.Text()
-		a := newCoordinator(t, server.Client(t), ns, nil)
-		held := mustAcquire(t, a, request(capacity))
-		if _, err := server.Client(t).Delete(within(t), "/unalike/"+ns+"/", clientv3.WithPrefix()); err != nil {
-			t.Fatal(err)
-		}
-		// Twice, so that a's worker ID is held by somebody, too.
-		b := newCoordinator(t, server.Client(t), ns, nil)
-		for range 2 {
-			mustAcquire(t, b, request(2))
-		}
-		noticed := tickNow()
-		if renews {
-			if _, err := a.Renew(within(t), held, held.NotAfter+10); !errors.Is(err, coord.ErrLeaseLost) {
-				t.Errorf("Renew: %v; want %v", err, coord.ErrLeaseLost)
-			}
-		} else {
-			mustAcquire(t, a, request(capacity))
-		}
-		wantFloor(t, server, ns, noticed, held)
 	}
 }

@@ -90,25 +90,3 @@ func TestForeignKeys(t *testing.T) {
 		})
 	}
 }
-
-// TestIdentityKey: the key of an identity changes when its worker ID does, and not otherwise.
-func TestIdentityKey(t *testing.T) {
-	t.Parallel()
-	client, ns := etcdtest.Start(t).Client(t), rand.Text()
-	c := newCoordinator(t, client, ns, nil)
-	for range 3 {
-		req := request(capacity)
-		req.Identity = "pod-a"
-		g, err := c.Renew(within(t), mustAcquire(t, c, req), 0)
-		if err == nil {
-			err = c.Release(within(t), g, g.NotBefore)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	resp, err := client.Get(within(t), "/unalike/"+ns+"/identity/pod-a")
-	if err != nil || len(resp.Kvs) != 1 || resp.Kvs[0].Version != 1 {
-		t.Errorf("after three grants of one worker ID, its identity has %v, %v; want it written once", resp, err)
-	}
-}
