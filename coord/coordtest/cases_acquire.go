@@ -18,28 +18,18 @@ var acquireCases = []testCase{
 		}
 	}},
 	{"AcquireUnique", 0, func(s *suite) {
-		seen := map[int]coord.Grant{}
-		for range 4 {
-			g := s.acquire(s.client(4))
-			if other, ok := seen[g.WorkerID]; ok {
-				s.Fatalf("%v and %v are held at the same time", other, g)
+		p, q := s.client(3), s.client(3)
+		seen := map[int]bool{}
+		for _, p := range []party{p, p, q} {
+			g := s.acquire(p)
+			if seen[g.WorkerID] {
+				s.Fatalf("%v was granted, and its worker ID is held", g)
 			}
-			seen[g.WorkerID] = g
+			seen[g.WorkerID] = true
 		}
-	}},
-	{"AcquireTwiceByOneClient", 0, func(s *suite) {
-		p := s.client(2)
-		if a, b := s.acquire(p), s.acquire(p); a.WorkerID == b.WorkerID {
-			s.Fatalf("%v and %v are held at the same time", a, b)
-		}
+		s.wantFull("Acquire with all worker IDs held", q)
 	}},
 	{"AcquireConcurrent", 0, acquireConcurrent},
-	{"Exhausted", 0, func(s *suite) {
-		for range 2 {
-			s.acquire(s.client(2))
-		}
-		s.wantFull("Acquire with all worker IDs held", s.client(2))
-	}},
 	{"ShareIsRespected", 0, func(s *suite) {
 		p := s.sharer(2, 1)
 		if g := s.acquire(p); g.WorkerID != 2 {
@@ -179,33 +169,33 @@ var acquireCases = []testCase{
 	}},
 }
 
+// acquireConcurrent: of many who want a few worker IDs at once, and have the same identity, as many
+// get one as there are.
 func acquireConcurrent(s *suite) {
-	const n = 8
-	parties := make([]party, n)
-	for i := range parties {
-		parties[i] = s.client(n)
-	}
+	const n, workers = 12, 8
 	grants, errs := make([]coord.Grant, n), make([]error, n)
-	requests := make([]coord.Request, n)
-	for i := range requests {
-		requests[i] = s.request(parties[i])
-	}
 	ctx := s.ctx()
 	var wg sync.WaitGroup
 	for i := range n {
-		wg.Go(func() { grants[i], errs[i] = parties[i].Acquire(ctx, requests[i]) })
+		p := s.client(workers)
+		req := s.request(p)
+		req.Identity = "the-same-for-all"
+		wg.Go(func() { grants[i], errs[i] = p.Acquire(ctx, req) })
 	}
 	wg.Wait()
 	seen := map[int]bool{}
 	for i, g := range grants {
-		if errs[i] != nil {
-			s.Errorf("%d participants for %d worker IDs: %v", n, n, errs[i])
-			continue
+		switch {
+		case errs[i] != nil:
+			s.wantErr("Acquire, of many at once", errs[i], coord.ErrNoWorkerID)
+		case seen[g.WorkerID]:
+			s.Fatalf("%v is held twice", g)
+		default:
+			seen[g.WorkerID] = true
 		}
-		if seen[g.WorkerID] {
-			s.Errorf("%v is held twice", g)
-		}
-		seen[g.WorkerID] = true
+	}
+	if len(seen) != workers {
+		s.Fatalf("%d of %d participants hold one of %d worker IDs", len(seen), n, workers)
 	}
 }
 

@@ -19,15 +19,21 @@ type BetweenHarness struct {
 	// Lose makes a backup of the back end's state. When restore returns, the back end has
 	// lost everything since. Nil: it loses nothing.
 	Lose func(tb testing.TB) (restore func())
+	// LoseReply has the answer to the n-th call that c makes to its back end from now on lost,
+	// counted from 1: the call is done, and c learns that it cannot know. Lost reports whether
+	// there were so many calls. Nil: no answer is lost.
+	LoseReply func(tb testing.TB, c coord.Coordinator, n int) (lost func() bool)
 }
 
 // RunBetween holds a driver to the rules where an operator raises the floor, the back
 // end loses its state, or the caller gives up, before each of the calls that an
-// operation makes to its back end. Each time it asks for a new harness.
+// operation makes to its back end, or where the answer to it is lost. Each time it asks for
+// a new harness.
 func RunBetween(t *testing.T, newHarness func(tb testing.TB) BetweenHarness) {
 	t.Helper()
+	events := map[string]func(*between){"Operator": operatorBetween, "Loss": lossBetween, "GivenUp": givenUpBetween, "LostReply": lostReplyBetween}
 	for _, op := range betweenOps {
-		for name, run := range map[string]func(*between){"Operator": operatorBetween, "Loss": lossBetween, "GivenUp": givenUpBetween} {
+		for name, run := range events {
 			t.Run(name+op.name, func(t *testing.T) {
 				calls := 0
 				for ; ; calls++ {
@@ -213,24 +219,57 @@ func lossBetween(b *between) {
 func givenUpBetween(b *between) {
 	b.Helper()
 	b.op.prepare(b)
-	if _, err := b.do(func(cancel func()) { cancel() }); err == nil || !b.acted() {
-		return
+	if _, err := b.do(func(cancel func()) { cancel() }); err != nil && b.acted() {
+		b.again("given up before it")
 	}
+}
+
+// lostReplyBetween: an operation of which an answer is lost finds out by itself, or is made again
+// and comes to the same. What it says before is nothing definite.
+func lostReplyBetween(b *between) {
+	b.Helper()
+	if b.h.LoseReply == nil {
+		b.Skip("skipped: no answer is lost (BetweenHarness.LoseReply is nil)")
+	}
+	b.op.prepare(b)
+	b.acted = b.h.LoseReply(b.TB, b.p.Coordinator, b.n)
+	g, err := b.op.run(b.ctx(), b)
+	switch {
+	case !b.acted():
+	case err == nil:
+		b.settled("its answer lost", g)
+	case coord.Permanent(err) || errors.Is(err, coord.ErrLeaseLost):
+		b.Errorf("call %d, its answer lost: %v, which is definite", b.n, err)
+	default:
+		b.again("its answer lost")
+	}
+}
+
+// again makes the operation once more, after something happened to a call of it.
+func (b *between) again(what string) {
+	b.Helper()
 	g, err := b.op.run(b.ctx(), b)
 	if err != nil && (b.op.name != "Release" || !errors.Is(err, coord.ErrLeaseLost)) {
-		b.Fatalf("given up before call %d, and made again: %v", b.n, err)
+		b.Fatalf("call %d, %s, and made again: %v", b.n, what, err)
 	}
+	b.settled(what, g)
+}
+
+// settled checks that g is held, or nothing if it is the zero Grant, and that it can be released.
+func (b *between) settled(what string, g coord.Grant) {
+	b.Helper()
 	q := b.client(2)
 	h := b.acquire(q)
 	if g.Token == "" {
+		b.acquire(q)
 		return
 	}
 	if h.WorkerID == g.WorkerID {
-		b.Errorf("given up before call %d: %v is held, and %v was granted", b.n, g, h)
+		b.Errorf("call %d, %s: %v is held, and %v was granted", b.n, what, g, h)
 	}
 	b.wantFull("both worker IDs are held", q)
 	b.release(b.p, g, g.NotAfter)
 	if i := b.acquire(b.client(2)); i.WorkerID != g.WorkerID || i.NotBefore < g.NotAfter {
-		b.Errorf("given up before call %d: %v was released, and %v granted", b.n, g, i)
+		b.Errorf("call %d, %s: %v was released, and %v granted", b.n, what, g, i)
 	}
 }

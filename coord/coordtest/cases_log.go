@@ -2,38 +2,16 @@ package coordtest
 
 import (
 	"context"
-	"errors"
 	"log"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 
 	"github.com/unalike-id/unalike/coord"
 )
 
 // logCases are about the handler of a log, to which coordinators without a logger of their own
-// warn: it may call the coordinator, and it may block.
+// warn: it may block, or call the coordinator and wait for that.
 var logCases = []testCase{
-	{"LogHandlerReads", 0, func(s *suite) {
-		var p party
-		var held coord.Grant
-		var calls atomic.Int32
-		var hung atomic.Bool
-		life := func() {
-			if calls.Add(1) > 1 {
-				return // its own call may be worth a record
-			}
-			_, err := p.Renew(s.ctx(), held, s.now+3*s.horizon/2)
-			hung.Store(errors.Is(err, context.DeadlineExceeded))
-		}
-		s.logTo(life)
-		p = s.client(2)
-		held = s.acquire(p)
-		s.live(p, held)
-		if hung.Load() {
-			s.Fatalf("Renew, called by a log handler, waits for the call that has logged")
-		}
-	}},
 	{"LogHandlerBlocks", 0, func(s *suite) {
 		free := make(chan struct{})
 		s.logTo(func() { <-free })

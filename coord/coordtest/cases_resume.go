@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"strings"
-	"time"
 
 	"github.com/unalike-id/unalike/coord"
 )
@@ -37,8 +36,17 @@ var resumeCases = []testCase{
 		s.wantOut("the former holder", late, g)
 		s.wantOut("the former holder, without its handle", s.client(1), bare(g))
 		s.wantFull("Acquire after late calls of the former holder", s.client(1))
+		s.wantNotResumed("the grant that was resumed already", b, bare(g), coord.ErrLeaseLost)
 		s.crash(b, r)
-		s.wantAfter("Acquire after it", s.acquire(s.client(1)), r, r.NotAfter)
+		c := s.client(1)
+		s.wantNotResumed("the grant that was resumed by a holder which is dead", c, bare(g), coord.ErrLeaseLost)
+		// What was resumed can be resumed.
+		next := s.resume(c, bare(r), rand.Text(), r.NotAfter+1)
+		if next.NotBefore != r.NotBefore || next.NotAfter != r.NotAfter+1 {
+			s.Fatalf("Resume of %v until %d: %v", r, r.NotAfter+1, next)
+		}
+		s.crash(c, next)
+		s.wantAfter("Acquire after it", s.acquire(s.client(1)), next, next.NotAfter)
 	}},
 	{"ResumeWhileTheLeaseStands", needExpire, func(s *suite) {
 		a := s.client(1)
@@ -61,21 +69,6 @@ var resumeCases = []testCase{
 		s.wantSame("Resume repeated after a renewal", s.resume(b, g, token, until), r)
 		s.crash(b, r)
 		s.wantSame("Resume repeated by another process", s.resume(s.client(1), g, token, until), r)
-	}},
-	{"ResumeOnce", needCrash, func(s *suite) {
-		g, _ := s.dead(1)
-		g, until := bare(g), s.now+2*s.horizon
-		b := s.client(1)
-		r := s.resume(b, g, rand.Text(), until)
-		s.wantNotResumed("the grant that was resumed already", b, g, coord.ErrLeaseLost)
-		s.crash(b, r)
-		c := s.client(1)
-		s.wantNotResumed("the grant that was resumed by a holder which is dead", c, g, coord.ErrLeaseLost)
-		// What was resumed can be resumed.
-		next := s.resume(c, bare(r), rand.Text(), until+1)
-		if next.NotBefore != r.NotBefore || next.NotAfter != until+1 {
-			s.Fatalf("Resume of %v until %d: %v", r, until+1, next)
-		}
 	}},
 	{"ResumeTwiceAtOnce", needCrash, resumeTwiceAtOnce},
 	{"ResumeNeverTrims", needCrash, func(s *suite) {
@@ -164,25 +157,6 @@ var resumeCases = []testCase{
 			s.Fatalf("Close: %v", err)
 		}
 		s.wantNotResumed("a grant after Close", b, bare(g), coord.ErrClosed)
-	}},
-	{"ResumeGivesHints", needExpire, func(s *suite) {
-		g, _ := s.dead(1)
-		b := s.client(1)
-		n, ok := b.Coordinator.(coord.Notifier)
-		if !ok {
-			s.Skip("skipped: this driver gives no hint of a lost lease (no coord.Notifier)")
-		}
-		r := s.resume(b, bare(g), rand.Text(), s.now+2*s.horizon)
-		lost := n.Lost(r)
-		if lost == nil {
-			s.Skip("skipped: this driver gives no hint of a lost lease (Lost returns nil)")
-		}
-		s.h.Expire(s.TB, r)
-		select {
-		case <-lost:
-		case <-time.After(s.patience):
-			s.Fatalf("no hint that the lease of %v, which was resumed, expired, for %v", r, s.patience)
-		}
 	}},
 }
 

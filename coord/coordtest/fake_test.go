@@ -56,8 +56,8 @@ func TestFakeFail(t *testing.T) {
 	if _, err := c.Renew(t.Context(), g, 200); err != nil {
 		t.Errorf("the third renewal: %v", err)
 	}
-	if made, done := f.Count(Renew), f.Applied(Renew); made != 3 || done != 1 {
-		t.Errorf("%d renewals were made and %d done; want 3 and 1", made, done)
+	if calls := f.CallsOf(Renew); len(calls) != 3 || f.Count(Renew) != 3 || calls[1].Applied || !calls[2].Applied {
+		t.Errorf("renewals: %+v; want three, of which the last was done", calls)
 	}
 }
 

@@ -59,11 +59,6 @@ func (f *Fake) CallsOf(op Op) []Call {
 // Count returns how many calls of op were made, whatever became of them.
 func (f *Fake) Count(op Op) int { return len(f.CallsOf(op)) }
 
-// Applied returns how many calls of op the back end has done, in error or not.
-func (f *Fake) Applied(op Op) int {
-	return len(slices.DeleteFunc(f.CallsOf(op), func(c Call) bool { return !c.Applied }))
-}
-
 // Slot returns what is stored for a worker ID.
 func (f *Fake) Slot(worker int) Slot {
 	f.mu.Lock()

@@ -25,7 +25,7 @@ var resumeMutants = []mutant{
 		r.NotAfter = until
 		return r, err
 	})},
-	{"resume keeps the old token and generation as well", "ResumeShutsTheFormerHolderOut ResumeWhileTheLeaseStands ResumeOnce ResumeTwiceAtOnce FloorAboveWantedForResume", broken(func(r *rules) {
+	{"resume keeps the old token and generation as well", "ResumeShutsTheFormerHolderOut ResumeWhileTheLeaseStands ResumeTwiceAtOnce FloorAboveWantedForResume", broken(func(r *rules) {
 		resumed := map[string]string{}
 		renamed := r.resumed
 		r.resumed = func(s slot, token string) slot { resumed[s.token] = token; return renamed(s, token) }
@@ -85,24 +85,13 @@ var resumeMutants = []mutant{
 	{"resume ignores its context", "ResumeWhoseContextHasEnded", brokenResume(func(c *FakeClient, ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
 		return c.Resume(context.WithoutCancel(ctx), g, token, until)
 	})},
-	{"resumed grant gives no hint", "ResumeGivesHints", brokenClient(func(_ *Fake, w *wrap) {
-		w.lost = func(coord.Grant) <-chan struct{} { return make(chan struct{}) }
-	})},
 	{"floor ignored at resume", "FloorMakesSeparatePieceOfResumed FloorAfterUnnoticedPieceOfResumed FloorAboveWantedForResume", broken(func(r *rules) {
 		r.piece = func(g coord.Grant, _ slot, _ int64) int64 { return g.NotBefore }
 	})},
 	{"every resumed window is a piece", "FloorWithinWindowOfResumed", broken(func(r *rules) {
 		r.piece = func(g coord.Grant, s slot, floor int64) int64 { return max(floor, s.from, g.NotBefore) }
 	})},
-	{"resume needs the handle", "ResumeWithForeignHandle", handled(func(w *wrap) {
-		w.resume = func(ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
-			if g.Handle != nil {
-				return coord.Grant{}, errForeign
-			}
-			return w.FakeClient.Resume(ctx, g, token, until)
-		}
-	})},
-	{"renewal needs the handle", "GrantWithoutHandle GrantWithForeignHandle ResumeWithForeignHandle", handled(func(w *wrap) {
+	{"renewal needs the handle", "GrantWithForeignHandle", handled(func(w *wrap) {
 		w.renew = func(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
 			if g.Handle != w.FakeClient {
 				return coord.Grant{}, errForeign
@@ -120,7 +109,7 @@ var resumeMutants = []mutant{
 			return g, err
 		}
 	})},
-	{"release needs the handle", "GrantWithoutHandle GrantWithForeignHandle", handled(func(w *wrap) {
+	{"release needs the handle", "GrantWithForeignHandle", handled(func(w *wrap) {
 		w.release = func(ctx context.Context, g coord.Grant, last int64) error {
 			if g.Handle != w.FakeClient {
 				return errForeign
@@ -128,7 +117,7 @@ var resumeMutants = []mutant{
 			return w.FakeClient.Release(ctx, g, last)
 		}
 	})},
-	{"grant without a handle has lost its lease", "GrantWithoutHandle GrantWithForeignHandle", handled(func(w *wrap) {
+	{"grant without a handle has lost its lease", "GrantWithForeignHandle", handled(func(w *wrap) {
 		w.lost = func(g coord.Grant) <-chan struct{} {
 			if g.Handle != w.FakeClient {
 				closed := make(chan struct{})

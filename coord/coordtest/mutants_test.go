@@ -211,7 +211,7 @@ var mutants = []mutant{
 	{"generation starts at 0", "AcquireGrantsWhatIsWanted", broken(func(r *rules) {
 		r.next = func(stored uint64) uint64 { return stored }
 	})},
-	{"held worker IDs are given away", "Exhausted", broken(func(r *rules) {
+	{"held worker IDs are given away", "AcquireUnique", broken(func(r *rules) {
 		r.free = func(slot, int64) bool { return true }
 	})},
 	{"expired worker IDs are not given away", "WindowSurvivesCrash", broken(func(r *rules) {
@@ -250,7 +250,7 @@ var mutants = []mutant{
 			return w.FakeClient.Acquire(ctx, req)
 		}
 	})},
-	{"one grant for each client", "AcquireTwiceByOneClient", brokenClient(func(_ *Fake, w *wrap) {
+	{"one grant for each client", "AcquireUnique", brokenClient(func(_ *Fake, w *wrap) {
 		var first coord.Grant
 		w.acquire = func(ctx context.Context, req coord.Request) (g coord.Grant, err error) {
 			if g = first; g.Generation == 0 {
@@ -305,7 +305,7 @@ var mutants = []mutant{
 			return w.FakeClient.Acquire(ctx, req)
 		}
 	})},
-	{"what nobody waits for is undone", "ReplayedAcquireWhoseContextEnds", brokenClient(func(f *Fake, w *wrap) {
+	{"what nobody waits for is undone", "CancelledContext", brokenClient(func(f *Fake, w *wrap) {
 		w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
 			g, err := w.FakeClient.Acquire(context.WithoutCancel(ctx), req)
 			if err == nil && ctx.Err() != nil {
@@ -323,7 +323,7 @@ var mutants = []mutant{
 			return w.FakeClient.Acquire(ctx, req)
 		}
 	})},
-	{"log written under a lock", "LogHandlerReads LogHandlerBlocks", brokenClient(func(f *Fake, w *wrap) {
+	{"log written under a lock", "LogHandlerBlocks", brokenClient(func(f *Fake, w *wrap) {
 		lock := make(chan struct{}, 1)
 		w.renew = func(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
 			select {
@@ -338,12 +338,6 @@ var mutants = []mutant{
 	})},
 	{"close does nothing", "Closed", brokenClient(func(f *Fake, w *wrap) {
 		w.close = func() error { return nil }
-	})},
-	{"goroutine for every grant", "NoGoroutineLeak", brokenClient(func(f *Fake, w *wrap) {
-		w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
-			go func() { <-w.done }()
-			return w.FakeClient.Acquire(ctx, req)
-		}
 	})},
 	{"one namespace for all", "NamespacesAreIsolated", func() Harness {
 		f := NewFake(FakeConfig{})

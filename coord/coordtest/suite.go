@@ -90,7 +90,7 @@ const (
 // cases are all cases of the suite, in order.
 func cases() []testCase {
 	var all []testCase
-	for _, group := range [][]testCase{acquireCases, openCases, replayCases, renewCases, releaseCases, floorCases, resumeCases, resumeFloorCases, handleCases, callCases, logCases} {
+	for _, group := range [][]testCase{acquireCases, openCases, renewCases, releaseCases, floorCases, resumeCases, resumeFloorCases, handleCases, callCases, logCases} {
 		all = append(all, group...)
 	}
 	return all

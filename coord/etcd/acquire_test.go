@@ -4,11 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"strings"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 
 	"github.com/unalike-id/unalike/coord"
@@ -17,125 +17,70 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
-// callCounter counts the calls that a client makes, tries of its own among them.
+// callCounter keeps the names of the calls that a client makes, tries of its own among them.
 type callCounter struct {
 	mu    sync.Mutex
 	calls []string
 }
 
-func (c *callCounter) options() []grpc.DialOption {
-	return []grpc.DialOption{
-		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			c.add(method)
-			return invoke(ctx, method, req, reply, cc, opts...)
-		}),
-		grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			c.add(method)
-			return stream(ctx, desc, cc, method, opts...)
-		}),
-	}
-}
-
-func (c *callCounter) add(method string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.calls = append(c.calls, method[strings.LastIndexByte(method, '/')+1:])
+func (c *callCounter) option() grpc.DialOption {
+	return intercept(func(_ context.Context, method string, _ any, call func() error) error {
+		c.mu.Lock()
+		c.calls = append(c.calls, method)
+		c.mu.Unlock()
+		return call()
+	})
 }
 
 // take returns the calls since it was last asked.
 func (c *callCounter) take() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	calls := c.calls
-	c.calls = nil
-	return calls
+	defer func() { c.calls = nil }()
+	return slices.Clone(c.calls)
 }
 
-// TestRoundTrips counts the calls of an acquisition, with nothing held and with
-// nearly everything held, with and without an identity that had a worker ID before.
+// TestRoundTrips: an acquisition makes at most four calls, with nothing held and with nearly
+// everything held, and gives an identity its last worker ID back, also after a crash.
 func TestRoundTrips(t *testing.T) {
+	t.Parallel()
 	server := etcdtest.Start(t)
 	counter := new(callCounter)
-	counted := server.Client(t, counter.options()...)
-	others := server.Client(t)
+	counted := server.Client(t, counter.option())
 	for _, held := range []int{0, 1000} {
 		ns := rand.Text()
-		crowd := newCoordinator(t, others, ns, nil)
+		crowd := newCoordinator(t, server.Client(t), ns, nil)
 		(&drivertest.Crowd[*etcd.Coordinator]{Members: []*etcd.Coordinator{crowd}}).Acquire(t, held, 32)
 		c := newCoordinator(t, counted, ns, nil)
-		expect := func(what string, most int, req coord.Request) coord.Grant {
+		acquire := func(identity string, openBy int64) coord.Grant {
 			t.Helper()
+			req := request(capacity)
+			req.Identity, req.OpenBy = identity, max(req.OpenBy, openBy)
 			counter.take()
-			g, err := c.Acquire(within(t), req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			calls := counter.take()
-			t.Logf("%d held, %s: %v", held, what, calls)
-			if len(calls) > most {
-				t.Errorf("%d held, %s: %d calls, %v; at most %d are allowed", held, what, len(calls), calls, most)
+			g := mustAcquire(t, c, req)
+			if calls := counter.take(); len(calls) > 4 {
+				t.Errorf("%d held, and %q acquires with %d calls: %v", held, identity, len(calls), calls)
 			}
 			return g
 		}
-		req := request(capacity)
-		req.Identity = "pod-a"
-		first := expect("first", 4, req)
+		acquire("", 0)
+		first := acquire("pod-a", 0)
 		if err := c.Release(within(t), first, first.NotBefore); err != nil {
 			t.Fatal(err)
 		}
-		for _, what := range []string{"same identity after a release", "same identity again"} {
-			req = request(capacity)
-			req.Identity = "pod-a"
-			again := expect(what, 4, req)
-			if again.WorkerID != first.WorkerID {
-				t.Errorf("the identity had worker ID %d and got %d", first.WorkerID, again.WorkerID)
-			}
-			again, err := c.Renew(within(t), again, again.NotAfter+1000)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := c.Release(within(t), again, again.NotBefore); err != nil {
-				t.Fatal(err)
-			}
+		again := renewed(t, c, acquire("pod-a", 0), 1)
+		endLease(t, server.Client(t), ns, again.WorkerID)
+		last := acquire("pod-a", again.NotAfter)
+		if again.WorkerID != first.WorkerID || last.WorkerID != first.WorkerID || last.NotBefore != again.NotAfter {
+			t.Errorf("an identity had %v, after a release %v, and after a crash %v", first, again, last)
 		}
-		expect("without an identity", 4, request(capacity))
-		expect("again", 4, request(capacity))
 	}
-}
-
-// TestHintAfterCrash: an identity gets its last worker ID back, and the rest of its window,
-// even if nobody released it.
-func TestHintAfterCrash(t *testing.T) {
-	server := etcdtest.Start(t)
-	counter := new(callCounter)
-	ns := rand.Text()
-	c := newCoordinator(t, server.Client(t, counter.options()...), ns, nil)
-	req := request(capacity)
-	req.Identity = "pod-a"
-	g := mustAcquire(t, c, req)
-	g, err := c.Renew(within(t), g, g.NotAfter+1000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	endLease(t, server.Client(t), ns, g.WorkerID)
-	req = request(capacity)
-	req.Identity, req.OpenBy = "pod-a", g.NotAfter
-	counter.take()
-	h := mustAcquire(t, c, req)
-	if calls := counter.take(); len(calls) > 4 || h.WorkerID != g.WorkerID || h.NotBefore != g.NotAfter {
-		t.Errorf("%v had %v and got %v with the calls %v; want the same worker ID, with 4 calls", req.Identity, g, h, calls)
-	}
-}
-
-// TestContention: of many who want a few worker IDs, as many get one as there are.
-func TestContention(t *testing.T) {
-	server := etcdtest.Start(t)
-	drivertest.Contention(t, newCoordinator(t, server.Client(t), rand.Text(), nil))
 }
 
 // TestStarters: 1024 holders start at once on 1024 worker IDs. They are goroutines of
 // one process, on 16 connections: to etcd, a process is a connection and a token.
 func TestStarters(t *testing.T) {
+	t.Parallel()
 	server := etcdtest.Start(t)
 	crowd := drivertest.Crowd[*etcd.Coordinator]{
 		Namespace: rand.Text(),
@@ -148,15 +93,38 @@ func TestStarters(t *testing.T) {
 	crowd.Starters(t)
 }
 
-// stored returns the value of a key; empty if there is none.
-func stored(tb testing.TB, client *clientv3.Client, key string) string {
-	tb.Helper()
-	resp, err := client.Get(within(tb), key)
-	if err != nil {
-		tb.Fatal(err)
+// TestAttemptsGoOn: what an acquisition has reached is kept for the next one with the same
+// token: its ticket, and its lease.
+func TestAttemptsGoOn(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	for n := 2; n <= 4; n++ {
+		i := newInterrupted(t, server)
+		if err := i.Init(within(t), space()); err != nil {
+			t.Fatal(err)
+		}
+		leases := func() int {
+			resp, err := i.client.Leases(within(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(resp.Leases)
+		}
+		before, req := leases(), request(capacity)
+		acted := i.before(n, func() { i.down = true })
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		if g, err := i.Acquire(ctx, req); err == nil || !acted() {
+			t.Fatalf("Acquire that fails with call %d: %v", n, g)
+		}
+		i.setDown(false)
+		mustAcquire(t, i.Coordinator, req)
+		resp, err := i.client.Get(within(t), "/unalike/"+i.ns+"/ticket")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tickets, made := resp.Kvs[0].Version, leases()-before; tickets != 1 || made != 1 {
+			t.Errorf("Acquire failed with call %d, and was made again: %d tickets and %d leases; want one each", n, tickets, made)
+		}
 	}
-	if len(resp.Kvs) == 0 {
-		return ""
-	}
-	return string(resp.Kvs[0].Value)
 }

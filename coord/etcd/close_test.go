@@ -16,67 +16,10 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
-// watchers counts the goroutines that watch owner keys.
-func watchers() int { return running("coord/etcd.(*session).Watch(") }
-
-// running counts a function in the stacks of all goroutines.
-func running(function string) int {
+// watches counts the owner keys that clients of this process watch.
+func watches() int {
 	b := make([]byte, 4<<20)
-	return strings.Count(string(b[:runtime.Stack(b, true)]), function)
-}
-
-// TestWatchersEnd: there is one watcher a grant, and Release, a hint and Close end
-// it.
-func TestWatchersEnd(t *testing.T) {
-	server := etcdtest.Start(t)
-	operator, ns := server.Client(t), rand.Text()
-	c := newCoordinator(t, server.Client(t), ns, nil)
-	var grants []coord.Grant
-	for range 3 {
-		g := mustAcquire(t, c, request(capacity))
-		hint := c.Lost(g)
-		g, err := c.Renew(within(t), g, g.NotAfter+1000)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c.Lost(g) != hint {
-			t.Error("a renewal made another watcher")
-		}
-		grants = append(grants, g)
-	}
-	counts := func(n int) func() bool { return func() bool { return watchers() == n } }
-	streamtest.Eventually(t, "three watchers run", counts(3))
-	if err := c.Release(within(t), grants[0], grants[0].NotBefore); err != nil {
-		t.Fatal(err)
-	}
-	streamtest.Eventually(t, "Release ends one", counts(2))
-	hint := c.Lost(grants[1])
-	endLease(t, operator, ns, grants[1].WorkerID)
-	select {
-	case <-hint:
-	case <-time.After(callTime):
-		t.Fatal("no hint")
-	}
-	streamtest.Eventually(t, "the hint ends one", counts(1))
-	if err := c.Retire(within(t), grants[2].WorkerID); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Renew(within(t), grants[2], grants[2].NotAfter); !errors.Is(err, coord.ErrLeaseLost) {
-		t.Fatal(err)
-	}
-	streamtest.Eventually(t, "knowing it is lost ends one", counts(0))
-	last := mustAcquire(t, c, request(capacity))
-	c.Lost(last)
-	streamtest.Eventually(t, "one watcher runs", counts(1))
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
-	streamtest.Eventually(t, "Close ends the last", counts(0))
-	select {
-	case <-c.Lost(last):
-		t.Error("a closed coordinator gives a hint")
-	default:
-	}
+	return strings.Count(string(b[:runtime.Stack(b, true)]), "(*watchGRPCStream).serveSubstream(")
 }
 
 // TestHintWhenRetired: a holder is told that its worker ID was retired, whether it watches by
@@ -99,7 +42,7 @@ func TestHintWhenRetired(t *testing.T) {
 	}
 	g, late := mustAcquire(t, c, request(capacity)), mustAcquire(t, c, request(capacity))
 	hint := c.Lost(g)
-	streamtest.Eventually(t, "the owner key was looked at and is watched", func() bool { return running("(*watchGRPCStream).serveSubstream(") == 1 })
+	streamtest.Eventually(t, "the owner key was looked at and is watched", func() bool { return watches() == 1 })
 	for _, id := range []int{g.WorkerID, late.WorkerID} {
 		if err := operator.Retire(within(t), id); err != nil {
 			t.Fatal(err)

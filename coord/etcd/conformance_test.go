@@ -12,29 +12,21 @@ import (
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
 func TestConformance(t *testing.T) {
 	server := etcdtest.Start(t)
 	operator := server.Client(t)
-	localtest.Conform(t, func(tb testing.TB) coordtest.Harness {
+	coordtest.Run(t, func(tb testing.TB) coordtest.Harness {
 		tb.Helper()
 		ns := rand.Text()
-		expire := func(tb testing.TB, g coord.Grant) {
-			tb.Helper()
-			endLease(tb, operator, ns, g.WorkerID)
-		}
 		return coordtest.Harness{
 			Client:         participant(server, ns),
 			OtherNamespace: participant(server, rand.Text()),
-			Expire:         expire,
-			RaiseFloor: func(tb testing.TB, tick int64) {
-				tb.Helper()
-				raiseFloor(tb, operator, ns, tick)
-			},
-			Sticky: true,
+			Expire:         func(tb testing.TB, g coord.Grant) { tb.Helper(); endLease(tb, operator, ns, g.WorkerID) },
+			RaiseFloor:     func(tb testing.TB, tick int64) { tb.Helper(); raiseFloor(tb, operator, ns, tick) },
+			Sticky:         true,
 		}
 	})
 }
@@ -64,6 +56,11 @@ func newCoordinator(tb testing.TB, client *clientv3.Client, namespace string, o 
 // ownerKey is the key that a holder has on its lease.
 func ownerKey(namespace string, worker int) string {
 	return fmt.Sprintf("/unalike/%s/owner/%010d", namespace, worker)
+}
+
+// slotKey is the key of a worker ID's window.
+func slotKey(namespace string, worker int) string {
+	return fmt.Sprintf("/unalike/%s/slot/%010d", namespace, worker)
 }
 
 // endLease revokes the lease of whoever holds a worker ID, if anybody does.

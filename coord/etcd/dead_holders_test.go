@@ -9,7 +9,6 @@ import (
 	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/etcd"
-	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
@@ -60,8 +59,10 @@ func skewed(t *testing.T, c *etcd.Coordinator) *coord.ClockSkewError {
 	return skew
 }
 
-// A clock that disagrees with holders of whom none was seen to renew is not refused for
-// good: they may be dead. It is granted when their leases have ended.
+// TestDeadHoldersAreNoClocks: a clock that disagrees with holders of whom none was seen to renew is
+// not refused for good, since they may be dead. It is granted when their leases have ended, of
+// which the error says when that is. Holders that have renewed since are alive: they refuse it
+// for good.
 func TestDeadHoldersAreNoClocks(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t)
@@ -80,78 +81,12 @@ func TestDeadHoldersAreNoClocks(t *testing.T) {
 	if skew := skewed(t, c); coord.Permanent(skew) {
 		t.Fatalf("one holder is alive, which is no reference: %v", skew)
 	}
+	dead.renew(t, 3)
+	if skew := skewed(t, c); !coord.Permanent(skew) || skew.Local.Sub(skew.Reference) < 30*time.Minute {
+		t.Errorf("all holders are alive and an hour behind: %#v", skew)
+	}
 	for _, g := range dead.grants {
 		endLease(t, server.Client(t), ns, g.WorkerID)
 	}
 	mustAcquire(t, c, request(capacity))
-}
-
-// Holders that have renewed since are alive: they refuse a clock for good.
-func TestLivingHoldersAreClocks(t *testing.T) {
-	t.Parallel()
-	server := etcdtest.Start(t)
-	ns := rand.Text()
-	alive := newEarly(t, server, ns, 3, time.Minute)
-	c := newCoordinator(t, server.Client(t), ns, nil)
-	if skew := skewed(t, c); coord.Permanent(skew) {
-		t.Errorf("the first look is refused for good: %v", skew)
-	}
-	alive.renew(t, 3)
-	if skew := skewed(t, c); !coord.Permanent(skew) || skew.Local.Sub(skew.Reference) < 30*time.Minute {
-		t.Fatalf("all holders are alive and an hour behind: %#v", skew)
-	}
-	// They set their clocks.
-	alive.clock.Step(time.Hour)
-	alive.renew(t, 3)
-	mustAcquire(t, c, request(capacity))
-}
-
-// A generator starts by itself among dead holders.
-func TestStartAmongDeadHolders(t *testing.T) {
-	t.Parallel()
-	server := etcdtest.Start(t)
-	ns := rand.Text()
-	newEarly(t, server, ns, 3, 2*time.Second)
-	began := time.Now()
-	g, err := core.New(within(t), newCoordinator(t, server.Client(t), ns, nil), core.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("started after %v", time.Since(began))
-	if err := g.Close(within(t)); err != nil {
-		t.Error(err)
-	}
-}
-
-// If every worker ID is held, the error says when the next lease ends, as etcd knows it in
-// whole seconds, and about the same again while the holder shows no life.
-func TestSoonest(t *testing.T) {
-	t.Parallel()
-	server := etcdtest.Start(t)
-	ns := rand.Text()
-	const ttl = time.Minute
-	began := time.Now()
-	newEarly(t, server, ns, 1, ttl)
-	c := newCoordinator(t, server.Client(t), ns, nil)
-	soonest := func() time.Time {
-		t.Helper()
-		_, err := c.Acquire(within(t), request(1))
-		full, ok := errors.AsType[*coord.NoWorkerIDError](err)
-		if !ok {
-			t.Fatalf("Acquire with every worker ID held: %v", err)
-		}
-		// By the holder's clock, which is early.
-		if seen := full.LastSeen.Add(time.Hour); seen.Before(began.Add(-time.Millisecond)) || seen.After(time.Now().Add(time.Millisecond)) {
-			t.Errorf("its holder was last seen at %v; it acquired after %v", seen, began)
-		}
-		return full.Soonest
-	}
-	asked := time.Now()
-	first := soonest()
-	if first.Before(asked) || first.After(time.Now().Add(ttl+5*time.Second)) {
-		t.Errorf("asked at %v, with a TTL of %v: the next is free at %v", asked, ttl, first)
-	}
-	if again := soonest(); again.Sub(first).Abs() > 2*time.Second {
-		t.Errorf("the holder shows no life, and the next was free at %v and is at %v", first, again)
-	}
 }

@@ -1,8 +1,17 @@
 package etcd_test
 
 import (
+	"context"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+
+	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
@@ -27,3 +36,37 @@ var (
 	hurried               = drivertest.Hurried
 	mustAcquire, open, at = drivertest.MustAcquire, drivertest.Open, drivertest.At
 )
+
+// lease are times that make a test short: a TTL as short as etcd has it.
+func lease() coord.LeaseConfig {
+	return coord.LeaseConfig{TTL: 2 * time.Second, Horizon: 8 * time.Second, RenewEvery: 500 * time.Millisecond}
+}
+
+// stored returns the value of a key; empty if there is none.
+func stored(tb testing.TB, client *clientv3.Client, key string) string {
+	tb.Helper()
+	resp, err := client.Get(within(tb), key)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if len(resp.Kvs) == 0 {
+		return ""
+	}
+	return string(resp.Kvs[0].Value)
+}
+
+// intercept has around called in place of each request of a client. Method is the last part of
+// its name, and call makes it.
+func intercept(around func(ctx context.Context, method string, req any, call func() error) error) grpc.DialOption {
+	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		return around(ctx, method[strings.LastIndexByte(method, '/')+1:], req, func() error { return invoke(ctx, method, req, reply, cc, opts...) })
+	})
+}
+
+// puts reports whether a request is a transaction that is to write a key with this part.
+func puts(req any, part string) bool {
+	txn, _ := req.(*pb.TxnRequest)
+	return slices.ContainsFunc(txn.GetSuccess(), func(op *pb.RequestOp) bool {
+		return strings.Contains(string(op.GetRequestPut().GetKey()), part)
+	})
+}

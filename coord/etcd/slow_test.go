@@ -6,9 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/etcd"
-	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
@@ -27,44 +25,24 @@ func slowly(t *testing.T, late time.Duration) (*etcd.Coordinator, *proxytest.Pro
 	return c, proxy
 }
 
-// A call may take as long as its context allows: a cluster that answers late is no broken
-// one. An acquisition has three answers to wait for, one after another, and a renewal one.
+// TestSlowCluster: a call may take as long as its context allows, since a cluster that answers
+// late is no broken one. An acquisition has three answers to wait for, one after another, and a
+// renewal one.
 func TestSlowCluster(t *testing.T) {
 	t.Parallel()
-	delays := []time.Duration{1500 * time.Millisecond, 550 * time.Millisecond, time.Second, 3 * time.Second}
-	for _, late := range delays[:fulltest.Rounds(1, len(delays))] {
-		t.Run(late.String(), func(t *testing.T) {
-			t.Parallel()
-			c, _ := slowly(t, late)
-			timely := func(answers time.Duration) context.Context {
-				ctx, cancel := context.WithTimeout(t.Context(), answers*late+max(late, 1500*time.Millisecond))
-				t.Cleanup(cancel)
-				return ctx
-			}
-			g, err := c.Acquire(timely(3), request(capacity))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for range 3 {
-				if g, err = c.Renew(timely(1), g, g.NotAfter+10); err != nil {
-					t.Fatal(err)
-				}
-			}
-		})
+	const late = 1500 * time.Millisecond
+	c, _ := slowly(t, late)
+	timely := func(answers time.Duration) context.Context {
+		ctx, cancel := context.WithTimeout(t.Context(), (answers+1)*late)
+		t.Cleanup(cancel)
+		return ctx
 	}
-}
-
-// A generator whose cluster has become slow, and then slower, goes on renewing.
-func TestClusterBecomesSlow(t *testing.T) {
-	t.Parallel()
-	c, proxy := slowly(t, 0)
-	g := streamtest.Generate(t, c, core.Config{Lease: coord.LeaseConfig{TTL: 4 * time.Second, Horizon: 8 * time.Second, RenewEvery: time.Second}})
-	streamtest.RenewedSince(t, g, time.Now())
-	for _, late := range []time.Duration{550, 3000, 1000, 550}[:fulltest.Rounds(2, 4)] {
-		proxy.Delay(late * time.Millisecond)
-		for range 2 {
-			streamtest.RenewedSince(t, g, time.Now())
-		}
+	g, err := c.Acquire(timely(3), request(capacity))
+	if err == nil {
+		_, err = c.Renew(timely(1), g, g.NotAfter+10)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

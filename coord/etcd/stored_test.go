@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
@@ -89,41 +88,5 @@ func TestForeignKeys(t *testing.T) {
 				t.Errorf("Acquire with %s = %q stored: %v, %v; want %v that says %q", key, value, g, err, coord.ErrInvalid, says)
 			}
 		})
-	}
-}
-
-// TestPoisonedSlot: a window that a wrong clock has pushed far ahead is not granted
-// while there are others, and named when there are none.
-func TestPoisonedSlot(t *testing.T) {
-	server := etcdtest.Start(t)
-	client, ns := server.Client(t), rand.Text()
-	c := newCoordinator(t, client, ns, nil)
-	g := mustAcquire(t, c, at(10*365*24*time.Hour)) // nobody to compare with
-	endLease(t, client, ns, g.WorkerID)
-	if g.WorkerID != 0 {
-		t.Fatalf("%v was granted first", g)
-	}
-	drivertest.PoisonedSlot(t, c)
-}
-
-// TestIdentityKey: the key of an identity changes when its worker ID does, and not otherwise.
-func TestIdentityKey(t *testing.T) {
-	t.Parallel()
-	client, ns := etcdtest.Start(t).Client(t), rand.Text()
-	c := newCoordinator(t, client, ns, nil)
-	for range 3 {
-		req := request(capacity)
-		req.Identity = "pod-a"
-		g, err := c.Renew(within(t), mustAcquire(t, c, req), 0)
-		if err == nil {
-			err = c.Release(within(t), g, g.NotBefore)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	resp, err := client.Get(within(t), "/unalike/"+ns+"/identity/pod-a")
-	if err != nil || len(resp.Kvs) != 1 || resp.Kvs[0].Version != 1 {
-		t.Errorf("after three grants of one worker ID, its identity has %v, %v; want it written once", resp, err)
 	}
 }

@@ -20,17 +20,18 @@ func TestTLS(t *testing.T) {
 		"unknown authority":     {"etcds://" + server.Endpoint + "/ns?cert=" + mine.Cert + "&key=" + mine.Key, "unknown authority"},
 		"no TLS":                {"etcd://" + server.Endpoint + "/ns", server.Endpoint},
 	} {
-		c, err := open(t, tc.url)
-		if err == nil {
-			_, err = c.Acquire(hurried(t), request(1))
-		}
-		switch {
-		case tc.says == "" && err != nil:
-			t.Errorf("%s: %v", name, err)
-		case tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)):
-			t.Errorf("%s: %v; want an error that says %q", name, err, tc.says)
-		case err != nil:
-			t.Logf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, err := open(t, tc.url)
+			if err == nil {
+				_, err = c.Acquire(hurried(t), request(1))
+			}
+			switch {
+			case tc.says == "" && err != nil:
+				t.Error(err)
+			case tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)):
+				t.Errorf("%v; want an error that says %q", err, tc.says)
+			}
+		})
 	}
 }

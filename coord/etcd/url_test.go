@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +16,7 @@ import (
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
 func TestOpen(t *testing.T) {
@@ -121,37 +120,54 @@ func TestBadRequest(t *testing.T) {
 	}
 }
 
-// TestWrongPort: a port where nobody listens, one that speaks HTTP, and one that
-// says nothing are told apart.
+// TestWrongPort: a port where nobody listens is told from one where something else does, which
+// speaks, or says nothing.
 func TestWrongPort(t *testing.T) {
 	t.Parallel()
-	web := httptest.NewServer(http.NotFoundHandler())
-	t.Cleanup(web.Close)
 	mute, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = mute.Close() })
-	for says, addr := range map[string]string{
-		"HTTP/1.1": web.Listener.Addr().String(),
-		"refused":  "127.0.0.1:1", // no other test can take it
-		"":         mute.Addr().String(),
+	const foreign = "is it the port of an etcd for clients?"
+	for name, tt := range map[string]struct{ addr, says string }{
+		"nobody listens": {"127.0.0.1:1", "refused"}, // no other test can take it
+		"HTTP":           {drivertest.Answers(t, "HTTP/1.1 400 Bad Request\r\n\r\n"), foreign},
+		"Redis":          {drivertest.Answers(t, "-ERR unknown command\r\n"), foreign},
+		"it hangs up":    {drivertest.Answers(t, ""), foreign},
+		"it is mute":     {mute.Addr().String(), ""},
 	} {
-		c, err := open(t, "etcd://"+addr+"/ns")
-		if err != nil {
-			t.Fatal(err)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, err := open(t, "etcd://"+tt.addr+"/ns")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			_, err = c.Acquire(ctx, request(1))
+			if err == nil || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), tt.addr) {
+				t.Errorf("%v; want an error that names the address and says %q", err, tt.says)
+			}
+		})
+	}
+}
+
+// TestTwoClusters: endpoints of two clusters are a mistake that the error names.
+func TestTwoClusters(t *testing.T) {
+	t.Parallel()
+	a, b := etcdtest.Start(t), etcdtest.Start(t)
+	c := newCoordinator(t, etcdtest.Connect(t, []string{a.Endpoint, b.Endpoint}), rand.Text(), nil)
+	var g coord.Grant
+	var err error
+	streamtest.Eventually(t, "both are asked", func() bool {
+		g, err = c.Acquire(within(t), request(capacity))
+		return err != nil
+	})
+	for _, part := range []string{"the endpoints belong to different etcd clusters", a.Endpoint, b.Endpoint} {
+		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), part) {
+			t.Errorf("Acquire: %v, %v; want an error with %q", g, err, part)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), drivertest.HurriedTime)
-		began := time.Now()
-		_, err = c.Acquire(ctx, request(1))
-		cancel()
-		if took := time.Since(began); took > callTime {
-			t.Errorf("%s: the call took %v", addr, took)
-		}
-		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), addr) {
-			t.Errorf("%s: %v; want an error that names the address and says %q", addr, err, says)
-		}
-		t.Log(err)
 	}
 }
 

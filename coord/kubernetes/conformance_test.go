@@ -9,7 +9,6 @@ import (
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/kubernetes"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 	"github.com/unalike-id/unalike/internal/testserver/kubetest"
 )
 
@@ -77,6 +76,6 @@ func (c *cluster) harness() coordtest.Harness {
 func TestConformance(t *testing.T) {
 	// Each case has a Kubernetes namespace of its own: lists show all of one.
 	harness := func(tb testing.TB) coordtest.Harness { tb.Helper(); return newCluster(tb).harness() }
-	t.Run("Run", func(t *testing.T) { localtest.Conform(t, harness) })
+	t.Run("Run", func(t *testing.T) { coordtest.Run(t, harness) })
 	t.Run("RunAdmin", func(t *testing.T) { coordtest.RunAdmin(t, harness) })
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/mysql"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 )
 
@@ -68,7 +67,7 @@ func harness(pool *sql.DB) coordtest.Harness {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t, mysqltest.Start(t).DSN(several))
-	localtest.Conform(t, func(testing.TB) coordtest.Harness { return harness(pool) })
+	coordtest.Run(t, func(testing.TB) coordtest.Harness { return harness(pool) })
 }
 
 func TestAdmin(t *testing.T) {

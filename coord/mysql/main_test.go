@@ -8,7 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	drivertest.HolderMain()
 	leaktest.Main(m)
 }
 

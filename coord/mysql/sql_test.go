@@ -32,8 +32,8 @@ func database(tb testing.TB, s *mysqltest.Server, params string) *sqltest.Databa
 // TestSQL runs the tests of stores in SQL databases.
 func TestSQL(t *testing.T) { sqltest.Run(t, database(t, mysqltest.Start(t), "")) }
 
-// TestBetween: something happens between two transactions of one operation.
-func TestBetween(t *testing.T) { sqltest.Between(t, database(t, mysqltest.Start(t), "")) }
+// TestCrowd: a thousand starters.
+func TestCrowd(t *testing.T) { sqltest.Crowd(t, database(t, mysqltest.Start(t), "")) }
 
 // TestHeld: no floor is raised while a statement that has read it is under way, whatever the
 // isolation level.

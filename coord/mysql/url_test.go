@@ -9,6 +9,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/mysql"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
@@ -69,4 +70,10 @@ func TestOneStatement(t *testing.T) {
 	c := newCoordinator(t, newPool(t, mysqltest.Start(t).DSN("")), "ns", nil)
 	_, err := c.Acquire(within(t), request(1))
 	drivertest.WantInvalid(t, "Acquire", err, "the pool was made without MultiStatements")
+}
+
+// TestPlace: what leads to another namespace is another place.
+func TestPlace(t *testing.T) {
+	localtest.Place(t, "mysql://ann:secret@h/db?namespace=orders", "mysql://ann:secret@h/db?namespace=payments", "mysql://ann:secret@h/other?namespace=orders",
+		"mysql://ann:secret@i/db?namespace=orders", "mysql://ann:secret@h/db?namespace=orders&prefix=own_", "mysql://ann:secret@/db?namespace=orders&socket=/run/s")
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/postgres"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 )
 
@@ -82,7 +81,7 @@ func harness(pool *pgxpool.Pool) coordtest.Harness {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t, pgtest.Start(t).URL())
-	localtest.Conform(t, func(testing.TB) coordtest.Harness { return harness(pool) })
+	coordtest.Run(t, func(testing.TB) coordtest.Harness { return harness(pool) })
 }
 
 func TestAdmin(t *testing.T) {

@@ -156,7 +156,6 @@ func TestPgBouncer(t *testing.T) {
 	t.Cleanup(pool.Close)
 	d.DB = &pgdb.DB{Pool: pool}
 	sqltest.OneConnection(t, d)
-	sqltest.LostReplies(t, d)
 }
 
 // TestRolledBack: a server whose files are put back has a shorter log.

@@ -44,6 +44,9 @@ func TestSQL(t *testing.T) { sqltest.Run(t, database(t, pgtest.Start(t), "")) }
 // TestBetween: something happens between two transactions of one operation.
 func TestBetween(t *testing.T) { sqltest.Between(t, database(t, pgtest.Start(t), "")) }
 
+// TestCrowd: a thousand starters.
+func TestCrowd(t *testing.T) { sqltest.Crowd(t, database(t, pgtest.Start(t), "")) }
+
 // TestHeld: no floor is raised while a statement that has read it is under way, whatever the
 // isolation level.
 func TestHeld(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/postgres"
+	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
@@ -68,4 +69,10 @@ func TestBadOptions(t *testing.T) {
 			t.Errorf("%s: %v", says, err)
 		}
 	}
+}
+
+// TestPlace: what leads to another namespace is another place.
+func TestPlace(t *testing.T) {
+	localtest.Place(t, "postgres://ann:secret@h/db?namespace=orders", "postgres://ann:secret@h/db?namespace=payments", "postgres://ann:secret@h/other?namespace=orders",
+		"postgres://bob:secret@h/db?namespace=orders", "postgres://ann:secret@h,i/db?namespace=orders", "postgres://ann:secret@h/db?namespace=orders&prefix=own_", "postgres://ann:secret@/db?namespace=orders&socket=/run")
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/zk"
-	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
@@ -154,16 +153,6 @@ func TestSameVersion(t *testing.T) {
 	if h, err := r.Renew(within(t), g, g.NotAfter+1000); !errors.Is(err, coord.ErrLeaseLost) {
 		t.Errorf("Renew over somebody else's slot: %v, %v; want %v", h, err, coord.ErrLeaseLost)
 	}
-}
-
-// TestReplayBelowTheFloor: the answer to a grant does not arrive, and before the request
-// is made again, the floor is raised. What was granted is given up: if the floor was
-// raised because windows were lost, it may overlap with one of them.
-func TestReplayBelowTheFloor(t *testing.T) {
-	t.Parallel()
-	server := zktest.Start(t, zktest.Options{})
-	ns := rand.Text()
-	drivertest.ReplayBelowTheFloor(t, func() coord.Coordinator { return newCoordinator(t, []string{server.Addr}, ns, nil) })
 }
 
 // deleteTree deletes a node and everything below it.

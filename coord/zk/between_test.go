@@ -1,11 +1,33 @@
 package zk_test
 
 import (
+	"crypto/rand"
 	"testing"
 
+	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
+
+// robbed is a coordinator behind a proxy that loses answers.
+type robbed struct {
+	*zk.Coordinator
+	*zktest.Proxy
+	server    *zktest.Server
+	direct    operator
+	namespace string
+}
+
+func newRobbed(t *testing.T) *robbed {
+	t.Helper()
+	server := zktest.Start(t, zktest.Options{})
+	r := &robbed{server: server, Proxy: zktest.StartProxy(t, server.Addr), direct: newOperator(t, []string{server.Addr}), namespace: rand.Text()}
+	r.Coordinator = newCoordinator(t, []string{r.Addr}, r.namespace, nil)
+	if err := r.Init(within(t), space()); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
 
 // TestSessionEndsBetween: the session of an acquisition ends before the grant. It gets
 // another one, and the caller is not told.

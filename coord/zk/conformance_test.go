@@ -9,7 +9,6 @@ import (
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
@@ -23,7 +22,7 @@ func TestAdmin(t *testing.T) {
 func TestConformance(t *testing.T) {
 	server := zktest.Start(t, zktest.Options{})
 	servers, o := []string{server.Addr}, newOperator(t, []string{server.Addr})
-	localtest.Conform(t, func(tb testing.TB) coordtest.Harness {
+	coordtest.Run(t, func(tb testing.TB) coordtest.Harness {
 		tb.Helper()
 		ns := rand.Text()
 		return coordtest.Harness{

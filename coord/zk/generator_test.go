@@ -87,19 +87,3 @@ func TestNobodyRenews(t *testing.T) {
 		t.Errorf("Renew of %v after that: %v, %v", g, r, err)
 	}
 }
-
-// TestRetireHint: who holds a worker ID that is retired is told.
-func TestRetireHint(t *testing.T) {
-	t.Parallel()
-	c := newCoordinator(t, []string{zktest.Start(t, zktest.Options{}).Addr}, rand.Text(), nil)
-	g := mustAcquire(t, c, request(1))
-	lost := c.Lost(g)
-	if err := c.Retire(within(t), g.WorkerID); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-lost:
-	case <-time.After(callTime):
-		t.Error("there is no hint")
-	}
-}

@@ -11,6 +11,7 @@ import (
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
@@ -121,4 +122,13 @@ func TestSlowAnswers(t *testing.T) {
 			p.acquire(t, c, req)
 		})
 	}
+}
+
+// TestGeneratorOfASlowEnsemble: no Next fails while answers are late, always and once by
+// three times as much.
+func TestGeneratorOfASlowEnsemble(t *testing.T) {
+	fulltest.Long(t, "answers that take seconds")
+	t.Parallel()
+	proxy := proxytest.Start(t, zktest.Start(t, zktest.Options{}).Addr)
+	streamtest.Slow(t, newCoordinator(t, []string{proxy.Addr}, rand.Text(), nil), proxy.Delay)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
@@ -100,6 +101,11 @@ func TestBadOptions(t *testing.T) {
 		}
 		c.Close()
 	}
+}
+
+// TestPlace: what leads to another namespace is another place.
+func TestPlace(t *testing.T) {
+	localtest.Place(t, "zk://ann:secret@h,i/apps?namespace=orders", "zk://h,i/apps?namespace=payments", "zk://h,i?namespace=orders", "zk://h/apps?namespace=orders")
 }
 
 // create makes an empty node that anybody may use.

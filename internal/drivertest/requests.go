@@ -62,6 +62,18 @@ func Within(tb testing.TB) context.Context {
 	return streamtest.Within(tb)
 }
 
+// HurriedTime is the deadline of calls that are not answered, or once. It is long enough for a
+// request to get through on a slow machine.
+const HurriedTime = 9 * time.Second
+
+// Hurried returns a context for such a call.
+func Hurried(tb testing.TB) context.Context {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), HurriedTime)
+	tb.Cleanup(cancel)
+	return ctx
+}
+
 // MustAcquire acquires; the call must succeed.
 func MustAcquire(tb testing.TB, c coord.Coordinator, req coord.Request) coord.Grant {
 	tb.Helper()

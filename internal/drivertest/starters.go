@@ -29,7 +29,19 @@ type Crowd[C coord.Coordinator] struct {
 // worker ID is held twice.
 func (c *Crowd[C]) Acquire(tb testing.TB, n, atOnce int) {
 	tb.Helper()
-	ids, errs := c.start(tb, n, atOnce, func() coord.Request { return Request(Capacity) })
+	ctx, cancel := context.WithTimeout(tb.Context(), long)
+	defer cancel()
+	ids, errs := make([]int, n), make([]error, n)
+	places := make(chan struct{}, atOnce)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			ids[i], errs[i] = c.one(ctx, c.Members[i%len(c.Members)])
+		})
+	}
+	wg.Wait()
 	for _, err := range errs {
 		if err != nil {
 			tb.Fatalf("one of %d starters: %v", n, err)
@@ -41,41 +53,28 @@ func (c *Crowd[C]) Acquire(tb testing.TB, n, atOnce int) {
 	}
 }
 
-// start lets n holders make a request, so many at once.
-func (c *Crowd[C]) start(tb testing.TB, n, atOnce int, request func() coord.Request) (ids []int, errs []error) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), long)
-	defer cancel()
-	ids, errs = make([]int, n), make([]error, n)
-	places := make(chan struct{}, atOnce)
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			req := request()
-			for token := req.Token; ; req = request() {
-				req.Token, req.TTL = token, long
-				g, err := c.Members[i%len(c.Members)].Acquire(ctx, req)
-				ids[i], errs[i] = g.WorkerID, err
-				if err == nil || c.Again == nil || !c.Again(err) {
-					return
-				}
-				select { // a back end that is too busy gets less to do, as the library sees to
-				case <-ctx.Done():
-					return
-				case <-time.After(rand.N(3 * time.Second)):
-				}
-			}
-		})
+// one acquires for one holder, which tries again as [Crowd.Again] says.
+func (c *Crowd[C]) one(ctx context.Context, member C) (worker int, err error) {
+	for req := Request(Capacity); ; {
+		req.TTL = long
+		g, err := member.Acquire(ctx, req)
+		if err == nil || c.Again == nil || !c.Again(err) {
+			return g.WorkerID, err
+		}
+		select { // a back end that is too busy gets less to do, as the library sees to
+		case <-ctx.Done():
+			return 0, err
+		case <-time.After(rand.N(3 * time.Second)):
+		}
+		token := req.Token
+		req = Request(Capacity)
+		req.Token = token
 	}
-	wg.Wait()
-	return ids, errs
 }
 
-// Starters lets as many holders start as there are worker IDs, at once if the race detector is off. All of them
-// succeed, and one more is told when the next worker ID may become free, and when its
-// holder was seen last.
+// Starters lets as many holders start as there are worker IDs, at once if the race detector is
+// off. All of them succeed, and one more is told when the next worker ID may become free, and
+// when its holder was seen last.
 func (c *Crowd[C]) Starters(t *testing.T) {
 	t.Helper()
 	began := time.Now()
@@ -101,31 +100,4 @@ func (c *Crowd[C]) Starters(t *testing.T) {
 	}
 	between("the next worker ID is free", full.Soonest, long)
 	between("its holder was seen last", full.LastSeen, 0)
-}
-
-// Contention lets many holders of the same identity start at once on fewer worker IDs: as
-// many get one as there are.
-func Contention(t *testing.T, c coord.Coordinator) {
-	t.Helper()
-	const starters, free = 64, 16
-	crowd := Crowd[coord.Coordinator]{Members: []coord.Coordinator{c}}
-	ids, errs := crowd.start(t, starters, starters, func() coord.Request {
-		req := Request(free)
-		req.Identity = "the-same-for-all" // so that all have the same hint
-		return req
-	})
-	seen := map[int]bool{}
-	for i, err := range errs {
-		switch {
-		case err == nil && seen[ids[i]]:
-			t.Errorf("worker ID %d is held twice", ids[i])
-		case err == nil:
-			seen[ids[i]] = true
-		case !errors.Is(err, coord.ErrNoWorkerID):
-			t.Errorf("a starter: %v; want a worker ID or %v", err, coord.ErrNoWorkerID)
-		}
-	}
-	if len(seen) != free {
-		t.Errorf("%d worker IDs are held; want %d", len(seen), free)
-	}
 }

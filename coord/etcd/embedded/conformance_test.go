@@ -11,8 +11,6 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/drivertest/localtest"
-	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
 // TestConformance: participants join the server of one that stays.
@@ -20,20 +18,9 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
 	openFolder(t, dir, "host", nil)
-	localtest.Conform(t, func(tb testing.TB) coordtest.Harness {
-		tb.Helper()
-		return harness(tb, dir)
-	})
-}
-
-// TestConformanceWithoutHost: each participant may be the one that runs the server,
-// and the cases close them in any order.
-func TestConformanceWithoutHost(t *testing.T) {
-	fulltest.Long(t, "the suite again")
-	t.Parallel()
 	coordtest.Run(t, func(tb testing.TB) coordtest.Harness {
 		tb.Helper()
-		return harness(tb, newDir(tb))
+		return harness(tb, dir)
 	})
 }
 

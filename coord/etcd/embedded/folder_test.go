@@ -81,23 +81,6 @@ func TestServerNoticesDeletion(t *testing.T) {
 	}
 }
 
-// TestFolderDeletedUnderHost: alone, it makes the folder again.
-func TestFolderDeletedUnderHost(t *testing.T) {
-	t.Parallel()
-	dir := newDir(t)
-	c := openFolder(t, dir, "n", nil)
-	old := address(c)
-	g := mustAcquire(t, c, request(2))
-	deleteFolder(t, dir)
-	eventually(t, "the server runs again", func() bool { return address(c) != old && address(c) != "" })
-	if r, err := c.Renew(within(t), g, g.NotAfter+1000); err == nil && r.NotBefore <= g.NotAfter {
-		t.Errorf("renewed to %v after its window %v was lost", r, g)
-	}
-	if n, err := c.Acquire(within(t), request(2)); !errors.Is(err, coord.ErrQuarantined) && (err != nil || n.NotBefore <= g.NotAfter) {
-		t.Errorf("granted was %v, %v; want nothing before %v has ended", n, err, g)
-	}
-}
-
 // TestMarkLost: somebody deletes the file that says what the folder is, which looks
 // old enough, or puts back the one that the first start began with. Whoever takes the
 // folder over must not take its data for half-made ones.
@@ -232,20 +215,6 @@ func TestStalePost(t *testing.T) {
 	foreign.secret.set(m.Folder)
 	if _, err := foreign.List(within(t)); err == nil || !strings.Contains(err.Error(), "this is the server of another folder") {
 		t.Errorf("with the name of another folder: %v", err)
-	}
-}
-
-// TestPermissions: nobody else can read the folder.
-func TestPermissions(t *testing.T) {
-	t.Parallel()
-	dir := newDir(t)
-	openFolder(t, dir, "n", nil)
-	info, err := os.Stat(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if info.Mode().Perm() != 0o700 && os.PathSeparator == '/' {
-		t.Errorf("the folder has mode %v", info.Mode())
 	}
 }
 

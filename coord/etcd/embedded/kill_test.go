@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/unalike-id/unalike/internal/drivertest"
 )
@@ -16,24 +15,6 @@ func TestKill(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
 	drivertest.Kill(t, 10, func() *drivertest.Child { return startChild(t, dir, "only") })
-}
-
-// TestKilledWhileMaking: a folder whose first server died in the middle of making it
-// is made again.
-func TestKilledWhileMaking(t *testing.T) {
-	t.Parallel()
-	for n := range 8 {
-		dir := newDir(t)
-		c := startChild(t, dir, "stay")
-		// Somewhere between the first file and the last.
-		after := time.NewTimer(time.Duration(n*4) * time.Millisecond)
-		<-after.C
-		c.Kill()
-		g := mustAcquire(t, openFolder(t, dir, "n", nil), request(1))
-		if g.WorkerID != 0 {
-			t.Errorf("granted was %v", g)
-		}
-	}
 }
 
 // TestHalfMade: what a first start left behind is no obstacle; data of a server that was

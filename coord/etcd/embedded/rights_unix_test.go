@@ -13,7 +13,8 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// A folder that every user can write is refused; its lock is for its owner alone.
+// TestRightsOfTheFolder: a folder that every user can write is refused; one that is made, and a
+// lock, are for their owner alone.
 func TestRightsOfTheFolder(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
@@ -32,13 +33,18 @@ func TestRightsOfTheFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	openFolder(t, dir, "n", nil)
+	made := newDir(t)
+	openFolder(t, made, "n", nil)
+	if info, err := os.Stat(made); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder that is made: %v, %v", info.Mode(), err)
+	}
 	info, err := os.Stat(folder{dir}.file(nameLock))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the lock: %v, %v", info.Mode(), err)
 	}
 }
 
-// What etcd tells about the process is not for other users of the machine.
+// TestDebugVarsAreClosed: what etcd tells about the process is not for other users of the machine.
 func TestDebugVarsAreClosed(t *testing.T) {
 	t.Parallel()
 	c := openFolder(t, newDir(t), "n", nil)

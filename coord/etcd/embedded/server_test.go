@@ -116,25 +116,6 @@ func TestTrap(t *testing.T) {
 	}
 }
 
-// TestClosed: calls after Close say so.
-func TestClosed(t *testing.T) {
-	t.Parallel()
-	dir := newDir(t)
-	c := openFolder(t, dir, "n", nil)
-	if err := errors.Join(c.Close(), c.Close()); err != nil {
-		t.Fatal(err)
-	}
-	_, err := c.Acquire(within(t), request(1))
-	if err == nil || !strings.Contains(err.Error(), "closed") {
-		t.Errorf("after Close: %v", err)
-	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := New(ended, newDir(t), "n", Options{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("with a context that has ended: %v", err)
-	}
-}
-
 // TestGuarded: who does not know the folder's name gets nothing that is stored, by
 // whatever protocol.
 func TestGuarded(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/drivertest"
 )
 
@@ -109,44 +108,6 @@ func TestTakeover(t *testing.T) {
 	readers.Wait()
 	slices.Sort(took)
 	t.Logf("taken over after %v; %d IDs, none twice", took, len(l.ids))
-}
-
-// TestTakeoverHere: the process that runs the server is killed, and this one, which
-// has joined with a running generator, takes over.
-func TestTakeoverHere(t *testing.T) {
-	t.Parallel()
-	dir := newDir(t)
-	host := startChild(t, dir, "stay")
-	where := host.Line(t)
-	c := openFolder(t, dir, "here", nil)
-	if address(c) != where {
-		t.Fatalf("joined the server at %q; the child's is at %q", address(c), where)
-	}
-	g, err := core.New(within(t), c, core.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := g.Health()
-	host.Kill()
-	last := core.ID(0)
-	eventually(t, "this process takes over", func() bool {
-		id, err := g.Next()
-		if err != nil || id <= last {
-			t.Fatalf("%d after %d: %v", id, last, err)
-		}
-		last = id
-		return address(c) != where && address(c) != ""
-	})
-	slots, err := c.List(within(t))
-	if err != nil || len(slots) != 1 || slots[0].Generation != 1 {
-		t.Errorf("slots are %+v, %v; want that of one grant", slots, err)
-	}
-	if err := g.Close(within(t)); err != nil {
-		t.Error(err)
-	}
-	if after := g.Health(); after.Workers[0].WorkerID != before.Workers[0].WorkerID {
-		t.Errorf("the worker ID changed: %+v", after)
-	}
 }
 
 // TestClose: the host closes in good order, here and in a process of its own, and

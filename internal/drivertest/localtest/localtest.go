@@ -2,57 +2,18 @@
 package localtest
 
 import (
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/coordtest"
-	"github.com/unalike-id/unalike/coord/local"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
-
-// Conform runs the conformance suite on a driver, and on its grants in state files. Their marks
-// reach as far as the windows of the suite.
-func Conform(t *testing.T, newHarness func(testing.TB) coordtest.Harness) {
-	t.Helper()
-	coordtest.Run(t, newHarness)
-	t.Run("in a state file", func(t *testing.T) {
-		fulltest.Long(t, "the suite again")
-		coordtest.Run(t, func(tb testing.TB) coordtest.Harness {
-			tb.Helper()
-			h := newHarness(tb)
-			dir, n := tb.TempDir(), new(atomic.Int64)
-			crash := map[coord.Coordinator]coord.Coordinator{}
-			keep := func(client func(testing.TB, coord.Range) coord.Coordinator) func(testing.TB, coord.Range) coord.Coordinator {
-				if client == nil {
-					return nil
-				}
-				return func(tb testing.TB, share coord.Range) coord.Coordinator {
-					tb.Helper()
-					inner := client(tb, share)
-					c, err := local.New(inner, filepath.Join(dir, fmt.Sprint("state", n.Add(1))), local.Options{Window: local.MaxWindow})
-					c = drivertest.Closing(tb, c, err)
-					crash[c] = inner
-					return c
-				}
-			}
-			h.Client, h.OtherNamespace = keep(h.Client), keep(h.OtherNamespace)
-			if die := h.Crash; die != nil {
-				h.Crash = func(tb testing.TB, c coord.Coordinator, g coord.Grant) { tb.Helper(); die(tb, crash[c], g) }
-			}
-			return h
-		})
-	})
-}
 
 // Place checks that a URL leads to a place, that it has no password in it, and that each of
 // the other URLs leads elsewhere.

@@ -41,7 +41,8 @@ func Between(t *testing.T, d *Database) {
 				},
 				Sticky: true,
 			},
-			Lose: func(tb testing.TB) func() { tb.Helper(); return d.dump(tb, ns) },
+			LoseReply: func(_ testing.TB, c coord.Coordinator, n int) func() bool { return links[c].Before(n, nil) },
+			Lose:      func(tb testing.TB) func() { tb.Helper(); return d.dump(tb, ns) },
 			Before: func(_ testing.TB, c coord.Coordinator, n int, act func()) func() bool {
 				return links[c].Before(n, act)
 			},

@@ -22,8 +22,6 @@ func Crowd(t *testing.T, d *Database) {
 	if trips := crowd(t, d, ns); trips > 7*drivertest.Capacity/2 {
 		t.Errorf("%d starters make %d round trips; want 3 each, and few more", drivertest.Capacity, trips)
 	}
-	c, _ = d.New(t, newName())
-	drivertest.Contention(t, c)
 }
 
 // crowd returns how many round trips it took.

@@ -69,12 +69,10 @@ type Link struct {
 	sqlstore.DB
 	mu    sync.Mutex
 	trips int
-	left  int // transactions until act is called; 0: it is not
-	act   func()
+	left  int    // transactions until act is called; 0: it is not
+	act   func() // nil: the reply to that transaction is lost
 	acted bool
-	lose  bool // the reply to the next transaction that writes
-	all   bool // and to every one after it
-	lost  int
+	lose  bool // the reply to the next transaction that writes is lost
 }
 
 // errLost is the error of a reply that was lost.
@@ -85,9 +83,10 @@ func (l *Link) Transact(ctx context.Context, write bool, s []sqlstore.Statement)
 	l.mu.Lock()
 	l.trips++
 	var act func()
+	lost := false
 	if l.left > 0 {
 		if l.left--; l.left == 0 {
-			act, l.acted = l.act, true
+			act, l.acted, lost = l.act, true, l.act == nil
 		}
 	}
 	db := l.DB
@@ -98,8 +97,8 @@ func (l *Link) Transact(ctx context.Context, write bool, s []sqlstore.Statement)
 	rows, err := db.Transact(ctx, write, s)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err == nil && (l.lose && write && len(s) > 1 || l.all && l.lost > 0) { // a survey that draws a ticket is one statement
-		l.lose, l.lost = false, l.lost+1
+	if err == nil && (lost || l.lose && write && len(s) > 1) { // a survey that draws a ticket is one statement
+		l.lose = l.lose && lost
 		return nil, errLost
 	}
 	return rows, err
@@ -129,7 +128,8 @@ func (l *Link) Trips() int {
 	return n
 }
 
-// Before has act called before the n-th transaction from now on.
+// Before has act called before the n-th transaction from now on; without it, the reply to that
+// is lost.
 func (l *Link) Before(n int, act func()) (acted func() bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -166,14 +166,3 @@ func Dropped(t *testing.T, d *Database) {
 	r, err = newcomer.Acquire(drivertest.Within(t), drivertest.Request(2))
 	wantQuarantined(t, "Acquire of a newcomer", r, err)
 }
-
-// LongWindows has a namespace that was declared with long windows settled on another server.
-func LongWindows(t *testing.T, d *Database) {
-	t.Helper()
-	ns := newName()
-	drivertest.LossOfLongWindows(t,
-		func() drivertest.Operated { c, _ := d.New(t, ns); return c },
-		func() func() {
-			return func() { d.Exec(t, "UPDATE unalike_namespaces SET lineage = 'elsewhere' WHERE namespace = '%s'", ns) }
-		})
-}

@@ -2,11 +2,9 @@ package sqltest
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
 	"testing"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
@@ -75,38 +73,5 @@ func DeadLock(t *testing.T, d *Database, alone string) {
 	}
 	if err := <-renewed; err != nil {
 		t.Errorf("Renew in a dead lock: %v", err)
-	}
-}
-
-// Truncated empties tables: who knew what was there notices, and what is left without the
-// namespace's row is refused.
-func Truncated(t *testing.T, d *Database) {
-	t.Helper()
-	for _, tables := range [][]string{{"slots"}, {"namespaces"}, {"namespaces", "slots"}} {
-		t.Run(fmt.Sprint(tables), func(t *testing.T) {
-			ns := newName()
-			c, _ := d.New(t, ns)
-			req := drivertest.Request(1)
-			req.Identity = "pod"
-			g := drivertest.MustAcquire(t, c, req)
-			for _, table := range tables {
-				d.Exec(t, "TRUNCATE TABLE unalike_%s", table)
-			}
-			r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000)
-			newcomer, _ := d.New(t, ns)
-			got, errNew := newcomer.Acquire(drivertest.Within(t), drivertest.Request(8))
-			switch {
-			case len(tables) == 1 && tables[0] == "namespaces":
-				if err == nil || !errors.Is(errNew, coord.ErrInvalid) {
-					t.Errorf("Renew: %v, %v; Acquire: %v, %v; want errors that say that the row is missing", r, err, got, errNew)
-				}
-				d.Exec(t, "TRUNCATE TABLE unalike_slots") // for the others
-			default:
-				if err == nil {
-					t.Errorf("Renew of %v, which may be lost: %v", g, r)
-				}
-				wantQuarantined(t, "Acquire", got, errNew)
-			}
-		})
 	}
 }

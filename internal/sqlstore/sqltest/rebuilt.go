@@ -4,25 +4,26 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
-// Rebuilt rewrites the tables, which takes them away from everybody for a moment, again and
-// again while holders renew: they wait, go on, and nothing is taken for a loss.
-func Rebuilt(t *testing.T, d *Database, statements ...string) {
+// renewers are holders that renew without a pause, and how often they have done so.
+type renewers []atomic.Int64
+
+// renewing starts n holders of a namespace, which go on until stop is called.
+func renewing(t *testing.T, d *Database, ns string, n int) (renewed renewers, stop func()) {
 	t.Helper()
-	ns := newName()
-	operator, _ := d.New(t, ns)
-	var renewers sync.WaitGroup
-	var renewed [4]atomic.Int64
+	renewed = make(renewers, n)
+	var all sync.WaitGroup
 	done := make(chan struct{})
 	for i := range renewed {
 		c, _ := d.New(t, ns)
 		g := drivertest.MustAcquire(t, c, drivertest.Request(drivertest.Capacity))
-		renewers.Go(func() {
+		all.Go(func() {
 			for {
 				select {
 				case <-done:
@@ -41,25 +42,55 @@ func Rebuilt(t *testing.T, d *Database, statements ...string) {
 			}
 		})
 	}
+	return renewed, func() { close(done); all.Wait() }
+}
+
+// again waits until each has renewed once more.
+func (r renewers) again(t *testing.T) {
+	t.Helper()
+	before := make([]int64, len(r))
+	for i := range r {
+		before[i] = r[i].Load()
+	}
+	streamtest.Eventually(t, "all have renewed again", func() bool {
+		for i := range r {
+			if r[i].Load() == before[i] && !t.Failed() {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// Raise raises the floor while many renew without a pause, each of whom locks the row of the
+// namespace: it comes about, again and again.
+func Raise(t *testing.T, d *Database) {
+	t.Helper()
+	ns := newName()
+	operator, _ := d.New(t, ns)
+	_, stop := renewing(t, d, ns, 15)
+	defer stop()
+	for n := range 20 {
+		if _, err := operator.Quarantine(drivertest.Within(t), time.Now().Add(time.Duration(n)*time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Rebuilt rewrites the tables, which takes them away from everybody for a moment, again and
+// again while holders renew: they wait, go on, and nothing is taken for a loss.
+func Rebuilt(t *testing.T, d *Database, statements ...string) {
+	t.Helper()
+	ns := newName()
+	operator, _ := d.New(t, ns)
+	renewed, stop := renewing(t, d, ns, 4)
 	for range 5 {
 		for _, s := range statements {
 			d.Exec(t, "%s", s)
 		}
-		var before [len(renewed)]int64
-		for i := range renewed {
-			before[i] = renewed[i].Load()
-		}
-		streamtest.Eventually(t, "all have renewed again", func() bool {
-			for i := range renewed {
-				if renewed[i].Load() == before[i] && !t.Failed() {
-					return false
-				}
-			}
-			return true
-		})
+		renewed.again(t)
 	}
-	close(done)
-	renewers.Wait()
+	stop()
 	if n, err := operator.Inspect(drivertest.Within(t)); err != nil || !n.Lost.IsZero() {
 		t.Errorf("Inspect: %+v, %v; want no loss", n, err)
 	}

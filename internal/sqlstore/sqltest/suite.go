@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/drivertest"
 )
 
@@ -20,9 +19,7 @@ func Run(t *testing.T, d *Database) {
 		name string
 		run  func(*testing.T, *Database)
 	}{
-		{"Held", Held},
 		{"Lineage", Lineage},
-		{"LongWindows", LongWindows},
 		{"Missing", Missing},
 		{"ComeAgain", ComeAgain},
 		{"Edited", Edited},
@@ -32,12 +29,7 @@ func Run(t *testing.T, d *Database) {
 		{"View", View},
 		{"ServerClock", ServerClock},
 		{"Lapsed", Lapsed},
-		{"LostReplies", LostReplies},
-		{"CopyIsTold", CopyIsTold},
-		{"SentTwice", SentTwice},
-		{"Overtaken", Overtaken},
 		{"Raise", Raise},
-		{"Truncated", Truncated},
 		{"Dropped", Dropped},
 		{"Formatless", Formatless},
 	} {
@@ -236,37 +228,6 @@ func OneConnection(t *testing.T, d *Database) {
 		})
 	}
 	wg.Wait()
-}
-
-// LostReplies loses a reply, and the call finds out what became of it; or all of them, and the
-// next call does.
-func LostReplies(t *testing.T, d *Database) {
-	t.Helper()
-	for name, run := range map[string]func(*testing.T, *drivertest.Lossy){
-		"OnAcquire": drivertest.LostReplyOnAcquire, "OnRenew": drivertest.LostReplyOnRenew, "OnRelease": drivertest.LostReplyOnRelease,
-		"AllOnAcquire": drivertest.LostRepliesOnAcquire, "AllOnRenew": drivertest.LostRepliesOnRenew, "AllOnRelease": drivertest.LostRepliesOnRelease,
-	} {
-		t.Run(name, func(t *testing.T) {
-			c, link := d.New(t, newName())
-			if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
-				t.Fatal(err)
-			}
-			run(t, &drivertest.Lossy{
-				Coordinator: c,
-				Lose: func(_ coordtest.Op, all bool) {
-					link.mu.Lock()
-					defer link.mu.Unlock()
-					link.lose, link.all, link.lost = true, all, 0
-				},
-				Heal: func() int {
-					link.mu.Lock()
-					defer link.mu.Unlock()
-					link.lose, link.all = false, false
-					return link.lost
-				},
-			})
-		})
-	}
 }
 
 // Risk checks that a server which has a risk is refused, unless that is accepted.
