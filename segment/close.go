@@ -29,7 +29,7 @@ func (s *Sequence) end(why error) bool {
 	s.ended = why
 	s.setBack(false)
 	p := s.cur.Load()
-	used := min(p.used.Swap(gone), p.size)
+	used := min(p.used.Swap(gone), p.size) //mutant:segment-gate
 	s.figures.before += uint64(used)
 	rest := &span{first: p.first + used, size: p.size - used}
 	rest.used.Store(gone)
@@ -63,6 +63,6 @@ func (s *Sequence) giveBack(ctx context.Context) error {
 	case p.size == 0:
 		return nil
 	}
-	_, err := s.store.GiveBack(ctx, s.tag, rest)
+	_, err := s.store.GiveBack(ctx, s.tag, rest) //mutant:back-again
 	return err
 }

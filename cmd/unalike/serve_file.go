@@ -64,7 +64,7 @@ type leafSettings struct {
 // serveSettings reads the file, the environment and the flags.
 func (a *app) serveSettings(c *cobra.Command, o *serveOptions) (*serveSettings, error) {
 	set := &serveSettings{generators: map[string]config.Config{}}
-	if err := config.CheckEnv(a.lookupEnv); err != nil {
+	if err := config.CheckEnv(a.lookupEnv); err != nil { //mutant:misspelt
 		return nil, err
 	}
 	if v, _ := a.lookupEnv(envStore); v != "" {
@@ -85,7 +85,7 @@ func (a *app) serveSettings(c *cobra.Command, o *serveOptions) (*serveSettings, 
 	case several && (o.coordinator != "" || c.Flags().Changed("layout")):
 		return nil, usageError{errors.New("--coordinator and --layout are for a single generator, and the file has several; leave them out")}
 	}
-	fromEnv, _ := a.lookupEnv(envListen)
+	fromEnv, _ := a.lookupEnv(envListen) //mutant:serve-listen
 	set.Listen = cmp.Or(o.listen, fromEnv, set.Listen, defaultListen)
 	set.MaxConnections = cmp.Or(set.MaxConnections, defaultConnections)
 	set.MaxConnectionAge = cmp.Or(set.MaxConnectionAge, defaultConnectionAge)

@@ -61,7 +61,7 @@ func EndOf(ctx context.Context, c coord.Coordinator, s coord.Space) (Ending, err
 			end.Until, end.Furthest = slot.Until, slot
 		}
 	}
-	if len(held) > 0 {
+	if len(held) > 0 { //mutant:follow-held
 		return Ending{}, &HeldError{Slots: held}
 	}
 	info, err := admin.Inspect(ctx)
@@ -76,7 +76,7 @@ func EndOf(ctx context.Context, c coord.Coordinator, s coord.Space) (Ending, err
 	end.Closed, end.MaxHorizon, end.lost, end.nonce = info.Closed, info.MaxHorizon, info.Lost, info.Nonce
 	floor := info.Floor
 	if info.Closed { // then it is the end of the layout
-		floor = info.Lost
+		floor = info.Lost //mutant:follow-lost
 	}
 	if floor.After(end.Until) {
 		end.Until = floor

@@ -13,7 +13,7 @@ import (
 func (k *Keeper) finish() {
 	defer k.background.Wait()
 	k.awaitHealing()
-	if k.token != "" && k.hurry.Err() != nil {
+	if k.token != "" && k.hurry.Err() != nil { //mutant:cut-off-said
 		k.result = errors.Join(k.result, cutOff(context.Cause(k.hurry)))
 	}
 	if !k.held {

@@ -158,7 +158,7 @@ func (s *sorter) each(f func(v uint64) error) error {
 		}
 		return nil
 	}
-	if len(s.run) > 0 {
+	if len(s.run) > 0 { //mutant:verify-last-run
 		if err := s.spill(); err != nil {
 			return err
 		}
