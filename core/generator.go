@@ -202,7 +202,7 @@ func (g *Generator) close(ctx context.Context) {
 		all.Go(func() { errs[i] = st.keeper.Stop(ctx) })
 	}
 	all.Wait()
-	g.starting.Wait() //mutant:start-closed
+	g.starting.Wait()
 	g.changed.broadcast()
 	g.observer.stop()
 	if err := errors.Join(errs...); err != nil {

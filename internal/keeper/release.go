@@ -16,7 +16,7 @@ func (k *Keeper) finish() {
 	if k.token != "" && k.hurry.Err() != nil { //mutant:cut-off-said
 		k.result = errors.Join(k.result, cutOff(context.Cause(k.hurry)))
 	}
-	if !k.held {
+	if !k.held { //mutant:start-closed
 		return
 	}
 	k.awaitCalls()

@@ -10,18 +10,18 @@ import (
 
 // mutant is one way to break the code.
 type mutant struct {
-	name   string // of its marker
-	edit   string // see edit.go
-	pkg    string // the package with the test, as core
-	test   string // which must fail
-	hangs  bool   // the test may also fail by not ending
-	breaks string // the invariant, trap or bug
-	file   string // with the marker, from the module's root
+	name   string   // of its marker
+	edit   string   // see edit.go
+	pkg    string   // the package with the tests, as core
+	tests  []string // each of which must fail
+	hangs  bool     // they may also fail by not ending
+	breaks string   // the invariant, trap or bug
+	file   string   // with the marker, from the module's root
 }
 
 // readList reads a list of mutants: a line of names, and a line for each mutant with its name,
-// edit, package, test and what it breaks, separated by tabs. A test that may fail by not
-// ending has "hangs " before its name.
+// edit, package, tests and what it breaks, separated by tabs. Several tests, each of which must
+// notice it, are separated by blanks. "hangs " before them says that they may fail by not ending.
 func readList(path string) ([]mutant, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -32,11 +32,14 @@ func readList(path string) ([]mutant, error) {
 	for i, line := range strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")[1:] {
 		f := strings.Split(line, "\t")
 		if len(f) != 5 || seen[f[0]] {
-			return nil, fmt.Errorf("%s, line %d: want name, edit, package, test and what breaks, and each name once: %q", path, i+2, line)
+			return nil, fmt.Errorf("%s, line %d: want name, edit, package, tests and what breaks, and each name once: %q",
+				path, i+2, line)
 		}
 		seen[f[0]] = true
-		test, hangs := strings.CutPrefix(f[3], "hangs ")
-		all = append(all, mutant{name: f[0], edit: f[1], pkg: f[2], test: test, hangs: hangs, breaks: f[4]})
+		tests, hangs := strings.CutPrefix(f[3], "hangs ")
+		all = append(all, mutant{
+			name: f[0], edit: f[1], pkg: f[2], tests: strings.Fields(tests), hangs: hangs, breaks: f[4],
+		})
 	}
 	return all, nil
 }

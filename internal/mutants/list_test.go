@@ -26,8 +26,13 @@ func TestList(t *testing.T) {
 		if _, err := m.changed(root); err != nil {
 			t.Errorf("%s: %v", m.name, err)
 		}
-		if m.breaks == "" || !hasTest(t, filepath.Join(root, filepath.FromSlash(m.pkg)), m.test) {
-			t.Errorf("%s: no %s in %s, or nothing that breaks", m.name, m.test, m.pkg)
+		if m.breaks == "" || len(m.tests) == 0 {
+			t.Errorf("%s: no test, or nothing that breaks", m.name)
+		}
+		for _, test := range m.tests {
+			if !hasTest(t, filepath.Join(root, filepath.FromSlash(m.pkg)), test) {
+				t.Errorf("%s: no %s in %s", m.name, test, m.pkg)
+			}
 		}
 	}
 }

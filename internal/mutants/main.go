@@ -143,7 +143,7 @@ func try(ctx context.Context, root string, all []mutant, within time.Duration) e
 				start := time.Now()
 				err := r.try(ctx, m)
 				mu.Lock()
-				said := fmt.Sprintf("noticed by %s of %s", m.test, m.pkg)
+				said := fmt.Sprintf("noticed by %s of %s", strings.Join(m.tests, " and "), m.pkg)
 				if err != nil {
 					failed++
 					said = "FAILED: " + err.Error()

@@ -52,18 +52,14 @@ const (
 	grace = time.Minute
 )
 
-// try applies m and runs its test. It returns an error that says what is wrong with the
-// mutant or the test, or nil if the test noticed.
+// try applies m and runs its tests. It returns an error that says what is wrong with the
+// mutant or a test, or nil if each of them noticed.
 //
-// The test runs on the unchanged code first, once for all mutants that name it: a test that
+// A test runs on the unchanged code first, once for all mutants that name it: a test that
 // fails there too, or does not run, notices nothing.
 func (r *runner) try(ctx context.Context, m *mutant) error {
 	overlay, err := r.overlay(m)
 	if err != nil {
-		return err
-	}
-	before := r.control(ctx, m.pkg, m.test)
-	if err := before.usable(m.test); err != nil {
 		return err
 	}
 	program := filepath.Join(r.dir, m.name+".test")
@@ -71,12 +67,20 @@ func (r *runner) try(ctx context.Context, m *mutant) error {
 	if err := r.build(ctx, m.pkg, program, "-overlay="+overlay); err != nil {
 		return fmt.Errorf("it does not build, so it proves nothing: %w", err)
 	}
-	end := limit
-	if m.hangs {
-		end = max(leastHang, hangFactor*before.took)
-	}
 	env := "GOFLAGS=-overlay=" + overlay // for tests that build the command
-	return m.verdict(r.test(ctx, m.pkg, program, m.test, end, env))
+	for _, test := range m.tests {
+		before, end := r.control(ctx, m.pkg, test), limit
+		if err := before.usable(test); err != nil {
+			return err
+		}
+		if m.hangs {
+			end = max(leastHang, hangFactor*before.took)
+		}
+		if err := m.verdict(test, r.test(ctx, m.pkg, program, test, end, env)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // overlay writes the changed file, and for the go command that it takes the place of the

@@ -27,22 +27,22 @@ var outOfMemory = regexp.MustCompile(`(?m)^fatal error: .*(out of|allocate) memo
 // errAlive says that no test has noticed a mutant.
 var errAlive = errors.New("it is alive")
 
-// verdict returns nil if r shows that the test noticed m, and else why not. A test that does
+// verdict returns nil if r shows that a test noticed m, and else why not. A test that does
 // not end is no test that has failed: the machine may be slow. It counts only for mutants of
 // which that is the effect.
-func (m *mutant) verdict(r result) error {
+func (m *mutant) verdict(test string, r result) error {
 	switch {
 	case r.err == nil:
-		return fmt.Errorf("%w: %s did not notice", errAlive, m.test)
+		return fmt.Errorf("%w: %s did not notice", errAlive, test)
 	case m.hangs && outOfMemory.MatchString(r.output):
 		return nil // it has filled its memory before its time was over
 	case strings.Contains(r.output, "panic: test timed out after "):
 		if m.hangs {
 			return nil
 		}
-		return fmt.Errorf("%s did not end; a mutant whose effect is a hang says so (hangs)\n%s", m.test, r.output)
-	case !r.ended("FAIL", m.test):
-		return fmt.Errorf("%s neither passed nor failed: %w\n%s", m.test, r.err, r.output)
+		return fmt.Errorf("%s did not end; a mutant whose effect is a hang says so (hangs)\n%s", test, r.output)
+	case !r.ended("FAIL", test):
+		return fmt.Errorf("%s neither passed nor failed: %w\n%s", test, r.err, r.output)
 	}
 	return nil
 }

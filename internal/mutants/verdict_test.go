@@ -30,8 +30,8 @@ func TestVerdict(t *testing.T) {
 		{name: "hangs but failed", hangs: true, res: result{output: "--- FAIL: TestX (0.00s)\n", err: failed}},
 		{name: "hangs but passed", hangs: true, res: result{output: "--- PASS: TestX (0.00s)\n"}, want: "did not notice"},
 	} {
-		m := mutant{test: "TestX", hangs: tt.hangs}
-		got := m.verdict(tt.res)
+		m := mutant{hangs: tt.hangs}
+		got := m.verdict("TestX", tt.res)
 		if (got == nil) != (tt.want == "") || got != nil && !strings.Contains(got.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.name, got, tt.want)
 		}
