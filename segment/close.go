@@ -44,7 +44,7 @@ func (s *Sequence) end(why error) bool {
 func (s *Sequence) settled(ctx context.Context) {
 	stop := context.AfterFunc(ctx, s.cut)
 	defer stop()
-	s.running.Wait()
+	s.running.Wait() //mutant:segment-refill-close
 }
 
 // giveBack gives the unused rest back: contiguous ranges in one step, and else the last one, as only that

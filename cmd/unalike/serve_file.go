@@ -142,7 +142,7 @@ func (s *serveSettings) parse(data []byte) error {
 	var doc, more yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	if err := d.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
-		return errors.New(withoutValues(err))
+		return errors.New(withoutValues(err)) //mutant:serve-values
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
 		return errors.New("the file is not a mapping; write lines of the form key: value")

@@ -100,7 +100,7 @@ func (m *move) begin(ctx context.Context, end Ending) error {
 	if !info.Base.IsZero() {
 		m.base = m.space.Scale.Tick(info.Base.UnixMicro()) - 1
 	}
-	if end.Closed && (m.base == 0 || m.signed(m.base, end) != m.base) {
+	if end.Closed && (m.base == 0 || m.signed(m.base, end) != m.base) { //mutant:move-closes
 		return fmt.Errorf("%w: the old namespace is closed, because another one follows it; continue with that one; if nobody ever used that one, declare a new one with Init and raise its floor with Quarantine to where the last window of the old one ends, at %s, or to %v from now if that is later",
 			coord.ErrInvalid, end.Until.UTC().Format(time.RFC3339Nano), max(usualHorizon, end.MaxHorizon))
 	}

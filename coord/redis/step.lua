@@ -81,6 +81,7 @@ local function refusal(w)
   if stored('meta') ~= w.meta then return 'meta' end
   if w.opens > now then return 'ahead' end --mutant:redis-ahead
   if leads(w.token) ~= '' then return 'token' end
+  --mutant:redis-used
   if w.unused and redis.call('HLEN', key) > 3 then return 'used' end -- meta, origin, n
   --mutant:redis-slot
   if w.id and (stored(w.id) ~= w.slot or held(w.id) ~= w.owned) then return 'slot' end

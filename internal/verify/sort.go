@@ -98,7 +98,7 @@ func (s *sorter) begin() error {
 		for run := range s.full {
 			slices.Sort(run)
 			if err := s.store(run); err != nil {
-				s.done <- explain(err)
+				s.done <- explain(err) //mutant:verify-disk
 				return
 			}
 			s.free <- run[:0]

@@ -172,7 +172,7 @@ func (s *Store) compare(tag string, h *pb.ResponseHeader, e entry, sent map[uint
 		s.highest[id] = h.Revision
 	}
 	s.highest[id] = max(s.highest[id], h.Revision)
-	if e.Cluster != here {
+	if e.Cluster != here { //mutant:segment-etcd-cluster
 		return &segment.StoreChangedError{Tag: tag, Was: "cluster " + e.Cluster, Here: "cluster " + here}
 	}
 	if s.doubts == nil {
