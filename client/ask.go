@@ -82,7 +82,7 @@ func (c *Client) askFor(e *endpoint, count int) (*batch, error) {
 		}
 		b.add(core.ID(r.First), int64(r.Count))
 	}
-	if total != uint64(count) {
+	if total != uint64(count) { //mutant:client-cut
 		return nil, fmt.Errorf("%w: the reply has %d IDs in place of %d", ErrRefused, total, count)
 	}
 	return b, nil
@@ -94,7 +94,7 @@ func (c *Client) compare(e *endpoint, space string) error {
 	e.said = space
 	now := time.Now() //nolint:forbidigo // how long servers have agreed is no matter of IDs
 	switch {
-	case c.space == "" || c.space == space:
+	case c.space == "" || c.space == space: //mutant:client-mixed
 		c.space, c.doubt = space, time.Time{}
 		return nil
 	case c.doubt.IsZero():

@@ -50,7 +50,7 @@ func (c *Client) wanted(now time.Time) int {
 		count = max(count, firstPrefetch)
 	}
 	switch {
-	case count < int64(c.o.Prefetch):
+	case count < int64(c.o.Prefetch): //mutant:client-slow
 		return int(count)
 	case c.short:
 		return min(2*c.o.Prefetch, maxPrefetch)
@@ -129,6 +129,7 @@ func (c *Client) rest(err error) {
 		return
 	}
 	if c.refusals++; c.refusals > 1 || !errors.Is(err, ErrMixed) {
+		//mutant:client-rests
 		c.again = time.Now().Add(min(refusedPause<<min(c.refusals-1, 10), mostPause)) //nolint:forbidigo // when to ask is no matter of IDs
 	}
 }
@@ -162,6 +163,7 @@ func (c *Client) askAll() (got *batch, final bool, err error) {
 // askUnless asks one server unless it has said to be left alone: then it says what it has said.
 func (c *Client) askUnless(e *endpoint) (*batch, error) {
 	now := time.Now() //nolint:forbidigo // whom to ask is no matter of IDs
+	//mutant:client-retry-after
 	if now.Before(e.after) {
 		return nil, e.failed
 	}

@@ -29,8 +29,9 @@ type piece struct {
 // take returns the next ID of the piece if there is one that is not too old. The timer that drops what is too old does not
 // run while the process or the machine is frozen: the clock on the wall, read after the ID was taken, tells.
 func (p *piece) take(c clock.Clock) (core.ID, bool) {
+	//mutant:client-twice
 	n := p.taken.Add(1)
-	return p.first + core.ID(n-1), n <= p.count && c.UnixMicro() <= p.until
+	return p.first + core.ID(n-1), n <= p.count && c.UnixMicro() <= p.until //mutant:client-age
 }
 
 // used returns how many IDs callers have had of the piece.

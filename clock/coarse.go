@@ -65,7 +65,7 @@ func moveOn(read func() int64) int64 {
 		// caller must not put an old reading over a newer one, nor any over the 0 of a
 		// tick that has ended, which would stay for ever. A step backward is left to the
 		// tick.
-		ticker.cached.CompareAndSwap(v, now)
+		ticker.cached.CompareAndSwap(v, now) //mutant:coarse-forward
 	}
 	return now
 }

@@ -86,7 +86,7 @@ func joinKept(ctx context.Context, rawURL string, o coord.OpenOptions) (c coord.
 func (k *kept) release(file string) error {
 	keptFiles.Lock()
 	k.users--
-	last := k.users == 0
+	last := k.users == 0 //mutant:shared-file
 	if last && keptFiles.byPath[file] == k {
 		delete(keptFiles.byPath, file)
 	}

@@ -228,71 +228,44 @@ func TestStateFileIsShared(t *testing.T) {
 	}
 }
 
-// TestStateFileOpening: whoever waits for another one that opens the same coordinator may give up,
-// and a coordinator that could not be opened is tried again.
+// TestStateFileOpening: of generators of one state file that start together, one that gives up, first
+// or second, leaves the others all their time; and a coordinator that could not be opened is tried again.
 func TestStateFileOpening(t *testing.T) {
-	begin, o := testDriver(t)
-	file := filepath.Join(t.TempDir(), "state")
-	cfg := Config{Coordinator: begin + "/ns", State: file}
-	synctest.Test(t, func(t *testing.T) {
-		o.hold, o.fail = make(chan struct{}), errors.New("not now")
-		first := make(chan error, 1)
-		go func() { _, err := cfg.Start(t.Context()); first <- err }()
-		synctest.Wait()
-		short, cancel := context.WithCancel(t.Context())
-		cancel()
-		if _, err := cfg.Start(short); !errors.Is(err, context.Canceled) {
-			t.Errorf("while it is being opened: %v", err)
-		}
-		second := make(chan error, 1)
-		go func() { _, err := cfg.Start(t.Context()); second <- err }()
-		synctest.Wait()
-		close(o.hold)
-		for _, c := range []chan error{first, second} {
-			if err := <-c; !errors.Is(err, o.fail) {
-				t.Errorf("%v, want %v", err, o.fail)
-			}
-		}
-		o.hold, o.fail = nil, nil
-		g, err := cfg.Start(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := g.Close(t.Context()); err != nil || o.closed.Load() != 1 || len(o.urls) != 2 {
-			t.Errorf("%v, closed %d times, opened %q", err, o.closed.Load(), o.urls)
-		}
-	})
-}
-
-// TestStateFileOpenersContext: two generators of one state file start together, and whoever was first gives up. The other
-// one has all its time.
-func TestStateFileOpenersContext(t *testing.T) {
 	begin, o := testDriver(t)
 	cfg := Config{Coordinator: begin + "/ns", State: filepath.Join(t.TempDir(), "state")}
 	synctest.Test(t, func(t *testing.T) {
-		o.hold = make(chan struct{})
-		short, cancel := context.WithCancel(t.Context())
-		first, second := make(chan error, 1), make(chan error, 1)
-		go func() { _, err := cfg.Start(short); first <- err }()
-		synctest.Wait()
-		go func() {
-			g, err := cfg.Start(t.Context())
-			if err == nil {
-				err = g.Close(t.Context())
+		start := func(ctx context.Context) <-chan error {
+			ended := make(chan error, 1)
+			go func() {
+				g, err := cfg.Start(ctx)
+				if err == nil {
+					err = g.Close(t.Context())
+				}
+				ended <- err
+			}()
+			synctest.Wait()
+			return ended
+		}
+		for _, fail := range []error{errors.New("not now"), nil} {
+			o.hold, o.fail = make(chan struct{}), fail
+			first, cancelFirst := context.WithCancel(t.Context())
+			later, cancelLater := context.WithCancel(t.Context())
+			one, two, three := start(first), start(later), start(t.Context())
+			cancelLater()
+			if err := <-two; !errors.Is(err, context.Canceled) {
+				t.Errorf("while it is being opened: %v", err)
 			}
-			second <- err
-		}()
-		synctest.Wait()
-		cancel()
-		if err := <-first; !errors.Is(err, context.Canceled) {
-			t.Errorf("the first one: %v", err)
+			cancelFirst()
+			if err := <-one; !errors.Is(err, context.Canceled) {
+				t.Errorf("the first one: %v", err)
+			}
+			synctest.Wait()
+			close(o.hold)
+			if err := <-three; !errors.Is(err, fail) {
+				t.Errorf("the third one: %v, want %v", err, fail)
+			}
 		}
-		synctest.Wait()
-		close(o.hold)
-		if err := <-second; err != nil {
-			t.Errorf("the second one, whose context goes on: %v", err)
-		}
-		if o.closed.Load() != 1 || len(o.urls) != 2 {
+		if o.closed.Load() != 1 || len(o.urls) != 4 {
 			t.Errorf("closed %d times, opened %q", o.closed.Load(), o.urls)
 		}
 	})

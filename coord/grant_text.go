@@ -96,7 +96,7 @@ func parseGrant(text string) (Grant, error) {
 		found, rest = append(found, name), after
 	}
 	for _, name := range grantFields {
-		if !slices.Contains(found, name) {
+		if !slices.Contains(found, name) { //mutant:grant-text
 			return Grant{}, fmt.Errorf("%w: the text of a grant lacks the field %q; is it truncated?", ErrInvalid, name)
 		}
 	}

@@ -209,22 +209,6 @@ func TestConcurrentModes(t *testing.T) {
 	}
 }
 
-// TestNoFalseRollback lets 128 goroutines wear out the default layout, with no
-// tolerance at all: whoever judged a state by a clock read before it would report a
-// rollback that never happened.
-func TestNoFalseRollback(t *testing.T) {
-	g := generator(t, coordtest.NewFake(coordtest.FakeConfig{}), core.Config{Clock: newSteady(), RollbackTolerance: -1})
-	c := crew{g: g, quota: idsPerMode / 10 / 128}
-	c.run(t, 128, func(buf []core.ID) (int, error) {
-		id, err := g.Next()
-		buf[0] = id
-		return 1, err
-	})
-	if h := g.Health(); h.Rollbacks != 0 || h.Errors != (core.ErrorCounts{}) {
-		t.Errorf("reported: %d rollbacks, %+v", h.Rollbacks, h.Errors)
-	}
-}
-
 // TestOrderAcrossGoroutines checks that a call which begins after another has
 // returned gets a greater ID.
 func TestOrderAcrossGoroutines(t *testing.T) {

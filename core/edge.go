@@ -82,7 +82,7 @@ func (g *Generator) awaitEdge(ctx context.Context, changed <-chan struct{}, a *a
 		ring, stop := c.Alarm(at)
 		defer stop()
 		// A step back after this reading rings, one before it shows here.
-		if at-clock.Fresh(g.clock) <= most {
+		if at-clock.Fresh(g.clock) <= most { //mutant:edge-fresh
 			pause(ring, changed, ended)
 		}
 		return

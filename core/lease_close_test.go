@@ -8,41 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
 )
-
-func TestCloseWhileAWorkerIDIsAcquired(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := lease(t, newFake(2))
-		g.next()
-		g.fake.DelayReplies(coordtest.Acquire, 2*time.Second, 1)
-		g.fake.Steal(0)
-		settle(100 * time.Millisecond)
-		waiting := make(chan error, 1)
-		go func() {
-			_, err := g.NextContext(t.Context())
-			waiting <- err
-		}()
-		settle(100 * time.Millisecond)
-		began := time.Now()
-		if err := g.Close(t.Context()); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-		if took := time.Since(began); took > 2*time.Second {
-			t.Errorf("Close took %v", took)
-		}
-		if err := <-waiting; !errors.Is(err, core.ErrClosed) {
-			t.Errorf("NextContext: %v", err)
-		}
-		if _, err := g.Next(); !errors.Is(err, core.ErrClosed) {
-			t.Errorf("Next after Close: %v", err)
-		}
-		if h := g.fake.Holders(); len(h) != 1 || h[0] != 0 {
-			t.Errorf("held are %v, want the thief's 0 alone", h)
-		}
-	})
-}
 
 func TestCloseEndsWaitsAtOnceEvenIfTheBackEndHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -172,29 +172,6 @@ func TestNewWhoseContextEndsWhileItWaitsReleasesTheWorkerID(t *testing.T) {
 	})
 }
 
-// A quarantined namespace grants windows that are empty at first.
-func TestNewWaitsForTheFloor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake(1)
-		cfg := leaseConfig(clocktest.NewShifted(time.Now()))
-		const wait = 45 * time.Second
-		opens := time.Now().Add(wait)
-		f.RaiseFloor(opens.Sub(cfg.Layout.Epoch).Milliseconds() - 1)
-		g, err := core.New(t.Context(), f.Client(), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = g.Close(context.Background()) }()
-		id, err := g.Next()
-		if p := cfg.Layout.Decompose(id); err != nil || !p.Time.Equal(opens) || time.Since(opens) > time.Millisecond {
-			t.Errorf("at %v the first ID is of %v, %v, the floor is passed at %v", time.Now(), p, err, opens)
-		}
-		if n := f.Count(coordtest.Acquire); n != 1 {
-			t.Errorf("%d worker IDs were acquired", n)
-		}
-	})
-}
-
 func TestNewWithAnotherLayoutPrintsBoth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := lease(t, newFake(2))
@@ -218,43 +195,6 @@ func TestNewOfAnUnreachableBackEndSaysSo(t *testing.T) {
 		_, err := core.New(t.Context(), f.Client(), leaseConfig(clocktest.NewShifted(time.Now())))
 		wantText(t, err, "core: starting a generator: no worker ID after 20s of trying: coordtest: Acquire of the fake: coordtest: back end unreachable")
 	})
-}
-
-// With one worker ID in the namespace, every restart goes on above all that came
-// before, whatever the clock did meanwhile.
-func TestRestartsWithOneWorkerIDNeverGoBack(t *testing.T) {
-	for _, crash := range []bool{false, true} {
-		t.Run(fmt.Sprintf("crash=%t", crash), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFake(1)
-				seen, last := map[core.ID]bool{}, core.ID(0)
-				step := time.Duration(0)
-				for i := range 25 {
-					cfg := leaseConfig(clocktest.NewShifted(time.Now().Add(step)))
-					client := f.Client()
-					g, err := core.New(t.Context(), client, cfg)
-					if err != nil {
-						t.Fatal(err)
-					}
-					for range 5000 { // more than a tick has
-						id, err := g.Next()
-						if err != nil || id <= last || seen[id] {
-							t.Fatalf("start %d: after %d came %d, %v", i, last, id, err)
-						}
-						seen[id], last = true, id
-					}
-					if crash {
-						_ = client.Close() // nothing is released
-						f.Expire(0)
-					}
-					if err := g.Close(t.Context()); (err != nil) != crash {
-						t.Fatalf("Close: %v", err)
-					}
-					step = []time.Duration{0, -time.Second, 5 * time.Second}[i%3]
-				}
-			})
-		})
-	}
 }
 
 func TestMoreStripesThanWorkerIDsLeavesNothingLeased(t *testing.T) {

@@ -66,7 +66,7 @@ func Start(c coord.Coordinator, cfg Config) (*Generator, error) {
 		st.keeper.Begin()
 	}
 	g.observer.start()
-	g.starting.Go(func() {
+	g.starting.Go(func() { //mutant:start-at-once
 		_ = g.awaitOpen(context.Background()) // Close ends it; what it waits for is in the log, and in Health
 	})
 	return g, nil

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/clock/clocktest"
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
 )
@@ -91,23 +90,6 @@ func TestStartReturnsAtOnceAndServesWhenTheCoordinatorIsThere(t *testing.T) {
 			})
 		})
 	}
-}
-
-// What the coordinator refuses may be corrected, and a service that listens is not ended
-// by that.
-func TestStartGoesOnWhateverTheCoordinatorSays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake(1)
-		f.Fail(coordtest.Acquire, coord.ErrInvalid, coordtest.Forever)
-		g := begin(t, f)
-		settle(time.Hour)
-		if err := g.Check(); !errors.Is(err, core.ErrNotStarted) || !errors.Is(err, coord.ErrInvalid) {
-			t.Errorf("Check: %v", err)
-		}
-		f.Heal()
-		settle(2 * time.Second)
-		g.next()
-	})
 }
 
 func TestStartRefusesAWrongConfig(t *testing.T) {
@@ -200,25 +182,6 @@ func TestNewGoesOnForItsStartTimeout(t *testing.T) {
 				t.Errorf("New took %v: %v", took, err)
 			}
 		}
-	})
-}
-
-// A worker ID that is about to be free is waited for.
-func TestNewWaitsForAWorkerIDThatBecomesFree(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := lease(t, newFake(1))
-		settle(time.Minute)
-		time.AfterFunc(10*time.Second, func() {
-			if err := g.Close(context.Background()); err != nil {
-				t.Error(err)
-			}
-		})
-		began := time.Now()
-		next := lease(t, g.fake)
-		if took := time.Since(began); took < 10*time.Second || took > 12*time.Second {
-			t.Errorf("New took %v", took)
-		}
-		next.next()
 	})
 }
 

@@ -113,7 +113,7 @@ func (s *stripe) Explain(reason error) {
 func (s *stripe) Last() (tick int64, stamped bool) {
 	t := s.term.Load()
 	word := t.state.Load() &^ closedBit
-	return s.g.rule.tick(word), word != t.start || t.carried
+	return s.g.rule.tick(word), word != t.start || t.carried //mutant:carried
 }
 
 // Notice implements keeper.Gate.

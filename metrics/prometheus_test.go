@@ -165,13 +165,12 @@ func scraped(t *testing.T, f *coordtest.Fake) (addr string) {
 	return page.Listener.Addr().String()
 }
 
-// TestOutage: a real Prometheus scrapes a generator whose coordinator goes away. The alerts fire in
-// their order, the first ones while there are IDs still, and clear when it is back.
-func TestOutage(t *testing.T) {
+// TestBoard: what the alerts and the board ask for, a real Prometheus has of a generator, and in peace
+// there are no alerts. When they fire is shown by TestFleets, and by the command's TestServeOutage.
+func TestBoard(t *testing.T) {
 	promtest.Need(t)
-	f := coordtest.NewFake(coordtest.FakeConfig{})
 	rules := duration.ReplaceAllString(read(t, rulesFile), "$1 1s")
-	p := promtest.Start(t, 200*time.Millisecond, rules, scraped(t, f))
+	p := promtest.Start(t, 200*time.Millisecond, rules, scraped(t, coordtest.NewFake(coordtest.FakeConfig{})))
 
 	var names []string
 	for _, name := range append(metricName.FindAllString(rules, -1), metricName.FindAllString(strings.Join(boardExpressions(t), "\n"), -1)...) {
@@ -186,20 +185,6 @@ func TestOutage(t *testing.T) {
 		until(t, "the board has "+expr, func() bool { return p.Query(t, expr) > 0 })
 	}
 	until(t, "in peace there are no alerts", func() bool { return len(p.Alerts(t)) == 0 }) // nor that of the start, when there was nobody
-
-	f.Outage(true)
-	order := []string{"UnalikeRenewalsFail", "UnalikeWindowEnds", "UnalikeNotReady"}
-	var before promtest.Alert
-	for i, name := range order {
-		var a promtest.Alert
-		until(t, name+" fires", func() bool { a = p.Alerts(t)[name]; return a.State == "firing" })
-		if a.Labels["generator"] != "orders" || i > 0 && a.ActiveAt.Before(before.ActiveAt) {
-			t.Errorf("%v, after %v", a, before)
-		}
-		before = a
-	}
-	f.Heal()
-	until(t, "the alerts clear", func() bool { return len(p.Alerts(t)) == 0 })
 }
 
 // TestScrapesAreSmall: a scrape of a generator with 4 stripes has no more series than there are figures.

@@ -41,7 +41,7 @@ func (s *Sequence) end(why error) bool {
 // use. The lock is held, and somebody else has to be made the present one.
 func (s *Sequence) shut() *span {
 	p := s.cur.Load()
-	used := min(p.used.Swap(gone), p.size)
+	used := min(p.used.Swap(gone), p.size) //mutant:segment-gate
 	s.figures.before += uint64(used)
 	rest := &span{first: p.first + used, size: p.size - used}
 	rest.used.Store(gone)
@@ -53,7 +53,7 @@ func (s *Sequence) shut() *span {
 func (s *Sequence) settled(ctx context.Context) {
 	stop := context.AfterFunc(ctx, s.cut)
 	defer stop()
-	s.running.Wait()
+	s.running.Wait() //mutant:segment-refill-close
 }
 
 // giveBack gives the unused rest back.
@@ -65,7 +65,7 @@ func (s *Sequence) giveBack(ctx context.Context) error {
 	if rest.Len() == 0 {
 		return nil
 	}
-	_, err := s.store.GiveBack(ctx, s.tag, rest)
+	_, err := s.store.GiveBack(ctx, s.tag, rest) //mutant:back-again
 	return err
 }
 

@@ -165,7 +165,7 @@ func (s *Sequence) nextStep() int64 {
 // settle notes what an attempt gave, and wakes those who wait. It reports whether that was the last one.
 func (s *Sequence) settle(r Range, err error, took time.Duration) (last bool) {
 	s.mu.Lock()
-	if err == nil && s.known && r.First <= s.top {
+	if err == nil && s.known && r.First <= s.top { //mutant:segment-back
 		err = &WentBackError{Tag: s.tag, Got: r, Above: s.top}
 	}
 	s.setBack(err != nil && s.ended == nil && (s.back || errors.Is(err, ErrWentBack)))

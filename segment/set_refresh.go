@@ -106,7 +106,7 @@ func (s *Set) reload(ctx context.Context) error {
 func (s *Set) begin(tag string) *Sequence {
 	q := newSequence(s.store, tag, s.cfg)
 	q.backs = &s.backs
-	q.top, q.known = s.ends[tag]
+	q.top, q.known = s.ends[tag] //mutant:retag
 	delete(s.ends, tag)
 	return q
 }

@@ -154,6 +154,7 @@ func sendAll[T ~int64](w http.ResponseWriter, b *buffer, all []T, field string, 
 	}
 	for i, v := range all {
 		if len(text) >= pieceBytes {
+			//mutant:server-pieces
 			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(pieceTime)) //nolint:forbidigo // connections have the machine's time
 			setType(w, plain)
 			if _, err := w.Write(text); err != nil { // the caller has gone, and the IDs with it

@@ -69,7 +69,7 @@ func (s *Server) leafSnowflake(w http.ResponseWriter, r *request) error {
 	switch {
 	case !ok:
 		return problemf(http.StatusNotFound, "there is neither a generator of that name nor one that is named %s", DefaultName)
-	case !isTwitter(g.Layout()):
+	case !isTwitter(g.Layout()): //mutant:leaf-layout
 		return problemf(http.StatusNotFound, "the generator of that name does not have the layout twitter, which Leaf's IDs have")
 	}
 	if err := s.admitCount(r, 1); err != nil {

@@ -33,7 +33,7 @@ func (s *Server) admitCount(r *request, count int) error {
 		return nil
 	}
 	n := replyBytes(count)
-	if !s.replies.TryAcquire(n) {
+	if !s.replies.TryAcquire(n) { //mutant:reply-bytes
 		p := refusal("reply_bytes", http.StatusServiceUnavailable, "the replies that are under way have all the memory that there is for them")
 		p.retry = retrySoon
 		return p

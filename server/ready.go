@@ -73,7 +73,7 @@ func (s *Server) ready(w http.ResponseWriter, r *request) error {
 	}
 	well := s.isReady(all)
 	for _, c := range all {
-		if q.Has("verbose") || !well && c.err != nil {
+		if q.Has("verbose") || !well && c.err != nil { //mutant:ready-names
 			lines.WriteString(c.name + ": " + whyNot(c.err, r.detailed()) + "\n")
 		}
 	}

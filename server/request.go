@@ -139,7 +139,7 @@ func (s *Server) admit(rt route, r *request) error {
 	h := r.answer.Header()
 	h["Cache-Control"] = noStore // a proxy that coalesces would hand one body to two callers
 	h["X-Content-Type-Options"] = noSniff
-	if !s.hostAllowed(r.Request) {
+	if !s.hostAllowed(r.Request) { //mutant:hosts
 		return refusal("host", http.StatusMisdirectedRequest, "the Host header is not that of this machine; if it is right, add it to the hosts that are allowed")
 	}
 	if err := s.authorize(rt.right, r); err != nil {
@@ -150,7 +150,7 @@ func (s *Server) admit(rt route, r *request) error {
 		p.allow = rt.methods
 		return p
 	}
-	if rt.issues && s.ofStranger(r.Request) {
+	if rt.issues && s.ofStranger(r.Request) { //mutant:strangers
 		return refusal("cross_site", http.StatusForbidden, "IDs and numbers are not for pages of other sites, nor for what a browser fetches ahead")
 	}
 	if rt.takes != nil && r.URL.RawQuery != "" {
@@ -193,7 +193,7 @@ func readQuery(r *request, known []string) (err error) {
 		return problemf(http.StatusBadRequest, "the query cannot be read; it has the form name=value, or several of those with & between them")
 	}
 	for name := range r.query {
-		if slices.Contains(known, name) {
+		if slices.Contains(known, name) { //mutant:mistyped
 			continue
 		}
 		if len(known) == 0 {

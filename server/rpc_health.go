@@ -93,6 +93,7 @@ func (s *Server) healthStream(options []connect.HandlerOption) (http.Handler, er
 
 // watchHealth sends the status of a service at once, at every change and every 10 s.
 func (s *Server) watchHealth(ctx context.Context, service string, send func(grpchealth.Status) error) error {
+	//mutant:health-streams
 	leave, err := s.watches.enter(connectionOf(requestOf(ctx).Request), s.cfg.MaxWatches)
 	if err != nil {
 		return err

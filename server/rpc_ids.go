@@ -160,7 +160,7 @@ func runLength(ids []core.ID, sequence core.ID) int {
 	first := ids[0]
 	most := min(len(ids), int(sequence-first&sequence)+1)
 	n := 1
-	for n < most && ids[n] == first+core.ID(n) {
+	for n < most && ids[n] == first+core.ID(n) { //mutant:rpc-run
 		n++
 	}
 	return n

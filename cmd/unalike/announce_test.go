@@ -2,12 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -84,27 +83,38 @@ func (a announcements) first(t *testing.T, began time.Time, words ...string) {
 // lengths are the keys that tell how long a wait is.
 var lengths = []string{"trying_until=", "at_most=", " for="}
 
-// TestWaitsAreAnnounced: with each back end that takes connections and never answers, and
-// with each that is not there, a program that waits is told so, with reason and length.
+// TestWaitsAreAnnounced: with each back end that takes connections and never answers, with each
+// that is not there, with a state file that may have been lost and with a folder whose server
+// hangs, a program that waits is told so, with reason and length.
 func TestWaitsAreAnnounced(t *testing.T) {
 	t.Parallel()
-	for kind, address := range map[string]func(*testing.T) string{"silent": silent, "refused": nobody} {
-		for _, url := range serverURLs {
-			scheme, _, _ := strings.Cut(url, "ADDRESS")
-			t.Run(kind+" "+scheme, func(t *testing.T) {
-				t.Parallel()
-				log := newAnnouncements()
-				began := time.Now()
-				ctx, cancel := context.WithCancel(t.Context())
-				done := make(chan error, 1)
-				go func() { done <- startAndClose(ctx, strings.Replace(url, "ADDRESS", address(t), 1), slog.New(log)) }()
-				log.first(t, began, lengths...)
-				cancel()
-				if err := <-done; err == nil {
-					t.Error("it was served")
-				}
-			})
-		}
+	dir, hung := filepath.ToSlash(t.TempDir()), t.TempDir()
+	lock, err := filelock.Lock(filepath.Join(hung, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { lock.Unlock() })
+	urls := map[string]string{"file": "static://?worker=3&state=" + dir + "/state", "folder": embedURL(hung)}
+	addrSilent, addrNobody := silent(t), nobody(t)
+	for _, url := range serverURLs {
+		scheme, _, _ := strings.Cut(url, "ADDRESS")
+		urls["silent "+scheme] = strings.Replace(url, "ADDRESS", addrSilent, 1)
+		urls["refused "+scheme] = strings.Replace(url, "ADDRESS", addrNobody, 1)
+	}
+	for name, url := range urls {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := newAnnouncements()
+			began := time.Now()
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- startAndClose(ctx, url, slog.New(log)) }()
+			log.first(t, began, lengths...)
+			cancel()
+			if err := <-done; err == nil {
+				t.Error("it was served")
+			}
+		})
 	}
 }
 
@@ -122,54 +132,19 @@ func startAndClose(ctx context.Context, url string, log *slog.Logger) error {
 	return err
 }
 
-// TestWaitsForFilesAreAnnounced is the same for the coordinators that need no server: a
-// state file that may have been lost, and a folder whose server hangs.
-func TestWaitsForFilesAreAnnounced(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	hung := filepath.Join(dir, "hung")
-	if err := os.Mkdir(hung, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	lock, err := filelock.Lock(filepath.Join(hung, "lock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lock.Unlock()
-	for name, url := range map[string]string{
-		"static":   "static://?worker=3&state=" + filepath.ToSlash(filepath.Join(dir, "state")),
-		"embedded": embedURL(hung),
-	} {
-		t.Run(name, func(t *testing.T) {
-			log := newAnnouncements()
-			began := time.Now()
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan error, 1)
-			go func() { done <- startAndClose(ctx, url, slog.New(log)) }()
-			log.first(t, began, lengths...)
-			cancel()
-			if err := <-done; !errors.Is(err, context.Canceled) {
-				t.Errorf("startAndClose: %v", err)
-			}
-		})
-	}
-}
-
-// firstWrite notes when a text was written first.
-type firstWrite struct {
+// seen is an output that calls a function when a text is written to it first.
+type seen struct {
 	locked
 	what string
-	at   chan time.Time
+	once sync.Once
+	then func()
 }
 
-func (f *firstWrite) Write(b []byte) (int, error) {
-	if strings.Contains(string(b), f.what) {
-		select {
-		case f.at <- time.Now():
-		default:
-		}
+func (s *seen) Write(b []byte) (int, error) {
+	if strings.Contains(string(b), s.what) {
+		s.once.Do(s.then)
 	}
-	return f.locked.Write(b)
+	return s.locked.Write(b)
 }
 
 // TestCommandAnnouncesItsWaits: within a second, the command says what it waits for and
@@ -181,9 +156,10 @@ func TestCommandAnnouncesItsWaits(t *testing.T) {
 		for _, command := range []string{"generate", "workers", "init"} {
 			t.Run(command+" "+url[:4], func(t *testing.T) {
 				t.Parallel()
-				stderr := &firstWrite{what: "waiting for", at: make(chan time.Time, 1)}
+				said := make(chan time.Time, 1)
+				stderr := &seen{what: "waiting for", then: func() { said <- time.Now() }}
 				a := &app{
-					streams: streams{out: io.Discard, err: stderr}, lookupEnv: func(string) (string, bool) { return "", false },
+					streams: streams{out: io.Discard, err: stderr}, lookupEnv: lookupIn(nil),
 					waits: waits{answer: answerTime, quiet: quietTime, dial: dialTime},
 				}
 				ctx, cancel := context.WithCancel(t.Context())
@@ -196,7 +172,7 @@ func TestCommandAnnouncesItsWaits(t *testing.T) {
 					done <- a.run(ctx, []string{command, "--coordinator", strings.Replace(url, "ADDRESS", addr, 1)})
 				}()
 				select {
-				case at := <-stderr.at:
+				case at := <-said:
 					if took, late := at.Sub(began), <-rang; took > time.Second+2*late {
 						t.Errorf("announced after %v, where a timer was late by %v", took, late)
 					}

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +17,6 @@ import (
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
-	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
 // builtIn is the folder of the program under test.
@@ -26,7 +24,6 @@ var builtIn string
 
 func TestMain(m *testing.M) {
 	etcdtest.Main()
-	aheadMain()
 	os.Exit(func() int {
 		var err error
 		if builtIn, err = os.MkdirTemp("", "unalike-test-"); err != nil {
@@ -149,43 +146,6 @@ func (p *program) wait() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-func TestLongRun(t *testing.T) {
-	t.Parallel()
-	count := fulltest.Rounds(100_000, 5_000_000)
-	p := start(t, t.TempDir(), "generate", "--count", strconv.Itoa(count))
-	p.drain()
-	if code := p.wait(); code != exitOK || p.count != count {
-		t.Errorf("exit code %d, %d IDs in order; want 0 and %d\n%s", code, p.count, count, &p.stderr)
-	}
-}
-
-// TestKilledAgainAndAgain kills the program in the middle of a run and starts it again:
-// all IDs of all runs are in ascending order, so none comes twice.
-func TestKilledAgainAndAgain(t *testing.T) {
-	t.Parallel()
-	url := "static://?worker=5&horizon=600ms&state=" + filepath.ToSlash(filepath.Join(t.TempDir(), "state"))
-	last := core.ID(-1)
-	for i := range fulltest.Rounds(3, 20) {
-		p := start(t, t.TempDir(), "generate", "--count", "100000000", "--coordinator", url)
-		p.last = last
-		p.read(20_000 + 10_000*i)
-		if err := p.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		p.drain()
-		if code := p.wait(); code == exitOK || p.count < 20_000+10_000*i {
-			t.Fatalf("run %d: exit code %d after %d IDs\n%s", i, code, p.count, &p.stderr)
-		}
-		last = p.last
-	}
-	p := start(t, t.TempDir(), "generate", "--count", "1000", "--coordinator", url)
-	p.last = last
-	p.drain()
-	if code := p.wait(); code != exitOK || p.count != 1000 {
-		t.Errorf("last run: exit code %d, %d IDs\n%s", code, p.count, &p.stderr)
-	}
-}
-
 // TestSecondProcess: a second process joins the first one's etcd and has a worker ID of
 // its own.
 func TestSecondProcess(t *testing.T) {
@@ -206,26 +166,6 @@ func TestSecondProcess(t *testing.T) {
 	other.drain()
 	if code := other.wait(); code != exitOK || other.count != 1 {
 		t.Errorf("another layout: exit code %d\n%s", code, &other.stderr)
-	}
-}
-
-// TestManyAtOnce: whichever of them runs the etcd ends while others need it.
-func TestManyAtOnce(t *testing.T) {
-	t.Parallel()
-	data := t.TempDir()
-	ids := map[core.ID]bool{}
-	for range fulltest.Rounds(2, 15) {
-		var programs []*program
-		for range 4 {
-			programs = append(programs, start(t, data, "generate"))
-		}
-		for _, p := range programs {
-			p.drain()
-			if code := p.wait(); code != exitOK || p.count != 1 || ids[p.last] {
-				t.Errorf("exit code %d, %d IDs, the last is %d, stderr %q", code, p.count, p.last, &p.stderr)
-			}
-			ids[p.last] = true
-		}
 	}
 }
 

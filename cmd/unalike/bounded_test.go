@@ -51,7 +51,7 @@ func TestTimeoutBoundsAStartWithItsWait(t *testing.T) {
 	t.Parallel()
 	const timeout = 4 * time.Second
 	addr := nobody(t)
-	stderr := &seen{what: "to accept connections", end: func() {
+	stderr := &seen{what: "to accept connections", then: func() {
 		l, err := net.Listen("tcp", addr) // from now on they are taken, and nothing is answered
 		if err != nil {
 			t.Errorf("the port was taken: %v", err)
@@ -60,7 +60,7 @@ func TestTimeoutBoundsAStartWithItsWait(t *testing.T) {
 		t.Cleanup(func() { _ = l.Close() })
 	}}
 	a := &app{
-		streams: streams{out: io.Discard, err: stderr}, lookupEnv: func(string) (string, bool) { return "", false },
+		streams: streams{out: io.Discard, err: stderr}, lookupEnv: lookupIn(nil),
 		waits: waits{answer: time.Hour, quiet: time.Millisecond, dial: callTime},
 	}
 	code := a.run(t.Context(), []string{"generate", "--wait", "--timeout", timeout.String(), "--coordinator", "redis://" + addr + "/0?namespace=x"})

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,11 +11,7 @@ import (
 // settingsFile writes a file and returns its path.
 func settingsFile(t *testing.T, text string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "unalike.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return writeFile(t, "unalike.yaml", text)
 }
 
 // TestGenerateConfig: flags win over the environment, which wins over the file.

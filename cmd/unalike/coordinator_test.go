@@ -28,10 +28,7 @@ func TestDataFolder(t *testing.T) {
 		{"windows none", "windows", map[string]string{"HOME": abs}, "", "USERPROFILE is not set"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := dataFolder(tt.goos, func(name string) (string, bool) {
-				v, ok := tt.env[name]
-				return v, ok
-			})
+			got, err := dataFolder(tt.goos, lookupIn(tt.env))
 			if got != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("got %q, %v", got, err)
 			}
@@ -41,11 +38,8 @@ func TestDataFolder(t *testing.T) {
 
 func TestLocalCoordinator(t *testing.T) {
 	data := t.TempDir()
-	env := map[string]string{"XDG_DATA_HOME": data, "LOCALAPPDATA": data}
-	a := &app{lookupEnv: func(name string) (string, bool) {
-		v, ok := env[name]
-		return v, ok
-	}}
+	env := dataIn(data)
+	a := &app{lookupEnv: lookupIn(env)}
 	urls := map[string]bool{}
 	for _, l := range []core.Layout{core.DefaultLayout(), core.TwitterLayout(), core.JavaScriptLayout()} {
 		p, err := a.localCoordinator(l)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/rand"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -67,7 +68,9 @@ func TestDatabases(t *testing.T) {
 // the server refuses is a failure that has no password in it.
 func TestDatabasePassword(t *testing.T) {
 	pg, my := pgtest.Start(t), mysqltest.Start(t)
+	redis := redistest.Start(t, redistest.Options{Password: "s3cret/?@1"})
 	for name, file := range map[string]string{
+		"redis":    "redis://:${PASSWORD}@" + redis.Addr + "/0?namespace=n",
 		"postgres": "postgres://${WHO}:${PASSWORD}@127.0.0.1:" + pg.Port + "/postgres?accept=fsync&namespace=n",
 		"mysql":    "mysql://${WHO}:${PASSWORD}@" + my.Addr() + "/" + mysqltest.Database + "?namespace=n",
 	} {
@@ -78,18 +81,28 @@ func TestDatabasePassword(t *testing.T) {
 		}
 		wantCall(t, call(t, env, "", "init", "--config", config), exitOK, "is new", "")
 		wantCall(t, call(t, env, "", "generate", "--config", config), exitOK, "\n", "")
-		env = map[string]string{"WHO": "nobody", "PASSWORD": "s3cret/?@1"}
+		env, who := map[string]string{"WHO": "nobody", "PASSWORD": "s3cret2"}, "nobody"
+		if name == "redis" {
+			who = "refuses the user name or the password"
+		}
+		url := os.Expand(file, func(name string) string { return env[name] })
 		for _, command := range []string{"generate", "workers"} {
-			got := call(t, env, "", command, "--config", config)
-			if wantCall(t, got, exitFailure, "", "nobody"); strings.Contains(got.stderr, "s3cret") {
-				t.Errorf("%s, %s: %s", name, command, got.stderr)
+			for _, got := range []result{
+				call(t, env, "", command, "--config", config),
+				call(t, nil, "", command, "--coordinator", url),
+				call(t, map[string]string{envCoordinator: url}, "", command),
+			} {
+				wantCall(t, got, exitFailure, "", who)
+				if strings.Contains(got.stderr, "s3cret") || strings.Contains(got.stderr, "--help") {
+					t.Errorf("%s, %s: %s", name, command, got.stderr)
+				}
 			}
 		}
 	}
 }
 
-// TestMoveDatabases moves a namespace from each back end to each database, and on to each other
-// back end, and to Kubernetes and back, with generators that run ahead of the clock: the IDs go on in order.
+// TestMoveDatabases moves a namespace from one back end to the next, with generators that run
+// ahead of the clock: the IDs go on in order.
 func TestMoveDatabases(t *testing.T) {
 	pg, my, kubernetes := postgresURL(t), mysqlURL(t), kubernetesURL(t)
 	etcd, redis, zk := etcdtest.Start(t), redistest.Start(t, redistest.Options{}), zktest.Start(t, zktest.Options{})
@@ -107,8 +120,7 @@ func TestMoveDatabases(t *testing.T) {
 	var last core.ID
 	old := ""
 	for _, name := range []string{
-		"static", "postgres", "mysql", "etcd", "mysql", "redis", "mysql", "zk", "mysql", "postgres", "etcd", "postgres", "redis", "postgres", "zk", "postgres", "postgres", "mysql", "mysql",
-		"kubernetes", "kubernetes", "etcd", "kubernetes", "redis",
+		"static", "postgres", "mysql", "etcd", "postgres", "redis", "mysql", "zk", "kubernetes", "kubernetes", "redis",
 	} {
 		url := next[name]()
 		if old != "" {

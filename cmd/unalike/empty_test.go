@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -22,11 +21,10 @@ func TestEmptyFlags(t *testing.T) {
 		{[]string{"serve", "--config", ""}, "unalike: --config is empty; name a file, or leave the flag out\n"},
 		{[]string{"generate", "--segment", ""}, "unalike: --segment is empty; name a tag, or leave the flag out\n"},
 	} {
-		var out, errs strings.Builder
-		args := slices.Concat(tt.args, []string{"--coordinator", noState(t, "7")})
-		code := run(ctx, args, streams{in: strings.NewReader(""), out: &out, err: &errs}, func(string) (string, bool) { return "", false })
-		if code != exitUsage || out.Len() > 0 || !strings.HasPrefix(errs.String(), tt.want) {
-			t.Errorf("%q: exit code %d, %s%s\nwant %s", args, code, &out, &errs, tt.want)
+		args := append(tt.args, "--coordinator", noState(t, "7"))
+		got := callIn(ctx, waits{answer: callTime, quiet: callTime}, nil, "", args...)
+		if got.code != exitUsage || got.out != "" || !strings.HasPrefix(got.stderr, tt.want) {
+			t.Errorf("%q: %+v\nwant %s", args, got, tt.want)
 		}
 	}
 }
@@ -35,19 +33,8 @@ func TestEmptyFlags(t *testing.T) {
 func TestServeNamesVariables(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	var out, errs strings.Builder
-	lookup := func(name string) (string, bool) {
-		if name == envStore {
-			return "etcd://localhost/segments", true
-		}
-		return "", false
-	}
-	run(ctx, []string{"serve", "--drain", "0s", "--listen", "127.0.0.1:0", "--coordinator", noState(t, "7")}, streams{in: strings.NewReader(""), out: &out, err: &errs}, lookup)
-	for _, want := range []string{
-		"unalike: UNALIKE_STORE is set and not used by serve; name the store with --store or in the file\n",
-	} {
-		if !strings.Contains(errs.String(), want) {
-			t.Errorf("said was\n%s\nwhich lacks %s", &errs, want)
-		}
-	}
+	env := map[string]string{envStore: "etcd://localhost/segments"}
+	got := callIn(ctx, waits{answer: callTime, quiet: callTime}, env, "",
+		"serve", "--drain", "0s", "--listen", "127.0.0.1:0", "--coordinator", noState(t, "7"))
+	wantCall(t, got, got.code, "", "unalike: UNALIKE_STORE is set and not used by serve; name the store with --store or in the file\n")
 }

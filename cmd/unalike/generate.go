@@ -184,7 +184,7 @@ func (a *app) startGenerator(ctx context.Context, where place, cfg config.Config
 	if err := a.awaitPresence(ctx, where, where.opener()); err != nil {
 		return nil, nil, err
 	}
-	if a.bounded {
+	if a.bounded { //mutant:timeout-bounds-start
 		cfg.StartTimeout = max(a.answer-time.Since(began), time.Millisecond)
 		bounded, cancel := context.WithTimeout(ctx, cfg.StartTimeout)
 		defer cancel()

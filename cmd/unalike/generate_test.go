@@ -144,7 +144,7 @@ func TestWriteErrors(t *testing.T) {
 			var stderr strings.Builder
 			a := &app{
 				streams:   streams{in: strings.NewReader(""), out: full{tt.err}, err: &stderr},
-				lookupEnv: func(string) (string, bool) { return "", false },
+				lookupEnv: lookupIn(nil),
 				waits:     waits{answer: callTime, quiet: callTime, dial: callTime},
 			}
 			code := a.run(t.Context(), args)

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -33,27 +30,4 @@ func TestMaxHorizon(t *testing.T) {
 
 	wantCall(t, declare(next, "--max-horizon", "12h", "--yes", "--after", url), exitOK, ", and windows of up to 12h0m0s, and follows ", "")
 	wantCall(t, call(t, nil, "", "workers", "--coordinator", next), exitOK, "windows reach up to 12h0m0s ahead", "")
-}
-
-// TestLongHorizonWithoutAStateFile: a generator that would shut a worker ID for hours with each
-// crash does not start.
-func TestLongHorizonWithoutAStateFile(t *testing.T) {
-	_, newSpace := newSpaces(t)
-	url := newSpace()
-	wantCall(t, call(t, nil, "", "init", "--max-horizon", "6h", "--coordinator", url), exitOK, "6h0m0s", "")
-	got := call(t, nil, "", "generate", "--coordinator", url+"?horizon=6h")
-	wantCall(t, got, exitFailure, "", "Horizon is 6h0m0s; at most 2m0s is allowed without a state file")
-	for _, says := range []string{"state=FILE", "because a crash loop would shut worker IDs for as long", "unalike init --max-horizon"} {
-		if !strings.Contains(got.stderr, says) {
-			t.Errorf("%q does not say %q", got.stderr, says)
-		}
-	}
-	c, err := coord.Open(t.Context(), url, coord.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := core.New(t.Context(), c, core.Config{Lease: coord.LeaseConfig{Horizon: 6 * time.Hour}}); err == nil || !strings.Contains(err.Error(), "state=FILE") {
-		t.Errorf("core.New: %v", err)
-	}
 }

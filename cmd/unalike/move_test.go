@@ -148,36 +148,6 @@ func TestMoveReturns(t *testing.T) {
 	wantCall(t, call(t, nil, "", "init", "--yes", "--coordinator", newSpace(), "--after", old), exitFailure, "", "the old namespace is closed, because another one follows it")
 }
 
-// TestMoveAfterCrash: a generator that was killed leaves a window that reaches into
-// the future; nothing in the new namespace lies below its end.
-func TestMoveAfterCrash(t *testing.T) {
-	t.Parallel()
-	_, newSpace := newSpaces(t)
-	old := stateFile(t, "0") + "&horizon=2s"
-	url := newSpace()
-	p := start(t, t.TempDir(), "generate", "--count", "100000000", "--coordinator", old)
-	p.read(1000)
-	if err := p.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	p.drain()
-	p.wait()
-	end := listed(t, "--coordinator", old)[0].WindowEnd
-	got := call(t, nil, "", "init", "--yes", "--coordinator", url, "--after", old)
-	wantCall(t, got, exitOK, "it grants from ", "Its floor will be raised to "+*end)
-	next := start(t, t.TempDir(), "generate", "--count", "1000", "--coordinator", url)
-	next.last = p.last
-	next.read(1)
-	opens, err := time.Parse(time.RFC3339, *end)
-	if first := core.DefaultLayout().Decompose(next.last); err != nil || first.Time.Before(opens) {
-		t.Errorf("the first ID of the new namespace has the time %v; the old window ends at %v, %v", first.Time, opens, err)
-	}
-	next.drain()
-	if code := next.wait(); code != exitOK || next.count != 1000 {
-		t.Errorf("exit code %d, %d IDs\n%s", code, next.count, &next.stderr)
-	}
-}
-
 func TestMoveRefuses(t *testing.T) {
 	_, newSpace := newSpaces(t)
 	old, used := newSpace(), newSpace()

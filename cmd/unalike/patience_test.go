@@ -12,19 +12,14 @@ import (
 // callWithin is call with an end for each call to a back end.
 func callWithin(t *testing.T, answer time.Duration, args ...string) result {
 	t.Helper()
-	var out, stderr strings.Builder
-	a := &app{
-		streams:   streams{in: strings.NewReader(""), out: &out, err: &stderr},
-		lookupEnv: func(string) (string, bool) { return "", false },
-		waits:     waits{answer: answer, quiet: time.Millisecond, dial: callTime},
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	code := a.run(ctx, args)
+	w := waits{answer: answer, quiet: time.Millisecond, dial: callTime}
+	got := callIn(ctx, w, nil, "", args...)
 	if ctx.Err() != nil {
 		t.Errorf("%v did not end within a minute", args)
 	}
-	return result{code: code, out: out.String(), stderr: stderr.String()}
+	return got
 }
 
 // TestNobodyAnswers: no operator's command waits for ever, and while one waits it says

@@ -49,37 +49,31 @@ func TestPorts(t *testing.T) {
 }
 
 // TestRefused: where nobody is, every command says so at once, whatever the back end, and
-// not only when its timeout has passed.
+// not only when its timeout has passed. What is wrong with the URL itself comes first.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	addr := nobody(t)
-	for _, url := range serverURLs {
-		for _, command := range [][]string{{"generate"}, {"workers"}, {"init"}, {"quarantine", "--yes"}, {"retire", "1", "--yes"}} {
-			got := callWithin(t, time.Hour, append(command, "--coordinator", strings.Replace(url, "ADDRESS", addr, 1))...)
-			wantCall(t, got, exitFailure, "", "unalike: --coordinator: nobody is there: connection refused by "+addr+"; check the address and that it is up, or wait for it with --wait\n")
-			if strings.Contains(got.stderr, "secret") {
-				t.Errorf("the password was printed:\n%s", got.stderr)
+	for flag, of := range map[string]struct{ urls, commands []string }{
+		"--coordinator": {serverURLs, []string{"generate", "workers", "init", "quarantine --yes", "retire 1 --yes"}},
+		"--store":       {storeURLs, []string{"segments", "segments create x", "segments advance x --to 5 --yes", "generate --segment x"}},
+	} {
+		for _, url := range of.urls {
+			url = strings.Replace(url, "ADDRESS", addr, 1)
+			for _, command := range of.commands {
+				got := callWithin(t, time.Hour, append(strings.Fields(command), flag, url)...)
+				wantCall(t, got, exitFailure, "", "unalike: "+flag+": nobody is there: connection refused by "+addr+
+					"; check the address and that it is up, or wait for it with --wait\n")
+				if strings.Contains(got.stderr, "secret") {
+					t.Errorf("the password was printed:\n%s", got.stderr)
+				}
+			}
+			if option := "?colour=red"; flag == "--store" {
+				wantCall(t, callWithin(t, time.Hour, "segments", flag, url+option), exitUsage, "", "colour")
+			} else if strings.Contains(url, "?") {
+				got := callWithin(t, time.Hour, "workers", flag, url+"&colour=red")
+				wantCall(t, got, exitUsage, "", `unknown option "colour"`)
 			}
 		}
-		// What is wrong with the URL itself comes first.
-		wrong := strings.Replace(url, "ADDRESS", addr, 1)
-		if strings.Contains(wrong, "?") {
-			wantCall(t, callWithin(t, time.Hour, "workers", "--coordinator", wrong+"&colour=red"), exitUsage, "", `unknown option "colour"`)
-		}
-	}
-}
-
-// TestRefusedStore: so do the commands that use a store of segments.
-func TestRefusedStore(t *testing.T) {
-	t.Parallel()
-	addr := nobody(t)
-	for _, url := range storeURLs {
-		for _, command := range [][]string{{"segments"}, {"segments", "create", "x"}, {"segments", "advance", "x", "--to", "5", "--yes"}, {"generate", "--segment", "x"}} {
-			got := callWithin(t, time.Hour, append(command, "--store", strings.Replace(url, "ADDRESS", addr, 1))...)
-			wantCall(t, got, exitFailure, "", "unalike: --store: nobody is there: connection refused by "+addr+"; check the address and that it is up, or wait for it with --wait\n")
-		}
-		wrong := strings.Replace(url, "ADDRESS", addr, 1) + "?colour=red"
-		wantCall(t, callWithin(t, time.Hour, "segments", "--store", wrong), exitUsage, "", "colour")
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strings"
 	"testing"
 )
@@ -14,15 +15,32 @@ type result struct {
 // call runs a command line inside this process, with only the given environment.
 func call(t *testing.T, env map[string]string, stdin string, args ...string) result {
 	t.Helper()
+	// A busy machine is no reason to say anything.
+	return callIn(t.Context(), waits{answer: callTime, quiet: callTime}, env, stdin, args...)
+}
+
+// callIn is call in a context, with how long things may take.
+func callIn(ctx context.Context, w waits, env map[string]string, stdin string, args ...string) result {
 	var out, stderr locked
-	lookup := func(name string) (string, bool) {
+	a := &app{
+		streams:   streams{in: strings.NewReader(stdin), out: &out, err: &stderr},
+		lookupEnv: lookupIn(env), waits: w,
+	}
+	code := a.run(ctx, args)
+	return result{code: code, out: out.String(), stderr: stderr.String()}
+}
+
+// lookupIn is os.LookupEnv in an environment of the test.
+func lookupIn(env map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
 		v, ok := env[name]
 		return v, ok
 	}
-	a := &app{streams: streams{in: strings.NewReader(stdin), out: &out, err: &stderr}, lookupEnv: lookup}
-	a.waits = waits{answer: callTime, quiet: callTime} // a busy machine is no reason to say anything
-	code := a.run(t.Context(), args)
-	return result{code: code, out: out.String(), stderr: stderr.String()}
+}
+
+// dataIn is the environment of a user whose data are in a folder.
+func dataIn(folder string) map[string]string {
+	return map[string]string{"XDG_DATA_HOME": folder, "LOCALAPPDATA": folder}
 }
 
 // noState is a coordinator URL for tests that make IDs and need no state file. Each

@@ -7,23 +7,9 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
-// segments runs the program with a data folder, and returns what it printed.
-func segments(t *testing.T, data string, args ...string) (code int, out, errs string) {
-	t.Helper()
-	var o, e locked
-	lookup := func(name string) (string, bool) {
-		if name == "XDG_DATA_HOME" || name == "LOCALAPPDATA" {
-			return data, true
-		}
-		return "", false
-	}
-	code = run(t.Context(), args, streams{in: strings.NewReader(""), out: &o, err: &e}, lookup)
-	return code, o.String(), e.String()
-}
-
 // TestSegments: numbers in one command on a machine with nothing, and the tags that there are then.
 func TestSegments(t *testing.T) {
-	data := t.TempDir()
+	env := dataIn(t.TempDir())
 	for _, tc := range []struct {
 		args string
 		code int
@@ -67,9 +53,10 @@ func TestSegments(t *testing.T) {
 		{"segments --store mysql://u:secret@h", 2, "there is no database"},
 		{"segments --store mysq://u:secret@h/db", 2, "did you mean mysql://?"},
 	} {
-		code, out, errs := segments(t, data, strings.Fields(tc.args)...)
-		if code != tc.code || !strings.Contains(out+errs, tc.out) || tc.code == 0 && errs != "" && !strings.Contains(tc.args, "--yes") || strings.Contains(errs, "secret") {
-			t.Errorf("%s: exit code %d, %q, %q; want %d and %q", tc.args, code, out, errs, tc.code, tc.out)
+		got := call(t, env, "", strings.Fields(tc.args)...)
+		if got.code != tc.code || !strings.Contains(got.out+got.stderr, tc.out) ||
+			tc.code == 0 && got.stderr != "" && !strings.Contains(tc.args, "--yes") || strings.Contains(got.stderr, "secret") {
+			t.Errorf("%s: %+v; want %d and %q", tc.args, got, tc.code, tc.out)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func TestServeSecrets(t *testing.T) {
 	authority := certtest.New(t)
 	own := authority.Issue(t)
 	away := net.JoinHostPort("127.0.0.1", fmt.Sprint(proctest.FreePorts(t, 1)[0]))
-	file := serveFileOf(t, "serve.yaml", fmt.Sprintf(`
+	file := writeFile(t, "serve.yaml", fmt.Sprintf(`
 generators:
   one: {coordinator: "redis://user:%[1]s@%[2]s/0?namespace=ns"}
   two: {coordinator: "postgres://user:%[1]s@%[2]s/db?namespace=ns", identity: someone}
@@ -29,7 +29,7 @@ store: mysql://user:%[1]s@%[2]s/leaf
 tokens: [{file: %[3]s, may: [generate, operate]}]
 leaf: {}
 tls: {cert: %[4]s, key: %[5]s}
-`, password, away, serveFileOf(t, "token", token), own.Cert, own.Key))
+`, password, away, writeFile(t, "token", token), own.Cert, own.Key))
 	s := startServe(t, "--config", file)
 	s.await("/v1/sequences", token, func(status int, _ string) bool { return status == http.StatusServiceUnavailable })
 	var said strings.Builder
@@ -56,7 +56,7 @@ tls: {cert: %[4]s, key: %[5]s}
 func TestServePlain(t *testing.T) {
 	t.Parallel()
 	own := certtest.New(t).Issue(t)
-	s := startServe(t, "--config", serveFileOf(t, "serve.yaml", fmt.Sprintf("coordinator: static://?worker=7\ntls: {cert: %s, key: %s}\n", own.Cert, own.Key)))
+	s := startServe(t, "--config", writeFile(t, "serve.yaml", fmt.Sprintf("coordinator: static://?worker=7\ntls: {cert: %s, key: %s}\n", own.Cert, own.Key)))
 	s.await("/v1/generators/default/ids", "", isOK)
 	for _, request := range []string{
 		"GET /v1/generators/default/ids HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",

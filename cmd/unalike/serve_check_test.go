@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,30 +10,18 @@ import (
 
 // TestServeCheck: the file, tokens and certificates are read and judged, and nothing is started or made.
 func TestServeCheck(t *testing.T) {
-	folder := t.TempDir()
-	token := filepath.Join(folder, "token")
-	if err := os.WriteFile(token, []byte("token-of-the-test"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	check := func(text string, args ...string) (code int, out, errs string) {
-		file := filepath.Join(folder, "serve.yaml")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		data := filepath.Join(folder, "data")
-		lookup := func(name string) (string, bool) {
-			return map[string]string{"XDG_DATA_HOME": data, "LOCALAPPDATA": data}[name], name == "XDG_DATA_HOME" || name == "LOCALAPPDATA"
-		}
-		var o, e bytes.Buffer
-		code = run(t.Context(), append([]string{"serve", "--config", file, "--check"}, args...), streams{in: new(bytes.Buffer), out: &o, err: &e}, lookup)
+	token := writeFile(t, "token", "token-of-the-test")
+	check := func(text string) result {
+		data := filepath.Join(t.TempDir(), "data")
+		got := call(t, dataIn(data), "", "serve", "--config", writeFile(t, "serve.yaml", text), "--check")
 		if _, err := os.Stat(data); err == nil {
 			t.Errorf("%q: a folder was made", text)
 		}
-		return code, o.String(), e.String()
+		return got
 	}
 	for _, good := range []string{"listen: 127.0.0.1:0", "coordinator: etcd://127.0.0.1:1/x\ntokens: [{file: " + token + ", may: [generate]}]\nmax_count: 100000"} {
-		if code, out, errs := check(good); code != exitOK || out != "the settings are right\n" || errs != "" {
-			t.Errorf("%q: %d %s %s", good, code, out, errs)
+		if got := check(good); got.code != exitOK || got.out != "the settings are right\n" || got.stderr != "" {
+			t.Errorf("%q: %+v", good, got)
 		}
 	}
 	for text, want := range map[string]string{
@@ -45,8 +32,8 @@ func TestServeCheck(t *testing.T) {
 		"coordinator: 'nothing://x'":                             "nothing",
 		"generators: {a: {coordinator: 'nothing://x'}}":          `generator a: coordinator: scheme "nothing" is not known; known are `,
 	} {
-		if code, out, errs := check(text); code != exitFailure || out != "" || !strings.Contains(errs, want) {
-			t.Errorf("%q: %d %s %s, want %s", text, code, out, errs, want)
+		if got := check(text); got.code != exitFailure || got.out != "" || !strings.Contains(got.stderr, want) {
+			t.Errorf("%q: %+v, want %s", text, got, want)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func (c *crowd) Accept() (net.Conn, error) {
 func (c *crowd) enter(conn net.Conn) (idle net.Conn, wait time.Duration, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.all) >= c.most {
+	if len(c.all) >= c.most { //mutant:serve-descriptors
 		oldest := time.Time{}
 		for other, since := range c.all {
 			if !since.IsZero() && (idle == nil || since.Before(oldest)) {

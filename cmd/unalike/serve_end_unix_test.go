@@ -55,7 +55,7 @@ func TestServeCertificates(t *testing.T) {
 	t.Parallel()
 	authority, next := certtest.New(t), certtest.New(t)
 	own, other, client := authority.Issue(t), authority.Issue(t), authority.Issue(t)
-	s := startServe(t, "--config", serveFileOf(t, "serve.yaml", fmt.Sprintf("coordinator: static://?worker=7\ntls: {cert: %s, key: %s, client_ca: %s}\n", own.Cert, own.Key, authority.Path)))
+	s := startServe(t, "--config", writeFile(t, "serve.yaml", fmt.Sprintf("coordinator: static://?worker=7\ntls: {cert: %s, key: %s, client_ca: %s}\n", own.Cert, own.Key, authority.Path)))
 	pair, err := tls.LoadX509KeyPair(client.Cert, client.Key)
 	if err != nil {
 		t.Fatal(err)

@@ -66,7 +66,7 @@ type leafSettings struct {
 // serveSettings reads the file, the environment and the flags.
 func (a *app) serveSettings(c *cobra.Command, o *serveOptions) (*serveSettings, error) {
 	set := &serveSettings{generators: map[string]config.Config{}}
-	if err := config.CheckEnv(a.lookupEnv); err != nil {
+	if err := config.CheckEnv(a.lookupEnv); err != nil { //mutant:misspelt
 		return nil, err
 	}
 	if v, _ := a.lookupEnv(envStore); v != "" {
@@ -87,7 +87,7 @@ func (a *app) serveSettings(c *cobra.Command, o *serveOptions) (*serveSettings, 
 	case several && (o.coordinator != "" || c.Flags().Changed("layout")):
 		return nil, usageError{errors.New("--coordinator and --layout are for a single generator, and the file has several; leave them out")}
 	}
-	fromEnv, _ := a.lookupEnv(envListen)
+	fromEnv, _ := a.lookupEnv(envListen) //mutant:serve-listen
 	set.Listen = cmp.Or(o.listen, fromEnv, set.Listen, defaultListen)
 	set.MaxConnections = cmp.Or(set.MaxConnections, defaultConnections)
 	set.MaxConnectionAge = cmp.Or(set.MaxConnectionAge, defaultConnectionAge)
@@ -159,7 +159,7 @@ func (s *serveSettings) parse(data []byte) error {
 	var doc, more yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	if err := d.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
-		return errors.New(withoutValues(err))
+		return errors.New(withoutValues(err)) //mutant:serve-values
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
 		return errors.New("the file is not a mapping; write lines of the form key: value")

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -67,20 +65,10 @@ func TestServeBadFiles(t *testing.T) {
 		{"listen: nowhere\ncoordinator: static://?worker=7", "listening: "},
 		{strings.Repeat("# much\n", 10_000), "the file has more than 65536 bytes"},
 	} {
-		file := filepath.Join(t.TempDir(), "serve.yaml")
-		if err := os.WriteFile(file, []byte(tt.file), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		var out, errs bytes.Buffer
-		lookup := func(name string) (string, bool) {
-			if name == "XDG_DATA_HOME" || name == "LOCALAPPDATA" {
-				return t.TempDir(), true
-			}
-			return "", false
-		}
-		code := run(t.Context(), []string{"serve", "--config", file, "--log-level", "warn"}, streams{in: new(bytes.Buffer), out: &out, err: &errs}, lookup)
-		if code == exitOK || !strings.Contains(errs.String(), tt.want) || strings.Contains(errs.String(), "secret") || out.Len() > 0 {
-			t.Errorf("%.60q: exit code %d, %s%s\nwant %s", tt.file, code, &out, &errs, tt.want)
+		file := writeFile(t, "serve.yaml", tt.file)
+		got := call(t, dataIn(t.TempDir()), "", "serve", "--config", file, "--log-level", "warn")
+		if got.code == exitOK || !strings.Contains(got.stderr, tt.want) || strings.Contains(got.stderr, "secret") || got.out != "" {
+			t.Errorf("%.60q: %+v\nwant %s", tt.file, got, tt.want)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func TestServeDescriptors(t *testing.T) {
 func TestServeFull(t *testing.T) {
 	t.Parallel()
 	away := "generators: {away: {coordinator: 'etcd://127.0.0.1:1/x'}, default: {coordinator: 'static://?worker=7'}}\n"
-	s := startServe(t, "--config", serveFileOf(t, "serve.yaml", away+"max_connections: 2\nready: any\nadmin_listen: 127.0.0.1:0\n"))
+	s := startServe(t, "--config", writeFile(t, "serve.yaml", away+"max_connections: 2\nready: any\nadmin_listen: 127.0.0.1:0\n"))
 	admin := &served{s.program, s.logged("listening for operators", "address="), s.client}
 	admin.await("/readyz", "", isOK)
 	var all [2]net.Conn
@@ -112,7 +112,7 @@ func (s *served) firstLine(says string) string {
 // TestServeAge: a connection that is old is left by its caller, with the reply to one request, and no request is lost.
 func TestServeAge(t *testing.T) {
 	t.Parallel()
-	s := startServe(t, "--config", serveFileOf(t, "serve.yaml", "coordinator: static://?worker=7\nmax_connection_age: 1s\n"))
+	s := startServe(t, "--config", writeFile(t, "serve.yaml", "coordinator: static://?worker=7\nmax_connection_age: 1s\n"))
 	s.await("/readyz", "", isOK)
 	var dialled atomic.Int64
 	counted := func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -148,7 +148,7 @@ func TestServeAdmin(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "admin")
 	const settings = "coordinator: static://?worker=7\ntls: {cert: %s, key: %s, client_ca: %s}\nadmin_listen: %s\n"
 	for _, listen := range []string{"127.0.0.1:0", "unix:" + socket} {
-		s := startServe(t, "--config", serveFileOf(t, "serve.yaml", fmt.Sprintf(settings, own.Cert, own.Key, authority.Path, listen)))
+		s := startServe(t, "--config", writeFile(t, "serve.yaml", fmt.Sprintf(settings, own.Cert, own.Key, authority.Path, listen)))
 		transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // another test is about certificates
 		url := "http://admin"
 		if listen != "127.0.0.1:0" {
@@ -175,7 +175,7 @@ func TestServeAdmin(t *testing.T) {
 		}
 		_ = s.cmd.Process.Kill() // so that the socket stays
 		_ = s.cmd.Wait()
-		startServe(t, "--config", serveFileOf(t, "serve.yaml", fmt.Sprintf(settings, own.Cert, own.Key, authority.Path, listen))).stop()
+		startServe(t, "--config", writeFile(t, "serve.yaml", fmt.Sprintf(settings, own.Cert, own.Key, authority.Path, listen))).stop()
 	}
 }
 
@@ -196,8 +196,8 @@ func (s *served) logged(message, attribute string) string {
 // TestServeHangUp: SIGHUP has it read tokens and certificates again, and say so; the metric of that moves; it goes on.
 func TestServeHangUp(t *testing.T) {
 	t.Parallel()
-	token := serveFileOf(t, "token", "first-token-of-the-test\n")
-	s := startServe(t, "--config", serveFileOf(t, "serve.yaml", fmt.Sprintf("coordinator: static://?worker=7\ntokens: [{file: %s, may: [generate, operate]}]\n", token)))
+	token := writeFile(t, "token", "first-token-of-the-test\n")
+	s := startServe(t, "--config", writeFile(t, "serve.yaml", fmt.Sprintf("coordinator: static://?worker=7\ntokens: [{file: %s, may: [generate, operate]}]\n", token)))
 	s.await("/readyz", "", isOK)
 	if err := os.WriteFile(token, []byte("second-token-of-the-test"), 0o600); err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func TestServeLog(t *testing.T) {
 // TestServeNotReadyLog: an outage is in the log when it begins and when it ends.
 func TestServeNotReadyLog(t *testing.T) {
 	t.Parallel()
-	s := startServe(t, "--config", serveFileOf(t, "serve.yaml", "coordinator: static://?worker=7\nstore: etcd://127.0.0.1:1/x\n"))
+	s := startServe(t, "--config", writeFile(t, "serve.yaml", "coordinator: static://?worker=7\nstore: etcd://127.0.0.1:1/x\n"))
 	s.await("/livez", "", isOK)
 	if status, body := s.get("/readyz?verbose", ""); status != http.StatusServiceUnavailable || !strings.Contains(body, "generator default: ") || !strings.Contains(body, "\nstore: ") {
 		t.Errorf("%d %s", status, body)

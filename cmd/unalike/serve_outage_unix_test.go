@@ -45,7 +45,7 @@ func TestServeOutage(t *testing.T) {
 func testServeOutage(t *testing.T, state string) {
 	etcd := etcdtest.Start(t)
 	proxy := proxytest.Start(t, strings.TrimPrefix(etcd.Endpoint, "http://"))
-	s := startServe(t, "--config", serveFileOf(t, "serve.yaml",
+	s := startServe(t, "--config", writeFile(t, "serve.yaml",
 		fmt.Sprintf("coordinator: etcd://%s/outage\nttl: 5s\nhorizon: %v\nrenew: 500ms\n%s", proxy.Addr, outageHorizon, state)))
 	s.await("/readyz", "", isOK)
 	rules, err := os.ReadFile("../../deploy/prometheus/alerts.yaml")

@@ -5,18 +5,14 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"net/http"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/unalike-id/unalike/client"
-	"github.com/unalike-id/unalike/internal/testserver/certtest"
 	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
 	"github.com/unalike-id/unalike/proto/unalike/v1/unalikev1connect"
 )
@@ -77,25 +73,4 @@ func TestServeRPC(t *testing.T) {
 		t.Errorf("after SIGTERM: %v\n%s", err, a.stderr.String())
 	}
 	b.stop()
-}
-
-// TestServeRPCTLS: gRPC with TLS and a certificate of the client.
-func TestServeRPCTLS(t *testing.T) {
-	authority := certtest.New(t)
-	own, caller := authority.Issue(t), authority.Issue(t)
-	file := serveFileOf(t, "serve.yaml", fmt.Sprintf("coordinator: static://?worker=7\ntls: {cert: %s, key: %s, client_ca: %s}\n", own.Cert, own.Key, authority.Path))
-	s := startServe(t, "--config", file)
-	pair, err := tls.LoadX509KeyPair(caller.Cert, caller.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	with := &tls.Config{Certificates: []tls.Certificate{pair}, InsecureSkipVerify: true} //nolint:gosec // another test is about certificates
-	if resp, err := s.grpc(with).Generate(t.Context(), &unalikev1.GenerateRequest{MaxWait: durationpb.New(30 * time.Second)}); err != nil || len(resp.Runs) != 1 {
-		t.Errorf("%v, %v", resp, err)
-	}
-	without := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // another test is about certificates
-	if _, err := s.grpc(without).Generate(t.Context(), new(unalikev1.GenerateRequest)); err == nil {
-		t.Error("without a certificate there are IDs")
-	}
-	s.stop()
 }

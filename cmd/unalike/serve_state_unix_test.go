@@ -10,14 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
-	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
 // stateHorizon outlasts what is done here while the coordinator is away, on a slow machine too.
@@ -127,7 +124,7 @@ func TestServeState(t *testing.T) {
 			case "URL":
 				text = strings.Replace(text, "/kept", "/kept?state="+file, 1)
 			}
-			settings := serveFileOf(t, "serve.yaml", text)
+			settings := writeFile(t, "serve.yaml", text)
 			var all tally
 			launch := func() *served {
 				s := startServe(t, "--config", settings)
@@ -185,7 +182,7 @@ func TestStateFileInUse(t *testing.T) {
 	old.await("/readyz", "", isOK)
 	old.take(&all)
 	inUse := fmt.Sprintf("state file %q: it is in use by process %d", file, old.cmd.Process.Pid)
-	settings := serveFileOf(t, "short.yaml", "coordinator: "+url+"\nstart_timeout: 2s\n")
+	settings := writeFile(t, "short.yaml", "coordinator: "+url+"\nstart_timeout: 2s\n")
 	wantCall(t, call(t, nil, "", "generate", "--config", settings), exitFailure, "", inUse)
 
 	next := startServe(t, "--coordinator", url)
@@ -202,49 +199,3 @@ func TestStateFileInUse(t *testing.T) {
 	}
 	next.stop()
 }
-
-// TestStateFileOfSeveral: the generators of one server share a state file, and a file of two
-// namespaces is refused.
-func TestStateFileOfSeveral(t *testing.T) {
-	t.Parallel()
-	etcd := etcdtest.Start(t)
-	at := strings.TrimPrefix(etcd.Endpoint, "http://")
-	file := filepath.Join(t.TempDir(), "unalike.state")
-	settings := serveFileOf(t, "serve.yaml", fmt.Sprintf(`generators:
-  a: {coordinator: "etcd://%[1]s/several?horizon=%[2]v", state: %[3]s, stripes: 2}
-  b: {coordinator: "etcd://%[1]s/several?horizon=%[2]v", state: %[3]s}
-`, at, stateHorizon, file))
-	launch := func() *served {
-		s := startServe(t, "--config", settings)
-		s.await("/readyz", "", isOK)
-		return s
-	}
-	workers := func(s *served) (all []int) {
-		_, body := s.get("/v1/generators", "")
-		for _, m := range workerOf.FindAllStringSubmatch(body, -1) {
-			id, _ := strconv.Atoi(m[1])
-			all = append(all, id)
-		}
-		slices.Sort(all)
-		return all
-	}
-	s := launch()
-	var before []int
-	streamtest.Eventually(t, "three worker IDs", func() bool { // ready is who has one of them
-		before = workers(s)
-		return len(slices.Compact(slices.Clone(before))) == 3
-	})
-	s.awaitNamed(file)
-	etcd.Stop()
-	s.kill()
-	s = launch()
-	streamtest.Eventually(t, "the same worker IDs after a restart", func() bool { return slices.Equal(before, workers(s)) })
-	s.kill()
-	two := serveFileOf(t, "serve.yaml", fmt.Sprintf(`generators:
-  a: {coordinator: "etcd://%[1]s/several", state: %[2]s}
-  b: {coordinator: "etcd://%[1]s/others", state: %[2]s}
-`, at, file))
-	wantCall(t, call(t, nil, "", "serve", "--config", two), exitFailure, "", "give each coordinator and namespace a state file of its own")
-}
-
-var workerOf = regexp.MustCompile(`"worker_id":(\d+)`)

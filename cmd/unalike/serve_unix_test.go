@@ -96,16 +96,6 @@ func (s *served) stop() {
 
 func isOK(status int, _ string) bool { return status == http.StatusOK }
 
-// serveFileOf writes a file of the test.
-func serveFileOf(t *testing.T, name, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // TestServe: without any settings there are IDs of the etcd of this user, and after SIGTERM the worker ID is free.
 func TestServe(t *testing.T) {
 	s := startServe(t)
@@ -123,9 +113,9 @@ func TestServe(t *testing.T) {
 
 // TestServeFile: several generators, tags and tokens from one file; a token that changes; worker IDs are given back.
 func TestServeFile(t *testing.T) {
-	state, token := filepath.Join(t.TempDir(), "state"), serveFileOf(t, "token", "first-token-of-the-test\n")
-	ops := serveFileOf(t, "ops", "ops-token-of-the-test\n")
-	file := serveFileOf(t, "serve.yaml", fmt.Sprintf(`
+	state, token := filepath.Join(t.TempDir(), "state"), writeFile(t, "token", "first-token-of-the-test\n")
+	ops := writeFile(t, "ops", "ops-token-of-the-test\n")
+	file := writeFile(t, "serve.yaml", fmt.Sprintf(`
 generators:
   orders: {coordinator: "static://?worker=7&state=%s&fresh=true"}
   default: {coordinator: "static://?worker=8&namespace=leaf&state=%s8&fresh=true", layout: twitter}
@@ -165,7 +155,7 @@ max_count: 5
 func TestServeTLS(t *testing.T) {
 	authority := certtest.New(t)
 	own, client := authority.Issue(t), authority.Issue(t)
-	file := serveFileOf(t, "serve.yaml", fmt.Sprintf("coordinator: static://?worker=7\ntls: {cert: %s, key: %s, client_ca: %s}\n", own.Cert, own.Key, authority.Path))
+	file := writeFile(t, "serve.yaml", fmt.Sprintf("coordinator: static://?worker=7\ntls: {cert: %s, key: %s, client_ca: %s}\n", own.Cert, own.Key, authority.Path))
 	s := startServe(t, "--config", file)
 	pair, err := tls.LoadX509KeyPair(client.Cert, client.Key)
 	if err != nil {

@@ -18,7 +18,7 @@ func onTerminal(t *testing.T, answer func(screen string) string, args ...string)
 	defer tty.Close()
 	done := make(chan int, 1)
 	go func() {
-		done <- run(t.Context(), args, streams{in: tty, out: tty, err: tty}, func(string) (string, bool) { return "", false })
+		done <- run(t.Context(), args, streams{in: tty, out: tty, err: tty}, lookupIn(nil))
 		// So that whoever reads sees the end; the terminal itself stays open.
 		_, _ = tty.WriteString("\x04end of run")
 	}()
@@ -78,17 +78,6 @@ func TestAskedOnTerminal(t *testing.T) {
 	}
 	if held.WorkerID != 0 {
 		t.Errorf("the first generator has worker ID %d", held.WorkerID)
-	}
-}
-
-// TestYesOnTerminal: with --yes nobody is asked.
-func TestYesOnTerminal(t *testing.T) {
-	_, newSpace := newSpaces(t)
-	url := newSpace()
-	wantCall(t, call(t, nil, "", "init", "--coordinator", url), exitOK, "", "")
-	code, shown := onTerminal(t, nil, "retire", "3", "--yes", "--coordinator", url)
-	if code != exitOK || strings.Contains(shown, "Type yes") || !strings.Contains(shown, "It was never granted.\n") {
-		t.Errorf("exit code %d, screen\n%s", code, shown)
 	}
 }
 

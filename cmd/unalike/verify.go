@@ -195,7 +195,7 @@ func (a *app) report(r *verify.Report, o *verifyOptions, held holders, sources [
 	switch {
 	case !r.OK(o.ordered):
 		return errors.New("something is wrong with the IDs: " + strings.Join(findings(r, o.ordered), ", "))
-	case r.IDs == 0:
+	case r.IDs == 0: //mutant:verify-empty
 		var names []string
 		for _, src := range sources[:min(len(sources), 5)] {
 			names = append(names, src.Name)

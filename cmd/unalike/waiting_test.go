@@ -4,17 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
 // TestAsk: what an error says about a call whose answer did not come.
@@ -62,29 +59,6 @@ func TestAskOnce(t *testing.T) {
 	}
 }
 
-// TestOtherServer: what answers is no ZooKeeper.
-func TestOtherServer(t *testing.T) {
-	t.Parallel()
-	url := "zk://u:secret@" + redistest.Start(t, redistest.Options{}).Addr + "?namespace=x"
-	for _, args := range [][]string{
-		{"workers", "--coordinator", url},
-		{"init", "--coordinator", url},
-		{"retire", "3", "--yes", "--coordinator", url},
-		{"quarantine", "--yes", "--coordinator", url},
-		{"init", "--yes", "--coordinator", "embed://" + urlPath(t.TempDir()), "--after", url},
-	} {
-		limit := time.Second
-		if slices.Contains(args, "--after") {
-			limit = 5 * time.Second // an embedded etcd starts first
-		}
-		got := callWithin(t, limit, args...)
-		wantCall(t, got, exitFailure, "", "zookeeper: ")
-		if strings.Contains(got.stderr, "secret") {
-			t.Errorf("the password was printed:\n%s", got.stderr)
-		}
-	}
-}
-
 // silent is where connections are taken and nobody ever answers.
 func silent(t *testing.T) string {
 	t.Helper()
@@ -94,48 +68,6 @@ func silent(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = l.Close() })
 	return l.Addr().String()
-}
-
-// TestUnknownOutcome: who has changed something and got no answer is told what to do.
-func TestUnknownOutcome(t *testing.T) {
-	t.Parallel()
-	addr := silent(t)
-	for _, url := range []string{"etcd://" + addr + "/x", "redis://" + addr + "/0?namespace=x", "zk://" + addr + "?namespace=x", "postgres://u@" + addr + "/db?namespace=x", "mysql://u@" + addr + "/db?namespace=x"} {
-		wantCall(t, callWithin(t, time.Second, "init", "--coordinator", url), exitFailure, "", "; the outcome is unknown, and asking again is safe\n")
-	}
-}
-
-// seen is an output that ends a context when something is written to it.
-type seen struct {
-	locked
-	what string
-	end  context.CancelFunc
-}
-
-func (s *seen) Write(b []byte) (int, error) {
-	if strings.Contains(string(b), s.what) {
-		s.end()
-	}
-	return s.locked.Write(b)
-}
-
-// TestStillWaiting: the wait is told of, without the password.
-func TestStillWaiting(t *testing.T) {
-	t.Parallel()
-	addr := silent(t)
-	for _, command := range []string{"workers", "generate"} {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		stderr := &seen{what: "still waiting", end: cancel}
-		a := &app{
-			streams: streams{out: io.Discard, err: stderr}, lookupEnv: func(string) (string, bool) { return "", false },
-			waits: waits{answer: callTime, quiet: time.Millisecond, dial: callTime},
-		}
-		code := a.run(ctx, []string{command, "--coordinator", "zk://u:secret@" + addr + "?namespace=x"})
-		if said := stderr.String(); code != exitFailure || !strings.Contains(said, "zk://u:xxxxx@"+addr+"?namespace=x") || strings.Contains(said, "secret") {
-			t.Errorf("%s: exit code %d\n%s", command, code, said)
-		}
-	}
 }
 
 // TestNoSuchFolder: looking at an embedded etcd that is not there does not make one.
@@ -152,7 +84,7 @@ func TestNoSuchFolder(t *testing.T) {
 		wantCall(t, call(t, nil, "", args...), exitFailure, "", "there is no etcd in folder "+dir+"; check the name")
 	}
 	data := t.TempDir()
-	got := call(t, map[string]string{"XDG_DATA_HOME": data, "LOCALAPPDATA": data}, "", "workers")
+	got := call(t, dataIn(data), "", "workers")
 	wantCall(t, got, exitFailure, "", "unalike: the default coordinator: there is no etcd in folder "+data)
 	for _, d := range []string{dir, filepath.Join(data, "unalike")} {
 		if found, err := filepath.Glob(d); err != nil || len(found) > 0 {

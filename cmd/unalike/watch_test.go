@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -118,44 +117,5 @@ func TestWatchFirstLook(t *testing.T) {
 	}
 	if _, _, err := watched(t, new(looks).then(nil, someSlots()...).then(nil), func(w *watch) { w.out = full{broken} }); !errors.Is(err, broken) {
 		t.Errorf("writing fails: %v", err)
-	}
-}
-
-// TestWatchProgram runs the real program while a generator comes and goes.
-func TestWatchProgram(t *testing.T) {
-	t.Parallel()
-	_, newSpace := newSpaces(t)
-	url := newSpace()
-	wantCall(t, call(t, nil, "", "init", "--coordinator", url), exitOK, "is new", "")
-	p := start(t, t.TempDir(), "workers", "--watch", "--interval", "100ms", "--coordinator", url)
-	next := func(want string) {
-		t.Helper()
-		for {
-			line, err := p.out.ReadString('\n')
-			if err != nil {
-				t.Fatalf("waiting for %q: %v\n%s", want, err, &p.stderr)
-			}
-			if strings.Contains(line, want) {
-				return
-			}
-		}
-	}
-	for range 2 {
-		got := start(t, t.TempDir(), "generate", "--count", "100000000", "--coordinator", url)
-		next("  held by ")
-		if err := got.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		// Its lease ends after 15 s; that is not waited for.
-	}
-	if got := call(t, nil, "", "retire", "0", "--yes", "--coordinator", url); got.code != exitOK {
-		t.Fatalf("%+v", got)
-	}
-	next("worker ID 0  retired")
-	if err := p.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(io.Discard, p.out); err != nil {
-		t.Log(err)
 	}
 }

@@ -166,7 +166,7 @@ func TestWorkersStatic(t *testing.T) {
 	wantCall(t, call(t, nil, "", "workers", "--coordinator", noState(t, "5")), exitFailure, "", "cannot tell who holds its worker IDs; name the state file\n")
 	// The default coordinator can be asked as well.
 	data := t.TempDir()
-	env := map[string]string{"XDG_DATA_HOME": data, "LOCALAPPDATA": data}
+	env := dataIn(data)
 	wantCall(t, call(t, env, "", "workers", "--layout", "twitter"), exitFailure, "", "the default coordinator: there is no etcd in folder ")
 	wantCall(t, call(t, env, "", "generate", "--layout", "twitter"), exitOK, "", "")
 	wantCall(t, call(t, env, "", "workers", "--layout", "twitter"), exitOK, "0 held, 1,024 free", "")

@@ -85,7 +85,7 @@ func (c *commit) sending(sent bool) {
 func (c *commit) compares() []clientv3.Cmp {
 	k, before := c.keys, c.change.Before
 	cmps := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(k.meta()), "=", before.Meta.Version)}
-	if before.Meta.There() {
+	if before.Meta.There() { //mutant:etcd-meta-value
 		cmps = append(cmps, clientv3.Compare(clientv3.Value(k.meta()), "=", string(before.Meta.Raw)))
 	}
 	if c.worker >= 0 {
@@ -280,6 +280,7 @@ func (s *session) watchOnce(ctx context.Context, v *protocol.View) bool {
 	if err != nil {
 		return false
 	}
+	//mutant:etcd-retired
 	if kv := now.one(0); kv == nil || kv.CreateRevision != ownerOf(v).made || kv.Lease == 0 {
 		return true
 	}
@@ -296,4 +297,4 @@ func (s *session) watchOnce(ctx context.Context, v *protocol.View) bool {
 
 // unleased reports whether an owner key is on no lease after an event. A renewal writes it
 // with its lease, who retires the worker ID without one, and a key that is deleted has none.
-func unleased(e *clientv3.Event) bool { return e.Kv.Lease == 0 }
+func unleased(e *clientv3.Event) bool { return e.Kv.Lease == 0 } //mutant:etcd-renewal-hint

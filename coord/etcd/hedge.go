@@ -36,6 +36,7 @@ func (p *pace) took(d time.Duration) {
 // time that is left for it: a third, and up to two thirds if the cluster is slow. To ask
 // a slow cluster again makes it slower.
 func (p *pace) patience(left time.Duration) time.Duration {
+	//mutant:etcd-pace
 	return max(left/tries, shortestCall, min(3*time.Duration(p.nanos.Load()), left*2/tries))
 }
 

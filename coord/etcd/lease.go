@@ -29,7 +29,7 @@ type lease struct {
 func (s *session) needLease(ctx context.Context, ttl time.Duration) (clientv3.LeaseID, error) {
 	s.mu.Lock()
 	if s.lease.id == 0 {
-		s.lease.id = newLeaseID()
+		s.lease.id = newLeaseID() //mutant:etcd-lease-id
 	}
 	l := s.lease
 	s.mu.Unlock()

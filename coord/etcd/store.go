@@ -90,7 +90,7 @@ func (s *session) End() {
 	last := s.lease
 	s.ended, s.lease = true, lease{}
 	s.mu.Unlock()
-	if !last.sent {
+	if !last.sent { //mutant:etcd-lease-sent
 		s.drop(last.id)
 	}
 }
@@ -207,7 +207,7 @@ func (s *session) CheckLineages(ctx context.Context) error {
 		ids[id] = true
 		said = append(said, fmt.Sprintf("%s is of cluster %x", endpoint, id))
 	}
-	if len(ids) > 1 {
+	if len(ids) > 1 { //mutant:etcd-clusters
 		return fmt.Errorf("%w: the endpoints belong to different etcd clusters: %s; name the members of one", coord.ErrInvalid, strings.Join(said, ", "))
 	}
 	return nil

@@ -72,12 +72,12 @@ func EndOf(ctx context.Context, c coord.Coordinator, s coord.Space) (Ending, err
 			end.Until, end.Furthest = slot.Until, slot
 		}
 	}
-	if len(held.Slots) > 0 {
+	if len(held.Slots) > 0 { //mutant:follow-held
 		return Ending{}, held
 	}
 	floor := info.Floor
 	if info.Closed { // then it is the end of the layout
-		floor = info.Lost
+		floor = info.Lost //mutant:follow-lost
 	}
 	if floor.After(end.Until) {
 		end.Until = floor

@@ -100,7 +100,7 @@ func (m *move) begin(ctx context.Context, end Ending) error {
 		m.base = m.space.Scale.Tick(info.Base.UnixMicro()) - 1
 	}
 	// Closing has overwritten the old floor, and only the successor knows that it was above it.
-	if end.Closed && (m.base == 0 || m.signed(m.base, end) != m.base) {
+	if end.Closed && (m.base == 0 || m.signed(m.base, end) != m.base) { //mutant:move-closes
 		return invalid("the old namespace is closed, because another one follows it; continue with that "+
 			"one; if nobody ever used that one, declare a new one with Init and raise its floor with "+
 			"Quarantine to where the last window of the old one ends, at %s, or to %v from now if that is "+

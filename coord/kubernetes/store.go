@@ -96,7 +96,7 @@ func (s *store) learn(date int64) error {
 
 // over reports whether a lease has ended, by the API server's clock. That of whoever has
 // renewed it may have been another one's, and either may be off by the bound.
-func (s *store) over(ends, now int64) bool { return ends != forever && now >= ends+s.skew }
+func (s *store) over(ends, now int64) bool { return ends != forever && now >= ends+s.skew } //mutant:kube-skew
 
 // owned reports whether a worker ID has an owner mark.
 func (s *store) owned(o *object, now int64) bool {

@@ -14,7 +14,8 @@ import (
 // are numbered in order; those of several within a domain of MariaDB need not be. On a server that is
 // read-only, which some users may write nevertheless, asking for the number is an error.
 const (
-	number = "IF(@@global.read_only, (SELECT 1 UNION SELECT 2), /*M! @@gtid_binlog_state *//*!80000 @@gtid_executed */)"
+	//mutant:mysql-read-only
+	number = "IF(@@global.read_only, (SELECT 1 UNION SELECT 2), /*M! @@gtid_binlog_state *//*!80000 @@gtid_executed */)" //mutant:mysql-gtid
 )
 
 // dialect is that of MySQL 8.0 and MariaDB 10.6, and later ones.
@@ -24,6 +25,7 @@ func dialect() sqlstore.Dialect {
 		Ticket: "/*M! NEXTVAL({prefix}tickets) *//*!80000 0 */",
 		// A lock is not in the log. Without a binary log others see a transaction before it is on
 		// disk, and the next one that is in the log takes it there.
+		//mutant:mysql-touch
 		Touch:  "UPDATE {slots} SET lease_ends = lease_ends - 1 WHERE namespace = $1 AND worker = $2",
 		Shared: "SELECT 1 FROM {namespaces} WHERE namespace = $1 LOCK IN SHARE MODE",
 		Alone:  "SELECT 1 FROM {namespaces} WHERE namespace = $1 FOR UPDATE",

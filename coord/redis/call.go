@@ -29,7 +29,7 @@ func (s *store) call(ctx context.Context, request []byte) ([]any, error) {
 		ctx, stop = context.WithTimeout(ctx, longestCall)
 		defer stop()
 	}
-	aside, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	aside, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit) //mutant:redis-late
 	ended := context.AfterFunc(s.life, cancel)
 	done := make(chan result, 1)
 	go func() {

@@ -18,6 +18,7 @@ func (s *session) Commit(ctx context.Context, c protocol.Change) (out protocol.O
 	if err != nil {
 		return out, err
 	}
+	//mutant:redis-done-before
 	out = protocol.Outcome{Position: a.Position, Done: a.refused == "" || w.done(a)}
 	if a.refused == refusedSlot {
 		out.Conflict = protocol.ConflictSlot

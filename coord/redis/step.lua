@@ -22,7 +22,7 @@ local now = time[1] * 1e6 + time[2]
 -- The server ------------------------------------------------------------------------------------
 
 local server, replication = redis.call('INFO', 'server'), redis.call('INFO', 'replication')
-if string.match(replication, 'role:(%l+)') ~= 'master' then
+if string.match(replication, 'role:(%l+)') ~= 'master' then --mutant:redis-replica
   -- What a replica has may be old. In these words, clients look for the master again.
   return redis.error_reply("READONLY You can't write against a read only replica.")
 end
@@ -34,6 +34,7 @@ local function received() return string.match(redis.call('INFO', 'stats'), 'tota
 -- same reports whether a history with a new name is that of which the namespace has the old name.
 -- The process is the same, and has not followed another server since: doc.go says why.
 local function same(bytes)
+  --mutant:redis-backup
   return string.find(replication, 'master_replid2:0+%s') and string.find(replication, 'second_repl_offset:%-1%s') and received() == bytes
 end
 
@@ -41,6 +42,7 @@ end
 -- that on record, followed there by the last name, and what the server had received as a replica.
 local origin, last, bytes = string.match(stored('origin'), '^(%S+) (%S+) (%S+)$')
 local lineage = process .. '-' .. history
+--mutant:redis-failover
 if origin and string.sub(origin, 1, #process) == process and (last == history or same(bytes)) then lineage = origin end
 
 -- Leases ----------------------------------------------------------------------------------------
@@ -71,14 +73,17 @@ end
 -- refusal returns why a write is refused; empty: it is done.
 local function refusal(w)
   if w.settles then
+    --mutant:redis-settled
     if w.settles ~= lineage or now - w.seen > LATEST then return 'lineage' end
   elseif origin ~= lineage then
     return 'lineage'
   end
   if stored('meta') ~= w.meta then return 'meta' end
-  if w.opens > now then return 'ahead' end
+  if w.opens > now then return 'ahead' end --mutant:redis-ahead
   if leads(w.token) ~= '' then return 'token' end
+  --mutant:redis-used
   if w.unused and redis.call('HLEN', key) > 3 then return 'used' end -- meta, origin, n
+  --mutant:redis-slot
   if w.id and (stored(w.id) ~= w.slot or held(w.id) ~= w.owned) then return 'slot' end
   return ''
 end

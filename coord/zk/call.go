@@ -122,7 +122,7 @@ func (s *session) forsake() {
 	}
 	s.forsaken.Add(1)
 	time.AfterFunc(forsakenTime, func() {
-		if s.forsaken.Load() > mostForsaken && s.reclaim() {
+		if s.forsaken.Load() > mostForsaken && s.reclaim() { //mutant:zk-forsaken
 			s.End()
 		}
 	})

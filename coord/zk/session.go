@@ -172,7 +172,7 @@ func (s *session) greeted(id int64, timeout time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.id.Store(id)
-	if s.free {
+	if s.free { //mutant:zk-bounds
 		s.ttl = timeout
 	}
 	if timeout != s.ttl {
@@ -213,7 +213,7 @@ func (s *session) event(e client.Event) {
 		s.end(errExpired)
 	case e.State == client.StateDisconnected && s.up:
 		s.up, s.ready = false, make(chan struct{})
-		s.silent = time.AfterFunc(s.ttl, func() { s.end(errSilent) })
+		s.silent = time.AfterFunc(s.ttl, func() { s.end(errSilent) }) //mutant:zk-silent
 	}
 }
 
@@ -227,7 +227,7 @@ func (s *session) wait(coordinator context.Context) {
 	case <-coordinator.Done():
 		s.end(coord.ErrClosed)
 	}
-	if is(s.Over(), coord.ErrClosed, errExpired, errSilent, errForeign) {
+	if is(s.Over(), coord.ErrClosed, errExpired, errSilent, errForeign) { //mutant:zk-mute
 		s.cut()
 	}
 	late := time.AfterFunc(farewellTime, s.cut)

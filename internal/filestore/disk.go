@@ -75,7 +75,7 @@ func (s *Store) save(d *State, lock *filelock.File) error {
 		return err
 	}
 	current := func() error {
-		if !lock.Current() {
+		if !lock.Current() { //mutant:file-lock-gone
 			return errLockDeleted
 		}
 		return nil

@@ -125,6 +125,7 @@ func (s *session) Commit(ctx context.Context, c protocol.Change) (protocol.Outco
 		}
 		d.apply(c, s.o.Leases.Now()+s.ttl.Microseconds())
 		err := save()
+		//mutant:static-failed
 		if c.Owner == protocol.OwnerFreed || c.Owner == protocol.OwnerTaken && err != nil {
 			s.o.Leases.Free(id)
 		}

@@ -97,7 +97,7 @@ func with[T any](ctx context.Context, s *session, to access, f func(d *State, sa
 	answers := make(chan answer, 1)
 	s.held.Store(nil)
 	go func() {
-		defer func() { <-s.turn }()
+		defer func() { <-s.turn }() //mutant:file-hung
 		var a answer
 		a.err = s.use(ctx, to, s.token == "" && to != change, func(d *State, save func() error) (err error) {
 			a.value, err = f(d, save)
@@ -164,6 +164,7 @@ func (s *Store) use(ctx context.Context, to access, foreign bool, f func(d *Stat
 		return err
 	}
 	save := func() error { return s.save(d, lock) }
+	//mutant:file-sync-failed
 	if s.unsure { // the file is written once more before anybody believes it
 		if err := save(); err != nil {
 			return err

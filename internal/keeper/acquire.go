@@ -101,6 +101,7 @@ func (k *Keeper) conclude(a acquired) (coord.Grant, error) {
 		k.acquisitions.met(a.took)
 		err = checkGrant(a.g, a.req)
 	}
+	//mutant:token-after-a-grant
 	if err == nil || coord.Permanent(err) { //mutant:token-new
 		k.token = ""
 	}
@@ -134,6 +135,7 @@ func (k *Keeper) adopt(g coord.Grant, asked int64) {
 	// stepped back since then has stepped back behind this term's beginning.
 	k.openedAt = max(asked, k.now())
 	// The lease and the window may have begun when the acquisition did.
+	//mutant:renewal-after-slow-start
 	k.renewAt = time.Now().Add(jitter(k.cfg.Lease.RenewEvery) - k.acquisitions.took)
 	// What takes long to lease takes long to renew, though not three times as long: an
 	// acquisition has several round trips with some back ends.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/keeper"
 )
 
@@ -72,42 +71,6 @@ func TestPieceThatIsHeldBackGrows(t *testing.T) {
 		if got := r.gate.at(); got.notAfter != grown {
 			t.Errorf("the piece ends at tick %d, stored is %d", got.notAfter, grown)
 		}
-	})
-}
-
-// What the back end stored for a renewal whose reply was lost must not become a
-// window that reaches across the floor.
-func TestPieceWhoseReplyWasLostIsAskedForAgain(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := start(t, 1)
-		r.raise(33 * time.Second)
-		pass(3 * time.Second) // from now on the piece has ticks
-		r.fake.LoseReplies(coordtest.Renew, 3)
-		r.stampFor(2 * time.Minute)
-		if !r.gate.stamp() || r.gate.published() != 2 {
-			t.Errorf("after %d terms: %+v", r.gate.published(), r.gate.at())
-		}
-		r.led.checkAll()
-	})
-}
-
-func TestFloorsThatRiseOneAfterTheOtherLeaveEveryGapUnused(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := start(t, 1)
-		for _, d := range []time.Duration{33, 0, 38, 45, 0, 0, 32, 70} {
-			if d > 0 {
-				r.raise(d * time.Second)
-			}
-			r.stampFor(7 * time.Second)
-		}
-		r.stampFor(2 * time.Minute)
-		if !r.gate.stamp() {
-			t.Errorf("in the end: %+v at tick %d", r.gate.at(), r.now())
-		}
-		if n := len(r.led.gaps[0]); n < 4 {
-			t.Errorf("only %d floors left a gap", n)
-		}
-		r.led.checkAll()
 	})
 }
 

@@ -34,7 +34,7 @@ func (k *Keeper) healWith(a acquired) {
 	case !k.rolledBack():
 		k.healAt = time.Now().Add(k.heals.next())
 		k.tidy(g, g.NotBefore, false) // nothing was stamped under it
-	case g.NotBefore-k.now() > k.cfg.Limit:
+	case g.NotBefore-k.now() > k.cfg.Limit: //mutant:heal-opens-later
 		k.postpone(g)
 	default:
 		k.change(g, a.req.Now)

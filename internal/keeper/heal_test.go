@@ -36,21 +36,6 @@ func TestLargeStepBackIsHealedByAnotherWorkerID(t *testing.T) {
 	})
 }
 
-func TestEveryStepBackIsHealed(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := start(t, 8)
-		for i := range 6 {
-			r.stampFor(3 * time.Second)
-			r.clock.Step(-time.Hour)
-			within(t, 10*time.Millisecond, "an ID is stamped", r.gate.stamp)
-			if h := r.fake.Holders(); len(h) != 1 {
-				t.Fatalf("after step %d held are %v", i, h)
-			}
-		}
-		r.led.checkAll()
-	})
-}
-
 func TestStepBackWithinTheLimitIsNotHealed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := start(t, 3)
@@ -159,28 +144,6 @@ func TestStepBackWhileNothingIsHeld(t *testing.T) {
 		pass(time.Second)
 		r.fake.Heal()
 		within(t, 1100*time.Millisecond, "an ID is stamped", r.gate.stamp)
-		r.led.checkAll()
-	})
-}
-
-// The worker ID was chosen for a time that is over when it arrives.
-func TestStepBackWhileAWorkerIDIsAcquired(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := start(t, 8)
-		r.stampFor(3 * time.Second)
-		r.line.set(func(l *line) {
-			l.acquired = func(g coord.Grant, err error) (coord.Grant, error) {
-				l.set(func(l *line) { l.acquired = nil })
-				time.Sleep(100 * time.Millisecond)
-				r.clock.Step(-time.Hour)
-				return g, err
-			}
-		})
-		r.fake.Steal(0)
-		within(t, 1500*time.Millisecond, "an ID is stamped", r.gate.stamp)
-		if n := r.fake.Count(coordtest.Acquire); n != 2 {
-			t.Errorf("%d worker IDs were acquired, want 2", n)
-		}
 		r.led.checkAll()
 	})
 }

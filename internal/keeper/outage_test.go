@@ -217,15 +217,3 @@ func TestLogTellsOfTheEndOfTheLayout(t *testing.T) {
 		log.wants(t, "acquired", `level=ERROR, msg="the time bits of the layout are spent: no IDs any more"`)
 	})
 }
-
-func TestLogOfAStartTellsAnotherKindOfCause(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		var log journal
-		r := newRig(t, 1, log.keep)
-		until := time.Now().Add(time.Minute)
-		r.fake.Fail(coordtest.Acquire, coordtest.ErrUnreachable, 5)
-		r.fake.Fail(coordtest.Acquire, &coord.QuarantinedError{Until: until}, 5)
-		r.start()
-		log.wants(t, "trying again, unreachable", "trying again, until="+until.UTC().Format("2006-01-02T15:04:05.000Z"), "acquired")
-	})
-}

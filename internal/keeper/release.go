@@ -13,10 +13,10 @@ import (
 func (k *Keeper) finish() {
 	defer k.background.Wait()
 	k.awaitHealing()
-	if k.token != "" && k.hurry.Err() != nil {
+	if k.token != "" && k.hurry.Err() != nil { //mutant:cut-off-said
 		k.result = errors.Join(k.result, cutOff(context.Cause(k.hurry)))
 	}
-	if !k.held {
+	if !k.held { //mutant:start-closed
 		return
 	}
 	k.awaitCalls()

@@ -47,7 +47,7 @@ const (
 // counts.
 func (k *Keeper) renew() {
 	// Many holders may have waited for the same coordinator.
-	wait := max(jitter(k.replies.within(k.left())), k.replies.base)
+	wait := max(jitter(k.replies.within(k.left())), k.replies.base) //mutant:dead-link
 	r := &renewal{began: time.Now(), until: k.until(k.now()), patient: true}
 	for _, c := range slices.Clone(k.calls) {
 		if c.patient {
@@ -164,7 +164,7 @@ func (k *Keeper) answered(a reply) {
 func (k *Keeper) explainRenewed(r *renewal) {
 	k.cfg.Gate.Explain(nil)
 	why, now := ErrBehind, k.now()
-	if r.until < now {
+	if r.until < now { //mutant:late-reply
 		why = ErrLate
 	}
 	switch {
@@ -229,8 +229,9 @@ func checkRenewal(old, g coord.Grant, lastTick int64) error {
 	switch {
 	case g.WorkerID != old.WorkerID || g.Generation != old.Generation || g.Token != old.Token:
 		return fmt.Errorf("%w renewal: the driver returned the grant of %v for that of %v", coord.ErrInvalid, g, old)
-	case g.NotBefore != old.NotBefore && g.NotBefore < old.NotAfter:
+	case g.NotBefore != old.NotBefore && g.NotBefore < old.NotAfter: //mutant:renewal-inside
 		return fmt.Errorf("%w renewal: the driver returned %v, which begins inside %v", coord.ErrInvalid, g, old)
+	//mutant:renewal-shrinks
 	case g.NotAfter < g.NotBefore || g.NotAfter < old.NotAfter || g.NotAfter > lastTick:
 		return fmt.Errorf("%w renewal: the driver returned %v for %v; the last tick is %d", coord.ErrInvalid, g, old, lastTick)
 	}

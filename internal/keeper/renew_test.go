@@ -10,19 +10,6 @@ import (
 	"github.com/unalike-id/unalike/internal/keeper"
 )
 
-func TestStartPublishesTheGrant(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := start(t, 1)
-		got := r.gate.at()
-		if got.shut || got.Heal || got.notAfter != r.now()+horizon.Milliseconds() {
-			t.Errorf("published is %+v at tick %d", got, r.now())
-		}
-		if s := r.fake.Slot(0); s.Token != got.Grant.Token || s.NotAfter != got.notAfter || s.Generation != got.Grant.Generation {
-			t.Errorf("stored is %+v, published %+v", s, got.Grant)
-		}
-	})
-}
-
 func TestRenewalsComeAtTheIntervalLessUpToAFifth(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := start(t, 1)
@@ -131,20 +118,6 @@ func TestFailedRenewalLeavesTheWindowOpenAndUnchanged(t *testing.T) {
 	}
 }
 
-func TestFailureIsExplainedByTheCoordinatorsError(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := start(t, 1)
-		r.fake.Refuse(true)
-		pass(2 * every)
-		why := r.gate.reason()
-		const want = "renewal failed: coordtest: Renew of the fake: coordtest: back end unreachable"
-		if !errors.Is(why, coordtest.ErrUnreachable) || why.Error() != want {
-			t.Errorf("the reason is %q, want %q", why, want)
-		}
-		r.fake.Refuse(false)
-	})
-}
-
 func TestRetriesComeWithGrowingPausesOfASecondAtMost(t *testing.T) {
 	for _, interval := range []time.Duration{every, 400 * time.Millisecond} {
 		t.Run(interval.String(), func(t *testing.T) {
@@ -193,38 +166,6 @@ func TestServiceResumesSoonAfterAnOutage(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestLostReplyThenSuccessExtends(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := start(t, 1)
-		before := r.gate.at().notAfter
-		r.fake.LoseReplies(coordtest.Renew, 1)
-		within(t, 2*every, "the second renewal", func() bool { return r.fake.Count(coordtest.Renew) == 2 })
-		c := r.fake.CallsOf(coordtest.Renew)
-		if got := r.gate.at().notAfter; got != c[1].Until || got <= before {
-			t.Errorf("the window ends at tick %d, want %d", got, c[1].Until)
-		}
-		if c[1].Grant != c[0].Grant {
-			t.Errorf("the second renewal was of %v, and the result of the first is unknown: %v", c[1].Grant, c[0].Grant)
-		}
-	})
-}
-
-func TestReorderedRenewalsNeverLowerTheWindow(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := start(t, 1)
-		held := r.fake.Hold(coordtest.Renew, 1)
-		within(t, 2*every, "a renewal is held back", func() bool { return held.Len() == 1 })
-		pass(3 * every)
-		before := r.gate.at().notAfter
-		held.Deliver()
-		pass(100 * time.Millisecond)
-		if got := r.gate.at().notAfter; got < before {
-			t.Errorf("an old renewal lowered the window from tick %d to %d", before, got)
-		}
-		r.led.checkAll()
-	})
 }
 
 func TestErrorThatTookLongIsPauseEnough(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -64,30 +63,6 @@ func TestSlowCoordinatorServesWithoutAGap(t *testing.T) {
 			})
 		})
 	}
-}
-
-// What no lease can bridge stops service, and service begins again as soon as it can.
-func TestServiceResumesWhenTheLatencyFalls(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		for latency := range map[time.Duration]bool{20 * time.Second: true, 14 * time.Second: true} {
-			r := start(t, 1)
-			for range 12 {
-				r.slowly(latency)
-				before := r.fake.Count(coordtest.Renew)
-				pass(2*time.Minute + rand.N(10*time.Second))
-				if n := r.fake.Count(coordtest.Renew) - before; n > 50 {
-					t.Errorf("latency %v: %d calls in 2 minutes, more than two in each interval", latency, n)
-				}
-				r.slowly(10 * time.Millisecond)
-				within(t, every+100*time.Millisecond, "an ID is stamped again", r.gate.stamp)
-				r.stampFor(time.Minute)
-			}
-			if n := r.gate.published(); n != 1 {
-				t.Errorf("%d terms were published, want 1", n)
-			}
-			_ = r.close(t.Context())
-		}
-	})
 }
 
 func TestAtMostTwoRenewalsAreUnderWay(t *testing.T) {
@@ -172,27 +147,6 @@ func TestPieceIsUsedWhileARenewalIsUnderWay(t *testing.T) {
 		}
 		r.led.checkAll()
 	})
-}
-
-func TestSlowAcquisitionSucceeds(t *testing.T) {
-	for _, latency := range []time.Duration{6 * time.Second, 14 * time.Second} {
-		t.Run(latency.String(), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				r := newRig(t, 2)
-				r.slowly(latency)
-				r.start()
-				r.stampFor(2 * horizon)
-				if _, not := r.stampFor(2 * time.Minute); not != 0 {
-					t.Errorf("%d IDs were refused", not)
-				}
-				r.fake.Steal(0)
-				within(t, time.Minute, "another worker ID", func() bool { return r.gate.published() == 2 })
-				if n := len(r.fake.Holders()); n != 2 {
-					t.Errorf("%d worker IDs are held, want the thief's and another one", n)
-				}
-			})
-		})
-	}
 }
 
 func TestSlowReleaseSucceeds(t *testing.T) {

@@ -97,7 +97,7 @@ func (s *start) why(err error) error {
 	switch {
 	case errors.Is(err, coord.ErrNoWorkerID):
 		return err
-	case s.full != nil:
+	case s.full != nil: //mutant:held-said
 		return fmt.Errorf("%w; later: %w", s.full, err)
 	case s.said != nil && errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w; later: %w", s.said, err)
@@ -138,7 +138,7 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 	switch {
 	case isFull:
 		s.full = full
-		goesOn, pause = s.mayEnd(full), lookPause+rand.N(lookPause/4)
+		goesOn, pause = s.mayEnd(full), lookPause+rand.N(lookPause/4) //mutant:held-waited-for
 		if left := time.Until(s.held); left > 0 {
 			pause = min(pause, left)
 		}
@@ -150,7 +150,7 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 			s.skewed = s.until(skew.Until)
 			s.k.giveUp = s.skewed
 		}
-		goesOn = time.Now().Before(s.skewed)
+		goesOn = time.Now().Before(s.skewed) //mutant:start-clock
 	case errors.Is(err, coord.ErrQuarantined):
 		s.extend()
 		goesOn = true
@@ -165,7 +165,7 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 // holder that is about to stop from one that is not, so all are waited for alike, unless
 // the coordinator knows of no lease that ever ends.
 func (s *start) mayEnd(full *coord.NoWorkerIDError) bool {
-	if s.held.IsZero() {
+	if s.held.IsZero() { //mutant:look-without-an-end
 		if full.Soonest.IsZero() {
 			return false
 		}

@@ -29,35 +29,6 @@ func TestStartReturnsPermanentErrorsAtOnce(t *testing.T) {
 	}
 }
 
-func TestStartOutlastsALease(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, 1)
-		r.fake.Refuse(true)
-		began := time.Now()
-		err := r.Start(t.Context())
-		const want = "no worker ID after 20s of trying: coordtest: Acquire of the fake: coordtest: back end unreachable"
-		if err == nil || err.Error() != want || !errors.Is(err, coordtest.ErrUnreachable) {
-			t.Errorf("Start: %v, want %s", err, want)
-		}
-		if took := time.Since(began); took != ttl+5*time.Second {
-			t.Errorf("Start tried for %v, want %v", took, ttl+5*time.Second)
-		}
-		if n := r.fake.Count(coordtest.Acquire); n < 10 || n > 80 {
-			t.Errorf("Start made %d attempts", n)
-		}
-	})
-}
-
-func TestStartAsksAgainWhenACallHangs(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, 1)
-		r.fake.LoseRequests(coordtest.Acquire, 2)
-		if err := r.Start(t.Context()); err != nil {
-			t.Errorf("Start: %v, although the third attempt would have succeeded", err)
-		}
-	})
-}
-
 // The deadlines grow, and an attempt that has begun may end.
 func TestStartEndsWhenEveryCallHangs(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -137,19 +137,6 @@ func TestBeginGoesOnWhateverFails(t *testing.T) {
 	}
 }
 
-func TestStopEndsABeginning(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, 1)
-		r.fake.Refuse(true)
-		r.Begin()
-		pass(time.Minute)
-		began := time.Now()
-		if err := r.close(t.Context()); err != nil || time.Since(began) > time.Second {
-			t.Errorf("Stop took %v: %v", time.Since(began), err)
-		}
-	})
-}
-
 // Whoever stops a keeper in the middle of an acquisition, which may have been granted, is told that its answer is waited for.
 func TestStopInTheMiddleOfAnAcquisitionIsAnnounced(t *testing.T) {
 	bubble(t, func(t *testing.T) {

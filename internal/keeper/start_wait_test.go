@@ -1,10 +1,8 @@
 package keeper_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -88,29 +86,6 @@ func TestStartGoesOnWhereALookLearnsNothing(t *testing.T) {
 	}
 }
 
-// Whoever was faster with the first lease that ended does not turn the others away.
-func TestStartsShareTheLeasesOfDeadHolders(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		const n = 6
-		f := coordtest.NewFake(coordtest.FakeConfig{Workers: n})
-		led := newLedger(t, f)
-		for range n {
-			crashed(t, f, led)
-			pass(1300 * time.Millisecond)
-		}
-		began := time.Now()
-		var all sync.WaitGroup
-		for range n {
-			all.Go(join(t, f, led).start)
-		}
-		all.Wait()
-		if took := time.Since(began); took > ttl+5*time.Second {
-			t.Errorf("the starts took %v", took)
-		}
-		led.checkAll()
-	})
-}
-
 // Back ends end leases late, and then say that it may be any moment.
 func TestStartWaitsForALeaseThatEndsLate(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -166,20 +141,6 @@ func TestStartWaitsNoLongerForAClockThatIsSet(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestStartThatWaitsForALeaseEndsWithItsContext(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, 1)
-		crashed(t, r.fake, r.led)
-		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
-		defer cancel()
-		began := time.Now()
-		err := r.Start(ctx)
-		if took := time.Since(began); took != 4*time.Second || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, coord.ErrNoWorkerID) {
-			t.Errorf("Start took %v: %v", took, err)
-		}
-	})
 }
 
 func TestStartWaitsForHoldersWhoMayBeDeadToTellWhoseClockIsWrong(t *testing.T) {

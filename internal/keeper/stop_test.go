@@ -30,18 +30,6 @@ func TestStopTrimsToWhatTheShutGateReturned(t *testing.T) {
 	})
 }
 
-func TestStopWithoutAnIDTrimsToTheBeginning(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := start(t, 1)
-		if err := r.close(t.Context()); err != nil {
-			t.Errorf("Stop: %v", err)
-		}
-		if s, g := r.fake.Slot(0), r.gate.at().Grant; s.NotAfter != g.NotBefore {
-			t.Errorf("stored is %+v, nothing was stamped under %v", s, g)
-		}
-	})
-}
-
 // The back end trims to where the piece begins, and no further: what lies below it
 // is the floor's affair.
 func TestStopWithAPieceHeldBackReleasesAtTheLastTick(t *testing.T) {
@@ -215,22 +203,6 @@ func TestStopWithTheBackEndDownGivesUpByItself(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestStopWithAnEndedContextReturnsAtOnce(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := start(t, 1)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		r.fake.Outage(true)
-		began := time.Now()
-		if err := r.close(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("Stop: %v", err)
-		}
-		if took := time.Since(began); took != 0 {
-			t.Errorf("Stop took %v", took)
-		}
-	})
 }
 
 func TestStopTwiceReturnsTheSame(t *testing.T) {

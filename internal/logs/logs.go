@@ -21,7 +21,7 @@ func Or(l *slog.Logger) *slog.Logger {
 	if _, ok := h.(outbox); ok || h == slog.DiscardHandler {
 		return slog.New(h)
 	}
-	return slog.New(outbox{h, new(queue)})
+	return slog.New(outbox{h, new(queue)}) //mutant:log-outbox
 }
 
 // warnings is a handler without the levels below warnings.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -12,16 +13,27 @@ import (
 type mutant struct {
 	name   string // of its marker
 	edit   string // see edit.go
-	pkg    string // the package with the test, as core
-	test   string // which must fail
-	hangs  bool   // the test may also fail by not ending
+	tests  []test // each of which must fail
+	hangs  bool   // they may also fail by not ending
 	breaks string // the invariant, trap or bug
 	file   string // with the marker, from the module's root
 }
 
+// test is a test of a package, as core.
+type test struct{ pkg, name string }
+
+// String returns the test as a list has it.
+func (t test) String() string { return t.pkg + "." + t.name }
+
+// testedBy reports whether a package has one of the tests.
+func (m *mutant) testedBy(pkg string) bool {
+	return slices.ContainsFunc(m.tests, func(t test) bool { return t.pkg == pkg })
+}
+
 // readList reads a list of mutants: a line of names, and a line for each mutant with its name,
-// edit, package, test and what it breaks, separated by tabs. A test that may fail by not
-// ending has "hangs " before its name.
+// edit, package, tests and what it breaks, separated by tabs. Several tests, each of which must
+// notice it, are separated by blanks; those of another package are written coord/etcd.TestAsk.
+// "hangs " before them says that they may fail by not ending.
 func readList(path string) ([]mutant, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -32,11 +44,20 @@ func readList(path string) ([]mutant, error) {
 	for i, line := range strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")[1:] {
 		f := strings.Split(line, "\t")
 		if len(f) != 5 || seen[f[0]] {
-			return nil, fmt.Errorf("%s, line %d: want name, edit, package, test and what breaks, and each name once: %q", path, i+2, line)
+			return nil, fmt.Errorf("%s, line %d: want name, edit, package, tests and what breaks, and each name once: %q",
+				path, i+2, line)
 		}
 		seen[f[0]] = true
-		test, hangs := strings.CutPrefix(f[3], "hangs ")
-		all = append(all, mutant{name: f[0], edit: f[1], pkg: f[2], test: test, hangs: hangs, breaks: f[4]})
+		tests, hangs := strings.CutPrefix(f[3], "hangs ")
+		m := mutant{name: f[0], edit: f[1], hangs: hangs, breaks: f[4]}
+		for name := range strings.FieldsSeq(tests) {
+			pkg, other, elsewhere := strings.Cut(name, ".")
+			if !elsewhere {
+				pkg, other = f[2], name
+			}
+			m.tests = append(m.tests, test{pkg, other})
+		}
+		all = append(all, m)
 	}
 	return all, nil
 }

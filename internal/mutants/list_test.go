@@ -26,8 +26,13 @@ func TestList(t *testing.T) {
 		if _, err := m.changed(root); err != nil {
 			t.Errorf("%s: %v", m.name, err)
 		}
-		if m.breaks == "" || !hasTest(t, filepath.Join(root, filepath.FromSlash(m.pkg)), m.test) {
-			t.Errorf("%s: no %s in %s, or nothing that breaks", m.name, m.test, m.pkg)
+		if m.breaks == "" || len(m.tests) == 0 {
+			t.Errorf("%s: no test, or nothing that breaks", m.name)
+		}
+		for _, one := range m.tests {
+			if !hasTest(t, filepath.Join(root, filepath.FromSlash(one.pkg)), one.name) {
+				t.Errorf("%s: there is no %v", m.name, one)
+			}
 		}
 	}
 }
@@ -66,7 +71,11 @@ func TestBadList(t *testing.T) {
 // TestOrder: what was changed comes first, the rest in an order that the commit gives.
 func TestOrder(t *testing.T) {
 	names := func(head string, files ...string) string {
-		all := []mutant{{name: "a", file: "x/a.go", pkg: "y"}, {name: "b", file: "x/b.go", pkg: "x"}, {name: "c", file: "x/c.go", pkg: "x"}, {name: "d", file: "z/d.go", pkg: "z"}}
+		in := func(pkg string) []test { return []test{{pkg, "TestX"}} }
+		all := []mutant{
+			{name: "a", file: "x/a.go", tests: in("y")}, {name: "b", file: "x/b.go", tests: in("x")},
+			{name: "c", file: "x/c.go", tests: in("x")}, {name: "d", file: "z/d.go", tests: in("z")},
+		}
 		order(all, head, files)
 		out := ""
 		for _, m := range all {

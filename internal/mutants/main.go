@@ -91,9 +91,9 @@ func history(ctx context.Context, root string) (head string, files []string) {
 // order puts the mutants first whose file, or a file beside their test, was changed, and the
 // others in an order that is another one after each commit.
 func order(all []mutant, head string, files []string) {
-	rank := func(m mutant) uint32 {
+	rank := func(m *mutant) uint32 {
 		for _, file := range files {
-			if file == m.file || filepath.ToSlash(filepath.Dir(file)) == m.pkg {
+			if file == m.file || m.testedBy(filepath.ToSlash(filepath.Dir(file))) {
 				return 0
 			}
 		}
@@ -102,7 +102,7 @@ func order(all []mutant, head string, files []string) {
 		return max(h.Sum32(), 1)
 	}
 	slices.SortStableFunc(all, func(a, b mutant) int {
-		switch ra, rb := rank(a), rank(b); {
+		switch ra, rb := rank(&a), rank(&b); {
 		case ra < rb:
 			return -1
 		case ra > rb:
@@ -143,7 +143,7 @@ func try(ctx context.Context, root string, all []mutant, within time.Duration) e
 				start := time.Now()
 				err := r.try(ctx, m)
 				mu.Lock()
-				said := fmt.Sprintf("noticed by %s of %s", m.test, m.pkg)
+				said := fmt.Sprintf("noticed by %v", m.tests)
 				if err != nil {
 					failed++
 					said = "FAILED: " + err.Error()

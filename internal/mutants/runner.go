@@ -23,13 +23,13 @@ type runner struct {
 
 	mu       sync.Mutex
 	programs map[string]func() (string, error) // by package
-	controls map[string]func() result          // by package and test
+	controls map[test]func() result
 }
 
 func newRunner(root, dir string) *runner {
 	return &runner{
 		root: root, dir: dir,
-		programs: map[string]func() (string, error){}, controls: map[string]func() result{},
+		programs: map[string]func() (string, error){}, controls: map[test]func() result{},
 	}
 }
 
@@ -52,31 +52,38 @@ const (
 	grace = time.Minute
 )
 
-// try applies m and runs its test. It returns an error that says what is wrong with the
-// mutant or the test, or nil if the test noticed.
+// try applies m and runs its tests. It returns an error that says what is wrong with the
+// mutant or a test, or nil if each of them noticed.
 //
-// The test runs on the unchanged code first, once for all mutants that name it: a test that
+// A test runs on the unchanged code first, once for all mutants that name it: a test that
 // fails there too, or does not run, notices nothing.
 func (r *runner) try(ctx context.Context, m *mutant) error {
 	overlay, err := r.overlay(m)
 	if err != nil {
 		return err
 	}
-	before := r.control(ctx, m.pkg, m.test)
-	if err := before.usable(m.test); err != nil {
-		return err
-	}
-	program := filepath.Join(r.dir, m.name+".test")
+	program, built := filepath.Join(r.dir, m.name+".test"), ""
 	defer func() { _ = os.Remove(program) }()
-	if err := r.build(ctx, m.pkg, program, "-overlay="+overlay); err != nil {
-		return fmt.Errorf("it does not build, so it proves nothing: %w", err)
-	}
-	end := limit
-	if m.hangs {
-		end = max(leastHang, hangFactor*before.took)
-	}
 	env := "GOFLAGS=-overlay=" + overlay // for tests that build the command
-	return m.verdict(r.test(ctx, m.pkg, program, m.test, end, env))
+	for _, t := range m.tests {
+		before, end := r.control(ctx, t), limit
+		if err := before.usable(t); err != nil {
+			return err
+		}
+		if built != t.pkg {
+			if err := r.build(ctx, t.pkg, program, "-overlay="+overlay); err != nil {
+				return fmt.Errorf("it does not build, so it proves nothing: %w", err)
+			}
+			built = t.pkg
+		}
+		if m.hangs {
+			end = max(leastHang, hangFactor*before.took)
+		}
+		if err := m.verdict(t, r.test(ctx, program, t, end, env)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // overlay writes the changed file, and for the go command that it takes the place of the
@@ -95,14 +102,14 @@ func (r *runner) overlay(m *mutant) (string, error) {
 }
 
 // control returns the result of a test of the unchanged code. The first call runs it.
-func (r *runner) control(ctx context.Context, pkg, test string) result {
-	return once(r, r.controls, pkg+" "+test, func() func() result {
+func (r *runner) control(ctx context.Context, t test) result {
+	return once(r, r.controls, t, func() func() result {
 		return sync.OnceValue(func() result {
-			program, err := r.program(ctx, pkg)
+			program, err := r.program(ctx, t.pkg)
 			if err != nil {
 				return result{err: err}
 			}
-			return r.test(ctx, pkg, program, test, limit)
+			return r.test(ctx, program, t, limit)
 		})
 	})()
 }
@@ -117,7 +124,7 @@ func (r *runner) program(ctx context.Context, pkg string) (string, error) {
 	})()
 }
 
-func once[F any](r *runner, all map[string]F, key string, make func() F) F {
+func once[K comparable, F any](r *runner, all map[K]F, key K, make func() F) F {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := all[key]; !ok {
@@ -144,12 +151,12 @@ const limited = `ulimit -d 6291456; exec "$0" "$@"`
 
 // test runs one test of a program that build has made, in the package's folder, as make test
 // does.
-func (r *runner) test(ctx context.Context, pkg, program, test string, end time.Duration, env ...string) result {
+func (r *runner) test(ctx context.Context, program string, t test, end time.Duration, env ...string) result {
 	ctx, cancel := context.WithTimeout(ctx, end+grace)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", limited, program, "-test.v", "-test.short",
-		"-test.failfast", "-test.paniconexit0", "-test.timeout="+end.String(), "-test.run=^"+test+"$")
-	cmd.Dir = filepath.Join(r.root, filepath.FromSlash(pkg))
+		"-test.failfast", "-test.paniconexit0", "-test.timeout="+end.String(), "-test.run=^"+t.name+"$")
+	cmd.Dir = filepath.Join(r.root, filepath.FromSlash(t.pkg))
 	cmd.Env = append(append(os.Environ(), "UNALIKE_FULL=", "UNALIKE_SEEDS="), env...)
 	cmd.WaitDelay = grace // a process that the test has started may hold the pipe
 	var out bytes.Buffer

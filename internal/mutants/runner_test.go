@@ -8,13 +8,14 @@ import (
 	"testing"
 )
 
-// TestRun: in a module of its own, mutants that a test notices pass, and one that is alive,
-// does not build, or whose test fails anyway is an error; the sources stay as they are.
+// TestRun: in a module of its own, mutants that all their tests notice pass, and one that is alive
+// for one of them or does not build is an error; the sources stay as they are.
 func TestRun(t *testing.T) {
 	root := t.TempDir()
 	const code = `package p
 
 func Abs(x int) int {
+	//mutant:half
 	if x < 0 { //mutant:sign
 		return -x
 	}
@@ -25,7 +26,8 @@ func Abs(x int) int {
 }
 `
 	const list = `name	edit	package	test	breaks
-sign	false	p	TestAbs	S1
+sign	negate	p	TestAbs TestPositive	S1
+half	false	p	TestAbs TestPositive	S1
 builds	drop	p	TestAbs	S1
 ends	spare => spare + i + 1	p	hangs TestAbs	S1
 nothing	0 => 0*2	p	TestAbs	S1
@@ -38,6 +40,12 @@ import "testing"
 
 func TestAbs(t *testing.T) {
 	if Abs(-1) != 1 || Abs(1) != 1 {
+		t.Error("no")
+	}
+}
+
+func TestPositive(t *testing.T) {
+	if Abs(1) != 1 {
 		t.Error("no")
 	}
 }
@@ -66,7 +74,7 @@ func TestAbs(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRunner(root, t.TempDir())
-	for i, want := range []string{"", "does not build", "", "did not notice"} {
+	for i, want := range []string{"", "TestPositive did not notice", "does not build", "", "did not notice"} {
 		t.Run(all[i].name, func(t *testing.T) {
 			t.Parallel()
 			err := r.try(t.Context(), &all[i])

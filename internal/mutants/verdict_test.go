@@ -30,8 +30,8 @@ func TestVerdict(t *testing.T) {
 		{name: "hangs but failed", hangs: true, res: result{output: "--- FAIL: TestX (0.00s)\n", err: failed}},
 		{name: "hangs but passed", hangs: true, res: result{output: "--- PASS: TestX (0.00s)\n"}, want: "did not notice"},
 	} {
-		m := mutant{test: "TestX", hangs: tt.hangs}
-		got := m.verdict(tt.res)
+		m := mutant{hangs: tt.hangs}
+		got := m.verdict(test{"p", "TestX"}, tt.res)
 		if (got == nil) != (tt.want == "") || got != nil && !strings.Contains(got.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.name, got, tt.want)
 		}
@@ -47,11 +47,11 @@ func TestUsable(t *testing.T) {
 	}{
 		{name: "passed", res: result{output: "--- PASS: TestX (0.00s)\nPASS\n"}},
 		{name: "a part skipped", res: result{output: "    --- SKIP: TestX/a (0.00s)\n--- PASS: TestX (0.00s)\n"}},
-		{name: "no such test", res: result{output: "testing: warning: no tests to run\nPASS\n"}, want: "there is no TestX"},
+		{name: "no such test", res: result{output: "testing: warning: no tests to run\nPASS\n"}, want: "there is no p.TestX"},
 		{name: "skipped", res: result{output: "--- SKIP: TestX (0.00s)\nPASS\n"}, want: "is skipped"},
 		{name: "failed", res: result{output: "--- FAIL: TestX (0.00s)\n", err: errFailed{}}, want: "unchanged code"},
 	} {
-		got := tt.res.usable("TestX")
+		got := tt.res.usable(test{"p", "TestX"})
 		if (got == nil) != (tt.want == "") || got != nil && !strings.Contains(got.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.name, got, tt.want)
 		}

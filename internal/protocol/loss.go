@@ -68,7 +68,7 @@ func proof(at memory, a answer) string {
 		return fmt.Sprintf("the version of worker ID %d's slot was %d and is %d", was.Worker, a.mine.Version, a.slot.Version)
 	case is.Generation > was.Generation || was.Token == "" || is.Token == "":
 		return "" // a successor, or a release
-	case is.Token != was.Token:
+	case is.Token != was.Token: //mutant:proof-token
 		return fmt.Sprintf("generation %d of worker ID %d was granted twice", was.Generation, was.Worker)
 	case is.NotAfter < was.NotAfter: //mutant:proof-window
 		return fmt.Sprintf("the window of worker ID %d ended at tick %d and ends at %d", was.Worker, was.NotAfter, is.NotAfter)
@@ -122,7 +122,7 @@ func (d *detector) sound(losses int64) bool {
 func (d *detector) learn(at memory, a answer, now int64) (losses int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if at.losses != d.m.losses {
+	if at.losses != d.m.losses { //mutant:learned-before
 		return at.losses // nobody knows whether it is of the time before
 	}
 	if why := proof(at, a); why != "" {
@@ -133,7 +133,7 @@ func (d *detector) learn(at memory, a answer, now int64) (losses int64) {
 	switch {
 	case d.m.lost != "":
 		if there { // what the namespace demands is remembered
-			d.m.meta = d.m.meta.with(a.meta.Record)
+			d.m.meta = d.m.meta.with(a.meta.Record) //mutant:learned-meanwhile
 		}
 		return at.losses
 	case there && known && a.meta.Record.Loss.Nonce != d.m.meta.Loss.Nonce:

@@ -32,7 +32,7 @@ func (c *Coordinator) Resume(ctx context.Context, g coord.Grant, token string, u
 	}
 	r, err := c.renew(ctx, "resume", g, token, until)
 	if err == nil {
-		c.unwatch(g)
+		c.unwatch(g) //mutant:resumed-watch
 	}
 	return r, err
 }
@@ -90,9 +90,9 @@ func (r *renewal) turn(ctx context.Context) (bool, error) {
 	}
 	change, from, grows := planRenewal(r.v, r.g, r.token, r.clamped(r.s, r.v.Meta.Record, r.until), r.now(), r.s.Holds(r.v))
 	r.from, r.floored = from, !grows
-	answered := r.extent.asks(change.Slot.NotAfter)
+	answered := r.extent.asks(change.Slot.NotAfter) //mutant:own-under-way
 	out, unsound, err := r.commit(ctx, r.s, change, r.known)
-	answered(err != nil || out.Done || out.Repeated)
+	answered(err != nil || out.Done || out.Repeated) //mutant:copy-refused
 	switch {
 	case err != nil:
 		r.doubtful(r.t)

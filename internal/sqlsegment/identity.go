@@ -178,7 +178,7 @@ func (s *Store) look(ctx context.Context) error {
 		return err
 	}
 	warnings := found.risks
-	if s.opts.RequireDurable && len(warnings) > 0 {
+	if s.opts.RequireDurable && len(warnings) > 0 { //mutant:segment-durable
 		return fmt.Errorf("%w: durable is required, and %s", segment.ErrInvalidConfig, strings.Join(warnings, "; "))
 	}
 	if s.meta.Store(without == nil); without != nil {

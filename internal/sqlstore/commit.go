@@ -85,6 +85,7 @@ func same[R protocol.Record](a, b protocol.Entry[R]) bool {
 // statements are those that make a change, which has a stamp. The last reads what is stored
 // then.
 func (s *session) statements(change protocol.Change, worker int, stamp int64) ([]Statement, error) {
+	//mutant:sql-held
 	lock := s.dialect.Shared // no floor is raised until the end of the transaction
 	if change.Meta != nil || change.Settle {
 		lock = s.dialect.Alone

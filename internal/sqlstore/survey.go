@@ -39,11 +39,12 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 			return nil, err
 		}
 		if a, err = s.ask(ctx, look, true); s.db.Class(err) == sqldb.NoTables {
+			//mutant:sql-half-made
 			err = errHalf // by somebody who is not done
 		}
 	}
 	if err == nil {
-		err = s.checkRisks(a)
+		err = s.checkRisks(a) //mutant:sql-risks
 	}
 	if err != nil {
 		return nil, s.explain(err)
@@ -69,7 +70,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 // or tells what became of a grant: what it finds done counts as confirmed.
 func (s *store) ask(ctx context.Context, look Statement, draws bool) (*answer, error) {
 	statements := []Statement{s.touch(0), look}
-	if draws {
+	if draws { //mutant:sql-confirms
 		statements = statements[1:]
 	}
 	all, err := s.db.Transact(ctx, true, statements)

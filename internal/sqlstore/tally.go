@@ -30,5 +30,5 @@ func (s *store) undone(before tally, a *answer, wrote int64) int64 {
 	if before.since != now.since {
 		return 0
 	}
-	return max(before.writes+wrote-now.writes, 0)
+	return max(before.writes+wrote-now.writes, 0) //mutant:sql-undone
 }

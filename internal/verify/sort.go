@@ -98,7 +98,7 @@ func (s *sorter) begin() error {
 		for run := range s.full {
 			slices.Sort(run)
 			if err := s.store(run); err != nil {
-				s.done <- explain(err)
+				s.done <- explain(err) //mutant:verify-disk
 				return
 			}
 			s.free <- run[:0]
@@ -158,7 +158,7 @@ func (s *sorter) each(f func(v uint64) error) error {
 		}
 		return nil
 	}
-	if len(s.run) > 0 {
+	if len(s.run) > 0 { //mutant:verify-last-run
 		if err := s.spill(); err != nil {
 			return err
 		}

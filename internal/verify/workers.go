@@ -113,7 +113,7 @@ func (t *tracker) follow(w *worker, v uint64, at Place) (prev uint64, ok bool) {
 			t.steps++
 			w.steps = append(w.steps, step{prev, v, at})
 		}
-		if w.source == t.source {
+		if w.source == t.source { //mutant:verify-order
 			ok = false
 			w.OutOfOrder++
 		}

@@ -166,13 +166,13 @@ func (s *Store) compare(tag string, h *pb.ResponseHeader, e entry, sent map[uint
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id, here := h.GetClusterId(), clusterOf(h)
-	if h.Revision < sent[id] {
+	if h.Revision < sent[id] { //mutant:segment-etcd-back
 		s.was, s.doubts = fmt.Sprintf("cluster %s at revision %d", here, sent[id]), map[string]int64{}
 		clear(s.known)
 		s.highest[id] = h.Revision
 	}
 	s.highest[id] = max(s.highest[id], h.Revision)
-	if e.Cluster != here {
+	if e.Cluster != here { //mutant:segment-etcd-cluster
 		return &segment.StoreChangedError{Tag: tag, Was: "cluster " + e.Cluster, Here: "cluster " + here}
 	}
 	if s.doubts == nil {

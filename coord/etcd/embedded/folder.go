@@ -86,7 +86,7 @@ func (f folder) checkRights(goos string) error {
 	if err != nil {
 		return f.fail("look at it", err)
 	}
-	if mode := info.Mode().Perm(); goos != "windows" && mode&0o002 != 0 {
+	if mode := info.Mode().Perm(); goos != "windows" && mode&0o002 != 0 { //mutant:embed-mode
 		return fmt.Errorf("%w folder %s: its mode is %#o, so every user of this machine can change what is in it; make that 0700, or name another folder", coord.ErrInvalid, f.path, mode)
 	}
 	return nil
@@ -253,7 +253,7 @@ func (f folder) write(name string, v any) error {
 		err = os.Rename(temp, f.file(name))
 	}
 	if err == nil {
-		err = filesys.SyncDir(f.path)
+		err = filesys.SyncDir(f.path) //mutant:embed-sync
 	}
 	if err != nil {
 		return f.fail("write "+name, err)

@@ -58,7 +58,7 @@ func (s *server) start(ctx context.Context) error {
 	f := s.folder
 	// Whoever takes over a folder whose mark somebody has deleted must not take its
 	// data for what a first start has left.
-	if err := f.prepare(); err != nil {
+	if err := f.prepare(); err != nil { //mutant:embed-mark-gone
 		return err
 	}
 	if err := f.removePost(); err != nil {
@@ -145,7 +145,7 @@ func (f folder) config(token string, t *trap) *embed.Config {
 	cfg.EnableGRPCGateway = false // it would pass calls on that say nothing of a folder
 	// /debug/vars has the command line and the memory of this process: for nobody who
 	// cannot read the folder.
-	cfg.HostWhitelist = map[string]struct{}{token: {}}
+	cfg.HostWhitelist = map[string]struct{}{token: {}} //mutant:embed-debug
 	cfg.GRPCAdditionalServerOptions = guard(token)
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(t.logger())
 	return cfg
@@ -173,7 +173,7 @@ func (s *server) failed() error {
 		return silent(err)
 	default:
 	}
-	if !s.lock.Current() {
+	if !s.lock.Current() { //mutant:embed-deleted
 		return errors.New("the folder was deleted or its lock file was")
 	}
 	return nil

@@ -36,7 +36,7 @@ func configOf(s sqldb.Server) *mysql.Config {
 	}
 	// The server does not notice that a client has gone which waits for a lock. Others wait for a
 	// connection meanwhile: of each call that was given up, one would be taken.
-	config.Params = map[string]string{"innodb_lock_wait_timeout": LockWait}
+	config.Params = map[string]string{"innodb_lock_wait_timeout": LockWait} //mutant:mysql-lock-wait
 	config.MultiStatements = true
 	config.Logger = &mysql.NopLogger{} // it says what it returns as well
 	return config

@@ -18,6 +18,7 @@ const (
 	// Now is the server's clock in microseconds since 1970.
 	Now = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
 	// Lineage names the server's history.
+	//mutant:mysql-lineage
 	Lineage = "/*M! CONCAT(@@server_id, '@', @@hostname, ':', @@port) *//*!80000 @@server_uuid */"
 )
 
@@ -29,7 +30,7 @@ var Risks = []sqldb.Risk{{
 	Name: "sync_binlog", If: "@@log_bin = 1 AND @@sync_binlog <> 1",
 	Says: "the server's sync_binlog is not 1, with which a crash loses what its replicas have or have not; set it to 1",
 }, {
-	Name: "semi_sync", If: semiSync,
+	Name: "semi_sync", If: semiSync, //mutant:mysql-semi-sync
 	Says: "the server's semi-synchronous replication waits after the commit, or does not wait at present, so that a replica that is promoted may lack what was confirmed; " +
 		"set rpl_semi_sync_master_wait_point to AFTER_SYNC, and look whether a replica is connected",
 }}

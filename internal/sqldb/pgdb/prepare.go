@@ -18,6 +18,7 @@ const probe = "unalike: was this pool prepared?"
 // Prepare sets what every pool needs: warnings are heard with which the server confirms a commit that its standby may not have, text is
 // UTF-8 whatever the database's encoding is, and an idle connection is looked at rather than pinged, which would cost a round trip.
 func Prepare(c *pgxpool.Config) {
+	//mutant:pg-encoding
 	c.ConnConfig.RuntimeParams["client_encoding"] = "UTF8" // otherwise it is that of the database
 	if c.ShouldPing == nil {
 		c.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
@@ -30,6 +31,7 @@ func Prepare(c *pgxpool.Config) {
 		case conn == nil && n.Message == probe:
 			n.Detail = "it was"
 			return
+		//mutant:pg-vacuum
 		case n.SeverityUnlocalized == "WARNING" && n.File != "varsup.c" && n.File != "multixact.c": // which want a VACUUM
 			conn.CustomData()[warning] = n.Message
 		}
