@@ -68,11 +68,8 @@ func (a *app) fileSettings(c *cobra.Command, file string, coordinator, store boo
 		return cfg, fmt.Errorf("--config: %s: %w", file, err)
 	case set != nil && !store && len(set.Generators) > 0:
 		return a.generatorOf(c, file, set)
-	case set != nil && len(set.flat) > 0:
-		cfg, err = config.Parse(set.flat)
-		cfg.Store = set.Store
 	case set != nil:
-		cfg.Store = set.Store
+		cfg, err = set.single()
 	default:
 		cfg, err = config.ReadFile(file)
 	}

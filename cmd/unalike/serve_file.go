@@ -236,6 +236,16 @@ func (a *app) expandURLs(s *serveSettings) error {
 	return nil
 }
 
+// single is what the file says of a single generator, and of numbers.
+func (s *serveSettings) single() (cfg config.Config, err error) {
+	if len(s.flat) > 0 {
+		cfg, err = config.Parse(s.flat)
+	}
+	err = errors.Join(err, s.readTexts())
+	cfg.Store, cfg.Formats, cfg.Zone = s.Store, s.texts.Formats, s.texts.Zone
+	return cfg, err
+}
+
 // readTexts reads formats and zone.
 func (s *serveSettings) readTexts() (err error) {
 	if s.Formats != "" {
