@@ -40,7 +40,7 @@ func (a *app) settings(c *cobra.Command, o *namespaceOptions) (config.Config, er
 	var cfg config.Config
 	if c.Flags().Changed("config") {
 		var err error
-		if cfg, err = a.fileSettings(c, o.config, o.coordinator == "", false); err != nil {
+		if cfg, err = a.fileSettings(c, o.config, wanted{coordinator: o.coordinator == "", generator: true}); err != nil {
 			return cfg, err
 		}
 	} else {
@@ -56,9 +56,15 @@ func (a *app) settings(c *cobra.Command, o *namespaceOptions) (config.Config, er
 	return cfg, nil
 }
 
+// wanted says what of a file is looked up.
+type wanted struct {
+	coordinator, store bool // their URLs
+	generator          bool // one generator, of several in a file of serve
+}
+
 // fileSettings returns what a file says and the environment over it. Of the coordinator and the store, nothing is looked up if
 // it is not wanted.
-func (a *app) fileSettings(c *cobra.Command, file string, coordinator, store bool) (cfg config.Config, err error) {
+func (a *app) fileSettings(c *cobra.Command, file string, want wanted) (cfg config.Config, err error) {
 	if file == "" {
 		return cfg, usageError{errors.New("--config is empty; name a file, or leave the flag out")}
 	}
@@ -66,7 +72,7 @@ func (a *app) fileSettings(c *cobra.Command, file string, coordinator, store boo
 	switch {
 	case err != nil:
 		return cfg, fmt.Errorf("--config: %s: %w", file, err)
-	case set != nil && !store && len(set.Generators) > 0:
+	case set != nil && want.generator && len(set.Generators) > 0:
 		return a.generatorOf(c, file, set)
 	case set != nil:
 		cfg, err = set.single()
@@ -76,14 +82,14 @@ func (a *app) fileSettings(c *cobra.Command, file string, coordinator, store boo
 	if err != nil {
 		return cfg, fmt.Errorf("--config: %w", err)
 	}
-	if err := checkNoGenerator(c, file); err != nil && !store {
+	if err := checkNoGenerator(c, file); err != nil && want.generator {
 		return cfg, err
 	}
 	lookup := a.lookupEnv
-	if !coordinator {
+	if !want.coordinator {
 		cfg.Coordinator, lookup = "", without(lookup, envCoordinator)
 	}
-	if !store {
+	if !want.store {
 		cfg.Store, lookup = "", without(lookup, envStore)
 	}
 	if cfg, err = cfg.WithEnv(lookup); err != nil {

@@ -149,7 +149,7 @@ func (d *decoder) describe(b []byte, s string) ([]byte, error) {
 	}
 	parts := d.layout.Decompose(id)
 	age := d.now().UnixMilli() - parts.Time.UnixMilli()
-	if age < -tolerance.Milliseconds() && d.format.value == formatAuto && !plain(s) {
+	if age < -tolerance.Milliseconds() && d.format.value == formatAuto && guessed(s) {
 		return nil, fmt.Errorf("%s would be an ID of %s, in the future: name its form with --format, or its own layout with --layout; "+
 			"base58 and base36 of other generators are not read", s, parts.Time.UTC().Format(timeForm))
 	}

@@ -40,7 +40,7 @@ func checkSegmentFlags(c *cobra.Command, o *generateOptions) error {
 // textsOf is how the flags want the numbers written, and else the file; no formats: as they are.
 func (a *app) textsOf(c *cobra.Command, o *generateOptions) (cfg config.Config, err error) {
 	if c.Flags().Changed("config") {
-		if cfg, err = a.fileSettings(c, o.config, false, true); err != nil {
+		if cfg, err = a.fileSettings(c, o.config, wanted{}); err != nil {
 			return cfg, err
 		}
 	}

@@ -48,6 +48,9 @@ func plain(s string) bool {
 	return strings.Trim(s, "0123456789") == "" && (s == "0" || !strings.HasPrefix(s, "0"))
 }
 
+// guessed reports whether text that is recognized may be that of another generator.
+func guessed(s string) bool { return !plain(s) && !strings.HasPrefix(s, "{") && !strings.HasPrefix(s, `"`) }
+
 // readJSON reads an ID as a JSON string or number, or as the member "id" of an
 // object, as generate writes it.
 func readJSON(s string) (core.ID, error) {

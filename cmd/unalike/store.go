@@ -64,7 +64,7 @@ func (a *app) findStore(c *cobra.Command, o storeOptions) (storePlace, error) {
 	}
 	v, _ := a.lookupEnv(envStore)
 	if c.Flags().Changed("config") {
-		cfg, err := a.fileSettings(c, o.config, false, !typed)
+		cfg, err := a.fileSettings(c, o.config, wanted{store: !typed})
 		switch {
 		case err != nil:
 			return storePlace{}, err
