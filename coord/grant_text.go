@@ -31,6 +31,7 @@ func (g Grant) MarshalText() ([]byte, error) {
 	if err := g.check(); err != nil {
 		return nil, err
 	}
+	//mutant:grant-text-end
 	return fmt.Appendf(nil, "unalike-grant %s worker=%d generation=%d notBefore=%d notAfter=%d token=%q",
 		grantVersion, g.WorkerID, g.Generation, g.NotBefore, g.NotAfter, g.Token), nil
 }

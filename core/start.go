@@ -63,10 +63,10 @@ func Start(c coord.Coordinator, cfg Config) (*Generator, error) {
 		return nil, err
 	}
 	for _, st := range g.stripes {
-		st.keeper.Begin()
+		st.keeper.Begin() //mutant:start-at-once
 	}
 	g.observer.start()
-	g.starting.Go(func() { //mutant:start-at-once
+	g.starting.Go(func() {
 		_ = g.awaitOpen(context.Background()) // Close ends it; what it waits for is in the log, and in Health
 	})
 	return g, nil

@@ -29,7 +29,7 @@ func (s *Server) leafRoutes() {
 // leafRoute adds a page that answers every method, with a slash at its end or without, as Leaf does.
 func (s *Server) leafRoute(rt route, h handler) {
 	s.route(s.mux, rt, h)
-	rt.pattern += "/{$}"
+	rt.pattern += "/{$}" //mutant:leaf-slash
 	s.route(s.mux, rt, h)
 }
 
@@ -69,7 +69,7 @@ func (s *Server) leafSnowflake(w http.ResponseWriter, r *request) error {
 	switch {
 	case !ok:
 		return problemf(http.StatusNotFound, "there is neither a generator of that name nor one that is named %s", DefaultName)
-	case !isTwitter(g.Layout()): //mutant:leaf-layout
+	case !isTwitter(g.Layout()):
 		return problemf(http.StatusNotFound, "the generator of that name does not have the layout twitter, which Leaf's IDs have")
 	}
 	if err := s.admitCount(r, 1); err != nil {

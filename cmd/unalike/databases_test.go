@@ -5,16 +5,13 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
-	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/kubetest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
-	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
 // postgresURL starts a PostgreSQL that ends with the test, and returns the URL without a
@@ -98,39 +95,5 @@ func TestDatabasePassword(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// TestMoveDatabases moves a namespace from one back end to the next, with generators that run
-// ahead of the clock: the IDs go on in order.
-func TestMoveDatabases(t *testing.T) {
-	pg, my, kubernetes := postgresURL(t), mysqlURL(t), kubernetesURL(t)
-	etcd, redis, zk := etcdtest.Start(t), redistest.Start(t, redistest.Options{}), zktest.Start(t, zktest.Options{})
-	next := map[string]func() string{
-		"postgres": func() string { return pg + rand.Text() },
-		"mysql":    func() string { return my + rand.Text() },
-		"etcd":     func() string { return "etcd://" + etcd.Endpoint + "/" + rand.Text() },
-		"redis":    func() string { return "redis://" + redis.Addr + "/0?namespace=" + rand.Text() },
-		"zk":       func() string { return "zk://" + zk.Addr + "?namespace=" + rand.Text() },
-		"static":   func() string { return stateFile(t, "0") + "&horizon=" + (callTime / 2).String() },
-
-		"kubernetes": func() string { return kubernetes + rand.Text() },
-	}
-	cfg := core.Config{Lead: 2 * time.Second, Lease: coord.LeaseConfig{TTL: callTime / 2, Horizon: callTime / 2}} // nothing ends because the machine is slow
-	var last core.ID
-	old := ""
-	for _, name := range []string{
-		"static", "postgres", "mysql", "etcd", "postgres", "redis", "mysql", "zk", "kubernetes", "kubernetes", "redis",
-	} {
-		url := next[name]()
-		if old != "" {
-			wantCall(t, call(t, nil, "", "init", "--yes", "--coordinator", url, "--after", old), exitOK, "it grants from ", "The old namespace will be closed: ")
-			wantCall(t, call(t, nil, "", "workers", "--coordinator", url), exitOK, "no worker ID was ever granted", "")
-		}
-		g := generator(t, url, cfg)
-		all := ids(t, g, 4096*200)
-		above(t, []core.ID{last}, all[:1])
-		last, old = all[len(all)-1], url
-		closeGenerator(t, g)
 	}
 }

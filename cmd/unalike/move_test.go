@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,26 +25,6 @@ func TestQuarantine(t *testing.T) {
 		if got.code != exitOK || !strings.Contains(got.out, ", in 59m") || len(args) > 0 && !strings.Contains(got.out, "was higher already: it is ") {
 			t.Errorf("%v lowers the floor: %+v", args, got)
 		}
-	}
-	// Nobody is granted anything below it.
-	ctx, cancel := context.WithTimeout(t.Context(), callTime)
-	defer cancel()
-	c, err := coord.Open(ctx, url, coord.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	end, err := time.Parse(time.RFC3339, until)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := core.DefaultLayout().Space()
-	g, err := c.Acquire(ctx, coord.Request{
-		Token: "token", Fingerprint: s.Fingerprint, Scale: s.Scale, LastTick: s.LastTick, Capacity: s.Capacity,
-		Workers: coord.Range{Count: s.Capacity}, TTL: 15 * time.Second, Now: s.Scale.Tick(time.Now().UnixMicro()),
-	})
-	if floor := s.Scale.Tick(end.UnixMicro()); err != nil || g.NotBefore != floor {
-		t.Errorf("granted is %v, %v; the floor is %d", g, err, floor)
 	}
 }
 

@@ -124,7 +124,7 @@ func (a askedAdmin) Lower(ctx context.Context) (time.Time, error) {
 // asked is c with an operator's calls made by k. It can do what c can, so that also
 // follow.Namespace waits for no single call for ever.
 func asked(c coord.Coordinator, k *asker) coord.Coordinator {
-	if a, ok := c.(coord.Admin); ok { //mutant:asked-admin
+	if a, ok := c.(coord.Admin); ok {
 		return askedAdmin{c, k, a}
 	}
 	return c

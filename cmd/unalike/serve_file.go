@@ -66,7 +66,7 @@ type leafSettings struct {
 // serveSettings reads the file, the environment and the flags.
 func (a *app) serveSettings(c *cobra.Command, o *serveOptions) (*serveSettings, error) {
 	set := &serveSettings{generators: map[string]config.Config{}}
-	if err := config.CheckEnv(a.lookupEnv); err != nil { //mutant:misspelt
+	if err := config.CheckEnv(a.lookupEnv); err != nil {
 		return nil, err
 	}
 	if v, _ := a.lookupEnv(envStore); v != "" {

@@ -76,20 +76,14 @@ var stateNamed = regexp.MustCompile(`"nonce":"[^"]`)
 // after the start. Before that it is of no use without the coordinator.
 func (s *served) awaitNamed(file string) {
 	s.t.Helper()
-	awaitStateNamed(s.t, file, &s.stderr)
-}
-
-// awaitStateNamed is awaitNamed for any program, which tells why if it fails.
-func awaitStateNamed(t *testing.T, file string, why fmt.Stringer) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); ; pauseFor(t.Context(), 20*time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; pauseFor(s.t.Context(), 20*time.Millisecond) {
 		b, err := os.ReadFile(file)
 		records := strings.Split(string(b), "unalike-state ")
 		if err == nil && len(records) == 3 && !strings.Contains(records[1], `"nonce":""`) && !strings.Contains(records[2], `"nonce":""`) && stateNamed.Match(b) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("the state file: %v\n%s\n%s", err, b, why)
+			s.t.Fatalf("the state file: %v\n%s\n%s", err, b, &s.stderr)
 		}
 	}
 }
@@ -103,70 +97,74 @@ func (s *served) kill() {
 	_ = s.cmd.Wait() // it was killed
 }
 
-// TestServeState: through each of the doors of a state file, a server goes on when it is started
-// again while etcd is away: after SIGKILL, and after SIGTERM. When etcd is back it has its worker ID
-// still, and gives it back at the end.
+// hoursRow is the row of docs/outages.md about an outage of hours, with the flag of init and the
+// horizon that it names.
+var hoursRow = regexp.MustCompile("(?m)^\\| hours \\|.*`unalike init (--max-horizon=?) ?(\\w+)`.*`horizon: (\\w+)`.* and a state file")
+
+// TestServeState: in a namespace that was declared as docs/outages.md says, a server goes on when it is
+// started again while etcd is killed, after SIGKILL and after SIGTERM, with hours of its window left.
+// When etcd is back it has its worker ID still, and gives it back at the end.
 func TestServeState(t *testing.T) {
-	for _, door := range []string{"file", "environment", "URL"} {
-		t.Run(door, func(t *testing.T) {
-			if door != "environment" {
-				t.Parallel()
-			}
-			etcd := etcdtest.Start(t)
-			url := fmt.Sprintf("etcd://%s/kept", strings.TrimPrefix(etcd.Endpoint, "http://"))
-			file := filepath.Join(t.TempDir(), "unalike.state")
-			text := fmt.Sprintf("coordinator: %s\nttl: 5s\nhorizon: %v\nrenew: 500ms\n", url, stateHorizon)
-			switch door {
-			case "file":
-				text += "state: " + file + "\n"
-			case "environment":
-				t.Setenv("UNALIKE_STATE", file)
-			case "URL":
-				text = strings.Replace(text, "/kept", "/kept?state="+file, 1)
-			}
-			settings := writeFile(t, "serve.yaml", text)
-			var all tally
-			launch := func() *served {
-				s := startServe(t, "--config", settings)
-				s.await("/readyz", "", isOK)
-				s.take(&all)
-				return s
-			}
-			s := launch()
-			first := s.worker()
-			if first.Generation != 1 || first.WindowLeft < 100 || first.MarkLeft <= 0 || first.MarkLeft > 4 || first.Failing != "" {
-				t.Errorf("at first: %+v", first)
-			}
-			s.awaitNamed(file)
-			etcd.Stop()
-			s.kill()
-			for _, end := range []func(*served){(*served).kill, (*served).stop} {
-				s = launch() // which etcd had no part in
-				if w := s.worker(); w.WorkerID != first.WorkerID || w.WindowLeft <= w.MarkLeft || w.MarkLeft > 4 || w.Failing == "" {
-					t.Errorf("while etcd is away: %+v", w)
-				}
-				end(s)
-			}
-			s = launch()
-			etcd.Restart(t)
-			s.await("/v1/generators", "", func(int, string) bool { return s.worker().Failing == "" })
-			if w := s.worker(); w.WorkerID != first.WorkerID || w.WindowLeft < 100 || time.Since(w.LastRenewal) > time.Minute {
-				t.Errorf("etcd is back: %+v", w)
-			}
-			s.take(&all)
-			s.stop()
-			if len(all.last) != 1 {
-				t.Errorf("the worker IDs %v were used", all.last)
-			}
-			// An operator has the same settings, and no use for the file.
-			if err := os.Remove(file); err != nil {
-				t.Fatal(err)
-			}
-			wantCall(t, call(t, nil, "", "workers", "--config", settings), exitOK, "0 held", "")
-			if _, err := os.Stat(file); !os.IsNotExist(err) {
-				t.Errorf("an operator's command has made the state file: %v", err)
-			}
-		})
+	t.Parallel()
+	row := hoursRow.FindStringSubmatch(readFile(t, "docs/outages.md"))
+	if row == nil || row[2] != row[3] {
+		t.Fatalf("docs/outages.md has no row about hours any more, or one with two horizons: %q", row)
+	}
+	horizon, err := time.ParseDuration(row[3])
+	if err != nil {
+		t.Fatal(err)
+	}
+	etcd := etcdtest.StartCluster(t, 1).Members[0]
+	url, file := "etcd://"+etcd.Endpoint+"/kept", filepath.Join(t.TempDir(), "unalike.state")
+	said := fmt.Sprintf("and windows of up to %v\n", horizon)
+	wantCall(t, call(t, nil, "", "init", row[1], row[2], "--coordinator", url), exitOK, said, "")
+	settings := writeFile(t, "serve.yaml", fmt.Sprintf("coordinator: %s\nttl: 5s\nhorizon: %v\nrenew: 500ms\nstate: %s\n", url, horizon, file))
+	most, least := horizon.Seconds(), (horizon - 10*time.Minute).Seconds() // for however slow a machine
+	var all tally
+	launch := func() *served {
+		s := startServe(t, "--config", settings)
+		s.await("/readyz", "", isOK)
+		s.take(&all)
+		return s
+	}
+	s := launch()
+	first := s.worker()
+	check := func(when string, w kept, away bool) {
+		t.Helper()
+		if w.WorkerID != first.WorkerID || w.WindowLeft < least || w.WindowLeft > most || w.MarkLeft > 4 || (w.Failing != "") != away {
+			t.Errorf("%s: %+v", when, w)
+		}
+	}
+	if check("at first", first, false); first.Generation != 1 || first.MarkLeft <= 0 {
+		t.Errorf("at first: %+v", first)
+	}
+	s.awaitNamed(file)
+	etcd.Kill()
+	s.kill()
+	for _, end := range []func(*served){(*served).kill, (*served).stop} {
+		s = launch() // which etcd had no part in
+		check("while etcd is away", s.worker(), true)
+		end(s)
+	}
+	s = launch()
+	etcd.Restart(t)
+	s.await("/v1/generators", "", func(int, string) bool { return s.worker().Failing == "" })
+	w := s.worker()
+	if check("etcd is back", w, false); time.Since(w.LastRenewal) > time.Minute {
+		t.Errorf("etcd is back: %+v", w)
+	}
+	s.take(&all)
+	s.stop()
+	if len(all.last) != 1 {
+		t.Errorf("the worker IDs %v were used", all.last)
+	}
+	// An operator has the same settings, and no use for the file.
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	wantCall(t, call(t, nil, "", "workers", "--config", settings), exitOK, "0 held", "")
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Errorf("an operator's command has made the state file: %v", err)
 	}
 }
 

@@ -128,7 +128,7 @@ func (c *Coordinator) extended(h *heldGrant, x extension, err error) {
 		c.forget(h.entry.Worker)
 		return
 	case err != nil:
-		h.due = lifetime.Now().Add(min(h.every/2, longestPause)) //mutant:local-soon-again
+		h.due = lifetime.Now().Add(min(h.every/2, longestPause))
 	default:
 		if answers {
 			c.warn("the back end answers again, and has extended the window that was gone on with", "worker_id", h.entry.Worker)

@@ -26,7 +26,7 @@ func (k *Keeper) acquire(ctx context.Context) error {
 	req, reply := k.request(k.now(), k.cfg.Request.Identity), acquired{}
 	ask := func() { reply = k.ask(ctx, req, k.notAcquired) }
 	end, _ := ctx.Deadline()
-	if k.told {
+	if k.told { //mutant:announced
 		ask()
 	} else {
 		k.told = k.announcing(ask, "no worker ID yet, waiting for the coordinator to answer", "at_most", time.Until(end).Round(time.Millisecond), k.lasting())

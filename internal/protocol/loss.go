@@ -133,7 +133,7 @@ func (d *detector) learn(at memory, a answer, now int64) (losses int64) {
 	switch {
 	case d.m.lost != "":
 		if there { // what the namespace demands is remembered
-			d.m.meta = d.m.meta.with(a.meta.Record) //mutant:learned-meanwhile
+			d.m.meta = d.m.meta.with(a.meta.Record)
 		}
 		return at.losses
 	case there && known && a.meta.Record.Loss.Nonce != d.m.meta.Loss.Nonce:

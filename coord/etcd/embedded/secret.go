@@ -43,7 +43,6 @@ func guard(folder string) []grpc.ServerOption {
 		if v := metadata.ValueFromIncomingContext(ctx, header); len(v) == 1 && subtle.ConstantTimeCompare([]byte(v[0]), []byte(folder)) == 1 {
 			return nil
 		}
-		//mutant:embed-guard
 		return status.Error(codes.Unavailable, "this is the server of another folder")
 	}
 	return []grpc.ServerOption{

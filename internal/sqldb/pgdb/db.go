@@ -17,6 +17,7 @@ const (
 	Now = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 	// Lineage names the server's history. The timeline is in the names of files: that in pg_control
 	// lags behind a promotion.
+	//mutant:pg-lineage
 	Lineage = "((SELECT system_identifier FROM pg_control_system()) || '/' || substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8))"
 )
 
