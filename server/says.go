@@ -146,7 +146,7 @@ func (f *facts) tagRemarks() (all []remark) {
 		}
 	}
 	if f.store != nil && down.n == 0 {
-		down.add("tags that have none in memory", whyNoNumbers(f.store), f.store)
+		all = append(all, remark{levelDown, "No numbers for tags that have none in memory, because " + whyNoNumbers(f.store) + ".", textOf(f.store)})
 	}
 	all = down.remark(all, fmt.Sprintf("No numbers for %s: ", counted(down.n, "tag", "tags")))
 	n := len(all)

@@ -37,7 +37,7 @@ func span(d time.Duration) string {
 	case d < 48*time.Hour:
 		return fmt.Sprintf("%.0f h", d.Hours())
 	}
-	return figure(d.Hours()/24) + " d"
+	return figure(math.Round(d.Hours()/24)) + " d"
 }
 
 // ago prints how long something was ago.
