@@ -45,14 +45,13 @@ var (
 	descSegLeft     = describe("unalike_segment_left", "Numbers in memory.", "tag")
 	descSegStep     = describe("unalike_segment_step", "How many numbers were asked for last.", "tag")
 	descSegRefills  = describe("unalike_segment_refills_total", "Attempts to take a segment from the store, by result.", "tag", "result")
-	descSegRefill   = describe("unalike_segment_refill_duration_seconds", "How long the last refill took.", "tag")
 	descSegTimeLeft = describe("unalike_segment_time_left_seconds", "How long the numbers in memory last at the measured rate.", "tag")
 )
 
 // all are the descriptions.
 var all = []*prometheus.Desc{
 	descInfo, descReady, descWorkerID, descGeneration, descIssued, descErrors, descRollbacks, descWindowLeft, descFailing, descMark, descRenewal, descLead,
-	descExpires, descCeiling, descWorkerIDs, descCalls, descStoreReady, descSegReady, descSegIssued, descSegLeft, descSegStep, descSegRefills, descSegRefill, descSegTimeLeft,
+	descExpires, descCeiling, descWorkerIDs, descCalls, descStoreReady, descSegReady, descSegIssued, descSegLeft, descSegStep, descSegRefills, descSegTimeLeft,
 }
 
 // Describe implements prometheus.Collector.
@@ -60,6 +59,7 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range all {
 		ch <- d
 	}
+	m.took.Describe(ch)
 }
 
 // Collect implements prometheus.Collector. It reads the health of everything that is shown, and
@@ -89,17 +89,24 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 			delete(m.sequences, tag)
 		} else {
 			shown[tag] = true
-			collectSequence(ch, h)
+			m.collectSequence(ch, h)
 		}
 	}
 	for _, set := range m.sets {
 		for _, h := range set.Health() {
 			if !shown[h.Tag] {
 				shown[h.Tag] = true
-				collectSequence(ch, h)
+				m.collectSequence(ch, h)
 			}
 		}
 	}
+	for tag := range m.refills {
+		if !shown[tag] {
+			delete(m.refills, tag)
+			m.took.DeleteLabelValues(tag)
+		}
+	}
+	m.took.Collect(ch)
 }
 
 func gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
@@ -155,15 +162,18 @@ func errorsByKind(c core.ErrorCounts) map[string]uint64 {
 	}
 }
 
-// collectSequence shows one tag.
-func collectSequence(ch chan<- prometheus.Metric, h segment.Health) {
+// collectSequence shows one tag. A scrape sees the last refill alone; there is seldom more than one between two scrapes.
+func (m *Metrics) collectSequence(ch chan<- prometheus.Metric, h segment.Health) {
 	gauge(ch, descSegReady, oneIf(h.Healthy), h.Tag)
 	counter(ch, descSegIssued, h.Issued, h.Tag)
 	gauge(ch, descSegLeft, float64(h.Left), h.Tag)
 	gauge(ch, descSegStep, float64(h.Step), h.Tag)
 	counter(ch, descSegRefills, h.Refills, h.Tag, "ok")
 	counter(ch, descSegRefills, h.Failures, h.Tag, "error")
-	gauge(ch, descSegRefill, h.RefillTook.Seconds(), h.Tag)
+	if h.Refills != m.refills[h.Tag] && h.Refills > 0 {
+		m.refills[h.Tag] = h.Refills
+		m.took.WithLabelValues(h.Tag).Observe(h.RefillTook.Seconds())
+	}
 	if h.Rate > 0 {
 		gauge(ch, descSegTimeLeft, h.TimeLeft.Seconds(), h.Tag)
 	}

@@ -37,6 +37,10 @@ func healthyFleet(interval time.Duration, window, renewEvery float64) []series {
 		{`unalike_ceiling_ids_per_second` + generator + `}`, 4096000, 0},
 		{`unalike_errors_total` + generator + `, kind="window_ended"}`, 3, 0},
 		{`unalike_rollbacks_total` + generator + `}`, 0, 0},
+		{`unalike_state_mark_left_seconds` + generator + `, stripe="0"}`, 2, 0},
+		{`unalike_layout_expires_timestamp_seconds` + generator + `}`, 2e9, 0},
+		{`unalike_worker_ids` + generator + `, state="held"}`, 50, 0},
+		{`unalike_worker_ids` + generator + `, state="free"}`, 974, 0},
 		{`unalike_store_ready{job="ids", instance="a:1"}`, 1, 0},
 		{`unalike_segment_ready` + tag + `}`, 1, 0},
 		{`unalike_segment_left` + tag + `}`, 400, 0},
@@ -45,10 +49,10 @@ func healthyFleet(interval time.Duration, window, renewEvery float64) []series {
 	}
 }
 
-// sickFleet is what becomes of it when the coordinator and the store are away.
+// sickFleet is what becomes of it when the coordinator and the store are away, and another instance is gone.
 func sickFleet(interval time.Duration) []series {
 	s := interval.Seconds()
-	sick := map[string]series{ // by the beginning of the name
+	return append(changed(healthyFleet(interval, 30, 5), map[string]series{
 		"unalike_ready{":                         {first: 0},
 		"unalike_last_renewal_timestamp_seconds": {first: -60},
 		"unalike_window_left_seconds":            {first: 0},
@@ -59,16 +63,31 @@ func sickFleet(interval time.Duration) []series {
 		"unalike_segment_ready":                  {first: 0},
 		"unalike_segment_left":                   {first: 0},
 		"unalike_segment_refills_total":          {step: s},
-	}
-	all := healthyFleet(interval, 30, 5)
-	for i, one := range all {
-		for name, now := range sick {
+	}), series{`up{job="ids", instance="b:1"}`, 0, 0})
+}
+
+// wornFleet is what becomes of it when everything is about to be used up, the disk is stuck, and the clock steps.
+func wornFleet(interval time.Duration) []series {
+	s := interval.Seconds()
+	return changed(healthyFleet(interval, 30, 5), map[string]series{
+		"unalike_rollbacks_total":                  {step: 1},
+		"unalike_ids_issued_total":                 {step: 4e6 * s},
+		"unalike_state_mark_left_seconds":          {first: 0},
+		"unalike_layout_expires_timestamp_seconds": {first: 1e7},
+		`unalike_worker_ids{job="ids", instance="a:1", generator="orders", state="free"`: {first: 3},
+	})
+}
+
+// changed returns a fleet with other values for what begins with a name.
+func changed(fleet []series, now map[string]series) []series {
+	for i, one := range fleet {
+		for name, s := range now {
 			if strings.HasPrefix(one.name, name) {
-				all[i].first, all[i].step = now.first, now.step
+				fleet[i].first, fleet[i].step = s.first, s.step
 			}
 		}
 	}
-	return append(all, series{`up{job="ids", instance="b:1"}`, 0, 0})
+	return fleet
 }
 
 // promtool evaluates the rules for half an hour of a fleet and compares which alerts have fired.
@@ -117,6 +136,10 @@ func TestFleets(t *testing.T) {
 			t.Parallel()
 			promtool(t, interval, sickFleet(interval), "UnalikeCoordinatorAway", "UnalikeErrors", "UnalikeGone", "UnalikeNotReady",
 				"UnalikeRenewalsFail", "UnalikeSegmentNearlySpent", "UnalikeStoreNotReady", "UnalikeTagNotReady", "UnalikeWindowEnds")
+		})
+		t.Run(fmt.Sprintf("%v/worn", interval), func(t *testing.T) {
+			t.Parallel()
+			promtool(t, interval, wornFleet(interval), "UnalikeCeilingNear", "UnalikeClockRollback", "UnalikeStateFileStuck", "UnalikeTimeBitsEnd", "UnalikeWorkerIDsNearlyUsed")
 		})
 	}
 }

@@ -19,7 +19,7 @@ import (
 // MaxName is how many bytes the name of a generator may have.
 const MaxName = 128
 
-// DefaultBuckets are the bounds of the histogram of calls to the coordinator, in seconds.
+// DefaultBuckets are the bounds of histograms, in seconds.
 func DefaultBuckets() []float64 {
 	return []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 }
@@ -34,8 +34,8 @@ var (
 
 // Options change what is shown. The zero Options works.
 type Options struct {
-	// Buckets are the bounds of the histogram of calls to the coordinator, in seconds,
-	// rising. Nil: DefaultBuckets.
+	// Buckets are the bounds of the histograms of calls to the coordinator and of refills, in
+	// seconds, rising. Nil: DefaultBuckets.
 	Buckets []float64
 }
 
@@ -65,7 +65,9 @@ type Metrics struct {
 	generators map[string]*generator
 	sequences  map[string]*segment.Sequence
 	sets       []Set
-	store      func() error // nil: nothing is shown of a store
+	took       *prometheus.HistogramVec // refills, by tag
+	refills    map[string]uint64        // how many there were at the last scrape, by tag
+	store      func() error             // nil: nothing is shown of a store
 }
 
 // generator is what is shown of one.
@@ -81,7 +83,7 @@ var _ prometheus.Collector = (*Metrics)(nil)
 // New returns metrics that are registered with reg. The error
 // is [ErrInvalidConfig] for wrong buckets, or that of reg, as when it has such metrics already.
 func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
-	m := &Metrics{buckets: DefaultBuckets(), generators: map[string]*generator{}, sequences: map[string]*segment.Sequence{}}
+	m := &Metrics{buckets: DefaultBuckets(), generators: map[string]*generator{}, sequences: map[string]*segment.Sequence{}, refills: map[string]uint64{}}
 	if o.Buckets != nil {
 		m.buckets = slices.Clone(o.Buckets)
 	}
@@ -93,6 +95,9 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	if reg == nil {
 		return nil, fmt.Errorf("%w: the registerer is nil; pass prometheus.DefaultRegisterer or prometheus.NewRegistry()", ErrInvalidConfig)
 	}
+	m.took = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "unalike_segment_refill_duration_seconds", Help: "How long refills took: the last one before each scrape.", Buckets: m.buckets,
+	}, []string{"tag"})
 	if err := reg.Register(m); err != nil {
 		return nil, fmt.Errorf("metrics: registering: %w", err)
 	}

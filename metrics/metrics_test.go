@@ -205,6 +205,8 @@ func TestSegments(t *testing.T) {
 		`unalike_segment_refills_total{result="error",tag="a/b"} 0`,
 		`unalike_segment_issued_total{tag="c"} 1`, // the tag's own sequence comes before the set's
 	)
+	const refills = `unalike_segment_refill_duration_seconds_count{tag="a/b"} 1`
+	expect(t, scrape(), refills) // a refill counts once, however often it is seen
 	if err := one.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

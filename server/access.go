@@ -63,6 +63,7 @@ func (s *Server) answered(rt route, r *request, took time.Duration) {
 	if status == 0 {
 		status = http.StatusOK
 	}
+	rt.traffic.count(rt.issues, status, took)
 	if s.cfg.Meter != nil {
 		s.cfg.Meter.Request(rt.pattern, r.Method, status, took)
 	}

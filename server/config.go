@@ -103,6 +103,9 @@ type Config struct {
 	AnyReady bool
 	// Metrics answers /metrics. Nil: there is no such page.
 	Metrics http.Handler
+	// Build is what the program was built from, for the page. A page that is open loads itself again when
+	// it is another one.
+	Build string
 	// AdminApart says that [Server.Admin] is served on an address of its own: the pages of operators
 	// are there alone.
 	AdminApart bool

@@ -3,11 +3,8 @@ package server
 import (
 	"errors"
 	"fmt"
-	"html/template"
 	"net/http"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/segment"
@@ -122,49 +119,22 @@ func (s *Server) leafDecode(w http.ResponseWriter, r *request) error {
 	})
 }
 
-// page is a table in HTML.
-var page = template.Must(template.New("").Parse(`<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{{.Title}}</title></head><body><h1>{{.Title}}</h1>
-<table border="1"><tr>{{range .Head}}<th>{{.}}</th>{{end}}</tr>
-{{range .Rows}}<tr>{{range .}}<td>{{.}}</td>{{end}}</tr>
-{{end}}</table></body></html>
-`))
-
-// table is what page shows.
-type table struct {
-	Title string
-	Head  []string
-	Rows  [][]string
-}
-
-func (t table) send(w http.ResponseWriter) error {
-	var b strings.Builder
-	if err := page.Execute(&b, t); err != nil {
-		return err
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-	_, _ = w.Write([]byte(b.String())) // who does not read it has gone
-	return nil
-}
-
 // leafCache answers with the segments in memory, in Leaf's columns: the one in use is number 0.
-func (s *Server) leafCache(w http.ResponseWriter, _ *request) error {
+func (s *Server) leafCache(w http.ResponseWriter, r *request) error {
 	set, err := s.sequences()
 	if err != nil {
 		return err
 	}
-	t := table{Title: "Segments in memory", Head: []string{"name", "init", "next", "pos", "value0", "max0", "step0", "value1", "max1", "step1"}}
+	t := table{ID: "cache", Title: "Segments in memory", Empty: "There are none.", Head: columns("name", "init", "next", "#pos", "#value0", "#max0", "#step0", "#value1", "#max1", "#step1")}
 	for _, h := range set.Health() {
 		ahead := h.Next.Last - h.Next.First + 1
-		row := []string{h.Tag, strconv.FormatBool(h.Refills > 0), strconv.FormatBool(ahead > 0)}
+		row := []cell{words(h.Tag), words(strconv.FormatBool(h.Refills > 0)), words(strconv.FormatBool(ahead > 0))}
 		for _, n := range []int64{0, h.Present.Last + 1 - (h.Left - ahead), h.Present.Last + 1, h.Step, h.Next.First, h.Next.Last + 1, h.Step} {
-			row = append(row, strconv.FormatInt(n, 10))
+			row = append(row, num(strconv.FormatInt(n, 10)))
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return t.send(w)
+	return view{Title: t.Title, Tables: []table{t}}.send(w, r)
 }
 
 // leafDB answers with the tags of the store.
@@ -177,19 +147,12 @@ func (s *Server) leafDB(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	t := table{Title: "Tags in the store", Head: []string{"tag", "max", "step", "update", "description"}}
+	t := table{ID: "db", Title: "Tags in the store", Empty: "There are none.", Head: columns("tag", "#max", "#step", "update", "description")}
 	for _, tag := range tags {
 		if tag.Damage != nil {
 			tag.Description = tag.Damage.Error()
 		}
-		t.Rows = append(t.Rows, []string{tag.Name, strconv.FormatInt(tag.Next, 10), strconv.FormatInt(tag.Step, 10), stamp(tag), tag.Description})
+		t.Rows = append(t.Rows, []cell{words(tag.Name), num(strconv.FormatInt(tag.Next, 10)), num(strconv.FormatInt(tag.Step, 10)), words(moment(tag.Updated)), words(tag.Description)})
 	}
-	return t.send(w)
-}
-
-func stamp(t segment.Tag) string {
-	if t.Updated.IsZero() {
-		return ""
-	}
-	return t.Updated.UTC().Format(time.DateTime)
+	return view{Title: t.Title, Tables: []table{t}}.send(w, r)
 }

@@ -106,6 +106,7 @@ type refusals struct {
 type seen struct {
 	told  time.Time
 	since int // how many there were since then
+	total uint64
 }
 
 // Refused counts a refusal, and logs once a minute how many there were for its reason, which is one
@@ -129,6 +130,7 @@ func (l *refusals) due(reason string) int {
 		one = new(seen)
 		l.seen[reason] = one
 	}
+	one.total++
 	if one.since++; now.Sub(one.told) < refusedEvery {
 		return 0
 	}

@@ -21,6 +21,7 @@ type route struct {
 	issues  bool     // it hands out IDs or numbers
 	takes   []string // the parameters that there are; nil: all are let through
 	body    bool     // it reads a body
+	traffic *traffic // counts its requests
 }
 
 // methods of the routes.
@@ -91,6 +92,7 @@ type handler func(w http.ResponseWriter, r *request) error
 
 // route adds a page.
 func (s *Server) route(mux *http.ServeMux, rt route, h handler) {
+	rt.traffic = s.trafficOf(rt.pattern)
 	mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, hr *http.Request) {
 		s.handle(rt, w, hr, func(r *request) {
 			err := s.admit(rt, r)

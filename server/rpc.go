@@ -58,7 +58,7 @@ func (s *Server) routesRPC() error {
 
 // procedure adds a route that answers in the protocol of the call, errors too.
 func (s *Server) procedure(rt route, errs *connect.ErrorWriter, h http.Handler) {
-	rt.body = true
+	rt.body, rt.traffic = true, s.trafficOf(rt.pattern)
 	handle := func(w http.ResponseWriter, hr *http.Request) {
 		s.handle(rt, w, hr, func(r *request) {
 			if err := s.admit(rt, r); err != nil {

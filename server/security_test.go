@@ -46,6 +46,10 @@ func TestRights(t *testing.T) {
 		"/metrics":                     {401, 401, 403, 200},
 		"/cache":                       {401, 401, 403, 200},
 		"/db":                          {401, 401, 403, 200},
+		"/":                            {401, 401, 403, 200},
+		"/?id=1":                       {401, 401, 403, 200},
+		"/?nothing=1":                  {401, 401, 403, 400},
+		"/page/style.css":              {401, 401, 403, 200},
 		"/nothing":                     {401, 401, 404, 404},
 	} {
 		for i, header := range []string{"X-Nothing: x", "Authorization: Bearer " + generates + "x", "Authorization: Bearer " + generates, "Authorization: bearer " + operates} {

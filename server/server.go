@@ -2,6 +2,7 @@ package server
 
 import (
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"connectrpc.com/grpchealth"
 	"golang.org/x/sync/semaphore"
@@ -38,6 +40,11 @@ type Server struct {
 	replies    *semaphore.Weighted // memory of large replies
 	replyBytes atomic.Int64        // what is in use of it
 	inFlight   atomic.Int64        // requests
+	began      time.Time
+	traffic    map[string]*traffic // by the patterns of the routes
+	patterns   []string            // of them, in order
+	samples    samples
+	shots      look[*snapshot] // of the page
 }
 
 var _ http.Handler = (*Server)(nil)
@@ -52,7 +59,9 @@ func New(cfg Config) (*Server, error) {
 		cfg: cfg, log: cfg.Logger, mux: http.NewServeMux(), admin: http.NewServeMux(), procedures: map[string]http.HandlerFunc{},
 		stopping: make(chan struct{}), spaces: map[string]*space{}, crossSite: http.NewCrossOriginProtection(),
 		replies: semaphore.NewWeighted(cfg.MaxReplyBytes), watches: streams{by: map[any]int{}}, refusals: refusals{seen: map[string]*seen{}},
+		began: time.Now(), traffic: map[string]*traffic{}, //nolint:forbidigo // the page has the machine's time
 	}
+	s.shots.at = s.snapshotNow
 	s.statuses.at = s.statusesNow
 	s.buffers.New = func() any { return new(buffer) }
 	for name, g := range cfg.Generators {
@@ -64,7 +73,16 @@ func New(cfg Config) (*Server, error) {
 	if err := s.routesRPC(); err != nil {
 		return nil, err
 	}
+	s.patterns = slices.Sorted(maps.Keys(s.traffic))
 	return s, nil
+}
+
+// trafficOf returns what counts the requests of a pattern.
+func (s *Server) trafficOf(pattern string) *traffic {
+	if s.traffic[pattern] == nil {
+		s.traffic[pattern] = new(traffic)
+	}
+	return s.traffic[pattern]
 }
 
 // Sequences serves the tags of set from now on. A nil set says that there will be one: until then,
@@ -97,8 +115,8 @@ func (s *Server) draining() bool {
 	}
 }
 
-// Admin returns a handler for an address that operators and probes alone can reach: /livez, /readyz,
-// /metrics and /debug/pprof/.
+// Admin returns a handler for an address that operators and probes alone can reach: the page, /livez,
+// /readyz, /metrics and /debug/pprof/.
 func (s *Server) Admin() http.Handler { return s.admin }
 
 // probeRoutes sets up the pages of probes.
@@ -132,8 +150,13 @@ func (s *Server) routes() {
 	s.probeRoutes(s.admin)
 	s.profileRoutes(s.admin)
 	s.metricsRoute(s.admin)
-	if !s.cfg.AdminApart {
+	s.pageRoutes(s.admin)
+	switch {
+	case !s.cfg.AdminApart:
 		s.metricsRoute(s.mux)
+		s.pageRoutes(s.mux)
+	case s.cfg.Leaf.Enabled:
+		s.assetRoutes(s.mux)
 	}
 }
 

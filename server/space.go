@@ -22,6 +22,7 @@ type space struct {
 	asking    chan struct{} // held while the coordinator is asked
 	known     atomic.Pointer[string]
 	state     look[*unalikev1.WatchResponse] // of the generator
+	workers   atomic.Pointer[workerList]     // nil: not known
 }
 
 // inspector is the part of [coord.Admin] that tells the nonce.

@@ -192,6 +192,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings, lo
 		Generators: map[string]server.Generator{}, Namespaces: map[string]string{}, Tokens: tokens, Hosts: set.Hosts, Leaf: set.leaf(), MaxCount: set.MaxCount, MaxWait: set.MaxWait,
 		MaxReplyBytes: set.MaxReplyBytes, MaxWatches: set.MaxWatches, AnyReady: set.Ready == "any", AdminApart: set.AdminListen != "",
 		Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}), Meter: meter, AccessLog: set.AccessLog, Logger: s.log,
+		Build: buildVersion(),
 	}
 	for name, g := range set.generators {
 		if cfg.Namespaces[name], err = s.start(ctx, name, g); err != nil {
@@ -278,6 +279,7 @@ func (s *service) run(ctx context.Context, o *serveOptions, front *front, tokens
 		background.run(func(ctx context.Context) { s.countWorkerIDs(ctx, name, g) })
 	}
 	background.run(s.readNamespaces)
+	background.run(s.sample)
 	if s.set.Store != "" {
 		s.server.Sequences(nil)
 		s.metrics.Store(s.server.CheckStore)
@@ -406,7 +408,14 @@ func (s *service) readNamespaces(ctx context.Context) {
 	}
 }
 
-// countWorkerIDs counts the worker IDs of a namespace once a minute, for metrics.
+// sample takes the figures that the page has of the last minute.
+func (s *service) sample(ctx context.Context) {
+	for pauseFor(ctx, time.Second) {
+		s.server.Sample()
+	}
+}
+
+// countWorkerIDs lists the worker IDs of a namespace once a minute, for metrics and the page.
 func (s *service) countWorkerIDs(ctx context.Context, name string, g *config.Generator) {
 	lister, ok := g.Coordinator().(coord.Admin)
 	if !ok {
@@ -424,7 +433,9 @@ func (s *service) countWorkerIDs(ctx context.Context, name string, g *config.Gen
 		slots, err := lister.List(bounded)
 		cancel()
 		if err == nil {
-			s.metrics.WorkerIDs(name, countSlots(slots, share, time.Now()))
+			counts := countSlots(slots, share, time.Now())
+			s.metrics.WorkerIDs(name, counts)
+			s.server.WorkerIDs(name, slots, counts["free"], share.Count)
 		}
 		if !pauseFor(ctx, listEvery) {
 			return
