@@ -172,5 +172,18 @@ func dataFolder(goos string, lookupEnv func(string) (string, bool)) (string, err
 	case "darwin", "ios":
 		return fromHome("Library", "Application Support")
 	}
-	return fromHome(".local", "share")
+	folder, err := fromHome(".local", "share")
+	if err != nil && isFolder(serviceData+"/unalike") {
+		return serviceData, nil
+	}
+	return folder, err
+}
+
+// serviceData is where the data of a service are that has no home, such as in an image.
+const serviceData = "/var/lib"
+
+// isFolder tells whether there is a folder.
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

@@ -297,6 +297,7 @@ func (s *service) run(ctx context.Context, o *serveOptions, front *front, tokens
 	if front.admin != nil {
 		s.log.Info("listening for operators", "address", front.urlOf(front.admin))
 	}
+	tellSupervisor(s.log, "READY=1")
 	ended := make(chan error, 1)
 	go func() { ended <- front.serve() }()
 	select {
@@ -304,6 +305,7 @@ func (s *service) run(ctx context.Context, o *serveOptions, front *front, tokens
 		return err
 	case <-ctx.Done():
 	}
+	tellSupervisor(s.log, "STOPPING=1")
 	s.server.Drain() //mutant:drain
 	if _, signal := causeOf(ctx); signal {
 		s.log.Info("stopping", "drain", o.drain)

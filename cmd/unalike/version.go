@@ -9,6 +9,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// stampedVersion and stampedCommit are set by the builds of a release, which need no git then:
+// -ldflags "-X main.stampedVersion=v0.1.0 -X main.stampedCommit=0123abc".
+var stampedVersion, stampedCommit string
+
 // versionCommand returns the command that says what this program was built from.
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
@@ -31,6 +35,9 @@ func buildVersion() string {
 
 // buildInfo returns the module version and the settings, as far as the build recorded them.
 func buildInfo() (version string, settings []debug.BuildSetting) {
+	if stampedVersion != "" {
+		return stampedVersion, []debug.BuildSetting{{Key: "vcs.revision", Value: stampedCommit}}
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "(devel)", nil
