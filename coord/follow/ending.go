@@ -36,7 +36,8 @@ func EndOf(ctx context.Context, c coord.Coordinator, s coord.Space) (Ending, err
 	}
 	admin, ok := c.(coord.Admin)
 	if !ok {
-		return Ending{}, invalid("the coordinator cannot list its worker IDs; it must implement coord.Admin")
+		return Ending{}, invalid("the coordinator cannot list its worker IDs; it must implement " +
+			"coord.Admin")
 	}
 	slots, err := admin.List(ctx)
 	if err != nil {

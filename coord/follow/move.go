@@ -35,15 +35,17 @@ const usualHorizon = 2 * time.Minute
 //
 // Calling Namespace again with both is safe, and finishes what was begun. It blocks for as long
 // as the back ends need.
-func Namespace(ctx context.Context, next, prev coord.Coordinator, s coord.Space) (floor time.Time, err error) {
+func Namespace(
+	ctx context.Context, next, prev coord.Coordinator, s coord.Space,
+) (floor time.Time, _ error) {
 	end, err := EndOf(ctx, prev, s)
 	if err != nil {
 		return time.Time{}, err
 	}
 	n, ok := next.(coord.Admin)
 	if !ok {
-		return time.Time{}, invalid("the new namespace's coordinator cannot list, show and change it, so " +
-			"it cannot follow another; it must implement coord.Admin")
+		return time.Time{}, invalid("the new namespace's coordinator cannot list, show and change it, " +
+			"so it cannot follow another; it must implement coord.Admin")
 	}
 	m := &move{next: n, space: s}
 	if err := m.begin(ctx, end); err != nil {
@@ -101,10 +103,10 @@ func (m *move) begin(ctx context.Context, end Ending) error {
 	}
 	// Closing has overwritten the old floor, and only the successor knows that it was above it.
 	if end.Closed && (m.base == 0 || m.signed(m.base, end) != m.base) { //mutant:move-closes
-		return invalid("the old namespace is closed, because another one follows it; continue with that "+
-			"one; if nobody ever used that one, declare a new one with Init and raise its floor with "+
-			"Quarantine to where the last window of the old one ends, at %s, or to %v from now if that is "+
-			"later", stamp(end.Until), max(usualHorizon, end.MaxHorizon))
+		return invalid("the old namespace is closed, because another one follows it; continue with "+
+			"that one; if nobody ever used that one, declare a new one with Init and raise its floor with "+
+			"Quarantine to where the last window of the old one ends, at %s, or to %v from now if that "+
+			"is later", stamp(end.Until), max(usualHorizon, end.MaxHorizon))
 	}
 	return nil
 }
@@ -128,9 +130,9 @@ func (m *move) checkHorizon(end Ending) error {
 	if end.MaxHorizon <= own || !near.After(time.UnixMicro(clock.System().UnixMicro())) {
 		return nil
 	}
-	return invalid("the old namespace was declared with windows of up to %v, and its last one ends at "+
-		"%s; the new one, which has windows of up to %v, can follow it from %s on; or declare the new "+
-		"one with %v too", end.MaxHorizon, stamp(last), own, stamp(near), end.MaxHorizon)
+	return invalid("the old namespace was declared with windows of up to %v, and its last one ends "+
+		"at %s; the new one, which has windows of up to %v, can follow it from %s on; or declare the "+
+		"new one with %v too", end.MaxHorizon, stamp(last), own, stamp(near), end.MaxHorizon)
 }
 
 // unused returns an error if anything was ever granted in the new namespace, and otherwise
@@ -144,8 +146,8 @@ func (m *move) unused(ctx context.Context) (retired int, err error) {
 		return s.State == coord.SlotRetired && s.NotAfter == 0
 	})
 	if len(used) > 0 {
-		return 0, invalid("the new namespace is in use: these worker IDs were granted in it already: %s; "+
-			"stop its generators: their IDs may come twice; then move to another namespace", nameSlots(used))
+		return 0, invalid("the new namespace is in use: these worker IDs were granted in it already: %s",
+			nameSlots(used))
 	}
 	return len(slots), nil
 }
@@ -161,7 +163,10 @@ func (m *move) raise(ctx context.Context, end Ending) (time.Time, error) {
 		}
 	}
 	if err == nil {
-		_, err = m.unused(ctx)
+		if _, err = m.unused(ctx); err != nil {
+			err = fmt.Errorf("%w; stop its generators: their IDs may come twice; then move to another "+
+				"namespace", err)
+		}
 	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("raising the floor of the new namespace, which must not be used "+

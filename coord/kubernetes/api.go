@@ -2,90 +2,70 @@ package kubernetes
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/unalike-id/unalike/internal/drivers"
-	"github.com/unalike-id/unalike/internal/lifetime"
 )
 
 // api makes requests about the Lease objects of one Kubernetes namespace.
 type api struct {
 	client *http.Client
 	own    bool   // the client is nobody else's
-	token  *token // nil: the client adds what is needed
+	token  string // the file with that of the service account; empty: the client adds it
 	leases string // the address of the collection
 	in     string // the Kubernetes namespace
 	role   string // that errors name
 }
 
 const (
-	// busyPause is how long a request waits that the API server has refused because it is busy, if
-	// that does not say for how long.
-	busyPause = time.Second
 	// largest is how long an answer may be.
 	largest = 256 << 20
 	// longest is how long a call may take, also if its context has no end: far longer than it takes
 	// to list all that a namespace can have.
 	longest = 20 * time.Second
-	// reads is how often a request that changes nothing is made if none is answered, and hasty how
-	// long all of them but the last may take: they may go to the one of several servers that hangs.
-	reads, hasty = 3, 3 * time.Second
 )
 
 // request is one request.
 type request struct {
-	verb, method string // as a Role and as HTTP call it
-	name         string // of the object; empty: all
-	query        url.Values
-	content      string // the type of the body
-	body         []byte
+	verb  string // as a Role calls it
+	name  string // of the object; empty: all
+	query url.Values
+	body  []byte
+}
+
+// writes are what HTTP calls the requests that have a body, and the types of those.
+var writes = map[string]struct{ method, content string }{
+	"create": {http.MethodPost, "application/json"},
+	"patch":  {http.MethodPatch, "application/json-patch+json"},
 }
 
 // answer is what the API server sends.
 type answer interface{ check(r request) error }
 
 // call makes a request and decodes the answer. It returns the API server's clock, in microseconds
-// since 1970, rounded down to seconds; 0: it did not tell.
+// since 1970, rounded down to seconds; 0: it did not tell. An API server that is busy has done
+// nothing, and is asked again while there is time.
 func (a *api) call(ctx context.Context, r request, out answer) (date int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	for n := 1; ; n++ {
-		limit := longest
-		if r.method == http.MethodGet && n < reads {
-			limit = hasty
+	for {
+		date, err = a.attempt(ctx, r, out)
+		if code := codeOf(err); err != nil && (code == 0 || code >= http.StatusInternalServerError) {
+			a.dropIdle() // another connection may lead to another server
 		}
-		if date, err = a.attempt(ctx, r, limit, out); err == nil || !a.again(ctx, r, n, err) {
+		if codeOf(err) != http.StatusTooManyRequests || !wait(ctx) {
 			return date, err
 		}
 	}
-}
-
-// again reports whether to make a request again that has failed for the n-th time, after a pause. A
-// server that is busy has done nothing. What changes nothing is asked again if there is no answer,
-// or one of a server that cannot do anything: another connection may lead to another server.
-func (a *api) again(ctx context.Context, r request, n int, err error) bool {
-	no, ok := errors.AsType[*refused](err)
-	switch {
-	case !ok || no.code >= http.StatusInternalServerError:
-		a.dropIdle()
-		return r.method == http.MethodGet && n < reads && lifetime.Pause(ctx, n) == nil
-	case no.code == http.StatusTooManyRequests:
-		return wait(ctx, no.after)
-	case no.code == http.StatusUnauthorized && a.token != nil:
-		a.token.refused()
-		return n == 1
-	}
-	return false
 }
 
 // dropIdle ends the connections that nobody uses.
@@ -95,15 +75,13 @@ func (a *api) dropIdle() {
 	}
 }
 
-// wait waits, and reports whether there was time for it.
-func wait(ctx context.Context, d time.Duration) bool {
-	if end, ok := ctx.Deadline(); ok && lifetime.Until(end) <= d {
-		return false
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
+// pause is how long it takes until an API server is asked again that is busy, or has ended a watch.
+const pause = time.Second
+
+// wait waits for that long, and reports whether there was time for it.
+func wait(ctx context.Context) bool {
 	select {
-	case <-t.C:
+	case <-time.After(pause):
 		return true
 	case <-ctx.Done():
 		return false
@@ -111,20 +89,12 @@ func wait(ctx context.Context, d time.Duration) bool {
 }
 
 // attempt makes a request once.
-func (a *api) attempt(
-	outer context.Context, r request, limit time.Duration, out answer,
-) (int64, error) {
-	ctx, cancel := context.WithTimeout(outer, limit)
-	defer cancel()
+func (a *api) attempt(ctx context.Context, r request, out answer) (date int64, err error) {
 	resp, err := a.send(ctx, r)
 	if err != nil {
-		if ctx.Err() != nil && outer.Err() == nil {
-			err = fmt.Errorf("%w (for %v)", err, limit)
-		}
 		return 0, err
 	}
 	defer drop(resp)
-	date := int64(0)
 	if t, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 		date = t.UnixMicro()
 	}
@@ -148,23 +118,23 @@ func drop(resp *http.Response) {
 // returned as [refused].
 func (a *api) send(ctx context.Context, r request) (*http.Response, error) {
 	at := a.leases
-	if r.name != "" {
+	if r.name != "" && r.verb != "create" {
 		at += "/" + r.name
 	}
 	if len(r.query) > 0 {
 		at += "?" + r.query.Encode()
 	}
-	req, err := http.NewRequestWithContext(ctx, r.method, at, bytes.NewReader(r.body))
+	req, err := http.NewRequestWithContext(ctx, writes[r.verb].method, at, bytes.NewReader(r.body))
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "unalike")
-	if r.content != "" {
-		req.Header.Set("Content-Type", r.content)
+	if r.body != nil {
+		req.Header.Set("Content-Type", writes[r.verb].content)
 	}
-	if a.token != nil {
-		value, err := a.token.get()
+	if a.token != "" {
+		value, err := readToken(a.token)
 		if err != nil {
 			return nil, err
 		}
@@ -186,12 +156,9 @@ func (a *api) send(ctx context.Context, r request) (*http.Response, error) {
 
 // unreached is the error of a request without an answer.
 func unreached(host string, err error) error {
-	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
-	for _, says := range []string{"HTTP response to HTTPS client", "malformed HTTP"} {
-		noTLS = noTLS || strings.Contains(err.Error(), says)
-	}
+	says := func(text string) bool { return strings.Contains(err.Error(), text) }
 	switch {
-	case noTLS:
+	case says("HTTP response to HTTPS client"), says("a TLS handshake"), says("malformed HTTP"):
 		return fmt.Errorf("the server at %s is no API server of Kubernetes: %s: %w", host, question, err)
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
 		return fmt.Errorf("there is no answer from the API server at %s: %w", host, err)
@@ -209,7 +176,6 @@ var question = drivers.Question("an API server", false)
 type refused struct {
 	code    int
 	message string
-	after   time.Duration // to wait; with code 429
 }
 
 func (r *refused) Error() string { return r.message }
@@ -222,52 +188,41 @@ func codeOf(err error) int {
 	return 0
 }
 
-// reasons are what an API server says with some answers.
-var reasons = map[int]string{
-	http.StatusNotFound: "NotFound", http.StatusConflict: "Conflict AlreadyExists",
-	http.StatusUnprocessableEntity: "Invalid",
-}
-
-// foreign is the code of an answer that is no API server's, or about something else than what it
-// was asked for.
+// foreign is the code of an answer that would decide something, and is no API server's.
 const foreign = -1
 
 // refusal reads an answer that is an error.
 func (a *api) refusal(r request, resp *http.Response) *refused {
-	var status struct{ Kind, Message, Reason string }
+	var status struct{ Kind, Message string }
 	b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16)) // what is missing is not said
 	if json.Unmarshal(b, &status) != nil || status.Message == "" {
 		status.Message = strings.TrimSpace(string(b[:min(len(b), 300)]))
 	}
-	out := &refused{code: resp.StatusCode, after: busyPause}
-	if n, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && n > 0 {
-		out.after = time.Duration(n) * time.Second
-	}
-	what := "a request"
-	if r.name != "" {
-		what = "a request about Lease " + r.name
-	}
-	out.message = fmt.Sprintf("the API server refuses %s with status %d: %s",
-		what, resp.StatusCode, status.Message)
-	if status.Kind != "Status" {
-		out.message += fmt.Sprintf("; the answer of %s has not the form of an API server's: %s",
-			resp.Request.URL.Host, question)
-	}
-	reason, decides := reasons[resp.StatusCode]
-	known := status.Kind == "Status" && status.Reason != "" && strings.Contains(reason, status.Reason)
+	out := &refused{resp.StatusCode, fmt.Sprintf(
+		"the API server refuses to %s Lease %s with status %d: %s",
+		r.verb, cmp.Or(r.name, "objects"), resp.StatusCode, status.Message)}
 	switch {
-	case decides && !known:
-		out.code = foreign
-		out.message = fmt.Sprintf("status %d is the answer to %s, and it is not that of an API server "+
-			"which knows Leases; put the address right: %s", resp.StatusCode, what, status.Message)
+	case out.code == http.StatusUnauthorized:
+		out.message = fmt.Sprintf("the API server does not know who this is; the token of the service "+
+			"account may be over, or that of another cluster: %s", status.Message)
 	case out.code == http.StatusForbidden &&
 		strings.Contains(status.Message, "cannot "+r.verb+" resource"):
 		out.message = fmt.Sprintf("the right is missing to %s leases of coordination.k8s.io in the "+
 			"Kubernetes namespace %q: add the verb %q to the Role %q there, and bind that to the "+
 			"service account: %s", r.verb, a.in, r.verb, a.role, status.Message)
-	case out.code == http.StatusUnauthorized:
-		out.message = fmt.Sprintf("the API server does not know who this is; the token of the service "+
-			"account may be over, or that of another cluster: %s", status.Message)
+	case status.Kind != "Status":
+		out.message += fmt.Sprintf("; it is not that of an API server which knows Leases; put the "+
+			"address right: %s, %s", resp.Request.URL.Host, question)
+		if decides(out.code) {
+			out.code = foreign
+		}
 	}
 	return out
+}
+
+// decides reports whether a status says that a Lease is not there, or is another one than was
+// thought.
+func decides(code int) bool {
+	return code == http.StatusNotFound || code == http.StatusConflict ||
+		code == http.StatusUnprocessableEntity
 }

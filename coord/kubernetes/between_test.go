@@ -1,7 +1,6 @@
 package kubernetes_test
 
 import (
-	"crypto/rand"
 	"net/http"
 	"sync"
 	"testing"
@@ -9,18 +8,14 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/coord/kubernetes"
-	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
 // link counts the requests of a coordinator, but for watches, and has something done before
 // one of them.
 type link struct {
-	calls sync.RWMutex // held while a request is made, and alone by act
-
 	mu    sync.Mutex
 	count int
-	verbs map[string]int
 	at    int // the request before which act is called; 0: none
 	act   func()
 }
@@ -32,32 +27,13 @@ func (l *link) around(r *http.Request, next http.RoundTripper) (*http.Response, 
 	}
 	l.mu.Lock()
 	l.count++
-	if l.verbs == nil {
-		l.verbs = map[string]int{}
-	}
-	l.verbs[r.Method]++
-	var act func()
+	act := func() {}
 	if l.count == l.at {
 		act, l.at = l.act, 0
 	}
 	l.mu.Unlock()
-	if act != nil {
-		l.alone(act)
-	}
-	if err := r.Context().Err(); err != nil {
-		return nil, err
-	}
-	l.calls.RLock()
-	defer l.calls.RUnlock()
-	return next.RoundTrip(r)
-}
-
-// alone calls act while no request is under way. Act may end this goroutine, if the test has
-// failed.
-func (l *link) alone(act func()) {
-	l.calls.Lock()
-	defer l.calls.Unlock()
 	act()
+	return next.RoundTrip(r)
 }
 
 // before has act called before the n-th request from now on.
@@ -92,25 +68,15 @@ func TestBetween(t *testing.T) {
 	c := newCluster(t)
 	coordtest.RunBetween(t, func(tb testing.TB) coordtest.BetweenHarness {
 		tb.Helper()
-		ns, links := rand.Text(), map[coord.Coordinator]*link{}
+		links := map[coord.Coordinator]*link{}
+		ns, h := c.harness(func(tb testing.TB, ns string) coord.Coordinator {
+			tb.Helper()
+			k, l := c.linked(tb, ns)
+			links[k] = l
+			return k
+		})
 		return coordtest.BetweenHarness{
-			Harness: coordtest.Harness{
-				Client: func(tb testing.TB, _ coord.Range) coord.Coordinator {
-					tb.Helper()
-					k, l := c.linked(tb, ns)
-					links[k] = l
-					return k
-				},
-				Expire: func(tb testing.TB, g coord.Grant) {
-					tb.Helper()
-					kubernetes.Expire(tb, c.client, c.URL, ns, c.in, g.WorkerID)
-				},
-				RaiseFloor: func(tb testing.TB, tick int64) {
-					tb.Helper()
-					drivertest.RaiseFloor(tb, c.new(tb, ns, kubernetes.Options{}), tick)
-				},
-				Sticky: true,
-			},
+			Harness: h,
 			Lose: func(tb testing.TB) func() {
 				tb.Helper()
 				return kubernetes.Backup(tb, c.client, c.URL, ns, c.in)

@@ -3,9 +3,9 @@ package kubernetes
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/unalike-id/unalike/coord"
@@ -17,36 +17,33 @@ import (
 // record was read again: whoever raises the floor changes that alone.
 func (s *session) Commit(
 	ctx context.Context, change protocol.Change,
-) (out protocol.Outcome, _ error) {
+) (out protocol.Outcome, err error) {
 	worker := change.Worker()
 	switch {
-	case change.Meta != nil && worker >= 0:
-		return out, errors.New("a change is about a worker ID, or about the namespace")
-	case change.Meta != nil:
+	case worker < 0:
 		return s.commitMeta(ctx, change)
 	case worker >= MaxCapacity:
-		return out, fmt.Errorf("%w: worker ID %d; this driver makes an object for each, and has 0 to %d",
-			coord.ErrInvalid, worker, MaxCapacity-1)
+		return out, fmt.Errorf("%w: worker ID %d; this driver makes an object for each, and has 0 to "+
+			"%d: choose a layout with fewer, or a share below it", coord.ErrInvalid, worker, MaxCapacity-1)
 	case !change.Before.Meta.There():
 		return out, nil
 	}
-	s.mu.Lock()
-	a, leads := s.listed, s.worker
-	s.listed = nil
-	s.mu.Unlock()
+	var a *all
 	if change.Owner == protocol.OwnerTaken && change.Token != change.Replaced {
-		if change.Replaced != "" { // no survey was made for it
-			now, err := s.list(ctx)
-			if err != nil {
-				return out, err
-			}
-			leads = s.leads(now, change.Token)
+		if a, err = s.seen(ctx); err != nil {
+			return out, err
 		}
-		if leads >= 0 && leads != worker {
+		if leads := s.leads(a, change.Token); leads >= 0 && leads != worker {
 			return out, nil
 		}
 	}
-	return s.commitSlot(ctx, change, s.fromRaw(worker, change.Before.Slot.Raw), a)
+	out, err = s.commitSlot(ctx, change, a)
+	if out.Done || err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.listed = nil
+	}
+	return out, err
 }
 
 // grants reports whether a change grants a worker ID anew.
@@ -55,78 +52,67 @@ func grants(change protocol.Change) bool {
 }
 
 // contentOf is what an object is to have.
-func (s *session) contentOf(change protocol.Change, before *object) (c content, _ *spec, _ error) {
+func (s *session) contentOf(change protocol.Change, before *object) (c content, err error) {
 	slot, meta := change.Before.Slot.Record, change.Before.Meta
 	c = before.next()
 	c.Seen, c.Floor, c.Base = max(c.Seen, meta.Version), meta.Record.Floor, meta.Record.Base
 	if change.Slot != nil {
 		slot = *change.Slot
-		record, err := protocol.Encode(slot)
-		if err != nil {
-			return c, nil, err
-		}
-		c.Record = []byte(record)
+		c, err = holding(c, slot)
 	}
 	ends := s.Time() + slot.Lease().Microseconds()
-	switch {
-	case change.Owner == protocol.OwnerTaken:
+	switch change.Owner {
+	case protocol.OwnerTaken:
 		c.Token, c.Ends = change.Token, ends
-	case change.Owner == protocol.OwnerFreed:
+	case protocol.OwnerFreed:
 		c.Token, c.Ends = "", 0
-	case change.Owner == protocol.OwnerForever:
+	case protocol.OwnerForever:
 		c.Token, c.Ends = "", forever
-	case change.Before.Owned && change.Slot != nil:
-		c.Ends = ends
+	case protocol.OwnerStays:
+		if change.Before.Owned && change.Slot != nil {
+			c.Ends = ends
+		}
 	}
-	return c, c.shown(slot), nil
+	c.see = c.shown(slot)
+	return c, err
 }
 
-// commitSlot writes a slot, or makes it, with its mark.
+// commitSlot writes a slot, or makes it, with its mark. What was listed, if it is not nil, may tell
+// that there is one.
 func (s *session) commitSlot(
-	ctx context.Context, change protocol.Change, before *object, a *all,
+	ctx context.Context, change protocol.Change, a *all,
 ) (out protocol.Outcome, _ error) {
-	worker, made := change.Worker(), before == nil
-	if made {
-		before = &object{name: s.objectName(worker)}
-	}
+	worker, now := change.Worker(), s.Time()
+	before := s.fromRaw(worker, change.Before.Slot.Raw)
 	switch {
 	case before.damage != nil:
 		return out, before.damage
-	case grants(change) && before.Token != change.Token && s.owned(before, s.Time()): //mutant:held-slot
+	case grants(change) && before.Token != change.Token && s.owned(before, now): //mutant:held-slot
 		out.Conflict = protocol.ConflictSlot // somebody was faster
 		return out, nil
-	case change.Owner == protocol.OwnerStays && change.Before.Owned && s.over(before.Ends, s.Time()):
+	case change.Owner == protocol.OwnerStays && change.Before.Owned && s.over(before.Ends, now):
 		out.Conflict = protocol.ConflictSlot
 		return out, nil
 	}
-	c, see, err := s.contentOf(change, before)
+	c, err := s.contentOf(change, before)
 	if err != nil {
 		return out, err
 	}
-	o, err := s.write(ctx, before, c, see)
+	o, done, err := s.write(ctx, before, c)
 	switch {
-	case made && codeOf(err) == http.StatusForbidden:
+	case before.uid == "" && codeOf(err) == http.StatusForbidden:
 		return out, nil // the next survey says which worker IDs can be had all the same
 	case err != nil:
 		return out, err
-	case o == nil:
-		return s.refused(ctx, change, before)
+	case !done:
+		return s.refused(change), nil
 	}
-	sound := true
-	switch {
-	case made:
-		sound, err = s.mark(ctx, worker, o)
-	case grants(change) || change.Owner == protocol.OwnerForever:
-		sound, err = s.marked(ctx, worker, o, a)
+	if (grants(change) || change.Owner == protocol.OwnerForever) &&
+		(a == nil || a.marksOf(worker).marked(worker) != o.uid) {
+		if sound, err := s.mark(ctx, worker, o); !sound || err != nil {
+			return out, err // which the next survey looks into
+		}
 	}
-	if !sound || err != nil {
-		return out, err // which the next survey looks into
-	}
-	s.mu.Lock()
-	if change.Owner == protocol.OwnerTaken {
-		s.worker = worker
-	}
-	s.mu.Unlock()
 	return s.outcome(ctx, change, o)
 }
 
@@ -137,7 +123,7 @@ func (s *session) outcome(
 ) (out protocol.Outcome, err error) {
 	out = protocol.Outcome{Done: true, Now: &protocol.View{Meta: change.Before.Meta, Kept: true}}
 	if change.Owner == protocol.OwnerTaken || change.Owner == protocol.OwnerStays {
-		meta, _, err := s.get(ctx, s.objectName(-1))
+		meta, err := s.get(ctx, s.objectName(-1))
 		if err != nil {
 			return out, err
 		}
@@ -152,100 +138,56 @@ func (s *session) outcome(
 	return out, err
 }
 
-// refused tells why a slot was not written. What is stored is not reported.
-func (s *session) refused(
-	ctx context.Context, change protocol.Change, before *object,
-) (out protocol.Outcome, _ error) {
-	beaten := 0
+// refused is the outcome of a change of a slot that is another one by now. Whoever has met with
+// that twice since it has listed them lists them again.
+func (s *session) refused(change protocol.Change) (out protocol.Outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if grants(change) {
-		s.mu.Lock()
 		s.beaten++
-		beaten = s.beaten
-		s.mu.Unlock()
 	}
-	if before.uid == "" {
-		if grants(change) && beaten < crowd {
-			out.Conflict = protocol.ConflictSlot
-		}
-		return out, nil
-	}
-	o, _, err := s.get(ctx, before.name)
-	switch {
-	case err != nil || o == nil || o.damage != nil || o.uid != before.uid:
-	case grants(change) && o.Writes < before.Writes:
-		err = oldCache(before, o)
-	case o.text == before.text:
-		err = fmt.Errorf("the API server has refused a change of Lease %s, though the Lease is as "+
-			"the change said", before.name)
-	case beaten < crowd:
+	if s.beaten < crowd {
 		out.Conflict = protocol.ConflictSlot
 	}
-	return out, err
+	return out
 }
 
-// oldCache is the error of an API server that lists what its store has forgotten.
-func oldCache(listed, stored *object) error {
-	return fmt.Errorf("the API server lists Lease %s as it was after write %d, and in its store the "+
-		"last is %d: etcd was put back to an older state, and the cache of the API server is of before, "+
-		"or the other way round; start all API servers again", listed.name, listed.Writes, stored.Writes)
-}
-
-// checkCache looks why the namespace's record, which was listed, was not written. The error is that
-// of lists which do not show what is stored: API servers answer them from a cache.
-func (s *store) checkCache(ctx context.Context, listed *object) error {
-	o, _, err := s.get(ctx, listed.name)
-	if err == nil && o != nil && o.damage == nil && o.uid == listed.uid && o.Writes < listed.Writes {
-		return oldCache(listed, o)
-	}
-	return err
-}
-
-// commitMeta changes the namespace's record. After one that settles a loss the marks are made as the
-// slots were when it was written; if that fails, the next survey does it.
+// commitMeta changes the namespace's record. After one that settles a loss the marks are made as
+// the slots were when it was written; if that fails, the next survey does it.
 func (s *session) commitMeta(
 	ctx context.Context, change protocol.Change,
 ) (out protocol.Outcome, _ error) {
 	before := s.fromRaw(-1, change.Before.Meta.Raw)
-	switch {
-	case before == nil: // the namespace was not there
-		return out, nil
-	case before.damage != nil:
+	if before.uid == "" || before.damage != nil { // the namespace was not there
 		return out, before.damage
 	}
 	a, err := s.list(ctx)
 	if err != nil || change.Unused && len(a.slots) > 0 {
 		return out, err
 	}
-	record, err := protocol.Encode(*change.Meta)
+	c, err := holding(before.next(), *change.Meta)
 	if err != nil {
 		return out, err
 	}
-	c := before.next()
-	c.Record = []byte(record)
 	if change.Settle && !change.Unused { // it explains what is missing, and what slots have seen
 		c.UID, c.Writes = "", max(c.Writes, a.newest()+1)
 	}
-	done, err := s.write(ctx, before, c, nil)
-	if err == nil && done == nil {
-		err = s.checkCache(ctx, before)
-	}
-	if err != nil || done == nil {
+	meta, done, err := s.write(ctx, before, c)
+	if err != nil || !done {
 		return out, err
 	}
 	//mutant:settle-at-once
 	if c.UID == "" { // else whatever is lost until the next survey is taken for explained, too
-		settled := &all{slots: a.slots, marks: a.marks}
-		settled.setMeta(done)
-		if now, err := s.settle(ctx, settled); now != nil && err == nil {
-			done = now
+		if now, err := s.settle(ctx, meta, a); now != nil && err == nil {
+			meta = now
 		}
 	}
 	out = protocol.Outcome{Done: true, Now: &protocol.View{}}
 	if change.Meta.Closed() {
-		err = s.touch(ctx, done)
+		err = s.touch(ctx, *change.Meta, meta.Writes)
 	}
 	if err == nil {
-		out.Now.Meta, err = entry[protocol.Meta](done)
+		out.Now.Meta, err = entry[protocol.Meta](meta)
 	}
 	return out, err
 }
@@ -253,32 +195,31 @@ func (s *session) commitMeta(
 // atOnce is how many requests are made at the same time.
 const atOnce = 16
 
-// touch lets all slots say that the namespace is closed: it stays closed if its record is lost
-// then.
-func (s *store) touch(ctx context.Context, meta *object) error {
-	closed, err := entry[protocol.Meta](meta)
-	if err != nil {
-		return err
-	}
+// touch lets all slots say that the namespace is closed, since a write of its record: it stays
+// closed if the record is lost then.
+func (s *store) touch(ctx context.Context, closed protocol.Meta, seen int64) error {
 	a, err := s.list(ctx)
 	if err != nil {
 		return err
 	}
-	errs, places := make([]error, len(a.slots)), make(chan struct{}, atOnce)
-	var all sync.WaitGroup
-	for i, id := range a.ids() {
-		o := a.slots[id]
-		if o.damage != nil || o.Floor >= closed.Record.Floor {
-			continue
+	for ids := range slices.Chunk(a.ids(), atOnce) {
+		var some sync.WaitGroup
+		errs := make([]error, len(ids))
+		for i, id := range ids {
+			o := a.slots[id]
+			if o.damage != nil || o.Floor >= closed.Floor {
+				continue
+			}
+			some.Go(func() {
+				c := o.next()
+				c.Seen, c.Floor, c.Base = seen, closed.Floor, closed.Base
+				_, _, errs[i] = s.write(ctx, o, c) // who has written it since finds the record closed
+			})
 		}
-		places <- struct{}{}
-		all.Go(func() {
-			c := o.next()
-			c.Seen, c.Floor, c.Base = meta.Writes, closed.Record.Floor, closed.Record.Base
-			_, errs[i] = s.write(ctx, o, c, nil) // who has written it since finds the record closed
-			<-places
-		})
+		some.Wait()
+		if err := cmp.Or(errs...); err != nil {
+			return err
+		}
 	}
-	all.Wait()
-	return cmp.Or(errs...)
+	return nil
 }

@@ -19,20 +19,10 @@ type cluster struct {
 	client *http.Client
 }
 
-// newCluster returns the one that tests share.
+// newCluster returns the API server that tests share, with a Kubernetes namespace for a test.
 func newCluster(tb testing.TB) *cluster {
 	tb.Helper()
-	return clusterOf(tb, kubetest.Shared(tb))
-}
-
-// ownCluster returns one that the test may take away.
-func ownCluster(tb testing.TB) *cluster {
-	tb.Helper()
-	return clusterOf(tb, kubetest.Start(tb))
-}
-
-func clusterOf(tb testing.TB, s *kubetest.Server) *cluster {
-	tb.Helper()
+	s := kubetest.Shared(tb)
 	return &cluster{s, s.Namespace(tb), s.Client(tb, "", nil)}
 }
 
@@ -50,17 +40,14 @@ func (c *cluster) with(tb testing.TB, client *http.Client, namespace string, o k
 	return drivertest.Closing(tb, k, err)
 }
 
-// harness connects the suite with a new namespace.
-func (c *cluster) harness() coordtest.Harness {
-	ns, other := rand.Text(), rand.Text()
+// harness connects the suite with a new namespace, whose coordinators are opened by a function.
+func (c *cluster) harness(open func(tb testing.TB, ns string) coord.Coordinator) (ns string, _ coordtest.Harness) {
 	participant := func(ns string) func(testing.TB, coord.Range) coord.Coordinator {
-		return func(tb testing.TB, _ coord.Range) coord.Coordinator {
-			tb.Helper()
-			return c.new(tb, ns, kubernetes.Options{})
-		}
+		return func(tb testing.TB, _ coord.Range) coord.Coordinator { tb.Helper(); return open(tb, ns) }
 	}
-	return coordtest.Harness{
-		Client: participant(ns), OtherNamespace: participant(other), Sticky: true,
+	ns = rand.Text()
+	return ns, coordtest.Harness{
+		Client: participant(ns), OtherNamespace: participant(rand.Text()), Sticky: true,
 		Expire: func(tb testing.TB, g coord.Grant) {
 			tb.Helper()
 			kubernetes.Expire(tb, c.client, c.URL, ns, c.in, g.WorkerID)
@@ -75,7 +62,15 @@ func (c *cluster) harness() coordtest.Harness {
 // TestConformance holds the driver to the rules of package coord.
 func TestConformance(t *testing.T) {
 	// Each case has a Kubernetes namespace of its own: lists show all of one.
-	harness := func(tb testing.TB) coordtest.Harness { tb.Helper(); return newCluster(tb).harness() }
+	harness := func(tb testing.TB) coordtest.Harness {
+		tb.Helper()
+		c := newCluster(tb)
+		_, h := c.harness(func(tb testing.TB, ns string) coord.Coordinator {
+			tb.Helper()
+			return c.new(tb, ns, kubernetes.Options{})
+		})
+		return h
+	}
 	t.Run("Run", func(t *testing.T) { coordtest.Run(t, harness) })
 	t.Run("RunAdmin", func(t *testing.T) { coordtest.RunAdmin(t, harness) })
 }

@@ -17,43 +17,66 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/kubernetes"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/testserver/certtest"
 )
 
-// podOf is the folder of a pod of the cluster with these certificates.
-func podOf(t *testing.T, in, token string, ca ...[]byte) (folder string) {
+// pod is the folder of a pod that has files.
+func pod(t *testing.T, files map[string]string) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
-	var all []byte
-	for _, b := range ca {
-		all = append(all, b...)
-	}
-	for name, b := range map[string][]byte{"ca.crt": all, "namespace": []byte(in + "\n"), "token": []byte(token + "\n")} {
-		if err := os.WriteFile(filepath.Join(folder, name), b, 0o600); err != nil {
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return folder
 }
 
-// pod is a coordinator in a pod of a cluster of whose API server only the answers count, which
-// speaks HTTP/2, as a real one, and the folder of its service account.
-func pod(t *testing.T, answer http.HandlerFunc) (k *kubernetes.Coordinator, folder string) {
+// server is an API server of which only the answers count, which speaks HTTP/2, as a real one, and
+// its certificate.
+func server(t *testing.T, answer http.HandlerFunc) (url, ca string) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(answer)
 	s.EnableHTTP2 = true
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-	folder = podOf(t, "shop", "token", ca)
-	return kubernetes.OpenPod(t, "kubernetes://?namespace=orders", folder, s.URL), folder
+	return s.URL, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
 }
 
-// absent says that there is no such Lease, as an API server does.
-func absent(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusNotFound)
-	_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"not found","reason":"NotFound","code":404}`))
+// TestBadPod: what is wrong with the service account of a pod is said by its name, and what may be
+// put right while the pod runs is no reason not to start.
+func TestBadPod(t *testing.T) {
+	url, good := server(t, http.NotFound)
+	other, err := os.ReadFile(certtest.New(t).Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		files       map[string]string
+		says, later string // when it is opened, and with the first call
+	}{
+		"no certificates":   {map[string]string{"token": "t"}, "the certificates of the cluster cannot be read", ""},
+		"no certificate":    {map[string]string{"token": "t", "ca.crt": "junk"}, "ca.crt has no certificate", ""},
+		"no name":           {map[string]string{"token": "t", "ca.crt": good, "namespace": "A b"}, `In is "A b"`, ""},
+		"no token":          {map[string]string{"ca.crt": good}, "", "the token of the service account cannot be read"},
+		"an empty token":    {map[string]string{"ca.crt": good, "token": " \n"}, "", "token is empty"},
+		"another authority": {map[string]string{"ca.crt": string(other), "token": "t"}, "", "certificate signed by unknown authority"},
+	} {
+		c, err := kubernetes.OpenPod(pod(t, tc.files), url)
+		if tc.says != "" {
+			drivertest.WantInvalid(t, name, err, tc.says)
+			continue
+		}
+		c = drivertest.Closing(t, c, err)
+		if _, err := c.Inspect(drivertest.Within(t)); err == nil || !strings.Contains(err.Error(), tc.later) || coord.Permanent(err) {
+			t.Errorf("%s: %v; want an error that may pass and says %q", name, err, tc.later)
+		}
+	}
 }
+
+// empty says that there are no Leases, as an API server does.
+func empty(w http.ResponseWriter) { _, _ = io.WriteString(w, `{"kind":"LeaseList"}`) }
 
 // TestAnotherConnection: an API server that cannot do anything, or leaves requests without an
 // answer, may be one of several behind an address. The connection to it, which HTTP/2 would use for
@@ -70,7 +93,7 @@ func TestAnotherConnection(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
 			first := ""
-			k, _ := pod(t, func(w http.ResponseWriter, r *http.Request) {
+			url, ca := server(t, func(w http.ResponseWriter, r *http.Request) {
 				mu.Lock()
 				if first == "" {
 					first = r.RemoteAddr
@@ -81,53 +104,50 @@ func TestAnotherConnection(t *testing.T) {
 					bad(w, r)
 					return
 				}
-				absent(w)
+				empty(w)
 			})
-			for n := range 3 {
+			k, err := kubernetes.OpenPod(pod(t, map[string]string{"ca.crt": ca, "token": "t"}), url)
+			k = drivertest.Closing(t, k, err)
+			var errs [2]error
+			for i := range errs {
 				ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
-				_, err := k.Inspect(ctx)
+				_, errs[i] = k.Inspect(ctx)
 				cancel()
-				if err == nil {
-					return
-				}
-				if name == "503" {
-					t.Fatalf("attempt %d: %v", n+1, err)
-				}
 			}
-			t.Error("no call came to another server")
+			if errs[0] == nil || errs[1] != nil {
+				t.Errorf("%v; want an error, and that the next call comes to another server", errs)
+			}
 		})
 	}
 }
 
-// TestToken: a pod's token rotates. One that is over is read again from its file at once.
+// TestToken: a pod's token rotates.
 func TestToken(t *testing.T) {
-	k, folder := pod(t, func(w http.ResponseWriter, r *http.Request) {
+	url, ca := server(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer new" {
 			http.Error(w, "Unauthorized", http.StatusUnauthorized)
 			return
 		}
-		absent(w)
+		empty(w)
 	})
-	for _, token := range []string{"token", "new"} {
-		if err := os.WriteFile(filepath.Join(folder, "token"), []byte(token+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, err := k.Inspect(drivertest.Within(t))
-		if token == "new" && err != nil || token != "new" && (err == nil || !strings.Contains(err.Error(), "does not know who this is") || coord.Permanent(err)) {
-			t.Errorf("with the token %q in the file: %v", token, err)
-		}
+	folder := pod(t, map[string]string{"ca.crt": ca, "token": "old\n"})
+	k, err := kubernetes.OpenPod(folder, url)
+	k = drivertest.Closing(t, k, err)
+	if _, err := k.Inspect(drivertest.Within(t)); err == nil || !strings.Contains(err.Error(), "does not know who this is") || coord.Permanent(err) {
+		t.Errorf("with an old token: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "token"), []byte("new\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Inspect(drivertest.Within(t)); err != nil {
+		t.Errorf("with a new token: %v", err)
 	}
 }
 
 // TestForeign: what answers is no API server. The error says so, soon, and nothing is taken to be
 // lost or made.
 func TestForeign(t *testing.T) {
-	plain := httptest.NewServer(http.NotFoundHandler())
-	t.Cleanup(plain.Close)
-	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
-	secure.StartTLS()
-	t.Cleanup(secure.Close)
+	secure, _ := server(t, http.NotFound)
 	answers := func(status int, body string) string {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(status)
@@ -136,28 +156,22 @@ func TestForeign(t *testing.T) {
 		t.Cleanup(s.Close)
 		return s.URL
 	}
+	plain := answers(http.StatusNotFound, "no")
 	for name, tc := range map[string]struct{ url, says string }{
-		"404 of something else":    {plain.URL, "it is not that of an API server which knows Leases; put the address right"},
-		"422 of something else":    {answers(http.StatusUnprocessableEntity, "no"), "it is not that of an API server which knows Leases"},
+		"404 of something else":    {plain, "it is not that of an API server which knows Leases; put the address right"},
 		"JSON of something else":   {answers(http.StatusOK, "{}"), "is not understood: it is a"},
-		"a page":                   {answers(http.StatusOK, "<html>"), "is not understood"},
-		"TLS is spoken, HTTP said": {strings.Replace(secure.URL, "https", "http", 1), "Client sent an HTTP request to an HTTPS server"},
-		"HTTP is spoken, TLS said": {strings.Replace(plain.URL, "http", "https", 1), "is no API server of Kubernetes: is it the port of an API server for clients?"},
+		"TLS is spoken, HTTP said": {strings.Replace(secure, "https", "http", 1), "Client sent an HTTP request to an HTTPS server"},
+		"HTTP is spoken, TLS said": {strings.Replace(plain, "http", "https", 1), "is no API server of Kubernetes: is it the port of an API server for clients?"},
 		"Redis":                    {"http://" + drivertest.Answers(t, "-ERR unknown command 'GET'\r\n"), "is no API server of Kubernetes"},
-		"Redis, TLS said":          {"https://" + drivertest.Answers(t, "-ERR Protocol error\r\n"), "is no API server of Kubernetes"},
 		"nobody":                   {"http://127.0.0.1:1", "the API server at 127.0.0.1:1 cannot be reached"},
-		"an unknown authority":     {secure.URL, "certificate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 			k, err := kubernetes.New(client, tc.url, "orders", kubernetes.Options{})
 			k = drivertest.Closing(t, k, err)
-			g := drivertest.Request(4)
 			for what, call := range map[string]func() error{
 				"Inspect": func() error { _, err := k.Inspect(drivertest.Within(t)); return err },
-				"List":    func() error { _, err := k.List(drivertest.Within(t)); return err },
-				"Acquire": func() error { _, err := k.Acquire(drivertest.Within(t), g); return err },
-				"Init":    func() error { return k.Init(drivertest.Within(t), drivertest.Space()) },
+				"Acquire": func() error { _, err := k.Acquire(drivertest.Within(t), drivertest.Request(4)); return err },
 			} {
 				began := time.Now()
 				if err := call(); err == nil || !strings.Contains(err.Error(), tc.says) {

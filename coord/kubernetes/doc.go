@@ -35,10 +35,9 @@
 // # Requests
 //
 // Acquire makes three, and five when a worker ID is granted for the first time; Renew makes two. A
-// call of the API server ends after 20 s, also if its context has no deadline. One that changes
-// nothing is given up after 3 s and made again, three times in all. A client that is made here
-// speaks HTTP/1.1 and gives up connections that lead to a server that cannot work; one that was
-// passed to [New] stays as it is.
+// call of the API server ends after 20 s, also if its context has no deadline. A client that is
+// made here speaks HTTP/1.1, and gives up the connection to a server that does not answer or cannot
+// work, so that the next call may come to another; one that was passed to [New] stays as it is.
 //
 // # Rights
 //
@@ -65,11 +64,13 @@
 // Kubernetes changes one object at a time, so that these rules take the place of transactions:
 //
 //   - A write is a JSON Patch that tests the uid and the whole annotation. There is no PUT,
-//     which would make a deleted object again.
+//     which would make a deleted object again. One that is refused is done all the same if the
+//     Lease has what was to be written: a proxy may have sent it twice.
 //   - Whoever has written a slot reads the namespace's record before he uses what he was granted:
 //     if its floor was raised meanwhile, that counts. A slot is read before the record.
 //   - A Lease is made when its worker ID is first granted, and marked then, unless there is a mark.
 //     It is read once more before the grant is used: who deletes it from then on leaves the mark.
+//     Whoever lists a Lease that is its own, or is retired, and has no mark makes the mark.
 //   - A worker ID that is marked and whose Lease is gone, or has another uid, was lost. So were
 //     marks that are gone or have another uid than they say.
 //   - A record that is new, or settles a loss, does not say its own uid. Whoever lists it makes the

@@ -6,7 +6,6 @@ import (
 	"log"
 	"net/http"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/kubernetes"
 	"github.com/unalike-id/unalike/core"
 )
@@ -22,24 +21,6 @@ func ExampleNew() {
 	}
 	defer c.Close() // after the generator
 	g, err := core.New(ctx, c, core.Config{})
-	if err != nil {
-		log.Print(err)
-		return
-	}
-	defer g.Close(ctx)
-	fmt.Println(g.Next())
-}
-
-// A program that takes the coordinator from its configuration. The import of this package, for its
-// side effect alone, makes the scheme known.
-func Example_url() {
-	ctx := context.Background()
-	c, err := coord.Open(ctx, "kubernetes://?namespace=orders", coord.OpenOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer c.Close() // after the generator
-	g, err := core.New(ctx, c, core.Config{Lease: coord.LeaseConfig{Identity: "orders-0"}})
 	if err != nil {
 		log.Print(err)
 		return

@@ -24,18 +24,14 @@ func hand(tb testing.TB, client *http.Client, baseURL, namespace, in string) *st
 func Expire(tb testing.TB, client *http.Client, baseURL, namespace, in string, worker int) {
 	tb.Helper()
 	s := hand(tb, client, baseURL, namespace, in)
-	for {
-		o, _, err := s.get(context.Background(), s.objectName(worker))
-		if err != nil || o == nil || o.damage != nil {
-			tb.Fatalf("the slot of worker ID %d: %+v, %v", worker, o, err)
-		}
-		c := o.next()
-		c.Ends = 1
-		if now, err := s.write(context.Background(), o, c, nil); err != nil {
-			tb.Fatal(err)
-		} else if now != nil {
-			return
-		}
+	o, err := s.get(context.Background(), s.objectName(worker))
+	if err != nil || o == nil {
+		tb.Fatalf("the slot of worker ID %d: %+v, %v", worker, o, err)
+	}
+	c := o.next()
+	c.Ends = 1
+	if _, done, err := s.write(context.Background(), o, c); !done {
+		tb.Fatal(err)
 	}
 }
 
@@ -59,26 +55,26 @@ func Backup(tb testing.TB, client *http.Client, baseURL, namespace, in string) (
 		for id, now := range objects() {
 			if then := before[id]; then == nil {
 				Delete(tb, client, baseURL, in, now.name)
-			} else if _, err := s.patch(ctx, now.name, []operation{{"add", place(annotation), then.text}}); err != nil {
+			} else if _, _, err := s.patch(ctx, now.name, "", map[string]string{annotation: now.text}, map[string]string{annotation: then.text}, nil); err != nil {
 				tb.Fatal(err)
 			}
 		}
 	}
 }
 
-// anything is an answer that is not looked at.
-type anything map[string]any
-
-func (anything) check(request) error { return nil }
-
 // Delete deletes an object.
 func Delete(tb testing.TB, client *http.Client, baseURL, in, name string) {
 	tb.Helper()
-	var out anything
-	r := request{method: http.MethodDelete, name: name}
-	if _, err := hand(tb, client, baseURL, "any", in).call(context.Background(), r, &out); err != nil {
+	s := hand(tb, client, baseURL, "any", in)
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodDelete, s.leases+"/"+name, nil)
+	if err != nil {
 		tb.Fatal(err)
 	}
+	resp, err := client.Do(r)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		tb.Fatalf("%s: %v, %v", name, resp, err)
+	}
+	drop(resp)
 }
 
 // SlotName is the object of a worker ID, and with -1 that of the namespace.
@@ -87,22 +83,16 @@ func SlotName(namespace string, worker int) string {
 }
 
 // OpenPod is coord.Open in a pod, whose service account is in a folder.
-func OpenPod(tb testing.TB, text, folder, server string) *Coordinator {
-	tb.Helper()
-	u, err := driver.ParseURL(text)
+func OpenPod(folder, server string) (*Coordinator, error) {
+	u, err := driver.ParseURL("kubernetes://?namespace=orders")
 	if err != nil {
-		tb.Fatal(err)
+		return nil, err
 	}
 	at, err := url.Parse(server)
 	if err != nil {
-		tb.Fatal(err)
+		return nil, err
 	}
-	c, err := openURL(u, folder, func(name string) string {
+	return openURL(u, folder, func(name string) string {
 		return map[string]string{"KUBERNETES_SERVICE_HOST": at.Hostname(), "KUBERNETES_SERVICE_PORT": at.Port()}[name]
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = c.Close() })
-	return c
 }

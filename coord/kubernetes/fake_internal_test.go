@@ -167,7 +167,7 @@ func applies(l *lease, body []byte) bool {
 	for _, o := range ops {
 		var text string
 		_ = json.Unmarshal(o.Value, &text)
-		name, isNote := strings.CutPrefix(o.Path, place(""))
+		name, isNote := strings.CutPrefix(o.Path, "/metadata/annotations/")
 		name = strings.ReplaceAll(name, "~1", "/")
 		have, there := in[name]
 		switch {
@@ -189,22 +189,11 @@ func applies(l *lease, body []byte) bool {
 
 // watch is a watch of which nothing is heard until its time is over.
 func (f *fakeAPI) watch(r *http.Request) (*http.Response, error) {
-	seconds, err := strconv.Atoi(r.URL.Query().Get("timeoutSeconds"))
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), time.Duration(seconds)*time.Second)
-	return &http.Response{StatusCode: http.StatusOK, Body: until{ctx, cancel}, Request: r}, nil
+	body, end := io.Pipe()
+	ctx, cancel := context.WithTimeout(r.Context(), watchTime)
+	context.AfterFunc(ctx, func() { cancel(); _ = end.Close() })
+	return &http.Response{StatusCode: http.StatusOK, Body: body, Request: r}, nil
 }
-
-// until is a body that ends with a context.
-type until struct {
-	ctx    context.Context //nolint:containedctx // it is all that it has
-	cancel context.CancelFunc
-}
-
-func (u until) Read([]byte) (int, error) { <-u.ctx.Done(); return 0, io.EOF }
-func (u until) Close() error             { u.cancel(); return nil }
 
 func (f *fakeAPI) replied(r *http.Request, code int, what any) (*http.Response, error) {
 	b, err := json.Marshal(what)
@@ -230,17 +219,11 @@ func (f *fakeAPI) copied(name string) {
 	f.leases[name] = l
 }
 
-// annotate changes an annotation.
-func (f *fakeAPI) annotate(name, annotation string, change func(text string) string) {
-	l := f.leases[name]
-	l.Metadata.Annotations = maps.Clone(l.Metadata.Annotations)
-	l.Metadata.Annotations[annotation] = change(l.Metadata.Annotations[annotation])
-	f.leases[name] = l
-}
-
 // edited changes what an object says, as 'kubectl edit' does.
 func (f *fakeAPI) edited(name string) {
-	f.annotate(name, annotation, func(text string) string {
-		return strings.Replace(text, `"writes":`, `"writes":1`, 1)
-	})
+	l := f.leases[name]
+	text := strings.Replace(l.Metadata.Annotations[annotation], `"writes":`, `"writes":1`, 1)
+	l.Metadata.Annotations = maps.Clone(l.Metadata.Annotations)
+	l.Metadata.Annotations[annotation] = text
+	f.leases[name] = l
 }

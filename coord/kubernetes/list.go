@@ -2,11 +2,8 @@ package kubernetes
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
-	"net/http"
 	"slices"
 	"sync/atomic"
 
@@ -19,11 +16,9 @@ type all struct {
 	record protocol.Entry[protocol.Meta]
 	damage error // of the record
 	slots  map[int]*object
-	marks  map[int]*marks // which worker IDs were granted
+	marks  map[int]*lease // which worker IDs were granted
 	now    int64
-	mended atomic.Bool  // a session of this process does what is half done
-	turns  atomic.Int64 // how many sessions of this process choose by it
-	base   int64        // where the first of them begins
+	mended atomic.Bool // a session of this process does what is half done
 }
 
 // leaseList is the answer to a list.
@@ -43,88 +38,59 @@ func (l *leaseList) check(request) error {
 	return nil
 }
 
-// lists are those of one process. Who asks while a list is made shares the next one.
-type lists struct {
-	turn  chan struct{} // has a place for whoever makes one
-	begun atomic.Int64
-	last  struct { // guarded by turn
-		number int64
-		all    *all
-		err    error
-	}
-}
-
-// list reads all in one consistent look that was begun since it was asked for.
-func (s *store) list(ctx context.Context) (*all, error) {
-	asked := s.lists.begun.Load()
+// list reads all in one consistent look that was begun since it was asked for. Who asks while a
+// list is made shares the next one.
+func (s *store) list(ctx context.Context) (_ *all, err error) {
+	asked := s.begun.Load()
 	select {
-	case s.lists.turn <- struct{}{}:
+	case s.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	defer func() { <-s.lists.turn }()
-	last := &s.lists.last
-	if last.number <= asked {
-		last.number = s.lists.begun.Add(1)
-		if last.all, last.err = s.listNow(ctx); ctx.Err() != nil {
-			last.number = 0 // the others have more time
-		}
+	defer func() { <-s.turn }()
+	if s.last == nil || s.begun.Load() == asked {
+		s.begun.Add(1)
+		s.last, err = s.listNow(ctx)
 	}
-	return last.all, last.err
+	return s.last, err
 }
 
 // listNow makes the request of list. It does not rely on labels, which can be lost: names tell.
 func (s *store) listNow(ctx context.Context) (*all, error) {
 	var l leaseList
-	now, err := s.call(ctx, request{verb: "list", method: http.MethodGet}, &l)
+	now, err := s.call(ctx, request{verb: "list"}, &l)
 	if err != nil {
 		return nil, err
 	}
 	name := s.objectName(-1)
-	a := &all{
-		slots: map[int]*object{}, marks: map[int]*marks{}, now: now, base: rand.Int64N(MaxCapacity),
-	}
+	a := &all{slots: map[int]*object{}, marks: map[int]*lease{}, now: now}
 	for _, l := range l.Items {
 		n, id := numberOf(l.Metadata.Name, name+".used-"), numberOf(l.Metadata.Name, name+".")
 		switch {
 		case n >= 0:
-			a.marks[n] = marksOf(l)
+			a.marks[n] = &l
 		case id >= 0:
-			a.slots[id] = objectOf(l)
+			a.slots[id] = objectOf(&l)
 		case l.Metadata.Name == name:
-			a.meta = objectOf(l)
+			a.meta = objectOf(&l)
 		}
 	}
-	for _, o := range a.slots {
-		if errors.Is(o.damage, errFormat) {
-			return nil, o.damage
-		}
-	}
-	a.setMeta(a.meta)
+	a.record, a.damage = entry[protocol.Meta](a.meta)
 	return a, s.learn(now)
 }
 
-// setMeta sets the namespace's record.
-func (a *all) setMeta(o *object) {
-	a.meta = o
-	a.record, a.damage = entry[protocol.Meta](o)
-}
-
 // marksOf are those among which is that of a worker ID.
-func (a *all) marksOf(worker int) *marks { return a.marks[worker/perMarks] }
+func (a *all) marksOf(worker int) *lease { return a.marks[worker/perMarks] }
 
 // marksCount is how many objects have marks.
 func (a *all) marksCount() int {
 	return (min(a.record.Record.Capacity, MaxCapacity) + perMarks - 1) / perMarks
 }
 
-// missing describes what was lost: a record that slots have seen a later state of, or that is
-// another object than it says; the marks; slots that are marked and are not there, or are other
-// objects. Empty: nothing.
+// missing describes what was lost of a namespace whose record can be read: a record that slots have
+// seen a later state of, or that is another object than it says; the marks; slots that are marked
+// and are not there, or are other objects. Empty: nothing.
 func (a *all) missing() string {
-	if a.damage != nil {
-		return ""
-	}
 	if why := a.meta.lost(a.newest()); why != "" || !a.meta.settled() {
 		return why
 	}
@@ -133,8 +99,12 @@ func (a *all) missing() string {
 		if m.gone() {
 			return "the marks of worker IDs that were granted are gone, or were deleted and put back"
 		}
-		for id := range m.of {
-			if why := m.missing(id, a.slots[id]); why != "" {
+		for name := range m.Metadata.Annotations {
+			id := numberOf(name, annotationUsed)
+			if id >= 0 && a.slots[id] == nil {
+				return fmt.Sprintf("the slot of worker ID %d is gone", id)
+			}
+			if why := m.replaced(id, a.slots[id]); why != "" {
 				return why
 			}
 		}
@@ -148,9 +118,9 @@ func (o *object) lost(seen int64) string {
 	switch {
 	case o == nil:
 		return "the namespace's record is gone"
-	case o.copied():
+	case o.settled() && o.UID != o.uid:
 		return "the namespace's record was deleted and put back"
-	case o.damage == nil && seen > o.Writes:
+	case seen > o.Writes:
 		return fmt.Sprintf("slots have seen write %d of the namespace's record, and the last is %d",
 			seen, o.Writes)
 	}

@@ -3,12 +3,10 @@ package kubernetes_test
 import (
 	"testing"
 
-	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/testserver/kubetest"
 )
 
 func TestMain(m *testing.M) {
-	drivertest.HolderMain()
 	leaktest.Main(kubetest.Sharing{Tests: m})
 }

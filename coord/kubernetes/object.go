@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"math"
 	"strconv"
 	"strings"
@@ -74,6 +73,8 @@ type content struct {
 	Ends  int64  `json:"ends,omitempty"`  // the lease: the API server's clock, microseconds since 1970
 
 	Record json.RawMessage `json:"record"` // of package protocol
+
+	see *spec // what people are to see; nil: what they see
 }
 
 // format is the version of all this.
@@ -82,18 +83,21 @@ const format = 2
 // forever is when the lease of a retired worker ID ends.
 const forever = math.MaxInt64
 
-// sumLength is how much of a checksum is stored: what it finds is damage, nobody's malice.
-const sumLength = 8
-
+// checksum is part of a sum: what it finds is damage, nobody's malice.
 func checksum(text string) string {
 	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:sumLength])
+	return hex.EncodeToString(sum[:8])
 }
 
-// errFormat says that another version of this driver has written an annotation.
-var errFormat = fmt.Errorf("the annotation %s was written by another version of unalike; stop its "+
-	"generators, and declare another namespace above it with 'unalike move', or with "+
-	"'unalike quarantine --until' a time that it cannot have reached: it has format", annotation)
+// lacks is one of the annotations that a Lease was to have and has not; empty: there is none.
+func (l *lease) lacks(to map[string]string) string {
+	for name, value := range to {
+		if l.Metadata.Annotations[name] != value {
+			return name
+		}
+	}
+	return ""
+}
 
 // text is the annotation: a checksum and the content.
 func (c content) text() (string, error) {
@@ -119,8 +123,10 @@ func contentOf(text string) (content, error) {
 		return content{}, fmt.Errorf("the annotation %s is not understood: %w", annotation, err)
 	}
 	if c.Format != format {
-		return content{}, fmt.Errorf("%w %d, and this program reads format %d",
-			errFormat, c.Format, format)
+		return content{}, fmt.Errorf("the annotation %s was written by another version of unalike; stop "+
+			"its generators, and declare another namespace above it with 'unalike move', or with "+
+			"'unalike quarantine --until' a time that it cannot have reached: it has format %d, and this "+
+			"program reads format %d", annotation, c.Format, format)
 	}
 	return c, nil
 }
@@ -134,7 +140,7 @@ type object struct {
 }
 
 // objectOf reads a Lease.
-func objectOf(l lease) *object {
+func objectOf(l *lease) *object {
 	return newObject(l.Metadata.Name, l.Metadata.UID, l.Metadata.Annotations[annotation])
 }
 
@@ -142,38 +148,28 @@ func objectOf(l lease) *object {
 func newObject(name, uid, text string) *object {
 	o := &object{name: name, uid: uid, text: text}
 	if o.content, o.damage = contentOf(text); o.damage != nil {
-		o.damage = damaged(name, fmt.Errorf("%w; it is not overwritten: put it back from a backup, "+
-			"or delete it, which is taken for a loss", o.damage))
+		o.damage = damaged(name, o.damage)
 	}
 	return o
 }
 
 // damaged is the error of an object that cannot be read.
 func damaged(name string, why error) error {
-	return fmt.Errorf("%w: Lease %s is damaged: %w", coord.ErrInvalid, name, why)
+	return fmt.Errorf("%w: Lease %s is damaged: %w; it is not overwritten: put it back from a "+
+		"backup, or delete it, which is taken for a loss", coord.ErrInvalid, name, why)
 }
 
 // settled reports whether the marks are as the slots were, of a namespace's record.
 func (o *object) settled() bool { return o.UID != "" }
 
-// copied reports whether the namespace's record has the content of another object: it was deleted
-// and put back.
-func (o *object) copied() bool { return o.settled() && o.UID != o.uid }
-
-// fromRaw is the object that a raw value was read from; nil: there is none.
+// fromRaw is the object that a raw value was read from; its uid is empty if there is none.
 func (s *store) fromRaw(worker int, raw []byte) *object {
+	name := s.objectName(worker)
 	uid, text, ok := strings.Cut(string(raw), "\n")
 	if !ok {
-		return nil
+		return &object{name: name}
 	}
-	return newObject(s.objectName(worker), uid, text)
-}
-
-// made is a number for an object's uid: it is made once.
-func made(uid string) int64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(uid))
-	return int64(h.Sum64()>>1) | 1 //nolint:gosec // it fits
+	return newObject(name, uid, text)
 }
 
 // entry is an object's record.
@@ -184,9 +180,9 @@ func entry[R protocol.Record](o *object) (e protocol.Entry[R], err error) {
 	case o.damage != nil:
 		return e, o.damage
 	}
-	e.Raw, e.Made, e.Version = []byte(o.uid+"\n"+o.text), made(o.uid), o.Writes
+	e.Raw, e.Made, e.Version = []byte(o.uid+"\n"+o.text), protocol.MadeUnknown, o.Writes
 	if e.Record, err = protocol.Decode[R](o.Record); err != nil {
-		err = damaged(o.name, fmt.Errorf("%w; it is not overwritten: put it back from a backup", err))
+		err = damaged(o.name, err)
 	}
 	return e, err
 }
@@ -208,9 +204,16 @@ func (o *object) next() content {
 	return c
 }
 
+// holding is a content with a record.
+func holding[R protocol.Record](c content, r R) (content, error) {
+	text, err := protocol.Encode(r)
+	c.Record = []byte(text)
+	return c, err
+}
+
 // shown is what people see of a slot.
 func (c content) shown(slot protocol.Slot) *spec {
-	s := &spec{Seconds: max(1, int64(math.Ceil(slot.Lease().Seconds())))}
+	s := &spec{Seconds: int64(slot.Lease().Seconds())}
 	if slot.Renewed > 0 {
 		s.Renewed = time.UnixMicro(slot.Renewed).UTC().Format("2006-01-02T15:04:05.000000Z")
 	}
@@ -230,12 +233,22 @@ type operation struct {
 	Value any    `json:"value"`
 }
 
-// patchType is what HTTP calls a JSON Patch.
-const patchType = "application/json-patch+json"
-
-// place is where an annotation is, as a patch names it.
-func place(annotation string) string {
-	return "/metadata/annotations/" + strings.ReplaceAll(annotation, "/", "~1")
+// changes are the operations that change annotations of a Lease; an empty one is not there.
+func changes(from, to map[string]string) (ops []operation) {
+	for name, next := range to {
+		was, at := from[name], "/metadata/annotations/"+strings.ReplaceAll(name, "/", "~1")
+		test, set := operation{"test", at, was}, operation{"add", at, next}
+		if was == "" {
+			test.Value = nil
+		}
+		if next == "" {
+			set = operation{"remove", at, nil}
+		}
+		if was != next {
+			ops = append(ops, test, set)
+		}
+	}
+	return ops
 }
 
 // unmanaged forgets who has written which field: that is longer than all else in a list.

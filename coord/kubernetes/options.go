@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -67,16 +68,12 @@ func (opts Options) resolve() (Options, error) {
 		return opts, err
 	}
 	opts.SkewBound, opts.Clock, opts.Logger = common.SkewBound, common.Clock, common.Logger
-	if opts.In == "" {
-		opts.In = ownNamespace(serviceAccount)
-	}
+	opts.In = cmp.Or(opts.In, ownNamespace(serviceAccount))
 	if !names.MatchString(opts.In) {
 		return opts, fmt.Errorf("%w: In is %q; the name of a Kubernetes namespace has 1 to 63 "+
 			"lower case letters, digits and hyphens", coord.ErrInvalid, opts.In)
 	}
-	if opts.Role == "" {
-		opts.Role = DefaultRole
-	}
+	opts.Role = cmp.Or(opts.Role, DefaultRole)
 	if !roles.MatchString(opts.Role) {
 		return opts, fmt.Errorf("%w: Role is %q; the name of a Role has 1 to 253 characters and "+
 			"no space, / or %%", coord.ErrInvalid, opts.Role)
@@ -87,10 +84,6 @@ func (opts Options) resolve() (Options, error) {
 // Coordinator leases worker IDs of one namespace by the Lease objects of a Kubernetes
 // cluster. It is safe for concurrent use, and one serves any number of generators. Make it
 // with [New], or with coord.Open.
-//
-// Acquire makes three requests in the common case, however many worker IDs are held: it lists,
-// writes, and reads the namespace's record once more. The first time that a worker ID is granted it
-// makes five, because its object is made and marked, and read again. Renew makes two.
 type Coordinator struct {
 	*protocol.Coordinator
 	api *api
@@ -104,13 +97,13 @@ func New(client *http.Client, baseURL, namespace string, opts Options) (*Coordin
 	if client == nil {
 		return nil, fmt.Errorf("%w: the client is nil", coord.ErrInvalid)
 	}
-	return build(client, false, baseURL, namespace, opts, nil)
+	return build(client, false, baseURL, namespace, opts, "")
 }
 
 // build is New for a client that may be of this driver's own, and may need a token with each
 // request.
 func build(
-	client *http.Client, own bool, baseURL, namespace string, opts Options, t *token,
+	client *http.Client, own bool, baseURL, namespace string, opts Options, token string,
 ) (*Coordinator, error) {
 	if err := driver.CheckNamespace(namespace); err != nil {
 		return nil, err
@@ -127,7 +120,7 @@ func build(
 	}
 	leases := strings.TrimSuffix(base.String(), "/") +
 		"/apis/coordination.k8s.io/v1/namespaces/" + opts.In + "/leases"
-	a := &api{client: client, own: own, token: t, in: opts.In, role: opts.Role, leases: leases}
+	a := &api{client: client, own: own, token: token, in: opts.In, role: opts.Role, leases: leases}
 	c, err := protocol.New(newStore(a, namespace, opts), protocol.Settings{
 		Driver: "kubernetes", Title: "the Kubernetes cluster", Namespace: namespace,
 		Place: driver.JoinPlace("kubernetes", leases, namespace),

@@ -1,7 +1,6 @@
 package kubernetes_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
@@ -98,9 +97,8 @@ func use(t *testing.T, k *kubernetes.Coordinator) error {
 	if err != nil {
 		return err
 	}
-	bare := g
-	bare.Handle = nil // so that it is looked for
-	if _, err = k.Renew(drivertest.Within(t), bare, g.NotAfter+100); err != nil {
+	g.Handle = nil // so that it is looked for
+	if _, err = k.Renew(drivertest.Within(t), g, g.NotAfter+100); err != nil {
 		return err
 	}
 	if _, err = k.Quarantine(drivertest.Within(t), floorIn(0)); err != nil {
@@ -113,7 +111,7 @@ func use(t *testing.T, k *kubernetes.Coordinator) error {
 // put replaces the Role.
 func put(t *testing.T, c *cluster, role string) {
 	t.Helper()
-	code, b := c.Do(http.MethodPut, "/apis/rbac.authorization.k8s.io/v1/namespaces/"+c.in+"/roles/unalike", "application/yaml", bytes.Clone([]byte(role)))
+	code, b := c.Do(http.MethodPut, "/apis/rbac.authorization.k8s.io/v1/namespaces/"+c.in+"/roles/unalike", "application/yaml", []byte(role))
 	if code != http.StatusOK {
 		t.Fatalf("PUT of the Role: status %d: %s", code, b)
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"sync"
@@ -23,7 +25,10 @@ type store struct {
 	namespace, key string
 	skew           int64 // microseconds
 	log            *slog.Logger
-	lists          lists
+	turn           chan struct{} // has a place for whoever makes a list
+	begun          atomic.Int64  // lists
+	last           *all          // list, guarded by turn; nil: it has failed
+	ticket         atomic.Int64  // where the next acquisition looks first
 
 	mu     sync.Mutex
 	server int64          // the API server's clock, when it was learned; 0: it was not
@@ -32,32 +37,30 @@ type store struct {
 }
 
 func newStore(a *api, namespace string, o Options) *store {
-	return &store{
+	s := &store{
 		api: a, namespace: namespace, key: keyOf(namespace), skew: o.SkewBound.Microseconds(),
-		log: o.Logger, lists: lists{turn: make(chan struct{}, 1)}, bars: map[string]bar{},
+		log: o.Logger, turn: make(chan struct{}, 1), bars: map[string]bar{},
 	}
+	s.ticket.Store(rand.Int64N(MaxCapacity))
+	return s
 }
 
 // session is the store, as one token sees it. There is nothing to end: leases end by the API
 // server's clock.
 type session struct {
 	*store
-	token string
-	life  context.Context //nolint:containedctx // it is ended by End
-	end   context.CancelFunc
+	life context.Context //nolint:containedctx // it is ended by End
+	end  context.CancelFunc
 
 	// Guarded by mu of the store:
-	listed *all // by the last survey; nil: something was changed since
-	worker int  // that the token was granted in this session; -1: none
+	listed *all // by the last survey; nil: this session has changed something since
 	beaten int  // how often somebody was faster with a grant since the last survey
-
-	edited atomic.Bool // the namespace's record could not be read
 }
 
 // Open implements [protocol.Store].
-func (s *store) Open(token string, _ time.Duration, _ int) (protocol.Session, error) {
+func (s *store) Open(string, time.Duration, int) (protocol.Session, error) {
 	life, end := context.WithCancel(context.Background())
-	return &session{store: s, token: token, life: life, end: end, worker: -1}, nil
+	return &session{store: s, life: life, end: end}, nil
 }
 
 // Over implements [protocol.Session].
@@ -100,116 +103,125 @@ func (s *store) over(ends, now int64) bool { return ends != forever && now >= en
 
 // owned reports whether a worker ID has an owner mark.
 func (s *store) owned(o *object, now int64) bool {
-	return o != nil && o.damage == nil && (o.Ends == forever || o.Token != "") && !s.over(o.Ends, now)
+	return (o.Ends == forever || o.Token != "") && !s.over(o.Ends, now)
 }
 
 // read reads a Lease; nil: it is not there. As no version is asked for, the API server makes sure
 // that it has the newest one.
-func (s *store) read(ctx context.Context, name string) (_ *lease, now int64, err error) {
+func (s *store) read(ctx context.Context, name string) (*lease, error) {
 	l := &lease{}
-	now, err = s.call(ctx, request{verb: "get", method: http.MethodGet, name: name}, l)
+	now, err := s.call(ctx, request{verb: "get", name: name}, l)
 	if codeOf(err) == http.StatusNotFound {
-		return nil, 0, nil
+		return nil, nil //nolint:nilnil // it is not there
 	}
-	return l, now, cmp.Or(err, s.learn(now))
+	return l, cmp.Or(err, s.learn(now))
 }
 
 // get reads an object; nil: it is not there.
-func (s *store) get(ctx context.Context, name string) (*object, int64, error) {
-	l, now, err := s.read(ctx, name)
+func (s *store) get(ctx context.Context, name string) (*object, error) {
+	l, err := s.read(ctx, name)
 	if l == nil || err != nil {
-		return nil, now, err
+		return nil, err
 	}
-	return objectOf(*l), now, nil
+	return objectOf(l), nil
 }
 
 // write replaces the content of an object, if it is the same one and has the same annotation as
-// when it was read, or makes it, if it was not there; nil: it has not. See, if not nil, is what
-// people see then.
-func (s *store) write(ctx context.Context, o *object, c content, see *spec) (*object, error) {
+// when it was read, or makes it, if it was not there. It returns the object as it is then, nil if
+// it is not there, and whether that was done.
+func (s *store) write(
+	ctx context.Context, o *object, c content,
+) (now *object, done bool, err error) {
 	text, err := c.text()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var l *lease
-	if o.uid == "" {
-		n := s.newLease(o.name)
-		n.Spec, n.Metadata.Annotations[annotation] = see, text
-		l, err = s.create(ctx, n)
+	if to := map[string]string{annotation: text}; o.uid == "" {
+		l, done, err = s.create(ctx, o.name, to, c.see)
 	} else {
-		ops := []operation{
-			{"test", "/metadata/uid", o.uid},
-			{"test", place(annotation), o.text},
-			{"add", place(annotation), text},
-			{"add", place(annotationName), s.namespace},
-		}
-		if see != nil {
-			ops = append(ops, operation{"add", "/spec", see})
-		}
-		l, err = s.patch(ctx, o.name, ops)
+		l, done, err = s.patch(ctx, o.name, o.uid, map[string]string{annotation: o.text}, to, c.see)
 	}
 	if l == nil || err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	now := objectOf(*l)
-	if now.text != text {
-		return nil, errChanged(o.name, annotation)
+	switch now = objectOf(l); {
+	case done || now.uid != o.uid || now.damage != nil:
+	case now.Writes < o.Writes:
+		err = fmt.Errorf("the API server lists Lease %s as it was after write %d, and in its store the "+
+			"last is %d: etcd was put back to an older state, and the cache of the API server is of "+
+			"before, or the other way round; start all API servers again", o.name, o.Writes, now.Writes)
+	case now.text == o.text:
+		err = fmt.Errorf("the API server has refused a change of Lease %s, though the Lease is as "+
+			"the change said", o.name)
 	}
-	return now, nil
+	return now, done, err
 }
 
-// patch changes a Lease; nil: a test has failed, or it is not there.
-func (s *store) patch(ctx context.Context, name string, ops []operation) (*lease, error) {
-	body, err := json.Marshal(append(ops, unmanaged))
-	if err != nil {
-		return nil, err
+// patch changes annotations of a Lease from what they are; an empty one is not there. The Lease has
+// to have a uid, unless that is empty. It returns what change does.
+func (s *store) patch(
+	ctx context.Context, name, uid string, from, to map[string]string, see *spec,
+) (*lease, bool, error) {
+	ops := append(changes(from, to), unmanaged)
+	if uid != "" {
+		ops = append(ops, operation{"test", "/metadata/uid", uid})
 	}
-	r := request{verb: "patch", method: http.MethodPatch, name: name, content: patchType, body: body}
+	if see != nil {
+		ops = append(ops, operation{"add", "/spec", see})
+	}
+	return s.change(ctx, request{verb: "patch", name: name}, ops, to)
+}
+
+// create makes a Lease that has annotations. It returns what change does.
+func (s *store) create(
+	ctx context.Context, name string, to map[string]string, see *spec,
+) (*lease, bool, error) {
+	notes := map[string]string{annotationName: s.namespace}
+	maps.Copy(notes, to)
+	return s.change(ctx, request{verb: "create", name: name}, lease{
+		APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Spec: see,
+		Metadata: metadata{
+			Name: name, Labels: map[string]string{labelNamespace: s.key}, Annotations: notes,
+		},
+	}, to)
+}
+
+// change makes a request that writes a Lease, unless those like it are refused. It returns the
+// Lease as it is then, nil if it is not there, and whether it has the annotations that it was to
+// have: what was refused may be done all the same, by the same request that has come before.
+func (s *store) change(
+	ctx context.Context, r request, body any, to map[string]string,
+) (l *lease, done bool, err error) {
+	if r.body, err = json.Marshal(body); err != nil {
+		return nil, false, err
+	}
 	for n := 0; ; n++ {
-		if err := lifetime.Pause(ctx, n); err != nil {
-			return nil, err
+		if err := cmp.Or(s.barred(r.verb), lifetime.Pause(ctx, n)); err != nil {
+			return nil, false, err
 		}
-		l, err := s.change(ctx, r)
+		l = &lease{}
+		now, err := s.call(ctx, r, l)
 		switch code := codeOf(err); {
-		case code == http.StatusConflict && n < tries: // many write at once
-		case code == http.StatusUnprocessableEntity, code == http.StatusNotFound:
-			return nil, nil //nolint:nilnil // it was refused
-		default:
-			return l, err
+		case err == nil:
+			if name := l.lacks(to); name != "" {
+				return nil, false, fmt.Errorf("the API server has not stored what it was told to in Lease "+
+					"%s: whatever changes writes of Leases, such as an admission webhook, must leave the "+
+					"annotation %s as it is", r.name, name)
+			}
+			return l, true, s.learn(now)
+		case code == http.StatusForbidden:
+			s.mu.Lock()
+			s.bars[r.verb] = bar{err, lifetime.Now()}
+			s.mu.Unlock()
+		case code == http.StatusConflict && r.verb == "patch" && n < tries:
+			continue // many write at once
+		case decides(code) && (code != http.StatusNotFound || r.verb == "patch"):
+			l, err = s.read(ctx, r.name)
+			return l, l != nil && err == nil && l.lacks(to) == "", err
 		}
+		return nil, false, err
 	}
-}
-
-// errChanged says that an answer to a write is not what was written.
-func errChanged(name, annotation string) error {
-	return fmt.Errorf("the API server has not stored what it was told to in Lease %s: whatever "+
-		"changes writes of Leases, such as an admission webhook, must leave the annotation %s as it is",
-		name, annotation)
-}
-
-// newLease is a Lease that is to be made.
-func (s *store) newLease(name string) lease {
-	return lease{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{
-		Name: name, Labels: map[string]string{labelNamespace: s.key},
-		Annotations: map[string]string{annotationName: s.namespace},
-	}}
-}
-
-// create makes a Lease; nil: it is there.
-func (s *store) create(ctx context.Context, l lease) (*lease, error) {
-	body, err := json.Marshal(l)
-	if err != nil {
-		return nil, err
-	}
-	r := request{verb: "create", method: http.MethodPost, content: "application/json", body: body}
-	made, err := s.change(ctx, r)
-	switch codeOf(err) {
-	case http.StatusConflict:
-		return nil, nil //nolint:nilnil // it is there
-	case http.StatusNotFound:
-		err = fmt.Errorf("the Kubernetes namespace %q is not there: %w", s.in, err)
-	}
-	return made, err
 }
 
 // barTime is for how long no write of a kind is made after one was refused.
@@ -232,24 +244,6 @@ func (s *store) barred(verb string) error {
 	return nil
 }
 
-// change makes a request that writes, unless those like it are refused.
-func (s *store) change(ctx context.Context, r request) (*lease, error) {
-	if err := s.barred(r.verb); err != nil {
-		return nil, err
-	}
-	l := &lease{}
-	now, err := s.call(ctx, r, l)
-	if codeOf(err) == http.StatusForbidden {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.bars[r.verb] = bar{err, lifetime.Now()}
-	}
-	if err == nil {
-		err = s.learn(now)
-	}
-	return l, err
-}
-
 // errNoNamespace is the error of a namespace of which only the rest is there.
 func (s *store) errNoNamespace() error {
 	return fmt.Errorf("%w: namespace %q has slots and no record: Lease %s was deleted; it is made "+
@@ -257,76 +251,42 @@ func (s *store) errNoNamespace() error {
 		protocol.ErrUnrecorded, s.namespace, s.objectName(-1))
 }
 
-// looks is how often a look is made again because a slot was made, or the record changed,
-// meanwhile.
-const looks = 3
-
 // Look implements [protocol.Session]. The slot is read first: whatever change of the namespace's
-// record was made by then is seen by what is read after it.
-func (s *session) Look(ctx context.Context, worker int, _ string) (v *protocol.View, _ error) {
+// record, or of the marks, was made by then is seen by what is read after it.
+func (s *session) Look(ctx context.Context, worker int, _ string) (*protocol.View, error) {
 	if err := s.barred("patch"); err != nil {
 		return nil, err // whoever looks is about to write
 	}
-	if s.edited.Load() { // nothing else is asked for before it is mended
-		if _, _, _, err := s.record(ctx); err != nil {
-			return nil, err
-		}
+	slot, err := s.get(ctx, s.objectName(worker))
+	if err != nil {
+		return nil, err
 	}
-	for range looks { // it may have been made, or changed, between
-		slot, _, err := s.get(ctx, s.objectName(worker))
-		if err != nil {
-			return nil, err
-		}
-		meta, e, now, err := s.record(ctx)
-		if err != nil {
-			return nil, err
-		}
-		v = &protocol.View{Meta: e, Lease: slot, Owned: s.owned(slot, now)}
-		if v.Slot, err = slotEntry(slot, worker); err != nil {
-			return nil, err
-		}
-		m, err := s.readMarks(ctx, worker)
-		if err != nil {
-			return nil, err
-		}
-		if v.Origin = compare(meta, m, worker, slot); v.Origin == "" {
-			break
-		}
+	meta, err := s.get(ctx, s.objectName(-1))
+	if err != nil {
+		return nil, err
 	}
-	return v, nil
-}
-
-// record reads the namespace's record, and notes whether it can be read.
-func (s *session) record(ctx context.Context) (meta *object, e protocol.Entry[protocol.Meta], now int64, err error) {
-	if meta, now, err = s.get(ctx, s.objectName(-1)); err == nil {
-		e, err = entry[protocol.Meta](meta)
-		s.edited.Store(err != nil)
+	v := &protocol.View{Lease: slot}
+	if v.Meta, err = entry[protocol.Meta](meta); err != nil || slot == nil {
+		return v, err
 	}
-	return meta, e, now, err
-}
-
-// compare describes what shows that the record, or a slot that was read before it and its marks,
-// was lost; empty: nothing.
-func compare(meta *object, m *marks, worker int, slot *object) (why string) {
-	if slot != nil {
-		why = meta.lost(slot.Seen)
+	marks, err := s.read(ctx, s.marksName(worker/perMarks))
+	if err != nil {
+		return nil, err
 	}
-	if why == "" && meta != nil && meta.settled() && !m.gone() {
-		why = m.missing(worker, slot)
+	if v.Origin = meta.lost(slot.Seen); v.Origin == "" && meta.settled() {
+		v.Origin = marks.replaced(worker, slot)
 	}
-	return why
+	v.Owned = s.owned(slot, s.Time())
+	v.Slot, err = slotEntry(slot, worker)
+	return v, err
 }
 
 // Probe implements [protocol.Session]. What the survey has listed with the namespace's record
 // needs no other look.
-func (s *session) Probe(ctx context.Context, workers []int) (out []protocol.Probe, err error) {
-	s.mu.Lock()
-	a := s.listed
-	s.mu.Unlock()
-	if a == nil {
-		if a, err = s.list(ctx); err != nil {
-			return nil, err
-		}
+func (s *session) Probe(ctx context.Context, workers []int) (out []protocol.Probe, _ error) {
+	a, err := s.seen(ctx)
+	if err != nil {
+		return nil, err
 	}
 	for _, id := range workers {
 		var p protocol.Probe
@@ -356,15 +316,8 @@ func (s *session) Leases(_ context.Context, holders []protocol.Holder) (out []pr
 }
 
 // List implements [protocol.Session].
-func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, error) {
+func (s *session) List(ctx context.Context, _ bool) (*protocol.Listing, error) {
 	l := &protocol.Listing{}
-	if !slots {
-		meta, _, err := s.get(ctx, s.objectName(-1))
-		if err == nil {
-			l.Meta, err = entry[protocol.Meta](meta)
-		}
-		return l, err
-	}
 	a, err := s.list(ctx)
 	switch {
 	case err != nil:
@@ -376,9 +329,10 @@ func (s *session) List(ctx context.Context, slots bool) (*protocol.Listing, erro
 	case a.meta == nil:
 		return l, nil
 	}
-	if l.Meta = a.record; a.missing() != "" {
+	l.Meta = a.record
+	if why := a.missing(); why != "" {
 		l.Unreadable = append(l.Unreadable, fmt.Errorf("something was lost: %s; a generator that starts "+
-			"deals with it, or 'unalike quarantine'", a.missing()))
+			"deals with it, or 'unalike quarantine'", why))
 	}
 	for _, id := range a.ids() {
 		if s.owned(a.slots[id], a.now) {

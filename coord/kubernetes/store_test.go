@@ -3,9 +3,8 @@ package kubernetes
 import (
 	"context"
 	"crypto/rand"
-	"io"
 	"net/http"
-	"strings"
+	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 
@@ -40,8 +39,8 @@ func TestStore(t *testing.T) {
 			Expire: func(tb testing.TB, worker int) { tb.Helper(); Expire(tb, client, s.URL, ns, in, worker) },
 			Hide: func(tb testing.TB, worker int) {
 				tb.Helper()
-				name, ops := SlotName(ns, worker), []operation{{"remove", "/metadata/labels", nil}}
-				if l, err := st.patch(context.Background(), name, ops); l == nil || err != nil {
+				r := request{verb: "patch", name: SlotName(ns, worker)}
+				if _, done, err := st.change(context.Background(), r, []operation{{"remove", "/metadata/labels", nil}}, nil); !done {
 					tb.Fatal(err)
 				}
 			},
@@ -52,8 +51,10 @@ func TestStore(t *testing.T) {
 
 // overQuota is the answer of an API server that makes no more Leases.
 func overQuota(r *http.Request) *http.Response {
-	const status = `{"kind":"Status","reason":"Forbidden","message":"leases \"x\" is forbidden: exceeded quota: objects"}`
-	return &http.Response{
-		StatusCode: http.StatusForbidden, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(status)), Request: r,
-	}
+	w := httptest.NewRecorder()
+	w.WriteHeader(http.StatusForbidden)
+	_, _ = w.WriteString(`{"kind":"Status","message":"leases \"x\" is forbidden: exceeded quota: objects"}`)
+	resp := w.Result()
+	resp.Request = r
+	return resp
 }

@@ -1,11 +1,13 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
@@ -43,18 +45,17 @@ func openURL(u *driver.URL, folder string, env func(string) string) (*Coordinato
 	if err != nil {
 		return nil, err
 	}
-	var base string
-	var t *token
+	var base, token string
 	var config *tls.Config
-	if opts.In == "" {
-		opts.In = ownNamespace(folder)
-	}
+	opts.In = cmp.Or(opts.In, ownNamespace(folder))
 	if u.Scheme == plain {
 		base = "http://" + u.Hosts[0] + u.Path
-	} else if base, config, t, err = inCluster(folder, env); err != nil {
+	} else if base, config, err = inCluster(folder, env); err != nil {
 		return nil, err
+	} else {
+		token = filepath.Join(folder, "token")
 	}
-	return build(newClient(config), true, base, namespace, opts, t)
+	return build(newClient(config), true, base, namespace, opts, token)
 }
 
 // parse reads a URL.

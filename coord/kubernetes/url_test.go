@@ -10,38 +10,27 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/kubernetes"
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 )
 
 // TestBadURL: errors name what is wrong, and no password.
 func TestBadURL(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	drivertest.BadURLs(t, map[string]string{
-		"kubernetes://?namespace=ns":                         "KUBERNETES_SERVICE_HOST is not set",
-		"kubernetes://h?namespace=ns":                        "there is a host or a path",
-		"kubernetes:///path?namespace=ns":                    "there is a host or a path",
-		"kubernetes://":                                      "there is no namespace",
-		"kubernetes://?namespace=a/b":                        "KUBERNETES_SERVICE_HOST",
-		"kubernetes+http://?namespace=ns":                    "there are 0 hosts",
-		"kubernetes+http://h,i?namespace=ns":                 "there are 2 hosts",
-		"kubernetes+http://ann:secret@h?namespace=ns":        "there is user information",
-		"kubernetes+http://h:8001":                           "there is no namespace",
-		"kubernetes+http://h:8001?namespace=a/b":             "namespace",
-		"kubernetes+http://h:8001?namespace=ns&in=A_b":       "1 to 63 lower case letters",
-		"kubernetes+http://h:8001?namespace=ns&in=a,b":       "1 to 63 lower case letters",
-		"kubernetes+http://h:8001?namespace=ns&role=a%20b":   "1 to 253 characters and no space",
-		"kubernetes+http://h:8001?namespace=ns&role=a/b":     "1 to 253 characters and no space",
-		"kubernetes+http://h:8001?namespace=ns&renew=20s":    "RenewEvery is 20s",
-		"kubernetes+http://h:8001?namespace=ns&horizon=0s":   "is a positive duration",
-		"kubernetes+http://h:8001?namespace=ns&in=a&in=b":    "is given 2 times",
-		"kubernetes+http://h:8001?namespace=ns&token=x":      "known are horizon, in, namespace",
-		"kubernetes+http://h:8001?namespace=ns&colour=red":   "known are horizon, in, namespace",
-		"kubernetes+http://h:8001?namespace=ns&ttl=10":       "unit",
-		"kubernetes+http://h:8001?namespace=ns&ttl=1s":       "at least 2s",
-		"kubernetes+http://h:8001?namespace=ns&skew=-1s":     "is a positive duration",
-		"kubernetes+http://h:8001?namespace=ns&skew=5m":      "SkewBound is 5m0s",
-		"kubernetes+http://h:8001?namespace=ns&horizon=5m":   "Horizon is 5m0s",
-		"kubernetes+https://h:8001?namespace=ns":             "unknown scheme",
-		"kubernetes+http://h:8001/a?b?namespace=ns&in=other": "unknown option",
+		"kubernetes://?namespace=ns":                       "KUBERNETES_SERVICE_HOST is not set",
+		"kubernetes:///path?namespace=ns":                  "there is a host or a path",
+		"kubernetes://":                                    "there is no namespace",
+		"kubernetes+http://h,i?namespace=ns":               "there are 2 hosts",
+		"kubernetes+http://h:8001?namespace=ns&skew=-1s":   "is a positive duration",
+		"kubernetes+http://h:8001?namespace=ns&skew=5m":    "SkewBound is 5m0s",
+		"kubernetes+http://h:8001?namespace=ns&horizon=5m": "Horizon is 5m0s",
+		"kubernetes+http://?namespace=ns":                  "there are 0 hosts",
+		"kubernetes+http://ann:secret@h?namespace=ns":      "there is user information",
+		"kubernetes+http://h:8001?namespace=ns&in=A_b":     "1 to 63 lower case letters",
+		"kubernetes+http://h:8001?namespace=ns&role=a%20b": "1 to 253 characters and no space",
+		"kubernetes+http://h:8001?namespace=ns&renew=20s":  "RenewEvery is 20s",
+		"kubernetes+http://h:8001?namespace=ns&token=x":    "known are horizon, in, namespace",
+		"kubernetes+http://h:8001?namespace=ns&ttl=1s":     "at least 2s",
 	})
 }
 
@@ -55,23 +44,17 @@ func TestBadOptions(t *testing.T) {
 		options         kubernetes.Options
 		says            string
 	}{
-		"no client":        {nil, good, "ns", kubernetes.Options{}, "the client is nil"},
-		"no address":       {client, "", "ns", kubernetes.Options{}, address},
-		"another scheme":   {client, "ftp://h", "ns", kubernetes.Options{}, address},
-		"no host":          {client, "https://", "ns", kubernetes.Options{}, address},
-		"no scheme":        {client, "h:443", "ns", kubernetes.Options{}, address},
-		"a user":           {client, "https://ann:secret@h", "ns", kubernetes.Options{}, address},
-		"a query":          {client, "https://h?a=b", "ns", kubernetes.Options{}, address},
-		"no namespace":     {client, good, "", kubernetes.Options{}, "namespace is empty"},
-		"a bad namespace":  {client, good, "a/b", kubernetes.Options{}, "namespace"},
-		"In":               {client, good, "ns", kubernetes.Options{In: "Shop"}, `In is "Shop"; the name of a Kubernetes namespace has 1 to 63 lower case letters, digits and hyphens`},
-		"Role":             {client, good, "ns", kubernetes.Options{Role: "a\nb"}, `Role is "a\nb"; the name of a Role has 1 to 253 characters and no space, / or %`},
-		"TTL":              {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{TTL: time.Second}}, "TTL is 1s; this coordinator needs at least 2s"},
-		"Horizon":          {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{Horizon: time.Hour}}, "at most 2m0s"},
-		"SkewBound":        {client, good, "ns", kubernetes.Options{SkewBound: -1}, "SkewBound is -1"},
-		"a long SkewBound": {client, good, "ns", kubernetes.Options{SkewBound: kubernetes.MaxHorizon}, "SkewBound is 2m0s"},
-		"WorkerIDs":        {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{WorkerIDs: coord.Range{Count: 1}}}, "WorkerIDs"},
-		"Identity":         {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{Identity: "pod-a"}}, "Identity"},
+		"no client":       {nil, good, "ns", kubernetes.Options{}, "the client is nil"},
+		"no address":      {client, "", "ns", kubernetes.Options{}, address},
+		"a user":          {client, "https://ann:secret@h", "ns", kubernetes.Options{}, address},
+		"a bad namespace": {client, good, "a/b", kubernetes.Options{}, "namespace"},
+		"In":              {client, good, "ns", kubernetes.Options{In: "Shop"}, `In is "Shop"; the name of a Kubernetes namespace has 1 to 63 lower case letters, digits and hyphens`},
+		"Role":            {client, good, "ns", kubernetes.Options{Role: "a\nb"}, `Role is "a\nb"; the name of a Role has 1 to 253 characters and no space, / or %`},
+		"TTL":             {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{TTL: time.Second}}, "TTL is 1s; this coordinator needs at least 2s"},
+		"Horizon":         {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{Horizon: time.Hour}}, "at most 2m0s"},
+		"SkewBound":       {client, good, "ns", kubernetes.Options{SkewBound: -1}, "SkewBound is -1"},
+		"WorkerIDs":       {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{WorkerIDs: coord.Range{Count: 1}}}, "WorkerIDs"},
+		"Identity":        {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{Identity: "pod-a"}}, "Identity"},
 	} {
 		c, err := kubernetes.New(tc.client, tc.base, tc.namespace, tc.options)
 		drivertest.WantInvalid(t, name, err, tc.says)
@@ -91,4 +74,19 @@ func TestOpen(t *testing.T) {
 	if err != nil || l.TTL != 20*time.Second || l.Horizon != 40*time.Second || l.RenewEvery != 4*time.Second {
 		t.Errorf("lease times are %+v, %v", l, err)
 	}
+}
+
+// TestNoLongHorizon: no namespace is declared with a longer horizon, and the API server is
+// not even asked.
+func TestNoLongHorizon(t *testing.T) {
+	k, err := kubernetes.New(http.DefaultClient, "http://127.0.0.1:1", "orders", kubernetes.Options{})
+	c := drivertest.Closing(t, k, err)
+	space := drivertest.Space()
+	space.MaxHorizon = time.Hour
+	drivertest.WantInvalid(t, "Init", c.Init(drivertest.Within(t), space), "MaxHorizon is 1h0m0s", "every namespace has 2m0s", "use etcd, ZooKeeper, PostgreSQL or MySQL")
+}
+
+// TestPlace: what leads to another namespace is another place.
+func TestPlace(t *testing.T) {
+	localtest.Place(t, "kubernetes+http://h:8001?namespace=orders&in=a", "kubernetes+http://h:8001?namespace=orders&in=b", "kubernetes+http://h:8001?namespace=payments&in=a", "kubernetes+http://i:8001?namespace=orders&in=a")
 }

@@ -5,18 +5,13 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
-const (
-	// watchTime is how long one watch lasts before another one is begun.
-	watchTime = 5 * time.Minute
-	// watchPause is how long it takes until another watch is begun after one has failed.
-	watchPause = 2 * time.Second
-)
+// watchTime is how long one watch lasts before another one is begun.
+const watchTime = 5 * time.Minute
 
 // Watch implements [protocol.Session]. Each holder watches its own object. What a watch shows
 // decides nothing.
@@ -36,7 +31,7 @@ func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
 			s.log.Warn("leases are not watched: a loss is noticed when the lease is renewed",
 				"namespace", s.namespace, "error", err)
 			return false
-		case !wait(ctx, watchPause):
+		case !wait(ctx):
 			return false
 		}
 	}
@@ -47,19 +42,16 @@ func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
 func (s *store) watch(
 	ctx context.Context, slot protocol.Entry[protocol.Slot],
 ) (gone bool, _ error) {
-	ctx, cancel := context.WithTimeout(ctx, watchTime+longest)
+	ctx, cancel := context.WithTimeout(ctx, watchTime)
 	defer cancel()
-	late := time.AfterFunc(longest, cancel) // the answer begins at once, if there is one
-	resp, err := s.send(ctx, request{verb: "watch", method: http.MethodGet, query: url.Values{
-		"watch":          {"true"},
-		"fieldSelector":  {"metadata.name=" + s.objectName(slot.Record.Worker)},
-		"timeoutSeconds": {strconv.Itoa(int(watchTime.Seconds()))},
+	resp, err := s.send(ctx, request{verb: "watch", query: url.Values{
+		"watch":         {"true"},
+		"fieldSelector": {"metadata.name=" + s.objectName(slot.Record.Worker)},
 	}})
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	late.Stop()
 	for d := json.NewDecoder(resp.Body); ; {
 		var event struct {
 			Type   string
@@ -68,14 +60,10 @@ func (s *store) watch(
 		if err := d.Decode(&event); err != nil {
 			return false, err
 		}
-		o := objectOf(event.Object)
-		switch {
-		case event.Type == "DELETED":
-			return true, nil
-		case event.Type != "ADDED" && event.Type != "MODIFIED":
-			return false, nil
-		case o.damage == nil && o.Writes < slot.Version: // it is older than what is known
-		case o.Token != slot.Record.Token || !s.owned(o, s.Time()):
+		o := objectOf(&event.Object)
+		older := o.damage == nil && o.Writes < slot.Version
+		held := o.Token == slot.Record.Token && s.owned(o, s.Time())
+		if event.Type == "DELETED" || !older && !held {
 			return true, nil
 		}
 	}

@@ -50,12 +50,9 @@ func Binary(tb testing.TB) string {
 
 // Server is an API server without anything else of a cluster.
 type Server struct {
-	URL  string           // https://host:port
-	Etcd *etcdtest.Server // in this process; nil: the server stands on an etcd of the caller's
-	Dir  string
-	CA   string // a file with its certificate
+	URL string // https://host:port
+	Dir string
 
-	key  *rsa.PrivateKey // of the tokens of service accounts
 	cmd  func() *exec.Cmd
 	proc *proctest.Process
 	http *http.Client
@@ -65,26 +62,19 @@ type Server struct {
 // Start runs an API server that ends with the test, and returns when it is ready.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
-	Binary(tb)
+	Binary(tb) // else there is no use for the etcd
+	return StartOn(tb, etcdtest.Start(tb).Endpoint)
+}
+
+// StartOn is Start over an etcd of the caller's, at host:port.
+func StartOn(tb testing.TB, etcd string) *Server {
+	tb.Helper()
+	binary := Binary(tb)
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	etcd := etcdtest.Start(tb)
-	return start(tb, etcd, etcd.Endpoint, key)
-}
-
-// Another runs one more API server of the same cluster, which reaches the store at another address.
-func (s *Server) Another(tb testing.TB, store string) *Server {
-	tb.Helper()
-	return start(tb, s.Etcd, store, s.key)
-}
-
-// start runs an API server whose tokens have a key.
-func start(tb testing.TB, etcd *etcdtest.Server, store string, key *rsa.PrivateKey) *Server {
-	tb.Helper()
-	binary := Binary(tb)
-	s := &Server{Etcd: etcd, Dir: proctest.Folder(tb, "kube"), key: key}
+	s := &Server{Dir: proctest.Folder(tb, "kube")}
 	port := proctest.FreePorts(tb, 1)[0]
 	s.URL = fmt.Sprintf("https://127.0.0.1:%d", port)
 	file := func(name string, b []byte) string {
@@ -103,15 +93,13 @@ func start(tb testing.TB, etcd *etcdtest.Server, store string, key *rsa.PrivateK
 	tb.Cleanup(func() { _ = log.Close() })
 	s.cmd = func() *exec.Cmd {
 		cmd := exec.Command(binary, //nolint:gosec // it is ours
-			"--etcd-servers=http://"+store, fmt.Sprintf("--secure-port=%d", port), "--bind-address=127.0.0.1", "--cert-dir="+filepath.Join(s.Dir, "certs"),
+			"--etcd-servers=http://"+etcd, fmt.Sprintf("--secure-port=%d", port), "--bind-address=127.0.0.1", "--cert-dir="+filepath.Join(s.Dir, "certs"),
 			"--service-account-issuer=https://kubetest", "--service-account-key-file="+sa, "--service-account-signing-key-file="+sa,
 			"--authorization-mode=RBAC", "--token-auth-file="+tokens, "--service-cluster-ip-range=10.0.0.0/24",
 			"--disable-admission-plugins=ServiceAccount", "--endpoint-reconciler-type=none", "--v=0")
 		cmd.Stdout, cmd.Stderr = log, log
 		return cmd
 	}
-	// It makes a certificate of its own, for this address.
-	s.CA = filepath.Join(s.Dir, "certs", "apiserver.crt")
 	s.http = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: 30 * time.Second} //nolint:gosec // it is on this machine
 	tb.Cleanup(s.http.CloseIdleConnections)
 	s.Restart(tb)
@@ -143,6 +131,9 @@ func (s *Server) Await(tb testing.TB) {
 	}
 }
 
+// Done is closed when the API server is gone; after Restart it is another channel.
+func (s *Server) Done() <-chan struct{} { return s.proc.Done() }
+
 // Kill ends the API server as kill -9 does.
 func (s *Server) Kill() { s.proc.Kill() }
 
@@ -158,16 +149,11 @@ func (s *Server) log() string {
 // Do makes a request as somebody who may do everything, and returns status and body; 0: there
 // was no answer.
 func (s *Server) Do(method, path, content string, body []byte) (int, []byte) {
-	return s.DoAs(admin, method, path, content, body)
-}
-
-// DoAs is Do for whoever has a token.
-func (s *Server) DoAs(token, method, path, content string, body []byte) (int, []byte) {
 	req, err := http.NewRequestWithContext(context.Background(), method, s.URL+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, []byte(err.Error())
 	}
-	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Authorization", "Bearer "+admin)
 	req.Header.Set("Content-Type", content)
 	resp, err := s.http.Do(req)
 	if err != nil {
