@@ -23,8 +23,8 @@ type text struct {
 	groups *segment.Groups
 }
 
-// NewTexts returns the texts of the tags in Formats, from a store that is open. It does not call the store.
-// Close the texts before it. Errors wrap [segment.ErrInvalidConfig].
+// NewTexts returns the texts of the tags in Formats, from a store that is open. It does not call
+// the store. Close the texts before it. Errors wrap [segment.ErrInvalidConfig].
 func (c Config) NewTexts(store segment.Store, s segment.Config) (*Texts, error) {
 	t := &Texts{map[string]text{}}
 	for tag, format := range c.Formats {
@@ -37,9 +37,10 @@ func (c Config) NewTexts(store segment.Store, s segment.Config) (*Texts, error) 
 	return t, nil
 }
 
-// FillText fills dst with new numbers of a tag, written in its format, those of the group that the clock is in.
-// It waits until ctx ends. It returns how many it wrote; with fewer than len(dst) comes the error, which is
-// [segment.ErrUnknownTag] if the tag has no format, or one of [segment.Groups.Next] and [segment.Format.Text].
+// FillText fills dst with new numbers of a tag, written in its format, those of the group that the
+// clock is in. It waits until ctx ends. It returns how many it wrote; with fewer than len(dst)
+// comes the error, which is [segment.ErrUnknownTag] if the tag has no format, or one of
+// [segment.Groups.Next] and [segment.Format.Text].
 func (t *Texts) FillText(ctx context.Context, tag string, dst []string) (int, error) {
 	x, ok := t.all[tag]
 	if !ok {
@@ -76,7 +77,8 @@ func (t *Texts) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// ParseFormats reads the value of the key formats: tags with their formats, with commas between them.
+// ParseFormats reads the value of the key formats: tags with their formats, with commas between
+// them.
 func ParseFormats(v string) (map[string]segment.Format, error) {
 	all := map[string]segment.Format{}
 	for part := range strings.SplitSeq(v, ",") {

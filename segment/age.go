@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// age has the segment that is the present one from now on dropped when it is too old. The lock is held.
+// age has the segment that is the present one from now on dropped when it is too old. The lock is
+// held.
 func (s *Sequence) age(p *span) {
 	if s.cfg.MaxAge == 0 {
 		return

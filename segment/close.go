@@ -2,10 +2,11 @@ package segment
 
 import "context"
 
-// Close ends the sequence: later calls return ErrClosed, and those that wait do so at once. It gives the
-// unused rest of what the sequence holds back to the store, once, which works if nobody has taken a
-// range since; else the rest is left out for good. Its error says that this is not known; the sequence
-// is closed whatever it is. A second call returns what the first did. ctx bounds the call.
+// Close ends the sequence: later calls return ErrClosed, and those that wait do so at once. It
+// gives the unused rest of what the sequence holds back to the store, once, which works if nobody
+// has taken a range since; else the rest is left out for good. Its error says that this is not
+// known; the sequence is closed whatever it is. A second call returns what the first did. ctx
+// bounds the call.
 func (s *Sequence) Close(ctx context.Context) error {
 	s.closing.Do(func() {
 		first := s.end(ErrClosed)
@@ -19,7 +20,8 @@ func (s *Sequence) Close(ctx context.Context) error {
 	return s.closed
 }
 
-// end shuts the gate, and reports whether it was open. Callers whose add came before own their numbers.
+// end shuts the gate, and reports whether it was open. Callers whose add came before own their
+// numbers.
 func (s *Sequence) end(why error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,8 +39,8 @@ func (s *Sequence) end(why error) bool {
 	return true
 }
 
-// shut ends the present segment for callers who come now, and returns what nobody has used of it, which nobody can
-// use. The lock is held, and somebody else has to be made the present one.
+// shut ends the present segment for callers who come now, and returns what nobody has used of it,
+// which nobody can use. The lock is held, and somebody else has to be made the present one.
 func (s *Sequence) shut() *span {
 	p := s.cur.Load()
 	used := min(p.used.Swap(gone), p.size) //mutant:segment-gate
@@ -48,8 +50,8 @@ func (s *Sequence) shut() *span {
 	return rest
 }
 
-// settled waits until no refill is under way. One that is may get a range yet, which can be given back
-// with the rest; if ctx ends first, it is cut off.
+// settled waits until no refill is under way. One that is may get a range yet, which can be given
+// back with the rest; if ctx ends first, it is cut off.
 func (s *Sequence) settled(ctx context.Context) {
 	stop := context.AfterFunc(ctx, s.cut)
 	defer stop()
@@ -69,8 +71,9 @@ func (s *Sequence) giveBack(ctx context.Context) error {
 	return err
 }
 
-// unused is what can be given back of the rest of a segment and the next one, which may be nil: contiguous ranges in one step, and
-// else the last one, as only that can be where the store's next range begins.
+// unused is what can be given back of the rest of a segment and the next one, which may be nil:
+// contiguous ranges in one step, and else the last one, as only that can be where the store's next
+// range begins.
 func unused(p, next *span) Range {
 	rest := Range{p.first, p.last()}
 	switch {

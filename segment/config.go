@@ -29,15 +29,17 @@ type Config struct {
 	Hold time.Duration
 	// RefillTimeout bounds one attempt to reach the store, and how long Next waits. 0: 2 s.
 	RefillTimeout time.Duration
-	// MaxAge is how old numbers in memory may be, at least Hold. Older ones are given back to the store, if nobody has taken
-	// a range since, and are left out for good otherwise, so that numbers of last week do not come after
-	// new ones. Health then says that none is left, as before the first. 0: they do not age.
+	// MaxAge is how old numbers in memory may be, at least Hold. Older ones are given back to the
+	// store, if nobody has taken a range since, and are left out for good otherwise, so that numbers
+	// of last week do not come after new ones. Health then says that none is left, as before the
+	// first. 0: they do not age.
 	MaxAge time.Duration
-	// CreatePerMinute is how many tags a [Set] makes a minute at most of those that it is asked for and the
-	// store does not have, from 1 on and with the step Step, or DefaultStep. The store has to be a [Creator]. 0: none.
+	// CreatePerMinute is how many tags a [Set] makes a minute at most of those that it is asked for
+	// and the store does not have, from 1 on and with the step Step, or DefaultStep. The store has to
+	// be a [Creator]. 0: none.
 	CreatePerMinute int
-	// OnChange is called when refills begin to fail that have succeeded before, when they succeed again, and when a sequence
-	// ends. Calls come one after another, and Next does not wait for them;
+	// OnChange is called when refills begin to fail that have succeeded before, when they succeed
+	// again, and when a sequence ends. Calls come one after another, and Next does not wait for them;
 	// they may not call Close. Nil: nobody is told.
 	OnChange func(Health)
 	// Logger receives the same. Nil: warnings go to slog.Default(), as with core.Config.
@@ -63,9 +65,11 @@ func (c Config) resolve() (Config, error) {
 	case c.Hold < time.Second:
 		return c, invalid("Hold is %v; at least 1s is allowed, or 0, which is %v", c.Hold, DefaultHold)
 	case c.MaxAge != 0 && c.MaxAge < c.Hold:
-		return c, invalid("MaxAge is %v and Hold is %v; raise MaxAge or lower Hold; 0 is no bound", c.MaxAge, c.Hold)
+		return c, invalid("MaxAge is %v and Hold is %v; raise MaxAge or lower Hold; 0 is no bound",
+			c.MaxAge, c.Hold)
 	case c.CreatePerMinute < 0:
-		return c, invalid("CreatePerMinute is %d; 0, which is none, or a number above it is allowed", c.CreatePerMinute)
+		return c, invalid("CreatePerMinute is %d; 0, which is none, or a number above it is allowed",
+			c.CreatePerMinute)
 	case c.RefillTimeout < time.Millisecond:
 		return c, invalid("RefillTimeout is %v; at least 1ms is allowed, or 0, which is %v", c.RefillTimeout, DefaultRefillTimeout)
 	}

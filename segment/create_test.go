@@ -11,7 +11,8 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// TestCreated: a set that may makes the tags that it is asked for, so many a minute, and none otherwise.
+// TestCreated: a set that may makes the tags that it is asked for, so many a minute, and none
+// otherwise.
 func TestCreated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := fake(10)

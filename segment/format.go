@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// Format is how numbers of a tag are written, and read again. Make it with [ParseFormat]. It is safe
-// for concurrent use.
+// Format is how numbers of a tag are written, and read again. Make it with [ParseFormat]. It is
+// safe for concurrent use.
 type Format struct {
 	text                    string
-	before, between, behind string // what stands as it is: before the date, before the number, behind it
+	before, between, behind string // what stands as it is: before date and number, and behind
 	date                    string // the date's layout; "": there is none
 	period                  Period // that the date tells
 	width, radix            int64  // width 0: as many digits as the number has
@@ -26,10 +26,10 @@ const (
 	// digits of all radixes are in the order of ASCII, so that padded numbers sort as they count.
 	digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	// formatAllowed is what ParseFormat takes, for its errors.
-	formatAllowed = "a format is up to 128 printable characters: a text, a date as {YYYY-MM-DD}, {YYYYMM} or {YY}, a text, " +
-		"{n}, {n:WIDTH} or {n:WIDTH:RADIX}, a text, {luhn} or {97}, in this order, and each but {n} as needed; " +
-		"for example {YYYY-MM}-{n:6} or INV{n:8}{97}; a day needs a month, and that a year; a radix is 10, 36 or 62; " +
-		"{luhn} needs 10, and {97} needs 10 or 36"
+	formatAllowed = "a format is up to 128 printable characters: a text, a date as {YYYY-MM-DD}, " +
+		"{YYYYMM} or {YY}, a text, {n}, {n:WIDTH} or {n:WIDTH:RADIX}, a text, {luhn} or {97}, in this " +
+		"order, and each but {n} as needed; for example {YYYY-MM}-{n:6} or INV{n:8}{97}; a day needs " +
+		"a month, and that a year; a radix is 10, 36 or 62; {luhn} needs 10, and {97} needs 10 or 36"
 )
 
 var formatText = regexp.MustCompile(`^([^{}]*)(?:\{((?:YYYY|YY|MM|DD|[-./])+)\}([^{}]*))?` +
@@ -73,8 +73,9 @@ func ParseFormat(text string) (Format, error) {
 	case "97":
 		f.check, most = mod97, 36
 	}
+	q := regexp.QuoteMeta
 	f.read = regexp.MustCompile(fmt.Sprintf("^%s(.{%d})%s(.+)%s.{%d}$",
-		regexp.QuoteMeta(f.before), len(f.date), regexp.QuoteMeta(f.between), regexp.QuoteMeta(f.behind), len(f.check(""))))
+		q(f.before), len(f.date), q(f.between), q(f.behind), len(f.check(""))))
 	example := f.period.first(time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC))
 	if _, err := f.Text(example, 1); err != nil || f.radix > most {
 		return Format{}, invalid("format %q; %s", text, formatAllowed)
@@ -89,8 +90,9 @@ func (f Format) String() string { return f.text }
 func (f Format) Period() Period { return f.period }
 
 // Text writes number n of the group that begins on a day, as [Groups.Next] returns them; the day is
-// the zero time if the format has no date. Nothing is cut: a number below 0 or with more digits than
-// there is room for, and a day that the date does not tell, are errors that wrap [ErrInvalidConfig].
+// the zero time if the format has no date. Nothing is cut: a number below 0 or with more digits
+// than there is room for, and a day that the date does not tell, are errors that wrap
+// [ErrInvalidConfig].
 func (f Format) Text(day time.Time, n int64) (string, error) {
 	if f.text == "" {
 		return "", invalid("the format is empty; make it with ParseFormat")
@@ -103,7 +105,8 @@ func (f Format) Text(day time.Time, n int64) (string, error) {
 		return "", invalid("format %q does not tell the group of %s", f.text, day.Format(time.DateOnly))
 	}
 	if n < 0 || f.width > 0 && len(number) > int(f.width) {
-		return "", invalid("number %d does not fit into format %q; whole numbers from 0 with the digits that it has room for do", n, f.text)
+		return "", invalid("number %d does not fit into format %q; whole numbers from 0 with the digits "+
+			"that it has room for do", n, f.text)
 	}
 	text := f.before + date + f.between + number + f.behind
 	return text + f.check(text), nil
@@ -119,7 +122,8 @@ func (f Format) Parse(text string) (day time.Time, n int64, err error) {
 	if m := f.read.FindStringSubmatch(text); m != nil {
 		day, err = f.day(m[1])
 		for _, c := range []byte(m[2]) {
-			n = n*f.radix + int64(strings.IndexByte(digits, c)) // what is no number, or too large, becomes another text
+			// What is no digit, or too much, makes a number with another text.
+			n = n*f.radix + int64(strings.IndexByte(digits, c))
 		}
 		again, _ := f.Text(day, n)
 		body := text[:len(text)-len(f.check(""))]
@@ -127,7 +131,8 @@ func (f Format) Parse(text string) (day time.Time, n int64, err error) {
 		case err == nil && again == text:
 			return day, n, nil
 		case err == nil && strings.HasPrefix(again, body):
-			return time.Time{}, 0, invalid("%.200q is mistyped: it ends with %q, and %q has the check digits %q", text, text[len(body):], body, again[len(body):])
+			return time.Time{}, 0, invalid("%.200q is mistyped: the check digits of %q are %q",
+				text, body, again[len(body):])
 		}
 	}
 	return time.Time{}, 0, invalid("%.200q is not written as format %q says", text, f.text)
@@ -141,9 +146,9 @@ func (f Format) day(date string) (time.Time, error) {
 	return time.Parse(f.date, date)
 }
 
-// luhn is the check digit of the decimal digits of a text (ISO/IEC 7812-1, annex B): from the right,
-// every other digit counts twice, of which the digits are added, and the check digit makes the sum one
-// of tens.
+// luhn is the check digit of the decimal digits of a text (ISO/IEC 7812-1, annex B): from the
+// right, every other digit counts twice, of which the digits are added, and the check digit makes
+// the sum one of tens.
 func luhn(text string) string {
 	sum, times := 0, 2
 	for i := len(text) - 1; i >= 0; i-- {
@@ -155,8 +160,8 @@ func luhn(text string) string {
 	return strconv.Itoa((10 - sum%10) % 10)
 }
 
-// mod97 is the check digits of the digits and letters of a text (ISO 7064, MOD 97-10): A counts as 10
-// and Z as 35, and the whole, with the check digits behind it, is 1 modulo 97.
+// mod97 is the check digits of the digits and letters of a text (ISO 7064, MOD 97-10): A counts as
+// 10 and Z as 35, and the whole, with the check digits behind it, is 1 modulo 97.
 func mod97(text string) string {
 	r := 0
 	for _, c := range []byte(strings.ToUpper(text)) {

@@ -55,7 +55,8 @@ func TestFormat(t *testing.T) {
 		{"{n::62}", "", 2673, "h7", segment.Always},
 		{"{n::62}", "", 238_328, "1000", segment.Always},
 		{"{n::62}", "", 14_776_335, "zzzz", segment.Always},
-		// An example from the literature, and a legal entity identifier (ISO 17442), whose check digits are MOD 97-10.
+		// An example from the literature, and a legal entity identifier (ISO 17442), whose check digits
+		// are MOD 97-10.
 		{"{n}{luhn}", "", 7992739871, "79927398713", segment.Always},
 		{"549300{n:12:36}{97}", "", 206757774732610143, "5493001KJTIIGC8Y1R12", segment.Always},
 		{"INV{n:8}-{97}", "", 42, "INV00000042-35", segment.Always},
@@ -123,8 +124,8 @@ func TestDoesNotFit(t *testing.T) {
 	}
 }
 
-// FuzzFormat holds Text and Parse against each other: what one writes the other reads, what one reads the other
-// writes, and padded texts sort as their numbers.
+// FuzzFormat holds Text and Parse against each other: what one writes the other reads, what one
+// reads the other writes, and padded texts sort as their numbers.
 func FuzzFormat(f *testing.F) {
 	for _, format := range []string{"{n}", "{YYYY-MM}-{n:6}", "INV{YY}{n:8:36}{97}", "{n:12}{luhn}", "{DD.MM.YYYY}/{n:11:62}x", "{n::62}"} {
 		f.Add(format, "2026-11-000042", int64(42), int64(36), uint16(300))

@@ -66,9 +66,9 @@ type group struct {
 	day time.Time // its first one, at midnight UTC
 }
 
-// NewGroups returns the numbers of a tag in groups, by the date in a time zone; nil is UTC. The tag has
-// to be in the store, which has to be a [Creator]. It does not call the store: the first number does,
-// and [Groups.Ready]. Close the groups before the store. Errors wrap [ErrInvalidConfig].
+// NewGroups returns the numbers of a tag in groups, by the date in a time zone; nil is UTC. The tag
+// has to be in the store, which has to be a [Creator]. It does not call the store: the first number
+// does, and [Groups.Ready]. Close the groups before the store. Errors wrap [ErrInvalidConfig].
 func NewGroups(store Store, tag string, p Period, zone *time.Location, c Config) (*Groups, error) {
 	if store == nil {
 		return nil, invalid("the store is nil")
@@ -88,18 +88,21 @@ func NewGroups(store Store, tag string, p Period, zone *time.Location, c Config)
 	return g, nil
 }
 
-// Ready waits until a number of the present group can be had, as [Sequence.Ready] does. It makes the
-// group's tag if it is not there.
+// Ready waits until a number of the present group can be had, as [Sequence.Ready] does. It makes
+// the group's tag if it is not there.
 func (g *Groups) Ready(ctx context.Context) error {
-	_, err := g.at(ctx, g.today())
-	return err
+	present, err := g.at(ctx, g.today())
+	if err != nil {
+		return err
+	}
+	return present.Sequence.Ready(ctx)
 }
 
 // today is the first day of the group that the clock is in.
 func (g *Groups) today() time.Time { return g.period.first(time.Now().In(g.zone)) }
 
-// Next returns the next number of the group that the clock is in, and the first day of that group, as
-// midnight UTC whatever the zone is; of Always the zero time. If the clock steps back, the later
+// Next returns the next number of the group that the clock is in, and the first day of that group,
+// as midnight UTC whatever the zone is; of Always the zero time. If the clock steps back, the later
 // group goes on. The first call in a group takes a range, and maybe makes its tag, for which all
 // others wait; each waits until ctx ends, and errors are those of [New] and [Sequence.NextContext].
 // Within a group, numbers rise.
@@ -129,7 +132,8 @@ func (g *Groups) at(ctx context.Context, day time.Time) (*group, error) {
 	case <-g.life.Done():
 		return nil, ErrClosed
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%w: tag %q: its group is being opened: %w", ErrUnavailable, g.tag, context.Cause(ctx))
+		return nil, fmt.Errorf("%w: tag %q: its group is being opened: %w",
+			ErrUnavailable, g.tag, context.Cause(ctx))
 	}
 	past := g.cur.Load()
 	if past != nil && !day.After(past.day) {
@@ -176,7 +180,7 @@ func (g *Groups) leave(past *group) {
 	ctx, cancel := context.WithTimeout(context.Background(), g.cfg.RefillTimeout)
 	defer cancel()
 	if err := past.Close(ctx); err != nil {
-		g.cfg.Logger.Warn("giving back unused numbers of a past group failed", "tag", past.tag, "error", err)
+		g.cfg.Logger.Warn("giving back numbers of a past group failed", "tag", past.tag, "error", err)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 func groups(tb testing.TB, store segment.Store, p segment.Period, zone *time.Location) *segment.Groups {
 	tb.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	g, err := segment.NewGroups(store, "t", p, zone, segment.Config{MaxStep: 10, Logger: quiet})
+	g, err := segment.NewGroups(store, "t", p, zone, segment.Config{MaxStep: 10, MaxAge: 1500 * 24 * time.Hour, Logger: quiet})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -40,8 +40,8 @@ func wantGroup(tb testing.TB, g *segment.Groups, first string, want int64) {
 	}
 }
 
-// TestGroups: numbers begin again with each day, month or year, in rows that the program makes, and what is unused of a
-// group that is past is given back.
+// TestGroups: numbers begin again with each day, month or year, in rows that the program makes, and
+// what is unused of a group that is past is given back.
 func TestGroups(t *testing.T) {
 	for p, want := range map[segment.Period][4]string{
 		segment.Daily:   {"2000-01-01", "t.2000-01-01", "2000-01-31", "t.2000-01-31"},
@@ -123,8 +123,8 @@ func TestStepsBack(t *testing.T) {
 	})
 }
 
-// TestPastGroup: callers that have the past group in hand when it is closed take their numbers from the present one, and of all who come
-// at the border one opens that.
+// TestPastGroup: callers that have the past group in hand when it is closed take their numbers from
+// the present one, and of all who come at the border one opens that.
 func TestPastGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := fake(10)
@@ -149,7 +149,7 @@ func TestPastGroup(t *testing.T) {
 					}
 					seen[key] = true
 					mu.Unlock()
-					if until := began.Add(24*time.Hour - time.Minute).Sub(time.Now()); until > 0 {
+					if until := time.Until(began.Add(24*time.Hour - time.Minute)); until > 0 {
 						time.Sleep(until)
 					} else if time.Since(began) > 24*time.Hour+time.Minute {
 						time.Sleep(time.Hour)
@@ -164,7 +164,8 @@ func TestPastGroup(t *testing.T) {
 	})
 }
 
-// TestGroupsEnd: a call ends with its context while another one waits for the store, and Close does not wait for that.
+// TestGroupsEnd: a call ends with its context while another one waits for the store, and Close does
+// not wait for that.
 func TestGroupsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := fake(10)

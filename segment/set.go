@@ -70,7 +70,8 @@ func NewSet(ctx context.Context, store Store, c Config) (*Set, error) {
 		return nil, err
 	}
 	if _, creates := store.(Creator); cfg.CreatePerMinute > 0 && !creates {
-		return nil, invalid("CreatePerMinute is %d, and the store cannot make tags; 0 is allowed", cfg.CreatePerMinute)
+		return nil, invalid("CreatePerMinute is %d, and the store cannot make tags; 0 is allowed",
+			cfg.CreatePerMinute)
 	}
 	s := &Set{store: store, cfg: cfg, ends: map[string]int64{}, stop: make(chan struct{})}
 	s.life, s.cut = context.WithCancel(context.Background())
@@ -137,7 +138,8 @@ func (s *Set) create(ctx context.Context, tag string) error {
 	made, most := s.made, s.cfg.CreatePerMinute
 	s.mu.Unlock()
 	if made > most {
-		return fmt.Errorf("%w: %q; no more than %d tags are made a minute, which CreatePerMinute says", ErrUnknownTag, tag, most)
+		return fmt.Errorf("%w: %q; no more than %d tags are made a minute, which CreatePerMinute says",
+			ErrUnknownTag, tag, most)
 	}
 	err := s.store.(Creator).Create(ctx, Tag{Name: tag, Next: 1, Step: cmp.Or(s.cfg.Step, DefaultStep)})
 	if err == nil || errors.Is(err, ErrTagExists) {

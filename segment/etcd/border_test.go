@@ -26,8 +26,9 @@ type run struct {
 	first, last int64
 }
 
-// TestBorder has eight processes whose clocks are up to 2 s apart take numbers over a border of groups: none comes twice in a group, and none
-// comes from a group that the clock of its process has not reached. Their time zones are their clocks.
+// TestBorder has eight processes whose clocks are up to 2 s apart take numbers over a border of
+// groups: none comes twice in a group, and none comes from a group that the clock of its process
+// has not reached. Their time zones are their clocks.
 func TestBorder(t *testing.T) {
 	if os.Getenv(envBorder) != "" {
 		atBorder(t)
@@ -99,7 +100,8 @@ func readRuns(t *testing.T, out string) (runs []run) {
 	return runs
 }
 
-// atBorder is one of the processes: four goroutines take numbers until some seconds after the border.
+// atBorder is one of the processes: four goroutines take numbers until some seconds after the
+// border.
 func atBorder(t *testing.T) {
 	var endpoint string
 	var border, ahead int64
@@ -125,7 +127,11 @@ func atBorder(t *testing.T) {
 	}()
 	day := func() string { return time.Now().In(zone).Format(time.DateOnly) }
 	out := bufio.NewWriter(os.Stdout)
-	defer out.Flush()
+	defer func() {
+		if err := out.Flush(); err != nil {
+			t.Error(err)
+		}
+	}()
 	ctx := within(t)
 	var mu sync.Mutex
 	var running sync.WaitGroup
@@ -167,6 +173,6 @@ func atBorder(t *testing.T) {
 
 func (r run) print(w *bufio.Writer) {
 	if r.day != "" {
-		fmt.Fprintln(w, "run", r.day, r.first, r.last)
+		_, _ = fmt.Fprintln(w, "run", r.day, r.first, r.last) // what fails is told by Flush
 	}
 }
