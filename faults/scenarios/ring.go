@@ -45,6 +45,9 @@ func runRing(s *stage.Stage) {
 		workers[0].Terminate(s)
 		workers[1].Kill()
 		move(s, at, next)
+		if len(at.Way) > 0 && cutOff.Last() < began {
+			s.Errorf("the holder at %s that is cut off has not gone on in its window", at.Name)
+		}
 		old := append(workers, cutOff)
 		workers = generators(s, next, name)
 		s.Recovered(began, workers...)
