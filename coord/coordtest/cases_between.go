@@ -31,7 +31,9 @@ type BetweenHarness struct {
 // a new harness.
 func RunBetween(t *testing.T, newHarness func(tb testing.TB) BetweenHarness) {
 	t.Helper()
-	events := map[string]func(*between){"Operator": operatorBetween, "Loss": lossBetween, "GivenUp": givenUpBetween, "LostReply": lostReplyBetween}
+	events := map[string]func(*between){
+		"Operator": operatorBetween, "Loss": lossBetween, "GivenUp": givenUpBetween, "LostReply": lostReplyBetween,
+	}
 	for _, op := range betweenOps {
 		for name, run := range events {
 			t.Run(name+op.name, func(t *testing.T) {

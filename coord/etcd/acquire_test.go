@@ -43,7 +43,6 @@ func (c *callCounter) take() []string {
 // TestRoundTrips: an acquisition makes at most four calls, with nothing held and with nearly
 // everything held, and gives an identity its last worker ID back, also after a crash.
 func TestRoundTrips(t *testing.T) {
-	t.Parallel()
 	server := etcdtest.Start(t)
 	counter := new(callCounter)
 	counted := server.Client(t, counter.option())
@@ -80,7 +79,6 @@ func TestRoundTrips(t *testing.T) {
 // TestStarters: 1024 holders start at once on 1024 worker IDs. They are goroutines of
 // one process, on 16 connections: to etcd, a process is a connection and a token.
 func TestStarters(t *testing.T) {
-	t.Parallel()
 	server := etcdtest.Start(t)
 	crowd := drivertest.Crowd[*etcd.Coordinator]{
 		Namespace: rand.Text(),

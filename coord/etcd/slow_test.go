@@ -33,7 +33,7 @@ func TestSlowCluster(t *testing.T) {
 	const late = 1500 * time.Millisecond
 	c, _ := slowly(t, late)
 	timely := func(answers time.Duration) context.Context {
-		ctx, cancel := context.WithTimeout(t.Context(), (answers+1)*late)
+		ctx, cancel := context.WithTimeout(t.Context(), (answers+2)*late)
 		t.Cleanup(cancel)
 		return ctx
 	}

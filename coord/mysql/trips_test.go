@@ -12,55 +12,39 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 )
 
-// TestOneRoundTrip: a transaction is one round trip on the wire.
-func TestOneRoundTrip(t *testing.T) {
-	s := mysqltest.Start(t)
-	d, f := database(t, s, ""), &sqltest.Flights{}
+// wired connects to a server over a wire, with so many connections.
+func wired(t *testing.T, s *mysqltest.Server, w *sqltest.Wire, conns int) *sqltest.Database {
+	t.Helper()
 	config, err := mysql.ParseDSN(s.DSN("?multiStatements=true"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.DialFunc = f.Dial
+	config.DialFunc, config.Logger = w.Dial, &mysql.NopLogger{}
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	pool := drivertest.Closing(t, sql.OpenDB(connector), nil)
-	pool.SetMaxOpenConns(1)
+	pool.SetMaxOpenConns(conns)
+	d := database(t, s, "")
 	d.DB = &mysqldb.DB{Pool: pool}
-	sqltest.OneRoundTrip(t, d, f)
+	return d
+}
+
+// TestOneRoundTrip: a transaction is one round trip on the wire.
+func TestOneRoundTrip(t *testing.T) {
+	w := new(sqltest.Wire)
+	sqltest.OneRoundTrip(t, wired(t, mysqltest.Start(t), w, 1), w)
 }
 
 // TestHalf: a client whose last packet is lost leaves nothing locked.
 func TestHalf(t *testing.T) {
-	s := mysqltest.Start(t)
-	d, broken := database(t, s, ""), &sqltest.Severed{}
-	config, err := mysql.ParseDSN(s.DSN("?multiStatements=true"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.DialFunc = broken.Dial
-	connector, err := mysql.NewConnector(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.DB = &mysqldb.DB{Pool: drivertest.Closing(t, sql.OpenDB(connector), nil)}
-	sqltest.Half(t, d, broken, database(t, s, ""))
+	s, w := mysqltest.Start(t), new(sqltest.Wire)
+	sqltest.Half(t, wired(t, s, w, 16), w, database(t, s, ""))
 }
 
 // TestSentOnce: a change whose connection breaks is not sent again.
 func TestSentOnce(t *testing.T) {
-	s := mysqltest.Start(t)
-	d, broken := database(t, s, ""), &sqltest.Broken{}
-	config, err := mysql.ParseDSN(s.DSN("?multiStatements=true"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.DialFunc, config.Logger = broken.Dial, &mysql.NopLogger{}
-	connector, err := mysql.NewConnector(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.DB = &mysqldb.DB{Pool: drivertest.Closing(t, sql.OpenDB(connector), nil)}
-	sqltest.SentOnce(t, d, broken)
+	w := new(sqltest.Wire)
+	sqltest.SentOnce(t, wired(t, mysqltest.Start(t), w, 16), w)
 }

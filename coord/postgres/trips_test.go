@@ -15,19 +15,37 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
-// TestOneRoundTrip: a transaction is one round trip on the wire.
-func TestOneRoundTrip(t *testing.T) {
-	s := pgtest.Start(t)
-	d, f := database(t, s, ""), &sqltest.Flights{}
+// wired connects to a server over a wire, with so many connections.
+func wired(t *testing.T, s *pgtest.Server, w *sqltest.Wire, conns int32) *sqltest.Database {
+	t.Helper()
+	d := database(t, s, "")
 	config := d.DB.(*pgdb.DB).Pool.Config()
-	config.MaxConns, config.ConnConfig.DialFunc = 1, f.Dial
+	config.MaxConns, config.ConnConfig.DialFunc = conns, w.Dial
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
 	d.DB = &pgdb.DB{Pool: pool}
-	sqltest.OneRoundTrip(t, d, f)
+	return d
+}
+
+// TestOneRoundTrip: a transaction is one round trip on the wire.
+func TestOneRoundTrip(t *testing.T) {
+	w := new(sqltest.Wire)
+	sqltest.OneRoundTrip(t, wired(t, pgtest.Start(t), w, 1), w)
+}
+
+// TestHalf: a client whose last packet is lost leaves nothing locked.
+func TestHalf(t *testing.T) {
+	s, w := pgtest.Start(t), new(sqltest.Wire)
+	sqltest.Half(t, wired(t, s, w, 1), w, database(t, s, ""))
+}
+
+// TestSentOnce: a change whose connection breaks is not sent again.
+func TestSentOnce(t *testing.T) {
+	w := new(sqltest.Wire)
+	sqltest.SentOnce(t, wired(t, pgtest.Start(t), w, 16), w)
 }
 
 // TestIndexed: a row is found by an index, so that a call costs the same however many namespaces
@@ -61,34 +79,4 @@ func TestNoPing(t *testing.T) {
 	}
 	s.Kill()
 	streamtest.Eventually(t, "a connection that is dead is noticed", ping)
-}
-
-// TestHalf: a client whose last packet is lost leaves nothing locked.
-func TestHalf(t *testing.T) {
-	s := pgtest.Start(t)
-	d, broken := database(t, s, ""), &sqltest.Severed{}
-	config := d.DB.(*pgdb.DB).Pool.Config()
-	config.MaxConns, config.ConnConfig.DialFunc = 1, broken.Dial
-	pool, err := pgxpool.NewWithConfig(context.Background(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	d.DB = &pgdb.DB{Pool: pool}
-	sqltest.Half(t, d, broken, database(t, s, ""))
-}
-
-// TestSentOnce: a change whose connection breaks is not sent again.
-func TestSentOnce(t *testing.T) {
-	s := pgtest.Start(t)
-	d, broken := database(t, s, ""), &sqltest.Broken{}
-	config := d.DB.(*pgdb.DB).Pool.Config()
-	config.ConnConfig.DialFunc = broken.Dial
-	pool, err := pgxpool.NewWithConfig(context.Background(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	d.DB = &pgdb.DB{Pool: pool}
-	sqltest.SentOnce(t, d, broken)
 }

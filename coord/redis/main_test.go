@@ -19,6 +19,7 @@ import (
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
 func TestMain(m *testing.M) {
@@ -102,13 +103,7 @@ func mustRelease(tb testing.TB, c coord.Coordinator, g coord.Grant) {
 // eventually waits until something is so.
 func eventually(tb testing.TB, what string, so func() bool) {
 	tb.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(patience); !so(); <-tick.C {
-		if time.Now().After(deadline) {
-			tb.Fatalf("not within %v: %s", patience, what)
-		}
-	}
+	proctest.Eventually(tb, patience, what, so)
 }
 
 // shortRequest is request with the horizon of short coordinators.

@@ -47,13 +47,16 @@ func TestOpen(t *testing.T) {
 		"rediss://" + secure.Addr + "?namespace=ns&cert=" + mine.Cert + "&key=" + mine.Key: "unknown authority",
 		"redis://" + secure.Addr + "?namespace=ns":                                         secure.Addr,
 	} {
-		c, err := open(t, url)
-		if err == nil {
-			_, err = c.Acquire(hurried(t), request(1))
-		}
-		if err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v; want an error that says %q", url, err, says)
-		}
+		t.Run(says, func(t *testing.T) {
+			t.Parallel()
+			c, err := open(t, url)
+			if err == nil {
+				_, err = c.Acquire(hurried(t), request(1))
+			}
+			if err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s: %v; want an error that says %q", url, err, says)
+			}
+		})
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
-// TestMemberGone: a server of three that vote and one that observes goes away, the leader or another one:
-// nobody who wants IDs notices, and the window is extended again soon. All worker IDs that are
+// TestMemberGone: a server of three that vote and one that observes goes away, the leader or another
+// one: nobody who wants IDs notices, and the window is extended again soon. All worker IDs that are
 // held through it are different.
 func TestMemberGone(t *testing.T) {
 	fulltest.Long(t, "a minute of real time on four servers")

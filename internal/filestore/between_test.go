@@ -19,8 +19,8 @@ import (
 type watched struct {
 	*Store
 	calls sync.Mutex
-	left  int // calls until then; 0: nothing is to be done
-	act   func()
+	left  int    // calls until then; 0: nothing is to be done
+	act   func() // nil: the answer to that call is lost
 	done  bool
 }
 
@@ -30,20 +30,33 @@ func (w *watched) Open(token string, ttl time.Duration, workers int) (protocol.S
 	return watchedSession{s, w}, err
 }
 
-// call is called before each call of a session.
-func (w *watched) call() {
+// call is called before each call of a session, and reports whether its answer is lost.
+func (w *watched) call() (lost bool) {
 	w.calls.Lock()
 	defer w.calls.Unlock()
 	if w.left == 0 {
-		return
+		return false
 	}
-	if w.left--; w.left == 0 {
+	if w.left--; w.left > 0 {
+		return false
+	}
+	if w.act != nil {
 		w.act()
-		w.done = true
 	}
+	w.done = true
+	return w.act == nil
 }
 
-// before has act called before the n-th call from now on.
+// made makes a call of a session.
+func made[T any](w *watched, call func() (T, error)) (answer T, err error) {
+	lost := w.call()
+	if answer, err = call(); lost && err == nil {
+		err = errors.New("the answer is lost")
+	}
+	return answer, err
+}
+
+// before has act called before the n-th call from now on; nil: the answer to that is lost.
 func (w *watched) before(n int, act func()) (acted func() bool) {
 	w.calls.Lock()
 	defer w.calls.Unlock()
@@ -63,23 +76,19 @@ type watchedSession struct {
 }
 
 func (s watchedSession) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
-	s.w.call()
-	return s.Session.Survey(ctx, ask)
+	return made(s.w, func() (*protocol.Survey, error) { return s.Session.Survey(ctx, ask) })
 }
 
 func (s watchedSession) Look(ctx context.Context, worker int, token string) (*protocol.View, error) {
-	s.w.call()
-	return s.Session.Look(ctx, worker, token)
+	return made(s.w, func() (*protocol.View, error) { return s.Session.Look(ctx, worker, token) })
 }
 
 func (s watchedSession) Probe(ctx context.Context, workers []int) ([]protocol.Probe, error) {
-	s.w.call()
-	return s.Session.Probe(ctx, workers)
+	return made(s.w, func() ([]protocol.Probe, error) { return s.Session.Probe(ctx, workers) })
 }
 
 func (s watchedSession) Commit(ctx context.Context, c protocol.Change) (protocol.Outcome, error) {
-	s.w.call()
-	return s.Session.Commit(ctx, c)
+	return made(s.w, func() (protocol.Outcome, error) { return s.Session.Commit(ctx, c) })
 }
 
 // newCoordinator returns a coordinator over a store, in a file that is not taken for a lost one.
@@ -147,6 +156,7 @@ func TestBetween(t *testing.T) {
 					}
 				}
 			},
+			LoseReply: func(_ testing.TB, c coord.Coordinator, n int) func() bool { return stores[c].before(n, nil) },
 			Before: func(_ testing.TB, c coord.Coordinator, n int, act func()) func() bool {
 				return stores[c].before(n, act)
 			},

@@ -30,14 +30,6 @@ var works = map[string]func(context.Context, *Coordinator) error{
 		_, err := io.Copy(io.Discard, os.Stdin)
 		return err
 	},
-	// The child prints IDs of the only worker ID there is. The TTL is short, because
-	// the next one waits for it, and the child waits where that is too short for its
-	// machine.
-	"only": func(ctx context.Context, c *Coordinator) error {
-		return drivertest.PrintIDs(ctx, c, time.Microsecond, drivertest.Patient(ctx), coord.LeaseConfig{
-			TTL: 2 * time.Second, Horizon: 2 * time.Second, RenewEvery: 500 * time.Millisecond, WorkerIDs: coord.Range{Count: 1},
-		})
-	},
 	// The child prints one ID of each of two worker IDs, and stays until it is killed.
 	"stripes": func(ctx context.Context, c *Coordinator) error {
 		g, err := core.New(ctx, c, core.Config{Stripes: 2})

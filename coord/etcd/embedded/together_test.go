@@ -9,7 +9,8 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
-// TestKilledTogether: three programs with two worker IDs each are killed, all at once, again and again.
+// TestKilledTogether: three programs with two worker IDs each are killed, all at once, again and
+// again.
 // Every start of each of them succeeds.
 func TestKilledTogether(t *testing.T) {
 	t.Parallel()
@@ -32,7 +33,8 @@ func TestKilledTogether(t *testing.T) {
 	t.Logf("the slowest start took %v", slowest)
 }
 
-// TestOneMachineOneClock: one machine has one clock: whatever holders have stored, nobody is refused for it.
+// TestOneMachineOneClock: one machine has one clock: whatever holders have stored, nobody is refused
+// for it.
 func TestOneMachineOneClock(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)

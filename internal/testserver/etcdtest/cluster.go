@@ -3,18 +3,23 @@ package etcdtest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
+
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 )
 
 // Cluster is several members in processes of their own.
 type Cluster struct {
-	Members []*Member
-	net     *network // between the members; nil: they are connected directly
+	Members   []*Member
+	divisible bool
+	gates     []*proxytest.Proxy // before the members, if it is divisible
 }
 
 // StartCluster runs n members with etcd's standard ticks. They end with the test.
@@ -28,7 +33,7 @@ func StartCluster(tb testing.TB, n int) *Cluster {
 // each other.
 func StartDivisible(tb testing.TB, n int) *Cluster {
 	tb.Helper()
-	return start(tb, n, &Cluster{net: newNetwork(tb)})
+	return start(tb, n, &Cluster{divisible: true})
 }
 
 func start(tb testing.TB, n int, c *Cluster) *Cluster {
@@ -37,8 +42,8 @@ func start(tb testing.TB, n int, c *Cluster) *Cluster {
 	peers, known := make([]string, n), make([]string, n)
 	for i := range peers {
 		known[i] = addrs[2*i+1]
-		if c.net != nil {
-			known[i] = c.net.gate(tb, known[i])
+		if c.divisible {
+			known[i] = c.gate(tb, known[i])
 		}
 		peers[i] = fmt.Sprintf("m%d=http://%s", i, known[i])
 	}
@@ -91,21 +96,17 @@ func (c *Cluster) Client(tb testing.TB, opts ...grpc.DialOption) *clientv3.Clien
 }
 
 // Leader returns the member that leads; it waits until one does.
-func (c *Cluster) Leader(tb testing.TB) *Member {
+func (c *Cluster) Leader(tb testing.TB) (leader *Member) {
 	tb.Helper()
 	client := c.Client(tb)
-	ctx, cancel := context.WithTimeout(tb.Context(), readyTime)
-	defer cancel()
-	for {
-		for _, m := range c.Members {
-			if leads(ctx, client, m) {
-				return m
-			}
+	proctest.Eventually(tb, readyTime, "a member leads", func() bool {
+		i := slices.IndexFunc(c.Members, func(m *Member) bool { return leads(tb.Context(), client, m) })
+		if i >= 0 {
+			leader = c.Members[i]
 		}
-		if ctx.Err() != nil {
-			tb.Fatalf("no leader after %v", readyTime)
-		}
-	}
+		return i >= 0
+	})
+	return leader
 }
 
 func leads(ctx context.Context, client *clientv3.Client, m *Member) bool {

@@ -16,8 +16,7 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
-// readyTime is for a machine that is busy with other things.
-const readyTime = 60 * time.Second
+const readyTime = proctest.ReadyTime
 
 // Two segments are set aside when a member starts; 64 MB each would fill disks.
 func init() { wal.SegmentSizeBytes = 1 << 20 }

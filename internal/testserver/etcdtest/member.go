@@ -60,6 +60,7 @@ type Member struct {
 	Dir               string // the data folder
 	cfg               config
 	id                string // as members call each other; empty: not known yet
+	off               bool   // cut off from the others
 	ready             chan error
 	input             io.Closer // its end is the end of the member
 	*proctest.Process           // of the last launch

@@ -10,22 +10,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	_ "github.com/go-sql-driver/mysql" // the client
 
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
-const (
-	// readyTime is for a machine that is busy with other things.
-	readyTime = 60 * time.Second
-	// packages are what has the programs, on Debian and its kin.
-	packages = "mariadb-server"
-	// starts is how often a server is started with other ports, because somebody took
-	// them meanwhile.
-	starts = 5
-)
+// packages are what has the programs, on Debian and its kin.
+const packages = "mariadb-server"
 
 // User is somebody with all rights.
 const User = "unalike"
@@ -69,14 +61,11 @@ func Start(tb testing.TB, args ...string) *Server {
 	if err := os.WriteFile(filepath.Join(dir, "init.sql"), []byte(grant), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	for range starts {
-		s.Port = strconv.Itoa(proctest.FreePorts(tb, 1)[0])
-		if s.launch(tb, server) {
-			return s
-		}
-	}
-	tb.Fatalf("mariadbd does not start:\n%s", s.output())
-	return nil
+	proctest.OnFreePorts(tb, 1, func(ports []int) bool {
+		s.Port = strconv.Itoa(ports[0])
+		return s.launch(tb, server)
+	}, s.output)
+	return s
 }
 
 // template returns a data folder that mariadb-install-db has made, which takes longer than a copy.
@@ -125,22 +114,7 @@ func (s *Server) launch(tb testing.TB, program string) bool {
 		tb.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	late := time.NewTimer(readyTime)
-	defer late.Stop()
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-	for {
-		if db.Ping() == nil {
-			return true
-		}
-		select {
-		case <-s.Done():
-			return false
-		case <-late.C:
-			tb.Fatalf("mariadbd is not ready in time:\n%s", s.output())
-		case <-look.C:
-		}
-	}
+	return s.Serves(tb, func() bool { return db.Ping() == nil })
 }
 
 // Program is where a program of MariaDB is: Debian has servers where only root looks.

@@ -2,31 +2,20 @@
 package pgtest
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
-const (
-	// readyTime is for a machine that is busy with other things.
-	readyTime = 60 * time.Second
-	// packages are what has the programs, on Debian and its kin.
-	packages = "postgresql"
-	// starts is how often a server is started with other ports, because somebody took
-	// them meanwhile.
-	starts = 5
-)
+// packages are what has the programs, on Debian and its kin.
+const packages = "postgresql"
 
 // Server is a PostgreSQL server in processes of its own, which trusts everybody on this
 // machine.
@@ -34,7 +23,7 @@ type Server struct {
 	Port string
 	Dir  string // the data folder
 	args []string
-	out  *output
+	out  *proctest.Output
 	// thawed notes that nothing is stopped any more.
 	thawed func()
 	*proctest.Process
@@ -74,14 +63,17 @@ func start(tb testing.TB, fill func(*Server), args []string) *Server {
 	tb.Helper()
 	s := &Server{Dir: filepath.Join(newFolder(tb), "data"), args: args}
 	fill(s)
-	for range starts {
-		s.Port = strconv.Itoa(proctest.FreePorts(tb, 1)[0])
-		if s.launch(tb) {
-			return s
-		}
-	}
-	tb.Fatalf("postgres does not start:\n%s", s.out)
-	return nil
+	return s.startAnywhere(tb)
+}
+
+// startAnywhere starts the server on a port that is free.
+func (s *Server) startAnywhere(tb testing.TB) *Server {
+	tb.Helper()
+	proctest.OnFreePorts(tb, 1, func(ports []int) bool {
+		s.Port = strconv.Itoa(ports[0])
+		return s.launch(tb)
+	}, func() string { return s.out.String() })
+	return s
 }
 
 // initdb makes the data folder.
@@ -146,29 +138,21 @@ func (s *Server) Restart(tb testing.TB) {
 // launch starts the process and tells whether it serves.
 func (s *Server) launch(tb testing.TB) bool {
 	tb.Helper()
-	s.out = &output{}
+	s.out = new(proctest.Output)
 	args := append([]string{"-D", s.Dir, "-p", s.Port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=" + filepath.Dir(s.Dir), "-c", "fsync=off", "-c", "max_connections=300"}, s.args...)
 	cmd := s.Command(tb, filepath.Join(folder(tb), "postgres"), args...)
 	cmd.Stdout, cmd.Stderr = s.out, s.out
 	s.Process = proctest.Start(tb, cmd)
 	tb.Cleanup(s.Kill)
-	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
-	defer cancel()
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-	for {
-		if conn, err := pgx.Connect(ctx, s.URL()); err == nil {
+	return s.Serves(tb, func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), proctest.ReadyTime)
+		defer cancel()
+		conn, err := pgx.Connect(ctx, s.URL())
+		if err == nil {
 			_ = conn.Close(ctx)
-			return true
 		}
-		select {
-		case <-s.Done():
-			return false
-		case <-ctx.Done():
-			tb.Fatalf("postgres is not ready in time:\n%s", s.out)
-		case <-look.C:
-		}
-	}
+		return err == nil
+	})
 }
 
 // Program is where a program of PostgreSQL is: Debian does not have them in the path.
@@ -204,22 +188,4 @@ func (s *Server) Command(tb testing.TB, name string, args ...string) *exec.Cmd {
 		become(tb, cmd)
 	}
 	return cmd
-}
-
-// output keeps what a server prints.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(b)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return fmt.Sprint(o.buf.String())
 }

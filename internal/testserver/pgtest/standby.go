@@ -3,10 +3,7 @@ package pgtest
 import (
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
-
-	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
 // Standby runs a server that has what this one has, and gets what this one writes.
@@ -14,14 +11,7 @@ func (s *Server) Standby(tb testing.TB) *Server {
 	tb.Helper()
 	b := &Server{Dir: filepath.Join(filepath.Dir(s.Dir), "standby"), args: s.args}
 	b.copyOf(tb, s)
-	for range starts {
-		b.Port = strconv.Itoa(proctest.FreePorts(tb, 1)[0])
-		if b.launch(tb) {
-			return b
-		}
-	}
-	tb.Fatalf("the standby does not start:\n%s", b.out)
-	return nil
+	return b.startAnywhere(tb)
 }
 
 // Follow starts a server that has ended as the standby of another one. What it had is lost.

@@ -28,6 +28,9 @@ type Proxy struct {
 	made   int   // how many connections there were
 	conns  map[*pair]struct{}
 	kept   map[*pair]struct{} // their clients are cut off, and a Held has their request
+
+	// barred tells by what a client has sent first whether its connection is cut; nil: none is.
+	barred func(first []byte) bool
 }
 
 // direction is the way of some bytes.
@@ -67,10 +70,11 @@ func (m mode) loses(d direction) bool {
 // lock.
 type pair struct {
 	client, server net.Conn
-	asked          bool  // the reply to a request may be lost, see Rob
-	robbed         bool  // a reply is being lost
-	held           *Held // has the request; nil: none
-	forgotten      bool  // nothing gets through any more, not even an end, see Forget
+	first          []byte // what the client has sent first
+	asked          bool   // the reply to a request may be lost, see Rob
+	robbed         bool   // a reply is being lost
+	held           *Held  // has the request; nil: none
+	forgotten      bool   // nothing gets through any more, not even an end, see Forget
 }
 
 // Start runs a proxy for the server at the address target.
@@ -224,6 +228,8 @@ func (p *Proxy) passes(c *pair, d direction, b []byte) bool {
 	defer p.mu.Unlock()
 	switch {
 	case c.forgotten || p.mode.loses(d):
+		return false
+	case d == requests && p.bars(c, b):
 		return false
 	case d == requests:
 		c.asked = c.asked || p.rob != nil && p.rob(b)

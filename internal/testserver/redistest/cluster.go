@@ -22,22 +22,20 @@ type Cluster struct {
 func StartCluster(tb testing.TB, o Options, nodes int) *Cluster {
 	tb.Helper()
 	proctest.Need(tb, packages, "redis-server")
-	for range starts {
-		if c := launchCluster(tb, o, nodes); c != nil {
-			c.join(tb)
-			return c
-		}
-	}
-	tb.Fatal("the nodes of a Redis Cluster do not start")
-	return nil
+	var c *Cluster
+	proctest.OnFreePorts(tb, 2*nodes, func(ports []int) bool {
+		c = new(Cluster)
+		return c.launch(tb, o, ports)
+	}, func() string { return c.Nodes[len(c.Nodes)-1].output.String() })
+	c.join(tb)
+	return c
 }
 
-// launchCluster starts the nodes, which know nothing of each other yet; nil: a port
-// was taken.
-func launchCluster(tb testing.TB, o Options, nodes int) *Cluster {
+// launch starts the nodes, which know nothing of each other yet, and reports whether they serve. The
+// second half of the ports is for what they tell each other.
+func (c *Cluster) launch(tb testing.TB, o Options, ports []int) bool {
 	tb.Helper()
-	ports := proctest.FreePorts(tb, 2*nodes)
-	c := &Cluster{}
+	nodes := len(ports) / 2
 	for i := range nodes {
 		_, bus, _ := strings.Cut(addr(ports[nodes+i]), ":")
 		s := &Server{Addr: addr(ports[i]), Dir: tb.TempDir(), opts: o, args: []string{
@@ -50,10 +48,10 @@ func launchCluster(tb testing.TB, o Options, nodes int) *Cluster {
 		}
 		c.Nodes = append(c.Nodes, s)
 		if !s.launch(tb) {
-			return nil
+			return false
 		}
 	}
-	return c
+	return true
 }
 
 // join makes the nodes one Cluster.

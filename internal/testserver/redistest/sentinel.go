@@ -28,19 +28,16 @@ func StartReplicated(tb testing.TB, o Options) *Replicated {
 	tb.Helper()
 	r := StartPair(tb, o)
 	proctest.Need(tb, packages, "redis-sentinel")
-	for range starts {
-		r.Sentinel = addr(proctest.FreePorts(tb, 1)[0])
-		if r.startSentinel(tb, o) {
-			sentinel := Connect(tb, r.Sentinel, "")
-			eventually(tb, "the Sentinel knows the replica", func() bool {
-				all, err := sentinel.Do(tb.Context(), "SENTINEL", "REPLICAS", MasterName).Slice()
-				return err == nil && len(all) == 1 && !strings.Contains(fmt.Sprint(all), "disconnected")
-			})
-			return r
-		}
-	}
-	tb.Fatal("redis-sentinel does not start")
-	return nil
+	proctest.OnFreePorts(tb, 1, func(ports []int) bool {
+		r.Sentinel = addr(ports[0])
+		return r.startSentinel(tb, o)
+	}, func() string { return "redis-sentinel" })
+	sentinel := Connect(tb, r.Sentinel, "")
+	eventually(tb, "the Sentinel knows the replica", func() bool {
+		all, err := sentinel.Do(tb.Context(), "SENTINEL", "REPLICAS", MasterName).Slice()
+		return err == nil && len(all) == 1 && !strings.Contains(fmt.Sprint(all), "disconnected")
+	})
+	return r
 }
 
 // StartPair runs a primary and a replica that end with the test, without a Sentinel,

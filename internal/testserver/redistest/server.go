@@ -1,7 +1,6 @@
 package redistest
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,15 +16,10 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
-const (
-	// readyTime is for a machine that is busy with other things.
-	readyTime = 60 * time.Second
-	// packages are what has the programs, on Debian and its kin.
-	packages = "redis-server redis-sentinel"
-	// starts is how often a server is started with other ports, because somebody took
-	// them meanwhile.
-	starts = 5
-)
+// packages are what has the programs, on Debian and its kin.
+const packages = "redis-server redis-sentinel"
+
+const readyTime = proctest.ReadyTime
 
 // Options say what a server is to be like. The zero Options is a server without a
 // password that keeps nothing on disk.
@@ -62,7 +55,7 @@ type Server struct {
 	opts              Options
 	file              string   // the configuration file; empty: none
 	args              []string // beyond those that all have
-	output            *output
+	output            *proctest.Output
 	*proctest.Process // of the last launch
 }
 
@@ -78,13 +71,10 @@ func Start(tb testing.TB, o Options) *Server {
 // startAnywhere starts the server on a port that is free.
 func (s *Server) startAnywhere(tb testing.TB) {
 	tb.Helper()
-	for range starts {
-		s.Addr = addr(proctest.FreePorts(tb, 1)[0])
-		if s.launch(tb) {
-			return
-		}
-	}
-	tb.Fatalf("redis-server does not start:\n%s", s.output)
+	proctest.OnFreePorts(tb, 1, func(ports []int) bool {
+		s.Addr = addr(ports[0])
+		return s.launch(tb)
+	}, func() string { return s.output.String() })
 }
 
 // Restart starts the server again, at the same address, with what is in its folder.
@@ -116,7 +106,7 @@ func (s *Server) Terminate(tb testing.TB) {
 // launch starts the process and tells whether it serves; false: it ended.
 func (s *Server) launch(tb testing.TB) bool {
 	tb.Helper()
-	s.output = &output{}
+	s.output = new(proctest.Output)
 	_, port, err := net.SplitHostPort(s.Addr)
 	if err != nil {
 		tb.Fatal(err)
@@ -147,21 +137,13 @@ func (s *Server) launch(tb testing.TB) bool {
 // awaitPort waits until a process listens at an address; false: it ended before.
 func awaitPort(tb testing.TB, addr string, p *proctest.Process) bool {
 	tb.Helper()
-	ok := false
-	eventually(tb, addr+" answers", func() bool {
-		select {
-		case <-p.Done():
-			return true
-		default:
-		}
+	return p.Serves(tb, func() bool {
 		c, err := net.Dial("tcp", addr)
 		if err == nil {
 			_ = c.Close()
-			ok = true
 		}
-		return ok
+		return err == nil
 	})
-	return ok
 }
 
 // Client returns a client of the server, as package coord/redis wants one, that is
@@ -208,29 +190,5 @@ func write(tb testing.TB, path, text string) {
 // eventually waits until something is so.
 func eventually(tb testing.TB, what string, so func() bool) {
 	tb.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(readyTime); !so(); <-tick.C {
-		if time.Now().After(deadline) {
-			tb.Fatalf("not within %v: %s", readyTime, what)
-		}
-	}
-}
-
-// output is what a server prints.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
+	proctest.Eventually(tb, readyTime, what, so)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
 // CallTime is for one call on a machine that is busy with other things.
@@ -135,11 +136,5 @@ func SameTerm(tb testing.TB, g *core.Generator, before core.WorkerHealth) {
 // Eventually waits until something is so.
 func Eventually(tb testing.TB, what string, so func() bool) {
 	tb.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(CallTime); !so(); <-tick.C {
-		if time.Now().After(deadline) {
-			tb.Fatalf("not within %v: %s", CallTime, what)
-		}
-	}
+	proctest.Eventually(tb, CallTime, what, so)
 }

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
@@ -18,24 +18,18 @@ type Ensemble struct{ Servers []*Server }
 func StartEnsemble(tb testing.TB, n int, o Options) *Ensemble {
 	tb.Helper()
 	need(tb)
-	for try := 1; ; try++ {
-		e, err := launchEnsemble(tb, n, o)
-		if err == nil {
-			return e
-		}
-		for _, s := range e.Servers {
-			s.Kill()
-		}
-		if try == startTries {
-			tb.Fatalf("the ensemble does not start: %v", err)
-		}
-	}
+	var e *Ensemble
+	proctest.OnFreePorts(tb, 3*n, func(ports []int) bool {
+		e = new(Ensemble)
+		return e.launch(tb, ports, o)
+	}, func() string { return e.Servers[0].log() })
+	return e
 }
 
-func launchEnsemble(tb testing.TB, n int, o Options) (*Ensemble, error) {
+// launch starts the servers, and reports whether they serve. Where one does not, the others end.
+func (e *Ensemble) launch(tb testing.TB, ports []int, o Options) bool {
 	tb.Helper()
-	ports := proctest.FreePorts(tb, 3*n)
-	e := new(Ensemble)
+	n := len(ports) / 3
 	var lines []string
 	for i := range n {
 		s := newServer(tb, ports[3*i])
@@ -54,11 +48,14 @@ func launchEnsemble(tb testing.TB, n int, o Options) (*Ensemble, error) {
 		s.launch(tb)
 	}
 	for _, s := range e.Servers {
-		if err := s.await(); err != nil {
-			return e, fmt.Errorf("%w\n%s", err, s.log())
+		if !s.await(tb) {
+			for _, other := range e.Servers {
+				other.Kill()
+			}
+			return false
 		}
 	}
-	return e, nil
+	return true
 }
 
 // Restart starts the servers that have ended with what is in their folders, all at once,
@@ -75,8 +72,8 @@ func (e *Ensemble) Restart(tb testing.TB) {
 		}
 	}
 	for _, s := range ended {
-		if err := s.await(); err != nil {
-			tb.Fatalf("%v\n%s", err, s.log())
+		if !s.await(tb) {
+			tb.Fatalf("a server of the ensemble does not start again:\n%s", s.log())
 		}
 	}
 }
@@ -91,18 +88,14 @@ func (e *Ensemble) Addrs() []string {
 }
 
 // Leader returns the server that leads; it waits until one does.
-func (e *Ensemble) Leader(tb testing.TB) *Server {
+func (e *Ensemble) Leader(tb testing.TB) (leader *Server) {
 	tb.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(readyTime); ; <-tick.C {
-		for _, s := range e.Servers {
-			if s.Mode() == "leader" {
-				return s
-			}
+	proctest.Eventually(tb, readyTime, "a server leads", func() bool {
+		i := slices.IndexFunc(e.Servers, func(s *Server) bool { return s.Mode() == "leader" })
+		if i >= 0 {
+			leader = e.Servers[i]
 		}
-		if time.Now().After(deadline) {
-			tb.Fatalf("no leader after %v", readyTime)
-		}
-	}
+		return i >= 0
+	})
+	return leader
 }

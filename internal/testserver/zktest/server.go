@@ -2,7 +2,6 @@ package zktest
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -18,13 +17,9 @@ import (
 )
 
 const (
-	jars    = "/usr/share/java"
-	mainJar = jars + "/zookeeper.jar"
-	// readyTime is for a machine that is busy with other things.
-	readyTime = 60 * time.Second
-	// startTries is how often a server is started on other ports, because somebody
-	// was faster.
-	startTries = 3
+	jars      = "/usr/share/java"
+	mainJar   = jars + "/zookeeper.jar"
+	readyTime = proctest.ReadyTime
 	// classes that the server needs; the manifest of the first names the rest.
 	classPath = mainJar + ":" + jars + "/slf4j-log4j12.jar:" + jars + "/log4j-1.2.jar"
 	mainClass = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
@@ -62,19 +57,14 @@ type Server struct {
 func Start(tb testing.TB, o Options) *Server {
 	tb.Helper()
 	need(tb)
-	for try := 1; ; try++ {
-		s := newServer(tb, proctest.FreePorts(tb, 1)[0])
+	var s *Server
+	proctest.OnFreePorts(tb, 1, func(ports []int) bool {
+		s = newServer(tb, ports[0])
 		s.configure(tb, o, s.listen()...)
 		s.launch(tb)
-		err := s.await()
-		if err == nil {
-			return s
-		}
-		s.Kill()
-		if try == startTries {
-			tb.Fatalf("ZooKeeper does not start: %v\n%s", err, s.log())
-		}
-	}
+		return s.await(tb)
+	}, func() string { return s.log() })
+	return s
 }
 
 func need(tb testing.TB) {
@@ -165,31 +155,18 @@ func archive(tb testing.TB) string {
 		s := newServer(tb, proctest.FreePorts(tb, 1)[0])
 		s.configure(tb, Options{}, s.listen()...)
 		s.run(tb, "-XX:ArchiveClassesAtExit="+path)
-		err := s.await()
+		s.await(tb)
 		s.Terminate(tb)
-		if _, missing := os.Stat(path); missing != nil {
-			tb.Fatalf("ZooKeeper leaves no archive of its classes: %v, %v\n%s", err, missing, s.log())
+		if _, err := os.Stat(path); err != nil {
+			tb.Fatalf("ZooKeeper leaves no archive of its classes: %v\n%s", err, s.log())
 		}
 	}, "java", mainJar)
 }
 
-// await waits until the server serves.
-func (s *Server) await() error {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(readyTime); ; <-tick.C {
-		if s.Mode() != "" {
-			return nil
-		}
-		select {
-		case <-s.Done():
-			return fmt.Errorf("the process of %s has ended", s.Addr)
-		default:
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("%s does not serve after %v", s.Addr, readyTime)
-		}
-	}
+// await waits until the server serves; false: it ended before.
+func (s *Server) await(tb testing.TB) bool {
+	tb.Helper()
+	return s.Serves(tb, func() bool { return s.Mode() != "" })
 }
 
 // Restart starts the server again with what is in its folder, and waits until it
@@ -197,8 +174,8 @@ func (s *Server) await() error {
 func (s *Server) Restart(tb testing.TB) {
 	tb.Helper()
 	s.launch(tb)
-	if err := s.await(); err != nil {
-		tb.Fatalf("%v\n%s", err, s.log())
+	if !s.await(tb) {
+		tb.Fatalf("ZooKeeper does not start again:\n%s", s.log())
 	}
 }
 

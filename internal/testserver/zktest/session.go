@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
 // KillSession ends a session on the server, as the servers do when they have not
@@ -20,28 +22,20 @@ import (
 // computes from the session's number.
 func (s *Server) KillSession(tb testing.TB, id int64) {
 	tb.Helper()
-	for deadline := time.Now().Add(readyTime); ; {
-		err := killSession(s.Addr, id)
-		if err == nil {
-			return
-		}
-		// Its client was faster to connect again.
-		if time.Now().After(deadline) {
-			tb.Fatalf("ending session %#x: %v", id, err)
-		}
-	}
+	proctest.Eventually(tb, readyTime, fmt.Sprintf("session %#x ends", id), func() bool {
+		return killSession(s.Addr, id) == nil // otherwise its client was faster to connect again
+	})
 }
 
 // Sessions returns the sessions that a single server has.
 func (s *Server) Sessions(tb testing.TB) []int64 {
 	tb.Helper()
-	dump, err := s.ask("dump")
-	for deadline := time.Now().Add(readyTime); err != nil && time.Now().Before(deadline); {
+	var dump []byte
+	proctest.Eventually(tb, readyTime, "the server lists its sessions", func() (ok bool) {
+		var err error
 		dump, err = s.ask("dump")
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+		return err == nil
+	})
 	tracked, _, _ := strings.Cut(string(dump), "ephemeral nodes dump")
 	var all []int64
 	for line := range strings.Lines(tracked) {

@@ -5,43 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/unalike-id/unalike/internal/drivertest"
 )
-
-// TestKill: in a namespace with one worker ID, kill -9 of the process that runs the
-// server and start of another one; every ID lies above all IDs before.
-func TestKill(t *testing.T) {
-	t.Parallel()
-	dir := newDir(t)
-	drivertest.Kill(t, 10, func() *drivertest.Child { return startChild(t, dir, "only") })
-}
-
-// TestHalfMade: what a first start left behind is no obstacle; data of a server that was
-// ever ready is not touched.
-func TestHalfMade(t *testing.T) {
-	t.Parallel()
-	f := folder{newDir(t)}
-	wal := filepath.Join(f.file(nameData), "member", "wal")
-	if err := os.MkdirAll(wal, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	m := mark{Version: formatVersion, Folder: "made by a test"}
-	if err := errors.Join(put(wal, "0000000000000000-0000000000000000.wal", ""), f.write(nameMark, m)); err != nil {
-		t.Fatal(err)
-	}
-	c := openFolder(t, f.path, "n", nil)
-	mustAcquire(t, c, request(1))
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := f.readMark(); err != nil || !got.Served || got.Folder != m.Folder {
-		t.Errorf("the mark is %+v, %v", got, err)
-	}
-	if slots, err := openFolder(t, f.path, "n", nil).List(within(t)); err != nil || len(slots) != 1 {
-		t.Errorf("slots are %+v, %v; want the one that was granted", slots, err)
-	}
-}
 
 // TestFirstStartKilled: a first start that was killed after any of its steps is no
 // obstacle, and what was ready is kept from the moment that the mark says so.
@@ -57,6 +21,10 @@ func TestFirstStartKilled(t *testing.T) {
 		{"lock", func(_ *testing.T, f folder) error { return put(f.path, nameLock, "") }, 0},
 		{"half a mark", func(_ *testing.T, f folder) error { return put(f.path, nameMark+temporary, "{") }, 0},
 		{"mark", func(_ *testing.T, f folder) error { return f.write(nameMark, unready) }, 0},
+		{"half of the data", func(_ *testing.T, f folder) error {
+			wal := filepath.Join(f.file(nameData), "member", "wal")
+			return errors.Join(f.write(nameMark, unready), os.MkdirAll(wal, 0o700), put(wal, "0000000000000000-0000000000000000.wal", ""))
+		}, 0},
 		{"data", func(t *testing.T, f folder) error { makeData(t, f); return f.write(nameMark, unready) }, 0},
 		{"mark of the ready", func(t *testing.T, f folder) error { makeData(t, f); return f.write(nameMark, ready) }, 1},
 		{"all but the post", func(t *testing.T, f folder) error {

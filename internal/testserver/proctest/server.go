@@ -1,0 +1,80 @@
+package proctest
+
+import (
+	"bytes"
+	"sync"
+	"testing"
+	"time"
+)
+
+// ReadyTime is how long a server may take to serve, on a machine that is busy with other things.
+const ReadyTime = 60 * time.Second
+
+// starts is how often a server is started with other ports, because somebody took them
+// meanwhile.
+const starts = 5
+
+// OnFreePorts calls launch with n free ports, and again with others if it reports that what it has
+// started has ended. In the end the test fails, with what said returns.
+func OnFreePorts(tb testing.TB, n int, launch func(ports []int) bool, said func() string) {
+	tb.Helper()
+	for range starts {
+		if launch(FreePorts(tb, n)) {
+			return
+		}
+	}
+	tb.Fatalf("a server does not start:\n%s", said())
+}
+
+// Serves waits until the process serves; false: it has ended before, or was ended because it did not
+// serve in time.
+func (p *Process) Serves(tb testing.TB, serves func() bool) bool {
+	tb.Helper()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for deadline := time.Now().Add(ReadyTime); !serves(); <-look.C {
+		select {
+		case <-p.done:
+			return false
+		default:
+		}
+		if time.Now().After(deadline) {
+			tb.Logf("%s does not serve after %v", p.cmd.Path, ReadyTime)
+			p.Kill()
+			return false
+		}
+	}
+	return true
+}
+
+// Eventually waits until something is so; the test ends if it is not within limit.
+func Eventually(tb testing.TB, limit time.Duration, what string, so func() bool) {
+	tb.Helper()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for deadline := time.Now().Add(limit); !so(); <-look.C {
+		if time.Now().After(deadline) {
+			tb.Fatalf("not within %v: %s", limit, what)
+		}
+	}
+}
+
+// Output keeps what a server prints. It is for concurrent use.
+type Output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write implements [io.Writer].
+func (o *Output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(b)
+}
+
+// String returns all that was printed.
+func (o *Output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
