@@ -7,7 +7,7 @@ LINT := bin/golangci-lint
 AT_ONCE = $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check rest full left-out shortcover unit test-race faults fmt vet lint cross oldest proto mutants frozen fuzz model bench bench-quick bench-smoke tidy ci
+.PHONY: help build test check rest full left-out shortcover unit test-race faults fmt vet lint cross oldest proto mutants frozen fuzz model bench bench-quick bench-smoke pictures tidy ci
 # A step after the other, however make is called: what measures time does not share the machine with a compiler.
 .NOTPARALLEL:
 
@@ -20,7 +20,7 @@ build: ## Build the command line tool into bin/unalike
 # A step is a target of its own: with -k a step that fails does not hide the others.
 STEPS = @scripts/summary $(MAKE) --no-print-directory -k
 TEST := step-format step-servers step-test
-REST := step-tidy step-lint step-platforms step-model step-kubernetes step-race step-mutants step-faults-test step-faults step-bench
+REST := step-tidy step-lint step-platforms step-model step-browser step-kubernetes step-race step-mutants step-faults-test step-faults step-bench
 .PHONY: $(TEST) $(REST) step-proto step-oldest step-faults-race step-busy-mutants step-frozen
 
 test: ## Run the tests on real servers, and look at the format: five minutes on two cores
@@ -65,6 +65,8 @@ step-platforms: # check: what does not compile elsewhere
 	@scripts/step "platforms" scripts/cross $(SIZE)
 step-model: # check: a protocol that breaks its promise; only if the model has changed
 	@scripts/step "model" scripts/model $(SIZE)
+step-browser: # check: what a real browser makes of the service's page
+	@scripts/step "the page in a browser" scripts/browser $(LINK) $(FRESH) $(TIMEOUT)
 step-kubernetes: # check: for the next step
 	@scripts/step "Kubernetes API server for tests" scripts/kubernetes
 step-race: # check: data races, and what -short leaves out
@@ -115,6 +117,7 @@ lint: $(LINT)
 	$(LINT) run --allow-parallel-runners ./...
 	cd benchmarks/peers && ../../$(LINT) run --allow-parallel-runners ./...
 	cd faults && ../$(LINT) run --allow-parallel-runners ./...
+	cd server/browser && ../../$(LINT) run --allow-parallel-runners ./...
 
 proto: ## Check proto/ and make Go of it, with buf, which is built from proto/tools on first use
 	@scripts/proto
@@ -152,6 +155,10 @@ bench: ## Run the benchmarks, some 25 minutes, and write benchmarks/results
 bench-smoke: ## Run each benchmark for a moment
 	@scripts/bench smoke
 
+pictures: ## Make the pictures of the service's page in docs/images, with chromium: two minutes; look at them then
+	@scripts/need chromium
+	$(GO) run -C server/browser . ../../docs/images
+
 tidy: ## Check that the files go.mod and go.sum are complete and unchanged
 	$(GO) mod tidy -diff
 	$(GO) mod verify
@@ -159,6 +166,7 @@ tidy: ## Check that the files go.mod and go.sum are complete and unchanged
 	$(GO) mod tidy -C faults -diff
 	$(GO) mod tidy -C internal/testserver/kubetest/apiserver -diff
 	$(GO) mod tidy -C proto/tools -diff
+	$(GO) mod tidy -C server/browser -diff
 
 ci: ## Do what CI does
 	@.ci/run

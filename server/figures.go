@@ -75,23 +75,32 @@ func rank(s coord.Slot) int {
 	return 1
 }
 
-// Sample takes a sample of the figures, for the rates on the page. Call it about once a second; without it
-// rates are measured between requests for the page.
-func (s *Server) Sample() { s.facts() }
-
-// facts looks at everything, and takes a sample if that is due.
+// facts looks at everything.
 func (s *Server) facts() facts {
 	now := time.Now() //nolint:forbidigo // the page has the machine's time
 	f := facts{now: now, up: now.Sub(s.began), stopping: s.draining(), segments: s.segments.Load(), store: s.CheckStore(), inFlight: s.InFlight()}
-	counts := map[string]uint64{}
 	for _, name := range s.known {
 		g := s.cfg.Generators[name]
-		h := g.Health()
-		f.generators = append(f.generators, generatorFacts{name, s.cfg.Namespaces[name], g.Layout(), h, s.spaces[name].workers.Load()})
-		counts["ids "+name], counts["rollbacks "+name], counts["errors "+name] = h.Issued, h.Rollbacks, errorsOf(h.Errors)
+		f.generators = append(f.generators, generatorFacts{name, s.cfg.Namespaces[name], g.Layout(), g.Health(), s.spaces[name].workers.Load()})
 	}
 	if set, err := s.sequences(); err == nil {
 		f.tags = set.Health()
+	}
+	f.wasReady, f.past = s.sample()
+	return f
+}
+
+// Sample takes a sample of what is counted, for the rates on the page. Call it about once a second; without it they are
+// measured between requests for the page.
+func (s *Server) Sample() { s.sample() }
+
+// sample takes a sample if the last one is a second old, and returns those of the last minute, and whether the server was
+// ready at any time.
+func (s *Server) sample() (wasReady bool, past history) {
+	counts := map[string]uint64{}
+	for _, name := range s.known {
+		h := s.cfg.Generators[name].Health()
+		counts["ids "+name], counts["rollbacks "+name], counts["errors "+name] = h.Issued, h.Rollbacks, errorsOf(h.Errors)
 	}
 	for pattern, t := range s.traffic {
 		counts["requests "+pattern], counts["refused "+pattern], counts["failed "+pattern] = t.requests.Load(), t.refused.Load(), t.failed.Load()
@@ -101,8 +110,7 @@ func (s *Server) facts() facts {
 		counts["refusals "+reason] = seen.total
 	}
 	s.refusals.mu.Unlock()
-	f.wasReady, f.past = s.samples.add(sample{now, counts}, s.Ready() == nil)
-	return f
+	return s.samples.add(sample{time.Now(), counts}, s.Ready() == nil) //nolint:forbidigo // the page has the machine's time
 }
 
 // errorsOf returns how many calls of a generator failed, but for those that gave up themselves.

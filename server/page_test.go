@@ -191,6 +191,30 @@ func TestPageEvents(t *testing.T) {
 	r.events(func(event, _ string) bool { return event == "stopping" }) // who comes late is told, too
 }
 
+// TestPageWatchers: however many watch, everything is looked at a few times a second; and a connection has a bound.
+func TestPageWatchers(t *testing.T) {
+	counted := &counting{Generator: generator(t, coordtest.NewFake(coordtest.FakeConfig{}), core.DefaultLayout())}
+	r := serve(t, func(c *server.Config) { c.Generators["orders"] = counted })
+	url, begun := r.listen().URL+"/page/events", time.Now()
+	for range 3 {
+		c := http2Client(t)
+		for i := range server.DefaultMaxWatches + 1 {
+			resp, err := c.Get(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if want := map[bool]int{true: 429, false: 200}[i == server.DefaultMaxWatches]; resp.StatusCode != want {
+				t.Errorf("stream %d: %s, want %d", i, resp.Status, want)
+			}
+		}
+	}
+	<-time.After(time.Second)
+	if n, most := counted.looks.Load(), 2+2*int64(time.Since(begun)/(100*time.Millisecond)); n > most { // one to show and one to count
+		t.Errorf("30 watchers looked %d times, want at most %d", n, most)
+	}
+}
+
 // TestPageIsSmall: with 1,024 worker IDs, everything that a browser loads is below 40 KB.
 func TestPageIsSmall(t *testing.T) {
 	r := serve(t, nil)

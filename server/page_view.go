@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,9 +72,6 @@ func columns(names ...string) (all []cell) {
 	return all
 }
 
-// state returns a cell that says whether something is well.
-func state(level, text string) cell { return cell{Text: text, Class: level} }
-
 // bar returns a cell with a bar for a share.
 func bar(share float64, text string) cell {
 	return cell{text, "num bar", fmt.Sprintf("M0 2h%.1fv8H0z", 60*min(max(share, 0), 1))}
@@ -117,9 +115,9 @@ func generatorTable(f *facts) table {
 	for i := range f.generators {
 		g := &f.generators[i]
 		h, key := g.health, "ids "+g.name
-		is := state(levelWell, "ready")
+		is := cell{Text: "ready", Class: levelWell}
 		if !h.Healthy {
-			is = state(levelDown, "no IDs")
+			is = cell{Text: "no IDs", Class: levelDown}
 		}
 		var held []string
 		for _, w := range h.Workers {
@@ -191,25 +189,7 @@ func segmentTable(f *facts) table {
 		ID: "segments", Title: "Segments", Empty: "The store has no tags, or has not answered yet.",
 		Head: columns("Tag", "State", "#Left", "#Of step", "Next", "#Numbers/s", "#Lasts", "#Refills", "#Failed", "#Last take"),
 	}
-	tags := slices.Clone(f.tags)
-	level := func(h segment.Health) (rank int, is cell) {
-		switch {
-		case h.Err != nil && h.Failures > 0:
-			return 0, state(levelDown, "no numbers")
-		case h.Failing != nil:
-			return 1, state(levelWarn, "not refilled")
-		case h.Refills == 0 && h.Failures == 0:
-			return 3, words("not asked for")
-		}
-		return 2, state(levelWell, "ready")
-	}
-	slices.SortStableFunc(tags, func(a, b segment.Health) int {
-		x, _ := level(a)
-		y, _ := level(b)
-		return cmp.Compare(x, y)
-	})
-	for _, h := range tags {
-		_, is := level(h)
+	for _, h := range f.tags {
 		next, lasts, taken := "not yet", "", "never"
 		if h.Next.Last >= h.Next.First {
 			next = "in memory"
@@ -221,11 +201,24 @@ func segmentTable(f *facts) table {
 			taken = ago(f.now.Sub(h.LastRefill))
 		}
 		t.Rows = append(t.Rows, []cell{
-			words(h.Tag), is, num(figure(float64(h.Left))), bar(float64(h.Left)/float64(max(h.Step, 1)), figure(float64(h.Step))), words(next),
+			words(h.Tag), stateOfTag(h), num(figure(float64(h.Left))), bar(float64(h.Left)/float64(max(h.Step, 1)), figure(float64(h.Step))), words(next),
 			num(figure(h.Rate)), num(lasts), num(figure(float64(h.Refills))), num(figure(float64(h.Failures))), num(taken),
 		})
 	}
+	slices.SortStableFunc(t.Rows, func(a, b []cell) int { return urgency[a[1].Class] - urgency[b[1].Class] })
 	return t.cut(mostTags)
+}
+
+func stateOfTag(h segment.Health) cell {
+	switch {
+	case h.Err != nil && h.Failures > 0:
+		return cell{Text: "no numbers", Class: levelDown}
+	case h.Failing != nil:
+		return cell{Text: "not refilled", Class: levelWarn}
+	case h.Refills == 0:
+		return words("not asked for")
+	}
+	return cell{Text: "ready", Class: levelWell}
 }
 
 func (s *Server) callerTable(f *facts) table {
@@ -252,16 +245,12 @@ func (s *Server) callerTable(f *facts) table {
 
 func refusalTable(f *facts) table {
 	t := table{ID: "refusals", Title: "Refusals", Empty: "Nothing was refused.", Head: columns("Reason", "#In the last minute", "#Since the start")}
-	if len(f.past) == 0 {
-		return t
-	}
 	last := f.past[len(f.past)-1].counts
-	for key, n := range last {
+	for _, key := range slices.Sorted(maps.Keys(last)) {
 		if reason, ok := strings.CutPrefix(key, "refusals "); ok {
-			t.Rows = append(t.Rows, []cell{words(strings.ReplaceAll(reason, "_", " ")), num(figure(f.past.minute(key))), num(figure(float64(n)))})
+			t.Rows = append(t.Rows, []cell{words(strings.ReplaceAll(reason, "_", " ")), num(figure(f.past.minute(key))), num(figure(float64(last[key])))})
 		}
 	}
-	slices.SortFunc(t.Rows, func(a, b []cell) int { return cmp.Compare(a[0].Text, b[0].Text) })
 	return t
 }
 

@@ -71,7 +71,7 @@ func (p *problem) after() string { return strconv.Itoa(int(math.Ceil(p.retry.Sec
 // challenge asks for a token if one is needed.
 func (p *problem) challenge(h http.Header) {
 	if p.Status == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", `Bearer realm="unalike", Basic realm="unalike"`)
+		h["Www-Authenticate"] = []string{`Basic realm="unalike"`, `Bearer realm="unalike"`} // Chromium reads one of each line
 	}
 }
 

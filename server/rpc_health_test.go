@@ -156,10 +156,11 @@ func TestOneLook(t *testing.T) {
 	}
 }
 
-// counting counts how often somebody asks whether a generator is ready.
+// counting counts how often somebody asks whether a generator is ready, and how it is.
 type counting struct {
 	server.Generator
-	checks atomic.Int64
+	checks, looks atomic.Int64
 }
 
-func (c *counting) Check() error { c.checks.Add(1); return c.Generator.Check() }
+func (c *counting) Check() error        { c.checks.Add(1); return c.Generator.Check() }
+func (c *counting) Health() core.Health { c.looks.Add(1); return c.Generator.Health() }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,9 @@ const (
 	levelWell = "well"
 )
 
+// urgency is in which order the levels come; what has none comes with what is well.
+var urgency = map[string]int{levelDown: -2, levelWarn: -1, levelNote: 1}
+
 // remark is a sentence about the state of the server.
 type remark struct {
 	Level  string `json:"level"`
@@ -38,14 +42,8 @@ type remark struct {
 
 // says puts facts into words: first the sentence that matters most, and then the others.
 func says(f *facts) []remark {
-	var all []remark
-	for _, level := range []string{levelDown, levelWarn, levelNote} { // the worst first
-		for _, r := range remarks(f) {
-			if r.Level == level {
-				all = append(all, r)
-			}
-		}
-	}
+	all := remarks(f)
+	slices.SortStableFunc(all, func(a, b remark) int { return urgency[a.Level] - urgency[b.Level] })
 	first := remark{Level: levelWell, Text: wellOf(f)}
 	switch {
 	case f.stopping:

@@ -65,7 +65,7 @@ func TestSteps(t *testing.T) {
 	if _, err := exec.LookPath("make"); err != nil {
 		t.Skip("SKIPPED, not installed: make")
 	}
-	args := strings.Fields("--no-print-directory --dry-run step-format step-servers step-test step-tidy step-lint step-platforms step-model step-kubernetes " +
+	args := strings.Fields("--no-print-directory --dry-run step-format step-servers step-test step-tidy step-lint step-platforms step-model step-browser step-kubernetes " +
 		"step-race step-faults-test step-faults step-bench step-proto step-oldest step-faults-race step-mutants step-busy-mutants step-frozen")
 	cmd := exec.CommandContext(t.Context(), "make", args...)
 	cmd.Dir = filepath.Join("..", "..")
