@@ -5,15 +5,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unalike-id/unalike/internal/golden"
+	"github.com/unalike-id/unalike/internal/goldentest"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // TestGolden: the Leases of version 0.1.0 are read, and written as they were.
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	s, slot := &store{key: keyOf("ids"), namespace: "ids"}, golden.Slot()
-	meta, err := protocol.Encode(golden.Meta())
+	s, slot := &store{key: keyOf("ids"), namespace: "ids"}, goldentest.Slot()
+	meta, err := protocol.Encode(goldentest.Meta())
 	record, slotErr := protocol.Encode(slot)
 	if err != nil || slotErr != nil {
 		t.Fatal(err, slotErr)
@@ -22,7 +22,7 @@ func TestGolden(t *testing.T) {
 	marks.Metadata.Annotations[annotationUID] = "uid-of-used-0"
 	marks.Metadata.Annotations[annotationUsed+"7"] = "uid-of-7"
 	of := content{
-		Format: format, Stamp: "K5STAMP", Writes: 12, Seen: 5, Floor: golden.Meta().Floor, Base: golden.Meta().Base,
+		Format: format, Stamp: "K5STAMP", Writes: 12, Seen: 5, Floor: goldentest.Meta().Floor, Base: goldentest.Meta().Base,
 		Token: slot.Token, Ends: 1767323115000000, Record: json.RawMessage(record),
 	}
 	space := content{Format: format, Stamp: "K5STAMP", Writes: 5, UID: "uid-of-ids", Record: json.RawMessage(meta)}
@@ -35,12 +35,12 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	var read []lease
-	if err := json.Unmarshal([]byte(golden.Same(t, "leases.json", string(text)+"\n")), &read); err != nil {
+	if err := json.Unmarshal([]byte(goldentest.Same(t, "leases.json", string(text)+"\n")), &read); err != nil {
 		t.Fatal(err)
 	}
 	if o := objectOf(read[0]); !o.settled() || o.copied() {
 		t.Errorf("the namespace's object is %+v", o)
-	} else if e, err := entry[protocol.Meta](o); err != nil || e.Record != golden.Meta() || e.Version != 5 {
+	} else if e, err := entry[protocol.Meta](o); err != nil || e.Record != goldentest.Meta() || e.Version != 5 {
 		t.Errorf("the namespace is %+v, %v", e, err)
 	}
 	if e, err := slotEntry(objectOf(read[1]), slot.Worker); err != nil || e.Record != slot || e.Version != 12 {

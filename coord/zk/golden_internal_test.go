@@ -5,15 +5,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unalike-id/unalike/internal/golden"
+	"github.com/unalike-id/unalike/internal/goldentest"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // TestGolden: the nodes of version 0.1.0 have the names and the content that they had.
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	n, s := newFolder("", "ids/odd name"), golden.Slot()
-	meta, err := protocol.Encode(golden.Meta())
+	n, s := newFolder("", "ids/odd name"), goldentest.Slot()
+	meta, err := protocol.Encode(goldentest.Meta())
 	slot, slotErr := protocol.Encode(s)
 	pointer, pointerErr := protocol.Encode(protocol.PointerTo(s.Worker))
 	if err != nil || slotErr != nil || pointerErr != nil {
@@ -26,11 +26,11 @@ func TestGolden(t *testing.T) {
 	} {
 		fmt.Fprintf(&b, "%s\t%s\n", node[0], node[1])
 	}
-	for line := range strings.Lines(golden.Same(t, "nodes.txt", b.String())) {
+	for line := range strings.Lines(goldentest.Same(t, "nodes.txt", b.String())) {
 		path, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		switch path {
 		case "/unalike/ids%2Fodd%20name/meta":
-			if got, err := protocol.Decode[protocol.Meta]([]byte(value)); err != nil || got != golden.Meta() {
+			if got, err := protocol.Decode[protocol.Meta]([]byte(value)); err != nil || got != goldentest.Meta() {
 				t.Errorf("the namespace is %+v, %v", got, err)
 			}
 		case "/unalike/ids%2Fodd%20name/slots/0000000007":

@@ -4,19 +4,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unalike-id/unalike/internal/golden"
+	"github.com/unalike-id/unalike/internal/goldentest"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 // TestGolden: the records of version 0.1.0 are read, and written as they were.
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	declared := golden.Meta()
+	declared := goldentest.Meta()
 	declared.Version, declared.MinReader, declared.MaxHorizon = protocol.DeclaredVersion, protocol.DeclaredVersion, 21600000
-	retired := golden.Slot().Withdrawn(golden.Meta(), 7, 1767323060000000)
-	frozen(t, "meta.json", golden.Meta())
+	retired := goldentest.Slot().Withdrawn(goldentest.Meta(), 7, 1767323060000000)
+	frozen(t, "meta.json", goldentest.Meta())
 	frozen(t, "meta_declared.json", declared)
-	frozen(t, "slot.json", golden.Slot())
+	frozen(t, "slot.json", goldentest.Slot())
 	frozen(t, "slot_retired.json", retired)
 	frozen(t, "pointer.json", protocol.PointerTo(7))
 }
@@ -30,7 +30,7 @@ func frozen[R interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text = strings.TrimSuffix(golden.Same(t, name, text+"\n"), "\n")
+	text = strings.TrimSuffix(goldentest.Same(t, name, text+"\n"), "\n")
 	if got, err := protocol.Decode[R]([]byte(text)); err != nil || got != r {
 		t.Errorf("%s is read as %+v, %v; want %+v", name, got, err, r)
 	}
@@ -39,7 +39,7 @@ func frozen[R interface {
 // TestGoldenLater: what a later version has added to the record of a namespace stays there, also when it is changed.
 func TestGoldenLater(t *testing.T) {
 	t.Parallel()
-	text := strings.TrimSuffix(golden.Read(t, "meta.json"), "}\n")
+	text := strings.TrimSuffix(goldentest.Read(t, "meta.json"), "}\n")
 	const added = `,"later":{"b":[1,2],"a":"x"},"more":7}`
 	m, err := protocol.Decode[protocol.Meta]([]byte(text + added))
 	if err != nil {

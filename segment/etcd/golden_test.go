@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/internal/golden"
+	"github.com/unalike-id/unalike/internal/goldentest"
 )
 
 // TestGolden: the key of a tag is read as version 0.1.0 has written it, and written as it was.
@@ -15,7 +15,7 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := decode("key", []byte(golden.Same(t, "tag.json", text+"\n"))); err != nil || got != r {
+	if got, err := decode("key", []byte(goldentest.Same(t, "tag.json", text+"\n"))); err != nil || got != r {
 		t.Errorf("it is read as %+v, %v; want %+v", got, err, r)
 	}
 }

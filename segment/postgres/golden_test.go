@@ -3,11 +3,11 @@ package postgres
 import (
 	"testing"
 
-	"github.com/unalike-id/unalike/internal/golden"
+	"github.com/unalike-id/unalike/internal/goldentest"
 )
 
 // TestGolden: the tables are those of version 0.1.0.
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	golden.Same(t, "schema.sql", dialect().Schema+";\n"+dialect().Meta+";\n")
+	goldentest.Same(t, "schema.sql", dialect().Schema+";\n"+dialect().Meta+";\n")
 }

@@ -1,7 +1,7 @@
-// Package golden holds what is stored to files that are frozen. What version 0.1.0 has stored is in
+// Package goldentest holds what is stored to files that are frozen. What version 0.1.0 has stored is in
 // the folder testdata/v0.1.0 of each package that stores something: every later version reads it,
 // and writes the same for the same content.
-package golden
+package goldentest
 
 import (
 	"os"
