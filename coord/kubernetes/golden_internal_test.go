@@ -18,15 +18,13 @@ func TestGolden(t *testing.T) {
 	if err != nil || slotErr != nil {
 		t.Fatal(err, slotErr)
 	}
-	marks := s.newLease(s.marksName(0))
-	marks.Metadata.Annotations[annotationUID] = "uid-of-used-0"
-	marks.Metadata.Annotations[annotationUsed+"7"] = "uid-of-7"
+	marks := s.newLease(s.marksName(0), map[string]string{annotationUID: "uid-of-used-0", mark(7): "uid-of-7"}, nil)
 	of := content{
 		Format: format, Stamp: "K5STAMP", Writes: 12, Seen: 5, Floor: goldentest.Meta().Floor, Base: goldentest.Meta().Base,
 		Token: slot.Token, Ends: 1767323115000000, Record: json.RawMessage(record),
 	}
 	space := content{Format: format, Stamp: "K5STAMP", Writes: 5, UID: "uid-of-ids", Record: json.RawMessage(meta)}
-	leases := []lease{leaseOf(t, s, -1, space, nil), leaseOf(t, s, slot.Worker, of, of.shown(slot)), marks}
+	leases := []*lease{leaseOf(t, s, -1, space, nil), leaseOf(t, s, slot.Worker, of, of.shown(slot)), marks}
 	for i, uid := range []string{"uid-of-ids", "uid-of-7", "uid-of-used-0"} {
 		leases[i].Metadata.UID = uid
 	}
@@ -34,11 +32,11 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var read []lease
+	var read []*lease
 	if err := json.Unmarshal([]byte(goldentest.Same(t, "leases.json", string(text)+"\n")), &read); err != nil {
 		t.Fatal(err)
 	}
-	if o := objectOf(read[0]); !o.settled() || o.copied() {
+	if o := objectOf(read[0]); !o.settled() || o.lost(5) != "" {
 		t.Errorf("the namespace's object is %+v", o)
 	} else if e, err := entry[protocol.Meta](o); err != nil || e.Record != goldentest.Meta() || e.Version != 5 {
 		t.Errorf("the namespace is %+v, %v", e, err)
@@ -46,7 +44,7 @@ func TestGolden(t *testing.T) {
 	if e, err := slotEntry(objectOf(read[1]), slot.Worker); err != nil || e.Record != slot || e.Version != 12 {
 		t.Errorf("the slot is %+v, %v", e, err)
 	}
-	if m := marksOf(read[2]); m.gone() || m.missing(7, objectOf(read[1])) != "" {
+	if m := read[2]; m.gone() || m.marked(7) == "" || m.replaced(7, objectOf(read[1])) != "" {
 		t.Errorf("the marks are %+v", m)
 	}
 	if !strings.HasPrefix(read[2].Metadata.Name, read[0].Metadata.Name+".") {
@@ -55,13 +53,11 @@ func TestGolden(t *testing.T) {
 }
 
 // leaseOf is the Lease of a worker ID; -1: of the namespace.
-func leaseOf(t *testing.T, s *store, worker int, c content, shown *spec) lease {
+func leaseOf(t *testing.T, s *store, worker int, c content, shown *spec) *lease {
 	t.Helper()
 	text, err := c.text()
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := s.newLease(s.objectName(worker))
-	l.Spec, l.Metadata.Annotations[annotation] = shown, text
-	return l
+	return s.newLease(s.objectName(worker), map[string]string{annotation: text}, shown)
 }

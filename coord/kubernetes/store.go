@@ -177,14 +177,19 @@ func (s *store) patch(
 func (s *store) create(
 	ctx context.Context, name string, to map[string]string, see *spec,
 ) (*lease, bool, error) {
+	return s.change(ctx, request{verb: "create", name: name}, s.newLease(name, to, see), to)
+}
+
+// newLease is a Lease that is not there yet.
+func (s *store) newLease(name string, to map[string]string, see *spec) *lease {
 	notes := map[string]string{annotationName: s.namespace}
 	maps.Copy(notes, to)
-	return s.change(ctx, request{verb: "create", name: name}, lease{
+	return &lease{
 		APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Spec: see,
 		Metadata: metadata{
 			Name: name, Labels: map[string]string{labelNamespace: s.key}, Annotations: notes,
 		},
-	}, to)
+	}
 }
 
 // change makes a request that writes a Lease, unless those like it are refused. It returns the
