@@ -30,13 +30,13 @@ func (c *Coordinator) checkClock(sv *Survey, now int64) error {
 }
 
 // floorClock returns the time for a floor that is raised after a survey, now being this
-// machine's clock. If the back end has a clock, it is that one, and the error is a
-// [*coord.ClockSkewError] if this machine's differs. If it has none, it is the latest of this
+// machine's clock. If the back end has a clock, it is the latest that this one may have said,
+// and the error is a [*coord.ClockSkewError] if this machine's differs. If it has none, it is the latest of this
 // machine's and of what the holders have said at their last renewals, because a floor that
 // is too low protects nobody.
 func (c *Coordinator) floorClock(s Session, sv *Survey, now int64) (int64, error) {
 	if sv.Server != 0 {
-		return s.Time(), c.checkClock(sv, now)
+		return s.Time() + sv.Unit - 1, c.checkClock(sv, now)
 	}
 	latest, earliest := now, now
 	for _, said := range sv.marks() {

@@ -43,3 +43,22 @@ func TestDuring(t *testing.T) {
 		t.Errorf("a survey of 2 s that ended a second ago was made %v, by a clock that says 100 s", span)
 	}
 }
+
+// told is a session of which only the back end's clock is known.
+type told struct {
+	Session
+	time int64
+}
+
+func (s told) Time() int64 { return s.time }
+
+// TestFloorByACoarseClock: a floor is for the end of the unit that a back end's clock is rounded to.
+func TestFloorByACoarseClock(t *testing.T) {
+	c := &Coordinator{set: Settings{SkewBound: time.Second}}
+	for unit, want := range map[int64]int64{1: 100_000_000, 1_000_000: 100_999_999} {
+		sv := &Survey{Server: 100_000_000, Unit: unit, began: lifetime.Now(), ended: lifetime.Now()}
+		if at, err := c.floorClock(told{time: 100_000_000}, sv, 100_000_000); at != want || err != nil {
+			t.Errorf("a unit of %d: %d, %v; want %d", unit, at, err, want)
+		}
+	}
+}
