@@ -186,11 +186,6 @@ bit  byNew;                     /* the stamp of the witness counts */
 /* The time that counts for a floor, if the clock of the one who raises it says c. */
 #if defined(M_NOCLAMP)          /* whatever it says */
 #define CLOCK(c)  (c)
-#elif defined(M_CLAMPLOW)       /* a clock that is behind is taken to be behind by the bound */
-#define CLOCK(c)  MIN(MAX((c) + EPS, now) - EPS, now + EPS)
-#elif defined(M_STALE)          /* the reference is what holders have stored, and that has gone back with the rest */
-byte copiedAt;
-#define CLOCK(c)  MIN(MAX(c, copiedAt), copiedAt + EPS)
 #else
 #define CLOCK(c)  MIN(MAX(c, now), now + EPS)
 #endif
@@ -467,9 +462,6 @@ proctype world()
 		o_tok = s_tok; o_nb = s_nb; o_na = s_na; o_floor = floor; o_rfloor = r_floor; r_o = 1; k_o[0] = k_r[0]; k_o[1] = k_r[1];
 #ifdef CARRIED
 		o_gen = s_gen; o_nonce = nonce;
-#endif
-#ifdef M_STALE
-		copiedAt = now;
 #endif
 		moved = 0; newer[0] = 0; newer[1] = 0; tidy() }
 #endif
