@@ -20,11 +20,6 @@ var servers = []string{"etcd", "redis", "zk", "postgres", "mariadb", "kubernetes
 // with returns back ends and some more.
 func with(some []string, more ...string) []string { return slices.Concat(some, more) }
 
-// without returns back ends but for some.
-func without(all []string, some ...string) []string {
-	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(some, name) })
-}
-
 const (
 	// busyTime is what each bound on a time allows beyond what is promised: processes wait for one
 	// of two processors that have other work, too. It is shorter than anything that it is added to
@@ -44,8 +39,8 @@ const (
 	// silence is the longest time without an ID of generators to whom nothing may happen. Their
 	// window never ends, which they would tell; so it is that of a busy machine.
 	silence = busyTime
-	// quietTime is how long it is watched that nothing is issued, where nothing else says how long.
-	// What was issued before takes at most half of it to be written down.
+	// quietTime is how long it is watched that nothing is issued. What was issued before takes at
+	// most half of it to be written down.
 	quietTime = time.Second
 	// issuedEach is how many IDs each holder issues before something happens to it.
 	issuedEach = 1000

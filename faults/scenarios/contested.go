@@ -49,7 +49,7 @@ func succeeded(s *stage.Stage, first *worker.Worker, had int, lose func()) (seco
 	windowEnds(s, began, cut, first)
 	s.Recovered(cut, second)
 	s.AwaitMore(issuedEach, second)
-	quiet(s, quietTime, first)
+	quiet(s, first)
 	return second
 }
 

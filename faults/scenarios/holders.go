@@ -92,13 +92,12 @@ func windowEnds(s *stage.Stage, began, cut int64, workers ...*worker.Worker) {
 	}
 }
 
-// quiet waits for a time, in which workers whose windows have ended may not issue anything, and
+// quiet waits for a moment, in which workers whose windows have ended may not issue anything, and
 // returns when the newest of their IDs was issued.
-func quiet(s *stage.Stage, d time.Duration, workers ...*worker.Worker) (last int64) {
-	settle := min(d/2, quietTime/2)
-	s.Sleep(settle)
+func quiet(s *stage.Stage, workers ...*worker.Worker) (last int64) {
+	s.Sleep(quietTime / 2)
 	from := journal.Now()
-	s.Sleep(d - settle)
+	s.Sleep(quietTime / 2)
 	silent(s, from, journal.Now(), workers...)
 	for _, w := range workers {
 		last = max(last, w.Last())

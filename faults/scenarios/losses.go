@@ -75,7 +75,7 @@ func noticed(s *stage.Stage, since int64, workers ...*worker.Worker) {
 			s.Errorf("process %d could issue for %v after the loss; its window is %v", w.PID(), took, stage.Horizon)
 		}
 	}
-	quiet(s, quietTime, workers...)
+	quiet(s, workers...)
 }
 
 // resumed waits until each worker issues IDs again after a quarantine, and goes on. What caused
@@ -124,7 +124,7 @@ func runOldCopy(s *stage.Stage) {
 		workers[4+i] = s.Worker(name, s.Generator(name))
 	}
 	raised(s)
-	quiet(s, quietTime, workers[4:]...)
+	quiet(s, workers[4:]...)
 	for _, w := range workers[4:] {
 		if n := w.Issued(); n > 0 {
 			s.Errorf("process %d has begun after a loss, and has issued %d IDs", w.PID(), n)
@@ -160,7 +160,7 @@ func runRollback(s *stage.Stage) {
 	s.Backend.Restore(s, snapshot)
 	served := journal.Now()
 	raised(s)
-	quiet(s, quietTime, workers...)
+	quiet(s, workers...)
 	if s.Short {
 		return
 	}

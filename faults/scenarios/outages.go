@@ -176,7 +176,7 @@ func runLongFaults(s *stage.Stage) {
 		f.begin()
 		cut, limit := journal.Now(), time.Now().Add(s.Horizon()+stage.SkewBound)
 		windowEnds(s, began, cut, workers...)
-		stood := quiet(s, quietTime, workers...)
+		stood := quiet(s, workers...)
 		for run := range s.Runs(workers...) {
 			if at := timeOf(run.Last()); at.After(limit) {
 				s.Fatalf("an ID has the time %v; no window reaches beyond %v, a horizon after %v", at, limit, from)
@@ -256,7 +256,7 @@ func runMinority(s *stage.Stage) {
 	newcomer := alone("newcomer")
 	windowEnds(s, began, cut, w)
 	s.AwaitEvent(newcomer, 0, worker.Failed, "")
-	quiet(s, quietTime, w, newcomer)
+	quiet(s, w, newcomer)
 	if n := newcomer.Issued(); n > 0 {
 		s.Errorf("a newcomer has issued %d IDs, and sees only a member that is cut off", n)
 	}
@@ -340,7 +340,7 @@ func runDiskFull(s *stage.Stage) {
 	began := journal.Now()
 	drain := fill(s, disk)
 	windowEnds(s, began, journal.Now(), w)
-	stood := quiet(s, quietTime, w)
+	stood := quiet(s, w)
 	drained := journal.Now()
 	s.Excuse(stood, drained)
 	drain()

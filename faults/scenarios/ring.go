@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,7 +49,7 @@ func runRing(s *stage.Stage) {
 		if len(at.Way) > 0 && cutOff.Last() < began {
 			s.Errorf("the holder at %s that is cut off has not gone on in its window", at.Name)
 		}
-		old := append(workers, cutOff)
+		old := slices.Concat(workers, []*worker.Worker{cutOff})
 		workers = generators(s, next, name)
 		s.Recovered(began, workers...)
 		cutOff.Kill()

@@ -307,7 +307,7 @@ func hang(s *stage.Stage) {
 		if !strings.Contains(e.Text, g.State) {
 			s.Errorf("the disk hangs, and the process is told %q; that has to name the file", e.Text)
 		}
-		quiet(s, quietTime, w)
+		quiet(s, w)
 		thawed := journal.Now()
 		thaw()
 		back(s, thawed, w)

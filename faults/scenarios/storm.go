@@ -18,10 +18,6 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 )
 
-// Storms mix all faults: a seed decides which processes and generators there are, and what happens
-// to them, to the network, to the servers and to their clocks, and when. A seed repeats its
-// schedule; what the processes do meanwhile is up to the machine.
-//
 // With returns all scenarios, with storms of another seed and of another length, if these are not
 // 0.
 func With(seed uint64, length time.Duration) []stage.Scenario {
@@ -46,6 +42,9 @@ type weather struct {
 	backends, short []string
 }
 
+// storms mix all faults: a seed decides which processes and generators there are, and what happens
+// to them, to the network, to the servers and to their clocks, and when. A seed repeats its
+// schedule; what the processes do meanwhile is up to the machine.
 var storms = []weather{
 	{name: "storm", seed: 1, length: 2 * time.Minute, backends: with(servers, "etcd3", "embedded", "zk3", "static", "file", "sentinel", "cluster"), short: []string{"static", "kubernetes"}},
 	{name: "storm-state", seed: 7, length: time.Minute, state: true, backends: []string{"etcd", "etcd3", "zk", "postgres", "mariadb", "kubernetes"}},
