@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -130,63 +128,4 @@ func startAndClose(ctx context.Context, url string, log *slog.Logger) error {
 		err = g.Close(context.Background())
 	}
 	return err
-}
-
-// seen is an output that calls a function when a text is written to it first.
-type seen struct {
-	locked
-	what string
-	once sync.Once
-	then func()
-}
-
-func (s *seen) Write(b []byte) (int, error) {
-	if strings.Contains(string(b), s.what) {
-		s.once.Do(s.then)
-	}
-	return s.locked.Write(b)
-}
-
-// TestCommandAnnouncesItsWaits: within a second, the command says what it waits for and
-// how long.
-func TestCommandAnnouncesItsWaits(t *testing.T) {
-	t.Parallel()
-	addr := silent(t)
-	for _, url := range serverURLs {
-		for _, command := range []string{"generate", "workers", "init"} {
-			t.Run(command+" "+url[:4], func(t *testing.T) {
-				t.Parallel()
-				said := make(chan time.Time, 1)
-				stderr := &seen{what: "waiting for", then: func() { said <- time.Now() }}
-				a := &app{
-					streams: streams{out: io.Discard, err: stderr}, lookupEnv: lookupIn(nil),
-					waits: waits{answer: answerTime, quiet: quietTime, dial: dialTime},
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				rang := make(chan time.Duration, 1)
-				began := time.Now()
-				time.AfterFunc(logs.Quiet, func() { rang <- time.Since(began) - logs.Quiet })
-				done := make(chan int, 1)
-				go func() {
-					done <- a.run(ctx, []string{command, "--coordinator", strings.Replace(url, "ADDRESS", addr, 1)})
-				}()
-				select {
-				case at := <-said:
-					if took, late := at.Sub(began), <-rang; took > time.Second+2*late {
-						t.Errorf("announced after %v, where a timer was late by %v", took, late)
-					}
-				case code := <-done:
-					t.Fatalf("it ended with %d and had said\n%s", code, stderr)
-				}
-				cancel()
-				if <-done == exitOK {
-					t.Error("it was served")
-				}
-				if said := stderr.String(); !strings.Contains(said, "at most") && !strings.Contains(said, "at_most=") && !strings.Contains(said, "trying_until=") {
-					t.Errorf("no length was announced:\n%s", said)
-				}
-			})
-		}
-	}
 }

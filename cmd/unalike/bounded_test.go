@@ -5,6 +5,7 @@ import (
 	"net"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,6 +44,21 @@ func TestLookIsShort(t *testing.T) {
 	if silence := dialTime + quietTime; silence >= time.Second {
 		t.Errorf("a wait is told of after %v", silence)
 	}
+}
+
+// seen is an output that calls a function when a text is written to it first.
+type seen struct {
+	locked
+	what string
+	once sync.Once
+	then func()
+}
+
+func (s *seen) Write(b []byte) (int, error) {
+	if strings.Contains(string(b), s.what) {
+		s.once.Do(s.then)
+	}
+	return s.locked.Write(b)
 }
 
 // TestTimeoutBoundsAStartWithItsWait: the timeout of generate is for the wait until somebody

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -21,7 +22,7 @@ func TestEmptyFlags(t *testing.T) {
 		{[]string{"serve", "--config", ""}, "unalike: --config is empty; name a file, or leave the flag out\n"},
 		{[]string{"generate", "--segment", ""}, "unalike: --segment is empty; name a tag, or leave the flag out\n"},
 	} {
-		args := append(tt.args, "--coordinator", noState(t, "7"))
+		args := slices.Concat(tt.args, []string{"--coordinator", noState(t, "7")})
 		got := callIn(ctx, waits{answer: callTime, quiet: callTime}, nil, "", args...)
 		if got.code != exitUsage || got.out != "" || !strings.HasPrefix(got.stderr, tt.want) {
 			t.Errorf("%q: %+v\nwant %s", args, got, tt.want)

@@ -44,8 +44,8 @@ func TestNobodyAnswers(t *testing.T) {
 				}
 				// Opening it takes no call; on a slow machine, it may take long enough to be told of.
 				want := "unalike: still waiting for " + scheme + "://"
-				if n := strings.Count(got.stderr, want); n < 1 || n > 2 {
-					t.Errorf("%s\nwant once %q, or twice", got.stderr, want)
+				if n := strings.Count(got.stderr, want); n < 1 || n > 2 || !strings.Contains(got.stderr, ", at most 2s ...\n") {
+					t.Errorf("%s\nwant once %q, or twice, and how long", got.stderr, want)
 				}
 				// The others look first.
 				if changes := command[0] == "init"; changes != strings.Contains(got.stderr, "the outcome is unknown, and asking again is safe") {

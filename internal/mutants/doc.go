@@ -1,4 +1,4 @@
-// Mutants checks the checks: it breaks the code in one place at a time, and demands that the
+// Mutants checks the checks: it breaks the code in one place at a time, and demands that each
 // test named for it fails. Run it from the module's root:
 //
 //	go run ./internal/mutants [-for 5m] [-list] [NAME ...]

@@ -73,8 +73,10 @@ func TestOrder(t *testing.T) {
 	names := func(head string, files ...string) string {
 		in := func(pkg string) []test { return []test{{pkg, "TestX"}} }
 		all := []mutant{
-			{name: "a", file: "x/a.go", tests: in("y")}, {name: "b", file: "x/b.go", tests: in("x")},
-			{name: "c", file: "x/c.go", tests: in("x")}, {name: "d", file: "z/d.go", tests: in("z")},
+			{name: "a", file: "x/a.go", tests: in("y")},
+			{name: "b", file: "x/b.go", tests: in("x")},
+			{name: "c", file: "x/c.go", tests: in("x")},
+			{name: "d", file: "z/d.go", tests: in("z")},
 		}
 		order(all, head, files)
 		out := ""
