@@ -166,6 +166,7 @@ func (r *rig) events(f func(event, data string) bool) {
 
 // TestPageEvents: a watcher is told of everything at first, then of what changes, at once of trouble, and of the end.
 func TestPageEvents(t *testing.T) {
+	t.Parallel()
 	r := serve(t, nil)
 	var tables, heads int
 	away := false
@@ -193,6 +194,7 @@ func TestPageEvents(t *testing.T) {
 
 // TestPageWatchers: however many watch, everything is looked at a few times a second; and a connection has a bound.
 func TestPageWatchers(t *testing.T) {
+	t.Parallel()
 	counted := &counting{Generator: generator(t, coordtest.NewFake(coordtest.FakeConfig{}), core.DefaultLayout())}
 	r := serve(t, func(c *server.Config) { c.Generators["orders"] = counted })
 	url, begun := r.listen().URL+"/page/events", time.Now()
@@ -217,6 +219,7 @@ func TestPageWatchers(t *testing.T) {
 
 // TestPageIsSmall: with 1,024 worker IDs, everything that a browser loads is below 40 KB.
 func TestPageIsSmall(t *testing.T) {
+	t.Parallel()
 	r := serve(t, nil)
 	var slots []coord.Slot
 	for i := range 1024 {

@@ -190,6 +190,10 @@ func segmentTable(f *facts) table {
 		Head: columns("Tag", "State", "#Left", "#Of step", "Next", "#Numbers/s", "#Lasts", "#Refills", "#Failed", "#Last take"),
 	}
 	for _, h := range f.tags {
+		if h.Refills+h.Failures == 0 {
+			t.Rows = append(t.Rows, []cell{words(h.Tag), words("not asked for")})
+			continue
+		}
 		next, lasts, taken := "not yet", "", "never"
 		if h.Next.Last >= h.Next.First {
 			next = "in memory"
@@ -215,8 +219,6 @@ func stateOfTag(h segment.Health) cell {
 		return cell{Text: "no numbers", Class: levelDown}
 	case h.Failing != nil:
 		return cell{Text: "not refilled", Class: levelWarn}
-	case h.Refills == 0:
-		return words("not asked for")
 	}
 	return cell{Text: "ready", Class: levelWell}
 }

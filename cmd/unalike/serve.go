@@ -62,6 +62,7 @@ func (a *app) serveCommand() *cobra.Command {
   curl 'http://127.0.0.1:8080/v1/generators/default/ids?count=3'
 
 The same address answers gRPC, gRPC-Web and Connect: the service unalike.v1.IDService.
+In a browser it shows operators whether all is well, and if not what is wrong.
 
 Without --config it serves one generator, named default, of the coordinator that
 'unalike generate' would use. The file of --config has the settings of that generator, or

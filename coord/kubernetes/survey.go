@@ -85,10 +85,10 @@ func (s *session) make(ctx context.Context, a *all, ask protocol.Ask) (bool, err
 	if ask.New == nil {
 		return false, s.errNoNamespace()
 	}
-	meta := ask.New(a.now + half)
+	meta := ask.New(a.now + 2*half)
 	if len(a.slots)+len(a.marks) > 0 {
 		base := a.most(func(o *object) int64 { return o.Base })
-		meta = ask.Again(a.now+half, a.most(func(o *object) int64 { return max(o.Floor, o.Base) }))
+		meta = ask.Again(a.now+2*half, a.most(func(o *object) int64 { return max(o.Floor, o.Base) }))
 		meta.Base = max(meta.Base, base)
 	}
 	o := &object{name: s.objectName(-1)}

@@ -179,6 +179,13 @@ func TestLive(t *testing.T) {
 	}
 	s.orders.Heal()
 	w.await(says(allWell))
+
+	s.storeAway()
+	s.ask(t.Context(), "/v1/sequences/tickets/numbers")
+	w.await(says("No numbers for 1 tag: tickets, because the store does not answer."))
+	s.store.Intercept(nil)
+	s.ask(t.Context(), "/v1/sequences/tickets/numbers")
+	w.await(says(allWell))
 	w.well()
 	if more := s.config.Generators["users"].Health().Issued - issued; more > 200 { // what was under way
 		t.Errorf("%d IDs were issued by looking", more)

@@ -80,12 +80,22 @@ func pictures(folder string) (err error) {
 	shot("page-narrow", 360, "light")
 	s.orders.Outage(true)
 	s.storeAway()
+	s.ask(ctx, "/v1/sequences/tickets/numbers")
 	time.Sleep(12 * time.Second)
 	shot("page-outage", 1280, "dark")
 	return err
 }
 
-// small returns a picture with the 256 colours that are most frequent in it, which is enough for letters and lines.
+// distance is by how much two colours differ, from 0 to 765.
+func distance(a, b color.Color) (sum int) {
+	x, y := color.RGBAModel.Convert(a).(color.RGBA), color.RGBAModel.Convert(b).(color.RGBA)
+	for _, d := range []int{int(x.R) - int(y.R), int(x.G) - int(y.G), int(x.B) - int(y.B)} {
+		sum += max(d, -d)
+	}
+	return sum
+}
+
+// small returns a picture with at most 256 colours, the most frequent of those that differ: enough for letters and lines.
 func small(text []byte) ([]byte, error) {
 	full, err := png.Decode(bytes.NewReader(text))
 	if err != nil {
@@ -98,7 +108,13 @@ func small(text []byte) ([]byte, error) {
 		}
 	}
 	colours := slices.SortedFunc(maps.Keys(frequent), func(a, b color.Color) int { return frequent[b] - frequent[a] })
-	few := image.NewPaletted(full.Bounds(), colours[:min(len(colours), 256)])
+	var palette color.Palette
+	for _, c := range colours {
+		if len(palette) < 256 && (len(palette) == 0 || distance(palette.Convert(c), c) > 12) {
+			palette = append(palette, c)
+		}
+	}
+	few := image.NewPaletted(full.Bounds(), palette)
 	draw.Draw(few, few.Bounds(), full, image.Point{}, draw.Src)
 	var b bytes.Buffer
 	err = (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, few)

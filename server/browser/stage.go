@@ -113,6 +113,11 @@ func (s *stage) stop() {
 	s.front.Close()
 }
 
+// ask sends a request, whatever the answer is.
+func (s *stage) ask(ctx context.Context, path string) {
+	s.server.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, path, http.NoBody))
+}
+
 // load asks for IDs and numbers until ctx ends: for so many at a time.
 func (s *stage) load(ctx context.Context, count int) {
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -124,8 +129,7 @@ func (s *stage) load(ctx context.Context, count int) {
 			if strings.HasSuffix(path, "numbers") {
 				n = 1 + i%3
 			}
-			r := httptest.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s?count=%d", path, n), http.NoBody)
-			s.server.ServeHTTP(httptest.NewRecorder(), r)
+			s.ask(ctx, fmt.Sprintf("%s?count=%d", path, n))
 		}
 		select {
 		case <-ctx.Done():
