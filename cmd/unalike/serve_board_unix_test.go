@@ -19,7 +19,7 @@ const ofTags = "unalike_segment_"
 func TestServeBoard(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := startServe(t, "--config", serveFileOf(t, "serve.yaml", fmt.Sprintf("coordinator: embed://%s/ids\nstore: embed://%s/tags\nstate: %s/state\n", dir, dir, dir)))
+	s := startServe(t, "--config", writeFile(t, "serve.yaml", fmt.Sprintf("coordinator: embed://%s/ids\nstore: embed://%s/tags\nstate: %s/state\n", dir, dir, dir)))
 	s.await("/readyz", "", isOK)
 	for _, file := range []string{"grafana/unalike.json", "prometheus/alerts.yaml"} {
 		text, err := os.ReadFile(filepath.Join("../../deploy", file))
