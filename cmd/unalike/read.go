@@ -49,7 +49,9 @@ func plain(s string) bool {
 }
 
 // guessed reports whether text that is recognized may be that of another generator.
-func guessed(s string) bool { return !plain(s) && !strings.HasPrefix(s, "{") && !strings.HasPrefix(s, `"`) }
+func guessed(s string) bool {
+	return !plain(s) && !strings.HasPrefix(s, "{") && !strings.HasPrefix(s, `"`)
+}
 
 // readJSON reads an ID as a JSON string or number, or as the member "id" of an
 // object, as generate writes it.

@@ -113,7 +113,7 @@ func (a *app) serveSettings(c *cobra.Command, o *serveOptions) (*serveSettings, 
 func readServeFile(file string) (*serveSettings, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, nil // whoever reads it as another one says why
+		return nil, nil //nolint:nilerr // whoever reads it as another one says why
 	}
 	set := &serveSettings{generators: map[string]config.Config{}}
 	if err := set.parse(data); !set.own {
