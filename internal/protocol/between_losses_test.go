@@ -134,3 +134,56 @@ func TestNoticedInTheMiddle(t *testing.T) {
 		})
 	}
 }
+
+// TestRaisedOnce: a floor that is raised once is raised again neither because others were faster at
+// first, nor because the answer was lost of who has made the namespace again.
+func TestRaisedOnce(t *testing.T) {
+	for name, tt := range map[string]struct {
+		deleted, refused, answerLost bool
+		writes                       int
+	}{
+		"overtaken":                   {refused: true, writes: 2},
+		"made again":                  {deleted: true},
+		"made again, the answer lost": {deleted: true, answerLost: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inOurTime(t, func(t *testing.T) {
+				server := memstore.NewServer("a")
+				p, st := tap(t, server, nil)
+				g := mustAcquire(t, p, wants("p"))
+				restore := server.Snapshot()
+				g = mustRenew(t, p, g, 1)
+				if restore(); tt.deleted {
+					server.Delete()
+				}
+				writes := 0
+				st.refuse = func(c protocol.Change) (out protocol.Outcome) {
+					if c.Meta != nil {
+						if writes++; writes == 1 && tt.refused {
+							out.Lineage = "a"
+						}
+					}
+					return out
+				}
+				if tt.answerLost {
+					st.tap = func(call string, answered bool) error {
+						if call == "survey" && answered {
+							return errNoAnswer
+						}
+						return nil
+					}
+					if _, err := p.Renew(t.Context(), g, g.NotAfter+1); !errors.Is(err, errNoAnswer) {
+						t.Fatal(err)
+					}
+					st.tap = nil
+				}
+				for range 2 {
+					notices(t, p, g)
+				}
+				if m := server.Meta(); m.Floor <= g.NotAfter || writes != tt.writes {
+					t.Errorf("after %d writes, the namespace is %+v", writes, m)
+				}
+			})
+		})
+	}
+}

@@ -3,8 +3,6 @@ package protocol
 import (
 	"strings"
 	"testing"
-
-	"github.com/unalike-id/unalike/coord"
 )
 
 // FuzzDecode: what is read of a record of any kind is written again, byte for byte, and
@@ -61,30 +59,4 @@ func sameBytes[R Record](t *testing.T, b []byte, r R, err error) bool {
 		t.Errorf("%q is read as %+v, which is written %q, %v, %v", b, r, s, err, r.Check())
 	}
 	return true
-}
-
-// FuzzExtended: a renewal of a slot that makes sense gives one that does, whose window ends
-// no sooner than the caller's, and never reaches below the floor anew.
-func FuzzExtended(f *testing.F) {
-	f.Add(int64(10), int64(20), int64(10), int64(20), int64(15), int64(95))
-	f.Add(int64(70), int64(120), int64(10), int64(20), int64(50), int64(100))
-	f.Fuzz(func(t *testing.T, notBefore, notAfter, mineBefore, mineAfter, floor, until int64) {
-		const last = 1 << 41
-		s := Slot{Version: Version, Token: "t", Generation: 1, NotBefore: notBefore, NotAfter: notAfter, LastTick: last, Fingerprint: "x", TTL: 1}
-		g := coord.Grant{Token: "t", Generation: 1, NotBefore: mineBefore, NotAfter: mineAfter}
-		if s.Check() != nil || mineBefore < 0 || mineAfter < mineBefore || mineAfter > last || floor < 0 || until < 0 {
-			return
-		}
-		next, from, grows := s.Extended(g, floor, until, 1)
-		switch {
-		case next.Check() != nil:
-			t.Errorf("%+v: %v", next, next.Check())
-		case next.NotAfter < s.NotAfter || next.NotAfter < mineAfter:
-			t.Errorf("%+v, renewed for %v, ends sooner: %+v", s, g, next)
-		case grows && from != mineBefore && (from < floor || from < mineAfter || from >= next.NotAfter):
-			t.Errorf("%+v, renewed for %v above %d, begins anew at %d: %+v", s, g, floor, from, next)
-		case grows && from == mineBefore && max(floor, s.NotBefore) > mineAfter:
-			t.Errorf("%+v, renewed for %v, goes on across %d: %+v", s, g, floor, next)
-		}
-	})
 }

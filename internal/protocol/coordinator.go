@@ -161,14 +161,9 @@ func (c *Coordinator) now() int64 { return clock.Fresh(c.set.Clock) }
 func (c *Coordinator) seen(s Session) int64 { return cmp.Or(s.Time(), c.now()) }
 
 // reach is how far a right clock can have raised the floor by now, as far as the clock of the
-// back end or of this machine tells: there may have been longer horizons than are known.
+// back end or of this machine tells.
 func (c *Coordinator) reach(s Session, meta Meta) int64 {
-	now := c.seen(s) + 2*c.set.SkewBound.Microseconds()
-	reach := meta.Ward(now, c.limits())
-	if meta.Loss.Found <= now {
-		reach = max(reach, meta.Loss.Floor)
-	}
-	return reach
+	return meta.Ward(c.seen(s)+2*c.set.SkewBound.Microseconds(), c.limits())
 }
 
 // pause waits before a call looks again for the n-th time, counted from 0, because others
@@ -224,9 +219,6 @@ func (c *Coordinator) madeAgain(meta Meta) {
 func (c *Coordinator) making(ask Ask, meta Meta, declared bool) Ask {
 	ask.Again = func(now, floor int64) Meta {
 		m, at, l := c.detector.memory(), cmp.Or(now, c.now()), c.limits()
-		if m.meta.Fingerprint == meta.Fingerprint {
-			meta = m.meta
-		}
 		meta.Nonce = rand.Text() // a request that is repeated makes another one
 		switch {
 		case m.meta.Nonce != "":

@@ -203,7 +203,7 @@ func (c *Coordinator) raise(ctx context.Context, s Session, now int64, refused r
 		ask = c.making(ask, known, false) // again
 	}
 	sv, err := c.survey(ctx, s, ask)
-	if err != nil || sv.Made { // if it was made with a floor, nothing is to be raised any more
+	if err != nil {
 		return err
 	}
 	if !sv.Meta.There() {

@@ -171,6 +171,9 @@ func TestDetector(t *testing.T) {
 			d.learn(first, seen(5, before), 0)
 		}, false, true},
 		"a number falls": {func(d *detector, _ memory) { d.learn(d.memory(), seen(5, before), 0) }, true, false},
+		"the lineage is another": {func(d *detector, _ memory) {
+			d.learn(d.memory(), answer{Position: Position{Lineage: "b"}}, 0)
+		}, true, false},
 		"and it is dealt with": {func(d *detector, _ memory) {
 			d.learn(d.memory(), seen(5, before), 0)
 			d.deal(d.memory().losses, seen(6, lostAt(before, "loss", found)), found)
@@ -249,6 +252,21 @@ func TestListen(t *testing.T) {
 		if want := tt.ends; want != 0 && ends != now+want*second || want == 0 && ends != 0 || (err != nil) != tt.differs {
 			t.Errorf("%s: until %d, %v", tt.name, ends, err)
 		}
+	}
+}
+
+// leasesSession tells of two leases, one of which is none.
+type leasesSession struct{ Session }
+
+func (leasesSession) Leases(context.Context, []Holder) []Lease {
+	return []Lease{{Worker: 1, TTL: time.Second}, {Worker: 2, Retired: true}}
+}
+
+// TestRetiredIsNotSilent: nobody waits for a sign of life of a worker ID that was retired.
+func TestRetiredIsNotSilent(t *testing.T) {
+	sv := &Survey{Server: 1, Holders: make([]Holder, 2*sampled)}
+	if lives := new(Coordinator).lives(t.Context(), leasesSession{}, sv); len(lives) != 1 || lives[1].when.High != 1_000_000 {
+		t.Errorf("signs of life: %v", lives)
 	}
 }
 

@@ -114,8 +114,7 @@ func (c *Coordinator) doubtful(t *tenant) {
 
 // viewOf returns the newest view of a grant that is known: what a call has seen, of which the
 // caller may not have learned, or what has come with it; nil: there is none. Sure says that it
-// is what is stored, as far as is known. What is of the time before a loss is not, however high
-// its version is.
+// is what is stored, as far as is known.
 func (c *Coordinator) viewOf(g coord.Grant) (v *View, sure bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,5 +126,5 @@ func (c *Coordinator) viewOf(g coord.Grant) (v *View, sure bool) {
 	if v == nil || !v.holds(g) {
 		return nil, false
 	}
-	return v, (t == nil || !t.unsure) && c.detector.sound(v.losses)
+	return v, t == nil || !t.unsure
 }

@@ -23,12 +23,13 @@ type Server struct {
 	// Strict says that the server writes nothing while the lineage on record is not its own,
 	// but what settles that.
 	Strict bool
-	// Blind says that answers do not tell the number of the write, and that versions count the
-	// writes of each record.
+	// Blind says that answers do not tell the number of the write, that versions count the
+	// writes of each record, and that sessions end when the server goes back.
 	Blind bool
 
 	mu      sync.Mutex
 	state   state
+	back    int // how often it went back
 	changed chan struct{}
 }
 
@@ -81,6 +82,7 @@ func (s *Server) Snapshot() (restore func()) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.state = kept.copied()
+		s.back++
 		for id, o := range s.state.owners {
 			o.ends = lifetime.Now().Add(o.ttl)
 			s.state.owners[id] = o

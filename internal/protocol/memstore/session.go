@@ -18,14 +18,20 @@ type Store struct{ Server *Server }
 
 // Open implements protocol.Store.
 func (s Store) Open(string, time.Duration, int) (protocol.Session, error) {
-	return &session{Server: s.Server}, nil
+	s.Server.mu.Lock()
+	defer s.Server.mu.Unlock()
+	return &session{Server: s.Server, back: s.Server.back}, nil
 }
 
 // session is what a token has on the server.
 type session struct {
 	*Server
+	back  int // as it was when this one was opened
 	ended bool
 }
+
+// over reports whether the session has ended. The caller holds mu.
+func (s *session) over() bool { return s.ended || s.Blind && s.back != s.Server.back }
 
 var errEnded = errors.New("the session was ended")
 
@@ -115,7 +121,7 @@ func (s *session) Commit(_ context.Context, c protocol.Change) (protocol.Outcome
 	st, worker, now := &s.state, c.Worker(), s.position(false)
 	current := s.view(worker, false)
 	switch {
-	case s.ended:
+	case s.over():
 		return protocol.Outcome{}, errEnded
 	case s.Strict && st.lineage != st.origin && !c.Settle, s.Strict && c.Settle && c.Before.Lineage != st.lineage,
 		!same(current.Meta, c.Before.Meta), c.Unused && len(st.slots)+len(st.owners) > 0,
@@ -240,7 +246,7 @@ func (s *session) Time() int64 { return s.micro() }
 func (s *session) Over() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended {
+	if s.over() {
 		return errEnded
 	}
 	return nil
