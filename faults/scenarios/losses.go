@@ -146,10 +146,13 @@ func runRollback(s *stage.Stage) {
 	s.Backend.Restore(s, snapshot)
 	first := journal.Now()
 	windows, recovery := reach(s)
-	floor, err := admin(s).Quarantine(s.Context(), time.Time{})
-	if err != nil {
-		s.Fatal(err)
-	}
+	operator := admin(s)
+	var floor time.Time
+	s.Until(func() bool { // Redis may be loading its data
+		var err error
+		floor, err = operator.Quarantine(s.Context(), time.Time{})
+		return err == nil
+	}, "an operator can declare a quarantine")
 	if ahead := time.Until(floor); ahead < windows-busyTime {
 		s.Errorf("the floor that the operator has raised is %v ahead; windows that were forgotten can reach %v", ahead, windows)
 	}

@@ -18,8 +18,7 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
 )
 
-// With returns all scenarios, with storms of another seed and of another length, if these are not
-// 0.
+// With returns all scenarios. Storms have another seed and another length, if these are not 0.
 func With(seed uint64, length time.Duration) []stage.Scenario {
 	all := All()
 	for _, w := range storms {
