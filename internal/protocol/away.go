@@ -105,7 +105,7 @@ func (c *Coordinator) awaitLife(ctx context.Context, s Session, sv *Survey, cloc
 		c.silence = &silence{first: map[int]life{}, ends: Time(clock.High + longest)}
 	}
 	for id, l := range now { // of those, too, of whom another survey has not told
-		if _, there := c.silence.first[id]; !there {
+		if _, there := c.silence.first[id]; !there { //mutant:other-share
 			c.silence.first[id] = l
 		}
 	}
