@@ -58,7 +58,7 @@ const (
 // turns is which server clients ask first, in turn from a random one on: many that start at a time spread.
 var turns atomic.Uint32
 
-func init() { turns.Store(rand.Uint32()) } //mutant:client-spread
+func init() { turns.Store(rand.Uint32()) }
 
 // Errors of this package.
 var (

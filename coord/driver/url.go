@@ -179,7 +179,7 @@ var shown = append([]string{
 func (u *URL) String() string {
 	user := ""
 	if u.User != nil {
-		if _, ok := u.User.Password(); ok { //mutant:password
+		if _, ok := u.User.Password(); ok {
 			user = url.User(u.User.Username()).String() + ":"
 		}
 		// What stands alone may be a password whose colon was forgotten.

@@ -120,7 +120,7 @@ func (l *leases) Take(session context.Context, id int) (err error) {
 	held.Lock()
 	defer held.Unlock()
 	_, taken := held.by[worker{l.namespace, id}]
-	if taken || session.Err() != nil { //mutant:static-same
+	if taken || session.Err() != nil {
 		mine.free()
 		return fmt.Errorf("worker ID %d was taken in this process meanwhile, or nobody waits for it any more", id)
 	}

@@ -70,7 +70,6 @@ func (h *hosts) dial(address string) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	//mutant:zk-answer
 	return &link{Conn: conn, answerTime: min(max(dialTime, h.ttl/5)<<round, h.ttl)}, nil
 }
 

@@ -77,7 +77,7 @@ func lockFile(path string, own bool, mode os.FileMode, try func(*os.File) (bool,
 		}
 		l := &File{path: path, file: f, own: own}
 		ok, err := try(f)
-		if err == nil && ok { //mutant:file-locked
+		if err == nil && ok {
 			if l.Current() {
 				l.sign()
 				return l, nil

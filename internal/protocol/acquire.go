@@ -58,7 +58,7 @@ func (c *Coordinator) acquire(ctx context.Context, req coord.Request) (g coord.G
 		case err == nil:
 			c.adopt(t, v, nil)
 			g = v.grant()
-		case outlived(ctx, a.s, err):
+		case outlived(ctx, a.s, err): //mutant:outlived
 			err = fmt.Errorf("%w: %w", errAgain, err)
 		}
 		return err
@@ -96,7 +96,7 @@ func (c *Coordinator) callersAhead(req coord.Request) int64 {
 
 // clock is the caller's clock with which it has asked. That it was set since makes the
 // window no other one than was asked for.
-func (a *acquisition) clock() int64 { return a.asked + lifetime.Since(a.began).Microseconds() }
+func (a *acquisition) clock() int64 { return a.asked + lifetime.Since(a.began).Microseconds() } //mutant:asked-clock
 
 // round makes one attempt, from the first call to the last.
 func (a *acquisition) round(ctx context.Context) (_ *View, err error) {
@@ -314,7 +314,7 @@ func (a *acquisition) regrant(ctx context.Context, worker int) (*View, error) {
 	case slot.Token != a.req.Token: // somebody else was granted it, and the token's mark is in the way
 		a.s.End()
 	case !a.detector.sound(v.losses):
-	case slot.NotBefore >= v.Meta.Record.Floor:
+	case slot.NotBefore >= v.Meta.Record.Floor: //mutant:replay-below
 		return v, nil
 	default:
 		if _, _, err := a.commit(ctx, a.s, planRelease(v, v.grant(), slot.NotAfter), nil); err != nil {

@@ -89,6 +89,7 @@ func (c *Coordinator) changeFloor(ctx context.Context, what string, clock func(s
 		if err != nil {
 			return err
 		}
+		//mutant:closing-records
 		if c.detector.memory().lost != "" && meta.Loss.Nonce == sv.Meta.Record.Loss.Nonce {
 			// What was noticed goes on record first: under a floor that is higher, nothing else
 			// tells how far the windows reach that were lost.
@@ -194,6 +195,7 @@ func (c *Coordinator) Inspect(ctx context.Context) (coord.Namespace, error) {
 func (c *Coordinator) list(ctx context.Context, s Session, slots bool) (*Listing, error) {
 	at := c.detector.memory()
 	l, err := s.List(ctx, slots)
+	//mutant:listed
 	if err == nil && l.Number != 0 { // else it may be older than what was seen before
 		c.detector.learn(at, answer{Position: l.Position, meta: &l.Meta}, c.seen(s))
 	}

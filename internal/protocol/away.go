@@ -40,7 +40,7 @@ func (q silence) listen(now map[int]life, clock Span, bound time.Duration) (ends
 	agree := false
 	for _, id := range slices.Sorted(maps.Keys(now)) {
 		mark, when := now[id].mark, now[id].when
-		if _, there := q[id]; !there {
+		if _, there := q[id]; !there { //mutant:other-share
 			q[id] = silent{mark, clock.High + when.High - when.Low}
 		}
 		err := CheckClock(clock, when, bound)

@@ -30,7 +30,7 @@ func (m Meta) AfterLoss(known Meta, now int64, l Limits) Meta {
 func (m Meta) with(known Meta) Meta {
 	if known.Fingerprint == m.Fingerprint {
 		m = m.declared(known.MaxHorizon)
-		m.Floor, m.Base = max(m.Floor, known.Floor), max(m.Base, known.Base)
+		m.Floor, m.Base = max(m.Floor, known.Floor), max(m.Base, known.Base) //mutant:known-floor
 	}
 	return m
 }

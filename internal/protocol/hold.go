@@ -51,7 +51,7 @@ func (c *Coordinator) hold(ctx context.Context, g coord.Grant, token string) (*h
 		return nil, err
 	}
 	var err error
-	h.t, err = c.enter(token, cmp.Or(v.Slot.Record.Lease(), c.usualTTL()), visitRoom)
+	h.t, err = c.enter(token, cmp.Or(v.Slot.Record.Lease(), c.usualTTL()), visitRoom) //mutant:asked-ttl
 	return h, err
 }
 
@@ -97,8 +97,10 @@ func (h *holding) once(ctx context.Context, turn func(context.Context) (done boo
 	if err != nil {
 		return false, err
 	}
+	//mutant:alone
 	if h.alone { // it may be another back end in which it was made, which a survey tells for certain
 		if _, err := h.survey(ctx, h.s, Ask{Token: h.g.Token, Share: coord.Range{First: h.g.WorkerID, Count: 1}}); err != nil {
+			//mutant:unrecorded
 			if errors.Is(err, ErrUnrecorded) { // an acquisition makes it again, and this does not
 				err = fmt.Errorf("%w: %v", coord.ErrLeaseLost, err) //nolint:errorlint // it is not invalid any more
 			}
@@ -147,6 +149,7 @@ func (h *holding) lookAgain(ctx context.Context) (err error) {
 // again takes note of what a change was refused for. The next turn looks, if that is not
 // known. The error is that of something else that has changed what is stored.
 func (h *holding) again(change Change, out Outcome) error {
+	//mutant:look-refused
 	h.v, h.took = out.Now, 0 // this was no look: what it shows need not be confirmed
 	return h.refused.damage(change, out, -1)
 }
