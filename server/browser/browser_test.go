@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -271,11 +272,11 @@ func TestBasic(t *testing.T) {
 	}
 	s, err := newStage(plain(3), func(c *server.Config) { c.Tokens = tokens })
 	w := newTab(t, s, err)
-	asked := 0
+	var asked atomic.Int32
 	w.do(nil, chromedp.Listen(w, func(event any) {
 		switch e := event.(type) {
 		case *fetch.EventAuthRequired:
-			asked++
+			asked.Add(1)
 			go func() {
 				_, _ = chromedp.Call(w, fetch.ContinueWithAuth, fetch.ContinueWithAuthParams{RequestID: e.RequestID, AuthChallengeResponse: &fetch.AuthChallengeResponse{
 					Response: fetch.AuthChallengeResponseResponseProvideCredentials, Username: "anybody", Password: token,
@@ -293,7 +294,7 @@ func TestBasic(t *testing.T) {
 	w.await(says(allWell))
 	clock := eval[string](w, `document.getElementById('clock').textContent`)
 	w.await(fmt.Sprintf(`document.getElementById('clock').textContent !== %q`, clock))
-	if asked == 0 {
+	if asked.Load() == 0 {
 		t.Error("the browser asked nobody for a token")
 	}
 }
