@@ -174,6 +174,17 @@ func TestSays(t *testing.T) {
 	}
 }
 
+// TestSaysOther: watchers hear at once of another sentence, and of nothing else.
+func TestSaysOther(t *testing.T) {
+	said := func(text, clock string) *snapshot {
+		return &snapshot{view: &view{Head: head{Says: []remark{{Text: text}}, Clock: clock}}}
+	}
+	one := said("a", "1")
+	if !saysOther(nil, one) || saysOther(one, said("a", "2")) || !saysOther(one, said("b", "1")) {
+		t.Error("a watcher hears too much or too little")
+	}
+}
+
 // TestRates: rates are over some seconds, counts over a minute, and neither is negative where a count begins again.
 func TestRates(t *testing.T) {
 	var s samples
@@ -213,17 +224,34 @@ func TestDurations(t *testing.T) {
 			t.Errorf("%v is in the bucket up to %v", took, bound)
 		}
 	}
+	var route traffic
+	route.count(false, 200, time.Hour)
+	if got := route.took.slow(); got != 0 {
+		t.Errorf("a stream is a request of %v", got)
+	}
 	for i := range 1000 {
 		d.add(time.Duration(i+1) * time.Millisecond)
 	}
 	if got := d.slow(); got < 990*time.Millisecond || got > 1250*time.Millisecond {
 		t.Errorf("99 %% took at most %v", got)
 	}
-	for range 20 * keptDurations {
+	for range keptDurations {
+		d.add(time.Second)
+	}
+	for range 7 * keptDurations { // without forgetting, one in eight took longer
 		d.add(time.Millisecond)
 	}
 	if got := d.slow(); got > 1250*time.Microsecond {
 		t.Errorf("99 %% took at most %v after that was over", got)
+	}
+}
+
+// TestCut: a table has a bound, and says how much is left out.
+func TestCut(t *testing.T) {
+	f := wellFacts(1, mostTags+1)
+	f.tags[mostTags].Failing = errAway
+	if got := segmentTable(f); len(got.Rows) != mostTags || got.Rows[0][0].Text != f.tags[mostTags].Tag || got.Note != "200 of 201 rows are shown" {
+		t.Errorf("%d rows from %v on, %q", len(got.Rows), got.Rows[0][0], got.Note)
 	}
 }
 
