@@ -224,8 +224,8 @@ func (d *durations) add(took time.Duration) {
 	}
 }
 
-// quantile returns what a share of the requests did not exceed; 0: there were none.
-func (d *durations) quantile(share float64) time.Duration {
+// slow returns what 99 % of the requests did not exceed; 0: there were none.
+func (d *durations) slow() time.Duration {
 	var counts [len(d.buckets)]float64
 	all := 0.0
 	for i := range d.buckets {
@@ -234,7 +234,7 @@ func (d *durations) quantile(share float64) time.Duration {
 	}
 	below := 0.0
 	for i, n := range counts {
-		if below += n; n > 0 && below >= math.Ceil(share*all) {
+		if below += n; n > 0 && below >= math.Ceil(0.99*all) {
 			return boundOf(i)
 		}
 	}

@@ -154,7 +154,9 @@ func (s *Server) pageEvents(w http.ResponseWriter, r *request) error {
 	defer end()
 	control := http.NewResponseController(w)
 	var sent *snapshot
-	event := func(name string, text []byte) { fmt.Fprintf(out, "event: %s\ndata: %s\n\n", name, text) }
+	event := func(name string, text []byte) {
+		_, _ = fmt.Fprintf(out, "event: %s\ndata: %s\n\n", name, text) // flush tells whether anybody reads it
+	}
 	flush := func() error {
 		if err := out.Flush(); err != nil {
 			return err
@@ -162,7 +164,7 @@ func (s *Server) pageEvents(w http.ResponseWriter, r *request) error {
 		return control.Flush()
 	}
 	ctx := context.WithValue(r.Context(), requestKey{}, r)
-	err = tell(ctx, s, sampleEvery, s.shots.get, saysOther, func(now *snapshot) error {
+	_ = tell(ctx, s, sampleEvery, s.shots.get, saysOther, func(now *snapshot) error {
 		event("head", now.head)
 		for i, t := range now.tables {
 			if sent == nil || i >= len(sent.tables) || !bytes.Equal(t, sent.tables[i]) {
@@ -172,7 +174,7 @@ func (s *Server) pageEvents(w http.ResponseWriter, r *request) error {
 		sent = now
 		return flush()
 	})
-	if s.draining() {
+	if s.draining() { // else the watcher has gone
 		event("stopping", []byte("{}"))
 		return flush()
 	}

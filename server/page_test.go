@@ -168,11 +168,14 @@ func (r *rig) events(f func(event, data string) bool) {
 func TestPageEvents(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
-	var tables, heads int
+	var tables, same, heads int
 	away := false
 	r.events(func(event, data string) bool {
 		switch event {
 		case "table":
+			if strings.Contains(data, `"id":"refusals"`) {
+				same++
+			}
 			if tables++; tables == 5 {
 				r.fake.Fail(coordtest.Renew, coordtest.ErrUnreachable, coordtest.Forever)
 			}
@@ -186,8 +189,8 @@ func TestPageEvents(t *testing.T) {
 		}
 		return false
 	})
-	if tables < 5 || heads < 2 || !away {
-		t.Errorf("%d tables, %d heads, trouble: %v", tables, heads, away)
+	if tables < 5 || same != 1 || heads < 2 || !away {
+		t.Errorf("%d tables, one that stays as it is %d times, %d heads, trouble: %v", tables, same, heads, away)
 	}
 	r.events(func(event, _ string) bool { return event == "stopping" }) // who comes late is told, too
 }

@@ -233,7 +233,7 @@ func (s *Server) callerTable(f *facts) table {
 			continue
 		}
 		slow := ""
-		if d := s.traffic[pattern].took.quantile(0.99); d > 0 {
+		if d := s.traffic[pattern].took.slow(); d > 0 {
 			slow = span(d)
 		}
 		key := "requests " + pattern
@@ -280,7 +280,8 @@ func (s *Server) decoded(text string, now time.Time) table {
 		first := int64(id) - int64(p.Sequence)
 		t.Rows = append(t.Rows, []cell{
 			words(name), words(p.Time.UTC().Format("2006-01-02 15:04:05.000")), num(old), num(strconv.Itoa(p.WorkerID)), words(s.holder(name, p.WorkerID)),
-			num(strconv.Itoa(p.Sequence)), {Text: fmt.Sprintf("%d to %d", first, first+int64(l.SequencesPerTick())-1), Class: "wide"},
+			num(strconv.Itoa(p.Sequence)),
+			{Text: fmt.Sprintf("%d to %d", first, first+int64(l.SequencesPerTick())-1), Class: "wide"},
 		})
 	}
 	return t

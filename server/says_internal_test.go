@@ -51,16 +51,26 @@ func TestSays(t *testing.T) {
 		"all well":           {2, 3, func(*facts) {}, "well", "All is well: 2 generators issue IDs, and the store of 3 tags answers.", ""},
 		"one generator well": {1, 0, func(*facts) {}, "well", "All is well: 1 generator issues IDs.", ""},
 		"tags well":          {0, 1, func(*facts) {}, "well", "All is well: the store of 1 tag answers.", ""},
-		"a remark is no trouble": {1, 0, func(f *facts) { f.generators[0].health.Warnings = []string{"no clock"} },
-			"well", "All is well: 1 generator issues IDs.", "note: Generator orders: no clock"},
-		"starting": {1, 0, func(f *facts) { f.wasReady, f.up = false, time.Second; f.fail(0, &core.NotStartedError{}) },
-			"warn", "Starting. No IDs from generator orders, because its coordinator has not answered yet.", ""},
-		"started long ago": {1, 0, func(f *facts) { f.wasReady = false; f.fail(0, &core.NotStartedError{Cause: errAway}) },
-			"down", "No IDs from generator orders, because its coordinator does not answer.", ""},
-		"stopping": {1, 0, func(f *facts) { f.stopping = true; f.fail(0, core.ErrClosed) },
-			"warn", "Stopping: what is under way ends, and worker IDs are given back.", "down: No IDs from generator orders, because it is closed."},
-		"coordinator away": {1, 0, func(f *facts) { f.generators[0].health.Workers[0].Failing = errAway },
-			"warn", "Generator orders goes on for 24 s without a renewal, because its coordinator does not answer.", ""},
+		"a remark is no trouble": {
+			1, 0, func(f *facts) { f.generators[0].health.Warnings = []string{"no clock"} },
+			"well", "All is well: 1 generator issues IDs.", "note: Generator orders: no clock",
+		},
+		"starting": {
+			1, 0, func(f *facts) { f.wasReady, f.up = false, time.Second; f.fail(0, &core.NotStartedError{}) },
+			"warn", "Starting. No IDs from generator orders, because its coordinator has not answered yet.", "",
+		},
+		"started long ago": {
+			1, 0, func(f *facts) { f.wasReady = false; f.fail(0, &core.NotStartedError{Cause: errAway}) },
+			"down", "No IDs from generator orders, because its coordinator does not answer.", "",
+		},
+		"stopping": {
+			1, 0, func(f *facts) { f.stopping = true; f.fail(0, core.ErrClosed) },
+			"warn", "Stopping: what is under way ends, and worker IDs are given back.", "down: No IDs from generator orders, because it is closed.",
+		},
+		"coordinator away": {
+			1, 0, func(f *facts) { f.generators[0].health.Workers[0].Failing = errAway },
+			"warn", "Generator orders goes on for 24 s without a renewal, because its coordinator does not answer.", "",
+		},
 		"coordinator away for long": {1, 0, func(f *facts) { f.fail(0, ended) }, "down", "No IDs from generator orders, because its coordinator does not answer.", ""},
 		"one generator of two":      {2, 0, func(f *facts) { f.fail(1, ended) }, "down", "1 of 2 generators issues no IDs: users, because its coordinator does not answer.", ""},
 		"many generators": {5, 0, func(f *facts) {
@@ -73,50 +83,80 @@ func TestSays(t *testing.T) {
 		"one worker ID of two": {1, 0, func(f *facts) {
 			f.generators[0].health.Workers = append(f.generators[0].health.Workers, core.WorkerHealth{WorkerID: 9, Err: ended})
 		}, "warn", "Generator orders issues no IDs with worker ID 9, because its coordinator does not answer; it goes on with the others.", ""},
-		"state file": {1, 0, func(f *facts) { f.generators[0].health.Workers[0].StateFile = true },
-			"warn", "Generator orders cannot write its state file, and is about to issue no IDs: look at the disk.", ""},
-		"clock stepped back": {1, 0, func(f *facts) {
-			f.fail(0, &core.ClockRollbackError{WorkerID: 7, Last: someTime, Now: someTime.Add(-time.Hour)})
+		"state file": {
+			1, 0, func(f *facts) { f.generators[0].health.Workers[0].StateFile = true },
+			"warn", "Generator orders cannot write its state file, and is about to issue no IDs: look at the disk.", "",
 		},
-			"down", "No IDs from generator orders, because the clock of this machine stepped back.", ""},
-		"clock stepped back, another worker ID": {1, 0, func(f *facts) { f.past[1].counts["rollbacks orders"] = 1 },
-			"warn", "Generator orders met a clock that stepped back in the last minute, 1 time; IDs stay unique.", ""},
-		"an earlier window": {1, 0, func(f *facts) {
-			f.fail(0, &core.WindowNotOpenError{Opens: someTime.Add(4 * time.Second), Now: someTime})
+		"clock stepped back": {
+			1, 0, func(f *facts) {
+				f.fail(0, &core.ClockRollbackError{WorkerID: 7, Last: someTime, Now: someTime.Add(-time.Hour)})
+			},
+			"down", "No IDs from generator orders, because the clock of this machine stepped back.", "",
 		},
-			"down", "No IDs from generator orders, because an earlier window has to end first, which is in 4.0 s.", ""},
-		"worker IDs used up": {1, 0, func(f *facts) { f.fail(0, &core.NotStartedError{Cause: coord.ErrNoWorkerID}) },
-			"down", "No IDs from generator orders, because all worker IDs are used up.", ""},
-		"the last worker ID": {1, 0, func(f *facts) { f.generators[0].workers = &workerList{of: 1024} },
-			"warn", "Generator orders has no worker ID left for another instance: all 1,024 are used up.", ""},
-		"ceiling reached": {1, 0, func(f *facts) { f.past[1].counts["ids orders"] = 5 * 4_096_000 },
-			"warn", "Generator orders has reached its ceiling of 4,096,000 IDs/s: callers wait. More stripes or instances raise it.", ""},
-		"ceiling near": {1, 0, func(f *facts) { f.past[1].counts["ids orders"] = 5 * 3_500_000 },
-			"warn", "Generator orders is near its ceiling of 4,096,000 IDs/s. More stripes or instances raise it.", ""},
-		"time bits end": {1, 0, func(f *facts) {
-			l := &f.generators[0].layout
-			l.TimeBits, l.Epoch = 31, someTime.Add(-(1<<31-1)*time.Millisecond)
+		"clock stepped back, another worker ID": {
+			1, 0, func(f *facts) { f.past[1].counts["rollbacks orders"] = 1 },
+			"warn", "Generator orders met a clock that stepped back in the last minute, 1 time; IDs stay unique.", "",
 		},
-			"warn", "Generator orders has no more time bits after 2026-05-04: plan the move to another layout.", ""},
-		"store away from the start": {1, 0, func(f *facts) { f.segments, f.store = true, errors.New("no answer") },
-			"down", "No numbers for any tag, because the store does not answer.", ""},
+		"an earlier window": {
+			1, 0, func(f *facts) {
+				f.fail(0, &core.WindowNotOpenError{Opens: someTime.Add(4 * time.Second), Now: someTime})
+			},
+			"down", "No IDs from generator orders, because an earlier window has to end first, which is in 4.0 s.", "",
+		},
+		"worker IDs used up": {
+			1, 0, func(f *facts) { f.fail(0, &core.NotStartedError{Cause: coord.ErrNoWorkerID}) },
+			"down", "No IDs from generator orders, because all worker IDs are used up.", "",
+		},
+		"the last worker ID": {
+			1, 0, func(f *facts) { f.generators[0].workers = &workerList{of: 1024} },
+			"warn", "Generator orders has no worker ID left for another instance: all 1,024 are used up.", "",
+		},
+		"ceiling reached": {
+			1, 0, func(f *facts) { f.past[1].counts["ids orders"] = 5 * 4_096_000 },
+			"warn", "Generator orders has reached its ceiling of 4,096,000 IDs/s: callers wait. More stripes or instances raise it.", "",
+		},
+		"ceiling near": {
+			1, 0, func(f *facts) { f.past[1].counts["ids orders"] = 5 * 3_500_000 },
+			"warn", "Generator orders is near its ceiling of 4,096,000 IDs/s. More stripes or instances raise it.", "",
+		},
+		"time bits end": {
+			1, 0, func(f *facts) {
+				l := &f.generators[0].layout
+				l.TimeBits, l.Epoch = 31, someTime.Add(-(1<<31-1)*time.Millisecond)
+			},
+			"warn", "Generator orders has no more time bits after 2026-05-04: plan the move to another layout.", "",
+		},
+		"store away from the start": {
+			1, 0, func(f *facts) { f.segments, f.store = true, errors.New("no answer") },
+			"down", "No numbers for any tag, because the store does not answer.", "",
+		},
 		"store away": {1, 2, func(f *facts) {
 			f.store = segment.ErrUnavailable
 			f.tags[0] = segment.Health{Tag: "tag0", Err: segment.ErrUnavailable, Failures: 3}
 			f.tags[1].Failing, f.tags[1].TimeLeft = errAway, 40*time.Second
 		}, "down", "No numbers for 1 tag: tag0, because the store does not answer.", "warn: No refill for 1 tag: tag1, because the store does not answer: what is in memory lasts 40 s."},
-		"store away, nobody has asked": {1, 1, func(f *facts) { f.store, f.tags[0] = errAway, segment.Health{Tag: "tag0", Err: segment.ErrUnavailable} },
-			"down", "No numbers for tags that have none in memory, because the store does not answer.", ""},
-		"store away, rate unknown": {1, 1, func(f *facts) { f.tags[0].Failing = errAway },
-			"warn", "No refill for 1 tag: tag0, because the store does not answer: 500 numbers are left in memory.", ""},
-		"a tag of which nobody has asked": {0, 1, func(f *facts) { f.tags[0] = segment.Health{Tag: "tag0", Err: segment.ErrUnavailable} },
-			"well", "All is well: the store of 1 tag answers.", ""},
-		"store went back": {0, 1, func(f *facts) {
-			f.tags[0] = segment.Health{Tag: "tag0", Err: &segment.WentBackError{Tag: "tag0"}, Failures: 1}
+		"store away, nobody has asked": {
+			1, 1, func(f *facts) { f.store, f.tags[0] = errAway, segment.Health{Tag: "tag0", Err: segment.ErrUnavailable} },
+			"down", "No numbers for tags that have none in memory, because the store does not answer.", "",
 		},
-			"down", "No numbers for 1 tag: tag0, because the store went back.", ""},
-		"the worst first": {2, 0, func(f *facts) { f.generators[0].health.Workers[0].Failing = errAway; f.fail(1, ended) },
-			"down", "1 of 2 generators issues no IDs: users, because its coordinator does not answer.", "warn: Generator orders goes on for 24 s without a renewal, because its coordinator does not answer."},
+		"store away, rate unknown": {
+			1, 1, func(f *facts) { f.tags[0].Failing = errAway },
+			"warn", "No refill for 1 tag: tag0, because the store does not answer: 500 numbers are left in memory.", "",
+		},
+		"a tag of which nobody has asked": {
+			0, 1, func(f *facts) { f.tags[0] = segment.Health{Tag: "tag0", Err: segment.ErrUnavailable} },
+			"well", "All is well: the store of 1 tag answers.", "",
+		},
+		"store went back": {
+			0, 1, func(f *facts) {
+				f.tags[0] = segment.Health{Tag: "tag0", Err: &segment.WentBackError{Tag: "tag0"}, Failures: 1}
+			},
+			"down", "No numbers for 1 tag: tag0, because the store went back.", "",
+		},
+		"the worst first": {
+			2, 0, func(f *facts) { f.generators[0].health.Workers[0].Failing = errAway; f.fail(1, ended) },
+			"down", "1 of 2 generators issues no IDs: users, because its coordinator does not answer.", "warn: Generator orders goes on for 24 s without a renewal, because its coordinator does not answer.",
+		},
 	} {
 		f := wellFacts(tt.generators, tt.tags)
 		tt.change(f)
@@ -131,6 +171,17 @@ func TestSays(t *testing.T) {
 		if got := strings.Join(others, "\n"); got != tt.also {
 			t.Errorf("%s: also %q, want %q", name, got, tt.also)
 		}
+	}
+}
+
+// TestSaysOther: watchers hear at once of another sentence, and of nothing else.
+func TestSaysOther(t *testing.T) {
+	said := func(text, clock string) *snapshot {
+		return &snapshot{view: &view{Head: head{Says: []remark{{Text: text}}, Clock: clock}}}
+	}
+	one := said("a", "1")
+	if !saysOther(nil, one) || saysOther(one, said("a", "2")) || !saysOther(one, said("b", "1")) {
+		t.Error("a watcher hears too much or too little")
 	}
 }
 
@@ -161,10 +212,10 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// TestDurations: a quantile is at most a quarter above what was, and old durations are forgotten.
+// TestDurations: what 99 % did not exceed is at most a quarter above what was, and old durations are forgotten.
 func TestDurations(t *testing.T) {
 	var d durations
-	if got := d.quantile(0.99); got != 0 {
+	if got := d.slow(); got != 0 {
 		t.Errorf("of none: %v", got)
 	}
 	for us := time.Duration(0); us < 100*time.Hour/time.Microsecond; us += us/8 + 1 {
@@ -173,17 +224,34 @@ func TestDurations(t *testing.T) {
 			t.Errorf("%v is in the bucket up to %v", took, bound)
 		}
 	}
+	var route traffic
+	route.count(false, 200, time.Hour)
+	if got := route.took.slow(); got != 0 {
+		t.Errorf("a stream is a request of %v", got)
+	}
 	for i := range 1000 {
 		d.add(time.Duration(i+1) * time.Millisecond)
 	}
-	if got := d.quantile(0.99); got < 990*time.Millisecond || got > 1250*time.Millisecond {
+	if got := d.slow(); got < 990*time.Millisecond || got > 1250*time.Millisecond {
 		t.Errorf("99 %% took at most %v", got)
 	}
-	for range 20 * keptDurations {
+	for range keptDurations {
+		d.add(time.Second)
+	}
+	for range 7 * keptDurations { // without forgetting, one in eight took longer
 		d.add(time.Millisecond)
 	}
-	if got := d.quantile(0.99); got > 1250*time.Microsecond {
+	if got := d.slow(); got > 1250*time.Microsecond {
 		t.Errorf("99 %% took at most %v after that was over", got)
+	}
+}
+
+// TestCut: a table has a bound, and says how much is left out.
+func TestCut(t *testing.T) {
+	f := wellFacts(1, mostTags+1)
+	f.tags[mostTags].Failing = errAway
+	if got := segmentTable(f); len(got.Rows) != mostTags || got.Rows[0][0].Text != f.tags[mostTags].Tag || got.Note != "200 of 201 rows are shown" {
+		t.Errorf("%d rows from %v on, %q", len(got.Rows), got.Rows[0][0], got.Note)
 	}
 }
 

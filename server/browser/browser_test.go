@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -113,11 +114,17 @@ func eval[T any](w *tab, expression string) T {
 // await waits until an expression is true, and returns when it was.
 func (w *tab) await(expression string) time.Time {
 	w.t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
+	return w.until(expression, func() bool { return eval[bool](w, expression) })
+}
+
+// until waits until f is true, and returns when it was.
+func (w *tab) until(what string, f func() bool) time.Time {
+	w.t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(patience); !eval[bool](w, expression); <-tick.C {
+	for end := time.Now().Add(patience); !f(); <-tick.C {
 		if time.Now().After(end) {
-			w.t.Fatalf("%s is not; the page says\n%s\n%q", expression, eval[string](w, `document.body.innerText`), w.wrong)
+			w.t.Fatalf("not: %s; the page says\n%s\n%q", what, eval[string](w, `document.body.innerText`), w.wrong)
 		}
 	}
 	return time.Now()
@@ -160,17 +167,11 @@ func TestLive(t *testing.T) {
 	cancel()
 
 	s.orders.Outage(true)
-	for s.generator.Health().Workers[0].Failing == nil {
-		time.Sleep(time.Millisecond) //nolint:forbidigo // no channel tells of it
-	}
-	failing := time.Now()
+	failing := w.until("Health shows it", func() bool { return s.generator.Health().Workers[0].Failing != nil })
 	if took := w.await(says("Generator orders goes on for")).Sub(failing); took > 2*time.Second {
 		t.Errorf("the page told of the coordinator after %v", took)
 	}
-	for s.generator.Check() == nil {
-		time.Sleep(time.Millisecond) //nolint:forbidigo // the same
-	}
-	ended := time.Now()
+	ended := w.until("there are no IDs", func() bool { return s.generator.Check() != nil })
 	if took := w.await(says("1 of 2 generators issues no IDs: orders, because its coordinator does not answer.")).Sub(ended); took > 2*time.Second {
 		t.Errorf("the page told of the end after %v", took)
 	}
@@ -271,11 +272,11 @@ func TestBasic(t *testing.T) {
 	}
 	s, err := newStage(plain(3), func(c *server.Config) { c.Tokens = tokens })
 	w := newTab(t, s, err)
-	asked := 0
+	var asked atomic.Int32
 	w.do(nil, chromedp.Listen(w, func(event any) {
 		switch e := event.(type) {
 		case *fetch.EventAuthRequired:
-			asked++
+			asked.Add(1)
 			go func() {
 				_, _ = chromedp.Call(w, fetch.ContinueWithAuth, fetch.ContinueWithAuthParams{RequestID: e.RequestID, AuthChallengeResponse: &fetch.AuthChallengeResponse{
 					Response: fetch.AuthChallengeResponseResponseProvideCredentials, Username: "anybody", Password: token,
@@ -293,7 +294,7 @@ func TestBasic(t *testing.T) {
 	w.await(says(allWell))
 	clock := eval[string](w, `document.getElementById('clock').textContent`)
 	w.await(fmt.Sprintf(`document.getElementById('clock').textContent !== %q`, clock))
-	if asked == 0 {
+	if asked.Load() == 0 {
 		t.Error("the browser asked nobody for a token")
 	}
 }

@@ -98,7 +98,7 @@ func (s *stage) serve(address string, n names) (err error) {
 // list has the page show who holds worker IDs.
 func (s *stage) list(n names) {
 	var slots []coord.Slot
-	now := time.Now()
+	now := time.Now() //nolint:forbidigo // holders that the page is told of
 	for i, holder := range n.holders {
 		held := now.Add(-time.Duration(i) * 17 * time.Minute)
 		slots = append(slots, coord.Slot{WorkerID: i, State: coord.SlotHeld, Holder: holder, Identity: "ids-" + fmt.Sprint(i), Since: held, Renewed: now, Until: now.Add(30 * time.Second)})

@@ -108,13 +108,13 @@ function connect() {
   source.addEventListener('head', hear(fillHead));
   source.addEventListener('table', hear(fillTable));
   source.addEventListener('stopping', () => lose('The server has said that it is stopping.'));
-  source.addEventListener('error', () => lose('The server does not answer since ' + $('clock').textContent + '.'));
+  source.addEventListener('error', () => lose('The server has not answered since ' + $('clock').textContent + '.'));
 }
 
 // A browser connects again by itself after most errors, but not after an answer that is none, nor where nobody answers.
 setInterval(() => {
   if (Date.now() - heard < patience) return;
-  lose('The server does not answer since ' + $('clock').textContent + '.');
+  lose('The server has not answered since ' + $('clock').textContent + '.');
   connect();
 }, 1000);
 
