@@ -20,7 +20,7 @@ build: ## Build the command line tool into bin/unalike
 # A step is a target of its own: with -k a step that fails does not hide the others.
 STEPS = @scripts/summary $(MAKE) --no-print-directory -k
 TEST := step-format step-servers step-test
-REST := step-tidy step-lint step-platforms step-model step-browser step-kubernetes step-race step-mutants step-faults-test step-faults step-bench
+REST := step-tidy step-lint step-platforms step-model step-browser step-kubernetes step-race step-mutants step-faults-test step-faults step-deploy step-bench
 .PHONY: $(TEST) $(REST) step-proto step-oldest step-faults-race step-busy-mutants step-frozen
 
 test: ## Run the tests on real servers, and look at the format: five minutes on two cores
@@ -75,6 +75,8 @@ step-faults-test: # check: mistakes of the fault suite itself
 	@scripts/step "tests of the fault suite" $(TESTRUN) -C faults -- $(LINK) $(FRESH) $(TIMEOUT) ./...
 step-faults: # check: duplicates, and generators that do not come back, on real servers in trouble
 	@scripts/step "fault suite, $(or $(FAULTSET),full set)" $(MAKE) --no-print-directory faults FAULTS=$(or $(FAULTSET),"-parallel 4")
+step-deploy: # check: an image, units, manifests, a chart and a compose file that nobody could run
+	@scripts/step "what deploy has" $(TESTRUN) -C deploy/tools -- $(LINK) $(FRESH) $(TIMEOUT) ./...
 step-bench: # check: benchmarks that do not build or run
 	@scripts/step "benchmarks, for a moment" $(MAKE) --no-print-directory bench-smoke
 step-proto:
@@ -118,6 +120,7 @@ lint: $(LINT)
 	cd benchmarks/peers && ../../$(LINT) run --allow-parallel-runners ./...
 	cd faults && ../$(LINT) run --allow-parallel-runners ./...
 	cd server/browser && ../../$(LINT) run --allow-parallel-runners ./...
+	cd deploy/tools && ../../$(LINT) run --allow-parallel-runners ./...
 
 proto: ## Check proto/ and make Go of it, with buf, which is built from proto/tools on first use
 	@scripts/proto
@@ -167,6 +170,9 @@ tidy: ## Check that the files go.mod and go.sum are complete and unchanged
 	$(GO) mod tidy -C internal/testserver/kubetest/apiserver -diff
 	$(GO) mod tidy -C proto/tools -diff
 	$(GO) mod tidy -C server/browser -diff
+	$(GO) mod tidy -C deploy/tools -diff
+	$(GO) mod tidy -C deploy/tools/actionlint -diff
+	$(GO) mod tidy -C deploy/tools/goreleaser -diff
 
 ci: ## Do what CI does
 	@.ci/run

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/internal/testserver/certtest"
+	"github.com/unalike-id/unalike/internal/testserver/kubetest"
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
+)
+
+var update = flag.Bool("update", false, "write the files that are made of others")
+
+// builtIn is the folder of the program under test.
+var builtIn string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		var err error
+		if builtIn, err = os.MkdirTemp("", "unalike-deploy-"); err != nil {
+			panic(err)
+		}
+		defer func() { _ = os.RemoveAll(builtIn) }()
+		return kubetest.Sharing{Tests: m}.Run()
+	}())
+}
+
+// testStamp is what the program under test says of itself.
+var testStamp = stamp{"v0.0.0-test", "0123456789abcdef", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+
+// built is the program as images have it, which is built once for all tests.
+var built = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(builtIn, "unalike")
+	if err := os.Chmod(builtIn, 0o755); err != nil { //nolint:gosec // another user runs it
+		return "", err
+	}
+	return path, program(context.Background(), repository, runtime.GOARCH, path, testStamp)
+})
+
+// command is the program under test.
+func command(t *testing.T) string {
+	t.Helper()
+	path, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// served is a running serve.
+type served struct {
+	t    *testing.T
+	proc *proctest.Process
+	cmd  *exec.Cmd
+	url  string
+	log  *log
+}
+
+// log is a text that can be read while it is written.
+type log struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *log) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// start starts a serve, and returns when it listens.
+func start(t *testing.T, cmd *exec.Cmd) *served {
+	t.Helper()
+	s := &served{t: t, cmd: cmd, log: &log{}}
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = out.Close() })
+	cmd.Stdout, cmd.Stderr = in, s.log
+	s.proc = proctest.Start(t, cmd)
+	_ = in.Close()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	url, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	if !ok {
+		t.Fatalf("%q, %v\n%s", line, err, s.log)
+	}
+	s.url = url
+	return s
+}
+
+// stop ends it as whatever supervises it does, and looks whether it ends well.
+func (s *served) stop() {
+	s.t.Helper()
+	s.proc.Terminate(s.t)
+	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
+		s.t.Errorf("it has ended with %d\n%s", code, s.log)
+	}
+}
+
+// get reads a page.
+func (s *served) get(path string) (int, string) {
+	resp, err := http.Get(s.url + path) //nolint:noctx // it is on this machine
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return resp.StatusCode, string(b)
+}
+
+// serves waits until there is an ID.
+func (s *served) serves() {
+	s.t.Helper()
+	for end := time.Now().Add(time.Minute); ; {
+		code, body := s.get("/v1/generators/default/ids?wait=5s")
+		if code == http.StatusOK && strings.HasPrefix(body, `{"ids":["`) {
+			return
+		}
+		if time.Now().After(end) {
+			s.t.Fatalf("no ID: %d %s\n%s", code, body, s.log)
+		}
+	}
+}
+
+// read returns the text of a file.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// firstOf returns the first of them that is one.
+func firstOf(all ...error) error {
+	for _, err := range all {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// authority issues a certificate.
+func authority(t *testing.T) certtest.Pair {
+	t.Helper()
+	return certtest.New(t).Issue(t)
+}
