@@ -15,14 +15,17 @@ func fresh(g coord.Grant) coord.Grant { g.Handle = nil; return g }
 // and holders notice that, whether or not they have seen it before.
 func Lineage(t *testing.T, d *Database) {
 	t.Helper()
-	for name, run := range map[string]func(ns string, g coord.Grant) (coord.Grant, error){
-		"Acquire": func(ns string, _ coord.Grant) (coord.Grant, error) {
+	for name, run := range map[string]func(holder coord.Coordinator, ns string, g coord.Grant) (coord.Grant, error){
+		"Acquire": func(_ coord.Coordinator, ns string, _ coord.Grant) (coord.Grant, error) {
 			c, _ := d.New(t, ns)
 			return c.Acquire(drivertest.Within(t), drivertest.Request(8))
 		},
-		"Renew": func(ns string, g coord.Grant) (coord.Grant, error) {
+		"Renew": func(_ coord.Coordinator, ns string, g coord.Grant) (coord.Grant, error) {
 			c, _ := d.New(t, ns)
 			return c.Renew(drivertest.Within(t), fresh(g), g.NotAfter+1000)
+		},
+		"Renew of a holder": func(holder coord.Coordinator, _ string, g coord.Grant) (coord.Grant, error) {
+			return holder.Renew(drivertest.Within(t), g, g.NotAfter+1000)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -30,7 +33,7 @@ func Lineage(t *testing.T, d *Database) {
 			c, _ := d.New(t, ns)
 			g := drivertest.MustAcquire(t, c, drivertest.Request(8))
 			d.Exec(t, "UPDATE unalike_namespaces SET lineage = 'elsewhere' WHERE namespace = '%s'", ns)
-			r, err := run(ns, g)
+			r, err := run(c, ns, g)
 			wantQuarantined(t, name+" on another server", r, err)
 			if n, err := c.Inspect(drivertest.Within(t)); err != nil || n.Lost.IsZero() {
 				t.Errorf("Inspect: %+v, %v; want a loss on record", n, err)
