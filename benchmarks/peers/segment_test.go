@@ -65,7 +65,7 @@ func BenchmarkSegmentNext(b *testing.B) {
 func place(turns *atomic.Int64) int64 { return (turns.Add(1) - 1) / 2 % places }
 
 // next takes numbers.
-func next(b *testing.B, s *segment.Sequence, calls int) {
+func next(b *testing.B, s *segment.Sequence, calls int) { //nolint:thelper // it is what is measured
 	for range calls {
 		if _, err := s.Next(); err != nil {
 			b.Error(err)

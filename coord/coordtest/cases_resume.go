@@ -11,7 +11,7 @@ import (
 // resumeCases are about [coord.Resumer]. They are skipped where a driver is none.
 var resumeCases = []testCase{
 	{"ResumeGoesOn", needCrash, func(s *suite) {
-		g, _ := s.dead(1)
+		g, _ := s.dead()
 		// What the former holder can have stamped is not the caller's. That is above the
 		// stored NotBefore, which nobody gets again.
 		mark, until := g.NotBefore+s.horizon/4, s.now+2*s.horizon
@@ -30,7 +30,7 @@ var resumeCases = []testCase{
 		s.wantAfter("Acquire after a Resume and a crash", s.acquire(s.client(1)), r, r.NotAfter)
 	}},
 	{"ResumeShutsTheFormerHolderOut", needCrash, func(s *suite) {
-		g, late := s.dead(1)
+		g, late := s.dead()
 		b := s.client(1)
 		r := s.resume(b, bare(g), rand.Text(), s.now+2*s.horizon)
 		s.wantOut("the former holder", late, g)
@@ -59,7 +59,7 @@ var resumeCases = []testCase{
 		s.wantAfter("Acquire after it", s.acquire(s.client(1)), r, r.NotAfter)
 	}},
 	{"ResumeRepeatedIsTheSame", needCrash, func(s *suite) {
-		g, _ := s.dead(1)
+		g, _ := s.dead()
 		g, until, token := bare(g), s.now+2*s.horizon, rand.Text()
 		b := s.client(1)
 		r := s.resume(b, g, token, until)
@@ -85,7 +85,7 @@ var resumeCases = []testCase{
 		s.wantAfter("Acquire after it", s.acquire(s.client(1)), r, stored)
 	}},
 	{"ResumeAndRelease", needCrash, func(s *suite) {
-		g, _ := s.dead(1)
+		g, _ := s.dead()
 		b := s.client(1)
 		r := s.resume(b, bare(g), rand.Text(), s.now+2*s.horizon)
 		last := g.NotBefore + s.horizon/4
@@ -100,7 +100,7 @@ var resumeCases = []testCase{
 	{"ResumeOfWhatIsNotHeld", needCrash, func(s *suite) {
 		p := s.client(1)
 		s.wantNotResumed("what was never granted", p, coord.Grant{Generation: 1, Token: "never-granted", NotAfter: s.now}, coord.ErrLeaseLost)
-		g, _ := s.dead(1)
+		g, _ := s.dead()
 		for name, spoil := range map[string]func(*coord.Grant){
 			"another token":      func(g *coord.Grant) { g.Token += "x" },
 			"a later generation": func(g *coord.Grant) { g.Generation++ },
@@ -143,7 +143,7 @@ var resumeCases = []testCase{
 		s.renew(b, r, r.NotAfter+1)
 	}},
 	{"ResumeWhoseContextHasEnded", needCrash, func(s *suite) {
-		g, _ := s.dead(1)
+		g, _ := s.dead()
 		b := s.client(1)
 		ended, cancel := context.WithCancel(s.Context())
 		cancel()
@@ -163,7 +163,7 @@ var resumeCases = []testCase{
 // resumeTwiceAtOnce: of several who take over one grant, one gets it.
 func resumeTwiceAtOnce(s *suite) {
 	const n = 3
-	g, _ := s.dead(1)
+	g, _ := s.dead()
 	type result struct {
 		p   party
 		r   coord.Grant
@@ -194,7 +194,7 @@ func resumeTwiceAtOnce(s *suite) {
 // resumeFloorCases are about rule 7 for what is resumed.
 var resumeFloorCases = []testCase{
 	{"FloorMakesSeparatePieceOfResumed", needFloor | needCrash, func(s *suite) {
-		g, _ := s.dead(1)
+		g, _ := s.dead()
 		floor := g.NotAfter + s.horizon/4
 		s.h.RaiseFloor(s.TB, floor)
 		b, token, until := s.client(1), rand.Text(), floor+s.horizon/4
@@ -221,7 +221,7 @@ var resumeFloorCases = []testCase{
 		}
 	}},
 	{"FloorWithinWindowOfResumed", needFloor | needCrash, func(s *suite) {
-		g, _ := s.dead(1)
+		g, _ := s.dead()
 		s.h.RaiseFloor(s.TB, g.NotAfter)
 		until := g.NotAfter + s.horizon/4
 		if r := s.resume(s.client(1), bare(g), rand.Text(), until); r.NotBefore != g.NotBefore || r.NotAfter != until {
@@ -229,7 +229,7 @@ var resumeFloorCases = []testCase{
 		}
 	}},
 	{"FloorAboveWantedForResume", needFloor | needCrash, func(s *suite) {
-		g, late := s.dead(1)
+		g, late := s.dead()
 		floor := g.NotAfter + s.horizon/2
 		s.h.RaiseFloor(s.TB, floor)
 		b, token := s.client(1), rand.Text()
@@ -249,15 +249,15 @@ func bare(g coord.Grant) coord.Grant {
 	return g
 }
 
-// dead returns the grant of a holder of one of n worker IDs that has died, and a
-// participant through which late calls of it may come.
-func (s *suite) dead(n int) (g coord.Grant, late party) {
+// dead returns the grant of a holder that has died, and a participant through which late calls of
+// it may come.
+func (s *suite) dead() (g coord.Grant, late party) {
 	s.Helper()
-	p := s.client(n)
+	p := s.client(1)
 	g = s.acquire(p)
 	s.crash(p, g)
 	if s.h.Crash != nil {
-		p = s.client(n)
+		p = s.client(1)
 	}
 	return g, p
 }

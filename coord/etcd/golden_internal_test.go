@@ -23,8 +23,14 @@ func TestGolden(t *testing.T) {
 	}
 	var b strings.Builder
 	for _, kv := range [][2]string{
-		{k.meta(), meta}, {k.cluster(), ""}, {k.ticket(), ""}, {k.slot(s.Worker), slot}, {k.holder(s.Worker), rest},
-		{k.owner(s.Worker), ""}, {k.token(s.Token), pointer}, {k.identity(s.Identity), pointer},
+		{k.meta(), meta},
+		{k.cluster(), ""},
+		{k.ticket(), ""},
+		{k.slot(s.Worker), slot},
+		{k.holder(s.Worker), rest},
+		{k.owner(s.Worker), ""},
+		{k.token(s.Token), pointer},
+		{k.identity(s.Identity), pointer},
 	} {
 		fmt.Fprintf(&b, "%s\t%s\n", kv[0], kv[1])
 	}

@@ -31,7 +31,7 @@ const (
 )
 
 var (
-	scale, space, tickNow = drivertest.Scale, drivertest.Space, drivertest.TickNow
+	space, tickNow        = drivertest.Space, drivertest.TickNow
 	request, within       = drivertest.Request, drivertest.Within
 	hurried               = drivertest.Hurried
 	mustAcquire, open, at = drivertest.MustAcquire, drivertest.Open, drivertest.At

@@ -32,7 +32,6 @@ type fakeAPI struct {
 	counts map[string]int // requests, by verb
 
 	takes  time.Duration             // a request
-	share  int                       // of worker IDs, which a test asks for
 	before func()                    // it is made
 	edit   func(l *lease, made bool) // one that is written
 	refuse func(r *http.Request) int // with this status; 0: it does not

@@ -25,8 +25,11 @@ func TestGolden(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprintln(&b, keyOf("ids"))
 	for _, kv := range [][2]string{
-		{fieldMeta, metaValue}, {strconv.Itoa(slot.Worker), slotValue}, {page(slot.Worker), leases},
-		{tokenPrefix + slot.Token, strconv.Itoa(slot.Worker)}, {identityPrefix + slot.Identity, strconv.Itoa(slot.Worker)},
+		{fieldMeta, metaValue},
+		{strconv.Itoa(slot.Worker), slotValue},
+		{page(slot.Worker), leases},
+		{tokenPrefix + slot.Token, strconv.Itoa(slot.Worker)},
+		{identityPrefix + slot.Identity, strconv.Itoa(slot.Worker)},
 	} {
 		fmt.Fprintf(&b, "%s\t%s\n", kv[0], kv[1])
 	}

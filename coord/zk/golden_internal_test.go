@@ -21,8 +21,16 @@ func TestGolden(t *testing.T) {
 	}
 	var b strings.Builder
 	for _, node := range [][2]string{
-		{n.meta(), meta}, {n.clock(), ""}, {n.slots(), ""}, {n.slot(s.Worker), slot}, {n.owners(), ""}, {n.owner(s.Worker), ""},
-		{n.tokens(), ""}, {n.token(s.Token), pointer}, {n.identities(), ""}, {n.identity(s.Identity), pointer},
+		{n.meta(), meta},
+		{n.clock(), ""},
+		{n.slots(), ""},
+		{n.slot(s.Worker), slot},
+		{n.owners(), ""},
+		{n.owner(s.Worker), ""},
+		{n.tokens(), ""},
+		{n.token(s.Token), pointer},
+		{n.identities(), ""},
+		{n.identity(s.Identity), pointer},
 	} {
 		fmt.Fprintf(&b, "%s\t%s\n", node[0], node[1])
 	}

@@ -29,7 +29,8 @@ func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		var err error
 		if builtIn, err = os.MkdirTemp("", "unalike-deploy-"); err != nil {
-			panic(err)
+			fmt.Fprintln(os.Stderr, err)
+			return 1
 		}
 		defer func() { _ = os.RemoveAll(builtIn) }()
 		return kubetest.Sharing{Tests: m}.Run()

@@ -38,7 +38,7 @@ var valueSets = map[string]string{
 
 // typos are refused by the schema of the values.
 var typos = []string{
-	`replica: 3`, `replicas: many`, `image: {tagg: v1}`, `image: {digest: abc}`, `drain: 1m`, `drain: 60s`, `logLevel: loud`, `config: {coordinater: "etcd://e"}`,
+	`replica: 3`, `replicas: many`, `image: {tagg: v1}`, `image: {digest: abc}`, `drain: 1m`, `drain: 60s`, `logLevel: loud`, `config: {cordinator: "etcd://e"}`,
 	`config: {tls: {crt: a, key: b}}`, `config: {tokens: [{file: a, may: [all]}]}`, `config: {ready: some}`, `config: {listen: ":1"}`, `service: {port: 0}`, `networkPolicy: {form: []}`,
 }
 

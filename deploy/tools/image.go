@@ -184,7 +184,7 @@ func unpack(img v1.Image, folder string) error {
 	defer func() { _ = flat.Close() }()
 	for r := tar.NewReader(flat); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
