@@ -97,11 +97,7 @@ func (c *Coordinator) awaitLife(ctx context.Context, s Session, sv *Survey, now 
 	if !c.set.Outlives || c.set.OneMachine { // which is away whenever no program runs
 		return nil
 	}
-	clock := sv.during(now)
-	if sv.Server != 0 {
-		clock = Span{sv.Server, sv.Server + sv.Unit}
-	}
-	lives := c.lives(ctx, s, sv)
+	clock, lives := sv.during(now), c.lives(ctx, s, sv)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ends, differs := c.silence.listen(lives, clock, c.set.SkewBound)

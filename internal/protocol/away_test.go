@@ -53,6 +53,11 @@ func TestNewcomersWait(t *testing.T) {
 					if err != nil || lives && h.NotBefore <= g.NotAfter {
 						t.Errorf("the newcomer after that: %v, %v; forgotten was %v", h, err, g)
 					}
+					time.Sleep(10 * time.Second)
+					restore()
+					if _, err := newcomer.Acquire(t.Context(), wants("again")); !lives && !strings.Contains(fmt.Sprint(err), "old copy") {
+						t.Errorf("once more, after the same copy: %v", err)
+					}
 				})
 			})
 		}
@@ -63,16 +68,18 @@ func TestNewcomersWait(t *testing.T) {
 // from those of all holders, if there are several, and not all on one machine.
 func TestClockThatAgreesWithNobody(t *testing.T) {
 	for _, tt := range []struct {
-		holders    int
-		oneMachine bool
-		refused    bool
-	}{{1, false, false}, {2, false, true}, {2, true, false}} {
+		holders              int
+		outlives, oneMachine bool
+		refused              bool
+	}{{1, true, false, false}, {2, true, false, true}, {2, true, true, false}, {2, false, false, false}} {
 		inOurTime(t, func(t *testing.T) {
 			server := memstore.NewServer("a")
 			for i := range tt.holders {
 				mustAcquire(t, process(t, server), wants(fmt.Sprint(i)))
 			}
-			c, _ := tap(t, server, &shifted{by: -time.Hour}, outlives, func(s *protocol.Settings) { s.OneMachine = tt.oneMachine })
+			c, _ := tap(t, server, &shifted{by: -time.Hour}, func(s *protocol.Settings) {
+				s.Outlives, s.OneMachine = tt.outlives, tt.oneMachine
+			})
 			req := wants("late")
 			req.Now, req.Until = req.Now-time.Hour.Milliseconds(), req.Until-time.Hour.Milliseconds()
 			if g, err := c.Acquire(t.Context(), req); errors.Is(err, coord.ErrClockSkew) != tt.refused || (err != nil) != tt.refused {

@@ -139,23 +139,26 @@ func TestNoticedInTheMiddle(t *testing.T) {
 // first, nor because the answer was lost of who has made the namespace again.
 func TestRaisedOnce(t *testing.T) {
 	for name, tt := range map[string]struct {
-		deleted, refused, answerLost bool
-		writes                       int
+		deleted, refused, answerLost, acquires bool
+		writes                                 int
 	}{
-		"overtaken":                   {refused: true, writes: 2},
-		"made again":                  {deleted: true},
-		"made again, the answer lost": {deleted: true, answerLost: true},
+		"overtaken":                    {refused: true, writes: 2},
+		"made again":                   {deleted: true},
+		"made again, the answer lost":  {deleted: true, answerLost: true},
+		"made again by an acquisition": {deleted: true, acquires: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inOurTime(t, func(t *testing.T) {
-				server := memstore.NewServer("a")
-				p, st := tap(t, server, nil)
+				own, server := &shifted{}, memstore.NewServer("a")
+				server.Clock = (&shifted{}).UnixMicro
+				p, st := tap(t, server, own)
 				g := mustAcquire(t, p, wants("p"))
 				restore := server.Snapshot()
 				g = mustRenew(t, p, g, 1)
 				if restore(); tt.deleted {
 					server.Delete()
 				}
+				own.by = -10 * time.Minute // it is the server's clock that counts
 				writes := 0
 				st.refuse = func(c protocol.Change) (out protocol.Outcome) {
 					if c.Meta != nil {
@@ -177,10 +180,14 @@ func TestRaisedOnce(t *testing.T) {
 					}
 					st.tap = nil
 				}
+				if tt.acquires {
+					own.by = 0
+					mustAcquire(t, p, wants("q"))
+				}
 				for range 2 {
 					notices(t, p, g)
 				}
-				if m := server.Meta(); m.Floor <= g.NotAfter || writes != tt.writes {
+				if m := server.Meta(); m.Floor < wants("").Now+(2*time.Minute).Milliseconds() || writes != tt.writes {
 					t.Errorf("after %d writes, the namespace is %+v", writes, m)
 				}
 			})

@@ -1,6 +1,7 @@
 package protocol_test
 
 import (
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -34,6 +35,10 @@ func TestLoweredFloorStaysLowered(t *testing.T) {
 				notices(t, p, g)
 				high := server.Meta().Floor
 				wrong.Store(0)
+				behind, _ := tap(t, server, &shifted{by: -10 * time.Minute})
+				if floor, err := behind.Lower(t.Context()); !errors.Is(err, coord.ErrClockSkew) {
+					t.Errorf("lowered by a clock that is behind the back end's: %v, %v", floor, err)
+				}
 				if _, err := process(t, server).Lower(t.Context()); err != nil || server.Meta().Floor >= high {
 					t.Fatalf("Lower: %v; the floor is %d and was %d", err, server.Meta().Floor, high)
 				}
