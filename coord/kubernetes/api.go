@@ -121,14 +121,11 @@ func (a *api) send(ctx context.Context, r request) (*http.Response, error) {
 	if r.name != "" && r.verb != "create" {
 		at += "/" + r.name
 	}
-	if len(r.query) > 0 {
-		at += "?" + r.query.Encode()
-	}
+	at += "?" + r.query.Encode()
 	req, err := http.NewRequestWithContext(ctx, writes[r.verb].method, at, bytes.NewReader(r.body))
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "unalike")
 	if r.body != nil {
 		req.Header.Set("Content-Type", writes[r.verb].content)

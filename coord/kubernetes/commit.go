@@ -1,12 +1,9 @@
 package kubernetes
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
-	"sync"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/protocol"
@@ -192,9 +189,6 @@ func (s *session) commitMeta(
 	return out, err
 }
 
-// atOnce is how many requests are made at the same time.
-const atOnce = 16
-
 // touch lets all slots say that the namespace is closed, since a write of its record: it stays
 // closed if the record is lost then.
 func (s *store) touch(ctx context.Context, closed protocol.Meta, seen int64) error {
@@ -202,22 +196,15 @@ func (s *store) touch(ctx context.Context, closed protocol.Meta, seen int64) err
 	if err != nil {
 		return err
 	}
-	for ids := range slices.Chunk(a.ids(), atOnce) {
-		var some sync.WaitGroup
-		errs := make([]error, len(ids))
-		for i, id := range ids {
-			o := a.slots[id]
-			if o.damage != nil || o.Floor >= closed.Floor {
-				continue
-			}
-			some.Go(func() {
-				c := o.next()
-				c.Seen, c.Floor, c.Base = seen, closed.Floor, closed.Base
-				_, _, errs[i] = s.write(ctx, o, c) // who has written it since finds the record closed
-			})
+	for _, id := range a.ids() {
+		o := a.slots[id]
+		if o.damage != nil || o.Floor >= closed.Floor {
+			continue
 		}
-		some.Wait()
-		if err := cmp.Or(errs...); err != nil {
+		c := o.next()
+		c.Seen, c.Floor, c.Base = seen, closed.Floor, closed.Base
+		// Who has written it since finds the record closed.
+		if _, _, err := s.write(ctx, o, c); err != nil {
 			return err
 		}
 	}

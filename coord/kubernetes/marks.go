@@ -63,8 +63,8 @@ func (s *store) settle(ctx context.Context, meta *object, a *all) (*object, erro
 	for n := range a.marksCount() {
 		name, m := s.marksName(n), a.marks[n]
 		if m == nil {
-			var err error
-			if m, _, err = s.create(ctx, name, nil, nil); m == nil || err != nil {
+			made, done, err := s.create(ctx, name, nil, nil)
+			if m = made; !done { // somebody else is at it
 				return nil, err
 			}
 		}
@@ -78,6 +78,9 @@ func (s *store) settle(ctx context.Context, meta *object, a *all) (*object, erro
 			if id/perMarks == n {
 				to[mark(id)] = o.uid
 			}
+		}
+		if len(changes(m.Metadata.Annotations, to)) == 0 {
+			continue
 		}
 		_, done, err := s.patch(ctx, name, m.Metadata.UID, m.Metadata.Annotations, to, nil)
 		if !done || err != nil {

@@ -76,7 +76,6 @@ func TestMeddling(t *testing.T) {
 				}
 			}
 		}},
-		"a quota":              {harm: refuse(http.MethodPost, "exceeded quota: objects")},
 		"no right to create":   {harm: refuse(http.MethodPost, "cannot create resource")},
 		"no right to patch":    {refuse(http.MethodPatch, "cannot patch resource"), [2]string{`add the verb "patch"`, `add the verb "patch"`}},
 		"no right to read":     {refuse(http.MethodGet, "cannot get resource, cannot list resource"), [2]string{`add the verb "get"`, `add the verb "list"`}},

@@ -216,14 +216,12 @@ func (s *store) change(
 			}
 			return l, true, s.learn(now)
 		case code == http.StatusForbidden:
-			s.mu.Lock()
-			s.bars[r.verb] = bar{err, lifetime.Now()}
-			s.mu.Unlock()
+			s.refuse(r.verb, err)
 		case code == http.StatusConflict && r.verb == "patch" && n < tries:
 			continue // many write at once
 		case decides(code) && (code != http.StatusNotFound || r.verb == "patch"):
 			l, err = s.read(ctx, r.name)
-			return l, l != nil && err == nil && l.lacks(to) == "", err
+			return l, l != nil && err == nil && len(to) > 0 && l.lacks(to) == "", err
 		}
 		return nil, false, err
 	}
@@ -238,8 +236,15 @@ type bar struct {
 	at  time.Time // monotonic
 }
 
-// barred returns why a write of a kind cannot be made: a quota is used up, a right is gone, or
-// something else refuses it. Nil: perhaps it can.
+// refuse has no write of a kind made for a while.
+func (s *store) refuse(verb string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bars[verb] = bar{err, lifetime.Now()}
+}
+
+// barred returns why a write of a kind cannot be made: a quota is used up, a right is gone, the
+// namespace's record cannot be read, or something else refuses it. Nil: perhaps it can.
 func (s *store) barred(verb string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -271,7 +276,10 @@ func (s *session) Look(ctx context.Context, worker int, _ string) (*protocol.Vie
 		return nil, err
 	}
 	v := &protocol.View{Lease: slot}
-	if v.Meta, err = entry[protocol.Meta](meta); err != nil || slot == nil {
+	if v.Meta, err = entry[protocol.Meta](meta); err != nil {
+		s.refuse("patch", err)
+	}
+	if err != nil || slot == nil {
 		return v, err
 	}
 	marks, err := s.read(ctx, s.marksName(worker/perMarks))

@@ -16,6 +16,9 @@ const tries = 20
 // slots.
 const crowd = 2
 
+// mendAfter is how many looks whoever has made a record has until others do what is left.
+const mendAfter = 4
+
 // Survey implements [protocol.Session]. What others have left half done is finished first.
 func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
 	if err := s.barred("patch"); err != nil {
@@ -35,7 +38,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 		case a.meta == nil && len(a.slots) == 0 && ask.New == nil:
 			return &protocol.Survey{Worker: -1, Last: -1, Server: a.now, Unit: 2 * half}, nil
 		}
-		ready, now, err := s.mend(ctx, a, ask)
+		ready, now, err := s.mend(ctx, a, ask, made || n >= mendAfter)
 		made = made || now
 		if err != nil {
 			return nil, err
@@ -47,16 +50,17 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 	return nil, errors.New("what is stored in the cluster kept changing; try again")
 }
 
-// mend does what others have left half done, and makes a record that is not there, which it
-// reports. One session of a process does it. A list is ready if there is nothing to do.
+// mend does what others have left half done, if it is late, and makes a record that is not there,
+// which it reports. One session of a process does it. A list is ready if there is nothing to do.
 func (s *session) mend(
-	ctx context.Context, a *all, ask protocol.Ask,
+	ctx context.Context, a *all, ask protocol.Ask, late bool,
 ) (ready, made bool, err error) {
 	switch {
 	case a.meta != nil && a.missing() != "":
 		return true, false, nil
 	case a.meta != nil && a.meta.settled():
 		ready, err = s.markRest(ctx, a, ask.Token)
+	case a.meta != nil && !late:
 	case !a.mended.CompareAndSwap(false, true):
 	case a.meta != nil:
 		_, err = s.settle(ctx, a.meta, a)

@@ -7,10 +7,8 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/driver"
 	"github.com/unalike-id/unalike/coord/kubernetes"
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/drivertest/localtest"
 )
 
 // TestBadURL: errors name what is wrong, and no password.
@@ -29,7 +27,6 @@ func TestBadURL(t *testing.T) {
 		"kubernetes+http://h:8001?namespace=ns&in=A_b":     "1 to 63 lower case letters",
 		"kubernetes+http://h:8001?namespace=ns&role=a%20b": "1 to 253 characters and no space",
 		"kubernetes+http://h:8001?namespace=ns&renew=20s":  "RenewEvery is 20s",
-		"kubernetes+http://h:8001?namespace=ns&token=x":    "known are horizon, in, namespace",
 		"kubernetes+http://h:8001?namespace=ns&ttl=1s":     "at least 2s",
 	})
 }
@@ -51,28 +48,13 @@ func TestBadOptions(t *testing.T) {
 		"In":              {client, good, "ns", kubernetes.Options{In: "Shop"}, `In is "Shop"; the name of a Kubernetes namespace has 1 to 63 lower case letters, digits and hyphens`},
 		"Role":            {client, good, "ns", kubernetes.Options{Role: "a\nb"}, `Role is "a\nb"; the name of a Role has 1 to 253 characters and no space, / or %`},
 		"TTL":             {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{TTL: time.Second}}, "TTL is 1s; this coordinator needs at least 2s"},
-		"Horizon":         {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{Horizon: time.Hour}}, "at most 2m0s"},
 		"SkewBound":       {client, good, "ns", kubernetes.Options{SkewBound: -1}, "SkewBound is -1"},
-		"WorkerIDs":       {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{WorkerIDs: coord.Range{Count: 1}}}, "WorkerIDs"},
-		"Identity":        {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{Identity: "pod-a"}}, "Identity"},
 	} {
 		c, err := kubernetes.New(tc.client, tc.base, tc.namespace, tc.options)
 		drivertest.WantInvalid(t, name, err, tc.says)
 		if c != nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v, %v", name, c, err)
 		}
-	}
-}
-
-// TestOpen: options are those of the coordinator that a URL opens.
-func TestOpen(t *testing.T) {
-	c, err := drivertest.Open(t, "kubernetes+http://127.0.0.1:8001/base?namespace=orders&in=shop&role=mine&ttl=20s&horizon=40s&renew=4s&skew=2s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
-	if err != nil || l.TTL != 20*time.Second || l.Horizon != 40*time.Second || l.RenewEvery != 4*time.Second {
-		t.Errorf("lease times are %+v, %v", l, err)
 	}
 }
 
@@ -84,9 +66,4 @@ func TestNoLongHorizon(t *testing.T) {
 	space := drivertest.Space()
 	space.MaxHorizon = time.Hour
 	drivertest.WantInvalid(t, "Init", c.Init(drivertest.Within(t), space), "MaxHorizon is 1h0m0s", "every namespace has 2m0s", "use etcd, ZooKeeper, PostgreSQL or MySQL")
-}
-
-// TestPlace: what leads to another namespace is another place.
-func TestPlace(t *testing.T) {
-	localtest.Place(t, "kubernetes+http://h:8001?namespace=orders&in=a", "kubernetes+http://h:8001?namespace=orders&in=b", "kubernetes+http://h:8001?namespace=payments&in=a", "kubernetes+http://i:8001?namespace=orders&in=a")
 }
