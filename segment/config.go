@@ -36,7 +36,7 @@ type Config struct {
 	MaxAge time.Duration
 	// CreatePerMinute is how many tags a [Set] makes a minute at most of those that it is asked for
 	// and the store does not have, from 1 on and with the step Step, or DefaultStep. The store has to
-	// be a [Creator]. 0: none.
+	// be a [Creator]. The first number of such a tag takes one to two seconds. 0: none.
 	CreatePerMinute int
 	// OnChange is called when refills begin to fail that have succeeded before, when they succeed
 	// again, and when a sequence ends. Calls come one after another, and Next does not wait for them;
