@@ -152,7 +152,7 @@ func New(urls []string, o Options) (*Client, error) {
 		}
 		c.servers = append(c.servers, &endpoint{url: strings.TrimSuffix(u.String(), "/") + procedure, host: u.Host})
 	}
-	c.turn = int(turns.Add(1) % uint32(len(c.servers)))
+	c.turn = int(turns.Add(1) % uint32(len(c.servers))) //mutant:client-spread
 	c.life, c.cut = context.WithCancel(context.Background())
 	return c, nil
 }

@@ -42,7 +42,7 @@ func (a *app) confirm(ctx context.Context, yes bool, plan string) error {
 	if errors.Is(err, io.EOF) {
 		a.complain("\n") // nobody has pressed enter
 	}
-	if strings.TrimSpace(answer) != "yes" {
+	if strings.TrimSpace(answer) != "yes" { //mutant:asked
 		return errDeclined
 	}
 	return nil

@@ -173,7 +173,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions, set *serveSettings, lo
 	ctx, failed := context.WithCancelCause(ctx)
 	defer failed(nil)
 	s := &service{a: a, log: log, set: set, generators: map[string]*config.Generator{}, failed: failed, hangUp: make(chan os.Signal, 1)}
-	signal.Notify(s.hangUp, syscall.SIGHUP)
+	signal.Notify(s.hangUp, syscall.SIGHUP) //mutant:serve-hang-up
 	defer signal.Stop(s.hangUp)
 	defer s.close(ctx)
 	reg := prometheus.NewRegistry()

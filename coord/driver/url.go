@@ -183,7 +183,7 @@ func (u *URL) String() string {
 			user = url.User(u.User.Username()).String() + ":"
 		}
 		// What stands alone may be a password whose colon was forgotten.
-		user += "xxxxx@"
+		user += "xxxxx@" //mutant:password
 	}
 	options := maps.Clone(u.options)
 	for name := range options {

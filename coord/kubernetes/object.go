@@ -115,7 +115,7 @@ func contentOf(text string) (content, error) {
 	if !ok {
 		return content{}, fmt.Errorf("the annotation %s is missing or truncated", annotation)
 	}
-	if sum != checksum(rest) {
+	if sum != checksum(rest) { //mutant:kube-edited
 		return content{}, fmt.Errorf("the checksum of the annotation %s is wrong: it was edited",
 			annotation)
 	}

@@ -83,7 +83,7 @@ func (c *Coordinator) usable(req coord.Request) []*entry {
 	for _, e := range c.entries {
 		switch {
 		case e.taken, e.Layout != req.Fingerprint, e.Identity != req.Identity, e.TTL != req.TTL.Microseconds():
-		case e.last().To > req.LastTick, e.Mark > latest:
+		case e.last().To > req.LastTick, e.Mark > latest: //mutant:local-ahead
 		case e.Worker < req.Workers.First, e.Worker-req.Workers.First >= req.Workers.Count:
 		case c.servesOffline(e, req.Now):
 			offline = append(offline, e)
@@ -97,6 +97,7 @@ func (c *Coordinator) usable(req coord.Request) []*entry {
 // servesOffline reports whether an entry serves without the back end: its namespace is known to be
 // the one that is asked for, and something of its window is left.
 func (c *Coordinator) servesOffline(e *entry, now int64) bool {
+	//mutant:local-place
 	return e.Place == c.place && c.place != "" && e.Nonce != "" && e.last().To > max(e.Mark, now)
 }
 
@@ -107,7 +108,7 @@ func (c *Coordinator) goOn(ctx context.Context, e *entry, req coord.Request, ent
 	if offline {
 		limit = Patience
 		if end, ok := ctx.Deadline(); ok {
-			limit = min(limit, lifetime.Until(end)/2)
+			limit = min(limit, lifetime.Until(end)/2) //mutant:local-answers
 		}
 	}
 	h := c.hold(e, req, entered)

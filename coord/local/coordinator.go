@@ -78,6 +78,7 @@ func New(c coord.Coordinator, file string, opts Options) (*Coordinator, error) {
 	}
 	l := &Coordinator{
 		Admin: remote, remote: remote, path: file, place: cmp.Or(coord.Describe(c).Place, opts.Place), window: opts.Window,
+		//mutant:local-log
 		log: logs.Or(opts.Logger), life: lifetime.Begin("state file", file), sys: realSystem(),
 		held: map[string]*heldGrant{}, acquiring: map[string]chan struct{}{}, lostMarks: map[slot]int64{},
 		disk: disk{tried: make(chan struct{})},

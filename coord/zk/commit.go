@@ -104,7 +104,7 @@ func (c *commit) own(worker []byte) {
 	path := n.owner(c.worker)
 	if change.Owner == protocol.OwnerStays {
 		if change.Slot != nil {
-			c.ops = append(c.ops, check(path, -1), check(n.token(change.Slot.Token), -1))
+			c.ops = append(c.ops, check(path, -1), check(n.token(change.Slot.Token), -1)) //mutant:zk-token
 		}
 		return
 	}
@@ -203,6 +203,7 @@ func (s *session) Watch(ctx context.Context, v *protocol.View) bool {
 		case ctx.Err() != nil || definite(err):
 			return false
 		case err != nil:
+			//mutant:zk-watch
 			continue // there will be another connection
 		case stat.EphemeralOwner == 0:
 			return true // it is gone, or the worker ID was retired meanwhile

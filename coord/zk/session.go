@@ -213,7 +213,7 @@ func (s *session) event(e client.Event) {
 		s.end(errExpired)
 	case e.State == client.StateDisconnected && s.up:
 		s.up, s.ready = false, make(chan struct{})
-		s.silent = time.AfterFunc(s.ttl, func() { s.end(errSilent) })
+		s.silent = time.AfterFunc(s.ttl, func() { s.end(errSilent) }) //mutant:zk-silent
 	}
 }
 

@@ -41,6 +41,7 @@ func (t timed) Refresh(path string, d *State, foreign bool) error {
 		return fmt.Errorf("another machine has written it, or this one before it was started and has no machine ID that would tell; once no program uses it elsewhere, 'unalike quarantine --coordinator file://%s' takes it over", path)
 	}
 	now := t.now()
+	//mutant:file-boot
 	maps.DeleteFunc(d.Marks, func(_ int, m Mark) bool { return m.Token != "" && (other || m.Ends <= now) })
 	d.Home.Boot = t.here.Boot
 	if t.here.Machine != "" || other {

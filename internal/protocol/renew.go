@@ -92,6 +92,7 @@ func (r *renewal) turn(ctx context.Context) (bool, error) {
 	r.from, r.floored = from, !grows
 	answered := r.extent.asks(change.Slot.NotAfter) //mutant:own-under-way
 	out, unsound, err := r.commit(ctx, r.s, change, r.known)
+	//mutant:sent-twice
 	answered(err != nil || out.Done || out.Repeated) //mutant:copy-refused
 	switch {
 	case err != nil:

@@ -54,6 +54,7 @@ func (f Format) read(ctx context.Context, src Source, to readers) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
+	//mutant:verify-waits
 	in := &interruptible{ctx: ctx, r: r, passed: to.passed, reads: make(chan readResult, 1)}
 	if f.Column != "" {
 		return f.readCSV(in, src.Name, to)

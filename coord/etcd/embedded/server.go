@@ -173,7 +173,7 @@ func (s *server) failed() error {
 		return silent(err)
 	default:
 	}
-	if !s.lock.Current() {
+	if !s.lock.Current() { //mutant:embed-deleted
 		return errors.New("the folder was deleted or its lock file was")
 	}
 	return nil

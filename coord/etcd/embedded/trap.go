@@ -29,7 +29,7 @@ func (t *trap) logger() *zap.Logger {
 // OnWrite implements zapcore.CheckWriteHook. It does not return.
 func (t *trap) OnWrite(e *zapcore.CheckedEntry, fields []zapcore.Field) {
 	t.spring(e.Message + causes(fields))
-	runtime.Goexit()
+	runtime.Goexit() //mutant:embed-trap
 }
 
 // spring notes why etcd cannot go on, if it could so far.
