@@ -61,28 +61,6 @@ func (d *declared) wantFloor(what string, least int64) {
 	}
 }
 
-// TestLossOfLongWindows: whoever notices a loss waits for as long as windows may be that the
-// namespace declares, whatever its own are.
-func TestLossOfLongWindows(t *testing.T) {
-	declare(t, func(t *testing.T, d *declared) {
-		restore := d.server.Snapshot()
-		gone := mustAcquire(t, d.process(), d.request("gone", 4))
-		short := d.process() // has short windows itself
-		g := mustAcquire(t, short, wantsIn(d.space, "short"))
-		restore()
-		least := d.end()
-		notices(t, short, g)
-		h := mustAcquire(t, d.process(), wantsIn(d.space, "after the loss"))
-		d.wantFloor("after a loss", least)
-		if h.NotBefore < gone.NotAfter {
-			t.Errorf("%v was lost, and %v is granted", gone, h)
-		}
-		if floor, err := d.process().Lower(t.Context()); err != nil || d.space.Scale.Tick(floor.UnixMicro()) < least {
-			t.Errorf("Lower: %v, %v; want at least %d", floor, err, least)
-		}
-	})
-}
-
 // TestNamespaceLostThatWasDeclared: the namespace is gone. Who remembers it makes it again as
 // it was declared; where somebody else has made it, who does not, that is as long in force,
 // also for those who lower the floor.
