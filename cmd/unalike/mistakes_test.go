@@ -20,7 +20,7 @@ func TestMistakes(t *testing.T) {
 		{"generate --coordinator static://?worker=7&stat=/x", 2, `unknown option "stat"; known are count, fresh, horizon, namespace, renew, state, ttl, worker; did you mean state?`},
 		{"generate --coordinator postgresql://a:b@h/d", 2, "invalid postgresql URL: there is no namespace"},
 		{"generate --coordinator postgresql://a:b@h/d?namespace=n&sslmode=disable", 2, `option "sslmode" is of other clients; leave it out, and write postgress:// for TLS or postgres:// for none`},
-		{"generate --coordinator mariadb://a:b@127.0.0.1:1/d?namespace=n", 1, "connection refused"},
+		{"generate --coordinator mariadb://a:b@h/d", 2, "write mariadb://user:password@host:3306/database?namespace=name"},
 		{"generate --segment a --store mariadb://h/d", 2, "write mariadb://user:password@host:3306/database"},
 		{"completion bsh", 2, `unknown command "bsh"; did you mean unalike completion bash?`},
 		{"segments --store mysql://h/x", 2, "there is no user"},

@@ -71,7 +71,7 @@ func TestEveryPackage(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && d.Name() != ".." && (d.Name() == "testdata" || d.Name() == "benchmarks" || d.Name() == "faults" || strings.HasPrefix(d.Name(), ".")):
+		case d.IsDir() && d.Name() != ".." && (d.Name() == "testdata" || d.Name() == "benchmarks" || strings.HasPrefix(d.Name(), ".") || hasModule(at)):
 			return fs.SkipDir
 		case d.IsDir() || !strings.HasSuffix(at, ".go"):
 			return nil
@@ -104,6 +104,12 @@ func TestEveryPackage(t *testing.T) {
 			t.Errorf("%s has %s and its TestMain does not call leaktest.Main", folder, what)
 		}
 	}
+}
+
+// hasModule reports whether a folder is that of a nested module, which tools and tests have alone.
+func hasModule(folder string) bool {
+	_, err := os.Stat(filepath.Join(folder, "go.mod"))
+	return err == nil && filepath.Clean(folder) != filepath.Clean("../..")
 }
 
 // startsGoroutine says with what n starts a goroutine; empty: it does not.
