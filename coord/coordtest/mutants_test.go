@@ -244,7 +244,9 @@ var mutants = []mutant{
 		w.renew = func(_ context.Context, g coord.Grant, _ int64) (coord.Grant, error) { return g, nil }
 	})},
 	{"one worker ID for all", "AcquireUnique AcquireConcurrent", brokenClient(func(f *Fake, w *wrap) {
+		f.mu.Lock() // other clients are at it
 		f.space.rules.free = func(slot, int64) bool { return true }
+		f.mu.Unlock()
 		w.acquire = func(ctx context.Context, req coord.Request) (coord.Grant, error) {
 			req.Workers.Count = 1
 			return w.FakeClient.Acquire(ctx, req)
