@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -70,6 +71,9 @@ func newClient(config *tls.Config) *http.Client {
 			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: dialTime}).DialContext,
 			TLSClientConfig: config, TLSHandshakeTimeout: dialTime,
 			MaxIdleConnsPerHost: 8, IdleConnTimeout: 30 * time.Second,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return errors.New("the API server redirects, which it does not")
 		},
 	}
 }

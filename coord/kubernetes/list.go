@@ -59,6 +59,9 @@ func (s *store) list(ctx context.Context) (_ *all, err error) {
 func (s *store) listNow(ctx context.Context) (*all, error) {
 	var l leaseList
 	now, err := s.call(ctx, request{verb: "list"}, &l)
+	if err == nil {
+		err = s.learn(now)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +79,7 @@ func (s *store) listNow(ctx context.Context) (*all, error) {
 		}
 	}
 	a.record, a.damage = entry[protocol.Meta](a.meta)
-	return a, s.learn(now)
+	return a, nil
 }
 
 // marksOf are those among which is that of a worker ID.
@@ -101,7 +104,10 @@ func (a *all) missing() string {
 		}
 		for name := range m.Metadata.Annotations {
 			id := numberOf(name, annotationUsed)
-			if id >= 0 && a.slots[id] == nil {
+			if id < 0 {
+				continue
+			}
+			if a.slots[id] == nil {
 				return fmt.Sprintf("the slot of worker ID %d is gone", id)
 			}
 			if why := m.replaced(id, a.slots[id]); why != "" {

@@ -219,7 +219,7 @@ func (s *store) change(
 			s.refuse(r.verb, err)
 		case code == http.StatusConflict && r.verb == "patch" && n < tries:
 			continue // many write at once
-		case decides(code) && (code != http.StatusNotFound || r.verb == "patch"):
+		case decides(code) && (r.verb == "patch" || code == http.StatusConflict):
 			l, err = s.read(ctx, r.name)
 			return l, l != nil && err == nil && len(to) > 0 && l.lacks(to) == "", err
 		}

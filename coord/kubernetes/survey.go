@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/lifetime"
@@ -44,7 +45,7 @@ func (s *session) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Surve
 			return nil, err
 		}
 		if ready {
-			return s.surveyOf(a, ask, made), nil
+			return s.surveyOf(a, ask, made), a.tooMany(ask)
 		}
 	}
 	return nil, errors.New("what is stored in the cluster kept changing; try again")
@@ -103,6 +104,17 @@ func (s *session) make(ctx context.Context, a *all, ask protocol.Ask) (bool, err
 	c.Writes = a.newest() + 1
 	_, done, err := s.write(ctx, o, c)
 	return done, err
+}
+
+// tooMany refuses a share of worker IDs of which some can have no object.
+func (a *all) tooMany(ask protocol.Ask) error {
+	end := min(ask.Share.First+ask.Share.Count, a.record.Record.Capacity)
+	if ask.New == nil || end <= MaxCapacity {
+		return nil
+	}
+	return fmt.Errorf("%w: the share of worker IDs ends at %d; this driver makes an object for each, "+
+		"and at most %d: choose a layout with fewer, or a share below it", coord.ErrInvalid, end,
+		MaxCapacity)
 }
 
 // surveyOf reads a list.

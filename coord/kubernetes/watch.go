@@ -60,6 +60,11 @@ func (s *store) watch(
 		if err := d.Decode(&event); err != nil {
 			return false, err
 		}
+		switch event.Type {
+		case "ADDED", "MODIFIED", "DELETED":
+		default:
+			return false, nil // an error, or a list of somebody who does not watch
+		}
 		o := objectOf(&event.Object)
 		older := o.damage == nil && o.Writes < slot.Version
 		held := o.Token == slot.Record.Token && s.owned(o, s.Time())

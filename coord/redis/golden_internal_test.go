@@ -20,8 +20,8 @@ func TestGolden(t *testing.T) {
 	if err != nil || slotErr != nil {
 		t.Fatal(err, slotErr)
 	}
-	const now, ends = 1767323055000000, 1767323115000000
-	leases := strings.Repeat("0", slot.Worker*digits) + strconv.Itoa(ends) + strings.Repeat("0", (pageSize-1-slot.Worker)*digits)
+	const now, ends int64 = 1767323055000000, 1767323115000000
+	leases := strings.Repeat("0", slot.Worker*digits) + strconv.FormatInt(ends, 10) + strings.Repeat("0", (pageSize-1-slot.Worker)*digits)
 	var b strings.Builder
 	fmt.Fprintln(&b, keyOf("ids"))
 	for _, kv := range [][2]string{

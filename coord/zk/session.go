@@ -256,7 +256,7 @@ func (s *session) cut() {
 func (s *session) tick(milli int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.epoch = lifetime.Now().Add(-time.Duration(milli) * time.Millisecond)
+	s.epoch = lifetime.Now().Add(-time.Duration(milli)*time.Millisecond - time.Millisecond/2) // it is rounded down
 }
 
 // Time implements [protocol.Session]: the leader's clock.

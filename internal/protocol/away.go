@@ -73,7 +73,8 @@ func (sv *Survey) marks() map[int]life {
 	return all
 }
 
-// sampled is how many holders are asked where owner marks do not tell when they have renewed.
+// sampled is how many holders are heard where owner marks do not tell when they have renewed: some
+// from everywhere among them, as those side by side may all be retired.
 const sampled = 8
 
 // lives are the signs of life of the holders of a survey.
@@ -82,9 +83,17 @@ func (c *Coordinator) lives(ctx context.Context, s Session, sv *Survey) map[int]
 	if sv.Server == 0 || len(sv.Holders) == 0 {
 		return all
 	}
-	for _, l := range s.Leases(ctx, sv.Holders[:min(len(sv.Holders), sampled)]) {
-		if !l.Retired {
-			all[l.Worker] = life{l.Mark, Span{l.Renewed, l.Renewed + l.TTL.Microseconds()}}
+	for n, asked := len(sv.Holders), 0; asked < n && len(all) < sampled; asked += sampled {
+		var ask []Holder
+		for i := range sampled {
+			if at := i*n/sampled + asked/sampled; at < (i+1)*n/sampled {
+				ask = append(ask, sv.Holders[at])
+			}
+		}
+		for _, l := range s.Leases(ctx, ask) {
+			if !l.Retired {
+				all[l.Worker] = life{l.Mark, Span{l.Renewed, l.Renewed + l.TTL.Microseconds()}}
+			}
 		}
 	}
 	return all

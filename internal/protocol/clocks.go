@@ -36,7 +36,7 @@ func (c *Coordinator) checkClock(sv *Survey, now int64) error {
 // is too low protects nobody.
 func (c *Coordinator) floorClock(s Session, sv *Survey, now int64) (int64, error) {
 	if sv.Server != 0 {
-		return s.Time() + sv.Unit - 1, c.checkClock(sv, now)
+		return s.Time() + sv.Unit/2, c.checkClock(sv, now)
 	}
 	latest, earliest := now, now
 	for _, said := range sv.marks() {

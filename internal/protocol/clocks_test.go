@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -55,10 +56,41 @@ func (s told) Time() int64 { return s.time }
 // TestFloorByACoarseClock: a floor is for the end of the unit that a back end's clock is rounded to.
 func TestFloorByACoarseClock(t *testing.T) {
 	c := &Coordinator{set: Settings{SkewBound: time.Second}}
-	for unit, want := range map[int64]int64{1: 100_000_000, 1_000_000: 100_999_999} {
+	for unit, want := range map[int64]int64{1: 100_000_000, 1_000_000: 100_500_000} {
 		sv := &Survey{Server: 100_000_000, Unit: unit, began: lifetime.Now(), ended: lifetime.Now()}
 		if at, err := c.floorClock(told{time: 100_000_000}, sv, 100_000_000); at != want || err != nil {
 			t.Errorf("a unit of %d: %d, %v; want %d", unit, at, err, want)
+		}
+	}
+}
+
+// listened is a session that tells when leases were renewed, of which those below retired are of worker IDs
+// that were retired.
+type listened struct {
+	Session
+	retired int
+	asked   int
+}
+
+func (s *listened) Leases(_ context.Context, holders []Holder) (all []Lease) {
+	s.asked++
+	for _, h := range holders {
+		all = append(all, Lease{Worker: h.Worker, Retired: h.Worker < s.retired, Mark: "m"})
+	}
+	return all
+}
+
+// TestHoldersBesideRetired: however many worker IDs are retired, holders are heard.
+func TestHoldersBesideRetired(t *testing.T) {
+	for _, tt := range []struct{ holders, retired, want, asked int }{
+		{0, 0, 0, 0}, {5, 0, 5, 1}, {8, 0, 8, 1}, {9, 0, 8, 1}, {1000, 0, 8, 1}, {21, 8, 8, 2}, {100, 99, 1, 13},
+	} {
+		sv, s := &Survey{Server: 1}, &listened{retired: tt.retired}
+		for id := range tt.holders {
+			sv.Holders = append(sv.Holders, Holder{Worker: id})
+		}
+		if got := (&Coordinator{}).lives(t.Context(), s, sv); len(got) < tt.want || s.asked != tt.asked {
+			t.Errorf("%+v: %d holders were heard in %d requests", tt, len(got), s.asked)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func Decode[R Record](b []byte) (R, error) {
 	switch {
 	case err != nil:
 		return zero, err
-	case !bytes.Equal(again, b):
+	case !bytes.Equal(again, b) || len(b) != sizeOf(fields):
 		return zero, unlike(fields, again)
 	}
 	if err := r.Check(); err != nil {
@@ -66,6 +66,15 @@ func checkVersion(r Record, fields map[string]json.RawMessage) error {
 		return checkMetaVersion(string(version), string(fields["minReader"]))
 	}
 	return nil
+}
+
+// sizeOf is the length of an object in which each of the fields is given once.
+func sizeOf(fields map[string]json.RawMessage) int {
+	size := len("{")
+	for name, value := range fields {
+		size += len(strconv.Quote(name)) + len(":,") + len(value)
+	}
+	return size
 }
 
 // unlike says why a value is not what the driver would have written for it.

@@ -84,7 +84,8 @@ type Session interface {
 	// of a view alive. If not, a renewal puts the mark on the lease of this session, with
 	// [OwnerTaken]. It is false if the view shows no owner mark, and makes no call.
 	Holds(v *View) bool
-	// Time returns the back end's clock as of now, in microseconds since 1970; 0 if it
+	// Time returns the back end's clock as of now, in microseconds since 1970, and the middle of
+	// what it may be if that is rounded, see Survey.Unit; 0 if it
 	// has none, see Settings.ServerClock, or this session has not learned it yet, which
 	// Survey and Look do.
 	Time() int64
