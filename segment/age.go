@@ -35,7 +35,8 @@ func (s *Sequence) drop() {
 	s.figures.turn(used, time.Now())
 	left := s.shut()
 	rest := unused(left, s.next)
-	s.top, s.next = left.first-1, nil // what is given back may come again
+	s.top, s.next = rest.First-1, nil // what is given back may come again
+	s.idle = true
 	s.cur.Store(&span{})
 	s.mu.Unlock()
 	if rest.Len() == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,4 +64,31 @@ func TestCreated(t *testing.T) {
 			t.Errorf("%d: %v", c.CreatePerMinute, err)
 		}
 	}
+}
+
+// TestCreatedTogether: many who ask for one new tag at once make one, and others can be made.
+func TestCreatedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := fake(10)
+		store.Intercept(func(_ context.Context, _, _ string, do func() error) error {
+			time.Sleep(10 * time.Millisecond)
+			return do()
+		})
+		s, err := segment.NewSet(t.Context(), store, segment.Config{CreatePerMinute: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close(t.Context())
+		for _, tag := range []string{"one", "two"} {
+			var all sync.WaitGroup
+			for range 50 {
+				all.Go(func() {
+					if n, err := s.Next(t.Context(), tag); err != nil {
+						t.Errorf("tag %s: %d, %v", tag, n, err)
+					}
+				})
+			}
+			all.Wait()
+		}
+	})
 }

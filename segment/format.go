@@ -90,9 +90,9 @@ func (f Format) String() string { return f.text }
 func (f Format) Period() Period { return f.period }
 
 // Text writes number n of the group that begins on a day, as [Groups.Next] returns them; the day is
-// the zero time if the format has no date. Nothing is cut: a number below 0 or with more digits
-// than there is room for, and a day that the date does not tell, are errors that wrap
-// [ErrInvalidConfig].
+// the zero time if the format has no date. Nothing is cut: a number with more digits than there is
+// room for is an error that wraps [ErrExhausted], and one below 0 or a day that the date does not
+// tell is one that wraps [ErrInvalidConfig].
 func (f Format) Text(day time.Time, n int64) (string, error) {
 	if f.text == "" {
 		return "", invalid("the format is empty; make it with ParseFormat")
@@ -104,9 +104,12 @@ func (f Format) Text(day time.Time, n int64) (string, error) {
 	if told, err := f.day(date); err != nil || !told.Equal(day) || day.IsZero() != (f.date == "") {
 		return "", invalid("format %q does not tell the group of %s", f.text, day.Format(time.DateOnly))
 	}
-	if n < 0 || f.width > 0 && len(number) > int(f.width) {
-		return "", invalid("number %d does not fit into format %q; whole numbers from 0 with the digits "+
-			"that it has room for do", n, f.text)
+	if n < 0 {
+		return "", invalid("number %d is below 0", n)
+	}
+	if f.width > 0 && len(number) > int(f.width) {
+		return "", fmt.Errorf("%w: number %d does not fit into format %q; write it with more digits",
+			ErrExhausted, n, f.text)
 	}
 	text := f.before + date + f.between + number + f.behind
 	return text + f.check(text), nil

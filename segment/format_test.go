@@ -98,8 +98,12 @@ func TestDoesNotFit(t *testing.T) {
 	for _, c := range []struct {
 		day string
 		n   int64
-	}{{"2026-11-01", 1000}, {"2026-11-01", -1}, {"2026-11-02", 1}, {"", 1}} {
-		if text, err := f.Text(day(t, c.day), c.n); !errors.Is(err, segment.ErrInvalidConfig) {
+		err error
+	}{
+		{"2026-11-01", 1000, segment.ErrExhausted}, {"2026-11-01", -1, segment.ErrInvalidConfig},
+		{"2026-11-02", 1, segment.ErrInvalidConfig}, {"", 1, segment.ErrInvalidConfig},
+	} {
+		if text, err := f.Text(day(t, c.day), c.n); !errors.Is(err, c.err) {
 			t.Errorf("%d of %q: %q, %v", c.n, c.day, text, err)
 		}
 	}
@@ -177,5 +181,5 @@ func ExampleFormat() {
 	// Output:
 	// 2026-11-000042 <nil>
 	// 2026-11-01 42 <nil>
-	// segment: invalid: number 1000000 does not fit into format "{YYYY-MM}-{n:6}"; whole numbers from 0 with the digits that it has room for do
+	// segment: the numbers of the tag are used up: number 1000000 does not fit into format "{YYYY-MM}-{n:6}"; write it with more digits
 }

@@ -69,6 +69,9 @@ type group struct {
 // NewGroups returns the numbers of a tag in groups, by the date in a time zone; nil is UTC. The tag
 // has to be in the store, which has to be a [Creator]. It does not call the store: the first number
 // does, and [Groups.Ready]. Close the groups before the store. Errors wrap [ErrInvalidConfig].
+//
+// A store that has lost the tag of a group, in a failover or with a restored dump, has it made again
+// from 1: who restores makes it above all numbers in use first, see the runbook.
 func NewGroups(store Store, tag string, p Period, zone *time.Location, c Config) (*Groups, error) {
 	if store == nil {
 		return nil, invalid("the store is nil")
@@ -128,35 +131,51 @@ func (g *Groups) at(ctx context.Context, day time.Time) (*group, error) {
 	}
 	select {
 	case g.turn <- struct{}{}:
-		defer func() { <-g.turn }()
 	case <-g.life.Done():
 		return nil, ErrClosed
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%w: tag %q: its group is being opened: %w",
-			ErrUnavailable, g.tag, context.Cause(ctx))
+		return nil, g.opening(ctx)
 	}
+	opened := make(chan error, 1)
+	g.running.Go(func() { // whoever comes with little time has it opened for those after him
+		defer func() { <-g.turn }()
+		opened <- g.enter(day)
+	})
+	select {
+	case err := <-opened:
+		return g.cur.Load(), err
+	case <-ctx.Done():
+		return nil, g.opening(ctx)
+	}
+}
+
+// opening is the error of a caller whose time was over before the group was there.
+func (g *Groups) opening(ctx context.Context) error {
+	return fmt.Errorf("%w: tag %q: its group is being opened: %w",
+		ErrUnavailable, g.tag, context.Cause(ctx))
+}
+
+// enter makes the group that begins on a day the present one, unless that is later. Somebody has the
+// turn.
+func (g *Groups) enter(day time.Time) error {
 	past := g.cur.Load()
 	if past != nil && !day.After(past.day) {
-		return past, nil
+		return nil
 	}
-	s, err := g.open(ctx, g.tag+day.Format(endings[g.period]))
+	s, err := g.open(g.tag + day.Format(endings[g.period]))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	present := &group{s, day}
-	g.cur.Store(present)
+	g.cur.Store(&group{s, day})
 	if past != nil {
 		g.running.Go(func() { g.leave(past) })
 	}
-	return present, nil
+	return nil
 }
 
 // open returns the numbers of a group, whose tag it makes if it is not there.
-func (g *Groups) open(ctx context.Context, name string) (*Sequence, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(g.life, cancel)()
-	s, err := New(ctx, g.store, name, g.cfg)
+func (g *Groups) open(name string) (*Sequence, error) {
+	s, err := New(g.life, g.store, name, g.cfg)
 	if g.period == Always || !errors.Is(err, ErrUnknownTag) {
 		return s, err
 	}
@@ -164,15 +183,21 @@ func (g *Groups) open(ctx context.Context, name string) (*Sequence, error) {
 	if !creates {
 		return nil, fmt.Errorf("%w; the store cannot make it, so somebody has to", err)
 	}
+	ctx, cancel := context.WithTimeout(g.life, g.cfg.RefillTimeout)
+	defer cancel()
 	t, err := g.store.Tag(ctx, g.tag)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = c.Create(ctx, Tag{Name: name, Next: 1, Step: t.Step, Description: t.Description})
 	}
-	err = c.Create(ctx, Tag{Name: name, Next: 1, Step: t.Step, Description: t.Description})
-	if err != nil && !errors.Is(err, ErrTagExists) {
-		return nil, err
+	switch {
+	case err == nil || errors.Is(err, ErrTagExists):
+		return New(g.life, g.store, name, g.cfg)
+	case g.life.Err() != nil:
+		return nil, ErrClosed
+	case !refused(err):
+		err = fmt.Errorf("%w: tag %q: making it: %w", ErrUnavailable, name, err)
 	}
-	return New(ctx, g.store, name, g.cfg)
+	return nil, err
 }
 
 // leave gives back what is held of a group that is past, which is lost if that does not work.

@@ -270,3 +270,34 @@ func ExampleGroups() {
 	fmt.Println(text[len("2026-11"):], err)
 	// Output: -000001 <nil>
 }
+
+// TestGroupOfASlowStore: callers who have less time than the store takes for one call are served in the end.
+func TestGroupOfASlowStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := fake(10)
+		store.Intercept(func(ctx context.Context, _, _ string, do func() error) error {
+			select {
+			case <-time.After(300 * time.Millisecond):
+				return do()
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+		g, err := segment.NewGroups(store, "t", segment.Monthly, nil, segment.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close(t.Context())
+		for tries := 1; ; tries++ {
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			_, n, err := g.Next(ctx)
+			cancel()
+			if err == nil && n == 1 {
+				return
+			}
+			if !errors.Is(err, segment.ErrUnavailable) || tries > 50 {
+				t.Fatalf("try %d: %d, %v", tries, n, err)
+			}
+		}
+	})
+}

@@ -20,6 +20,7 @@ type Sequence struct {
 
 	mu        sync.Mutex
 	next      *span         // the next segment; nil: there is none
+	idle      bool          // what was held was given back, as nobody asked for it
 	refilling bool          // a refill is under way
 	line      list.List     // of *waiter; nobody waits while there is a number
 	failure   error         // of the last attempt to refill; nil: it succeeded

@@ -40,9 +40,11 @@ type Set struct {
 	refresh *refresh         // that is under way; nil: none is
 	ends    map[string]int64 // of tags that were deleted: above what they begin if they are made again
 	unread  error            // why the list could not be read when that was tried last
-	minute  time.Time        // since when made is counted
-	made    int              // how many tags were made
 	closed  bool
+
+	making chan struct{} // has one while a tag is made, who guards what follows
+	minute time.Time     // since when made is counted
+	made   int           // how many tags were made
 
 	stop    chan struct{}
 	life    context.Context
@@ -73,7 +75,7 @@ func NewSet(ctx context.Context, store Store, c Config) (*Set, error) {
 		return nil, invalid("CreatePerMinute is %d, and the store cannot make tags; 0 is allowed",
 			cfg.CreatePerMinute)
 	}
-	s := &Set{store: store, cfg: cfg, ends: map[string]int64{}, stop: make(chan struct{})}
+	s := &Set{store: store, cfg: cfg, ends: map[string]int64{}, stop: make(chan struct{}), making: make(chan struct{}, 1)}
 	s.life, s.cut = context.WithCancel(context.Background())
 	s.all.Store(&map[string]*Sequence{})
 	if err := s.reload(ctx); err != nil {
@@ -130,19 +132,28 @@ func (s *Set) Sequence(ctx context.Context, tag string) (*Sequence, error) {
 
 // create makes a tag, unless too many were made a moment ago.
 func (s *Set) create(ctx context.Context, tag string) error {
-	s.mu.Lock()
+	select {
+	case s.making <- struct{}{}: // one at a time: what somebody else has made meanwhile is there
+		defer func() { <-s.making }()
+	case <-ctx.Done():
+		return fmt.Errorf("%w: tag %q: others are made: %w", ErrUnavailable, tag, context.Cause(ctx))
+	}
 	if time.Since(s.minute) >= time.Minute {
 		s.minute, s.made = time.Now(), 0
 	}
-	s.made++
-	made, most := s.made, s.cfg.CreatePerMinute
-	s.mu.Unlock()
-	if made > most {
+	if most := s.cfg.CreatePerMinute; s.made >= most {
+		if _, err := s.store.Tag(ctx, tag); err == nil {
+			return nil
+		}
 		return fmt.Errorf("%w: %q; no more than %d tags are made a minute, which CreatePerMinute says",
 			ErrUnknownTag, tag, most)
 	}
 	err := s.store.(Creator).Create(ctx, Tag{Name: tag, Next: 1, Step: cmp.Or(s.cfg.Step, DefaultStep)})
-	if err == nil || errors.Is(err, ErrTagExists) {
+	if errors.Is(err, ErrTagExists) {
+		return nil
+	}
+	if err == nil {
+		s.made++
 		return nil
 	}
 	if !refused(err) {

@@ -143,6 +143,9 @@ type plainFlusher struct {
 	*http.ResponseController
 }
 
+// mostViewers is how many may watch the page at a time: what compresses it has a megabyte for each.
+const mostViewers = 32
+
 // pageEvents sends what changes on the page, once a second and at once when what it says changes.
 func (s *Server) pageEvents(w http.ResponseWriter, r *request) error {
 	leave, err := s.watches.enter(connectionOf(r.Request), s.cfg.MaxWatches)
@@ -150,6 +153,10 @@ func (s *Server) pageEvents(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	defer leave()
+	defer s.viewers.Add(-1)
+	if s.viewers.Add(1) > mostViewers {
+		return refusal("watches", http.StatusTooManyRequests, "the page has %d watchers, and no more are allowed", mostViewers)
+	}
 	out, end := compressing(w, r, "text/event-stream")
 	defer end()
 	control := http.NewResponseController(w)

@@ -76,7 +76,7 @@ func TestPage(t *testing.T) {
 	if strings.Contains(page.body, "<script>") || strings.Contains(page.body, "<b>\"") || regexp.MustCompile(`(?:src|href)="(?:https?:|//)`).MatchString(page.body) {
 		t.Errorf("there is something foreign in it:\n%s", page.body)
 	}
-	for _, want := range []string{"All is well: 1 generator issues IDs, and the store of 1 tag answers.", "v1.2.3 &lt;b&gt;", "orders: 1,022 of 1,024 free at "} {
+	for _, want := range []string{"All is well: 1 generator issues IDs, and no tag lacks numbers.", "v1.2.3 &lt;b&gt;", "orders: 1,022 of 1,024 free at "} {
 		if !strings.Contains(page.body, want) {
 			t.Errorf("there is no %q in\n%s", want, page.body)
 		}

@@ -62,9 +62,9 @@ func says(f *facts) []remark {
 func wellOf(f *facts) string {
 	switch tags := f.segments; {
 	case tags && len(f.generators) > 0:
-		return fmt.Sprintf("All is well: %s IDs, and the store of %s answers.", counted(len(f.generators), "generator issues", "generators issue"), counted(len(f.tags), "tag", "tags"))
+		return fmt.Sprintf("All is well: %s IDs, and no tag lacks numbers.", counted(len(f.generators), "generator issues", "generators issue"))
 	case tags:
-		return fmt.Sprintf("All is well: the store of %s answers.", counted(len(f.tags), "tag", "tags"))
+		return "All is well: no tag lacks numbers."
 	}
 	return fmt.Sprintf("All is well: %s IDs.", counted(len(f.generators), "generator issues", "generators issue"))
 }
@@ -98,6 +98,8 @@ func (f *facts) generatorRemarks(g *generatorFacts) (all []remark) {
 	h := g.health
 	for _, w := range h.Workers {
 		switch {
+		case w.Err != nil && w.WorkerID < 0:
+			warn(w.Err, "has no worker ID for one of its stripes, because %s; it goes on with the others.", whyNoIDs(w.Err))
 		case w.Err != nil:
 			warn(w.Err, "issues no IDs with worker ID %d, because %s; it goes on with the others.", w.WorkerID, whyNoIDs(w.Err))
 		case w.StateFile && w.MarkLeft == 0:

@@ -48,9 +48,9 @@ func TestSays(t *testing.T) {
 		level, want      string
 		also             string // among the other sentences
 	}{
-		"all well":           {2, 3, func(*facts) {}, "well", "All is well: 2 generators issue IDs, and the store of 3 tags answers.", ""},
+		"all well":           {2, 3, func(*facts) {}, "well", "All is well: 2 generators issue IDs, and no tag lacks numbers.", ""},
 		"one generator well": {1, 0, func(*facts) {}, "well", "All is well: 1 generator issues IDs.", ""},
-		"tags well":          {0, 1, func(*facts) {}, "well", "All is well: the store of 1 tag answers.", ""},
+		"tags well":          {0, 1, func(*facts) {}, "well", "All is well: no tag lacks numbers.", ""},
 		"a remark is no trouble": {
 			1, 0, func(f *facts) { f.generators[0].health.Warnings = []string{"no clock"} },
 			"well", "All is well: 1 generator issues IDs.", "note: Generator orders: no clock",
@@ -145,7 +145,7 @@ func TestSays(t *testing.T) {
 		},
 		"a tag of which nobody has asked": {
 			0, 1, func(f *facts) { f.tags[0] = segment.Health{Tag: "tag0", Err: segment.ErrUnavailable} },
-			"well", "All is well: the store of 1 tag answers.", "",
+			"well", "All is well: no tag lacks numbers.", "",
 		},
 		"store went back": {
 			0, 1, func(f *facts) {

@@ -33,6 +33,7 @@ type Server struct {
 	drain      sync.Once
 	spaces     map[string]*space // by the names of the generators
 	watches    streams
+	viewers    atomic.Int64                       // of the page
 	statuses   look[map[string]grpchealth.Status] // of gRPC's health check, by service
 	buffers    sync.Pool                          // of *buffer
 	crossSite  *http.CrossOriginProtection

@@ -44,6 +44,9 @@ func (a *app) settings(c *cobra.Command, o *namespaceOptions) (config.Config, er
 			return cfg, err
 		}
 	} else {
+		if c.Flags().Changed(generatorFlag) {
+			return cfg, usageError{fmt.Errorf("--%s names a generator of the file that --config names; add that, or leave it out", generatorFlag)}
+		}
 		cfg.Coordinator, _ = a.lookupEnv(envCoordinator)
 		a.warnOfUnused()
 	}

@@ -37,5 +37,5 @@ func TestServeNamesVariables(t *testing.T) {
 	env := map[string]string{envStore: "etcd://localhost/segments"}
 	got := callIn(ctx, waits{answer: callTime, quiet: callTime}, env, "",
 		"serve", "--drain", "0s", "--listen", "127.0.0.1:0", "--coordinator", noState(t, "7"))
-	wantCall(t, got, got.code, "", "unalike: UNALIKE_STORE is set and not used by serve; name the store with --store or in the file\n")
+	wantCall(t, got, got.code, "", "unalike: UNALIKE_STORE is set and not used by serve; name it in the file\n")
 }

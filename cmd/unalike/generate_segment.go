@@ -29,7 +29,7 @@ func checkSegmentFlags(c *cobra.Command, o *generateOptions) error {
 	if err := segment.CheckTag(o.segment); err != nil {
 		return usageError{err}
 	}
-	for _, flag := range []string{"coordinator", "layout", "format", "explain"} {
+	for _, flag := range []string{"coordinator", "layout", "format", "explain", generatorFlag} {
 		if c.Flags().Changed(flag) {
 			return usageError{fmt.Errorf("--%s is for IDs, and --segment is for plain numbers; leave one of them out", flag)}
 		}

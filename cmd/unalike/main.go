@@ -12,6 +12,7 @@ package main
 import (
 	"context"
 	"os"
+	_ "time/tzdata" // images and Windows have no time zones
 )
 
 func main() {

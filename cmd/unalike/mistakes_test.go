@@ -24,6 +24,8 @@ func TestMistakes(t *testing.T) {
 		{"generate --segment a --store mariadb://h/d", 2, "write mariadb://user:password@host:3306/database"},
 		{"completion bsh", 2, `unknown command "bsh"; did you mean unalike completion bash?`},
 		{"segments --store mysql://h/x", 2, "there is no user"},
+		{"retire 3 --generator orders --yes", 2, "--generator names a generator of the file that --config names"},
+		{"generate --segment t --generator orders", 2, "--generator is for IDs"},
 		{"segments advance t --by 9000000000000000000", 2, "add --yes"},
 		{"decode 3CQ9G6DtmEh", 1, "3CQ9G6DtmEh would be an ID of 2044-04-17T02:14:01.409Z, in the future: name its form with --format"},
 		{"decode --format base62 3CQ9G6DtmEh", 0, ""},

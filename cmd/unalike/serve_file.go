@@ -69,8 +69,10 @@ func (a *app) serveSettings(c *cobra.Command, o *serveOptions) (*serveSettings, 
 	if err := config.CheckEnv(a.lookupEnv); err != nil {
 		return nil, err
 	}
-	if v, _ := a.lookupEnv(envStore); v != "" {
-		a.complain("unalike: %s is set and not used by serve; name the store with --store or in the file\n", envStore)
+	for _, name := range []string{envStore, envPrefix + "FORMATS", envPrefix + "ZONE"} {
+		if v, _ := a.lookupEnv(name); v != "" {
+			a.complain("unalike: %s is set and not used by serve; name it in the file\n", name)
+		}
 	}
 	if c.Flags().Changed("config") {
 		data, err := os.ReadFile(o.config)
@@ -111,9 +113,13 @@ func (a *app) serveSettings(c *cobra.Command, o *serveOptions) (*serveSettings, 
 
 // readServeFile reads a file that has keys of serve; nil if it has none, or cannot be read as one.
 func readServeFile(file string) (*serveSettings, error) {
+	// What is no file can be read once, and is read as settings; what is wrong with it is said then.
+	if i, err := os.Stat(file); err != nil || !i.Mode().IsRegular() || i.Size() > config.MaxFile {
+		return nil, nil //nolint:nilerr // see above
+	}
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, nil //nolint:nilerr // whoever reads it as another one says why
+		return nil, nil //nolint:nilerr // see above
 	}
 	set := &serveSettings{generators: map[string]config.Config{}}
 	if err := set.parse(data); !set.own {

@@ -147,7 +147,7 @@ func (w *tab) well() {
 }
 
 // allWell is what the page of a stage says in peace.
-const allWell = "All is well: 2 generators issue IDs, and the store of 4 tags answers."
+const allWell = "All is well: 2 generators issue IDs, and no tag lacks numbers."
 
 // TestLive: figures move without loading the page again; a coordinator that is away is told of within 2 s after Health
 // shows it, with the reason; and all is well again by itself. So it is with a store.
