@@ -309,5 +309,22 @@ func runCrowd(s *stage.Stage) {
 		w.Kill()
 	}
 	s.Excuse(began, journal.Now()+int64(crowdLease+crowdTime))
-	crowd(s, "second")
+	second := crowd(s, "second")
+	s.Until(func() bool { return issued(s, second) > 1000 }, "the crowd has issued 1000 IDs")
+}
+
+// issued is how many IDs processes have written down.
+func issued(s *stage.Stage, workers []*worker.Worker) (all uint64) {
+	for _, w := range workers {
+		for _, path := range w.Journals() {
+			r, err := journal.Open(path)
+			if err != nil {
+				s.Fatal(err)
+			}
+			n, _ := r.Progress()
+			r.Close()
+			all += n
+		}
+	}
+	return all
 }
