@@ -322,7 +322,7 @@ func issued(s *stage.Stage, workers []*worker.Worker) (all uint64) {
 				s.Fatal(err)
 			}
 			n, _ := r.Progress()
-			r.Close()
+			_ = r.Close()
 			all += n
 		}
 	}
