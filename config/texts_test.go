@@ -30,7 +30,7 @@ func TestTexts(t *testing.T) {
 	if _, err := s.FillText(t.Context(), "invoices", dst); !errors.Is(err, segment.ErrUnknownTag) || !strings.Contains(err.Error(), "has no format") {
 		t.Errorf("a tag without a format: %v", err)
 	}
-	if n, err := s.FillText(t.Context(), "orders", make([]string, 1000)); n != 997 || !errors.Is(err, segment.ErrInvalidConfig) {
+	if n, err := s.FillText(t.Context(), "orders", make([]string, 1000)); n != 997 || !errors.Is(err, segment.ErrExhausted) {
 		t.Errorf("beyond what fits: %d, %v", n, err)
 	}
 	if err := s.Close(t.Context()); err != nil {

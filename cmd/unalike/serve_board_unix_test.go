@@ -33,7 +33,7 @@ func TestServeBoard(t *testing.T) {
 		}
 	}
 	s.await("/", "", func(status int, body string) bool {
-		return status == 200 && strings.Contains(body, "All is well: 1 generator issues IDs, and the store of 0 tags answers.") &&
+		return status == 200 && strings.Contains(body, "All is well: 1 generator issues IDs, and no tag lacks numbers.") &&
 			strings.Contains(body, "1,023 of 1,024 free at")
 	})
 	s.stop()
