@@ -56,7 +56,6 @@ func (s *session) fetch(ctx context.Context, reads ...request) (protocol.Positio
 	}
 	for try := 1; ; try++ {
 		at, err := s.fetchOnce(ctx, reads)
-		//mutant:zk-tries
 		if err == nil || try == readTries || !transient(err) || ctx.Err() != nil || s.Over() != nil {
 			return at, err
 		}
