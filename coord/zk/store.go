@@ -86,7 +86,7 @@ func (s *session) fetchOnce(ctx context.Context, reads []request) (at protocol.P
 	s.tick(stat.Mtime)
 	// An election gives transactions higher numbers, also after old data were put back. The
 	// version of this node has no gaps: that of the next look tells.
-	return protocol.Position{Number: s.number(stat.Version), Wrote: true}, nil //mutant:zk-number
+	return protocol.Position{Number: s.number(stat.Version), Wrote: true}, nil
 }
 
 // closed is a request whose error says that everybody may write to the namespace.
