@@ -100,8 +100,10 @@ func TestDoesNotFit(t *testing.T) {
 		n   int64
 		err error
 	}{
-		{"2026-11-01", 1000, segment.ErrExhausted}, {"2026-11-01", -1, segment.ErrInvalidConfig},
-		{"2026-11-02", 1, segment.ErrInvalidConfig}, {"", 1, segment.ErrInvalidConfig},
+		{"2026-11-01", 1000, segment.ErrExhausted},
+		{"2026-11-01", -1, segment.ErrInvalidConfig},
+		{"2026-11-02", 1, segment.ErrInvalidConfig},
+		{"", 1, segment.ErrInvalidConfig},
 	} {
 		if text, err := f.Text(day(t, c.day), c.n); !errors.Is(err, c.err) {
 			t.Errorf("%d of %q: %q, %v", c.n, c.day, text, err)
