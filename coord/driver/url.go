@@ -171,7 +171,7 @@ func (u *URL) Duration(name, example string) (time.Duration, error) {
 // that is misspelt.
 var shown = append([]string{
 	"accept", "ca", "cert", "count", "durable", "failover", "fresh", "in", "key", "namespace",
-	"prefix", "role", "sentinel_user", "skew", "socket", "state", "table", "worker",
+	passwordFile, "prefix", "role", "sentinel_user", "skew", "socket", "state", "table", "worker",
 }, leaseOptions...)
 
 // String prints the URL with its password replaced, and the values of options that no driver

@@ -48,7 +48,7 @@ type target struct {
 // parse reads a URL; errors without coord.ErrInvalid lack the words "etcd URL".
 func parse(u *driver.URL) (target, error) {
 	var t target
-	if err := u.CheckOptions("ca", "cert", "key", "skew"); err != nil {
+	if err := u.CheckOptions(append([]string{"ca", "cert", "key", "skew"}, driver.LoginOptions...)...); err != nil {
 		return t, err
 	}
 	if len(u.Hosts) == 0 {

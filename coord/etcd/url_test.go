@@ -209,3 +209,25 @@ func TestPassword(t *testing.T) {
 		}
 	}
 }
+
+// TestPasswordFile: a password that changes needs no restart.
+func TestPasswordFile(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	etcdtest.Protect(t, server, "/unalike/ns/", "of root")
+	cfg := clientv3.Config{
+		Endpoints: []string{server.Endpoint}, Username: "root", Password: "of root",
+	}
+	root, err := clientv3.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	url := "etcd://holder@" + server.Endpoint + "/ns?"
+	drivertest.ChangedPassword(t, url, func(password string) {
+		// Who was logged in with another password has to log in again.
+		if _, err := root.UserChangePassword(t.Context(), "holder", password); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -165,3 +165,17 @@ func TestRebuilt(t *testing.T) {
 	sqltest.Rebuilt(t, database(t, mysqltest.Start(t), ""),
 		"OPTIMIZE TABLE unalike_slots, unalike_namespaces", "ALTER TABLE unalike_slots FORCE, ALGORITHM=COPY", "ANALYZE TABLE unalike_slots", "FLUSH TABLES")
 }
+
+// TestPasswordFile: a password that changes needs no restart.
+func TestPasswordFile(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	d := database(t, s, "")
+	d.Exec(t, "CREATE USER ann")
+	d.Exec(t, "GRANT ALL ON unalike.* TO ann")
+	url := "mysql://ann@" + s.Addr() + "/unalike?namespace=ns&"
+	drivertest.ChangedPassword(t, url, func(password string) {
+		d.Exec(t, "ALTER USER ann IDENTIFIED BY '%s'", strings.ReplaceAll(password, "'", "''"))
+		d.Exec(t, "KILL USER ann")
+	})
+}

@@ -21,7 +21,14 @@ func FuzzURL(f *testing.F) {
 			t.Fatal(err)
 		}
 		c := config.ConnConfig
-		if c.User != target.User || c.Database != target.Database || c.Password != target.Password || 1+len(c.Fallbacks) < len(target.Addrs) || (c.TLSConfig != nil) != (target.TLS != nil) {
+		if err := config.BeforeConnect(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		password, err := target.Password()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.User != target.User || c.Database != target.Database || c.Password != password || 1+len(c.Fallbacks) < len(target.Addrs) || (c.TLSConfig != nil) != (target.TLS != nil) {
 			t.Errorf("%q is read as user %q, database %q, %q and %d more", s, c.User, c.Database, c.Host, len(c.Fallbacks))
 		}
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/redis"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
@@ -163,4 +164,16 @@ func TestRightsInACluster(t *testing.T) {
 	if err := everything(t, "slow", user("slow", without("+command")), others); err != nil {
 		t.Errorf("without the right +command: %v", err)
 	}
+}
+
+// TestPasswordFile: a password that changes needs no restart.
+func TestPasswordFile(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	setUser(t, server, "ann", "ns", redis.Commands())
+	url := "redis://ann@" + server.Addr + "?namespace=ns&"
+	drivertest.ChangedPassword(t, url, func(password string) {
+		server.Do(t, "ACL", "SETUSER", "ann", "resetpass", ">"+password)
+		server.Do(t, "CLIENT", "KILL", "USER", "ann")
+	})
 }

@@ -86,7 +86,8 @@ type target struct {
 	namespace                  string
 	options                    Options
 	addrs                      []string
-	user, password             string
+	user                       string
+	password                   driver.Password
 	sentinelUser, sentinelPass string
 	master                     string
 	db                         int
@@ -103,7 +104,7 @@ func (t target) place(k kind) string {
 // parse reads a URL; errors without coord.ErrInvalid lack the words "redis URL".
 func (k kind) parse(secure bool, u *driver.URL) (target, error) {
 	var t target
-	if err := u.CheckOptions(append(slices.Clone(k.options), "namespace", "ca", "cert", "key", "skew")...); err != nil {
+	if err := u.CheckOptions(slices.Concat(k.options, driver.LoginOptions, []string{"namespace", "ca", "cert", "key", "skew"})...); err != nil {
 		return t, err
 	}
 	usage := u.Scheme + "://" + k.example
@@ -165,12 +166,14 @@ func (t *target) parsePath(k kind, path, usage string) error {
 }
 
 // parseUsers reads the user and the password of the servers and of the Sentinels.
-func (t *target) parseUsers(u *driver.URL) error {
+func (t *target) parseUsers(u *driver.URL) (err error) {
+	if t.user, t.password, err = u.Login(); err != nil {
+		return err
+	}
 	if u.User != nil {
-		t.user = u.User.Username()
-		t.password, _ = u.User.Password()
-		if t.password == "" {
-			return errors.New("there is a user without a password; write user:password@, or :password@ for the user that Redis has by default")
+		if text, err := t.password(); err != nil || text == "" {
+			return errors.Join(err, errors.New("there is a user without a password; write user:password@, "+
+				"or user@ and option password_file; without a user it is that which Redis has by default"))
 		}
 	}
 	t.sentinelUser, t.sentinelPass = u.Option("sentinel_user"), u.Option("sentinel_password")
@@ -207,9 +210,15 @@ func (t *target) parseTLS(k kind, secure bool, u *driver.URL) (err error) {
 // connection that hangs keeps its place in the client's pool for as long.
 const dialTime = 10 * time.Second
 
+// login is the user and the password for a connection that is made now.
+func (t target) login(context.Context) (user, password string, err error) {
+	password, err = t.password()
+	return t.user, password, err
+}
+
 func (t target) single() goredis.UniversalClient {
 	return goredis.NewClient(&goredis.Options{
-		Addr: t.addrs[0], Username: t.user, Password: t.password, DB: t.db, TLSConfig: t.tls,
+		Addr: t.addrs[0], CredentialsProviderContext: t.login, DB: t.db, TLSConfig: t.tls,
 		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
 		ReadTimeout: -1, WriteTimeout: -1, DialTimeout: dialTime,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
@@ -219,7 +228,7 @@ func (t target) single() goredis.UniversalClient {
 func (t target) failover() goredis.UniversalClient {
 	return goredis.NewFailoverClient(&goredis.FailoverOptions{
 		MasterName: t.master, SentinelAddrs: t.addrs, SentinelUsername: t.sentinelUser, SentinelPassword: t.sentinelPass,
-		Username: t.user, Password: t.password, DB: t.db, TLSConfig: t.tls,
+		CredentialsProviderContext: t.login, DB: t.db, TLSConfig: t.tls,
 		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
 		ReadTimeout: -1, WriteTimeout: -1, DialTimeout: dialTime,
 		Dialer: (&sentinels{t.addrs, t.tls, t.life}).dial,
@@ -228,7 +237,7 @@ func (t target) failover() goredis.UniversalClient {
 
 func (t target) cluster() goredis.UniversalClient {
 	return goredis.NewClusterClient(&goredis.ClusterOptions{
-		Addrs: t.addrs, Username: t.user, Password: t.password, TLSConfig: t.tls,
+		Addrs: t.addrs, CredentialsProviderContext: t.login, TLSConfig: t.tls,
 		DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
 		ReadTimeout: -1, WriteTimeout: -1, DialTimeout: dialTime,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},

@@ -36,7 +36,7 @@ func open(_ context.Context, u *driver.URL) (coord.Coordinator, error) {
 
 // parse reads a URL; errors without coord.ErrInvalid lack the words "zk URL".
 func parse(u *driver.URL) (namespace string, opts Options, _ error) {
-	if err := u.CheckOptions("namespace", "skew"); err != nil {
+	if err := u.CheckOptions(append([]string{"namespace", "skew"}, driver.LoginOptions...)...); err != nil {
 		return "", opts, err
 	}
 	if len(u.Hosts) == 0 {
@@ -49,8 +49,12 @@ func parse(u *driver.URL) (namespace string, opts Options, _ error) {
 	if u.Path != "/" {
 		opts.Chroot = u.Path
 	}
-	var err error
-	if opts.User, opts.Password, err = drivers.Login(u.User); err != nil {
+	user, password, err := u.LoginBoth()
+	if err != nil {
+		return "", opts, err
+	}
+	opts.User = user
+	if opts.Password, err = password(); err != nil {
 		return "", opts, err
 	}
 	if opts.Lease, err = u.Lease(); err != nil {

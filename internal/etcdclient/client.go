@@ -2,8 +2,10 @@
 package etcdclient
 
 import (
+	"context"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -29,6 +31,8 @@ const (
 	pingTimeout = 3 * time.Second
 	// noToken is a token that no cluster has given out.
 	noToken = "none"
+	// asked stands where the client wants a password, and login asks for one.
+	asked = "asked for when the user logs in"
 )
 
 func init() {
@@ -55,14 +59,32 @@ func Config(u *driver.URL) (clientv3.Config, error) {
 	for _, a := range addresses {
 		cfg.Endpoints = append(cfg.Endpoints, protocol+"://"+a)
 	}
-	if cfg.Username, cfg.Password, err = drivers.Login(u.User); err != nil {
+	user, password, err := u.LoginBoth()
+	if err != nil {
 		return cfg, err
+	}
+	if user != "" {
+		cfg.Username, cfg.Password = user, asked
+		cfg.DialOptions = append(cfg.DialOptions, grpc.WithChainUnaryInterceptor(login(password)))
 	}
 	if u.Scheme != SchemeTLS {
 		return cfg, tlsfiles.None(u, SchemeTLS)
 	}
 	cfg.TLS, err = tlsfiles.Config(u, clock.System())
 	return cfg, err
+}
+
+// login puts the password of now into the requests that log in: it may have changed meanwhile.
+func login(password driver.Password) grpc.UnaryClientInterceptor {
+	return func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn,
+		next grpc.UnaryInvoker, opts ...grpc.CallOption) (err error) {
+		if r, ok := request.(*pb.AuthenticateRequest); ok {
+			if r.Password, err = password(); err != nil {
+				return err
+			}
+		}
+		return next(ctx, method, request, reply, conn, opts...)
+	}
 }
 
 // New makes a client. It asks nobody: a user is logged in by the first call, and again whenever

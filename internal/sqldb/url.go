@@ -21,16 +21,17 @@ const DialTime = 10 * time.Second
 const Conns = 8
 
 // ServerOptions are the options of a URL that [Scheme.Server] reads.
-var ServerOptions = []string{"socket", "ca", "cert", "key"}
+var ServerOptions = append([]string{"socket", "ca", "cert", "key"}, driver.LoginOptions...)
 
 // Server is the database that a URL leads to.
 type Server struct {
-	Database       string
-	Addrs          []string // host:port
-	Socket         string   // instead of Addrs
-	User, Password string
-	TLS            *tls.Config // nil: none
-	Scheme         string      // of the URL
+	Database string
+	Addrs    []string // host:port
+	Socket   string   // instead of Addrs
+	User     string
+	Password driver.Password // asked for each connection
+	TLS      *tls.Config     // nil: none
+	Scheme   string          // of the URL
 }
 
 // Scheme is what URLs of a driver look like.
@@ -84,8 +85,9 @@ func (s Scheme) Server(u *driver.URL, example string) (t Server, err error) {
 	case u.User == nil || u.User.Username() == "":
 		return t, errors.New("there is no user; " + usage)
 	}
-	t.User = u.User.Username()
-	t.Password, _ = u.User.Password()
+	if t.User, t.Password, err = u.Login(); err != nil {
+		return t, err
+	}
 	if t.Addrs, err = u.Addresses(s.Port); err != nil {
 		return t, err
 	}

@@ -41,7 +41,7 @@ func open(ctx context.Context, u *driver.URL) (segment.Store, error) {
 }
 
 func parse(u *driver.URL) (namespace string, config clientv3.Config, o Options, err error) {
-	if err := u.OnlyOptions("durable", "failover", "ca", "cert", "key"); err != nil {
+	if err := u.OnlyOptions(append([]string{"durable", "failover", "ca", "cert", "key"}, driver.LoginOptions...)...); err != nil {
 		return "", config, o, err
 	}
 	if _, o.Skip, err = sqlsegment.ParseSafety(u); err != nil {

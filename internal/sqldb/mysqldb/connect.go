@@ -25,9 +25,9 @@ func init() { Scheme.SetPort() }
 const LockWait = "5"
 
 // configOf returns how to connect.
-func configOf(s sqldb.Server) *mysql.Config {
+func configOf(s sqldb.Server) (*mysql.Config, error) {
 	config := mysql.NewConfig()
-	config.User, config.Passwd, config.DBName = s.User, s.Password, s.Database
+	config.User, config.DBName = s.User, s.Database
 	config.Net, config.TLS, config.Timeout = "tcp", s.TLS, sqldb.DialTime
 	if s.Socket != "" {
 		config.Net, config.Addr = "unix", s.Socket
@@ -39,12 +39,19 @@ func configOf(s sqldb.Server) *mysql.Config {
 	config.Params = map[string]string{"innodb_lock_wait_timeout": LockWait} //mutant:mysql-lock-wait
 	config.MultiStatements = true
 	config.Logger = &mysql.NopLogger{} // it says what it returns as well
-	return config
+	return config, config.Apply(
+		mysql.BeforeConnect(func(_ context.Context, c *mysql.Config) (err error) {
+			c.Passwd, err = s.Password()
+			return err
+		}))
 }
 
 // Open makes a pool for a server. It contacts nobody.
 func Open(s sqldb.Server) (*DB, error) {
-	config := configOf(s)
+	config, err := configOf(s)
+	if err != nil {
+		return nil, err
+	}
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return nil, err

@@ -2,10 +2,12 @@
 package pgdb
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/unalike-id/unalike/internal/sqldb"
@@ -36,7 +38,11 @@ func Config(s sqldb.Server) (*pgxpool.Config, error) {
 		return nil, err
 	}
 	c := config.ConnConfig
-	c.Password, c.ConnectTimeout = s.Password, sqldb.DialTime
+	c.ConnectTimeout = sqldb.DialTime
+	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) (err error) {
+		c.Password, err = s.Password()
+		return err
+	}
 	c.RuntimeParams["application_name"] = "unalike"
 	if s.TLS != nil {
 		c.TLSConfig = s.TLS.Clone()

@@ -1,0 +1,54 @@
+package driver_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unalike-id/unalike/coord/driver"
+)
+
+// TestLogin: where the password is, and what is wrong with its file.
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "password")
+	for name, tc := range map[string]struct {
+		userinfo, text, password, says string
+	}{
+		"one line":          {"ann@", "s3cret", "s3cret", ""},
+		"with its end":      {"ann@", "s3cret \r\n", "s3cret ", ""},
+		"of nobody":         {"", "s3cret\n", "s3cret", ""},
+		"empty":             {"ann@", "\n", "", "no password in its first line"},
+		"two lines":         {"ann@", "s3\ncret\n", "", "more than one line"},
+		"there is another":  {"ann:s3cret@", "other\n", "", "give one of them"},
+		"the other is none": {"ann:@", "other\n", "", "give one of them"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(file, []byte(tc.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			url := "redis://" + tc.userinfo + "h?password_file=" + filepath.ToSlash(file)
+			u, err := driver.ParseURL(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			user, read, err := u.Login()
+			if tc.says != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.says) || strings.Contains(err.Error(), "s3") {
+					t.Errorf("%v; want an error that says %q", err, tc.says)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if password, err := read(); err != nil || password != tc.password {
+				t.Errorf("the password is %q (%v), want %q", password, err, tc.password)
+			}
+			if want := strings.TrimSuffix(tc.userinfo, "@"); user != want {
+				t.Errorf("the user is %q, want %q", user, want)
+			}
+		})
+	}
+}
