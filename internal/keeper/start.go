@@ -15,8 +15,11 @@ import (
 const (
 	// grace is how much longer than a lease a start goes on: back ends end leases late.
 	grace = 5 * time.Second
-	// lookPause is the pause between two attempts while every worker ID is held.
-	lookPause = time.Second
+	// lookPause is the mean pause between two attempts while every worker ID is held, and
+	// lookPauseEach what it is at least for each of these: an attempt reads them all, and as many
+	// may wait as hold one.
+	lookPause     = time.Second
+	lookPauseEach = 4 * time.Millisecond
 )
 
 // Begin starts the loop at once, which acquires a worker ID and keeps it. It goes on
@@ -33,8 +36,8 @@ func (k *Keeper) Begin() {
 //
 // Waiting helps in these cases, and the log says so. Transient errors are tried again
 // for the start timeout. A quarantine is waited out, however long it takes: the back end
-// has said when it ends. If every worker ID is held, Start asks again every second for
-// the start timeout, because a holder may give its own back, or be dead. A clock that
+// has said when it ends. If every worker ID is held, Start asks again every second, or every 4 s
+// where a thousand are, for the start timeout, because a holder may give its own back, or be dead. A clock that
 // differs from those of holders who may be dead is tried again until their leases have
 // ended. Where no start timeout is set, leases that end later are waited for as well.
 //
@@ -138,7 +141,8 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 	switch {
 	case isFull:
 		s.full = full
-		goesOn, pause = s.mayEnd(full), lookPause+rand.N(lookPause/4) //mutant:held-waited-for
+		goesOn, pause = s.mayEnd(full), max(lookPause, time.Duration(full.InUse)*lookPauseEach) //mutant:held-waited-for
+		pause = pause/2 + rand.N(pause)
 		if left := time.Until(s.held); left > 0 {
 			pause = min(pause, left)
 		}

@@ -15,7 +15,11 @@ func (a *acquisition) full(ctx context.Context) error {
 	sv := a.sv
 	full := &coord.NoWorkerIDError{Namespace: a.set.Namespace, Capacity: a.req.Workers.Count - sv.Retired, InUse: len(sv.Owned) - sv.Retired}
 	oldest := slices.SortedStableFunc(slices.Values(sv.Holders), func(x, y Holder) int { return cmp.Compare(x.Changed, y.Changed) })
-	for _, l := range a.s.Leases(ctx, oldest) {
+	leases := a.s.Leases(ctx, oldest)
+	if len(leases) == 0 && ctx.Err() != nil {
+		return ctx.Err() // they could not be read, which says nothing about when they end
+	}
+	for _, l := range leases {
 		if l.Retired {
 			full.Capacity--
 			full.InUse--
