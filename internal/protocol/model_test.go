@@ -12,17 +12,17 @@ import (
 	"testing"
 )
 
-// TestModelNamesCode: what docs/guarantees.md says is the code of a step of the model is
+// TestModelNamesCode: what docs/model/README.md says is the code of a step of the model is
 // there, under that name.
 func TestModelNamesCode(t *testing.T) {
 	const root = "../.."
-	page, err := os.ReadFile(filepath.Join(root, "docs/guarantees.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs/model/README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, table, ok := strings.Cut(string(page), "## From the model to the code\n")
 	if !ok {
-		t.Fatal("docs/guarantees.md has no table from the model to the code")
+		t.Fatal("docs/model/README.md has no table from the model to the code")
 	}
 	span := regexp.MustCompile("`([^`]+)`")
 	checked := 0
