@@ -22,6 +22,8 @@ type tapped struct {
 	tap func(call string, answered bool) error
 	// refuse returns what a change is refused with, if it is not the zero Outcome.
 	refuse func(protocol.Change) protocol.Outcome
+	// blind is called in place of reading leases, of which none is seen then.
+	blind func()
 
 	mu     sync.Mutex
 	opened []opened
@@ -78,6 +80,14 @@ func told[T any](st *tapped, call string, f func() (T, error)) (answer T, err er
 
 func (s *tappedSession) Survey(ctx context.Context, ask protocol.Ask) (*protocol.Survey, error) {
 	return told(s.st, "survey", func() (*protocol.Survey, error) { return s.Session.Survey(ctx, ask) })
+}
+
+func (s *tappedSession) Leases(ctx context.Context, holders []protocol.Holder) []protocol.Lease {
+	if s.st.blind == nil {
+		return s.Session.Leases(ctx, holders)
+	}
+	s.st.blind()
+	return nil
 }
 
 func (s *tappedSession) List(ctx context.Context, slots bool) (*protocol.Listing, error) {

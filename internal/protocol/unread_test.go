@@ -1,0 +1,27 @@
+package protocol_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/protocol/memstore"
+)
+
+// TestLeasesThatWereNotRead: no answer in time is no lack of leases. A starter would give up that
+// is told of none that ends.
+func TestLeasesThatWereNotRead(t *testing.T) {
+	c, st := tap(t, memstore.NewServer("one"), nil)
+	share := drivertest.Request(1)
+	share.Workers.Count = 1
+	drivertest.MustAcquire(t, c, share)
+	ctx, cancel := context.WithCancel(drivertest.Within(t))
+	st.blind = cancel
+	share.Token = "second"
+	_, err := c.Acquire(ctx, share)
+	if errors.Is(err, coord.ErrNoWorkerID) || !errors.Is(err, context.Canceled) {
+		t.Errorf("Acquire: %v; want that of its context", err)
+	}
+}
