@@ -16,7 +16,7 @@ func (a *acquisition) full(ctx context.Context) error {
 	full := &coord.NoWorkerIDError{Namespace: a.set.Namespace, Capacity: a.req.Workers.Count - sv.Retired, InUse: len(sv.Owned) - sv.Retired}
 	oldest := slices.SortedStableFunc(slices.Values(sv.Holders), func(x, y Holder) int { return cmp.Compare(x.Changed, y.Changed) })
 	leases := a.s.Leases(ctx, oldest)
-	if len(leases) == 0 && ctx.Err() != nil {
+	if len(leases) == 0 && ctx.Err() != nil { //mutant:leases-unread
 		return ctx.Err() // they could not be read, which says nothing about when they end
 	}
 	for _, l := range leases {

@@ -1,0 +1,143 @@
+package docs
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// columns is how long a line of Go may be; a tab is one column.
+const columns = 100
+
+// longer are files with lines that cannot be broken, or are still to be: the list only shrinks.
+var longer = []string{}
+
+// givenUp are words that mean several things in this code, or nothing to somebody who is new to it.
+// No identifier and no file is named so.
+var givenUp = strings.Fields("alone asker bare bell forgive heal hint hold hush incarnation inner " +
+	"late learn memory moves notes outer parting patience reach settle sight spare tenure through " +
+	"trap ward worry")
+
+// givenUpFiles are names of files that say nothing of what is in them.
+var givenUpFiles = append([]string{"calls", "near", "room"}, givenUp...)
+
+// kept are words that are right where they stand.
+var kept = map[string][]string{
+	"segment":         {"hold"}, // a key of the configuration
+	"internal/verify": {"memory"},
+	"cmd/unalike":     {"memory"},
+}
+
+// TestColumns: no line of Go has more than 100 columns.
+func TestColumns(t *testing.T) {
+	for _, path := range goFiles(t) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name := rooted(path); slices.Contains(longer, name) || generated(data) {
+			continue
+		}
+		n := 0
+		for line := range strings.Lines(string(data)) {
+			n++
+			if w := utf8.RuneCountInString(strings.TrimRight(line, "\n")); w > columns {
+				t.Errorf("%s:%d has %d columns; break it at %d", rooted(path), n, w, columns)
+			}
+		}
+	}
+}
+
+// TestWords: no identifier has a name that was given up.
+func TestWords(t *testing.T) {
+	fset := token.NewFileSet()
+	for _, path := range goFiles(t) {
+		base, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".go"), "_")
+		if slices.Contains(givenUpFiles, base) {
+			t.Errorf("%s: name the file after what is in it", rooted(path))
+		}
+		file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range identifiers(file) {
+			word := strings.ToLower(id.Name)
+			folder := filepath.ToSlash(filepath.Dir(rooted(path)))
+			if slices.Contains(givenUp, word) && !slices.Contains(kept[folder], word) {
+				t.Errorf("%s:%d: %s is no name; say what it is", rooted(path),
+					fset.Position(id.Pos()).Line, id.Name)
+			}
+		}
+	}
+}
+
+// identifiers returns the identifiers that a file declares.
+func identifiers(file *ast.File) (all []*ast.Ident) {
+	add := func(exprs ...ast.Expr) {
+		for _, e := range exprs {
+			if id, ok := e.(*ast.Ident); ok && id != nil {
+				all = append(all, id)
+			}
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			add(n.Name)
+		case *ast.Field:
+			all = append(all, n.Names...)
+		case *ast.TypeSpec:
+			add(n.Name)
+		case *ast.ValueSpec:
+			all = append(all, n.Names...)
+		case *ast.AssignStmt:
+			if n.Tok == token.DEFINE {
+				add(n.Lhs...)
+			}
+		case *ast.RangeStmt:
+			if n.Tok == token.DEFINE {
+				add(n.Key, n.Value)
+			}
+		}
+		return true
+	})
+	return all
+}
+
+// generated reports whether a program has made a file.
+func generated(data []byte) bool {
+	first, _, _ := strings.Cut(string(data), "\n")
+	return strings.HasPrefix(first, "// Code generated")
+}
+
+// rooted is a path from the project's root on.
+func rooted(path string) string {
+	return filepath.ToSlash(strings.TrimPrefix(path, filepath.Join("..", "..")+string(filepath.Separator)))
+}
+
+// goFiles are the files of Go of all modules.
+func goFiles(t *testing.T) (all []string) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "bin" || d.Name() == "testdata"):
+			return filepath.SkipDir
+		case strings.HasSuffix(path, ".go"):
+			all = append(all, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
