@@ -104,4 +104,9 @@
 // empty is an error. Elsewhere in the URL, and in other settings, there are no
 // references. UNALIKE_COORDINATOR and UNALIKE_STORE can carry the whole URL instead. Neither errors nor a
 // Config that is printed or logged show a password.
+//
+// A password that changes while the program runs stands in a file of one line, which option
+// password_file of the URL names. It is read for each connection that is made:
+//
+//	coordinator: redis://orders@redis1:6379/0?namespace=orders&password_file=/run/secrets/redis
 package config

@@ -23,9 +23,10 @@
 //	skew                  how far a newcomer's clock may be from the holders', 1s
 //	ca                    certificates in PEM form that sign the servers'; the system's
 //	cert, key             the client's certificate and its key
+//	password_file         a file with the password, in place of one in the URL, which may change
 //
-// The client's certificate is read again with each connection, so that one which is renewed
-// needs no restart. That of the authority is read once.
+// The file with the password and the client's certificate are read again for each connection, so
+// that what is renewed needs no restart. The authority's certificate is read once.
 //
 // # Your own client
 //

@@ -35,6 +35,10 @@
 //	                      sync_binlog, semi_sync, single_writer
 //	ca                    certificates in PEM form that sign the server's; the system's
 //	cert, key             the client's certificate and its key
+//	password_file         a file with the password, in place of one in the URL, which may change
+//
+// The file with the password and the client's certificate are read again for each connection, so
+// that what is renewed needs no restart. The authority's certificate is read once.
 //
 // # Transactions
 //

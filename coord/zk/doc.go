@@ -18,6 +18,8 @@
 //	namespace             required
 //	ttl, horizon, renew   times of the lease, see coord.LeaseConfig
 //	skew                  how far a clock may be from the servers', 1s
+//	password_file         a file with the password, in place of one in the URL; it is read once, as
+//	                      the nodes that were made belong to a user with this password
 //
 // Opening contacts nobody.
 //

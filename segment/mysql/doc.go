@@ -22,6 +22,7 @@
 //	                 default, refuses until somebody has advanced the tag
 //	socket           the server's socket, in place of a host
 //	ca, cert, key    certificates, as in package coord/mysql
+//	password_file    as there
 //
 // # A take
 //
