@@ -34,24 +34,24 @@
 // A file is one YAML document of at most 64 KiB, a mapping of keys to single values.
 // All keys may be left out:
 //
-//	key                 variable                    value                                   left out
-//	coordinator         UNALIKE_COORDINATOR         URL, see package coord and its drivers  Open fails
-//	state               UNALIKE_STATE               absolute path of a file                 none
-//	layout              UNALIKE_LAYOUT              name or fingerprint, core.ParseLayout   default
-//	ttl                 UNALIKE_TTL                 duration, positive                      the driver's
-//	horizon             UNALIKE_HORIZON             duration, positive                      the driver's
-//	renew               UNALIKE_RENEW               duration, positive                      a third of the shorter
-//	worker_ids          UNALIKE_WORKER_IDS          0-511, or 512- for all from 512 on      all of the layout
-//	identity            UNALIKE_IDENTITY            text, at most 128 bytes                 none
-//	rollback_tolerance  UNALIKE_ROLLBACK_TOLERANCE  duration; 0s is none                    5ms
-//	lead                UNALIKE_LEAD                duration; 0s is none                    0s
-//	sequence_start      UNALIKE_SEQUENCE_START      number, 0 or more                       0
-//	stripes             UNALIKE_STRIPES             number, 1 or more                       1
-//	start_timeout       UNALIKE_START_TIMEOUT       duration, positive                      the TTL and 5s
-//	store               UNALIKE_STORE               URL, see package segment and its stores OpenSegments fails
-//	segments            UNALIKE_SEGMENTS            tags, with commas between them          none
-//	formats             UNALIKE_FORMATS             orders={YYYY-MM}-{n:6}, with commas     none
-//	zone                UNALIKE_ZONE                time zone, for example Europe/Berlin    UTC
+//	key                 variable                    value                          left out
+//	coordinator         UNALIKE_COORDINATOR         URL, see package coord         Open fails
+//	state               UNALIKE_STATE               path of a file                 none
+//	layout              UNALIKE_LAYOUT              as in core.ParseLayout         default
+//	ttl                 UNALIKE_TTL                 duration, positive             the driver's
+//	horizon             UNALIKE_HORIZON             duration, positive             the driver's
+//	renew               UNALIKE_RENEW               duration, positive             a third of one
+//	worker_ids          UNALIKE_WORKER_IDS          0-511, 512-                    all of the layout
+//	identity            UNALIKE_IDENTITY            text, at most 128 bytes        none
+//	rollback_tolerance  UNALIKE_ROLLBACK_TOLERANCE  duration; 0s is none           5ms
+//	lead                UNALIKE_LEAD                duration; 0s is none           0s
+//	sequence_start      UNALIKE_SEQUENCE_START      number, 0 or more              0
+//	stripes             UNALIKE_STRIPES             number, 1 or more              1
+//	start_timeout       UNALIKE_START_TIMEOUT       duration, positive             the TTL and 5s
+//	store               UNALIKE_STORE               URL, see package segment       OpenSegments fails
+//	segments            UNALIKE_SEGMENTS            tags, with commas between them  none
+//	formats             UNALIKE_FORMATS             orders={YYYY-MM}-{n:6}         none
+//	zone                UNALIKE_ZONE                time zone, Europe/Berlin       UTC
 //
 // Durations have a unit, as 500ms, 15s and 1m30s have. What each setting does is said at
 // the fields of core.Config and coord.LeaseConfig. The lease times can stand in the

@@ -3,7 +3,8 @@
 //
 //	import _ "github.com/unalike-id/unalike/coord/static" // or etcd, redis, postgres, ...
 //
-//	c, err := coord.Open(ctx, "static://?worker=7&state=/var/lib/app/unalike.state", coord.OpenOptions{})
+//	const url = "static://?worker=7&state=/var/lib/app/unalike.state"
+//	c, err := coord.Open(ctx, url, coord.OpenOptions{})
 //	if err != nil {
 //		return err
 //	}

@@ -6,7 +6,8 @@
 // is made: clocks that step, pauses, partitions, crashes and lost leases delay IDs
 // or end in an error, but they do not make two equal ones.
 //
-//	c, err := coord.Open(ctx, "static://?worker=7&state=/var/lib/app/unalike.state", coord.OpenOptions{})
+//	const url = "static://?worker=7&state=/var/lib/app/unalike.state"
+//	c, err := coord.Open(ctx, url, coord.OpenOptions{})
 //	...
 //	g, err := core.New(ctx, c, core.Config{})
 //	...

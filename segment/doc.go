@@ -2,7 +2,8 @@
 // out: small dense keys and order numbers that people read, without a clock and without worker
 // IDs. It is what Leaf calls segment mode, and its stores use Leaf's own table.
 //
-//	store, err := segment.Open(ctx, "mysql://user:password@host/db?table=leaf_alloc", segment.OpenOptions{})
+//	const url = "mysql://user:password@host/db?table=leaf_alloc"
+//	store, err := segment.Open(ctx, url, segment.OpenOptions{})
 //	orders, err := segment.New(ctx, store, "orders", segment.Config{})
 //	n, err := orders.Next()
 //

@@ -66,7 +66,8 @@ This cannot be taken back, so --after asks first.`,
   unalike init --coordinator etcd://localhost:2379/orders --max-horizon 6h
   unalike init --coordinator file:///var/lib/app/ids
   unalike init --coordinator etcd://new:2379/orders --after etcd://old:2379/orders
-  unalike init --coordinator etcd://localhost:2379/orders --after 'static://?worker=7&state=/var/lib/app/unalike.state'`,
+  unalike init --coordinator etcd://localhost:2379/orders \
+    --after 'static://?worker=7&state=/var/lib/app/unalike.state'`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("after") {

@@ -71,9 +71,10 @@ tokens, leaf, tls, hosts, ready, access_log, and the bounds that begin with max_
 --check reads the file, tokens and certificates, and ends.
 
 It listens before its generators are ready, and says so on /readyz. Once it listens it
-prints the address. SIGHUP has it read tokens and certificates again. On the first SIGTERM or interrupt it says on /readyz that it is not
-ready, goes on for --drain so that a balancer sees it, finishes what is under way, and
-gives its worker IDs back; its exit code is 0 then. A second signal ends it at once.`,
+prints the address. SIGHUP has it read tokens and certificates again. On the first SIGTERM
+or interrupt it says on /readyz that it is not ready, goes on for --drain so that a
+balancer sees it, finishes what is under way, and gives its worker IDs back; its exit code
+is 0 then. A second signal ends it at once.`,
 		Example: `  unalike serve
   unalike serve --listen 127.0.0.1:9000 --coordinator etcd://localhost/orders
   unalike serve --config serve.yaml`,

@@ -40,9 +40,9 @@ nothing is granted, in a quarantine for example, or that the namespace is closed
 
 --format json prints one object a line: seen (when this machine looked), worker_id,
 state (held, free, retired), holder, identity, generation, since, renewed, window_end,
-window_left_seconds (negative: it has ended; null: there was none), not_after (the window's last tick) and
-layout, and max_horizon_seconds if the namespace was declared with it. Times are in RFC
-3339, and null where they are not stored.
+window_left_seconds (negative: it has ended; null: there was none), not_after (the window's
+last tick) and layout, and max_horizon_seconds if the namespace was declared with it. Times
+are in RFC 3339, and null where they are not stored.
 
 --watch looks again and again until it is interrupted. On a terminal it draws the
 table anew; elsewhere, and with --format json, it prints a line for each worker ID and

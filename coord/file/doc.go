@@ -49,8 +49,8 @@
 //
 //   - A copy of the machine, or of the file, that is used at the same time on another path.
 //   - An older copy of the file that is put back when no process runs, and less than a TTL after
-//     it was made: call "unalike quarantine" before the first start. The same holds for a process that
-//     starts within a second after a copy was put back, before the others have renewed.
+//     it was made: call "unalike quarantine" before the first start. The same holds for a process
+//     that starts within a second after a copy was put back, before the others have renewed.
 //   - A lock file that is deleted at the moment in which a process replaces the file: leave
 //     PATH.lock in place.
 package file

@@ -3,7 +3,8 @@
 //
 //	import _ "github.com/unalike-id/unalike/coord/mysql"
 //
-//	c, err := coord.Open(ctx, "mysql://user:password@host/database?namespace=orders", coord.OpenOptions{})
+//	const url = "mysql://user:password@host/database?namespace=orders"
+//	c, err := coord.Open(ctx, url, coord.OpenOptions{})
 //	if err != nil {
 //		return err
 //	}

@@ -43,12 +43,17 @@ var schema = []string{
 	`CREATE SEQUENCE IF NOT EXISTS {prefix}tickets`,
 	`CREATE TABLE IF NOT EXISTS {format} (version integer PRIMARY KEY)`,
 	// Replacing it would be news for all connections, from each of many who start at once.
-	`DO $$ BEGIN IF to_regclass('{workers}') IS NULL THEN CREATE VIEW {workers} AS SELECT namespace, worker,
+	`DO $$ BEGIN IF to_regclass('{workers}') IS NULL THEN CREATE VIEW {workers} AS SELECT namespace,
+  worker,
   CASE WHEN record::json->>'retired' = 'true' THEN 'retired'
-    WHEN lease_ends > extract(epoch FROM statement_timestamp()) * 1000000 THEN 'held' ELSE 'free' END AS state,
-  record::json->>'holder' AS holder, record::json->>'identity' AS identity, (record::json->>'generation')::bigint AS generation,
-  (record::json->>'notBefore')::bigint AS first_tick, (record::json->>'notAfter')::bigint AS last_tick,
-  to_timestamp((record::json->>'since')::bigint / 1e6) AS since, to_timestamp((record::json->>'renewed')::bigint / 1e6) AS renewed
+    WHEN lease_ends > extract(epoch FROM statement_timestamp()) * 1000000 THEN 'held'
+  ELSE 'free' END AS state,
+  record::json->>'holder' AS holder, record::json->>'identity' AS identity,
+  (record::json->>'generation')::bigint AS generation,
+  (record::json->>'notBefore')::bigint AS first_tick,
+  (record::json->>'notAfter')::bigint AS last_tick,
+  to_timestamp((record::json->>'since')::bigint / 1e6) AS since,
+  to_timestamp((record::json->>'renewed')::bigint / 1e6) AS renewed
 FROM {slots} WHERE version > 0; END IF; END $$`,
 	`INSERT INTO {format} (version) VALUES (2) ON CONFLICT DO NOTHING`,
 }

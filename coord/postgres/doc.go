@@ -3,7 +3,8 @@
 //
 //	import _ "github.com/unalike-id/unalike/coord/postgres"
 //
-//	c, err := coord.Open(ctx, "postgres://user:password@host/database?namespace=orders", coord.OpenOptions{})
+//	const url = "postgres://user:password@host/database?namespace=orders"
+//	c, err := coord.Open(ctx, url, coord.OpenOptions{})
 //	if err != nil {
 //		return err
 //	}

@@ -5,7 +5,8 @@
 // With a client of your own, which stays yours:
 //
 //	client := goredis.NewClient(&goredis.Options{
-//		Addr: "redis:6379", MaxRetries: -1, ContextTimeoutEnabled: true, ReadTimeout: -1, WriteTimeout: -1,
+//		Addr: "redis:6379", MaxRetries: -1, ContextTimeoutEnabled: true,
+//		ReadTimeout: -1, WriteTimeout: -1,
 //	})
 //	c, err := redis.New(client, "orders", redis.Options{})
 //	g, err := core.New(ctx, c, core.Config{})

@@ -70,7 +70,7 @@
 //     last window is over.
 //   - A copied disk or a restored backup of the state file forgets windows, if no process runs that
 //     would notice.
-//   - A missing state file is waited out by the clock and the horizon of the process that starts. If
-//     the clock was set back or the horizon made shorter since the file was lost, that is not long
-//     enough.
+//   - A missing state file is waited out by the clock and the horizon of the process that starts.
+//     If the clock was set back or the horizon made shorter since the file was lost, that is not
+//     long enough.
 package static

@@ -3,7 +3,7 @@
 //
 //	go run -C deploy/tools . -out /tmp/image                      # a folder in OCI's layout
 //	go run -C deploy/tools . -push registry.example.com/unalike:v0.1.0
-//	go run -C deploy/tools . -root ../image/root                  # what a container sees, for deploy/image/Containerfile
+//	go run -C deploy/tools . -root ../image/root                  # for deploy/image/Containerfile
 package main
 
 import (

@@ -21,19 +21,23 @@ const forever = math.MaxInt64
 const (
 	// writeSlot is followed by what becomes of token and lease, and by asRead and whether
 	// there was an owner mark.
-	writeSlot = `UPDATE {slots} SET made = CASE WHEN made = 0 THEN {now} ELSE made END, version = version + 1, stamp = $5, record = $6`
-	asRead    = ` WHERE namespace = $1 AND worker = $7 AND version = $8 AND stamp = $9 AND record = $10
-  AND EXISTS (SELECT 1 FROM {namespaces} n WHERE n.namespace = $1 AND n.version = $2 AND n.stamp = $3 AND n.record = $4)`
+	writeSlot = `UPDATE {slots} SET made = CASE WHEN made = 0 THEN {now} ELSE made END,
+  version = version + 1, stamp = $5, record = $6`
+	asRead = ` WHERE namespace = $1 AND worker = $7 AND version = $8 AND stamp = $9 AND record = $10
+  AND EXISTS (SELECT 1 FROM {namespaces} n WHERE n.namespace = $1 AND n.version = $2
+  AND n.stamp = $3 AND n.record = $4)`
 
 	writeMeta = `UPDATE {namespaces} SET version = version + 1, stamp = $5, record = $6
 WHERE namespace = $1 AND version = $2 AND stamp = $3 AND record = $4`
 	unused = ` AND NOT EXISTS (SELECT 1 FROM {slots} s WHERE s.namespace = $1 AND s.version > 0)`
 
 	settle = `UPDATE {namespaces} SET lineage = {lineage} WHERE namespace = $1
-  AND (stamp = $2 OR EXISTS (SELECT 1 FROM {slots} s WHERE s.namespace = $1 AND s.worker = $3 AND s.stamp = $2))`
+  AND (stamp = $2 OR EXISTS (SELECT 1 FROM {slots} s WHERE s.namespace = $1 AND s.worker = $3
+  AND s.stamp = $2))`
 
 	// An owner mark whose lease is over is deleted when its token wants another worker ID.
-	forget = `UPDATE {slots} SET token = NULL WHERE namespace = $1 AND token = $2 AND lease_ends <= {now}`
+	forget = `UPDATE {slots} SET token = NULL WHERE namespace = $1 AND token = $2
+  AND lease_ends <= {now}`
 )
 
 // Commit implements [protocol.Session].
@@ -143,7 +147,8 @@ func (s *session) slotStatement(change protocol.Change, guard []any, worker int,
 	sql, ttl := writeSlot, slot.Lease().Microseconds()
 	switch {
 	case change.Owner == protocol.OwnerTaken:
-		sql, args = sql+`, token = $11, lease_ends = {now} + $12, identity = `, append(args, change.Token, ttl)
+		sql, args = sql+`, token = $11, lease_ends = {now} + $12,
+  identity = `, append(args, change.Token, ttl)
 		if slot.Identity == "" {
 			sql += `NULL`
 		} else {

@@ -15,19 +15,24 @@ import (
 const (
 	// moment is what each answer tells of the server: made is its clock, ends the version of
 	// the tables.
-	moment = `SELECT 'm' AS kind, 0 AS worker, {now} AS made, 0 AS version, 0 AS stamp, (SELECT MAX(version) FROM {format}) AS ends,
+	moment = `SELECT 'm' AS kind, 0 AS worker, {now} AS made, 0 AS version, 0 AS stamp,
+  (SELECT MAX(version) FROM {format}) AS ends,
   {number} AS record, {lineage} AS note`
-	namespaceRow = ` UNION ALL SELECT 'n', 0, made, version, stamp, 0, record, lineage FROM {namespaces} WHERE namespace = $1`
+	namespaceRow = ` UNION ALL SELECT 'n', 0, made, version, stamp, 0, record, lineage
+  FROM {namespaces} WHERE namespace = $1`
 	// slotRows are followed by what more the slots have to be.
-	slotRows = ` UNION ALL SELECT 's', worker, made, version, stamp, lease_ends, record, CASE WHEN token IS NULL THEN '' ELSE 'held' END
+	slotRows = ` UNION ALL SELECT 's', worker, made, version, stamp, lease_ends, record, CASE
+  WHEN token IS NULL THEN '' ELSE 'held' END
 FROM {slots} WHERE namespace = $1`
 	// countRow counts the slots, those that were ever granted, and how often they were written.
-	countRow = ` UNION ALL SELECT 'c', COUNT(*), COALESCE(SUM(CASE WHEN version > 0 THEN 1 ELSE 0 END), 0), COALESCE(SUM(version), 0), 0, 0, '', ''
+	countRow = ` UNION ALL SELECT 'c', COUNT(*), COALESCE(SUM(CASE WHEN version > 0 THEN 1
+  ELSE 0 END), 0), COALESCE(SUM(version), 0), 0, 0, '', ''
 FROM {slots} WHERE namespace = $1`
 	// ticketRow draws a ticket.
 	ticketRow = ` UNION ALL SELECT 'd', 0, {ticket}, 0, 0, 0, '', ''`
 	// heldRows are followed by what more the slots have to be.
-	heldRows = ` UNION ALL SELECT 'h', worker, made, version, 0, lease_ends, '', CASE WHEN token IS NULL THEN '' ELSE 'held' END
+	heldRows = ` UNION ALL SELECT 'h', worker, made, version, 0, lease_ends, '', CASE
+  WHEN token IS NULL THEN '' ELSE 'held' END
 FROM {slots} WHERE namespace = $1 AND lease_ends > {now}`
 )
 

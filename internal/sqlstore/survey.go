@@ -15,8 +15,10 @@ import (
 
 // surveyRows are what a survey reads beside the namespace.
 const surveyRows = countRow + `
-UNION ALL SELECT 't', worker, 0, 0, 0, 0, '', '' FROM {slots} WHERE namespace = $1 AND token = $2 AND lease_ends > {now}
-UNION ALL SELECT 'l', worker, made, version, stamp, lease_ends, record, '' FROM {slots} WHERE namespace = $1 AND identity = $3` +
+UNION ALL SELECT 't', worker, 0, 0, 0, 0, '', '' FROM {slots} WHERE namespace = $1 AND token = $2
+  AND lease_ends > {now}
+UNION ALL SELECT 'l', worker, made, version, stamp, lease_ends, record, '' FROM {slots}
+  WHERE namespace = $1 AND identity = $3` +
 	heldRows + ` AND worker >= $4 AND worker <= $5`
 
 // Survey implements [protocol.Session].
@@ -92,7 +94,8 @@ func (s *session) make(ctx context.Context, meta protocol.Meta, look Statement) 
 	}
 	stamp := newStamp()
 	all, err := s.db.Transact(ctx, true, []Statement{
-		s.stmt(`{insert} {namespaces} (namespace, made, version, stamp, record, lineage) SELECT $1, {now}, 1, $2, $3, {lineage} {present}`, stamp, record),
+		s.stmt(`{insert} {namespaces} (namespace, made, version, stamp, record, lineage) SELECT $1,
+  {now}, 1, $2, $3, {lineage} {present}`, stamp, record),
 		s.complete(meta.Capacity, stamp),
 		look,
 	})
@@ -108,8 +111,10 @@ func (s *session) make(ctx context.Context, meta protocol.Meta, look Statement) 
 
 // complete makes the rows of slots that are not there, if the namespace has a stamp.
 func (s *store) complete(capacity int, stamp int64) Statement {
-	return s.stmt(`{insert} {slots} (namespace, worker, made, version, stamp, record, token, lease_ends)
-SELECT n.namespace, series.worker, 0, 0, 0, '', NULL, 0 FROM {namespaces} n, `+s.dialect.Series(capacity)+` WHERE n.namespace = $1 AND n.stamp = $2 {present}`, stamp)
+	return s.stmt(`{insert} {slots} (namespace, worker, made, version, stamp, record, token,
+  lease_ends)
+SELECT n.namespace, series.worker, 0, 0, 0, '', NULL, 0 FROM {namespaces} n,
+  `+s.dialect.Series(capacity)+` WHERE n.namespace = $1 AND n.stamp = $2 {present}`, stamp)
 }
 
 // surveyOf reads the answer to a survey.

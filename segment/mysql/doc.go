@@ -17,9 +17,10 @@
 // The scheme mysqls is mysql with TLS. The path is the database; the port may be left out and is 3306 then. Options:
 //
 //	table            leaf_alloc if it is not given
-//	durable          require: a server that may lose what it has confirmed is refused; warn, which is the default
-//	failover         skip:N adds N to every tag when the server is another one than before; stop, which is the
-//	                 default, refuses until somebody has advanced the tag
+//	durable          require: a server that may lose what it has confirmed is refused; warn, which
+//	                 is the default
+//	failover         skip:N adds N to every tag when the server is another one than before; stop,
+//	                 which is the default, refuses until somebody has advanced the tag
 //	socket           the server's socket, in place of a host
 //	ca, cert, key    certificates, as in package coord/mysql
 //	password_file    as there

@@ -42,8 +42,10 @@ var Statements = sqldb.Risk{
 }
 
 // semiSync is true if others may lack what is confirmed.
-const semiSync = `/*M! @@rpl_semi_sync_master_enabled = 1 AND (@@rpl_semi_sync_master_wait_point <> 'AFTER_SYNC' OR
-  (SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'RPL_SEMI_SYNC_MASTER_STATUS') <> 'ON') *//*!80000 0 = 1 */`
+const semiSync = `/*M! @@rpl_semi_sync_master_enabled = 1
+  AND (@@rpl_semi_sync_master_wait_point <> 'AFTER_SYNC' OR
+  (SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS
+  WHERE VARIABLE_NAME = 'RPL_SEMI_SYNC_MASTER_STATUS') <> 'ON') *//*!80000 0 = 1 */`
 
 // DB is a database that a pool is connected to, which was made with MultiStatements.
 type DB struct {

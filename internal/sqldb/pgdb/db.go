@@ -62,8 +62,11 @@ func (d *DB) Check() error {
 // and with synchronous_commit on also where synchronous_standby_names says.
 const (
 	beginRead  = `BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY`
-	beginWrite = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT set_config('client_min_messages', 'warning', true), set_config('synchronous_commit', 'on', true)
-WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') OR current_setting('client_min_messages') IN ('error', 'fatal', 'panic')`
+	beginWrite = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+  SELECT set_config('client_min_messages', 'warning', true), set_config('synchronous_commit',
+  'on', true)
+WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')
+  OR current_setting('client_min_messages') IN ('error', 'fatal', 'panic')`
 )
 
 // Transact makes statements in one transaction, and returns the rows of the last one as text; NULL is

@@ -5,12 +5,14 @@ CREATE TABLE IF NOT EXISTS {namespaces} (
 CREATE TABLE IF NOT EXISTS {slots} (
   namespace varbinary(128) NOT NULL, worker int NOT NULL,
   made bigint NOT NULL, version bigint NOT NULL, stamp bigint NOT NULL,
-  record mediumblob NOT NULL, token varbinary(128), identity varbinary(128), lease_ends bigint NOT NULL,
+  record mediumblob NOT NULL, token varbinary(128), identity varbinary(128),
+  lease_ends bigint NOT NULL,
   PRIMARY KEY (namespace, worker), UNIQUE KEY (namespace, token)) ENGINE = InnoDB;
 /*M! CREATE SEQUENCE IF NOT EXISTS {prefix}tickets NOCACHE *//*!80000 DO 0 */;
 CREATE TABLE IF NOT EXISTS {format} (version int NOT NULL PRIMARY KEY) ENGINE = InnoDB;
 CREATE OR REPLACE VIEW {workers} AS SELECT CONVERT(namespace USING utf8mb4) AS namespace, worker,
-  CASE WHEN JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.retired') THEN 'retired' WHEN lease_ends > TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) THEN 'held' ELSE 'free' END AS state,
+  CASE WHEN JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.retired') THEN 'retired'
+  WHEN lease_ends > TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) THEN 'held' ELSE 'free' END AS state,
   JSON_UNQUOTE(JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.holder')) AS holder,
   JSON_UNQUOTE(JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.identity')) AS identity,
   JSON_EXTRACT(CONVERT(record USING utf8mb4), '$.generation') AS generation,
