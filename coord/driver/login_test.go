@@ -19,13 +19,17 @@ func TestLogin(t *testing.T) {
 		"one line":          {"ann@", "s3cret", "s3cret", ""},
 		"with its end":      {"ann@", "s3cret \r\n", "s3cret ", ""},
 		"of nobody":         {"", "s3cret\n", "s3cret", ""},
-		"empty":             {"ann@", "\n", "", "no password in its first line"},
-		"two lines":         {"ann@", "s3\ncret\n", "", "more than one line"},
+		"empty":             {"ann@", "\n", "", "in one line"},
+		"two lines":         {"ann@", "s3\ncret\n", "", "in one line"},
+		"a pipe":            {"ann@", "", "", "no regular file"},
 		"there is another":  {"ann:s3cret@", "other\n", "", "give one of them"},
 		"the other is none": {"ann:@", "other\n", "", "give one of them"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := os.WriteFile(file, []byte(tc.text), 0o600); err != nil {
+			file := file
+			if tc.says == "no regular file" {
+				file = os.DevNull
+			} else if err := os.WriteFile(file, []byte(tc.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			url := "redis://" + tc.userinfo + "h?password_file=" + filepath.ToSlash(file)
@@ -50,5 +54,21 @@ func TestLogin(t *testing.T) {
 				t.Errorf("the user is %q, want %q", user, want)
 			}
 		})
+	}
+}
+
+// TestLoginWithoutAFile: what is no path may be a password, and no error and no log shows it.
+func TestLoginWithoutAFile(t *testing.T) {
+	t.Parallel()
+	u, err := driver.ParseURL("redis://ann@h?password_file=s3cret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = u.Login()
+	if err == nil || !strings.Contains(err.Error(), "absolute") || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("%v; want an error that wants an absolute path", err)
+	}
+	if strings.Contains(u.String(), "s3cret") {
+		t.Errorf("%s shows what may be a password", u)
 	}
 }

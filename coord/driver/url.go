@@ -187,7 +187,7 @@ func (u *URL) String() string {
 	}
 	options := maps.Clone(u.options)
 	for name := range options {
-		if !slices.Contains(shown, name) {
+		if !slices.Contains(shown, name) || name == passwordFile && !filepath.IsAbs(u.Option(name)) {
 			options[name] = []string{"xxxxx"}
 		}
 	}

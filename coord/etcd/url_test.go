@@ -62,7 +62,7 @@ func TestBadURL(t *testing.T) {
 		"etcd://h/ns?horizon=25h":         "at most 24h0m0s",
 		"etcd://h/ns?skew=-1s":            `option skew is "-1s"; it is a positive duration with a unit, for example 1s`,
 		"etcd://h/ns?skew=5m":             "SkewBound is 5m0s; it is positive and less than 2m0s",
-		"etcd://user@h/ns":                "a user and a password belong together; write user:password@, or neither",
+		"etcd://user@h/ns":                "a user and a password belong together; write user:password@, or user@ and option password_file, or neither",
 		"etcd://:secret@h/ns":             "password",
 		"etcd://user:sec%ret@h/ns":        "%25",
 		"etcd://u:sec@ret@h/ns":           "%40",

@@ -36,7 +36,7 @@
 //	cert, key             the client's certificate and its key
 //	password_file         a file with the password, in place of one in the URL, which may change
 //	sentinel_user, sentinel_password
-//	                      for the Sentinels themselves, if they want them
+//	                      for the Sentinels themselves, if they want them; read once
 //
 // The file with the password and the client's certificate are read again for each connection, so
 // that what is renewed needs no restart. The authority's certificate is read once.

@@ -170,11 +170,9 @@ func (t *target) parseUsers(u *driver.URL) (err error) {
 	if t.user, t.password, err = u.Login(); err != nil {
 		return err
 	}
-	if u.User != nil {
-		if text, err := t.password(); err != nil || text == "" {
-			return errors.Join(err, errors.New("there is a user without a password; write user:password@, "+
-				"or user@ and option password_file; without a user it is that which Redis has by default"))
-		}
+	if u.User != nil && !u.HasPassword() {
+		return errors.New("there is a user without a password; write user:password@, or user@ and " +
+			"option password_file, or :password@ for the user that Redis has by default")
 	}
 	t.sentinelUser, t.sentinelPass = u.Option("sentinel_user"), u.Option("sentinel_password")
 	if t.sentinelUser != "" && t.sentinelPass == "" {

@@ -65,7 +65,7 @@ func TestBadURL(t *testing.T) {
 		"zk://h/?namespace=ns&horizon=25h":    "at most 24h0m0s",
 		"zk://h/?namespace=ns&skew=-1s":       "skew",
 		"zk://h/?namespace=ns&skew=5m":        "SkewBound",
-		"zk://user@h/?namespace=ns":           "a user and a password belong together; write user:password@, or neither",
+		"zk://user@h/?namespace=ns":           "a user and a password belong together; write user:password@, or user@ and option password_file, or neither",
 		"zk://:secret@h/?namespace=ns":        "password",
 		"zk://u%3Aser:secret@h/?namespace=ns": "colon",
 		"zk://user:sec%ret@h/?namespace=ns":   "%25",

@@ -16,10 +16,11 @@ const (
 	// grace is how much longer than a lease a start goes on: back ends end leases late.
 	grace = 5 * time.Second
 	// lookPause is the mean pause between two attempts while every worker ID is held, and
-	// lookPauseEach what it is at least for each of these: an attempt reads them all, and as many
-	// may wait as hold one.
+	// lookPauseEach what it is for each of these, up to longestLook: an attempt reads them all, and
+	// as many may wait as hold one.
 	lookPause     = time.Second
 	lookPauseEach = 4 * time.Millisecond
+	longestLook   = 5 * time.Second
 )
 
 // Begin starts the loop at once, which acquires a worker ID and keeps it. It goes on
@@ -141,7 +142,7 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 	switch {
 	case isFull:
 		s.full = full
-		goesOn, pause = s.mayEnd(full), max(lookPause, time.Duration(full.InUse)*lookPauseEach) //mutant:held-waited-for
+		goesOn, pause = s.mayEnd(full), lookPauseOf(full) //mutant:held-waited-for
 		pause = pause/2 + rand.N(pause)
 		if left := time.Until(s.held); left > 0 {
 			pause = min(pause, left)
@@ -163,6 +164,11 @@ func (s *start) after(err error) (pause time.Duration, goesOn bool) {
 		return min(s.retry.spread(), max(left, 0)), left > 0
 	}
 	return s.retry.spread(), goesOn
+}
+
+// lookPauseOf returns how long to wait on the average until the next attempt.
+func lookPauseOf(full *coord.NoWorkerIDError) time.Duration {
+	return min(max(time.Duration(full.InUse)*lookPauseEach, lookPause), longestLook)
 }
 
 // mayEnd reports whether to go on where every worker ID is held. Nobody can tell a

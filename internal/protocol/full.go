@@ -3,11 +3,16 @@ package protocol
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
 )
+
+// errUnread says that leases could not be read, or ended meanwhile.
+var errUnread = errors.New("try again")
 
 // full is the error if every worker ID of the share is held. Most likely the lease ends
 // first that was not renewed for the longest time.
@@ -16,8 +21,9 @@ func (a *acquisition) full(ctx context.Context) error {
 	full := &coord.NoWorkerIDError{Namespace: a.set.Namespace, Capacity: a.req.Workers.Count - sv.Retired, InUse: len(sv.Owned) - sv.Retired}
 	oldest := slices.SortedStableFunc(slices.Values(sv.Holders), func(x, y Holder) int { return cmp.Compare(x.Changed, y.Changed) })
 	leases := a.s.Leases(ctx, oldest)
-	if len(leases) == 0 && ctx.Err() != nil { //mutant:leases-unread
-		return ctx.Err() // they could not be read, which says nothing about when they end
+	if len(leases) == 0 && len(oldest) > 0 { //mutant:leases-unread
+		return fmt.Errorf("%d of %d worker IDs are held, and when their leases end could not be read: %w",
+			full.InUse, full.Capacity, cmp.Or(ctx.Err(), errUnread))
 	}
 	for _, l := range leases {
 		if l.Retired {

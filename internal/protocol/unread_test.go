@@ -3,6 +3,7 @@ package protocol_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/unalike-id/unalike/coord"
@@ -23,5 +24,10 @@ func TestLeasesThatWereNotRead(t *testing.T) {
 	_, err := c.Acquire(ctx, share)
 	if errors.Is(err, coord.ErrNoWorkerID) || !errors.Is(err, context.Canceled) {
 		t.Errorf("Acquire: %v; want that of its context", err)
+	}
+	st.blind = func() {}
+	_, err = c.Acquire(drivertest.Within(t), share)
+	if err == nil || coord.Permanent(err) || !strings.Contains(err.Error(), "1 of 1 worker IDs are held") {
+		t.Errorf("Acquire: %v; want an error for the moment, which says what is held", err)
 	}
 }

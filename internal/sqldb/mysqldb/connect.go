@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"strings"
 
@@ -80,7 +81,8 @@ func (a asking) Connect(ctx context.Context) (driver.Conn, error) {
 	defer cancel()
 	c, err := a.Connector.Connect(ctx)
 	_, told := errors.AsType[*mysql.MySQLError](err)
-	if dial, failed := errors.AsType[*net.OpError](err); err == nil || told || failed && dial.Op == "dial" {
+	_, unread := errors.AsType[*fs.PathError](err) // the file with the password
+	if dial, failed := errors.AsType[*net.OpError](err); err == nil || told || unread || failed && dial.Op == "dial" {
 		return c, err
 	}
 	return nil, fmt.Errorf("%w; %s", err, drivers.Question("a MySQL", a.secure))
