@@ -22,48 +22,59 @@ type said struct {
 	beside []string
 }
 
-// TestBadInput holds the page about bad input to the tests: each test that it names is there,
-// and each message stands in one of them, which fails if the code says something else.
+// TestBadInput holds the list of bad input, and the page with examples of it, to the tests: each
+// test that the list names is there, and each message stands in one of them, which fails if the
+// code says something else.
 func TestBadInput(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(folder, "bad-input.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	known, rows := map[string]*said{}, 0
-	for i, line := range strings.Split(string(data), "\n") {
-		cells := cellsOf(line)
-		if len(cells) != 3 || cells[2] == "test" || strings.HasPrefix(cells[2], "---") {
-			continue
-		}
-		rows++
+	known, listed := map[string]*said{}, []string(nil)
+	rows := table(t, "internal/docs/testdata/bad-input.tsv", "what\tmessages\ttests")
+	for i, row := range rows {
 		var texts []string
-		named := 0
-		for _, m := range code.FindAllStringSubmatch(cells[2], -1) {
-			at, name, _ := strings.Cut(m[1], " ")
+		for test := range strings.SplitSeq(row[2], ", ") {
+			at, name, _ := strings.Cut(test, " ")
 			if known[at] == nil {
 				known[at] = saidIn(t, append([]string{at}, suites...))
 			}
 			own, ok := known[at].tests[name]
 			if !ok {
-				t.Errorf("line %d: there is no test %s in %s", i+1, name, at)
+				t.Errorf("line %d: there is no test %s in %s", i+2, name, at)
 			}
-			named++
 			texts = append(append(texts, own...), known[at].beside...)
 		}
-		if named == 0 {
-			t.Errorf("line %d names no test", i+1)
+		listed = append(listed, row[1])
+		for _, part := range partsOf(row[1]) {
+			if !says(texts, part) {
+				t.Errorf("line %d: no test that it names has %q", i+2, part)
+			}
 		}
-		for _, m := range code.FindAllStringSubmatch(cells[1], -1) {
-			for part := range strings.SplitSeq(m[1], "…") {
-				if part = strings.TrimSpace(part); !says(texts, part) {
-					t.Errorf("line %d: no test that it names has %q", i+1, part)
+	}
+	data, err := os.ReadFile(filepath.Join(folder, "bad-input.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	for i, line := range strings.Split(string(data), "\n") {
+		if cells := cellsOf(line); len(cells) == 2 {
+			for _, part := range partsOf(cells[1]) {
+				if shown++; !says(listed, part) {
+					t.Errorf("bad-input.md, line %d: no message of the list has %q", i+1, part)
 				}
 			}
 		}
 	}
-	if rows < 30 {
-		t.Errorf("the page has %d rows: does this test still find them?", rows)
+	if len(rows) < 30 || shown < 20 {
+		t.Errorf("the list has %d rows and the page %d messages: does this test still find them?", len(rows), shown)
 	}
+}
+
+// partsOf returns what messages in backquotes say, without what is left out of them as "…".
+func partsOf(messages string) (parts []string) {
+	for _, m := range code.FindAllStringSubmatch(messages, -1) {
+		for part := range strings.SplitSeq(m[1], "…") {
+			parts = append(parts, strings.TrimSpace(part))
+		}
+	}
+	return parts
 }
 
 // cellsOf returns the cells of a line of a table.

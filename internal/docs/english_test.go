@@ -19,7 +19,7 @@ const (
 var riddles = regexp.MustCompile(`(?i)\b(for certain|is to be|are to be|what became of|as long as [^.]* so that|who has [^.,]* knows|it is .{1,20} that it)\b`)
 
 // older are pages that are still to be written anew: the list only shrinks.
-var older = []string{"faults-report.md", "faults.md", "segments.md", "service.md", "kubernetes.md"}
+var older = []string{"faults-report.md"}
 
 // TestEnglish reads the prose of each page: short sentences, and none of the phrases that hide the actor.
 func TestEnglish(t *testing.T) {
