@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -50,13 +49,6 @@ var processes = []stage.Scenario{{
 	Backends: worker.Clocked, Short: []string{"zk"},
 	Recovery: stage.Horizon + 5*time.Second + resumeTime,
 	Run:      runClockSteps,
-}, {
-	Name: "wrong-clocks",
-	About: "processes whose clocks are years ahead, or seconds off, start and crash: each is " +
-		"refused, and no worker ID is affected",
-	Backends: []string{"etcd", "etcd3", "redis", "zk", "zk3"},
-	Recovery: handoverTime,
-	Run:      runWrongClocks,
 }, {
 	Name: "crowd",
 	About: "1024 generators start at once in 16 processes, one more is refused, and all are " +
@@ -165,13 +157,6 @@ func runFrozen(s *stage.Stage) {
 	}
 }
 
-// clocked starts a worker with one generator and a clock of its own, which differs by a time.
-func clocked(s *stage.Stage, name string, by time.Duration) (*worker.Worker, *worker.ClockFile) {
-	clock := s.Clock()
-	clock.Set(by)
-	return s.Start(name, worker.Spec{ClockFile: clock.Path, Generators: []worker.Generator{s.Generator(name)}}), clock
-}
-
 // runClockSteps steps the clock of a holder. A static generator has one worker ID, and servers that
 // have a clock give no other one to a generator whose clock is that far from theirs: it waits until
 // its clock has caught up.
@@ -179,7 +164,9 @@ func runClockSteps(s *stage.Stage) {
 	if s.On("etcd") {
 		s.Scenario.Recovery = resumeTime
 	}
-	w, clock := clocked(s, "stepped", 0)
+	clock := s.Clock()
+	g := s.Generator("stepped")
+	w := s.Start("stepped", worker.Spec{ClockFile: clock.Path, Generators: []worker.Generator{g}})
 	for _, step := range []time.Duration{10 * time.Second, -10 * time.Second, -stage.Horizon - 5*time.Second} {
 		s.AwaitMore(issuedEach, w)
 		clock.Set(clock.Offset() + step)
@@ -188,38 +175,6 @@ func runClockSteps(s *stage.Stage) {
 		s.Recovered(journal.Now(), w)
 	}
 	s.AwaitMore(issuedEach, w)
-}
-
-// runWrongClocks starts processes with wrong clocks beside two holders.
-func runWrongClocks(s *stage.Stage) {
-	const year = 365 * 24 * time.Hour
-	workers := holders(s, "one", "two")
-	for range s.Rounds(5, 1) {
-		var wrong []*worker.Worker
-		for _, by := range []time.Duration{10 * year, 10 * time.Second, -10 * time.Second, -stage.Horizon - 5*time.Second} {
-			w, _ := clocked(s, "wrong", by)
-			wrong = append(wrong, w)
-		}
-		for _, w := range wrong {
-			refused(s, w, worker.ClockSkew)
-		}
-	}
-	all, err := admin(s).List(s.Context())
-	if err != nil {
-		s.Fatal(err)
-	}
-	for _, slot := range all {
-		own := slices.ContainsFunc(workers, func(w *worker.Worker) bool {
-			return strings.HasSuffix(slot.Holder, fmt.Sprint(":", w.PID()))
-		})
-		if !own || time.Until(slot.Until) > windowTime {
-			s.Errorf("a worker ID is affected by wrong clocks: %+v", slot)
-		}
-	}
-	since := journal.Now()
-	newcomer := s.Worker("newcomer", s.Generator("newcomer"))
-	s.Recovered(since, newcomer)
-	unmoved(s, append(workers, newcomer)...)
 }
 
 const (

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"crypto/rand"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,28 +33,11 @@ var stateFiles = []stage.Scenario{{
 	Run:      runStateOutage,
 }, {
 	Name: "state-copied",
-	About: "a state file is in use, copied, put back from a copy, and found after the machine " +
-		"was started again: no ID with it while the servers are away, and another worker ID" +
-		" when they answer",
+	About: "a state file is in use, copied, and put back from a copy: no ID with it while the " +
+		"servers are away, and another worker ID when they answer",
 	Backends: []string{"etcd", "redis", "postgres"}, Short: []string{"etcd"},
 	Recovery: 2*time.Second + resumeTime,
 	Run:      runStateCopied,
-}, {
-	Name: "state-downgrade",
-	About: "an older version, which has no state file, takes the worker ID of one that has, " +
-		"and is replaced by one that has again: above what was granted, and not with what " +
-		"the file says",
-	Backends: []string{"etcd", "redis", "mariadb"}, Short: []string{"mariadb"},
-	Recovery: takeOverTime,
-	Run:      runStateDowngrade,
-}, {
-	Name: "state-disk",
-	About: "the file system of a state file is full, also at a restart without the servers, " +
-		"and its disk hangs: IDs in the window that is stored, an error that names the " +
-		"file, and the same worker ID when it answers",
-	Backends: []string{"etcd", "zk"}, Short: []string{"etcd"},
-	Recovery: goOnTime,
-	Run:      runStateDisk,
 }}
 
 const (
@@ -206,10 +188,10 @@ func runStateCopied(s *stage.Stage) {
 	second.Kill()
 	// useless starts a worker with a file that must not be used, without the servers, and lets it
 	// reach them then: it leases another worker ID.
-	useless := func(what string, spec worker.Spec) {
+	useless := func(what string, g worker.Generator) {
 		s.Logf("%s", what)
 		way.Hang()
-		w := s.Start("useless", spec)
+		w := s.Worker("useless", g)
 		s.Sleep(marked)
 		if n := w.Issued(); n > 0 {
 			s.Errorf("%s: %d IDs were issued with a grant that is not its own", what, n)
@@ -224,16 +206,8 @@ func runStateCopied(s *stage.Stage) {
 	}
 	copied := g
 	copied.State = copyOf(s, g.State, s.TempDir())
-	useless("a copy", worker.Spec{Generators: []worker.Generator{copied}})
+	useless("a copy", copied)
 	first.Kill()
-	if why := worker.CannotPretend(); why != nil {
-		s.Skipf("a process cannot be made to believe that the machine was started again: %v", why)
-	}
-	machine := filepath.Join(s.TempDir(), "machine")
-	if err := os.WriteFile(machine, []byte(rand.Text()+"\n"), 0o600); err != nil {
-		s.Fatal(err)
-	}
-	useless("another run of the machine", worker.Spec{Machine: machine, Generators: []worker.Generator{g}})
 	b, err := os.ReadFile(backup)
 	if err != nil {
 		s.Fatal(err)
@@ -241,114 +215,5 @@ func runStateCopied(s *stage.Stage) {
 	if err := os.WriteFile(g.State, b, 0o600); err != nil {
 		s.Fatal(err)
 	}
-	useless("a file that was put back", worker.Spec{Generators: []worker.Generator{g}})
-}
-
-// runStateDowngrade replaces a process with a state file by one without, and that by one with it.
-func runStateDowngrade(s *stage.Stage) {
-	g, way := withState(s, "holder", s.TempDir())
-	g.Count, g.Horizon = 1, stage.Horizon
-	old := g
-	old.State = ""
-	w := kept(s, g)
-	for _, version := range []worker.Generator{old, g, old, g} {
-		w.Kill()
-		killed := journal.Now()
-		w = s.Worker("holder", version)
-		s.Recovered(killed, w)
-		s.AwaitMore(issuedEach, w)
-	}
-	written(s, g)
-	w.Kill()
-	way.Hang()
-	without := s.Worker("without", old)
-	s.Sleep(quietTime)
-	if n := without.Issued(); n > 0 {
-		s.Errorf("%d IDs were issued without the servers and without a state file", n)
-	}
-	without.Kill()
-	w = again(s, g, 0)
-	way.Heal()
-	s.AwaitMore(issuedEach, w)
-}
-
-// runStateDisk fills the disk of a state file, and has another one's hang.
-func runStateDisk(s *stage.Stage) {
-	disk := smallDisk(s)
-	g, way := withState(s, "full", disk)
-	w := kept(s, g)
-	had := held(s, w)
-	drain := fill(s, disk)
-	s.Sleep(2 * local.DefaultWindow)
-	unmoved(s, w)
-	way.Hang()
-	w.Kill()
-	again(s, g, had)
-	way.Heal()
-	drain()
-	hang(s)
-}
-
-// hang freezes the file system of a state file, without the servers and with them.
-func hang(s *stage.Stage) {
-	dir, freeze, thaw := frozenDisk(s)
-	g, way := withState(s, "hanging", dir)
-	w := kept(s, g)
-	had := held(s, w)
-	defer thaw() // before the workers end: one that waits for the disk cannot be killed
-	for _, away := range []bool{true, false} {
-		if away {
-			way.Hang()
-			s.Sleep(2 * stage.RenewalTime) // it knows that the servers are away
-		}
-		began := journal.Now()
-		freeze()
-		e := s.AwaitEvent(w, began, worker.Failed, worker.WindowEnded)
-		if !strings.Contains(e.Text, g.State) {
-			s.Errorf("the disk hangs, and the process is told %q; that has to name the file", e.Text)
-		}
-		quiet(s, w)
-		thawed := journal.Now()
-		thaw()
-		back(s, thawed, w)
-		keeps(s, w, had, 0)
-		healed := time.Now()
-		way.Heal()
-		renewed(s, healed, 2*resumeTime, w)
-	}
-}
-
-// frozenDisk returns the folder of a file system of its own, and functions that make its disk hang
-// and answer again. To mount that takes rights, and loop devices, without which the scenario is
-// skipped.
-func frozenDisk(s *stage.Stage) (dir string, freeze, thaw func()) {
-	dir = s.TempDir()
-	image := filepath.Join(s.TempDir(), "image")
-	const size = 16 << 20
-	if err := os.WriteFile(image, make([]byte, size), 0o600); err != nil {
-		s.Fatal(err)
-	}
-	for _, command := range [][]string{{"mkfs.ext4", "-q", image}, {"mount", "-o", "loop", image, dir}} {
-		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
-			s.Skipf("a file system that can be frozen cannot be made: %s: %v: %s", command[0], err, out)
-		}
-	}
-	frozen := false
-	turn := func(option string, to bool) {
-		if frozen == to {
-			return
-		}
-		if out, err := exec.Command("fsfreeze", option, dir).CombinedOutput(); err != nil {
-			s.Errorf("fsfreeze %s: %v: %s", option, err, out)
-		}
-		frozen = to
-	}
-	freeze, thaw = func() { turn("-f", true) }, func() { turn("-u", false) }
-	s.Cleanup(func() {
-		thaw()
-		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
-			s.Errorf("umount: %v: %s", err, out)
-		}
-	})
-	return dir, freeze, thaw
+	useless("a file that was put back", g)
 }
