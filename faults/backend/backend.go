@@ -46,6 +46,8 @@ type Backend struct {
 
 	// Leader waits until there is a server that leads, or that is the primary.
 	Leader func(testing.TB) Server
+	// CutOff separates a server from the others, which clients still reach, and Rejoin ends that.
+	CutOff, Rejoin func(testing.TB, Server)
 	// EndLeases ends all leases or sessions as the servers do for clients of which they have not
 	// heard for too long, and returns how many there were.
 	EndLeases func(testing.TB) int

@@ -18,7 +18,11 @@ import (
 // startEtcd is an etcd cluster, maybe of one member.
 func startEtcd(tb testing.TB, members int) *Backend {
 	tb.Helper()
-	c := etcdtest.StartCluster(tb, members)
+	start := etcdtest.StartCluster
+	if members > 1 {
+		start = etcdtest.StartDivisible
+	}
+	c := start(tb, members)
 	b := &Backend{Way: StartWay(tb, c.Endpoints()...), call: []byte("/unalike/"), restart: c.Restart}
 	for _, m := range c.Members {
 		b.Servers, b.dirs = append(b.Servers, m), append(b.dirs, m.Dir)
@@ -47,6 +51,8 @@ func startEtcd(tb testing.TB, members int) *Backend {
 	}
 	if members > 1 {
 		b.Leader = func(tb testing.TB) Server { tb.Helper(); return c.Leader(tb) }
+		b.CutOff = func(tb testing.TB, s Server) { tb.Helper(); c.CutOff(tb, s.(*etcdtest.Member)) }
+		b.Rejoin = func(tb testing.TB, s Server) { tb.Helper(); c.Rejoin(tb, s.(*etcdtest.Member)) }
 	}
 	return b
 }

@@ -26,6 +26,9 @@ func startZK(tb testing.TB, servers int) *Backend {
 	if servers > 1 {
 		asked = e.Leader // the others know their own clients only
 		b.Leader = func(tb testing.TB) Server { tb.Helper(); return e.Leader(tb) }
+		// Servers that cannot be separated from each other stand still.
+		b.CutOff = func(tb testing.TB, s Server) { tb.Helper(); s.Freeze(tb) }
+		b.Rejoin = func(tb testing.TB, s Server) { tb.Helper(); s.Thaw(tb) }
 	}
 	b.EndLeases = func(tb testing.TB) int {
 		tb.Helper()

@@ -46,6 +46,13 @@ var outages = []stage.Scenario{{
 	Recovery: noticeTime + electionTime,
 	Run:      runLeaderLost,
 }, {
+	Name: "minority-client",
+	About: "a client sees only one member, which is cut off from the others: an error when its" +
+		" window ends, none for the others, and IDs again once the member is back",
+	Backends: []string{"etcd3", "zk3"},
+	Recovery: electionTime,
+	Run:      runMinority,
+}, {
 	Name: "power-failure",
 	About: "kill -9 of all holders and all servers at once, which are started again: IDs as " +
 		"soon as the leases of the dead have ended, at Redis after a quarantine",
@@ -229,6 +236,35 @@ func runLeaderLost(s *stage.Stage) {
 		workers = append(workers, newcomer)
 		unmoved(s, workers...)
 	}
+}
+
+// runMinority cuts a follower off that is all that one client sees.
+func runMinority(s *stage.Stage) {
+	b := s.Backend
+	member := (slices.Index(b.Servers, b.Leader(s)) + 1) % len(b.Servers)
+	alone := func(name string) *worker.Worker {
+		g := s.Generator(name)
+		g.URL = elsewhere(s, g.URL, b.Way[member].Addr)
+		return s.Worker(name, g)
+	}
+	others := holders(s, "one", "two")
+	w := alone("minority")
+	s.AwaitMore(issuedEach, w)
+	began := journal.Now()
+	b.CutOff(s, b.Servers[member])
+	cut := journal.Now()
+	newcomer := alone("newcomer")
+	windowEnds(s, began, cut, w)
+	s.AwaitEvent(newcomer, 0, worker.Failed, "")
+	quiet(s, w, newcomer)
+	if n := newcomer.Issued(); n > 0 {
+		s.Errorf("a newcomer has issued %d IDs, and sees only a member that is cut off", n)
+	}
+	unmoved(s, others...)
+	healed := journal.Now()
+	b.Rejoin(s, b.Servers[member])
+	back(s, healed, w, newcomer)
+	unmoved(s, others...)
 }
 
 // runPowerFailure kills everything and starts it again.
