@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -31,13 +30,6 @@ var stateFiles = []stage.Scenario{{
 	Backends: with(servers, "etcd3", "zk3", "cluster"), Short: []string{"zk"},
 	Recovery: goOnTime,
 	Run:      runStateOutage,
-}, {
-	Name: "state-copied",
-	About: "a state file is in use, copied, and put back from a copy: no ID with it while the " +
-		"servers are away, and another worker ID when they answer",
-	Backends: []string{"etcd", "redis", "postgres"}, Short: []string{"etcd"},
-	Recovery: 2*time.Second + resumeTime,
-	Run:      runStateCopied,
 }}
 
 const (
@@ -48,9 +40,6 @@ const (
 	// stateHorizon is the horizon of generators that bridge an outage and what happens in it, on
 	// every back end.
 	stateHorizon = 25 * time.Second
-	// marked is longer than a mark reaches, and a start asks for the back end before it goes on
-	// without.
-	marked = local.DefaultWindow + 2*local.Patience
 )
 
 // withState returns a generator with a state file in a folder, and a way of its own to the servers,
@@ -164,56 +153,4 @@ func runStateOutage(s *stage.Stage) {
 	keeps(s, moved, had, 0)
 	well(s, steady, moved)
 	s.Uninterrupted(silence)
-}
-
-// copyOf copies a state file to a folder as a backup does.
-func copyOf(s *stage.Stage, file, dir string) string {
-	to := filepath.Join(dir, "state")
-	if out, err := exec.Command("cp", "-a", file, to).CombinedOutput(); err != nil {
-		s.Fatalf("%s cannot be copied: %v\n%s", file, err, out)
-	}
-	return to
-}
-
-// runStateCopied starts processes with copies of a state file, and with the file itself.
-func runStateCopied(s *stage.Stage) {
-	g, way := withState(s, "holder", s.TempDir())
-	first := kept(s, g)
-	had := held(s, first)
-	backup := copyOf(s, g.State, s.TempDir())
-	second := s.Worker("second", g)
-	if e := s.AwaitEvent(second, 0, worker.Failed, ""); !strings.Contains(e.Text, "in use by process") {
-		s.Errorf("a state file is in use, and its second process is told %q", e.Text)
-	}
-	second.Kill()
-	// useless starts a worker with a file that must not be used, without the servers, and lets it
-	// reach them then: it leases another worker ID.
-	useless := func(what string, g worker.Generator) {
-		s.Logf("%s", what)
-		way.Hang()
-		w := s.Worker("useless", g)
-		s.Sleep(marked)
-		if n := w.Issued(); n > 0 {
-			s.Errorf("%s: %d IDs were issued with a grant that is not its own", what, n)
-		}
-		healed := journal.Now()
-		way.Heal()
-		back(s, healed, w)
-		if id := held(s, w); id == had {
-			s.Errorf("%s: process %d has worker ID %d, which the file has that must not be used", what, w.PID(), id)
-		}
-		w.Terminate(s)
-	}
-	copied := g
-	copied.State = copyOf(s, g.State, s.TempDir())
-	useless("a copy", copied)
-	first.Kill()
-	b, err := os.ReadFile(backup)
-	if err != nil {
-		s.Fatal(err)
-	}
-	if err := os.WriteFile(g.State, b, 0o600); err != nil {
-		s.Fatal(err)
-	}
-	useless("a file that was put back", g)
 }
