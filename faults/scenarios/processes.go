@@ -23,8 +23,8 @@ var processes = []stage.Scenario{{
 	Name: "kill-loop",
 	About: "kill -9 of the holder of the only worker ID, again and again: the next one takes " +
 		"over when its window has ended",
-	Backends: with(servers, "static", "file", "embedded"),
-	Short:    with(servers, "static", "embedded"),
+	Backends: with(servers, "static", "file", "embedded", "postgres-standby", "mariadb-replica"),
+	Short:    with(servers, "static", "embedded", "postgres-standby", "mariadb-replica"),
 	Recovery: takeOverTime, Budget: 5 * time.Minute,
 	Run: runKillLoop,
 }, {

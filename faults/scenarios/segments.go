@@ -24,14 +24,6 @@ var segments = []stage.Scenario{{
 	Backends: []string{"etcd", "embedded", "postgres", "mariadb"}, Short: []string{"mariadb"},
 	Recovery: segmentTime, Alone: true, Budget: 8 * time.Minute,
 	Run: runSegments,
-}, {
-	Name: "segments-promoted",
-	About: "a standby without the last ranges takes over: nobody takes any from it, until " +
-		"somebody has advanced the tag",
-	Backends: []string{"postgres-standby", "mariadb-replica"},
-	Short:    []string{"postgres-standby", "mariadb-replica"},
-	Recovery: segmentTime,
-	Run:      runSegmentsPromoted,
 }}
 
 const (
@@ -58,29 +50,23 @@ func storeURL(s *stage.Stage) string {
 	return u.Scheme + "://" + at + u.Path
 }
 
-// withStore calls do with the store.
-func withStore(s *stage.Stage, do func(segment.Store) error) {
+// createTag makes the table, if there is one, and the tag.
+func createTag(s *stage.Stage) {
+	switch {
+	case s.On("postgres"):
+		s.Backend.Exec(s, postgres.Schema(""))
+	case s.On("mariadb"):
+		s.Backend.Exec(s, mysql.Schema(""))
+	}
 	store, err := segment.Open(s.Context(), storeURL(s), segment.OpenOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}
 	defer store.Close() // its work is done
-	if err := do(store); err != nil {
+	tag := segment.Tag{Name: segmentTag, Next: 1, Step: 1000}
+	if err := store.(segment.Creator).Create(s.Context(), tag); err != nil {
 		s.Fatal(err)
 	}
-}
-
-// createTag makes the table, if there is one, and the tag.
-func createTag(s *stage.Stage) {
-	switch {
-	case s.On("postgres", "postgres-standby"):
-		s.Backend.Exec(s, postgres.Schema(""))
-	case s.On("mariadb", "mariadb-replica"):
-		s.Backend.Exec(s, mysql.Schema(""))
-	}
-	withStore(s, func(store segment.Store) error {
-		return store.(segment.Creator).Create(s.Context(), segment.Tag{Name: segmentTag, Next: 1, Step: 1000})
-	})
 }
 
 // taker is a process that takes numbers. In the full set it takes a million a second.
@@ -140,29 +126,5 @@ func runSegments(s *stage.Stage) {
 		}
 		newRanges(s, all[i:i+1])
 	}
-	newRanges(s, all)
-}
-
-// runSegmentsPromoted has a standby take over that lacks the last ranges.
-func runSegmentsPromoted(s *stage.Stage) {
-	createTag(s)
-	all := takers(s, 4)
-	s.Backend.Detach(s)
-	newRanges(s, all) // which the standby lacks
-	since := journal.Now()
-	s.Backend.Promote(s)
-	largest := int64(0)
-	for _, w := range all {
-		s.AwaitEvent(w, since, worker.Failed, worker.StoreChanged)
-	}
-	for run := range s.Runs(all...) {
-		largest = max(largest, int64(run.Last()))
-	}
-	advanced := journal.Now()
-	withStore(s, func(store segment.Store) error {
-		return store.Advance(s.Context(), segmentTag, largest+10_000_000)
-	})
-	all = append(all, taker(s, "newcomer"))
-	s.Recovered(advanced, all...)
 	newRanges(s, all)
 }

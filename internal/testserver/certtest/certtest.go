@@ -29,39 +29,25 @@ type Pair struct{ Cert, Key string }
 // New returns an authority that is valid for an hour. Its files end with the test.
 func New(tb testing.TB) *Authority {
 	tb.Helper()
-	a := &Authority{Path: filepath.Join(tb.TempDir(), "ca.pem")}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		tb.Fatal(err)
+	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
-	a.cert, a.key = template, newKey(tb)
-	der := a.sign(tb, template, a.key)
-	var err error
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	a := &Authority{key: key, Path: filepath.Join(tb.TempDir(), "ca.pem")}
 	if a.cert, err = x509.ParseCertificate(der); err != nil {
 		tb.Fatal(err)
 	}
 	write(tb, a.Path, "CERTIFICATE", der)
 	return a
-}
-
-func newKey(tb testing.TB) *ecdsa.PrivateKey {
-	tb.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return key
-}
-
-// sign returns the certificate of a key.
-func (a *Authority) sign(tb testing.TB, template *x509.Certificate, key *ecdsa.PrivateKey) []byte {
-	tb.Helper()
-	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return der
 }
 
 // Issue makes a certificate for 127.0.0.1, for servers and clients, that is valid from
@@ -75,13 +61,19 @@ func (a *Authority) Issue(tb testing.TB) Pair {
 // IssueFor makes a certificate like that of Issue for another time.
 func (a *Authority) IssueFor(tb testing.TB, from, to time.Time) Pair {
 	tb.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		tb.Fatal(err)
+	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "test"}, NotBefore: from, NotAfter: to,
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
-	key := newKey(tb)
-	der := a.sign(tb, template, key)
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
+	if err != nil {
+		tb.Fatal(err)
+	}
 	private, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
 		tb.Fatal(err)
