@@ -41,7 +41,8 @@ var floorCases = []testCase{
 		until := floor + s.horizon/2
 		piece := s.renew(p, g, until)
 		if piece.NotBefore != floor {
-			s.Fatalf("the floor %d lies above %v, an earlier reply was lost, Renew returned %v, which bridges the gap", floor, g, piece)
+			s.Fatalf("the floor %d lies above %v, a reply was lost, Renew returned %v, which bridges the gap",
+				floor, g, piece)
 		}
 	}},
 	{"FloorAfterUnnoticedRenewal", needFloor, func(s *suite) {
@@ -53,7 +54,8 @@ var floorCases = []testCase{
 		s.h.RaiseFloor(s.TB, floor)
 		// The holder's window ends below the floor, whatever is stored.
 		if r := s.renew(p, g, stored+1); r.NotBefore != floor {
-			s.Fatalf("the floor %d lies above %v and below the stored %d, Renew returned %v", floor, g, stored, r)
+			s.Fatalf("the floor %d lies above %v and below the stored %d, Renew returned %v",
+				floor, g, stored, r)
 		}
 	}},
 	{"FloorAfterUnnoticedPieceOfResumed", needFloor | needCrash, func(s *suite) {
@@ -91,7 +93,10 @@ func resuming(s *suite) extension {
 	g, _ := s.dead()
 	p, token := s.client(1), rand.Text()
 	return extension{
-		p, g, func(until int64) (coord.Grant, error) { return s.resumer(p).Resume(s.ctx(), bare(g), token, until) },
+		p, g,
+		func(until int64) (coord.Grant, error) {
+			return s.resumer(p).Resume(s.ctx(), bare(g), token, until)
+		},
 		func(until int64) coord.Grant { return s.resume(p, bare(g), token, until) },
 	}
 }
@@ -101,7 +106,8 @@ func floorsOf(way string, needs need, begin func(*suite) extension) []testCase {
 	want := func(s *suite, g, before coord.Grant, floor, from, until int64) {
 		s.Helper()
 		if g.NotBefore != from || g.NotAfter != until {
-			s.Fatalf("the floor is %d, and %v was extended until %d: %v; want (%d, %d]", floor, before, until, g, from, until)
+			s.Fatalf("the floor is %d, and %v was extended until %d: %v; want (%d, %d]",
+				floor, before, until, g, from, until)
 		}
 	}
 	return []testCase{

@@ -29,7 +29,8 @@ var releaseCases = []testCase{
 		first := s.acquire(a)
 		s.release(a, first, first.NotAfter)
 		before := first
-		for _, last := range []int64{first.NotAfter, 0, first.NotAfter} { // whatever it says, it gives back no more than its own
+		// Whatever it says, it gives back no more than its own.
+		for _, last := range []int64{first.NotAfter, 0, first.NotAfter} {
 			g := s.acquire(a)
 			s.wantAfter("Acquire after a grant that was not used", g, before, first.NotAfter)
 			s.release(a, g, last)
@@ -101,5 +102,7 @@ func spoiled(g coord.Grant) map[string]coord.Grant {
 	token.Token += "x"
 	later.Generation++
 	earlier.Generation--
-	return map[string]coord.Grant{"another token": token, "a later generation": later, "an old generation": earlier}
+	return map[string]coord.Grant{
+		"another token": token, "a later generation": later, "an old generation": earlier,
+	}
 }

@@ -67,10 +67,13 @@ func launch(tb testing.TB, dir, log string, port int) (*Server, bool) {
 		tb.Fatal(err)
 	}
 	defer logs.Close()
-	cmd := exec.Command("prometheus", "--config.file="+filepath.Join(dir, "prometheus.yaml"), "--storage.tsdb.path="+filepath.Join(dir, "data"),
-		"--web.listen-address="+addr, "--log.level=warn")
+	cmd := exec.Command("prometheus", "--log.level=warn", "--web.listen-address="+addr,
+		"--config.file="+filepath.Join(dir, "prometheus.yaml"),
+		"--storage.tsdb.path="+filepath.Join(dir, "data"))
 	cmd.Stdout, cmd.Stderr = logs, logs
-	s := &Server{URL: "http://" + addr, client: &http.Client{Timeout: proctest.ReadyTime, Transport: &http.Transport{DisableKeepAlives: true}}}
+	each := &http.Transport{DisableKeepAlives: true}
+	client := &http.Client{Timeout: proctest.ReadyTime, Transport: each}
+	s := &Server{URL: "http://" + addr, client: client}
 	return s, proctest.Start(tb, cmd).Serves(tb, func() bool { return s.get("/-/ready", nil) == nil })
 }
 
