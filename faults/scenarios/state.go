@@ -8,7 +8,6 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/local"
-	"github.com/unalike-id/unalike/faults/backend"
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/faults/stage"
 	"github.com/unalike-id/unalike/faults/worker"
@@ -42,15 +41,11 @@ const (
 	stateHorizon = 25 * time.Second
 )
 
-// withState returns a generator with a state file in a folder, and a way of its own to the servers,
-// where there can be one: the place of the namespace is part of the file, so who goes on with the
-// file takes the same way.
-func withState(s *stage.Stage, name, dir string) (g worker.Generator, way backend.Way) {
-	if g = s.Generator(name); !s.On("cluster") {
-		g, way = apart(s, name)
-	}
+// withState returns a generator with a state file in a folder.
+func withState(s *stage.Stage, name, dir string) worker.Generator {
+	g := s.Generator(name)
 	g.State, g.Horizon, g.Patience = filepath.Join(dir, "state"), stateHorizon, 10*time.Second
-	return g, way
+	return g
 }
 
 // kept starts a worker with a state file, and waits until it has issued IDs and its file can be
@@ -106,7 +101,7 @@ func gone(s *stage.Stage) (back func()) {
 
 // runStateKillLoop kills holders.
 func runStateKillLoop(s *stage.Stage) {
-	g, _ := withState(s, "holder", s.TempDir())
+	g := withState(s, "holder", s.TempDir())
 	w := kept(s, g)
 	had := held(s, w)
 	for range s.Rounds(6, 1) {
@@ -131,8 +126,8 @@ func runStateKillLoop(s *stage.Stage) {
 
 // runStateOutage takes the servers away for three TTLs, and restarts one of two processes twice.
 func runStateOutage(s *stage.Stage) {
-	one, _ := withState(s, "steady", s.TempDir())
-	two, _ := withState(s, "moved", s.TempDir())
+	one := withState(s, "steady", s.TempDir())
+	two := withState(s, "moved", s.TempDir())
 	steady, moved := kept(s, one), kept(s, two)
 	had := held(s, moved)
 	began := time.Now()
