@@ -59,19 +59,6 @@ var acquireCases = []testCase{
 		s.wantErr("Renew of the released grant, its token being a holder again", err, coord.ErrLeaseLost)
 		s.wantErr("Release of the released grant", p.Release(s.ctx(), old, old.NotBefore+1), coord.ErrLeaseLost)
 	}},
-	{"GenerationIncreases", 0, func(s *suite) {
-		p := s.client(1)
-		var last uint64
-		for range 3 {
-			g := s.acquire(p)
-			if g.Generation <= last {
-				s.Fatalf("%v follows generation %d", g, last)
-			}
-			last = g.Generation
-			g = s.renew(p, g, s.now+2*s.horizon)
-			s.release(p, g, g.NotBefore)
-		}
-	}},
 	{"WindowSurvivesCrash", needCrash, func(s *suite) {
 		a := s.client(1)
 		g := s.acquire(a)

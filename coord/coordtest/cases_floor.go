@@ -1,6 +1,7 @@
 package coordtest
 
 import (
+	"crypto/rand"
 	"errors"
 
 	"github.com/unalike-id/unalike/coord"
@@ -31,26 +32,6 @@ var floorCases = []testCase{
 			s.Fatalf("the floor is %d, Acquire granted %v", floor, g)
 		}
 	}},
-	{"FloorMakesSeparatePiece", needFloor | needCrash, func(s *suite) {
-		p := s.client(1)
-		req := s.request(p)
-		g := s.acquireWith(p, req)
-		floor := g.NotAfter + s.horizon/4
-		s.h.RaiseFloor(s.TB, floor)
-		until := floor + s.horizon/4
-		piece := s.renew(p, g, until)
-		if piece.NotBefore != floor || piece.NotAfter != until {
-			s.Fatalf("the floor %d lies above %v, Renew until %d returned %v; want (%d, %d]", floor, g, until, piece, floor, until)
-		}
-		s.wantSame("Acquire replayed", s.acquireWith(p, req), piece)
-		// The piece is the grant from then on.
-		next := s.renew(p, piece, until+1)
-		if next.NotBefore != floor || next.NotAfter != until+1 {
-			s.Fatalf("Renew of the piece %v until %d returned %v", piece, until+1, next)
-		}
-		s.crash(p, next)
-		s.wantAfter("Acquire after it", s.acquire(s.client(1)), next, next.NotAfter)
-	}},
 	{"FloorAfterLostReply", needFloor, func(s *suite) {
 		p := s.client(1)
 		g := s.acquire(p)
@@ -60,7 +41,8 @@ var floorCases = []testCase{
 		until := floor + s.horizon/2
 		piece := s.renew(p, g, until)
 		if piece.NotBefore != floor {
-			s.Fatalf("the floor %d lies above %v, an earlier reply was lost, Renew returned %v, which bridges the gap", floor, g, piece)
+			s.Fatalf("the floor %d lies above %v, a reply was lost, Renew returned %v, which bridges the gap",
+				floor, g, piece)
 		}
 	}},
 	{"FloorAfterUnnoticedRenewal", needFloor, func(s *suite) {
@@ -72,34 +54,92 @@ var floorCases = []testCase{
 		s.h.RaiseFloor(s.TB, floor)
 		// The holder's window ends below the floor, whatever is stored.
 		if r := s.renew(p, g, stored+1); r.NotBefore != floor {
-			s.Fatalf("the floor %d lies above %v and below the stored %d, Renew returned %v", floor, g, stored, r)
+			s.Fatalf("the floor %d lies above %v and below the stored %d, Renew returned %v",
+				floor, g, stored, r)
 		}
 	}},
-	{"FloorWithinWindowChangesNothing", needFloor, func(s *suite) {
-		p := s.client(1)
-		g := s.acquire(p)
-		s.h.RaiseFloor(s.TB, g.NotAfter)
-		until := g.NotAfter + s.horizon/4
-		if r := s.renew(p, g, until); r.NotBefore != g.NotBefore || r.NotAfter != until {
-			s.Fatalf("the floor %d lies within %v, Renew until %d returned %v", g.NotAfter, g, until, r)
-		}
-	}},
-	{"FloorAboveWantedForRenew", needFloor, func(s *suite) {
-		p := s.client(1)
-		g := s.acquire(p)
-		floor := g.NotAfter + s.horizon/2
+	{"FloorAfterUnnoticedPieceOfResumed", needFloor | needCrash, func(s *suite) {
+		a := s.client(1)
+		g := s.acquire(a)
+		floor := g.NotAfter + s.horizon/4
 		s.h.RaiseFloor(s.TB, floor)
-		r, err := p.Renew(s.ctx(), g, g.NotAfter+1)
-		switch {
-		case errors.Is(err, coord.ErrQuarantined):
-		case err != nil:
-			s.Fatalf("Renew below the floor: %v; want %v", err, coord.ErrQuarantined)
-		case r.NotBefore < floor || r.NotAfter != r.NotBefore:
-			s.Fatalf("the floor is %d, Renew of %v until %d returned %v", floor, g, g.NotAfter+1, r)
-		}
-		s.wantFull("Acquire while the holder waits for the floor", s.client(1))
-		if r = s.renew(p, g, floor+1); r.NotBefore != floor || r.NotAfter != floor+1 {
-			s.Fatalf("the floor is %d, Renew of %v until %d returned %v", floor, g, floor+1, r)
+		s.crash(a, s.renew(a, g, floor+s.horizon/4)) // of which nobody has learned
+		if r := s.resume(s.client(1), bare(g), rand.Text(), floor+s.horizon/2); r.NotBefore != floor {
+			s.Fatalf("the floor %d lies above %v, Resume returned %v, which bridges the gap", floor, g, r)
 		}
 	}},
+}
+
+// extension is more of a window for who has the grant, or takes it over.
+type extension struct {
+	p      party
+	before coord.Grant
+	try    func(until int64) (coord.Grant, error)
+	extend func(until int64) coord.Grant // try, which must succeed
+}
+
+// renewing extends the window of a holder.
+func renewing(s *suite) extension {
+	p := s.client(1)
+	g := s.acquire(p)
+	return extension{
+		p, g, func(until int64) (coord.Grant, error) { return p.Renew(s.ctx(), g, until) },
+		func(until int64) coord.Grant { return s.renew(p, g, until) },
+	}
+}
+
+// resuming extends the window of a holder that is dead.
+func resuming(s *suite) extension {
+	g, _ := s.dead()
+	p, token := s.client(1), rand.Text()
+	return extension{
+		p, g,
+		func(until int64) (coord.Grant, error) {
+			return s.resumer(p).Resume(s.ctx(), bare(g), token, until)
+		},
+		func(until int64) coord.Grant { return s.resume(p, bare(g), token, until) },
+	}
+}
+
+// floorsOf are the cases of rule 7 for one way to extend a window.
+func floorsOf(way string, needs need, begin func(*suite) extension) []testCase {
+	want := func(s *suite, g, before coord.Grant, floor, from, until int64) {
+		s.Helper()
+		if g.NotBefore != from || g.NotAfter != until {
+			s.Fatalf("the floor is %d, and %v was extended until %d: %v; want (%d, %d]",
+				floor, before, until, g, from, until)
+		}
+	}
+	return []testCase{
+		{"FloorMakesSeparatePieceOf" + way, needs | needCrash, func(s *suite) {
+			e := begin(s)
+			floor := e.before.NotAfter + s.horizon/4
+			s.h.RaiseFloor(s.TB, floor)
+			until := floor + s.horizon/4
+			piece := e.extend(until)
+			want(s, piece, e.before, floor, floor, until)
+			s.wantSame("the same again", e.extend(until), piece)
+			// The piece is the grant from then on.
+			next := s.renew(e.p, piece, until+1)
+			want(s, next, piece, floor, floor, until+1)
+			s.crash(e.p, next)
+			s.wantAfter("Acquire after it", s.acquire(s.client(1)), next, next.NotAfter)
+		}},
+		{"FloorWithinWindowOf" + way, needs, func(s *suite) {
+			e := begin(s)
+			floor := e.before.NotAfter
+			s.h.RaiseFloor(s.TB, floor)
+			until := floor + s.horizon/4
+			want(s, e.extend(until), e.before, floor, e.before.NotBefore, until)
+		}},
+		{"FloorAboveWantedFor" + way, needs, func(s *suite) {
+			e := begin(s)
+			floor := e.before.NotAfter + s.horizon/2
+			s.h.RaiseFloor(s.TB, floor)
+			_, err := e.try(e.before.NotAfter + 1)
+			s.wantErr("a window below the floor", err, coord.ErrQuarantined)
+			s.wantFull("Acquire while the holder waits for the floor", s.client(1))
+			want(s, e.extend(floor+1), e.before, floor, floor, floor+1)
+		}},
+	}
 }

@@ -99,15 +99,9 @@ var resumeCases = []testCase{
 	}},
 	{"ResumeOfWhatIsNotHeld", needCrash, func(s *suite) {
 		p := s.client(1)
-		s.wantNotResumed("what was never granted", p, coord.Grant{Generation: 1, Token: "never-granted", NotAfter: s.now}, coord.ErrLeaseLost)
+		s.wantNotResumed("what was never granted", p, s.neverGranted(), coord.ErrLeaseLost)
 		g, _ := s.dead()
-		for name, spoil := range map[string]func(*coord.Grant){
-			"another token":      func(g *coord.Grant) { g.Token += "x" },
-			"a later generation": func(g *coord.Grant) { g.Generation++ },
-			"an old generation":  func(g *coord.Grant) { g.Generation-- },
-		} {
-			wrong := bare(g)
-			spoil(&wrong)
+		for name, wrong := range spoiled(bare(g)) {
 			s.wantNotResumed("a grant with "+name, p, wrong, coord.ErrLeaseLost)
 		}
 		h := s.acquire(p)
@@ -189,58 +183,6 @@ func resumeTwiceAtOnce(s *suite) {
 		s.Fatalf("%d participants have resumed %v with tokens of their own at once, %d of them with success: %v", n, g, len(winners), winners)
 	}
 	s.renew(winners[0].p, winners[0].r, until+1)
-}
-
-// resumeFloorCases are about rule 7 for what is resumed.
-var resumeFloorCases = []testCase{
-	{"FloorMakesSeparatePieceOfResumed", needFloor | needCrash, func(s *suite) {
-		g, _ := s.dead()
-		floor := g.NotAfter + s.horizon/4
-		s.h.RaiseFloor(s.TB, floor)
-		b, token, until := s.client(1), rand.Text(), floor+s.horizon/4
-		piece := s.resume(b, bare(g), token, until)
-		if piece.NotBefore != floor || piece.NotAfter != until {
-			s.Fatalf("the floor %d lies above %v, Resume until %d returned %v; want (%d, %d]", floor, g, until, piece, floor, until)
-		}
-		s.wantSame("Resume repeated", s.resume(b, bare(g), token, until), piece)
-		next := s.renew(b, piece, until+1)
-		if next.NotBefore != floor || next.NotAfter != until+1 {
-			s.Fatalf("Renew of the piece %v until %d returned %v", piece, until+1, next)
-		}
-		s.crash(b, next)
-		s.wantAfter("Acquire after it", s.acquire(s.client(1)), next, next.NotAfter)
-	}},
-	{"FloorAfterUnnoticedPieceOfResumed", needFloor | needCrash, func(s *suite) {
-		a := s.client(1)
-		g := s.acquire(a)
-		floor := g.NotAfter + s.horizon/4
-		s.h.RaiseFloor(s.TB, floor)
-		s.crash(a, s.renew(a, g, floor+s.horizon/4)) // of which nobody has learned
-		if r := s.resume(s.client(1), bare(g), rand.Text(), floor+s.horizon/2); r.NotBefore != floor {
-			s.Fatalf("the floor %d lies above %v, Resume returned %v, which bridges the gap", floor, g, r)
-		}
-	}},
-	{"FloorWithinWindowOfResumed", needFloor | needCrash, func(s *suite) {
-		g, _ := s.dead()
-		s.h.RaiseFloor(s.TB, g.NotAfter)
-		until := g.NotAfter + s.horizon/4
-		if r := s.resume(s.client(1), bare(g), rand.Text(), until); r.NotBefore != g.NotBefore || r.NotAfter != until {
-			s.Fatalf("the floor %d lies within %v, Resume until %d returned %v", g.NotAfter, g, until, r)
-		}
-	}},
-	{"FloorAboveWantedForResume", needFloor | needCrash, func(s *suite) {
-		g, late := s.dead()
-		floor := g.NotAfter + s.horizon/2
-		s.h.RaiseFloor(s.TB, floor)
-		b, token := s.client(1), rand.Text()
-		_, err := s.resumer(b).Resume(s.ctx(), bare(g), token, g.NotAfter+1)
-		s.wantErr("Resume below the floor", err, coord.ErrQuarantined)
-		s.wantOut("the former holder", late, g)
-		s.wantFull("Acquire while the holder waits for the floor", s.client(1))
-		if r := s.resume(b, bare(g), token, floor+1); r.NotBefore != floor || r.NotAfter != floor+1 {
-			s.Fatalf("the floor is %d, Resume of %v until %d returned %v", floor, g, floor+1, r)
-		}
-	}},
 }
 
 // bare is a grant as it comes out of a file: without its handle.

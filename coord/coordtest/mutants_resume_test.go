@@ -15,7 +15,7 @@ var resumeMutants = []mutant{
 		g.NotBefore = c.fake.Slot(g.WorkerID).NotBefore
 		return c.Resume(ctx, g, token, until)
 	})},
-	{"resume begins where the window ended", "ResumeGoesOn ResumeNeverTrims FloorWithinWindowOfResumed", brokenResume(func(c *FakeClient, ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
+	{"resume begins where the window ended", "ResumeGoesOn ResumeNeverTrims FloorWithinWindowOfResumption", brokenResume(func(c *FakeClient, ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
 		r, err := c.Resume(ctx, g, token, until)
 		r.NotBefore = g.NotAfter
 		return r, err
@@ -25,7 +25,7 @@ var resumeMutants = []mutant{
 		r.NotAfter = until
 		return r, err
 	})},
-	{"resume keeps the old token and generation as well", "ResumeShutsTheFormerHolderOut ResumeWhileTheLeaseStands ResumeTwiceAtOnce FloorAboveWantedForResume", broken(func(r *rules) {
+	{"resume keeps the old token and generation as well", "ResumeShutsTheFormerHolderOut ResumeWhileTheLeaseStands ResumeTwiceAtOnce FloorAboveWantedForResumption", broken(func(r *rules) {
 		resumed := map[string]string{}
 		renamed := r.resumed
 		r.resumed = func(s slot, token string) slot { resumed[s.token] = token; return renamed(s, token) }
@@ -41,7 +41,7 @@ var resumeMutants = []mutant{
 		}
 		return r, err
 	})},
-	{"resume cannot be repeated", "ResumeRepeatedIsTheSame FloorMakesSeparatePieceOfResumed FloorAboveWantedForResume", broken(func(r *rules) {
+	{"resume cannot be repeated", "ResumeRepeatedIsTheSame FloorMakesSeparatePieceOfResumption FloorAboveWantedForResumption", broken(func(r *rules) {
 		mine := r.mine
 		done := map[string]bool{}
 		r.resumed = func(s slot, token string) slot {
@@ -85,10 +85,10 @@ var resumeMutants = []mutant{
 	{"resume ignores its context", "ResumeWhoseContextHasEnded", brokenResume(func(c *FakeClient, ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
 		return c.Resume(context.WithoutCancel(ctx), g, token, until)
 	})},
-	{"floor ignored at resume", "FloorMakesSeparatePieceOfResumed FloorAfterUnnoticedPieceOfResumed FloorAboveWantedForResume", broken(func(r *rules) {
+	{"floor ignored at resume", "FloorMakesSeparatePieceOfResumption FloorAfterUnnoticedPieceOfResumed FloorAboveWantedForResumption", broken(func(r *rules) {
 		r.piece = func(g coord.Grant, _ slot, _ int64) int64 { return g.NotBefore }
 	})},
-	{"every resumed window is a piece", "FloorWithinWindowOfResumed", broken(func(r *rules) {
+	{"every resumed window is a piece", "FloorWithinWindowOfResumption", broken(func(r *rules) {
 		r.piece = func(g coord.Grant, s slot, floor int64) int64 { return max(floor, s.from, g.NotBefore) }
 	})},
 	{"renewal needs the handle", "GrantWithForeignHandle", handled(func(w *wrap) {

@@ -2,7 +2,6 @@ package coordtest
 
 import (
 	"context"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -101,10 +100,10 @@ var mutants = []mutant{
 		mine := r.mine
 		r.mine = func(op Op, s slot, g coord.Grant) bool { return mine(op, s, g) || op == Release && s.token == g.Token }
 	})},
-	{"token ignored", "RenewWithWrongTokenOrGeneration ReleaseWithWrongTokenOrGeneration", broken(func(r *rules) {
+	{"token ignored", "WrongTokenOrGeneration", broken(func(r *rules) {
 		r.mine = func(_ Op, s slot, g coord.Grant) bool { return s.generation == g.Generation }
 	})},
-	{"owner ignored at renewal", "RenewOfNewHolderOnly", broken(func(r *rules) {
+	{"owner ignored at renewal", "OldHolderIsOut", broken(func(r *rules) {
 		mine := r.mine
 		r.mine = func(op Op, s slot, g coord.Grant) bool { return mine(op, s, g) || op == Renew }
 	})},
@@ -114,15 +113,15 @@ var mutants = []mutant{
 			return mine(op, s, g) || s.token == g.Token && s.generation == g.Generation
 		}
 	})},
-	{"owner ignored at release", "OldReleaseKeepsNewHolder ReleaseTwice", broken(func(r *rules) {
+	{"owner ignored at release", "OldHolderIsOut ReleasedIsOut", broken(func(r *rules) {
 		mine := r.mine
 		r.mine = func(op Op, s slot, g coord.Grant) bool { return mine(op, s, g) || op == Release }
 	})},
-	{"released grant still renews", "RenewAfterRelease", broken(func(r *rules) {
+	{"released grant still renews", "ReleasedIsOut", broken(func(r *rules) {
 		mine := r.mine
 		r.mine = func(op Op, s slot, g coord.Grant) bool { return mine(op, s, g) || s.token == "" }
 	})},
-	{"stored window without max", "ReorderedRenewalsNeverLower RenewNeverLowers RenewTwiceAtOnce History", broken(func(r *rules) {
+	{"stored window without max", "ReorderedRenewalsNeverLower RenewExtends RenewTwiceAtOnce History", broken(func(r *rules) {
 		r.stores = func(_, wanted int64) int64 { return wanted }
 	})},
 	{"window not stored", "WindowSurvivesCrash History", broken(func(r *rules) {
@@ -155,7 +154,7 @@ var mutants = []mutant{
 	{"floor ignored at acquire", "FloorHoldsForAcquire FloorAboveWantedForAcquire", broken(func(r *rules) {
 		r.opens = func(s slot, _, _ int64) int64 { return s.stored }
 	})},
-	{"floor ignored at renewal", "FloorMakesSeparatePiece FloorAboveWantedForRenew", broken(func(r *rules) {
+	{"floor ignored at renewal", "FloorMakesSeparatePieceOfRenewal FloorAboveWantedForRenewal", broken(func(r *rules) {
 		r.piece = func(g coord.Grant, _ slot, _ int64) int64 { return g.NotBefore }
 	})},
 	{"floor compared with what is stored", "FloorAfterLostReply", broken(func(r *rules) {
@@ -174,7 +173,7 @@ var mutants = []mutant{
 			return g.NotBefore
 		}
 	})},
-	{"floor always cuts", "FloorWithinWindowChangesNothing", broken(func(r *rules) {
+	{"floor always cuts", "FloorWithinWindowOfRenewal", broken(func(r *rules) {
 		r.piece = func(g coord.Grant, _ slot, floor int64) int64 { return max(g.NotBefore, floor) }
 	})},
 	{"release raises", "ReleaseNeverRaises", broken(func(r *rules) {
@@ -205,7 +204,7 @@ var mutants = []mutant{
 	{"layout ignored", "LayoutMismatch", broken(func(r *rules) {
 		r.sameLayout = func(string, string) bool { return true }
 	})},
-	{"generation stands still", "GenerationIncreases History", broken(func(r *rules) {
+	{"generation stands still", "History", broken(func(r *rules) {
 		r.next = func(uint64) uint64 { return 1 }
 	})},
 	{"generation starts at 0", "AcquireGrantsWhatIsWanted", broken(func(r *rules) {
@@ -237,10 +236,10 @@ var mutants = []mutant{
 			return wanted
 		}
 	})},
-	{"renewal adds to what is stored", "RenewTwiceIsHarmless", broken(func(r *rules) {
+	{"renewal adds to what is stored", "RenewExtends", broken(func(r *rules) {
 		r.stores = func(stored, wanted int64) int64 { return max(stored+1, wanted) }
 	})},
-	{"renewal makes slots", "RenewWithoutAcquire", brokenClient(func(_ *Fake, w *wrap) {
+	{"renewal makes slots", "WrongTokenOrGeneration", brokenClient(func(_ *Fake, w *wrap) {
 		w.renew = func(_ context.Context, g coord.Grant, _ int64) (coord.Grant, error) { return g, nil }
 	})},
 	{"one worker ID for all", "AcquireUnique AcquireConcurrent", brokenClient(func(f *Fake, w *wrap) {
@@ -323,19 +322,6 @@ var mutants = []mutant{
 				req.Fingerprint = layoutA
 			}
 			return w.FakeClient.Acquire(ctx, req)
-		}
-	})},
-	{"log written under a lock", "LogHandlerBlocks", brokenClient(func(f *Fake, w *wrap) {
-		lock := make(chan struct{}, 1)
-		w.renew = func(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
-			select {
-			case lock <- struct{}{}:
-			case <-ctx.Done():
-				return coord.Grant{}, ctx.Err()
-			}
-			defer func() { <-lock }()
-			slog.Warn("renewed")
-			return w.FakeClient.Renew(ctx, g, until)
 		}
 	})},
 	{"close does nothing", "Closed", brokenClient(func(f *Fake, w *wrap) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -89,11 +90,9 @@ const (
 
 // cases are all cases of the suite, in order.
 func cases() []testCase {
-	var all []testCase
-	for _, group := range [][]testCase{acquireCases, openCases, renewCases, releaseCases, floorCases, resumeCases, resumeFloorCases, handleCases, callCases, logCases} {
-		all = append(all, group...)
-	}
-	return all
+	return slices.Concat(acquireCases, openCases, renewCases, releaseCases, floorCases, resumeCases,
+		floorsOf("Renewal", needFloor, renewing), floorsOf("Resumption", needFloor|needCrash, resuming),
+		handleCases, callCases)
 }
 
 // Run holds a driver to the rules of package coord, each case with a harness of

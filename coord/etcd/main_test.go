@@ -19,7 +19,6 @@ import (
 
 func TestMain(m *testing.M) {
 	etcdtest.Main()
-	drivertest.HolderMain()
 	leaktest.Main(m)
 }
 

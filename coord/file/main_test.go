@@ -9,7 +9,6 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
-	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/leaktest"
 )
 
@@ -25,7 +24,6 @@ const (
 var inContainer func() error
 
 func TestMain(m *testing.M) {
-	drivertest.HolderMain()
 	switch url, lock := os.Getenv(childURL), os.Getenv(childLock); {
 	case os.Getenv(childContainer) != "":
 		fmt.Println("error:", inContainer())

@@ -158,14 +158,6 @@ func TestKillAll(t *testing.T) {
 	t.Logf("%d IDs", len(seen))
 }
 
-// TestKill: with one worker ID a start after kill -9 waits for the lease, and every ID lies above all
-// before.
-func TestKill(t *testing.T) {
-	t.Parallel()
-	url := "file://" + filepath.Join(t.TempDir(), "ids") + "?ttl=3s&horizon=1s&renew=300ms"
-	drivertest.Kill(t, fulltest.Rounds(2, 10), func() *drivertest.Child { return drivertest.StartHolder(t, url) })
-}
-
 // TestStoppedInsideTheLock: the others name the process that is stopped, and go on when it does.
 func TestStoppedInsideTheLock(t *testing.T) {
 	t.Parallel()

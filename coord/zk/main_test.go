@@ -15,7 +15,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	drivertest.HolderMain()
 	leaktest.Main(m)
 }
 

@@ -128,9 +128,7 @@ type below struct {
 func (s *below) Restart(tb testing.TB) {
 	tb.Helper()
 	s.Member.Restart(tb)
-	select {
-	case <-s.api.Done():
-	default:
+	if !s.api.Ended() {
 		s.api.Await(tb)
 	}
 }

@@ -131,9 +131,6 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// Path returns the name of the file.
-func (r *Reader) Path() string { return r.file.Name() }
-
 // Close ends the reader. The file stays.
 func (r *Reader) Close() error { return r.file.Close() }
 

@@ -24,21 +24,6 @@ var segments = []stage.Scenario{{
 	Backends: []string{"etcd", "embedded", "postgres", "mariadb"}, Short: []string{"mariadb"},
 	Recovery: segmentTime, Alone: true, Budget: 8 * time.Minute,
 	Run: runSegments,
-}, {
-	Name: "segments-promoted",
-	About: "a standby without the last ranges takes over: nobody takes any from it, until " +
-		"somebody has advanced the tag",
-	Backends: []string{"postgres-standby", "mariadb-replica"},
-	Short:    []string{"postgres-standby"},
-	Recovery: segmentTime,
-	Run:      func(s *stage.Stage) { runSegmentsPromoted(s, "") },
-}, {
-	Name:     "segments-skip",
-	About:    "the same with failover=skip: all go on by themselves, above what was taken",
-	Backends: []string{"postgres-standby", "mariadb-replica"},
-	Short:    []string{"mariadb-replica"},
-	Recovery: segmentTime,
-	Run:      func(s *stage.Stage) { runSegmentsPromoted(s, "?failover=skip:100000000") },
 }}
 
 const (
@@ -50,7 +35,7 @@ const (
 )
 
 // storeURL is the store of segments of the stage's back end.
-func storeURL(s *stage.Stage, query string) string {
+func storeURL(s *stage.Stage) string {
 	u, err := driver.ParseURL(s.Backend.URL())
 	if err != nil {
 		s.Fatal(err)
@@ -62,45 +47,40 @@ func storeURL(s *stage.Stage, query string) string {
 	if u.User != nil {
 		at = u.User.String() + "@" + at
 	}
-	return u.Scheme + "://" + at + u.Path + query
-}
-
-// withStore calls do with the store.
-func withStore(s *stage.Stage, do func(segment.Store) error) {
-	store, err := segment.Open(s.Context(), storeURL(s, ""), segment.OpenOptions{})
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer store.Close() // its work is done
-	if err := do(store); err != nil {
-		s.Fatal(err)
-	}
+	return u.Scheme + "://" + at + u.Path
 }
 
 // createTag makes the table, if there is one, and the tag.
 func createTag(s *stage.Stage) {
 	switch {
-	case s.On("postgres", "postgres-standby"):
+	case s.On("postgres"):
 		s.Backend.Exec(s, postgres.Schema(""))
-	case s.On("mariadb", "mariadb-replica"):
+	case s.On("mariadb"):
 		s.Backend.Exec(s, mysql.Schema(""))
 	}
-	withStore(s, func(store segment.Store) error {
-		return store.(segment.Creator).Create(s.Context(), segment.Tag{Name: segmentTag, Next: 1, Step: 1000})
-	})
+	store, err := segment.Open(s.Context(), storeURL(s), segment.OpenOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer store.Close() // its work is done
+	tag := segment.Tag{Name: segmentTag, Next: 1, Step: 1000}
+	if err := store.(segment.Creator).Create(s.Context(), tag); err != nil {
+		s.Fatal(err)
+	}
 }
 
 // taker is a process that takes numbers. In the full set it takes a million a second.
-func taker(s *stage.Stage, name, query string) *worker.Worker {
+func taker(s *stage.Stage, name string) *worker.Worker {
 	return s.Worker(name, worker.Generator{
-		Name: name, URL: storeURL(s, query), Segment: segmentTag, MaxStep: int64(s.Rounds(100_000, 5000)), PerSecond: s.Rounds(1_000_000, 20_000), Goroutines: 2,
+		Name: name, URL: storeURL(s), Segment: segmentTag, MaxStep: int64(s.Rounds(100_000, 5000)),
+		PerSecond: s.Rounds(1_000_000, 20_000), Goroutines: 2,
 	})
 }
 
 // takers are several of them, which have taken numbers when it returns.
-func takers(s *stage.Stage, n int, query string) (all []*worker.Worker) {
+func takers(s *stage.Stage, n int) (all []*worker.Worker) {
 	for i := range n {
-		all = append(all, taker(s, fmt.Sprint("taker-", i), query))
+		all = append(all, taker(s, fmt.Sprint("taker-", i)))
 	}
 	s.AwaitMore(issuedEach, all...)
 	return all
@@ -120,7 +100,7 @@ func isTake(request []byte) bool {
 // runSegments kills processes and servers.
 func runSegments(s *stage.Stage) {
 	createTag(s)
-	all := takers(s, 8, "")
+	all := takers(s, 8)
 	servers := len(s.Backend.Servers) > 0
 	for round := range s.Rounds(48, 8) {
 		i := round % len(all)
@@ -136,7 +116,7 @@ func runSegments(s *stage.Stage) {
 		}
 		s.Backend.Way.Heal()
 		ended := journal.Now()
-		all[i] = taker(s, fmt.Sprint("taker-", i), "")
+		all[i] = taker(s, fmt.Sprint("taker-", i))
 		s.Recovered(ended, all[i])
 		if servers && round%8 == 7 {
 			s.Backend.Kill()
@@ -146,32 +126,5 @@ func runSegments(s *stage.Stage) {
 		}
 		newRanges(s, all[i:i+1])
 	}
-	newRanges(s, all)
-}
-
-// runSegmentsPromoted has a standby take over that lacks the last ranges.
-func runSegmentsPromoted(s *stage.Stage, query string) {
-	createTag(s)
-	all := takers(s, 4, query)
-	s.Backend.Detach(s)
-	newRanges(s, all) // which the standby lacks
-	since := journal.Now()
-	s.Backend.Promote(s)
-	promoted := journal.Now()
-	if query == "" {
-		largest := int64(0)
-		for _, w := range all {
-			s.AwaitEvent(w, since, worker.Failed, worker.StoreChanged)
-		}
-		for run := range s.Runs(all...) {
-			largest = max(largest, int64(run.Last()))
-		}
-		promoted = journal.Now()
-		withStore(s, func(store segment.Store) error {
-			return store.Advance(s.Context(), segmentTag, largest+10_000_000)
-		})
-	}
-	all = append(all, taker(s, "newcomer", query))
-	s.Recovered(promoted, all...)
 	newRanges(s, all)
 }

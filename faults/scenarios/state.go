@@ -1,16 +1,13 @@
 package scenarios
 
 import (
-	"crypto/rand"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/local"
-	"github.com/unalike-id/unalike/faults/backend"
 	"github.com/unalike-id/unalike/faults/journal"
 	"github.com/unalike-id/unalike/faults/stage"
 	"github.com/unalike-id/unalike/faults/worker"
@@ -32,30 +29,6 @@ var stateFiles = []stage.Scenario{{
 	Backends: with(servers, "etcd3", "zk3", "cluster"), Short: []string{"zk"},
 	Recovery: goOnTime,
 	Run:      runStateOutage,
-}, {
-	Name: "state-copied",
-	About: "a state file is in use, copied, put back from a copy, and found after the machine " +
-		"was started again: no ID with it while the servers are away, and another worker ID" +
-		" when they answer",
-	Backends: []string{"etcd", "redis", "postgres"}, Short: []string{"etcd"},
-	Recovery: 2*time.Second + resumeTime,
-	Run:      runStateCopied,
-}, {
-	Name: "state-downgrade",
-	About: "an older version, which has no state file, takes the worker ID of one that has, " +
-		"and is replaced by one that has again: above what was granted, and not with what " +
-		"the file says",
-	Backends: []string{"etcd", "redis", "mariadb"}, Short: []string{"mariadb"},
-	Recovery: takeOverTime,
-	Run:      runStateDowngrade,
-}, {
-	Name: "state-disk",
-	About: "the file system of a state file is full, also at a restart without the servers, " +
-		"and its disk hangs: IDs in the window that is stored, an error that names the " +
-		"file, and the same worker ID when it answers",
-	Backends: []string{"etcd", "zk"}, Short: []string{"etcd"},
-	Recovery: goOnTime,
-	Run:      runStateDisk,
 }}
 
 const (
@@ -66,20 +39,13 @@ const (
 	// stateHorizon is the horizon of generators that bridge an outage and what happens in it, on
 	// every back end.
 	stateHorizon = 25 * time.Second
-	// marked is longer than a mark reaches, and a start asks for the back end before it goes on
-	// without.
-	marked = local.DefaultWindow + 2*local.Patience
 )
 
-// withState returns a generator with a state file in a folder, and a way of its own to the servers,
-// where there can be one: the place of the namespace is part of the file, so who goes on with the
-// file takes the same way.
-func withState(s *stage.Stage, name, dir string) (g worker.Generator, way backend.Way) {
-	if g = s.Generator(name); !s.On("cluster") {
-		g, way = apart(s, name)
-	}
+// withState returns a generator with a state file in a folder.
+func withState(s *stage.Stage, name, dir string) worker.Generator {
+	g := s.Generator(name)
 	g.State, g.Horizon, g.Patience = filepath.Join(dir, "state"), stateHorizon, 10*time.Second
-	return g, way
+	return g
 }
 
 // kept starts a worker with a state file, and waits until it has issued IDs and its file can be
@@ -135,7 +101,7 @@ func gone(s *stage.Stage) (back func()) {
 
 // runStateKillLoop kills holders.
 func runStateKillLoop(s *stage.Stage) {
-	g, _ := withState(s, "holder", s.TempDir())
+	g := withState(s, "holder", s.TempDir())
 	w := kept(s, g)
 	had := held(s, w)
 	for range s.Rounds(6, 1) {
@@ -160,8 +126,8 @@ func runStateKillLoop(s *stage.Stage) {
 
 // runStateOutage takes the servers away for three TTLs, and restarts one of two processes twice.
 func runStateOutage(s *stage.Stage) {
-	one, _ := withState(s, "steady", s.TempDir())
-	two, _ := withState(s, "moved", s.TempDir())
+	one := withState(s, "steady", s.TempDir())
+	two := withState(s, "moved", s.TempDir())
 	steady, moved := kept(s, one), kept(s, two)
 	had := held(s, moved)
 	began := time.Now()
@@ -182,173 +148,4 @@ func runStateOutage(s *stage.Stage) {
 	keeps(s, moved, had, 0)
 	well(s, steady, moved)
 	s.Uninterrupted(silence)
-}
-
-// copyOf copies a state file to a folder as a backup does.
-func copyOf(s *stage.Stage, file, dir string) string {
-	to := filepath.Join(dir, "state")
-	if out, err := exec.Command("cp", "-a", file, to).CombinedOutput(); err != nil {
-		s.Fatalf("%s cannot be copied: %v\n%s", file, err, out)
-	}
-	return to
-}
-
-// runStateCopied starts processes with copies of a state file, and with the file itself.
-func runStateCopied(s *stage.Stage) {
-	g, way := withState(s, "holder", s.TempDir())
-	first := kept(s, g)
-	had := held(s, first)
-	backup := copyOf(s, g.State, s.TempDir())
-	second := s.Worker("second", g)
-	if e := s.AwaitEvent(second, 0, worker.Failed, ""); !strings.Contains(e.Text, "in use by process") {
-		s.Errorf("a state file is in use, and its second process is told %q", e.Text)
-	}
-	second.Kill()
-	// useless starts a worker with a file that must not be used, without the servers, and lets it
-	// reach them then: it leases another worker ID.
-	useless := func(what string, spec worker.Spec) {
-		s.Logf("%s", what)
-		way.Hang()
-		w := s.Start("useless", spec)
-		s.Sleep(marked)
-		if n := w.Issued(); n > 0 {
-			s.Errorf("%s: %d IDs were issued with a grant that is not its own", what, n)
-		}
-		healed := journal.Now()
-		way.Heal()
-		back(s, healed, w)
-		if id := held(s, w); id == had {
-			s.Errorf("%s: process %d has worker ID %d, which the file has that must not be used", what, w.PID(), id)
-		}
-		w.Terminate(s)
-	}
-	copied := g
-	copied.State = copyOf(s, g.State, s.TempDir())
-	useless("a copy", worker.Spec{Generators: []worker.Generator{copied}})
-	first.Kill()
-	if why := worker.CannotPretend(); why != nil {
-		s.Skipf("a process cannot be made to believe that the machine was started again: %v", why)
-	}
-	machine := filepath.Join(s.TempDir(), "machine")
-	if err := os.WriteFile(machine, []byte(rand.Text()+"\n"), 0o600); err != nil {
-		s.Fatal(err)
-	}
-	useless("another run of the machine", worker.Spec{Machine: machine, Generators: []worker.Generator{g}})
-	b, err := os.ReadFile(backup)
-	if err != nil {
-		s.Fatal(err)
-	}
-	if err := os.WriteFile(g.State, b, 0o600); err != nil {
-		s.Fatal(err)
-	}
-	useless("a file that was put back", worker.Spec{Generators: []worker.Generator{g}})
-}
-
-// runStateDowngrade replaces a process with a state file by one without, and that by one with it.
-func runStateDowngrade(s *stage.Stage) {
-	g, way := withState(s, "holder", s.TempDir())
-	g.Count, g.Horizon = 1, stage.Horizon
-	old := g
-	old.State = ""
-	w := kept(s, g)
-	for _, version := range []worker.Generator{old, g, old, g} {
-		w.Kill()
-		killed := journal.Now()
-		w = s.Worker("holder", version)
-		s.Recovered(killed, w)
-		s.AwaitMore(issuedEach, w)
-	}
-	written(s, g)
-	w.Kill()
-	way.Hang()
-	without := s.Worker("without", old)
-	s.Sleep(quietTime)
-	if n := without.Issued(); n > 0 {
-		s.Errorf("%d IDs were issued without the servers and without a state file", n)
-	}
-	without.Kill()
-	w = again(s, g, 0)
-	way.Heal()
-	s.AwaitMore(issuedEach, w)
-}
-
-// runStateDisk fills the disk of a state file, and has another one's hang.
-func runStateDisk(s *stage.Stage) {
-	disk := smallDisk(s)
-	g, way := withState(s, "full", disk)
-	w := kept(s, g)
-	had := held(s, w)
-	drain := fill(s, disk)
-	s.Sleep(2 * local.DefaultWindow)
-	unmoved(s, w)
-	way.Hang()
-	w.Kill()
-	again(s, g, had)
-	way.Heal()
-	drain()
-	hang(s)
-}
-
-// hang freezes the file system of a state file, without the servers and with them.
-func hang(s *stage.Stage) {
-	dir, freeze, thaw := frozenDisk(s)
-	g, way := withState(s, "hanging", dir)
-	w := kept(s, g)
-	had := held(s, w)
-	defer thaw() // before the workers end: one that waits for the disk cannot be killed
-	for _, away := range []bool{true, false} {
-		if away {
-			way.Hang()
-			s.Sleep(2 * stage.RenewalTime) // it knows that the servers are away
-		}
-		began := journal.Now()
-		freeze()
-		e := s.AwaitEvent(w, began, worker.Failed, worker.WindowEnded)
-		if !strings.Contains(e.Text, g.State) {
-			s.Errorf("the disk hangs, and the process is told %q; that has to name the file", e.Text)
-		}
-		quiet(s, w)
-		thawed := journal.Now()
-		thaw()
-		back(s, thawed, w)
-		keeps(s, w, had, 0)
-		healed := time.Now()
-		way.Heal()
-		renewed(s, healed, 2*resumeTime, w)
-	}
-}
-
-// frozenDisk returns the folder of a file system of its own, and functions that make its disk hang
-// and answer again. To mount that takes rights, and loop devices, without which the scenario is
-// skipped.
-func frozenDisk(s *stage.Stage) (dir string, freeze, thaw func()) {
-	dir = s.TempDir()
-	image := filepath.Join(s.TempDir(), "image")
-	const size = 16 << 20
-	if err := os.WriteFile(image, make([]byte, size), 0o600); err != nil {
-		s.Fatal(err)
-	}
-	for _, command := range [][]string{{"mkfs.ext4", "-q", image}, {"mount", "-o", "loop", image, dir}} {
-		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
-			s.Skipf("a file system that can be frozen cannot be made: %s: %v: %s", command[0], err, out)
-		}
-	}
-	frozen := false
-	turn := func(option string, to bool) {
-		if frozen == to {
-			return
-		}
-		if out, err := exec.Command("fsfreeze", option, dir).CombinedOutput(); err != nil {
-			s.Errorf("fsfreeze %s: %v: %s", option, err, out)
-		}
-		frozen = to
-	}
-	freeze, thaw = func() { turn("-f", true) }, func() { turn("-u", false) }
-	s.Cleanup(func() {
-		thaw()
-		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
-			s.Errorf("umount: %v: %s", err, out)
-		}
-	})
-	return dir, freeze, thaw
 }

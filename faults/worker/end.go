@@ -11,23 +11,16 @@ import (
 // longer than limit. The error says what went wrong in the process, also if it had ended before,
 // unless it was killed.
 func (w *Worker) End(limit time.Duration) error {
-	select {
-	case <-w.Done():
+	if w.Ended() {
 		return w.complaint()
-	default:
 	}
 	// Of a process that ends at this moment nobody minds the signals.
 	_ = syscall.Kill(w.PID(), syscall.SIGTERM)
 	_ = syscall.Kill(w.PID(), syscall.SIGCONT)
-	late := time.NewTimer(limit)
-	defer late.Stop()
-	select {
-	case <-w.Done():
-		return w.complaint()
-	case <-late.C:
-		w.Kill()
+	if !w.EndIn(limit) {
 		return fmt.Errorf("worker %d did not end within %v of SIGTERM, and was killed: %s", w.PID(), limit, w.Log())
 	}
+	return w.complaint()
 }
 
 // complaint returns what the process has printed that makes it useless: errors of its own, a panic,

@@ -95,9 +95,21 @@ func causes(err error) (names []string) {
 	return names
 }
 
-// reason returns the causes as one text: what two failures have in common whose texts differ in
-// times.
-func reason(err error) string { return strings.Join(causes(err), ", ") }
+// last is what failed at last, as an event has told; nil: nothing did.
+type last struct{ why *string }
+
+// isNew reports whether a failure has other causes than the last one: the texts of two that have
+// the same may differ in times. Nil is the end of a failure.
+func (l *last) isNew(err error) bool {
+	if err == nil {
+		l.why = nil
+		return false
+	}
+	why := strings.Join(causes(err), ", ")
+	same := l.why != nil && *l.why == why
+	l.why = &why
+	return !same
+}
 
 // events writes events, one line each.
 type events struct {

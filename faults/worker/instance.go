@@ -97,7 +97,7 @@ func (g *instance) serve(ctx context.Context) (err error) {
 // start starts the generator, as often as it takes, and tells why it has to be tried again. It
 // returns nil if ctx ends first.
 func (g *instance) start(ctx context.Context, c coord.Coordinator) *core.Generator {
-	var told *string
+	var told last
 	for ctx.Err() == nil {
 		gen, err := core.New(ctx, c, core.Config{
 			Layout: g.layout, Clock: g.clock, Lead: g.Lead, Stripes: g.Stripes, Lease: g.lease(), StartTimeout: cmp.Or(g.Patience, startPatience),
@@ -107,8 +107,7 @@ func (g *instance) start(ctx context.Context, c coord.Coordinator) *core.Generat
 			g.tell(describe(Ready, g.Name, gen.Health()), nil)
 			return gen
 		}
-		if why := reason(err); (told == nil || *told != why) && ctx.Err() == nil {
-			told = &why
+		if told.isNew(err) && ctx.Err() == nil {
 			g.tell(Event{Kind: Failed, Generator: g.Name}, err)
 		}
 		wait(ctx, startEvery)

@@ -31,7 +31,7 @@ type issuer struct {
 	gen    source
 	health func() core.Health
 	out    *journal.Writer
-	told   *string // what failed, as the last event said; nil: the last call was good
+	told   last
 }
 
 // issue issues IDs until ctx ends, or the generator is closed. Its error is that of the journal.
@@ -105,16 +105,8 @@ func (g *instance) pace() (every time.Duration, n int) {
 // failed tells of the first of several failures with the same cause, and reports whether err is
 // one.
 func (s *issuer) failed(ctx context.Context, err error) bool {
-	switch {
-	case err == nil:
-		s.told = nil
-		return false
-	case ctx.Err() != nil || errors.Is(err, core.ErrClosed):
-		return true
-	}
-	if why := reason(err); s.told == nil || *s.told != why {
-		s.told = &why
+	if ctx.Err() == nil && !errors.Is(err, core.ErrClosed) && s.told.isNew(err) {
 		s.tell(describe(Failed, s.Name, s.health()), err)
 	}
-	return true
+	return err != nil
 }

@@ -52,11 +52,6 @@ func run(raw string) error {
 	if err := p.spec.check(); err != nil {
 		return err
 	}
-	if p.spec.Machine != "" {
-		if err := pretend(p.spec.Machine); err != nil {
-			return err
-		}
-	}
 	if p.spec.ClockFile != "" {
 		file, err := openClock(p.spec.ClockFile)
 		if err != nil {

@@ -45,7 +45,7 @@ func (g *instance) serveNumbers(ctx context.Context) error {
 // startSequence opens the store and makes a sequence, as often as it takes. It returns nil if ctx
 // ends first.
 func (g *instance) startSequence(ctx context.Context) (segment.Store, *segment.Sequence) {
-	var told *string
+	var told last
 	for ctx.Err() == nil {
 		opening, cancel := context.WithTimeout(ctx, closeTime)
 		store, s, err := g.openSequence(opening)
@@ -54,8 +54,7 @@ func (g *instance) startSequence(ctx context.Context) (segment.Store, *segment.S
 			g.tell(Event{Kind: Ready, Generator: g.Name, Healthy: true}, nil)
 			return store, s
 		}
-		if why := reason(err); (told == nil || *told != why) && ctx.Err() == nil {
-			told = &why
+		if told.isNew(err) && ctx.Err() == nil {
 			g.tell(Event{Kind: Failed, Generator: g.Name}, err)
 		}
 		wait(ctx, startEvery)
@@ -82,7 +81,7 @@ type numberer struct {
 	*instance
 	s    *segment.Sequence
 	out  *journal.Writer
-	told *string // what failed, as the last event said; nil: the last call was good
+	told last
 }
 
 // issue takes some numbers in each turn, in runs and one by one, until the sequence is closed. Its
@@ -101,17 +100,10 @@ func (n *numberer) issue(ctx context.Context) error {
 			return err
 		}
 		switch {
-		case errors.Is(err, segment.ErrClosed):
+		case errors.Is(err, segment.ErrClosed), ctx.Err() != nil:
 			return nil
-		case ctx.Err() != nil:
-			return nil
-		case err == nil:
-			n.told = nil
-		default:
-			if why := reason(err); n.told == nil || *n.told != why {
-				n.told = &why
-				n.tell(Event{Kind: Failed, Generator: n.Name, Issued: n.s.Health().Issued}, err)
-			}
+		case n.told.isNew(err):
+			n.tell(Event{Kind: Failed, Generator: n.Name, Issued: n.s.Health().Issued}, err)
 		}
 		select {
 		case <-ctx.Done():

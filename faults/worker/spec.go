@@ -18,10 +18,6 @@ type Spec struct {
 	// OnePool has all generators with one URL use one coordinator, as those of a program may.
 	// Otherwise each has one of its own.
 	OnePool bool
-	// Machine is a file whose text is, for this process alone, the name of the run of the machine's
-	// system: as if the machine had been started again. That takes the rights of root, on Linux.
-	// Empty: it is what it is.
-	Machine string
 	// Generators are started at once.
 	Generators []Generator
 }

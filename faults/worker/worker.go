@@ -56,9 +56,6 @@ func Start(tb testing.TB, s Spec) *Worker {
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), specEnv+"="+string(raw))
 	cmd.Stdout, cmd.Stderr = &w.heard, log
-	if s.Machine != "" {
-		cmd.SysProcAttr = apart()
-	}
 	w.Process = proctest.Start(tb, cmd)
 	tb.Cleanup(w.closeReaders)
 	return w

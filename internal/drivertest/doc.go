@@ -1,5 +1,5 @@
-// Package drivertest holds what the tests of every driver need: requests, holders that
-// are killed, servers that go away, URLs that are refused, and crowds of starters.
+// Package drivertest holds what the tests of every driver need: requests, other processes,
+// URLs that are refused, and crowds of starters.
 // What a driver must do is said by coord/coordtest; this package is about how it is
 // done on a real back end.
 package drivertest

@@ -18,7 +18,7 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// TestCrowds: many tags, many callers, and a server that stands still for a while.
+// TestCrowds: many tags, and many callers.
 func TestCrowds(t *testing.T) {
 	c := etcdtest.StartCluster(t, 1)
 	open := func() *Store {
@@ -31,7 +31,6 @@ func TestCrowds(t *testing.T) {
 	}
 	a, b := open(), open()
 	t.Run("one tag", func(t *testing.T) { numbertest.OneTag(t, a, b, fulltest.Rounds(8, 400)) })
-	t.Run("half a hold", func(t *testing.T) { numbertest.HalfAHold(t, a, c.Members[0], fulltest.Rounds(2, 18)) })
 	t.Run("thousand tags", func(t *testing.T) {
 		var running sync.WaitGroup
 		for i := range 8 {

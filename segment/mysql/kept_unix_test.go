@@ -15,7 +15,7 @@ import (
 // TestCrowds: many tags, many callers, and a server that stands still for a while.
 func TestCrowds(t *testing.T) {
 	s, pool := start(t)
-	sqlsegmenttest.Crowds(t, database(s, pool), s, "INSERT INTO leaf_alloc (biz_tag, max_id, step) SELECT CONCAT('n', seq), 1, 2 FROM seq_0_to_999")
+	sqlsegmenttest.Crowds(t, database(s, pool), "INSERT INTO leaf_alloc (biz_tag, max_id, step) SELECT CONCAT('n', seq), 1, 2 FROM seq_0_to_999")
 }
 
 // TestDumped: a dump is restored, here and elsewhere.

@@ -15,7 +15,7 @@ import (
 // TestCrowds: many tags, many callers, and a server that stands still for a while.
 func TestCrowds(t *testing.T) {
 	s, pool := start(t)
-	sqlsegmenttest.Crowds(t, database(s, pool), s, "INSERT INTO leaf_alloc (biz_tag, max_id, step) SELECT 'n' || n, 1, 2 FROM generate_series(0, 999) n")
+	sqlsegmenttest.Crowds(t, database(s, pool), "INSERT INTO leaf_alloc (biz_tag, max_id, step) SELECT 'n' || n, 1, 2 FROM generate_series(0, 999) n")
 }
 
 // TestDumped: a dump is restored, here and elsewhere.

@@ -207,7 +207,7 @@ func TestSuite(t *testing.T) {
 		{"Take", func(c *client) segment.Store { return ownStep{c} }},
 		{"Unknown", func(c *client) segment.Store { return making2{c} }},
 		{"GiveBackLate", func(c *client) segment.Store { return generous{c} }},
-		{"GiveBackTwice", func(c *client) segment.Store { return generous{c} }},
+		{"GiveBack", func(c *client) segment.Store { return generous{c} }},
 		{"GiveBack", func(c *client) segment.Store { return stingy{c} }},
 		{"Advance", func(c *client) segment.Store { return falling{c} }},
 		{"Tags", func(c *client) segment.Store { return unsorted{c} }},

@@ -37,7 +37,6 @@ var cases = []check{
 	{"Unknown", checkUnknown},
 	{"GiveBack", checkGiveBack},
 	{"GiveBackLate", checkGiveBackLate},
-	{"GiveBackTwice", checkGiveBackTwice},
 	{"Advance", checkAdvance},
 	{"Tags", checkTags},
 	{"CreateTwice", checkCreateTwice},

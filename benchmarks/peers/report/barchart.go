@@ -1,9 +1,6 @@
 package main
 
-import (
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // barChart draws a bar for each generator of which there is a figure: ours dark, the others
 // light, each with its name and its figure.
@@ -26,7 +23,7 @@ func barChart(title string, below []string, figure func(generator) (value float6
 		if g.ours {
 			fill = dark
 		}
-		s.text(left-10, y+thick-6, "end", strings.Join(g.label, " "))
+		s.text(left-10, y+thick-6, "end", g.label)
 		s.add(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s" stroke="%s"/>`,
 			left, y, long, thick, fill, black)
 		s.text(left+long+8, y+thick-6, "start", short(values[i]))

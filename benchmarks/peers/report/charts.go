@@ -3,43 +3,26 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 )
 
 // generator is one that the charts show.
 type generator struct {
 	name  string // in the benchmarks
-	label []string
+	label string
 	ours  bool
-	dash  string // of its line: lengths on and off; empty is a line without gaps
-	mark  string // on its line: a path about the origin
 }
 
-const (
-	disc     = "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0Z"
-	square   = "M-4 -4h8v8h-8Z"
-	triangle = "M0 -5.5L5 4H-5Z"
-	diamond  = "M0 -5.5L5 0L0 5.5L-5 0Z"
-	plus     = "M-5 0H5M0 -5V5"
-	cross    = "M-4 -4L4 4M-4 4L4 -4"
-)
-
-var (
-	stripes = generator{
-		name: "unalike-stripes", label: []string{"unalike, a worker ID", "for each processor"},
-		ours: true, mark: triangle,
-	}
-	generators = []generator{
-		{name: "unalike-coarse", label: []string{"unalike, Coarse clock"}, ours: true, mark: disc},
-		{name: "unalike", label: []string{"unalike"}, ours: true, mark: square},
-		{name: "bwmarrin", label: []string{"bwmarrin/snowflake"}, dash: "9 4", mark: disc},
-		{name: "sonyflake", label: []string{"sonyflake"}, dash: "2 3", mark: square},
-		{name: "xid", label: []string{"xid"}, dash: "9 3 2 3", mark: triangle},
-		{name: "ulid", label: []string{"ULID"}, dash: "5 5", mark: diamond},
-		{name: "uuid4", label: []string{"UUID version 4"}, dash: "14 3", mark: plus},
-		{name: "uuid7", label: []string{"UUID version 7"}, dash: "2 6", mark: cross},
-	}
-)
+var generators = []generator{
+	{name: "unalike-stripes", label: "unalike, Stripes", ours: true},
+	{name: "unalike-coarse", label: "unalike, Coarse clock", ours: true},
+	{name: "unalike", label: "unalike", ours: true},
+	{name: "bwmarrin", label: "bwmarrin/snowflake"},
+	{name: "sonyflake", label: "sonyflake"},
+	{name: "xid", label: "xid"},
+	{name: "ulid", label: "ULID"},
+	{name: "uuid4", label: "UUID version 4"},
+	{name: "uuid7", label: "UUID version 7"},
+}
 
 // next is the name under which Next of a generator was measured.
 func (g generator) next(goroutines int) string {
@@ -84,25 +67,13 @@ func latencyChart(m measures) *svg {
 }
 
 func scalingChart(m measures) *svg {
-	c := lineChart{
-		title: "Millions of IDs a second, by goroutines",
-		below: []string{
+	return barChart("Millions of IDs a second, eight goroutines",
+		[]string{
 			wideLayout,
 			"In the default layout, 41/10/12, a worker ID has 4.1 million IDs a second.",
 		},
-		axis: "goroutines",
-		x:    []string{"1", "2", "4", "8"},
-	}
-	for _, g := range slices.Concat([]generator{stripes}, generators) {
-		l := line{generator: g}
-		for i, goroutines := range []int{1, 2, 4, 8} {
-			if v, runs := m.median(g.next(goroutines), "ids/s"); runs > 0 {
-				l.points = append(l.points, point{x: i, y: v / 1e6})
-			}
-		}
-		if len(l.points) > 0 {
-			c.lines = append(c.lines, l)
-		}
-	}
-	return c.draw()
+		func(g generator) (float64, int) {
+			v, runs := m.median(g.next(8), "ids/s")
+			return v / 1e6, runs
+		})
 }

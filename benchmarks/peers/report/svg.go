@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"html"
-	"math"
 	"os"
 	"strings"
 )
@@ -15,7 +14,6 @@ const (
 	textSize = 15
 	black    = "#000"
 	dark     = "#123f6d"
-	grey     = "#555"
 	light    = "#ddd"
 )
 
@@ -40,10 +38,6 @@ func (s *svg) headed(title string, below ...string) {
 	}
 }
 
-func (s *svg) line(x1, y1, x2, y2 float64, colour string) {
-	s.add(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s"/>`, x1, y1, x2, y2, colour)
-}
-
 func (s *svg) save(path string) error {
 	text := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%.0f" viewBox="0 0 %[1]d %.0[2]f"
 	font-family="Helvetica, Arial, sans-serif" font-size="%d" fill="%s">
@@ -51,19 +45,4 @@ func (s *svg) save(path string) error {
 %s</svg>
 `, width, s.height, textSize, black, s.body.String())
 	return os.WriteFile(path, []byte(text), 0o644)
-}
-
-// steps returns the round numbers from 0 on that mark an axis which ends at most.
-func steps(most float64) (marks []float64) {
-	step := math.Pow(10, math.Floor(math.Log10(most)))
-	switch {
-	case most/step < 2:
-		step /= 5
-	case most/step < 5:
-		step /= 2
-	}
-	for mark := 0.0; mark <= most; mark += step {
-		marks = append(marks, mark)
-	}
-	return marks
 }

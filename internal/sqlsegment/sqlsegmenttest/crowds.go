@@ -17,8 +17,3 @@ func ManyTags(t *testing.T, d *Database, statement string) {
 	d.Exec(t, statement)
 	numbertest.ManyTags(t, d.Open(t, &Wire{}, 0), d.Open(t, &Wire{}, 0))
 }
-
-// HalfAHold has the server stand still for half of the hold.
-func HalfAHold(t *testing.T, d *Database, server Server) {
-	numbertest.HalfAHold(t, d.Open(t, &Wire{}, 0), server, fulltest.Rounds(2, 18))
-}

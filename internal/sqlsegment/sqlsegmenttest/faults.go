@@ -22,9 +22,8 @@ func Faults(t *testing.T, d *Database, server Server) {
 	t.Run("killed", func(t *testing.T) { Killed(t, d, server, fulltest.Rounds(2, 50)) })
 }
 
-// Crowds has many tags, many callers, and a server that stands still for a while. Insert makes the tags n0 to n999, each with a step of 2.
-func Crowds(t *testing.T, d *Database, server Server, insert string) {
+// Crowds has many tags, and many callers. Insert makes the tags n0 to n999, each with a step of 2.
+func Crowds(t *testing.T, d *Database, insert string) {
 	t.Run("one tag", func(t *testing.T) { OneTag(t, d) })
-	t.Run("half a hold", func(t *testing.T) { HalfAHold(t, d, server) })
 	t.Run("thousand tags", func(t *testing.T) { ManyTags(t, d, insert) })
 }

@@ -51,7 +51,7 @@ func start(tb testing.TB, n int, c *Cluster) *Cluster {
 		m := &Member{Endpoint: addrs[2*i], Dir: tb.TempDir()}
 		m.cfg = config{
 			Name: fmt.Sprintf("m%d", i), Dir: m.Dir, Client: addrs[2*i], Peer: addrs[2*i+1], Known: known[i], Peers: strings.Join(peers, ","),
-			Tick: 100 * time.Millisecond, Elect: time.Second,
+			Tick: 100 * time.Millisecond,
 		}
 		c.Members = append(c.Members, m)
 		m.launch(tb)
@@ -66,18 +66,7 @@ func start(tb testing.TB, n int, c *Cluster) *Cluster {
 // because one alone serves nobody, and waits until they serve.
 func (c *Cluster) Restart(tb testing.TB) {
 	tb.Helper()
-	var ended []*Member
-	for _, m := range c.Members {
-		select {
-		case <-m.Done():
-			m.launch(tb)
-			ended = append(ended, m)
-		default:
-		}
-	}
-	for _, m := range ended {
-		m.await(tb)
-	}
+	proctest.RestartEnded(c.Members, func(m *Member) { m.launch(tb) }, func(m *Member) { m.await(tb) })
 }
 
 // Endpoints returns the addresses of all members.

@@ -30,8 +30,6 @@ type config struct {
 	Known  string // host:port by which they know it
 	Peers  string // initial cluster: name=URL,name=URL
 	Tick   time.Duration
-	Elect  time.Duration
-	Sync   bool // whether writes reach the disk
 	TLS    TLS
 }
 
@@ -64,8 +62,8 @@ func (c config) embedded() (*embed.Config, error) {
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{*client}, []url.URL{*client}
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*known}
 	cfg.InitialCluster = c.Peers
-	cfg.TickMs, cfg.ElectionMs = uint(c.Tick.Milliseconds()), uint(c.Elect.Milliseconds())
-	cfg.UnsafeNoFsync = !c.Sync
+	cfg.TickMs, cfg.ElectionMs = uint(c.Tick.Milliseconds()), uint(10*c.Tick.Milliseconds())
+	cfg.UnsafeNoFsync = true
 	if c.TLS != (TLS{}) {
 		cfg.ClientTLSInfo = transport.TLSInfo{TrustedCAFile: c.TLS.CA, CertFile: c.TLS.Cert, KeyFile: c.TLS.Key, ClientCertAuth: true}
 	}

@@ -1,7 +1,6 @@
 package etcdtest
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -61,7 +60,7 @@ type Member struct {
 	cfg               config
 	id                string // as members call each other; empty: not known yet
 	off               bool   // cut off from the others
-	ready             chan error
+	output            *proctest.Output
 	input             io.Closer // its end is the end of the member
 	*proctest.Process           // of the last launch
 }
@@ -83,33 +82,16 @@ func (m *Member) launch(tb testing.TB) {
 	if m.input, err = cmd.StdinPipe(); err != nil {
 		tb.Fatal(err)
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	m.output = new(proctest.Output)
+	cmd.Stdout = m.output
 	m.Process = proctest.Start(tb, cmd)
-	ready := make(chan error, 1)
-	m.ready = ready
-	go func() {
-		lines := bufio.NewScanner(out)
-		if lines.Scan() && lines.Text() == readyLine {
-			ready <- nil
-			return
-		}
-		ready <- fmt.Errorf("member %s ended before it served", m.cfg.Name)
-	}()
 }
 
 // await waits until the member serves.
 func (m *Member) await(tb testing.TB) {
 	tb.Helper()
-	select {
-	case err := <-m.ready:
-		if err != nil {
-			tb.Fatal(err)
-		}
-	case <-time.After(readyTime):
-		tb.Fatalf("member %s does not serve after %v", m.cfg.Name, readyTime)
+	if !m.Serves(tb, func() bool { return m.output.String() != "" }) {
+		tb.Fatalf("member %s ended before it served", m.cfg.Name)
 	}
 }
 
@@ -120,13 +102,7 @@ func (m *Member) await(tb testing.TB) {
 func (m *Member) Terminate(tb testing.TB) {
 	tb.Helper()
 	_ = m.input.Close() // fails if the process is gone
-	late := time.NewTimer(terminateTime)
-	defer late.Stop()
-	select {
-	case <-m.Done():
-	case <-late.C:
-		m.Kill()
-	}
+	m.EndIn(terminateTime)
 }
 
 // Restart starts the member again with what is in its folder, and waits until it

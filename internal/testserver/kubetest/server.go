@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -28,12 +29,8 @@ import (
 // Version is that of the API server.
 const Version = "v1.36.3"
 
-const (
-	// readyTime is how long a server may take until it is ready.
-	readyTime = 2 * time.Minute
-	// admin is the token of a user who may do everything.
-	admin = "admin"
-)
+// admin is the token of a user who may do everything.
+const admin = "admin"
 
 // Binary is where scripts/kubernetes puts the API server.
 func Binary(tb testing.TB) string {
@@ -53,8 +50,9 @@ type Server struct {
 	URL string // https://host:port
 	Dir string
 
+	*proctest.Process // of the last launch
+
 	cmd  func() *exec.Cmd
-	proc *proctest.Process
 	http *http.Client
 	made atomic.Int64
 }
@@ -109,41 +107,30 @@ func StartOn(tb testing.TB, etcd string) *Server {
 // Restart starts the API server, and returns when it is ready.
 func (s *Server) Restart(tb testing.TB) {
 	tb.Helper()
-	s.proc = proctest.Start(tb, s.cmd())
+	s.Process = proctest.Start(tb, s.cmd())
 	s.Await(tb)
+}
+
+// endTime is how long the API server may take to end in good order.
+const endTime = 10 * time.Second
+
+// Terminate ends the API server in good order, and returns when it is gone. One that takes too long
+// is killed, as a kubelet does it.
+func (s *Server) Terminate(tb testing.TB) {
+	tb.Helper()
+	if !s.Ended() {
+		s.Signal(tb, syscall.SIGTERM)
+		s.EndIn(endTime)
+	}
 }
 
 // Await returns when the API server is ready, for which its etcd has to be.
 func (s *Server) Await(tb testing.TB) {
 	tb.Helper()
-	for end := time.Now().Add(readyTime); ; {
-		if code, _ := s.Do(http.MethodGet, "/readyz", "", nil); code == http.StatusOK {
-			return
-		}
-		select {
-		case <-s.proc.Done():
-			tb.Fatalf("the API server has ended: %s", s.log())
-		case <-time.After(50 * time.Millisecond):
-		}
-		if time.Now().After(end) {
-			tb.Fatalf("the API server is not ready after %v: %s", readyTime, s.log())
-		}
+	ready := func() bool { code, _ := s.Do(http.MethodGet, "/readyz", "", nil); return code == http.StatusOK }
+	if !s.Serves(tb, ready) {
+		tb.Fatalf("the API server does not serve: %s", proctest.Tail(filepath.Join(s.Dir, "log")))
 	}
-}
-
-// Done is closed when the API server is gone; after Restart it is another channel.
-func (s *Server) Done() <-chan struct{} { return s.proc.Done() }
-
-// Kill ends the API server as kill -9 does.
-func (s *Server) Kill() { s.proc.Kill() }
-
-// log is the end of what the server has logged.
-func (s *Server) log() string {
-	b, err := os.ReadFile(filepath.Join(s.Dir, "log"))
-	if err != nil {
-		return err.Error()
-	}
-	return string(b[max(0, len(b)-4000):])
 }
 
 // Do makes a request as somebody who may do everything, and returns status and body; 0: there

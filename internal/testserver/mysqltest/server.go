@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 
 	_ "github.com/go-sql-driver/mysql" // the client
@@ -64,7 +63,7 @@ func Start(tb testing.TB, args ...string) *Server {
 	proctest.OnFreePorts(tb, 1, func(ports []int) bool {
 		s.Port = strconv.Itoa(ports[0])
 		return s.launch(tb, server)
-	}, s.output)
+	}, func() string { return proctest.Tail(s.log) })
 	return s
 }
 
@@ -88,7 +87,7 @@ func template(tb testing.TB) string {
 func (s *Server) Restart(tb testing.TB) {
 	tb.Helper()
 	if !s.launch(tb, program(tb, "mariadbd")) {
-		tb.Fatalf("mariadbd does not start again:\n%s", s.output())
+		tb.Fatalf("mariadbd does not start again:\n%s", proctest.Tail(s.log))
 	}
 }
 
@@ -142,11 +141,4 @@ func program(tb testing.TB, name string) string {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-// output is the end of what the server has logged.
-func (s *Server) output() string {
-	b, _ := os.ReadFile(s.log)
-	lines := strings.Split(string(b), "\n")
-	return strings.Join(lines[max(0, len(lines)-30):], "\n")
 }

@@ -2,7 +2,6 @@ package pgtest
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,12 +41,6 @@ ignore_startup_parameters = extra_float_digits
 	}
 	proctest.Start(tb, s.Command(tb, program, file))
 	addr := fmt.Sprintf("127.0.0.1:%d", port)
-	streamtest.Eventually(tb, "the pooler listens", func() bool {
-		conn, err := net.Dial("tcp", addr)
-		if err == nil {
-			_ = conn.Close()
-		}
-		return err == nil
-	})
+	streamtest.Eventually(tb, "the pooler listens", func() bool { return proctest.Listens(addr) })
 	return "postgres://postgres@" + addr + "/postgres"
 }

@@ -14,14 +14,9 @@ import (
 // Kill ends all processes of the server as kill -9 does, frozen or not, and returns when they
 // are gone. While one of them is left, the server refuses to start again.
 func (s *Server) Kill() {
-	children, _ := exec.Command("pgrep", "-P", strconv.Itoa(s.PID())).Output() // none is found if the server is gone
+	pids := s.children()
 	s.Process.Kill()
-	pids := strings.Fields(string(children))
-	for _, pid := range pids {
-		if n, err := strconv.Atoi(pid); err == nil {
-			_ = syscall.Kill(n, syscall.SIGKILL) // it may have ended
-		}
-	}
+	send(pids, syscall.SIGKILL)
 	for len(pids) > 0 && running(pids) {
 		time.Sleep(time.Millisecond)
 	}
@@ -38,12 +33,26 @@ func running(pids []string) bool {
 	return false
 }
 
+// children returns the numbers of the processes that serve connections, and of those in the
+// background; none is found if the server is gone.
+func (s *Server) children() []string {
+	out, _ := exec.Command("pgrep", "-P", strconv.Itoa(s.PID())).Output()
+	return strings.Fields(string(out))
+}
+
+// send sends a signal to processes that may have ended.
+func send(pids []string, signal syscall.Signal) {
+	for _, pid := range pids {
+		if n, err := strconv.Atoi(pid); err == nil {
+			_ = syscall.Kill(n, signal)
+		}
+	}
+}
+
 // Terminate ends the server in good order, with the connections that its clients have. SIGTERM
 // would have it wait for them.
 func (s *Server) Terminate(tb testing.TB) {
 	tb.Helper()
-	if err := syscall.Kill(s.PID(), syscall.SIGINT); err != nil {
-		tb.Fatalf("the server does not end: %v", err)
-	}
+	s.Signal(tb, syscall.SIGINT)
 	<-s.Done()
 }

@@ -12,7 +12,7 @@ import (
 // has stopped: the signal alone lets it answer for a while.
 func (p *Process) Freeze(tb testing.TB) {
 	tb.Helper()
-	p.signal(tb, syscall.SIGSTOP)
+	p.Signal(tb, syscall.SIGSTOP)
 	var status syscall.WaitStatus
 	_, err := syscall.Wait4(p.PID(), &status, syscall.WUNTRACED, nil)
 	for errors.Is(err, syscall.EINTR) {
@@ -26,5 +26,5 @@ func (p *Process) Freeze(tb testing.TB) {
 // Thaw lets a frozen process go on.
 func (p *Process) Thaw(tb testing.TB) {
 	tb.Helper()
-	p.signal(tb, syscall.SIGCONT)
+	p.Signal(tb, syscall.SIGCONT)
 }

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Process is a process that was started for a test. Its methods are not for
@@ -42,14 +43,39 @@ func (p *Process) Kill() {
 // Terminate asks the process to end, as SIGTERM does, and waits until it has.
 func (p *Process) Terminate(tb testing.TB) {
 	tb.Helper()
-	p.signal(tb, syscall.SIGTERM)
+	p.Signal(tb, syscall.SIGTERM)
 	<-p.done
 }
 
-func (p *Process) signal(tb testing.TB, s os.Signal) {
+// Signal sends a signal to the process; a test whose process cannot get it ends.
+func (p *Process) Signal(tb testing.TB, s os.Signal) {
 	tb.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
 		tb.Fatalf("%s: %v", p.cmd.Path, err)
+	}
+}
+
+// EndIn waits until the process is gone, and kills it if that takes longer than limit, as service
+// managers do. It reports whether it has ended by itself.
+func (p *Process) EndIn(limit time.Duration) bool {
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case <-p.done:
+		return true
+	case <-late.C:
+		p.Kill()
+		return false
+	}
+}
+
+// Ended reports whether the process is gone.
+func (p *Process) Ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
 	}
 }
 

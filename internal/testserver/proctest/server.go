@@ -2,13 +2,15 @@ package proctest
 
 import (
 	"bytes"
+	"net"
+	"os"
 	"sync"
 	"testing"
 	"time"
 )
 
 // ReadyTime is how long a server may take to serve, on a machine that is busy with other things.
-const ReadyTime = 60 * time.Second
+const ReadyTime = 2 * time.Minute
 
 // starts is how often a server is started with other ports, because somebody took them
 // meanwhile.
@@ -33,10 +35,8 @@ func (p *Process) Serves(tb testing.TB, serves func() bool) bool {
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
 	for deadline := time.Now().Add(ReadyTime); !serves(); <-look.C {
-		select {
-		case <-p.done:
+		if p.Ended() {
 			return false
-		default:
 		}
 		if time.Now().After(deadline) {
 			tb.Logf("%s does not serve after %v", p.cmd.Path, ReadyTime)
@@ -45,6 +45,40 @@ func (p *Process) Serves(tb testing.TB, serves func() bool) bool {
 		}
 	}
 	return true
+}
+
+// Listens reports whether somebody listens at an address of TCP.
+func Listens(addr string) bool {
+	c, err := net.Dial("tcp", addr)
+	if err == nil {
+		_ = c.Close()
+	}
+	return err == nil
+}
+
+// RestartEnded launches those of some servers that have ended, all at once, because one alone may
+// serve nobody, and then waits for each.
+func RestartEnded[S interface{ Ended() bool }](all []S, launch, await func(S)) {
+	var ended []S
+	for _, s := range all {
+		if s.Ended() {
+			launch(s)
+			ended = append(ended, s)
+		}
+	}
+	for _, s := range ended {
+		await(s)
+	}
+}
+
+// Tail returns the end of a log file, or why it cannot be read.
+func Tail(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	const most = 8 << 10
+	return string(b[max(0, len(b)-most):])
 }
 
 // Eventually waits until something is so; the test ends if it is not within limit.

@@ -18,13 +18,6 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
-const (
-	// readyTime is for a machine that is busy with other things.
-	readyTime = 60 * time.Second
-	// startTries is how often it is started on other ports, because somebody was faster.
-	startTries = 3
-)
-
 // Need makes sure that prometheus and promtool are installed, or skips the test.
 func Need(tb testing.TB) {
 	tb.Helper()
@@ -56,45 +49,32 @@ func Start(tb testing.TB, interval time.Duration, rules string, targets ...strin
 			tb.Fatal(err)
 		}
 	}
-	for try := 1; ; try++ {
-		s, err := launch(tb, dir)
-		if err == nil {
-			return s
-		}
-		if try == startTries {
-			tb.Fatalf("Prometheus does not start: %v", err)
-		}
-	}
+	log := filepath.Join(dir, "log")
+	var s *Server
+	proctest.OnFreePorts(tb, 1, func(ports []int) (ok bool) {
+		s, ok = launch(tb, dir, log, ports[0])
+		return ok
+	}, func() string { return proctest.Tail(log) })
+	return s
 }
 
-// launch starts the process and waits until it is ready.
-func launch(tb testing.TB, dir string) (*Server, error) {
+// launch starts the process, which logs into a file, and reports whether it is ready.
+func launch(tb testing.TB, dir, log string, port int) (*Server, bool) {
 	tb.Helper()
-	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(proctest.FreePorts(tb, 1)[0]))
-	logs, err := os.Create(filepath.Join(dir, "log"))
+	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	logs, err := os.Create(log)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	defer logs.Close()
-	cmd := exec.Command("prometheus", "--config.file="+filepath.Join(dir, "prometheus.yaml"), "--storage.tsdb.path="+filepath.Join(dir, "data"),
-		"--web.listen-address="+addr, "--log.level=warn")
+	cmd := exec.Command("prometheus", "--log.level=warn", "--web.listen-address="+addr,
+		"--config.file="+filepath.Join(dir, "prometheus.yaml"),
+		"--storage.tsdb.path="+filepath.Join(dir, "data"))
 	cmd.Stdout, cmd.Stderr = logs, logs
-	p := proctest.Start(tb, cmd)
-	s := &Server{URL: "http://" + addr, client: &http.Client{Timeout: readyTime, Transport: &http.Transport{DisableKeepAlives: true}}}
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(readyTime); time.Now().Before(deadline); <-tick.C {
-		select {
-		case <-p.Done():
-			text, _ := os.ReadFile(logs.Name())
-			return nil, fmt.Errorf("it has ended\n%s", text)
-		default:
-		}
-		if err := s.get("/-/ready", nil); err == nil {
-			return s, nil
-		}
-	}
-	return nil, fmt.Errorf("it is not ready after %v", readyTime)
+	each := &http.Transport{DisableKeepAlives: true}
+	client := &http.Client{Timeout: proctest.ReadyTime, Transport: each}
+	s := &Server{URL: "http://" + addr, client: client}
+	return s, proctest.Start(tb, cmd).Serves(tb, func() bool { return s.get("/-/ready", nil) == nil })
 }
 
 // Alert is an alert that is pending or fires.

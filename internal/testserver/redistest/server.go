@@ -94,12 +94,7 @@ func (s *Server) Terminate(tb testing.TB) {
 		ctx, cancel := context.WithTimeout(tb.Context(), time.Second)
 		defer cancel()
 		_ = c.Shutdown(ctx).Err() // the connection ends with the server
-		select {
-		case <-s.Done():
-			return true
-		default:
-			return false
-		}
+		return s.Ended()
 	})
 }
 
@@ -137,13 +132,7 @@ func (s *Server) launch(tb testing.TB) bool {
 // awaitPort waits until a process listens at an address; false: it ended before.
 func awaitPort(tb testing.TB, addr string, p *proctest.Process) bool {
 	tb.Helper()
-	return p.Serves(tb, func() bool {
-		c, err := net.Dial("tcp", addr)
-		if err == nil {
-			_ = c.Close()
-		}
-		return err == nil
-	})
+	return p.Serves(tb, func() bool { return proctest.Listens(addr) })
 }
 
 // Client returns a client of the server, as package coord/redis wants one, that is

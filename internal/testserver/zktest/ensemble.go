@@ -34,11 +34,7 @@ func (e *Ensemble) launch(tb testing.TB, ports []int, o Options) bool {
 	for i := range n {
 		s := newServer(tb, ports[3*i])
 		e.Servers = append(e.Servers, s)
-		role := "participant"
-		if i >= n-o.Observers {
-			role = "observer"
-		}
-		lines = append(lines, fmt.Sprintf("server.%d=127.0.0.1:%d:%d:%s;%s", i+1, ports[3*i+1], ports[3*i+2], role, s.Addr))
+		lines = append(lines, fmt.Sprintf("server.%d=127.0.0.1:%d:%d;%s", i+1, ports[3*i+1], ports[3*i+2], s.Addr))
 	}
 	for i, s := range e.Servers {
 		s.configure(tb, o, append([]string{"standaloneEnabled=false"}, lines...)...)
@@ -62,20 +58,11 @@ func (e *Ensemble) launch(tb testing.TB, ports []int, o Options) bool {
 // because one alone serves nobody, and waits until they serve.
 func (e *Ensemble) Restart(tb testing.TB) {
 	tb.Helper()
-	var ended []*Server
-	for _, s := range e.Servers {
-		select {
-		case <-s.Done():
-			s.launch(tb)
-			ended = append(ended, s)
-		default:
-		}
-	}
-	for _, s := range ended {
+	proctest.RestartEnded(e.Servers, func(s *Server) { s.launch(tb) }, func(s *Server) {
 		if !s.await(tb) {
 			tb.Fatalf("a server of the ensemble does not start again:\n%s", s.log())
 		}
-	}
+	})
 }
 
 // Addrs returns the addresses of all servers.

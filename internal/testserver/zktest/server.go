@@ -34,8 +34,6 @@ type Options struct {
 	OwnBounds bool
 	// Lines are added to the configuration.
 	Lines []string
-	// Observers is how many of the last servers of an ensemble have no vote.
-	Observers int
 }
 
 func (o Options) tick() time.Duration {
@@ -121,14 +119,7 @@ func (s *Server) configure(tb testing.TB, o Options, lines ...string) {
 func (s *Server) logFile() string { return filepath.Join(s.home, "zk.log") }
 
 // log returns the end of the server's log.
-func (s *Server) log() string {
-	b, err := os.ReadFile(s.logFile())
-	if err != nil {
-		return err.Error()
-	}
-	const most = 8 << 10
-	return string(b[max(0, len(b)-most):])
-}
+func (s *Server) log() string { return proctest.Tail(s.logFile()) }
 
 // launch starts the process, and does not wait until it serves.
 func (s *Server) launch(tb testing.TB) {
