@@ -75,7 +75,10 @@ func TestGivenBackOnce(t *testing.T) {
 func TestCloseDuringRefill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := steps(t, 10)
-		store.Intercept(only("take", slow(time.Second)))
+		store.Intercept(only("take", func(_ context.Context, _, _ string, do func() error) error {
+			time.Sleep(time.Second) // the request is on its way, whatever becomes of its sender
+			return do()
+		}))
 		wantNext(t, s, 1, 3)
 		synctest.Wait()
 		waiting := make(chan error)
