@@ -48,8 +48,8 @@ func TestFormat(t *testing.T) {
 		{"{n:7:36}", "", 1264, "00000Z4", segment.Always},
 		{"{n::62}", "", 2673, "h7", segment.Always},
 		{"{n::62}", "", 14_776_335, "zzzz", segment.Always},
-		// An example from the literature, and a legal entity identifier (ISO 17442), whose check digits
-		// are MOD 97-10.
+		// An example from the literature, and a legal entity identifier (ISO 17442), whose check
+		// digits are MOD 97-10.
 		{"{n}{luhn}", "", 7992739871, "79927398713", segment.Always},
 		{"549300{n:12:36}{97}", "", 206757774732610143, "5493001KJTIIGC8Y1R12", segment.Always},
 		{"INV{n:8}-{97}", "", 42, "INV00000042-35", segment.Always},
@@ -177,7 +177,6 @@ func ExampleFormat() {
 	_, err = f.Text(month, 1_000_000)
 	fmt.Println(err)
 	// Output:
-	// 2026-11-000042 <nil>
-	// 2026-11-01 42 <nil>
-	// segment: the numbers of the tag are used up: number 1000000 does not fit into format "{YYYY-MM}-{n:6}"; write it with more digits
+	// 2026-11-000042 <nil> 2026-11-01 42 <nil> segment: the numbers of the tag are used up: number
+	// 1000000 does not fit into format "{YYYY-MM}-{n:6}"; write it with more digits
 }

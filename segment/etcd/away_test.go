@@ -13,8 +13,8 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
-// TestComesBack: calls to a server that is away try to connect, so that its return is not missed: the
-// client alone waits longer and longer, up to two minutes.
+// TestComesBack: calls to a server that is away try to connect, so that its return is not missed:
+// the client alone waits longer and longer, up to two minutes.
 func TestComesBack(t *testing.T) {
 	s := etcdtest.Start(t)
 	var dials atomic.Int64

@@ -23,8 +23,8 @@ func wantEmptyLine(tb testing.TB, s *etcdtest.Server) {
 	}
 }
 
-// TestLine: many who take ranges of a tag at once all get theirs, with a few requests each however many
-// they are, and none waits for long.
+// TestLine: many who take ranges of a tag at once all get theirs, with a few requests each however
+// many they are, and none waits for long.
 func TestLine(t *testing.T) {
 	t.Parallel()
 	const takers, each = 64, 10

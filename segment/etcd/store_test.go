@@ -134,8 +134,8 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// TestOtherCluster: a tag that was made in another cluster is refused until somebody has advanced it,
-// and with the option its numbers are skipped.
+// TestOtherCluster: a tag that was made in another cluster is refused until somebody has advanced
+// it, and with the option its numbers are skipped.
 func TestOtherCluster(t *testing.T) {
 	s := etcdtest.Start(t)
 	st := store(t, s, Options{})
@@ -153,8 +153,8 @@ func TestOtherCluster(t *testing.T) {
 	wantTake(t, st, "b", 5110)
 }
 
-// TestWentBack: a cluster whose revision is below one that was seen is refused, until a tag is advanced,
-// by somebody else as well.
+// TestWentBack: a cluster whose revision is below one that was seen is refused, until a tag is
+// advanced, by somebody else as well.
 func TestWentBack(t *testing.T) {
 	s := etcdtest.Start(t)
 	st := store(t, s, Options{})

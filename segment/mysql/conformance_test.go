@@ -69,8 +69,8 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// TestBesideLeaf: an unchanged Leaf uses the same table at the same time, with its own statements, and
-// no number comes twice.
+// TestBesideLeaf: an unchanged Leaf uses the same table at the same time, with its own statements,
+// and no number comes twice.
 func TestBesideLeaf(t *testing.T) {
 	_, d := start(t)
 	const rounds = 200
@@ -112,7 +112,8 @@ func leaf(t *testing.T, d *sqlsegmenttest.Database) (int64, error) {
 		return 0, err
 	}
 	var next, step int64
-	_, err = tx.ExecContext(ctx, "UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = 'shared'")
+	_, err = tx.ExecContext(ctx,
+		"UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = 'shared'")
 	err = errors.Join(err, tx.QueryRowContext(ctx,
 		"SELECT max_id, step FROM leaf_alloc WHERE biz_tag = 'shared'").Scan(&next, &step), tx.Commit())
 	return next - step, err

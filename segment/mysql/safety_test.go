@@ -32,8 +32,8 @@ func TestSafety(t *testing.T) {
 	}
 }
 
-// checkSettings: whatever the settings of a session are, what is handed out is stored, also when the
-// session ends at once.
+// checkSettings: whatever the settings of a session are, what is handed out is stored, also when
+// the session ends at once.
 func checkSettings(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database) {
 	const tag = "Größe 漢字"
 	d.Create(t, tag, 1)
@@ -64,8 +64,8 @@ func checkSettings(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database
 	}
 }
 
-// checkLeft: nothing is handed out within a transaction that somebody has left open on a connection, on
-// a server where the end of one begins the next.
+// checkLeft: nothing is handed out within a transaction that somebody has left open on a
+// connection, on a server where the end of one begins the next.
 func checkLeft(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database) {
 	d.Create(t, "a", 1)
 	d.Exec(t, "SET GLOBAL completion_type = 'CHAIN'")
@@ -86,8 +86,8 @@ func checkLeft(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database) {
 	sqlsegmenttest.WantTake(t, st, "a", d.Next(t, "a"))
 }
 
-// checkNarrow: a column that is made narrower while a program runs, on a server that is not strict, is
-// clamped: what was handed out is not handed out again, to this program or another one.
+// checkNarrow: a column that is made narrower while a program runs, on a server that is not strict,
+// is clamped: what was handed out is not handed out again, to this program or another one.
 func checkNarrow(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database) {
 	d.Create(t, "a", 2147483620)
 	st := with(t, s, "?clientFoundRows=true&sql_mode=%27%27")
@@ -103,8 +103,8 @@ func checkNarrow(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database) 
 	}
 }
 
-// checkRights: without the right to make a table there is a warning, and without rights at all it is
-// said which.
+// checkRights: without the right to make a table there is a warning, and without rights at all it
+// is said which.
 func checkRights(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database) {
 	d.Create(t, "a", 1)
 	d.Exec(t, "CREATE USER ann IDENTIFIED BY 'pw'", "DROP TABLE unalike_meta",
@@ -136,9 +136,9 @@ func checkReadOnly(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database
 	sqlsegmenttest.WantTake(t, bob, "a", 1)
 }
 
-// checkTrigger: whatever a trigger on the table does, a range is one of what was stored before and after
-// it: it changes what the server says of identities that were inserted, or max_id itself, also so that
-// nothing is handed out.
+// checkTrigger: whatever a trigger on the table does, a range is one of what was stored before and
+// after it: it changes what the server says of identities that were inserted, or max_id itself,
+// also so that nothing is handed out.
 func checkTrigger(t *testing.T, _ *mysqltest.Server, d *sqlsegmenttest.Database) {
 	st := d.Create(t, "a", 1000)
 	d.Exec(t, "CREATE TABLE audit (id bigint AUTO_INCREMENT PRIMARY KEY, what varchar(10))",
@@ -196,8 +196,8 @@ func checkOrphans(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database)
 	sqlsegmenttest.WantTake(t, st, "a", 1)
 }
 
-// checkOneMessage: a pool that cannot send several statements at once is refused, and it is said what it
-// lacks.
+// checkOneMessage: a pool that cannot send several statements at once is refused, and it is said
+// what it lacks.
 func checkOneMessage(t *testing.T, s *mysqltest.Server, _ *sqlsegmenttest.Database) {
 	pool, err := sql.Open("mysql", s.DSN(""))
 	if err != nil {
@@ -208,8 +208,8 @@ func checkOneMessage(t *testing.T, s *mysqltest.Server, _ *sqlsegmenttest.Databa
 	sqlsegmenttest.WantErr(t, "Tags", err, segment.ErrInvalidConfig, "MultiStatements")
 }
 
-// TestStatementLog: a server whose replicas would work a range out anew, and never have it, hands out
-// none.
+// TestStatementLog: a server whose replicas would work a range out anew, and never have it, hands
+// out none.
 func TestStatementLog(t *testing.T) {
 	t.Parallel()
 	s, d := start(t, "--log-bin", "--sync-binlog=1", "--binlog-format=MIXED")

@@ -26,7 +26,8 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// TestBound: the last number that a column can hold as the next one is handed out, whatever its type.
+// TestBound: the last number that a column can hold as the next one is handed out, whatever its
+// type.
 func TestBound(t *testing.T) {
 	s, d := start(t)
 	sqlsegmenttest.Bound(t, d, func(tb testing.TB) sqlsegmenttest.Store { return with(tb, s, "") },
@@ -123,7 +124,8 @@ func checkUnlogged(t *testing.T, s *pgtest.Server, d *sqlsegmenttest.Database) {
 	}
 }
 
-// checkIndex: the row of a tag is found by the index of its column, whatever the collation of that is.
+// checkIndex: the row of a tag is found by the index of its column, whatever the collation of that
+// is.
 func checkIndex(t *testing.T, s *pgtest.Server, d *sqlsegmenttest.Database) {
 	d.Exec(t, `ALTER TABLE leaf_alloc ALTER biz_tag TYPE varchar(128) COLLATE "C"`,
 		"INSERT INTO leaf_alloc (biz_tag, step) SELECT 't' || n, 10 FROM generate_series(1, 5000) n",

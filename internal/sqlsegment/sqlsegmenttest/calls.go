@@ -58,12 +58,12 @@ func roundTrips(t *testing.T, d *Database) {
 			}
 			return err
 		}},
-		"Take":            {1, func(ctx context.Context) error { return take(ctx, s, "trips", 10) }},
-		"Take of a step":  {1, func(ctx context.Context) error { return take(ctx, s, "trips", 0) }},
-		"GiveBack":        {2, func(ctx context.Context) error { return giveBack(ctx, s, "trips") }},
-		"Advance":         {3, func(ctx context.Context) error { return s.Advance(ctx, "trips", 1000) }},
-		"Tag":             {1, func(ctx context.Context) error { _, err := s.Tag(ctx, "trips"); return err }},
-		"AdvanceAll by 1": {4, func(ctx context.Context) error { return s.AdvanceAll(ctx, 1) }},
+		"Take":       {1, func(ctx context.Context) error { return take(ctx, s, "trips", 10) }},
+		"its step":   {1, func(ctx context.Context) error { return take(ctx, s, "trips", 0) }},
+		"GiveBack":   {2, func(ctx context.Context) error { return giveBack(ctx, s, "trips") }},
+		"Advance":    {3, func(ctx context.Context) error { return s.Advance(ctx, "trips", 1000) }},
+		"Tag":        {1, func(ctx context.Context) error { _, err := s.Tag(ctx, "trips"); return err }},
+		"AdvanceAll": {4, func(ctx context.Context) error { return s.AdvanceAll(ctx, 1) }},
 	} {
 		w.Trips()
 		if err := call.do(Within(t)); err != nil {
@@ -87,8 +87,8 @@ func giveBack(ctx context.Context, s Store, tag string) error {
 	return err
 }
 
-// advanceRace raises a tag beside programs that take ranges of it: what was done does not say that it
-// was not.
+// advanceRace raises a tag beside programs that take ranges of it: what was done does not say that
+// it was not.
 func advanceRace(t *testing.T, d *Database) {
 	other, s := d.Create(t, "race", 1), d.Store(t)
 	stop, end := context.WithCancel(t.Context())
@@ -133,8 +133,8 @@ func allTags(t *testing.T, d *Database) {
 	d.Exec(t, "DELETE FROM leaf_alloc WHERE biz_tag = 'every19'")
 }
 
-// misfits has columns that are not those of the table: it is said, at once, and when that is mended the
-// program goes on.
+// misfits has columns that are not those of the table: it is said, at once, and when that is mended
+// the program goes on.
 func misfits(t *testing.T, d *Database) {
 	s := d.Create(t, "misfit", 1)
 	WantTake(t, s, "misfit", 1)
@@ -152,8 +152,8 @@ func misfits(t *testing.T, d *Database) {
 
 // delayedReturn has the network do its worst: the statement that gives a rest back is delayed, its
 // connection is lost, and somebody takes a range before it arrives. A store that had sent it again
-// would give that range out twice: the second attempt is done, somebody takes exactly that rest, and
-// then the first one arrives.
+// would give that range out twice: the second attempt is done, somebody takes exactly that rest,
+// and then the first one arrives.
 func delayedReturn(t *testing.T, d *Database) {
 	other := d.Create(t, "aba", 1)
 	p := proxytest.Start(t, d.Addr)
@@ -193,8 +193,8 @@ func races(t *testing.T, d *Database) {
 	}
 }
 
-// frozenLook has the first call of a store meet a frozen server, and never end: other calls end with
-// their contexts all the same.
+// frozenLook has the first call of a store meet a frozen server, and never end: other calls end
+// with their contexts all the same.
 func frozenLook(t *testing.T, d *Database, server Server) {
 	s := d.Store(t)
 	server.Freeze(t)

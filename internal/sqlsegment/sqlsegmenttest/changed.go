@@ -27,8 +27,8 @@ func advance(tb testing.TB, d *Database, tag string, to int64) {
 	}
 }
 
-// moved is about another server: a program that starts on another server than the one on record takes
-// nothing there, until somebody has advanced the tag.
+// moved is about another server: a program that starts on another server than the one on record
+// takes nothing there, until somebody has advanced the tag.
 func moved(t *testing.T, d *Database) {
 	d.Create(t, "moved", 1)
 	d.Create(t, "other", 1)
@@ -50,10 +50,10 @@ func moved(t *testing.T, d *Database) {
 	WantTake(t, s, "other", 1)
 }
 
-// failedBack is about the first server, which is promoted again after another one was: what that one
-// has recorded for a tag has arrived here, and maybe less than it has handed out. Neither a program
-// that begins here takes any of the tag, nor one that was here all the time, until somebody has
-// advanced it.
+// failedBack is about the first server, which is promoted again after another one was: what that
+// one has recorded for a tag has arrived here, and maybe less than it has handed out. Neither a
+// program that begins here takes any of the tag, nor one that was here all the time, until somebody
+// has advanced it.
 func failedBack(t *testing.T, d *Database) {
 	stayed := d.Create(t, "failedback", 1)
 	WantTake(t, stayed, "failedback", 1)
@@ -101,8 +101,8 @@ func Promoted(t *testing.T, d *Database, cut func(), promote func() *Database) {
 	}
 }
 
-// setBack sets the row of a tag back, as restoring a dump does: what is below that which was handed out
-// is refused, and nothing more is taken, until somebody has advanced the tag.
+// setBack sets the row of a tag back, as restoring a dump does: what is below that which was handed
+// out is refused, and nothing more is taken, until somebody has advanced the tag.
 func setBack(t *testing.T, d *Database) {
 	s := d.Create(t, "back", 1000)
 	WantTake(t, s, "back", 1000)

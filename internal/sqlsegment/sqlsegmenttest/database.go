@@ -27,8 +27,8 @@ type Server interface {
 
 // Database is a server and how to use it.
 type Database struct {
-	// Open returns a store with one connection of its own over a wire; skip is that of its options. It
-	// is closed with the test.
+	// Open returns a store with one connection of its own over a wire; skip is that of its options.
+	// It is closed with the test.
 	Open func(tb testing.TB, w *Wire, skip int64) Store
 	SQL  *sql.DB // statements of tests; the table is there
 	Addr string
@@ -82,7 +82,8 @@ func (d *Database) Store(tb testing.TB) Store {
 	return d.Open(tb, &Wire{}, 0)
 }
 
-// Create makes a tag that begins at next, with a step of 10, and returns the store with which it did.
+// Create makes a tag that begins at next, with a step of 10, and returns the store with which it
+// did.
 func (d *Database) Create(tb testing.TB, tag string, next int64) Store {
 	tb.Helper()
 	s := d.Store(tb)

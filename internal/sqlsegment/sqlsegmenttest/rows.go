@@ -10,8 +10,8 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// twoRows makes a second row of a tag, in a table whose key was dropped: which of them a range is of is
-// not known, so none is handed out.
+// twoRows makes a second row of a tag, in a table whose key was dropped: which of them a range is
+// of is not known, so none is handed out.
 func twoRows(t *testing.T, d *Database) {
 	s := d.Create(t, "two", 1)
 	WantTake(t, s, "two", 1)
@@ -49,8 +49,8 @@ func damaged(t *testing.T, d *Database) {
 	}
 }
 
-// Bound has columns of some types, each with the largest number that it holds: the last number below
-// that is handed out, nothing is clamped, and a wider column is noticed.
+// Bound has columns of some types, each with the largest number that it holds: the last number
+// below that is handed out, nothing is clamped, and a wider column is noticed.
 func Bound(t *testing.T, d *Database, open func(testing.TB) Store, bounds map[string]int64) {
 	for kind, bound := range bounds {
 		d.Exec(t, "DELETE FROM leaf_alloc", d.Retype+kind)

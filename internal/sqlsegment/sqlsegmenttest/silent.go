@@ -9,8 +9,8 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// silent has the server fall silent at each point of each call: the call ends with its context, and the
-// next one is served by another connection.
+// silent has the server fall silent at each point of each call: the call ends with its context, and
+// the next one is served by another connection.
 func silent(t *testing.T, d *Database) {
 	d.Create(t, "silent", 1)
 	for _, c := range []struct {
