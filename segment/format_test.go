@@ -109,8 +109,10 @@ func TestDoesNotFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	swapped := strings.Replace(good, "042", "402", 1)
-	for _, text := range []string{"", good[1:], good + "0", "x" + good, "2026-13-04200", "2026-11-42",
-		strings.Replace(good, "042", "043", 1), swapped} {
+	for _, text := range []string{
+		"", good[1:], good + "0", "x" + good, "2026-13-04200", "2026-11-42",
+		strings.Replace(good, "042", "043", 1), swapped,
+	} {
 		_, _, err := f.Parse(text)
 		wantErr(t, text, err, segment.ErrInvalidConfig)
 		if mistyped := strings.Contains(fmt.Sprint(err), "mistyped"); text == swapped && !mistyped {
@@ -127,8 +129,10 @@ func TestDoesNotFit(t *testing.T) {
 // FuzzFormat holds Text and Parse against each other: what one writes the other reads, what one
 // reads the other writes, and padded texts sort as their numbers.
 func FuzzFormat(f *testing.F) {
-	for _, format := range []string{"{n}", "{YYYY-MM}-{n:6}", "INV{YY}{n:8:36}{97}", "{n:12}{luhn}",
-		"{DD.MM.YYYY}/{n:11:62}x", "{n::62}"} {
+	for _, format := range []string{
+		"{n}", "{YYYY-MM}-{n:6}", "INV{YY}{n:8:36}{97}", "{n:12}{luhn}",
+		"{DD.MM.YYYY}/{n:11:62}x", "{n::62}",
+	} {
 		f.Add(format, "2026-11-000042", int64(42), int64(36), uint16(300))
 	}
 	f.Fuzz(func(t *testing.T, format, text string, a, b int64, days uint16) {

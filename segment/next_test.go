@@ -143,9 +143,17 @@ func TestEnd(t *testing.T) {
 // TestInvalid: what cannot be is refused.
 func TestInvalid(t *testing.T) {
 	for _, c := range []segment.Config{
-		{Step: -1}, {MaxStep: -1}, {Step: 5, MaxStep: 4}, {Step: segment.MaxStep + 1},
-		{MaxStep: segment.MaxStep + 1}, {Hold: time.Millisecond}, {Hold: -1}, {RefillTimeout: 1},
-		{MaxAge: -1}, {MaxAge: time.Minute}, {CreatePerMinute: -1},
+		{Step: -1},
+		{MaxStep: -1},
+		{Step: 5, MaxStep: 4},
+		{Step: segment.MaxStep + 1},
+		{MaxStep: segment.MaxStep + 1},
+		{Hold: time.Millisecond},
+		{Hold: -1},
+		{RefillTimeout: 1},
+		{MaxAge: -1},
+		{MaxAge: time.Minute},
+		{CreatePerMinute: -1},
 	} {
 		_, err := segment.New(t.Context(), fake(1), "t", c)
 		wantErr(t, "New", err, segment.ErrInvalidConfig)

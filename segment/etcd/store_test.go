@@ -125,8 +125,10 @@ func TestURL(t *testing.T) {
 	s := etcdtest.Start(t)
 	create(t, opened(t, s, "", "?failover=skip:1000"), "a")
 	wantTake(t, store(t, s, Options{}), "a", 1)
-	for _, bad := range []string{"etcd://h", "etcd:///ns", "etcd://h/a\nb", "etcd://h/ns?ttl=5s",
-		"etcd://h/ns?failover=x", "etcd://h/ns?ca=x", "etcd://u@h/ns"} {
+	for _, bad := range []string{
+		"etcd://h", "etcd:///ns", "etcd://h/a\nb", "etcd://h/ns?ttl=5s",
+		"etcd://h/ns?failover=x", "etcd://h/ns?ca=x", "etcd://u@h/ns",
+	} {
 		_, err := segment.Open(within(t), bad, segment.OpenOptions{})
 		if !errors.Is(err, segment.ErrInvalidConfig) {
 			t.Errorf("%s: %v", bad, err)

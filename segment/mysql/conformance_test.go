@@ -38,8 +38,10 @@ func TestBound(t *testing.T) {
 // TestURL: a store is opened by its URL, and what is wrong with one is said.
 func TestURL(t *testing.T) {
 	s, _ := start(t)
-	for _, more := range []string{"", "?table=leaf_alloc", "?failover=stop",
-		"?table=unalike.leaf_alloc&durable=warn&failover=skip:1000"} {
+	for _, more := range []string{
+		"", "?table=leaf_alloc", "?failover=stop",
+		"?table=unalike.leaf_alloc&durable=warn&failover=skip:1000",
+	} {
 		st, err := segment.Open(sqlsegmenttest.Within(t), url(s)+more, segment.OpenOptions{})
 		if err != nil {
 			t.Errorf("%s: %v", more, err)

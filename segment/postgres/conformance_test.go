@@ -31,8 +31,10 @@ func TestSuite(t *testing.T) {
 func TestBound(t *testing.T) {
 	s, d := start(t)
 	sqlsegmenttest.Bound(t, d, func(tb testing.TB) sqlsegmenttest.Store { return with(tb, s, "") },
-		map[string]int64{"smallint": 32767, "integer": math.MaxInt32, "bigint": math.MaxInt64,
-			"numeric": math.MaxInt64, "numeric(6,0)": 999999})
+		map[string]int64{
+			"smallint": 32767, "integer": math.MaxInt32, "bigint": math.MaxInt64,
+			"numeric": math.MaxInt64, "numeric(6,0)": 999999,
+		})
 }
 
 // TestURL: a store is opened by its URL, and what is wrong with one is said.
