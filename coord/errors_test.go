@@ -37,10 +37,6 @@ func TestErrors(t *testing.T) {
 			}
 		}
 	}
-	var mismatch *LayoutMismatchError
-	if err := fmt.Errorf("acquire: %w", &LayoutMismatchError{Stored: "a"}); !errors.As(err, &mismatch) || mismatch.Stored != "a" {
-		t.Errorf("a wrapped LayoutMismatchError is not found by errors.As")
-	}
 }
 
 func TestPermanent(t *testing.T) {

@@ -2,7 +2,6 @@ package coord
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"math"
@@ -52,16 +51,6 @@ func TestGrantTextTruncated(t *testing.T) {
 		if err := g.UnmarshalText(text[:n]); err == nil {
 			t.Errorf("%q is %v", text[:n], g)
 		}
-	}
-}
-
-// TestGrantTextInJSON: a grant is a JSON string.
-func TestGrantTextInJSON(t *testing.T) {
-	want := []Grant{{WorkerID: 1, Generation: 1, Token: "a", NotAfter: 5}}
-	text, err := json.Marshal(want)
-	var got []Grant
-	if err != nil || json.Unmarshal(text, &got) != nil || len(got) != 1 || got[0] != want[0] {
-		t.Errorf("%v became %s, %v, and then %v", want, text, err, got)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/segment"
-	"github.com/unalike-id/unalike/segment/segmenttest"
 )
 
 const week = 7 * 24 * time.Hour
@@ -15,7 +14,7 @@ const week = 7 * 24 * time.Hour
 // TestAge: an idle process gives back what is too old, and goes on there.
 func TestAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for used := int64(0); used < 25; used++ {
+		for used := range int64(25) {
 			store := fake(10)
 			s := sequence(t, store, segment.Config{MaxStep: 10, MaxAge: week})
 			wantNext(t, s, 1, used)
@@ -24,10 +23,7 @@ func TestAge(t *testing.T) {
 				t.Errorf("after %d numbers %d calls gave back what is not a week old", used, n)
 			}
 			time.Sleep(week + time.Hour) // of the next segment, too
-			r, err := store.Tag(t.Context(), "t")
-			if r.Next != used+1 || err != nil {
-				t.Errorf("after %d numbers and two weeks the store goes on with %d, %v", used, r.Next, err)
-			}
+			wantStored(t, store, used+1)
 			if h := s.Health(); h.Left != 0 || h.Issued != uint64(used) {
 				t.Errorf("after %d numbers: %+v", used, h)
 			}
@@ -47,8 +43,7 @@ func TestTooOld(t *testing.T) {
 		wantNext(t, sequence(t, store, segment.Config{MaxStep: 10}), 21, 50)
 		time.Sleep(2 * week)
 		synctest.Wait()
-		n, err := idle.Next()
-		if n <= 50 || err != nil {
+		if n, err := idle.Next(); n <= 50 || err != nil {
 			t.Errorf("a week later the idle one has %d, %v", n, err)
 		}
 	})
@@ -60,31 +55,23 @@ func TestAgeInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := fake(10)
 		store.Intercept(slow(100 * time.Millisecond))
-		var mu sync.Mutex
-		seen := map[int64]bool{}
+		var seen ledger
 		var running sync.WaitGroup
-		began := time.Now()
+		config := segment.Config{MaxStep: 30, Hold: time.Second, MaxAge: time.Second}
 		for i := range 3 {
-			s := sequence(t, store, segment.Config{MaxStep: 30, Hold: time.Second, MaxAge: time.Second})
+			s := sequence(t, store, config)
 			for j := range 4 {
 				running.Go(func() {
-					for last := int64(0); time.Since(began) < 5*time.Minute; time.Sleep(time.Duration(i*i*400+j*70+1) * time.Millisecond) {
+					last := int64(0)
+					use(t, func() (int64, error) {
 						n, err := s.Next()
-						if err != nil {
-							t.Error(err)
-							return
-						}
 						if n <= last {
-							t.Errorf("after %d came %d", last, n)
+							t.Errorf("after %d came %d, %v", last, n, err)
 						}
 						last = n
-						mu.Lock()
-						if seen[n] {
-							t.Errorf("%d came twice", n)
-						}
-						seen[n] = true
-						mu.Unlock()
-					}
+						seen.note(t, n)
+						return n, nil
+					}, time.Duration(i*i*400+j*70+1)*time.Millisecond, 5*time.Minute)
 				})
 			}
 		}
@@ -93,13 +80,4 @@ func TestAgeInUse(t *testing.T) {
 			t.Errorf("%d calls gave something back: does this test still find old segments?", n)
 		}
 	})
-}
-
-// TestBadAge: an age that segments reach as a rule is refused.
-func TestBadAge(t *testing.T) {
-	for _, age := range []time.Duration{-1, time.Minute} {
-		if _, err := segment.New(within(t), segmenttest.NewFake(), "t", segment.Config{MaxAge: age}); err == nil {
-			t.Errorf("MaxAge %v is taken", age)
-		}
-	}
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// TestGivenBack: the rest of all that is held is given back in one step, and the next process goes on there.
+// TestGivenBack: the rest of all that is held is given back in one step, and the next process goes
+// on there.
 func TestGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for used := int64(0); used < 40; used++ {
-			store := fake(10)
-			s := sequence(t, store, segment.Config{MaxStep: 10})
+		for used := range int64(40) {
+			store, s := steps(t, 10)
 			wantNext(t, s, 1, used)
 			synctest.Wait()
 			if err := s.Close(t.Context()); err != nil {
@@ -27,52 +27,44 @@ func TestGivenBack(t *testing.T) {
 			if calls := store.Calls("give back"); calls != 1 {
 				t.Errorf("after %d: it was called %d times", used, calls)
 			}
-			wantNext(t, sequence(t, store, segment.Config{}), used+1, used+5)
-			if _, err := s.Next(); !errors.Is(err, segment.ErrClosed) {
-				t.Errorf("Next after Close: %v", err)
-			}
-			if _, err := s.Fill(t.Context(), make([]int64, 1)); !errors.Is(err, segment.ErrClosed) {
-				t.Errorf("Fill after Close: %v", err)
-			}
-			if h := s.Health(); h.Issued != uint64(used) || h.Healthy || !errors.Is(h.Err, segment.ErrClosed) || h.Left != 0 {
+			wantStored(t, store, used+1)
+			_, err := s.Next()
+			wantErr(t, "Next after Close", err, segment.ErrClosed)
+			_, err = s.Fill(t.Context(), make([]int64, 1))
+			wantErr(t, "Fill after Close", err, segment.ErrClosed)
+			h := s.Health()
+			wantErr(t, "Health after Close", h.Err, segment.ErrClosed)
+			if h.Issued != uint64(used) || h.Healthy || h.Left != 0 {
 				t.Errorf("Health after Close: %+v", h)
 			}
 		}
 	})
 }
 
-// TestNotContiguous: of two segments with somebody else's between them the later one alone is given back.
+// TestNotContiguous: of two segments with somebody else's between them the later one alone is given
+// back.
 func TestNotContiguous(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := fake(10)
-		a := sequence(t, store, segment.Config{MaxStep: 10})
-		b := sequence(t, store, segment.Config{MaxStep: 10}) // 11 to 20
+		store, a := steps(t, 10)
+		sequence(t, store, segment.Config{MaxStep: 10}) // 11 to 20
 		wantNext(t, a, 1, 5)
 		synctest.Wait() // 21 to 30
 		if err := a.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		wantNext(t, sequence(t, store, segment.Config{}), 21, 30)
-		wantNext(t, b, 11, 20)
+		wantStored(t, store, 21)
 	})
 }
 
-// TestGivenBackOnce: what becomes of it, it is sent once, and a second Close returns what the first did.
+// TestGivenBackOnce: what becomes of it, it is sent once, and a second Close returns what the first
+// did.
 func TestGivenBackOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := fake(10)
-		s := sequence(t, store, segment.Config{})
-		var d down
-		d.Store(true)
-		store.Intercept(d.between)
-		first := s.Close(t.Context())
-		if !errors.Is(first, errDown) {
-			t.Errorf("Close: %v", first)
-		}
+		store, s := steps(t, 10)
+		store.Intercept(down)
+		wantErr(t, "Close", s.Close(t.Context()), errDown)
 		time.Sleep(time.Hour)
-		if again := s.Close(t.Context()); !errors.Is(again, errDown) {
-			t.Errorf("Close again: %v", again)
-		}
+		wantErr(t, "Close again", s.Close(t.Context()), errDown)
 		if calls := store.Calls("give back"); calls != 1 {
 			t.Errorf("it was sent %d times", calls)
 		}
@@ -82,14 +74,11 @@ func TestGivenBackOnce(t *testing.T) {
 // TestCloseDuringRefill: a range that arrives while the sequence is closed is given back as well.
 func TestCloseDuringRefill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := fake(10)
-		s := sequence(t, store, segment.Config{MaxStep: 10})
-		store.Intercept(func(_ context.Context, op, _ string, do func() error) error {
-			if op == "take" {
-				time.Sleep(time.Second)
-			}
+		store, s := steps(t, 10)
+		store.Intercept(only("take", func(_ context.Context, _, _ string, do func() error) error {
+			time.Sleep(time.Second) // the request is on its way, whatever becomes of its sender
 			return do()
-		})
+		}))
 		wantNext(t, s, 1, 3)
 		synctest.Wait()
 		waiting := make(chan error)
@@ -99,12 +88,9 @@ func TestCloseDuringRefill(t *testing.T) {
 		}()
 		synctest.Wait()
 		go func() { _ = s.Close(context.Background()) }()
-		if err := <-waiting; !errors.Is(err, segment.ErrClosed) {
-			t.Errorf("Fill: %v", err)
-		}
+		wantErr(t, "Fill", <-waiting, segment.ErrClosed)
 		time.Sleep(2 * time.Second)
-		store.Intercept(nil)
-		wantNext(t, sequence(t, store, segment.Config{}), 11, 12)
+		wantStored(t, store, 11)
 	})
 }
 
@@ -113,8 +99,7 @@ func TestCloseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := fake(10)
 		s := sequence(t, store, segment.Config{MaxStep: 10, RefillTimeout: time.Hour})
-		ice := &frozen{make(chan struct{})}
-		store.Intercept(ice.between)
+		store.Intercept(slow(time.Hour))
 		wantNext(t, s, 1, 10)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -131,20 +116,15 @@ func TestCloseEnds(t *testing.T) {
 // TestCloseWhileUsed: callers that come before own their numbers, and nobody else gets those.
 func TestCloseWhileUsed(t *testing.T) {
 	for range fulltest.Rounds(200, 20_000) {
-		store := fake(50)
-		s := sequence(t, store, segment.Config{MaxStep: 50})
-		var highest, issued atomic.Int64
+		store, s := steps(t, 50)
+		var seen ledger
+		var issued atomic.Int64
 		var running sync.WaitGroup
 		for range 8 {
 			running.Go(func() {
-				for {
-					n, err := s.Next()
-					if err != nil {
-						return
-					}
+				for n, err := s.Next(); !errors.Is(err, segment.ErrClosed); n, err = s.Next() {
+					seen.note(t, n)
 					issued.Add(1)
-					for old := highest.Load(); n > old && !highest.CompareAndSwap(old, n); old = highest.Load() {
-					}
 				}
 			})
 		}
@@ -156,12 +136,7 @@ func TestCloseWhileUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 		running.Wait()
-		if highest.Load() != issued.Load() {
-			t.Fatalf("%d numbers were issued up to %d", issued.Load(), highest.Load())
-		}
-		r, err := store.Take(t.Context(), "t", 1)
-		if err != nil || r.First != issued.Load()+1 {
-			t.Fatalf("after %d numbers the store goes on with %v, %v", issued.Load(), r, err)
-		}
+		// As many were given out as there are below it, each once.
+		wantStored(t, store, issued.Load()+1)
 	}
 }

@@ -2,9 +2,7 @@ package segment_test
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -12,59 +10,49 @@ import (
 	"github.com/unalike-id/unalike/segment"
 )
 
-// locked is a sequence as one writes it first: everything under a lock, one segment, and none ahead.
-type locked struct {
-	mu    sync.Mutex
+// plain is a sequence as one writes it first, for one caller: one segment, and none ahead.
+type plain struct {
 	store segment.Store
 	step  int64
-	have  segment.Range
-	held  bool
+	have  segment.Range // with Last below First: nothing
 }
 
-func (l *locked) next(ctx context.Context) (int64, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.held {
-		r, err := l.store.Take(ctx, "t", l.step)
-		if err != nil {
+func (p *plain) next(ctx context.Context) (n int64, err error) {
+	if p.have.Len() == 0 {
+		if p.have, err = p.store.Take(ctx, "t", p.step); err != nil {
 			return 0, err
 		}
-		l.have, l.held = r, true
 	}
-	n := l.have.First
-	l.have.First++
-	l.held = l.have.First <= l.have.Last
+	n = p.have.First
+	p.have.First++
 	return n, nil
 }
 
-func (l *locked) close(ctx context.Context) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.held {
-		return nil
+func (p *plain) close(ctx context.Context) (err error) {
+	if p.have.Len() > 0 {
+		_, err = p.store.GiveBack(ctx, "t", p.have)
 	}
-	_, err := l.store.GiveBack(ctx, "t", l.have)
 	return err
 }
 
-// TestLikeALock: with one caller, whatever it calls, the numbers are those of the version with a lock,
+// TestLikeTheFirst: with one caller, whatever it calls, the numbers are those of the plain version,
 // and so is where the store goes on after Close.
-func TestLikeALock(t *testing.T) {
+func TestLikeTheFirst(t *testing.T) {
 	for seed := range uint64(fulltest.Rounds(50, 5000)) {
 		synctest.Test(t, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 1))
-			step := 1 + rng.Int64N(50)
+			step := 1 + int64(seed)%50
 			ours, theirs := fake(step), fake(step)
-			oracle := &locked{store: theirs, step: step}
-			s, err := segment.New(t.Context(), ours, "t", segment.Config{MaxStep: step + rng.Int64N(200)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			oracle := &plain{theirs, step, segment.Range{First: 1}}
+			s := sequence(t, ours, segment.Config{MaxStep: step + rng.Int64N(200)})
 			for range rng.IntN(200) {
-				got, what := call(t, s, rng)
+				got, err := call(t, s, rng)
+				if err != nil {
+					t.Fatal(err)
+				}
 				for _, n := range got {
 					if want, err := oracle.next(t.Context()); err != nil || n != want {
-						t.Fatalf("seed %d: %s gave %d, want %d, %v", seed, what, n, want, err)
+						t.Fatalf("seed %d: %d of %v; want %d, %v", seed, n, got, want, err)
 					}
 				}
 				if rng.IntN(2) == 0 {
@@ -77,40 +65,31 @@ func TestLikeALock(t *testing.T) {
 			if err := oracle.close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			a, err1 := ours.Tags(t.Context())
-			b, err2 := theirs.Tags(t.Context())
-			if err1 != nil || err2 != nil || a[0].Next != b[0].Next {
-				t.Errorf("seed %d: the store goes on with %d, want %d", seed, a[0].Next, b[0].Next)
+			want, err := theirs.Tag(t.Context(), "t")
+			if err != nil {
+				t.Fatal(err)
 			}
+			wantStored(t, ours, want.Next)
 		})
 	}
 }
 
 // call makes one call and returns the numbers that it gave.
-func call(t *testing.T, s *segment.Sequence, rng *rand.Rand) (got []int64, what string) {
-	t.Helper()
+func call(t *testing.T, s *segment.Sequence, rng *rand.Rand) (got []int64, err error) {
+	got = make([]int64, 1)
 	switch rng.IntN(4) {
 	case 0:
 		got = make([]int64, rng.IntN(120))
-		if n, err := s.Fill(t.Context(), got); n != len(got) || err != nil {
-			t.Fatal(n, err)
-		}
-		return got, fmt.Sprintf("Fill of %d", len(got))
+		_, err = s.Fill(t.Context(), got)
 	case 1:
-		if n, err := s.TryNext(); err == nil { // it may not wait
-			got = []int64{n}
+		n, missed := s.TryNext()
+		if got[0] = n; missed != nil { // it may not wait
+			got = nil
 		}
-		return got, "TryNext"
 	case 2:
-		n, err := s.NextContext(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return []int64{n}, "NextContext"
+		got[0], err = s.NextContext(t.Context())
+	default:
+		got[0], err = s.Next()
 	}
-	n, err := s.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []int64{n}, "Next"
+	return got, err
 }

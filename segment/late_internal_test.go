@@ -6,23 +6,21 @@ import (
 )
 
 // endless hands out ranges, and takes back whatever it is given.
-type endless struct{ next int64 }
+type endless struct {
+	Store
+	next int64
+}
 
 func (e *endless) Take(_ context.Context, _ string, step int64) (Range, error) {
-	r := Range{e.next + 1, e.next + max(step, 1)}
+	r := Range{e.next + 1, e.next + step}
 	e.next = r.Last
 	return r, nil
 }
 
 func (*endless) GiveBack(context.Context, string, Range) (bool, error) { return true, nil }
-func (*endless) Tag(context.Context, string) (Tag, error)              { return Tag{Name: "t", Step: 10}, nil }
 
-func (*endless) Tags(context.Context) ([]Tag, error)          { return []Tag{{Name: "t", Step: 10}}, nil }
-func (*endless) Advance(context.Context, string, int64) error { return nil }
-func (*endless) Close() error                                 { return nil }
-
-// TestCallerWhoComesLate: a call of Next that has the segment in hand, and was stopped before it has
-// taken a number of it, gets none after Close has given the rest back.
+// TestCallerWhoComesLate: a call of Next that has the segment in hand, and was stopped before it
+// has taken a number of it, gets none after Close has given the rest back.
 func TestCallerWhoComesLate(t *testing.T) {
 	s, err := New(t.Context(), new(endless), "t", Config{Step: 10, MaxStep: 10})
 	if err != nil {

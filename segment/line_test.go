@@ -1,7 +1,6 @@
 package segment_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,19 +15,11 @@ import (
 	"github.com/unalike-id/unalike/segment/segmenttest"
 )
 
-// slow has each call take a time.
-func slow(d time.Duration) segmenttest.Between {
-	return func(_ context.Context, _, _ string, do func() error) error {
-		time.Sleep(d)
-		return do()
-	}
-}
-
-// TestLine: those who wait are served in the order in which they came, with small and large runs among them.
+// TestLine: those who wait are served in the order in which they came, with small and large runs
+// among them.
 func TestLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := fake(10)
-		s := sequence(t, store, segment.Config{MaxStep: 10})
+		store, s := steps(t, 10)
 		wantNext(t, s, 1, 10)
 		synctest.Wait()
 		store.Intercept(slow(time.Second))
@@ -39,8 +30,8 @@ func TestLine(t *testing.T) {
 		for i := range waiting {
 			running.Go(func() {
 				dst := make([]int64, 1+i%3)
-				if n, err := s.Fill(t.Context(), dst); err != nil || n != len(dst) {
-					t.Error(n, err)
+				if _, err := s.Fill(t.Context(), dst); err != nil {
+					t.Error(err)
 				}
 				came[i] = dst[0]
 			})
@@ -49,60 +40,51 @@ func TestLine(t *testing.T) {
 		running.Wait()
 		for i := 1; i < waiting; i++ {
 			if came[i] <= came[i-1] {
-				t.Errorf("the caller in place %d got %d, and the one before him %d", i, came[i], came[i-1])
+				t.Errorf("the caller in place %d got %d, and the one before %d", i, came[i], came[i-1])
 			}
 		}
 	})
 }
 
-// TestCrowd: ten thousand who want numbers get as many as ten, one as many as the other, and none fails while the store answers.
+// TestCrowd: ten thousand who want numbers get as many as ten, one as many as the other, and none
+// fails while the store answers.
 func TestCrowd(t *testing.T) {
-	const step, take, lasts = 100, time.Millisecond, 2 * time.Second
+	const step, lasts = 100, 2 * time.Second
 	var few int64
 	for _, callers := range []int{10, 10_000} {
 		synctest.Test(t, func(t *testing.T) {
-			store := fake(step)
-			store.Intercept(slow(take))
-			s := sequence(t, store, segment.Config{MaxStep: step})
-			var all atomic.Int64
+			store, s := steps(t, step)
+			store.Intercept(slow(time.Millisecond))
 			each := make([]int64, callers)
 			var running sync.WaitGroup
-			began := time.Now()
 			for i := range callers {
 				running.Go(func() {
-					for time.Since(began) < lasts {
-						if _, err := s.Next(); err != nil {
-							t.Error(err)
-							return
-						}
-						each[i]++
-						all.Add(1)
-					}
+					use(t, func() (int64, error) { each[i]++; return s.Next() }, 0, lasts)
 				})
 			}
 			running.Wait()
-			if few == 0 {
-				few = all.Load()
+			all := int64(s.Health().Issued)
+			few = max(few, all)
+			if all < few*9/10 {
+				t.Errorf("%d callers got %d numbers, and 10 got %d", callers, all, few)
 			}
-			if n := all.Load(); n < few*9/10 {
-				t.Errorf("%d callers got %d numbers, and 10 got %d", callers, n, few)
-			}
+			fair := all / int64(callers)
 			for i, n := range each {
-				if fair := all.Load() / int64(callers); callers > step && (n < fair*3/4 || n > fair*5/4+2*step) { // there is no line at first
-					t.Errorf("of %d callers, number %d got %d numbers; %d are a fair share", callers, i, n, fair)
-					break
+				// There is no line at first.
+				if callers > step && (n < fair*3/4 || n > fair*5/4+2*step) {
+					t.Fatalf("of %d callers, number %d got %d; %d are a fair share", callers, i, n, fair)
 				}
 			}
 		})
 	}
 }
 
-// TestTooFast: where numbers are used up faster than the store gives them, the error says that, and what to change.
+// TestTooFast: where numbers are used up faster than the store gives them, the error says that, and
+// what to change.
 func TestTooFast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := fake(1)
+		store, s := steps(t, 1)
 		store.Intercept(slow(time.Second))
-		s := sequence(t, store, segment.Config{MaxStep: 1})
 		var running sync.WaitGroup
 		var failed atomic.Int64
 		for range 10 {
@@ -112,8 +94,9 @@ func TestTooFast(t *testing.T) {
 					return
 				}
 				failed.Add(1)
-				if !errors.Is(err, segment.ErrUnavailable) || strings.Contains(err.Error(), "reached") ||
-					!strings.Contains(err.Error(), "used up faster than the store gives them") || !strings.Contains(err.Error(), "raise MaxStep") {
+				wantErr(t, "Next", err, segment.ErrUnavailable)
+				if text := err.Error(); strings.Contains(text, "reached") || !strings.Contains(text,
+					"used up faster than the store gives them") || !strings.Contains(text, "raise MaxStep") {
 					t.Error(err)
 				}
 			})
@@ -125,59 +108,51 @@ func TestTooFast(t *testing.T) {
 	})
 }
 
-// TestChangedStep: a step that somebody has changed is noticed within a minute, up and down, at one more call a minute to the store.
+// TestChangedStep: a step that somebody has changed is noticed within a minute, up and down, at one
+// more call a minute to the store.
 func TestChangedStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := fake(10)
 		s := sequence(t, store, segment.Config{Hold: time.Second})
-		use := func(d time.Duration) {
-			for began := time.Now(); time.Since(began) < d; time.Sleep(100 * time.Millisecond) {
-				if _, err := s.NextContext(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		use(10 * time.Second)
-		for _, step := range []int64{200, 20} {
+		use(t, s.Next, 100*time.Millisecond, 10*time.Second)
+		for _, step := range []int64{200, 20, 2 * segment.DefaultMaxStep} {
 			if err := store.SetStep(t.Context(), "t", step); err != nil {
 				t.Fatal(err)
 			}
-			use(2 * time.Minute) // segments of 200 last for 20 s
+			use(t, s.Next, 100*time.Millisecond, 2*time.Minute) // segments of 200 last for 20 s
 			if got := s.Health().Step; got != step {
 				t.Errorf("the step is %d; it was set to %d two minutes ago", got, step)
 			}
 		}
-		if n := store.Calls("tag"); n > 5 {
-			t.Errorf("the tag was read %d times in four minutes", n)
+		if n := store.Calls("tag"); n > 7 {
+			t.Errorf("the tag was read %d times in six minutes", n)
 		}
 	})
 }
 
-// TestSetBackCost: a thousand tags that were set back cost the store at most 50 rows a second, and are all back within a minute after they
-// were advanced.
+// TestSetBackCost: a thousand tags that were set back cost the store at most 50 rows a second, and
+// are all back within a minute after they were advanced.
 func TestSetBackCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const tags, lasts = 1000, 2 * time.Minute
-		var all []segment.Tag
+		store := segmenttest.NewFake()
+		setAll := func(next int64) {
+			for i := range tags {
+				store.Set(fmt.Sprint(i), next)
+			}
+		}
 		for i := range tags {
-			all = append(all, segment.Tag{Name: fmt.Sprintf("t%d", i), Next: 1, Step: 10})
+			tag := segment.Tag{Name: fmt.Sprint(i), Next: 1, Step: 10}
+			if err := store.Create(t.Context(), tag); err != nil {
+				t.Fatal(err)
+			}
 		}
-		store := segmenttest.NewFake(all...)
-		s, err := segment.NewSet(t.Context(), store, segment.Config{MaxStep: 10, Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close(t.Context())
+		s := set(t, store, segment.Config{MaxStep: 10, Logger: slog.New(slog.DiscardHandler)})
 		spend := func() (failed int) {
-			for _, tag := range all {
-				q, err := s.Sequence(t.Context(), tag.Name)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for range 30 {
-					if _, err = q.TryNext(); err != nil {
-						break
-					}
+			for _, tag := range s.Tags() {
+				q, err := s.Sequence(t.Context(), tag)
+				for i := 0; i < 30 && err == nil; i++ {
+					_, err = q.TryNext()
 				}
 				if errors.Is(err, segment.ErrWentBack) {
 					failed++
@@ -186,15 +161,13 @@ func TestSetBackCost(t *testing.T) {
 			}
 			return failed
 		}
-		for _, tag := range all {
-			if _, err := s.Fill(t.Context(), tag.Name, make([]int64, 45)); err != nil {
+		for _, tag := range s.Tags() {
+			if _, err := s.Fill(t.Context(), tag, make([]int64, 45)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		synctest.Wait()
-		for _, tag := range all {
-			store.Set(tag.Name, 1)
-		}
+		setAll(1)
 		spend()
 		spend()
 		if n := spend(); n != tags {
@@ -202,16 +175,12 @@ func TestSetBackCost(t *testing.T) {
 		}
 		lists, looks := store.Calls("tags"), store.Calls("tag")
 		time.Sleep(lasts)
-		if store.Calls("tag") == looks {
-			t.Error("no tag was looked at")
+		looks = store.Calls("tag") - looks
+		rows := (store.Calls("tags")-lists)*tags + looks
+		if most := int(50 * lasts.Seconds()); looks == 0 || rows > most {
+			t.Errorf("%d tags and %d rows were read in %v; want %d at most", looks, rows, lasts, most)
 		}
-		rows := (store.Calls("tags")-lists)*tags + store.Calls("tag") - looks
-		if most := int(50 * lasts.Seconds()); rows > most {
-			t.Errorf("%d rows were read in %v; want %d at most", rows, lasts, most)
-		}
-		for _, tag := range all {
-			store.Set(tag.Name, 10_000)
-		}
+		setAll(10_000)
 		time.Sleep(time.Minute)
 		if n := spend(); n != 0 {
 			t.Errorf("%d of %d tags are not back a minute after they were advanced", n, tags)

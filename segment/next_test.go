@@ -2,7 +2,6 @@ package segment_test
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"sync"
@@ -17,13 +16,14 @@ import (
 // TestNext: numbers follow each other without a gap, across segments and by each way to get them.
 func TestNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := sequence(t, fake(10), segment.Config{MaxStep: 10})
+		_, s := steps(t, 10)
 		wantNext(t, s, 1, 35)
 		if n, err := s.NextContext(t.Context()); n != 36 || err != nil {
 			t.Errorf("NextContext = %d, %v", n, err)
 		}
 		dst := make([]int64, 50)
-		if n, err := s.Fill(t.Context(), dst); n != 50 || err != nil || dst[0] != 37 || dst[49] != 86 || !slices.IsSorted(dst) {
+		n, err := s.Fill(t.Context(), dst)
+		if n != 50 || err != nil || dst[0] != 37 || dst[49] != 86 || !slices.IsSorted(dst) {
 			t.Errorf("Fill = %d, %v, %v", n, err, dst)
 		}
 		want := int64(87)
@@ -49,54 +49,38 @@ func TestNext(t *testing.T) {
 func TestOneRefill(t *testing.T) {
 	for _, run := range []int{1, 7, 30, 1000, 2500} {
 		synctest.Test(t, func(t *testing.T) {
-			store := fake(1000)
-			s := sequence(t, store, segment.Config{MaxStep: 1000})
-			for issued := 0; issued < 100_000; issued += run {
+			store, s := steps(t, 1000)
+			for range 100_000 / run {
 				if n, err := s.Fill(t.Context(), make([]int64, run)); n != run || err != nil {
 					t.Fatal(n, err)
 				}
 			}
 			synctest.Wait()
-			issued := int(s.Health().Issued)
-			if calls, most := store.Calls("take"), issued/1000+2; calls > most {
-				t.Errorf("by %d: %d numbers took %d ranges, want %d at most", run, issued, calls, most)
+			if calls := store.Calls("take"); calls > 102 {
+				t.Errorf("by %d: 100,000 numbers took %d ranges of 1000", run, calls)
 			}
 		})
 	}
 }
 
-// TestMark: a refill begins after a tenth of the first segment, also if one run jumps over the mark.
+// TestMark: a refill begins after a tenth of the first segment, also if one run jumps over it.
 func TestMark(t *testing.T) {
-	for name, take := range map[string]func(s *segment.Sequence, n int) error{
-		"Next": func(s *segment.Sequence, n int) error {
-			for range n {
-				if _, err := s.Next(); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		"Fill": func(s *segment.Sequence, n int) error {
-			_, err := s.Fill(context.Background(), make([]int64, n))
-			return err
+	for name, over := range map[string]func(t *testing.T, s *segment.Sequence){
+		"Next": func(t *testing.T, s *segment.Sequence) { wantNext(t, s, 100, 109) },
+		"Fill": func(t *testing.T, s *segment.Sequence) {
+			_, _ = s.Fill(t.Context(), make([]int64, 10))
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			store := fake(1000)
 			s := sequence(t, store, segment.Config{})
-			if err := take(s, 99); err != nil {
-				t.Fatal(err)
-			}
+			wantNext(t, s, 1, 99)
 			synctest.Wait()
-			if calls := store.Calls("take"); calls != 1 {
-				t.Errorf("%s: before the mark, %d ranges were taken", name, calls)
-			}
-			if err := take(s, 10); err != nil {
-				t.Fatal(err)
-			}
+			before := store.Calls("take")
+			over(t, s)
 			synctest.Wait()
-			if calls := store.Calls("take"); calls != 2 {
-				t.Errorf("%s: after the mark, %d ranges were taken", name, calls)
+			if calls := store.Calls("take"); before != 1 || calls != 2 {
+				t.Errorf("%s: %d ranges before the mark, %d after it", name, before, calls)
 			}
 			if h := s.Health(); h.Next.First != 1001 || h.Left != 1000-109+h.Next.Len() {
 				t.Errorf("%s: Health: %+v", name, h)
@@ -105,61 +89,36 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// TestPresentFirst: the next segment is not begun before the present one is spent.
-func TestPresentFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := sequence(t, fake(100), segment.Config{MaxStep: 100})
-		for want := int64(1); want <= 250; want++ {
-			wantNext(t, s, want, want)
-			synctest.Wait() // the refill is over
-		}
-	})
-}
-
 // TestConcurrent: 64 goroutines get each number once, and each of them rising ones.
 func TestConcurrent(t *testing.T) {
 	const workers, each = 64, 2000
 	s := sequence(t, fake(100), segment.Config{MaxStep: 300})
-	var mu sync.Mutex
-	var all []int64
+	var seen ledger
 	var running sync.WaitGroup
 	for w := range workers {
 		running.Go(func() {
-			mine := make([]int64, 0, each)
-			for len(mine) < each {
-				if w%2 == 0 {
-					n, err := s.Next()
-					if err != nil {
-						t.Error(err)
+			var last int64
+			for left := each; left > 0; {
+				var err error
+				dst := make([]int64, min(1+w%2*(w*7%150), left))
+				if len(dst) == 1 {
+					dst[0], err = s.Next()
+				} else {
+					_, err = s.Fill(t.Context(), dst)
+				}
+				left -= len(dst)
+				for _, n := range dst {
+					if err != nil || n <= last || n > workers*each {
+						t.Errorf("after %d of %d numbers in all came %d, %v", last, workers*each, n, err)
 						return
 					}
-					mine = append(mine, n)
-					continue
-				}
-				dst := make([]int64, min(1+w*7%150, each-len(mine)))
-				if _, err := s.Fill(t.Context(), dst); err != nil {
-					t.Error(err)
-					return
-				}
-				mine = append(mine, dst...)
-			}
-			for i := 1; i < len(mine); i++ {
-				if mine[i] <= mine[i-1] {
-					t.Errorf("after %d came %d", mine[i-1], mine[i])
+					last = n
+					seen.note(t, n)
 				}
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, mine...)
 		})
 	}
 	running.Wait()
-	slices.Sort(all)
-	for i, n := range all {
-		if n != int64(i+1) {
-			t.Fatalf("number %d of all in order is %d", i+1, n)
-		}
-	}
 	if issued := s.Health().Issued; issued != workers*each {
 		t.Errorf("Health says %d were issued, %d were", issued, workers*each)
 	}
@@ -173,43 +132,43 @@ func TestEnd(t *testing.T) {
 		s := sequence(t, store, segment.Config{})
 		wantNext(t, s, last-24, last)
 		for range 100 {
-			if n, err := s.Next(); !errors.Is(err, segment.ErrExhausted) {
-				t.Fatalf("Next after the last number = %d, %v", n, err)
-			}
+			_, err := s.Next()
+			wantErr(t, "Next after the last number", err, segment.ErrExhausted)
 		}
-		if n, err := s.Fill(t.Context(), make([]int64, 1000)); n != 0 || !errors.Is(err, segment.ErrExhausted) {
-			t.Errorf("Fill = %d, %v", n, err)
-		}
+		_, err := s.Fill(t.Context(), make([]int64, 1000))
+		wantErr(t, "Fill", err, segment.ErrExhausted)
 	})
 }
 
-// TestSmall: segments of one number work.
-func TestSmall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := sequence(t, fake(1), segment.Config{MaxStep: 1})
-		wantNext(t, s, 1, 100)
-	})
-}
-
-// TestInvalid: what cannot be is refused with its value.
+// TestInvalid: what cannot be is refused.
 func TestInvalid(t *testing.T) {
-	for _, c := range []segment.Config{{Step: -1}, {MaxStep: -1}, {Step: 5, MaxStep: 4}, {Hold: time.Millisecond}, {Hold: -1}, {RefillTimeout: 1}, {Step: segment.MaxStep + 1}, {MaxStep: segment.MaxStep + 1}} {
-		if _, err := segment.New(t.Context(), fake(1), "t", c); !errors.Is(err, segment.ErrInvalidConfig) {
-			t.Errorf("%+v: %v", c, err)
+	for _, c := range []segment.Config{
+		{Step: -1},
+		{MaxStep: -1},
+		{Step: 5, MaxStep: 4},
+		{Step: segment.MaxStep + 1},
+		{MaxStep: segment.MaxStep + 1},
+		{Hold: time.Millisecond},
+		{Hold: -1},
+		{RefillTimeout: 1},
+		{MaxAge: -1},
+		{MaxAge: time.Minute},
+		{CreatePerMinute: -1},
+	} {
+		_, err := segment.New(t.Context(), fake(1), "t", c)
+		wantErr(t, "New", err, segment.ErrInvalidConfig)
+		_, err = segment.NewSet(t.Context(), fake(1), c)
+		wantErr(t, "NewSet", err, segment.ErrInvalidConfig)
+		if t.Failed() {
+			t.Fatalf("with %+v", c)
 		}
-		if _, err := segment.NewSet(t.Context(), fake(1), c); !errors.Is(err, segment.ErrInvalidConfig) {
-			t.Errorf("NewSet with %+v: %v", c, err)
-		}
 	}
-	if _, err := segment.New(t.Context(), nil, "t", segment.Config{}); !errors.Is(err, segment.ErrInvalidConfig) {
-		t.Error(err)
-	}
-	if _, err := segment.New(t.Context(), fake(1), " t", segment.Config{}); !errors.Is(err, segment.ErrInvalidConfig) {
-		t.Error(err)
-	}
-	if _, err := segment.New(within(t), fake(1), "other", segment.Config{}); !errors.Is(err, segment.ErrUnknownTag) {
-		t.Error(err)
-	}
+	_, err := segment.New(t.Context(), nil, "t", segment.Config{})
+	wantErr(t, "no store", err, segment.ErrInvalidConfig)
+	_, err = segment.New(t.Context(), fake(1), " t", segment.Config{})
+	wantErr(t, "a bad tag", err, segment.ErrInvalidConfig)
+	_, err = segment.New(within(t), fake(1), "other", segment.Config{})
+	wantErr(t, "an unknown tag", err, segment.ErrUnknownTag)
 }
 
 // TestAllocations: a number costs none.

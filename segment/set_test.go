@@ -2,7 +2,6 @@ package segment_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -15,9 +14,9 @@ import (
 )
 
 // set returns the set of all tags of a store, which is closed with the test.
-func set(tb testing.TB, store segment.Store) *segment.Set {
+func set(tb testing.TB, store segment.Store, c segment.Config) *segment.Set {
 	tb.Helper()
-	s, err := segment.NewSet(within(tb), store, segment.Config{})
+	s, err := segment.NewSet(within(tb), store, c)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -28,14 +27,12 @@ func set(tb testing.TB, store segment.Store) *segment.Set {
 // TestSet: all tags of a store, each with numbers of its own.
 func TestSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := segmenttest.NewFake()
-		const tags = 1000
-		for i := range tags {
-			if err := store.Create(t.Context(), segment.Tag{Name: fmt.Sprintf("tag%04d", i), Next: int64(i), Step: 10}); err != nil {
-				t.Fatal(err)
-			}
+		var all []segment.Tag
+		for i := range int64(1000) {
+			all = append(all, segment.Tag{Name: fmt.Sprintf("tag%04d", i), Next: i, Step: 10})
 		}
-		s := set(t, store)
+		store := segmenttest.NewFake(all...)
+		s := set(t, store, segment.Config{})
 		if calls := store.Calls("take"); calls != 0 {
 			t.Errorf("%d ranges were taken before anybody asked", calls)
 		}
@@ -47,31 +44,30 @@ func TestSet(t *testing.T) {
 			}
 		}
 		dst := make([]int64, 3)
-		if n, err := s.Fill(t.Context(), "tag0007", dst); n != 3 || err != nil || !slices.Equal(dst, []int64{12, 13, 14}) {
-			t.Errorf("Fill = %v, %d, %v", dst, n, err)
+		if _, err := s.Fill(t.Context(), "tag0007", dst); !slices.Equal(dst, []int64{12, 13, 14}) {
+			t.Errorf("Fill = %v, %v", dst, err)
 		}
-		if h := s.Health(); len(h) != tags || h[7].Tag != "tag0007" || h[7].Issued != 8 {
+		if h := s.Health(); len(h) != len(all) || h[7].Tag != "tag0007" || h[7].Issued != 8 {
 			t.Errorf("Health has %d: %+v", len(h), h[7])
 		}
 		if err := s.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if _, err := s.Next(t.Context(), "tag0007"); !errors.Is(err, segment.ErrClosed) {
-			t.Errorf("Next after Close: %v", err)
-		}
-		all, err := store.Tags(t.Context())
+		_, err := s.Next(t.Context(), "tag0007")
+		wantErr(t, "Next after Close", err, segment.ErrClosed)
+		all, err = store.Tags(t.Context())
 		if err != nil || all[7].Next != 15 || all[8].Next != 13 {
 			t.Errorf("after Close the store goes on with %v, %v", all[7:9], err)
 		}
 	})
 }
 
-// TestNewTag: a tag that was made a moment ago works at once, and unknown ones cost one reading of the list
-// a second, however many there are.
+// TestNewTag: a tag that was made a moment ago works at once, and unknown ones cost one reading of
+// the list a second, however many there are.
 func TestNewTag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := fake(10)
-		s := set(t, store)
+		s := set(t, store, segment.Config{})
 		time.Sleep(10 * time.Second)
 		if err := store.Create(t.Context(), segment.Tag{Name: "new", Next: 7, Step: 10}); err != nil {
 			t.Fatal(err)
@@ -85,56 +81,46 @@ func TestNewTag(t *testing.T) {
 		for i := range 500 {
 			running.Go(func() {
 				for n := range 10 {
-					if _, err := s.Next(t.Context(), fmt.Sprint("unknown", i, n)); !errors.Is(err, segment.ErrUnknownTag) {
-						t.Error(err)
-					}
+					_, err := s.Next(t.Context(), fmt.Sprint("unknown", i, n))
+					wantErr(t, "Next", err, segment.ErrUnknownTag)
 				}
 			})
 		}
 		running.Wait()
-		if calls, most := store.Calls("tags")-read, int(time.Since(began).Seconds())+1; calls > most || calls > 12 {
-			t.Errorf("5000 calls with unknown tags read the list %d times in %v", calls, time.Since(began))
+		took := time.Since(began)
+		if calls := store.Calls("tags") - read; calls > min(int(took.Seconds())+1, 12) {
+			t.Errorf("5000 calls with unknown tags read the list %d times in %v", calls, took)
 		}
-		if _, err := s.Next(t.Context(), "bad\n"); !errors.Is(err, segment.ErrInvalidConfig) {
-			t.Errorf("Next of what is no tag: %v", err)
-		}
+		_, err := s.Next(t.Context(), "bad\n")
+		wantErr(t, "Next of what is no tag", err, segment.ErrInvalidConfig)
 	})
 }
 
-// TestDeletedTag: the numbers of a tag that was deleted end within a minute, and do not begin again below
-// where they were when somebody makes it again.
+// TestDeletedTag: the numbers of a tag that was deleted end within a minute, and do not begin again
+// below where they were when somebody makes it again.
 func TestDeletedTag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := fake(10)
-		s := set(t, store)
-		for want := int64(1); want <= 3; want++ {
-			if n, err := s.Next(t.Context(), "t"); n != want || err != nil {
-				t.Fatal(n, err)
-			}
-		}
+		s := set(t, store, segment.Config{})
 		q, err := s.Sequence(t.Context(), "t")
 		if err != nil {
 			t.Fatal(err)
 		}
+		wantNext(t, q, 1, 3)
 		synctest.Wait()
 		top := q.Health().Next.Last
 		store.Delete("t")
 		time.Sleep(61 * time.Second)
-		if _, err := s.Next(t.Context(), "t"); !errors.Is(err, segment.ErrUnknownTag) {
-			t.Errorf("Next: %v", err)
-		}
-		if _, err := q.Next(); !errors.Is(err, segment.ErrUnknownTag) {
-			t.Errorf("Next of its sequence: %v", err)
-		}
+		_, err = s.Next(t.Context(), "t")
+		wantErr(t, "Next", err, segment.ErrUnknownTag)
+		_, err = q.Next()
+		wantErr(t, "Next of its sequence", err, segment.ErrUnknownTag)
 		if err := store.Create(t.Context(), segment.Tag{Name: "t", Next: 2, Step: 10}); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := s.Next(t.Context(), "t"); !errors.Is(err, segment.ErrWentBack) {
-			t.Errorf("Next of a tag that begins anew: %d, %v", n, err)
-		}
-		if err := store.Advance(t.Context(), "t", top+1); err != nil {
-			t.Fatal(err)
-		}
+		_, err = s.Next(t.Context(), "t")
+		wantErr(t, "Next of a tag that begins anew", err, segment.ErrWentBack)
+		store.Set("t", top+1)
 		time.Sleep(3 * time.Second)
 		if n, err := s.Next(t.Context(), "t"); n != top+1 || err != nil {
 			t.Errorf("Next = %d, %v; want %d", n, err, top+1)
@@ -146,88 +132,57 @@ func TestDeletedTag(t *testing.T) {
 func TestListFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := fake(10)
-		s := set(t, store)
-		store.Intercept(func(_ context.Context, op, _ string, do func() error) error {
-			if op == "tags" {
-				return errDown
-			}
-			return do()
-		})
+		s := set(t, store, segment.Config{})
+		store.Intercept(only("tags", down))
 		time.Sleep(10 * time.Minute)
 		if n, err := s.Next(t.Context(), "t"); n != 1 || err != nil {
 			t.Error(n, err)
 		}
-		if _, err := s.Next(t.Context(), "other"); !errors.Is(err, segment.ErrUnavailable) || !errors.Is(err, errDown) {
-			t.Error(err)
-		}
+		_, err := s.Next(t.Context(), "other")
+		wantErr(t, "an unknown tag", err, segment.ErrUnavailable)
+		wantErr(t, "an unknown tag", err, errDown)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := s.Next(ctx, "other"); !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
-		if _, err := segment.NewSet(t.Context(), store, segment.Config{}); !errors.Is(err, errDown) {
-			t.Error(err)
-		}
+		_, err = s.Next(ctx, "other")
+		wantErr(t, "who does not wait", err, context.Canceled)
+		_, err = segment.NewSet(t.Context(), store, segment.Config{})
+		wantErr(t, "NewSet", err, errDown)
 	})
 }
 
-// TestStepOfTheList: a step that somebody sets is that of later segments, without a restart.
-func TestStepOfTheList(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := fake(10)
-		s := set(t, store)
-		if _, err := s.Fill(t.Context(), "t", make([]int64, 100)); err != nil {
-			t.Fatal(err)
-		}
-		if err := store.SetStep(t.Context(), "t", 5_000_000); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Hour)
-		if _, err := s.Fill(t.Context(), "t", make([]int64, 1_500_000)); err != nil {
-			t.Fatal(err)
-		}
-		if h := s.Health()[0]; h.Step != 5_000_000 {
-			t.Errorf("Health: %+v", h)
-		}
-	})
-}
-
-// TestCheck: a store that is away is noticed within a minute and a few seconds though nobody asks for numbers, and its
-// return within seconds. Numbers in memory, and tags that were deleted, are no reason for an error.
+// TestCheck: a store that is away is noticed within a minute and a few seconds though nobody asks
+// for numbers, and its return within seconds. Numbers in memory, and tags that were deleted, are no
+// reason for an error.
 func TestCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := segmenttest.NewFake(segment.Tag{Name: "t", Next: 1, Step: 10}, segment.Tag{Name: "unused", Next: 1, Step: 10})
-		s := set(t, store)
-		if err := s.Check(); err != nil {
-			t.Error("at the start:", err)
-		}
-		store.Intercept(func(context.Context, string, string, func() error) error { return errDown })
-		time.Sleep(65 * time.Second)
-		if err := s.Check(); !errors.Is(err, segment.ErrUnavailable) || !errors.Is(err, errDown) {
-			t.Error("without the store:", err)
-		}
-		store.Intercept(nil)
-		time.Sleep(6 * time.Second)
-		if err := s.Check(); err != nil {
-			t.Error("with the store:", err)
-		}
-		if _, err := s.Next(t.Context(), "t"); err != nil {
-			t.Fatal(err)
-		}
-		store.Intercept(func(context.Context, string, string, func() error) error { return errDown })
-		time.Sleep(2 * time.Minute)
-		if err := s.Check(); err != nil {
-			t.Error("with numbers in memory:", err)
-		}
-		store.Intercept(nil)
-		store.Delete("t")
-		store.Delete("unused")
-		time.Sleep(2 * time.Minute)
-		if err := s.Check(); err != nil {
-			t.Error("without tags:", err)
-		}
-		if err := s.Close(context.Background()); err != nil || !errors.Is(s.Check(), segment.ErrClosed) {
-			t.Errorf("after Close (%v): %v", err, s.Check())
+		store := segmenttest.NewFake(segment.Tag{Name: "t", Next: 1, Step: 10},
+			segment.Tag{Name: "unused", Next: 1, Step: 10})
+		s := set(t, store, segment.Config{})
+		for _, c := range []struct {
+			when string
+			do   func()
+			wait time.Duration
+			want error
+		}{
+			{"at the start", func() {}, 0, nil},
+			{"without the store", func() { store.Intercept(down) }, 65 * time.Second, errDown},
+			{"with the store", func() { store.Intercept(nil) }, 6 * time.Second, nil},
+			{"with numbers in memory", func() {
+				if _, err := s.Next(t.Context(), "t"); err != nil {
+					t.Error(err)
+				}
+				store.Intercept(down)
+			}, 2 * time.Minute, nil},
+			{"without tags", func() {
+				store.Intercept(nil)
+				store.Delete("t")
+				store.Delete("unused")
+			}, 2 * time.Minute, nil},
+			{"after Close", func() { _ = s.Close(t.Context()) }, 0, segment.ErrClosed},
+		} {
+			c.do()
+			time.Sleep(c.wait)
+			wantErr(t, c.when, s.Check(), c.want)
 		}
 	})
 }

@@ -11,10 +11,10 @@ import (
 
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/segment"
-	"github.com/unalike-id/unalike/segment/segmenttest"
 )
 
-// network is between programs and a store: it loses, delays and, of what may be sent again, replays.
+// network is between programs and a store: it loses, delays and, of what may be sent again,
+// replays.
 type network struct {
 	mu  sync.Mutex
 	rng *rand.Rand
@@ -51,8 +51,8 @@ func (n *network) between(ctx context.Context, op, _ string, do func() error) er
 	case what == 2: // the connection is lost, and the request arrives later
 		arrive(delay)
 		return errLost
-	case what == 3 && op == "take": // a proxy sends it again, also later, and the first reply is the caller's
-		err := do()
+	case what == 3 && op == "take": // a proxy sends it again, also later
+		err := do() // the first reply is the caller's
 		arrive(delay)
 		return err
 	case what == 4: // all is slow
@@ -67,25 +67,8 @@ func (n *network) between(ctx context.Context, op, _ string, do func() error) er
 	}
 }
 
-// ledger is who got which number.
-type ledger struct {
-	mu  sync.Mutex
-	who map[int64]int
-}
-
-func (l *ledger) note(t *testing.T, seed uint64, process int, numbers []int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, n := range numbers {
-		if other, there := l.who[n]; there {
-			t.Errorf("seed %d: %d was given out by processes %d and %d", seed, n, other, process)
-		}
-		l.who[n] = process
-	}
-}
-
-// TestSimulation: programs come and go, are killed, and close, over a network that loses, delays and
-// replays: no number comes twice, each program's numbers rise, and in the end all of them work.
+// TestSimulation: programs come and go, are killed, and close, over a network that loses, delays
+// and replays: no number comes twice, each program's numbers rise, and in the end all of them work.
 func TestSimulation(t *testing.T) {
 	for seed := range uint64(fulltest.Rounds(60, 20_000)) {
 		synctest.Test(t, func(t *testing.T) { simulate(t, seed) })
@@ -93,59 +76,62 @@ func TestSimulation(t *testing.T) {
 }
 
 func simulate(t *testing.T, seed uint64) {
+	defer func() {
+		if t.Failed() {
+			t.Log("seed", seed)
+		}
+	}()
 	rng := rand.New(rand.NewPCG(seed, 2))
-	store := segmenttest.NewFake(segment.Tag{Name: "t", Next: 1, Step: 1 + rng.Int64N(20)})
+	store := fake(1 + rng.Int64N(20))
 	net := &network{rng: rand.New(rand.NewPCG(seed, 3)), bad: rng.Float64() * 0.6}
 	store.Intercept(net.between)
-	l := &ledger{who: map[int64]int{}}
+	var seen ledger
 	var running sync.WaitGroup
 	for process := range 5 {
 		mine := rand.New(rand.NewPCG(seed, uint64(100+process)))
 		running.Go(func() {
 			for range 4 {
-				life(t, seed, store, process, mine, l)
+				life(t, store, mine, &seen)
 			}
 		})
 	}
 	running.Wait()
 	time.Sleep(time.Minute) // what was delayed arrives
 	store.Intercept(nil)
-	s, err := segment.New(t.Context(), store, "t", segment.Config{})
-	if err != nil {
-		t.Fatalf("seed %d: %v", seed, err)
+	s := sequence(t, store, segment.Config{})
+	for range 100 {
+		n, err := s.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen.note(t, n)
 	}
-	defer s.Close(t.Context())
-	last := make([]int64, 100)
-	if _, err := s.Fill(t.Context(), last); err != nil {
-		t.Fatalf("seed %d: %v", seed, err)
-	}
-	l.note(t, seed, -1, last)
 }
 
 // life is that of one program. Half of them are closed; the others stop as if they were killed.
-func life(t *testing.T, seed uint64, store segment.Store, process int, rng *rand.Rand, l *ledger) {
+func life(t *testing.T, store segment.Store, rng *rand.Rand, seen *ledger) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
-	s, err := segment.New(ctx, store, "t", segment.Config{MaxStep: 1 + rng.Int64N(40), Hold: time.Duration(1+rng.IntN(100)) * time.Second})
+	hold := time.Duration(1+rng.IntN(100)) * time.Second
+	s, err := segment.New(ctx, store, "t", segment.Config{MaxStep: 1 + rng.Int64N(40), Hold: hold})
 	if err != nil {
-		t.Errorf("seed %d: %v", seed, err)
+		t.Error(err)
 		return
 	}
 	top := int64(0)
 	for range rng.IntN(40) {
 		got := make([]int64, 1+rng.IntN(15))
-		n, err := s.Fill(ctx, got)
-		if err != nil {
-			t.Errorf("seed %d: Fill: %v", seed, err)
+		if _, err := s.Fill(ctx, got); err != nil {
+			t.Errorf("Fill: %v", err)
 			return
 		}
-		for _, v := range got[:n] {
-			if v <= top {
-				t.Errorf("seed %d: after %d came %d", seed, top, v)
+		for _, n := range got {
+			if n <= top {
+				t.Errorf("after %d came %d", top, n)
 			}
-			top = v
+			top = n
+			seen.note(t, n)
 		}
-		l.note(t, seed, process, got[:n])
 		time.Sleep(time.Duration(rng.Int64N(int64(300 * time.Millisecond))))
 	}
 	closing, end := context.WithTimeout(ctx, time.Duration(rng.Int64N(int64(4*time.Second))))

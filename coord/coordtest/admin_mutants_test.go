@@ -19,8 +19,8 @@ func operatorsOf(t *testing.T, wrong func(*protocol.Coordinator) administered) f
 		server := memstore.NewServer("a")
 		return Harness{Client: func(testing.TB, coord.Range) coord.Coordinator {
 			c, err := protocol.New(memstore.Store{Server: server}, protocol.Settings{
-				Driver: "memory", Title: "the memory", Namespace: "orders", MinTTL: time.Second, MaxHorizon: 2 * time.Minute,
-				SkewBound: time.Second, Clock: timeNow{},
+				Driver: "memory", Title: "the memory", Namespace: "orders", MinTTL: time.Second,
+				MaxHorizon: 2 * time.Minute, SkewBound: time.Second, Clock: timeNow{},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -34,7 +34,6 @@ func operatorsOf(t *testing.T, wrong func(*protocol.Coordinator) administered) f
 type (
 	inits  struct{ *protocol.Coordinator }
 	raises struct{ *protocol.Coordinator }
-	loses  struct{ *protocol.Coordinator }
 	shows  struct{ *protocol.Coordinator }
 	keeps  struct{ *protocol.Coordinator }
 	hides  struct{ *protocol.Coordinator }
@@ -46,13 +45,6 @@ type (
 func (inits) Init(context.Context, coord.Space) error { return nil }
 
 func (raises) Quarantine(_ context.Context, until time.Time) (time.Time, error) { return until, nil }
-
-func (l loses) Quarantine(ctx context.Context, until time.Time) (time.Time, error) {
-	if until.IsZero() {
-		until = time.Now()
-	}
-	return l.Coordinator.Quarantine(ctx, until)
-}
 
 func (shows) Inspect(context.Context) (coord.Namespace, error) { return coord.Namespace{}, nil }
 
@@ -88,7 +80,7 @@ func TestAdminFindsMutants(t *testing.T) {
 	wrong := map[string]mutants{
 		"Init":            {func(c *protocol.Coordinator) administered { return inits{c} }},
 		"Inspect":         {func(c *protocol.Coordinator) administered { return shows{c} }},
-		"Quarantine":      {func(c *protocol.Coordinator) administered { return raises{c} }, func(c *protocol.Coordinator) administered { return loses{c} }},
+		"Quarantine":      {func(c *protocol.Coordinator) administered { return raises{c} }},
 		"MaxHorizon":      {func(c *protocol.Coordinator) administered { return drops{c} }},
 		"NamespaceClosed": {func(c *protocol.Coordinator) administered { return waits{c} }},
 		"Lower":           {func(c *protocol.Coordinator) administered { return lowers{c} }},

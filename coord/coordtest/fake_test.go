@@ -3,7 +3,6 @@ package coordtest
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,28 +36,6 @@ func within(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-func TestFakeFail(t *testing.T) {
-	f := NewFake(FakeConfig{})
-	c := f.Client()
-	g := mustAcquire(t, c, ask("a", 1, 0))
-	boom := errors.New("boom")
-	f.Fail(Renew, boom, 2)
-	for range 2 {
-		if _, err := c.Renew(t.Context(), g, 200); !errors.Is(err, boom) {
-			t.Fatalf("error is %v; want %v", err, boom)
-		}
-	}
-	if n := f.Slot(0).NotAfter; n != 100 {
-		t.Errorf("failed renewals stored %d; want 100", n)
-	}
-	if _, err := c.Renew(t.Context(), g, 200); err != nil {
-		t.Errorf("the third renewal: %v", err)
-	}
-	if calls := f.CallsOf(Renew); len(calls) != 3 || f.Count(Renew) != 3 || calls[1].Applied || !calls[2].Applied {
-		t.Errorf("renewals: %+v; want three, of which the last was done", calls)
-	}
 }
 
 func TestFakeLosesRequestsAndReplies(t *testing.T) {
@@ -170,44 +147,6 @@ func TestFakeOutage(t *testing.T) {
 	})
 }
 
-func TestFakeLeases(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := NewFake(FakeConfig{Workers: 2, Namespace: "n"})
-		a, b := f.Client(), f.Client()
-		g := mustAcquire(t, a, ask("a", capacity, 0))
-		mustAcquire(t, b, ask("b", capacity, 0))
-		_, err := b.Acquire(t.Context(), ask("c", capacity, 0))
-		var full *coord.NoWorkerIDError
-		if !errors.As(err, &full) || full.Capacity != 2 || full.InUse != 2 || !full.Soonest.Equal(time.Now().Add(15*time.Second)) {
-			t.Fatalf("both are held: %v", err)
-		}
-		time.Sleep(10 * time.Second)
-		g, err = a.Renew(t.Context(), g, 200)
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(5 * time.Second)
-		if ids := f.Holders(); !slices.Equal(ids, []int{g.WorkerID}) {
-			t.Fatalf("held are %v; want %d, which was renewed", ids, g.WorkerID)
-		}
-		lost := a.Lost(g)
-		f.Expire(g.WorkerID)
-		<-lost
-		if g, err = a.Renew(t.Context(), g, 300); err != nil {
-			t.Fatalf("nobody took it, and it cannot be resumed: %v", err)
-		}
-		lost = a.Lost(g)
-		thief := f.Steal(g.WorkerID)
-		<-lost
-		if thief.NotBefore != 300 || thief.Generation != g.Generation+1 {
-			t.Fatalf("%v was stolen as %v", g, thief)
-		}
-		if _, err := a.Renew(t.Context(), g, 400); !errors.Is(err, coord.ErrLeaseLost) {
-			t.Fatalf("renewal of a stolen worker ID: %v", err)
-		}
-	})
-}
-
 func TestFakeClock(t *testing.T) {
 	m := clocktest.NewManual(time.Unix(1000, 0))
 	f := NewFake(FakeConfig{Clock: m})
@@ -226,10 +165,14 @@ func TestFakeClock(t *testing.T) {
 	if f.Floor() != 7 {
 		t.Errorf("the floor is %d; want 7", f.Floor())
 	}
-	if s := f.Slot(99); s.Generation != 0 {
-		t.Errorf("the slot of an unused worker ID is %+v", s)
-	}
 	if thief := f.Steal(5); thief.NotBefore != 7 || thief.NotAfter != 7 {
 		t.Errorf("an unused worker ID was stolen as %v; want an empty window at the floor", thief)
+	}
+	g := mustAcquire(t, c, ask("b", 1, 0))
+	lost := c.Lost(g)
+	thief := f.Steal(g.WorkerID)
+	<-lost
+	if thief.NotBefore != g.NotAfter || thief.Generation != g.Generation+1 {
+		t.Errorf("%v was stolen as %v", g, thief)
 	}
 }

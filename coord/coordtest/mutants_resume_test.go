@@ -11,18 +11,9 @@ import (
 // resumeMutants are wrong in what they do with grants that are resumed, or that come
 // without their handle.
 var resumeMutants = []mutant{
-	{"resume begins at the stored NotBefore", "ResumeGoesOn", brokenResume(func(c *FakeClient, ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
-		g.NotBefore = c.fake.Slot(g.WorkerID).NotBefore
-		return c.Resume(ctx, g, token, until)
-	})},
 	{"resume begins where the window ended", "ResumeGoesOn ResumeNeverTrims FloorWithinWindowOfResumption", brokenResume(func(c *FakeClient, ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
 		r, err := c.Resume(ctx, g, token, until)
 		r.NotBefore = g.NotAfter
-		return r, err
-	})},
-	{"resume stores no window", "ResumeShutsTheFormerHolderOut", brokenResume(func(c *FakeClient, ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
-		r, err := c.Resume(ctx, g, token, g.NotAfter)
-		r.NotAfter = until
 		return r, err
 	})},
 	{"resume keeps the old token and generation as well", "ResumeShutsTheFormerHolderOut ResumeWhileTheLeaseStands ResumeTwiceAtOnce FloorAboveWantedForResumption", broken(func(r *rules) {
@@ -30,9 +21,6 @@ var resumeMutants = []mutant{
 		renamed := r.resumed
 		r.resumed = func(s slot, token string) slot { resumed[s.token] = token; return renamed(s, token) }
 		r.mine = func(_ Op, s slot, g coord.Grant) bool { return s.token == g.Token || s.token == resumed[g.Token] }
-	})},
-	{"resume keeps the generation", "ResumeGoesOn", broken(func(r *rules) {
-		r.resumed = func(s slot, token string) slot { s.token = token; return s }
 	})},
 	{"resume keeps the token", "ResumeAndAReplayedAcquire", brokenResume(func(c *FakeClient, ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
 		r, err := c.Resume(ctx, g, token, until)
@@ -51,16 +39,6 @@ var resumeMutants = []mutant{
 		}
 		r.mine = func(op Op, s slot, g coord.Grant) bool { return mine(op, s, g) && (op != Resume || !done[g.Token]) }
 	})},
-	{"resume trims", "ResumeNeverTrims", brokenResume(func(c *FakeClient, ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
-		if sl := c.fake.space.slots[g.WorkerID]; sl != nil && sl.token == g.Token {
-			sl.stored = g.NotAfter
-		}
-		return c.Resume(ctx, g, token, until)
-	})},
-	{"resume of what is released", "ResumeAndRelease", broken(func(r *rules) {
-		mine := r.mine
-		r.mine = func(op Op, s slot, g coord.Grant) bool { return mine(op, s, g) || s.token == "" }
-	})},
 	{"what was resumed cannot be released", "ResumeAndRelease", broken(func(r *rules) {
 		renamed := r.resumed
 		r.resumed = func(s slot, token string) slot { s = renamed(s, token); s.from = s.stored; return s }
@@ -68,16 +46,6 @@ var resumeMutants = []mutant{
 	{"resume without comparing", "ResumeOfWhatIsNotHeld", broken(func(r *rules) {
 		mine := r.mine
 		r.mine = func(op Op, s slot, g coord.Grant) bool { return mine(op, s, g) || op == Resume }
-	})},
-	{"resume compares the token alone", "ResumeOfWhatIsNotHeld", broken(func(r *rules) {
-		mine := r.mine
-		r.mine = func(op Op, s slot, g coord.Grant) bool { return mine(op, s, g) || op == Resume && s.token == g.Token }
-	})},
-	{"resume compares the generation alone", "ResumeOfWhatIsNotHeld", broken(func(r *rules) {
-		mine := r.mine
-		r.mine = func(op Op, s slot, g coord.Grant) bool {
-			return mine(op, s, g) || op == Resume && s.generation == g.Generation
-		}
 	})},
 	{"any token resumes", "ResumeInvalid", brokenResume(func(c *FakeClient, ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
 		return c.do(ctx, Call{Op: Resume, Grant: g, Token: token, Until: until})
@@ -87,17 +55,6 @@ var resumeMutants = []mutant{
 	})},
 	{"floor ignored at resume", "FloorMakesSeparatePieceOfResumption FloorAfterUnnoticedPieceOfResumed FloorAboveWantedForResumption", broken(func(r *rules) {
 		r.piece = func(g coord.Grant, _ slot, _ int64) int64 { return g.NotBefore }
-	})},
-	{"every resumed window is a piece", "FloorWithinWindowOfResumption", broken(func(r *rules) {
-		r.piece = func(g coord.Grant, s slot, floor int64) int64 { return max(floor, s.from, g.NotBefore) }
-	})},
-	{"renewal needs the handle", "GrantWithForeignHandle", handled(func(w *wrap) {
-		w.renew = func(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
-			if g.Handle != w.FakeClient {
-				return coord.Grant{}, errForeign
-			}
-			return w.FakeClient.Renew(ctx, g, until)
-		}
 	})},
 	{"handle of another coordinator refused", "GrantOfAnotherCoordinator", handled(func(w *wrap) {
 		w.renew = func(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
@@ -115,16 +72,6 @@ var resumeMutants = []mutant{
 				return errForeign
 			}
 			return w.FakeClient.Release(ctx, g, last)
-		}
-	})},
-	{"grant without a handle has lost its lease", "GrantWithForeignHandle", handled(func(w *wrap) {
-		w.lost = func(g coord.Grant) <-chan struct{} {
-			if g.Handle != w.FakeClient {
-				closed := make(chan struct{})
-				close(closed)
-				return closed
-			}
-			return w.FakeClient.Lost(g)
 		}
 	})},
 }

@@ -26,7 +26,6 @@ func TestResolveLease(t *testing.T) {
 		{"set in both, the same", coord.LeaseRules{Set: coord.LeaseConfig{TTL: 6 * s}}, coord.LeaseConfig{TTL: 6 * s}, coord.LeaseConfig{TTL: 6 * s, Horizon: 30 * s, RenewEvery: 2 * s}},
 		{"at the limits", coord.LeaseRules{MinTTL: 2 * s, MaxHorizon: 30 * s}, coord.LeaseConfig{TTL: 2 * s, Horizon: 30 * s, RenewEvery: 2*s - 1}, coord.LeaseConfig{TTL: 2 * s, Horizon: 30 * s, RenewEvery: 2*s - 1}},
 		{"a long horizon", coord.LeaseRules{MaxHorizon: 120 * s, MaxDeclared: coord.LongestHorizon, Surviving: true}, coord.LeaseConfig{Horizon: 6 * time.Hour}, coord.LeaseConfig{TTL: 15 * s, Horizon: 6 * time.Hour, RenewEvery: 5 * s}},
-		{"a day", coord.LeaseRules{}, coord.LeaseConfig{Horizon: 24 * time.Hour}, coord.LeaseConfig{TTL: 15 * s, Horizon: 24 * time.Hour, RenewEvery: 5 * s}},
 		{
 			"the rest is kept",
 			coord.LeaseRules{},
@@ -38,9 +37,6 @@ func TestResolveLease(t *testing.T) {
 		if err != nil || got != tt.want {
 			t.Errorf("%s: %+v, %v; want %+v", tt.name, got, err, tt.want)
 		}
-	}
-	if got, err := ResolveLease(coord.LeaseRules{}, coord.LeaseConfig{}); err != nil || got.TTL != coord.DefaultTTL || got.Horizon != coord.DefaultHorizon {
-		t.Errorf("a coordinator without rules: %+v, %v", got, err)
 	}
 }
 
@@ -63,7 +59,6 @@ func TestResolveLeaseRefuses(t *testing.T) {
 		{coord.LeaseRules{MaxHorizon: 30 * s, Surviving: true}, coord.LeaseConfig{Horizon: 6 * time.Hour}, `Horizon is 6h0m0s; at most 30s is allowed here`},
 		{coord.LeaseRules{}, coord.LeaseConfig{Horizon: 24*time.Hour + 1}, `Horizon is 24h0m0.000000001s; at most 24h0m0s is allowed here`},
 		{coord.LeaseRules{}, coord.LeaseConfig{TTL: 2}, `RenewEvery is 0s, with TTL 2ns and Horizon 30s; it must be at least 5ms`},
-		{coord.LeaseRules{}, coord.LeaseConfig{Horizon: 3}, `RenewEvery is 1ns, with TTL 15s and Horizon 3ns; it must be at least 5ms`},
 		{coord.LeaseRules{}, coord.LeaseConfig{RenewEvery: 4 * time.Millisecond}, `RenewEvery is 4ms, with TTL 15s and Horizon 30s; it must be at least 5ms`},
 		{coord.LeaseRules{}, coord.LeaseConfig{TTL: s, RenewEvery: s}, `RenewEvery is 1s; it must be less than TTL, which is 1s`},
 		{coord.LeaseRules{}, coord.LeaseConfig{Horizon: 8 * s, RenewEvery: 5 * s}, `RenewEvery is 5s; it must be at most half of Horizon, which is 8s`},

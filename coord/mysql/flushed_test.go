@@ -8,8 +8,8 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 )
 
-// TestFlushedWindow: without a binary log, others see a transaction before it is on disk. What a call
-// finds done whose answer was lost is there after a crash.
+// TestFlushedWindow: without a binary log, others see a transaction before it is on disk. What a
+// call finds done whose answer was lost is there after a crash.
 func TestFlushedWindow(t *testing.T) {
 	s := mysqltest.Start(t, "--innodb-flush-log-at-timeout=2700")
 	d := database(t, s, "")

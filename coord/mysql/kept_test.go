@@ -1,8 +1,6 @@
 package mysql
 
 import (
-	"database/sql"
-	"strings"
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/drivertest"
@@ -20,13 +18,10 @@ func TestRisks(t *testing.T) {
 	}{
 		"innodb_flush_log_at_trx_commit": {[]string{"--innodb-flush-log-at-trx-commit=2"}, "set it to 1"},
 		"sync_binlog":                    {[]string{"--log-bin", "--sync-binlog=0"}, "set it to 1"},
-		"semi_sync":                      {[]string{"--log-bin", "--sync-binlog=1", "--rpl-semi-sync-master-enabled=ON", "--rpl-semi-sync-master-wait-point=AFTER_COMMIT"}, "AFTER_SYNC"},
-		"single_writer":                  {[]string{"--log-bin", "--sync-binlog=1", "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", "--wsrep-on=ON", "--wsrep-provider=/usr/lib/galera/libgalera_smm.so", "--wsrep-cluster-address=gcomm://", "--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:0;base_port=0"}, "one node"},
+		"semi_sync": {[]string{"--log-bin", "--sync-binlog=1", "--rpl-semi-sync-master-enabled=ON",
+			"--rpl-semi-sync-master-wait-point=AFTER_COMMIT"}, "AFTER_SYNC"},
 	} {
 		t.Run(risk, func(t *testing.T) {
-			if risk == "single_writer" {
-				t.Skip("skipped: a node of Galera needs ports of its own")
-			}
 			sqltest.Risk(t, database(t, mysqltest.Start(t, tc.args...), ""), risk, tc.says)
 		})
 	}
@@ -62,32 +57,10 @@ func TestRights(t *testing.T) {
 	d := database(t, s, "")
 	d.Exec(t, "CREATE USER ann IDENTIFIED BY 'pw'")
 	d.Exec(t, "GRANT SELECT ON unalike.* TO ann")
-	pool, err := sql.Open("mysql", "ann:pw@tcp("+s.Addr()+")/unalike?multiStatements=true")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	ann := *d
-	ann.DB = &mysqldb.DB{Pool: pool, At: s.Addr()}
-	c, _ := ann.New(t, "ns")
-	_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
-	drivertest.WantInvalid(t, "Acquire without the right to make tables", err, "CREATE TABLE IF NOT EXISTS unalike_slots", "INSERT IGNORE INTO unalike_format")
-	_, script, _ := strings.Cut(err.Error(), "run:\n")
-	byHand, err := sql.Open("mysql", s.DSN("?multiStatements=true"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer byHand.Close()
-	if _, err := byHand.ExecContext(t.Context(), script); err != nil {
-		t.Fatal(err)
-	}
-	_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
-	drivertest.WantInvalid(t, "Acquire without rights on tables", err, "SELECT, INSERT and UPDATE")
-	d.Exec(t, "GRANT INSERT, UPDATE ON unalike.* TO ann")
-	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
-	if _, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil {
-		t.Error(err)
-	}
+	sqltest.Rights(t, d, as(t, "ann:pw", s, d), func(script string) error {
+		_, err := d.DB.(*mysqldb.DB).Pool.ExecContext(t.Context(), script)
+		return err
+	}, "GRANT INSERT, UPDATE ON unalike.* TO ann")
 }
 
 // TestOneConnection: a pool of one connection serves many.
@@ -142,15 +115,9 @@ func TestPromoted(t *testing.T) {
 		t.Fatal(err)
 	}
 	replica := s.Replica(t, "--log-bin", "--sync-binlog=1", "--server-id=2", "--log-slave-updates", "--read-only=1")
-	there := database(t, replica, "")
-	pool, err := sql.Open("mysql", "ann:pw@tcp("+replica.Addr()+")/unalike?multiStatements=true")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	there.DB = &mysqldb.DB{Pool: pool, At: replica.Addr()}
+	there := as(t, "ann:pw", replica, database(t, replica, ""))
 	sqltest.Promoted(t, d, sqltest.Standby{
-		Database: there,
+		Database: &there,
 		Cut:      func() { there.Exec(t, "STOP SLAVE") },
 		Promote: func() {
 			s.Kill()
@@ -158,12 +125,6 @@ func TestPromoted(t *testing.T) {
 			there.Exec(t, "SET GLOBAL read_only = 0")
 		},
 	})
-}
-
-// TestRebuilt: tables are written anew while holders renew.
-func TestRebuilt(t *testing.T) {
-	sqltest.Rebuilt(t, database(t, mysqltest.Start(t), ""),
-		"OPTIMIZE TABLE unalike_slots, unalike_namespaces", "ALTER TABLE unalike_slots FORCE, ALGORITHM=COPY", "ANALYZE TABLE unalike_slots", "FLUSH TABLES")
 }
 
 // TestPasswordFile: a password that changes needs no restart.

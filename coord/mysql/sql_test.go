@@ -4,29 +4,83 @@ import (
 	"database/sql"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/unalike-id/unalike/internal/drivertest"
+	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 )
 
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+// newPool returns a pool that ends with the test.
+func newPool(tb testing.TB, dsn string, conns int, w *sqltest.Wire) *sql.DB {
+	tb.Helper()
+	config, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	config.DialFunc, config.Logger = w.Dial, &mysql.NopLogger{}
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	pool := sql.OpenDB(connector)
+	pool.SetMaxOpenConns(conns)
+	pool.SetMaxIdleConns(conns)
+	return drivertest.Closing(tb, pool, nil)
+}
+
+// several is the parameter of a DSN that the driver needs.
+const several = "?multiStatements=true"
+
 // database connects to a server, with more parameters.
 func database(tb testing.TB, s *mysqltest.Server, params string) *sqltest.Database {
 	tb.Helper()
-	open := func(dsn string, conns int) *sql.DB {
-		pool, err := sql.Open("mysql", dsn)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		pool.SetMaxOpenConns(conns)
-		pool.SetMaxIdleConns(conns)
-		return drivertest.Closing(tb, pool, nil)
-	}
+	pool := newPool(tb, s.DSN(several+params), 16, new(sqltest.Wire))
 	return &sqltest.Database{
-		DB: &mysqldb.DB{Pool: open(s.DSN("?multiStatements=true"+params), 16), At: s.Addr()}, Dialect: dialect(), SQL: open(s.DSN(""), 0),
-		Waiting: "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_ROW_LOCK_CURRENT_WAITS'",
-		Next:    "NEXTVAL(%s)",
+		DB:      &mysqldb.DB{Pool: pool, At: s.Addr()},
+		Dialect: dialect(),
+		SQL:     newPool(tb, s.DSN(""), 0, new(sqltest.Wire)),
+		Waiting: "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE" +
+			" VARIABLE_NAME = 'INNODB_ROW_LOCK_CURRENT_WAITS'",
+		Next: "NEXTVAL(%s)",
 	}
+}
+
+// as has a database used by somebody else.
+func as(tb testing.TB, user string, s *mysqltest.Server, d *sqltest.Database) sqltest.Database {
+	tb.Helper()
+	other := *d
+	pool := newPool(tb, user+"@tcp("+s.Addr()+")/unalike"+several, 16, new(sqltest.Wire))
+	other.DB = &mysqldb.DB{Pool: pool, At: s.Addr()}
+	return other
+}
+
+// TestStore holds the store to its interface.
+func TestStore(t *testing.T) {
+	t.Parallel()
+	sqltest.Store(t, database(t, mysqltest.Start(t, "--log-bin", "--sync-binlog=1"), ""))
+}
+
+// TestConformance holds the coordinator to its interface.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	sqltest.Conformance(t, database(t, mysqltest.Start(t), ""))
+}
+
+// TestWire: a transaction is one round trip, a client whose last packet is lost leaves nothing
+// locked, and a change whose connection breaks is not sent again.
+func TestWire(t *testing.T) {
+	s := mysqltest.Start(t)
+	d := database(t, s, "")
+	sqltest.Wired(t, d, func(w *sqltest.Wire, conns int) *sqltest.Database {
+		wired := *d
+		wired.DB = &mysqldb.DB{Pool: newPool(t, s.DSN(several), conns, w)}
+		return &wired
+	})
 }
 
 // TestSQL runs the tests of stores in SQL databases.
@@ -39,7 +93,8 @@ func TestCrowd(t *testing.T) { sqltest.Crowd(t, database(t, mysqltest.Start(t), 
 // isolation level.
 func TestHeld(t *testing.T) {
 	s := mysqltest.Start(t)
-	for _, level := range []string{"READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ", "SERIALIZABLE"} {
+	for _, level := range []string{"READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ",
+		"SERIALIZABLE"} {
 		t.Run(level, func(t *testing.T) {
 			sqltest.Held(t, database(t, s, "&tx_isolation=%27"+level+"%27"))
 		})
@@ -49,15 +104,12 @@ func TestHeld(t *testing.T) {
 // TestRaces: dead locks, waits that last too long and rows that have changed are tried again.
 func TestRaces(t *testing.T) {
 	s := mysqltest.Start(t)
-	for i, number := range []string{"1213", "1205", "1020"} {
+	for _, number := range []string{"1213", "1205", "1020"} {
 		d := database(t, s, "")
-		if i > 0 {
-			d.Exec(t, "DROP TRIGGER race")
-			d.Exec(t, "DROP SEQUENCE races")
-		}
-		sqltest.Races(t, d, "CREATE TRIGGER race BEFORE UPDATE ON unalike_slots FOR EACH ROW IF NEW.version <> OLD.version THEN IF NEXTVAL(races) % 3 <> 0 THEN SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = "+number+"; END IF; END IF")
+		d.Exec(t, "DROP TRIGGER IF EXISTS race")
+		d.Exec(t, "DROP SEQUENCE IF EXISTS races")
+		sqltest.Races(t, d, "CREATE TRIGGER race BEFORE UPDATE ON unalike_slots FOR EACH ROW"+
+			" IF NEW.version <> OLD.version THEN IF NEXTVAL(races) % 3 <> 0 THEN"+
+			" SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = "+number+"; END IF; END IF")
 	}
-	d := database(t, s, "")
-	d.Exec(t, "DROP TRIGGER race")
-	sqltest.DeadLock(t, d, "SELECT 1 FROM unalike_namespaces WHERE namespace = '%s' FOR UPDATE")
 }

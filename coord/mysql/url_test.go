@@ -1,15 +1,11 @@
-package mysql_test
+package mysql
 
 import (
-	"database/sql"
-	"errors"
-	"strings"
 	"testing"
 
-	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/mysql"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/drivertest/localtest"
+	"github.com/unalike-id/unalike/internal/sqlstore"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
@@ -22,9 +18,9 @@ func TestBadURL(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	s := mysqltest.Start(t)
-	pool := newPool(t, s.DSN(""))
-	exec(t, pool, "CREATE USER ann IDENTIFIED BY 's@/?3cret'")
-	exec(t, pool, "GRANT ALL ON unalike.* TO ann")
+	d := database(t, s, "")
+	d.Exec(t, "CREATE USER ann IDENTIFIED BY 's@/?3cret'")
+	d.Exec(t, "GRANT ALL ON unalike.* TO ann")
 	sqltest.Opened(t, "mysql://ann:s%40%2F%3F3cret@"+s.Addr()+"/unalike?")
 	sqltest.Opened(t, "mysql://ann:s%40%2F%3F3cret@/unalike?socket="+s.Socket)
 }
@@ -33,7 +29,7 @@ func TestOpen(t *testing.T) {
 func TestRefused(t *testing.T) {
 	s := mysqltest.Start(t)
 	sqltest.WrongPassword(t, "mysql://nobody:s3cret@"+s.Addr()+"/unalike?namespace=ns", "nobody")
-	exec(t, newPool(t, s.DSN("")), "CREATE USER ann IDENTIFIED BY 's3cret'")
+	database(t, s, "").Exec(t, "CREATE USER ann IDENTIFIED BY 's3cret'")
 	sqltest.WrongPassword(t, "mysql://ann:s3cret@"+s.Addr()+"/unalike?namespace=ns", "ann")
 }
 
@@ -44,31 +40,18 @@ func TestTLS(t *testing.T) {
 	sqltest.TLS(t, ca, "mysqls://"+mysqltest.User+":"+mysqltest.Password+"@"+s.Addr()+"/unalike", "")
 }
 
-// TestBadOptions: errors name what is wrong.
+// TestBadOptions: errors name what is wrong, as does that of a pool that cannot make several
+// statements in one call.
 func TestBadOptions(t *testing.T) {
-	good := newPool(t, "u@tcp(127.0.0.1:1)/db")
-	for says, tc := range map[string]struct {
-		pool      *sql.DB
-		namespace string
-		options   mysql.Options
-	}{
-		"nil":       {nil, "ns", mysql.Options{}},
-		"namespace": {good, "a b", mysql.Options{}},
-		"Prefix":    {good, "ns", mysql.Options{Prefix: "A"}},
-		"known are": {good, "ns", mysql.Options{Accept: []string{"x"}}},
-		"SkewBound": {good, "ns", mysql.Options{SkewBound: -1}},
-	} {
-		c, err := mysql.New(tc.pool, tc.namespace, tc.options)
-		if c != nil || !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", says, err)
-		}
-	}
-}
-
-// TestOneStatement: a pool that cannot make several statements in one call is refused.
-func TestOneStatement(t *testing.T) {
-	c := newCoordinator(t, newPool(t, mysqltest.Start(t).DSN("")), "ns", nil)
-	_, err := c.Acquire(within(t), request(1))
+	one := newPool(t, mysqltest.Start(t).DSN(""), 1, new(sqltest.Wire))
+	sqltest.BadOptions(t, func(namespace string, o sqlstore.Options) error {
+		_, err := New(one, namespace, Options(o))
+		return err
+	})
+	_, err := New(nil, "ns", Options{})
+	drivertest.WantInvalid(t, "New", err, "nil")
+	c, err := New(one, "ns", Options{})
+	_, err = drivertest.Closing(t, c, err).Acquire(drivertest.Within(t), drivertest.Request(1))
 	drivertest.WantInvalid(t, "Acquire", err, "the pool was made without MultiStatements")
 }
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
@@ -110,53 +109,19 @@ func TestRights(t *testing.T) {
 	s := pgtest.Start(t)
 	d := database(t, s, "")
 	d.Exec(t, "CREATE ROLE ann LOGIN")
-	ann := database(t, s, "&user=ann")
-	c, _ := ann.New(t, "ns")
-	_, err := c.Acquire(drivertest.Within(t), drivertest.Request(1))
-	drivertest.WantInvalid(t, "Acquire without the right to make tables", err, "CREATE TABLE IF NOT EXISTS unalike_slots", "INSERT INTO unalike_format")
-	_, script, _ := strings.Cut(err.Error(), "run:\n")
-	if _, err := d.DB.(*pgdb.DB).Pool.Exec(t.Context(), script, pgx.QueryExecModeSimpleProtocol); err != nil {
-		t.Fatal(err)
-	}
-	_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
-	drivertest.WantInvalid(t, "Acquire without rights on tables", err, "SELECT, INSERT and UPDATE", "unalike_")
-	d.Exec(t, "GRANT SELECT, INSERT, UPDATE ON unalike_namespaces, unalike_slots, unalike_format TO ann")
-	d.Exec(t, "GRANT USAGE ON SEQUENCE unalike_tickets TO ann")
-	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
-	if _, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestOneConnection: a pool of one connection serves many.
-func TestOneConnection(t *testing.T) {
-	d := database(t, pgtest.Start(t), "")
-	config := d.DB.(*pgdb.DB).Pool.Config()
-	config.MaxConns = 1
-	pool, err := pgxpool.NewWithConfig(context.Background(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	d.DB = &pgdb.DB{Pool: pool}
-	sqltest.OneConnection(t, d)
+	sqltest.Rights(t, d, *database(t, s, "&user=ann"), func(script string) error {
+		pool := d.DB.(*pgdb.DB).Pool
+		_, err := pool.Exec(t.Context(), script, pgx.QueryExecModeSimpleProtocol)
+		return err
+	}, "GRANT SELECT, INSERT, UPDATE ON unalike_namespaces, unalike_slots, unalike_format TO ann",
+		"GRANT USAGE ON SEQUENCE unalike_tickets TO ann")
 }
 
 // TestPgBouncer: a pooler in transaction mode has another connection for each transaction.
 func TestPgBouncer(t *testing.T) {
 	s := pgtest.Start(t)
 	d := database(t, s, "")
-	config, err := pgxpool.ParseConfig(s.Bouncer(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	Prepare(config)
-	pool, err := pgxpool.NewWithConfig(context.Background(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	d.DB = &pgdb.DB{Pool: pool}
+	d.DB = &pgdb.DB{Pool: newPool(t, s.Bouncer(t), nil)}
 	sqltest.OneConnection(t, d)
 }
 
@@ -195,7 +160,8 @@ func TestPromoted(t *testing.T) {
 // TestRebuilt: VACUUM FULL and its kin write tables anew while holders renew.
 func TestRebuilt(t *testing.T) {
 	sqltest.Rebuilt(t, database(t, pgtest.Start(t), ""),
-		"VACUUM FULL unalike_slots", "VACUUM FULL unalike_namespaces", "VACUUM FULL", "CLUSTER unalike_slots USING unalike_slots_pkey", "REINDEX TABLE unalike_slots")
+		"VACUUM FULL unalike_slots", "VACUUM FULL unalike_namespaces", "VACUUM FULL",
+		"CLUSTER unalike_slots USING unalike_slots_pkey", "REINDEX TABLE unalike_slots")
 }
 
 // TestPasswordFile: a password that changes needs no restart.

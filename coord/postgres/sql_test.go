@@ -8,31 +8,42 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 )
 
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+// newPool returns a pool that was prepared and ends with the test.
+func newPool(tb testing.TB, url string, change func(*pgxpool.Config)) *pgxpool.Pool {
+	tb.Helper()
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	Prepare(config)
+	if change != nil {
+		change(config)
+	}
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(pool.Close)
+	return pool
+}
+
 // database connects to a server, with more parameters.
 func database(tb testing.TB, s *pgtest.Server, params string) *sqltest.Database {
 	tb.Helper()
-	open := func(params string) *pgxpool.Pool {
-		config, err := pgxpool.ParseConfig(s.URL() + params)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		Prepare(config)
-		pool, err := pgxpool.NewWithConfig(context.Background(), config)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		tb.Cleanup(pool.Close)
-		return pool
-	}
+	open := func(params string) *pgxpool.Pool { tb.Helper(); return newPool(tb, s.URL()+params, nil) }
 	byHand := stdlib.OpenDBFromPool(open("?pool_max_conns=8&default_query_exec_mode=exec"))
 	tb.Cleanup(func() { _ = byHand.Close() })
 	return &sqltest.Database{
-		DB: &pgdb.DB{Pool: open("?pool_max_conns=16" + params)}, Dialect: dialect(), Accept: []string{"fsync"}, SQL: byHand,
+		DB: &pgdb.DB{Pool: open("?pool_max_conns=16" + params)}, Dialect: dialect(),
+		Accept: []string{"fsync"}, SQL: byHand,
 		Waiting: "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
 		Next:    "nextval('%s')",
 	}
@@ -44,14 +55,38 @@ func TestSQL(t *testing.T) { sqltest.Run(t, database(t, pgtest.Start(t), "")) }
 // TestBetween: something happens between two transactions of one operation.
 func TestBetween(t *testing.T) { sqltest.Between(t, database(t, pgtest.Start(t), "")) }
 
-// TestCrowd: a thousand starters.
-func TestCrowd(t *testing.T) { sqltest.Crowd(t, database(t, pgtest.Start(t), "")) }
+// TestStore holds the store to its interface.
+func TestStore(t *testing.T) {
+	t.Parallel()
+	sqltest.Store(t, database(t, pgtest.Start(t), ""))
+}
+
+// TestConformance holds the coordinator to its interface.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	sqltest.Conformance(t, database(t, pgtest.Start(t), ""))
+}
+
+// TestWire: a transaction is one round trip, a client whose last packet is lost leaves nothing
+// locked, and a change whose connection breaks is not sent again.
+func TestWire(t *testing.T) {
+	s := pgtest.Start(t)
+	d := database(t, s, "")
+	sqltest.Wired(t, d, func(w *sqltest.Wire, conns int) *sqltest.Database {
+		wired := *d
+		wired.DB = &pgdb.DB{Pool: newPool(t, s.URL(), func(c *pgxpool.Config) {
+			c.MaxConns, c.ConnConfig.DialFunc = int32(conns), w.Dial
+		})}
+		return &wired
+	})
+}
 
 // TestHeld: no floor is raised while a statement that has read it is under way, whatever the
 // isolation level.
 func TestHeld(t *testing.T) {
 	s := pgtest.Start(t)
-	for _, level := range []string{"read uncommitted", "read committed", "repeatable read", "serializable"} {
+	for _, level := range []string{"read uncommitted", "read committed", "repeatable read",
+		"serializable"} {
 		t.Run(level, func(t *testing.T) {
 			sqltest.Held(t, database(t, s, "&default_transaction_isolation="+url.PathEscape(level)))
 		})
@@ -61,12 +96,10 @@ func TestHeld(t *testing.T) {
 // TestRaces: serialization failures and dead locks are tried again.
 func TestRaces(t *testing.T) {
 	for _, code := range []string{"40001", "40P01"} {
-		d := database(t, pgtest.Start(t), "")
-		sqltest.Races(t, d, `CREATE FUNCTION race() RETURNS trigger LANGUAGE plpgsql AS
-$$BEGIN IF nextval('races') % 3 <> 0 THEN RAISE EXCEPTION USING ERRCODE = '`+code+`'; END IF; RETURN NEW; END$$`,
+		sqltest.Races(t, database(t, pgtest.Start(t), ""), `CREATE FUNCTION race() RETURNS trigger
+LANGUAGE plpgsql AS $$BEGIN IF nextval('races') % 3 <> 0 THEN
+RAISE EXCEPTION USING ERRCODE = '`+code+`'; END IF; RETURN NEW; END$$`,
 			"CREATE TRIGGER race BEFORE UPDATE ON unalike_slots FOR EACH ROW EXECUTE FUNCTION race()")
-		d.Exec(t, "DROP TRIGGER race ON unalike_slots")
-		sqltest.DeadLock(t, d, "SELECT pg_advisory_xact_lock(hashtextextended('unalike_' || '%s', 0))")
 	}
 }
 
@@ -74,8 +107,11 @@ $$BEGIN IF nextval('races') % 3 <> 0 THEN RAISE EXCEPTION USING ERRCODE = '`+cod
 func TestSettings(t *testing.T) {
 	s := pgtest.Start(t)
 	for _, params := range []string{
-		"&timezone=Asia/Kolkata", "&datestyle=SQL,DMY", "&standard_conforming_strings=off&escape_string_warning=on", "&bytea_output=escape", "&extra_float_digits=-5",
-		"&intervalstyle=sql_standard", "&default_transaction_read_only=on", "&client_encoding=LATIN1", "&default_transaction_deferrable=on", "&plan_cache_mode=force_generic_plan", "&transform_null_equals=on",
+		"&timezone=Asia/Kolkata", "&datestyle=SQL,DMY", "&standard_conforming_strings=off&escape_string_warning=on",
+		"&bytea_output=escape", "&extra_float_digits=-5", "&intervalstyle=sql_standard",
+		"&default_transaction_read_only=on", "&client_encoding=LATIN1",
+		"&default_transaction_deferrable=on", "&plan_cache_mode=force_generic_plan",
+		"&transform_null_equals=on",
 	} {
 		t.Run(params, func(t *testing.T) {
 			d := database(t, s, params)

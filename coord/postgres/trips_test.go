@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -10,43 +9,9 @@ import (
 
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/sqldb/pgdb"
-	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
-
-// wired connects to a server over a wire, with so many connections.
-func wired(t *testing.T, s *pgtest.Server, w *sqltest.Wire, conns int32) *sqltest.Database {
-	t.Helper()
-	d := database(t, s, "")
-	config := d.DB.(*pgdb.DB).Pool.Config()
-	config.MaxConns, config.ConnConfig.DialFunc = conns, w.Dial
-	pool, err := pgxpool.NewWithConfig(context.Background(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	d.DB = &pgdb.DB{Pool: pool}
-	return d
-}
-
-// TestOneRoundTrip: a transaction is one round trip on the wire.
-func TestOneRoundTrip(t *testing.T) {
-	w := new(sqltest.Wire)
-	sqltest.OneRoundTrip(t, wired(t, pgtest.Start(t), w, 1), w)
-}
-
-// TestHalf: a client whose last packet is lost leaves nothing locked.
-func TestHalf(t *testing.T) {
-	s, w := pgtest.Start(t), new(sqltest.Wire)
-	sqltest.Half(t, wired(t, s, w, 1), w, database(t, s, ""))
-}
-
-// TestSentOnce: a change whose connection breaks is not sent again.
-func TestSentOnce(t *testing.T) {
-	w := new(sqltest.Wire)
-	sqltest.SentOnce(t, wired(t, pgtest.Start(t), w, 16), w)
-}
 
 // TestIndexed: a row is found by an index, so that a call costs the same however many namespaces
 // there are.

@@ -1,16 +1,13 @@
-package postgres_test
+package postgres
 
 import (
-	"context"
-	"errors"
-	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/postgres"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/drivertest/localtest"
+	"github.com/unalike-id/unalike/internal/sqlstore"
 	"github.com/unalike-id/unalike/internal/sqlstore/sqltest"
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 	"github.com/unalike-id/unalike/internal/testserver/pgtest"
@@ -20,8 +17,7 @@ func TestBadURL(t *testing.T) { sqltest.BadURLs(t, "postgres") }
 
 func TestOpen(t *testing.T) {
 	s := pgtest.Start(t)
-	pool := newPool(t, s.URL())
-	exec(t, pool, "CREATE ROLE ann LOGIN SUPERUSER PASSWORD 's@/?3cret'")
+	database(t, s, "").Exec(t, "CREATE ROLE ann LOGIN SUPERUSER PASSWORD 's@/?3cret'")
 	sqltest.Opened(t, "postgres://ann:s%40%2F%3F3cret@127.0.0.1:"+s.Port+"/postgres?accept=fsync")
 	sqltest.Opened(t, "postgres://ann@127.0.0.1:1,127.0.0.1:"+s.Port+"/postgres?accept=fsync") // the first is not there
 }
@@ -46,28 +42,20 @@ func TestTLS(t *testing.T) {
 
 // TestBadOptions: errors name what is wrong.
 func TestBadOptions(t *testing.T) {
-	good := newPool(t, "postgres://u@127.0.0.1:1/db")
-	unprepared, err := pgxpool.New(context.Background(), "postgres://u@127.0.0.1:1/db")
+	good := newPool(t, "postgres://u@127.0.0.1:1/db", nil)
+	sqltest.BadOptions(t, func(namespace string, o sqlstore.Options) error {
+		_, err := New(good, namespace, Options(o))
+		return err
+	})
+	unprepared, err := pgxpool.New(t.Context(), "postgres://u@127.0.0.1:1/db")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer unprepared.Close()
-	for says, tc := range map[string]struct {
-		pool      *pgxpool.Pool
-		namespace string
-		options   postgres.Options
-	}{
-		"nil": {nil, "ns", postgres.Options{}},
-		"the pool does not tell of warnings; call postgres.Prepare": {unprepared, "ns", postgres.Options{}},
-		"namespace": {good, "a b", postgres.Options{}},
-		"Prefix":    {good, "ns", postgres.Options{Prefix: "A"}},
-		"known are": {good, "ns", postgres.Options{Accept: []string{"x"}}},
-		"SkewBound": {good, "ns", postgres.Options{SkewBound: -1}},
-	} {
-		c, err := postgres.New(tc.pool, tc.namespace, tc.options)
-		if c != nil || !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", says, err)
-		}
+	for says, pool := range map[string]*pgxpool.Pool{"nil": nil,
+		"the pool does not tell of warnings; call postgres.Prepare": unprepared} {
+		_, err := New(pool, "ns", Options{})
+		drivertest.WantInvalid(t, "New", err, says)
 	}
 }
 

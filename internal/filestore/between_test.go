@@ -92,11 +92,12 @@ func (s watchedSession) Commit(ctx context.Context, c protocol.Change) (protocol
 }
 
 // newCoordinator returns a coordinator over a store, in a file that is not taken for a lost one.
-func newCoordinator(tb testing.TB, s protocol.Store, maxHorizon time.Duration) *protocol.Coordinator {
+func newCoordinator(tb testing.TB, s protocol.Store) *protocol.Coordinator {
 	tb.Helper()
 	c, err := protocol.New(s, protocol.Settings{
-		Driver: "file", Title: "the file", Namespace: "n", Default: coord.LeaseConfig{TTL: 5 * time.Second, Horizon: maxHorizon},
-		MinTTL: time.Second, MaxHorizon: maxHorizon, SkewBound: time.Second, OneMachine: true, ServerClock: true, Clock: clock.System(),
+		Driver: "file", Title: "the file", Namespace: "n", MinTTL: time.Second,
+		MaxHorizon: time.Minute, SkewBound: time.Second, OneMachine: true, ServerClock: true,
+		Clock: clock.System(),
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -111,32 +112,30 @@ func TestBetween(t *testing.T) {
 	coordtest.RunBetween(t, func(tb testing.TB) coordtest.BetweenHarness {
 		tb.Helper()
 		path, stores := tb.TempDir()+"/ids", map[coord.Coordinator]*watched{}
-		store := func() *Store {
-			return New(Options{Path: path, Namespace: "n", Clock: clock.System(), Leases: new(bootClock).on("m", "1")})
-		}
 		return coordtest.BetweenHarness{
 			Harness: coordtest.Harness{
 				Client: func(tb testing.TB, _ coord.Range) coord.Coordinator {
 					tb.Helper()
-					w := &watched{Store: store()}
-					c := newCoordinator(tb, w, time.Minute)
+					w := &watched{Store: newStore(path)}
+					c := newCoordinator(tb, w)
 					stores[c] = w
 					return c
 				},
 				Expire: func(tb testing.TB, g coord.Grant) {
 					tb.Helper()
-					op, _ := store().Open("", time.Second, 0)
-					_, err := with(tb.Context(), op.(*session), change, func(d *State, save func() error) (any, error) {
+					op, _ := newStore(path).Open("", time.Second, 0)
+					expire := func(d *State, save func() error) (any, error) {
 						delete(d.Marks, g.WorkerID)
 						return nil, save()
-					})
+					}
+					_, err := with(tb.Context(), op.(*session), change, expire)
 					if err != nil {
 						tb.Fatal(err)
 					}
 				},
 				RaiseFloor: func(tb testing.TB, tick int64) {
 					tb.Helper()
-					drivertest.RaiseFloor(tb, newCoordinator(tb, store(), time.Minute), tick)
+					drivertest.RaiseFloor(tb, newCoordinator(tb, newStore(path)), tick)
 				},
 				Sticky: true,
 			},

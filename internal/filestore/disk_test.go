@@ -76,8 +76,8 @@ func wantError(t *testing.T, err, kind error, texts ...string) {
 	}
 }
 
-// TestFailedWrite lets each step of a write fail. The caller is told, no half-written file stays, and
-// the next call writes a new file before it believes what it reads, even if it only looks.
+// TestFailedWrite lets each step of a write fail. The caller is told, no half-written file stays,
+// and the next call writes a new file before it believes what it reads, even if it only looks.
 func TestFailedWrite(t *testing.T) {
 	full := &os.PathError{Op: "write", Path: "ids.tmp", Err: syscall.ENOSPC}
 	advice := ""
@@ -144,8 +144,8 @@ func TestLeftovers(t *testing.T) {
 	must(t, newStore(path), 1)
 }
 
-// TestLockDeleted: who deletes the lock file lets another process in. Nothing that it has written is
-// written over, and what it may have overlooked is not believed to be there.
+// TestLockDeleted: who deletes the lock file lets another process in. Nothing that it has written
+// is written over, and what it may have overlooked is not believed to be there.
 func TestLockDeleted(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("skipped: Windows does not delete a file that is open")
@@ -172,8 +172,8 @@ func TestLockDeleted(t *testing.T) {
 	must(t, s, 3) // after two of the other process
 }
 
-// TestStoppedInsideTheLock: the others name the process, and go on when it does. Who only looks does not
-// wait.
+// TestStoppedInsideTheLock: the others name the process, and go on when it does. Who only looks
+// does not wait.
 func TestStoppedInsideTheLock(t *testing.T) {
 	path := newPath(t)
 	s := newStore(path)
@@ -196,8 +196,8 @@ func TestStoppedInsideTheLock(t *testing.T) {
 	must(t, s, 0)
 }
 
-// TestHungDisk: a call returns when its context ends, and says why. One goroutine waits for the disk,
-// and what it has begun is seen to its end.
+// TestHungDisk: a call returns when its context ends, and says why. One goroutine waits for the
+// disk, and what it has begun is seen to its end.
 func TestHungDisk(t *testing.T) {
 	s := newStore(newPath(t))
 	must(t, s, 0)

@@ -11,8 +11,8 @@ import (
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
-// TestBitFlips: a file of which any bit is another one, or that is cut anywhere, is refused, and not
-// written over.
+// TestBitFlips: a file of which any bit is another one, or that is cut anywhere, is refused, and
+// not written over.
 func TestBitFlips(t *testing.T) {
 	path := newPath(t)
 	s := newStore(path)
@@ -88,8 +88,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestBoot: after another start of the machine leases are over and windows stand. On another machine,
-// or on one that cannot tell, a file is refused until an operator raises the floor.
+// TestBoot: after another start of the machine leases are over and windows stand. On another
+// machine, or on one that cannot tell, a file is refused until an operator raises the floor.
 func TestBoot(t *testing.T) {
 	b := &bootClock{since: time.Hour}
 	on := func(path, machine, boot string) *Store {
@@ -119,10 +119,8 @@ func TestBoot(t *testing.T) {
 				t.Fatal(out, err)
 			}
 			if tt.machine == "" { // another container of this machine
-				v, err := func() (*protocol.View, error) {
-					s, _ := on(path, "other", "1").Open("b", time.Minute, 0)
-					return s.Look(t.Context(), 3, "b")
-				}()
+				s, _ := on(path, "other", "1").Open("b", time.Minute, 0)
+				v, err := s.Look(t.Context(), 3, "b")
 				if err != nil || !v.Owned {
 					t.Errorf("in another container: %+v, %v", v, err)
 				}
@@ -141,13 +139,10 @@ func TestBoot(t *testing.T) {
 					t.Errorf("an operator sees %+v, %v", l, err)
 				}
 				must(t, next, 1)
-				_, err = bump(t.Context(), first)
-				if err != nil { // an operator may go back
+				if _, err := bump(t.Context(), first); err != nil { // an operator may go back
 					t.Error(err)
 				}
-				if _, err = func() (*protocol.View, error) {
-					return s2.Look(t.Context(), 3, "b")
-				}(); err == nil {
+				if _, err := s2.Look(t.Context(), 3, "b"); err == nil {
 					t.Error("two machines use one file")
 				}
 				must(t, next, 3)
@@ -160,8 +155,8 @@ func TestBoot(t *testing.T) {
 	}
 }
 
-// TestSameVersions: an older file that was put back has the versions of records that were written since
-// once more. A change that took one of them to be stored is refused.
+// TestSameVersions: an older file that was put back has the versions of records that were written
+// since once more. A change that took one of them to be stored is refused.
 func TestSameVersions(t *testing.T) {
 	path := newPath(t)
 	s := newStore(path)

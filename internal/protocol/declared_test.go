@@ -104,24 +104,6 @@ func TestNamespaceLostThatWasDeclared(t *testing.T) {
 	}
 }
 
-// TestWindowOfACrashedHolder: a window that ends in 6 h is no sign of a wrong clock where the
-// namespace says so, and it is where it does not.
-func TestWindowOfACrashedHolder(t *testing.T) {
-	declare(t, func(t *testing.T, d *declared) {
-		g := mustAcquire(t, d.process(), d.request("crashed", 1))
-		d.server.Expire(g.WorkerID)
-		req := wantsIn(d.space, "next")
-		req.Workers.Count = 1
-		if h := mustAcquire(t, d.process(), req); h.NotBefore != g.NotAfter {
-			t.Errorf("%v after %v", h, g)
-		}
-		retired, err := d.process().List(t.Context())
-		if err != nil || len(retired) != 1 || retired[0].NotAfter < g.NotAfter {
-			t.Errorf("List: %+v, %v", retired, err)
-		}
-	})
-}
-
 // TestRenewalOfLongWindows: where the back end has a clock, a window is extended as far as
 // the namespace declares, and no further.
 func TestRenewalOfLongWindows(t *testing.T) {
@@ -183,27 +165,6 @@ func TestLongWindowMakesNoNamespace(t *testing.T) {
 		d.server.Delete()
 		mustAcquire(t, d.process(), wantsIn(d.space, "newcomer"))
 		refused(d.process(), "has 2m0s at most")
-	})
-}
-
-// TestNamespaceLostWhileALongWindowIsAskedFor: the namespace is lost after a start has seen what
-// it was declared with. It is not made as a new one.
-func TestNamespaceLostWhileALongWindowIsAskedFor(t *testing.T) {
-	declare(t, func(t *testing.T, d *declared) {
-		c, st := tap(t, d.server, nil)
-		lost := false
-		st.tap = func(call string, answered bool) error {
-			if call == "survey" && answered && !lost {
-				lost = true
-				d.server.Delete()
-			}
-			return nil
-		}
-		least := d.end()
-		if g := mustAcquire(t, c, d.request("token", 4)); !lost || g.NotBefore < least {
-			t.Errorf("%v; want it above %d", g, least)
-		}
-		d.wantFloor("lost meanwhile", least)
 	})
 }
 

@@ -30,7 +30,6 @@ func TestLostRaces(t *testing.T) {
 		"Release": func(ctx context.Context, c *protocol.Coordinator, g coord.Grant) error {
 			return c.Release(ctx, g, g.NotBefore)
 		},
-		"Retire": func(ctx context.Context, c *protocol.Coordinator, _ coord.Grant) error { return c.Retire(ctx, 3) },
 		"Quarantine": func(ctx context.Context, c *protocol.Coordinator, _ coord.Grant) error {
 			_, err := c.Quarantine(ctx, time.Time{})
 			return err
@@ -142,21 +141,4 @@ func TestClockSetWhileAcquiring(t *testing.T) {
 			mustAcquire(t, c, wants("token"))
 		})
 	}
-}
-
-// TestRequestThatWaited: a request that had to wait for a busy machine is by no wrong clock. One by
-// another clock than the coordinator's gets the window that it wants, where nothing tells who is right.
-func TestRequestThatWaited(t *testing.T) {
-	inOurTime(t, func(t *testing.T) {
-		server := memstore.NewServer("a")
-		ahead := wants("ahead")
-		ahead.Now, ahead.Until = ahead.Now+time.Hour.Milliseconds(), ahead.Until+time.Hour.Milliseconds()
-		if g := mustAcquire(t, process(t, server), ahead); g.NotAfter != ahead.Until {
-			t.Errorf("%v; want it until %d", g, ahead.Until)
-		}
-		server.Clock = (&shifted{}).UnixMicro
-		req := wants("waited")
-		time.Sleep(4 * time.Second)
-		mustAcquire(t, process(t, server), req)
-	})
 }

@@ -255,21 +255,6 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// leasesSession tells of two leases, one of which is none.
-type leasesSession struct{ Session }
-
-func (leasesSession) Leases(context.Context, []Holder) []Lease {
-	return []Lease{{Worker: 1, TTL: time.Second}, {Worker: 2, Retired: true}}
-}
-
-// TestRetiredIsNotSilent: nobody waits for a sign of life of a worker ID that was retired.
-func TestRetiredIsNotSilent(t *testing.T) {
-	sv := &Survey{Server: 1, Holders: make([]Holder, 2*sampled)}
-	if lives := new(Coordinator).lives(t.Context(), leasesSession{}, sv); len(lives) != 1 || lives[1].when.High != 1_000_000 {
-		t.Errorf("signs of life: %v", lives)
-	}
-}
-
 // doneSession is a session in which every change is done.
 type doneSession struct{ Session }
 

@@ -64,13 +64,4 @@ func TestLastTick(t *testing.T) {
 	if got, _, _ := slot.Extended(coord.Grant{NotBefore: 10, NotAfter: 20}, 0, 2000, 1); got.NotAfter != 1000 {
 		t.Errorf("renewed until 2000: %+v", got)
 	}
-	c := Candidate{ID: 3, Slot: slot}
-	req := coord.Request{Until: 2000, LastTick: 1000}
-	if got := c.Granted(Meta{}, req, 1); got.NotBefore != 20 || got.NotAfter != 1000 {
-		t.Errorf("granted until 2000: %+v", got)
-	}
-	req.Until = 5
-	if got := c.Granted(Meta{}, req, 1); got.NotBefore != 20 || got.NotAfter != 20 {
-		t.Errorf("granted until 5: %+v; want an empty window", got)
-	}
 }

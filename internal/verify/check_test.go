@@ -105,19 +105,6 @@ func TestAgainstAMap(t *testing.T) {
 	}
 }
 
-// TestPlaces: a duplicate is found where it stands, in any form.
-func TestPlaces(t *testing.T) {
-	v, other := id(t, 0, 3, 5), id(t, time.Second, 3, 6)
-	r := mustCheck(t, options(t), text("a.txt", fmt.Sprintf("%d\n\n  %s\r\n", other, v.Base62())), text("b.txt", lines(v)))
-	if len(r.Clashes) != 1 {
-		t.Fatalf("%+v", r)
-	}
-	got := r.Clashes[0]
-	if got.ID != v || *got.Parts != (core.Parts{Time: year2026, WorkerID: 3, Sequence: 5}) || got.Times != 2 || fmt.Sprint(got.Places) != "[a.txt:3 b.txt:1]" {
-		t.Errorf("%+v", got)
-	}
-}
-
 func TestWhatCannotBe(t *testing.T) {
 	o := options(t)
 	o.FirstWorker, o.LastWorker, o.Earliest = 1, 2, year2026

@@ -37,7 +37,8 @@ func TestColumn(t *testing.T) {
 	}
 }
 
-// TestBadColumn: what has no such column is refused, and a quote that does not end takes no memory without a bound.
+// TestBadColumn: what has no such column is refused, and a quote that does not end takes no memory
+// without a bound.
 func TestBadColumn(t *testing.T) {
 	o := options(t)
 	o.Column = "id"
@@ -61,9 +62,13 @@ func TestBadColumn(t *testing.T) {
 func TestLines(t *testing.T) {
 	o := options(t)
 	v := id(t, 0, 3, 5)
-	r := mustCheck(t, o, text("f", fmt.Sprintf("\ufeff%d\r\n\n \t%s \n%d", v, v.Base62(), v)))
-	if r.IDs != 3 || r.Unreadable != 0 || r.Extra != 2 || fmt.Sprint(r.Clashes[0].Places) != "[f:1 f:3 f:4]" {
-		t.Errorf("%+v", r)
+	r := mustCheck(t, o, text("f", fmt.Sprintf("\ufeff%d\r\n\n \t%s \n%d", v, v.Base62(), v)), text("g", lines(v)))
+	if r.IDs != 4 || r.Unreadable != 0 || r.Extra != 3 || len(r.Clashes) != 1 {
+		t.Fatalf("%+v", r)
+	}
+	got, parts := r.Clashes[0], core.Parts{Time: year2026, WorkerID: 3, Sequence: 5}
+	if got.ID != v || *got.Parts != parts || fmt.Sprint(got.Places) != "[f:1 f:3 f:4 g:1]" {
+		t.Errorf("%+v", got)
 	}
 	// Eleven digits are decimal, or base62 if only that is allowed.
 	eleven := core.ID(12345678901)

@@ -73,7 +73,8 @@ func TestSorterFails(t *testing.T) {
 	}
 }
 
-// TestEnds: nothing is left in the temporary folder after a check that fails, or that is interrupted.
+// TestEnds: nothing is left in the temporary folder after a check that fails, or that is
+// interrupted.
 func TestEnds(t *testing.T) {
 	o := options(t)
 	o.Layout = nil

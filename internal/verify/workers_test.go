@@ -65,7 +65,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestManyWorkers: numbers that look as if they had more worker IDs than memory is meant for are still compared.
+// TestManyWorkers: numbers that look as if they had more worker IDs than memory is meant for are
+// still compared.
 func TestManyWorkers(t *testing.T) {
 	o := options(t)
 	layout := core.Layout{Epoch: o.Layout.Epoch, Unit: time.Millisecond, TimeBits: 41, WorkerBits: 20, SequenceBits: 2}

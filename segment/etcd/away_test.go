@@ -11,25 +11,24 @@ import (
 
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
-	"github.com/unalike-id/unalike/segment"
 )
 
-// TestComesBack: calls to a server that is away try to connect, so that its return is not missed: the client alone waits longer and longer, up to two minutes.
+// TestComesBack: calls to a server that is away try to connect, so that its return is not missed:
+// the client alone waits longer and longer, up to two minutes.
 func TestComesBack(t *testing.T) {
 	s := etcdtest.Start(t)
 	var dials atomic.Int64
-	st, err := New(s.Client(t, grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
+	dial := func(ctx context.Context, addr string) (net.Conn, error) {
 		dials.Add(1)
 		return new(net.Dialer).DialContext(ctx, "tcp", addr)
-	})), "orders", Options{})
+	}
+	st, err := New(s.Client(t, grpc.WithContextDialer(dial)), "orders", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	if err := st.Create(within(t), segment.Tag{Name: "a", Next: 1, Step: 10}); err != nil {
-		t.Fatal(err)
-	}
-	wantTake(t, st, "a", 10, 1)
+	create(t, st, "a")
+	wantTake(t, st, "a", 1)
 	s.Stop()
 	before := dials.Load()
 	const calls = 40

@@ -3,15 +3,17 @@ package etcd
 import (
 	"context"
 	"errors"
-	"sync"
+	"strings"
 	"testing"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/storage/wal"
 
-	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/numbertest"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/segment/segmenttest"
 )
@@ -29,9 +31,9 @@ func within(tb testing.TB) context.Context {
 }
 
 // store returns a store with a client of its own.
-func store(tb testing.TB, s *etcdtest.Server, o *Options) *Store {
+func store(tb testing.TB, s *etcdtest.Server, o Options) *Store {
 	tb.Helper()
-	st, err := New(s.Client(tb), "orders", drivertest.Value(o))
+	st, err := New(s.Client(tb), "orders", o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -39,129 +41,205 @@ func store(tb testing.TB, s *etcdtest.Server, o *Options) *Store {
 	return st
 }
 
-func wantTake(tb testing.TB, s segment.Store, tag string, step, first int64) {
+// opened returns a store by its URL: a user, an @ and options, if any.
+func opened(tb testing.TB, s *etcdtest.Server, user, options string) segment.Store {
 	tb.Helper()
-	if r, err := s.Take(within(tb), tag, step); err != nil || r != (segment.Range{First: first, Last: first + step - 1}) {
-		tb.Errorf("Take(%q, %d) = %v, %v; want it to begin at %d", tag, step, r, err, first)
+	url := "etcd://" + user + s.Endpoint + "/orders" + options
+	st, err := segment.Open(within(tb), url, segment.OpenOptions{})
+	if err != nil {
+		tb.Fatal(err)
 	}
+	tb.Cleanup(func() { _ = st.Close() })
+	return st
+}
+
+// create makes a tag that begins at 1, with a step of 10.
+func create(tb testing.TB, s segment.Store, tag string) {
+	tb.Helper()
+	made := segment.Tag{Name: tag, Next: 1, Step: 10}
+	if err := s.(segment.Creator).Create(within(tb), made); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// wantTake takes ten numbers that are to begin at first.
+func wantTake(tb testing.TB, s segment.Store, tag string, first int64) {
+	tb.Helper()
+	r, err := s.Take(within(tb), tag, 10)
+	if err != nil || r != (segment.Range{First: first, Last: first + 9}) {
+		tb.Errorf("Take(%q, 10) = %v, %v; want it to begin at %d", tag, r, err, first)
+	}
+}
+
+// wantChanged takes ten numbers, which is to be refused.
+func wantChanged(tb testing.TB, s segment.Store, tag string) {
+	tb.Helper()
+	if r, err := s.Take(within(tb), tag, 10); !errors.Is(err, segment.ErrStoreChanged) {
+		tb.Errorf("Take(%q, 10) = %v, %v; want ErrStoreChanged", tag, r, err)
+	}
+}
+
+// keys are those of tags, as somebody sees them who has no store.
+type keys struct{ *clientv3.Client }
+
+func (k keys) get(tb testing.TB, tag string) record {
+	tb.Helper()
+	resp, err := k.Get(within(tb), root+"orders/"+tag)
+	if err != nil || len(resp.Kvs) != 1 {
+		tb.Fatalf("%s: %v, %v", tag, resp, err)
+	}
+	r, err := decode(tag, resp.Kvs[0].Value)
+	if err != nil {
+		tb.Logf("%s: %v", tag, err) // it is damaged
+	}
+	return r
+}
+
+func (k keys) put(tb testing.TB, tag, value string) {
+	tb.Helper()
+	if _, err := k.Put(within(tb), root+"orders/"+tag, value); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// set changes a tag.
+func (k keys) set(tb testing.TB, tag string, change func(*record)) {
+	tb.Helper()
+	r := k.get(tb, tag)
+	change(&r)
+	value, err := r.encode(time.Now())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	k.put(tb, tag, value)
 }
 
 // TestSuite holds the store to its interface.
 func TestSuite(t *testing.T) {
 	s := etcdtest.Start(t)
-	segmenttest.Run(t, func(tb testing.TB) segment.Store { return store(tb, s, nil) })
+	segmenttest.Run(t, func(tb testing.TB) segment.Store { return store(tb, s, Options{}) })
 }
 
 // TestURL: a store is opened by its URL.
 func TestURL(t *testing.T) {
 	s := etcdtest.Start(t)
-	st, err := segment.Open(within(t), "etcd://"+s.Endpoint+"/orders?failover=skip:1000", segment.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
-	if err := st.(segment.Creator).Create(within(t), segment.Tag{Name: "a", Next: 1, Step: 10}); err != nil {
-		t.Error(err)
-	}
-	wantTake(t, store(t, s, nil), "a", 10, 1)
-	for _, bad := range []string{"etcd://h", "etcd:///ns", "etcd://h/a\nb", "etcd://h/ns?ttl=5s", "etcd://h/ns?failover=x", "etcd://h/ns?ca=x", "etcd://u@h/ns"} {
-		if _, err := segment.Open(within(t), bad, segment.OpenOptions{}); !errors.Is(err, segment.ErrInvalidConfig) {
+	create(t, opened(t, s, "", "?failover=skip:1000"), "a")
+	wantTake(t, store(t, s, Options{}), "a", 1)
+	for _, bad := range []string{
+		"etcd://h", "etcd:///ns", "etcd://h/a\nb", "etcd://h/ns?ttl=5s",
+		"etcd://h/ns?failover=x", "etcd://h/ns?ca=x", "etcd://u@h/ns",
+	} {
+		_, err := segment.Open(within(t), bad, segment.OpenOptions{})
+		if !errors.Is(err, segment.ErrInvalidConfig) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
 }
 
-// TestManySequences: many sequences of one store, and of others, share a tag.
-func TestManySequences(t *testing.T) {
-	s := etcdtest.Start(t)
-	first := store(t, s, nil)
-	if err := first.Create(within(t), segment.Tag{Name: "a", Next: 1, Step: 5}); err != nil {
-		t.Fatal(err)
-	}
-	var mu sync.Mutex
-	seen := map[int64]bool{}
-	var running sync.WaitGroup
-	for i := range 6 {
-		st := first
-		if i%2 == 0 {
-			st = store(t, s, nil)
-		}
-		running.Go(func() {
-			for range 3 {
-				q, err := segment.New(within(t), st, "a", segment.Config{MaxStep: 7})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				dst := make([]int64, 23)
-				if _, err := q.Fill(within(t), dst); err != nil {
-					t.Error(err)
-				}
-				if err := q.Close(within(t)); err != nil {
-					t.Error(err)
-				}
-				mu.Lock()
-				for _, n := range dst {
-					if seen[n] {
-						t.Errorf("%d was given out twice", n)
-					}
-					seen[n] = true
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	running.Wait()
-}
-
-// TestOtherCluster: a tag that was made in another cluster is refused until somebody has advanced it, and with the option its
-// numbers are skipped.
+// TestOtherCluster: a tag that was made in another cluster is refused until somebody has advanced
+// it, and with the option its numbers are skipped.
 func TestOtherCluster(t *testing.T) {
 	s := etcdtest.Start(t)
-	client := s.Client(t)
-	put := func(tag, cluster string) {
-		value, err := record{Next: 100, Step: 10, Cluster: cluster}.encode(time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := client.Put(within(t), root+"orders/"+tag, value); err != nil {
-			t.Fatal(err)
-		}
+	st := store(t, s, Options{})
+	k := keys{s.Client(t)}
+	for _, tag := range []string{"a", "b"} {
+		create(t, st, tag)
+		k.set(t, tag, func(r *record) { r.Next, r.Cluster = 100, "elsewhere" })
 	}
-	put("a", "elsewhere")
-	put("b", "elsewhere")
-	st := store(t, s, nil)
-	if _, err := st.Take(within(t), "a", 10); !errors.Is(err, segment.ErrStoreChanged) {
-		t.Errorf("Take of a tag of another cluster: %v", err)
-	}
-	if err := store(t, s, nil).Advance(within(t), "a", 500); err != nil {
+	wantChanged(t, st, "a")
+	if err := store(t, s, Options{}).Advance(within(t), "a", 500); err != nil {
 		t.Fatal(err)
 	}
-	wantTake(t, st, "a", 10, 500)
-	wantTake(t, store(t, s, &Options{Skip: 5000}), "b", 10, 5100)
-	wantTake(t, st, "b", 10, 5110)
+	wantTake(t, st, "a", 500)
+	wantTake(t, store(t, s, Options{Skip: 5000}), "b", 5100)
+	wantTake(t, st, "b", 5110)
 }
 
-// TestWentBack: a cluster whose revision is below one that was seen is refused, until a tag is advanced, by somebody else as well.
+// TestWentBack: a cluster whose revision is below one that was seen is refused, until a tag is
+// advanced, by somebody else as well.
 func TestWentBack(t *testing.T) {
 	s := etcdtest.Start(t)
-	st := store(t, s, nil)
-	if err := st.Create(within(t), segment.Tag{Name: "a", Next: 1, Step: 10}); err != nil {
-		t.Fatal(err)
-	}
-	wantTake(t, st, "a", 10, 1)
+	st := store(t, s, Options{})
+	create(t, st, "a")
+	wantTake(t, st, "a", 1)
 	st.mu.Lock()
 	for id := range st.highest {
 		st.highest[id] += 1000 // as if it had seen later ones
 	}
 	st.mu.Unlock()
 	for range 3 {
-		if r, err := st.Take(within(t), "a", 10); !errors.Is(err, segment.ErrStoreChanged) {
-			t.Errorf("Take from a cluster that went back: %v, %v", r, err)
-		}
+		wantChanged(t, st, "a")
 	}
-	if err := store(t, s, nil).Advance(within(t), "a", 900); err != nil {
+	if err := store(t, s, Options{}).Advance(within(t), "a", 900); err != nil {
 		t.Fatal(err)
 	}
-	wantTake(t, st, "a", 10, 900)
+	wantTake(t, st, "a", 900)
+}
+
+// TestDamaged: a tag whose key somebody has damaged says so, and the others can be used.
+func TestDamaged(t *testing.T) {
+	s := etcdtest.Start(t)
+	k := keys{s.Client(t)}
+	numbertest.Damaged(t, store(t, s, Options{}), numbertest.Damage{
+		Next: func(tb testing.TB, tag string, n int64) {
+			tb.Helper()
+			k.set(tb, tag, func(r *record) { r.Next = n })
+		},
+		Step: func(tb testing.TB, tag string, n int64) {
+			tb.Helper()
+			k.set(tb, tag, func(r *record) { r.Step = n })
+		},
+		Unreadable: func(tb testing.TB, tag string) { tb.Helper(); k.put(tb, tag, "{") },
+		Says:       "key /unalike/segments/orders/nothing is damaged",
+		Read:       func(tb testing.TB, tag string) int64 { tb.Helper(); return k.get(tb, tag).Next },
+	})
+	// What is skipped after a failover does not hide what is wrong.
+	k.set(t, "negative", func(r *record) { r.Next, r.Cluster = -5, "elsewhere" })
+	_, err := store(t, s, Options{Skip: 5000}).Take(within(t), "negative", 10)
+	where := "next in key " + root + "orders/negative"
+	damage := segment.CheckNext("negative", where, -5, 1<<63-1)
+	if err == nil || err.Error() != damage.Error() || k.get(t, "negative").Next != -5 {
+		t.Errorf("Take of a negative number after a failover: %v", err)
+	}
+}
+
+// TestDenied: a user that may is let in, and what is wrong with others is said.
+func TestDenied(t *testing.T) {
+	t.Parallel()
+	const password = "secret"
+	s := etcdtest.Start(t)
+	etcdtest.Protect(t, s, "/unalike/segments/orders/", password)
+	holder := opened(t, s, "holder:secret@", "")
+	create(t, holder, "a")
+	wantTake(t, holder, "a", 1)
+	for user, says := range map[string]string{
+		"holder:wrong@":    "refuses the user name or the password",
+		"nobody:secret@":   "refuses the user name or the password",
+		"":                 "wants a user and a password",
+		"stranger:secret@": "may not read and write keys under ",
+	} {
+		_, err := opened(t, s, user, "").Take(within(t), "a", 10)
+		if !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), says) ||
+			strings.Contains(err.Error(), password) {
+			t.Errorf("as %q: %v; want an error that says %q", user, err, says)
+		}
+	}
+}
+
+// TestNoSpace: a database that has reached its quota is named in the error, with what to do.
+func TestNoSpace(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t)
+	st := opened(t, s, "", "")
+	create(t, st, "a")
+	alarm := &pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, Alarm: pb.AlarmType_NOSPACE}
+	server := pb.NewMaintenanceClient(s.Client(t).ActiveConnection())
+	if _, err := server.Alarm(t.Context(), alarm); err != nil {
+		t.Fatal(err)
+	}
+	_, err := st.Take(within(t), "a", 10)
+	if err == nil || errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(),
+		"the database of the etcd cluster has reached its quota, and takes no writes: compact it ") {
+		t.Errorf("Take: %v; want an error that says what to do", err)
+	}
 }

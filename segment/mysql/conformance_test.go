@@ -2,12 +2,14 @@ package mysql
 
 import (
 	"errors"
-	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
+	"github.com/unalike-id/unalike/internal/testserver/numbertest"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/segment/segmenttest"
 )
@@ -15,90 +17,106 @@ import (
 // TestSuite holds the store to its interface.
 func TestSuite(t *testing.T) {
 	s, _ := start(t)
-	segmenttest.Run(t, func(tb testing.TB) segment.Store { return store(tb, connect(tb, s.DSN("")), nil) })
+	segmenttest.Run(t, func(tb testing.TB) segment.Store { return with(tb, s, "") })
+}
+
+// TestBound: a column that is nearly full is not clamped, whatever the mode and the type.
+func TestBound(t *testing.T) {
+	s, d := start(t)
+	for _, mode := range []string{"TRADITIONAL", ""} {
+		sqlsegmenttest.Bound(t, d, func(tb testing.TB) sqlsegmenttest.Store {
+			tb.Helper()
+			return with(tb, s, "?sql_mode=%27"+mode+"%27")
+		}, map[string]int64{
+			"tinyint": 127, "smallint unsigned": 65535, "mediumint": 1<<23 - 1, "int(11)": math.MaxInt32,
+			"int unsigned": math.MaxUint32, "bigint": math.MaxInt64, "bigint unsigned": math.MaxInt64,
+			"decimal(5,0)": 99999,
+		})
+	}
 }
 
 // TestURL: a store is opened by its URL, and what is wrong with one is said.
 func TestURL(t *testing.T) {
 	s, _ := start(t)
-	url := "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + s.Addr() + "/" + mysqltest.Database
-	for _, more := range []string{"", "?table=leaf_alloc", "?table=unalike.leaf_alloc&durable=warn&failover=skip:1000", "?failover=stop"} {
-		st, err := segment.Open(within(t), url+more, segment.OpenOptions{})
+	for _, more := range []string{
+		"", "?table=leaf_alloc", "?failover=stop",
+		"?table=unalike.leaf_alloc&durable=warn&failover=skip:1000",
+	} {
+		st, err := segment.Open(sqlsegmenttest.Within(t), url(s)+more, segment.OpenOptions{})
 		if err != nil {
 			t.Errorf("%s: %v", more, err)
 			continue
 		}
-		if _, err := st.Tags(within(t)); err != nil {
+		if _, err := st.Tags(sqlsegmenttest.Within(t)); err != nil {
 			t.Errorf("%s: %v", more, err)
 		}
 		_ = st.Close()
 	}
-	for more, want := range map[string]string{
-		"?table=a.b.c": "table", "?table=x%3Bdrop": "letters", "?durable=no": "require or warn", "?failover=skip": "skip:N", "?failover=skip:0": "skip:N",
-		"?namespace=x": "unknown option", "?ttl=5s": "unknown option", "?ca=x": "mysqls://",
-		"?table=missing": "CREATE TABLE `missing` (biz_tag varchar(128)", "?durable=require&table=missing": "CREATE TABLE",
+	for bad, want := range map[string]string{
+		url(s) + "?table=a.b.c": "table", url(s) + "?table=x%3Bdrop": "letters",
+		url(s) + "?durable=no": "require or warn", url(s) + "?failover=skip": "skip:N",
+		url(s) + "?failover=skip:0": "skip:N", url(s) + "?namespace=x": "unknown option",
+		url(s) + "?ca=x":                          "mysqls://",
+		url(s) + "?table=missing":                 "CREATE TABLE `missing` (biz_tag varchar(128)",
+		url(s) + "?durable=require&table=missing": "CREATE TABLE",
+		"mysql://h/db":                            "", "mysql://u:p@/db": "", "mysql://u:p@h": "",
+		"mysql://u:p@h,i/db": "",
+		"mysql://u:p@h/a/b":  "", "mysql://u:p@h/db?socket=/s": "",
 	} {
-		_, err := segment.Open(within(t), url+more, segment.OpenOptions{})
-		if !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), mysqltest.Password+"@") {
-			t.Errorf("%s: %v; want %q", more, err, want)
-		}
-	}
-	for _, bad := range []string{"mysql://h/db", "mysql://u:p@/db", "mysql://u:p@h", "mysql://u:p@h,i/db", "mysql://u:p@h/a/b", "mysql://u:p@h/db?socket=/s"} {
-		if _, err := segment.Open(within(t), bad, segment.OpenOptions{}); !errors.Is(err, segment.ErrInvalidConfig) {
-			t.Errorf("%s: %v", bad, err)
+		_, err := segment.Open(sqlsegmenttest.Within(t), bad, segment.OpenOptions{})
+		sqlsegmenttest.WantErr(t, bad, err, segment.ErrInvalidConfig, want)
+		if strings.Contains(err.Error(), mysqltest.Password+"@") {
+			t.Errorf("%s: the error has the password: %v", bad, err)
 		}
 	}
 }
 
-// TestBesideLeaf: an unchanged Leaf uses the same table at the same time, with its own statements, and no
-// number comes twice.
+// TestBesideLeaf: an unchanged Leaf uses the same table at the same time, with its own statements,
+// and no number comes twice.
 func TestBesideLeaf(t *testing.T) {
-	_, pool := start(t)
-	s := store(t, pool, nil)
-	create(t, s, "shared", 1, 7)
-	leaf := func() (segment.Range, error) {
-		tx, err := pool.BeginTx(within(t), nil)
-		if err != nil {
-			return segment.Range{}, err
-		}
-		defer func() { _ = tx.Rollback() }()
-		if _, err := tx.ExecContext(within(t), "UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = 'shared'"); err != nil {
-			return segment.Range{}, err
-		}
-		var maxID, step int64
-		if err := tx.QueryRowContext(within(t), "SELECT max_id, step FROM leaf_alloc WHERE biz_tag = 'shared'").Scan(&maxID, &step); err != nil {
-			return segment.Range{}, err
-		}
-		return segment.Range{First: maxID - step, Last: maxID - 1}, tx.Commit()
-	}
-	var mu sync.Mutex
-	who := map[int64]string{}
+	_, d := start(t)
+	const rounds = 200
+	s := d.Create(t, "shared", 1)
+	var numbers numbertest.Ledger
 	var running sync.WaitGroup
-	for i := range 8 {
-		name, take := fmt.Sprint("ours ", i), func() (segment.Range, error) { return s.Take(within(t), "shared", int64(i)) }
-		if i%2 == 0 {
-			name, take = fmt.Sprint("Leaf ", i), leaf
-		}
+	for range 4 {
 		running.Go(func() {
-			for range 50 {
-				r, err := take()
+			for range rounds {
+				r, err := s.Take(sqlsegmenttest.Within(t), "shared", 1)
 				if err != nil {
 					t.Error(err)
-					return
 				}
-				mu.Lock()
-				for n := r.First; n <= r.Last; n++ {
-					if other := who[n]; other != "" {
-						t.Errorf("%d is %s's and %s's", n, name, other)
-					}
-					who[n] = name
+				numbers.Note([]int64{r.First})
+			}
+		})
+		running.Go(func() {
+			for range rounds {
+				n, err := leaf(t, d)
+				if err != nil {
+					t.Error(err)
 				}
-				mu.Unlock()
+				numbers.Note([]int64{n})
 			}
 		})
 	}
 	running.Wait()
-	if got := next(t, pool, "shared"); got != int64(len(who))+1 {
-		t.Errorf("max_id is %d after %d numbers", got, len(who))
+	numbers.Check(t)
+	if got := d.Next(t, "shared"); got != 1+4*rounds+4*10*rounds {
+		t.Errorf("max_id is %d after all", got)
 	}
+}
+
+// leaf takes a range as Leaf does, and returns its first number.
+func leaf(t *testing.T, d *sqlsegmenttest.Database) (int64, error) {
+	ctx := sqlsegmenttest.Within(t)
+	tx, err := d.SQL.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	var next, step int64
+	_, err = tx.ExecContext(ctx,
+		"UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = 'shared'")
+	err = errors.Join(err, tx.QueryRowContext(ctx,
+		"SELECT max_id, step FROM leaf_alloc WHERE biz_tag = 'shared'").Scan(&next, &step), tx.Commit())
+	return next - step, err
 }

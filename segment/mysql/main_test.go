@@ -1,66 +1,87 @@
 package mysql
 
 import (
-	"context"
 	"database/sql"
-	"fmt"
 	"testing"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/leaktest"
+	"github.com/unalike-id/unalike/internal/sqldb/mysqldb"
+	"github.com/unalike-id/unalike/internal/sqlsegment"
+	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
-	"github.com/unalike-id/unalike/segment"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// within returns a context for one call.
-func within(tb testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	tb.Cleanup(cancel)
-	return ctx
-}
-
 // connect returns a pool that is closed with the test.
 func connect(tb testing.TB, dsn string) *sql.DB {
+	tb.Helper()
+	return over(tb, dsn, &sqlsegmenttest.Wire{})
+}
+
+// over is connect over a wire.
+func over(tb testing.TB, dsn string, w *sqlsegmenttest.Wire) *sql.DB {
 	tb.Helper()
 	config, err := mysql.ParseDSN(dsn)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	config.MultiStatements = true
-	pool, err := sql.Open("mysql", config.FormatDSN())
+	config.DialFunc, config.Logger, config.MultiStatements = w.Dial, &mysql.NopLogger{}, true
+	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		tb.Fatal(err)
 	}
+	pool := sql.OpenDB(connector)
 	tb.Cleanup(func() { _ = pool.Close() })
 	return pool
 }
 
-// exec runs a statement.
-func exec(tb testing.TB, pool *sql.DB, statement string) {
+// start runs a server that has the table.
+func start(tb testing.TB, args ...string) (*mysqltest.Server, *sqlsegmenttest.Database) {
 	tb.Helper()
-	if _, err := pool.ExecContext(within(tb), statement); err != nil {
-		tb.Fatalf("%s: %v", statement, err)
+	s := mysqltest.Start(tb, args...)
+	d := database(tb, s)
+	d.Exec(tb, Schema(""))
+	return s, d
+}
+
+// database is a server as the tests that databases share have it.
+func database(tb testing.TB, s *mysqltest.Server) *sqlsegmenttest.Database {
+	tb.Helper()
+	return &sqlsegmenttest.Database{
+		SQL: connect(tb, s.DSN("")), Addr: s.Addr(),
+		Open: func(tb testing.TB, w *sqlsegmenttest.Wire, skip int64) sqlsegmenttest.Store {
+			tb.Helper()
+			own := over(tb, s.DSN(""), w)
+			own.SetMaxOpenConns(1) // it suffices
+			st, err := newStore(&mysqldb.DB{Pool: own, Owned: true}, sqlsegment.Options{Skip: skip})
+			if err != nil {
+				tb.Fatal(err)
+			}
+			tb.Cleanup(func() { _ = st.Close() })
+			return st
+		},
+		Idle: "BEGIN NOT ATOMIC FOR c IN (SELECT ID FROM information_schema.PROCESSLIST WHERE" +
+			" COMMAND = 'Sleep' AND ID IN (SELECT trx_mysql_thread_id FROM" +
+			" information_schema.INNODB_TRX)) DO EXECUTE IMMEDIATE CONCAT('KILL ', c.ID); END FOR; END",
+		Retype:   "ALTER TABLE leaf_alloc MODIFY max_id ",
+		Nullable: "ALTER TABLE leaf_alloc MODIFY max_id bigint NULL",
+		DropKey:  "ALTER TABLE leaf_alloc DROP PRIMARY KEY",
+		Race: []string{
+			"CREATE SEQUENCE races",
+			"CREATE TRIGGER race BEFORE UPDATE ON leaf_alloc FOR EACH ROW IF NEXTVAL(races) % 3 <> 0" +
+				" THEN SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213; END IF",
+		},
+		Calm: "DROP TRIGGER race",
 	}
 }
 
-// start runs a server that has the table, and returns a pool.
-func start(tb testing.TB, args ...string) (*mysqltest.Server, *sql.DB) {
-	tb.Helper()
-	s := mysqltest.Start(tb, args...)
-	pool := connect(tb, s.DSN(""))
-	exec(tb, pool, Schema(""))
-	return s, pool
-}
-
 // store returns a store on a pool, which is closed with the test.
-func store(tb testing.TB, pool *sql.DB, o *Options) *Store {
+func store(tb testing.TB, pool *sql.DB, o Options) *Store {
 	tb.Helper()
-	s, err := New(pool, drivertest.Value(o))
+	s, err := New(pool, o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -68,27 +89,14 @@ func store(tb testing.TB, pool *sql.DB, o *Options) *Store {
 	return s
 }
 
-// create makes a tag.
-func create(tb testing.TB, s *Store, tag string, next, step int64) {
+// with returns a store whose sessions have parameters.
+func with(tb testing.TB, s *mysqltest.Server, params string) *Store {
 	tb.Helper()
-	if err := s.Create(within(tb), segment.Tag{Name: tag, Next: next, Step: step}); err != nil {
-		tb.Fatal(err)
-	}
+	return store(tb, connect(tb, s.DSN(params)), Options{})
 }
 
-// wantTake takes a range that is to begin at first and be as long as asked for.
-func wantTake(tb testing.TB, s segment.Store, tag string, step, first int64) {
-	tb.Helper()
-	if r, err := s.Take(within(tb), tag, step); err != nil || r != (segment.Range{First: first, Last: first + step - 1}) {
-		tb.Errorf("Take(%q, %d) = %v, %v; want it to begin at %d", tag, step, r, err, first)
-	}
-}
-
-// next is what is stored for a tag.
-func next(tb testing.TB, pool *sql.DB, tag string) (n int64) {
-	tb.Helper()
-	if err := pool.QueryRowContext(within(tb), fmt.Sprintf("SELECT max_id FROM leaf_alloc WHERE biz_tag = '%s'", tag)).Scan(&n); err != nil {
-		tb.Fatal(err)
-	}
-	return n
+// url is that of a server.
+func url(s *mysqltest.Server) string {
+	return "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + s.Addr() + "/" +
+		mysqltest.Database
 }

@@ -1,12 +1,14 @@
 package mysql
 
 import (
+	"context"
 	"database/sql"
 	"errors"
-	"math"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
 	"github.com/unalike-id/unalike/internal/testserver/mysqltest"
 	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 	"github.com/unalike-id/unalike/segment"
@@ -14,244 +16,230 @@ import (
 
 // TestSafety: what makes a take unsafe is met, on one server.
 func TestSafety(t *testing.T) {
-	s, pool := start(t)
-	for name, run := range map[string]func(*testing.T, *mysqltest.Server, *sql.DB){
-		"autocommit":  checkAutocommit,
-		"aba":         checkABA,
-		"safeupdates": checkSafeUpdates,
-		"settings":    checkSettings,
-		"chain":       checkChain,
-		"narrow":      checkNarrow,
-		"rights":      checkRights,
-		"readonly":    checkReadOnly,
-		"trigger":     checkTrigger,
-		"deadlock":    checkDeadLock,
+	s, d := start(t)
+	for name, run := range map[string]func(*testing.T, *mysqltest.Server, *sqlsegmenttest.Database){
+		"settings": checkSettings,
+		"left":     checkLeft,
+		"narrow":   checkNarrow,
+		"rights":   checkRights,
+		"readonly": checkReadOnly,
+		"trigger":  checkTrigger,
+		"orphans":  checkOrphans,
+		"one":      checkOneMessage,
 	} {
-		t.Run(name, func(t *testing.T) { run(t, s, pool) })
-		exec(t, pool, "DELETE FROM leaf_alloc")
+		t.Run(name, func(t *testing.T) { run(t, s, d) })
+		d.Exec(t, "DELETE FROM leaf_alloc")
 	}
 }
 
-// checkAutocommit: with autocommit off, what is handed out is stored all the same, also when the connection is lost.
-func checkAutocommit(t *testing.T, s *mysqltest.Server, pool *sql.DB) {
-	create(t, store(t, pool, nil), "a", 1, 10)
-	for n := range int64(3) {
-		own := connect(t, s.DSN("?autocommit=0"))
-		off := store(t, own, nil)
-		wantTake(t, off, "a", 10, 1+5*n)
-		if done, err := off.GiveBack(within(t), "a", segment.Range{First: 6 + 5*n, Last: 10 + 5*n}); !done || err != nil {
-			t.Errorf("GiveBack with autocommit off: %v, %v", done, err)
+// checkSettings: whatever the settings of a session are, what is handed out is stored, also when
+// the session ends at once.
+func checkSettings(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database) {
+	const tag = "Größe 漢字"
+	d.Create(t, tag, 1)
+	d.Create(t, "other", 1)
+	for _, params := range append([]string{
+		"&clientFoundRows=true", "&interpolateParams=true", "&multiStatements=true",
+		"&tx_isolation=%27SERIALIZABLE%27", "&tx_isolation=%27READ-UNCOMMITTED%27",
+	}, mysqltest.Settings...) {
+		own := connect(t, s.DSN("?"+strings.TrimPrefix(params, "&")))
+		own.SetMaxOpenConns(1)
+		st, first := store(t, own, Options{}), d.Next(t, tag)
+		sqlsegmenttest.WantTake(t, st, tag, first)
+		sqlsegmenttest.WantBack(t, st, tag, first+3, first+9)
+		sqlsegmenttest.WantTake(t, st, tag, first+3)
+		if all, err := st.Tags(sqlsegmenttest.Within(t)); err != nil || len(all) != 2 {
+			t.Errorf("Tags: %v, %v", all, err)
+		}
+		if err := st.Advance(sqlsegmenttest.Within(t), tag, first+20); err != nil {
+			t.Error(err)
 		}
 		_ = own.Close()
-		if got := next(t, pool, "a"); got != 6+5*n {
-			t.Errorf("max_id is %d", got)
+		if n := d.Next(t, tag); n != first+20 {
+			t.Errorf("max_id is %d when the session has ended; want %d", n, first+20)
+		}
+		if t.Failed() {
+			t.Fatalf("with %s", params)
 		}
 	}
 }
 
-// TestBound: a column that is nearly full is not clamped, whatever the mode and the type; the last number
-// is handed out; and a wider column is noticed.
-func TestBound(t *testing.T) {
-	s, pool := start(t)
-	for _, mode := range []string{"TRADITIONAL", ""} {
-		for kind, bound := range map[string]int64{
-			"tinyint": 127, "smallint unsigned": 65535, "mediumint": 1<<23 - 1, "int(11)": math.MaxInt32, "int unsigned": math.MaxUint32,
-			"bigint": math.MaxInt64, "bigint unsigned": math.MaxInt64, "decimal(5,0)": 99999,
-		} {
-			exec(t, pool, "DROP TABLE leaf_alloc")
-			exec(t, pool, strings.Replace(Schema(""), "max_id bigint", "max_id "+kind, 1))
-			st := store(t, connect(t, s.DSN("?sql_mode=%27"+mode+"%27")), nil)
-			create(t, st, "a", bound-25, 10)
-			wantTake(t, st, "a", 10, bound-25)
-			wantTake(t, st, "a", 10, bound-15)
-			if r, err := st.Take(within(t), "a", 10); err != nil || r != (segment.Range{First: bound - 5, Last: bound - 1}) {
-				t.Errorf("%s in mode %q: the last range is %v, %v", kind, mode, r, err)
-			}
-			for _, step := range []int64{0, 1, 10} {
-				if r, err := st.Take(within(t), "a", step); !errors.Is(err, segment.ErrExhausted) {
-					t.Errorf("%s in mode %q: after the last range came %v, %v", kind, mode, r, err)
-				}
-			}
-			if bound == math.MaxInt64 {
-				continue
-			}
-			if err := st.Create(within(t), segment.Tag{Name: "b", Next: bound + 1, Step: 1}); !errors.Is(err, segment.ErrInvalidConfig) {
-				t.Errorf("%s in mode %q: Create above the bound: %v", kind, mode, err)
-			}
-			exec(t, pool, "ALTER TABLE leaf_alloc MODIFY max_id bigint NOT NULL")
-			wantTake(t, st, "a", 10, bound)
+// checkLeft: nothing is handed out within a transaction that somebody has left open on a
+// connection, on a server where the end of one begins the next.
+func checkLeft(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database) {
+	d.Create(t, "a", 1)
+	d.Exec(t, "SET GLOBAL completion_type = 'CHAIN'")
+	defer d.Exec(t, "SET GLOBAL completion_type = 'NO_CHAIN'")
+	own := connect(t, s.DSN(""))
+	own.SetMaxOpenConns(1)
+	st := store(t, own, Options{})
+	for _, left := range []string{"BEGIN", "START TRANSACTION READ ONLY", "COMMIT", "XA START 'x'"} {
+		if _, err := own.ExecContext(t.Context(), left); err != nil {
+			t.Fatal(err)
+		}
+		first := d.Next(t, "a")
+		r, err := st.Take(sqlsegmenttest.Within(t), "a", 10)
+		if n := d.Next(t, "a"); err == nil && (r.First != first || n != first+10) {
+			t.Errorf("Take after %s: %v; max_id went from %d to %d", left, r, first, n)
 		}
 	}
-	exec(t, pool, "DROP TABLE leaf_alloc")
-	exec(t, pool, strings.Replace(Schema(""), "max_id bigint", "max_id double", 1))
-	if _, err := store(t, pool, nil).Tags(within(t)); !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), "bigint") {
-		t.Errorf("a column of type double: %v", err)
+	sqlsegmenttest.WantTake(t, st, "a", d.Next(t, "a"))
+}
+
+// checkNarrow: a column that is made narrower while a program runs, on a server that is not strict,
+// is clamped: what was handed out is not handed out again, to this program or another one.
+func checkNarrow(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database) {
+	d.Create(t, "a", 2147483620)
+	st := with(t, s, "?clientFoundRows=true&sql_mode=%27%27")
+	sqlsegmenttest.WantTake(t, st, "a", 2147483620)
+	d.Exec(t, d.Retype+"int NOT NULL")
+	defer d.Exec(t, d.Retype+"bigint NOT NULL")
+	sqlsegmenttest.WantTake(t, st, "a", 2147483630)
+	for _, st := range []*Store{st, with(t, s, "?sql_mode=%27%27"), st} {
+		r, err := st.Take(sqlsegmenttest.Within(t), "a", 10)
+		if !errors.Is(err, segment.ErrInvalidConfig) && !errors.Is(err, segment.ErrExhausted) {
+			t.Errorf("after 2147483639 came %v, %v", r, err)
+		}
 	}
 }
 
-// checkABA: a return that arrives twice gives out the same numbers twice, if somebody has taken exactly that
-// rest in between. So it is sent once, in a transaction that no proxy repeats by itself.
-func checkABA(t *testing.T, _ *mysqltest.Server, pool *sql.DB) {
-	s := store(t, pool, nil)
-	create(t, s, "a", 1, 10)
-	wantTake(t, s, "a", 10, 1)
-	// The store is asked once; its statement is the delayed attempt 1, and what is sent here is attempt 2.
-	held, err := pool.BeginTx(within(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const giveBack = "UPDATE leaf_alloc SET max_id = 6 WHERE biz_tag = 'a' AND max_id = 11"
-	if done, err := s.GiveBack(within(t), "a", segment.Range{First: 6, Last: 10}); !done || err != nil {
-		t.Fatal(done, err)
-	}
-	wantTake(t, s, "a", 5, 6) // somebody takes exactly that rest
-	if _, err := held.ExecContext(within(t), giveBack); err != nil {
-		t.Fatal(err)
-	}
-	if err := held.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	if n := next(t, pool, "a"); n != 6 {
-		t.Fatalf("a repetition is harmless here, max_id is %d: does this test still show why it is sent once?", n)
-	}
-}
-
-// checkSafeUpdates: the server's mode for beginners is met.
-func checkSafeUpdates(t *testing.T, s *mysqltest.Server, _ *sql.DB) {
-	safe := store(t, connect(t, s.DSN("?sql_safe_updates=1")), nil)
-	create(t, safe, "a", 1, 10)
-	wantTake(t, safe, "a", 10, 1)
-	if done, err := safe.GiveBack(within(t), "a", segment.Range{First: 5, Last: 10}); !done || err != nil {
-		t.Error(done, err)
-	}
-	if err := safe.Advance(within(t), "a", 50); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestDurable: settings with which confirmed ranges can be lost are a warning, or refused.
-func TestDurable(t *testing.T) {
-	s, pool := start(t, "--innodb-flush-log-at-trx-commit=2", "--log-bin", "--sync-binlog=0")
-	st := store(t, pool, nil)
-	create(t, st, "a", 1, 10)
-	if w := strings.Join(st.Warnings(), "\n"); !strings.Contains(w, "innodb_flush_log_at_trx_commit") || !strings.Contains(w, "sync_binlog") {
+// checkRights: without the right to make a table there is a warning, and without rights at all it
+// is said which.
+func checkRights(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database) {
+	d.Create(t, "a", 1)
+	d.Exec(t, "CREATE USER ann IDENTIFIED BY 'pw'", "DROP TABLE unalike_meta",
+		"GRANT SELECT, UPDATE ON unalike.leaf_alloc TO ann")
+	ann := store(t, connect(t, "ann:pw@tcp("+s.Addr()+")/unalike"), Options{})
+	sqlsegmenttest.WantTake(t, ann, "a", 1)
+	w := strings.Join(ann.Warnings(), "\n")
+	if !strings.Contains(w, "unalike_meta") || !strings.Contains(w, "CREATE TABLE") {
 		t.Errorf("Warnings: %s", w)
 	}
-	url := "mysql://" + mysqltest.User + ":" + mysqltest.Password + "@" + s.Addr() + "/" + mysqltest.Database + "?durable=require"
-	if _, err := segment.Open(within(t), url, segment.OpenOptions{}); !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), "innodb_flush_log_at_trx_commit") {
-		t.Errorf("Open: %v", err)
-	}
-	exec(t, pool, "SET GLOBAL innodb_flush_log_at_trx_commit = 1")
-	exec(t, pool, "SET GLOBAL sync_binlog = 1")
-	required := store(t, pool, &Options{RequireDurable: true})
-	for _, engine := range []string{"MyISAM", "MEMORY", "Aria"} {
-		exec(t, pool, "ALTER TABLE leaf_alloc ENGINE = "+engine)
-		if _, err := required.Tags(within(t)); !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), "ENGINE = InnoDB") {
-			t.Errorf("Tags with RequireDurable and %s: %v", engine, err)
-		}
-	}
-	exec(t, pool, "ALTER TABLE leaf_alloc ENGINE = InnoDB")
-	if _, err := required.Tags(within(t)); err != nil || len(required.Warnings()) > 0 {
-		t.Errorf("Tags: %v; Warnings: %v", err, required.Warnings())
-	}
-}
-
-// checkRights: without the right to make a table there is a warning, and without rights at all it is said which.
-func checkRights(t *testing.T, s *mysqltest.Server, pool *sql.DB) {
-	exec(t, pool, "CREATE USER ann IDENTIFIED BY 'pw'")
-	exec(t, pool, "GRANT SELECT, UPDATE ON unalike.leaf_alloc TO ann")
-	create(t, store(t, pool, nil), "a", 1, 10)
-	exec(t, pool, "DROP TABLE unalike_meta")
-	ann := store(t, connect(t, "ann:pw@tcp("+s.Addr()+")/unalike"), nil)
-	wantTake(t, ann, "a", 10, 1)
-	if w := strings.Join(ann.Warnings(), "\n"); !strings.Contains(w, "unalike_meta") || !strings.Contains(w, "CREATE TABLE") {
-		t.Errorf("Warnings: %s", w)
-	}
-	if err := ann.Advance(within(t), "a", 100); err != nil {
+	if err := ann.Advance(sqlsegmenttest.Within(t), "a", 100); err != nil {
 		t.Error(err)
 	}
-	exec(t, pool, "REVOKE UPDATE ON unalike.leaf_alloc FROM ann")
-	if _, err := ann.Take(within(t), "a", 10); !errors.Is(err, segment.ErrInvalidConfig) || !strings.Contains(err.Error(), "UPDATE") {
-		t.Errorf("Take without the right: %v", err)
-	}
+	d.Exec(t, "REVOKE UPDATE ON unalike.leaf_alloc FROM ann")
+	sqlsegmenttest.WantRefused(t, ann, "a", segment.ErrInvalidConfig, "UPDATE")
 }
 
 // checkReadOnly: a replica says that it is one.
-func checkReadOnly(t *testing.T, s *mysqltest.Server, pool *sql.DB) {
-	create(t, store(t, pool, nil), "a", 1, 10)
-	exec(t, pool, "CREATE USER bob IDENTIFIED BY 'pw'")
-	exec(t, pool, "GRANT ALL ON unalike.* TO bob")
-	bob := store(t, connect(t, "bob:pw@tcp("+s.Addr()+")/unalike"), nil)
-	wantTake(t, bob, "a", 10, 1)
-	exec(t, pool, "SET GLOBAL read_only = 1")
-	if _, err := bob.Take(within(t), "a", 10); err == nil || !strings.Contains(err.Error(), "replica") {
+func checkReadOnly(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database) {
+	d.Create(t, "a", 1)
+	d.Exec(t, "CREATE USER bob IDENTIFIED BY 'pw'", "GRANT ALL ON unalike.* TO bob",
+		"SET GLOBAL read_only = 1")
+	bob := store(t, connect(t, "bob:pw@tcp("+s.Addr()+")/unalike"), Options{})
+	_, err := bob.Take(sqlsegmenttest.Within(t), "a", 10)
+	if err == nil || !strings.Contains(err.Error(), "replica") {
 		t.Errorf("Take from a server that is read-only: %v", err)
 	}
-	exec(t, pool, "SET GLOBAL read_only = 0")
-	wantTake(t, bob, "a", 10, 11)
+	d.Exec(t, "SET GLOBAL read_only = 0")
+	sqlsegmenttest.WantTake(t, bob, "a", 1)
 }
 
-// checkTrigger: whatever a trigger on the table does, a range is one of what was stored before and after it: it changes what the server says of
-// identities that were inserted, or max_id itself, also so that nothing is handed out.
-func checkTrigger(t *testing.T, _ *mysqltest.Server, pool *sql.DB) {
-	st := store(t, pool, nil)
-	create(t, st, "a", 1000, 10)
-	exec(t, pool, "CREATE TABLE audit (id bigint AUTO_INCREMENT PRIMARY KEY, what varchar(10))")
-	exec(t, pool, "INSERT INTO audit (what) VALUES ('x'), ('y')")
+// checkTrigger: whatever a trigger on the table does, a range is one of what was stored before and
+// after it: it changes what the server says of identities that were inserted, or max_id itself,
+// also so that nothing is handed out.
+func checkTrigger(t *testing.T, _ *mysqltest.Server, d *sqlsegmenttest.Database) {
+	st := d.Create(t, "a", 1000)
+	d.Exec(t, "CREATE TABLE audit (id bigint AUTO_INCREMENT PRIMARY KEY, what varchar(10))",
+		"INSERT INTO audit (what) VALUES ('x'), ('y')")
 	for _, trigger := range []string{
 		"AFTER UPDATE ON leaf_alloc FOR EACH ROW INSERT INTO audit (what) VALUES ('z')",
 		"BEFORE UPDATE ON leaf_alloc FOR EACH ROW SET NEW.description = LAST_INSERT_ID(5)",
 		"BEFORE UPDATE ON leaf_alloc FOR EACH ROW SET NEW.max_id = NEW.max_id + 1000",
 		"BEFORE UPDATE ON leaf_alloc FOR EACH ROW SET NEW.max_id = OLD.max_id + 3",
 	} {
-		exec(t, pool, "CREATE TRIGGER moved "+trigger)
-		before := next(t, pool, "a")
-		r, err := st.Take(within(t), "a", 10)
-		if after := next(t, pool, "a"); err == nil && (r.Len() != 10 || r.First < before || r.Last >= after) || err != nil && !strings.Contains(trigger, "max_id") {
+		d.Exec(t, "CREATE TRIGGER moved "+trigger)
+		before := d.Next(t, "a")
+		r, err := st.Take(sqlsegmenttest.Within(t), "a", 10)
+		after := d.Next(t, "a")
+		if err == nil && (r.Len() != 10 || r.First < before || r.Last >= after) ||
+			err != nil && !strings.Contains(trigger, "max_id") {
 			t.Errorf("with %s: %v, %v; max_id went from %d to %d", trigger, r, err, before, after)
 		}
-		exec(t, pool, "DROP TRIGGER moved")
+		d.Exec(t, "DROP TRIGGER moved")
 	}
 }
 
-// checkDeadLock: a take that was chosen to end a dead lock is tried again.
-func checkDeadLock(t *testing.T, _ *mysqltest.Server, pool *sql.DB) {
-	st := store(t, pool, nil)
-	create(t, st, "a", 1, 10)
-	wantTake(t, st, "a", 10, 1)
-	exec(t, pool, "CREATE TABLE heavy (n int)")
-	tx, err := pool.BeginTx(within(t), nil)
+// checkOrphans: attempts that were given up wait in the server for a row that is locked, and take
+// nothing when it is free.
+func checkOrphans(t *testing.T, s *mysqltest.Server, d *sqlsegmenttest.Database) {
+	d.Create(t, "a", 1)
+	st := with(t, s, "")
+	tx, err := d.SQL.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	run := func(statement string) {
-		t.Helper()
-		if _, err := tx.ExecContext(within(t), statement); err != nil {
-			t.Fatal(err)
-		}
+	_, err = tx.ExecContext(t.Context(), "SELECT 1 FROM leaf_alloc WHERE biz_tag = 'a' FOR UPDATE")
+	if err != nil {
+		t.Fatal(err)
 	}
-	// Who has changed more is not chosen.
-	run("INSERT INTO heavy SELECT seq FROM seq_1_to_1000")
-	run("SELECT 1 FROM leaf_alloc WHERE biz_tag = 'a' LOCK IN SHARE MODE")
-	status := func(name string) (n int64) {
-		if err := pool.QueryRowContext(within(t), "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = '"+name+"'").Scan(&n); err != nil {
-			t.Fatal(err)
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		if r, err := st.Take(ctx, "a", 10); err == nil {
+			t.Errorf("of a row that is locked came %v", r)
 		}
-		return n
+		cancel()
 	}
-	taken := make(chan struct{})
-	go func() {
-		defer close(taken)
-		wantTake(t, st, "a", 10, 11)
-	}()
-	streamtest.Eventually(t, "the take waits", func() bool { return status("INNODB_ROW_LOCK_CURRENT_WAITS") == 1 })
-	run("UPDATE leaf_alloc SET description = 'x' WHERE biz_tag = 'a'")
-	if n := status("INNODB_DEADLOCKS"); n != 1 {
-		t.Errorf("there were %d dead locks: does this test still make one?", n)
+	waiting := func() int64 {
+		return d.Number(t, "SELECT COUNT(*) FROM information_schema.PROCESSLIST"+
+			" WHERE INFO LIKE 'UPDATE%max_id%'")
+	}
+	if waiting() == 0 {
+		t.Error("no attempt waits in the server: does this test still find them?")
 	}
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	<-taken
+	streamtest.Eventually(t, "none waits", func() bool { return waiting() == 0 })
+	sqlsegmenttest.WantTake(t, st, "a", 1)
+}
+
+// checkOneMessage: a pool that cannot send several statements at once is refused, and it is said
+// what it lacks.
+func checkOneMessage(t *testing.T, s *mysqltest.Server, _ *sqlsegmenttest.Database) {
+	pool, err := sql.Open("mysql", s.DSN(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	_, err = store(t, pool, Options{}).Tags(sqlsegmenttest.Within(t))
+	sqlsegmenttest.WantErr(t, "Tags", err, segment.ErrInvalidConfig, "MultiStatements")
+}
+
+// TestStatementLog: a server whose replicas would work a range out anew, and never have it, hands
+// out none.
+func TestStatementLog(t *testing.T) {
+	t.Parallel()
+	s, d := start(t, "--log-bin", "--sync-binlog=1", "--binlog-format=MIXED")
+	sqlsegmenttest.WantTake(t, d.Create(t, "a", 1), "a", 1)
+	d.Exec(t, "SET GLOBAL binlog_format = 'STATEMENT'")
+	const says = "set it to ROW or MIXED"
+	sqlsegmenttest.WantRefused(t, with(t, s, ""), "a", segment.ErrInvalidConfig, says)
+	if n := d.Next(t, "a"); n != 11 {
+		t.Errorf("max_id is %d", n)
+	}
+}
+
+// TestDurable: settings with which confirmed ranges can be lost are a warning, or refused.
+func TestDurable(t *testing.T) {
+	s, d := start(t, "--innodb-flush-log-at-trx-commit=2", "--log-bin", "--sync-binlog=0")
+	w := strings.Join(d.Create(t, "a", 1).Warnings(), "\n")
+	if !strings.Contains(w, "innodb_flush_log_at_trx_commit") || !strings.Contains(w, "sync_binlog") {
+		t.Errorf("Warnings: %s", w)
+	}
+	_, err := segment.Open(sqlsegmenttest.Within(t), url(s)+"?durable=require", segment.OpenOptions{})
+	sqlsegmenttest.WantErr(t, "Open", err, segment.ErrInvalidConfig, "innodb_flush_log_at_trx_commit")
+	d.Exec(t, "SET GLOBAL innodb_flush_log_at_trx_commit = 1", "SET GLOBAL sync_binlog = 1")
+	required := store(t, connect(t, s.DSN("")), Options{RequireDurable: true})
+	for _, engine := range []string{"MyISAM", "MEMORY", "Aria"} {
+		d.Exec(t, "ALTER TABLE leaf_alloc ENGINE = "+engine)
+		_, err := required.Tags(sqlsegmenttest.Within(t))
+		sqlsegmenttest.WantErr(t, "Tags with "+engine, err, segment.ErrInvalidConfig, "ENGINE = InnoDB")
+	}
+	d.Exec(t, "ALTER TABLE leaf_alloc ENGINE = InnoDB")
+	if _, err := required.Tags(sqlsegmenttest.Within(t)); err != nil || len(required.Warnings()) > 0 {
+		t.Errorf("Tags: %v; Warnings: %v", err, required.Warnings())
+	}
 }

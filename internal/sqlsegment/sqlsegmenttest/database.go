@@ -3,6 +3,8 @@ package sqlsegmenttest
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,59 +21,110 @@ type Store interface {
 
 // Server is a real server.
 type Server interface {
-	Kill()
-	Restart(tb testing.TB)
 	Freeze(tb testing.TB)
 	Thaw(tb testing.TB)
 }
 
 // Database is a server and how to use it.
 type Database struct {
-	// Open returns a store with a pool of its own over a wire; skip is that of its options. It is closed with the test.
+	// Open returns a store with one connection of its own over a wire; skip is that of its options.
+	// It is closed with the test.
 	Open func(tb testing.TB, w *Wire, skip int64) Store
 	SQL  *sql.DB // statements of tests; the table is there
 	Addr string
-	// Idle ends the connections that wait for a client within a transaction.
+	// Idle is a statement that ends the connections that wait for a client within a transaction.
 	Idle string
+	// Retype begins a statement that gives max_id another type, and Nullable lets it be NULL.
+	Retype, Nullable string
+	// DropKey drops the table's primary key.
+	DropKey string
 	// Race are statements that have two of three updates of the table fail as in a dead lock.
 	Race []string
 	// Calm is a statement that undoes it.
 	Calm string
 }
 
-// callTime is for one call on a machine that is busy with other things.
-const callTime = 5 * time.Minute
-
-// within returns a context for one call.
-func within(tb testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+// Within returns a context for one call on a machine that is busy with other things.
+func Within(tb testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	tb.Cleanup(cancel)
 	return ctx
 }
 
-// Exec runs a statement.
-func (d *Database) Exec(tb testing.TB, statement string) {
+// Exec runs statements.
+func (d *Database) Exec(tb testing.TB, statements ...string) {
 	tb.Helper()
-	if _, err := d.SQL.ExecContext(within(tb), statement); err != nil {
-		tb.Fatalf("%s: %v", statement, err)
+	for _, statement := range statements {
+		if _, err := d.SQL.ExecContext(Within(tb), statement); err != nil {
+			tb.Fatalf("%s: %v", statement, err)
+		}
 	}
 }
 
-// create makes a tag in d that begins at 1, and returns the store with which it did.
-func (d *Database) create(tb testing.TB, tag string, step int64) Store {
+// Number is what a query returns.
+func (d *Database) Number(tb testing.TB, query string) (n int64) {
 	tb.Helper()
-	s := d.Open(tb, &Wire{}, 0)
-	if err := s.Create(within(tb), segment.Tag{Name: tag, Next: 1, Step: step}); err != nil {
+	if err := d.SQL.QueryRowContext(Within(tb), query).Scan(&n); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// Next is max_id of a tag.
+func (d *Database) Next(tb testing.TB, tag string) int64 {
+	tb.Helper()
+	return d.Number(tb, "SELECT max_id FROM leaf_alloc WHERE biz_tag = '"+tag+"'")
+}
+
+// Store opens a store that adds nothing to tags.
+func (d *Database) Store(tb testing.TB) Store {
+	tb.Helper()
+	return d.Open(tb, &Wire{}, 0)
+}
+
+// Create makes a tag that begins at next, with a step of 10, and returns the store with which it
+// did.
+func (d *Database) Create(tb testing.TB, tag string, next int64) Store {
+	tb.Helper()
+	s := d.Store(tb)
+	if err := s.Create(Within(tb), segment.Tag{Name: tag, Next: next, Step: 10}); err != nil {
 		tb.Fatal(err)
 	}
 	return s
 }
 
-// wantTake takes ten numbers that are to begin at first.
-func wantTake(tb testing.TB, s segment.Store, tag string, first int64) {
+// WantTake takes ten numbers that are to begin at first.
+func WantTake(tb testing.TB, s segment.Store, tag string, first int64) {
 	tb.Helper()
-	const step = 10
-	if r, err := s.Take(within(tb), tag, step); err != nil || r != (segment.Range{First: first, Last: first + step - 1}) {
-		tb.Errorf("Take(%q, %d) = %v, %v; want it to begin at %d", tag, step, r, err, first)
+	r, err := s.Take(Within(tb), tag, 10)
+	if err != nil || r != (segment.Range{First: first, Last: first + 9}) {
+		tb.Errorf("Take(%q, 10) = %v, %v; want it to begin at %d", tag, r, err, first)
+	}
+}
+
+// WantBack gives back the numbers from first to last, which is to be done.
+func WantBack(tb testing.TB, s segment.Store, tag string, first, last int64) {
+	tb.Helper()
+	done, err := s.GiveBack(Within(tb), tag, segment.Range{First: first, Last: last})
+	if !done || err != nil {
+		tb.Errorf("GiveBack(%q) of %d to %d: %v, %v", tag, first, last, done, err)
+	}
+}
+
+// WantRefused takes ten numbers, which is to fail with an error that wraps want and says something.
+func WantRefused(tb testing.TB, s segment.Store, tag string, want error, says string) {
+	tb.Helper()
+	r, err := s.Take(Within(tb), tag, 10)
+	if err == nil {
+		tb.Errorf("Take(%q, 10) = %v", tag, r)
+	}
+	WantErr(tb, "Take of "+tag, err, want, says)
+}
+
+// WantErr checks what an error wraps and says.
+func WantErr(tb testing.TB, what string, err, want error, says string) {
+	tb.Helper()
+	if !errors.Is(err, want) || !strings.Contains(err.Error(), says) {
+		tb.Errorf("%s: %v; want %v, and %q in it", what, err, want, says)
 	}
 }

@@ -3,84 +3,72 @@ package sqlsegmenttest
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
 	"github.com/unalike-id/unalike/segment"
 )
 
-// Silent has the server fall silent at each point of each call: the call ends with its context, and the next one is served by another connection.
-func Silent(t *testing.T, d *Database) {
-	s := d.create(t, "silent", 10)
-	calls := map[string]func(ctx context.Context, s Store, own segment.Range) error{
-		"Take": func(ctx context.Context, s Store, _ segment.Range) error {
-			_, err := s.Take(ctx, "silent", 10)
-			return err
-		},
-		"GiveBack": func(ctx context.Context, s Store, own segment.Range) error {
+// silent has the server fall silent at each point of each call: the call ends with its context, and
+// the next one is served by another connection.
+func silent(t *testing.T, d *Database) {
+	d.Create(t, "silent", 1)
+	for _, c := range []struct {
+		name string
+		call func(ctx context.Context, s Store, own segment.Range) error
+		at   []string // words in the requests after which it is silent
+	}{
+		{"Take", func(ctx context.Context, s Store, _ segment.Range) error {
+			return take(ctx, s, "silent", 10)
+		}, []string{"update"}},
+		{"GiveBack", func(ctx context.Context, s Store, own segment.Range) error {
 			_, err := s.GiveBack(ctx, "silent", own)
 			return err
-		},
-		"Advance": func(ctx context.Context, s Store, own segment.Range) error {
+		}, []string{"update", "commit"}},
+		{"Advance", func(ctx context.Context, s Store, own segment.Range) error {
 			return s.Advance(ctx, "silent", own.Last+100)
-		},
-		"Create": func(ctx context.Context, s Store, _ segment.Range) error {
+		}, []string{"update", "commit"}},
+		{"Create", func(ctx context.Context, s Store, _ segment.Range) error {
 			return s.Create(ctx, segment.Tag{Name: "silent", Step: 1})
-		},
-		"Tags": func(ctx context.Context, s Store, _ segment.Range) error { _, err := s.Tags(ctx); return err },
-	}
-	points := map[string][]string{
-		"Take": {"update"}, "GiveBack": {"start transaction\x00begin", "update", "commit"}, "Advance": {"update", "commit"}, "Create": {"insert", "rollback"}, "Tags": {"select"},
-	}
-	for name, call := range calls {
-		for _, point := range points[name] {
-			what := fmt.Sprintf("%s, silent after %q", name, point)
+		}, []string{"insert", "rollback"}},
+		{"Tags", func(ctx context.Context, s Store, _ segment.Range) error {
+			_, err := s.Tags(ctx)
+			return err
+		}, []string{"select"}},
+	} {
+		for _, word := range c.at {
 			w := &Wire{}
-			muted := d.Open(t, w, 0)
-			own, err := muted.Take(within(t), "silent", 10)
+			s := d.Open(t, w, 0)
+			own, err := s.Take(Within(t), "silent", 10)
 			if err != nil {
 				t.Fatal(err)
 			}
-			met := make(chan struct{}, 100)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			w.Mute(func(request []byte) bool {
-				for word := range bytes.SplitSeq([]byte(point), []byte{0}) {
-					if bytes.Contains(bytes.ToLower(request), word) {
-						met <- struct{}{}
-						return true
-					}
+				met := bytes.Contains(bytes.ToLower(request), []byte(word))
+				if met {
+					go cancel() // when it is sent
 				}
-				return false
+				return met
 			})
-			ctx, cancel := context.WithCancel(within(t))
 			ended := make(chan error, 1)
-			go func() { ended <- call(ctx, muted, own) }()
+			go func() { ended <- c.call(ctx, s, own) }()
 			select {
-			case <-met:
 			case err := <-ended:
-				cancel()
-				if point != "rollback" { // it may close the connection instead
-					t.Errorf("%s: it ended before, with %v", what, err)
+				// A connection may be closed instead of rolled back.
+				if ctx.Err() == nil && word != "rollback" || err == nil {
+					t.Errorf("%s, silent after %q: it ended with %v", c.name, word, err)
 				}
-				continue
+			case <-time.After(2 * time.Minute):
+				t.Fatalf("%s, silent after %q: it does not end with its context", c.name, word)
 			}
 			cancel()
-			select {
-			case err := <-ended:
-				if err == nil && name != "Create" {
-					t.Errorf("%s: it was done", what)
-				}
-			case <-time.After(time.Minute):
-				t.Fatalf("%s: it does not end with its context", what)
-			}
 			w.Mute(nil)
-			if r, err := muted.Take(within(t), "silent", 10); err != nil || r.First <= own.Last && name != "GiveBack" {
-				t.Errorf("%s: after it: %v, %v; before it: %v", what, r, err, own)
+			r, err := s.Take(Within(t), "silent", 10)
+			if err != nil || r.First <= own.Last && c.name != "GiveBack" {
+				t.Errorf("%s, silent after %q: %v, and then %v, %v", c.name, word, own, r, err)
 			}
 			d.Exec(t, d.Idle)
 		}
-	}
-	if _, err := s.Take(within(t), "silent", 10); err != nil {
-		t.Error(err)
 	}
 }

@@ -1,4 +1,5 @@
-// Package sqlsegmenttest has the tests that stores of segments in SQL databases share, on real servers.
+// Package sqlsegmenttest has the tests that stores of segments in SQL databases share, on real
+// servers.
 package sqlsegmenttest
 
 import (
@@ -8,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// Wire makes connections to a server that can be changed, and counts round trips on them: how often something is
-// sent after something was received.
+// Wire makes connections to a server that can be changed, and counts round trips on them: how often
+// something is sent after something was received.
 type Wire struct {
 	mu    sync.Mutex
 	addr  string
@@ -18,7 +19,8 @@ type Wire struct {
 	mutes func(request []byte) bool // nil: none
 }
 
-// Mute has the server's answers not arrive any more on a connection after a request that matches, as when the server is frozen then.
+// Mute has the server's answers not arrive any more on a connection after a request that matches,
+// as when the server is frozen then.
 func (w *Wire) Mute(match func(request []byte) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

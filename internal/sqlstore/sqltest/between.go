@@ -1,18 +1,79 @@
 package sqltest
 
 import (
+	"log/slog"
 	"testing"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/protocol"
+	"github.com/unalike-id/unalike/internal/protocol/storetest"
 	"github.com/unalike-id/unalike/internal/sqlstore"
 )
 
 // newWith returns a coordinator whose tables have a prefix.
 func newWith(d *Database, namespace, prefix string) (*protocol.Coordinator, error) {
 	return sqlstore.New(d.DB, d.Dialect, "sql", "the database", namespace, nil, sqlstore.Options{Prefix: prefix, Accept: d.Accept})
+}
+
+// harness connects the suites of coordinators with a new namespace, and notes the links.
+func (d *Database) harness(ns string, note func(coord.Coordinator, *Link)) coordtest.Harness {
+	participant := func(ns string) func(testing.TB, coord.Range) coord.Coordinator {
+		return func(tb testing.TB, _ coord.Range) coord.Coordinator {
+			tb.Helper()
+			c, l := d.New(tb, ns)
+			note(c, l)
+			return c
+		}
+	}
+	return coordtest.Harness{
+		Client: participant(ns), OtherNamespace: participant(newName()), Sticky: true,
+		Expire: func(tb testing.TB, g coord.Grant) { tb.Helper(); d.expire(tb, ns, g.WorkerID) },
+		RaiseFloor: func(tb testing.TB, tick int64) {
+			tb.Helper()
+			c, _ := d.New(tb, ns)
+			drivertest.RaiseFloor(tb, c, tick)
+		},
+	}
+}
+
+// expire ends a lease.
+func (d *Database) expire(tb testing.TB, ns string, worker int) {
+	tb.Helper()
+	d.Exec(tb, "UPDATE unalike_slots SET lease_ends = 0 WHERE namespace = '%s' AND worker = %d", ns,
+		worker)
+}
+
+// Conformance runs the suites of coordinators.
+func Conformance(t *testing.T, d *Database) {
+	t.Helper()
+	open := func(testing.TB) coordtest.Harness {
+		return d.harness(newName(), func(coord.Coordinator, *Link) {})
+	}
+	t.Run("holders", func(t *testing.T) { coordtest.Run(t, open) })
+	t.Run("operators", func(t *testing.T) { coordtest.RunAdmin(t, open) })
+}
+
+// Store holds the store to its interface.
+func Store(t *testing.T, d *Database) {
+	t.Helper()
+	storetest.Run(t, func(testing.TB) storetest.Harness {
+		ns := newName()
+		return storetest.Harness{
+			Store: sqlstore.NewStore(d.DB, d.Dialect, ns, sqlstore.Options{
+				Prefix: sqlstore.DefaultPrefix, Accept: d.Accept, Logger: slog.New(slog.DiscardHandler),
+			}),
+			Count: func(tb testing.TB) (n int) {
+				tb.Helper()
+				for _, table := range []string{"namespaces", "slots"} {
+					n += int(d.Int(tb, "SELECT COUNT(*) FROM unalike_%s WHERE namespace = '%s'", table, ns))
+				}
+				return n
+			},
+			Expire: func(tb testing.TB, worker int) { tb.Helper(); d.expire(tb, ns, worker) },
+		}
+	})
 }
 
 // Between runs the suite's cases in which something happens between two transactions of one
@@ -23,24 +84,7 @@ func Between(t *testing.T, d *Database) {
 		tb.Helper()
 		ns, links := newName(), map[coord.Coordinator]*Link{}
 		return coordtest.BetweenHarness{
-			Harness: coordtest.Harness{
-				Client: func(tb testing.TB, _ coord.Range) coord.Coordinator {
-					tb.Helper()
-					c, l := d.New(tb, ns)
-					links[c] = l
-					return c
-				},
-				Expire: func(tb testing.TB, g coord.Grant) {
-					tb.Helper()
-					d.Exec(tb, "UPDATE unalike_slots SET lease_ends = 0 WHERE namespace = '%s' AND worker = %d", ns, g.WorkerID)
-				},
-				RaiseFloor: func(tb testing.TB, tick int64) {
-					tb.Helper()
-					c, _ := d.New(tb, ns)
-					drivertest.RaiseFloor(tb, c, tick)
-				},
-				Sticky: true,
-			},
+			Harness:   d.harness(ns, func(c coord.Coordinator, l *Link) { links[c] = l }),
 			LoseReply: func(_ testing.TB, c coord.Coordinator, n int) func() bool { return links[c].Before(n, nil) },
 			Lose:      func(tb testing.TB) func() { tb.Helper(); return d.dump(tb, ns) },
 			Before: func(_ testing.TB, c coord.Coordinator, n int, act func()) func() bool {

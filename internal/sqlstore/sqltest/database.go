@@ -39,21 +39,23 @@ func (d *Database) Exec(tb testing.TB, format string, args ...any) {
 }
 
 // Int reads a number by hand.
-func (d *Database) Int(tb testing.TB, format string, args ...any) (n int64) {
+func (d *Database) Int(tb testing.TB, format string, args ...any) int64 {
 	tb.Helper()
-	if err := d.SQL.QueryRowContext(drivertest.Within(tb), fmt.Sprintf(format, args...)).Scan(&n); err != nil {
-		tb.Fatalf("%s: %v", fmt.Sprintf(format, args...), err)
-	}
-	return n
+	return read[int64](tb, d, fmt.Sprintf(format, args...))
 }
 
 // Text reads a text by hand.
-func (d *Database) Text(tb testing.TB, format string, args ...any) (s string) {
+func (d *Database) Text(tb testing.TB, format string, args ...any) string {
 	tb.Helper()
-	if err := d.SQL.QueryRowContext(drivertest.Within(tb), fmt.Sprintf(format, args...)).Scan(&s); err != nil {
-		tb.Fatalf("%s: %v", fmt.Sprintf(format, args...), err)
+	return read[string](tb, d, fmt.Sprintf(format, args...))
+}
+
+func read[T any](tb testing.TB, d *Database, query string) (value T) {
+	tb.Helper()
+	if err := d.SQL.QueryRowContext(drivertest.Within(tb), query).Scan(&value); err != nil {
+		tb.Fatalf("%s: %v", query, err)
 	}
-	return s
+	return value
 }
 
 // New returns a coordinator that ends with the test, and its link to the database.

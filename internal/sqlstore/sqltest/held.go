@@ -16,30 +16,20 @@ import (
 // the floor is raised: no window crosses a floor that was raised before it was written.
 func Held(t *testing.T, d *Database) {
 	t.Helper()
-	for name, run := range map[string]func(c coord.Coordinator, g coord.Grant, req coord.Request, until int64) (coord.Grant, error){
-		"Renew": func(c coord.Coordinator, g coord.Grant, _ coord.Request, until int64) (coord.Grant, error) {
-			return c.Renew(drivertest.Within(t), g, until)
-		},
-		"Resume": func(c coord.Coordinator, g coord.Grant, req coord.Request, until int64) (coord.Grant, error) {
-			return c.(coord.Resumer).Resume(drivertest.Within(t), g, req.Token, until)
-		},
-		"Acquire": func(c coord.Coordinator, _ coord.Grant, req coord.Request, _ int64) (coord.Grant, error) {
-			req.Workers = coord.Range{First: 1, Count: 1}
-			return c.Acquire(drivertest.Within(t), req)
-		},
-	} {
-		t.Run(name, func(t *testing.T) { held(t, d, run) })
+	for _, name := range []string{"Renew", "Resume", "Acquire"} {
+		t.Run(name, func(t *testing.T) { held(t, d, name) })
 	}
 }
 
-func held(t *testing.T, d *Database, run func(c coord.Coordinator, g coord.Grant, req coord.Request, until int64) (coord.Grant, error)) {
+func held(t *testing.T, d *Database, call string) {
 	ns := newName()
 	c, _ := d.New(t, ns)
 	operator, _ := d.New(t, ns)
 	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
 	floor := g.NotAfter + 5_000
 
-	let := hold(t, d, fmt.Sprintf("SELECT worker FROM unalike_slots WHERE namespace = '%s' AND worker IN (0, 1) ORDER BY worker FOR UPDATE", ns))
+	let := hold(t, d, fmt.Sprintf("SELECT worker FROM unalike_slots WHERE namespace = '%s'"+
+		" AND worker IN (0, 1) ORDER BY worker FOR UPDATE", ns))
 	var r coord.Grant
 	var err, raiseErr error
 	ran, raised := make(chan struct{}), make(chan struct{})
@@ -47,7 +37,15 @@ func held(t *testing.T, d *Database, run func(c coord.Coordinator, g coord.Grant
 		defer close(ran)
 		req := drivertest.Request(2)
 		req.Until = floor + 10_000
-		r, err = run(c, g, req, floor+10_000)
+		switch call {
+		case "Renew":
+			r, err = c.Renew(drivertest.Within(t), g, req.Until)
+		case "Resume":
+			r, err = c.Resume(drivertest.Within(t), g, req.Token, req.Until)
+		default:
+			req.Workers = coord.Range{First: 1, Count: 1}
+			r, err = c.Acquire(drivertest.Within(t), req)
+		}
 	}()
 	waits := func(n int64) func() bool {
 		return func() bool { return d.Int(t, "%s", d.Waiting) >= n }
@@ -55,7 +53,8 @@ func held(t *testing.T, d *Database, run func(c coord.Coordinator, g coord.Grant
 	streamtest.Eventually(t, "the statement is held", waits(1))
 	go func() {
 		defer close(raised)
-		_, raiseErr = operator.Quarantine(drivertest.Within(t), time.UnixMicro(drivertest.Scale().Micro(floor)))
+		until := time.UnixMicro(drivertest.Scale().Micro(floor))
+		_, raiseErr = operator.Quarantine(drivertest.Within(t), until)
 	}()
 	early := false
 	streamtest.Eventually(t, "the floor is raised, or waits", func() bool {

@@ -15,33 +15,35 @@ func fresh(g coord.Grant) coord.Grant { g.Handle = nil; return g }
 // and holders notice that, whether or not they have seen it before.
 func Lineage(t *testing.T, d *Database) {
 	t.Helper()
-	for name, run := range map[string]func(holder coord.Coordinator, ns string, g coord.Grant) (coord.Grant, error){
-		"Acquire": func(_ coord.Coordinator, ns string, _ coord.Grant) (coord.Grant, error) {
-			c, _ := d.New(t, ns)
-			return c.Acquire(drivertest.Within(t), drivertest.Request(8))
-		},
-		"Renew": func(_ coord.Coordinator, ns string, g coord.Grant) (coord.Grant, error) {
-			c, _ := d.New(t, ns)
-			return c.Renew(drivertest.Within(t), fresh(g), g.NotAfter+1000)
-		},
-		"Renew of a holder": func(holder coord.Coordinator, _ string, g coord.Grant) (coord.Grant, error) {
-			return holder.Renew(drivertest.Within(t), g, g.NotAfter+1000)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			ns := newName()
-			c, _ := d.New(t, ns)
-			g := drivertest.MustAcquire(t, c, drivertest.Request(8))
-			d.Exec(t, "UPDATE unalike_namespaces SET lineage = 'elsewhere' WHERE namespace = '%s'", ns)
-			r, err := run(c, ns, g)
-			wantQuarantined(t, name+" on another server", r, err)
-			if n, err := c.Inspect(drivertest.Within(t)); err != nil || n.Lost.IsZero() {
-				t.Errorf("Inspect: %+v, %v; want a loss on record", n, err)
-			}
-			if d.Int(t, "SELECT COUNT(*) FROM unalike_namespaces WHERE namespace = '%s' AND lineage <> 'elsewhere'", ns) != 1 {
-				t.Error("the lineage was not settled")
-			}
-		})
+	for _, name := range []string{"newcomer", "again", "holder"} {
+		ns := newName()
+		c, _ := d.New(t, ns)
+		g := drivertest.MustAcquire(t, c, drivertest.Request(8))
+		d.Exec(t, "UPDATE unalike_namespaces SET lineage = 'elsewhere' WHERE namespace = '%s'", ns)
+		other, _ := d.New(t, ns)
+		var r coord.Grant
+		var err error
+		switch name {
+		case "newcomer":
+			r, err = other.Acquire(drivertest.Within(t), drivertest.Request(8))
+		case "again":
+			r, err = other.Renew(drivertest.Within(t), fresh(g), g.NotAfter+1000)
+		default:
+			r, err = c.Renew(drivertest.Within(t), g, g.NotAfter+1000)
+		}
+		wantQuarantined(t, name+" on another server", r, err)
+		wantLoss(t, c)
+		if d.Int(t, "SELECT COUNT(*) FROM unalike_namespaces WHERE namespace = '%s' AND lineage <> 'elsewhere'", ns) != 1 {
+			t.Errorf("%s: the lineage was not settled", name)
+		}
+	}
+}
+
+// wantLoss checks that a loss is on record.
+func wantLoss(t *testing.T, c coord.Admin) {
+	t.Helper()
+	if n, err := c.Inspect(drivertest.Within(t)); err != nil || n.Lost.IsZero() {
+		t.Errorf("Inspect: %+v, %v; want a loss on record", n, err)
 	}
 }
 
@@ -49,50 +51,34 @@ func Lineage(t *testing.T, d *Database) {
 // noticed, and made again.
 func Missing(t *testing.T, d *Database) {
 	t.Helper()
-	for name, destroy := range map[string]string{
-		"one":  "DELETE FROM unalike_slots WHERE namespace = '%s' AND worker = 0",
-		"free": "DELETE FROM unalike_slots WHERE namespace = '%s' AND worker = 7",
-		"all":  "DELETE FROM unalike_slots WHERE namespace = '%s'",
-	} {
-		t.Run(name, func(t *testing.T) {
-			ns := newName()
-			c, _ := d.New(t, ns)
-			g := drivertest.MustAcquire(t, c, drivertest.Request(1))
-			d.Exec(t, destroy, ns)
-			newcomer, _ := d.New(t, ns)
-			r, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(8))
-			wantQuarantined(t, "Acquire", r, err)
-			if n := d.Int(t, "SELECT COUNT(*) FROM unalike_slots WHERE namespace = '%s'", ns); n != drivertest.Capacity {
-				t.Errorf("there are %d rows afterwards", n)
-			}
-			if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err == nil {
-				t.Errorf("Renew of %v, which may be lost: %v", g, r)
-			}
-		})
-	}
-	t.Run("of a renewal", func(t *testing.T) {
+	for _, which := range []string{"AND worker = 0", "AND worker = 7", ""} {
 		ns := newName()
 		c, _ := d.New(t, ns)
 		g := drivertest.MustAcquire(t, c, drivertest.Request(1))
-		d.Exec(t, "DELETE FROM unalike_slots WHERE namespace = '%s' AND worker = 0", ns)
-		again, _ := d.New(t, ns)
-		if r, err := again.Renew(drivertest.Within(t), fresh(g), g.NotAfter+1000); err == nil {
-			t.Errorf("Renew of %v, whose row is gone: %v", g, r)
-		}
-		if n, err := again.Inspect(drivertest.Within(t)); err != nil || n.Lost.IsZero() {
-			t.Errorf("Inspect: %+v, %v; want a loss on record", n, err)
-		}
-	})
-	t.Run("the namespace", func(t *testing.T) {
-		ns := newName()
-		c, _ := d.New(t, ns)
-		g := drivertest.MustAcquire(t, c, drivertest.Request(1))
-		d.Exec(t, "DELETE FROM unalike_namespaces WHERE namespace = '%s'", ns)
+		d.Exec(t, "DELETE FROM unalike_slots WHERE namespace = '%s' %s", ns, which)
 		newcomer, _ := d.New(t, ns)
-		if r, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(8)); !errors.Is(err, coord.ErrInvalid) {
-			t.Errorf("Acquire without the namespace's row, after %v: %v, %v; want %v", g, r, err, coord.ErrInvalid)
+		r, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(8))
+		wantQuarantined(t, "Acquire", r, err)
+		if n := d.Int(t, "SELECT COUNT(*) FROM unalike_slots WHERE namespace = '%s'", ns); n != drivertest.Capacity {
+			t.Errorf("there are %d rows after those %q were deleted", n, which)
 		}
-	})
+		if r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err == nil {
+			t.Errorf("Renew of %v, which may be lost: %v", g, r)
+		}
+	}
+	ns := newName()
+	c, _ := d.New(t, ns)
+	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
+	d.Exec(t, "DELETE FROM unalike_slots WHERE namespace = '%s' AND worker = 0", ns)
+	again, _ := d.New(t, ns)
+	if r, err := again.Renew(drivertest.Within(t), fresh(g), g.NotAfter+1000); err == nil {
+		t.Errorf("Renew of %v, whose row is gone: %v", g, r)
+	}
+	wantLoss(t, again)
+	d.Exec(t, "DELETE FROM unalike_namespaces WHERE namespace = '%s'", ns)
+	newcomer, _ := d.New(t, ns)
+	_, err := newcomer.Acquire(drivertest.Within(t), drivertest.Request(8))
+	drivertest.WantInvalid(t, "Acquire without the namespace's row", err)
 }
 
 // ComeAgain restores a row as a dump had it, and lets it come to the version that a holder

@@ -1,12 +1,9 @@
 package sqltest
 
 import (
-	"database/sql"
-	"fmt"
 	"testing"
 
 	"github.com/unalike-id/unalike/internal/drivertest"
-	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
 
 // Races has two of three changes of slots rolled back, as the server does with what is in
@@ -40,38 +37,5 @@ func Races(t *testing.T, d *Database, trigger ...string) {
 	}
 	if slots, err := c.List(drivertest.Within(t)); err != nil || len(slots) != 1 || slots[0].Generation != 4 {
 		t.Errorf("List: %+v, %v; want the fourth generation of one slot", slots, err)
-	}
-}
-
-// DeadLock has a renewal and somebody else wait for each other: one of them is rolled back by the
-// server, and the renewal succeeds when the other one is gone. Alone is what locks the namespace.
-func DeadLock(t *testing.T, d *Database, alone string) {
-	t.Helper()
-	ns := newName()
-	c, _ := d.New(t, ns)
-	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
-	tx, err := d.SQL.BeginTx(drivertest.Within(t), &sql.TxOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Exec(fmt.Sprintf("UPDATE unalike_slots SET version = version WHERE namespace = '%s'", ns)); err != nil {
-		t.Fatal(err)
-	}
-	renewed := make(chan error, 1)
-	go func() {
-		r, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000)
-		if err == nil && r.NotAfter != g.NotAfter+1000 {
-			err = fmt.Errorf("renewed: %v", r)
-		}
-		renewed <- err
-	}()
-	streamtest.Eventually(t, "the renewal waits", func() bool { return d.Int(t, "%s", d.Waiting) >= 1 })
-	_, other := tx.Exec(fmt.Sprintf(alone, ns))
-	t.Logf("who waited for the renewal: %v", other)
-	if err := tx.Rollback(); err != nil {
-		t.Log(err)
-	}
-	if err := <-renewed; err != nil {
-		t.Errorf("Renew in a dead lock: %v", err)
 	}
 }

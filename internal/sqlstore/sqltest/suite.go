@@ -28,8 +28,6 @@ func Run(t *testing.T, d *Database) {
 		{"Prefix", Prefix},
 		{"View", View},
 		{"ServerClock", ServerClock},
-		{"Lapsed", Lapsed},
-		{"Raise", Raise},
 		{"Dropped", Dropped},
 		{"Formatless", Formatless},
 	} {
@@ -37,46 +35,38 @@ func Run(t *testing.T, d *Database) {
 	}
 }
 
-// Trips counts round trips, with 0 to 1000 worker IDs held.
+// Trips counts round trips.
 func Trips(t *testing.T, d *Database) {
 	t.Helper()
-	ns := newName()
-	var crowd []coord.Coordinator
-	for range 4 {
-		c, _ := d.New(t, ns)
-		crowd = append(crowd, c)
-	}
-	c, link := d.New(t, ns)
+	c, link := d.New(t, newName())
 	if err := c.Init(drivertest.Within(t), drivertest.Space()); err != nil {
 		t.Fatal(err)
 	}
-	all := drivertest.Crowd[coord.Coordinator]{Namespace: ns, Members: crowd}
-	for _, more := range []int{0, 500, 500} {
-		all.Acquire(t, more, 8)
-		link.Trips()
-		req := drivertest.Request(drivertest.Capacity)
-		req.Identity = fmt.Sprint("pod-", more)
-		g := drivertest.MustAcquire(t, c, req)
-		if n := link.Trips(); n > 3 {
-			t.Errorf("with %d more held, Acquire makes %d round trips; want 3", more, n)
-		}
-		g, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000)
-		if n := link.Trips(); n != 1 || err != nil {
-			t.Errorf("with %d more held, Renew makes %d round trips, %v; want 1", more, n, err)
-		}
-		if err := c.Release(drivertest.Within(t), g, g.NotBefore); err != nil {
-			t.Fatal(err)
-		}
-		if n := link.Trips(); n != 1 {
-			t.Errorf("with %d more held, Release makes %d round trips; want 1", more, n)
-		}
-		req = drivertest.Request(drivertest.Capacity)
-		req.Identity = fmt.Sprint("pod-", more)
-		again := drivertest.MustAcquire(t, c, req)
-		if n := link.Trips(); n != 2 || again.WorkerID != g.WorkerID {
-			t.Errorf("with %d more held, Acquire of the same makes %d round trips and gets %v; want 2 and worker ID %d", more, n, again, g.WorkerID)
+	req := drivertest.Request(drivertest.Capacity)
+	req.Identity = "pod"
+	link.Trips()
+	wantTrips := func(what string, want int) {
+		t.Helper()
+		if n := link.Trips(); n != want {
+			t.Errorf("%s makes %d round trips; want %d", what, n, want)
 		}
 	}
+	g := drivertest.MustAcquire(t, c, req)
+	wantTrips("Acquire", 3)
+	g, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantTrips("Renew", 1)
+	if err := c.Release(drivertest.Within(t), g, g.NotBefore); err != nil {
+		t.Fatal(err)
+	}
+	wantTrips("Release", 1)
+	req.Token = newName()
+	if again := drivertest.MustAcquire(t, c, req); again.WorkerID != g.WorkerID {
+		t.Errorf("the identity had %v, and gets %v", g, again)
+	}
+	wantTrips("Acquire of the same", 2)
 }
 
 // Format checks that tables are left alone which another version has made.
@@ -194,22 +184,6 @@ func Texts(t *testing.T, d *Database) {
 	drivertest.MustAcquire(t, c, req)
 }
 
-// Lapsed checks that a token whose lease has ended, and whose worker ID somebody else may have
-// by now, gets another one.
-func Lapsed(t *testing.T, d *Database) {
-	t.Helper()
-	ns := newName()
-	c, _ := d.New(t, ns)
-	req := drivertest.Request(1)
-	drivertest.MustAcquire(t, c, req)
-	d.Exec(t, "UPDATE unalike_slots SET lease_ends = 0 WHERE namespace = '%s'", ns)
-	other, _ := d.New(t, ns)
-	req.Workers = coord.Range{First: 1, Count: 1}
-	if g := drivertest.MustAcquire(t, other, req); g.WorkerID != 1 {
-		t.Errorf("%v was granted", g)
-	}
-}
-
 // OneConnection is for a pool of one connection, which serves many.
 func OneConnection(t *testing.T, d *Database) {
 	t.Helper()
@@ -243,5 +217,28 @@ func Risk(t *testing.T, d *Database, risk string, says ...string) {
 	accepts.Accept = []string{"everything"}
 	if _, err := newWith(&accepts, "ns", "unalike_"); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), risk) {
 		t.Errorf("a risk that there is not: %v; want an error that lists those that there are", err)
+	}
+}
+
+// Rights checks what a user is told who may not make tables, and one who may not write them. Run
+// makes statements by somebody who may, and grants are those that ann lacks.
+func Rights(t *testing.T, d *Database, ann Database, run func(script string) error, grants ...string) {
+	t.Helper()
+	c, _ := ann.New(t, newName())
+	_, err := c.Acquire(drivertest.Within(t), drivertest.Request(1))
+	drivertest.WantInvalid(t, "Acquire without the right to make tables", err,
+		"CREATE TABLE IF NOT EXISTS unalike_slots", "INTO unalike_format")
+	_, script, _ := strings.Cut(err.Error(), "run:\n")
+	if err := run(script); err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Acquire(drivertest.Within(t), drivertest.Request(1))
+	drivertest.WantInvalid(t, "Acquire without rights on tables", err, "SELECT, INSERT and UPDATE", "unalike_")
+	for _, grant := range grants {
+		d.Exec(t, "%s", grant)
+	}
+	g := drivertest.MustAcquire(t, c, drivertest.Request(1))
+	if _, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1000); err != nil {
+		t.Error(err)
 	}
 }

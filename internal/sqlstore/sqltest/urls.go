@@ -52,6 +52,22 @@ func BadURLs(t *testing.T, scheme string) {
 	drivertest.BadURLs(t, all)
 }
 
+// BadOptions checks that errors name what is wrong with options.
+func BadOptions(t *testing.T, open func(namespace string, o sqlstore.Options) error) {
+	t.Helper()
+	for says, tc := range map[string]struct {
+		namespace string
+		options   sqlstore.Options
+	}{
+		"namespace": {"a b", sqlstore.Options{}},
+		"Prefix":    {"ns", sqlstore.Options{Prefix: "A"}},
+		"known are": {"ns", sqlstore.Options{Accept: []string{"x"}}},
+		"SkewBound": {"ns", sqlstore.Options{SkewBound: -1}},
+	} {
+		drivertest.WantInvalid(t, says, open(tc.namespace, tc.options), says)
+	}
+}
+
 // Opened checks that what a URL says holds. The URL has a database that anything may be done in.
 func Opened(t *testing.T, url string) {
 	t.Helper()

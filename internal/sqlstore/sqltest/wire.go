@@ -87,9 +87,18 @@ func (c *wireConn) Close() error {
 	return c.Conn.Close()
 }
 
-// OneRoundTrip counts what a transaction is on the wire: how often something is sent after
+// Wired runs the tests of what is on the wire. Connect returns a database with so many connections
+// over a wire.
+func Wired(t *testing.T, d *Database, connect func(w *Wire, conns int) *Database) {
+	t.Helper()
+	t.Run("one round trip", func(t *testing.T) { w := new(Wire); oneRoundTrip(t, connect(w, 1), w) })
+	t.Run("half", func(t *testing.T) { w := new(Wire); half(t, connect(w, 1), w, d) })
+	t.Run("sent once", func(t *testing.T) { w := new(Wire); sentOnce(t, connect(w, 16), w) })
+}
+
+// oneRoundTrip counts what a transaction is on the wire: how often something is sent after
 // something was received. D has one connection, which w has made.
-func OneRoundTrip(t *testing.T, d *Database, w *Wire) {
+func oneRoundTrip(t *testing.T, d *Database, w *Wire) {
 	t.Helper()
 	c, l := d.New(t, newName())
 	g := drivertest.MustAcquire(t, c, drivertest.Request(8))
@@ -115,11 +124,11 @@ func OneRoundTrip(t *testing.T, d *Database, w *Wire) {
 	}
 }
 
-// SentOnce breaks the connection of a change whose answer is under way: neither the store nor the
-// client below it sends it again, so that no outcome needs to be told of a change that may have been
-// done before. The renewal finds out what became of it, and the next one is not taken for that of a
-// copy. D has connections that w has made.
-func SentOnce(t *testing.T, d *Database, w *Wire) {
+// sentOnce breaks the connection of a change whose answer is under way: neither the store nor the
+// client below it sends it again, so that no outcome needs to be told of a change that may have
+// been done before. The renewal finds out what became of it, and the next one is not taken for that
+// of a copy. D has connections that w has made.
+func sentOnce(t *testing.T, d *Database, w *Wire) {
 	t.Helper()
 	c, _ := d.New(t, newName())
 	g := drivertest.MustAcquire(t, c, drivertest.Request(8))
@@ -156,10 +165,10 @@ func SentOnce(t *testing.T, d *Database, w *Wire) {
 	}
 }
 
-// Half breaks the connection of a renewal in the middle of what it sends, and nobody tells the
+// half breaks the connection of a renewal in the middle of what it sends, and nobody tells the
 // server. It waits for the rest, and has nothing locked meanwhile: others go on, and a floor is
 // raised. D has connections that w has made.
-func Half(t *testing.T, d *Database, w *Wire, others *Database) {
+func half(t *testing.T, d *Database, w *Wire, others *Database) {
 	t.Helper()
 	t.Cleanup(func() {
 		w.mu.Lock()

@@ -1,0 +1,36 @@
+//go:build unix
+
+package mysql
+
+import (
+	"testing"
+
+	"github.com/unalike-id/unalike/internal/sqlsegment/sqlsegmenttest"
+	"github.com/unalike-id/unalike/internal/testserver/streamtest"
+)
+
+// TestShared: what databases share.
+func TestShared(t *testing.T) {
+	s, d := start(t)
+	sqlsegmenttest.Run(t, d, s)
+}
+
+// TestPromoted: a replica takes over without the last ranges.
+func TestPromoted(t *testing.T) {
+	args := []string{"--log-bin", "--sync-binlog=1", "--log-slave-updates"}
+	s, d := start(t, append(args, "--server-id=1")...)
+	replica := s.Replica(t, append(args, "--server-id=2")...)
+	there := database(t, replica)
+	sqlsegmenttest.Promoted(t, d, func() {
+		streamtest.Eventually(t, "the replica has the tag", func() bool {
+			var n int
+			err := there.SQL.QueryRowContext(t.Context(), "SELECT MAX(max_id) FROM leaf_alloc").Scan(&n)
+			return err == nil && n > 1
+		})
+		there.Exec(t, "STOP SLAVE")
+	}, func() *sqlsegmenttest.Database {
+		s.Kill()
+		there.Exec(t, "RESET SLAVE ALL")
+		return there
+	})
+}
