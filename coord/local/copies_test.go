@@ -89,7 +89,7 @@ func TestDamaged(t *testing.T) {
 				}
 			}
 		}
-		for _, b := range [][]byte{whole[:recordSize], whole[:recordSize+100], whole[:100], bytes.Replace(whole, []byte(`"mark":9`), []byte(`"mark":1`), 1), make([]byte, 4096)} {
+		for _, b := range [][]byte{whole[:recordSize], whole[:recordSize+100], make([]byte, 4096)} {
 			if err := os.WriteFile(r.file(), b, 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -27,9 +27,10 @@ const (
 )
 
 var (
-	scale   = clock.Scale{Epoch: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000}
-	errAway = errors.New("the back end is away")
-	errDisk = errors.New("input/output error")
+	scale    = clock.Scale{Epoch: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000}
+	errAway  = errors.New("the back end is away")
+	errDisk  = errors.New("input/output error")
+	errHangs = errors.New("it does not answer")
 )
 
 func tickNow() int64 { return scale.Tick(time.Now().UnixMicro()) }
@@ -111,12 +112,22 @@ func (l *link) Inspect(ctx context.Context) (coord.Namespace, error) {
 
 // testDisk is a disk in a bubble, which can hang, fail and take its time.
 type testDisk struct {
-	hangs atomic.Bool
-	fails atomic.Pointer[error]
-	takes atomic.Int64 // nanoseconds, each record
-
+	takes   atomic.Int64 // nanoseconds, each record
 	mu      sync.Mutex
+	trouble error // nil: it works
 	changed time.Time
+}
+
+func (d *testDisk) is(trouble error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.trouble = trouble
+}
+
+func (d *testDisk) works() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.trouble
 }
 
 func (d *testDisk) seam(s *system) {
@@ -128,14 +139,11 @@ func (d *testDisk) seam(s *system) {
 		return write(f, b, at)
 	}
 	s.sync = func(f *os.File) error {
-		for d.hangs.Load() {
+		for errors.Is(d.works(), errHangs) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		time.Sleep(time.Duration(d.takes.Load()))
-		if err := d.fails.Load(); err != nil {
-			return *err
-		}
-		return f.Sync()
+		return errors.Join(d.works(), f.Sync())
 	}
 	s.stamp = func(f *os.File) (filesys.Stamp, bool, error) {
 		st, ok, err := stamp(f)
@@ -223,7 +231,7 @@ func (r *rig) start() *process {
 	r.sys(&c.sys)
 	p := &process{c, r}
 	r.Cleanup(func() {
-		r.disk.hangs.Store(false)
+		r.disk.is(nil)
 		p.kill()
 	})
 	return p

@@ -119,12 +119,12 @@ func TestGivenBackStaysDead(t *testing.T) {
 				t.Errorf("released: %v; want %v", err, want)
 			}
 		}
-		r.disk.fails.Store(&errDisk)
+		r.disk.is(errDisk)
 		release(errDisk)
 		if n := r.sent[ops["release"]].Load(); n != 0 {
 			t.Errorf("the file cannot be written, and %d releases were sent", n)
 		}
-		r.disk.fails.Store(nil)
+		r.disk.is(nil)
 		r.trouble = func(op string, _ func(*protocol.Coordinator)) error {
 			if op == "release" && len(r.stored()) > 0 {
 				t.Error("a release is sent, and the file has the grant")
