@@ -49,7 +49,7 @@ func TestBackupIsNoLoss(t *testing.T) {
 	p := newPairApart(t)
 	client := p.a.Client(t)
 	ns := newNamespace(t, client, layout)
-	c := newCoordinator(t, client, ns, nil)
+	c := newCoordinator(t, client, ns)
 	g := mustAcquire(t, c, request(1))
 	freed := func() { p.a.Do(t, "CONFIG", "SET", "repl-backlog-ttl", 1) }
 	for _, step := range []struct {
@@ -95,10 +95,10 @@ func TestFailoverIsALoss(t *testing.T) {
 			p := newPair(t)
 			ns := newNamespace(t, p.client(t), layout)
 			// No process may know what was lost: the server has to notice.
-			mustAcquire(t, newCoordinator(t, p.client(t), ns, nil), request(capacity))
+			mustAcquire(t, newCoordinator(t, p.client(t), ns), request(capacity))
 			p.synced(t)
 			p.link.Hang()
-			lost := mustAcquire(t, newCoordinator(t, p.client(t), ns, nil), request(capacity))
+			lost := mustAcquire(t, newCoordinator(t, p.client(t), ns), request(capacity))
 			for step := range strings.SplitSeq(steps, ", ") {
 				switch step {
 				case "over":
@@ -116,7 +116,7 @@ func TestFailoverIsALoss(t *testing.T) {
 			}
 			least := tickNow()
 			client := p.client(t)
-			g := mustAcquire(t, newCoordinator(t, client, ns, nil), request(capacity))
+			g := mustAcquire(t, newCoordinator(t, client, ns), request(capacity))
 			if m := metaOf(t, client, ns); m.Loss.Nonce == "" || m.Floor < least || g.NotBefore < m.Floor {
 				t.Errorf("%v was lost in a failover; then %v was granted in %+v", lost, g, m)
 			}

@@ -58,13 +58,13 @@ func TestClientRefused(t *testing.T) {
 	for _, client := range []goredis.UniversalClient{
 		single(func(o *goredis.Options) { o.ReadTimeout, o.WriteTimeout = -1, -1 }), cluster(func(*goredis.ClusterOptions) {}),
 	} {
-		newCoordinator(t, client, "ns", nil)
+		newCoordinator(t, client, "ns")
 	}
 }
 
 // TestRequestRefused: what Redis cannot serve.
 func TestRequestRefused(t *testing.T) {
-	c := newCoordinator(t, redistest.Start(t, redistest.Options{}).Client(t), "ns", nil)
+	c := newCoordinator(t, redistest.Start(t, redistest.Options{}).Client(t), "ns")
 	large := request(redis.MaxShare + 1)
 	large.Capacity = 1 << 20
 	long := request(1)
@@ -89,12 +89,14 @@ func TestWrongServer(t *testing.T) {
 	t.Cleanup(func() { _ = silent.Close() })
 	rude := drivertest.Answers(t, "")
 	mysql := drivertest.Answers(t, "h\x00\x00\x00\n\r\n")
+	alone := redistest.Start(t, redistest.Options{Args: []string{"--min-replicas-to-write", "1"}})
 	full := redistest.Start(t, redistest.Options{Args: []string{"--maxmemory", "1", "--maxmemory-policy", "noeviction"}})
 	for name, tc := range map[string]struct {
 		url     string
 		invalid bool
 		says    string
 	}{
+		"cut off":          {"redis://" + alone.Addr + "?namespace=ns", false, "NOREPLICAS"},
 		"no password":      {"redis://" + locked.Addr + "/0?namespace=ns", true, "wants a password"},
 		"wrong password":   {"redis://:wr0ng@" + locked.Addr + "/0?namespace=ns", true, "refuses the user name or the password"},
 		"unknown user":     {"redis://eve:s3cret@" + locked.Addr + "/0?namespace=ns", true, "refuses the user name or the password"},
@@ -139,7 +141,7 @@ func TestWrongServer(t *testing.T) {
 func TestEviction(t *testing.T) {
 	for policy, refused := range map[string]bool{"allkeys-lru": true, "allkeys-random": true, "volatile-lru": false, "noeviction": false} {
 		server := redistest.Start(t, redistest.Options{Args: []string{"--maxmemory", "100mb", "--maxmemory-policy", policy}})
-		c := newCoordinator(t, server.Client(t), "ns", nil)
+		c := newCoordinator(t, server.Client(t), "ns")
 		_, err := c.Acquire(within(t), request(1))
 		if refused && (!errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), policy)) || !refused && err != nil {
 			t.Errorf("%s: %v; refused: %t", policy, err, refused)
@@ -156,8 +158,8 @@ func TestEviction(t *testing.T) {
 func TestReplicaHeals(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
-	c := shortCoordinator(t, p.client(t), newNamespace(t, p.client(t), layout))
-	g := acquireShort(t, c, 1)
+	c := newCoordinator(t, p.client(t), newNamespace(t, p.client(t), layout))
+	g := mustAcquire(t, c, request(1))
 	p.synced(t)
 	p.b.Do(t, "REPLICAOF", "NO", "ONE")
 	follow(t, p.a, p.b.Addr)
@@ -174,10 +176,10 @@ func TestReplicaHeals(t *testing.T) {
 // TestReplicaIsNotBelieved: a replica that has nothing yet proves nothing.
 func TestReplicaIsNotBelieved(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
-	g := mustAcquire(t, newCoordinator(t, client, newNamespace(t, client, layout), nil), request(1))
+	g := mustAcquire(t, newCoordinator(t, client, newNamespace(t, client, layout)), request(1))
 	replica := redistest.Start(t, redistest.Options{})
 	replica.Do(t, "REPLICAOF", "127.0.0.1", 1)
-	c := newCoordinator(t, replica.Client(t), "ns", nil)
+	c := newCoordinator(t, replica.Client(t), "ns")
 	err := c.Release(within(t), g, g.NotBefore)
 	if err == nil || errors.Is(err, coord.ErrLeaseLost) || !strings.Contains(err.Error(), "replica") {
 		t.Errorf("Release at an empty replica: %v; want an error that is not definite", err)

@@ -38,7 +38,7 @@ func store(tb testing.TB, client *goredis.Client, ns, field, value string) {
 func TestStoredFields(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
 	ns := newNamespace(t, client, layout)
-	c := newCoordinator(t, client, ns, nil)
+	c := newCoordinator(t, client, ns)
 	if err := c.Retire(within(t), 17); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ t:TOKEN = 0`
 // and stays: who ignored it would grant its windows again.
 func TestOldLayout(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
-	c := newCoordinator(t, client, "ns", nil)
+	c := newCoordinator(t, client, "ns")
 	old := map[string]string{
 		"gen": "1", "shares": "0+2", "t:TOKEN": "0",
 		"0":    `{"version":1,"token":"TOKEN","identity":"","holder":"test","generation":1,"notBefore":1,"notAfter":5000,"lastTick":2199023255551,"since":"2026-05-17T09:30:00Z","renewed":"2026-05-17T09:30:00Z","ttl":15000,"retired":false}`,
@@ -108,7 +108,7 @@ func TestDamaged(t *testing.T) {
 		"slots":        func(t *testing.T, ns string) { t.Helper(); client.Set(within(t), redis.KeyOf(ns), "x", 0) },
 	} {
 		ns := newNamespace(t, client, layout)
-		c := newCoordinator(t, client, ns, nil)
+		c := newCoordinator(t, client, ns)
 		g := mustAcquire(t, c, request(capacity))
 		spoil(t, ns)
 		key, _, _ := strings.Cut(name, " ")
@@ -120,7 +120,7 @@ func TestDamaged(t *testing.T) {
 	}
 	drivertest.DamagedSlots(t, func(t *testing.T) (coord.Coordinator, drivertest.Stored) {
 		ns := newNamespace(t, client, layout)
-		return newCoordinator(t, client, ns, nil), drivertest.Stored{
+		return newCoordinator(t, client, ns), drivertest.Stored{
 			Name: redis.KeyOf(ns),
 			Get:  func() string { return stored(t, client, ns, "0") },
 			Put:  func(s string) { store(t, client, ns, "0", s) },

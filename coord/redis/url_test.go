@@ -37,6 +37,9 @@ func TestOpen(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		mustRelease(t, c, mustAcquire(t, c, request(1)))
+		if w := coord.Describe(c).Warnings; w != nil {
+			t.Errorf("%s: warnings %q", name, w)
+		}
 		l, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
 		if name == "lease times" && (err != nil || l.TTL != 20*time.Second || l.Horizon != 25*time.Second || l.RenewEvery != 4*time.Second) {
 			t.Errorf("lease times are %+v, %v", l, err)
