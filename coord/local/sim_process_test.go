@@ -25,6 +25,7 @@ type proc struct {
 	name          string
 	c             coord.Coordinator
 	offset        time.Duration // of its clock
+	stamped       time.Time     // when it has stamped last
 	dead, stopped atomic.Bool   // it is to end at once, or in order
 }
 
@@ -128,6 +129,9 @@ func (p *proc) fate(ctx context.Context, trouble bool) int {
 	select {
 	case <-time.After(p.upTo(200 * time.Millisecond)):
 	case <-ctx.Done():
+	}
+	if p.calm.Load() {
+		return 90
 	}
 	if n := p.random.IntN(90); !trouble || n > 80 {
 		return n

@@ -18,8 +18,8 @@ import (
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 )
 
-// workers are fewer than there may be holders.
-const workers = 5
+// workers are as many as there may be holders, of whom some have just crashed.
+const workers = 6
 
 // world is a back end, files, and processes that use them, to all of which anything may happen.
 type world struct {
@@ -27,6 +27,7 @@ type world struct {
 	wire   *protocol.Coordinator // carries out what arrives late
 	random *mrand.Rand
 	broken atomic.Bool // the disk hangs, or is full
+	calm   atomic.Bool // nothing happens any more
 
 	mu      sync.Mutex
 	procs   map[*proc]bool
@@ -97,6 +98,22 @@ func (w *world) stamp(p *proc, g coord.Grant, from, to int64) {
 		w.Errorf("%v stamps up to %d of %v, and what is stored ends at %d", p.name, to, g, end)
 	}
 	w.spans[g.WorkerID] = append(w.spans[g.WorkerID], span{from, to, p.name})
+	p.stamped = time.Now()
+}
+
+// recovers lets everybody answer again: a while later each process stamps, whatever happened before.
+func (w *world) recovers() {
+	w.away.Store(false)
+	w.broken.Store(false)
+	w.calm.Store(true)
+	time.Sleep(time.Minute)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for p := range w.procs {
+		if idle := time.Since(p.stamped); idle > 20*time.Second {
+			w.Errorf("everybody answers again, and %s has not stamped for %v", p.name, idle)
+		}
+	}
 }
 
 // raise raises the floor, because of windows that were forgotten: their holders may have stamped
@@ -176,7 +193,7 @@ func (w *world) run(ctx context.Context, file string) {
 }
 
 // TestSimulation: whatever happens to processes, files, disks, requests and answers, no tick of a
-// worker ID is stamped twice.
+// worker ID is stamped twice, and service is back when everybody answers.
 func TestSimulation(t *testing.T) {
 	count := map[string]int{}
 	for seed := range uint64(fulltest.Rounds(20, 600)) { //nolint:gosec // none is negative
@@ -195,6 +212,7 @@ func TestSimulation(t *testing.T) {
 				time.Sleep(w.upTo(3 * time.Second))
 				w.mishap()
 			}
+			w.recovers()
 			cancel()
 			units.Wait()
 			time.Sleep(time.Minute) // until all that is late has arrived
@@ -207,7 +225,8 @@ func TestSimulation(t *testing.T) {
 		}
 	}
 	t.Log(count)
-	for _, what := range []string{"stamp", "renewed", "piece", "late", "hangs", "torn", "reboot", "back"} {
+	for _, what := range []string{"stamp", "renewed", "piece", "late", "hangs", "torn", "reboot",
+		"back"} {
 		if count[what] == 0 {
 			t.Errorf("nothing was counted of: %s", what)
 		}
