@@ -3,12 +3,10 @@ package etcd_test
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
@@ -34,23 +32,6 @@ func TestRoundTrips(t *testing.T) {
 			t.Errorf("with %d held, an acquisition makes %d calls", held, calls.Load())
 		}
 	}
-}
-
-// TestStarters: 1024 holders start at once on 1024 worker IDs. They are goroutines of
-// one process, on 16 connections: to etcd, a process is a connection and a token.
-func TestStarters(t *testing.T) {
-	server := etcdtest.Start(t)
-	crowd := drivertest.Crowd[*etcd.Coordinator]{
-		Namespace: rand.Text(),
-		// An etcd that is too busy says so, and what it says of the holders' clocks is late.
-		Again: func(err error) bool {
-			return !coord.Permanent(err) || errors.Is(err, coord.ErrClockSkew)
-		},
-	}
-	for range 16 {
-		crowd.Members = append(crowd.Members, newCoordinator(t, server.Client(t), crowd.Namespace))
-	}
-	crowd.Starters(t)
 }
 
 // TestAttemptsGoOn: what an acquisition has reached is kept for the next one with the same

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/redis"
-	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/testserver/redistest"
 )
 
@@ -42,15 +40,4 @@ func TestCost(t *testing.T) {
 			t.Errorf("%s made %d calls; want %d; %v", step.what, calls.steps, step.want, err)
 		}
 	}
-}
-
-// TestStarters: 1024 at once are granted 1024 worker IDs, and the next one is told
-// when to come back.
-func TestStarters(t *testing.T) {
-	server := redistest.Start(t, redistest.Options{})
-	crowd := drivertest.Crowd[*redis.Coordinator]{Namespace: newNamespace(t, server.Client(t), layout)}
-	for range 16 {
-		crowd.Members = append(crowd.Members, newCoordinator(t, server.Client(t), crowd.Namespace))
-	}
-	crowd.Starters(t)
 }

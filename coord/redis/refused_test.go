@@ -41,22 +41,29 @@ func TestClientRefused(t *testing.T) {
 		"Ring":                           closed(goredis.NewRing(&goredis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}})),
 		"*redis.ClusterClient is needed": struct{ goredis.UniversalClient }{single(func(*goredis.Options) {})},
 		"MaxRetries":                     single(func(o *goredis.Options) { o.MaxRetries = 0 }),
-		"ContextTimeoutEnabled":          single(func(o *goredis.Options) { o.ContextTimeoutEnabled = false }),
-		"ReadTimeout":                    single(func(o *goredis.Options) { o.ReadTimeout = -2 }),
-		"WriteTimeout":                   single(func(o *goredis.Options) { o.WriteTimeout = -2 }),
-		"RouteByLatency":                 cluster(func(o *goredis.ClusterOptions) { o.RouteByLatency = true }),
-		"RouteRandomly":                  cluster(func(o *goredis.ClusterOptions) { o.RouteRandomly = true }),
-		"ReadOnly":                       cluster(func(o *goredis.ClusterOptions) { o.ReadOnly = true }),
-		"MaxRetries ":                    cluster(func(o *goredis.ClusterOptions) { o.MaxRetries = 2 }),
-		"ContextTimeoutEnabled ":         cluster(func(o *goredis.ClusterOptions) { o.ContextTimeoutEnabled = false }),
-		"ReadTimeout ":                   cluster(func(o *goredis.ClusterOptions) { o.ReadTimeout = -2 }),
+		"ContextTimeoutEnabled": single(func(o *goredis.Options) {
+			o.ContextTimeoutEnabled = false
+		}),
+		"ReadTimeout":    single(func(o *goredis.Options) { o.ReadTimeout = -2 }),
+		"WriteTimeout":   single(func(o *goredis.Options) { o.WriteTimeout = -2 }),
+		"RouteByLatency": cluster(func(o *goredis.ClusterOptions) { o.RouteByLatency = true }),
+		"RouteRandomly":  cluster(func(o *goredis.ClusterOptions) { o.RouteRandomly = true }),
+		"ReadOnly":       cluster(func(o *goredis.ClusterOptions) { o.ReadOnly = true }),
+		"MaxRetries ":    cluster(func(o *goredis.ClusterOptions) { o.MaxRetries = 2 }),
+		"ContextTimeoutEnabled ": cluster(func(o *goredis.ClusterOptions) {
+			o.ContextTimeoutEnabled = false
+		}),
+		"ReadTimeout ": cluster(func(o *goredis.ClusterOptions) { o.ReadTimeout = -2 }),
 	} {
-		if _, err := redis.New(client, "ns", redis.Options{}); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), strings.TrimSpace(says)) {
+		if _, err := redis.New(client, "ns", redis.Options{}); !errors.Is(err, coord.ErrInvalid) ||
+			!strings.Contains(err.Error(), strings.TrimSpace(says)) {
 			t.Errorf("%v; want an error that says %q", err, says)
 		}
 	}
 	for _, client := range []goredis.UniversalClient{
-		single(func(o *goredis.Options) { o.ReadTimeout, o.WriteTimeout = -1, -1 }), cluster(func(*goredis.ClusterOptions) {}),
+		single(func(o *goredis.Options) {
+			o.ReadTimeout, o.WriteTimeout = -1, -1
+		}), cluster(func(*goredis.ClusterOptions) {}),
 	} {
 		newCoordinator(t, client, "ns")
 	}
@@ -90,28 +97,38 @@ func TestWrongServer(t *testing.T) {
 	rude := drivertest.Answers(t, "")
 	mysql := drivertest.Answers(t, "h\x00\x00\x00\n\r\n")
 	alone := redistest.Start(t, redistest.Options{Args: []string{"--min-replicas-to-write", "1"}})
-	full := redistest.Start(t, redistest.Options{Args: []string{"--maxmemory", "1", "--maxmemory-policy", "noeviction"}})
+	full := redistest.Start(t, redistest.Options{Args: []string{"--maxmemory", "1",
+		"--maxmemory-policy", "noeviction"}})
 	for name, tc := range map[string]struct {
 		url     string
 		invalid bool
 		says    string
 	}{
-		"cut off":          {"redis://" + alone.Addr + "?namespace=ns", false, "NOREPLICAS"},
-		"no password":      {"redis://" + locked.Addr + "/0?namespace=ns", true, "wants a password"},
-		"wrong password":   {"redis://:wr0ng@" + locked.Addr + "/0?namespace=ns", true, "refuses the user name or the password"},
-		"unknown user":     {"redis://eve:s3cret@" + locked.Addr + "/0?namespace=ns", true, "refuses the user name or the password"},
-		"replica":          {"redis://" + pair.Replica.Addr + "?namespace=ns", false, "is a replica"},
-		"no such database": {"redis://" + pair.Primary.Addr + "/99?namespace=ns", true, "has no such database"},
-		"not a Cluster":    {"redis-cluster://" + pair.Primary.Addr + "?namespace=ns", true, "Cluster"},
-		"not a Sentinel":   {"redis-sentinel://" + pair.Primary.Addr + "/mymaster?namespace=ns", true, "Sentinel"},
-		"unknown master":   {"redis-sentinel://" + sentinel + "/who?namespace=ns", true, "know no master of that name"},
-		"a web server":     {"redis://" + web.Listener.Addr().String() + "?namespace=ns", true, "does not speak the protocol of Redis: is it the port of a Redis for clients?"},
-		"a MySQL":          {"redis://" + mysql + "?namespace=ns", false, "does not speak the protocol of Redis: is it the port of a Redis for clients?"},
-		"silence":          {"redis://" + silent.Addr().String() + "?namespace=ns", false, "no answer"},
-		"no Redis":         {"redis://" + rude + "?namespace=ns", false, "is it the port of a Redis for clients?"},
-		"nobody":           {"redis://127.0.0.1:1?namespace=ns", false, "connection refused"},
-		"TLS":              {"rediss://" + pair.Primary.Addr + "?namespace=ns", false, "is it the port of a Redis for clients, with TLS?"},
-		"out of memory":    {"redis://" + full.Addr + "?namespace=ns", false, "maxmemory"},
+		"cut off":     {"redis://" + alone.Addr + "?namespace=ns", false, "NOREPLICAS"},
+		"no password": {"redis://" + locked.Addr + "/0?namespace=ns", true, "wants a password"},
+		"wrong password": {"redis://:wr0ng@" + locked.Addr + "/0?namespace=ns", true,
+			"refuses the user name or the password"},
+		"unknown user": {"redis://eve:s3cret@" + locked.Addr + "/0?namespace=ns", true,
+			"refuses the user name or the password"},
+		"replica": {"redis://" + pair.Replica.Addr + "?namespace=ns", false, "is a replica"},
+		"no such database": {"redis://" + pair.Primary.Addr + "/99?namespace=ns", true,
+			"has no such database"},
+		"not a Cluster": {"redis-cluster://" + pair.Primary.Addr + "?namespace=ns", true, "Cluster"},
+		"not a Sentinel": {"redis-sentinel://" + pair.Primary.Addr + "/mymaster?namespace=ns", true,
+			"Sentinel"},
+		"unknown master": {"redis-sentinel://" + sentinel + "/who?namespace=ns", true,
+			"know no master of that name"},
+		"a web server": {"redis://" + web.Listener.Addr().String() + "?namespace=ns", true,
+			"does not speak the protocol of Redis: is it the port of a Redis for clients?"},
+		"a MySQL": {"redis://" + mysql + "?namespace=ns", false,
+			"does not speak the protocol of Redis: is it the port of a Redis for clients?"},
+		"silence": {"redis://" + silent.Addr().String() + "?namespace=ns", false, "no answer"},
+		"no Redis": {"redis://" + rude + "?namespace=ns", false,
+			"is it the port of a Redis for clients?"},
+		"nobody": {"redis://127.0.0.1:1?namespace=ns", false, "connection refused"},
+		"TLS": {"rediss://" + pair.Primary.Addr + "?namespace=ns", false,
+			"is it the port of a Redis for clients, with TLS?"},
+		"out of memory": {"redis://" + full.Addr + "?namespace=ns", false, "maxmemory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := coord.Open(within(t), tc.url, coord.OpenOptions{})
@@ -126,10 +143,12 @@ func TestWrongServer(t *testing.T) {
 				defer cancel()
 			}
 			g, err := c.Acquire(ctx, request(1))
-			if err == nil || errors.Is(err, coord.ErrInvalid) != tc.invalid || !strings.Contains(err.Error(), tc.says) {
+			if err == nil || errors.Is(err, coord.ErrInvalid) != tc.invalid ||
+				!strings.Contains(err.Error(), tc.says) {
 				t.Errorf("%v, %v; want an error that says %q, invalid: %t", g, err, tc.says, tc.invalid)
 			}
-			if err != nil && (strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "wr0ng")) {
+			if err != nil && (strings.Contains(err.Error(), "s3cret") ||
+				strings.Contains(err.Error(), "wr0ng")) {
 				t.Errorf("the error contains the password: %v", err)
 			}
 			t.Log(err)
@@ -139,11 +158,14 @@ func TestWrongServer(t *testing.T) {
 
 // TestEviction: a server that may throw a namespace away is refused.
 func TestEviction(t *testing.T) {
-	for policy, refused := range map[string]bool{"allkeys-lru": true, "allkeys-random": true, "volatile-lru": false, "noeviction": false} {
-		server := redistest.Start(t, redistest.Options{Args: []string{"--maxmemory", "100mb", "--maxmemory-policy", policy}})
+	for policy, refused := range map[string]bool{"allkeys-lru": true, "allkeys-random": true,
+		"volatile-lru": false, "noeviction": false} {
+		server := redistest.Start(t, redistest.Options{Args: []string{"--maxmemory", "100mb",
+			"--maxmemory-policy", policy}})
 		c := newCoordinator(t, server.Client(t), "ns")
 		_, err := c.Acquire(within(t), request(1))
-		if refused && (!errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), policy)) || !refused && err != nil {
+		if refused && (!errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), policy)) ||
+			!refused && err != nil {
 			t.Errorf("%s: %v; refused: %t", policy, err, refused)
 		}
 		server.Do(t, "CONFIG", "SET", "maxmemory", "0")

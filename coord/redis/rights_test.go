@@ -158,7 +158,8 @@ func TestRightsInACluster(t *testing.T) {
 	for _, s := range cluster.Nodes {
 		wantNothingDenied(t, s)
 	}
-	wantNamed(t, everything(t, "less", user("less", without("+cluster|slots")), others), "+cluster|slots")
+	wantNamed(t, everything(t, "less", user("less", without("+cluster|slots")), others),
+		"+cluster|slots")
 	// Without +command everything goes on, with calls that are denied each time.
 	if err := everything(t, "slow", user("slow", without("+command")), others); err != nil {
 		t.Errorf("without the right +command: %v", err)

@@ -20,7 +20,8 @@ func slowly(t *testing.T) (*redis.Coordinator, *proxytest.Proxy) {
 	server := redistest.Start(t, redistest.Options{})
 	network := proxytest.Start(t, server.Addr)
 	client := goredis.NewClient(&goredis.Options{
-		Addr: network.Addr, MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1, Protocol: 2, ReadTimeout: -1, WriteTimeout: -1,
+		Addr: network.Addr, MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1, Protocol: 2,
+		ReadTimeout: -1, WriteTimeout: -1,
 	})
 	t.Cleanup(func() { _ = client.Close() })
 	return newCoordinator(t, client, newNamespace(t, server.Client(t), layout)), network
@@ -56,9 +57,12 @@ func TestHiccup(t *testing.T) {
 // TestClientThatCutsCalls: a client that gives calls less time than they have is warned
 // about.
 func TestClientThatCutsCalls(t *testing.T) {
-	for timeout, warns := range map[time.Duration]bool{0: true, time.Second: true, -1: false, time.Minute: false} {
-		single := goredis.NewClient(&goredis.Options{Addr: "localhost:1", MaxRetries: -1, ContextTimeoutEnabled: true, ReadTimeout: timeout})
-		cluster := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{"localhost:1"}, ContextTimeoutEnabled: true, ReadTimeout: timeout})
+	for timeout, warns := range map[time.Duration]bool{0: true, time.Second: true, -1: false,
+		time.Minute: false} {
+		single := goredis.NewClient(&goredis.Options{Addr: "localhost:1", MaxRetries: -1,
+			ContextTimeoutEnabled: true, ReadTimeout: timeout})
+		cluster := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{"localhost:1"},
+			ContextTimeoutEnabled: true, ReadTimeout: timeout})
 		for _, client := range []goredis.UniversalClient{single, cluster} {
 			t.Cleanup(func() { _ = client.Close() })
 			if w := newCoordinator(t, client, "ns").Describe().Warnings; (len(w) == 1) != warns {

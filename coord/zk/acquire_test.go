@@ -44,18 +44,6 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// TestStarters: 1024 holders start at once on 1024 worker IDs, each with a connection
-// of its own.
-func TestStarters(t *testing.T) {
-	server := zktest.Start(t, zktest.Options{})
-	crowd := drivertest.Crowd[*zk.Coordinator]{Namespace: rand.Text(), Again: again}
-	for range 16 {
-		crowd.Members = append(crowd.Members,
-			newCoordinator(t, []string{server.Addr}, crowd.Namespace, nil))
-	}
-	crowd.Starters(t)
-}
-
 // again reports whether a starter tries again. Where a thousand start at once on a slow
 // machine, a request can be so old when it arrives that it looks like that of a clock
 // which is behind.

@@ -34,11 +34,8 @@ func (e *Ensemble) launch(tb testing.TB, ports []int, o Options) bool {
 	for i := range n {
 		s := newServer(tb, ports[3*i])
 		e.Servers = append(e.Servers, s)
-		role := "participant"
-		if i >= n-o.Observers {
-			role = "observer"
-		}
-		lines = append(lines, fmt.Sprintf("server.%d=127.0.0.1:%d:%d:%s;%s", i+1, ports[3*i+1], ports[3*i+2], role, s.Addr))
+		lines = append(lines, fmt.Sprintf("server.%d=127.0.0.1:%d:%d:participant;%s",
+			i+1, ports[3*i+1], ports[3*i+2], s.Addr))
 	}
 	for i, s := range e.Servers {
 		s.configure(tb, o, append([]string{"standaloneEnabled=false"}, lines...)...)

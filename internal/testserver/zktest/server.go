@@ -34,8 +34,6 @@ type Options struct {
 	OwnBounds bool
 	// Lines are added to the configuration.
 	Lines []string
-	// Observers is how many of the last servers of an ensemble have no vote.
-	Observers int
 }
 
 func (o Options) tick() time.Duration {
