@@ -12,8 +12,9 @@ import (
 // TestBackWithinAnInterval: after an outage of any length in which nothing was answered, service is
 // back within a renewal interval and a second, also for a process that was started meanwhile.
 func TestBackWithinAnInterval(t *testing.T) {
-	for _, ttl := range []time.Duration{3 * time.Second, 15 * time.Second, time.Minute,
-		10 * time.Minute} {
+	for _, ttl := range []time.Duration{
+		3 * time.Second, 15 * time.Second, time.Minute, 10 * time.Minute,
+	} {
 		for _, restart := range []bool{false, true} {
 			t.Run(fmt.Sprintf("TTL %v, restart %t", ttl, restart), func(t *testing.T) {
 				t.Parallel()

@@ -33,8 +33,9 @@ func (h curious) Handle(context.Context, slog.Record) error {
 // TestLogHandlerReadsAndBlocks: a log handler does not stop the generator, whatever it does.
 func TestLogHandlerReadsAndBlocks(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
-		h := curious{slog.DiscardHandler, new(atomic.Pointer[core.Generator]), new(atomic.Bool),
-			make(chan struct{})}
+		h := curious{
+			slog.DiscardHandler, new(atomic.Pointer[core.Generator]), new(atomic.Bool), make(chan struct{}),
+		}
 		defer close(h.free)
 		c, err := New(&link{memory(t, r.server), r.place, r.before, r.after}, r.file(),
 			Options{Logger: slog.New(h)})

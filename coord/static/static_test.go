@@ -236,7 +236,7 @@ func TestForeignFile(t *testing.T) {
 		}
 		defer c.Close()
 		req := request("b", 1000)
-		if kind == coord.ErrLayoutMismatch {
+		if errors.Is(kind, coord.ErrLayoutMismatch) {
 			req.Fingerprint = "40/10/13/1ms/2024-01-01T00:00:00Z"
 		}
 		_, err = c.Acquire(t.Context(), req)
