@@ -183,8 +183,10 @@ func TestFloorWhileTheDiskFails(t *testing.T) {
 // TestSlowDisk: a disk that takes a second for each record serves without a gap, and a release on
 // it comes to its end.
 func TestSlowDisk(t *testing.T) {
-	for _, takes := range []time.Duration{300 * time.Millisecond, time.Second,
-		1200 * time.Millisecond} {
+	for _, takes := range []time.Duration{
+		300 * time.Millisecond, time.Second,
+		1200 * time.Millisecond,
+	} {
 		inBubble(t, func(t *testing.T, r *rig) {
 			r.disk.takes.Store(int64(takes))
 			g := r.generator(r.start(), new(atomic.Int64), coord.LeaseConfig{})

@@ -71,7 +71,8 @@ type link struct {
 
 // carry makes a call over a link.
 func carry[T any](ctx context.Context, l *link, op string,
-	do func(context.Context, *protocol.Coordinator) (T, error)) (answer T, err error) {
+	do func(context.Context, *protocol.Coordinator) (T, error),
+) (answer T, err error) {
 	var none T
 	ghost := func(c *protocol.Coordinator) { _, _ = do(context.Background(), c) }
 	if err := l.before(ctx, op, ghost); err != nil {
@@ -99,13 +100,15 @@ func (l *link) Acquire(ctx context.Context, req coord.Request) (coord.Grant, err
 
 func (l *link) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
 	return carry(ctx, l, "renew", func(ctx context.Context,
-		c *protocol.Coordinator) (coord.Grant, error) {
+		c *protocol.Coordinator,
+	) (coord.Grant, error) {
 		return c.Renew(ctx, g, until)
 	})
 }
 
 func (l *link) Resume(ctx context.Context, g coord.Grant, token string,
-	until int64) (coord.Grant, error) {
+	until int64,
+) (coord.Grant, error) {
 	return carry(ctx, l, "resume",
 		func(ctx context.Context, c *protocol.Coordinator) (coord.Grant, error) {
 			return c.Resume(ctx, g, token, until)
@@ -191,8 +194,10 @@ type rig struct {
 var ops = map[string]int{"acquire": 0, "renew": 1, "resume": 2, "release": 3, "inspect": 4}
 
 func newRig(tb testing.TB) *rig {
-	return &rig{TB: tb, server: memstore.NewServer("a"), dir: tb.TempDir(), place: "memory",
-		sys: func(*system) {}}
+	return &rig{
+		TB: tb, server: memstore.NewServer("a"), dir: tb.TempDir(), place: "memory",
+		sys: func(*system) {},
+	}
 }
 
 // inBubble runs f in a bubble whose clock is past the epoch, with a rig whose server has that

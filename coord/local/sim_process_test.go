@@ -253,9 +253,12 @@ func (w *world) tamper(file string) {
 		if time.Since(kept.changed) > 510*time.Millisecond {
 			put("back", backup{kept.content, time.Now()})
 		}
-	case n < 11: // one of its records cannot be read any more
-		content[min(w.random.IntN(2)*recordSize+100, len(content)-1)] ^= 1
-		put("damaged", backup{content, w.changed[file]})
+	case n < 11: // one of its records, if it is there, cannot be read any more
+		at := min(w.random.IntN(2)*recordSize+100, len(content)-1)
+		if content[at] != '\n' {
+			content[at] ^= 1
+			put("damaged", backup{content, w.changed[file]})
+		}
 	default:
 		w.told("deleted", "%s", file)
 		_ = os.Remove(path)

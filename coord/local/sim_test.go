@@ -225,8 +225,10 @@ func TestSimulation(t *testing.T) {
 		}
 	}
 	t.Log(count)
-	for _, what := range []string{"stamp", "renewed", "piece", "late", "hangs", "torn", "reboot",
-		"back"} {
+	for _, what := range []string{
+		"stamp", "renewed", "piece", "late", "hangs", "torn", "reboot",
+		"back",
+	} {
 		if count[what] == 0 {
 			t.Errorf("nothing was counted of: %s", what)
 		}

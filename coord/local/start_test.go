@@ -21,8 +21,10 @@ import (
 func (r *rig) space(maxHorizon time.Duration) {
 	r.Helper()
 	err := memory(r, r.server).Init(r.ctx(),
-		coord.Space{Fingerprint: layout, Scale: scale, LastTick: 1<<41 - 1, Capacity: 1024,
-			MaxHorizon: maxHorizon})
+		coord.Space{
+			Fingerprint: layout, Scale: scale, LastTick: 1<<41 - 1, Capacity: 1024,
+			MaxHorizon: maxHorizon,
+		})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -329,6 +331,26 @@ func TestFloor(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestParkedBelowAPiece: a holder that is parked when the file has entered the piece above a floor, of
+// which it does not know yet, leaves nothing of the gap to the next one.
+func TestParkedBelowAPiece(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		p := r.start()
+		g := p.acquire(4)
+		p.mu.Lock()
+		h := p.find(g)
+		h.failing, h.entry.Current = errAway, piece{g.NotAfter + 1000, g.NotAfter + 5000}
+		h.entry.Mark = h.entry.Current.From
+		p.mu.Unlock()
+		if err := p.Release(r.ctx(), g, g.NotAfter); err != nil {
+			t.Fatal(err)
+		}
+		if e := r.stored()[0]; e.Mark < e.Current.From {
+			t.Errorf("the file has %+v; what lies below %d is nobody's", e, e.Current.From)
+		}
+	})
 }
 
 // TestAtOnce: of two acquisitions with one token at the same time, one asks the back end, and both
