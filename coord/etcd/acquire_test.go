@@ -18,7 +18,8 @@ func TestRoundTrips(t *testing.T) {
 	server := etcdtest.Start(t)
 	var calls atomic.Int32
 	counted := server.Client(t, intercept(func(_ context.Context, _ string, _ any,
-		call func() error) error {
+		call func() error,
+	) error {
 		calls.Add(1)
 		return call()
 	}))

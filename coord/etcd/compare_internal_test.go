@@ -24,10 +24,12 @@ func TestRevisionThatComesAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sv, err := s.Survey(ctx, protocol.Ask{Token: "token", Share: coord.Range{Count: 1024},
+	sv, err := s.Survey(ctx, protocol.Ask{
+		Token: "token", Share: coord.Range{Count: 1024},
 		New: func(int64) protocol.Meta {
 			return protocol.NewMeta(space)
-		}})
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,10 +40,14 @@ func TestRevisionThatComesAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	meta.Raw = []byte(raw)
-	slot := protocol.Slot{Version: protocol.Version, Worker: 3, Token: "token", Generation: 1,
-		NotAfter: 10, LastTick: 1 << 41, TTL: 15_000}
-	grant := protocol.Change{Before: &protocol.View{Meta: meta}, Slot: &slot,
-		Owner: protocol.OwnerTaken, Token: "token"}
+	slot := protocol.Slot{
+		Version: protocol.Version, Worker: 3, Token: "token", Generation: 1,
+		NotAfter: 10, LastTick: 1 << 41, TTL: 15_000,
+	}
+	grant := protocol.Change{
+		Before: &protocol.View{Meta: meta}, Slot: &slot,
+		Owner: protocol.OwnerTaken, Token: "token",
+	}
 	if out, err := s.Commit(ctx, grant); err != nil || out.Done ||
 		out.Conflict != protocol.ConflictElsewhere {
 		t.Errorf("a grant on another record with the same revision: %+v, %v; want it refused", out, err)
@@ -62,8 +68,10 @@ func TestRevisionThatComesAgain(t *testing.T) {
 		change(&before.Slot.Record)
 		next := before.Slot.Record
 		next.NotAfter = 20
-		if out, err := s.Commit(ctx, protocol.Change{Before: &before, Slot: &next,
-			Token: next.Token}); err != nil || out.Done || out.Conflict != protocol.ConflictSlot {
+		if out, err := s.Commit(ctx, protocol.Change{
+			Before: &before, Slot: &next,
+			Token: next.Token,
+		}); err != nil || out.Done || out.Conflict != protocol.ConflictSlot {
 			t.Errorf("a renewal of another %s with the same revision: %+v, %v; want it refused", what, out,
 				err)
 		}

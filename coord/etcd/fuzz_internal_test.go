@@ -17,8 +17,10 @@ import (
 )
 
 // space is the layout of a namespace that fuzz tests begin with.
-var space = coord.Space{Fingerprint: "test", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41,
-	Capacity: 1024}
+var space = coord.Space{
+	Fingerprint: "test", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41,
+	Capacity: 1024,
+}
 
 // encoded is what is stored for a record.
 func encoded(tb testing.TB, r protocol.Record) []byte {
@@ -36,8 +38,10 @@ func answer(keys []string, values ...[]byte) *reply {
 	for i, v := range values {
 		read := &pb.RangeResponse{}
 		if v != nil {
-			read.Kvs = []*mvccpb.KeyValue{{Key: []byte(keys[i]), Value: v, CreateRevision: 3, ModRevision: 5,
-				Lease: 7}}
+			read.Kvs = []*mvccpb.KeyValue{{
+				Key: []byte(keys[i]), Value: v, CreateRevision: 3, ModRevision: 5,
+				Lease: 7,
+			}}
 			read.Count = 1
 		}
 		r.reads = append(r.reads, read)
@@ -64,8 +68,10 @@ func sameAgain[R protocol.Record](t *testing.T, e protocol.Entry[R], stored []by
 // FuzzStored: whatever lies under a namespace's keys is read as what the driver has written
 // there, or refused with the name of a key.
 func FuzzStored(f *testing.F) {
-	slot := protocol.Slot{Version: protocol.Version, Worker: 3, Token: "token", Generation: 1,
-		NotAfter: 10, LastTick: 1 << 41, TTL: 15_000}
+	slot := protocol.Slot{
+		Version: protocol.Version, Worker: 3, Token: "token", Generation: 1,
+		NotAfter: 10, LastTick: 1 << 41, TTL: 15_000,
+	}
 	meta := encoded(f, protocol.NewMeta(space))
 	window, rest, err := encodeSlot(slot)
 	if err != nil {
@@ -80,8 +86,10 @@ func FuzzStored(f *testing.F) {
 	f.Fuzz(func(t *testing.T, meta []byte, owner string, mark, pointer, slot, rest []byte) {
 		s := &session{store: &store{keys: keyspace(root + "orders/")}}
 		k := s.keys
-		keys := []string{k.meta(), k.cluster(), k.ticket(), k.owners() + owner, k.token("token"),
-			k.identity("pod-a")}
+		keys := []string{
+			k.meta(), k.cluster(), k.ticket(), k.owners() + owner, k.token("token"),
+			k.identity("pod-a"),
+		}
 		resp := answer(keys, meta, []byte("1f"), []byte{}, mark, pointer, pointer)
 		sv := &protocol.Survey{Worker: -1, Last: -1}
 		err := s.readSurvey(sv, protocol.Ask{Token: "token", Identity: "pod-a"}, resp)
@@ -116,8 +124,10 @@ func FuzzStored(f *testing.F) {
 
 // FuzzWorkerOf: only keys that the driver writes are read, as the worker ID that they are of.
 func FuzzWorkerOf(f *testing.F) {
-	for _, s := range []string{"", "slot/", "slot/0000000007", "slot/7", "slot/-000000007",
-		"slot/2147483648", "owner/0000000007", "slot/0000000007/x"} {
+	for _, s := range []string{
+		"", "slot/", "slot/0000000007", "slot/7", "slot/-000000007",
+		"slot/2147483648", "owner/0000000007", "slot/0000000007/x",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, key string) {

@@ -48,9 +48,11 @@ func stored(tb testing.TB, client *clientv3.Client, key string) string {
 // intercept has around called in place of each request of a client. Method is the last part of
 // its name, and call makes it.
 func intercept(around func(ctx context.Context, method string, req any,
-	call func() error) error) grpc.DialOption {
+	call func() error) error,
+) grpc.DialOption {
 	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any,
-		cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
+	) error {
 		return around(ctx, method[strings.LastIndexByte(method, '/')+1:], req, func() error {
 			return invoke(ctx, method, req, reply, cc, opts...)
 		})

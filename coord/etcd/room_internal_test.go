@@ -28,7 +28,8 @@ func TestRoom(t *testing.T) {
 	var size, quota int64
 	asked := make(chan struct{}, 1)
 	tells := grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any,
-		cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
+	) error {
 		err := invoke(ctx, method, req, reply, cc, opts...)
 		if status, ok := reply.(*pb.StatusResponse); ok {
 			status.DbSize, status.DbSizeQuota = size, quota
@@ -37,14 +38,22 @@ func TestRoom(t *testing.T) {
 		return err
 	})
 	var log bytes.Buffer
-	st := &store{client: server.Client(t, tells), keys: keyspace(root + "orders/"),
+	st := &store{
+		client: server.Client(t, tells), keys: keyspace(root + "orders/"),
 		life: lifetime.Begin("etcd", "orders"),
-		log:  slog.New(slog.NewTextHandler(&log, nil))}
+		log:  slog.New(slog.NewTextHandler(&log, nil)),
+	}
 	for _, step := range []struct {
 		size, quota int64
 		warns       bool
-	}{{59, 100, false}, {61, 100, true}, {62, 100, false}, {60, 100, false}, {61, 100, true},
-		{61, 0, false}} {
+	}{
+		{59, 100, false},
+		{61, 100, true},
+		{62, 100, false},
+		{60, 100, false},
+		{61, 100, true},
+		{61, 0, false},
+	} {
 		log.Reset()
 		size, quota = step.size, step.quota
 		st.lookAtRoom(t.Context())

@@ -150,8 +150,10 @@ func TestTwoClusters(t *testing.T) {
 		g, err = c.Acquire(within(t), request(capacity))
 		return err != nil
 	})
-	for _, part := range []string{"the endpoints belong to different etcd clusters", a.Endpoint,
-		b.Endpoint} {
+	for _, part := range []string{
+		"the endpoints belong to different etcd clusters", a.Endpoint,
+		b.Endpoint,
+	} {
 		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), part) {
 			t.Errorf("Acquire: %v, %v; want an error with %q", g, err, part)
 		}

@@ -28,14 +28,16 @@ func newCluster(tb testing.TB) *cluster {
 
 // new returns a coordinator that is closed with the test.
 func (c *cluster) new(tb testing.TB, namespace string,
-	o kubernetes.Options) *kubernetes.Coordinator {
+	o kubernetes.Options,
+) *kubernetes.Coordinator {
 	tb.Helper()
 	return c.with(tb, c.client, namespace, o)
 }
 
 // with is new with another client.
 func (c *cluster) with(tb testing.TB, client *http.Client, namespace string,
-	o kubernetes.Options) *kubernetes.Coordinator {
+	o kubernetes.Options,
+) *kubernetes.Coordinator {
 	tb.Helper()
 	o.In = c.in
 	k, err := kubernetes.New(client, c.URL, namespace, o)

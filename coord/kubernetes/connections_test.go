@@ -41,8 +41,10 @@ func server(t *testing.T, answer http.HandlerFunc) (url, ca string) {
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	return s.URL, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
-		Bytes: s.Certificate().Raw}))
+	return s.URL, string(pem.EncodeToMemory(&pem.Block{
+		Type:  "CERTIFICATE",
+		Bytes: s.Certificate().Raw,
+	}))
 }
 
 // TestBadPod: what is wrong with the service account of a pod is said by its name, and what may be
@@ -57,17 +59,29 @@ func TestBadPod(t *testing.T) {
 		files       map[string]string
 		says, later string // when it is opened, and with the first call
 	}{
-		"no certificates": {map[string]string{"token": "t"},
-			"the certificates of the cluster cannot be read", ""},
-		"no certificate": {map[string]string{"token": "t", "ca.crt": "junk"},
-			"ca.crt has no certificate", ""},
-		"no name": {map[string]string{"token": "t", "ca.crt": good, "namespace": "A b"},
-			`In is "A b"`, ""},
-		"no token": {map[string]string{"ca.crt": good}, "",
-			"the token of the service account cannot be read"},
+		"no certificates": {
+			map[string]string{"token": "t"},
+			"the certificates of the cluster cannot be read", "",
+		},
+		"no certificate": {
+			map[string]string{"token": "t", "ca.crt": "junk"},
+			"ca.crt has no certificate", "",
+		},
+		"no name": {
+			map[string]string{"token": "t", "ca.crt": good, "namespace": "A b"},
+			`In is "A b"`, "",
+		},
+		"no token": {
+			map[string]string{"ca.crt": good},
+			"",
+			"the token of the service account cannot be read",
+		},
 		"an empty token": {map[string]string{"ca.crt": good, "token": " \n"}, "", "token is empty"},
-		"another authority": {map[string]string{"ca.crt": string(other), "token": "t"}, "",
-			"certificate signed by unknown authority"},
+		"another authority": {
+			map[string]string{"ca.crt": string(other), "token": "t"},
+			"",
+			"certificate signed by unknown authority",
+		},
 	} {
 		c, err := kubernetes.OpenPod(pod(t, tc.files), url)
 		if tc.says != "" {
@@ -166,15 +180,23 @@ func TestForeign(t *testing.T) {
 	}
 	plain := answers(http.StatusNotFound, "no")
 	for name, tc := range map[string]struct{ url, says string }{
-		"404 of something else": {plain,
-			"it is not that of an API server which knows Leases; put the address right"},
+		"404 of something else": {
+			plain,
+			"it is not that of an API server which knows Leases; put the address right",
+		},
 		"JSON of something else": {answers(http.StatusOK, "{}"), "is not understood: it is a"},
-		"TLS is spoken, HTTP said": {strings.Replace(secure, "https", "http", 1),
-			"Client sent an HTTP request to an HTTPS server"},
-		"HTTP is spoken, TLS said": {strings.Replace(plain, "http", "https", 1),
-			"is no API server of Kubernetes: is it the port of an API server for clients?"},
-		"Redis": {"http://" + drivertest.Answers(t, "-ERR unknown command 'GET'\r\n"),
-			"is no API server of Kubernetes"},
+		"TLS is spoken, HTTP said": {
+			strings.Replace(secure, "https", "http", 1),
+			"Client sent an HTTP request to an HTTPS server",
+		},
+		"HTTP is spoken, TLS said": {
+			strings.Replace(plain, "http", "https", 1),
+			"is no API server of Kubernetes: is it the port of an API server for clients?",
+		},
+		"Redis": {
+			"http://" + drivertest.Answers(t, "-ERR unknown command 'GET'\r\n"),
+			"is no API server of Kubernetes",
+		},
 		"nobody": {"http://127.0.0.1:1", "the API server at 127.0.0.1:1 cannot be reached"},
 	} {
 		t.Run(name, func(t *testing.T) {

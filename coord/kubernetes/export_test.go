@@ -51,7 +51,9 @@ func OpenPod(folder, server string) (*Coordinator, error) {
 		return nil, err
 	}
 	return openURL(u, folder, func(name string) string {
-		return map[string]string{"KUBERNETES_SERVICE_HOST": at.Hostname(),
-			"KUBERNETES_SERVICE_PORT": at.Port()}[name]
+		return map[string]string{
+			"KUBERNETES_SERVICE_HOST": at.Hostname(),
+			"KUBERNETES_SERVICE_PORT": at.Port(),
+		}[name]
 	})
 }

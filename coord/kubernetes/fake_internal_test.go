@@ -207,7 +207,8 @@ func (f *fakeAPI) replied(r *http.Request, code int, what any) (*http.Response, 
 }
 
 func (f *fakeAPI) failed(r *http.Request, code int, reason,
-	message string) (*http.Response, error) {
+	message string,
+) (*http.Response, error) {
 	return f.replied(r, code, map[string]string{
 		"kind": "Status", "reason": reason, "message": fmt.Sprintf("%s: %s", reason, message),
 	})

@@ -25,10 +25,14 @@ func TestGolden(t *testing.T) {
 		Base:  goldentest.Meta().Base,
 		Token: slot.Token, Ends: 1767323115000000, Record: json.RawMessage(record),
 	}
-	space := content{Format: format, Stamp: "K5STAMP", Writes: 5, UID: "uid-of-ids",
-		Record: json.RawMessage(meta)}
-	leases := []*lease{leaseOf(t, s, -1, space, nil), leaseOf(t, s, slot.Worker, of, of.shown(slot)),
-		marks}
+	space := content{
+		Format: format, Stamp: "K5STAMP", Writes: 5, UID: "uid-of-ids",
+		Record: json.RawMessage(meta),
+	}
+	leases := []*lease{
+		leaseOf(t, s, -1, space, nil), leaseOf(t, s, slot.Worker, of, of.shown(slot)),
+		marks,
+	}
 	for i, uid := range []string{"uid-of-ids", "uid-of-7", "uid-of-used-0"} {
 		leases[i].Metadata.UID = uid
 	}

@@ -79,10 +79,14 @@ func TestMeddling(t *testing.T) {
 			}
 		}},
 		"no right to create": {harm: refuse(http.MethodPost, "cannot create resource")},
-		"no right to patch": {refuse(http.MethodPatch, "cannot patch resource"),
-			[2]string{`add the verb "patch"`, `add the verb "patch"`}},
-		"no right to read": {refuse(http.MethodGet, "cannot get resource, cannot list resource"),
-			[2]string{`add the verb "get"`, `add the verb "list"`}},
+		"no right to patch": {
+			refuse(http.MethodPatch, "cannot patch resource"),
+			[2]string{`add the verb "patch"`, `add the verb "patch"`},
+		},
+		"no right to read": {
+			refuse(http.MethodGet, "cannot get resource, cannot list resource"),
+			[2]string{`add the verb "get"`, `add the verb "list"`},
+		},
 		"the record is edited": {func(f *fakeAPI) {
 			f.edited(record)
 		}, [2]string{"it was edited", "it was edited"}},

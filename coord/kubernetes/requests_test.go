@@ -28,8 +28,10 @@ func TestRequests(t *testing.T) {
 	if err := holder.Init(drivertest.Within(t), drivertest.Space()); err != nil {
 		t.Fatal(err)
 	}
-	all := drivertest.Crowd[*kubernetes.Coordinator]{Namespace: ns,
-		Members: []*kubernetes.Coordinator{c.new(t, ns, kubernetes.Options{})}}
+	all := drivertest.Crowd[*kubernetes.Coordinator]{
+		Namespace: ns,
+		Members:   []*kubernetes.Coordinator{c.new(t, ns, kubernetes.Options{})},
+	}
 	for _, held := range []int{0, fulltest.Rounds(40, 1000)} {
 		all.Acquire(t, held, 16)
 		for range 3 {

@@ -19,7 +19,8 @@ func TestSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := newClient(nil)
 		client.Transport.(*http.Transport).DialContext = func(context.Context, string,
-			string) (net.Conn, error) {
+			string,
+		) (net.Conn, error) {
 			near, far := net.Pipe()
 			go func() { _, _ = io.Copy(io.Discard, far); _ = far.Close() }()
 			return near, nil

@@ -177,8 +177,10 @@ func TestStorm(t *testing.T) {
 	for seed := range uint64(fulltest.Rounds(1, 100)) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &storm{fakeAPI: newFakeAPI(), t: t, rand: rand.New(rand.NewPCG(seed, 1)),
-					ids: map[core.ID]int{}}
+				s := &storm{
+					fakeAPI: newFakeAPI(), t: t, rand: rand.New(rand.NewPCG(seed, 1)),
+					ids: map[core.ID]int{},
+				}
 				var all sync.WaitGroup
 				for who := range stormWorkers + stormMore {
 					all.Go(func() {

@@ -44,10 +44,16 @@ func TestBadOptions(t *testing.T) {
 		"no address":      {client, "", "ns", kubernetes.Options{}, address},
 		"a user":          {client, "https://ann:secret@h", "ns", kubernetes.Options{}, address},
 		"a bad namespace": {client, good, "a/b", kubernetes.Options{}, "namespace"},
-		"In": {client, good, "ns", kubernetes.Options{In: "Shop"},
-			`In is "Shop"; the name of a Kubernetes namespace has 1 to 63 lower case letters, digits and hyphens`},
-		"Role": {client, good, "ns", kubernetes.Options{Role: "a\nb"},
-			`Role is "a\nb"; the name of a Role has 1 to 253 characters and no space, / or %`},
+		"In": {
+			client, good, "ns",
+			kubernetes.Options{In: "Shop"},
+			`In is "Shop"; the name of a Kubernetes namespace has 1 to 63 lower case letters, digits and hyphens`,
+		},
+		"Role": {
+			client, good, "ns",
+			kubernetes.Options{Role: "a\nb"},
+			`Role is "a\nb"; the name of a Role has 1 to 253 characters and no space, / or %`,
+		},
 		"SkewBound": {client, good, "ns", kubernetes.Options{SkewBound: -1}, "SkewBound is -1"},
 	} {
 		c, err := kubernetes.New(tc.client, tc.base, tc.namespace, tc.options)

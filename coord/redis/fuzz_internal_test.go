@@ -16,8 +16,10 @@ import (
 // or an error.
 func FuzzReply(f *testing.F) {
 	f.Add([]byte(`["",1700000000000000,"a-b","a-b",7,12,"3",["1 {}",null,"x"],["l:0","0000000000000001"],"redis_version:7.0.15\r\n"]`))
-	for _, r := range []string{`null`, `[]`, `["slot",1,"","",0,0,"",[],[],""]`,
-		`["",1,"","",0,0,"x",[null,null,null],[],""]`, `["",1.5,"","",0,0,"",[],["l:0"],""]`} {
+	for _, r := range []string{
+		`null`, `[]`, `["slot",1,"","",0,0,"",[],[],""]`,
+		`["",1,"","",0,0,"x",[null,null,null],[],""]`, `["",1.5,"","",0,0,"",[],["l:0"],""]`,
+	} {
 		f.Add([]byte(r))
 	}
 	get := []string{fieldMeta, "3", page(3)}

@@ -96,8 +96,10 @@ func TestFailoverIsALoss(t *testing.T) {
 			t.Fatalf("it has not forgotten it: %s", info)
 		}
 	}
-	for _, steps := range []string{"over", "over, forgets", "over, forgets, resets", "over, back",
-		"over, back, resets", "over, back, alone, forgets"} {
+	for _, steps := range []string{
+		"over", "over, forgets", "over, forgets, resets", "over, back",
+		"over, back, resets", "over, back, alone, forgets",
+	} {
 		t.Run(steps, func(t *testing.T) {
 			t.Parallel()
 			p := newPair(t)

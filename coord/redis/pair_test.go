@@ -31,8 +31,10 @@ func newPair(t *testing.T) *pair {
 // newPairApart returns a pair of which none follows the other.
 func newPairApart(t *testing.T) *pair {
 	t.Helper()
-	o := redistest.Options{Args: []string{"--repl-diskless-sync-delay", "0",
-		"--repl-ping-replica-period", "1"}}
+	o := redistest.Options{Args: []string{
+		"--repl-diskless-sync-delay", "0",
+		"--repl-ping-replica-period", "1",
+	}}
 	p := &pair{a: redistest.Start(t, o), b: redistest.Start(t, o)}
 	p.link = proxytest.Start(t, p.a.Addr)
 	p.active.Store(p.a)

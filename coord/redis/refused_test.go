@@ -97,8 +97,10 @@ func TestWrongServer(t *testing.T) {
 	rude := drivertest.Answers(t, "")
 	mysql := drivertest.Answers(t, "h\x00\x00\x00\n\r\n")
 	alone := redistest.Start(t, redistest.Options{Args: []string{"--min-replicas-to-write", "1"}})
-	full := redistest.Start(t, redistest.Options{Args: []string{"--maxmemory", "1",
-		"--maxmemory-policy", "noeviction"}})
+	full := redistest.Start(t, redistest.Options{Args: []string{
+		"--maxmemory", "1",
+		"--maxmemory-policy", "noeviction",
+	}})
 	for name, tc := range map[string]struct {
 		url     string
 		invalid bool
@@ -106,28 +108,46 @@ func TestWrongServer(t *testing.T) {
 	}{
 		"cut off":     {"redis://" + alone.Addr + "?namespace=ns", false, "NOREPLICAS"},
 		"no password": {"redis://" + locked.Addr + "/0?namespace=ns", true, "wants a password"},
-		"wrong password": {"redis://:wr0ng@" + locked.Addr + "/0?namespace=ns", true,
-			"refuses the user name or the password"},
-		"unknown user": {"redis://eve:s3cret@" + locked.Addr + "/0?namespace=ns", true,
-			"refuses the user name or the password"},
+		"wrong password": {
+			"redis://:wr0ng@" + locked.Addr + "/0?namespace=ns", true,
+			"refuses the user name or the password",
+		},
+		"unknown user": {
+			"redis://eve:s3cret@" + locked.Addr + "/0?namespace=ns", true,
+			"refuses the user name or the password",
+		},
 		"replica": {"redis://" + pair.Replica.Addr + "?namespace=ns", false, "is a replica"},
-		"no such database": {"redis://" + pair.Primary.Addr + "/99?namespace=ns", true,
-			"has no such database"},
+		"no such database": {
+			"redis://" + pair.Primary.Addr + "/99?namespace=ns", true,
+			"has no such database",
+		},
 		"not a Cluster": {"redis-cluster://" + pair.Primary.Addr + "?namespace=ns", true, "Cluster"},
-		"not a Sentinel": {"redis-sentinel://" + pair.Primary.Addr + "/mymaster?namespace=ns", true,
-			"Sentinel"},
-		"unknown master": {"redis-sentinel://" + sentinel + "/who?namespace=ns", true,
-			"know no master of that name"},
-		"a web server": {"redis://" + web.Listener.Addr().String() + "?namespace=ns", true,
-			"does not speak the protocol of Redis: is it the port of a Redis for clients?"},
-		"a MySQL": {"redis://" + mysql + "?namespace=ns", false,
-			"does not speak the protocol of Redis: is it the port of a Redis for clients?"},
+		"not a Sentinel": {
+			"redis-sentinel://" + pair.Primary.Addr + "/mymaster?namespace=ns", true,
+			"Sentinel",
+		},
+		"unknown master": {
+			"redis-sentinel://" + sentinel + "/who?namespace=ns", true,
+			"know no master of that name",
+		},
+		"a web server": {
+			"redis://" + web.Listener.Addr().String() + "?namespace=ns", true,
+			"does not speak the protocol of Redis: is it the port of a Redis for clients?",
+		},
+		"a MySQL": {
+			"redis://" + mysql + "?namespace=ns", false,
+			"does not speak the protocol of Redis: is it the port of a Redis for clients?",
+		},
 		"silence": {"redis://" + silent.Addr().String() + "?namespace=ns", false, "no answer"},
-		"no Redis": {"redis://" + rude + "?namespace=ns", false,
-			"is it the port of a Redis for clients?"},
+		"no Redis": {
+			"redis://" + rude + "?namespace=ns", false,
+			"is it the port of a Redis for clients?",
+		},
 		"nobody": {"redis://127.0.0.1:1?namespace=ns", false, "connection refused"},
-		"TLS": {"rediss://" + pair.Primary.Addr + "?namespace=ns", false,
-			"is it the port of a Redis for clients, with TLS?"},
+		"TLS": {
+			"rediss://" + pair.Primary.Addr + "?namespace=ns", false,
+			"is it the port of a Redis for clients, with TLS?",
+		},
 		"out of memory": {"redis://" + full.Addr + "?namespace=ns", false, "maxmemory"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,10 +178,14 @@ func TestWrongServer(t *testing.T) {
 
 // TestEviction: a server that may throw a namespace away is refused.
 func TestEviction(t *testing.T) {
-	for policy, refused := range map[string]bool{"allkeys-lru": true, "allkeys-random": true,
-		"volatile-lru": false, "noeviction": false} {
-		server := redistest.Start(t, redistest.Options{Args: []string{"--maxmemory", "100mb",
-			"--maxmemory-policy", policy}})
+	for policy, refused := range map[string]bool{
+		"allkeys-lru": true, "allkeys-random": true,
+		"volatile-lru": false, "noeviction": false,
+	} {
+		server := redistest.Start(t, redistest.Options{Args: []string{
+			"--maxmemory", "100mb",
+			"--maxmemory-policy", policy,
+		}})
 		c := newCoordinator(t, server.Client(t), "ns")
 		_, err := c.Acquire(within(t), request(1))
 		if refused && (!errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), policy)) ||

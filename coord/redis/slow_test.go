@@ -57,12 +57,18 @@ func TestHiccup(t *testing.T) {
 // TestClientThatCutsCalls: a client that gives calls less time than they have is warned
 // about.
 func TestClientThatCutsCalls(t *testing.T) {
-	for timeout, warns := range map[time.Duration]bool{0: true, time.Second: true, -1: false,
-		time.Minute: false} {
-		single := goredis.NewClient(&goredis.Options{Addr: "localhost:1", MaxRetries: -1,
-			ContextTimeoutEnabled: true, ReadTimeout: timeout})
-		cluster := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{"localhost:1"},
-			ContextTimeoutEnabled: true, ReadTimeout: timeout})
+	for timeout, warns := range map[time.Duration]bool{
+		0: true, time.Second: true, -1: false,
+		time.Minute: false,
+	} {
+		single := goredis.NewClient(&goredis.Options{
+			Addr: "localhost:1", MaxRetries: -1,
+			ContextTimeoutEnabled: true, ReadTimeout: timeout,
+		})
+		cluster := goredis.NewClusterClient(&goredis.ClusterOptions{
+			Addrs:                 []string{"localhost:1"},
+			ContextTimeoutEnabled: true, ReadTimeout: timeout,
+		})
 		for _, client := range []goredis.UniversalClient{single, cluster} {
 			t.Cleanup(func() { _ = client.Close() })
 			if w := newCoordinator(t, client, "ns").Describe().Warnings; (len(w) == 1) != warns {

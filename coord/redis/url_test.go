@@ -23,8 +23,10 @@ func TestOpen(t *testing.T) {
 	cluster := redistest.StartCluster(t, redistest.Options{}, 3)
 	ca := certtest.New(t)
 	servers, mine := ca.Issue(t), ca.Issue(t)
-	secure := redistest.Start(t, redistest.Options{TLS: redistest.TLS{CA: ca.Path, Cert: servers.Cert,
-		Key: servers.Key}})
+	secure := redistest.Start(t, redistest.Options{TLS: redistest.TLS{
+		CA: ca.Path, Cert: servers.Cert,
+		Key: servers.Key,
+	}})
 	for name, url := range map[string]string{
 		"single":      "redis://:" + escaped + "@" + single.Addr + "?",
 		"database":    "redis://default:" + escaped + "@" + single.Addr + "/3?",

@@ -16,9 +16,11 @@ import (
 // FuzzWorker: whatever the worker option, a variable and the host's name say, the worker ID
 // is one that is written there in plain digits.
 func FuzzWorker(f *testing.F) {
-	for _, s := range []string{"", "0", "7", "007", "-1", "+1", "0x7", " 7", "1e3", "7.0", "٣",
+	for _, s := range []string{
+		"", "0", "7", "007", "-1", "+1", "0x7", " 7", "1e3", "7.0", "٣",
 		"2147483647", "2147483648", "env:", "env:WORKER", "hostname", "ip", "web-3.cluster", "web-",
-		"web-03"} {
+		"web-03",
+	} {
 		f.Add(s, s)
 	}
 	f.Fuzz(func(t *testing.T, option, outside string) {

@@ -142,8 +142,10 @@ func TestLostFileIsWaitedOut(t *testing.T) {
 		from int64
 	}{
 		"missing": {from: 1000 + 4000},
-		"a longer horizon": {o: Options{Lease: coord.LeaseConfig{Horizon: 10 * time.Second}},
-			from: 1000 + 11000},
+		"a longer horizon": {
+			o:    Options{Lease: coord.LeaseConfig{Horizon: 10 * time.Second}},
+			from: 1000 + 11000,
+		},
 		"fresh":    {o: Options{AcceptFresh: true}},
 		"declared": {init: true},
 	} {
@@ -190,7 +192,12 @@ func TestAheadWithoutStateFile(t *testing.T) {
 	for _, tt := range []struct {
 		unit, ahead, from int64 // from 0: refused
 	}{
-		{1000, 0, 1005}, {1000, 5, 1005}, {1000, 6, 0}, {2000, 3, 1003}, {2000, 4, 0}, {10000, 1, 1001},
+		{1000, 0, 1005},
+		{1000, 5, 1005},
+		{1000, 6, 0},
+		{2000, 3, 1003},
+		{2000, 4, 0},
+		{10000, 1, 1001},
 		{10000, 2, 0},
 	} {
 		req := request("a", 1000)
@@ -432,16 +439,20 @@ func TestDescribe(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{State: stateFile(t), AcceptFresh: true},
-			"fresh is set: a state file that was lost is taken for one that never was; unset it after the first start"},
+		{
+			Options{State: stateFile(t), AcceptFresh: true},
+			"fresh is set: a state file that was lost is taken for one that never was; unset it after the first start",
+		},
 		{Options{State: stateFile(t)}, ""},
 	} {
 		if got := strings.Join(open(t, tt.o).Describe().Warnings, "; "); got != tt.want {
 			t.Errorf("%+v: warnings are %q; want %q", tt.o, got, tt.want)
 		}
 	}
-	for horizon, every := range map[time.Duration]time.Duration{0: time.Second,
-		9 * time.Second: 3 * time.Second} {
+	for horizon, every := range map[time.Duration]time.Duration{
+		0:               time.Second,
+		9 * time.Second: 3 * time.Second,
+	} {
 		c := open(t, Options{State: stateFile(t), Lease: coord.LeaseConfig{Horizon: horizon}})
 		l, err := driver.ResolveLease(c.Describe().Rules, coord.LeaseConfig{})
 		if err != nil || l.Horizon != 3*every || l.RenewEvery != every || l.TTL != 15*time.Second {
@@ -459,10 +470,16 @@ func TestInvalidOptions(t *testing.T) {
 	}{
 		{-1, Options{}, `coord: invalid: worker is -1; a worker ID is 0 or more`},
 		{7, Options{Count: -2}, `coord: invalid: Count is -2; it is the number of worker IDs, at least 1`},
-		{7, Options{Lease: coord.LeaseConfig{Identity: "x"}},
-			`coord: invalid: Lease.WorkerIDs is 0- and Lease.Identity is "x"; both must be zero here, they belong in the generator's configuration`},
-		{7, Options{State: "s", Lease: coord.LeaseConfig{Horizon: 25 * time.Hour}},
-			`coord: invalid: Horizon is 25h0m0s; at most 24h0m0s is allowed here`},
+		{
+			7,
+			Options{Lease: coord.LeaseConfig{Identity: "x"}},
+			`coord: invalid: Lease.WorkerIDs is 0- and Lease.Identity is "x"; both must be zero here, they belong in the generator's configuration`,
+		},
+		{
+			7,
+			Options{State: "s", Lease: coord.LeaseConfig{Horizon: 25 * time.Hour}},
+			`coord: invalid: Horizon is 25h0m0s; at most 24h0m0s is allowed here`,
+		},
 	} {
 		if _, err := New(tt.worker, tt.o); err == nil || err.Error() != tt.want {
 			t.Errorf("New(%d, %+v): %v; want %s", tt.worker, tt.o, err, tt.want)

@@ -55,8 +55,10 @@ func TestURL(t *testing.T) {
 	}
 	want := Options{
 		Namespace: "orders", State: "/var/lib/a b/c", AcceptFresh: true, Count: 2, Logger: c.opts.Logger,
-		Lease: coord.LeaseConfig{TTL: 20 * time.Second, Horizon: 4 * time.Second,
-			RenewEvery: 2 * time.Second},
+		Lease: coord.LeaseConfig{
+			TTL: 20 * time.Second, Horizon: 4 * time.Second,
+			RenewEvery: 2 * time.Second,
+		},
 	}
 	if c.opts != want || c.source.first != 5 {
 		t.Errorf("options are %+v, worker %d; want %+v, worker 5", c.opts, c.source.first, want)
@@ -104,23 +106,33 @@ func TestBadURL(t *testing.T) {
 		{"", "static://?worker=007", `option worker is "007"; ` + forms + `: a leading zero is not allowed`},
 		{"", "static://?worker=%207", `option worker is " 7"; ` + forms + `: ' ' is not a decimal digit`},
 		{"", "static://?worker=-1", `option worker is "-1"; ` + forms + `: '-' is not a decimal digit`},
-		{"", "static://?worker=%D9%A7",
-			`option worker is "٧"; ` + forms + `: '٧' is not a decimal digit`},
+		{
+			"", "static://?worker=%D9%A7",
+			`option worker is "٧"; ` + forms + `: '٧' is not a decimal digit`,
+		},
 		{"", "static://?worker=2147483648", `option worker is "2147483648"; ` + forms +
 			`: the largest possible worker ID is 2147483647`},
 		{"", "static://?worker=env:", `option worker is "env:"; the name of an environment variable must follow`},
-		{"", "static://?worker=env:NONE",
+		{
+			"", "static://?worker=env:NONE",
 			`option worker is "env:NONE" and the environment variable NONE ` +
-				`is not set; set it to a decimal number`},
-		{"", "static://?worker=env:EMPTY",
+				`is not set; set it to a decimal number`,
+		},
+		{
+			"", "static://?worker=env:EMPTY",
 			`option worker is "env:EMPTY" and the environment variable EMPTY ` +
-				`is ""; set it to a decimal number: there are no digits`},
+				`is ""; set it to a decimal number: there are no digits`,
+		},
 		{"", "static://?worker=7&state=", `option state is empty; name a file, or leave the option out`},
-		{"", "static://?worker=7&count=0",
-			`option count is "0"; it is the number of worker IDs, at least 1`},
+		{
+			"", "static://?worker=7&count=0",
+			`option count is "0"; it is the number of worker IDs, at least 1`,
+		},
 		{"", "static://?worker=7&fresh=yes", `option fresh is "yes"; it is true or false`},
-		{"", "static://user:geheim@?worker=7",
-			`there is a user or password; write static://?worker=7 without one`},
+		{
+			"", "static://user:geheim@?worker=7",
+			`there is a user or password; write static://?worker=7 without one`,
+		},
 		{"", "static://host?worker=7", `there is a host, "host"; a static coordinator has none, ` +
 			`write static://?worker=7`},
 		{"", "static:///var/lib/state?worker=7", `there is a path, "/var/lib/state"; ` +
@@ -129,20 +141,32 @@ func TestBadURL(t *testing.T) {
 			`known are count, fresh, horizon, namespace, renew, state, ttl, worker`},
 		{"", "static://?worker=7&horizon=10", `option horizon is "10"; ` +
 			`it is a positive duration with a unit, for example 15s`},
-		{"", "static://?worker=hostname",
-			`option worker is hostname and the host's name cannot be read: no host name`},
-		{"web", "static://?worker=hostname",
-			`option worker is hostname and the host's name is "web"; ` + ending},
-		{"web-a1", "static://?worker=hostname",
+		{
+			"", "static://?worker=hostname",
+			`option worker is hostname and the host's name cannot be read: no host name`,
+		},
+		{
+			"web", "static://?worker=hostname",
+			`option worker is hostname and the host's name is "web"; ` + ending,
+		},
+		{
+			"web-a1", "static://?worker=hostname",
 			`option worker is hostname and the host's name is "web-a1"; ` +
-				ending + `: 'a' is not a decimal digit`},
-		{"web-2", "static://?worker=hostname&count=2000000000",
-			`worker is 4000000000 and count is 2000000000; the largest possible worker ID is 2147483647`},
-		{"", "static://?worker=ip&count=2",
-			`count is 2; an address gives one worker ID only, so it must be 1 with worker=ip`},
+				ending + `: 'a' is not a decimal digit`,
+		},
+		{
+			"web-2", "static://?worker=hostname&count=2000000000",
+			`worker is 4000000000 and count is 2000000000; the largest possible worker ID is 2147483647`,
+		},
+		{
+			"", "static://?worker=ip&count=2",
+			`count is 2; an address gives one worker ID only, so it must be 1 with worker=ip`,
+		},
 		{"", "static://?worker=7&namespace=..", `namespace ".." is reserved; choose another name`},
-		{"", "static://?worker=7&horizon=3s&renew=5s",
-			`RenewEvery is 5s; it must be at most half of Horizon, which is 3s`},
+		{
+			"", "static://?worker=7&horizon=3s&renew=5s",
+			`RenewEvery is 5s; it must be at most half of Horizon, which is 3s`,
+		},
 	} {
 		_, err := openURL(t, testMachine(tt.host), tt.url)
 		if !errors.Is(err, coord.ErrInvalid) || strings.Contains(err.Error(), "geheim") ||
@@ -160,10 +184,14 @@ func TestBadAddresses(t *testing.T) {
 		want      string
 	}{
 		{nil, `coord: invalid: worker is ip and this machine has no private IPv4 address; set worker to a number`},
-		{[]string{"8.8.8.8", "fd00::1"},
-			`coord: invalid: worker is ip and this machine has no private IPv4 address; set worker to a number`},
-		{[]string{"10.0.0.5", "172.17.0.1"},
-			`coord: invalid: worker is ip and this machine has 2 private IPv4 addresses, 10.0.0.5, 172.17.0.1; set worker to a number`},
+		{
+			[]string{"8.8.8.8", "fd00::1"},
+			`coord: invalid: worker is ip and this machine has no private IPv4 address; set worker to a number`,
+		},
+		{
+			[]string{"10.0.0.5", "172.17.0.1"},
+			`coord: invalid: worker is ip and this machine has 2 private IPv4 addresses, 10.0.0.5, 172.17.0.1; set worker to a number`,
+		},
 	} {
 		c, err := openURL(t, testMachine("h", tt.addresses...), "static://?worker=ip")
 		if err != nil {

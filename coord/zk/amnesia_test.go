@@ -86,8 +86,10 @@ func TestRolledBack(t *testing.T) {
 	if floor := scale().Tick(quarantined.Until.UnixMicro()); floor < before+ward {
 		t.Errorf("quarantined until tick %d; want at least %d", floor, before+ward)
 	}
-	for _, who := range []*zk.Coordinator{c,
-		newCoordinator(t, []string{server.Addr}, ns, &zk.Options{SkewBound: bound})} {
+	for _, who := range []*zk.Coordinator{
+		c,
+		newCoordinator(t, []string{server.Addr}, ns, &zk.Options{SkewBound: bound}),
+	} {
 		if h := mustAcquire(t, who, request(4)); h.NotBefore < before+ward ||
 			h.NotBefore < lost.NotAfter {
 			t.Errorf("%v was granted after the loss, which forgot %v; want from %d on", h, lost, before+ward)

@@ -21,8 +21,10 @@ type robbed struct {
 func newRobbed(t *testing.T) *robbed {
 	t.Helper()
 	server := zktest.Start(t, zktest.Options{})
-	r := &robbed{server: server, Proxy: zktest.StartProxy(t, server.Addr),
-		direct: newOperator(t, []string{server.Addr}), namespace: rand.Text()}
+	r := &robbed{
+		server: server, Proxy: zktest.StartProxy(t, server.Addr),
+		direct: newOperator(t, []string{server.Addr}), namespace: rand.Text(),
+	}
 	r.Coordinator = newCoordinator(t, []string{r.Addr}, r.namespace, nil)
 	if err := r.Init(within(t), space()); err != nil {
 		t.Fatal(err)

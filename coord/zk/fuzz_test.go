@@ -12,8 +12,10 @@ import (
 
 // FuzzNames: names of nodes stand for what they were made from, and for nothing else.
 func FuzzNames(f *testing.F) {
-	for _, s := range []string{"", ".", "..", "a.b", "a/b", "%2F", "☃", "\x00\xff", "0000000007", "7",
-		"-000000007", "9999999999"} {
+	for _, s := range []string{
+		"", ".", "..", "a.b", "a/b", "%2F", "☃", "\x00\xff", "0000000007", "7",
+		"-000000007", "9999999999",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

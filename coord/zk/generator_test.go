@@ -13,8 +13,10 @@ import (
 
 // lease are times that make a test short.
 func lease() coord.LeaseConfig {
-	return coord.LeaseConfig{TTL: 2 * time.Second, Horizon: 8 * time.Second,
-		RenewEvery: 500 * time.Millisecond}
+	return coord.LeaseConfig{
+		TTL: 2 * time.Second, Horizon: 8 * time.Second,
+		RenewEvery: 500 * time.Millisecond,
+	}
 }
 
 // TestOwnerDeleted: somebody deletes the owner node. The holder is told and puts it

@@ -30,7 +30,8 @@ var (
 
 // newCoordinator returns a coordinator that is closed with the test.
 func newCoordinator(tb testing.TB, servers []string, namespace string,
-	o *zk.Options) *zk.Coordinator {
+	o *zk.Options,
+) *zk.Coordinator {
 	tb.Helper()
 	c, err := zk.New(servers, namespace, drivertest.Value(o))
 	return drivertest.Closing(tb, c, err)

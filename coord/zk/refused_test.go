@@ -130,8 +130,10 @@ func TestAccess(t *testing.T) {
 		len(slots) != 1 || slots[0].State != coord.SlotHeld {
 		t.Errorf("List: %v, %v", slots, err)
 	}
-	for _, path := range []string{"", "/meta", "/clock", "/slots", "/owners", "/tokens", "/identities",
-		"/slots/0000000000"} {
+	for _, path := range []string{
+		"", "/meta", "/clock", "/slots", "/owners", "/tokens", "/identities",
+		"/slots/0000000000",
+	} {
 		acl, _, err := o.GetACL(spacePath("ns") + path)
 		if err == nil && len(acl) == 1 && acl[0].Scheme != "digest" {
 			t.Errorf("anybody may use %s: %v", path, acl)

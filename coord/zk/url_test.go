@@ -78,8 +78,11 @@ func TestBadOptions(t *testing.T) {
 		"server 2":     {[]string{"h", "a:b:c"}, "ns", zk.Options{}},
 		"port":         {[]string{"h:nosuchport"}, "ns", zk.Options{}},
 		"SkewBound":    {[]string{"h"}, "ns", zk.Options{SkewBound: -1}},
-		"RenewEvery is 20s": {[]string{"h"}, "ns",
-			zk.Options{Lease: coord.LeaseConfig{RenewEvery: 20 * time.Second}}},
+		"RenewEvery is 20s": {
+			[]string{"h"},
+			"ns",
+			zk.Options{Lease: coord.LeaseConfig{RenewEvery: 20 * time.Second}},
+		},
 	} {
 		c, err := zk.New(tc.servers, tc.namespace, tc.options)
 		if c != nil || !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {

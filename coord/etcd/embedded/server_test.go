@@ -128,8 +128,10 @@ func TestGuarded(t *testing.T) {
 	t.Parallel()
 	c := openFolder(t, newDir(t), "n")
 	mustAcquire(t, c, request(1))
-	for _, path := range []string{"/v3/kv/range", "/v3/cluster/member/list",
-		"/v3/maintenance/status"} {
+	for _, path := range []string{
+		"/v3/kv/range", "/v3/cluster/member/list",
+		"/v3/maintenance/status",
+	} {
 		resp, err := http.Post("http://"+address(c)+path, "application/json",
 			strings.NewReader(`{"key":"AA==","range_end":"AA=="}`))
 		if err != nil {
@@ -140,8 +142,10 @@ func TestGuarded(t *testing.T) {
 			t.Errorf("%s: %s", path, resp.Status)
 		}
 	}
-	stranger, err := clientv3.New(clientv3.Config{Endpoints: []string{address(c)},
-		Logger: zap.NewNop(), MaxUnaryRetries: 1})
+	stranger, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{address(c)},
+		Logger:    zap.NewNop(), MaxUnaryRetries: 1,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
