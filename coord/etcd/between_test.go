@@ -6,14 +6,12 @@ import (
 	"sync"
 	"testing"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
-	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
@@ -90,33 +88,23 @@ func TestBetween(t *testing.T) {
 				Client: func(tb testing.TB, _ coord.Range) coord.Coordinator {
 					tb.Helper()
 					i := new(interrupter)
-					c := newCoordinator(tb, server.Client(tb, i.option()), ns, nil)
+					c := newCoordinator(tb, server.Client(tb, i.option()), ns)
 					interrupters[c] = i
 					return c
 				},
-				Expire:     func(tb testing.TB, g coord.Grant) { tb.Helper(); endLease(tb, operator, ns, g.WorkerID) },
+				Expire: func(tb testing.TB, g coord.Grant) {
+					tb.Helper()
+					endLease(tb, operator, ns, g.WorkerID)
+				},
 				RaiseFloor: func(tb testing.TB, tick int64) { tb.Helper(); raiseFloor(tb, operator, ns, tick) },
 			},
 			Before: func(_ testing.TB, c coord.Coordinator, n int, act func()) func() bool {
 				return interrupters[c].before(n, act)
 			},
-			LoseReply: func(_ testing.TB, c coord.Coordinator, n int) func() bool { return interrupters[c].before(n, nil) },
-			Lose:      func(tb testing.TB) func() { tb.Helper(); return rollBack(tb, server) },
+			LoseReply: func(_ testing.TB, c coord.Coordinator, n int) func() bool {
+				return interrupters[c].before(n, nil)
+			},
+			Lose: func(tb testing.TB) func() { tb.Helper(); return rollBack(tb, server) },
 		}
 	})
-}
-
-// interrupted is a coordinator that something can happen to between its calls.
-type interrupted struct {
-	*etcd.Coordinator
-	*interrupter
-	ns     string
-	client *clientv3.Client
-}
-
-func newInterrupted(t *testing.T, server *etcdtest.Server) *interrupted {
-	t.Helper()
-	i := &interrupted{interrupter: new(interrupter), ns: rand.Text(), client: server.Client(t)}
-	i.Coordinator = newCoordinator(t, server.Client(t, i.option()), i.ns, nil)
-	return i
 }

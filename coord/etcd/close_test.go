@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,44 +11,7 @@ import (
 	"github.com/unalike-id/unalike/coord/etcd"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
-	"github.com/unalike-id/unalike/internal/testserver/streamtest"
 )
-
-// watches counts the owner keys that clients of this process watch.
-func watches() int {
-	b := make([]byte, 4<<20)
-	return strings.Count(string(b[:runtime.Stack(b, true)]), "(*watchGRPCStream).serveSubstream(")
-}
-
-// TestHintWhenRetired: a holder is told that its worker ID was retired, whether it watches by
-// then or not, although the owner key is still there.
-func TestHintWhenRetired(t *testing.T) {
-	server := etcdtest.Start(t)
-	ns := rand.Text()
-	operator := newCoordinator(t, server.Client(t), ns, nil)
-	c := newCoordinator(t, server.Client(t), ns, nil)
-	wantHint := func(g coord.Grant, hint <-chan struct{}) {
-		t.Helper()
-		select {
-		case <-hint:
-		case <-time.After(callTime):
-			t.Fatalf("there is no hint that the worker ID of %v was retired", g)
-		}
-		if _, err := c.Renew(within(t), g, g.NotAfter+1); !errors.Is(err, coord.ErrLeaseLost) {
-			t.Errorf("Renew: %v; want %v", err, coord.ErrLeaseLost)
-		}
-	}
-	g, late := mustAcquire(t, c, request(capacity)), mustAcquire(t, c, request(capacity))
-	hint := c.Lost(g)
-	streamtest.Eventually(t, "the owner key was looked at and is watched", func() bool { return watches() == 1 })
-	for _, id := range []int{g.WorkerID, late.WorkerID} {
-		if err := operator.Retire(within(t), id); err != nil {
-			t.Fatal(err)
-		}
-	}
-	wantHint(g, hint)
-	wantHint(late, c.Lost(late))
-}
 
 // TestWatchGoesOn: a watch whose connection breaks is taken up again, and what was
 // missed meanwhile is noticed.
@@ -58,7 +19,7 @@ func TestWatchGoesOn(t *testing.T) {
 	server := etcdtest.Start(t)
 	operator, ns := server.Client(t), rand.Text()
 	proxy := proxytest.Start(t, server.Endpoint)
-	c := newCoordinator(t, etcdtest.Connect(t, []string{proxy.Addr}), ns, nil)
+	c := newCoordinator(t, etcdtest.Connect(t, []string{proxy.Addr}), ns)
 	g := mustAcquire(t, c, request(1))
 	hint := c.Lost(g)
 	proxy.Refuse()

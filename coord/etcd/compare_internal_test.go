@@ -1,12 +1,11 @@
 package etcd
 
 import (
-	"context"
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/clock"
 	"github.com/unalike-id/unalike/coord"
+	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
@@ -18,19 +17,19 @@ func TestRevisionThatComesAgain(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t)
 	c, err := New(server.Client(t), "orders", Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	c = drivertest.Closing(t, c, err)
+	ctx := drivertest.Within(t)
 	st := &store{client: c.client, keys: keyspace(root + "orders/"), life: c.Life()}
 	s, err := st.Open("token", 15*time.Second, 1024)
 	if err != nil {
 		t.Fatal(err)
 	}
-	space := coord.Space{Fingerprint: "test", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41, Capacity: 1024}
-	sv, err := s.Survey(ctx, protocol.Ask{Token: "token", Share: coord.Range{Count: 1024}, New: func(int64) protocol.Meta { return protocol.NewMeta(space) }})
+	sv, err := s.Survey(ctx, protocol.Ask{
+		Token: "token", Share: coord.Range{Count: 1024},
+		New: func(int64) protocol.Meta {
+			return protocol.NewMeta(space)
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,15 +40,25 @@ func TestRevisionThatComesAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	meta.Raw = []byte(raw)
-	slot := protocol.Slot{Version: protocol.Version, Worker: 3, Token: "token", Generation: 1, NotAfter: 10, LastTick: 1 << 41, TTL: 15_000}
-	grant := protocol.Change{Before: &protocol.View{Meta: meta}, Slot: &slot, Owner: protocol.OwnerTaken, Token: "token"}
-	if out, err := s.Commit(ctx, grant); err != nil || out.Done || out.Conflict != protocol.ConflictElsewhere {
+	slot := protocol.Slot{
+		Version: protocol.Version, Worker: 3, Token: "token", Generation: 1,
+		NotAfter: 10, LastTick: 1 << 41, TTL: 15_000,
+	}
+	grant := protocol.Change{
+		Before: &protocol.View{Meta: meta}, Slot: &slot,
+		Owner: protocol.OwnerTaken, Token: "token",
+	}
+	if out, err := s.Commit(ctx, grant); err != nil || out.Done ||
+		out.Conflict != protocol.ConflictElsewhere {
 		t.Errorf("a grant on another record with the same revision: %+v, %v; want it refused", out, err)
 	}
 	grant.Before.Meta = sv.Meta
 	out, err := s.Commit(ctx, grant)
 	if err != nil || !out.Done {
 		t.Fatalf("a grant on what is stored: %+v, %v", out, err)
+	}
+	if st.room.next.IsZero() {
+		t.Error("nobody looks how full the database is after a commit")
 	}
 	for what, change := range map[string]func(*protocol.Slot){
 		"window": func(s *protocol.Slot) { s.NotAfter-- },
@@ -59,8 +68,12 @@ func TestRevisionThatComesAgain(t *testing.T) {
 		change(&before.Slot.Record)
 		next := before.Slot.Record
 		next.NotAfter = 20
-		if out, err := s.Commit(ctx, protocol.Change{Before: &before, Slot: &next, Token: next.Token}); err != nil || out.Done || out.Conflict != protocol.ConflictSlot {
-			t.Errorf("a renewal of another %s with the same revision: %+v, %v; want it refused", what, out, err)
+		if out, err := s.Commit(ctx, protocol.Change{
+			Before: &before, Slot: &next,
+			Token: next.Token,
+		}); err != nil || out.Done || out.Conflict != protocol.ConflictSlot {
+			t.Errorf("a renewal of another %s with the same revision: %+v, %v; want it refused", what, out,
+				err)
 		}
 	}
 }

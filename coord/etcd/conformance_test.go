@@ -24,9 +24,12 @@ func TestConformance(t *testing.T) {
 		return coordtest.Harness{
 			Client:         participant(server, ns),
 			OtherNamespace: participant(server, rand.Text()),
-			Expire:         func(tb testing.TB, g coord.Grant) { tb.Helper(); endLease(tb, operator, ns, g.WorkerID) },
-			RaiseFloor:     func(tb testing.TB, tick int64) { tb.Helper(); raiseFloor(tb, operator, ns, tick) },
-			Sticky:         true,
+			Expire: func(tb testing.TB, g coord.Grant) {
+				tb.Helper()
+				endLease(tb, operator, ns, g.WorkerID)
+			},
+			RaiseFloor: func(tb testing.TB, tick int64) { tb.Helper(); raiseFloor(tb, operator, ns, tick) },
+			Sticky:     true,
 		}
 	})
 }
@@ -39,17 +42,18 @@ func TestAdmin(t *testing.T) {
 }
 
 // participant makes participants with a connection of their own.
-func participant(server *etcdtest.Server, namespace string) func(testing.TB, coord.Range) coord.Coordinator {
+func participant(server *etcdtest.Server, namespace string) func(testing.TB,
+	coord.Range) coord.Coordinator {
 	return func(tb testing.TB, _ coord.Range) coord.Coordinator {
 		tb.Helper()
-		return newCoordinator(tb, server.Client(tb), namespace, nil)
+		return newCoordinator(tb, server.Client(tb), namespace)
 	}
 }
 
 // newCoordinator returns a coordinator that is closed with the test.
-func newCoordinator(tb testing.TB, client *clientv3.Client, namespace string, o *etcd.Options) *etcd.Coordinator {
+func newCoordinator(tb testing.TB, client *clientv3.Client, ns string) *etcd.Coordinator {
 	tb.Helper()
-	c, err := etcd.New(client, namespace, drivertest.Value(o))
+	c, err := etcd.New(client, ns, etcd.Options{})
 	return drivertest.Closing(tb, c, err)
 }
 
@@ -82,5 +86,5 @@ func endLease(tb testing.TB, client *clientv3.Client, namespace string, worker i
 // raiseFloor raises the floor of a namespace, which it makes if need be.
 func raiseFloor(tb testing.TB, client *clientv3.Client, namespace string, tick int64) {
 	tb.Helper()
-	drivertest.RaiseFloor(tb, newCoordinator(tb, client, namespace, nil), tick)
+	drivertest.RaiseFloor(tb, newCoordinator(tb, client, namespace), tick)
 }

@@ -55,7 +55,8 @@ func ExampleNew() {
 // package, for its side effect alone, makes the scheme known.
 func Example_url() {
 	ctx := context.Background()
-	c, err := coord.Open(ctx, "etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders?ttl=15s&horizon=60s", coord.OpenOptions{})
+	c, err := coord.Open(ctx, "etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders?ttl=15s&horizon=60s",
+		coord.OpenOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -69,52 +70,18 @@ func Example_url() {
 	fmt.Println(g.Next())
 }
 
-// Longer outages of etcd are bridged with a longer horizon.
-func ExampleOptions() {
-	start := func(client *clientv3.Client) (*etcd.Coordinator, error) {
-		return etcd.New(client, "orders", etcd.Options{
-			Lease:     coord.LeaseConfig{TTL: 20 * time.Second, Horizon: 90 * time.Second, RenewEvery: 5 * time.Second},
-			SkewBound: 500 * time.Millisecond,
-		})
-	}
-	_ = start
-}
-
-// Who holds which worker ID?
-func ExampleCoordinator_List() {
-	show := func(ctx context.Context, c *etcd.Coordinator) error {
-		slots, err := c.List(ctx)
-		for _, s := range slots {
-			fmt.Println(s.WorkerID, s.State, s.Holder, "since", s.Since.Format(time.RFC3339), "until", s.Until.Format(time.RFC3339))
-		}
-		return err
-	}
-	_ = show
-}
-
-// After a backup was restored, before anything else starts.
-func ExampleCoordinator_Quarantine() {
-	restored := func(ctx context.Context, c *etcd.Coordinator) error {
-		floor, err := c.Quarantine(ctx, time.Time{})
-		if err != nil {
-			return err
-		}
-		fmt.Println("nothing is granted before", floor.Format(time.RFC3339))
-		return nil
-	}
-	_ = restored
-}
-
 // An operator's program that moves a namespace from state files to etcd. The
 // generators of both are stopped while it runs.
 func Example_follow() {
 	move := func(ctx context.Context) (err error) {
-		prev, err := coord.Open(ctx, "static://?worker=7&state=/var/lib/app/unalike.state", coord.OpenOptions{})
+		prev, err := coord.Open(ctx, "static://?worker=7&state=/var/lib/app/unalike.state",
+			coord.OpenOptions{})
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, prev.Close()) }()
-		next, err := coord.Open(ctx, "etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders", coord.OpenOptions{})
+		next, err := coord.Open(ctx, "etcd://etcd1:2379,etcd2:2379,etcd3:2379/orders",
+			coord.OpenOptions{})
 		if err != nil {
 			return err
 		}

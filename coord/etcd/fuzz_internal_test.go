@@ -17,7 +17,10 @@ import (
 )
 
 // space is the layout of a namespace that fuzz tests begin with.
-var space = coord.Space{Fingerprint: "test", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41, Capacity: 1024}
+var space = coord.Space{
+	Fingerprint: "test", Scale: clock.Scale{Unit: 1000}, LastTick: 1 << 41,
+	Capacity: 1024,
+}
 
 // encoded is what is stored for a record.
 func encoded(tb testing.TB, r protocol.Record) []byte {
@@ -35,7 +38,10 @@ func answer(keys []string, values ...[]byte) *reply {
 	for i, v := range values {
 		read := &pb.RangeResponse{}
 		if v != nil {
-			read.Kvs = []*mvccpb.KeyValue{{Key: []byte(keys[i]), Value: v, CreateRevision: 3, ModRevision: 5, Lease: 7}}
+			read.Kvs = []*mvccpb.KeyValue{{
+				Key: []byte(keys[i]), Value: v, CreateRevision: 3, ModRevision: 5,
+				Lease: 7,
+			}}
 			read.Count = 1
 		}
 		r.reads = append(r.reads, read)
@@ -62,20 +68,28 @@ func sameAgain[R protocol.Record](t *testing.T, e protocol.Entry[R], stored []by
 // FuzzStored: whatever lies under a namespace's keys is read as what the driver has written
 // there, or refused with the name of a key.
 func FuzzStored(f *testing.F) {
-	slot := protocol.Slot{Version: protocol.Version, Worker: 3, Token: "token", Generation: 1, NotAfter: 10, LastTick: 1 << 41, TTL: 15_000}
+	slot := protocol.Slot{
+		Version: protocol.Version, Worker: 3, Token: "token", Generation: 1,
+		NotAfter: 10, LastTick: 1 << 41, TTL: 15_000,
+	}
 	meta := encoded(f, protocol.NewMeta(space))
 	window, rest, err := encodeSlot(slot)
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(meta, "0000000003", encoded(f, protocol.MarkOf(slot)), encoded(f, protocol.PointerTo(3)), []byte(window), []byte(rest))
-	f.Add(meta, "0000000003", encoded(f, protocol.MarkOf(slot)), encoded(f, protocol.PointerTo(3)), encoded(f, slot), []byte(rest))
+	f.Add(meta, "0000000003", encoded(f, protocol.MarkOf(slot)), encoded(f, protocol.PointerTo(3)),
+		[]byte(window), []byte(rest))
+	f.Add(meta, "0000000003", encoded(f, protocol.MarkOf(slot)), encoded(f, protocol.PointerTo(3)),
+		encoded(f, slot), []byte(rest))
 	f.Add(meta, "3", []byte("{}"), []byte("7"), []byte(`{"version":2}`), []byte(`{"version":2}`))
 	f.Add([]byte(`{"version":1}`), "-000000001", []byte{}, []byte{}, []byte{}, []byte{})
 	f.Fuzz(func(t *testing.T, meta []byte, owner string, mark, pointer, slot, rest []byte) {
 		s := &session{store: &store{keys: keyspace(root + "orders/")}}
 		k := s.keys
-		keys := []string{k.meta(), k.cluster(), k.ticket(), k.owners() + owner, k.token("token"), k.identity("pod-a")}
+		keys := []string{
+			k.meta(), k.cluster(), k.ticket(), k.owners() + owner, k.token("token"),
+			k.identity("pod-a"),
+		}
 		resp := answer(keys, meta, []byte("1f"), []byte{}, mark, pointer, pointer)
 		sv := &protocol.Survey{Worker: -1, Last: -1}
 		err := s.readSurvey(sv, protocol.Ask{Token: "token", Identity: "pod-a"}, resp)
@@ -83,7 +97,8 @@ func FuzzStored(f *testing.F) {
 			refusesWell(t, err, k)
 		} else {
 			sameAgain(t, sv.Meta, meta)
-			if !bytes.Equal(encoded(t, protocol.PointerTo(sv.Worker)), pointer) || sv.Last != sv.Worker || len(sv.Owned) != 1 || digits(sv.Owned[0]) != owner {
+			if !bytes.Equal(encoded(t, protocol.PointerTo(sv.Worker)), pointer) || sv.Last != sv.Worker ||
+				len(sv.Owned) != 1 || digits(sv.Owned[0]) != owner {
 				t.Errorf("token key %q and owner key %q are read as %+v", pointer, owner, sv)
 			}
 			if m, err := sv.Holders[0].Mark(); err != nil {
@@ -92,7 +107,8 @@ func FuzzStored(f *testing.F) {
 				t.Errorf("%q is read as %+v", mark, m)
 			}
 		}
-		v, err := s.viewFrom(answer([]string{k.meta(), k.owner(3), k.slot(3), k.holder(3)}, meta, mark, slot, rest))
+		v, err := s.viewFrom(answer([]string{k.meta(), k.owner(3), k.slot(3), k.holder(3)}, meta, mark,
+			slot, rest))
 		if err != nil {
 			refusesWell(t, err, k)
 			return
@@ -100,21 +116,26 @@ func FuzzStored(f *testing.F) {
 		sameAgain(t, v.Meta, meta)
 		window, other, err := encodeSlot(v.Slot.Record)
 		if err != nil || v.Slot.Record.Worker != 3 || window != string(slot) || other != string(rest) {
-			t.Errorf("%q and %q are read as the slot of worker ID 3: %+v, %v", slot, rest, v.Slot.Record, err)
+			t.Errorf("%q and %q are read as the slot of worker ID 3: %+v, %v", slot, rest, v.Slot.Record,
+				err)
 		}
 	})
 }
 
 // FuzzWorkerOf: only keys that the driver writes are read, as the worker ID that they are of.
 func FuzzWorkerOf(f *testing.F) {
-	for _, s := range []string{"", "slot/", "slot/0000000007", "slot/7", "slot/-000000007", "slot/2147483648", "owner/0000000007", "slot/0000000007/x"} {
+	for _, s := range []string{
+		"", "slot/", "slot/0000000007", "slot/7", "slot/-000000007",
+		"slot/2147483648", "owner/0000000007", "slot/0000000007/x",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, key string) {
 		k := keyspace(root + "orders/")
 		id, err := workerOf(k.slots(), string(k)+key)
 		switch {
-		case err != nil && (!errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), fmt.Sprintf("%q", string(k)+key))):
+		case err != nil && (!errors.Is(err, coord.ErrInvalid) ||
+			!strings.Contains(err.Error(), fmt.Sprintf("%q", string(k)+key))):
 			t.Errorf("%q: %v", key, err)
 		case err == nil && k.slot(id) != string(k)+key:
 			t.Errorf("%q is read as worker ID %d", key, id)
@@ -125,7 +146,8 @@ func FuzzWorkerOf(f *testing.F) {
 // FuzzURL: a URL is refused as invalid, or gives options that are allowed.
 func FuzzURL(f *testing.F) {
 	for _, s := range []string{
-		"etcd://h/ns", "etcds://u:p@h1,[::1]:2/ns?ttl=15s&horizon=1m&renew=1s&skew=1s", "etcd://h/a/b", "etcd://h/ns?skew=-1s",
+		"etcd://h/ns", "etcds://u:p@h1,[::1]:2/ns?ttl=15s&horizon=1m&renew=1s&skew=1s", "etcd://h/a/b",
+		"etcd://h/ns?skew=-1s",
 		"etcd://u@h/ns", "etcd://h", "etcd:///ns", "etcd://h/ns?x=y", "etcd://h/ns?ttl=100ms",
 	} {
 		f.Add(s)
@@ -143,7 +165,9 @@ func FuzzURL(f *testing.F) {
 			return
 		}
 		_, err = got.options.resolve()
-		if err != nil || driver.CheckNamespace(got.namespace) != nil || len(got.client.Endpoints) != len(u.Hosts) || (got.client.Username == "") != (got.client.Password == "") {
+		if err != nil || driver.CheckNamespace(got.namespace) != nil ||
+			len(got.client.Endpoints) != len(u.Hosts) ||
+			(got.client.Username == "") != (got.client.Password == "") {
 			t.Errorf("%q is read as %+v, %v", s, got, err)
 		}
 	})

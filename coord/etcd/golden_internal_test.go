@@ -37,9 +37,13 @@ func TestGolden(t *testing.T) {
 	read := map[string]*mvccpb.KeyValue{}
 	for line := range strings.Lines(goldentest.Same(t, "keys.txt", b.String())) {
 		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		read[key] = &mvccpb.KeyValue{Key: []byte(key), Value: []byte(value), CreateRevision: 1, ModRevision: 2}
+		read[key] = &mvccpb.KeyValue{
+			Key: []byte(key), Value: []byte(value), CreateRevision: 1,
+			ModRevision: 2,
+		}
 	}
-	if e, err := k.slotOf(read["/unalike/ids/slot/0000000007"], read["/unalike/ids/holder/0000000007"]); err != nil || e.Record != s {
+	if e, err := k.slotOf(read["/unalike/ids/slot/0000000007"],
+		read["/unalike/ids/holder/0000000007"]); err != nil || e.Record != s {
 		t.Errorf("the slot is %+v, %v", e.Record, err)
 	}
 	if e, err := metaOf(read["/unalike/ids/namespace"]); err != nil || e.Record != goldentest.Meta() {

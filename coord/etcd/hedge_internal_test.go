@@ -38,14 +38,62 @@ func TestAsk(t *testing.T) {
 		want     error
 	}{
 		{"at once", true, []func(context.Context) error{late(0, nil)}, 1, 0, nil},
-		{"slow, but within the time", true, []func(context.Context) error{late(2900*time.Millisecond, nil), hangs, hangs}, 3, 2900 * time.Millisecond, nil},
-		{"slow, and the next one slower", false, []func(context.Context) error{late(1500*time.Millisecond, nil), hangs}, 2, 1500 * time.Millisecond, nil},
-		{"a member that hangs", false, []func(context.Context) error{hangs, late(10*time.Millisecond, nil)}, 2, 1010 * time.Millisecond, nil},
-		{"two members that hang", true, []func(context.Context) error{hangs, hangs, late(10*time.Millisecond, nil)}, 3, 2010 * time.Millisecond, nil},
-		{"all hang", true, []func(context.Context) error{hangs, hangs, hangs}, 3, limit, context.DeadlineExceeded},
-		{"fails for the moment", true, []func(context.Context) error{late(0, errBusyNow), late(0, nil)}, 2, 0, nil},
-		{"fails for the moment, and is not to be repeated", false, []func(context.Context) error{late(0, errBusyNow)}, 1, 0, errBusyNow},
-		{"fails while another is under way", false, []func(context.Context) error{late(1500*time.Millisecond, errBusyNow), late(900*time.Millisecond, nil)}, 2, 1900 * time.Millisecond, nil},
+		{
+			"slow, but within the time", true,
+			[]func(context.Context) error{
+				late(2900*time.Millisecond, nil), hangs,
+				hangs,
+			},
+			3, 2900 * time.Millisecond, nil,
+		},
+		{
+			"slow, and the next one slower", false,
+			[]func(context.Context) error{
+				late(1500*time.Millisecond, nil),
+				hangs,
+			},
+			2, 1500 * time.Millisecond, nil,
+		},
+		{
+			"a member that hangs", false,
+			[]func(context.Context) error{
+				hangs,
+				late(10*time.Millisecond, nil),
+			},
+			2, 1010 * time.Millisecond, nil,
+		},
+		{
+			"two members that hang", true,
+			[]func(context.Context) error{
+				hangs, hangs,
+				late(10*time.Millisecond, nil),
+			},
+			3, 2010 * time.Millisecond, nil,
+		},
+		{
+			"all hang", true,
+			[]func(context.Context) error{hangs, hangs, hangs},
+			3, limit,
+			context.DeadlineExceeded,
+		},
+		{
+			"fails for the moment", true,
+			[]func(context.Context) error{late(0, errBusyNow), late(0, nil)},
+			2, 0, nil,
+		},
+		{
+			"fails for the moment, and is not to be repeated", false,
+			[]func(context.Context) error{late(0, errBusyNow)},
+			1, 0, errBusyNow,
+		},
+		{
+			"fails while another is under way", false,
+			[]func(context.Context) error{
+				late(1500*time.Millisecond, errBusyNow),
+				late(900*time.Millisecond, nil),
+			},
+			2, 1900 * time.Millisecond, nil,
+		},
 		{"fails for good", true, []func(context.Context) error{late(0, wrong)}, 1, 0, wrong},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -80,7 +128,8 @@ func TestAskWithoutDeadline(t *testing.T) {
 			<-ctx.Done()
 			return 0, ctx.Err()
 		})
-		if took := time.Since(began); took != longestCall || sent != tries || !errors.Is(err, context.DeadlineExceeded) {
+		if took := time.Since(began); took != longestCall || sent != tries ||
+			!errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%d requests, %v, %v", sent, took, err)
 		}
 	})

@@ -54,7 +54,7 @@ func TestLostReplyOnResume(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t)
 	ns, client, e := rand.Text(), server.Client(t), new(ear)
-	c := newCoordinator(t, server.Client(t, e.option()), ns, nil)
+	c := newCoordinator(t, server.Client(t, e.option()), ns)
 	req := request(1)
 	g := mustAcquire(t, c, req)
 	endLease(t, client, ns, 0)
@@ -89,7 +89,7 @@ func TestLeaseOfALostGrantOutlivesACancel(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t)
 	ns, e := rand.Text(), new(ear)
-	c := newCoordinator(t, server.Client(t, e.option()), ns, nil)
+	c := newCoordinator(t, server.Client(t, e.option()), ns)
 	req := request(1)
 	var deaf atomic.Bool
 	e.lose(func(req any) bool {
@@ -101,7 +101,8 @@ func TestLeaseOfALostGrantOutlivesACancel(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if g, err := c.Acquire(ctx, req); err == nil || !deaf.Load() {
-		t.Fatalf("Acquire without answers, since the grant was asked for, %v: %v, %v", deaf.Load(), g, err)
+		t.Fatalf("Acquire without answers, since the grant was asked for, %v: %v, %v", deaf.Load(), g,
+			err)
 	}
 	ctx, cancel = context.WithCancel(within(t))
 	e.lose(func(any) bool { cancel(); return true })
@@ -122,13 +123,15 @@ func TestLateRevoke(t *testing.T) {
 	server := etcdtest.Start(t)
 	direct, ns := server.Client(t), rand.Text()
 	late := make(chan struct{})
-	a := newCoordinator(t, server.Client(t, intercept(func(_ context.Context, method string, _ any, call func() error) error {
-		if method == "LeaseRevoke" {
-			<-late
-		}
-		return call()
-	})), ns, nil)
-	b := newCoordinator(t, direct, ns, nil)
+	a := newCoordinator(t, server.Client(t,
+		intercept(func(_ context.Context, method string, _ any, call func() error) error {
+			if method == "LeaseRevoke" {
+				<-late
+			}
+			return call()
+		})), ns)
+
+	b := newCoordinator(t, direct, ns)
 	g := mustAcquire(t, b, request(1))
 	if err := b.Release(within(t), g, g.NotBefore); err != nil {
 		t.Fatal(err)

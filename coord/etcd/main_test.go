@@ -5,13 +5,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
@@ -24,9 +22,7 @@ func TestMain(m *testing.M) {
 
 const (
 	callTime = drivertest.CallTime
-	layout   = drivertest.Layout
 	capacity = drivertest.Capacity
-	lastTick = drivertest.LastTick
 )
 
 var (
@@ -35,11 +31,6 @@ var (
 	hurried               = drivertest.Hurried
 	mustAcquire, open, at = drivertest.MustAcquire, drivertest.Open, drivertest.At
 )
-
-// lease are times that make a test short: a TTL as short as etcd has it.
-func lease() coord.LeaseConfig {
-	return coord.LeaseConfig{TTL: 2 * time.Second, Horizon: 8 * time.Second, RenewEvery: 500 * time.Millisecond}
-}
 
 // stored returns the value of a key; empty if there is none.
 func stored(tb testing.TB, client *clientv3.Client, key string) string {
@@ -56,9 +47,15 @@ func stored(tb testing.TB, client *clientv3.Client, key string) string {
 
 // intercept has around called in place of each request of a client. Method is the last part of
 // its name, and call makes it.
-func intercept(around func(ctx context.Context, method string, req any, call func() error) error) grpc.DialOption {
-	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-		return around(ctx, method[strings.LastIndexByte(method, '/')+1:], req, func() error { return invoke(ctx, method, req, reply, cc, opts...) })
+func intercept(around func(ctx context.Context, method string, req any,
+	call func() error) error,
+) grpc.DialOption {
+	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any,
+		cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
+	) error {
+		return around(ctx, method[strings.LastIndexByte(method, '/')+1:], req, func() error {
+			return invoke(ctx, method, req, reply, cc, opts...)
+		})
 	})
 }
 

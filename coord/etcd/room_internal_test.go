@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -15,7 +14,6 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/internal/drivertest"
 	"github.com/unalike-id/unalike/internal/lifetime"
-	"github.com/unalike-id/unalike/internal/protocol"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 )
 
@@ -23,57 +21,57 @@ import (
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t)
-	if status, err := pb.NewMaintenanceClient(server.Client(t).ActiveConnection()).Status(t.Context(), &pb.StatusRequest{}); err != nil || status.GetDbSizeQuota() <= status.GetDbSize() {
+	if status, err := pb.NewMaintenanceClient(server.Client(t).ActiveConnection()).Status(t.Context(),
+		&pb.StatusRequest{}); err != nil || status.GetDbSizeQuota() <= status.GetDbSize() {
 		t.Fatalf("the server does not tell its quota: %v, %v", status, err)
 	}
 	var size, quota int64
-	tells := grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	asked := make(chan struct{}, 1)
+	tells := grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any,
+		cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
+	) error {
 		err := invoke(ctx, method, req, reply, cc, opts...)
 		if status, ok := reply.(*pb.StatusResponse); ok {
 			status.DbSize, status.DbSizeQuota = size, quota
+			asked <- struct{}{}
 		}
 		return err
 	})
-	life := lifetime.Begin("etcd", "orders")
 	var log bytes.Buffer
-	st := &store{client: server.Client(t, tells), keys: keyspace(root + "orders/"), life: life, log: slog.New(slog.NewTextHandler(&log, nil))}
+	st := &store{
+		client: server.Client(t, tells), keys: keyspace(root + "orders/"),
+		life: lifetime.Begin("etcd", "orders"),
+		log:  slog.New(slog.NewTextHandler(&log, nil)),
+	}
 	for _, step := range []struct {
 		size, quota int64
 		warns       bool
-	}{{59, 100, false}, {61, 100, true}, {62, 100, false}, {60, 100, false}, {61, 100, true}, {61, 0, false}} {
+	}{
+		{59, 100, false},
+		{61, 100, true},
+		{62, 100, false},
+		{60, 100, false},
+		{61, 100, true},
+		{61, 0, false},
+	} {
 		log.Reset()
 		size, quota = step.size, step.quota
 		st.lookAtRoom(t.Context())
-		if warned := strings.Contains(log.String(), "fills up") && strings.Contains(log.String(), "/unalike/orders/"); warned != step.warns {
+		<-asked
+		if warned := strings.Contains(log.String(), "fills up") &&
+			strings.Contains(log.String(), "/unalike/orders/"); warned != step.warns {
 			t.Errorf("%+v: the log is %q", step, log.String())
 		}
 	}
 	log.Reset()
-	size, quota = 61, 100
-	st.room.warned = false
+	size, quota, st.room.warned = 61, 100, false
 	for range 2 { // the second time is too soon
-		grantOne(t, st)
+		st.checkRoom()
 	}
-	life.End() // it waits
+	<-asked
+	st.life.End() // it waits
 	if n := strings.Count(log.String(), "fills up"); n != 1 {
-		t.Errorf("after a commit, there are %d warnings in %q; want one", n, log.String())
-	}
-}
-
-// grantOne makes a change, with a token of its own.
-func grantOne(t *testing.T, st *store) {
-	t.Helper()
-	s, err := st.Open(t.Name()+time.Now().String(), 15*time.Second, 1024)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sv, err := s.Survey(t.Context(), protocol.Ask{Token: "token", Share: coord.Range{Count: 1024}, New: func(int64) protocol.Meta { return protocol.NewMeta(space) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	slot := protocol.Slot{Version: protocol.Version, Worker: len(sv.Owned), Token: time.Now().String(), Generation: 1, NotAfter: 10, LastTick: 1 << 41, TTL: 15_000}
-	if out, err := s.Commit(t.Context(), protocol.Change{Before: &protocol.View{Meta: sv.Meta}, Slot: &slot, Owner: protocol.OwnerTaken, Token: slot.Token}); err != nil || !out.Done {
-		t.Fatalf("a grant: %+v, %v", out, err)
+		t.Errorf("there are %d warnings in %q; want one", n, log.String())
 	}
 }
 
@@ -87,14 +85,17 @@ func TestNoSpace(t *testing.T) {
 	c = drivertest.Closing(t, c, err)
 	g := drivertest.MustAcquire(t, c, drivertest.Request(8))
 	alarm := &pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, Alarm: pb.AlarmType_NOSPACE}
-	if _, err := pb.NewMaintenanceClient(client.ActiveConnection()).Alarm(t.Context(), alarm); err != nil {
+	if _, err := pb.NewMaintenanceClient(client.ActiveConnection()).Alarm(t.Context(),
+		alarm); err != nil {
 		t.Fatal(err)
 	}
 	const says = "the database of the etcd cluster has reached its quota, and takes no writes: compact it (etcdctl compact), "
-	if h, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1); err == nil || coord.Permanent(err) || !strings.Contains(err.Error(), says) {
+	if h, err := c.Renew(drivertest.Within(t), g, g.NotAfter+1); err == nil || coord.Permanent(err) ||
+		!strings.Contains(err.Error(), says) {
 		t.Errorf("Renew: %v, %v; want an error that says %q and may pass", h, err, says)
 	}
-	if h, err := c.Acquire(drivertest.Within(t), drivertest.Request(8)); err == nil || coord.Permanent(err) || !strings.Contains(err.Error(), says) {
+	if h, err := c.Acquire(drivertest.Within(t), drivertest.Request(8)); err == nil ||
+		coord.Permanent(err) || !strings.Contains(err.Error(), says) {
 		t.Errorf("Acquire: %v, %v; want an error that says %q and may pass", h, err, says)
 	}
 	if _, err := client.AlarmDisarm(t.Context(), &clientv3.AlarmMember{}); err != nil {

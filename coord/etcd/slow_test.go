@@ -17,7 +17,7 @@ import (
 func slowly(t *testing.T, late time.Duration) (*etcd.Coordinator, *proxytest.Proxy) {
 	t.Helper()
 	proxy := proxytest.Start(t, etcdtest.Start(t).Endpoint)
-	c := newCoordinator(t, etcdtest.Connect(t, []string{proxy.Addr}), rand.Text(), nil)
+	c := newCoordinator(t, etcdtest.Connect(t, []string{proxy.Addr}), rand.Text())
 	if _, err := c.Inspect(within(t)); err != nil { // there is a connection
 		t.Fatal(err)
 	}

@@ -36,7 +36,8 @@ func TestStore(t *testing.T) {
 			},
 			Count: func(tb testing.TB) int {
 				tb.Helper()
-				resp, err := client.Get(context.Background(), string(st.keys), clientv3.WithPrefix(), clientv3.WithCountOnly())
+				resp, err := client.Get(context.Background(), string(st.keys), clientv3.WithPrefix(),
+					clientv3.WithCountOnly())
 				if err != nil {
 					tb.Fatal(err)
 				}

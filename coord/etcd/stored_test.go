@@ -22,7 +22,7 @@ func TestDamagedSlot(t *testing.T) {
 			drivertest.DamagedSlots(t, func(t *testing.T) (coord.Coordinator, drivertest.Stored) {
 				ns := rand.Text()
 				key := fmt.Sprintf("/unalike/%s/%s/%010d", ns, folder, 0)
-				return newCoordinator(t, client, ns, nil), drivertest.Stored{
+				return newCoordinator(t, client, ns), drivertest.Stored{
 					Name: key,
 					Get:  func() string { return stored(t, client, key) },
 					Put: func(s string) {
@@ -34,7 +34,10 @@ func TestDamagedSlot(t *testing.T) {
 				}
 			}, map[string]drivertest.Damage{
 				"another worker": {Spoil: drivertest.Replace(`"worker":0`, `"worker":5`), Says: "worker is 5"},
-				"another layout": {Spoil: drivertest.Replace(`"fingerprint":"41/`, `"fingerprint":"40/`), Says: "layout 40/", Readable: true},
+				"another layout": {
+					Spoil: drivertest.Replace(`"fingerprint":"41/`, `"fingerprint":"40/`),
+					Says:  "layout 40/", Readable: true,
+				},
 			})
 		})
 	}
@@ -44,7 +47,7 @@ func TestDamagedSlot(t *testing.T) {
 func TestHolderMissing(t *testing.T) {
 	server := etcdtest.Start(t)
 	client, ns := server.Client(t), rand.Text()
-	c := newCoordinator(t, client, ns, nil)
+	c := newCoordinator(t, client, ns)
 	g := mustAcquire(t, c, request(1))
 	key := fmt.Sprintf("/unalike/%s/holder/%010d", ns, 0)
 	if _, err := client.Delete(within(t), key); err != nil {
@@ -53,7 +56,7 @@ func TestHolderMissing(t *testing.T) {
 	_, err := c.Renew(within(t), g, g.NotAfter+1)
 	drivertest.WantInvalid(t, "Renew", err, key, "the key is missing, and /unalike/")
 	endLease(t, client, ns, 0)
-	_, err = newCoordinator(t, client, ns, nil).Acquire(within(t), request(1))
+	_, err = newCoordinator(t, client, ns).Acquire(within(t), request(1))
 	drivertest.WantInvalid(t, "Acquire", err, key)
 }
 
@@ -83,9 +86,10 @@ func TestForeignKeys(t *testing.T) {
 			case "meta":
 				says = "/meta of a version of unalike before the first release"
 			}
-			g, err := newCoordinator(t, client, ns, nil).Acquire(within(t), req)
+			g, err := newCoordinator(t, client, ns).Acquire(within(t), req)
 			if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
-				t.Errorf("Acquire with %s = %q stored: %v, %v; want %v that says %q", key, value, g, err, coord.ErrInvalid, says)
+				t.Errorf("Acquire with %s = %q stored: %v, %v; want %v that says %q", key, value, g, err,
+					coord.ErrInvalid, says)
 			}
 		})
 	}

@@ -27,26 +27,33 @@ func newCluster(tb testing.TB) *cluster {
 }
 
 // new returns a coordinator that is closed with the test.
-func (c *cluster) new(tb testing.TB, namespace string, o kubernetes.Options) *kubernetes.Coordinator {
+func (c *cluster) new(tb testing.TB, namespace string,
+	o kubernetes.Options,
+) *kubernetes.Coordinator {
 	tb.Helper()
 	return c.with(tb, c.client, namespace, o)
 }
 
 // with is new with another client.
-func (c *cluster) with(tb testing.TB, client *http.Client, namespace string, o kubernetes.Options) *kubernetes.Coordinator {
+func (c *cluster) with(tb testing.TB, client *http.Client, namespace string,
+	o kubernetes.Options,
+) *kubernetes.Coordinator {
 	tb.Helper()
 	o.In = c.in
 	k, err := kubernetes.New(client, c.URL, namespace, o)
 	return drivertest.Closing(tb, k, err)
 }
 
-// harness connects the suite with a new namespace, whose coordinators are opened by a function.
-func (c *cluster) harness(open func(tb testing.TB, ns string) coord.Coordinator) (ns string, _ coordtest.Harness) {
+// harness connects the suite with a new namespace.
+func (c *cluster) harness() coordtest.Harness {
 	participant := func(ns string) func(testing.TB, coord.Range) coord.Coordinator {
-		return func(tb testing.TB, _ coord.Range) coord.Coordinator { tb.Helper(); return open(tb, ns) }
+		return func(tb testing.TB, _ coord.Range) coord.Coordinator {
+			tb.Helper()
+			return c.new(tb, ns, kubernetes.Options{})
+		}
 	}
-	ns = rand.Text()
-	return ns, coordtest.Harness{
+	ns := rand.Text()
+	return coordtest.Harness{
 		Client: participant(ns), OtherNamespace: participant(rand.Text()), Sticky: true,
 		Expire: func(tb testing.TB, g coord.Grant) {
 			tb.Helper()
@@ -64,12 +71,7 @@ func TestConformance(t *testing.T) {
 	// Each case has a Kubernetes namespace of its own: lists show all of one.
 	harness := func(tb testing.TB) coordtest.Harness {
 		tb.Helper()
-		c := newCluster(tb)
-		_, h := c.harness(func(tb testing.TB, ns string) coord.Coordinator {
-			tb.Helper()
-			return c.new(tb, ns, kubernetes.Options{})
-		})
-		return h
+		return newCluster(tb).harness()
 	}
 	t.Run("Run", func(t *testing.T) { coordtest.Run(t, harness) })
 	t.Run("RunAdmin", func(t *testing.T) { coordtest.RunAdmin(t, harness) })

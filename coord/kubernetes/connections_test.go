@@ -41,7 +41,10 @@ func server(t *testing.T, answer http.HandlerFunc) (url, ca string) {
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	return s.URL, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
+	return s.URL, string(pem.EncodeToMemory(&pem.Block{
+		Type:  "CERTIFICATE",
+		Bytes: s.Certificate().Raw,
+	}))
 }
 
 // TestBadPod: what is wrong with the service account of a pod is said by its name, and what may be
@@ -56,12 +59,29 @@ func TestBadPod(t *testing.T) {
 		files       map[string]string
 		says, later string // when it is opened, and with the first call
 	}{
-		"no certificates":   {map[string]string{"token": "t"}, "the certificates of the cluster cannot be read", ""},
-		"no certificate":    {map[string]string{"token": "t", "ca.crt": "junk"}, "ca.crt has no certificate", ""},
-		"no name":           {map[string]string{"token": "t", "ca.crt": good, "namespace": "A b"}, `In is "A b"`, ""},
-		"no token":          {map[string]string{"ca.crt": good}, "", "the token of the service account cannot be read"},
-		"an empty token":    {map[string]string{"ca.crt": good, "token": " \n"}, "", "token is empty"},
-		"another authority": {map[string]string{"ca.crt": string(other), "token": "t"}, "", "certificate signed by unknown authority"},
+		"no certificates": {
+			map[string]string{"token": "t"},
+			"the certificates of the cluster cannot be read", "",
+		},
+		"no certificate": {
+			map[string]string{"token": "t", "ca.crt": "junk"},
+			"ca.crt has no certificate", "",
+		},
+		"no name": {
+			map[string]string{"token": "t", "ca.crt": good, "namespace": "A b"},
+			`In is "A b"`, "",
+		},
+		"no token": {
+			map[string]string{"ca.crt": good},
+			"",
+			"the token of the service account cannot be read",
+		},
+		"an empty token": {map[string]string{"ca.crt": good, "token": " \n"}, "", "token is empty"},
+		"another authority": {
+			map[string]string{"ca.crt": string(other), "token": "t"},
+			"",
+			"certificate signed by unknown authority",
+		},
 	} {
 		c, err := kubernetes.OpenPod(pod(t, tc.files), url)
 		if tc.says != "" {
@@ -69,7 +89,8 @@ func TestBadPod(t *testing.T) {
 			continue
 		}
 		c = drivertest.Closing(t, c, err)
-		if _, err := c.Inspect(drivertest.Within(t)); err == nil || !strings.Contains(err.Error(), tc.later) || coord.Permanent(err) {
+		if _, err := c.Inspect(drivertest.Within(t)); err == nil ||
+			!strings.Contains(err.Error(), tc.later) || coord.Permanent(err) {
 			t.Errorf("%s: %v; want an error that may pass and says %q", name, err, tc.later)
 		}
 	}
@@ -133,7 +154,8 @@ func TestToken(t *testing.T) {
 	folder := pod(t, map[string]string{"ca.crt": ca, "token": "old\n"})
 	k, err := kubernetes.OpenPod(folder, url)
 	k = drivertest.Closing(t, k, err)
-	if _, err := k.Inspect(drivertest.Within(t)); err == nil || !strings.Contains(err.Error(), "does not know who this is") || coord.Permanent(err) {
+	if _, err := k.Inspect(drivertest.Within(t)); err == nil ||
+		!strings.Contains(err.Error(), "does not know who this is") || coord.Permanent(err) {
 		t.Errorf("with an old token: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(folder, "token"), []byte("new\n"), 0o600); err != nil {
@@ -158,28 +180,34 @@ func TestForeign(t *testing.T) {
 	}
 	plain := answers(http.StatusNotFound, "no")
 	for name, tc := range map[string]struct{ url, says string }{
-		"404 of something else":    {plain, "it is not that of an API server which knows Leases; put the address right"},
-		"JSON of something else":   {answers(http.StatusOK, "{}"), "is not understood: it is a"},
-		"TLS is spoken, HTTP said": {strings.Replace(secure, "https", "http", 1), "Client sent an HTTP request to an HTTPS server"},
-		"HTTP is spoken, TLS said": {strings.Replace(plain, "http", "https", 1), "is no API server of Kubernetes: is it the port of an API server for clients?"},
-		"Redis":                    {"http://" + drivertest.Answers(t, "-ERR unknown command 'GET'\r\n"), "is no API server of Kubernetes"},
-		"nobody":                   {"http://127.0.0.1:1", "the API server at 127.0.0.1:1 cannot be reached"},
+		"404 of something else": {
+			plain,
+			"it is not that of an API server which knows Leases; put the address right",
+		},
+		"JSON of something else": {answers(http.StatusOK, "{}"), "is not understood: it is a"},
+		"TLS is spoken, HTTP said": {
+			strings.Replace(secure, "https", "http", 1),
+			"Client sent an HTTP request to an HTTPS server",
+		},
+		"HTTP is spoken, TLS said": {
+			strings.Replace(plain, "http", "https", 1),
+			"is no API server of Kubernetes: is it the port of an API server for clients?",
+		},
+		"Redis": {
+			"http://" + drivertest.Answers(t, "-ERR unknown command 'GET'\r\n"),
+			"is no API server of Kubernetes",
+		},
+		"nobody": {"http://127.0.0.1:1", "the API server at 127.0.0.1:1 cannot be reached"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 			k, err := kubernetes.New(client, tc.url, "orders", kubernetes.Options{})
 			k = drivertest.Closing(t, k, err)
-			for what, call := range map[string]func() error{
-				"Inspect": func() error { _, err := k.Inspect(drivertest.Within(t)); return err },
-				"Acquire": func() error { _, err := k.Acquire(drivertest.Within(t), drivertest.Request(4)); return err },
-			} {
-				began := time.Now()
-				if err := call(); err == nil || !strings.Contains(err.Error(), tc.says) {
-					t.Errorf("%s: %v; want %q", what, err, tc.says)
-				}
-				if took := time.Since(began); took > drivertest.CallTime/3 {
-					t.Errorf("%s: an error after %v", what, took)
-				}
+			began := time.Now()
+			g, err := k.Acquire(drivertest.Within(t), drivertest.Request(4))
+			if took := time.Since(began); err == nil || !strings.Contains(err.Error(), tc.says) ||
+				took > drivertest.CallTime/3 {
+				t.Errorf("%v, %v after %v; want %q", g, err, took, tc.says)
 			}
 		})
 	}

@@ -35,48 +35,6 @@ func Expire(tb testing.TB, client *http.Client, baseURL, namespace, in string, w
 	}
 }
 
-// Backup returns what puts the record and the slots of a namespace back to what they are now, with
-// their uids, as a cluster's store does that is restored.
-func Backup(tb testing.TB, client *http.Client, baseURL, namespace, in string) (restore func()) {
-	tb.Helper()
-	s, ctx := hand(tb, client, baseURL, namespace, in), context.Background()
-	objects := func() map[int]*object {
-		a, err := s.list(ctx)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		if a.meta != nil {
-			a.slots[-1] = a.meta
-		}
-		return a.slots
-	}
-	before := objects()
-	return func() {
-		for id, now := range objects() {
-			if then := before[id]; then == nil {
-				Delete(tb, client, baseURL, in, now.name)
-			} else if _, _, err := s.patch(ctx, now.name, "", map[string]string{annotation: now.text}, map[string]string{annotation: then.text}, nil); err != nil {
-				tb.Fatal(err)
-			}
-		}
-	}
-}
-
-// Delete deletes an object.
-func Delete(tb testing.TB, client *http.Client, baseURL, in, name string) {
-	tb.Helper()
-	s := hand(tb, client, baseURL, "any", in)
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodDelete, s.leases+"/"+name, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	resp, err := client.Do(r)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		tb.Fatalf("%s: %v, %v", name, resp, err)
-	}
-	drop(resp)
-}
-
 // SlotName is the object of a worker ID, and with -1 that of the namespace.
 func SlotName(namespace string, worker int) string {
 	return (&store{key: keyOf(namespace)}).objectName(worker)
@@ -93,6 +51,9 @@ func OpenPod(folder, server string) (*Coordinator, error) {
 		return nil, err
 	}
 	return openURL(u, folder, func(name string) string {
-		return map[string]string{"KUBERNETES_SERVICE_HOST": at.Hostname(), "KUBERNETES_SERVICE_PORT": at.Port()}[name]
+		return map[string]string{
+			"KUBERNETES_SERVICE_HOST": at.Hostname(),
+			"KUBERNETES_SERVICE_PORT": at.Port(),
+		}[name]
 	})
 }

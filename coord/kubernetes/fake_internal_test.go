@@ -175,7 +175,8 @@ func applies(l *lease, body []byte) bool {
 		case o.Path == "/metadata/uid" && text != l.Metadata.UID:
 			return false
 		case !isNote:
-		case o.Op == "test" && there == (string(o.Value) == "null"), o.Op == "test" && have != text, in == nil:
+		case o.Op == "test" && there == (string(o.Value) == "null"), o.Op == "test" &&
+			have != text, in == nil:
 			return false
 		case o.Op == "remove":
 			delete(in, name)
@@ -205,7 +206,9 @@ func (f *fakeAPI) replied(r *http.Request, code int, what any) (*http.Response, 
 	}, nil
 }
 
-func (f *fakeAPI) failed(r *http.Request, code int, reason, message string) (*http.Response, error) {
+func (f *fakeAPI) failed(r *http.Request, code int, reason,
+	message string,
+) (*http.Response, error) {
 	return f.replied(r, code, map[string]string{
 		"kind": "Status", "reason": reason, "message": fmt.Sprintf("%s: %s", reason, message),
 	})

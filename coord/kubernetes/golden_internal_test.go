@@ -18,13 +18,21 @@ func TestGolden(t *testing.T) {
 	if err != nil || slotErr != nil {
 		t.Fatal(err, slotErr)
 	}
-	marks := s.newLease(s.marksName(0), map[string]string{annotationUID: "uid-of-used-0", mark(7): "uid-of-7"}, nil)
+	marks := s.newLease(s.marksName(0),
+		map[string]string{annotationUID: "uid-of-used-0", mark(7): "uid-of-7"}, nil)
 	of := content{
-		Format: format, Stamp: "K5STAMP", Writes: 12, Seen: 5, Floor: goldentest.Meta().Floor, Base: goldentest.Meta().Base,
+		Format: format, Stamp: "K5STAMP", Writes: 12, Seen: 5, Floor: goldentest.Meta().Floor,
+		Base:  goldentest.Meta().Base,
 		Token: slot.Token, Ends: 1767323115000000, Record: json.RawMessage(record),
 	}
-	space := content{Format: format, Stamp: "K5STAMP", Writes: 5, UID: "uid-of-ids", Record: json.RawMessage(meta)}
-	leases := []*lease{leaseOf(t, s, -1, space, nil), leaseOf(t, s, slot.Worker, of, of.shown(slot)), marks}
+	space := content{
+		Format: format, Stamp: "K5STAMP", Writes: 5, UID: "uid-of-ids",
+		Record: json.RawMessage(meta),
+	}
+	leases := []*lease{
+		leaseOf(t, s, -1, space, nil), leaseOf(t, s, slot.Worker, of, of.shown(slot)),
+		marks,
+	}
 	for i, uid := range []string{"uid-of-ids", "uid-of-7", "uid-of-used-0"} {
 		leases[i].Metadata.UID = uid
 	}
@@ -33,15 +41,18 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	var read []*lease
-	if err := json.Unmarshal([]byte(goldentest.Same(t, "leases.json", string(text)+"\n")), &read); err != nil {
+	if err := json.Unmarshal([]byte(goldentest.Same(t, "leases.json", string(text)+"\n")),
+		&read); err != nil {
 		t.Fatal(err)
 	}
 	if o := objectOf(read[0]); !o.settled() || o.lost(5) != "" {
 		t.Errorf("the namespace's object is %+v", o)
-	} else if e, err := entry[protocol.Meta](o); err != nil || e.Record != goldentest.Meta() || e.Version != 5 {
+	} else if e, err := entry[protocol.Meta](o); err != nil || e.Record != goldentest.Meta() ||
+		e.Version != 5 {
 		t.Errorf("the namespace is %+v, %v", e, err)
 	}
-	if e, err := slotEntry(objectOf(read[1]), slot.Worker); err != nil || e.Record != slot || e.Version != 12 {
+	if e, err := slotEntry(objectOf(read[1]), slot.Worker); err != nil || e.Record != slot ||
+		e.Version != 12 {
 		t.Errorf("the slot is %+v, %v", e, err)
 	}
 	if m := read[2]; m.gone() || m.marked(7) == "" || m.replaced(7, objectOf(read[1])) != "" {

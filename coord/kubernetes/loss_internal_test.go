@@ -77,14 +77,17 @@ func TestLoss(t *testing.T) {
 		"the marks are a copy":           {copied(marks), false},
 		"the record goes back":           {back(record), false},
 		"a slot that is held goes back":  {back(held), true},
-		"all goes back":                  {func(f *fakeAPI, old map[string]lease) { f.leases = maps.Clone(old) }, true},
+		"all goes back": {func(f *fakeAPI, old map[string]lease) {
+			f.leases = maps.Clone(old)
+		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFakeAPI()
 				holder, other := f.open(t), f.open(t)
 				g, h := f.grantOf(t, holder, 0, 1), f.grantOf(t, other, 3, 1)
-				if err := errors.Join(other.Release(t.Context(), h, h.NotBefore), other.Retire(t.Context(), retired)); err != nil {
+				if err := errors.Join(other.Release(t.Context(), h, h.NotBefore),
+					other.Retire(t.Context(), retired)); err != nil {
 					t.Fatal(err)
 				}
 				old := maps.Clone(f.leases)
@@ -107,7 +110,8 @@ func TestLoss(t *testing.T) {
 				if n, err := newcomer.Inspect(t.Context()); err != nil || n.Lost.IsZero() {
 					t.Errorf("Inspect: %+v, %v; want a loss on record", n, err)
 				}
-				if r, err := holder.Renew(t.Context(), g, g.NotAfter+1000); err == nil && r.NotBefore == g.NotBefore && r.NotAfter > g.NotAfter {
+				if r, err := holder.Renew(t.Context(), g, g.NotAfter+1000); err == nil &&
+					r.NotBefore == g.NotBefore && r.NotAfter > g.NotAfter {
 					t.Errorf("Renew of %v: %v", g, r)
 				}
 				f.comesBack(t, newcomer, g.NotAfter)
@@ -145,8 +149,8 @@ func (f *fakeAPI) comesBack(t *testing.T, c *Coordinator, tick int64) {
 	}
 }
 
-// TestPutBack: the slot of a holder whose lease is over, and of whom nobody hears, was granted to another
-// one, and is put back to what it was before. The first one does not go on in it.
+// TestPutBack: the slot of a holder whose lease is over, and of whom nobody hears, was granted to
+// another one, and is put back to what it was before. The first one does not go on in it.
 func TestPutBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, slot := newFakeAPI(), SlotName("orders", 0)
@@ -177,15 +181,18 @@ func TestStaysClosed(t *testing.T) {
 				c := f.open(t)
 				f.grantOf(t, c, 0, 2)
 				old := maps.Clone(f.leases)
-				if _, err := c.Quarantine(t.Context(), time.UnixMicro(drivertest.Scale().Micro(drivertest.LastTick))); err != nil {
+				if _, err := c.Quarantine(t.Context(),
+					time.UnixMicro(drivertest.Scale().Micro(drivertest.LastTick))); err != nil {
 					t.Fatal(err)
 				}
 				harm(f, old)
 				newcomer := f.open(t)
-				if _, err := newcomer.List(t.Context()); err == nil || name == "gone" && !strings.Contains(err.Error(), "was deleted") {
+				if _, err := newcomer.List(t.Context()); err == nil || name == "gone" &&
+					!strings.Contains(err.Error(), "was deleted") {
 					t.Errorf("List: %v", err)
 				}
-				if g, err := newcomer.Acquire(t.Context(), f.request(2)); !errors.Is(err, coord.ErrNamespaceClosed) {
+				if g, err := newcomer.Acquire(t.Context(), f.request(2)); !errors.Is(err,
+					coord.ErrNamespaceClosed) {
 					t.Errorf("Acquire in a namespace that was closed: %v, %v", g, err)
 				}
 			})
@@ -212,13 +219,15 @@ func TestLossAfterAQuarantine(t *testing.T) {
 	})
 }
 
-// TestClosedAgain: closing a namespace that is closed finishes what a close has begun whose answer was lost.
+// TestClosedAgain: closing a namespace that is closed finishes what a close has begun whose answer
+// was lost.
 func TestClosedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeAPI()
 		c := f.open(t)
 		g := f.grantOf(t, c, 0, 2)
-		name, end := SlotName("orders", g.WorkerID), time.UnixMicro(drivertest.Scale().Micro(drivertest.LastTick))
+		name, end := SlotName("orders",
+			g.WorkerID), time.UnixMicro(drivertest.Scale().Micro(drivertest.LastTick))
 		before := f.leases[name]
 		for range 2 {
 			if _, err := c.Quarantine(t.Context(), end); err != nil {
@@ -247,15 +256,16 @@ func TestGrantOfAHeldSlot(t *testing.T) {
 		}
 		slot := v.Slot.Record
 		slot.Token, slot.Generation = "thief", slot.Generation+1
-		out, err := s.Commit(t.Context(), protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerTaken, Token: "thief"})
+		out, err := s.Commit(t.Context(),
+			protocol.Change{Before: v, Slot: &slot, Owner: protocol.OwnerTaken, Token: "thief"})
 		if err != nil || out.Done || out.Conflict != protocol.ConflictSlot {
 			t.Errorf("%+v, %v; want a conflict over the slot of %v", out, err, g)
 		}
 	})
 }
 
-// TestResumeWithoutARecord: who comes with a grant from a state file while the namespace's record is
-// gone hears that it is lost, so that it leases a worker ID, which makes the record again.
+// TestResumeWithoutARecord: who comes with a grant from a state file while the namespace's record
+// is gone hears that it is lost, so that it leases a worker ID, which makes the record again.
 func TestResumeWithoutARecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeAPI()
@@ -263,7 +273,8 @@ func TestResumeWithoutARecord(t *testing.T) {
 		delete(f.leases, SlotName("orders", -1))
 		g.Handle = nil
 		c := f.open(t)
-		if got, err := c.Resume(t.Context(), g, "next", g.NotAfter+1); !errors.Is(err, coord.ErrLeaseLost) || coord.Permanent(err) {
+		if got, err := c.Resume(t.Context(), g, "next", g.NotAfter+1); !errors.Is(err,
+			coord.ErrLeaseLost) || coord.Permanent(err) {
 			t.Errorf("%v, %v; want %v", got, err, coord.ErrLeaseLost)
 		}
 		if got, err := c.Acquire(t.Context(), f.request(2)); err == nil && got.NotBefore < g.NotAfter {
@@ -282,7 +293,8 @@ func TestEdited(t *testing.T) {
 		f.edited(slot)
 		edited := f.leases[slot].Metadata.Annotations[annotation]
 		_, err := c.Renew(t.Context(), g, g.NotAfter+1000)
-		drivertest.WantInvalid(t, "Renew", err, slot, "it was edited", "it is not overwritten", "or delete it")
+		drivertest.WantInvalid(t, "Renew", err, slot, "it was edited", "it is not overwritten",
+			"or delete it")
 		if h := f.grantOf(t, newcomer, 0, 2); h.WorkerID == 0 {
 			t.Errorf("granted is %v, whose slot was edited", h)
 		}
@@ -323,8 +335,10 @@ func TestDies(t *testing.T) {
 					t.Fatalf("after one that ended before request %d: %v after %v", n, err, time.Since(began))
 				}
 				a, err := f.hand(t).list(t.Context())
-				if o := a.slots[g.WorkerID]; err != nil || o.Token != req.Token || a.marksOf(g.WorkerID).marked(g.WorkerID) != o.uid {
-					t.Errorf("after one that ended before request %d: %v is not held, or has no mark: %v", n, g, err)
+				if o := a.slots[g.WorkerID]; err != nil || o.Token != req.Token ||
+					a.marksOf(g.WorkerID).marked(g.WorkerID) != o.uid {
+					t.Errorf("after one that ended before request %d: %v is not held, or has no mark: %v", n, g,
+						err)
 				}
 			})
 		}

@@ -68,7 +68,9 @@ func TestMeddling(t *testing.T) {
 				f.leases[name] = l
 			}
 		}},
-		"a mark": {harm: func(f *fakeAPI) { delete(f.leases[marks].Metadata.Annotations, annotationUsed+"0") }},
+		"a mark": {harm: func(f *fakeAPI) {
+			delete(f.leases[marks].Metadata.Annotations, annotationUsed+"0")
+		}},
 		"a webhook strips new records": {harm: func(f *fakeAPI) {
 			f.edit = func(l *lease, made bool) {
 				if made {
@@ -76,10 +78,18 @@ func TestMeddling(t *testing.T) {
 				}
 			}
 		}},
-		"no right to create":   {harm: refuse(http.MethodPost, "cannot create resource")},
-		"no right to patch":    {refuse(http.MethodPatch, "cannot patch resource"), [2]string{`add the verb "patch"`, `add the verb "patch"`}},
-		"no right to read":     {refuse(http.MethodGet, "cannot get resource, cannot list resource"), [2]string{`add the verb "get"`, `add the verb "list"`}},
-		"the record is edited": {func(f *fakeAPI) { f.edited(record) }, [2]string{"it was edited", "it was edited"}},
+		"no right to create": {harm: refuse(http.MethodPost, "cannot create resource")},
+		"no right to patch": {
+			refuse(http.MethodPatch, "cannot patch resource"),
+			[2]string{`add the verb "patch"`, `add the verb "patch"`},
+		},
+		"no right to read": {
+			refuse(http.MethodGet, "cannot get resource, cannot list resource"),
+			[2]string{`add the verb "get"`, `add the verb "list"`},
+		},
+		"the record is edited": {func(f *fakeAPI) {
+			f.edited(record)
+		}, [2]string{"it was edited", "it was edited"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -102,7 +112,8 @@ func TestMeddling(t *testing.T) {
 				check := func(says [2]string) {
 					t.Helper()
 					for i, g := range all {
-						if _, err := g.TryNext(); says[i] == "" && err != nil || says[i] != "" && (err == nil || !strings.Contains(err.Error(), says[i])) {
+						if _, err := g.TryNext(); says[i] == "" && err != nil || says[i] != "" &&
+							(err == nil || !strings.Contains(err.Error(), says[i])) {
 							t.Errorf("generator %d: %v; want %q", i, err, says[i])
 						}
 					}
@@ -150,7 +161,8 @@ func TestQuota(t *testing.T) {
 	c = f.open(t)
 	f.grantOf(t, c, 0, 64)
 	g, err := c.Acquire(t.Context(), f.request(64))
-	if err == nil || !strings.Contains(err.Error(), "exceeded quota") || errors.Is(err, coord.ErrInvalid) {
+	if err == nil || !strings.Contains(err.Error(), "exceeded quota") ||
+		errors.Is(err, coord.ErrInvalid) {
 		t.Errorf("one more: %v, %v", g, err)
 	}
 }
@@ -202,7 +214,8 @@ func TestPartOfAList(t *testing.T) {
 func TestOver(t *testing.T) {
 	s := &store{skew: 1_000_000}
 	for _, tc := range [][2]int64{{10_000_000, 11_000_000}, {0, 1_000_000}} {
-		if ends, now := tc[0], tc[1]; s.over(ends, now-1) || !s.over(ends, now) || s.over(forever, forever) {
+		if ends, now := tc[0], tc[1]; s.over(ends, now-1) || !s.over(ends, now) ||
+			s.over(forever, forever) {
 			t.Errorf("a lease that ends at %d is over with the bound, at %d", ends, now)
 		}
 	}

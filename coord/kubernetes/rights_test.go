@@ -81,7 +81,8 @@ func TestRights(t *testing.T) {
 			want := fmt.Sprintf("the right is missing to %s leases of coordination.k8s.io", verb)
 			streamtest.Eventually(t, "the Role counts", func() bool {
 				err := use(t, k)
-				return err != nil && strings.Contains(err.Error(), want) && strings.Contains(err.Error(), `to the Role "unalike"`) && !errors.Is(err, coord.ErrInvalid)
+				return err != nil && strings.Contains(err.Error(), want) &&
+					strings.Contains(err.Error(), `to the Role "unalike"`) && !errors.Is(err, coord.ErrInvalid)
 			})
 		})
 	}
@@ -111,7 +112,9 @@ func use(t *testing.T, k *kubernetes.Coordinator) error {
 // put replaces the Role.
 func put(t *testing.T, c *cluster, role string) {
 	t.Helper()
-	code, b := c.Do(http.MethodPut, "/apis/rbac.authorization.k8s.io/v1/namespaces/"+c.in+"/roles/unalike", "application/yaml", []byte(role))
+	code, b := c.Do(http.MethodPut,
+		"/apis/rbac.authorization.k8s.io/v1/namespaces/"+c.in+"/roles/unalike", "application/yaml",
+		[]byte(role))
 	if code != http.StatusOK {
 		t.Fatalf("PUT of the Role: status %d: %s", code, b)
 	}

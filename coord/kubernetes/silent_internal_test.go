@@ -13,12 +13,14 @@ import (
 	"github.com/unalike-id/unalike/internal/drivertest"
 )
 
-// TestSilent: a server takes requests and never answers. No call lasts for ever, whether its context
-// has an end or not, and nothing stays behind.
+// TestSilent: a server takes requests and never answers. No call lasts for ever, whether its
+// context has an end or not, and nothing stays behind.
 func TestSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := newClient(nil)
-		client.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
+		client.Transport.(*http.Transport).DialContext = func(context.Context, string,
+			string,
+		) (net.Conn, error) {
 			near, far := net.Pipe()
 			go func() { _, _ = io.Copy(io.Discard, far); _ = far.Close() }()
 			return near, nil

@@ -20,12 +20,13 @@ func TestStore(t *testing.T) {
 		tb.Helper()
 		ns := rand.Text()
 		var full atomic.Bool
-		st := hand(tb, s.Client(t, "", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-			if full.Load() && r.Method == http.MethodPost {
-				return overQuota(r), nil
-			}
-			return next.RoundTrip(r)
-		}), s.URL, ns, in)
+		st := hand(tb, s.Client(t, "",
+			func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+				if full.Load() && r.Method == http.MethodPost {
+					return overQuota(r), nil
+				}
+				return next.RoundTrip(r)
+			}), s.URL, ns, in)
 		return storetest.Harness{
 			Store: st,
 			Count: func(tb testing.TB) int {
@@ -36,11 +37,15 @@ func TestStore(t *testing.T) {
 				}
 				return 1 + len(all.slots) + len(all.marks)
 			},
-			Expire: func(tb testing.TB, worker int) { tb.Helper(); Expire(tb, client, s.URL, ns, in, worker) },
+			Expire: func(tb testing.TB, worker int) {
+				tb.Helper()
+				Expire(tb, client, s.URL, ns, in, worker)
+			},
 			Hide: func(tb testing.TB, worker int) {
 				tb.Helper()
 				r := request{verb: "patch", name: SlotName(ns, worker)}
-				if _, done, err := st.change(context.Background(), r, []operation{{"remove", "/metadata/labels", nil}}, nil); !done {
+				if _, done, err := st.change(context.Background(), r,
+					[]operation{{"remove", "/metadata/labels", nil}}, nil); !done {
 					tb.Fatal(err)
 				}
 			},

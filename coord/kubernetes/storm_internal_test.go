@@ -90,7 +90,8 @@ func (l *stormLink) RoundTrip(r *http.Request) (*http.Response, error) {
 func (s *storm) live(who int) bool {
 	l, quiet := &stormLink{storm: s}, slog.New(slog.DiscardHandler)
 	own := clocktest.NewShifted(s.clock.Time().Add(s.ms(800) - 400*time.Millisecond))
-	c, err := New(&http.Client{Transport: l}, "http://h", "orders", Options{In: "shop", Clock: own, Logger: quiet})
+	c, err := New(&http.Client{Transport: l}, "http://h", "orders",
+		Options{In: "shop", Clock: own, Logger: quiet})
 	if err != nil {
 		s.t.Error(err)
 		return true
@@ -99,7 +100,8 @@ func (s *storm) live(who int) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	g, err := core.New(ctx, c, core.Config{Clock: own, Logger: quiet, Lease: coord.LeaseConfig{
-		TTL: 3 * time.Second, Horizon: 6 * time.Second, RenewEvery: time.Second, WorkerIDs: coord.Range{Count: stormWorkers},
+		TTL: 3 * time.Second, Horizon: 6 * time.Second, RenewEvery: time.Second,
+		WorkerIDs: coord.Range{Count: stormWorkers},
 	}})
 	if err != nil {
 		return s.over.Load()
@@ -136,8 +138,8 @@ func (s *storm) issue(id, last core.ID, who int) {
 	s.ids[id] = who
 }
 
-// administrate does what an administrator or operator does. What demands a quarantine of two minutes
-// is rare, so that there is something to be done in between.
+// administrate does what an administrator or operator does. What demands a quarantine of two
+// minutes is rare, so that there is something to be done in between.
 func (s *storm) administrate() {
 	meta, old := SlotName("orders", -1), lease{}
 	for !s.calm.Load() {
@@ -175,7 +177,10 @@ func TestStorm(t *testing.T) {
 	for seed := range uint64(fulltest.Rounds(1, 100)) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &storm{fakeAPI: newFakeAPI(), t: t, rand: rand.New(rand.NewPCG(seed, 1)), ids: map[core.ID]int{}}
+				s := &storm{
+					fakeAPI: newFakeAPI(), t: t, rand: rand.New(rand.NewPCG(seed, 1)),
+					ids: map[core.ID]int{},
+				}
 				var all sync.WaitGroup
 				for who := range stormWorkers + stormMore {
 					all.Go(func() {

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/kubernetes"
 	"github.com/unalike-id/unalike/internal/drivertest"
 )
@@ -45,10 +44,17 @@ func TestBadOptions(t *testing.T) {
 		"no address":      {client, "", "ns", kubernetes.Options{}, address},
 		"a user":          {client, "https://ann:secret@h", "ns", kubernetes.Options{}, address},
 		"a bad namespace": {client, good, "a/b", kubernetes.Options{}, "namespace"},
-		"In":              {client, good, "ns", kubernetes.Options{In: "Shop"}, `In is "Shop"; the name of a Kubernetes namespace has 1 to 63 lower case letters, digits and hyphens`},
-		"Role":            {client, good, "ns", kubernetes.Options{Role: "a\nb"}, `Role is "a\nb"; the name of a Role has 1 to 253 characters and no space, / or %`},
-		"TTL":             {client, good, "ns", kubernetes.Options{Lease: coord.LeaseConfig{TTL: time.Second}}, "TTL is 1s; this coordinator needs at least 2s"},
-		"SkewBound":       {client, good, "ns", kubernetes.Options{SkewBound: -1}, "SkewBound is -1"},
+		"In": {
+			client, good, "ns",
+			kubernetes.Options{In: "Shop"},
+			`In is "Shop"; the name of a Kubernetes namespace has 1 to 63 lower case letters, digits and hyphens`,
+		},
+		"Role": {
+			client, good, "ns",
+			kubernetes.Options{Role: "a\nb"},
+			`Role is "a\nb"; the name of a Role has 1 to 253 characters and no space, / or %`,
+		},
+		"SkewBound": {client, good, "ns", kubernetes.Options{SkewBound: -1}, "SkewBound is -1"},
 	} {
 		c, err := kubernetes.New(tc.client, tc.base, tc.namespace, tc.options)
 		drivertest.WantInvalid(t, name, err, tc.says)
@@ -65,5 +71,6 @@ func TestNoLongHorizon(t *testing.T) {
 	c := drivertest.Closing(t, k, err)
 	space := drivertest.Space()
 	space.MaxHorizon = time.Hour
-	drivertest.WantInvalid(t, "Init", c.Init(drivertest.Within(t), space), "MaxHorizon is 1h0m0s", "every namespace has 2m0s", "use etcd, ZooKeeper, PostgreSQL or MySQL")
+	drivertest.WantInvalid(t, "Init", c.Init(drivertest.Within(t), space), "MaxHorizon is 1h0m0s",
+		"every namespace has 2m0s", "use etcd, ZooKeeper, PostgreSQL or MySQL")
 }

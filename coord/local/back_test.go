@@ -9,10 +9,12 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// TestBackWithinAnInterval: after an outage of any length in which nothing was answered, service is back
-// within a renewal interval and a second, also for a process that was started meanwhile.
+// TestBackWithinAnInterval: after an outage of any length in which nothing was answered, service is
+// back within a renewal interval and a second, also for a process that was started meanwhile.
 func TestBackWithinAnInterval(t *testing.T) {
-	for _, ttl := range []time.Duration{3 * time.Second, 15 * time.Second, time.Minute, 10 * time.Minute} {
+	for _, ttl := range []time.Duration{
+		3 * time.Second, 15 * time.Second, time.Minute, 10 * time.Minute,
+	} {
 		for _, restart := range []bool{false, true} {
 			t.Run(fmt.Sprintf("TTL %v, restart %t", ttl, restart), func(t *testing.T) {
 				t.Parallel()
@@ -47,7 +49,8 @@ func TestBackWithinAnInterval(t *testing.T) {
 	}
 }
 
-// TestRestartOnASlowBackEnd: a back end whose answers take less than a lease serves as without a file.
+// TestRestartOnASlowBackEnd: a back end whose answers take less than a lease serves as without a
+// file.
 func TestRestartOnASlowBackEnd(t *testing.T) {
 	lease := coord.LeaseConfig{TTL: 3 * time.Second, Horizon: 6 * time.Second}
 	for _, idle := range []time.Duration{time.Minute, 0} { // the window in the file is over, or not
@@ -73,8 +76,9 @@ func TestRestartOnASlowBackEnd(t *testing.T) {
 	}
 }
 
-// TestClockBehindOnASlowBackEnd: with a clock far behind the mark, another worker ID is leased, however long the back end takes to
-// answer, as the window in the file would open an hour later; also if it does not answer at first.
+// TestClockBehindOnASlowBackEnd: with a clock far behind the mark, another worker ID is leased,
+// however long the back end takes to answer, as the window in the file would open an hour later;
+// also if it does not answer at first.
 func TestClockBehindOnASlowBackEnd(t *testing.T) {
 	for _, away := range []time.Duration{0, time.Minute} {
 		inBubble(t, func(t *testing.T, r *rig) {

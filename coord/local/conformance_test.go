@@ -24,7 +24,8 @@ func TestConformance(t *testing.T) {
 			return func(tb testing.TB, _ coord.Range) coord.Coordinator {
 				tb.Helper()
 				n++
-				c, err := New(memory(tb, s), filepath.Join(dir, fmt.Sprintf("state%d", n)), Options{Window: MaxWindow})
+				c, err := New(memory(tb, s), filepath.Join(dir, fmt.Sprintf("state%d", n)),
+					Options{Window: MaxWindow})
 				return drivertest.Closing(tb, c, err)
 			}
 		}

@@ -15,8 +15,10 @@ func TestGolden(t *testing.T) {
 		Sequence: 4, Written: 1767323055000000, Window: 3000000, PID: 4711,
 		Home: home{statefile.Home{Machine: "machine-1", Boot: "boot-1"}, 2049, 1234567},
 		Grants: []*entry{{
-			Worker: 7, Pair: pair{3, "K5TOKEN"}, Sent: pair{4, "K5NEXT"}, Current: piece{60000002, 60030002}, Next: piece{60040002, 60070002},
-			Mark: 60003002, Layout: "41/10/12/1ms/2024-01-01T00:00:00Z", Place: "etcd:/ids", Nonce: "K5NONCEOFTHENAMESPACE", Identity: "pod-a",
+			Worker: 7, Pair: pair{3, "K5TOKEN"}, Sent: pair{4, "K5NEXT"}, Current: piece{60000002, 60030002},
+			Next: piece{60040002, 60070002},
+			Mark: 60003002, Layout: "41/10/12/1ms/2024-01-01T00:00:00Z", Place: "etcd:/ids",
+			Nonce: "K5NONCEOFTHENAMESPACE", Identity: "pod-a",
 			TTL: 60000000, Renewed: 1767323055000000,
 		}},
 	}

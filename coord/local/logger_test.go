@@ -33,9 +33,12 @@ func (h curious) Handle(context.Context, slog.Record) error {
 // TestLogHandlerReadsAndBlocks: a log handler does not stop the generator, whatever it does.
 func TestLogHandlerReadsAndBlocks(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
-		h := curious{slog.DiscardHandler, new(atomic.Pointer[core.Generator]), new(atomic.Bool), make(chan struct{})}
+		h := curious{
+			slog.DiscardHandler, new(atomic.Pointer[core.Generator]), new(atomic.Bool), make(chan struct{}),
+		}
 		defer close(h.free)
-		c, err := New(&link{memory(t, r.server), r.place, r.before, r.after}, r.file(), Options{Logger: slog.New(h)})
+		c, err := New(&link{memory(t, r.server), r.place, r.before, r.after}, r.file(),
+			Options{Logger: slog.New(h)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +50,8 @@ func TestLogHandlerReadsAndBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(20 * time.Second)
-		if _, err := g.TryNext(); err != nil || g.Health().Workers[0].WorkerID == old || !h.called.Load() {
+		if _, err := g.TryNext(); err != nil || g.Health().Workers[0].WorkerID == old ||
+			!h.called.Load() {
 			t.Errorf("%v, %+v, called %t", err, g.Health().Workers, h.called.Load())
 		}
 		if err := g.Close(t.Context()); err != nil {

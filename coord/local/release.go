@@ -50,7 +50,7 @@ func (c *Coordinator) Release(ctx context.Context, g coord.Grant, last int64) er
 // park leaves a grant in the file, for the next start, which goes on above tick last.
 func (c *Coordinator) park(ctx context.Context, h *heldGrant, last int64) error {
 	e, before := h.entry, h.entry.Mark
-	e.Mark = last
+	e.Mark = max(last, e.Current.From) // what lies before the piece in use is nobody's
 	c.end(h)
 	if err := c.store(ctx, nil); err != nil {
 		e.Mark = max(e.Mark, before) // which the file has, or less; and somebody else may have it by now

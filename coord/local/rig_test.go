@@ -27,9 +27,10 @@ const (
 )
 
 var (
-	scale   = clock.Scale{Epoch: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000}
-	errAway = errors.New("the back end is away")
-	errDisk = errors.New("input/output error")
+	scale    = clock.Scale{Epoch: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000}
+	errAway  = errors.New("the back end is away")
+	errDisk  = errors.New("input/output error")
+	errHangs = errors.New("it does not answer")
 )
 
 func tickNow() int64 { return scale.Tick(time.Now().UnixMicro()) }
@@ -47,8 +48,10 @@ func memory(tb testing.TB, server *memstore.Server) *protocol.Coordinator {
 		tb.Fatal(err)
 	}
 	p, err := protocol.New(memstore.Store{Server: server}, protocol.Settings{
-		Driver: "memory", Title: "the memory", Namespace: "orders", Place: "memory", MinTTL: time.Second, MaxHorizon: 2 * time.Minute,
-		SkewBound: common.SkewBound, Clock: common.Clock, Logger: slog.New(slog.DiscardHandler), ServerClock: server.Clock != nil,
+		Driver: "memory", Title: "the memory", Namespace: "orders", Place: "memory", MinTTL: time.Second,
+		MaxHorizon: 2 * time.Minute,
+		SkewBound:  common.SkewBound, Clock: common.Clock, Logger: slog.New(slog.DiscardHandler),
+		ServerClock: server.Clock != nil,
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -67,7 +70,9 @@ type link struct {
 }
 
 // carry makes a call over a link.
-func carry[T any](ctx context.Context, l *link, op string, do func(context.Context, *protocol.Coordinator) (T, error)) (answer T, err error) {
+func carry[T any](ctx context.Context, l *link, op string,
+	do func(context.Context, *protocol.Coordinator) (T, error),
+) (answer T, err error) {
 	var none T
 	ghost := func(c *protocol.Coordinator) { _, _ = do(context.Background(), c) }
 	if err := l.before(ctx, op, ghost); err != nil {
@@ -87,55 +92,80 @@ func (l *link) Describe() coord.Description {
 }
 
 func (l *link) Acquire(ctx context.Context, req coord.Request) (coord.Grant, error) {
-	return carry(ctx, l, "acquire", func(ctx context.Context, c *protocol.Coordinator) (coord.Grant, error) { return c.Acquire(ctx, req) })
+	return carry(ctx, l, "acquire",
+		func(ctx context.Context, c *protocol.Coordinator) (coord.Grant, error) {
+			return c.Acquire(ctx, req)
+		})
 }
 
 func (l *link) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
-	return carry(ctx, l, "renew", func(ctx context.Context, c *protocol.Coordinator) (coord.Grant, error) { return c.Renew(ctx, g, until) })
-}
-
-func (l *link) Resume(ctx context.Context, g coord.Grant, token string, until int64) (coord.Grant, error) {
-	return carry(ctx, l, "resume", func(ctx context.Context, c *protocol.Coordinator) (coord.Grant, error) {
-		return c.Resume(ctx, g, token, until)
+	return carry(ctx, l, "renew", func(ctx context.Context,
+		c *protocol.Coordinator,
+	) (coord.Grant, error) {
+		return c.Renew(ctx, g, until)
 	})
 }
 
+func (l *link) Resume(ctx context.Context, g coord.Grant, token string,
+	until int64,
+) (coord.Grant, error) {
+	return carry(ctx, l, "resume",
+		func(ctx context.Context, c *protocol.Coordinator) (coord.Grant, error) {
+			return c.Resume(ctx, g, token, until)
+		})
+}
+
 func (l *link) Release(ctx context.Context, g coord.Grant, last int64) error {
-	_, err := carry(ctx, l, "release", func(ctx context.Context, c *protocol.Coordinator) (any, error) { return nil, c.Release(ctx, g, last) })
+	_, err := carry(ctx, l, "release",
+		func(ctx context.Context, c *protocol.Coordinator) (any, error) {
+			return nil, c.Release(ctx, g, last)
+		})
 	return err
 }
 
 func (l *link) Inspect(ctx context.Context) (coord.Namespace, error) {
-	return carry(ctx, l, "inspect", func(ctx context.Context, c *protocol.Coordinator) (coord.Namespace, error) { return c.Inspect(ctx) })
+	return carry(ctx, l, "inspect",
+		func(ctx context.Context, c *protocol.Coordinator) (coord.Namespace, error) {
+			return c.Inspect(ctx)
+		})
 }
 
 // testDisk is a disk in a bubble, which can hang, fail and take its time.
 type testDisk struct {
-	hangs atomic.Bool
-	fails atomic.Pointer[error]
-	takes atomic.Int64 // nanoseconds, each record
-
+	takes   atomic.Int64 // nanoseconds, each record
+	writes  atomic.Int64
 	mu      sync.Mutex
+	trouble error // nil: it works
 	changed time.Time
+}
+
+func (d *testDisk) is(trouble error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.trouble = trouble
+}
+
+func (d *testDisk) works() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.trouble
 }
 
 func (d *testDisk) seam(s *system) {
 	stamp, write := s.stamp, s.write
 	s.write = func(f *os.File, b []byte, at int64) (int, error) {
+		d.writes.Add(1)
 		d.mu.Lock()
 		d.changed = time.Now()
 		d.mu.Unlock()
 		return write(f, b, at)
 	}
 	s.sync = func(f *os.File) error {
-		for d.hangs.Load() {
+		for errors.Is(d.works(), errHangs) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		time.Sleep(time.Duration(d.takes.Load()))
-		if err := d.fails.Load(); err != nil {
-			return *err
-		}
-		return f.Sync()
+		return errors.Join(d.works(), f.Sync())
 	}
 	s.stamp = func(f *os.File) (filesys.Stamp, bool, error) {
 		st, ok, err := stamp(f)
@@ -164,10 +194,14 @@ type rig struct {
 var ops = map[string]int{"acquire": 0, "renew": 1, "resume": 2, "release": 3, "inspect": 4}
 
 func newRig(tb testing.TB) *rig {
-	return &rig{TB: tb, server: memstore.NewServer("a"), dir: tb.TempDir(), place: "memory", sys: func(*system) {}}
+	return &rig{
+		TB: tb, server: memstore.NewServer("a"), dir: tb.TempDir(), place: "memory",
+		sys: func(*system) {},
+	}
 }
 
-// inBubble runs f in a bubble whose clock is past the epoch, with a rig whose server has that clock.
+// inBubble runs f in a bubble whose clock is past the epoch, with a rig whose server has that
+// clock.
 func inBubble(t *testing.T, f func(t *testing.T, r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -216,14 +250,15 @@ type process struct {
 // start starts a process on the rig's file.
 func (r *rig) start() *process {
 	r.Helper()
-	c, err := New(&link{memory(r.TB, r.server), r.place, r.before, r.after}, r.file(), Options{Logger: slog.New(slog.DiscardHandler)})
+	c, err := New(&link{memory(r.TB, r.server), r.place, r.before, r.after}, r.file(),
+		Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		r.Fatal(err)
 	}
 	r.sys(&c.sys)
 	p := &process{c, r}
 	r.Cleanup(func() {
-		r.disk.hangs.Store(false)
+		r.disk.is(nil)
 		p.kill()
 	})
 	return p

@@ -20,15 +20,20 @@ import (
 // space declares the namespace with a longest horizon; 0: the driver's.
 func (r *rig) space(maxHorizon time.Duration) {
 	r.Helper()
-	err := memory(r, r.server).Init(r.ctx(), coord.Space{Fingerprint: layout, Scale: scale, LastTick: 1<<41 - 1, Capacity: 1024, MaxHorizon: maxHorizon})
+	err := memory(r, r.server).Init(r.ctx(),
+		coord.Space{
+			Fingerprint: layout, Scale: scale, LastTick: 1<<41 - 1, Capacity: 1024,
+			MaxHorizon: maxHorizon,
+		})
 	if err != nil {
 		r.Fatal(err)
 	}
 }
 
-// TestRestart: a process that crashed, or was parked, is followed by one with the same worker ID, above
-// the mark, while the back end is away as well as when it answers. However often that is, one token is
-// sent, which is in the file before, and nothing is acquired with the token of a grant in the file.
+// TestRestart: a process that crashed, or was parked, is followed by one with the same worker ID,
+// above the mark, while the back end is away as well as when it answers. However often that is, one
+// token is sent, which is in the file before, and nothing is acquired with the token of a grant in
+// the file.
 func TestRestart(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		p := r.start()
@@ -80,8 +85,8 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// TestTokenOfTheFile: nothing is acquired with a token that is in the file: the back end would return
-// its window from the beginning. With another one, another worker ID is leased.
+// TestTokenOfTheFile: nothing is acquired with a token that is in the file: the back end would
+// return its window from the beginning. With another one, another worker ID is leased.
 func TestTokenOfTheFile(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		p := r.start()
@@ -93,7 +98,8 @@ func TestTokenOfTheFile(t *testing.T) {
 		p.kill()
 		p = r.start()
 		req.Identity = "another" // which the grant in the file does not serve
-		if h, err := p.Acquire(r.ctx(), req); err == nil || !strings.Contains(err.Error(), "its token is that of worker ID") {
+		if h, err := p.Acquire(r.ctx(), req); err == nil ||
+			!strings.Contains(err.Error(), "its token is that of worker ID") {
 			t.Errorf("with its token: %v, %v", h, err)
 		}
 		req.Token = "another"
@@ -103,8 +109,8 @@ func TestTokenOfTheFile(t *testing.T) {
 	})
 }
 
-// TestGivenBackStaysDead: a grant is out of the file before its release is sent, which is not if that
-// cannot be written; and it is dead, whatever becomes of the release.
+// TestGivenBackStaysDead: a grant is out of the file before its release is sent, which is not if
+// that cannot be written; and it is dead, whatever becomes of the release.
 func TestGivenBackStaysDead(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		p := r.start()
@@ -119,12 +125,12 @@ func TestGivenBackStaysDead(t *testing.T) {
 				t.Errorf("released: %v; want %v", err, want)
 			}
 		}
-		r.disk.fails.Store(&errDisk)
+		r.disk.is(errDisk)
 		release(errDisk)
 		if n := r.sent[ops["release"]].Load(); n != 0 {
 			t.Errorf("the file cannot be written, and %d releases were sent", n)
 		}
-		r.disk.fails.Store(nil)
+		r.disk.is(nil)
 		r.trouble = func(op string, _ func(*protocol.Coordinator)) error {
 			if op == "release" && len(r.stored()) > 0 {
 				t.Error("a release is sent, and the file has the grant")
@@ -145,8 +151,9 @@ func TestGivenBackStaysDead(t *testing.T) {
 	})
 }
 
-// TestCalledOffRelease: a generator that was closed with a context which had ended has not parked its worker ID. The next one of
-// the process goes on with it all the same, above the mark, while the back end is away as well as when it answers.
+// TestCalledOffRelease: a generator that was closed with a context which had ended has not parked
+// its worker ID. The next one of the process goes on with it all the same, above the mark, while
+// the back end is away as well as when it answers.
 func TestCalledOffRelease(t *testing.T) {
 	for _, away := range []bool{true, false} {
 		inBubble(t, func(t *testing.T, r *rig) {
@@ -155,7 +162,8 @@ func TestCalledOffRelease(t *testing.T) {
 			r.away.Store(away)
 			ended, cancel := context.WithCancel(t.Context())
 			cancel()
-			if err := p.Release(ended, g, g.NotBefore); !errors.Is(err, context.Canceled) || r.sent[ops["release"]].Load() != 0 {
+			if err := p.Release(ended, g, g.NotBefore); !errors.Is(err, context.Canceled) ||
+				r.sent[ops["release"]].Load() != 0 {
 				t.Errorf("away %t: %v", away, err)
 			}
 			if _, err := p.Renew(r.ctx(), g, tickNow()+horizon); !errors.Is(err, coord.ErrLeaseLost) {
@@ -166,19 +174,28 @@ func TestCalledOffRelease(t *testing.T) {
 	}
 }
 
-// TestIdentity: without the back end, nothing of another place, layout, share, identity or TTL is used,
-// nor a window that is over; with it, another worker ID is leased, or what it says is the same.
+// TestIdentity: without the back end, nothing of another place, layout, share, identity or TTL is
+// used, nor a window that is over; with it, another worker ID is leased, or what it says is the
+// same.
 func TestIdentity(t *testing.T) {
 	for why, change := range map[string]func(*rig, *coord.Request){
-		"another place":    func(r *rig, _ *coord.Request) { r.place = "elsewhere" },
-		"no place":         func(r *rig, _ *coord.Request) { r.place = "" },
-		"another layout":   func(_ *rig, q *coord.Request) { q.Fingerprint = "40/10/13/1ms/2024-01-01T00:00:00Z" },
-		"another share":    func(_ *rig, q *coord.Request) { q.Workers = coord.Range{First: 100, Count: 4} },
+		"another place": func(r *rig, _ *coord.Request) { r.place = "elsewhere" },
+		"no place":      func(r *rig, _ *coord.Request) { r.place = "" },
+		"another layout": func(_ *rig, q *coord.Request) {
+			q.Fingerprint = "40/10/13/1ms/2024-01-01T00:00:00Z"
+		},
+		"another share": func(_ *rig, q *coord.Request) {
+			q.Workers = coord.Range{First: 100, Count: 4}
+		},
 		"another identity": func(_ *rig, q *coord.Request) { q.Identity = "another" },
 		"another TTL":      func(_ *rig, q *coord.Request) { q.TTL *= 2 },
 		"shorter layout":   func(_ *rig, q *coord.Request) { q.LastTick = q.Now + 10 },
-		"an hour behind":   func(_ *rig, q *coord.Request) { q.Now, q.Until = q.Now-3_600_000, q.Until-3_600_000 },
-		"an hour later":    func(_ *rig, q *coord.Request) { q.Now, q.Until = q.Now+3_600_000, q.Until+3_600_000 },
+		"an hour behind": func(_ *rig, q *coord.Request) {
+			q.Now, q.Until = q.Now-3_600_000, q.Until-3_600_000
+		},
+		"an hour later": func(_ *rig, q *coord.Request) {
+			q.Now, q.Until = q.Now+3_600_000, q.Until+3_600_000
+		},
 	} {
 		inBubble(t, func(t *testing.T, r *rig) {
 			g := r.left()
@@ -186,7 +203,8 @@ func TestIdentity(t *testing.T) {
 			req := r.request(4)
 			change(r, &req)
 			p := r.start()
-			if h, err := p.Acquire(r.ctx(), req); !errors.Is(err, errAway) || strings.Contains(err.Error(), "the last window in state file") != (why == "an hour later") {
+			if h, err := p.Acquire(r.ctx(), req); !errors.Is(err, errAway) ||
+				strings.Contains(err.Error(), "the last window in state file") != (why == "an hour later") {
 				t.Errorf("%s: %v, %v; want the back end's error", why, h, err)
 			}
 			r.away.Store(false)
@@ -199,8 +217,8 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestNamespaceMadeAnew: the windows of the old namespace must be over: at a start, and for who went on
-// without the back end.
+// TestNamespaceMadeAnew: the windows of the old namespace must be over: at a start, and for who
+// went on without the back end.
 func TestNamespaceMadeAnew(t *testing.T) {
 	for _, offline := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, r *rig) {
@@ -215,7 +233,8 @@ func TestNamespaceMadeAnew(t *testing.T) {
 			r.away.Store(false)
 			const says = "delete the file when the windows in it are over"
 			if !offline {
-				if _, err := p.Acquire(r.ctx(), r.request(4)); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) {
+				if _, err := p.Acquire(r.ctx(), r.request(4)); !errors.Is(err, coord.ErrInvalid) ||
+					!strings.Contains(err.Error(), says) {
 					t.Errorf("with the windows of the old namespace: %v", err)
 				}
 			}
@@ -251,7 +270,8 @@ func TestLongerThanDeclared(t *testing.T) {
 			says := fmt.Sprintf("Horizon is %v, and the namespace of state file %q has %v at most; declare a new one with 'unalike init --max-horizon %v', which may follow this one (--after)",
 				longest+beyond, r.file(), longest, longest+beyond)
 			p := r.start()
-			if h, err := p.Acquire(r.ctx(), req); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), says) || r.sent[ops["resume"]].Load() != 0 {
+			if h, err := p.Acquire(r.ctx(), req); !errors.Is(err, coord.ErrInvalid) ||
+				!strings.Contains(err.Error(), says) || r.sent[ops["resume"]].Load() != 0 {
 				t.Errorf("%v, %v; want %q", h, err, says)
 			}
 			r.away.Store(true)
@@ -270,8 +290,8 @@ func TestLongerThanDeclared(t *testing.T) {
 	}
 }
 
-// TestRestoredBackEnd: a back end that has come back with a backup, of which nobody else knows anything, has forgotten what the file
-// remembers. What it grants anew begins above the mark.
+// TestRestoredBackEnd: a back end that has come back with a backup, of which nobody else knows
+// anything, has forgotten what the file remembers. What it grants anew begins above the mark.
 func TestRestoredBackEnd(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		r.space(0)
@@ -288,7 +308,8 @@ func TestRestoredBackEnd(t *testing.T) {
 	})
 }
 
-// TestFloor: a generator goes on above a floor while the back end is away, and so does the next process.
+// TestFloor: a generator goes on above a floor while the back end is away, and so does the next
+// process.
 func TestFloor(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, r *rig) {
@@ -312,8 +333,28 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// TestAtOnce: of two acquisitions with one token at the same time, one asks the back end, and both have
-// its grant. Two generators of a process have two worker IDs.
+// TestParkedBelowAPiece: a holder that is parked when the file has entered the piece above a floor, of
+// which it does not know yet, leaves nothing of the gap to the next one.
+func TestParkedBelowAPiece(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		p := r.start()
+		g := p.acquire(4)
+		p.mu.Lock()
+		h := p.find(g)
+		h.failing, h.entry.Current = errAway, piece{g.NotAfter + 1000, g.NotAfter + 5000}
+		h.entry.Mark = h.entry.Current.From
+		p.mu.Unlock()
+		if err := p.Release(r.ctx(), g, g.NotAfter); err != nil {
+			t.Fatal(err)
+		}
+		if e := r.stored()[0]; e.Mark < e.Current.From {
+			t.Errorf("the file has %+v; what lies below %d is nobody's", e, e.Current.From)
+		}
+	})
+}
+
+// TestAtOnce: of two acquisitions with one token at the same time, one asks the back end, and both
+// have its grant. Two generators of a process have two worker IDs.
 func TestAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		r.left()

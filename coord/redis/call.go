@@ -35,7 +35,7 @@ func (s *store) call(ctx context.Context, request []byte) ([]any, error) {
 	go func() {
 		defer cancel()
 		defer ended()
-		r, err := s.step.Run(aside, s.client, []string{s.key}, request).Slice()
+		r, err := step.Run(aside, s.client, []string{s.key}, request).Slice()
 		done <- result{r, err}
 	}()
 	select {

@@ -58,7 +58,7 @@ func (s *session) written(c *protocol.Change, worker int) (w *write, err error) 
 		if w.Set[w.ID], err = valueOf(before.Slot, *c.Slot); err != nil {
 			return nil, err
 		}
-		w.Opens = s.opens(before, c.Slot)
+		w.Opens = opens(before, c.Slot)
 	}
 	now, former := c.Identities()
 	if now != "" {
@@ -73,12 +73,12 @@ func (s *session) written(c *protocol.Change, worker int) (w *write, err error) 
 
 // opens returns from when on the window of a slot may end where it does, in microseconds since
 // 1970: when that is MaxHorizon ahead. One that is empty, or ends where it did, gives nothing away.
-func (s *store) opens(before *protocol.View, slot *protocol.Slot) int64 {
+func opens(before *protocol.View, slot *protocol.Slot) int64 {
 	if slot.NotAfter <= max(before.Slot.Record.NotAfter, slot.NotBefore) {
 		return 0
 	}
 	scale := before.Meta.Record.Scale()
-	return scale.Micro(slot.NotAfter - scale.TicksUp(s.maxHorizon.Microseconds()))
+	return scale.Micro(slot.NotAfter - scale.TicksUp(MaxHorizon.Microseconds()))
 }
 
 // own says what becomes of the owner mark, and of what leads to the worker ID.

@@ -21,7 +21,7 @@ func TestConformance(t *testing.T) {
 		participant := func(namespace string) func(testing.TB, coord.Range) coord.Coordinator {
 			return func(tb testing.TB, _ coord.Range) coord.Coordinator {
 				tb.Helper()
-				return newCoordinator(tb, server.Client(tb), namespace, nil)
+				return newCoordinator(tb, server.Client(tb), namespace)
 			}
 		}
 		return coordtest.Harness{
@@ -33,7 +33,7 @@ func TestConformance(t *testing.T) {
 			},
 			RaiseFloor: func(tb testing.TB, tick int64) {
 				tb.Helper()
-				drivertest.RaiseFloor(tb, newCoordinator(tb, operator, ns, nil), tick)
+				drivertest.RaiseFloor(tb, newCoordinator(tb, operator, ns), tick)
 			},
 			Sticky: true,
 		}
@@ -46,7 +46,16 @@ func TestAdmin(t *testing.T) {
 		ns := rand.Text()
 		return coordtest.Harness{Client: func(tb testing.TB, _ coord.Range) coord.Coordinator {
 			tb.Helper()
-			return newCoordinator(tb, client, ns, nil)
+			return newCoordinator(tb, client, ns)
 		}}
 	})
+}
+
+// TestFirstStart: what was never there looks like what was lost, until it is declared new.
+func TestFirstStart(t *testing.T) {
+	c := newCoordinator(t, redistest.Start(t, redistest.Options{}).Client(t), "first")
+	least := tickNow() + redis.MaxHorizon.Milliseconds()
+	if g := mustAcquire(t, c, request(1)); g.NotBefore < least || g.NotAfter != g.NotBefore {
+		t.Errorf("granted is %v; want an empty window from %d on", g, least)
+	}
 }

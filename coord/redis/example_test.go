@@ -78,36 +78,3 @@ func Example_url() {
 	defer g.Close(ctx)
 	fmt.Println(g.Next())
 }
-
-// Once, before a namespace is used for the first time.
-func ExampleCoordinator_Init() {
-	declare := func(ctx context.Context, c *redis.Coordinator, s coord.Space) error {
-		return c.Init(ctx, s) // refused if worker IDs were ever granted in it
-	}
-	_ = declare
-}
-
-// Who holds which worker ID?
-func ExampleCoordinator_List() {
-	show := func(ctx context.Context, c *redis.Coordinator) error {
-		slots, err := c.List(ctx)
-		for _, s := range slots {
-			fmt.Println(s.WorkerID, s.State, s.Holder, "since", s.Since.Format(time.RFC3339), "until", s.Until.Format(time.RFC3339))
-		}
-		return err
-	}
-	_ = show
-}
-
-// After data was moved from another Redis, or restored, before anything else starts.
-func ExampleCoordinator_Quarantine() {
-	restored := func(ctx context.Context, c *redis.Coordinator) error {
-		floor, err := c.Quarantine(ctx, time.Time{})
-		if err != nil {
-			return err
-		}
-		fmt.Println("nothing is granted before", floor.Format(time.RFC3339))
-		return nil
-	}
-	_ = restored
-}

@@ -16,7 +16,10 @@ import (
 // or an error.
 func FuzzReply(f *testing.F) {
 	f.Add([]byte(`["",1700000000000000,"a-b","a-b",7,12,"3",["1 {}",null,"x"],["l:0","0000000000000001"],"redis_version:7.0.15\r\n"]`))
-	for _, r := range []string{`null`, `[]`, `["slot",1,"","",0,0,"",[],[],""]`, `["",1,"","",0,0,"x",[null,null,null],[],""]`, `["",1.5,"","",0,0,"",[],["l:0"],""]`} {
+	for _, r := range []string{
+		`null`, `[]`, `["slot",1,"","",0,0,"",[],[],""]`,
+		`["",1,"","",0,0,"x",[null,null,null],[],""]`, `["",1.5,"","",0,0,"",[],["l:0"],""]`,
+	} {
 		f.Add([]byte(r))
 	}
 	get := []string{fieldMeta, "3", page(3)}
@@ -54,7 +57,8 @@ func FuzzReply(f *testing.F) {
 // TestUnknownReply: what the error says of a reply that the script does not make.
 func TestUnknownReply(t *testing.T) {
 	const says = "is something between here and Redis that changes replies?"
-	if _, err := answerOf([]any{"OK"}, nil); !errors.Is(err, errReply) || !bytes.Contains([]byte(err.Error()), []byte(says)) {
+	if _, err := answerOf([]any{"OK"}, nil); !errors.Is(err, errReply) ||
+		!bytes.Contains([]byte(err.Error()), []byte(says)) {
 		t.Errorf("%v; want an error that says %q", err, says)
 	}
 }
@@ -62,15 +66,19 @@ func TestUnknownReply(t *testing.T) {
 // TestServerRefused: what a server says of itself decides.
 func TestServerRefused(t *testing.T) {
 	s := &store{}
-	drivertest.WantInvalid(t, "an old server", s.checkServer(&answer{info: "# Server\r\nredis_version:6.2.14\r\n"}), "6.2.14; at least 7.0")
-	drivertest.WantInvalid(t, "one without a lineage", s.explain(errors.New("NOLINEAGE")), "run_id and master_replid")
+	drivertest.WantInvalid(t, "an old server",
+		s.checkServer(&answer{info: "# Server\r\nredis_version:6.2.14\r\n"}), "6.2.14; at least 7.0")
+	drivertest.WantInvalid(t, "one without a lineage", s.explain(errors.New("NOLINEAGE")),
+		"run_id and master_replid")
 }
 
 // FuzzURL: a URL of each kind is refused as invalid, or gives options that are allowed.
 func FuzzURL(f *testing.F) {
 	for _, s := range []string{
-		"redis://h/0?namespace=ns", "rediss://:p@[::1]/3?namespace=ns&ttl=15s&skew=1s", "redis://a,b?namespace=ns",
-		"redis-sentinel://u:p@h/m/1?namespace=ns&sentinel_user=u&sentinel_password=p", "redis-cluster://a,b?namespace=ns", "redis://h/0?namespace=a/b",
+		"redis://h/0?namespace=ns", "rediss://:p@[::1]/3?namespace=ns&ttl=15s&skew=1s",
+		"redis://a,b?namespace=ns",
+		"redis-sentinel://u:p@h/m/1?namespace=ns&sentinel_user=u&sentinel_password=p",
+		"redis-cluster://a,b?namespace=ns", "redis://h/0?namespace=a/b",
 	} {
 		f.Add(s)
 	}
@@ -87,7 +95,8 @@ func FuzzURL(f *testing.F) {
 				}
 				continue
 			}
-			if _, err = got.options.resolve(); err != nil || len(got.addrs) != len(u.Hosts) || got.db < 0 || (got.master == "") != (k.scheme != sentinel.scheme) {
+			if _, err = got.options.resolve(); err != nil || len(got.addrs) != len(u.Hosts) || got.db < 0 ||
+				(got.master == "") != (k.scheme != sentinel.scheme) {
 				t.Errorf("%q is read as %+v, %v", s, got, err)
 			}
 			for _, a := range got.addrs {

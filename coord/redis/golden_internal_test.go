@@ -10,8 +10,8 @@ import (
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
-// TestGolden: the hash of version 0.1.0 is read, and its fields are written as they were. Those that the script
-// writes by itself (origin, n) are the server's.
+// TestGolden: the hash of version 0.1.0 is read, and its fields are written as they were. Those
+// that the script writes by itself (origin, n) are the server's.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	slot := goldentest.Slot()
@@ -21,7 +21,8 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err, slotErr)
 	}
 	const now, ends int64 = 1767323055000000, 1767323115000000
-	leases := strings.Repeat("0", slot.Worker*digits) + strconv.FormatInt(ends, 10) + strings.Repeat("0", (pageSize-1-slot.Worker)*digits)
+	leases := strings.Repeat("0", slot.Worker*digits) + strconv.FormatInt(ends, 10)
+	leases += strings.Repeat("0", (pageSize-1-slot.Worker)*digits)
 	var b strings.Builder
 	fmt.Fprintln(&b, keyOf("ids"))
 	for _, kv := range [][2]string{
@@ -41,7 +42,8 @@ func TestGolden(t *testing.T) {
 	}
 	a.fields = int64(len(a.values))
 	v, err := s.view(a, 7)
-	if err != nil || v.Meta.Record != goldentest.Meta() || v.Meta.Version != 5 || v.Slot.Record != slot || v.Slot.Version != 12 || !v.Owned {
+	if err != nil || v.Meta.Record != goldentest.Meta() || v.Meta.Version != 5 ||
+		v.Slot.Record != slot || v.Slot.Version != 12 || !v.Owned {
 		t.Errorf("it is read as %+v, %v", v, err)
 	}
 	if l, held := a.lease(7); !held || l.ends != ends {

@@ -36,7 +36,8 @@ func saveRDB(t *testing.T, s *redistest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("redis-cli", "-h", host, "-p", port, "--rdb", t.TempDir()+"/backup.rdb").CombinedOutput(); err != nil {
+	if out, err := exec.Command("redis-cli", "-h", host, "-p", port, "--rdb",
+		t.TempDir()+"/backup.rdb").CombinedOutput(); err != nil {
 		t.Fatalf("redis-cli --rdb: %v\n%s", err, out)
 	}
 }
@@ -49,7 +50,7 @@ func TestBackupIsNoLoss(t *testing.T) {
 	p := newPairApart(t)
 	client := p.a.Client(t)
 	ns := newNamespace(t, client, layout)
-	c := newCoordinator(t, client, ns, nil)
+	c := newCoordinator(t, client, ns)
 	g := mustAcquire(t, c, request(1))
 	freed := func() { p.a.Do(t, "CONFIG", "SET", "repl-backlog-ttl", 1) }
 	for _, step := range []struct {
@@ -58,7 +59,10 @@ func TestBackupIsNoLoss(t *testing.T) {
 	}{
 		{"a backup", func() { saveRDB(t, p.a) }},
 		{"an hour after it", freed},
-		{"the first replica", func() { p.a.Do(t, "CONFIG", "SET", "repl-backlog-ttl", 0); follow(t, p.b, p.a.Addr) }},
+		{"the first replica", func() {
+			p.a.Do(t, "CONFIG", "SET", "repl-backlog-ttl", 0)
+			follow(t, p.b, p.a.Addr)
+		}},
 		{"an hour without a replica", func() { p.b.Do(t, "REPLICAOF", "NO", "ONE"); freed() }},
 		{"another backup", func() { saveRDB(t, p.a) }},
 	} {
@@ -71,8 +75,10 @@ func TestBackupIsNoLoss(t *testing.T) {
 		if m := metaOf(t, client, ns); m.Loss.Nonce != "" || m.Floor != 0 {
 			t.Errorf("after %s there is a loss on record: %+v", step.name, m)
 		}
-		if origin := client.HGet(within(t), redis.KeyOf(ns), "origin").Val(); !strings.Contains(origin, " "+history(t, p.a)+" ") {
-			t.Errorf("after %s the namespace has %s; want the new name of its history, %s", step.name, origin, history(t, p.a))
+		if origin := client.HGet(within(t), redis.KeyOf(ns), "origin").Val(); !strings.Contains(origin,
+			" "+history(t, p.a)+" ") {
+			t.Errorf("after %s the namespace has %s; want the new name of its history, %s", step.name,
+				origin, history(t, p.a))
 		}
 	}
 }
@@ -85,20 +91,24 @@ func TestFailoverIsALoss(t *testing.T) {
 	forget := func(t *testing.T, s *redistest.Server) {
 		t.Helper()
 		renamed(t, s, func() { s.Do(t, "CONFIG", "SET", "repl-backlog-ttl", 1) })
-		if info := s.Do(t, "INFO", "replication"); !strings.Contains(info, "master_replid2:"+strings.Repeat("0", 40)) {
+		if info := s.Do(t, "INFO", "replication"); !strings.Contains(info,
+			"master_replid2:"+strings.Repeat("0", 40)) {
 			t.Fatalf("it has not forgotten it: %s", info)
 		}
 	}
-	for _, steps := range []string{"over", "over, forgets", "over, forgets, resets", "over, back", "over, back, resets", "over, back, alone, forgets"} {
+	for _, steps := range []string{
+		"over", "over, forgets", "over, forgets, resets", "over, back",
+		"over, back, resets", "over, back, alone, forgets",
+	} {
 		t.Run(steps, func(t *testing.T) {
 			t.Parallel()
 			p := newPair(t)
 			ns := newNamespace(t, p.client(t), layout)
 			// No process may know what was lost: the server has to notice.
-			mustAcquire(t, newCoordinator(t, p.client(t), ns, nil), request(capacity))
+			mustAcquire(t, newCoordinator(t, p.client(t), ns), request(capacity))
 			p.synced(t)
 			p.link.Hang()
-			lost := mustAcquire(t, newCoordinator(t, p.client(t), ns, nil), request(capacity))
+			lost := mustAcquire(t, newCoordinator(t, p.client(t), ns), request(capacity))
 			for step := range strings.SplitSeq(steps, ", ") {
 				switch step {
 				case "over":
@@ -116,7 +126,7 @@ func TestFailoverIsALoss(t *testing.T) {
 			}
 			least := tickNow()
 			client := p.client(t)
-			g := mustAcquire(t, newCoordinator(t, client, ns, nil), request(capacity))
+			g := mustAcquire(t, newCoordinator(t, client, ns), request(capacity))
 			if m := metaOf(t, client, ns); m.Loss.Nonce == "" || m.Floor < least || g.NotBefore < m.Floor {
 				t.Errorf("%v was lost in a failover; then %v was granted in %+v", lost, g, m)
 			}

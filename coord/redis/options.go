@@ -79,7 +79,7 @@ func New(client goredis.UniversalClient, namespace string, opts Options) (*Coord
 	if err := driver.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
-	return connected{client: client, namespace: namespace, at: address(client), place: placeOf(client, namespace), maxHorizon: MaxHorizon}.coordinator(opts)
+	return connected{client: client, namespace: namespace, at: address(client), place: placeOf(client, namespace)}.coordinator(opts)
 }
 
 // placeOf names the namespace by the servers that a client talks to; empty: they are not known.
@@ -97,11 +97,10 @@ func placeOf(client goredis.UniversalClient, namespace string) string {
 
 // connected is what a coordinator is made of beside its options.
 type connected struct {
-	client     goredis.UniversalClient
-	namespace  string
-	at, place  string // where the client connects to, and the text of [coord.Description]
-	secure     bool
-	maxHorizon time.Duration // MaxHorizon; tests of this package shorten it
+	client    goredis.UniversalClient
+	namespace string
+	at, place string // where the client connects to, and the text of [coord.Description]
+	secure    bool
 }
 
 // coordinator returns the coordinator of a client that was checked.
@@ -111,10 +110,10 @@ func (c connected) coordinator(opts Options) (*Coordinator, error) {
 		return nil, err
 	}
 	s := &store{
-		client: c.client, step: step, key: keyOf(c.namespace), namespace: c.namespace, maxHorizon: c.maxHorizon, at: c.at, secure: c.secure, log: opts.Logger,
+		client: c.client, key: keyOf(c.namespace), namespace: c.namespace, at: c.at, secure: c.secure, log: opts.Logger,
 	}
 	p, err := protocol.New(s, protocol.Settings{
-		Driver: "redis", Title: "Redis", Namespace: c.namespace, Place: c.place, Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: c.maxHorizon,
+		Driver: "redis", Title: "Redis", Namespace: c.namespace, Place: c.place, Lease: opts.Lease, MinTTL: MinTTL, MaxHorizon: MaxHorizon,
 		ShortOnly: "a Redis can lose the namespace itself, and with it how far its windows reach",
 		SkewBound: opts.SkewBound, ServerClock: true, Forgets: true, Clock: opts.Clock, Logger: opts.Logger, CheckTTL: checkTTL,
 	})

@@ -41,30 +41,37 @@ func TestClientRefused(t *testing.T) {
 		"Ring":                           closed(goredis.NewRing(&goredis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}})),
 		"*redis.ClusterClient is needed": struct{ goredis.UniversalClient }{single(func(*goredis.Options) {})},
 		"MaxRetries":                     single(func(o *goredis.Options) { o.MaxRetries = 0 }),
-		"ContextTimeoutEnabled":          single(func(o *goredis.Options) { o.ContextTimeoutEnabled = false }),
-		"ReadTimeout":                    single(func(o *goredis.Options) { o.ReadTimeout = -2 }),
-		"WriteTimeout":                   single(func(o *goredis.Options) { o.WriteTimeout = -2 }),
-		"RouteByLatency":                 cluster(func(o *goredis.ClusterOptions) { o.RouteByLatency = true }),
-		"RouteRandomly":                  cluster(func(o *goredis.ClusterOptions) { o.RouteRandomly = true }),
-		"ReadOnly":                       cluster(func(o *goredis.ClusterOptions) { o.ReadOnly = true }),
-		"MaxRetries ":                    cluster(func(o *goredis.ClusterOptions) { o.MaxRetries = 2 }),
-		"ContextTimeoutEnabled ":         cluster(func(o *goredis.ClusterOptions) { o.ContextTimeoutEnabled = false }),
-		"ReadTimeout ":                   cluster(func(o *goredis.ClusterOptions) { o.ReadTimeout = -2 }),
+		"ContextTimeoutEnabled": single(func(o *goredis.Options) {
+			o.ContextTimeoutEnabled = false
+		}),
+		"ReadTimeout":    single(func(o *goredis.Options) { o.ReadTimeout = -2 }),
+		"WriteTimeout":   single(func(o *goredis.Options) { o.WriteTimeout = -2 }),
+		"RouteByLatency": cluster(func(o *goredis.ClusterOptions) { o.RouteByLatency = true }),
+		"RouteRandomly":  cluster(func(o *goredis.ClusterOptions) { o.RouteRandomly = true }),
+		"ReadOnly":       cluster(func(o *goredis.ClusterOptions) { o.ReadOnly = true }),
+		"MaxRetries ":    cluster(func(o *goredis.ClusterOptions) { o.MaxRetries = 2 }),
+		"ContextTimeoutEnabled ": cluster(func(o *goredis.ClusterOptions) {
+			o.ContextTimeoutEnabled = false
+		}),
+		"ReadTimeout ": cluster(func(o *goredis.ClusterOptions) { o.ReadTimeout = -2 }),
 	} {
-		if _, err := redis.New(client, "ns", redis.Options{}); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), strings.TrimSpace(says)) {
+		if _, err := redis.New(client, "ns", redis.Options{}); !errors.Is(err, coord.ErrInvalid) ||
+			!strings.Contains(err.Error(), strings.TrimSpace(says)) {
 			t.Errorf("%v; want an error that says %q", err, says)
 		}
 	}
 	for _, client := range []goredis.UniversalClient{
-		single(func(o *goredis.Options) { o.ReadTimeout, o.WriteTimeout = -1, -1 }), cluster(func(*goredis.ClusterOptions) {}),
+		single(func(o *goredis.Options) {
+			o.ReadTimeout, o.WriteTimeout = -1, -1
+		}), cluster(func(*goredis.ClusterOptions) {}),
 	} {
-		newCoordinator(t, client, "ns", nil)
+		newCoordinator(t, client, "ns")
 	}
 }
 
 // TestRequestRefused: what Redis cannot serve.
 func TestRequestRefused(t *testing.T) {
-	c := newCoordinator(t, redistest.Start(t, redistest.Options{}).Client(t), "ns", nil)
+	c := newCoordinator(t, redistest.Start(t, redistest.Options{}).Client(t), "ns")
 	large := request(redis.MaxShare + 1)
 	large.Capacity = 1 << 20
 	long := request(1)
@@ -89,27 +96,59 @@ func TestWrongServer(t *testing.T) {
 	t.Cleanup(func() { _ = silent.Close() })
 	rude := drivertest.Answers(t, "")
 	mysql := drivertest.Answers(t, "h\x00\x00\x00\n\r\n")
-	full := redistest.Start(t, redistest.Options{Args: []string{"--maxmemory", "1", "--maxmemory-policy", "noeviction"}})
+	alone := redistest.Start(t, redistest.Options{Args: []string{"--min-replicas-to-write", "1"}})
+	full := redistest.Start(t, redistest.Options{Args: []string{
+		"--maxmemory", "1",
+		"--maxmemory-policy", "noeviction",
+	}})
 	for name, tc := range map[string]struct {
 		url     string
 		invalid bool
 		says    string
 	}{
-		"no password":      {"redis://" + locked.Addr + "/0?namespace=ns", true, "wants a password"},
-		"wrong password":   {"redis://:wr0ng@" + locked.Addr + "/0?namespace=ns", true, "refuses the user name or the password"},
-		"unknown user":     {"redis://eve:s3cret@" + locked.Addr + "/0?namespace=ns", true, "refuses the user name or the password"},
-		"replica":          {"redis://" + pair.Replica.Addr + "?namespace=ns", false, "is a replica"},
-		"no such database": {"redis://" + pair.Primary.Addr + "/99?namespace=ns", true, "has no such database"},
-		"not a Cluster":    {"redis-cluster://" + pair.Primary.Addr + "?namespace=ns", true, "Cluster"},
-		"not a Sentinel":   {"redis-sentinel://" + pair.Primary.Addr + "/mymaster?namespace=ns", true, "Sentinel"},
-		"unknown master":   {"redis-sentinel://" + sentinel + "/who?namespace=ns", true, "know no master of that name"},
-		"a web server":     {"redis://" + web.Listener.Addr().String() + "?namespace=ns", true, "does not speak the protocol of Redis: is it the port of a Redis for clients?"},
-		"a MySQL":          {"redis://" + mysql + "?namespace=ns", false, "does not speak the protocol of Redis: is it the port of a Redis for clients?"},
-		"silence":          {"redis://" + silent.Addr().String() + "?namespace=ns", false, "no answer"},
-		"no Redis":         {"redis://" + rude + "?namespace=ns", false, "is it the port of a Redis for clients?"},
-		"nobody":           {"redis://127.0.0.1:1?namespace=ns", false, "connection refused"},
-		"TLS":              {"rediss://" + pair.Primary.Addr + "?namespace=ns", false, "is it the port of a Redis for clients, with TLS?"},
-		"out of memory":    {"redis://" + full.Addr + "?namespace=ns", false, "maxmemory"},
+		"cut off":     {"redis://" + alone.Addr + "?namespace=ns", false, "NOREPLICAS"},
+		"no password": {"redis://" + locked.Addr + "/0?namespace=ns", true, "wants a password"},
+		"wrong password": {
+			"redis://:wr0ng@" + locked.Addr + "/0?namespace=ns", true,
+			"refuses the user name or the password",
+		},
+		"unknown user": {
+			"redis://eve:s3cret@" + locked.Addr + "/0?namespace=ns", true,
+			"refuses the user name or the password",
+		},
+		"replica": {"redis://" + pair.Replica.Addr + "?namespace=ns", false, "is a replica"},
+		"no such database": {
+			"redis://" + pair.Primary.Addr + "/99?namespace=ns", true,
+			"has no such database",
+		},
+		"not a Cluster": {"redis-cluster://" + pair.Primary.Addr + "?namespace=ns", true, "Cluster"},
+		"not a Sentinel": {
+			"redis-sentinel://" + pair.Primary.Addr + "/mymaster?namespace=ns", true,
+			"Sentinel",
+		},
+		"unknown master": {
+			"redis-sentinel://" + sentinel + "/who?namespace=ns", true,
+			"know no master of that name",
+		},
+		"a web server": {
+			"redis://" + web.Listener.Addr().String() + "?namespace=ns", true,
+			"does not speak the protocol of Redis: is it the port of a Redis for clients?",
+		},
+		"a MySQL": {
+			"redis://" + mysql + "?namespace=ns", false,
+			"does not speak the protocol of Redis: is it the port of a Redis for clients?",
+		},
+		"silence": {"redis://" + silent.Addr().String() + "?namespace=ns", false, "no answer"},
+		"no Redis": {
+			"redis://" + rude + "?namespace=ns", false,
+			"is it the port of a Redis for clients?",
+		},
+		"nobody": {"redis://127.0.0.1:1?namespace=ns", false, "connection refused"},
+		"TLS": {
+			"rediss://" + pair.Primary.Addr + "?namespace=ns", false,
+			"is it the port of a Redis for clients, with TLS?",
+		},
+		"out of memory": {"redis://" + full.Addr + "?namespace=ns", false, "maxmemory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := coord.Open(within(t), tc.url, coord.OpenOptions{})
@@ -124,10 +163,12 @@ func TestWrongServer(t *testing.T) {
 				defer cancel()
 			}
 			g, err := c.Acquire(ctx, request(1))
-			if err == nil || errors.Is(err, coord.ErrInvalid) != tc.invalid || !strings.Contains(err.Error(), tc.says) {
+			if err == nil || errors.Is(err, coord.ErrInvalid) != tc.invalid ||
+				!strings.Contains(err.Error(), tc.says) {
 				t.Errorf("%v, %v; want an error that says %q, invalid: %t", g, err, tc.says, tc.invalid)
 			}
-			if err != nil && (strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "wr0ng")) {
+			if err != nil && (strings.Contains(err.Error(), "s3cret") ||
+				strings.Contains(err.Error(), "wr0ng")) {
 				t.Errorf("the error contains the password: %v", err)
 			}
 			t.Log(err)
@@ -137,11 +178,18 @@ func TestWrongServer(t *testing.T) {
 
 // TestEviction: a server that may throw a namespace away is refused.
 func TestEviction(t *testing.T) {
-	for policy, refused := range map[string]bool{"allkeys-lru": true, "allkeys-random": true, "volatile-lru": false, "noeviction": false} {
-		server := redistest.Start(t, redistest.Options{Args: []string{"--maxmemory", "100mb", "--maxmemory-policy", policy}})
-		c := newCoordinator(t, server.Client(t), "ns", nil)
+	for policy, refused := range map[string]bool{
+		"allkeys-lru": true, "allkeys-random": true,
+		"volatile-lru": false, "noeviction": false,
+	} {
+		server := redistest.Start(t, redistest.Options{Args: []string{
+			"--maxmemory", "100mb",
+			"--maxmemory-policy", policy,
+		}})
+		c := newCoordinator(t, server.Client(t), "ns")
 		_, err := c.Acquire(within(t), request(1))
-		if refused && (!errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), policy)) || !refused && err != nil {
+		if refused && (!errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), policy)) ||
+			!refused && err != nil {
 			t.Errorf("%s: %v; refused: %t", policy, err, refused)
 		}
 		server.Do(t, "CONFIG", "SET", "maxmemory", "0")
@@ -156,8 +204,8 @@ func TestEviction(t *testing.T) {
 func TestReplicaHeals(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
-	c := shortCoordinator(t, p.client(t), newNamespace(t, p.client(t), layout))
-	g := acquireShort(t, c, 1)
+	c := newCoordinator(t, p.client(t), newNamespace(t, p.client(t), layout))
+	g := mustAcquire(t, c, request(1))
 	p.synced(t)
 	p.b.Do(t, "REPLICAOF", "NO", "ONE")
 	follow(t, p.a, p.b.Addr)
@@ -174,10 +222,10 @@ func TestReplicaHeals(t *testing.T) {
 // TestReplicaIsNotBelieved: a replica that has nothing yet proves nothing.
 func TestReplicaIsNotBelieved(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
-	g := mustAcquire(t, newCoordinator(t, client, newNamespace(t, client, layout), nil), request(1))
+	g := mustAcquire(t, newCoordinator(t, client, newNamespace(t, client, layout)), request(1))
 	replica := redistest.Start(t, redistest.Options{})
 	replica.Do(t, "REPLICAOF", "127.0.0.1", 1)
-	c := newCoordinator(t, replica.Client(t), "ns", nil)
+	c := newCoordinator(t, replica.Client(t), "ns")
 	err := c.Release(within(t), g, g.NotBefore)
 	if err == nil || errors.Is(err, coord.ErrLeaseLost) || !strings.Contains(err.Error(), "replica") {
 		t.Errorf("Release at an empty replica: %v; want an error that is not definite", err)

@@ -22,7 +22,7 @@ var unusedOnOne = []string{"+select", "+cluster|slots", "+command"}
 // all rights, take worker IDs meanwhile.
 func everything(t *testing.T, ns string, user, others goredis.UniversalClient) error {
 	t.Helper()
-	c := newCoordinator(t, user, ns, nil)
+	c := newCoordinator(t, user, ns)
 	ctx := within(t)
 	if err := c.Init(ctx, space()); err != nil {
 		return err
@@ -43,7 +43,7 @@ func everything(t *testing.T, ns string, user, others goredis.UniversalClient) e
 		return err
 	}
 	for range 2 {
-		mustAcquire(t, newCoordinator(t, others, ns, nil), request(2))
+		mustAcquire(t, newCoordinator(t, others, ns), request(2))
 	}
 	if _, err := c.Acquire(ctx, request(2)); !errors.Is(err, coord.ErrNoWorkerID) {
 		return err
@@ -129,7 +129,7 @@ func TestRightsInADatabase(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	for right, want := range map[string]bool{"none": true, "+select": false} {
 		setUser(t, server, right, "ns", without(right))
-		_, err := newCoordinator(t, login(t, server, right, 1), "ns", nil).List(within(t))
+		_, err := newCoordinator(t, login(t, server, right, 1), "ns").List(within(t))
 		if want && err != nil {
 			t.Errorf("with all the rights that are named: %v", err)
 		} else if !want {
@@ -159,7 +159,8 @@ func TestRightsInACluster(t *testing.T) {
 	for _, s := range cluster.Nodes {
 		wantNothingDenied(t, s)
 	}
-	wantNamed(t, everything(t, "less", user("less", without("+cluster|slots")), others), "+cluster|slots")
+	wantNamed(t, everything(t, "less", user("less", without("+cluster|slots")), others),
+		"+cluster|slots")
 	// Without +command everything goes on, with calls that are denied each time.
 	if err := everything(t, "slow", user("slow", without("+command")), others); err != nil {
 		t.Errorf("without the right +command: %v", err)

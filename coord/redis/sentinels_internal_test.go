@@ -15,7 +15,10 @@ func TestSentinelsTLS(t *testing.T) {
 	addr := server.Listener.Addr().String()
 	known := server.Client().Transport.(*http.Transport).TLSClientConfig
 	for _, sentinel := range []string{addr, "127.0.0.1:1"} {
-		for config, want := range map[*tls.Config]bool{known: true, {MinVersion: tls.VersionTLS12}: false} {
+		for config, want := range map[*tls.Config]bool{
+			known:                          true,
+			{MinVersion: tls.VersionTLS12}: false,
+		} {
 			s := &sentinels{[]string{sentinel}, config, t.Context()}
 			conn, err := s.dial(t.Context(), "tcp", addr)
 			if (err == nil) != want {

@@ -10,8 +10,8 @@ import (
 	"github.com/unalike-id/unalike/coord"
 )
 
-// TestSilentSentinel: Close does not wait for a Sentinel that accepts connections and does not answer, for which the client
-// alone would wait 10 s.
+// TestSilentSentinel: Close does not wait for a Sentinel that accepts connections and does not
+// answer, for which the client alone would wait 10 s.
 func TestSilentSentinel(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -7,7 +7,6 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/redis"
 	"github.com/unalike-id/unalike/internal/testserver/fulltest"
 	"github.com/unalike-id/unalike/internal/testserver/proxytest"
@@ -21,10 +20,11 @@ func slowly(t *testing.T) (*redis.Coordinator, *proxytest.Proxy) {
 	server := redistest.Start(t, redistest.Options{})
 	network := proxytest.Start(t, server.Addr)
 	client := goredis.NewClient(&goredis.Options{
-		Addr: network.Addr, MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1, Protocol: 2, ReadTimeout: -1, WriteTimeout: -1,
+		Addr: network.Addr, MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1, Protocol: 2,
+		ReadTimeout: -1, WriteTimeout: -1,
 	})
 	t.Cleanup(func() { _ = client.Close() })
-	return newCoordinator(t, client, newNamespace(t, server.Client(t), layout), nil), network
+	return newCoordinator(t, client, newNamespace(t, server.Client(t), layout)), network
 }
 
 // TestHiccup: an answer comes after the call has ended. Its connection is good for the
@@ -54,35 +54,24 @@ func TestHiccup(t *testing.T) {
 	}
 }
 
-// TestCallsAreNotCut: a call has the time that its context has, and one without a deadline
-// has longer than a slow server needs.
-func TestCallsAreNotCut(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t, redistest.Options{})
-	for _, url := range []string{"redis://" + server.Addr + "/0?namespace=ns", "redis-sentinel://" + server.Addr + "/m/0?namespace=ns", "redis-cluster://" + server.Addr + "?namespace=ns"} {
-		c, err := coord.Open(within(t), url, coord.OpenOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = c.Close() })
-		if w := coord.Describe(c).Warnings; w != nil {
-			t.Errorf("%s: warnings %q", url, w)
-		}
-		if read, write, dial := c.(*redis.Coordinator).ClientTimeouts(); read > 0 || write > 0 || dial < 9*time.Second {
-			t.Errorf("%s: timeouts of the client are %v, %v and %v; want none but that of a dial, which has time for three slow answers", url, read, write, dial)
-		}
-	}
-}
-
 // TestClientThatCutsCalls: a client that gives calls less time than they have is warned
 // about.
 func TestClientThatCutsCalls(t *testing.T) {
-	for timeout, warns := range map[time.Duration]bool{0: true, time.Second: true, -1: false, time.Minute: false} {
-		single := goredis.NewClient(&goredis.Options{Addr: "localhost:1", MaxRetries: -1, ContextTimeoutEnabled: true, ReadTimeout: timeout})
-		cluster := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{"localhost:1"}, ContextTimeoutEnabled: true, ReadTimeout: timeout})
+	for timeout, warns := range map[time.Duration]bool{
+		0: true, time.Second: true, -1: false,
+		time.Minute: false,
+	} {
+		single := goredis.NewClient(&goredis.Options{
+			Addr: "localhost:1", MaxRetries: -1,
+			ContextTimeoutEnabled: true, ReadTimeout: timeout,
+		})
+		cluster := goredis.NewClusterClient(&goredis.ClusterOptions{
+			Addrs:                 []string{"localhost:1"},
+			ContextTimeoutEnabled: true, ReadTimeout: timeout,
+		})
 		for _, client := range []goredis.UniversalClient{single, cluster} {
 			t.Cleanup(func() { _ = client.Close() })
-			if w := newCoordinator(t, client, "ns", nil).Describe().Warnings; (len(w) == 1) != warns {
+			if w := newCoordinator(t, client, "ns").Describe().Warnings; (len(w) == 1) != warns {
 				t.Errorf("%T with a ReadTimeout of %v: warnings %q; want one: %t", client, timeout, w, warns)
 			}
 		}

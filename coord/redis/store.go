@@ -17,16 +17,14 @@ import (
 
 // store implements [protocol.Store].
 type store struct {
-	client     goredis.UniversalClient
-	step       *goredis.Script
-	key        string
-	namespace  string
-	maxHorizon time.Duration
-	at         string // where the client connects to
-	secure     bool   // made with a URL that asks for TLS
-	log        *slog.Logger
-	life       context.Context //nolint:containedctx // of the coordinator, for calls that outlast theirs
-	warned     atomic.Bool     // of the server's settings
+	client    goredis.UniversalClient
+	key       string
+	namespace string
+	at        string // where the client connects to
+	secure    bool   // made with a URL that asks for TLS
+	log       *slog.Logger
+	life      context.Context //nolint:containedctx // of the coordinator, for calls that outlast theirs
+	warned    atomic.Bool     // of the server's settings
 
 	mu      sync.Mutex
 	server  int64     // its clock, when it was learned; 0: it was not

@@ -55,15 +55,16 @@ func EndLease(tb testing.TB, client goredis.UniversalClient, namespace string, w
 		return
 	}
 	if err == nil {
-		err = client.HSet(tb.Context(), key, page(worker), old[:at]+strings.Repeat("0", digits)+old[at+digits:]).Err()
+		err = client.HSet(tb.Context(), key, page(worker),
+			old[:at]+strings.Repeat("0", digits)+old[at+digits:]).Err()
 	}
 	if err != nil {
 		tb.Fatal(err)
 	}
 }
 
-// TestRefusedByTheServer: what the script refuses by the server's clock and history, whatever the caller
-// says.
+// TestRefusedByTheServer: what the script refuses by the server's clock and history, whatever the
+// caller says.
 func TestRefusedByTheServer(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
 	c, err := New(client, "ns", Options{})
@@ -95,11 +96,15 @@ func TestRefusedByTheServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		scale := drivertest.Scale()
-		change := protocol.Change{Before: &protocol.View{Position: sv.Position, Meta: sv.Meta, Server: sv.Server - tc.ago.Microseconds()}, Settle: true}
+		change := protocol.Change{Before: &protocol.View{
+			Position: sv.Position, Meta: sv.Meta,
+			Server: sv.Server - tc.ago.Microseconds(),
+		}, Settle: true}
 		change.Before.Lineage = cmp.Or(tc.lineage, sv.Lineage)
 		if change.Meta = &sv.Meta.Record; tc.ends > 0 {
 			change.Meta, change.Slot = nil, &protocol.Slot{
-				Version: 1, Token: "t", Generation: 1, NotAfter: scale.Tick(sv.Server + tc.ends.Microseconds()), LastTick: drivertest.LastTick, TTL: 1000,
+				Version: 1, Token: "t", Generation: 1, NotAfter: scale.Tick(sv.Server + tc.ends.Microseconds()),
+				LastTick: drivertest.LastTick, TTL: 1000,
 			}
 			change.Owner, change.Token = protocol.OwnerTaken, "t"
 		}
@@ -107,7 +112,8 @@ func TestRefusedByTheServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a, err := c.store.do(t.Context(), request{Write: w, Get: fieldsOf(-1)}); err != nil || a.refused != tc.refused {
+		if a, err := c.store.do(t.Context(), request{Write: w, Get: fieldsOf(-1)}); err != nil ||
+			a.refused != tc.refused {
 			t.Errorf("%s: refused because of %q, %v; want %q", name, a.refused, err, tc.refused)
 		}
 		client.HDel(t.Context(), c.store.key, "0", "t:t", "l:0")

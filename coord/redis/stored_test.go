@@ -38,7 +38,7 @@ func store(tb testing.TB, client *goredis.Client, ns, field, value string) {
 func TestStoredFields(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
 	ns := newNamespace(t, client, layout)
-	c := newCoordinator(t, client, ns, nil)
+	c := newCoordinator(t, client, ns)
 	if err := c.Retire(within(t), 17); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,8 @@ func TestStoredFields(t *testing.T) {
 	slices.Sort(got)
 	text := strings.ReplaceAll(strings.Join(got, "\n"), g.Token, "TOKEN")
 	for pattern, name := range map[string]string{
-		`\b[0-9a-f]{40}\b`: "HEX", `"(since|renewed)":[0-9]+`: `"$1":TIME`, `"nonce":"[A-Z2-7]{26}"`: `"nonce":"RANDOM"`, `"notAfter":[1-9][0-9]+`: `"notAfter":TICK`,
+		`\b[0-9a-f]{40}\b`: "HEX", `"(since|renewed)":[0-9]+`: `"$1":TIME`,
+		`"nonce":"[A-Z2-7]{26}"`: `"nonce":"RANDOM"`, `"notAfter":[1-9][0-9]+`: `"notAfter":TICK`,
 		`= 1[0-9]{15}(0+)\b`: "= ENDS$1",
 	} {
 		text = regexp.MustCompile(pattern).ReplaceAllString(text, name)
@@ -76,7 +77,7 @@ t:TOKEN = 0`
 // and stays: who ignored it would grant its windows again.
 func TestOldLayout(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
-	c := newCoordinator(t, client, "ns", nil)
+	c := newCoordinator(t, client, "ns")
 	old := map[string]string{
 		"gen": "1", "shares": "0+2", "t:TOKEN": "0",
 		"0":    `{"version":1,"token":"TOKEN","identity":"","holder":"test","generation":1,"notBefore":1,"notAfter":5000,"lastTick":2199023255551,"since":"2026-05-17T09:30:00Z","renewed":"2026-05-17T09:30:00Z","ttl":15000,"retired":false}`,
@@ -90,9 +91,11 @@ func TestOldLayout(t *testing.T) {
 	_, renewed := c.Renew(within(t), g, 6000)
 	_, inspected := c.Inspect(within(t))
 	for what, err := range map[string]error{
-		"Acquire": acquired, "Renew": renewed, "Release": c.Release(within(t), g, 100), "Init": c.Init(within(t), space()), "Inspect": inspected,
+		"Acquire": acquired, "Renew": renewed, "Release": c.Release(within(t), g, 100),
+		"Init": c.Init(within(t), space()), "Inspect": inspected,
 	} {
-		drivertest.WantInvalid(t, what, err, "an earlier version of this program has made it", "'unalike quarantine --until'", "{ns}:slots")
+		drivertest.WantInvalid(t, what, err, "an earlier version of this program has made it",
+			"'unalike quarantine --until'", "{ns}:slots")
 	}
 	if now := client.HGetAll(within(t), "{ns}:slots").Val(); fmt.Sprint(now) != fmt.Sprint(old) {
 		t.Errorf("the old layout was overwritten: %v", now)
@@ -103,12 +106,18 @@ func TestOldLayout(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(t)
 	for name, spoil := range map[string]func(t *testing.T, ns string){
-		"meta":         func(t *testing.T, ns string) { t.Helper(); store(t, client, ns, "meta", "x") },
-		"meta missing": func(t *testing.T, ns string) { t.Helper(); client.HDel(within(t), redis.KeyOf(ns), "meta") },
-		"slots":        func(t *testing.T, ns string) { t.Helper(); client.Set(within(t), redis.KeyOf(ns), "x", 0) },
+		"meta": func(t *testing.T, ns string) { t.Helper(); store(t, client, ns, "meta", "x") },
+		"meta missing": func(t *testing.T, ns string) {
+			t.Helper()
+			client.HDel(within(t), redis.KeyOf(ns), "meta")
+		},
+		"slots": func(t *testing.T, ns string) {
+			t.Helper()
+			client.Set(within(t), redis.KeyOf(ns), "x", 0)
+		},
 	} {
 		ns := newNamespace(t, client, layout)
-		c := newCoordinator(t, client, ns, nil)
+		c := newCoordinator(t, client, ns)
 		g := mustAcquire(t, c, request(capacity))
 		spoil(t, ns)
 		key, _, _ := strings.Cut(name, " ")
@@ -120,10 +129,11 @@ func TestDamaged(t *testing.T) {
 	}
 	drivertest.DamagedSlots(t, func(t *testing.T) (coord.Coordinator, drivertest.Stored) {
 		ns := newNamespace(t, client, layout)
-		return newCoordinator(t, client, ns, nil), drivertest.Stored{
+		return newCoordinator(t, client, ns), drivertest.Stored{
 			Name: redis.KeyOf(ns),
 			Get:  func() string { return stored(t, client, ns, "0") },
 			Put:  func(s string) { store(t, client, ns, "0", s) },
 		}
-	}, map[string]drivertest.Damage{"another's": {Spoil: drivertest.Replace(`"worker":0`, `"worker":1`), Says: "the slot of worker ID 1"}})
+	}, map[string]drivertest.Damage{"another's": {Spoil: drivertest.Replace(`"worker":0`,
+		`"worker":1`), Says: "the slot of worker ID 1"}})
 }

@@ -72,7 +72,7 @@ func open(k kind, secure bool, u *driver.URL) (coord.Coordinator, error) {
 	t.life = life
 	client := k.client(t)
 	t.options.Logger = u.Logger
-	c, err := connected{client, t.namespace, strings.Join(t.addrs, ", "), t.place(k), secure, MaxHorizon}.coordinator(t.options)
+	c, err := connected{client, t.namespace, strings.Join(t.addrs, ", "), t.place(k), secure}.coordinator(t.options)
 	if err != nil {
 		end()
 		return nil, errors.Join(err, client.Close())

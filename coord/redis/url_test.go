@@ -23,7 +23,10 @@ func TestOpen(t *testing.T) {
 	cluster := redistest.StartCluster(t, redistest.Options{}, 3)
 	ca := certtest.New(t)
 	servers, mine := ca.Issue(t), ca.Issue(t)
-	secure := redistest.Start(t, redistest.Options{TLS: redistest.TLS{CA: ca.Path, Cert: servers.Cert, Key: servers.Key}})
+	secure := redistest.Start(t, redistest.Options{TLS: redistest.TLS{
+		CA: ca.Path, Cert: servers.Cert,
+		Key: servers.Key,
+	}})
 	for name, url := range map[string]string{
 		"single":      "redis://:" + escaped + "@" + single.Addr + "?",
 		"database":    "redis://default:" + escaped + "@" + single.Addr + "/3?",
@@ -37,8 +40,12 @@ func TestOpen(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		mustRelease(t, c, mustAcquire(t, c, request(1)))
+		if w := coord.Describe(c).Warnings; w != nil {
+			t.Errorf("%s: warnings %q", name, w)
+		}
 		l, err := driver.ResolveLease(coord.Describe(c).Rules, coord.LeaseConfig{})
-		if name == "lease times" && (err != nil || l.TTL != 20*time.Second || l.Horizon != 25*time.Second || l.RenewEvery != 4*time.Second) {
+		if name == "lease times" && (err != nil || l.TTL != 20*time.Second ||
+			l.Horizon != 25*time.Second || l.RenewEvery != 4*time.Second) {
 			t.Errorf("lease times are %+v, %v", l, err)
 		}
 	}
@@ -102,7 +109,9 @@ func TestBadURL(t *testing.T) {
 
 // TestPlace: what leads to another namespace is another place.
 func TestPlace(t *testing.T) {
-	localtest.Place(t, "redis://ann:secret@h/1?namespace=orders", "redis://h?namespace=orders", "redis://h/1?namespace=payments", "redis://i/1?namespace=orders")
-	localtest.Place(t, "redis-sentinel://h,i/main/0?namespace=orders", "redis-sentinel://h,i/other/0?namespace=orders", "redis-sentinel://h/main/0?namespace=orders")
+	localtest.Place(t, "redis://ann:secret@h/1?namespace=orders", "redis://h?namespace=orders",
+		"redis://h/1?namespace=payments", "redis://i/1?namespace=orders")
+	localtest.Place(t, "redis-sentinel://h,i/main/0?namespace=orders",
+		"redis-sentinel://h,i/other/0?namespace=orders", "redis-sentinel://h/main/0?namespace=orders")
 	localtest.Place(t, "redis-cluster://h,i?namespace=orders", "redis-cluster://h?namespace=orders")
 }

@@ -10,45 +10,34 @@ import (
 	"github.com/unalike-id/unalike/coord/static"
 )
 
-// harness makes participants that share a state file; empty: they have none.
-func harness(state string) coordtest.Harness {
-	client := func(namespace, state string) func(testing.TB, coord.Range) coord.Coordinator {
-		return func(tb testing.TB, share coord.Range) coord.Coordinator {
-			tb.Helper()
-			c, err := static.New(share.First, static.Options{
-				Namespace: namespace, State: state, Count: share.Count, AcceptFresh: true,
-			})
-			if err != nil {
-				tb.Fatal(err)
-			}
-			return c
-		}
-	}
-	other := ""
-	if state != "" {
-		other = state + "-other"
-	}
-	return coordtest.Harness{
-		// The process remembers its namespaces, so every case has new ones.
-		Client:         client(rand.Text(), state),
-		OtherNamespace: client(rand.Text(), other),
-		// A process that ends leaves its locks to the operating system, and nothing else
-		// is done in its name. The tests of this package kill a real one.
-		Crash: func(tb testing.TB, c coord.Coordinator, _ coord.Grant) {
-			tb.Helper()
-			if err := c.Close(); err != nil {
-				tb.Fatal(err)
-			}
-		},
-	}
-}
-
 func TestConformance(t *testing.T) {
 	coordtest.Run(t, func(tb testing.TB) coordtest.Harness {
-		return harness(filepath.Join(tb.TempDir(), "state"))
+		tb.Helper()
+		dir := tb.TempDir()
+		client := func(state string) func(testing.TB, coord.Range) coord.Coordinator {
+			ns := rand.Text() // the process remembers its namespaces, so every case has new ones
+			return func(tb testing.TB, share coord.Range) coord.Coordinator {
+				tb.Helper()
+				c, err := static.New(share.First, static.Options{
+					Namespace: ns, State: filepath.Join(dir, state), Count: share.Count, AcceptFresh: true,
+				})
+				if err != nil {
+					tb.Fatal(err)
+				}
+				return c
+			}
+		}
+		return coordtest.Harness{
+			Client:         client("state"),
+			OtherNamespace: client("other"),
+			// A process that ends leaves its locks to the operating system, and nothing else
+			// is done in its name. The tests of this package kill a real one.
+			Crash: func(tb testing.TB, c coord.Coordinator, _ coord.Grant) {
+				tb.Helper()
+				if err := c.Close(); err != nil {
+					tb.Fatal(err)
+				}
+			},
+		}
 	})
-}
-
-func TestConformanceWithoutStateFile(t *testing.T) {
-	coordtest.Run(t, func(testing.TB) coordtest.Harness { return harness("") })
 }

@@ -37,7 +37,9 @@ func TestLockedByAnotherProcess(t *testing.T) {
 	end := p.Line(t)
 	o := Options{Namespace: "n", State: path}
 	_, err := open(t, o).Acquire(t.Context(), request("b", 1000))
-	refused(t, err, coord.ErrNoWorkerID, lockPath(path, 7)+fmt.Sprintf(" is locked by process %d", p.PID()), "; stop it or give this process another worker ID")
+	refused(t, err, coord.ErrNoWorkerID,
+		lockPath(path, 7)+fmt.Sprintf(" is locked by process %d", p.PID()),
+		"; stop it or give this process another worker ID")
 	o.Count = 2
 	if g := acquire(t, open(t, o), request("c", 1000)); g.WorkerID != 8 {
 		t.Errorf("granted was %v; want worker ID 8", g)
@@ -45,7 +47,8 @@ func TestLockedByAnotherProcess(t *testing.T) {
 	p.Kill()
 	<-p.Done()
 	o.Count = 1
-	if g := acquire(t, open(t, o), request("d", 1000)); fmt.Sprint(g.NotBefore) != end || g.Generation != 2 {
+	if g := acquire(t, open(t, o), request("d", 1000)); fmt.Sprint(g.NotBefore) != end ||
+		g.Generation != 2 {
 		t.Errorf("granted was %v; want it to begin at %s", g, end)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/unalike-id/unalike/clock"
@@ -20,8 +19,6 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	_ "github.com/unalike-id/unalike/coord/file"
-	"github.com/unalike-id/unalike/core"
-	"github.com/unalike-id/unalike/internal/protocol"
 )
 
 const layoutA = "41/10/12/1ms/2024-01-01T00:00:00Z"
@@ -100,8 +97,8 @@ func stateFile(t *testing.T) string {
 	return filepath.Join(t.TempDir(), "state")
 }
 
-// TestRestart is what the state file is for: whatever the clock says, a window begins where the last
-// one ended.
+// TestRestart is what the state file is for: whatever the clock says, a window begins where the
+// last one ended.
 func TestRestart(t *testing.T) {
 	for name, tt := range map[string]struct{ now, last, from, until int64 }{
 		"crash":                       {now: 2000, from: 4000, until: 5000},
@@ -121,7 +118,11 @@ func TestRestart(t *testing.T) {
 				}
 			}
 			_ = before.Close()
-			o.Clock, o.AcceptFresh = at(tt.now), false
+			moved := o.State + "-moved" // as on another machine
+			if err := os.Rename(o.State, moved); err != nil {
+				t.Fatal(err)
+			}
+			o.State, o.Clock, o.AcceptFresh = moved, at(tt.now), false
 			h := acquire(t, open(t, o), request("b", tt.now))
 			window(t, h, tt.from, tt.until)
 			if h.Generation != g.Generation+1 {
@@ -140,10 +141,13 @@ func TestLostFileIsWaitedOut(t *testing.T) {
 		init bool
 		from int64
 	}{
-		"missing":          {from: 1000 + 4000},
-		"a longer horizon": {o: Options{Lease: coord.LeaseConfig{Horizon: 10 * time.Second}}, from: 1000 + 11000},
-		"fresh":            {o: Options{AcceptFresh: true}},
-		"declared":         {init: true},
+		"missing": {from: 1000 + 4000},
+		"a longer horizon": {
+			o:    Options{Lease: coord.LeaseConfig{Horizon: 10 * time.Second}},
+			from: 1000 + 11000,
+		},
+		"fresh":    {o: Options{AcceptFresh: true}},
+		"declared": {init: true},
 	} {
 		log.Reset()
 		tt.o.State, tt.o.Logger = stateFile(t), slog.New(slog.NewTextHandler(&log, nil))
@@ -157,7 +161,8 @@ func TestLostFileIsWaitedOut(t *testing.T) {
 		if err != nil || g.NotBefore != tt.from {
 			t.Errorf("%s: %v, %v; want it to begin at %d", name, g, err, tt.from)
 		}
-		if said := strings.Contains(log.String(), "level=WARN") || strings.Contains(log.String(), "level=ERROR"); said != (tt.from > 0) {
+		if said := strings.Contains(log.String(), "level=WARN") ||
+			strings.Contains(log.String(), "level=ERROR"); said != (tt.from > 0) {
 			t.Errorf("%s: logged was %q", name, &log)
 		}
 	}
@@ -187,15 +192,25 @@ func TestAheadWithoutStateFile(t *testing.T) {
 	for _, tt := range []struct {
 		unit, ahead, from int64 // from 0: refused
 	}{
-		{1000, 0, 1005}, {1000, 5, 1005}, {1000, 6, 0}, {2000, 3, 1003}, {2000, 4, 0}, {10000, 1, 1001}, {10000, 2, 0},
+		{1000, 0, 1005},
+		{1000, 5, 1005},
+		{1000, 6, 0},
+		{2000, 3, 1003},
+		{2000, 4, 0},
+		{10000, 1, 1001},
+		{10000, 2, 0},
 	} {
 		req := request("a", 1000)
 		req.Scale.Unit, req.Ahead = tt.unit, tt.ahead
 		g, err := open(t, Options{Clock: clocktest.NewManual(time.UnixMicro(req.Scale.Micro(1000)))}).Acquire(t.Context(), req)
 		if tt.from == 0 {
-			refused(t, err, coord.ErrInvalid, fmt.Sprintf("%d ticks of %v ahead of the clock", tt.ahead, time.Duration(tt.unit)*time.Microsecond), "name a state file, or set Lead to 0 and RollbackTolerance to at most 5ms")
+			refused(t, err, coord.ErrInvalid,
+				fmt.Sprintf("%d ticks of %v ahead of the clock", tt.ahead,
+					time.Duration(tt.unit)*time.Microsecond),
+				"name a state file, or set Lead to 0 and RollbackTolerance to at most 5ms")
 		} else if err != nil || g.NotBefore != tt.from {
-			t.Errorf("%d ticks of %d us ahead: %v, %v; want it to begin at %d", tt.ahead, tt.unit, g, err, tt.from)
+			t.Errorf("%d ticks of %d us ahead: %v, %v; want it to begin at %d", tt.ahead, tt.unit, g, err,
+				tt.from)
 		}
 	}
 }
@@ -206,7 +221,8 @@ func TestSameProcess(t *testing.T) {
 	acquire(t, open(t, Options{Namespace: ns}), request("a", 1000))
 	for _, state := range []string{"", stateFile(t)} {
 		_, err := open(t, Options{Namespace: ns, State: state}).Acquire(t.Context(), request("b", 1000))
-		refused(t, err, coord.ErrNoWorkerID, fmt.Sprintf("worker ID 7 of namespace %q is held in this process already (process %d); use one generator for both, or give one another worker ID", ns, os.Getpid()))
+		refused(t, err, coord.ErrNoWorkerID,
+			fmt.Sprintf("worker ID 7 of namespace %q is held in this process already (process %d); use one generator for both, or give one another worker ID", ns, os.Getpid()))
 	}
 	acquire(t, open(t, Options{}), request("c", 1000)) // another namespace is another domain
 }
@@ -220,40 +236,48 @@ func TestForeignFile(t *testing.T) {
 	_ = c.Close()
 	before, _ := os.ReadFile(path)
 	const advice = "give each a state file of its own"
-	_, err := open(t, Options{State: path}).Acquire(t.Context(), request("b", 1000))
-	refused(t, err, coord.ErrInvalid, path, fmt.Sprintf("it belongs to namespace %q; it is wanted for namespace", ns), advice)
+	refuses := func(c coord.Coordinator, err, kind error, texts ...string) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		req := request("b", 1000)
+		if errors.Is(kind, coord.ErrLayoutMismatch) {
+			req.Fingerprint = "40/10/13/1ms/2024-01-01T00:00:00Z"
+		}
+		_, err = c.Acquire(t.Context(), req)
+		refused(t, err, kind, texts...)
+	}
+	refuses(open(t, Options{State: path}), nil, coord.ErrInvalid, path,
+		fmt.Sprintf("it belongs to namespace %q; it is wanted for namespace", ns), advice)
 	other, err := New(8, Options{Namespace: ns, State: path})
-	if err != nil {
-		t.Fatal(err)
+	refuses(other, err, coord.ErrInvalid, path, advice,
+		fmt.Sprintf("it belongs to namespace %q, worker ID 7; it is wanted for namespace %[1]q, worker ID 8", ns))
+	mine := Options{Namespace: ns, State: path}
+	refuses(open(t, mine), nil, coord.ErrLayoutMismatch, layoutA, "40/10/13/1ms/2024-01-01T00:00:00Z")
+	leased := func(path string) (coord.Coordinator, error) {
+		return coord.Open(t.Context(), "file://"+path+"?namespace="+ns, coord.OpenOptions{})
 	}
-	defer other.Close()
-	_, err = other.Acquire(t.Context(), request("b", 1000))
-	refused(t, err, coord.ErrInvalid, path, fmt.Sprintf("it belongs to namespace %q, worker ID 7; it is wanted for namespace %[1]q, worker ID 8", ns), advice)
-	req := request("b", 1000)
-	req.Fingerprint = "40/10/13/1ms/2024-01-01T00:00:00Z"
-	_, err = open(t, Options{Namespace: ns, State: path}).Acquire(t.Context(), req)
-	refused(t, err, coord.ErrLayoutMismatch, layoutA, req.Fingerprint)
-	if after, _ := os.ReadFile(path); !bytes.Equal(after, before) {
-		t.Errorf("the file was changed: %s", after)
-	}
-	leased, err := coord.Open(t.Context(), "file://"+path+"-leased?namespace="+ns, coord.OpenOptions{})
+	first, err := leased(path + "-leased")
 	if err != nil {
 		return // this system has no file://
 	}
-	defer leased.Close()
-	_, _ = leased.Acquire(t.Context(), request("b", 1000)) // its clock is another one
-	_, err = open(t, Options{Namespace: ns, State: path + "-leased"}).Acquire(t.Context(), request("b", 1000))
-	refused(t, err, coord.ErrInvalid, "it is one of file://, which leases worker IDs for a time; name another file")
-	taken, err := coord.Open(t.Context(), "file://"+path+"?namespace="+ns, coord.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
+	defer first.Close()
+	_, _ = first.Acquire(t.Context(), request("b", 1000)) // its clock is another one
+	mine.State += "-leased"
+	refuses(open(t, mine), nil, coord.ErrInvalid,
+		"it is one of file://, which leases worker IDs for a time; name another file")
+	taken, err := leased(path)
+	refuses(taken, err, coord.ErrInvalid,
+		"it is one of static://, whose worker IDs are not leased for a time; name another file")
+	if after, _ := os.ReadFile(path); !bytes.Equal(after, before) {
+		t.Errorf("the file was changed: %s", after)
 	}
-	defer taken.Close()
-	_, err = taken.Acquire(t.Context(), request("b", 1000))
-	refused(t, err, coord.ErrInvalid, "it is one of static://, whose worker IDs are not leased for a time; name another file")
 }
 
-// TestEarlierVersion: the file of an earlier version is refused, because its windows would be ignored.
+// TestEarlierVersion: the file of an earlier version is refused, because its windows would be
+// ignored.
 func TestEarlierVersion(t *testing.T) {
 	const old = `{"version":1,"namespace":"n","worker":7,"layout":"41/10/12/1ms/2024-01-01T00:00:00Z","generation":3,"notAfter":5000,"token":"","holder":"h"}` + "\n"
 	path := stateFile(t)
@@ -290,60 +314,8 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestHealsWithAnotherWorkerID: after a step of the clock backward service goes on at once with a
-// worker ID whose window lies behind the new time.
-func TestHealsWithAnotherWorkerID(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		layout := core.DefaultLayout()
-		layout.Epoch = time.Date(1990, time.January, 1, 0, 0, 0, 0, time.UTC) // a bubble begins in 2000
-		shifted := clocktest.NewShifted(time.Now())
-		c := open(t, Options{State: stateFile(t), Count: 2, AcceptFresh: true, Clock: shifted})
-		g, err := core.New(t.Context(), c, core.Config{Layout: layout, Clock: shifted})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer g.Close(t.Context())
-		first, err := g.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		shifted.Step(-time.Minute)
-		_, _ = g.Next() // which notices the step
-		time.Sleep(2 * time.Second)
-		second, err := g.Next()
-		if err != nil || layout.Decompose(first).WorkerID == layout.Decompose(second).WorkerID {
-			t.Errorf("after the clock stepped back: %d after %d, %v", second, first, err)
-		}
-	})
-}
-
-// TestMoves: a state file goes on after a reboot and on another machine, and is closed when a server
-// takes over.
-func TestMoves(t *testing.T) {
-	o := Options{Namespace: rand.Text(), State: stateFile(t), AcceptFresh: true}
-	c := open(t, o)
-	acquire(t, c, request("a", 1000))
-	if slots, err := c.List(t.Context()); err != nil || len(slots) != 1 || slots[0].State != coord.SlotHeld || slots[0].WorkerID != 7 {
-		t.Errorf("%+v, %v", slots, err)
-	}
-	_ = c.Close()
-	moved := filepath.Join(t.TempDir(), "moved")
-	if err := os.Rename(o.State, moved); err != nil {
-		t.Fatal(err)
-	}
-	o.State, o.AcceptFresh, o.Clock = moved, false, at(2000)
-	c = open(t, o)
-	window(t, acquire(t, c, request("b", 2000)), 4000, 5000)
-	if _, err := c.Quarantine(t.Context(), time.UnixMicro(scale.Micro(1<<41-1))); err != nil {
-		t.Fatal(err)
-	}
-	_ = c.Close()
-	_, err := open(t, o).Acquire(t.Context(), request("c", 2000))
-	refused(t, err, coord.ErrNamespaceClosed)
-}
-
-// TestLockDeleted: without its lock file a holder keeps nobody out, and loses its worker ID to whoever
-// comes; nobody is given what it has. Nobody came: it locks again.
+// TestLockDeleted: without its lock file a holder keeps nobody out, and loses its worker ID to
+// whoever comes; nobody is given what it has. Nobody came: it locks again.
 func TestLockDeleted(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("skipped: Windows does not delete a file that is open")
@@ -377,8 +349,8 @@ func TestLockDeleted(t *testing.T) {
 	}
 }
 
-// TestLeaseOfASession: a worker ID is held for as long as its session lives, and not for one that has
-// ended meanwhile.
+// TestLeaseOfASession: a worker ID is held for as long as its session lives, and not for one that
+// has ended meanwhile.
 func TestLeaseOfASession(t *testing.T) {
 	ns, path := rand.Text(), stateFile(t)
 	one, other := &leases{namespace: ns, path: path}, &leases{namespace: ns, path: path}
@@ -396,30 +368,6 @@ func TestLeaseOfASession(t *testing.T) {
 	}
 	if who, err := other.holder(7); who != "" || err != nil {
 		t.Errorf("%s, %v", who, err)
-	}
-}
-
-// TestGivenBack: what a session has given back is free, while it lives.
-func TestGivenBack(t *testing.T) {
-	c := open(t, Options{State: stateFile(t), AcceptFresh: true})
-	s, _ := c.store.Open("a", time.Minute, 0)
-	ask := protocol.Ask{Token: "a", New: func(int64) protocol.Meta { return protocol.NewMeta(space) }}
-	slot := protocol.Slot{Version: protocol.Version, Worker: 7, Token: "a", Generation: 1, NotAfter: 5, LastTick: 9, Fingerprint: layoutA, TTL: 1}
-	v := &protocol.View{}
-	for _, owner := range []protocol.Owner{protocol.OwnerTaken, protocol.OwnerFreed} {
-		sv, err := s.Survey(t.Context(), ask)
-		if err != nil {
-			t.Fatal(err)
-		}
-		v.Meta = sv.Meta
-		out, err := s.Commit(t.Context(), protocol.Change{Before: v, Slot: &slot, Owner: owner, Token: "a"})
-		if err != nil || !out.Done {
-			t.Fatal(out, err)
-		}
-		v = out.Now
-	}
-	if sv, err := s.Survey(t.Context(), ask); err != nil || len(sv.Owned) > 0 {
-		t.Errorf("%+v, %v", sv, err)
 	}
 }
 
@@ -485,20 +433,26 @@ func TestFailedWrites(t *testing.T) {
 	}
 }
 
+// TestDescribe: the warnings, and the lease times.
 func TestDescribe(t *testing.T) {
 	for _, tt := range []struct {
 		o    Options
 		want string
 	}{
-		{Options{}, "static worker ID without a state file: restarts after a step of the clock, and other processes with the same worker ID, are not protected against"},
-		{Options{State: stateFile(t), AcceptFresh: true}, "fresh is set: a state file that was lost is taken for one that never was; unset it after the first start"},
+		{
+			Options{State: stateFile(t), AcceptFresh: true},
+			"fresh is set: a state file that was lost is taken for one that never was; unset it after the first start",
+		},
 		{Options{State: stateFile(t)}, ""},
 	} {
 		if got := strings.Join(open(t, tt.o).Describe().Warnings, "; "); got != tt.want {
 			t.Errorf("%+v: warnings are %q; want %q", tt.o, got, tt.want)
 		}
 	}
-	for horizon, every := range map[time.Duration]time.Duration{0: time.Second, 9 * time.Second: 3 * time.Second} {
+	for horizon, every := range map[time.Duration]time.Duration{
+		0:               time.Second,
+		9 * time.Second: 3 * time.Second,
+	} {
 		c := open(t, Options{State: stateFile(t), Lease: coord.LeaseConfig{Horizon: horizon}})
 		l, err := driver.ResolveLease(c.Describe().Rules, coord.LeaseConfig{})
 		if err != nil || l.Horizon != 3*every || l.RenewEvery != every || l.TTL != 15*time.Second {
@@ -507,6 +461,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+// TestInvalidOptions: what New refuses.
 func TestInvalidOptions(t *testing.T) {
 	for _, tt := range []struct {
 		worker int
@@ -515,12 +470,16 @@ func TestInvalidOptions(t *testing.T) {
 	}{
 		{-1, Options{}, `coord: invalid: worker is -1; a worker ID is 0 or more`},
 		{7, Options{Count: -2}, `coord: invalid: Count is -2; it is the number of worker IDs, at least 1`},
-		{1<<31 - 1, Options{Count: 2}, `coord: invalid: worker is 2147483647 and count is 2; the largest possible worker ID is 2147483647`},
-		{7, Options{Namespace: "a/b"}, `coord: invalid: namespace "a/b" contains '/'; none of / { } : * \ and no space is allowed`},
-		{7, Options{Lease: coord.LeaseConfig{Identity: "x"}}, `coord: invalid: Lease.WorkerIDs is 0- and Lease.Identity is "x"; both must be zero here, they belong in the generator's configuration`},
-		{7, Options{Lease: coord.LeaseConfig{Horizon: -time.Second}}, `coord: invalid: Horizon is -1s; it must be positive, or 0 for the default`},
-		{7, Options{State: "s", Lease: coord.LeaseConfig{Horizon: 25 * time.Hour}}, `coord: invalid: Horizon is 25h0m0s; at most 24h0m0s is allowed here`},
-		{7, Options{Lease: coord.LeaseConfig{RenewEvery: 2 * time.Second}}, `coord: invalid: RenewEvery is 2s; it must be at most half of Horizon, which is 3s`},
+		{
+			7,
+			Options{Lease: coord.LeaseConfig{Identity: "x"}},
+			`coord: invalid: Lease.WorkerIDs is 0- and Lease.Identity is "x"; both must be zero here, they belong in the generator's configuration`,
+		},
+		{
+			7,
+			Options{State: "s", Lease: coord.LeaseConfig{Horizon: 25 * time.Hour}},
+			`coord: invalid: Horizon is 25h0m0s; at most 24h0m0s is allowed here`,
+		},
 	} {
 		if _, err := New(tt.worker, tt.o); err == nil || err.Error() != tt.want {
 			t.Errorf("New(%d, %+v): %v; want %s", tt.worker, tt.o, err, tt.want)
@@ -528,20 +487,27 @@ func TestInvalidOptions(t *testing.T) {
 	}
 }
 
+// TestWorkerIDOutsideLayoutOrShare: the worker IDs are those of the layout and of the share.
 func TestWorkerIDOutsideLayoutOrShare(t *testing.T) {
 	for _, tt := range []struct {
 		count  int
 		change func(*coord.Request)
 		want   string
 	}{
-		{1, func(r *coord.Request) { r.Capacity, r.Workers.Count = 4, 4 }, `coord: invalid: static worker ID 7; the layout has worker IDs 0 to 3`},
-		{2, func(r *coord.Request) { r.Capacity, r.Workers.Count = 8, 8 }, `coord: invalid: static worker ID 8; the layout has worker IDs 0 to 7`},
-		{1, func(r *coord.Request) { r.Workers = coord.Range{First: 8, Count: 4} }, `coord: invalid: static worker IDs 7-7 are not within the share 8-11 that the generator is configured for; change one of them`},
-		{2, func(r *coord.Request) { r.Workers = coord.Range{Count: 8} }, `coord: invalid: static worker IDs 7-8 are not within the share 0-7 that the generator is configured for; change one of them`},
+		{2, func(r *coord.Request) {
+			r.Capacity, r.Workers.Count = 8, 8
+		}, `coord: invalid: static worker ID 8; the layout has worker IDs 0 to 7`},
+		{1, func(r *coord.Request) {
+			r.Workers = coord.Range{First: 8, Count: 4}
+		}, `coord: invalid: static worker IDs 7-7 are not within the share 8-11 that the generator is configured for; change one of them`},
+		{2, func(r *coord.Request) {
+			r.Workers = coord.Range{Count: 8}
+		}, `coord: invalid: static worker IDs 7-8 are not within the share 0-7 that the generator is configured for; change one of them`},
 	} {
 		req := request("a", 0)
 		tt.change(&req)
-		if _, err := open(t, Options{Count: tt.count}).Acquire(t.Context(), req); err == nil || err.Error() != tt.want {
+		if _, err := open(t, Options{Count: tt.count}).Acquire(t.Context(), req); err == nil ||
+			err.Error() != tt.want {
 			t.Errorf("%v; want %s", err, tt.want)
 		}
 	}

@@ -21,7 +21,10 @@ type robbed struct {
 func newRobbed(t *testing.T) *robbed {
 	t.Helper()
 	server := zktest.Start(t, zktest.Options{})
-	r := &robbed{server: server, Proxy: zktest.StartProxy(t, server.Addr), direct: newOperator(t, []string{server.Addr}), namespace: rand.Text()}
+	r := &robbed{
+		server: server, Proxy: zktest.StartProxy(t, server.Addr),
+		direct: newOperator(t, []string{server.Addr}), namespace: rand.Text(),
+	}
 	r.Coordinator = newCoordinator(t, []string{r.Addr}, r.namespace, nil)
 	if err := r.Init(within(t), space()); err != nil {
 		t.Fatal(err)
@@ -34,7 +37,9 @@ func newRobbed(t *testing.T) *robbed {
 func TestSessionEndsBetween(t *testing.T) {
 	t.Parallel()
 	r := newRobbed(t)
-	streamtest.Eventually(t, "the session of Init is over", func() bool { return len(r.server.Sessions(t)) == 1 })
+	streamtest.Eventually(t, "the session of Init is over", func() bool {
+		return len(r.server.Sessions(t)) == 1
+	})
 	ended := 0
 	r.Before(zktest.OpMulti, func() {
 		for _, id := range r.server.Sessions(t) {

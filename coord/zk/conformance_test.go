@@ -43,7 +43,8 @@ func TestConformance(t *testing.T) {
 
 // participant makes participants. The suite's requests stay within 30 s of the
 // present.
-func participant(servers []string, namespace string) func(testing.TB, coord.Range) coord.Coordinator {
+func participant(servers []string, namespace string) func(testing.TB,
+	coord.Range) coord.Coordinator {
 	return func(tb testing.TB, _ coord.Range) coord.Coordinator {
 		tb.Helper()
 		return newCoordinator(tb, servers, namespace, &zk.Options{SkewBound: 40 * time.Second})

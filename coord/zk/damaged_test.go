@@ -11,7 +11,6 @@ import (
 	client "github.com/go-zookeeper/zk"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/zk"
 	"github.com/unalike-id/unalike/internal/testserver/zktest"
 )
 
@@ -34,25 +33,13 @@ func TestQuota(t *testing.T) {
 			at += node.name
 		}
 	}
-	if _, err := o.Create(at+"/zookeeper_stats", []byte("count=20,bytes=1000"), 0, worldACL()); err != nil {
+	if _, err := o.Create(at+"/zookeeper_stats", []byte("count=20,bytes=1000"), 0,
+		worldACL()); err != nil {
 		t.Fatal(err)
 	}
 	h, err := c.Acquire(within(t), request(4))
 	if err == nil || coord.Permanent(err) || !strings.Contains(err.Error(), "quota") {
 		t.Errorf("Acquire over the quota: %v, %v; want an error that says so", h, err)
-	}
-}
-
-// TestNoChroot: who looks at a namespace below a chroot that is not there is told.
-func TestNoChroot(t *testing.T) {
-	server := zktest.Start(t, zktest.Options{})
-	c := newCoordinator(t, []string{server.Addr}, "ns", &zk.Options{Chroot: "/no/such"})
-	_, listed := c.List(within(t))
-	_, inspected := c.Inspect(within(t))
-	for what, err := range map[string]error{"List": listed, "Inspect": inspected} {
-		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), `"/no/such"`) {
-			t.Errorf("%s: %v; want %v that names the chroot", what, err, coord.ErrInvalid)
-		}
 	}
 }
 
@@ -70,7 +57,8 @@ func TestRights(t *testing.T) {
 		endSession(t, o, server, ns, g.WorkerID)
 		h, err := c.Renew(within(t), g, g.NotAfter+1000)
 		if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "node "+at+" ") {
-			t.Errorf("Renew without rights to %s: %v, %v; want %v that names it", at, h, err, coord.ErrInvalid)
+			t.Errorf("Renew without rights to %s: %v, %v; want %v that names it", at, h, err,
+				coord.ErrInvalid)
 		}
 		if _, err := o.SetACL(at, worldACL(), -1); err != nil {
 			t.Fatal(err)

@@ -19,7 +19,10 @@ func TestTransient(t *testing.T) {
 		client.ErrConnectionClosed: true,
 		client.ErrSessionMoved:     true,
 		context.DeadlineExceeded:   true,
-		&net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", errors.New("broken pipe"))}: true,
+		&net.OpError{
+			Op: "write", Net: "tcp",
+			Err: os.NewSyscallError("write", errors.New("broken pipe")),
+		}: true,
 		client.ErrNoNode: false,
 		fmt.Errorf("%w: no ZooKeeper", coord.ErrInvalid): false,
 	} {

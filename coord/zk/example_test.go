@@ -57,15 +57,3 @@ func ExampleNew() {
 	// <nil>
 	// true coord: invalid: the chroot "apps" does not begin with a slash; it is an absolute path without a slash at its end, for example /apps
 }
-
-// After ZooKeeper was restored from a backup, and before anything else starts.
-func ExampleCoordinator_Quarantine() {
-	c, err := zk.New([]string{"zk1", "zk2", "zk3"}, "orders", zk.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer c.Close()
-	floor, err := c.Quarantine(context.Background(), time.Time{})
-	fmt.Println("nothing is granted before", floor, err)
-}

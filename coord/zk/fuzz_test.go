@@ -12,12 +12,17 @@ import (
 
 // FuzzNames: names of nodes stand for what they were made from, and for nothing else.
 func FuzzNames(f *testing.F) {
-	for _, s := range []string{"", ".", "..", "a.b", "a/b", "%2F", "☃", "\x00\xff", "0000000007", "7", "-000000007", "9999999999"} {
+	for _, s := range []string{
+		"", ".", "..", "a.b", "a/b", "%2F", "☃", "\x00\xff", "0000000007", "7",
+		"-000000007", "9999999999",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		name := escape(s)
-		if back, err := url.PathUnescape(name); err != nil || back != s || strings.Trim(name, "%-_.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") != "" || strings.HasPrefix(name, ".") {
+		if back, err := url.PathUnescape(name); err != nil || back != s ||
+			strings.Trim(name, "%-_.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") != "" ||
+			strings.HasPrefix(name, ".") {
 			t.Errorf("%q becomes %q, and then %q, %v", s, name, back, err)
 		}
 		id, err := workerOf("/owners", s)
@@ -34,7 +39,8 @@ func FuzzNames(f *testing.F) {
 func FuzzURL(f *testing.F) {
 	for _, s := range []string{
 		"zk://h/?namespace=ns", "zk://u:p@h1:1,[::1]/apps?namespace=ns&ttl=20s&horizon=40s&renew=4s&skew=2s", "zk://h/a/../b?namespace=ns",
-		"zk://h/apps/?namespace=ns", "zk://h//a?namespace=ns", "zk://u%3A:p@h?namespace=n", "zk://h,h:2181?namespace=n", "zk:///?namespace=n",
+		"zk://h/apps/?namespace=ns", "zk://h//a?namespace=ns", "zk://u%3A:p@h?namespace=n",
+		"zk://h,h:2181?namespace=n", "zk:///?namespace=n",
 	} {
 		f.Add(s)
 	}
@@ -55,7 +61,8 @@ func FuzzURL(f *testing.F) {
 			return
 		}
 		_ = c.Close()
-		if driver.CheckNamespace(namespace) != nil || opts.SkewBound < 0 || (opts.User == "") != (opts.Password == "") || strings.HasSuffix(opts.Chroot, "/") {
+		if driver.CheckNamespace(namespace) != nil || opts.SkewBound < 0 ||
+			(opts.User == "") != (opts.Password == "") || strings.HasSuffix(opts.Chroot, "/") {
 			t.Errorf("%q is read as %q, %+v", s, namespace, opts)
 		}
 	})

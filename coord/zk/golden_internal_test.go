@@ -38,7 +38,8 @@ func TestGolden(t *testing.T) {
 		path, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		switch path {
 		case "/unalike/ids%2Fodd%20name/meta":
-			if got, err := protocol.Decode[protocol.Meta]([]byte(value)); err != nil || got != goldentest.Meta() {
+			if got, err := protocol.Decode[protocol.Meta]([]byte(value)); err != nil ||
+				got != goldentest.Meta() {
 				t.Errorf("the namespace is %+v, %v", got, err)
 			}
 		case "/unalike/ids%2Fodd%20name/slots/0000000007":

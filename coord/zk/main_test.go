@@ -2,7 +2,6 @@ package zk_test
 
 import (
 	"fmt"
-	"regexp"
 	"testing"
 	"time"
 
@@ -20,9 +19,7 @@ func TestMain(m *testing.M) {
 
 const (
 	callTime = drivertest.CallTime
-	layout   = drivertest.Layout
 	capacity = drivertest.Capacity
-	lastTick = drivertest.LastTick
 )
 
 var (
@@ -32,7 +29,9 @@ var (
 )
 
 // newCoordinator returns a coordinator that is closed with the test.
-func newCoordinator(tb testing.TB, servers []string, namespace string, o *zk.Options) *zk.Coordinator {
+func newCoordinator(tb testing.TB, servers []string, namespace string,
+	o *zk.Options,
+) *zk.Coordinator {
 	tb.Helper()
 	c, err := zk.New(servers, namespace, drivertest.Value(o))
 	return drivertest.Closing(tb, c, err)
@@ -91,11 +90,4 @@ func endSession(tb testing.TB, o operator, s *zktest.Server, namespace string, w
 	if id := o.owner(tb, namespace, worker); id != 0 {
 		s.KillSession(tb, id)
 	}
-}
-
-// replaceField replaces the value of a field of a JSON object, and leaves everything
-// else as it is, the order among it.
-func replaceField(object []byte, name string, value []byte) []byte {
-	field := regexp.MustCompile(`"` + name + `":("[^"]*"|[^,}]*)`)
-	return field.ReplaceAllLiteral(object, append([]byte(`"`+name+`":`), value...))
 }

@@ -102,29 +102,38 @@ func TestAccess(t *testing.T) {
 	servers := []string{server.Addr}
 	ann := &zk.Options{User: "ann", Password: "secret"}
 
-	wantRefused(t, newCoordinator(t, servers, "ns", &zk.Options{Chroot: "/no/such"}), request(1), `chroot "/no/such" does not exist`)
+	nowhere := newCoordinator(t, servers, "ns", &zk.Options{Chroot: "/no/such"})
+	wantRefused(t, nowhere, request(1), `chroot "/no/such" does not exist`)
+	_, err := nowhere.Inspect(within(t))
+	drivertest.WantInvalid(t, "Inspect", err, `"/no/such"`)
 
 	if _, err := o.Create("/locked", nil, 0, client.WorldACL(client.PermRead)); err != nil {
 		t.Fatal(err)
 	}
-	wantRefused(t, newCoordinator(t, servers, "ns", &zk.Options{Chroot: "/locked"}), request(1), "refuses access", "node /locked without a user")
+	wantRefused(t, newCoordinator(t, servers, "ns", &zk.Options{Chroot: "/locked"}), request(1),
+		"refuses access", "node /locked without a user")
 
 	c := newCoordinator(t, servers, "ns", ann)
 	g := mustAcquire(t, c, request(2))
 	if _, err := c.Renew(within(t), g, g.NotAfter+1000); err != nil {
 		t.Error(err)
 	}
-	wantRefused(t, newCoordinator(t, servers, "ns", nil), request(1), "refuses access", "without a user")
-	wantRefused(t, newCoordinator(t, servers, "ns", &zk.Options{User: "ann", Password: "secret2"}), request(1), "refuses access", `user "ann"`, "wrong password")
-	if slots, err := newCoordinator(t, servers, "ns", nil).List(within(t)); !errors.Is(err, coord.ErrInvalid) {
+	wantRefused(t, newCoordinator(t, servers, "ns", nil), request(1), "refuses access",
+		"without a user")
+	wantRefused(t, newCoordinator(t, servers, "ns", &zk.Options{User: "ann", Password: "secret2"}),
+		request(1), "refuses access", `user "ann"`, "wrong password")
+	if slots, err := newCoordinator(t, servers, "ns", nil).List(within(t)); !errors.Is(err,
+		coord.ErrInvalid) {
 		t.Errorf("List without a user: %v, %v; want %v", slots, err, coord.ErrInvalid)
 	}
-	// Namespaces of others are made beside it.
-	mustAcquire(t, newCoordinator(t, servers, "others", &zk.Options{User: "bob", Password: "secret"}), request(1))
-	if slots, err := newCoordinator(t, servers, "ns", ann).List(within(t)); err != nil || len(slots) != 1 || slots[0].State != coord.SlotHeld {
+	if slots, err := newCoordinator(t, servers, "ns", ann).List(within(t)); err != nil ||
+		len(slots) != 1 || slots[0].State != coord.SlotHeld {
 		t.Errorf("List: %v, %v", slots, err)
 	}
-	for _, path := range []string{"", "/meta", "/clock", "/slots", "/owners", "/tokens", "/identities", "/slots/0000000000"} {
+	for _, path := range []string{
+		"", "/meta", "/clock", "/slots", "/owners", "/tokens", "/identities",
+		"/slots/0000000000",
+	} {
 		acl, _, err := o.GetACL(spacePath("ns") + path)
 		if err == nil && len(acl) == 1 && acl[0].Scheme != "digest" {
 			t.Errorf("anybody may use %s: %v", path, acl)
@@ -138,12 +147,7 @@ func TestAccess(t *testing.T) {
 	} else {
 		late := newCoordinator(t, servers, "open", ann)
 		wantRefused(t, late, request(2), "made without a user", `"ann"`)
-		_, err := late.Quarantine(within(t), time.Time{})
-		for what, err := range map[string]error{"Quarantine": err, "Retire": late.Retire(within(t), 1), "Init": late.Init(within(t), space())} {
-			if !errors.Is(err, coord.ErrInvalid) {
-				t.Errorf("%s as a user: %v; want %v", what, err, coord.ErrInvalid)
-			}
-		}
+		drivertest.WantInvalid(t, "Retire as a user", late.Retire(within(t), 1), `"ann"`)
 		if _, err := open.Renew(within(t), g, g.NotAfter+1000); err != nil {
 			t.Error(err)
 		}

@@ -72,7 +72,8 @@ func TestOrder(t *testing.T) {
 		}
 		for i := range clock {
 			if clock[i].Version != int32(at.Number) || missing[i] != nil {
-				t.Fatalf("read %d found version %d of the clock; it was written as version %d", i, clock[i].Version, int32(at.Number))
+				t.Fatalf("read %d found version %d of the clock; it was written as version %d", i,
+					clock[i].Version, int32(at.Number))
 			}
 		}
 		if slot.There() {
@@ -127,13 +128,15 @@ func linked(answerTime time.Duration) (l *link, server net.Conn) {
 func TestLinkRefuses(t *testing.T) {
 	t.Parallel()
 	for answer, foreign := range map[string]bool{
-		"HTTP/1.1 400 Bad Request": true, "-ERR unknown command": true, "\x80\x00\x00\x05": true, "\x00\x00\x01\x01": true,
+		"HTTP/1.1 400 Bad Request": true, "-ERR unknown command": true, "\x80\x00\x00\x05": true,
+		"\x00\x00\x01\x01": true,
 		"\x00\x00\x00\x25": false,
 	} {
 		l, server := linked(time.Minute)
 		go func() { _, _ = server.Write([]byte(answer)) }()
 		b := make([]byte, 4)
-		if n, err := l.Read(b); errors.Is(err, errForeign) != foreign || !foreign && (n != 4 || binary.BigEndian.Uint32(b) != 37) {
+		if n, err := l.Read(b); errors.Is(err, errForeign) != foreign || !foreign &&
+			(n != 4 || binary.BigEndian.Uint32(b) != 37) {
 			t.Errorf("%q: %x, %v", answer, b[:n], err)
 		}
 		_ = server.Close()

@@ -26,7 +26,8 @@ func liveStore(tb testing.TB, server *zktest.Server) *store {
 // TestStore holds the store to its interface.
 func TestStore(t *testing.T) {
 	server := zktest.Start(t, zktest.Options{})
-	conn, _, err := client.Connect([]string{server.Addr}, 20*time.Second, client.WithLogger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)))
+	conn, _, err := client.Connect([]string{server.Addr}, 20*time.Second,
+		client.WithLogger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,10 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, func(tb testing.TB) storetest.Harness {
 		tb.Helper()
 		st := liveStore(tb, server)
-		return storetest.Harness{Store: st, Count: func(tb testing.TB) int { tb.Helper(); return nodes(tb, conn, st.nodes.space) }}
+		return storetest.Harness{Store: st, Count: func(tb testing.TB) int {
+			tb.Helper()
+			return nodes(tb, conn, st.nodes.space)
+		}}
 	})
 }
 

@@ -44,7 +44,10 @@ func TestDamagedSlot(t *testing.T) {
 		}
 	}, map[string]drivertest.Damage{
 		"another worker": {Spoil: drivertest.Replace(`"worker":0`, `"worker":5`), Says: "worker is 5"},
-		"another layout": {Spoil: drivertest.Replace(`"fingerprint":"41/`, `"fingerprint":"40/`), Says: "layout 40/", Readable: true},
+		"another layout": {
+			Spoil: drivertest.Replace(`"fingerprint":"41/`, `"fingerprint":"40/`),
+			Says:  "layout 40/", Readable: true,
+		},
 	})
 }
 
@@ -67,7 +70,8 @@ func TestForeignNodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ns := rand.Text()
-			if err := newCoordinator(t, []string{server.Addr}, ns, nil).Init(within(t), space()); err != nil {
+			if err := newCoordinator(t, []string{server.Addr}, ns, nil).Init(within(t),
+				space()); err != nil {
 				t.Fatal(err)
 			}
 			spoil(spacePath(ns))

@@ -7,9 +7,7 @@ import (
 	"io"
 	"os"
 	"testing"
-	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/drivertest"
 )
@@ -39,11 +37,6 @@ var works = map[string]func(context.Context, *Coordinator) error{
 		fmt.Println(g.Health().Healthy)
 		_, err = io.Copy(io.Discard, os.Stdin)
 		return err
-	},
-	// The child prints IDs, at a pace that leaves the machine to others, with the
-	// default times but for renewals, so that some fall into every outage.
-	"many": func(ctx context.Context, c *Coordinator) error {
-		return drivertest.PrintIDs(ctx, c, 5*time.Millisecond, (*core.Generator).Next, coord.LeaseConfig{RenewEvery: 100 * time.Millisecond})
 	},
 }
 
@@ -78,5 +71,6 @@ func beChild(dir string) error {
 // startChild starts a child with something to do in a folder.
 func startChild(tb testing.TB, dir, work string, env ...string) *drivertest.Child {
 	tb.Helper()
-	return drivertest.StartChild(tb, append([]string{childDir + "=" + dir, childWork + "=" + work}, env...)...)
+	return drivertest.StartChild(tb,
+		append([]string{childDir + "=" + dir, childWork + "=" + work}, env...)...)
 }

@@ -32,7 +32,8 @@ func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
 	host := startChild(t, dir, "starve")
-	if got := host.Line(t); !strings.Contains(got, "whose etcd does not run: etcd cannot go on: ") || !strings.Contains(got, "file too large") {
+	if got := host.Line(t); !strings.Contains(got, "whose etcd does not run: etcd cannot go on: ") ||
+		!strings.Contains(got, "file too large") {
 		t.Errorf("with a full disk: %s", got)
 	}
 	select {
@@ -41,7 +42,7 @@ func TestDiskFull(t *testing.T) {
 	default:
 	}
 	host.Kill()
-	slots, err := openFolder(t, dir, "children", nil).List(within(t))
+	slots, err := openFolder(t, dir, "children").List(within(t))
 	if err != nil || len(slots) != 1 {
 		t.Errorf("slots are %+v, %v; want the one that was granted", slots, err)
 	}

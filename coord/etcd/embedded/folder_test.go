@@ -24,18 +24,21 @@ func TestFolderDeleted(t *testing.T) {
 	dir := newDir(t)
 	host := startChild(t, dir, "stay")
 	host.Line(t)
-	c := openFolder(t, dir, "children", nil)
+	c := openFolder(t, dir, "children")
 	old := address(c)
 	g := mustAcquire(t, c, request(2))
 	deleteFolder(t, dir)
-	newcomer := openFolder(t, dir, "children", nil)
-	eventually(t, "the holder follows", func() bool { return address(c) != old && address(c) == address(newcomer) })
+	newcomer := openFolder(t, dir, "children")
+	eventually(t, "the holder follows", func() bool {
+		return address(c) != old && address(c) == address(newcomer)
+	})
 	if r, err := c.Renew(within(t), g, g.NotAfter+1000); err == nil && r.NotBefore <= g.NotAfter {
 		t.Errorf("renewed to %v after its window %v was lost", r, g)
 	}
 	req := request(2)
 	floor := req.Now + req.Scale.TicksDown((etcd.MaxHorizon - callTime).Microseconds())
-	if n, err := newcomer.Acquire(within(t), req); !errors.Is(err, coord.ErrQuarantined) && (err != nil || n.NotBefore < floor) {
+	if n, err := newcomer.Acquire(within(t), req); !errors.Is(err, coord.ErrQuarantined) &&
+		(err != nil || n.NotBefore < floor) {
 		t.Errorf("granted was %v, %v; want nothing below %d", n, err, floor)
 	}
 }
@@ -91,20 +94,26 @@ func TestMarkLost(t *testing.T) {
 		lose func(f folder, m mark) error
 		want string
 	}{
-		{"deleted", func(f folder, _ mark) error { return os.Remove(f.file(nameMark)) }, `it holds "etcd" and is not the folder of an embedded etcd (there is no folder.json)`},
-		{"older", func(f folder, m mark) error { m.Served = false; return f.write(nameMark, m) }, `it holds "etcd", which was in use, and folder.json says that it never was`},
+		{"deleted", func(f folder, _ mark) error {
+			return os.Remove(f.file(nameMark))
+		}, `it holds "etcd" and is not the folder of an embedded etcd (there is no folder.json)`},
+		{"older", func(f folder, m mark) error {
+			m.Served = false
+			return f.write(nameMark, m)
+		}, `it holds "etcd", which was in use, and folder.json says that it never was`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := folder{newDir(t)}
-			first := openFolder(t, f.path, "n", nil)
-			joined := openFolder(t, f.path, "n", nil)
+			first := openFolder(t, f.path, "n")
+			joined := openFolder(t, f.path, "n")
 			g := mustAcquire(t, first, request(1))
 			m, err := f.readMark()
 			if err = errors.Join(err, tt.lose(f, m), first.Close()); err != nil {
 				t.Fatal(err)
 			}
 			refused := func(err error) bool {
-				return errors.Is(err, coord.ErrInvalid) && strings.Contains(err.Error(), tt.want) && !strings.Contains(err.Error(), m.Folder)
+				return errors.Is(err, coord.ErrInvalid) && strings.Contains(err.Error(), tt.want) &&
+					!strings.Contains(err.Error(), m.Folder)
 			}
 			eventually(t, "the takeover is refused", func() bool {
 				trouble := joined.trouble.Load()
@@ -115,7 +124,8 @@ func TestMarkLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			eventually(t, "somebody serves the folder", func() bool { return address(joined) != "" })
-			if slots, err := joined.List(within(t)); err != nil || len(slots) != 1 || slots[0].NotAfter != g.NotAfter {
+			if slots, err := joined.List(within(t)); err != nil || len(slots) != 1 ||
+				slots[0].NotAfter != g.NotAfter {
 				t.Errorf("slots are %+v, %v; want the one of %v", slots, err, g)
 			}
 			// Nobody else is there who could take over: New says the same.
@@ -137,12 +147,21 @@ func TestFolderRefused(t *testing.T) {
 		prepare func(dir string) error
 		want    string
 	}{
-		{"other file", func(dir string) error { return put(dir, "letter.txt", "dear") }, `it holds "letter.txt" and is not the folder of an embedded etcd (there is no folder.json); name an empty folder, or one that does not exist`},
-		{"other etcd", func(dir string) error { return os.Mkdir(filepath.Join(dir, "member"), 0o700) }, `it holds "member" and is not`},
-		{"no mark", func(dir string) error { return os.Mkdir(filepath.Join(dir, nameData), 0o700) }, `it holds "etcd" and is not`},
-		{"damaged mark", func(dir string) error { return put(dir, nameMark, "{") }, "read folder.json: coord: invalid: folder.json is damaged"},
-		{"mark without a field", func(dir string) error { return put(dir, nameMark, `{"version":1,"folder":"x"}`+"\n") }, "folder.json is damaged: a field is missing, given twice, out of order, or in a form that this driver does not write"},
-		{"newer mark", func(dir string) error { return put(dir, nameMark, `{"version":2,"folder":"x","anew":1}`) }, "folder.json has version 2, or names no folder; this program knows version 1"},
+		{"other file", func(dir string) error {
+			return put(dir, "letter.txt", "dear")
+		}, `it holds "letter.txt" and is not the folder of an embedded etcd (there is no folder.json); name an empty folder, or one that does not exist`},
+		{"no mark", func(dir string) error {
+			return os.Mkdir(filepath.Join(dir, nameData), 0o700)
+		}, `it holds "etcd" and is not`},
+		{"damaged mark", func(dir string) error {
+			return put(dir, nameMark, "{")
+		}, "read folder.json: coord: invalid: folder.json is damaged"},
+		{"mark without a field", func(dir string) error {
+			return put(dir, nameMark, `{"version":1,"folder":"x"}`+"\n")
+		}, "folder.json is damaged: a field is missing, given twice, out of order, or in a form that this driver does not write"},
+		{"newer mark", func(dir string) error {
+			return put(dir, nameMark, `{"version":2,"folder":"x","anew":1}`)
+		}, "folder.json has version 2, or names no folder; this program knows version 1"},
 		{"file", func(dir string) error {
 			return errors.Join(os.Remove(dir), put(filepath.Dir(dir), filepath.Base(dir), ""))
 		}, "name a folder"},
@@ -153,7 +172,8 @@ func TestFolderRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := New(within(t), dir, "n", Options{})
-			if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), dir) {
+			if !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), tt.want) ||
+				!strings.Contains(err.Error(), dir) {
 				t.Errorf("error is %v; want one with %q", err, tt.want)
 			}
 		})
@@ -181,8 +201,8 @@ func put(dir, name, content string) error {
 func TestStalePost(t *testing.T) {
 	t.Parallel()
 	dir, other := newDir(t), newDir(t)
-	foreign := openFolder(t, other, "n", nil)
-	if c := openFolder(t, dir, "n", nil); c.Close() != nil {
+	foreign := openFolder(t, other, "n")
+	if c := openFolder(t, dir, "n"); c.Close() != nil {
 		t.Fatal("it does not close")
 	}
 	f := folder{dir}
@@ -207,13 +227,14 @@ func TestStalePost(t *testing.T) {
 		t.Errorf("error is %v; want %s", err, want)
 	}
 	lock.Unlock()
-	c := openFolder(t, dir, "n", nil)
+	c := openFolder(t, dir, "n")
 	if address(c) == address(foreign) {
 		t.Error("joined the server of another folder")
 	}
 	// A client that does have the wrong address is not let in.
 	foreign.secret.set(m.Folder)
-	if _, err := foreign.List(within(t)); err == nil || !strings.Contains(err.Error(), "this is the server of another folder") {
+	if _, err := foreign.List(within(t)); err == nil ||
+		!strings.Contains(err.Error(), "this is the server of another folder") {
 		t.Errorf("with the name of another folder: %v", err)
 	}
 }
@@ -222,7 +243,7 @@ func TestStalePost(t *testing.T) {
 func TestDamagedData(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
-	if c := openFolder(t, dir, "n", nil); c.Close() != nil {
+	if c := openFolder(t, dir, "n"); c.Close() != nil {
 		t.Fatal("it does not close")
 	}
 	logs, err := filepath.Glob(filepath.Join(dir, nameData, "member", "wal", "*.wal"))

@@ -21,7 +21,7 @@ func TestFrozen(t *testing.T) {
 	dir := newDir(t)
 	host := startChild(t, dir, "stay")
 	host.Line(t)
-	c := openFolder(t, dir, "n", nil)
+	c := openFolder(t, dir, "n")
 	g, other := mustAcquire(t, c, request(1)), mustAcquire(t, c, request(2))
 	host.Freeze(t)
 	short := func() context.Context {
@@ -30,7 +30,8 @@ func TestFrozen(t *testing.T) {
 		return ctx
 	}
 	_, err := New(short(), dir, "n", Options{})
-	want := fmt.Sprintf("its etcd belongs to process %d, which does not answer; end that process", host.PID())
+	want := fmt.Sprintf("its etcd belongs to process %d, which does not answer; end that process",
+		host.PID())
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), want) {
 		t.Errorf("error is %v; want %q in it", err, want)
 	}
@@ -58,8 +59,14 @@ func TestCallsFollow(t *testing.T) {
 		name string
 		call func(c *Coordinator) error
 	}{
-		{"Acquire", func(c *Coordinator) (err error) { g, err = c.Acquire(within(t), request(1)); return err }},
-		{"Renew", func(c *Coordinator) (err error) { g, err = c.Renew(within(t), g, g.NotAfter+1000); return err }},
+		{"Acquire", func(c *Coordinator) (err error) {
+			g, err = c.Acquire(within(t), request(1))
+			return err
+		}},
+		{"Renew", func(c *Coordinator) (err error) {
+			g, err = c.Renew(within(t), g, g.NotAfter+1000)
+			return err
+		}},
 		{"Resume", func(c *Coordinator) (err error) {
 			g, err = c.Resume(within(t), g, rand.Text(), g.NotAfter+1000)
 			return err
@@ -68,7 +75,7 @@ func TestCallsFollow(t *testing.T) {
 	} {
 		host := startChild(t, dir, "stay")
 		where := host.Line(t)
-		c := openFolder(t, dir, "n", nil)
+		c := openFolder(t, dir, "n")
 		if address(c) != where {
 			t.Fatal("it did not join")
 		}

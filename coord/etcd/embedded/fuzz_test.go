@@ -13,14 +13,20 @@ import (
 // FuzzDecode: what is read of the files of a folder is written again, byte for byte, or is of
 // another version.
 func FuzzDecode(f *testing.F) {
-	for _, v := range []any{mark{Version: 1, Folder: "FOLDER", Served: true}, post{Version: 1, Folder: "FOLDER", Address: "127.0.0.1:2379", PID: 7}} {
+	for _, v := range []any{
+		mark{Version: 1, Folder: "FOLDER", Served: true},
+		post{Version: 1, Folder: "FOLDER", Address: "127.0.0.1:2379", PID: 7},
+	} {
 		b, err := encode(v)
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(b)
 	}
-	for _, s := range []string{"", "{", "{}\n", "null\n", `{"version":2,"anew":1}` + "\n", `{"version":1,"folder":"F"}` + "\n", `{"version":1,"folder":"F","served":true}`, `{"version":1,"Folder":"F","served":true}` + "\n"} {
+	for _, s := range []string{
+		"", "{", "{}\n", "null\n", `{"version":2,"anew":1}` + "\n",
+		`{"version":1,"folder":"F"}` + "\n", `{"version":1,"folder":"F","served":true}`, `{"version":1,"Folder":"F","served":true}` + "\n",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -44,7 +50,11 @@ func writtenAgain(t *testing.T, b []byte, v any) {
 
 // FuzzURL: a URL is refused as invalid, or names a folder, on every system.
 func FuzzURL(f *testing.F) {
-	for _, s := range []string{"embed:///var/lib/ids", "embed:///C:/ids?namespace=orders&ttl=20s", "embed://folder", "embed:///", "embed:///C:", "embed://u@/x", "embed:///x?namespace=", "embed:///a%2Fb"} {
+	for _, s := range []string{
+		"embed:///var/lib/ids", "embed:///C:/ids?namespace=orders&ttl=20s",
+		"embed://folder", "embed:///", "embed:///C:", "embed://u@/x", "embed:///x?namespace=",
+		"embed:///a%2Fb",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -62,7 +72,8 @@ func FuzzURL(f *testing.F) {
 				}
 				continue
 			}
-			if got.dir == "" || got.dir == "/" || driver.CheckNamespace(got.namespace) != nil || got.options.Lease.TTL < 0 {
+			if got.dir == "" || got.dir == "/" || driver.CheckNamespace(got.namespace) != nil ||
+				got.options.Lease.TTL < 0 {
 				t.Errorf("%q on %s is read as %+v", s, goos, got)
 			}
 		}

@@ -34,10 +34,10 @@ func newDir(tb testing.TB) string {
 	return filepath.Join(tb.TempDir(), "etcd of unalike")
 }
 
-// open returns a coordinator that is closed with the test.
-func openFolder(tb testing.TB, dir, namespace string, o *Options) *Coordinator {
+// openFolder returns a coordinator that is closed with the test.
+func openFolder(tb testing.TB, dir, namespace string) *Coordinator {
 	tb.Helper()
-	c, err := New(within(tb), dir, namespace, drivertest.Value(o))
+	c, err := New(within(tb), dir, namespace, Options{})
 	return drivertest.Closing(tb, c, err)
 }
 

@@ -43,7 +43,8 @@ func TestRenameSynced(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := startChild(t, dir, "unsynced", childWeak+"=1").Line(t)
-	if !strings.HasPrefix(got, "coord: invalid folder "+dir+": write endpoint.json: ") || !strings.Contains(got, "permission denied") {
+	if !strings.HasPrefix(got, "coord: invalid folder "+dir+": write endpoint.json: ") ||
+		!strings.Contains(got, "permission denied") {
 		t.Errorf("where the folder cannot be synced, writing said %s", got)
 	}
 }
@@ -68,7 +69,8 @@ func TestPermissionDenied(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := startChild(t, dir, "stay", childWeak+"=1").Line(t)
-		if !strings.HasPrefix(got, "error: coord: invalid folder "+dir+": ") || !strings.HasSuffix(got, "permission denied; let this user read and write the folder") {
+		if !strings.HasPrefix(got, "error: coord: invalid folder "+dir+": ") ||
+			!strings.HasSuffix(got, "permission denied; let this user read and write the folder") {
 			t.Errorf("%s: the process said %s", name, got)
 		}
 		for _, d := range []string{top, dir} { // so that they can be removed

@@ -25,16 +25,17 @@ func TestRightsOfTheFolder(t *testing.T) {
 		if err := os.Chmod(dir, mode); err != nil { // os.Mkdir would take the umask off
 			t.Fatal(err)
 		}
-		if _, err := New(within(t), dir, "n", Options{}); !errors.Is(err, coord.ErrInvalid) || !strings.Contains(err.Error(), "make that 0700") {
+		if _, err := New(within(t), dir, "n", Options{}); !errors.Is(err, coord.ErrInvalid) ||
+			!strings.Contains(err.Error(), "make that 0700") {
 			t.Errorf("a folder of mode %#o: %v", mode, err)
 		}
 	}
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	openFolder(t, dir, "n", nil)
+	openFolder(t, dir, "n")
 	made := newDir(t)
-	openFolder(t, made, "n", nil)
+	openFolder(t, made, "n")
 	if info, err := os.Stat(made); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the folder that is made: %v, %v", info.Mode(), err)
 	}
@@ -47,7 +48,7 @@ func TestRightsOfTheFolder(t *testing.T) {
 // TestDebugVarsAreClosed: what etcd tells about the process is not for other users of the machine.
 func TestDebugVarsAreClosed(t *testing.T) {
 	t.Parallel()
-	c := openFolder(t, newDir(t), "n", nil)
+	c := openFolder(t, newDir(t), "n")
 	for _, path := range []string{"/debug/vars", "/metrics", "/version"} {
 		resp, err := http.Get("http://" + address(c) + path)
 		if err != nil {

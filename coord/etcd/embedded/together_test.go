@@ -10,8 +10,7 @@ import (
 )
 
 // TestKilledTogether: three programs with two worker IDs each are killed, all at once, again and
-// again.
-// Every start of each of them succeeds.
+// again. Every start of each of them succeeds.
 func TestKilledTogether(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
@@ -33,20 +32,16 @@ func TestKilledTogether(t *testing.T) {
 	t.Logf("the slowest start took %v", slowest)
 }
 
-// TestOneMachineOneClock: one machine has one clock: whatever holders have stored, nobody is refused
-// for it.
+// TestOneMachineOneClock: one machine has one clock: whatever holders have stored, nobody is
+// refused for it.
 func TestOneMachineOneClock(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
-	early := clocktest.NewShifted(time.Now().Add(-time.Hour))
-	c := openFolder(t, dir, "n", &Options{Clock: early})
+	early, err := New(within(t), dir, "n",
+		Options{Clock: clocktest.NewShifted(time.Now().Add(-time.Hour))})
+	early = drivertest.Closing(t, early, err)
 	for range 3 {
-		req := request(100)
-		req.Now, req.Until = req.Now-time.Hour.Milliseconds(), req.Until-time.Hour.Milliseconds()
-		mustAcquire(t, c, req)
+		mustAcquire(t, early, drivertest.At(-time.Hour))
 	}
-	mustAcquire(t, openFolder(t, dir, "n", nil), request(100))
-	if _, err := openFolder(t, dir, "n", nil).Quarantine(within(t), time.Time{}); err != nil {
-		t.Error(err)
-	}
+	mustAcquire(t, openFolder(t, dir, "n"), drivertest.At(0))
 }
