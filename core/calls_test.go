@@ -33,7 +33,8 @@ func calls(ctx context.Context, g *core.Generator) map[string]func() error {
 }
 
 // checkCalls makes all calls and demands want of them, and no error of the others.
-func checkCalls(t *testing.T, ctx context.Context, g *core.Generator, want error, others ...string) {
+func checkCalls(t *testing.T, ctx context.Context, g *core.Generator, want error,
+	others ...string) {
 	t.Helper()
 	for name, call := range calls(ctx, g) {
 		want := want
@@ -67,7 +68,8 @@ func TestAfterClose(t *testing.T) {
 func TestZeroGenerator(t *testing.T) {
 	var g core.Generator
 	checkCalls(t, t.Context(), &g, core.ErrClosed)
-	if err, bad := g.Check(), g.Health().Err; !errors.Is(err, core.ErrClosed) || !errors.Is(bad, core.ErrClosed) {
+	if err, bad := g.Check(), g.Health().Err; !errors.Is(err, core.ErrClosed) ||
+		!errors.Is(bad, core.ErrClosed) {
 		t.Errorf("Check: %v; Health: %v", err, bad)
 	}
 	if err := g.Close(t.Context()); err != nil {
@@ -82,7 +84,8 @@ func TestNilContext(t *testing.T) {
 	checkCalls(t, none, g, core.ErrInvalidConfig, "Next", "TryNext")
 	_, err := core.New(none, newFake(0).Client(), core.Config{})
 	for _, err := range []error{err, g.Close(none)} {
-		wantText(t, err, "core: invalid configuration: ctx is nil; pass context.Background()", core.ErrInvalidConfig)
+		wantText(t, err, "core: invalid configuration: ctx is nil; pass context.Background()",
+			core.ErrInvalidConfig)
 	}
 }
 

@@ -30,7 +30,10 @@ type steady struct{ start time.Time }
 
 func newSteady() clock.Clock { return steady{time.Now()} }
 
-func (s steady) UnixMicro() int64 { return s.start.UnixMicro() + time.Since(s.start).Microseconds() }
+func (s steady) UnixMicro() int64 {
+	return s.start.UnixMicro() +
+		time.Since(s.start).Microseconds()
+}
 
 // taker puts IDs into buf, and returns how many.
 type taker func(buf []core.ID) (int, error)

@@ -28,14 +28,17 @@ func TestBadConfig(t *testing.T) {
 	}{
 		"64 bits": {
 			with(func(l *core.Layout) { l.TimeBits = 42 }),
-			"Layout: core: invalid layout: TimeBits 42, WorkerBits 10 and SequenceBits 12 are 64 bits together",
+			"Layout: core: invalid layout: TimeBits 42, WorkerBits 10 and SequenceBits 12 are 64 bits " +
+				"together",
 		},
 		"epoch in the future": {
 			with(func(l *core.Layout) { l.Epoch = time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC) }),
 			"Layout: core: invalid layout: Epoch is 2031-01-01T00:00:00Z, but the clock says",
 		},
-		"negative lead":       {core.Config{Lead: -1}, "Lead is -1ns; it must be 0 or at least the layout's unit, 1ms"},
-		"lead below the unit": {core.Config{Lead: 999_999}, "Lead is 999.999µs; it must be 0 or at least"},
+		"negative lead": {core.Config{Lead: -1},
+			"Lead is -1ns; it must be 0 or at least the layout's unit, 1ms"},
+		"lead below the unit": {core.Config{Lead: 999_999},
+			"Lead is 999.999µs; it must be 0 or at least"},
 		"huge lead": {
 			core.Config{Lead: time.Hour}, "Lead is 1h0m0s and RollbackTolerance 0s; at most 1m0s is allowed",
 		},
@@ -55,18 +58,23 @@ func TestBadConfig(t *testing.T) {
 			core.Config{RollbackTolerance: time.Hour}, "RollbackTolerance 1h0m0s; at most 1m0s is allowed",
 		},
 		"negative sequence start": {
-			core.Config{SequenceStart: -1}, "SequenceStart is -1; 0 to 4096 are allowed with 12 sequence bits",
+			core.Config{SequenceStart: -1}, "SequenceStart is -1; 0 to 4096 are allowed with 12 sequence " +
+				"bits",
 		},
-		"sequence start past the sequence": {core.Config{SequenceStart: 4097}, "SequenceStart is 4097; 0 to 4096"},
-		"negative stripes":                 {core.Config{Stripes: -1}, "Stripes is -1; 1 to 1024 are allowed, 0 means 1"},
-		"too many stripes":                 {core.Config{Stripes: 1025}, "Stripes is 1025; 1 to 1024 are allowed"},
+		"sequence start past the sequence": {core.Config{SequenceStart: 4097},
+			"SequenceStart is 4097; 0 to 4096"},
+		"negative stripes": {core.Config{Stripes: -1},
+			"Stripes is -1; 1 to 1024 are allowed, 0 means 1"},
+		"too many stripes": {core.Config{Stripes: 1025},
+			"Stripes is 1025; 1 to 1024 are allowed"},
 		"more stripes than worker IDs": {
 			core.Config{Stripes: 3, Lease: coord.LeaseConfig{WorkerIDs: coord.Range{First: 5, Count: 2}}},
 			"Stripes is 3; there are 2 worker IDs to lease (5-6)",
 		},
 		"negative TTL": {lease(coord.LeaseConfig{TTL: -1}), "Lease: coord: invalid: TTL is -1ns"},
 		"horizon of days": {
-			lease(coord.LeaseConfig{Horizon: 25 * time.Hour}), "Horizon is 25h0m0s; at most 24h0m0s is allowed here",
+			lease(coord.LeaseConfig{Horizon: 25 * time.Hour}),
+			"Horizon is 25h0m0s; at most 24h0m0s is allowed here",
 		},
 		"no such worker ID": {
 			lease(coord.LeaseConfig{WorkerIDs: coord.Range{First: 1024}}),
@@ -77,13 +85,15 @@ func TestBadConfig(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(0)
 			g, err := core.New(t.Context(), f.Client(), tt.cfg)
-			if g != nil || !errors.Is(err, core.ErrInvalidConfig) || !strings.Contains(err.Error(), tt.want) {
+			if g != nil ||
+				!errors.Is(err, core.ErrInvalidConfig) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("New: %v\nwant: ...%s...", err, tt.want)
 			}
 			if n := f.Count(coordtest.Acquire); n != 0 {
 				t.Errorf("the coordinator was asked %d times", n)
 			}
-			if g, again := core.Start(f.Client(), tt.cfg); g != nil || !errors.Is(again, core.ErrInvalidConfig) {
+			if g, again := core.Start(f.Client(), tt.cfg); g != nil ||
+				!errors.Is(again, core.ErrInvalidConfig) {
 				t.Errorf("Start: %v", again)
 			}
 		})
@@ -92,11 +102,14 @@ func TestBadConfig(t *testing.T) {
 
 // TestNewWithoutACoordinator passes nil, and the nil of a driver's New that has failed.
 func TestNewWithoutACoordinator(t *testing.T) {
-	const advice = "; make one with coord.Open or a driver's New, and check the error that comes with it"
+	const advice = "; make one with coord.Open or a driver's New, and check the error that comes " +
+		"with it"
 	var failed *coordtest.FakeClient
-	for what, c := range map[string]coord.Coordinator{"nil": nil, "a nil *coordtest.FakeClient": failed} {
+	for what, c := range map[string]coord.Coordinator{"nil": nil,
+		"a nil *coordtest.FakeClient": failed} {
 		_, err := core.New(t.Context(), c, core.Config{})
-		wantText(t, err, "core: invalid configuration: the coordinator is "+what+advice, core.ErrInvalidConfig)
+		wantText(t, err, "core: invalid configuration: the coordinator is "+what+advice,
+			core.ErrInvalidConfig)
 	}
 }
 

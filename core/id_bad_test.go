@@ -39,7 +39,8 @@ func TestParseErrors(t *testing.T) {
 			"9223372036854775808":        `it is larger than 2^63 - 1`,
 			"18446744073709551617":       `it is larger than 2^63 - 1`,
 			"99999999999999999999999999": `it is larger than 2^63 - 1`,
-			strings.Repeat("9", 1000):    `"` + strings.Repeat("9", 48) + `"... (1000 bytes) in decimal: it is larger`,
+			strings.Repeat("9", 1000): `"` + strings.Repeat("9", 48) +
+				`"... (1000 bytes) in decimal: it is larger`,
 		}},
 		"base62": {ParseBase62, map[string]string{
 			"":             `"" in base62: it is empty`,
@@ -59,7 +60,8 @@ func TestParseErrors(t *testing.T) {
 			"ZZZZZZZZZZZZZ":  `it is larger than 2^63 - 1`,
 			"7zzzzzzzzzzzz": `it has the lower-case letter 'z' at byte 1; ` +
 				`allowed are digits 0 to 9 and upper-case letters without I, L, O and U`,
-			"00000000000O0":  `it has 'O' at byte 11; allowed are digits 0 to 9 and upper-case letters without`,
+			"00000000000O0": `it has 'O' at byte 11; allowed are digits 0 to 9 and upper-case letters ` +
+				`without`,
 			"000000000000\t": `it has white space`,
 		}},
 	} {
@@ -81,11 +83,12 @@ func TestReadErrors(t *testing.T) {
 		read func(*ID) error
 		want string
 	}{
-		{fromJSON(`9007199254740992`), `the JSON number 9007199254740992 is 2^53 or more and may have been rounded; ` +
-			`write it as a string, "9007199254740992"`},
+		{fromJSON(`9007199254740992`), `the JSON number 9007199254740992 is 2^53 or more and may have ` +
+			`been rounded; write it as a string, "9007199254740992"`},
 		{fromJSON(`9223372036854775808`), "it is larger than 2^63 - 1"},
 		{fromJSON(`null`), "the JSON value is null; for a value that may be missing use a *core.ID"},
-		{fromJSON(`true`), "the JSON value is a boolean; an ID is a string of digits or a whole number below 2^53"},
+		{fromJSON(`true`), "the JSON value is a boolean; an ID is a string of digits or a whole " +
+			"number below 2^53"},
 		{fromJSON(`[1]`), "the JSON value is an array"},
 		{fromJSON(`{"id":1}`), "the JSON value is an object"},
 		{fromJSON(`1.0`), "it has '.' at byte 1"},

@@ -19,7 +19,8 @@ import (
 
 // edgeIDs are IDs at which something carries or ends.
 var edgeIDs = []ID{
-	0, 1, 9, 10, 31, 32, 61, 62, 4095, 4096, 1<<31 - 1, 1 << 31, 1<<53 - 1, 1 << 53, 1<<62 - 1, 1 << 62,
+	0, 1, 9, 10, 31, 32, 61, 62, 4095, 4096, 1<<31 - 1, 1 << 31, 1<<53 - 1, 1 << 53, 1<<62 - 1,
+	1 << 62,
 	math.MaxInt64 - 1, math.MaxInt64,
 }
 
@@ -75,7 +76,10 @@ func checkRoundTrips(t *testing.T, id ID) {
 		"text":    func(got *ID) error { return reread(id.MarshalText, got.UnmarshalText) },
 		"binary":  func(got *ID) error { return reread(id.MarshalBinary, got.UnmarshalBinary) },
 		"json":    func(got *ID) error { return reread(id.MarshalJSON, got.UnmarshalJSON) },
-		"sql":     func(got *ID) error { return reread(id.Value, func(v driver.Value) error { return got.Scan(v) }) },
+		"sql": func(got *ID) error {
+			return reread(id.Value,
+				func(v driver.Value) error { return got.Scan(v) })
+		},
 	} {
 		var got ID
 		if err := f(&got); err != nil || got != id {
@@ -107,7 +111,8 @@ func TestSortsAsText(t *testing.T) {
 		}
 		return string(b)
 	}
-	for name, form := range map[string]func(ID) string{"base62": ID.Base62, "base32": ID.Base32, "binary": binary} {
+	for name, form := range map[string]func(ID) string{"base62": ID.Base62, "base32": ID.Base32,
+		"binary": binary} {
 		for i := range ids[1:] {
 			a, b := ids[i], ids[i+1]
 			if got, want := strings.Compare(form(a), form(b)), cmp.Compare(a, b); got != want {
@@ -138,7 +143,8 @@ func TestNegative(t *testing.T) {
 				t.Errorf("%s of %d returned %q", name, id, b)
 			}
 		}
-		for text, parse := range map[string]func(string) (ID, error){id.Base62(): ParseBase62, id.Base32(): ParseBase32} {
+		for text, parse := range map[string]func(string) (ID, error){id.Base62(): ParseBase62,
+			id.Base32(): ParseBase32} {
 			if got, err := parse(text); err == nil {
 				t.Errorf("%q of %d reads as %d", text, id, got)
 			}

@@ -56,7 +56,8 @@ func unkept(t *testing.T, cfg Config) *Generator {
 	g := newGenerator(&s)
 	for i, st := range g.stripes {
 		st.keeper = keeper.New(keeper.Config{Lease: s.Lease})
-		st.Swap(keeper.Term{Grant: coord.Grant{WorkerID: i, Generation: 1, NotBefore: 500, NotAfter: 1e6}})
+		st.Swap(keeper.Term{Grant: coord.Grant{WorkerID: i, Generation: 1, NotBefore: 500,
+			NotAfter: 1e6}})
 	}
 	return g
 }
@@ -191,7 +192,8 @@ func TestCallDuringSwap(t *testing.T) {
 		_, err := g.TryNext()
 		result <- err
 	}()
-	for stacks := make([]byte, 1<<20); !bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("(*stripe).settle(")); {
+	for stacks := make([]byte, 1<<20); !bytes.Contains(stacks[:runtime.Stack(stacks, true)],
+		[]byte("(*stripe).settle(")); {
 		select {
 		case err := <-result:
 			t.Fatalf("the call did not wait for the swap: %v", err)
@@ -199,7 +201,8 @@ func TestCallDuringSwap(t *testing.T) {
 			runtime.Gosched()
 		}
 	}
-	st.term.Store(newTerm(&g.rule, coord.Grant{WorkerID: 4, Generation: 1, NotBefore: 600, NotAfter: 1e6}, 0, time.Time{}))
+	st.term.Store(newTerm(&g.rule, coord.Grant{WorkerID: 4, Generation: 1, NotBefore: 600,
+		NotAfter: 1e6}, 0, time.Time{}))
 	st.mu.Unlock()
 	if err := <-result; err != nil {
 		t.Errorf("the call after the swap: %v", err)

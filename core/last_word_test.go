@@ -14,7 +14,8 @@ import (
 // the last ID of a layout without worker bits. Closed, the word plus 1 wraps.
 func TestLastWordOfAll(t *testing.T) {
 	l := core.Layout{
-		Epoch: coretest.Start().AddDate(-10, 0, 0), Unit: time.Millisecond, TimeBits: 53, SequenceBits: 10,
+		Epoch: coretest.Start().AddDate(-10, 0, 0), Unit: time.Millisecond, TimeBits: 53,
+		SequenceBits: 10,
 	}
 	c := clocktest.NewManual(l.Expires().Add(-l.Unit))
 	g := coretest.NewWith(t, core.Config{Layout: l, Clock: c})

@@ -23,9 +23,12 @@ func TestNamedLayouts(t *testing.T) {
 		workers, sequences  int
 		maxID               ID
 	}{
-		{"default", "41/10/12/1ms/2024-01-01T00:00:00Z", "2093-09-06T15:47:35.552Z", DefaultLayout(), 1024, 4096, math.MaxInt64},
-		{"twitter", "41/10/12/1ms/2010-11-04T01:42:54.657Z", "2080-07-10T17:30:30.209Z", TwitterLayout(), 1024, 4096, math.MaxInt64},
-		{"javascript", "41/5/7/1ms/2024-01-01T00:00:00Z", "2093-09-06T15:47:35.552Z", JavaScriptLayout(), 32, 128, 1<<53 - 1},
+		{"default", "41/10/12/1ms/2024-01-01T00:00:00Z", "2093-09-06T15:47:35.552Z", DefaultLayout(),
+			1024, 4096, math.MaxInt64},
+		{"twitter", "41/10/12/1ms/2010-11-04T01:42:54.657Z", "2080-07-10T17:30:30.209Z", TwitterLayout(),
+			1024, 4096, math.MaxInt64},
+		{"javascript", "41/5/7/1ms/2024-01-01T00:00:00Z", "2093-09-06T15:47:35.552Z", JavaScriptLayout(),
+			32, 128, 1<<53 - 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := tt.layout
@@ -44,7 +47,8 @@ func TestNamedLayouts(t *testing.T) {
 				t.Errorf("Expires() = %s, want %s", got, tt.expires)
 			}
 			if l.Workers() != tt.workers || l.SequencesPerTick() != tt.sequences {
-				t.Errorf("%d workers, %d sequences; want %d and %d", l.Workers(), l.SequencesPerTick(), tt.workers, tt.sequences)
+				t.Errorf("%d workers, %d sequences; want %d and %d", l.Workers(), l.SequencesPerTick(),
+					tt.workers, tt.sequences)
 			}
 			if l.MaxID() != tt.maxID {
 				t.Errorf("MaxID() = %d, want %d", l.MaxID(), tt.maxID)
@@ -77,7 +81,8 @@ func TestLayoutValidate(t *testing.T) {
 		{"epoch after 9999", at(year(10000, 1)), "the end of the year 9999"},
 		{
 			"epoch in seconds", at(time.UnixMilli(1704067200)), "Epoch is 1970-01-20T17:21:07.200Z, " +
-				"which looks like seconds instead of milliseconds: 1704067200 s after 1970 is 2024-01-01T00:00:00Z",
+				"which looks like seconds instead of milliseconds: 1704067200 s after 1970 is " +
+				"2024-01-01T00:00:00Z",
 		},
 		{"epoch just after 1970", at(time.UnixMilli(1)), "looks like seconds"},
 		{"epoch in February 1970", at(year(1970, 3).Add(-time.Second)), "looks like seconds"},
@@ -89,7 +94,8 @@ func TestLayoutValidate(t *testing.T) {
 		{"epoch in another zone", at(year(2024, 1).In(time.FixedZone("", 3600))), ""},
 		{"unit 0", unit(0), "Unit is 0s; it must be at least 1ms"},
 		{"unit negative", unit(-time.Second), "Unit is -1s; it must be at least 1ms"},
-		{"unit too fine", unit(1500 * time.Microsecond), "Unit is 1.5ms; it must be a whole number of milliseconds"},
+		{"unit too fine", unit(1500 * time.Microsecond),
+			"Unit is 1.5ms; it must be a whole number of milliseconds"},
 		{"unit longest", unit(math.MaxInt64 / time.Millisecond * time.Millisecond), ""},
 		{"no time bits", of(0, 10, 12), "TimeBits is 0; it must be at least 1"},
 		{"31 worker bits", of(31, 31, 1), ""},
@@ -97,7 +103,10 @@ func TestLayoutValidate(t *testing.T) {
 		{"no sequence bits", of(41, 10, 0), "SequenceBits is 0; 1 to 31 are allowed"},
 		{"31 sequence bits", of(32, 0, 31), ""},
 		{"32 sequence bits", of(10, 0, 32), "SequenceBits is 32; 1 to 31 are allowed"},
-		{"64 bits", of(42, 10, 12), "TimeBits 42, WorkerBits 10 and SequenceBits 12 are 64 bits together; at most 63 are allowed"},
+		{
+			"64 bits", of(42, 10, 12),
+			"TimeBits 42, WorkerBits 10 and SequenceBits 12 are 64 bits together; at most 63 are allowed",
+		},
 		{"sum past 255", of(255, 31, 31), "are 317 bits together"},
 		{"narrow", of(1, 0, 1), ""},
 	} {
@@ -119,12 +128,15 @@ func checkLayoutError(t *testing.T, err error, want string) {
 
 func TestParseLayoutErrors(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"", `"" is neither a name (default, twitter, javascript) nor of the form time/worker/sequence bits/unit/epoch`},
+		{"", `"" is neither a name (default, twitter, javascript) nor of the form ` +
+			`time/worker/sequence bits/unit/epoch`},
 		{"Twitter", "neither a name"},
 		{"41/10/12/1ms", "neither a name"},
-		{"-1/10/12/1ms/2024-01-01T00:00:00Z", `the time bits in "-1/10/12/1ms/2024-01-01T00:00:00Z" are "-1"; they are a number from 0 to 63`},
+		{"-1/10/12/1ms/2024-01-01T00:00:00Z", `the time bits in "-1/10/12/1ms/2024-01-01T00:00:00Z" ` +
+			`are "-1"; they are a number from 0 to 63`},
 		{"41/x/12/1ms/2024-01-01T00:00:00Z", `the worker bits in`},
-		{"41/10/64/1ms/2024-01-01T00:00:00Z", `the sequence bits in "41/10/64/1ms/2024-01-01T00:00:00Z" are "64"`},
+		{"41/10/64/1ms/2024-01-01T00:00:00Z", `the sequence bits in ` +
+			`"41/10/64/1ms/2024-01-01T00:00:00Z" are "64"`},
 		{"41/10/300/1ms/2024-01-01T00:00:00Z", `are "300"`},
 		{"41/10/12/1/2024-01-01T00:00:00Z", `is "1"; it is a duration of whole milliseconds`},
 		{"41/10/12/NaNs/2024-01-01T00:00:00Z", `is "NaNs"`},
@@ -132,11 +144,13 @@ func TestParseLayoutErrors(t *testing.T) {
 		{"41/10/12/1ms/2024-01-01", `is "2024-01-01"; it is a moment in UTC`},
 		{"41/10/12/1ms/1704067200000", `is "1704067200000"`},
 		{"41/10/12/1ms/2024-01-01T00:00:00Z/", `is "2024-01-01T00:00:00Z/"`},
-		{"041/10/12/1ms/2024-01-01T00:00:00Z", `has the value of "41/10/12/1ms/2024-01-01T00:00:00Z"; write it in that form`},
+		{"041/10/12/1ms/2024-01-01T00:00:00Z", `has the value of "41/10/12/1ms/2024-01-01T00:00:00Z"; ` +
+			`write it in that form`},
 		{"41/10/12/1000us/2024-01-01T00:00:00Z", `has the value of "41/10/12/1ms/2024-01-01T00:00:00Z"`},
 		{"41/10/12/60s/2024-01-01T00:00:00Z", `has the value of "41/10/12/1m0s/2024-01-01T00:00:00Z"`},
 		{"41/10/12/1ms/2024-01-01T00:00:00.000Z", `has the value of "41/10/12/1ms/2024-01-01T00:00:00Z"`},
-		{"41/10/12/1ms/2024-01-01T01:00:00+01:00", `has the value of "41/10/12/1ms/2024-01-01T00:00:00Z"`},
+		{"41/10/12/1ms/2024-01-01T01:00:00+01:00",
+			`has the value of "41/10/12/1ms/2024-01-01T00:00:00Z"`},
 		{"41/10/12/1ms/1970-01-20T17:21:07.200Z", "looks like seconds"},
 		{"41/10/13/1ms/2024-01-01T00:00:00Z", "64 bits together"},
 		{"0/10/12/1ms/2024-01-01T00:00:00Z", "TimeBits is 0"},
@@ -167,7 +181,8 @@ func TestLayoutString(t *testing.T) {
 
 func TestLayoutText(t *testing.T) {
 	l := TwitterLayout()
-	if err := l.UnmarshalText([]byte("41/10")); !errors.Is(err, ErrInvalidLayout) || l != TwitterLayout() {
+	if err := l.UnmarshalText([]byte("41/10")); !errors.Is(err, ErrInvalidLayout) ||
+		l != TwitterLayout() {
 		t.Errorf("after an error the layout is %v, error %v", l, err)
 	}
 	if _, err := (Layout{}).MarshalText(); !errors.Is(err, ErrInvalidLayout) {
@@ -181,7 +196,8 @@ func TestLayoutExpiresSaturates(t *testing.T) {
 	hours.Unit = time.Hour
 	for _, l := range []Layout{wide, hours} {
 		// A tick that no clock can read has a time nevertheless.
-		if end, p := l.Expires(), l.Decompose(l.MaxID()); !end.Equal(last) || !p.Time.Equal(last) || p.Sequence != 1 {
+		if end, p := l.Expires(), l.Decompose(l.MaxID()); !end.Equal(last) || !p.Time.Equal(last) ||
+			p.Sequence != 1 {
 			t.Errorf("%v expires %v, and its last ID is %v; want %v", l, end, p, last)
 		}
 	}
@@ -196,6 +212,7 @@ func TestLayoutCheckEpoch(t *testing.T) {
 	if err := l.checkEpoch(l.Epoch); err != nil {
 		t.Error(err)
 	}
-	checkLayoutError(t, l.checkEpoch(l.Epoch.Add(-time.Millisecond)), "Epoch is 2024-01-01T00:00:00Z, "+
-		"but the clock says 2023-12-31T23:59:59.999Z; choose an epoch in the past, or set the clock")
+	checkLayoutError(t, l.checkEpoch(l.Epoch.Add(-time.Millisecond)),
+		"Epoch is 2024-01-01T00:00:00Z, "+
+			"but the clock says 2023-12-31T23:59:59.999Z; choose an epoch in the past, or set the clock")
 }

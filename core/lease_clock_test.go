@@ -23,8 +23,9 @@ func TestStepBackWithoutAFreeWorkerIDIsReportedOnceAndEnds(t *testing.T) {
 				t.Fatalf("NextContext took %v", took)
 			}
 			now := g.clock.Time()
-			wantText(t, err, fmt.Sprintf("core: clock stepped back by %v: it says %s, the last ID of worker ID 0 carries %s; "+
-				"5ms is tolerated; service resumes by itself when the clock has caught up or another worker ID is leased",
+			wantText(t, err, fmt.Sprintf("core: clock stepped back by %v: it says %s, the last ID of "+
+				"worker ID 0 carries %s; 5ms is tolerated; service resumes by itself when the clock has "+
+				"caught up or another worker ID is leased",
 				lastAt.Sub(now), at(now), at(lastAt)), core.ErrClockRollback)
 			settle(500 * time.Millisecond)
 		}

@@ -22,7 +22,8 @@ func TestReadyFollowsTheWindow(t *testing.T) {
 			t.Errorf("Ready inside the window: %v", err)
 		}
 		settle(15 * time.Second)
-		if err := g.Ready(only); !errors.Is(err, core.ErrWindowEnded) || !errors.Is(err, context.Canceled) {
+		if err := g.Ready(only); !errors.Is(err, core.ErrWindowEnded) ||
+			!errors.Is(err, context.Canceled) {
 			t.Errorf("Ready after the window: %v", err)
 		}
 		time.AfterFunc(5*time.Second, func() { g.fake.Refuse(false) })
@@ -73,10 +74,12 @@ func TestHealthTellsOfAnOutage(t *testing.T) {
 		if !h.Healthy || h.Err != nil || w.Err != nil || !errors.Is(w.Failing, coordtest.ErrUnreachable) {
 			t.Errorf("inside the window: %+v", h)
 		}
-		if left := leaseHorizon - 10*time.Second + time.Millisecond; h.WindowLeft != left || w.WindowLeft != left {
+		if left := leaseHorizon - 10*time.Second + time.Millisecond; h.WindowLeft != left ||
+			w.WindowLeft != left {
 			t.Errorf("%v and %v of the window are left, want %v", h.WindowLeft, w.WindowLeft, left)
 		}
-		if !h.LastRenewal.Equal(started) || !w.Since.Equal(started) || w.WorkerID != 0 || w.Generation != 1 || h.Issued != 7 {
+		if !h.LastRenewal.Equal(started) || !w.Since.Equal(started) || w.WorkerID != 0 ||
+			w.Generation != 1 || h.Issued != 7 {
 			t.Errorf("started at %v: %+v", started, h)
 		}
 
@@ -86,7 +89,8 @@ func TestHealthTellsOfAnOutage(t *testing.T) {
 		}
 		h = g.Health()
 		w = h.Workers[0]
-		if h.Healthy || !errors.Is(h.Err, core.ErrWindowEnded) || !errors.Is(w.Err, core.ErrWindowEnded) ||
+		if h.Healthy ||
+			!errors.Is(h.Err, core.ErrWindowEnded) || !errors.Is(w.Err, core.ErrWindowEnded) ||
 			h.WindowLeft != 0 || h.Errors != (core.ErrorCounts{WindowEnded: 3}) {
 			t.Errorf("after the window, and three refusals: %+v", h)
 		}
@@ -113,7 +117,8 @@ func TestPieceIsNoRenewal(t *testing.T) {
 		settle(8 * time.Second)
 		g.next()
 		h := g.Health()
-		if w := h.Workers[0]; !w.Since.Equal(start) || !w.LastRenewal.Equal(renewed) || !h.LastRenewal.Equal(renewed) {
+		if w := h.Workers[0]; !w.Since.Equal(start) || !w.LastRenewal.Equal(renewed) ||
+			!h.LastRenewal.Equal(renewed) {
 			t.Errorf("held since %v and renewed at %v; Health says %+v", start, renewed, w)
 		}
 	})

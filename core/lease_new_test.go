@@ -18,8 +18,9 @@ import (
 
 // whyLate is what a window that is not open yet is explained by: the clock comes
 // last, because it is right nearly always.
-const whyLate = "until then an earlier holder's window lasts, or one that a new or emptied namespace may have " +
-	"forgotten; service resumes by itself then; if that is long, check this machine's clock"
+const whyLate = "until then an earlier holder's window lasts, or one that a new or emptied " +
+	"namespace may have forgotten; service resumes by itself then; if that is long, check this " +
+	"machine's clock"
 
 // ahead makes a worker ID's window begin some time from now, as a predecessor does
 // whose clock was ahead.
@@ -61,8 +62,8 @@ func TestNewReturnsOnceItsWindowIsOpen(t *testing.T) {
 			}
 			for _, want := range []string{
 				fmt.Sprintf(`level=WARN msg="waiting for the issue window to open" worker_id=0 for=20s `+
-					`opens=2000-01-01T00:00:20.000Z reason="core: issue window not open yet: worker ID 0 may stamp from `+
-					`%s on, and it is %s; `+whyLate+`"`, at(opens), at(began)),
+					`opens=2000-01-01T00:00:20.000Z reason="core: issue window not open yet: worker ID 0 may `+
+					`stamp from %s on, and it is %s; `+whyLate+`"`, at(opens), at(began)),
 				`level=WARN msg="the issue window is open" after=20s`,
 			} {
 				if n := strings.Count(lines(), want); n != told {
@@ -113,7 +114,8 @@ func TestNewLogsEachWarningOfTheCoordinatorOnce(t *testing.T) {
 		leaseOf(t, warned{newFake(2).Client()}, nil, keep, func(cfg *core.Config) { cfg.Stripes = 2 })
 		settle(time.Minute)
 		for _, w := range []string{"first thing", "second thing"} {
-			want := `level=WARN msg="the coordinator, as it is configured, does not protect against everything" warning="` + w + `"`
+			want := `level=WARN msg="the coordinator, as it is configured, does not protect against ` +
+				`everything" warning="` + w + `"`
 			if n := strings.Count(lines(), want); n != 1 {
 				t.Errorf("the log has %d times\n%s\nin\n%s", n, want, lines())
 			}
@@ -129,8 +131,8 @@ func TestNewWhoseContextEndsWhileItWaitsReleasesTheWorkerID(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		_, err := core.New(ctx, f.Client(), unleased(t, f).cfg)
-		wantText(t, err, fmt.Sprintf("core: starting a generator: context deadline exceeded\ncore: issue window not open yet: "+
-			"worker ID 0 may stamp from %s on, and it is %s; "+whyLate, at(opens), at(time.Now())),
+		wantText(t, err, fmt.Sprintf("core: starting a generator: context deadline exceeded\ncore: "+
+			"issue window not open yet: worker ID 0 may stamp from %s on, and it is %s; "+whyLate, at(opens), at(time.Now())),
 			core.ErrWindowNotOpen, context.DeadlineExceeded)
 		if h, s := f.Holders(), f.Slot(0); len(h) != 0 || s.NotAfter != stored {
 			t.Errorf("held are %v; stored is %d, it was %d", h, s.NotAfter, stored)
@@ -143,11 +145,13 @@ func TestNewGoesOnForItsStartTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(1)
 		f.Refuse(true)
-		for limit, set := range map[string]time.Duration{"20s": 0, "2s": 2 * time.Second, "3m0s": 3 * time.Minute} {
+		for limit, set := range map[string]time.Duration{"20s": 0, "2s": 2 * time.Second,
+			"3m0s": 3 * time.Minute} {
 			g := unleased(t, f, func(cfg *core.Config) { cfg.StartTimeout = set })
 			_, err := core.New(t.Context(), f.Client(), g.cfg)
 			wantText(t, err, "core: starting a generator: no worker ID after "+limit+
-				" of trying: coordtest: Acquire of the fake: coordtest: back end unreachable", coordtest.ErrUnreachable)
+				" of trying: coordtest: Acquire of the fake: coordtest: back end unreachable",
+				coordtest.ErrUnreachable)
 		}
 	})
 }
@@ -157,8 +161,10 @@ func TestMoreStripesThanWorkerIDsLeavesNothingLeased(t *testing.T) {
 		f := newFake(2)
 		g := unleased(t, f, func(cfg *core.Config) { cfg.Stripes = 3 })
 		_, err := core.New(t.Context(), f.Client(), g.cfg)
-		const want = "core: starting a generator: no worker ID for 1 of the 3 stripes, each of which takes one: " +
-			`no worker ID after 20s of trying: coord: no free worker ID in namespace "fake": 2 of 2 are held; the next`
+		const want = "core: starting a generator: no worker ID for 1 of the 3 stripes, each of which takes " +
+			"one: " +
+			`no worker ID after 20s of trying: coord: no free worker ID in namespace "fake": 2 of 2 are ` +
+			`held; the next`
 		if !errors.Is(err, coord.ErrNoWorkerID) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("New: %v, want %s...", err, want)
 		}

@@ -68,12 +68,14 @@ func TestHealthShowsTheLongerWindow(t *testing.T) {
 		if !w.LastRenewal.Equal(renewed) || w.Failing != nil || w.WindowLeft != w.MarkLeft {
 			t.Errorf("the longer window is never shown as the shorter one: %+v", w)
 		}
-		if text, err := json.Marshal(w); err != nil || !strings.Contains(string(text), `"mark_left_seconds":`) {
+		if text, err := json.Marshal(w); err != nil ||
+			!strings.Contains(string(text), `"mark_left_seconds":`) {
 			t.Errorf("%s, %v", text, err)
 		}
 		w = shows(coord.Outage{NotAfter: now + 3_599_999}, true)
 		text, _ := json.Marshal(w)
-		if w.StateFile || w.WindowLeft > leaseHorizon+time.Millisecond || strings.Contains(string(text), "mark_left") {
+		if w.StateFile || w.WindowLeft > leaseHorizon+time.Millisecond ||
+			strings.Contains(string(text), "mark_left") {
 			t.Errorf("with nothing behind it: %s", text)
 		}
 		f.Refuse(true)

@@ -21,21 +21,26 @@ import (
 // What a caller is told to do follows from what keeps the window from growing.
 func TestEndOfTheWindowSaysWhatHasToHappen(t *testing.T) {
 	const (
-		unreachable = "service resumes by itself once the coordinator answers; check that it is up and reachable"
-		corrected   = "service resumes by itself once that is corrected"
+		unreachable = "service resumes by itself once the coordinator answers; check that it is up " +
+			"and reachable"
+		corrected = "service resumes by itself once that is corrected"
 	)
 	for name, tt := range map[string]struct {
 		cause error
 		want  string
 	}{
-		"unreachable":   {coordtest.ErrUnreachable, unreachable},
-		"no answer":     {context.DeadlineExceeded, unreachable},
-		"moved":         {fmt.Errorf("renew: %w", coord.ErrNamespaceClosed), "service does not resume in this namespace"},
-		"closed":        {coord.ErrClosed, "service does not resume; close a generator before its coordinator"},
-		"quarantined":   {&coord.QuarantinedError{}, "service resumes by itself when the quarantine is over"},
-		"damaged":       {coord.ErrInvalid, corrected},
-		"full disk":     {fmt.Errorf("write: %w", &fs.PathError{Op: "write", Path: "s", Err: syscall.ENOSPC}), corrected},
-		"full folder":   {&os.LinkError{Op: "rename", Old: "s.tmp", New: "s", Err: syscall.ENOSPC}, corrected},
+		"unreachable": {coordtest.ErrUnreachable, unreachable},
+		"no answer":   {context.DeadlineExceeded, unreachable},
+		"moved": {fmt.Errorf("renew: %w", coord.ErrNamespaceClosed),
+			"service does not resume in this namespace"},
+		"closed": {coord.ErrClosed, "service does not resume; close a generator before its coordinator"},
+		"quarantined": {&coord.QuarantinedError{},
+			"service resumes by itself when the quarantine is over"},
+		"damaged": {coord.ErrInvalid, corrected},
+		"full disk": {fmt.Errorf("write: %w", &fs.PathError{Op: "write", Path: "s",
+			Err: syscall.ENOSPC}), corrected},
+		"full folder": {&os.LinkError{Op: "rename", Old: "s.tmp", New: "s", Err: syscall.ENOSPC},
+			corrected},
 		"another clock": {coord.ErrClockSkew, corrected},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -89,8 +94,8 @@ func TestRenewalsThatDoNotReachTheClockAreNamed(t *testing.T) {
 		c.last = g.tick() + time.Minute.Milliseconds()
 		g.clock.Step(time.Hour)
 		settle(20 * time.Second)
-		const want = ": the coordinator renews, but the window that it gives is over by this machine's clock: " +
-			"compare the two clocks; last renewed "
+		const want = ": the coordinator renews, but the window that it gives is over by this " +
+			"machine's clock: compare the two clocks; last renewed "
 		if err := g.ended("service resumes by itself once that is corrected"); !strings.Contains(err.Error(), want) {
 			t.Errorf("Next: %v", err)
 		}
@@ -106,6 +111,7 @@ func TestRepliesThatComeTooLateAreNamed(t *testing.T) {
 		g := lease(t, newFake(1), func(cfg *core.Config) { cfg.Lease.Horizon = 3 * time.Second })
 		g.fake.DelayReplies(coordtest.Renew, 4*time.Second, coordtest.Forever)
 		settle(time.Minute)
-		_ = g.ended("service resumes by itself once the coordinator answers sooner; a longer Horizon bridges more")
+		_ = g.ended("service resumes by itself once the coordinator answers sooner; a longer Horizon " +
+			"bridges more")
 	})
 }

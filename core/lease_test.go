@@ -71,7 +71,8 @@ func lease(t *testing.T, f *coordtest.Fake, edit ...func(*core.Config)) *leased 
 }
 
 // leaseOf starts a generator on a coordinator that f may stand behind.
-func leaseOf(t *testing.T, c coord.Coordinator, f *coordtest.Fake, edit ...func(*core.Config)) *leased {
+func leaseOf(t *testing.T, c coord.Coordinator, f *coordtest.Fake,
+	edit ...func(*core.Config)) *leased {
 	t.Helper()
 	g := unleased(t, f, edit...)
 	return g.started(core.New(t.Context(), c, g.cfg))
@@ -130,9 +131,12 @@ func TestStolenLeaseIsNamedAndAnotherWorkerIDGoesOnInOrder(t *testing.T) {
 		settle(10 * time.Millisecond)
 
 		_, err := g.Next()
-		wantText(t, err, fmt.Sprintf("core: issue window ended: worker ID 0 was given up at %s: coord: lease lost: %v; "+
-			`the slot has generation 2, holder "thief"; last renewed %s; service resumes by itself once a worker ID `+
-			"is leased anew", at(g.clock.Time().Add(-10*time.Millisecond)), acquired.Result, at(acquired.At)),
+		wantText(t, err, fmt.Sprintf("core: issue window ended: worker ID 0 was given up at %s: "+
+			"coord: lease lost: %v; "+
+			`the slot has generation 2, holder "thief"; last renewed %s; service resumes by itself once `+
+			`a worker ID `+
+			"is leased anew", at(g.clock.Time().Add(-10*time.Millisecond)), acquired.Result,
+			at(acquired.At)),
 			core.ErrWindowEnded, coord.ErrLeaseLost)
 		if h := g.Health(); h.Healthy || h.WindowLeft != 0 {
 			t.Errorf("a worker ID that is lost has a window left: %+v", h)
@@ -155,7 +159,8 @@ func TestLossAfterAnOutageIsNamedAndNotTheOutage(t *testing.T) {
 		g.fake.Refuse(false)
 		g.fake.DelayReplies(coordtest.Acquire, 4*time.Second, 1)
 		settle(1100 * time.Millisecond)
-		if _, err := g.Next(); !errors.Is(err, coord.ErrLeaseLost) || errors.Is(err, coordtest.ErrUnreachable) {
+		if _, err := g.Next(); !errors.Is(err, coord.ErrLeaseLost) ||
+			errors.Is(err, coordtest.ErrUnreachable) {
 			t.Errorf("Next: %v", err)
 		}
 	})
@@ -207,10 +212,11 @@ func TestOutagePastTheHorizonIsExplainedAndEndsByItself(t *testing.T) {
 		settle(time.Millisecond)
 
 		_, err := g.Next()
-		wantText(t, err, fmt.Sprintf("core: issue window ended: worker ID 0 could stamp until %s: renewal failed: "+
-			"coordtest: Renew of the fake: coordtest: back end unreachable; last renewed %s; service resumes by itself "+
-			"once the coordinator answers; check that it is up and reachable",
-			at(renewed.Add(leaseHorizon+time.Millisecond)), at(renewed)), core.ErrWindowEnded, coordtest.ErrUnreachable)
+		wantText(t, err, fmt.Sprintf("core: issue window ended: worker ID 0 could stamp until %s: "+
+			"renewal failed: coordtest: Renew of the fake: coordtest: back end unreachable; last renewed "+
+			"%s; service resumes by itself once the coordinator answers; check that it is up and reachable",
+			at(renewed.Add(leaseHorizon+time.Millisecond)), at(renewed)), core.ErrWindowEnded,
+			coordtest.ErrUnreachable)
 		ended, ok := errors.AsType[*core.WindowEndedError](err)
 		end := renewed.Truncate(time.Millisecond).Add(leaseHorizon + time.Millisecond)
 		if !ok || !ended.Renewed.Equal(renewed) || !ended.Ended.Equal(end) || ended.WorkerID != 0 {
@@ -222,7 +228,8 @@ func TestOutagePastTheHorizonIsExplainedAndEndsByItself(t *testing.T) {
 		began := time.Now()
 		_, err = g.NextContext(short)
 		took := time.Since(began)
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, core.ErrWindowEnded) || took != time.Second {
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, core.ErrWindowEnded) ||
+			took != time.Second {
 			t.Errorf("NextContext took %v, its context 1s: %v", took, err)
 		}
 

@@ -38,7 +38,8 @@ func (s stuck) Handle(context.Context, slog.Record) error {
 func TestBlockedLogHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := stuck{
-			slog.DiscardHandler, new(atomic.Pointer[core.Generator]), new(sync.Once), make(chan struct{}), make(chan struct{}),
+			slog.DiscardHandler, new(atomic.Pointer[core.Generator]), new(sync.Once), make(chan struct{}),
+			make(chan struct{}),
 		}
 		defer close(h.free)
 		g := lease(t, newFake(4), func(c *core.Config) { c.Logger = slog.New(h) })

@@ -30,7 +30,8 @@ func TestOnChangeTellsEveryTransition(t *testing.T) {
 		expect := func(want ...change) {
 			t.Helper()
 			if !slices.EqualFunc(told, want, func(h core.Health, c change) bool {
-				return h.Workers[0].WorkerID == c.worker && errors.Is(h.Err, c.err) && h.Healthy == (c.err == nil)
+				return h.Workers[0].WorkerID == c.worker && errors.Is(h.Err, c.err) &&
+					h.Healthy == (c.err == nil)
 			}) {
 				t.Errorf("told was %+v, want %v", told, want)
 			}
@@ -121,7 +122,8 @@ func TestCloseBesideAnotherEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		if err := g.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 100*time.Millisecond {
+		if err := g.Close(ctx); !errors.Is(err, context.DeadlineExceeded) ||
+			time.Since(began) != 100*time.Millisecond {
 			t.Errorf("Close returned after %v: %v", time.Since(began), err)
 		}
 		again := g.Close(context.Background())

@@ -28,8 +28,14 @@ func TestOnCall(t *testing.T) {
 			told = nil
 		}
 		f.Fail(coordtest.Acquire, refused, 1)
-		g := lease(t, f, func(c *core.Config) { c.OnCall = func(call coord.Call) { told = append(told, call) } })
-		check("start", coord.Call{Op: coord.CallAcquire, WorkerID: -1, Err: refused}, coord.Call{Op: coord.CallAcquire})
+		g := lease(t, f, func(c *core.Config) {
+			c.OnCall = func(call coord.Call) {
+				told = append(told,
+					call)
+			}
+		})
+		check("start", coord.Call{Op: coord.CallAcquire, WorkerID: -1, Err: refused},
+			coord.Call{Op: coord.CallAcquire})
 		const slow = 100 * time.Millisecond
 		f.DelayReplies(coordtest.Renew, slow, 1)
 		settle(leaseEvery + slow)

@@ -82,7 +82,8 @@ func TestLikeThePlainGenerator(t *testing.T) {
 		lead := time.Duration(seed%3) * 2 * time.Millisecond
 		tolerance := time.Duration(seed%4) * 3 * time.Millisecond
 		c := clocktest.NewManual(coretest.Start())
-		cfg := core.Config{Layout: layout, Clock: c, Lead: lead, RollbackTolerance: cmp.Or(tolerance, -1), Lease: alone()}
+		cfg := core.Config{Layout: layout, Clock: c, Lead: lead, RollbackTolerance: cmp.Or(tolerance, -1),
+			Lease: alone()}
 		g, p := coretest.NewWith(t, cfg), newPlain(c, layout, lead, tolerance)
 		issued := uint64(0)
 		for step := range 3000 {
@@ -159,7 +160,8 @@ func TestLikeThePlainGeneratorConcurrently(t *testing.T) {
 		ids := slices.Concat(got...)
 		slices.Sort(ids)
 		if !slices.Equal(ids, want) {
-			t.Fatalf("round %d: %d IDs, %v; the plain generator issues %d, %v", round, len(ids), ids, len(want), want)
+			t.Fatalf("round %d: %d IDs, %v; the plain generator issues %d, %v", round, len(ids), ids,
+				len(want), want)
 		}
 	}
 }

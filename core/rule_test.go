@@ -35,13 +35,15 @@ func TestStep(t *testing.T) {
 		{"step back within the tolerance goes on in the tick", 0, 5, w(20, 1), 15, na, w(20, 2), issue},
 		{"step back beyond the tolerance", 0, 5, w(20, 1), 14, na, w(20, 2), rollback},
 		{"clock at the end of the scale", 0, 5, w(20, 1), math.MinInt64, na, w(20, 2), rollback},
-		{"window opens within the tolerance, which is not for that", 0, 5, start, 5, na, w(11, 0), notOpen},
+		{"window opens within the tolerance, which is not for that", 0, 5, start, 5, na, w(11, 0),
+			notOpen},
 		{"empty window, clock past it", 0, 5, start, 50, nb, w(50, 0), notOpen},
 		{"lead: as far as it goes", 3, 5, w(22, 3), 20, na, w(23, 0), issue},
 		{"lead spent: waits", 3, 5, w(23, 3), 20, na, w(24, 0), wait},
 		{"beyond lead and tolerance", 3, 5, w(29, 1), 20, na, w(29, 2), rollback},
 		{"lead never leaves the window", 3, 5, w(100, 3), 100, na, w(101, 0), ended},
-		{"closed, whatever the clock", 0, 5, w(20, 1) | closedBit, math.MaxInt64, math.MaxInt64, 0, closed},
+		{"closed, whatever the clock", 0, 5, w(20, 1) | closedBit, math.MaxInt64, math.MaxInt64, 0,
+			closed},
 		{"last ID of the layout", 0, 5, w(255, 2), 255, 255, w(255, 3), issue},
 		{"time bits spent", 0, 5, w(255, 3), 255, 255, w(256, 0), exhausted},
 		{"clock past the layout, whose shift overflows", 0, 5, w(20, 1), 1 << 62, 255, 0, exhausted},
@@ -91,15 +93,19 @@ func checkStep(t *testing.T, r *rule, old, start, seed uint64, carried bool, now
 	next, v := r.step(old, start, seed, carried, now, notAfter)
 	tick, seq, want := oracle(r, old, start, seed, carried, now, notAfter)
 	if v != want {
-		t.Fatalf("%+v, %#x after %#x at %d until %d: verdict %d, want %d", r, old, start, now, notAfter, v, want)
+		t.Fatalf("%+v, %#x after %#x at %d until %d: verdict %d, want %d", r, old, start, now, notAfter,
+			v, want)
 	}
 	stamp := int64(next >> r.shift)
-	if (v == issue || v == wait) && (tick.Cmp(big.NewInt(stamp)) != 0 || r.sequence(next) != seq.Uint64()) {
+	if (v == issue || v == wait) && (tick.Cmp(big.NewInt(stamp)) != 0 ||
+		r.sequence(next) != seq.Uint64()) {
 		t.Fatalf("next is %d/%d, want %v/%v", stamp, r.sequence(next), tick, seq)
 	}
-	outside := next <= old || next&closedBit != 0 || stamp <= r.tick(start) || stamp > notAfter || uint64(stamp) > r.lastTick
+	outside := next <= old || next&closedBit != 0 || stamp <= r.tick(start) || stamp > notAfter ||
+		uint64(stamp) > r.lastTick
 	if v == issue && outside { // S1, S2, S7
-		t.Fatalf("issued %d/%d after %#x in (%d, %d]", stamp, r.sequence(next), old, r.tick(start), notAfter)
+		t.Fatalf("issued %d/%d after %#x in (%d, %d]", stamp, r.sequence(next), old, r.tick(start),
+			notAfter)
 	}
 	if r.fast(old, now, notAfter) && (v != issue || next != old+1) {
 		t.Fatalf("the short way issues %d, the long one says %d with %d", old+1, v, next)
@@ -108,7 +114,8 @@ func checkStep(t *testing.T, r *rule, old, start, seed uint64, carried bool, now
 
 // oracle is the rule of the design in its own words, with unbounded integers and
 // separate fields instead of a packed word.
-func oracle(r *rule, old, start, seed uint64, carried bool, now, notAfter int64) (tick, seq *big.Int, v verdict) {
+func oracle(r *rule, old, start, seed uint64, carried bool, now, notAfter int64) (tick,
+	seq *big.Int, v verdict) {
 	if old&closedBit != 0 {
 		return nil, nil, closed
 	}
@@ -154,14 +161,20 @@ func oracle(r *rule, old, start, seed uint64, carried bool, now, notAfter int64)
 }
 
 func FuzzStep(f *testing.F) {
-	f.Add(uint8(12), uint8(41), uint64(0), uint64(100), uint64(1), int64(60_000_000_000), int64(60_000_030_000), int64(0), int64(5), uint64(0), false)
-	f.Add(uint8(2), uint8(8), uint64(83), uint64(43), uint64(9), int64(14), int64(100), int64(3), int64(5), uint64(3), false)
-	f.Add(uint8(1), uint8(62), uint64(1<<62), uint64(7), uint64(9), int64(1<<62-1), int64(1<<62-1), int64(0), int64(0), uint64(2), false)
-	f.Add(uint8(31), uint8(31), uint64(1<<62-1), uint64(7), uint64(9), int64(math.MinInt64), int64(1<<31-1), int64(1), int64(1), uint64(1<<31), true)
-	f.Fuzz(func(t *testing.T, shift, timeBits uint8, old, start, seed uint64, now, notAfter, lead, tolerance int64, spread uint64, shut bool) {
+	f.Add(uint8(12), uint8(41), uint64(0), uint64(100), uint64(1), int64(60_000_000_000),
+		int64(60_000_030_000), int64(0), int64(5), uint64(0), false)
+	f.Add(uint8(2), uint8(8), uint64(83), uint64(43), uint64(9), int64(14), int64(100), int64(3),
+		int64(5), uint64(3), false)
+	f.Add(uint8(1), uint8(62), uint64(1<<62), uint64(7), uint64(9), int64(1<<62-1), int64(1<<62-1),
+		int64(0), int64(0), uint64(2), false)
+	f.Add(uint8(31), uint8(31), uint64(1<<62-1), uint64(7), uint64(9), int64(math.MinInt64),
+		int64(1<<31-1), int64(1), int64(1), uint64(1<<31), true)
+	f.Fuzz(func(t *testing.T, shift, timeBits uint8, old, start, seed uint64, now, notAfter, lead,
+		tolerance int64, spread uint64, shut bool) {
 		shift = 1 + shift%31
 		timeBits = 1 + timeBits%(63-shift)
-		r := rule{shift: shift, lastTick: 1<<timeBits - 1, last: 1<<shift - 1, spread: spread % (1<<shift + 1)}
+		r := rule{shift: shift, lastTick: 1<<timeBits - 1, last: 1<<shift - 1,
+			spread: spread % (1<<shift + 1)}
 		r.lead = lead & (1<<40 - 1)
 		r.limit = r.lead + tolerance&(1<<40-1)
 		old %= 1 << (timeBits + shift)
@@ -195,7 +208,8 @@ func TestFast(t *testing.T) {
 		{"spent", 0, w(20, 3), 20, 100, false},
 		{"after the window", 0, w(101, 1), 101, 100, false},
 		{"closed", 0, w(20, 1) | closedBit, 20, 100, false},
-		{"closed, and a clock past the layout", 0, w(20, 1) | closedBit, int64((w(20, 1) | closedBit) >> 2), 255, false},
+		{"closed, and a clock past the layout", 0, w(20, 1) | closedBit, int64((w(20,
+			1) | closedBit) >> 2), 255, false},
 		{"past the layout, whose shift overflows", 0, w(255, 1), 1 << 62, 255, false},
 	} {
 		r := testRule(tt.lead, 5)

@@ -30,11 +30,12 @@ func TestStartReturnsAtOnceAndServesWhenTheCoordinatorIsThere(t *testing.T) {
 			f.Refuse(true)
 			settle(time.Minute)
 			_, err := g.Next()
-			wantText(t, err, "core: generator not started yet: no worker ID: coordtest: Acquire of the fake: "+
-				"coordtest: back end unreachable; service begins by itself once a worker ID is leased",
+			wantText(t, err, "core: generator not started yet: no worker ID: coordtest: Acquire of the "+
+				"fake: coordtest: back end unreachable; service begins by itself once a worker ID is leased",
 				core.ErrNotStarted, coordtest.ErrUnreachable)
 			h := g.Health()
-			if h.Healthy || h.Closed || h.Workers[0].WorkerID != -1 || h.Issued != 0 || h.Errors != (core.ErrorCounts{NotStarted: 1}) {
+			if h.Healthy || h.Closed || h.Workers[0].WorkerID != -1 || h.Issued != 0 ||
+				h.Errors != (core.ErrorCounts{NotStarted: 1}) {
 				t.Errorf("Health: %+v", h)
 			}
 			time.AfterFunc(10*time.Second, func() { f.Refuse(false) })
@@ -51,9 +52,12 @@ func TestStartReturnsAtOnceAndServesWhenTheCoordinatorIsThere(t *testing.T) {
 
 func TestStartThatIsClosedLeavesNothingBehind(t *testing.T) {
 	for name, prepare := range map[string]func(*testing.T, *coordtest.Fake){
-		"refused":  func(_ *testing.T, f *coordtest.Fake) { f.Refuse(true) },
-		"not open": func(t *testing.T, f *coordtest.Fake) { ahead(t, f, leaseConfig(nil).Layout, time.Hour) },
-		"serving":  func(*testing.T, *coordtest.Fake) {},
+		"refused": func(_ *testing.T, f *coordtest.Fake) { f.Refuse(true) },
+		"not open": func(t *testing.T, f *coordtest.Fake) {
+			ahead(t, f, leaseConfig(nil).Layout,
+				time.Hour)
+		},
+		"serving": func(*testing.T, *coordtest.Fake) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -86,7 +90,8 @@ func TestStartAnnouncesTheWaitForItsWindow(t *testing.T) {
 		}
 		settle(time.Minute)
 		g.next()
-		wait := fmt.Sprintf(`level=WARN msg="waiting for the issue window to open" worker_id=0 for=20s opens=%s`, at(opens))
+		wait := fmt.Sprintf(`level=WARN msg="waiting for the issue window to open" worker_id=0 `+
+			`for=20s opens=%s`, at(opens))
 		const open = `level=WARN msg="the issue window is open" after=20s`
 		_, then, waited := strings.Cut(lines(), wait)
 		if !waited || !strings.Contains(then, open) || strings.Count(lines(), "level=WARN") != 2 {
@@ -122,7 +127,8 @@ func TestCallsEndedByTheirContextAreCounted(t *testing.T) {
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		_ = next(ended)
-		if want := (core.ErrorCounts{NotStarted: 1, WindowEnded: 2, ContextEnded: 1}); g.Health().Errors != want {
+		if want := (core.ErrorCounts{NotStarted: 1, WindowEnded: 2,
+			ContextEnded: 1}); g.Health().Errors != want {
 			t.Errorf("counted is %+v, want %+v", g.Health().Errors, want)
 		}
 	})
@@ -143,7 +149,8 @@ func TestWarningsGoToTheDefaultLogger(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := lines()
-		if strings.Contains(got, "level=INFO") || !strings.Contains(got, "waiting for the issue window to open") {
+		if strings.Contains(got, "level=INFO") ||
+			!strings.Contains(got, "waiting for the issue window to open") {
 			t.Errorf("logged was\n%s", got)
 		}
 		lease(t, f, func(c *core.Config) { c.Logger = slog.New(slog.DiscardHandler) })

@@ -114,7 +114,8 @@ func TestRealEdge(t *testing.T) {
 			for _, c := range []clock.Clock{newSteady(), clock.Coarse()} {
 				l := narrow()
 				l.Unit = unit
-				g := coretest.NewWith(t, core.Config{Layout: l, Clock: c, Lead: lead, RollbackTolerance: time.Minute})
+				g := coretest.NewWith(t, core.Config{Layout: l, Clock: c, Lead: lead,
+					RollbackTolerance: time.Minute})
 				dst := make([]core.ID, 60)
 				if n, err := g.Fill(t.Context(), dst); n != len(dst) || err != nil {
 					t.Fatalf("unit %v, lead %v: %d, %v", unit, lead, n, err)
@@ -122,7 +123,8 @@ func TestRealEdge(t *testing.T) {
 				first, last := l.Decompose(dst[0]).Time, l.Decompose(dst[59]).Time
 				now := time.UnixMicro(clock.Fresh(c))
 				if d := last.Sub(first); d < 14*unit || last.After(now.Add(lead)) {
-					t.Errorf("unit %v, lead %v: 60 IDs at 4 a tick lie within %v, until %v at %v", unit, lead, d, last, now)
+					t.Errorf("unit %v, lead %v: 60 IDs at 4 a tick lie within %v, until %v at %v", unit, lead, d,
+						last, now)
 				}
 			}
 		}
@@ -159,7 +161,8 @@ func TestFrozenClock(t *testing.T) {
 			}
 			cancel()
 		}()
-		if _, err := g.NextContext(ctx); !errors.Is(err, context.Canceled) || !errors.Is(err, core.ErrSequenceExhausted) {
+		if _, err := g.NextContext(ctx); !errors.Is(err, context.Canceled) ||
+			!errors.Is(err, core.ErrSequenceExhausted) {
 			t.Errorf("NextContext: %v", err)
 		}
 	}
