@@ -34,7 +34,9 @@ func TestScale(t *testing.T) {
 		}
 	}
 	s := Scale{0, 10 * milli}
-	for _, tt := range []struct{ micros, down, up int64 }{{0, 0, 0}, {9999, 0, 1}, {10000, 1, 1}, {10001, 1, 2}} {
+	for _, tt := range []struct{ micros, down, up int64 }{
+		{0, 0, 0}, {9999, 0, 1}, {10000, 1, 1}, {10001, 1, 2},
+	} {
 		if down, up := s.TicksDown(tt.micros), s.TicksUp(tt.micros); down != tt.down || up != tt.up {
 			t.Errorf("%d microseconds: %d whole ticks, covered by %d; want %d and %d",
 				tt.micros, down, up, tt.down, tt.up)

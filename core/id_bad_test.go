@@ -77,8 +77,12 @@ func TestParseErrors(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	scan := func(src any) func(*ID) error { return func(id *ID) error { return id.Scan(src) } }
-	fromJSON := func(s string) func(*ID) error { return func(id *ID) error { return json.Unmarshal([]byte(s), id) } }
-	binary := func(b ...byte) func(*ID) error { return func(id *ID) error { return id.UnmarshalBinary(b) } }
+	fromJSON := func(s string) func(*ID) error {
+		return func(id *ID) error { return json.Unmarshal([]byte(s), id) }
+	}
+	binary := func(b ...byte) func(*ID) error {
+		return func(id *ID) error { return id.UnmarshalBinary(b) }
+	}
 	for _, tt := range []struct {
 		read func(*ID) error
 		want string

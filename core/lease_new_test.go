@@ -132,7 +132,8 @@ func TestNewWhoseContextEndsWhileItWaitsReleasesTheWorkerID(t *testing.T) {
 		defer cancel()
 		_, err := core.New(ctx, f.Client(), unleased(t, f).cfg)
 		wantText(t, err, fmt.Sprintf("core: starting a generator: context deadline exceeded\ncore: "+
-			"issue window not open yet: worker ID 0 may stamp from %s on, and it is %s; "+whyLate, at(opens), at(time.Now())),
+			"issue window not open yet: worker ID 0 may stamp from %s on, and it is %s; "+whyLate,
+			at(opens), at(time.Now())),
 			core.ErrWindowNotOpen, context.DeadlineExceeded)
 		if h, s := f.Holders(), f.Slot(0); len(h) != 0 || s.NotAfter != stored {
 			t.Errorf("held are %v; stored is %d, it was %d", h, s.NotAfter, stored)
@@ -161,8 +162,8 @@ func TestMoreStripesThanWorkerIDsLeavesNothingLeased(t *testing.T) {
 		f := newFake(2)
 		g := unleased(t, f, func(cfg *core.Config) { cfg.Stripes = 3 })
 		_, err := core.New(t.Context(), f.Client(), g.cfg)
-		const want = "core: starting a generator: no worker ID for 1 of the 3 stripes, each of which takes " +
-			"one: " +
+		const want = "core: starting a generator: no worker ID for 1 of the 3 stripes, each of which " +
+			"takes one: " +
 			`no worker ID after 20s of trying: coord: no free worker ID in namespace "fake": 2 of 2 are ` +
 			`held; the next`
 		if !errors.Is(err, coord.ErrNoWorkerID) || !strings.HasPrefix(err.Error(), want) {

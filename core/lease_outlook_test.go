@@ -96,7 +96,8 @@ func TestRenewalsThatDoNotReachTheClockAreNamed(t *testing.T) {
 		settle(20 * time.Second)
 		const want = ": the coordinator renews, but the window that it gives is over by this " +
 			"machine's clock: compare the two clocks; last renewed "
-		if err := g.ended("service resumes by itself once that is corrected"); !strings.Contains(err.Error(), want) {
+		err := g.ended("service resumes by itself once that is corrected")
+		if !strings.Contains(err.Error(), want) {
 			t.Errorf("Next: %v", err)
 		}
 		if since := g.clock.Time().Sub(g.Health().LastRenewal); since > leaseEvery {

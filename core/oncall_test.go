@@ -12,7 +12,8 @@ import (
 	"github.com/unalike-id/unalike/core"
 )
 
-// TestOnCall: every call to the coordinator is told once, with its worker ID, its time and its error.
+// TestOnCall: every call to the coordinator is told once, with its worker ID, its time and its
+// error.
 func TestOnCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, refused := newFake(4), errors.New("refused")

@@ -3,6 +3,7 @@ package keeper_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,16 +59,23 @@ func TestAskTakesTheFirstAnswer(t *testing.T) {
 		"lost, fails":   {first: never, second: 1, fails: true, took: every, lates: 1},
 		"nothing comes": {first: never, second: never, fails: true, took: time.Minute, lates: 2},
 	}, func(t *testing.T, c calls) {
+		var mu sync.Mutex
 		var n, underWay, most, lates int
 		d, began := keeper.RenewDeadline(every, ttl), time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		got, err := keeper.Ask(ctx, &d, func(error) { lates++ }, func(ctx context.Context) (int, error) {
+			mu.Lock()
 			n, underWay = n+1, underWay+1
 			most = max(most, underWay)
-			defer func() { underWay-- }()
 			me, takes := n, c.second
-			if n == 1 {
+			mu.Unlock()
+			defer func() {
+				mu.Lock()
+				underWay--
+				mu.Unlock()
+			}()
+			if me == 1 {
 				takes = c.first
 			}
 			switch {
