@@ -149,8 +149,8 @@ func TestStopOfALostWorkerIDIsNoError(t *testing.T) {
 }
 
 func TestStopWithTheBackEndDownReturnsWithItsContext(t *testing.T) {
-	each(t, outages, func(t *testing.T, outage func(*coordtest.Fake, bool)) {
-		for _, limit := range []time.Duration{time.Second, time.Hour} { // or gives up by itself
+	for _, limit := range []time.Duration{time.Second, time.Hour} { // or gives up by itself
+		each(t, outages, func(t *testing.T, outage func(*coordtest.Fake, bool)) {
 			r := start(t, 1)
 			outage(r.fake, true)
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -163,8 +163,8 @@ func TestStopWithTheBackEndDownReturnsWithItsContext(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, is) {
 				t.Errorf("Stop: %v, want %s", err, want)
 			}
-		}
-	})
+		})
+	}
 }
 
 // An acquisition that is not answered keeps whoever stops the keeper no longer than one call
