@@ -33,8 +33,9 @@ func calls(ctx context.Context, g *core.Generator) map[string]func() error {
 }
 
 // checkCalls makes all calls and demands want of them, and no error of the others.
-func checkCalls(t *testing.T, ctx context.Context, g *core.Generator, want error,
-	others ...string) {
+func checkCalls(ctx context.Context, t *testing.T, g *core.Generator, want error,
+	others ...string,
+) {
 	t.Helper()
 	for name, call := range calls(ctx, g) {
 		want := want
@@ -57,7 +58,7 @@ func TestAfterClose(t *testing.T) {
 			t.Errorf("Close: %v", err)
 		}
 	}
-	checkCalls(t, t.Context(), g, core.ErrClosed)
+	checkCalls(t.Context(), t, g, core.ErrClosed)
 	h := g.Health()
 	if h.Healthy || !errors.Is(h.Err, core.ErrClosed) || h.Issued != 1 || h.Errors.Closed != 5 {
 		t.Errorf("Health after Close: %+v", h)
@@ -67,7 +68,7 @@ func TestAfterClose(t *testing.T) {
 // TestZeroGenerator calls everything on a Generator that New did not make.
 func TestZeroGenerator(t *testing.T) {
 	var g core.Generator
-	checkCalls(t, t.Context(), &g, core.ErrClosed)
+	checkCalls(t.Context(), t, &g, core.ErrClosed)
 	if err, bad := g.Check(), g.Health().Err; !errors.Is(err, core.ErrClosed) ||
 		!errors.Is(bad, core.ErrClosed) {
 		t.Errorf("Check: %v; Health: %v", err, bad)
@@ -81,7 +82,7 @@ func TestZeroGenerator(t *testing.T) {
 func TestNilContext(t *testing.T) {
 	var none context.Context
 	g := coretest.New(t)
-	checkCalls(t, none, g, core.ErrInvalidConfig, "Next", "TryNext")
+	checkCalls(none, t, g, core.ErrInvalidConfig, "Next", "TryNext")
 	_, err := core.New(none, newFake(0).Client(), core.Config{})
 	for _, err := range []error{err, g.Close(none)} {
 		wantText(t, err, "core: invalid configuration: ctx is nil; pass context.Background()",
@@ -94,7 +95,7 @@ func TestEndedContext(t *testing.T) {
 	g := coretest.New(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	checkCalls(t, ctx, g, context.Canceled, "Next", "TryNext", "Ready")
+	checkCalls(ctx, t, g, context.Canceled, "Next", "TryNext", "Ready")
 	if n, err := g.Fill(ctx, nil); n != 0 || err != nil {
 		t.Errorf("Fill of nothing: %d, %v", n, err)
 	}

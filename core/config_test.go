@@ -35,10 +35,14 @@ func TestBadConfig(t *testing.T) {
 			with(func(l *core.Layout) { l.Epoch = time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC) }),
 			"Layout: core: invalid layout: Epoch is 2031-01-01T00:00:00Z, but the clock says",
 		},
-		"negative lead": {core.Config{Lead: -1},
-			"Lead is -1ns; it must be 0 or at least the layout's unit, 1ms"},
-		"lead below the unit": {core.Config{Lead: 999_999},
-			"Lead is 999.999µs; it must be 0 or at least"},
+		"negative lead": {
+			core.Config{Lead: -1},
+			"Lead is -1ns; it must be 0 or at least the layout's unit, 1ms",
+		},
+		"lead below the unit": {
+			core.Config{Lead: 999_999},
+			"Lead is 999.999µs; it must be 0 or at least",
+		},
 		"huge lead": {
 			core.Config{Lead: time.Hour}, "Lead is 1h0m0s and RollbackTolerance 0s; at most 1m0s is allowed",
 		},
@@ -61,12 +65,18 @@ func TestBadConfig(t *testing.T) {
 			core.Config{SequenceStart: -1}, "SequenceStart is -1; 0 to 4096 are allowed with 12 sequence " +
 				"bits",
 		},
-		"sequence start past the sequence": {core.Config{SequenceStart: 4097},
-			"SequenceStart is 4097; 0 to 4096"},
-		"negative stripes": {core.Config{Stripes: -1},
-			"Stripes is -1; 1 to 1024 are allowed, 0 means 1"},
-		"too many stripes": {core.Config{Stripes: 1025},
-			"Stripes is 1025; 1 to 1024 are allowed"},
+		"sequence start past the sequence": {
+			core.Config{SequenceStart: 4097},
+			"SequenceStart is 4097; 0 to 4096",
+		},
+		"negative stripes": {
+			core.Config{Stripes: -1},
+			"Stripes is -1; 1 to 1024 are allowed, 0 means 1",
+		},
+		"too many stripes": {
+			core.Config{Stripes: 1025},
+			"Stripes is 1025; 1 to 1024 are allowed",
+		},
 		"more stripes than worker IDs": {
 			core.Config{Stripes: 3, Lease: coord.LeaseConfig{WorkerIDs: coord.Range{First: 5, Count: 2}}},
 			"Stripes is 3; there are 2 worker IDs to lease (5-6)",
@@ -105,8 +115,10 @@ func TestNewWithoutACoordinator(t *testing.T) {
 	const advice = "; make one with coord.Open or a driver's New, and check the error that comes " +
 		"with it"
 	var failed *coordtest.FakeClient
-	for what, c := range map[string]coord.Coordinator{"nil": nil,
-		"a nil *coordtest.FakeClient": failed} {
+	for what, c := range map[string]coord.Coordinator{
+		"nil":                         nil,
+		"a nil *coordtest.FakeClient": failed,
+	} {
 		_, err := core.New(t.Context(), c, core.Config{})
 		wantText(t, err, "core: invalid configuration: the coordinator is "+what+advice,
 			core.ErrInvalidConfig)

@@ -28,7 +28,7 @@ func TestParseErrors(t *testing.T) {
 			"1-":                         `it has '-' at byte 1; allowed are digits 0 to 9`,
 			"00":                         `it has leading zeros; remove them`,
 			"007":                        `it has leading zeros`,
-			" 7":                         `it has white space, ' ' at byte 0; remove it`,
+			"7 8":                        `it has white space, ' ' at byte 1; remove it`,
 			"7\n":                        `it has white space, '\n' at byte 1`,
 			"7\u00a0":                    `it has white space, '\u00a0' at byte 1`,
 			"0x7":                        `it has 'x' at byte 1; allowed are digits 0 to 9`,

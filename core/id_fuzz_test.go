@@ -17,8 +17,10 @@ func FuzzParse(f *testing.F) {
 		f.Add(id.Base62())
 		f.Add(id.Base32())
 	}
-	for _, s := range []string{"", "-1", "+1", "007", " 7", "0x7", "1e3", "٣", "LygHa16AHYF",
-		"8000000000000", "7zzzzzzzzzzzz", "\xff"} {
+	for _, s := range []string{
+		"", "-1", "+1", "007", " 7", "0x7", "1e3", "٣", "LygHa16AHYF",
+		"8000000000000", "7zzzzzzzzzzzz", "\xff",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -49,8 +51,10 @@ func FuzzParse(f *testing.F) {
 // FuzzTextReaders: a text, a column of text and a column of bytes are read as ParseID reads
 // them, and after an error the ID is what it was.
 func FuzzTextReaders(f *testing.F) {
-	for _, s := range []string{"", "0", "9223372036854775807", "9223372036854775808", "-1", "007",
-		"1e3", "1.0", "\x00"} {
+	for _, s := range []string{
+		"", "0", "9223372036854775807", "9223372036854775808", "-1", "007",
+		"1e3", "1.0", "\x00",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -74,8 +78,11 @@ func FuzzTextReaders(f *testing.F) {
 
 // FuzzUnmarshalBinary: bytes that are read are written again.
 func FuzzUnmarshalBinary(f *testing.F) {
-	for _, b := range [][]byte{nil, make([]byte, 7), make([]byte, 8), make([]byte, 9),
-		bytes.Repeat([]byte{0xff}, 8), {0x7f, 255, 255, 255, 255, 255, 255, 255}} {
+	for _, b := range [][]byte{
+		nil, make([]byte, 7), make([]byte, 8), make([]byte, 9),
+		bytes.Repeat([]byte{0xff}, 8),
+		{0x7f, 255, 255, 255, 255, 255, 255, 255},
+	} {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -126,8 +133,10 @@ func FuzzParseLayout(f *testing.F) {
 
 // FuzzUnmarshalJSON: what is read is written as a string of the same digits.
 func FuzzUnmarshalJSON(f *testing.F) {
-	for _, s := range []string{`"1"`, `1`, `9007199254740992`, `null`, `"`, `""`, `[`, `{}`, `1.5`,
-		`-0`, `"\u0031"`} {
+	for _, s := range []string{
+		`"1"`, `1`, `9007199254740992`, `null`, `"`, `""`, `[`, `{}`, `1.5`,
+		`-0`, `"\u0031"`,
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

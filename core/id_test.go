@@ -111,8 +111,10 @@ func TestSortsAsText(t *testing.T) {
 		}
 		return string(b)
 	}
-	for name, form := range map[string]func(ID) string{"base62": ID.Base62, "base32": ID.Base32,
-		"binary": binary} {
+	for name, form := range map[string]func(ID) string{
+		"base62": ID.Base62, "base32": ID.Base32,
+		"binary": binary,
+	} {
 		for i := range ids[1:] {
 			a, b := ids[i], ids[i+1]
 			if got, want := strings.Compare(form(a), form(b)), cmp.Compare(a, b); got != want {
@@ -143,8 +145,10 @@ func TestNegative(t *testing.T) {
 				t.Errorf("%s of %d returned %q", name, id, b)
 			}
 		}
-		for text, parse := range map[string]func(string) (ID, error){id.Base62(): ParseBase62,
-			id.Base32(): ParseBase32} {
+		for text, parse := range map[string]func(string) (ID, error){
+			id.Base62(): ParseBase62,
+			id.Base32(): ParseBase32,
+		} {
 			if got, err := parse(text); err == nil {
 				t.Errorf("%q of %d reads as %d", text, id, got)
 			}

@@ -56,8 +56,10 @@ func unkept(t *testing.T, cfg Config) *Generator {
 	g := newGenerator(&s)
 	for i, st := range g.stripes {
 		st.keeper = keeper.New(keeper.Config{Lease: s.Lease})
-		st.Swap(keeper.Term{Grant: coord.Grant{WorkerID: i, Generation: 1, NotBefore: 500,
-			NotAfter: 1e6}})
+		st.Swap(keeper.Term{Grant: coord.Grant{
+			WorkerID: i, Generation: 1, NotBefore: 500,
+			NotAfter: 1e6,
+		}})
 	}
 	return g
 }
@@ -201,8 +203,10 @@ func TestCallDuringSwap(t *testing.T) {
 			runtime.Gosched()
 		}
 	}
-	st.term.Store(newTerm(&g.rule, coord.Grant{WorkerID: 4, Generation: 1, NotBefore: 600,
-		NotAfter: 1e6}, 0, time.Time{}))
+	st.term.Store(newTerm(&g.rule, coord.Grant{
+		WorkerID: 4, Generation: 1, NotBefore: 600,
+		NotAfter: 1e6,
+	}, 0, time.Time{}))
 	st.mu.Unlock()
 	if err := <-result; err != nil {
 		t.Errorf("the call after the swap: %v", err)

@@ -42,5 +42,5 @@ func TestLastWordOfAll(t *testing.T) {
 	if err := g.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	checkCalls(t, t.Context(), g, core.ErrClosed)
+	checkCalls(t.Context(), t, g, core.ErrClosed)
 }

@@ -13,8 +13,10 @@ import (
 func TestSpace(t *testing.T) {
 	l := core.JavaScriptLayout()
 	want := coord.Space{
-		Fingerprint: "41/5/7/1ms/2024-01-01T00:00:00Z", Scale: clock.Scale{Epoch: 1704067200000000,
-			Unit: 1000},
+		Fingerprint: "41/5/7/1ms/2024-01-01T00:00:00Z", Scale: clock.Scale{
+			Epoch: 1704067200000000,
+			Unit:  1000,
+		},
 		LastTick: 1<<41 - 1, Capacity: 32,
 	}
 	fake := newFake(0)
@@ -26,8 +28,10 @@ func TestSpace(t *testing.T) {
 		t.Error(err)
 	}
 	r := fake.CallsOf(coordtest.Acquire)[0].Request
-	asked := coord.Space{Fingerprint: r.Fingerprint, Scale: r.Scale, LastTick: r.LastTick,
-		Capacity: r.Capacity}
+	asked := coord.Space{
+		Fingerprint: r.Fingerprint, Scale: r.Scale, LastTick: r.LastTick,
+		Capacity: r.Capacity,
+	}
 	if got := l.Space(); got != want || asked != want {
 		t.Errorf("Space is %+v, and a generator asks for %+v, want %+v", got, asked, want)
 	}

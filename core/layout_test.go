@@ -23,12 +23,18 @@ func TestNamedLayouts(t *testing.T) {
 		workers, sequences  int
 		maxID               ID
 	}{
-		{"default", "41/10/12/1ms/2024-01-01T00:00:00Z", "2093-09-06T15:47:35.552Z", DefaultLayout(),
-			1024, 4096, math.MaxInt64},
-		{"twitter", "41/10/12/1ms/2010-11-04T01:42:54.657Z", "2080-07-10T17:30:30.209Z", TwitterLayout(),
-			1024, 4096, math.MaxInt64},
-		{"javascript", "41/5/7/1ms/2024-01-01T00:00:00Z", "2093-09-06T15:47:35.552Z", JavaScriptLayout(),
-			32, 128, 1<<53 - 1},
+		{
+			"default", "41/10/12/1ms/2024-01-01T00:00:00Z", "2093-09-06T15:47:35.552Z", DefaultLayout(),
+			1024, 4096, math.MaxInt64,
+		},
+		{
+			"twitter", "41/10/12/1ms/2010-11-04T01:42:54.657Z", "2080-07-10T17:30:30.209Z", TwitterLayout(),
+			1024, 4096, math.MaxInt64,
+		},
+		{
+			"javascript", "41/5/7/1ms/2024-01-01T00:00:00Z", "2093-09-06T15:47:35.552Z", JavaScriptLayout(),
+			32, 128, 1<<53 - 1,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := tt.layout
@@ -94,8 +100,10 @@ func TestLayoutValidate(t *testing.T) {
 		{"epoch in another zone", at(year(2024, 1).In(time.FixedZone("", 3600))), ""},
 		{"unit 0", unit(0), "Unit is 0s; it must be at least 1ms"},
 		{"unit negative", unit(-time.Second), "Unit is -1s; it must be at least 1ms"},
-		{"unit too fine", unit(1500 * time.Microsecond),
-			"Unit is 1.5ms; it must be a whole number of milliseconds"},
+		{
+			"unit too fine", unit(1500 * time.Microsecond),
+			"Unit is 1.5ms; it must be a whole number of milliseconds",
+		},
 		{"unit longest", unit(math.MaxInt64 / time.Millisecond * time.Millisecond), ""},
 		{"no time bits", of(0, 10, 12), "TimeBits is 0; it must be at least 1"},
 		{"31 worker bits", of(31, 31, 1), ""},
@@ -149,8 +157,10 @@ func TestParseLayoutErrors(t *testing.T) {
 		{"41/10/12/1000us/2024-01-01T00:00:00Z", `has the value of "41/10/12/1ms/2024-01-01T00:00:00Z"`},
 		{"41/10/12/60s/2024-01-01T00:00:00Z", `has the value of "41/10/12/1m0s/2024-01-01T00:00:00Z"`},
 		{"41/10/12/1ms/2024-01-01T00:00:00.000Z", `has the value of "41/10/12/1ms/2024-01-01T00:00:00Z"`},
-		{"41/10/12/1ms/2024-01-01T01:00:00+01:00",
-			`has the value of "41/10/12/1ms/2024-01-01T00:00:00Z"`},
+		{
+			"41/10/12/1ms/2024-01-01T01:00:00+01:00",
+			`has the value of "41/10/12/1ms/2024-01-01T00:00:00Z"`,
+		},
 		{"41/10/12/1ms/1970-01-20T17:21:07.200Z", "looks like seconds"},
 		{"41/10/13/1ms/2024-01-01T00:00:00Z", "64 bits together"},
 		{"0/10/12/1ms/2024-01-01T00:00:00Z", "TimeBits is 0"},

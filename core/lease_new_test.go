@@ -146,8 +146,10 @@ func TestNewGoesOnForItsStartTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(1)
 		f.Refuse(true)
-		for limit, set := range map[string]time.Duration{"20s": 0, "2s": 2 * time.Second,
-			"3m0s": 3 * time.Minute} {
+		for limit, set := range map[string]time.Duration{
+			"20s": 0, "2s": 2 * time.Second,
+			"3m0s": 3 * time.Minute,
+		} {
 			g := unleased(t, f, func(cfg *core.Config) { cfg.StartTimeout = set })
 			_, err := core.New(t.Context(), f.Client(), g.cfg)
 			wantText(t, err, "core: starting a generator: no worker ID after "+limit+

@@ -31,16 +31,24 @@ func TestEndOfTheWindowSaysWhatHasToHappen(t *testing.T) {
 	}{
 		"unreachable": {coordtest.ErrUnreachable, unreachable},
 		"no answer":   {context.DeadlineExceeded, unreachable},
-		"moved": {fmt.Errorf("renew: %w", coord.ErrNamespaceClosed),
-			"service does not resume in this namespace"},
+		"moved": {
+			fmt.Errorf("renew: %w", coord.ErrNamespaceClosed),
+			"service does not resume in this namespace",
+		},
 		"closed": {coord.ErrClosed, "service does not resume; close a generator before its coordinator"},
-		"quarantined": {&coord.QuarantinedError{},
-			"service resumes by itself when the quarantine is over"},
+		"quarantined": {
+			&coord.QuarantinedError{},
+			"service resumes by itself when the quarantine is over",
+		},
 		"damaged": {coord.ErrInvalid, corrected},
-		"full disk": {fmt.Errorf("write: %w", &fs.PathError{Op: "write", Path: "s",
-			Err: syscall.ENOSPC}), corrected},
-		"full folder": {&os.LinkError{Op: "rename", Old: "s.tmp", New: "s", Err: syscall.ENOSPC},
-			corrected},
+		"full disk": {fmt.Errorf("write: %w", &fs.PathError{
+			Op: "write", Path: "s",
+			Err: syscall.ENOSPC,
+		}), corrected},
+		"full folder": {
+			&os.LinkError{Op: "rename", Old: "s.tmp", New: "s", Err: syscall.ENOSPC},
+			corrected,
+		},
 		"another clock": {coord.ErrClockSkew, corrected},
 	} {
 		t.Run(name, func(t *testing.T) {

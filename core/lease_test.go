@@ -72,7 +72,8 @@ func lease(t *testing.T, f *coordtest.Fake, edit ...func(*core.Config)) *leased 
 
 // leaseOf starts a generator on a coordinator that f may stand behind.
 func leaseOf(t *testing.T, c coord.Coordinator, f *coordtest.Fake,
-	edit ...func(*core.Config)) *leased {
+	edit ...func(*core.Config),
+) *leased {
 	t.Helper()
 	g := unleased(t, f, edit...)
 	return g.started(core.New(t.Context(), c, g.cfg))

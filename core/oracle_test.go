@@ -82,8 +82,10 @@ func TestLikeThePlainGenerator(t *testing.T) {
 		lead := time.Duration(seed%3) * 2 * time.Millisecond
 		tolerance := time.Duration(seed%4) * 3 * time.Millisecond
 		c := clocktest.NewManual(coretest.Start())
-		cfg := core.Config{Layout: layout, Clock: c, Lead: lead, RollbackTolerance: cmp.Or(tolerance, -1),
-			Lease: alone()}
+		cfg := core.Config{
+			Layout: layout, Clock: c, Lead: lead, RollbackTolerance: cmp.Or(tolerance, -1),
+			Lease: alone(),
+		}
 		g, p := coretest.NewWith(t, cfg), newPlain(c, layout, lead, tolerance)
 		issued := uint64(0)
 		for step := range 3000 {

@@ -35,15 +35,19 @@ func TestStep(t *testing.T) {
 		{"step back within the tolerance goes on in the tick", 0, 5, w(20, 1), 15, na, w(20, 2), issue},
 		{"step back beyond the tolerance", 0, 5, w(20, 1), 14, na, w(20, 2), rollback},
 		{"clock at the end of the scale", 0, 5, w(20, 1), math.MinInt64, na, w(20, 2), rollback},
-		{"window opens within the tolerance, which is not for that", 0, 5, start, 5, na, w(11, 0),
-			notOpen},
+		{
+			"window opens within the tolerance, which is not for that", 0, 5, start, 5, na, w(11, 0),
+			notOpen,
+		},
 		{"empty window, clock past it", 0, 5, start, 50, nb, w(50, 0), notOpen},
 		{"lead: as far as it goes", 3, 5, w(22, 3), 20, na, w(23, 0), issue},
 		{"lead spent: waits", 3, 5, w(23, 3), 20, na, w(24, 0), wait},
 		{"beyond lead and tolerance", 3, 5, w(29, 1), 20, na, w(29, 2), rollback},
 		{"lead never leaves the window", 3, 5, w(100, 3), 100, na, w(101, 0), ended},
-		{"closed, whatever the clock", 0, 5, w(20, 1) | closedBit, math.MaxInt64, math.MaxInt64, 0,
-			closed},
+		{
+			"closed, whatever the clock", 0, 5, w(20, 1) | closedBit, math.MaxInt64, math.MaxInt64, 0,
+			closed,
+		},
 		{"last ID of the layout", 0, 5, w(255, 2), 255, 255, w(255, 3), issue},
 		{"time bits spent", 0, 5, w(255, 3), 255, 255, w(256, 0), exhausted},
 		{"clock past the layout, whose shift overflows", 0, 5, w(20, 1), 1 << 62, 255, 0, exhausted},
@@ -115,7 +119,8 @@ func checkStep(t *testing.T, r *rule, old, start, seed uint64, carried bool, now
 // oracle is the rule of the design in its own words, with unbounded integers and
 // separate fields instead of a packed word.
 func oracle(r *rule, old, start, seed uint64, carried bool, now, notAfter int64) (tick,
-	seq *big.Int, v verdict) {
+	seq *big.Int, v verdict,
+) {
 	if old&closedBit != 0 {
 		return nil, nil, closed
 	}
@@ -170,11 +175,14 @@ func FuzzStep(f *testing.F) {
 	f.Add(uint8(31), uint8(31), uint64(1<<62-1), uint64(7), uint64(9), int64(math.MinInt64),
 		int64(1<<31-1), int64(1), int64(1), uint64(1<<31), true)
 	f.Fuzz(func(t *testing.T, shift, timeBits uint8, old, start, seed uint64, now, notAfter, lead,
-		tolerance int64, spread uint64, shut bool) {
+		tolerance int64, spread uint64, shut bool,
+	) {
 		shift = 1 + shift%31
 		timeBits = 1 + timeBits%(63-shift)
-		r := rule{shift: shift, lastTick: 1<<timeBits - 1, last: 1<<shift - 1,
-			spread: spread % (1<<shift + 1)}
+		r := rule{
+			shift: shift, lastTick: 1<<timeBits - 1, last: 1<<shift - 1,
+			spread: spread % (1<<shift + 1),
+		}
 		r.lead = lead & (1<<40 - 1)
 		r.limit = r.lead + tolerance&(1<<40-1)
 		old %= 1 << (timeBits + shift)

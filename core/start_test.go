@@ -127,8 +127,10 @@ func TestCallsEndedByTheirContextAreCounted(t *testing.T) {
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		_ = next(ended)
-		if want := (core.ErrorCounts{NotStarted: 1, WindowEnded: 2,
-			ContextEnded: 1}); g.Health().Errors != want {
+		if want := (core.ErrorCounts{
+			NotStarted: 1, WindowEnded: 2,
+			ContextEnded: 1,
+		}); g.Health().Errors != want {
 			t.Errorf("counted is %+v, want %+v", g.Health().Errors, want)
 		}
 	})

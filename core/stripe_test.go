@@ -72,8 +72,10 @@ func TestChangeOfAnotherTermIsWaitedFor(t *testing.T) {
 	st.closeTerm(st.term.Load())
 	h.after = func() { // of the short way, for which stripe 1 is closed
 		h.after = func() { // of stripe 0, after stripe 1 was passed over
-			st.term.Store(newTerm(&g.rule, coord.Grant{WorkerID: 9, Generation: 2, NotBefore: 500,
-				NotAfter: 1e6}, 0, time.Now()))
+			st.term.Store(newTerm(&g.rule, coord.Grant{
+				WorkerID: 9, Generation: 2, NotBefore: 500,
+				NotAfter: 1e6,
+			}, 0, time.Now()))
 			st.mu.Unlock()
 		}
 	}
@@ -145,8 +147,10 @@ func TestSpreadStripesKeepToTheirOwn(t *testing.T) {
 func TestStripeWindows(t *testing.T) {
 	g, h := hookedGenerator(t, Config{Stripes: 2})
 	homeAt(g, 1)
-	g.stripes[1].Swap(keeper.Term{Grant: coord.Grant{WorkerID: 7, Generation: 1, NotBefore: 500,
-		NotAfter: 1000}})
+	g.stripes[1].Swap(keeper.Term{Grant: coord.Grant{
+		WorkerID: 7, Generation: 1, NotBefore: 500,
+		NotAfter: 1000,
+	}})
 	if id := mustNext(t, g); workerOf(id) != 7 {
 		t.Errorf("worker ID %d, want 7", workerOf(id))
 	}

@@ -87,8 +87,10 @@ func TestHealBeginsBelow(t *testing.T) {
 func TestNothingStampedIsNoSpentSequence(t *testing.T) {
 	g, h := hookedGenerator(t, Config{})
 	swapTo(t, g.stripes[0], 0, 1003, false)
-	for name, err := range map[string]error{"TryNext": second(g.TryNext()), "Next": second(g.Next()),
-		"Check": g.Check()} {
+	for name, err := range map[string]error{
+		"TryNext": second(g.TryNext()), "Next": second(g.Next()),
+		"Check": g.Check(),
+	} {
 		if !errors.Is(err, ErrWindowNotOpen) {
 			t.Errorf("%s: %v, want %v", name, err, ErrWindowNotOpen)
 		}
@@ -107,8 +109,10 @@ func TestCloseRefusesSwapsFromItsBeginning(t *testing.T) {
 	h.before = func() { // the first gate is shut
 		h.before = func() { // the second one is
 			came = true
-			_, ok = g.stripes[0].Swap(keeper.Term{Grant: coord.Grant{WorkerID: 5, Generation: 1,
-				NotAfter: 1e6}})
+			_, ok = g.stripes[0].Swap(keeper.Term{Grant: coord.Grant{
+				WorkerID: 5, Generation: 1,
+				NotAfter: 1e6,
+			}})
 		}
 	}
 	if err := g.Close(t.Context()); err != nil || !came || ok {

@@ -114,8 +114,10 @@ func TestRealEdge(t *testing.T) {
 			for _, c := range []clock.Clock{newSteady(), clock.Coarse()} {
 				l := narrow()
 				l.Unit = unit
-				g := coretest.NewWith(t, core.Config{Layout: l, Clock: c, Lead: lead,
-					RollbackTolerance: time.Minute})
+				g := coretest.NewWith(t, core.Config{
+					Layout: l, Clock: c, Lead: lead,
+					RollbackTolerance: time.Minute,
+				})
 				dst := make([]core.ID, 60)
 				if n, err := g.Fill(t.Context(), dst); n != len(dst) || err != nil {
 					t.Fatalf("unit %v, lead %v: %d, %v", unit, lead, n, err)

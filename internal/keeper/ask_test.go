@@ -14,8 +14,10 @@ import (
 // After an outage in which nothing was answered, however long it was, service is back within a
 // renewal interval and a second: for who holds a worker ID, and for who asks for one.
 func TestBackWithinAnInterval(t *testing.T) {
-	for _, ttl := range []time.Duration{3 * time.Second, 15 * time.Second, time.Minute,
-		10 * time.Minute} {
+	for _, ttl := range []time.Duration{
+		3 * time.Second, 15 * time.Second, time.Minute,
+		10 * time.Minute,
+	} {
 		for _, held := range []bool{true, false} {
 			t.Run(fmt.Sprintf("TTL %v, held %t", ttl, held), func(t *testing.T) {
 				t.Parallel()
@@ -52,8 +54,10 @@ func TestAskTakesTheFirstAnswer(t *testing.T) {
 		lates         int
 	}
 	each(t, map[string]calls{
-		"slow": {first: 10 * time.Second, second: never, want: 1, took: 10 * time.Second,
-			lates: 1},
+		"slow": {
+			first: 10 * time.Second, second: never, want: 1, took: 10 * time.Second,
+			lates: 1,
+		},
 		"lost":          {first: never, second: 1, want: 2, took: every, lates: 1},
 		"slow, second":  {first: 6 * time.Second, second: 1, want: 2, took: every, lates: 1},
 		"lost, fails":   {first: never, second: 1, fails: true, took: every, lates: 1},

@@ -18,7 +18,8 @@ func TestRenewalThatBreaksTheRulesIsRefused(t *testing.T) {
 		"another worker ID":  func(_ coord.Grant, g *coord.Grant) { g.WorkerID++ },
 		"another generation": func(_ coord.Grant, g *coord.Grant) { g.Generation++ },
 		"window shrinks": func(old coord.Grant,
-			g *coord.Grant) {
+			g *coord.Grant,
+		) {
 			g.NotAfter = old.NotAfter - 1
 		},
 		"ends before it begins": func(_ coord.Grant, g *coord.Grant) {
@@ -27,7 +28,8 @@ func TestRenewalThatBreaksTheRulesIsRefused(t *testing.T) {
 		},
 		"ends past the layout": func(_ coord.Grant, g *coord.Grant) { g.NotAfter = end + 1 },
 		"piece inside the window": func(old coord.Grant,
-			g *coord.Grant) {
+			g *coord.Grant,
+		) {
 			g.NotBefore = old.NotAfter - 1
 		},
 		"window begins further back": func(_ coord.Grant, g *coord.Grant) { g.NotBefore-- },

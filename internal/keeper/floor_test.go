@@ -105,7 +105,8 @@ func (s *scripted) Release(context.Context, coord.Grant, int64) error { return n
 
 // script makes a keeper of a scripted coordinator. What is stored is not checked.
 func script(t *testing.T, window time.Duration, renew func(g coord.Grant, until int64) (coord.Grant,
-	error)) *rig {
+	error),
+) *rig {
 	t.Helper()
 	s := &scripted{renew: renew}
 	r := newRig(t, 1, func(c *keeper.Config) { c.Coordinator = s })

@@ -29,7 +29,8 @@ func (j *journal) Write(b []byte) (int, error) {
 // logger returns a logger whose lines j keeps, without their time.
 func (j *journal) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{ReplaceAttr: func(_ []string,
-		a slog.Attr) slog.Attr {
+		a slog.Attr,
+	) slog.Attr {
 		if a.Key == slog.TimeKey {
 			return slog.Attr{}
 		}

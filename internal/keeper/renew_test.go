@@ -143,7 +143,8 @@ func TestServiceResumesSoonAfterAnOutage(t *testing.T) {
 	}, func(t *testing.T, c struct {
 		away func(*rig, bool)
 		soon time.Duration
-	}) {
+	},
+	) {
 		r := start(t, 1)
 		for i := range 60 {
 			c.away(r, true)

@@ -26,8 +26,10 @@ const (
 
 // scale is that of the layout: milliseconds, from before the year in which a
 // bubble begins.
-var scale = clock.Scale{Epoch: time.Date(1990, time.January, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
-	Unit: 1000}
+var scale = clock.Scale{
+	Epoch: time.Date(1990, time.January, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
+	Unit:  1000,
+}
 
 // line is a participant's way to the back end. It can be cut for this participant
 // alone, and what passes can be watched and changed.
@@ -229,7 +231,8 @@ func (r *rig) lasts(least, most time.Duration, call func(context.Context) error)
 }
 
 func (r *rig) lastsIn(ctx context.Context, least, most time.Duration,
-	call func(context.Context) error) error {
+	call func(context.Context) error,
+) error {
 	r.t.Helper()
 	began := time.Now()
 	err := call(ctx)

@@ -159,8 +159,10 @@ func TestAcquisitionsThatTimedOutTogetherComeBackApart(t *testing.T) {
 		apart time.Duration
 	}
 	each(t, map[string]failure{
-		"timed out": {func(f *coordtest.Fake) { f.LoseRequests(coordtest.Acquire, 200) },
-			2 * time.Second},
+		"timed out": {
+			func(f *coordtest.Fake) { f.LoseRequests(coordtest.Acquire, 200) },
+			2 * time.Second,
+		},
 		"refused": {
 			func(f *coordtest.Fake) { f.Fail(coordtest.Acquire, coordtest.ErrUnreachable, 200) },
 			400 * time.Millisecond,

@@ -104,8 +104,10 @@ func TestStartGoesOnWhenTheBackEndComesUp(t *testing.T) {
 }
 
 func TestStartOfAStoppedKeeperLeasesNothing(t *testing.T) {
-	for name, stop := range map[string]func(*rig){"stopped": (*rig).stop,
-		"closed": func(r *rig) { r.gate.close() }} {
+	for name, stop := range map[string]func(*rig){
+		"stopped": (*rig).stop,
+		"closed":  func(r *rig) { r.gate.close() },
+	} {
 		bubble(t, func(t *testing.T) {
 			r := newRig(t, 1)
 			stop(r)
@@ -143,8 +145,10 @@ func TestStartTimeoutIsItsOwn(t *testing.T) {
 // does not hide what was wrong before.
 func TestStartSaysThatAllAreHeldAlsoIfThereIsNoAnswerSince(t *testing.T) {
 	each(t, map[string][2]error{
-		"held": {&coord.NoWorkerIDError{Soonest: time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)},
-			coordtest.ErrUnreachable},
+		"held": {
+			&coord.NoWorkerIDError{Soonest: time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)},
+			coordtest.ErrUnreachable,
+		},
 		"silent": {coordtest.ErrUnreachable, context.DeadlineExceeded},
 	}, func(t *testing.T, says [2]error) {
 		r := newRig(t, 1, timeout(10*time.Second))
