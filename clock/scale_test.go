@@ -12,69 +12,34 @@ const (
 	epoch2024 = 1_704_067_200_000_000
 )
 
-func TestScaleTick(t *testing.T) {
+// TestScale shows what [FuzzScale] compares with numbers without limits.
+func TestScale(t *testing.T) {
 	for _, tt := range []struct {
-		scale       Scale
-		micro, want int64
+		scale               Scale
+		micro, tick, micros int64 // a reading, its tick, and when that begins
 	}{
-		{Scale{0, milli}, 0, 0},
-		{Scale{0, milli}, 999, 0},
-		{Scale{0, milli}, 1000, 1},
-		{Scale{0, milli}, -1, -1},
-		{Scale{0, milli}, -1000, -1},
-		{Scale{0, milli}, -1001, -2},
-		{Scale{epoch2024, milli}, epoch2024, 0},
-		{Scale{epoch2024, milli}, epoch2024 - 1, -1},
-		{Scale{epoch2024, 10 * milli}, epoch2024 + 1_005_999, 100},
-		{Scale{epoch2024, 10 * milli}, epoch2024 + 1_010_000, 101},
-		{Scale{0, milli}, math.MaxInt64, math.MaxInt64 / milli},
-		{Scale{0, milli}, math.MinInt64, math.MinInt64/milli - 1},
-		{Scale{1, 1}, math.MinInt64 + 1, math.MinInt64},
-		{Scale{1, 1}, math.MinInt64, math.MinInt64}, // the distance does not fit
-		{Scale{math.MaxInt64, 1}, math.MaxInt64, 0},
+		{Scale{0, milli}, 999, 0, 0},
+		{Scale{0, milli}, 1000, 1, 1000},
+		{Scale{0, milli}, -1, -1, -1000},
+		{Scale{0, milli}, -1001, -2, -2000},
+		{Scale{epoch2024, 10 * milli}, epoch2024 + 1_005_999, 100, epoch2024 + 1_000_000},
+		{Scale{epoch2024, milli}, epoch2024 - 1, -1, epoch2024 - 1000},
+		{Scale{0, milli}, math.MinInt64, math.MinInt64/milli - 1, math.MinInt64},
+		{Scale{1, 1}, math.MinInt64, math.MinInt64, math.MinInt64 + 1}, // the distance does not fit
 	} {
-		if got := tt.scale.Tick(tt.micro); got != tt.want {
-			t.Errorf("%+v: the tick of %d is %d; want %d", tt.scale, tt.micro, got, tt.want)
+		tick := tt.scale.Tick(tt.micro)
+		if begins := tt.scale.Micro(tick); tick != tt.tick || begins != tt.micros {
+			t.Errorf("%+v: the tick of %d is %d, which begins at %d; want %d and %d",
+				tt.scale, tt.micro, tick, begins, tt.tick, tt.micros)
 		}
 	}
-}
-
-func TestScaleMicro(t *testing.T) {
-	for _, tt := range []struct {
-		scale      Scale
-		tick, want int64
-	}{
-		{Scale{0, milli}, 0, 0},
-		{Scale{epoch2024, milli}, 0, epoch2024},
-		{Scale{epoch2024, milli}, 1, epoch2024 + 1000},
-		{Scale{epoch2024, milli}, -1, epoch2024 - 1000},
-		{Scale{epoch2024, milli}, math.MaxInt64, math.MaxInt64},
-		{Scale{epoch2024, milli}, math.MinInt64, math.MinInt64},
-		{Scale{0, milli}, math.MaxInt64 / milli, math.MaxInt64 / milli * milli},
-		{Scale{0, milli}, math.MaxInt64/milli + 1, math.MaxInt64},
-		{Scale{0, milli}, math.MinInt64 / milli, math.MinInt64 / milli * milli},
-		{Scale{0, milli}, math.MinInt64/milli - 1, math.MinInt64},
-		// The distance to the epoch does not fit, the reading does.
-		{Scale{1_000_000, milli}, math.MinInt64/milli - 1, math.MinInt64/milli*milli + 999_000},
-	} {
-		if got := tt.scale.Micro(tt.tick); got != tt.want {
-			t.Errorf("%+v: tick %d begins at %d; want %d", tt.scale, tt.tick, got, tt.want)
-		}
-	}
-}
-
-func TestScaleTicks(t *testing.T) {
 	s := Scale{0, 10 * milli}
 	for _, tt := range []struct{ micros, down, up int64 }{
-		{0, 0, 0},
-		{1, 0, 1},
-		{9999, 0, 1},
-		{10000, 1, 1},
-		{10001, 1, 2},
-		{math.MaxInt64, math.MaxInt64 / 10000, math.MaxInt64/10000 + 1},
+		{0, 0, 0}, {9999, 0, 1}, {10000, 1, 1}, {10001, 1, 2},
 	} {
 		if down, up := s.TicksDown(tt.micros), s.TicksUp(tt.micros); down != tt.down || up != tt.up {
-			t.Errorf("%d microseconds: %d whole ticks, covered by %d; want %d and %d", tt.micros, down, up, tt.down, tt.up)
+			t.Errorf("%d microseconds: %d whole ticks, covered by %d; want %d and %d",
+				tt.micros, down, up, tt.down, tt.up)
 		}
 	}
 }
@@ -92,9 +57,16 @@ func saturate(x *big.Int) int64 {
 
 // FuzzScale compares the arithmetic with that of numbers without limits.
 func FuzzScale(f *testing.F) {
-	for _, v := range []int64{0, 1, -1, 999, epoch2024, math.MaxInt64, math.MinInt64, math.MinInt64 / milli, math.MinInt64/milli - 1} {
+	for _, v := range []int64{
+		0, 1, -1, 999, epoch2024, epoch2024 - 1, 10_000, 10_001,
+		math.MaxInt64, math.MaxInt64 / milli, math.MaxInt64/milli + 1,
+		math.MinInt64, math.MinInt64 + 1, math.MinInt64 / milli, math.MinInt64/milli - 1,
+	} {
 		f.Add(int64(epoch2024), int64(milli), v)
 		f.Add(int64(0), int64(1), v)
+		f.Add(int64(1), int64(1), v)
+		f.Add(int64(0), int64(milli), v)
+		f.Add(int64(1_000_000), int64(10*milli), v)
 		f.Add(int64(math.MaxInt64), int64(math.MaxInt64), v)
 	}
 	f.Fuzz(func(t *testing.T, epoch, unit, v int64) {

@@ -48,7 +48,8 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := errors.Join(issueOne(context.Background(), filepath.Join(dir, "state")), os.RemoveAll(dir)); err != nil {
+	if err := errors.Join(issueOne(context.Background(), filepath.Join(dir, "state")),
+		os.RemoveAll(dir)); err != nil {
 		log.Fatal(err)
 	}
 	// Output: 7

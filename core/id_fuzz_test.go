@@ -17,7 +17,10 @@ func FuzzParse(f *testing.F) {
 		f.Add(id.Base62())
 		f.Add(id.Base32())
 	}
-	for _, s := range []string{"", "-1", "+1", "007", " 7", "0x7", "1e3", "٣", "LygHa16AHYF", "8000000000000", "7zzzzzzzzzzzz", "\xff"} {
+	for _, s := range []string{
+		"", "-1", "+1", "007", " 7", "0x7", "1e3", "٣", "LygHa16AHYF",
+		"8000000000000", "7zzzzzzzzzzzz", "\xff",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -31,7 +34,9 @@ func FuzzParse(f *testing.F) {
 		} {
 			id, err := form.parse(s)
 			if err != nil {
-				if id != 0 || !errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), " in "+name+": ") || len(err.Error()) > 400 {
+				if id != 0 ||
+					!errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), " in "+name+": ") ||
+					len(err.Error()) > 400 {
 					t.Errorf("%s of %q: %d beside error %v", name, s, id, err)
 				}
 				continue
@@ -46,7 +51,10 @@ func FuzzParse(f *testing.F) {
 // FuzzTextReaders: a text, a column of text and a column of bytes are read as ParseID reads
 // them, and after an error the ID is what it was.
 func FuzzTextReaders(f *testing.F) {
-	for _, s := range []string{"", "0", "9223372036854775807", "9223372036854775808", "-1", "007", "1e3", "1.0", "\x00"} {
+	for _, s := range []string{
+		"", "0", "9223372036854775807", "9223372036854775808", "-1", "007",
+		"1e3", "1.0", "\x00",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -70,13 +78,18 @@ func FuzzTextReaders(f *testing.F) {
 
 // FuzzUnmarshalBinary: bytes that are read are written again.
 func FuzzUnmarshalBinary(f *testing.F) {
-	for _, b := range [][]byte{nil, make([]byte, 7), make([]byte, 8), make([]byte, 9), bytes.Repeat([]byte{0xff}, 8), {0x7f, 255, 255, 255, 255, 255, 255, 255}} {
+	for _, b := range [][]byte{
+		nil, make([]byte, 7), make([]byte, 8), make([]byte, 9),
+		bytes.Repeat([]byte{0xff}, 8),
+		{0x7f, 255, 255, 255, 255, 255, 255, 255},
+	} {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		id := ID(77)
 		if err := id.UnmarshalBinary(data); err != nil {
-			if id != 77 || !errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), "the binary form") {
+			if id != 77 ||
+				!errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), "the binary form") {
 				t.Errorf("%x: ID %d beside error %v", data, id, err)
 			}
 			return
@@ -93,8 +106,10 @@ func FuzzParseLayout(f *testing.F) {
 		f.Add(name)
 	}
 	for _, s := range []string{
-		"", "41/10/12/1ms/2024-01-01T00:00:00Z", "41/10/12/1ms/2010-11-04T01:42:54.657Z", "41/10/12/1ms/2024-01-01T00:00:00+00:00",
-		"041/10/12/1ms/2024-01-01T00:00:00Z", "41/10/12/1000us/2024-01-01T00:00:00Z", "63/0/1/1ms/1970-01-01T00:00:00Z", "1/31/31/1h0m0s/9999-12-31T23:59:59Z",
+		"", "41/10/12/1ms/2024-01-01T00:00:00Z", "41/10/12/1ms/2010-11-04T01:42:54.657Z",
+		"41/10/12/1ms/2024-01-01T00:00:00+00:00",
+		"041/10/12/1ms/2024-01-01T00:00:00Z", "41/10/12/1000us/2024-01-01T00:00:00Z",
+		"63/0/1/1ms/1970-01-01T00:00:00Z", "1/31/31/1h0m0s/9999-12-31T23:59:59Z",
 	} {
 		f.Add(s)
 	}
@@ -118,7 +133,10 @@ func FuzzParseLayout(f *testing.F) {
 
 // FuzzUnmarshalJSON: what is read is written as a string of the same digits.
 func FuzzUnmarshalJSON(f *testing.F) {
-	for _, s := range []string{`"1"`, `1`, `9007199254740992`, `null`, `"`, `""`, `[`, `{}`, `1.5`, `-0`, `"\u0031"`} {
+	for _, s := range []string{
+		`"1"`, `1`, `9007199254740992`, `null`, `"`, `""`, `[`, `{}`, `1.5`,
+		`-0`, `"\u0031"`,
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

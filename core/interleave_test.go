@@ -2,7 +2,6 @@ package core
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"runtime"
 	"testing"
@@ -57,7 +56,10 @@ func unkept(t *testing.T, cfg Config) *Generator {
 	g := newGenerator(&s)
 	for i, st := range g.stripes {
 		st.keeper = keeper.New(keeper.Config{Lease: s.Lease})
-		st.Swap(keeper.Term{Grant: coord.Grant{WorkerID: i, Generation: 1, NotBefore: 500, NotAfter: 1e6}})
+		st.Swap(keeper.Term{Grant: coord.Grant{
+			WorkerID: i, Generation: 1, NotBefore: 500,
+			NotAfter: 1e6,
+		}})
 	}
 	return g
 }
@@ -75,59 +77,42 @@ func mustNext(t *testing.T, g *Generator) ID {
 	return id
 }
 
-// TestClockReadBeforeState is the goroutine that is preempted right after it has
-// read the clock. When it goes on, others have moved the state by ten seconds. It
-// must not judge them by its old reading.
-func TestClockReadBeforeState(t *testing.T) {
+// TestClockReadBeforeStateInEveryRetry is the goroutine that is preempted right after it has
+// read the clock, and again at each of its next readings. When it goes on, others have moved
+// the state by ten seconds. It must not judge them by its old reading.
+func TestClockReadBeforeStateInEveryRetry(t *testing.T) {
+	ctx := t.Context()
 	for name, call := range map[string]func(*Generator) (ID, error){
-		"Next":    (*Generator).Next,
-		"TryNext": (*Generator).TryNext,
-		"NextContext": func(g *Generator) (ID, error) {
-			return g.NextContext(context.Background())
-		},
+		"Next":        (*Generator).Next,
+		"TryNext":     (*Generator).TryNext,
+		"NextContext": func(g *Generator) (ID, error) { return g.NextContext(ctx) },
 		"Fill": func(g *Generator) (ID, error) {
 			var dst [1]ID
-			_, err := g.Fill(context.Background(), dst[:])
+			_, err := g.Fill(ctx, dst[:])
 			return dst[0], err
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		for _, times := range []uint64{1, 20} {
 			g, h := hookedGenerator(t, Config{RollbackTolerance: -1})
 			var other ID
-			h.after = func() {
+			others := uint64(0)
+			var again func()
+			again = func() {
 				h.micro += 10_000_000
 				other = mustNext(t, g)
+				if others++; others < times {
+					h.after = again
+				}
 			}
-			id, err := call(g)
-			if err != nil {
-				t.Fatalf("a rollback that never happened: %v", err)
-			}
-			if id <= other {
-				t.Errorf("got %d after %d", id, other)
-			}
-			if h := g.Health(); h.Rollbacks != 0 || h.Errors != (ErrorCounts{}) || h.Issued != 2 {
-				t.Errorf("health: %+v", h)
-			}
-		})
-	}
-}
-
-// TestClockReadBeforeStateInEveryRetry is the same goroutine, preempted again at
-// each of its next readings.
-func TestClockReadBeforeStateInEveryRetry(t *testing.T) {
-	g, h := hookedGenerator(t, Config{RollbackTolerance: -1})
-	var again func()
-	rounds := 0
-	again = func() {
-		h.micro += 10_000_000
-		mustNext(t, g)
-		if rounds++; rounds < 20 {
 			h.after = again
+			id, err := call(g)
+			if err != nil || id <= other {
+				t.Errorf("%s: %d, %v, after %d others up to %d", name, id, err, others, other)
+			}
+			if h := g.Health(); h.Rollbacks != 0 || h.Errors != (ErrorCounts{}) || h.Issued != others+1 {
+				t.Errorf("%s: health: %+v", name, h)
+			}
 		}
-	}
-	h.after = again
-	if _, err := g.Next(); err != nil {
-		t.Fatalf("a rollback that never happened, after %d rounds: %v", rounds, err)
 	}
 }
 
@@ -155,13 +140,11 @@ func TestStalledCallCannotReachTheNextTerm(t *testing.T) {
 	g, h := hookedGenerator(t, Config{})
 	mustNext(t, g)
 	h.after = func() {
-		last, ok := g.stripes[0].Swap(keeper.Term{Grant: coord.Grant{WorkerID: 9, Generation: 1, NotBefore: 400, NotAfter: 1e6}, Heal: true})
-		if last != 1000 || !ok {
-			t.Errorf("Swap: %d, %v", last, ok)
+		if last := swapTo(t, g.stripes[0], 9, 400, true); last != 1000 {
+			t.Errorf("Swap returned tick %d, want 1000", last)
 		}
 	}
-	id := mustNext(t, g)
-	if p := DefaultLayout().Decompose(id); p.WorkerID != 9 || p.Sequence != 0 {
+	if p := DefaultLayout().Decompose(mustNext(t, g)); p.WorkerID != 9 || p.Sequence != 0 {
 		t.Errorf("got %+v, want the first ID of worker ID 9", p)
 	}
 	if n := g.Health().Issued; n != 2 {
@@ -190,30 +173,12 @@ func TestClosedTermNeverReopens(t *testing.T) {
 	if last := st.Shut(nil); last != 1000 {
 		t.Errorf("the second Shut returned tick %d, want 1000", last)
 	}
-	st.Swap(keeper.Term{Grant: coord.Grant{WorkerID: 3, Generation: 2, NotBefore: 700, NotAfter: 1e6}})
+	swapTo(t, st, 3, 700, false)
 	if next := mustNext(t, g); next <= id {
 		t.Errorf("got %d after %d", next, id)
 	}
 	if word := old.state.Load(); word&closedBit == 0 || g.rule.tick(word) != 1000 {
 		t.Errorf("the closed word is %#x", word)
-	}
-	if n := g.Health().Issued; n != 2 {
-		t.Errorf("Issued is %d, want 2", n)
-	}
-}
-
-// TestSwapAfterCloseIsRefused is the keeper that comes back from the coordinator
-// with a grant after the generator was closed.
-func TestSwapAfterCloseIsRefused(t *testing.T) {
-	g, _ := hookedGenerator(t, Config{})
-	if err := g.Close(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if _, ok := g.stripes[0].Swap(keeper.Term{Grant: coord.Grant{WorkerID: 5, Generation: 1, NotAfter: 1e6}}); ok {
-		t.Error("a closed generator took a grant")
-	}
-	if _, err := g.Next(); !errors.Is(err, ErrClosed) {
-		t.Errorf("Next: %v", err)
 	}
 }
 
@@ -229,7 +194,8 @@ func TestCallDuringSwap(t *testing.T) {
 		_, err := g.TryNext()
 		result <- err
 	}()
-	for stacks := make([]byte, 1<<20); !bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("(*stripe).settle(")); {
+	for stacks := make([]byte, 1<<20); !bytes.Contains(stacks[:runtime.Stack(stacks, true)],
+		[]byte("(*stripe).settle(")); {
 		select {
 		case err := <-result:
 			t.Fatalf("the call did not wait for the swap: %v", err)
@@ -237,7 +203,10 @@ func TestCallDuringSwap(t *testing.T) {
 			runtime.Gosched()
 		}
 	}
-	st.term.Store(newTerm(&g.rule, coord.Grant{WorkerID: 4, Generation: 1, NotBefore: 600, NotAfter: 1e6}, 0, time.Time{}))
+	st.term.Store(newTerm(&g.rule, coord.Grant{
+		WorkerID: 4, Generation: 1, NotBefore: 600,
+		NotAfter: 1e6,
+	}, 0, time.Time{}))
 	st.mu.Unlock()
 	if err := <-result; err != nil {
 		t.Errorf("the call after the swap: %v", err)
@@ -265,19 +234,13 @@ func TestHashedStarts(t *testing.T) {
 	seen := map[int]int{}
 	for range 400 {
 		h.micro += 1000
-		for k := range 3 {
-			p := DefaultLayout().Decompose(mustNext(t, g))
-			if k == 0 {
-				seen[p.Sequence]++
-			}
-		}
+		seen[DefaultLayout().Decompose(mustNext(t, g)).Sequence]++
+		mustNext(t, g)
+		mustNext(t, g)
 	}
-	if len(seen) != n {
-		t.Errorf("first sequence numbers: %v, want each of 0 to %d", seen, n-1)
-	}
-	for s, k := range seen {
-		if s >= n || k < 20 || k > 90 {
-			t.Errorf("first sequence number %d came %d times of 400", s, k)
+	for s := range n {
+		if k := seen[s]; len(seen) != n || k < 20 || k > 90 {
+			t.Errorf("first sequence number %d came %d times of 400, as one of %d", s, k, len(seen))
 		}
 	}
 	if got := g.Health().Issued; got != 1200 {
@@ -291,29 +254,24 @@ func TestHashedStarts(t *testing.T) {
 func TestNoticeWakesOnChange(t *testing.T) {
 	g, h := hookedGenerator(t, Config{})
 	st := g.stripes[0]
-	woken := func(f func()) bool {
-		changed := g.changed.wait()
-		f()
+	st.Notice()
+	look := func(what string, want bool) {
+		t.Helper()
+		changed, woken := g.changed.wait(), false
+		st.Notice()
 		select {
 		case <-changed:
-			return true
+			woken = true
 		default:
-			return false
+		}
+		if woken != want {
+			t.Errorf("%s: everybody was woken: %v, want %v", what, woken, want)
 		}
 	}
-	st.Notice()
-	if woken(st.Notice) {
-		t.Error("nothing changed, and everybody was woken")
-	}
+	look("nothing changed", false)
 	h.micro = g.scale.Micro(1e6 + 1)
-	if !woken(st.Notice) {
-		t.Error("the window has ended, and nobody was woken")
-	}
-	if woken(st.Notice) {
-		t.Error("the window has still ended, and everybody was woken again")
-	}
+	look("the window has ended", true)
+	look("the window has still ended", false)
 	st.Extend(2e6)
-	if !woken(st.Notice) {
-		t.Error("the window was extended, and nobody was woken")
-	}
+	look("the window was extended", true)
 }

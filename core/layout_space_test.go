@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/unalike-id/unalike/clock"
@@ -14,23 +13,26 @@ import (
 func TestSpace(t *testing.T) {
 	l := core.JavaScriptLayout()
 	want := coord.Space{
-		Fingerprint: "41/5/7/1ms/2024-01-01T00:00:00Z", Scale: clock.Scale{Epoch: 1704067200000000, Unit: 1000}, LastTick: 1<<41 - 1, Capacity: 32,
+		Fingerprint: "41/5/7/1ms/2024-01-01T00:00:00Z", Scale: clock.Scale{
+			Epoch: 1704067200000000,
+			Unit:  1000,
+		},
+		LastTick: 1<<41 - 1, Capacity: 32,
 	}
-	if got := l.Space(); got != want {
-		t.Errorf("Space is %+v, want %+v", got, want)
-	}
-	fake := coordtest.NewFake(coordtest.FakeConfig{})
+	fake := newFake(0)
 	g, err := core.New(t.Context(), fake.Client(), core.Config{Layout: l})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := g.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	}()
+	if err := g.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
 	r := fake.CallsOf(coordtest.Acquire)[0].Request
-	if got := (coord.Space{Fingerprint: r.Fingerprint, Scale: r.Scale, LastTick: r.LastTick, Capacity: r.Capacity}); got != want {
-		t.Errorf("a generator asks for %+v, want %+v", got, want)
+	asked := coord.Space{
+		Fingerprint: r.Fingerprint, Scale: r.Scale, LastTick: r.LastTick,
+		Capacity: r.Capacity,
+	}
+	if got := l.Space(); got != want || asked != want {
+		t.Errorf("Space is %+v, and a generator asks for %+v, want %+v", got, asked, want)
 	}
 }

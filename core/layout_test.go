@@ -1,7 +1,6 @@
 package core
 
 import (
-	"encoding/json"
 	"errors"
 	"math"
 	"strings"
@@ -24,9 +23,18 @@ func TestNamedLayouts(t *testing.T) {
 		workers, sequences  int
 		maxID               ID
 	}{
-		{"default", "41/10/12/1ms/2024-01-01T00:00:00Z", "2093-09-06T15:47:35.552Z", DefaultLayout(), 1024, 4096, math.MaxInt64},
-		{"twitter", "41/10/12/1ms/2010-11-04T01:42:54.657Z", "2080-07-10T17:30:30.209Z", TwitterLayout(), 1024, 4096, math.MaxInt64},
-		{"javascript", "41/5/7/1ms/2024-01-01T00:00:00Z", "2093-09-06T15:47:35.552Z", JavaScriptLayout(), 32, 128, 1<<53 - 1},
+		{
+			"default", "41/10/12/1ms/2024-01-01T00:00:00Z", "2093-09-06T15:47:35.552Z", DefaultLayout(),
+			1024, 4096, math.MaxInt64,
+		},
+		{
+			"twitter", "41/10/12/1ms/2010-11-04T01:42:54.657Z", "2080-07-10T17:30:30.209Z", TwitterLayout(),
+			1024, 4096, math.MaxInt64,
+		},
+		{
+			"javascript", "41/5/7/1ms/2024-01-01T00:00:00Z", "2093-09-06T15:47:35.552Z", JavaScriptLayout(),
+			32, 128, 1<<53 - 1,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := tt.layout
@@ -45,7 +53,8 @@ func TestNamedLayouts(t *testing.T) {
 				t.Errorf("Expires() = %s, want %s", got, tt.expires)
 			}
 			if l.Workers() != tt.workers || l.SequencesPerTick() != tt.sequences {
-				t.Errorf("%d workers, %d sequences; want %d and %d", l.Workers(), l.SequencesPerTick(), tt.workers, tt.sequences)
+				t.Errorf("%d workers, %d sequences; want %d and %d", l.Workers(), l.SequencesPerTick(),
+					tt.workers, tt.sequences)
 			}
 			if l.MaxID() != tt.maxID {
 				t.Errorf("MaxID() = %d, want %d", l.MaxID(), tt.maxID)
@@ -55,42 +64,61 @@ func TestNamedLayouts(t *testing.T) {
 }
 
 func TestLayoutValidate(t *testing.T) {
+	of := testLayout
+	at := func(epoch time.Time) Layout {
+		l := DefaultLayout()
+		l.Epoch = epoch
+		return l
+	}
+	unit := func(d time.Duration) Layout {
+		l := DefaultLayout()
+		l.Unit = d
+		return l
+	}
+	year := func(y int, m time.Month) time.Time { return time.Date(y, m, 1, 0, 0, 0, 0, time.UTC) }
 	for _, tt := range []struct {
 		name   string
-		change func(*Layout)
+		layout Layout
 		want   string // part of the error; empty: valid
 	}{
-		{"zero", func(l *Layout) { *l = Layout{} }, "Epoch is not set"},
-		{"epoch at 1970", func(l *Layout) { l.Epoch = time.Unix(0, 0) }, ""},
-		{"epoch before 1970", func(l *Layout) { l.Epoch = time.Unix(-1, 0) }, "Epoch is 1969-12-31T23:59:59Z; it must lie between"},
-		{"epoch after 9999", func(l *Layout) { l.Epoch = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) }, "the end of the year 9999"},
-		{"epoch in seconds", func(l *Layout) { l.Epoch = time.UnixMilli(1704067200) }, "Epoch is 1970-01-20T17:21:07.200Z, which looks like seconds instead of milliseconds: 1704067200 s after 1970 is 2024-01-01T00:00:00Z"},
-		{"epoch just after 1970", func(l *Layout) { l.Epoch = time.UnixMilli(1) }, "looks like seconds"},
-		{"epoch in February 1970", func(l *Layout) { l.Epoch = time.Date(1970, 2, 28, 23, 59, 59, 0, time.UTC) }, "looks like seconds"},
-		{"epoch in March 1970", func(l *Layout) { l.Epoch = time.Date(1970, 3, 1, 0, 0, 0, 0, time.UTC) }, ""},
-		{"epoch in microseconds", func(l *Layout) { l.Epoch = l.Epoch.Add(time.Microsecond) }, "Epoch is 2024-01-01T00:00:00.000001000Z; it must be a whole number of milliseconds"},
-		{"epoch in another zone", func(l *Layout) { l.Epoch = l.Epoch.In(time.FixedZone("", 3600)) }, ""},
-		{"unit 0", func(l *Layout) { l.Unit = 0 }, "Unit is 0s; it must be at least 1ms"},
-		{"unit negative", func(l *Layout) { l.Unit = -time.Second }, "Unit is -1s; it must be at least 1ms"},
-		{"unit too fine", func(l *Layout) { l.Unit = 1500 * time.Microsecond }, "Unit is 1.5ms; it must be a whole number of milliseconds"},
-		{"unit longest", func(l *Layout) { l.Unit = math.MaxInt64 / time.Millisecond * time.Millisecond }, ""},
-		{"no time bits", func(l *Layout) { l.TimeBits = 0 }, "TimeBits is 0; it must be at least 1"},
-		{"one time bit", func(l *Layout) { l.TimeBits = 1 }, ""},
-		{"no worker bits", func(l *Layout) { l.WorkerBits = 0 }, ""},
-		{"31 worker bits", func(l *Layout) { l.TimeBits, l.WorkerBits, l.SequenceBits = 31, 31, 1 }, ""},
-		{"32 worker bits", func(l *Layout) { l.TimeBits, l.WorkerBits, l.SequenceBits = 10, 32, 1 }, "WorkerBits is 32; 0 to 31 are allowed"},
-		{"no sequence bits", func(l *Layout) { l.SequenceBits = 0 }, "SequenceBits is 0; 1 to 31 are allowed"},
-		{"31 sequence bits", func(l *Layout) { l.TimeBits, l.WorkerBits, l.SequenceBits = 32, 0, 31 }, ""},
-		{"32 sequence bits", func(l *Layout) { l.TimeBits, l.WorkerBits, l.SequenceBits = 10, 0, 32 }, "SequenceBits is 32; 1 to 31 are allowed"},
-		{"64 bits", func(l *Layout) { l.TimeBits = 42 }, "TimeBits 42, WorkerBits 10 and SequenceBits 12 are 64 bits together; at most 63 are allowed"},
-		{"sum past 255", func(l *Layout) { l.TimeBits, l.WorkerBits, l.SequenceBits = 255, 31, 31 }, "are 317 bits together"},
-		{"narrow", func(l *Layout) { l.TimeBits, l.WorkerBits, l.SequenceBits = 1, 0, 1 }, ""},
+		{"zero", Layout{}, "Epoch is not set"},
+		{"epoch at 1970", at(time.Unix(0, 0)), ""},
+		{"epoch before 1970", at(time.Unix(-1, 0)), "Epoch is 1969-12-31T23:59:59Z; it must lie between"},
+		{"epoch after 9999", at(year(10000, 1)), "the end of the year 9999"},
+		{
+			"epoch in seconds", at(time.UnixMilli(1704067200)), "Epoch is 1970-01-20T17:21:07.200Z, " +
+				"which looks like seconds instead of milliseconds: 1704067200 s after 1970 is " +
+				"2024-01-01T00:00:00Z",
+		},
+		{"epoch just after 1970", at(time.UnixMilli(1)), "looks like seconds"},
+		{"epoch in February 1970", at(year(1970, 3).Add(-time.Second)), "looks like seconds"},
+		{"epoch in March 1970", at(year(1970, 3)), ""},
+		{
+			"epoch in microseconds", at(year(2024, 1).Add(time.Microsecond)),
+			"Epoch is 2024-01-01T00:00:00.000001000Z; it must be a whole number of milliseconds",
+		},
+		{"epoch in another zone", at(year(2024, 1).In(time.FixedZone("", 3600))), ""},
+		{"unit 0", unit(0), "Unit is 0s; it must be at least 1ms"},
+		{"unit negative", unit(-time.Second), "Unit is -1s; it must be at least 1ms"},
+		{
+			"unit too fine", unit(1500 * time.Microsecond),
+			"Unit is 1.5ms; it must be a whole number of milliseconds",
+		},
+		{"unit longest", unit(math.MaxInt64 / time.Millisecond * time.Millisecond), ""},
+		{"no time bits", of(0, 10, 12), "TimeBits is 0; it must be at least 1"},
+		{"31 worker bits", of(31, 31, 1), ""},
+		{"32 worker bits", of(10, 32, 1), "WorkerBits is 32; 0 to 31 are allowed"},
+		{"no sequence bits", of(41, 10, 0), "SequenceBits is 0; 1 to 31 are allowed"},
+		{"31 sequence bits", of(32, 0, 31), ""},
+		{"32 sequence bits", of(10, 0, 32), "SequenceBits is 32; 1 to 31 are allowed"},
+		{
+			"64 bits", of(42, 10, 12),
+			"TimeBits 42, WorkerBits 10 and SequenceBits 12 are 64 bits together; at most 63 are allowed",
+		},
+		{"sum past 255", of(255, 31, 31), "are 317 bits together"},
+		{"narrow", of(1, 0, 1), ""},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			l := DefaultLayout()
-			tt.change(&l)
-			checkLayoutError(t, l.Validate(), tt.want)
-		})
+		t.Run(tt.name, func(t *testing.T) { checkLayoutError(t, tt.layout.Validate(), tt.want) })
 	}
 }
 
@@ -108,12 +136,15 @@ func checkLayoutError(t *testing.T, err error, want string) {
 
 func TestParseLayoutErrors(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"", `"" is neither a name (default, twitter, javascript) nor of the form time/worker/sequence bits/unit/epoch`},
+		{"", `"" is neither a name (default, twitter, javascript) nor of the form ` +
+			`time/worker/sequence bits/unit/epoch`},
 		{"Twitter", "neither a name"},
 		{"41/10/12/1ms", "neither a name"},
-		{"-1/10/12/1ms/2024-01-01T00:00:00Z", `the time bits in "-1/10/12/1ms/2024-01-01T00:00:00Z" are "-1"; they are a number from 0 to 63`},
+		{"-1/10/12/1ms/2024-01-01T00:00:00Z", `the time bits in "-1/10/12/1ms/2024-01-01T00:00:00Z" ` +
+			`are "-1"; they are a number from 0 to 63`},
 		{"41/x/12/1ms/2024-01-01T00:00:00Z", `the worker bits in`},
-		{"41/10/64/1ms/2024-01-01T00:00:00Z", `the sequence bits in "41/10/64/1ms/2024-01-01T00:00:00Z" are "64"`},
+		{"41/10/64/1ms/2024-01-01T00:00:00Z", `the sequence bits in ` +
+			`"41/10/64/1ms/2024-01-01T00:00:00Z" are "64"`},
 		{"41/10/300/1ms/2024-01-01T00:00:00Z", `are "300"`},
 		{"41/10/12/1/2024-01-01T00:00:00Z", `is "1"; it is a duration of whole milliseconds`},
 		{"41/10/12/NaNs/2024-01-01T00:00:00Z", `is "NaNs"`},
@@ -121,11 +152,15 @@ func TestParseLayoutErrors(t *testing.T) {
 		{"41/10/12/1ms/2024-01-01", `is "2024-01-01"; it is a moment in UTC`},
 		{"41/10/12/1ms/1704067200000", `is "1704067200000"`},
 		{"41/10/12/1ms/2024-01-01T00:00:00Z/", `is "2024-01-01T00:00:00Z/"`},
-		{"041/10/12/1ms/2024-01-01T00:00:00Z", `has the value of "41/10/12/1ms/2024-01-01T00:00:00Z"; write it in that form`},
+		{"041/10/12/1ms/2024-01-01T00:00:00Z", `has the value of "41/10/12/1ms/2024-01-01T00:00:00Z"; ` +
+			`write it in that form`},
 		{"41/10/12/1000us/2024-01-01T00:00:00Z", `has the value of "41/10/12/1ms/2024-01-01T00:00:00Z"`},
 		{"41/10/12/60s/2024-01-01T00:00:00Z", `has the value of "41/10/12/1m0s/2024-01-01T00:00:00Z"`},
 		{"41/10/12/1ms/2024-01-01T00:00:00.000Z", `has the value of "41/10/12/1ms/2024-01-01T00:00:00Z"`},
-		{"41/10/12/1ms/2024-01-01T01:00:00+01:00", `has the value of "41/10/12/1ms/2024-01-01T00:00:00Z"`},
+		{
+			"41/10/12/1ms/2024-01-01T01:00:00+01:00",
+			`has the value of "41/10/12/1ms/2024-01-01T00:00:00Z"`,
+		},
 		{"41/10/12/1ms/1970-01-20T17:21:07.200Z", "looks like seconds"},
 		{"41/10/13/1ms/2024-01-01T00:00:00Z", "64 bits together"},
 		{"0/10/12/1ms/2024-01-01T00:00:00Z", "TimeBits is 0"},
@@ -141,42 +176,24 @@ func TestParseLayoutErrors(t *testing.T) {
 	}
 }
 
-func TestLayoutStringOfUnits(t *testing.T) {
-	for _, s := range []string{
-		"40/10/13/10ms/2024-01-01T00:00:00Z",
-		"35/14/14/1s/2024-06-30T12:00:00.500Z",
-		"31/31/1/1m0s/1970-03-01T00:00:00Z",
-		"62/0/1/1h0m0s/1970-01-01T00:00:00Z",
-		"1/0/1/1ms/9999-12-31T23:59:59.999Z",
-	} {
-		l, err := ParseLayout(s)
-		if err != nil || l.String() != s {
-			t.Errorf("ParseLayout(%q) = %v, %v", s, l, err)
-		}
-	}
+func TestLayoutString(t *testing.T) {
 	inZone := DefaultLayout()
 	inZone.Epoch = inZone.Epoch.In(time.FixedZone("", -7200))
-	if inZone.String() != DefaultLayout().String() {
-		t.Errorf("the zone of the epoch shows in the fingerprint: %v", inZone)
-	}
-	// String prints layouts that are not valid too, because errors print them.
-	if got := (Layout{}).String(); got != "0/0/0/0s/0001-01-01T00:00:00Z" {
-		t.Errorf("zero layout prints as %q", got)
+	for want, l := range map[string]Layout{
+		DefaultLayout().String():        inZone,
+		"0/0/0/0s/0001-01-01T00:00:00Z": {}, // errors print layouts that are not valid
+	} {
+		if got := l.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 
 func TestLayoutText(t *testing.T) {
-	type config struct{ Layout Layout }
-	data, err := json.Marshal(config{TwitterLayout()})
-	if err != nil || string(data) != `{"Layout":"41/10/12/1ms/2010-11-04T01:42:54.657Z"}` {
-		t.Fatalf("%s, %v", data, err)
-	}
-	var c config
-	if err := json.Unmarshal(data, &c); err != nil || c.Layout != TwitterLayout() {
-		t.Errorf("%v, %v", c.Layout, err)
-	}
-	if err := json.Unmarshal([]byte(`{"Layout":"41/10"}`), &c); !errors.Is(err, ErrInvalidLayout) || c.Layout != TwitterLayout() {
-		t.Errorf("after an error the layout is %v, error %v", c.Layout, err)
+	l := TwitterLayout()
+	if err := l.UnmarshalText([]byte("41/10")); !errors.Is(err, ErrInvalidLayout) ||
+		l != TwitterLayout() {
+		t.Errorf("after an error the layout is %v, error %v", l, err)
 	}
 	if _, err := (Layout{}).MarshalText(); !errors.Is(err, ErrInvalidLayout) {
 		t.Errorf("a zero layout was marshalled: %v", err)
@@ -188,8 +205,10 @@ func TestLayoutExpiresSaturates(t *testing.T) {
 	wide, hours := testLayout(62, 0, 1), testLayout(62, 0, 1)
 	hours.Unit = time.Hour
 	for _, l := range []Layout{wide, hours} {
-		if got := l.Expires(); !got.Equal(last) {
-			t.Errorf("%v expires %v, want %v", l, got, last)
+		// A tick that no clock can read has a time nevertheless.
+		if end, p := l.Expires(), l.Decompose(l.MaxID()); !end.Equal(last) || !p.Time.Equal(last) ||
+			p.Sequence != 1 {
+			t.Errorf("%v expires %v, and its last ID is %v; want %v", l, end, p, last)
 		}
 	}
 	for _, l := range []Layout{{}, testLayout(255, 0, 0), testLayout(63, 0, 0)} {
@@ -204,5 +223,6 @@ func TestLayoutCheckEpoch(t *testing.T) {
 		t.Error(err)
 	}
 	checkLayoutError(t, l.checkEpoch(l.Epoch.Add(-time.Millisecond)),
-		"Epoch is 2024-01-01T00:00:00Z, but the clock says 2023-12-31T23:59:59.999Z; choose an epoch in the past, or set the clock")
+		"Epoch is 2024-01-01T00:00:00Z, "+
+			"but the clock says 2023-12-31T23:59:59.999Z; choose an epoch in the past, or set the clock")
 }

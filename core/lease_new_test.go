@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
@@ -19,7 +18,9 @@ import (
 
 // whyLate is what a window that is not open yet is explained by: the clock comes
 // last, because it is right nearly always.
-const whyLate = "until then an earlier holder's window lasts, or one that a new or emptied namespace may have forgotten; service resumes by itself then; if that is long, check this machine's clock"
+const whyLate = "until then an earlier holder's window lasts, or one that a new or emptied " +
+	"namespace may have forgotten; service resumes by itself then; if that is long, check this " +
+	"machine's clock"
 
 // ahead makes a worker ID's window begin some time from now, as a predecessor does
 // whose clock was ahead.
@@ -34,61 +35,43 @@ func ahead(t *testing.T, f *coordtest.Fake, l core.Layout, d time.Duration) (ope
 	return opens
 }
 
-func TestNewWaitsForItsWindowAndSaysWhy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f, log := newFake(1), new(bytes.Buffer)
-		cfg := leaseConfig(clocktest.NewShifted(time.Now()))
-		cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
-		opens, began := ahead(t, f, cfg.Layout, 20*time.Second), time.Now()
-		g, err := core.New(t.Context(), f.Client(), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = g.Close(context.Background()) }()
-		// A reading of the clock is cut to the microsecond.
-		if late := time.Since(opens); late < 0 || late > time.Microsecond {
-			t.Errorf("New returned %v after the window had opened", late)
-		}
-		want := fmt.Sprintf(`level=WARN msg="waiting for the issue window to open" worker_id=0 for=20s opens=2000-01-01T00:00:20.000Z reason="core: issue window not open yet: worker ID 0 may stamp from %s on, and it is %s; `+whyLate+`"`, at(opens), at(began))
-		if n := strings.Count(log.String(), want); n != 1 {
-			t.Errorf("the log has %d times\n%s\nin\n%s", n, want, log)
-		}
-		if end := `level=WARN msg="the issue window is open" after=20s`; strings.Count(log.String(), end) != 1 {
-			t.Errorf("the log does not tell the end of the wait:\n%s", log)
-		}
-		id, err := g.Next()
-		if p := cfg.Layout.Decompose(id); err != nil || !p.Time.Equal(opens) || p.Sequence != 0 {
-			t.Errorf("the first ID is of %v, %v, the window opened at %v", p, err, opens)
-		}
-		if n := f.Count(coordtest.Renew); n < 3 {
-			t.Errorf("%d renewals in 20 s of waiting", n)
-		}
-	})
+// journal returns an option that keeps the log's lines, and what reads them.
+func journal() (keep func(*core.Config), lines func() string) {
+	log := new(bytes.Buffer)
+	return func(c *core.Config) { c.Logger = slog.New(slog.NewTextHandler(log, nil)) }, func() string {
+		synctest.Wait() // nobody writes
+		return log.String()
+	}
 }
 
 // A window that opens within the rollback tolerance is waited for as well: Ready and
 // Next would not know what for. A wait that nobody notices gets no line in the log.
 func TestNewReturnsOnceItsWindowIsOpen(t *testing.T) {
-	for wait, lines := range map[time.Duration]int{50 * time.Millisecond: 0, 2400 * time.Millisecond: 1} {
+	for wait, told := range map[time.Duration]int{50 * time.Millisecond: 0, 20 * time.Second: 1} {
 		synctest.Test(t, func(t *testing.T) {
-			f, log := newFake(1), new(bytes.Buffer)
-			cfg := leaseConfig(clocktest.NewShifted(time.Now()))
-			cfg.RollbackTolerance = 10 * time.Second
-			cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
-			opens := ahead(t, f, cfg.Layout, wait)
-			g, err := core.New(t.Context(), f.Client(), cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = g.Close(context.Background()) }()
+			keep, lines := journal()
+			f, began := newFake(1), time.Now()
+			opens := ahead(t, f, leaseConfig(nil).Layout, wait)
+			g := lease(t, f, keep, func(cfg *core.Config) { cfg.RollbackTolerance = time.Minute })
+			// A reading of the clock is cut to the microsecond.
 			if late := time.Since(opens); late < 0 || late > time.Microsecond {
 				t.Errorf("New returned %v after the window had opened", late)
 			}
-			if id, err := g.TryNext(); err != nil || !cfg.Layout.Decompose(id).Time.Equal(opens) {
-				t.Errorf("TryNext: %d, %v", id, err)
+			if p := g.cfg.Layout.Decompose(g.next()); !p.Time.Equal(opens) || p.Sequence != 0 {
+				t.Errorf("the first ID is of %v, the window opened at %v", p, opens)
 			}
-			if n := strings.Count(log.String(), "waiting for the issue window"); n != lines {
-				t.Errorf("for a wait of %v the log has %d lines, want %d:\n%s", wait, n, lines, log)
+			for _, want := range []string{
+				fmt.Sprintf(`level=WARN msg="waiting for the issue window to open" worker_id=0 for=20s `+
+					`opens=2000-01-01T00:00:20.000Z reason="core: issue window not open yet: worker ID 0 may `+
+					`stamp from %s on, and it is %s; `+whyLate+`"`, at(opens), at(began)),
+				`level=WARN msg="the issue window is open" after=20s`,
+			} {
+				if n := strings.Count(lines(), want); n != told {
+					t.Errorf("the log has %d times\n%s\nin\n%s", n, want, lines())
+				}
+			}
+			if n := f.Count(coordtest.Renew); n < 3*told {
+				t.Errorf("%d renewals in %v of waiting", n, wait)
 			}
 		})
 	}
@@ -99,9 +82,7 @@ func TestNewReturnsOnceItsWindowIsOpen(t *testing.T) {
 func TestNewWaitsForNoWindowThatItHasLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(2)
-		cfg := leaseConfig(clocktest.NewShifted(time.Now()))
-		ahead(t, f, cfg.Layout, 25*time.Second)
-		cfg.Lease.WorkerIDs.Count = 2
+		ahead(t, f, leaseConfig(nil).Layout, 25*time.Second)
 		other := f.Steal(1)
 		began := time.Now()
 		time.AfterFunc(time.Second, func() {
@@ -110,14 +91,9 @@ func TestNewWaitsForNoWindowThatItHasLost(t *testing.T) {
 			}
 			f.Steal(0)
 		})
-		g, err := core.New(t.Context(), f.Client(), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = g.Close(context.Background()) }()
-		id, err := g.Next()
-		if w := cfg.Layout.Decompose(id).WorkerID; err != nil || w != 1 {
-			t.Errorf("Next: an ID of worker ID %d, %v", w, err)
+		g := lease(t, f)
+		if w := g.cfg.Layout.Decompose(g.next()).WorkerID; w != 1 {
+			t.Errorf("an ID of worker ID %d", w)
 		}
 		if took := time.Since(began); took < time.Second || took > 8*time.Second {
 			t.Errorf("New took %v; the renewal that shows the loss is due within 7", took)
@@ -134,20 +110,14 @@ func (warned) Describe() coord.Description {
 
 func TestNewLogsEachWarningOfTheCoordinatorOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, log := newFake(2), new(bytes.Buffer)
-		cfg := leaseConfig(clocktest.NewShifted(time.Now()))
-		cfg.Stripes = 2
-		cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
-		g, err := core.New(t.Context(), warned{f.Client()}, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = g.Close(context.Background()) }()
+		keep, lines := journal()
+		leaseOf(t, warned{newFake(2).Client()}, nil, keep, func(cfg *core.Config) { cfg.Stripes = 2 })
 		settle(time.Minute)
 		for _, w := range []string{"first thing", "second thing"} {
-			want := `level=WARN msg="the coordinator, as it is configured, does not protect against everything" warning="` + w + `"`
-			if n := strings.Count(log.String(), want); n != 1 {
-				t.Errorf("the log has %d times\n%s\nin\n%s", n, want, log)
+			want := `level=WARN msg="the coordinator, as it is configured, does not protect against ` +
+				`everything" warning="` + w + `"`
+			if n := strings.Count(lines(), want); n != 1 {
+				t.Errorf("the log has %d times\n%s\nin\n%s", n, want, lines())
 			}
 		}
 	})
@@ -156,58 +126,49 @@ func TestNewLogsEachWarningOfTheCoordinatorOnce(t *testing.T) {
 func TestNewWhoseContextEndsWhileItWaitsReleasesTheWorkerID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(1)
-		cfg := leaseConfig(clocktest.NewShifted(time.Now()))
-		opens := ahead(t, f, cfg.Layout, 20*time.Second)
+		opens := ahead(t, f, leaseConfig(nil).Layout, 20*time.Second)
 		stored := f.Slot(0).NotAfter
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		g, err := core.New(ctx, f.Client(), cfg)
-		if g != nil || !errors.Is(err, core.ErrWindowNotOpen) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("New: %v, %v", g, err)
-		}
-		wantText(t, err, fmt.Sprintf("core: starting a generator: context deadline exceeded\ncore: issue window not open yet: worker ID 0 may stamp from %s on, and it is %s; "+whyLate, at(opens), at(time.Now())))
+		_, err := core.New(ctx, f.Client(), unleased(t, f).cfg)
+		wantText(t, err, fmt.Sprintf("core: starting a generator: context deadline exceeded\ncore: "+
+			"issue window not open yet: worker ID 0 may stamp from %s on, and it is %s; "+whyLate,
+			at(opens), at(time.Now())),
+			core.ErrWindowNotOpen, context.DeadlineExceeded)
 		if h, s := f.Holders(), f.Slot(0); len(h) != 0 || s.NotAfter != stored {
 			t.Errorf("held are %v; stored is %d, it was %d", h, s.NotAfter, stored)
 		}
 	})
 }
 
-func TestNewWithAnotherLayoutPrintsBoth(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := lease(t, newFake(2))
-		cfg := leaseConfig(clocktest.NewShifted(time.Now()))
-		cfg.Layout.SequenceBits = 11
-		_, err := core.New(t.Context(), g.fake.Client(), cfg)
-		if !errors.Is(err, coord.ErrLayoutMismatch) {
-			t.Errorf("New: %v", err)
-		}
-		wantText(t, err, fmt.Sprintf("core: starting a generator: coord: layout mismatch: namespace %q has layout %v, this generator has %v; use the stored layout or another namespace", "fake", g.layout, cfg.Layout))
-		if h := g.fake.Holders(); len(h) != 1 {
-			t.Errorf("held are %v", h)
-		}
-	})
-}
-
-func TestNewOfAnUnreachableBackEndSaysSo(t *testing.T) {
+// The start timeout is a setting of its own: no lease time bounds it.
+func TestNewGoesOnForItsStartTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(1)
 		f.Refuse(true)
-		_, err := core.New(t.Context(), f.Client(), leaseConfig(clocktest.NewShifted(time.Now())))
-		wantText(t, err, "core: starting a generator: no worker ID after 20s of trying: coordtest: Acquire of the fake: coordtest: back end unreachable")
+		for limit, set := range map[string]time.Duration{
+			"20s": 0, "2s": 2 * time.Second,
+			"3m0s": 3 * time.Minute,
+		} {
+			g := unleased(t, f, func(cfg *core.Config) { cfg.StartTimeout = set })
+			_, err := core.New(t.Context(), f.Client(), g.cfg)
+			wantText(t, err, "core: starting a generator: no worker ID after "+limit+
+				" of trying: coordtest: Acquire of the fake: coordtest: back end unreachable",
+				coordtest.ErrUnreachable)
+		}
 	})
 }
 
 func TestMoreStripesThanWorkerIDsLeavesNothingLeased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(2)
-		cfg := leaseConfig(clocktest.NewShifted(time.Now()))
-		cfg.Stripes = 3
-		g, err := core.New(t.Context(), f.Client(), cfg)
-		if g != nil || !errors.Is(err, coord.ErrNoWorkerID) {
-			t.Errorf("New: %v, %v", g, err)
-		}
-		const want = `core: starting a generator: no worker ID for 1 of the 3 stripes, each of which takes one: no worker ID after 20s of trying: coord: no free worker ID in namespace "fake": 2 of 2 are held; the next is free at `
-		if err == nil || !strings.HasPrefix(err.Error(), want) {
+		g := unleased(t, f, func(cfg *core.Config) { cfg.Stripes = 3 })
+		_, err := core.New(t.Context(), f.Client(), g.cfg)
+		const want = "core: starting a generator: no worker ID for 1 of the 3 stripes, each of which " +
+			"takes one: " +
+			`no worker ID after 20s of trying: coord: no free worker ID in namespace "fake": 2 of 2 are ` +
+			`held; the next`
+		if !errors.Is(err, coord.ErrNoWorkerID) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("New: %v, want %s...", err, want)
 		}
 		if h := f.Holders(); len(h) != 0 {
@@ -227,8 +188,7 @@ func TestStripesWithEnoughWorkerIDsShareThem(t *testing.T) {
 		for range 100 { // two of three go on
 			g.next()
 		}
-		h := g.Health()
-		if !h.Healthy || h.Err != nil {
+		if h := g.Health(); !h.Healthy || h.Err != nil {
 			t.Errorf("with two of three worker IDs: %+v", h)
 		}
 	})

@@ -36,29 +36,25 @@ func (o *outlasting) set(long coord.Outage, none bool) {
 	o.long, o.none = long, none
 }
 
-// TestHealthShowsTheLongerWindow: where short windows are granted out of a longer one, health is about that one, and
-// shows the end of the short one beside it.
+// TestHealthShowsTheLongerWindow: where short windows are granted out of a longer one, health is
+// about that one, and shows the end of the short one beside it.
 func TestHealthShowsTheLongerWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(1)
 		o := &outlasting{FakeClient: f.Client()}
-		plain := lease(t, f)
-		cfg := leaseConfig(plain.clock)
-		if err := plain.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		g, err := core.New(t.Context(), o, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer g.Close(t.Context())
+		g := leaseOf(t, o, f)
 		taken := time.Now()
 		settle(5 * time.Second)
-		now := plain.tick()
 		away := errors.New("it is away")
-		o.set(coord.Outage{NotAfter: now + 3_599_999, Failing: away}, false)
-		w := g.Health().Workers[0]
-		if w.WindowLeft != time.Hour || g.Health().WindowLeft != time.Hour || !w.StateFile || w.MarkLeft <= 0 || w.MarkLeft > leaseHorizon+time.Millisecond {
+		now := g.tick()
+		shows := func(long coord.Outage, none bool) core.WorkerHealth {
+			o.set(long, none)
+			return g.Health().Workers[0]
+		}
+
+		w := shows(coord.Outage{NotAfter: now + 3_599_999, Failing: away}, false)
+		if w.WindowLeft != time.Hour || g.Health().WindowLeft != time.Hour || !w.StateFile ||
+			w.MarkLeft <= 0 || w.MarkLeft > leaseHorizon+time.Millisecond {
 			t.Errorf("%+v", w)
 		}
 		if !w.LastRenewal.Equal(taken) || !errors.Is(w.Failing, away) {
@@ -68,28 +64,25 @@ func TestHealthShowsTheLongerWindow(t *testing.T) {
 			t.Errorf("it was asked about %v", o.of)
 		}
 		renewed := time.Now().Add(-time.Second)
-		o.set(coord.Outage{NotAfter: now, Renewed: renewed}, false)
-		w = g.Health().Workers[0]
+		w = shows(coord.Outage{NotAfter: now, Renewed: renewed}, false)
 		if !w.LastRenewal.Equal(renewed) || w.Failing != nil || w.WindowLeft != w.MarkLeft {
 			t.Errorf("the longer window is never shown as the shorter one: %+v", w)
 		}
-		text, err := json.Marshal(w)
-		if err != nil || !strings.Contains(string(text), `"mark_left_seconds":`) {
+		if text, err := json.Marshal(w); err != nil ||
+			!strings.Contains(string(text), `"mark_left_seconds":`) {
 			t.Errorf("%s, %v", text, err)
 		}
-		o.set(coord.Outage{NotAfter: now + 3_599_999}, true)
-		w = g.Health().Workers[0]
-		if w.StateFile || w.MarkLeft != 0 || w.WindowLeft > leaseHorizon+time.Millisecond {
-			t.Errorf("with nothing behind it: %+v", w)
-		}
-		if text, _ := json.Marshal(w); strings.Contains(string(text), "mark_left") {
-			t.Errorf("%s", text)
+		w = shows(coord.Outage{NotAfter: now + 3_599_999}, true)
+		text, _ := json.Marshal(w)
+		if w.StateFile || w.WindowLeft > leaseHorizon+time.Millisecond ||
+			strings.Contains(string(text), "mark_left") {
+			t.Errorf("with nothing behind it: %s", text)
 		}
 		f.Refuse(true)
 		o.set(coord.Outage{NotAfter: now, Renewed: renewed, Failing: away}, false)
 		settle(leaseHorizon + time.Second)
-		var ended *core.WindowEndedError
-		if _, err := g.Next(); !errors.As(err, &ended) || !ended.Renewed.Equal(renewed) {
+		_, err := g.Next()
+		if ended, ok := errors.AsType[*core.WindowEndedError](err); !ok || !ended.Renewed.Equal(renewed) {
 			t.Errorf("the last renewal was at %v: %v", renewed, err)
 		}
 		f.Refuse(false)

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/unalike-id/unalike/clock/clocktest"
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
@@ -20,34 +20,59 @@ import (
 
 // What a caller is told to do follows from what keeps the window from growing.
 func TestEndOfTheWindowSaysWhatHasToHappen(t *testing.T) {
-	const unreachable = "service resumes by itself once the coordinator answers; check that it is up and reachable"
-	tests := map[string]struct {
+	const (
+		unreachable = "service resumes by itself once the coordinator answers; check that it is up " +
+			"and reachable"
+		corrected = "service resumes by itself once that is corrected"
+	)
+	for name, tt := range map[string]struct {
 		cause error
 		want  string
 	}{
-		"unreachable":   {coordtest.ErrUnreachable, unreachable},
-		"no answer":     {context.DeadlineExceeded, unreachable},
-		"moved":         {fmt.Errorf("renew: %w", coord.ErrNamespaceClosed), "service does not resume in this namespace"},
-		"closed":        {coord.ErrClosed, "service does not resume; close a generator before its coordinator"},
-		"quarantined":   {&coord.QuarantinedError{}, "service resumes by itself when the quarantine is over"},
-		"damaged":       {coord.ErrInvalid, "service resumes by itself once that is corrected"},
-		"full disk":     {fmt.Errorf("write: %w", &fs.PathError{Op: "write", Path: "s", Err: syscall.ENOSPC}), "service resumes by itself once that is corrected"},
-		"full folder":   {&os.LinkError{Op: "rename", Old: "s.tmp", New: "s", Err: syscall.ENOSPC}, "service resumes by itself once that is corrected"},
-		"another clock": {coord.ErrClockSkew, "service resumes by itself once that is corrected"},
-	}
-	for name, tt := range tests {
+		"unreachable": {coordtest.ErrUnreachable, unreachable},
+		"no answer":   {context.DeadlineExceeded, unreachable},
+		"moved": {
+			fmt.Errorf("renew: %w", coord.ErrNamespaceClosed),
+			"service does not resume in this namespace",
+		},
+		"closed": {coord.ErrClosed, "service does not resume; close a generator before its coordinator"},
+		"quarantined": {
+			&coord.QuarantinedError{},
+			"service resumes by itself when the quarantine is over",
+		},
+		"damaged": {coord.ErrInvalid, corrected},
+		"full disk": {fmt.Errorf("write: %w", &fs.PathError{
+			Op: "write", Path: "s",
+			Err: syscall.ENOSPC,
+		}), corrected},
+		"full folder": {
+			&os.LinkError{Op: "rename", Old: "s.tmp", New: "s", Err: syscall.ENOSPC},
+			corrected,
+		},
+		"another clock": {coord.ErrClockSkew, corrected},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := lease(t, newFake(1))
 				g.fake.Fail(coordtest.Renew, tt.cause, coordtest.Forever)
 				settle(leaseHorizon + leaseEvery)
-				_, err := g.Next()
-				if !errors.Is(err, core.ErrWindowEnded) || !errors.Is(err, tt.cause) || !strings.HasSuffix(err.Error(), "; "+tt.want) {
-					t.Errorf("Next: %v; want it to end with %q", err, tt.want)
-				}
+				_ = g.ended(tt.want, tt.cause)
 			})
 		})
 	}
+}
+
+// ended demands that Next is refused because the window has ended, that the error wraps causes,
+// and that it ends with outlook.
+func (g *leased) ended(outlook string, causes ...error) error {
+	g.t.Helper()
+	_, err := g.Next()
+	for _, cause := range append(causes, core.ErrWindowEnded) {
+		if !errors.Is(err, cause) || !strings.HasSuffix(err.Error(), "; "+outlook) {
+			g.t.Errorf("Next: %v; want it to wrap %q, and to end with %q", err, cause, outlook)
+		}
+	}
+	return err
 }
 
 func TestLossInAMovedNamespaceDoesNotPromiseService(t *testing.T) {
@@ -56,40 +81,34 @@ func TestLossInAMovedNamespaceDoesNotPromiseService(t *testing.T) {
 		g.fake.Fail(coordtest.Acquire, coord.ErrNamespaceClosed, coordtest.Forever)
 		g.fake.Steal(0)
 		settle(time.Second)
-		if _, err := g.Next(); !errors.Is(err, coord.ErrNamespaceClosed) || !strings.HasSuffix(err.Error(), "; service does not resume in this namespace") {
-			t.Errorf("Next: %v", err)
-		}
+		_ = g.ended("service does not resume in this namespace", coord.ErrNamespaceClosed)
 	})
 }
 
 // capped renews, but never past the time that its own clock allows.
 type capped struct {
 	coord.Coordinator
-	last int64
+	last int64 // 0: there is no bound yet
 }
 
 func (c *capped) Renew(ctx context.Context, g coord.Grant, until int64) (coord.Grant, error) {
-	return c.Coordinator.Renew(ctx, g, min(until, c.last))
+	return c.Coordinator.Renew(ctx, g, min(until, cmp.Or(c.last, until)))
 }
 
 func TestRenewalsThatDoNotReachTheClockAreNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clock := clocktest.NewShifted(time.Now())
-		cfg := leaseConfig(clock)
-		c := &capped{Coordinator: newFake(1).Client(), last: time.Now().Add(time.Minute).Sub(cfg.Layout.Epoch).Milliseconds()}
-		g, err := core.New(t.Context(), c, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = g.Close(context.Background()) }()
-		clock.Step(time.Hour)
+		c := &capped{Coordinator: newFake(1).Client()}
+		g := leaseOf(t, c, nil)
+		c.last = g.tick() + time.Minute.Milliseconds()
+		g.clock.Step(time.Hour)
 		settle(20 * time.Second)
-		_, err = g.Next()
-		const want = ": the coordinator renews, but the window that it gives is over by this machine's clock: compare the two clocks; last renewed "
-		if !errors.Is(err, core.ErrWindowEnded) || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), "; service resumes by itself once that is corrected") {
+		const want = ": the coordinator renews, but the window that it gives is over by this " +
+			"machine's clock: compare the two clocks; last renewed "
+		err := g.ended("service resumes by itself once that is corrected")
+		if !strings.Contains(err.Error(), want) {
 			t.Errorf("Next: %v", err)
 		}
-		if since := clock.Time().Sub(g.Health().LastRenewal); since > leaseEvery {
+		if since := g.clock.Time().Sub(g.Health().LastRenewal); since > leaseEvery {
 			t.Errorf("the last renewal was %v ago", since)
 		}
 	})
@@ -101,9 +120,7 @@ func TestRepliesThatComeTooLateAreNamed(t *testing.T) {
 		g := lease(t, newFake(1), func(cfg *core.Config) { cfg.Lease.Horizon = 3 * time.Second })
 		g.fake.DelayReplies(coordtest.Renew, 4*time.Second, coordtest.Forever)
 		settle(time.Minute)
-		_, err := g.Next()
-		if want := "; service resumes by itself once the coordinator answers sooner; a longer Horizon bridges more"; !errors.Is(err, core.ErrWindowEnded) || !strings.HasSuffix(err.Error(), want) {
-			t.Errorf("Next: %v; want it to end with %q", err, want)
-		}
+		_ = g.ended("service resumes by itself once the coordinator answers sooner; a longer Horizon " +
+			"bridges more")
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
 )
 
@@ -38,24 +37,21 @@ func (s stuck) Handle(context.Context, slog.Record) error {
 // another worker ID after it has lost its own, renews, and closes.
 func TestBlockedLogHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := stuck{slog.DiscardHandler, new(atomic.Pointer[core.Generator]), new(sync.Once), make(chan struct{}), make(chan struct{})}
-		defer close(h.free)
-		f := coordtest.NewFake(coordtest.FakeConfig{Workers: 4})
-		g, err := core.New(t.Context(), f.Client(), core.Config{Logger: slog.New(h)})
-		if err != nil {
-			t.Fatal(err)
+		h := stuck{
+			slog.DiscardHandler, new(atomic.Pointer[core.Generator]), new(sync.Once), make(chan struct{}),
+			make(chan struct{}),
 		}
-		h.generator.Store(g)
+		defer close(h.free)
+		g := lease(t, newFake(4), func(c *core.Config) { c.Logger = slog.New(h) })
+		h.generator.Store(g.Generator)
 		old := g.Health().Workers[0].WorkerID
-		f.Steal(old)
+		g.fake.Steal(old)
 		<-h.called
 		time.Sleep(5 * time.Minute)
 		if got := g.Health().Workers[0]; got.WorkerID == old {
 			t.Errorf("worker ID %d is gone, and the generator has not gone on with another one", old)
 		}
-		if _, err := g.Next(); err != nil {
-			t.Errorf("Next, minutes after the log handler has blocked: %v", err)
-		}
+		g.next()
 		if err := g.Close(t.Context()); err != nil {
 			t.Errorf("Close: %v", err)
 		}

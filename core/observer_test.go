@@ -3,91 +3,108 @@ package core_test
 import (
 	"context"
 	"errors"
-	"runtime"
-	"strings"
-	"sync/atomic"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/unalike-id/unalike/clock/clocktest"
+	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
 )
 
-// looked is a clock that calls a function when it is read in the course of another one.
-type looked struct {
-	*clocktest.Shifted
-	within    string // the end of the name of that other one
-	meanwhile atomic.Pointer[func()]
-}
-
-func (l *looked) UnixMicro() int64 {
-	now := l.Shifted.UnixMicro()
-	callers := make([]uintptr, 16)
-	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])
-	for f, more := frames.Next(); more; f, more = frames.Next() {
-		if strings.HasSuffix(f.Function, l.within) {
-			if do := l.meanwhile.Swap(nil); do != nil {
-				(*do)()
-			}
-		}
+// listen is an option that appends to told what OnChange is called with.
+func listen(told *[]core.Health) func(*core.Config) {
+	return func(c *core.Config) {
+		c.OnChange = func(h core.Health) { *told = append(*told, h) }
 	}
-	return now
 }
 
-// A listener is told of what differs from what it was told last, once: also if that changes
-// again while the observer looks at it.
-func TestOnChangeTellsNothingTwice(t *testing.T) {
-	for name, c := range map[string]struct {
-		within    string
-		meanwhile func(*leased)
-	}{
-		"closed": {"(*observer).conditions", func(g *leased) { _ = g.Close(context.Background()) }},
-		"served again": {"(*Generator).Health", func(g *leased) {
-			g.fake.Refuse(false)
-			_ = g.Ready(context.Background())
-		}},
+func TestOnChangeTellsEveryTransition(t *testing.T) {
+	type change struct {
+		worker int
+		err    error
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var told []core.Health
+		g := lease(t, newFake(2), listen(&told))
+		expect := func(want ...change) {
+			t.Helper()
+			if !slices.EqualFunc(told, want, func(h core.Health, c change) bool {
+				return h.Workers[0].WorkerID == c.worker && errors.Is(h.Err, c.err) &&
+					h.Healthy == (c.err == nil)
+			}) {
+				t.Errorf("told was %+v, want %v", told, want)
+			}
+			told = nil
+		}
+		settle(time.Minute)
+		expect() // renewals are no change
+
+		g.fake.Refuse(true)
+		settle(40 * time.Second)
+		expect(change{0, core.ErrWindowEnded})
+		g.fake.Refuse(false)
+		settle(2 * time.Second)
+		expect(change{0, nil})
+
+		g.fake.DelayReplies(coordtest.Acquire, time.Second, 1)
+		thief := g.fake.Steal(0)
+		settle(2 * time.Second)
+		expect(change{0, core.ErrWindowEnded}, change{1, nil})
+
+		g.next()
+		g.clock.Step(-10 * time.Second) // the thief has the only other worker ID
+		settle(time.Second)
+		expect(change{1, core.ErrClockRollback})
+		settle(15 * time.Second)
+		expect(change{1, nil})
+
+		if err := g.fake.Client().Release(t.Context(), thief, thief.NotBefore); err != nil {
+			t.Fatal(err)
+		}
+		settle(time.Minute) // its window lies behind then
+		g.next()
+		g.clock.Step(-20 * time.Second)
+		settle(time.Second)
+		told = told[max(0, len(told)-1):]
+		expect(change{0, nil})
+		if err := g.Close(t.Context()); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		synctest.Wait()
+		expect(change{0, core.ErrClosed})
+	})
+}
+
+// Close is a change of its own, whatever the generator lacked before.
+func TestOnChangeTellsCloseFromAnOutage(t *testing.T) {
+	for name, before := range map[string]func(*leased){
+		"serving":      func(*leased) {},
+		"outage":       func(g *leased) { g.fake.Refuse(true); settle(time.Minute) },
+		"lost":         func(g *leased) { g.fake.Refuse(true); g.fake.Steal(0); settle(time.Minute) },
+		"closed twice": func(g *leased) { _ = g.Close(context.Background()) },
+		"not started":  nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				clock := &looked{Shifted: clocktest.NewShifted(time.Now()), within: c.within}
 				var told []core.Health
-				cfg := leaseConfig(nil)
-				cfg.Clock = clock
-				cfg.OnChange = func(h core.Health) { told = append(told, h) }
-				f := newFake(1)
-				g, err := core.New(t.Context(), f.Client(), cfg)
-				if err != nil {
-					t.Fatal(err)
-				}
+				f := newFake(2)
+				f.Refuse(before == nil)
+				g := begin(t, f, listen(&told))
 				settle(time.Second)
-				var do func()
-				do = func() {
-					if g.Check() == nil {
-						clock.meanwhile.Store(&do) // there is nothing to tell yet
-						return
-					}
-					c.meanwhile(&leased{Generator: g, t: t, fake: f})
+				if before != nil {
+					before(g)
 				}
-				clock.meanwhile.Store(&do)
-				f.Refuse(true)
-				settle(time.Minute)
-				f.Refuse(false)
-				settle(time.Minute)
-				if clock.meanwhile.Load() != nil {
-					t.Fatal("nobody looked")
-				}
-				_ = g.Close(context.Background())
+				_ = g.Close(context.Background()) // the fake may refuse
 				settle(time.Second)
-				was := core.Health{Healthy: true}
-				for _, h := range told {
-					if h.Healthy == was.Healthy && h.Closed == was.Closed {
-						t.Errorf("told again: Healthy %v, Closed %v, %v", h.Healthy, h.Closed, h.Err)
-					}
-					was = h
+				if len(told) == 0 {
+					t.Error("nothing was told")
 				}
-				if !was.Closed || !errors.Is(was.Err, core.ErrClosed) {
-					t.Errorf("the last of %d calls was told %+v", len(told), was)
+				for i, h := range told {
+					last := i == len(told)-1
+					if h.Closed != last || h.Closed != errors.Is(h.Err, core.ErrClosed) || h.Closed && h.Healthy {
+						t.Errorf("change %d of %d: told was %+v", i+1, len(told), h)
+					}
 				}
 			})
 		})
@@ -105,13 +122,13 @@ func TestCloseBesideAnotherEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		if err := g.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 100*time.Millisecond {
+		if err := g.Close(ctx); !errors.Is(err, context.DeadlineExceeded) ||
+			time.Since(began) != 100*time.Millisecond {
 			t.Errorf("Close returned after %v: %v", time.Since(began), err)
 		}
-		began = time.Now()
 		again := g.Close(context.Background())
-		if err := <-first; err == nil || again == nil || again.Error() != err.Error() || time.Since(began) == 0 {
-			t.Errorf("Close: %v, and beside it, after %v: %v", err, time.Since(began), again)
+		if err := <-first; err == nil || again == nil || again.Error() != err.Error() {
+			t.Errorf("Close: %v, and beside it: %v", err, again)
 		}
 	})
 }

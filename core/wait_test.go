@@ -36,123 +36,72 @@ func spend(t *testing.T, g *core.Generator) {
 	}
 }
 
-// TestNextWaitsForTheEdge checks in virtual time that Next wakes at the next tick
-// and not later, however many wait.
+// TestNextWaitsForTheEdge checks in virtual time that Next wakes at the next tick and not
+// later, however many wait, and that a step back within the tolerance delays it by one tick
+// and the tolerance at most.
 func TestNextWaitsForTheEdge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := clocktest.NewShifted(coretest.Start())
-		g := coretest.NewWith(t, core.Config{Layout: narrow(), Clock: c})
-		start := time.Now()
-		spend(t, g)
-		var all sync.WaitGroup
-		for range 12 {
-			all.Go(func() {
-				if _, err := g.Next(); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		if d := time.Since(start); d != 3*time.Millisecond {
-			t.Errorf("twelve IDs at four a millisecond took %v, want 3ms", d)
-		}
-	})
-}
-
-// TestNextWaitsOutASmallRollback checks that a step within the tolerance delays
-// Next by one tick and the tolerance at most.
-func TestNextWaitsOutASmallRollback(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := clocktest.NewShifted(coretest.Start())
-		g := coretest.NewWith(t, core.Config{Layout: narrow(), Clock: c})
-		spend(t, g)
-		c.Step(-5 * time.Millisecond)
-		start := time.Now()
-		if _, err := g.Next(); err != nil {
-			t.Fatal(err)
-		}
-		if d := time.Since(start); d != 6*time.Millisecond {
-			t.Errorf("Next took %v, want one tick and the tolerance, 6ms", d)
-		}
-	})
-}
-
-// TestStepDuringTheWait steps the clock while Next waits: forward ends the wait,
-// far back is a rollback.
-func TestStepDuringTheWait(t *testing.T) {
 	for _, tt := range []struct {
-		step time.Duration
-		want error
-	}{{time.Second, nil}, {-time.Second, core.ErrClockRollback}} {
-		c := clocktest.NewManual(coretest.Start())
-		g := coretest.NewWith(t, core.Config{Layout: narrow(), Clock: c, Lease: alone()})
-		spend(t, g)
-		result := make(chan error)
-		go func() {
-			_, err := g.Next()
-			result <- err
-		}()
-		c.Advance(tt.step)
-		if err := <-result; !errors.Is(err, tt.want) {
-			t.Errorf("a step by %v: %v, want %v", tt.step, err, tt.want)
-		}
+		calls      int
+		step, want time.Duration
+	}{
+		{12, 0, 3 * time.Millisecond}, // of four IDs
+		{1, -5 * time.Millisecond, 6 * time.Millisecond},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := clocktest.NewShifted(coretest.Start())
+			g := coretest.NewWith(t, core.Config{Layout: narrow(), Clock: c})
+			start := time.Now()
+			spend(t, g)
+			c.Step(tt.step)
+			var all sync.WaitGroup
+			for range tt.calls {
+				all.Go(func() {
+					if _, err := g.Next(); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			if d := time.Since(start); d != tt.want {
+				t.Errorf("%d IDs after a step of %v took %v, want %v", tt.calls, tt.step, d, tt.want)
+			}
+		})
 	}
 }
 
-// TestCallsAwayFromAWait ends waits by Close and by a context, with the clock
-// standing still.
-func TestCallsAwayFromAWait(t *testing.T) {
-	t.Run("Close", func(t *testing.T) {
-		g := coretest.NewWith(t, core.Config{Layout: narrow(), Clock: clocktest.NewManual(coretest.Start())})
-		spend(t, g)
-		results := make(chan error)
-		for range 5 {
-			go func() {
-				_, err := g.Next()
-				results <- err
-			}()
-		}
-		if err := g.Close(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		for range 5 {
-			if err := <-results; !errors.Is(err, core.ErrClosed) {
-				t.Errorf("Next: %v", err)
-			}
-		}
-	})
-	t.Run("context", func(t *testing.T) {
+// TestLeaderOfAWaitIsCalledAway ends the context of the call that waits for the clock
+// on behalf of others. Those of the same context end, and who is left waits for itself.
+func TestLeaderOfAWaitIsCalledAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		c := clocktest.NewManual(coretest.Start())
 		g := coretest.NewWith(t, core.Config{Layout: narrow(), Clock: c})
 		spend(t, g)
-		ctx, cancel := context.WithCancel(context.Background())
-		results, others := make(chan error), make(chan error)
-		for range 5 {
+		ctx, cancel := context.WithCancel(t.Context())
+		ends := make(chan error, 4)
+		for _, ctx := range []context.Context{ctx, ctx, t.Context(), t.Context()} {
 			go func() {
 				_, err := g.NextContext(ctx)
-				results <- err
+				ends <- err
 			}()
-			go func() { // of these, one may have to take over the lead
-				_, err := g.NextContext(context.Background())
-				others <- err
-			}()
+			synctest.Wait() // the first waits and leads, the others have joined
 		}
 		cancel()
-		for range 5 {
-			if err := <-results; !errors.Is(err, context.Canceled) {
-				t.Errorf("NextContext: %v", err)
+		for range 2 {
+			if err := <-ends; !errors.Is(err, context.Canceled) {
+				t.Errorf("a call whose context has ended: %v", err)
 			}
 		}
-		c.Advance(10 * time.Millisecond)
-		c.Advance(10 * time.Millisecond)
-		for range 4 {
-			if err := <-others; err != nil {
-				t.Errorf("NextContext of somebody else: %v", err)
+		synctest.Wait()
+		c.Advance(time.Millisecond)
+		for range 2 {
+			select {
+			case err := <-ends:
+				if err != nil {
+					t.Errorf("another call: %v", err)
+				}
+			case <-time.After(time.Second):
+				t.Error("another call hangs though the tick has come")
 			}
-		}
-		c.Advance(10 * time.Millisecond)
-		if err := <-others; err != nil {
-			t.Errorf("NextContext of somebody else: %v", err)
 		}
 	})
 }
@@ -160,24 +109,24 @@ func TestCallsAwayFromAWait(t *testing.T) {
 // TestRealEdge waits for edges of real clocks, with and without lead, so that the
 // timer, the nap and the spin are all used.
 func TestRealEdge(t *testing.T) {
-	units := []time.Duration{time.Millisecond, 10 * time.Millisecond}
-	for _, unit := range units {
+	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond} {
 		for _, lead := range []time.Duration{0, 10 * time.Millisecond} {
 			for _, c := range []clock.Clock{newSteady(), clock.Coarse()} {
 				l := narrow()
 				l.Unit = unit
-				g := coretest.NewWith(t, core.Config{Layout: l, Clock: c, Lead: lead, RollbackTolerance: time.Minute})
+				g := coretest.NewWith(t, core.Config{
+					Layout: l, Clock: c, Lead: lead,
+					RollbackTolerance: time.Minute,
+				})
 				dst := make([]core.ID, 60)
-				if n, err := g.Fill(context.Background(), dst); n != len(dst) || err != nil {
+				if n, err := g.Fill(t.Context(), dst); n != len(dst) || err != nil {
 					t.Fatalf("unit %v, lead %v: %d, %v", unit, lead, n, err)
 				}
 				first, last := l.Decompose(dst[0]).Time, l.Decompose(dst[59]).Time
-				if d := last.Sub(first); d < 14*unit {
-					t.Errorf("unit %v, lead %v: 60 IDs at 4 a tick lie within %v", unit, lead, d)
-				}
 				now := time.UnixMicro(clock.Fresh(c))
-				if last.After(now.Add(lead)) {
-					t.Errorf("unit %v, lead %v: an ID carries %v at %v", unit, lead, last, now)
+				if d := last.Sub(first); d < 14*unit || last.After(now.Add(lead)) {
+					t.Errorf("unit %v, lead %v: 60 IDs at 4 a tick lie within %v, until %v at %v", unit, lead, d,
+						last, now)
 				}
 			}
 		}
@@ -214,88 +163,27 @@ func TestFrozenClock(t *testing.T) {
 			}
 			cancel()
 		}()
-		if _, err := g.NextContext(ctx); !errors.Is(err, context.Canceled) || !errors.Is(err, core.ErrSequenceExhausted) {
+		if _, err := g.NextContext(ctx); !errors.Is(err, context.Canceled) ||
+			!errors.Is(err, core.ErrSequenceExhausted) {
 			t.Errorf("NextContext: %v", err)
 		}
 	}
 }
 
-// TestEndedContext asks with a context that has ended.
-func TestEndedContext(t *testing.T) {
-	g := coretest.New(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if id, err := g.NextContext(ctx); id != 0 || !errors.Is(err, context.Canceled) {
-		t.Errorf("NextContext: %d, %v", id, err)
-	}
-	if n, err := g.Fill(ctx, make([]core.ID, 3)); n != 0 || !errors.Is(err, context.Canceled) {
-		t.Errorf("Fill: %d, %v", n, err)
-	}
-	if n, err := g.Fill(ctx, nil); n != 0 || err != nil {
-		t.Errorf("Fill of nothing: %d, %v", n, err)
-	}
-	if err := g.Ready(ctx); err != nil {
-		t.Errorf("Ready of a generator that is: %v", err)
-	}
-	for id, err := range g.All(ctx) {
-		if id != 0 || !errors.Is(err, context.Canceled) {
-			t.Errorf("All: %d, %v", id, err)
-		}
-	}
-	if n := g.Health().Issued; n != 0 {
-		t.Errorf("%d IDs were spent", n)
-	}
-}
-
-// TestFillStopsHalfWay ends the context in the middle of a long Fill: the IDs so far
-// are good.
+// TestFillStopsHalfWay ends the context in the middle of a long Fill, which keeps the IDs of
+// two ticks.
 func TestFillStopsHalfWay(t *testing.T) {
 	c := clocktest.NewManual(coretest.Start())
 	g := coretest.NewWith(t, core.Config{Layout: narrow(), Clock: c, Lead: time.Millisecond})
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		for g.Health().Issued < 8 {
 			runtime.Gosched()
 		}
 		cancel()
 	}()
-	dst := make([]core.ID, 20)
-	n, err := g.Fill(ctx, dst)
-	if n != 8 || !errors.Is(err, context.Canceled) {
-		t.Fatalf("Fill: %d, %v; want the 8 IDs of two ticks", n, err)
-	}
-	for i := range n - 1 {
-		if dst[i] >= dst[i+1] {
-			t.Errorf("ID %d is %d, after %d", i+1, dst[i+1], dst[i])
-		}
-	}
-	if issued := g.Health().Issued; issued != 8 {
-		t.Errorf("Issued is %d, want 8", issued)
-	}
-}
-
-// TestAll takes a few IDs of a sequence and leaves it.
-func TestAll(t *testing.T) {
-	g := coretest.New(t)
-	want := coretest.First
-	for id, err := range g.All(context.Background()) {
-		if id != want || err != nil {
-			t.Fatalf("got %d, %v, want %d", id, err, want)
-		}
-		if want++; want == coretest.First+5 {
-			break
-		}
-	}
-	if err := g.Close(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, err := range g.All(context.Background()) {
-		if n++; !errors.Is(err, core.ErrClosed) {
-			t.Errorf("All of a closed generator: %v", err)
-		}
-	}
-	if n != 1 {
-		t.Errorf("%d elements after the error", n)
+	n, err := g.Fill(ctx, make([]core.ID, 20))
+	if issued := g.Health().Issued; n != 8 || !errors.Is(err, context.Canceled) || issued != 8 {
+		t.Errorf("Fill: %d, %v; Issued is %d, want 8", n, err, issued)
 	}
 }

@@ -48,7 +48,8 @@ func TestDeadlineLeavesTimeForAnotherAttempt(t *testing.T) {
 		d.met(tt.took * time.Second)
 		got := d.within(tt.left * time.Second).Truncate(time.Second)
 		if got != tt.want*time.Second {
-			t.Errorf("with a latency of %ds and %ds left of the window the deadline is %v, want %ds", tt.took, tt.left, got, tt.want)
+			t.Errorf("with a latency of %ds and %ds left of the window the deadline is %v, want %ds",
+				tt.took, tt.left, got, tt.want)
 		}
 	}
 }
@@ -60,7 +61,8 @@ func TestDeadlinesOfShortLeases(t *testing.T) {
 		{30 * time.Millisecond, 100 * time.Millisecond, shortestCall, shortestCall},
 	} {
 		r, a := RenewDeadline(tt.every, tt.ttl), acquireDeadline(tt.every, tt.ttl)
-		if r.wait != tt.renew || a.wait != tt.acquire || r.most < r.base || r.ttl < r.base || a.most < a.base {
+		if r.wait != tt.renew || a.wait != tt.acquire || r.most < r.base || r.ttl < r.base ||
+			a.most < a.base {
 			t.Errorf("with a TTL of %v the deadlines are %+v and %+v", tt.ttl, r, a)
 		}
 	}

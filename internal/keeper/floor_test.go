@@ -43,16 +43,8 @@ func TestPieceAboveARaisedFloorIsHeldBackUntilTheOldWindowHasEnded(t *testing.T)
 			}
 			pass(50 * time.Millisecond)
 		}
-		if !r.gate.stamp() {
-			t.Errorf("tick %d is above the floor and is not stamped", r.now())
-		}
-		if _, not := r.stampFor(time.Minute); not != 0 {
-			t.Errorf("after the floor %d IDs were refused", not)
-		}
-		if n := r.gate.published(); n != 2 {
-			t.Errorf("%d terms were published, want 2", n)
-		}
-		r.led.checkAll()
+		r.serves(time.Minute)
+		r.holds(2, 0)
 	})
 }
 
@@ -67,7 +59,7 @@ func TestPieceThatIsHeldBackGrows(t *testing.T) {
 		if grown < floor+10_000 {
 			t.Fatalf("stored is tick %d, the floor %d", grown, floor)
 		}
-		within(t, 10*time.Second, "an ID above the floor", func() bool { return r.gate.stamp() && r.gate.at().last > floor })
+		within(t, 10*time.Second, "an ID above the floor", r.stampsAbove(floor))
 		if got := r.gate.at(); got.notAfter != grown {
 			t.Errorf("the piece ends at tick %d, stored is %d", got.notAfter, grown)
 		}
@@ -79,20 +71,18 @@ func TestClockThatJumpsPastAPieceGoesOnWithTheLastOne(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := start(t, 1)
 		r.raise(31 * time.Second)
-		within(t, 10*time.Second, "a piece is stored", func() bool { return r.fake.Slot(0).NotBefore == r.fake.Floor() })
+		stored := func() bool { return r.fake.Slot(0).NotBefore == r.fake.Floor() }
+		within(t, 10*time.Second, "a piece is stored", stored)
 		r.raise(34 * time.Second)
-		within(t, 15*time.Second, "a second piece is stored", func() bool { return r.fake.Slot(0).NotBefore == r.fake.Floor() })
-		if r.gate.published() != 1 {
-			t.Fatalf("%d terms were published before the first window's end", r.gate.published())
-		}
+		within(t, 15*time.Second, "a second piece is stored", stored)
+		r.holds(1, 0)
 		r.clock.Step(time.Hour)
 		pass(time.Millisecond)
 		if got := r.gate.at(); got.Grant.NotBefore != r.fake.Floor() {
 			t.Errorf("after the jump: %+v", got)
 		}
 		r.Poke()
-		within(t, 20*time.Millisecond, "an ID is stamped", r.gate.stamp)
-		r.led.checkAll()
+		r.stamps(20 * time.Millisecond)
 	})
 }
 
@@ -114,37 +104,40 @@ func (s *scripted) Renew(_ context.Context, g coord.Grant, until int64) (coord.G
 func (s *scripted) Release(context.Context, coord.Grant, int64) error { return nil }
 
 // script makes a keeper of a scripted coordinator. What is stored is not checked.
-func script(t *testing.T, window time.Duration, renew func(g coord.Grant, until int64) (coord.Grant, error), edit ...func(*keeper.Config)) *rig {
+func script(t *testing.T, window time.Duration, renew func(g coord.Grant, until int64) (coord.Grant,
+	error),
+) *rig {
 	t.Helper()
 	s := &scripted{renew: renew}
-	r := newRig(t, 1, append(edit, func(c *keeper.Config) { c.Coordinator = s })...)
+	r := newRig(t, 1, func(c *keeper.Config) { c.Coordinator = s })
 	r.led.fake = nil
 	s.end = r.now() + window.Milliseconds()
 	r.start()
 	return r
 }
 
+// stampsAbove makes an ID when it is called, and tells whether it is above a tick.
+func (r *rig) stampsAbove(tick int64) func() bool {
+	return func() bool { return r.gate.stamp() && r.gate.at().last > tick }
+}
+
 func TestEmptyPieceIsOpenedByTheNextRenewal(t *testing.T) {
-	for name, window := range map[string]time.Duration{"while it is held back": horizon, "while it is in use": 7 * time.Second} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				floor := scale.Tick(time.Now().UnixMicro()) + 40_000
-				r := script(t, window, func(g coord.Grant, until int64) (coord.Grant, error) {
-					if floor > g.NotAfter {
-						g.NotBefore, g.NotAfter = floor, floor
-					}
-					g.NotAfter = max(g.NotAfter, until)
-					return g, nil
-				})
-				end := r.gate.at().notAfter
-				r.led.gaps[0] = []span{{end, floor}}
-				within(t, 41*time.Second, "an ID above the floor", func() bool {
-					return r.gate.stamp() && r.gate.at().last > floor
-				})
-				if _, not := r.stampFor(time.Minute); not != 0 || r.gate.published() != 2 {
-					t.Errorf("%d IDs were refused, %d terms published", not, r.gate.published())
-				}
-			})
+	each(t, map[string]time.Duration{
+		"while it is held back": horizon, "while it is in use": 7 * time.Second,
+	}, func(t *testing.T, window time.Duration) {
+		floor := scale.Tick(time.Now().UnixMicro()) + 40_000
+		r := script(t, window, func(g coord.Grant, until int64) (coord.Grant, error) {
+			if floor > g.NotAfter {
+				g.NotBefore, g.NotAfter = floor, floor
+			}
+			g.NotAfter = max(g.NotAfter, until)
+			return g, nil
 		})
-	}
+		r.led.gaps[0] = []span{{r.gate.at().notAfter, floor}}
+		within(t, 41*time.Second, "an ID above the floor", r.stampsAbove(floor))
+		r.serves(time.Minute)
+		if n := r.gate.published(); n != 2 {
+			t.Errorf("%d terms were published, want 2", n)
+		}
+	})
 }

@@ -15,7 +15,7 @@ func TestLargeStepBackIsHealedByAnotherWorkerID(t *testing.T) {
 		r.stampFor(20 * time.Second)
 		old := r.gate.at()
 		r.clock.Step(-time.Hour)
-		within(t, 10*time.Millisecond, "an ID is stamped", r.gate.stamp)
+		r.stamps(10 * time.Millisecond)
 		got := r.gate.at()
 		if got.Grant.WorkerID == old.Grant.WorkerID || got.Grant.NotBefore >= r.now() || !got.Heal {
 			t.Errorf("after the step: %+v at tick %d", got, r.now())
@@ -23,16 +23,8 @@ func TestLargeStepBackIsHealedByAnotherWorkerID(t *testing.T) {
 		if s := r.fake.Slot(old.Grant.WorkerID); s.Token != "" || s.NotAfter != old.last {
 			t.Errorf("stored for the old worker ID is %+v, the last tick stamped was %d", s, old.last)
 		}
-		if h := r.fake.Holders(); len(h) != 1 || h[0] != got.Grant.WorkerID {
-			t.Errorf("held are %v", h)
-		}
-		if _, not := r.stampFor(time.Minute); not != 0 {
-			t.Errorf("%d IDs were refused after the change", not)
-		}
-		if n := r.gate.published(); n != 2 {
-			t.Errorf("%d terms were published, want 2", n)
-		}
-		r.led.checkAll()
+		r.serves(time.Minute)
+		r.holds(2, got.Grant.WorkerID)
 	})
 }
 
@@ -44,9 +36,7 @@ func TestStepBackWithinTheLimitIsNotHealed(t *testing.T) {
 			r.clock.Step(-limit * time.Millisecond)
 			pass(time.Millisecond)
 		}
-		if n := r.fake.Count(coordtest.Acquire); n != 1 {
-			t.Errorf("%d worker IDs were acquired", n)
-		}
+		r.made(coordtest.Acquire, 0, 1, 1)
 	})
 }
 
@@ -69,47 +59,28 @@ func TestStepBackWithoutAFreeWorkerIDWaitsForTheClock(t *testing.T) {
 		r.stampFor(3 * time.Second)
 		const step = 40 * time.Second
 		r.clock.Step(-step)
-		got, _ := r.stampFor(step - time.Second)
-		if got != 0 {
+		if got, _ := r.stampFor(step - time.Second); got != 0 {
 			t.Errorf("%d IDs were stamped while the clock was behind", got)
 		}
 		pass(1200 * time.Millisecond)
-		attempts := r.calls(coordtest.Acquire, 1)
-		for i, g := range gapsOf(attempts) {
-			if g > time.Second || i > 10 && g < time.Second/2 {
-				t.Errorf("attempt %d to get another worker ID came after %v", i, g)
-			}
-		}
-		if len(attempts) < 30 {
-			t.Errorf("%d attempts in %v", len(attempts), step)
-		}
-		if _, not := r.stampFor(time.Minute); not != 0 || r.gate.published() != 1 {
-			t.Errorf("after the clock has caught up %d IDs were refused, and %d terms were published", not, r.gate.published())
-		}
-		if n := r.fake.Count(coordtest.Acquire); n != 1+len(attempts) {
-			t.Errorf("%d more attempts after the clock has caught up", n-1-len(attempts))
-		}
+		r.paced(coordtest.Acquire, 1, 29, time.Second)
+		before := r.fake.Count(coordtest.Acquire)
+		r.serves(time.Minute)
+		r.made(coordtest.Acquire, before, 0, 0) // the clock has caught up
+		r.holds(1, 0)
 	})
 }
 
 func TestWorkerIDWhoseWindowLiesAheadIsGivenBack(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := start(t, 2)
-		ahead := r.fake.Steal(1)
-		for range 3 { // stored for worker ID 1 is now far ahead
-			ahead, _ = r.fake.Client().Renew(t.Context(), ahead, r.now()+time.Hour.Milliseconds())
-		}
+		ahead := r.used(1, time.Hour)
 		r.stampFor(3 * time.Second)
 		r.fake.Expire(1)
 		r.clock.Step(-time.Minute)
 		pass(5 * time.Second)
-		if got := r.gate.at(); got.shut || got.Grant.WorkerID != 0 || r.gate.published() != 1 {
-			t.Errorf("after the step: %+v", got)
-		}
-		if h := r.fake.Holders(); len(h) != 1 || h[0] != 0 {
-			t.Errorf("held are %v, want 0 alone", h)
-		}
-		if s := r.fake.Slot(1); s.NotAfter != ahead.NotAfter {
+		r.holds(1, 0)
+		if s := r.fake.Slot(1); s.NotAfter != ahead.NotAfter || r.gate.at().shut {
 			t.Errorf("stored for worker ID 1 is tick %d, it was %d", s.NotAfter, ahead.NotAfter)
 		}
 	})
@@ -124,12 +95,9 @@ func TestStepForwardAgainMeanwhileLeavesTheWorkerIDAsItIs(t *testing.T) {
 		pass(200 * time.Millisecond)
 		r.clock.Step(time.Hour)
 		pass(time.Second)
-		if n := r.fake.Count(coordtest.Acquire); n != 2 {
-			t.Errorf("%d worker IDs were asked for, want 2", n)
-		}
-		if h := r.fake.Holders(); r.gate.published() != 1 || len(h) != 1 || h[0] != 0 || !r.gate.stamp() {
-			t.Errorf("after %d terms held are %v and the term is %+v", r.gate.published(), h, r.gate.at())
-		}
+		r.made(coordtest.Acquire, 0, 2, 2)
+		r.holds(1, 0)
+		r.stamps(0)
 	})
 }
 
@@ -143,8 +111,7 @@ func TestStepBackWhileNothingIsHeld(t *testing.T) {
 		r.clock.Step(-time.Hour)
 		pass(time.Second)
 		r.fake.Heal()
-		within(t, 1100*time.Millisecond, "an ID is stamped", r.gate.stamp)
-		r.led.checkAll()
+		r.stamps(1100 * time.Millisecond)
 	})
 }
 
@@ -153,19 +120,16 @@ func TestStepBackWhileNothingIsHeld(t *testing.T) {
 func TestStepBackBeforeTheFirstIDOfATermIsHealed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, 3)
-		g := r.fake.Steal(0)
-		soon := r.now() - 100
-		if err := r.fake.Client().Release(t.Context(), g, g.NotBefore); err != nil {
-			t.Fatal(err)
-		}
+		r.used(0, 0)
+		r.fake.Expire(0)
 		r.line.acquired = func(g coord.Grant, err error) (coord.Grant, error) {
 			r.line.set(func(l *line) { l.acquired = nil })
-			g.NotBefore = soon // a window that was open when it was asked for
+			g.NotBefore = r.now() - 100 // a window that was open when it was asked for
 			r.clock.Step(-time.Hour)
 			return g, err
 		}
 		r.start()
-		within(t, 100*time.Millisecond, "an ID is stamped", r.gate.stamp)
+		r.stamps(100 * time.Millisecond)
 		if n := r.gate.published(); n != 2 {
 			t.Errorf("%d terms were published, want 2", n)
 		}
@@ -175,19 +139,14 @@ func TestStepBackBeforeTheFirstIDOfATermIsHealed(t *testing.T) {
 func TestWindowInTheFutureFromTheStartIsNoRollback(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, 1)
-		g := r.fake.Steal(0)
-		if _, err := r.fake.Client().Renew(t.Context(), g, r.now()+20_000); err != nil {
-			t.Fatal(err)
-		}
+		r.used(0, 20*time.Second)
 		r.fake.Expire(0)
 		r.start()
-		if _, not := r.stampFor(19 * time.Second); not != 190 {
-			t.Errorf("of 190 IDs %d were refused", not)
+		if got, _ := r.stampFor(19 * time.Second); got != 0 {
+			t.Errorf("%d IDs were stamped before the window", got)
 		}
-		if n := r.fake.Count(coordtest.Acquire); n != 1 {
-			t.Errorf("%d worker IDs were asked for, want 1", n)
-		}
-		within(t, 2*time.Second, "the window opens", r.gate.stamp)
+		r.made(coordtest.Acquire, 0, 1, 1)
+		r.stamps(2 * time.Second)
 	})
 }
 
@@ -203,9 +162,7 @@ func TestPreemptedKeeperSeesNoRollback(t *testing.T) {
 		}
 		r.led.mu.Unlock()
 		pass(2 * time.Minute)
-		if n := r.fake.Count(coordtest.Acquire); n != 1 {
-			t.Errorf("%d worker IDs were acquired, and the clock never stepped back", n)
-		}
+		r.made(coordtest.Acquire, 0, 1, 1)
 	})
 }
 
@@ -219,10 +176,8 @@ func TestStepForwardPastTheWindowIsRenewedAtOnceAfterAPoke(t *testing.T) {
 				t.Fatal("an ID was stamped an hour after the window's end")
 			}
 			r.Poke()
-			within(t, 20*time.Millisecond, "an ID is stamped", r.gate.stamp)
+			r.stamps(20 * time.Millisecond)
 		}
-		if n := r.gate.published(); n != 1 {
-			t.Errorf("%d terms were published, want 1 that was extended", n)
-		}
+		r.holds(1, 0)
 	})
 }

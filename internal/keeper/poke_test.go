@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/coord"
-	"github.com/unalike-id/unalike/coord/coordtest"
 )
 
 // storm pokes the keeper every 100 us.
@@ -30,44 +29,32 @@ func TestPokesWithoutAReasonMakeNoCalls(t *testing.T) {
 	})
 }
 
+// What a poke cannot help is not hurried by it.
 func TestPokesDuringAnOutageDoNotHurryTheRetries(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := start(t, 1)
-		r.fake.Refuse(true)
+	each(t, map[string]func(*testing.T) *rig{
+		"outage": func(t *testing.T) *rig {
+			r := start(t, 1)
+			r.fake.Refuse(true)
+			return r
+		},
+		"nothing is held": func(t *testing.T) *rig {
+			r := start(t, 1)
+			r.fake.Steal(0)
+			return r
+		},
+		"a window that stays in the past": func(t *testing.T) *rig {
+			r := newRig(t, 1)
+			r.line.renewed = func(old, _ coord.Grant, _ error) (coord.Grant, error) { return old, nil }
+			r.start()
+			return r
+		},
+	}, func(t *testing.T, prepare func(*testing.T) *rig) {
+		r := prepare(t)
 		pass(horizon + every)
-		before := r.fake.Count(coordtest.Renew)
+		before := len(r.fake.Calls())
 		r.storm(5 * time.Second)
-		if n := r.fake.Count(coordtest.Renew) - before; n > 12 {
-			t.Errorf("%d renewals in 5 s", n)
-		}
-	})
-}
-
-// The back end's clock is far behind: it renews, and the window stays in the past.
-func TestPokesThatDoNotHelpAreNotRenewedFor(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		renewals := 0
-		r := script(t, time.Second, func(g coord.Grant, _ int64) (coord.Grant, error) {
-			renewals++
-			return g, nil
-		})
-		pass(2 * time.Second)
-		r.storm(5 * time.Second)
-		if renewals > 12 {
-			t.Errorf("%d renewals in 5 s", renewals)
-		}
-	})
-}
-
-func TestPokesWhileNothingIsHeldDoNotHurryTheAcquisition(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := start(t, 1)
-		r.fake.Steal(0)
-		pass(5 * time.Second)
-		before := r.fake.Count(coordtest.Acquire)
-		r.storm(5 * time.Second)
-		if n := r.fake.Count(coordtest.Acquire) - before; n > 12 {
-			t.Errorf("%d acquisitions in 5 s", n)
+		if n := len(r.fake.Calls()) - before; n > 12 {
+			t.Errorf("%d calls in 5 s", n)
 		}
 	})
 }

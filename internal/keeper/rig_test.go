@@ -2,6 +2,7 @@ package keeper_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -25,7 +26,10 @@ const (
 
 // scale is that of the layout: milliseconds, from before the year in which a
 // bubble begins.
-var scale = clock.Scale{Epoch: time.Date(1990, time.January, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000}
+var scale = clock.Scale{
+	Epoch: time.Date(1990, time.January, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
+	Unit:  1000,
+}
 
 // line is a participant's way to the back end. It can be cut for this participant
 // alone, and what passes can be watched and changed.
@@ -34,8 +38,7 @@ type line struct {
 
 	mu sync.Mutex
 	taps
-	renewing []context.Context // of renewals, until they end
-	most     int               // renewals under way together
+	underWay, most int // renewals under way together, now and at most
 }
 
 // taps are what a test does to a line.
@@ -65,11 +68,6 @@ func (l *line) look(ctx context.Context) (taps, error) {
 		return now, ctx.Err()
 	}
 	return now, nil
-}
-
-// underWay returns the renewals that have not ended. The lock is held.
-func (l *line) underWay() []context.Context {
-	return slices.DeleteFunc(l.renewing, func(ctx context.Context) bool { return ctx.Err() != nil })
 }
 
 // delay waits for as long as the reply to a call takes, or until its context ends.
@@ -104,9 +102,10 @@ func (l *line) Renew(ctx context.Context, old coord.Grant, until int64) (coord.G
 		return coord.Grant{}, err
 	}
 	l.set(func(l *line) {
-		l.renewing = append(l.underWay(), ctx)
-		l.most = max(l.most, len(l.renewing))
+		l.underWay++
+		l.most = max(l.most, l.underWay)
 	})
+	defer l.set(func(l *line) { l.underWay-- })
 	g, err := l.FakeClient.Renew(ctx, old, until)
 	if late := now.delay(ctx, coordtest.Renew); late != nil {
 		return coord.Grant{}, late
@@ -150,6 +149,7 @@ type rig struct {
 	line  *line
 	clock *clocktest.Shifted
 	gate  *gate
+	log   *journal
 	*keeper.Keeper
 	stopped bool
 }
@@ -165,10 +165,12 @@ func newRig(t *testing.T, workers int, edit ...func(*keeper.Config)) *rig {
 // join makes one more keeper for a back end.
 func join(t *testing.T, f *coordtest.Fake, led *ledger, edit ...func(*keeper.Config)) *rig {
 	t.Helper()
-	r := &rig{t: t, fake: f, led: led, line: &line{FakeClient: f.Client()}, clock: clocktest.NewShifted(time.Now())}
+	r := &rig{t: t, fake: f, led: led, line: &line{FakeClient: f.Client()}, log: &journal{}}
+	r.clock = clocktest.NewShifted(time.Now())
 	cfg := keeper.Config{
 		Coordinator: r.line,
 		Clock:       r.clock,
+		Logger:      r.log.logger(),
 		Lease:       coord.LeaseConfig{TTL: ttl, Horizon: horizon, RenewEvery: every},
 		Request: coord.Request{
 			Holder: "test", Fingerprint: "layout", Scale: scale, LastTick: 1 << 41,
@@ -187,6 +189,7 @@ func join(t *testing.T, f *coordtest.Fake, led *ledger, edit ...func(*keeper.Con
 		if !r.stopped {
 			_ = r.close(context.Background()) // what it returns is for the tests of Stop
 		}
+		r.led.checkAll()
 	})
 	return r
 }
@@ -213,6 +216,32 @@ func (r *rig) close(ctx context.Context) error {
 	return r.Stop(ctx)
 }
 
+// stop is close, which must succeed.
+func (r *rig) stop() {
+	r.t.Helper()
+	if err := r.close(r.t.Context()); err != nil {
+		r.t.Errorf("Stop: %v", err)
+	}
+}
+
+// lasts makes a call, which must take so long.
+func (r *rig) lasts(least, most time.Duration, call func(context.Context) error) error {
+	r.t.Helper()
+	return r.lastsIn(r.t.Context(), least, most, call)
+}
+
+func (r *rig) lastsIn(ctx context.Context, least, most time.Duration,
+	call func(context.Context) error,
+) error {
+	r.t.Helper()
+	began := time.Now()
+	err := call(ctx)
+	if took := time.Since(began); took < least || took > most {
+		r.t.Errorf("the call took %v, want %v to %v: %v", took, least, most, err)
+	}
+	return err
+}
+
 // now is the generator's clock in ticks.
 func (r *rig) now() int64 { return scale.Tick(r.clock.UnixMicro()) }
 
@@ -236,6 +265,14 @@ func (r *rig) stampFor(d time.Duration) (got, not int) {
 	return got, not
 }
 
+// serves makes an ID every 100 ms for some time, all of which must be stamped.
+func (r *rig) serves(d time.Duration) {
+	r.t.Helper()
+	if _, not := r.stampFor(d); not != 0 {
+		r.t.Errorf("%d IDs were refused in %v", not, d)
+	}
+}
+
 // within waits until cond holds, and returns how long that took. After d the test
 // has failed.
 func within(t *testing.T, d time.Duration, what string, cond func() bool) time.Duration {
@@ -253,8 +290,39 @@ func within(t *testing.T, d time.Duration, what string, cond func() bool) time.D
 	}
 }
 
-// calls returns when the calls of op were made, from the given one on.
+// stamps waits until an ID is stamped.
+func (r *rig) stamps(d time.Duration) time.Duration {
+	r.t.Helper()
+	return within(r.t, d, "an ID is stamped", r.gate.stamp)
+}
+
+// holds compares who is held, and how many terms were published.
+func (r *rig) holds(terms int, held ...int) {
+	r.t.Helper()
+	if h, n := r.fake.Holders(), r.gate.published(); n != terms || !slices.Equal(h, held) {
+		r.t.Errorf("held are %v after %d terms, want %v after %d; the term is %+v", h, n, held, terms,
+			r.gate.at())
+	}
+}
+
+// because demands a reason for which the window does not grow, or none.
+func (r *rig) because(want error) {
+	r.t.Helper()
+	if why := r.gate.reason(); !errors.Is(why, want) {
+		r.t.Errorf("the reason is %v, want %v", why, want)
+	}
+}
+
+// calls returns the calls of op, from the given one on.
 func (r *rig) calls(op coordtest.Op, from int) []coordtest.Call { return r.fake.CallsOf(op)[from:] }
+
+// made demands so many calls of op, from the given one on.
+func (r *rig) made(op coordtest.Op, from, least, most int) {
+	r.t.Helper()
+	if n := len(r.calls(op, from)); n < least || n > most {
+		r.t.Errorf("%d calls of %v, want %d to %d", n, op, least, most)
+	}
+}
 
 // gapsOf returns the times between calls.
 func gapsOf(calls []coordtest.Call) []time.Duration {
@@ -265,10 +333,39 @@ func gapsOf(calls []coordtest.Call) []time.Duration {
 	return gaps
 }
 
+// paced demands so many attempts and more, at most so far apart, and after some of them
+// no nearer to each other than half of that.
+func (r *rig) paced(op coordtest.Op, from, least int, most time.Duration) {
+	r.t.Helper()
+	gaps := gapsOf(r.calls(op, from))
+	for i, g := range gaps {
+		if g > most || i > 10 && g < most/2 {
+			r.t.Errorf("attempt %d came after %v, want %v to %v", i+2, g, most/2, most)
+		}
+	}
+	if len(gaps) < least {
+		r.t.Errorf("%d attempts, want %d and more", len(gaps)+1, least+1)
+	}
+}
+
+// outages are the ways in which a back end is away.
+var outages = map[string]func(*coordtest.Fake, bool){
+	"dead link": (*coordtest.Fake).Outage,
+	"refused":   (*coordtest.Fake).Refuse,
+}
+
 // bubble runs a test in virtual time.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, f)
+}
+
+// each runs a test in virtual time for each of the cases.
+func each[C any](t *testing.T, cases map[string]C, f func(t *testing.T, c C)) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) { bubble(t, func(t *testing.T) { f(t, c) }) })
+	}
 }
 
 // rounds runs a test in virtual time so many times: what jitter hides in one round shows

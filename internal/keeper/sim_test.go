@@ -13,6 +13,7 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/internal/keeper"
 )
 
 // TestSimulation lets several processes share a few worker IDs for hours of virtual
@@ -99,7 +100,8 @@ func simulate(t *testing.T, seed uint64, d time.Duration) {
 	if w.horizon == longHorizon { // who comes after a crash waits for longer
 		stamps, terms = 400, 50
 	}
-	if len(w.led.stamps) < stamps || len(w.led.terms) < terms || len(w.led.gaps) == 0 || w.stats["heals"] < 10 || w.stats["crashes"] < 3 {
+	if len(w.led.stamps) < stamps || len(w.led.terms) < terms || len(w.led.gaps) == 0 ||
+		w.stats["heals"] < 10 || w.stats["crashes"] < 3 {
 		t.Error("too little happened")
 	}
 }
@@ -107,7 +109,7 @@ func simulate(t *testing.T, seed uint64, d time.Duration) {
 // process runs one incarnation after the other.
 func (w *world) process(ctx context.Context, rnd *rand.Rand) {
 	for ctx.Err() == nil {
-		r := join(w.t, w.fake, w.led, lease(ttl, w.horizon))
+		r := join(w.t, w.fake, w.led, lease(ttl, w.horizon), func(c *keeper.Config) { c.Logger = nil })
 		r.stopped = true // not by the test's end, but by end below
 		r.clock.Step(time.Duration(rnd.Int64N(2000)-1000) * time.Millisecond)
 		short, cancel := context.WithTimeout(ctx, time.Duration(1+rnd.IntN(15))*time.Second)
@@ -165,7 +167,8 @@ func (w *world) end(r *rig, rnd *rand.Rand) {
 	w.led.mu.Lock()
 	r.gate.zombie = true
 	w.led.mu.Unlock()
-	if err := r.Stop(context.Background()); err != nil && !errors.Is(err, coord.ErrClosed) && !errors.Is(err, context.DeadlineExceeded) {
+	if err := r.Stop(context.Background()); err != nil && !errors.Is(err, coord.ErrClosed) &&
+		!errors.Is(err, context.DeadlineExceeded) {
 		w.t.Errorf("Stop of a process without its back end: %v", err)
 	}
 	w.mu.Lock()

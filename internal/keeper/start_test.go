@@ -9,93 +9,86 @@ import (
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
+	"github.com/unalike-id/unalike/internal/keeper"
 )
 
 func TestStartReturnsPermanentErrorsAtOnce(t *testing.T) {
-	for _, want := range []error{coord.ErrNoWorkerID, coord.ErrLayoutMismatch, coord.ErrClockSkew, coord.ErrInvalid, coord.ErrClosed} {
-		t.Run(want.Error(), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				r := newRig(t, 1)
-				r.fake.Fail(coordtest.Acquire, want, coordtest.Forever)
-				began := time.Now()
-				if err := r.Start(t.Context()); !errors.Is(err, want) {
-					t.Errorf("Start: %v, want %v", err, want)
-				}
-				if took, n := time.Since(began), r.fake.Count(coordtest.Acquire); took != 0 || n != 1 {
-					t.Errorf("Start took %v and %d attempts", took, n)
-				}
-			})
-		})
-	}
-}
-
-// The deadlines grow, and an attempt that has begun may end.
-func TestStartEndsWhenEveryCallHangs(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	each(t, map[string]error{
+		"layout": coord.ErrLayoutMismatch, "clock": coord.ErrClockSkew, "invalid": coord.ErrInvalid,
+		"closed":                          coord.ErrClosed,
+		"nothing is known of the holders": &coord.NoWorkerIDError{},
+	}, func(t *testing.T, want error) {
 		r := newRig(t, 1)
-		r.fake.Outage(true)
-		began := time.Now()
-		err := r.Start(t.Context())
-		if took := time.Since(began); took < ttl+5*time.Second || took > 2*ttl+5*time.Second {
-			t.Errorf("Start took %v", took)
+		r.fake.Fail(coordtest.Acquire, want, coordtest.Forever)
+		if err := r.lasts(0, 0, r.Start); !errors.Is(err, want) {
+			t.Errorf("Start: %v, want %v", err, want)
 		}
-		if err == nil || !strings.HasPrefix(err.Error(), "no worker ID after ") || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Start: %v", err)
-		}
-		if n := r.fake.Count(coordtest.Acquire); n < 4 || n > 2*int(2*ttl/every) {
-			t.Errorf("Start made %d calls, want between one and two in each renewal interval", n)
-		}
+		r.made(coordtest.Acquire, 0, 1, 1)
 	})
 }
 
 func TestStartWaitsOutAQuarantineHoweverLong(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, 1)
-		began := time.Now()
-		r.fake.Fail(coordtest.Acquire, &coord.QuarantinedError{Until: began.Add(4 * ttl)}, coordtest.Forever)
+		until := time.Now().Add(4 * ttl)
+		r.fake.Fail(coordtest.Acquire, &coord.QuarantinedError{Until: until}, coordtest.Forever)
 		time.AfterFunc(4*ttl, r.fake.Heal)
-		if err := r.Start(t.Context()); err != nil {
+		if err := r.lasts(4*ttl, 4*ttl+2*time.Second, r.Start); err != nil {
 			t.Errorf("Start: %v", err)
-		}
-		if took := time.Since(began); took < 4*ttl || took > 4*ttl+2*time.Second {
-			t.Errorf("Start took %v, want %v and a moment", took, 4*ttl)
 		}
 	})
 }
 
-func TestStartEndsWithItsContext(t *testing.T) {
-	outages := map[string]func(*coordtest.Fake, bool){"dead link": (*coordtest.Fake).Outage, "refused": (*coordtest.Fake).Refuse}
-	for name, outage := range outages {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				r := newRig(t, 1)
-				outage(r.fake, true)
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				began := time.Now()
-				err := r.Start(ctx)
-				if took := time.Since(began); took != time.Second {
-					t.Errorf("Start took %v, its context 1s", took)
-				}
-				if !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("Start: %v, want the context's error", err)
-				}
-			})
-		})
-	}
+// timeout sets how long a start goes on.
+func timeout(d time.Duration) func(*keeper.Config) {
+	return func(c *keeper.Config) { c.StartTimeout = d }
 }
 
-func TestStartWithAnEndedContextLeasesNothing(t *testing.T) {
+// The end of a wait is that of whatever ends first, and it is told when that is. Who gives up
+// does not say that it tries again, until a time that is over.
+func TestStartEndsWithItsContext(t *testing.T) {
+	refused := func(r *rig) { r.fake.Refuse(true) }
+	silent := func(r *rig) { r.fake.Outage(true) }
+	const again = `level=WARN, msg="worker ID not acquired, trying again", trying_until=`
+	waits := []string{`level=WARN, msg="no worker ID yet, waiting for the coordinator to answer", ` +
+		`at_most=2s`}
+	type wait struct {
+		back               func(*rig)
+		timeout, ctx, took time.Duration
+		log                []string
+	}
+	each(t, map[string]wait{
+		"silent":      {silent, time.Minute, 2 * time.Second, 2 * time.Second, waits},
+		"its timeout": {silent, 2 * time.Second, time.Minute, 2 * time.Second, waits},
+		"refused": {refused, 0, 7 * time.Second, 7 * time.Second, []string{again +
+			"2000-01-01T00:00:07."}},
+		"without a timeout": {refused, -1, time.Hour, time.Hour, []string{again +
+			"2000-01-01T01:00:00.000Z"}},
+		"ended already": {refused, 0, 0, 0, nil},
+	}, func(t *testing.T, c wait) {
+		r := newRig(t, 1, timeout(c.timeout))
+		c.back(r)
+		ctx, cancel := context.WithTimeout(t.Context(), c.ctx)
+		defer cancel()
+		if err := r.lastsIn(ctx, c.took, c.took, r.Start); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Start: %v", err)
+		}
+		r.logged(c.log...)
+		r.holds(0)
+	})
+}
+
+// A clock that differs does not make a time of what has no end.
+func TestStartWithoutEndSaysSoAlsoWhereClocksDiffer(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		r := newRig(t, 1)
+		skew := &coord.ClockSkewError{Until: time.Now().Add(ttl)}
+		r := refusing(t, func() error { return skew }, timeout(-1))
 		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
+		time.AfterFunc(time.Minute, cancel)
 		if err := r.Start(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("Start: %v", err)
 		}
-		if h := r.fake.Holders(); len(h) != 0 || r.gate.published() != 0 {
-			t.Errorf("worker IDs %v are held, %d terms published", h, r.gate.published())
-		}
+		r.logged(`level=WARN, msg="worker ID not acquired, trying again", trying_until="it succeeds"`)
 	})
 }
 
@@ -104,38 +97,87 @@ func TestStartGoesOnWhenTheBackEndComesUp(t *testing.T) {
 		r := newRig(t, 1)
 		r.fake.Refuse(true)
 		time.AfterFunc(7*time.Second, func() { r.fake.Refuse(false) })
-		began := time.Now()
-		r.start()
-		if took := time.Since(began); took > 8*time.Second {
-			t.Errorf("Start took %v, the back end was down for 7s", took)
+		if err := r.lasts(7*time.Second, 8*time.Second, r.Start); err != nil {
+			t.Errorf("Start: %v", err)
 		}
 	})
 }
 
 func TestStartOfAStoppedKeeperLeasesNothing(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, 1)
-		if err := r.close(t.Context()); err != nil {
-			t.Errorf("Stop: %v", err)
+	for name, stop := range map[string]func(*rig){
+		"stopped": (*rig).stop,
+		"closed":  func(r *rig) { r.gate.close() },
+	} {
+		bubble(t, func(t *testing.T) {
+			r := newRig(t, 1)
+			stop(r)
+			if err := r.Start(t.Context()); err == nil || err.Error() != "generator closed meanwhile" {
+				t.Errorf("%s: Start: %v", name, err)
+			}
+			r.holds(0)
+		})
+	}
+}
+
+// The error says that there is no worker ID, and only after the start timeout.
+func TestStartTimeoutIsItsOwn(t *testing.T) {
+	for _, limit := range []time.Duration{500 * time.Millisecond, 3 * time.Second, 5 * time.Minute} {
+		each(t, map[string]func(*rig){
+			"refused": func(r *rig) { r.fake.Refuse(true) },
+			"silent":  func(r *rig) { r.fake.Outage(true) },
+			"all held": func(r *rig) { // for ever
+				r.line.acquired = func(coord.Grant, error) (coord.Grant, error) {
+					return coord.Grant{}, &coord.NoWorkerIDError{Soonest: time.Now().Add(ttl)}
+				}
+			},
+		}, func(t *testing.T, back func(*rig)) {
+			r := newRig(t, 1, timeout(limit))
+			back(r)
+			err := r.lasts(limit, limit+time.Second, r.Start)
+			if err == nil || !strings.HasPrefix(err.Error(), "no worker ID after ") {
+				t.Errorf("Start: %v", err)
+			}
+		})
+	}
+}
+
+// A coordinator that no longer answers does not hide what it has said, and one that is silent
+// does not hide what was wrong before.
+func TestStartSaysThatAllAreHeldAlsoIfThereIsNoAnswerSince(t *testing.T) {
+	each(t, map[string][2]error{
+		"held": {
+			&coord.NoWorkerIDError{Soonest: time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)},
+			coordtest.ErrUnreachable,
+		},
+		"silent": {coordtest.ErrUnreachable, context.DeadlineExceeded},
+	}, func(t *testing.T, says [2]error) {
+		r := newRig(t, 1, timeout(10*time.Second))
+		asked := 0
+		r.line.acquired = func(coord.Grant, error) (coord.Grant, error) {
+			if asked++; asked > 3 {
+				return coord.Grant{}, says[1]
+			}
+			return coord.Grant{}, says[0]
 		}
-		if err := r.Start(t.Context()); err == nil || err.Error() != "generator closed meanwhile" {
+		if err := r.Start(t.Context()); !errors.Is(err, says[0]) || !errors.Is(err, says[1]) {
 			t.Errorf("Start: %v", err)
-		}
-		if n := r.fake.Count(coordtest.Acquire); n != 0 {
-			t.Errorf("%d acquisitions", n)
 		}
 	})
 }
 
-func TestStartGivesUpWhenTheGeneratorIsClosed(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+func TestBeginGoesOnWhateverFails(t *testing.T) {
+	each(t, map[string]error{
+		"unreachable": coordtest.ErrUnreachable, "all held": coord.ErrNoWorkerID,
+		"layout": coord.ErrLayoutMismatch, "invalid": coord.ErrInvalid,
+	}, func(t *testing.T, err error) {
 		r := newRig(t, 1)
-		r.gate.close()
-		if err := r.Start(t.Context()); err == nil || err.Error() != "generator closed meanwhile" {
-			t.Errorf("Start: %v", err)
-		}
-		if n := r.fake.Count(coordtest.Acquire); n != 1 || len(r.fake.Holders()) != 0 || r.gate.published() != 0 {
-			t.Errorf("%d acquisitions, held are %v, %d terms published", n, r.fake.Holders(), r.gate.published())
-		}
+		r.fake.Fail(coordtest.Acquire, err, coordtest.Forever)
+		r.Begin()
+		pass(time.Hour)
+		r.because(err)
+		r.fake.Heal()
+		r.stamps(2 * time.Second)
+		r.logged(`level=WARN, msg="worker ID not acquired, trying again", trying_until="it succeeds"`,
+			`level=WARN, msg="worker ID acquired", after=1h0m`)
 	})
 }

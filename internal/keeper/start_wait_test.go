@@ -2,7 +2,6 @@ package keeper_test
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -25,193 +24,137 @@ func refusing(t *testing.T, err func() error, edit ...func(*keeper.Config)) *rig
 	return r
 }
 
-// crashed takes a worker ID and is never heard of again.
-func crashed(t *testing.T, f *coordtest.Fake, led *ledger, edit ...func(*keeper.Config)) {
-	t.Helper()
-	r := join(t, f, led, edit...)
-	r.start()
-	_ = r.line.Close()
+func TestStartWaitsForTheLeaseOfADeadHolder(t *testing.T) {
+	for _, held := range []time.Duration{ttl, 40 * time.Second} { // as long as its own, and longer
+		bubble(t, func(t *testing.T) {
+			r := newRig(t, 1)
+			dead := join(t, r.fake, r.led, func(c *keeper.Config) {
+				c.Lease.TTL, c.Request.TTL = held,
+					held
+			})
+			dead.start()
+			_ = dead.line.Close() // and it is never heard of again
+			if err := r.lasts(held, held+1250*time.Millisecond, r.Start); err != nil {
+				t.Errorf("Start: %v", err)
+			}
+			until := r.calls(coordtest.Acquire, 0)[0].At.Add(held + 5*time.Second)
+			r.logged(`level=WARN, msg="every worker ID is held, waiting for one to become free", error=, `+
+				`lease_ends=, trying_until=`+stamped(until), `level=WARN, msg="worker ID acquired", after=`)
+		})
+	}
 }
 
-func TestStartIsRefusedAtOnceWhereNothingIsKnownOfTheHolders(t *testing.T) {
+// A holder that lives may stop, and does so often where programs are replaced by others.
+func TestStartWaitsForAHolderThatLives(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		r := refusing(t, func() error { return &coord.NoWorkerIDError{} })
-		began := time.Now()
-		if err := r.Start(t.Context()); !errors.Is(err, coord.ErrNoWorkerID) || time.Since(began) != 0 {
-			t.Errorf("Start took %v: %v", time.Since(began), err)
+		r := start(t, 1)
+		pass(time.Minute)
+		time.AfterFunc(8*time.Second, r.stop)
+		other := join(t, r.fake, r.led)
+		if err := other.lasts(8*time.Second, 9500*time.Millisecond, other.Start); err != nil {
+			t.Errorf("Start: %v", err)
 		}
 	})
 }
 
-func TestStartWaitsForTheLeaseOfADeadHolder(t *testing.T) {
-	for name, held := range map[string]time.Duration{"as long as its own": ttl, "longer": 40 * time.Second} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				var log journal
-				r := newRig(t, 1, log.keep)
-				crashed(t, r.fake, r.led, func(c *keeper.Config) { c.Lease.TTL, c.Request.TTL = held, held })
-				ends := r.fake.Slot(0).LeaseEnd
-				r.start()
-				if late := time.Since(ends); late < 0 || late > 1250*time.Millisecond {
-					t.Errorf("Start returned %v after the lease had ended", late)
-				}
-				until := ends.Add(5 * time.Second).UTC().Format("2006-01-02T15:04:05.000Z")
-				log.wants(t, `level=WARN, msg="every worker ID is held, waiting for one to become free", trying_until=`+until, `level=WARN, msg="worker ID acquired"`)
-			})
-		})
+// TestStartWaitsForHoldersWhoMayBeDead: a start goes on as long as a holder may be dead, of whose
+// lease or clock an acquisition tells, and not longer.
+func TestStartWaitsForHoldersWhoMayBeDead(t *testing.T) {
+	const s = time.Second
+	held := func(soonest time.Duration, began time.Time) error {
+		return &coord.NoWorkerIDError{Soonest: began.Add(soonest)}
 	}
-}
-
-// What a look does not learn is no sign of life.
-func TestStartGoesOnWhereALookLearnsNothing(t *testing.T) {
-	for name, ends := range map[string]bool{"the lease ends": true, "it does not": false} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				began := time.Now()
-				r := refusing(t, func() error {
-					switch passed := time.Since(began); {
-					case passed < 3*time.Second:
-						return &coord.NoWorkerIDError{Soonest: began.Add(10 * time.Second)}
-					case !ends || passed < 10*time.Second:
-						return &coord.NoWorkerIDError{}
-					}
-					return nil
-				})
-				err := r.Start(t.Context())
-				if took := time.Since(began); (err == nil) != ends || took > ttl+7*time.Second {
-					t.Errorf("Start took %v: %v", took, err)
-				}
-			})
-		})
+	skewed := func(until time.Duration, began time.Time) error {
+		return &coord.ClockSkewError{Until: began.Add(until)}
 	}
-}
-
-// Back ends end leases late, and then say that it may be any moment.
-func TestStartWaitsForALeaseThatEndsLate(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		began := time.Now()
-		r := refusing(t, func() error {
-			now := time.Now()
-			if now.After(began.Add(8 * time.Second)) {
+	type refusal struct {
+		says        func(passed time.Duration, began time.Time) error
+		want        error
+		least, most time.Duration
+	}
+	each(t, map[string]refusal{
+		// What a look does not learn is no sign of life.
+		"a look learns nothing, and the lease ends": {func(passed time.Duration, began time.Time) error {
+			switch {
+			case passed < 3*s:
+				return held(10*s, began)
+			case passed < 10*s:
+				return &coord.NoWorkerIDError{}
+			}
+			return nil
+		}, nil, 10 * s, 12 * s},
+		"a look learns nothing": {func(passed time.Duration, began time.Time) error {
+			if passed < 3*s {
+				return held(10*s, began)
+			}
+			return &coord.NoWorkerIDError{}
+		}, coord.ErrNoWorkerID, 10 * s, ttl + 7*s},
+		// Back ends end leases late, and then say that it may be any moment.
+		"a lease ends late": {func(passed time.Duration, began time.Time) error {
+			if passed > 8*s {
 				return nil
 			}
-			soonest := began.Add(4 * time.Second)
-			if soonest.Before(now) {
-				soonest = now.Add(time.Second)
+			return held(max(4*s, passed+s), began)
+		}, nil, 8 * s, 10 * s},
+		"a lease without end": {func(_ time.Duration, began time.Time) error {
+			return held(10*s, began)
+		}, coord.ErrNoWorkerID, ttl + 5*s, ttl + 7*s},
+		"clocks differ, and the holder is dead": {func(passed time.Duration, began time.Time) error {
+			if passed > 12*s {
+				return nil
 			}
-			return &coord.NoWorkerIDError{Soonest: soonest}
-		})
-		r.start()
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("Start took %v", took)
-		}
-	})
-}
-
-func TestStartDoesNotWaitForALeaseWithoutEnd(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		soonest := time.Now().Add(10 * time.Second)
-		r := refusing(t, func() error { return &coord.NoWorkerIDError{Soonest: soonest} })
-		began := time.Now()
-		err := r.Start(t.Context())
-		if took := time.Since(began); took < ttl+5*time.Second || took > ttl+7*time.Second || !errors.Is(err, coord.ErrNoWorkerID) {
-			t.Errorf("Start took %v: %v", took, err)
-		}
-	})
-}
-
-// The clock of a machine that starts may be set meanwhile, by hours. A wait is as long as
-// it was to be all the same.
-func TestStartWaitsNoLongerForAClockThatIsSet(t *testing.T) {
-	for name, refusal := range map[string]func(began time.Time) error{
-		"held":   func(began time.Time) error { return &coord.NoWorkerIDError{Soonest: began.Add(10 * time.Second)} },
-		"skewed": func(began time.Time) error { return &coord.ClockSkewError{Until: began.Add(ttl)} },
-	} {
-		for _, step := range []time.Duration{-time.Hour, time.Hour} {
-			t.Run(fmt.Sprint(name, step), func(t *testing.T) {
-				bubble(t, func(t *testing.T) {
-					began := time.Now()
-					r := refusing(t, func() error { return refusal(began) })
-					time.AfterFunc(5*time.Second, func() { r.clock.Step(step) })
-					err := r.Start(t.Context())
-					if took := time.Since(began); err == nil || took < ttl+5*time.Second || took > ttl+7*time.Second {
-						t.Errorf("Start took %v: %v", took, err)
-					}
-				})
-			})
-		}
-	}
-}
-
-func TestStartWaitsForHoldersWhoMayBeDeadToTellWhoseClockIsWrong(t *testing.T) {
-	for name, ends := range map[string]bool{"dead": true, "alive": false} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				var log journal
-				began := time.Now()
-				until := began.Add(12 * time.Second)
-				r := refusing(t, func() error {
-					if ends && time.Now().After(until) {
-						return nil
-					}
-					return &coord.ClockSkewError{Until: until}
-				}, log.keep)
-				err := r.Start(t.Context())
-				took := time.Since(began)
-				if ends && (err != nil || took < 12*time.Second || took > 14*time.Second) {
-					t.Errorf("Start took %v: %v", took, err)
-				}
-				if !ends && (!errors.Is(err, coord.ErrClockSkew) || took < 17*time.Second || took > 19*time.Second) {
-					t.Errorf("Start took %v: %v", took, err)
-				}
-				if got := log.news(); len(got) == 0 {
-					t.Error("nothing was logged")
-				}
-			})
-		})
-	}
-}
-
-func TestStartIsRefusedWhenTheHoldersTurnOutToLive(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		began := time.Now()
-		r := refusing(t, func() error {
-			skew := &coord.ClockSkewError{}
-			if time.Since(began) < 4*time.Second {
-				skew.Until = began.Add(12 * time.Second)
+			return skewed(12*s, began)
+		}, nil, 12 * s, 14 * s},
+		"clocks differ, and the holder may live": {func(_ time.Duration, began time.Time) error {
+			return skewed(12*s, began)
+		}, coord.ErrClockSkew, 17 * s, 19 * s},
+		"clocks differ, and the holder lives": {func(passed time.Duration, began time.Time) error {
+			if passed < 4*s {
+				return skewed(12*s, began)
 			}
-			return skew
-		})
-		if err := r.Start(t.Context()); !errors.Is(err, coord.ErrClockSkew) || time.Since(began) > 6*time.Second {
-			t.Errorf("Start took %v: %v", time.Since(began), err)
+			return &coord.ClockSkewError{}
+		}, coord.ErrClockSkew, 4 * s, 6 * s},
+	}, func(t *testing.T, c refusal) {
+		// The clock of a machine that starts may be set meanwhile, by hours. A wait is as long
+		// as it was to be all the same.
+		for _, step := range []time.Duration{0, -time.Hour, time.Hour} {
+			began := time.Now()
+			r := refusing(t, func() error { return c.says(time.Since(began), began) })
+			time.AfterFunc(s, func() { r.clock.Step(step) })
+			if err := r.lasts(c.least, c.most, r.Start); !errors.Is(err, c.want) {
+				t.Errorf("Start: %v, want %v", err, c.want)
+			}
+			if len(r.log.news()) == 0 {
+				t.Error("nothing was logged")
+			}
 		}
 	})
 }
 
 // A window that opens in years is no reason to wait in silence.
 func TestLogTellsOfAWindowThatOpensInYears(t *testing.T) {
-	for name, tt := range map[string]struct {
+	const acquired, late = "worker ID acquired", `level=WARN, ` +
+		`msg="the window opens later than any right clock can have pushed it, worker_id=0, opens=`
+	declared := coord.LeaseRules{MaxHorizon: 2 * time.Minute, Declared: 6 * time.Hour}
+	type window struct {
 		opens time.Duration
-		lines []string
 		rules coord.LeaseRules
-	}{
-		"soon":     {horizon + ttl, []string{"worker ID acquired"}, coord.LeaseRules{}},
-		"declared": {6 * time.Hour, []string{"worker ID acquired"}, coord.LeaseRules{MaxHorizon: 2 * time.Minute, Declared: 6 * time.Hour}},
-		"in years": {35 * 365 * 24 * time.Hour, []string{"worker ID acquired", `level=WARN, msg="the window opens later than any right clock can have pushed it, worker_id=0`}, coord.LeaseRules{MaxHorizon: 2 * time.Minute, Declared: 6 * time.Hour}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				var log journal
-				f := coordtest.NewFake(coordtest.FakeConfig{Workers: 1, Rules: tt.rules})
-				r := join(t, f, newLedger(t, f), log.keep, func(c *keeper.Config) { c.Request.LastTick = 1 << 42 })
-				opens := time.Now().Add(tt.opens)
-				r.fake.RaiseFloor(scale.Tick(opens.UnixMicro()) - 1)
-				r.start()
-				if len(tt.lines) > 1 {
-					tt.lines[1] += ", opens=" + moment(scale.Tick(opens.UnixMicro()))
-				}
-				log.wants(t, tt.lines...)
-			})
-		})
+		late  bool
 	}
+	each(t, map[string]window{
+		"soon":     {horizon + ttl, coord.LeaseRules{}, false},
+		"declared": {6 * time.Hour, declared, false},
+		"in years": {35 * 365 * 24 * time.Hour, declared, true},
+	}, func(t *testing.T, c window) {
+		f := coordtest.NewFake(coordtest.FakeConfig{Workers: 1, Rules: c.rules})
+		r := join(t, f, newLedger(t, f), func(c *keeper.Config) { c.Request.LastTick = 1 << 42 })
+		opens := scale.Tick(time.Now().Add(c.opens).UnixMicro())
+		f.RaiseFloor(opens - 1)
+		r.start()
+		if c.late {
+			r.logged(acquired, late+moment(opens))
+		} else {
+			r.logged(acquired)
+		}
+	})
 }

@@ -20,9 +20,7 @@ func TestStopTrimsToWhatTheShutGateReturned(t *testing.T) {
 				t.Errorf("released up to tick %d, and the term is %+v", last, got)
 			}
 		}
-		if err := r.close(t.Context()); err != nil {
-			t.Errorf("Stop: %v", err)
-		}
+		r.stop()
 		got := r.gate.at()
 		if s := r.fake.Slot(0); s.Token != "" || s.NotAfter != got.last || got.last < r.now()-100 {
 			t.Errorf("stored is %+v, the last tick stamped %d at tick %d", s, got.last, r.now())
@@ -37,17 +35,13 @@ func TestStopWithAPieceHeldBackReleasesAtTheLastTick(t *testing.T) {
 		r := start(t, 1)
 		r.raise(31 * time.Second)
 		r.stampFor(2 * every)
-		if s := r.fake.Slot(0); s.NotBefore != r.fake.Floor() {
-			t.Fatalf("stored is %+v, no piece above %d", s, r.fake.Floor())
-		}
-		if err := r.close(t.Context()); err != nil {
-			t.Errorf("Stop: %v", err)
-		}
-		if calls, last := r.fake.CallsOf(coordtest.Release), r.gate.at().last; len(calls) != 1 || calls[0].Last != last {
+		r.stop()
+		if calls, last := r.calls(coordtest.Release, 0), r.gate.at().last; len(calls) != 1 ||
+			calls[0].Last != last {
 			t.Errorf("released by %+v, the last tick stamped is %d", calls, last)
 		}
 		if s := r.fake.Slot(0); s.NotAfter != r.fake.Floor() || s.Token != "" {
-			t.Errorf("stored is %+v, the piece began at %d", s, r.fake.Floor())
+			t.Errorf("stored is %+v, a piece began at %d", s, r.fake.Floor())
 		}
 	})
 }
@@ -59,15 +53,8 @@ func TestStopWhileAWorkerIDIsAcquiredGivesItBack(t *testing.T) {
 		r.fake.DelayReplies(coordtest.Acquire, 2*time.Second, 1)
 		r.fake.Steal(0)
 		pass(time.Second)
-		if err := r.close(t.Context()); err != nil {
-			t.Errorf("Stop: %v", err)
-		}
-		if h := r.fake.Holders(); len(h) != 1 || h[0] != 0 {
-			t.Errorf("held are %v, want the thief's 0 alone", h)
-		}
-		if n := r.gate.published(); n != 1 {
-			t.Errorf("%d terms were published, want none after Stop", n)
-		}
+		r.stop()
+		r.holds(1, 0) // by the thief
 		if s := r.fake.Slot(1); s.Generation != 1 || s.NotAfter != 0 {
 			t.Errorf("stored for worker ID 1 is %+v, and nobody ever used it", s)
 		}
@@ -81,9 +68,9 @@ func TestStopSaysIfAWorkerIDThatArrivedLateCannotBeGivenBack(t *testing.T) {
 		r.fake.Fail(coordtest.Release, coordtest.ErrUnreachable, coordtest.Forever)
 		r.fake.Steal(0)
 		pass(100 * time.Millisecond)
-		err := r.close(t.Context())
-		const want = "worker ID 1 not released, it becomes free when its lease ends: coordtest: Release of the fake: coordtest: back end unreachable"
-		if err == nil || err.Error() != want {
+		const want = "worker ID 1 not released, it becomes free when its lease ends: " +
+			"coordtest: Release of the fake: coordtest: back end unreachable"
+		if err := r.close(t.Context()); err == nil || err.Error() != want {
 			t.Errorf("Stop: %v, want %s", err, want)
 		}
 	})
@@ -93,161 +80,12 @@ func TestStopDuringARenewalReleasesAfterIt(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := start(t, 1)
 		r.fake.DelayRequests(coordtest.Renew, time.Second, coordtest.Forever)
-		within(t, 2*every, "a renewal is under way", func() bool { return r.fake.Count(coordtest.Renew) == 1 })
-		began := time.Now()
-		if err := r.close(t.Context()); err != nil {
+		within(t, 2*every, "a renewal is under way",
+			func() bool { return r.fake.Count(coordtest.Renew) == 1 })
+		if err := r.lasts(0, time.Second, r.close); err != nil {
 			t.Errorf("Stop: %v", err)
 		}
-		if took := time.Since(began); took > time.Second {
-			t.Errorf("Stop took %v", took)
-		}
-		if h := r.fake.Holders(); len(h) != 0 {
-			t.Errorf("held are %v", h)
-		}
-	})
-}
-
-func TestStopDuringHealingReleasesBothWorkerIDs(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := start(t, 3)
-		r.stampFor(time.Second)
-		r.fake.DelayReplies(coordtest.Acquire, time.Second, 1)
-		r.clock.Step(-time.Hour)
-		pass(100 * time.Millisecond)
-		if h := r.fake.Holders(); len(h) != 2 {
-			t.Fatalf("held are %v, want the old and the new one", h)
-		}
-		if err := r.close(t.Context()); err != nil {
-			t.Errorf("Stop: %v", err)
-		}
-		if h := r.fake.Holders(); len(h) != 0 || r.gate.published() != 1 {
-			t.Errorf("held are %v, %d terms were published", h, r.gate.published())
-		}
-	})
-}
-
-func TestReleaseWhoseReplyWasLostIsRepeated(t *testing.T) {
-	for name, fault := range map[string]func(*coordtest.Fake){
-		"reply":   func(f *coordtest.Fake) { f.LoseReplies(coordtest.Release, 1) },
-		"request": func(f *coordtest.Fake) { f.LoseRequests(coordtest.Release, 1) },
-		"refused": func(f *coordtest.Fake) { f.Fail(coordtest.Release, coordtest.ErrUnreachable, 3) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				r := start(t, 1)
-				fault(r.fake)
-				if err := r.close(t.Context()); err != nil {
-					t.Errorf("Stop: %v", err)
-				}
-				if s := r.fake.Slot(0); s.Token != "" {
-					t.Errorf("the worker ID is still held: %+v", s)
-				}
-				if n := r.fake.Count(coordtest.Release); n < 2 || n > 4 {
-					t.Errorf("%d releases", n)
-				}
-			})
-		})
-	}
-}
-
-func TestStopOfALostWorkerIDIsNoError(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, 1)
-		r.line.set(func(l *line) { l.lost = func(coord.Grant) <-chan struct{} { return nil } })
-		r.start()
-		r.fake.Steal(0)
-		if err := r.close(t.Context()); err != nil {
-			t.Errorf("Stop: %v", err)
-		}
-		if s := r.fake.Slot(0); s.Holder != "thief" {
-			t.Errorf("stored is %+v, and it is the thief's", s)
-		}
-	})
-}
-
-func TestStopWithTheBackEndDownReturnsWithItsContext(t *testing.T) {
-	for name, outage := range map[string]func(*coordtest.Fake, bool){"dead link": (*coordtest.Fake).Outage, "refused": (*coordtest.Fake).Refuse} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				r := start(t, 1)
-				outage(r.fake, true)
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				began := time.Now()
-				err := r.close(ctx)
-				if took := time.Since(began); took != time.Second {
-					t.Errorf("Stop took %v, its context 1s", took)
-				}
-				if err == nil || !strings.Contains(err.Error(), "it becomes free when its lease ends: ") || !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("Stop: %v", err)
-				}
-			})
-		})
-	}
-}
-
-func TestStopWithTheBackEndDownGivesUpByItself(t *testing.T) {
-	for name, outage := range map[string]func(*coordtest.Fake, bool){"dead link": (*coordtest.Fake).Outage, "refused": (*coordtest.Fake).Refuse} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				r := start(t, 1)
-				outage(r.fake, true)
-				began := time.Now()
-				err := r.close(t.Context())
-				if took := time.Since(began); took < 3*time.Second || took > 6*time.Second {
-					t.Errorf("Stop took %v", took)
-				}
-				if err == nil || !strings.HasPrefix(err.Error(), "worker ID 0 not released, it becomes free when its lease ends: ") {
-					t.Errorf("Stop: %v", err)
-				}
-			})
-		})
-	}
-}
-
-func TestStopTwiceReturnsTheSame(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := start(t, 1)
-		r.fake.Refuse(true)
-		first := r.close(t.Context())
-		ended, cancel := context.WithCancel(t.Context())
-		cancel()
-		for range 100 {
-			if second := r.Stop(ended); first == nil || !errors.Is(second, coordtest.ErrUnreachable) || second.Error() != first.Error() {
-				t.Fatalf("Stop: %v, and the second time: %v", first, second)
-			}
-		}
-	})
-}
-
-func TestStopBeforeStartDoesNothing(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, 1)
-		for range 2 {
-			if err := r.Stop(t.Context()); err != nil {
-				t.Errorf("Stop: %v", err)
-			}
-		}
-		if n := len(r.fake.Calls()); n != 0 {
-			t.Errorf("%d calls", n)
-		}
-	})
-}
-
-// The generator is closed at the very moment at which a piece is due.
-func TestStopWhileAPieceIsDueEnds(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := start(t, 1)
-		r.raise(31 * time.Second)
-		pass(2 * every)
-		r.gate.close()
-		pass(horizon)
-		if r.gate.published() != 1 {
-			t.Error("a term was published by a closed generator")
-		}
-		if err := r.close(t.Context()); err != nil {
-			t.Errorf("Stop: %v", err)
-		}
+		r.holds(1)
 	})
 }
 
@@ -263,9 +101,149 @@ func TestStopLetsARenewalEnd(t *testing.T) {
 				return g, err
 			}
 		})
-		within(t, 2*every, "a renewal is under way", func() bool { return r.fake.Count(coordtest.Renew) == 1 })
-		if err := r.close(t.Context()); err != nil || !ended {
-			t.Errorf("Stop: %v; the renewal has ended: %t", err, ended)
+		within(t, 2*every, "a renewal is under way",
+			func() bool { return r.fake.Count(coordtest.Renew) == 1 })
+		r.stop()
+		if !ended {
+			t.Error("the renewal was cut off")
 		}
+	})
+}
+
+func TestStopDuringHealingReleasesBothWorkerIDs(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 3)
+		r.stampFor(time.Second)
+		r.fake.DelayReplies(coordtest.Acquire, time.Second, 1)
+		r.clock.Step(-time.Hour)
+		pass(100 * time.Millisecond)
+		r.holds(1, 0, 1)
+		r.stop()
+		r.holds(1)
+	})
+}
+
+func TestReleaseWhoseReplyWasLostIsRepeated(t *testing.T) {
+	each(t, map[string]func(*coordtest.Fake){
+		"reply":   func(f *coordtest.Fake) { f.LoseReplies(coordtest.Release, 1) },
+		"request": func(f *coordtest.Fake) { f.LoseRequests(coordtest.Release, 1) },
+		"refused": func(f *coordtest.Fake) { f.Fail(coordtest.Release, coordtest.ErrUnreachable, 3) },
+	}, func(t *testing.T, fault func(*coordtest.Fake)) {
+		r := start(t, 1)
+		fault(r.fake)
+		r.stop()
+		r.holds(1)
+		r.made(coordtest.Release, 0, 2, 4)
+	})
+}
+
+func TestStopOfALostWorkerIDIsNoError(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, 1)
+		r.line.set(func(l *line) { l.lost = func(coord.Grant) <-chan struct{} { return nil } })
+		r.start()
+		r.fake.Steal(0)
+		r.stop()
+		r.holds(1, 0) // by the thief
+	})
+}
+
+func TestStopWithTheBackEndDownReturnsWithItsContext(t *testing.T) {
+	for _, limit := range []time.Duration{time.Second, time.Hour} { // or gives up by itself
+		each(t, outages, func(t *testing.T, outage func(*coordtest.Fake, bool)) {
+			r := start(t, 1)
+			outage(r.fake, true)
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			err := r.lastsIn(ctx, min(limit, 3*time.Second), min(limit, 6*time.Second), r.close)
+			want, is := "worker ID 0 not released, it becomes free when its lease ends: ", err
+			if limit == time.Second { // it may have ended before the worker ID is named
+				want, is = want[len("worker ID 0"):], context.DeadlineExceeded
+			}
+			if err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, is) {
+				t.Errorf("Stop: %v, want %s", err, want)
+			}
+		})
+	}
+}
+
+// An acquisition that is not answered keeps whoever stops the keeper no longer than one call
+// takes. That its answer is waited for is announced, as it may have been granted.
+func TestStopCutsAnAcquisition(t *testing.T) {
+	for _, after := range []time.Duration{time.Second, 16 * time.Second, time.Minute} {
+		bubble(t, func(t *testing.T) {
+			r := newRig(t, 1)
+			r.fake.Outage(true)
+			r.Begin()
+			pass(after)
+			r.log.news()
+			if err := r.lasts(0, 5*time.Second, r.close); err != nil {
+				t.Errorf("Stop after %v: %v", after, err)
+			}
+			const want = `level=WARN msg="closing, waiting for the answer to a call that is under way"`
+			if got := strings.Join(r.log.news(), ""); after == time.Second && !strings.HasPrefix(got, want) {
+				t.Errorf("logged was %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// Who never had a worker ID does not say that it could not give one back.
+func TestStopOfABeginningInVainNamesNoWorkerID(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, 1)
+		r.fake.Outage(true)
+		r.line.acquired = func(g coord.Grant, err error) (coord.Grant, error) {
+			time.Sleep(time.Second) // a client takes a moment to notice that nobody waits for it
+			return g, err
+		}
+		r.Begin()
+		pass(time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		const want = "an acquisition was cut off, what it may have leased becomes free when its lease " +
+			"ends: context deadline exceeded"
+		if err := r.close(ctx); err == nil || err.Error() != want {
+			t.Errorf("Stop: %v, want %s", err, want)
+		}
+		pass(time.Minute) // the call that was under way
+	})
+}
+
+// Whoever waits is told within a second for what and how long, and when it is over, also
+// where nothing is ever answered.
+func TestWaitsAreAnnouncedWithinASecond(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, 1)
+		r.fake.Outage(true)
+		r.Begin()
+		pass(time.Second)
+		r.logged(`level=WARN, msg="no worker ID yet, waiting for the coordinator to answer", ` +
+			`at_most=15s, trying_until="it succeeds"`)
+		pass(time.Minute)
+		r.logged(`level=WARN, msg="worker ID not acquired, trying again"`)
+		r.fake.Outage(false)
+		r.stamps(time.Minute)
+		r.logged(`level=WARN, msg="worker ID acquired", after=1m`)
+
+		r.slowly(1200 * time.Millisecond)
+		r.stop()
+		r.logged(`level=WARN, msg="giving the worker ID back, waiting for the coordinator to answer", `+
+			`worker_id=0, at_most=`,
+			`level=INFO, msg="worker ID released"`,
+			`level=WARN, msg="the worker ID was given back", worker_id=0`)
+	})
+}
+
+// The generator is closed at the very moment at which a piece is due.
+func TestStopWhileAPieceIsDueEnds(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := start(t, 1)
+		r.raise(31 * time.Second)
+		pass(2 * every)
+		r.gate.close()
+		pass(horizon)
+		r.stop()
+		r.holds(1)
 	})
 }
