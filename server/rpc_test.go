@@ -204,7 +204,7 @@ func TestRPCProblems(t *testing.T) {
 		text string
 	}{
 		"count": {generate("orders", 10_001, 0), connect.CodeInvalidArgument,
-			"count is 10001; 1 to 10000 are"},
+			"count is 10001; 1 to 10000 are allowed"},
 		"wait": {generate("orders", 1, 31*time.Second), connect.CodeInvalidArgument,
 			"from 0s to 30s"},
 		"which": {generate("", 1, 0), connect.CodeInvalidArgument,

@@ -22,7 +22,7 @@ func TestMaxHorizon(t *testing.T) {
 		{"init --max-horizon 1h --coordinator " + url, exitFailure, fixed + "1h0m0s; that is fixed"},
 		{"init --coordinator " + url, exitFailure, fixed + "2m0s; that is fixed"},
 		{"init --max-horizon 25h --coordinator " + newSpace(), exitFailure,
-			"MaxHorizon is 25h0m0s; it is more than "},
+			"MaxHorizon is 25h0m0s; it is more than 2m0s, which every namespace has, at most 24h0m0s, and in whole milliseconds"},
 	})
 	closeGenerator(t, generator(t, url, core.Config{}))
 	if all := listed(t, "--coordinator", url); len(all) != 1 || all[0].MaxHorizon != 6*3600 {

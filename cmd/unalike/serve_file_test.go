@@ -15,9 +15,9 @@ func TestServeBadFiles(t *testing.T) {
 		"listen: [": "this is not a valid file",
 		"# a file\n\nlistn: x\nttll: 5s": "serve.yaml: line 3: unknown key \"listn\"; did you mean listen?\n" +
 			"line 4: unknown key \"ttll\"; did you mean ttl?\nknown keys are listen, admin_listen, generators, store, ",
-		static + "\n---\nlisten: x": "line 3: a second document begins here; a file has one",
-		static + "\n---\n[":         "this is not a valid file",
-		"redis://u:secret@h/: x":    "line 1: unknown key not shown",
+		static[1:] + "\n---\nlisten: x": "line 2: a second document begins here; a file has one",
+		static + "\n---\n[":             "this is not a valid file",
+		"redis://u:secret@h/: x":        "line 1: unknown key not shown",
 		"# the lines\n\nttl: 5\nmax_count: 3\nstripes: -1\n": "config: line 3: ttl is \"5\": it is a positive duration " +
 			"with a unit, for example 15s or 500ms; leave the key out for the default\nconfig: line 5: stripes is",
 		"listen: x\n\ncoordinator: 'redis://u:${NO_SUCH}@h/ns'":                             "line 3: coordinator: ${NO_SUCH} refers",
