@@ -27,14 +27,14 @@ type endpoint struct {
 }
 
 // serve runs a server with one generator of the back end.
-func serve(t *testing.T, f *coordtest.Fake, namespace string) *endpoint {
+func serve(t *testing.T, f *coordtest.Fake) *endpoint {
 	t.Helper()
 	g, err := core.New(t.Context(), f.Client(), core.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = g.Close(context.Background()) })
-	s, err := server.New(server.Config{Generators: map[string]server.Generator{"default": inSpace{g, spaceOf(namespace)}}})
+	s, err := server.New(server.Config{Generators: map[string]server.Generator{"default": inSpace{g}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,24 +53,15 @@ func serve(t *testing.T, f *coordtest.Fake, namespace string) *endpoint {
 	return e
 }
 
-// inSpace is a generator with another coordinator.
-type inSpace struct {
-	*core.Generator
-	c coord.Coordinator
-}
+// inSpace is a generator whose coordinator has a nonce.
+type inSpace struct{ *core.Generator }
 
-func (g inSpace) Coordinator() coord.Coordinator { return g.c }
+func (inSpace) Coordinator() coord.Coordinator { return space{} }
 
-// spaceOf is a coordinator that has a nonce.
-func spaceOf(nonce string) coord.Coordinator { return space{nonce: nonce} }
+type space struct{ coord.Coordinator }
 
-type space struct {
-	coord.Coordinator
-	nonce string
-}
-
-func (s space) Inspect(context.Context) (coord.Namespace, error) {
-	return coord.Namespace{Layout: "x", Nonce: s.nonce}, nil
+func (space) Inspect(context.Context) (coord.Namespace, error) {
+	return coord.Namespace{Layout: "x", Nonce: "x"}, nil
 }
 
 func newClient(t *testing.T, o client.Options, all ...*endpoint) *client.Client {
@@ -88,13 +79,24 @@ func newClient(t *testing.T, o client.Options, all ...*endpoint) *client.Client 
 	return c
 }
 
+// two runs two servers of a namespace.
+func two(t *testing.T) (a, b *endpoint) {
+	t.Helper()
+	f := coordtest.NewFake(coordtest.FakeConfig{})
+	return serve(t, f), serve(t, f)
+}
+
+// stocks are options of a client that has so many IDs, for as long as a slow machine needs.
+func stocks(prefetch int) client.Options {
+	return client.Options{Prefetch: prefetch, Timeout: time.Minute, MaxAge: time.Hour}
+}
+
 // patient waits for as long as a slow machine needs.
 var patient = client.Options{Timeout: time.Minute, MaxAge: time.Hour}
 
 // TestUnique: many callers, two servers: no ID comes twice, and one request has many.
 func TestUnique(t *testing.T) {
-	f := coordtest.NewFake(coordtest.FakeConfig{})
-	a, b := serve(t, f, "x"), serve(t, f, "x")
+	a, b := two(t)
 	c := newClient(t, patient, a, b)
 	const callers, each = 4, 20_000
 	all := make([][]core.ID, callers)
@@ -112,22 +114,22 @@ func TestUnique(t *testing.T) {
 	if n := len(slices.Compact(ids)); n != callers*each {
 		t.Errorf("%d IDs of %d", n, callers*each)
 	}
-	if na, nb := a.requests.Load(), b.requests.Load(); na == 0 || nb == 0 || na+nb > callers*each/client.DefaultPrefetch+10 { // the first ones ask for fewer
+	const most = callers*each/client.DefaultPrefetch + 10 // the first ones ask for fewer
+	if na, nb := a.requests.Load(), b.requests.Load(); na == 0 || nb == 0 || na+nb > most {
 		t.Errorf("%d and %d requests", na, nb)
 	}
 }
 
 // TestLostReplies: a server that fails in the middle of replies costs IDs, and no caller sees it.
 func TestLostReplies(t *testing.T) {
-	f := coordtest.NewFake(coordtest.FakeConfig{})
-	a, b := serve(t, f, "x"), serve(t, f, "x")
+	a, b := two(t)
 	cut := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/proto")
 		w.Header().Set("Content-Length", "1000")
 		_, _ = w.Write([]byte{18, 1, 'l'}) // a layout
 	})
 	a.fault.Store(&cut)
-	c := newClient(t, client.Options{Prefetch: 10, Timeout: time.Minute, MaxAge: time.Hour}, a, b)
+	c := newClient(t, stocks(10), a, b)
 	seen := map[core.ID]bool{}
 	for range 1000 {
 		id, err := c.Next()
@@ -140,11 +142,12 @@ func TestLostReplies(t *testing.T) {
 
 // TestOutage: without any server Next fails in time and says why, and has IDs again by itself.
 func TestOutage(t *testing.T) {
-	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}), "x")
-	away := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "not now", http.StatusServiceUnavailable) })
-	a.fault.Store(&away)
+	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}))
+	a.fault.Store(says(503))
 	c := newClient(t, client.Options{Timeout: 50 * time.Millisecond}, a)
-	if _, err := c.Next(); !errors.Is(err, client.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "503 Service Unavailable: not now") {
+	if _, err := c.Next(); !errors.Is(err, client.ErrUnavailable) ||
+		!errors.Is(err, context.DeadlineExceeded) ||
+		!strings.Contains(err.Error(), "503 Service Unavailable: not you") {
 		t.Errorf("%v", err)
 	}
 	a.fault.Store(nil)
@@ -155,21 +158,23 @@ func TestOutage(t *testing.T) {
 
 // TestRefused: what does not pass by itself is said at once.
 func TestRefused(t *testing.T) {
-	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}), "x")
-	const want = "404 Not Found: there is no such generator; known are: default"
-	if _, err := newClient(t, client.Options{Generator: "none", Timeout: time.Minute}, a).Next(); !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v, want %s", err, want)
+	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}))
+	want := func(o client.Options, says string) {
+		t.Helper()
+		_, err := newClient(t, o, a).Next()
+		if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %s", err, says)
+		}
 	}
-	other := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) })
-	a.fault.Store(&other)
-	if _, err := newClient(t, patient, a).Next(); !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "is this a server of unalike?") {
-		t.Errorf("another server: %v", err)
-	}
+	want(client.Options{Generator: "none", Timeout: time.Minute},
+		"404 Not Found: there is no such generator; known are: default")
+	a.fault.Store(&page)
+	want(patient, "is this a server of unalike?")
 }
 
 // TestToken: the token is sent, and never shown.
 func TestToken(t *testing.T) {
-	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}), "x")
+	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}))
 	guard := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer secret-word" {
 			t.Errorf("%q", r.Header)
@@ -177,19 +182,21 @@ func TestToken(t *testing.T) {
 		http.Error(w, "no", http.StatusForbidden)
 	})
 	a.fault.Store(&guard)
-	if _, err := newClient(t, client.Options{Token: "secret-word", Timeout: time.Minute}, a).Next(); err == nil || strings.Contains(err.Error(), "secret") {
+	_, err := newClient(t, client.Options{Token: "secret-word", Timeout: time.Minute}, a).Next()
+	if err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v", err)
 	}
 }
 
 // TestMaxAge: what is too old is dropped, and not used.
 func TestMaxAge(t *testing.T) {
-	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}), "x")
+	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}))
 	c := newClient(t, client.Options{MaxAge: time.Millisecond, Timeout: time.Minute}, a)
 	last := core.ID(-1)
 	for n := 0; a.requests.Load() < 3; n++ {
 		id, err := c.Next()
-		if err != nil || id <= last || n > client.DefaultPrefetch/4 { // with so few used, only age leads to a request
+		// With so few used, only age leads to a request.
+		if err != nil || id <= last || n > client.DefaultPrefetch/4 {
 			t.Fatalf("%v after %v, %d requests: %v", id, last, a.requests.Load(), err)
 		}
 		last = id
@@ -198,7 +205,7 @@ func TestMaxAge(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}), "x")
+	a := serve(t, coordtest.NewFake(coordtest.FakeConfig{}))
 	c := newClient(t, client.Options{}, a)
 	if _, err := c.Next(); err != nil {
 		t.Fatal(err)
@@ -214,12 +221,17 @@ func TestClose(t *testing.T) {
 }
 
 func TestBadArguments(t *testing.T) {
-	for _, urls := range [][]string{nil, {""}, {"host:80"}, {"ftp://host"}, {"http://user:secret@host"}, {"http://host?x=y"}, {"http://"}} {
-		if _, err := client.New(urls, client.Options{}); !errors.Is(err, client.ErrInvalidConfig) || strings.Contains(err.Error(), "secret") {
+	for _, urls := range [][]string{
+		nil, {""}, {"host:80"}, {"ftp://host"}, {"http://user:secret@host"}, {"http://host?x=y"},
+		{"http://"},
+	} {
+		_, err := client.New(urls, client.Options{})
+		if !errors.Is(err, client.ErrInvalidConfig) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", urls, err)
 		}
 	}
-	for _, o := range []client.Options{{Prefetch: -1}, {Prefetch: 1_000_001}, {MaxAge: -1}, {Timeout: -1}} {
+	for _, o := range []client.Options{{Prefetch: -1}, {Prefetch: 1_000_001}, {MaxAge: -1},
+		{Timeout: -1}} {
 		if _, err := client.New([]string{"http://host"}, o); !errors.Is(err, client.ErrInvalidConfig) {
 			t.Errorf("%+v: %v", o, err)
 		}

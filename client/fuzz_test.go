@@ -4,17 +4,15 @@ import (
 	"context"
 	"net/http"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/unalike-id/unalike/client"
 	"github.com/unalike-id/unalike/core"
 	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
 )
 
-// FuzzReply: whatever comes as a reply, the client has its IDs if it has as many as were asked for, all
-// of 63 bits, and none otherwise.
+// FuzzReply: whatever comes as a reply, the client has its IDs if it has as many as were asked for,
+// all of 63 bits, and none otherwise.
 func FuzzReply(f *testing.F) {
 	const count = 5
 	for _, runs := range [][]*unalikev1.Run{
@@ -27,7 +25,8 @@ func FuzzReply(f *testing.F) {
 		{{First: 7, Count: 1<<32 - 1}, {First: 7, Count: 6}},
 		nil,
 	} {
-		text, err := proto.Marshal(&unalikev1.GenerateResponse{NamespaceNonce: "n", Layout: "l", Runs: runs})
+		text, err := proto.Marshal(&unalikev1.GenerateResponse{NamespaceNonce: "n", Layout: "l",
+			Runs: runs})
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -45,7 +44,7 @@ func FuzzReply(f *testing.F) {
 			w.Header().Set("Content-Type", "application/proto")
 			_, _ = w.Write(body)
 		})
-		c := network{"a": handler}.client(t, client.Options{Prefetch: count, Timeout: time.Minute, MaxAge: time.Hour}, "a")
+		c := network{"a": handler}.client(t, stocks(count), "a")
 		defer c.Close()
 		ids := make([]core.ID, count)
 		n, err := c.Fill(context.Background(), ids)

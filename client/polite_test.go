@@ -3,14 +3,12 @@ package client_test
 import (
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/unalike-id/unalike/client"
-	"github.com/unalike-id/unalike/coord/coordtest"
 )
 
 // hammer calls Next for as long as that, all the time, and returns how many calls there were.
@@ -22,8 +20,8 @@ func hammer(c *client.Client, d time.Duration) (calls int) {
 	return calls
 }
 
-// TestRefusedRests: a refusal is remembered: however often a client is called, it asks twice a second at most, and
-// has IDs soon after it is not refused any more.
+// TestRefusedRests: a refusal is remembered: however often a client is called, it asks twice a
+// second at most, and has IDs soon after it is not refused any more.
 func TestRefusedRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
@@ -51,7 +49,8 @@ func TestRefusedRests(t *testing.T) {
 	})
 }
 
-// TestRetryAfter: a server is left alone for as long as it says, 30 s at most, and another one is asked.
+// TestRetryAfter: a server is left alone for as long as it says, 30 s at most, and another one is
+// asked.
 func TestRetryAfter(t *testing.T) {
 	for _, status := range []int{http.StatusServiceUnavailable, http.StatusTooManyRequests} {
 		synctest.Test(t, func(t *testing.T) {
@@ -103,28 +102,9 @@ func TestSlowCaller(t *testing.T) {
 	})
 }
 
-// TestPrefetchAllowed: a server that allows fewer than Prefetch gives those.
-func TestPrefetchAllowed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &slow{stub: newStub(1, "n"), most: 1000}
-		c := network{"a": s}.client(t, client.Options{}, "a")
-		take(t, c, 20_000, 0)
-		refused := 0
-		for _, n := range s.counts() {
-			if n > s.most {
-				refused++
-			}
-		}
-		if refused > 4 { // while it is found out
-			t.Errorf("%d requests asked for more than is allowed", refused)
-		}
-	})
-}
-
 // TestSpread: clients that start at a time ask different servers first.
 func TestSpread(t *testing.T) {
-	f := coordtest.NewFake(coordtest.FakeConfig{})
-	a, b := serve(t, f, "x"), serve(t, f, "x")
+	a, b := two(t)
 	for range 20 {
 		c, err := client.New([]string{a.URL, b.URL}, client.Options{})
 		if err != nil {
@@ -142,21 +122,14 @@ func TestSpread(t *testing.T) {
 
 // TestTookLong: a reply that was under way while the machine was frozen is not used.
 func TestTookLong(t *testing.T) {
-	wall := new(movedClock)
-	var froze atomic.Bool
-	s := newStub(1, "n")
-	a := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if froze.CompareAndSwap(false, true) {
+	wall, s, froze := new(movedClock), newStub(1, "n"), false
+	c := network{"a": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !froze {
+			froze = true
 			wall.Add(3 * time.Second.Microseconds())
 		}
 		s.ServeHTTP(w, r)
-	}))
-	defer a.Close()
-	c, err := client.New([]string{a.URL}, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
+	})}.client(t, client.Options{}, "a")
 	c.SetClock(wall)
 	id, err := c.Next()
 	if err != nil || id <= 64 { // those were in the reply that took long
@@ -164,16 +137,11 @@ func TestTookLong(t *testing.T) {
 	}
 }
 
-// TestFreeze: after a freeze, which no timer notices, nothing of the stock is used that is older than MaxAge.
+// TestFreeze: after a freeze, which no timer notices, nothing of the stock is used that is older
+// than MaxAge.
 func TestFreeze(t *testing.T) {
 	wall := new(movedClock)
-	a := httptest.NewServer(newStub(1, "n"))
-	defer a.Close()
-	c, err := client.New([]string{a.URL}, client.Options{MaxAge: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
+	c := network{"a": newStub(1, "n")}.client(t, client.Options{MaxAge: time.Minute}, "a")
 	c.SetClock(wall)
 	for range 3 {
 		before, err := c.Next()

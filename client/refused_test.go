@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,16 +12,25 @@ import (
 	"time"
 
 	"github.com/unalike-id/unalike/client"
-	"github.com/unalike-id/unalike/coord/coordtest"
 )
 
 // says answers everything with a status.
 func says(status int) *http.HandlerFunc {
-	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "not you", status) })
+	h := http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		http.Error(w, "not you", status)
+	})
 	return &h
 }
 
-// TestRedirects: no redirect is followed, whoever's HTTP client it is, so that no token goes to another host.
+// page is no answer of a server of unalike.
+var page = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	_,
+		_ = w.Write([]byte("<html>"))
+})
+
+// TestRedirects: no redirect is followed, whoever's HTTP client it is, so that no token goes to
+// another host.
 func TestRedirects(t *testing.T) {
 	var followed atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -29,36 +39,41 @@ func TestRedirects(t *testing.T) {
 	}))
 	defer other.Close()
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		for name, theirs := range map[string]*http.Client{"its own": nil, "the program's": {Transport: http.DefaultTransport.(*http.Transport).Clone()}} {
-			a := httptest.NewServer(http.RedirectHandler(strings.Replace(other.URL, "://", "://user:hidden@", 1)+"/", status))
-			c, err := client.New([]string{a.URL}, client.Options{Token: "secret-word", HTTP: theirs, Timeout: time.Minute})
+		for name, theirs := range map[string]*http.Client{
+			"its own": nil, "the program's": {Transport: http.DefaultTransport.(*http.Transport).Clone()},
+		} {
+			to := strings.Replace(other.URL, "://", "://user:hidden@", 1) + "/"
+			a := httptest.NewServer(http.RedirectHandler(to, status))
+			c, err := client.New([]string{a.URL},
+				client.Options{Token: "secret-word", HTTP: theirs, Timeout: time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}
 			_, err = c.Next()
-			if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "redirects to "+`"`+other.Listener.Addr().String()+`"`) || strings.Contains(err.Error(), "hidden") {
+			want := fmt.Sprintf("redirects to %q", other.Listener.Addr())
+			if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), want) ||
+				strings.Contains(err.Error(), "hidden") {
 				t.Errorf("%d, %s: %v", status, name, err)
 			}
 			_ = c.Close()
-			if theirs != nil && theirs.CheckRedirect != nil {
-				t.Error("the program's client was changed")
-			}
 			if theirs != nil {
-				theirs.CloseIdleConnections()
+				if theirs.CloseIdleConnections(); theirs.CheckRedirect != nil {
+					t.Error("the program's client was changed")
+				}
 			}
 			a.Close()
 		}
 	}
 }
 
-// TestOneRefuses: a server that is set up wrongly does not stop one that is not, and is asked now and then.
+// TestOneRefuses: a server that is set up wrongly does not stop one that is not, and is asked now
+// and then.
 func TestOneRefuses(t *testing.T) {
-	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) })
-	for name, fault := range map[string]*http.HandlerFunc{"401": says(401), "403": says(403), "404": says(404), "a page": &page} {
-		f := coordtest.NewFake(coordtest.FakeConfig{})
-		a, b := serve(t, f, "x"), serve(t, f, "x")
+	for name, fault := range map[string]*http.HandlerFunc{"401": says(401), "403": says(403),
+		"404": says(404), "a page": &page} {
+		a, b := two(t)
 		a.fault.Store(fault)
-		c := newClient(t, client.Options{Prefetch: 10, Timeout: time.Minute, MaxAge: time.Hour}, a, b)
+		c := newClient(t, stocks(10), a, b)
 		start := time.Now()
 		for range 200 {
 			if _, err := c.Next(); err != nil {
@@ -71,41 +86,34 @@ func TestOneRefuses(t *testing.T) {
 	}
 }
 
-// TestAllRefuse: it is said at once, with what each has said.
+// TestAllRefuse: it is said at once, with what each has said; so is a request that all take for a
+// bad one.
 func TestAllRefuse(t *testing.T) {
-	f := coordtest.NewFake(coordtest.FakeConfig{})
-	a, b := serve(t, f, "x"), serve(t, f, "x")
-	a.fault.Store(says(401))
-	b.fault.Store(says(404))
-	_, err := newClient(t, patient, a, b).Next()
-	if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), a.Listener.Addr().String()+": ") || !strings.Contains(err.Error(), "401 ") || !strings.Contains(err.Error(), "404 ") {
-		t.Errorf("%v", err)
-	}
-	if na, nb := a.requests.Load(), b.requests.Load(); na != 1 || nb != 1 {
-		t.Errorf("%d and %d requests", na, nb)
-	}
-}
-
-// TestBadRequest: what all servers take for a bad request is said at once.
-func TestBadRequest(t *testing.T) {
-	f := coordtest.NewFake(coordtest.FakeConfig{})
-	a, b := serve(t, f, "x"), serve(t, f, "x")
-	a.fault.Store(says(400))
-	b.fault.Store(says(400))
-	_, err := newClient(t, client.Options{Timeout: time.Minute}, a, b).Next()
-	if !errors.Is(err, client.ErrRefused) || strings.Count(err.Error(), "400 Bad Request: not you") != 2 {
-		t.Errorf("%v", err)
-	}
-	if na, nb := a.requests.Load(), b.requests.Load(); na != 1 || nb != 1 {
-		t.Errorf("%d and %d requests", na, nb)
+	for _, statuses := range [][2]int{{401, 404}, {400, 400}} {
+		a, b := two(t)
+		a.fault.Store(says(statuses[0]))
+		b.fault.Store(says(statuses[1]))
+		_, err := newClient(t, patient, a, b).Next()
+		want := func(e *endpoint, status int) bool {
+			said := fmt.Sprintf("%d %s: not you", status, http.StatusText(status))
+			return strings.Contains(err.Error(), e.Listener.Addr().String()+": ") &&
+				strings.Contains(err.Error(), said)
+		}
+		if !errors.Is(err, client.ErrRefused) || !want(a, statuses[0]) || !want(b, statuses[1]) {
+			t.Errorf("%v: %v", statuses, err)
+		}
+		if na, nb := a.requests.Load(), b.requests.Load(); na != 1 || nb != 1 {
+			t.Errorf("%v: %d and %d requests", statuses, na, nb)
+		}
 	}
 }
 
-// TestRefusedAndAway: while one server is away the refusal of another is not final, and both are told.
+// TestRefusedAndAway: while one server is away the refusal of another is not final, and both are
+// told.
 func TestRefusedAndAway(t *testing.T) {
 	for _, refusing := range []int{0, 1} {
-		f := coordtest.NewFake(coordtest.FakeConfig{})
-		all := []*endpoint{serve(t, f, "x"), serve(t, f, "x")} // which no other client has asked
+		a, b := two(t) // which no other client has asked
+		all := []*endpoint{a, b}
 		all[refusing].fault.Store(says(403))
 		all[1-refusing].fault.Store(says(503))
 		ctx, cancel := context.WithCancel(t.Context())
@@ -117,7 +125,8 @@ func TestRefusedAndAway(t *testing.T) {
 		}()
 		c := newClient(t, client.Options{}, all...)
 		_, err := c.NextContext(ctx)
-		if !errors.Is(err, client.ErrUnavailable) || errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "403 ") || !strings.Contains(err.Error(), "503 ") {
+		if !errors.Is(err, client.ErrUnavailable) || errors.Is(err, client.ErrRefused) ||
+			!strings.Contains(err.Error(), "403 ") || !strings.Contains(err.Error(), "503 ") {
 			t.Errorf("number %d refuses: %v", refusing, err)
 		}
 		cancel()

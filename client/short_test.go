@@ -64,14 +64,14 @@ func take(t *testing.T, c *client.Client, n int, every time.Duration) {
 	}
 }
 
-// TestShort: callers who use up the stock before the next one comes have twice as many, and a request under way all the
-// time. With slower ones it is as before.
+// TestShort: callers who use up the stock before the next one comes have twice as many, and a
+// request under way all the time. With slower ones it is as before.
 func TestShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{stub: newStub(1, "n"), takes: 100 * time.Millisecond, most: 1000}
-		c := network{"a": s}.client(t, client.Options{Prefetch: 100, Timeout: time.Minute, MaxAge: time.Hour}, "a")
+		c := network{"a": s}.client(t, stocks(100), "a")
 		take(t, c, 300, 10*time.Millisecond) // half of 64 last for 320 ms
-		if got := s.counts(); !slices.Equal(got[:2], []uint32{64, 48}) || !slices.Equal(got[2:], []uint32{100, 100, 100}) {
+		if got := s.counts(); !slices.Equal(got, []uint32{64, 48, 100, 100, 100}) {
 			t.Errorf("at leisure: %v", got)
 		}
 		start := time.Now()
@@ -89,20 +89,18 @@ func TestShort(t *testing.T) {
 	})
 }
 
-// TestShortOfMore: a server that does not allow as many is not asked for them again, and no caller sees it.
+// TestShortOfMore: a server that does not allow as many as a client would like, or as Prefetch, is
+// not asked for them again once that is found out, and no caller sees it.
 func TestShortOfMore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &slow{stub: newStub(1, "n"), takes: time.Millisecond, most: 150}
-		c := network{"a": s}.client(t, client.Options{Prefetch: 100, Timeout: time.Minute, MaxAge: time.Hour}, "a")
-		take(t, c, 2000, 0)
-		many := 0
-		for _, n := range s.counts() {
-			if n > s.most {
-				many++
+	for _, tt := range []struct{ prefetch, most, calls, refusals int }{{100, 150, 2000, 1},
+		{0, 1000, 20_000, 4}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &slow{stub: newStub(1, "n"), takes: time.Millisecond, most: uint32(tt.most)}
+			take(t, network{"a": s}.client(t, stocks(tt.prefetch), "a"), tt.calls, 0)
+			many := slices.DeleteFunc(s.counts(), func(n uint32) bool { return n <= s.most })
+			if len(many) == 0 || len(many) > tt.refusals {
+				t.Errorf("%+v: %v were more IDs than it allows", tt, many)
 			}
-		}
-		if many != 1 {
-			t.Errorf("%d requests had more IDs than it allows", many)
-		}
-	})
+		})
+	}
 }

@@ -29,9 +29,11 @@ func stocked(t *testing.T, prefetch int, runs ...int64) *Client {
 // first is where run number i begins.
 func first(i int) core.ID { return core.ID(1000 * (i + 1)) }
 
-// TestHalves: whatever the runs are, all IDs come once and in order, and more are asked for when half of them are used.
+// TestHalves: whatever the runs are, all IDs come once and in order, and more are asked for when
+// half of them are used.
 func TestHalves(t *testing.T) {
-	for _, runs := range [][]int64{{1}, {2}, {3}, {1, 1}, {4, 4}, {3, 5}, {5, 3}, {7, 1}, {1, 7}, {8}, {1, 1, 1, 1, 1, 1, 1, 1}, {2, 3, 2}} {
+	for _, runs := range [][]int64{{1}, {2}, {3}, {1, 1}, {4, 4}, {3, 5}, {5, 3}, {7, 1}, {1, 7}, {8},
+		{1, 1, 1, 1, 1, 1, 1, 1}, {2, 3, 2}} {
 		all := 0
 		for _, n := range runs {
 			all += int(n)
@@ -56,7 +58,8 @@ func TestHalves(t *testing.T) {
 	}
 }
 
-// TestLateCaller: a caller who was held up between finding the stock and taking of it has nothing of what was dropped.
+// TestLateCaller: a caller who was held up between finding the stock and taking of it has nothing
+// of what was dropped.
 func TestLateCaller(t *testing.T) {
 	for name, drop := range map[string]func(*Client){
 		"too old": func(c *Client) { c.drop(c.stock) },
@@ -74,8 +77,8 @@ func TestLateCaller(t *testing.T) {
 	}
 }
 
-// TestEachOnce: a round asks every server once, also one that rests while the others fail: without it a refusal is not one of
-// all.
+// TestEachOnce: a round asks every server once, also one that rests while the others fail: without
+// it a refusal is not one of all.
 func TestEachOnce(t *testing.T) {
 	c, err := New([]string{"http://a", "http://b", "http://c"}, Options{})
 	if err != nil {

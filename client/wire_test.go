@@ -40,7 +40,8 @@ func newStub(next uint64, nonce string) *stub {
 func (s *stub) reply(r *http.Request) ([]byte, *unalikev1.GenerateResponse) {
 	body, _ := io.ReadAll(r.Body)
 	var req unalikev1.GenerateRequest
-	if err := proto.Unmarshal(body, &req); err != nil || r.Method != "POST" || r.URL.Path != "/unalike.v1.IDService/Generate" {
+	const path = "/unalike.v1.IDService/Generate"
+	if err := proto.Unmarshal(body, &req); err != nil || r.Method != "POST" || r.URL.Path != path {
 		return nil, nil
 	}
 	resp := &unalikev1.GenerateResponse{NamespaceNonce: s.nonce, Layout: s.layout}
@@ -66,6 +67,13 @@ func (s *stub) deliver(resp *unalikev1.GenerateResponse) {
 	}
 }
 
+// has reports whether a caller has got an ID.
+func (s *stub) has(id core.ID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sent[id]
+}
+
 // ServeHTTP answers without fault.
 func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
@@ -86,6 +94,9 @@ type network map[string]http.Handler
 func (n network) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	n[r.URL.Host].ServeHTTP(w, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err // as a connection gives up
+	}
 	if w.Code == 0 || w.Code == lost {
 		return nil, errors.New("the connection was cut")
 	}
@@ -111,8 +122,11 @@ func (n network) client(t *testing.T, o client.Options, hosts ...string) *client
 	return c
 }
 
-// TestDifferential: whatever happens to replies, each ID that the client returns has come in a reply
-// that arrived whole, from a server of the namespace, and comes once.
+// single are options of a client that asks for each ID.
+var single = client.Options{Prefetch: 1, Timeout: time.Minute}
+
+// TestDifferential: whatever happens to replies, each ID that the client returns has come in a
+// reply that arrived whole, from a server of the namespace, and comes once.
 func TestDifferential(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
@@ -142,7 +156,9 @@ func TestDifferential(t *testing.T) {
 				}
 			})
 		}
-		c := network{"a": faulty(a), "b": faulty(b), "other": faulty(other)}.client(t, client.Options{Prefetch: 10, Timeout: time.Hour, MaxAge: time.Hour}, "a", "b", "other")
+		all := network{"a": faulty(a), "b": faulty(b), "other": faulty(other)}
+		c := all.client(t, client.Options{Prefetch: 10, Timeout: time.Hour, MaxAge: time.Hour}, "a", "b",
+			"other")
 		seen, mixed := map[core.ID]bool{}, 0
 		first := "" // the namespace whose reply came first
 		for len(seen) < 3000 {
@@ -158,18 +174,9 @@ func TestDifferential(t *testing.T) {
 			case err != nil:
 				t.Fatal(err)
 			}
-			a.mu.Lock()
-			b.mu.Lock()
-			other.mu.Lock()
-			ours, theirs := a.sent[id] || b.sent[id], other.sent[id]
-			a.mu.Unlock()
-			b.mu.Unlock()
-			other.mu.Unlock()
+			ours, theirs := a.has(id) || b.has(id), other.has(id)
 			if first == "" {
-				first = "n1"
-				if !ours {
-					first = "n2"
-				}
+				first = map[bool]string{true: "n1", false: "n2"}[ours]
 			}
 			if seen[id] || first == "n1" && !ours || first == "n2" && !theirs {
 				t.Fatalf("%v: seen %v, sent by n1 %v, by n2 %v", id, seen[id], ours, theirs)
@@ -182,8 +189,8 @@ func TestDifferential(t *testing.T) {
 	})
 }
 
-// TestMixed: servers whose layouts or nonces differ are never used together; which of them is right is
-// not known, so that the one that came first stays.
+// TestMixed: servers whose layouts or nonces differ are never used together; which of them is right
+// is not known, so that the one that came first stays.
 func TestMixed(t *testing.T) {
 	for name, change := range map[string]func(*stub){
 		"nonce":         func(s *stub) { s.nonce = "n2" },
@@ -195,12 +202,13 @@ func TestMixed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a, b := newStub(1, "n1"), newStub(1<<40, "n1")
 				change(b)
-				c := network{"a": a, "b": b}.client(t, client.Options{Prefetch: 1, Timeout: time.Minute}, "a", "b")
+				c := network{"a": a, "b": b}.client(t, single, "a", "b")
 				for range 100 {
 					if id, err := c.Next(); err != nil || id >= 1<<40 {
 						t.Fatalf("%v, %v", id, err)
 					}
-					if _, err := c.Next(); !errors.Is(err, client.ErrMixed) || !strings.Contains(err.Error(), "b: ") {
+					if _, err := c.Next(); !errors.Is(err, client.ErrMixed) ||
+						!strings.Contains(err.Error(), "b: ") {
 						t.Fatalf("%v", err)
 					}
 					time.Sleep(time.Minute)
@@ -210,13 +218,13 @@ func TestMixed(t *testing.T) {
 	}
 }
 
-// TestMixedWhileDown: what one server says does not change the namespace while another one, that has
-// said something else, is away.
+// TestMixedWhileDown: what one server says does not change the namespace while another one, that
+// has said something else, is away.
 func TestMixedWhileDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := newStub(1, "n1"), newStub(1<<40, "n2")
 		all := network{"a": a, "b": b}
-		c := all.client(t, client.Options{Prefetch: 1, Timeout: time.Minute}, "a", "b")
+		c := all.client(t, single, "a", "b")
 		if _, err := c.Next(); err != nil {
 			t.Fatal(err)
 		}
@@ -230,12 +238,12 @@ func TestMixedWhileDown(t *testing.T) {
 	})
 }
 
-// TestMadeAgain: a namespace that was made again is used once all servers have said so for a while. A
-// wrong server that is behind one address with right ones never is.
+// TestMadeAgain: a namespace that was made again is used once all servers have said so for a while.
+// A wrong server that is behind one address with right ones never is.
 func TestMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := newStub(1, "n1"), newStub(1<<40, "n1")
-		c := network{"a": a, "b": b}.client(t, client.Options{Prefetch: 1, Timeout: time.Minute}, "a", "b")
+		c := network{"a": a, "b": b}.client(t, single, "a", "b")
 		next := func(want error) {
 			t.Helper()
 			if _, err := c.Next(); !errors.Is(err, want) {
@@ -269,7 +277,7 @@ func TestMadeAgain(t *testing.T) {
 			}
 			right.ServeHTTP(w, r)
 		})
-		c := network{"a": balancer}.client(t, client.Options{Prefetch: 1, Timeout: time.Minute}, "a")
+		c := network{"a": balancer}.client(t, single, "a")
 		for range 300 {
 			if id, err := c.Next(); id >= 1<<40 || err != nil && !errors.Is(err, client.ErrMixed) {
 				t.Fatalf("%v, %v", id, err)
@@ -282,9 +290,12 @@ func TestMadeAgain(t *testing.T) {
 // TestBadReplies: what no server of unalike says is refused, and nothing of it is used.
 func TestBadReplies(t *testing.T) {
 	for name, change := range map[string]func(*unalikev1.GenerateResponse){
-		"fewer":          func(r *unalikev1.GenerateResponse) { r.Runs = r.Runs[1:] },
-		"more":           func(r *unalikev1.GenerateResponse) { r.Runs[0].Count++ },
-		"an empty run":   func(r *unalikev1.GenerateResponse) { r.Runs = append(r.Runs, &unalikev1.Run{First: 1}) },
+		"fewer": func(r *unalikev1.GenerateResponse) { r.Runs = r.Runs[1:] },
+		"more":  func(r *unalikev1.GenerateResponse) { r.Runs[0].Count++ },
+		"an empty run": func(r *unalikev1.GenerateResponse) {
+			r.Runs = append(r.Runs,
+				&unalikev1.Run{First: 1})
+		},
 		"no layout":      func(r *unalikev1.GenerateResponse) { r.Layout = "" },
 		"64 bits":        func(r *unalikev1.GenerateResponse) { r.Runs[1].First = 1 << 63 },
 		"beyond 63 bits": func(r *unalikev1.GenerateResponse) { r.Runs[1].First = math.MaxInt64 - 1 },

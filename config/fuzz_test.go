@@ -18,19 +18,24 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(v.key + ": " + v.value + "\n"))
 	}
 	for _, s := range []string{
-		"coordinator: etcd://u:${P}@h/n\nttl: &x 1s\nhorizon: *x\n---\n", "ttl: 10", "ttl: 1s\nttl: 2s", "lease: {ttl: 1s}", "- ttl", "ttl: !!str 1s", "ttl: NaN",
-		"identity: \"\\u0001\"", "rollback_tolerance: 0s\nlead: 0s\nsequence_start: 0", "worker_ids: 0-", "{ttl: 1s, stripes: 2}", "\xff", "",
+		"coordinator: etcd://u:${P}@h/n\nttl: &x 1s\nhorizon: *x\n---\n", "ttl: 10", "ttl: 1s\nttl: 2s",
+		"lease: {ttl: 1s}", "- ttl", "ttl: !!str 1s", "ttl: NaN",
+		"identity: \"\\u0001\"", "rollback_tolerance: 0s\nlead: 0s\nsequence_start: 0", "worker_ids: 0-",
+		"{ttl: 1s, stripes: 2}", "\xff", "",
 	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := Parse(data)
 		switch {
-		case err != nil && (!errors.Is(err, coord.ErrInvalid) || c.String() != "" || !strings.HasPrefix(err.Error(), "config: ")):
+		case err != nil && (!errors.Is(err, coord.ErrInvalid) || c.String() != "" ||
+			!strings.HasPrefix(err.Error(), "config: ")):
 			t.Errorf("%v with %v", err, c)
 		case err != nil:
 			return
-		case c.Lease.TTL < 0 || c.Lease.Horizon < 0 || c.Lease.RenewEvery < 0 || c.Lead < 0 || c.Stripes < 0 || c.SequenceStart < 0 || c.Lease.WorkerIDs.First < 0 || c.Lease.WorkerIDs.Count < 0:
+		case c.Lease.TTL < 0 || c.Lease.Horizon < 0 || c.Lease.RenewEvery < 0 || c.Lead < 0 ||
+			c.Stripes < 0 || c.SequenceStart < 0 || c.Lease.WorkerIDs.First < 0 ||
+			c.Lease.WorkerIDs.Count < 0:
 			t.Errorf("%v", c)
 		}
 		if c.Layout != (core.Layout{}) && c.Layout.Validate() != nil {
@@ -58,7 +63,8 @@ func FuzzEnvironment(f *testing.F) {
 		f.Add(uint8(i), v.value)
 		f.Add(uint8(i), v.value+" ")
 	}
-	for i, s := range []string{"static://?worker=x", "1e400s", "-5ms", "512-", "9223372036854775808", "\x00", "0", ".3ns"} {
+	for i, s := range []string{"static://?worker=x", "1e400s", "-5ms", "512-", "9223372036854775808",
+		"\x00", "0", ".3ns"} {
 		f.Add(uint8(i), s)
 	}
 	f.Fuzz(func(t *testing.T, which uint8, value string) {
@@ -69,7 +75,8 @@ func FuzzEnvironment(f *testing.F) {
 		env := map[string]string{envName(s.key): value}
 		c, err := Config{}.WithEnv(lookupIn(env))
 		if err != nil {
-			if !errors.Is(err, coord.ErrInvalid) || c.String() != "" || !strings.HasPrefix(err.Error(), "config: "+envName(s.key)+": "+s.key) {
+			if !errors.Is(err, coord.ErrInvalid) || c.String() != "" ||
+				!strings.HasPrefix(err.Error(), "config: "+envName(s.key)+": "+s.key) {
 				t.Errorf("%s=%q: %v, %v", s.key, value, c, err)
 			}
 			return

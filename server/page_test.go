@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -33,7 +32,8 @@ func tableOf(page, id string) (head string, rows []string) {
 		}
 		for i, row := range strings.Split(m[2], "<tr>")[1:] {
 			row, _, _ = strings.Cut(row, "</tr>")
-			row = strings.TrimSuffix(tags.ReplaceAllString(strings.NewReplacer("</td>", "\t", "</th>", "\t").Replace(row), ""), "\t")
+			row = strings.TrimSuffix(tags.ReplaceAllString(strings.NewReplacer("</td>", "\t", "</th>",
+				"\t").Replace(row), ""), "\t")
 			if row = strings.ReplaceAll(row, "\t", " "); i == 0 {
 				head = row
 			} else {
@@ -55,11 +55,14 @@ func TestPage(t *testing.T) {
 	now := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 	r.WorkerIDs("orders", []coord.Slot{
 		{WorkerID: 5, Holder: "gone:1"},
-		{WorkerID: 7, State: coord.SlotHeld, Holder: "<script>alert(1)</script>", Identity: "\"'&", Since: now, Renewed: now, Until: now},
+		{
+			WorkerID: 7, State: coord.SlotHeld, Holder: "<script>alert(1)</script>", Identity: "\"'&",
+			Since: now, Renewed: now, Until: now,
+		},
 	}, 1022, 1024)
 	r.WorkerIDs("none", nil, 0, 0)
 	for range 3 {
-		r.call("GET", "/v1/generators/orders/ids?count=10")
+		r.call("GET", orders+"?count=10")
 	}
 	r.call("GET", "/v1/generators/none/ids")
 	numbersIn(t, r.call("GET", "/v1/sequences/a%2Fb/numbers"), "numbers")
@@ -69,14 +72,18 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := r.call("GET", fmt.Sprintf("/?id=%d", id))
-	if !strings.Contains(page.Header.Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'") ||
-		page.Header.Get("Cache-Control") != "no-store" || !strings.Contains(page.body, `<noscript><meta http-equiv="refresh" content="5">`) {
+	if !strings.Contains(page.Header.Get("Content-Security-Policy"),
+		"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'") ||
+		page.Header.Get("Cache-Control") != "no-store" ||
+		!strings.Contains(page.body, `<noscript><meta http-equiv="refresh" content="5">`) {
 		t.Errorf("%s %v\n%s", page.Status, page.Header, page.body)
 	}
-	if strings.Contains(page.body, "<script>") || strings.Contains(page.body, "<b>\"") || regexp.MustCompile(`(?:src|href)="(?:https?:|//)`).MatchString(page.body) {
+	if strings.Contains(page.body, "<script>") || strings.Contains(page.body, "<b>\"") ||
+		regexp.MustCompile(`(?:src|href)="(?:https?:|//)`).MatchString(page.body) {
 		t.Errorf("there is something foreign in it:\n%s", page.body)
 	}
-	for _, want := range []string{"All is well: 1 generator issues IDs, and no tag lacks numbers.", "v1.2.3 &lt;b&gt;", "orders: 1,022 of 1,024 free at "} {
+	for _, want := range []string{"All is well: 1 generator issues IDs, and no tag lacks numbers.",
+		"v1.2.3 &lt;b&gt;", "orders: 1,022 of 1,024 free at "} {
 		if !strings.Contains(page.body, want) {
 			t.Errorf("there is no %q in\n%s", want, page.body)
 		}
@@ -84,9 +91,10 @@ func TestPage(t *testing.T) {
 	for id, want := range map[string][]string{
 		"generators": {`orders ready 0 none 0 % \d+ s just now 0 0 etcd:/&lt;i&gt;`},
 		"segments":   {`a/b ready 99 100 not yet 0  1 0 just now`},
-		"callers":    {`/v1/generators/{generator}/ids 0 none \d+ [µm]s 0 0`, `/v1/sequences/{tag}/numbers 0 none \d+ [µm]s 0 0`},
-		"decoder":    {`orders 2026-05-04 03:02:01.000 [\d,]+ d a[a-z]+ 7 &lt;script&gt;alert\(1\)&lt;/script&gt; 9 \d+0 to \d+5|orders .*`},
-		"workers":    {`orders 7 held &lt;script&gt;alert\(1\)&lt;/script&gt; &#34;&#39;&amp; 2026-05-04 03:02:01 .*`, `orders 5 free gone:1 .*`},
+		"callers": {`/v1/generators/{generator}/ids 0 none \d+ [µm]s 0 0`,
+			`/v1/sequences/{tag}/numbers 0 none \d+ [µm]s 0 0`},
+		"decoder": {`orders 2026-05-04 03:02:01.000 [\d,]+ d a[a-z]+ 7 &lt;script&gt;alert\(1\)&lt;/script&gt; 9 \d+0 to \d+5|orders .*`},
+		"workers": {`orders 7 held &lt;script&gt;alert\(1\)&lt;/script&gt; &#34;&#39;&amp; 2026-05-04 03:02:01 .*`, `orders 5 free gone:1 .*`},
 	} {
 		_, rows := tableOf(page.body, id)
 		if len(rows) != len(want) {
@@ -94,18 +102,21 @@ func TestPage(t *testing.T) {
 			continue
 		}
 		for i := range want {
-			if !regexp.MustCompile("^(?:" + strings.NewReplacer("{", `\{`, "}", `\}`).Replace(want[i]) + ")$").MatchString(rows[i]) {
+			if !regexp.MustCompile("^(?:" + strings.NewReplacer("{", `\{`, "}", `\}`).Replace(want[i]) +
+				")$").MatchString(rows[i]) {
 				t.Errorf("%s: %q, want %q", id, rows[i], want[i])
 			}
 		}
 	}
-	for query, want := range map[string]int{"": 2, "?worker=GONE": 1, "?worker=script": 1, "?worker=nobody": 0} {
+	for query, want := range map[string]int{"": 2, "?worker=GONE": 1, "?worker=script": 1,
+		"?worker=nobody": 0} {
 		if _, rows := tableOf(r.call("GET", "/"+query).body, "workers"); len(rows) != want {
 			t.Errorf("%q: %q", query, rows)
 		}
 	}
-	for id, want := range map[string]string{"x": "An ID is a whole number", "-1": "An ID is a whole number", "18446744073709551616": "An ID is a whole number"} {
-		if got := r.call("GET", "/?id="+id); !strings.Contains(got.body, `<p class="empty">`+want) {
+	for _, id := range []string{"x", "-1", "18446744073709551616"} {
+		if got := r.call("GET", "/?id="+id); !strings.Contains(got.body,
+			`<p class="empty">An ID is a whole number`) {
 			t.Errorf("%s: %s", id, got.body)
 		}
 	}
@@ -115,25 +126,6 @@ func TestPage(t *testing.T) {
 	for _, method := range []string{"POST", "DELETE"} {
 		if got := r.call(method, "/"); got.StatusCode != http.StatusMethodNotAllowed {
 			t.Errorf("%s: %s", method, got.Status)
-		}
-	}
-}
-
-// TestPageApart: with an address of their own, operators have the page there alone.
-func TestPageApart(t *testing.T) {
-	r := serve(t, func(c *server.Config) { c.AdminApart = true })
-	admin := httptest.NewServer(r.Admin())
-	defer admin.Close()
-	for path, want := range map[string][2]int{"/": {404, 200}, "/page/script.js": {200, 200}, "/cache": {200, 404}} {
-		if got := r.call("GET", path); got.StatusCode != want[0] {
-			t.Errorf("%s: %s", path, got.Status)
-		}
-		resp, err := http.Get(admin.URL + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if resp.Body.Close(); resp.StatusCode != want[1] {
-			t.Errorf("%s for operators: %s", path, resp.Status)
 		}
 	}
 }
@@ -164,7 +156,8 @@ func (r *rig) events(f func(event, data string) bool) {
 	r.t.Errorf("they ended: %v", ctx.Err())
 }
 
-// TestPageEvents: a watcher is told of everything at first, then of what changes, at once of trouble, and of the end.
+// TestPageEvents: a watcher is told of everything at first, then of what changes, at once of
+// trouble, and of the end.
 func TestPageEvents(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -190,16 +183,17 @@ func TestPageEvents(t *testing.T) {
 		return false
 	})
 	if tables < 5 || same != 1 || heads < 2 || !away {
-		t.Errorf("%d tables, one that stays as it is %d times, %d heads, trouble: %v", tables, same, heads, away)
+		t.Errorf("%d tables, one that stays as it is %d times, %d heads, trouble: %v", tables, same,
+			heads, away)
 	}
 	r.events(func(event, _ string) bool { return event == "stopping" }) // who comes late is told, too
 }
 
-// TestPageWatchers: however many watch, everything is looked at a few times a second; and a connection has a bound.
+// TestPageWatchers: however many watch, everything is looked at a few times a second; and a
+// connection has a bound.
 func TestPageWatchers(t *testing.T) {
 	t.Parallel()
-	counted := &counting{Generator: generator(t, coordtest.NewFake(coordtest.FakeConfig{}), core.DefaultLayout())}
-	r := serve(t, func(c *server.Config) { c.Generators["orders"] = counted })
+	r, counted := serveCounted(t)
 	url, begun := r.listen().URL+"/page/events", time.Now()
 	for range 3 {
 		c := http2Client(t)
@@ -209,13 +203,15 @@ func TestPageWatchers(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer resp.Body.Close()
-			if want := map[bool]int{true: 429, false: 200}[i == server.DefaultMaxWatches]; resp.StatusCode != want {
+			if want := map[bool]int{true: 429,
+				false: 200}[i == server.DefaultMaxWatches]; resp.StatusCode != want {
 				t.Errorf("stream %d: %s, want %d", i, resp.Status, want)
 			}
 		}
 	}
 	<-time.After(time.Second)
-	if n, most := counted.looks.Load(), 2+2*int64(time.Since(begun)/(100*time.Millisecond)); n > most { // one to show and one to count
+	// one to show and one to count
+	if n, most := counted.looks.Load(), 2+2*int64(time.Since(begun)/(100*time.Millisecond)); n > most {
 		t.Errorf("30 watchers looked %d times, want at most %d", n, most)
 	}
 }
@@ -225,8 +221,12 @@ func TestPageIsSmall(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
 	var slots []coord.Slot
+	now := time.Now()
 	for i := range 1024 {
-		slots = append(slots, coord.Slot{WorkerID: i, State: coord.SlotHeld, Holder: fmt.Sprintf("orders-7c9f8d-%05x:1", i*7919), Identity: fmt.Sprintf("orders-%d", i), Since: time.Now(), Renewed: time.Now(), Until: time.Now()})
+		slots = append(slots, coord.Slot{
+			WorkerID: i, State: coord.SlotHeld, Holder: fmt.Sprintf("orders-7c9f8d-%05x:1", i*7919),
+			Identity: fmt.Sprintf("orders-%d", i), Since: now, Renewed: now, Until: now,
+		})
 	}
 	r.WorkerIDs("orders", slots, 0, 1024)
 	sum := 0
@@ -252,7 +252,9 @@ func TestPageIsSmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := io.ReadAll(zip)
-	if !errors.Is(err, context.DeadlineExceeded) || strings.Count(string(text), `"orders-7c9f8d-`)+strings.Count(string(text), `:"orders-7c9f8d-`) < 1024 {
+	if !errors.Is(err, context.DeadlineExceeded) ||
+		strings.Count(string(text), `"orders-7c9f8d-`)+strings.Count(string(text),
+			`:"orders-7c9f8d-`) < 1024 {
 		t.Errorf("%v: %d bytes", err, len(text))
 	}
 	if sum += count.n; sum > 40_000 {

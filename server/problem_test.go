@@ -26,7 +26,8 @@ func TestKinds(t *testing.T) {
 	for name, err := range all {
 		for _, detailed := range []bool{false, true} {
 			var log strings.Builder
-			s := &Server{refusals: refusals{seen: map[string]*seen{}}, log: slog.New(slog.NewTextHandler(&log, nil))}
+			s := &Server{refusals: refusals{seen: map[string]*seen{}},
+				log: slog.New(slog.NewTextHandler(&log, nil))}
 			p := s.problem("/path", err, detailed)
 			w := httptest.NewRecorder()
 			p.write(w)
@@ -38,7 +39,8 @@ func TestKinds(t *testing.T) {
 				t.Fatalf("%s: %d, %s: %v", name, w.Code, w.Body, err)
 			}
 			rpc := p.rpc()
-			if want, ok := codes[w.Code]; ok && rpc.Code() != want || !ok && (rpc.Code() != connect.CodeInternal || w.Code != 500) {
+			if want, ok := codes[w.Code]; ok && rpc.Code() != want || !ok &&
+				(rpc.Code() != connect.CodeInternal || w.Code != 500) {
 				t.Errorf("%s: %d, and %v", name, w.Code, rpc.Code())
 			}
 			if a, b := w.Header().Get("Retry-After"), rpc.Meta().Get("Retry-After"); a != b {
@@ -60,7 +62,8 @@ func TestKinds(t *testing.T) {
 // TestOpensLater: whoever comes too early learns when to come again, within bounds.
 func TestOpensLater(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
-	for in, want := range map[time.Duration]string{-time.Hour: "1", 2500 * time.Millisecond: "3", time.Hour: "60"} {
+	for in, want := range map[time.Duration]string{-time.Hour: "1", 2500 * time.Millisecond: "3",
+		time.Hour: "60"} {
 		p := problemOf(fmt.Errorf("x: %w", &core.WindowNotOpenError{Now: now, Opens: now.Add(in)}), false)
 		if p.Status != 503 || p.after() != want {
 			t.Errorf("%v: %d, %s", in, p.Status, p.after())
@@ -71,7 +74,8 @@ func TestOpensLater(t *testing.T) {
 // TestLeafCodes: errors have Leaf's numbers.
 func TestLeafCodes(t *testing.T) {
 	for err, want := range map[error]int{
-		core.ErrNotStarted: -1, core.ErrClockRollback: -3, segment.ErrUnknownTag: -2, segment.ErrUnavailable: -3, segment.ErrExhausted: -3, errors.New("x"): -1,
+		core.ErrNotStarted: -1, core.ErrClockRollback: -3, segment.ErrUnknownTag: -2,
+		segment.ErrUnavailable: -3, segment.ErrExhausted: -3, errors.New("x"): -1,
 	} {
 		if got := leafCode(fmt.Errorf("x: %w", err), problemOf(err, false).Status); got != want {
 			t.Errorf("%v: %d, want %d", err, got, want)

@@ -4,16 +4,19 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/segment/segmenttest"
 	"github.com/unalike-id/unalike/server"
@@ -24,6 +27,17 @@ const (
 	generates = "generates-0123456789"
 	operates  = "operates-0123456789"
 )
+
+// orders is where the generator of that name gives its IDs.
+const orders = "/v1/generators/orders/ids"
+
+// pageOf is a page with a text.
+func pageOf(text string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_,
+			_ = io.WriteString(w, text)
+	})
+}
 
 // rig is a server under test.
 type rig struct {
@@ -73,15 +87,22 @@ func serve(t *testing.T, change func(*server.Config)) *rig {
 	if r.Server, err = server.New(cfg); err != nil {
 		t.Fatal(err)
 	}
-	set, err := segment.NewSet(t.Context(), segmenttest.NewFake(segment.Tag{Name: "a/b", Next: 1, Step: 100, Description: "<b>"}), segment.Config{})
+	tag := segment.Tag{Name: "a/b", Next: 1, Step: 100, Description: "<b>"}
+	r.Sequences(numbers(t, segmenttest.NewFake(tag), segment.Config{}))
+	r.http = httptest.NewServer(r.Server)
+	t.Cleanup(r.http.Close)
+	return r
+}
+
+// numbers returns those of the tags of a store.
+func numbers(t *testing.T, store segment.Store, cfg segment.Config) *segment.Set {
+	t.Helper()
+	set, err := segment.NewSet(t.Context(), store, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = set.Close(context.Background()) })
-	r.Sequences(set)
-	r.http = httptest.NewServer(r.Server)
-	t.Cleanup(r.http.Close)
-	return r
+	return set
 }
 
 // reply is an answer with its body.
@@ -93,7 +114,19 @@ type reply struct {
 // call sends a request; header lines are "Name: value".
 func (r *rig) call(method, path string, header ...string) reply {
 	r.t.Helper()
-	req, err := http.NewRequestWithContext(r.t.Context(), method, r.http.URL+path, http.NoBody)
+	return r.send(method, r.http.URL+path, http.NoBody, header...)
+}
+
+// post sends JSON.
+func (r *rig) post(path, body string, header ...string) reply {
+	r.t.Helper()
+	header = append([]string{"Content-Type: application/json"}, header...)
+	return r.send(http.MethodPost, r.http.URL+path, strings.NewReader(body), header...)
+}
+
+func (r *rig) send(method, url string, body io.Reader, header ...string) reply {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), method, url, body)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -103,21 +136,37 @@ func (r *rig) call(method, path string, header ...string) reply {
 			req.Host = value
 		}
 	}
-	return r.do(req)
-}
-
-func (r *rig) do(req *http.Request) reply {
-	r.t.Helper()
 	resp, err := r.http.Client().Do(req)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
+	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return reply{resp, string(body)}
+	return reply{resp, string(text)}
+}
+
+// dial opens a connection that the test closes, and says something.
+func (r *rig) dial(addr net.Addr, says string) net.Conn {
+	r.t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(r.t.Context(), "tcp", addr.String())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	if _, err := io.WriteString(conn, says); err != nil {
+		r.t.Fatal(err)
+	}
+	return conn
+}
+
+// eventually waits until something is so.
+func (r *rig) eventually(what string, so func() bool) {
+	r.t.Helper()
+	proctest.Eventually(r.t, time.Minute, what, so)
 }
 
 // tokenFile writes a token.

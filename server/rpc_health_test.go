@@ -9,9 +9,6 @@ import (
 
 	"google.golang.org/grpc"
 	grpccodes "google.golang.org/grpc/codes"
-	"google.golang.org/grpc/connectivity"
-	"google.golang.org/grpc/credentials/insecure"
-	_ "google.golang.org/grpc/health" // has the client watch the health
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
@@ -27,18 +24,18 @@ const (
 	unknown    = grpc_health_v1.HealthCheckResponse_SERVICE_UNKNOWN
 )
 
-// TestHealthWatch: gRPC's own client learns at once whether the server is ready, of every change, and that it stops, for
-// longer than a server lets a reply take. It needs no token.
+// TestHealthWatch: gRPC's own client learns at once whether the server is ready, of every change,
+// and that it stops, for longer than a server lets a reply take. It needs no token.
 func TestHealthWatch(t *testing.T) {
 	f := coordtest.NewFake(coordtest.FakeConfig{})
-	late := startLate(t, f)
-	tokens := withTokens(t)
+	late := startLate(t, f, coordtest.ErrUnreachable)
 	r := serve(t, func(c *server.Config) {
-		tokens(c)
+		withTokens(t)(c)
 		c.Generators["late"] = late
 	})
 	const limit = time.Second // for a whole reply
-	health := grpc_health_v1.NewHealthClient(r.dialGRPC(func(s *http.Server) { s.ReadTimeout, s.WriteTimeout = limit, limit }))
+	limited := func(s *http.Server) { s.ReadTimeout, s.WriteTimeout = limit, limit }
+	health := grpc_health_v1.NewHealthClient(r.dialGRPC(limited))
 	begun := time.Now()
 	var all []grpc.ServerStreamingClient[grpc_health_v1.HealthCheckResponse]
 	for _, service := range []string{"", "unalike.v1.IDService", "none"} {
@@ -71,30 +68,15 @@ func TestHealthWatch(t *testing.T) {
 	next(0, notServing)
 	next(1, notServing)
 	for i, stream := range all {
-		if resp, err := stream.Recv(); status.Code(err) != grpccodes.Unavailable || !strings.Contains(err.Error(), "stopping") {
+		if resp, err := stream.Recv(); status.Code(err) != grpccodes.Unavailable ||
+			!strings.Contains(err.Error(), "stopping") {
 			t.Errorf("%d, at the end: %v, %v", i, resp, err)
 		}
 	}
 }
 
-// TestHealthBalancer: a balancer of gRPC, which watches the health, leaves a server that is not ready.
-func TestHealthBalancer(t *testing.T) {
-	r := serve(t, nil)
-	conn, err := grpc.NewClient(strings.TrimPrefix(r.listen().URL, "http://"), grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}],"healthCheckConfig":{"serviceName":"unalike.v1.IDService"}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	conn.Connect()
-	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
-		conn.WaitForStateChange(t.Context(), state)
-	}
-	r.Drain()
-	conn.WaitForStateChange(t.Context(), connectivity.Ready)
-}
-
-// TestHealthMany: a connection has a bound on streams that everybody may have; others are served all the same.
+// TestHealthMany: a connection has a bound on streams that everybody may have; others are served
+// all the same.
 func TestHealthMany(t *testing.T) {
 	r := serve(t, nil)
 	watch := func(health grpc_health_v1.HealthClient) error {
@@ -121,22 +103,35 @@ func TestHealthMany(t *testing.T) {
 	}
 }
 
-// TestHealthOfGenerators: each generator is a service of the health check.
-func TestHealthOfGenerators(t *testing.T) {
-	late := startLate(t, coordtest.NewFake(coordtest.FakeConfig{}))
-	r := serve(t, func(c *server.Config) { c.Generators["late"] = late })
+// TestHealth: gRPC's own health check follows /readyz, and needs no token; each generator is a
+// service of it.
+func TestHealth(t *testing.T) {
+	late := startLate(t, coordtest.NewFake(coordtest.FakeConfig{}), coordtest.ErrUnreachable)
+	r := serve(t, func(c *server.Config) {
+		withTokens(t)(c)
+		c.Generators["late"] = late
+	})
 	health := grpc_health_v1.NewHealthClient(r.dialGRPC())
-	for service, want := range map[string]grpc_health_v1.HealthCheckResponse_ServingStatus{"orders": serving, "late": notServing, "": notServing} {
-		if resp, err := health.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: service}); err != nil || resp.Status != want {
+	check := func(service string, want grpc_health_v1.HealthCheckResponse_ServingStatus) {
+		t.Helper()
+		resp, err := health.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: service})
+		if err != nil || resp.Status != want {
 			t.Errorf("%q: %v, %v", service, resp, err)
 		}
+	}
+	check("orders", serving)
+	check("late", notServing)
+	check("", notServing)
+	check("unalike.v1.IDService", notServing)
+	_, err := health.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: "none"})
+	if status.Code(err) != grpccodes.NotFound {
+		t.Errorf("none: %v", err)
 	}
 }
 
 // TestOneLook: however many watch, the health is looked at a few times a second.
 func TestOneLook(t *testing.T) {
-	counted := &counting{Generator: generator(t, coordtest.NewFake(coordtest.FakeConfig{}), core.DefaultLayout())}
-	r := serve(t, func(c *server.Config) { c.Generators["orders"] = counted })
+	r, counted := serveCounted(t)
 	begun := time.Now()
 	for range 5 {
 		health := grpc_health_v1.NewHealthClient(r.dialGRPC())
@@ -164,3 +159,13 @@ type counting struct {
 
 func (c *counting) Check() error        { c.checks.Add(1); return c.Generator.Check() }
 func (c *counting) Health() core.Health { c.looks.Add(1); return c.Generator.Health() }
+
+// serveCounted counts the looks at a generator of the server.
+func serveCounted(t *testing.T) (*rig, *counting) {
+	t.Helper()
+	c := new(counting)
+	return serve(t, func(cfg *server.Config) {
+		c.Generator = cfg.Generators["orders"]
+		cfg.Generators["orders"] = c
+	}), c
+}

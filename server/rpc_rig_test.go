@@ -46,36 +46,27 @@ func http2Client(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// service returns a client of the service in a protocol.
-func (r *rig) service(url string, o ...connect.ClientOption) unalikev1connect.IDServiceClient {
+// service returns a client of the service in a protocol, with a token; empty: without.
+func (r *rig) service(url, token string,
+	o ...connect.ClientOption) unalikev1connect.IDServiceClient {
 	r.t.Helper()
-	return unalikev1connect.NewIDServiceClient(http2Client(r.t), url, o...)
-}
-
-// withToken sends a token with every call.
-func withToken(token string) connect.ClientOption {
-	return connect.WithInterceptors(bearer(token))
-}
-
-type bearer string
-
-func (b bearer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
-	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-		req.Header().Set("Authorization", "Bearer "+string(b))
-		return next(ctx, req)
+	c := http2Client(r.t)
+	if token != "" {
+		c.Transport = bearer{c.Transport, token}
 	}
+	return unalikev1connect.NewIDServiceClient(c, url, o...)
 }
 
-func (b bearer) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
-	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
-		conn := next(ctx, spec)
-		conn.RequestHeader().Set("Authorization", "Bearer "+string(b))
-		return conn
-	}
+// bearer sends a token with every request.
+type bearer struct {
+	http.RoundTripper
+	token string
 }
 
-func (bearer) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
-	return next
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+b.token)
+	return b.RoundTripper.RoundTrip(r)
 }
 
 // namespace is a coordinator whose namespace a test can change.

@@ -9,7 +9,8 @@ import (
 	"github.com/unalike-id/unalike/core"
 )
 
-// TestRunsOf: whatever the IDs are, in whatever order, the runs have them all, in that order, and none leaves its tick.
+// TestRunsOf: whatever the IDs are, in whatever order, the runs have them all, in that order, and
+// none leaves its tick.
 func TestRunsOf(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, bits := range []uint8{1, 2, 4, 12, 20} {
@@ -45,7 +46,8 @@ func TestRunsOf(t *testing.T) {
 				t.Fatalf("%d bits: %v; want %v", bits, got, ids)
 			}
 			for i := 1; i < len(runs); i++ {
-				if a, b := runs[i-1], runs[i]; a.First+uint64(a.Count) == b.First && b.First>>bits<<bits != b.First {
+				if a, b := runs[i-1], runs[i]; a.First+uint64(a.Count) == b.First &&
+					b.First>>bits<<bits != b.First {
 					t.Fatalf("%d bits, %v: two runs in place of one", bits, ids)
 				}
 			}

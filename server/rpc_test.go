@@ -3,9 +3,6 @@ package server_test
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"math"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,20 +15,23 @@ import (
 	"github.com/unalike-id/unalike/coord/coordtest"
 	"github.com/unalike-id/unalike/core"
 	unalikev1 "github.com/unalike-id/unalike/proto/unalike/v1"
+	"github.com/unalike-id/unalike/proto/unalike/v1/unalikev1connect"
 	"github.com/unalike-id/unalike/segment"
 	"github.com/unalike-id/unalike/segment/segmenttest"
 	"github.com/unalike-id/unalike/server"
 )
 
 // narrow has no worker ID: the last ID of a tick and the first one of the next follow one another.
-var narrow = core.Layout{Epoch: core.DefaultLayout().Epoch, Unit: time.Millisecond, TimeBits: 45, SequenceBits: 6}
+var narrow = core.Layout{Epoch: core.DefaultLayout().Epoch, Unit: time.Millisecond, TimeBits: 45,
+	SequenceBits: 6}
 
 // idsOf unpacks runs, and checks that none leaves its tick.
 func idsOf(t *testing.T, runs []*unalikev1.Run, l core.Layout) []core.ID {
 	t.Helper()
 	var ids []core.ID
 	for _, run := range runs {
-		first, last := l.Decompose(core.ID(run.First)), l.Decompose(core.ID(run.First+uint64(run.Count)-1))
+		first, last := l.Decompose(core.ID(run.First)),
+			l.Decompose(core.ID(run.First+uint64(run.Count)-1))
 		if run.Count < 1 || first.WorkerID != last.WorkerID || !first.Time.Equal(last.Time) {
 			t.Fatalf("a run of %d from %d goes from %+v to %+v", run.Count, run.First, first, last)
 		}
@@ -45,13 +45,15 @@ func idsOf(t *testing.T, runs []*unalikev1.Run, l core.Layout) []core.ID {
 // TestRPCGenerate: every protocol has IDs, each of them once, in runs that end with their ticks.
 func TestRPCGenerate(t *testing.T) {
 	r := serve(t, func(c *server.Config) {
-		c.Generators["narrow"] = inNamespace{generator(t, coordtest.NewFake(coordtest.FakeConfig{}), narrow), newNamespace("n1")}
+		g := generator(t, coordtest.NewFake(coordtest.FakeConfig{}), narrow)
+		c.Generators["narrow"] = inNamespace{g, newNamespace("n1")}
 	})
 	page := r.listen()
 	seen := map[string]map[core.ID]bool{"narrow": {}, "orders": {}, "default": {}}
-	layouts := map[string]core.Layout{"narrow": narrow, "orders": core.DefaultLayout(), "default": core.TwitterLayout()}
+	layouts := map[string]core.Layout{"narrow": narrow, "orders": core.DefaultLayout(),
+		"default": core.TwitterLayout()}
 	for protocol, options := range protocols {
-		c := r.service(page.URL, options...)
+		c := r.service(page.URL, "", options...)
 		for name, layout := range layouts {
 			for _, count := range []uint32{0, 1, 100, 2000} {
 				resp, err := c.Generate(t.Context(), &unalikev1.GenerateRequest{Generator: name, Count: count})
@@ -60,8 +62,10 @@ func TestRPCGenerate(t *testing.T) {
 				}
 				ids := idsOf(t, resp.Runs, layout)
 				nonce := map[string]string{"narrow": "n1"}[name]
-				if len(ids) != int(max(count, 1)) || resp.Layout != layout.String() || resp.NamespaceNonce != nonce {
-					t.Errorf("%s, %q: %d IDs of %d, layout %s, nonce %q", protocol, name, len(ids), count, resp.Layout, resp.NamespaceNonce)
+				if len(ids) != int(max(count, 1)) || resp.Layout != layout.String() ||
+					resp.NamespaceNonce != nonce {
+					t.Errorf("%s, %q: %d IDs of %d, layout %s, nonce %q", protocol, name, len(ids), count,
+						resp.Layout, resp.NamespaceNonce)
 				}
 				for _, id := range ids {
 					if seen[name][id] {
@@ -81,7 +85,9 @@ func TestRPCNumbers(t *testing.T) {
 	next := int64(1)
 	for protocol, options := range protocols {
 		for _, count := range []uint32{0, 250} {
-			resp, err := r.service(page.URL, options...).Numbers(t.Context(), &unalikev1.NumbersRequest{Tag: "a/b", Count: count, MaxWait: durationpb.New(10 * time.Second)})
+			req := &unalikev1.NumbersRequest{Tag: "a/b", Count: count,
+				MaxWait: durationpb.New(10 * time.Second)}
+			resp, err := r.service(page.URL, "", options...).Numbers(t.Context(), req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,30 +117,23 @@ func TestRPCNumbersOfOthers(t *testing.T) {
 		}
 		return do()
 	})
-	set, err := segment.NewSet(t.Context(), store, segment.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = set.Close(context.Background()) }()
 	r := serve(t, nil)
-	r.Sequences(set)
-	c := r.service(r.listen().URL)
-	seen, ends := map[int64]bool{}, 0
+	r.Sequences(numbers(t, store, segment.Config{}))
+	c := r.service(r.listen().URL, "")
+	ends, last := 0, int64(0)
 	for range 10 {
-		resp, err := c.Numbers(t.Context(), &unalikev1.NumbersRequest{Tag: "x", Count: 250, MaxWait: durationpb.New(30 * time.Second)})
+		req := &unalikev1.NumbersRequest{Tag: "x", Count: 250, MaxWait: durationpb.New(30 * time.Second)}
+		resp, err := c.Numbers(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := 0
 		for _, run := range resp.Runs {
-			for j := range run.Count {
-				number := run.First + int64(j)
-				if seen[number] || number%100_000 > 50_000 {
-					t.Fatalf("%d; twice: %v", number, seen[number])
-				}
-				seen[number] = true
-				n++
+			end := run.First + int64(run.Count) - 1
+			if run.First <= last || run.First/apart != end/apart || end%apart > apart/2 {
+				t.Fatalf("a run of %d from %d, after %d", run.Count, run.First, last)
 			}
+			last, n = end, n+int(run.Count)
 		}
 		if n != 250 {
 			t.Errorf("%d numbers of 250", n)
@@ -151,67 +150,80 @@ func TestRPCReading(t *testing.T) {
 	r := serve(t, func(c *server.Config) {
 		c.Generators["orders"] = inNamespace{c.Generators["orders"], newNamespace("n1")}
 	})
-	page := r.listen()
-	for protocol, options := range protocols {
-		c, l := r.service(page.URL, options...), core.DefaultLayout()
-		id, err := l.Compose(l.Epoch.Add(5*time.Second), 7, 9)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts, err := c.Decode(t.Context(), &unalikev1.DecodeRequest{Generator: "orders", Id: uint64(id)})
-		if err != nil || !parts.Time.AsTime().Equal(l.Epoch.Add(5*time.Second)) || parts.WorkerId != 7 || parts.Sequence != 9 {
-			t.Errorf("%s: %v, %v", protocol, parts, err)
-		}
-		about, err := c.Layout(t.Context(), &unalikev1.LayoutRequest{Generator: "orders"})
-		if err != nil || about.Layout != l.String() || about.NamespaceNonce != "n1" || about.TimeBits != 41 || about.WorkerBits != 10 || about.SequenceBits != 12 ||
-			about.Unit.AsDuration() != l.Unit || !about.Epoch.AsTime().Equal(l.Epoch) || !about.Expires.AsTime().Equal(l.Expires()) {
-			t.Errorf("%s: %v, %v", protocol, about, err)
-		}
+	c, l := r.service(r.listen().URL, ""), core.DefaultLayout()
+	at := l.Epoch.Add(5 * time.Second)
+	id, err := l.Compose(at, 7, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := c.Decode(t.Context(), &unalikev1.DecodeRequest{Generator: "orders", Id: uint64(id)})
+	if err != nil || !parts.Time.AsTime().Equal(at) || parts.WorkerId != 7 || parts.Sequence != 9 {
+		t.Errorf("%v, %v", parts, err)
+	}
+	about, err := c.Layout(t.Context(), &unalikev1.LayoutRequest{Generator: "orders"})
+	if err != nil || about.Layout != l.String() || about.NamespaceNonce != "n1" ||
+		about.TimeBits != 41 || about.WorkerBits != 10 || about.SequenceBits != 12 ||
+		about.Unit.AsDuration() != l.Unit ||
+		!about.Epoch.AsTime().Equal(l.Epoch) || !about.Expires.AsTime().Equal(l.Expires()) {
+		t.Errorf("%v, %v", about, err)
 	}
 }
 
+// asks is a call that gives an error.
+type asks func(unalikev1connect.IDServiceClient) error
+
 // TestRPCProblems: the codes are those of the problems, in every protocol.
 func TestRPCProblems(t *testing.T) {
-	f := coordtest.NewFake(coordtest.FakeConfig{})
-	late := startLate(t, f)
+	late := startLate(t, coordtest.NewFake(coordtest.FakeConfig{}), coordtest.ErrUnreachable)
 	r := serve(t, func(c *server.Config) { c.Generators["late"] = late })
 	page := r.listen()
-	for protocol, options := range protocols {
-		c := r.service(page.URL, options...)
-		generate := func(req *unalikev1.GenerateRequest) error {
+	generate := func(name string, count uint32, wait time.Duration) asks {
+		return func(c unalikev1connect.IDServiceClient) error {
+			req := &unalikev1.GenerateRequest{Generator: name, Count: count, MaxWait: durationpb.New(wait)}
 			_, err := c.Generate(t.Context(), req)
 			return err
 		}
-		_, decoding := c.Decode(t.Context(), &unalikev1.DecodeRequest{Generator: "orders", Id: 1 << 63})
-		_, absent := c.Decode(t.Context(), &unalikev1.DecodeRequest{Generator: "none"})
-		_, layout := c.Layout(t.Context(), &unalikev1.LayoutRequest{Generator: "none"})
-		_, tag := c.Numbers(t.Context(), &unalikev1.NumbersRequest{Tag: "none"})
-		_, noTag := c.Numbers(t.Context(), &unalikev1.NumbersRequest{})
-		_, large := c.Numbers(t.Context(), &unalikev1.NumbersRequest{Tag: strings.Repeat("x", 65<<10)})
-		for name, tt := range map[string]struct {
-			err  error
-			code connect.Code
-			text string
-		}{
-			"count":        {generate(&unalikev1.GenerateRequest{Generator: "orders", Count: 10_001}), connect.CodeInvalidArgument, "count is 10001; 1 to 10000 are allowed"},
-			"largest":      {generate(&unalikev1.GenerateRequest{Generator: "orders", Count: math.MaxUint32}), connect.CodeInvalidArgument, "1 to 10000 are allowed"},
-			"wait":         {generate(&unalikev1.GenerateRequest{Generator: "orders", MaxWait: durationpb.New(31 * time.Second)}), connect.CodeInvalidArgument, "from 0s to 30s"},
-			"before":       {generate(&unalikev1.GenerateRequest{Generator: "orders", MaxWait: durationpb.New(-1)}), connect.CodeInvalidArgument, "from 0s to 30s"},
-			"which":        {generate(&unalikev1.GenerateRequest{}), connect.CodeInvalidArgument, "generator is missing; known are: default, late, orders"},
-			"unknown":      {generate(&unalikev1.GenerateRequest{Generator: "none"}), connect.CodeNotFound, "known are: default, late, orders"},
-			"not ready":    {generate(&unalikev1.GenerateRequest{Generator: "late"}), connect.CodeUnavailable, "core: generator not started yet"},
-			"two of them":  {generate(&unalikev1.GenerateRequest{Generator: "late", Count: 2}), connect.CodeUnavailable, "core: generator not started yet"},
-			"large ID":     {decoding, connect.CodeInvalidArgument, "IDs from 0 to"},
-			"no generator": {absent, connect.CodeNotFound, "known are"},
-			"no layout":    {layout, connect.CodeNotFound, "known are"},
-			"no tag":       {tag, connect.CodeNotFound, "there is no such tag"},
-			"empty tag":    {noTag, connect.CodeInvalidArgument, "1 to 128 characters"},
-			"large body":   {large, connect.CodeResourceExhausted, ""},
-		} {
-			if connect.CodeOf(tt.err) != tt.code || !strings.Contains(tt.err.Error(), tt.text) {
-				t.Errorf("%s, %s: %v; want %v: %s", protocol, name, tt.err, tt.code, tt.text)
+	}
+	numbers := func(tag string) asks {
+		return func(c unalikev1connect.IDServiceClient) error {
+			_, err := c.Numbers(t.Context(), &unalikev1.NumbersRequest{Tag: tag})
+			return err
+		}
+	}
+	decode := func(c unalikev1connect.IDServiceClient) error {
+		_, err := c.Decode(t.Context(), &unalikev1.DecodeRequest{Generator: "orders", Id: 1 << 63})
+		return err
+	}
+	layout := func(c unalikev1connect.IDServiceClient) error {
+		_, err := c.Layout(t.Context(), &unalikev1.LayoutRequest{Generator: "none"})
+		return err
+	}
+	for name, tt := range map[string]struct {
+		ask  asks
+		code connect.Code
+		text string
+	}{
+		"count": {generate("orders", 10_001, 0), connect.CodeInvalidArgument,
+			"count is 10001; 1 to 10000 are allowed"},
+		"wait": {generate("orders", 1, 31*time.Second), connect.CodeInvalidArgument,
+			"from 0s to 30s"},
+		"which": {generate("", 1, 0), connect.CodeInvalidArgument,
+			"missing; known are: default, late, orders"},
+		"unknown": {generate("none", 1, 0), connect.CodeNotFound, "known are: default, late, orders"},
+		"not ready": {generate("late", 1, 0), connect.CodeUnavailable,
+			"core: generator not started yet"},
+		"large ID":   {decode, connect.CodeInvalidArgument, "IDs from 0 to"},
+		"no layout":  {layout, connect.CodeNotFound, "known are"},
+		"no tag":     {numbers("none"), connect.CodeNotFound, "there is no such tag"},
+		"large body": {numbers(strings.Repeat("x", 65<<10)), connect.CodeResourceExhausted, ""},
+	} {
+		for protocol, options := range protocols {
+			err := tt.ask(r.service(page.URL, "", options...))
+			if connect.CodeOf(err) != tt.code || !strings.Contains(err.Error(), tt.text) {
+				t.Errorf("%s, %s: %v; want %v: %s", protocol, name, err, tt.code, tt.text)
 			}
-			if ce, ok := errors.AsType[*connect.Error](tt.err); tt.code == connect.CodeUnavailable && (!ok || ce.Meta().Get("Retry-After") != "1") {
+			ce, ok := errors.AsType[*connect.Error](err)
+			if tt.code == connect.CodeUnavailable && (!ok || ce.Meta().Get("Retry-After") != "1") {
 				t.Errorf("%s, %s: Retry-After is missing", protocol, name)
 			}
 		}
@@ -220,13 +232,7 @@ func TestRPCProblems(t *testing.T) {
 
 // TestRPCRights: what a token may do is the same over RPC, and so is who sees why.
 func TestRPCRights(t *testing.T) {
-	f := coordtest.NewFake(coordtest.FakeConfig{})
-	f.Fail(coordtest.Acquire, errors.New("secret-host refuses"), coordtest.Forever)
-	late, err := core.Start(f.Client(), core.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = late.Close(t.Context()) }()
+	late := startLate(t, coordtest.NewFake(coordtest.FakeConfig{}), errors.New("secret-host refuses"))
 	r := serve(t, func(c *server.Config) {
 		withTokens(t)(c)
 		c.Generators["late"] = late
@@ -239,12 +245,8 @@ func TestRPCRights(t *testing.T) {
 			generates:            {0, connect.CodePermissionDenied},
 			operates:             {0, 0},
 		} {
-			o := options
-			if token != "" {
-				o = append([]connect.ClientOption{withToken(token)}, options...)
-			}
-			c := r.service(page.URL, o...)
-			_, err := c.Generate(t.Context(), &unalikev1.GenerateRequest{Generator: "orders"})
+			c := r.service(page.URL, token, options...)
+			_, err := c.Generate(t.Context(), generateOne("orders"))
 			wantCode(t, protocol+" Generate "+token, err, want.generate)
 			stream, err := c.Watch(t.Context(), &unalikev1.WatchRequest{Generator: "orders"})
 			if err == nil {
@@ -254,8 +256,9 @@ func TestRPCRights(t *testing.T) {
 				_ = stream.Close()
 			}
 			wantCode(t, protocol+" Watch "+token, err, want.watch)
-			_, err = c.Generate(t.Context(), &unalikev1.GenerateRequest{Generator: "late"})
-			if shown := err != nil && strings.Contains(err.Error(), "secret-host"); shown != (token == operates) {
+			_, err = c.Generate(t.Context(), generateOne("late"))
+			if shown := err != nil &&
+				strings.Contains(err.Error(), "secret-host"); shown != (token == operates) {
 				t.Errorf("%s, %q: %v", protocol, token, err)
 			}
 		}
@@ -283,15 +286,17 @@ func TestRPCNonce(t *testing.T) {
 		withTokens(t)(c)
 		c.Generators["orders"] = inNamespace{c.Generators["orders"], n}
 	})
-	c := r.service(r.listen().URL, withToken(generates))
+	c := r.service(r.listen().URL, generates)
 	generate := func() (string, error) {
-		resp, err := c.Generate(t.Context(), &unalikev1.GenerateRequest{Generator: "orders"})
+		resp, err := c.Generate(t.Context(), generateOne("orders"))
 		return resp.GetNamespaceNonce(), err
 	}
-	if _, err := generate(); connect.CodeOf(err) != connect.CodeUnavailable || strings.Contains(err.Error(), "secret") {
+	if _, err := generate(); connect.CodeOf(err) != connect.CodeUnavailable ||
+		strings.Contains(err.Error(), "secret") {
 		t.Errorf("while nobody knows the nonce: %v", err)
 	}
-	if err := r.ReadNamespaces(t.Context()); err == nil || !strings.Contains(err.Error(), "generator orders: secret-host refuses") {
+	if err := r.ReadNamespaces(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "generator orders: secret-host refuses") {
 		t.Errorf("ReadNamespaces: %v", err)
 	}
 	n.failed.Store(nil)
@@ -325,14 +330,6 @@ func TestRPCNonce(t *testing.T) {
 // TestRPCWire: what curl sends and reads. No answer may be stored, and nothing can be had with GET.
 func TestRPCWire(t *testing.T) {
 	r := serve(t, nil)
-	post := func(method, path, body string) reply {
-		req, err := http.NewRequestWithContext(t.Context(), method, r.http.URL+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		return r.do(req)
-	}
 	const generate = "/unalike.v1.IDService/Generate"
 	for _, tt := range []struct {
 		method, path, body string
@@ -340,7 +337,6 @@ func TestRPCWire(t *testing.T) {
 		has                string
 	}{
 		{"POST", generate, `{"generator":"orders","count":3,"maxWait":"2s"}`, 200, `"runs":[{"first":"`},
-		{"POST", generate, `{"generator":"none"}`, 404, `"code":"not_found"`},
 		{"POST", generate, `{"count":"many"}`, 400, `"code":"invalid_argument"`},
 		{"POST", generate, strings.Repeat(" ", 65<<10), 429, `"code":"resource_exhausted"`},
 		{"GET", generate, "", 405, ""},
@@ -349,18 +345,15 @@ func TestRPCWire(t *testing.T) {
 		{"POST", "/unalike.v1.IDService/None", "{}", 404, "there is no such page"},
 		{"POST", "/grpc.health.v1.Health/Check", "{}", 200, "SERVING"},
 	} {
-		got := post(tt.method, tt.path, tt.body)
-		if got.StatusCode != tt.status || !strings.Contains(got.body, tt.has) || got.Header.Get("Cache-Control") != "no-store" {
+		got := r.send(tt.method, r.http.URL+tt.path, strings.NewReader(tt.body),
+			"Content-Type: application/json")
+		if got.StatusCode != tt.status || !strings.Contains(got.body, tt.has) ||
+			got.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s %s %.40s: %s %v %s", tt.method, tt.path, tt.body, got.Status, got.Header, got.body)
 		}
 	}
-	req, err := http.NewRequestWithContext(t.Context(), "POST", r.http.URL+generate, strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Host = "evil.example"
-	req.Header.Set("Content-Type", "application/json")
-	if got := r.do(req); got.StatusCode != 403 || !strings.Contains(got.body, "permission_denied") {
+	got := r.post(generate, "{}", "Host: evil.example")
+	if got.StatusCode != 403 || !strings.Contains(got.body, "permission_denied") {
 		t.Errorf("a foreign Host: %s %s", got.Status, got.body)
 	}
 }
@@ -370,11 +363,11 @@ func TestRPCCompressed(t *testing.T) {
 	r := serve(t, nil)
 	page := r.listen()
 	for protocol, options := range protocols {
-		c := r.service(page.URL, append([]connect.ClientOption{connect.WithSendGzip()}, options...)...)
-		if _, err := c.Generate(t.Context(), &unalikev1.GenerateRequest{Generator: "orders"}); err != nil {
+		c := r.service(page.URL, "", append(options, connect.WithSendGzip())...)
+		if _, err := c.Generate(t.Context(), generateOne("orders")); err != nil {
 			t.Errorf("%s: a small one: %v", protocol, err)
 		}
-		_, err := c.Generate(t.Context(), &unalikev1.GenerateRequest{Generator: strings.Repeat("x", 8<<20)})
+		_, err := c.Generate(t.Context(), generateOne(strings.Repeat("x", 8<<20)))
 		wantCode(t, protocol, err, connect.CodeResourceExhausted)
 	}
 }

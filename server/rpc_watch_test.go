@@ -21,9 +21,9 @@ import (
 )
 
 // startLate returns a generator that has no worker ID before f is healed.
-func startLate(t *testing.T, f *coordtest.Fake) *core.Generator {
+func startLate(t *testing.T, f *coordtest.Fake, why error) *core.Generator {
 	t.Helper()
-	f.Fail(coordtest.Acquire, coordtest.ErrUnreachable, coordtest.Forever)
+	f.Fail(coordtest.Acquire, why, coordtest.Forever)
 	g, err := core.Start(f.Client(), core.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -35,14 +35,17 @@ func startLate(t *testing.T, f *coordtest.Fake) *core.Generator {
 // TestWatchChange: a watcher learns at once how a generator is, and when that changes.
 func TestWatchChange(t *testing.T) {
 	f := coordtest.NewFake(coordtest.FakeConfig{})
-	late := startLate(t, f)
+	late := startLate(t, f, coordtest.ErrUnreachable)
 	r := serve(t, func(c *server.Config) { c.Generators["late"] = late })
-	stream, err := r.service(r.listen().URL).Watch(t.Context(), &unalikev1.WatchRequest{Generator: "late", Interval: durationpb.New(time.Hour)})
+	req := &unalikev1.WatchRequest{Generator: "late", Interval: durationpb.New(time.Hour)}
+	stream, err := r.service(r.listen().URL, "").Watch(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer stream.Close()
-	if !stream.Receive() || stream.Msg().Ready || !strings.Contains(stream.Msg().Reason, "not started yet") || len(stream.Msg().WorkerIds) != 0 {
+	if !stream.Receive() || stream.Msg().Ready ||
+		!strings.Contains(stream.Msg().Reason, "not started yet") ||
+		len(stream.Msg().WorkerIds) != 0 {
 		t.Fatalf("%v, %v", stream.Msg(), stream.Err())
 	}
 	f.Heal()
@@ -51,7 +54,8 @@ func TestWatchChange(t *testing.T) {
 			t.Fatal(stream.Err())
 		}
 	}
-	if m := stream.Msg(); m.Reason != "" || !slices.Equal(m.WorkerIds, []uint32{0}) || m.WindowLeft.AsDuration() <= 0 {
+	if m := stream.Msg(); m.Reason != "" || !slices.Equal(m.WorkerIds, []uint32{0}) ||
+		m.WindowLeft.AsDuration() <= 0 {
 		t.Errorf("%v", m)
 	}
 }
@@ -61,13 +65,16 @@ func TestWatchChange(t *testing.T) {
 func TestWatch(t *testing.T) {
 	r := serve(t, nil)
 	page := r.listen(func(s *http.Server) { s.ReadTimeout, s.WriteTimeout = time.Second, time.Second })
-	clients := []unalikev1connect.IDServiceClient{unalikev1connect.NewIDServiceClient(page.Client(), page.URL)} // HTTP/1.1
+	clients := []unalikev1connect.IDServiceClient{
+		unalikev1connect.NewIDServiceClient(page.Client(), page.URL), // HTTP/1.1
+	}
 	for _, options := range protocols {
-		clients = append(clients, r.service(page.URL, options...))
+		clients = append(clients, r.service(page.URL, "", options...))
 	}
 	var all []*connect.ServerStreamForClient[unalikev1.WatchResponse]
 	for _, c := range clients {
-		stream, err := c.Watch(t.Context(), &unalikev1.WatchRequest{Generator: "orders", Interval: durationpb.New(time.Second)})
+		req := &unalikev1.WatchRequest{Generator: "orders", Interval: durationpb.New(time.Second)}
+		stream, err := c.Watch(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +93,8 @@ func TestWatch(t *testing.T) {
 	for _, stream := range all {
 		for stream.Receive() {
 		}
-		if err := stream.Err(); connect.CodeOf(err) != connect.CodeUnavailable || !strings.Contains(err.Error(), "stopping") {
+		if err := stream.Err(); connect.CodeOf(err) != connect.CodeUnavailable ||
+			!strings.Contains(err.Error(), "stopping") {
 			t.Errorf("at the end: %v", err)
 		}
 	}
@@ -94,32 +102,37 @@ func TestWatch(t *testing.T) {
 
 func TestWatchRefused(t *testing.T) {
 	r := serve(t, nil)
-	c := r.service(r.listen().URL)
+	c := r.service(r.listen().URL, "")
+	const bounds = "interval is a duration from 1s to 24 hours"
 	for _, tt := range []struct {
-		req  *unalikev1.WatchRequest
-		code connect.Code
-		text string
+		generator string
+		interval  time.Duration
+		code      connect.Code
+		text      string
 	}{
-		{&unalikev1.WatchRequest{Generator: "none"}, connect.CodeNotFound, "known are"},
-		{&unalikev1.WatchRequest{Generator: "orders", Interval: durationpb.New(time.Second - 1)}, connect.CodeInvalidArgument, "interval is a duration from 1s to 24 hours"},
-		{&unalikev1.WatchRequest{Generator: "orders", Interval: durationpb.New(24*time.Hour + 1)}, connect.CodeInvalidArgument, "interval is a duration from 1s to 24 hours"},
-		{&unalikev1.WatchRequest{Generator: "orders", Interval: durationpb.New(math.MaxInt64)}, connect.CodeInvalidArgument, "interval is a duration from 1s to 24 hours"},
+		{"none", time.Second, connect.CodeNotFound, "known are"},
+		{"orders", time.Second - 1, connect.CodeInvalidArgument, bounds},
+		{"orders", 24*time.Hour + 1, connect.CodeInvalidArgument, bounds},
+		{"orders", math.MaxInt64, connect.CodeInvalidArgument, bounds},
 	} {
-		stream, err := c.Watch(t.Context(), tt.req)
+		req := &unalikev1.WatchRequest{Generator: tt.generator, Interval: durationpb.New(tt.interval)}
+		stream, err := c.Watch(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if stream.Receive() || connect.CodeOf(stream.Err()) != tt.code || !strings.Contains(stream.Err().Error(), tt.text) {
-			t.Errorf("%v: %v", tt.req, stream.Err())
+		if stream.Receive() || connect.CodeOf(stream.Err()) != tt.code ||
+			!strings.Contains(stream.Err().Error(), tt.text) {
+			t.Errorf("%v: %v", req, stream.Err())
 		}
 		_ = stream.Close()
 	}
 }
 
-// TestWatchMany: there is a bound on the streams of a connection, and those that have ended do not count.
+// TestWatchMany: there is a bound on the streams of a connection, and those that have ended do not
+// count.
 func TestWatchMany(t *testing.T) {
 	r := serve(t, func(c *server.Config) { c.MaxWatches = 2 })
-	c := r.service(r.listen().URL)
+	c := r.service(r.listen().URL, "")
 	watch := func(ctx context.Context) error {
 		stream, err := c.Watch(ctx, &unalikev1.WatchRequest{Generator: "orders"})
 		if err != nil {
@@ -136,15 +149,11 @@ func TestWatchMany(t *testing.T) {
 		}
 	}
 	for range 2 { // one that is refused does not count either
-		if err := watch(t.Context()); connect.CodeOf(err) != connect.CodeResourceExhausted || !strings.Contains(err.Error(), "this connection has 2 streams under way") {
+		if err := watch(t.Context()); connect.CodeOf(err) != connect.CodeResourceExhausted ||
+			!strings.Contains(err.Error(), "this connection has 2 streams under way") {
 			t.Errorf("one too many: %v", err)
 		}
 	}
 	cancel()
-	for err := watch(t.Context()); err != nil; err = watch(t.Context()) {
-		if connect.CodeOf(err) != connect.CodeResourceExhausted {
-			t.Fatal(err)
-		}
-		<-time.After(10 * time.Millisecond) // until the server hears of it
-	}
+	r.eventually("the server hears of it", func() bool { return watch(t.Context()) == nil })
 }

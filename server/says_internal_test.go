@@ -21,15 +21,18 @@ var (
 // wellFacts are those of a server with generators and tags that are all well.
 func wellFacts(generators, tags int) *facts {
 	f := &facts{now: someTime, up: time.Hour, wasReady: true, segments: tags > 0}
-	f.past = history{{someTime.Add(-5 * time.Second), map[string]uint64{}}, {someTime, map[string]uint64{}}}
+	f.past = history{{someTime.Add(-5 * time.Second), map[string]uint64{}},
+		{someTime, map[string]uint64{}}}
 	for i := range generators {
 		f.generators = append(f.generators, generatorFacts{
 			name: []string{"orders", "users", "a", "b", "c"}[i], layout: core.DefaultLayout(),
-			health: core.Health{Healthy: true, Workers: []core.WorkerHealth{{WorkerID: 7, WindowLeft: 24 * time.Second}}},
+			health: core.Health{Healthy: true,
+				Workers: []core.WorkerHealth{{WorkerID: 7, WindowLeft: 24 * time.Second}}},
 		})
 	}
 	for i := range tags {
-		f.tags = append(f.tags, segment.Health{Tag: fmt.Sprintf("tag%d", i), Healthy: true, Refills: 1, Left: 500})
+		f.tags = append(f.tags,
+			segment.Health{Tag: fmt.Sprintf("tag%d", i), Healthy: true, Refills: 1, Left: 500})
 	}
 	return f
 }
@@ -39,137 +42,143 @@ func (f *facts) fail(i int, err error) {
 	f.generators[i].health.Healthy, f.generators[i].health.Err = false, err
 }
 
+// fails makes a generator issue nothing.
+func fails(i int, err error) func(*facts) { return func(f *facts) { f.fail(i, err) } }
+
 // TestSays: whoever reads the first sentence alone knows what is wrong.
 func TestSays(t *testing.T) {
 	ended := &core.WindowEndedError{WorkerID: 7, Cause: errAway}
 	for name, tt := range map[string]struct {
 		generators, tags int
 		change           func(f *facts)
-		level, want      string
-		also             string // among the other sentences
+		want             string // a sentence a line, the first one first
 	}{
-		"all well":           {2, 3, func(*facts) {}, "well", "All is well: 2 generators issue IDs, and no tag lacks numbers.", ""},
-		"one generator well": {1, 0, func(*facts) {}, "well", "All is well: 1 generator issues IDs.", ""},
-		"tags well":          {0, 1, func(*facts) {}, "well", "All is well: no tag lacks numbers.", ""},
+		"all well": {2, 3, func(*facts) {},
+			"well: All is well: 2 generators issue IDs, and no tag lacks numbers."},
+		"one generator well": {1, 0, func(*facts) {}, "well: All is well: 1 generator issues IDs."},
+		"tags well":          {0, 1, func(*facts) {}, "well: All is well: no tag lacks numbers."},
 		"a remark is no trouble": {
 			1, 0, func(f *facts) { f.generators[0].health.Warnings = []string{"no clock"} },
-			"well", "All is well: 1 generator issues IDs.", "note: Generator orders: no clock",
+			"well: All is well: 1 generator issues IDs.\nnote: Generator orders: no clock",
 		},
 		"starting": {
-			1, 0, func(f *facts) { f.wasReady, f.up = false, time.Second; f.fail(0, &core.NotStartedError{}) },
-			"warn", "Starting. No IDs from generator orders, because its coordinator has not answered yet.", "",
+			1, 0, func(f *facts) {
+				f.wasReady, f.up = false,
+					time.Second
+				f.fail(0, &core.NotStartedError{})
+			},
+			"warn: Starting. No IDs from generator orders, because its coordinator has not answered yet.",
 		},
 		"started long ago": {
 			1, 0, func(f *facts) { f.wasReady = false; f.fail(0, &core.NotStartedError{Cause: errAway}) },
-			"down", "No IDs from generator orders, because its coordinator does not answer.", "",
+			"down: No IDs from generator orders, because its coordinator does not answer.",
 		},
 		"stopping": {
 			1, 0, func(f *facts) { f.stopping = true; f.fail(0, core.ErrClosed) },
-			"warn", "Stopping: what is under way ends, and worker IDs are given back.", "down: No IDs from generator orders, because it is closed.",
+			"warn: Stopping: what is under way ends, and worker IDs are given back.\ndown: No IDs from generator orders, because it is closed.",
 		},
 		"coordinator away": {
 			1, 0, func(f *facts) { f.generators[0].health.Workers[0].Failing = errAway },
-			"warn", "Generator orders goes on for 24 s without a renewal, because its coordinator does not answer.", "",
+			"warn: Generator orders goes on for 24 s without a renewal, because its coordinator does not answer.",
 		},
-		"coordinator away for long": {1, 0, func(f *facts) { f.fail(0, ended) }, "down", "No IDs from generator orders, because its coordinator does not answer.", ""},
-		"one generator of two":      {2, 0, func(f *facts) { f.fail(1, ended) }, "down", "1 of 2 generators issues no IDs: users, because its coordinator does not answer.", ""},
+		"coordinator away for long": {1, 0, fails(0, ended),
+			"down: No IDs from generator orders, because its coordinator does not answer."},
+		"one generator of two": {2, 0, fails(1, ended),
+			"down: 1 of 2 generators issues no IDs: users, because its coordinator does not answer."},
 		"many generators": {5, 0, func(f *facts) {
 			for i := range 5 {
 				f.fail(i, ended)
 			}
 			f.fail(1, &core.NotStartedError{Cause: coord.ErrQuarantined})
-		}, "down", "5 of 5 generators issue no IDs: orders, because its coordinator does not answer; users, because its namespace is in quarantine; " +
-			"a, because its coordinator does not answer; and 2 more.", ""},
+		}, "down: 5 of 5 generators issue no IDs: orders, because its coordinator does not answer; users, because its namespace is in quarantine; " +
+			"a, because its coordinator does not answer; and 2 more."},
 		"one worker ID of two": {1, 0, func(f *facts) {
-			f.generators[0].health.Workers = append(f.generators[0].health.Workers, core.WorkerHealth{WorkerID: 9, Err: ended})
-		}, "warn", "Generator orders issues no IDs with worker ID 9, because its coordinator does not answer; it goes on with the others.", ""},
+			f.generators[0].health.Workers = append(f.generators[0].health.Workers,
+				core.WorkerHealth{WorkerID: 9, Err: ended})
+		}, "warn: Generator orders issues no IDs with worker ID 9, because its coordinator does not answer; it goes on with the others."},
 		"state file": {
 			1, 0, func(f *facts) { f.generators[0].health.Workers[0].StateFile = true },
-			"warn", "Generator orders cannot write its state file, and is about to issue no IDs: look at the disk.", "",
+			"warn: Generator orders cannot write its state file, and is about to issue no IDs: look at the disk.",
 		},
 		"clock stepped back": {
-			1, 0, func(f *facts) {
-				f.fail(0, &core.ClockRollbackError{WorkerID: 7, Last: someTime, Now: someTime.Add(-time.Hour)})
-			},
-			"down", "No IDs from generator orders, because the clock of this machine stepped back.", "",
+			1, 0, fails(0, &core.ClockRollbackError{WorkerID: 7, Last: someTime,
+				Now: someTime.Add(-time.Hour)}),
+			"down: No IDs from generator orders, because the clock of this machine stepped back.",
 		},
 		"clock stepped back, another worker ID": {
 			1, 0, func(f *facts) { f.past[1].counts["rollbacks orders"] = 1 },
-			"warn", "Generator orders met a clock that stepped back in the last minute, 1 time; IDs stay unique.", "",
+			"warn: Generator orders met a clock that stepped back in the last minute, 1 time; IDs stay unique.",
 		},
 		"an earlier window": {
-			1, 0, func(f *facts) {
-				f.fail(0, &core.WindowNotOpenError{Opens: someTime.Add(4 * time.Second), Now: someTime})
-			},
-			"down", "No IDs from generator orders, because an earlier window has to end first, which is in 4.0 s.", "",
+			1, 0, fails(0, &core.WindowNotOpenError{Opens: someTime.Add(4 * time.Second), Now: someTime}),
+			"down: No IDs from generator orders, because an earlier window has to end first, which is in 4.0 s.",
 		},
 		"worker IDs used up": {
-			1, 0, func(f *facts) { f.fail(0, &core.NotStartedError{Cause: coord.ErrNoWorkerID}) },
-			"down", "No IDs from generator orders, because all worker IDs are used up.", "",
+			1, 0, fails(0, &core.NotStartedError{Cause: coord.ErrNoWorkerID}),
+			"down: No IDs from generator orders, because all worker IDs are used up.",
 		},
 		"the last worker ID": {
 			1, 0, func(f *facts) { f.generators[0].workers = &workerList{of: 1024} },
-			"warn", "Generator orders has no worker ID left for another instance: all 1,024 are used up.", "",
+			"warn: Generator orders has no worker ID left for another instance: all 1,024 are used up.",
 		},
 		"ceiling reached": {
 			1, 0, func(f *facts) { f.past[1].counts["ids orders"] = 5 * 4_096_000 },
-			"warn", "Generator orders has reached its ceiling of 4,096,000 IDs/s: callers wait. More stripes or instances raise it.", "",
+			"warn: Generator orders has reached its ceiling of 4,096,000 IDs/s: callers wait. More stripes or instances raise it.",
 		},
 		"ceiling near": {
 			1, 0, func(f *facts) { f.past[1].counts["ids orders"] = 5 * 3_500_000 },
-			"warn", "Generator orders is near its ceiling of 4,096,000 IDs/s. More stripes or instances raise it.", "",
+			"warn: Generator orders is near its ceiling of 4,096,000 IDs/s. More stripes or instances raise it.",
 		},
 		"time bits end": {
 			1, 0, func(f *facts) {
 				l := &f.generators[0].layout
 				l.TimeBits, l.Epoch = 31, someTime.Add(-(1<<31-1)*time.Millisecond)
 			},
-			"warn", "Generator orders has no more time bits after 2026-05-04: plan the move to another layout.", "",
+			"warn: Generator orders has no more time bits after 2026-05-04: plan the move to another layout.",
 		},
 		"store away from the start": {
 			1, 0, func(f *facts) { f.segments, f.store = true, errors.New("no answer") },
-			"down", "No numbers for any tag, because the store does not answer.", "",
+			"down: No numbers for any tag, because the store does not answer.",
 		},
 		"store away": {1, 2, func(f *facts) {
 			f.store = segment.ErrUnavailable
 			f.tags[0] = segment.Health{Tag: "tag0", Err: segment.ErrUnavailable, Failures: 3}
 			f.tags[1].Failing, f.tags[1].TimeLeft = errAway, 40*time.Second
-		}, "down", "No numbers for 1 tag: tag0, because the store does not answer.", "warn: No refill for 1 tag: tag1, because the store does not answer: what is in memory lasts 40 s."},
+		}, "down: No numbers for 1 tag: tag0, because the store does not answer.\nwarn: No refill for 1 tag: tag1, because the store does not answer: what is in memory lasts 40 s."},
 		"store away, nobody has asked": {
-			1, 1, func(f *facts) { f.store, f.tags[0] = errAway, segment.Health{Tag: "tag0", Err: segment.ErrUnavailable} },
-			"down", "No numbers for tags that have none in memory, because the store does not answer.", "",
+			1, 1, func(f *facts) {
+				f.store, f.tags[0] = errAway,
+					segment.Health{Tag: "tag0", Err: segment.ErrUnavailable}
+			},
+			"down: No numbers for tags that have none in memory, because the store does not answer.",
 		},
 		"store away, rate unknown": {
 			1, 1, func(f *facts) { f.tags[0].Failing = errAway },
-			"warn", "No refill for 1 tag: tag0, because the store does not answer: 500 numbers are left in memory.", "",
+			"warn: No refill for 1 tag: tag0, because the store does not answer: 500 numbers are left in memory.",
 		},
 		"a tag of which nobody has asked": {
 			0, 1, func(f *facts) { f.tags[0] = segment.Health{Tag: "tag0", Err: segment.ErrUnavailable} },
-			"well", "All is well: no tag lacks numbers.", "",
+			"well: All is well: no tag lacks numbers.",
 		},
 		"store went back": {
 			0, 1, func(f *facts) {
 				f.tags[0] = segment.Health{Tag: "tag0", Err: &segment.WentBackError{Tag: "tag0"}, Failures: 1}
 			},
-			"down", "No numbers for 1 tag: tag0, because the store went back.", "",
+			"down: No numbers for 1 tag: tag0, because the store went back.",
 		},
 		"the worst first": {
 			2, 0, func(f *facts) { f.generators[0].health.Workers[0].Failing = errAway; f.fail(1, ended) },
-			"down", "1 of 2 generators issues no IDs: users, because its coordinator does not answer.", "warn: Generator orders goes on for 24 s without a renewal, because its coordinator does not answer.",
+			"down: 1 of 2 generators issues no IDs: users, because its coordinator does not answer.\nwarn: Generator orders goes on for 24 s without a renewal, because its coordinator does not answer.",
 		},
 	} {
 		f := wellFacts(tt.generators, tt.tags)
 		tt.change(f)
-		all := says(f)
-		if all[0].Level != tt.level || all[0].Text != tt.want {
-			t.Errorf("%s: %s: %s\nwant %s: %s", name, all[0].Level, all[0].Text, tt.level, tt.want)
+		var all []string
+		for _, r := range says(f) {
+			all = append(all, r.Level+": "+r.Text)
 		}
-		var others []string
-		for _, r := range all[1:] {
-			others = append(others, r.Level+": "+r.Text)
-		}
-		if got := strings.Join(others, "\n"); got != tt.also {
-			t.Errorf("%s: also %q, want %q", name, got, tt.also)
+		if got := strings.Join(all, "\n"); got != tt.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, tt.want)
 		}
 	}
 }
@@ -185,15 +194,18 @@ func TestSaysOther(t *testing.T) {
 	}
 }
 
-// TestRates: rates are over some seconds, counts over a minute, and neither is negative where a count begins again.
+// TestRates: rates are over some seconds, counts over a minute, and neither is negative where a
+// count begins again.
 func TestRates(t *testing.T) {
 	var s samples
-	if _, past := s.add(sample{someTime, nil}, true); past.rate("x") != 0 || past.minute("x") != 0 || len(past.rates("x")) != 0 {
+	if _, past := s.add(sample{someTime, nil}, true); past.rate("x") != 0 || past.minute("x") != 0 ||
+		len(past.rates("x")) != 0 {
 		t.Error("there is a rate of one sample")
 	}
 	var past history
 	for i := range 200 {
-		one := sample{someTime.Add(time.Duration(i) * 500 * time.Millisecond), map[string]uint64{"x": uint64(i * i), "back": uint64(200 - i)}}
+		one := sample{someTime.Add(time.Duration(i) * 500 * time.Millisecond),
+			map[string]uint64{"x": uint64(i * i), "back": uint64(200 - i)}}
 		_, past = s.add(one, false)
 	}
 	if len(past) != keptSamples {
@@ -212,7 +224,8 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// TestDurations: what 99 % did not exceed is at most a quarter above what was, and old durations are forgotten.
+// TestDurations: what 99 % did not exceed is at most a quarter above what was, and old durations
+// are forgotten.
 func TestDurations(t *testing.T) {
 	var d durations
 	if got := d.slow(); got != 0 {
@@ -220,7 +233,8 @@ func TestDurations(t *testing.T) {
 	}
 	for us := time.Duration(0); us < 100*time.Hour/time.Microsecond; us += us/8 + 1 {
 		took := us * time.Microsecond
-		if bound := boundOf(bucketOf(took)); took < time.Hour && (bound < took || bound > took*5/4+2*time.Microsecond) {
+		if bound := boundOf(bucketOf(took)); took < time.Hour &&
+			(bound < took || bound > took*5/4+2*time.Microsecond) {
 			t.Errorf("%v is in the bucket up to %v", took, bound)
 		}
 	}
@@ -250,21 +264,25 @@ func TestDurations(t *testing.T) {
 func TestCut(t *testing.T) {
 	f := wellFacts(1, mostTags+1)
 	f.tags[mostTags].Failing = errAway
-	if got := segmentTable(f); len(got.Rows) != mostTags || got.Rows[0][0].Text != f.tags[mostTags].Tag || got.Note != "200 of 201 rows are shown" {
+	if got := segmentTable(f); len(got.Rows) != mostTags ||
+		got.Rows[0][0].Text != f.tags[mostTags].Tag || got.Note != "200 of 201 rows are shown" {
 		t.Errorf("%d rows from %v on, %q", len(got.Rows), got.Rows[0][0], got.Note)
 	}
 }
 
 // TestWords: figures and times for people.
 func TestWords(t *testing.T) {
-	for f, want := range map[float64]string{0: "0", 0.31: "0.3", 3: "3", 9.94: "9.9", 9.97: "10", 12.6: "13", 999: "999", 1000: "1,000", 4096000: "4,096,000"} {
+	for f, want := range map[float64]string{0: "0", 0.31: "0.3", 3: "3", 9.94: "9.9", 9.97: "10",
+		12.6: "13", 999: "999", 1000: "1,000", 4096000: "4,096,000"} {
 		if got := figure(f); got != want {
 			t.Errorf("%v: %s, want %s", f, got, want)
 		}
 	}
 	for d, want := range map[time.Duration]string{
-		0: "0 s", 80 * time.Microsecond: "80 µs", 12 * time.Millisecond: "12 ms", 1500 * time.Millisecond: "1.5 s", 84 * time.Second: "84 s",
-		5 * time.Minute: "5 min", 3 * time.Hour: "3 h", 50 * time.Hour: "2 d", 5000 * 24 * time.Hour: "5,000 d",
+		0: "0 s", 80 * time.Microsecond: "80 µs", 12 * time.Millisecond: "12 ms",
+		1500 * time.Millisecond: "1.5 s", 84 * time.Second: "84 s",
+		5 * time.Minute: "5 min", 3 * time.Hour: "3 h", 50 * time.Hour: "2 d",
+		5000 * 24 * time.Hour: "5,000 d",
 	} {
 		if got := span(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)

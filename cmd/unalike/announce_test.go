@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,100 +15,85 @@ import (
 	"github.com/unalike-id/unalike/internal/logs"
 )
 
-// announcements is a log that passes on when and how each warning was written.
-type announcements struct {
-	slog.Handler
-	lines chan announcement
-}
-
+// announcement is a line of a log, and when it was written.
 type announcement struct {
 	at   time.Time
 	text string
 }
 
-func newAnnouncements() announcements {
-	return announcements{slog.DiscardHandler, make(chan announcement, 100)}
-}
+// announcements are the lines of a log.
+type announcements chan announcement
 
-// Enabled implements [slog.Handler].
-func (a announcements) Enabled(context.Context, slog.Level) bool { return true }
-
-// WithAttrs implements [slog.Handler].
-func (a announcements) WithAttrs([]slog.Attr) slog.Handler { return a }
-
-// WithGroup implements [slog.Handler].
-func (a announcements) WithGroup(string) slog.Handler { return a }
-
-// Handle implements [slog.Handler].
-func (a announcements) Handle(_ context.Context, r slog.Record) error {
-	if r.Level < slog.LevelWarn {
-		return nil
-	}
-	var text strings.Builder
-	_ = slog.NewTextHandler(&text, nil).Handle(context.Background(), r)
+// Write implements [io.Writer].
+func (a announcements) Write(line []byte) (int, error) {
 	select {
-	case a.lines <- announcement{r.Time, text.String()}:
+	case a <- announcement{time.Now(), string(line)}:
 	default:
 	}
-	return nil
+	return len(line), nil
 }
 
-// first returns the first line with one of the given words, which must have been written
+// checkFirst looks for the first line that tells how long a wait is, which must have been written
 // within a second, or a second more than a timer of this machine is late.
-func (a announcements) first(t *testing.T, began time.Time, words ...string) {
+func (a announcements) checkFirst(t *testing.T, began time.Time) {
 	t.Helper()
 	rang := make(chan time.Duration, 1)
-	time.AfterFunc(time.Until(began.Add(logs.Quiet)), func() { rang <- time.Since(began) - logs.Quiet })
+	time.AfterFunc(time.Until(began.Add(logs.Quiet)),
+		func() { rang <- time.Since(began) - logs.Quiet })
+	tells := func(line string) bool {
+		return slices.ContainsFunc([]string{"trying_until=", "at_most=", " for="},
+			func(w string) bool { return strings.Contains(line, w) })
+	}
 	var seen []string
 	for end := time.After(time.Minute); ; {
 		select {
-		case line := <-a.lines:
-			seen = append(seen, line.text)
-			for _, w := range words {
-				if !strings.Contains(line.text, w) {
-					continue
-				}
-				if took, late := line.at.Sub(began), <-rang; took > time.Second+2*late {
-					t.Errorf("announced after %v, where a timer was late by %v:\n%s", took, late, line.text)
-				}
-				return
+		case line := <-a:
+			if seen = append(seen, line.text); !tells(line.text) {
+				continue
 			}
+			if took, late := line.at.Sub(began), <-rang; took > time.Second+2*late {
+				t.Errorf("announced after %v, where a timer was late by %v:\n%s", took, late, line.text)
+			}
+			return
 		case <-end:
-			t.Fatalf("nothing with %q was announced, but\n%s", words, strings.Join(seen, ""))
+			t.Fatalf("no length was announced, but\n%s", strings.Join(seen, ""))
 		}
 	}
 }
 
-// lengths are the keys that tell how long a wait is.
-var lengths = []string{"trying_until=", "at_most=", " for="}
+// hungFolder returns the URL of an embedded etcd in a folder whose server hangs.
+func hungFolder(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	lock, err := filelock.Lock(filepath.Join(folder, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { lock.Unlock() })
+	return embedURL(folder)
+}
 
 // TestWaitsAreAnnounced: with each back end that takes connections and never answers, with each
 // that is not there, with a state file that may have been lost and with a folder whose server
 // hangs, a program that waits is told so, with reason and length.
 func TestWaitsAreAnnounced(t *testing.T) {
 	t.Parallel()
-	dir, hung := filepath.ToSlash(t.TempDir()), t.TempDir()
-	lock, err := filelock.Lock(filepath.Join(hung, "lock"))
-	if err != nil {
-		t.Fatal(err)
+	urls := []string{"static://?worker=3&state=" + urlPath(t.TempDir()) + "/state", hungFolder(t)}
+	for _, addr := range []string{silent(t), nobody(t)} {
+		for _, url := range serverURLs {
+			urls = append(urls, strings.Replace(url, "ADDRESS", addr, 1))
+		}
 	}
-	t.Cleanup(func() { lock.Unlock() })
-	urls := map[string]string{"file": "static://?worker=3&state=" + dir + "/state", "folder": embedURL(hung)}
-	addrSilent, addrNobody := silent(t), nobody(t)
-	for _, url := range serverURLs {
-		scheme, _, _ := strings.Cut(url, "ADDRESS")
-		urls["silent "+scheme] = strings.Replace(url, "ADDRESS", addrSilent, 1)
-		urls["refused "+scheme] = strings.Replace(url, "ADDRESS", addrNobody, 1)
-	}
-	for name, url := range urls {
-		t.Run(name, func(t *testing.T) {
+	for _, url := range urls {
+		t.Run(strings.ReplaceAll(url, "/", "_"), func(t *testing.T) {
 			t.Parallel()
-			log := newAnnouncements()
+			lines := make(announcements, 100)
+			log := slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelWarn}))
 			began := time.Now()
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error, 1)
-			go func() { done <- startAndClose(ctx, url, slog.New(log)) }()
-			log.first(t, began, lengths...)
+			go func() { done <- startAndClose(ctx, url, log) }()
+			lines.checkFirst(t, began)
 			cancel()
 			if err := <-done; err == nil {
 				t.Error("it was served")

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/leaktest"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
 // builtIn is the folder of the program under test.
@@ -37,7 +37,8 @@ func TestMain(m *testing.M) {
 
 // build builds the program once and returns its path.
 var build = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(builtIn, "unalike.exe") // the ending is needed on one system and allowed on all
+	// the ending is needed on one system and allowed on all
+	path := filepath.Join(builtIn, "unalike.exe")
 	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
@@ -51,27 +52,9 @@ type program struct {
 	cmd    *exec.Cmd
 	out    *bufio.Reader
 	pipe   io.ReadCloser
-	stderr locked
+	stderr proctest.Output
 	last   core.ID // the last ID that was read
 	count  int     // how many
-}
-
-// locked is a text that can be read while it is written.
-type locked struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *locked) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *locked) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // start starts the program with a data folder of its own, and nothing else in its
@@ -102,6 +85,9 @@ func startAs(t *testing.T, data string, change func(*exec.Cmd), args ...string) 
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Kill() // it has ended already unless the test failed
 		_ = p.cmd.Wait()
+		if t.Failed() {
+			t.Logf("%v says:\n%s", args, &p.stderr)
+		}
 	})
 	return p
 }
@@ -130,7 +116,10 @@ func (p *program) drain() { p.read(math.MaxInt) }
 // complaints is what was said, but for what a busy machine makes a program say.
 func (p *program) complaints() string {
 	var b strings.Builder
-	busy := []string{"still waiting for ", "worker ID not acquired, trying again", "renewal failed, going on inside the window"}
+	busy := []string{
+		"still waiting for ", "worker ID not acquired, trying again",
+		"renewal failed, going on inside the window",
+	}
 	for line := range strings.Lines(p.stderr.String()) {
 		if !slices.ContainsFunc(busy, func(said string) bool { return strings.Contains(line, said) }) {
 			b.WriteString(line)
@@ -146,6 +135,14 @@ func (p *program) wait() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
+// signal sends the program a signal.
+func (p *program) signal(s os.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 // TestSecondProcess: a second process joins the first one's etcd and has a worker ID of
 // its own.
 func TestSecondProcess(t *testing.T) {
@@ -158,46 +155,8 @@ func TestSecondProcess(t *testing.T) {
 	if code := second.wait(); code != exitOK || second.count != 5 || second.complaints() != "" {
 		t.Errorf("exit code %d, %d IDs, stderr %q", code, second.count, &second.stderr)
 	}
-	if a, b := core.DefaultLayout().Decompose(first.last).WorkerID, core.DefaultLayout().Decompose(second.last).WorkerID; a == b {
+	worker := func(p *program) int { return core.DefaultLayout().Decompose(p.last).WorkerID }
+	if a, b := worker(first), worker(second); a == b {
 		t.Errorf("both have worker ID %d", a)
 	}
-	// Another layout is another namespace with a folder of its own.
-	other := start(t, data, "generate", "--layout", "javascript")
-	other.drain()
-	if code := other.wait(); code != exitOK || other.count != 1 {
-		t.Errorf("another layout: exit code %d\n%s", code, &other.stderr)
-	}
-}
-
-// alone writes a settings file with which there is a single worker ID, whose window
-// reaches further ahead than a slow machine needs to start a program.
-func alone(t *testing.T) string {
-	t.Helper()
-	return settingsFile(t, "worker_ids: 0-0\nhorizon: 2m\n")
-}
-
-// checkReleased checks that p, which ran alone, gave its worker ID back, and its window:
-// the next to start gets it, and does not wait.
-func checkReleased(t *testing.T, data string, p *program) {
-	t.Helper()
-	began := time.Now()
-	next := start(t, data, "generate", "--config", alone(t))
-	next.last = p.last
-	next.drain()
-	if code := next.wait(); code != exitOK || next.count != 1 || time.Since(began) > callTime {
-		t.Errorf("after %v: exit code %d, %d IDs, %v\n%s", p.cmd.Args[1:], code, next.count, time.Since(began), &next.stderr)
-	}
-}
-
-// TestOrderlyEndCostsNoWait: a run after an orderly end starts at once, though a
-// window reaches far ahead.
-func TestOrderlyEndCostsNoWait(t *testing.T) {
-	t.Parallel()
-	data := t.TempDir()
-	p := start(t, data, "generate", "--config", alone(t))
-	p.drain()
-	if code := p.wait(); code != exitOK {
-		t.Fatalf("exit code %d\n%s", code, &p.stderr)
-	}
-	checkReleased(t, data, p)
 }

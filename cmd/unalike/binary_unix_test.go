@@ -9,47 +9,60 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
-// TestSignals: a signal prints what was made, gives the worker ID back, and shows in
-// the exit code.
+// checkReleased checks that the one who had the only worker ID gave it back, and its window, which
+// reaches far ahead: the next to start gets it, and does not wait.
+func checkReleased(t *testing.T, data, settings string, last *program) {
+	t.Helper()
+	began := time.Now()
+	next := start(t, data, "generate", "--config", settings)
+	next.last = last.last
+	next.drain()
+	if code := next.wait(); code != exitOK || next.count != 1 || time.Since(began) > callTime {
+		t.Errorf("exit code %d, %d IDs, %v\n%s", code, next.count, time.Since(began), &next.stderr)
+	}
+}
+
+// TestSignals: a signal prints what was made, gives the worker ID back, and shows in the exit
+// code. A reader that has enough is no failure.
 func TestSignals(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
+	data, settings := t.TempDir(), settingsFile(t, "worker_ids: 0-0\nhorizon: 2m\n")
 	for _, tt := range []struct {
-		signal os.Signal
-		code   int
-	}{{os.Interrupt, 130}, {syscall.SIGTERM, 143}} {
-		p := start(t, data, "generate", "--count", "100000000", "--config", alone(t))
+		name string
+		end  func(*program)
+		code int
+	}{
+		{"interrupt", func(p *program) { p.signal(os.Interrupt) }, 130},
+		{"SIGTERM", func(p *program) { p.signal(syscall.SIGTERM) }, 143},
+		{"broken pipe", func(p *program) { _ = p.pipe.Close() }, exitOK},
+	} {
+		p := start(t, data, "generate", "--count", "100000000", "--config", settings)
 		p.read(10_000)
-		if err := p.cmd.Process.Signal(tt.signal); err != nil {
-			t.Fatal(err)
-		}
+		tt.end(p)
 		p.drain()
-		if code := p.wait(); code != tt.code || p.count == 100_000_000 {
-			t.Errorf("%v: exit code %d after %d IDs, want %d", tt.signal, code, p.count, tt.code)
+		code := p.wait()
+		if code != tt.code || p.count == 100_000_000 || strings.Contains(p.complaints(), "unalike:") {
+			t.Errorf("%s: exit code %d after %d IDs, stderr %q", tt.name, code, p.count, &p.stderr)
 		}
-		if strings.Contains(p.complaints(), "unalike:") {
-			t.Errorf("%v: stderr %q", tt.signal, &p.stderr)
-		}
-		checkReleased(t, data, p)
+		checkReleased(t, data, settings, p)
 	}
 }
 
 // TestSignalWhileWaiting: a signal ends the wait for a window too.
 func TestSignalWhileWaiting(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
 	// With a new state file the start waits for one horizon, and says so.
-	p := start(t, data, "generate", "--coordinator", "static://?worker=5&horizon=10m&state="+filepath.Join(data, "state"))
-	for began := time.Now(); !strings.Contains(p.stderr.String(), "waiting for the issue window to open"); time.Sleep(10 * time.Millisecond) {
-		if time.Since(began) > callTime {
-			t.Fatalf("it does not wait\n%s", &p.stderr)
-		}
-	}
-	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	state := filepath.Join(t.TempDir(), "state")
+	p := start(t, t.TempDir(), "generate", "--coordinator",
+		"static://?worker=5&horizon=10m&state="+state)
+	proctest.Eventually(t, callTime, "it waits", func() bool {
+		return strings.Contains(p.stderr.String(), "waiting for the issue window to open")
+	})
+	p.signal(os.Interrupt)
 	began := time.Now()
 	p.drain()
 	if code := p.wait(); code != 130 || p.count != 0 || time.Since(began) > callTime {
@@ -61,33 +74,14 @@ func TestSignalWhileWaiting(t *testing.T) {
 func TestWatchSignals(t *testing.T) {
 	t.Parallel()
 	url := stateFile(t, "5")
-	first := start(t, t.TempDir(), "generate", "--count", "1", "--coordinator", url)
-	first.drain()
-	first.wait()
+	checkLines(t, nil, []line{{"generate --coordinator " + url, exitOK, ""}})
 	p := start(t, t.TempDir(), "workers", "--watch", "--interval", "1h", "--coordinator", url)
-	if line, err := p.out.ReadString('\n'); err != nil || !strings.Contains(line, "  worker ID 5  free, last held by ") {
+	if line, err := p.out.ReadString('\n'); err != nil ||
+		!strings.Contains(line, "  worker ID 5  free, last held by ") {
 		t.Fatalf("%q, %v\n%s", line, err, &p.stderr)
 	}
-	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	p.signal(os.Interrupt)
 	if code := p.wait(); code != 130 || p.complaints() != "" {
 		t.Errorf("exit code %d, stderr %q", code, &p.stderr)
 	}
-}
-
-// TestBrokenPipe: a reader that has enough is no failure.
-func TestBrokenPipe(t *testing.T) {
-	t.Parallel()
-	data := t.TempDir()
-	p := start(t, data, "generate", "--count", "100000000", "--config", alone(t))
-	p.read(10)
-	if err := p.pipe.Close(); err != nil {
-		t.Fatal(err)
-	}
-	code := p.wait()
-	if code != exitOK || strings.Contains(p.complaints(), "unalike:") {
-		t.Errorf("exit code %d, stderr %q", code, &p.stderr)
-	}
-	checkReleased(t, data, p)
 }

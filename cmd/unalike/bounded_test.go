@@ -9,32 +9,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/internal/filelock"
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
 // TestTimeoutBoundsTheOpening: where a coordinator is asked when it is opened, that is a call
 // as well, and ends when the command has said that it would.
 func TestTimeoutBoundsTheOpening(t *testing.T) {
 	t.Parallel()
-	hung := t.TempDir()
-	lock, err := filelock.Lock(hung + "/lock")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { lock.Unlock() })
-	for name, url := range map[string]string{
-		"login":    "etcd://u:secret@" + silent(t) + "/x",
-		"embedded": "embed://" + urlPath(hung),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			began := time.Now()
-			got := callWithin(t, time.Hour, "workers", "--timeout", "100ms", "--coordinator", url)
-			wantCall(t, got, exitFailure, "", "unalike: still waiting for ")
-			if took := time.Since(began); took > 4*time.Second || strings.Contains(got.stderr, "secret") { // the drivers themselves take 5 s and more
-				t.Errorf("it took %v:\n%s", took, got.stderr)
-			}
-		})
+	for _, url := range []string{"etcd://u:secret@" + silent(t) + "/x", hungFolder(t)} {
+		began := time.Now()
+		got := callWithin(t, time.Hour, "workers", "--timeout", "100ms", "--coordinator", url)
+		wantCall(t, got, exitFailure, "", "unalike: still waiting for ")
+		if took := time.Since(began); took > 4*time.Second { // the drivers themselves take 5 s and more
+			t.Errorf("it took %v:\n%s", took, got.stderr)
+		}
 	}
 }
 
@@ -48,7 +36,7 @@ func TestLookIsShort(t *testing.T) {
 
 // seen is an output that calls a function when a text is written to it first.
 type seen struct {
-	locked
+	proctest.Output
 	what string
 	once sync.Once
 	then func()
@@ -58,7 +46,7 @@ func (s *seen) Write(b []byte) (int, error) {
 	if strings.Contains(string(b), s.what) {
 		s.once.Do(s.then)
 	}
-	return s.locked.Write(b)
+	return s.Output.Write(b)
 }
 
 // TestTimeoutBoundsAStartWithItsWait: the timeout of generate is for the wait until somebody
@@ -79,7 +67,8 @@ func TestTimeoutBoundsAStartWithItsWait(t *testing.T) {
 		streams: streams{out: io.Discard, err: stderr}, lookupEnv: lookupIn(nil),
 		waits: waits{answer: time.Hour, quiet: time.Millisecond, dial: callTime},
 	}
-	code := a.run(t.Context(), []string{"generate", "--wait", "--timeout", timeout.String(), "--coordinator", "redis://" + addr + "/0?namespace=x"})
+	code := a.run(t.Context(),
+		strings.Fields("generate --wait --timeout 4s --coordinator redis://"+addr+"/0?namespace=x"))
 	said := stderr.String()
 	waits := regexp.MustCompile(`at_most=(\S+)`).FindAllStringSubmatch(said, -1)
 	if code != exitFailure || len(waits) == 0 || !strings.Contains(said, "--timeout allows 4s") {

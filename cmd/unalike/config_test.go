@@ -14,53 +14,89 @@ func settingsFile(t *testing.T, text string) string {
 	return writeFile(t, "unalike.yaml", text)
 }
 
-// TestGenerateConfig: flags win over the environment, which wins over the file.
+// TestGenerateConfig: flags win over the environment, which wins over the file. Without a file,
+// the layout comes from the flag alone.
 func TestGenerateConfig(t *testing.T) {
-	file := settingsFile(t, "coordinator: "+noState(t, "21")+"\nlayout: javascript\n")
+	url := noState(t, "21")
+	file := "--config " + settingsFile(t, "coordinator: "+url+"\nlayout: javascript\n")
+	env := func(coordinator, layout string) map[string]string {
+		return map[string]string{envCoordinator: coordinator, "UNALIKE_LAYOUT": layout}
+	}
 	for _, tt := range []struct {
 		name   string
 		env    map[string]string
-		flags  []string
+		flags  string
 		worker string
 		layout core.Layout
 	}{
-		{"file", nil, nil, "21", core.JavaScriptLayout()},
-		{"environment", map[string]string{envCoordinator: noState(t, "22") + "-22", "UNALIKE_LAYOUT": "twitter"}, nil, "22", core.TwitterLayout()},
-		{"flags", map[string]string{envCoordinator: "nonsense", "UNALIKE_LAYOUT": "twitter"}, []string{"--coordinator", noState(t, "23") + "-23", "--layout", "default"}, "23", core.DefaultLayout()},
+		{"file", nil, file, "21", core.JavaScriptLayout()},
+		{"environment", env(noState(t, "22")+"-22", "twitter"), file, "22", core.TwitterLayout()},
+		{
+			"flags", env("nonsense", "twitter"), file + " --layout default --coordinator " +
+				noState(t, "23") + "-23",
+			"23", core.DefaultLayout(),
+		},
+		{"no file", env(noState(t, "24")+"-24", "nonsense"), "", "24", core.DefaultLayout()},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := call(t, tt.env, "", append([]string{"generate", "--explain", "--config", file}, tt.flags...)...)
-			id, _, _ := strings.Cut(got.out, " ")
-			parsed, err := core.ParseID(id)
-			if got.code != exitOK || err != nil || !strings.Contains(got.out, "  worker "+tt.worker+"  ") {
-				t.Fatalf("%+v, %v", got, err)
-			}
-			if at := tt.layout.Decompose(parsed).Time.Format(timeForm); !strings.Contains(got.out, "  "+at+"  ") {
-				t.Errorf("%q, want the time %s", got.out, at)
-			}
-		})
-	}
-	// Without a file, the layout comes from the flag alone, as for other commands.
-	got := call(t, map[string]string{envCoordinator: noState(t, "24") + "-24", "UNALIKE_LAYOUT": "nonsense"}, "", "generate")
-	if got.code != exitOK {
-		t.Errorf("%+v", got)
+		got := call(t, tt.env, "", strings.Fields("generate --explain "+tt.flags)...)
+		id, _, _ := strings.Cut(got.out, " ")
+		parsed, err := core.ParseID(id)
+		if got.code != exitOK || err != nil {
+			t.Fatalf("%s: %+v, %v", tt.name, got, err)
+		}
+		at := tt.layout.Decompose(parsed).Time.Format(timeForm)
+		if want := "  " + at + "  worker " + tt.worker + "  "; !strings.Contains(got.out, want) {
+			t.Errorf("%s: %q, want %q", tt.name, got.out, want)
+		}
 	}
 }
 
-func TestGenerateBadConfig(t *testing.T) {
-	for _, tt := range []struct{ name, file, want string }{
-		{"value", "ttl: 10\n", "unalike.yaml:1: ttl is \"10\": it is a positive duration"},
-		{"scheme", "coordinator: nowhere://user:secret@host/\n", "unalike.yaml: coordinator: coord: invalid URL: unknown scheme \"nowhere\""},
-		{"variable", "coordinator: etcd://user:${NONE}@host/n\n", "unalike.yaml:1: coordinator: ${NONE} refers to a variable that is not set or empty"},
-		{"together", "coordinator: " + noState(t, "1") + "\nlead: 20s\n", "Lead is 20s; at most a third"},
+// TestBadConfig: every command that has a coordinator takes a file, and says what is wrong with it.
+func TestBadConfig(t *testing.T) {
+	for _, tt := range []struct{ file, want string }{
+		{"ttl: 10\n", "unalike.yaml:1: ttl is \"10\": it is a positive duration"},
+		{"coordinator: nowhere://user:secret@host/\n",
+			"unalike.yaml: coordinator: coord: invalid URL: unknown scheme \"nowhere\""},
+		{"coordinator: etcd://user:${NONE}@host/n\n",
+			"unalike.yaml:1: coordinator: ${NONE} refers to a variable that is not set or empty"},
+		{"coordinator: " + noState(t, "1") + "\nlead: 20s\n", "Lead is 20s; at most a third"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := call(t, nil, "", "generate", "--config", settingsFile(t, tt.file))
-			if got.code != exitFailure || got.out != "" || !strings.Contains(got.stderr, tt.want) || strings.Contains(got.stderr, "secret") {
-				t.Errorf("%+v\nwant %s", got, tt.want)
-			}
+		args := "generate --config " + settingsFile(t, tt.file)
+		checkLines(t, nil, []line{{args, exitFailure, tt.want}})
+	}
+	none := filepath.Join(t.TempDir(), "none.yaml")
+	for _, command := range []string{
+		"generate", "workers", "init", "quarantine --yes", "retire 3 --yes", "verify", "segments",
+	} {
+		checkLines(t, nil, []line{
+			{command + " --config=", exitUsage, "--config is empty; name a file, or leave the flag out\n"},
+			{command + " --config " + none, exitFailure, "--config: config: the file cannot be read: "},
 		})
 	}
-	wantCall(t, call(t, nil, "", "generate", "--config", ""), exitUsage, "", "--config is empty; name a file, or leave the flag out\n")
-	wantCall(t, call(t, nil, "", "generate", "--config", filepath.Join(t.TempDir(), "none.yaml")), exitFailure, "", "unalike: --config: config: the file cannot be read: ")
+}
+
+// TestFileOfServe: the other commands take the file of serve, and with --generator one of several.
+func TestFileOfServe(t *testing.T) {
+	several := writeFile(t, "several.yaml", `listen: 127.0.0.1:0
+generators:
+  orders: {coordinator: "static://?worker=3&fresh=true"}
+  users: {coordinator: "static://?worker=4&fresh=true"}
+store: embed://`+urlPath(t.TempDir())+"\n")
+	one := writeFile(t, "one.yaml",
+		"listen: 127.0.0.1:0\ncoordinator: static://?worker=5&fresh=true\n")
+	plain := writeFile(t, "plain.yaml", "coordinator: static://?worker=6&fresh=true\n")
+	broken := writeFile(t, "broken.yaml", "listne: 127.0.0.1:0\nlisten: 127.0.0.1:0\n")
+	const generate = "generate --explain --config "
+	checkLines(t, nil, []line{
+		{generate + several + " --generator users", exitOK, "  worker 4  "},
+		{generate + several, exitUsage,
+			"has several generators; name one with --generator: orders, users"},
+		{generate + several + " --generator user", exitUsage,
+			`--generator is "user"; ` + several + " has orders, users; did you mean users?"},
+		{generate + one, exitOK, "  worker 5  "},
+		{generate + one + " --generator x", exitUsage, "has one; leave it out"},
+		{generate + plain, exitOK, "  worker 6  "},
+		{generate + broken, exitFailure, `line 1: unknown key "listne"; did you mean listen?`},
+		{"segments --config " + several, exitOK, "0 tags"},
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 // TestConfirmStops: a signal ends the wait for an answer.
@@ -27,7 +28,9 @@ func TestConfirmStops(t *testing.T) {
 // TestConfirmAnswers: only the whole word is taken for a yes.
 func TestConfirmAnswers(t *testing.T) {
 	for answer, want := range map[string]bool{
-		"yes\n": true, " yes \r\n": true, "yes": true, "": false, "\n": false, "y\n": false, "YES\n": false, "no\nyes\n": false, "yes please\n": false,
+		"yes\n": true, " yes \r\n": true, "yes": true, "": false, "\n": false, "y\n": false,
+		"YES\n":     false,
+		"no\nyes\n": false, "yes please\n": false,
 	} {
 		a := &app{streams: streams{in: strings.NewReader(answer), err: io.Discard}}
 		err := a.confirm(t.Context(), false, "The plan.")
@@ -36,7 +39,7 @@ func TestConfirmAnswers(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	a := &app{streams: streams{in: failing{broken}, err: io.Discard}}
+	a := &app{streams: streams{in: iotest.ErrReader(broken), err: io.Discard}}
 	if err := a.confirm(t.Context(), false, ""); !errors.Is(err, broken) {
 		t.Errorf("an input that fails: %v", err)
 	}
@@ -44,7 +47,3 @@ func TestConfirmAnswers(t *testing.T) {
 		t.Errorf("nobody is asked after --yes: %v", err)
 	}
 }
-
-type failing struct{ err error }
-
-func (f failing) Read([]byte) (int, error) { return 0, f.err }

@@ -11,17 +11,20 @@ import (
 
 // foreignAnswers are what servers say that are not the one which is asked.
 var foreignAnswers = map[string]string{
-	"HTTP": "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "SSH": "SSH-2.0-OpenSSH_9.6\r\n",
+	"HTTP":  "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+	"SSH":   "SSH-2.0-OpenSSH_9.6\r\n",
 	"Redis": "-ERR unknown command\r\n", "hangs up": "",
 }
 
 // secureURLs are those of serverURLs with TLS.
 var secureURLs = []string{
-	"etcds://ADDRESS/x", "rediss://:secret@ADDRESS/0?namespace=x", "postgress://u:secret@ADDRESS/db?namespace=x", "mysqls://u:secret@ADDRESS/db?namespace=x",
+	"etcds://ADDRESS/x", "rediss://:secret@ADDRESS/0?namespace=x",
+	"postgress://u:secret@ADDRESS/db?namespace=x", "mysqls://u:secret@ADDRESS/db?namespace=x",
 }
 
 // storeURLs are those of stores of segments.
-var storeURLs = []string{"etcd://ADDRESS/x", "postgres://u:secret@ADDRESS/db", "mysql://u:secret@ADDRESS/db"}
+var storeURLs = []string{"etcd://ADDRESS/x", "postgres://u:secret@ADDRESS/db",
+	"mysql://u:secret@ADDRESS/db"}
 
 // TestForeignPort: where something else listens, every command asks the same question,
 // whatever the back end.
@@ -31,35 +34,36 @@ func TestForeignPort(t *testing.T) {
 	defer all.Wait() // they wait all the time, side by side
 	for name, answer := range foreignAnswers {
 		addr := drivertest.Answers(t, answer)
-		asks := func(question, url string, command ...string) {
-			command = append(command, strings.Replace(url, "ADDRESS", addr, 1))
+		asks := func(question, url, command string) {
+			command += " " + strings.Replace(url, "ADDRESS", addr, 1)
 			all.Go(func() {
 				// What is wrong shows when a connection is made: on a busy machine, that takes a while.
 				for limit := time.Second; ; limit *= 5 {
-					got := callWithin(t, limit, append(command, "--timeout", limit.String())...)
+					got := callWithin(t, limit, strings.Fields(command+" --timeout "+limit.String())...)
 					if strings.Contains(got.stderr, "secret") {
-						t.Errorf("%s, %v: the password was printed:\n%s", name, command, got.stderr)
+						t.Errorf("%s, %s: the password was printed:\n%s", name, command, got.stderr)
 					}
-					if got.code == exitFailure && strings.Contains(got.stderr, question) && strings.Contains(got.stderr, addr) {
+					if got.code == exitFailure && strings.Contains(got.stderr, question) &&
+						strings.Contains(got.stderr, addr) {
 						return
 					}
 					if limit > 20*time.Second {
-						t.Errorf("%s, %v: %+v\nwant a failure that asks %q", name, command, got, question)
+						t.Errorf("%s, %s: %+v\nwant a failure that asks %q", name, command, got, question)
 						return
 					}
 				}
 			})
 		}
 		for _, url := range serverURLs {
-			asks("is it the port of a", url, "workers", "--coordinator")
-			asks("is it the port of a", url, "generate", "--coordinator")
+			asks("is it the port of a", url, "workers --coordinator")
+			asks("is it the port of a", url, "generate --coordinator")
 		}
 		for _, url := range secureURLs {
-			asks("for clients, with TLS?", url, "workers", "--coordinator")
+			asks("for clients, with TLS?", url, "workers --coordinator")
 		}
 		for _, url := range storeURLs {
-			asks("is it the port of a", url, "segments", "--store")
-			asks("is it the port of a", url, "generate", "--segment", "orders", "--store")
+			asks("is it the port of a", url, "segments --store")
+			asks("is it the port of a", url, "generate --segment orders --store")
 		}
 	}
 }

@@ -3,9 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
@@ -60,31 +58,5 @@ func same(t *testing.T, v any, got []byte) {
 	}
 	if !bytes.Equal(append(want, '\n'), got) {
 		t.Fatalf("%s\nwant\n%s", got, want)
-	}
-}
-
-// BenchmarkWrite compares the formats of generate.
-func BenchmarkWrite(b *testing.B) {
-	for _, f := range formats() {
-		b.Run(f, func(b *testing.B) {
-			p := printer{format: f, layout: core.DefaultLayout()}
-			var text []byte
-			for i := range b.N {
-				text, _ = p.appendLine(text[:0], core.ID(1541815603606036480)+core.ID(i))
-			}
-		})
-	}
-}
-
-// BenchmarkDecode is one ID of decode -.
-func BenchmarkDecode(b *testing.B) {
-	for name, flag := range map[string]string{"plain": "", "json": "--json"} {
-		b.Run(name, func(b *testing.B) {
-			lines := strings.Repeat("132815152742404096\n", b.N)
-			a := &app{streams: streams{in: strings.NewReader(lines), out: io.Discard, err: io.Discard}}
-			if err := a.decode([]string{"-"}, &decodeOptions{layout: layoutValue{Layout: core.DefaultLayout()}, format: choiceValue{value: formatAuto}, json: flag != ""}); err != nil {
-				b.Fatal(err)
-			}
-		})
 	}
 }

@@ -77,7 +77,8 @@ func ids(t *testing.T, g *core.Generator, n int) []core.ID {
 func wantCall(t *testing.T, got result, code int, out, stderr string) {
 	t.Helper()
 	if got.code != code || !strings.Contains(got.out, out) || !strings.Contains(got.stderr, stderr) {
-		t.Errorf("exit code %d, output\n%sand standard error output\n%swant %d, %q and %q", got.code, got.out, got.stderr, code, out, stderr)
+		t.Errorf("exit code %d, output\n%sand standard error output\n%swant %d, %q and %q", got.code,
+			got.out, got.stderr, code, out, stderr)
 	}
 }
 
@@ -93,72 +94,51 @@ func holderHere(t *testing.T) string {
 // bare is a coordinator without any optional interface.
 type bare struct{ coord.Coordinator }
 
-// TestNotAble: a coordinator that cannot do what is asked says so, and which can.
+// TestNotAble: a coordinator that cannot do what is asked says so, and which can; what cannot be
+// undone needs a terminal or --yes.
 func TestNotAble(t *testing.T) {
-	_, url := newSpaces(t)
-	const none, noFile = "static://?worker=1", "cannot tell who holds its worker IDs; name the state file"
-	for _, tt := range []struct {
-		args []string
-		code int
-		want string
-	}{
-		{[]string{"init", "--coordinator", none}, exitFailure, noFile},
-		{[]string{"workers", "--coordinator", none}, exitFailure, noFile},
-		{[]string{"quarantine", "--yes", "--coordinator", none}, exitFailure, noFile},
-		{[]string{"retire", "3", "--yes", "--coordinator", none}, exitFailure, noFile},
-		{[]string{"init", "--yes", "--after", "nowhere://user:secret@h", "--coordinator", url()}, exitUsage, `--after: coord: invalid URL: unknown scheme "nowhere"`},
-	} {
-		got := call(t, nil, "", tt.args...)
-		wantCall(t, got, tt.code, "", tt.want)
-		if strings.Contains(got.stderr+got.out, "secret") {
-			t.Errorf("%v: the password was printed", tt.args)
-		}
+	const (
+		none   = " --coordinator static://?worker=1"
+		noFile = "cannot tell who holds its worker IDs; name the state file"
+	)
+	file := " --coordinator file://" + urlPath(t.TempDir()) + "/ids"
+	checkLines(t, nil, []line{
+		{"init" + none, exitFailure, noFile},
+		{"workers" + none, exitFailure, noFile},
+		{"quarantine --yes" + none, exitFailure, noFile},
+		{"quarantine --lower --yes --coordinator static://?worker=7&namespace=lowered", exitFailure,
+			"there is no such namespace"},
+		{"retire 3 --yes" + none, exitFailure, noFile},
+		{"init --yes --after nowhere://user:secret@h" + file, exitUsage,
+			`--after: coord: invalid URL: unknown scheme "nowhere"`},
+	})
+	for _, args := range []string{"quarantine", "retire 3", "init --after etcd://h/x"} {
+		got := call(t, nil, "yes\n", strings.Fields(args+file)...)
+		wantCall(t, got, exitUsage, "",
+			"this cannot be undone, and there is no terminal to ask at; add --yes")
 	}
-}
-
-// TestLacks is about a coordinator that has no optional interface at all.
-func TestLacks(t *testing.T) {
-	n := newNamespace(bare{}, place{rawURL: "bare://user:secret@h"})
-	_, err := n.admin()
-	want := "a coordinator of the scheme bare cannot list or change a namespace; those of these schemes can: " + strings.Join(coord.Schemes(), ", ")
+	_, err := newNamespace(bare{}, place{rawURL: "bare://user:secret@h"}).admin()
+	want := "a coordinator of the scheme bare cannot list or change a namespace; those of these schemes can: " +
+		strings.Join(coord.Schemes(), ", ")
 	if usage := (usageError{}); !errors.As(err, &usage) || err.Error() != want {
 		t.Errorf("%v; want %q", err, want)
-	}
-	if n.name != "bare://user:xxxxx@h" {
-		t.Errorf("it is called %s", n.name)
-	}
-	if _, err := newNamespace(bare{}, place{folder: "x"}).admin(); err == nil || !strings.HasPrefix(err.Error(), "the default coordinator cannot list or change a namespace; ") {
-		t.Errorf("the default coordinator: %v", err)
 	}
 }
 
 // TestFilesOperated: an operator changes a namespace in a file as any other.
 func TestFilesOperated(t *testing.T) {
-	for scheme, url := range map[string]string{
-		"file":   "file://" + filepath.ToSlash(filepath.Join(t.TempDir(), "ids")),
-		"static": stateFile(t, "1"),
+	for url, after := range map[string]int{
+		"file://" + urlPath(t.TempDir()) + "/ids": exitOK,
+		stateFile(t, "1"):                         exitFailure, // whose only worker ID is retired
 	} {
-		wantCall(t, call(t, nil, "", "init", "--coordinator", url), exitOK, "is new, with layout", "")
-		wantCall(t, call(t, nil, "", "generate", "--coordinator", url), exitOK, "", "") // at once
-		wantCall(t, call(t, nil, "", "retire", "1", "--yes", "--coordinator", url), exitOK, "is retired", "")
-		wantCall(t, call(t, nil, "", "quarantine", "--yes", "--for", "1s", "--coordinator", url), exitOK, "", "")
-		wantCall(t, call(t, nil, "", "workers", "--coordinator", url), exitOK, "1 retired", "")
-		if got := call(t, nil, "", "generate", "--coordinator", url); (got.code == exitOK) != (scheme == "file") {
-			t.Errorf("%s, whose worker ID 1 is retired: %+v", scheme, got)
-		}
+		at := " --coordinator " + url
+		checkLines(t, nil, []line{
+			{"init" + at, exitOK, "is new, with layout"},
+			{"generate" + at, exitOK, ""}, // at once
+			{"retire 1 --yes" + at, exitOK, "is retired"},
+			{"quarantine --yes --for 1s" + at, exitOK, ""},
+			{"workers" + at, exitOK, "1 retired"},
+			{"generate" + at, after, ""},
+		})
 	}
-}
-
-// TestNoTerminal: what cannot be undone needs a terminal or --yes.
-func TestNoTerminal(t *testing.T) {
-	_, url := newSpaces(t)
-	for _, args := range [][]string{
-		{"quarantine"},
-		{"retire", "3"},
-		{"init", "--after", url()},
-	} {
-		got := call(t, nil, "yes\n", append(args, "--coordinator", url())...)
-		wantCall(t, got, exitUsage, "", "unalike: this cannot be undone, and there is no terminal to ask at; add --yes if it is what you want\nRun 'unalike "+args[0]+" --help' for usage.\n")
-	}
-	wantCall(t, call(t, nil, "", "init", "--coordinator", url()), exitOK, " is new, with layout 41/10/12/1ms/2024-01-01T00:00:00Z\n", "")
 }

@@ -22,50 +22,48 @@ func callWithin(t *testing.T, answer time.Duration, args ...string) result {
 	return got
 }
 
-// TestNobodyAnswers: no operator's command waits for ever, and while one waits it says
-// what for.
+// TestNobodyAnswers: no operator's command waits for ever, and while one waits it says what for,
+// and whether something may have changed.
 func TestNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	addr := silent(t)
-	commands := [][]string{{"workers"}, {"init"}, {"quarantine", "--yes"}, {"retire", "1", "--yes"}}
-	for scheme, url := range map[string]string{
-		"zk":       "zk://user:secret@" + addr + "?namespace=x",
-		"etcd":     "etcd://" + addr + "/x",
-		"redis":    "redis://user:secret@" + addr + "/0?namespace=x",
-		"postgres": "postgres://user:secret@" + addr + "/db?namespace=x",
-		"mysql":    "mysql://user:secret@" + addr + "/db?namespace=x",
+	for kind, of := range map[string]struct{ urls, commands []string }{
+		" --coordinator ": {
+			[]string{
+				"zk://user:secret@ADDRESS?namespace=x", "etcd://ADDRESS/x",
+				"redis://user:secret@ADDRESS/0?namespace=x",
+				"postgres://user:secret@ADDRESS/db?namespace=x", "mysql://user:secret@ADDRESS/db?namespace=x",
+			},
+			[]string{"workers", "init", "quarantine --yes", "retire 1 --yes"},
+		},
+		" --store ": {storeURLs, []string{"segments", "segments create x", "generate --segment x"}},
 	} {
-		for _, command := range commands {
-			t.Run(scheme+"/"+command[0], func(t *testing.T) {
-				t.Parallel()
-				got := callWithin(t, 2*time.Second, append(command, "--coordinator", url)...)
-				if got.code != exitFailure || got.out != "" || !strings.Contains(got.stderr, addr) || strings.Contains(got.stderr, "secret") {
-					t.Errorf("%+v", got)
-				}
-				// Opening it takes no call; on a slow machine, it may take long enough to be told of.
-				want := "unalike: still waiting for " + scheme + "://"
-				if n := strings.Count(got.stderr, want); n < 1 || n > 2 || !strings.Contains(got.stderr, ", at most 2s ...\n") {
-					t.Errorf("%s\nwant once %q, or twice, and how long", got.stderr, want)
-				}
-				// The others look first.
-				if changes := command[0] == "init"; changes != strings.Contains(got.stderr, "the outcome is unknown, and asking again is safe") {
-					t.Errorf("changes something: %t; said was\n%s", changes, got.stderr)
-				}
-			})
+		for _, url := range of.urls {
+			for _, command := range of.commands {
+				t.Run(strings.ReplaceAll(command+" "+url, "/", "_"), func(t *testing.T) {
+					t.Parallel()
+					at := strings.Replace(url, "ADDRESS", addr, 1)
+					got := callWithin(t, 2*time.Second, strings.Fields(command+kind+at)...)
+					if got.code != exitFailure || got.out != "" || !strings.Contains(got.stderr, addr) ||
+						strings.Contains(got.stderr, "secret") {
+						t.Errorf("%+v", got)
+					}
+					// Opening it takes no call; on a slow machine, it may take long enough to be told of.
+					if n := strings.Count(got.stderr, "unalike: still waiting for "); n < 1 || n > 2 ||
+						!strings.Contains(got.stderr, ", at most 2s ...\n") {
+						t.Errorf("it should say what it waits for, and how long:\n%s", got.stderr)
+					}
+					// The others look first.
+					changes := command == "init" || strings.Contains(command, "create") &&
+						strings.HasPrefix(url, "etcd")
+					if changes != strings.Contains(got.stderr,
+						"the outcome is unknown, and asking again is safe") {
+						t.Errorf("changes something: %t; said was\n%s", changes, got.stderr)
+					}
+				})
+			}
 		}
 	}
-}
-
-// TestWhileWaiting: what was waited for has ended when it returns, and nothing is said
-// of what was quick.
-func TestWhileWaiting(t *testing.T) {
-	t.Parallel()
-	told, done := false, make(chan struct{})
-	whileWaiting(time.Nanosecond, func() { told = true; close(done) }, func() { <-done })
-	if !told {
-		t.Error("nobody was told")
-	}
-	whileWaiting(time.Hour, func() { t.Error("told at once") }, func() {})
 }
 
 // TestAskedCanStillChange: a namespace that can be changed must not pass for one that

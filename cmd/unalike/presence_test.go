@@ -16,8 +16,10 @@ import (
 
 // serverURLs are URLs of each kind of server, with ADDRESS where it stands.
 var serverURLs = []string{
-	"etcd://ADDRESS/x", "etcd://u:p@ADDRESS/x", "redis://:secret@ADDRESS/0?namespace=x", "redis-sentinel://ADDRESS/m/0?namespace=x",
-	"redis-cluster://ADDRESS?namespace=x", "zk://ADDRESS?namespace=x", "kubernetes+http://ADDRESS?namespace=x", "postgres://u:secret@ADDRESS/db?namespace=x", "mysql://u:secret@ADDRESS/db?namespace=x",
+	"etcd://ADDRESS/x", "etcd://u:p@ADDRESS/x", "redis://:secret@ADDRESS/0?namespace=x",
+	"redis-sentinel://ADDRESS/m/0?namespace=x", "redis-cluster://ADDRESS?namespace=x",
+	"zk://ADDRESS?namespace=x", "kubernetes+http://ADDRESS?namespace=x",
+	"postgres://u:secret@ADDRESS/db?namespace=x", "mysql://u:secret@ADDRESS/db?namespace=x",
 }
 
 // nobody returns an address at which nobody listens.
@@ -30,19 +32,19 @@ func nobody(t *testing.T) string {
 func TestPorts(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
-		"etcd://h/x": "h:2379", "etcds://h/x": "h:2379", "zk://h,i:3?namespace=x": "h:2181 i:3",
-		"redis://h/0": "h:6379", "rediss://[::1]/0": "[::1]:6379", "redis-cluster://h": "h:6379", "rediss-cluster://h": "h:6379",
-		"redis-sentinel://h/m/0": "h:26379", "rediss-sentinel://h/m/0": "h:26379",
-		"postgres://u@h/db": "h:5432", "postgress://u@h/db": "h:5432", "mysql://u@h/db": "h:3306", "mysqls://u@h/db": "h:3306",
+		"etcd://h/x": "h:2379", "zk://h,i:3?namespace=x": "h:2181 i:3", "rediss://[::1]/0": "[::1]:6379",
+		"redis-sentinel://h/m/0": "h:26379", "postgres://u@h/db": "h:5432", "mysql://u@h/db": "h:3306",
 		"kubernetes+http://h": "h:80", "kubernetes+http://h:8001": "h:8001",
-		"kubernetes://?namespace=x": "", "static://?worker=1": "", "embed:///dir": "", "postgres://u@/db?socket=/run": "",
+		"kubernetes://?namespace=x": "",
+		"static://?worker=1":        "", "embed:///dir": "", "postgres://u@/db?socket=/run": "",
 	} {
 		if got := strings.Join((place{rawURL: url}).addresses(), " "); got != want {
 			t.Errorf("%s leads to %q; want %q", url, got, want)
 		}
 	}
 	for _, scheme := range append(coord.Schemes(), segment.Schemes()...) {
-		if without := []string{"embed", "file", "kubernetes", "static"}; drivers.Port(scheme) == "" && !slices.Contains(without, scheme) {
+		without := []string{"embed", "file", "kubernetes", "static"}
+		if drivers.Port(scheme) == "" && !slices.Contains(without, scheme) {
 			t.Errorf("the driver of %s:// does not say which port is meant", scheme)
 		}
 	}
@@ -53,50 +55,30 @@ func TestPorts(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	addr := nobody(t)
+	want := ": nobody is there: connection refused by " + addr +
+		"; check the address and that it is up, or wait for it with --wait\n"
 	for flag, of := range map[string]struct{ urls, commands []string }{
-		"--coordinator": {serverURLs, []string{"generate", "workers", "init", "quarantine --yes", "retire 1 --yes"}},
-		"--store":       {storeURLs, []string{"segments", "segments create x", "segments advance x --to 5 --yes", "generate --segment x"}},
+		"--coordinator": {serverURLs,
+			[]string{"workers", "generate", "init", "quarantine --yes", "retire 1 --yes"}},
+		"--store": {storeURLs, []string{
+			"segments", "segments create x", "segments advance x --to 5 --yes", "generate --segment x",
+		}},
 	} {
 		for _, url := range of.urls {
 			url = strings.Replace(url, "ADDRESS", addr, 1)
 			for _, command := range of.commands {
 				got := callWithin(t, time.Hour, append(strings.Fields(command), flag, url)...)
-				wantCall(t, got, exitFailure, "", "unalike: "+flag+": nobody is there: connection refused by "+addr+
-					"; check the address and that it is up, or wait for it with --wait\n")
+				wantCall(t, got, exitFailure, "", "unalike: "+flag+want)
 				if strings.Contains(got.stderr, "secret") {
 					t.Errorf("the password was printed:\n%s", got.stderr)
 				}
 			}
-			if option := "?colour=red"; flag == "--store" {
-				wantCall(t, callWithin(t, time.Hour, "segments", flag, url+option), exitUsage, "", "colour")
+			if option := "colour=red"; flag == "--store" {
+				wantCall(t, callWithin(t, time.Hour, "segments", flag, url+"?"+option), exitUsage, "", "colour")
 			} else if strings.Contains(url, "?") {
-				got := callWithin(t, time.Hour, "workers", flag, url+"&colour=red")
+				got := callWithin(t, time.Hour, "workers", flag, url+"&"+option)
 				wantCall(t, got, exitUsage, "", `unknown option "colour"`)
 			}
-		}
-	}
-}
-
-// TestSilentStore: where nobody answers, they fail in time, say what they wait for, and
-// whether something may have changed.
-func TestSilentStore(t *testing.T) {
-	t.Parallel()
-	addr := silent(t)
-	for _, url := range storeURLs {
-		for _, command := range [][]string{{"segments"}, {"segments", "create", "x"}, {"generate", "--segment", "x"}} {
-			url := strings.Replace(url, "ADDRESS", addr, 1)
-			t.Run(url+" "+strings.Join(command, " "), func(t *testing.T) {
-				t.Parallel()
-				got := callWithin(t, time.Second, append(command, "--store", url)...)
-				wantCall(t, got, exitFailure, "", "unalike: still waiting for the store ")
-				// The databases are looked at first.
-				if changes := strings.HasPrefix(url, "etcd") && slices.Contains(command, "create"); changes != strings.Contains(got.stderr, "the outcome is unknown, and asking again is safe") {
-					t.Errorf("changes something: %t; said was\n%s", changes, got.stderr)
-				}
-				if strings.Contains(got.stderr, "secret") || !strings.Contains(got.stderr, addr) {
-					t.Errorf("no address, or a password:\n%s", got.stderr)
-				}
-			})
 		}
 	}
 }
@@ -105,15 +87,15 @@ func TestSilentStore(t *testing.T) {
 func TestWaitForACoordinator(t *testing.T) {
 	t.Parallel()
 	addr := nobody(t)
-	url := "redis://" + addr + "/0?namespace=x"
-	got := callWithin(t, time.Second, "workers", "--wait", "--coordinator", url)
-	wantCall(t, got, exitFailure, "", "unalike: waiting for "+addr+" to accept connections, at most 1s ...\n")
-	wantCall(t, got, exitFailure, "", "connection refused by "+addr+" for 1s; --timeout makes that longer\n")
+	command := []string{"workers", "--wait", "--coordinator", "redis://" + addr + "/0?namespace=x"}
+	got := callWithin(t, time.Second, command...)
+	wantCall(t, got, exitFailure, "",
+		"unalike: waiting for "+addr+" to accept connections, at most 1s ...\n")
+	wantCall(t, got, exitFailure, "",
+		"connection refused by "+addr+" for 1s; --timeout makes that longer\n")
 
 	done := make(chan result, 1)
-	go func() {
-		done <- callWithin(t, time.Minute, "workers", "--wait", "--timeout", "30s", "--coordinator", url)
-	}()
+	go func() { done <- callWithin(t, time.Minute, append(command, "--timeout", "30s")...) }()
 	l, err := net.Listen("tcp", addr) // it comes up, and hangs up on everybody
 	if err != nil {
 		t.Skipf("the port was taken: %v", err)
@@ -137,17 +119,11 @@ func TestWaitForACoordinator(t *testing.T) {
 // TestTimeout bounds a start, also one whose wait has a known end.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
-	addr := silent(t)
-	for name, url := range map[string]string{
-		"nobody answers": "redis://" + addr + "/0?namespace=x",
-		"window":         "static://?worker=907&horizon=10m&state=" + t.TempDir() + "/state",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got := call(t, nil, "", "generate", "--timeout", "1s", "--coordinator", url)
-			if got.code != exitFailure || !strings.Contains(got.stderr, "1s") {
-				t.Errorf("%+v", got)
-			}
-		})
-	}
+	checkLines(t, nil, []line{
+		{"generate --timeout 1s --coordinator redis://" + silent(t) + "/0?namespace=x", exitFailure,
+			"1s"},
+		{"generate --timeout 1s --coordinator static://?worker=907&horizon=10m&state=" + t.TempDir() +
+			"/state",
+			exitFailure, "1s"},
+	})
 }

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -24,8 +24,10 @@ func openTerminal(t *testing.T) (screen, tty *os.File) {
 	}
 	t.Cleanup(func() { screen.Close() })
 	var number, unlock uint32
-	for request, arg := range map[uintptr]*uint32{syscall.TIOCSPTLCK: &unlock, syscall.TIOCGPTN: &number} {
-		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, screen.Fd(), request, uintptr(unsafe.Pointer(arg))); errno != 0 {
+	for request, arg := range map[uintptr]*uint32{syscall.TIOCSPTLCK: &unlock,
+		syscall.TIOCGPTN: &number} {
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, screen.Fd(), request,
+			uintptr(unsafe.Pointer(arg))); errno != 0 {
 			t.Fatal(errno)
 		}
 	}
@@ -40,7 +42,8 @@ func openTerminal(t *testing.T) (screen, tty *os.File) {
 func setSize(t *testing.T, tty *os.File, lines, columns uint16) {
 	t.Helper()
 	size := [4]uint16{lines, columns}
-	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, tty.Fd(), syscall.TIOCSWINSZ, uintptr(unsafe.Pointer(&size))); errno != 0 {
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, tty.Fd(), syscall.TIOCSWINSZ,
+		uintptr(unsafe.Pointer(&size))); errno != 0 {
 		t.Fatal(errno)
 	}
 }
@@ -49,54 +52,50 @@ func setSize(t *testing.T, tty *os.File, lines, columns uint16) {
 func allOf(screen *os.File) <-chan string {
 	shown := make(chan string, 1)
 	go func() {
-		var all []byte
-		buf := make([]byte, 4096)
-		for {
-			n, err := screen.Read(buf)
-			all = append(all, buf[:n]...)
-			if err != nil {
-				shown <- string(all)
-				return
-			}
-		}
+		all, _ := io.ReadAll(screen) // it ends with an error
+		shown <- string(all)
 	}()
 	return shown
 }
 
-// TestProgressOnTerminal runs the program with a terminal for its standard error
-// output, where a long run shows how far it is, and a short one does not.
-func TestProgressOnTerminal(t *testing.T) {
-	t.Parallel()
-	path, err := build()
+// showing runs the program with a terminal for its standard error output.
+func showing(t *testing.T, env string, args ...string) (shown, out string) {
+	t.Helper()
+	screen, tty := openTerminal(t)
+	all := allOf(screen)
+	p := startAs(t, t.TempDir(), func(c *exec.Cmd) {
+		c.Stderr, c.Env = tty, append(c.Env, env)
+	}, args...)
+	text, err := io.ReadAll(p.out)
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.wait()
+	if err := tty.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return <-all, string(text)
+}
+
+// TestProgressOnTerminal: on a terminal a long run shows how far it is, and a short one does not.
+func TestProgressOnTerminal(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
-		count, kind string
-		want        bool
-	}{{"1500000", "xterm", true}, {"1500000", "dumb", false}, {"1000", "xterm", false}} {
-		count, want := tt.count, tt.want
-		screen, tty := openTerminal(t)
-		shown := allOf(screen)
-		cmd := exec.Command(path, "generate", "--count", count, "--coordinator", noState(t, "6"))
-		var out bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, tty
-		cmd.Env = append(os.Environ(), "TERM="+tt.kind)
-		if err := cmd.Run(); err != nil {
-			t.Fatal(err)
-		}
-		if err := tty.Close(); err != nil {
-			t.Fatal(err)
-		}
-		got := <-shown
-		if strings.Contains(got, "generating") != want || strings.Contains(got, "IDs/s") != want {
-			t.Errorf("%s IDs on %s: the terminal shows %q", count, tt.kind, got)
+		count int
+		kind  string
+		want  bool
+	}{{1_500_000, "xterm", true}, {1_500_000, "dumb", false}, {1000, "xterm", false}} {
+		url := noState(t, "6")
+		got, out := showing(t, "TERM="+tt.kind, "generate", "--count", fmt.Sprint(tt.count),
+			"--coordinator", url)
+		if strings.Contains(got, "generating") != tt.want || strings.Contains(got, "IDs/s") != tt.want {
+			t.Errorf("%d IDs on %s: the terminal shows %q", tt.count, tt.kind, got)
 		}
 		if !strings.Contains(got, "unalike: warning: ") { // it has no state file
 			t.Errorf("the log on a terminal is not for a person: %q", got)
 		}
-		if fmt.Sprint(bytes.Count(out.Bytes(), []byte("\n"))) != count {
-			t.Errorf("%d lines, want %s", bytes.Count(out.Bytes(), []byte("\n")), count)
+		if n := strings.Count(out, "\n"); n != tt.count {
+			t.Errorf("%d lines, want %d", n, tt.count)
 		}
 	}
 }

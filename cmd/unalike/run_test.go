@@ -2,8 +2,12 @@ package main
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
 // result is what a command line gave.
@@ -20,8 +24,9 @@ func call(t *testing.T, env map[string]string, stdin string, args ...string) res
 }
 
 // callIn is call in a context, with how long things may take.
-func callIn(ctx context.Context, w waits, env map[string]string, stdin string, args ...string) result {
-	var out, stderr locked
+func callIn(ctx context.Context, w waits, env map[string]string, stdin string,
+	args ...string) result {
+	var out, stderr proctest.Output
 	a := &app{
 		streams:   streams{in: strings.NewReader(stdin), out: &out, err: &stderr},
 		lookupEnv: lookupIn(env), waits: w,
@@ -47,115 +52,158 @@ func dataIn(folder string) map[string]string {
 // test has a namespace of its own, as one process may not use a worker ID twice.
 func noState(t *testing.T, worker string) string {
 	t.Helper()
-	return "static://?worker=" + worker + "&namespace=" + strings.NewReplacer("/", ".", " ", "").Replace(t.Name())
+	return "static://?worker=" + worker + "&namespace=" +
+		strings.NewReplacer("/", ".", " ", "").Replace(t.Name())
 }
 
-func TestUsageErrors(t *testing.T) {
-	const generateHelp = "Run 'unalike generate --help' for usage.\n"
-	for _, tt := range []struct {
-		name string
-		args []string
-		want string
-	}{
-		{"mistyped command", []string{"genrate"}, "unalike: unknown command \"genrate\"; did you mean unalike generate?\nRun 'unalike --help' for usage.\n"},
-		{"no timeout", []string{"generate", "--timeout", "0s"}, "unalike: --timeout is 0s; it is a duration above 0, as 30s is\n" + generateHelp},
-		{"unknown command", []string{"make"}, "unalike: unknown command \"make\"; known are completion, decode, generate, init, layout, quarantine, retire, segments, serve, verify, version, workers\nRun 'unalike --help' for usage.\n"},
-		{"unknown flag", []string{"generate", "--number", "5"}, "unalike: unknown flag: --number\n" + generateHelp},
-		{"argument", []string{"generate", "5"}, "unalike: unalike generate takes no argument, and \"5\" is one; did you mean --count 5?\n" + generateHelp},
-		{"count 0", []string{"generate", "--count", "0"}, "unalike: invalid argument \"0\" for \"-n, --count\" flag: a whole number from 1 to 9223372036854775807 is needed\n" + generateHelp},
-		{"count negative", []string{"generate", "--count=-5"}, "unalike: invalid argument \"-5\" for \"-n, --count\" flag: a whole number from 1 to 9223372036854775807 is needed\n" + generateHelp},
-		{"count too large", []string{"generate", "-n", "9223372036854775808"}, "unalike: invalid argument \"9223372036854775808\" for \"-n, --count\" flag: a whole number from 1 to 9223372036854775807 is needed\n" + generateHelp},
-		{"count not whole", []string{"generate", "-n", "1e3"}, "unalike: invalid argument \"1e3\" for \"-n, --count\" flag: a whole number from 1 to 9223372036854775807 is needed\n" + generateHelp},
-		{"count missing", []string{"generate", "--count"}, "unalike: flag needs an argument: --count\n" + generateHelp},
-		{"format", []string{"generate", "--format", "hex"}, "unalike: invalid argument \"hex\" for \"--format\" flag: it is one of decimal, base62, base32, json\n" + generateHelp},
-		{"layout", []string{"generate", "--layout", "41/10/13/1ms/2024-01-01T00:00:00Z"}, "unalike: invalid argument \"41/10/13/1ms/2024-01-01T00:00:00Z\" for \"--layout\" flag: core: invalid layout: TimeBits 41, WorkerBits 10 and SequenceBits 13 are 64 bits together; at most 63 are allowed, because the sign bit stays 0\n" + generateHelp},
-		{"empty URL", []string{"generate", "--coordinator", ""}, "unalike: --coordinator is empty; name a URL, or leave the flag out\n" + generateHelp},
-		{"no URL", []string{"generate", "--coordinator", "worker7"}, "unalike: --coordinator: coord: invalid URL: it has the form scheme://hosts/path?options, for example static://?worker=7\n" + generateHelp},
-		{"unknown scheme", []string{"generate", "--coordinator", "etcd3://user:secret@host/"}, "unalike: --coordinator: coord: invalid URL: unknown scheme \"etcd3\"; known are embed, etcd, etcds, file, kubernetes, kubernetes+http, mariadb, mariadbs, mysql, mysqls, postgres, postgresql, postgresqls, postgress, redis, redis-cluster, redis-sentinel, rediss, rediss-cluster, rediss-sentinel, static, zk; a driver is made known by importing its package; did you mean etcd://?\n" + generateHelp},
-		{"bad port", []string{"generate", "--coordinator", "static://user:secret@host:70000/"}, "unalike: --coordinator: coord: invalid static URL: host \"host:70000\" has port \"70000\"; a port is a number from 1 to 65535\n" + generateHelp},
-		{"no worker", []string{"generate", "--coordinator", "static://"}, "unalike: --coordinator: coord: invalid static URL: option worker is missing"},
-		{"unknown option", []string{"generate", "--coordinator", "static://?worker=1&stat=x"}, "unalike: --coordinator: coord: invalid static URL: unknown option \"stat\"; known are count, fresh, horizon, namespace, renew, state, ttl, worker; did you mean state?\n" + generateHelp},
-		{"no ID", []string{"decode"}, "unalike: unalike decode needs one ID or more, or - for the standard input\nRun 'unalike decode --help' for usage.\n"},
-		{"negative ID", []string{"decode", "-7"}, "unalike: unknown shorthand flag: '7' in -7; IDs are never negative\nRun 'unalike decode --help' for usage.\n"},
-		{"decode format", []string{"decode", "--format", "hex", "1"}, "unalike: invalid argument \"hex\" for \"--format\" flag: it is one of auto, decimal, base62, base32, json\nRun 'unalike decode --help' for usage.\n"},
-		{"layout argument", []string{"layout", "Twitter"}, "unalike: core: invalid layout: \"Twitter\" is neither a name (default, twitter, javascript) nor of the form time/worker/sequence bits/unit/epoch, for example 41/10/12/1ms/2024-01-01T00:00:00Z; did you mean twitter?\nRun 'unalike layout --help' for usage.\n"},
-		{"layouts", []string{"layout", "default", "twitter"}, "unalike: unalike layout takes one layout at most; \"twitter\" is too much\nRun 'unalike layout --help' for usage.\n"},
-		{"workers format", []string{"workers", "--format", "xml"}, "unalike: invalid argument \"xml\" for \"--format\" flag: it is one of table, json\nRun 'unalike workers --help' for usage.\n"},
-		{"workers argument", []string{"workers", "7"}, "unalike: unalike workers takes no argument, and \"7\" is one\n"},
-		{"workers empty URL", []string{"workers", "--coordinator", ""}, "unalike: --coordinator is empty; name a URL, or leave the flag out\nRun 'unalike workers --help' for usage.\n"},
-		{"interval without watch", []string{"workers", "--interval", "5s"}, "unalike: --interval is for --watch; add --watch, or leave it out\n"},
-		{"interval too short", []string{"workers", "--watch", "--interval", "99ms"}, "unalike: invalid argument \"99ms\" for \"--interval\" flag: a duration of at least 100ms is needed, for example 2s\n"},
-		{"retire nothing", []string{"retire", "--yes"}, "unalike: unalike retire needs one worker ID\nRun 'unalike retire --help' for usage.\n"},
-		{"retire no number", []string{"retire", "007", "--yes"}, "unalike: worker ID \"007\": a whole number from 0 to 2147483647 is needed\n"},
-		{"retire too large", []string{"retire", "2147483648", "--yes"}, "unalike: worker ID \"2147483648\": a whole number from 0 to 2147483647 is needed\n"},
-		{"quarantine twice", []string{"quarantine", "--until", "2026-05-17T09:30:00Z", "--for", "5m", "--yes"}, "unalike: --until and --for exclude each other; give one of them\n"},
-		{"quarantine no time", []string{"quarantine", "--until", "tomorrow"}, "unalike: invalid argument \"tomorrow\" for \"--until\" flag: a moment from 1970 on is needed, in RFC 3339, for example 2026-05-17T09:30:00Z\n"},
-		{"quarantine zero time", []string{"quarantine", "--until", "0001-01-01T00:00:00Z"}, "unalike: invalid argument \"0001-01-01T00:00:00Z\" for \"--until\" flag: a moment from 1970 on"},
-		{"quarantine negative", []string{"quarantine", "--for=-5m"}, "unalike: invalid argument \"-5m\" for \"--for\" flag: a positive duration with a unit is needed, for example 90s or 1h30m\n"},
-		{"init empty after", []string{"init", "--after", ""}, "unalike: --after is empty; name the URL of the old namespace, or leave the flag out\n"},
-		{"version argument", []string{"version", "now"}, "unalike: unalike version takes no argument, and \"now\" is one\nRun 'unalike version --help' for usage.\n"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := call(t, nil, "", tt.args...)
-			if got.code != exitUsage || got.out != "" || !strings.HasPrefix(got.stderr, tt.want) {
-				t.Errorf("exit code %d, output %q\nstderr %q\nwant   %q", got.code, got.out, got.stderr, tt.want)
-			}
-			if strings.Contains(got.stderr, "secret") {
-				t.Error("the password was printed")
-			}
-		})
+// line is a command line, its exit code and a part of what it prints: of a failure on the standard
+// error output, else on either.
+type line struct {
+	args string // in one text, without quotes
+	code int
+	says string
+}
+
+// checkLines runs command lines one after the other. No password may be printed, nor anything be
+// done after a mistake on the command line.
+func checkLines(t *testing.T, env map[string]string, lines []line) {
+	t.Helper()
+	for _, l := range lines {
+		got := call(t, env, "", strings.Fields(l.args)...)
+		said := got.stderr
+		if l.code == exitOK {
+			said += got.out
+		}
+		if got.code != l.code || !strings.Contains(said, l.says) || got.code == exitUsage &&
+			got.out != "" {
+			t.Errorf("%s: %+v\nwant %d and %q", l.args, got, l.code, l.says)
+		}
+		if strings.Contains(got.stderr, "secret") {
+			t.Errorf("%s: the password was printed:\n%s", l.args, got.stderr)
+		}
 	}
+}
+
+// TestUsageErrors: what is mistyped is refused with what was meant, and with the exit code of a
+// mistake on the command line.
+func TestUsageErrors(t *testing.T) {
+	const (
+		help  = "\nRun 'unalike generate --help' for usage.\n"
+		whole = "flag: a whole number from 1 to 9223372036854775807 is needed" + help
+	)
+	checkLines(t, nil, []line{
+		{"genrate", 2, "unknown command \"genrate\"; did you mean unalike generate?\nRun 'unalike --help' for usage.\n"},
+		{"make", 2, "unknown command \"make\"; known are completion, decode, generate, init, layout, "},
+		{"completion bsh", 2, `unknown command "bsh"; did you mean unalike completion bash?`},
+		{"generate --number 5", 2, "unalike: unknown flag: --number" + help},
+		{"generate --cuont 3", 2, "unknown flag: --cuont; did you mean --count?"},
+		{"decode -7", 2, "unknown shorthand flag: '7' in -7; IDs are never negative\n"},
+		{"generate 5", 2, "takes no argument, and \"5\" is one; did you mean --count 5?" + help},
+		{"version now", 2, "unalike version takes no argument, and \"now\" is one\n"},
+		{"layout default twitter", 2, "takes one layout at most; \"twitter\" is too much\n"},
+		{"decode", 2, "unalike decode needs one ID or more, or - for the standard input\n"},
+		{"retire --yes", 2, "unalike retire needs one worker ID\n"},
+		{"generate --timeout 0s", 2, "--timeout is 0s; it is a duration above 0, as 30s is" + help},
+		{"generate --count 0", 2, `"0" for "-n, --count" ` + whole},
+		{"generate -n 9223372036854775808", 2, whole},
+		{"generate -n 1e3", 2, whole},
+		{"generate --count", 2, "flag needs an argument: --count" + help},
+		{"generate --format hex", 2, "flag: it is one of decimal, base62, base32, json" + help},
+		{"generate --layout 41/10/13/1ms/2024-01-01T00:00:00Z", 2, "at most 63 are allowed, because "},
+		{"generate --layout twiter", 2, "did you mean twitter?"},
+		{"layout Twitter", 2, `"Twitter" is neither a name (default, twitter, javascript) nor`},
+		{"generate --coordinator=", 2, "--coordinator is empty; name a URL, or leave the flag out" +
+			help},
+		{"generate --segment=", 2, "--segment is empty; name a tag, or leave the flag out\n"},
+		{"serve --listen=", 2, "--listen is empty; name an address, or leave the flag out\n"},
+		{"serve --store=", 2, "--store is empty; name a URL, or leave the flag out\n"},
+		{"serve --config=", 2, "--config is empty; name a file, or leave the flag out\n"},
+		{"init --after=", 2, "--after is empty; name the URL of the old namespace, or leave"},
+		{"generate --coordinator worker7", 2, "it has the form scheme://hosts/path?options, for example"},
+		{"generate --coordinator etcd3://user:secret@host/", 2,
+			"known by importing its package; did you mean etcd://?" + help},
+		{"generate --coordinator static://u:secret@h:70000/", 2, "a port is a number from 1 to 65535" +
+			help},
+		{"generate --coordinator static://?worker=7&stat=/x", 2,
+			`unknown option "stat"; known are count, fresh, horizon, namespace, renew, state, ttl, worker; did you mean state?`},
+		{"generate --coordinator etcd://h/a?ttl=5s&renew=6s", 2, ""},
+		{"generate --coordinator redis://h/0?namespace=a%20b", 2, ""},
+		{"generate --coordinator postgresql://a:b@h/d", 2,
+			"invalid postgresql URL: there is no namespace"},
+		{"generate --coordinator postgresql://a:b@h/d?namespace=n&sslmode=disable", 2,
+			`option "sslmode" is of other clients; leave it out, and write postgress:// for TLS or postgres:// for none`},
+		{"generate --coordinator mariadb://a:b@h/d", 2,
+			"write mariadb://user:password@host:3306/database?namespace=name"},
+		{"generate --segment a --store mariadb://h/d", 2,
+			"write mariadb://user:password@host:3306/database"},
+		{"segments --store mysql://h/x", 2, "there is no user"},
+		{"generate --segment t --generator orders", 2, "--generator is for IDs"},
+		{"retire 3 --generator orders --yes", 2,
+			"--generator names a generator of the file that --config names"},
+		{"workers --interval 5s", 2, "--interval is for --watch; add --watch, or leave it out\n"},
+		{"workers --watch --interval 99ms", 2,
+			"a duration of at least 100ms is needed, for example 2s\n"},
+		{"retire 007 --yes", 2, "worker ID \"007\": a whole number from 0 to 2147483647 is needed\n"},
+		{"retire 2147483648 --yes", 2, "a whole number from 0 to 2147483647 is needed\n"},
+		{"init --max-horizon soon", 2, "a positive duration with a unit is needed"},
+		{"quarantine --until tomorrow", 2, "a moment from 1970 on is needed, in RFC 3339, for example"},
+		{"quarantine --until 0001-01-01T00:00:00Z", 2, "a moment from 1970 on"},
+		{"quarantine --for=-5m", 2,
+			"a positive duration with a unit is needed, for example 90s or 1h30m\n"},
+		{"quarantine --until 2026-05-17T09:30:00Z --for 5m", 2,
+			"--until and --for exclude each other; give one of them\n"},
+		{"quarantine --lower --for 1h", 2, "--lower takes neither --until nor --for nor --far"},
+		{"quarantine --lower --far", 2, "--lower takes neither"},
+		{"quarantine --for 300000h", 2,
+			"the floor would be 12500 days and 0s ahead, and nothing is granted until then; this cannot be taken back; at most 24h0m0s is allowed without --far"},
+		{"quarantine --until " + time.Now().AddDate(0, 0, 3).Format(time.RFC3339), 2,
+			"is allowed without --far"},
+		{"segments advance t --by 9000000000000000000", 2, "add --yes"},
+	})
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{}, {"--help"}, {"help"}} {
-		got := call(t, nil, "", args...)
-		if got.code != exitOK || !strings.Contains(got.out, "Exit codes: 0 success, 1 failure, 2 a mistake") || got.stderr != "" {
-			t.Errorf("%v: %+v", args, got)
-		}
+	for _, args := range []string{"", "--help", "help"} {
+		got := call(t, nil, "", strings.Fields(args)...)
+		wantCall(t, got, exitOK, "Exit codes: 0 success, 1 failure, 2 a mistake", "")
 	}
-	for _, command := range []string{"generate", "decode", "verify", "layout", "workers", "init", "quarantine", "retire"} {
-		got := call(t, nil, "", command, "--help")
-		if got.code != exitOK || !strings.Contains(got.out, "Examples:\n  unalike ") || strings.Count(got.out, "  unalike "+command) < 2 || got.stderr != "" {
-			t.Errorf("%s: %+v", command, got)
-		}
+	for _, name := range []string{
+		"generate", "decode", "verify", "layout", "workers", "init", "quarantine", "retire", "serve",
+	} {
+		got := call(t, nil, "", name, "--help")
+		wantCall(t, got, exitOK, "Examples:\n  unalike ", "")
 	}
 }
 
 func TestVersion(t *testing.T) {
 	long, flag := call(t, nil, "", "version"), call(t, nil, "", "--version")
-	if long.code != exitOK || !strings.HasPrefix(long.out, "unalike ") || !strings.Contains(long.out, " go1.") || long != flag {
+	if long.code != exitOK || !strings.HasPrefix(long.out, "unalike ") || long != flag {
 		t.Errorf("%+v and %+v", long, flag)
+	}
+	stampedVersion, stampedCommit = "v0.1.0", "0123abc"
+	defer func() { stampedVersion, stampedCommit = "", "" }()
+	want := "v0.1.0 (commit 0123abc) " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH
+	if got := buildVersion(); got != want {
+		t.Errorf("what a build has written is %q; want %q", got, want)
 	}
 }
 
 // TestCompletion asks what a shell would be offered.
 func TestCompletion(t *testing.T) {
-	for _, tt := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{""}, "decode\t"},
-		{[]string{"generate", "--layout", ""}, "default\ntwitter\njavascript\n"},
-		{[]string{"generate", "--format", ""}, "decimal\nbase62\nbase32\njson\n"},
-		{[]string{"generate", "--coordinator", ""}, "static://?worker=\n"},
-		{[]string{"decode", "--format", ""}, "auto\ndecimal\nbase62\nbase32\njson\n"},
-		{[]string{"layout", ""}, "default\ntwitter\njavascript\n"},
-		{[]string{"workers", "--format", ""}, "table\njson\n"},
-		{[]string{"workers", "--interval", ""}, "2s\n"},
-		{[]string{"workers", "--coordinator", ""}, "etcd://\n"},
-		{[]string{"init", "--after", ""}, "static://?worker=hostname&state=\n"},
-		{[]string{"quarantine", "--for", ""}, "10m\n"},
-		{[]string{"retire", "--layout", ""}, "default\ntwitter\njavascript\n"},
+	for args, want := range map[string]string{
+		"":                       "decode\t",
+		"generate --layout":      "default\ntwitter\njavascript\n",
+		"generate --coordinator": "static://?worker=\n",
+		"decode --format":        "auto\ndecimal\nbase62\nbase32\njson\n",
+		"layout":                 "default\ntwitter\njavascript\n",
+		"workers --interval":     "2s\n",
+		"init --after":           "static://?worker=hostname&state=\n",
+		"quarantine --for":       "10m\n",
 	} {
-		got := call(t, nil, "", append([]string{"__complete"}, tt.args...)...)
-		if got.code != exitOK || !strings.Contains(got.out, tt.want) {
-			t.Errorf("%v: %+v", tt.args, got)
-		}
+		words := append(strings.Fields("__complete "+args), "")
+		wantCall(t, call(t, nil, "", words...), exitOK, want, "")
 	}
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if got := call(t, nil, "", "completion", shell); got.code != exitOK || !strings.Contains(got.out, "unalike") {
-			t.Errorf("completion for %s: exit code %d, stderr %q", shell, got.code, got.stderr)
-		}
+		wantCall(t, call(t, nil, "", "completion", shell), exitOK, "unalike", "")
 	}
 }

@@ -3,25 +3,29 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/unalike-id/unalike/internal/testserver/certtest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
-// TestServeSecrets: with nothing that works, everything that is said of it is free of passwords, tokens and keys.
+// TestServeSecrets: with nothing that works, everything that is said of it is free of passwords,
+// tokens and keys, and names what does not work.
 func TestServeSecrets(t *testing.T) {
 	t.Parallel()
-	const password, token = "secret-of-the-database", "secret-token-of-operators"
-	authority := certtest.New(t)
-	own := authority.Issue(t)
-	away := net.JoinHostPort("127.0.0.1", fmt.Sprint(proctest.FreePorts(t, 1)[0]))
-	file := writeFile(t, "serve.yaml", fmt.Sprintf(`
+	const token = "secret-token-of-operators"
+	own, away := certtest.New(t).Issue(t), nobody(t)
+	s := startFile(t, `
 generators:
   one: {coordinator: "redis://user:%[1]s@%[2]s/0?namespace=ns"}
   two: {coordinator: "postgres://user:%[1]s@%[2]s/db?namespace=ns", identity: someone}
@@ -29,17 +33,21 @@ store: mysql://user:%[1]s@%[2]s/leaf
 tokens: [{file: %[3]s, may: [generate, operate]}]
 leaf: {}
 tls: {cert: %[4]s, key: %[5]s}
-`, password, away, writeFile(t, "token", token), own.Cert, own.Key))
-	s := startServe(t, "--config", file)
-	s.await("/v1/sequences", token, func(status int, _ string) bool { return status == http.StatusServiceUnavailable })
+`, "secret-of-the-database", away, writeFile(t, "token", token), own.Cert, own.Key)
+	s.await("/v1/sequences", token,
+		func(status int, _ string) bool { return status == http.StatusServiceUnavailable })
 	var said strings.Builder
 	for _, path := range []string{
-		"/readyz", "/metrics", "/v1/generators", "/v1/generators/one/ids", "/v1/generators/two/ids?count=2", "/v1/generators/two/ids?wait=100ms", "/v1/generators/one/layout",
-		"/v1/sequences", "/v1/sequences/x/numbers", "/cache", "/db", "/api/snowflake/get/one", "/api/segment/get/x", "/nothing/" + token,
+		"/readyz?verbose", "/metrics", "/v1/generators", "/v1/generators/one/ids",
+		"/v1/generators/two/ids?count=2",
+		"/v1/generators/two/ids?wait=100ms", "/v1/generators/one/layout", "/v1/sequences",
+		"/v1/sequences/x/numbers",
+		"/cache", "/db", "/api/snowflake/get/one", "/api/segment/get/x", "/nothing/" + token,
 	} {
 		for _, shown := range []string{token, token + "x", ""} {
 			status, body := s.get(path, shown)
-			if open := path == "/readyz"; status == http.StatusUnauthorized == (shown == token || open) {
+			open := strings.HasPrefix(path, "/readyz")
+			if status == http.StatusUnauthorized == (shown == token || open) {
 				t.Errorf("%s with %q: %d", path, shown, status)
 			}
 			fmt.Fprintln(&said, body)
@@ -47,31 +55,112 @@ tls: {cert: %[4]s, key: %[5]s}
 	}
 	s.stop()
 	said.WriteString(s.stderr.String())
-	if text := said.String(); strings.Contains(text, "secret") || strings.Contains(text, "PRIVATE KEY") || !strings.Contains(text, away) {
-		t.Errorf("what is said has a secret in it, or does not name the address:\n%s", text)
+	for what, want := range map[string]bool{
+		"secret": false, "PRIVATE KEY": false, "msg=ready": false, away: true, "generator one: ": true,
+		"\nstore: ": true,
+	} {
+		if strings.Contains(said.String(), what) != want {
+			t.Errorf("%q is said: %t, want %t:\n%s", what, !want, want, &said)
+		}
 	}
 }
 
-// TestServePlain: a listener with TLS says nothing over a connection without it.
-func TestServePlain(t *testing.T) {
+// TestServeWaitEnds: a request that waits for the coordinator while the service stops is answered,
+// and not cut off.
+func TestServeWaitEnds(t *testing.T) {
 	t.Parallel()
-	own := certtest.New(t).Issue(t)
-	s := startServe(t, "--config", writeFile(t, "serve.yaml", fmt.Sprintf("coordinator: static://?worker=7\ntls: {cert: %s, key: %s}\n", own.Cert, own.Key)))
-	s.await("/v1/generators/default/ids", "", isOK)
-	for _, request := range []string{
-		"GET /v1/generators/default/ids HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-	} {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "https://"))
+	s := startServe(t, "--coordinator", "redis://"+nobody(t)+"/0?namespace=ns", "--drain", "2s")
+	conn := s.say("GET " + defaultIDs + "?wait=30s HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	s.signal(syscall.SIGTERM)
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatalf("the request is cut off: %v", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
+		t.Errorf("%s %v", resp.Status, resp.Header)
+	}
+	s.ended()
+}
+
+// TestServeCertificates: clients show a certificate, in a version of TLS that is not old. A new one
+// of the server is shown without a restart, and clients whose authority was taken away are
+// refused, those as well that resume a session. Without TLS nothing is said.
+func TestServeCertificates(t *testing.T) {
+	t.Parallel()
+	authority, next := certtest.New(t), certtest.New(t)
+	own, other, client := authority.Issue(t), authority.Issue(t), authority.Issue(t)
+	s := startFile(t, "coordinator: static://?worker=7\ntls: {cert: %s, key: %s, client_ca: %s}\n",
+		own.Cert, own.Key, authority.Path)
+	pair, err := tls.LoadX509KeyPair(client.Cert, client.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := []tls.Certificate{pair}
+	dial := func(c *tls.Config) (state tls.ConnectionState, err error) {
+		c.InsecureSkipVerify = true
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(s.url, "https://"), c)
+		if err != nil {
+			return state, err
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn,
+			"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n"); err != nil {
+			return state, err
+		}
+		// a refusal comes with TLS 1.3 here, and the ticket of a session
+		_, err = io.Copy(io.Discard, conn)
+		return conn.ConnectionState(), err
+	}
+	sessions := tls.NewLRUClientSessionCache(1)
+	resumes := &tls.Config{Certificates: good, ClientSessionCache: sessions}
+	first, err := dial(resumes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := dial(resumes); err != nil || !again.DidResume {
+		t.Fatalf("the session is resumed: %v, %v", again.DidResume, err)
+	}
+	if _, err := dial(&tls.Config{}); err == nil {
+		t.Error("without a certificate there is an answer")
+	}
+	old := &tls.Config{Certificates: good, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+	if _, err := dial(old); err == nil {
+		t.Error("TLS 1.1 is spoken")
+	}
+	if plain, _ := io.ReadAll(s.say("GET " + defaultIDs +
+		" HTTP/1.0\r\n\r\n")); strings.Contains(string(plain), "200") {
+		t.Errorf("without TLS it says %s", plain)
+	}
+	s.client = insecure(t, good...)
+	if resp, body := s.ask(defaultIDs+"?wait=30s", ""); resp.StatusCode != 200 ||
+		resp.ProtoMajor != 2 {
+		t.Errorf("%s %s %s", resp.Proto, resp.Status, body)
+	}
+	write := func(from, to string) {
+		t.Helper()
+		text, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(to, text, 0o600)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = io.WriteString(conn, request) // it may be cut off
-		answer, _ := io.ReadAll(conn)
-		_ = conn.Close()
-		if strings.Contains(string(answer), "ids") || strings.Contains(string(answer), "200") {
-			t.Errorf("%q: %s", request, answer)
-		}
 	}
+	write(other.Cert, own.Cert)
+	write(other.Key, own.Key)
+	proctest.Eventually(t, time.Minute, "the new certificate is shown", func() bool {
+		state, err := dial(&tls.Config{Certificates: good})
+		return err == nil && !bytes.Equal(state.PeerCertificates[0].Raw, first.PeerCertificates[0].Raw)
+	})
+	write(next.Path, authority.Path)
+	proctest.Eventually(t, time.Minute, "the client is refused", func() bool {
+		_, err := dial(&tls.Config{Certificates: good})
+		return err != nil
+	})
+	if _, err := dial(resumes); err == nil {
+		t.Error("a session of a client that is refused by now is resumed")
+	}
+	s.client.CloseIdleConnections()
 	s.stop()
 }

@@ -3,41 +3,29 @@
 package main
 
 import (
-	"bytes"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/core"
 	"github.com/unalike-id/unalike/internal/testserver/etcdtest"
 	"github.com/unalike-id/unalike/internal/testserver/proctest"
 )
 
-// TestReadmeService runs the service in the README as it stands there: it is not ready
-// while there is no coordinator, and says why; it is ready when there is one; and it
-// gives its worker ID back at the end, about which it says nothing. One that cannot listen fails.
+// TestReadmeService runs the service in the README as it stands there: it is not ready while there
+// is no coordinator, and says why; it is ready when there is one; and it gives its worker ID back
+// at the end, about which it says nothing. One that cannot listen fails.
 func TestReadmeService(t *testing.T) {
 	t.Parallel()
 	etcd := etcdtest.Start(t)
 	etcd.Stop()
-	url := "etcd://" + strings.TrimPrefix(etcd.Endpoint, "http://") + "/readme"
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	listen := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	var log bytes.Buffer
+	url, listen := "etcd://"+strings.TrimPrefix(etcd.Endpoint, "http://")+"/readme", nobody(t)
+	var log proctest.Output
 	binary := compileProgram(t, "README.md", blocks(readFile(t, "README.md"), "go")[1])
 	cmd := exec.Command(binary)
 	cmd.Env = append(os.Environ(), "LISTEN="+listen, "UNALIKE_COORDINATOR="+url)
@@ -66,11 +54,11 @@ func TestReadmeService(t *testing.T) {
 			}
 		}
 	}
-	if why := ask("GET", "/ready", http.StatusServiceUnavailable); !strings.Contains(why, core.ErrNotStarted.Error()) {
-		t.Errorf("it is not ready because of %q", why)
-	}
-	if why := ask("POST", "/orders", http.StatusServiceUnavailable); !strings.Contains(why, core.ErrNotStarted.Error()) {
-		t.Errorf("no ID because of %q", why)
+	for page, method := range map[string]string{"/ready": "GET", "/orders": "POST"} {
+		if why := ask(method, page, http.StatusServiceUnavailable); !strings.Contains(why,
+			core.ErrNotStarted.Error()) {
+			t.Errorf("%s: not because of %q", page, why)
+		}
 	}
 	etcd.Restart(t)
 	ask("GET", "/ready", http.StatusOK)
@@ -80,28 +68,13 @@ func TestReadmeService(t *testing.T) {
 	second := exec.Command(binary)
 	second.Env = cmd.Env
 	out, err := second.CombinedOutput()
-	if code := second.ProcessState.ExitCode(); code == 0 || !regexp.MustCompile(`(?m)^[^\n]* listen tcp [^\n]*: address already in use\n\z`).Match(out) {
+	inUse := regexp.MustCompile(`(?m)^[^\n]* listen tcp [^\n]*: address already in use\n\z`)
+	if code := second.ProcessState.ExitCode(); code == 0 || !inUse.Match(out) {
 		t.Errorf("where the address is in use: exit code %d, %v\n%s", code, err, out)
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	<-service.Done()
+	service.Terminate(t)
 	if code := cmd.ProcessState.ExitCode(); code != 0 || strings.Contains(log.String(), "http: ") {
 		t.Errorf("exit code %d\n%s", code, &log)
 	}
-	c, err := coord.Open(t.Context(), url, coord.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
-	slots, err := c.(coord.Admin).List(t.Context())
-	if err != nil || len(slots) == 0 {
-		t.Fatal(slots, err)
-	}
-	for _, slot := range slots { // one, or two if the second service had one already
-		if slot.State != coord.SlotFree {
-			t.Errorf("after the end: %v", slots)
-		}
-	}
+	checkLines(t, nil, []line{{"workers --coordinator " + url, exitOK, "\n0 held, "}})
 }

@@ -25,44 +25,30 @@ func numbers(n int) string {
 // TestVerifyInterrupted: a signal ends the wait for more IDs, and no temporary file is left.
 func TestVerifyInterrupted(t *testing.T) {
 	t.Parallel()
-	path, err := build()
-	if err != nil {
+	temp := t.TempDir()
+	var in io.WriteCloser
+	pipe := func(c *exec.Cmd) {
+		var err error
+		if in, err = c.StdinPipe(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := startAs(t, t.TempDir(), pipe, "verify", "--plain", "--memory", "1MiB", "--temp", temp)
+	// The program has read all of it but what is in buffers when this returns.
+	if _, err := io.WriteString(in, numbers(500_000)); err != nil {
 		t.Fatal(err)
 	}
-	for _, tt := range []struct {
-		signal os.Signal
-		code   int
-	}{{os.Interrupt, 130}, {syscall.SIGTERM, 143}} {
-		temp := t.TempDir()
-		cmd := exec.Command(path, "verify", "--plain", "--memory", "1MiB", "--temp", temp)
-		var out, stderr locked
-		cmd.Stdout, cmd.Stderr = &out, &stderr
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended already unless the test failed
-		// The program has read all of it but what is in buffers when this returns.
-		if _, err := io.WriteString(in, numbers(500_000)); err != nil {
-			t.Fatal(err)
-		}
-		files, err := filepath.Glob(filepath.Join(temp, "unalike-verify-*", "*"))
-		if err != nil || len(files) == 0 {
-			t.Errorf("temporary files: %v, %v", files, err)
-		}
-		if err := cmd.Process.Signal(tt.signal); err != nil {
-			t.Fatal(err)
-		}
-		_ = cmd.Wait() // the exit code says it
-		if code := cmd.ProcessState.ExitCode(); code != tt.code || out.String() != "" || stderr.String() != "" {
-			t.Errorf("%v: exit code %d, want %d; output %q, stderr %q", tt.signal, code, tt.code, &out.text, &stderr.text)
-		}
-		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
-			t.Errorf("%v: left behind: %v, %v", tt.signal, left, err)
-		}
+	files, err := filepath.Glob(filepath.Join(temp, "unalike-verify-*", "*"))
+	if err != nil || len(files) == 0 {
+		t.Errorf("temporary files: %v, %v", files, err)
+	}
+	p.signal(syscall.SIGTERM)
+	out, _ := io.ReadAll(p.out)
+	if code := p.wait(); code != 143 || len(out) > 0 || p.stderr.String() != "" {
+		t.Errorf("exit code %d; output %q, stderr %q", code, out, &p.stderr)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 
@@ -87,5 +73,6 @@ func TestVerifyOtherFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() { _ = os.WriteFile(fifo, []byte("7\n7\n"), 0) }()
-	wantCall(t, call(t, nil, "", "verify", "--plain", fifo), exitFailure, "2 IDs: 1 duplicate\n7 occurs 2 times\n", "1 duplicate")
+	wantCall(t, call(t, nil, "", "verify", "--plain", fifo), exitFailure,
+		"2 IDs: 1 duplicate\n7 occurs 2 times\n", "1 duplicate")
 }

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,33 +14,39 @@ import (
 
 // TestAsk: what an error says about a call whose answer did not come.
 func TestAsk(t *testing.T) {
-	hang := func(ctx context.Context) error { <-ctx.Done(); return fmt.Errorf("driver: %w", ctx.Err()) }
-	early := func(context.Context) error { return fmt.Errorf("driver: %w", os.ErrDeadlineExceeded) }
-	broken, refused := errors.New("broken"), fmt.Errorf("%w: no", coord.ErrInvalid)
+	hang := func(ctx context.Context) error {
+		<-ctx.Done()
+		return fmt.Errorf("driver: %w",
+			ctx.Err())
+	}
+	returns := func(err error) func(context.Context) error { return func(context.Context) error { return err } }
+	refused := fmt.Errorf("%w: no", coord.ErrInvalid)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	const late = "driver: context deadline exceeded"
 	for _, tt := range []struct {
 		name    string
+		ctx     context.Context
+		answer  time.Duration
 		changes bool
 		call    func(context.Context) error
 		want    string
 	}{
-		{"read", false, hang, "driver: context deadline exceeded"},
-		{"change", true, hang, "driver: context deadline exceeded; the outcome is unknown, and asking again is safe"},
-		{"change, seen by the connection first", true, early, "driver: i/o timeout; the outcome is unknown, and asking again is safe"},
-		{"late and refused", true, func(ctx context.Context) error { <-ctx.Done(); return refused }, refused.Error()},
+		{"read", t.Context(), 1, false, hang, late},
+		{"change", t.Context(), 1, true, hang, late +
+			"; the outcome is unknown, and asking again is safe"},
+		{"change, seen by the connection first", t.Context(), 1, true, returns(os.ErrDeadlineExceeded),
+			"i/o timeout; the outcome is unknown, and asking again is safe"},
+		{"late and refused", t.Context(), 1, true,
+			func(ctx context.Context) error { <-ctx.Done(); return refused },
+			refused.Error()},
+		{"it fails at once", t.Context(), callTime, true, returns(os.ErrClosed), os.ErrClosed.Error()},
+		{"it was interrupted", ended, callTime, true, hang, "driver: context canceled"},
 	} {
-		k := &asker{waits: waits{answer: time.Millisecond, quiet: callTime}, tell: func() {}}
-		if err := k.ask(t.Context(), tt.changes, tt.call); err == nil || err.Error() != tt.want {
+		k := &asker{waits: waits{answer: tt.answer, quiet: callTime}, tell: func() {}}
+		if err := k.ask(tt.ctx, tt.changes, tt.call); err == nil || err.Error() != tt.want {
 			t.Errorf("%s: %v; want %s", tt.name, err, tt.want)
 		}
-	}
-	k := &asker{waits: waits{answer: callTime, quiet: callTime}, tell: func() {}}
-	if err := k.ask(t.Context(), true, func(context.Context) error { return broken }); !errors.Is(err, broken) || err.Error() != "broken" {
-		t.Errorf("it fails at once: %v", err)
-	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := k.ask(ended, true, hang); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "unknown") {
-		t.Errorf("it was interrupted: %v", err)
 	}
 }
 
@@ -50,11 +54,13 @@ func TestAsk(t *testing.T) {
 func TestAskOnce(t *testing.T) {
 	told := make(chan struct{}, 2)
 	k := &asker{waits: waits{answer: callTime}, tell: func() { told <- struct{}{} }, once: true}
-	if err := k.ask(t.Context(), false, func(context.Context) error { <-told; return nil }); err != nil {
+	if err := k.ask(t.Context(), false,
+		func(context.Context) error { <-told; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	k.answer = time.Millisecond
-	if err := k.ask(t.Context(), false, func(ctx context.Context) error { <-ctx.Done(); return nil }); err != nil || len(told) > 0 {
+	if err := k.ask(t.Context(), false,
+		func(ctx context.Context) error { <-ctx.Done(); return nil }); err != nil || len(told) > 0 {
 		t.Errorf("the second wait: %v, told of %d times", err, len(told))
 	}
 }
@@ -73,21 +79,19 @@ func silent(t *testing.T) string {
 // TestNoSuchFolder: looking at an embedded etcd that is not there does not make one.
 func TestNoSuchFolder(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "typo")
-	url := "embed://" + urlPath(dir)
-	for _, args := range [][]string{
-		{"workers", "--coordinator", url},
-		{"retire", "3", "--yes", "--coordinator", url},
-		{"quarantine", "--yes", "--coordinator", url},
-		{"init", "--yes", "--coordinator", "embed://" + urlPath(t.TempDir()), "--after", url},
-	} {
-		wantCall(t, call(t, nil, "", args...), exitFailure, "", "there is no etcd in folder "+dir+"; check the name")
-	}
-	data := t.TempDir()
-	got := call(t, dataIn(data), "", "workers")
-	wantCall(t, got, exitFailure, "", "unalike: the default coordinator: there is no etcd in folder "+data)
-	for _, d := range []string{dir, filepath.Join(data, "unalike")} {
-		if found, err := filepath.Glob(d); err != nil || len(found) > 0 {
+	dir, data := filepath.Join(t.TempDir(), "typo"), filepath.Join(t.TempDir(), "data")
+	at, says := " --coordinator embed://"+urlPath(dir),
+		"there is no etcd in folder "+dir+"; check the name"
+	checkLines(t, dataIn(data), []line{
+		{"workers" + at, exitFailure, says},
+		{"retire 3 --yes" + at, exitFailure, says},
+		{"quarantine --yes" + at, exitFailure, says},
+		{"init --yes --coordinator " + embedURL(t.TempDir()) + " --after embed://" + urlPath(dir),
+			exitFailure, says},
+		{"workers", exitFailure, "unalike: the default coordinator: there is no etcd in folder " + data},
+	})
+	for _, d := range []string{dir, data} {
+		if _, err := os.Stat(d); !os.IsNotExist(err) {
 			t.Errorf("%s was made: %v", d, err)
 		}
 	}

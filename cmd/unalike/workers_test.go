@@ -20,14 +20,18 @@ var at = time.Date(2026, 5, 17, 9, 30, 0, 0, time.UTC)
 func someSlots() []coord.Slot {
 	layout := core.DefaultLayout().String()
 	return []coord.Slot{
-		{WorkerID: 0, State: coord.SlotRetired, Layout: layout, Generation: 3, NotAfter: 1, Until: at.AddDate(20, 0, 0)},
+		{WorkerID: 0, State: coord.SlotRetired, Layout: layout, Generation: 3, NotAfter: 1,
+			Until: at.AddDate(20, 0, 0)},
 		{
-			WorkerID: 1, State: coord.SlotFree, Layout: layout, Holder: "old:3", Identity: "pod-b", Generation: 2, NotAfter: 74943000000,
+			WorkerID: 1, State: coord.SlotFree, Layout: layout, Holder: "old:3", Identity: "pod-b",
+			Generation: 2, NotAfter: 74943000000,
 			Until: at.Add(-90 * time.Second), Since: at.Add(-time.Hour), Renewed: at.Add(-2 * time.Minute),
 		},
 		{
-			WorkerID: 12, State: coord.SlotHeld, Layout: layout, Holder: "new:\x1b[31m\t4", Generation: 7, NotAfter: 74943024000,
-			Until: at.Add(24*time.Second + 500*time.Millisecond), Since: at.Add(-time.Minute), Renewed: at.Add(-5 * time.Second),
+			WorkerID: 12, State: coord.SlotHeld, Layout: layout, Holder: "new:\x1b[31m\t4", Generation: 7,
+			NotAfter: 74943024000,
+			Until:    at.Add(24*time.Second + 500*time.Millisecond), Since: at.Add(-time.Minute),
+			Renewed: at.Add(-5 * time.Second),
 		},
 	}
 }
@@ -41,20 +45,31 @@ func TestSlotTable(t *testing.T) {
 	if got := slotTable(chosen(someSlots(), false), at); got != want {
 		t.Errorf("the table is\n%swant\n%s", got, want)
 	}
+	const (
+		latest  = "; the latest window, of worker ID 12, reaches 2026-05-17T09:30:24.500Z, in 24.5s\n"
+		granted = "nothing is granted, and no window extended, before 2026-05-17T09:31:00.000Z, in 1m0s\n"
+		never   = "no worker ID was ever granted\n"
+	)
+	all, soon := someSlots(), at.Add(time.Minute)
 	for _, tt := range []struct {
 		slots []coord.Slot
 		of    coord.Namespace
 		whole bool
 		want  string
 	}{
-		{someSlots(), coord.Namespace{}, true, "1 held, 1,022 free (1,021 of them never granted), 1 retired, of 1,024; the latest window, of worker ID 12, reaches 2026-05-17T09:30:24.500Z, in 24.5s\n"},
-		{someSlots(), coord.Namespace{}, false, "1 held, 1 free, 1 retired; the latest window, of worker ID 12, reaches 2026-05-17T09:30:24.500Z, in 24.5s\n"},
-		{someSlots()[:2], coord.Namespace{}, false, "0 held, 1 free, 1 retired; the latest window, of worker ID 1, reaches 2026-05-17T09:28:30.000Z, 1m30s ago\n"},
-		{someSlots()[:1], coord.Namespace{Floor: at}, false, "0 held, 0 free, 1 retired\n"},
-		{someSlots()[:1], coord.Namespace{Floor: at.Add(time.Minute)}, false, "0 held, 0 free, 1 retired\nnothing is granted, and no window extended, before 2026-05-17T09:31:00.000Z, in 1m0s\n"},
-		{nil, coord.Namespace{Layout: "x", Closed: true, Floor: at.AddDate(9, 0, 0)}, true, "no worker ID was ever granted\nthe namespace is closed, because another one follows it: nothing is granted any more\n"},
-		{nil, coord.Namespace{Layout: "x", MaxHorizon: 6 * time.Hour, Floor: at.Add(time.Minute)}, true, "no worker ID was ever granted\nwindows reach up to 6h0m0s ahead, as the namespace was declared: so long nothing is granted after a loss of state\nnothing is granted, and no window extended, before 2026-05-17T09:31:00.000Z, in 1m0s\n"},
-		{nil, coord.Namespace{}, true, "there is no such namespace, or it is new: no worker ID was ever granted\n"},
+		{all, coord.Namespace{}, true,
+			"1 held, 1,022 free (1,021 of them never granted), 1 retired, of 1,024" + latest},
+		{all, coord.Namespace{}, false, "1 held, 1 free, 1 retired" + latest},
+		{all[:2], coord.Namespace{}, false,
+			"0 held, 1 free, 1 retired; the latest window, of worker ID 1, reaches 2026-05-17T09:28:30.000Z, 1m30s ago\n"},
+		{all[:1], coord.Namespace{Floor: at}, false, "0 held, 0 free, 1 retired\n"},
+		{all[:1], coord.Namespace{Floor: soon}, false, "0 held, 0 free, 1 retired\n" + granted},
+		{nil, coord.Namespace{Layout: "x", Closed: true, Floor: soon}, true,
+			never + "the namespace is closed, because another one follows it: nothing is granted any more\n"},
+		{nil, coord.Namespace{Layout: "x", MaxHorizon: 6 * time.Hour, Floor: soon}, true,
+			never + "windows reach up to 6h0m0s ahead, as the namespace was declared: so long nothing is granted " +
+				"after a loss of state\n" + granted},
+		{nil, coord.Namespace{}, true, "there is no such namespace, or it is new: " + never},
 	} {
 		if got := summary(tt.slots, tt.of, tt.whole, at); got != tt.want {
 			t.Errorf("the summary is %q, want %q", got, tt.want)
@@ -101,76 +116,66 @@ func listed(t *testing.T, args ...string) []slotObject {
 func TestWorkers(t *testing.T) {
 	server, newSpace := newSpaces(t)
 	url := newSpace()
-	wantCall(t, call(t, nil, "", "workers", "--coordinator", url), exitOK, "no worker ID was ever granted\n", "")
-	began := time.Now().Add(-time.Millisecond)
+	at := "workers --coordinator " + url
+	checkLines(t, nil, []line{{at, exitOK, "no worker ID was ever granted\n"}})
 	g := generator(t, url, core.Config{Lease: coord.LeaseConfig{Identity: "pod-a"}})
-	first := generator(t, url, core.Config{})
-	ids(t, g, 10)
-	closeGenerator(t, first)
+	closeGenerator(t, generator(t, url, core.Config{}))
 
 	all := listed(t, "--coordinator", url)
 	if len(all) != 2 || all[0].State != "held" || all[1].State != "free" {
 		t.Fatalf("%+v", all)
 	}
-	held := all[0]
-	worker := g.Health().Workers[0]
-	if held.WorkerID != worker.WorkerID || held.Generation != worker.Generation || held.Holder != holderHere(t) || held.Identity != "pod-a" || held.Fingerprint != core.DefaultLayout().String() {
+	held, worker := all[0], g.Health().Workers[0]
+	if held.WorkerID != worker.WorkerID || held.Generation != worker.Generation ||
+		held.Holder != holderHere(t) ||
+		held.Identity != "pod-a" || held.Since == nil ||
+		held.Fingerprint != core.DefaultLayout().String() {
 		t.Errorf("%+v; the generator says %+v", held, worker)
 	}
-	since, err := time.Parse(time.RFC3339, *held.Since)
-	if err != nil || since.Before(began) || since.After(time.Now()) {
-		t.Errorf("held since %v, %v", since, err)
-	}
-	if end, err := time.Parse(time.RFC3339, *held.WindowEnd); err != nil || math.Abs(time.Until(end).Seconds()-*held.WindowLeft) > callTime.Seconds() {
+	if end, err := time.Parse(time.RFC3339, *held.WindowEnd); err != nil ||
+		math.Abs(time.Until(end).Seconds()-*held.WindowLeft) > callTime.Seconds() {
 		t.Errorf("the window ends %v, in %v s, %v", end, held.WindowLeft, err)
 	}
-	if only := listed(t, "--held", "--coordinator", url); len(only) != 1 || only[0].WorkerID != held.WorkerID {
+	if only := listed(t, "--held", "--coordinator", url); len(only) != 1 ||
+		only[0].WorkerID != held.WorkerID {
 		t.Errorf("--held gives %+v", only)
 	}
 	got := call(t, map[string]string{envCoordinator: url}, "", "workers")
-	wantCall(t, got, exitOK, "1 held, 1,023 free (1,022 of them never granted), 0 retired, of 1,024; the latest window, of worker ID "+fmt.Sprint(held.WorkerID), "")
-	if lines := strings.Split(got.out, "\n"); len(lines) != 5 || !strings.Contains(lines[1], "  held   "+holderHere(t)+"  pod-a  ") {
-		t.Errorf("the table is\n%s", got.out)
-	}
+	wantCall(t, got, exitOK, "\n0          held   "+holderHere(t)+"  pod-a  ", "")
+	wantCall(t, got, exitOK,
+		"\n1 held, 1,023 free (1,022 of them never granted), 0 retired, of 1,024; the latest", "")
 
 	// One that cannot be read is reported, and the other shown.
-	name := url[strings.LastIndex(url, "/"):]
-	if _, err := server.Client(t).Put(t.Context(), fmt.Sprintf("/unalike%s/slot/%010d", name, all[1].WorkerID), "x"); err != nil {
+	key := fmt.Sprintf("/unalike%s/slot/%010d", url[strings.LastIndex(url, "/"):], all[1].WorkerID)
+	if _, err := server.Client(t).Put(t.Context(), key, "x"); err != nil {
 		t.Fatal(err)
 	}
 	for _, format := range []string{"table", "json"} {
 		got = call(t, nil, "", "workers", "--coordinator", url, "--format", format)
-		wantCall(t, got, exitFailure, "pod-a", "unalike: not every worker ID can be read: etcd: coord: invalid etcd key ")
+		wantCall(t, got, exitFailure, "pod-a",
+			"unalike: not every worker ID can be read: etcd: coord: invalid etcd key ")
 	}
 }
 
-// TestWorkersStatic: a state file tells who holds its worker ID, another process
-// included.
+// TestWorkersStatic: a state file tells who holds its worker ID, another process included. The
+// default coordinator can be asked as well.
 func TestWorkersStatic(t *testing.T) {
 	t.Parallel()
 	url := stateFile(t, "5")
 	p := start(t, t.TempDir(), "generate", "--count", "100000000", "--coordinator", url)
 	p.read(1)
-	all := listed(t, "--coordinator", url)
-	if len(all) != 1 || all[0].State != "held" || all[0].WorkerID != 5 || !strings.HasSuffix(all[0].Holder, fmt.Sprintf(":%d", p.cmd.Process.Pid)) || all[0].Since == nil {
-		t.Errorf("while process %d generates: %+v", p.cmd.Process.Pid, all)
+	all, pid := listed(t, "--coordinator", url), fmt.Sprintf(":%d", p.cmd.Process.Pid)
+	if len(all) != 1 || all[0].State != "held" || all[0].WorkerID != 5 ||
+		!strings.HasSuffix(all[0].Holder, pid) {
+		t.Errorf("while process %s generates: %+v", pid, all)
 	}
-	if err := p.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	p.signal(os.Kill)
 	p.wait()
-	if all = listed(t, "--coordinator", url); len(all) != 1 || all[0].State != "free" {
-		t.Errorf("after it was killed: %+v", all)
-	}
-	wantCall(t, call(t, nil, "", "workers", "--coordinator", url), exitOK, "0 held, 1 free, 0 retired; the latest window", "")
-	wantCall(t, call(t, nil, "", "workers", "--coordinator", noState(t, "5")), exitFailure, "", "cannot tell who holds its worker IDs; name the state file\n")
-	// The default coordinator can be asked as well.
-	data := t.TempDir()
-	env := dataIn(data)
-	wantCall(t, call(t, env, "", "workers", "--layout", "twitter"), exitFailure, "", "the default coordinator: there is no etcd in folder ")
-	wantCall(t, call(t, env, "", "generate", "--layout", "twitter"), exitOK, "", "")
-	wantCall(t, call(t, env, "", "workers", "--layout", "twitter"), exitOK, "0 held, 1,024 free", "")
-	if err := os.RemoveAll(data); err != nil {
-		t.Fatal(err)
-	}
+	checkLines(t, nil, []line{{"workers --coordinator " + url, exitOK,
+		"0 held, 1 free, 0 retired; the latest window"}})
+	checkLines(t, dataIn(t.TempDir()), []line{
+		{"workers --layout twitter", exitFailure, "the default coordinator: there is no etcd in folder "},
+		{"generate --layout twitter", exitOK, ""},
+		{"workers --layout twitter", exitOK, "0 held, 1,024 free"},
+	})
 }
