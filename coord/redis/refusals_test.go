@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"errors"
+	"net"
 	"testing"
 	"time"
 
@@ -60,5 +61,24 @@ func TestRefusals(t *testing.T) {
 	acted := i.before(1, `"unused"`, func() { mustAcquire(t, newCoordinator(t, client, ns, nil), request(1)) })
 	if err := newCoordinator(t, i.client, ns, nil).Init(within(t), space()); !errors.Is(err, coord.ErrInvalid) || !acted() {
 		t.Errorf("a grant comes before the namespace is declared new: %v", err)
+	}
+	short := shortCoordinator(t, client, newNamespace(t, client, layout))
+	_, port, _ := net.SplitHostPort(server.Addr)
+	short.SetClocks(map[string]time.Duration{port: 900 * time.Millisecond})
+	g := acquireShort(t, short, 1)
+	short.SetClocks(nil) // the server's clock is set back
+	r, err := short.Renew(within(t), g, g.NotAfter+shortHorizon.Milliseconds())
+	if longest := tickNow() + shortHorizon.Milliseconds(); err != nil || r.NotAfter > longest {
+		t.Errorf("%v, %v; want it to end at %d at the latest", r, err, longest)
+	}
+	ns, i = newNamespace(t, client, layout), interrupted(t, server)
+	late := newCoordinator(t, i.client, ns, nil)
+	elsewhere(t, client, ns)
+	const later = 6 * time.Second // than the lineage was seen
+	acted = i.before(1, `"match"`, func() { late.SetClocks(map[string]time.Duration{port: later}) })
+	from := tickNow() + (later + redis.MaxHorizon + wide).Milliseconds()
+	_, err = late.Acquire(within(t), request(2))
+	if floor := metaOf(t, client, ns).Floor; !acted() || err != nil || floor < from {
+		t.Errorf("%v; the floor is %d; want at least %d", err, floor, from)
 	}
 }

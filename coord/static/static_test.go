@@ -21,6 +21,7 @@ import (
 	"github.com/unalike-id/unalike/coord/driver"
 	_ "github.com/unalike-id/unalike/coord/file"
 	"github.com/unalike-id/unalike/core"
+	"github.com/unalike-id/unalike/internal/filelock"
 	"github.com/unalike-id/unalike/internal/protocol"
 )
 
@@ -388,6 +389,14 @@ func TestLeaseOfASession(t *testing.T) {
 	}
 	if err := other.Take(t.Context(), 7); err == nil {
 		t.Fatal("two hold one worker ID")
+	}
+	faster, err := filelock.Lock(lockPath(path, 8)) // by another process, since this one has looked
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer faster.Unlock()
+	if err := other.Take(t.Context(), 8); err == nil || other.Holds(8) {
+		t.Error("two processes hold one worker ID")
 	}
 	end()
 	one.End()
