@@ -73,8 +73,12 @@ func TestClockThatAgreesWithNobody(t *testing.T) {
 		clock, outlives, oneMachine bool
 		refused                     bool
 	}{
-		{1, false, true, false, false}, {2, false, true, false, true}, {2, false, true, true, false},
-		{2, false, false, false, false}, {1, true, false, false, true}, {1, true, false, true, false},
+		{1, false, true, false, false},
+		{2, false, true, false, true},
+		{2, false, true, true, false},
+		{2, false, false, false, false},
+		{1, true, false, false, true},
+		{1, true, false, true, false},
 	} {
 		inOurTime(t, func(t *testing.T) {
 			server := memstore.NewServer("a")
