@@ -63,7 +63,7 @@ func misspelt(lookup func(string) (string, bool)) (errs []error) {
 		if read, _ := lookup(upper); slices.Contains(Keys(), key) && read == value {
 			continue // the system may make no difference between capitals and small letters
 		}
-		if meant := near.Word(key, Keys(), min(2, len(key)/3)); meant != "" {
+		if meant := near.Word(key, Keys(), min(2, len(key)/3)); meant != "" { //mutant:misspelt
 			errs = append(errs, invalid("config: %s is set and is no setting; did you mean %s?", name, envName(meant)))
 		}
 	}

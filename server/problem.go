@@ -71,6 +71,7 @@ func (p *problem) after() string { return strconv.Itoa(int(math.Ceil(p.retry.Sec
 // challenge asks for a token if one is needed.
 func (p *problem) challenge(h http.Header) {
 	if p.Status == http.StatusUnauthorized {
+		//mutant:challenges
 		h["Www-Authenticate"] = []string{`Basic realm="unalike"`, `Bearer realm="unalike"`} // Chromium reads one of each line
 	}
 }

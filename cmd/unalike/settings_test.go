@@ -130,7 +130,7 @@ func TestMisspelledVariable(t *testing.T) {
 		code := run(t.Context(), strings.Fields(args), all, os.LookupEnv)
 		const want = "UNALIKE_COORDINATR is set and is no setting; did you mean UNALIKE_COORDINATOR?"
 		if code == exitOK || out.Len() > 0 || !strings.Contains(errs.String(), want) {
-			t.Errorf("%q: exit code %d, %s%s\nwant %s", args, code, &out, &errs, want)
+			t.Fatalf("%q: exit code %d, %s%s\nwant %s", args, code, &out, &errs, want)
 		}
 	}
 }

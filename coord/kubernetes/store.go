@@ -221,6 +221,7 @@ func (s *store) change(
 			continue // many write at once
 		case decides(code) && (r.verb == "patch" || code == http.StatusConflict):
 			l, err = s.read(ctx, r.name)
+			//mutant:kube-twice
 			return l, l != nil && err == nil && len(to) > 0 && l.lacks(to) == "", err
 		}
 		return nil, false, err

@@ -75,7 +75,7 @@ func (s *session) mend(
 // come to do that. It reports whether there was nothing to do.
 func (s *session) markRest(ctx context.Context, a *all, token string) (none bool, _ error) {
 	for id, o := range a.slots {
-		rest := o.Ends == forever || token != "" && o.Token == token
+		rest := o.Ends == forever || token != "" && o.Token == token //mutant:kube-unmarked
 		if rest && a.marksOf(id).marked(id) == "" {
 			_, err := s.mark(ctx, id, o)
 			return false, err

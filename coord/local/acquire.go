@@ -97,6 +97,7 @@ func (c *Coordinator) usable(req coord.Request) []*entry {
 // servesOffline reports whether an entry serves without the back end: its namespace is known to be
 // the one that is asked for, and something of its window is left.
 func (c *Coordinator) servesOffline(e *entry, now int64) bool {
+	//mutant:local-place
 	return e.Place == c.place && c.place != "" && e.Nonce != "" && e.last().To > max(e.Mark, now)
 }
 
@@ -107,7 +108,7 @@ func (c *Coordinator) goOn(ctx context.Context, e *entry, req coord.Request, ent
 	if offline {
 		limit = Patience
 		if end, ok := ctx.Deadline(); ok {
-			limit = min(limit, lifetime.Until(end)/2)
+			limit = min(limit, lifetime.Until(end)/2) //mutant:local-answers
 		}
 	}
 	h := c.hold(e, req, entered)

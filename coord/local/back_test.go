@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -74,6 +75,19 @@ func TestRestartOnASlowBackEnd(t *testing.T) {
 			}
 		})
 	}
+	// Without an answer, the caller's time does for the window in the file, too.
+	inBubble(t, func(t *testing.T, r *rig) {
+		g := r.left()
+		r.silent.Store(true)
+		r.disk.takes.Store(int64(10 * time.Millisecond))
+		ctx, cancel := context.WithTimeout(t.Context(), Patience/2)
+		defer cancel()
+		h, err := r.start().Acquire(ctx, r.request(4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.follows(h, g)
+	})
 }
 
 // TestClockBehindOnASlowBackEnd: with a clock far behind the mark, another worker ID is leased,

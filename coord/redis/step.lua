@@ -73,11 +73,13 @@ end
 -- refusal returns why a write is refused; empty: it is done.
 local function refusal(w)
   if w.settles then
+
     if w.settles ~= lineage or now - w.seen > LATEST then return 'lineage' end
   elseif origin ~= lineage then
     return 'lineage'
   end
   if stored('meta') ~= w.meta then return 'meta' end
+
   if w.opens > now then return 'ahead' end
   if leads(w.token) ~= '' then return 'token' end
   --mutant:redis-used

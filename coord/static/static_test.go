@@ -19,6 +19,7 @@ import (
 	"github.com/unalike-id/unalike/coord"
 	"github.com/unalike-id/unalike/coord/driver"
 	_ "github.com/unalike-id/unalike/coord/file"
+	"github.com/unalike-id/unalike/internal/filelock"
 )
 
 const layoutA = "41/10/12/1ms/2024-01-01T00:00:00Z"
@@ -360,6 +361,14 @@ func TestLeaseOfASession(t *testing.T) {
 	}
 	if err := other.Take(t.Context(), 7); err == nil {
 		t.Fatal("two hold one worker ID")
+	}
+	faster, err := filelock.Lock(lockPath(path, 8)) // by another process, since this one has looked
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer faster.Unlock()
+	if err := other.Take(t.Context(), 8); err == nil || other.Holds(8) {
+		t.Error("two processes hold one worker ID")
 	}
 	end()
 	one.End()

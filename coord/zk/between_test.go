@@ -33,7 +33,7 @@ func newRobbed(t *testing.T) *robbed {
 }
 
 // TestSessionEndsBetween: the session of an acquisition ends before the grant. It gets
-// another one, and the caller is not told.
+// another one, and the caller is not told. Nor is it of a connection that is lost while it reads.
 func TestSessionEndsBetween(t *testing.T) {
 	t.Parallel()
 	r := newRobbed(t)
@@ -52,4 +52,9 @@ func TestSessionEndsBetween(t *testing.T) {
 	if g, err := r.Acquire(within(t), request(1)); err != nil || ended != 1 {
 		t.Errorf("Acquire, of which %d sessions have ended: %v, %v", ended, g, err)
 	}
+	robbed := r.Rob(zktest.OpSet)
+	if g, err := r.Acquire(within(t), request(2)); err != nil {
+		t.Errorf("Acquire over a connection that was lost: %v, %v", g, err)
+	}
+	<-robbed
 }

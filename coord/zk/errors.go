@@ -61,4 +61,4 @@ var errNoNamespace = errors.New("there is no such namespace")
 var errMissing = errors.New("the node is missing and there are others of the namespace")
 
 // transient reports whether an error may be gone with the next try: no server has answered.
-func transient(err error) bool { return !definite(err) && !is(err, coord.ErrInvalid) }
+func transient(err error) bool { return !definite(err) && !is(err, coord.ErrInvalid) } //mutant:zk-transient

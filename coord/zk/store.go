@@ -56,6 +56,7 @@ func (s *session) fetch(ctx context.Context, reads ...request) (protocol.Positio
 	}
 	for try := 1; ; try++ {
 		at, err := s.fetchOnce(ctx, reads)
+		//mutant:zk-tries
 		if err == nil || try == readTries || !transient(err) || ctx.Err() != nil || s.Over() != nil {
 			return at, err
 		}
@@ -86,7 +87,7 @@ func (s *session) fetchOnce(ctx context.Context, reads []request) (at protocol.P
 	s.tick(stat.Mtime)
 	// An election gives transactions higher numbers, also after old data were put back. The
 	// version of this node has no gaps: that of the next look tells.
-	return protocol.Position{Number: s.number(stat.Version), Wrote: true}, nil
+	return protocol.Position{Number: s.number(stat.Version), Wrote: true}, nil //mutant:zk-number
 }
 
 // closed is a request whose error says that everybody may write to the namespace.

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/unalike-id/unalike/coord"

@@ -155,7 +155,7 @@ func (c *Coordinator) operate(call func(Session) error) error {
 	if err != nil {
 		return err
 	}
-	defer s.End()
+	defer s.End() //mutant:operator-ends
 	return call(s)
 }
 

@@ -65,15 +65,26 @@ func TestNewcomersWait(t *testing.T) {
 }
 
 // TestClockThatAgreesWithNobody: where the back end has no clock, nobody leases whose clock differs
-// from those of all holders, if there are several, and not all on one machine.
+// from those of all holders, if there are several; where it has one, whose clock differs from that.
+// On one machine there is no other clock.
 func TestClockThatAgreesWithNobody(t *testing.T) {
 	for _, tt := range []struct {
-		holders              int
-		outlives, oneMachine bool
-		refused              bool
-	}{{1, true, false, false}, {2, true, false, true}, {2, true, true, false}, {2, false, false, false}} {
+		holders                     int
+		clock, outlives, oneMachine bool
+		refused                     bool
+	}{
+		{1, false, true, false, false},
+		{2, false, true, false, true},
+		{2, false, true, true, false},
+		{2, false, false, false, false},
+		{1, true, false, false, true},
+		{1, true, false, true, false},
+	} {
 		inOurTime(t, func(t *testing.T) {
 			server := memstore.NewServer("a")
+			if tt.clock {
+				server.Clock = (&shifted{}).UnixMicro
+			}
 			for i := range tt.holders {
 				mustAcquire(t, process(t, server), wants(fmt.Sprint(i)))
 			}
@@ -83,7 +94,7 @@ func TestClockThatAgreesWithNobody(t *testing.T) {
 			req := wants("late")
 			req.Now, req.Until = req.Now-time.Hour.Milliseconds(), req.Until-time.Hour.Milliseconds()
 			if g, err := c.Acquire(t.Context(), req); errors.Is(err, coord.ErrClockSkew) != tt.refused || (err != nil) != tt.refused {
-				t.Errorf("beside %d holders, on one machine: %t: %v, %v", tt.holders, tt.oneMachine, g, err)
+				t.Errorf("%+v: %v, %v", tt, g, err)
 			}
 		})
 	}

@@ -221,7 +221,7 @@ func (c *Coordinator) making(ask Ask, meta Meta, declared bool) Ask {
 		m, at, l := c.detector.memory(), cmp.Or(now, c.now()), c.limits()
 		meta.Nonce = rand.Text() // a request that is repeated makes another one
 		switch {
-		case m.meta.Nonce != "":
+		case m.meta.Nonce != "": //mutant:made-again
 			meta = meta.AfterLoss(m.meta, at, l)
 			meta.Loss.Nonce = cmp.Or(m.drawn, meta.Loss.Nonce)
 		case c.set.Forgets && !declared:
@@ -276,7 +276,7 @@ func (c *Coordinator) commit(ctx context.Context, s Session, change Change, mine
 	if out.Now != nil {
 		c.note(at, out.Now, mine, now)
 	}
-	return out, !c.detector.sound(change.Before.losses), nil
+	return out, !c.detector.sound(change.Before.losses), nil //mutant:change-before-a-loss
 }
 
 // replace makes a change. The error is that of something else that has changed what belongs to

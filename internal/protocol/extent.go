@@ -57,5 +57,5 @@ func (e *extent) copied(g coord.Grant, s Slot) bool {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return s.NotAfter > max(g.NotAfter, e.until, e.asked)
+	return s.NotAfter > max(g.NotAfter, e.until, e.asked) //mutant:extent-until
 }

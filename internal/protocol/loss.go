@@ -148,7 +148,7 @@ func (d *detector) learn(at memory, a answer, now int64) (losses int64) {
 	}
 	d.m.number, d.m.seen = max(d.m.number, a.Number), max(d.m.seen, now)
 	if there && (!known || a.meta.Version >= d.m.version) {
-		d.m.meta, d.m.version = a.meta.Record, a.meta.Version
+		d.m.meta, d.m.version = a.meta.Record, a.meta.Version //mutant:lowered-stays
 	}
 	return d.m.losses
 }
@@ -209,7 +209,7 @@ func (c *Coordinator) raise(ctx context.Context, s Session, now int64, refused r
 	if !sv.Meta.There() {
 		return errNoNamespace
 	}
-	now, err = c.floorClock(s, sv, max(now, c.now()))
+	now, err = c.floorClock(s, sv, max(now, c.now())) //mutant:raised-now
 	switch {
 	case err != nil && c.set.Forgets:
 		return err

@@ -85,7 +85,7 @@ func TestLoweredFloorIsNotMissed(t *testing.T) {
 		}
 		want := server.Meta()
 		notices(t, p, held)
-		if got := server.Meta(); got != want {
+		if got := server.Meta(); got != want || got.Floor >= high {
 			t.Errorf("a loss was dealt with as %+v, and then again as %+v", want, got)
 		}
 	})

@@ -55,7 +55,7 @@ func (c *Coordinator) reopen(t *tenant) error {
 	if t.session != nil && t.session.Over() == nil {
 		return nil
 	}
-	s, err := c.store.Open(t.token, t.ttl, t.workers)
+	s, err := c.store.Open(t.token, t.ttl, t.workers) //mutant:session-room
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 const (
 	OpExists = 3
 	OpGet    = 4
+	OpSet    = 5
 	OpMulti  = 14
 
 	opPing  = 11
